@@ -1,0 +1,51 @@
+# Sourced by run and check: what both need to install and build. Not a program of its own.
+
+# What the program is built from, and what only the tests use.
+build_packages=(gcc libc6-dev meson ninja-build pkg-config libsdl2-dev libsdl2-ttf-dev libavcodec-dev libavformat-dev
+  libavdevice-dev libavfilter-dev libswscale-dev libavutil-dev libcjson-dev libpcre2-dev libutf8proc-dev
+  libepoxy-dev libdnnl-dev libpng-dev)
+test_packages=(libcmocka-dev ffmpeg xvfb xdotool libgl1-mesa-dri libegl1 python3)
+
+# Installs those of the named packages that are missing. Where that cannot be done it prints the one command that would,
+# and returns 1. On a system without dpkg it leaves the matter to Meson, whose errors name what is missing.
+install_missing() {
+  command -v dpkg-query >/dev/null || return 0
+  local missing sudo=()
+  missing=$(comm -23 <(printf '%s\n' "$@" | sort -u) \
+    <(dpkg-query -W -f='${db:Status-Status} ${Package}\n' "$@" 2>/dev/null | sed -n 's/^installed //p' | sort -u))
+  [ -n "$missing" ] || return 0
+  local install=(apt-get -o DPkg::Lock::Timeout=300 install -y --no-install-recommends $missing)
+  if [ "$(id -u)" != 0 ]; then
+    if ! command -v sudo >/dev/null || ! { [ -t 0 ] || sudo -n true 2>/dev/null; }; then
+      echo "Some packages are missing, and installing them needs root. Run this, then try again:" >&2
+      echo "  ${install[*]}" >&2
+      return 1
+    fi
+    sudo=(sudo)
+  fi
+  echo "Installing:" $missing >&2
+  local log
+  log=$(mktemp)
+  if ! { "${sudo[@]}" apt-get -o DPkg::Lock::Timeout=300 update &&
+    "${sudo[@]}" env DEBIAN_FRONTEND=noninteractive "${install[@]}"; } >"$log" 2>&1; then
+    tail -n 15 "$log" >&2
+    echo "Installing failed; the command was: ${install[*]}" >&2
+    rm -f "$log"
+    return 1
+  fi
+  rm -f "$log"
+}
+
+# build_in DIR MESON-OPTIONS...: configures once, then builds what changed. Quiet unless it fails.
+build_in() {
+  local dir=$1 log
+  shift
+  if [ ! -e "$dir/build.ninja" ]; then
+    echo "Configuring $dir" >&2
+    log=$(meson setup "$dir" "$@" 2>&1) || { printf '%s\n' "$log" | tail -n 20 >&2; return 1; }
+  fi
+  if ! ninja -C "$dir" -n 2>/dev/null | grep -q 'no work to do'; then
+    echo "Building $dir" >&2
+    log=$(ninja -C "$dir" 2>&1) || { printf '%s\n' "$log" | tail -n 40 >&2; return 1; }
+  fi
+}
