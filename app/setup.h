@@ -1,0 +1,32 @@
+/* From the options to a running engine: what live, render and bench have in common. */
+#ifndef APP_SETUP_H
+#define APP_SETUP_H
+
+#include "app/options.h"
+#include "app/source.h"
+
+/* Prompt used where none is given: one whose effect nobody overlooks. */
+#define SETUP_DEFAULT_PROMPT "neon"
+
+/* A log that writes to standard error, filtered by options->verbose (warnings always, unless -q). */
+void setup_log(struct log *log, const struct options *options);
+
+/* What the command line says of a source. live as in struct source_options. */
+void setup_source_options(struct source_options *source, const struct options *options, bool live,
+                          const struct log *log);
+
+/* Opens the engine: model found, size chosen (--size, else the source's shape with its longest side `longest`, rounded
+ * to the model's multiple; longest 0: the model's native size), prompts encoded into slots 1..prompt_count and the
+ * negative one. info may be NULL (no input). */
+int setup_engine(struct engine **engine, const struct options *options, const struct source_info *info, int longest,
+                 enum pixel_format output, const struct log *log, struct error *err);
+
+/* The controls the command line asks for: first prompt, strength, guidance, seed. */
+void setup_controls(struct controls *controls, const struct options *options);
+
+/* Set by the first Ctrl-C, SIGTERM or SIGHUP; a second one ends the program at once. */
+bool setup_interrupted(void);
+/* Installs the handlers; main calls it. */
+void setup_signals(void);
+
+#endif
