@@ -1,0 +1,169 @@
+/* Plans: shapes, the sticking error, lifetimes, and an arena in which nothing alive together overlaps. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "unet/plan.h"
+
+static struct tensor weight(struct resources *resources, const char *name, int out, int k, int in) {
+  static const float zeros[64 * 9 * 128];
+  struct weight_part part = {zeros, DTYPE_F32, out};
+  struct error err = {0};
+  struct tensor t = resources_weight(resources, name, out, k, k, in, &part, 1, &err);
+  assert_true(tensor_exists(t));
+  return t;
+}
+
+static void shapes_follow_the_convolution(void **state) {
+  (void)state;
+  struct resources resources = {0};
+  struct plan plan;
+  plan_init(&plan, &resources);
+  struct tensor x = plan_input(&plan, 2, 15, 9, 8, false);
+  struct tensor w = weight(&resources, "w", 16, 3, 8);
+  struct tensor y = plan_conv(&plan, "same", (struct op_conv){.x = x, .weight = w, .stride = 1, .pad = 1});
+  assert_int_equal(y.h, 15);
+  assert_int_equal(y.w, 9);
+  assert_int_equal(y.c, 16);
+  y = plan_conv(&plan, "half", (struct op_conv){.x = x, .weight = w, .stride = 2, .pad = 1});
+  assert_int_equal(y.h, 8);
+  assert_int_equal(y.w, 5);
+  y = plan_conv(&plan, "end", (struct op_conv){.x = x, .weight = w, .stride = 2, .pad_end_only = true});
+  assert_int_equal(y.h, 7);
+  assert_int_equal(y.w, 4);
+  y = plan_conv(&plan, "up", (struct op_conv){.x = x, .weight = w, .stride = 1, .pad = 1, .upsample = true});
+  assert_int_equal(y.h, 30);
+  assert_int_equal(y.w, 18);
+  struct tensor g = weight(&resources, "g", 32, 1, 8);
+  y = plan_linear(&plan, "geglu", (struct op_linear){.x = x, .weight = g, .act = ACT_GEGLU});
+  assert_int_equal(y.c, 16);
+  struct error err = {0};
+  assert_int_equal(plan_finish(&plan, &err), 0);
+  plan_free(&plan);
+  resources_finish(&resources);
+}
+
+static void the_first_error_sticks_and_names_its_place(void **state) {
+  (void)state;
+  struct resources resources = {0};
+  struct plan plan;
+  plan_init(&plan, &resources);
+  struct tensor x = plan_input(&plan, 1, 4, 4, 8, false);
+  struct tensor w = weight(&resources, "w", 16, 3, 12);
+  size_t mark = plan_enter(&plan, "down_blocks.%d", 1);
+  struct tensor y = plan_conv(&plan, "conv1", (struct op_conv){.x = x, .weight = w, .stride = 1, .pad = 1});
+  plan_leave(&plan, mark);
+  assert_false(tensor_exists(y));
+  plan_norm(&plan, "later", (struct op_norm){.x = y});
+  struct error err = {0};
+  assert_int_equal(plan_finish(&plan, &err), -1);
+  assert_int_equal(err.status, STATUS_MODEL);
+  assert_non_null(strstr(err.message, "down_blocks.1: conv1: the weight's input channels"));
+  plan_free(&plan);
+  resources_finish(&resources);
+}
+
+static bool alive_together(const struct temp *a, const struct temp *b) {
+  return a->first <= b->last && b->first <= a->last;
+}
+
+/* Random graphs: any two temps alive together lie apart, within the arena, aligned. */
+static void the_arena_keeps_the_living_apart(void **state) {
+  (void)state;
+  unsigned seed = 7;
+  for (int round = 0; round < 50; round++) {
+    struct resources resources = {0};
+    struct plan plan;
+    plan_init(&plan, &resources);
+    struct tensor made[64] = {plan_input(&plan, 1, 3, 5, 8, false)};
+    int count = 1;
+    for (; count < 64; count++) {
+      struct tensor x = made[rand_r(&seed) % (unsigned)count];
+      int out = 1 + (int)(rand_r(&seed) % 32);
+      char name[64];
+      snprintf(name, sizeof name, "w%d.%d", out, x.c);
+      struct tensor w = weight(&resources, name, out, 3, x.c);
+      made[count] = plan_conv(
+          &plan, "c", (struct op_conv){.x = x, .weight = w, .stride = 1, .pad = 1, .upsample = rand_r(&seed) % 8 == 0});
+    }
+    struct error err = {0};
+    assert_int_equal(plan_finish(&plan, &err), 0);
+    size_t offset[64], total = plan_layout(&plan, 2, 256, offset), sum = 0;
+    for (int i = 0; i < plan.temp_count; i++) {
+      const struct temp *t = &plan.temps[i];
+      size_t bytes = (size_t)t->n * (size_t)t->h * (size_t)t->w * (size_t)t->c * 2;
+      sum += bytes;
+      assert_true(offset[i] % 256 == 0 && offset[i] + bytes <= total);
+      for (int j = 0; j < i; j++) {
+        const struct temp *u = &plan.temps[j];
+        size_t other = (size_t)u->n * (size_t)u->h * (size_t)u->w * (size_t)u->c * 2;
+        assert_true(!alive_together(t, u) || offset[i] + bytes <= offset[j] || offset[j] + other <= offset[i]);
+      }
+    }
+    assert_true(total <= sum + 64 * 256);
+    plan_free(&plan);
+    resources_finish(&resources);
+  }
+}
+
+static void a_chain_reuses_its_memory(void **state) {
+  (void)state;
+  struct resources resources = {0};
+  struct plan plan;
+  plan_init(&plan, &resources);
+  struct tensor x = plan_input(&plan, 1, 16, 16, 8, false), w = weight(&resources, "w", 8, 3, 8);
+  for (int i = 0; i < 20; i++)
+    x = plan_conv(&plan, "c", (struct op_conv){.x = x, .weight = w, .stride = 1, .pad = 1});
+  struct error err = {0};
+  assert_int_equal(plan_finish(&plan, &err), 0);
+  size_t offset[32], one = 16 * 16 * 8 * 4;
+  /* the input and the unread result live throughout; between them two tensors take turns */
+  assert_true(plan_layout(&plan, 4, 64, offset) <= 4 * one);
+  plan_free(&plan);
+  resources_finish(&resources);
+}
+
+static void weights_are_read_in_device_order(void **state) {
+  (void)state;
+  const float conv[2 * 3 * 4] = {0,  1,  2,  3,  4,  5,  6,  7,  8,  9,  10, 11,
+                                 12, 13, 14, 15, 16, 17, 18, 19, 20, 21, 22, 23}; /* [2][3][2][2] */
+  struct resources resources = {0};
+  struct error err = {0};
+  resources_weight(&resources, "conv", 2, 2, 2, 3, &(struct weight_part){conv, DTYPE_F32, 2}, 1, &err);
+  float out[24];
+  resource_read_f32(&resources.list[0], out);
+  for (int o = 0; o < 2; o++)
+    for (int tap = 0; tap < 4; tap++)
+      for (int i = 0; i < 3; i++)
+        assert_true(out[(o * 4 + tap) * 3 + i] == conv[(o * 3 + i) * 4 + tap]);
+
+  const uint16_t half[3] = {0x3c00, 0xc000, 0x3555}, brain[2] = {0x3f80, 0x4049};
+  struct weight_part parts[2] = {{half, DTYPE_F16, 3}, {brain, DTYPE_BF16, 2}};
+  resources_weight(&resources, "stacked bias", 1, 1, 1, 5, parts, 2, &err);
+  resource_read_f32(&resources.list[1], out);
+  const float expected[5] = {1.0f, -2.0f, 0.333251953125f, 1.0f, 3.140625f};
+  assert_memory_equal(out, expected, sizeof expected);
+
+  resources_weight(&resources, "one row", 1, 1, 1, 4, &(struct weight_part){conv, DTYPE_F32, 1}, 1, &err);
+  resource_read_f32(&resources.list[2], out);
+  assert_memory_equal(out, conv, 4 * sizeof *out);
+
+  struct tensor other = resources_weight(&resources, "one row", 1, 1, 1, 5, NULL, 0, &err);
+  assert_false(tensor_exists(other));
+  assert_int_equal(err.status, STATUS_MODEL);
+  resources_finish(&resources);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(shapes_follow_the_convolution),    cmocka_unit_test(the_first_error_sticks_and_names_its_place),
+      cmocka_unit_test(the_arena_keeps_the_living_apart), cmocka_unit_test(a_chain_reuses_its_memory),
+      cmocka_unit_test(weights_are_read_in_device_order),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
