@@ -33,7 +33,7 @@ struct options {
   const char *negative;
   double guidance;       /* default 1: no second row */
   double image_guidance; /* default 1.5 */
-  double strength;       /* 0..1, default 1 */
+  double strength;       /* 0..1; negative: what suits the model (setup_controls) */
   int steps;             /* 0: what suits the model */
   uint64_t seed;         /* default 1 */
   int width, height;     /* of the generated picture; 0: the command's choice */

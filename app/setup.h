@@ -21,8 +21,9 @@ void setup_source_options(struct source_options *source, const struct options *o
 int setup_engine(struct engine **engine, const struct options *options, const struct source_info *info, int longest,
                  enum pixel_format output, const struct log *log, struct error *err);
 
-/* The controls the command line asks for: first prompt, strength, guidance, seed. */
-void setup_controls(struct controls *controls, const struct options *options);
+/* The controls the command line asks for: first prompt, strength, guidance, seed. Without --strength: 1 where the
+ * network sees the input picture itself or there is none, else 0.5, which keeps its shapes. */
+void setup_controls(struct controls *controls, const struct options *options, const struct engine_info *info);
 
 /* Set by the first Ctrl-C, SIGTERM or SIGHUP; a second one ends the program at once. */
 bool setup_interrupted(void);

@@ -14,24 +14,24 @@
 struct source;
 
 struct source_options {
-  bool live;               /* newest frame matters, not every frame: slice threads only, small buffers, no read-ahead */
-  bool loop;               /* start again at the end */
-  const char *input_format; /* FFmpeg demuxer or device ("v4l2", "x11grab", "lavfi"); NULL: found from the name */
+  bool live; /* newest frame matters, not every frame: slice threads only, small buffers, no read-ahead */
+  bool loop; /* start again at the end */
+  const char *input_format;  /* FFmpeg demuxer or device ("v4l2", "x11grab", "lavfi"); NULL: found from the name */
   const char *input_options; /* "key=value:key=value" for it; NULL: none */
-  int width, height;       /* wanted of a camera, screen or pattern; 0: its own choice */
-  double fps;              /* likewise */
+  int width, height;         /* wanted of a camera, screen or pattern; 0: its own choice */
+  double fps;                /* likewise */
   const struct log *log;
 };
 
 struct source_info {
-  char description[160];   /* "clip.mp4: h264 1280x720, 25 fps" */
+  char description[160]; /* "clip.mp4: h264 1280x720, 25 fps" */
   int width, height;
-  double fps;              /* average; 0 unknown */
+  double fps;                       /* average; 0 unknown */
   int time_base_num, time_base_den; /* of frame.pts, seconds = pts * num / den */
-  double duration;         /* seconds; 0 unknown or endless */
-  long frames;             /* expected; 0 unknown */
-  bool realtime;           /* a camera, screen or realtime stream: paces itself, cannot be waited for */
-  double sample_aspect;    /* width / height of a pixel; 1 if square or unknown */
+  double duration;                  /* seconds; 0 unknown or endless */
+  long frames;                      /* expected; 0 unknown */
+  bool realtime;                    /* a camera, screen or realtime stream: paces itself, cannot be waited for */
+  double sample_aspect;             /* width / height of a pixel; 1 if square or unknown */
 };
 
 struct source_impl {
