@@ -96,10 +96,17 @@ struct device_impl {
   int (*poison)(struct device *device, struct program *program, struct error *err);
 };
 
-/* Every device begins with this, so that device.c finds the functions. */
+/* Every device begins with this, so that device.c finds the functions. device.c fills it after create. */
 struct device {
   const struct device_impl *impl;
   const struct resources *resources;
+};
+
+/* Every program begins with this; device.c fills it after prepare and keeps it. */
+struct program {
+  const struct plan *plan;
+  enum pixel_format output;
+  int in_flight; /* runs submitted and not yet collected */
 };
 
 /* Chooses by options->name. A device picked by name fails loudly; "auto" tries cuda, then cpu, and says in one line why a

@@ -177,7 +177,8 @@ struct op_step {
 /* y = the frame, cropped, resized to y's size, as R, G, B in y = value * scale + bias with value in 0..1.
  * Geometry: run.geometry. Each output pixel is the mean of the source over its footprint, in samples of the plane, centred
  * at its mapped centre and at least one sample wide each way (so an enlargement is linear interpolation); edges are
- * clamped; chroma is centre-sited. Outside the destination rectangle: black (value 0). */
+ * clamped at the plane's, not the rectangle's; chroma is centre-sited (also YUYV's). Planes are resized first, then turned
+ * to R, G, B, which are clamped to 0..1. Outside the destination rectangle: black (value 0). */
 struct op_pixels_in {
   float scale, bias;
   struct tensor y; /* [1, H, W, 3] */
