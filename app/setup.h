@@ -2,6 +2,8 @@
 #ifndef APP_SETUP_H
 #define APP_SETUP_H
 
+#include <stdatomic.h>
+
 #include "app/options.h"
 #include "app/source.h"
 
@@ -25,8 +27,9 @@ int setup_engine(struct engine **engine, const struct options *options, const st
  * network sees the input picture itself or there is none, else 0.5, which keeps its shapes. */
 void setup_controls(struct controls *controls, const struct options *options, const struct engine_info *info);
 
-/* Set by the first Ctrl-C, SIGTERM or SIGHUP; a second one ends the program at once. */
-bool setup_interrupted(void);
+/* Set by the first Ctrl-C, SIGTERM or SIGHUP; a second one ends the program at once. Sources watch it while they block.
+ */
+extern atomic_bool setup_stop;
 /* Installs the handlers; main calls it. */
 void setup_signals(void);
 

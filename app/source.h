@@ -20,6 +20,9 @@ struct source_options {
   const char *input_options; /* "key=value:key=value" for it; NULL: none */
   int width, height;         /* wanted of a camera, screen or pattern; 0: its own choice */
   double fps;                /* likewise */
+  double start;              /* seconds into the input of the first frame given out */
+  double duration;           /* seconds of input; 0: all */
+  const atomic_bool *stop;   /* set from anywhere, it interrupts opening and reading alike; NULL: none */
   const struct log *log;
 };
 
