@@ -24,7 +24,8 @@ struct engine_params {
   const char *model;            /* diffusers folder */
   const char *vae;              /* autoencoder folder that replaces the model's own; NULL: the model's */
   int width, height;            /* of the generated picture; 0: the model's native size. Multiples of
-                                   engine_size_multiple, else an error says which sizes are near */
+                                   engine_info.size_multiple, else an error says which sizes are near */
+  bool nearest_size;            /* width and height are wishes: rounded to the nearest multiple instead of refused */
   int steps;                    /* 1..50; 0: what suits the model (1 for turbo and mini, 4 for LCM, 20 else) */
   enum engine_sampler sampler;
   enum engine_grid grid;
