@@ -35,6 +35,7 @@ struct source_info {
   long frames;                      /* expected; 0 unknown */
   bool realtime;                    /* a camera, screen or realtime stream: paces itself, cannot be waited for */
   double sample_aspect;             /* width / height of a pixel; 1 if square or unknown */
+  long damaged;                     /* packets and frames skipped or patched up so far */
 };
 
 struct source_impl {
