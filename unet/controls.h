@@ -4,8 +4,9 @@
 
 #include <stdint.h>
 
-/* Prompt slots: encoded prompts the device keeps, filled by engine_set_prompt. 1 to 9 belong to the keys 1 to 9. */
-enum { SLOT_SCRATCH = 0, SLOT_PRESET_1 = 1, SLOT_PRESETS = 9, SLOT_NEGATIVE = 10, SLOTS = 12 };
+/* Prompt slots: encoded prompts the device keeps, filled by engine_set_prompt. 1 to 9 belong to the keys 1 to 9. The
+ * last one is the engine's own: the empty prompt, which stands in for slots never set. */
+enum { SLOT_SCRATCH = 0, SLOT_PRESET_1 = 1, SLOT_PRESETS = 9, SLOT_NEGATIVE = 10, SLOT_EMPTY = 11, SLOTS = 12 };
 
 struct controls {
   int prompt;           /* slot of the prompt */
