@@ -28,8 +28,8 @@ struct safetensor {
 
 struct safetensors;
 
-/* Opens folder/basename.safetensors, else folder/basename.safetensors.index.json and its shards, else the same two with
- * ".fp16" before ".safetensors". Errors are STATUS_MODEL. */
+/* Opens folder/basename.safetensors, else folder/basename.safetensors.index.json and its shards, else the files of
+ * the "fp16" variant. Errors are STATUS_MODEL. */
 int safetensors_open(struct safetensors **files, const char *folder, const char *basename, struct error *err);
 /* Opens one file. */
 int safetensors_open_file(struct safetensors **files, const char *path, struct error *err);
