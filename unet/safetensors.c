@@ -135,7 +135,7 @@ static int read_tensor(struct safetensors *files, const cJSON *item, const struc
     return error_set(err, STATUS_FAILED, "%s: out of memory", map->path);
   if (!cJSON_IsObject(item))
     return bad_tensor(map->path, t->name, "it is not described", err);
-  uint64_t elements;
+  uint64_t elements = 0;
   if (read_shape(t, cJSON_GetObjectItemCaseSensitive(item, "shape"), map->path, &elements, err) ||
       read_range(t, cJSON_GetObjectItemCaseSensitive(item, "data_offsets"), map, data_start, err))
     return -1;
