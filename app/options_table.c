@@ -23,16 +23,16 @@ const struct option option_table[] = {
      .help = "what to make of the picture; up to 9 of them are the presets of live's keys 1 to 9 (default: neon)"},
     {"negative", 0, OPTION_TEXT, GROUP_PICTURE, ENGINE, "TEXT", AT(negative),
      .help = "what to stay away from; acts with --guidance above 1"},
-    {"guidance", 'g', OPTION_REAL, GROUP_PICTURE, ENGINE, "X", AT(guidance), .min = 0, .max = 100,
+    {"guidance", 'g', OPTION_REAL, GROUP_PICTURE, ENGINE | INFO, "X", AT(guidance), .min = 0, .max = 100,
      .help = "classifier-free guidance scale; other than 1, the network runs on more rows (default: 1)"},
     {"image-guidance", 0, OPTION_REAL, GROUP_PICTURE, ENGINE, "X", AT(image_guidance), .min = 0, .max = 100,
      .help = "how closely InstructPix2Pix models follow the input picture (default: 1.5)"},
     {"strength", 's', OPTION_REAL, GROUP_PICTURE, ENGINE, "X", AT(strength), .min = 0, .max = 1,
      .help = "0 keeps the input, 1 starts from noise alone (default: 1 for models that see the input, else 0.5)"},
-    {"steps", 'n', OPTION_INT, GROUP_PICTURE, ENGINE, "N", AT(steps), .min = 1, .max = 50,
+    {"steps", 'n', OPTION_INT, GROUP_PICTURE, ENGINE | INFO, "N", AT(steps), .min = 1, .max = 50,
      .help = "sampling steps, 1 to 50 (default: what suits the model)"},
     {"seed", 0, OPTION_SEED, GROUP_PICTURE, ENGINE, "N", AT(seed), .help = "seed of the fixed noise (default: 1)"},
-    {"size", 0, OPTION_SIZE, GROUP_PICTURE, ENGINE, "WxH", AT(width), .min = 1, .max = 8192,
+    {"size", 0, OPTION_SIZE, GROUP_PICTURE, ENGINE | INFO, "WxH", AT(width), .min = 1, .max = 8192,
      .help = "size of the generated picture (default: the input's shape, longest side 512; bench: the model's own)"},
     {"fit", 0, OPTION_CHOICE, GROUP_PICTURE, ENGINE, NULL, "crop|letterbox|stretch", AT(fit),
      .help = "how an input of another shape is fitted in (default: crop)"},
@@ -47,9 +47,9 @@ const struct option option_table[] = {
 
     {"device", 'd', OPTION_TEXT, GROUP_DEVICE, ENGINE | INFO, "NAME", AT(device),
      .help = "auto, cpu, cpu:plain (the slow definition), cuda or cuda:N (default: auto)"},
-    {"threads", 't', OPTION_INT, GROUP_DEVICE, ENGINE, "N", AT(threads), .min = 1, .max = 1024,
+    {"threads", 't', OPTION_INT, GROUP_DEVICE, ENGINE | INFO, "N", AT(threads), .min = 1, .max = 1024,
      .help = "CPU threads (default: one a core)"},
-    {"precision", 0, OPTION_CHOICE, GROUP_DEVICE, ENGINE, NULL, "auto|f32|bf16", AT(precision),
+    {"precision", 0, OPTION_CHOICE, GROUP_DEVICE, ENGINE | INFO, NULL, "auto|f32|bf16", AT(precision),
      .help = "CPU arithmetic; auto takes bf16 where the processor has matrix units for it (default: auto)"},
     {"memory-limit", 0, OPTION_BYTES, GROUP_DEVICE, ENGINE | INFO, "BYTES", AT(memory_limit), .min = 1, .max = 1e15,
      .help = "device memory that may be used; K, M and G are understood (default: what there is)"},
@@ -82,7 +82,7 @@ const struct option option_table[] = {
 
     {"warmup", 0, OPTION_LONG, GROUP_BENCH, BENCH, "N", AT(warmup), .min = 0, .max = COUNT_MAX,
      .help = "frames before measuring begins (default: 5)"},
-    {"json", 0, OPTION_TEXT, GROUP_BENCH, BENCH | INFO, "FILE", .value = VALUE_FILE, AT(json),
+    {"json", 0, OPTION_TEXT, GROUP_BENCH, BENCH, "FILE", .value = VALUE_FILE, AT(json),
      .help = "write the figures as JSON, to standard output for -"},
 
     {"budget", 'b', OPTION_REAL, GROUP_WINDOW, LIVE, "MS", AT(budget_ms), .min = 0.1, .max = 60000,
@@ -123,7 +123,10 @@ const struct command_text command_table[] = {
      "source to sink.",
      0, 0},
     {COMMAND_INFO, "info", "[MODEL]", "say what a checkpoint contains and which devices there are",
-     "MODEL is a checkpoint folder (default: the built-in mini model).", 0, 1},
+     "MODEL is a checkpoint folder (default: the built-in mini model). Tried with --size, --steps and --guidance, it "
+     "also "
+     "says how much memory a frame needs on the device, and whether it fits. -v lists every tensor.",
+     0, 1},
 };
 const int command_count = sizeof command_table / sizeof *command_table;
 

@@ -51,6 +51,7 @@ struct source_impl {
 /* Every source begins with this. */
 struct source {
   const struct source_impl *impl;
+  const atomic_bool *stop; /* options.stop */
   atomic_bool interrupted;
 };
 
@@ -60,6 +61,8 @@ int source_open(struct source **source, const char *spec, const struct source_op
 int source_read(struct source *source, struct frame *frame, struct error *err);
 void source_get_info(const struct source *source, struct source_info *info);
 void source_interrupt(struct source *source);
+/* Whether someone wants blocking calls to return; reading then gives the end. */
+bool source_interrupted(const struct source *source);
 void source_close(struct source **source); /* stores NULL; takes NULL */
 
 #endif

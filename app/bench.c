@@ -1,0 +1,178 @@
+/* bench: how fast, and how steadily, on a pattern that is the same everywhere. */
+#include <stdio.h>
+#include <string.h>
+
+#include "app/options.h"
+#include "app/picture.h"
+#include "app/pipeline.h"
+#include "app/report.h"
+#include "app/setup.h"
+
+/* Without --frames a row runs for about so long, within these bounds. */
+static const double row_seconds = 5;
+enum { FRAMES_MIN = 50, FRAMES_MAX = 2000, WARMUP = 5 };
+
+struct bench {
+  const struct options *options;
+  struct log log;
+  struct source_options source_options;
+  struct engine *engine;
+  struct controls controls;
+  struct picture still;
+  long frames;
+  struct report report;
+  char source[160];
+};
+
+static int open_pattern(struct bench *bench, struct source **source, struct error *err) {
+  return source_open(source, "pattern", &bench->source_options, err);
+}
+
+static int once(struct bench *bench, const struct frame *frame, struct error *err) {
+  struct frame picture;
+  const struct frame *input = bench->options->text_to_image ? NULL : frame;
+  return engine_submit(bench->engine, &bench->controls, input, err) || engine_collect(bench->engine, &picture, err) ? -1
+                                                                                                                    : 0;
+}
+
+static int take_still(struct bench *bench, struct error *err) {
+  struct source *source;
+  struct source_info info;
+  struct frame frame;
+  if (open_pattern(bench, &source, err))
+    return -1;
+  source_get_info(source, &info);
+  snprintf(bench->source, sizeof bench->source, "%s", info.description);
+  int status = source_read(source, &frame, err) == 1 ? picture_copy(&bench->still, &frame, err) : -1;
+  source_close(&source);
+  return status;
+}
+
+/* Runs the first frames, whose times do not count, and sees how many the rows should have. */
+static int warm_up(struct bench *bench, struct error *err) {
+  const struct options *options = bench->options;
+  long warmup = options->warmup >= 0 ? options->warmup : WARMUP;
+  double fastest_ms = 0;
+  if (once(bench, &bench->still.frame, err))
+    return -1;
+  bench->report.first_frame_ms = report_process_age_ms();
+  for (long i = 0; i < warmup && !atomic_load(&setup_stop); i++) {
+    int64_t begin = clock_now_ns();
+    if (once(bench, &bench->still.frame, err))
+      return -1;
+    double ms = (double)(clock_now_ns() - begin) * 1e-6;
+    if (!i || ms < fastest_ms)
+      fastest_ms = ms;
+  }
+  long fitting = fastest_ms > 0 ? (long)(row_seconds * 1e3 / fastest_ms) : FRAMES_MIN;
+  bench->frames = options->frames        ? options->frames
+                  : fitting < FRAMES_MIN ? FRAMES_MIN
+                  : fitting > FRAMES_MAX ? FRAMES_MAX
+                                         : fitting;
+  return 0;
+}
+
+static void add_row(struct bench *bench, const char *name, const char *meaning, const struct stats *stats,
+                    double seconds) {
+  struct report_row *row = &bench->report.rows[bench->report.row_count++];
+  row->name = name;
+  row->meaning = meaning;
+  row->fps = seconds > 0 ? (double)stats->count / seconds : 0;
+  stats_summarise(stats, &row->times);
+}
+
+static int measure_compute(struct bench *bench, struct error *err) {
+  struct stats stats = {0};
+  int64_t begin = clock_now_ns();
+  for (long i = 0; i < bench->frames && !atomic_load(&setup_stop); i++) {
+    int64_t before = clock_now_ns();
+    if (once(bench, &bench->still.frame, err))
+      return -1;
+    stats_add(&stats, (double)(clock_now_ns() - before) * 1e-6);
+  }
+  add_row(bench, "compute only", "the engine on one still picture in memory, one at a time", &stats,
+          (double)(clock_now_ns() - begin) * 1e-9);
+  return 0;
+}
+
+/* What one frame takes from the source to the sink when nothing runs at the same time. */
+static int measure_latency(struct bench *bench, struct error *err) {
+  struct stats stats = {0};
+  struct source *source;
+  struct frame frame;
+  if (open_pattern(bench, &source, err))
+    return -1;
+  int64_t begin = clock_now_ns();
+  int status = 0;
+  for (long i = 0; i < bench->frames && !status && !atomic_load(&setup_stop); i++) {
+    int64_t before = clock_now_ns();
+    status = source_read(source, &frame, err) == 1 && !once(bench, &frame, err) ? 0 : -1;
+    stats_add(&stats, (double)(clock_now_ns() - before) * 1e-6);
+  }
+  source_close(&source);
+  add_row(bench, "end to end, one by one", "source, engine and sink in turn: the latency of a frame", &stats,
+          (double)(clock_now_ns() - begin) * 1e-9);
+  return status;
+}
+
+static int open_null(void *opaque, struct sink **sink, struct error *err) {
+  (void)opaque;
+  return sink_open(sink, "null:", &(struct sink_options){0}, err);
+}
+
+static int measure_pipeline(struct bench *bench, struct error *err) {
+  struct source *source;
+  struct pipeline_result result;
+  if (open_pattern(bench, &source, err))
+    return -1;
+  const struct pipeline pipeline = {
+      .source = source,
+      .engine = bench->engine,
+      .controls = bench->controls,
+      .text_to_image = bench->options->text_to_image,
+      .frames = bench->frames,
+      .open_sink = open_null,
+  };
+  int status = pipeline_run(&pipeline, &result, err);
+  source_close(&source);
+  add_row(bench, "end to end, overlapped", "source, engine and sink at the same time, as render runs them",
+          &result.frame_ms, result.seconds);
+  return status;
+}
+
+static int write_report(struct bench *bench, struct error *err) {
+  struct report *report = &bench->report;
+  engine_get_info(bench->engine, &report->engine);
+  report->peak_bytes = report_peak_bytes();
+  report->source = bench->source;
+  bool json_alone = bench->options->json && !strcmp(bench->options->json, "-");
+  if (!json_alone && bench->options->verbose >= 0)
+    report_table(report, stdout);
+  if (bench->options->json && report_json(report, bench->options->json, err))
+    return -1;
+  return fflush(stdout) ? error_set(err, STATUS_OUTPUT, "standard output cannot be written") : 0;
+}
+
+static int run(struct bench *bench, struct error *err) {
+  struct engine_info info;
+  if (setup_engine(&bench->engine, bench->options, NULL, 0, PIXEL_RGBA, &bench->log, err))
+    return -1;
+  engine_get_info(bench->engine, &info);
+  setup_controls(&bench->controls, bench->options, &info);
+  if (take_still(bench, err) || warm_up(bench, err) || measure_compute(bench, err) || measure_latency(bench, err) ||
+      measure_pipeline(bench, err))
+    return -1;
+  if (atomic_load(&setup_stop))
+    return error_set(err, STATUS_INTERRUPTED, "interrupted: no figures");
+  return write_report(bench, err);
+}
+
+int command_bench(const struct options *options, struct error *err) {
+  struct bench bench = {.options = options};
+  setup_log(&bench.log, options);
+  setup_source_options(&bench.source_options, options, false, &bench.log);
+  int status = run(&bench, err);
+  engine_close(&bench.engine);
+  picture_free(&bench.still);
+  return status;
+}

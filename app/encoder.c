@@ -1,0 +1,219 @@
+#include "app/encoder.h"
+
+#include <math.h>
+#include <string.h>
+
+#include <libavutil/opt.h>
+#include <libavutil/pixdesc.h>
+#include <libswscale/swscale.h>
+
+#include "app/ffmpeg_util.h"
+
+/* Seconds between key frames: seeking stays quick, and it bounds what a killed process loses. */
+static const double keyframe_seconds = 2;
+static const double default_crf = 18, default_qscale = 3;
+
+static bool is_rgb(enum AVPixelFormat format) {
+  return av_pix_fmt_desc_get(format)->flags & (AV_PIX_FMT_FLAG_RGB | AV_PIX_FMT_FLAG_PAL);
+}
+
+static enum AVPixelFormat choose_format(const AVCodec *codec) {
+  const enum AVPixelFormat ours = AV_PIX_FMT_YUV420P;
+  if (!codec->pix_fmts)
+    return ours;
+  for (const enum AVPixelFormat *format = codec->pix_fmts; *format != AV_PIX_FMT_NONE; format++)
+    if (*format == ours)
+      return ours;
+  return avcodec_find_best_pix_fmt_of_list(codec->pix_fmts, ours, 0, NULL);
+}
+
+/* The engine's YUV is BT.709, limited range, with chroma in the middle of its four pixels. */
+static void tag_colors(AVCodecContext *context) {
+  if (is_rgb(context->pix_fmt)) {
+    context->color_range = AVCOL_RANGE_JPEG;
+    context->colorspace = AVCOL_SPC_RGB;
+  } else if (context->codec_id == AV_CODEC_ID_MJPEG) {
+    context->color_range = AVCOL_RANGE_JPEG;
+    context->colorspace = AVCOL_SPC_BT470BG;
+  } else {
+    context->color_range = AVCOL_RANGE_MPEG;
+    context->colorspace = AVCOL_SPC_BT709;
+    context->chroma_sample_location = AVCHROMA_LOC_CENTER;
+  }
+  context->color_primaries = AVCOL_PRI_BT709;
+  context->color_trc = AVCOL_TRC_BT709;
+}
+
+static void set_quality(AVCodecContext *context, AVDictionary **wishes, double quality) {
+  char value[32];
+  const AVClass *class = context->codec->priv_class;
+  bool has_crf = class && av_opt_find(&class, "crf", NULL, 0, AV_OPT_SEARCH_FAKE_OBJ);
+  if (has_crf) {
+    snprintf(value, sizeof value, "%g", quality >= 0 ? quality : default_crf);
+    av_dict_set(wishes, "crf", value, 0);
+  } else {
+    context->flags |= AV_CODEC_FLAG_QSCALE;
+    context->global_quality = (int)lrint((quality >= 0 ? quality : default_qscale) * FF_QP2LAMBDA);
+  }
+  if (!strcmp(context->codec->name, "libx264") || !strcmp(context->codec->name, "libx265"))
+    av_dict_set(wishes, "preset", "veryfast", 0);
+  if (!strcmp(context->codec->name, "libx265"))
+    av_dict_set(wishes, "x265-params", "log-level=none", 0);
+  if (!strncmp(context->codec->name, "libvpx", 6)) {
+    context->bit_rate = 0;
+    av_dict_set(wishes, "deadline", "realtime", 0);
+    av_dict_set(wishes, "cpu-used", "5", 0);
+  }
+}
+
+static void set_clock(AVCodecContext *context, const AVOutputFormat *container, const struct sink_options *options) {
+  AVRational rate = av_d2q(options->fps > 0 ? options->fps : 25, 100000);
+  AVRational base = {options->time_base_num, options->time_base_den};
+  bool any_base = container->flags & AVFMT_VARIABLE_FPS && !context->codec->supported_framerates;
+  /* MPEG-4 stores its clock in 16 bits. */
+  if (context->codec_id == AV_CODEC_ID_MPEG4 && base.den > 65535)
+    any_base = false;
+  if (!any_base && context->codec->supported_framerates)
+    rate = context->codec->supported_framerates[av_find_nearest_q_idx(rate, context->codec->supported_framerates)];
+  context->framerate = rate;
+  context->time_base = any_base ? base : av_inv_q(rate);
+  context->gop_size = (int)lrint(fmin(fmax(keyframe_seconds * av_q2d(rate), 12), 250));
+}
+
+static int try_codec(struct encoder *encoder, const AVCodec *codec, const AVOutputFormat *container,
+                     const struct sink_options *options) {
+  AVDictionary *wishes = NULL;
+  AVCodecContext *context = encoder->context = avcodec_alloc_context3(codec);
+  if (!context)
+    return AVERROR(ENOMEM);
+  context->width = options->width;
+  context->height = options->height;
+  context->sample_aspect_ratio = av_d2q(options->sample_aspect > 0 ? options->sample_aspect : 1, 1000);
+  context->pix_fmt = choose_format(codec);
+  tag_colors(context);
+  set_clock(context, container, options);
+  set_quality(context, &wishes, options->quality);
+  if (container->flags & AVFMT_GLOBALHEADER)
+    context->flags |= AV_CODEC_FLAG_GLOBAL_HEADER;
+  int code = avcodec_open2(context, codec, &wishes);
+  av_dict_free(&wishes);
+  if (code < 0)
+    avcodec_free_context(&encoder->context);
+  return code;
+}
+
+static int open_scaler(struct encoder *encoder) {
+  const AVCodecContext *to = encoder->context;
+  encoder->borrowed = av_frame_alloc();
+  if (!encoder->borrowed)
+    return AVERROR(ENOMEM);
+  if (to->pix_fmt == AV_PIX_FMT_YUV420P)
+    return 0;
+  encoder->scaler = sws_getContext(to->width, to->height, AV_PIX_FMT_YUV420P, to->width, to->height, to->pix_fmt,
+                                   SWS_BICUBIC | SWS_ACCURATE_RND | SWS_FULL_CHR_H_INT, NULL, NULL, NULL);
+  encoder->scaled = av_frame_alloc();
+  if (!encoder->scaler || !encoder->scaled)
+    return AVERROR(ENOMEM);
+  const int *from_table = sws_getCoefficients(SWS_CS_ITU709);
+  const int *to_table = to->colorspace == AVCOL_SPC_BT470BG ? sws_getCoefficients(SWS_CS_ITU601) : from_table;
+  sws_setColorspaceDetails(encoder->scaler, from_table, 0, to_table, to->color_range == AVCOL_RANGE_JPEG, 0, 1 << 16,
+                           1 << 16);
+  encoder->scaled->format = to->pix_fmt;
+  encoder->scaled->width = to->width;
+  encoder->scaled->height = to->height;
+  return av_frame_get_buffer(encoder->scaled, 0);
+}
+
+static int open_named(struct encoder *encoder, const AVOutputFormat *container, const char *path,
+                      const struct sink_options *options, struct error *err) {
+  char reason[128];
+  const AVCodec *codec = avcodec_find_encoder_by_name(options->codec);
+  if (!codec || codec->type != AVMEDIA_TYPE_VIDEO)
+    return error_set(err, STATUS_USAGE, "--codec %s: FFmpeg here has no such video encoder", options->codec);
+  if (avformat_query_codec(container, codec->id, FF_COMPLIANCE_EXPERIMENTAL) == 0)
+    return error_set(err, STATUS_OUTPUT, "%s: %s does not take %s", path, container->name, codec->name);
+  int code = try_codec(encoder, codec, container, options);
+  if (code < 0)
+    return error_set(err, STATUS_OUTPUT, "%s: encoder %s cannot be opened: %s", path, codec->name,
+                     ffmpeg_reason(code, reason));
+  return 0;
+}
+
+static int open_chosen(struct encoder *encoder, const AVOutputFormat *container, const char *path,
+                       const struct sink_options *options, struct error *err) {
+  enum AVCodecID own = av_guess_codec(container, NULL, path, NULL, AVMEDIA_TYPE_VIDEO);
+  bool takes_h264 = avformat_query_codec(container, AV_CODEC_ID_H264, FF_COMPLIANCE_NORMAL) == 1;
+  const AVCodec *candidates[] = {
+      takes_h264 ? avcodec_find_encoder_by_name("libx264") : NULL,
+      takes_h264 ? avcodec_find_encoder_by_name("libopenh264") : NULL,
+      own != AV_CODEC_ID_NONE ? avcodec_find_encoder(own) : NULL,
+      avcodec_find_encoder(AV_CODEC_ID_MPEG4),
+      avcodec_find_encoder(AV_CODEC_ID_FFV1),
+  };
+  for (size_t i = 0; i < sizeof candidates / sizeof *candidates; i++) {
+    const AVCodec *codec = candidates[i];
+    bool fits = codec && (codec->id == own || avformat_query_codec(container, codec->id, FF_COMPLIANCE_NORMAL) == 1);
+    if (!fits || try_codec(encoder, codec, container, options) < 0)
+      continue;
+    bool expected = takes_h264 ? codec->id == AV_CODEC_ID_H264 : codec->id == own;
+    log_line(options->log, expected ? LOG_INFO : LOG_WARNING, "%s: encoded with %s%s", path, codec->name,
+             expected ? "" : ", since the usual encoder is not there");
+    return 0;
+  }
+  return error_set(err, STATUS_OUTPUT, "%s: FFmpeg here has no encoder for %s; try another extension, such as .mkv",
+                   path, container->name);
+}
+
+int encoder_open(struct encoder *encoder, const AVOutputFormat *container, const char *path,
+                 const struct sink_options *options, struct error *err) {
+  char reason[128];
+  int failed = options->codec ? open_named(encoder, container, path, options, err)
+                              : open_chosen(encoder, container, path, options, err);
+  if (failed)
+    return -1;
+  int code = open_scaler(encoder);
+  return code < 0 ? error_set(err, STATUS_OUTPUT, "%s: %s", path, ffmpeg_reason(code, reason)) : 0;
+}
+
+/* Frames without reference counts are copied by avcodec_send_frame, so borrowed planes may be reused at once. */
+static void borrow(AVFrame *to, const struct frame *frame) {
+  for (int i = 0; i < 3; i++) {
+    to->data[i] = (uint8_t *)(uintptr_t)frame->plane[i];
+    to->linesize[i] = frame->pitch[i];
+  }
+  to->format = AV_PIX_FMT_YUV420P;
+  to->width = frame->width;
+  to->height = frame->height;
+}
+
+int encoder_send(struct encoder *encoder, const struct frame *frame, int64_t pts) {
+  if (!frame)
+    return avcodec_send_frame(encoder->context, NULL);
+  AVFrame *sent = encoder->borrowed;
+  borrow(sent, frame);
+  if (encoder->scaler) {
+    int code = av_frame_make_writable(encoder->scaled);
+    if (code < 0)
+      return code;
+    sws_scale(encoder->scaler, (const uint8_t *const *)sent->data, sent->linesize, 0, sent->height,
+              encoder->scaled->data, encoder->scaled->linesize);
+    sent = encoder->scaled;
+  }
+  sent->pts = pts;
+  sent->color_range = encoder->context->color_range;
+  sent->colorspace = encoder->context->colorspace;
+  sent->color_primaries = encoder->context->color_primaries;
+  sent->color_trc = encoder->context->color_trc;
+  sent->chroma_location = encoder->context->chroma_sample_location;
+  sent->sample_aspect_ratio = encoder->context->sample_aspect_ratio;
+  sent->quality = encoder->context->global_quality;
+  return avcodec_send_frame(encoder->context, sent);
+}
+
+void encoder_finish(struct encoder *encoder) {
+  avcodec_free_context(&encoder->context);
+  sws_freeContext(encoder->scaler);
+  av_frame_free(&encoder->scaled);
+  av_frame_free(&encoder->borrowed);
+  *encoder = (struct encoder){0};
+}

@@ -1,0 +1,27 @@
+/* Frames to packets: which FFmpeg encoder, and how it is set up. */
+#ifndef APP_ENCODER_H
+#define APP_ENCODER_H
+
+#include <libavcodec/avcodec.h>
+#include <libavformat/avformat.h>
+
+#include "app/sink.h"
+
+struct SwsContext;
+
+/* Zero-initialise to start. */
+struct encoder {
+  AVCodecContext *context;
+  struct SwsContext *scaler; /* where the encoder does not take YUV420P */
+  AVFrame *scaled, *borrowed;
+};
+
+/* Opens options->codec, or the first encoder that works of: H.264, the container's own, MPEG-4, FFV1. The time base is
+ * options' own where the container can keep it, else 1/fps. */
+int encoder_open(struct encoder *encoder, const AVOutputFormat *container, const char *path,
+                 const struct sink_options *options, struct error *err);
+/* frame NULL: no more come. Returns 0 or an FFmpeg error code; frame may be reused at once. */
+int encoder_send(struct encoder *encoder, const struct frame *frame, int64_t pts);
+void encoder_finish(struct encoder *encoder);
+
+#endif

@@ -1,0 +1,115 @@
+#include "app/ffmpeg_util.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include <libavdevice/avdevice.h>
+#include <libavutil/opt.h>
+
+const char *ffmpeg_reason(int code, char *buffer) {
+  if (av_strerror(code, buffer, 128) < 0)
+    snprintf(buffer, 128, "error %d", code);
+  return buffer;
+}
+
+bool ffmpeg_is_device(const AVInputFormat *format) {
+  return format->priv_class && AV_IS_INPUT_DEVICE(format->priv_class->category) && strcmp(format->name, "lavfi");
+}
+
+/* "x11grab::0.0" and "lavfi:testsrc2" begin with the name of an input device; *rest is what follows. */
+static const AVInputFormat *device_of(const char *spec, const char **rest) {
+  if (!strncmp(spec, "/dev/video", 10)) {
+    *rest = spec;
+    return av_find_input_format("v4l2");
+  }
+  char name[32];
+  size_t length = strcspn(spec, ":");
+  if (!spec[length] || length >= sizeof name)
+    return NULL;
+  memcpy(name, spec, length);
+  name[length] = 0;
+  const AVInputFormat *format = av_find_input_format(name);
+  if (!format || !format->priv_class || !AV_IS_INPUT_DEVICE(format->priv_class->category))
+    return NULL;
+  *rest = spec + length + 1;
+  return format;
+}
+
+/* Sets an option where the demuxer has it, and says so where it has not. */
+static void set_wish(AVDictionary **wishes, const AVInputFormat *format, const char *name, const char *value,
+                     const struct log *log) {
+  const AVClass *class = format ? format->priv_class : NULL;
+  if (class && av_opt_find(&class, name, NULL, 0, AV_OPT_SEARCH_FAKE_OBJ))
+    av_dict_set(wishes, name, value, 0);
+  else
+    log_line(log, LOG_WARNING, "this input has a %s of its own: the one asked for is not used",
+             !strcmp(name, "framerate") ? "frame rate" : "size");
+}
+
+static int collect_wishes(AVDictionary **wishes, const AVInputFormat *format, const struct source_options *options,
+                          struct error *err) {
+  if (options->input_options && av_dict_parse_string(wishes, options->input_options, "=", ":", 0) < 0)
+    return error_set(err, STATUS_USAGE, "--input-options %s: KEY=VALUE:KEY=VALUE is needed", options->input_options);
+  char value[64];
+  if (options->width > 0) {
+    snprintf(value, sizeof value, "%dx%d", options->width, options->height);
+    set_wish(wishes, format, "video_size", value, options->log);
+  }
+  if (options->fps > 0) {
+    snprintf(value, sizeof value, "%.6f", options->fps);
+    set_wish(wishes, format, "framerate", value, options->log);
+  }
+  return 0;
+}
+
+int ffmpeg_open_input(AVFormatContext **input, const char *spec, const struct source_options *options,
+                      const AVIOInterruptCB *interrupt, struct error *err) {
+  avdevice_register_all();
+  const char *url = spec;
+  const AVInputFormat *format = device_of(spec, &url);
+  AVDictionary *wishes = NULL;
+  char reason[128];
+  int code, result = -1;
+  *input = NULL;
+  if (options->input_format && !(format = av_find_input_format(options->input_format)))
+    return error_set(err, STATUS_USAGE, "--input-format %s: FFmpeg here has no such format or device",
+                     options->input_format);
+  if (collect_wishes(&wishes, format, options, err))
+    goto done;
+  *input = avformat_alloc_context();
+  if (!*input) {
+    error_set(err, STATUS_FAILED, "no memory to open %s", spec);
+    goto done;
+  }
+  if (interrupt)
+    (*input)->interrupt_callback = *interrupt;
+  if (format && ffmpeg_is_device(format))
+    (*input)->flags |= AVFMT_FLAG_NONBLOCK;
+  if (options->live)
+    (*input)->flags |= AVFMT_FLAG_NOBUFFER;
+  code = avformat_open_input(input, url, format, &wishes);
+  if (code < 0) {
+    error_set(err, STATUS_INPUT, "%s: cannot be opened: %s", spec,
+              code == AVERROR_EOF || code == AVERROR_INVALIDDATA ? "this is no video FFmpeg knows, or it is damaged"
+                                                                 : ffmpeg_reason(code, reason));
+    goto done;
+  }
+  const AVDictionaryEntry *left = av_dict_get(wishes, "", NULL, AV_DICT_IGNORE_SUFFIX);
+  if (left) {
+    error_set(err, STATUS_USAGE, "--input-options: %s has no option %s", (*input)->iformat->name, left->key);
+    goto done;
+  }
+  result = 0;
+done:
+  av_dict_free(&wishes);
+  if (result)
+    avformat_close_input(input);
+  return result;
+}
+
+int64_t ffmpeg_origin(const AVFormatContext *input, double start) {
+  int64_t clock = 0;
+  if (input->iformat->flags & AVFMT_TS_DISCONT && input->start_time != AV_NOPTS_VALUE)
+    clock = input->start_time;
+  return clock + (int64_t)(start * AV_TIME_BASE);
+}

@@ -1,0 +1,24 @@
+/* Small helpers around FFmpeg that source and sink share. */
+#ifndef APP_FFMPEG_UTIL_H
+#define APP_FFMPEG_UTIL_H
+
+#include <libavformat/avformat.h>
+
+#include "app/source.h"
+
+/* Text of an FFmpeg error code; buffer holds 128 characters. */
+const char *ffmpeg_reason(int code, char *buffer);
+
+/* Opens spec's demuxer: devices as "NAME:REST" or /dev/video*, else a file or URL. size, rate, format and
+ * --input-options as in options. interrupt may be NULL. name is how messages call it. */
+int ffmpeg_open_input(AVFormatContext **input, const char *spec, const struct source_options *options,
+                      const AVIOInterruptCB *interrupt, struct error *err);
+
+/* Where time 0 of the output lies in the input, in AV_TIME_BASE units: --start, and the clock's arbitrary origin in
+ * formats that have one (MPEG transport and program streams). */
+int64_t ffmpeg_origin(const AVFormatContext *input, double start);
+
+/* Whether the input is a capture device (a camera, a screen; not lavfi). */
+bool ffmpeg_is_device(const AVInputFormat *format);
+
+#endif

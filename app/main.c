@@ -1,0 +1,70 @@
+/* reverie: the program. Which command, its exit status, and what holds for all of them. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include <libavutil/log.h>
+
+#include "app/options.h"
+#include "app/setup.h"
+
+/* FFmpeg's own lines are for those who look for a cause; what users need to know is said by the code that met it. */
+static void tame_ffmpeg(int verbose) {
+  av_log_set_level(verbose >= 2 ? AV_LOG_INFO : verbose == 1 ? AV_LOG_ERROR : AV_LOG_QUIET);
+}
+
+/* OpenMP threads that spin while they wait take the cores from decoder, encoder and whatever else runs, and collapse
+ * when one of them is busy. libgomp reads its environment before main, so the program starts itself once more. */
+static void calm_openmp(char **argv) {
+  char path[4096];
+  ssize_t length = readlink("/proc/self/exe", path, sizeof path - 1);
+  if (getenv("OMP_WAIT_POLICY") || length <= 0)
+    return;
+  path[length] = 0;
+  if (!setenv("OMP_WAIT_POLICY", "passive", 1))
+    execv(path, argv); /* comes back only when it fails; then it merely goes slower */
+}
+
+static int run(const struct options *options, struct error *err) {
+  setup_signals();
+  tame_ffmpeg(options->verbose);
+  switch (options->command) {
+  case COMMAND_LIVE:
+    return command_live(options, err);
+  case COMMAND_RENDER:
+    return command_render(options, err);
+  case COMMAND_BENCH:
+    return command_bench(options, err);
+  case COMMAND_INFO:
+    return command_info(options, err);
+  default:
+    return error_set(err, STATUS_USAGE, "a command is needed (see reverie --help)");
+  }
+}
+
+static int act(const struct options *options, const struct options_request *request, char **argv, struct error *err) {
+  switch (request->action) {
+  case ACTION_HELP:
+    options_help(stdout, options->command);
+    break;
+  case ACTION_VERSION:
+    puts("reverie " REVERIE_VERSION);
+    break;
+  case ACTION_GENERATE:
+    return options_generate(stdout, request->generate, err);
+  default:
+    calm_openmp(argv);
+    return run(options, err);
+  }
+  return fflush(stdout) || ferror(stdout) ? error_set(err, STATUS_OUTPUT, "standard output cannot be written") : 0;
+}
+
+int main(int argc, char **argv) {
+  struct options options;
+  struct options_request request;
+  struct error err = {STATUS_FAILED, "failed for an unknown reason"};
+  if (!options_parse(&options, &request, argc, argv, &err) && !act(&options, &request, argv, &err))
+    return STATUS_OK;
+  fprintf(stderr, "reverie: %s\n", err.message);
+  return err.status;
+}

@@ -1,0 +1,19 @@
+/* MP4 and MOV keep their index at the end, and a file without it is lost. So they are written in fragments that each
+ * carry their own, and settled into an ordinary file, with the index in front, when all is done. */
+#ifndef APP_MP4_H
+#define APP_MP4_H
+
+#include <libavformat/avformat.h>
+#include <stdbool.h>
+
+#include "unet/log.h"
+
+bool mp4_is(const AVOutputFormat *container);
+/* Muxer options for writing in fragments. */
+void mp4_wishes(AVDictionary **wishes);
+/* Rewrites the fragmented file at path, packet by packet, through a neighbour that takes its place once it is complete.
+ * Where that fails (no room for a second copy), path stays as it is: playable, if less widely. Special files are left
+ * alone. */
+void mp4_settle(const char *path, const struct log *log);
+
+#endif

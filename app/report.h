@@ -1,0 +1,37 @@
+/* The figures of bench: a table for people, JSON for programs. */
+#ifndef APP_REPORT_H
+#define APP_REPORT_H
+
+#include <stddef.h>
+#include <stdio.h>
+
+#include "app/stats.h"
+#include "unet/engine.h"
+
+struct report_row {
+  const char *name, *meaning;
+  double fps; /* frames a second of wall time */
+  struct stats_summary times;
+};
+
+enum { REPORT_ROWS_MAX = 8 };
+
+struct report {
+  struct engine_info engine;
+  double first_frame_ms; /* from the start of the process to the first picture */
+  size_t peak_bytes;     /* of the process */
+  const char *source;    /* what was rendered */
+  struct report_row rows[REPORT_ROWS_MAX];
+  int row_count;
+};
+
+/* Milliseconds since this process started, its loading included; good to 10 ms. */
+double report_process_age_ms(void);
+/* The most memory this process ever had. */
+size_t report_peak_bytes(void);
+
+void report_table(const struct report *report, FILE *out);
+/* path "-": standard output. */
+int report_json(const struct report *report, const char *path, struct error *err);
+
+#endif

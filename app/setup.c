@@ -1,0 +1,135 @@
+#include "app/setup.h"
+
+#include <math.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "app/paths.h"
+
+atomic_bool setup_stop;
+
+static void on_signal(int number) {
+  (void)number;
+  atomic_store(&setup_stop, true);
+}
+
+void setup_signals(void) {
+  static const int ending[] = {SIGINT, SIGTERM, SIGHUP};
+  /* SA_RESETHAND: the second Ctrl-C takes its usual course. SA_RESTART: half-done reads and writes go on. */
+  struct sigaction action = {.sa_handler = on_signal, .sa_flags = SA_RESETHAND | SA_RESTART};
+  sigemptyset(&action.sa_mask);
+  for (size_t i = 0; i < sizeof ending / sizeof *ending; i++)
+    sigaction(ending[i], &action, NULL);
+  /* Writing to a closed pipe or past a size limit then fails with an error that can be reported. */
+  signal(SIGPIPE, SIG_IGN);
+  signal(SIGXFSZ, SIG_IGN);
+}
+
+static void print_line(void *opaque, enum log_level level, const char *text) {
+  const struct options *options = opaque;
+  if ((int)level <= options->verbose)
+    fprintf(stderr, "reverie: %s\n", text);
+}
+
+void setup_log(struct log *log, const struct options *options) {
+  log->line = print_line;
+  log->opaque = (void *)(uintptr_t)options;
+}
+
+void setup_source_options(struct source_options *source, const struct options *options, bool live,
+                          const struct log *log) {
+  *source = (struct source_options){
+      .live = live,
+      .loop = options->loop,
+      .input_format = options->input_format,
+      .input_options = options->input_options,
+      .width = options->input_width,
+      .height = options->input_height,
+      .fps = options->input_fps,
+      .start = options->start,
+      .duration = live ? 0 : options->duration,
+      .stop = &setup_stop,
+      .log = log,
+  };
+}
+
+/* oneDNN computes in bf16 everywhere, but only matrix units make it faster than f32. */
+static bool has_fast_bf16(void) {
+#if defined(__x86_64__)
+  __builtin_cpu_init();
+  return __builtin_cpu_supports("amx-bf16");
+#else
+  return false;
+#endif
+}
+
+static bool wants_bf16(const struct options *options) {
+  return options->precision == PRECISION_BF16 || (options->precision == PRECISION_AUTO && has_fast_bf16());
+}
+
+static void choose_size(struct engine_params *params, const struct options *options, const struct source_info *info,
+                        int longest) {
+  params->width = options->width;
+  params->height = options->height;
+  if (options->width || !longest || !info || info->width <= 0 || info->height <= 0)
+    return;
+  double scale = (double)longest / (info->width > info->height ? info->width : info->height);
+  params->width = (int)lrint(info->width * scale);
+  params->height = (int)lrint(info->height * scale);
+  params->nearest_size = true;
+}
+
+static int set_prompts(struct engine *engine, const struct options *options, struct error *err) {
+  if (!options->prompt_count && engine_set_prompt(engine, SLOT_PRESET_1, SETUP_DEFAULT_PROMPT, err))
+    return -1;
+  for (int i = 0; i < options->prompt_count; i++)
+    if (engine_set_prompt(engine, SLOT_PRESET_1 + i, options->prompts[i], err))
+      return -1;
+  return options->negative ? engine_set_prompt(engine, SLOT_NEGATIVE, options->negative, err) : 0;
+}
+
+int setup_engine(struct engine **engine, const struct options *options, const struct source_info *info, int longest,
+                 enum pixel_format output, const struct log *log, struct error *err) {
+  char model[PATHS_MAX], cache[PATHS_MAX];
+  *engine = NULL;
+  if (!options->model && paths_data(model, "mini/model", STATUS_MODEL, err))
+    return -1;
+  struct engine_params params = {
+      .model = options->model ? options->model : model,
+      .vae = options->vae,
+      .steps = options->steps,
+      .sampler = options->sampler,
+      .grid = options->grid,
+      .strength_diffusers = options->strength_grid == STRENGTH_DIFFUSERS,
+      .snap_strength = options->strength_grid == STRENGTH_TRAINED,
+      .text_to_image = options->text_to_image,
+      .guidance = options->guidance != 1,
+      .fit = options->fit,
+      .output = output,
+      .device = options->device,
+      .threads = options->threads,
+      .bf16 = wants_bf16(options),
+      .memory_limit = options->memory_limit,
+      .cache_dir = paths_cache(cache),
+      .no_graph = options->no_graph,
+      .log = log,
+  };
+  choose_size(&params, options, info, longest);
+  if (engine_open(engine, &params, err))
+    return -1;
+  if (set_prompts(*engine, options, err)) {
+    engine_close(engine);
+    return -1;
+  }
+  return 0;
+}
+
+void setup_controls(struct controls *controls, const struct options *options, const struct engine_info *info) {
+  *controls = (struct controls)CONTROLS_DEFAULTS;
+  controls->guidance = (float)options->guidance;
+  controls->image_guidance = (float)options->image_guidance;
+  controls->seed = options->seed;
+  bool whole = info->image_conditioned || options->text_to_image;
+  controls->strength = options->strength >= 0 ? (float)options->strength : whole ? 1.0f : 0.5f;
+}

@@ -1,0 +1,63 @@
+#include "app/sink.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+/* In order of asking; ffmpeg takes whatever the others do not. */
+static const struct sink_impl *const sinks[] = {&sink_null, &sink_hash, &sink_ffmpeg};
+enum { SINKS = sizeof sinks / sizeof *sinks };
+
+static const struct sink_impl *find(const char *spec) {
+  for (int i = 0; i < SINKS; i++)
+    if (sinks[i]->accepts(spec))
+      return sinks[i];
+  return NULL;
+}
+
+static bool agrees(const char *path) {
+  char answer[16] = "";
+  if (!isatty(STDIN_FILENO) || !isatty(STDERR_FILENO))
+    return false;
+  fprintf(stderr, "%s exists. Overwrite it? [y/N] ", path);
+  return fgets(answer, sizeof answer, stdin) && (*answer == 'y' || *answer == 'Y');
+}
+
+int sink_check(const char *spec, const char *input, bool overwrite, struct error *err) {
+  struct stat out, in;
+  if (find(spec) == &sink_null)
+    return 0;
+  const char *path = !strncmp(spec, "file:", 5) || !strncmp(spec, "hash:", 5) ? spec + 5 : spec;
+  const char *input_path = input && !strncmp(input, "file:", 5) ? input + 5 : input;
+  if (stat(path, &out))
+    return 0;
+  if (S_ISDIR(out.st_mode))
+    return error_set(err, STATUS_OUTPUT, "%s: this is a folder; name a file in it", path);
+  if (!S_ISREG(out.st_mode))
+    return 0;
+  if (input_path && !stat(input_path, &in) && in.st_dev == out.st_dev && in.st_ino == out.st_ino)
+    return error_set(err, STATUS_USAGE, "%s: input and output are the same file; give another output", path);
+  if (!overwrite && !agrees(path))
+    return error_set(err, STATUS_OUTPUT, "%s: exists already; give -y to overwrite it", path);
+  return 0;
+}
+
+int sink_open(struct sink **sink, const char *spec, const struct sink_options *options, struct error *err) {
+  *sink = NULL;
+  return find(spec)->open(sink, spec, options, err);
+}
+
+int sink_write(struct sink *sink, const struct frame *frame, struct error *err) {
+  return sink->impl->write(sink, frame, err);
+}
+
+int sink_finish(struct sink *sink, bool whole, struct error *err) {
+  return sink->impl->finish(sink, whole, err);
+}
+
+void sink_close(struct sink **sink) {
+  if (*sink)
+    (*sink)->impl->close(*sink);
+  *sink = NULL;
+}

@@ -1,0 +1,51 @@
+/* Where frames go that are kept: a file, a list of checksums, nowhere. (The window is live's own.)
+ *
+ * Threads: one thread at a time uses a sink. */
+#ifndef APP_SINK_H
+#define APP_SINK_H
+
+#include "app/source.h"
+
+struct sink;
+
+struct sink_options {
+  enum pixel_format format; /* of the frames to come */
+  int width, height;
+  int time_base_num, time_base_den; /* of frame.pts */
+  double fps;                       /* average, for rate control and the last frame's duration; 0 unknown */
+  double sample_aspect;
+  const char *codec;                          /* FFmpeg encoder; NULL: chosen for the container */
+  double quality;                             /* negative: the encoder's usual one */
+  const char *sound;                          /* input whose sound and metadata are copied; NULL: none */
+  const struct source_options *sound_options; /* how it was opened */
+  const struct log *log;
+};
+
+struct sink_impl {
+  const char *name; /* "file", "null", "hash" */
+  bool (*accepts)(const char *spec);
+  int (*open)(struct sink **sink, const char *spec, const struct sink_options *options, struct error *err);
+  int (*write)(struct sink *sink, const struct frame *frame, struct error *err);
+  /* Completes what was written, also after a failed write. Called once, before close. whole: the input was read to its
+   * end, so that what is left of its sound belongs into the output. */
+  int (*finish)(struct sink *sink, bool whole, struct error *err);
+  void (*close)(struct sink *sink);
+};
+
+struct sink {
+  const struct sink_impl *impl;
+};
+
+/* Before anything expensive happens: whether spec can be written to. A file that exists is overwritten with overwrite
+ * set or after a yes on the terminal, else refused; the input never is. input may be NULL. */
+int sink_check(const char *spec, const char *input, bool overwrite, struct error *err);
+
+/* spec: a file whose extension names the container, "null:", "hash:FILE" or "hash:-". All errors are STATUS_OUTPUT. */
+int sink_open(struct sink **sink, const char *spec, const struct sink_options *options, struct error *err);
+int sink_write(struct sink *sink, const struct frame *frame, struct error *err);
+int sink_finish(struct sink *sink, bool whole, struct error *err);
+void sink_close(struct sink **sink); /* stores NULL; takes NULL */
+
+extern const struct sink_impl sink_null, sink_hash, sink_ffmpeg;
+
+#endif

@@ -1,0 +1,158 @@
+#include "app/sound.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include <libavcodec/avcodec.h>
+
+#include "app/ffmpeg_util.h"
+
+struct sound {
+  AVFormatContext *input, *output;
+  AVPacket *packet;
+  int streams;  /* that were there at the start; more may turn up while reading */
+  int *target;  /* output stream of each input stream, or -1 */
+  bool waiting; /* packet holds one that begins later than what was asked for */
+  bool ended;
+  int64_t origin; /* in AV_TIME_BASE units */
+  double duration;
+};
+
+/* Captured and piped input cannot be read twice. */
+static bool can_reopen(const char *spec, const struct source_options *options) {
+  struct stat file;
+  const char *path = !strncmp(spec, "file:", 5) ? spec + 5 : spec;
+  if (!stat(path, &file))
+    return S_ISREG(file.st_mode);
+  return !options->input_format && (!strncmp(spec, "http://", 7) || !strncmp(spec, "https://", 8));
+}
+
+static AVStream *copy_stream(AVFormatContext *output, const AVStream *from) {
+  AVStream *stream = avformat_new_stream(output, NULL);
+  if (!stream || avcodec_parameters_copy(stream->codecpar, from->codecpar) < 0)
+    return NULL;
+  stream->codecpar->codec_tag = 0;
+  stream->time_base = from->time_base;
+  stream->disposition = from->disposition;
+  av_dict_copy(&stream->metadata, from->metadata, 0);
+  return stream;
+}
+
+static int choose_streams(struct sound *sound, const struct sink_options *options) {
+  int copied = 0;
+  for (int i = 0; i < sound->streams; i++) {
+    AVStream *from = sound->input->streams[i];
+    sound->target[i] = -1;
+    from->discard = AVDISCARD_ALL;
+    if (from->codecpar->codec_type != AVMEDIA_TYPE_AUDIO)
+      continue;
+    if (avformat_query_codec(sound->output->oformat, from->codecpar->codec_id, FF_COMPLIANCE_NORMAL) != 1) {
+      log_line(options->log, LOG_WARNING, "sound: %s does not fit into %s and is left out; .mkv takes it",
+               avcodec_get_name(from->codecpar->codec_id), sound->output->oformat->name);
+      continue;
+    }
+    AVStream *to = copy_stream(sound->output, from);
+    if (!to)
+      return -1;
+    sound->target[i] = to->index;
+    from->discard = AVDISCARD_DEFAULT;
+    copied++;
+  }
+  return copied;
+}
+
+/* Tags that tell of the input's encoding, not of its content, are not handed on. */
+static void copy_metadata(AVFormatContext *to, const AVFormatContext *from) {
+  static const char *const stale[] = {"major_brand", "minor_version", "compatible_brands", "encoder", "duration"};
+  av_dict_copy(&to->metadata, from->metadata, 0);
+  for (size_t i = 0; i < sizeof stale / sizeof *stale; i++)
+    av_dict_set(&to->metadata, stale[i], NULL, 0);
+}
+
+void sound_open(struct sound **result, AVFormatContext *output, const struct sink_options *options) {
+  struct error err;
+  *result = NULL;
+  if (!options->sound || output->oformat->audio_codec == AV_CODEC_ID_NONE)
+    return;
+  if (!can_reopen(options->sound, options->sound_options)) {
+    log_line(options->log, LOG_INFO, "%s: sound is copied from files only", options->sound);
+    return;
+  }
+  struct sound *sound = calloc(1, sizeof *sound);
+  struct source_options plain = *options->sound_options;
+  plain.width = plain.height = 0;
+  plain.fps = 0;
+  if (!sound)
+    return;
+  sound->output = output;
+  sound->duration = plain.duration;
+  if (ffmpeg_open_input(&sound->input, options->sound, &plain, NULL, &err) ||
+      avformat_find_stream_info(sound->input, NULL) < 0)
+    goto nothing;
+  copy_metadata(output, sound->input);
+  sound->packet = av_packet_alloc();
+  sound->streams = (int)sound->input->nb_streams;
+  sound->target = calloc((size_t)sound->streams + 1, sizeof *sound->target);
+  if (!sound->packet || !sound->target || choose_streams(sound, options) <= 0)
+    goto nothing;
+  sound->origin = ffmpeg_origin(sound->input, plain.start);
+  if (plain.start > 0)
+    avformat_seek_file(sound->input, -1, INT64_MIN, sound->origin, sound->origin, 0);
+  *result = sound;
+  return;
+nothing:
+  sound_close(&sound);
+}
+
+static bool next_packet(struct sound *sound) {
+  while (!sound->waiting && !sound->ended) {
+    if (av_read_frame(sound->input, sound->packet) < 0)
+      sound->ended = true;
+    else if (sound->packet->stream_index < sound->streams && sound->target[sound->packet->stream_index] >= 0)
+      sound->waiting = true;
+    else
+      av_packet_unref(sound->packet);
+  }
+  return sound->waiting;
+}
+
+int sound_write_until(struct sound *sound, double time) {
+  while (sound && next_packet(sound)) {
+    AVPacket *packet = sound->packet;
+    const AVStream *from = sound->input->streams[packet->stream_index];
+    int64_t shift = av_rescale_q(sound->origin, AV_TIME_BASE_Q, from->time_base);
+    int64_t stamp = packet->pts != AV_NOPTS_VALUE ? packet->pts : packet->dts;
+    double begin = stamp == AV_NOPTS_VALUE ? 0 : (double)(stamp - shift) * av_q2d(from->time_base);
+    if (begin >= time)
+      return 0;
+    sound->waiting = false;
+    bool outside = (sound->origin && begin < 0) || (sound->duration > 0 && begin >= sound->duration);
+    if (outside) {
+      av_packet_unref(packet);
+      continue;
+    }
+    if (packet->pts != AV_NOPTS_VALUE)
+      packet->pts -= shift;
+    if (packet->dts != AV_NOPTS_VALUE)
+      packet->dts -= shift;
+    packet->stream_index = sound->target[packet->stream_index];
+    packet->pos = -1;
+    av_packet_rescale_ts(packet, from->time_base, sound->output->streams[packet->stream_index]->time_base);
+    int code = av_interleaved_write_frame(sound->output, packet);
+    if (code < 0)
+      return code;
+  }
+  return 0;
+}
+
+void sound_close(struct sound **sound) {
+  if (*sound) {
+    av_packet_free(&(*sound)->packet);
+    avformat_close_input(&(*sound)->input);
+    free((*sound)->target);
+    free(*sound);
+  }
+  *sound = NULL;
+}

@@ -1,0 +1,22 @@
+/* Sound and metadata of the input, copied packet by packet beside the new pictures. The input is opened a second time
+ * for it: picture and sound are then read each at its own pace and nothing has to be held back in memory. */
+#ifndef APP_SOUND_H
+#define APP_SOUND_H
+
+#include <libavformat/avformat.h>
+
+#include "app/sink.h"
+
+struct sound;
+
+/* Adds the sound streams of options->sound that output's container takes as streams of output, and its metadata; call
+ * it before the header is written. What cannot be copied is said in one line and left out. *sound stays NULL where
+ * there is nothing to copy, which is no error. */
+void sound_open(struct sound **sound, AVFormatContext *output, const struct sink_options *options);
+
+/* Writes the packets that begin before time (seconds from the start of the output). Returns an FFmpeg error code of the
+ * output, or 0. */
+int sound_write_until(struct sound *sound, double time); /* takes NULL */
+void sound_close(struct sound **sound);                  /* stores NULL; takes NULL */
+
+#endif
