@@ -121,6 +121,11 @@ static int check_side(const char *side, int size, int multiple, struct error *er
                    below, below + multiple);
 }
 
+static int nearest(int size, int multiple) {
+  int count = (size + multiple / 2) / multiple, most = SIDE_MAX / multiple;
+  return (count < 1 ? 1 : count > most ? most : count) * multiple;
+}
+
 static int check_shape(const struct model *model, const struct frame_shape *shape, struct error *err) {
   int multiple = model_size_multiple(model);
   if (check_side("width", shape->width, multiple, err) < 0 || check_side("height", shape->height, multiple, err) < 0)
@@ -219,6 +224,10 @@ static int prepare(struct engine *engine, const struct engine_params *params, st
       .rows = model_rows(&engine->model, params->guidance),
       .text_to_image = params->text_to_image,
   };
+  if (params->nearest_size) {
+    shape.width = nearest(shape.width, model_size_multiple(&engine->model));
+    shape.height = nearest(shape.height, model_size_multiple(&engine->model));
+  }
   if (plans_prompt(&engine->model, &engine->prompt_plan, err) < 0 ||
       plans_tables(&engine->model, &engine->tables_plan, err) < 0)
     return -1;

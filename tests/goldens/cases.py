@@ -1,0 +1,136 @@
+"""The random checkpoints of models.py: between them, every field of the configs that reverie supports. Widths are as
+small as the fields' meanings allow."""
+
+BETAS = {"num_train_timesteps": 1000, "beta_start": 0.00085, "beta_end": 0.012, "beta_schedule": "scaled_linear"}
+CROSS, PLAIN = "CrossAttnDownBlock2D", "DownBlock2D"
+CROSS_UP, PLAIN_UP = "CrossAttnUpBlock2D", "UpBlock2D"
+
+
+def text(width, heads, layers, act, positions):
+    return {"hidden_size": width, "intermediate_size": 2 * width, "num_attention_heads": heads,
+            "num_hidden_layers": layers, "hidden_act": act, "max_position_embeddings": positions,
+            "projection_dim": width}
+
+
+def vae(latent, encoder, decoder, encoder_blocks, decoder_blocks):
+    levels = len(encoder_blocks)
+    return {"latent_channels": latent, "encoder_block_out_channels": [encoder] * levels,
+            "decoder_block_out_channels": [decoder] * levels, "num_encoder_blocks": encoder_blocks,
+            "num_decoder_blocks": decoder_blocks}
+
+
+def run(name, mode, steps, **more):
+    return {"name": name, "mode": mode, "prompt": "an oil painting", "steps": steps, "seed": 5, **more}
+
+
+CASES = {
+    # Stable Diffusion 1.5: one number of heads, projections that are 1x1 convolutions, quick_gelu; its PNDM scheduler
+    # becomes DDIM on the leading grid.
+    "sd15": {
+        "seed": 1, "dtype": "float16", "prefix": "text_model.", "height": 48, "width": 64,
+        "pipeline": "StableDiffusionPipeline",
+        "unet": {"sample_size": 8, "in_channels": 4, "out_channels": 4, "block_out_channels": [16, 32],
+                 "layers_per_block": 1, "down_block_types": [CROSS, PLAIN], "up_block_types": [PLAIN_UP, CROSS_UP],
+                 "attention_head_dim": 4, "cross_attention_dim": 24, "norm_num_groups": 8},
+        "vae": vae(4, 8, 8, [1, 1, 1, 1], [1, 1, 1, 1]),
+        "text": text(24, 4, 2, "quick_gelu", 24),
+        "scheduler": {"_class_name": "PNDMScheduler", "prediction_type": "epsilon", "timestep_spacing": "leading",
+                      "steps_offset": 1, "set_alpha_to_one": False, "skip_prk_steps": True, "clip_sample": False,
+                      **BETAS},
+        "runs": [run("text-4-cfg", "text", 4, guidance=7.5, negative="a cat"),
+                 run("text-3", "text", 3),
+                 run("image-4-cfg", "image", 4, guidance=5.0, strength=0.5),
+                 run("image-2", "image", 2, strength=0.5, prompt="a cat at night")],
+    },
+    # Stable Diffusion 2.1: heads per level, linear projections, gelu, v-prediction, padding by "!", three levels, two
+    # layers; zero terminal SNR.
+    "sd21": {
+        "seed": 2, "dtype": "bfloat16", "prefix": "text_model.", "height": 64, "width": 96, "pad": "!",
+        "pipeline": "StableDiffusionPipeline",
+        "unet": {"sample_size": 8, "in_channels": 4, "out_channels": 4, "block_out_channels": [8, 16, 16],
+                 "layers_per_block": 2, "down_block_types": [CROSS, CROSS, PLAIN],
+                 "up_block_types": [PLAIN_UP, CROSS_UP, CROSS_UP], "attention_head_dim": [1, 2, 4],
+                 "cross_attention_dim": 16, "norm_num_groups": 4, "use_linear_projection": True,
+                 "upcast_attention": True},
+        "vae": vae(4, 8, 8, [1, 1, 1, 1], [1, 1, 1, 1]),
+        "text": text(16, 2, 3, "gelu", 24),
+        "scheduler": {"_class_name": "DDIMScheduler", "prediction_type": "v_prediction",
+                      "timestep_spacing": "trailing", "steps_offset": 1, "set_alpha_to_one": False,
+                      "clip_sample": False, "rescale_betas_zero_snr": True, **BETAS},
+        "runs": [run("text-1", "text", 1), run("text-2-cfg", "text", 2, guidance=3.0, negative="a cat"),
+                 run("image-4", "image", 4, strength=0.75)],
+    },
+    # SD-Turbo: Euler on trailing timesteps, weights in FP32 and in shards.
+    "turbo": {
+        "seed": 3, "dtype": "float32", "prefix": "text_model.", "height": 64, "width": 48, "shards": 3,
+        "pipeline": "StableDiffusionPipeline",
+        "unet": {"sample_size": 8, "in_channels": 4, "out_channels": 4, "block_out_channels": [8, 16],
+                 "layers_per_block": 1, "down_block_types": [CROSS, PLAIN], "up_block_types": [PLAIN_UP, CROSS_UP],
+                 "attention_head_dim": [1, 2], "cross_attention_dim": 16, "norm_num_groups": 4,
+                 "use_linear_projection": True},
+        "vae": vae(4, 8, 8, [0, 1, 1, 1], [1, 1, 1, 0]),
+        "text": text(16, 2, 2, "gelu", 16),
+        "scheduler": {"_class_name": "EulerDiscreteScheduler", "prediction_type": "epsilon",
+                      "timestep_spacing": "trailing", "steps_offset": 1, "interpolation_type": "linear", **BETAS},
+        "runs": [run("text-1", "text", 1), run("text-2", "text", 2), run("text-4", "text", 4),
+                 run("image-2", "image", 2, strength=0.5), run("image-4", "image", 4, strength=0.75)],
+    },
+    # InstructPix2Pix: the picture's latent beside the noisy one, three rows of guidance, Euler on leading timesteps.
+    "pix2pix": {
+        "seed": 4, "dtype": "float16", "prefix": "text_model.", "height": 48, "width": 64,
+        "pipeline": "StableDiffusionInstructPix2PixPipeline",
+        "unet": {"sample_size": 8, "in_channels": 8, "out_channels": 4, "block_out_channels": [16, 16],
+                 "layers_per_block": 1, "down_block_types": [CROSS, PLAIN], "up_block_types": [PLAIN_UP, CROSS_UP],
+                 "attention_head_dim": 2, "cross_attention_dim": 16, "norm_num_groups": 8},
+        "vae": vae(4, 8, 8, [1, 1, 1, 1], [1, 1, 1, 1]),
+        "text": text(16, 2, 2, "quick_gelu", 16),
+        "scheduler": {"_class_name": "EulerDiscreteScheduler", "prediction_type": "epsilon",
+                      "timestep_spacing": "leading", "steps_offset": 1, "interpolation_type": "linear", **BETAS},
+        "runs": [run("edit-4-cfg", "edit", 4, guidance=7.5, image_guidance=1.5, negative="a cat"),
+                 run("edit-3", "edit", 3), run("edit-1", "edit", 1, prompt="a cat at night")],
+    },
+    # Full LCM: the guidance scale as an embedding; keys of the text encoder without their usual prefix.
+    "lcm": {
+        "seed": 5, "dtype": "float16", "prefix": "", "height": 48, "width": 64,
+        "pipeline": "LatentConsistencyModelPipeline",
+        "unet": {"sample_size": 8, "in_channels": 4, "out_channels": 4, "block_out_channels": [16, 16],
+                 "layers_per_block": 1, "down_block_types": [CROSS, PLAIN], "up_block_types": [PLAIN_UP, CROSS_UP],
+                 "attention_head_dim": 4, "cross_attention_dim": 16, "norm_num_groups": 8, "time_cond_proj_dim": 32},
+        "vae": vae(4, 8, 8, [1, 1, 1, 1], [1, 1, 1, 1]),
+        "text": text(16, 2, 2, "quick_gelu", 16),
+        "scheduler": {"_class_name": "LCMScheduler", "prediction_type": "epsilon", "original_inference_steps": 50,
+                      "timestep_scaling": 10.0, "set_alpha_to_one": True, "clip_sample": False, **BETAS},
+        "runs": [run("text-1", "text", 1, guidance=8.5), run("text-4", "text", 4, guidance=8.5),
+                 run("text-4-weak", "text", 4, guidance=2.0),
+                 run("image-4", "image", 4, guidance=8.5, strength=0.5)],
+    },
+    # Everything per level, 16 latent channels, an autoencoder of scale 4, sine before cosine: shaped like mini.
+    "levels": {
+        "seed": 6, "dtype": "float16", "prefix": "text_model.", "height": 48, "width": 32,
+        "pipeline": "StableDiffusionInstructPix2PixPipeline",
+        "unet": {"sample_size": [12, 8], "in_channels": 32, "out_channels": 16, "block_out_channels": [8, 16, 24],
+                 "layers_per_block": [1, 2, 1], "down_block_types": [PLAIN, CROSS, CROSS],
+                 "up_block_types": [PLAIN_UP, CROSS_UP, CROSS_UP], "attention_head_dim": [1, 4, 3],
+                 "transformer_layers_per_block": [1, 2, 1], "only_cross_attention": [True, False, True],
+                 "cross_attention_dim": 16, "norm_num_groups": 8, "norm_eps": 1e-6, "use_linear_projection": True,
+                 "flip_sin_to_cos": False, "freq_shift": 1, "time_embedding_dim": 48},
+        "vae": vae(16, 12, 8, [0, 2, 1], [2, 1, 0]),
+        "text": text(16, 4, 1, "quick_gelu", 16),
+        "scheduler": {"_class_name": "EulerDiscreteScheduler", "prediction_type": "v_prediction",
+                      "timestep_spacing": "trailing", "steps_offset": 0, "interpolation_type": "linear", **BETAS},
+        "runs": [run("edit-1", "edit", 1), run("edit-2", "edit", 2), run("edit-4", "edit", 4)],
+    },
+    # No middle block, and attention on the way up alone.
+    "nomid": {
+        "seed": 7, "dtype": "bfloat16", "prefix": "", "height": 32, "width": 48,
+        "pipeline": "StableDiffusionPipeline",
+        "unet": {"sample_size": 4, "in_channels": 4, "out_channels": 4, "block_out_channels": [8, 8],
+                 "layers_per_block": 1, "down_block_types": [PLAIN, PLAIN], "up_block_types": [CROSS_UP, PLAIN_UP],
+                 "mid_block_type": None, "attention_head_dim": 2, "cross_attention_dim": 16, "norm_num_groups": 4},
+        "vae": vae(4, 8, 8, [1, 1, 1, 1], [1, 1, 1, 1]),
+        "text": text(16, 2, 1, "gelu", 16),
+        "scheduler": {"_class_name": "DDIMScheduler", "prediction_type": "epsilon", "timestep_spacing": "leading",
+                      "steps_offset": 1, "set_alpha_to_one": True, "clip_sample": False, **BETAS},
+        "runs": [run("text-2", "text", 2)],
+    },
+}

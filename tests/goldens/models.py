@@ -1,0 +1,375 @@
+#!/usr/bin/env python3
+"""Makes the goldens that tests/test_models.c compares with: small random checkpoints in the diffusers layout, one for
+each family of models, and what diffusers and transformers compute from them in FP32 on the CPU.
+
+    models.py tests/data/goldens [CASE...]       the random checkpoints and their outputs
+    models.py --mini MODEL OUT                   the outputs of the model in folder MODEL
+
+Needs torch, diffusers, transformers and a C compiler: the noise is made by unet/noise.c itself, so that both sides
+start from the same numbers. Run from the root of the source tree.
+
+A random network would answer noise with noise, and the sampler's division by small numbers would leave nothing but
+clipped pixels. So the last convolution of each network is fitted by least squares: the U-Net then denoises and the
+autoencoder reconstructs, both badly, and pictures stay within range, where errors show.
+"""
+import argparse
+import ctypes
+import importlib
+import json
+import pathlib
+import shutil
+import subprocess
+import tempfile
+
+import diffusers
+import numpy as np
+import torch
+import torch.nn.functional as F
+import transformers
+from safetensors.torch import save_file
+
+from cases import CASES
+
+DRAWN_IN = [
+    "diffusers.pipelines.stable_diffusion.pipeline_stable_diffusion",
+    "diffusers.pipelines.stable_diffusion.pipeline_stable_diffusion_img2img",
+    "diffusers.pipelines.stable_diffusion.pipeline_stable_diffusion_instruct_pix2pix",
+    "diffusers.pipelines.latent_consistency_models.pipeline_latent_consistency_text2img",
+    "diffusers.pipelines.latent_consistency_models.pipeline_latent_consistency_img2img",
+    "diffusers.schedulers.scheduling_lcm",
+]
+PROMPTS = ["", "an oil painting", "a cat at night"]
+
+
+# ---------------------------------------------------------------- noise
+
+
+class Noise:
+    """unet/noise.c, and in diffusers' place of randn_tensor: call number d of a run gets draw d."""
+
+    def __init__(self, scratch):
+        library = scratch / "noise.so"
+        subprocess.run(["cc", "-O2", "-ffp-contract=off", "-shared", "-fPIC", "-I.", "unet/noise.c", "-lm", "-o", library], check=True)
+        self.fill = ctypes.CDLL(str(library)).noise_fill
+        self.fill.argtypes = [ctypes.c_uint64, ctypes.c_uint32, ctypes.c_uint64, ctypes.c_void_p, ctypes.c_size_t]
+        self.seed = self.draw = 0
+        for name in DRAWN_IN:
+            importlib.import_module(name).randn_tensor = self.next
+
+    def make(self, seed, draw, shape):
+        n, c, h, w = shape
+        out = np.empty((n, h, w, c), np.float32)
+        self.fill(seed, draw, 0, out.ctypes.data, out.size)
+        return torch.from_numpy(out).permute(0, 3, 1, 2).contiguous()
+
+    def start(self, seed):
+        self.seed, self.draw = seed, 0
+
+    def next(self, shape, **_):
+        self.draw += 1
+        return self.make(self.seed, self.draw - 1, shape)
+
+
+# ---------------------------------------------------------------- pictures
+
+
+def picture(height, width, seed):
+    """A picture with flat areas, edges and a ramp, uint8 [height, width, 3]."""
+    rng = np.random.default_rng(seed)
+    y, x = np.mgrid[0:height, 0:width].astype(np.float32)
+    image = np.stack([x / width, y / height, (x + y) / (width + height)], -1) * 160 + 40
+    for _ in range(6):
+        cy, cx, r = rng.uniform(0, height), rng.uniform(0, width), rng.uniform(0.1, 0.3) * height
+        image[(y - cy) ** 2 + (x - cx) ** 2 < r * r] = rng.uniform(0, 255, 3)
+    return np.clip(np.rint(image), 0, 255).astype(np.uint8)
+
+
+def as_tensor(image):
+    return torch.from_numpy(image).permute(2, 0, 1)[None].float() / 255
+
+
+# ---------------------------------------------------------------- random checkpoints
+
+
+def byte_alphabet():
+    """The printable characters that stand for the 256 bytes in CLIP's vocabulary."""
+    kept = [*range(33, 127), *range(161, 173), *range(174, 256)]
+    letters = {b: chr(b) for b in kept}
+    for b in range(256):
+        if b not in letters:
+            letters[b] = chr(256 + len(letters) - len(kept))
+    return [letters[b] for b in kept] + [letters[b] for b in range(256) if b not in kept]
+
+
+def write_tokenizer(folder, positions, pad):
+    """A byte-pair vocabulary that knows the words of the prompts, and most others by their letters."""
+    folder.mkdir(parents=True)
+    vocabulary = byte_alphabet()
+    vocabulary += [c + "</w>" for c in vocabulary]
+    merges = []
+    for word in " ".join(PROMPTS).split():
+        symbols = [*word[:-1], word[-1] + "</w>"]
+        while len(symbols) > 1:
+            if tuple(symbols[:2]) not in merges:
+                merges.append(tuple(symbols[:2]))
+                vocabulary.append("".join(symbols[:2]))
+            symbols = ["".join(symbols[:2]), *symbols[2:]]
+    vocabulary += ["<|startoftext|>", "<|endoftext|>"]
+    ids = {token: i for i, token in enumerate(vocabulary)}
+    assert len(ids) == len(vocabulary)
+    (folder / "vocab.json").write_text(json.dumps(ids, ensure_ascii=False))
+    (folder / "merges.txt").write_text("#version: 0.2\n" + "".join(f"{a} {b}\n" for a, b in merges))
+    special = {"bos_token": "<|startoftext|>", "eos_token": "<|endoftext|>", "pad_token": pad,
+               "unk_token": "<|endoftext|>"}
+    (folder / "special_tokens_map.json").write_text(json.dumps(special))
+    (folder / "tokenizer_config.json").write_text(
+        json.dumps({"tokenizer_class": "CLIPTokenizer", "model_max_length": positions, **special}))
+    return ids
+
+
+def randomise(model, generator):
+    """Weights of unit gain, norms and biases that are not the neutral ones."""
+    for name, p in model.named_parameters():
+        normal = torch.randn(p.shape, generator=generator)
+        if p.dim() == 1:
+            p.data = 0.1 * normal + (1 if "norm" in name and name.endswith("weight") else 0)
+        elif "embedding.weight" in name:
+            p.data = 0.3 * normal
+        else:
+            p.data = normal / p[0].numel() ** 0.5
+
+
+def fit(conv, features, target):
+    """The 3x3 convolution that maps features to target best, in the least-squares sense."""
+    columns = F.unfold(features, 3, padding=1).transpose(1, 2).flatten(0, 1).double()
+    columns = torch.cat([columns, torch.ones(len(columns), 1)], 1)
+    rows = target.permute(0, 2, 3, 1).flatten(0, 2).double()
+    gram = columns.T @ columns + 1e-3 * len(columns) * torch.eye(columns.shape[1])
+    solution = torch.linalg.solve(gram, columns.T @ rows)
+    conv.weight.data = solution[:-1].T.reshape(conv.weight.shape).float().contiguous()
+    conv.bias.data = solution[-1].float()
+
+
+def features_of(conv, run):
+    """What conv reads while run() runs."""
+    seen = []
+    hook = conv.register_forward_pre_hook(lambda _, inputs: seen.append(inputs[0].detach()))
+    run()
+    hook.remove()
+    return torch.cat(seen)
+
+
+def fit_autoencoder(vae, images):
+    last = vae.encoder.layers[-1]
+    z = vae.encode(images * 2 - 1).latents
+    last.weight.data /= z.std()
+    last.bias.data = (last.bias.data - z.mean()) / z.std()
+    z = vae.encode(images * 2 - 1).latents
+    last = vae.decoder.layers[-1]
+    fit(last, features_of(last, lambda: vae.decode(z)), images)
+    return z
+
+
+def fit_unet(unet, z, text, scheduler, generator):
+    """Fits conv_out to the scheduler's kind of prediction on latents z."""
+    z = z.repeat(4, 1, 1, 1)
+    t = torch.randint(0, 1000, (len(z),), generator=generator)
+    abar = torch.cumprod(1 - torch.linspace(0.00085**0.5, 0.012**0.5, 1000) ** 2, 0)[t].reshape(-1, 1, 1, 1)
+    eps = torch.randn(z.shape, generator=generator)
+    x = abar.sqrt() * z + (1 - abar).sqrt() * eps
+    target = abar.sqrt() * eps - (1 - abar).sqrt() * z if scheduler["prediction_type"] == "v_prediction" else eps
+    if unet.config.in_channels > z.shape[1]:
+        x = torch.cat([x, z], 1)
+    w = torch.randn(len(z), unet.config.time_cond_proj_dim or 1, generator=generator)
+    condition = w if unet.config.time_cond_proj_dim else None
+    run = lambda: unet(x, t, text[torch.arange(len(z)) % len(text)], timestep_cond=condition)
+    fit(unet.conv_out, features_of(unet.conv_out, run), target)
+
+
+def save_readable(tensors, path):
+    save_file(tensors, path, {"format": "pt"})
+    path.chmod(0o644)  # the library makes it the owner's alone
+
+
+def save_weights(model, folder, basename, dtype, prefix, shards):
+    state = {k: v.to(dtype).contiguous() for k, v in model.state_dict().items()}
+    model.load_state_dict({k: v.float() for k, v in state.items()})
+    state = {prefix + k: v for k, v in state.items()}
+    if shards == 1:
+        save_readable(state, folder / f"{basename}.safetensors")
+        return
+    names, index = sorted(state), {}
+    for i in range(shards):
+        part = names[i * len(names) // shards : (i + 1) * len(names) // shards]
+        file = f"{basename}-{i + 1:05}-of-{shards:05}.safetensors"
+        save_readable({k: state[k] for k in part}, folder / file)
+        index |= {k: file for k in part}
+    sizes = sum(v.numel() * v.element_size() for v in state.values())
+    (folder / f"{basename}.safetensors.index.json").write_text(
+        json.dumps({"metadata": {"total_size": sizes}, "weight_map": index}))
+
+
+@torch.no_grad()
+def make_checkpoint(folder, case):
+    shutil.rmtree(folder, ignore_errors=True)
+    generator = torch.Generator().manual_seed(case["seed"])
+    ids = write_tokenizer(folder / "tokenizer", case["text"]["max_position_embeddings"], case.get("pad", "<|endoftext|>"))
+    ends = {"bos_token_id": ids["<|startoftext|>"], "eos_token_id": ids["<|endoftext|>"]}
+    text = transformers.CLIPTextModel(transformers.CLIPTextConfig(vocab_size=len(ids), **ends, **case["text"]))
+    vae, unet = diffusers.AutoencoderTiny(**case["vae"]), diffusers.UNet2DConditionModel(**case["unet"])
+    for model in (text, vae, unet):
+        randomise(model.eval(), generator)
+
+    height, width = case["height"], case["width"]
+    images = torch.cat([as_tensor(picture(height, width, s)) for s in range(16)])
+    z = fit_autoencoder(vae, images)
+    tokens = torch.randint(0, len(ids), (4, case["text"]["max_position_embeddings"]), generator=generator)
+    fit_unet(unet, z, text(tokens).last_hidden_state, case["scheduler"], generator)
+
+    dtype = getattr(torch, case["dtype"])
+    parts = {"unet": unet, "vae": vae, "text_encoder": text}
+    for name, model in parts.items():
+        model.save_config(folder / name) if name != "text_encoder" else text.config.save_pretrained(folder / name)
+        basename = "model" if name == "text_encoder" else "diffusion_pytorch_model"
+        shards = case.get("shards", 1) if name == "unet" else 1
+        save_weights(model, folder / name, basename, dtype, case["prefix"] if name == "text_encoder" else "", shards)
+    (folder / "scheduler").mkdir()
+    (folder / "scheduler" / "scheduler_config.json").write_text(json.dumps(case["scheduler"], indent=1))
+    index = {"_class_name": case["pipeline"], "unet": ["diffusers", "UNet2DConditionModel"],
+             "vae": ["diffusers", "AutoencoderTiny"], "text_encoder": ["transformers", "CLIPTextModel"],
+             "tokenizer": ["transformers", "CLIPTokenizer"],
+             "scheduler": ["diffusers", case["scheduler"]["_class_name"]]}
+    (folder / "model_index.json").write_text(json.dumps(index, indent=1))
+
+
+# ---------------------------------------------------------------- what diffusers computes
+
+
+def load(folder):
+    """The folder's networks in FP32, read by diffusers and transformers themselves."""
+    classes = {"vae": diffusers.AutoencoderTiny, "unet": diffusers.UNet2DConditionModel,
+               "text_encoder": transformers.CLIPTextModel}
+    parts = {"tokenizer": transformers.CLIPTokenizer.from_pretrained(folder / "tokenizer")}
+    for name, cls in classes.items():
+        model, info = cls.from_pretrained(folder / name, torch_dtype=torch.float32, output_loading_info=True)
+        assert not info["missing_keys"] and not info["unexpected_keys"], f"{folder / name}: {info}"
+        parts[name] = model.eval()
+    return parts
+
+
+def make_scheduler(folder):
+    """The scheduler of the folder; where reverie has a stand-in for it, the stand-in."""
+    config = json.loads((folder / "scheduler" / "scheduler_config.json").read_text())
+    name = {"PNDMScheduler": "DDIMScheduler"}.get(config["_class_name"], config["_class_name"])
+    return getattr(diffusers, name).from_config(config)
+
+
+def encode(parts, prompt):
+    ids = parts["tokenizer"](prompt, padding="max_length", truncation=True,
+                             max_length=parts["text_encoder"].config.max_position_embeddings,
+                             return_tensors="pt").input_ids
+    return ids, parts["text_encoder"](ids).last_hidden_state
+
+
+def network_goldens(parts, height, width, noise, seed):
+    """Each network by itself."""
+    unet, vae = parts["unet"], parts["vae"]
+    image = picture(height, width, seed)
+    ids, text = encode(parts, PROMPTS[1])
+    z = vae.encode(as_tensor(image) * 2 - 1).latents
+    x = noise.make(seed, 7, (1, unet.config.in_channels, *z.shape[2:]))
+    condition = None
+    if unet.config.time_cond_proj_dim:
+        pipe = diffusers.LatentConsistencyModelPipeline
+        condition = pipe.get_guidance_scale_embedding(None, torch.tensor([7.5]), unet.config.time_cond_proj_dim)
+    nhwc = lambda t: t.permute(0, 2, 3, 1).contiguous()
+    out = {"text.ids": ids[0].float(), "text.out": text[0], "vae.picture": nhwc(as_tensor(image)), "vae.latent": nhwc(z),
+           "vae.decoded": nhwc(vae.decode(z).sample) / 2 + 0.5, "unet.x": nhwc(x)}
+    for t in (999, 480, 1):
+        out[f"unet.out.{t}"] = nhwc(unet(x, t, text, timestep_cond=condition).sample)
+    return {k: v.detach().clone() for k, v in out.items()}
+
+
+def run_pipeline(parts, scheduler, run, image, noise):
+    """One run of cases.py through the diffusers pipeline that is meant for it; uint8 picture."""
+    lcm, edit = isinstance(scheduler, diffusers.LCMScheduler), run["mode"] == "edit"
+    arguments = dict(prompt=run["prompt"], num_inference_steps=run["steps"], guidance_scale=run.get("guidance", 1.0),
+                     output_type="np")
+    if not lcm:
+        arguments["negative_prompt"] = run.get("negative")
+    if run["mode"] == "text":
+        cls = diffusers.LatentConsistencyModelPipeline if lcm else diffusers.StableDiffusionPipeline
+        arguments |= dict(height=image.shape[0], width=image.shape[1])
+    elif edit:
+        cls = diffusers.StableDiffusionInstructPix2PixPipeline
+        arguments |= dict(image=as_tensor(image), image_guidance_scale=run.get("image_guidance", 1.0))
+    else:
+        cls = diffusers.LatentConsistencyModelImg2ImgPipeline if lcm else diffusers.StableDiffusionImg2ImgPipeline
+        arguments |= dict(image=as_tensor(image), strength=run["strength"])
+    pipe = cls(**parts, scheduler=scheduler, safety_checker=None, feature_extractor=None,
+               requires_safety_checker=False)
+    pipe.set_progress_bar_config(disable=True)
+    noise.start(run["seed"])
+    return np.rint(pipe(**arguments).images[0] * 255).astype(np.uint8)
+
+
+def psnr(a, b):
+    error = np.mean((a.astype(float) - b.astype(float)) ** 2)
+    return 99.0 if error == 0 else 10 * np.log10(255**2 / error)
+
+
+def check_runs(name, pictures):
+    """Goldens that are all alike, or clipped, would prove nothing."""
+    for run, image in pictures.items():
+        clipped = np.mean((image == 0) | (image == 255))
+        nearest = max((psnr(image, other) for key, other in pictures.items() if key != run), default=0)
+        print(f"  {name}/{run}: mean {image.mean():.0f}, std {image.std():.0f}, clipped {clipped:.0%}, "
+              f"most similar other run {nearest:.0f} dB")
+        assert image.std() > 10 and clipped < 0.5 and nearest < 50, f"{name}/{run} proves too little"
+
+
+@torch.no_grad()
+def make_goldens(model, out, runs, height, width, seed, noise):
+    parts, image = load(model), picture(height, width, seed)
+    tensors = network_goldens(parts, height, width, noise, seed)
+    pictures = {}
+    for run in runs:
+        pictures[run["name"]] = run_pipeline(parts, make_scheduler(model), run, image, noise)
+    check_runs(out.name, pictures)
+    tensors["input"] = torch.from_numpy(image).half()  # 0..255 is exact in FP16
+    tensors |= {f"run.{k}": torch.from_numpy(v).half().contiguous() for k, v in pictures.items()}
+    out.mkdir(parents=True, exist_ok=True)
+    save_readable(tensors, out / "golden.safetensors")
+    golden = {"prompt": PROMPTS[1], "height": height, "width": width, "guidance": 8.5, "runs": runs}
+    (out / "golden.json").write_text(json.dumps(golden, indent=1) + "\n")
+
+
+MINI_RUNS = [
+    {"name": f"{style}-{steps}", "mode": "edit", "prompt": prompt, "steps": steps, "seed": 11}
+    for style, prompt, steps in [("oil", "oil painting", 1), ("neon", "night neon", 1), ("photo", "", 1),
+                                 ("ink", "ink drawing", 2), ("mosaic", "mosaic", 4)]
+]
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--mini", metavar="MODEL", type=pathlib.Path)
+    parser.add_argument("out", type=pathlib.Path)
+    parser.add_argument("cases", nargs="*", default=[])
+    options = parser.parse_args()
+    diffusers.utils.logging.set_verbosity_error()
+    transformers.utils.logging.set_verbosity_error()
+    transformers.utils.logging.disable_progress_bar()
+    with tempfile.TemporaryDirectory() as scratch:
+        noise = Noise(pathlib.Path(scratch))
+        if options.mini:
+            make_goldens(options.mini, options.out, MINI_RUNS, 96, 128, 1, noise)
+            return
+        for name in options.cases or CASES:
+            case, folder = CASES[name], options.out / name
+            make_checkpoint(folder, case)
+            make_goldens(folder, folder, case["runs"], case["height"], case["width"], case["seed"], noise)
+
+
+if __name__ == "__main__":
+    main()

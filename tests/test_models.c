@@ -1,0 +1,254 @@
+/* The networks and whole pictures against what diffusers and transformers compute from the same checkpoints in FP32.
+ *
+ *   test_models GOLDENS                 the random checkpoints in GOLDENS
+ *   test_models GOLDENS MINI MODEL      goldens GOLDENS/MINI of the model in folder MODEL; skipped where it is absent
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "cmocka_all.h"
+#include "golden.h"
+#include "unet/device.h"
+#include "unet/plans.h"
+
+static const char *goldens; /* folder of all goldens */
+static const char *model;   /* folder of the checkpoint, where it is not beside its golden */
+
+struct test_case {
+  const char *name, *device;
+};
+
+/* A checkpoint on a device, and one plan on it. */
+struct bench {
+  struct golden golden;
+  struct checkpoint *checkpoint;
+  struct resources resources;
+  struct model model;
+  struct device *device;
+  struct plan plan;
+  struct program *program;
+  struct error err;
+};
+
+#define must(call) assert_ok((call), &b->err, __LINE__)
+static void assert_ok(int status, const struct error *err, int line) {
+  if (status < 0)
+    fail_msg("line %d: %s", line, err->message);
+}
+
+static const char *model_folder(const struct golden *golden) {
+  return model ? model : golden->folder;
+}
+
+static int setup(void **state) {
+  const struct test_case *test = *state;
+  struct bench *b = calloc(1, sizeof *b);
+  if (golden_open(&b->golden, goldens, test->name) < 0)
+    fail_msg("%s", b->golden.missing);
+  must(checkpoint_open(&b->checkpoint, model_folder(&b->golden), NULL, NULL, &b->err));
+  must(model_init(&b->model, b->checkpoint, &b->resources, &b->err));
+  must(device_open(&b->device, &b->resources, &(struct device_options){.name = test->device}, &b->err));
+  plan_init(&b->plan, &b->resources);
+  *state = b;
+  return 0;
+}
+
+static int teardown(void **state) {
+  struct bench *b = *state;
+  device_release(b->device, &b->program);
+  device_close(&b->device);
+  plan_free(&b->plan);
+  model_finish(&b->model);
+  resources_finish(&b->resources);
+  checkpoint_close(&b->checkpoint);
+  golden_close(&b->golden);
+  free(b);
+  return 0;
+}
+
+static void prepare(struct bench *b) {
+  must(plan_finish(&b->plan, &b->err));
+  must(device_prepare(b->device, &b->program, &b->plan, PIXEL_RGBA, &b->err));
+  must(device_poison(b->device, b->program, &b->err));
+}
+
+static void write_values(struct bench *b, struct tensor t, const struct values *values) {
+  assert_int_equal(tensor_elements(t), values->count);
+  must(device_write(b->device, b->program, t, 0, values->data, values->count, &b->err));
+}
+
+static void compare(struct bench *b, const char *what, struct tensor t, const struct values *expected) {
+  assert_int_equal(tensor_elements(t), expected->count);
+  float *got = malloc(expected->count * sizeof *got);
+  must(device_read(b->device, b->program, t, 0, got, expected->count, &b->err));
+  double error = relative_error(got, expected->data, expected->count);
+  free(got);
+  print_message("  %s: relative error %.2g\n", what, error);
+  if (!(error <= 1e-4))
+    fail_msg("%s: relative error %.3g", what, error);
+}
+
+/* The token ids are the tokenizer's, so that this covers text to hidden state. */
+static void text_encoder(void **state) {
+  struct bench *b = *state;
+  struct values ids = golden_values(&b->golden, "text.ids"), expected = golden_values(&b->golden, "text.out");
+  struct tensor y = clip_encode(&b->checkpoint->text, &b->checkpoint->text_weights, &b->plan);
+  prepare(b);
+  struct run_params run = {0};
+  const char *prompt = json_string(b->golden.json, "prompt", "");
+  assert_true(tokenizer_encode(b->checkpoint->tokenizer, prompt, run.tokens, (int)ids.count, &b->err) > 0);
+  for (size_t i = 0; i < ids.count; i++)
+    assert_int_equal(run.tokens[i], (int)ids.data[i]);
+  must(device_run(b->device, b->program, &run, &b->err));
+  compare(b, "hidden state", y, &expected);
+  free(ids.data);
+  free(expected.data);
+}
+
+static void autoencoder(void **state) {
+  struct bench *b = *state;
+  struct values picture = golden_values(&b->golden, "vae.picture"), latent = golden_values(&b->golden, "vae.latent");
+  struct values decoded = golden_values(&b->golden, "vae.decoded");
+  const struct tae_config *config = &b->checkpoint->vae;
+  const struct component *weights = &b->checkpoint->vae_weights;
+  struct tensor x = plan_input(&b->plan, 1, picture.shape[1], picture.shape[2], 3, false);
+  struct tensor z = plan_input(&b->plan, 1, latent.shape[1], latent.shape[2], latent.shape[3], true);
+  struct tensor encoded = tae_encode(config, weights, &b->plan, x), y = tae_decode(config, weights, &b->plan, z);
+  prepare(b);
+  write_values(b, x, &picture);
+  write_values(b, z, &latent);
+  must(device_run(b->device, b->program, &(struct run_params){0}, &b->err));
+  compare(b, "encoded", encoded, &latent);
+  compare(b, "decoded", y, &decoded);
+  free(picture.data);
+  free(latent.data);
+  free(decoded.data);
+}
+
+static void make_tables(struct bench *b) {
+  struct plan plan;
+  struct program *program = NULL;
+  struct run_params run = {.guidance = (float)json_number(b->golden.json, "guidance", 1)};
+  must(plans_tables(&b->model, &plan, &b->err));
+  must(device_prepare(b->device, &program, &plan, PIXEL_RGBA, &b->err));
+  must(device_run(b->device, program, &run, &b->err));
+  device_release(b->device, &program);
+  plan_free(&plan);
+}
+
+static void unet(void **state) {
+  struct bench *b = *state;
+  static const int timesteps[] = {999, 480, 1};
+  struct values x = golden_values(&b->golden, "unet.x"), text = golden_values(&b->golden, "text.out");
+  struct plan *plan = &b->plan;
+  struct tensor sample = plan_input(plan, 1, x.shape[1], x.shape[2], x.shape[3], false);
+  struct tensor hidden = plan_input(plan, 1, 1, text.shape[2], text.shape[3], false);
+  struct tensor time = plan_time_row(plan, "time", (struct op_time_row){.step = 0, .table = b->model.table});
+  struct tensor y = unet_predict(&b->model.unet, plan, sample, time, unet_texts(&b->model.unet, plan, hidden));
+  make_tables(b);
+  prepare(b);
+  write_values(b, sample, &x);
+  write_values(b, hidden, &text);
+  for (int i = 0; i < 3; i++) {
+    struct run_params run = {.step = {{.timestep = timesteps[i]}}};
+    char what[32];
+    snprintf(what, sizeof what, "t = %d", timesteps[i]);
+    must(device_run(b->device, b->program, &run, &b->err));
+    struct values expected = golden_values(&b->golden, "unet.out.%d", timesteps[i]);
+    compare(b, what, y, &expected);
+    free(expected.data);
+  }
+  free(x.data);
+  free(text.data);
+}
+
+/* --- whole pictures, through the engine --- */
+
+static struct engine_params run_params_of(const struct golden *golden, const cJSON *run, const char *device) {
+  struct engine_params params = ENGINE_PARAMS_DEFAULTS;
+  params.model = model_folder(golden);
+  params.device = device;
+  params.width = golden->frame.width;
+  params.height = golden->frame.height;
+  params.steps = (int)json_number(run, "steps", 0);
+  params.strength_diffusers = true;
+  params.text_to_image = !strcmp(json_string(run, "mode", ""), "text");
+  params.guidance = json_number(run, "guidance", 1) > 1;
+  return params;
+}
+
+static double run_psnr(const struct golden *golden, const cJSON *run, const char *device) {
+  struct engine_params params = run_params_of(golden, run, device);
+  struct engine *engine;
+  struct error err = {0};
+  assert_ok(engine_open(&engine, &params, &err), &err, __LINE__);
+  assert_ok(engine_set_prompt(engine, SLOT_PRESET_1, json_string(run, "prompt", ""), &err), &err, __LINE__);
+  assert_ok(engine_set_prompt(engine, SLOT_NEGATIVE, json_string(run, "negative", ""), &err), &err, __LINE__);
+  struct controls controls = CONTROLS_DEFAULTS;
+  controls.seed = (uint64_t)json_number(run, "seed", 0);
+  controls.strength = (float)json_number(run, "strength", 1);
+  controls.guidance = (float)json_number(run, "guidance", 1);
+  controls.image_guidance = (float)json_number(run, "image_guidance", 1);
+  struct frame picture;
+  assert_ok(engine_submit(engine, &controls, params.text_to_image ? NULL : &golden->frame, &err), &err, __LINE__);
+  assert_ok(engine_collect(engine, &picture, &err), &err, __LINE__);
+  struct values expected = golden_values(golden, "run.%s", json_string(run, "name", ""));
+  double result = picture_psnr(&picture, &expected);
+  free(expected.data);
+  engine_close(&engine);
+  return result;
+}
+
+static void pictures(void **state) {
+  const struct test_case *test = *state;
+  struct golden golden;
+  if (golden_open(&golden, goldens, test->name) < 0)
+    fail_msg("%s", golden.missing);
+  const cJSON *run, *runs = cJSON_GetObjectItemCaseSensitive(golden.json, "runs");
+  assert_true(cJSON_GetArraySize(runs) > 0);
+  bool definition = !strcmp(test->device, "cpu:plain");
+  cJSON_ArrayForEach(run, runs) {
+    if (definition && model && run != runs->child)
+      break; /* a full-size model is slow by the definition: one picture of it will do */
+    double db = run_psnr(&golden, run, test->device);
+    print_message("  %s: %.1f dB\n", json_string(run, "name", ""), db);
+    if (!(db >= 60))
+      fail_msg("%s/%s: %.1f dB", test->name, json_string(run, "name", ""), db);
+  }
+  golden_close(&golden);
+}
+
+#define ON_DEVICE(title, device)                                                                                       \
+  {"text encoder, " title ", " device, text_encoder, setup, teardown, &(struct test_case){title, device}},             \
+      {"autoencoder, " title ", " device, autoencoder, setup, teardown, &(struct test_case){title, device}},           \
+      {"U-Net, " title ", " device, unet, setup, teardown, &(struct test_case){title, device}}, {                      \
+    "pictures, " title ", " device, pictures, NULL, NULL, &(struct test_case) {                                        \
+      title, device                                                                                                    \
+    }                                                                                                                  \
+  }
+#define MODEL(title) ON_DEVICE(title, "cpu:plain"), ON_DEVICE(title, "cpu")
+
+int main(int argc, char **argv) {
+  if (argc != 2 && argc != 3) {
+    fprintf(stderr, "usage: test_models GOLDENS [MODEL]\n");
+    return 2;
+  }
+  goldens = argv[1];
+  if (argc == 2) {
+    const struct CMUnitTest tests[] = {MODEL("sd15"), MODEL("sd21"),   MODEL("turbo"), MODEL("pix2pix"),
+                                       MODEL("lcm"),  MODEL("levels"), MODEL("nomid")};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+  }
+  model = argv[2];
+  char index[1024], golden[1024];
+  snprintf(index, sizeof index, "%s/model_index.json", model);
+  snprintf(golden, sizeof golden, "%s/mini/golden.json", goldens);
+  if (access(index, R_OK) < 0 || access(golden, R_OK) < 0) {
+    fprintf(stderr, "skipped: there is no %s\n", access(index, R_OK) < 0 ? index : golden);
+    return 77;
+  }
+  const struct CMUnitTest tests[] = {MODEL("mini")};
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
