@@ -1,0 +1,565 @@
+/* Config files of the models that people have, fields that are refused, and a whole folder put together and taken
+ * apart. */
+#include "tests/cmocka_all.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "tests/fixture.h"
+#include "unet/checkpoint.h"
+
+/* The fields that matter of published configs. */
+#define SD15_UNET                                                                                                      \
+  "{\"_class_name\": \"UNet2DConditionModel\", \"_diffusers_version\": \"0.6.0\", \"act_fn\": \"silu\","               \
+  "\"attention_head_dim\": 8, \"block_out_channels\": [320, 640, 1280, 1280], \"center_input_sample\": false,"         \
+  "\"cross_attention_dim\": 768, \"down_block_types\": [\"CrossAttnDownBlock2D\", \"CrossAttnDownBlock2D\","           \
+  "\"CrossAttnDownBlock2D\", \"DownBlock2D\"], \"downsample_padding\": 1, \"flip_sin_to_cos\": true,"                  \
+  "\"freq_shift\": 0, \"in_channels\": 4, \"layers_per_block\": 2, \"mid_block_scale_factor\": 1,"                     \
+  "\"norm_eps\": 1e-05, \"norm_num_groups\": 32, \"out_channels\": 4, \"sample_size\": 64, \"up_block_types\":"        \
+  "[\"UpBlock2D\", \"CrossAttnUpBlock2D\", \"CrossAttnUpBlock2D\", \"CrossAttnUpBlock2D\"]}"
+#define SD21_EXTRA                                                                                                     \
+  "\"attention_head_dim\": [5, 10, 20, 20], \"cross_attention_dim\": 1024, \"dual_cross_attention\": false,"           \
+  "\"num_class_embeds\": null, \"only_cross_attention\": false, \"sample_size\": 96, \"upcast_attention\": true,"      \
+  "\"use_linear_projection\": true"
+#define LEVELS2                                                                                                        \
+  "\"block_out_channels\": [32, 64], \"down_block_types\": [\"CrossAttnDownBlock2D\", \"DownBlock2D\"],"               \
+  "\"up_block_types\": [\"UpBlock2D\", \"CrossAttnUpBlock2D\"]"
+
+static struct unet_config good_unet(const char *text) {
+  struct unet_config unet;
+  struct error err;
+  if (unet_config_parse(&unet, text, "unet/config.json", &err))
+    fail_msg("%s", err.message);
+  return unet;
+}
+
+static void test_unet_sd15(void **state) {
+  (void)state;
+  struct unet_config unet = good_unet(SD15_UNET), absent = good_unet("{\"cross_attention_dim\": 768}");
+  assert_int_equal(unet.levels, 4);
+  assert_int_equal(unet.sample_height, 64);
+  for (int i = 0; i < 4; i++) {
+    assert_int_equal(unet.channels[i], ((int[]){320, 640, 1280, 1280})[i]);
+    assert_int_equal(unet.layers[i], 2);
+    assert_int_equal(unet.heads[i], 8);
+    assert_int_equal(unet.transformer_layers[i], 1);
+    assert_int_equal(unet.down_attention[i], i < 3);
+    assert_int_equal(unet.up_attention[i], i < 3);
+  }
+  assert_true(unet.mid_block && unet.flip_sin_to_cos && !unet.use_linear_projection && !unet.upcast_attention);
+  assert_int_equal(unet.time_embed_dim, 1280);
+  assert_int_equal(unet.time_cond_proj_dim, 0);
+  assert_true(unet.norm_eps == 1e-5f && unet.freq_shift == 0);
+  assert_memory_equal(&unet, &absent, sizeof unet); /* its fields have the class' defaults but for the text width */
+}
+
+static void test_unet_others(void **state) {
+  (void)state;
+  struct unet_config unet = good_unet("{" SD21_EXTRA "}");
+  assert_int_equal(unet.heads[0], 5);
+  assert_int_equal(unet.heads[3], 20);
+  assert_int_equal(unet.sample_width, 96);
+  assert_true(unet.use_linear_projection && unet.upcast_attention);
+  unet = good_unet("{\"sample_size\": [40, 64], \"layers_per_block\": [1, 3], \"transformer_layers_per_block\": [2, 5],"
+                   "\"only_cross_attention\": [true, false], \"time_cond_proj_dim\": 256, \"time_embedding_dim\": 100,"
+                   "\"mid_block_type\": null, \"in_channels\": 8, \"norm_num_groups\": 16, \"norm_eps\": 1e-6,"
+                   "\"flip_sin_to_cos\": false, \"freq_shift\": 1, " LEVELS2 "}");
+  assert_int_equal(unet.sample_height, 40);
+  assert_int_equal(unet.sample_width, 64);
+  assert_int_equal(unet.layers[1], 3);
+  assert_int_equal(unet.transformer_layers[1], 5);
+  assert_true(unet.only_cross_attention[0] && !unet.only_cross_attention[1] && !unet.mid_only_cross_attention);
+  assert_true(!unet.mid_block && !unet.flip_sin_to_cos && unet.freq_shift == 1 && unet.norm_eps == 1e-6f);
+  assert_int_equal(unet.time_cond_proj_dim, 256);
+  assert_int_equal(unet.time_embed_dim, 100);
+  assert_int_equal(unet.in_channels, 8);
+  unet = good_unet("{\"only_cross_attention\": true}");
+  assert_true(unet.mid_only_cross_attention);
+  unet = good_unet("{\"only_cross_attention\": true, \"mid_block_only_cross_attention\": false}");
+  assert_true(!unet.mid_only_cross_attention);
+}
+
+/* A refusal names the file, the field and the value. */
+static void check_message(const struct error *err, const char *path, const char *field, const char *value) {
+  assert_int_equal(err->status, STATUS_MODEL);
+  if (!strstr(err->message, path) || !strstr(err->message, field) || !strstr(err->message, value) ||
+      strchr(err->message, '\n'))
+    fail_msg("expected %s, %s and %s in: %s", path, field, value, err->message);
+}
+
+static void test_unet_refusals(void **state) {
+  (void)state;
+  static const struct {
+    const char *text, *field, *value;
+  } cases[] = {
+      {"", "unet/config.json", "not a JSON object"},
+      {"[]", "unet/config.json", "not a JSON object"},
+      {"{} {}", "unet/config.json", "not a JSON object"},
+      {"{\"_class_name\": \"UNet2DModel\"}", "_class_name", "UNet2DModel"},
+      {"{\"act_fn\": \"gelu\"}", "act_fn", "gelu"},
+      {"{\"addition_embed_type\": \"text_time\"}", "addition_embed_type", "text_time"},
+      {"{\"class_embed_type\": \"timestep\"}", "class_embed_type", "timestep"},
+      {"{\"center_input_sample\": true}", "center_input_sample", "true"},
+      {"{\"dual_cross_attention\": true}", "dual_cross_attention", "true"},
+      {"{\"encoder_hid_dim\": 4096}", "encoder_hid_dim", "4096"},
+      {"{\"num_attention_heads\": 8}", "num_attention_heads", "8"},
+      {"{\"num_class_embeds\": 10}", "num_class_embeds", "10"},
+      {"{\"resnet_time_scale_shift\": \"scale_shift\"}", "resnet_time_scale_shift", "scale_shift"},
+      {"{\"resnet_out_scale_factor\": 2}", "resnet_out_scale_factor", "2"},
+      {"{\"mid_block_scale_factor\": 0.5}", "mid_block_scale_factor", "0.5"},
+      {"{\"mid_block_type\": \"UNetMidBlock2DSimpleCrossAttn\"}", "mid_block_type", "SimpleCrossAttn"},
+      {"{\"downsample_padding\": 0}", "downsample_padding", "0"},
+      {"{\"conv_in_kernel\": 1}", "conv_in_kernel", "1"},
+      {"{\"conv_out_kernel\": 5}", "conv_out_kernel", "5"},
+      {"{\"attention_type\": \"gated\"}", "attention_type", "gated"},
+      {"{\"time_embedding_type\": \"fourier\"}", "time_embedding_type", "fourier"},
+      {"{\"time_embedding_act_fn\": \"silu\"}", "time_embedding_act_fn", "silu"},
+      {"{\"timestep_post_act\": \"silu\"}", "timestep_post_act", "silu"},
+      {"{\"cross_attention_norm\": \"layer_norm\"}", "cross_attention_norm", "layer_norm"},
+      {"{\"reverse_transformer_layers_per_block\": [[1], [2]]}", "reverse_transformer", "[[1],[2]]"},
+      {"{\"cross_attention_dim\": [1, 1, 1, 2]}", "cross_attention_dim", "different widths"},
+      {"{\"down_block_types\": [\"DownBlock2D\"]}", "down_block_types", "length"},
+      {"{\"down_block_types\": [1, 2, 3, 4]}", "down_block_types", "plain or a cross-attention"},
+      {"{\"down_block_types\": \"DownBlock2D\"}", "down_block_types", "length"},
+      {"{\"up_block_types\": [\"A\", \"B\", \"C\", \"AttnUpBlock2D\"]}", "up_block_types", "A"},
+      {"{\"block_out_channels\": []}", "block_out_channels", "length"},
+      {"{\"block_out_channels\": [1, 2, 3, 4, 5, 6, 7, 8, 9]}", "block_out_channels", "length"},
+      {"{\"block_out_channels\": [320, 640, 1280, 1e12]}", "block_out_channels", "whole number"},
+      {"{\"block_out_channels\": [320, 640, 1280, -1280]}", "block_out_channels", "whole number"},
+      {"{\"block_out_channels\": [320, 640, 1280, 1281]}", "norm_num_groups", "divide"},
+      {"{\"attention_head_dim\": 7}", "attention_head_dim", "divide"},
+      {"{\"attention_head_dim\": [8, 8]}", "attention_head_dim", "each level"},
+      {"{\"attention_head_dim\": null}", "attention_head_dim", "null"},
+      {"{\"layers_per_block\": 2.5}", "layers_per_block", "2.5"},
+      {"{\"layers_per_block\": 0}", "layers_per_block", "0"},
+      {"{\"transformer_layers_per_block\": [[1, 1], 1, 1, 1]}", "transformer_layers_per_block", "[[1,1],1,1,1]"},
+      {"{\"only_cross_attention\": [true, 1, false, false]}", "only_cross_attention", "[true,1,false,false]"},
+      {"{\"norm_eps\": \"1e-5\"}", "norm_eps", "1e-5"},
+      {"{\"norm_eps\": -1}", "norm_eps", "-1"},
+      {"{\"norm_num_groups\": null}", "norm_num_groups", "null"},
+      {"{\"use_linear_projection\": 1}", "use_linear_projection", "1"},
+      {"{\"sample_size\": 0}", "sample_size", "0"},
+      {"{\"some_new_field\": 3}", "some_new_field", "3"},
+      {"{\"some_new_field\": \"x\\ny\"}", "some_new_field", "x"},
+      {"{\"in_channels\": 4, \"in_channels\": 8}", "in_channels", "8"},
+  };
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    struct unet_config unet;
+    struct error err = {0};
+    if (!unet_config_parse(&unet, cases[i].text, "unet/config.json", &err))
+      fail_msg("accepted: %s", cases[i].text);
+    check_message(&err, "unet/config.json", cases[i].field, cases[i].value);
+  }
+  good_unet("{\"_anything\": 3, \"some_new_field\": null, \"other\": false, \"dropout\": 0.1}");
+}
+
+static void test_tae(void **state) {
+  (void)state;
+  struct tae_config tae;
+  struct error err = {0};
+  assert_int_equal(tae_config_parse(&tae, "{\"_class_name\": \"AutoencoderTiny\"}", "vae/config.json", &err), 0);
+  assert_int_equal(tae.levels, 4);
+  assert_int_equal(tae_scale(&tae), 8);
+  assert_int_equal(tae.encoder_channels, 64);
+  assert_int_equal(tae.encoder_blocks[0], 1);
+  assert_int_equal(tae.decoder_blocks[3], 1);
+  assert_int_equal(tae_config_parse(&tae,
+                                    "{\"_class_name\": \"AutoencoderTiny\", \"encoder_block_out_channels\": [32, 32],"
+                                    "\"decoder_block_out_channels\": [48, 48], \"num_encoder_blocks\": [0, 2],"
+                                    "\"num_decoder_blocks\": [3, 1], \"latent_channels\": 16, \"latent_shift\": 0.5,"
+                                    "\"latent_magnitude\": 3, \"scaling_factor\": 1.0, \"upsample_fn\": \"nearest\"}",
+                                    "vae/config.json", &err),
+                   0);
+  assert_int_equal(tae_scale(&tae), 2);
+  assert_int_equal(tae.decoder_channels, 48);
+  assert_int_equal(tae.latent_channels, 16);
+  assert_int_equal(tae.encoder_blocks[1], 2);
+}
+
+static void test_tae_refusals(void **state) {
+  (void)state;
+  static const struct {
+    const char *fields, *field, *value;
+  } cases[] = {
+      {"\"_class_name\": \"AutoencoderKL\"", "_class_name", "--vae"},
+      {"\"sample_size\": 512", "_class_name", "--vae"},
+#define TINY "\"_class_name\": \"AutoencoderTiny\", "
+      {TINY "\"act_fn\": \"silu\"", "act_fn", "silu"},
+      {TINY "\"upsample_fn\": \"bilinear\"", "upsample_fn", "bilinear"},
+      {TINY "\"upsampling_scaling_factor\": 3", "upsampling_scaling_factor", "3"},
+      {TINY "\"scaling_factor\": 0.18215", "scaling_factor", "0.18215"},
+      {TINY "\"shift_factor\": 0.1", "shift_factor", "0.1"},
+      {TINY "\"in_channels\": 4", "in_channels", "4"},
+      {TINY "\"encoder_block_out_channels\": [64, 64, 64]", "encoder_block_out_channels", "length"},
+      {TINY "\"encoder_block_out_channels\": [64, 64, 64, 32]", "encoder_block_out_channels", "different widths"},
+      {TINY "\"num_encoder_blocks\": [1, 1]", "num_encoder_blocks", "[1,1]"},
+      {TINY "\"num_decoder_blocks\": [1, 1, -1, 1]", "num_decoder_blocks", "-1"},
+      {TINY "\"encoder_block_out_channels\": [8, 8], \"decoder_block_out_channels\": [8, 8]", "num_encoder_blocks",
+       "absence"},
+      {TINY "\"quant_mode\": \"vq\"", "quant_mode", "vq"},
+  };
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    char text[512];
+    snprintf(text, sizeof text, "{%s}", cases[i].fields);
+    struct tae_config tae;
+    struct error err = {0};
+    if (!tae_config_parse(&tae, text, "vae/config.json", &err))
+      fail_msg("accepted: %s", text);
+    check_message(&err, "vae/config.json", cases[i].field, cases[i].value);
+  }
+}
+
+static void test_clip(void **state) {
+  (void)state;
+  struct clip_config clip;
+  struct error err = {0};
+  const char *sd21 = "{\"_name_or_path\": \"x\", \"architectures\": [\"CLIPTextModel\"], \"attention_dropout\": 0.0,"
+                     "\"bos_token_id\": 0, \"dropout\": 0.0, \"eos_token_id\": 2, \"hidden_act\": \"gelu\","
+                     "\"hidden_size\": 1024, \"initializer_factor\": 1.0, \"initializer_range\": 0.02,"
+                     "\"intermediate_size\": 4096, \"layer_norm_eps\": 1e-05, \"max_position_embeddings\": 77,"
+                     "\"model_type\": \"clip_text_model\", \"num_attention_heads\": 16, \"num_hidden_layers\": 23,"
+                     "\"pad_token_id\": 1, \"projection_dim\": 512, \"torch_dtype\": \"float32\","
+                     "\"transformers_version\": \"4.25.0.dev0\", \"vocab_size\": 49408}";
+  assert_int_equal(clip_config_parse(&clip, sd21, "config.json", &err), 0);
+  assert_int_equal(clip.hidden_act, ACT_GELU);
+  assert_int_equal(clip.layers, 23);
+  assert_int_equal(clip.heads, 16);
+  assert_int_equal(clip_config_parse(&clip, "{}", "config.json", &err), 0);
+  assert_int_equal(clip.hidden_act, ACT_QUICK_GELU);
+  assert_int_equal(clip.hidden_size, 512);
+  static const char *const bad[][3] = {
+      {"{\"hidden_act\": \"relu\"}", "hidden_act", "relu"},
+      {"{\"model_type\": \"clip\"}", "model_type", "clip"},
+      {"{\"architectures\": [\"CLIPTextModelWithProjection\"]}", "architectures", "WithProjection"},
+      {"{\"text_config\": {\"hidden_size\": 3}}", "text_config", "hidden_size"},
+      {"{\"num_attention_heads\": 3}", "num_attention_heads", "divide"},
+      {"{\"max_position_embeddings\": 100000}", "max_position_embeddings", "100000"},
+      {"{\"vocab_size\": 1e30}", "vocab_size", "1e"},
+      {"{\"num_hidden_layers\": 0}", "num_hidden_layers", "0"},
+  };
+  for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+    if (!clip_config_parse(&clip, bad[i][0], "config.json", &err))
+      fail_msg("accepted: %s", bad[i][0]);
+    check_message(&err, "config.json", bad[i][1], bad[i][2]);
+  }
+}
+
+struct lines {
+  int count;
+  char last[512];
+};
+
+static void keep_line(void *opaque, enum log_level level, const char *text) {
+  (void)level;
+  struct lines *lines = opaque;
+  lines->count++;
+  snprintf(lines->last, sizeof lines->last, "%s", text);
+}
+
+static void test_scheduler(void **state) {
+  (void)state;
+  static const struct {
+    const char *text;
+    enum sampler_method method;
+    enum sampler_spacing spacing;
+    bool one, stand_in;
+  } cases[] = {
+      {"{\"_class_name\": \"EulerDiscreteScheduler\", \"beta_end\": 0.012, \"beta_schedule\": \"scaled_linear\","
+       "\"beta_start\": 0.00085, \"clip_sample\": false, \"interpolation_type\": \"linear\", \"num_train_timesteps\":"
+       "1000, \"prediction_type\": \"epsilon\", \"sigma_max\": null, \"sigma_min\": null, \"skip_prk_steps\": true,"
+       "\"set_alpha_to_one\": false, \"steps_offset\": 1, \"timestep_spacing\": \"trailing\", \"timestep_type\":"
+       "\"discrete\", \"trained_betas\": null, \"use_karras_sigmas\": false}",
+       METHOD_EULER, SPACING_TRAILING, false, false},
+      {"{\"_class_name\": \"PNDMScheduler\", \"clip_sample\": false, \"set_alpha_to_one\": false,"
+       "\"skip_prk_steps\": true, \"steps_offset\": 1}",
+       METHOD_DDIM, SPACING_LEADING, false, true},
+      {"{\"_class_name\": \"PNDMScheduler\"}", METHOD_DDIM, SPACING_LEADING, false, true},
+      {"{\"_class_name\": \"DDIMScheduler\", \"clip_sample\": false}", METHOD_DDIM, SPACING_LEADING, true, false},
+      {"{\"_class_name\": \"LCMScheduler\", \"timestep_spacing\": \"leading\"}", METHOD_LCM, SPACING_LCM, true, false},
+      {"{\"_class_name\": \"UniPCMultistepScheduler\", \"solver_order\": 2, \"disable_corrector\": []}", METHOD_DDIM,
+       SPACING_LINSPACE, true, true},
+      {"{\"_class_name\": \"EulerAncestralDiscreteScheduler\", \"timestep_spacing\": \"trailing\"}", METHOD_DDIM,
+       SPACING_TRAILING, true, true},
+      {"{\"_class_name\": \"DPMSolverMultistepScheduler\", \"algorithm_type\": \"dpmsolver++\"}", METHOD_DDIM,
+       SPACING_LINSPACE, true, true},
+  };
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    struct scheduler_config scheduler;
+    struct error err = {0};
+    struct lines lines = {0};
+    struct log log = {keep_line, &lines};
+    if (scheduler_config_parse(&scheduler, cases[i].text, "s.json", &log, &err))
+      fail_msg("%s", err.message);
+    assert_int_equal(scheduler.method, cases[i].method);
+    assert_int_equal(scheduler.spacing, cases[i].spacing);
+    assert_int_equal(scheduler.set_alpha_to_one, cases[i].one);
+    assert_int_equal(lines.count, cases[i].stand_in);
+    if (cases[i].stand_in)
+      assert_non_null(strstr(lines.last, "DDIM"));
+  }
+}
+
+static void test_scheduler_refusals(void **state) {
+  (void)state;
+  static const char *const bad[][3] = {
+      {"{}", "_class_name", "no name"},
+      {"{\"_class_name\": \"FlowMatchEulerDiscreteScheduler\"}", "_class_name", "FlowMatch"},
+      {"{\"_class_name\": \"DDIMScheduler\"}", "clip_sample", "true"},
+#define EULER "{\"_class_name\": \"EulerDiscreteScheduler\", "
+      {EULER "\"beta_schedule\": \"squaredcos_cap_v2\"}", "beta_schedule", "squaredcos"},
+      {EULER "\"prediction_type\": \"sample\"}", "prediction_type", "sample"},
+      {EULER "\"timestep_spacing\": \"karras\"}", "timestep_spacing", "karras"},
+      {EULER "\"use_karras_sigmas\": true}", "use_karras_sigmas", "true"},
+      {EULER "\"thresholding\": true}", "thresholding", "true"},
+      {EULER "\"clip_sample\": true}", "clip_sample", "true"},
+      {EULER "\"trained_betas\": [0.1]}", "trained_betas", "[0.1]"},
+      {EULER "\"num_train_timesteps\": 4000}", "num_train_timesteps", "4000"},
+      {EULER "\"rescale_betas_zero_snr\": true}", "rescale_betas_zero_snr", "v_prediction"},
+      {EULER "\"interpolation_type\": \"log_linear\"}", "interpolation_type", "log_linear"},
+      {EULER "\"timestep_type\": \"continuous\"}", "timestep_type", "continuous"},
+      {EULER "\"final_sigmas_type\": \"sigma_min\"}", "final_sigmas_type", "sigma_min"},
+      {EULER "\"beta_start\": 0}", "beta_start", "0"},
+      {EULER "\"beta_end\": 2}", "beta_end", "2"},
+      {EULER "\"steps_offset\": -1}", "steps_offset", "-1"},
+      {EULER "\"original_inference_steps\": 0}", "original_inference_steps", "0"},
+      {EULER "\"base_shift\": 0.5}", "base_shift", "0.5"},
+  };
+  for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+    struct scheduler_config scheduler;
+    struct error err = {0};
+    if (!scheduler_config_parse(&scheduler, bad[i][0], "s.json", NULL, &err))
+      fail_msg("accepted: %s", bad[i][0]);
+    check_message(&err, "s.json", bad[i][1], bad[i][2]);
+  }
+}
+
+/* A small model. Its files are valid; the tests spoil one at a time. */
+static const char *const model_files[][2] = {
+    {"model_index.json", "{\"_class_name\": \"StableDiffusionPipeline\", \"unet\": [\"diffusers\","
+                         "\"UNet2DConditionModel\"], \"vae\": [\"diffusers\", \"AutoencoderTiny\"], \"text_encoder\":"
+                         "[\"transformers\", \"CLIPTextModel\"], \"safety_checker\": [null, null]}"},
+    {"unet/config.json", "{\"cross_attention_dim\": 16, \"attention_head_dim\": 2, " LEVELS2 "}"},
+    {"vae/config.json", "{\"_class_name\": \"AutoencoderTiny\"}"},
+    {"text_encoder/config.json", "{\"hidden_size\": 16, \"vocab_size\": 4}"},
+    {"tokenizer/vocab.json", "{\"<|startoftext|>\": 0, \"<|endoftext|>\": 1, \"a\": 2, \"a</w>\": 3}"},
+    {"tokenizer/merges.txt", "#version: 0.2\n"},
+    {"scheduler/scheduler_config.json", "{\"_class_name\": \"EulerDiscreteScheduler\"}"},
+};
+
+/* One tensor file: a 4-byte length is enough for the headers here. */
+static void write_tensors(const char *folder, const char *name, const char *header, size_t data_bytes) {
+  size_t length = strlen(header);
+  unsigned char *bytes = calloc(1, 8 + length + data_bytes);
+  assert_non_null(bytes);
+  for (int i = 0; i < 4; i++)
+    bytes[i] = (unsigned char)(length >> 8 * i);
+  memcpy(bytes + 8, header, length);
+  for (size_t i = 0; i < data_bytes; i += 2) { /* F16 1, 2, 1, 2, ... */
+    bytes[8 + length + i] = 0;
+    bytes[8 + length + i + 1] = i % 4 ? 0x40 : 0x3c;
+  }
+  fixture_write(folder, name, bytes, 8 + length + data_bytes);
+  free(bytes);
+}
+
+static char *make_model(void) {
+  char *folder = fixture_make();
+  for (size_t i = 0; i < sizeof model_files / sizeof *model_files; i++)
+    fixture_text(folder, model_files[i][0], model_files[i][1]);
+  write_tensors(folder, "unet/diffusion_pytorch_model.safetensors",
+                "{\"conv.weight\": {\"dtype\": \"F16\", \"shape\": [2, 3, 3, 3], \"data_offsets\": [0, 108]},"
+                "\"q\": {\"dtype\": \"F16\", \"shape\": [2, 4], \"data_offsets\": [108, 124]},"
+                "\"k\": {\"dtype\": \"F16\", \"shape\": [3, 4, 1, 1], \"data_offsets\": [124, 148]},"
+                "\"bias\": {\"dtype\": \"F16\", \"shape\": [5], \"data_offsets\": [148, 158]},"
+                "\"ids\": {\"dtype\": \"I64\", \"shape\": [1], \"data_offsets\": [158, 166]}}",
+                166);
+  write_tensors(folder, "vae/diffusion_pytorch_model.fp16.safetensors", "{}", 0);
+  write_tensors(folder, "text_encoder/model.safetensors",
+                "{\"text_model.embeddings.token_embedding.weight\": {\"dtype\": \"F16\", \"shape\": [4, 16],"
+                "\"data_offsets\": [0, 128]}}",
+                128);
+  return folder;
+}
+
+static struct checkpoint *open_model(const char *folder, const char *vae) {
+  struct checkpoint *checkpoint;
+  struct error err;
+  if (checkpoint_open(&checkpoint, folder, vae, NULL, &err))
+    fail_msg("%s", err.message);
+  return checkpoint;
+}
+
+static void test_open(void **state) {
+  (void)state;
+  char *folder = make_model();
+  struct checkpoint *checkpoint = open_model(folder, NULL);
+  assert_string_equal(checkpoint->name, strrchr(folder, '/') + 1);
+  assert_false(checkpoint->image_condition);
+  assert_string_equal(checkpoint->text_weights.prefix, "text_model.");
+  assert_true(checkpoint_has(&checkpoint->text_weights, "embeddings.token_embedding.weight"));
+  assert_int_equal(checkpoint_bytes(checkpoint), 166 + 128);
+  assert_null(checkpoint->styles);
+  char *text = NULL;
+  size_t length = 0;
+  FILE *out = open_memstream(&text, &length);
+  checkpoint_print(checkpoint, true, out);
+  fclose(out);
+  assert_non_null(strstr(text, "native size 512x512"));
+  assert_non_null(strstr(text, "conv.weight"));
+  assert_non_null(strstr(text, "EulerDiscreteScheduler"));
+  free(text);
+  checkpoint_close(&checkpoint);
+  assert_null(checkpoint);
+  checkpoint_close(&checkpoint);
+  fixture_remove(folder);
+}
+
+/* Each of these files is needed, and each is checked. */
+static void test_open_refusals(void **state) {
+  (void)state;
+  static const char *const bad[][3] = {
+      {"model_index.json", NULL, "model_index.json"},
+      {"model_index.json", "", "model_index.json"},
+      {"model_index.json", "{\"unet\": [\"diffusers\", \"Kandinsky3UNet\"]}", "Kandinsky3UNet"},
+      {"model_index.json", "{\"text_encoder_2\": [\"transformers\", \"CLIPTextModelWithProjection\"]}",
+       "text_encoder_2"},
+      {"unet/config.json", NULL, "unet/config.json"},
+      {"unet/config.json", "{}", "cross_attention_dim"},
+      {"unet/config.json", "{\"in_channels\": 9, \"cross_attention_dim\": 16}", "in_channels: 9"},
+      {"unet/config.json", "{\"out_channels\": 8, \"cross_attention_dim\": 16}", "--vae"},
+      {"unet/diffusion_pytorch_model.safetensors", NULL, "safetensors"},
+      {"unet/diffusion_pytorch_model.safetensors", "", "0 bytes"},
+      {"unet/diffusion_pytorch_model.safetensors", "random bytes that are none", "safetensors file"},
+      {"vae/config.json", NULL, "vae/config.json"},
+      {"vae/config.json", "{\"_class_name\": \"AutoencoderKL\"}", "--vae"},
+      {"vae/diffusion_pytorch_model.fp16.safetensors", NULL, "diffusion_pytorch_model.safetensors"},
+      {"text_encoder/config.json", NULL, "text_encoder/config.json"},
+      {"text_encoder/config.json", "{\"hidden_size\": 16, \"vocab_size\": 3}", "vocab_size: 3"},
+      {"text_encoder/model.safetensors", NULL, "model.safetensors"},
+      {"tokenizer/vocab.json", NULL, "vocab.json"},
+      {"tokenizer/merges.txt", NULL, "merges.txt"},
+      {"scheduler/scheduler_config.json", NULL, "scheduler_config.json"},
+      {"styles.json", "{}", "styles.json"},
+      {"styles.json", "{\"styles\": {\"oil\": \"oil\"}}", "styles.json"},
+  };
+  for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+    char *folder = make_model(), *path = fixture_path(folder, bad[i][0]);
+    unlink(path);
+    if (bad[i][1])
+      fixture_text(folder, bad[i][0], bad[i][1]);
+    struct checkpoint *checkpoint = NULL;
+    struct error err = {0};
+    if (!checkpoint_open(&checkpoint, folder, NULL, NULL, &err))
+      fail_msg("accepted %s: %s", bad[i][0], bad[i][1]);
+    check_message(&err, folder, bad[i][2], "");
+    assert_null(checkpoint);
+    free(path);
+    fixture_remove(folder);
+  }
+}
+
+/* With --vae the model's own autoencoder is not even looked at. */
+static void test_other_vae(void **state) {
+  (void)state;
+  char *folder = make_model(), *other = make_model(), *path = fixture_path(folder, "vae/config.json");
+  fixture_text(folder, "vae/config.json", "{\"_class_name\": \"AutoencoderKL\"}");
+  char *vae = fixture_path(other, "vae");
+  struct checkpoint *checkpoint = open_model(folder, vae);
+  assert_string_equal(checkpoint->vae_weights.folder, vae);
+  checkpoint_close(&checkpoint);
+  unlink(path);
+  checkpoint = open_model(folder, other); /* a whole model: its autoencoder */
+  assert_string_equal(checkpoint->vae_weights.folder, vae);
+  checkpoint_close(&checkpoint);
+  free(path);
+  free(vae);
+  fixture_remove(folder);
+  fixture_remove(other);
+}
+
+static void test_image_condition(void **state) {
+  (void)state;
+  char *folder = make_model();
+  fixture_text(folder, "unet/config.json", "{\"in_channels\": 8, \"cross_attention_dim\": 16}");
+  struct checkpoint *checkpoint = open_model(folder, NULL);
+  assert_true(checkpoint->image_condition);
+  checkpoint_close(&checkpoint);
+  fixture_remove(folder);
+}
+
+static void test_weights(void **state) {
+  (void)state;
+  char *folder = make_model();
+  struct checkpoint *checkpoint = open_model(folder, NULL);
+  const struct component *unet = &checkpoint->unet_weights;
+  struct resources resources = {0};
+  struct error err = {0};
+  struct tensor conv = checkpoint_conv(unet, &resources, "conv.weight", 2, 3, 3, &err);
+  assert_int_equal(conv.space, TENSOR_RESOURCE);
+  assert_true(conv.n == 2 && conv.h == 3 && conv.w == 3 && conv.c == 3);
+  assert_string_equal(resources.list[conv.index].name, "unet/conv.weight");
+  float values[54];
+  resource_read_f32(&resources.list[conv.index], values);
+  assert_true(values[0] == 1 && values[1] == 2 && values[3] == 2 && values[2] == 1);
+  struct tensor stack = checkpoint_stack(unet, &resources, "qk", (struct stack_part[]){{"q", 2}, {"k", 3}}, 2, 4, &err);
+  assert_true(stack.n == 5 && stack.h == 1 && stack.w == 1 && stack.c == 4);
+  assert_int_equal(resources.list[stack.index].part_count, 2);
+  struct tensor bias = checkpoint_vector(unet, &resources, "bias", 5, &err);
+  assert_true(bias.n == 1 && bias.c == 5);
+  struct tensor matrix = checkpoint_matrix(unet, &resources, "k", 3, 4, &err);
+  assert_true(matrix.n == 3 && matrix.c == 4);
+  assert_int_equal(checkpoint_matrix(unet, &resources, "k", 3, 4, &err).index, matrix.index);
+
+  assert_false(tensor_exists(checkpoint_conv(unet, &resources, "conv.weight", 2, 4, 3, &err)));
+  check_message(&err, "conv.weight", "[2, 3, 3, 3]", "[2, 4, 3, 3]");
+  assert_false(tensor_exists(checkpoint_vector(unet, &resources, "q", 2, &err)));
+  check_message(&err, "tensor q", "[2, 4]", "[2]");
+  assert_false(tensor_exists(checkpoint_matrix(unet, &resources, "conv.weight", 2, 3, &err)));
+  check_message(&err, "conv.weight", "[2, 3, 3, 3]", "[2, 3]");
+  assert_false(tensor_exists(checkpoint_vector(unet, &resources, "none", 2, &err)));
+  check_message(&err, folder, "none", "");
+  assert_false(tensor_exists(checkpoint_vector(unet, &resources, "ids", 1, &err)));
+  check_message(&err, folder, "ids", "I64");
+  resources_finish(&resources);
+  checkpoint_close(&checkpoint);
+  fixture_remove(folder);
+}
+
+static void test_styles(void **state) {
+  (void)state;
+  char *folder = make_model();
+  fixture_text(folder, "styles.json",
+               "{\"styles\": {\"oil\": [\"oil painting\", \"impasto\"], \"ink\": [\"ink\"]},"
+               "\"moods\": {\"night\": [\"at night\"]}}");
+  struct checkpoint *checkpoint = open_model(folder, NULL);
+  const struct styles *styles = checkpoint->styles;
+  assert_int_equal(styles_count(styles), 2);
+  assert_string_equal(styles_name(styles, 0), "oil");
+  assert_true(styles_match(styles, "an Oil Painting of a cat"));
+  assert_true(styles_match(styles, "impasto"));
+  assert_true(styles_match(styles, "a town at night"));
+  assert_true(styles_match(styles, "pinkish ink!"));
+  assert_false(styles_match(styles, "a pink cat"));
+  assert_false(styles_match(styles, "oil  painting")); /* phrases are taken as they are */
+  assert_false(styles_match(styles, ""));
+  assert_true(styles_match(NULL, "anything"));
+  assert_int_equal(styles_count(NULL), 0);
+  checkpoint_close(&checkpoint);
+  fixture_remove(folder);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(test_unet_sd15),     cmocka_unit_test(test_unet_others),
+      cmocka_unit_test(test_unet_refusals), cmocka_unit_test(test_tae),
+      cmocka_unit_test(test_tae_refusals),  cmocka_unit_test(test_clip),
+      cmocka_unit_test(test_scheduler),     cmocka_unit_test(test_scheduler_refusals),
+      cmocka_unit_test(test_open),          cmocka_unit_test(test_open_refusals),
+      cmocka_unit_test(test_other_vae),     cmocka_unit_test(test_image_condition),
+      cmocka_unit_test(test_weights),       cmocka_unit_test(test_styles),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}

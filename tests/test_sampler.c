@@ -1,0 +1,315 @@
+/* Schedules and samplers against diffusers: tests/goldens/sampler.py writes data/sampler.json. */
+#include "tests/cmocka_all.h"
+
+#include <cjson/cJSON.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "tests/fixture.h"
+#include "unet/checkpoint.h"
+
+static cJSON *goldens;
+
+static int setup(void **state) {
+  (void)state;
+  char *text = fixture_read(SOURCE_DIR "/tests/data/sampler.json", NULL);
+  assert_non_null(text);
+  goldens = cJSON_Parse(text);
+  free(text);
+  assert_true(cJSON_GetArraySize(goldens) > 500);
+  return 0;
+}
+
+static int teardown(void **state) {
+  (void)state;
+  cJSON_Delete(goldens);
+  return 0;
+}
+
+static struct scheduler_config parse(const char *text) {
+  struct scheduler_config config;
+  struct error err;
+  if (scheduler_config_parse(&config, text, "scheduler_config.json", NULL, &err))
+    fail_msg("%s", err.message);
+  return config;
+}
+
+/* Stable Diffusion's noise schedule with Euler, trailing spacing, epsilon. */
+static struct scheduler_config usual_config(void) {
+  return parse("{\"_class_name\": \"EulerDiscreteScheduler\", \"beta_start\": 0.00085, \"beta_end\": 0.012, "
+               "\"beta_schedule\": \"scaled_linear\", \"timestep_spacing\": \"trailing\"}");
+}
+
+static double number(const cJSON *list, int index) {
+  return cJSON_GetArrayItem(list, index)->valuedouble;
+}
+
+/* The error in units of max(1, |wanted|). */
+static double error_of(double got, double wanted) {
+  return fabs(got - wanted) / fmax(1, fabs(wanted));
+}
+
+/* Largest error of a table against a golden; 1e9 where the timesteps differ. */
+static double table_error(const struct sampler_table *table, const cJSON *golden) {
+  const cJSON *start = cJSON_GetObjectItem(golden, "start"), *rows = cJSON_GetObjectItem(golden, "rows");
+  if (table->steps != cJSON_GetArraySize(rows))
+    return 1e9;
+  double worst = fmax(error_of(table->start_latent, number(start, 0)), error_of(table->start_noise, number(start, 1)));
+  for (int i = 0; i < table->steps; i++) {
+    const cJSON *row = cJSON_GetArrayItem(rows, i);
+    const struct step_params *step = &table->step[i];
+    if (step->timestep != (int)number(row, 0))
+      return 1e9;
+    worst = fmax(worst, error_of(step->x, number(row, 1)));
+    worst = fmax(worst, error_of(step->model, number(row, 2)));
+    worst = fmax(worst, error_of(step->noise, number(row, 3)));
+  }
+  return worst;
+}
+
+/* The golden's recursion with the golden script's stand-in for a network; largest error of the end state, relative to
+ * its largest element. */
+static double walk_error(const struct sampler_table *table, const cJSON *golden) {
+  static const double latent[] = {0.5, -1, 0.25, 2}, noise[] = {1, -0.5, -2, 0.1};
+  const cJSON *end = cJSON_GetObjectItem(golden, "walk");
+  double x[4], worst = 0, largest = 0;
+  for (int k = 0; k < 4; k++)
+    x[k] = table->start_latent * latent[k] + table->start_noise * noise[k];
+  for (int i = 0; i < table->steps; i++) {
+    const struct step_params *step = &table->step[i];
+    for (int k = 0; k < 4; k++) {
+      double model = 0.3 * x[k] + 0.2 * cos(step->timestep / 100.0 + k);
+      x[k] = step->x * x[k] + step->model * model + step->noise * 0.5;
+    }
+  }
+  for (int k = 0; k < 4; k++) {
+    worst = fmax(worst, fabs(x[k] - number(end, k)));
+    largest = fmax(largest, fabs(number(end, k)));
+  }
+  return worst / largest;
+}
+
+static struct sampling golden_sampling(const cJSON *golden, const struct scheduler_config *config) {
+  return (struct sampling){.method = config->method,
+                           .spacing = config->spacing,
+                           .steps = cJSON_GetObjectItem(golden, "steps")->valueint,
+                           .strength = cJSON_GetObjectItem(golden, "strength")->valuedouble,
+                           .text_to_image = cJSON_IsTrue(cJSON_GetObjectItem(golden, "from_noise")),
+                           .quantised = true};
+}
+
+/* Whether continuous strength must give the same table: at strength 1, but for DDIM's steps that miss the grid. */
+static bool is_same_continuous(const struct sampling *s) {
+  return s->strength == 1 && (s->method != METHOD_DDIM || TIMESTEPS % s->steps == 0) && s->spacing != SPACING_LINSPACE;
+}
+
+static void test_goldens(void **state) {
+  (void)state;
+  double worst_table = 0, worst_walk = 0;
+  int continuous = 0;
+  const cJSON *golden;
+  cJSON_ArrayForEach(golden, goldens) {
+    char *text = cJSON_PrintUnformatted(cJSON_GetObjectItem(golden, "config"));
+    struct scheduler_config config = parse(text);
+    struct sampling sampling = golden_sampling(golden, &config);
+    struct sampler_table table;
+    sampler_table(&config, &sampling, &table);
+    double error = table_error(&table, golden), walk = walk_error(&table, golden);
+    /* at zero signal-to-noise ratio diffusers' Euler carries x times 4096, in FP32 */
+    double walk_bound = config.zero_snr && config.method == METHOD_EULER ? 2e-3 : 2e-5;
+    if (error > 1e-6 || walk > walk_bound)
+      fail_msg("%s, %d steps, strength %g: table error %.3g, end state error %.3g", text, sampling.steps,
+               sampling.strength, error, walk);
+    worst_table = fmax(worst_table, error);
+    if (walk_bound < 1e-4)
+      worst_walk = fmax(worst_walk, walk);
+    if (is_same_continuous(&sampling)) {
+      sampling.quantised = false;
+      sampler_table(&config, &sampling, &table);
+      if (table_error(&table, golden) > 1e-6)
+        fail_msg("%s, %d steps: continuous strength 1 differs", text, sampling.steps);
+      continuous++;
+    }
+    cJSON_free(text);
+  }
+  print_message("%d tables, largest error %.2g; end states %.2g; %d also continuous\n", cJSON_GetArraySize(goldens),
+                worst_table, worst_walk, continuous);
+  assert_true(continuous > 100);
+}
+
+/* a_t and b_t of Stable Diffusion's schedule, to the six digits they are published with. */
+static void test_abar(void **state) {
+  (void)state;
+  static const struct {
+    int t;
+    double a, b;
+  } known[] = {
+      {999, 0.068265, 0.997667}, {799, 0.192860, 0.981226}, {749, 0.237957, 0.971276}, {599, 0.402185, 0.915559},
+      {499, 0.526944, 0.849900}, {399, 0.652753, 0.757571}, {359, 0.701071, 0.713092}, {299, 0.769534, 0.638605},
+      {249, 0.821847, 0.569708}, {199, 0.869045, 0.494734}, {99, 0.946289, 0.323322},  {19, 0.991082, 0.133252},
+  };
+  struct scheduler_config config = usual_config();
+  double abar[TIMESTEPS];
+  sampler_abar(&config, abar);
+  for (size_t i = 0; i < sizeof known / sizeof *known; i++) {
+    assert_true(fabs(sqrt(abar[known[i].t]) - known[i].a) < 1e-6);
+    assert_true(fabs(sqrt(1 - abar[known[i].t]) - known[i].b) < 1e-6);
+  }
+}
+
+static void check_grid(enum sampler_method method, enum sampler_spacing spacing, double strength, bool snap, int steps,
+                       const int *wanted) {
+  struct scheduler_config config = usual_config();
+  struct sampling sampling = {method, spacing, steps, strength, .snap = snap};
+  struct sampler_table table;
+  sampler_table(&config, &sampling, &table);
+  assert_int_equal(table.steps, steps);
+  for (int i = 0; i < steps; i++)
+    if (table.step[i].timestep != wanted[i])
+      fail_msg("%s, strength %g, %d steps: timestep %d is %d, expected %d", sampler_spacing_name(spacing), strength,
+               steps, i, table.step[i].timestep, wanted[i]);
+}
+
+#define CHECK_GRID(method, spacing, strength, snap, ...)                                                               \
+  check_grid(method, spacing, strength, snap, (int)(sizeof((int[]){__VA_ARGS__}) / sizeof(int)), (int[]){__VA_ARGS__})
+
+static void test_grids(void **state) {
+  (void)state;
+  CHECK_GRID(METHOD_EULER, SPACING_TRAILING, 1, false, 999);
+  CHECK_GRID(METHOD_EULER, SPACING_TRAILING, 1, false, 999, 499);
+  CHECK_GRID(METHOD_EULER, SPACING_TRAILING, 1, false, 999, 666, 332);
+  CHECK_GRID(METHOD_EULER, SPACING_TRAILING, 1, false, 999, 749, 499, 249);
+  CHECK_GRID(METHOD_LCM, SPACING_LCM, 1, false, 999);
+  CHECK_GRID(METHOD_LCM, SPACING_LCM, 1, false, 999, 679, 339);
+  CHECK_GRID(METHOD_LCM, SPACING_LCM, 1, false, 999, 759, 499, 259);
+  CHECK_GRID(METHOD_LCM, SPACING_LCM, 1, false, 999, 839, 679, 499, 339, 179);
+  CHECK_GRID(METHOD_LCM, SPACING_LCM, 1, false, 999, 879, 759, 639, 499, 379, 259, 139);
+  /* continuous strength: the first timestep is round(1000 s) - 1, the rest by the grid's own rule */
+  CHECK_GRID(METHOD_EULER, SPACING_TRAILING, 0.5, false, 499);
+  CHECK_GRID(METHOD_EULER, SPACING_TRAILING, 0.337, false, 336);
+  CHECK_GRID(METHOD_EULER, SPACING_TRAILING, 0.6, false, 599, 299);
+  CHECK_GRID(METHOD_EULER, SPACING_LEADING, 0.6, false, 300, 0);
+  CHECK_GRID(METHOD_DDIM, SPACING_LINSPACE, 0.5, false, 499, 250, 0);
+  CHECK_GRID(METHOD_LCM, SPACING_LCM, 0.5, false, 499, 379, 249, 129);
+  CHECK_GRID(METHOD_EULER, SPACING_TRAILING, 0.0001, false, 0, 0, 0);
+  /* snapped to what adversarially distilled models were trained at */
+  CHECK_GRID(METHOD_EULER, SPACING_TRAILING, 0.6, true, 499);
+  CHECK_GRID(METHOD_EULER, SPACING_TRAILING, 0.63, true, 749, 374);
+  CHECK_GRID(METHOD_EULER, SPACING_TRAILING, 0.05, true, 249);
+}
+
+/* LCM's own pipeline at strengths below 1. */
+static void test_lcm_strength(void **state) {
+  (void)state;
+  static const struct {
+    double strength;
+    int wanted[4];
+  } cases[] = {{0.5, {499, 379, 259, 139}}, {0.8, {799, 599, 399, 199}}, {0.3, {299, 239, 159, 79}}};
+  struct scheduler_config config = usual_config();
+  for (int c = 0; c < 3; c++) {
+    struct sampling sampling = {METHOD_LCM, SPACING_LCM, 4, cases[c].strength, .quantised = true};
+    struct sampler_table table;
+    sampler_table(&config, &sampling, &table);
+    for (int i = 0; i < 4; i++)
+      assert_int_equal(table.step[i].timestep, cases[c].wanted[i]);
+  }
+}
+
+/* If the model always knows the true x0 and eps, every sampler must end on x0, from any strength, and each state on the
+ * way must be a_t x0 + b_t eps. */
+static void check_truth(enum sampler_method method, enum sampler_spacing spacing, enum prediction prediction, int steps,
+                        double strength) {
+  struct scheduler_config config = usual_config();
+  config.prediction = prediction;
+  config.set_alpha_to_one = true;
+  double abar[TIMESTEPS], x0 = 0.7, eps = -1.3;
+  sampler_abar(&config, abar);
+  struct sampling sampling = {method, spacing, steps, strength};
+  struct sampler_table table;
+  sampler_table(&config, &sampling, &table);
+  double x = table.start_latent * x0 + table.start_noise * eps;
+  for (int i = 0; i < table.steps; i++) {
+    const struct step_params *step = &table.step[i];
+    double a = sqrt(abar[step->timestep]), b = sqrt(1 - abar[step->timestep]);
+    assert_true(fabs(x - (a * x0 + b * eps)) < 1e-4);
+    x = step->x * x + step->model * (prediction == PREDICT_V ? a * eps - b * x0 : eps) + step->noise * eps;
+  }
+  assert_true(fabs(x - x0) < (method == METHOD_LCM ? 1e-2 : 1e-4)); /* LCM's boundary mixes in x at low timesteps */
+}
+
+static void test_truth(void **state) {
+  (void)state;
+  static const int counts[] = {1, 2, 3, 4, 7, 20, 50};
+  static const double strengths[] = {0.05, 0.3, 0.5, 0.77, 1};
+  for (size_t n = 0; n < sizeof counts / sizeof *counts; n++)
+    for (size_t s = 0; s < sizeof strengths / sizeof *strengths; s++)
+      for (int prediction = PREDICT_EPSILON; prediction <= PREDICT_V; prediction++) {
+        check_truth(METHOD_EULER, SPACING_TRAILING, (enum prediction)prediction, counts[n], strengths[s]);
+        check_truth(METHOD_DDIM, SPACING_LEADING, (enum prediction)prediction, counts[n], strengths[s]);
+        check_truth(METHOD_DDIM, SPACING_LINSPACE, (enum prediction)prediction, counts[n], strengths[s]);
+        check_truth(METHOD_LCM, SPACING_TRAILING, (enum prediction)prediction, counts[n] > 4 ? 4 : counts[n],
+                    strengths[s]);
+      }
+}
+
+/* Models that see the input picture start from noise alone at strength 1, from the noised picture below it. */
+static void test_start(void **state) {
+  (void)state;
+  struct scheduler_config config = usual_config();
+  struct sampling sampling = {METHOD_EULER, SPACING_TRAILING, 1, 1, .image_condition = true};
+  struct sampler_table table;
+  sampler_table(&config, &sampling, &table);
+  assert_true(table.start_latent == 0);
+  assert_true(fabs(table.start_noise - 0.997667) < 1e-6);
+  sampling.image_condition = false;
+  sampler_table(&config, &sampling, &table);
+  assert_true(fabs(table.start_latent - 0.068265) < 1e-6);
+  sampling.image_condition = true;
+  sampling.strength = 0.5;
+  sampler_table(&config, &sampling, &table);
+  assert_true(fabs(table.start_latent - 0.526944) < 1e-6);
+  sampling.text_to_image = true; /* strength has no meaning then */
+  sampler_table(&config, &sampling, &table);
+  assert_int_equal(table.step[0].timestep, 999);
+  assert_true(table.start_latent == 0);
+}
+
+/* mini's one step: x0 = a x - b v. */
+static void test_one_step_v(void **state) {
+  (void)state;
+  struct scheduler_config config = usual_config();
+  config.prediction = PREDICT_V;
+  struct sampling sampling = {METHOD_EULER, SPACING_TRAILING, 1, 1, .image_condition = true};
+  struct sampler_table table;
+  sampler_table(&config, &sampling, &table);
+  assert_true(fabs(table.step[0].x - 0.0682649) < 1e-6);
+  assert_true(fabs(table.step[0].model + 0.9976672) < 1e-6);
+}
+
+static void test_pad(void **state) {
+  (void)state;
+  struct scheduler_config config = usual_config();
+  struct sampling sampling = {METHOD_EULER, SPACING_TRAILING, 4, 0.5, .quantised = true};
+  struct sampler_table table, padded;
+  sampler_table(&config, &sampling, &table);
+  assert_int_equal(table.steps, 2);
+  padded = table;
+  sampler_pad(&padded, 4);
+  assert_int_equal(padded.steps, 4);
+  assert_memory_equal(&padded.step[2], table.step, 2 * sizeof *table.step);
+  for (int i = 0; i < 2; i++) {
+    assert_true(padded.step[i].x == 1 && padded.step[i].model == 0 && padded.step[i].noise == 0);
+    assert_int_equal(padded.step[i].timestep, table.step[0].timestep);
+  }
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(test_goldens),      cmocka_unit_test(test_abar),  cmocka_unit_test(test_grids),
+      cmocka_unit_test(test_lcm_strength), cmocka_unit_test(test_truth), cmocka_unit_test(test_start),
+      cmocka_unit_test(test_one_step_v),   cmocka_unit_test(test_pad),
+  };
+  return cmocka_run_group_tests(tests, setup, teardown);
+}

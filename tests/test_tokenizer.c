@@ -1,0 +1,332 @@
+/* The tokenizer against transformers: tests/goldens/tokenizer.py writes data/tokenizer.json. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include <cjson/cJSON.h>
+#include <unistd.h>
+#include <utf8proc.h>
+
+#include "tests/fixture.h"
+#include "unet/tokenizer.h"
+
+enum { LENGTH = 77, MERGES = 48894 };
+
+static cJSON *goldens;
+static char *folder; /* with CLIP's vocab.json and merges.txt */
+
+/* The next line of CLIP's merges. */
+static char *next_line(FILE *in, char *line, int size) {
+  if (!fgets(line, size, in))
+    fail_msg("the merges are cut short");
+  line[strcspn(line, "\n")] = 0;
+  return line;
+}
+
+static void add_token(cJSON *vocabulary, const char *text) {
+  static int count;
+  count = vocabulary->child ? count + 1 : 0;
+  cJSON_AddItemToObject(vocabulary, text, cJSON_CreateNumber(count));
+}
+
+/* The 256 characters of CLIP's alphabet in its order, then the same with the end-of-word mark. */
+static void add_alphabet(cJSON *vocabulary) {
+  for (int end = 0; end < 2; end++) {
+    int others = 0;
+    for (int pass = 0; pass < 2; pass++)
+      for (int b = 0; b < 256; b++) {
+        int printable = (b >= 33 && b <= 126) || (b >= 161 && b <= 172) || b >= 174;
+        if (printable == pass)
+          continue;
+        char text[16] = {0};
+        utf8proc_encode_char(printable ? b : 256 + others++, (utf8proc_uint8_t *)text);
+        add_token(vocabulary, strcat(text, end ? "</w>" : ""));
+      }
+  }
+}
+
+/* vocab.json and merges.txt from the file that CLIP publishes. */
+static void write_vocabulary(void) {
+  FILE *in = popen("gzip -dc '" SOURCE_DIR "/tests/data/bpe_simple_vocab_16e6.txt.gz'", "r");
+  char *path = fixture_path(folder, "merges.txt"), line[256];
+  FILE *out = fopen(path, "w");
+  assert_non_null(in);
+  assert_non_null(out);
+  cJSON *vocabulary = cJSON_CreateObject();
+  add_alphabet(vocabulary);
+  fprintf(out, "#version: 0.2\n");
+  next_line(in, line, sizeof line);
+  for (int i = 0; i < MERGES; i++) {
+    fprintf(out, "%s\n", next_line(in, line, sizeof line));
+    char *space = strchr(line, ' ');
+    assert_non_null(space);
+    memmove(space, space + 1, strlen(space));
+    add_token(vocabulary, line);
+  }
+  add_token(vocabulary, "<|startoftext|>");
+  add_token(vocabulary, "<|endoftext|>");
+  pclose(in);
+  assert_int_equal(fclose(out), 0);
+  char *text = cJSON_PrintUnformatted(vocabulary);
+  fixture_text(folder, "vocab.json", text);
+  cJSON_free(text);
+  cJSON_Delete(vocabulary);
+  free(path);
+}
+
+static int setup(void **state) {
+  (void)state;
+  char *text = fixture_read(SOURCE_DIR "/tests/data/tokenizer.json", NULL);
+  assert_non_null(text);
+  goldens = cJSON_Parse(text);
+  assert_non_null(goldens);
+  free(text);
+  folder = fixture_make();
+  write_vocabulary();
+  return 0;
+}
+
+static int teardown(void **state) {
+  (void)state;
+  fixture_remove(folder);
+  cJSON_Delete(goldens);
+  return 0;
+}
+
+static void write_optional(const char *name, const cJSON *content) {
+  char *path = fixture_path(folder, name);
+  unlink(path);
+  free(path);
+  if (!cJSON_IsObject(content))
+    return;
+  char *text = cJSON_PrintUnformatted(content);
+  fixture_text(folder, name, text);
+  cJSON_free(text);
+}
+
+static struct tokenizer *open_folder(const char *path) {
+  struct tokenizer *tokenizer;
+  struct error err;
+  if (tokenizer_open(&tokenizer, path, &err))
+    fail_msg("%s", err.message);
+  return tokenizer;
+}
+
+/* The tokenizer of a variant: CLIP's vocabulary with the variant's config files, or a folder of the repository. NULL
+ * where that folder is not there. */
+static struct tokenizer *open_variant(const cJSON *variant) {
+  const char *own = cJSON_GetStringValue(cJSON_GetObjectItem(variant, "folder"));
+  if (own) {
+    char *path = fixture_path(SOURCE_DIR, own);
+    struct tokenizer *tokenizer = access(path, F_OK) ? NULL : open_folder(path);
+    free(path);
+    return tokenizer;
+  }
+  write_optional("tokenizer_config.json", cJSON_GetObjectItem(variant, "config"));
+  write_optional("special_tokens_map.json", cJSON_GetObjectItem(variant, "special"));
+  return open_folder(folder);
+}
+
+static void print_ids(const char *label, const int *ids, int count) {
+  print_error("%s", label);
+  for (int i = 0; i < count; i++)
+    print_error(" %d", ids[i]);
+  print_error("\n");
+}
+
+/* One golden: [text, ids, ids needed]. Returns whether the tokenizer agrees. */
+static int check_case(struct tokenizer *tokenizer, const cJSON *golden, int pad) {
+  const char *text = cJSON_GetArrayItem(golden, 0)->valuestring;
+  int ids[LENGTH], wanted[LENGTH], count = 0;
+  const cJSON *id;
+  cJSON_ArrayForEach(id, cJSON_GetArrayItem(golden, 1)) wanted[count++] = id->valueint;
+  for (int i = count; i < LENGTH; i++)
+    wanted[i] = pad;
+  int needed = tokenizer_encode(tokenizer, text, ids, LENGTH, NULL);
+  if (needed == cJSON_GetArrayItem(golden, 2)->valueint && !memcmp(ids, wanted, sizeof ids))
+    return 1;
+  print_error("text \"%s\" needs %d, expected %d\n", text, needed, cJSON_GetArrayItem(golden, 2)->valueint);
+  print_ids("  got", ids, LENGTH);
+  print_ids("  expected", wanted, LENGTH);
+  return 0;
+}
+
+static void test_goldens(void **state) {
+  (void)state;
+  int total = 0, wrong = 0;
+  const cJSON *variant, *golden;
+  cJSON_ArrayForEach(variant, cJSON_GetObjectItem(goldens, "variants")) {
+    struct tokenizer *tokenizer = open_variant(variant);
+    if (!tokenizer)
+      continue;
+    int pad = cJSON_GetObjectItem(variant, "pad")->valueint;
+    assert_int_equal(tokenizer_pad_id(tokenizer), pad);
+    cJSON_ArrayForEach(golden, cJSON_GetObjectItem(variant, "cases")) {
+      wrong += !check_case(tokenizer, golden, pad);
+      total++;
+    }
+    tokenizer_close(&tokenizer);
+  }
+  print_message("%d strings, %d wrong\n", total, wrong);
+  assert_true(total >= 2000);
+  assert_int_equal(wrong, 0);
+}
+
+/* FNV-1a over ids as 4 little-endian bytes. */
+static uint64_t hash_id(uint64_t hash, uint32_t id) {
+  for (int i = 0; i < 4; i++)
+    hash = (hash ^ (id >> 8 * i & 255)) * 0x100000001b3;
+  return hash;
+}
+
+static uint64_t hash_run(struct tokenizer *tokenizer, int first, int count) {
+  uint64_t hash = 0xcbf29ce484222325;
+  for (int c = first; c < first + count; c++) {
+    char text[8] = "a";
+    utf8proc_ssize_t used = utf8proc_encode_char(c, (utf8proc_uint8_t *)text + 1);
+    text[1 + used] = 'b';
+    int ids[LENGTH], needed = tokenizer_encode(tokenizer, text, ids, LENGTH, NULL);
+    assert_in_range(needed, 3, LENGTH);
+    for (int i = 0; i < needed; i++)
+      hash = hash_id(hash, (uint32_t)ids[i]);
+    hash = hash_id(hash, 0xffffffff);
+  }
+  return hash;
+}
+
+/* Every character that Unicode 14 knows, between two letters. */
+static void test_code_points(void **state) {
+  (void)state;
+  struct tokenizer *tokenizer = open_variant(cJSON_GetObjectItem(goldens, "variants")->child);
+  int total = 0, wrong = 0;
+  const cJSON *run;
+  cJSON_ArrayForEach(run, cJSON_GetObjectItem(goldens, "code_points")) {
+    int first = cJSON_GetArrayItem(run, 0)->valueint, count = cJSON_GetArrayItem(run, 1)->valueint;
+    uint64_t wanted = strtoull(cJSON_GetArrayItem(run, 2)->valuestring, NULL, 16);
+    if (hash_run(tokenizer, first, count) != wanted) {
+      print_error("U+%04X and the %d after it differ\n", (unsigned)first, count - 1);
+      wrong++;
+    }
+    total += count;
+  }
+  print_message("%d characters\n", total);
+  tokenizer_close(&tokenizer);
+  assert_true(total > 140000);
+  assert_int_equal(wrong, 0);
+}
+
+/* What is not UTF-8 counts as U+FFFD, a byte at a time. */
+static void test_invalid_utf8(void **state) {
+  (void)state;
+  static const struct {
+    const char *text, *same;
+  } cases[] = {
+      {"a\xff"
+       "b",
+       "a\uFFFD"
+       "b"},
+      {"\xc3", "\uFFFD"},                               /* cut short */
+      {"\xc0\xaf", "\uFFFD\uFFFD"},                     /* overlong */
+      {"\xed\xa0\x80", "\uFFFD\uFFFD\uFFFD"},           /* a surrogate */
+      {"\xf4\x90\x80\x80", "\uFFFD\uFFFD\uFFFD\uFFFD"}, /* beyond Unicode */
+      {"oil\x80 painting", "oil\uFFFD painting"},
+  };
+  struct tokenizer *tokenizer = open_variant(cJSON_GetObjectItem(goldens, "variants")->child);
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    int ids[LENGTH], same[LENGTH];
+    int needed = tokenizer_encode(tokenizer, cases[i].text, ids, LENGTH, NULL);
+    assert_int_equal(needed, tokenizer_encode(tokenizer, cases[i].same, same, LENGTH, NULL));
+    assert_memory_equal(ids, same, sizeof ids);
+  }
+  tokenizer_close(&tokenizer);
+}
+
+/* A word of a million letters: merging must not take time with the square of its length. */
+static void test_long_word(void **state) {
+  (void)state;
+  struct tokenizer *tokenizer = open_variant(cJSON_GetObjectItem(goldens, "variants")->child);
+  size_t length = 1000000;
+  char *text = malloc(length + 1);
+  assert_non_null(text);
+  for (size_t i = 0; i < length; i++)
+    text[i] = "aehlo"[i * i % 5];
+  text[length] = 0;
+  int ids[4], needed = tokenizer_encode(tokenizer, text, ids, 4, NULL);
+  assert_in_range(needed, 1000, 1000000);
+  assert_int_equal(ids[0], tokenizer_start_id(tokenizer));
+  assert_int_equal(ids[3], tokenizer_end_id(tokenizer));
+  free(text);
+  tokenizer_close(&tokenizer);
+}
+
+static void test_bad_files(void **state) {
+  (void)state;
+  static const struct {
+    const char *vocabulary, *merges, *config, *says;
+  } cases[] = {
+      {NULL, "", NULL, "vocab.json"},
+      {"", "", NULL, "vocab.json"},
+      {"[1]", "", NULL, "vocab.json"},
+      {"{\"a\": \"b\"}", "", NULL, "has no id"},
+      {"{\"a\": -1}", "", NULL, "has no id"},
+      {"{\"a\": 1e99}", "", NULL, "has no id"},
+      {"{\"a\": 1}", "", NULL, "<|startoftext|>"},
+      {"{\"<|startoftext|>\": 0, \"<|endoftext|>\": 1}", NULL, NULL, "merges.txt"},
+      {"{\"<|startoftext|>\": 0, \"<|endoftext|>\": 1}", "ab\n", NULL, "merge 1"},
+      {"{\"<|startoftext|>\": 0, \"<|endoftext|>\": 1}", "#version: 0.2\na b\n", NULL, "merge 1"},
+      {"{\"<|startoftext|>\": 0, \"<|endoftext|>\": 1}", "", "{", "tokenizer_config.json"},
+      {"{\"<|startoftext|>\": 0, \"<|endoftext|>\": 1}", "", "{\"pad_token\": \"x\"}", "pad_token"},
+      {"{\"<|startoftext|>\": 0, \"<|endoftext|>\": 1}", "",
+       "{\"bos_token\": {\"content\": \"<|startoftext|>\", \"lstrip\": true}}", "lstrip"},
+      {"{\"<|startoftext|>\": 0, \"<|endoftext|>\": 1}", "", "{\"added_tokens_decoder\": [1]}", "added_tokens_decoder"},
+      {"{\"<|startoftext|>\": 0, \"<|endoftext|>\": 1}", "", "{\"added_tokens_decoder\": {\"9999999\": \"x\"}}",
+       "added_tokens_decoder"},
+  };
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    char *bad = fixture_make();
+    if (cases[i].vocabulary)
+      fixture_text(bad, "vocab.json", cases[i].vocabulary);
+    if (cases[i].merges)
+      fixture_text(bad, "merges.txt", cases[i].merges);
+    if (cases[i].config)
+      fixture_text(bad, "tokenizer_config.json", cases[i].config);
+    struct tokenizer *tokenizer;
+    struct error err = {0};
+    if (!tokenizer_open(&tokenizer, bad, &err))
+      fail_msg("case %zu was accepted", i);
+    assert_int_equal(err.status, STATUS_MODEL);
+    if (!strstr(err.message, cases[i].says))
+      fail_msg("case %zu says: %s", i, err.message);
+    fixture_remove(bad);
+  }
+}
+
+/* A vocabulary without some byte: those become the unknown token, each for itself. */
+static void test_unknown_bytes(void **state) {
+  (void)state;
+  char *small = fixture_make();
+  fixture_text(small, "vocab.json",
+               "{\"<|startoftext|>\": 0, \"<|endoftext|>\": 1, \"a\": 2, \"b</w>\": 3, \"ab</w>\": 4}");
+  fixture_text(small, "merges.txt", "#version: 0.2\r\na b</w>\r\n");
+  struct tokenizer *tokenizer = open_folder(small);
+  int ids[8];
+  assert_int_equal(tokenizer_encode(tokenizer, "AB zab a", ids, 8, NULL), 6);
+  assert_memory_equal(ids, ((int[]){0, 4, 1, 4, 1, 1, 1, 1}), sizeof ids);
+  assert_int_equal(tokenizer_vocabulary(tokenizer), 5);
+  tokenizer_close(&tokenizer);
+  fixture_remove(small);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(test_goldens),   cmocka_unit_test(test_code_points), cmocka_unit_test(test_invalid_utf8),
+      cmocka_unit_test(test_long_word), cmocka_unit_test(test_bad_files),   cmocka_unit_test(test_unknown_bytes),
+  };
+  return cmocka_run_group_tests(tests, setup, teardown);
+}
