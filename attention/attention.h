@@ -65,6 +65,8 @@ struct attn_device {
   int capability;          /* 10 * major + minor */
   int sms;                 /* multiprocessors */
   void *encode_tensor_map; /* cuTensorMapEncodeTiled, or NULL: no Hopper path */
+  bool overlap;            /* Hopper path: launch as a programmatic dependent: the kernel may become resident before the
+                            * work before it in the stream is done, and waits for that on the device. May be cleared. */
 };
 
 /* Fills *device for the calling thread's current device. */
@@ -79,9 +81,6 @@ bool attention_supported(const struct attn_device *device, const struct attn_arg
 size_t attention_workspace(const struct attn_device *device, const struct attn_args *args, enum attn_path path);
 
 /* Enqueues the kernel. workspace: device memory of attention_workspace bytes, aligned to 256 (NULL when 0).
- *
- * The kernel is launched as a programmatic dependent: it may be resident early, and waits on the device for the work
- * before it in the stream to finish before it reads anything.
  *
  * Errors: cudaErrorNotSupported when attention_supported says no; else what the launch returned. */
 cudaError_t attention_launch(const struct attn_device *device, const struct attn_args *args, enum attn_path path,

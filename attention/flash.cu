@@ -1,0 +1,297 @@
+/* Which kernel and tile shape a problem gets, and the launches. Host code alone. */
+#include "choices.h"
+#include "tiles.h"
+
+#include <math_constants.h>
+
+namespace attention {
+
+/* ---- generic kernel ---------------------------------------------------------------------------------------------- */
+
+static cudaError_t run_sm80(const attn_args &a, bool wide, cudaStream_t stream) {
+  if (a.D <= 32)
+    return launch_sm80<32>(a, wide, stream);
+  if (a.D <= 48)
+    return launch_sm80<48>(a, wide, stream);
+  if (a.D <= 64)
+    return launch_sm80<64>(a, wide, stream);
+  if (a.D <= 80)
+    return launch_sm80<80>(a, wide, stream);
+  if (a.D <= 96)
+    return launch_sm80<96>(a, wide, stream);
+  if (a.D <= 128)
+    return launch_sm80<128>(a, wide, stream);
+  return launch_sm80<160>(a, wide, stream);
+}
+
+/* ---- Hopper kernel: shapes --------------------------------------------------------------------------------------- */
+
+template <class T> struct describe_tile {
+  static shape_info info() {
+    return {T::BM, T::BN, T::ROW_GROUPS, T::KEY_GROUPS, T::BLOCKS, T::PARTIAL_BYTES};
+  }
+};
+template <> struct describe_tile<void> {
+  static shape_info info() {
+    return {};
+  }
+};
+
+template <int DP> static shape_info describe_dim(shape_sm90 shape) {
+  switch (shape) {
+  case SHAPE_LONG:
+    return describe_tile<typename tile_of<DP, SHAPE_LONG>::type>::info();
+  case SHAPE_PAIR:
+    return describe_tile<typename tile_of<DP, SHAPE_PAIR>::type>::info();
+  case SHAPE_SPLIT:
+    return describe_tile<typename tile_of<DP, SHAPE_SPLIT>::type>::info();
+  case SHAPE_DENSE:
+    return describe_tile<typename tile_of<DP, SHAPE_DENSE>::type>::info();
+  case SHAPE_CROSS:
+    return describe_tile<typename tile_of<DP, SHAPE_CROSS>::type>::info();
+  case SHAPE_FEW:
+    return describe_tile<typename tile_of<DP, SHAPE_FEW>::type>::info();
+  default:
+    return {};
+  }
+}
+
+shape_info describe_sm90(int dp, shape_sm90 shape) {
+  switch (dp) {
+  case 40:
+    return describe_dim<40>(shape);
+  case 64:
+    return describe_dim<64>(shape);
+  case 80:
+    return describe_dim<80>(shape);
+  case 128:
+    return describe_dim<128>(shape);
+  default:
+    return describe_dim<160>(shape);
+  }
+}
+
+static int tiles_of(const attn_args &a, int rows) {
+  return (a.Tq + rows - 1) / rows * a.H * a.B;
+}
+
+static int all_keys(const attn_args &a) {
+  return a.Tk + (a.k2 ? a.Tk2 : 0);
+}
+
+choice_sm90 choose_sm90(const attn_device &device, const attn_args &a) {
+  int dp = pad_sm90(a.D), keys = all_keys(a), small_tiles = tiles_of(a, 64);
+  bool has_long = describe_sm90(dp, SHAPE_LONG).rows != 0, has_dense = describe_sm90(dp, SHAPE_DENSE).rows != 0;
+  if (keys <= describe_sm90(dp, SHAPE_FEW).keys)
+    return {SHAPE_FEW, false};
+  if (small_tiles <= device.sms)
+    return {SHAPE_SPLIT, false};
+  if (has_dense && small_tiles <= 2 * device.sms)
+    return {SHAPE_DENSE, false};
+  shape_sm90 shape = has_long ? SHAPE_LONG : SHAPE_PAIR;
+  /* Whole tiles unless they leave a tenth of the last wave idle and the saving outweighs the merging. */
+  int tiles = tiles_of(a, describe_sm90(dp, shape).rows), waves = (tiles + device.sms - 1) / device.sms;
+  return {shape, keys >= 2048 && 10 * tiles < 9 * waves * device.sms};
+}
+
+/* ---- Hopper kernel: launch --------------------------------------------------------------------------------------- */
+
+constexpr int ROW_GROUPS_MAX = 4;
+
+static size_t arrivals_bytes(const attn_device &device) {
+  return (device.sms * ROW_GROUPS_MAX * sizeof(unsigned) + 255) / 256 * 256;
+}
+
+size_t workspace_sm90(const attn_device &device, const attn_args &a, choice_sm90 choice) {
+  shape_info info = describe_sm90(pad_sm90(a.D), choice.shape);
+  return choice.balanced ? arrivals_bytes(device) + 2 * device.sms * info.row_groups * info.partial_bytes : 0;
+}
+
+using encode_tensor_map = decltype(&cuTensorMapEncodeTiled);
+
+/* A map of [batch][row][head][channel] in boxes of rows x 64 channels of one head; what a box holds beyond the tensor
+ * reads as zero and is not written. A batch stride of 0 makes one batch row. */
+static bool make_map(const attn_device &device, CUtensorMap *map, const attn_args &a, const void *data, int T,
+                     long row_stride, long batch_stride, int rows) {
+  bool batched = batch_stride != 0 && a.B > 1;
+  cuuint64_t sizes[4] = {(cuuint64_t)a.D, (cuuint64_t)a.H, (cuuint64_t)T, batched ? (cuuint64_t)a.B : 1};
+  cuuint64_t strides[3] = {(cuuint64_t)a.D * 2, (cuuint64_t)row_stride * 2,
+                           (cuuint64_t)(batched ? batch_stride : row_stride) * 2};
+  cuuint32_t box[4] = {64, 1, (cuuint32_t)rows, 1}, steps[4] = {1, 1, 1, 1};
+  return ((encode_tensor_map)device.encode_tensor_map)(
+             map, CU_TENSOR_MAP_DATA_TYPE_FLOAT16, 4, const_cast<void *>(data), sizes, strides, box, steps,
+             CU_TENSOR_MAP_INTERLEAVE_NONE, CU_TENSOR_MAP_SWIZZLE_128B, CU_TENSOR_MAP_L2_PROMOTION_L2_256B,
+             CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE) == CUDA_SUCCESS;
+}
+
+static bool make_maps(const attn_device &device, params_sm90 *p, const attn_args &a, int keys) {
+  bool ok = make_map(device, &p->q, a, a.q, a.Tq, a.q_row, a.q_batch, 64) &&
+            make_map(device, &p->k, a, a.k, a.Tk, a.k_row, a.k_batch, keys) &&
+            make_map(device, &p->v, a, a.v, a.Tk, a.v_row, a.v_batch, keys) &&
+            make_map(device, &p->o, a, a.o, a.Tq, a.o_row, a.o_batch, 64);
+  if (a.k2)
+    ok = ok && make_map(device, &p->k2, a, a.k2, a.Tk2, a.k2_row, a.k2_batch, keys) &&
+         make_map(device, &p->v2, a, a.v2, a.Tk2, a.v2_row, a.v2_batch, keys);
+  return ok;
+}
+
+cudaError_t run_sm90(const attn_device &device, const attn_args &a, choice_sm90 choice, void *workspace,
+                     cudaStream_t stream) {
+  int dp = pad_sm90(a.D);
+  shape_info info = describe_sm90(dp, choice.shape);
+  if (!info.rows || (choice.balanced && info.key_groups > 1))
+    return cudaErrorNotSupported;
+  params_sm90 p = {};
+  if (!make_maps(device, &p, a, info.keys))
+    return cudaErrorInvalidValue;
+  p.row_tiles = (a.Tq + info.rows - 1) / info.rows;
+  p.heads = a.H;
+  p.tiles = tiles_of(a, info.rows);
+  p.Tk = a.Tk;
+  p.Tk2 = a.k2 ? a.Tk2 : 0;
+  p.count2 = a.k2 ? a.count2 : nullptr;
+  p.k_batched = a.k_batch != 0;
+  p.v_batched = a.v_batch != 0;
+  p.k2_batched = a.k2_batch != 0;
+  p.v2_batched = a.v2_batch != 0;
+  p.balanced = choice.balanced;
+  p.scale = a.scale * CUDART_L2E_F;
+  p.arrivals = (unsigned *)workspace;
+  p.partials = (float4 *)((char *)workspace + arrivals_bytes(device));
+  /* A row tile has at least one block of keys for each thread block of a balanced launch to begin with. */
+  int resident = device.sms * info.blocks, first_blocks = (a.Tk + info.keys - 1) / info.keys;
+  int grid = choice.balanced       ? (p.tiles * first_blocks < device.sms ? p.tiles * first_blocks : device.sms)
+             : info.key_groups > 1 ? p.tiles
+             : p.tiles < resident  ? p.tiles
+                                   : resident;
+  switch (dp) {
+  case 40:
+    return launch_sm90<40>(p, choice.shape, grid, device.overlap, stream);
+  case 64:
+    return launch_sm90<64>(p, choice.shape, grid, device.overlap, stream);
+  case 80:
+    return launch_sm90<80>(p, choice.shape, grid, device.overlap, stream);
+  case 128:
+    return launch_sm90<128>(p, choice.shape, grid, device.overlap, stream);
+  default:
+    return launch_sm90<160>(p, choice.shape, grid, device.overlap, stream);
+  }
+}
+
+/* ---- what both share --------------------------------------------------------------------------------------------- */
+
+static bool aligned(const void *p, long row, long batch) {
+  return (uintptr_t)p % 16 == 0 && row > 0 && row % 8 == 0 && batch >= 0 && batch % 8 == 0;
+}
+
+static bool well_formed(const attn_args &a) {
+  bool ok = a.q && a.k && a.v && a.o && a.B > 0 && a.H > 0 && a.Tq > 0 && a.Tk > 0 && a.D >= ATTN_HEAD_DIM_MIN &&
+            a.D <= ATTN_HEAD_DIM_MAX && a.D % 8 == 0 && a.H < 65536 && a.B < 65536 && a.scale > 0 &&
+            aligned(a.q, a.q_row, a.q_batch) && aligned(a.k, a.k_row, a.k_batch) && aligned(a.v, a.v_row, a.v_batch) &&
+            aligned(a.o, a.o_row, a.o_batch);
+  if (a.k2)
+    ok = ok && a.v2 && a.count2 && a.Tk2 > 0 && !a.causal && aligned(a.k2, a.k2_row, a.k2_batch) &&
+         aligned(a.v2, a.v2_row, a.v2_batch);
+  return ok;
+}
+
+static bool fits_hopper(const attn_device &device, const attn_args &a) {
+  /* Units of work are counted in int, and multiplied by the number of thread blocks. */
+  return device.encode_tensor_map && !a.causal && (long)tiles_of(a, 64) * (all_keys(a) / 48 + 2) < 1l << 30;
+}
+
+} // namespace attention
+
+using namespace attention;
+
+cudaError_t attention_open(struct attn_device *device) {
+  int index, major, minor;
+  cudaError_t status = cudaGetDevice(&index);
+  *device = {};
+  if (status == cudaSuccess)
+    status = cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, index);
+  if (status == cudaSuccess)
+    status = cudaDeviceGetAttribute(&minor, cudaDevAttrComputeCapabilityMinor, index);
+  if (status == cudaSuccess)
+    status = cudaDeviceGetAttribute(&device->sms, cudaDevAttrMultiProcessorCount, index);
+  if (status != cudaSuccess)
+    return status;
+  device->capability = 10 * major + minor;
+  if (device->capability == 90 && present_sm90()) {
+    void *encode = nullptr;
+    cudaDriverEntryPointQueryResult found;
+    status = cudaGetDriverEntryPointByVersion("cuTensorMapEncodeTiled", &encode, 12000, cudaEnableDefault, &found);
+    if (status == cudaSuccess && found == cudaDriverEntryPointSuccess)
+      device->encode_tensor_map = encode;
+    device->overlap = true;
+  }
+  return cudaSuccess;
+}
+
+bool attention_supported(const struct attn_device *device, const struct attn_args *args, enum attn_path path) {
+  if (!well_formed(*args) || device->capability < 80)
+    return false;
+  return path != ATTN_HOPPER || fits_hopper(*device, *args);
+}
+
+static bool takes_hopper(const struct attn_device *device, const struct attn_args *args, enum attn_path path) {
+  return path != ATTN_GENERIC && fits_hopper(*device, *args);
+}
+
+size_t attention_workspace(const struct attn_device *device, const struct attn_args *args, enum attn_path path) {
+  return takes_hopper(device, args, path) ? workspace_sm90(*device, *args, choose_sm90(*device, *args)) : 0;
+}
+
+cudaError_t attention_launch(const struct attn_device *device, const struct attn_args *args, enum attn_path path,
+                             void *workspace, cudaStream_t stream) {
+  if (!attention_supported(device, args, path))
+    return cudaErrorNotSupported;
+  if (takes_hopper(device, args, path))
+    return run_sm90(*device, *args, choose_sm90(*device, *args), workspace, stream);
+  return run_sm80(*args, choose_wide(*device, *args), stream);
+}
+
+/* ---- choices.h: 0 and 1 are the generic kernel's, then each Hopper shape whole and balanced ---------------------- */
+
+static const char *const choice_names[] = {"sm80 tall",  "sm80 wide",           "sm90 long",  "sm90 long balanced",
+                                           "sm90 pair",  "sm90 pair balanced",  "sm90 split", "sm90 split balanced",
+                                           "sm90 dense", "sm90 dense balanced", "sm90 cross", "sm90 cross balanced",
+                                           "sm90 few",   "sm90 few balanced"};
+constexpr int CHOICES = sizeof choice_names / sizeof *choice_names;
+static_assert(CHOICES == 2 + 2 * SHAPES_SM90, "a name for each");
+
+static choice_sm90 choice_of(int choice) {
+  return {static_cast<shape_sm90>((choice - 2) / 2), choice % 2 == 1};
+}
+
+const char *attention_choice_name(int choice) {
+  return choice >= 0 && choice < CHOICES ? choice_names[choice] : nullptr;
+}
+
+bool attention_choice_supported(const struct attn_device *device, const struct attn_args *args, int choice) {
+  if (choice < 2)
+    return attention_supported(device, args, ATTN_GENERIC);
+  shape_info info = describe_sm90(pad_sm90(args->D), choice_of(choice).shape);
+  return attention_supported(device, args, ATTN_HOPPER) && info.rows &&
+         !(choice_of(choice).balanced && info.key_groups > 1);
+}
+
+int attention_choice_auto(const struct attn_device *device, const struct attn_args *args) {
+  if (!takes_hopper(device, args, ATTN_AUTO))
+    return choose_wide(*device, *args);
+  choice_sm90 choice = choose_sm90(*device, *args);
+  return 2 + 2 * choice.shape + choice.balanced;
+}
+
+size_t attention_choice_workspace(const struct attn_device *device, const struct attn_args *args, int choice) {
+  return choice < 2 ? 0 : workspace_sm90(*device, *args, choice_of(choice));
+}
+
+cudaError_t attention_choice_launch(const struct attn_device *device, const struct attn_args *args, int choice,
+                                    void *workspace, cudaStream_t stream) {
+  if (!attention_choice_supported(device, args, choice))
+    return cudaErrorNotSupported;
+  if (choice < 2)
+    return run_sm80(*args, choice == 1, stream);
+  return run_sm90(*device, *args, choice_of(choice), workspace, stream);
+}

@@ -1,0 +1,204 @@
+/* Hopper's own instructions, each wrapped once: mbarriers, the tensor copy engine (TMA), wgmma, named barriers,
+ * programmatic launch. Compiled to machine code for sm_90a alone. */
+#ifndef ATTENTION_HOPPER_CUH
+#define ATTENTION_HOPPER_CUH
+
+#include <cuda.h>
+#include <stdint.h>
+
+namespace attention {
+
+/* ---- mbarriers: phases end when the expected arrivals, and the expected bytes, have come ------------------------- */
+
+__device__ __forceinline__ void barrier_init(uint32_t barrier, int arrivals) {
+  asm volatile("mbarrier.init.shared::cta.b64 [%0], %1;" ::"r"(barrier), "r"(arrivals) : "memory");
+}
+
+/* Makes initialised barriers visible to the copy engine. */
+__device__ __forceinline__ void barrier_init_fence() {
+  asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory");
+}
+
+__device__ __forceinline__ void barrier_arrive(uint32_t barrier) {
+  asm volatile("mbarrier.arrive.shared::cta.b64 _, [%0];" ::"r"(barrier) : "memory");
+}
+
+__device__ __forceinline__ void barrier_expect(uint32_t barrier, int bytes) {
+  asm volatile("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;" ::"r"(barrier), "r"(bytes) : "memory");
+}
+
+/* Waits until the phase of this parity has ended. A fresh barrier counts as past the phase of parity 1. */
+__device__ __forceinline__ void barrier_wait(uint32_t barrier, int parity) {
+  uint32_t done;
+  do {
+    asm volatile("{\n"
+                 ".reg .pred p;\n"
+                 "mbarrier.try_wait.parity.shared::cta.b64 p, [%1], %2;\n"
+                 "selp.u32 %0, 1, 0, p;\n"
+                 "}\n"
+                 : "=r"(done)
+                 : "r"(barrier), "r"(parity)
+                 : "memory");
+  } while (!done);
+}
+
+/* ---- named barriers: of the thread block's 16, number 0 is __syncthreads ---------------------------------------- */
+
+__device__ __forceinline__ void named_sync(int id, int threads) {
+  asm volatile("bar.sync %0, %1;" ::"r"(id), "r"(threads) : "memory");
+}
+
+__device__ __forceinline__ void named_arrive(int id, int threads) {
+  asm volatile("bar.arrive %0, %1;" ::"r"(id), "r"(threads) : "memory");
+}
+
+/* ---- TMA: boxes of a tensor [batch][row][head][channel] ---------------------------------------------------------- */
+
+__device__ __forceinline__ void tensor_prefetch(const CUtensorMap *map) {
+  asm volatile("prefetch.tensormap [%0];" ::"l"(map) : "memory");
+}
+
+__device__ __forceinline__ void tensor_load(uint32_t to, const CUtensorMap *map, uint32_t barrier, int channel,
+                                            int head, int row, int batch) {
+  asm volatile(
+      "cp.async.bulk.tensor.4d.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1, {%3, %4, %5, %6}], "
+      "[%2];" ::"r"(to),
+      "l"(map), "r"(barrier), "r"(channel), "r"(head), "r"(row), "r"(batch)
+      : "memory");
+}
+
+__device__ __forceinline__ void tensor_store(uint32_t from, const CUtensorMap *map, int channel, int head, int row,
+                                             int batch) {
+  asm volatile("cp.async.bulk.tensor.4d.global.shared::cta.bulk_group [%0, {%2, %3, %4, %5}], [%1];" ::"l"(map),
+               "r"(from), "r"(channel), "r"(head), "r"(row), "r"(batch)
+               : "memory");
+}
+
+/* Commits this thread's stores and waits until shared memory may be reused. */
+__device__ __forceinline__ void tensor_stores_finish() {
+  asm volatile("cp.async.bulk.commit_group;\n"
+               "cp.async.bulk.wait_group.read 0;" ::
+                   : "memory");
+}
+
+/* Orders this thread's writes to shared memory before later reads of it by the copy engine and wgmma. */
+__device__ __forceinline__ void shared_fence() {
+  asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
+}
+
+/* ---- registers and launches -------------------------------------------------------------------------------------- */
+
+template <int COUNT> __device__ __forceinline__ void registers_give() {
+  asm volatile("setmaxnreg.dec.sync.aligned.u32 %0;" ::"n"(COUNT));
+}
+
+template <int COUNT> __device__ __forceinline__ void registers_take() {
+  asm volatile("setmaxnreg.inc.sync.aligned.u32 %0;" ::"n"(COUNT));
+}
+
+/* The next kernel in the stream may be made resident. */
+__device__ __forceinline__ void launch_dependents() {
+  asm volatile("griddepcontrol.launch_dependents;" ::: "memory");
+}
+
+/* What came before in the stream is done and visible. */
+__device__ __forceinline__ void wait_for_predecessors() {
+  asm volatile("griddepcontrol.wait;" ::: "memory");
+}
+
+/* ---- wgmma ------------------------------------------------------------------------------------------------------- */
+
+/* Descriptors of operands in shared memory, 128-byte swizzle: rows of 128 bytes in groups of 8 (1024 bytes), the
+ * 16-byte chunks of row r permuted by xor with r % 8, as TMA writes them. Addresses and offsets count 16 bytes.
+ *
+ * K-major (Q and K: rows are rows of the product, 64 channels each): one step of 16 channels further is 32 bytes
+ * further, within the swizzled row. MN-major (V: rows are keys, the summed dimension; each holds 64 channels): one step
+ * of 16 keys further is 2048 bytes further; chunk_bytes lie between the tiles of channels 0..63 and 64..127. */
+constexpr uint64_t SWIZZLE_128 = 1ull << 62;
+
+__device__ __forceinline__ uint64_t describe_rows(uint32_t address) {
+  return SWIZZLE_128 | (uint64_t)(1024 >> 4) << 32 | 1ull << 16 | (address & 0x3ffff) >> 4;
+}
+
+__device__ __forceinline__ uint64_t describe_columns(uint32_t address, uint32_t chunk_bytes) {
+  return SWIZZLE_128 | (uint64_t)(1024 >> 4) << 32 | (uint64_t)(chunk_bytes >> 4) << 16 | (address & 0x3ffff) >> 4;
+}
+
+/* Before the first wgmma that uses registers written by other instructions. */
+__device__ __forceinline__ void wgmma_fence() {
+  asm volatile("wgmma.fence.sync.aligned;" ::: "memory");
+}
+
+__device__ __forceinline__ void wgmma_commit() {
+  asm volatile("wgmma.commit_group.sync.aligned;" ::: "memory");
+}
+
+template <int PENDING> __device__ __forceinline__ void wgmma_wait() {
+  asm volatile("wgmma.wait_group.sync.aligned %0;" ::"n"(PENDING) : "memory");
+}
+
+/* Keeps the compiler from moving uses of an accumulator across this point. */
+template <int GROUPS> __device__ __forceinline__ void pin(float (&d)[GROUPS][4]) {
+#pragma unroll
+  for (int g = 0; g < GROUPS; g++)
+#pragma unroll
+    for (int i = 0; i < 4; i++)
+      asm volatile("" : "+f"(d[g][i])::"memory");
+}
+
+/* d (64 x N) = a (64 x 16) b (16 x N), added to what d held if accumulate.
+ * scores: a and b K-major in shared memory. values: a in registers, b MN-major in shared memory. */
+template <int N> struct Wgmma;
+
+#define ATTENTION_D(g) "+f"(d[g][0]), "+f"(d[g][1]), "+f"(d[g][2]), "+f"(d[g][3])
+#define ATTENTION_D4(g) ATTENTION_D(g), ATTENTION_D(g + 1), ATTENTION_D(g + 2), ATTENTION_D(g + 3)
+#define ATTENTION_D8(g) ATTENTION_D4(g), ATTENTION_D4(g + 4)
+
+/* LIST: the accumulator's operands as text; A, B, C, D, E: the operand numbers that follow them. */
+#define ATTENTION_WGMMA(N, LIST, A, B, C, D, E, F, ...)                                                                \
+  template <> struct Wgmma<N> {                                                                                        \
+    static __device__ __forceinline__ void scores(float (&d)[N / 8][4], uint64_t a, uint64_t b, int accumulate) {      \
+      asm volatile("{\n.reg .pred p;\nsetp.ne.b32 p, %" #C ", 0;\n"                                                    \
+                   "wgmma.mma_async.sync.aligned.m64n" #N "k16.f32.f16.f16 {" LIST "}, %" #A ", %" #B                  \
+                   ", p, 1, 1, 0, 0;\n}\n"                                                                             \
+                   : __VA_ARGS__                                                                                       \
+                   : "l"(a), "l"(b), "r"(accumulate));                                                                 \
+    }                                                                                                                  \
+    static __device__ __forceinline__ void values(float (&d)[N / 8][4], const uint32_t (&a)[4], uint64_t b,            \
+                                                  int accumulate) {                                                    \
+      asm volatile("{\n.reg .pred p;\nsetp.ne.b32 p, %" #F ", 0;\n"                                                    \
+                   "wgmma.mma_async.sync.aligned.m64n" #N "k16.f32.f16.f16 {" LIST "}, {%" #A ", %" #B ", %" #C        \
+                   ", %" #D "}, %" #E ", p, 1, 1, 1;\n}\n"                                                             \
+                   : __VA_ARGS__                                                                                       \
+                   : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "l"(b), "r"(accumulate));                             \
+    }                                                                                                                  \
+  }
+
+#define ATTENTION_TEN(t)                                                                                               \
+  "%" #t "0, %" #t "1, %" #t "2, %" #t "3, %" #t "4, %" #t "5, %" #t "6, %" #t "7, %" #t "8, %" #t "9"
+
+ATTENTION_WGMMA(40, ATTENTION_TEN() ", " ATTENTION_TEN(1), 20, 21, 22, 23, 24, 25, ATTENTION_D4(0), ATTENTION_D(4));
+ATTENTION_WGMMA(48, ATTENTION_TEN() ", " ATTENTION_TEN(1) ", %20, %21, %22, %23", 24, 25, 26, 27, 28, 29,
+                ATTENTION_D4(0), ATTENTION_D(4), ATTENTION_D(5));
+ATTENTION_WGMMA(64, ATTENTION_TEN() ", " ATTENTION_TEN(1) ", " ATTENTION_TEN(2) ", %30, %31", 32, 33, 34, 35, 36, 37,
+                ATTENTION_D8(0));
+ATTENTION_WGMMA(80, ATTENTION_TEN() ", " ATTENTION_TEN(1) ", " ATTENTION_TEN(2) ", " ATTENTION_TEN(3), 40, 41, 42, 43,
+                44, 45, ATTENTION_D8(0), ATTENTION_D(8), ATTENTION_D(9));
+ATTENTION_WGMMA(128,
+                ATTENTION_TEN() ", " ATTENTION_TEN(1) ", " ATTENTION_TEN(2) ", " ATTENTION_TEN(3) ", " ATTENTION_TEN(
+                    4) ", " ATTENTION_TEN(5) ", %60, %61, %62, %63",
+                64, 65, 66, 67, 68, 69, ATTENTION_D8(0), ATTENTION_D8(8));
+ATTENTION_WGMMA(160,
+                ATTENTION_TEN() ", " ATTENTION_TEN(1) ", " ATTENTION_TEN(2) ", " ATTENTION_TEN(3) ", " ATTENTION_TEN(
+                    4) ", " ATTENTION_TEN(5) ", " ATTENTION_TEN(6) ", " ATTENTION_TEN(7),
+                80, 81, 82, 83, 84, 85, ATTENTION_D8(0), ATTENTION_D8(8), ATTENTION_D4(16));
+
+#undef ATTENTION_D
+#undef ATTENTION_D4
+#undef ATTENTION_D8
+#undef ATTENTION_TEN
+#undef ATTENTION_WGMMA
+
+} // namespace attention
+
+#endif

@@ -1,0 +1,328 @@
+/* Flash attention with cp.async and mma.sync.m16n8k16: compute capability 8.0 and up, any length, causal or not.
+ *
+ * A block of threads owns BM rows of one head's queries and walks over the keys in blocks of BN:
+ *
+ *              keys, BN at a time ->
+ *            +------+------+------+--      S = Q K^T   16 x BN a warp, in registers
+ *   queries  |  S   |  S'  |      |        P = 2^(S - m), packed in registers to an A operand
+ *    (BM)    +------+------+------+--      O = O 2^(m_old - m) + P V
+ *
+ * Each warp owns 16 rows, so no softmax crosses warps. Q stays in registers. Keys and values come through shared
+ * memory, two blocks deep: while one is used, the next is under way. Rows in shared memory are padded by 16 bytes,
+ * which lets ldmatrix read eight rows without a bank conflict for any head dim.
+ *
+ * Two shapes:
+ *   tall: 4 warps own 64 rows and share each block of keys;
+ *   wide: 4 warps own the same 16 rows and split the keys between them (block j goes to warp j % 4), each with buffers
+ *         of its own and no barrier in the loop; their partial results are merged at the end. Four times as many thread
+ *         blocks, for few heads and short rows.
+ *
+ * Arithmetic: 4 Tq Tk D operations a head; Q, K, V, O are read or written once from memory (K and V again from L2 for
+ * each row tile), so beyond a few hundred keys the tensor cores and the exponentials bound it, not memory. */
+#ifndef ATTENTION_KERNEL_SM80_CUH
+#define ATTENTION_KERNEL_SM80_CUH
+
+#include "attention.h"
+#include "softmax.cuh"
+#include "tiles.h"
+
+namespace attention {
+
+__device__ __forceinline__ uint32_t shared_address(const void *p) {
+  return static_cast<uint32_t>(__cvta_generic_to_shared(p));
+}
+
+/* 16 bytes from global to shared memory, zeros if not valid. */
+__device__ __forceinline__ void copy16_async(uint32_t to, const void *from, bool valid) {
+  asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;" ::"r"(to), "l"(from), "r"(valid ? 16 : 0) : "memory");
+}
+
+__device__ __forceinline__ void copies_commit() {
+  asm volatile("cp.async.commit_group;" ::: "memory");
+}
+
+template <int PENDING> __device__ __forceinline__ void copies_wait() {
+  asm volatile("cp.async.wait_group %0;" ::"n"(PENDING) : "memory");
+}
+
+__device__ __forceinline__ void load_matrices(uint32_t (&r)[4], uint32_t address) {
+  asm volatile("ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%0, %1, %2, %3}, [%4];"
+               : "=r"(r[0]), "=r"(r[1]), "=r"(r[2]), "=r"(r[3])
+               : "r"(address)
+               : "memory");
+}
+
+__device__ __forceinline__ void load_matrices_transposed(uint32_t (&r)[4], uint32_t address) {
+  asm volatile("ldmatrix.sync.aligned.m8n8.x4.trans.shared.b16 {%0, %1, %2, %3}, [%4];"
+               : "=r"(r[0]), "=r"(r[1]), "=r"(r[2]), "=r"(r[3])
+               : "r"(address)
+               : "memory");
+}
+
+__device__ __forceinline__ void multiply_add(float (&d)[4], const uint32_t (&a)[4], uint32_t b0, uint32_t b1) {
+  asm volatile("mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, "
+               "{%0, %1, %2, %3};"
+               : "+f"(d[0]), "+f"(d[1]), "+f"(d[2]), "+f"(d[3])
+               : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b0), "r"(b1));
+}
+
+/* Rows [first, first + ROWS) of one head to shared memory, zeros for rows from limit on and channels from D on. */
+template <int DP, int ROWS, int THREADS>
+__device__ __forceinline__ void load_rows(uint32_t to, const __half *from, long row_stride, int first, int limit, int D,
+                                          int thread) {
+  constexpr int CHUNKS = DP / 8;
+#pragma unroll
+  for (int i = thread; i < ROWS * CHUNKS; i += THREADS) {
+    int row = i / CHUNKS, chunk = i % CHUNKS;
+    bool valid = first + row < limit && chunk * 8 < D;
+    const __half *source = valid ? from + (first + row) * row_stride + chunk * 8 : from;
+    copy16_async(to + (row * (DP + 8) + chunk * 8) * 2, source, valid);
+  }
+}
+
+/* One run of keys and values of one head. */
+struct Segment {
+  const __half *k, *v;
+  long k_row, v_row;
+  int count;
+};
+
+/* The keys a thread block walks over: both segments, each cut into blocks of BN. */
+template <class T> struct KeyBlocks {
+  Segment one, two;
+  int split, total; /* blocks in the first segment, and in both */
+
+  __device__ __forceinline__ KeyBlocks(const attn_args &a, int b, int h, int columns) {
+    one.k = static_cast<const __half *>(a.k) + b * a.k_batch + h * a.D;
+    one.v = static_cast<const __half *>(a.v) + b * a.v_batch + h * a.D;
+    two.k = static_cast<const __half *>(a.k2) + b * a.k2_batch + h * a.D;
+    two.v = static_cast<const __half *>(a.v2) + b * a.v2_batch + h * a.D;
+    one.k_row = a.k_row, one.v_row = a.v_row, two.k_row = a.k2_row, two.v_row = a.v2_row;
+    one.count = columns;
+    two.count = a.k2 ? min(max(*a.count2, 0), a.Tk2) : 0;
+    split = (one.count + T::BN - 1) / T::BN;
+    total = split + (two.count + T::BN - 1) / T::BN;
+  }
+
+  /* Block j: its first key within its segment, and how many keys there are from there on. */
+  __device__ __forceinline__ int first(int j) const {
+    return (j < split ? j : j - split) * T::BN;
+  }
+  __device__ __forceinline__ int valid(int j) const {
+    return (j < split ? one.count : two.count) - first(j);
+  }
+
+  __device__ __forceinline__ void load(int j, uint32_t to, int D, int thread) const {
+    constexpr int THREADS = 32 * T::ROW_WARPS;
+    bool in_one = j < split;
+    const __half *k = in_one ? one.k : two.k, *v = in_one ? one.v : two.v;
+    long k_row = in_one ? one.k_row : two.k_row, v_row = in_one ? one.v_row : two.v_row;
+    int count = in_one ? one.count : two.count;
+    load_rows<T::DP, T::BN, THREADS>(to, k, k_row, first(j), count, D, thread);
+    load_rows<T::DP, T::BN, THREADS>(to + T::TILE_BYTES, v, v_row, first(j), count, D, thread);
+  }
+};
+
+/* S = Q K^T for a warp's 16 rows. */
+template <class T>
+__device__ __forceinline__ void multiply_keys(float (&s)[T::BN / 8][4], const uint32_t (&q)[T::DP / 16][4],
+                                              uint32_t keys, int lane) {
+  uint32_t address = keys + ((lane % 8 + lane / 16 * 8) * T::PITCH + lane / 8 % 2 * 8) * 2;
+#pragma unroll
+  for (int g = 0; g < T::BN / 8; g++)
+#pragma unroll
+    for (int i = 0; i < 4; i++)
+      s[g][i] = 0;
+#pragma unroll
+  for (int d = 0; d < T::DP / 16; d++)
+#pragma unroll
+    for (int g = 0; g < T::BN / 8; g += 2) {
+      uint32_t b[4];
+      load_matrices(b, address + (g * 8 * T::PITCH + d * 16) * 2);
+      multiply_add(s[g], q[d], b[0], b[1]);
+      multiply_add(s[g + 1], q[d], b[2], b[3]);
+    }
+}
+
+/* O += P V for a warp's 16 rows. */
+template <class T>
+__device__ __forceinline__ void multiply_values(float (&o)[T::DP / 8][4], const uint32_t (&p)[T::BN / 16][4],
+                                                uint32_t values, int lane) {
+  uint32_t address = values + (lane % 16 * T::PITCH + lane / 16 * 8) * 2;
+#pragma unroll
+  for (int k = 0; k < T::BN / 16; k++)
+#pragma unroll
+    for (int g = 0; g < T::DP / 8; g += 2) {
+      uint32_t b[4];
+      load_matrices_transposed(b, address + (k * 16 * T::PITCH + g * 8) * 2);
+      multiply_add(o[g], p[k], b[0], b[1]);
+      multiply_add(o[g + 1], p[k], b[2], b[3]);
+    }
+}
+
+/* Column c of a tile that begins at key first is masked for row r if first + c > r. */
+template <int GROUPS>
+__device__ __forceinline__ void mask_causal(float (&s)[GROUPS][4], int first, int row, int column) {
+#pragma unroll
+  for (int g = 0; g < GROUPS; g++)
+#pragma unroll
+    for (int i = 0; i < 4; i++)
+      if (first + 8 * g + column + i % 2 > row + i / 2 * 8)
+        s[g][i] = -CUDART_INF_F;
+}
+
+/* Each warp turns its part of O into rows of 16-byte chunks by way of shared memory and writes them. */
+template <class T>
+__device__ __forceinline__ void store_rows(const attn_args &a, __half *out, char *staging, float (&o)[T::DP / 8][4],
+                                           int first, int lane) {
+  __half *rows = reinterpret_cast<__half *>(staging);
+#pragma unroll
+  for (int g = 0; g < T::DP / 8; g++) {
+    int column = 8 * g + lane % 4 * 2;
+    *reinterpret_cast<uint32_t *>(rows + lane / 4 * T::PITCH + column) = pack_result(o[g][0], o[g][1]);
+    *reinterpret_cast<uint32_t *>(rows + (lane / 4 + 8) * T::PITCH + column) = pack_result(o[g][2], o[g][3]);
+  }
+  __syncwarp();
+  int chunks = a.D / 8;
+  for (int i = lane; i < 16 * chunks; i += 32) {
+    int row = i / chunks, chunk = i % chunks;
+    if (first + row < a.Tq)
+      *reinterpret_cast<uint4 *>(out + (first + row) * a.o_row + chunk * 8) =
+          *reinterpret_cast<const uint4 *>(rows + row * T::PITCH + chunk * 8);
+  }
+}
+
+/* The wide shape's end: each warp leaves its partial result in shared memory, all threads combine and write them. */
+template <class T>
+__device__ __forceinline__ void merge_rows(const attn_args &a, __half *out, char *shared, float (&o)[T::DP / 8][4],
+                                           const OnlineSoftmax &softmax, int first) {
+  constexpr int PITCH = T::DP + 4;
+  float *partial = reinterpret_cast<float *>(shared); /* [KEY_GROUPS][16][PITCH] */
+  float *maxima = partial + T::KEY_GROUPS * 16 * PITCH, *sums = maxima + T::KEY_GROUPS * 16;
+  int lane = threadIdx.x % 32, group = threadIdx.x / 32;
+  __syncthreads(); /* the buffers of keys and values are free now */
+#pragma unroll
+  for (int r = 0; r < 2; r++) {
+    int row = group * 16 + lane / 4 + 8 * r;
+    float sum = quad_sum(softmax.sum[r]);
+    maxima[row] = softmax.max[r];
+    sums[row] = sum;
+#pragma unroll
+    for (int g = 0; g < T::DP / 8; g++)
+      *reinterpret_cast<float2 *>(partial + row * PITCH + 8 * g + lane % 4 * 2) =
+          make_float2(o[g][2 * r], o[g][2 * r + 1]);
+  }
+  __syncthreads();
+  int chunks = a.D / 8;
+  for (int i = threadIdx.x; i < 16 * chunks; i += T::THREADS) {
+    int row = i / chunks, chunk = i % chunks;
+    if (first + row >= a.Tq)
+      continue;
+    float top = maxima[row], sum = 0, value[8] = {};
+    for (int g = 1; g < T::KEY_GROUPS; g++)
+      top = fmaxf(top, maxima[g * 16 + row]);
+    for (int g = 0; g < T::KEY_GROUPS; g++) {
+      float weight = exp2_approx(maxima[g * 16 + row] - top);
+      sum += weight * sums[g * 16 + row];
+      for (int c = 0; c < 8; c++)
+        value[c] += weight * partial[(g * 16 + row) * PITCH + chunk * 8 + c];
+    }
+    float scale = 1 / sum;
+    uint4 packed = {pack_result(value[0] * scale, value[1] * scale), pack_result(value[2] * scale, value[3] * scale),
+                    pack_result(value[4] * scale, value[5] * scale), pack_result(value[6] * scale, value[7] * scale)};
+    *reinterpret_cast<uint4 *>(out + (first + row) * a.o_row + chunk * 8) = packed;
+  }
+}
+
+template <class T> __device__ __forceinline__ void group_barrier() {
+  if constexpr (T::ROW_WARPS == 1)
+    __syncwarp();
+  else
+    __syncthreads();
+}
+
+/* Grid: row tiles, heads, batch rows. */
+template <class T> __global__ void __launch_bounds__(T::THREADS) attention_sm80_kernel(const attn_args a) {
+  extern __shared__ __align__(128) char shared[];
+  int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
+  int group = warp / T::ROW_WARPS, row_warp = warp % T::ROW_WARPS;
+  int group_thread = threadIdx.x % (32 * T::ROW_WARPS);
+  int tile = blockIdx.x * T::BM, h = blockIdx.y, b = blockIdx.z;
+  int first = tile + row_warp * 16; /* the warp's first row */
+
+  int columns = a.causal ? min(a.Tk, tile + T::BM) : a.Tk;
+  KeyBlocks<T> keys(a, b, h, columns);
+  int blocks = keys.total;
+
+  char *buffers = shared + T::Q_BYTES + group * 2 * T::STAGE_BYTES; /* this group's two stages of K and V */
+  uint32_t stages = shared_address(buffers);
+  char *own_q = shared + row_warp * 16 * T::PITCH * 2;
+  load_rows<T::DP, T::BM, T::THREADS>(shared_address(shared),
+                                      static_cast<const __half *>(a.q) + b * a.q_batch + h * a.D, a.q_row, tile, a.Tq,
+                                      a.D, threadIdx.x);
+  copies_commit();
+  if (group < blocks)
+    keys.load(group, stages, a.D, group_thread);
+  copies_commit();
+  copies_wait<1>();
+  __syncthreads();
+  uint32_t q[T::DP / 16][4];
+  uint32_t q_address = shared_address(own_q) + (lane % 16 * T::PITCH + lane / 16 * 8) * 2;
+#pragma unroll
+  for (int d = 0; d < T::DP / 16; d++)
+    load_matrices(q[d], q_address + d * 32);
+
+  float scale = a.scale * CUDART_L2E_F, keep[2];
+  float o[T::DP / 8][4] = {};
+  OnlineSoftmax softmax;
+  softmax.reset();
+  for (int j = group, i = 0; j < blocks; j += T::KEY_GROUPS, i ^= 1) {
+    if (j + T::KEY_GROUPS < blocks)
+      keys.load(j + T::KEY_GROUPS, stages + (i ^ 1) * T::STAGE_BYTES, a.D, group_thread);
+    copies_commit();
+    copies_wait<1>();
+    group_barrier<T>();
+
+    float s[T::BN / 8][4];
+    uint32_t p[T::BN / 16][4];
+    multiply_keys<T>(s, q, stages + i * T::STAGE_BYTES, lane);
+    if (keys.valid(j) < T::BN)
+      mask_columns(s, keys.valid(j), lane % 4 * 2);
+    if (a.causal && keys.first(j) + T::BN > first)
+      mask_causal(s, keys.first(j), first + lane / 4, lane % 4 * 2);
+    if (softmax.update<0>(s, scale, keep))
+      scale_rows(o, keep);
+    pack_tile(p, s);
+    multiply_values<T>(o, p, stages + i * T::STAGE_BYTES + T::TILE_BYTES, lane);
+    group_barrier<T>();
+  }
+
+  __half *out = static_cast<__half *>(a.o) + b * a.o_batch + h * a.D;
+  if constexpr (T::KEY_GROUPS > 1) {
+    merge_rows<T>(a, out, shared, o, softmax, first);
+  } else {
+    float inverse[2] = {1 / quad_sum(softmax.sum[0]), 1 / quad_sum(softmax.sum[1])};
+    scale_rows(o, inverse);
+    store_rows<T>(a, out, own_q, o, first, lane);
+  }
+}
+
+template <class T> cudaError_t launch_sm80_tile(const attn_args &a, cudaStream_t stream) {
+  cudaError_t status =
+      cudaFuncSetAttribute(attention_sm80_kernel<T>, cudaFuncAttributeMaxDynamicSharedMemorySize, T::SHARED_BYTES);
+  if (status != cudaSuccess)
+    return status;
+  dim3 grid((a.Tq + T::BM - 1) / T::BM, a.H, a.B);
+  attention_sm80_kernel<T><<<grid, T::THREADS, T::SHARED_BYTES, stream>>>(a);
+  return cudaGetLastError();
+}
+
+template <int DP> cudaError_t launch_sm80(const attn_args &a, bool wide, cudaStream_t stream) {
+  constexpr int BN = tile_keys_sm80(DP), BN_WIDE = tile_keys_sm80_wide(DP);
+  return wide ? launch_sm80_tile<TileSm80<DP, 1, 4, BN_WIDE>>(a, stream)
+              : launch_sm80_tile<TileSm80<DP, 4, 1, BN>>(a, stream);
+}
+
+} // namespace attention
+
+#endif

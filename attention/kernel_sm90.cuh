@@ -1,0 +1,567 @@
+/* Flash attention for Hopper: TMA copies, wgmma, one producer and up to four consumer warpgroups a thread block.
+ *
+ * Tiles. A consumer warpgroup owns 64 rows of Q. S = Q K^T (64 x BN) stays in its registers, is turned into
+ * probabilities there, and is the A operand of O += P V straight from registers.
+ *
+ *        ROW_GROUPS = 3: the groups own 192 rows and share        KEY_GROUPS = 2: the groups own the same
+ *        every block of keys                                      64 rows and take every other block of keys
+ *
+ *        Q0 [64]  | K0 V0 | K1 V1 | K2 V2 | ...                   Q [64]  | K0 V0 |       | K2 V2 |       ...
+ *        Q1 [64]  |   "   |   "   |   "   |                         "     |       | K1 V1 |       | K3 V3
+ *        Q2 [64]  |   "   |   "   |   "   |                       merged through shared memory at the end
+ *
+ * Pipeline. The producer keeps STAGES blocks of K and V under way; full barriers count the bytes that arrived, empty
+ * barriers the warps that are done. A consumer issues the next S = Q K^T and the last O += P V together and does its
+ * softmax while the second still runs; the row groups issue in turns, so that while one is in its softmax (special
+ * function units) the others' products keep the tensor cores busy:
+ *
+ *   group 0   | S1 PV0 |  softmax 1  | S2 PV1 |  softmax 2  |
+ *   group 1            | S1 PV0 |  softmax 1  | S2 PV1 |  softmax 2  |
+ *   group 2                     | S1 PV0 |  softmax 1  | S2 PV1 |
+ *
+ * Roofline, D = 64: a 64 x 64 piece of S costs the tensor cores of a multiprocessor 256 cycles (both products) and the
+ * special function units another 256 (16 exponentials a cycle): both are the limit, and memory is not, since K and V of
+ * a block are used by 192 rows. With larger D the products dominate.
+ *
+ * Work. Row tiles rarely fill the chip evenly. Balanced launches cut the line of all (row tile, block of keys) pairs
+ * into equal ranges, one a thread block. A tile cut in pieces has its partial results left in the workspace; the thread
+ * block that finishes last adds them up, in the order of the keys, so that results do not depend on timing. */
+#ifndef ATTENTION_KERNEL_SM90_CUH
+#define ATTENTION_KERNEL_SM90_CUH
+
+#include "hopper.cuh"
+#include "softmax.cuh"
+#include "tiles.h"
+
+#include <type_traits>
+
+namespace attention {
+
+/* Key blocks [first, last) of one row tile. */
+struct Piece {
+  int tile, first, last;
+};
+
+/* A thread block's share of the line of units; unit u is key block u % blocks of row tile u / blocks. */
+template <class T> struct Work {
+  int blocks, split; /* key blocks of a row tile; those of the first segment */
+  int count2;
+  int unit, end;
+
+  int share, larger; /* units of a thread block; the first `larger` ones have one more (tile, or unit if balanced) */
+  int grain;         /* units that stay together */
+
+  __device__ __forceinline__ explicit Work(const params_sm90 &p) {
+    count2 = p.count2 ? min(max(*p.count2, 0), p.Tk2) : 0;
+    split = (p.Tk + T::BN - 1) / T::BN;
+    blocks = split + (count2 + T::BN - 1) / T::BN;
+    grain = p.balanced ? 1 : blocks;
+    unsigned grains = p.balanced ? p.tiles * blocks : p.tiles;
+    share = grains / gridDim.x;
+    larger = grains - share * gridDim.x;
+    unit = start(blockIdx.x);
+    end = start(blockIdx.x + 1);
+  }
+
+  /* The first unit of a thread block. */
+  __device__ __forceinline__ int start(int block) const {
+    return (block * share + min(block, larger)) * grain;
+  }
+
+  /* The thread block that a unit falls to, in a balanced launch. */
+  __device__ __forceinline__ int block_of(int u) const {
+    int in_larger = larger * (share + 1);
+    return u < in_larger ? u / (share + 1) : larger + (u - in_larger) / share;
+  }
+
+  __device__ __forceinline__ bool next(Piece &piece) {
+    if (unit >= end)
+      return false;
+    piece.tile = unit / blocks;
+    piece.first = unit - piece.tile * blocks;
+    piece.last = min(blocks, piece.first + end - unit);
+    unit += piece.last - piece.first;
+    return true;
+  }
+
+  /* First row of key block j within its segment, and the keys there are from it on. */
+  __device__ __forceinline__ int row(int j) const {
+    return (j < split ? j : j - split) * T::BN;
+  }
+  __device__ __forceinline__ int valid(const params_sm90 &p, int j) const {
+    return (j < split ? p.Tk : count2) - row(j);
+  }
+};
+
+/* Shared memory: addresses of the tiles and barriers. */
+template <class T> struct Shared {
+  uint32_t base;
+
+  __device__ __forceinline__ uint32_t q(int group) const {
+    return base + group * T::Q_GROUP_BYTES;
+  }
+  __device__ __forceinline__ uint32_t k(int stage) const {
+    return base + T::K_OFFSET + stage * T::TILE_BYTES;
+  }
+  __device__ __forceinline__ uint32_t v(int stage) const {
+    return base + T::V_OFFSET + stage * T::TILE_BYTES;
+  }
+  __device__ __forceinline__ uint32_t barrier(int i) const {
+    return base + T::BARRIER_OFFSET + 8 * i;
+  }
+  __device__ __forceinline__ uint32_t q_full() const {
+    return barrier(0);
+  }
+  __device__ __forceinline__ uint32_t q_empty() const {
+    return barrier(1);
+  }
+  __device__ __forceinline__ uint32_t k_full(int stage) const {
+    return barrier(2 + stage);
+  }
+  __device__ __forceinline__ uint32_t k_empty(int stage) const {
+    return barrier(2 + T::STAGES + stage);
+  }
+  __device__ __forceinline__ uint32_t v_full(int stage) const {
+    return barrier(2 + 2 * T::STAGES + stage);
+  }
+  __device__ __forceinline__ uint32_t v_empty(int stage) const {
+    return barrier(2 + 3 * T::STAGES + stage);
+  }
+
+  __device__ __forceinline__ void init_barriers() const {
+    barrier_init(q_full(), 1);
+    barrier_init(q_empty(), T::ROW_GROUPS);
+    for (int s = 0; s < T::STAGES; s++) {
+      barrier_init(k_full(s), 1);
+      barrier_init(v_full(s), 1);
+      barrier_init(k_empty(s), 4 * T::ROW_GROUPS); /* a warp arrives once it is done */
+      barrier_init(v_empty(s), 4 * T::ROW_GROUPS);
+    }
+    barrier_init_fence();
+  }
+};
+
+/* A place in the ring of stages, and the parity of its barriers' current phase. */
+template <class T> struct Ring {
+  int stage, parity;
+
+  __device__ __forceinline__ void advance(int by) {
+    stage += by;
+    if (stage >= T::STAGES) {
+      stage -= T::STAGES;
+      parity ^= 1;
+    }
+  }
+};
+
+/* Named barriers. */
+enum { BARRIER_TURN = 1 /* + row group */, BARRIER_GROUP = 5 /* + consumer */, BARRIER_MERGE = 9 };
+
+struct Place {
+  int row, head, batch;
+};
+
+template <class T> __device__ __forceinline__ Place place_of(const params_sm90 &p, int tile) {
+  int row_tile = tile % p.row_tiles, rest = tile / p.row_tiles;
+  return {row_tile * T::BM, rest % p.heads, rest / p.heads};
+}
+
+/* ---- producer: one thread ---------------------------------------------------------------------------------------- */
+
+template <class T>
+__device__ __forceinline__ void load_tile(uint32_t to, uint32_t full, const CUtensorMap *map, Place at) {
+  barrier_expect(full, T::TILE_BYTES);
+#pragma unroll
+  for (int c = 0; c < T::CHUNKS; c++)
+    tensor_load(to + c * T::CHUNK_BYTES, map, full, c * 64, at.head, at.row, at.batch);
+}
+
+template <class T> __device__ __forceinline__ void produce(const params_sm90 &p, Work<T> work, Shared<T> shared) {
+  Ring<T> ring = {0, 1};
+  int q_parity = 1;
+  for (Piece piece; work.next(piece); q_parity ^= 1) {
+    Place at = place_of<T>(p, piece.tile);
+    barrier_wait(shared.q_empty(), q_parity);
+    barrier_expect(shared.q_full(), T::Q_BYTES);
+#pragma unroll
+    for (int g = 0; g < T::ROW_GROUPS; g++)
+#pragma unroll
+      for (int c = 0; c < T::CHUNKS; c++)
+        tensor_load(shared.q(g) + c * T::Q_CHUNK_BYTES, &p.q, shared.q_full(), c * 64, at.head, at.row + 64 * g,
+                    at.batch);
+    for (int j = piece.first; j < piece.last; j++) {
+      bool one = j < work.split;
+      int k_batch = (one ? p.k_batched : p.k2_batched) ? at.batch : 0;
+      int v_batch = (one ? p.v_batched : p.v2_batched) ? at.batch : 0;
+      barrier_wait(shared.k_empty(ring.stage), ring.parity);
+      load_tile<T>(shared.k(ring.stage), shared.k_full(ring.stage), one ? &p.k : &p.k2,
+                   {work.row(j), at.head, k_batch});
+      barrier_wait(shared.v_empty(ring.stage), ring.parity);
+      load_tile<T>(shared.v(ring.stage), shared.v_full(ring.stage), one ? &p.v : &p.v2,
+                   {work.row(j), at.head, v_batch});
+      ring.advance(1);
+    }
+  }
+}
+
+/* ---- consumers ----------------------------------------------------------------------------------------------------
+ */
+
+/* Issues S = Q K^T. */
+template <class T> __device__ __forceinline__ void issue_scores(float (&s)[T::BN / 8][4], uint32_t q, uint32_t k) {
+#pragma unroll
+  for (int d = 0; d < (T::DP + 15) / 16; d++) {
+    int chunk = d / 4, within = d % 4 * 32;
+    Wgmma<T::BN>::scores(s, describe_rows(q + chunk * T::Q_CHUNK_BYTES + within),
+                         describe_rows(k + chunk * T::CHUNK_BYTES + within), d != 0);
+  }
+  wgmma_commit();
+}
+
+/* Issues O += P V. */
+template <class T>
+__device__ __forceinline__ void issue_values(float (&o)[T::DP / 8][4], const uint32_t (&p)[T::BN / 16][4], uint32_t v) {
+#pragma unroll
+  for (int k = 0; k < T::BN / 16; k++)
+    Wgmma<T::DP>::values(o, p[k], describe_columns(v + k * 2048, T::CHUNK_BYTES), 1);
+  wgmma_commit();
+}
+
+/* Keeps the operand's registers in use up to this point: wgmma reads them until it is waited for. */
+template <int STEPS> __device__ __forceinline__ void pin_operand(uint32_t (&p)[STEPS][4]) {
+#pragma unroll
+  for (int k = 0; k < STEPS; k++)
+#pragma unroll
+    for (int i = 0; i < 4; i++)
+      asm volatile("" : "+r"(p[k][i])::"memory");
+}
+
+/* A thread's O and softmax state to [DP / 8 + 1][128] float4, and from there added to another's. */
+template <class T>
+__device__ __forceinline__ void leave_partial(float4 *to, const float (&o)[T::DP / 8][4], const OnlineSoftmax &softmax,
+                                              int thread) {
+#pragma unroll
+  for (int g = 0; g < T::DP / 8; g++)
+    to[g * 128 + thread] = make_float4(o[g][0], o[g][1], o[g][2], o[g][3]);
+  to[T::DP / 8 * 128 + thread] = make_float4(softmax.max[0], softmax.max[1], softmax.sum[0], softmax.sum[1]);
+}
+
+/* FROM_GLOBAL: others' work of this very launch, so past the first-level cache. */
+template <class T, bool FROM_GLOBAL>
+__device__ __forceinline__ void add_partial(const float4 *from, float (&o)[T::DP / 8][4], OnlineSoftmax &softmax,
+                                            int thread) {
+  const float4 *state = from + T::DP / 8 * 128 + thread;
+  float4 other = FROM_GLOBAL ? __ldcg(state) : *state;
+  float own_weight[2], weight[2], other_max[2] = {other.x, other.y}, other_sum[2] = {other.z, other.w};
+#pragma unroll
+  for (int r = 0; r < 2; r++) {
+    float top = fmaxf(softmax.max[r], other_max[r]);
+    own_weight[r] = top == -CUDART_INF_F ? 1 : exp2_approx(softmax.max[r] - top);
+    weight[r] = top == -CUDART_INF_F ? 0 : exp2_approx(other_max[r] - top);
+    softmax.sum[r] = softmax.sum[r] * own_weight[r] + other_sum[r] * weight[r];
+    softmax.max[r] = top;
+  }
+#pragma unroll
+  for (int g = 0; g < T::DP / 8; g++) {
+    float4 part = FROM_GLOBAL ? __ldcg(from + g * 128 + thread) : from[g * 128 + thread];
+    o[g][0] = o[g][0] * own_weight[0] + part.x * weight[0];
+    o[g][1] = o[g][1] * own_weight[0] + part.y * weight[0];
+    o[g][2] = o[g][2] * own_weight[1] + part.z * weight[1];
+    o[g][3] = o[g][3] * own_weight[1] + part.w * weight[1];
+  }
+}
+
+template <class T> struct Consumer {
+  const params_sm90 &p;
+  const Work<T> &work;
+  Shared<T> shared;
+  char *memory; /* shared memory as a pointer */
+  int *arrived; /* one a consumer, shared: pieces of the tile that came before */
+  int row_group, key_group, consumer, thread, lane;
+  Ring<T> k_ring, v_ring;
+  float o[T::DP / 8][4];
+  OnlineSoftmax softmax;
+
+  __device__ __forceinline__ void release(uint32_t empty) const {
+    if (lane == 0)
+      barrier_arrive(empty);
+  }
+
+  __device__ __forceinline__ void group_sync() const {
+    named_sync(BARRIER_GROUP + consumer, 128);
+  }
+
+  /* The row groups issue their products one after the other. */
+  __device__ __forceinline__ void turn_begin() const {
+    if constexpr (T::TURNS)
+      named_sync(BARRIER_TURN + row_group, 256);
+  }
+  __device__ __forceinline__ void turn_end() const {
+    if constexpr (T::TURNS)
+      named_arrive(BARRIER_TURN + (row_group + 1) % T::ROW_GROUPS, 256);
+  }
+
+  __device__ __forceinline__ void mask(float (&s)[T::BN / 8][4], int j) const {
+    int valid = work.valid(p, j);
+    if (valid < T::BN)
+      mask_columns(s, valid, lane % 4 * 2);
+  }
+
+  /* Rows of the bank behind the valid ones are in the last block too. Their probabilities are 0, which is not enough
+   * where the memory holds an infinity or a NaN. */
+  __device__ __forceinline__ void clear_stale(int j) const {
+    int valid = work.valid(p, j);
+    if (j < work.split || valid >= T::BN)
+      return;
+    for (int c = 0; c < T::CHUNKS; c++) {
+      char *rows = memory + T::V_OFFSET + v_ring.stage * T::TILE_BYTES + c * T::CHUNK_BYTES;
+      for (int i = valid * 8 + thread; i < T::BN * 8; i += 128)
+        *reinterpret_cast<uint4 *>(rows + i * 16) = make_uint4(0, 0, 0, 0);
+    }
+    shared_fence();
+    group_sync();
+  }
+
+  /* This group's share of a piece: o and softmax. */
+  __device__ __forceinline__ void attend(const Piece &piece) {
+    float s[T::BN / 8][4], keep[2];
+    uint32_t probabilities[T::BN / 16][4];
+    int j = piece.first + key_group;
+    if (j >= piece.last)
+      return;
+    barrier_wait(shared.k_full(k_ring.stage), k_ring.parity);
+    wgmma_fence();
+    issue_scores<T>(s, shared.q(row_group), shared.k(k_ring.stage));
+    wgmma_wait<0>();
+    pin(s);
+    release(shared.k_empty(k_ring.stage));
+    k_ring.advance(T::KEY_GROUPS);
+    mask(s, j);
+    softmax.template update<T::CUBIC_OF>(s, p.scale, keep);
+    pack_tile(probabilities, s);
+
+    for (j += T::KEY_GROUPS; j < piece.last; j += T::KEY_GROUPS) {
+      barrier_wait(shared.k_full(k_ring.stage), k_ring.parity);
+      turn_begin();
+      wgmma_fence();
+      issue_scores<T>(s, shared.q(row_group), shared.k(k_ring.stage));
+      barrier_wait(shared.v_full(v_ring.stage), v_ring.parity);
+      wgmma_fence();
+      issue_values<T>(o, probabilities, shared.v(v_ring.stage));
+      turn_end();
+      wgmma_wait<1>();
+      pin(s);
+      release(shared.k_empty(k_ring.stage));
+      k_ring.advance(T::KEY_GROUPS);
+      mask(s, j);
+      bool changed = softmax.template update<T::CUBIC_OF>(s, p.scale, keep);
+      wgmma_wait<0>();
+      pin(o);
+      pin_operand(probabilities);
+      release(shared.v_empty(v_ring.stage));
+      v_ring.advance(T::KEY_GROUPS);
+      if (changed)
+        scale_rows(o, keep);
+      pack_tile(probabilities, s);
+    }
+
+    barrier_wait(shared.v_full(v_ring.stage), v_ring.parity);
+    clear_stale(j - T::KEY_GROUPS);
+    wgmma_fence();
+    issue_values<T>(o, probabilities, shared.v(v_ring.stage));
+    wgmma_wait<0>();
+    pin(o);
+    release(shared.v_empty(v_ring.stage));
+    v_ring.advance(T::KEY_GROUPS);
+  }
+
+  /* Adds up the groups that split the keys. True for the one that holds the sum. */
+  __device__ __forceinline__ bool merge_groups() {
+    if constexpr (T::KEY_GROUPS > 1) {
+      float4 *merge = reinterpret_cast<float4 *>(memory + T::MERGE_OFFSET);
+      if (key_group > 0)
+        leave_partial<T>(merge + (key_group - 1) * (T::PARTIAL_BYTES / 16), o, softmax, thread);
+      named_sync(BARRIER_MERGE, T::CONSUMERS * 128);
+      if (key_group > 0)
+        return false;
+      for (int g = 1; g < T::KEY_GROUPS; g++)
+        add_partial<T, false>(merge + (g - 1) * (T::PARTIAL_BYTES / 16), o, softmax, thread);
+    }
+    return true;
+  }
+
+  __device__ __forceinline__ float4 *partial(int block, int slot) const {
+    return p.partials + ((block * 2 + slot) * T::ROW_GROUPS + row_group) * (T::PARTIAL_BYTES / 16);
+  }
+
+  /* Leaves a piece's result in the workspace: slot 0 of this thread block for its first piece, 1 for its last. True for
+   * the last thread block to do so for this tile, which then holds the sum. */
+  __device__ __forceinline__ bool merge_pieces(const Piece &piece) {
+    int own_start = work.start(blockIdx.x);
+    leave_partial<T>(partial(blockIdx.x, own_start / work.blocks != piece.tile), o, softmax, thread);
+    __threadfence();
+    int first_block = work.block_of(piece.tile * work.blocks);
+    int last_block = work.block_of((piece.tile + 1) * work.blocks - 1);
+    unsigned *arrivals = p.arrivals + first_block * T::ROW_GROUPS + row_group;
+    group_sync();
+    if (thread == 0)
+      arrived[consumer] = atomicAdd(arrivals, 1);
+    group_sync();
+    if (arrived[consumer] != last_block - first_block)
+      return false;
+    __threadfence();
+    if (thread == 0)
+      *arrivals = 0;
+    clear();
+    for (int block = first_block; block <= last_block; block++)
+      add_partial<T, true>(partial(block, work.start(block) / work.blocks != piece.tile), o, softmax, thread);
+    return true;
+  }
+
+  /* o to FP16 rows where this group's Q was, and from there to memory. */
+  __device__ __forceinline__ void store(const Piece &piece) {
+    float inverse[2] = {1 / quad_sum(softmax.sum[0]), 1 / quad_sum(softmax.sum[1])};
+    scale_rows(o, inverse);
+    group_sync(); /* all warps are done with Q */
+    char *rows = memory + row_group * T::Q_GROUP_BYTES;
+    int row = thread / 32 * 16 + lane / 4;
+#pragma unroll
+    for (int g = 0; g < T::DP / 8; g++) {
+      char *chunk = rows + g / 8 * T::Q_CHUNK_BYTES + ((g ^ row) % 8) * 16 + lane % 4 * 4;
+      *reinterpret_cast<uint32_t *>(chunk + row * 128) = pack_result(o[g][0], o[g][1]);
+      *reinterpret_cast<uint32_t *>(chunk + (row + 8) * 128) = pack_result(o[g][2], o[g][3]);
+    }
+    shared_fence();
+    group_sync();
+    if (thread == 0) {
+      Place at = place_of<T>(p, piece.tile);
+#pragma unroll
+      for (int c = 0; c < T::CHUNKS; c++)
+        tensor_store(shared.q(row_group) + c * T::Q_CHUNK_BYTES, &p.o, c * 64, at.head, at.row + 64 * row_group,
+                     at.batch);
+      tensor_stores_finish();
+    }
+  }
+
+  __device__ __forceinline__ void clear() {
+    softmax.reset();
+#pragma unroll
+    for (int g = 0; g < T::DP / 8; g++)
+#pragma unroll
+      for (int i = 0; i < 4; i++)
+        o[g][i] = 0;
+  }
+};
+
+template <class T>
+__device__ __forceinline__ void consume(const params_sm90 &p, Work<T> work, Shared<T> shared, char *memory,
+                                        int *arrived, int warpgroup) {
+  Consumer<T> c = {p, work, shared, memory, arrived};
+  c.row_group = warpgroup % T::ROW_GROUPS;
+  c.key_group = warpgroup / T::ROW_GROUPS;
+  c.consumer = warpgroup;
+  c.thread = threadIdx.x % 128;
+  c.lane = threadIdx.x % 32;
+  c.k_ring = c.v_ring = {c.key_group, 0};
+  if constexpr (T::TURNS) {
+    if (c.row_group == T::ROW_GROUPS - 1)
+      c.turn_end(); /* group 0 begins */
+  }
+  int q_parity = 0;
+  for (Piece piece; work.next(piece); q_parity ^= 1) {
+    c.clear();
+    barrier_wait(shared.q_full(), q_parity);
+    c.attend(piece);
+    bool whole = piece.first == 0 && piece.last == work.blocks;
+    if (!c.merge_groups())
+      continue;
+    if (whole || c.merge_pieces(piece))
+      c.store(piece);
+    if (c.thread == 0)
+      barrier_arrive(shared.q_empty());
+  }
+}
+
+/* Grid: any number of thread blocks; with KEY_GROUPS > 1 one a row tile. */
+template <class T>
+__global__ void __launch_bounds__(T::THREADS, T::BLOCKS) attention_sm90_kernel(const __grid_constant__ params_sm90 p) {
+#ifdef __CUDA_ARCH_FEAT_SM90_ALL
+  extern __shared__ char unaligned[];
+  __shared__ int arrived[T::CONSUMERS]; /* static shared memory also tells present_sm90 that there is code here */
+  uint32_t address = static_cast<uint32_t>(__cvta_generic_to_shared(unaligned));
+  uint32_t aligned = (address + 1023) & ~1023u; /* the period of the swizzle */
+  char *memory = unaligned + (aligned - address);
+  Shared<T> shared = {aligned};
+  int warpgroup = __shfl_sync(0xffffffff, threadIdx.x / 128, 0);
+  if (threadIdx.x == 0) {
+    shared.init_barriers();
+    tensor_prefetch(&p.q);
+    tensor_prefetch(&p.k);
+    tensor_prefetch(&p.v);
+    tensor_prefetch(&p.o);
+  }
+  __syncthreads();
+  launch_dependents();
+  wait_for_predecessors();
+  Work<T> work(p);
+  if (warpgroup == T::CONSUMERS) {
+    registers_give<T::PRODUCER_REGISTERS>();
+    if (threadIdx.x == T::CONSUMERS * 128)
+      produce<T>(p, work, shared);
+  } else {
+    registers_take<T::CONSUMER_REGISTERS>();
+    consume<T>(p, work, shared, memory, arrived, warpgroup);
+  }
+#endif
+}
+
+template <class T> cudaError_t launch_tile_sm90(const params_sm90 &p, int grid, bool overlap, cudaStream_t stream) {
+  cudaError_t status =
+      cudaFuncSetAttribute(attention_sm90_kernel<T>, cudaFuncAttributeMaxDynamicSharedMemorySize, T::SHARED_BYTES);
+  if (status != cudaSuccess)
+    return status;
+  cudaLaunchAttribute attribute = {};
+  attribute.id = cudaLaunchAttributeProgrammaticStreamSerialization;
+  attribute.val.programmaticStreamSerializationAllowed = 1;
+  cudaLaunchConfig_t config = {};
+  config.gridDim = dim3(grid);
+  config.blockDim = dim3(T::THREADS);
+  config.dynamicSmemBytes = T::SHARED_BYTES;
+  config.stream = stream;
+  config.attrs = &attribute;
+  config.numAttrs = overlap;
+  return cudaLaunchKernelEx(&config, attention_sm90_kernel<T>, p);
+}
+
+template <int DP, shape_sm90 SHAPE>
+cudaError_t launch_shape_sm90(const params_sm90 &p, int grid, bool overlap, cudaStream_t stream) {
+  using T = typename tile_of<DP, SHAPE>::type;
+  if constexpr (std::is_void_v<T>)
+    return cudaErrorNotSupported;
+  else
+    return launch_tile_sm90<T>(p, grid, overlap, stream);
+}
+
+template <int DP>
+cudaError_t launch_sm90(const params_sm90 &p, shape_sm90 shape, int grid, bool overlap, cudaStream_t stream) {
+  switch (shape) {
+  case SHAPE_LONG:
+    return launch_shape_sm90<DP, SHAPE_LONG>(p, grid, overlap, stream);
+  case SHAPE_PAIR:
+    return launch_shape_sm90<DP, SHAPE_PAIR>(p, grid, overlap, stream);
+  case SHAPE_SPLIT:
+    return launch_shape_sm90<DP, SHAPE_SPLIT>(p, grid, overlap, stream);
+  case SHAPE_DENSE:
+    return launch_shape_sm90<DP, SHAPE_DENSE>(p, grid, overlap, stream);
+  case SHAPE_CROSS:
+    return launch_shape_sm90<DP, SHAPE_CROSS>(p, grid, overlap, stream);
+  case SHAPE_FEW:
+    return launch_shape_sm90<DP, SHAPE_FEW>(p, grid, overlap, stream);
+  default:
+    return cudaErrorNotSupported;
+  }
+}
+
+} // namespace attention
+
+#endif

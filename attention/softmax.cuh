@@ -1,0 +1,159 @@
+/* Online softmax over tiles of scores, and how the tensor cores spread a tile over threads.
+ *
+ * mma.m16n8k16 and wgmma.m64nNk16 give each thread the same part of an accumulator: of the 16 rows of its warp the rows
+ * lane / 4 and lane / 4 + 8, and of each group of 8 columns the two at 2 * (lane % 4):
+ *
+ *   tile[g][0], tile[g][1]: row lane / 4,     columns 8 g + 2 (lane % 4) and the next
+ *   tile[g][2], tile[g][3]: row lane / 4 + 8, the same columns
+ *
+ * So the four threads of a quad share a row, and two groups of columns, packed to FP16, are a thread's part of the A
+ * operand of the next product: probabilities never leave registers. */
+#ifndef ATTENTION_SOFTMAX_CUH
+#define ATTENTION_SOFTMAX_CUH
+
+#include <cuda_fp16.h>
+#include <math_constants.h>
+
+#include <stdint.h>
+
+namespace attention {
+
+/* A row's maximum may grow by a factor of up to 2^8 before the accumulator is rescaled: the probabilities, relative to
+ * the older maximum, then reach 256, which costs FP16 no precision, and nearly every rescaling after the first blocks
+ * is saved. */
+constexpr float RESCALE_THRESHOLD = 8;
+
+__device__ __forceinline__ float exp2_approx(float x) {
+  float y;
+  asm("ex2.approx.ftz.f32 %0, %1;" : "=f"(y) : "f"(x));
+  return y;
+}
+
+/* 2^x on the FMA units, for a share of the elements where the special-function units are the bottleneck: x = n + f with
+ * f in [-0.5, 0.5], a cubic for 2^f (minimax, relative error 7.5e-5, below FP16's rounding of the result), n added to
+ * the exponent. Results below 2^-126 become about 2^-126. */
+__device__ __forceinline__ float exp2_cubic(float x) {
+  constexpr float MAGIC = 12582912; /* 1.5 * 2^23: adding it rounds to an integer held in the low bits */
+  x = fmaxf(x, -126);
+  float shifted = x + MAGIC;
+  float f = x - (shifted - MAGIC);
+  float p = fmaf(0.0551716834f, f, 0.2426111549f);
+  p = fmaf(p, f, 0.6932609677f);
+  p = fmaf(p, f, 0.9999280572f);
+  return __int_as_float(__float_as_int(p) + (__float_as_int(shifted) << 23));
+}
+
+__device__ __forceinline__ uint32_t pack_half2(float low, float high) {
+  __half2 h = __floats2half2_rn(low, high);
+  return *reinterpret_cast<uint32_t *>(&h);
+}
+
+/* The same for results. They are weighted means of V, but the weights carry FP16's rounding: the mean of values next to
+ * the largest could round to infinity. */
+__device__ __forceinline__ uint32_t pack_result(float low, float high) {
+  constexpr float LARGEST = 65504;
+  return pack_half2(fminf(fmaxf(low, -LARGEST), LARGEST), fminf(fmaxf(high, -LARGEST), LARGEST));
+}
+
+__device__ __forceinline__ float quad_max(float x) {
+  x = fmaxf(x, __shfl_xor_sync(0xffffffff, x, 1));
+  return fmaxf(x, __shfl_xor_sync(0xffffffff, x, 2));
+}
+
+__device__ __forceinline__ float quad_sum(float x) {
+  x += __shfl_xor_sync(0xffffffff, x, 1);
+  return x + __shfl_xor_sync(0xffffffff, x, 2);
+}
+
+/* The state of a thread's two rows. */
+struct OnlineSoftmax {
+  float max[2]; /* the reference m, in units of log2: scale * log2(e) * score; -inf before the first score */
+  float sum[2]; /* of this thread's own columns, of 2^(x - m) */
+
+  __device__ __forceinline__ void reset() {
+    max[0] = max[1] = -CUDART_INF_F;
+    sum[0] = sum[1] = 0;
+  }
+
+  /* Takes a tile of scores and leaves 2^(scale * score - m) in its place. True if m changed in any row of the warp:
+   * what was accumulated before must then be multiplied by keep[row]. Of each CUBIC_OF groups of columns (0: none) one
+   * goes through exp2_cubic. Rounded values of m are compared and subtracted throughout, so large scores lose nothing
+   * between blocks. */
+  template <int CUBIC_OF, int GROUPS>
+  __device__ __forceinline__ bool update(float (&tile)[GROUPS][4], float scale, float (&keep)[2]) {
+    float top[2] = {tile[0][0], tile[0][2]};
+#pragma unroll
+    for (int g = 0; g < GROUPS; g++) {
+      top[0] = fmaxf(top[0], fmaxf(tile[g][0], tile[g][1]));
+      top[1] = fmaxf(top[1], fmaxf(tile[g][2], tile[g][3]));
+    }
+    top[0] = fmaxf(max[0], quad_max(top[0]) * scale);
+    top[1] = fmaxf(max[1], quad_max(top[1]) * scale);
+    bool changed =
+        !__all_sync(0xffffffff, top[0] - max[0] <= RESCALE_THRESHOLD && top[1] - max[1] <= RESCALE_THRESHOLD);
+    keep[0] = keep[1] = 1;
+    if (changed)
+      raise(top, keep);
+    /* A row with no score yet has m = -inf: any finite reference makes its probabilities 0. */
+    float reference[2] = {max[0] == -CUDART_INF_F ? 0 : max[0], max[1] == -CUDART_INF_F ? 0 : max[1]};
+    float added[2] = {0, 0};
+#pragma unroll
+    for (int g = 0; g < GROUPS; g++)
+#pragma unroll
+      for (int i = 0; i < 4; i++) {
+        float x = fmaf(tile[g][i], scale, -reference[i / 2]);
+        if (CUBIC_OF != 0 && g % (CUBIC_OF ? CUBIC_OF : 1) == 0)
+          tile[g][i] = exp2_cubic(x);
+        else
+          tile[g][i] = exp2_approx(x);
+        added[i / 2] += tile[g][i];
+      }
+    sum[0] += added[0];
+    sum[1] += added[1];
+    return changed;
+  }
+
+private:
+  __device__ __forceinline__ void raise(const float (&top)[2], float (&keep)[2]) {
+#pragma unroll
+    for (int r = 0; r < 2; r++) {
+      keep[r] = top[r] == -CUDART_INF_F ? 1 : exp2_approx(max[r] - top[r]);
+      sum[r] *= keep[r];
+      max[r] = top[r];
+    }
+  }
+};
+
+/* Columns [valid, 8 * GROUPS) of a tile take no part. column: this thread's first column, 2 * (lane % 4). */
+template <int GROUPS> __device__ __forceinline__ void mask_columns(float (&tile)[GROUPS][4], int valid, int column) {
+#pragma unroll
+  for (int g = 0; g < GROUPS; g++)
+#pragma unroll
+    for (int i = 0; i < 4; i++)
+      if (8 * g + column + i % 2 >= valid)
+        tile[g][i] = -CUDART_INF_F;
+}
+
+/* The accumulator layout to that of an A operand: p[k] covers columns 16 k .. 16 k + 15. */
+template <int GROUPS>
+__device__ __forceinline__ void pack_tile(uint32_t (&p)[GROUPS / 2][4], const float (&tile)[GROUPS][4]) {
+#pragma unroll
+  for (int k = 0; k < GROUPS / 2; k++) {
+    p[k][0] = pack_half2(tile[2 * k][0], tile[2 * k][1]);
+    p[k][1] = pack_half2(tile[2 * k][2], tile[2 * k][3]);
+    p[k][2] = pack_half2(tile[2 * k + 1][0], tile[2 * k + 1][1]);
+    p[k][3] = pack_half2(tile[2 * k + 1][2], tile[2 * k + 1][3]);
+  }
+}
+
+template <int GROUPS> __device__ __forceinline__ void scale_rows(float (&tile)[GROUPS][4], const float (&factor)[2]) {
+#pragma unroll
+  for (int g = 0; g < GROUPS; g++)
+#pragma unroll
+    for (int i = 0; i < 4; i++)
+      tile[g][i] *= factor[i / 2];
+}
+
+} // namespace attention
+
+#endif

@@ -1,0 +1,173 @@
+/* Tile shapes of both kernels, and which one a problem gets. Shapes are types; the choices are pure functions with
+ * their reasons beside them. */
+#ifndef ATTENTION_TILES_H
+#define ATTENTION_TILES_H
+
+#include "attention.h"
+
+#include <cuda.h>
+
+namespace attention {
+
+/* Head dims are padded to one of a few; the padding is zeros made on the way into shared memory. */
+
+/* ---- generic kernel ---------------------------------------------------------------------------------------------- */
+
+template <int DP_, int ROW_WARPS_, int KEY_GROUPS_, int BN_> struct TileSm80 {
+  static constexpr int DP = DP_;                 /* head dim, padded to 16 */
+  static constexpr int ROW_WARPS = ROW_WARPS_;   /* warps that share keys, 16 rows each */
+  static constexpr int KEY_GROUPS = KEY_GROUPS_; /* groups of warps that share rows and split the keys */
+  static constexpr int BN = BN_;                 /* keys in a block */
+  static constexpr int BM = 16 * ROW_WARPS;
+  static constexpr int THREADS = 32 * ROW_WARPS * KEY_GROUPS;
+  static constexpr int PITCH = DP + 8; /* elements from row to row in shared memory: an odd number of 16-byte chunks */
+  static constexpr int Q_BYTES = BM * PITCH * 2;
+  static constexpr int TILE_BYTES = BN * PITCH * 2;
+  static constexpr int STAGE_BYTES = 2 * TILE_BYTES;
+  static constexpr int SHARED_BYTES = Q_BYTES + KEY_GROUPS * 2 * STAGE_BYTES;
+  static_assert(ROW_WARPS == 1 || KEY_GROUPS == 1, "a group is a warp, or the whole thread block");
+  static_assert(DP % 16 == 0 && BN % 16 == 0, "the shape of mma.m16n8k16");
+  static_assert(SHARED_BYTES <= 99 * 1024, "the limit of compute capability 8.6 and 8.9");
+  static_assert(KEY_GROUPS == 1 || KEY_GROUPS * 16 * (DP + 6) * 4 <= SHARED_BYTES, "room to merge in");
+};
+
+/* As many keys as 99 KB hold twice, and no more than 64: longer tiles of scores spill. */
+constexpr int tile_keys_sm80(int dp) {
+  return dp <= 96 ? 64 : 32;
+}
+constexpr int tile_keys_sm80_wide(int dp) {
+  return dp <= 80 ? 32 : 16;
+}
+
+/* The wide shape reads all keys for every 16 rows, so it pays only where tall tiles would leave half the chip idle. */
+inline bool choose_wide(const attn_device &device, const attn_args &a) {
+  long tall = (a.Tq + 63L) / 64 * a.H * a.B;
+  return 2 * tall <= device.sms;
+}
+
+template <int DP> cudaError_t launch_sm80(const attn_args &a, bool wide, cudaStream_t stream);
+
+/* ---- Hopper kernel ----------------------------------------------------------------------------------------------- */
+
+template <int DP_, int ROW_GROUPS_, int KEY_GROUPS_, int BN_, int STAGES_, int BLOCKS_ = 1> struct TileSm90 {
+  static constexpr int DP = DP_;                 /* head dim, padded to 8 */
+  static constexpr int ROW_GROUPS = ROW_GROUPS_; /* warpgroups with 64 rows each */
+  static constexpr int KEY_GROUPS = KEY_GROUPS_; /* warpgroups that share rows and split the keys */
+  static constexpr int BN = BN_;                 /* keys in a block */
+  static constexpr int STAGES = STAGES_;         /* blocks of keys and values in shared memory */
+  static constexpr int BLOCKS = BLOCKS_;         /* thread blocks that share a multiprocessor */
+  static constexpr int BM = 64 * ROW_GROUPS;
+  static constexpr int CONSUMERS = ROW_GROUPS * KEY_GROUPS;
+  /* One more warpgroup for the producer. A quarter of the multiprocessor has 512 registers a lane for one warp of each
+   * warpgroup; the producer gives most of its share to the consumers. */
+  static constexpr int WARPGROUPS = CONSUMERS + 1;
+  static constexpr int THREADS = 128 * WARPGROUPS;
+  static constexpr int LAUNCH_REGISTERS = 512 / (WARPGROUPS * BLOCKS) / 8 * 8;
+  static constexpr int PRODUCER_REGISTERS = 24;
+  static constexpr int SPARE_REGISTERS = (LAUNCH_REGISTERS * WARPGROUPS - PRODUCER_REGISTERS) / CONSUMERS / 8 * 8;
+  static constexpr int CONSUMER_REGISTERS = SPARE_REGISTERS < 240 ? SPARE_REGISTERS : 240;
+  static constexpr int CHUNKS = (DP + 63) / 64; /* of 64 channels: 128 bytes, a swizzled row */
+  static constexpr int CHUNK_BYTES = BN * 128;
+  static constexpr int TILE_BYTES = CHUNKS * CHUNK_BYTES; /* K or V of one block */
+  static constexpr int Q_CHUNK_BYTES = 64 * 128;
+  static constexpr int Q_GROUP_BYTES = CHUNKS * Q_CHUNK_BYTES;
+  static constexpr int Q_BYTES = ROW_GROUPS * Q_GROUP_BYTES;
+  /* A partial result: DP / 8 float4 of O and one of maxima and sums, for each of 128 threads. */
+  static constexpr int PARTIAL_BYTES = (DP / 8 + 1) * 128 * 16;
+  static constexpr int K_OFFSET = Q_BYTES, V_OFFSET = K_OFFSET + STAGES * TILE_BYTES;
+  static constexpr int MERGE_OFFSET = V_OFFSET + STAGES * TILE_BYTES;
+  static constexpr int BARRIER_OFFSET = MERGE_OFFSET + (KEY_GROUPS - 1) * PARTIAL_BYTES;
+  static constexpr int BARRIERS = 2 + 4 * STAGES;
+  static constexpr int SHARED_BYTES = BARRIER_OFFSET + BARRIERS * 8 + 1024; /* 1024: to align the start */
+  static constexpr bool TURNS = ROW_GROUPS > 1; /* the groups issue their products in turns */
+  static constexpr int CUBIC_OF = 0;
+  static_assert(ROW_GROUPS == 1 || KEY_GROUPS == 1, "either rows or keys are split");
+  static_assert(DP % 8 == 0 && BN % 16 == 0 && DP <= 256 && BN <= 256, "the shapes of wgmma and of a TMA box");
+  static_assert(BLOCKS * (SHARED_BYTES + 1024) <= 228 * 1024, "the shared memory of a multiprocessor");
+};
+
+/* The shapes, by what they are for. Not every head dim has every one. */
+enum shape_sm90 {
+  SHAPE_LONG,  /* most rows a thread block can own: each block of keys is read once for all of them */
+  SHAPE_PAIR,  /* two warpgroups of 64 rows */
+  SHAPE_SPLIT, /* 64 rows, two warpgroups split the keys */
+  SHAPE_DENSE, /* the same in half the registers and shared memory: two thread blocks a multiprocessor */
+  SHAPE_CROSS, /* one block of up to 80 keys, many rows */
+  SHAPE_FEW,   /* one warpgroup of 64 rows, blocks of 80 keys */
+  SHAPES_SM90
+};
+
+template <int DP, shape_sm90 SHAPE> struct tile_of { using type = void; };
+#define ATTENTION_TILE(DP, SHAPE, ...)                                                                                 \
+  template <> struct tile_of<DP, SHAPE> { using type = TileSm90<DP, __VA_ARGS__>; }
+/*                                row groups, key groups, keys, stages, thread blocks */
+ATTENTION_TILE(40, SHAPE_LONG, 4, 1, 80, 4);
+ATTENTION_TILE(40, SHAPE_PAIR, 3, 1, 128, 3);
+ATTENTION_TILE(40, SHAPE_SPLIT, 1, 2, 128, 4);
+ATTENTION_TILE(40, SHAPE_FEW, 1, 1, 80, 2, 3);
+ATTENTION_TILE(64, SHAPE_LONG, 3, 1, 128, 3);
+ATTENTION_TILE(64, SHAPE_PAIR, 2, 1, 128, 3);
+ATTENTION_TILE(64, SHAPE_SPLIT, 1, 2, 128, 4);
+ATTENTION_TILE(64, SHAPE_DENSE, 1, 2, 48, 4, 2);
+ATTENTION_TILE(64, SHAPE_CROSS, 3, 1, 80, 1);
+ATTENTION_TILE(64, SHAPE_FEW, 1, 1, 80, 2, 3);
+ATTENTION_TILE(80, SHAPE_PAIR, 2, 1, 128, 2);
+ATTENTION_TILE(80, SHAPE_SPLIT, 1, 2, 64, 4);
+ATTENTION_TILE(80, SHAPE_FEW, 1, 1, 80, 2, 2);
+ATTENTION_TILE(128, SHAPE_PAIR, 2, 1, 128, 2);
+ATTENTION_TILE(128, SHAPE_SPLIT, 1, 2, 64, 4);
+ATTENTION_TILE(128, SHAPE_FEW, 1, 1, 80, 2);
+ATTENTION_TILE(160, SHAPE_PAIR, 2, 1, 80, 2);
+ATTENTION_TILE(160, SHAPE_SPLIT, 1, 2, 64, 3);
+ATTENTION_TILE(160, SHAPE_FEW, 1, 1, 80, 2);
+#undef ATTENTION_TILE
+
+constexpr int pad_sm90(int d) {
+  return d <= 40 ? 40 : d <= 64 ? 64 : d <= 80 ? 80 : d <= 128 ? 128 : 160;
+}
+
+/* A shape as numbers; rows 0: this head dim does not have it. */
+struct shape_info {
+  int rows, keys, row_groups, key_groups;
+  int blocks;           /* thread blocks a multiprocessor */
+  size_t partial_bytes; /* of a partial result of one row group */
+};
+
+struct choice_sm90 {
+  shape_sm90 shape;
+  bool balanced; /* cut the work into equal ranges of key blocks, one a multiprocessor, instead of whole row tiles */
+};
+
+/* What the kernel gets. */
+struct params_sm90 {
+  CUtensorMap q, k, v, k2, v2, o;
+  int row_tiles;             /* of one head */
+  int heads, tiles;          /* tiles: of all heads and batch rows */
+  int Tk, Tk2;               /* keys in the first segment; room in the second */
+  const int *count2;         /* NULL: no second segment */
+  bool k_batched, v_batched; /* false: batch row 0 serves all */
+  bool k2_batched, v2_batched;
+  bool balanced;
+  float scale;        /* in units of log2 */
+  unsigned *arrivals; /* [thread blocks][row groups]: pieces done of the tile that starts in a thread block's range */
+  float4 *partials;   /* [thread blocks][2][row groups][DP / 8 + 1][128] */
+};
+
+shape_info describe_sm90(int dp, shape_sm90 shape);
+choice_sm90 choose_sm90(const attn_device &device, const attn_args &a);
+size_t workspace_sm90(const attn_device &device, const attn_args &a, choice_sm90 choice);
+
+/* Runs one choice; cudaErrorNotSupported if the head dim does not have the shape. */
+cudaError_t run_sm90(const attn_device &device, const attn_args &a, choice_sm90 choice, void *workspace,
+                     cudaStream_t stream);
+
+/* Whether the kernels were compiled for the current device. */
+bool present_sm90();
+
+/* The launch itself, one instance a head dim. */
+template <int DP>
+cudaError_t launch_sm90(const params_sm90 &p, shape_sm90 shape, int grid, bool overlap, cudaStream_t stream);
+
+} // namespace attention
+
+#endif
