@@ -56,7 +56,8 @@ static int rewrite(const char *path, const char *neighbour) {
   if (code >= 0)
     code = avformat_find_stream_info(from, NULL);
   if (code >= 0)
-    code = avformat_alloc_output_context2(&to, NULL, NULL, path);
+    /* The context must know the neighbour's name: moving the index to the front opens it once more to read. */
+    code = avformat_alloc_output_context2(&to, av_guess_format(NULL, path, NULL), NULL, neighbour);
   if (code >= 0)
     code = copy_streams(from, to);
   if (code >= 0)

@@ -1,0 +1,78 @@
+#include "tests/cmocka_all.h"
+
+#include "tests/clips.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static char folder[64];
+
+bool clips_open(void) {
+  snprintf(folder, sizeof folder, "/tmp/reverie-test-XXXXXX");
+  return system("ffmpeg -version >/dev/null 2>&1") == 0 && mkdtemp(folder);
+}
+
+void clips_close(void) {
+  char command[128];
+  snprintf(command, sizeof command, "rm -rf '%s'", folder);
+  if (system(command))
+    fprintf(stderr, "%s is left behind\n", folder);
+}
+
+const char *clip(const char *name) {
+  static char paths[8][160];
+  static int next;
+  char *path = paths[next++ % 8];
+  snprintf(path, sizeof *paths, "%s/%s", folder, name);
+  return path;
+}
+
+static void make_command(char *command, size_t size, const char *format, va_list args) {
+  int used = snprintf(command, size, "cd '%s' && ", folder);
+  vsnprintf(command + used, size - (size_t)used, format, args);
+}
+
+void shell(const char *format, ...) {
+  char command[2048];
+  va_list args;
+  va_start(args, format);
+  make_command(command, sizeof command, format, args);
+  va_end(args);
+  if (system(command))
+    fail_msg("this failed: %s", command);
+}
+
+uint8_t *shell_output(size_t *size, const char *format, ...) {
+  char command[2048];
+  va_list args;
+  va_start(args, format);
+  make_command(command, sizeof command, format, args);
+  va_end(args);
+  size_t capacity = 1 << 16, used = 0, got;
+  uint8_t *bytes = malloc(capacity);
+  FILE *pipe = popen(command, "r");
+  assert_non_null(pipe);
+  while (bytes && (got = fread(bytes + used, 1, capacity - used - 1, pipe)) > 0)
+    if ((used += got) + 1 == capacity)
+      bytes = realloc(bytes, capacity *= 2);
+  assert_non_null(bytes);
+  if (pclose(pipe))
+    fail_msg("this failed: %s", command);
+  bytes[used] = 0;
+  if (size)
+    *size = used;
+  return bytes;
+}
+
+void clip_random_bytes(const char *name, size_t size) {
+  unsigned state = 12345;
+  FILE *file = fopen(clip(name), "wb");
+  assert_non_null(file);
+  for (size_t i = 0; i < size; i++) {
+    state = state * 1664525u + 1013904223u;
+    fputc((int)(state >> 24), file);
+  }
+  assert_int_equal(fclose(file), 0);
+}

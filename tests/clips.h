@@ -1,0 +1,25 @@
+/* Clips made with the ffmpeg program while testing, in a folder that is removed afterwards. */
+#ifndef TESTS_CLIPS_H
+#define TESTS_CLIPS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* Makes the folder. false: there is no ffmpeg program here, so nothing can be tested. */
+bool clips_open(void);
+void clips_close(void);
+
+/* Path of name in the folder; one of 8 buffers in turn. */
+const char *clip(const char *name);
+
+/* Runs a shell command in the folder; the test fails where the command does. */
+__attribute__((format(printf, 1, 2))) void shell(const char *format, ...);
+
+/* The same, and gives back what it printed, with a zero byte behind; free() it. size may be NULL. */
+__attribute__((format(printf, 2, 3))) uint8_t *shell_output(size_t *size, const char *format, ...);
+
+/* Writes a file of that many bytes: the numbers of a fixed random sequence. */
+void clip_random_bytes(const char *name, size_t size);
+
+#endif

@@ -1,0 +1,265 @@
+/* The command line: what is understood, what is refused and how, and the texts made from the same table. */
+#include "tests/cmocka_all.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "app/options.h"
+#include "app/options_table.h"
+
+enum { WORDS_MAX = 64 };
+
+static char line_buffer[512];
+
+/* Parses "render a b --steps 3"; words are split at single spaces, ~ stands for a space inside a word. */
+static int parse(const char *line, struct options *options, struct options_request *request, struct error *err) {
+  static char name[] = "reverie";
+  char *argv[WORDS_MAX] = {name};
+  int argc = 1;
+  snprintf(line_buffer, sizeof line_buffer, "%s", line);
+  for (char *word = strtok(line_buffer, " "); word && argc < WORDS_MAX; word = strtok(NULL, " ")) {
+    for (char *tilde = word; (tilde = strchr(tilde, '~'));)
+      *tilde = ' ';
+    argv[argc++] = word;
+  }
+  return options_parse(options, request, argc, argv, err);
+}
+
+static struct options accept(const char *line) {
+  struct options options;
+  struct options_request request;
+  struct error err = {0};
+  if (parse(line, &options, &request, &err))
+    fail_msg("'%s' refused: %s", line, err.message);
+  assert_int_equal(request.action, ACTION_RUN);
+  return options;
+}
+
+static void refuse(const char *line, const char *wanted) {
+  struct options options;
+  struct options_request request;
+  struct error err = {0};
+  if (!parse(line, &options, &request, &err))
+    fail_msg("'%s' accepted", line);
+  assert_int_equal(err.status, STATUS_USAGE);
+  assert_null(strchr(err.message, '\n'));
+  if (!strstr(err.message, wanted))
+    fail_msg("'%s': '%s' is not in '%s'", line, wanted, err.message);
+}
+
+static void test_defaults(void **state) {
+  (void)state;
+  struct options options = accept("render in.mp4 out.mp4");
+  assert_int_equal(options.command, COMMAND_RENDER);
+  assert_string_equal(options.input, "in.mp4");
+  assert_string_equal(options.output, "out.mp4");
+  assert_true(options.guidance == 1 && options.image_guidance == 1.5 && options.strength < 0 && options.quality < 0);
+  assert_true(options.seed == 1 && options.steps == 0 && options.width == 0 && options.frames == 0);
+  assert_true(options.warmup == -1 && options.verbose == 0 && !options.overwrite && options.prompt_count == 0);
+  assert_string_equal(options.device, "auto");
+  assert_null(accept("live").input);
+  assert_string_equal(accept("info sd-turbo").input, "sd-turbo");
+}
+
+static void test_values(void **state) {
+  (void)state;
+  struct options options =
+      accept("render a b --model m --vae v -p oil~painting --prompt=neon --negative blur -g 7.5 --image-guidance 2 "
+             "-s0.25 --steps 4 --seed 18446744073709551615 --size 512x288 --fit letterbox --sampler lcm "
+             "--grid leading --strength-grid trained --text-to-image");
+  assert_string_equal(options.model, "m");
+  assert_string_equal(options.vae, "v");
+  assert_int_equal(options.prompt_count, 2);
+  assert_string_equal(options.prompts[0], "oil painting");
+  assert_string_equal(options.prompts[1], "neon");
+  assert_string_equal(options.negative, "blur");
+  assert_true(options.guidance == 7.5 && options.image_guidance == 2 && options.strength == 0.25);
+  assert_true(options.steps == 4 && options.seed == UINT64_MAX && options.width == 512 && options.height == 288);
+  assert_true(options.fit == FIT_LETTERBOX && options.sampler == SAMPLER_LCM && options.grid == GRID_LEADING);
+  assert_true(options.strength_grid == STRENGTH_TRAINED && options.text_to_image);
+  options = accept("-v render -vyq a -- -odd-name-");
+  assert_string_equal(options.output, "-odd-name-");
+  assert_true(options.overwrite && options.verbose == -1);
+  options = accept("render a b --device cuda:1 -t 3 --precision bf16 --memory-limit 1.5G --input-options a=b:c=d "
+                   "--start 1.5 --duration 2 --frames 9 -c ffv1 --crf 0 -vvv");
+  assert_string_equal(options.device, "cuda:1");
+  assert_true(options.threads == 3 && options.precision == PRECISION_BF16);
+  assert_int_equal(options.memory_limit, 3ul << 29);
+  assert_true(options.start == 1.5 && options.duration == 2 && options.frames == 9 && options.quality == 0);
+  assert_int_equal(options.verbose, 2);
+  options = accept("live /dev/video0 --budget 33.3 -f --window 800x600 --display 1 --no-hud --split --loop "
+                   "--snapshot-dir shots --input-size 640x480 --input-fps 29.97");
+  assert_true(options.budget_ms == 33.3 && options.fullscreen && options.window_width == 800 && options.display == 1);
+  assert_true(options.no_hud && options.split && options.loop && options.input_height == 480);
+  options = accept("bench --json - --warmup 0 --size 8x8192");
+  assert_string_equal(options.json, "-");
+  assert_true(options.warmup == 0 && options.width == 8 && options.height == 8192);
+}
+
+static void test_refusals(void **state) {
+  (void)state;
+  refuse("", "command is needed");
+  refuse("rendr a b", "did you mean render?");
+  refuse("clip.mp4", "unknown command 'clip.mp4'");
+  refuse("render a b --stpes 4", "did you mean --steps?");
+  refuse("render a b --xyzzy", "unknown option --xyzzy");
+  refuse("render a b -Z", "unknown option -Z");
+  refuse("render a b --budget 3", "it belongs to live");
+  refuse("bench --yes", "it belongs to render");
+  refuse("render a", "needs IN OUT");
+  refuse("render a b c", "too many arguments");
+  refuse("bench x", "too many arguments");
+  refuse("info m --model n", "twice");
+  refuse("render a b --quiet=1", "takes no value");
+  refuse("render a b --model", "--model needs a value");
+  refuse("render a b --model=", "empty");
+  const char *const whole[] = {"0", "51", "-1", "3x", "x", "1.5", "99999999999999999999", "0x10", "~3", "="};
+  for (size_t i = 0; i < sizeof whole / sizeof *whole; i++) {
+    char line[80];
+    snprintf(line, sizeof line, "render a b --steps %s", whole[i]);
+    refuse(line, "from 1 to 50");
+  }
+  const char *const real[] = {"-0.1", "1.01", "nan", "inf", "0.5x", "x", "1e400"};
+  for (size_t i = 0; i < sizeof real / sizeof *real; i++) {
+    char line[80];
+    snprintf(line, sizeof line, "render a b --strength %s", real[i]);
+    refuse(line, "from 0 to 1");
+  }
+  const char *const size[] = {"0x0",  "512",  "512x",     "x512",  "512x0",  "9000x9000",
+                              "-1x5", "5x-1", "64x64x64", "64X64", "64x64~", "99999999999999999999x64",
+                              "+5x5"};
+  for (size_t i = 0; i < sizeof size / sizeof *size; i++) {
+    char line[80];
+    snprintf(line, sizeof line, "render a b --size %s", size[i]);
+    refuse(line, "WIDTHxHEIGHT");
+  }
+  refuse("render a b --seed -1", "18446744073709551615");
+  refuse("render a b --seed 18446744073709551616", "18446744073709551615");
+  refuse("render a b --memory-limit 2T", "bytes are needed");
+  refuse("render a b --memory-limit 0", "bytes are needed");
+  refuse("render a b --memory-limit -1G", "bytes are needed");
+  refuse("render a b --fit cro", "crop|letterbox|stretch");
+  refuse("render a b --fit crop|letterbox", "crop|letterbox|stretch");
+  refuse("--generate pdf", "man|bash|zsh|fish");
+  refuse("render a b -p 1 -p 2 -p 3 -p 4 -p 5 -p 6 -p 7 -p 8 -p 9 -p 10", "at most 9");
+}
+
+static void test_long_arguments_fit(void **state) {
+  (void)state;
+  static char name[] = "reverie", option[3000];
+  char *argv[] = {name, option};
+  struct options options;
+  struct options_request request;
+  struct error err;
+  memset(option, 'a', sizeof option - 1);
+  assert_int_equal(options_parse(&options, &request, 2, argv, &err), -1);
+  option[0] = option[1] = '-';
+  assert_int_equal(options_parse(&options, &request, 2, argv, &err), -1);
+  assert_true(strlen(err.message) < 200);
+}
+
+static void test_requests(void **state) {
+  (void)state;
+  struct options options;
+  struct options_request request;
+  struct error err;
+  assert_int_equal(parse("render --help", &options, &request, &err), 0);
+  assert_true(request.action == ACTION_HELP && options.command == COMMAND_RENDER);
+  assert_int_equal(parse("-h", &options, &request, &err), 0);
+  assert_true(request.action == ACTION_HELP && options.command == COMMAND_NONE);
+  assert_int_equal(parse("--version", &options, &request, &err), 0);
+  assert_int_equal(request.action, ACTION_VERSION);
+  assert_int_equal(parse("--generate zsh", &options, &request, &err), 0);
+  assert_true(request.action == ACTION_GENERATE && !strcmp(request.generate, "zsh"));
+}
+
+static char *written(void (*help)(FILE *, enum command), enum command command, const char *kind) {
+  char *text = NULL;
+  size_t size = 0;
+  struct error err;
+  FILE *out = open_memstream(&text, &size);
+  if (help)
+    help(out, command);
+  else
+    assert_int_equal(options_generate(out, kind, &err), 0);
+  fclose(out);
+  return text;
+}
+
+/* Every option is in the help of each command that has it, and in no other's; and in all that is generated. */
+static void test_texts_are_complete(void **state) {
+  (void)state;
+  for (int c = 0; c < command_count; c++) {
+    char *help = written(options_help, command_table[c].command, NULL);
+    for (int i = 0; i < option_count; i++) {
+      const struct option *option = &option_table[i];
+      char syntax[64];
+      snprintf(syntax, sizeof syntax, " --%s%c", option->name, option->metavar || option->choices ? ' ' : '\0');
+      bool wanted = option->help && option->commands & 1u << command_table[c].command;
+      char line[80];
+      snprintf(line, sizeof line, "\n      --%s", option->name);
+      bool there = strstr(help, syntax) != NULL;
+      if (wanted && !there)
+        fail_msg("%s --help does not have --%s", command_table[c].name, option->name);
+      if (!wanted && strstr(help, line))
+        fail_msg("%s --help has --%s", command_table[c].name, option->name);
+    }
+    assert_non_null(strstr(help, "130"));
+    free(help);
+  }
+  const struct {
+    const char *kind, *dashes;
+  } kinds[] = {{"man", "\\-\\-"}, {"bash", "--"}, {"zsh", "--"}, {"fish", "-l "}};
+  for (int k = 0; k < 4; k++) {
+    char *text = written(NULL, COMMAND_NONE, kinds[k].kind);
+    for (int i = 0; i < option_count; i++) {
+      char name[96] = "", escaped[96] = "";
+      for (const char *at = option_table[i].name; *at; at++)
+        snprintf(escaped + strlen(escaped), sizeof escaped - strlen(escaped), k == 0 && *at == '-' ? "\\%c" : "%c",
+                 *at);
+      snprintf(name, sizeof name, "%s%s", kinds[k].dashes, escaped);
+      if (!strstr(text, name) == !!option_table[i].help)
+        fail_msg("%s: --%s is %s", kinds[k].kind, option_table[i].name, option_table[i].help ? "missing" : "shown");
+    }
+    for (int c = 0; c < command_count; c++)
+      assert_non_null(strstr(text, command_table[c].name));
+    free(text);
+  }
+}
+
+/* The parser numbers choices as the enums do. */
+static void test_table_is_consistent(void **state) {
+  (void)state;
+  assert_int_equal(accept("bench --fit crop").fit, FIT_CROP);
+  assert_int_equal(accept("bench --fit stretch").fit, FIT_STRETCH);
+  assert_int_equal(accept("bench --sampler auto").sampler, SAMPLER_AUTO);
+  assert_int_equal(accept("bench --sampler euler").sampler, SAMPLER_EULER);
+  assert_int_equal(accept("bench --sampler ddim").sampler, SAMPLER_DDIM);
+  assert_int_equal(accept("bench --grid auto").grid, GRID_AUTO);
+  assert_int_equal(accept("bench --grid trailing").grid, GRID_TRAILING);
+  assert_int_equal(accept("bench --grid lcm").grid, GRID_LCM);
+  assert_int_equal(accept("bench --precision auto").precision, PRECISION_AUTO);
+  assert_int_equal(accept("bench --precision f32").precision, PRECISION_F32);
+  assert_int_equal(accept("bench --strength-grid diffusers").strength_grid, STRENGTH_DIFFUSERS);
+  for (int i = 0; i < command_count; i++)
+    assert_int_equal(command_table[i].command, COMMAND_LIVE + i);
+  for (int i = 0; i < option_count; i++)
+    for (int j = 0; j < i; j++) {
+      assert_string_not_equal(option_table[i].name, option_table[j].name);
+      assert_true(!option_table[i].letter || option_table[i].letter != option_table[j].letter);
+    }
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(test_defaults),
+      cmocka_unit_test(test_values),
+      cmocka_unit_test(test_refusals),
+      cmocka_unit_test(test_long_arguments_fit),
+      cmocka_unit_test(test_requests),
+      cmocka_unit_test(test_texts_are_complete),
+      cmocka_unit_test(test_table_is_consistent),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,421 @@
+/* Sources: what FFmpeg decodes against what the ffmpeg program says of the same clip, damage, and the test pattern. */
+#include "tests/cmocka_all.h"
+
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include <libavutil/log.h>
+
+#include "app/picture.h"
+#include "app/source.h"
+#include "app/source_pattern.h"
+#include "app/stats.h"
+#include "tests/clips.h"
+
+#define FFMPEG "ffmpeg -nostdin -v error -y "
+
+static struct source *open_clip(const char *spec, const struct source_options *options) {
+  static const struct source_options plain;
+  struct source *source;
+  struct error err;
+  if (source_open(&source, spec, options ? options : &plain, &err))
+    fail_msg("%s: %s", spec, err.message);
+  return source;
+}
+
+static void refuse(const char *spec, const struct source_options *options, enum status status, const char *wanted) {
+  static const struct source_options plain;
+  struct source *source;
+  struct frame frame;
+  struct error err = {0};
+  int failed = source_open(&source, spec, options ? options : &plain, &err);
+  if (!failed)
+    failed = source_read(source, &frame, &err);
+  source_close(&source);
+  if (failed >= 0)
+    fail_msg("%s was opened", spec);
+  assert_int_equal(err.status, status);
+  assert_null(strchr(err.message, '\n'));
+  if (!strstr(err.message, wanted))
+    fail_msg("'%s' is not in '%s'", wanted, err.message);
+}
+
+static long count_frames(const char *spec, const struct source_options *options, struct source_info *info) {
+  struct source *source = open_clip(spec, options);
+  struct frame frame;
+  struct error err;
+  long count = 0;
+  int got;
+  while ((got = source_read(source, &frame, &err)) > 0)
+    assert_int_equal(frame.serial, count++);
+  if (got < 0)
+    fail_msg("%s: %s", spec, err.message);
+  if (info)
+    source_get_info(source, info);
+  source_close(&source);
+  return count;
+}
+
+/* Planes of all frames, without padding, as the ffmpeg program writes rawvideo. */
+static uint8_t *read_pixels(const char *name, const struct source_options *options, enum pixel_format *format,
+                            size_t *size) {
+  struct source *source = open_clip(clip(name), options);
+  struct frame frame;
+  struct error err;
+  uint8_t *pixels = NULL;
+  int got;
+  *size = 0;
+  while ((got = source_read(source, &frame, &err)) > 0) {
+    *format = frame.format;
+    for (int plane = 0; plane < frame_planes(frame.format); plane++) {
+      size_t bytes = (size_t)frame_row_bytes(frame.format, plane, frame.width);
+      size_t rows = (size_t)frame_rows(frame.format, plane, frame.height);
+      pixels = realloc(pixels, *size + bytes * rows);
+      assert_non_null(pixels);
+      for (size_t y = 0; y < rows; y++, *size += bytes)
+        memcpy(pixels + *size, frame.plane[plane] + (ptrdiff_t)y * frame.pitch[plane], bytes);
+    }
+  }
+  assert_int_equal(got, 0);
+  source_close(&source);
+  return pixels;
+}
+
+/* The name of a pixel format of FFmpeg's, what the source should make of it, and the largest mean difference of its
+ * bytes (of 16-bit samples the upper ones) from what the ffmpeg program makes of the clip in the format `as`. */
+struct format_case {
+  const char *ffmpeg, *as;
+  enum pixel_format ours;
+  double limit;
+};
+
+static void compare_pixels(const char *name, const struct source_options *options, const char *input_arguments,
+                           const struct format_case *wanted) {
+  enum pixel_format format = PIXEL_FORMATS;
+  size_t size, reference_size, step = wanted->ours == PIXEL_P010 && wanted->limit > 0 ? 2 : 1;
+  uint8_t *pixels = read_pixels(name, options, &format, &size);
+  uint8_t *reference =
+      shell_output(&reference_size, "ffmpeg -nostdin -v error %s -i %s -pix_fmt %s -f rawvideo -fps_mode passthrough -",
+                   input_arguments, name, wanted->as);
+  if (format != wanted->ours || size != reference_size)
+    fail_msg("%s: %s, %zu bytes instead of %s, %zu bytes", name, frame_format_name(format), size,
+             frame_format_name(wanted->ours), reference_size);
+  double sum = 0;
+  for (size_t i = step - 1; i < size; i += step)
+    sum += abs(pixels[i] - reference[i]);
+  if (sum * (double)step > wanted->limit * (double)size)
+    fail_msg("%s: mean difference %g, allowed %g", name, sum * (double)step / (double)size, wanted->limit);
+  free(pixels);
+  free(reference);
+}
+
+static void test_formats_read_directly(void **state) {
+  (void)state;
+  static const struct format_case formats[] = {
+      {"nv12", "nv12", PIXEL_NV12, 0},       {"yuv420p", "yuv420p", PIXEL_YUV420P, 0},
+      {"yuyv422", "yuyv422", PIXEL_YUYV, 0}, {"p010le", "p010le", PIXEL_P010, 0},
+      {"bgra", "bgra", PIXEL_BGRA, 0},       {"rgba", "rgba", PIXEL_RGBA, 0},
+  };
+  for (size_t i = 0; i < sizeof formats / sizeof *formats; i++) {
+    char name[32], arguments[128], key_values[128];
+    /* An odd size where the layout allows it; no container carries all of these. */
+    const char *size = formats[i].ours == PIXEL_YUYV ? "98x51" : "97x51";
+    snprintf(name, sizeof name, "%s.raw", formats[i].ffmpeg);
+    snprintf(arguments, sizeof arguments, "-f rawvideo -pixel_format %s -video_size %s", formats[i].ffmpeg, size);
+    snprintf(key_values, sizeof key_values, "pixel_format=%s:video_size=%s", formats[i].ffmpeg, size);
+    shell(FFMPEG "-f lavfi -i testsrc2=s=128x64:r=10 -frames:v 3 -s %s -f rawvideo -pix_fmt %s %s", size,
+          formats[i].ffmpeg, name);
+    const struct source_options options = {.input_format = "rawvideo", .input_options = key_values};
+    compare_pixels(name, &options, arguments, &formats[i]);
+  }
+}
+
+static void test_formats_converted(void **state) {
+  (void)state;
+  static const struct format_case formats[] = {
+      {"yuv444p", "yuv420p", PIXEL_YUV420P, 1}, {"yuv422p", "yuv420p", PIXEL_YUV420P, 1},
+      {"gray", "yuvj420p", PIXEL_YUV420P, 1},   {"yuv420p10le", "p010le", PIXEL_P010, 1},
+      {"yuv422p10le", "p010le", PIXEL_P010, 1}, {"rgb24", "rgba", PIXEL_RGBA, 1},
+      {"gbrp", "rgba", PIXEL_RGBA, 1},          {"pal8", "rgba", PIXEL_RGBA, 1},
+  };
+  for (size_t i = 0; i < sizeof formats / sizeof *formats; i++) {
+    char name[32];
+    snprintf(name, sizeof name, "from-%s.nut", formats[i].ffmpeg);
+    shell(FFMPEG "-f lavfi -i testsrc2=s=128x64:r=10 -frames:v 2 -s 97x51 -c:v rawvideo -pix_fmt %s %s",
+          formats[i].ffmpeg, name);
+    compare_pixels(name, NULL, "", &formats[i]);
+  }
+}
+
+static void test_color_tags(void **state) {
+  (void)state;
+  static const struct {
+    const char *size, *tags;
+    enum color_matrix matrix;
+    enum color_range range;
+  } clips[] = {
+      {"64x64", "", MATRIX_BT601, RANGE_LIMITED},
+      {"1280x64", "", MATRIX_BT709, RANGE_LIMITED},
+      {"64x64", "-colorspace bt709 -color_range pc", MATRIX_BT709, RANGE_FULL},
+      {"1280x64", "-colorspace smpte170m -color_range tv", MATRIX_BT601, RANGE_LIMITED},
+      {"64x64", "-colorspace bt2020nc", MATRIX_BT2020, RANGE_LIMITED},
+  };
+  for (size_t i = 0; i < sizeof clips / sizeof *clips; i++) {
+    struct frame frame;
+    struct error err;
+    shell(FFMPEG "-f lavfi -i color=c=red:s=%s -frames:v 1 -c:v ffv1 -pix_fmt yuv420p %s tags.mkv", clips[i].size,
+          clips[i].tags);
+    struct source *source = open_clip(clip("tags.mkv"), NULL);
+    assert_int_equal(source_read(source, &frame, &err), 1);
+    assert_int_equal(frame.matrix, clips[i].matrix);
+    assert_int_equal(frame.range, clips[i].range);
+    source_close(&source);
+  }
+}
+
+/* Turned clips against the ffmpeg program, which turns by itself. */
+static void test_rotation(void **state) {
+  (void)state;
+  static const int angles[] = {90, 180, 270};
+  shell(FFMPEG "-f lavfi -i testsrc2=s=98x50:r=10 -frames:v 2 -c:v libx264 -qp 0 -pix_fmt yuv420p upright.mp4");
+  for (int i = 0; i < 3; i++) {
+    char name[32];
+    struct source_info info;
+    snprintf(name, sizeof name, "turned%d.mp4", angles[i]);
+    shell(FFMPEG "-i upright.mp4 -c copy -metadata:s:v:0 rotate=%d %s", angles[i], name);
+    compare_pixels(name, NULL, "", &(struct format_case){"", "yuv420p", PIXEL_YUV420P, 0});
+    assert_int_equal(count_frames(clip(name), NULL, &info), 2);
+    assert_int_equal(info.width, angles[i] == 180 ? 98 : 50);
+    assert_int_equal(info.height, angles[i] == 180 ? 50 : 98);
+  }
+}
+
+/* Frames 0..39 with uneven times, B-frames and sound: every timestamp as ffprobe has it. */
+static void test_uneven_timestamps(void **state) {
+  (void)state;
+  shell(FFMPEG
+        "-f lavfi -i testsrc2=s=64x48:r=30:d=2 -f lavfi -i sine=d=2 "
+        "-vf \"select='not(eq(mod(n\\,7)\\,3))',setpts='PTS+if(gt(N\\,20)\\,0.37\\,0)/TB'\" -fps_mode passthrough "
+        "-c:v libx264 -bf 3 -c:a aac vfr.mp4");
+  char *listed = (char *)shell_output(NULL, "ffprobe -v error -select_streams v -show_entries frame=pts -of csv=p=0 "
+                                            "vfr.mp4");
+  struct source *source = open_clip(clip("vfr.mp4"), NULL);
+  struct frame frame;
+  struct error err;
+  int frames = 0;
+  for (char *line = strtok(listed, "\n"); line; line = strtok(NULL, "\n"), frames++) {
+    assert_int_equal(source_read(source, &frame, &err), 1);
+    assert_int_equal(frame.pts, strtoll(line, NULL, 10));
+    assert_int_equal(frame.serial, frames);
+  }
+  assert_true(frames > 40);
+  assert_int_equal(source_read(source, &frame, &err), 0);
+  source_close(&source);
+  free(listed);
+}
+
+static void test_info(void **state) {
+  (void)state;
+  struct source_info info;
+  shell(FFMPEG "-f lavfi -i testsrc2=s=64x48:r=25:d=1 -vf setsar=4/3 -c:v libx264 info.mp4");
+  assert_int_equal(count_frames(clip("info.mp4"), NULL, &info), 25);
+  assert_true(info.width == 64 && info.height == 48 && info.frames == 25 && !info.realtime && info.damaged == 0);
+  assert_true(info.fps == 25 && info.duration == 1 && info.sample_aspect > 1.333 && info.sample_aspect < 1.334);
+  assert_non_null(strstr(info.description, "info.mp4: h264 64x48, 25 fps"));
+}
+
+static void test_parts_and_loops(void **state) {
+  (void)state;
+  struct source_info info;
+  shell(FFMPEG "-f lavfi -i testsrc2=s=64x48:r=20:d=3 -c:v libx264 -g 20 -bf 2 parts.mp4");
+  assert_int_equal(count_frames(clip("parts.mp4"), &(struct source_options){.start = 1.25}, NULL), 35);
+  assert_int_equal(count_frames(clip("parts.mp4"), &(struct source_options){.duration = 0.5}, &info), 10);
+  assert_int_equal(info.frames, 10);
+  assert_int_equal(count_frames(clip("parts.mp4"), &(struct source_options){.start = 2.5, .duration = 9}, NULL), 10);
+  struct source *source = open_clip(clip("parts.mp4"), &(struct source_options){.start = 1.25});
+  struct frame frame;
+  struct error err;
+  assert_int_equal(source_read(source, &frame, &err), 1);
+  assert_int_equal(frame.pts, 0);
+  source_close(&source);
+  refuse(clip("parts.mp4"), &(struct source_options){.start = 30}, STATUS_INPUT, "after --start");
+
+  source = open_clip(clip("parts.mp4"), &(struct source_options){.loop = true, .live = true});
+  int64_t last = -1, step = 0;
+  for (int i = 0; i < 150; i++) {
+    assert_int_equal(source_read(source, &frame, &err), 1);
+    assert_true(frame.pts > last);
+    if (i > 1)
+      assert_int_equal(frame.pts - last, step);
+    step = frame.pts - last;
+    last = frame.pts;
+    assert_int_equal(frame.serial, i);
+  }
+  source_close(&source);
+}
+
+static void test_bad_input(void **state) {
+  (void)state;
+  shell("printf '' >empty.mp4; mkdir -p folder.mp4; echo 'no video at all' >text.mkv");
+  clip_random_bytes("random.mp4", 100000);
+  clip_random_bytes("random.bin", 100000);
+  shell(FFMPEG "-f lavfi -i sine=d=1 -c:a pcm_s16le sound.wav");
+  shell(FFMPEG "-f lavfi -i testsrc2=s=64x48:r=25:d=1 -c:v libx264 whole.mp4");
+  shell("head -c 2000 whole.mp4 >no-index.mp4");
+  refuse(clip("missing.mp4"), NULL, STATUS_INPUT, "No such file");
+  refuse(clip("empty.mp4"), NULL, STATUS_INPUT, "empty.mp4");
+  refuse(clip("folder.mp4"), NULL, STATUS_INPUT, "folder.mp4");
+  refuse(clip("text.mkv"), NULL, STATUS_INPUT, "text.mkv");
+  refuse(clip("random.mp4"), NULL, STATUS_INPUT, "random.mp4");
+  refuse(clip("random.bin"), NULL, STATUS_INPUT, "random.bin");
+  refuse(clip("sound.wav"), NULL, STATUS_INPUT, "no video");
+  refuse(clip("no-index.mp4"), NULL, STATUS_INPUT, "no-index.mp4");
+  refuse("/dev/video63", NULL, STATUS_INPUT, "/dev/video63");
+  refuse("lavfi:nonsense=1", NULL, STATUS_INPUT, "lavfi");
+  refuse("pattern:0x0", NULL, STATUS_INPUT, "pattern");
+  refuse("pattern:99999x16", NULL, STATUS_INPUT, "pattern");
+  refuse(clip("whole.mp4"), &(struct source_options){.input_format = "nonsense"}, STATUS_USAGE, "nonsense");
+  refuse(clip("whole.mp4"), &(struct source_options){.input_options = "nonsense=1"}, STATUS_USAGE, "nonsense");
+  refuse(clip("whole.mp4"), &(struct source_options){.input_options = "=="}, STATUS_USAGE, "KEY=VALUE");
+}
+
+/* What is left of a cut clip is read; bytes overturned in the middle cost no more than the frames around. */
+static void test_damage(void **state) {
+  (void)state;
+  struct source_info info;
+  shell(FFMPEG "-f lavfi -i testsrc2=s=160x120:r=25:d=4 -c:v libx264 -g 10 damage.mkv");
+  shell("head -c $(($(stat -c %%s damage.mkv) * 6 / 10)) damage.mkv >cut.mkv");
+  long frames = count_frames(clip("cut.mkv"), NULL, NULL);
+  assert_true(frames > 40 && frames < 80);
+  FILE *file = fopen(clip("damage.mkv"), "r+b");
+  assert_non_null(file);
+  fseek(file, 0, SEEK_END);
+  long size = ftell(file);
+  for (int i = 0; i < 30; i++) {
+    fseek(file, size / 4 + i * size / 60, SEEK_SET);
+    fwrite("damaged!", 1, 8, file);
+  }
+  fclose(file);
+  frames = count_frames(clip("damage.mkv"), NULL, &info);
+  assert_in_range(frames, 50, 101);
+  assert_true(info.damaged > 0);
+}
+
+static void test_lavfi(void **state) {
+  (void)state;
+  struct source_info info;
+  assert_int_equal(count_frames("lavfi:testsrc2=s=66x34:r=12:d=1", NULL, &info), 12);
+  assert_true(info.width == 66 && info.height == 34 && !info.realtime && info.fps == 12);
+  struct source_options seconds = {.duration = 0.5};
+  assert_int_equal(count_frames("lavfi:testsrc2=s=66x34:r=12", &seconds, NULL), 6);
+}
+
+static void *interrupt_soon(void *source) {
+  nanosleep(&(struct timespec){0, 100000000}, NULL);
+  source_interrupt(source);
+  return NULL;
+}
+
+/* A reader that waits for the next frame of a source that gives one in ten seconds comes back at once. */
+static void test_interrupt(void **state) {
+  (void)state;
+  atomic_bool stop;
+  struct source_options options = {.live = true, .fps = 0.1, .stop = &stop};
+  struct frame frame;
+  struct error err;
+  for (int by_flag = 0; by_flag < 2; by_flag++) {
+    atomic_init(&stop, false);
+    struct source *source = open_clip("pattern:64x48", &options);
+    pthread_t thread;
+    assert_int_equal(source_read(source, &frame, &err), 1);
+    int64_t begin = clock_now_ns();
+    if (by_flag)
+      atomic_store(&stop, true);
+    else
+      pthread_create(&thread, NULL, interrupt_soon, source);
+    assert_int_equal(source_read(source, &frame, &err), 0);
+    assert_true(clock_now_ns() - begin < 5000000000);
+    assert_true(source_interrupted(source));
+    if (!by_flag)
+      pthread_join(thread, NULL);
+    source_close(&source);
+  }
+}
+
+static void test_pattern(void **state) {
+  (void)state;
+  static const char *const specs[] = {"pattern", "pattern:64x64", "pattern:33x96", "pattern:321x17"};
+  for (int s = 0; s < 4; s++) {
+    struct source *one = open_clip(specs[s], NULL), *two = open_clip(specs[s], NULL);
+    struct frame a, b;
+    struct error err;
+    struct picture last = {0};
+    for (uint32_t i = 0; i < 20; i++) {
+      uint32_t number = ~0u;
+      assert_true(source_read(one, &a, &err) == 1 && source_read(two, &b, &err) == 1);
+      assert_true(pattern_read_number(&a, &number));
+      assert_true(number == i && a.pts == i && a.serial == i);
+      size_t bytes = (size_t)a.pitch[0] * (size_t)a.height;
+      assert_memory_equal(a.plane[0], b.plane[0], bytes);
+      assert_memory_equal(a.plane[1], b.plane[1], (size_t)a.pitch[1] * (size_t)((a.height + 1) / 2));
+      if (i)
+        assert_memory_not_equal(a.plane[0], last.frame.plane[0], bytes);
+      picture_copy(&last, &a, NULL);
+    }
+    picture_free(&last);
+    source_close(&one);
+    source_close(&two);
+  }
+}
+
+/* A picture without the blocks, or with one of them wrong, has no number. */
+static void test_pattern_number_is_checked(void **state) {
+  (void)state;
+  struct source *source = open_clip("pattern:320x64", NULL);
+  struct picture picture = {0};
+  struct frame frame;
+  struct error err;
+  uint32_t number;
+  for (int i = 0; i < 1000; i++)
+    assert_int_equal(source_read(source, &frame, &err), 1);
+  assert_true(pattern_read_number(&frame, &number) && number == 999);
+  picture_copy(&picture, &frame, NULL);
+  for (int bit = 0; bit < PATTERN_BITS; bit++) {
+    uint8_t *middle = picture_plane(&picture, 0) + 4 * picture.frame.pitch[0] + bit * PATTERN_BLOCK + 4;
+    uint8_t kept = *middle;
+    *middle = kept < 128 ? 235 : 16;
+    assert_false(pattern_read_number(&picture.frame, &number));
+    *middle = kept;
+  }
+  memset(picture_plane(&picture, 0), 128, (size_t)picture.frame.pitch[0] * 64);
+  assert_false(pattern_read_number(&picture.frame, &number));
+  picture_free(&picture);
+  source_close(&source);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(test_formats_read_directly),
+      cmocka_unit_test(test_formats_converted),
+      cmocka_unit_test(test_color_tags),
+      cmocka_unit_test(test_rotation),
+      cmocka_unit_test(test_uneven_timestamps),
+      cmocka_unit_test(test_info),
+      cmocka_unit_test(test_parts_and_loops),
+      cmocka_unit_test(test_bad_input),
+      cmocka_unit_test(test_damage),
+      cmocka_unit_test(test_lavfi),
+      cmocka_unit_test(test_interrupt),
+      cmocka_unit_test(test_pattern),
+      cmocka_unit_test(test_pattern_number_is_checked),
+  };
+  av_log_set_level(AV_LOG_QUIET);
+  if (!clips_open())
+    return 77;
+  int failed = cmocka_run_group_tests(tests, NULL, NULL);
+  clips_close();
+  return failed;
+}
