@@ -150,10 +150,10 @@ static int compare_data(const void *a, const void *b) {
 
 /* Tensors that share bytes: no writer makes them, so the offsets are wrong. */
 static int check_overlap(struct safetensors *files, size_t first, const char *path, struct error *err) {
-  struct safetensor *list = files->list + first;
   size_t count = files->count - first;
   if (!count)
     return 0;
+  struct safetensor *list = files->list + first;
   qsort(list, count, sizeof *list, compare_data);
   for (size_t i = 1; i < count; i++)
     if ((const char *)list[i].data < (const char *)list[i - 1].data + list[i - 1].bytes)

@@ -1,0 +1,122 @@
+/* Config files: a letter for the kind, then the text. */
+#include "tests/fuzz.h"
+
+#include <string.h>
+
+#include "tests/fixture.h"
+#include "unet/checkpoint.h"
+
+const struct fuzz_seed fuzz_seeds[] = {
+    FUZZ_SEED("u",
+              "{\"sample_size\":[8,16],\"in_channels\":8,\"block_out_channels\":[32,64],\"layers_per_block\":[1,2],"
+              "\"down_block_types\":[\"CrossAttnDownBlock2D\",\"DownBlock2D\"],\"up_block_types\":[\"UpBlock2D\","
+              "\"CrossAttnUpBlock2D\"],\"attention_head_dim\":[2,4],\"transformer_layers_per_block\":[1,2],"
+              "\"only_cross_attention\":[true,false],\"cross_attention_dim\":16,\"norm_eps\":1e-5,"
+              "\"time_cond_proj_dim\":256,\"class_embed_type\":null,\"mid_block_type\":null}"),
+    FUZZ_SEED("u", "{\"norm_num_groups\":16,\"freq_shift\":0,\"conv_in_kernel\":3,\"act_fn\":\"silu\"}"),
+    FUZZ_SEED("v", "{\"_class_name\":\"AutoencoderTiny\",\"encoder_block_out_channels\":[8,8],"
+                   "\"decoder_block_out_channels\":[8,8],\"num_encoder_blocks\":[0,2],\"num_decoder_blocks\":[1,1]}"),
+    FUZZ_SEED("t", "{\"hidden_size\":64,\"num_attention_heads\":4,\"hidden_act\":\"gelu\",\"vocab_size\":100,"
+                   "\"architectures\":[\"CLIPTextModel\"],\"layer_norm_eps\":1e-5}"),
+    FUZZ_SEED("s", "{\"_class_name\":\"DDIMScheduler\",\"clip_sample\":false,\"timestep_spacing\":\"leading\","
+                   "\"steps_offset\":1,\"prediction_type\":\"v_prediction\",\"rescale_betas_zero_snr\":true}"),
+    FUZZ_SEED("s", "{\"_class_name\":\"LCMScheduler\",\"original_inference_steps\":50,\"beta_schedule\":\"linear\"}"),
+    FUZZ_SEED("y", "{\"styles\":{\"oil\":[\"oil painting\",\"a\"]},\"moods\":{\"night\":[\"at night\"]}}"),
+};
+const size_t fuzz_seed_count = sizeof fuzz_seeds / sizeof *fuzz_seeds;
+
+static int check_unet(const char *text, struct error *err) {
+  struct unet_config c;
+  if (unet_config_parse(&c, text, "unet", err))
+    return -1;
+  FUZZ_CHECK(c.levels >= 1 && c.levels <= LEVELS_MAX && c.in_channels > 0 && c.out_channels > 0);
+  FUZZ_CHECK(c.sample_height > 0 && c.sample_width > 0 && c.time_embed_dim > 0 && c.cross_attention_dim > 0);
+  for (int i = 0; i < c.levels; i++)
+    FUZZ_CHECK(c.channels[i] > 0 && c.channels[i] % c.norm_num_groups == 0 && c.layers[i] > 0 && c.heads[i] > 0 &&
+               c.transformer_layers[i] > 0);
+  return 0;
+}
+
+static int check_tae(const char *text, struct error *err) {
+  struct tae_config c;
+  if (tae_config_parse(&c, text, "vae", err))
+    return -1;
+  FUZZ_CHECK(c.levels >= 1 && c.levels <= LEVELS_MAX && c.latent_channels > 0 && c.encoder_channels > 0);
+  for (int i = 0; i < c.levels; i++)
+    FUZZ_CHECK(c.encoder_blocks[i] >= 0 && c.decoder_blocks[i] >= 0);
+  return 0;
+}
+
+static int check_clip(const char *text, struct error *err) {
+  struct clip_config c;
+  if (clip_config_parse(&c, text, "text", err))
+    return -1;
+  FUZZ_CHECK(c.hidden_size > 0 && c.hidden_size % c.heads == 0 && c.positions <= TOKENS_MAX && c.layers > 0);
+  return 0;
+}
+
+/* Any accepted scheduler must give finite tables. */
+static int check_scheduler(const char *text, struct error *err) {
+  struct scheduler_config c;
+  if (scheduler_config_parse(&c, text, "scheduler", NULL, err))
+    return -1;
+  static const double strengths[] = {0.01, 0.5, 1};
+  for (int i = 0; i < 24; i++) {
+    struct sampling s = {c.method,
+                         c.spacing,
+                         (int[]){1, 3, 20, 50}[i % 4],
+                         strengths[i / 4 % 3],
+                         .quantised = i >= 12,
+                         .text_to_image = i % 4 == 1};
+    struct sampler_table table;
+    sampler_table(&c, &s, &table);
+    FUZZ_CHECK(table.steps >= 1 && table.steps <= s.steps);
+    for (int k = 0; k < table.steps; k++) {
+      const struct step_params *p = &table.step[k];
+      FUZZ_CHECK(p->timestep >= 0 && p->timestep < TIMESTEPS);
+      FUZZ_CHECK(p->x - p->x == 0 && p->model - p->model == 0 && p->noise - p->noise == 0);
+    }
+  }
+  return 0;
+}
+
+static char *folder; /* styles.json is read from a file */
+
+static void clean(void) {
+  fixture_remove(folder);
+}
+
+static int check_styles(const char *text, struct error *err) {
+  if (!folder) {
+    folder = fixture_make();
+    atexit(clean);
+  }
+  fixture_text(folder, "styles.json", text);
+  char *path = fixture_path(folder, "styles.json");
+  struct styles *styles = NULL;
+  int result = styles_open(&styles, path, err);
+  for (int i = 0; i < styles_count(styles); i++)
+    FUZZ_CHECK(styles_name(styles, i));
+  styles_match(styles, "a town at night, oil painting");
+  styles_close(&styles);
+  free(path);
+  return result;
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
+  if (!size)
+    return 0;
+  char *text = malloc(size);
+  FUZZ_CHECK(text);
+  memcpy(text, data + 1, size - 1);
+  text[size - 1] = 0;
+  struct error err = {0};
+  int result = data[0] == 'u'   ? check_unet(text, &err)
+               : data[0] == 'v' ? check_tae(text, &err)
+               : data[0] == 't' ? check_clip(text, &err)
+               : data[0] == 's' ? check_scheduler(text, &err)
+                                : check_styles(text, &err);
+  FUZZ_CHECK(!result || (err.status == STATUS_MODEL && *err.message && !strchr(err.message, '\n')));
+  free(text);
+  return 0;
+}
