@@ -1,0 +1,13 @@
+/* The table of one instruction set. */
+#include "cpu_kernels.h"
+
+const struct cpu_kernels KERNEL(cpu_kernels) = {
+    .name = KERNEL_NAME(CPU_ISA),
+    .gather = KERNEL(cpu_gather),
+    .attend_packed = KERNEL(cpu_attend_packed),
+    .attend_tile = KERNEL(cpu_attend_tile),
+    .attend = KERNEL(cpu_attend),
+    .resize = KERNEL(cpu_resize),
+    .compose = KERNEL(cpu_compose),
+    .copy = KERNEL(cpu_copy),
+};
