@@ -1,0 +1,111 @@
+/* Cases of the ops around the networks: text, time, prompt slots, the sampler. */
+#include "op_cases.h"
+
+static void build_embed(struct op_test *t, const void *argument) {
+  (void)argument;
+  struct op_embed op = {.token = test_table(t, 53, 24), .position = test_table(t, 77, 24)};
+  for (int i = 0; i < 77; i++)
+    t->params.tokens[i] = i == 0 ? 52 : i == 1 ? 0 : test_integer(t, 0, 52);
+  test_output(t, plan_embed(&t->plan, "embed", op));
+}
+
+struct timestep_case {
+  bool cos_first;
+  float shift;
+  int c;
+};
+
+static void build_timestep(struct op_test *t, const void *argument) {
+  const struct timestep_case *c = argument;
+  test_output(t, plan_timestep(&t->plan, "time", (struct op_timestep){c->cos_first, c->shift, {0}}, c->c));
+}
+
+static const struct timestep_case timestep_cases[] = {{true, 0, 128}, {false, 1, 64}, {true, 0, 320}};
+
+static void build_guidance_embed(struct op_test *t, const void *argument) {
+  (void)argument;
+  t->params.guidance = 7.5f;
+  test_output(t, plan_guidance_embed(&t->plan, "guidance", 256));
+}
+
+static void build_time_row(struct op_test *t, const void *argument) {
+  (void)argument;
+  struct tensor table = test_state(t, TIMESTEPS, 1, 1, 40, false);
+  const int rows[] = {0, 999, 499};
+  for (int i = 0; i < 3; i++) {
+    t->params.step[i].timestep = rows[i];
+    test_output(t, plan_time_row(&t->plan, "row", (struct op_time_row){.step = i, .table = table}));
+  }
+}
+
+static void build_store_slot(struct op_test *t, const void *argument) {
+  (void)argument;
+  struct tensor slots = test_state(t, 12, 1, 77, 24, false);
+  t->params.slot = test_integer(t, 0, 11);
+  plan_store_slot(&t->plan, "store",
+                  (struct op_store_slot){.x = test_input(t, 1, 1, 77, 24, false, FILL_NORMAL), .slots = slots});
+  test_output(t, slots);
+}
+
+/* One slot, a blend, and one whose second slot does not exist and must not be read. */
+static void build_prompt(struct op_test *t, const void *argument) {
+  (void)argument;
+  struct tensor slots = test_state(t, 12, 1, 77, 24, false);
+  t->params.prompt[0] = (struct prompt_params){{3, 0}, {1, 0}};
+  t->params.prompt[1] = (struct prompt_params){{11, 5}, {0.25f, 0.75f}};
+  t->params.prompt[2] = (struct prompt_params){{0, 1000}, {1, 0}};
+  test_output(t, plan_prompt(&t->plan, "prompt", (struct op_prompt){.slots = slots}, 3));
+}
+
+static void build_start(struct op_test *t, const void *argument) {
+  const bool *image = argument;
+  struct op_start op = {.noise = test_state(t, 4, 5, 7, 16, true)};
+  if (*image)
+    op.z = test_input(t, 1, 5, 7, 16, false, FILL_NORMAL);
+  t->params.start_latent = 0.4f;
+  t->params.start_noise = 0.9f;
+  test_output(t, plan_start(&t->plan, "start", op));
+}
+
+static const bool start_cases[] = {true, false};
+
+struct unet_input_case {
+  int rows, c_image;
+  unsigned image_rows;
+};
+
+static void build_unet_input(struct op_test *t, const void *argument) {
+  const struct unet_input_case *c = argument;
+  struct op_unet_input op = {.x = test_input(t, 1, 5, 7, 16, true, FILL_NORMAL), .image_rows = c->image_rows};
+  if (c->c_image)
+    op.image = test_input(t, 1, 5, 7, c->c_image, false, FILL_NORMAL);
+  test_output(t, plan_unet_input(&t->plan, "input", op, c->rows));
+}
+
+static const struct unet_input_case unet_input_cases[] = {{1, 0, 0}, {2, 0, 0}, {1, 16, 1}, {3, 4, 3}, {2, 16, 2}};
+
+static void build_step(struct op_test *t, const void *argument) {
+  const int *rows = argument;
+  struct op_step op = {.step = 2, .x = test_input(t, 1, 5, 7, 16, true, FILL_NORMAL)};
+  op.model = test_input(t, *rows, 5, 7, 16, false, FILL_NORMAL);
+  op.noise = test_state(t, 4, 5, 7, 16, true);
+  t->params.step[2] = (struct step_params){499, 0.75f, -0.5f, 0.25f};
+  for (int i = 0; i < GUIDANCE_ROWS_MAX; i++)
+    t->params.row_weight[i] = (float)(i + 1) * (i % 2 ? -1.5f : 1.25f);
+  test_output(t, plan_step(&t->plan, "step", op));
+}
+
+static const int step_cases[] = {1, 2, 3};
+
+const struct op_cases op_cases_around[] = {
+    OP_CASE_EXACT("embed", build_embed),
+    OP_CASES_EXACT("timestep", build_timestep, timestep_cases),
+    OP_CASE_EXACT("guidance embed", build_guidance_embed),
+    OP_CASE_EXACT("time row", build_time_row),
+    OP_CASE_EXACT("store slot", build_store_slot),
+    OP_CASE_EXACT("prompt", build_prompt),
+    OP_CASES_EXACT("start", build_start, start_cases),
+    OP_CASES_EXACT("unet input", build_unet_input, unet_input_cases),
+    OP_CASES_EXACT("step", build_step, step_cases),
+    {NULL},
+};

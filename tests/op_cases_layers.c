@@ -1,0 +1,335 @@
+/* Cases of convolutions, linear layers, norms and attention, and of the chains they form in the networks. */
+#include <math.h>
+
+#include "op_cases.h"
+
+/* --- prologues --- */
+
+struct before {
+  enum norm_kind norm;
+  int groups;
+  enum activation act;
+  bool bare; /* no gamma and beta */
+};
+
+static struct prologue prologue(struct op_test *t, const struct before *b, int channels) {
+  struct prologue p = {.norm = b->norm, .act = b->act, .groups = b->groups, .eps = 1e-5f};
+  if (b->norm == NORM_NONE || b->bare)
+    return p;
+  p.gamma = test_vector(t, channels, 1);
+  p.beta = test_vector(t, channels, 0);
+  return p;
+}
+
+/* --- convolution --- */
+
+struct conv_case {
+  int n, h, w, c, c2, out; /* c2 0: no second input */
+  int k, stride;
+  bool end, up, no_pad; /* padding at the end only; upsampling; k = 3 without padding */
+  struct before before;
+  enum activation act;
+  bool bias, time, residual;
+  enum fill fill;
+};
+
+static void build_conv(struct op_test *t, const void *argument) {
+  const struct conv_case *c = argument;
+  int in = c->c + c->c2, k = c->k ? c->k : 3;
+  struct op_conv op = {.stride = c->stride ? c->stride : 1, .upsample = c->up, .act = c->act, .pad_end_only = c->end};
+  op.pad = c->end || c->no_pad ? 0 : k / 2;
+  op.x = test_input(t, c->n, c->h, c->w, c->c, false, c->fill);
+  if (c->c2)
+    op.x2 = test_input(t, c->n, c->h, c->w, c->c2, false, c->fill);
+  op.weight = test_weight(t, c->out, k, in);
+  op.prologue = prologue(t, &c->before, in);
+  if (c->bias)
+    op.bias = test_vector(t, c->out, 0);
+  if (c->time) /* a slice of all time projections, as in the U-Net */
+    op.time = tensor_channels(test_input(t, 1, 1, 1, c->out + 24, false, FILL_NORMAL), 16, c->out);
+  if (c->residual) {
+    int border = c->end ? 1 : 2 * op.pad;
+    int h = ((c->h << c->up) + border - k) / op.stride + 1, w = ((c->w << c->up) + border - k) / op.stride + 1;
+    op.residual = test_input(t, c->n, h, w, c->out, false, c->fill);
+  }
+  test_output(t, plan_conv(&t->plan, "conv", op));
+}
+
+#define GROUP_SILU(g)                                                                                                  \
+  { .norm = NORM_GROUP, .groups = g, .act = ACT_SILU }
+static const struct conv_case conv_cases[] = {
+    /* the networks' */
+    {1, 32, 32, 3, 0, 32, .bias = true},
+    {1, 33, 47, 32, 0, 32, .bias = true, .act = ACT_RELU},
+    {1, 24, 40, 32, 0, 32, .bias = true, .act = ACT_RELU, .residual = true},
+    {1, 32, 32, 32, 0, 32, .stride = 2},
+    {1, 31, 17, 32, 0, 32, .stride = 2},
+    {1, 16, 24, 32, 0, 32, .up = true},
+    {1, 24, 24, 32, 0, 3, .bias = true},
+    {1, 16, 16, 16, 0, 32, .bias = true, .act = ACT_RELU},
+    {2, 16, 16, 128, 0, 128, .before = GROUP_SILU(32), .bias = true, .time = true},
+    {2, 8, 8, 192, 0, 192, .before = GROUP_SILU(32), .bias = true, .residual = true},
+    {1, 8, 8, 128, 192, 128, .before = GROUP_SILU(32), .bias = true, .time = true},
+    {1, 16, 16, 128, 0, 128, .stride = 2, .bias = true},
+    {1, 8, 8, 192, 0, 192, .up = true, .bias = true},
+    {1, 16, 16, 128, 0, 16, .before = GROUP_SILU(32), .bias = true},
+    {1, 16, 16, 64, 0, 64, .stride = 2, .end = true, .bias = true},
+    {1, 15, 9, 64, 0, 64, .stride = 2, .end = true, .bias = true},
+    {1, 16, 16, 320, 0, 64, .k = 1, .bias = true},
+    {3, 9, 7, 64, 0, 96, .bias = true, .act = ACT_SILU},
+    /* awkward ones */
+    {1, 1, 1, 8, 0, 8, .bias = true},
+    {1, 1, 1, 8, 0, 8, .k = 1},
+    {1, 3, 5, 8, 0, 16, .bias = true, .act = ACT_RELU},
+    {1, 3, 5, 7, 0, 5, .bias = true},
+    {2, 5, 3, 7, 5, 9, .bias = true, .time = true, .residual = true, .act = ACT_RELU},
+    {1, 5, 7, 12, 20, 24, .before = {.norm = NORM_GROUP, .groups = 4}},
+    {1, 5, 7, 12, 20, 24, .k = 1, .before = {.norm = NORM_GROUP, .groups = 4, .bare = true}},
+    {1, 3, 5, 7, 0, 7, .before = {.norm = NORM_GROUP, .groups = 7, .act = ACT_SILU}},
+    {1, 3, 5, 7, 0, 7, .before = {.norm = NORM_GROUP, .groups = 1, .act = ACT_SILU}, .up = true},
+    {1, 1, 1, 8, 0, 8, .up = true, .bias = true},
+    {1, 1, 3, 8, 8, 8, .stride = 2, .up = true},
+    {1, 7, 7, 8, 0, 8, .no_pad = true, .bias = true},
+    {1, 8, 6, 8, 0, 8, .k = 1, .stride = 2, .bias = true},
+    {2, 6, 6, 16, 0, 16, .before = {.norm = NORM_LAYER}, .bias = true},
+    {1, 6, 6, 16, 0, 16, .before = {.act = ACT_RELU}},
+    {1, 6, 6, 16, 0, 16, .before = {.act = ACT_QUICK_GELU}, .act = ACT_QUICK_GELU, .bias = true},
+    {1, 6, 6, 16, 0, 16, .before = {.act = ACT_GELU}, .act = ACT_GELU, .bias = true},
+    {1, 6, 6, 16, 0, 16, .before = {.act = ACT_TANH3}, .act = ACT_TANH3, .bias = true, .residual = true},
+    {1, 6, 6, 16, 0, 16, .act = ACT_SILU, .time = true, .residual = true},
+    /* extremes */
+    {1, 9, 9, 32, 0, 32, .before = GROUP_SILU(8), .bias = true, .fill = FILL_LARGE},
+    {1, 9, 9, 32, 0, 32, .bias = true, .act = ACT_RELU, .residual = true, .fill = FILL_LARGE},
+    {1, 9, 9, 32, 0, 32, .before = GROUP_SILU(8), .bias = true, .fill = FILL_CONSTANT},
+    {1, 9, 9, 32, 0, 32, .bias = true, .fill = FILL_CONSTANT},
+    {1, 9, 9, 32, 0, 32, .before = GROUP_SILU(8), .bias = true, .fill = FILL_ZEROS},
+    {1, 9, 9, 32, 0, 32, .residual = true, .fill = FILL_ZEROS},
+    {1, 9, 9, 32, 0, 32, .before = GROUP_SILU(8), .bias = true, .fill = FILL_TINY},
+};
+
+/* --- linear --- */
+
+struct linear_case {
+  int n, h, w, c, c2, out; /* out counts before halving */
+  struct before before;
+  enum activation act;
+  bool bias, residual, into; /* into: a state resource */
+  enum fill fill;
+};
+
+static void build_linear(struct op_test *t, const void *argument) {
+  const struct linear_case *c = argument;
+  int in = c->c + c->c2, out = c->act == ACT_GEGLU ? c->out / 2 : c->out;
+  struct op_linear op = {.act = c->act};
+  op.x = test_input(t, c->n, c->h, c->w, c->c, false, c->fill);
+  if (c->c2)
+    op.x2 = test_input(t, c->n, c->h, c->w, c->c2, false, c->fill);
+  op.weight = test_weight(t, c->out, 1, in);
+  op.prologue = prologue(t, &c->before, in);
+  if (c->bias)
+    op.bias = test_vector(t, c->out, 0);
+  if (c->residual)
+    op.residual = test_input(t, c->n, c->h, c->w, out, false, c->fill);
+  if (c->into) {
+    struct tensor y = test_state(t, c->n, c->h, c->w, out, false);
+    plan_linear_into(&t->plan, "linear", op, y);
+    test_output(t, y);
+  } else {
+    test_output(t, plan_linear(&t->plan, "linear", op));
+  }
+}
+
+#define LAYER                                                                                                          \
+  { .norm = NORM_LAYER }
+static const struct linear_case linear_cases[] = {
+    {1, 16, 16, 128, 0, 128, .before = {.norm = NORM_GROUP, .groups = 32}, .bias = true},
+    {1, 16, 16, 128, 0, 384, .before = LAYER},
+    {2, 8, 8, 192, 0, 1536, .before = LAYER, .bias = true, .act = ACT_GEGLU},
+    {1, 8, 8, 768, 0, 192, .bias = true, .residual = true},
+    {1, 16, 16, 128, 192, 128, .bias = true},
+    {1, 1, 77, 256, 0, 256, .before = LAYER, .bias = true},
+    {1, 1, 77, 256, 0, 1024, .before = LAYER, .bias = true, .act = ACT_QUICK_GELU},
+    {1, 1, 77, 256, 0, 320, .act = ACT_GELU, .bias = true},
+    {100, 1, 1, 128, 0, 512, .bias = true, .act = ACT_SILU},
+    {100, 1, 1, 64, 0, 208, .bias = true, .into = true},
+    {1, 1, 1, 8, 0, 8, .bias = true},
+    {1, 1, 1, 7, 0, 5},
+    {1, 3, 5, 7, 9, 11, .before = {.norm = NORM_LAYER, .act = ACT_SILU}, .bias = true, .residual = true},
+    {1, 3, 5, 16, 0, 24, .act = ACT_GEGLU, .residual = true},
+    {2, 1, 3, 7, 0, 10, .before = LAYER, .act = ACT_GEGLU, .bias = true},
+    {2, 5, 3, 24, 8, 16, .before = {.norm = NORM_GROUP, .groups = 4}, .act = ACT_RELU, .residual = true, .bias = true},
+    {1, 5, 5, 16, 0, 16, .before = {.norm = NORM_LAYER, .bare = true}, .act = ACT_TANH3, .bias = true},
+    {1, 8, 8, 64, 0, 64, .before = LAYER, .bias = true, .fill = FILL_LARGE},
+    {1, 8, 8, 64, 0, 64, .before = LAYER, .bias = true, .fill = FILL_CONSTANT},
+    {1, 8, 8, 64, 0, 128, .before = LAYER, .bias = true, .act = ACT_GEGLU, .fill = FILL_ZEROS},
+    {1, 8, 8, 64, 0, 64, .bias = true, .residual = true, .fill = FILL_LARGE},
+    {1, 8, 8, 64, 0, 64, .act = ACT_GELU, .bias = true, .fill = FILL_TINY},
+};
+
+/* --- norm --- */
+
+struct norm_case {
+  int n, h, w, c;
+  bool wide;
+  struct before before;
+  enum fill fill;
+};
+
+static void build_norm(struct op_test *t, const void *argument) {
+  const struct norm_case *c = argument;
+  struct op_norm op = {.x = test_input(t, c->n, c->h, c->w, c->c, c->wide, c->fill)};
+  op.prologue = prologue(t, &c->before, c->c);
+  test_output(t, plan_norm(&t->plan, "norm", op));
+}
+
+static const struct norm_case norm_cases[] = {
+    {1, 16, 16, 16, true, {.act = ACT_TANH3}},
+    {1, 1, 77, 256, false, LAYER},
+    {2, 16, 16, 128, false, GROUP_SILU(32)},
+    {1, 8, 8, 192, false, {.norm = NORM_GROUP, .groups = 32}},
+    {2, 9, 11, 320, false, GROUP_SILU(32)},
+    {1, 4, 4, 1280, false, GROUP_SILU(32)},
+    {1, 3, 3, 1280, false, GROUP_SILU(1)},
+    {1, 1, 1, 8, false, {.norm = NORM_GROUP, .groups = 2}},
+    {1, 3, 5, 7, false, LAYER},
+    {1, 3, 5, 7, false, {.norm = NORM_GROUP, .groups = 7}},
+    {1, 3, 5, 24, false, {.norm = NORM_LAYER, .bare = true, .act = ACT_RELU}},
+    {1, 3, 5, 8, false, {.act = ACT_SILU}},
+    {1, 3, 5, 8, true, {.act = ACT_GELU}},
+    {1, 8, 8, 64, false, GROUP_SILU(8), FILL_OFFSET},
+    {1, 8, 8, 64, false, LAYER, FILL_OFFSET},
+    {1, 8, 8, 64, false, GROUP_SILU(8), FILL_CONSTANT},
+    {1, 8, 8, 64, false, LAYER, FILL_CONSTANT},
+    {1, 8, 8, 64, false, GROUP_SILU(8), FILL_LARGE},
+    {1, 8, 8, 64, false, LAYER, FILL_TINY},
+    {1, 8, 8, 64, false, GROUP_SILU(8), FILL_ZEROS},
+};
+
+/* --- attention --- */
+
+struct attention_case {
+  int n, queries_h, queries_w, keys, heads, dim; /* keys 0: self-attention, from one fused projection */
+  bool shared, causal;                           /* one k and v for all n; a causal mask */
+  bool state;                                    /* k and v are slices of a state */
+  float factor;                                  /* of the scale; 0: 1 */
+  enum fill fill;
+};
+
+static void build_attention(struct op_test *t, const void *argument) {
+  const struct attention_case *c = argument;
+  int width = c->heads * c->dim, kv_n = c->shared ? 1 : c->n;
+  struct op_attention op = {.heads = c->heads, .causal = c->causal};
+  op.scale = (c->factor != 0 ? c->factor : 1) / sqrtf((float)c->dim);
+  if (c->keys == 0) {
+    struct tensor fused = test_input(t, c->n, c->queries_h, c->queries_w, 3 * width, false, c->fill);
+    op.q = tensor_channels(fused, 0, width);
+    op.k = tensor_channels(fused, width, width);
+    op.v = tensor_channels(fused, 2 * width, width);
+  } else {
+    int others = 5 * 8; /* what lies around a slice */
+    struct tensor kv = c->state ? test_state(t, kv_n, 1, c->keys, 2 * width + others, false)
+                                : test_input(t, kv_n, 1, c->keys, 2 * width + others, false, c->fill);
+    op.q = test_input(t, c->n, c->queries_h, c->queries_w, width, false, c->fill);
+    op.k = tensor_channels(kv, 16, width);
+    op.v = tensor_channels(kv, 16 + width, width);
+  }
+  test_output(t, plan_attention(&t->plan, "attention", op));
+}
+
+static const struct attention_case attention_cases[] = {
+    {1, 16, 16, 0, 2, 64},
+    {1, 8, 8, 0, 3, 64},
+    {2, 8, 8, 0, 3, 64},
+    {1, 16, 16, 77, 2, 64},
+    {3, 8, 8, 77, 3, 64, .shared = true},
+    {2, 8, 8, 77, 3, 64, .state = true},
+    {2, 4, 8, 77, 2, 64, .state = true, .shared = true},
+    {1, 1, 77, 0, 4, 64, .causal = true},
+    {2, 1, 77, 0, 12, 64, .causal = true},
+    {1, 24, 25, 0, 1, 40},
+    {1, 5, 7, 77, 8, 40},
+    {1, 9, 9, 0, 2, 80},
+    {1, 9, 9, 0, 2, 160},
+    {1, 1, 1, 0, 1, 8},
+    {1, 1, 1, 1, 2, 16},
+    {1, 3, 5, 1, 2, 16},
+    {1, 1, 1, 300, 2, 32},
+    {1, 17, 19, 517, 2, 32},
+    {1, 1, 300, 0, 2, 32, .causal = true},
+    {1, 8, 8, 0, 2, 64, .factor = 8},
+    {1, 8, 8, 0, 2, 64, .fill = FILL_CONSTANT},
+    {1, 8, 8, 0, 2, 64, .fill = FILL_ZEROS},
+    {1, 8, 8, 77, 2, 64, .fill = FILL_LARGE, .factor = 1e-3f},
+    {1, 8, 8, 0, 2, 64, .fill = FILL_OFFSET, .factor = 1e-2f},
+};
+
+/* --- chains --- */
+
+static struct tensor chain_conv(struct op_test *t, struct tensor x, struct tensor residual, enum activation act) {
+  return plan_conv(&t->plan, "conv",
+                   (struct op_conv){.x = x,
+                                    .weight = test_weight(t, x.c, 3, x.c),
+                                    .bias = test_vector(t, x.c, 0),
+                                    .stride = 1,
+                                    .pad = 1,
+                                    .residual = residual,
+                                    .act = act});
+}
+
+/* Two blocks of AutoencoderTiny: residuals that a device may add in place, and one that is read again at the end. */
+static void build_tiny_blocks(struct op_test *t, const void *argument) {
+  struct tensor none = {0}, first = test_input(t, 1, 11, 13, 32, false, FILL_NORMAL);
+  (void)argument;
+  struct tensor x = chain_conv(t, first, none, ACT_RELU), kept = x;
+  for (int block = 0; block < 2; block++) {
+    struct tensor h = chain_conv(t, chain_conv(t, x, none, ACT_RELU), none, ACT_RELU);
+    x = chain_conv(t, h, x, ACT_RELU);
+  }
+  test_output(t, chain_conv(t, x, kept, ACT_NONE));
+}
+
+/* A res block with a convolution whose input is also its residual. */
+static void build_own_residual(struct op_test *t, const void *argument) {
+  struct tensor x = chain_conv(t, test_input(t, 1, 6, 6, 16, false, FILL_NORMAL), (struct tensor){0}, ACT_NONE);
+  (void)argument;
+  x = chain_conv(t, x, x, ACT_RELU);
+  test_output(t, chain_conv(t, x, (struct tensor){0}, ACT_NONE));
+}
+
+static struct tensor chain_linear(struct op_test *t, struct tensor x, int out, bool norm, enum activation act,
+                                  struct tensor residual) {
+  struct op_linear op = {.x = x, .weight = test_weight(t, out, 1, x.c), .residual = residual, .act = act};
+  if (norm)
+    op.prologue = (struct prologue){.norm = NORM_LAYER, .eps = 1e-5f, .gamma = test_vector(t, x.c, 1)};
+  return plan_linear(&t->plan, "linear", op);
+}
+
+/* A transformer block. */
+static void build_transformer(struct op_test *t, const void *argument) {
+  struct tensor none = {0}, x = test_input(t, 2, 6, 5, 64, false, FILL_NORMAL);
+  (void)argument;
+  x = chain_linear(t, x, 64, false, ACT_NONE, none);
+  struct tensor qkv = chain_linear(t, x, 192, true, ACT_NONE, none);
+  struct tensor h = plan_attention(&t->plan, "attention",
+                                   (struct op_attention){.q = tensor_channels(qkv, 0, 64),
+                                                         .k = tensor_channels(qkv, 64, 64),
+                                                         .v = tensor_channels(qkv, 128, 64),
+                                                         .heads = 2,
+                                                         .scale = 0.17f});
+  x = chain_linear(t, h, 64, false, ACT_NONE, x);
+  h = chain_linear(t, x, 512, true, ACT_GEGLU, none);
+  test_output(t, chain_linear(t, h, 64, false, ACT_NONE, x));
+}
+
+/* --- the list --- */
+
+const struct op_cases op_cases_layers[] = {
+    OP_CASES("conv", build_conv, conv_cases),
+    OP_CASES("linear", build_linear, linear_cases),
+    OP_CASES("norm", build_norm, norm_cases),
+    OP_CASES("attention", build_attention, attention_cases),
+    OP_CASE("chain of tiny blocks", build_tiny_blocks),
+    OP_CASE("chain with a residual that is the input", build_own_residual),
+    OP_CASE("chain of a transformer block", build_transformer),
+    {NULL},
+};

@@ -1,0 +1,115 @@
+/* Cases of the pixel ops: every format, range and matrix; crops, letterboxes, enlargement and reduction, odd sizes. */
+#include "op_cases.h"
+
+struct in_case {
+  enum pixel_format format;
+  enum color_matrix matrix;
+  enum color_range range;
+  int width, height;  /* of the frame */
+  int w, h;           /* of the picture */
+  float x, y, cw, ch; /* source rectangle; cw 0: the whole frame */
+  int dx, dy, dw, dh; /* destination; dw 0: the whole picture */
+  float scale, bias;  /* scale 0: 1 */
+};
+
+static void build_in(struct op_test *t, const void *argument) {
+  const struct in_case *c = argument;
+  struct op_pixels_in op = {.scale = c->scale != 0 ? c->scale : 1, .bias = c->bias};
+  test_frame(t, c->format, c->width, c->height, false);
+  t->frame.matrix = c->matrix;
+  t->frame.range = c->range;
+  t->params.geometry = (struct geometry){c->x, c->y, c->cw, c->ch, c->dx, c->dy, c->dw, c->dh};
+  if (c->cw <= 0)
+    t->params.geometry.source_w = (float)c->width, t->params.geometry.source_h = (float)c->height;
+  if (c->dw == 0)
+    t->params.geometry.dest_w = c->w, t->params.geometry.dest_h = c->h;
+  test_output(t, plan_pixels_in(&t->plan, "in", op, c->h, c->w));
+}
+
+#define B601 MATRIX_BT601
+#define B709 MATRIX_BT709
+#define B2020 MATRIX_BT2020
+#define LIMITED RANGE_LIMITED
+#define FULL RANGE_FULL
+static const struct in_case in_cases[] = {
+    /* every format; reduction, identity, enlargement */
+    {PIXEL_NV12, B709, LIMITED, 160, 90, 64, 64, 35, 0, 90, 90},
+    {PIXEL_P010, B2020, LIMITED, 160, 90, 64, 64, 35, 0, 90, 90},
+    {PIXEL_YUV420P, B601, LIMITED, 160, 90, 64, 64, 35, 0, 90, 90},
+    {PIXEL_YUYV, B601, LIMITED, 160, 90, 64, 64, 35, 0, 90, 90},
+    {PIXEL_BGRA, B709, FULL, 160, 90, 64, 64, 35, 0, 90, 90},
+    {PIXEL_RGBA, B709, FULL, 160, 90, 64, 64, 35, 0, 90, 90},
+    {PIXEL_NV12, B709, FULL, 48, 32, 48, 32, .scale = 2, .bias = -1},
+    {PIXEL_P010, B709, FULL, 48, 32, 48, 32},
+    {PIXEL_YUV420P, B2020, FULL, 48, 32, 48, 32},
+    {PIXEL_YUYV, B709, FULL, 48, 32, 48, 32},
+    {PIXEL_RGBA, B709, FULL, 48, 32, 48, 32},
+    {PIXEL_NV12, B601, LIMITED, 20, 12, 50, 40},
+    {PIXEL_P010, B601, LIMITED, 20, 12, 50, 40},
+    {PIXEL_YUV420P, B709, LIMITED, 20, 12, 50, 40},
+    {PIXEL_YUYV, B709, LIMITED, 20, 12, 50, 40},
+    {PIXEL_BGRA, B709, FULL, 20, 12, 50, 40},
+    /* odd sizes, letterbox, rectangles beyond the frame, fractions of a sample */
+    {PIXEL_YUV420P, B709, LIMITED, 37, 23, 16, 24, .dx = 0, .dy = 7, .dw = 16, .dh = 10},
+    {PIXEL_NV12, B709, LIMITED, 37, 23, 33, 21, .dx = 5, .dy = 1, .dw = 20, .dh = 17},
+    {PIXEL_YUYV, B709, LIMITED, 37, 23, 33, 21, .dx = 5, .dy = 1, .dw = 20, .dh = 17},
+    {PIXEL_P010, B709, LIMITED, 37, 23, 33, 21, 3.25f, 2.5f, 20.5f, 9.125f},
+    {PIXEL_RGBA, B709, FULL, 9, 7, 20, 20, -3, -2, 15, 12},
+    {PIXEL_NV12, B709, LIMITED, 9, 7, 20, 20, -3, -2, 15, 12},
+    {PIXEL_NV12, B709, LIMITED, 1, 1, 3, 5},
+    {PIXEL_YUV420P, B709, LIMITED, 3, 5, 1, 1},
+    {PIXEL_YUYV, B709, LIMITED, 3, 5, 7, 2},
+    {PIXEL_YUV420P, B709, LIMITED, 100, 3, 8, 8},
+    {PIXEL_NV12, B709, LIMITED, 64, 64, 8, 8, 40, 40, 0.25f, 0.5f},
+    {PIXEL_NV12, B709, LIMITED, 64, 64, 8, 8, 100, -50, 4, 4}, /* all of it outside */
+};
+
+struct out_case {
+  enum pixel_format format;
+  int w, h;
+  float mix; /* 1: no input */
+  float scale, bias;
+};
+
+static void build_out(struct op_test *t, const void *argument) {
+  const struct out_case *c = argument;
+  struct op_pixels_out op = {.scale = c->scale, .bias = c->bias, .input_scale = 0.5f, .input_bias = 0.5f};
+  op.x = test_input(t, 1, c->h, c->w, 3, false, FILL_NORMAL);
+  if (c->mix < 1)
+    op.input = test_input(t, 1, c->h, c->w, 3, false, FILL_NORMAL);
+  t->params.mix = c->mix;
+  t->output = c->format;
+  t->has_picture = true;
+  plan_pixels_out(&t->plan, "out", op);
+}
+
+static const struct out_case out_cases[] = {
+    {PIXEL_RGBA, 32, 24, 1, 0.25f, 0.5f}, {PIXEL_BGRA, 32, 24, 1, 0.25f, 0.5f},    {PIXEL_NV12, 32, 24, 1, 0.25f, 0.5f},
+    {PIXEL_P010, 32, 24, 1, 0.25f, 0.5f}, {PIXEL_YUV420P, 32, 24, 1, 0.25f, 0.5f}, {PIXEL_YUYV, 32, 24, 1, 0.25f, 0.5f},
+    {PIXEL_RGBA, 32, 24, 0.3f, 1, 0},     {PIXEL_YUV420P, 32, 24, 0, 0.5f, 0.5f},  {PIXEL_RGBA, 7, 5, 0.5f, 1, 0},
+    {PIXEL_BGRA, 1, 1, 1, 1, 0},          {PIXEL_NV12, 7, 5, 1, 0.5f, 0.5f},       {PIXEL_P010, 7, 5, 1, 0.5f, 0.5f},
+    {PIXEL_YUV420P, 7, 5, 1, 0.5f, 0.5f}, {PIXEL_YUYV, 7, 5, 1, 0.5f, 0.5f},       {PIXEL_YUV420P, 1, 1, 1, 0.5f, 0.5f},
+    {PIXEL_YUYV, 1, 3, 1, 100, 0},
+};
+
+/* A frame through both ops, with the input mixed in. */
+static void build_through(struct op_test *t, const void *argument) {
+  (void)argument;
+  test_frame(t, PIXEL_NV12, 75, 41, true);
+  t->params.geometry = (struct geometry){0, 0, 75, 41, 0, 0, 75, 41};
+  t->params.mix = 0.25f;
+  t->output = PIXEL_YUV420P;
+  t->has_picture = true;
+  struct tensor in = plan_pixels_in(&t->plan, "in", (struct op_pixels_in){.scale = 2, .bias = -1}, 41, 75);
+  struct tensor x = plan_norm(&t->plan, "x", (struct op_norm){.x = in, .prologue = {.act = ACT_TANH3}});
+  plan_pixels_out(&t->plan, "out",
+                  (struct op_pixels_out){
+                      .scale = 0.5f, .bias = 0.5f, .x = x, .input = in, .input_scale = 0.5f, .input_bias = 0.5f});
+}
+
+const struct op_cases op_cases_pixels[] = {
+    OP_CASES_EXACT("pixels in", build_in, in_cases),
+    OP_CASES("pixels out", build_out, out_cases),
+    OP_CASE("pixels through", build_through),
+    {NULL},
+};

@@ -1,0 +1,117 @@
+/* The fast CPU path against the definition, op by op; every instruction set this machine has; odd thread counts. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "op_cases.h"
+#include "unet/cpu.h"
+#include "unet/cpu_kernels.h"
+
+static struct op_test_options options_for(int threads) {
+  const char *seed = getenv("REVERIE_TEST_SEED");
+  return (struct op_test_options){
+      .device = {.name = "cpu", .threads = threads},
+      .product = 1e-5,
+      .exact = 2e-6,
+      .codes = 1,
+      .seed = seed ? strtoull(seed, NULL, 10) : 0,
+      .verbose = getenv("REVERIE_TEST_VERBOSE") != NULL,
+  };
+}
+
+static void run(const char *prefix, const struct op_test_options *options, int at_least) {
+  int count = 0, failed = op_cases_run(prefix, options, &count);
+  assert_true(count >= at_least);
+  assert_int_equal(failed, 0);
+}
+
+static void convolutions(void **state) {
+  (void)state;
+  struct op_test_options options = options_for(2);
+  run("conv", &options, 40);
+}
+
+static void linear_layers(void **state) {
+  (void)state;
+  struct op_test_options options = options_for(2);
+  run("linear", &options, 20);
+}
+
+static void chains(void **state) {
+  (void)state;
+  struct op_test_options options = options_for(2);
+  run("chain", &options, 3);
+}
+
+static void everything_on(int threads) {
+  struct op_test_options options = options_for(threads);
+  run("", &options, 150);
+}
+
+static void one_thread(void **state) {
+  (void)state;
+  everything_on(1);
+}
+
+static void five_threads(void **state) {
+  (void)state;
+  everything_on(5);
+}
+
+static const struct cpu_kernels *chosen;
+
+static void choose(struct device *device) {
+  ((struct cpu_device *)device)->kernels = chosen;
+}
+
+static void narrower_vectors(const struct cpu_kernels *kernels) {
+  struct op_test_options options = options_for(2);
+  chosen = kernels;
+  options.opened = choose;
+  run("norm", &options, 15);
+  run("attention", &options, 20);
+  run("pixels", &options, 40);
+}
+
+static void base_vectors(void **state) {
+  (void)state;
+  narrower_vectors(&cpu_kernels_base);
+}
+
+#ifdef __x86_64__
+static void avx2_vectors(void **state) {
+  (void)state;
+  if (!__builtin_cpu_supports("avx2") || !__builtin_cpu_supports("fma"))
+    skip();
+  narrower_vectors(&cpu_kernels_avx2);
+}
+#endif
+
+static void bfloat16(void **state) {
+  (void)state;
+  struct op_test_options options = options_for(2);
+  if (!cpu_dnnl_has_bf16())
+    skip();
+  options.device.bf16 = true;
+  options.operands = DTYPE_BF16;
+  options.product = 1.5e-2; /* a few roundings to 8 bits */
+  run("", &options, 150);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(convolutions), cmocka_unit_test(linear_layers), cmocka_unit_test(chains),
+      cmocka_unit_test(one_thread),   cmocka_unit_test(five_threads),  cmocka_unit_test(base_vectors),
+#ifdef __x86_64__
+      cmocka_unit_test(avx2_vectors),
+#endif
+      cmocka_unit_test(bfloat16),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
