@@ -53,6 +53,21 @@ void fixture_text(const char *folder, const char *name, const char *text) {
   fixture_write(folder, name, text, strlen(text));
 }
 
+void fixture_tensors(const char *folder, const char *name, const char *header, long long stated, const void *data,
+                     size_t data_bytes) {
+  size_t length = strlen(header);
+  unsigned long long prefix = stated < 0 ? length : (unsigned long long)stated;
+  unsigned char *bytes = malloc(8 + length + data_bytes);
+  if (!bytes)
+    die(name);
+  for (int i = 0; i < 8; i++)
+    bytes[i] = (unsigned char)(prefix >> 8 * i);
+  memcpy(bytes + 8, header, length);
+  memcpy(bytes + 8 + length, data, data_bytes);
+  fixture_write(folder, name, bytes, 8 + length + data_bytes);
+  free(bytes);
+}
+
 char *fixture_read(const char *path, size_t *length) {
   FILE *f = fopen(path, "rb");
   if (!f)

@@ -11,6 +11,9 @@ void fixture_remove(char *folder); /* deletes all of it and frees the name */
 /* Writes folder/name; folders in name are made. */
 void fixture_write(const char *folder, const char *name, const void *bytes, size_t length);
 void fixture_text(const char *folder, const char *name, const char *text);
+/* A safetensors file: the header's length (stated: -1 its own, else this), the header, the data. */
+void fixture_tensors(const char *folder, const char *name, const char *header, long long stated, const void *data,
+                     size_t data_bytes);
 /* folder/name, allocated. */
 char *fixture_path(const char *folder, const char *name);
 

@@ -10,12 +10,22 @@
 
 #define CONFIG_LIMIT ((size_t)1 << 20)
 
-/* Reads folder/file; *path gets its name, for messages (both allocated; *path also on failure). */
-static int read_config(const char *folder, const char *file, char **path, char **text, struct error *err) {
-  *path = text_path(folder, file);
-  if (!*path)
+/* Text of a config file and its name, for messages. */
+struct config_file {
+  char *path, *text;
+};
+
+/* close_config must follow, also on failure. */
+static int read_config(struct config_file *file, const char *folder, const char *name, struct error *err) {
+  *file = (struct config_file){text_path(folder, name), NULL};
+  if (!file->path)
     return error_set(err, STATUS_FAILED, "%s: out of memory", folder);
-  return text_read(*path, CONFIG_LIMIT, text, NULL, err);
+  return text_read(file->path, CONFIG_LIMIT, &file->text, NULL, err);
+}
+
+static void close_config(struct config_file *file) {
+  free(file->path);
+  free(file->text);
 }
 
 /* model_index.json says which classes a pipeline is made of: [library, class], or nulls for a part left out. */
@@ -35,72 +45,69 @@ static void check_absent(struct config *index, const char *key) {
     config_refuse(index, key, found, "pipelines of one U-Net, one text encoder and one autoencoder are");
 }
 
-static int check_index(const char *folder, struct error *err) {
+static int parse_index(const struct config_file *file, struct error *err) {
   static const char *const absent[] = {"text_encoder_2", "text_encoder_3", "image_encoder",      "transformer",
                                        "controlnet",     "prior",          "image_unclip_noiser"};
-  char *path, *text;
-  int result = read_config(folder, "model_index.json", &path, &text, err);
-  if (result) {
-    error_prefix(err, "no diffusers folder: ");
-    free(path);
-    return -1;
-  }
   struct config index;
-  config_start(&index, text, path);
+  config_start(&index, file->text, file->path);
   for (size_t i = 0; i < sizeof absent / sizeof *absent; i++)
     check_absent(&index, absent[i]);
   check_part(&index, "unet", "UNet2DConditionModel");
   check_part(&index, "text_encoder", "CLIPTextModel");
-  result = config_finish_open(&index, err);
-  free(text);
-  free(path);
+  return config_finish_open(&index, err);
+}
+
+static int check_index(const char *folder, struct error *err) {
+  struct config_file file;
+  int result = read_config(&file, folder, "model_index.json", err);
+  result = result ? error_prefix(err, "no diffusers folder: ") : parse_index(&file, err);
+  close_config(&file);
   return result;
 }
 
-static int load_unet(struct checkpoint *c, struct error *err) {
-  char *path, *text = NULL;
-  int result = read_config(c->unet_weights.folder, "config.json", &path, &text, err);
-  if (!result)
-    result = unet_config_parse(&c->unet, text, path, err);
-  free(text);
-  free(path);
-  return result ? result
-                : safetensors_open(&c->unet_weights.files, c->unet_weights.folder, "diffusion_pytorch_model", err);
+static int load_unet_config(struct checkpoint *c, struct error *err) {
+  struct config_file file;
+  int result = read_config(&file, c->unet_weights.folder, "config.json", err);
+  result = result ? result : unet_config_parse(&c->unet, file.text, file.path, err);
+  close_config(&file);
+  return result;
 }
 
-static int load_vae(struct checkpoint *c, struct error *err) {
-  char *path, *text = NULL;
-  int result = read_config(c->vae_weights.folder, "config.json", &path, &text, err);
-  if (!result)
-    result = tae_config_parse(&c->vae, text, path, err);
-  free(text);
-  free(path);
-  return result ? result
-                : safetensors_open(&c->vae_weights.files, c->vae_weights.folder, "diffusion_pytorch_model", err);
+static int load_vae_config(struct checkpoint *c, struct error *err) {
+  struct config_file file;
+  int result = read_config(&file, c->vae_weights.folder, "config.json", err);
+  result = result ? result : tae_config_parse(&c->vae, file.text, file.path, err);
+  close_config(&file);
+  return result;
 }
 
-static int load_text(struct checkpoint *c, struct error *err) {
-  char *path, *text = NULL;
-  int result = read_config(c->text_weights.folder, "config.json", &path, &text, err);
-  if (!result)
-    result = clip_config_parse(&c->text, text, path, err);
-  free(text);
-  free(path);
-  if (result || safetensors_open(&c->text_weights.files, c->text_weights.folder, "model", err))
+static int load_text_config(struct checkpoint *c, struct error *err) {
+  struct config_file file;
+  int result = read_config(&file, c->text_weights.folder, "config.json", err);
+  result = result ? result : clip_config_parse(&c->text, file.text, file.path, err);
+  close_config(&file);
+  return result;
+}
+
+static int load_scheduler(struct checkpoint *c, const char *folder, const struct log *log, struct error *err) {
+  struct config_file file;
+  int result = read_config(&file, folder, "scheduler/scheduler_config.json", err);
+  result = result ? result : scheduler_config_parse(&c->scheduler, file.text, file.path, log, err);
+  close_config(&file);
+  return result;
+}
+
+static int open_weights(struct component *component, const char *basename, struct error *err) {
+  return safetensors_open(&component->files, component->folder, basename, err);
+}
+
+static int load_weights(struct checkpoint *c, struct error *err) {
+  if (open_weights(&c->unet_weights, "diffusion_pytorch_model", err) ||
+      open_weights(&c->vae_weights, "diffusion_pytorch_model", err) || open_weights(&c->text_weights, "model", err))
     return -1;
   if (safetensors_find(c->text_weights.files, "text_model.embeddings.token_embedding.weight"))
     c->text_weights.prefix = "text_model.";
   return 0;
-}
-
-static int load_scheduler(struct checkpoint *c, const char *folder, const struct log *log, struct error *err) {
-  char *path, *text = NULL;
-  int result = read_config(folder, "scheduler/scheduler_config.json", &path, &text, err);
-  if (!result)
-    result = scheduler_config_parse(&c->scheduler, text, path, log, err);
-  free(text);
-  free(path);
-  return result;
 }
 
 static int load_tokenizer(struct checkpoint *c, const char *folder, struct error *err) {
@@ -184,9 +191,9 @@ int checkpoint_open(struct checkpoint **checkpoint, const char *folder, const ch
   struct checkpoint *c = make(folder, vae, err);
   if (!c)
     return -1;
-  if (check_index(folder, err) || load_unet(c, err) || load_vae(c, err) || load_text(c, err) ||
-      load_tokenizer(c, folder, err) || load_scheduler(c, folder, log, err) || load_styles(c, folder, err) ||
-      check_fit(c, err)) {
+  if (check_index(folder, err) || load_unet_config(c, err) || load_vae_config(c, err) || load_text_config(c, err) ||
+      load_weights(c, err) || load_tokenizer(c, folder, err) || load_scheduler(c, folder, log, err) ||
+      load_styles(c, folder, err) || check_fit(c, err)) {
     checkpoint_close(&c);
     return -1;
   }

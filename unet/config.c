@@ -164,39 +164,30 @@ void config_item(const struct config *config, const char *key, int index, char *
   snprintf(value, (size_t)size, "%s", cJSON_IsString(item) ? item->valuestring : "");
 }
 
+static void take_only(struct config *config, cJSON *item, bool good, const char *hint) {
+  if (item && !good)
+    refuse_item(config, item, hint);
+  take(config, item);
+}
+
 void config_only_string(struct config *config, const char *key, const char *value) {
   cJSON *item = find(config, key);
-  if (item && !(cJSON_IsString(item) && !strcmp(item->valuestring, value))) {
-    char hint[96];
-    snprintf(hint, sizeof hint, "\"%s\" is", value);
-    refuse_item(config, item, hint);
-  }
-  take(config, item);
+  char hint[96];
+  snprintf(hint, sizeof hint, "\"%s\" is", value);
+  take_only(config, item, cJSON_IsString(item) && !strcmp(item->valuestring, value), hint);
 }
 
 void config_only_number(struct config *config, const char *key, double value) {
   cJSON *item = find(config, key);
-  if (item && !(cJSON_IsNumber(item) && item->valuedouble == value)) {
-    char hint[32];
-    snprintf(hint, sizeof hint, "%.9g is", value);
-    refuse_item(config, item, hint);
-  }
-  take(config, item);
-}
-
-void config_only_bool(struct config *config, const char *key, bool value) {
-  cJSON *item = find(config, key);
-  if (item && !(value ? cJSON_IsTrue(item) : cJSON_IsFalse(item) || cJSON_IsNull(item)))
-    refuse_item(config, item, value ? "true is" : "false is");
-  take(config, item);
+  char hint[32];
+  snprintf(hint, sizeof hint, "%.9g is", value);
+  take_only(config, item, cJSON_IsNumber(item) && item->valuedouble == value, hint);
 }
 
 void config_only_null(struct config *config, const char *const *keys) {
   for (; *keys; keys++) {
     cJSON *item = find(config, *keys);
-    if (item && !cJSON_IsNull(item) && !cJSON_IsFalse(item))
-      refuse_item(config, item, NULL);
-    take(config, item);
+    take_only(config, item, cJSON_IsNull(item) || cJSON_IsFalse(item), NULL);
   }
 }
 

@@ -48,7 +48,6 @@ void config_item(const struct config *config, const char *key, int index, char *
 /* Takes a field that may only have this value, or be absent (where absent means the same). */
 void config_only_string(struct config *config, const char *key, const char *value);
 void config_only_number(struct config *config, const char *key, double value);
-void config_only_bool(struct config *config, const char *key, bool value);
 /* Fields that may only be absent, null or false; and fields that do not matter here. The lists end with NULL. */
 void config_only_null(struct config *config, const char *const *keys);
 void config_ignore(struct config *config, const char *const *keys);

@@ -95,6 +95,16 @@ static void read_spacing(struct scheduler_config *scheduler, const struct schedu
   config_only_string(config, "final_sigmas_type", "zero");
 }
 
+/* Says where our samplers are not the file's own. */
+static void log_differences(const struct scheduler_config *scheduler, const struct scheduler_class *class,
+                            const char *path, const struct log *log) {
+  if (class->stand_in)
+    log_line(log, LOG_INFO, "%s: %s is not built in: DDIM runs in its place, with its %s timesteps and %s prediction",
+             path, class->name, sampler_spacing_name(scheduler->spacing), prediction_name(scheduler->prediction));
+  else if (scheduler->method == METHOD_EULER && scheduler->spacing == SPACING_LINSPACE)
+    log_line(log, LOG_INFO, "%s: %s with linspace timesteps: they are rounded to whole numbers", path, class->name);
+}
+
 int scheduler_config_parse(struct scheduler_config *scheduler, const char *text, const char *path,
                            const struct log *log, struct error *err) {
   static const char *const predictions[] = {[PREDICT_EPSILON] = "epsilon", [PREDICT_V] = "v_prediction", NULL};
@@ -116,8 +126,6 @@ int scheduler_config_parse(struct scheduler_config *scheduler, const char *text,
   config_ignore(&config, no_matter);
   if (config_finish(&config, err))
     return -1;
-  if (class->stand_in)
-    log_line(log, LOG_INFO, "%s: %s is not built in: DDIM runs in its place, with its %s timesteps and %s prediction",
-             path, class->name, sampler_spacing_name(scheduler->spacing), prediction_name(scheduler->prediction));
+  log_differences(scheduler, class, path, log);
   return 0;
 }
