@@ -1,6 +1,8 @@
 #include "tokenizer_files.h"
 
 #include <cjson/cJSON.h>
+#include <search.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,28 +14,18 @@
 #define CONFIG_LIMIT ((size_t)1 << 20)
 enum { ID_MAX = 1 << 22, ADDED_MAX = 256 };
 
-/* vocab.json as a sorted list. Text is borrowed from the parsed file. */
-struct entry {
-  const char *text;
-  int id;
-};
-
+/* vocab.json as a hash table, token to id. Token texts are borrowed from the parsed file. */
 struct vocabulary {
   const char *path;
-  struct entry *list;
-  size_t count;
+  struct hsearch_data table;
 };
 
-static int compare_entries(const void *a, const void *b) {
-  return strcmp(((const struct entry *)a)->text, ((const struct entry *)b)->text);
-}
-
 /* Id of a token, or -1. */
-static int find_id(const struct vocabulary *vocabulary, const char *text) {
-  struct entry key = {.text = text};
-  const struct entry *entry =
-      vocabulary->count ? bsearch(&key, vocabulary->list, vocabulary->count, sizeof key, compare_entries) : NULL;
-  return entry ? entry->id : -1;
+static int find_id(struct vocabulary *vocabulary, const char *text) {
+  ENTRY *entry;
+  if (!hsearch_r((ENTRY){(char *)text, NULL}, FIND, &entry, &vocabulary->table))
+    return -1;
+  return (int)(intptr_t)entry->data;
 }
 
 /* Reads and parses folder/name; *path gets its name (allocated, also on failure). */
@@ -66,21 +58,19 @@ static bool read_id(const cJSON *item, int *id) {
 static int list_vocabulary(struct tokenizer_files *files, struct vocabulary *vocabulary, const cJSON *json,
                            struct error *err) {
   size_t count = (size_t)cJSON_GetArraySize(json);
-  vocabulary->list = malloc((count + 1) * sizeof *vocabulary->list);
-  if (!vocabulary->list)
+  if (!hcreate_r(2 * count + 1, &vocabulary->table)) /* half empty: short searches */
     return error_set(err, STATUS_FAILED, "%s: out of memory", vocabulary->path);
   const cJSON *item;
   cJSON_ArrayForEach(item, json) {
-    struct entry *entry = &vocabulary->list[vocabulary->count++];
-    entry->text = item->string;
-    if (!read_id(item, &entry->id))
+    ENTRY *entry;
+    int id;
+    if (!read_id(item, &id))
       return error_set(err, STATUS_MODEL, "%s: token %s has no id from 0 to %d", vocabulary->path,
                        text_quote(item->string).text, ID_MAX - 1);
-    if (entry->id >= files->vocabulary)
-      files->vocabulary = entry->id + 1;
+    hsearch_r((ENTRY){item->string, (void *)(intptr_t)id}, ENTER, &entry, &vocabulary->table);
+    if (id >= files->vocabulary)
+      files->vocabulary = id + 1;
   }
-  if (count)
-    qsort(vocabulary->list, count, sizeof *vocabulary->list, compare_entries);
   return 0;
 }
 
@@ -104,7 +94,7 @@ static void byte_char(int byte, char text[3]) {
   text[used] = 0;
 }
 
-static void find_bytes(struct tokenizer_files *files, const struct vocabulary *vocabulary) {
+static void find_bytes(struct tokenizer_files *files, struct vocabulary *vocabulary) {
   for (int byte = 0; byte < 256; byte++)
     for (int end = 0; end < 2; end++) {
       char text[8];
@@ -115,7 +105,7 @@ static void find_bytes(struct tokenizer_files *files, const struct vocabulary *v
 }
 
 /* One line, "left right": both and the two together must be tokens. */
-static int read_merge(struct tokenizer_files *files, const struct vocabulary *vocabulary, char *line, int rank,
+static int read_merge(struct tokenizer_files *files, struct vocabulary *vocabulary, char *line, int rank,
                       const char *path, struct error *err) {
   char *space = strchr(line, ' ');
   char joined[1024];
@@ -131,8 +121,8 @@ static int read_merge(struct tokenizer_files *files, const struct vocabulary *vo
   return 0;
 }
 
-static int parse_merges(struct tokenizer_files *files, const struct vocabulary *vocabulary, char *text,
-                        const char *path, struct error *err) {
+static int parse_merges(struct tokenizer_files *files, struct vocabulary *vocabulary, char *text, const char *path,
+                        struct error *err) {
   size_t lines = 1;
   for (const char *c = text; *c; c++)
     lines += *c == '\n';
@@ -152,11 +142,17 @@ static int parse_merges(struct tokenizer_files *files, const struct vocabulary *
     if (read_merge(files, vocabulary, line, rank++, path, err))
       return -1;
   }
+  /* Each byte has two tokens, and every other token but the added ones is what a merge made. */
+  size_t bytes = 2 * 256;
+  if ((size_t)rank + bytes + ADDED_MAX < vocabulary->count)
+    return error_set(err, STATUS_MODEL,
+                     "%s: has %d merges, too few for the %zu tokens of vocab.json; fetch the file again", path, rank,
+                     vocabulary->count);
   bpe_sort(&files->bpe);
   return 0;
 }
 
-static int read_merges(struct tokenizer_files *files, const struct vocabulary *vocabulary, const char *folder,
+static int read_merges(struct tokenizer_files *files, struct vocabulary *vocabulary, const char *folder,
                        struct error *err) {
   char *path = text_path(folder, "merges.txt"), *text = NULL;
   int result = path ? text_read(path, VOCABULARY_LIMIT, &text, NULL, err)
@@ -222,7 +218,7 @@ static const cJSON *find_role(const cJSON *config, const cJSON *map, const char 
   return token_text(item) ? item : cJSON_GetObjectItemCaseSensitive(config, key);
 }
 
-static int add_role(struct tokenizer_files *files, const struct vocabulary *vocabulary, const struct role *role,
+static int add_role(struct tokenizer_files *files, struct vocabulary *vocabulary, const struct role *role,
                     const cJSON *config, const cJSON *map, struct error *err) {
   const cJSON *item = find_role(config, map, role->key);
   const char *text = token_text(item) ? token_text(item) : role->usual;
@@ -258,7 +254,7 @@ static int read_optional(const char *folder, const char *name, char **path, cJSO
   return *json ? 0 : -1;
 }
 
-static int read_roles(struct tokenizer_files *files, const struct vocabulary *vocabulary, const char *folder,
+static int read_roles(struct tokenizer_files *files, struct vocabulary *vocabulary, const char *folder,
                       struct error *err) {
   char *config_path = NULL, *map_path = NULL;
   cJSON *config = NULL, *map = NULL;
@@ -288,7 +284,7 @@ int tokenizer_files_read(struct tokenizer_files *files, const char *folder, stru
     find_bytes(files, &vocabulary);
     result = read_merges(files, &vocabulary, folder, err);
   }
-  free(vocabulary.list);
+  hdestroy_r(&vocabulary.table);
   cJSON_Delete(json);
   free(path);
   return result;
