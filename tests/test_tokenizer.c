@@ -307,6 +307,34 @@ static void test_bad_files(void **state) {
   }
 }
 
+/* merges.txt without its last lines: other tokens would come out, so it is refused. */
+static void test_cut_merges(void **state) {
+  (void)state;
+  char *path = fixture_path(folder, "merges.txt");
+  size_t length;
+  char *merges = fixture_read(path, &length);
+  assert_non_null(merges);
+  for (int lines = 0; lines < 3; lines++) {
+    struct tokenizer *tokenizer;
+    struct error err = {0};
+    if (!lines) { /* whole */
+      tokenizer = open_folder(folder);
+      tokenizer_close(&tokenizer);
+    } else {
+      fixture_write(folder, "merges.txt", merges, length);
+      assert_int_equal(tokenizer_open(&tokenizer, folder, &err), -1);
+      assert_int_equal(err.status, STATUS_MODEL);
+      assert_non_null(strstr(err.message, lines == 1 ? ", 1 too few" : ", 2 too few"));
+    }
+    for (length--; merges[length - 1] != '\n'; length--)
+      ;
+  }
+  length = strlen(merges);
+  fixture_write(folder, "merges.txt", merges, length);
+  free(merges);
+  free(path);
+}
+
 /* A vocabulary without some byte: those become the unknown token, each for itself. */
 static void test_unknown_bytes(void **state) {
   (void)state;
@@ -325,8 +353,9 @@ static void test_unknown_bytes(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_goldens),   cmocka_unit_test(test_code_points), cmocka_unit_test(test_invalid_utf8),
-      cmocka_unit_test(test_long_word), cmocka_unit_test(test_bad_files),   cmocka_unit_test(test_unknown_bytes),
+      cmocka_unit_test(test_goldens),       cmocka_unit_test(test_code_points), cmocka_unit_test(test_invalid_utf8),
+      cmocka_unit_test(test_long_word),     cmocka_unit_test(test_bad_files),   cmocka_unit_test(test_cut_merges),
+      cmocka_unit_test(test_unknown_bytes),
   };
   return cmocka_run_group_tests(tests, setup, teardown);
 }

@@ -18,6 +18,7 @@ enum { ID_MAX = 1 << 22, ADDED_MAX = 256 };
 struct vocabulary {
   const char *path;
   struct hsearch_data table;
+  size_t count;
 };
 
 /* Id of a token, or -1. */
@@ -68,6 +69,7 @@ static int list_vocabulary(struct tokenizer_files *files, struct vocabulary *voc
       return error_set(err, STATUS_MODEL, "%s: token %s has no id from 0 to %d", vocabulary->path,
                        text_quote(item->string).text, ID_MAX - 1);
     hsearch_r((ENTRY){item->string, (void *)(intptr_t)id}, ENTER, &entry, &vocabulary->table);
+    vocabulary->count++;
     if (id >= files->vocabulary)
       files->vocabulary = id + 1;
   }
@@ -142,13 +144,43 @@ static int parse_merges(struct tokenizer_files *files, struct vocabulary *vocabu
     if (read_merge(files, vocabulary, line, rank++, path, err))
       return -1;
   }
-  /* Each byte has two tokens, and every other token but the added ones is what a merge made. */
-  size_t bytes = 2 * 256;
-  if ((size_t)rank + bytes + ADDED_MAX < vocabulary->count)
-    return error_set(err, STATUS_MODEL,
-                     "%s: has %d merges, too few for the %zu tokens of vocab.json; fetch the file again", path, rank,
-                     vocabulary->count);
   bpe_sort(&files->bpe);
+  return 0;
+}
+
+/* How many tokens of vocab.json neither stand for a byte, nor were added, nor come of a merge. Vocabularies that lack
+ * some byte are no product of byte-pair training, and not judged. */
+static size_t count_unmade(const struct tokenizer_files *files, struct vocabulary *vocabulary, bool *made) {
+  size_t count = 0;
+  for (int i = 0; i < 2 * 256; i++) {
+    int id = files->byte_id[i / 256][i % 256];
+    if (id == files->unknown)
+      return 0;
+    made[id] = true;
+  }
+  for (size_t i = 0; i < files->bpe.count; i++)
+    made[files->bpe.merges[i].id] = true;
+  for (int i = 0; i < files->added_count; i++) {
+    int id = find_id(vocabulary, files->added[i].text);
+    if (id >= 0)
+      made[id] = true;
+  }
+  for (int i = 0; i < files->vocabulary; i++)
+    count += made[i];
+  return vocabulary->count - count;
+}
+
+/* A file of merges cut at the end of a line is noticed by the tokens that are then missing a merge. */
+static int check_merges(const struct tokenizer_files *files, struct vocabulary *vocabulary, const char *path,
+                        struct error *err) {
+  bool *made = calloc((size_t)files->vocabulary, sizeof *made);
+  if (!made)
+    return error_set(err, STATUS_FAILED, "%s: out of memory", path);
+  size_t unmade = count_unmade(files, vocabulary, made);
+  free(made);
+  if (unmade)
+    return error_set(err, STATUS_MODEL, "%s: has %zu merges, %zu too few for vocab.json; fetch the file again", path,
+                     files->bpe.count, unmade);
   return 0;
 }
 
@@ -159,6 +191,8 @@ static int read_merges(struct tokenizer_files *files, struct vocabulary *vocabul
                     : error_set(err, STATUS_FAILED, "%s: out of memory", folder);
   if (!result)
     result = parse_merges(files, vocabulary, text, path, err);
+  if (!result)
+    result = check_merges(files, vocabulary, path, err);
   free(text);
   free(path);
   return result;
