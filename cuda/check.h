@@ -1,0 +1,12 @@
+/* CUDA's errors as the program's: one line, status STATUS_DEVICE. */
+#ifndef CUDA_CHECK_H
+#define CUDA_CHECK_H
+
+#include <cuda_runtime_api.h>
+
+#include "unet/error.h"
+
+/* 0, or -1 with "cuda: DOING: what CUDA says" in err. Clears errors that are not sticky. */
+int cuda_check(cudaError_t status, const char *doing, struct error *err);
+
+#endif

@@ -1,0 +1,166 @@
+/* Device helpers that the kernels share: launching, 16-byte vectors, activations, tensor-core fragments. */
+#ifndef CUDA_COMMON_CUH
+#define CUDA_COMMON_CUH
+
+#include <cuda_fp16.h>
+#include <cuda_runtime.h>
+#include <stdint.h>
+
+#include "cuda/kernels.h"
+
+/* --- launching --- */
+
+/* Enqueues kernel<<<grid, block, shared>>>(args). */
+template <typename... Parameters, typename... Arguments>
+static cudaError_t launch(const struct queue *queue, void (*kernel)(Parameters...), dim3 grid, dim3 block,
+                          size_t shared, Arguments... arguments) {
+  cudaLaunchAttribute attribute = {};
+  attribute.id = cudaLaunchAttributeProgrammaticStreamSerialization;
+  attribute.val.programmaticStreamSerializationAllowed = 1;
+  cudaLaunchConfig_t config = {};
+  config.gridDim = grid;
+  config.blockDim = block;
+  config.dynamicSmemBytes = shared;
+  config.stream = queue->stream;
+  config.attrs = &attribute;
+  config.numAttrs = queue->overlap ? 1 : 0;
+  return cudaLaunchKernelEx(&config, kernel, Parameters(arguments)...);
+}
+
+/* Every kernel calls this before it reads what an earlier one wrote, or writes at all. Then the kernel after it may be
+ * brought in beside it. Does nothing in a kernel that was launched without overlap. */
+static __device__ __forceinline__ void wait_for_previous() {
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
+  asm volatile("griddepcontrol.wait;" ::: "memory");
+  asm volatile("griddepcontrol.launch_dependents;");
+#endif
+}
+
+static inline unsigned blocks_for(size_t items, size_t per_block) {
+  return (unsigned)((items + per_block - 1) / per_block);
+}
+
+/* --- eight halves at once --- */
+
+union pack8 {
+  uint4 raw;
+  __half2 pair[4];
+};
+
+static __device__ __forceinline__ void load8(const __half *from, float out[8]) {
+  union pack8 pack;
+  pack.raw = *reinterpret_cast<const uint4 *>(from);
+#pragma unroll
+  for (int i = 0; i < 4; i++) {
+    float2 two = __half22float2(pack.pair[i]);
+    out[2 * i] = two.x;
+    out[2 * i + 1] = two.y;
+  }
+}
+
+static __device__ __forceinline__ void store8(__half *to, const float in[8]) {
+  union pack8 pack;
+#pragma unroll
+  for (int i = 0; i < 4; i++)
+    pack.pair[i] = __floats2half2_rn(in[2 * i], in[2 * i + 1]);
+  *reinterpret_cast<uint4 *>(to) = pack.raw;
+}
+
+/* --- activations --- */
+
+static __device__ __forceinline__ float gelu(float x) {
+  return 0.5f * x * (1.0f + erff(x * 0.70710678118654752f));
+}
+
+static __device__ __forceinline__ float activate(float x, enum activation act) {
+  switch (act) {
+  case ACT_RELU:
+    return fmaxf(x, 0.0f);
+  case ACT_SILU:
+    return x / (1.0f + __expf(-x));
+  case ACT_GELU:
+    return gelu(x);
+  case ACT_QUICK_GELU:
+    return x / (1.0f + __expf(-1.702f * x));
+  case ACT_TANH3:
+    return 3.0f * tanhf(x * (1.0f / 3.0f));
+  default:
+    return x;
+  }
+}
+
+/* --- what follows a matrix product --- */
+
+struct tail {
+  const float *bias;
+  const __half *time, *residual;
+  enum activation act;
+  bool residual_last;
+};
+
+/* One element: column is its place in bias and time, at its index in residual. */
+static __device__ __forceinline__ float finish(const struct tail &tail, float v, int column, size_t at) {
+  if (tail.bias)
+    v += tail.bias[column];
+  if (tail.time)
+    v += __half2float(tail.time[column]);
+  float residual = tail.residual ? __half2float(tail.residual[at]) : 0.0f;
+  return tail.residual_last ? activate(v, tail.act) + residual : activate(v + residual, tail.act);
+}
+
+/* Eight neighbours in a row; at is a multiple of 8. */
+static __device__ __forceinline__ void finish8(const struct tail &tail, float v[8], int column, size_t at) {
+  float residual[8] = {};
+  if (tail.residual)
+    load8(tail.residual + at, residual);
+#pragma unroll
+  for (int i = 0; i < 8; i++) {
+    if (tail.bias)
+      v[i] += tail.bias[column + i];
+    if (tail.time)
+      v[i] += __half2float(tail.time[column + i]);
+    v[i] = tail.residual_last ? activate(v[i], tail.act) + residual[i] : activate(v[i] + residual[i], tail.act);
+  }
+}
+
+/* --- asynchronous copies and tensor cores (compute capability 8.0 and up) --- */
+
+static __device__ __forceinline__ uint32_t shared_address(const void *pointer) {
+  return (uint32_t)__cvta_generic_to_shared(pointer);
+}
+
+/* Starts copying 16 bytes to shared memory; zeros when not there. */
+static __device__ __forceinline__ void copy16(void *shared, const void *global, bool there) {
+  int bytes = there ? 16 : 0;
+  asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;" ::"r"(shared_address(shared)), "l"(global), "r"(bytes)
+               : "memory");
+}
+
+static __device__ __forceinline__ void copies_commit() {
+  asm volatile("cp.async.commit_group;" ::: "memory");
+}
+
+/* Waits until all but the newest `pending` groups of copies have arrived. */
+template <int pending> static __device__ __forceinline__ void copies_wait() {
+  asm volatile("cp.async.wait_group %0;" ::"n"(pending) : "memory");
+}
+
+/* Four 8x8 matrices of halves: lane l gives the address of row l % 8 of matrix l / 8, and gets elements 2 (l % 4) and
+ * one more of row l / 4 of each. */
+static __device__ __forceinline__ void load_matrices(uint32_t out[4], const void *row) {
+  asm volatile("ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%0, %1, %2, %3}, [%4];"
+               : "=r"(out[0]), "=r"(out[1]), "=r"(out[2]), "=r"(out[3])
+               : "r"(shared_address(row))
+               : "memory");
+}
+
+/* d[16x8] += a[16x16] b[16x8], FP16 products summed in FP32. Lane l holds rows l / 4 and l / 4 + 8, columns 2 (l % 4)
+ * and one more of d. */
+static __device__ __forceinline__ void multiply_add(float d[4], const uint32_t a[4], const uint32_t b[2]) {
+  asm("mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, "
+      "{%0, %1, %2, %3};"
+      : "+f"(d[0]), "+f"(d[1]), "+f"(d[2]), "+f"(d[3])
+      : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b[0]), "r"(b[1]));
+}
+
+#endif

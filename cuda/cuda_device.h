@@ -1,0 +1,219 @@
+/* The CUDA device from the inside.
+ *
+ * device.c    the GPU: choice, opening, information
+ * memory.c    device and pinned memory, counted and limited; resources: weights and state
+ * ops.c       a plan's ops -> the steps of a program
+ * product.c   convolutions and linear layers: which kernels and libraries can do one
+ * tune.[ch]   which of them does it: timed at start, kept on disk
+ * gemm.c      cuBLASLt;  conv.c  cuDNN;  nvml.c  driver version and clocks
+ * graph.c     programs: capture, submit, collect
+ *
+ * One compute stream runs everything in order, so that programs may share workspaces. Frames travel on streams of their
+ * own, beside the compute of the frame before. */
+#ifndef CUDA_CUDA_DEVICE_H
+#define CUDA_CUDA_DEVICE_H
+
+#include "attention/attention.h"
+#include "cuda/kernels.h"
+#include "unet/device.h"
+
+struct blas;
+struct blas_product;
+struct choice;
+struct dnn;
+struct dnn_conv;
+struct nvml;
+struct tuner;
+
+/* --- memory --- */
+
+struct resource_memory {
+  void *data;     /* in device order; NULL until asked for */
+  bool wide;      /* FP32, else FP16 */
+  half_t *padded; /* weights: input channels padded to 8; NULL until asked for */
+  half_t *narrow; /* vectors: FP16 copy for cuBLASLt; NULL until asked for */
+};
+
+struct chunk { /* of device memory that lives as long as the device */
+  struct chunk *next;
+  void *data;
+  size_t size, used;
+};
+
+enum {
+  WORKSPACE_BYTES = 32 << 20, /* for split sums and libraries; one op at a time uses it */
+  ARRIVALS = 1 << 14,         /* counters of split products: the most tiles one may have */
+};
+
+struct cuda_device {
+  struct device base;
+  const struct log *log;
+  int ordinal;
+  struct cudaDeviceProp properties;
+  char driver[64];
+  struct nvml *nvml;  /* NULL: not there */
+  struct queue queue; /* compute */
+  cudaStream_t upload, download;
+  bool use_graph;
+  struct attn_device attention;
+  void *attention_workspace; /* the largest any attention has asked for; 0 between launches */
+  size_t attention_bytes;
+
+  size_t memory_limit; /* 0: none */
+  struct device_counters counters;
+  struct chunk *chunks;
+  struct resource_memory *resource; /* by index in base.resources->list */
+  int resource_count;
+  void *staging[2]; /* pinned, STAGING_BYTES each: checkpoint bytes on their way */
+  void *staged;     /* the same on the device, both after each other */
+  cudaEvent_t staging_free[2];
+  int staging_turn;
+
+  void *workspace;
+  unsigned *arrivals, *barrier; /* all 0 between kernels */
+  float *norm_partial;
+
+  struct blas *blas; /* NULL: not there */
+  struct dnn *dnn;   /* NULL: not there */
+  struct tuner *tuner;
+  const struct choice *forced; /* tests: taken by every product that can take it; NULL: the device chooses */
+  bool tune_always;            /* tests: also time candidates for plans that make no picture */
+};
+
+static inline struct cuda_device *cuda_device(struct device *device) {
+  return (struct cuda_device *)device;
+}
+
+/* Device memory that cuda_free gives back; counted, within the limit. what: for the error's line. */
+int cuda_alloc(struct cuda_device *device, void **pointer, size_t bytes, const char *what, struct error *err);
+void cuda_free(struct cuda_device *device, void *pointer, size_t bytes); /* takes NULL */
+/* Device memory that lives as long as the device. */
+int cuda_keep(struct cuda_device *device, void **pointer, size_t bytes, const char *what, struct error *err);
+void cuda_memory_finish(struct cuda_device *device);
+
+/* What a tensor of the checkpoint is used as decides its type: matrices and tables FP16, vectors FP32. */
+enum role { ROLE_ANY /* by its shape */, ROLE_MATRIX, ROLE_VECTOR };
+/* The resource on the device, loaded on first use; NULL with err set on failure. */
+struct resource_memory *resource_load(struct cuda_device *device, int index, enum role role, struct error *err);
+/* The same weight with every tap's channels padded with 0 to a multiple of 8. */
+half_t *resource_padded(struct cuda_device *device, int index, struct error *err);
+/* The same vector in FP16. */
+half_t *resource_narrow(struct cuda_device *device, int index, struct error *err);
+
+/* Blocking copies between host FP32 and device memory. */
+int memory_write(void *target, bool wide, size_t first, const float *data, size_t count, struct error *err);
+int memory_read(const void *source, bool wide, size_t first, float *data, size_t count, struct error *err);
+
+/* --- programs --- */
+
+enum step_kind {
+  STEP_GEMM,
+  STEP_NARROW,
+  STEP_BLAS,
+  STEP_DNN,
+  STEP_NORM,
+  STEP_GATHER,
+  STEP_EPILOGUE,
+  STEP_ATTENTION,
+  STEP_PLAIN_ATTENTION,
+  STEP_SAMPLE,
+  STEP_PIXELS_IN,
+  STEP_PIXELS_OUT,
+};
+
+/* One launch. */
+struct step {
+  enum step_kind kind;
+  int op; /* index in the plan */
+  union {
+    struct gemm_args gemm;
+    struct blas_product *blas; /* owned */
+    struct dnn_conv *dnn;      /* owned */
+    struct norm_args norm;
+    struct gather_args gather;
+    struct epilogue_args epilogue;
+    struct {
+      struct attn_args args;
+      void *workspace;
+    } attention;
+    struct plain_attention_args plain_attention;
+    struct {
+      cudaError_t (*launch)(const struct queue *queue, const struct sample_args *args);
+      struct sample_args args;
+    } sample;
+    struct pixels_args pixels;
+  };
+};
+
+struct steps {
+  struct step *list;
+  int count, capacity;
+};
+
+int steps_append(struct steps *steps, const struct step *step, struct error *err);
+void steps_truncate(struct steps *steps, int count); /* drops all behind the first count */
+void steps_finish(struct steps *steps);              /* also of a zeroed one */
+cudaError_t step_launch(struct cuda_device *device, const struct step *step);
+
+enum { SLOTS_IN_FLIGHT = 2, PICTURES = 3 };
+
+/* A run's way to the device: parameters and planes in one copy. */
+struct run_slot {
+  struct run_block *host; /* pinned; planes follow at PLANES_OFFSET */
+  struct run_block *device;
+  cudaEvent_t uploaded, done;
+};
+
+struct cuda_program {
+  struct program base;
+  size_t *offset; /* of each temp in the arena */
+  void *arena, *scratch;
+  size_t arena_bytes, scratch_bytes;
+  size_t scratch_at[3];    /* see product.c */
+  struct run_block *block; /* what the steps read */
+  struct run_ring *ring;
+  struct run_slot slot[SLOTS_IN_FLIGHT];
+  size_t slot_bytes;
+  bool has_input, has_output;
+  bool tune;                       /* its products are worth timing: it runs every frame */
+  struct picture output[PICTURES]; /* device memory; sizes and planes */
+  uint8_t *output_host[PICTURES];  /* pinned */
+  size_t output_bytes;
+  struct steps steps;
+  cudaGraphExec_t graph; /* NULL: steps are launched one by one */
+  unsigned submitted, collected;
+};
+
+static inline struct cuda_program *cuda_program(struct program *program) {
+  return (struct cuda_program *)program;
+}
+
+/* Device address of a tensor's first element; NULL with err set when a resource cannot be loaded. *wide (may be NULL):
+ * FP32. */
+void *tensor_data(struct cuda_device *device, const struct cuda_program *program, struct tensor tensor, bool *wide,
+                  enum role role, struct error *err);
+
+/* ops.c: appends what runs op (number `index` of the plan) to program->steps. */
+int op_prepare(struct cuda_device *device, struct cuda_program *program, const struct plan *plan, int index,
+               struct error *err);
+
+/* product.c: bytes an op needs of the program's three scratch areas: the prepared input, the input as a library takes
+ * it, a library's product before its epilogue. */
+void product_scratch(const struct plan *plan, const struct op *op, size_t bytes[3]);
+int product_prepare(struct cuda_device *device, struct cuda_program *program, const struct plan *plan, int index,
+                    struct error *err);
+
+/* graph.c: the device's functions that concern programs. */
+int program_prepare(struct device *device, struct program **program, const struct plan *plan, enum pixel_format output,
+                    struct error *err);
+void program_release(struct device *device, struct program *program);
+int program_submit(struct device *device, struct program *program, const struct run_params *params,
+                   const struct frame *frame, struct error *err);
+int program_collect(struct device *device, struct program *program, struct frame *picture, struct error *err);
+int program_poison(struct device *device, struct program *program, struct error *err);
+/* Records what `record` launches as a graph; NULL with err set on failure. */
+cudaGraphExec_t graph_capture(struct cuda_device *device,
+                              cudaError_t (*record)(struct cuda_device *device, const void *opaque), const void *opaque,
+                              struct error *err);
+
+#endif

@@ -1,0 +1,199 @@
+#include "check.h"
+#include "cuda_device.h"
+#include "libraries.h"
+#include "nvml.h"
+#include "tune.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* --- opening --- */
+
+/* "cuda" is GPU 0, "cuda:N" GPU N. */
+static int parse_ordinal(const char *name, int count, int *ordinal, struct error *err) {
+  char *end;
+  *ordinal = 0;
+  if (strncmp(name, "cuda:", 5))
+    return 0;
+  long number = strtol(name + 5, &end, 10);
+  if (end == name + 5 || *end || number < 0 || number >= count)
+    return error_set(err, STATUS_DEVICE, "cuda: there is no GPU '%s': this machine has %d, cuda:0 being the first",
+                     name + 5, count);
+  *ordinal = (int)number;
+  return 0;
+}
+
+/* Any failure here means that there is no usable GPU; the output of cudaGetDeviceCount is then not set. */
+static int count_gpus(int *count, struct error *err) {
+  cudaError_t status = cudaGetDeviceCount(count);
+  int driver = 0, runtime = 0;
+  if (status == cudaSuccess && *count > 0)
+    return 0;
+  cudaGetLastError();
+  cudaDriverGetVersion(&driver);
+  cudaRuntimeGetVersion(&runtime);
+  if (driver == 0)
+    return error_set(err, STATUS_DEVICE, "cuda: there is no NVIDIA driver: install one, or use --device cpu");
+  if (driver / 1000 < runtime / 1000)
+    return error_set(err, STATUS_DEVICE,
+                     "cuda: the driver serves CUDA %d.%d, this program needs %d.0: update the driver", driver / 1000,
+                     driver % 1000 / 10, runtime / 1000);
+  return error_set(err, STATUS_DEVICE, "cuda: no usable GPU: %s", cudaGetErrorString(status));
+}
+
+/* Whether this build has code for the GPU, and whether that code can overlap launches: PTX of an older target, compiled
+ * by the driver, lacks the waits that needs. */
+static int check_code(struct cuda_device *device, struct error *err) {
+  struct cudaDeviceProp *p = &device->properties;
+  int version = 0;
+  cudaError_t status = kernels_version(&version);
+  if (status == cudaErrorNoKernelImageForDevice || status == cudaErrorInvalidDeviceFunction || p->major < 8) {
+    cudaGetLastError();
+    return error_set(err, STATUS_DEVICE,
+                     "cuda: this program has no code for %s (compute capability %d.%d): GPUs of 8.0 and up, built with "
+                     "-Dgpu_archs=all",
+                     p->name, p->major, p->minor);
+  }
+  device->queue.overlap = version >= 90 && p->major >= 9;
+  return cuda_check(status, "loading the kernels", err);
+}
+
+static int open_streams(struct cuda_device *device, struct error *err) {
+  cudaStream_t *streams[] = {&device->queue.stream, &device->upload, &device->download};
+  for (int i = 0; i < 3; i++)
+    if (cuda_check(cudaStreamCreateWithFlags(streams[i], cudaStreamNonBlocking), "stream", err) < 0)
+      return -1;
+  return 0;
+}
+
+static int open_workspaces(struct cuda_device *device, struct error *err) {
+  size_t counters = (ARRIVALS + NORM_BARRIERS) * sizeof(unsigned);
+  void *memory;
+  if (cuda_keep(device, &device->workspace, WORKSPACE_BYTES, "workspace", err) < 0 ||
+      cuda_keep(device, (void **)&device->norm_partial, NORM_PARTIAL_FLOATS * sizeof(float), "workspace", err) < 0 ||
+      cuda_keep(device, &memory, counters, "workspace", err) < 0 ||
+      cuda_check(cudaMemset(memory, 0, counters), "workspace", err) < 0)
+    return -1;
+  device->arrivals = memory;
+  device->barrier = device->arrivals + ARRIVALS;
+  return 0;
+}
+
+static int open_gpu(struct cuda_device *device, const char *name, struct error *err) {
+  int count = 0;
+  char bus[32] = "";
+  if (count_gpus(&count, err) < 0 || parse_ordinal(name, count, &device->ordinal, err) < 0 ||
+      cuda_check(cudaSetDevice(device->ordinal), "opening the GPU", err) < 0 ||
+      cuda_check(cudaGetDeviceProperties(&device->properties, device->ordinal), "opening the GPU", err) < 0)
+    return -1;
+  device->queue.sms = device->properties.multiProcessorCount;
+  cudaDeviceGetPCIBusId(bus, sizeof bus, device->ordinal);
+  device->nvml = nvml_open(bus);
+  nvml_driver(device->nvml, device->driver, sizeof device->driver);
+  return check_code(device, err);
+}
+
+static void destroy(struct device *base) {
+  struct cuda_device *device = cuda_device(base);
+  cudaStream_t streams[] = {device->queue.stream, device->upload, device->download};
+  for (int i = 0; i < 3; i++)
+    if (streams[i]) {
+      cudaStreamSynchronize(streams[i]);
+      cudaStreamDestroy(streams[i]);
+    }
+  blas_close(device->blas);
+  dnn_close(device->dnn);
+  tuner_close(device->tuner);
+  cuda_memory_finish(device);
+  nvml_close(device->nvml);
+  free(device);
+}
+
+static int create(struct device **out, const struct device_options *options, struct error *err) {
+  struct cuda_device *device = calloc(1, sizeof *device);
+  if (!device)
+    return error_set(err, STATUS_FAILED, "out of memory");
+  device->log = options->log;
+  device->use_graph = !options->no_graph;
+  device->memory_limit = options->memory_limit;
+  if (open_gpu(device, options->name, err) < 0 || open_streams(device, err) < 0 || open_workspaces(device, err) < 0 ||
+      cuda_check(attention_open(&device->attention), "attention", err) < 0)
+    goto fail;
+  device->blas = blas_open();
+  device->dnn = dnn_open();
+  if (!device->blas || !device->dnn)
+    log_line(device->log, LOG_INFO, "cuda: %s not found: the program's own kernels do its work",
+             device->blas  ? "cuDNN 9"
+             : device->dnn ? "cuBLASLt 13"
+                           : "cuDNN 9 and cuBLASLt 13");
+  if (tuner_open(&device->tuner, device, options->cache_dir, err) < 0)
+    goto fail;
+  *out = &device->base;
+  return 0;
+fail:
+  destroy(&device->base);
+  return -1;
+}
+
+/* --- information --- */
+
+static void info(struct device *base, struct device_info *info) {
+  struct cuda_device *device = cuda_device(base);
+  size_t dnn = dnn_version(device->dnn), blas = blas_version(device->blas);
+  int runtime = 0;
+  char state[96];
+  cudaRuntimeGetVersion(&runtime);
+  nvml_state(device->nvml, state, sizeof state);
+  snprintf(info->name, sizeof info->name, "%.100s", device->properties.name);
+  snprintf(info->detail, sizeof info->detail,
+           "driver %.40s, CUDA %d.%d, cuDNN %zu.%zu.%zu, cuBLASLt %zu.%zu.%zu, FP16%s%s%s", device->driver,
+           runtime / 1000, runtime % 1000 / 10, dnn / 10000, dnn / 100 % 100, dnn % 100, blas / 10000, blas / 100 % 100,
+           blas % 100, device->use_graph ? "" : ", no graph", state[0] ? ", " : "", state);
+  info->cuda = true;
+  if (cudaMemGetInfo(&info->memory_free, &info->memory_total) != cudaSuccess)
+    cudaGetLastError();
+}
+
+static void counters(struct device *base, struct device_counters *counters) {
+  *counters = cuda_device(base)->counters;
+}
+
+/* --- tensors --- */
+
+static int transfer(struct device *base, struct program *program, struct tensor tensor, size_t first,
+                    const float *source, float *target, size_t count, struct error *err) {
+  struct cuda_device *device = cuda_device(base);
+  bool wide = false;
+  void *data = tensor_data(device, program ? cuda_program(program) : NULL, tensor, &wide, ROLE_ANY, err);
+  if (!data || cuda_check(cudaStreamSynchronize(device->queue.stream), "waiting for the GPU", err) < 0)
+    return -1;
+  return source ? memory_write(data, wide, first, source, count, err)
+                : memory_read(data, wide, first, target, count, err);
+}
+
+static int write_tensor(struct device *device, struct program *program, struct tensor tensor, size_t first,
+                        const float *data, size_t count, struct error *err) {
+  return transfer(device, program, tensor, first, data, NULL, count, err);
+}
+
+static int read_tensor(struct device *device, struct program *program, struct tensor tensor, size_t first, float *data,
+                       size_t count, struct error *err) {
+  return transfer(device, program, tensor, first, NULL, data, count, err);
+}
+
+extern const struct device_impl cuda_device_impl;
+const struct device_impl cuda_device_impl = {
+    .name = "cuda",
+    .create = create,
+    .destroy = destroy,
+    .info = info,
+    .counters = counters,
+    .prepare = program_prepare,
+    .release = program_release,
+    .submit = program_submit,
+    .collect = program_collect,
+    .write = write_tensor,
+    .read = read_tensor,
+    .poison = program_poison,
+};

@@ -1,0 +1,342 @@
+/* Programs: a plan's steps captured once as a graph, and the frames' way in and out.
+ *
+ *   upload stream    copy parameters + planes -> slot i % 2
+ *   compute stream           begin (slot -> block), steps ..., pixels out -> picture i % 3
+ *   download stream                                                  picture i % 3 -> host
+ *
+ * Two runs are in flight at most, so a slot is free again when its turn comes; three pictures let the caller keep one
+ * while two are being made. */
+#include "check.h"
+#include "cuda_device.h"
+#include "tune.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { PLANES_OFFSET = (sizeof(struct run_block) + 255) / 256 * 256, PITCH_ALIGN = 64 };
+
+/* --- capture --- */
+
+cudaGraphExec_t graph_capture(struct cuda_device *device,
+                              cudaError_t (*record)(struct cuda_device *device, const void *opaque), const void *opaque,
+                              struct error *err) {
+  cudaStream_t stream = device->queue.stream;
+  cudaGraph_t graph = NULL;
+  cudaGraphExec_t ready = NULL;
+  if (cuda_check(cudaStreamBeginCapture(stream, cudaStreamCaptureModeRelaxed), "capturing", err) < 0)
+    return NULL;
+  cudaError_t recorded = record(device, opaque), ended = cudaStreamEndCapture(stream, &graph);
+  if (cuda_check(recorded, "launching while capturing", err) == 0 && cuda_check(ended, "capturing", err) == 0 &&
+      cuda_check(cudaGraphInstantiate(&ready, graph, 0), "making the graph", err) < 0)
+    ready = NULL;
+  if (graph)
+    cudaGraphDestroy(graph);
+  cudaGetLastError();
+  return ready;
+}
+
+static cudaError_t record_program(struct cuda_device *device, const void *opaque) {
+  const struct cuda_program *program = opaque;
+  cudaError_t status = launch_begin(&device->queue, program->ring, program->block);
+  for (int i = 0; status == cudaSuccess && i < program->steps.count; i++)
+    status = step_launch(device, &program->steps.list[i]);
+  return status;
+}
+
+/* --- pictures and slots --- */
+
+static int aligned_pitch(enum pixel_format format, int plane, int width) {
+  return (frame_row_bytes(format, plane, width) + PITCH_ALIGN - 1) / PITCH_ALIGN * PITCH_ALIGN;
+}
+
+/* Sizes and pitches of a picture whose planes follow each other; bytes in all. */
+static size_t picture_layout(struct picture *picture, enum pixel_format format, int width, int height,
+                             uint8_t *memory) {
+  size_t used = 0;
+  picture->format = format;
+  picture->width = width;
+  picture->height = height;
+  for (int i = 0; i < 3; i++) {
+    bool there = i < frame_planes(format);
+    picture->plane[i] = there ? memory + used : NULL;
+    picture->pitch[i] = there ? aligned_pitch(format, i, width) : 0;
+    if (there)
+      used += (size_t)picture->pitch[i] * (size_t)frame_rows(format, i, height);
+  }
+  return used;
+}
+
+static int output_create(struct cuda_device *device, struct cuda_program *program, enum pixel_format format, int width,
+                         int height, struct error *err) {
+  program->output_bytes = picture_layout(&program->output[0], format, width, height, NULL);
+  for (int i = 0; i < PICTURES; i++) {
+    struct picture *picture = &program->output[i];
+    void *memory;
+    if (cuda_alloc(device, &memory, program->output_bytes, "the output pictures", err) < 0)
+      return -1;
+    picture_layout(picture, format, width, height, memory);
+    picture->matrix = MATRIX_BT709;
+    picture->range = RANGE_LIMITED;
+    if (cuda_check(cudaHostAlloc((void **)&program->output_host[i], program->output_bytes, cudaHostAllocDefault),
+                   "pinned memory", err) < 0)
+      return -1;
+    memset(program->output_host[i], 0, program->output_bytes);
+  }
+  return 0;
+}
+
+static void slots_free(struct cuda_device *device, struct cuda_program *program) {
+  for (int i = 0; i < SLOTS_IN_FLIGHT; i++) {
+    struct run_slot *slot = &program->slot[i];
+    if (slot->host)
+      cudaFreeHost(slot->host);
+    cuda_free(device, slot->device, program->slot_bytes);
+    slot->host = slot->device = NULL;
+  }
+  program->slot_bytes = 0;
+}
+
+/* Makes the slots hold `bytes`, which only a larger frame than ever before needs, and tells the device where they are.
+ */
+static int slots_grow(struct cuda_device *device, struct cuda_program *program, size_t bytes, struct error *err) {
+  struct run_ring ring = {.turn = program->submitted};
+  if (bytes <= program->slot_bytes)
+    return 0;
+  if (cuda_check(cudaStreamSynchronize(device->queue.stream), "making room for larger frames", err) < 0)
+    return -1;
+  slots_free(device, program);
+  for (int i = 0; i < SLOTS_IN_FLIGHT; i++) {
+    struct run_slot *slot = &program->slot[i];
+    if (cuda_alloc(device, (void **)&slot->device, bytes, "input frames", err) < 0)
+      return -1;
+    program->slot_bytes = bytes;
+    if (cuda_check(cudaHostAlloc((void **)&slot->host, bytes, cudaHostAllocDefault), "pinned memory", err) < 0)
+      return -1;
+    ring.slot[i] = slot->device;
+  }
+  return cuda_check(cudaMemcpy(program->ring, &ring, sizeof ring, cudaMemcpyHostToDevice), "input frames", err);
+}
+
+static int slots_create(struct cuda_device *device, struct cuda_program *program, struct error *err) {
+  void *memory;
+  if (cuda_alloc(device, &memory, PLANES_OFFSET + sizeof(struct run_ring), "run parameters", err) < 0)
+    return -1;
+  program->block = memory;
+  program->ring = (struct run_ring *)((char *)memory + PLANES_OFFSET);
+  for (int i = 0; i < SLOTS_IN_FLIGHT; i++)
+    if (cuda_check(cudaEventCreateWithFlags(&program->slot[i].uploaded, cudaEventDisableTiming), "event", err) < 0 ||
+        cuda_check(cudaEventCreateWithFlags(&program->slot[i].done, cudaEventDisableTiming), "event", err) < 0)
+      return -1;
+  return slots_grow(device, program, PLANES_OFFSET, err);
+}
+
+/* --- prepare, release --- */
+
+static int memory_create(struct cuda_device *device, struct cuda_program *program, const struct plan *plan,
+                         struct error *err) {
+  program->offset = malloc(((size_t)plan->temp_count + 1) * sizeof *program->offset);
+  if (!program->offset)
+    return error_set(err, STATUS_FAILED, "out of memory");
+  size_t most[3] = {0};
+  program->arena_bytes = plan_layout(plan, sizeof(half_t), 256, program->offset);
+  if (program->arena_bytes == SIZE_MAX)
+    return error_set(err, STATUS_FAILED, "out of memory");
+  for (int i = 0; i < plan->op_count; i++) {
+    size_t bytes[3];
+    product_scratch(plan, &plan->ops[i], bytes);
+    for (int j = 0; j < 3; j++)
+      most[j] = bytes[j] > most[j] ? bytes[j] : most[j];
+  }
+  for (int j = 0; j < 3; j++) {
+    program->scratch_at[j] = program->scratch_bytes;
+    program->scratch_bytes += (most[j] + 255) / 256 * 256;
+  }
+  program->arena_bytes += 256; /* never empty */
+  program->scratch_bytes += 256;
+  if (cuda_alloc(device, &program->arena, program->arena_bytes, "this size", err) < 0 ||
+      cuda_alloc(device, &program->scratch, program->scratch_bytes, "this size", err) < 0)
+    return -1;
+  /* Timing candidates on zeros would flatter them. */
+  if (cuda_check(cudaMemsetAsync(program->arena, 0x3c, program->arena_bytes, device->queue.stream), "arena", err) < 0)
+    return -1;
+  return cuda_check(cudaMemsetAsync(program->scratch, 0x3c, program->scratch_bytes, device->queue.stream), "arena",
+                    err);
+}
+
+static int steps_create(struct cuda_device *device, struct cuda_program *program, const struct plan *plan,
+                        enum pixel_format output, struct error *err) {
+  for (int i = 0; i < plan->op_count; i++) {
+    const struct op *op = &plan->ops[i];
+    if (op->type == OP_PIXELS_IN)
+      program->has_input = true;
+    if (op->type == OP_PIXELS_OUT) {
+      program->has_output = true;
+      if (output_create(device, program, output, op->pixels_out.x.w, op->pixels_out.x.h, err) < 0)
+        return -1;
+    }
+  }
+  program->tune = program->has_output || device->tune_always;
+  for (int i = 0; i < plan->op_count; i++)
+    if (op_prepare(device, program, plan, i, err) < 0)
+      return -1;
+  tuner_save(device->tuner, device->log);
+  return 0;
+}
+
+int program_prepare(struct device *base, struct program **out, const struct plan *plan, enum pixel_format output,
+                    struct error *err) {
+  struct cuda_device *device = cuda_device(base);
+  struct cuda_program *program = calloc(1, sizeof *program);
+  if (!program)
+    return error_set(err, STATUS_FAILED, "out of memory");
+  program->base.plan = plan;
+  if (memory_create(device, program, plan, err) < 0 || slots_create(device, program, err) < 0 ||
+      steps_create(device, program, plan, output, err) < 0)
+    goto fail;
+  if (device->use_graph) {
+    program->graph = graph_capture(device, record_program, program, err);
+    if (!program->graph || cuda_check(cudaGraphUpload(program->graph, device->queue.stream), "the graph", err) < 0)
+      goto fail;
+  }
+  if (cuda_check(cudaStreamSynchronize(device->queue.stream), "preparing", err) < 0)
+    goto fail;
+  *out = &program->base;
+  return 0;
+fail:
+  program_release(base, &program->base);
+  return -1;
+}
+
+void program_release(struct device *base, struct program *program_base) {
+  struct cuda_device *device = cuda_device(base);
+  struct cuda_program *program = cuda_program(program_base);
+  cudaStreamSynchronize(device->upload);
+  cudaStreamSynchronize(device->queue.stream);
+  cudaStreamSynchronize(device->download);
+  if (program->graph)
+    cudaGraphExecDestroy(program->graph);
+  steps_finish(&program->steps);
+  slots_free(device, program);
+  for (int i = 0; i < SLOTS_IN_FLIGHT; i++) {
+    if (program->slot[i].uploaded)
+      cudaEventDestroy(program->slot[i].uploaded);
+    if (program->slot[i].done)
+      cudaEventDestroy(program->slot[i].done);
+  }
+  for (int i = 0; i < PICTURES; i++) {
+    cuda_free(device, program->output[i].plane[0], program->output_bytes);
+    if (program->output_host[i])
+      cudaFreeHost(program->output_host[i]);
+  }
+  cuda_free(device, program->block, PLANES_OFFSET + sizeof(struct run_ring));
+  cuda_free(device, program->arena, program->arena_bytes);
+  cuda_free(device, program->scratch, program->scratch_bytes);
+  free(program->offset);
+  free(program);
+}
+
+/* --- runs --- */
+
+static void copy_plane(uint8_t *to, int to_pitch, const uint8_t *from, int from_pitch, int bytes, int rows) {
+  if (to_pitch == from_pitch) {
+    memcpy(to, from, (size_t)to_pitch * (size_t)(rows - 1) + (size_t)bytes);
+    return;
+  }
+  for (int y = 0; y < rows; y++)
+    memcpy(to + (size_t)y * (size_t)to_pitch, from + (size_t)y * (size_t)from_pitch, (size_t)bytes);
+}
+
+/* Fills the pinned slot: parameters, then the frame's planes. Returns the bytes to upload, 0 with err set on failure.
+ */
+static size_t fill_slot(struct cuda_device *device, struct cuda_program *program, struct run_slot *slot,
+                        const struct run_params *params, const struct frame *frame, struct error *err) {
+  struct picture input = {0};
+  size_t bytes = PLANES_OFFSET;
+  if (program->has_input) {
+    bytes += picture_layout(&input, frame->format, frame->width, frame->height, NULL);
+    if (slots_grow(device, program, bytes, err) < 0)
+      return 0;
+    picture_layout(&input, frame->format, frame->width, frame->height, (uint8_t *)slot->device + PLANES_OFFSET);
+    input.matrix = frame->matrix;
+    input.range = frame->range;
+    for (int i = 0; i < frame_planes(frame->format); i++)
+      copy_plane((uint8_t *)slot->host + (input.plane[i] - (uint8_t *)slot->device), input.pitch[i], frame->plane[i],
+                 frame->pitch[i], frame_row_bytes(frame->format, i, frame->width),
+                 frame_rows(frame->format, i, frame->height));
+  }
+  slot->host->run = *params;
+  slot->host->input = input;
+  slot->host->output = program->output[program->submitted % PICTURES];
+  return bytes;
+}
+
+static cudaError_t run(struct cuda_device *device, struct cuda_program *program) {
+  if (program->graph) {
+    device->counters.launches++;
+    return cudaGraphLaunch(program->graph, device->queue.stream);
+  }
+  device->counters.launches += 1 + program->steps.count;
+  return record_program(device, program);
+}
+
+int program_submit(struct device *base, struct program *program_base, const struct run_params *params,
+                   const struct frame *frame, struct error *err) {
+  struct cuda_device *device = cuda_device(base);
+  struct cuda_program *program = cuda_program(program_base);
+  struct run_slot *slot = &program->slot[program->submitted % SLOTS_IN_FLIGHT];
+  int picture = (int)(program->submitted % PICTURES);
+  cudaStream_t compute = device->queue.stream;
+  size_t bytes = fill_slot(device, program, slot, params, frame, err);
+  if (!bytes)
+    return -1;
+  if (cuda_check(cudaMemcpyAsync(slot->device, slot->host, bytes, cudaMemcpyHostToDevice, device->upload), "upload",
+                 err) < 0 ||
+      cuda_check(cudaEventRecord(slot->uploaded, device->upload), "upload", err) < 0 ||
+      cuda_check(cudaStreamWaitEvent(compute, slot->uploaded, 0), "upload", err) < 0 ||
+      cuda_check(run(device, program), "starting a frame", err) < 0 ||
+      cuda_check(cudaEventRecord(slot->done, compute), "starting a frame", err) < 0)
+    return -1;
+  if (program->has_output &&
+      (cuda_check(cudaStreamWaitEvent(device->download, slot->done, 0), "download", err) < 0 ||
+       cuda_check(cudaMemcpyAsync(program->output_host[picture], program->output[picture].plane[0],
+                                  program->output_bytes, cudaMemcpyDeviceToHost, device->download),
+                  "download", err) < 0 ||
+       cuda_check(cudaEventRecord(slot->done, device->download), "download", err) < 0))
+    return -1;
+  program->submitted++;
+  return 0;
+}
+
+int program_collect(struct device *base, struct program *program_base, struct frame *picture, struct error *err) {
+  struct cuda_device *device = cuda_device(base);
+  struct cuda_program *program = cuda_program(program_base);
+  unsigned index = program->collected++;
+  device->counters.waits++;
+  if (cuda_check(cudaEventSynchronize(program->slot[index % SLOTS_IN_FLIGHT].done),
+                 "the GPU stopped in the middle of a frame", err) < 0)
+    return -1;
+  if (!picture)
+    return 0;
+  const struct picture *made = &program->output[index % PICTURES];
+  *picture = (struct frame){.format = made->format,
+                            .matrix = made->matrix,
+                            .range = made->range,
+                            .width = made->width,
+                            .height = made->height};
+  for (int i = 0; program->has_output && i < frame_planes(made->format); i++) {
+    picture->plane[i] = program->output_host[index % PICTURES] + (made->plane[i] - made->plane[0]);
+    picture->pitch[i] = made->pitch[i];
+  }
+  return 0;
+}
+
+int program_poison(struct device *base, struct program *program_base, struct error *err) {
+  struct cuda_device *device = cuda_device(base);
+  struct cuda_program *program = cuda_program(program_base);
+  /* All bits set is a quiet NaN in FP16 and in FP32. */
+  if (cuda_check(cudaStreamSynchronize(device->queue.stream), "poisoning", err) < 0 ||
+      cuda_check(cudaMemset(program->arena, 0xff, program->arena_bytes), "poisoning", err) < 0 ||
+      cuda_check(cudaMemset(program->scratch, 0xff, program->scratch_bytes), "poisoning", err) < 0)
+    return -1;
+  return cuda_check(cudaDeviceSynchronize(), "poisoning", err);
+}

@@ -1,0 +1,257 @@
+#include "check.h"
+#include "cuda_device.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { CHUNK_BYTES = 64 << 20, STAGING_BYTES = 8 << 20, ALIGN = 256 };
+
+int cuda_check(cudaError_t status, const char *doing, struct error *err) {
+  if (status == cudaSuccess)
+    return 0;
+  cudaGetLastError();
+  return error_set(err, STATUS_DEVICE, "cuda: %s: %s", doing, cudaGetErrorString(status));
+}
+
+/* --- allocation --- */
+
+static size_t round_up(size_t bytes) {
+  return (bytes + ALIGN - 1) / ALIGN * ALIGN;
+}
+
+int cuda_alloc(struct cuda_device *device, void **pointer, size_t bytes, const char *what, struct error *err) {
+  struct device_counters *counters = &device->counters;
+  double mb = (double)bytes / 1e6, taken = (double)counters->bytes / 1e6, limit = (double)device->memory_limit / 1e6;
+  *pointer = NULL;
+  if (device->memory_limit && (bytes > device->memory_limit || counters->bytes > device->memory_limit - bytes))
+    return error_set(err, STATUS_DEVICE,
+                     "cuda: %s needs %.1f MB, but %.1f of the %.1f MB allowed are taken: allow more, or choose a "
+                     "smaller size",
+                     what, mb, taken, limit);
+  cudaError_t status = cudaMalloc(pointer, bytes);
+  if (status == cudaErrorMemoryAllocation) {
+    cudaGetLastError();
+    return error_set(
+        err, STATUS_DEVICE,
+        "cuda: %s needs %.1f MB and the GPU has no room beside the %.1f MB taken: choose a smaller size, or "
+        "end what else uses the GPU",
+        what, mb, taken);
+  }
+  if (cuda_check(status, what, err) < 0)
+    return -1;
+  counters->allocations++;
+  counters->bytes += bytes;
+  if (counters->bytes > counters->peak_bytes)
+    counters->peak_bytes = counters->bytes;
+  return 0;
+}
+
+void cuda_free(struct cuda_device *device, void *pointer, size_t bytes) {
+  if (!pointer)
+    return;
+  cudaFree(pointer);
+  device->counters.bytes -= bytes;
+}
+
+int cuda_keep(struct cuda_device *device, void **pointer, size_t bytes, const char *what, struct error *err) {
+  struct chunk *chunk = device->chunks;
+  size_t size = round_up(bytes);
+  if (!chunk || chunk->size - chunk->used < size) {
+    chunk = calloc(1, sizeof *chunk);
+    if (!chunk)
+      return error_set(err, STATUS_FAILED, "out of memory");
+    chunk->size = size > CHUNK_BYTES / 4 ? size : CHUNK_BYTES; /* a large one alone: the chunk in use stays in use */
+    if (cuda_alloc(device, &chunk->data, chunk->size, what, err) < 0) {
+      free(chunk);
+      return -1;
+    }
+    bool alone = chunk->size == size && device->chunks;
+    chunk->next = alone ? device->chunks->next : device->chunks;
+    *(alone ? &device->chunks->next : &device->chunks) = chunk;
+  }
+  *pointer = (char *)chunk->data + chunk->used;
+  chunk->used += size;
+  return 0;
+}
+
+void cuda_memory_finish(struct cuda_device *device) {
+  while (device->chunks) {
+    struct chunk *chunk = device->chunks;
+    device->chunks = chunk->next;
+    cuda_free(device, chunk->data, chunk->size);
+    free(chunk);
+  }
+  for (int i = 0; i < 2; i++) {
+    if (device->staging[i])
+      cudaFreeHost(device->staging[i]);
+    if (device->staging_free[i])
+      cudaEventDestroy(device->staging_free[i]);
+  }
+  cuda_free(device, device->staged, 2 * STAGING_BYTES);
+  free(device->resource);
+}
+
+/* --- checkpoint to device --- */
+
+static int staging_open(struct cuda_device *device, struct error *err) {
+  if (device->staged)
+    return 0;
+  for (int i = 0; i < 2; i++)
+    if (cuda_check(cudaHostAlloc(&device->staging[i], STAGING_BYTES, cudaHostAllocDefault), "pinned memory", err) < 0 ||
+        cuda_check(cudaEventCreateWithFlags(&device->staging_free[i], cudaEventDisableTiming), "event", err) < 0)
+      return -1;
+  return cuda_alloc(device, &device->staged, 2 * STAGING_BYTES, "loading weights", err);
+}
+
+/* Rows of one checkpoint tensor to their place, by way of the two staging buffers in turn. */
+static int load_part(struct cuda_device *device, const struct resource *r, const struct weight_part *part, void *target,
+                     bool wide, struct error *err) {
+  size_t taps = (size_t)r->h * (size_t)r->w, total = 0;
+  for (int i = 0; i < r->part_count; i++)
+    total += (size_t)r->parts[i].rows;
+  size_t row = (size_t)r->n * taps * (size_t)r->c / total, row_bytes = row * dtype_size(part->dtype);
+  size_t most = STAGING_BYTES / row_bytes, rows = (size_t)part->rows;
+  if (most < 1)
+    return error_set(err, STATUS_MODEL, "%s: rows of %zu bytes are not supported", r->name, row_bytes);
+  for (size_t first = 0; first < rows; first += most) {
+    size_t count = rows - first < most ? rows - first : most;
+    int turn = device->staging_turn ^= 1;
+    char *staged = (char *)device->staged + (size_t)turn * STAGING_BYTES;
+    struct convert_args convert = {
+        staged, part->dtype, (char *)target + first * row * (wide ? 4 : 2), wide, count, (int)(row / taps), (int)taps};
+    if (cuda_check(cudaEventSynchronize(device->staging_free[turn]), "loading weights", err) < 0)
+      return -1;
+    memcpy(device->staging[turn], (const char *)part->data + first * row_bytes, count * row_bytes);
+    if (cuda_check(cudaMemcpyAsync(staged, device->staging[turn], count * row_bytes, cudaMemcpyHostToDevice,
+                                   device->queue.stream),
+                   "loading weights", err) < 0 ||
+        cuda_check(launch_convert(&device->queue, &convert), "loading weights", err) < 0 ||
+        cuda_check(cudaEventRecord(device->staging_free[turn], device->queue.stream), "loading weights", err) < 0)
+      return -1;
+  }
+  return 0;
+}
+
+static int load_parts(struct cuda_device *device, const struct resource *r, void *target, bool wide,
+                      struct error *err) {
+  if (staging_open(device, err) < 0)
+    return -1;
+  size_t taps = (size_t)r->h * (size_t)r->w, total = 0, done = 0;
+  for (int i = 0; i < r->part_count; i++)
+    total += (size_t)r->parts[i].rows;
+  size_t row = (size_t)r->n * taps * (size_t)r->c / total;
+  for (int i = 0; i < r->part_count; i++) {
+    if (load_part(device, r, &r->parts[i], (char *)target + done * row * (wide ? 4 : 2), wide, err) < 0)
+      return -1;
+    done += (size_t)r->parts[i].rows;
+  }
+  return 0;
+}
+
+static int grow_resources(struct cuda_device *device, struct error *err) {
+  int count = device->base.resources->count;
+  if (count <= device->resource_count)
+    return 0;
+  struct resource_memory *list = realloc(device->resource, (size_t)count * sizeof *list);
+  if (!list)
+    return error_set(err, STATUS_FAILED, "out of memory");
+  memset(list + device->resource_count, 0, (size_t)(count - device->resource_count) * sizeof *list);
+  device->resource = list;
+  device->resource_count = count;
+  return 0;
+}
+
+static bool wide_by_shape(const struct resource *r) {
+  return r->kind == RESOURCE_STATE ? r->wide : r->wide || (r->n == 1 && r->h == 1 && r->w == 1);
+}
+
+struct resource_memory *resource_load(struct cuda_device *device, int index, enum role role, struct error *err) {
+  if (grow_resources(device, err) < 0)
+    return NULL;
+  const struct resource *r = &device->base.resources->list[index];
+  struct resource_memory *memory = &device->resource[index];
+  bool wide = role == ROLE_VECTOR || (role == ROLE_ANY && wide_by_shape(r));
+  if (memory->data) {
+    if (role == ROLE_ANY || memory->wide == wide)
+      return memory;
+    error_set(err, STATUS_FAILED, "%s: used both as a matrix and as a vector", r->name);
+    return NULL;
+  }
+  size_t bytes = (size_t)r->n * (size_t)r->h * (size_t)r->w * (size_t)r->c * (wide ? 4 : 2);
+  void *data;
+  if (cuda_keep(device, &data, bytes, r->name, err) < 0)
+    return NULL;
+  if (r->kind == RESOURCE_STATE) {
+    if (cuda_check(cudaMemsetAsync(data, 0, bytes, device->queue.stream), r->name, err) < 0)
+      return NULL;
+  } else if (load_parts(device, r, data, wide, err) < 0) {
+    return NULL;
+  }
+  memory->data = data;
+  memory->wide = wide;
+  return memory;
+}
+
+half_t *resource_padded(struct cuda_device *device, int index, struct error *err) {
+  struct resource_memory *memory = resource_load(device, index, ROLE_MATRIX, err);
+  if (!memory || memory->padded)
+    return memory ? memory->padded : NULL;
+  const struct resource *r = &device->base.resources->list[index];
+  struct pad_args pad = {.source = memory->data,
+                         .rows = (size_t)r->n * (size_t)r->h * (size_t)r->w,
+                         .width = r->c,
+                         .pitch = (r->c + 7) / 8 * 8};
+  void *data;
+  if (cuda_keep(device, &data, pad.rows * (size_t)pad.pitch * 2, r->name, err) < 0)
+    return NULL;
+  pad.target = data;
+  if (cuda_check(launch_pad(&device->queue, &pad), r->name, err) < 0)
+    return NULL;
+  memory->padded = data;
+  return data;
+}
+
+half_t *resource_narrow(struct cuda_device *device, int index, struct error *err) {
+  struct resource_memory *memory = resource_load(device, index, ROLE_VECTOR, err);
+  if (!memory || memory->narrow)
+    return memory ? memory->narrow : NULL;
+  const struct resource *r = &device->base.resources->list[index];
+  void *data;
+  if (cuda_keep(device, &data, (size_t)r->c * 2, r->name, err) < 0 ||
+      cuda_check(launch_narrowing(&device->queue, memory->data, data, (size_t)r->c), r->name, err) < 0)
+    return NULL;
+  memory->narrow = data;
+  return data;
+}
+
+/* --- host FP32 to and from the device --- */
+
+int memory_write(void *target, bool wide, size_t first, const float *data, size_t count, struct error *err) {
+  if (wide)
+    return cuda_check(cudaMemcpy((float *)target + first, data, count * 4, cudaMemcpyHostToDevice), "writing a tensor",
+                      err);
+  uint16_t *narrow = malloc(count * 2 + 1);
+  if (!narrow)
+    return error_set(err, STATUS_FAILED, "out of memory");
+  for (size_t i = 0; i < count; i++)
+    narrow[i] = f32_to_f16(data[i]);
+  int status = cuda_check(cudaMemcpy((half_t *)target + first, narrow, count * 2, cudaMemcpyHostToDevice),
+                          "writing a tensor", err);
+  free(narrow);
+  return status;
+}
+
+int memory_read(const void *source, bool wide, size_t first, float *data, size_t count, struct error *err) {
+  if (wide)
+    return cuda_check(cudaMemcpy(data, (const float *)source + first, count * 4, cudaMemcpyDeviceToHost),
+                      "reading a tensor", err);
+  uint16_t *narrow = malloc(count * 2 + 1);
+  if (!narrow)
+    return error_set(err, STATUS_FAILED, "out of memory");
+  int status = cuda_check(cudaMemcpy(narrow, (const half_t *)source + first, count * 2, cudaMemcpyDeviceToHost),
+                          "reading a tensor", err);
+  for (size_t i = 0; status == 0 && i < count; i++)
+    data[i] = f16_to_f32(narrow[i]);
+  free(narrow);
+  return status;
+}

@@ -1,0 +1,166 @@
+/* 3x3 convolutions of few channels over many pixels, as at the autoencoder's full resolution. There the im2col way
+ * reads every pixel nine times; here a block reads a tile of 16 x 16 pixels with its border once, keeps all weights in
+ * shared memory, and goes from tile to tile while the next tile is on its way.
+ *
+ * Eight warps make two rows of 16 pixels each, all output channels: a row of pixels, shifted by the tap, is the A
+ * fragment's 16 rows. */
+#include "common.cuh"
+
+namespace {
+
+constexpr int SIDE = 16, BORDERED = SIDE + 2, WARPS = 8, THREADS = 32 * WARPS, ROWS = SIDE / WARPS;
+
+template <int C_, int N_> struct shape {
+  static constexpr int C = C_, N = N_, CHUNKS = C / 8; /* chunks of 16 bytes in a pixel */
+  static constexpr int WEIGHT_CHUNKS = 9 * N * CHUNKS, TILE_CHUNKS = BORDERED * BORDERED * CHUNKS;
+  static constexpr int OUT_PITCH = N + 8; /* halves */
+  static constexpr int OUT_CHUNKS = WARPS * SIDE * OUT_PITCH / 8;
+  static constexpr int SHARED_BYTES = (WEIGHT_CHUNKS + 2 * TILE_CHUNKS + OUT_CHUNKS) * 16;
+};
+
+/* Eight rows' chunks of one number lie in different banks. */
+template <class S> __device__ __forceinline__ int place(int row, int chunk) {
+  return row * S::CHUNKS + (chunk ^ (S::CHUNKS == 8 ? row & 7 : row >> 1 & 3));
+}
+
+struct tiling {
+  int across, down, count;
+};
+
+__device__ __forceinline__ tiling make_tiling(const struct gemm_args &p) {
+  int across = (p.out_w + SIDE - 1) / SIDE, down = (p.out_h + SIDE - 1) / SIDE;
+  return {across, down, across * down * p.n};
+}
+
+template <class S> __device__ __forceinline__ void load_weights(const struct gemm_args &p, uint4 *weights) {
+  for (int i = threadIdx.x; i < S::WEIGHT_CHUNKS; i += THREADS) {
+    int chunk = i % S::CHUNKS, tap = i / S::CHUNKS % 9, n = i / S::CHUNKS / 9;
+    bool there = n < p.columns;
+    copy16(weights + tap * S::N * S::CHUNKS + place<S>(n, chunk), there ? p.weight + (size_t)i * 8 : p.weight, there);
+  }
+}
+
+template <class S>
+__device__ __forceinline__ void load_tile(const struct gemm_args &p, const tiling &tiles, uint4 *tile, int index) {
+  int tile_x = index % tiles.across * SIDE - 1, tile_y = index / tiles.across % tiles.down * SIDE - 1;
+  int picture = index / (tiles.across * tiles.down), shift = p.upsample;
+  for (int i = threadIdx.x; i < S::TILE_CHUNKS; i += THREADS) {
+    int chunk = i % S::CHUNKS, pixel = i / S::CHUNKS, x = tile_x + pixel % BORDERED, y = tile_y + pixel / BORDERED;
+    bool there = (unsigned)x < (unsigned)p.out_w && (unsigned)y < (unsigned)p.out_h;
+    size_t source = ((size_t)picture * p.h + (y >> shift)) * p.w + (x >> shift);
+    copy16(tile + place<S>(pixel, chunk), there ? p.x + source * S::C + chunk * 8 : p.x, there);
+  }
+}
+
+template <class S>
+__device__ __forceinline__ void multiply(const uint4 *weights, const uint4 *tile, float sum[ROWS][S::N / 8][4]) {
+  int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
+#pragma unroll
+  for (int dy = 0; dy < 3; dy++)
+#pragma unroll
+    for (int dx = 0; dx < 3; dx++) {
+      const uint4 *tap = weights + (dy * 3 + dx) * S::N * S::CHUNKS;
+#pragma unroll
+      for (int step = 0; step < S::C / 16; step++) {
+        uint32_t a[ROWS][4], b[S::N / 16][4];
+#pragma unroll
+        for (int i = 0; i < ROWS; i++)
+          load_matrices(a[i],
+                        tile + place<S>((warp * ROWS + i + dy) * BORDERED + lane % 16 + dx, step * 2 + lane / 16));
+#pragma unroll
+        for (int j = 0; j < S::N / 16; j++)
+          load_matrices(b[j], tap + place<S>(j * 16 + lane % 8 + lane / 16 * 8, step * 2 + lane / 8 % 2));
+#pragma unroll
+        for (int i = 0; i < ROWS; i++)
+#pragma unroll
+          for (int j = 0; j < S::N / 8; j++)
+            multiply_add(sum[i][j], a[i], &b[j / 2][j % 2 * 2]);
+      }
+    }
+}
+
+/* One row of 16 pixels: bias, residual and activation, then through shared memory so that whole pixels are written. */
+template <class S>
+__device__ __forceinline__ void write_row(const struct gemm_args &p, float sum[S::N / 8][4], __half *out, size_t pixel,
+                                          int pixels) {
+  int lane = threadIdx.x % 32;
+  struct tail tail = {p.bias, p.time, p.residual, p.act, p.residual_last};
+  __syncwarp();
+#pragma unroll
+  for (int j = 0; j < S::N / 8; j++)
+#pragma unroll
+    for (int e = 0; e < 4; e++) {
+      int x = lane / 4 + e / 2 * 8, column = j * 8 + lane % 4 * 2 + e % 2;
+      if (x < pixels && column < p.columns)
+        out[x * S::OUT_PITCH + column] =
+            __float2half_rn(finish(tail, sum[j][e], column, (pixel + x) * p.columns + column));
+    }
+  __syncwarp();
+  if (p.columns % 8 == 0) {
+    int chunks = p.columns / 8;
+    for (int i = lane; i < pixels * chunks; i += 32)
+      *reinterpret_cast<uint4 *>(p.y + (pixel + i / chunks) * p.columns + i % chunks * 8) =
+          *reinterpret_cast<const uint4 *>(out + i / chunks * S::OUT_PITCH + i % chunks * 8);
+  } else {
+    for (int i = lane; i < pixels * p.columns; i += 32)
+      p.y[pixel * p.columns + i] = out[i / p.columns * S::OUT_PITCH + i % p.columns];
+  }
+}
+
+template <class S>
+__global__ void __launch_bounds__(THREADS) narrow_kernel(const __grid_constant__ struct gemm_args p) {
+  extern __shared__ uint4 shared[];
+  uint4 *weights = shared, *tile = weights + S::WEIGHT_CHUNKS;
+  int lane_row = threadIdx.x / 32 * ROWS;
+  __half *out = reinterpret_cast<__half *>(tile + 2 * S::TILE_CHUNKS) + threadIdx.x / 32 * SIDE * S::OUT_PITCH;
+  tiling tiles = make_tiling(p);
+  load_weights<S>(p, weights); /* constant, so they need not wait for the kernel before */
+  wait_for_previous();
+  load_tile<S>(p, tiles, tile, blockIdx.x);
+  copies_commit();
+  int buffer = 0;
+  for (int index = blockIdx.x; index < tiles.count; index += gridDim.x, buffer ^= 1) {
+    if (index + (int)gridDim.x < tiles.count)
+      load_tile<S>(p, tiles, tile + (buffer ^ 1) * S::TILE_CHUNKS, index + gridDim.x);
+    copies_commit();
+    copies_wait<1>();
+    __syncthreads();
+    float sum[ROWS][S::N / 8][4] = {};
+    multiply<S>(weights, tile + buffer * S::TILE_CHUNKS, sum);
+    __syncthreads();
+    int x = index % tiles.across * SIDE, y = index / tiles.across % tiles.down * SIDE + lane_row;
+    int picture = index / (tiles.across * tiles.down), pixels = min(SIDE, p.out_w - x);
+#pragma unroll
+    for (int i = 0; i < ROWS; i++)
+      if (y + i < p.out_h)
+        write_row<S>(p, sum[i], out, ((size_t)picture * p.out_h + y + i) * p.out_w + x, pixels);
+  }
+}
+
+template <class S> cudaError_t launch_shape(const struct queue *queue, const struct gemm_args *args) {
+  cudaError_t status =
+      cudaFuncSetAttribute(narrow_kernel<S>, cudaFuncAttributeMaxDynamicSharedMemorySize, S::SHARED_BYTES);
+  int resident = 0;
+  if (status == cudaSuccess)
+    status = cudaOccupancyMaxActiveBlocksPerMultiprocessor(&resident, narrow_kernel<S>, THREADS, S::SHARED_BYTES);
+  if (status != cudaSuccess)
+    return status;
+  size_t tiles = (size_t)args->n * blocks_for((size_t)args->out_w, SIDE) * blocks_for((size_t)args->out_h, SIDE);
+  size_t blocks = (size_t)queue->sms * (resident > 0 ? resident : 1);
+  return launch(queue, narrow_kernel<S>, dim3((unsigned)(tiles < blocks ? tiles : blocks)), dim3(THREADS),
+                S::SHARED_BYTES, *args);
+}
+
+} // namespace
+
+bool narrow_supported(const struct gemm_args *args) {
+  bool square = args->columns == args->c || args->columns <= 16;
+  return (args->c == 32 || args->c == 64) && args->c2 == 0 && args->kernel == 3 && args->stride == 1 &&
+         args->pad == 1 && square && args->act != ACT_GEGLU;
+}
+
+cudaError_t launch_narrow(const struct queue *queue, const struct gemm_args *args) {
+  if (args->c == 64)
+    return args->columns == 64 ? launch_shape<shape<64, 64>>(queue, args) : launch_shape<shape<64, 16>>(queue, args);
+  return args->columns == 32 ? launch_shape<shape<32, 32>>(queue, args) : launch_shape<shape<32, 16>>(queue, args);
+}

@@ -1,0 +1,373 @@
+#include "check.h"
+#include "cuda_device.h"
+#include "libraries.h"
+
+#include <stdlib.h>
+
+/* --- lists of steps --- */
+
+int steps_append(struct steps *steps, const struct step *step, struct error *err) {
+  if (steps->count == steps->capacity) {
+    int capacity = steps->capacity ? 2 * steps->capacity : 64;
+    struct step *list = realloc(steps->list, (size_t)capacity * sizeof *list);
+    if (!list)
+      return error_set(err, STATUS_FAILED, "out of memory");
+    steps->list = list;
+    steps->capacity = capacity;
+  }
+  steps->list[steps->count++] = *step;
+  return 0;
+}
+
+void steps_truncate(struct steps *steps, int count) {
+  while (steps->count > count) {
+    struct step *step = &steps->list[--steps->count];
+    if (step->kind == STEP_BLAS)
+      blas_product_destroy(step->blas);
+    if (step->kind == STEP_DNN)
+      dnn_conv_destroy(step->dnn);
+  }
+}
+
+void steps_finish(struct steps *steps) {
+  steps_truncate(steps, 0);
+  free(steps->list);
+  *steps = (struct steps){0};
+}
+
+cudaError_t step_launch(struct cuda_device *device, const struct step *step) {
+  const struct queue *queue = &device->queue;
+  switch (step->kind) {
+  case STEP_GEMM:
+    return launch_gemm(queue, &step->gemm);
+  case STEP_NARROW:
+    return launch_narrow(queue, &step->gemm);
+  case STEP_BLAS:
+    return blas_product_launch(step->blas, queue->stream);
+  case STEP_DNN:
+    return dnn_conv_launch(step->dnn, queue->stream);
+  case STEP_NORM:
+    return launch_norm(queue, &step->norm);
+  case STEP_GATHER:
+    return launch_gather(queue, &step->gather);
+  case STEP_EPILOGUE:
+    return launch_epilogue(queue, &step->epilogue);
+  case STEP_ATTENTION:
+    return attention_launch(&device->attention, &step->attention.args, ATTN_AUTO, step->attention.workspace,
+                            queue->stream);
+  case STEP_PLAIN_ATTENTION:
+    return launch_plain_attention(queue, &step->plain_attention);
+  case STEP_SAMPLE:
+    return step->sample.launch(queue, &step->sample.args);
+  case STEP_PIXELS_IN:
+    return launch_pixels_in(queue, &step->pixels);
+  case STEP_PIXELS_OUT:
+    return launch_pixels_out(queue, &step->pixels);
+  }
+  return cudaErrorInvalidValue;
+}
+
+/* --- operands --- */
+
+void *tensor_data(struct cuda_device *device, const struct cuda_program *program, struct tensor t, bool *wide,
+                  enum role role, struct error *err) {
+  char *first;
+  bool is_wide;
+  if (t.space == TENSOR_RESOURCE) {
+    struct resource_memory *memory = resource_load(device, t.index, role, err);
+    if (!memory)
+      return NULL;
+    first = memory->data;
+    is_wide = memory->wide;
+  } else {
+    first = (char *)program->arena + program->offset[t.index];
+    is_wide = program->base.plan->temps[t.index].wide;
+  }
+  if (wide)
+    *wide = is_wide;
+  return first + (size_t)t.offset * (is_wide ? 4 : 2);
+}
+
+/* What an op's preparation has at hand. */
+struct preparation {
+  struct cuda_device *device;
+  struct cuda_program *program;
+  const struct op *op;
+  int index;
+  struct error *err;
+  bool failed; /* an operand could not be had: err is set */
+};
+
+static void *operand(struct preparation *p, struct tensor t, enum role role) {
+  if (!tensor_exists(t))
+    return NULL;
+  void *data = tensor_data(p->device, p->program, t, NULL, role, p->err);
+  p->failed = p->failed || !data;
+  return data;
+}
+
+static void *operand_wide(struct preparation *p, struct tensor t, bool *wide) {
+  if (!tensor_exists(t))
+    return NULL;
+  void *data = tensor_data(p->device, p->program, t, wide, ROLE_ANY, p->err);
+  p->failed = p->failed || !data;
+  return data;
+}
+
+static int append(struct preparation *p, const struct step *step) {
+  struct step numbered = *step;
+  numbered.op = p->index;
+  return p->failed ? -1 : steps_append(&p->program->steps, &numbered, p->err);
+}
+
+static int append_sample(struct preparation *p, cudaError_t (*launch)(const struct queue *, const struct sample_args *),
+                         const struct sample_args *args) {
+  struct step step = {.kind = STEP_SAMPLE};
+  step.sample.launch = launch;
+  step.sample.args = *args;
+  step.sample.args.block = p->program->block;
+  return append(p, &step);
+}
+
+/* --- one function for each type of op --- */
+
+static int prepare_norm(struct preparation *p) {
+  const struct op_norm *o = &p->op->norm;
+  const struct prologue *prologue = &o->prologue;
+  bool wide = false;
+  void *x = operand_wide(p, o->x, &wide), *y = operand(p, o->y, ROLE_ANY);
+  struct step step = {.kind = prologue->norm == NORM_NONE ? STEP_GATHER : STEP_NORM};
+  if (prologue->norm == NORM_NONE)
+    step.gather = (struct gather_args){.x = x,
+                                       .wide = wide,
+                                       .y = y,
+                                       .n = o->x.n,
+                                       .h = o->x.h,
+                                       .w = o->x.w,
+                                       .c = o->x.c,
+                                       .pitch = o->x.c,
+                                       .act = prologue->act};
+  else
+    step.norm = (struct norm_args){.x = x,
+                                   .wide = wide,
+                                   .gamma = operand(p, prologue->gamma, ROLE_VECTOR),
+                                   .beta = operand(p, prologue->beta, ROLE_VECTOR),
+                                   .y = y,
+                                   .n = o->x.n,
+                                   .pixels = o->x.h * o->x.w,
+                                   .c = o->x.c,
+                                   .pitch = o->x.c,
+                                   .groups = prologue->norm == NORM_GROUP ? prologue->groups : 0,
+                                   .eps = prologue->eps,
+                                   .act = prologue->act,
+                                   .partial = p->device->norm_partial,
+                                   .barrier = p->device->barrier};
+  return append(p, &step);
+}
+
+static int rows_of(struct tensor t) {
+  return t.h * t.w;
+}
+
+/* Workspace for an attention. Programs made before keep the smaller one they were given. */
+static int reserve_attention(struct cuda_device *device, const struct attn_args *args, void **workspace,
+                             struct error *err) {
+  size_t bytes = attention_workspace(&device->attention, args, ATTN_AUTO);
+  if (bytes > device->attention_bytes) {
+    void *memory;
+    if (cuda_keep(device, &memory, bytes, "attention", err) < 0 ||
+        cuda_check(cudaMemsetAsync(memory, 0, bytes, device->queue.stream), "attention", err) < 0)
+      return -1;
+    device->attention_workspace = memory;
+    device->attention_bytes = bytes;
+  }
+  *workspace = bytes ? device->attention_workspace : NULL;
+  return 0;
+}
+
+static int prepare_attention(struct preparation *p) {
+  const struct op_attention *o = &p->op->attention;
+  struct attn_args args = {.q = operand(p, o->q, ROLE_MATRIX),
+                           .k = operand(p, o->k, ROLE_MATRIX),
+                           .v = operand(p, o->v, ROLE_MATRIX),
+                           .o = operand(p, o->y, ROLE_ANY),
+                           .B = o->q.n,
+                           .H = o->heads,
+                           .Tq = rows_of(o->q),
+                           .Tk = rows_of(o->k),
+                           .D = o->q.c / o->heads,
+                           .q_row = o->q.pitch,
+                           .k_row = o->k.pitch,
+                           .v_row = o->v.pitch,
+                           .o_row = o->y.pitch,
+                           .q_batch = (long)rows_of(o->q) * o->q.pitch,
+                           .k_batch = o->k.n == 1 ? 0 : (long)rows_of(o->k) * o->k.pitch,
+                           .v_batch = o->v.n == 1 ? 0 : (long)rows_of(o->v) * o->v.pitch,
+                           .o_batch = (long)rows_of(o->y) * o->y.pitch,
+                           .scale = o->scale,
+                           .causal = o->causal};
+  struct step step = {.kind = STEP_ATTENTION};
+  if (p->failed)
+    return -1;
+  if (attention_supported(&p->device->attention, &args, ATTN_AUTO)) {
+    step.attention.args = args;
+    return reserve_attention(p->device, &args, &step.attention.workspace, p->err) < 0 ? -1 : append(p, &step);
+  }
+  step.kind = STEP_PLAIN_ATTENTION;
+  step.plain_attention = (struct plain_attention_args){.q = args.q,
+                                                       .k = args.k,
+                                                       .v = args.v,
+                                                       .y = args.o,
+                                                       .n = args.B,
+                                                       .heads = args.H,
+                                                       .rows = args.Tq,
+                                                       .columns = args.Tk,
+                                                       .d = args.D,
+                                                       .q_batch = args.q_batch,
+                                                       .q_row = args.q_row,
+                                                       .k_batch = args.k_batch,
+                                                       .k_row = args.k_row,
+                                                       .v_batch = args.v_batch,
+                                                       .v_row = args.v_row,
+                                                       .scale = args.scale,
+                                                       .causal = args.causal};
+  return append(p, &step);
+}
+
+static int prepare_embed(struct preparation *p) {
+  const struct op_embed *o = &p->op->embed;
+  return append_sample(p, launch_embed,
+                       &(struct sample_args){.table = operand(p, o->token, ROLE_MATRIX),
+                                             .position = operand(p, o->position, ROLE_MATRIX),
+                                             .y = operand(p, o->y, ROLE_ANY),
+                                             .count = tensor_elements(o->y),
+                                             .c = o->y.c});
+}
+
+static int prepare_timestep(struct preparation *p) {
+  const struct op_timestep *o = &p->op->timestep;
+  return append_sample(p, launch_timestep,
+                       &(struct sample_args){.y = operand(p, o->y, ROLE_ANY),
+                                             .count = tensor_elements(o->y),
+                                             .c = o->y.c,
+                                             .cos_first = o->cos_first,
+                                             .shift = o->shift});
+}
+
+static int prepare_guidance_embed(struct preparation *p) {
+  const struct op_guidance_embed *o = &p->op->guidance_embed;
+  return append_sample(
+      p, launch_guidance_embed,
+      &(struct sample_args){.y = operand(p, o->y, ROLE_ANY), .count = tensor_elements(o->y), .c = o->y.c});
+}
+
+static int prepare_time_row(struct preparation *p) {
+  const struct op_time_row *o = &p->op->time_row;
+  return append_sample(p, launch_time_row,
+                       &(struct sample_args){.table = operand(p, o->table, ROLE_MATRIX),
+                                             .y = operand(p, o->y, ROLE_ANY),
+                                             .count = tensor_elements(o->y),
+                                             .step = o->step});
+}
+
+static int prepare_store_slot(struct preparation *p) {
+  const struct op_store_slot *o = &p->op->store_slot;
+  struct sample_args args = {.count = tensor_elements(o->x)};
+  args.x = operand_wide(p, o->x, &args.x_wide);
+  args.y = operand_wide(p, o->slots, &args.y_wide);
+  return append_sample(p, launch_store_slot, &args);
+}
+
+static int prepare_prompt(struct preparation *p) {
+  const struct op_prompt *o = &p->op->prompt;
+  return append_sample(p, launch_prompt,
+                       &(struct sample_args){.table = operand(p, o->slots, ROLE_MATRIX),
+                                             .y = operand(p, o->y, ROLE_ANY),
+                                             .count = tensor_elements(o->y) / (size_t)o->y.n,
+                                             .rows = o->y.n});
+}
+
+static int prepare_start(struct preparation *p) {
+  const struct op_start *o = &p->op->start;
+  struct sample_args args = {.noise = operand(p, o->noise, ROLE_VECTOR), .count = tensor_elements(o->y)};
+  args.x = operand_wide(p, o->z, &args.x_wide);
+  args.y = operand_wide(p, o->y, &args.y_wide);
+  return append_sample(p, launch_start, &args);
+}
+
+static int prepare_unet_input(struct preparation *p) {
+  const struct op_unet_input *o = &p->op->unet_input;
+  struct sample_args args = {.image = operand(p, o->image, ROLE_ANY),
+                             .count = tensor_elements(o->y) / (size_t)o->y.n,
+                             .rows = o->y.n,
+                             .c = o->x.c,
+                             .c_image = o->image.c,
+                             .image_rows = o->image_rows};
+  args.x = operand_wide(p, o->x, &args.x_wide);
+  args.y = operand_wide(p, o->y, &args.y_wide);
+  return append_sample(p, launch_unet_input, &args);
+}
+
+static int prepare_step(struct preparation *p) {
+  const struct op_step *o = &p->op->step;
+  struct sample_args args = {.model = operand(p, o->model, ROLE_ANY),
+                             .noise = operand(p, o->noise, ROLE_VECTOR),
+                             .count = tensor_elements(o->y),
+                             .rows = o->model.n,
+                             .step = o->step};
+  args.x = operand_wide(p, o->x, &args.x_wide);
+  args.y = operand_wide(p, o->y, &args.y_wide);
+  return append_sample(p, launch_step, &args);
+}
+
+static int prepare_pixels_in(struct preparation *p) {
+  const struct op_pixels_in *o = &p->op->pixels_in;
+  struct step step = {.kind = STEP_PIXELS_IN};
+  step.pixels = (struct pixels_args){.block = p->program->block,
+                                     .y = operand(p, o->y, ROLE_ANY),
+                                     .h = o->y.h,
+                                     .w = o->y.w,
+                                     .scale = o->scale,
+                                     .bias = o->bias};
+  return append(p, &step);
+}
+
+static int prepare_pixels_out(struct preparation *p) {
+  const struct op_pixels_out *o = &p->op->pixels_out;
+  struct step step = {.kind = STEP_PIXELS_OUT};
+  step.pixels = (struct pixels_args){.block = p->program->block,
+                                     .x = operand(p, o->x, ROLE_ANY),
+                                     .input = operand(p, o->input, ROLE_ANY),
+                                     .h = o->x.h,
+                                     .w = o->x.w,
+                                     .scale = o->scale,
+                                     .bias = o->bias,
+                                     .input_scale = o->input_scale,
+                                     .input_bias = o->input_bias};
+  return append(p, &step);
+}
+
+int op_prepare(struct cuda_device *device, struct cuda_program *program, const struct plan *plan, int index,
+               struct error *err) {
+  static int (*const prepare[OP_TYPES])(struct preparation *) = {
+      [OP_NORM] = prepare_norm,
+      [OP_ATTENTION] = prepare_attention,
+      [OP_EMBED] = prepare_embed,
+      [OP_TIMESTEP] = prepare_timestep,
+      [OP_GUIDANCE_EMBED] = prepare_guidance_embed,
+      [OP_TIME_ROW] = prepare_time_row,
+      [OP_STORE_SLOT] = prepare_store_slot,
+      [OP_PROMPT] = prepare_prompt,
+      [OP_START] = prepare_start,
+      [OP_UNET_INPUT] = prepare_unet_input,
+      [OP_STEP] = prepare_step,
+      [OP_PIXELS_IN] = prepare_pixels_in,
+      [OP_PIXELS_OUT] = prepare_pixels_out,
+  };
+  struct preparation p = {device, program, &plan->ops[index], index, err, false};
+  if (p.op->type == OP_CONV || p.op->type == OP_LINEAR)
+    return product_prepare(device, program, plan, index, err);
+  if (p.op->type >= OP_TYPES || !prepare[p.op->type])
+    return error_set(err, STATUS_DEVICE, "cuda: there is no kernel for %s (%s)", op_type_name(p.op->type), p.op->name);
+  return prepare[p.op->type](&p);
+}

@@ -1,0 +1,192 @@
+#include "tune.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "libraries.h"
+
+enum { KEY_MAX = 128, REPEATS = 10, RUNS = 3 };
+
+struct entry {
+  char key[KEY_MAX];
+  struct choice choice;
+};
+
+struct tuner {
+  struct entry *list;
+  int count, capacity;
+  char *path, *path_new; /* NULL: nothing is kept */
+  char version[256];     /* the file's first line: what its choices hold for */
+  bool changed;
+};
+
+static const char *const backend_names[BACKENDS] = {"gemm", "narrow", "cublaslt", "cudnn"};
+
+/* --- entries --- */
+
+static struct entry *entry_find(const struct tuner *tuner, const char *key) {
+  for (int i = 0; i < tuner->count; i++)
+    if (!strcmp(tuner->list[i].key, key))
+      return &tuner->list[i];
+  return NULL;
+}
+
+bool tuner_find(const struct tuner *tuner, const char *key, struct choice *choice) {
+  const struct entry *entry = entry_find(tuner, key);
+  if (entry)
+    *choice = entry->choice;
+  return entry != NULL;
+}
+
+void tuner_store(struct tuner *tuner, const char *key, const struct choice *choice) {
+  struct entry *entry = entry_find(tuner, key);
+  if (!entry && tuner->count == tuner->capacity) {
+    int capacity = tuner->capacity ? 2 * tuner->capacity : 128;
+    struct entry *list = realloc(tuner->list, (size_t)capacity * sizeof *list);
+    if (!list)
+      return; /* the choice is used all the same, only not kept */
+    tuner->list = list;
+    tuner->capacity = capacity;
+  }
+  if (!entry) {
+    entry = &tuner->list[tuner->count++];
+    snprintf(entry->key, sizeof entry->key, "%s", key);
+  }
+  entry->choice = *choice;
+  tuner->changed = true;
+}
+
+/* --- the file: a version line, then "backend index splits key" a line --- */
+
+static void read_line(struct tuner *tuner, char *line) {
+  char name[16];
+  struct choice choice = {0};
+  int used = 0;
+  line[strcspn(line, "\n")] = 0;
+  if (sscanf(line, "%15s %d %d %n", name, &choice.index, &choice.splits, &used) < 3 || !used)
+    return;
+  for (int i = 0; i < BACKENDS; i++)
+    if (!strcmp(name, backend_names[i])) {
+      choice.backend = (enum backend)i;
+      tuner_store(tuner, line + used, &choice);
+    }
+}
+
+static void read_file(struct tuner *tuner) {
+  char line[KEY_MAX + 64];
+  FILE *file = fopen(tuner->path, "r");
+  if (!file)
+    return;
+  if (fgets(line, sizeof line, file) && !strncmp(line, tuner->version, strlen(tuner->version)) &&
+      line[strlen(tuner->version)] == '\n')
+    while (fgets(line, sizeof line, file))
+      read_line(tuner, line);
+  fclose(file);
+  tuner->changed = false;
+}
+
+static void file_name(char out[64], const char *gpu) {
+  snprintf(out, 64, "tuning-%.48s.txt", gpu);
+  for (char *c = out; *c; c++)
+    if (*c == ' ' || *c == '/')
+      *c = '-';
+}
+
+int tuner_open(struct tuner **out, const struct cuda_device *device, const char *dir, struct error *err) {
+  struct tuner *tuner = calloc(1, sizeof *tuner);
+  *out = tuner;
+  if (!tuner)
+    return error_set(err, STATUS_FAILED, "out of memory");
+  snprintf(tuner->version, sizeof tuner->version, "reverie %s, %.60s, driver %.40s, cuDNN %zu, cuBLASLt %zu",
+           REVERIE_VERSION, device->properties.name, device->driver, dnn_version(device->dnn),
+           blas_version(device->blas));
+  if (!dir)
+    return 0;
+  char name[64];
+  file_name(name, device->properties.name);
+  if (asprintf(&tuner->path, "%s/%s", dir, name) < 0)
+    tuner->path = NULL;
+  if (tuner->path && asprintf(&tuner->path_new, "%s.%ld", tuner->path, (long)getpid()) < 0)
+    tuner->path_new = NULL;
+  if (!tuner->path || !tuner->path_new)
+    return error_set(err, STATUS_FAILED, "out of memory");
+  mkdir(dir, 0777); /* when it cannot be made, saving says so */
+  read_file(tuner);
+  return 0;
+}
+
+void tuner_close(struct tuner *tuner) {
+  if (!tuner)
+    return;
+  free(tuner->list);
+  free(tuner->path);
+  free(tuner->path_new);
+  free(tuner);
+}
+
+void tuner_save(struct tuner *tuner, const struct log *log) {
+  if (!tuner->changed || !tuner->path)
+    return;
+  FILE *file = fopen(tuner->path_new, "w");
+  bool good = file && fprintf(file, "%s\n", tuner->version) > 0;
+  for (int i = 0; good && i < tuner->count; i++) {
+    const struct entry *e = &tuner->list[i];
+    good =
+        fprintf(file, "%s %d %d %s\n", backend_names[e->choice.backend], e->choice.index, e->choice.splits, e->key) > 0;
+  }
+  if (file && fclose(file) != 0)
+    good = false;
+  if (!good || rename(tuner->path_new, tuner->path) != 0) {
+    log_line(log, LOG_WARNING, "%s: tuning results are not kept: %s", tuner->path, strerror(errno));
+    unlink(tuner->path_new);
+  }
+  tuner->changed = false;
+}
+
+/* --- timing --- */
+
+static cudaError_t record_repeats(struct cuda_device *device, const void *opaque) {
+  const struct steps *steps = opaque;
+  for (int i = 0; i < REPEATS; i++)
+    for (int j = 0; j < steps->count; j++) {
+      cudaError_t status = step_launch(device, &steps->list[j]);
+      if (status != cudaSuccess)
+        return status;
+    }
+  return cudaSuccess;
+}
+
+/* The fastest of a few replays: what disturbs a run makes it slower, never faster. */
+static double time_graph(struct cuda_device *device, cudaGraphExec_t graph, cudaEvent_t start, cudaEvent_t stop) {
+  double best = -1;
+  cudaStream_t stream = device->queue.stream;
+  for (int i = 0; i < RUNS; i++) {
+    float milliseconds;
+    if (cudaEventRecord(start, stream) || cudaGraphLaunch(graph, stream) || cudaEventRecord(stop, stream) ||
+        cudaEventSynchronize(stop) || cudaEventElapsedTime(&milliseconds, start, stop))
+      return -1;
+    double seconds = (double)milliseconds * 1e-3 / REPEATS;
+    if (i > 0 && (best < 0 || seconds < best)) /* the first loads code */
+      best = seconds;
+  }
+  return best;
+}
+
+double tuner_time(struct cuda_device *device, const struct steps *steps) {
+  cudaEvent_t start = NULL, stop = NULL;
+  double seconds = -1;
+  cudaGraphExec_t graph = graph_capture(device, record_repeats, steps, NULL);
+  if (graph && cudaEventCreate(&start) == cudaSuccess && cudaEventCreate(&stop) == cudaSuccess)
+    seconds = time_graph(device, graph, start, stop);
+  if (graph)
+    cudaGraphExecDestroy(graph);
+  if (start)
+    cudaEventDestroy(start);
+  if (stop)
+    cudaEventDestroy(stop);
+  return seconds;
+}

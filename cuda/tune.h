@@ -1,0 +1,30 @@
+/* Which kernel or library does a convolution or linear layer: a few candidates timed when a program is prepared, the
+ * fastest kept in a file for each GPU, driver and library version. */
+#ifndef CUDA_TUNE_H
+#define CUDA_TUNE_H
+
+#include "cuda/cuda_device.h"
+
+enum backend { BACKEND_GEMM, BACKEND_NARROW, BACKEND_BLAS, BACKEND_DNN, BACKENDS };
+enum { CANDIDATES_MAX = 8 };
+
+struct choice {
+  enum backend backend;
+  int index;  /* BACKEND_GEMM: enum gemm_tile; libraries: number among what their heuristics offer */
+  int splits; /* BACKEND_GEMM */
+};
+
+/* Reads what earlier runs found. dir NULL or unreadable: starts empty. */
+int tuner_open(struct tuner **tuner, const struct cuda_device *device, const char *dir, struct error *err);
+void tuner_close(struct tuner *tuner); /* takes NULL */
+
+/* The choice kept for a key (a line's worth of text without line breaks), or false. */
+bool tuner_find(const struct tuner *tuner, const char *key, struct choice *choice);
+void tuner_store(struct tuner *tuner, const char *key, const struct choice *choice);
+/* Writes the file anew when something was stored since: whole, or not at all. A failure is one log line. */
+void tuner_save(struct tuner *tuner, const struct log *log);
+
+/* Seconds that the steps take on the device, in a captured graph; negative when they fail. */
+double tuner_time(struct cuda_device *device, const struct steps *steps);
+
+#endif
