@@ -173,7 +173,8 @@ static void test_goldens(void **state) {
     }
     tokenizer_close(&tokenizer);
   }
-  print_message("%d strings, %d wrong\n", total, wrong);
+  print_message("%d strings, %d wrong (mini's differ? tests/goldens/tokenizer.py writes its part anew)\n", total,
+                wrong);
   assert_true(total >= 2000);
   assert_int_equal(wrong, 0);
 }
