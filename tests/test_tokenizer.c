@@ -173,8 +173,9 @@ static void test_goldens(void **state) {
     }
     tokenizer_close(&tokenizer);
   }
-  print_message("%d strings, %d wrong (mini's differ? tests/goldens/tokenizer.py writes its part anew)\n", total,
-                wrong);
+  print_message("%d strings, %d wrong\n", total, wrong);
+  if (wrong)
+    print_message("if only mini's are: tests/goldens/tokenizer.py writes its part anew\n");
   assert_true(total >= 2000);
   assert_int_equal(wrong, 0);
 }
