@@ -1,0 +1,531 @@
+/* The definition of the ops itself, against values worked out by hand: everything else is compared with it. */
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "unet/device.h"
+
+/* A plan with its inputs and weights, run on "cpu:plain". */
+struct bench {
+  struct resources resources;
+  struct plan plan;
+  struct device *device;
+  struct program *program;
+  struct run_params params;
+  struct {
+    struct tensor tensor;
+    const float *data;
+  } inputs[8];
+  int input_count;
+};
+
+static struct bench begin(void) {
+  return (struct bench){.params.mix = 1};
+}
+
+static struct tensor give(struct bench *b, struct tensor t, const float *data) {
+  b->inputs[b->input_count].tensor = t;
+  b->inputs[b->input_count++].data = data;
+  return t;
+}
+
+static struct tensor input(struct bench *b, int h, int w, int c, const float *data) {
+  b->plan.resources = &b->resources;
+  return give(b, plan_input(&b->plan, 1, h, w, c, false), data);
+}
+
+/* data in checkpoint order: [out][in][k][k] */
+static struct tensor weight(struct bench *b, const char *name, int out, int k, int in, const float *data) {
+  struct error err = {0};
+  bool vector = k == 0;
+  struct weight_part part = {data, DTYPE_F32, out};
+  struct tensor t = vector ? resources_weight(&b->resources, name, 1, 1, 1, out, &part, 1, &err)
+                           : resources_weight(&b->resources, name, out, k, k, in, &part, 1, &err);
+  assert_true(tensor_exists(t));
+  return t;
+}
+
+static struct tensor vector(struct bench *b, const char *name, int c, const float *data) {
+  return weight(b, name, c, 0, 0, data);
+}
+
+static void prepare(struct bench *b, enum pixel_format output) {
+  struct error err = {0};
+  b->plan.resources = &b->resources;
+  if (plan_finish(&b->plan, &err) < 0 ||
+      device_open(&b->device, &b->resources, &(struct device_options){.name = "cpu:plain"}, &err) < 0 ||
+      device_prepare(b->device, &b->program, &b->plan, output, &err) < 0 ||
+      device_poison(b->device, b->program, &err) < 0)
+    fail_msg("%s", err.message);
+  for (int i = 0; i < b->input_count; i++)
+    assert_int_equal(device_write(b->device, b->program, b->inputs[i].tensor, 0, b->inputs[i].data,
+                                  tensor_elements(b->inputs[i].tensor), &err),
+                     0);
+}
+
+static void run(struct bench *b, const struct frame *frame, struct frame *picture) {
+  struct error err = {0};
+  if (device_submit(b->device, b->program, &b->params, frame, &err) < 0 ||
+      device_collect(b->device, b->program, picture, &err) < 0)
+    fail_msg("%s", err.message);
+}
+
+static void finish(struct bench *b) {
+  device_release(b->device, &b->program);
+  device_close(&b->device);
+  plan_free(&b->plan);
+  resources_finish(&b->resources);
+}
+
+/* Runs the plan and compares y with what it should be. */
+static void expect(struct bench *b, struct tensor y, const float *expected, double tolerance) {
+  struct error err = {0};
+  size_t count = tensor_elements(y);
+  float *values = malloc(count * sizeof *values);
+  prepare(b, PIXEL_RGBA);
+  run(b, NULL, NULL);
+  assert_int_equal(device_read(b->device, b->program, y, 0, values, count, &err), 0);
+  for (size_t i = 0; i < count; i++)
+    if (!(fabs((double)values[i] - (double)expected[i]) <= tolerance))
+      fail_msg("element %zu is %.9g, not %.9g", i, (double)values[i], (double)expected[i]);
+  free(values);
+  finish(b);
+}
+
+/* --- convolution --- */
+
+static const float nine[9] = {1, 2, 3, 4, 5, 6, 7, 8, 9}, ones[9] = {1, 1, 1, 1, 1, 1, 1, 1, 1};
+
+static void expect_conv(struct op_conv op, const float *kernel, const float *expected) {
+  struct bench b = begin();
+  op.x = input(&b, 3, 3, 1, nine);
+  op.weight = weight(&b, "w", 1, 3, 1, kernel);
+  expect(&b, plan_conv(&b.plan, "conv", op), expected, 0);
+}
+
+static void convolutions_sum_their_window(void **state) {
+  (void)state;
+  expect_conv((struct op_conv){.stride = 1, .pad = 1}, ones, (float[]){12, 21, 16, 27, 45, 33, 24, 39, 28});
+  expect_conv((struct op_conv){.stride = 2, .pad = 1}, ones, (float[]){12, 16, 24, 28});
+  expect_conv((struct op_conv){.stride = 1}, ones, (float[]){45});
+  /* one zero row and column at the end: windows begin at the picture's own corner */
+  expect_conv((struct op_conv){.stride = 2, .pad_end_only = true}, ones, (float[]){45});
+}
+
+static void kernels_are_not_flipped(void **state) {
+  (void)state;
+  const float up_right[9] = {0, 0, 1, 0, 0, 0, 0, 0, 0}; /* y[i][j] = x[i - 1][j + 1] */
+  expect_conv((struct op_conv){.stride = 1, .pad = 1}, up_right, (float[]){0, 0, 0, 2, 3, 0, 5, 6, 0});
+}
+
+static void upsampling_repeats_pixels(void **state) {
+  (void)state;
+  struct bench b = begin();
+  struct tensor x = input(&b, 2, 2, 1, nine), w = weight(&b, "w", 1, 1, 1, ones);
+  struct tensor y = plan_conv(&b.plan, "up", (struct op_conv){.x = x, .weight = w, .stride = 1, .upsample = true});
+  expect(&b, y, (float[]){1, 1, 2, 2, 1, 1, 2, 2, 3, 3, 4, 4, 3, 3, 4, 4}, 0);
+}
+
+static void channels_mix_and_inputs_concatenate(void **state) {
+  (void)state;
+  struct bench b = begin();
+  const float kernel[6] = {1, 10, 100, -1, 0, 2}; /* [2 out][3 in] */
+  struct op_conv op = {.x = input(&b, 1, 2, 1, (float[]){1, 2}), .x2 = input(&b, 1, 2, 2, (float[]){3, 4, 5, 6})};
+  op.weight = weight(&b, "w", 2, 1, 3, kernel);
+  op.stride = 1;
+  expect(&b, plan_conv(&b.plan, "mix", op), (float[]){431, 7, 652, 10}, 0);
+}
+
+static void a_convolution_adds_before_it_activates(void **state) {
+  (void)state;
+  struct bench b = begin();
+  struct op_conv op = {.x = input(&b, 1, 2, 1, (float[]){1, 2}), .stride = 1, .act = ACT_RELU};
+  op.weight = weight(&b, "w", 1, 1, 1, ones);
+  op.bias = vector(&b, "bias", 1, (float[]){-10});
+  op.time = tensor_channels(input(&b, 1, 1, 3, (float[]){50, 3, 70}), 1, 1);
+  op.residual = input(&b, 1, 2, 1, (float[]){5, 6});
+  expect(&b, plan_conv(&b.plan, "sum", op), (float[]){0, 1}, 0);
+}
+
+static void padding_is_zero_after_the_norm(void **state) {
+  (void)state;
+  struct bench b = begin();
+  struct op_conv op = {.x = input(&b, 1, 1, 1, (float[]){7}), .stride = 1, .pad = 1};
+  op.prologue = (struct prologue){.norm = NORM_GROUP, .groups = 1, .eps = 1e-5f, .beta = vector(&b, "b", 1, ones)};
+  op.weight = weight(&b, "w", 1, 3, 1, ones);
+  expect(&b, plan_conv(&b.plan, "pad", op), (float[]){1}, 0); /* the lone pixel becomes beta; around it nothing */
+}
+
+/* --- linear --- */
+
+static void a_linear_layer_adds_after_it_activates(void **state) {
+  (void)state;
+  struct bench b = begin();
+  struct op_linear op = {.x = input(&b, 1, 1, 2, (float[]){1, 2}), .act = ACT_RELU};
+  op.weight = weight(&b, "w", 2, 1, 2, (float[]){1, 1, -1, -2});
+  op.bias = vector(&b, "bias", 2, (float[]){0.5f, 1});
+  op.residual = input(&b, 1, 1, 2, (float[]){10, 20});
+  expect(&b, plan_linear(&b.plan, "linear", op), (float[]){13.5f, 20}, 0);
+}
+
+static void geglu_gates_the_first_half_with_the_second(void **state) {
+  (void)state;
+  struct bench b = begin();
+  struct op_linear op = {.x = input(&b, 1, 1, 1, ones), .act = ACT_GEGLU};
+  op.weight = weight(&b, "w", 4, 1, 1, (float[]){2, 3, 1, -1});
+  expect(&b, plan_linear(&b.plan, "geglu", op), (float[]){2 * 0.8413447461f, 3 * -0.1586552539f}, 1e-6);
+}
+
+static void activations_have_their_known_values(void **state) {
+  (void)state;
+  const struct {
+    enum activation act;
+    float at_one;
+  } list[] = {{ACT_NONE, 1},
+              {ACT_RELU, 1},
+              {ACT_SILU, 0.7310585786f},
+              {ACT_GELU, 0.8413447461f},
+              {ACT_QUICK_GELU, 0.8457957659f},
+              {ACT_TANH3, 0.9645377f}};
+  for (size_t i = 0; i < sizeof list / sizeof list[0]; i++) {
+    struct bench b = begin();
+    struct op_norm op = {.x = input(&b, 1, 1, 1, ones), .prologue = {.act = list[i].act}};
+    expect(&b, plan_norm(&b.plan, "act", op), &list[i].at_one, 1e-6);
+  }
+}
+
+/* --- norms --- */
+
+static void group_norm_centres_each_group_over_both_inputs(void **state) {
+  (void)state;
+  struct bench b = begin();
+  /* 3 + 1 channels in 2 groups of 2: the second group lies in both inputs */
+  struct op_conv op = {.x = input(&b, 1, 2, 3, (float[]){1, 3, 10, 5, 7, 30}), .stride = 1};
+  op.x2 = input(&b, 1, 2, 1, (float[]){20, 40});
+  op.prologue = (struct prologue){.norm = NORM_GROUP, .groups = 2, .eps = 0};
+  op.prologue.gamma = vector(&b, "gamma", 4, (float[]){1, 1, 1, 2});
+  op.prologue.beta = vector(&b, "beta", 4, (float[]){0, 0, 0, 5});
+  op.weight = weight(&b, "w", 4, 1, 4, (float[]){1, 0, 0, 0, 0, 1, 0, 0, 0, 0, 1, 0, 0, 0, 0, 1});
+  const float s = 0.447213595f; /* 1 / sqrt(5): means 4 and 25, variances 5 and 125 */
+  expect(&b, plan_conv(&b.plan, "norm", op),
+         (float[]){-3 * s, -1 * s, -3 * s, -2 * s + 5, 1 * s, 3 * s, 1 * s, 6 * s + 5}, 1e-6);
+}
+
+static void layer_norm_centres_each_row(void **state) {
+  (void)state;
+  struct bench b = begin();
+  struct op_norm op = {.x = input(&b, 1, 2, 2, (float[]){1, 3, -100, 100}), .prologue = {.norm = NORM_LAYER, .eps = 3}};
+  expect(&b, plan_norm(&b.plan, "norm", op), (float[]){-0.5f, 0.5f, -0.99985f, 0.99985f}, 1e-6);
+}
+
+/* --- attention --- */
+
+static struct tensor attend(struct bench *b, const float *q, const float *k, const float *v, int rows, int keys,
+                            int heads, float scale, bool causal) {
+  struct op_attention op = {.heads = heads, .scale = scale, .causal = causal};
+  op.q = input(b, 1, rows, 2, q);
+  op.k = input(b, 1, keys, 2, k);
+  op.v = input(b, 1, keys, 2, v);
+  return plan_attention(&b->plan, "attention", op);
+}
+
+static void attention_is_a_weighted_mean(void **state) {
+  (void)state;
+  struct bench b = begin();
+  /* scores 0 and ln 3: weights 1/4 and 3/4 */
+  struct tensor y =
+      attend(&b, (float[]){1, 0}, (float[]){0, 9, 1.0986123f, -9}, (float[]){8, 4, 4, 8}, 1, 2, 1, 1, false);
+  expect(&b, y, (float[]){5, 7}, 1e-5);
+}
+
+static void a_causal_row_sees_no_later_one(void **state) {
+  (void)state;
+  struct bench b = begin();
+  const float q[4] = {0, 0, 0, 0}, k[4] = {5, 5, 5, 5}, v[4] = {1, 2, 3, 6};
+  expect(&b, attend(&b, q, k, v, 2, 2, 1, 1, true), (float[]){1, 2, 2, 4}, 1e-6);
+}
+
+static void heads_do_not_mix(void **state) {
+  (void)state;
+  struct bench b = begin();
+  /* head 0 prefers key 0 by far, head 1 key 1 */
+  const float q[2] = {100, 100}, k[4] = {1, 0, 0, 1}, v[4] = {1, 2, 3, 4};
+  expect(&b, attend(&b, q, k, v, 1, 2, 2, 1, false), (float[]){1, 4}, 1e-6);
+}
+
+/* --- time and sampler --- */
+
+static void timesteps_become_waves(void **state) {
+  (void)state;
+  for (int cos_first = 0; cos_first < 2; cos_first++) {
+    struct bench b = begin();
+    struct tensor y = plan_timestep(&b.plan, "time", (struct op_timestep){cos_first, 0, {0}}, 4);
+    float all[4000], row[4];
+    struct error err = {0};
+    prepare(&b, PIXEL_RGBA);
+    run(&b, NULL, NULL);
+    assert_int_equal(device_read(b.device, b.program, y, 0, all, 4000, &err), 0);
+    memcpy(row, all + 4 * 999, sizeof row); /* frequencies 1 and 1/100 */
+    const double angles[2] = {999, 9.99};
+    for (int k = 0; k < 2; k++) {
+      assert_true(fabs((double)row[cos_first ? k : 2 + k] - cos(angles[k])) < 1e-6);
+      assert_true(fabs((double)row[cos_first ? 2 + k : k] - sin(angles[k])) < 1e-6);
+    }
+    assert_true(all[cos_first ? 0 : 2] == 1 && all[cos_first ? 2 : 0] == 0);
+    finish(&b);
+  }
+}
+
+static void guidance_becomes_a_wave(void **state) {
+  (void)state;
+  struct bench b = begin();
+  struct tensor y = plan_guidance_embed(&b.plan, "w", 4);
+  float row[4];
+  struct error err = {0};
+  b.params.guidance = 1.002f; /* w = 2; frequencies 1 and 1/10000 */
+  prepare(&b, PIXEL_RGBA);
+  run(&b, NULL, NULL);
+  assert_int_equal(device_read(b.device, b.program, y, 4 * 500, row, 4, &err), 0);
+  const double expected[4] = {sin(2), sin(2e-4), cos(2), cos(2e-4)};
+  for (int i = 0; i < 4; i++)
+    assert_true(fabs((double)row[i] - expected[i]) < 1e-3);
+  finish(&b);
+}
+
+static void the_sampler_step_is_linear(void **state) {
+  (void)state;
+  struct bench b = begin();
+  struct error err = {0};
+  struct tensor noise = resources_state(&b.resources, "noise", 2, 1, 1, 2, true, &err);
+  struct op_step op = {.step = 1, .x = input(&b, 1, 1, 2, (float[]){1, 2}), .noise = noise};
+  b.plan.resources = &b.resources;
+  op.model = give(&b, plan_input(&b.plan, 2, 1, 1, 2, false), (float[]){10, 20, 30, 40});
+  give(&b, noise, (float[]){-1, -1, 1, 2});
+  b.params.step[1] = (struct step_params){0, 2, 0.5f, 100};
+  b.params.row_weight[0] = -1;
+  b.params.row_weight[1] = 2;
+  expect(&b, plan_step(&b.plan, "step", op), (float[]){127, 234}, 0);
+}
+
+static void only_chosen_rows_see_the_image(void **state) {
+  (void)state;
+  struct bench b = begin();
+  struct op_unet_input op = {.x = input(&b, 1, 1, 1, (float[]){5}), .image = input(&b, 1, 1, 2, (float[]){6, 7})};
+  op.image_rows = 1 << 1;
+  expect(&b, plan_unet_input(&b.plan, "in", op, 3), (float[]){5, 0, 0, 5, 6, 7, 5, 0, 0}, 0);
+}
+
+/* --- pixels in --- */
+
+static struct frame frame_of(enum pixel_format format, int width, int height, const void *p0, const void *p1,
+                             const void *p2) {
+  struct frame f = {.format = format, .matrix = MATRIX_BT709, .width = width, .height = height};
+  const void *planes[3] = {p0, p1, p2};
+  for (int i = 0; i < frame_planes(format); i++) {
+    f.plane[i] = planes[i];
+    f.pitch[i] = frame_row_bytes(format, i, width);
+  }
+  return f;
+}
+
+static void expect_in(const struct frame *frame, struct geometry g, int w, int h, const float *expected,
+                      double tolerance) {
+  struct bench b = begin();
+  struct error err = {0};
+  struct tensor y = plan_pixels_in(&b.plan, "in", (struct op_pixels_in){.scale = 1}, h, w);
+  float values[64];
+  b.params.geometry = g;
+  prepare(&b, PIXEL_RGBA);
+  run(&b, frame, NULL);
+  assert_int_equal(device_read(b.device, b.program, y, 0, values, tensor_elements(y), &err), 0);
+  for (size_t i = 0; i < tensor_elements(y); i++)
+    if (!(fabs((double)values[i] - (double)expected[i]) <= tolerance))
+      fail_msg("value %zu is %.9g, not %.9g", i, (double)values[i], (double)expected[i]);
+  finish(&b);
+}
+
+static void known_colours_are_decoded(void **state) {
+  (void)state;
+  const struct {
+    enum color_matrix matrix;
+    uint8_t y, cb, cr;
+    float r, g, b;
+  } colours[] = {{MATRIX_BT601, 235, 128, 128, 1, 1, 1},
+                 {MATRIX_BT601, 16, 128, 128, 0, 0, 0},
+                 {MATRIX_BT601, 81, 90, 240, 1, 0, 0},
+                 {MATRIX_BT601, 145, 54, 34, 0, 1, 0},
+                 {MATRIX_BT601, 41, 240, 110, 0, 0, 1},
+                 {MATRIX_BT709, 63, 102, 240, 1, 0, 0},
+                 {MATRIX_BT709, 173, 42, 26, 0, 1, 0},
+                 {MATRIX_BT709, 32, 240, 118, 0, 0, 1},
+                 {MATRIX_BT2020, 74, 97, 240, 1, 0, 0},
+                 {MATRIX_BT2020, 164, 47, 25, 0, 1, 0},
+                 {MATRIX_BT709, 255, 128, 128, 1, 1, 1}, /* whiter than white is clamped */
+                 {MATRIX_BT709, 126, 128, 128, 0.5023f, 0.5023f, 0.5023f}};
+  for (size_t i = 0; i < sizeof colours / sizeof colours[0]; i++) {
+    struct frame f = frame_of(PIXEL_YUV420P, 1, 1, &colours[i].y, &colours[i].cb, &colours[i].cr);
+    f.matrix = colours[i].matrix;
+    /* codes are whole numbers: an error of half a code in each */
+    expect_in(&f, (struct geometry){0, 0, 1, 1, 0, 0, 1, 1}, 1, 1, &colours[i].r, 0.006);
+  }
+}
+
+static void ten_bits_and_full_range_are_scaled(void **state) {
+  (void)state;
+  const uint8_t y10[2] = {940 << 6 & 255, 940 >> 2}, c10[4] = {0, 512 >> 2, 0, 512 >> 2};
+  struct frame f = frame_of(PIXEL_P010, 1, 1, y10, c10, NULL);
+  expect_in(&f, (struct geometry){0, 0, 1, 1, 0, 0, 1, 1}, 1, 1, (float[]){1, 1, 1}, 1e-6);
+  const uint8_t y = 51, c = 128;
+  f = frame_of(PIXEL_YUV420P, 1, 1, &y, &c, &c);
+  f.range = RANGE_FULL;
+  expect_in(&f, (struct geometry){0, 0, 1, 1, 0, 0, 1, 1}, 1, 1, (float[]){0.2f, 0.2f, 0.2f}, 1e-6);
+}
+
+static const uint8_t four_pixels[16] = {0, 51, 102, 9, 255, 153, 204, 9, 51, 0, 255, 9, 102, 204, 153, 9};
+
+static void an_unscaled_frame_is_exact(void **state) {
+  (void)state;
+  struct frame f = frame_of(PIXEL_RGBA, 2, 2, four_pixels, NULL, NULL);
+  float expected[12];
+  for (int i = 0; i < 12; i++)
+    expected[i] = (float)four_pixels[i / 3 * 4 + i % 3] / 255;
+  expect_in(&f, (struct geometry){0, 0, 2, 2, 0, 0, 2, 2}, 2, 2, expected, 1e-7);
+  f.format = PIXEL_BGRA;
+  for (int i = 0; i < 12; i++)
+    expected[i] = (float)four_pixels[i / 3 * 4 + 2 - i % 3] / 255;
+  expect_in(&f, (struct geometry){0, 0, 2, 2, 0, 0, 2, 2}, 2, 2, expected, 1e-7);
+}
+
+static void a_reduction_is_the_mean_of_its_area(void **state) {
+  (void)state;
+  struct frame f = frame_of(PIXEL_RGBA, 2, 2, four_pixels, NULL, NULL);
+  expect_in(&f, (struct geometry){0, 0, 2, 2, 0, 0, 1, 1}, 1, 1, (float[]){0.4f, 0.4f, 0.7f}, 1e-6);
+  /* 3 samples to 2: each takes one and a half */
+  const uint8_t three[3] = {0, 90, 180}, grey = 128;
+  f = frame_of(PIXEL_YUV420P, 3, 1, three, (uint8_t[]){grey, grey}, (uint8_t[]){grey, grey});
+  f.range = RANGE_FULL;
+  const float a = 30 / 255.0f, b = 150 / 255.0f;
+  expect_in(&f, (struct geometry){0, 0, 3, 1, 0, 0, 2, 1}, 2, 1, (float[]){a, a, a, b, b, b}, 1e-6);
+}
+
+static void an_enlargement_is_linear(void **state) {
+  (void)state;
+  const uint8_t pixels[8] = {0, 0, 0, 0, 255, 255, 255, 0};
+  struct frame f = frame_of(PIXEL_RGBA, 2, 1, pixels, NULL, NULL);
+  expect_in(&f, (struct geometry){0, 0, 2, 1, 0, 0, 4, 1}, 4, 1,
+            (float[]){0, 0, 0, 0.25f, 0.25f, 0.25f, 0.75f, 0.75f, 0.75f, 1, 1, 1}, 1e-6);
+}
+
+static void chroma_lies_between_its_pixels(void **state) {
+  (void)state;
+  /* Cr 128 and 240 under four pixels: at a quarter of the way from one chroma sample to the next, and at the edges */
+  const uint8_t y[4] = {100, 100, 100, 100}, cb[2] = {128, 128}, cr[2] = {128, 240};
+  struct frame f = frame_of(PIXEL_YUV420P, 4, 1, y, cb, cr);
+  float expected[12];
+  const double share[4] = {0, 0.25, 0.75, 1};
+  for (int i = 0; i < 4; i++) {
+    double luma = 84.0 / 219, red = 112.0 / 224 * share[i];
+    expected[3 * i] = (float)fmin(luma + 1.5748 * red, 1);
+    expected[3 * i + 1] = (float)(luma - 1.5748 * 0.2126 / 0.7152 * red);
+    expected[3 * i + 2] = (float)luma;
+  }
+  expect_in(&f, (struct geometry){0, 0, 4, 1, 0, 0, 4, 1}, 4, 1, expected, 1e-6);
+}
+
+static void a_letterbox_is_black(void **state) {
+  (void)state;
+  const uint8_t white[4] = {255, 255, 255, 255};
+  struct frame f = frame_of(PIXEL_RGBA, 1, 1, white, NULL, NULL);
+  expect_in(&f, (struct geometry){0, 0, 1, 1, 1, 1, 1, 1}, 3, 3,
+            (float[]){0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 1, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0}, 0);
+}
+
+/* --- pixels out --- */
+
+static void expect_out(enum pixel_format format, int w, int h, const float *rgb, const uint8_t *p0, const uint8_t *p1,
+                       const uint8_t *p2) {
+  struct bench b = begin();
+  struct frame picture;
+  plan_pixels_out(&b.plan, "out", (struct op_pixels_out){.scale = 1, .x = input(&b, h, w, 3, rgb)});
+  prepare(&b, format);
+  run(&b, NULL, &picture);
+  assert_int_equal(picture.format, format);
+  assert_int_equal(picture.width, w);
+  assert_int_equal(picture.height, h);
+  const uint8_t *planes[3] = {p0, p1, p2};
+  for (int i = 0; i < frame_planes(format); i++) {
+    size_t row = (size_t)frame_row_bytes(format, i, w);
+    for (int y = 0; y < frame_rows(format, i, h); y++)
+      assert_memory_equal(picture.plane[i] + (long)y * picture.pitch[i], planes[i] + (size_t)y * row, row);
+  }
+  finish(&b);
+}
+
+static void pictures_are_encoded(void **state) {
+  (void)state;
+  const float colours[9] = {1, 0, 0, 0, 1, 0, 0, 0, 1}; /* red, green, blue */
+  expect_out(PIXEL_RGBA, 3, 1, colours, (uint8_t[]){255, 0, 0, 255, 0, 255, 0, 255, 0, 0, 255, 255}, NULL, NULL);
+  expect_out(PIXEL_BGRA, 3, 1, colours, (uint8_t[]){0, 0, 255, 255, 0, 255, 0, 255, 255, 0, 0, 255}, NULL, NULL);
+  /* BT.709: red 63 102 240, green 173 42 26, blue 32 240 118; chroma of the first pair is the mean */
+  expect_out(PIXEL_YUV420P, 3, 1, colours, (uint8_t[]){63, 173, 32}, (uint8_t[]){72, 240}, (uint8_t[]){133, 118});
+  expect_out(PIXEL_NV12, 3, 1, colours, (uint8_t[]){63, 173, 32}, (uint8_t[]){72, 133, 240, 118}, NULL);
+  expect_out(PIXEL_YUYV, 3, 1, colours, (uint8_t[]){63, 72, 173, 133, 32, 240, 32, 118}, NULL, NULL);
+  /* beyond the range, and not a number */
+  expect_out(PIXEL_RGBA, 2, 1, (float[]){7, -7, 0.5f, NAN, 0.25f, 1}, (uint8_t[]){255, 0, 128, 255, 0, 64, 255, 255},
+             NULL, NULL);
+}
+
+static void the_input_is_mixed_in(void **state) {
+  (void)state;
+  struct bench b = begin();
+  struct frame picture;
+  struct op_pixels_out op = {.scale = 0.5f, .bias = 0.5f, .input_scale = 1};
+  op.x = input(&b, 1, 1, 3, (float[]){1, 0, -1});
+  op.input = input(&b, 1, 1, 3, (float[]){0, 1, 0.6f});
+  b.params.mix = 0.25f;
+  plan_pixels_out(&b.plan, "out", op);
+  prepare(&b, PIXEL_RGBA);
+  run(&b, NULL, &picture);
+  assert_memory_equal(picture.plane[0], ((uint8_t[]){64, 223, 115, 255}), 4);
+  finish(&b);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(convolutions_sum_their_window),
+      cmocka_unit_test(kernels_are_not_flipped),
+      cmocka_unit_test(upsampling_repeats_pixels),
+      cmocka_unit_test(channels_mix_and_inputs_concatenate),
+      cmocka_unit_test(a_convolution_adds_before_it_activates),
+      cmocka_unit_test(padding_is_zero_after_the_norm),
+      cmocka_unit_test(a_linear_layer_adds_after_it_activates),
+      cmocka_unit_test(geglu_gates_the_first_half_with_the_second),
+      cmocka_unit_test(activations_have_their_known_values),
+      cmocka_unit_test(group_norm_centres_each_group_over_both_inputs),
+      cmocka_unit_test(layer_norm_centres_each_row),
+      cmocka_unit_test(attention_is_a_weighted_mean),
+      cmocka_unit_test(a_causal_row_sees_no_later_one),
+      cmocka_unit_test(heads_do_not_mix),
+      cmocka_unit_test(timesteps_become_waves),
+      cmocka_unit_test(guidance_becomes_a_wave),
+      cmocka_unit_test(the_sampler_step_is_linear),
+      cmocka_unit_test(only_chosen_rows_see_the_image),
+      cmocka_unit_test(known_colours_are_decoded),
+      cmocka_unit_test(ten_bits_and_full_range_are_scaled),
+      cmocka_unit_test(an_unscaled_frame_is_exact),
+      cmocka_unit_test(a_reduction_is_the_mean_of_its_area),
+      cmocka_unit_test(an_enlargement_is_linear),
+      cmocka_unit_test(chroma_lies_between_its_pixels),
+      cmocka_unit_test(a_letterbox_is_black),
+      cmocka_unit_test(pictures_are_encoded),
+      cmocka_unit_test(the_input_is_mixed_in),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}

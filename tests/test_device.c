@@ -1,0 +1,257 @@
+/* The device interface: choice, arguments, runs in flight, memory. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "unet/device.h"
+
+enum { W = 24, H = 16 };
+
+/* A frame plan: pixels in, a 3x3 convolution that copies, pixels out. */
+struct rig {
+  struct resources resources;
+  struct plan plan;
+  struct device *device;
+  struct program *program;
+  struct run_params params;
+  uint8_t pixels[W * H * 4];
+  struct frame frame;
+};
+
+static void rig_plan(struct rig *r) {
+  static float copy[3 * 3 * 9];
+  struct error err = {0};
+  for (int c = 0; c < 3; c++)
+    copy[(c * 3 + c) * 9 + 4] = 1;
+  struct weight_part part = {copy, DTYPE_F32, 3};
+  plan_init(&r->plan, &r->resources);
+  struct tensor x = plan_pixels_in(&r->plan, "in", (struct op_pixels_in){.scale = 1}, H, W);
+  struct tensor w = resources_weight(&r->resources, "copy", 3, 3, 3, 3, &part, 1, &err);
+  x = plan_conv(&r->plan, "conv", (struct op_conv){.x = x, .weight = w, .stride = 1, .pad = 1});
+  plan_pixels_out(&r->plan, "out", (struct op_pixels_out){.scale = 1, .x = x});
+  assert_int_equal(plan_finish(&r->plan, &err), 0);
+  r->params.mix = 1;
+  r->params.geometry = (struct geometry){0, 0, W, H, 0, 0, W, H};
+  r->frame = (struct frame){.format = PIXEL_RGBA, .width = W, .height = H, .plane = {r->pixels}, .pitch = {4 * W}};
+}
+
+static struct rig *rig_open(const char *name) {
+  struct rig *r = calloc(1, sizeof *r);
+  struct error err = {0};
+  rig_plan(r);
+  if (device_open(&r->device, &r->resources, &(struct device_options){.name = name}, &err) < 0 ||
+      device_prepare(r->device, &r->program, &r->plan, PIXEL_RGBA, &err) < 0)
+    fail_msg("%s", err.message);
+  return r;
+}
+
+static void rig_close(struct rig *r) {
+  device_release(r->device, &r->program);
+  device_close(&r->device);
+  plan_free(&r->plan);
+  resources_finish(&r->resources);
+  free(r);
+}
+
+static void a_device_is_chosen_by_name(void **state) {
+  (void)state;
+  const struct {
+    const char *name;
+    int status;
+    enum status class;
+  } list[] = {{"cpu", 0, STATUS_OK},         {"cpu:plain", 0, STATUS_OK}, {"cpu:fancy", -1, STATUS_USAGE},
+              {"toaster", -1, STATUS_USAGE}, {"cpux", -1, STATUS_USAGE},  {"", -1, STATUS_USAGE},
+              {"cuda:99", -1, STATUS_DEVICE}};
+  struct resources resources = {0};
+  for (size_t i = 0; i < sizeof list / sizeof list[0]; i++) {
+    struct device *device = NULL;
+    struct error err = {0};
+    assert_int_equal(device_open(&device, &resources, &(struct device_options){.name = list[i].name}, &err),
+                     list[i].status);
+    if (list[i].status < 0) {
+      assert_null(device);
+      assert_int_equal(err.status, list[i].class);
+      assert_true(strlen(err.message) > 10 && !strchr(err.message, '\n'));
+    }
+    device_close(&device);
+    assert_null(device);
+  }
+}
+
+static void a_device_describes_itself(void **state) {
+  (void)state;
+  struct rig *r = rig_open("cpu");
+  struct device_info info;
+  device_get_info(r->device, &info);
+  assert_false(info.cuda);
+  assert_non_null(strstr(info.name, "thread"));
+  assert_true(info.memory_total > info.memory_free && info.memory_free > 0);
+  rig_close(r);
+}
+
+static void wrong_arguments_are_refused(void **state) {
+  (void)state;
+  struct rig *r = rig_open("cpu");
+  struct error err = {0};
+  float value;
+  assert_int_equal(device_submit(r->device, r->program, &r->params, NULL, &err), -1);
+  const struct geometry wrong[] = {
+      {0, 0, 0, H, 0, 0, W, H}, {0, 0, W, -1, 0, 0, W, H}, {0, 0, W, H, 0, 0, W + 1, H},     {0, 0, W, H, -1, 0, W, H},
+      {0, 0, W, H, 1, 0, W, H}, {0, 0, W, H, 0, 0, 0, H},  {0, 0, W, H, 0, 2147483647, 1, 1}};
+  for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++) {
+    struct run_params params = r->params;
+    params.geometry = wrong[i];
+    assert_int_equal(device_submit(r->device, r->program, &params, &r->frame, &err), -1);
+  }
+  struct frame frame = r->frame;
+  frame.pitch[0] = 4 * W - 1;
+  assert_int_equal(device_submit(r->device, r->program, &r->params, &frame, &err), -1);
+  frame = r->frame;
+  frame.plane[0] = NULL;
+  assert_int_equal(device_submit(r->device, r->program, &r->params, &frame, &err), -1);
+  assert_int_equal(device_collect(r->device, r->program, NULL, &err), -1); /* nothing was started by all that */
+  struct tensor t = {TENSOR_TEMP, 0, 1, H, W, 3, 0, 3};
+  assert_int_equal(device_read(r->device, r->program, t, (size_t)H * W * 3, &value, 1, &err), -1);
+  assert_int_equal(device_read(r->device, NULL, t, 0, &value, 1, &err), -1);
+  t.index = 1000;
+  assert_int_equal(device_read(r->device, r->program, t, 0, &value, 1, &err), -1);
+  rig_close(r);
+}
+
+static void tokens_slots_and_timesteps_are_checked(void **state) {
+  (void)state;
+  struct resources resources = {0};
+  struct plan plan;
+  struct error err = {0};
+  struct device *device = NULL;
+  struct program *program = NULL;
+  float table[4 * 2] = {0};
+  struct weight_part part = {table, DTYPE_F32, 4};
+  plan_init(&plan, &resources);
+  struct tensor words = resources_weight(&resources, "words", 4, 1, 1, 2, &part, 1, &err);
+  struct tensor slots = resources_state(&resources, "slots", 3, 1, 4, 2, false, &err);
+  struct tensor times = resources_state(&resources, "times", TIMESTEPS, 1, 1, 2, false, &err);
+  struct tensor x = plan_embed(&plan, "embed", (struct op_embed){.token = words, .position = words});
+  plan_store_slot(&plan, "store", (struct op_store_slot){.x = x, .slots = slots});
+  plan_prompt(&plan, "prompt", (struct op_prompt){.slots = slots}, 1);
+  plan_time_row(&plan, "time", (struct op_time_row){.step = 0, .table = times});
+  assert_int_equal(plan_finish(&plan, &err), 0);
+  assert_int_equal(device_open(&device, &resources, &(struct device_options){.name = "cpu"}, &err), 0);
+  assert_int_equal(device_prepare(device, &program, &plan, PIXEL_RGBA, &err), 0);
+  struct run_params good = {.prompt = {{{0, 77}, {1, 0}}}}, bad;
+  assert_int_equal(device_run(device, program, &good, &err), 0);
+  bad = good, bad.tokens[3] = 4;
+  assert_int_equal(device_run(device, program, &bad, &err), -1);
+  bad = good, bad.tokens[0] = -1;
+  assert_int_equal(device_run(device, program, &bad, &err), -1);
+  bad = good, bad.slot = 3;
+  assert_int_equal(device_run(device, program, &bad, &err), -1);
+  bad = good, bad.prompt[0].weight[1] = 0.5f;
+  assert_int_equal(device_run(device, program, &bad, &err), -1);
+  bad = good, bad.step[0].timestep = TIMESTEPS;
+  assert_int_equal(device_run(device, program, &bad, &err), -1);
+  assert_int_equal(device_run(device, program, &good, &err), 0);
+  device_release(device, &program);
+  device_close(&device);
+  plan_free(&plan);
+  resources_finish(&resources);
+}
+
+/* Each run's picture is its own, and stays until the second submit after its collect. */
+static void two_runs_are_in_flight(void **state) {
+  (void)state;
+  struct rig *r = rig_open("cpu");
+  struct error err = {0};
+  struct frame pictures[8];
+  for (int i = 0; i < 8; i++) {
+    memset(r->pixels, 10 + 10 * i, sizeof r->pixels);
+    assert_int_equal(device_submit(r->device, r->program, &r->params, &r->frame, &err), 0);
+    memset(r->pixels, 0, sizeof r->pixels); /* the frame belongs to the caller again */
+    if (i == 0)
+      continue;
+    assert_int_equal(device_submit(r->device, r->program, &r->params, &r->frame, &err), -1);
+    assert_int_equal(device_collect(r->device, r->program, &pictures[i - 1], &err), 0);
+    for (int age = 1; age <= 2 && age <= i; age++)
+      assert_int_equal(pictures[i - age].plane[0][0], 10 + 10 * (i - age));
+  }
+  rig_close(r);
+}
+
+static void a_run_allocates_nothing(void **state) {
+  (void)state;
+  struct rig *r = rig_open("cpu");
+  struct error err = {0};
+  struct device_counters before, after;
+  for (int i = 0; i < 10; i++) {
+    assert_int_equal(device_submit(r->device, r->program, &r->params, &r->frame, &err), 0);
+    assert_int_equal(device_collect(r->device, r->program, NULL, &err), 0);
+    if (i == 0) /* the rows of the source are sized by its first frame */
+      device_get_counters(r->device, &before);
+  }
+  device_get_counters(r->device, &after);
+  assert_int_equal(after.allocations, before.allocations);
+  assert_int_equal(after.bytes, before.bytes);
+  assert_int_equal(after.waits, before.waits + 9);
+  device_release(r->device, &r->program);
+  device_get_counters(r->device, &after);
+  assert_true(after.bytes < before.bytes && after.peak_bytes == before.peak_bytes);
+  rig_close(r);
+}
+
+static void memory_beyond_the_limit_is_refused(void **state) {
+  (void)state;
+  struct rig r = {0};
+  struct error err = {0};
+  struct device_counters counters;
+  rig_plan(&r);
+  assert_int_equal(
+      device_open(&r.device, &r.resources, &(struct device_options){.name = "cpu", .memory_limit = 4096}, &err), 0);
+  assert_int_equal(device_prepare(r.device, &r.program, &r.plan, PIXEL_RGBA, &err), -1);
+  assert_int_equal(err.status, STATUS_DEVICE);
+  assert_null(r.program);
+  device_get_counters(r.device, &counters);
+  assert_true(counters.peak_bytes <= 4096);
+  device_close(&r.device);
+  plan_free(&r.plan);
+  resources_finish(&r.resources);
+}
+
+static void a_changed_weight_takes_effect(void **state) {
+  (void)state;
+  struct rig *r = rig_open("cpu");
+  struct error err = {0};
+  struct frame picture;
+  int index = resources_find(&r->resources, "copy");
+  struct tensor w = {TENSOR_RESOURCE, index, 3, 3, 3, 3, 0, 3};
+  float half[3 * 9 * 3] = {0}; /* on the device: [out][kh][kw][in] */
+  for (int c = 0; c < 3; c++)
+    half[(c * 9 + 4) * 3 + c] = 0.5f;
+  memset(r->pixels, 200, sizeof r->pixels);
+  for (int i = 0; i < 2; i++) {
+    assert_int_equal(device_submit(r->device, r->program, &r->params, &r->frame, &err), 0);
+    assert_int_equal(device_collect(r->device, r->program, &picture, &err), 0);
+    assert_int_equal(picture.plane[0][0], i ? 100 : 200);
+    assert_int_equal(device_write(r->device, r->program, w, 0, half, 81, &err), 0);
+  }
+  rig_close(r);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(a_device_is_chosen_by_name),
+      cmocka_unit_test(a_device_describes_itself),
+      cmocka_unit_test(wrong_arguments_are_refused),
+      cmocka_unit_test(tokens_slots_and_timesteps_are_checked),
+      cmocka_unit_test(two_runs_are_in_flight),
+      cmocka_unit_test(a_run_allocates_nothing),
+      cmocka_unit_test(memory_beyond_the_limit_is_refused),
+      cmocka_unit_test(a_changed_weight_takes_effect),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
