@@ -13,7 +13,7 @@ struct golden {
   struct safetensors *tensors;
   uint8_t *input; /* RGBA */
   struct frame frame;
-  char missing[768]; /* why golden_open failed */
+  char missing[1100]; /* why golden_open failed */
 };
 
 /* A golden tensor as FP32; the test fails if it is not there. */

@@ -148,8 +148,6 @@ static void frame_program_destroy(struct frame_program **frame, struct device *d
 
 static struct frame_program *frame_program_create(struct engine *engine, const struct frame_shape *shape,
                                                   struct error *err) {
-  if (check_shape(&engine->model, shape, err) < 0)
-    return NULL;
   struct frame_program *frame = calloc(1, sizeof *frame);
   if (!frame) {
     error_set(err, STATUS_FAILED, "out of memory");
@@ -214,24 +212,29 @@ static int prepare_tables(struct engine *engine, float guidance, struct error *e
   return device_run(engine->device, engine->tables_program, &run, err);
 }
 
-static int prepare(struct engine *engine, const struct engine_params *params, struct error *err) {
-  const struct checkpoint *checkpoint = engine->checkpoint;
-  int scale = tae_scale(&checkpoint->vae);
-  struct frame_shape shape = {
-      .width = params->width ? params->width : checkpoint->unet.sample_width * scale,
-      .height = params->height ? params->height : checkpoint->unet.sample_height * scale,
+static int choose_shape(struct engine *engine, const struct engine_params *params, struct frame_shape *shape,
+                        struct error *err) {
+  const struct unet_config *unet = &engine->checkpoint->unet;
+  int scale = tae_scale(&engine->checkpoint->vae), multiple = model_size_multiple(&engine->model);
+  *shape = (struct frame_shape){
+      .width = params->width ? params->width : unet->sample_width * scale,
+      .height = params->height ? params->height : unet->sample_height * scale,
       .steps = engine->sampling.steps,
       .rows = model_rows(&engine->model, params->guidance),
       .text_to_image = params->text_to_image,
   };
   if (params->nearest_size) {
-    shape.width = nearest(shape.width, model_size_multiple(&engine->model));
-    shape.height = nearest(shape.height, model_size_multiple(&engine->model));
+    shape->width = nearest(shape->width, multiple);
+    shape->height = nearest(shape->height, multiple);
   }
+  return check_shape(&engine->model, shape, err);
+}
+
+static int prepare(struct engine *engine, const struct frame_shape *shape, struct error *err) {
   if (plans_prompt(&engine->model, &engine->prompt_plan, err) < 0 ||
       plans_tables(&engine->model, &engine->tables_plan, err) < 0)
     return -1;
-  engine->frame = frame_program_create(engine, &shape, err);
+  engine->frame = frame_program_create(engine, shape, err);
   if (!engine->frame ||
       device_prepare(engine->device, &engine->prompt_program, &engine->prompt_plan, engine->output, err) < 0 ||
       device_prepare(engine->device, &engine->tables_program, &engine->tables_plan, engine->output, err) < 0)
@@ -267,8 +270,10 @@ int engine_open(struct engine **engine_out, const struct engine_params *params, 
     goto fail;
   }
   choose_sampling(&engine->sampling, params, engine->checkpoint);
+  struct frame_shape shape;
   if (model_init(&engine->model, engine->checkpoint, &engine->resources, err) < 0 ||
-      open_device(engine, params, err) < 0 || prepare(engine, params, err) < 0)
+      choose_shape(engine, params, &shape, err) < 0 || open_device(engine, params, err) < 0 ||
+      prepare(engine, &shape, err) < 0)
     goto fail;
   *engine_out = engine;
   return 0;
@@ -303,6 +308,8 @@ int engine_configure(struct engine *engine, int width, int height, int steps, st
   shape.width = width ? width : shape.width;
   shape.height = height ? height : shape.height;
   shape.steps = steps ? steps : shape.steps;
+  if (check_shape(&engine->model, &shape, err) < 0)
+    return -1;
   struct frame_program *frame = frame_program_create(engine, &shape, err);
   if (!frame)
     return -1;

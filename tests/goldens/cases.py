@@ -6,8 +6,8 @@ CROSS, PLAIN = "CrossAttnDownBlock2D", "DownBlock2D"
 CROSS_UP, PLAIN_UP = "CrossAttnUpBlock2D", "UpBlock2D"
 
 
-def text(width, heads, layers, act, positions):
-    return {"hidden_size": width, "intermediate_size": 2 * width, "num_attention_heads": heads,
+def text(width, heads, layers, act, positions, eps=1e-5):
+    return {"layer_norm_eps": eps, "hidden_size": width, "intermediate_size": 2 * width, "num_attention_heads": heads,
             "num_hidden_layers": layers, "hidden_act": act, "max_position_embeddings": positions,
             "projection_dim": width}
 
@@ -115,7 +115,7 @@ CASES = {
                  "cross_attention_dim": 16, "norm_num_groups": 8, "norm_eps": 1e-6, "use_linear_projection": True,
                  "flip_sin_to_cos": False, "freq_shift": 1, "time_embedding_dim": 48},
         "vae": vae(16, 12, 8, [0, 2, 1], [2, 1, 0]),
-        "text": text(16, 4, 1, "quick_gelu", 16),
+        "text": text(16, 4, 1, "quick_gelu", 16, 1e-6),
         "scheduler": {"_class_name": "EulerDiscreteScheduler", "prediction_type": "v_prediction",
                       "timestep_spacing": "trailing", "steps_offset": 0, "interpolation_type": "linear", **BETAS},
         "runs": [run("edit-1", "edit", 1), run("edit-2", "edit", 2), run("edit-4", "edit", 4)],

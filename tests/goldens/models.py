@@ -127,16 +127,23 @@ def write_tokenizer(folder, positions, pad):
     return ids
 
 
+# Layers whose output a norm reads, alone or in a sum. It is kept small, or the norm's epsilon would not show.
+BEFORE_NORMS = ["conv_in", "conv1", "conv2", "conv_shortcut", "samplers.0.conv", "time_emb_proj", "proj_in", "proj_out",
+                "to_out.0", "ff.net.2", "token_embedding", "position_embedding", "self_attn.out_proj", "mlp.fc2"]
+SUMMED = ["conv_shortcut", "samplers.0.conv"]  # what these read is small already
+
+
 def randomise(model, generator):
     """Weights of unit gain, norms and biases that are not the neutral ones."""
     for name, p in model.named_parameters():
+        layer, kind = name.rsplit(".", 1)
         normal = torch.randn(p.shape, generator=generator)
-        if p.dim() == 1:
-            p.data = 0.1 * normal + (1 if "norm" in name and name.endswith("weight") else 0)
-        elif "embedding.weight" in name:
-            p.data = 0.3 * normal
-        else:
-            p.data = normal / p[0].numel() ** 0.5
+        if "norm" in layer:
+            p.data = 0.1 * normal + (1 if kind == "weight" else 0)
+            continue
+        p.data = 0.1 * normal if kind == "bias" else normal / p[0].numel() ** 0.5
+        if layer.endswith(tuple(BEFORE_NORMS)) and not (kind == "weight" and layer.endswith(tuple(SUMMED))):
+            p.data *= 0.02
 
 
 def fit(conv, features, target):

@@ -1,0 +1,69 @@
+#include "rig.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+void must(int status, const struct error *err) {
+  if (status < 0)
+    fail_msg("%s", err->message);
+}
+
+void assert_error(const struct error *err, enum status status, const char *what) {
+  assert_int_equal(err->status, status);
+  assert_true(err->message[0] && !strchr(err->message, '\n'));
+  if (!strstr(err->message, what))
+    fail_msg("'%s' does not mention '%s'", err->message, what);
+}
+
+struct engine_params default_params(const struct golden *golden, const char *device) {
+  struct engine_params params = ENGINE_PARAMS_DEFAULTS;
+  params.model = golden->folder;
+  params.device = device;
+  params.width = golden->frame.width;
+  params.height = golden->frame.height;
+  return params;
+}
+
+void rig_open(struct rig *rig, char **args, const char *name, bool guidance) {
+  *rig = (struct rig){.controls = CONTROLS_DEFAULTS};
+  if (golden_open(&rig->golden, args[1], name) < 0)
+    fail_msg("%s", rig->golden.missing);
+  struct engine_params params = default_params(&rig->golden, args[2]);
+  params.guidance = guidance;
+  must(engine_open(&rig->engine, &params, &rig->err), &rig->err);
+  must(engine_set_prompt(rig->engine, 1, "an oil painting", &rig->err), &rig->err);
+  must(engine_set_prompt(rig->engine, 2, "a cat at night", &rig->err), &rig->err);
+}
+
+void rig_close(struct rig *rig) {
+  engine_close(&rig->engine);
+  assert_null(rig->engine);
+  golden_close(&rig->golden);
+}
+
+uint8_t *generate(struct rig *rig, const struct frame *frame) {
+  struct frame picture;
+  must(engine_submit(rig->engine, &rig->controls, frame, &rig->err), &rig->err);
+  must(engine_collect(rig->engine, &picture, &rig->err), &rig->err);
+  return picture_copy(&picture);
+}
+
+uint8_t *generate_default(struct rig *rig) {
+  return generate(rig, &rig->golden.frame);
+}
+
+size_t picture_bytes(const struct rig *rig) {
+  return 4 * (size_t)rig->golden.frame.width * (size_t)rig->golden.frame.height;
+}
+
+void assert_same(const struct rig *rig, uint8_t *a, uint8_t *b) {
+  assert_memory_equal(a, b, picture_bytes(rig));
+  free(a);
+  free(b);
+}
+
+void assert_differ(const struct rig *rig, uint8_t *a, uint8_t *b) {
+  assert_memory_not_equal(a, b, picture_bytes(rig));
+  free(a);
+  free(b);
+}

@@ -1,0 +1,36 @@
+/* An engine on a golden's checkpoint: what the engine's tests share. Failures fail the test. */
+#ifndef TESTS_RIG_H
+#define TESTS_RIG_H
+
+#include "cmocka_all.h"
+#include "golden.h"
+
+struct rig {
+  struct golden golden;
+  struct engine *engine;
+  struct controls controls;
+  struct error err;
+};
+
+/* Fails the test with err's message where status is negative. */
+void must(int status, const struct error *err);
+/* One line, of this class, that contains what. */
+void assert_error(const struct error *err, enum status status, const char *what);
+
+/* The golden's own checkpoint, at its size. */
+struct engine_params default_params(const struct golden *golden, const char *device);
+
+/* args are the program's: args[1] the folder of goldens, args[2] the device. Slots 1 and 2 are filled. */
+void rig_open(struct rig *rig, char **args, const char *name, bool guidance);
+void rig_close(struct rig *rig);
+
+/* One frame through the engine; the caller frees the pixels. */
+uint8_t *generate(struct rig *rig, const struct frame *frame);
+uint8_t *generate_default(struct rig *rig); /* of the golden's input */
+size_t picture_bytes(const struct rig *rig);
+
+/* Both pictures are freed. */
+void assert_same(const struct rig *rig, uint8_t *a, uint8_t *b);
+void assert_differ(const struct rig *rig, uint8_t *a, uint8_t *b);
+
+#endif

@@ -1,0 +1,222 @@
+/* What the engine says of itself, and what it refuses to open.
+ *
+ *   test_engine_open GOLDENS DEVICE */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "rig.h"
+
+static char **args; /* the program's */
+
+static void test_info(void **state) {
+  (void)state;
+  struct rig rig;
+  rig_open(&rig, args, "levels", false);
+  struct engine_info info;
+  engine_get_info(rig.engine, &info);
+  assert_string_equal(info.model, "levels");
+  assert_true(!strncmp(args[2], "cuda", 4) == info.cuda && info.device[0]);
+  assert_int_equal(info.native_width, 32);
+  assert_int_equal(info.native_height, 48);
+  assert_int_equal(info.size_multiple, 16);
+  assert_int_equal(info.steps, 1);
+  assert_true(info.image_conditioned && !info.has_guidance_embedding);
+  assert_int_equal(info.rows, 1);
+  assert_string_equal(info.sampler, "Euler");
+  assert_string_equal(info.grid, "trailing");
+  assert_string_equal(info.prediction, "v");
+  assert_true(info.flops > 1e7 && info.weight_bytes > 100000 && info.device_peak_bytes >= info.device_bytes);
+  double flops = info.flops;
+  must(engine_configure(rig.engine, 0, 0, 2, &rig.err), &rig.err);
+  engine_get_info(rig.engine, &info);
+  assert_true(info.flops > 1.1 * flops && info.flops < 2 * flops);
+  rig_close(&rig);
+}
+
+static void open_fails(const struct engine_params *params, enum status status, const char *what) {
+  struct engine *engine;
+  struct error err = {0};
+  assert_int_equal(engine_open(&engine, params, &err), -1);
+  assert_null(engine);
+  assert_error(&err, status, what);
+}
+
+static void test_refusals(void **state) {
+  (void)state;
+  struct golden golden;
+  assert_int_equal(golden_open(&golden, args[1], "levels"), 0);
+  const struct engine_params good = default_params(&golden, args[2]);
+  struct engine_params params = good;
+  params.width = 40;
+  open_fails(&params, STATUS_USAGE, "32 or 48");
+  params.nearest_size = true;
+  struct engine *engine;
+  struct engine_info info;
+  struct error err = {0};
+  must(engine_open(&engine, &params, &err), &err);
+  engine_get_info(engine, &info);
+  assert_int_equal(info.width, 48);
+  engine_close(&engine);
+
+  params = good;
+  params.text_to_image = true;
+  open_fails(&params, STATUS_USAGE, "picture");
+  params = good;
+  params.steps = 51;
+  open_fails(&params, STATUS_USAGE, "51");
+  params = good;
+  params.model = "/nowhere";
+  open_fails(&params, STATUS_MODEL, "/nowhere");
+  params = good;
+  params.device = "abacus";
+  open_fails(&params, STATUS_USAGE, "abacus");
+  params = good;
+  char vae[1024];
+  snprintf(vae, sizeof vae, "%s/sd15/vae", args[1]);
+  params.vae = vae;
+  open_fails(&params, STATUS_MODEL, "channels");
+  golden_close(&golden);
+}
+
+/* --- a copy of a model folder with one file changed --- */
+
+static void link_into(const char *folder, const char *to, const char *name) {
+  char from[1024], target[1024];
+  snprintf(target, sizeof target, "%s/%s", to, name);
+  snprintf(from, sizeof from, "%s/%s", folder, name);
+  assert_int_equal(symlink(from, target), 0);
+}
+
+static void write_text(const char *folder, const char *name, const char *text) {
+  char path[1024];
+  snprintf(path, sizeof path, "%s/%s", folder, name);
+  FILE *file = fopen(path, "w");
+  assert_non_null(file);
+  assert_true(fputs(text, file) >= 0);
+  assert_int_equal(fclose(file), 0);
+}
+
+/* The text of folder/name with one string in place of another. */
+static const char *replace_text(const char *folder, const char *name, const char *old, const char *new) {
+  static char text[1 << 14], changed[1 << 14];
+  char path[1024];
+  snprintf(path, sizeof path, "%s/%s", folder, name);
+  FILE *file = fopen(path, "r");
+  assert_non_null(file);
+  text[fread(text, 1, sizeof text - 1, file)] = 0;
+  fclose(file);
+  char *at = strstr(text, old);
+  assert_non_null(at);
+  snprintf(changed, sizeof changed, "%.*s%s%s", (int)(at - text), text, new, at + strlen(old));
+  return changed;
+}
+
+static const char *const linked[] = {"vae",       "text_encoder",     "tokenizer",
+                                     "scheduler", "model_index.json", "unet/diffusion_pytorch_model.safetensors"};
+enum { LINKED = sizeof linked / sizeof linked[0] };
+
+/* Links to everything of original but unet/config.json. */
+static void make_model(char folder[512], const char *original) {
+  char sub[1024];
+  snprintf(folder, 512, "%s/reverie-XXXXXX", getenv("TMPDIR") ? getenv("TMPDIR") : "/tmp");
+  assert_non_null(mkdtemp(folder));
+  snprintf(sub, sizeof sub, "%s/unet", folder);
+  assert_int_equal(mkdir(sub, 0700), 0);
+  for (int i = 0; i < LINKED; i++)
+    link_into(original, folder, linked[i]);
+}
+
+static void remove_model(const char *folder) {
+  static const char *const written[] = {"unet/config.json", "styles.json"};
+  char path[1024];
+  for (int i = 0; i < LINKED + 2; i++) {
+    snprintf(path, sizeof path, "%s/%s", folder, i < LINKED ? linked[i] : written[i - LINKED]);
+    unlink(path);
+  }
+  snprintf(path, sizeof path, "%s/unet", folder);
+  rmdir(path);
+  assert_int_equal(rmdir(folder), 0);
+}
+
+/* A config that asks for other weights than the files have. */
+static void test_wrong_weights(void **state) {
+  (void)state;
+  static const struct {
+    const char *old, *new, *named;
+  } cases[] = {{"\"layers_per_block\": 1", "\"layers_per_block\": 2", "down_blocks.0.attentions.1"},
+               {"\"cross_attention_dim\": 16", "\"time_embedding_dim\": 40, \"cross_attention_dim\": 16", "time_emb"}};
+  char folder[512], whole[1024];
+  assert_non_null(realpath(args[1], whole));
+  struct golden golden;
+  assert_int_equal(golden_open(&golden, whole, "pix2pix"), 0);
+  for (int i = 0; i < 2; i++) {
+    make_model(folder, golden.folder);
+    write_text(folder, "unet/config.json", replace_text(golden.folder, "unet/config.json", cases[i].old, cases[i].new));
+    struct engine_params params = default_params(&golden, args[2]);
+    params.model = folder;
+    open_fails(&params, STATUS_MODEL, cases[i].named);
+    remove_model(folder);
+  }
+  golden_close(&golden);
+}
+
+struct said {
+  int warnings;
+  char last[512];
+};
+
+static void remember(void *opaque, enum log_level level, const char *text) {
+  struct said *said = opaque;
+  if (level != LOG_WARNING)
+    return;
+  said->warnings++;
+  snprintf(said->last, sizeof said->last, "%s", text);
+}
+
+/* A prompt that names no style of a model with a list of them, and one that is too long, get one line each. */
+static void test_prompt_warnings(void **state) {
+  (void)state;
+  char folder[512], whole[1024];
+  assert_non_null(realpath(args[1], whole));
+  struct rig rig = {.controls = CONTROLS_DEFAULTS};
+  assert_int_equal(golden_open(&rig.golden, whole, "pix2pix"), 0);
+  make_model(folder, rig.golden.folder);
+  write_text(folder, "unet/config.json", replace_text(rig.golden.folder, "unet/config.json", "{", "{"));
+  write_text(folder, "styles.json",
+             "{\"styles\": {\"oil painting\": [\"oil painting\", \"oil\"], \"ink\": [\"ink\"]}}");
+  struct said said = {0};
+  struct log log = {remember, &said};
+  struct engine_params params = default_params(&rig.golden, args[2]);
+  params.model = folder;
+  params.log = &log;
+  must(engine_open(&rig.engine, &params, &rig.err), &rig.err);
+  must(engine_set_prompt(rig.engine, 1, "An Oil painting", &rig.err), &rig.err);
+  must(engine_set_prompt(rig.engine, SLOT_NEGATIVE, "a dog", &rig.err), &rig.err);
+  assert_int_equal(said.warnings, 0);
+  must(engine_set_prompt(rig.engine, 1, "a dog", &rig.err), &rig.err);
+  assert_int_equal(said.warnings, 1);
+  assert_non_null(strstr(said.last, "oil painting, ink"));
+  must(engine_set_prompt(rig.engine, 1, "ink ink ink ink ink ink ink ink ink ink ink ink ink", &rig.err), &rig.err);
+  assert_int_equal(said.warnings, 2);
+  assert_non_null(strstr(said.last, "16"));
+  rig_close(&rig);
+  remove_model(folder);
+}
+
+int main(int argc, char **argv) {
+  if (argc != 3) {
+    fprintf(stderr, "usage: test_engine_open GOLDENS DEVICE\n");
+    return 2;
+  }
+  args = argv;
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(test_info),
+      cmocka_unit_test(test_refusals),
+      cmocka_unit_test(test_wrong_weights),
+      cmocka_unit_test(test_prompt_warnings),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
