@@ -113,15 +113,20 @@ __device__ __forceinline__ void wait_for_predecessors() {
  *
  * K-major (Q and K: rows are rows of the product, 64 channels each): one step of 16 channels further is 32 bytes
  * further, within the swizzled row. MN-major (V: rows are keys, the summed dimension; each holds 64 channels): one step
- * of 16 keys further is 2048 bytes further; chunk_bytes lie between the tiles of channels 0..63 and 64..127. */
-constexpr uint64_t SWIZZLE_128 = 1ull << 62;
-
-__device__ __forceinline__ uint64_t describe_rows(uint32_t address) {
-  return SWIZZLE_128 | (uint64_t)(1024 >> 4) << 32 | 1ull << 16 | (address & 0x3ffff) >> 4;
+ * of 16 keys further is 2048 bytes further; chunk_bytes lie between the tiles of channels 0..63 and 64..127.
+ *
+ * The upper word is the same for all, and steps change the lower word alone, so descriptors are kept as lower words. */
+__device__ __forceinline__ uint32_t describe_rows(uint32_t address) {
+  return 1u << 16 | (address & 0x3ffff) >> 4;
 }
 
-__device__ __forceinline__ uint64_t describe_columns(uint32_t address, uint32_t chunk_bytes) {
-  return SWIZZLE_128 | (uint64_t)(1024 >> 4) << 32 | (uint64_t)(chunk_bytes >> 4) << 16 | (address & 0x3ffff) >> 4;
+__device__ __forceinline__ uint32_t describe_columns(uint32_t address, uint32_t chunk_bytes) {
+  return chunk_bytes >> 4 << 16 | (address & 0x3ffff) >> 4;
+}
+
+__device__ __forceinline__ uint64_t descriptor(uint32_t lower, int bytes) {
+  constexpr uint32_t SWIZZLE_128 = 1u << 30, GROUP = 1024 >> 4;
+  return (uint64_t)(SWIZZLE_128 | GROUP) << 32 | (lower + bytes / 16);
 }
 
 /* Before the first wgmma that uses registers written by other instructions. */

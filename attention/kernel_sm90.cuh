@@ -207,23 +207,23 @@ template <class T> __device__ __forceinline__ void produce(const params_sm90 &p,
 /* ---- consumers ----------------------------------------------------------------------------------------------------
  */
 
-/* Issues S = Q K^T. */
+/* Issues S = Q K^T; q and k: descriptors of the first channels. */
 template <class T> __device__ __forceinline__ void issue_scores(float (&s)[T::BN / 8][4], uint32_t q, uint32_t k) {
 #pragma unroll
   for (int d = 0; d < (T::DP + 15) / 16; d++) {
     int chunk = d / 4, within = d % 4 * 32;
-    Wgmma<T::BN>::scores(s, describe_rows(q + chunk * T::Q_CHUNK_BYTES + within),
-                         describe_rows(k + chunk * T::CHUNK_BYTES + within), d != 0);
+    Wgmma<T::BN>::scores(s, descriptor(q, chunk * T::Q_CHUNK_BYTES + within),
+                         descriptor(k, chunk * T::CHUNK_BYTES + within), d != 0);
   }
   wgmma_commit();
 }
 
-/* Issues O += P V. */
+/* Issues O += P V; v: descriptor of the first keys. */
 template <class T>
 __device__ __forceinline__ void issue_values(float (&o)[T::DP / 8][4], const uint32_t (&p)[T::BN / 16][4], uint32_t v) {
 #pragma unroll
   for (int k = 0; k < T::BN / 16; k++)
-    Wgmma<T::DP>::values(o, p[k], describe_columns(v + k * 2048, T::CHUNK_BYTES), 1);
+    Wgmma<T::DP>::values(o, p[k], descriptor(v, k * 2048), 1);
   wgmma_commit();
 }
 
@@ -278,6 +278,7 @@ template <class T> struct Consumer {
   char *memory; /* shared memory as a pointer */
   int *arrived; /* one a consumer, shared: pieces of the tile that came before */
   int row_group, key_group, consumer, thread, lane;
+  uint32_t q_rows, k_rows, v_columns; /* descriptors: of this group's Q, and of stage 0 */
   Ring<T> k_ring, v_ring;
   float o[T::DP / 8][4];
   OnlineSoftmax softmax;
@@ -331,7 +332,7 @@ template <class T> struct Consumer {
       return;
     barrier_wait(shared.k_full(k_ring.stage), k_ring.parity);
     wgmma_fence();
-    issue_scores<T>(s, shared.q(row_group), shared.k(k_ring.stage));
+    issue_scores<T>(s, q_rows, k_rows + k_ring.stage * (T::TILE_BYTES / 16));
     wgmma_wait<0>();
     pin(s);
     release(shared.k_empty(k_ring.stage));
@@ -344,10 +345,10 @@ template <class T> struct Consumer {
       barrier_wait(shared.k_full(k_ring.stage), k_ring.parity);
       turn_begin();
       wgmma_fence();
-      issue_scores<T>(s, shared.q(row_group), shared.k(k_ring.stage));
+      issue_scores<T>(s, q_rows, k_rows + k_ring.stage * (T::TILE_BYTES / 16));
       barrier_wait(shared.v_full(v_ring.stage), v_ring.parity);
       wgmma_fence();
-      issue_values<T>(o, probabilities, shared.v(v_ring.stage));
+      issue_values<T>(o, probabilities, v_columns + v_ring.stage * (T::TILE_BYTES / 16));
       turn_end();
       wgmma_wait<1>();
       pin(s);
@@ -355,20 +356,27 @@ template <class T> struct Consumer {
       k_ring.advance(T::KEY_GROUPS);
       mask(s, j);
       bool changed = softmax.template update<T::CUBIC_OF>(s, p.scale, keep);
-      wgmma_wait<0>();
-      pin(o);
+      /* The softmax must come before the wait, or nothing overlaps. The assembler moves a wait up through straight
+       * code, not through a branch: hence one in each. */
+      pin(s);
+      if (changed) {
+        wgmma_wait<0>();
+        pin(o);
+        scale_rows(o, keep);
+      } else {
+        wgmma_wait<0>();
+        pin(o);
+      }
       pin_operand(probabilities);
       release(shared.v_empty(v_ring.stage));
       v_ring.advance(T::KEY_GROUPS);
-      if (changed)
-        scale_rows(o, keep);
       pack_tile(probabilities, s);
     }
 
     barrier_wait(shared.v_full(v_ring.stage), v_ring.parity);
     clear_stale(j - T::KEY_GROUPS);
     wgmma_fence();
-    issue_values<T>(o, probabilities, shared.v(v_ring.stage));
+    issue_values<T>(o, probabilities, v_columns + v_ring.stage * (T::TILE_BYTES / 16));
     wgmma_wait<0>();
     pin(o);
     release(shared.v_empty(v_ring.stage));
@@ -462,6 +470,9 @@ __device__ __forceinline__ void consume(const params_sm90 &p, Work<T> work, Shar
   c.consumer = warpgroup;
   c.thread = threadIdx.x % 128;
   c.lane = threadIdx.x % 32;
+  c.q_rows = describe_rows(shared.q(c.row_group));
+  c.k_rows = describe_rows(shared.k(0));
+  c.v_columns = describe_columns(shared.v(0), T::CHUNK_BYTES);
   c.k_ring = c.v_ring = {c.key_group, 0};
   if constexpr (T::TURNS) {
     if (c.row_group == T::ROW_GROUPS - 1)

@@ -2,7 +2,7 @@
  * so calls cannot overlap; figures are medians over replays, by events.
  *
  *   bench_attention          a table: the automatic choice, with and without programmatic launch; the floor
- *   bench_attention --all    every variant as well
+ *   bench_attention --all [PREFIX]  every variant as well (those whose name begins so)
  *   bench_attention --lines  "heads Tq Tk D microseconds" lines, for peers_attention.py */
 #include "attention/choices.h"
 
@@ -140,7 +140,8 @@ static void free_args(const struct attn_args *a) {
     CUDA(cudaFree((void *)all[i]));
 }
 
-static void bench_shape(struct bench *b, const struct shape *s, int *count2, bool every, bool lines) {
+/* every: prefix of the variants to time as well; NULL: none. */
+static void bench_shape(struct bench *b, const struct shape *s, int *count2, const char *every, bool lines) {
   struct attn_args a = shape_args(s, count2);
   int choice = attention_choice_auto(&b->device, &a);
   double us = time_choice(b, &a, choice), flop = 4.0 * s->H * s->Tq * s->Tk * s->D;
@@ -155,7 +156,7 @@ static void bench_shape(struct bench *b, const struct shape *s, int *count2, boo
            s->bank ? " bank" : "     ", attention_choice_name(choice), us, flop / us * 1e-6, plain);
   }
   for (int c = 0; every && attention_choice_name(c); c++)
-    if (attention_choice_supported(&b->device, &a, c)) {
+    if (strncmp(attention_choice_name(c), every, strlen(every)) == 0 && attention_choice_supported(&b->device, &a, c)) {
       us = time_choice(b, &a, c);
       printf("    %-20s %7.2f us  %6.1f TFLOP/s\n", attention_choice_name(c), us, flop / us * 1e-6);
     }
@@ -163,7 +164,8 @@ static void bench_shape(struct bench *b, const struct shape *s, int *count2, boo
 }
 
 int main(int argc, char **argv) {
-  bool every = argc > 1 && strcmp(argv[1], "--all") == 0, lines = argc > 1 && strcmp(argv[1], "--lines") == 0;
+  const char *every = argc > 1 && strcmp(argv[1], "--all") == 0 ? (argc > 2 ? argv[2] : "") : NULL;
+  bool lines = argc > 1 && strcmp(argv[1], "--lines") == 0;
   int count = 0, *count2;
   struct bench b;
   if (cudaGetDeviceCount(&count) != cudaSuccess || count == 0) {

@@ -1,5 +1,7 @@
 /* Every variant of the flash attention kernels against the definition in double: random and adversarial values, awkward
- * lengths, strided operands, a bank with poisoned memory behind its valid rows, poisoned outputs, captured graphs. */
+ * lengths, strided operands, a bank with poisoned memory behind its valid rows, poisoned outputs, captured graphs.
+ *
+ *   test_attention [PREFIX]   only the variants whose name begins so ("sm80", "sm90 long") */
 #include "attention/choices.h"
 
 #include <math.h>
@@ -46,6 +48,7 @@ struct operand {
 };
 
 static int failures;
+static const char *only = ""; /* prefix of the variants to run */
 
 #define CUDA(call)                                                                                                     \
   do {                                                                                                                 \
@@ -261,7 +264,8 @@ static void check_case(const struct attn_device *device, const struct test_case 
   float *ref = reference(&p, first, step, &rows);
   half *out = malloc(p.o.count * sizeof *out), *again = malloc(p.o.count * sizeof *out);
   for (int choice = 0; attention_choice_name(choice); choice++) {
-    if (!attention_choice_supported(device, &p.args, choice))
+    if (strncmp(attention_choice_name(choice), only, strlen(only)) != 0 ||
+        !attention_choice_supported(device, &p.args, choice))
       continue;
     run(device, &p, choice, workspace, out);
     run(device, &p, choice, workspace, again);
@@ -402,9 +406,11 @@ static void check_all(const struct attn_device *device, void *workspace, double 
     check_case(device, &special_cases[i], workspace, worst);
 }
 
-int main(void) {
+int main(int argc, char **argv) {
   int count = 0;
   struct attn_device device;
+  only = argc > 1 ? argv[1] : "";
+  setvbuf(stdout, NULL, _IOLBF, 0);
   if (cudaGetDeviceCount(&count) != cudaSuccess || count == 0) {
     printf("test_attention: skipped: no GPU\n");
     return SKIPPED;
@@ -419,7 +425,8 @@ int main(void) {
   double worst[32] = {0};
   check_refusals(&device);
   check_all(&device, workspace, worst);
-  check_graph(&device, workspace);
+  if (!*only)
+    check_graph(&device, workspace);
   for (int choice = 0; attention_choice_name(choice); choice++)
     if (worst[choice] > 0)
       printf("%-20s worst relative error %.2e (limit %.2e)\n", attention_choice_name(choice), worst[choice], tolerance);
