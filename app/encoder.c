@@ -142,7 +142,9 @@ static int open_named(struct encoder *encoder, const AVOutputFormat *container, 
 static int open_chosen(struct encoder *encoder, const AVOutputFormat *container, const char *path,
                        const struct sink_options *options, struct error *err) {
   enum AVCodecID own = av_guess_codec(container, NULL, path, NULL, AVMEDIA_TYPE_VIDEO);
-  bool takes_h264 = avformat_query_codec(container, AV_CODEC_ID_H264, FF_COMPLIANCE_NORMAL) == 1;
+  /* The transport stream muxer does not say what it takes. */
+  bool takes_h264 = avformat_query_codec(container, AV_CODEC_ID_H264, FF_COMPLIANCE_NORMAL) == 1 ||
+                    !strcmp(container->name, "mpegts");
   const AVCodec *candidates[] = {
       takes_h264 ? avcodec_find_encoder_by_name("libx264") : NULL,
       takes_h264 ? avcodec_find_encoder_by_name("libopenh264") : NULL,
@@ -152,7 +154,8 @@ static int open_chosen(struct encoder *encoder, const AVOutputFormat *container,
   };
   for (size_t i = 0; i < sizeof candidates / sizeof *candidates; i++) {
     const AVCodec *codec = candidates[i];
-    bool fits = codec && (codec->id == own || avformat_query_codec(container, codec->id, FF_COMPLIANCE_NORMAL) == 1);
+    bool fits = codec && (codec->id == own || (takes_h264 && codec->id == AV_CODEC_ID_H264) ||
+                          avformat_query_codec(container, codec->id, FF_COMPLIANCE_NORMAL) == 1);
     if (!fits || try_codec(encoder, codec, container, options) < 0)
       continue;
     bool expected = takes_h264 ? codec->id == AV_CODEC_ID_H264 : codec->id == own;

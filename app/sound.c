@@ -48,7 +48,7 @@ static int choose_streams(struct sound *sound, const struct sink_options *option
     from->discard = AVDISCARD_ALL;
     if (from->codecpar->codec_type != AVMEDIA_TYPE_AUDIO)
       continue;
-    if (avformat_query_codec(sound->output->oformat, from->codecpar->codec_id, FF_COMPLIANCE_NORMAL) != 1) {
+    if (avformat_query_codec(sound->output->oformat, from->codecpar->codec_id, FF_COMPLIANCE_NORMAL) == 0) {
       log_line(options->log, LOG_WARNING, "sound: %s does not fit into %s and is left out; .mkv takes it",
                avcodec_get_name(from->codecpar->codec_id), sound->output->oformat->name);
       continue;

@@ -1,0 +1,30 @@
+/* The built program, run as a user runs it. */
+#ifndef TESTS_PROGRAM_H
+#define TESTS_PROGRAM_H
+
+#include <stdbool.h>
+#include <sys/types.h>
+
+struct outcome {
+  int status;      /* exit status, or 128 + the signal that ended it */
+  char said[8192]; /* standard error */
+  int lines;       /* of it */
+  long peak_kb;    /* most memory it had */
+};
+
+/* What program_run runs; a path. */
+void program_set(const char *path);
+
+/* Runs "reverie ARGUMENTS" through the shell in the clips' folder, with nothing on standard input; standard output goes
+ * to the file out.txt there unless the arguments say otherwise. */
+__attribute__((format(printf, 2, 3))) void program_run(struct outcome *outcome, const char *format, ...);
+
+/* The same in two parts, with time between them to send it a signal. */
+__attribute__((format(printf, 1, 2))) pid_t program_start(const char *format, ...);
+void program_wait(struct outcome *outcome, pid_t pid);
+
+/* Runs it and checks the status, that it said 1 to 3 lines (none for status 0), and that `wanted` is among them (NULL:
+ * any). */
+__attribute__((format(printf, 3, 4))) void program_expect(int status, const char *wanted, const char *format, ...);
+
+#endif

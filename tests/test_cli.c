@@ -1,0 +1,167 @@
+/* The program against bad input: the documented status, one to three lines, and nothing lost. */
+#include "tests/cmocka_all.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "tests/clips.h"
+#include "tests/program.h"
+
+#define FFMPEG "ffmpeg -nostdin -v error -y "
+
+static void make_clips(void) {
+  shell(FFMPEG "-f lavfi -i testsrc2=s=96x64:r=25:d=0.4 -c:v libx264 good.mp4");
+  shell("printf '' >empty.mp4; head -c 2000 good.mp4 >cut.mp4; mkdir -p folder");
+  clip_random_bytes("random.mp4", 50000);
+  shell(FFMPEG "-f lavfi -i sine=d=0.2 sound.wav");
+}
+
+static void test_command_line(void **state) {
+  (void)state;
+  program_expect(2, "a command is needed", " ");
+  program_expect(2, "did you mean render?", "rendr a b");
+  program_expect(2, "did you mean --prompt?", "render a b --promt x");
+  program_expect(2, "unknown option", "bench --nothing-like-it");
+  program_expect(2, "render needs IN OUT", "render good.mp4");
+  program_expect(2, "from 1 to 50", "render good.mp4 x.mp4 --steps 51");
+  program_expect(0, NULL, "--help");
+  program_expect(0, NULL, "render --help");
+  program_expect(0, NULL, "--version");
+  program_expect(6, "standard output", "--help >/dev/full");
+  program_expect(6, "standard output", "info >/dev/full");
+}
+
+static void test_bad_video(void **state) {
+  (void)state;
+  static const char *const bad[] = {"missing.mp4", "empty.mp4", "cut.mp4", "random.mp4", "folder", "sound.wav"};
+  for (size_t i = 0; i < sizeof bad / sizeof *bad; i++)
+    program_expect(3, bad[i], "render %s never.mp4 --size 64x64", bad[i]);
+  program_expect(3, "/dev/video63", "render /dev/video63 never.mp4 --size 64x64");
+  program_expect(3, "after --start", "render good.mp4 never.mp4 --size 64x64 --start 100");
+  shell("test ! -e never.mp4");
+}
+
+static void test_sizes(void **state) {
+  (void)state;
+  static const char *const sizes[] = {"0x0", "0x64", "-64x64", "64", "99999x64"};
+  for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++)
+    program_expect(2, "--size", "render good.mp4 never.mp4 --size %s", sizes[i]);
+  program_expect(2, "multiples of", "render good.mp4 never.mp4 --size 65x64");
+  program_expect(2, "multiples of", "render good.mp4 never.mp4 --size 64x1");
+  struct outcome outcome;
+  program_run(&outcome, "render good.mp4 never.mp4 --size 8192x8192 --memory-limit 500M");
+  assert_in_range(outcome.lines, 1, 3);
+  assert_true(outcome.status == 2 || outcome.status == 5);
+  program_expect(5, "MB allowed", "render good.mp4 never.mp4 --size 512x512 --memory-limit 50M");
+  shell("test ! -e never.mp4");
+}
+
+static void test_device(void **state) {
+  (void)state;
+  program_expect(2, "tpu", "render good.mp4 never.mp4 --size 64x64 --device tpu");
+  struct outcome outcome;
+  program_run(&outcome, "render good.mp4 never.mp4 --size 64x64 --device cuda:77");
+  assert_int_equal(outcome.status, 5);
+  assert_in_range(outcome.lines, 1, 3);
+  shell("test ! -e never.mp4");
+}
+
+/* Every file of the model missing, empty, cut in half, and full of random bytes. */
+static void test_bad_model(void **state) {
+  (void)state;
+  static const char *const parts[] = {
+      "unet/config.json",
+      "unet/diffusion_pytorch_model.safetensors",
+      "vae/config.json",
+      "vae/diffusion_pytorch_model.safetensors",
+      "text_encoder/config.json",
+      "text_encoder/model.safetensors",
+      "tokenizer/vocab.json",
+      "tokenizer/merges.txt",
+      "scheduler/scheduler_config.json",
+  };
+  char *folder = (char *)shell_output(NULL, "printf %%s \"${REVERIE_DATA_DIR:-$REVERIE_ASSETS}/mini/model\"");
+  shell("cp -rL '%s' kept && chmod -R u+w kept", folder);
+  clip_random_bytes("random.bin", 5000);
+  for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {
+    static const char *const harms[] = {"rm $PART", "truncate -s 0 $PART",
+                                        "truncate -s $(($(stat -c %s $PART) / 2)) $PART", "cp random.bin $PART"};
+    for (size_t h = 0; h < sizeof harms / sizeof *harms; h++) {
+      shell("rm -rf model && cp -r kept model && PART=model/%s && %s", parts[i], harms[h]);
+      program_expect(4, "model", "render good.mp4 never.mp4 --size 64x64 --model model # %s: %s", parts[i], harms[h]);
+    }
+  }
+  program_expect(4, "nowhere", "render good.mp4 never.mp4 --size 64x64 --model nowhere");
+  program_expect(4, "good.mp4", "render good.mp4 never.mp4 --size 64x64 --model good.mp4");
+  program_expect(4, "nowhere", "render good.mp4 never.mp4 --size 64x64 --vae nowhere");
+  program_expect(4, "nowhere", "info nowhere");
+  program_expect(4, "REVERIE_DATA_DIR", "bench >out.txt; REVERIE_DATA_DIR=/nonexistent @ bench");
+  shell("rm -rf model kept; test ! -e never.mp4");
+  free(folder);
+}
+
+static void test_output(void **state) {
+  (void)state;
+  program_expect(6, "No such file", "render good.mp4 nowhere/out.mp4 --size 64x64");
+  program_expect(6, "folder", "render good.mp4 folder --size 64x64");
+  program_expect(6, "extension", "render good.mp4 out.xyz --size 64x64");
+  program_expect(6, "no video", "render good.mp4 out.wav --size 64x64");
+  program_expect(6, "does not take", "render good.mp4 out.webm --size 64x64 -c libx264");
+  program_expect(2, "no such video encoder", "render good.mp4 out.mp4 --size 64x64 -c nonsense");
+  shell("echo precious >there.mp4; cp good.mp4 same.mp4; ln -sf same.mp4 link.mp4");
+  program_expect(6, "-y", "render good.mp4 there.mp4 --size 64x64");
+  shell("test \"$(cat there.mp4)\" = precious");
+  program_expect(2, "the same file", "render same.mp4 same.mp4 -y --size 64x64");
+  program_expect(2, "the same file", "render same.mp4 link.mp4 -y --size 64x64");
+  shell("cmp good.mp4 same.mp4");
+  program_expect(0, "frames", "render good.mp4 there.mp4 -y --size 64x64");
+  shell("ffprobe -v error there.mp4");
+}
+
+static void test_full_disk(void **state) {
+  (void)state;
+  shell("ln -sf /dev/full full.mp4; ln -sf /dev/full full.mkv");
+  program_expect(6, "No space left", "render good.mp4 full.mp4 --size 64x64");
+  program_expect(6, "No space left", "render good.mp4 full.mkv --size 64x64");
+  program_expect(6, "No space left", "render good.mp4 hash:/dev/full --size 64x64");
+  program_expect(6, "No space left", "bench --size 64x64 --frames 1 --warmup 0 --json /dev/full");
+}
+
+/* The place runs out in mid-render: what was written before can be played. */
+static void test_disk_fills_up(void **state) {
+  (void)state;
+  static const char *const containers[] = {"mp4", "mkv", "mov"};
+  for (int i = 0; i < 3; i++) {
+    const char *extension = containers[i];
+    struct outcome outcome;
+    program_run(&outcome,
+                "ulimit -f 400; @ render lavfi:testsrc2=s=96x64:r=6 out.%s -y --size 96x64 --crf 2 --frames 400",
+                extension);
+    if (outcome.status != 6 || !strstr(outcome.said, "File too large"))
+      fail_msg("%s: status %d: %s", extension, outcome.status, outcome.said);
+    assert_in_range(outcome.lines, 1, 3);
+    char *frames = (char *)shell_output(NULL,
+                                        "ffprobe -v quiet -count_frames -show_entries stream=nb_read_frames "
+                                        "-of csv=p=0 out.%s",
+                                        extension);
+    if (atoi(frames) < 12)
+      fail_msg("%s: %s frames are left", extension, frames);
+    free(frames);
+  }
+}
+
+int main(int argc, char **argv) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(test_command_line), cmocka_unit_test(test_bad_video),     cmocka_unit_test(test_sizes),
+      cmocka_unit_test(test_device),       cmocka_unit_test(test_bad_model),     cmocka_unit_test(test_output),
+      cmocka_unit_test(test_full_disk),    cmocka_unit_test(test_disk_fills_up),
+  };
+  if (argc != 2 || !clips_open())
+    return 77;
+  program_set(argv[1]);
+  make_clips();
+  int failed = cmocka_run_group_tests(tests, NULL, NULL);
+  clips_close();
+  return failed;
+}

@@ -1,0 +1,281 @@
+/* Rendering with the built-in model: frames, timestamps, sound, interruption, memory, and the sample clip against
+ * stored pictures. */
+#include "tests/cmocka_all.h"
+
+#include <cjson/cJSON.h>
+#include <math.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+
+#include "tests/clips.h"
+#include "tests/program.h"
+
+#define FFMPEG "ffmpeg -nostdin -v error -y "
+
+static void expect_same(const char *what, const char *command_one, const char *command_two) {
+  char *one = (char *)shell_output(NULL, "%s", command_one), *two = (char *)shell_output(NULL, "%s", command_two);
+  if (strcmp(one, two) || !*one)
+    fail_msg("%s: '%s' gives\n%s'%s' gives\n%s", what, command_one, one, command_two, two);
+  free(one);
+  free(two);
+}
+
+/* Seconds of each frame, in the order of showing; ffprobe adds commas where a frame has side data. */
+#define TIMES(file)                                                                                                    \
+  "ffprobe -v error -select_streams v -show_entries frame=pts_time -of csv=p=0 " file " | tr -d ',' | grep ."
+/* Times, size and checksum of each packet of sound. */
+#define SOUND(file) "ffmpeg -v error -i " file " -map 0:a -c copy -f framemd5 - | grep -v '^#' | cut -d, -f2,3,5-"
+
+static long count_frames(const char *name) {
+  char *text = (char *)shell_output(NULL,
+                                    "ffprobe -v quiet -count_frames -select_streams v -show_entries "
+                                    "stream=nb_read_frames -of csv=p=0 %s",
+                                    name);
+  long frames = atol(text);
+  free(text);
+  return frames;
+}
+
+/* Uneven times, B-frames, sound: each timestamp and each packet of sound as it was. */
+static void test_uneven_clip_with_sound(void **state) {
+  (void)state;
+  static const char *const containers[] = {"mp4", "mkv", "mov"};
+  shell(FFMPEG
+        "-f lavfi -i testsrc2=s=96x64:r=30:d=1.5 -f lavfi -i sine=d=1.5 "
+        "-vf \"select='not(eq(mod(n\\,5)\\,2))',setpts='PTS+if(gt(N\\,12)\\,0.29\\,0)/TB'\" -fps_mode passthrough "
+        "-c:v libx264 -bf 2 -c:a aac -metadata title=uneven vfr.mp4");
+  shell(FFMPEG "-i vfr.mp4 -c copy vfr.mkv");
+  shell(FFMPEG "-i vfr.mp4 -c copy vfr.mov");
+  for (int i = 0; i < 3; i++) {
+    char in[256], out[256];
+    const char *extension = containers[i];
+    program_expect(0, "36 frames", "render vfr.%s new.%s --size 64x64 -y", extension, extension);
+    snprintf(in, sizeof in, TIMES("vfr.%s"), extension);
+    snprintf(out, sizeof out, TIMES("new.%s"), extension);
+    expect_same("timestamps", in, out);
+    snprintf(in, sizeof in, SOUND("vfr.%s"), extension);
+    snprintf(out, sizeof out, SOUND("new.%s"), extension);
+    expect_same("sound", in, out);
+    snprintf(out, sizeof out, "ffprobe -v error -show_entries format_tags=title -of csv=p=0 new.%s", extension);
+    expect_same("title", "echo uneven", out);
+    shell("test ! -e new.%s.settling", extension);
+  }
+  expect_same("stream", "echo h264,64,64,tv,bt709",
+              "ffprobe -v error -select_streams v -show_entries stream=codec_name,width,height,color_range,color_space "
+              "-of csv=p=0 new.mp4");
+}
+
+static void test_sound_that_does_not_fit(void **state) {
+  (void)state;
+  shell(FFMPEG "-f lavfi -i testsrc2=s=96x64:r=25:d=0.4 -f lavfi -i sine=d=0.4 -c:v libx264 -c:a pcm_s16le pcm.mkv");
+  struct outcome outcome;
+  program_run(&outcome, "render pcm.mkv pcm.mp4 --size 64x64");
+  assert_int_equal(outcome.status, 0);
+  assert_int_equal(outcome.lines, 2);
+  assert_non_null(strstr(outcome.said, "pcm_s16le does not fit into mp4"));
+  assert_int_equal(count_frames("pcm.mp4"), 10);
+}
+
+/* A part of the clip has that part's sound, and both begin at 0. */
+static void test_parts(void **state) {
+  (void)state;
+  shell(FFMPEG "-f lavfi -i testsrc2=s=96x64:r=20:d=3 -f lavfi -i sine=d=3 -c:v libx264 -g 30 -c:a aac part.mp4");
+  program_expect(0, "20 frames", "render part.mp4 cut.mkv --size 64x64 --start 1.5 --duration 1");
+  expect_same("first time", "echo 0.000000", TIMES("cut.mkv") " | head -1");
+  char *seconds =
+      (char *)shell_output(NULL, "ffprobe -v error -select_streams a -show_entries packet=pts_time -of csv=p=0 "
+                                 "cut.mkv");
+  double first = atof(seconds), last = first;
+  for (char *line = strtok(seconds, "\n"); line; line = strtok(NULL, "\n"))
+    last = atof(line);
+  assert_true(first >= 0 && first < 0.05 && last > 0.93 && last < 1.0);
+  free(seconds);
+  /* The container begins with the sound, whose first packet lies before 0 in the input: all times are 0.023 later. */
+  program_expect(0, "7 frames", "render part.mp4 few.mkv --size 64x64 --frames 7");
+  seconds = (char *)shell_output(NULL, "ffprobe -v error -select_streams a -show_entries packet=pts_time -of csv=p=0 "
+                                       "few.mkv | tail -1");
+  assert_true(atof(seconds) > 0.33 && atof(seconds) < 0.375);
+  free(seconds);
+}
+
+static void test_odd_containers(void **state) {
+  (void)state;
+  static const struct {
+    const char *name, *codec;
+  } outputs[] = {
+      {"out.webm", "vp9"}, {"out.avi", "h264"}, {"out.gif", "gif"}, {"out.ts", "h264"}, {"out.mpg", "mpeg1video"}};
+  shell(FFMPEG "-f lavfi -i testsrc2=s=97x61:r=25:d=0.4 -c:v ffv1 -pix_fmt yuv444p10le odd.mkv");
+  for (size_t i = 0; i < sizeof outputs / sizeof *outputs; i++) {
+    program_expect(0, "10 frames", "render odd.mkv %s --size 64x64", outputs[i].name);
+    char *codec = (char *)shell_output(NULL,
+                                       "ffprobe -v error -select_streams v -show_entries stream=codec_name -of "
+                                       "csv=p=0 %s | head -1",
+                                       outputs[i].name);
+    assert_int_equal(strncmp(codec, outputs[i].codec, strlen(outputs[i].codec)), 0);
+    assert_int_equal(count_frames(outputs[i].name), 10);
+    free(codec);
+  }
+  program_expect(0, "1 frames", "render odd.mkv shot.png --size 64x64 --frames 1");
+  expect_same("picture", "echo png,64,64",
+              "ffprobe -v error -show_entries stream=codec_name,width,height -of csv=p=0 shot.png");
+}
+
+/* The same every time; another seed, prompt or strength is another picture. */
+static void test_same_bits(void **state) {
+  (void)state;
+  program_expect(0, "4 frames", "render pattern:96x64 hash:one.txt --size 64x64 --frames 4");
+  program_expect(0, "4 frames", "render pattern:96x64 hash:two.txt --size 64x64 --frames 4");
+  shell("cmp one.txt two.txt && grep -q '^total 4 ' one.txt && test $(grep -c '^[0-9]' one.txt) = 4");
+  shell("test $(grep '^[0-9]' one.txt | cut -d' ' -f3 | sort -u | wc -l) = 4");
+  static const char *const changes[] = {"--seed 2", "--prompt watercolor", "--strength 0.5"};
+  for (int i = 0; i < 3; i++) {
+    program_expect(0, "4 frames", "render pattern:96x64 hash:other.txt -y --size 64x64 --frames 4 %s", changes[i]);
+    shell("! cmp -s one.txt other.txt");
+  }
+}
+
+static void wait_for_size(const char *name, off_t size) {
+  struct stat file;
+  for (int i = 0; i < 600; i++) {
+    if (!stat(clip(name), &file) && file.st_size >= size)
+      return;
+    nanosleep(&(struct timespec){0, 100000000}, NULL);
+  }
+  fail_msg("%s does not grow to %ld bytes", name, (long)size);
+}
+
+/* Interrupted in the middle: all frames that the program says are there can be played. */
+static void test_interrupted(void **state) {
+  (void)state;
+  static const struct {
+    const char *name;
+    int signal;
+  } cases[] = {{"stop.mp4", SIGINT}, {"stop.mkv", SIGTERM}};
+  for (int i = 0; i < 2; i++) {
+    struct outcome outcome;
+    pid_t pid = program_start("render lavfi:testsrc2=s=96x64:r=6 %s --size 64x64", cases[i].name);
+    wait_for_size(cases[i].name, 3000);
+    kill(pid, cases[i].signal);
+    program_wait(&outcome, pid);
+    assert_int_equal(outcome.status, 130);
+    assert_int_equal(outcome.lines, 2);
+    const char *said = strstr(outcome.said, "interrupted: ");
+    assert_non_null(said);
+    long frames = atol(said + strlen("interrupted: "));
+    assert_true(frames > 5);
+    assert_int_equal(count_frames(cases[i].name), frames);
+  }
+}
+
+/* Not even given the time to say goodbye. */
+static void test_killed(void **state) {
+  (void)state;
+  static const char *const names[] = {"killed.mp4", "killed.mkv"};
+  for (int i = 0; i < 2; i++) {
+    struct outcome outcome;
+    pid_t pid = program_start("render lavfi:testsrc2=s=96x64:r=6 %s --size 64x64", names[i]);
+    wait_for_size(names[i], 40000);
+    kill(pid, SIGKILL);
+    program_wait(&outcome, pid);
+    assert_int_equal(outcome.status, 128 + SIGKILL);
+    assert_true(count_frames(names[i]) >= 12);
+  }
+}
+
+/* Memory after many frames is what it was after few. */
+static void test_flat_memory(void **state) {
+  (void)state;
+  static const int frames[] = {120, 360};
+  long peak[2];
+  for (int i = 0; i < 2; i++) {
+    struct outcome outcome;
+    program_run(&outcome, "render lavfi:testsrc2=s=96x64:r=25 long.mp4 -y --size 64x64 --frames %d", frames[i]);
+    assert_int_equal(outcome.status, 0);
+    peak[i] = outcome.peak_kb;
+  }
+  if (peak[1] > peak[0] + 4096)
+    fail_msg("%d frames take %ld KiB, %d frames %ld KiB", frames[0], peak[0], frames[1], peak[1]);
+}
+
+static double number(const cJSON *json, const char *name) {
+  const cJSON *item = cJSON_GetObjectItemCaseSensitive(json, name);
+  if (!cJSON_IsNumber(item))
+    fail_msg("%s is missing", name);
+  return item->valuedouble;
+}
+
+static void test_bench(void **state) {
+  (void)state;
+  program_expect(0, NULL, "bench --size 64x64 --frames 6 --warmup 1 --json - >bench.json");
+  char *text = (char *)shell_output(NULL, "cat bench.json");
+  cJSON *json = cJSON_Parse(text);
+  assert_non_null(json);
+  assert_true(number(json, "width") == 64 && number(json, "flops") > 1e8 && number(json, "first_frame_ms") > 1);
+  assert_true(number(json, "peak_memory_bytes") > 1e7);
+  const cJSON *row, *rows = cJSON_GetObjectItemCaseSensitive(json, "rows");
+  assert_int_equal(cJSON_GetArraySize(rows), 3);
+  cJSON_ArrayForEach(row, rows) {
+    assert_true(number(row, "frames") == 6 && number(row, "fps") > 0);
+    assert_true(number(row, "min_ms") > 0 && number(row, "min_ms") <= number(row, "median_ms"));
+    assert_true(number(row, "median_ms") <= number(row, "p95_ms") && number(row, "p99_ms") <= number(row, "max_ms"));
+  }
+  cJSON_Delete(json);
+  free(text);
+  program_expect(0, NULL, "bench --size 64x64 --frames 3 >table.txt");
+  shell("grep -q '^compute only  *3 ' table.txt && grep -q '^end to end, overlapped  *3 ' table.txt");
+  program_expect(0, NULL, "info >info.txt");
+  shell("grep -q 'unet' info.txt && grep -q 'cpu ' info.txt");
+}
+
+static void test_text_to_image_is_refused(void **state) {
+  (void)state;
+  program_expect(2, "restyles an input picture", "render pattern null: --text-to-image --size 64x64");
+}
+
+/* The whole sample clip, losslessly, against stored pictures (make_expected.sh). */
+static void test_sample_clip(void **state) {
+  (void)state;
+  program_expect(0, "190 frames",
+                 "render \"$REVERIE_ASSETS/sample.mp4\" sample.mkv $(cat \"$REVERIE_EXPECTED/arguments\")");
+  expect_same("timestamps", TIMES("\"$REVERIE_ASSETS/sample.mp4\""), TIMES("sample.mkv"));
+  char *similarity = (char *)shell_output(
+      NULL,
+      "ffmpeg -nostdin -v info -i sample.mkv -framerate 1 -start_number 0 -i \"$REVERIE_EXPECTED/%%d.png\" "
+      "-filter_complex \"[0:v]select='not(mod(n\\,63))',setpts=N/TB,format=gbrp[a];[1:v]setpts=N/TB,format=gbrp[b];"
+      "[a][b]ssim=f=ssim.txt\" -f null - 2>/dev/null && cat ssim.txt");
+  int pictures = 0;
+  for (char *line = strtok(similarity, "\n"); line; line = strtok(NULL, "\n"), pictures++) {
+    const char *all = strstr(line, "All:");
+    assert_non_null(all);
+    if (atof(all + 4) < 0.98)
+      fail_msg("picture %d: %s", pictures, line);
+  }
+  assert_int_equal(pictures, 4);
+  free(similarity);
+}
+
+int main(int argc, char **argv) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(test_uneven_clip_with_sound),
+      cmocka_unit_test(test_sound_that_does_not_fit),
+      cmocka_unit_test(test_parts),
+      cmocka_unit_test(test_odd_containers),
+      cmocka_unit_test(test_same_bits),
+      cmocka_unit_test(test_interrupted),
+      cmocka_unit_test(test_killed),
+      cmocka_unit_test(test_flat_memory),
+      cmocka_unit_test(test_bench),
+      cmocka_unit_test(test_text_to_image_is_refused),
+      cmocka_unit_test(test_sample_clip),
+  };
+  if (argc != 2 || !clips_open())
+    return 77;
+  program_set(argv[1]);
+  int failed = cmocka_run_group_tests(tests, NULL, NULL);
+  clips_close();
+  return failed;
+}
