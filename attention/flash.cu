@@ -45,6 +45,10 @@ template <int DP> static shape_info describe_dim(shape_sm90 shape) {
     return describe_tile<typename tile_of<DP, SHAPE_PAIR>::type>::info();
   case SHAPE_SPLIT:
     return describe_tile<typename tile_of<DP, SHAPE_SPLIT>::type>::info();
+  case SHAPE_QUARTER:
+    return describe_tile<typename tile_of<DP, SHAPE_QUARTER>::type>::info();
+  case SHAPE_SQUARE:
+    return describe_tile<typename tile_of<DP, SHAPE_SQUARE>::type>::info();
   case SHAPE_DENSE:
     return describe_tile<typename tile_of<DP, SHAPE_DENSE>::type>::info();
   case SHAPE_CROSS:
@@ -156,6 +160,8 @@ cudaError_t run_sm90(const attn_device &device, const attn_args &a, choice_sm90 
   p.v2_batched = a.v2_batch != 0;
   p.balanced = choice.balanced;
   p.scale = a.scale * CUDART_L2E_F;
+  p.out = (__half *)a.o;
+  p.o_row = a.o_row, p.o_batch = a.o_batch, p.Tq = a.Tq, p.D = a.D;
   p.arrivals = (unsigned *)workspace;
   p.partials = (float4 *)((char *)workspace + arrivals_bytes(device));
   /* A row tile has at least one block of keys for each thread block of a balanced launch to begin with. */
@@ -253,10 +259,10 @@ cudaError_t attention_launch(const struct attn_device *device, const struct attn
 
 /* ---- choices.h: 0 and 1 are the generic kernel's, then each Hopper shape whole and balanced ---------------------- */
 
-static const char *const choice_names[] = {"sm80 tall",  "sm80 wide",           "sm90 long",  "sm90 long balanced",
-                                           "sm90 pair",  "sm90 pair balanced",  "sm90 split", "sm90 split balanced",
-                                           "sm90 dense", "sm90 dense balanced", "sm90 cross", "sm90 cross balanced",
-                                           "sm90 few",   "sm90 few balanced"};
+static const char *const choice_names[] = {
+    "sm80 tall",  "sm80 wide",           "sm90 long",    "sm90 long balanced",    "sm90 pair",   "sm90 pair balanced",
+    "sm90 split", "sm90 split balanced", "sm90 quarter", "sm90 quarter balanced", "sm90 square", "sm90 square balanced",
+    "sm90 dense", "sm90 dense balanced", "sm90 cross",   "sm90 cross balanced",   "sm90 few",    "sm90 few balanced"};
 constexpr int CHOICES = sizeof choice_names / sizeof *choice_names;
 static_assert(CHOICES == 2 + 2 * SHAPES_SM90, "a name for each");
 

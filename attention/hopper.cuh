@@ -42,6 +42,22 @@ __device__ __forceinline__ void barrier_wait(uint32_t barrier, int parity) {
   } while (!done);
 }
 
+/* ---- counters in global memory, shared by thread blocks: what was written before an addition, also by threads that a
+ * barrier joined, is seen after a later one --------------------------------------------------------------------------
+ */
+
+__device__ __forceinline__ unsigned load_acquire(const unsigned *counter) {
+  unsigned value;
+  asm volatile("ld.acquire.gpu.global.u32 %0, [%1];" : "=r"(value) : "l"(counter) : "memory");
+  return value;
+}
+
+__device__ __forceinline__ unsigned add_acquire_release(unsigned *counter, unsigned count) {
+  unsigned before;
+  asm volatile("atom.add.acq_rel.gpu.global.u32 %0, [%1], %2;" : "=r"(before) : "l"(counter), "r"(count) : "memory");
+  return before;
+}
+
 /* ---- named barriers: of the thread block's 16, number 0 is __syncthreads ---------------------------------------- */
 
 __device__ __forceinline__ void named_sync(int id, int threads) {

@@ -51,8 +51,7 @@ template <class T> struct Work {
   int share, larger; /* units of a thread block; the first `larger` ones have one more (tile, or unit if balanced) */
   int grain;         /* units that stay together */
 
-  __device__ __forceinline__ explicit Work(const params_sm90 &p) {
-    count2 = p.count2 ? min(max(*p.count2, 0), p.Tk2) : 0;
+  __device__ __forceinline__ Work(const params_sm90 &p, int count2) : count2(count2) {
     split = (p.Tk + T::BN - 1) / T::BN;
     blocks = split + (count2 + T::BN - 1) / T::BN;
     grain = p.balanced ? 1 : blocks;
@@ -155,7 +154,7 @@ template <class T> struct Ring {
 };
 
 /* Named barriers. */
-enum { BARRIER_TURN = 1 /* + row group */, BARRIER_GROUP = 5 /* + consumer */, BARRIER_MERGE = 9 };
+enum { BARRIER_TURN = 1 /* + row group */, BARRIER_GROUP = 5 /* + consumer */, BARRIER_MERGE = 9 /* + row group */ };
 
 struct Place {
   int row, head, batch;
@@ -246,6 +245,11 @@ __device__ __forceinline__ void leave_partial(float4 *to, const float (&o)[T::DP
   to[T::DP / 8 * 128 + thread] = make_float4(softmax.max[0], softmax.max[1], softmax.sum[0], softmax.sum[1]);
 }
 
+/* Rounded so that it does not matter which comes first. */
+__device__ __forceinline__ float weighted_sum(float a, float a_weight, float b, float b_weight) {
+  return __fadd_rn(__fmul_rn(a, a_weight), __fmul_rn(b, b_weight));
+}
+
 /* FROM_GLOBAL: others' work of this very launch, so past the first-level cache. */
 template <class T, bool FROM_GLOBAL>
 __device__ __forceinline__ void add_partial(const float4 *from, float (&o)[T::DP / 8][4], OnlineSoftmax &softmax,
@@ -258,16 +262,16 @@ __device__ __forceinline__ void add_partial(const float4 *from, float (&o)[T::DP
     float top = fmaxf(softmax.max[r], other_max[r]);
     own_weight[r] = top == -CUDART_INF_F ? 1 : exp2_approx(softmax.max[r] - top);
     weight[r] = top == -CUDART_INF_F ? 0 : exp2_approx(other_max[r] - top);
-    softmax.sum[r] = softmax.sum[r] * own_weight[r] + other_sum[r] * weight[r];
+    softmax.sum[r] = weighted_sum(softmax.sum[r], own_weight[r], other_sum[r], weight[r]);
     softmax.max[r] = top;
   }
 #pragma unroll
   for (int g = 0; g < T::DP / 8; g++) {
     float4 part = FROM_GLOBAL ? __ldcg(from + g * 128 + thread) : from[g * 128 + thread];
-    o[g][0] = o[g][0] * own_weight[0] + part.x * weight[0];
-    o[g][1] = o[g][1] * own_weight[0] + part.y * weight[0];
-    o[g][2] = o[g][2] * own_weight[1] + part.z * weight[1];
-    o[g][3] = o[g][3] * own_weight[1] + part.w * weight[1];
+    o[g][0] = weighted_sum(o[g][0], own_weight[0], part.x, weight[0]);
+    o[g][1] = weighted_sum(o[g][1], own_weight[0], part.y, weight[0]);
+    o[g][2] = weighted_sum(o[g][2], own_weight[1], part.z, weight[1]);
+    o[g][3] = weighted_sum(o[g][3], own_weight[1], part.w, weight[1]);
   }
 }
 
@@ -388,41 +392,54 @@ template <class T> struct Consumer {
     if constexpr (T::KEY_GROUPS > 1) {
       float4 *merge = reinterpret_cast<float4 *>(memory + T::MERGE_OFFSET);
       if (key_group > 0)
-        leave_partial<T>(merge + (key_group - 1) * (T::PARTIAL_BYTES / 16), o, softmax, thread);
-      named_sync(BARRIER_MERGE, T::CONSUMERS * 128);
+        leave_partial<T>(merge + ((key_group - 1) * T::ROW_GROUPS + row_group) * (T::PARTIAL_BYTES / 16), o, softmax,
+                         thread);
+      named_sync(BARRIER_MERGE + row_group, T::KEY_GROUPS * 128);
       if (key_group > 0)
         return false;
       for (int g = 1; g < T::KEY_GROUPS; g++)
-        add_partial<T, false>(merge + (g - 1) * (T::PARTIAL_BYTES / 16), o, softmax, thread);
+        add_partial<T, false>(merge + ((g - 1) * T::ROW_GROUPS + row_group) * (T::PARTIAL_BYTES / 16), o, softmax,
+                              thread);
     }
     return true;
   }
 
+  __device__ __forceinline__ int slot(int block, int tile) const {
+    return work.start(block) / work.blocks != tile;
+  }
   __device__ __forceinline__ float4 *partial(int block, int slot) const {
     return p.partials + ((block * 2 + slot) * T::ROW_GROUPS + row_group) * (T::PARTIAL_BYTES / 16);
   }
 
-  /* Leaves a piece's result in the workspace: slot 0 of this thread block for its first piece, 1 for its last. True for
-   * the last thread block to do so for this tile, which then holds the sum. */
+  /* One of several pieces of a tile: leaves its result in the workspace, in slot 0 of this thread block if it is its
+   * first piece, else 1. The last of them all to come adds up the results, in the order of the keys, and returns true.
+   * Of two pieces the later needs no slot: a sum of two is the same either way round. */
   __device__ __forceinline__ bool merge_pieces(const Piece &piece) {
-    int own_start = work.start(blockIdx.x);
-    leave_partial<T>(partial(blockIdx.x, own_start / work.blocks != piece.tile), o, softmax, thread);
-    __threadfence();
     int first_block = work.block_of(piece.tile * work.blocks);
     int last_block = work.block_of((piece.tile + 1) * work.blocks - 1);
+    int others = last_block - first_block;
     unsigned *arrivals = p.arrivals + first_block * T::ROW_GROUPS + row_group;
-    group_sync();
     if (thread == 0)
-      arrived[consumer] = atomicAdd(arrivals, 1);
+      arrived[consumer] = load_acquire(arrivals);
     group_sync();
-    if (arrived[consumer] != last_block - first_block)
-      return false;
-    __threadfence();
+    bool last = others == 1 && arrived[consumer] == 1;
+    group_sync();
+    if (!last) {
+      leave_partial<T>(partial(blockIdx.x, slot(blockIdx.x, piece.tile)), o, softmax, thread);
+      group_sync();
+      if (thread == 0)
+        arrived[consumer] = add_acquire_release(arrivals, 1);
+      group_sync();
+      if (arrived[consumer] != others)
+        return false;
+    }
     if (thread == 0)
       *arrivals = 0;
-    clear();
+    if (others > 1)
+      clear();
     for (int block = first_block; block <= last_block; block++)
-      add_partial<T, true>(partial(block, work.start(block) / work.blocks != piece.tile), o, softmax, thread);
+      if (others > 1 || block != blockIdx.x)
+        add_partial<T, true>(partial(block, slot(block, piece.tile)), o, softmax, thread);
     return true;
   }
 
@@ -430,6 +447,21 @@ template <class T> struct Consumer {
   __device__ __forceinline__ void store(const Piece &piece) {
     float inverse[2] = {1 / quad_sum(softmax.sum[0]), 1 / quad_sum(softmax.sum[1])};
     scale_rows(o, inverse);
+    if constexpr (T::DIRECT) {
+      Place at = place_of<T>(p, piece.tile);
+      int first = at.row + 64 * row_group + thread / 32 * 16 + lane / 4;
+      __half *out = p.out + at.batch * p.o_batch + at.head * p.D + lane % 4 * 2;
+#pragma unroll
+      for (int r = 0; r < 2; r++)
+        if (first + 8 * r < p.Tq)
+#pragma unroll
+          for (int g = 0; g < T::DP / 8; g++)
+            if (8 * g < p.D)
+              *reinterpret_cast<uint32_t *>(out + (first + 8 * r) * p.o_row + 8 * g) =
+                  pack_result(o[g][2 * r], o[g][2 * r + 1]);
+      group_sync();
+      return;
+    }
     group_sync(); /* all warps are done with Q */
     char *rows = memory + row_group * T::Q_GROUP_BYTES;
     int row = thread / 32 * 16 + lane / 4;
@@ -513,12 +545,20 @@ __global__ void __launch_bounds__(T::THREADS, T::BLOCKS) attention_sm90_kernel(c
   }
   __syncthreads();
   launch_dependents();
-  wait_for_predecessors();
-  Work<T> work(p);
+  /* Only the producer reads what came before in the stream, and the others see what it loads; unless there is a bank.
+   */
+  int count2 = 0;
+  if (p.count2) {
+    wait_for_predecessors();
+    count2 = min(max(*p.count2, 0), p.Tk2);
+  }
+  Work<T> work(p, count2);
   if (warpgroup == T::CONSUMERS) {
     registers_give<T::PRODUCER_REGISTERS>();
-    if (threadIdx.x == T::CONSUMERS * 128)
+    if (threadIdx.x == T::CONSUMERS * 128) {
+      wait_for_predecessors();
       produce<T>(p, work, shared);
+    }
   } else {
     registers_take<T::CONSUMER_REGISTERS>();
     consume<T>(p, work, shared, memory, arrived, warpgroup);
@@ -562,6 +602,10 @@ cudaError_t launch_sm90(const params_sm90 &p, shape_sm90 shape, int grid, bool o
     return launch_shape_sm90<DP, SHAPE_PAIR>(p, grid, overlap, stream);
   case SHAPE_SPLIT:
     return launch_shape_sm90<DP, SHAPE_SPLIT>(p, grid, overlap, stream);
+  case SHAPE_QUARTER:
+    return launch_shape_sm90<DP, SHAPE_QUARTER>(p, grid, overlap, stream);
+  case SHAPE_SQUARE:
+    return launch_shape_sm90<DP, SHAPE_SQUARE>(p, grid, overlap, stream);
   case SHAPE_DENSE:
     return launch_shape_sm90<DP, SHAPE_DENSE>(p, grid, overlap, stream);
   case SHAPE_CROSS:

@@ -81,12 +81,7 @@ struct OnlineSoftmax {
    * between blocks. */
   template <int CUBIC_OF, int GROUPS>
   __device__ __forceinline__ bool update(float (&tile)[GROUPS][4], float scale, float (&keep)[2]) {
-    float top[2] = {tile[0][0], tile[0][2]};
-#pragma unroll
-    for (int g = 0; g < GROUPS; g++) {
-      top[0] = fmaxf(top[0], fmaxf(tile[g][0], tile[g][1]));
-      top[1] = fmaxf(top[1], fmaxf(tile[g][2], tile[g][3]));
-    }
+    float top[2] = {row_max<0>(tile), row_max<2>(tile)};
     top[0] = fmaxf(max[0], quad_max(top[0]) * scale);
     top[1] = fmaxf(max[1], quad_max(top[1]) * scale);
     bool changed =
@@ -96,24 +91,40 @@ struct OnlineSoftmax {
       raise(top, keep);
     /* A row with no score yet has m = -inf: any finite reference makes its probabilities 0. */
     float reference[2] = {max[0] == -CUDART_INF_F ? 0 : max[0], max[1] == -CUDART_INF_F ? 0 : max[1]};
-    float added[2] = {0, 0};
 #pragma unroll
     for (int g = 0; g < GROUPS; g++)
 #pragma unroll
       for (int i = 0; i < 4; i++) {
         float x = fmaf(tile[g][i], scale, -reference[i / 2]);
-        if (CUBIC_OF != 0 && g % (CUBIC_OF ? CUBIC_OF : 1) == 0)
-          tile[g][i] = exp2_cubic(x);
-        else
-          tile[g][i] = exp2_approx(x);
-        added[i / 2] += tile[g][i];
+        tile[g][i] = CUBIC_OF != 0 && g % (CUBIC_OF ? CUBIC_OF : 1) == 0 ? exp2_cubic(x) : exp2_approx(x);
       }
-    sum[0] += added[0];
-    sum[1] += added[1];
+    sum[0] += row_sum<0>(tile);
+    sum[1] += row_sum<2>(tile);
     return changed;
   }
 
 private:
+  /* Two chains a row: one would be as long as the row, at four cycles a link. */
+  template <int FIRST, int GROUPS> static __device__ __forceinline__ float row_max(const float (&tile)[GROUPS][4]) {
+    float even = fmaxf(tile[0][FIRST], tile[0][FIRST + 1]), odd = fmaxf(tile[1][FIRST], tile[1][FIRST + 1]);
+#pragma unroll
+    for (int g = 2; g < GROUPS; g += 2) {
+      even = fmaxf(even, fmaxf(tile[g][FIRST], tile[g][FIRST + 1]));
+      odd = fmaxf(odd, fmaxf(tile[g + 1][FIRST], tile[g + 1][FIRST + 1]));
+    }
+    return fmaxf(even, odd);
+  }
+
+  template <int FIRST, int GROUPS> static __device__ __forceinline__ float row_sum(const float (&tile)[GROUPS][4]) {
+    float even = 0, odd = 0;
+#pragma unroll
+    for (int g = 0; g < GROUPS; g++) {
+      even += tile[g][FIRST];
+      odd += tile[g][FIRST + 1];
+    }
+    return even + odd;
+  }
+
   __device__ __forceinline__ void raise(const float (&top)[2], float (&keep)[2]) {
 #pragma unroll
     for (int r = 0; r < 2; r++) {
