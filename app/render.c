@@ -56,8 +56,9 @@ static void close_line(const struct render *render, const struct pipeline_result
     return;
   engine_get_info(render->engine, &engine);
   stats_summarise(&result->frame_ms, &times);
-  fprintf(stderr, "%ld frames, %.2f fps, median %.1f ms, p99 %.1f ms, %s\n", result->written,
-          (double)result->written / result->seconds, times.median_ms, times.p99_ms, engine.device);
+  fprintf(stderr, "%ld frame%s, %.2f fps, median %.1f ms, p99 %.1f ms, %s\n", result->written,
+          result->written == 1 ? "" : "s", (double)result->written / result->seconds, times.median_ms, times.p99_ms,
+          engine.device);
 }
 
 static int run(struct render *render, struct error *err) {
@@ -85,7 +86,8 @@ static int run(struct render *render, struct error *err) {
   progress_clear(&render->progress);
   close_line(render, &result);
   if (!status && atomic_load(&setup_stop))
-    return error_set(err, STATUS_INTERRUPTED, "interrupted: %ld frames are in %s", result.written, options->output);
+    return error_set(err, STATUS_INTERRUPTED, "interrupted: %ld frame%s in %s", result.written,
+                     result.written == 1 ? " is" : "s are", options->output);
   return status;
 }
 
@@ -96,6 +98,8 @@ int command_render(const struct options *options, struct error *err) {
   if (sink_check(options->output, options->input, options->overwrite, err))
     return -1;
   setup_log(&render.log, options);
+  if (options->prompt_count > 1)
+    log_line(&render.log, LOG_WARNING, "render uses the first --prompt alone; more of them are for live's keys");
   setup_source_options(&render.source_options, options, false, &render.log);
   if (source_open(&render.source, options->input, &render.source_options, err))
     goto done;
