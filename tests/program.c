@@ -2,7 +2,9 @@
 
 #include "tests/program.h"
 
+#include <limits.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
@@ -10,11 +12,12 @@
 
 #include "tests/clips.h"
 
-static const char *program;
+static char program[PATH_MAX];
 static char last_command[2048];
 
 void program_set(const char *path) {
-  program = path;
+  if (!realpath(path, program)) /* which the shell is to find from another folder */
+    fprintf(stderr, "%s: not found\n", path);
 }
 
 static pid_t start(const char *format, va_list args) {
@@ -23,7 +26,7 @@ static pid_t start(const char *format, va_list args) {
   char *arguments = last_command + used;
   vsnprintf(arguments, sizeof last_command - (size_t)used, format, args);
   /* "ulimit -f 9; @ render ..." has its own place for the program. */
-  char command[4096];
+  char command[8192];
   const char *at = strchr(arguments, '@');
   if (at)
     snprintf(command, sizeof command, "%.*s exec '%s'%s", (int)(at - last_command), last_command, program, at + 1);

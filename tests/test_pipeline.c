@@ -1,0 +1,259 @@
+/* Source, engine and sink tied together: every frame once and in order, whichever of the three is slow, and an orderly
+ * end whichever of them fails. The engine is a fake one. */
+#include "tests/cmocka_all.h"
+
+#include <string.h>
+#include <time.h>
+
+#include "app/pipeline.h"
+#include "tests/fake_engine.h"
+
+enum { SIDE = 16, FRAMES_MAX = 256 };
+
+static void nap_ms(int ms) {
+  nanosleep(&(struct timespec){ms / 1000, ms % 1000 * 1000000L}, NULL);
+}
+
+/* A source of grey frames; the same planes are used for every frame, as sources may. */
+struct grey_source {
+  struct source source;
+  long frames, fail_at, given;
+  int nap;
+  uint8_t luma[SIDE * SIDE], chroma[SIDE * SIDE / 4];
+};
+
+static int grey_of(uint64_t serial) {
+  return (int)(serial * 37 % 256);
+}
+
+static int64_t pts_of(uint64_t serial) {
+  return (int64_t)(serial * serial + 1000);
+}
+
+static int grey_read(struct source *source, struct frame *frame, struct error *err) {
+  struct grey_source *grey = (struct grey_source *)source;
+  nap_ms(grey->nap);
+  if (grey->given + 1 == grey->fail_at)
+    return error_set(err, STATUS_INPUT, "the camera is gone");
+  if (grey->given == grey->frames || source_interrupted(source))
+    return 0;
+  memset(grey->luma, grey_of((uint64_t)grey->given), sizeof grey->luma);
+  memset(grey->chroma, 128, sizeof grey->chroma);
+  *frame = (struct frame){.format = PIXEL_YUV420P,
+                          .width = SIDE,
+                          .height = SIDE,
+                          .plane = {grey->luma, grey->chroma, grey->chroma},
+                          .pitch = {SIDE, SIDE / 2, SIDE / 2},
+                          .pts = pts_of((uint64_t)grey->given),
+                          .serial = (uint64_t)grey->given};
+  grey->given++;
+  return 1;
+}
+
+static const struct source_impl grey_impl = {"grey", NULL, NULL, grey_read, NULL, NULL};
+
+/* A sink that checks each frame against what the fake engine makes of it. */
+struct checking_sink {
+  struct sink sink;
+  struct controls controls;
+  bool text_to_image;
+  struct source *interrupt; /* to be interrupted after a few frames */
+  int nap;
+  long fail_at, written, opened, finished, closed;
+  bool refuse, wrong, whole;
+};
+
+static int checking_write(struct sink *sink, const struct frame *frame, struct error *err) {
+  struct checking_sink *to = (struct checking_sink *)sink;
+  uint8_t rgb[3];
+  nap_ms(to->nap);
+  if (to->written + 1 == to->fail_at)
+    return error_set(err, STATUS_OUTPUT, "the disk is full");
+  fake_engine_color(&to->controls, to->text_to_image ? 128 : grey_of((uint64_t)to->written), rgb);
+  to->wrong |= frame->serial != (uint64_t)to->written || frame->pts != pts_of((uint64_t)to->written);
+  to->wrong |= memcmp(frame->plane[0], rgb, 3) != 0;
+  to->written++;
+  if (to->interrupt && to->written == 5)
+    source_interrupt(to->interrupt);
+  return 0;
+}
+
+static int checking_finish(struct sink *sink, bool whole, struct error *err) {
+  struct checking_sink *to = (struct checking_sink *)sink;
+  (void)err;
+  to->finished++;
+  to->whole = whole;
+  return 0;
+}
+
+static void checking_close(struct sink *sink) {
+  ((struct checking_sink *)sink)->closed++;
+}
+
+static const struct sink_impl checking_impl = {"checking", NULL, NULL, checking_write, checking_finish, checking_close};
+
+static int open_checking(void *opaque, struct sink **sink, struct error *err) {
+  struct checking_sink *to = opaque;
+  if (to->refuse)
+    return error_set(err, STATUS_OUTPUT, "no such folder");
+  to->opened++;
+  *sink = &to->sink;
+  return 0;
+}
+
+struct scene {
+  struct grey_source source;
+  struct checking_sink sink;
+  struct fake_engine_script engine;
+  struct pipeline pipeline;
+  struct pipeline_result result;
+  struct error err;
+};
+
+static struct scene new_scene(long frames) {
+  return (struct scene){.source = {.source = {.impl = &grey_impl}, .frames = frames},
+                        .sink = {.sink = {&checking_impl}},
+                        .pipeline.controls = CONTROLS_DEFAULTS};
+}
+
+static int play(struct scene *scene) {
+  struct engine *engine;
+  fake_engine_begin(&scene->engine);
+  assert_int_equal(engine_open(&engine, &(struct engine_params){.width = 32, .height = 32}, &scene->err), 0);
+  assert_int_equal(engine_set_prompt(engine, SLOT_PRESET_1, "grey", &scene->err), 0);
+  scene->pipeline.source = &scene->source.source;
+  scene->pipeline.engine = engine;
+  scene->pipeline.open_sink = open_checking;
+  scene->pipeline.opaque = &scene->sink;
+  scene->sink.controls = scene->pipeline.controls;
+  scene->sink.text_to_image = scene->pipeline.text_to_image;
+  int status = pipeline_run(&scene->pipeline, &scene->result, &scene->err);
+  engine_close(&engine);
+  assert_false(fake_engine_log()->overfull);
+  assert_false(scene->sink.wrong);
+  assert_int_equal(scene->sink.finished, scene->sink.opened);
+  assert_int_equal(scene->sink.closed, scene->sink.opened);
+  assert_int_equal(scene->result.written, scene->sink.written);
+  assert_int_equal(scene->result.whole, scene->sink.whole);
+  return status;
+}
+
+static void test_every_frame_once(void **state) {
+  (void)state;
+  for (int slow = 0; slow < 4; slow++) {
+    struct scene scene = new_scene(60);
+    scene.source.nap = slow == 1 ? 3 : 0;
+    scene.engine.frame_ms = slow == 2 ? 3 : 0;
+    scene.sink.nap = slow == 3 ? 3 : 0;
+    assert_int_equal(play(&scene), 0);
+    assert_int_equal(scene.sink.written, 60);
+    assert_true(scene.result.whole);
+    assert_int_equal(scene.result.frame_ms.count, 60);
+    if (slow == 2) {
+      assert_int_equal(fake_engine_log()->most_in_flight, 2);
+      assert_true(stats_quantile(&scene.result.frame_ms, 0.5) >= 2.9);
+    }
+    if (slow)
+      assert_true(scene.result.seconds > 0.17);
+  }
+}
+
+static void test_few_frames(void **state) {
+  (void)state;
+  for (long frames = 1; frames <= 7; frames++) {
+    struct scene scene = new_scene(frames);
+    assert_int_equal(play(&scene), 0);
+    assert_int_equal(scene.sink.written, frames);
+  }
+}
+
+static void test_limit(void **state) {
+  (void)state;
+  for (long limit = 1; limit < 12; limit += 5) {
+    struct scene scene = new_scene(30);
+    scene.pipeline.frames = limit;
+    assert_int_equal(play(&scene), 0);
+    assert_int_equal(scene.sink.written, limit);
+    assert_false(scene.result.whole);
+  }
+}
+
+static void test_text_to_image_keeps_times(void **state) {
+  (void)state;
+  struct scene scene = new_scene(9);
+  scene.pipeline.text_to_image = true;
+  assert_int_equal(play(&scene), 0);
+  assert_int_equal(scene.sink.written, 9);
+  assert_false(fake_engine_log()->submits[3].has_frame);
+}
+
+static void test_source_fails(void **state) {
+  (void)state;
+  struct scene scene = new_scene(30);
+  scene.source.fail_at = 11;
+  assert_int_equal(play(&scene), -1);
+  assert_int_equal(scene.err.status, STATUS_INPUT);
+  assert_int_equal(scene.sink.written, 10);
+  assert_false(scene.result.whole);
+
+  scene = new_scene(30);
+  scene.source.fail_at = 1;
+  assert_int_equal(play(&scene), -1);
+  assert_string_equal(scene.err.message, "the camera is gone");
+  assert_int_equal(scene.sink.opened, 0);
+}
+
+static void test_engine_fails(void **state) {
+  (void)state;
+  for (long at = 1; at < 12; at += 5) {
+    struct scene scene = new_scene(200);
+    scene.engine.fail_at_submit = at;
+    assert_int_equal(play(&scene), -1);
+    assert_int_equal(scene.err.status, STATUS_DEVICE);
+    assert_in_range(scene.sink.written, at > 2 ? at - 3 : 0, at - 1);
+    assert_int_equal(scene.sink.finished, 1);
+  }
+}
+
+static void test_sink_fails(void **state) {
+  (void)state;
+  for (long at = 1; at < 12; at += 5) {
+    struct scene scene = new_scene(200);
+    scene.sink.fail_at = at;
+    assert_int_equal(play(&scene), -1);
+    assert_string_equal(scene.err.message, "the disk is full");
+    assert_int_equal(scene.sink.written, at - 1);
+    assert_int_equal(scene.sink.finished, 1);
+    assert_true(scene.source.given < 30);
+  }
+  struct scene scene = new_scene(200);
+  scene.sink.refuse = true;
+  assert_int_equal(play(&scene), -1);
+  assert_string_equal(scene.err.message, "no such folder");
+}
+
+/* What was read before is still made and written. */
+static void test_interruption(void **state) {
+  (void)state;
+  struct scene scene = new_scene(200);
+  scene.sink.interrupt = &scene.source.source;
+  scene.source.nap = 2;
+  assert_int_equal(play(&scene), 0);
+  assert_int_equal(scene.sink.written, scene.source.given);
+  assert_in_range(scene.sink.written, 5, 40);
+  assert_false(scene.result.whole);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(test_every_frame_once),
+      cmocka_unit_test(test_few_frames),
+      cmocka_unit_test(test_limit),
+      cmocka_unit_test(test_text_to_image_keeps_times),
+      cmocka_unit_test(test_source_fails),
+      cmocka_unit_test(test_engine_fails),
+      cmocka_unit_test(test_sink_fails),
+      cmocka_unit_test(test_interruption),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
