@@ -232,6 +232,9 @@ static int64_t settle_pts(struct ffmpeg_source *from) {
   bool first = from->last_pts == AV_NOPTS_VALUE;
   if (pts == AV_NOPTS_VALUE)
     return first ? 0 : from->last_pts + from->frame_step;
+  /* Cameras and screens stamp their frames with the time of day, or since the machine was started. */
+  if (first && from->realtime)
+    from->origin = pts;
   pts += from->loop_shift - from->origin;
   if (!first && pts <= from->last_pts)
     return from->last_pts + from->frame_step;

@@ -311,6 +311,17 @@ static void test_lavfi(void **state) {
   assert_true(info.width == 66 && info.height == 34 && !info.realtime && info.fps == 12);
   struct source_options seconds = {.duration = 0.5};
   assert_int_equal(count_frames("lavfi:testsrc2=s=66x34:r=12", &seconds, NULL), 6);
+  /* A source that paces itself may begin at any time of day: its first frame is time 0. */
+  struct source *source = open_clip("lavfi:testsrc2=s=66x34:r=50,setpts=PTS+1000000,realtime", &seconds);
+  struct frame frame;
+  struct error err;
+  assert_int_equal(source_read(source, &frame, &err), 1);
+  assert_int_equal(frame.pts, 0);
+  assert_int_equal(source_read(source, &frame, &err), 1);
+  assert_int_equal(frame.pts, 1);
+  source_get_info(source, &info);
+  assert_true(info.realtime);
+  source_close(&source);
 }
 
 static void *interrupt_soon(void *source) {
