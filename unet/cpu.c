@@ -119,6 +119,18 @@ int cpu_load(struct cpu_device *device, struct tensor t, struct error *err) {
   return 0;
 }
 
+const float *cpu_peek(struct cpu_device *device, int resource, float **temporary, struct error *err) {
+  const struct resource *r = &device->base.resources->list[resource];
+  if (device->resource[resource].data)
+    return device->resource[resource].data;
+  *temporary = malloc((size_t)r->n * (size_t)r->h * (size_t)r->w * (size_t)r->c * sizeof(float));
+  if (*temporary)
+    resource_read_f32(r, *temporary);
+  else
+    error_set(err, STATUS_DEVICE, "%s: out of memory", r->name);
+  return *temporary;
+}
+
 /* --- the device --- */
 
 static int count_threads(const struct device_options *options) {
@@ -162,8 +174,10 @@ static int create(struct device **result, const struct device_options *options, 
 static void destroy(struct device *base) {
   struct cpu_device *device = cpu_device(base);
   cpu_dnnl_close(device);
-  for (int i = 0; i < device->resource_count; i++)
+  for (int i = 0; i < device->resource_count; i++) {
     cpu_free(device, device->resource[i].data, device->resource[i].bytes);
+    cpu_free(device, device->resource[i].winograd, device->resource[i].winograd_bytes);
+  }
   free(device->resource);
   free(device);
 }
@@ -207,6 +221,16 @@ static void counters(struct device *base, struct device_counters *counters) {
 void cpu_reserve(struct cpu_program *program, size_t bytes) {
   if (bytes > program->scratch_bytes)
     program->scratch_bytes = bytes;
+}
+
+size_t cpu_bump(size_t *total, size_t bytes) {
+  size_t at = *total;
+  *total = (at + bytes + ALIGN - 1) / ALIGN * ALIGN;
+  return at;
+}
+
+static const struct cpu_impl *choose(const struct cpu_device *device, const struct op *op) {
+  return device->kernels && cpu_winograd_takes(op) ? &cpu_winograd_conv : device->impl[op->type];
 }
 
 static bool is_packed(const struct cpu_step *step, struct tensor t) {
@@ -285,7 +309,7 @@ static int prepare(struct device *base, struct program **result, const struct pl
     goto fail;
   }
   for (int i = 0; i < plan->op_count; i++)
-    program->steps[i] = (struct cpu_step){.op = &plan->ops[i], .impl = device->impl[plan->ops[i].type]};
+    program->steps[i] = (struct cpu_step){.op = &plan->ops[i], .impl = choose(device, &plan->ops[i])};
   if (grow_resources(device, err) < 0 || cpu_layout(program, err) < 0)
     goto fail;
   for (int i = 0; i < plan->op_count; i++) {
@@ -380,7 +404,10 @@ static int write_tensor(struct device *base, struct program *program, struct ten
     else
       *element_bf16(to, t, first + i) = f32_to_bf16(data[i]);
   }
-  return t.space == TENSOR_RESOURCE ? cpu_dnnl_refresh(device, t.index, err) : 0;
+  if (t.space == TENSOR_RESOURCE &&
+      (cpu_dnnl_refresh(device, t.index, err) < 0 || cpu_winograd_refresh(device, t.index, err) < 0))
+    return -1;
+  return 0;
 }
 
 static int read_tensor(struct device *base, struct program *program, struct tensor t, size_t first, float *data,

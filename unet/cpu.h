@@ -18,6 +18,8 @@ struct cpu_dnnl;
 struct cpu_resource {
   float *data; /* FP32 in device order; NULL until something asks for it */
   size_t bytes;
+  float *winograd; /* as cpu_winograd.c wants it; likewise */
+  size_t winograd_bytes;
 };
 
 struct cpu_device {
@@ -88,9 +90,13 @@ void cpu_definition(const struct cpu_impl *impl[OP_TYPES]);
 void cpu_definition_aux(const struct cpu_impl *impl[OP_TYPES]);    /* called by cpu_definition */
 void cpu_definition_pixels(const struct cpu_impl *impl[OP_TYPES]); /* likewise */
 void cpu_fast(struct cpu_device *device);
+/* Convolutions that cpu_fast runs by Winograd's algorithm, whatever else there is for the others. */
+bool cpu_winograd_takes(const struct op *op);
+extern const struct cpu_impl cpu_winograd_conv;
 int cpu_dnnl_open(struct cpu_device *device, struct error *err);
 void cpu_dnnl_close(struct cpu_device *device);
-/* Packs a weight anew after its FP32 data changed. */
+/* Make a weight's other forms anew after its FP32 data changed. */
+int cpu_winograd_refresh(struct cpu_device *device, int resource, struct error *err);
 int cpu_dnnl_refresh(struct cpu_device *device, int resource, struct error *err);
 /* Whether bfloat16 arithmetic is worth while here: the processor has it, and oneDNN uses it. */
 bool cpu_dnnl_has_bf16(void);
@@ -106,8 +112,13 @@ int cpu_layout(struct cpu_program *program, struct error *err);
 
 /* Makes a resource's FP32 data (a state's are zero). */
 int cpu_load(struct cpu_device *device, struct tensor resource, struct error *err);
+/* A weight's FP32 data for the moment: those that are kept, or *temporary, which the caller frees. NULL with err set
+ * when there is no memory. */
+const float *cpu_peek(struct cpu_device *device, int resource, float **temporary, struct error *err);
 /* The program's scratch gets at least this size. */
 void cpu_reserve(struct cpu_program *program, size_t bytes);
+/* Plans scratch: returns the aligned place of the next so many bytes. */
+size_t cpu_bump(size_t *total, size_t bytes);
 
 /* First element of a tensor; NULL for one left out. cpu_f32 where it is known to be FP32. */
 void *cpu_data(const struct cpu_program *program, struct tensor t);

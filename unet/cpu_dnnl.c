@@ -92,22 +92,19 @@ fail:
 static int pack(struct cpu_device *device, const struct packed *packed, struct error *err) {
   const struct resource *r = &device->base.resources->list[packed->resource];
   size_t row = (size_t)r->h * (size_t)r->w * (size_t)r->c;
-  float *kept = device->resource[packed->resource].data, *read = NULL;
-  if (!kept) {
-    read = malloc((size_t)r->n * row * sizeof *read);
-    if (!read)
-      return error_set(err, STATUS_DEVICE, "%s: out of memory", r->name);
-    resource_read_f32(r, read);
-  }
+  float *temporary = NULL;
+  const float *weight = cpu_peek(device, packed->resource, &temporary, err);
+  if (!weight)
+    return -1;
   dnnl_memory_desc_t plain;
   bool matrix = packed->desc.ndims == 2;
   dnnl_status_t status = dnnl_memory_desc_init_by_tag(&plain, packed->desc.ndims, packed->desc.dims, dnnl_f32,
                                                       matrix ? dnnl_ba : dnnl_acdb);
   int result = check(status, "weights", err);
   if (result == 0)
-    result = reorder(device->dnnl, &plain, (kept ? kept : read) + (size_t)packed->first * row, &packed->desc,
-                     packed->data, err);
-  free(read);
+    result =
+        reorder(device->dnnl, &plain, (float *)weight + (size_t)packed->first * row, &packed->desc, packed->data, err);
+  free(temporary);
   return result;
 }
 
@@ -151,12 +148,6 @@ int cpu_dnnl_refresh(struct cpu_device *device, int resource, struct error *err)
 }
 
 /* --- a layer: primitive, arguments, scratch --- */
-
-static size_t bump(size_t *total, size_t bytes) {
-  size_t at = *total;
-  *total = (at + bytes + 63) / 64 * 64;
-  return at;
-}
 
 static void layer_finish(struct layer *layer) {
   for (int i = 0; i < layer->arg_count; i++)
@@ -304,8 +295,8 @@ static void plan_input_of(const struct cpu_program *program, struct state *s, st
   if (!s->gathered)
     return;
   size_t elements = tensor_rows(x) * (size_t)(x.c + x2.c) << (upsample ? 2 : 0);
-  s->input_at = bump(total, elements * dtype_size(product_type(program)));
-  s->work_at = bump(total, cpu_gather_scratch(&s->input));
+  s->input_at = cpu_bump(total, elements * dtype_size(product_type(program)));
+  s->work_at = cpu_bump(total, cpu_gather_scratch(&s->input));
 }
 
 static void *scratch_at(const struct cpu_run *run, size_t at) {
@@ -380,8 +371,8 @@ static int conv_prepare(struct cpu_program *program, struct cpu_step *step, stru
     return -1;
   plan_input_of(program, s, op->x, op->x2, &op->prologue, op->upsample, &total);
   s->sum_vector = tensor_exists(op->bias) && tensor_exists(op->time);
-  s->vector_at = bump(&total, s->sum_vector ? (size_t)op->y.c * sizeof(float) : 0);
-  s->inner_at = bump(&total, inner_bytes(&s->layer));
+  s->vector_at = cpu_bump(&total, s->sum_vector ? (size_t)op->y.c * sizeof(float) : 0);
+  s->inner_at = cpu_bump(&total, inner_bytes(&s->layer));
   cpu_reserve(program, total);
   struct places at = {
       .src = s->gathered ? NULL : cpu_data(program, op->x),
@@ -438,7 +429,7 @@ static int gate_prepare(struct cpu_program *program, struct state *s, const stru
   own.bias = at->bias ? (float *)at->bias + half : NULL;
   if (linear_make(program, &s->gate, op, half, product_type(program), &after, err) < 0)
     return -1;
-  s->gate_at = bump(total, dnnl_memory_desc_get_size(query(&s->gate, dnnl_query_dst_md)));
+  s->gate_at = cpu_bump(total, dnnl_memory_desc_get_size(query(&s->gate, dnnl_query_dst_md)));
   return layer_bind(program, &s->gate, op->weight, half, half, &own, &after, err);
 }
 
@@ -467,7 +458,7 @@ static int linear_prepare(struct cpu_program *program, struct cpu_step *step, st
       layer_bind(program, &s->layer, op->weight, 0, op->y.c, &at, &after, err) < 0)
     return -1;
   size_t inner = inner_bytes(&s->layer), gate_inner = gated ? inner_bytes(&s->gate) : 0;
-  s->inner_at = bump(&total, inner > gate_inner ? inner : gate_inner);
+  s->inner_at = cpu_bump(&total, inner > gate_inner ? inner : gate_inner);
   cpu_reserve(program, total);
   return 0;
 }

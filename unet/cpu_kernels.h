@@ -35,6 +35,23 @@ struct attend {
   float *tiles;  /* scratch: attend_tile floats for each thread */
 };
 
+/* y = act(conv3x3(upsample(x)) + bias + residual), stride 1, padding 1. */
+struct winograd {
+  const void *x; /* [n, h, w, c] */
+  enum dtype x_dtype;
+  int n, h, w, c;
+  bool upsample;
+  const float *weight;  /* made by winograd_pack */
+  const float *bias;    /* [c_out]; NULL: none */
+  const void *residual; /* shape of y; may be y itself; NULL: none */
+  enum dtype residual_dtype;
+  enum activation act;
+  void *y; /* [n, h << upsample, w << upsample, c_out] */
+  enum dtype y_dtype;
+  int c_out;
+  float *scratch; /* winograd_scratch floats for each thread */
+};
+
 /* A horizontal mean: samples first .. first + count - 1 of a row, the outer two only in part. */
 struct tap {
   int first, count;
@@ -66,6 +83,10 @@ struct cpu_kernels {
   size_t (*attend_packed)(int keys, int dim);
   size_t (*attend_tile)(int dim);
   void (*attend)(const struct attend *);
+  size_t (*winograd_packed)(int c_out, int c_in);                                 /* floats */
+  void (*winograd_pack)(const float *weight, int c_out, int c_in, float *packed); /* weight: [c_out][3][3][c_in] */
+  size_t (*winograd_scratch)(int c_in);
+  void (*winograd)(const struct winograd *);
   void (*resize)(const struct resize *);
   void (*compose)(const struct compose *);
   /* out = in, element by element: residuals that cannot be added in place. */
@@ -87,6 +108,10 @@ void KERNEL(cpu_copy)(const void *in, enum dtype in_dtype, void *out, enum dtype
 size_t KERNEL(cpu_attend_packed)(int keys, int dim);
 size_t KERNEL(cpu_attend_tile)(int dim);
 void KERNEL(cpu_attend)(const struct attend *a);
+size_t KERNEL(cpu_winograd_packed)(int c_out, int c_in);
+void KERNEL(cpu_winograd_pack)(const float *weight, int c_out, int c_in, float *packed);
+size_t KERNEL(cpu_winograd_scratch)(int c_in);
+void KERNEL(cpu_winograd)(const struct winograd *op);
 void KERNEL(cpu_resize)(const struct resize *r);
 void KERNEL(cpu_compose)(const struct compose *c);
 #endif

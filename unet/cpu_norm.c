@@ -20,32 +20,6 @@ static int lanes_left(int position, int end) {
   return end - position < LANES ? end - position : LANES;
 }
 
-/* --- activations --- */
-
-/* For the two that no network of ours has in front of a layer. */
-static vec act_rare(enum activation act, vec x) {
-  for (int i = 0; i < LANES; i++) {
-    float v = x[i];
-    x[i] = act == ACT_GELU ? 0.5f * v * (1 + erff(v * (float)M_SQRT1_2)) : 3 * tanhf(v / 3);
-  }
-  return x;
-}
-
-INLINE vec activate(enum activation act, vec x) {
-  switch (act) {
-  case ACT_NONE:
-    return x;
-  case ACT_RELU:
-    return vec_max(x, vec_set(0));
-  case ACT_SILU:
-    return x * vec_sigmoid(x);
-  case ACT_QUICK_GELU:
-    return x * vec_sigmoid(1.702f * x);
-  default:
-    return act_rare(act, x);
-  }
-}
-
 /* --- output: one pixel in, one or four out --- */
 
 struct target {
@@ -79,7 +53,7 @@ static void plain_pixel(const struct gather *g, size_t pixel) {
     for (int c = 0; c < g->c[s]; c += LANES) {
       int count = lanes_left(c, g->c[s]);
       vec v = vec_get(g->x[s], g->dtype[s], pixel * (size_t)g->c[s] + (size_t)c, count);
-      put(&t, base + c, count, activate(act, v));
+      put(&t, base + c, count, vec_activate(act, v));
     }
 }
 
@@ -127,7 +101,7 @@ static void layer_norm_pixel(const struct gather *g, size_t pixel) {
       int count = lanes_left(c, g->c[s]);
       vec v = vec_get(g->x[s], g->dtype[s], pixel * (size_t)g->c[s] + (size_t)c, count);
       v = ((v - mean) * scale + shift) * affine(g->gamma, 1, base + c, count) + affine(g->beta, 0, base + c, count);
-      put(&t, base + c, count, activate(g->prologue->act, v));
+      put(&t, base + c, count, vec_activate(g->prologue->act, v));
     }
 }
 
@@ -213,7 +187,7 @@ static void group_apply(const struct gather *g, size_t image, int low, int high)
         size_t at = statistics + (size_t)(base + c);
         vec v = vec_get(g->x[s], g->dtype[s], pixel * (size_t)g->c[s] + (size_t)c, count);
         v = (v - vec_get(g->mean, DTYPE_F32, at, count)) * vec_get(g->scale, DTYPE_F32, at, count);
-        put(&t, base + c, count, activate(act, v + vec_get(g->shift, DTYPE_F32, at, count)));
+        put(&t, base + c, count, vec_activate(act, v + vec_get(g->shift, DTYPE_F32, at, count)));
       }
     }
   }

@@ -8,6 +8,7 @@
 #include <stdint.h>
 #include <string.h>
 
+#include "op.h"
 #include "resources.h"
 
 #if defined(__AVX512F__) || defined(__AVX2__)
@@ -138,6 +139,30 @@ INLINE vec vec_exp(vec x) {
 
 INLINE vec vec_sigmoid(vec x) {
   return 1.0f / (1.0f + vec_exp(-x));
+}
+
+/* For the two activations that no network of ours has beside a convolution or norm. */
+__attribute__((unused)) static vec vec_activate_rare(enum activation act, vec x) {
+  for (int i = 0; i < LANES; i++) {
+    float v = x[i];
+    x[i] = act == ACT_GELU ? 0.5f * v * (1 + erff(v * (float)M_SQRT1_2)) : 3 * tanhf(v / 3);
+  }
+  return x;
+}
+
+INLINE vec vec_activate(enum activation act, vec x) {
+  switch (act) {
+  case ACT_NONE:
+    return x;
+  case ACT_RELU:
+    return vec_max(x, vec_set(0));
+  case ACT_SILU:
+    return x * vec_sigmoid(x);
+  case ACT_QUICK_GELU:
+    return x * vec_sigmoid(1.702f * x);
+  default:
+    return vec_activate_rare(act, x);
+  }
 }
 
 #endif
