@@ -304,7 +304,7 @@ static int compare_pictures(const struct op_test *t, const struct name *c, const
   return good ? 0 : -1;
 }
 
-static void test_free(struct op_test *t) {
+void op_test_free(struct op_test *t) {
   for (int i = 0; i < t->operand_count; i++)
     free(t->operands[i].data);
   free(t->pixels);
@@ -342,6 +342,6 @@ int op_test_run(const struct op_cases *cases, int index, const struct op_test_op
     printf("     seed %llu\n", (unsigned long long)seed);
   result_free(&out);
   result_free(&ref);
-  test_free(&t);
+  op_test_free(&t);
   return status;
 }

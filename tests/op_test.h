@@ -64,6 +64,9 @@ void test_output(struct op_test *t, struct tensor y);
 /* A frame of random pixels; smooth: a gradient with a little noise, as pictures are. */
 void test_frame(struct op_test *t, enum pixel_format format, int width, int height, bool smooth);
 
+/* Frees the operands, the plan and the resources. */
+void op_test_free(struct op_test *t);
+
 /* --- running --- */
 
 /* Cases of one op: an array of arguments for build, or a single case without one. */
