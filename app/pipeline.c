@@ -30,7 +30,7 @@ struct run {
     struct frame frame;
     int64_t submitted_ns;
   } flights[IN_FLIGHT_MAX];
-  int in_flight;
+  int in_flight, in_flight_max;
   long collected;
   int64_t started_ns, last_ns;
 };
@@ -140,11 +140,15 @@ static int collect(struct run *run, struct error *err) {
 /* The engine's loop, on the calling thread. 0, also when the writer has given up; -1. */
 static int make_pictures(struct run *run, struct picture *first, struct error *err) {
   int state = 0;
+  struct engine_info info;
+  engine_get_info(run->pipeline->engine, &info);
+  /* A GPU works on one frame while the next is handed over; the CPU would only be asked to do two at once. */
+  run->in_flight_max = info.cuda ? IN_FLIGHT_MAX : 1;
   run->started_ns = run->last_ns = clock_now_ns();
   for (struct picture *picture = first; picture; picture = state ? NULL : queue_take(&run->decoded.filled)) {
     state = submit(run, &picture->frame, err);
     queue_put(&run->decoded.empty, picture);
-    if (!state && run->in_flight == IN_FLIGHT_MAX)
+    if (!state && run->in_flight == run->in_flight_max)
       state = collect(run, err);
   }
   while (run->in_flight && !state)

@@ -144,15 +144,15 @@ static void test_every_frame_once(void **state) {
     struct scene scene = new_scene(60);
     scene.source.nap = slow == 1 ? 3 : 0;
     scene.engine.frame_ms = slow == 2 ? 3 : 0;
+    scene.engine.cuda = slow & 1;
     scene.sink.nap = slow == 3 ? 3 : 0;
     assert_int_equal(play(&scene), 0);
     assert_int_equal(scene.sink.written, 60);
     assert_true(scene.result.whole);
     assert_int_equal(scene.result.frame_ms.count, 60);
-    if (slow == 2) {
-      assert_int_equal(fake_engine_log()->most_in_flight, 2);
+    assert_int_equal(fake_engine_log()->most_in_flight, slow & 1 ? 2 : 1);
+    if (slow == 2)
       assert_true(stats_quantile(&scene.result.frame_ms, 0.5) >= 2.9);
-    }
     if (slow)
       assert_true(scene.result.seconds > 0.17);
   }
@@ -207,6 +207,7 @@ static void test_engine_fails(void **state) {
   (void)state;
   for (long at = 1; at < 12; at += 5) {
     struct scene scene = new_scene(200);
+    scene.engine.cuda = at > 1;
     scene.engine.fail_at_submit = at;
     assert_int_equal(play(&scene), -1);
     assert_int_equal(scene.err.status, STATUS_DEVICE);
