@@ -49,10 +49,8 @@ template <int DP> static shape_info describe_dim(shape_sm90 shape) {
     return describe_tile<typename tile_of<DP, SHAPE_QUARTER>::type>::info();
   case SHAPE_SQUARE:
     return describe_tile<typename tile_of<DP, SHAPE_SQUARE>::type>::info();
-  case SHAPE_DENSE:
-    return describe_tile<typename tile_of<DP, SHAPE_DENSE>::type>::info();
-  case SHAPE_CROSS:
-    return describe_tile<typename tile_of<DP, SHAPE_CROSS>::type>::info();
+  case SHAPE_TALL:
+    return describe_tile<typename tile_of<DP, SHAPE_TALL>::type>::info();
   case SHAPE_FEW:
     return describe_tile<typename tile_of<DP, SHAPE_FEW>::type>::info();
   default:
@@ -85,14 +83,15 @@ static int all_keys(const attn_args &a) {
 
 choice_sm90 choose_sm90(const attn_device &device, const attn_args &a) {
   int dp = pad_sm90(a.D), keys = all_keys(a), small_tiles = tiles_of(a, 64);
-  bool has_long = describe_sm90(dp, SHAPE_LONG).rows != 0, has_dense = describe_sm90(dp, SHAPE_DENSE).rows != 0;
-  if (keys <= describe_sm90(dp, SHAPE_FEW).keys)
+  auto has = [dp](shape_sm90 shape) { return describe_sm90(dp, shape).rows != 0; };
+  shape_info few = describe_sm90(dp, SHAPE_FEW);
+  if (keys <= few.keys && small_tiles <= few.blocks * device.sms)
     return {SHAPE_FEW, false};
   if (small_tiles <= device.sms)
-    return {SHAPE_SPLIT, false};
-  if (has_dense && small_tiles <= 2 * device.sms)
-    return {SHAPE_DENSE, false};
-  shape_sm90 shape = has_long ? SHAPE_LONG : SHAPE_PAIR;
+    return {keys >= 1024 && has(SHAPE_QUARTER) ? SHAPE_QUARTER : SHAPE_SPLIT, false};
+  if (has(SHAPE_SQUARE) && tiles_of(a, 128) <= device.sms)
+    return {SHAPE_SQUARE, false};
+  shape_sm90 shape = has(SHAPE_LONG) ? SHAPE_LONG : SHAPE_PAIR;
   /* Whole tiles unless they leave a tenth of the last wave idle and the saving outweighs the merging. */
   int tiles = tiles_of(a, describe_sm90(dp, shape).rows), waves = (tiles + device.sms - 1) / device.sms;
   return {shape, keys >= 2048 && 10 * tiles < 9 * waves * device.sms};
@@ -160,8 +159,6 @@ cudaError_t run_sm90(const attn_device &device, const attn_args &a, choice_sm90 
   p.v2_batched = a.v2_batch != 0;
   p.balanced = choice.balanced;
   p.scale = a.scale * CUDART_L2E_F;
-  p.out = (__half *)a.o;
-  p.o_row = a.o_row, p.o_batch = a.o_batch, p.Tq = a.Tq, p.D = a.D;
   p.arrivals = (unsigned *)workspace;
   p.partials = (float4 *)((char *)workspace + arrivals_bytes(device));
   /* A row tile has at least one block of keys for each thread block of a balanced launch to begin with. */
@@ -259,10 +256,14 @@ cudaError_t attention_launch(const struct attn_device *device, const struct attn
 
 /* ---- choices.h: 0 and 1 are the generic kernel's, then each Hopper shape whole and balanced ---------------------- */
 
-static const char *const choice_names[] = {
-    "sm80 tall",  "sm80 wide",           "sm90 long",    "sm90 long balanced",    "sm90 pair",   "sm90 pair balanced",
-    "sm90 split", "sm90 split balanced", "sm90 quarter", "sm90 quarter balanced", "sm90 square", "sm90 square balanced",
-    "sm90 dense", "sm90 dense balanced", "sm90 cross",   "sm90 cross balanced",   "sm90 few",    "sm90 few balanced"};
+static const char *const choice_names[] = {"sm80 tall",    "sm80 wide",
+                                           "sm90 long",    "sm90 long balanced",
+                                           "sm90 tall",    "sm90 tall balanced",
+                                           "sm90 pair",    "sm90 pair balanced",
+                                           "sm90 split",   "sm90 split balanced",
+                                           "sm90 quarter", "sm90 quarter balanced",
+                                           "sm90 square",  "sm90 square balanced",
+                                           "sm90 few",     "sm90 few balanced"};
 constexpr int CHOICES = sizeof choice_names / sizeof *choice_names;
 static_assert(CHOICES == 2 + 2 * SHAPES_SM90, "a name for each");
 

@@ -42,6 +42,20 @@ __device__ __forceinline__ void barrier_wait(uint32_t barrier, int parity) {
   } while (!done);
 }
 
+/* Whether the phase of this parity has ended. */
+__device__ __forceinline__ bool barrier_test(uint32_t barrier, int parity) {
+  uint32_t done;
+  asm volatile("{\n"
+               ".reg .pred p;\n"
+               "mbarrier.test_wait.parity.shared::cta.b64 p, [%1], %2;\n"
+               "selp.u32 %0, 1, 0, p;\n"
+               "}\n"
+               : "=r"(done)
+               : "r"(barrier), "r"(parity)
+               : "memory");
+  return done;
+}
+
 /* ---- counters in global memory, shared by thread blocks: what was written before an addition, also by threads that a
  * barrier joined, is seen after a later one --------------------------------------------------------------------------
  */
@@ -203,6 +217,8 @@ ATTENTION_WGMMA(48, ATTENTION_TEN() ", " ATTENTION_TEN(1) ", %20, %21, %22, %23"
                 ATTENTION_D4(0), ATTENTION_D(4), ATTENTION_D(5));
 ATTENTION_WGMMA(64, ATTENTION_TEN() ", " ATTENTION_TEN(1) ", " ATTENTION_TEN(2) ", %30, %31", 32, 33, 34, 35, 36, 37,
                 ATTENTION_D8(0));
+ATTENTION_WGMMA(72, ATTENTION_TEN() ", " ATTENTION_TEN(1) ", " ATTENTION_TEN(2) ", %30, %31, %32, %33, %34, %35", 36,
+                37, 38, 39, 40, 41, ATTENTION_D8(0), ATTENTION_D(8));
 ATTENTION_WGMMA(80, ATTENTION_TEN() ", " ATTENTION_TEN(1) ", " ATTENTION_TEN(2) ", " ATTENTION_TEN(3), 40, 41, 42, 43,
                 44, 45, ATTENTION_D8(0), ATTENTION_D(8), ATTENTION_D(9));
 ATTENTION_WGMMA(128,

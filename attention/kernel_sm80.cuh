@@ -272,7 +272,7 @@ template <class T> __global__ void __launch_bounds__(T::THREADS) attention_sm80_
   for (int d = 0; d < T::DP / 16; d++)
     load_matrices(q[d], q_address + d * 32);
 
-  float scale = a.scale * CUDART_L2E_F, keep[2];
+  float scale = a.scale * CUDART_L2E_F, keep[2], top[2];
   float o[T::DP / 8][4] = {};
   OnlineSoftmax softmax;
   softmax.reset();
@@ -290,8 +290,10 @@ template <class T> __global__ void __launch_bounds__(T::THREADS) attention_sm80_
       mask_columns(s, keys.valid(j), lane % 4 * 2);
     if (a.causal && keys.first(j) + T::BN > first)
       mask_causal(s, keys.first(j), first + lane / 4, lane % 4 * 2);
-    if (softmax.update<0>(s, scale, keep))
-      scale_rows(o, keep);
+    largest(s, top);
+    if (softmax.expect(top, scale, keep))
+      scale_rows<T::DP / 8>(o, keep);
+    softmax.exponentiate<0, true>(s, scale);
     pack_tile(p, s);
     multiply_values<T>(o, p, stages + i * T::STAGE_BYTES + T::TILE_BYTES, lane);
     group_barrier<T>();
@@ -302,7 +304,7 @@ template <class T> __global__ void __launch_bounds__(T::THREADS) attention_sm80_
     merge_rows<T>(a, out, shared, o, softmax, first);
   } else {
     float inverse[2] = {1 / quad_sum(softmax.sum[0]), 1 / quad_sum(softmax.sum[1])};
-    scale_rows(o, inverse);
+    scale_rows<T::DP / 8>(o, inverse);
     store_rows<T>(a, out, own_q, o, first, lane);
   }
 }

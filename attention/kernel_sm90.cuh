@@ -11,13 +11,17 @@
  *        Q2 [64]  |   "   |   "   |   "   |                       merged through shared memory at the end
  *
  * Pipeline. The producer keeps STAGES blocks of K and V under way; full barriers count the bytes that arrived, empty
- * barriers the warps that are done. A consumer issues the next S = Q K^T and the last O += P V together and does its
- * softmax while the second still runs; the row groups issue in turns, so that while one is in its softmax (special
- * function units) the others' products keep the tensor cores busy:
+ * barriers the warps that are done. A consumer issues the next S = Q K^T and the last O += P V together; the row groups
+ * do so in turns, so that while one is in its softmax (special function units) the others' products keep the tensor
+ * cores busy:
  *
  *   group 0   | S1 PV0 |  softmax 1  | S2 PV1 |  softmax 2  |
  *   group 1            | S1 PV0 |  softmax 1  | S2 PV1 |  softmax 2  |
  *   group 2                     | S1 PV0 |  softmax 1  | S2 PV1 |
+ *
+ * The softmax itself is bound by the exponentials, one every eighth cycle of a warp; packing to FP16 fits in between,
+ * and with D = 64 the tensor cores make the row sums too: V gets eight more channels, all ones, kept once in shared
+ * memory and reached through the distance between a descriptor's 64-channel chunks.
  *
  * Roofline, D = 64: a 64 x 64 piece of S costs the tensor cores of a multiprocessor 256 cycles (both products) and the
  * special function units another 256 (16 exponentials a cycle): both are the limit, and memory is not, since K and V of
@@ -217,12 +221,19 @@ template <class T> __device__ __forceinline__ void issue_scores(float (&s)[T::BN
   wgmma_commit();
 }
 
+/* How V's descriptor changes some bytes further on. With sums the chunk that follows V's is that of ones, which stays
+ * where it is: its distance shrinks. */
+template <class T> __device__ __forceinline__ uint32_t values_step(int bytes) {
+  return bytes / 16 * (T::SUMS ? 1u - (1u << 16) : 1u);
+}
+
 /* Issues O += P V; v: descriptor of the first keys. */
 template <class T>
-__device__ __forceinline__ void issue_values(float (&o)[T::DP / 8][4], const uint32_t (&p)[T::BN / 16][4], uint32_t v) {
+__device__ __forceinline__ void issue_values(float (&o)[T::O_GROUPS][4], const uint32_t (&p)[T::BN / 16][4],
+                                             uint32_t v) {
 #pragma unroll
   for (int k = 0; k < T::BN / 16; k++)
-    Wgmma<T::DP>::values(o, p[k], descriptor(v, k * 2048), 1);
+    Wgmma<8 * T::O_GROUPS>::values(o, p[k], descriptor(v + values_step<T>(k * 2048), 0), 1);
   wgmma_commit();
 }
 
@@ -237,8 +248,8 @@ template <int STEPS> __device__ __forceinline__ void pin_operand(uint32_t (&p)[S
 
 /* A thread's O and softmax state to [DP / 8 + 1][128] float4, and from there added to another's. */
 template <class T>
-__device__ __forceinline__ void leave_partial(float4 *to, const float (&o)[T::DP / 8][4], const OnlineSoftmax &softmax,
-                                              int thread) {
+__device__ __forceinline__ void leave_partial(float4 *to, const float (&o)[T::O_GROUPS][4],
+                                              const OnlineSoftmax &softmax, int thread) {
 #pragma unroll
   for (int g = 0; g < T::DP / 8; g++)
     to[g * 128 + thread] = make_float4(o[g][0], o[g][1], o[g][2], o[g][3]);
@@ -252,7 +263,7 @@ __device__ __forceinline__ float weighted_sum(float a, float a_weight, float b, 
 
 /* FROM_GLOBAL: others' work of this very launch, so past the first-level cache. */
 template <class T, bool FROM_GLOBAL>
-__device__ __forceinline__ void add_partial(const float4 *from, float (&o)[T::DP / 8][4], OnlineSoftmax &softmax,
+__device__ __forceinline__ void add_partial(const float4 *from, float (&o)[T::O_GROUPS][4], OnlineSoftmax &softmax,
                                             int thread) {
   const float4 *state = from + T::DP / 8 * 128 + thread;
   float4 other = FROM_GLOBAL ? __ldcg(state) : *state;
@@ -284,7 +295,8 @@ template <class T> struct Consumer {
   int row_group, key_group, consumer, thread, lane;
   uint32_t q_rows, k_rows, v_columns; /* descriptors: of this group's Q, and of stage 0 */
   Ring<T> k_ring, v_ring;
-  float o[T::DP / 8][4];
+  bool k_ready, v_ready;   /* known to have arrived: the stages that the rings point at */
+  float o[T::O_GROUPS][4]; /* with sums, the last group holds them */
   OnlineSoftmax softmax;
 
   __device__ __forceinline__ void release(uint32_t empty) const {
@@ -327,64 +339,87 @@ template <class T> struct Consumer {
     group_sync();
   }
 
+  /* What happens to a block's scores. The exponentials, of which a warp can start one every eight cycles, leave room
+   * for the packing in between; for this the products under way, which read probability, must be done. They are: the
+   * maxima took longer. accumulated: whether there are any. */
+  __device__ __forceinline__ void probabilities(float (&s)[T::BN / 8][4], uint32_t (&probability)[T::BN / 16][4],
+                                                bool accumulated) {
+    float top[2], keep[2];
+    largest(s, top);
+    bool changed = softmax.expect(top, p.scale, keep);
+    wgmma_wait<0>();
+    pin(o);
+    pin_operand(probability);
+    if (accumulated)
+      values_done();
+    if (changed)
+      scale_rows<T::O_GROUPS>(o, keep);
+    softmax.template exponentiate<T::CUBIC_OF, !T::SUMS>(s, p.scale);
+    pack_tile(probability, s);
+  }
+
+  /* The stage is handed back. Whether the next is there is asked early, so that the answer is when it is wanted. */
+  __device__ __forceinline__ void scores_done() {
+    release(shared.k_empty(k_ring.stage));
+    k_ring.advance(T::KEY_GROUPS);
+    k_ready = barrier_test(shared.k_full(k_ring.stage), k_ring.parity);
+  }
+  __device__ __forceinline__ void values_done() {
+    release(shared.v_empty(v_ring.stage));
+    v_ring.advance(T::KEY_GROUPS);
+    v_ready = barrier_test(shared.v_full(v_ring.stage), v_ring.parity);
+  }
+  __device__ __forceinline__ void wait_for_keys() const {
+    if (!k_ready)
+      barrier_wait(shared.k_full(k_ring.stage), k_ring.parity);
+  }
+  __device__ __forceinline__ void wait_for_values() const {
+    if (!v_ready)
+      barrier_wait(shared.v_full(v_ring.stage), v_ring.parity);
+  }
+
   /* This group's share of a piece: o and softmax. */
   __device__ __forceinline__ void attend(const Piece &piece) {
-    float s[T::BN / 8][4], keep[2];
-    uint32_t probabilities[T::BN / 16][4];
+    float s[T::BN / 8][4];
+    uint32_t probability[T::BN / 16][4] = {};
     int j = piece.first + key_group;
     if (j >= piece.last)
       return;
-    barrier_wait(shared.k_full(k_ring.stage), k_ring.parity);
+    wait_for_keys();
     wgmma_fence();
     issue_scores<T>(s, q_rows, k_rows + k_ring.stage * (T::TILE_BYTES / 16));
     wgmma_wait<0>();
     pin(s);
-    release(shared.k_empty(k_ring.stage));
-    k_ring.advance(T::KEY_GROUPS);
+    scores_done();
     mask(s, j);
-    softmax.template update<T::CUBIC_OF>(s, p.scale, keep);
-    pack_tile(probabilities, s);
+    probabilities(s, probability, false);
 
     for (j += T::KEY_GROUPS; j < piece.last; j += T::KEY_GROUPS) {
-      barrier_wait(shared.k_full(k_ring.stage), k_ring.parity);
+      wait_for_keys();
       turn_begin();
       wgmma_fence();
       issue_scores<T>(s, q_rows, k_rows + k_ring.stage * (T::TILE_BYTES / 16));
-      barrier_wait(shared.v_full(v_ring.stage), v_ring.parity);
+      wait_for_values();
       wgmma_fence();
-      issue_values<T>(o, probabilities, v_columns + v_ring.stage * (T::TILE_BYTES / 16));
+      issue_values<T>(o, probability, v_columns + v_ring.stage * values_step<T>(T::TILE_BYTES));
       turn_end();
       wgmma_wait<1>();
       pin(s);
-      release(shared.k_empty(k_ring.stage));
-      k_ring.advance(T::KEY_GROUPS);
+      scores_done();
       mask(s, j);
-      bool changed = softmax.template update<T::CUBIC_OF>(s, p.scale, keep);
-      /* The softmax must come before the wait, or nothing overlaps. The assembler moves a wait up through straight
-       * code, not through a branch: hence one in each. */
-      pin(s);
-      if (changed) {
-        wgmma_wait<0>();
-        pin(o);
-        scale_rows(o, keep);
-      } else {
-        wgmma_wait<0>();
-        pin(o);
-      }
-      pin_operand(probabilities);
-      release(shared.v_empty(v_ring.stage));
-      v_ring.advance(T::KEY_GROUPS);
-      pack_tile(probabilities, s);
+      probabilities(s, probability, true);
     }
 
-    barrier_wait(shared.v_full(v_ring.stage), v_ring.parity);
+    wait_for_values();
     clear_stale(j - T::KEY_GROUPS);
     wgmma_fence();
-    issue_values<T>(o, probabilities, v_columns + v_ring.stage * (T::TILE_BYTES / 16));
+    issue_values<T>(o, probability, v_columns + v_ring.stage * values_step<T>(T::TILE_BYTES));
     wgmma_wait<0>();
     pin(o);
-    release(shared.v_empty(v_ring.stage));
-    v_ring.advance(T::KEY_GROUPS);
+    values_done();
+    if constexpr (T::SUMS) /* whole sums, in each thread of a quad: one of them keeps its */
+      for (int r = 0; r < 2; r++)
+        softmax.sum[r] = lane % 4 == 0 ? o[T::DP / 8][2 * r] : 0;
   }
 
   /* Adds up the groups that split the keys. True for the one that holds the sum. */
@@ -446,22 +481,7 @@ template <class T> struct Consumer {
   /* o to FP16 rows where this group's Q was, and from there to memory. */
   __device__ __forceinline__ void store(const Piece &piece) {
     float inverse[2] = {1 / quad_sum(softmax.sum[0]), 1 / quad_sum(softmax.sum[1])};
-    scale_rows(o, inverse);
-    if constexpr (T::DIRECT) {
-      Place at = place_of<T>(p, piece.tile);
-      int first = at.row + 64 * row_group + thread / 32 * 16 + lane / 4;
-      __half *out = p.out + at.batch * p.o_batch + at.head * p.D + lane % 4 * 2;
-#pragma unroll
-      for (int r = 0; r < 2; r++)
-        if (first + 8 * r < p.Tq)
-#pragma unroll
-          for (int g = 0; g < T::DP / 8; g++)
-            if (8 * g < p.D)
-              *reinterpret_cast<uint32_t *>(out + (first + 8 * r) * p.o_row + 8 * g) =
-                  pack_result(o[g][2 * r], o[g][2 * r + 1]);
-      group_sync();
-      return;
-    }
+    scale_rows<T::DP / 8>(o, inverse);
     group_sync(); /* all warps are done with Q */
     char *rows = memory + row_group * T::Q_GROUP_BYTES;
     int row = thread / 32 * 16 + lane / 4;
@@ -486,7 +506,7 @@ template <class T> struct Consumer {
   __device__ __forceinline__ void clear() {
     softmax.reset();
 #pragma unroll
-    for (int g = 0; g < T::DP / 8; g++)
+    for (int g = 0; g < T::O_GROUPS; g++)
 #pragma unroll
       for (int i = 0; i < 4; i++)
         o[g][i] = 0;
@@ -504,7 +524,8 @@ __device__ __forceinline__ void consume(const params_sm90 &p, Work<T> work, Shar
   c.lane = threadIdx.x % 32;
   c.q_rows = describe_rows(shared.q(c.row_group));
   c.k_rows = describe_rows(shared.k(0));
-  c.v_columns = describe_columns(shared.v(0), T::CHUNK_BYTES);
+  c.v_columns = describe_columns(shared.v(0), T::SUMS ? T::ONES_OFFSET - T::V_OFFSET : T::CHUNK_BYTES);
+  c.k_ready = c.v_ready = false;
   c.k_ring = c.v_ring = {c.key_group, 0};
   if constexpr (T::TURNS) {
     if (c.row_group == T::ROW_GROUPS - 1)
@@ -534,6 +555,7 @@ __global__ void __launch_bounds__(T::THREADS, T::BLOCKS) attention_sm90_kernel(c
   uint32_t address = static_cast<uint32_t>(__cvta_generic_to_shared(unaligned));
   uint32_t aligned = (address + 1023) & ~1023u; /* the period of the swizzle */
   char *memory = unaligned + (aligned - address);
+  asm volatile("" : "+r"(aligned)); /* kept in a register: else it is worked out anew for each use */
   Shared<T> shared = {aligned};
   int warpgroup = __shfl_sync(0xffffffff, threadIdx.x / 128, 0);
   if (threadIdx.x == 0) {
@@ -542,6 +564,11 @@ __global__ void __launch_bounds__(T::THREADS, T::BLOCKS) attention_sm90_kernel(c
     tensor_prefetch(&p.k);
     tensor_prefetch(&p.v);
     tensor_prefetch(&p.o);
+  }
+  if constexpr (T::SUMS) {
+    for (int i = threadIdx.x; i < T::ONES_BYTES / 4; i += T::THREADS)
+      reinterpret_cast<uint32_t *>(memory + T::ONES_OFFSET)[i] = pack_half2(1, 1);
+    shared_fence();
   }
   __syncthreads();
   launch_dependents();
@@ -606,10 +633,8 @@ cudaError_t launch_sm90(const params_sm90 &p, shape_sm90 shape, int grid, bool o
     return launch_shape_sm90<DP, SHAPE_QUARTER>(p, grid, overlap, stream);
   case SHAPE_SQUARE:
     return launch_shape_sm90<DP, SHAPE_SQUARE>(p, grid, overlap, stream);
-  case SHAPE_DENSE:
-    return launch_shape_sm90<DP, SHAPE_DENSE>(p, grid, overlap, stream);
-  case SHAPE_CROSS:
-    return launch_shape_sm90<DP, SHAPE_CROSS>(p, grid, overlap, stream);
+  case SHAPE_TALL:
+    return launch_shape_sm90<DP, SHAPE_TALL>(p, grid, overlap, stream);
   case SHAPE_FEW:
     return launch_shape_sm90<DP, SHAPE_FEW>(p, grid, overlap, stream);
   default:

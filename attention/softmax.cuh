@@ -75,65 +75,57 @@ struct OnlineSoftmax {
     sum[0] = sum[1] = 0;
   }
 
-  /* Takes a tile of scores and leaves 2^(scale * score - m) in its place. True if m changed in any row of the warp:
-   * what was accumulated before must then be multiplied by keep[row]. Of each CUBIC_OF groups of columns (0: none) one
-   * goes through exp2_cubic. Rounded values of m are compared and subtracted throughout, so large scores lose nothing
-   * between blocks. */
-  template <int CUBIC_OF, int GROUPS>
-  __device__ __forceinline__ bool update(float (&tile)[GROUPS][4], float scale, float (&keep)[2]) {
-    float top[2] = {row_max<0>(tile), row_max<2>(tile)};
-    top[0] = fmaxf(max[0], quad_max(top[0]) * scale);
-    top[1] = fmaxf(max[1], quad_max(top[1]) * scale);
-    bool changed =
-        !__all_sync(0xffffffff, top[0] - max[0] <= RESCALE_THRESHOLD && top[1] - max[1] <= RESCALE_THRESHOLD);
+  /* Takes note of scores to come: top holds this thread's largest of each row. True if m changed in any row of the
+   * warp: what was accumulated before must then be multiplied by keep[row]. Rounded values of m are compared and
+   * subtracted throughout, so large scores lose nothing between blocks. */
+  __device__ __forceinline__ bool expect(const float (&top)[2], float scale, float (&keep)[2]) {
+    float seen[2] = {fmaxf(max[0], quad_max(top[0]) * scale), fmaxf(max[1], quad_max(top[1]) * scale)};
     keep[0] = keep[1] = 1;
-    if (changed)
-      raise(top, keep);
+    if (__all_sync(0xffffffff, seen[0] - max[0] <= RESCALE_THRESHOLD && seen[1] - max[1] <= RESCALE_THRESHOLD))
+      return false;
+#pragma unroll
+    for (int r = 0; r < 2; r++) {
+      keep[r] = seen[r] == -CUDART_INF_F ? 1 : exp2_approx(max[r] - seen[r]);
+      sum[r] *= keep[r];
+      max[r] = seen[r];
+    }
+    return true;
+  }
+
+  /* Scores that were expected become 2^(scale * score - m). Of each CUBIC_OF groups of columns (0: none) one goes
+   * through exp2_cubic. ADD: to the sums, too. */
+  template <int CUBIC_OF, bool ADD, int GROUPS>
+  __device__ __forceinline__ void exponentiate(float (&tile)[GROUPS][4], float scale) {
     /* A row with no score yet has m = -inf: any finite reference makes its probabilities 0. */
     float reference[2] = {max[0] == -CUDART_INF_F ? 0 : max[0], max[1] == -CUDART_INF_F ? 0 : max[1]};
+    float added[4] = {};
 #pragma unroll
     for (int g = 0; g < GROUPS; g++)
 #pragma unroll
       for (int i = 0; i < 4; i++) {
         float x = fmaf(tile[g][i], scale, -reference[i / 2]);
         tile[g][i] = CUBIC_OF != 0 && g % (CUBIC_OF ? CUBIC_OF : 1) == 0 ? exp2_cubic(x) : exp2_approx(x);
+        if (ADD)
+          added[i] += tile[g][i];
       }
-    sum[0] += row_sum<0>(tile);
-    sum[1] += row_sum<2>(tile);
-    return changed;
-  }
-
-private:
-  /* Two chains a row: one would be as long as the row, at four cycles a link. */
-  template <int FIRST, int GROUPS> static __device__ __forceinline__ float row_max(const float (&tile)[GROUPS][4]) {
-    float even = fmaxf(tile[0][FIRST], tile[0][FIRST + 1]), odd = fmaxf(tile[1][FIRST], tile[1][FIRST + 1]);
-#pragma unroll
-    for (int g = 2; g < GROUPS; g += 2) {
-      even = fmaxf(even, fmaxf(tile[g][FIRST], tile[g][FIRST + 1]));
-      odd = fmaxf(odd, fmaxf(tile[g + 1][FIRST], tile[g + 1][FIRST + 1]));
-    }
-    return fmaxf(even, odd);
-  }
-
-  template <int FIRST, int GROUPS> static __device__ __forceinline__ float row_sum(const float (&tile)[GROUPS][4]) {
-    float even = 0, odd = 0;
-#pragma unroll
-    for (int g = 0; g < GROUPS; g++) {
-      even += tile[g][FIRST];
-      odd += tile[g][FIRST + 1];
-    }
-    return even + odd;
-  }
-
-  __device__ __forceinline__ void raise(const float (&top)[2], float (&keep)[2]) {
-#pragma unroll
-    for (int r = 0; r < 2; r++) {
-      keep[r] = top[r] == -CUDART_INF_F ? 1 : exp2_approx(max[r] - top[r]);
-      sum[r] *= keep[r];
-      max[r] = top[r];
-    }
+    sum[0] += added[0] + added[1];
+    sum[1] += added[2] + added[3];
   }
 };
+
+/* A thread's largest score of each row. Two chains a row: one would be as long as the row. */
+template <int GROUPS> __device__ __forceinline__ void largest(const float (&tile)[GROUPS][4], float (&top)[2]) {
+#pragma unroll
+  for (int r = 0; r < 2; r++) {
+    float even = fmaxf(tile[0][2 * r], tile[0][2 * r + 1]), odd = fmaxf(tile[1][2 * r], tile[1][2 * r + 1]);
+#pragma unroll
+    for (int g = 2; g < GROUPS; g += 2) {
+      even = fmaxf(even, fmaxf(tile[g][2 * r], tile[g][2 * r + 1]));
+      odd = fmaxf(odd, fmaxf(tile[g + 1][2 * r], tile[g + 1][2 * r + 1]));
+    }
+    top[r] = fmaxf(even, odd);
+  }
+}
 
 /* Columns [valid, 8 * GROUPS) of a tile take no part. column: this thread's first column, 2 * (lane % 4). */
 template <int GROUPS> __device__ __forceinline__ void mask_columns(float (&tile)[GROUPS][4], int valid, int column) {
@@ -157,9 +149,11 @@ __device__ __forceinline__ void pack_tile(uint32_t (&p)[GROUPS / 2][4], const fl
   }
 }
 
-template <int GROUPS> __device__ __forceinline__ void scale_rows(float (&tile)[GROUPS][4], const float (&factor)[2]) {
+/* The first COUNT groups times factor[row]. */
+template <int COUNT, int GROUPS>
+__device__ __forceinline__ void scale_rows(float (&tile)[GROUPS][4], const float (&factor)[2]) {
 #pragma unroll
-  for (int g = 0; g < GROUPS; g++)
+  for (int g = 0; g < COUNT; g++)
 #pragma unroll
     for (int i = 0; i < 4; i++)
       tile[g][i] *= factor[i / 2];

@@ -6,7 +6,6 @@
 #include "attention.h"
 
 #include <cuda.h>
-#include <cuda_fp16.h>
 
 namespace attention {
 
@@ -76,13 +75,16 @@ template <int DP_, int ROW_GROUPS_, int KEY_GROUPS_, int BN_, int STAGES_, int B
   /* A partial result: DP / 8 float4 of O and one of maxima and sums, for each of 128 threads. */
   static constexpr int PARTIAL_BYTES = (DP / 8 + 1) * 128 * 16;
   static constexpr int K_OFFSET = Q_BYTES, V_OFFSET = K_OFFSET + STAGES * TILE_BYTES;
-  static constexpr int MERGE_OFFSET = V_OFFSET + STAGES * TILE_BYTES;
+  /* Row sums by the tensor cores: 8 more columns of O, whose values are ones, 16 keys of them. */
+  static constexpr bool SUMS = DP == 64;
+  static constexpr int O_GROUPS = DP / 8 + SUMS;
+  static constexpr int ONES_OFFSET = V_OFFSET + STAGES * TILE_BYTES, ONES_BYTES = SUMS ? 2048 : 0;
+  static constexpr int MERGE_OFFSET = ONES_OFFSET + ONES_BYTES;
   static constexpr int BARRIER_OFFSET = MERGE_OFFSET + (KEY_GROUPS - 1) * ROW_GROUPS * PARTIAL_BYTES;
   static constexpr int BARRIERS = 2 + 4 * STAGES;
   static constexpr int SHARED_BYTES = BARRIER_OFFSET + BARRIERS * 8 + 1024; /* 1024: to align the start */
   static constexpr bool TURNS = ROW_GROUPS > 1 && KEY_GROUPS == 1; /* the groups issue their products in turns */
   static constexpr int CUBIC_OF = 0; /* of so many column groups one takes its exponentials on the FMA units; 0: none */
-  static constexpr bool DIRECT = false;
   static_assert(CONSUMERS <= 4 && KEY_GROUPS <= STAGES, "named barriers; a stage for each group");
   static_assert(DP % 8 == 0 && BN % 16 == 0 && DP <= 256 && BN <= 256, "the shapes of wgmma and of a TMA box");
   static_assert(BLOCKS * (SHARED_BYTES + 1024) <= 228 * 1024, "the shared memory of a multiprocessor");
@@ -90,14 +92,13 @@ template <int DP_, int ROW_GROUPS_, int KEY_GROUPS_, int BN_, int STAGES_, int B
 
 /* The shapes, by what they are for. Not every head dim has every one. */
 enum shape_sm90 {
-  SHAPE_LONG,    /* most rows a thread block can own: each block of keys is read once for all of them */
+  SHAPE_LONG,    /* the fastest for many rows and keys: each block of keys is read once for all rows of a tile */
+  SHAPE_TALL,    /* four warpgroups of 64 rows */
   SHAPE_PAIR,    /* two warpgroups of 64 rows */
   SHAPE_SPLIT,   /* 64 rows, two warpgroups split the keys */
   SHAPE_QUARTER, /* 64 rows, four warpgroups split the keys */
   SHAPE_SQUARE,  /* two warpgroups of 64 rows for each half of the keys */
-  SHAPE_DENSE,   /* the same in half the registers and shared memory: two thread blocks a multiprocessor */
-  SHAPE_CROSS,   /* one block of up to 80 keys, many rows */
-  SHAPE_FEW,     /* one warpgroup of 64 rows, blocks of 80 keys */
+  SHAPE_FEW,     /* one warpgroup of 64 rows, blocks of 80 keys, several thread blocks a multiprocessor */
   SHAPES_SM90
 };
 
@@ -114,8 +115,7 @@ ATTENTION_TILE(64, SHAPE_PAIR, 2, 1, 128, 3);
 ATTENTION_TILE(64, SHAPE_SPLIT, 1, 2, 128, 6);
 ATTENTION_TILE(64, SHAPE_QUARTER, 1, 4, 64, 8);
 ATTENTION_TILE(64, SHAPE_SQUARE, 2, 2, 64, 8);
-ATTENTION_TILE(64, SHAPE_DENSE, 1, 2, 48, 4, 2);
-ATTENTION_TILE(64, SHAPE_CROSS, 3, 1, 80, 1);
+ATTENTION_TILE(64, SHAPE_TALL, 4, 1, 64, 4);
 ATTENTION_TILE(64, SHAPE_FEW, 1, 1, 80, 2, 3);
 ATTENTION_TILE(80, SHAPE_PAIR, 2, 1, 128, 2);
 ATTENTION_TILE(80, SHAPE_SPLIT, 1, 2, 64, 4);
@@ -156,10 +156,7 @@ struct params_sm90 {
   bool balanced;
   float scale;        /* in units of log2 */
   unsigned *arrivals; /* [thread blocks][row groups]: pieces done of the tile that starts in a thread block's range */
-  __half *out;
-  long o_row, o_batch;
-  int Tq, D;
-  float4 *partials; /* [thread blocks][2][row groups][DP / 8 + 1][128] */
+  float4 *partials;   /* [thread blocks][2][row groups][DP / 8 + 1][128] */
 };
 
 shape_info describe_sm90(int dp, shape_sm90 shape);
