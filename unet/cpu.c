@@ -230,7 +230,8 @@ size_t cpu_bump(size_t *total, size_t bytes) {
 }
 
 static const struct cpu_impl *choose(const struct cpu_device *device, const struct op *op) {
-  return device->kernels && cpu_winograd_takes(op) ? &cpu_winograd_conv : device->impl[op->type];
+  bool direct = device->bf16 && cpu_dnnl_has_amx();
+  return device->kernels && !direct && cpu_winograd_takes(op) ? &cpu_winograd_conv : device->impl[op->type];
 }
 
 static bool is_packed(const struct cpu_step *step, struct tensor t) {

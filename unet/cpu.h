@@ -98,8 +98,9 @@ void cpu_dnnl_close(struct cpu_device *device);
 /* Make a weight's other forms anew after its FP32 data changed. */
 int cpu_winograd_refresh(struct cpu_device *device, int resource, struct error *err);
 int cpu_dnnl_refresh(struct cpu_device *device, int resource, struct error *err);
-/* Whether bfloat16 arithmetic is worth while here: the processor has it, and oneDNN uses it. */
+/* Whether oneDNN multiplies bfloat16 here, and whether with matrix units (AMX): then nothing in FP32 comes near it. */
 bool cpu_dnnl_has_bf16(void);
+bool cpu_dnnl_has_amx(void);
 
 /* Memory, counted and held against the limit. Zeroed; aligned to 64 bytes. NULL with err set when there is none left.
  */

@@ -3,9 +3,9 @@
 
 #include "cpu_fast.h"
 
-/* Its weights are four times as large as the checkpoint's, and read once for every 12 to 48 tiles: with fewer tiles
- * than this, fetching them costs more than the products it saves. With few input channels the transforms do. */
-enum { TILES_LEAST = 48, CHANNELS_LEAST = 16 };
+/* Its weights are four times as large as the checkpoint's: with fewer tiles than this, fetching them costs more than
+ * the products it saves. With few input channels the transforms do. */
+enum { TILES_LEAST = 16, CHANNELS_LEAST = 16 };
 
 bool cpu_winograd_takes(const struct op *op) {
   const struct op_conv *c = &op->conv;

@@ -47,8 +47,16 @@ static int check(dnnl_status_t status, const char *what, struct error *err) {
 
 /* --- the device --- */
 
+static bool has_isa(dnnl_cpu_isa_t isa) {
+  return (dnnl_get_effective_cpu_isa() & isa) == isa;
+}
+
 bool cpu_dnnl_has_bf16(void) {
-  return (dnnl_get_effective_cpu_isa() & dnnl_cpu_isa_avx512_core_bf16) == dnnl_cpu_isa_avx512_core_bf16;
+  return has_isa(dnnl_cpu_isa_avx512_core_bf16);
+}
+
+bool cpu_dnnl_has_amx(void) {
+  return has_isa(dnnl_cpu_isa_avx512_core_amx);
 }
 
 void cpu_dnnl_close(struct cpu_device *device) {

@@ -19,3 +19,7 @@ int cpu_dnnl_refresh(struct cpu_device *device, int resource, struct error *err)
 bool cpu_dnnl_has_bf16(void) {
   return false;
 }
+
+bool cpu_dnnl_has_amx(void) {
+  return false;
+}
