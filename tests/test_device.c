@@ -84,6 +84,36 @@ static void a_device_is_chosen_by_name(void **state) {
   }
 }
 
+struct lines {
+  int count;
+  char last[256];
+};
+
+static void keep_line(void *opaque, enum log_level level, const char *text) {
+  struct lines *lines = opaque;
+  lines->count++;
+  snprintf(lines->last, sizeof lines->last, "%d %s", (int)level, text);
+}
+
+/* What a device has not is said in one line, and FP32 is used. */
+static void bfloat16_falls_back(void **state) {
+  (void)state;
+  struct lines lines = {0};
+  struct log log = {keep_line, &lines};
+  struct resources resources = {0};
+  struct device *device = NULL;
+  struct device_info info;
+  struct error err = {0};
+  assert_int_equal(
+      device_open(&device, &resources, &(struct device_options){.name = "cpu:plain", .bf16 = true, .log = &log}, &err),
+      0);
+  assert_int_equal(lines.count, 1);
+  assert_non_null(strstr(lines.last, "bfloat16"));
+  device_get_info(device, &info);
+  assert_non_null(strstr(info.detail, "FP32"));
+  device_close(&device);
+}
+
 static void a_device_describes_itself(void **state) {
   (void)state;
   struct rig *r = rig_open("cpu");
@@ -245,6 +275,7 @@ static void a_changed_weight_takes_effect(void **state) {
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(a_device_is_chosen_by_name),
+      cmocka_unit_test(bfloat16_falls_back),
       cmocka_unit_test(a_device_describes_itself),
       cmocka_unit_test(wrong_arguments_are_refused),
       cmocka_unit_test(tokens_slots_and_timesteps_are_checked),

@@ -121,9 +121,10 @@ INLINE void vec_put(void *array, enum dtype dtype, size_t at, int count, vec v) 
     memcpy(to, &bits, (size_t)count * sizeof *to);
 }
 
-/* e^x to about 1e-7 of itself: 2^n e^r with |r| <= ln(2) / 2 and a Taylor polynomial. Below -87 it stays at e^-87. */
+/* e^x to about 1e-7 of itself: 2^n e^r with |r| <= ln(2) / 2 and a Taylor polynomial. Beyond +-87 it stays at e^+-87,
+ * so that no subnormal numbers come of it. */
 INLINE vec vec_exp(vec x) {
-  x = vec_min(vec_max(x, vec_set(-87.0f)), vec_set(88.0f));
+  x = vec_min(vec_max(x, vec_set(-87.0f)), vec_set(87.0f));
   const float magic = 12582912.0f; /* 1.5 * 2^23: adding it leaves the nearest integer in the low bits */
   vec shifted = x * 1.44269504f + magic, n = shifted - magic;
   vec r = x - n * 0.693359375f + n * 2.12194440e-4f; /* ln(2) in two parts */
