@@ -1,6 +1,7 @@
 /* The CPU device: resources, the arena, and the walk over a plan's ops. A run is done when submit returns. */
 #include "cpu.h"
 #include "cpu_pixels.h"
+#include "cpu_threads.h"
 
 #include <stdint.h>
 #include <stdio.h>
@@ -8,10 +9,6 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
-
-#ifdef _OPENMP
-#include <omp.h>
-#endif
 
 enum { ALIGN = 64, HUGE = 2 << 20 };
 
@@ -52,23 +49,6 @@ void cpu_free(struct cpu_device *device, void *data, size_t bytes) {
   if (data)
     device->counters.bytes -= bytes;
   free(data);
-}
-
-/* OpenMP keeps the number for each calling thread, so it is set on every entry; oneDNN reads it too. */
-static void use_threads(const struct cpu_device *device) {
-#ifdef _OPENMP
-  omp_set_num_threads(device->threads);
-#else
-  (void)device;
-#endif
-}
-
-int cpu_thread(void) {
-#ifdef _OPENMP
-  return omp_get_thread_num();
-#else
-  return 0;
-#endif
 }
 
 /* --- tensors --- */
@@ -133,16 +113,6 @@ const float *cpu_peek(struct cpu_device *device, int resource, float **temporary
 
 /* --- the device --- */
 
-static int count_threads(const struct device_options *options) {
-  long cores = sysconf(_SC_NPROCESSORS_ONLN);
-  int threads = options->threads > 0 ? options->threads : (int)(cores > 0 ? cores : 1);
-#ifdef _OPENMP
-  return threads;
-#else
-  return threads > 0 ? 1 : 0;
-#endif
-}
-
 static int create(struct device **result, const struct device_options *options, struct error *err) {
   bool plain = !strcmp(options->name, "cpu:plain");
   if (!plain && strcmp(options->name, "cpu") != 0)
@@ -150,11 +120,11 @@ static int create(struct device **result, const struct device_options *options, 
   struct cpu_device *device = calloc(1, sizeof *device);
   if (!device)
     return error_set(err, STATUS_DEVICE, "cpu: out of memory");
-  device->threads = count_threads(options);
+  device->threads = threads_choose(options->threads);
   device->memory_limit = options->memory_limit;
   device->log = options->log;
   device->plain = plain;
-  use_threads(device);
+  threads_set(device->threads);
   cpu_definition(device->impl);
   snprintf(device->detail, sizeof device->detail, "plain loops");
   if (!plain) {
@@ -296,7 +266,7 @@ static void release(struct device *base, struct program *base_program) {
 static int prepare(struct device *base, struct program **result, const struct plan *plan, enum pixel_format output,
                    struct error *err) {
   struct cpu_device *device = cpu_device(base);
-  use_threads(device);
+  threads_set(device->threads); /* OpenMP's number, and so oneDNN's, is the calling thread's own */
   struct cpu_program *program = calloc(1, sizeof *program);
   if (!program)
     return error_set(err, STATUS_DEVICE, "cpu: out of memory");
@@ -349,7 +319,7 @@ static int submit(struct device *base, struct program *base_program, const struc
   struct cpu_run run = {program, params, frame, &program->picture[program->submitted % 3]};
   if (frame && device->kernels && grow_rows(program, frame, err) < 0)
     return -1;
-  use_threads(device);
+  threads_set(device->threads);
   for (int i = 0; i < program->plan->op_count; i++)
     program->steps[i].impl->run(&run, &program->steps[i]);
   if (program->failed)

@@ -126,9 +126,6 @@ void *cpu_data(const struct cpu_program *program, struct tensor t);
 float *cpu_f32(const struct cpu_program *program, struct tensor t);
 enum dtype cpu_dtype(const struct cpu_program *program, struct tensor t);
 
-/* Number of the calling thread inside a parallel region. */
-int cpu_thread(void);
-
 /* --- parts of the definition, in double --- */
 
 double cpu_activate(enum activation act, double x);

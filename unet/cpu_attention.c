@@ -2,10 +2,7 @@
  * then both products read contiguous rows and multiply them by single values. */
 #include "cpu_kernels.h"
 #include "cpu_simd.h"
-
-#ifdef _OPENMP
-#include <omp.h>
-#endif
+#include "cpu_threads.h"
 
 enum {
   ROWS = 6,                   /* queries at a time: with WIDE vectors each they fill the registers */
@@ -202,12 +199,7 @@ void KERNEL(cpu_attend)(const struct attend *a) {
   int blocks = (a->queries + GROUPS * ROWS - 1) / (GROUPS * ROWS);
 #pragma omp parallel
   {
-#ifdef _OPENMP
-    size_t thread = (size_t)omp_get_thread_num();
-#else
-    size_t thread = 0;
-#endif
-    struct tile *tile = (struct tile *)(a->tiles + thread * KERNEL(cpu_attend_tile)(a->dim));
+    struct tile *tile = (struct tile *)(a->tiles + (size_t)thread_number() * KERNEL(cpu_attend_tile)(a->dim));
 #pragma omp for collapse(3)
     for (int n = 0; n < a->k_n; n++)
       for (int head = 0; head < a->heads; head++)

@@ -1,20 +1,7 @@
 /* Concatenation, norms, activations and nearest upsampling, all on the way from one picture to the next. */
 #include "cpu_kernels.h"
 #include "cpu_simd.h"
-
-#ifdef _OPENMP
-#include <omp.h>
-#endif
-
-static void share(size_t count, size_t *low, size_t *high) {
-#ifdef _OPENMP
-  size_t threads = (size_t)omp_get_num_threads(), thread = (size_t)omp_get_thread_num();
-#else
-  size_t threads = 1, thread = 0;
-#endif
-  *low = count * thread / threads;
-  *high = count * (thread + 1) / threads;
-}
+#include "cpu_threads.h"
 
 static int lanes_left(int position, int end) {
   return end - position < LANES ? end - position : LANES;
@@ -196,7 +183,7 @@ static void group_apply(const struct gather *g, size_t image, int low, int high)
 static void group_norm(const struct gather *g) {
   int groups = g->prologue->groups, width = (g->c[0] + g->c[1]) / groups;
   size_t low, high;
-  share((size_t)groups, &low, &high);
+  thread_share((size_t)groups, &low, &high);
   for (size_t image = 0; low < high && image < (size_t)g->n; image++) {
     group_statistics(g, image, (int)low * width, (int)high * width, width);
     group_apply(g, image, (int)low * width, (int)high * width);
@@ -207,7 +194,7 @@ void KERNEL(cpu_gather)(const struct gather *g) {
 #pragma omp parallel
   {
     size_t low, high;
-    share((size_t)g->n * (size_t)g->h * (size_t)g->w, &low, &high);
+    thread_share((size_t)g->n * (size_t)g->h * (size_t)g->w, &low, &high);
     if (g->prologue->norm == NORM_GROUP)
       group_norm(g);
     else
@@ -220,7 +207,7 @@ void KERNEL(cpu_copy)(const void *in, enum dtype in_dtype, void *out, enum dtype
 #pragma omp parallel
   {
     size_t low, high;
-    share((count + LANES - 1) / LANES, &low, &high);
+    thread_share((count + LANES - 1) / LANES, &low, &high);
     for (size_t i = low * LANES; i < high * LANES && i < count; i += LANES) {
       int lanes = count - i < LANES ? (int)(count - i) : LANES;
       vec_put(out, out_dtype, i, lanes, vec_get(in, in_dtype, i, lanes));

@@ -1,6 +1,7 @@
 /* The definition of the ops with matrices and norms: the plainest loops, sums in double. Rows are shared out between
  * threads, which changes no result. */
 #include "cpu.h"
+#include "cpu_threads.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -245,7 +246,7 @@ static void attention_run(const struct cpu_run *run, const struct cpu_step *step
 #pragma omp parallel for
   for (size_t row = 0; row < rows; row++)
     for (int head = 0; head < op->heads; head++)
-      attend_row(run->program, op, row, head, scores + (size_t)cpu_thread() * columns);
+      attend_row(run->program, op, row, head, scores + (size_t)thread_number() * columns);
 }
 
 /* --- all of them --- */

@@ -1,21 +1,10 @@
 /* Pixels in and out, row by row. On the way in, the source's rows are summed as they lie in memory, all channels of a
  * plane at once, and then each channel is averaged along the row. */
 #include "cpu_kernels.h"
+#include "cpu_threads.h"
 
 #include <math.h>
 #include <string.h>
-
-#ifdef _OPENMP
-#include <omp.h>
-#endif
-
-static size_t thread_number(void) {
-#ifdef _OPENMP
-  return (size_t)omp_get_thread_num();
-#else
-  return 0;
-#endif
-}
 
 /* A NaN becomes 0. */
 static float clamp_unit(float x) {
@@ -133,7 +122,7 @@ static void color_row(const struct resize *r, float *const values[3], float *out
 
 static void resize_row(const struct resize *r, int y) {
   const struct geometry *g = &r->geometry;
-  size_t thread = thread_number();
+  size_t thread = (size_t)thread_number();
   float *out = r->out + (size_t)y * (size_t)r->w * 3, *sum = r->rows + thread * r->row;
   float *first = r->values + thread * 3 * (size_t)r->w, *values[3] = {first, first + r->w, first + 2 * r->w};
   bool inside = y >= g->dest_y && y < g->dest_y + g->dest_h;
@@ -217,7 +206,7 @@ static void write_chroma_row(const struct frame *f, const struct coding *k, cons
 static void compose_rows(const struct compose *c, int pair) {
   const struct frame *f = c->picture;
   struct coding k = frame_coding(f);
-  float *first = c->values + thread_number() * 6 * (size_t)f->width;
+  float *first = c->values + (size_t)thread_number() * 6 * (size_t)f->width;
   const float *const values[2] = {first, first + 3 * f->width};
   int y = 2 * pair, rows = y + 1 < f->height ? 2 : 1;
   for (int j = 0; j < rows; j++) {

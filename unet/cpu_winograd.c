@@ -6,10 +6,7 @@
  * convolution; with the usual 0, +-1, +-2 they are four times as large. */
 #include "cpu_kernels.h"
 #include "cpu_simd.h"
-
-#ifdef _OPENMP
-#include <omp.h>
-#endif
+#include "cpu_threads.h"
 
 #define P 0.75f
 #define Q 1.5f
@@ -155,7 +152,7 @@ static void locate_patch(const struct block *b, struct position at, const void *
     bool beyond = y < 0 || y >= rows_of(op);
     const char *row = image + (size_t)(beyond ? 0 : y >> op->upsample) * (size_t)op->w * pixel_bytes;
     for (int i = 0; i < PATCH; i++)
-      pixels[j * PATCH + i] = beyond | outside[i] ? (const char *)b->zeros : row + across[i];
+      pixels[j * PATCH + i] = (beyond | outside[i]) ? (const char *)b->zeros : row + across[i];
   }
 }
 
@@ -356,13 +353,8 @@ void KERNEL(cpu_winograd)(const struct winograd *op) {
       (size_t)op->n * (size_t)((rows_of(op) + TILE - 1) / TILE) * (size_t)((columns_of(op) + TILE - 1) / TILE);
 #pragma omp parallel
   {
-#ifdef _OPENMP
-    int threads = omp_get_num_threads(), thread = omp_get_thread_num();
-#else
-    int threads = 1, thread = 0;
-#endif
-    int step = block_tiles(tiles, channels, threads);
-    struct block b = {.op = op, .zeros = op->scratch + (size_t)thread * KERNEL(cpu_winograd_scratch)(op->c)};
+    int step = block_tiles(tiles, channels, thread_count());
+    struct block b = {.op = op, .zeros = op->scratch + (size_t)thread_number() * KERNEL(cpu_winograd_scratch)(op->c)};
     b.patches = b.zeros + channels;
     b.products = b.patches + (size_t)step * PLACES * (size_t)channels;
     memset(b.zeros, 0, (size_t)channels * sizeof *b.zeros);
