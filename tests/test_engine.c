@@ -121,6 +121,10 @@ static void test_guidance(void **state) {
   uint8_t *four = generate_default(&guided);
   assert_memory_not_equal(one, four, picture_bytes(&plain));
   free(one);
+  must(engine_set_prompt(guided.engine, SLOT_NEGATIVE, "", &guided.err), &guided.err);
+  uint8_t *empty = generate_default(&guided); /* what stands in for a negative prompt never set */
+  assert_memory_equal(four, empty, picture_bytes(&plain));
+  free(empty);
   must(engine_set_prompt(guided.engine, SLOT_NEGATIVE, "a cat", &guided.err), &guided.err);
   assert_differ(&guided, four, generate_default(&guided));
   rig_close(&plain);
