@@ -3,16 +3,17 @@
 
 #include "cpu_fast.h"
 
-/* Its weights are four times as large as the checkpoint's: with fewer tiles than this, fetching them costs more than
- * the products it saves. With few input channels the transforms do. */
-enum { TILES_LEAST = 16, CHANNELS_LEAST = 16 };
+/* Its weights are four times as large as the checkpoint's: with few tiles, fetching them costs more than the products
+ * it saves, the sooner the less of them the caches hold. With few input channels the transforms do. */
+enum { CHANNELS_LEAST = 16, TILES_LEAST = 16, TILES_LEAST_LARGE = 64, LARGE = 16 << 20 };
 
 bool cpu_winograd_takes(const struct op *op) {
   const struct op_conv *c = &op->conv;
   if (op->type != OP_CONV || c->weight.h != 3 || c->stride != 1 || c->pad != 1 || c->pad_end_only)
     return false;
   size_t tiles = (size_t)c->y.n * (size_t)((c->y.h + 3) / 4) * (size_t)((c->y.w + 3) / 4);
-  return tiles >= TILES_LEAST && c->weight.c >= CHANNELS_LEAST;
+  size_t bytes = (size_t)c->weight.n * (size_t)c->weight.c * 36 * sizeof(float);
+  return c->weight.c >= CHANNELS_LEAST && tiles >= (bytes < LARGE ? TILES_LEAST : TILES_LEAST_LARGE);
 }
 
 /* --- weights --- */
