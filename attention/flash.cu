@@ -6,7 +6,7 @@
 
 namespace attention {
 
-/* ---- generic kernel ---------------------------------------------------------------------------------------------- */
+/* ---- generic kernel -------------------------------------------------------------------------------------- */
 
 static cudaError_t run_sm80(const attn_args &a, bool wide, cudaStream_t stream) {
   if (a.D <= 32)
@@ -24,7 +24,7 @@ static cudaError_t run_sm80(const attn_args &a, bool wide, cudaStream_t stream) 
   return launch_sm80<160>(a, wide, stream);
 }
 
-/* ---- Hopper kernel: shapes --------------------------------------------------------------------------------------- */
+/* ---- Hopper kernel: shapes ------------------------------------------------------------------------------- */
 
 template <class T> struct describe_tile {
   static shape_info info() {
@@ -45,14 +45,10 @@ template <int DP> static shape_info describe_dim(shape_sm90 shape) {
     return describe_tile<typename tile_of<DP, SHAPE_PAIR>::type>::info();
   case SHAPE_SPLIT:
     return describe_tile<typename tile_of<DP, SHAPE_SPLIT>::type>::info();
-  case SHAPE_QUARTER:
-    return describe_tile<typename tile_of<DP, SHAPE_QUARTER>::type>::info();
-  case SHAPE_SQUARE:
-    return describe_tile<typename tile_of<DP, SHAPE_SQUARE>::type>::info();
-  case SHAPE_TALL:
-    return describe_tile<typename tile_of<DP, SHAPE_TALL>::type>::info();
   case SHAPE_FEW:
     return describe_tile<typename tile_of<DP, SHAPE_FEW>::type>::info();
+  case SHAPE_SHORT:
+    return describe_tile<typename tile_of<DP, SHAPE_SHORT>::type>::info();
   default:
     return {};
   }
@@ -83,21 +79,23 @@ static int all_keys(const attn_args &a) {
 
 choice_sm90 choose_sm90(const attn_device &device, const attn_args &a) {
   int dp = pad_sm90(a.D), keys = all_keys(a), small_tiles = tiles_of(a, 64);
-  auto has = [dp](shape_sm90 shape) { return describe_sm90(dp, shape).rows != 0; };
-  shape_info few = describe_sm90(dp, SHAPE_FEW);
-  if (keys <= few.keys && small_tiles <= few.blocks * device.sms)
-    return {SHAPE_FEW, false};
+  /* One block of keys: no pipeline to fill; many small thread blocks hide each other's latencies. */
+  for (shape_sm90 shape : {SHAPE_SHORT, SHAPE_FEW}) {
+    shape_info info = describe_sm90(dp, shape);
+    if (keys <= info.keys && small_tiles <= info.blocks * device.sms)
+      return {shape, false};
+  }
   if (small_tiles <= device.sms)
-    return {keys >= 1024 && has(SHAPE_QUARTER) ? SHAPE_QUARTER : SHAPE_SPLIT, false};
-  if (has(SHAPE_SQUARE) && tiles_of(a, 128) <= device.sms)
-    return {SHAPE_SQUARE, false};
-  shape_sm90 shape = has(SHAPE_LONG) ? SHAPE_LONG : SHAPE_PAIR;
-  /* Whole tiles unless they leave a tenth of the last wave idle and the saving outweighs the merging. */
-  int tiles = tiles_of(a, describe_sm90(dp, shape).rows), waves = (tiles + device.sms - 1) / device.sms;
-  return {shape, keys >= 2048 && 10 * tiles < 9 * waves * device.sms};
+    return {SHAPE_SPLIT, false};
+  bool has_long = describe_sm90(dp, SHAPE_LONG).rows, has_pair = describe_sm90(dp, SHAPE_PAIR).rows;
+  shape_sm90 shape = has_long && (tiles_of(a, 128) > device.sms || !has_pair) ? SHAPE_LONG : SHAPE_PAIR;
+  /* Whole tiles leave part of the last wave idle. Pieces do not, but cost about as much as 1024 keys of each tile. */
+  shape_info info = describe_sm90(dp, shape);
+  long tiles = tiles_of(a, info.rows), waves = (tiles + device.sms - 1) / device.sms;
+  return {shape, (waves * device.sms - tiles) * keys > 1024l * device.sms};
 }
 
-/* ---- Hopper kernel: launch --------------------------------------------------------------------------------------- */
+/* ---- Hopper kernel: launch ------------------------------------------------------------------------------- */
 
 constexpr int ROW_GROUPS_MAX = 4;
 
@@ -181,7 +179,7 @@ cudaError_t run_sm90(const attn_device &device, const attn_args &a, choice_sm90 
   }
 }
 
-/* ---- what both share --------------------------------------------------------------------------------------------- */
+/* ---- what both share ------------------------------------------------------------------------------------- */
 
 static bool aligned(const void *p, long row, long batch) {
   return (uintptr_t)p % 16 == 0 && row > 0 && row % 8 == 0 && batch >= 0 && batch % 8 == 0;
@@ -254,16 +252,11 @@ cudaError_t attention_launch(const struct attn_device *device, const struct attn
   return run_sm80(*args, choose_wide(*device, *args), stream);
 }
 
-/* ---- choices.h: 0 and 1 are the generic kernel's, then each Hopper shape whole and balanced ---------------------- */
+/* ---- choices.h: 0 and 1 are the generic kernel's, then each Hopper shape whole and balanced -------------- */
 
-static const char *const choice_names[] = {"sm80 tall",    "sm80 wide",
-                                           "sm90 long",    "sm90 long balanced",
-                                           "sm90 tall",    "sm90 tall balanced",
-                                           "sm90 pair",    "sm90 pair balanced",
-                                           "sm90 split",   "sm90 split balanced",
-                                           "sm90 quarter", "sm90 quarter balanced",
-                                           "sm90 square",  "sm90 square balanced",
-                                           "sm90 few",     "sm90 few balanced"};
+static const char *const choice_names[] = {"sm80 tall", "sm80 wide",          "sm90 long",  "sm90 long balanced",
+                                           "sm90 pair", "sm90 pair balanced", "sm90 split", "sm90 split balanced",
+                                           "sm90 few",  "sm90 few balanced",  "sm90 short", "sm90 short balanced"};
 constexpr int CHOICES = sizeof choice_names / sizeof *choice_names;
 static_assert(CHOICES == 2 + 2 * SHAPES_SM90, "a name for each");
 

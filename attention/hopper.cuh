@@ -8,7 +8,7 @@
 
 namespace attention {
 
-/* ---- mbarriers: phases end when the expected arrivals, and the expected bytes, have come ------------------------- */
+/* ---- mbarriers: phases end when the expected arrivals, and the expected bytes, have come ----------------- */
 
 __device__ __forceinline__ void barrier_init(uint32_t barrier, int arrivals) {
   asm volatile("mbarrier.init.shared::cta.b64 [%0], %1;" ::"r"(barrier), "r"(arrivals) : "memory");
@@ -42,23 +42,8 @@ __device__ __forceinline__ void barrier_wait(uint32_t barrier, int parity) {
   } while (!done);
 }
 
-/* Whether the phase of this parity has ended. */
-__device__ __forceinline__ bool barrier_test(uint32_t barrier, int parity) {
-  uint32_t done;
-  asm volatile("{\n"
-               ".reg .pred p;\n"
-               "mbarrier.test_wait.parity.shared::cta.b64 p, [%1], %2;\n"
-               "selp.u32 %0, 1, 0, p;\n"
-               "}\n"
-               : "=r"(done)
-               : "r"(barrier), "r"(parity)
-               : "memory");
-  return done;
-}
-
 /* ---- counters in global memory, shared by thread blocks: what was written before an addition, also by threads that a
- * barrier joined, is seen after a later one --------------------------------------------------------------------------
- */
+ * barrier joined, is seen after a later one  */
 
 __device__ __forceinline__ unsigned load_acquire(const unsigned *counter) {
   unsigned value;
@@ -72,7 +57,7 @@ __device__ __forceinline__ unsigned add_acquire_release(unsigned *counter, unsig
   return before;
 }
 
-/* ---- named barriers: of the thread block's 16, number 0 is __syncthreads ---------------------------------------- */
+/* ---- named barriers: of the thread block's 16, number 0 is __syncthreads --------------------------------- */
 
 __device__ __forceinline__ void named_sync(int id, int threads) {
   asm volatile("bar.sync %0, %1;" ::"r"(id), "r"(threads) : "memory");
@@ -82,7 +67,7 @@ __device__ __forceinline__ void named_arrive(int id, int threads) {
   asm volatile("bar.arrive %0, %1;" ::"r"(id), "r"(threads) : "memory");
 }
 
-/* ---- TMA: boxes of a tensor [batch][row][head][channel] ---------------------------------------------------------- */
+/* ---- TMA: boxes of a tensor [batch][row][head][channel] -------------------------------------------------- */
 
 __device__ __forceinline__ void tensor_prefetch(const CUtensorMap *map) {
   asm volatile("prefetch.tensormap [%0];" ::"l"(map) : "memory");
@@ -116,7 +101,7 @@ __device__ __forceinline__ void shared_fence() {
   asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
 }
 
-/* ---- registers and launches -------------------------------------------------------------------------------------- */
+/* ---- registers and launches ------------------------------------------------------------------------------ */
 
 template <int COUNT> __device__ __forceinline__ void registers_give() {
   asm volatile("setmaxnreg.dec.sync.aligned.u32 %0;" ::"n"(COUNT));
@@ -136,7 +121,7 @@ __device__ __forceinline__ void wait_for_predecessors() {
   asm volatile("griddepcontrol.wait;" ::: "memory");
 }
 
-/* ---- wgmma ------------------------------------------------------------------------------------------------------- */
+/* ---- wgmma ----------------------------------------------------------------------------------------------- */
 
 /* Descriptors of operands in shared memory, 128-byte swizzle: rows of 128 bytes in groups of 8 (1024 bytes), the
  * 16-byte chunks of row r permuted by xor with r % 8, as TMA writes them. Addresses and offsets count 16 bytes.

@@ -293,7 +293,7 @@ template <class T> __global__ void __launch_bounds__(T::THREADS) attention_sm80_
     largest(s, top);
     if (softmax.expect(top, scale, keep))
       scale_rows<T::DP / 8>(o, keep);
-    softmax.exponentiate<0, true>(s, scale);
+    softmax.exponentiate<true>(s, scale);
     pack_tile(p, s);
     multiply_values<T>(o, p, stages + i * T::STAGE_BYTES + T::TILE_BYTES, lane);
     group_barrier<T>();

@@ -33,185 +33,21 @@
 #ifndef ATTENTION_KERNEL_SM90_CUH
 #define ATTENTION_KERNEL_SM90_CUH
 
-#include "hopper.cuh"
+#include "pipeline_sm90.cuh"
 #include "softmax.cuh"
-#include "tiles.h"
 
 #include <type_traits>
 
 namespace attention {
 
-/* Key blocks [first, last) of one row tile. */
-struct Piece {
-  int tile, first, last;
-};
-
-/* A thread block's share of the line of units; unit u is key block u % blocks of row tile u / blocks. */
-template <class T> struct Work {
-  int blocks, split; /* key blocks of a row tile; those of the first segment */
-  int count2;
-  int unit, end;
-
-  int share, larger; /* units of a thread block; the first `larger` ones have one more (tile, or unit if balanced) */
-  int grain;         /* units that stay together */
-
-  __device__ __forceinline__ Work(const params_sm90 &p, int count2) : count2(count2) {
-    split = (p.Tk + T::BN - 1) / T::BN;
-    blocks = split + (count2 + T::BN - 1) / T::BN;
-    grain = p.balanced ? 1 : blocks;
-    unsigned grains = p.balanced ? p.tiles * blocks : p.tiles;
-    share = grains / gridDim.x;
-    larger = grains - share * gridDim.x;
-    unit = start(blockIdx.x);
-    end = start(blockIdx.x + 1);
-  }
-
-  /* The first unit of a thread block. */
-  __device__ __forceinline__ int start(int block) const {
-    return (block * share + min(block, larger)) * grain;
-  }
-
-  /* The thread block that a unit falls to, in a balanced launch. */
-  __device__ __forceinline__ int block_of(int u) const {
-    int in_larger = larger * (share + 1);
-    return u < in_larger ? u / (share + 1) : larger + (u - in_larger) / share;
-  }
-
-  __device__ __forceinline__ bool next(Piece &piece) {
-    if (unit >= end)
-      return false;
-    piece.tile = unit / blocks;
-    piece.first = unit - piece.tile * blocks;
-    piece.last = min(blocks, piece.first + end - unit);
-    unit += piece.last - piece.first;
-    return true;
-  }
-
-  /* First row of key block j within its segment, and the keys there are from it on. */
-  __device__ __forceinline__ int row(int j) const {
-    return (j < split ? j : j - split) * T::BN;
-  }
-  __device__ __forceinline__ int valid(const params_sm90 &p, int j) const {
-    return (j < split ? p.Tk : count2) - row(j);
-  }
-};
-
-/* Shared memory: addresses of the tiles and barriers. */
-template <class T> struct Shared {
-  uint32_t base;
-
-  __device__ __forceinline__ uint32_t q(int group) const {
-    return base + group * T::Q_GROUP_BYTES;
-  }
-  __device__ __forceinline__ uint32_t k(int stage) const {
-    return base + T::K_OFFSET + stage * T::TILE_BYTES;
-  }
-  __device__ __forceinline__ uint32_t v(int stage) const {
-    return base + T::V_OFFSET + stage * T::TILE_BYTES;
-  }
-  __device__ __forceinline__ uint32_t barrier(int i) const {
-    return base + T::BARRIER_OFFSET + 8 * i;
-  }
-  __device__ __forceinline__ uint32_t q_full() const {
-    return barrier(0);
-  }
-  __device__ __forceinline__ uint32_t q_empty() const {
-    return barrier(1);
-  }
-  __device__ __forceinline__ uint32_t k_full(int stage) const {
-    return barrier(2 + stage);
-  }
-  __device__ __forceinline__ uint32_t k_empty(int stage) const {
-    return barrier(2 + T::STAGES + stage);
-  }
-  __device__ __forceinline__ uint32_t v_full(int stage) const {
-    return barrier(2 + 2 * T::STAGES + stage);
-  }
-  __device__ __forceinline__ uint32_t v_empty(int stage) const {
-    return barrier(2 + 3 * T::STAGES + stage);
-  }
-
-  __device__ __forceinline__ void init_barriers() const {
-    barrier_init(q_full(), 1);
-    barrier_init(q_empty(), T::ROW_GROUPS);
-    for (int s = 0; s < T::STAGES; s++) {
-      barrier_init(k_full(s), 1);
-      barrier_init(v_full(s), 1);
-      barrier_init(k_empty(s), 4 * T::ROW_GROUPS); /* a warp arrives once it is done */
-      barrier_init(v_empty(s), 4 * T::ROW_GROUPS);
-    }
-    barrier_init_fence();
-  }
-};
-
-/* A place in the ring of stages, and the parity of its barriers' current phase. */
-template <class T> struct Ring {
-  int stage, parity;
-
-  __device__ __forceinline__ void advance(int by) {
-    stage += by;
-    if (stage >= T::STAGES) {
-      stage -= T::STAGES;
-      parity ^= 1;
-    }
-  }
-};
+/* ---- consumers ------------------------------------------------------------------------------------------- */
 
 /* Named barriers. */
-enum { BARRIER_TURN = 1 /* + row group */, BARRIER_GROUP = 5 /* + consumer */, BARRIER_MERGE = 9 /* + row group */ };
+enum { BARRIER_TURN = 1 /* + consumer */, BARRIER_GROUP = 5 /* + consumer */, BARRIER_MERGE = 9 /* + row group */ };
 
-struct Place {
-  int row, head, batch;
-};
-
-template <class T> __device__ __forceinline__ Place place_of(const params_sm90 &p, int tile) {
-  int row_tile = tile % p.row_tiles, rest = tile / p.row_tiles;
-  return {row_tile * T::BM, rest % p.heads, rest / p.heads};
-}
-
-/* ---- producer: one thread ---------------------------------------------------------------------------------------- */
-
+/* Begins S = Q K^T; q and k: descriptors of the first channels. */
 template <class T>
-__device__ __forceinline__ void load_tile(uint32_t to, uint32_t full, const CUtensorMap *map, Place at) {
-  barrier_expect(full, T::TILE_BYTES);
-#pragma unroll
-  for (int c = 0; c < T::CHUNKS; c++)
-    tensor_load(to + c * T::CHUNK_BYTES, map, full, c * 64, at.head, at.row, at.batch);
-}
-
-template <class T> __device__ __forceinline__ void produce(const params_sm90 &p, Work<T> work, Shared<T> shared) {
-  Ring<T> ring = {0, 1};
-  int q_parity = 1;
-  for (Piece piece; work.next(piece); q_parity ^= 1) {
-    Place at = place_of<T>(p, piece.tile);
-    barrier_wait(shared.q_empty(), q_parity);
-    barrier_expect(shared.q_full(), T::Q_BYTES);
-#pragma unroll
-    for (int g = 0; g < T::ROW_GROUPS; g++)
-#pragma unroll
-      for (int c = 0; c < T::CHUNKS; c++)
-        tensor_load(shared.q(g) + c * T::Q_CHUNK_BYTES, &p.q, shared.q_full(), c * 64, at.head, at.row + 64 * g,
-                    at.batch);
-    for (int j = piece.first; j < piece.last; j++) {
-      bool one = j < work.split;
-      int k_batch = (one ? p.k_batched : p.k2_batched) ? at.batch : 0;
-      int v_batch = (one ? p.v_batched : p.v2_batched) ? at.batch : 0;
-      barrier_wait(shared.k_empty(ring.stage), ring.parity);
-      load_tile<T>(shared.k(ring.stage), shared.k_full(ring.stage), one ? &p.k : &p.k2,
-                   {work.row(j), at.head, k_batch});
-      barrier_wait(shared.v_empty(ring.stage), ring.parity);
-      load_tile<T>(shared.v(ring.stage), shared.v_full(ring.stage), one ? &p.v : &p.v2,
-                   {work.row(j), at.head, v_batch});
-      ring.advance(1);
-    }
-  }
-}
-
-/* ---- consumers ----------------------------------------------------------------------------------------------------
- */
-
-/* Issues S = Q K^T; q and k: descriptors of the first channels. */
-template <class T> __device__ __forceinline__ void issue_scores(float (&s)[T::BN / 8][4], uint32_t q, uint32_t k) {
+__device__ __forceinline__ void multiply_keys_async(float (&s)[T::BN / 8][4], uint32_t q, uint32_t k) {
 #pragma unroll
   for (int d = 0; d < (T::DP + 15) / 16; d++) {
     int chunk = d / 4, within = d % 4 * 32;
@@ -227,10 +63,10 @@ template <class T> __device__ __forceinline__ uint32_t values_step(int bytes) {
   return bytes / 16 * (T::SUMS ? 1u - (1u << 16) : 1u);
 }
 
-/* Issues O += P V; v: descriptor of the first keys. */
+/* Begins O += P V; v: descriptor of the first keys. */
 template <class T>
-__device__ __forceinline__ void issue_values(float (&o)[T::O_GROUPS][4], const uint32_t (&p)[T::BN / 16][4],
-                                             uint32_t v) {
+__device__ __forceinline__ void multiply_values_async(float (&o)[T::O_GROUPS][4], const uint32_t (&p)[T::BN / 16][4],
+                                                      uint32_t v) {
 #pragma unroll
   for (int k = 0; k < T::BN / 16; k++)
     Wgmma<8 * T::O_GROUPS>::values(o, p[k], descriptor(v + values_step<T>(k * 2048), 0), 1);
@@ -308,14 +144,12 @@ template <class T> struct Consumer {
     named_sync(BARRIER_GROUP + consumer, 128);
   }
 
-  /* The row groups issue their products one after the other. */
+  /* Turns go round the consumers. */
   __device__ __forceinline__ void turn_begin() const {
-    if constexpr (T::TURNS)
-      named_sync(BARRIER_TURN + row_group, 256);
+    named_sync(BARRIER_TURN + consumer, 256);
   }
-  __device__ __forceinline__ void turn_end() const {
-    if constexpr (T::TURNS)
-      named_arrive(BARRIER_TURN + (row_group + 1) % T::ROW_GROUPS, 256);
+  __device__ __forceinline__ void turn_end(uint32_t zero) const {
+    named_arrive(BARRIER_TURN + (consumer + 1) % T::CONSUMERS + zero, 256);
   }
 
   __device__ __forceinline__ void mask(float (&s)[T::BN / 8][4], int j) const {
@@ -330,6 +164,7 @@ template <class T> struct Consumer {
     int valid = work.valid(p, j);
     if (j < work.split || valid >= T::BN)
       return;
+    barrier_wait(shared.v_full(v_ring.stage), v_ring.parity);
     for (int c = 0; c < T::CHUNKS; c++) {
       char *rows = memory + T::V_OFFSET + v_ring.stage * T::TILE_BYTES + c * T::CHUNK_BYTES;
       for (int i = valid * 8 + thread; i < T::BN * 8; i += 128)
@@ -339,9 +174,8 @@ template <class T> struct Consumer {
     group_sync();
   }
 
-  /* What happens to a block's scores. The exponentials, of which a warp can start one every eight cycles, leave room
-   * for the packing in between; for this the products under way, which read probability, must be done. They are: the
-   * maxima took longer. accumulated: whether there are any. */
+  /* What happens to a block's scores. accumulated: whether products are under way, which read probability and add to o:
+   * they must be done before either is written. They are: the maxima took longer. */
   __device__ __forceinline__ void probabilities(float (&s)[T::BN / 8][4], uint32_t (&probability)[T::BN / 16][4],
                                                 bool accumulated) {
     float top[2], keep[2];
@@ -354,28 +188,43 @@ template <class T> struct Consumer {
       values_done();
     if (changed)
       scale_rows<T::O_GROUPS>(o, keep);
-    softmax.template exponentiate<T::CUBIC_OF, !T::SUMS>(s, p.scale);
-    pack_tile(probability, s);
+    if constexpr (T::TURNS == TURNS_EXPONENTIALS) {
+      /* The compiler knows no order between arithmetic and barriers. It is given one by data: the exponentials need a
+       * zero that is read behind the first barrier, and the second needs a zero made of their signs. */
+      turn_begin();
+      float zero = *reinterpret_cast<volatile float *>(memory + T::ZERO_OFFSET);
+      softmax.template exponentiate<!T::SUMS>(s, p.scale, zero);
+      pack_tile(probability, s);
+      uint32_t signs = 0;
+#pragma unroll
+      for (int k = 0; k < T::BN / 16; k++)
+        signs |= probability[k][0] | probability[k][1] | probability[k][2] | probability[k][3];
+      turn_end(signs >> 31);
+    } else {
+      softmax.template exponentiate<!T::SUMS>(s, p.scale);
+      pack_tile(probability, s);
+    }
   }
 
-  /* The stage is handed back. Whether the next is there is asked early, so that the answer is when it is wanted. */
+  /* The stage is handed back. */
   __device__ __forceinline__ void scores_done() {
     release(shared.k_empty(k_ring.stage));
     k_ring.advance(T::KEY_GROUPS);
-    k_ready = barrier_test(shared.k_full(k_ring.stage), k_ring.parity);
   }
   __device__ __forceinline__ void values_done() {
     release(shared.v_empty(v_ring.stage));
     v_ring.advance(T::KEY_GROUPS);
-    v_ready = barrier_test(shared.v_full(v_ring.stage), v_ring.parity);
   }
-  __device__ __forceinline__ void wait_for_keys() const {
-    if (!k_ready)
-      barrier_wait(shared.k_full(k_ring.stage), k_ring.parity);
+
+  /* Issue the products with the block that the ring points at. */
+  __device__ __forceinline__ void issue_scores(float (&s)[T::BN / 8][4]) const {
+    wgmma_fence();
+    multiply_keys_async<T>(s, q_rows, k_rows + k_ring.stage * (T::TILE_BYTES / 16));
   }
-  __device__ __forceinline__ void wait_for_values() const {
-    if (!v_ready)
-      barrier_wait(shared.v_full(v_ring.stage), v_ring.parity);
+  __device__ __forceinline__ void issue_values(const uint32_t (&probability)[T::BN / 16][4]) {
+    barrier_wait(shared.v_full(v_ring.stage), v_ring.parity);
+    wgmma_fence();
+    multiply_values_async<T>(o, probability, v_columns + v_ring.stage * values_step<T>(T::TILE_BYTES));
   }
 
   /* This group's share of a piece: o and softmax. */
@@ -383,11 +232,14 @@ template <class T> struct Consumer {
     float s[T::BN / 8][4];
     uint32_t probability[T::BN / 16][4] = {};
     int j = piece.first + key_group;
+    if (T::TURNS == TURNS_EXPONENTIALS && (piece.last - piece.first - 1) % T::KEY_GROUPS < key_group) {
+      turn_begin(); /* one block less than the first group: a turn is passed on */
+      turn_end(0);
+    }
     if (j >= piece.last)
       return;
-    wait_for_keys();
-    wgmma_fence();
-    issue_scores<T>(s, q_rows, k_rows + k_ring.stage * (T::TILE_BYTES / 16));
+    barrier_wait(shared.k_full(k_ring.stage), k_ring.parity);
+    issue_scores(s);
     wgmma_wait<0>();
     pin(s);
     scores_done();
@@ -395,14 +247,13 @@ template <class T> struct Consumer {
     probabilities(s, probability, false);
 
     for (j += T::KEY_GROUPS; j < piece.last; j += T::KEY_GROUPS) {
-      wait_for_keys();
-      turn_begin();
-      wgmma_fence();
-      issue_scores<T>(s, q_rows, k_rows + k_ring.stage * (T::TILE_BYTES / 16));
-      wait_for_values();
-      wgmma_fence();
-      issue_values<T>(o, probability, v_columns + v_ring.stage * values_step<T>(T::TILE_BYTES));
-      turn_end();
+      barrier_wait(shared.k_full(k_ring.stage), k_ring.parity);
+      if constexpr (T::TURNS == TURNS_PRODUCTS)
+        turn_begin();
+      issue_scores(s);
+      issue_values(probability);
+      if constexpr (T::TURNS == TURNS_PRODUCTS)
+        turn_end(0);
       wgmma_wait<1>();
       pin(s);
       scores_done();
@@ -410,10 +261,8 @@ template <class T> struct Consumer {
       probabilities(s, probability, true);
     }
 
-    wait_for_values();
     clear_stale(j - T::KEY_GROUPS);
-    wgmma_fence();
-    issue_values<T>(o, probability, v_columns + v_ring.stage * values_step<T>(T::TILE_BYTES));
+    issue_values(probability);
     wgmma_wait<0>();
     pin(o);
     values_done();
@@ -525,12 +374,9 @@ __device__ __forceinline__ void consume(const params_sm90 &p, Work<T> work, Shar
   c.q_rows = describe_rows(shared.q(c.row_group));
   c.k_rows = describe_rows(shared.k(0));
   c.v_columns = describe_columns(shared.v(0), T::SUMS ? T::ONES_OFFSET - T::V_OFFSET : T::CHUNK_BYTES);
-  c.k_ready = c.v_ready = false;
   c.k_ring = c.v_ring = {c.key_group, 0};
-  if constexpr (T::TURNS) {
-    if (c.row_group == T::ROW_GROUPS - 1)
-      c.turn_end(); /* group 0 begins */
-  }
+  if (T::TURNS != TURNS_NONE && c.consumer == T::CONSUMERS - 1)
+    c.turn_end(0); /* consumer 0 begins */
   int q_parity = 0;
   for (Piece piece; work.next(piece); q_parity ^= 1) {
     c.clear();
@@ -559,6 +405,7 @@ __global__ void __launch_bounds__(T::THREADS, T::BLOCKS) attention_sm90_kernel(c
   Shared<T> shared = {aligned};
   int warpgroup = __shfl_sync(0xffffffff, threadIdx.x / 128, 0);
   if (threadIdx.x == 0) {
+    *reinterpret_cast<float *>(memory + T::ZERO_OFFSET) = 0;
     shared.init_barriers();
     tensor_prefetch(&p.q);
     tensor_prefetch(&p.k);
@@ -629,14 +476,10 @@ cudaError_t launch_sm90(const params_sm90 &p, shape_sm90 shape, int grid, bool o
     return launch_shape_sm90<DP, SHAPE_PAIR>(p, grid, overlap, stream);
   case SHAPE_SPLIT:
     return launch_shape_sm90<DP, SHAPE_SPLIT>(p, grid, overlap, stream);
-  case SHAPE_QUARTER:
-    return launch_shape_sm90<DP, SHAPE_QUARTER>(p, grid, overlap, stream);
-  case SHAPE_SQUARE:
-    return launch_shape_sm90<DP, SHAPE_SQUARE>(p, grid, overlap, stream);
-  case SHAPE_TALL:
-    return launch_shape_sm90<DP, SHAPE_TALL>(p, grid, overlap, stream);
   case SHAPE_FEW:
     return launch_shape_sm90<DP, SHAPE_FEW>(p, grid, overlap, stream);
+  case SHAPE_SHORT:
+    return launch_shape_sm90<DP, SHAPE_SHORT>(p, grid, overlap, stream);
   default:
     return cudaErrorNotSupported;
   }

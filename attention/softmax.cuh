@@ -29,20 +29,6 @@ __device__ __forceinline__ float exp2_approx(float x) {
   return y;
 }
 
-/* 2^x on the FMA units, for a share of the elements where the special-function units are the bottleneck: x = n + f with
- * f in [-0.5, 0.5], a cubic for 2^f (minimax, relative error 7.5e-5, below FP16's rounding of the result), n added to
- * the exponent. Results below 2^-126 become about 2^-126. */
-__device__ __forceinline__ float exp2_cubic(float x) {
-  constexpr float MAGIC = 12582912; /* 1.5 * 2^23: adding it rounds to an integer held in the low bits */
-  x = fmaxf(x, -126);
-  float shifted = x + MAGIC;
-  float f = x - (shifted - MAGIC);
-  float p = fmaf(0.0551716834f, f, 0.2426111549f);
-  p = fmaf(p, f, 0.6932609677f);
-  p = fmaf(p, f, 0.9999280572f);
-  return __int_as_float(__float_as_int(p) + (__float_as_int(shifted) << 23));
-}
-
 __device__ __forceinline__ uint32_t pack_half2(float low, float high) {
   __half2 h = __floats2half2_rn(low, high);
   return *reinterpret_cast<uint32_t *>(&h);
@@ -92,24 +78,24 @@ struct OnlineSoftmax {
     return true;
   }
 
-  /* Scores that were expected become 2^(scale * score - m). Of each CUBIC_OF groups of columns (0: none) one goes
-   * through exp2_cubic. ADD: to the sums, too. */
-  template <int CUBIC_OF, bool ADD, int GROUPS>
-  __device__ __forceinline__ void exponentiate(float (&tile)[GROUPS][4], float scale) {
+  /* Scores that were expected become 2^(scale * score - m + zero). ADD: to the sums, too. */
+  template <bool ADD, int GROUPS>
+  __device__ __forceinline__ void exponentiate(float (&tile)[GROUPS][4], float scale, float zero = 0) {
     /* A row with no score yet has m = -inf: any finite reference makes its probabilities 0. */
-    float reference[2] = {max[0] == -CUDART_INF_F ? 0 : max[0], max[1] == -CUDART_INF_F ? 0 : max[1]};
+    float offset[2] = {zero - (max[0] == -CUDART_INF_F ? 0 : max[0]), zero - (max[1] == -CUDART_INF_F ? 0 : max[1])};
     float added[4] = {};
 #pragma unroll
     for (int g = 0; g < GROUPS; g++)
 #pragma unroll
       for (int i = 0; i < 4; i++) {
-        float x = fmaf(tile[g][i], scale, -reference[i / 2]);
-        tile[g][i] = CUBIC_OF != 0 && g % (CUBIC_OF ? CUBIC_OF : 1) == 0 ? exp2_cubic(x) : exp2_approx(x);
+        tile[g][i] = exp2_approx(fmaf(tile[g][i], scale, offset[i / 2]));
         if (ADD)
           added[i] += tile[g][i];
       }
-    sum[0] += added[0] + added[1];
-    sum[1] += added[2] + added[3];
+    if (ADD) {
+      sum[0] += added[0] + added[1];
+      sum[1] += added[2] + added[3];
+    }
   }
 };
 

@@ -11,7 +11,7 @@ namespace attention {
 
 /* Head dims are padded to one of a few; the padding is zeros made on the way into shared memory. */
 
-/* ---- generic kernel ---------------------------------------------------------------------------------------------- */
+/* ---- generic kernel -------------------------------------------------------------------------------------- */
 
 template <int DP_, int ROW_WARPS_, int KEY_GROUPS_, int BN_> struct TileSm80 {
   static constexpr int DP = DP_;                 /* head dim, padded to 16 */
@@ -47,7 +47,9 @@ inline bool choose_wide(const attn_device &device, const attn_args &a) {
 
 template <int DP> cudaError_t launch_sm80(const attn_args &a, bool wide, cudaStream_t stream);
 
-/* ---- Hopper kernel ----------------------------------------------------------------------------------------------- */
+/* ---- Hopper kernel --------------------------------------------------------------------------------------- */
+
+enum turns_sm90 { TURNS_NONE, TURNS_PRODUCTS, TURNS_EXPONENTIALS };
 
 template <int DP_, int ROW_GROUPS_, int KEY_GROUPS_, int BN_, int STAGES_, int BLOCKS_ = 1> struct TileSm90 {
   static constexpr int DP = DP_;                 /* head dim, padded to 8 */
@@ -82,9 +84,14 @@ template <int DP_, int ROW_GROUPS_, int KEY_GROUPS_, int BN_, int STAGES_, int B
   static constexpr int MERGE_OFFSET = ONES_OFFSET + ONES_BYTES;
   static constexpr int BARRIER_OFFSET = MERGE_OFFSET + (KEY_GROUPS - 1) * ROW_GROUPS * PARTIAL_BYTES;
   static constexpr int BARRIERS = 2 + 4 * STAGES;
-  static constexpr int SHARED_BYTES = BARRIER_OFFSET + BARRIERS * 8 + 1024; /* 1024: to align the start */
-  static constexpr bool TURNS = ROW_GROUPS > 1 && KEY_GROUPS == 1; /* the groups issue their products in turns */
-  static constexpr int CUBIC_OF = 0; /* of so many column groups one takes its exponentials on the FMA units; 0: none */
+  static constexpr int ZERO_OFFSET = BARRIER_OFFSET + BARRIERS * 8; /* a float, 0 */
+  static constexpr int SHARED_BYTES = ZERO_OFFSET + 8 + 1024;       /* 1024: to align the start */
+  /* What warpgroups take turns at. Two groups of small heads do best with the special function units to themselves in
+   * turn; three or four would wait too long for that, and large heads are bound by the products. */
+  static constexpr turns_sm90 TURNS = CONSUMERS == 1                                    ? TURNS_NONE
+                                      : CONSUMERS == 2 && (DP <= 80 || KEY_GROUPS == 2) ? TURNS_EXPONENTIALS
+                                      : KEY_GROUPS == 1                                 ? TURNS_PRODUCTS
+                                                                                        : TURNS_NONE;
   static_assert(CONSUMERS <= 4 && KEY_GROUPS <= STAGES, "named barriers; a stage for each group");
   static_assert(DP % 8 == 0 && BN % 16 == 0 && DP <= 256 && BN <= 256, "the shapes of wgmma and of a TMA box");
   static_assert(BLOCKS * (SHARED_BYTES + 1024) <= 228 * 1024, "the shared memory of a multiprocessor");
@@ -92,13 +99,11 @@ template <int DP_, int ROW_GROUPS_, int KEY_GROUPS_, int BN_, int STAGES_, int B
 
 /* The shapes, by what they are for. Not every head dim has every one. */
 enum shape_sm90 {
-  SHAPE_LONG,    /* the fastest for many rows and keys: each block of keys is read once for all rows of a tile */
-  SHAPE_TALL,    /* four warpgroups of 64 rows */
-  SHAPE_PAIR,    /* two warpgroups of 64 rows */
-  SHAPE_SPLIT,   /* 64 rows, two warpgroups split the keys */
-  SHAPE_QUARTER, /* 64 rows, four warpgroups split the keys */
-  SHAPE_SQUARE,  /* two warpgroups of 64 rows for each half of the keys */
-  SHAPE_FEW,     /* one warpgroup of 64 rows, blocks of 80 keys, several thread blocks a multiprocessor */
+  SHAPE_LONG,  /* most rows a thread block can own: each block of keys is read once for all of them */
+  SHAPE_PAIR,  /* two warpgroups of 64 rows */
+  SHAPE_SPLIT, /* 64 rows, two warpgroups split the keys */
+  SHAPE_FEW,   /* one warpgroup of 64 rows, blocks of 80 keys, several thread blocks a multiprocessor */
+  SHAPE_SHORT, /* the same with blocks of 64 keys */
   SHAPES_SM90
 };
 
@@ -107,16 +112,13 @@ template <int DP, shape_sm90 SHAPE> struct tile_of { using type = void; };
   template <> struct tile_of<DP, SHAPE> { using type = TileSm90<DP, __VA_ARGS__>; }
 /*                                row groups, key groups, keys, stages, thread blocks */
 ATTENTION_TILE(40, SHAPE_LONG, 4, 1, 80, 4);
-ATTENTION_TILE(40, SHAPE_PAIR, 3, 1, 128, 3);
 ATTENTION_TILE(40, SHAPE_SPLIT, 1, 2, 128, 6);
 ATTENTION_TILE(40, SHAPE_FEW, 1, 1, 80, 2, 3);
 ATTENTION_TILE(64, SHAPE_LONG, 3, 1, 128, 3);
 ATTENTION_TILE(64, SHAPE_PAIR, 2, 1, 128, 3);
 ATTENTION_TILE(64, SHAPE_SPLIT, 1, 2, 128, 6);
-ATTENTION_TILE(64, SHAPE_QUARTER, 1, 4, 64, 8);
-ATTENTION_TILE(64, SHAPE_SQUARE, 2, 2, 64, 8);
-ATTENTION_TILE(64, SHAPE_TALL, 4, 1, 64, 4);
 ATTENTION_TILE(64, SHAPE_FEW, 1, 1, 80, 2, 3);
+ATTENTION_TILE(64, SHAPE_SHORT, 1, 1, 64, 2, 3);
 ATTENTION_TILE(80, SHAPE_PAIR, 2, 1, 128, 2);
 ATTENTION_TILE(80, SHAPE_SPLIT, 1, 2, 64, 4);
 ATTENTION_TILE(80, SHAPE_FEW, 1, 1, 80, 2, 2);
