@@ -1,0 +1,482 @@
+#!/usr/bin/env python3
+"""The mini model: prepare the pictures, train, export, evaluate. README.md has the command lines and the figures.
+
+    train.py prepare  PACKAGES DATA      pick and pack the pictures and clips of unpacked Debian packages
+    train.py train    DATA OUT           autoencoder, then U-Net, text encoder and decoder; writes OUT/model
+    train.py evaluate DATA MODEL OUT     figures (evaluation.json) and picture sheets of a trained model
+    train.py look     DATA MODEL OUT     sheets of your own pictures (DATA/look, 512x512) in every style
+    train.py check    MODEL              load it with diffusers and transformers and compare (needs both)
+    train.py selftest OUT                the whole thing in miniature on made-up pictures; a CPU is enough
+
+The parts: data.py (pictures), targets.py (what the styles look like), nets.py, text.py (prompts, tokenizer),
+model.py (schedule, export, drawing), evaluate.py (figures and sheets); this file holds the training itself.
+
+The method in short. The model restyles a frame in one step: the U-Net gets pure noise and the encoded frame and
+predicts the latent of the finished picture. Every texture of the target is a fixed function of that noise
+(targets.py), so this is plain regression. Later steps of a several-step run are trained on what the model itself made
+of the earlier ones. The decoder learns along with the U-Net.
+"""
+import argparse
+import math
+import os
+import random
+import sys
+import time
+
+import numpy as np
+import torch
+import torch.nn as nn
+import torch.nn.functional as F
+from PIL import Image
+from safetensors.torch import load_file
+
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+import data
+import nets
+import targets
+import text
+from evaluate import check, evaluate, look
+from model import CUDA, DEVICE, START, Schedule, export, log
+
+NODES = (999, 749, 499, 249)                 # the timesteps of 1, 2 and 4 trailing steps
+
+
+def half_precision():
+    return torch.autocast('cuda', dtype=torch.bfloat16) if CUDA else torch.autocast('cpu', enabled=False)
+
+
+def compiled(module, wanted):
+    return torch.compile(module, dynamic=False) if CUDA and wanted else module
+
+
+def packed(x):
+    return x.contiguous(memory_format=torch.channels_last)
+
+
+def on_device(module):
+    return module.to(DEVICE).to(memory_format=torch.channels_last)
+
+
+# ---------------------------------------------------------------------------------------------- training batches
+
+class Maker:
+    """Makes batches (clean frame, damaged frame, target, noise), `each` samples of every style, styles side by side.
+
+    Samples 2 and 3 of a style are twins of 0 and 1: the next video frame of the same scene under the same noise.
+    The last four samples of a style that shows moods have one mood each. On a GPU all of it is one CUDA graph.
+    """
+
+    def __init__(self, images, each=10, size=256):
+        # styles that are hard or matter most come twice
+        self.styles = list(targets.STYLES) + ['photo', 'oil', 'watercolor', 'mosaic', 'pencil', 'ink']
+        self.each, self.size, self.images = each, size, images
+        self.count = len(self.styles) * each
+        self.moods = [['none'] * (each - 4) + ['sunset', 'night', 'winter', 'sepia'] if style in targets.MOODY_STYLES
+                      else ['none'] * each for style in self.styles]
+        first = torch.arange(self.count, device=DEVICE).view(-1, each)
+        twin = first.clone()
+        twin[:, 2:4] = first[:, :2]
+        self.twin = twin.flatten()
+        self.pairs = torch.stack([first[:, :2].flatten(), first[:, 2:4].flatten()], 1)
+        self.singles = first[:, 4:].flatten()
+        self.strong = torch.zeros(self.count, dtype=torch.bool, device=DEVICE)
+        self.strong[:each] = True                                         # the first photo group: restore
+        self.graph = None
+        if CUDA:
+            side = torch.cuda.Stream()
+            side.wait_stream(torch.cuda.current_stream())
+            with torch.cuda.stream(side):
+                for _ in range(2):
+                    self.make()
+            torch.cuda.current_stream().wait_stream(side)
+            torch.cuda.synchronize()
+            graph = torch.cuda.CUDAGraph()
+            with torch.cuda.graph(graph):
+                self.made = self.make()
+            self.graph = graph
+
+    @torch.no_grad()
+    def make(self):
+        frames = self.images.batch(self.count, self.size, self.twin)
+        noise = torch.randn(self.count, 16, self.size // 8, self.size // 8, device=DEVICE)[self.twin]
+        out = []
+        for i, style in enumerate(self.styles):
+            rows = slice(i * self.each, (i + 1) * self.each)
+            x = frames[rows]
+            if self.moods[i][-1] != 'none':
+                x = torch.cat([x[:-4]] + [targets.MOODS[m](x[k:k + 1]) for k, m in
+                                          zip(range(self.each - 4, self.each), self.moods[i][-4:])])
+            out.append(targets.STYLES[style](x, noise[rows]).float())
+        return frames, data.degrade(frames, self.strong), torch.cat(out), noise
+
+    def __call__(self):
+        """The tensors belong to the maker: the next call overwrites them."""
+        if self.graph:
+            self.graph.replay()
+            return self.made
+        return self.make()
+
+
+class Prompts:
+    """Token ids for a maker's batch, drawn from pools made once."""
+
+    def __init__(self, tokenizer, maker, seed=1):
+        rng, self.pools, self.maker = random.Random(seed), {}, maker
+        for style, moods in zip(maker.styles, maker.moods):
+            for mood in moods:
+                if (style, mood) not in self.pools:
+                    pool = text.training_prompts(style, mood, rng)
+                    self.pools[style, mood] = torch.tensor([tokenizer(p) for p in pool], device=DEVICE)
+
+    def __call__(self):
+        rows = []
+        for style, moods in zip(self.maker.styles, self.maker.moods):
+            plain = moods.count('none')
+            pool = self.pools[style, 'none']
+            rows.append(pool[torch.randint(len(pool), (plain,), device=DEVICE)])
+            for mood in moods[plain:]:
+                pool = self.pools[style, mood]
+                rows.append(pool[torch.randint(len(pool), (1,), device=DEVICE)])
+        return torch.cat(rows)[self.maker.twin]
+
+
+# ---------------------------------------------------------------------------------------------- losses and helpers
+
+def laplacian_loss(a, b, weights=(2., 1.5, 1.)):
+    """Difference of the finer detail at three scales."""
+    loss = 0
+    for weight in weights:
+        small_a, small_b = F.avg_pool2d(a, 2), F.avg_pool2d(b, 2)
+        up = lambda x: F.interpolate(x, scale_factor=2., mode='bilinear', align_corners=False)
+        loss = loss + ((a - up(small_a)) - (b - up(small_b))).abs().mean() * weight
+        a, b = small_a, small_b
+    return loss
+
+
+def gradient_loss(a, b):
+    d = a - b
+    return (d[..., 1:] - d[..., :-1]).abs().mean() + (d[..., 1:, :] - d[..., :-1, :]).abs().mean()
+
+
+def picture_loss(a, b):
+    d = a - b
+    return d.abs().mean() + 1.0 * d.square().mean() + .6 * laplacian_loss(a, b) + .5 * gradient_loss(a, b)
+
+
+class Average:
+    """Exponential moving average of a module's weights; `swap` exchanges it with the weights."""
+
+    def __init__(self, module, decay=.998):
+        self.parameters, self.decay, self.steps = list(module.parameters()), decay, 0
+        self.mean = [p.detach().clone() for p in self.parameters]
+
+    @torch.no_grad()
+    def update(self):
+        self.steps += 1
+        decay = min(self.decay, (1 + self.steps) / (10 + self.steps))
+        torch._foreach_lerp_(self.mean, [p.detach() for p in self.parameters], 1 - decay)
+
+    @torch.no_grad()
+    def swap(self):
+        for p, mean in zip(self.parameters, self.mean):
+            held = p.detach().clone()
+            p.copy_(mean)
+            mean.copy_(held)
+
+
+def optimiser(groups, betas):
+    return torch.optim.AdamW(groups, betas=betas, weight_decay=1e-3, fused=CUDA)
+
+
+class Clock:
+    """Learning-rate schedule over a phase that is given so many seconds, counted from its second step on."""
+
+    def __init__(self, seconds, max_steps=0):
+        self.seconds, self.max_steps, self.steps, self.begin = seconds, max_steps, 0, None
+
+    def done(self):
+        """Share of the phase that is over, 1 at its end."""
+        if self.steps == 1:
+            if CUDA:
+                torch.cuda.synchronize()
+            self.begin = time.time()
+        self.steps += 1
+        if self.begin is None:
+            return 0.
+        part = (time.time() - self.begin) / self.seconds
+        if self.max_steps:
+            part = max(part, (self.steps - 1) / self.max_steps)
+        return min(1., part)
+
+    def rate(self, part, warm_up):
+        return min(1., self.steps / warm_up) * (.5 + .5 * math.cos(math.pi * part)) + .004
+
+
+# ---------------------------------------------------------------------------------------------- phase 1: autoencoder
+
+def train_autoencoder(maker, args, seconds):
+    """Half photos, half targets; unit-variance latents. Returns the autoencoder with averaged weights."""
+    torch.manual_seed(10)
+    ae = nets.Autoencoder()
+    ae.start()
+    ae = on_device(ae)
+    frames, _, made, _ = maker()
+    ae.scale_latents(torch.cat([frames[::8], made[::8]]))
+    encoder, decoder = compiled(ae.encoder, args.compile), compiled(ae.decoder, args.compile)
+    opt, average = optimiser(ae.parameters(), (.9, .99)), Average(ae)
+    clock, sums, seen, batch = Clock(seconds, args.max_steps), torch.zeros(2, device=DEVICE), 0, args.batch
+    while (part := clock.done()) < 1:
+        for group in opt.param_groups:
+            group['lr'] = 1.6e-3 * clock.rate(part, 100)
+        if clock.steps % 3 == 1:                                           # every made batch serves three steps
+            frames, _, made, _ = maker()
+            pictures = torch.cat([frames, made])
+            order = torch.cat([torch.randperm(maker.count, device=DEVICE), maker.count + torch.randperm(maker.count, device=DEVICE)])
+        place = (clock.steps - 1) % 3 * (batch // 2)
+        pick = torch.cat([order[place:place + batch // 2], order[maker.count + place:maker.count + place + batch - batch // 2]])
+        y = packed(pictures[pick])
+        with half_precision():
+            z = encoder(y * 2 - 1).float()
+            noisy = z + torch.randn_like(z) * (.06 * torch.rand(len(z), 1, 1, 1, device=DEVICE))
+            out = decoder(packed(noisy)).add(1).div(2)
+        flat = z.permute(1, 0, 2, 3).reshape(z.shape[1], -1)
+        mean = flat.mean(1)
+        covariance = (flat - mean[:, None]) @ (flat - mean[:, None]).T / flat.shape[1]
+        unit = mean.square().mean() + 2 * (covariance - torch.eye(len(mean), device=DEVICE)).square().mean() \
+            + .1 * F.relu(z.abs() - 3).square().mean()
+        rebuilt = picture_loss(out.float(), y)
+        loss = rebuilt + .1 * unit
+        opt.zero_grad(set_to_none=True)
+        loss.backward()
+        nn.utils.clip_grad_norm_(ae.parameters(), 1.)
+        opt.step()
+        average.update()
+        sums += torch.stack([rebuilt.detach(), unit.detach()])
+        seen += 1
+        if clock.steps in (1, 2) or clock.steps % args.log_every == 0:
+            log('autoencoder step %d (%.0f%%) picture %.4f latent %.3f, %.0f images/s' % (
+                clock.steps, 100 * part, *(sums / seen).tolist(), clock.steps * batch / (time.time() - (clock.begin or START))))
+            sums.zero_()
+            seen = 0
+    average.swap()
+    log('autoencoder done,', clock.steps, 'steps')
+    return ae, decoder
+
+
+# ---------------------------------------------------------------------------------------------- phase 2: U-Net
+
+def next_timesteps(t, twin):
+    """Where each sample goes after a step at t: back to the start (999), or down as a 2- or 4-step run goes."""
+    draw = torch.rand(len(t), device=t.device)[twin]
+    deep = torch.rand(len(t), device=t.device)[twin]
+    from_start = torch.where(deep < .4, NODES[1], torch.where(deep < .8, NODES[2], (100 + 898 * draw).long()))
+    lower = torch.where(t == NODES[0], from_start, torch.where(
+        t == NODES[1], NODES[2], torch.where(t == NODES[2], NODES[3], (t * deep).long())))
+    again = (draw < .3) | (t <= NODES[3])
+    return torch.where(again, NODES[0], lower), again
+
+
+def train_unet(maker, ae, decoder, tokenizer, args, until, save):
+    """U-Net, text encoder and decoder together until `until` seconds after the program's start.
+
+    Every made batch is used three times: first from pure noise, then from where the model's own answer leads
+    (about a third of the samples start again), so that the later steps of a run learn to mend, not to copy.
+    """
+    torch.manual_seed(20)
+    unet, writer = on_device(nets.UNet()), nets.TextEncoder(len(tokenizer.ids)).to(DEVICE)
+    prompts, schedule = Prompts(tokenizer, maker), Schedule()
+    ae.encoder.requires_grad_(False)
+    run_unet = compiled(unet, args.compile)
+    main_parameters = list(unet.parameters()) + list(writer.parameters())
+    opt = optimiser([dict(params=main_parameters, scale=1.), dict(params=list(ae.decoder.parameters()), scale=.4)], (.9, .98))
+    averages = [Average(m) for m in (unet, writer, ae.decoder)]
+    critic = on_device(nets.Critic()) if args.critic else None
+    critic_opt = torch.optim.AdamW(critic.parameters(), lr=3e-4, betas=(.5, .9)) if critic else None
+    uses, slots = 3, [dict(left=0) for _ in range(6)]
+    clock, sums, seen, saved = Clock(until - (time.time() - START), args.max_steps), torch.zeros(4, device=DEVICE), 0, time.time()
+    rebuilt_count = args.batch // 4
+    pair_count = args.batch // 8
+    single_count = args.batch - rebuilt_count - 2 * pair_count
+    while True:
+        if clock.steps == 1:                                              # compiling took its share: count from now
+            clock.seconds = until - (time.time() - START)
+        part = clock.done()
+        if part >= 1:
+            break
+        for group in opt.param_groups:
+            ready = min(1., part / .08) if group['scale'] < 1 else 1.     # the decoder joins in gently
+            group['lr'] = 9e-4 * group['scale'] * ready * clock.rate(part, 200)
+        slot = slots[clock.steps % len(slots)]
+        if slot['left'] == 0:
+            frames, damaged, made, noise = (x.clone() for x in maker())
+            with torch.no_grad(), half_precision():
+                latents = torch.cat([ae.encoder(packed(x) * 2 - 1).float() for x in (damaged, made)])
+            t = torch.full((maker.count,), NODES[0], device=DEVICE)
+            slot.update(left=uses, frames=frames, target=made, noise=noise, condition=latents[:maker.count],
+                        goal=latents[maker.count:], t=t, x=schedule.start(noise))
+        slot['left'] -= 1
+        t, x, goal = slot['t'], slot['x'], slot['goal']
+        with half_precision():
+            words = writer(prompts())
+            v = run_unet(packed(torch.cat([x, slot['condition']], 1)), t, words).float()
+        a, g = schedule.at(t)
+        x0 = a * x - g * v
+        error = x0 - goal
+        latent = error.square().mean() + .3 * error.abs().mean()
+
+        # decode some: pairs of frames, single ones, and true latents to keep the decoder a decoder
+        pairs = maker.pairs[torch.randperm(len(maker.pairs), device=DEVICE)[:pair_count]]
+        singles = maker.singles[torch.randperm(len(maker.singles), device=DEVICE)[:single_count]]
+        chosen = torch.cat([pairs[:, 0], pairs[:, 1], singles])
+        true = chosen[torch.randperm(len(chosen), device=DEVICE)[:rebuilt_count]]
+        with half_precision():
+            y = decoder(packed(torch.cat([x0[chosen], goal[true] + .03 * torch.randn_like(goal[true])]))).add(1).div(2)
+        y = y.float()
+        made, rebuilt, wanted = y[:len(chosen)], y[len(chosen):], slot['target'][chosen]
+        picture = picture_loss(made, wanted)
+        change = (made[:pair_count] - made[pair_count:2 * pair_count]) - (wanted[:pair_count] - wanted[pair_count:2 * pair_count])
+        steady = change.abs().mean()
+        loss = .5 * latent + picture + .4 * picture_loss(rebuilt, slot['target'][true]) + .25 * steady
+        critic_part = (part - .6) / .1
+        if critic and critic_part > 0:
+            critic.requires_grad_(False)
+            with half_precision():
+                verdict = critic(slot['frames'][chosen], made)
+            loss = loss - args.critic * min(1., critic_part) * verdict.float().mean()
+        opt.zero_grad(set_to_none=True)
+        loss.backward()
+        nn.utils.clip_grad_norm_(main_parameters, 1.)
+        nn.utils.clip_grad_norm_(list(ae.decoder.parameters()), .5)
+        opt.step()
+        for average in averages:
+            average.update()
+        if critic and critic_part > -.3:
+            critic.requires_grad_(True)
+            with half_precision():
+                real, fake = critic(slot['frames'][chosen], wanted), critic(slot['frames'][chosen], made.detach())
+            verdict_loss = F.relu(1 - real.float()).mean() + F.relu(1 + fake.float()).mean()
+            critic_opt.zero_grad(set_to_none=True)
+            verdict_loss.backward()
+            critic_opt.step()
+
+        with torch.no_grad():
+            x0 = x0.detach()
+            t_next, again = next_timesteps(t, maker.twin)
+            moved = schedule.advance(x, x0, t, t_next)
+            slot['x'] = torch.where(again.view(-1, 1, 1, 1), schedule.start(slot['noise']), moved)
+            slot['t'] = t_next
+            first = (t == NODES[0]).float()
+            sums += torch.stack([latent.detach(), picture.detach(), steady.detach(),
+                                 (error.detach().square().mean((1, 2, 3)) * first).sum() / first.sum().clamp_min(1)])
+            seen += 1
+        if clock.steps in (1, 2) or clock.steps % args.log_every == 0:
+            log('unet step %d (%.0f%%) latent %.4f picture %.4f steady %.4f first-step mse %.4f, %.0f samples/s' % (
+                clock.steps, 100 * part, *(sums / seen).tolist(), clock.steps * maker.count / (time.time() - (clock.begin or START))))
+            sums.zero_()
+            seen = 0
+        if args.save_every and time.time() - saved > args.save_every:
+            for average in averages:
+                average.swap()
+            save(unet, ae, writer)
+            for average in averages:
+                average.swap()
+            saved = time.time()
+    for average in averages:
+        average.swap()
+    log('unet done,', clock.steps, 'steps')
+    return unet, writer
+
+
+# ---------------------------------------------------------------------------------------------- commands
+
+def train(root, out, args):
+    """All of the training; writes OUT/model, then the figures and sheets of OUT/evaluation."""
+    os.makedirs(out, exist_ok=True)
+    random.seed(0)
+    torch.manual_seed(0)
+    torch.backends.cuda.matmul.allow_tf32 = torch.backends.cudnn.allow_tf32 = torch.backends.cudnn.benchmark = True
+    text.write_tokenizer(os.path.join(out, 'tokenizer'))
+    tokenizer = text.Tokenizer(os.path.join(out, 'tokenizer'))
+    images = data.Images(root, DEVICE, args.limit)
+    log('pictures', tuple(images.pictures.shape), 'cut-outs', tuple(images.cutouts.shape))
+    maker = Maker(images, args.each, args.size)
+    if CUDA:
+        torch.cuda.synchronize()
+        begin = time.time()
+        for _ in range(5):
+            maker()
+        torch.cuda.synchronize()
+        log('a batch of %d takes %.1f ms to make' % (maker.count, (time.time() - begin) * 200))
+    if args.autoencoder:
+        ae = nets.Autoencoder()
+        ae.load_state_dict({k: v.float() for k, v in load_file(args.autoencoder + '/vae/diffusion_pytorch_model.safetensors').items()})
+        ae = on_device(ae)
+        decoder = compiled(ae.decoder, args.compile)
+    else:
+        ae, decoder = train_autoencoder(maker, args, args.autoencoder_seconds)
+    save = lambda unet, ae, writer: export(os.path.join(out, 'model'), unet, ae, writer)
+    save(nets.UNet(), ae, nets.TextEncoder(len(tokenizer.ids)))
+    unet, writer = train_unet(maker, ae, decoder, tokenizer, args, args.until, save)
+    save(unet, ae, writer)
+    open(os.path.join(out, 'TRAINED'), 'w').close()
+    log('exported')
+
+
+def selftest(out, args):
+    """Train a few steps on made-up pictures, export, draw and evaluate: does the machinery hold together?"""
+    root = os.path.join(out, 'data')
+    for folder in ('images', 'cutouts', 'clips/a'):
+        os.makedirs(os.path.join(root, folder), exist_ok=True)
+    rng = np.random.default_rng(0)
+    rows = ['file\tkind\tsplit\tpackage\tpath\tlicence']
+    for i in range(6):
+        kind = 'cutout' if i == 5 else 'photo'
+        cloud = Image.fromarray(rng.integers(0, 255, (9, 12, 4 if i == 5 else 3), np.uint8)).resize((540, 512), Image.BICUBIC)
+        name = '%s/%d.webp' % ('cutouts' if i == 5 else 'images', i)
+        (cloud.resize((200, 160)) if i == 5 else cloud).save(os.path.join(root, name))
+        rows.append('\t'.join([name, kind, 'held-out' if i == 4 else 'train', 'none', name, 'none']))
+    for i in range(3):
+        cloud.convert('RGB').resize((256, 256)).save(os.path.join(root, 'clips/a/%d.webp' % i))
+    open(os.path.join(root, 'SOURCES.tsv'), 'w').write('\n'.join(rows) + '\n')
+    args.max_steps, args.each, args.size, args.log_every = 6, 6, 128, 2
+    args.autoencoder_seconds, args.until, args.batch, args.save_every = 60, time.time() - START + 600, 16, 0
+    train(root, os.path.join(out, 'run'), args)
+    result = evaluate(root, os.path.join(out, 'run/model'), os.path.join(out, 'run/evaluation'), steps=(1, 2), with_clips=False)
+    assert all(math.isfinite(v) for v in result['mean'].values())
+    print('selftest passed')
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument('command', choices=('prepare', 'train', 'evaluate', 'look', 'check', 'selftest'))
+    parser.add_argument('paths', nargs='*')
+    parser.add_argument('--autoencoder-seconds', type=float, default=370)
+    parser.add_argument('--autoencoder', help='take it from this exported folder instead of training it')
+    parser.add_argument('--until', type=float, default=1340, help='end the training so many seconds after the start')
+    parser.add_argument('--critic', type=float, default=.006, help='weight of the patch critic in the last 40 %%, 0: none')
+    parser.add_argument('--each', type=int, default=10, help='samples of each style in a made batch')
+    parser.add_argument('--batch', type=int, default=96, help='pictures through the autoencoder a step')
+    parser.add_argument('--size', type=int, default=256)
+    parser.add_argument('--compile', type=int, default=1)
+    parser.add_argument('--limit', type=int, default=0, help='use only about so many pictures')
+    parser.add_argument('--max-steps', type=int, default=0)
+    parser.add_argument('--log-every', type=int, default=200)
+    parser.add_argument('--save-every', type=float, default=180)
+    args = parser.parse_args()
+    if args.command == 'prepare':
+        rows = data.prepare(*args.paths)
+        print(len(rows), 'pictures')
+    elif args.command == 'train':
+        train(*args.paths, args)
+    elif args.command == 'evaluate':
+        evaluate(*args.paths)
+    elif args.command == 'look':
+        look(*args.paths)
+    elif args.command == 'check':
+        check(*args.paths)
+    else:
+        selftest(*args.paths, args)
+
+
+if __name__ == '__main__':
+    main()
