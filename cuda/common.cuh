@@ -47,15 +47,19 @@ union pack8 {
   __half2 pair[4];
 };
 
-static __device__ __forceinline__ void load8(const __half *from, float out[8]) {
+static __device__ __forceinline__ void unpack8(uint4 raw, float out[8]) {
   union pack8 pack;
-  pack.raw = *reinterpret_cast<const uint4 *>(from);
+  pack.raw = raw;
 #pragma unroll
   for (int i = 0; i < 4; i++) {
     float2 two = __half22float2(pack.pair[i]);
     out[2 * i] = two.x;
     out[2 * i + 1] = two.y;
   }
+}
+
+static __device__ __forceinline__ void load8(const __half *from, float out[8]) {
+  unpack8(*reinterpret_cast<const uint4 *>(from), out);
 }
 
 static __device__ __forceinline__ void store8(__half *to, const float in[8]) {
@@ -108,19 +112,27 @@ static __device__ __forceinline__ float finish(const struct tail &tail, float v,
   return tail.residual_last ? activate(v, tail.act) + residual : activate(v + residual, tail.act);
 }
 
-/* Eight neighbours in a row; at is a multiple of 8. */
-static __device__ __forceinline__ void finish8(const struct tail &tail, float v[8], int column, size_t at) {
-  float residual[8] = {};
-  if (tail.residual)
-    load8(tail.residual + at, residual);
+/* Eight neighbours in a row, whose residual the caller has fetched ahead; column is a multiple of 8. */
+static __device__ __forceinline__ void finish8(const struct tail &tail, float v[8], int column, uint4 residual) {
+  float add[8];
+  unpack8(residual, add);
+  if (tail.bias) {
+    float4 low = __ldg(reinterpret_cast<const float4 *>(tail.bias + column));
+    float4 high = __ldg(reinterpret_cast<const float4 *>(tail.bias + column) + 1);
+    v[0] += low.x, v[1] += low.y, v[2] += low.z, v[3] += low.w;
+    v[4] += high.x, v[5] += high.y, v[6] += high.z, v[7] += high.w;
+  }
 #pragma unroll
   for (int i = 0; i < 8; i++) {
-    if (tail.bias)
-      v[i] += tail.bias[column + i];
     if (tail.time)
       v[i] += __half2float(tail.time[column + i]);
-    v[i] = tail.residual_last ? activate(v[i], tail.act) + residual[i] : activate(v[i] + residual[i], tail.act);
+    v[i] = tail.residual_last ? activate(v[i], tail.act) + add[i] : activate(v[i] + add[i], tail.act);
   }
+}
+
+/* Eight halves of the residual, or zeros. at is a multiple of 8. */
+static __device__ __forceinline__ uint4 fetch_residual(const __half *residual, size_t at, bool there) {
+  return residual && there ? *reinterpret_cast<const uint4 *>(residual + at) : make_uint4(0, 0, 0, 0);
 }
 
 /* --- asynchronous copies and tensor cores (compute capability 8.0 and up) --- */

@@ -181,21 +181,21 @@ static object pointwise(struct dnn_conv *conv, cudnnPointwiseMode_t mode, object
 
 /* The convolution and, when fused, what follows it; the last operation writes args->y. Returns the number of
  * operations. */
-static int build_operations(struct dnn_conv *conv, const struct gemm_args *args, bool fused, object ops[OPS_MAX]) {
+static int build_operations(struct dnn_conv *conv, const struct gemm_args *args, const half_t *bias, bool fused,
+                            object ops[OPS_MAX]) {
   int64_t x_dims[4] = {args->n, args->c, args->h, args->w};
   int64_t w_dims[4] = {args->columns, args->c, args->kernel, args->kernel};
   int64_t y_dims[4] = {args->n, args->columns, args->out_h, args->out_w}, row[4] = {1, args->columns, 1, 1};
   const struct {
     const void *operand;
-    cudnnDataType_t type;
     const int64_t *dims;
     cudnnPointwiseMode_t mode;
     bool wanted;
   } tail[] = {
-      {args->bias, CUDNN_DATA_FLOAT, row, CUDNN_POINTWISE_ADD, args->bias != NULL},
-      {args->time, CUDNN_DATA_HALF, row, CUDNN_POINTWISE_ADD, args->time != NULL},
-      {args->residual, CUDNN_DATA_HALF, y_dims, CUDNN_POINTWISE_ADD, args->residual != NULL},
-      {NULL, CUDNN_DATA_FLOAT, NULL, CUDNN_POINTWISE_RELU_FWD, args->act == ACT_RELU},
+      {args->residual, y_dims, CUDNN_POINTWISE_ADD, args->residual != NULL},
+      {bias, row, CUDNN_POINTWISE_ADD, bias != NULL},
+      {args->time, row, CUDNN_POINTWISE_ADD, args->time != NULL},
+      {NULL, NULL, CUDNN_POINTWISE_RELU_FWD, args->act == ACT_RELU},
   };
   enum { TAILS = sizeof tail / sizeof tail[0] };
   int count = 0, left = 0;
@@ -208,7 +208,7 @@ static int build_operations(struct dnn_conv *conv, const struct gemm_args *args,
     if (!tail[i].wanted)
       continue;
     left--;
-    object b = tail[i].operand ? tensor(conv, tail[i].type, tail[i].dims, tail[i].operand) : NULL;
+    object b = tail[i].operand ? tensor(conv, CUDNN_DATA_HALF, tail[i].dims, tail[i].operand) : NULL;
     object y = left ? tensor(conv, CUDNN_DATA_FLOAT, y_dims, NULL) : tensor(conv, CUDNN_DATA_HALF, y_dims, args->y);
     ops[count++] = pointwise(conv, tail[i].mode, last, b, y);
     last = y;
@@ -293,10 +293,10 @@ static void choose_plan(struct dnn_conv *conv, object graph, int index, size_t w
   }
 }
 
-static void build(struct dnn_conv *conv, const struct gemm_args *args, bool fused, int index, void *workspace,
-                  size_t workspace_bytes) {
+static void build(struct dnn_conv *conv, const struct gemm_args *args, const half_t *bias, bool fused, int index,
+                  void *workspace, size_t workspace_bytes) {
   object ops[OPS_MAX];
-  int64_t count = build_operations(conv, args, fused, ops);
+  int64_t count = build_operations(conv, args, bias, fused, ops);
   object graph = make(conv, CUDNN_BACKEND_OPERATIONGRAPH_DESCRIPTOR);
   set(conv, graph, CUDNN_ATTR_OPERATIONGRAPH_OPS, CUDNN_TYPE_BACKEND_DESCRIPTOR, count, ops);
   set(conv, graph, CUDNN_ATTR_OPERATIONGRAPH_HANDLE, CUDNN_TYPE_HANDLE, 1, &conv->dnn->handle);
@@ -312,8 +312,8 @@ static void build(struct dnn_conv *conv, const struct gemm_args *args, bool fuse
   finalize(conv, conv->pack);
 }
 
-struct dnn_conv *dnn_conv_create(struct dnn *dnn, const struct gemm_args *args, bool fused, int index, void *workspace,
-                                 size_t workspace_bytes) {
+struct dnn_conv *dnn_conv_create(struct dnn *dnn, const struct gemm_args *args, const half_t *bias, bool fused,
+                                 int index, void *workspace, size_t workspace_bytes) {
   if (fused && ((args->act != ACT_NONE && args->act != ACT_RELU) || (uintptr_t)args->time % 16))
     return NULL;
   if (!dnn->handle && dnn->create(&dnn->handle)) {
@@ -324,7 +324,7 @@ struct dnn_conv *dnn_conv_create(struct dnn *dnn, const struct gemm_args *args, 
   if (!conv)
     return NULL;
   conv->dnn = dnn;
-  build(conv, args, fused, index, workspace, workspace_bytes);
+  build(conv, args, bias, fused, index, workspace, workspace_bytes);
   if (conv->plan && conv->pack && !conv->failed)
     return conv;
   dnn_conv_destroy(conv);
@@ -359,9 +359,9 @@ size_t dnn_version(const struct dnn *dnn) {
   (void)dnn;
   return 0;
 }
-struct dnn_conv *dnn_conv_create(struct dnn *dnn, const struct gemm_args *args, bool fused, int index, void *workspace,
-                                 size_t workspace_bytes) {
-  (void)dnn, (void)args, (void)fused, (void)index, (void)workspace, (void)workspace_bytes;
+struct dnn_conv *dnn_conv_create(struct dnn *dnn, const struct gemm_args *args, const half_t *bias, bool fused,
+                                 int index, void *workspace, size_t workspace_bytes) {
+  (void)dnn, (void)args, (void)bias, (void)fused, (void)index, (void)workspace, (void)workspace_bytes;
   return NULL;
 }
 void dnn_conv_destroy(struct dnn_conv *conv) {

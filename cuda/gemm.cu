@@ -46,16 +46,25 @@ template <class T> __device__ __forceinline__ column_map map_columns(const struc
   return {(int)blockIdx.y * width, geglu ? p.columns / 2 : p.columns, width, geglu ? p.columns / 2 : 0};
 }
 
-/* What a thread copies: the same chunk column of A_LOADS rows of A and B_LOADS rows of W. */
+/* What a thread copies: the same chunk column of A_LOADS rows of A and B_LOADS rows of W, block after block along K. */
 template <class T> struct loader {
   const struct gemm_args &p;
   int chunk, row;                                   /* of the thread's first copy */
   int y[T::A_LOADS], x[T::A_LOADS], at[T::A_LOADS]; /* input row and column of tap 0; pixels before the picture */
-  int weight_row[T::B_LOADS];                       /* -1: none */
+  int weight[T::B_LOADS];                           /* elements before the first chunk; -1: none */
+  int depth, channels;
+  int k, channel, dy, dx; /* where the next block's chunk is */
 
-  __device__ __forceinline__ loader(const struct gemm_args &args, const column_map &map) : p(args) {
+  __device__ __forceinline__ loader(const struct gemm_args &args, const column_map &map, int begin) : p(args) {
     chunk = threadIdx.x % CHUNKS;
     row = threadIdx.x / CHUNKS;
+    channels = p.c + p.c2;
+    depth = channels * p.kernel * p.kernel;
+    k = (begin * CHUNKS + chunk) * 8;
+    int tap = k / channels;
+    channel = k - tap * channels;
+    dy = tap / p.kernel;
+    dx = tap - dy * p.kernel;
     int rows = p.n * p.out_h * p.out_w;
 #pragma unroll
     for (int i = 0; i < T::A_LOADS; i++) {
@@ -68,15 +77,24 @@ template <class T> struct loader {
 #pragma unroll
     for (int i = 0; i < T::B_LOADS; i++) {
       int r = row + i * (T::THREADS / CHUNKS), column = map.first + r % map.half;
-      weight_row[i] = r < T::N && column < map.count ? column + (r >= map.half ? map.gate : 0) : -1;
+      bool there = r < T::N && column < map.count;
+      weight[i] = there ? (column + (r >= map.half ? map.gate : 0)) * depth + chunk * 8 : -1;
     }
   }
 
-  /* Starts the copies of K block `block`. */
-  __device__ __forceinline__ void load(uint4 *stage, int block) const {
-    int channels = p.c + p.c2, depth = channels * p.kernel * p.kernel;
-    int k = (block * CHUNKS + chunk) * 8, tap = k / channels, channel = k - tap * channels;
-    int dy = tap / p.kernel, dx = tap - dy * p.kernel;
+  /* Starts the copies of K block `block` of W. */
+  __device__ __forceinline__ void load_weights(uint4 *stage, int block) const {
+#pragma unroll
+    for (int i = 0; i < T::B_LOADS; i++) {
+      int r = row + i * (T::THREADS / CHUNKS);
+      bool there = weight[i] >= 0 && block * BLOCK_K + chunk * 8 < depth;
+      if (T::N * CHUNKS % T::THREADS == 0 || r < T::N)
+        copy16(stage + T::M * CHUNKS + place(r, chunk), p.weight + (there ? weight[i] + block * BLOCK_K : 0), there);
+    }
+  }
+
+  /* Starts the copies of the next K block of A. */
+  __device__ __forceinline__ void load_input(uint4 *stage) {
     bool second = channel >= p.c;
     const __half *source = second ? p.x2 + (channel - p.c) : p.x + channel;
     int pitch = second ? p.c2 : p.c, shift = p.upsample;
@@ -87,14 +105,12 @@ template <class T> struct loader {
       size_t pixel = (size_t)(at[i] + (yy >> shift) * p.w + (xx >> shift));
       copy16(stage + place(r, chunk), there ? source + pixel * pitch : p.x, there);
     }
-#pragma unroll
-    for (int i = 0; i < T::B_LOADS; i++) {
-      int r = row + i * (T::THREADS / CHUNKS);
-      bool there = k < depth && weight_row[i] >= 0;
-      if (T::N * CHUNKS % T::THREADS == 0 || r < T::N)
-        copy16(stage + T::M * CHUNKS + place(r, chunk), there ? p.weight + (size_t)weight_row[i] * depth + k : p.weight,
-               there);
-    }
+    k += BLOCK_K;
+    for (channel += BLOCK_K; channel >= channels; channel -= channels)
+      if (++dx == p.kernel) {
+        dx = 0;
+        dy++;
+      }
   }
 };
 
@@ -196,56 +212,67 @@ template <class T> __device__ bool add_splits(const struct gemm_args &p, float *
   return true;
 }
 
-/* Writes columns [column, column + 8) of one row of y. gate: where their gates are in the tile, or NULL. */
-__device__ __forceinline__ void write8(const struct gemm_args &p, const float *values, const float *gates, size_t row,
-                                       int column, int width) {
-  struct tail tail = {p.bias, p.time, p.residual, p.act, p.residual_last};
-  float v[8];
+/* The tile's sums to y. GEGLU: the left half of the tile are values, the right half their gates. */
+template <class T>
+__device__ __forceinline__ void write_tile(const struct gemm_args &p, const column_map &map, const float *tile) {
+  int rows = p.n * p.out_h * p.out_w, across = map.half / 8;
+  bool whole = map.count % 8 == 0, geglu = p.act == ACT_GEGLU;
+  struct tail tail = {geglu ? NULL : p.bias, p.time, p.residual, geglu ? ACT_NONE : p.act, p.residual_last};
+  for (int i = threadIdx.x; i < T::M * across; i += T::THREADS) {
+    int r = i / across, offset = i % across * 8, column = map.first + offset, row = (int)blockIdx.x * T::M + r;
+    if (row >= rows || column >= map.count)
+      continue;
+    size_t at = (size_t)row * map.count + column;
+    uint4 residual = fetch_residual(p.residual, at, whole);
+    float v[8];
 #pragma unroll
-  for (int i = 0; i < 8; i++)
-    v[i] = values[i];
-  if (gates) {
-#pragma unroll
-    for (int i = 0; i < 8; i++)
-      if (column + i < width) {
-        float bias = p.bias ? p.bias[column + i] : 0.0f, gate_bias = p.bias ? p.bias[width + column + i] : 0.0f;
-        v[i] = (v[i] + bias) * gelu(gates[i] + gate_bias);
+    for (int e = 0; e < 8; e++) {
+      v[e] = tile[r * T::SUM_PITCH + offset + e];
+      if (geglu && column + e < map.count) {
+        float gate = tile[r * T::SUM_PITCH + map.half + offset + e];
+        if (p.bias) {
+          v[e] += __ldg(p.bias + column + e);
+          gate += __ldg(p.bias + map.count + column + e);
+        }
+        v[e] *= gelu(gate);
       }
-    tail.bias = NULL;
-    tail.act = ACT_NONE;
-  }
-  size_t at = row * width + column;
-  if (width % 8 == 0) {
-    finish8(tail, v, column, at);
-    store8(p.y + at, v);
-    return;
-  }
+    }
+    if (whole) {
+      finish8(tail, v, column, residual);
+      store8(p.y + at, v);
+      continue;
+    }
 #pragma unroll
-  for (int i = 0; i < 8; i++)
-    if (column + i < width)
-      p.y[at + i] = __float2half_rn(finish(tail, v[i], column + i, at + i));
+    for (int e = 0; e < 8; e++)
+      if (column + e < map.count)
+        p.y[at + e] = __float2half_rn(finish(tail, v[e], column + e, at + e));
+  }
 }
 
 template <class T>
 __global__ void __launch_bounds__(T::THREADS) gemm_kernel(const __grid_constant__ struct gemm_args p) {
   extern __shared__ uint4 shared[];
   column_map map = map_columns<T>(p);
-  loader<T> from(p, map);
-  accumulator<T> sums;
   int blocks = (p.kernel * p.kernel * (p.c + p.c2) + BLOCK_K - 1) / BLOCK_K;
   int begin = (int)((long)blocks * blockIdx.z / p.splits), end = (int)((long)blocks * (blockIdx.z + 1) / p.splits);
-  wait_for_previous();
+  loader<T> from(p, map, begin);
+  accumulator<T> sums;
+  for (int s = 0; s < T::STAGES - 1 && begin + s < end; s++)
+    from.load_weights(shared + s * T::STAGE_CHUNKS, begin + s);
+  wait_for_previous(); /* weights are constant, the input is not */
   for (int s = 0; s < T::STAGES - 1; s++) {
     if (begin + s < end)
-      from.load(shared + s * T::STAGE_CHUNKS, begin + s);
+      from.load_input(shared + s * T::STAGE_CHUNKS);
     copies_commit();
   }
   int stage = 0, next = T::STAGES - 1;
   for (int block = begin; block < end; block++) {
     copies_wait<T::STAGES - 2>();
     __syncthreads();
-    if (block + T::STAGES - 1 < end)
-      from.load(shared + next * T::STAGE_CHUNKS, block + T::STAGES - 1);
+    if (block + T::STAGES - 1 < end) {
+      from.load_weights(shared + next * T::STAGE_CHUNKS, block + T::STAGES - 1);
+      from.load_input(shared + next * T::STAGE_CHUNKS);
+    }
     copies_commit();
     sums.multiply(shared + stage * T::STAGE_CHUNKS);
     stage = stage + 1 == T::STAGES ? 0 : stage + 1;
@@ -254,16 +281,8 @@ __global__ void __launch_bounds__(T::THREADS) gemm_kernel(const __grid_constant_
   copies_wait<0>();
   float *tile = reinterpret_cast<float *>(shared);
   sums.gather(tile);
-  if (p.splits > 1 && !add_splits<T>(p, tile))
-    return;
-  int rows = p.n * p.out_h * p.out_w;
-  bool geglu = p.act == ACT_GEGLU;
-  for (int i = threadIdx.x; i < T::M * (map.half / 8); i += T::THREADS) {
-    int r = i / (map.half / 8), column = i % (map.half / 8) * 8, row = (int)blockIdx.x * T::M + r;
-    const float *values = tile + r * T::SUM_PITCH + column;
-    if (row < rows && map.first + column < map.count)
-      write8(p, values, geglu ? values + map.half : NULL, (size_t)row, map.first + column, map.count);
-  }
+  if (p.splits == 1 || add_splits<T>(p, tile))
+    write_tile<T>(p, map, tile);
 }
 
 template <class T> cudaError_t launch_tile(const struct queue *queue, const struct gemm_args *args) {

@@ -71,8 +71,8 @@ cudaError_t launch_gemm(const struct queue *queue, const struct gemm_args *args)
 
 /* --- narrow.cu: 3x3 convolutions of few channels over many pixels --- */
 
-/* As a gemm_args with kernel 3, stride 1, pad 1, c 32 or 64, no x2, and columns 32 or 64 equal to c, or at most 16.
- * Each block keeps all weights and a tile of the input with its border in shared memory. */
+/* As a gemm_args with kernel 3, stride 1, pad 1, no x2, and c to columns: 8 to 32 or 64; 32 or 64 to as many, or to at
+ * most 16. Each block keeps all weights and a tile of the input with its border in shared memory. */
 bool narrow_supported(const struct gemm_args *args);
 cudaError_t launch_narrow(const struct queue *queue, const struct gemm_args *args);
 
@@ -90,7 +90,7 @@ struct norm_args {
   float *partial;    /* group norm: NORM_PARTIAL_FLOATS */
   unsigned *barrier; /* group norm: NORM_BARRIERS counters, 0 before the first launch, used by group norms alone */
 };
-enum { NORM_BLOCKS_MAX = 512, NORM_GROUPS_MAX = 128, NORM_BARRIERS = 1 };
+enum { NORM_BLOCKS_MAX = 256, NORM_GROUPS_MAX = 128, NORM_BARRIERS = 1 };
 enum { NORM_PARTIAL_FLOATS = NORM_BLOCKS_MAX * NORM_GROUPS_MAX * 2 };
 
 cudaError_t launch_norm(const struct queue *queue, const struct norm_args *args);

@@ -32,10 +32,10 @@ void dnn_close(struct dnn *dnn);
 size_t dnn_version(const struct dnn *dnn); /* 90140 is 9.14.0; 0 for NULL */
 
 /* The index-th engine configuration that cuDNN's heuristics offer for args (no x2, no upsampling) among the
- * deterministic ones. fused: bias, residual and activation in the same kernel; else the raw convolution goes to y. NULL
- * when there is none. */
-struct dnn_conv *dnn_conv_create(struct dnn *dnn, const struct gemm_args *args, bool fused, int index, void *workspace,
-                                 size_t workspace_bytes);
+ * deterministic ones. fused: bias (args' own, in FP16), time, residual and activation in the same kernel; else the raw
+ * convolution goes to y. NULL when there is none. */
+struct dnn_conv *dnn_conv_create(struct dnn *dnn, const struct gemm_args *args, const half_t *bias, bool fused,
+                                 int index, void *workspace, size_t workspace_bytes);
 void dnn_conv_destroy(struct dnn_conv *conv); /* takes NULL */
 cudaError_t dnn_conv_launch(const struct dnn_conv *conv, cudaStream_t stream);
 

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { CHUNK_BYTES = 64 << 20, STAGING_BYTES = 8 << 20, ALIGN = 256 };
+enum { CHUNK_BYTES = 32 << 20, STAGING_BYTES = 8 << 20, ALIGN = 256 };
 
 int cuda_check(cudaError_t status, const char *doing, struct error *err) {
   if (status == cudaSuccess)

@@ -4,20 +4,32 @@
 
 namespace {
 
-constexpr int THREADS = 512, LANES = 16; /* LANES threads add up a group */
-constexpr int PIXELS_A_THREAD = 4;       /* at least, where there are enough */
+/* WIDTH channels of a pixel: 8 halves at once, as they are in memory, or one element of either type. */
+template <int WIDTH> struct carrier { float value; };
+template <> struct carrier<8> { uint4 raw; };
 
-/* WIDTH channels of a pixel as floats: 8 halves at once, or one element of either type. */
 template <int WIDTH>
-__device__ __forceinline__ void read(const struct norm_args &p, size_t pixel, int channel, float out[WIDTH]) {
+__device__ __forceinline__ carrier<WIDTH> fetch(const struct norm_args &p, size_t pixel, int channel) {
   bool second = channel >= p.c;
   size_t at = second ? pixel * p.c2 + (channel - p.c) : pixel * p.c + channel;
-  if constexpr (WIDTH == 8) {
-    load8(static_cast<const __half *>(second ? p.x2 : p.x) + at, out);
-  } else {
-    out[0] = !second && p.wide ? static_cast<const float *>(p.x)[at]
-                               : __half2float(static_cast<const __half *>(second ? p.x2 : p.x)[at]);
-  }
+  const __half *narrow = static_cast<const __half *>(second ? p.x2 : p.x) + at;
+  if constexpr (WIDTH == 8)
+    return {*reinterpret_cast<const uint4 *>(narrow)};
+  else
+    return {!second && p.wide ? static_cast<const float *>(p.x)[at] : __half2float(*narrow)};
+}
+
+__device__ __forceinline__ void unpack(const carrier<1> &from, float out[1]) {
+  out[0] = from.value;
+}
+
+__device__ __forceinline__ void unpack(const carrier<8> &from, float out[8]) {
+  unpack8(from.raw, out);
+}
+
+template <int WIDTH>
+__device__ __forceinline__ void read(const struct norm_args &p, size_t pixel, int channel, float out[WIDTH]) {
+  unpack(fetch<WIDTH>(p, pixel, channel), out);
 }
 
 template <int WIDTH>
@@ -29,12 +41,22 @@ __device__ __forceinline__ void write(const struct norm_args &p, size_t pixel, i
     *to = __float2half_rn(in[0]);
 }
 
-/* --- group norm --- */
+/* --- group norm ---
+ *
+ * A block reads its pixels once, keeps them in registers, and leaves each group's sums for all blocks to see. When all
+ * have (a barrier across the grid: every block is resident), each adds them up and writes its pixels normalised. */
+
+constexpr int THREADS = 512, LANES = 16; /* threads that add up one group */
+constexpr int HELD = 8;                  /* pixels a thread keeps in registers; with more it reads them twice */
+constexpr int FEW = 2;                   /* pixels a thread has at least, where there are enough */
 
 /* A block's share: a run of pixels of one picture. Threads lie in rows of `span` over the channels. */
 struct share {
   int picture, first, last, chunk, chunks;
   int channels, columns, span, rows, row, column;
+  int size; /* channels of a group */
+  float groups_a_channel;
+  bool held; /* each thread's pixels fit in its registers */
 };
 
 template <int WIDTH> __device__ __forceinline__ share make_share(const struct norm_args &p) {
@@ -50,7 +72,15 @@ template <int WIDTH> __device__ __forceinline__ share make_share(const struct no
   s.rows = THREADS / s.span;
   s.row = threadIdx.x / s.span;
   s.column = threadIdx.x % s.span;
+  s.size = s.channels / p.groups;
+  s.groups_a_channel = 1.0f / (float)s.size;
+  s.held = s.columns == s.span && s.last - s.first <= HELD * s.rows;
   return s;
+}
+
+/* channel / size: exact, as channels are far fewer than a float's digits tell apart. */
+__device__ __forceinline__ int group_of(const share &s, int channel) {
+  return (int)(((float)channel + 0.5f) * s.groups_a_channel);
 }
 
 /* Waits until all blocks have come here; all must be resident. The top bit of the counter flips when the last one has:
@@ -67,44 +97,57 @@ __device__ __forceinline__ void grid_barrier(unsigned *counter) {
   __syncthreads();
 }
 
-/* Sums of LANES neighbouring threads, in each of them. */
-__device__ __forceinline__ float2 add_lanes(float2 v) {
+/* A thread's pixels of one column: HELD of them at a time. */
+template <int WIDTH> struct batch {
+  carrier<WIDTH> held[HELD];
+
+  __device__ __forceinline__ void load(const struct norm_args &p, const share &s, int start, int column) {
 #pragma unroll
-  for (int i = LANES / 2; i > 0; i /= 2) {
-    v.x += __shfl_xor_sync(0xffffffffu, v.x, i);
-    v.y += __shfl_xor_sync(0xffffffffu, v.y, i);
+    for (int j = 0; j < HELD; j++)
+      if (start + j * s.rows < s.last)
+        held[j] = fetch<WIDTH>(p, (size_t)s.picture * p.pixels + start + j * s.rows, column * WIDTH);
   }
-  return v;
-}
 
-/* The value that a group's statistics are taken relative to, so that a large mean costs no digits. */
-__device__ __forceinline__ float pivot(const struct norm_args &p, const share &s, int group) {
-  float value;
-  read<1>(p, (size_t)s.picture * p.pixels, group * (s.channels / p.groups), &value);
-  return value;
-}
-
-/* Sum and sum of squares of this block's pixels for each group, to partial. sums: shared, [rows][channels]. */
-template <int WIDTH> __device__ __forceinline__ void add_up(const struct norm_args &p, const share &s, float2 *sums) {
-  int size = s.channels / p.groups;
-  for (int column = s.column; s.row < s.rows && column < s.columns; column += s.span) {
-    float base[WIDTH], sum[WIDTH] = {}, square[WIDTH] = {};
+  /* Adds the distances from base, and their squares. */
+  __device__ __forceinline__ void add(const share &s, int start, const float base[WIDTH], float sum[WIDTH],
+                                      float square[WIDTH]) const {
 #pragma unroll
-    for (int i = 0; i < WIDTH; i++)
-      base[i] = pivot(p, s, (column * WIDTH + i) / size);
-    for (int pixel = s.first + s.row; pixel < s.last; pixel += s.rows) {
-      float v[WIDTH];
-      read<WIDTH>(p, (size_t)s.picture * p.pixels + pixel, column * WIDTH, v);
+    for (int j = 0; j < HELD; j++)
+      if (start + j * s.rows < s.last) {
+        float v[WIDTH];
+        unpack(held[j], v);
 #pragma unroll
-      for (int i = 0; i < WIDTH; i++) {
-        float d = v[i] - base[i];
-        sum[i] += d;
-        square[i] += d * d;
+        for (int i = 0; i < WIDTH; i++) {
+          sum[i] += v[i] - base[i];
+          square[i] += (v[i] - base[i]) * (v[i] - base[i]);
+        }
       }
-    }
+  }
+
+  __device__ __forceinline__ void store(const struct norm_args &p, const share &s, int start, int column,
+                                        const float scale[WIDTH], const float shift[WIDTH]) const {
 #pragma unroll
-    for (int i = 0; i < WIDTH; i++)
-      sums[s.row * s.channels + column * WIDTH + i] = make_float2(sum[i], square[i]);
+    for (int j = 0; j < HELD; j++)
+      if (start + j * s.rows < s.last) {
+        float v[WIDTH];
+        unpack(held[j], v);
+#pragma unroll
+        for (int i = 0; i < WIDTH; i++)
+          v[i] = activate(v[i] * scale[i] + shift[i], p.act);
+        write<WIDTH>(p, (size_t)s.picture * p.pixels + start + j * s.rows, column * WIDTH, v);
+      }
+  }
+};
+
+/* The sums of the block's threads, [rows][channels] in shared memory, to one for each group in partial. */
+__device__ __forceinline__ void add_rows(const struct norm_args &p, const share &s, float2 *sums) {
+  for (int channel = threadIdx.x; channel < s.channels; channel += THREADS) {
+    float2 total = sums[channel];
+    for (int row = 1; row < s.rows; row++) {
+      float2 part = sums[row * s.channels + channel];
+      total.x += part.x, total.y += part.y;
+    }
+    sums[channel] = total;
   }
   __syncthreads();
   float2 *partial = reinterpret_cast<float2 *>(p.partial) + (size_t)blockIdx.x * p.groups;
@@ -112,67 +155,98 @@ template <int WIDTH> __device__ __forceinline__ void add_up(const struct norm_ar
   for (int turn = 0; turn < turns; turn++) {
     int group = turn * (THREADS / LANES) + threadIdx.x / LANES;
     float2 total = make_float2(0, 0);
-    for (int i = lane; group < p.groups && i < s.rows * size; i += LANES) {
-      float2 part = sums[i / size * s.channels + group * size + i % size];
+    for (int i = lane; group < p.groups && i < s.size; i += LANES) {
+      float2 part = sums[group * s.size + i];
       total.x += part.x, total.y += part.y;
     }
-    total = add_lanes(total);
+#pragma unroll
+    for (int i = LANES / 2; i > 0; i /= 2) {
+      total.x += __shfl_xor_sync(0xffffffffu, total.x, i);
+      total.y += __shfl_xor_sync(0xffffffffu, total.y, i);
+    }
     if (lane == 0 && group < p.groups)
       partial[group] = total;
   }
 }
 
-/* Mean and reciprocal deviation of each group of the block's picture, to stats (shared). */
-__device__ __forceinline__ void combine(const struct norm_args &p, const share &s, float2 *stats) {
+/* All blocks' sums of the picture to mean and reciprocal deviation of each group, in stats, which holds the groups'
+ * pivots. sums: shared, LANES * groups. */
+__device__ __forceinline__ void combine(const struct norm_args &p, const share &s, float2 *sums, float2 *stats) {
   const float2 *partial = reinterpret_cast<const float2 *>(p.partial) + (size_t)s.picture * s.chunks * p.groups;
-  int lane = threadIdx.x % LANES, turns = (p.groups + THREADS / LANES - 1) / (THREADS / LANES);
-  float count = (float)p.pixels * (float)(s.channels / p.groups);
-  for (int turn = 0; turn < turns; turn++) {
-    int group = turn * (THREADS / LANES) + threadIdx.x / LANES;
+  for (int i = threadIdx.x; i < LANES * p.groups; i += THREADS) {
+    int group = i % p.groups;
     float2 total = make_float2(0, 0);
-    for (int i = lane; group < p.groups && i < s.chunks; i += LANES) {
-      float2 part = __ldcg(partial + (size_t)i * p.groups + group);
+#pragma unroll 4
+    for (int chunk = i / p.groups; chunk < s.chunks; chunk += LANES) {
+      float2 part = __ldcg(partial + (size_t)chunk * p.groups + group);
       total.x += part.x, total.y += part.y;
     }
-    total = add_lanes(total);
-    if (lane == 0 && group < p.groups) {
-      float mean = total.x / count, variance = fmaxf(total.y / count - mean * mean, 0.0f);
-      stats[group] = make_float2(mean + pivot(p, s, group), rsqrtf(variance + p.eps));
+    sums[i] = total;
+  }
+  __syncthreads();
+  float count = (float)p.pixels * (float)s.size;
+  for (int group = threadIdx.x; group < p.groups; group += THREADS) {
+    float2 total = make_float2(0, 0);
+#pragma unroll
+    for (int i = 0; i < LANES; i++) {
+      float2 part = sums[i * p.groups + group];
+      total.x += part.x, total.y += part.y;
     }
+    float mean = total.x / count, variance = fmaxf(total.y / count - mean * mean, 0.0f);
+    stats[group] = make_float2(stats[group].x + mean, rsqrtf(variance + p.eps));
   }
   __syncthreads();
 }
 
 template <int WIDTH>
-__global__ void __launch_bounds__(THREADS, 2) group_norm_kernel(const __grid_constant__ struct norm_args p) {
+__global__ void __launch_bounds__(THREADS, 1) group_norm_kernel(const __grid_constant__ struct norm_args p) {
   extern __shared__ float2 sums[];
   __shared__ float2 stats[NORM_GROUPS_MAX];
   share s = make_share<WIDTH>(p);
+  bool active = s.row < s.rows;
+  int start = s.first + s.row, stride = HELD * s.rows;
+  batch<WIDTH> own;
   wait_for_previous();
-  add_up<WIDTH>(p, s, sums);
+  if (active)
+    own.load(p, s, start, s.column);
+  /* Sums are of distances to each group's pivot, one of its values, so that a large mean costs no digits. */
+  for (int group = threadIdx.x; group < p.groups; group += THREADS)
+    read<1>(p, (size_t)s.picture * p.pixels, group * s.size, &stats[group].x);
+  __syncthreads();
+  for (int column = s.column; active && column < s.columns; column += s.span) {
+    float base[WIDTH], sum[WIDTH] = {}, square[WIDTH] = {};
+#pragma unroll
+    for (int i = 0; i < WIDTH; i++)
+      base[i] = stats[group_of(s, column * WIDTH + i)].x;
+    for (int pixel = start; pixel < s.last; pixel += stride) {
+      if (pixel != start || column != s.column)
+        own.load(p, s, pixel, column);
+      own.add(s, pixel, base, sum, square);
+    }
+#pragma unroll
+    for (int i = 0; i < WIDTH; i++)
+      sums[s.row * s.channels + column * WIDTH + i] = make_float2(sum[i], square[i]);
+  }
+  __syncthreads();
+  add_rows(p, s, sums);
   if (s.chunks > 1)
     grid_barrier(p.barrier);
   else
     __syncthreads();
-  combine(p, s, stats);
-  int size = s.channels / p.groups;
-  for (int column = s.column; s.row < s.rows && column < s.columns; column += s.span) {
+  combine(p, s, sums, stats);
+  for (int column = s.column; active && column < s.columns; column += s.span) {
     float scale[WIDTH], shift[WIDTH];
 #pragma unroll
     for (int i = 0; i < WIDTH; i++) {
       int channel = column * WIDTH + i;
-      float2 stat = stats[channel / size];
-      scale[i] = (p.gamma ? p.gamma[channel] : 1.0f) * stat.y;
-      shift[i] = (p.beta ? p.beta[channel] : 0.0f) - stat.x * scale[i];
+      float2 stat = stats[group_of(s, channel)];
+      scale[i] = (p.gamma ? __ldg(p.gamma + channel) : 1.0f) * stat.y;
+      shift[i] = (p.beta ? __ldg(p.beta + channel) : 0.0f) - stat.x * scale[i];
     }
-    for (int pixel = s.first + s.row; pixel < s.last; pixel += s.rows) {
-      size_t at = (size_t)s.picture * p.pixels + pixel;
-      float v[WIDTH];
-      read<WIDTH>(p, at, column * WIDTH, v);
-#pragma unroll
-      for (int i = 0; i < WIDTH; i++)
-        v[i] = activate(v[i] * scale[i] + shift[i], p.act);
-      write<WIDTH>(p, at, column * WIDTH, v);
+    for (int pixel = start; pixel < s.last; pixel += stride) {
+      if (!s.held)
+        own.load(p, s, pixel, column);
+      own.store(p, s, pixel, column, scale, shift);
     }
   }
   int padding = p.pitch - s.channels;
@@ -182,18 +256,16 @@ __global__ void __launch_bounds__(THREADS, 2) group_norm_kernel(const __grid_con
 
 template <int WIDTH> cudaError_t launch_group_norm(const struct queue *queue, const struct norm_args *args) {
   int channels = args->c + args->c2, span = channels / WIDTH < THREADS ? channels / WIDTH : THREADS;
-  int rows = THREADS / span, resident = 0;
-  size_t shared = (size_t)rows * channels * sizeof(float2);
+  int rows = THREADS / span, elements = rows * channels > LANES * args->groups ? rows * channels : LANES * args->groups;
+  size_t shared = (size_t)elements * sizeof(float2);
   cudaError_t status =
       cudaFuncSetAttribute(group_norm_kernel<WIDTH>, cudaFuncAttributeMaxDynamicSharedMemorySize, (int)shared);
-  if (status == cudaSuccess)
-    status = cudaOccupancyMaxActiveBlocksPerMultiprocessor(&resident, group_norm_kernel<WIDTH>, THREADS, shared);
   if (status != cudaSuccess)
     return status;
-  if (args->groups > NORM_GROUPS_MAX || resident < 1 || args->n > queue->sms)
+  int most = queue->sms < NORM_BLOCKS_MAX ? queue->sms : NORM_BLOCKS_MAX; /* one a multiprocessor: all are resident */
+  if (args->groups > NORM_GROUPS_MAX || args->n > most)
     return cudaErrorInvalidConfiguration;
-  int most = resident * queue->sms < NORM_BLOCKS_MAX ? resident * queue->sms : NORM_BLOCKS_MAX;
-  int chunks = (int)blocks_for((size_t)args->pixels, (size_t)rows * PIXELS_A_THREAD);
+  int chunks = (int)blocks_for((size_t)args->pixels, (size_t)rows * FEW);
   if (chunks > most / args->n)
     chunks = most / args->n;
   return launch(queue, group_norm_kernel<WIDTH>, dim3((unsigned)(chunks * args->n)), dim3(THREADS), shared, *args);
@@ -210,50 +282,90 @@ __device__ __forceinline__ float add_warp(float v) {
   return v;
 }
 
-template <int WIDTH>
+/* Lane l has channels WIDTH * (l + 32 j), j < HOLD, in registers: rows of at most 32 * WIDTH * HOLD channels. */
+template <int WIDTH, int HOLD>
 __global__ void __launch_bounds__(ROW_THREADS) layer_norm_kernel(const __grid_constant__ struct norm_args p) {
   size_t row = (size_t)blockIdx.x * (ROW_THREADS / 32) + threadIdx.x / 32;
   int lane = threadIdx.x % 32, channels = p.c + p.c2;
   wait_for_previous();
   if (row >= (size_t)p.n * p.pixels)
     return;
-  float v[WIDTH], sum = 0, square = 0;
-  for (int i = lane * WIDTH; i < channels; i += 32 * WIDTH) {
-    read<WIDTH>(p, row, i, v);
+  float v[HOLD][WIDTH], sum = 0, square = 0;
 #pragma unroll
-    for (int j = 0; j < WIDTH; j++)
-      sum += v[j];
-  }
+  for (int j = 0; j < HOLD; j++)
+    if ((lane + 32 * j) * WIDTH < channels)
+      read<WIDTH>(p, row, (lane + 32 * j) * WIDTH, v[j]);
+#pragma unroll
+  for (int j = 0; j < HOLD; j++)
+#pragma unroll
+    for (int i = 0; i < WIDTH; i++)
+      sum += (lane + 32 * j) * WIDTH < channels ? v[j][i] : 0.0f;
   float mean = add_warp(sum) / (float)channels;
-  for (int i = lane * WIDTH; i < channels; i += 32 * WIDTH) {
-    read<WIDTH>(p, row, i, v);
 #pragma unroll
-    for (int j = 0; j < WIDTH; j++)
-      square += (v[j] - mean) * (v[j] - mean);
-  }
+  for (int j = 0; j < HOLD; j++)
+#pragma unroll
+    for (int i = 0; i < WIDTH; i++)
+      square += (lane + 32 * j) * WIDTH < channels ? (v[j][i] - mean) * (v[j][i] - mean) : 0.0f;
   float scale = rsqrtf(add_warp(square) / (float)channels + p.eps);
-  for (int i = lane * WIDTH; i < channels; i += 32 * WIDTH) {
-    read<WIDTH>(p, row, i, v);
 #pragma unroll
-    for (int j = 0; j < WIDTH; j++)
-      v[j] =
-          activate((v[j] - mean) * scale * (p.gamma ? p.gamma[i + j] : 1.0f) + (p.beta ? p.beta[i + j] : 0.0f), p.act);
-    write<WIDTH>(p, row, i, v);
+  for (int j = 0; j < HOLD; j++) {
+    int channel = (lane + 32 * j) * WIDTH;
+    if (channel >= channels)
+      continue;
+#pragma unroll
+    for (int i = 0; i < WIDTH; i++)
+      v[j][i] = activate((v[j][i] - mean) * scale * (p.gamma ? __ldg(p.gamma + channel + i) : 1.0f) +
+                             (p.beta ? __ldg(p.beta + channel + i) : 0.0f),
+                         p.act);
+    write<WIDTH>(p, row, channel, v[j]);
   }
   for (int i = channels + lane; i < p.pitch; i += 32)
     p.y[row * p.pitch + i] = __half(0.0f);
 }
 
-template <int WIDTH> cudaError_t launch_layer_norm(const struct queue *queue, const struct norm_args *args) {
-  size_t rows = (size_t)args->n * args->pixels;
-  return launch(queue, layer_norm_kernel<WIDTH>, dim3(blocks_for(rows, ROW_THREADS / 32)), dim3(ROW_THREADS), 0, *args);
+/* Rows of any length, read three times. */
+__global__ void __launch_bounds__(ROW_THREADS) layer_norm_long_kernel(const __grid_constant__ struct norm_args p) {
+  size_t row = (size_t)blockIdx.x * (ROW_THREADS / 32) + threadIdx.x / 32;
+  int lane = threadIdx.x % 32, channels = p.c + p.c2;
+  wait_for_previous();
+  if (row >= (size_t)p.n * p.pixels)
+    return;
+  float v, sum = 0, square = 0;
+  for (int i = lane; i < channels; i += 32) {
+    read<1>(p, row, i, &v);
+    sum += v;
+  }
+  float mean = add_warp(sum) / (float)channels;
+  for (int i = lane; i < channels; i += 32) {
+    read<1>(p, row, i, &v);
+    square += (v - mean) * (v - mean);
+  }
+  float scale = rsqrtf(add_warp(square) / (float)channels + p.eps);
+  for (int i = lane; i < p.pitch; i += 32) {
+    v = 0.0f;
+    if (i < channels) {
+      read<1>(p, row, i, &v);
+      v = activate((v - mean) * scale * (p.gamma ? p.gamma[i] : 1.0f) + (p.beta ? p.beta[i] : 0.0f), p.act);
+    }
+    write<1>(p, row, i, &v);
+  }
+}
+
+cudaError_t launch_layer_norm(const struct queue *queue, const struct norm_args *args, bool vectors) {
+  dim3 grid(blocks_for((size_t)args->n * args->pixels, ROW_THREADS / 32)), block(ROW_THREADS);
+  int channels = args->c + args->c2;
+  if (vectors && channels <= 512)
+    return launch(queue, layer_norm_kernel<8, 2>, grid, block, 0, *args);
+  if (vectors && channels <= 1280)
+    return launch(queue, layer_norm_kernel<8, 5>, grid, block, 0, *args);
+  return launch(queue, layer_norm_long_kernel, grid, block, 0, *args);
 }
 
 } // namespace
 
 cudaError_t launch_norm(const struct queue *queue, const struct norm_args *args) {
   bool vectors = args->c % 8 == 0 && args->c2 % 8 == 0 && args->pitch % 8 == 0 && !args->wide;
-  if (args->groups)
-    return vectors ? launch_group_norm<8>(queue, args) : launch_group_norm<1>(queue, args);
-  return vectors ? launch_layer_norm<8>(queue, args) : launch_layer_norm<1>(queue, args);
+  if (!args->groups)
+    return launch_layer_norm(queue, args, vectors);
+  return vectors ? launch_group_norm<8>(queue, args) : launch_group_norm<1>(queue, args);
 }

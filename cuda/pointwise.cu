@@ -67,6 +67,7 @@ __global__ void __launch_bounds__(THREADS) epilogue_kernel(const __grid_constant
     return;
   struct tail tail = {p.bias, p.time, p.residual, p.act, p.residual_last};
   float v[8];
+  uint4 residual = fetch_residual(p.residual, row * width + column, true);
   load8(p.x + row * p.columns + column, v);
   if (p.act == ACT_GEGLU) {
     float gate[8];
@@ -79,7 +80,7 @@ __global__ void __launch_bounds__(THREADS) epilogue_kernel(const __grid_constant
     tail.bias = NULL;
     tail.act = ACT_NONE;
   }
-  finish8(tail, v, column, row * width + column);
+  finish8(tail, v, column, residual);
   store8(p.y + row * width + column, v);
 }
 

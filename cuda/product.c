@@ -344,12 +344,15 @@ static int append_dnn(struct cuda_device *device, const struct product *product,
                       struct error *err) {
   struct gemm_args args = product->args;
   bool fused = index % 2 == 0;
+  const half_t *bias = NULL;
   if (!device->dnn || !suits_dnn(&args))
     return error_set(err, STATUS_DEVICE, "cuda: cuDNN does not do this convolution");
+  if (fused && product->bias >= 0 && !(bias = resource_narrow(device, product->bias, err)))
+    return -1;
   if (append_dense_input(product, &args, steps, err) < 0)
     return -1;
   struct step step = {.kind = STEP_DNN, .op = product->prologue.op};
-  step.dnn = dnn_conv_create(device->dnn, &args, fused, index / 2, device->workspace, WORKSPACE_BYTES);
+  step.dnn = dnn_conv_create(device->dnn, &args, bias, fused, index / 2, device->workspace, WORKSPACE_BYTES);
   if (!step.dnn)
     return error_set(err, STATUS_DEVICE, "cuda: cuDNN has no engine %d for this convolution", index);
   if (steps_append(steps, &step, err) < 0) {
@@ -398,7 +401,7 @@ static bool choice_valid(const struct gemm_args *args, const struct choice *choi
   return choice->splits == 1 || (gemm_tiles(&trial) <= ARRIVALS && gemm_partial_bytes(&trial) <= WORKSPACE_BYTES);
 }
 
-static struct choice time_candidates(struct cuda_device *device, const struct product *product,
+static struct choice time_candidates(struct cuda_device *device, const struct product *product, const char *key,
                                      const struct choice *list, int count) {
   struct choice best = list[0];
   double least = -1;
@@ -408,6 +411,8 @@ static struct choice time_candidates(struct cuda_device *device, const struct pr
     if (append_choice(device, product, &list[i], &trial, NULL) == 0)
       seconds = tuner_time(device, &trial);
     steps_finish(&trial);
+    log_line(device->log, LOG_DEBUG, "%s: backend %d, %d, %d splits: %.2f us", key, (int)list[i].backend, list[i].index,
+             list[i].splits, seconds * 1e6);
     if (seconds >= 0 && (least < 0 || seconds < least)) {
       least = seconds;
       best = list[i];
@@ -428,7 +433,7 @@ static struct choice choose(struct cuda_device *device, const struct cuda_progra
   int count = list_candidates(device, &product->args, list);
   if (!program->tune)
     return list[0];
-  choice = time_candidates(device, product, list, count);
+  choice = time_candidates(device, product, key, list, count);
   tuner_store(device->tuner, key, &choice);
   return choice;
 }

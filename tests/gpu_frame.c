@@ -1,0 +1,358 @@
+/* A checkpoint's networks and frames on the CUDA device: raw tensors in and out for tests/peers/sd_shapes.py, times for
+ * people. Not a test by itself.
+ *
+ *   gpu_frame MODEL networks FOLDER             reads FOLDER/NAME.in.f32, writes FOLDER/NAME.out.f32: text, encode,
+ * unet, decode (tokens.i32 for text; unet reads unet.in and text.in) gpu_frame MODEL time FRAMES [W H [STEPS]]   times
+ * of whole frames gpu_frame MODEL steps FILE [W H [STEPS]]    time of each launch of a frame, largest first
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "cuda/tune.h"
+#include "unet/noise.h"
+#include "unet/plans.h"
+
+enum { SKIPPED = 77 };
+
+struct bench {
+  struct checkpoint *checkpoint;
+  struct resources resources;
+  struct model model;
+  struct device *device;
+  struct plan plan;
+  struct program *program;
+  struct error err;
+};
+
+static void must(struct bench *b, int status) {
+  if (status == 0)
+    return;
+  fprintf(stderr, "%s\n", b->err.message);
+  exit(1);
+}
+
+static void print_line(void *opaque, enum log_level level, const char *text) {
+  (void)opaque, (void)level;
+  fprintf(stderr, "%s\n", text);
+}
+
+static double now(void) {
+  struct timespec t;
+  clock_gettime(CLOCK_MONOTONIC, &t);
+  return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+static void open_model(struct bench *b, const char *folder) {
+  static const struct log log = {.line = print_line};
+  struct device_options options = {.name = "cuda", .cache_dir = getenv("TUNING_DIR"), .log = &log};
+  must(b, checkpoint_open(&b->checkpoint, folder, NULL, &log, &b->err));
+  must(b, model_init(&b->model, b->checkpoint, &b->resources, &b->err));
+  if (device_open(&b->device, &b->resources, &options, &b->err) < 0) {
+    printf("skipped: %s\n", b->err.message);
+    exit(SKIPPED);
+  }
+}
+
+static void close_model(struct bench *b) {
+  device_close(&b->device);
+  model_finish(&b->model);
+  resources_finish(&b->resources);
+  checkpoint_close(&b->checkpoint);
+}
+
+static void run_plan(struct bench *b, int (*make)(const struct model *, struct plan *, struct error *),
+                     const struct run_params *run) {
+  struct plan plan;
+  struct program *program;
+  must(b, make(&b->model, &plan, &b->err));
+  must(b, device_prepare(b->device, &program, &plan, PIXEL_RGBA, &b->err));
+  must(b, device_run(b->device, program, run, &b->err));
+  device_release(b->device, &program);
+  plan_free(&plan);
+}
+
+/* --- networks --- */
+
+static void *read_file(const char *folder, const char *name, size_t bytes) {
+  char path[512];
+  snprintf(path, sizeof path, "%s/%s", folder, name);
+  FILE *file = fopen(path, "rb");
+  void *data = malloc(bytes);
+  if (!file || !data || fread(data, 1, bytes, file) != bytes) {
+    fprintf(stderr, "%s: cannot read %zu bytes\n", path, bytes);
+    exit(1);
+  }
+  fclose(file);
+  return data;
+}
+
+static void write_input(struct bench *b, const char *folder, const char *name, struct tensor t) {
+  float *data = read_file(folder, name, tensor_elements(t) * sizeof *data);
+  must(b, device_write(b->device, b->program, t, 0, data, tensor_elements(t), &b->err));
+  free(data);
+}
+
+static void write_output(struct bench *b, const char *folder, const char *name, struct tensor t) {
+  char path[512];
+  float *data = malloc(tensor_elements(t) * sizeof *data);
+  must(b, device_read(b->device, b->program, t, 0, data, tensor_elements(t), &b->err));
+  snprintf(path, sizeof path, "%s/%s", folder, name);
+  FILE *file = fopen(path, "wb");
+  if (!file || fwrite(data, sizeof *data, tensor_elements(t), file) != tensor_elements(t) || fclose(file) != 0) {
+    fprintf(stderr, "%s: cannot write\n", path);
+    exit(1);
+  }
+  free(data);
+}
+
+static void run_networks(struct bench *b, const char *folder) {
+  const struct checkpoint *c = b->checkpoint;
+  const struct unet_config *u = &c->unet;
+  struct plan *plan = &b->plan;
+  int scale = tae_scale(&c->vae), h = u->sample_height, w = u->sample_width;
+  struct run_params run = {.guidance = 1, .step = {{.timestep = 499}}};
+  int *tokens = read_file(folder, "tokens.i32", (size_t)c->text.positions * sizeof *tokens);
+  memcpy(run.tokens, tokens, (size_t)c->text.positions * sizeof *tokens);
+  free(tokens);
+  run_plan(b, plans_tables, &run);
+  cuda_device(b->device)->tune_always = true;
+  plan_init(plan, &b->resources);
+  struct tensor picture = plan_input(plan, 1, h * scale, w * scale, 3, false);
+  struct tensor latent = plan_input(plan, 1, h, w, c->vae.latent_channels, true);
+  struct tensor x = plan_input(plan, 1, h, w, u->in_channels, false);
+  struct tensor hidden = plan_input(plan, 1, 1, c->text.positions, c->text.hidden_size, false);
+  struct tensor text = clip_encode(&c->text, &c->text_weights, plan);
+  struct tensor encoded = tae_encode(&c->vae, &c->vae_weights, plan, picture);
+  struct tensor time = plan_time_row(plan, "time", (struct op_time_row){.table = b->model.table});
+  struct tensor y = unet_predict(&b->model.unet, plan, x, time, unet_texts(&b->model.unet, plan, hidden));
+  struct tensor decoded = tae_decode(&c->vae, &c->vae_weights, plan, latent);
+  must(b, plan_finish(plan, &b->err));
+  must(b, device_prepare(b->device, &b->program, plan, PIXEL_RGBA, &b->err));
+  must(b, device_poison(b->device, b->program, &b->err));
+  write_input(b, folder, "encode.in.f32", picture);
+  write_input(b, folder, "decode.in.f32", latent);
+  write_input(b, folder, "unet.in.f32", x);
+  write_input(b, folder, "text.in.f32", hidden);
+  must(b, device_run(b->device, b->program, &run, &b->err));
+  write_output(b, folder, "text.out.f32", text);
+  write_output(b, folder, "encode.out.f32", encoded);
+  write_output(b, folder, "unet.out.f32", y);
+  write_output(b, folder, "decode.out.f32", decoded);
+  device_release(b->device, &b->program);
+  plan_free(plan);
+}
+
+/* --- frames --- */
+
+static void prepare_frame(struct bench *b, struct frame_shape *shape, int argc, char **argv) {
+  int scale = tae_scale(&b->checkpoint->vae);
+  struct frame_noise noise;
+  struct run_params prompt = {.guidance = 1, .slot = SLOT_PRESET_1};
+  *shape = (struct frame_shape){.width = argc > 5 ? atoi(argv[4]) : b->checkpoint->unet.sample_width * scale,
+                                .height = argc > 5 ? atoi(argv[5]) : b->checkpoint->unet.sample_height * scale,
+                                .steps = argc > 6 ? atoi(argv[6]) : 1,
+                                .rows = 1};
+  must(b, plans_frame(&b->model, shape, &b->plan, &noise, &b->err));
+  must(b, device_prepare(b->device, &b->program, &b->plan, PIXEL_RGBA, &b->err));
+  run_plan(b, plans_tables, &prompt);
+  run_plan(b, plans_prompt, &prompt);
+  size_t count = tensor_elements(noise.start);
+  float *draw = malloc(count * sizeof *draw);
+  noise_fill(1, 0, 0, draw, count);
+  must(b, device_write(b->device, b->program, noise.start, 0, draw, count, &b->err));
+  free(draw);
+}
+
+static struct run_params frame_params(const struct frame_shape *shape) {
+  struct run_params run = {
+      .start_latent = 0.526944f,
+      .start_noise = 0.8499f,
+      .row_weight = {1},
+      .mix = 1,
+      .prompt = {{{SLOT_PRESET_1}, {1}}},
+      .geometry = {0, 0, (float)shape->width, (float)shape->height, 0, 0, shape->width, shape->height}};
+  for (int i = 0; i < shape->steps; i++)
+    run.step[i] = (struct step_params){.timestep = 499 / (i + 1), .x = 1.89774f, .model = -1.61289f};
+  return run;
+}
+
+static int by_value(const void *a, const void *b) {
+  double x = *(const double *)a, y = *(const double *)b;
+  return x < y ? -1 : x > y;
+}
+
+static void print_times(const char *what, double *times, int count) {
+  qsort(times, (size_t)count, sizeof *times, by_value);
+  printf("%-44s median %7.3f  p95 %7.3f  p99 %7.3f  max %7.3f ms\n", what, 1e3 * times[count / 2],
+         1e3 * times[count * 95 / 100], 1e3 * times[count * 99 / 100], 1e3 * times[count - 1]);
+}
+
+/* Device planes to device picture: the graph alone, by the device's own clock. */
+static void time_device(struct bench *b, double *times, int count) {
+  struct cuda_device *device = cuda_device(b->device);
+  struct cuda_program *program = cuda_program(b->program);
+  cudaEvent_t start, stop;
+  float milliseconds = 0;
+  cudaEventCreate(&start);
+  cudaEventCreate(&stop);
+  for (int i = 0; i < count; i++) {
+    cudaEventRecord(start, device->queue.stream);
+    cudaGraphLaunch(program->graph, device->queue.stream);
+    cudaEventRecord(stop, device->queue.stream);
+    if (cudaEventSynchronize(stop) != cudaSuccess || cudaEventElapsedTime(&milliseconds, start, stop) != cudaSuccess)
+      exit(1);
+    times[i] = 1e-3 * (double)milliseconds;
+  }
+  cudaEventDestroy(start);
+  cudaEventDestroy(stop);
+}
+
+/* A frame of noise; the caller frees plane[0]. */
+static struct frame make_frame(const struct frame_shape *shape) {
+  size_t bytes = (size_t)shape->width * (size_t)shape->height;
+  uint8_t *planes = malloc(bytes * 3 / 2);
+  for (size_t i = 0; i < bytes * 3 / 2; i++)
+    planes[i] = (uint8_t)(i * 2654435761u >> 24);
+  return (struct frame){.format = PIXEL_NV12,
+                        .width = shape->width,
+                        .height = shape->height,
+                        .plane = {planes, planes + bytes},
+                        .pitch = {shape->width, shape->width}};
+}
+
+static void time_frames(struct bench *b, int argc, char **argv, double started) {
+  int frames = atoi(argv[3]);
+  double *times = malloc((size_t)frames * sizeof *times);
+  struct frame_shape shape;
+  prepare_frame(b, &shape, argc, argv);
+  struct run_params run = frame_params(&shape);
+  struct frame frame = make_frame(&shape), picture;
+  struct device_counters before, after;
+  for (int i = 0; i < 20; i++) {
+    must(b, device_submit(b->device, b->program, &run, &frame, &b->err));
+    must(b, device_collect(b->device, b->program, &picture, &b->err));
+    if (i == 0)
+      printf("start to first frame: %.2f s\n", now() - started);
+  }
+  device_get_counters(b->device, &before);
+  for (int i = 0; i < frames; i++) {
+    double start = now();
+    must(b, device_submit(b->device, b->program, &run, &frame, &b->err));
+    must(b, device_collect(b->device, b->program, &picture, &b->err));
+    times[i] = now() - start;
+  }
+  device_get_counters(b->device, &after);
+  struct device_info info;
+  device_get_info(b->device, &info);
+  printf("%s: %s\n%dx%d, %d steps\n", info.name, info.detail, shape.width, shape.height, shape.steps);
+  print_times("host planes to host picture, one at a time", times, frames);
+  printf("a frame: %.2f launches, %.2f waits, %.2f allocations; %.1f MB at most, %d kernels and library calls\n",
+         (double)(after.launches - before.launches) / frames, (double)(after.waits - before.waits) / frames,
+         (double)(after.allocations - before.allocations) / frames, (double)after.peak_bytes / 1e6,
+         cuda_program(b->program)->steps.count + 1);
+  double start = now();
+  must(b, device_submit(b->device, b->program, &run, &frame, &b->err));
+  for (int i = 1; i < frames; i++) {
+    must(b, device_submit(b->device, b->program, &run, &frame, &b->err));
+    must(b, device_collect(b->device, b->program, &picture, &b->err));
+  }
+  must(b, device_collect(b->device, b->program, &picture, &b->err));
+  printf("two in flight: %.1f frames a second\n", frames / (now() - start));
+  time_device(b, times, frames);
+  print_times("device planes to device picture", times, frames);
+  device_release(b->device, &b->program);
+  plan_free(&b->plan);
+  free(times);
+  free((void *)frame.plane[0]);
+}
+
+/* --- single launches --- */
+
+struct line {
+  double seconds;
+  char text[256];
+};
+
+static int slowest_first(const void *a, const void *b) {
+  double x = ((const struct line *)a)->seconds, y = ((const struct line *)b)->seconds;
+  return x > y ? -1 : x < y;
+}
+
+static const char *const kinds[] = {
+    [STEP_GEMM] = "gemm",         [STEP_NARROW] = "narrow",       [STEP_BLAS] = "cublaslt",
+    [STEP_DNN] = "cudnn",         [STEP_NORM] = "norm",           [STEP_GATHER] = "gather",
+    [STEP_EPILOGUE] = "epilogue", [STEP_ATTENTION] = "attention", [STEP_PLAIN_ATTENTION] = "plain attention",
+    [STEP_SAMPLE] = "sample",     [STEP_PIXELS_IN] = "pixels in", [STEP_PIXELS_OUT] = "pixels out",
+};
+
+static void describe(const struct step *step, const struct op *op, char *out, size_t size) {
+  const struct gemm_args *g = &step->gemm;
+  if (step->kind == STEP_GEMM || step->kind == STEP_NARROW)
+    snprintf(out, size, "%dx%dx%d c%d+%d to %d k%d s%d, tile %d, %d splits: %s", g->n, g->h, g->w, g->c, g->c2,
+             g->columns, g->kernel, g->stride, g->tile, g->splits, op->name);
+  else if (op->type == OP_CONV || op->type == OP_LINEAR)
+    snprintf(out, size, "%dx%dx%d c%d+%d to %d k%d: %s", op->conv.x.n, op->conv.x.h, op->conv.x.w, op->conv.x.c,
+             op->conv.x2.c, op->conv.weight.n, op->conv.weight.h, op->name);
+  else
+    snprintf(out, size, "%s", op->name);
+}
+
+static void time_steps(struct bench *b, int argc, char **argv) {
+  struct frame_shape shape;
+  prepare_frame(b, &shape, argc, argv);
+  struct run_params run = frame_params(&shape);
+  struct frame frame = make_frame(&shape), picture;
+  must(b, device_submit(b->device, b->program, &run, &frame, &b->err)); /* the launches then find a run's parameters */
+  must(b, device_collect(b->device, b->program, &picture, &b->err));
+  struct cuda_program *program = cuda_program(b->program);
+  int count = program->steps.count;
+  struct line *lines = malloc((size_t)count * sizeof *lines);
+  double total[sizeof kinds / sizeof kinds[0]] = {0}, sum = 0;
+  int launches[sizeof kinds / sizeof kinds[0]] = {0};
+  FILE *file = fopen(argv[3], "w");
+  if (!file || !lines)
+    exit(1);
+  for (int i = 0; i < count; i++) {
+    const struct step *step = &program->steps.list[i];
+    struct steps one = {.list = (struct step *)step, .count = 1};
+    char text[192];
+    describe(step, &b->plan.ops[step->op], text, sizeof text);
+    lines[i].seconds = tuner_time(cuda_device(b->device), &one);
+    snprintf(lines[i].text, sizeof lines[i].text, "%-10s %s", kinds[step->kind], text);
+    total[step->kind] += lines[i].seconds;
+    launches[step->kind]++;
+    sum += lines[i].seconds;
+  }
+  qsort(lines, (size_t)count, sizeof *lines, slowest_first);
+  for (int i = 0; i < count; i++)
+    fprintf(file, "%8.2f us  %s\n", 1e6 * lines[i].seconds, lines[i].text);
+  fclose(file);
+  printf("launches one by one, warm: %.3f ms in all\n", 1e3 * sum);
+  for (size_t i = 0; i < sizeof kinds / sizeof kinds[0]; i++)
+    if (launches[i])
+      printf("  %-16s %4d launches %8.3f ms\n", kinds[i], launches[i], 1e3 * total[i]);
+  device_release(b->device, &b->program);
+  plan_free(&b->plan);
+  free(lines);
+  free((void *)frame.plane[0]);
+}
+
+int main(int argc, char **argv) {
+  struct bench b = {0};
+  double started = now();
+  if (argc < 4) {
+    fprintf(stderr, "usage: gpu_frame MODEL networks FOLDER | time FRAMES [W H [STEPS]] | steps FILE [W H [STEPS]]\n");
+    return 2;
+  }
+  open_model(&b, argv[1]);
+  if (!strcmp(argv[2], "networks"))
+    run_networks(&b, argv[3]);
+  else if (!strcmp(argv[2], "time"))
+    time_frames(&b, argc, argv, started);
+  else
+    time_steps(&b, argc, argv);
+  close_model(&b);
+  return 0;
+}

@@ -1,0 +1,179 @@
+#!/usr/bin/env python3
+"""SD-Turbo's shapes with seeded random weights: diffusers on this GPU beside reverie's CUDA device, same numbers in.
+
+    sd_shapes.py GPU_FRAME WORK [--compile]
+
+GPU_FRAME is the program built from tests/gpu_frame.c; WORK is a folder for the checkpoint (1.8 GB). Needs torch,
+diffusers, transformers and a GPU. Prints a table: each network's relative error against FP32, of diffusers in FP16 and
+of reverie, and the time of a frame. Exits with 1 when reverie's error exceeds 1e-2 and twice that of diffusers.
+
+--compile also times torch.compile, which takes about a minute.
+"""
+import argparse
+import json
+import pathlib
+import subprocess
+import sys
+
+import diffusers
+import numpy as np
+import torch
+import transformers
+from safetensors.torch import save_file
+
+CROSS, PLAIN, CROSS_UP, PLAIN_UP = "CrossAttnDownBlock2D", "DownBlock2D", "CrossAttnUpBlock2D", "UpBlock2D"
+UNET = {"sample_size": 64, "in_channels": 4, "out_channels": 4, "block_out_channels": [320, 640, 1280, 1280],
+        "layers_per_block": 2, "down_block_types": [CROSS, CROSS, CROSS, PLAIN],
+        "up_block_types": [PLAIN_UP, CROSS_UP, CROSS_UP, CROSS_UP], "attention_head_dim": [5, 10, 20, 20],
+        "cross_attention_dim": 1024, "norm_num_groups": 32, "use_linear_projection": True}
+TEXT = {"hidden_size": 1024, "intermediate_size": 4096, "num_attention_heads": 16, "num_hidden_layers": 23,
+        "hidden_act": "gelu", "max_position_embeddings": 77, "projection_dim": 512}
+SCHEDULER = {"_class_name": "EulerDiscreteScheduler", "prediction_type": "epsilon", "timestep_spacing": "trailing",
+             "steps_offset": 1, "beta_schedule": "scaled_linear", "beta_start": 0.00085, "beta_end": 0.012,
+             "num_train_timesteps": 1000, "interpolation_type": "linear"}
+TIMESTEP, A, B = 499, 0.526944, 0.8499
+
+
+def make(folder):
+    """The checkpoint; returns its networks in FP32 on the GPU. The tokenizer knows single characters only."""
+    torch.manual_seed(7)
+    letters = [chr(c) for c in [*range(33, 127), *range(161, 173), *range(174, 256), *range(256, 324)]]
+    vocabulary = letters + [c + "</w>" for c in letters] + ["<|startoftext|>", "<|endoftext|>"]
+    ends = {"bos_token_id": len(vocabulary) - 2, "eos_token_id": len(vocabulary) - 1}
+    with torch.device("cuda"):
+        parts = {"unet": diffusers.UNet2DConditionModel(**UNET), "vae": diffusers.AutoencoderTiny(),
+                 "text_encoder": transformers.CLIPTextModel(
+                     transformers.CLIPTextConfig(vocab_size=len(vocabulary), **ends, **TEXT))}
+    for name, model in parts.items():
+        model.half().float().eval().requires_grad_(False)  # FP32 sums of the FP16 weights that the file holds
+        model.config.save_pretrained(folder / name) if name == "text_encoder" else model.save_config(folder / name)
+        file = "model" if name == "text_encoder" else "diffusion_pytorch_model"
+        save_file({k: v.half().contiguous() for k, v in model.state_dict().items()},
+                  folder / name / f"{file}.safetensors", {"format": "pt"})
+    tokenizer = folder / "tokenizer"
+    tokenizer.mkdir(exist_ok=True)
+    (tokenizer / "vocab.json").write_text(json.dumps({t: i for i, t in enumerate(vocabulary)}, ensure_ascii=False))
+    (tokenizer / "merges.txt").write_text("#version: 0.2\n")
+    special = {"bos_token": "<|startoftext|>", "eos_token": "<|endoftext|>", "pad_token": "<|endoftext|>",
+               "unk_token": "<|endoftext|>"}
+    (tokenizer / "special_tokens_map.json").write_text(json.dumps(special))
+    (tokenizer / "tokenizer_config.json").write_text(
+        json.dumps({"tokenizer_class": "CLIPTokenizer", "model_max_length": 77, **special}))
+    (folder / "scheduler").mkdir(exist_ok=True)
+    (folder / "scheduler" / "scheduler_config.json").write_text(json.dumps(SCHEDULER))
+    index = {"_class_name": "StableDiffusionPipeline", "unet": ["diffusers", "UNet2DConditionModel"],
+             "vae": ["diffusers", "AutoencoderTiny"], "text_encoder": ["transformers", "CLIPTextModel"],
+             "tokenizer": ["transformers", "CLIPTokenizer"], "scheduler": ["diffusers", "EulerDiscreteScheduler"]}
+    (folder / "model_index.json").write_text(json.dumps(index))
+    return parts, len(vocabulary)
+
+
+def nhwc(t):
+    return t.permute(0, 2, 3, 1).contiguous() if t.dim() == 4 else t
+
+
+def write(path, t):
+    nhwc(t).float().cpu().numpy().tofile(path)
+
+
+@torch.no_grad()
+def run(parts, inputs):
+    """Each network by itself."""
+    dtype = parts["unet"].dtype
+    text, x = inputs["text.in"].to(dtype), inputs["unet.in"].to(dtype)
+    decoded = parts["vae"].decode(inputs["decode.in"].to(dtype)).sample
+    return {"text": parts["text_encoder"](inputs["tokens"]).last_hidden_state,
+            "encode": parts["vae"].encode(inputs["encode.in"].to(dtype) * 2 - 1).latents,
+            "unet": parts["unet"](x, TIMESTEP, text).sample, "decode": decoded / 2 + 0.5}
+
+
+def relative(a, b):
+    return ((a.double() - b.double()).norm() / b.double().norm()).item()
+
+
+def compare(parts, vocabulary, program, model, work):
+    torch.manual_seed(8)
+    half = lambda *shape: torch.randn(*shape, device="cuda").half().float()  # what FP16 programs can be given exactly
+    inputs = {"encode.in": torch.rand(1, 3, 512, 512, device="cuda").half().float(), "decode.in": half(1, 4, 64, 64),
+              "unet.in": half(1, 4, 64, 64), "text.in": half(1, 77, 1024),
+              "tokens": torch.randint(0, vocabulary, (1, 77), device="cuda")}
+    for name in ("encode.in", "decode.in", "unet.in", "text.in"):
+        write(work / f"{name}.f32", inputs[name])
+    inputs["tokens"].int().cpu().numpy().tofile(work / "tokens.i32")
+    torch.backends.cuda.matmul.allow_tf32 = torch.backends.cudnn.allow_tf32 = False
+    exact = run(parts, inputs)
+    halves = run({k: m.half() for k, m in parts.items()}, inputs)
+    subprocess.run([program, model, "networks", work], check=True)
+    failed = False
+    print(f"{'network':10} {'diffusers FP16':>15} {'reverie':>10}   relative error against FP32")
+    for name, reference in exact.items():
+        shape = nhwc(reference)
+        ours = torch.from_numpy(np.fromfile(work / f"{name}.out.f32", np.float32)).reshape(shape.shape).cuda()
+        theirs, error = relative(halves[name], reference), relative(ours, shape)
+        good = error <= max(1e-2, 2 * theirs)
+        failed |= not good
+        print(f"{name:10} {theirs:15.2e} {error:10.2e}   {'' if good else 'FAIL'}")
+    return failed
+
+
+@torch.no_grad()
+def time_frame(parts, compile_it):
+    """uint8 picture on the device to uint8 picture on the device, one step, as one CUDA graph; median milliseconds."""
+    unet, vae = parts["unet"].to(memory_format=torch.channels_last), parts["vae"].to(memory_format=torch.channels_last)
+    text = torch.randn(1, 77, 1024, device="cuda").half()
+    noise = torch.randn(1, 4, 64, 64, device="cuda").half().to(memory_format=torch.channels_last)
+    picture = torch.randint(0, 256, (1, 512, 512, 3), device="cuda", dtype=torch.uint8)
+    timestep = torch.tensor(TIMESTEP, device="cuda")
+
+    def frame(image):
+        z = vae.encode(image.permute(0, 3, 1, 2).half() / 127.5 - 1).latents
+        x = A * z + B * noise
+        x0 = (x - B * unet(x, timestep, text).sample) / A
+        out = vae.decode(x0).sample
+        return ((out / 2 + 0.5).clamp(0, 1) * 255).round().to(torch.uint8).permute(0, 2, 3, 1).contiguous()
+
+    torch.backends.cudnn.benchmark = True
+    if compile_it:
+        frame = torch.compile(frame, mode="reduce-overhead", fullgraph=True)
+        call = lambda: frame(picture)
+        for _ in range(4):
+            call()
+    else:
+        stream = torch.cuda.Stream()
+        with torch.cuda.stream(stream):
+            for _ in range(3):
+                frame(picture)
+        torch.cuda.current_stream().wait_stream(stream)
+        graph = torch.cuda.CUDAGraph()
+        with torch.cuda.graph(graph):
+            frame(picture)
+        call = graph.replay
+    times = []
+    for _ in range(100):
+        start, stop = torch.cuda.Event(enable_timing=True), torch.cuda.Event(enable_timing=True)
+        start.record()
+        call()
+        stop.record()
+        stop.synchronize()
+        times.append(start.elapsed_time(stop))
+    return float(np.median(times))
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("program")
+    parser.add_argument("work", type=pathlib.Path)
+    parser.add_argument("--compile", action="store_true")
+    options = parser.parse_args()
+    model = options.work / "sd-turbo-shapes"
+    parts, vocabulary = make(model)
+    failed = compare(parts, vocabulary, options.program, model, options.work)
+    parts = {k: m.half() for k, m in parts.items()}
+    print(f"PyTorch {torch.__version__}, CUDA graph of eager: {time_frame(parts, False):.3f} ms a frame")
+    if options.compile:
+        print(f"PyTorch {torch.__version__}, torch.compile: {time_frame(parts, True):.3f} ms a frame")
+    sys.exit(failed)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,324 @@
+/* The CUDA device as a whole: captured graphs, frames in flight, memory, tuning results, faults. Without a GPU: that
+ * the device says so in one line and "auto" goes on with the CPU; then skipped. */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "cmocka_all.h"
+#include "cuda/tune.h"
+
+enum { SIDE = 64, SKIPPED = 77, FRAMES = 10000 };
+
+/* A small network from pixels to pixels, with a norm, split sums and narrow convolutions in it. */
+struct net {
+  struct plan plan;
+  struct resources resources;
+  float *weights[16];
+  int weight_count;
+  uint32_t random;
+};
+
+static float next_value(struct net *net) {
+  net->random = net->random * 1664525u + 1013904223u;
+  return (float)(net->random >> 8) / (float)(1 << 23) - 1;
+}
+
+static struct tensor weight(struct net *net, int out, int k, int in) {
+  char name[16];
+  size_t count = (size_t)out * (size_t)k * (size_t)k * (size_t)in;
+  float *data = malloc(count * sizeof *data);
+  assert_non_null(data);
+  net->weights[net->weight_count++] = data;
+  for (size_t i = 0; i < count; i++)
+    data[i] = next_value(net) * 1.7f / sqrtf((float)(k * k * in));
+  snprintf(name, sizeof name, "w%d", net->weight_count);
+  struct weight_part part = {data, DTYPE_F32, out};
+  return resources_weight(&net->resources, name, out, k, k, in, &part, 1, NULL);
+}
+
+static struct tensor conv(struct net *net, struct tensor x, int out, enum activation act, struct tensor residual) {
+  struct op_conv op = {.x = x, .weight = weight(net, out, 3, x.c), .stride = 1, .pad = 1, .act = act};
+  op.residual = residual;
+  if (x.c > 3)
+    op.prologue = (struct prologue){.norm = NORM_GROUP, .act = ACT_SILU, .groups = 8, .eps = 1e-5f};
+  return plan_conv(&net->plan, "conv", op);
+}
+
+static void net_init(struct net *net) {
+  struct error err;
+  struct tensor none = {0};
+  *net = (struct net){.random = 1};
+  plan_init(&net->plan, &net->resources);
+  struct tensor pixels = plan_pixels_in(&net->plan, "in", (struct op_pixels_in){.scale = 1}, SIDE, SIDE);
+  struct tensor x = conv(net, pixels, 32, ACT_RELU, none);
+  x = conv(net, x, 32, ACT_RELU, x);
+  x = conv(net, x, 320, ACT_NONE, none);
+  struct tensor w = weight(net, 960, 1, 320);
+  struct tensor qkv = plan_linear(&net->plan, "qkv", (struct op_linear){.x = x, .weight = w});
+  x = plan_attention(&net->plan, "attention",
+                     (struct op_attention){.q = tensor_channels(qkv, 0, 320),
+                                           .k = tensor_channels(qkv, 320, 320),
+                                           .v = tensor_channels(qkv, 640, 320),
+                                           .heads = 5,
+                                           .scale = 0.125f});
+  x = conv(net, x, 3, ACT_NONE, none);
+  plan_pixels_out(&net->plan, "out",
+                  (struct op_pixels_out){.scale = 1, .bias = 0.5f, .x = x, .input = pixels, .input_scale = 1});
+  assert_int_equal(plan_finish(&net->plan, &err), 0);
+}
+
+static void net_free(struct net *net) {
+  plan_free(&net->plan);
+  resources_finish(&net->resources);
+  for (int i = 0; i < net->weight_count; i++)
+    free(net->weights[i]);
+}
+
+/* --- running it --- */
+
+static uint8_t source[SIDE * SIDE * 4];
+
+static struct frame make_frame(int number) {
+  for (int i = 0; i < SIDE * SIDE * 4; i++)
+    source[i] = (uint8_t)((i * 31 + number * 97) ^ (i >> 7));
+  return (struct frame){.format = PIXEL_BGRA, .width = SIDE, .height = SIDE, .plane = {source}, .pitch = {SIDE * 4}};
+}
+
+static const struct run_params params = {.mix = 1, .geometry = {0, 0, SIDE, SIDE, 0, 0, SIDE, SIDE}};
+
+struct rig {
+  struct net net;
+  struct device *device;
+  struct program *program;
+  struct error err;
+};
+
+static void must(const struct rig *rig, int status) {
+  if (status < 0)
+    fail_msg("%s", rig->err.message);
+}
+
+static void rig_open(struct rig *rig, const struct device_options *options) {
+  net_init(&rig->net);
+  rig->program = NULL;
+  must(rig, device_open(&rig->device, &rig->net.resources, options, &rig->err));
+  must(rig, device_prepare(rig->device, &rig->program, &rig->net.plan, PIXEL_RGBA, &rig->err));
+}
+
+static void rig_close(struct rig *rig) {
+  device_release(rig->device, &rig->program);
+  device_close(&rig->device);
+  net_free(&rig->net);
+}
+
+static void submit(struct rig *rig, int number) {
+  struct frame frame = make_frame(number);
+  must(rig, device_submit(rig->device, rig->program, &params, &frame, &rig->err));
+  memset(source, 0, sizeof source); /* the frame was consumed */
+}
+
+static void collect(struct rig *rig, uint8_t *out) {
+  struct frame picture;
+  must(rig, device_collect(rig->device, rig->program, &picture, &rig->err));
+  for (int y = 0; y < SIDE; y++)
+    memcpy(out + (size_t)y * SIDE * 4, picture.plane[0] + (long)y * picture.pitch[0], SIDE * 4);
+}
+
+static void one_frame(struct rig *rig, int number, uint8_t *out) {
+  submit(rig, number);
+  collect(rig, out);
+}
+
+/* A folder for tuning results, so that two devices choose alike. */
+struct folder {
+  char path[64];
+};
+
+static struct folder folder_make(void) {
+  struct folder folder = {"/tmp/reverie-test-XXXXXX"};
+  assert_non_null(mkdtemp(folder.path));
+  return folder;
+}
+
+static void folder_remove(const struct folder *folder) {
+  char command[128];
+  snprintf(command, sizeof command, "rm -rf %s", folder->path);
+  assert_int_equal(system(command), 0);
+}
+
+/* --- tests --- */
+
+static void test_replay_is_direct_execution(void **state) {
+  (void)state;
+  static uint8_t replayed[2][SIDE * SIDE * 4], direct[2][SIDE * SIDE * 4];
+  struct folder folder = folder_make();
+  struct rig rig;
+  rig_open(&rig, &(struct device_options){.name = "cuda", .cache_dir = folder.path});
+  for (int i = 0; i < 2; i++)
+    one_frame(&rig, i, replayed[i]);
+  rig_close(&rig);
+  rig_open(&rig, &(struct device_options){.name = "cuda", .cache_dir = folder.path, .no_graph = true});
+  for (int i = 0; i < 2; i++)
+    one_frame(&rig, i, direct[i]);
+  rig_close(&rig);
+  folder_remove(&folder);
+  assert_memory_equal(replayed[0], direct[0], sizeof direct[0]);
+  assert_memory_equal(replayed[1], direct[1], sizeof direct[1]);
+  assert_memory_not_equal(replayed[0], replayed[1], sizeof replayed[0]);
+}
+
+static void test_two_in_flight(void **state) {
+  (void)state;
+  static uint8_t alone[4][SIDE * SIDE * 4], paired[4][SIDE * SIDE * 4];
+  struct rig rig;
+  rig_open(&rig, &(struct device_options){.name = "cuda"});
+  for (int i = 0; i < 4; i++)
+    one_frame(&rig, i, alone[i]);
+  submit(&rig, 0);
+  for (int i = 1; i < 4; i++) {
+    submit(&rig, i);
+    collect(&rig, paired[i - 1]);
+  }
+  collect(&rig, paired[3]);
+  rig_close(&rig);
+  for (int i = 0; i < 4; i++)
+    assert_memory_equal(alone[i], paired[i], sizeof alone[i]);
+}
+
+static void test_many_frames(void **state) {
+  (void)state;
+  static uint8_t first[SIDE * SIDE * 4], last[SIDE * SIDE * 4];
+  struct device_counters before, after;
+  struct rig rig;
+  rig_open(&rig, &(struct device_options){.name = "cuda"});
+  one_frame(&rig, 3, first);
+  device_get_counters(rig.device, &before);
+  for (int i = 0; i < FRAMES; i++)
+    one_frame(&rig, i % 2 ? 3 : 4, last);
+  device_get_counters(rig.device, &after);
+  rig_close(&rig);
+  assert_memory_equal(first, last, sizeof first);
+  assert_int_equal(after.allocations, before.allocations);
+  assert_int_equal(after.bytes, before.bytes);
+  assert_int_equal(after.launches - before.launches, FRAMES);
+  assert_int_equal(after.waits - before.waits, FRAMES);
+}
+
+static void test_tuning_file(void **state) {
+  (void)state;
+  static uint8_t a[SIDE * SIDE * 4], b[SIDE * SIDE * 4];
+  struct folder folder = folder_make();
+  struct rig rig;
+  char command[256];
+  rig_open(&rig, &(struct device_options){.name = "cuda", .cache_dir = folder.path});
+  one_frame(&rig, 0, a);
+  rig_close(&rig);
+  snprintf(command, sizeof command, "test $(cat %s/tuning-*.txt | wc -l) -ge 6", folder.path);
+  assert_int_equal(system(command), 0); /* the version and five products */
+  rig_open(&rig, &(struct device_options){.name = "cuda", .cache_dir = folder.path});
+  one_frame(&rig, 0, b);
+  rig_close(&rig);
+  assert_memory_equal(a, b, sizeof a);
+  /* A file that is damaged, and one full of choices nobody can make, cost time and nothing else. */
+  snprintf(command, sizeof command, "for f in %s/tuning-*.txt; do sed -i '2,$s/^[a-z]* [0-9]*/gemm 99/' $f; done",
+           folder.path);
+  assert_int_equal(system(command), 0);
+  rig_open(&rig, &(struct device_options){.name = "cuda", .cache_dir = folder.path});
+  one_frame(&rig, 0, b);
+  rig_close(&rig);
+  rig_open(&rig, &(struct device_options){.name = "cuda", .cache_dir = "/proc/nowhere"});
+  one_frame(&rig, 0, b);
+  rig_close(&rig);
+  folder_remove(&folder);
+}
+
+static void assert_one_line(const struct error *err, const char *what) {
+  assert_int_equal(err->status, STATUS_DEVICE);
+  assert_non_null(strstr(err->message, what));
+  assert_null(strchr(err->message, '\n'));
+}
+
+static void test_memory_limit(void **state) {
+  (void)state;
+  struct device_options options = {.name = "cuda", .memory_limit = 8 << 20};
+  struct net net;
+  struct device *device;
+  struct program *program;
+  struct error err = {0};
+  net_init(&net);
+  assert_int_equal(device_open(&device, &net.resources, &options, &err), -1);
+  assert_one_line(&err, "allowed");
+  options.memory_limit = 66 << 20; /* enough to open, not for the program */
+  assert_int_equal(device_open(&device, &net.resources, &options, &err), 0);
+  assert_int_equal(device_prepare(device, &program, &net.plan, PIXEL_RGBA, &err), -1);
+  assert_one_line(&err, "allowed");
+  device_close(&device);
+  net_free(&net);
+}
+
+static void test_no_such_gpu(void **state) {
+  (void)state;
+  struct resources resources = {0};
+  struct device *device;
+  struct error err = {0};
+  assert_int_equal(device_open(&device, &resources, &(struct device_options){.name = "cuda:99"}, &err), -1);
+  assert_one_line(&err, "99");
+}
+
+/* Last: the GPU's context does not survive it. */
+static void test_launch_error(void **state) {
+  (void)state;
+  struct rig rig;
+  struct frame frame = make_frame(0), picture;
+  int failures = 0;
+  rig_open(&rig, &(struct device_options){.name = "cuda"});
+  /* A kernel that writes where nothing is, between two frames. */
+  struct pad_args bad = {
+      .source = (half_t *)rig.device, .target = (half_t *)64, .rows = 1 << 20, .width = 8, .pitch = 8};
+  assert_int_equal(launch_pad(&cuda_device(rig.device)->queue, &bad), cudaSuccess);
+  for (int i = 0; i < 2; i++) {
+    if (device_submit(rig.device, rig.program, &params, &frame, &rig.err) < 0 ||
+        device_collect(rig.device, rig.program, &picture, &rig.err) < 0) {
+      assert_one_line(&rig.err, "cuda:");
+      failures++;
+    }
+  }
+  assert_int_equal(failures, 2);
+  rig_close(&rig);
+}
+
+static int check_without_gpu(const struct error *refusal) {
+  struct resources resources = {0};
+  struct device *device;
+  struct device_info info;
+  struct error err = {0};
+  printf("skipped: %s\n", refusal->message);
+  if (refusal->status != STATUS_DEVICE || strncmp(refusal->message, "cuda: ", 6) || strchr(refusal->message, '\n'))
+    return 1;
+  if (device_open(&device, &resources, &(struct device_options){.name = "auto"}, &err) < 0)
+    return 1;
+  device_get_info(device, &info);
+  device_close(&device);
+  return info.cuda ? 1 : SKIPPED;
+}
+
+int main(void) {
+  struct resources resources = {0};
+  struct device *device;
+  struct error err = {0};
+  if (device_open(&device, &resources, &(struct device_options){.name = "cuda"}, &err) < 0)
+    return check_without_gpu(&err);
+  device_close(&device);
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(test_replay_is_direct_execution),
+      cmocka_unit_test(test_two_in_flight),
+      cmocka_unit_test(test_many_frames),
+      cmocka_unit_test(test_tuning_file),
+      cmocka_unit_test(test_memory_limit),
+      cmocka_unit_test(test_no_such_gpu),
+      cmocka_unit_test(test_launch_error),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
