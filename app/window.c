@@ -1,0 +1,180 @@
+#include "window.h"
+
+#include <SDL.h>
+#include <epoxy/gl.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "app/commands.h"
+
+struct window {
+  SDL_Window *sdl;
+  SDL_GLContext context;
+  bool software;
+  bool key_repeats; /* of the key whose text comes next */
+  bool fullscreen, pointer_hidden;
+};
+
+static int fail(struct error *err, const char *what) {
+  return error_set(err, STATUS_OUTPUT, "no window: %s: %s; without a display, use: reverie render IN OUT", what,
+                   SDL_GetError());
+}
+
+static int open_context(struct window *window, struct error *err) {
+  window->context = SDL_GL_CreateContext(window->sdl);
+  if (!window->context)
+    return fail(err, "OpenGL 3.3");
+  /* Late frames are rather torn than shown a whole screen refresh later. */
+  if (SDL_GL_SetSwapInterval(-1))
+    SDL_GL_SetSwapInterval(1);
+  if (epoxy_gl_version() < 33)
+    return error_set(err, STATUS_OUTPUT, "no window: it needs OpenGL 3.3, and here is %s",
+                     (const char *)glGetString(GL_VERSION));
+  const char *renderer = (const char *)glGetString(GL_RENDERER);
+  window->software = renderer && (strstr(renderer, "llvmpipe") || strstr(renderer, "softpipe"));
+  return 0;
+}
+
+int window_check(struct error *err) {
+  SDL_SetHint(SDL_HINT_NO_SIGNAL_HANDLERS, "1");
+  SDL_SetHint(SDL_HINT_APP_NAME, "reverie");
+  return SDL_InitSubSystem(SDL_INIT_VIDEO) ? fail(err, "display") : 0;
+}
+
+int window_open(struct window **out, const struct window_params *params, struct error *err) {
+  *out = NULL;
+  struct window *window = calloc(1, sizeof *window);
+  if (!window)
+    return error_set(err, STATUS_FAILED, "no memory for the window");
+  if (window_check(err)) {
+    free(window);
+    return -1;
+  }
+  SDL_GL_SetAttribute(SDL_GL_CONTEXT_MAJOR_VERSION, 3);
+  SDL_GL_SetAttribute(SDL_GL_CONTEXT_MINOR_VERSION, 3);
+  SDL_GL_SetAttribute(SDL_GL_CONTEXT_PROFILE_MASK, SDL_GL_CONTEXT_PROFILE_CORE);
+  SDL_GL_SetAttribute(SDL_GL_DOUBLEBUFFER, 1);
+  int position = (int)SDL_WINDOWPOS_CENTERED_DISPLAY(params->display);
+  window->sdl = SDL_CreateWindow(params->title, position, position, params->width, params->height,
+                                 SDL_WINDOW_OPENGL | SDL_WINDOW_RESIZABLE | SDL_WINDOW_ALLOW_HIGHDPI);
+  if (!window->sdl)
+    fail(err, "display");
+  if (!window->sdl || open_context(window, err)) {
+    window_close(&window);
+    return -1;
+  }
+  window_set_fullscreen(window, params->fullscreen);
+  SDL_StartTextInput();
+  *out = window;
+  return 0;
+}
+
+void window_close(struct window **pointer) {
+  struct window *window = *pointer;
+  if (!window)
+    return;
+  if (window->context)
+    SDL_GL_DeleteContext(window->context);
+  if (window->sdl)
+    SDL_DestroyWindow(window->sdl);
+  SDL_QuitSubSystem(SDL_INIT_VIDEO);
+  free(window);
+  *pointer = NULL;
+}
+
+static int special_key(SDL_Keycode code) {
+  switch (code) {
+  case SDLK_ESCAPE:
+    return KEY_ESCAPE;
+  case SDLK_UP:
+    return KEY_UP;
+  case SDLK_DOWN:
+    return KEY_DOWN;
+  case SDLK_LEFT:
+    return KEY_LEFT;
+  case SDLK_RIGHT:
+    return KEY_RIGHT;
+  case SDLK_F1:
+    return KEY_F1;
+  case SDLK_F11:
+    return KEY_F11;
+  default:
+    return KEY_NONE;
+  }
+}
+
+/* From window coordinates to pixels, which differ on dense screens. */
+static float to_pixels(const struct window *window, int x) {
+  int width, pixels;
+  SDL_GetWindowSize(window->sdl, &width, NULL);
+  SDL_GL_GetDrawableSize(window->sdl, &pixels, NULL);
+  return width > 0 ? (float)x * (float)pixels / (float)width : 0;
+}
+
+/* False: the event means nothing here. */
+static bool translate(struct window *window, const SDL_Event *sdl, struct window_event *event) {
+  switch (sdl->type) {
+  case SDL_QUIT:
+    *event = (struct window_event){.type = WINDOW_CLOSE};
+    return true;
+  case SDL_KEYDOWN:
+    window->key_repeats = sdl->key.repeat;
+    *event = (struct window_event){
+        .type = WINDOW_KEY, .key = special_key(sdl->key.keysym.sym), .repeat = sdl->key.repeat != 0};
+    return event->key != KEY_NONE;
+  case SDL_TEXTINPUT:
+    *event = (struct window_event){
+        .type = WINDOW_KEY, .key = (unsigned char)sdl->text.text[0], .repeat = window->key_repeats};
+    return event->key < 128;
+  case SDL_MOUSEBUTTONDOWN:
+    *event = (struct window_event){.type = WINDOW_POINT, .x = to_pixels(window, sdl->button.x)};
+    return sdl->button.button == SDL_BUTTON_LEFT;
+  case SDL_MOUSEMOTION:
+    *event = (struct window_event){.type = WINDOW_POINT, .x = to_pixels(window, sdl->motion.x)};
+    return (sdl->motion.state & SDL_BUTTON_LMASK) != 0;
+  case SDL_WINDOWEVENT:
+    *event = (struct window_event){.type = WINDOW_DRAW};
+    return sdl->window.event == SDL_WINDOWEVENT_EXPOSED || sdl->window.event == SDL_WINDOWEVENT_SIZE_CHANGED;
+  default:
+    return false;
+  }
+}
+
+bool window_poll(struct window *window, struct window_event *event) {
+  SDL_Event sdl;
+  while (SDL_PollEvent(&sdl))
+    if (translate(window, &sdl, event))
+      return true;
+  return false;
+}
+
+void window_get_size(const struct window *window, int *width, int *height) {
+  SDL_GL_GetDrawableSize(window->sdl, width, height);
+}
+
+void window_resize(struct window *window, int width, int height) {
+  if (!window->fullscreen)
+    SDL_SetWindowSize(window->sdl, width, height);
+}
+
+void window_set_fullscreen(struct window *window, bool fullscreen) {
+  if (fullscreen == window->fullscreen)
+    return;
+  SDL_SetWindowFullscreen(window->sdl, fullscreen ? SDL_WINDOW_FULLSCREEN_DESKTOP : 0);
+  window->fullscreen = fullscreen;
+}
+
+void window_show_pointer(struct window *window, bool shown) {
+  if (shown != window->pointer_hidden)
+    return;
+  SDL_ShowCursor(shown ? SDL_ENABLE : SDL_DISABLE);
+  window->pointer_hidden = !shown;
+}
+
+void window_swap(struct window *window) {
+  SDL_GL_SwapWindow(window->sdl);
+}
+
+bool window_is_software(const struct window *window) {
+  return window->software;
+}

@@ -1,0 +1,42 @@
+/* An engine without a network, put in its place when a test is linked: it takes a set time for a frame, remembers what
+ * it was asked for, and makes pictures anybody can check. */
+#ifndef TESTS_FAKE_ENGINE_H
+#define TESTS_FAKE_ENGINE_H
+
+#include "unet/engine.h"
+
+enum { FAKE_LOG = 512 };
+
+struct fake_engine_script {
+  int open_ms, frame_ms;
+  bool cuda;           /* says that it is a GPU: two frames may be in flight */
+  long fail_at_submit; /* from 1: this submit fails; 0: none */
+  int refuse_steps;    /* engine_configure fails for it; 0: for none */
+};
+
+struct fake_submit {
+  bool has_frame;
+  uint64_t serial;
+  int64_t captured_ns, submitted_ns;
+  struct controls controls;
+  int steps;
+};
+
+/* What happened since fake_engine_begin. Read it when the engine is closed. */
+struct fake_engine_log {
+  struct fake_submit submits[FAKE_LOG];
+  int submitted, collected, most_in_flight;
+  bool overfull;        /* a third frame in flight, or a collect with none */
+  bool configured_busy; /* engine_configure with a frame in flight */
+  int prompts[SLOTS];   /* how often each slot was set */
+  bool unset_prompt_used;
+  bool closed;
+};
+
+void fake_engine_begin(const struct fake_engine_script *script);
+const struct fake_engine_log *fake_engine_log(void);
+
+/* The colour it gives to a grey value under these controls: a tint by prompt, mixed in by strength. */
+void fake_engine_color(const struct controls *controls, int grey, uint8_t rgb[3]);
+
+#endif

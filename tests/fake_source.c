@@ -1,0 +1,96 @@
+#include "fake_source.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "app/stats.h"
+
+enum { WIDTH = 32, HEIGHT = 16 };
+
+struct fake {
+  struct source source;
+  long read;
+  uint8_t pixels[WIDTH * HEIGHT * 4];
+};
+
+/* The tests' switches and findings. */
+static struct fake_source_script script;
+static atomic_int openings, attempts, open_now;
+static const struct source_impl fake_impl = {.name = "fake"};
+
+void fake_source_begin(const struct fake_source_script *new_script) {
+  script = *new_script;
+  openings = attempts = open_now = 0;
+}
+
+int fake_source_openings(void) {
+  return openings;
+}
+
+int fake_source_attempts(void) {
+  return attempts;
+}
+
+int fake_source_open_now(void) {
+  return open_now;
+}
+
+int source_open(struct source **source, const char *spec, const struct source_options *options, struct error *err) {
+  (void)options;
+  int attempt = attempts++;
+  if (attempt > 0 && attempt <= script.refusals)
+    return error_set(err, STATUS_INPUT, "%s: not there", spec);
+  struct fake *fake = calloc(1, sizeof *fake);
+  if (!fake)
+    return error_set(err, STATUS_FAILED, "no memory");
+  fake->source.impl = &fake_impl;
+  openings++;
+  open_now++;
+  *source = &fake->source;
+  return 0;
+}
+
+int source_read(struct source *source, struct frame *frame, struct error *err) {
+  struct fake *fake = (struct fake *)source;
+  if (script.realtime)
+    usleep((useconds_t)script.frame_ms * 1000);
+  if (source->interrupted)
+    return 0;
+  if (fake->read == script.frames)
+    return script.ends_in_error ? error_set(err, STATUS_INPUT, "the fake source breaks as told") : 0;
+  memset(fake->pixels, (int)fake->read, sizeof fake->pixels);
+  long pts = script.jump_at ? fake->read % script.jump_at : fake->read;
+  *frame = (struct frame){.format = PIXEL_RGBA,
+                          .width = WIDTH,
+                          .height = HEIGHT,
+                          .plane = {fake->pixels},
+                          .pitch = {WIDTH * 4},
+                          .pts = pts * script.frame_ms,
+                          .captured_ns = clock_now_ns(),
+                          .serial = (uint64_t)fake->read++};
+  return 1;
+}
+
+void source_get_info(const struct source *source, struct source_info *info) {
+  (void)source;
+  *info = (struct source_info){.description = "fake",
+                               .width = WIDTH,
+                               .height = HEIGHT,
+                               .fps = 1000.0 / script.frame_ms,
+                               .time_base_num = 1,
+                               .time_base_den = 1000,
+                               .realtime = script.realtime,
+                               .sample_aspect = 1};
+}
+
+void source_interrupt(struct source *source) {
+  source->interrupted = true;
+}
+
+void source_close(struct source **source) {
+  if (*source)
+    open_now--;
+  free(*source);
+  *source = NULL;
+}

@@ -1,0 +1,21 @@
+/* A source without a file or camera, put in place of app/source.c when a test is linked. */
+#ifndef TESTS_FAKE_SOURCE_H
+#define TESTS_FAKE_SOURCE_H
+
+#include "app/source.h"
+
+struct fake_source_script {
+  bool realtime;      /* a camera: waits frame_ms for every frame */
+  int frame_ms;       /* between frames, on the clock of a camera or in the timestamps of a file */
+  long frames;        /* of each opening; then the end */
+  bool ends_in_error; /* or this */
+  int refusals;       /* openings after the first that fail */
+  long jump_at;       /* file: timestamps start again at this frame; 0: never */
+};
+
+void fake_source_begin(const struct fake_source_script *script);
+int fake_source_openings(void); /* that worked */
+int fake_source_attempts(void);
+int fake_source_open_now(void);
+
+#endif

@@ -1,0 +1,285 @@
+/* The live window's commands: each edits what it says and nothing else. */
+#include "cmocka_all.h"
+
+#include <ctype.h>
+#include <string.h>
+
+#include "app/commands.h"
+#include "app/hud_text.h"
+
+static const int64_t second_ns = 1000000000;
+
+static struct live_state fresh_state(void) {
+  struct live_state state = {.loop = {.controls = CONTROLS_DEFAULTS, .fade = {1, 1, 0}, .steps = 4},
+                             .slot_before = 1,
+                             .ready = true,
+                             .hud = true,
+                             .split_at = 0.5f};
+  for (int i = SLOT_PRESET_1; i <= 5; i++)
+    state.prompts[i] = "a prompt";
+  state.loop.controls.strength = 0.5f;
+  return state;
+}
+
+static void press(struct live_state *state, int key) {
+  assert_true(commands_run(state, key, false, 0));
+}
+
+static void no_key_twice(void **unused) {
+  (void)unused;
+  int count;
+  const struct command_entry *entries = commands_table(&count);
+  bool seen[512] = {false};
+  for (int i = 0; i < count; i++) {
+    assert_true(strlen(entries[i].help) > 0);
+    for (const char *key = entries[i].keys; *key; key++) {
+      assert_false(seen[(unsigned char)*key]);
+      seen[(unsigned char)*key] = true;
+    }
+    if (entries[i].special != KEY_NONE) {
+      assert_false(seen[entries[i].special]);
+      seen[entries[i].special] = true;
+    }
+    for (int j = 0; j < i; j++)
+      assert_string_not_equal(entries[i].name, entries[j].name);
+  }
+}
+
+/* Every command that a key runs can be read in the help. */
+static void help_names_every_key(void **unused) {
+  (void)unused;
+  int count;
+  const struct command_entry *entries = commands_table(&count);
+  char labels[512] = "", text[HUD_TEXT_MAX];
+  for (int i = 0; i < count; i++)
+    strcat(labels, entries[i].label ? entries[i].label : "");
+  for (int i = 0; i < count; i++) {
+    char key = entries[i].keys[0];
+    if (isdigit((unsigned char)key) || key == ' ')
+      continue;
+    assert_non_null(strchr(labels, key));
+  }
+  struct hud_content content = {.help = true};
+  hud_help_text(text, &content);
+  for (int i = 0; i < count; i++)
+    if (entries[i].label)
+      assert_non_null(strstr(text, entries[i].help));
+}
+
+static void prompts_fade(void **unused) {
+  (void)unused;
+  struct live_state state = fresh_state();
+  assert_true(commands_run(&state, '3', false, 10 * second_ns));
+  struct controls now = {0};
+  fade_apply(&state.loop.fade, 10 * second_ns, &now);
+  assert_int_equal(now.prompt, 1);
+  assert_int_equal(now.prompt_to, 3);
+  assert_true(now.blend == 0);
+  fade_apply(&state.loop.fade, 10 * second_ns + FADE_MS * 250000, &now);
+  assert_true(now.blend > 0.24f && now.blend < 0.26f);
+  fade_apply(&state.loop.fade, 11 * second_ns, &now);
+  assert_int_equal(now.prompt, 3);
+  assert_true(now.blend == 0);
+}
+
+/* Back half way: the picture is the same just before and just after. */
+static void fade_turns_round(void **unused) {
+  (void)unused;
+  struct fade fade = {1, 1, 0};
+  int64_t start = 5 * second_ns, half = start + FADE_MS * 500000 - FADE_MS * 100000; /* at 0.4 */
+  struct controls now = {0};
+  fade_turn(&fade, 2, start);
+  fade_apply(&fade, half, &now);
+  assert_true(now.prompt == 1 && now.prompt_to == 2 && now.blend > 0.39f && now.blend < 0.41f);
+  fade_turn(&fade, 1, half);
+  fade_apply(&fade, half, &now);
+  assert_true(now.prompt == 2 && now.prompt_to == 1 && now.blend > 0.59f && now.blend < 0.61f);
+  fade_apply(&fade, half + second_ns, &now);
+  assert_int_equal(now.prompt, 1);
+}
+
+static void fade_to_a_third_starts_at_the_nearer(void **unused) {
+  (void)unused;
+  struct fade fade = {1, 1, 0};
+  fade_turn(&fade, 2, second_ns);
+  fade_turn(&fade, 3, second_ns + FADE_MS * 900000);
+  assert_int_equal(fade.from, 2);
+  assert_int_equal(fade.to, 3);
+  fade_turn(&fade, 4, second_ns + FADE_MS * 1000000); /* a tenth of the way to 3 */
+  assert_int_equal(fade.from, 2);
+  assert_int_equal(fade.to, 4);
+}
+
+static void prompt_keys(void **unused) {
+  (void)unused;
+  struct live_state state = fresh_state();
+  press(&state, '4');
+  assert_int_equal(state.loop.fade.to, 4);
+  press(&state, 't');
+  assert_int_equal(state.loop.fade.to, 1);
+  press(&state, 't');
+  assert_int_equal(state.loop.fade.to, 4);
+  press(&state, 'p');
+  assert_int_equal(state.loop.fade.to, 5);
+  press(&state, 'p'); /* 6 to 9 are empty */
+  assert_int_equal(state.loop.fade.to, 1);
+  press(&state, '9');
+  assert_int_equal(state.loop.fade.to, 1);
+  assert_non_null(strstr(state.notice, "9"));
+}
+
+static void strength_keys(void **unused) {
+  (void)unused;
+  struct live_state state = fresh_state();
+  press(&state, '+');
+  assert_true(state.loop.controls.strength == 0.55f);
+  press(&state, KEY_DOWN);
+  press(&state, '-');
+  assert_true(state.loop.controls.strength == 0.45f);
+  for (int i = 0; i < 30; i++)
+    assert_true(commands_run(&state, KEY_UP, i > 0, 0));
+  assert_true(state.loop.controls.strength == 1);
+  for (int i = 0; i < 30; i++)
+    press(&state, '-');
+  assert_true(state.loop.controls.strength == 0);
+}
+
+static void step_keys(void **unused) {
+  (void)unused;
+  struct live_state state = fresh_state();
+  press(&state, ']');
+  assert_int_equal(state.loop.steps, 5);
+  for (int i = 0; i < 10; i++)
+    press(&state, '[');
+  assert_int_equal(state.loop.steps, 1);
+  for (int i = 0; i < 100; i++)
+    press(&state, ']');
+  assert_int_equal(state.loop.steps, STEPS_MAX);
+}
+
+static void switches(void **unused) {
+  (void)unused;
+  struct live_state state = fresh_state();
+  press(&state, ' ');
+  assert_true(state.loop.paused);
+  press(&state, ' ');
+  assert_false(state.loop.paused);
+  press(&state, 'b');
+  assert_true(state.split && state.loop.want_input);
+  press(&state, 'b');
+  assert_false(state.split || state.loop.want_input);
+  press(&state, 'f');
+  assert_true(state.fullscreen);
+  press(&state, 'h');
+  assert_false(state.hud);
+  press(&state, '?');
+  assert_true(state.help);
+  press(&state, 's');
+  press(&state, 's');
+  assert_int_equal(state.snapshots_asked, 2);
+  assert_false(state.quit);
+  press(&state, 'q');
+  assert_true(state.quit);
+  state.quit = false;
+  press(&state, KEY_ESCAPE);
+  assert_true(state.quit);
+}
+
+static void seeds_differ(void **unused) {
+  (void)unused;
+  struct live_state state = fresh_state();
+  uint64_t first = state.loop.controls.seed;
+  press(&state, 'r');
+  uint64_t second = state.loop.controls.seed;
+  press(&state, 'r');
+  assert_true(first != second && second != state.loop.controls.seed);
+}
+
+/* Holding a key changes numbers on and on, but switches once. */
+static void held_keys(void **unused) {
+  (void)unused;
+  struct live_state state = fresh_state();
+  assert_true(commands_run(&state, '+', true, 0));
+  assert_false(commands_run(&state, 'f', true, 0));
+  assert_false(state.fullscreen);
+  assert_false(commands_run(&state, 'x', false, 0));
+  assert_false(commands_run(&state, KEY_NONE, false, 0));
+}
+
+static void before_the_engine_is_open(void **unused) {
+  (void)unused;
+  struct live_state state = fresh_state();
+  state.ready = false;
+  assert_false(commands_run(&state, '+', false, 0));
+  assert_true(state.loop.controls.strength == 0.5f);
+  press(&state, '?');
+  press(&state, 'q');
+  assert_true(state.help && state.quit);
+}
+
+static void figures_text(void **unused) {
+  (void)unused;
+  char text[HUD_TEXT_MAX];
+  struct hud_content content = {.figures = true,
+                                .running = true,
+                                .fps = 24.83,
+                                .frame_ms = 41.2,
+                                .budget_ms = 40,
+                                .dropped = 12,
+                                .prompt = "oil\npainting\x02",
+                                .prompt_to = "neon",
+                                .strength = 0.85f,
+                                .steps = 2};
+  hud_figures_text(text, &content);
+  const char late[] = {TONE_ALERT, 0};
+  assert_non_null(strstr(text, "24.8"));
+  assert_non_null(strstr(text, "41.2"));
+  assert_non_null(strstr(text, "of 40"));
+  assert_non_null(strstr(text, late));
+  assert_non_null(strstr(text, "oil painting ")); /* no line break and no mark comes in from outside */
+  assert_non_null(strstr(text, "neon"));
+  assert_non_null(strstr(text, "0.85"));
+  content.frame_ms = 39;
+  hud_figures_text(text, &content);
+  assert_null(strstr(text, late));
+  content.figures = false;
+  hud_figures_text(text, &content);
+  assert_string_equal(text, "");
+  content.state = "source lost: gone";
+  hud_figures_text(text, &content);
+  assert_non_null(strstr(text, "source lost: gone"));
+}
+
+/* Words of any length fit. */
+static void long_words_are_cut(void **unused) {
+  (void)unused;
+  static char words[5000], text[HUD_TEXT_MAX + 1];
+  memset(words, 'x', sizeof words - 1);
+  text[HUD_TEXT_MAX] = 77;
+  struct hud_content content = {
+      .figures = true, .running = true, .prompt = words, .prompt_to = words, .state = words, .notice = words};
+  hud_figures_text(text, &content);
+  assert_true(strlen(text) < HUD_TEXT_MAX);
+  hud_notice_text(text, &content);
+  assert_true(strlen(text) < HUD_TEXT_MAX && text[HUD_TEXT_MAX] == 77);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(no_key_twice),
+      cmocka_unit_test(help_names_every_key),
+      cmocka_unit_test(prompts_fade),
+      cmocka_unit_test(fade_turns_round),
+      cmocka_unit_test(fade_to_a_third_starts_at_the_nearer),
+      cmocka_unit_test(prompt_keys),
+      cmocka_unit_test(strength_keys),
+      cmocka_unit_test(step_keys),
+      cmocka_unit_test(switches),
+      cmocka_unit_test(seeds_differ),
+      cmocka_unit_test(held_keys),
+      cmocka_unit_test(before_the_engine_is_open),
+      cmocka_unit_test(figures_text),
+      cmocka_unit_test(long_words_are_cut),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,497 @@
+/* The engine thread and the reader thread, with a fake engine and a fake source: which frames are taken, dropped and
+ * done again, and what happens when something ends or breaks. */
+#include "cmocka_all.h"
+
+#include <string.h>
+#include <unistd.h>
+
+#include "app/loop.h"
+#include "app/reader.h"
+#include "app/stats.h"
+#include "tests/fake_engine.h"
+#include "tests/fake_source.h"
+
+enum { SIDE = 16, PATIENCE_MS = 5000 };
+
+/* A loop with its mailboxes. */
+struct rig {
+  struct mailbox in, out;
+  struct loop *loop;
+  struct loop_settings settings;
+};
+
+static int open_fake(void *opaque, struct engine **engine, struct loop_settings *settings, struct error *err) {
+  (void)opaque;
+  const struct engine_params params = ENGINE_PARAMS_DEFAULTS;
+  if (engine_open(engine, &params, err) || engine_set_prompt(*engine, 1, "given", err))
+    return -1;
+  *settings = (struct loop_settings){.controls = CONTROLS_DEFAULTS, .fade = {1, 1, 0}, .steps = 1};
+  return 0;
+}
+
+static void rig_start(struct rig *rig, const struct fake_engine_script *script, bool has_frames) {
+  memset(rig, 0, sizeof *rig);
+  fake_engine_begin(script);
+  mailbox_init(&rig->in);
+  mailbox_init(&rig->out);
+  const struct loop_params params = {.open = open_fake, .prompts = {[2] = "second", [3] = "third"}};
+  assert_int_equal(loop_start(&rig->loop, &params, has_frames ? &rig->in : NULL, &rig->out, NULL), 0);
+  struct loop_status status = {0};
+  for (int i = 0; i < PATIENCE_MS && !status.ready; i++) {
+    loop_get_status(rig->loop, &status);
+    usleep(1000);
+  }
+  assert_true(status.ready);
+  rig->settings = status.settings;
+}
+
+/* Everything that holds whatever happened. */
+static void rig_finish(struct rig *rig, int expected) {
+  struct error err = {0};
+  assert_int_equal(loop_stop(&rig->loop, &err), expected);
+  assert_null(rig->loop);
+  mailbox_finish(&rig->in);
+  mailbox_finish(&rig->out);
+  assert_true(fake_engine_log()->closed);
+  assert_false(fake_engine_log()->overfull);
+  assert_false(fake_engine_log()->configured_busy);
+  assert_false(fake_engine_log()->unset_prompt_used);
+}
+
+static void put_frame(struct rig *rig, int serial) {
+  static uint8_t pixels[SIDE * SIDE * 4];
+  memset(pixels, serial, sizeof pixels);
+  const struct mail mail = {.frame = {.format = PIXEL_RGBA,
+                                      .width = SIDE,
+                                      .height = SIDE,
+                                      .plane = {pixels},
+                                      .pitch = {SIDE * 4},
+                                      .serial = (uint64_t)serial,
+                                      .captured_ns = clock_now_ns()}};
+  assert_int_equal(mailbox_put(&rig->in, &mail, NULL), 0);
+}
+
+static const struct mail *expect_picture(struct rig *rig) {
+  const struct mail *mail = NULL;
+  assert_int_equal(mailbox_take(&rig->out, &mail, PATIENCE_MS), 1);
+  return mail;
+}
+
+static void expect_nothing(struct rig *rig, int ms) {
+  const struct mail *mail = NULL;
+  assert_int_equal(mailbox_take(&rig->out, &mail, ms), 0);
+}
+
+static void wait_for_submits(int count) {
+  for (int i = 0; i < PATIENCE_MS && fake_engine_log()->submitted < count; i++)
+    usleep(1000);
+  assert_true(fake_engine_log()->submitted >= count);
+}
+
+static void policy(void **state) {
+  (void)state;
+  const struct {
+    struct loop_situation in;
+    enum loop_action action;
+  } cases[] = {
+      {{.depth = 1, .fresh = true}, LOOP_SUBMIT_FRESH},
+      {{.depth = 1, .fresh = true, .stale = true, .ended = true}, LOOP_SUBMIT_FRESH},
+      {{.depth = 1, .in_flight = 1, .fresh = true}, LOOP_COLLECT},
+      {{.depth = 2, .in_flight = 1, .fresh = true}, LOOP_SUBMIT_FRESH},
+      {{.depth = 2, .in_flight = 1}, LOOP_COLLECT},
+      {{.depth = 2, .in_flight = 2, .fresh = true}, LOOP_COLLECT},
+      {{.depth = 1, .in_flight = 2, .fresh = true}, LOOP_COLLECT},
+      {{.depth = 2, .in_flight = 1, .stale = true}, LOOP_COLLECT},
+      {{.depth = 1, .stale = true}, LOOP_SUBMIT_AGAIN},
+      {{.depth = 1, .ended = true}, LOOP_END},
+      {{.depth = 1, .ended = true, .stale = true}, LOOP_END},
+      {{.depth = 2, .in_flight = 1, .ended = true}, LOOP_COLLECT},
+      {{.depth = 1}, LOOP_WAIT},
+  };
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
+    assert_int_equal(loop_decide(&cases[i].in), cases[i].action);
+}
+
+/* Frames that arrive while the engine works: only the last of them is ever submitted. */
+static void newest_frame_only(void **state) {
+  (void)state;
+  struct rig rig;
+  rig_start(&rig, &(struct fake_engine_script){.frame_ms = 60}, true);
+  put_frame(&rig, 1);
+  wait_for_submits(1);
+  for (int i = 2; i <= 6; i++)
+    put_frame(&rig, i);
+  assert_int_equal(expect_picture(&rig)->frame.serial, 1);
+  assert_int_equal(expect_picture(&rig)->frame.serial, 6);
+  expect_nothing(&rig, 150);
+  assert_int_equal(mailbox_count(&rig.in).dropped, 4);
+  assert_int_equal(fake_engine_log()->submitted, 2);
+  rig_finish(&rig, 0);
+}
+
+static void stamps_rise(void **state) {
+  (void)state;
+  struct rig rig;
+  rig_start(&rig, &(struct fake_engine_script){.frame_ms = 5}, true);
+  for (int i = 1; i < 5; i++) {
+    put_frame(&rig, i);
+    const struct mail *mail = expect_picture(&rig);
+    assert_true(mail->frame.captured_ns > 0);
+    assert_true(mail->submitted_ns >= mail->frame.captured_ns);
+    assert_true(mail->finished_ns >= mail->submitted_ns + 5000000);
+    assert_true(mail->frame_ms >= 5);
+    assert_false(mail->again);
+  }
+  rig_finish(&rig, 0);
+}
+
+/* A GPU gets its next frame while it works on one, and never a third. */
+static void two_in_flight_for_a_gpu(void **state) {
+  (void)state;
+  struct rig rig;
+  rig_start(&rig, &(struct fake_engine_script){.frame_ms = 30, .cuda = true}, true);
+  put_frame(&rig, 1);
+  wait_for_submits(1);
+  uint64_t last = 0;
+  for (int i = 2; i < 12; i++) {
+    put_frame(&rig, i);
+    const struct mail *mail = expect_picture(&rig);
+    assert_true(mail->frame.serial > last);
+    last = mail->frame.serial;
+  }
+  assert_int_equal(expect_picture(&rig)->frame.serial, 11);
+  rig_finish(&rig, 0);
+  assert_in_range(fake_engine_log()->most_in_flight, 1, 2);
+}
+
+static void input_goes_with_its_picture(void **state) {
+  (void)state;
+  struct rig rig;
+  rig_start(&rig, &(struct fake_engine_script){.frame_ms = 1, .cuda = true}, true);
+  put_frame(&rig, 1);
+  assert_null(expect_picture(&rig)->input.plane[0]);
+  rig.settings.want_input = true;
+  loop_set(rig.loop, &rig.settings);
+  for (int i = 2; i < 8; i++) {
+    put_frame(&rig, i);
+    const struct mail *mail = expect_picture(&rig);
+    assert_non_null(mail->input.plane[0]);
+    assert_int_equal(mail->input.serial, mail->frame.serial);
+    assert_int_equal(mail->input.plane[0][0], mail->frame.serial);
+  }
+  rig_finish(&rig, 0);
+}
+
+/* Paused, the last frame stays; a changed control is shown on it, once. */
+static void pause_and_try_controls(void **state) {
+  (void)state;
+  struct rig rig;
+  rig_start(&rig, &(struct fake_engine_script){.frame_ms = 1}, true);
+  put_frame(&rig, 1);
+  expect_picture(&rig);
+  rig.settings.paused = true;
+  loop_set(rig.loop, &rig.settings);
+  usleep(50000);
+  put_frame(&rig, 2);
+  expect_nothing(&rig, 100);
+  rig.settings.controls.strength = 0.25f;
+  loop_set(rig.loop, &rig.settings);
+  const struct mail *mail = expect_picture(&rig);
+  assert_int_equal(mail->frame.serial, 1);
+  assert_true(mail->again);
+  expect_nothing(&rig, 100);
+  rig.settings.paused = false;
+  loop_set(rig.loop, &rig.settings);
+  mail = expect_picture(&rig);
+  assert_int_equal(mail->frame.serial, 2);
+  assert_false(mail->again);
+  rig_finish(&rig, 0);
+}
+
+static void steps_change_between_frames(void **state) {
+  (void)state;
+  struct rig rig;
+  struct loop_status status;
+  rig_start(&rig, &(struct fake_engine_script){.frame_ms = 10, .cuda = true, .refuse_steps = 5}, true);
+  for (int i = 1; i < 25; i++) {
+    put_frame(&rig, i);
+    rig.settings.steps = i < 8 ? 2 : i < 16 ? 5 : 3;
+    loop_set(rig.loop, &rig.settings);
+    usleep(4000);
+    loop_get_status(rig.loop, &status);
+    assert_true(i >= 17 || !status.refused_steps || status.refused_steps == 5);
+  }
+  while (mailbox_take(&rig.out, &(const struct mail *){NULL}, 200) == 1)
+    ;
+  loop_get_status(rig.loop, &status);
+  assert_int_equal(status.info.steps, 3);
+  assert_int_equal(status.refused_steps, 0);
+  rig_finish(&rig, 0); /* checks that nothing was in flight */
+  bool two = false;
+  const struct fake_engine_log *log = fake_engine_log();
+  for (int i = 0; i < log->submitted; i++) {
+    two = two || log->submits[i].steps == 2;
+    assert_int_not_equal(log->submits[i].steps, 5);
+  }
+  assert_true(two);
+  assert_int_equal(log->submits[log->submitted - 1].steps, 3);
+}
+
+/* A prompt is encoded before it is used and only once; the rest are when there is time. */
+static void prompts_are_there_when_needed(void **state) {
+  (void)state;
+  struct rig rig;
+  rig_start(&rig, &(struct fake_engine_script){.frame_ms = 2}, true);
+  fade_turn(&rig.settings.fade, 3, clock_now_ns());
+  loop_set(rig.loop, &rig.settings);
+  for (int i = 1; i < 8; i++) {
+    put_frame(&rig, i);
+    expect_picture(&rig);
+    usleep(5000);
+  }
+  usleep(200000); /* idle: slot 2 too */
+  rig_finish(&rig, 0);
+  const struct fake_engine_log *log = fake_engine_log();
+  assert_int_equal(log->prompts[1], 1);
+  assert_int_equal(log->prompts[2], 1);
+  assert_int_equal(log->prompts[3], 1);
+  assert_int_equal(log->submits[1].controls.prompt_to, 3);
+  assert_true(log->submits[log->submitted - 1].controls.blend > 0);
+}
+
+static void engine_failure_ends_it(void **state) {
+  (void)state;
+  struct rig rig;
+  rig_start(&rig, &(struct fake_engine_script){.frame_ms = 1, .fail_at_submit = 2}, true);
+  put_frame(&rig, 1);
+  expect_picture(&rig);
+  put_frame(&rig, 2);
+  const struct mail *mail = NULL;
+  assert_int_equal(mailbox_take(&rig.out, &mail, PATIENCE_MS), -1);
+  rig_finish(&rig, -1);
+}
+
+static void text_to_image(void **state) {
+  (void)state;
+  struct rig rig;
+  rig_start(&rig, &(struct fake_engine_script){.frame_ms = 1}, false);
+  expect_picture(&rig);
+  expect_nothing(&rig, 100);
+  rig.settings.controls.seed++;
+  loop_set(rig.loop, &rig.settings);
+  expect_picture(&rig);
+  expect_nothing(&rig, 100);
+  rig_finish(&rig, 0);
+  assert_false(fake_engine_log()->submits[0].has_frame);
+}
+
+/* A reader and its mailbox. */
+struct reading {
+  struct mailbox mailbox;
+  struct source_options options;
+  struct reader *reader;
+};
+
+static void reading_start(struct reading *reading, const struct fake_source_script *script) {
+  memset(reading, 0, sizeof *reading);
+  fake_source_begin(script);
+  mailbox_init(&reading->mailbox);
+  struct source *source = NULL;
+  assert_int_equal(source_open(&source, "fake", &reading->options, NULL), 0);
+  assert_int_equal(reader_start(&reading->reader, &source, "fake", &reading->options, &reading->mailbox, NULL), 0);
+  assert_null(source);
+}
+
+static void reading_finish(struct reading *reading, int expected, struct error *err) {
+  assert_int_equal(reader_stop(&reading->reader, err), expected);
+  assert_null(reading->reader);
+  assert_int_equal(fake_source_open_now(), 0);
+  mailbox_finish(&reading->mailbox);
+}
+
+/* A file comes at its own pace, to the last frame, whose end closes the mailbox. */
+static void file_is_paced(void **state) {
+  (void)state;
+  struct reading reading;
+  int64_t before = clock_now_ns();
+  reading_start(&reading, &(struct fake_source_script){.frame_ms = 10, .frames = 12});
+  const struct mail *mail = NULL;
+  int count = 0;
+  uint64_t last = 0;
+  for (int got; (got = mailbox_take(&reading.mailbox, &mail, PATIENCE_MS)) == 1; count++) {
+    assert_true(clock_now_ns() - before >= (int64_t)mail->frame.serial * 10000000);
+    assert_true(clock_now_ns() - mail->frame.captured_ns >= 0);
+    last = mail->frame.serial;
+  }
+  assert_int_equal(last, 11);
+  assert_int_equal(count + mailbox_count(&reading.mailbox).dropped, 12);
+  reading_finish(&reading, 0, NULL);
+}
+
+/* A clip that starts again goes on at its pace, neither at once nor never. */
+static void looped_file_keeps_its_pace(void **state) {
+  (void)state;
+  struct reading reading;
+  int64_t before = clock_now_ns();
+  reading_start(&reading, &(struct fake_source_script){.frame_ms = 10, .frames = 15, .jump_at = 5});
+  const struct mail *mail = NULL;
+  while (mailbox_take(&reading.mailbox, &mail, PATIENCE_MS) == 1)
+    ;
+  assert_true(clock_now_ns() - before >= 14 * 10000000);
+  assert_int_equal(mailbox_count(&reading.mailbox).put, 15);
+  reading_finish(&reading, 0, NULL);
+}
+
+static void broken_file_says_why(void **state) {
+  (void)state;
+  struct reading reading;
+  struct error err = {0};
+  reading_start(&reading, &(struct fake_source_script){.frame_ms = 1, .frames = 3, .ends_in_error = true});
+  const struct mail *mail = NULL;
+  while (mailbox_take(&reading.mailbox, &mail, PATIENCE_MS) == 1)
+    ;
+  reading_finish(&reading, -1, &err);
+  assert_int_equal(err.status, STATUS_INPUT);
+  assert_non_null(strstr(err.message, "breaks as told"));
+}
+
+/* A camera that goes away is opened again until it is back; meanwhile the status says so. */
+static void lost_camera_comes_back(void **state, bool in_error) {
+  (void)state;
+  struct reading reading;
+  struct reader_status status = {0};
+  reading_start(&reading, &(struct fake_source_script){
+                              .realtime = true, .frame_ms = 2, .frames = 4, .ends_in_error = in_error, .refusals = 1});
+  for (int i = 0; i < PATIENCE_MS && !status.lost; i++) {
+    reader_get_status(reading.reader, &status);
+    usleep(1000);
+  }
+  assert_true(status.lost);
+  assert_true(strlen(status.reason) > 0);
+  assert_int_equal(status.frames, 4);
+  for (int i = 0; i < PATIENCE_MS && status.frames < 5; i++) {
+    reader_get_status(reading.reader, &status);
+    usleep(1000);
+  }
+  assert_true(status.frames >= 5);
+  assert_true(fake_source_openings() >= 2);
+  assert_true(fake_source_attempts() >= 3);
+  reading_finish(&reading, 0, NULL);
+}
+
+static void camera_that_ends(void **state) {
+  lost_camera_comes_back(state, false);
+}
+
+static void camera_that_fails(void **state) {
+  lost_camera_comes_back(state, true);
+}
+
+/* Stopping does not wait for the pause before the next try. */
+static void stop_while_lost(void **state) {
+  (void)state;
+  struct reading reading;
+  struct reader_status status = {0};
+  reading_start(&reading, &(struct fake_source_script){.realtime = true, .frame_ms = 1, .frames = 1, .refusals = 1000});
+  for (int i = 0; i < PATIENCE_MS && !status.lost; i++) {
+    reader_get_status(reading.reader, &status);
+    usleep(1000);
+  }
+  assert_true(status.lost);
+  reading_finish(&reading, 0, NULL);
+}
+
+/* Paused, a file stands still and goes on where it was; a camera's frames are thrown away. */
+static void paused_file_waits(void **state) {
+  (void)state;
+  struct reading reading;
+  struct reader_status before, after;
+  reading_start(&reading, &(struct fake_source_script){.frame_ms = 5, .frames = 60});
+  usleep(50000);
+  reader_pause(reading.reader, true);
+  usleep(30000);
+  reader_get_status(reading.reader, &before);
+  usleep(60000);
+  reader_get_status(reading.reader, &after);
+  assert_int_equal(before.frames, after.frames);
+  assert_in_range(before.frames, 1, 40);
+  reader_pause(reading.reader, false);
+  const struct mail *mail = NULL;
+  while (mailbox_take(&reading.mailbox, &mail, PATIENCE_MS) == 1)
+    ;
+  assert_int_equal(mailbox_count(&reading.mailbox).put, 60);
+  reading_finish(&reading, 0, NULL);
+}
+
+static void paused_camera_runs_on(void **state) {
+  (void)state;
+  struct reading reading;
+  struct reader_status before, after;
+  reading_start(&reading, &(struct fake_source_script){.realtime = true, .frame_ms = 2, .frames = 100000});
+  usleep(30000);
+  reader_pause(reading.reader, true);
+  usleep(30000);
+  reader_get_status(reading.reader, &before);
+  usleep(60000);
+  reader_get_status(reading.reader, &after);
+  assert_int_equal(before.frames, after.frames);
+  reader_pause(reading.reader, false);
+  for (int i = 0; i < PATIENCE_MS && after.frames == before.frames; i++) {
+    usleep(1000);
+    reader_get_status(reading.reader, &after);
+  }
+  const struct mail *mail = NULL;
+  assert_int_equal(mailbox_take(&reading.mailbox, &mail, PATIENCE_MS), 1);
+  reading_finish(&reading, 0, NULL);
+}
+
+/* From source to pictures: the end of the file ends everything, and every frame is a picture or counted. */
+static void whole_way(void **state) {
+  (void)state;
+  struct rig rig;
+  rig_start(&rig, &(struct fake_engine_script){.frame_ms = 6}, true);
+  fake_source_begin(&(struct fake_source_script){.frame_ms = 2, .frames = 50});
+  const struct source_options options = {0};
+  struct source *source = NULL;
+  struct reader *reader = NULL;
+  assert_int_equal(source_open(&source, "fake", &options, NULL), 0);
+  assert_int_equal(reader_start(&reader, &source, "fake", &options, &rig.in, NULL), 0);
+  const struct mail *mail = NULL;
+  int64_t last = -1;
+  long shown = 0;
+  while (mailbox_take(&rig.out, &mail, PATIENCE_MS) == 1) {
+    assert_true((int64_t)mail->frame.serial > last);
+    last = (int64_t)mail->frame.serial;
+    shown++;
+  }
+  assert_int_equal(last, 49);
+  assert_int_equal(shown + mailbox_count(&rig.in).dropped + mailbox_count(&rig.out).dropped, 50);
+  assert_true(mailbox_count(&rig.in).dropped > 0);
+  assert_int_equal(reader_stop(&reader, NULL), 0);
+  rig_finish(&rig, 0);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(policy),
+      cmocka_unit_test(newest_frame_only),
+      cmocka_unit_test(stamps_rise),
+      cmocka_unit_test(two_in_flight_for_a_gpu),
+      cmocka_unit_test(input_goes_with_its_picture),
+      cmocka_unit_test(pause_and_try_controls),
+      cmocka_unit_test(steps_change_between_frames),
+      cmocka_unit_test(prompts_are_there_when_needed),
+      cmocka_unit_test(engine_failure_ends_it),
+      cmocka_unit_test(text_to_image),
+      cmocka_unit_test(file_is_paced),
+      cmocka_unit_test(looped_file_keeps_its_pace),
+      cmocka_unit_test(broken_file_says_why),
+      cmocka_unit_test(camera_that_ends),
+      cmocka_unit_test(camera_that_fails),
+      cmocka_unit_test(stop_while_lost),
+      cmocka_unit_test(paused_file_waits),
+      cmocka_unit_test(paused_camera_runs_on),
+      cmocka_unit_test(whole_way),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
