@@ -49,7 +49,7 @@ static void test_unet_sd15(void **state) {
     assert_int_equal(unet.down_attention[i], i < 3);
     assert_int_equal(unet.up_attention[i], i < 3);
   }
-  assert_true(unet.mid_block && unet.flip_sin_to_cos && !unet.use_linear_projection && !unet.upcast_attention);
+  assert_true(unet.mid_block && unet.mid_attention && unet.flip_sin_to_cos && !unet.use_linear_projection && !unet.upcast_attention);
   assert_int_equal(unet.time_embed_dim, 1280);
   assert_int_equal(unet.time_cond_proj_dim, 0);
   assert_true(unet.norm_eps == 1e-5f && unet.freq_shift == 0);
@@ -76,6 +76,8 @@ static void test_unet_others(void **state) {
   assert_int_equal(unet.time_cond_proj_dim, 256);
   assert_int_equal(unet.time_embed_dim, 100);
   assert_int_equal(unet.in_channels, 8);
+  unet = good_unet("{\"mid_block_type\": \"UNetMidBlock2D\"}");
+  assert_true(unet.mid_block && !unet.mid_attention);
   unet = good_unet("{\"only_cross_attention\": true}");
   assert_true(unet.mid_only_cross_attention);
   unet = good_unet("{\"only_cross_attention\": true, \"mid_block_only_cross_attention\": false}");

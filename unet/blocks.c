@@ -175,8 +175,10 @@ struct tensor block_mid(const struct unet_call *call, struct tensor x) {
   int last = call->config->levels - 1;
   size_t mark = plan_enter(call->net.plan, "mid_block");
   x = block_res(call, 0, x, (struct tensor){0}, x.c);
-  x = block_transformer(call, 0, x, last, false); /* whatever mid_block_only_cross_attention says: as in diffusers */
-  x = block_res(call, 1, x, (struct tensor){0}, x.c);
+  if (call->config->mid_attention) {
+    x = block_transformer(call, 0, x, last, false); /* whatever mid_block_only_cross_attention says: as in diffusers */
+    x = block_res(call, 1, x, (struct tensor){0}, x.c);
+  }
   plan_leave(call->net.plan, mark);
   return x;
 }

@@ -46,7 +46,7 @@ struct tensor block_transformer(const struct unet_call *call, int index, struct 
                                 bool only_cross_attention);
 /* DownBlock2D or CrossAttnDownBlock2D; level 0 is the outermost. Appends to skips. */
 struct tensor block_down(const struct unet_call *call, int level, struct tensor x, struct skips *skips);
-/* UNetMidBlock2DCrossAttn. */
+/* UNetMidBlock2DCrossAttn, or UNetMidBlock2D: one res block. */
 struct tensor block_mid(const struct unet_call *call, struct tensor x);
 /* UpBlock2D or CrossAttnUpBlock2D of the level. Takes from skips. */
 struct tensor block_up(const struct unet_call *call, int level, struct tensor x, struct skips *skips);

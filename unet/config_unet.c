@@ -78,8 +78,9 @@ static void read_blocks(struct unet_config *unet, struct config *config) {
   char mid[64];
   config_string(config, "mid_block_type", "UNetMidBlock2DCrossAttn", mid, sizeof mid);
   unet->mid_block = *mid;
-  if (*mid && strcmp(mid, "UNetMidBlock2DCrossAttn"))
-    config_refuse(config, "mid_block_type", mid, "UNetMidBlock2DCrossAttn or null is");
+  unet->mid_attention = !strcmp(mid, "UNetMidBlock2DCrossAttn");
+  if (*mid && !unet->mid_attention && strcmp(mid, "UNetMidBlock2D"))
+    config_refuse(config, "mid_block_type", mid, "UNetMidBlock2DCrossAttn, UNetMidBlock2D or null is");
 }
 
 static void read_attention(struct unet_config *unet, struct config *config) {
@@ -131,7 +132,7 @@ static void read_rest(struct unet_config *unet, struct config *config) {
 /* Sizes that must divide each other. */
 static void check_sizes(const struct unet_config *unet, struct config *config) {
   for (int i = 0; i < unet->levels; i++) {
-    bool attention = unet->down_attention[i] || unet->up_attention[i] || (unet->mid_block && i == unet->levels - 1);
+    bool attention = unet->down_attention[i] || unet->up_attention[i] || (unet->mid_attention && i == unet->levels - 1);
     if (unet->channels[i] % unet->norm_num_groups)
       config_refuse(config, "norm_num_groups", "a number that does not divide block_out_channels", NULL);
     if (attention && unet->channels[i] % unet->heads[i])

@@ -34,8 +34,9 @@ int unet_init(struct unet *unet, const struct checkpoint *checkpoint, struct err
     status |= add_block(unet, path, level, config->layers[level], config->down_attention[level]);
   }
   if (config->mid_block) {
-    status |= add_block(unet, "mid_block", last, 2, false);
-    status |= add_attention(unet, "mid_block", 0, last, false);
+    status |= add_block(unet, "mid_block", last, config->mid_attention ? 2 : 1, false);
+    if (config->mid_attention)
+      status |= add_attention(unet, "mid_block", 0, last, false);
   }
   for (int level = last; level >= 0; level--) {
     snprintf(path, sizeof path, "up_blocks.%d", last - level);

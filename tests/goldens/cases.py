@@ -75,13 +75,15 @@ CASES = {
         "runs": [run("text-1", "text", 1), run("text-2", "text", 2), run("text-4", "text", 4),
                  run("image-2", "image", 2, strength=0.5), run("image-4", "image", 4, strength=0.75)],
     },
-    # InstructPix2Pix: the picture's latent beside the noisy one, three rows of guidance, Euler on leading timesteps.
+    # InstructPix2Pix: the picture's latent beside the noisy one, three rows of guidance, Euler on leading timesteps; and
+    # a middle block without attention.
     "pix2pix": {
         "seed": 4, "dtype": "float16", "prefix": "text_model.", "height": 48, "width": 64,
         "pipeline": "StableDiffusionInstructPix2PixPipeline",
         "unet": {"sample_size": 8, "in_channels": 8, "out_channels": 4, "block_out_channels": [16, 16],
                  "layers_per_block": 1, "down_block_types": [CROSS, PLAIN], "up_block_types": [PLAIN_UP, CROSS_UP],
-                 "attention_head_dim": 2, "cross_attention_dim": 16, "norm_num_groups": 8},
+                 "mid_block_type": "UNetMidBlock2D", "attention_head_dim": 2, "cross_attention_dim": 16,
+                 "norm_num_groups": 8},
         "vae": vae(4, 8, 8, [1, 1, 1, 1], [1, 1, 1, 1]),
         "text": text(16, 2, 2, "quick_gelu", 16),
         "scheduler": {"_class_name": "EulerDiscreteScheduler", "prediction_type": "epsilon",
