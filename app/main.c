@@ -13,15 +13,17 @@ static void tame_ffmpeg(int verbose) {
   av_log_set_level(verbose >= 2 ? AV_LOG_INFO : verbose == 1 ? AV_LOG_ERROR : AV_LOG_QUIET);
 }
 
-/* OpenMP threads that spin while they wait take the cores from decoder, encoder and whatever else runs, and collapse
- * when one of them is busy. libgomp reads its environment before main, so the program starts itself once more. */
+/* OpenMP threads that spin for long while they wait take the cores from decoder, encoder and whatever else runs, and
+ * collapse when one of them is busy; threads that sleep at once are woken hundreds of times a frame. About a
+ * microsecond of spinning gives most of both. libgomp reads its environment before main, so the program starts itself
+ * once more. */
 static void calm_openmp(char **argv) {
   char path[4096];
   ssize_t length = readlink("/proc/self/exe", path, sizeof path - 1);
   if (getenv("OMP_WAIT_POLICY") || length <= 0)
     return;
   path[length] = 0;
-  if (!setenv("OMP_WAIT_POLICY", "passive", 1))
+  if (!setenv("OMP_WAIT_POLICY", "passive", 1) && !setenv("GOMP_SPINCOUNT", "1000", 0))
     execv(path, argv); /* comes back only when it fails; then it merely goes slower */
 }
 

@@ -151,9 +151,11 @@ static int check_fit(struct checkpoint *c, struct error *err) {
   return 0;
 }
 
-/* Last part of the folder's name; of its real path where that says nothing (".", "/models/x/.."). */
+/* Last part of the folder's real path, or the part before it where that says nothing ("sd-turbo/model"). */
 static char *folder_name(const char *folder) {
   char *real = realpath(folder, NULL);
+  if (real && strlen(real) > strlen("/model") && !strcmp(strrchr(real, '/'), "/model"))
+    *strrchr(real, '/') = 0;
   const char *path = real ? real : folder, *slash = strrchr(path, '/');
   char *name = strdup(slash && slash[1] ? slash + 1 : path);
   free(real);
