@@ -70,18 +70,26 @@ static __device__ __forceinline__ void store8(__half *to, const float in[8]) {
   *reinterpret_cast<uint4 *>(to) = pack.raw;
 }
 
-/* --- activations --- */
+/* --- activations ---
+ *
+ * Kernels are a few thousand instructions at most: fetching code that is rarely run costs more microseconds than most
+ * of them take. So the activations that frames are full of (none, ReLU, SiLU) are written out where they are used, and
+ * the others are called. */
 
-static __device__ __forceinline__ float gelu(float x) {
+static __device__ __forceinline__ float silu(float x) {
+  return __fdividef(x, 1.0f + __expf(-x));
+}
+
+static __device__ __noinline__ float gelu(float x) {
   return 0.5f * x * (1.0f + erff(x * 0.70710678118654752f));
 }
 
-static __device__ __forceinline__ float activate(float x, enum activation act) {
+static __device__ __noinline__ float activate(float x, enum activation act) {
   switch (act) {
   case ACT_RELU:
     return fmaxf(x, 0.0f);
   case ACT_SILU:
-    return x / (1.0f + __expf(-x));
+    return silu(x);
   case ACT_GELU:
     return gelu(x);
   case ACT_QUICK_GELU:
@@ -112,9 +120,14 @@ static __device__ __forceinline__ float finish(const struct tail &tail, float v,
   return tail.residual_last ? activate(v, tail.act) + residual : activate(v + residual, tail.act);
 }
 
+/* Whether finish8 can do it: no other activation than ReLU. */
+static __device__ __forceinline__ bool is_simple(enum activation act) {
+  return act == ACT_NONE || act == ACT_RELU;
+}
+
 /* Eight neighbours in a row, whose residual the caller has fetched ahead; column is a multiple of 8. */
 static __device__ __forceinline__ void finish8(const struct tail &tail, float v[8], int column, uint4 residual) {
-  float add[8];
+  float add[8], least = tail.act == ACT_RELU ? 0.0f : -INFINITY;
   unpack8(residual, add);
   if (tail.bias) {
     float4 low = __ldg(reinterpret_cast<const float4 *>(tail.bias + column));
@@ -122,12 +135,14 @@ static __device__ __forceinline__ void finish8(const struct tail &tail, float v[
     v[0] += low.x, v[1] += low.y, v[2] += low.z, v[3] += low.w;
     v[4] += high.x, v[5] += high.y, v[6] += high.z, v[7] += high.w;
   }
+  if (tail.time) {
 #pragma unroll
-  for (int i = 0; i < 8; i++) {
-    if (tail.time)
+    for (int i = 0; i < 8; i++)
       v[i] += __half2float(tail.time[column + i]);
-    v[i] = tail.residual_last ? activate(v[i], tail.act) + add[i] : activate(v[i] + add[i], tail.act);
   }
+#pragma unroll
+  for (int i = 0; i < 8; i++)
+    v[i] = tail.residual_last ? fmaxf(v[i], least) + add[i] : fmaxf(v[i] + add[i], least);
 }
 
 /* Eight halves of the residual, or zeros. at is a multiple of 8. */

@@ -194,7 +194,6 @@ static int build_operations(struct dnn_conv *conv, const struct gemm_args *args,
   } tail[] = {
       {args->residual, y_dims, CUDNN_POINTWISE_ADD, args->residual != NULL},
       {bias, row, CUDNN_POINTWISE_ADD, bias != NULL},
-      {args->time, row, CUDNN_POINTWISE_ADD, args->time != NULL},
       {NULL, NULL, CUDNN_POINTWISE_RELU_FWD, args->act == ACT_RELU},
   };
   enum { TAILS = sizeof tail / sizeof tail[0] };
@@ -314,7 +313,7 @@ static void build(struct dnn_conv *conv, const struct gemm_args *args, const hal
 
 struct dnn_conv *dnn_conv_create(struct dnn *dnn, const struct gemm_args *args, const half_t *bias, bool fused,
                                  int index, void *workspace, size_t workspace_bytes) {
-  if (fused && ((args->act != ACT_NONE && args->act != ACT_RELU) || (uintptr_t)args->time % 16))
+  if (fused && ((args->act != ACT_NONE && args->act != ACT_RELU) || (uintptr_t)bias % 16))
     return NULL;
   if (!dnn->handle && dnn->create(&dnn->handle)) {
     dnn->handle = NULL;

@@ -186,6 +186,7 @@ template <class T> __device__ bool add_splits(const struct gemm_args &p, float *
   __shared__ bool last;
   int index = blockIdx.y * gridDim.x + blockIdx.x;
   float4 *mine = reinterpret_cast<float4 *>(p.partial) + ((size_t)index * p.splits + blockIdx.z) * (T::M * T::N / 4);
+#pragma unroll 2
   for (int i = threadIdx.x; i < T::M * T::N / 4; i += T::THREADS)
     mine[i] = *reinterpret_cast<const float4 *>(tile + i * 4 / T::N * T::SUM_PITCH + i * 4 % T::N);
   __threadfence();
@@ -200,8 +201,10 @@ template <class T> __device__ bool add_splits(const struct gemm_args &p, float *
     return false;
   __threadfence();
   const float4 *all = reinterpret_cast<const float4 *>(p.partial) + (size_t)index * p.splits * (T::M * T::N / 4);
+#pragma unroll 1
   for (int i = threadIdx.x; i < T::M * T::N / 4; i += T::THREADS) {
     float4 total = make_float4(0, 0, 0, 0);
+#pragma unroll 4
     for (int s = 0; s < p.splits; s++) {
       float4 part = __ldcg(all + (size_t)s * (T::M * T::N / 4) + i);
       total.x += part.x, total.y += part.y, total.z += part.z, total.w += part.w;
@@ -212,40 +215,51 @@ template <class T> __device__ bool add_splits(const struct gemm_args &p, float *
   return true;
 }
 
-/* The tile's sums to y. GEGLU: the left half of the tile are values, the right half their gates. */
+/* GEGLU: the left half of the tile are values, the right half their gates; the products replace the values. */
+template <class T>
+__device__ __forceinline__ void apply_gates(const struct gemm_args &p, const column_map &map, float *tile) {
+#pragma unroll 1
+  for (int i = threadIdx.x; i < T::M * map.half; i += T::THREADS) {
+    int offset = i % map.half, column = map.first + offset;
+    float *value = tile + i / map.half * T::SUM_PITCH + offset, gate = value[map.half], bias = 0.0f;
+    if (p.bias && column < map.count) {
+      bias = __ldg(p.bias + column);
+      gate += __ldg(p.bias + map.count + column);
+    }
+    *value = (*value + bias) * gelu(gate);
+  }
+  __syncthreads();
+}
+
+/* The tile's sums to y. */
 template <class T>
 __device__ __forceinline__ void write_tile(const struct gemm_args &p, const column_map &map, const float *tile) {
-  int rows = p.n * p.out_h * p.out_w, across = map.half / 8;
-  bool whole = map.count % 8 == 0, geglu = p.act == ACT_GEGLU;
+  int rows = p.n * p.out_h * p.out_w, first = (int)blockIdx.x * T::M;
+  bool geglu = p.act == ACT_GEGLU;
   struct tail tail = {geglu ? NULL : p.bias, p.time, p.residual, geglu ? ACT_NONE : p.act, p.residual_last};
-  for (int i = threadIdx.x; i < T::M * across; i += T::THREADS) {
-    int r = i / across, offset = i % across * 8, column = map.first + offset, row = (int)blockIdx.x * T::M + r;
-    if (row >= rows || column >= map.count)
-      continue;
-    size_t at = (size_t)row * map.count + column;
-    uint4 residual = fetch_residual(p.residual, at, whole);
-    float v[8];
-#pragma unroll
-    for (int e = 0; e < 8; e++) {
-      v[e] = tile[r * T::SUM_PITCH + offset + e];
-      if (geglu && column + e < map.count) {
-        float gate = tile[r * T::SUM_PITCH + map.half + offset + e];
-        if (p.bias) {
-          v[e] += __ldg(p.bias + column + e);
-          gate += __ldg(p.bias + map.count + column + e);
-        }
-        v[e] *= gelu(gate);
-      }
-    }
-    if (whole) {
+  if (map.count % 8 == 0 && is_simple(tail.act)) {
+    int across = map.half / 8;
+#pragma unroll 2
+    for (int i = threadIdx.x; i < T::M * across; i += T::THREADS) {
+      int r = i / across, offset = i % across * 8, column = map.first + offset;
+      if (first + r >= rows || column >= map.count)
+        continue;
+      size_t at = (size_t)(first + r) * map.count + column;
+      uint4 residual = fetch_residual(p.residual, at, true);
+      const float4 *from = reinterpret_cast<const float4 *>(tile + r * T::SUM_PITCH + offset);
+      float4 low = from[0], high = from[1];
+      float v[8] = {low.x, low.y, low.z, low.w, high.x, high.y, high.z, high.w};
       finish8(tail, v, column, residual);
       store8(p.y + at, v);
-      continue;
     }
-#pragma unroll
-    for (int e = 0; e < 8; e++)
-      if (column + e < map.count)
-        p.y[at + e] = __float2half_rn(finish(tail, v[e], column + e, at + e));
+    return;
+  }
+#pragma unroll 1
+  for (int i = threadIdx.x; i < T::M * map.half; i += T::THREADS) {
+    int r = i / map.half, column = map.first + i % map.half;
+    size_t at = (size_t)(first + r) * map.count + column;
+    if (first + r < rows && column < map.count)
+      p.y[at] = __float2half_rn(finish(tail, tile[r * T::SUM_PITCH + i % map.half], column, at));
   }
 }
 
@@ -257,15 +271,18 @@ __global__ void __launch_bounds__(T::THREADS) gemm_kernel(const __grid_constant_
   int begin = (int)((long)blocks * blockIdx.z / p.splits), end = (int)((long)blocks * (blockIdx.z + 1) / p.splits);
   loader<T> from(p, map, begin);
   accumulator<T> sums;
+#pragma unroll 1
   for (int s = 0; s < T::STAGES - 1 && begin + s < end; s++)
     from.load_weights(shared + s * T::STAGE_CHUNKS, begin + s);
   wait_for_previous(); /* weights are constant, the input is not */
+#pragma unroll 1
   for (int s = 0; s < T::STAGES - 1; s++) {
     if (begin + s < end)
       from.load_input(shared + s * T::STAGE_CHUNKS);
     copies_commit();
   }
   int stage = 0, next = T::STAGES - 1;
+#pragma unroll 1
   for (int block = begin; block < end; block++) {
     copies_wait<T::STAGES - 2>();
     __syncthreads();
@@ -281,8 +298,11 @@ __global__ void __launch_bounds__(T::THREADS) gemm_kernel(const __grid_constant_
   copies_wait<0>();
   float *tile = reinterpret_cast<float *>(shared);
   sums.gather(tile);
-  if (p.splits == 1 || add_splits<T>(p, tile))
-    write_tile<T>(p, map, tile);
+  if (p.splits > 1 && !add_splits<T>(p, tile))
+    return;
+  if (p.act == ACT_GEGLU)
+    apply_gates<T>(p, map, tile);
+  write_tile<T>(p, map, tile);
 }
 
 template <class T> cudaError_t launch_tile(const struct queue *queue, const struct gemm_args *args) {

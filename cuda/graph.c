@@ -49,6 +49,28 @@ static int aligned_pitch(enum pixel_format format, int plane, int width) {
   return (frame_row_bytes(format, plane, width) + PITCH_ALIGN - 1) / PITCH_ALIGN * PITCH_ALIGN;
 }
 
+/* ITU-R BT.601, BT.709 and BT.2020 (non-constant luminance). */
+static struct coding make_coding(enum pixel_format format, enum color_matrix matrix, enum color_range range) {
+  static const float red[] = {[MATRIX_BT601] = 0.299f, [MATRIX_BT709] = 0.2126f, [MATRIX_BT2020] = 0.2627f};
+  static const float blue[] = {[MATRIX_BT601] = 0.114f, [MATRIX_BT709] = 0.0722f, [MATRIX_BT2020] = 0.0593f};
+  if (format == PIXEL_BGRA || format == PIXEL_RGBA)
+    return (struct coding){.scale = {1 / 255.0f, 1 / 255.0f, 1 / 255.0f}};
+  int depth = format == PIXEL_P010 ? 10 : 8;
+  float unit = (float)(1 << (depth - 8)), most = (float)((1 << depth) - 1);
+  bool full = range == RANGE_FULL;
+  float luma = full ? most : 219 * unit, chroma = full ? most : 224 * unit;
+  float r = red[matrix], b = blue[matrix], g = 1 - r - b, r_cr = 2 * (1 - r), b_cb = 2 * (1 - b);
+  return (struct coding){.zero = {full ? 0 : 16 * unit, 128 * unit, 128 * unit},
+                         .scale = {1 / luma, 1 / chroma, 1 / chroma},
+                         .r = r,
+                         .g = g,
+                         .b = b,
+                         .r_cr = r_cr,
+                         .b_cb = b_cb,
+                         .g_cb = -b_cb * b / g,
+                         .g_cr = -r_cr * r / g};
+}
+
 /* Sizes and pitches of a picture whose planes follow each other; bytes in all. */
 static size_t picture_layout(struct picture *picture, enum pixel_format format, int width, int height,
                              uint8_t *memory) {
@@ -77,6 +99,7 @@ static int output_create(struct cuda_device *device, struct cuda_program *progra
     picture_layout(picture, format, width, height, memory);
     picture->matrix = MATRIX_BT709;
     picture->range = RANGE_LIMITED;
+    picture->coding = make_coding(format, MATRIX_BT709, RANGE_LIMITED);
     if (cuda_check(cudaHostAlloc((void **)&program->output_host[i], program->output_bytes, cudaHostAllocDefault),
                    "pinned memory", err) < 0)
       return -1;
@@ -259,6 +282,7 @@ static size_t fill_slot(struct cuda_device *device, struct cuda_program *program
     picture_layout(&input, frame->format, frame->width, frame->height, (uint8_t *)slot->device + PLANES_OFFSET);
     input.matrix = frame->matrix;
     input.range = frame->range;
+    input.coding = make_coding(frame->format, frame->matrix, frame->range);
     for (int i = 0; i < frame_planes(frame->format); i++)
       copy_plane((uint8_t *)slot->host + (input.plane[i] - (uint8_t *)slot->device), input.pitch[i], frame->plane[i],
                  frame->pitch[i], frame_row_bytes(frame->format, i, frame->width),

@@ -156,8 +156,16 @@ cudaError_t launch_narrowing(const struct queue *queue, const float *source, hal
 
 /* --- pixels.cu, sample.cu: what reads the run's parameters --- */
 
+/* How stored numbers become R, G, B: value = (number - zero) * scale of each component, then the matrix. */
+struct coding {
+  float zero[3], scale[3];
+  float r, g, b;                /* luma of R, G, B */
+  float r_cr, g_cb, g_cr, b_cb; /* what colour differences add */
+};
+
 /* Planes of a picture in device memory. */
 struct picture {
+  struct coding coding;
   enum pixel_format format;
   enum color_matrix matrix;
   enum color_range range;

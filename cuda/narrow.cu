@@ -101,7 +101,7 @@ __device__ __forceinline__ void write_row(const struct gemm_args &p, const float
       *reinterpret_cast<float2 *>(out + (lane / 4 + half * 8) * S::OUT_PITCH + j * 8 + lane % 4 * 2) =
           make_float2(sum[j][2 * half], sum[j][2 * half + 1]);
   __syncwarp();
-  if (p.columns == S::N) {
+  if (p.columns == S::N && is_simple(p.act)) {
     uint4 residual[TURNS];
 #pragma unroll
     for (int i = 0; i < TURNS; i++) {
@@ -111,16 +111,16 @@ __device__ __forceinline__ void write_row(const struct gemm_args &p, const float
 #pragma unroll
     for (int i = 0; i < TURNS; i++) {
       int x = (lane + 32 * i) / CHUNKS, column = lane % CHUNKS * 8;
-      float v[8];
-#pragma unroll
-      for (int e = 0; e < 8; e++)
-        v[e] = out[x * S::OUT_PITCH + column + e];
+      const float4 *from = reinterpret_cast<const float4 *>(out + x * S::OUT_PITCH + column);
+      float4 low = from[0], high = from[1];
+      float v[8] = {low.x, low.y, low.z, low.w, high.x, high.y, high.z, high.w};
       finish8(tail, v, column, residual[i]);
       if (x < pixels)
         store8(p.y + (pixel + x) * S::N + column, v);
     }
     return;
   }
+#pragma unroll 1
   for (int i = lane; i < pixels * p.columns; i += 32) {
     int x = i / p.columns, column = i % p.columns;
     p.y[pixel * p.columns + i] =

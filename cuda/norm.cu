@@ -32,6 +32,23 @@ __device__ __forceinline__ void read(const struct norm_args &p, size_t pixel, in
   unpack(fetch<WIDTH>(p, pixel, channel), out);
 }
 
+/* WIDTH floats of gamma or beta, which may be left out. */
+template <int WIDTH>
+__device__ __forceinline__ void read_vector(const float *from, int channel, float otherwise, float out[WIDTH]) {
+  if (!from) {
+#pragma unroll
+    for (int i = 0; i < WIDTH; i++)
+      out[i] = otherwise;
+  } else if constexpr (WIDTH == 8) {
+    float4 low = __ldg(reinterpret_cast<const float4 *>(from + channel));
+    float4 high = __ldg(reinterpret_cast<const float4 *>(from + channel) + 1);
+    out[0] = low.x, out[1] = low.y, out[2] = low.z, out[3] = low.w;
+    out[4] = high.x, out[5] = high.y, out[6] = high.z, out[7] = high.w;
+  } else {
+    out[0] = __ldg(from + channel);
+  }
+}
+
 template <int WIDTH>
 __device__ __forceinline__ void write(const struct norm_args &p, size_t pixel, int channel, const float in[WIDTH]) {
   __half *to = p.y + pixel * p.pitch + channel;
@@ -47,7 +64,7 @@ __device__ __forceinline__ void write(const struct norm_args &p, size_t pixel, i
  * have (a barrier across the grid: every block is resident), each adds them up and writes its pixels normalised. */
 
 constexpr int THREADS = 512, LANES = 16; /* threads that add up one group */
-constexpr int HELD = 8;                  /* pixels a thread keeps in registers; with more it reads them twice */
+constexpr int HELD = 4;                  /* pixels a thread keeps in registers; with more it reads them twice */
 constexpr int FEW = 2;                   /* pixels a thread has at least, where there are enough */
 
 /* A block's share: a run of pixels of one picture. Threads lie in rows of `span` over the channels. */
@@ -133,7 +150,11 @@ template <int WIDTH> struct batch {
         unpack(held[j], v);
 #pragma unroll
         for (int i = 0; i < WIDTH; i++)
-          v[i] = activate(v[i] * scale[i] + shift[i], p.act);
+          v[i] = v[i] * scale[i] + shift[i];
+        if (p.act == ACT_SILU)
+#pragma unroll
+          for (int i = 0; i < WIDTH; i++)
+            v[i] = silu(v[i]);
         write<WIDTH>(p, (size_t)s.picture * p.pixels + start + j * s.rows, column * WIDTH, v);
       }
   }
@@ -213,11 +234,13 @@ __global__ void __launch_bounds__(THREADS, 1) group_norm_kernel(const __grid_con
   for (int group = threadIdx.x; group < p.groups; group += THREADS)
     read<1>(p, (size_t)s.picture * p.pixels, group * s.size, &stats[group].x);
   __syncthreads();
+#pragma unroll 1
   for (int column = s.column; active && column < s.columns; column += s.span) {
     float base[WIDTH], sum[WIDTH] = {}, square[WIDTH] = {};
 #pragma unroll
     for (int i = 0; i < WIDTH; i++)
       base[i] = stats[group_of(s, column * WIDTH + i)].x;
+#pragma unroll 1
     for (int pixel = start; pixel < s.last; pixel += stride) {
       if (pixel != start || column != s.column)
         own.load(p, s, pixel, column);
@@ -234,15 +257,18 @@ __global__ void __launch_bounds__(THREADS, 1) group_norm_kernel(const __grid_con
   else
     __syncthreads();
   combine(p, s, sums, stats);
+#pragma unroll 1
   for (int column = s.column; active && column < s.columns; column += s.span) {
     float scale[WIDTH], shift[WIDTH];
+    read_vector<WIDTH>(p.gamma, column * WIDTH, 1.0f, scale);
+    read_vector<WIDTH>(p.beta, column * WIDTH, 0.0f, shift);
 #pragma unroll
     for (int i = 0; i < WIDTH; i++) {
-      int channel = column * WIDTH + i;
-      float2 stat = stats[group_of(s, channel)];
-      scale[i] = (p.gamma ? __ldg(p.gamma + channel) : 1.0f) * stat.y;
-      shift[i] = (p.beta ? __ldg(p.beta + channel) : 0.0f) - stat.x * scale[i];
+      float2 stat = stats[group_of(s, column * WIDTH + i)];
+      scale[i] *= stat.y;
+      shift[i] -= stat.x * scale[i];
     }
+#pragma unroll 1
     for (int pixel = start; pixel < s.last; pixel += stride) {
       if (!s.held)
         own.load(p, s, pixel, column);
@@ -312,11 +338,16 @@ __global__ void __launch_bounds__(ROW_THREADS) layer_norm_kernel(const __grid_co
     int channel = (lane + 32 * j) * WIDTH;
     if (channel >= channels)
       continue;
+    float gamma[WIDTH], beta[WIDTH];
+    read_vector<WIDTH>(p.gamma, channel, 1.0f, gamma);
+    read_vector<WIDTH>(p.beta, channel, 0.0f, beta);
 #pragma unroll
     for (int i = 0; i < WIDTH; i++)
-      v[j][i] = activate((v[j][i] - mean) * scale * (p.gamma ? __ldg(p.gamma + channel + i) : 1.0f) +
-                             (p.beta ? __ldg(p.beta + channel + i) : 0.0f),
-                         p.act);
+      v[j][i] = (v[j][i] - mean) * scale * gamma[i] + beta[i];
+    if (p.act == ACT_SILU)
+#pragma unroll
+      for (int i = 0; i < WIDTH; i++)
+        v[j][i] = silu(v[j][i]);
     write<WIDTH>(p, row, channel, v[j]);
   }
   for (int i = channels + lane; i < p.pitch; i += 32)
@@ -345,7 +376,8 @@ __global__ void __launch_bounds__(ROW_THREADS) layer_norm_long_kernel(const __gr
     v = 0.0f;
     if (i < channels) {
       read<1>(p, row, i, &v);
-      v = activate((v - mean) * scale * (p.gamma ? p.gamma[i] : 1.0f) + (p.beta ? p.beta[i] : 0.0f), p.act);
+      v = (v - mean) * scale * (p.gamma ? p.gamma[i] : 1.0f) + (p.beta ? p.beta[i] : 0.0f);
+      v = p.act == ACT_SILU ? silu(v) : v;
     }
     write<1>(p, row, i, &v);
   }
@@ -365,7 +397,18 @@ cudaError_t launch_layer_norm(const struct queue *queue, const struct norm_args 
 
 cudaError_t launch_norm(const struct queue *queue, const struct norm_args *args) {
   bool vectors = args->c % 8 == 0 && args->c2 % 8 == 0 && args->pitch % 8 == 0 && !args->wide;
-  if (!args->groups)
-    return launch_layer_norm(queue, args, vectors);
-  return vectors ? launch_group_norm<8>(queue, args) : launch_group_norm<1>(queue, args);
+  cudaError_t status = !args->groups ? launch_layer_norm(queue, args, vectors)
+                       : vectors     ? launch_group_norm<8>(queue, args)
+                                     : launch_group_norm<1>(queue, args);
+  if (status != cudaSuccess || args->act == ACT_NONE || args->act == ACT_SILU)
+    return status;
+  /* No network we run has another activation behind a norm: in place, with a launch of its own. */
+  struct gather_args rest = {};
+  rest.x = rest.y = args->y;
+  rest.n = args->n;
+  rest.h = 1;
+  rest.w = args->pixels;
+  rest.c = rest.pitch = args->pitch;
+  rest.act = args->act;
+  return launch_gather(queue, &rest);
 }

@@ -45,35 +45,6 @@ __device__ component get_component(const struct picture &p, int index) {
   return c;
 }
 
-/* How stored numbers become R, G, B: zero and range of each component, the matrix' coefficients. */
-struct coding {
-  float zero[3], range[3];
-  float r, g, b, r_cr, g_cb, g_cr, b_cb;
-};
-
-__device__ coding get_coding(const struct picture &p) {
-  coding c = {};
-  if (is_rgb(p.format)) {
-    c.range[0] = c.range[1] = c.range[2] = 255.0f;
-    return c;
-  }
-  int depth = p.format == PIXEL_P010 ? 10 : 8;
-  float unit = (float)(1 << (depth - 8)), most = (float)((1 << depth) - 1);
-  bool full = p.range == RANGE_FULL;
-  c.zero[0] = full ? 0.0f : 16.0f * unit;
-  c.zero[1] = c.zero[2] = 128.0f * unit;
-  c.range[0] = full ? most : 219.0f * unit;
-  c.range[1] = c.range[2] = full ? most : 224.0f * unit;
-  c.r = p.matrix == MATRIX_BT601 ? 0.299f : p.matrix == MATRIX_BT709 ? 0.2126f : 0.2627f;
-  c.b = p.matrix == MATRIX_BT601 ? 0.114f : p.matrix == MATRIX_BT709 ? 0.0722f : 0.0593f;
-  c.g = 1.0f - c.r - c.b;
-  c.r_cr = 2.0f * (1.0f - c.r);
-  c.b_cb = 2.0f * (1.0f - c.b);
-  c.g_cb = -c.b_cb * c.b / c.g;
-  c.g_cr = -c.r_cr * c.r / c.g;
-  return c;
-}
-
 /* --- in --- */
 
 struct span {
@@ -117,13 +88,13 @@ __global__ void pixels_in_kernel(const __grid_constant__ struct pixels_args p) {
   const struct picture &input = p.block->input;
   float v[3], rgb[3] = {0.0f, 0.0f, 0.0f};
   if (x >= g.dest_x && x < g.dest_x + g.dest_w && y >= g.dest_y && y < g.dest_y + g.dest_h) {
-    coding k = get_coding(input);
+    const struct coding &k = input.coding;
     for (int i = 0; i < 3; i++) {
       component c = get_component(input, i);
       v[i] = (mean(c, pixel_span(x, g.source_x, g.source_w, g.dest_x, g.dest_w, c.half_x),
                    pixel_span(y, g.source_y, g.source_h, g.dest_y, g.dest_h, c.half_y)) -
-              k.zero[i]) /
-             k.range[i];
+              k.zero[i]) *
+             k.scale[i];
     }
     bool plain = is_rgb(input.format);
     rgb[0] = plain ? v[0] : v[0] + k.r_cr * v[2];
@@ -167,7 +138,7 @@ __device__ void store_rgb(const struct picture &out, int x, int y, const float r
 
 /* Luma and colour differences of up to 2 x 2 pixels; chroma is the mean over the samples' pixels. */
 __device__ void store_yuv(const struct pixels_args &p, const struct picture &out, float mix, int x0, int y0) {
-  coding k = get_coding(out);
+  const struct coding &k = out.coding;
   component luma = get_component(out, 0), cb = get_component(out, 1), cr = get_component(out, 2);
   float blue = 0.0f, red = 0.0f;
   int count = 0;
@@ -176,17 +147,17 @@ __device__ void store_yuv(const struct pixels_args &p, const struct picture &out
       float rgb[3];
       read_rgb(p, mix, x, y, rgb);
       float l = k.r * rgb[0] + k.g * rgb[1] + k.b * rgb[2];
-      store_sample(luma, x, y, k.zero[0] + k.range[0] * l);
+      store_sample(luma, x, y, k.zero[0] + l / k.scale[0]);
       if (out.format == PIXEL_YUYV && x + 1 == p.w && p.w % 2) /* the pair's second luma */
-        store_sample(luma, x + 1, y, k.zero[0] + k.range[0] * l);
+        store_sample(luma, x + 1, y, k.zero[0] + l / k.scale[0]);
       blue += (rgb[2] - l) / k.b_cb;
       red += (rgb[0] - l) / k.r_cr;
       count++;
     }
     if (!cb.half_y || y + 1 == min(y0 + 2, p.h)) {
       int row = cb.half_y ? y0 / 2 : y;
-      store_sample(cb, x0 / 2, row, k.zero[1] + k.range[1] * (blue / (float)count));
-      store_sample(cr, x0 / 2, row, k.zero[2] + k.range[2] * (red / (float)count));
+      store_sample(cb, x0 / 2, row, k.zero[1] + blue / ((float)count * k.scale[1]));
+      store_sample(cr, x0 / 2, row, k.zero[2] + red / ((float)count * k.scale[2]));
       blue = red = 0.0f;
       count = 0;
     }

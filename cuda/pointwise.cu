@@ -31,7 +31,7 @@ __global__ void __launch_bounds__(THREADS) gather_kernel(const __grid_constant__
                     : __half2float(static_cast<const __half *>(p.x)[source * p.c + c]);
     else if (c < p.c + p.c2)
       v[j] = __half2float(static_cast<const __half *>(p.x2)[source * p.c2 + (c - p.c)]);
-    if (c < p.c + p.c2)
+    if (c < p.c + p.c2 && p.act != ACT_NONE)
       v[j] = activate(v[j], p.act);
   }
   store8(p.y + pixel * p.pitch + channel, v);
@@ -62,26 +62,33 @@ __global__ void __launch_bounds__(THREADS) epilogue_kernel(const __grid_constant
   size_t i = thread_index();
   wait_for_previous();
   int per_row = width / 8, column = (int)(i % per_row) * 8;
-  size_t row = i / per_row;
+  size_t row = i / per_row, at = row * width + column;
   if (row >= p.rows)
     return;
-  struct tail tail = {p.bias, p.time, p.residual, p.act, p.residual_last};
+  bool geglu = p.act == ACT_GEGLU, simple = geglu || is_simple(p.act);
+  struct tail tail = {geglu ? NULL : p.bias, p.time, p.residual, simple && !geglu ? p.act : ACT_NONE, p.residual_last};
   float v[8];
-  uint4 residual = fetch_residual(p.residual, row * width + column, true);
+  uint4 residual = fetch_residual(p.residual, at, true);
   load8(p.x + row * p.columns + column, v);
-  if (p.act == ACT_GEGLU) {
+  if (geglu) {
     float gate[8];
     load8(p.x + row * p.columns + width + column, gate);
 #pragma unroll
     for (int j = 0; j < 8; j++) {
-      float bias = p.bias ? p.bias[column + j] : 0.0f, gate_bias = p.bias ? p.bias[width + column + j] : 0.0f;
+      float bias = p.bias ? __ldg(p.bias + column + j) : 0.0f;
+      float gate_bias = p.bias ? __ldg(p.bias + width + column + j) : 0.0f;
       v[j] = (v[j] + bias) * gelu(gate[j] + gate_bias);
     }
-    tail.bias = NULL;
-    tail.act = ACT_NONE;
   }
-  finish8(tail, v, column, residual);
-  store8(p.y + row * width + column, v);
+  if (simple) {
+    finish8(tail, v, column, residual);
+  } else {
+    tail.act = p.act;
+#pragma unroll
+    for (int j = 0; j < 8; j++)
+      v[j] = finish(tail, v[j], column + j, at + j);
+  }
+  store8(p.y + at, v);
 }
 
 /* --- attention of last resort: a block a row of queries --- */

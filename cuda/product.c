@@ -3,7 +3,7 @@
  * and does the whole epilogue; libraries get a prepared input and, for what they lack, an epilogue kernel.
  *
  * Scratch areas: 0 the prologue's result; 1 the input concatenated and upsampled for a library; 2 a library's product
- * before GEGLU. */
+ * before GEGLU, or bias and time row as one vector. */
 #include "check.h"
 #include "cuda_device.h"
 #include "libraries.h"
@@ -66,6 +66,8 @@ void product_scratch(const struct plan *plan, const struct op *op, size_t bytes[
     bytes[1] = upsample ? 4 * input : input;
   if (op->type == OP_LINEAR && op->linear.act == ACT_GEGLU)
     bytes[2] = tensor_rows(o.y) * (size_t)o.weight.n * 2;
+  else if (tensor_exists(o.time))
+    bytes[2] = (size_t)o.weight.n * 2;
 }
 
 /* --- an op as a product --- */
@@ -340,19 +342,36 @@ static int append_blas(struct cuda_device *device, const struct product *product
   return raw ? append_epilogue(product, y, steps, err) : 0;
 }
 
+/* Bias and time row as the one FP16 vector that cuDNN's fused convolutions add; *vector NULL when there is neither. */
+static int append_bias(struct cuda_device *device, const struct product *product, const half_t **vector,
+                       struct steps *steps, struct error *err) {
+  const struct gemm_args *args = &product->args;
+  *vector = args->time;
+  if (!args->bias)
+    return 0;
+  if (!args->time)
+    return (*vector = resource_narrow(device, product->bias, err)) ? 0 : -1;
+  if ((uintptr_t)args->time % 16)
+    return error_set(err, STATUS_DEVICE, "cuda: cuDNN needs aligned vectors");
+  struct step step = {.kind = STEP_EPILOGUE, .op = product->prologue.op};
+  step.epilogue = (struct epilogue_args){
+      .x = args->time, .bias = args->bias, .y = product->scratch[2], .rows = 1, .columns = args->columns};
+  *vector = product->scratch[2];
+  return steps_append(steps, &step, err);
+}
+
 static int append_dnn(struct cuda_device *device, const struct product *product, int index, struct steps *steps,
                       struct error *err) {
   struct gemm_args args = product->args;
   bool fused = index % 2 == 0;
-  const half_t *bias = NULL;
+  const half_t *vector = NULL;
   if (!device->dnn || !suits_dnn(&args))
     return error_set(err, STATUS_DEVICE, "cuda: cuDNN does not do this convolution");
-  if (fused && product->bias >= 0 && !(bias = resource_narrow(device, product->bias, err)))
-    return -1;
-  if (append_dense_input(product, &args, steps, err) < 0)
+  if (append_dense_input(product, &args, steps, err) < 0 ||
+      (fused && append_bias(device, product, &vector, steps, err) < 0))
     return -1;
   struct step step = {.kind = STEP_DNN, .op = product->prologue.op};
-  step.dnn = dnn_conv_create(device->dnn, &args, bias, fused, index / 2, device->workspace, WORKSPACE_BYTES);
+  step.dnn = dnn_conv_create(device->dnn, &args, vector, fused, index / 2, device->workspace, WORKSPACE_BYTES);
   if (!step.dnn)
     return error_set(err, STATUS_DEVICE, "cuda: cuDNN has no engine %d for this convolution", index);
   if (steps_append(steps, &step, err) < 0) {
