@@ -305,8 +305,8 @@ static void count_shown(struct live *live) {
   if (!figures->shown)
     log_line(&live->log, LOG_INFO, "first picture %.2f s after the start", report_process_age_ms() / 1000);
   live_figures_shown(figures, live->shown, clock_now_ns());
-  figures->dropped =
-      mailbox_count(&live->frames).dropped - live->dropped_before + mailbox_count(&live->pictures).dropped;
+  figures->dropped = mailbox_count(&live->frames).dropped - live->dropped_before + live->engine.dropped +
+                     mailbox_count(&live->pictures).dropped;
 }
 
 static bool is_over(const struct live *live, int64_t now_ns) {

@@ -125,12 +125,20 @@ static bool is_stale(const struct loop *loop, const struct loop_settings *now) {
          (now->want_input && !loop->last.want_input) || steps_wanted(loop, now);
 }
 
+static void count_dropped(struct loop *loop) {
+  pthread_mutex_lock(&loop->lock);
+  loop->status.dropped++;
+  pthread_mutex_unlock(&loop->lock);
+}
+
 static void take_newest(struct loop *loop, int wait_ms) {
   if (!loop->in)
     return;
   const struct mail *mail;
   int got = mailbox_take(loop->in, &mail, wait_ms);
   if (got == 1) {
+    if (loop->fresh)
+      count_dropped(loop);
     loop->newest = mail;
     loop->fresh = true;
     loop->taken_ns = clock_now_ns();

@@ -30,6 +30,7 @@ struct loop_status {
   struct loop_settings settings; /* what it began with */
   int refused_steps;             /* what it could not be set to last; 0: nothing */
   long frames;                   /* pictures made */
+  long dropped;                  /* frames taken and replaced by newer ones before the engine got them */
 };
 
 /* What the thread knows when it decides what to do next. */

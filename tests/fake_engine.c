@@ -87,6 +87,7 @@ void engine_get_info(const struct engine *engine, struct engine_info *info) {
 }
 
 int engine_configure(struct engine *engine, int width, int height, int steps, struct error *err) {
+  record.configurations++;
   record.configured_busy |= record.submitted > record.collected;
   if (steps && steps == script.refuse_steps)
     return error_set(err, STATUS_DEVICE, "%d steps do not fit", steps);

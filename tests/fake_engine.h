@@ -27,7 +27,8 @@ struct fake_engine_log {
   struct fake_submit submits[FAKE_LOG];
   int submitted, collected, most_in_flight;
   bool overfull;        /* a third frame in flight, or a collect with none */
-  bool configured_busy; /* engine_configure with a frame in flight */
+  int configurations;   /* calls of engine_configure */
+  bool configured_busy; /* one of them with a frame in flight */
   int prompts[SLOTS];   /* how often each slot was set */
   bool unset_prompt_used;
   bool closed;
