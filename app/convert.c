@@ -22,13 +22,14 @@ static bool find_direct(enum AVPixelFormat from, enum pixel_format *to) {
   return false;
 }
 
-/* What a format that the engine does not read becomes: RGB stays RGB, deep YUV stays deep. */
-static enum pixel_format substitute(const AVPixFmtDescriptor *from, enum AVPixelFormat *to) {
+/* What a format that the engine does not read becomes: RGB stays RGB, deep YUV stays deep (but at odd sizes, where
+ * swscale leaves P010's last chroma samples unwritten). */
+static enum pixel_format substitute(const AVPixFmtDescriptor *from, int width, int height, enum AVPixelFormat *to) {
   if (from->flags & (AV_PIX_FMT_FLAG_RGB | AV_PIX_FMT_FLAG_PAL)) {
     *to = AV_PIX_FMT_RGBA;
     return PIXEL_RGBA;
   }
-  if (from->nb_components >= 3 && from->comp[0].depth > 8) {
+  if (from->nb_components >= 3 && from->comp[0].depth > 8 && width % 2 == 0 && height % 2 == 0) {
     *to = AV_PIX_FMT_P010LE;
     return PIXEL_P010;
   }
@@ -181,7 +182,7 @@ int convert_frame(struct convert *convert, const AVFrame *in, struct frame *fram
   if (!direct) {
     format = PIXEL_YUV420P;
     if (!turned)
-      format = substitute(description, &to);
+      format = substitute(description, in->width, in->height, &to);
     if (turned && description->flags & AV_PIX_FMT_FLAG_RGB)
       frame->range = RANGE_LIMITED;
     if (scale(convert, in, to, format, frame, err))
