@@ -358,6 +358,16 @@ static void test_interrupt(void **state) {
   }
 }
 
+/* Of pictures of one shape, padding aside. */
+static bool planes_equal(const struct frame *a, const struct frame *b, int plane) {
+  size_t bytes = (size_t)frame_row_bytes(a->format, plane, a->width);
+  for (int y = 0; y < frame_rows(a->format, plane, a->height); y++)
+    if (memcmp(a->plane[plane] + (ptrdiff_t)y * a->pitch[plane], b->plane[plane] + (ptrdiff_t)y * b->pitch[plane],
+               bytes))
+      return false;
+  return true;
+}
+
 static void test_pattern(void **state) {
   (void)state;
   static const char *const specs[] = {"pattern", "pattern:64x64", "pattern:33x96", "pattern:321x17"};
@@ -371,11 +381,8 @@ static void test_pattern(void **state) {
       assert_true(source_read(one, &a, &err) == 1 && source_read(two, &b, &err) == 1);
       assert_true(pattern_read_number(&a, &number));
       assert_true(number == i && a.pts == i && a.serial == i);
-      size_t bytes = (size_t)a.pitch[0] * (size_t)a.height;
-      assert_memory_equal(a.plane[0], b.plane[0], bytes);
-      assert_memory_equal(a.plane[1], b.plane[1], (size_t)a.pitch[1] * (size_t)((a.height + 1) / 2));
-      if (i)
-        assert_memory_not_equal(a.plane[0], last.frame.plane[0], bytes);
+      assert_true(planes_equal(&a, &b, 0) && planes_equal(&a, &b, 1));
+      assert_false(i && planes_equal(&a, &last.frame, 0));
       picture_copy(&last, &a, NULL);
     }
     picture_free(&last);
