@@ -11,7 +11,7 @@
 enum { PANEL_FIGURES, PANEL_NOTICE, PANEL_HELP, PANELS };
 
 /* Lengths in pixels of the drawable follow from the size of the type. */
-enum { TYPE_MIN = 12, TYPE_MAX = 40, LINES_OF_TYPE = 52 };
+enum { TYPE_MIN = 13, TYPE_MAX = 40, LINES_OF_TYPE = 44 };
 static const int64_t refresh_ns = 100000000;
 
 static const SDL_Color tones[TONES] = {

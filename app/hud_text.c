@@ -45,15 +45,15 @@ static void put_foreign(struct writer *writer, enum tone tone, const char *words
 
 static void put_figures(struct writer *writer, const struct hud_content *content) {
   bool late = content->budget_ms > 0 && content->frame_ms > content->budget_ms;
-  put(writer, TONE_PLAIN, "%5.1f", content->fps);
-  put(writer, TONE_DIM, " fps  ");
-  put(writer, late ? TONE_ALERT : TONE_PLAIN, "%6.1f", content->frame_ms);
+  put(writer, TONE_DIM, "fps ");
+  put(writer, TONE_PLAIN, "%4.1f", content->fps);
+  put(writer, TONE_DIM, "  frame ");
+  put(writer, late ? TONE_ALERT : TONE_PLAIN, "%5.1f", content->frame_ms);
+  put(writer, TONE_DIM, " ms");
   if (content->budget_ms > 0)
-    put(writer, TONE_DIM, " ms of %g  ", content->budget_ms);
-  else
-    put(writer, TONE_DIM, " ms  ");
-  put(writer, TONE_PLAIN, "%5ld", content->dropped);
-  put(writer, TONE_DIM, " dropped");
+    put(writer, TONE_DIM, " of %g", content->budget_ms);
+  put(writer, TONE_DIM, "  dropped ");
+  put(writer, TONE_PLAIN, "%-5ld", content->dropped);
   end_line(writer);
   if (content->prompt) {
     put_foreign(writer, TONE_TITLE, content->prompt);

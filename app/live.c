@@ -24,6 +24,8 @@ enum {
   WINDOW_HEIGHT = 720,
   /* How long to wait for a picture before looking for keys again. */
   WAIT_MS = 8,
+  /* New figures come on screen with the next picture, unless there was none for so long. */
+  OVERLAY_NS = 200000000,
 };
 
 /* Presets for the keys that no --prompt took. */
@@ -53,7 +55,8 @@ struct live {
   const struct mail *shown; /* valid until the next picture is taken; NULL: none yet */
   int snapshots;
   bool ended;
-  int64_t started_ns;
+  bool overlay_changed; /* since the last drawing */
+  int64_t started_ns, drawn_ns;
   long dropped_before; /* while the engine was being opened */
   struct live_figures figures;
 };
@@ -298,6 +301,8 @@ static void draw(struct live *live, int width, int height) {
   present_draw(live->present, &view);
   hud_draw(live->hud, width, height);
   window_swap(live->window);
+  live->overlay_changed = false;
+  live->drawn_ns = clock_now_ns();
 }
 
 static void count_shown(struct live *live) {
@@ -324,7 +329,8 @@ static void run(struct live *live) {
     follow_state(live, now_ns);
     bool fresh = take_picture(live);
     window_get_size(live->window, &width, &height);
-    redraw = update_hud(live, now_ns, width, height) || redraw;
+    live->overlay_changed |= update_hud(live, now_ns, width, height);
+    redraw |= live->overlay_changed && now_ns - live->drawn_ns > OVERLAY_NS;
     if (fresh || redraw)
       draw(live, width, height);
     if (fresh && live->shown)

@@ -6,7 +6,7 @@
 #include "app/embed.h"
 #include "app/gl_util.h"
 
-/* How the planes of a frame become a colour; present.frag reads the number. */
+/* How the planes of a frame become a colour; input.frag reads the number. */
 enum plane_layout { LAYOUT_RGB, LAYOUT_Y_CBCR, LAYOUT_Y_CB_CR, LAYOUT_YUYV };
 
 /* One texture filled from one plane. */
@@ -52,31 +52,41 @@ struct image {
   struct frame frame; /* what was uploaded last; its planes are not kept */
 };
 
+/* One way to fill the picture's rectangle. */
+struct painter {
+  GLuint program;
+  GLint rect;
+};
+
 struct present {
-  GLuint program, vertices;
+  GLuint vertices;
+  struct painter plain, bicubic, frame;
   struct {
-    GLint rect, bicubic, split, line, layout, sample_scale, matrix, zero, input_scale;
-  } at; /* uniforms of present.vert and present.frag */
+    GLint layout, sample_scale, matrix, zero, scale;
+  } at; /* uniforms of input.frag */
   struct image picture, input;
   float left, right; /* of the picture last drawn, in pixels */
 };
 
+static int open_painter(struct painter *painter, const char *name, const char *fragment, struct error *err) {
+  painter->program = gl_program(name, embed_present_vert, fragment, err);
+  if (!painter->program)
+    return -1;
+  painter->rect = glGetUniformLocation(painter->program, "rect");
+  return 0;
+}
+
 static void find_uniforms(struct present *present) {
-  GLuint program = present->program;
-  present->at.rect = glGetUniformLocation(program, "rect");
-  present->at.bicubic = glGetUniformLocation(program, "bicubic");
-  present->at.split = glGetUniformLocation(program, "split");
-  present->at.line = glGetUniformLocation(program, "line");
+  GLuint program = present->frame.program;
   present->at.layout = glGetUniformLocation(program, "layout_kind");
   present->at.sample_scale = glGetUniformLocation(program, "sample_scale");
   present->at.matrix = glGetUniformLocation(program, "yuv_to_rgb");
   present->at.zero = glGetUniformLocation(program, "yuv_zero");
-  present->at.input_scale = glGetUniformLocation(program, "input_scale");
+  present->at.scale = glGetUniformLocation(program, "scale");
   glUseProgram(program);
-  glUniform1i(glGetUniformLocation(program, "picture"), 0);
-  glUniform1i(glGetUniformLocation(program, "plane0"), 1);
-  glUniform1i(glGetUniformLocation(program, "plane1"), 2);
-  glUniform1i(glGetUniformLocation(program, "plane2"), 3);
+  glUniform1i(glGetUniformLocation(program, "plane0"), 0);
+  glUniform1i(glGetUniformLocation(program, "plane1"), 1);
+  glUniform1i(glGetUniformLocation(program, "plane2"), 2);
 }
 
 int present_open(struct present **out, struct error *err) {
@@ -84,9 +94,10 @@ int present_open(struct present **out, struct error *err) {
   struct present *present = calloc(1, sizeof *present);
   if (!present)
     return error_set(err, STATUS_FAILED, "no memory for the window");
-  present->program = gl_program("present", embed_present_vert, embed_present_frag, err);
-  if (!present->program) {
-    free(present);
+  if (open_painter(&present->plain, "picture", embed_picture_frag, err) ||
+      open_painter(&present->bicubic, "bicubic", embed_bicubic_frag, err) ||
+      open_painter(&present->frame, "input", embed_input_frag, err)) {
+    present_close(&present);
     return -1;
   }
   glGenVertexArrays(1, &present->vertices);
@@ -105,7 +116,9 @@ void present_close(struct present **pointer) {
   glDeleteTextures(1, present->picture.texture);
   glDeleteTextures(3, present->input.texture);
   glDeleteVertexArrays(1, &present->vertices);
-  glDeleteProgram(present->program);
+  glDeleteProgram(present->plain.program);
+  glDeleteProgram(present->bicubic.program);
+  glDeleteProgram(present->frame.program);
   free(present);
   *pointer = NULL;
 }
@@ -167,7 +180,7 @@ static void set_fit(const struct present *present, const struct frame *frame, fl
     x = wider > 1 ? 1 : 1 / wider;
     y = wider > 1 ? wider : 1;
   }
-  glUniform2f(present->at.input_scale, x, y);
+  glUniform2f(present->at.scale, x, y);
 }
 
 struct box {
@@ -186,47 +199,77 @@ static struct box letterbox(int width, int height, float shape) {
   return box;
 }
 
-static void bind(const struct present *present) {
-  glActiveTexture(GL_TEXTURE0);
-  glBindTexture(GL_TEXTURE_2D, present->picture.texture[0]);
-  for (int i = 0; i < 3; i++) {
-    glActiveTexture(GL_TEXTURE1 + (GLenum)i);
+/* Fills the box with a painter, between two columns only. */
+static void paint(const struct present *present, const struct painter *painter, const struct present_view *view,
+                  struct box box, int from, int to) {
+  float x = 2.0f / (float)view->width, y = 2.0f / (float)view->height;
+  glUseProgram(painter->program);
+  glUniform4f(painter->rect, (float)box.left * x - 1, 1 - (float)(box.top + box.height) * y,
+              (float)(box.left + box.width) * x - 1, 1 - (float)box.top * y);
+  glScissor(from, 0, to - from, view->height);
+  glBindVertexArray(present->vertices);
+  glDrawArrays(GL_TRIANGLE_STRIP, 0, 4);
+}
+
+static void paint_input(const struct present *present, const struct present_view *view, struct box box, int to) {
+  const struct frame *frame = &present->input.frame;
+  for (int i = 2; i >= 0; i--) {
+    glActiveTexture(GL_TEXTURE0 + (GLenum)i);
     glBindTexture(GL_TEXTURE_2D, present->input.texture[i]);
   }
-  glActiveTexture(GL_TEXTURE0);
+  glUseProgram(present->frame.program);
+  glUniform1i(present->at.layout, (GLint)layouts[frame->format].layout);
+  set_colors(present, frame);
+  set_fit(present, frame, (float)box.width / (float)box.height, view->fit);
+  paint(present, &present->frame, view, box, box.left, to);
+}
+
+/* A bright line with dark edges, seen on any picture. */
+static void paint_line(const struct present_view *view, struct box box, int x) {
+  int bottom = view->height - box.top - box.height;
+  glScissor(x - 2, bottom, 4, box.height);
+  glClearColor(0, 0, 0, 1);
+  glClear(GL_COLOR_BUFFER_BIT);
+  glScissor(x - 1, bottom, 2, box.height);
+  glClearColor(1, 1, 1, 1);
+  glClear(GL_COLOR_BUFFER_BIT);
+}
+
+static struct box picture_box(const struct present *present, const struct present_view *view) {
+  bool filled = present->picture.filled;
+  int width = filled ? present->picture.frame.width : view->shape_w;
+  int height = filled ? present->picture.frame.height : view->shape_h;
+  bool known = width > 0 && height > 0;
+  return letterbox(view->width, view->height,
+                   known ? (float)width / (float)height : (float)view->width / (float)view->height);
 }
 
 void present_draw(struct present *present, const struct present_view *view) {
+  if (view->width <= 0 || view->height <= 0)
+    return;
   glViewport(0, 0, view->width, view->height);
   glClearColor(0, 0, 0, 1);
   glClear(GL_COLOR_BUFFER_BIT);
-  const struct image *picture = &present->picture, *input = &present->input;
-  if ((!picture->filled && !input->filled) || view->width <= 0 || view->height <= 0)
-    return;
-  int shape_w = picture->filled ? picture->frame.width : view->shape_w;
-  int shape_h = picture->filled ? picture->frame.height : view->shape_h;
-  float shape = shape_w > 0 && shape_h > 0 ? (float)shape_w / (float)shape_h : (float)view->width / (float)view->height;
-  struct box box = letterbox(view->width, view->height, shape);
+  bool has_picture = present->picture.filled, has_input = present->input.filled;
+  struct box box = picture_box(present, view);
+  int right = box.left + box.width;
+  int split = !has_picture  ? right
+              : view->split ? box.left + (int)lroundf((float)box.width * view->split_at)
+                            : box.left;
   present->left = (float)box.left;
-  present->right = (float)(box.left + box.width);
-
-  glUseProgram(present->program);
-  bind(present);
-  float x = 2.0f / (float)view->width, y = 2.0f / (float)view->height;
-  glUniform4f(present->at.rect, (float)box.left * x - 1, 1 - (float)(box.top + box.height) * y,
-              (float)(box.left + box.width) * x - 1, 1 - (float)box.top * y);
-  /* At its own size or smaller the plain read is exact or no worse. */
-  glUniform1i(present->at.bicubic, view->bicubic && box.width > shape_w);
-  bool split = view->split && input->filled;
-  glUniform1f(present->at.split, !picture->filled ? 1 : split ? view->split_at : 0);
-  glUniform1f(present->at.line, picture->filled && split ? 1.0f / (float)box.width : 0);
-  if (input->filled) {
-    glUniform1i(present->at.layout, (GLint)layouts[input->frame.format].layout);
-    set_colors(present, &input->frame);
-    set_fit(present, &input->frame, shape, view->fit);
+  present->right = (float)right;
+  glEnable(GL_SCISSOR_TEST);
+  if (has_picture) {
+    /* At its own size or smaller the plain read is exact or no worse. */
+    bool bicubic = view->bicubic && box.width > present->picture.frame.width;
+    glBindTexture(GL_TEXTURE_2D, present->picture.texture[0]);
+    paint(present, bicubic ? &present->bicubic : &present->plain, view, box, split, right);
   }
-  glBindVertexArray(present->vertices);
-  glDrawArrays(GL_TRIANGLE_STRIP, 0, 4);
+  if (has_input && split > box.left)
+    paint_input(present, view, box, split);
+  if (has_picture && has_input && view->split)
+    paint_line(view, box, split);
+  glDisable(GL_SCISSOR_TEST);
 }
 
 float present_locate(const struct present *present, float x) {

@@ -11,7 +11,7 @@ struct present_view {
   int width, height;    /* of the drawable */
   int shape_w, shape_h; /* of the picture; read while there is none yet. 0: as the drawable */
   enum fit fit;         /* how the engine fits frames into pictures */
-  bool split;           /* show the input on the left */
+  bool split;           /* show the input on the left; false: none came with the picture */
   float split_at;       /* 0..1 of the picture's width */
   bool bicubic;
 };

@@ -1,0 +1,29 @@
+#version 330 core
+// The frame that the picture was made from, in its own pixel format, fitted as the engine fits it.
+in vec2 uv;
+out vec4 color;
+
+uniform sampler2D plane0, plane1, plane2;
+uniform int layout_kind;   // enum plane_layout of present.c
+uniform float sample_scale;
+uniform mat3 yuv_to_rgb;
+uniform vec3 yuv_zero;
+uniform vec2 scale;        // part of the frame that the picture shows, about the centre
+
+void main() {
+  vec2 at = (uv - 0.5) * scale + 0.5;
+  bool outside = any(lessThan(at, vec2(0.0))) || any(greaterThan(at, vec2(1.0)));
+  vec4 first = texture(plane0, at);
+  vec3 rgb = first.rgb;
+  if (layout_kind != 0) {
+    vec3 yuv = vec3(first.r, 0.0, 0.0);
+    if (layout_kind == 1)
+      yuv.yz = texture(plane1, at).rg;
+    else if (layout_kind == 2)
+      yuv.yz = vec2(texture(plane1, at).r, texture(plane2, at).r);
+    else
+      yuv.yz = texture(plane1, at).ga;
+    rgb = clamp(yuv_to_rgb * (yuv * sample_scale - yuv_zero), 0.0, 1.0);
+  }
+  color = vec4(outside ? vec3(0.0) : rgb, 1.0);
+}
