@@ -38,7 +38,16 @@ static int open_context(struct window *window, struct error *err) {
 int window_check(struct error *err) {
   SDL_SetHint(SDL_HINT_NO_SIGNAL_HANDLERS, "1");
   SDL_SetHint(SDL_HINT_APP_NAME, "reverie");
-  return SDL_InitSubSystem(SDL_INIT_VIDEO) ? fail(err, "display") : 0;
+  if (SDL_InitSubSystem(SDL_INIT_VIDEO))
+    return fail(err, "display");
+  /* Where there is no display SDL takes a driver that shows nothing; that is for those who ask for it. */
+  const char *driver = SDL_GetCurrentVideoDriver();
+  if (driver && !strcmp(driver, "offscreen") && !SDL_GetHint(SDL_HINT_VIDEODRIVER)) {
+    SDL_QuitSubSystem(SDL_INIT_VIDEO);
+    SDL_SetError("there is none");
+    return fail(err, "display");
+  }
+  return 0;
 }
 
 int window_open(struct window **out, const struct window_params *params, struct error *err) {

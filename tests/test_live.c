@@ -1,0 +1,322 @@
+/* The live window as a user meets it: on a screen of its own (Xvfb), driven by keys (xdotool), looked at by grabbing
+ * that screen and comparing what is there (FFmpeg's ssim: 1 is equal) with what should be. */
+#include "tests/cmocka_all.h"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "tests/clips.h"
+#include "tests/program.h"
+
+#define FFMPEG "ffmpeg -nostdin -v error -y "
+/* Small, and shown pixel by pixel. */
+#define PICTURE " --size 256x256 --window 256x256 --seed 7 --threads 1 --no-hud -v "
+/* Of a picture of 256x256: what the words in its upper left corner, such as "paused", leave free. */
+#define BELOW_WORDS "crop=256:192:0:64"
+#define WHOLE "null"
+
+enum { PATIENCE_MS = 20000, LOOK_AGAIN_MS = 100 };
+
+struct screen {
+  pid_t server;
+  int number;
+  pid_t program; /* 0: none runs */
+};
+
+static struct screen screen;
+
+/* Starts Xvfb on a free display. It ends with this process, however that ends. */
+static bool screen_open(void) {
+  int numbers[2];
+  if (pipe(numbers))
+    return false;
+  pid_t parent = getpid();
+  screen.server = fork();
+  if (!screen.server) {
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+    if (getppid() != parent || dup2(numbers[1], 3) < 0)
+      _exit(127);
+    int nowhere = open("/dev/null", O_RDWR);
+    dup2(nowhere, STDOUT_FILENO);
+    dup2(nowhere, STDERR_FILENO);
+    execlp("Xvfb", "Xvfb", "-displayfd", "3", "-screen", "0", "1280x800x24", "+extension", "GLX", "-noreset",
+           (char *)NULL);
+    _exit(127);
+  }
+  close(numbers[1]);
+  char name[16] = ":";
+  struct pollfd ready = {.fd = numbers[0], .events = POLLIN};
+  size_t used = 1;
+  while (used + 1 < sizeof name && !strchr(name, '\n') && poll(&ready, 1, PATIENCE_MS) == 1 &&
+         read(numbers[0], name + used, 1) == 1)
+    used++;
+  close(numbers[0]);
+  if (!strchr(name, '\n'))
+    return false;
+  screen.number = atoi(name + 1);
+  snprintf(name, sizeof name, ":%d", screen.number);
+  return setenv("DISPLAY", name, 1) == 0;
+}
+
+static void screen_close(void) {
+  if (screen.server <= 0)
+    return;
+  kill(screen.server, SIGTERM);
+  waitpid(screen.server, NULL, 0);
+}
+
+static void pause_ms(int ms) {
+  usleep((useconds_t)ms * 1000);
+}
+
+/* Waits until the running program has said so. */
+static void wait_said(const char *words) {
+  for (int waited = 0; waited < PATIENCE_MS; waited += LOOK_AGAIN_MS) {
+    char *said = (char *)shell_output(NULL, "cat err.txt");
+    bool found = strstr(said, words);
+    free(said);
+    if (found)
+      return;
+    int status;
+    if (waitpid(screen.program, &status, WNOHANG)) {
+      screen.program = 0;
+      break;
+    }
+    pause_ms(LOOK_AGAIN_MS);
+  }
+  char *said = (char *)shell_output(NULL, "cat err.txt");
+  fail_msg("never said '%s', but: %s", words, said);
+}
+
+/* Gives the keyboard to the window, as a window manager would. */
+static void start_window(const char *arguments) {
+  screen.program = program_start("live %s", arguments);
+  wait_said("first picture");
+  shell("xdotool windowfocus --sync $(xdotool search --name '^reverie$')");
+}
+
+static void press(const char *keys) {
+  shell("xdotool key --delay 50 %s", keys);
+}
+
+static void finish(struct outcome *outcome) {
+  pid_t pid = screen.program;
+  screen.program = 0;
+  program_wait(outcome, pid);
+}
+
+/* Quits with q, which is to end it well. */
+static void quit_window(void) {
+  struct outcome outcome;
+  press("q");
+  finish(&outcome);
+  if (outcome.status || !strstr(outcome.said, " dropped, "))
+    fail_msg("status %d after q: %s", outcome.status, outcome.said);
+}
+
+/* The window's pixels. */
+static void grab(const char *name) {
+  shell("eval $(xdotool getwindowgeometry --shell $(xdotool search --name '^reverie$')) && " FFMPEG
+        "-f x11grab -draw_mouse 0 -video_size ${WIDTH}x$HEIGHT -i $DISPLAY+$X,$Y -frames:v 1 %s",
+        name);
+}
+
+/* How alike two pictures are after a filter each, which leaves them equally large. */
+static double similarity(const char *a, const char *filter_a, const char *b, const char *filter_b) {
+  char *value = (char *)shell_output(NULL,
+                                     "ffmpeg -nostdin -i %s -i %s -filter_complex "
+                                     "'[0]format=rgb24,%s,format=gbrp[a];[1]format=rgb24,%s,format=gbrp[b];[a][b]ssim' "
+                                     "-frames:v 1 -f null - 2>&1 | sed -n 's/.*SSIM.* All:\\([-0-9.]*\\).*/\\1/p'",
+                                     a, b, filter_a, filter_b);
+  double similar = *value ? atof(value) : -2;
+  free(value);
+  if (similar < -1)
+    fail_msg("%s and %s cannot be compared", a, b);
+  return similar;
+}
+
+/* Grabs the window into now.png until it is at least (or below) so alike to a picture; a while is given for words that
+ * fade, keys on their way and busy machines. */
+static void expect_window(const char *filter, bool alike, double limit, const char *picture, const char *its_filter) {
+  double similar = 0;
+  for (int waited = 0; waited < PATIENCE_MS / 2; waited += LOOK_AGAIN_MS) {
+    grab("now.png");
+    similar = similarity("now.png", filter, picture, its_filter);
+    if (alike ? similar >= limit : similar < limit)
+      return;
+    pause_ms(LOOK_AGAIN_MS);
+  }
+  fail_msg("the window (%s) is %.4f alike to %s (%s); wanted: %s %g", filter, similar, picture, its_filter,
+           alike ? "at least" : "below", limit);
+}
+
+/* Stops the picture and saves it as shot.png. */
+static void freeze(void) {
+  press("space");
+  grab("before.png");
+  expect_window(BELOW_WORDS, true, 0.9999, "before.png", BELOW_WORDS);
+  shell("rm -rf shots && mkdir shots");
+  press("s");
+  wait_said("saved ");
+  shell("mv shots/reverie-*.png shot.png && rmdir shots");
+}
+
+static void test_window_shows_the_snapshot(void **state) {
+  (void)state;
+  start_window("\"${REVERIE_DATA_DIR:-$REVERIE_ASSETS}/sample.mp4\" --loop --snapshot-dir shots" PICTURE);
+  /* The clip moves, so the window does. */
+  grab("first.png");
+  expect_window(WHOLE, false, 0.99, "first.png", WHOLE);
+  freeze();
+  shell("test $(ffprobe -v error -show_entries stream=width,height -of csv=p=0 shot.png) = 256,256");
+  expect_window(BELOW_WORDS, true, 0.98, "shot.png", BELOW_WORDS);
+  press("space");
+  expect_window(BELOW_WORDS, false, 0.95, "shot.png", BELOW_WORDS);
+  quit_window();
+}
+
+/* In a window of another shape the picture is scaled and has bars. */
+static void test_window_of_another_shape(void **state) {
+  (void)state;
+  start_window("still.mkv --loop --snapshot-dir shots --window 640x400 --size 256x256 --seed 7 --no-hud -v");
+  freeze();
+  expect_window("crop=400:300:120:100,scale=256:192:flags=area", true, 0.95, "shot.png", BELOW_WORDS);
+  shell(FFMPEG "-f lavfi -i color=black:s=120x400 -frames:v 1 black.png");
+  expect_window("crop=120:400:520:0", true, 0.999, "black.png", WHOLE);
+  quit_window();
+}
+
+static void test_render_gives_the_same(void **state) {
+  (void)state;
+  start_window("still.mkv --loop --snapshot-dir shots" PICTURE);
+  freeze();
+  quit_window();
+  program_expect(0, NULL, "render still.mkv same.mkv -y -c ffv1 --size 256x256 --seed 7 --frames 1");
+  double similar = similarity("shot.png", WHOLE, "same.mkv", WHOLE);
+  if (similar < 0.97)
+    fail_msg("live and render: %.4f alike", similar);
+}
+
+static void test_keys(void **state) {
+  (void)state;
+  start_window("still.mkv --loop --snapshot-dir shots" PICTURE);
+  freeze();
+  expect_window(BELOW_WORDS, true, 0.98, "shot.png", BELOW_WORDS);
+  press("2");
+  expect_window(BELOW_WORDS, false, 0.9, "shot.png", BELOW_WORDS);
+  press("1");
+  expect_window(BELOW_WORDS, true, 0.98, "shot.png", BELOW_WORDS);
+  /* Left of the line is the source, right of it still the picture. */
+  press("b");
+  expect_window("crop=124:192:0:64", true, 0.9, "still.mkv", "crop=124:192:0:64");
+  expect_window("crop=124:192:132:64", true, 0.98, "shot.png", "crop=124:192:132:64");
+  press("b");
+  expect_window(BELOW_WORDS, true, 0.98, "shot.png", BELOW_WORDS);
+  quit_window();
+}
+
+static void test_interrupt(void **state) {
+  (void)state;
+  struct outcome outcome;
+  start_window("still.mkv --loop" PICTURE);
+  kill(screen.program, SIGINT);
+  finish(&outcome);
+  if (outcome.status != 130 || !strstr(outcome.said, " dropped, ") || !strstr(outcome.said, "reverie: interrupted\n"))
+    fail_msg("status %d after SIGINT: %s", outcome.status, outcome.said);
+}
+
+/* A screen paces itself as a camera does: it is the live source that every machine has. */
+static void test_screen_as_source(void **state) {
+  (void)state;
+  char source[64];
+  snprintf(source, sizeof source, "x11grab::%d.0", screen.number);
+  program_expect(0, "5 frames, ", "live %s --input-size 256x256 --size 128x128 --frames 5", source);
+  /* What it shows of the screen is what is drawn there: a player's picture. */
+  pid_t player = fork();
+  if (!player) {
+    execl("/bin/sh", "sh", "-c", "exec ffplay -v quiet -noborder -left 0 -top 0 -loop 0 \"$1\" </dev/null", "sh",
+          clip("still.png"), (char *)NULL);
+    _exit(127);
+  }
+  pause_ms(1500);
+  char arguments[256];
+  snprintf(arguments, sizeof arguments, "%s --input-size 256x256 --split --snapshot-dir shots" PICTURE, source);
+  start_window(arguments);
+  shell("xdotool mousemove 1200 700");
+  expect_window("crop=124:256:0:0", true, 0.9, "still.png", "crop=124:256:0:0");
+  quit_window();
+  kill(player, SIGTERM);
+  waitpid(player, NULL, 0);
+}
+
+static void test_no_source(void **state) {
+  (void)state;
+  struct outcome outcome;
+  if (access("/dev/video0", F_OK) != 0) {
+    program_run(&outcome, "live --frames 3 --size 128x128");
+    if (outcome.status || outcome.lines != 2 || !strstr(outcome.said, "showing the sample clip") ||
+        !strstr(outcome.said, "\n3 frames, "))
+      fail_msg("status %d without a source: %s", outcome.status, outcome.said);
+  }
+  program_expect(3, "missing.mp4", "live missing.mp4 --frames 3 --size 128x128");
+}
+
+static void test_no_display(void **state) {
+  (void)state;
+  struct outcome outcome;
+  program_run(&outcome, "unset DISPLAY; export XDG_RUNTIME_DIR=$PWD; @ live still.mkv --frames 3 --size 128x128");
+  if (outcome.status != 6 || outcome.lines != 1 || !strstr(outcome.said, "reverie render"))
+    fail_msg("status %d without a display: %s", outcome.status, outcome.said);
+  program_expect(0, "3 frames, ",
+                 "unset DISPLAY; export SDL_VIDEODRIVER=offscreen; "
+                 "@ live still.mkv --frames 3 --size 128x128");
+}
+
+/* A test that failed half-way leaves its program behind. */
+static int end_program(void **state) {
+  (void)state;
+  if (screen.program > 0) {
+    kill(screen.program, SIGKILL);
+    waitpid(screen.program, NULL, 0);
+    screen.program = 0;
+  }
+  return 0;
+}
+
+int main(int argc, char **argv) {
+#define CASE(function) cmocka_unit_test_teardown(function, end_program)
+  const struct CMUnitTest tests[] = {
+      CASE(test_window_shows_the_snapshot),
+      CASE(test_window_of_another_shape),
+      CASE(test_render_gives_the_same),
+      CASE(test_keys),
+      CASE(test_interrupt),
+      CASE(test_screen_as_source),
+      CASE(test_no_source),
+      CASE(test_no_display),
+  };
+  unsetenv("WAYLAND_DISPLAY");
+  unsetenv("SDL_VIDEODRIVER");
+  if (argc != 2 || system("command -v Xvfb xdotool ffplay >/dev/null") || !clips_open())
+    return 77;
+  program_set(argv[1]);
+  int failed = 1;
+  if (screen_open()) {
+    shell(FFMPEG "-ss 2 -i \"${REVERIE_DATA_DIR:-$REVERIE_ASSETS}/sample.mp4\" -frames:v 1 "
+                 "-vf 'crop=ih:ih,scale=256:256:flags=area' still.png");
+    shell(FFMPEG "-loop 1 -r 15 -i still.png -t 2 -c:v ffv1 -pix_fmt yuv420p still.mkv");
+    failed = cmocka_run_group_tests(tests, NULL, NULL);
+  } else {
+    fprintf(stderr, "Xvfb does not start\n");
+  }
+  screen_close();
+  clips_close();
+  return failed;
+}
