@@ -17,12 +17,13 @@ static int create(const char *dir, char *path, struct error *err) {
   struct tm local;
   strftime(stamp, sizeof stamp, "%Y%m%d-%H%M%S", localtime_r(&now, &local));
   for (int i = 1; i < NAMES_MAX; i++) {
-    char suffix[16] = "";
+    char name[PATHS_MAX], suffix[16] = "";
     if (i > 1)
       snprintf(suffix, sizeof suffix, "-%d", i);
-    int length = snprintf(path, PATHS_MAX, "%s%sreverie-%s%s.png", dir ? dir : "", dir ? "/" : "", stamp, suffix);
+    int length = snprintf(name, sizeof name, "%s%sreverie-%s%s.png", dir ? dir : "", dir ? "/" : "", stamp, suffix);
     if (length >= PATHS_MAX)
       return error_set(err, STATUS_OUTPUT, "snapshot: the folder's name is too long");
+    memcpy(path, name, (size_t)length + 1);
     int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
     if (fd >= 0 || errno != EEXIST) {
       if (fd < 0)
