@@ -97,9 +97,10 @@ static void wait_said(const char *words) {
 
 /* Gives the keyboard to the window, as a window manager would. */
 static void start_window(const char *arguments) {
+  shell(": >err.txt"); /* so that what the program before said is not taken for its words */
   screen.program = program_start("live %s", arguments);
   wait_said("first picture");
-  shell("xdotool windowfocus --sync $(xdotool search --name '^reverie$')");
+  shell("xdotool windowfocus --sync $(xdotool search --sync --name '^reverie$')");
 }
 
 static void press(const char *keys) {
