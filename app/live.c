@@ -352,6 +352,8 @@ static int open_all(struct live *live, struct error *err) {
   struct source *source = NULL;
   setup_log(&live->log, live->options);
   setup_source_options(&live->source_options, live->options, true, &live->log);
+  if (window_check(err))
+    return -1;
   if (!live->options->text_to_image) {
     if (open_source(live, &source, err))
       return -1;

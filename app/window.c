@@ -35,9 +35,12 @@ static int open_context(struct window *window, struct error *err) {
   return 0;
 }
 
-int window_check(struct error *err) {
+static int start_video(struct error *err) {
   SDL_SetHint(SDL_HINT_NO_SIGNAL_HANDLERS, "1");
   SDL_SetHint(SDL_HINT_APP_NAME, "reverie");
+  /* Wayland's library complains on standard error where it cannot work. */
+  if (!getenv("XDG_RUNTIME_DIR") && !SDL_GetHint(SDL_HINT_VIDEODRIVER))
+    SDL_SetHint(SDL_HINT_VIDEODRIVER, "x11,KMSDRM");
   if (SDL_InitSubSystem(SDL_INIT_VIDEO))
     return fail(err, "display");
   /* Where there is no display SDL takes a driver that shows nothing; that is for those who ask for it. */
@@ -50,12 +53,19 @@ int window_check(struct error *err) {
   return 0;
 }
 
+int window_check(struct error *err) {
+  if (start_video(err))
+    return -1;
+  SDL_QuitSubSystem(SDL_INIT_VIDEO);
+  return 0;
+}
+
 int window_open(struct window **out, const struct window_params *params, struct error *err) {
   *out = NULL;
   struct window *window = calloc(1, sizeof *window);
   if (!window)
     return error_set(err, STATUS_FAILED, "no memory for the window");
-  if (window_check(err)) {
+  if (start_video(err)) {
     free(window);
     return -1;
   }

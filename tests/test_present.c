@@ -1,0 +1,364 @@
+/* What the window draws, pixel by pixel, on SDL's offscreen driver: pictures in their own size and scaled, frames of
+ * every pixel format beside them. */
+#include "cmocka_all.h"
+
+#include <epoxy/gl.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "app/picture.h"
+#include "app/present.h"
+#include "app/window.h"
+#include "tests/fixture.h"
+
+enum { WIDTH = 96, HEIGHT = 64 };
+
+/* The drawable's pixels, top row first. */
+typedef uint8_t canvas[HEIGHT][WIDTH][4];
+
+static struct window *window;
+static struct present *present;
+static canvas shown;
+
+static int open_present(void **state) {
+  (void)state;
+  return present_open(&present, NULL);
+}
+
+static int close_present(void **state) {
+  (void)state;
+  present_close(&present);
+  return 0;
+}
+
+static struct present_view plain_view(void) {
+  return (struct present_view){.width = WIDTH, .height = HEIGHT, .split_at = 0.5f};
+}
+
+static void draw(const struct present_view *view) {
+  static canvas upside_down;
+  present_draw(present, view);
+  glReadPixels(0, 0, WIDTH, HEIGHT, GL_RGBA, GL_UNSIGNED_BYTE, upside_down);
+  assert_int_equal(glGetError(), GL_NO_ERROR);
+  for (int y = 0; y < HEIGHT; y++)
+    memcpy(shown[y], upside_down[HEIGHT - 1 - y], sizeof shown[y]);
+}
+
+static void fill_random(struct picture *picture, enum pixel_format format, int width, int height) {
+  unsigned long long seed = 12345;
+  assert_int_equal(picture_resize(picture, format, width, height, NULL), 0);
+  for (int plane = 0; plane < frame_planes(format); plane++)
+    for (int i = 0; i < picture->frame.pitch[plane] * frame_rows(format, plane, height); i++)
+      picture_plane(picture, plane)[i] = (uint8_t)(fixture_random(&seed) >> 32);
+}
+
+static const uint8_t *pixel_of(const struct picture *picture, int x, int y) {
+  x = x < 0 ? 0 : x >= picture->frame.width ? picture->frame.width - 1 : x;
+  y = y < 0 ? 0 : y >= picture->frame.height ? picture->frame.height - 1 : y;
+  return picture->frame.plane[0] + (ptrdiff_t)y * picture->frame.pitch[0] + 4 * (ptrdiff_t)x;
+}
+
+static void expect_near(int x, int y, const double rgb[3], double tolerance) {
+  for (int c = 0; c < 3; c++)
+    if (fabs(shown[y][x][c] - rgb[c]) > tolerance)
+      fail_msg("pixel %d, %d channel %d is %d, wanted %.2f", x, y, c, shown[y][x][c], rgb[c]);
+}
+
+static void exact_in_its_own_size(void **state) {
+  (void)state;
+  struct picture picture = {0};
+  fill_random(&picture, PIXEL_RGBA, WIDTH, HEIGHT);
+  present_picture(present, &picture.frame);
+  for (int bicubic = 0; bicubic < 2; bicubic++) {
+    struct present_view view = plain_view();
+    view.bicubic = bicubic;
+    draw(&view);
+    for (int y = 0; y < HEIGHT; y++)
+      for (int x = 0; x < WIDTH; x++)
+        assert_memory_equal(shown[y][x], pixel_of(&picture, x, y), 3);
+  }
+  picture_free(&picture);
+}
+
+/* A square picture stands in the middle between black bars; the pointer is located on it. */
+static void bars_beside_another_shape(void **state) {
+  (void)state;
+  struct picture picture = {0};
+  const struct present_view view = plain_view();
+  const int left = (WIDTH - HEIGHT) / 2;
+  fill_random(&picture, PIXEL_RGBA, HEIGHT, HEIGHT);
+  present_picture(present, &picture.frame);
+  draw(&view);
+  for (int y = 0; y < HEIGHT; y++)
+    for (int x = 0; x < WIDTH; x++) {
+      static const uint8_t black[4] = {0, 0, 0, 255};
+      bool inside = x >= left && x < left + HEIGHT;
+      assert_memory_equal(shown[y][x], inside ? pixel_of(&picture, x - left, y) : black, 3);
+    }
+  assert_true(present_locate(present, 0) == 0);
+  assert_true(present_locate(present, WIDTH) == 1);
+  assert_true(fabsf(present_locate(present, WIDTH / 2.0f) - 0.5f) < 1e-6f);
+  picture_free(&picture);
+}
+
+/* Catmull-Rom's weight of a sample at a distance. */
+static double cubic(double d) {
+  d = fabs(d);
+  return d < 1 ? 1 + d * d * (-2.5 + 1.5 * d) : d < 2 ? 2 + d * (-4 + d * (2.5 - 0.5 * d)) : 0;
+}
+
+static double linear(double d) {
+  d = fabs(d);
+  return d < 1 ? 1 - d : 0;
+}
+
+static void expect_enlarged(const struct picture *picture, double (*weight)(double), double tolerance) {
+  double step = (double)picture->frame.width / WIDTH;
+  for (int y = 0; y < HEIGHT; y++)
+    for (int x = 0; x < WIDTH; x++) {
+      double at_x = (x + 0.5) * step - 0.5, at_y = (y + 0.5) * step - 0.5, rgb[3] = {0};
+      int first_x = (int)floor(at_x) - 1, first_y = (int)floor(at_y) - 1;
+      for (int j = first_y; j < first_y + 4; j++)
+        for (int i = first_x; i < first_x + 4; i++)
+          for (int c = 0; c < 3; c++)
+            rgb[c] += weight(at_x - i) * weight(at_y - j) * pixel_of(picture, i, j)[c];
+      for (int c = 0; c < 3; c++)
+        rgb[c] = fmin(fmax(rgb[c], 0), 255);
+      expect_near(x, y, rgb, tolerance);
+    }
+}
+
+static void enlarged(void **state) {
+  (void)state;
+  struct picture picture = {0};
+  struct present_view view = plain_view();
+  fill_random(&picture, PIXEL_RGBA, WIDTH / 4, HEIGHT / 4);
+  present_picture(present, &picture.frame);
+  draw(&view);
+  expect_enlarged(&picture, linear, 2.5);
+  view.bicubic = true;
+  draw(&view);
+  /* Its nine reads go through the bilinear unit, which has 8 bits of position. */
+  expect_enlarged(&picture, cubic, 5);
+  picture_free(&picture);
+}
+
+struct weights {
+  double red, blue; /* of luma */
+};
+
+static void to_rgb(double y, double cb, double cr, enum color_matrix matrix, bool full, double rgb[3]) {
+  static const struct weights weights[] = {
+      [MATRIX_BT601] = {0.299, 0.114}, [MATRIX_BT709] = {0.2126, 0.0722}, [MATRIX_BT2020] = {0.2627, 0.0593}};
+  struct weights k = weights[matrix];
+  double light = full ? y / 255 : (y - 16) / 219;
+  double b = (cb - 128) / (full ? 255 : 224), r = (cr - 128) / (full ? 255 : 224);
+  rgb[0] = light + 2 * (1 - k.red) * r;
+  rgb[2] = light + 2 * (1 - k.blue) * b;
+  rgb[1] = (light - k.red * rgb[0] - k.blue * rgb[2]) / (1 - k.red - k.blue);
+  for (int c = 0; c < 3; c++)
+    rgb[c] = fmin(fmax(rgb[c] * 255, 0), 255);
+}
+
+static void put16(uint8_t *at, int value10) {
+  at[0] = (uint8_t)(value10 << 6 & 0xff);
+  at[1] = (uint8_t)(value10 >> 2);
+}
+
+/* Luma of every pixel at random, one colour for all. */
+static void fill_yuv(struct picture *picture, enum pixel_format format, int cb, int cr) {
+  fill_random(picture, format, WIDTH, HEIGHT);
+  uint8_t *luma = picture_plane(picture, 0);
+  int rows = (HEIGHT + 1) / 2, columns = (WIDTH + 1) / 2;
+  for (int y = 0; y < (format == PIXEL_YUYV ? HEIGHT : rows); y++)
+    for (int x = 0; x < columns; x++) {
+      if (format == PIXEL_YUYV) {
+        luma[y * picture->frame.pitch[0] + 4 * x + 1] = (uint8_t)cb;
+        luma[y * picture->frame.pitch[0] + 4 * x + 3] = (uint8_t)cr;
+      } else if (format == PIXEL_YUV420P) {
+        picture_plane(picture, 1)[y * picture->frame.pitch[1] + x] = (uint8_t)cb;
+        picture_plane(picture, 2)[y * picture->frame.pitch[2] + x] = (uint8_t)cr;
+      } else if (format == PIXEL_NV12) {
+        picture_plane(picture, 1)[y * picture->frame.pitch[1] + 2 * x] = (uint8_t)cb;
+        picture_plane(picture, 1)[y * picture->frame.pitch[1] + 2 * x + 1] = (uint8_t)cr;
+      } else {
+        put16(picture_plane(picture, 1) + y * picture->frame.pitch[1] + 4 * x, cb * 4);
+        put16(picture_plane(picture, 1) + y * picture->frame.pitch[1] + 4 * x + 2, cr * 4);
+      }
+    }
+}
+
+static double luma_at(const struct frame *frame, int x, int y) {
+  const uint8_t *row = frame->plane[0] + (ptrdiff_t)y * frame->pitch[0];
+  if (frame->format == PIXEL_P010)
+    return (row[2 * x] + 256 * row[2 * x + 1]) / 256.0;
+  return frame->format == PIXEL_YUYV ? row[2 * x] : row[x];
+}
+
+static void yuv_formats(void **state) {
+  (void)state;
+  static const enum pixel_format formats[] = {PIXEL_NV12, PIXEL_P010, PIXEL_YUV420P, PIXEL_YUYV};
+  struct picture picture = {0};
+  const struct present_view view = plain_view();
+  for (size_t f = 0; f < sizeof formats / sizeof *formats; f++)
+    for (int matrix = MATRIX_BT601; matrix <= MATRIX_BT2020; matrix++)
+      for (int range = RANGE_LIMITED; range <= RANGE_FULL; range++) {
+        /* In the full range 10 bits end at 1023, not at 4 * 255: luma is off by up to 0.75 of a code, chroma by 0.4. */
+        double tolerance = formats[f] == PIXEL_P010 && range == RANGE_FULL ? 2.5 : 1.5;
+        fill_yuv(&picture, formats[f], 90, 170);
+        picture.frame.matrix = (enum color_matrix)matrix;
+        picture.frame.range = (enum color_range)range;
+        present_input(present, &picture.frame);
+        draw(&view);
+        for (int y = 0; y < HEIGHT; y++)
+          for (int x = 0; x < WIDTH; x++) {
+            double rgb[3];
+            to_rgb(luma_at(&picture.frame, x, y), 90, 170, (enum color_matrix)matrix, range == RANGE_FULL, rgb);
+            expect_near(x, y, rgb, tolerance);
+          }
+      }
+  picture_free(&picture);
+}
+
+/* Codes of the standards' colour bars: an anchor that shares no formula with the code. */
+static void known_colors(void **state) {
+  (void)state;
+  static const struct {
+    enum color_matrix matrix;
+    uint8_t yuv[3];
+    double rgb[3];
+  } known[] = {
+      {MATRIX_BT601, {81, 90, 240}, {255, 0, 0}},  {MATRIX_BT601, {145, 54, 34}, {0, 255, 0}},
+      {MATRIX_BT601, {41, 240, 110}, {0, 0, 255}}, {MATRIX_BT709, {63, 102, 240}, {255, 0, 0}},
+      {MATRIX_BT709, {173, 42, 26}, {0, 255, 0}},  {MATRIX_BT709, {32, 240, 118}, {0, 0, 255}},
+  };
+  struct picture picture = {0};
+  const struct present_view view = plain_view();
+  for (size_t i = 0; i < sizeof known / sizeof *known; i++) {
+    assert_int_equal(picture_resize(&picture, PIXEL_YUV420P, WIDTH, HEIGHT, NULL), 0);
+    picture.frame.matrix = known[i].matrix;
+    picture.frame.range = RANGE_LIMITED;
+    for (int p = 0; p < 3; p++)
+      memset(picture_plane(&picture, p), known[i].yuv[p],
+             (size_t)(picture.frame.pitch[p] * frame_rows(PIXEL_YUV420P, p, HEIGHT)));
+    present_input(present, &picture.frame);
+    draw(&view);
+    expect_near(7, 7, known[i].rgb, 3);
+  }
+  picture_free(&picture);
+}
+
+static void rgb_formats(void **state) {
+  (void)state;
+  struct picture picture = {0};
+  const struct present_view view = plain_view();
+  for (int bgra = 0; bgra < 2; bgra++) {
+    fill_random(&picture, bgra ? PIXEL_BGRA : PIXEL_RGBA, WIDTH, HEIGHT);
+    present_input(present, &picture.frame);
+    draw(&view);
+    for (int y = 0; y < HEIGHT; y++)
+      for (int x = 0; x < WIDTH; x++) {
+        const uint8_t *p = pixel_of(&picture, x, y);
+        const double rgb[3] = {p[bgra ? 2 : 0], p[1], p[bgra ? 0 : 2]};
+        expect_near(x, y, rgb, 0.5);
+      }
+  }
+  picture_free(&picture);
+}
+
+/* A frame twice as wide as its picture, whose red counts its columns. */
+static void fits(void **state) {
+  (void)state;
+  static const enum fit ways[] = {FIT_CROP, FIT_LETTERBOX, FIT_STRETCH};
+  struct picture input = {0};
+  struct present_view view = plain_view();
+  const int side = HEIGHT, left = (WIDTH - side) / 2;
+  assert_int_equal(picture_resize(&input, PIXEL_RGBA, 2 * side, side, NULL), 0);
+  for (int y = 0; y < side; y++)
+    for (int x = 0; x < 2 * side; x++)
+      memset(picture_plane(&input, 0) + y * input.frame.pitch[0] + 4 * x, 60 + x, 4);
+  present_input(present, &input.frame);
+  view.shape_w = view.shape_h = side;
+  for (int i = 0; i < 3; i++) {
+    view.fit = ways[i];
+    draw(&view);
+    for (int y = 0; y < side; y++)
+      for (int x = 1; x < side - 1; x++) {
+        double grey = view.fit == FIT_CROP ? 60 + x + side / 2.0 : 60 + 2 * x + 0.5;
+        if (view.fit == FIT_LETTERBOX && (y < side / 4 || y >= side * 3 / 4))
+          grey = 0;
+        expect_near(left + x, y, (const double[3]){grey, grey, grey}, 1.5);
+      }
+  }
+  picture_free(&input);
+}
+
+/* Left of the line the input, right of it the picture. */
+static void split(void **state) {
+  (void)state;
+  struct picture picture = {0}, input = {0};
+  struct present_view view = plain_view();
+  fill_random(&picture, PIXEL_RGBA, WIDTH, HEIGHT);
+  fill_random(&input, PIXEL_BGRA, WIDTH, HEIGHT);
+  present_picture(present, &picture.frame);
+  present_input(present, &input.frame);
+  for (int at = 12; at < WIDTH; at += 30) {
+    view.split = true;
+    view.split_at = (float)at / WIDTH;
+    draw(&view);
+    for (int y = 0; y < HEIGHT; y++)
+      for (int x = 0; x < WIDTH; x++) {
+        const uint8_t *p = pixel_of(x < at ? &input : &picture, x, y);
+        double rgb[3] = {p[x < at ? 2 : 0], p[1], p[x < at ? 0 : 2]};
+        if (x >= at - 2 && x < at + 2)
+          rgb[0] = rgb[1] = rgb[2] = x >= at - 1 && x < at + 1 ? 255 : 0;
+        expect_near(x, y, rgb, 0.5);
+      }
+  }
+  view.split = false;
+  draw(&view);
+  assert_memory_equal(shown[5][5], pixel_of(&picture, 5, 5), 3);
+  picture_free(&picture);
+  picture_free(&input);
+}
+
+/* Sizes and formats may change at any frame. */
+static void changing_inputs(void **state) {
+  (void)state;
+  struct picture picture = {0};
+  const struct present_view view = plain_view();
+  for (int i = 0; i < 20; i++) {
+    enum pixel_format format = (enum pixel_format)(i % PIXEL_FORMATS);
+    fill_random(&picture, format, 31 + i * 7, 17 + i * 5);
+    present_input(present, &picture.frame);
+    draw(&view);
+  }
+  picture_free(&picture);
+}
+
+int main(void) {
+#define CASE(function) cmocka_unit_test_setup_teardown(function, open_present, close_present)
+  const struct CMUnitTest tests[] = {
+      CASE(exact_in_its_own_size),
+      CASE(bars_beside_another_shape),
+      CASE(enlarged),
+      CASE(yuv_formats),
+      CASE(known_colors),
+      CASE(rgb_formats),
+      CASE(fits),
+      CASE(split),
+      CASE(changing_inputs),
+  };
+  struct error err = {0};
+  const struct window_params params = {.title = "test", .width = WIDTH, .height = HEIGHT};
+  setenv("SDL_VIDEODRIVER", "offscreen", 1);
+  if (window_open(&window, &params, &err)) {
+    fprintf(stderr, "skipped: %s\n", err.message);
+    return 77;
+  }
+  int failed = cmocka_run_group_tests(tests, NULL, NULL);
+  window_close(&window);
+  return failed;
+}
