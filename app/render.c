@@ -84,7 +84,8 @@ static int run(struct render *render, struct error *err) {
   progress_init(&render->progress, total, options->verbose < 0);
   int status = pipeline_run(&pipeline, &result, err);
   progress_clear(&render->progress);
-  close_line(render, &result);
+  if (!status)
+    close_line(render, &result);
   if (!status && atomic_load(&setup_stop))
     return error_set(err, STATUS_INTERRUPTED, "interrupted: %ld frame%s in %s", result.written,
                      result.written == 1 ? " is" : "s are", options->output);
@@ -104,7 +105,9 @@ int command_render(const struct options *options, struct error *err) {
   if (source_open(&render.source, options->input, &render.source_options, err))
     goto done;
   source_get_info(render.source, &info);
-  if (setup_engine(&render.engine, options, &info, LONGEST_SIDE, PIXEL_YUV420P, &render.log, err))
+  struct options first = *options;
+  first.prompt_count = options->prompt_count > 1 ? 1 : options->prompt_count;
+  if (setup_engine(&render.engine, &first, &info, LONGEST_SIDE, PIXEL_YUV420P, &render.log, err))
     goto done;
   status = run(&render, err);
 done:

@@ -24,6 +24,7 @@ struct ffmpeg_sink {
   struct sound *sound;
   int64_t last_pts, step; /* in the encoder's time base; step: nominal time of a frame */
   long written;
+  bool one_picture; /* an image file whose name has no place for a number */
   bool header, failed;
 };
 
@@ -94,7 +95,8 @@ static int prepare(struct ffmpeg_sink *to, const struct sink_options *options, s
   if (to->output->oformat->video_codec == AV_CODEC_ID_NONE)
     return error_set(err, STATUS_OUTPUT, "%s: %s holds no video; try .mp4 or .mkv", to->path,
                      to->output->oformat->name);
-  if (!strcmp(to->output->oformat->name, "image2") && !av_filename_number_test(to->path))
+  to->one_picture = !strcmp(to->output->oformat->name, "image2") && !av_filename_number_test(to->path);
+  if (to->one_picture)
     av_opt_set_int(to->output->priv_data, "update", 1, 0);
   to->packet = av_packet_alloc();
   if (!to->packet)
@@ -140,6 +142,13 @@ static int drain(struct ffmpeg_sink *to) {
 
 static int ffmpeg_write(struct sink *sink, const struct frame *frame, struct error *err) {
   struct ffmpeg_sink *to = (struct ffmpeg_sink *)sink;
+  if (to->one_picture && to->last_pts != AV_NOPTS_VALUE) {
+    to->failed = true;
+    return error_set(err, STATUS_OUTPUT,
+                     "%s: holds one picture, and there are more: name it like frame-%%04d.png, or "
+                     "give --frames 1",
+                     to->path);
+  }
   int64_t pts = av_rescale_q(frame->pts, to->time_base, to->encoder.context->time_base);
   if (to->last_pts != AV_NOPTS_VALUE && pts <= to->last_pts)
     pts = to->last_pts + 1;

@@ -7,6 +7,7 @@
 #include "noise.h"
 #include "plans.h"
 #include "sampler.h"
+#include "text.h"
 
 enum { IN_FLIGHT_MAX = 2, SIDE_MAX = 8192 };
 
@@ -190,7 +191,8 @@ static void name_styles(const struct engine *engine, const char *text) {
   size_t used = 0;
   for (int i = 0; i < styles_count(styles) && used < sizeof names; i++)
     used += (size_t)snprintf(names + used, sizeof names - used, "%s%s", i ? ", " : "", styles_name(styles, i));
-  log_line(engine->log, LOG_WARNING, "the prompt names no style that this model knows: %s", names);
+  log_line(engine->log, LOG_WARNING, "the prompt \"%s\" names no style that this model knows: %s",
+           text_quote(text).text, names);
 }
 
 int engine_set_prompt(struct engine *engine, int slot, const char *text, struct error *err) {
