@@ -3,6 +3,8 @@
 #ifndef TESTS_FAKE_ENGINE_H
 #define TESTS_FAKE_ENGINE_H
 
+#include <stdatomic.h>
+
 #include "unet/engine.h"
 
 enum { FAKE_LOG = 512 };
@@ -25,7 +27,8 @@ struct fake_submit {
 /* What happened since fake_engine_begin. Read it when the engine is closed. */
 struct fake_engine_log {
   struct fake_submit submits[FAKE_LOG];
-  int submitted, collected, most_in_flight;
+  atomic_int submitted; /* a test may watch it grow */
+  int collected, most_in_flight;
   bool overfull;        /* a third frame in flight, or a collect with none */
   int configurations;   /* calls of engine_configure */
   bool configured_busy; /* one of them with a frame in flight */
