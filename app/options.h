@@ -69,7 +69,7 @@ struct options {
   const char *json; /* file, or "-" for standard output */
 
   /* live */
-  double budget_ms; /* a frame may take so long; 0: no governor */
+  double budget_ms; /* a frame should take no longer, and the overlay tells; 0: none */
   bool fullscreen;
   int window_width, window_height; /* 0: chosen */
   int display;                     /* screen number, from 0 */

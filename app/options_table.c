@@ -33,7 +33,8 @@ const struct option option_table[] = {
      .help = "sampling steps, 1 to 50 (default: what suits the model)"},
     {"seed", 0, OPTION_SEED, GROUP_PICTURE, ENGINE, "N", AT(seed), .help = "seed of the fixed noise (default: 1)"},
     {"size", 0, OPTION_SIZE, GROUP_PICTURE, ENGINE | INFO, "WxH", AT(width), .min = 1, .max = 8192,
-     .help = "size of the generated picture (default: the input's shape, longest side 512; bench: the model's own)"},
+     .help = "size of the generated picture (default: the input's shape, longest side 512, live without a GPU 320; "
+             "bench: the model's own)"},
     {"fit", 0, OPTION_CHOICE, GROUP_PICTURE, ENGINE, NULL, "crop|letterbox|stretch", AT(fit),
      .help = "how an input of another shape is fitted in (default: crop)"},
     {"sampler", 0, OPTION_CHOICE, GROUP_PICTURE, ENGINE, NULL, "auto|euler|ddim|lcm", AT(sampler),
@@ -86,7 +87,7 @@ const struct option option_table[] = {
      .help = "write the figures as JSON, to standard output for -"},
 
     {"budget", 'b', OPTION_REAL, GROUP_WINDOW, LIVE, "MS", AT(budget_ms), .min = 0.1, .max = 60000,
-     .help = "time a frame may take; size and steps are lowered to stay within it"},
+     .help = "time a frame should take at most; the figures on the picture tell when it takes longer"},
     {"fullscreen", 'f', OPTION_FLAG, GROUP_WINDOW, LIVE, AT(fullscreen), .help = "fill the screen"},
     {"window", 0, OPTION_SIZE, GROUP_WINDOW, LIVE, "WxH", AT(window_width), .min = 16, .max = 16384,
      .help = "size of the window"},
