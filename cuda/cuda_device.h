@@ -84,6 +84,13 @@ static inline struct cuda_device *cuda_device(struct device *device) {
   return (struct cuda_device *)device;
 }
 
+/* The same, made the calling thread's current GPU: CUDA keeps that for each thread, and the one that opened the device
+ * need not be the one that uses it. */
+static inline struct cuda_device *cuda_enter(struct device *device) {
+  cudaSetDevice(cuda_device(device)->ordinal);
+  return cuda_device(device);
+}
+
 /* Device memory that cuda_free gives back; counted, within the limit. what: for the error's line. */
 int cuda_alloc(struct cuda_device *device, void **pointer, size_t bytes, const char *what, struct error *err);
 void cuda_free(struct cuda_device *device, void *pointer, size_t bytes); /* takes NULL */

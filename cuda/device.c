@@ -95,7 +95,7 @@ static int open_gpu(struct cuda_device *device, const char *name, struct error *
 }
 
 static void destroy(struct device *base) {
-  struct cuda_device *device = cuda_device(base);
+  struct cuda_device *device = cuda_enter(base);
   cudaStream_t streams[] = {device->queue.stream, device->upload, device->download};
   for (int i = 0; i < 3; i++)
     if (streams[i]) {
@@ -139,7 +139,7 @@ fail:
 /* --- information --- */
 
 static void info(struct device *base, struct device_info *info) {
-  struct cuda_device *device = cuda_device(base);
+  struct cuda_device *device = cuda_enter(base);
   size_t dnn = dnn_version(device->dnn), blas = blas_version(device->blas);
   int runtime = 0;
   char state[96];
@@ -163,7 +163,7 @@ static void counters(struct device *base, struct device_counters *counters) {
 
 static int transfer(struct device *base, struct program *program, struct tensor tensor, size_t first,
                     const float *source, float *target, size_t count, struct error *err) {
-  struct cuda_device *device = cuda_device(base);
+  struct cuda_device *device = cuda_enter(base);
   bool wide = false;
   void *data = tensor_data(device, program ? cuda_program(program) : NULL, tensor, &wide, ROLE_ANY, err);
   if (!data || cuda_check(cudaStreamSynchronize(device->queue.stream), "waiting for the GPU", err) < 0)

@@ -96,6 +96,9 @@ static int output_create(struct cuda_device *device, struct cuda_program *progra
     void *memory;
     if (cuda_alloc(device, &memory, program->output_bytes, "the output pictures", err) < 0)
       return -1;
+    picture->plane[0] = memory; /* from here on program_release frees it */
+    if (cuda_check(cudaMemset(memory, 0, program->output_bytes), "the output pictures", err) < 0) /* rows' padding */
+      return -1;
     picture_layout(picture, format, width, height, memory);
     picture->matrix = MATRIX_BT709;
     picture->range = RANGE_LIMITED;
@@ -208,7 +211,7 @@ static int steps_create(struct cuda_device *device, struct cuda_program *program
 
 int program_prepare(struct device *base, struct program **out, const struct plan *plan, enum pixel_format output,
                     struct error *err) {
-  struct cuda_device *device = cuda_device(base);
+  struct cuda_device *device = cuda_enter(base);
   struct cuda_program *program = calloc(1, sizeof *program);
   if (!program)
     return error_set(err, STATUS_FAILED, "out of memory");
@@ -231,7 +234,7 @@ fail:
 }
 
 void program_release(struct device *base, struct program *program_base) {
-  struct cuda_device *device = cuda_device(base);
+  struct cuda_device *device = cuda_enter(base);
   struct cuda_program *program = cuda_program(program_base);
   cudaStreamSynchronize(device->upload);
   cudaStreamSynchronize(device->queue.stream);
@@ -305,7 +308,7 @@ static cudaError_t run(struct cuda_device *device, struct cuda_program *program)
 
 int program_submit(struct device *base, struct program *program_base, const struct run_params *params,
                    const struct frame *frame, struct error *err) {
-  struct cuda_device *device = cuda_device(base);
+  struct cuda_device *device = cuda_enter(base);
   struct cuda_program *program = cuda_program(program_base);
   struct run_slot *slot = &program->slot[program->submitted % SLOTS_IN_FLIGHT];
   int picture = (int)(program->submitted % PICTURES);
@@ -332,7 +335,7 @@ int program_submit(struct device *base, struct program *program_base, const stru
 }
 
 int program_collect(struct device *base, struct program *program_base, struct frame *picture, struct error *err) {
-  struct cuda_device *device = cuda_device(base);
+  struct cuda_device *device = cuda_enter(base);
   struct cuda_program *program = cuda_program(program_base);
   unsigned index = program->collected++;
   device->counters.waits++;
@@ -355,7 +358,7 @@ int program_collect(struct device *base, struct program *program_base, struct fr
 }
 
 int program_poison(struct device *base, struct program *program_base, struct error *err) {
-  struct cuda_device *device = cuda_device(base);
+  struct cuda_device *device = cuda_enter(base);
   struct cuda_program *program = cuda_program(program_base);
   /* All bits set is a quiet NaN in FP16 and in FP32. */
   if (cuda_check(cudaStreamSynchronize(device->queue.stream), "poisoning", err) < 0 ||

@@ -61,41 +61,48 @@ __device__ __forceinline__ void write(const struct norm_args &p, size_t pixel, i
 /* --- group norm ---
  *
  * A block reads its pixels once, keeps them in registers, and leaves each group's sums for all blocks to see. When all
- * have (a barrier across the grid: every block is resident), each adds them up and writes its pixels normalised. */
+ * have (a barrier across the grid: every block is resident), each adds them up and writes its pixels normalised.
+ * Small pictures are not divided into runs of pixels but into slices of whole groups: then no block waits for another.
+ */
 
 constexpr int THREADS = 512, LANES = 16; /* threads that add up one group */
 constexpr int HELD = 4;                  /* pixels a thread keeps in registers; with more it reads them twice */
 constexpr int FEW = 2;                   /* pixels a thread has at least, where there are enough */
 
-/* A block's share: a run of pixels of one picture. Threads lie in rows of `span` over the channels. */
+/* A block's share of one picture: a run of pixels, a slice of the channels. Threads lie in rows of `span` over the
+ * slice. */
 struct share {
   int picture, first, last, chunk, chunks;
-  int channels, columns, span, rows, row, column;
+  int base, channels, groups; /* first channel of the slice, its channels and groups */
+  int columns, span, rows, row, column;
   int size; /* channels of a group */
   float groups_a_channel;
   bool held; /* each thread's pixels fit in its registers */
 };
 
-template <int WIDTH> __device__ __forceinline__ share make_share(const struct norm_args &p) {
+template <int WIDTH> __device__ __forceinline__ share make_share(const struct norm_args &p, int slices) {
   share s;
-  s.chunks = gridDim.x / p.n;
-  s.picture = blockIdx.x / s.chunks;
-  s.chunk = blockIdx.x % s.chunks;
+  int part = blockIdx.x % (gridDim.x / p.n);
+  s.picture = blockIdx.x / (gridDim.x / p.n);
+  s.chunks = slices > 1 ? 1 : gridDim.x / p.n;
+  s.chunk = slices > 1 ? 0 : part;
   s.first = (int)((long)p.pixels * s.chunk / s.chunks);
   s.last = (int)((long)p.pixels * (s.chunk + 1) / s.chunks);
-  s.channels = p.c + p.c2;
+  s.size = (p.c + p.c2) / p.groups;
+  s.groups = p.groups / slices;
+  s.channels = s.groups * s.size;
+  s.base = slices > 1 ? part * s.channels : 0;
   s.columns = s.channels / WIDTH;
   s.span = min(s.columns, THREADS);
   s.rows = THREADS / s.span;
   s.row = threadIdx.x / s.span;
   s.column = threadIdx.x % s.span;
-  s.size = s.channels / p.groups;
   s.groups_a_channel = 1.0f / (float)s.size;
   s.held = s.columns == s.span && s.last - s.first <= HELD * s.rows;
   return s;
 }
 
-/* channel / size: exact, as channels are far fewer than a float's digits tell apart. */
+/* The slice's group that its channel is in. Exact: channels are far fewer than a float's digits tell apart. */
 __device__ __forceinline__ int group_of(const share &s, int channel) {
   return (int)(((float)channel + 0.5f) * s.groups_a_channel);
 }
@@ -122,7 +129,7 @@ template <int WIDTH> struct batch {
 #pragma unroll
     for (int j = 0; j < HELD; j++)
       if (start + j * s.rows < s.last)
-        held[j] = fetch<WIDTH>(p, (size_t)s.picture * p.pixels + start + j * s.rows, column * WIDTH);
+        held[j] = fetch<WIDTH>(p, (size_t)s.picture * p.pixels + start + j * s.rows, s.base + column * WIDTH);
   }
 
   /* Adds the distances from base, and their squares. */
@@ -155,13 +162,14 @@ template <int WIDTH> struct batch {
 #pragma unroll
           for (int i = 0; i < WIDTH; i++)
             v[i] = silu(v[i]);
-        write<WIDTH>(p, (size_t)s.picture * p.pixels + start + j * s.rows, column * WIDTH, v);
+        write<WIDTH>(p, (size_t)s.picture * p.pixels + start + j * s.rows, s.base + column * WIDTH, v);
       }
   }
 };
 
-/* The sums of the block's threads, [rows][channels] in shared memory, to one for each group in partial. */
-__device__ __forceinline__ void add_rows(const struct norm_args &p, const share &s, float2 *sums) {
+/* The sums of the block's threads, [rows][channels] in shared memory, to one for each group: in totals. */
+__device__ __forceinline__ void add_rows(const share &s, float2 *sums, float2 *totals) {
+#pragma unroll 1
   for (int channel = threadIdx.x; channel < s.channels; channel += THREADS) {
     float2 total = sums[channel];
     for (int row = 1; row < s.rows; row++) {
@@ -171,12 +179,12 @@ __device__ __forceinline__ void add_rows(const struct norm_args &p, const share 
     sums[channel] = total;
   }
   __syncthreads();
-  float2 *partial = reinterpret_cast<float2 *>(p.partial) + (size_t)blockIdx.x * p.groups;
-  int lane = threadIdx.x % LANES, turns = (p.groups + THREADS / LANES - 1) / (THREADS / LANES);
+  int lane = threadIdx.x % LANES, turns = (s.groups + THREADS / LANES - 1) / (THREADS / LANES);
+#pragma unroll 1
   for (int turn = 0; turn < turns; turn++) {
     int group = turn * (THREADS / LANES) + threadIdx.x / LANES;
     float2 total = make_float2(0, 0);
-    for (int i = lane; group < p.groups && i < s.size; i += LANES) {
+    for (int i = lane; group < s.groups && i < s.size; i += LANES) {
       float2 part = sums[group * s.size + i];
       total.x += part.x, total.y += part.y;
     }
@@ -185,15 +193,22 @@ __device__ __forceinline__ void add_rows(const struct norm_args &p, const share 
       total.x += __shfl_xor_sync(0xffffffffu, total.x, i);
       total.y += __shfl_xor_sync(0xffffffffu, total.y, i);
     }
-    if (lane == 0 && group < p.groups)
-      partial[group] = total;
+    if (lane == 0 && group < s.groups)
+      totals[group] = total;
   }
 }
 
-/* All blocks' sums of the picture to mean and reciprocal deviation of each group, in stats, which holds the groups'
- * pivots. sums: shared, LANES * groups. */
+/* A group's sums to mean and reciprocal deviation, in stats, which holds the groups' pivots. */
+__device__ __forceinline__ void finish_group(const struct norm_args &p, const share &s, float2 total, float2 *stat) {
+  float count = (float)p.pixels * (float)s.size;
+  float mean = total.x / count, variance = fmaxf(total.y / count - mean * mean, 0.0f);
+  *stat = make_float2(stat->x + mean, rsqrtf(variance + p.eps));
+}
+
+/* All blocks' sums of the picture, once all have left them, to stats. sums: shared, LANES * groups. */
 __device__ __forceinline__ void combine(const struct norm_args &p, const share &s, float2 *sums, float2 *stats) {
   const float2 *partial = reinterpret_cast<const float2 *>(p.partial) + (size_t)s.picture * s.chunks * p.groups;
+#pragma unroll 1
   for (int i = threadIdx.x; i < LANES * p.groups; i += THREADS) {
     int group = i % p.groups;
     float2 total = make_float2(0, 0);
@@ -205,7 +220,7 @@ __device__ __forceinline__ void combine(const struct norm_args &p, const share &
     sums[i] = total;
   }
   __syncthreads();
-  float count = (float)p.pixels * (float)s.size;
+#pragma unroll 1
   for (int group = threadIdx.x; group < p.groups; group += THREADS) {
     float2 total = make_float2(0, 0);
 #pragma unroll
@@ -213,17 +228,18 @@ __device__ __forceinline__ void combine(const struct norm_args &p, const share &
       float2 part = sums[i * p.groups + group];
       total.x += part.x, total.y += part.y;
     }
-    float mean = total.x / count, variance = fmaxf(total.y / count - mean * mean, 0.0f);
-    stats[group] = make_float2(stats[group].x + mean, rsqrtf(variance + p.eps));
+    finish_group(p, s, total, &stats[group]);
   }
   __syncthreads();
 }
 
 template <int WIDTH>
-__global__ void __launch_bounds__(THREADS, 1) group_norm_kernel(const __grid_constant__ struct norm_args p) {
+__global__ void __launch_bounds__(THREADS, 1)
+    group_norm_kernel(const __grid_constant__ struct norm_args p, int slices) {
   extern __shared__ float2 sums[];
   __shared__ float2 stats[NORM_GROUPS_MAX];
-  share s = make_share<WIDTH>(p);
+  __shared__ float2 totals[NORM_GROUPS_MAX];
+  share s = make_share<WIDTH>(p, slices);
   bool active = s.row < s.rows;
   int start = s.first + s.row, stride = HELD * s.rows;
   batch<WIDTH> own;
@@ -231,8 +247,8 @@ __global__ void __launch_bounds__(THREADS, 1) group_norm_kernel(const __grid_con
   if (active)
     own.load(p, s, start, s.column);
   /* Sums are of distances to each group's pivot, one of its values, so that a large mean costs no digits. */
-  for (int group = threadIdx.x; group < p.groups; group += THREADS)
-    read<1>(p, (size_t)s.picture * p.pixels, group * s.size, &stats[group].x);
+  for (int group = threadIdx.x; group < s.groups; group += THREADS)
+    read<1>(p, (size_t)s.picture * p.pixels, s.base + group * s.size, &stats[group].x);
   __syncthreads();
 #pragma unroll 1
   for (int column = s.column; active && column < s.columns; column += s.span) {
@@ -251,17 +267,22 @@ __global__ void __launch_bounds__(THREADS, 1) group_norm_kernel(const __grid_con
       sums[s.row * s.channels + column * WIDTH + i] = make_float2(sum[i], square[i]);
   }
   __syncthreads();
-  add_rows(p, s, sums);
-  if (s.chunks > 1)
+  if (s.chunks > 1) {
+    add_rows(s, sums, reinterpret_cast<float2 *>(p.partial) + (size_t)blockIdx.x * p.groups);
     grid_barrier(p.barrier);
-  else
+    combine(p, s, sums, stats);
+  } else {
+    add_rows(s, sums, totals);
     __syncthreads();
-  combine(p, s, sums, stats);
+    for (int group = threadIdx.x; group < s.groups; group += THREADS)
+      finish_group(p, s, totals[group], &stats[group]);
+    __syncthreads();
+  }
 #pragma unroll 1
   for (int column = s.column; active && column < s.columns; column += s.span) {
     float scale[WIDTH], shift[WIDTH];
-    read_vector<WIDTH>(p.gamma, column * WIDTH, 1.0f, scale);
-    read_vector<WIDTH>(p.beta, column * WIDTH, 0.0f, shift);
+    read_vector<WIDTH>(p.gamma, s.base + column * WIDTH, 1.0f, scale);
+    read_vector<WIDTH>(p.beta, s.base + column * WIDTH, 0.0f, shift);
 #pragma unroll
     for (int i = 0; i < WIDTH; i++) {
       float2 stat = stats[group_of(s, column * WIDTH + i)];
@@ -275,26 +296,40 @@ __global__ void __launch_bounds__(THREADS, 1) group_norm_kernel(const __grid_con
       own.store(p, s, pixel, column, scale, shift);
     }
   }
-  int padding = p.pitch - s.channels;
+  int padding = s.base ? 0 : p.pitch - p.c - p.c2;
+#pragma unroll 1
   for (int i = threadIdx.x; i < (s.last - s.first) * padding; i += THREADS)
-    p.y[((size_t)s.picture * p.pixels + s.first + i / padding) * p.pitch + s.channels + i % padding] = __half(0.0f);
+    p.y[((size_t)s.picture * p.pixels + s.first + i / padding) * p.pitch + p.c + p.c2 + i % padding] = __half(0.0f);
+}
+
+/* Into how many slices of whole vectors of channels a small picture is divided; 1: too large, or it does not divide. */
+template <int WIDTH> int count_slices(const struct norm_args *args) {
+  int channels = args->c + args->c2, size = channels / args->groups, slices = args->groups;
+  while (slices > 1 && (args->groups % slices || args->groups / slices * size % WIDTH))
+    slices--;
+  int vectors = args->pixels * (channels / slices / WIDTH);
+  return vectors <= HELD * THREADS ? slices : 1;
 }
 
 template <int WIDTH> cudaError_t launch_group_norm(const struct queue *queue, const struct norm_args *args) {
-  int channels = args->c + args->c2, span = channels / WIDTH < THREADS ? channels / WIDTH : THREADS;
-  int rows = THREADS / span, elements = rows * channels > LANES * args->groups ? rows * channels : LANES * args->groups;
+  int most = queue->sms < NORM_BLOCKS_MAX ? queue->sms : NORM_BLOCKS_MAX; /* one a multiprocessor: all are resident */
+  if (args->groups > NORM_GROUPS_MAX || args->n > most)
+    return cudaErrorInvalidConfiguration;
+  int slices = count_slices<WIDTH>(args), channels = (args->c + args->c2) / slices;
+  int span = channels / WIDTH < THREADS ? channels / WIDTH : THREADS, rows = THREADS / span;
+  int elements = rows * channels > LANES * args->groups ? rows * channels : LANES * args->groups;
   size_t shared = (size_t)elements * sizeof(float2);
   cudaError_t status =
       cudaFuncSetAttribute(group_norm_kernel<WIDTH>, cudaFuncAttributeMaxDynamicSharedMemorySize, (int)shared);
   if (status != cudaSuccess)
     return status;
-  int most = queue->sms < NORM_BLOCKS_MAX ? queue->sms : NORM_BLOCKS_MAX; /* one a multiprocessor: all are resident */
-  if (args->groups > NORM_GROUPS_MAX || args->n > most)
-    return cudaErrorInvalidConfiguration;
-  int chunks = (int)blocks_for((size_t)args->pixels, (size_t)rows * FEW);
-  if (chunks > most / args->n)
-    chunks = most / args->n;
-  return launch(queue, group_norm_kernel<WIDTH>, dim3((unsigned)(chunks * args->n)), dim3(THREADS), shared, *args);
+  int parts = slices;
+  if (slices == 1) {
+    parts = (int)blocks_for((size_t)args->pixels, (size_t)rows * FEW);
+    parts = parts < most / args->n ? parts : most / args->n;
+  }
+  dim3 grid((unsigned)(parts * args->n));
+  return launch(queue, group_norm_kernel<WIDTH>, grid, dim3(THREADS), shared, *args, slices);
 }
 
 /* --- layer norm: a warp a row --- */

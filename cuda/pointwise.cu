@@ -10,31 +10,44 @@ __device__ __forceinline__ size_t thread_index() {
   return (size_t)blockIdx.x * THREADS + threadIdx.x;
 }
 
+/* For what frames are full of: dividing 64-bit numbers would take longer than the rest of such a kernel. */
+__device__ __forceinline__ unsigned short_index() {
+  return blockIdx.x * THREADS + threadIdx.x;
+}
+
 /* --- gather: activation, concatenation, upsampling, padding --- */
 
-__global__ void __launch_bounds__(THREADS) gather_kernel(const __grid_constant__ struct gather_args p, size_t chunks) {
-  size_t i = thread_index();
+__global__ void __launch_bounds__(THREADS)
+    gather_kernel(const __grid_constant__ struct gather_args p, unsigned chunks) {
+  unsigned i = short_index();
   wait_for_previous();
   if (i >= chunks)
     return;
-  int per_pixel = p.pitch / 8, shift = p.upsample, width = p.w << shift, height = p.h << shift;
+  unsigned per_pixel = p.pitch / 8, shift = p.upsample, width = p.w << shift, height = p.h << shift;
   int channel = (int)(i % per_pixel) * 8;
-  size_t pixel = i / per_pixel, x = pixel % width, y = pixel / width % height, picture = pixel / width / height;
-  size_t source = (picture * p.h + (y >> shift)) * p.w + (x >> shift);
+  unsigned pixel = i / per_pixel, x = pixel % width, row = pixel / width, y = row % height, picture = row / height;
+  size_t source = (size_t)(picture * p.h + (y >> shift)) * p.w + (x >> shift);
+  const __half *x1 = static_cast<const __half *>(p.x) + source * p.c;
+  const __half *x2 = static_cast<const __half *>(p.x2) + source * p.c2;
   float v[8];
+  if (!p.wide && p.c % 8 == 0 && p.c2 % 8 == 0 && channel < p.c + p.c2) {
+    load8(channel < p.c ? x1 + channel : x2 + (channel - p.c), v);
+  } else {
 #pragma unroll
-  for (int j = 0; j < 8; j++) {
-    int c = channel + j;
-    v[j] = 0.0f;
-    if (c < p.c)
-      v[j] = p.wide ? static_cast<const float *>(p.x)[source * p.c + c]
-                    : __half2float(static_cast<const __half *>(p.x)[source * p.c + c]);
-    else if (c < p.c + p.c2)
-      v[j] = __half2float(static_cast<const __half *>(p.x2)[source * p.c2 + (c - p.c)]);
-    if (c < p.c + p.c2 && p.act != ACT_NONE)
-      v[j] = activate(v[j], p.act);
+    for (int j = 0; j < 8; j++) {
+      int c = channel + j;
+      v[j] = 0.0f;
+      if (c < p.c)
+        v[j] = p.wide ? static_cast<const float *>(p.x)[source * p.c + c] : __half2float(x1[c]);
+      else if (c < p.c + p.c2)
+        v[j] = __half2float(x2[c - p.c]);
+    }
   }
-  store8(p.y + pixel * p.pitch + channel, v);
+  if (p.act != ACT_NONE) /* of 0 it is 0: the padding stays */
+#pragma unroll
+    for (int j = 0; j < 8; j++)
+      v[j] = activate(v[j], p.act);
+  store8(p.y + (size_t)pixel * p.pitch + channel, v);
 }
 
 /* The same where rows of y are not whole chunks: one element a thread. */
@@ -58,21 +71,21 @@ __global__ void __launch_bounds__(THREADS)
 
 /* --- what follows a library's product --- */
 
-__global__ void __launch_bounds__(THREADS) epilogue_kernel(const __grid_constant__ struct epilogue_args p, int width) {
-  size_t i = thread_index();
+__global__ void __launch_bounds__(THREADS)
+    epilogue_kernel(const __grid_constant__ struct epilogue_args p, unsigned width) {
+  unsigned i = short_index(), per_row = width / 8, row = i / per_row, column = i % per_row * 8;
+  size_t at = (size_t)row * width + column;
   wait_for_previous();
-  int per_row = width / 8, column = (int)(i % per_row) * 8;
-  size_t row = i / per_row, at = row * width + column;
   if (row >= p.rows)
     return;
   bool geglu = p.act == ACT_GEGLU, simple = geglu || is_simple(p.act);
   struct tail tail = {geglu ? NULL : p.bias, p.time, p.residual, simple && !geglu ? p.act : ACT_NONE, p.residual_last};
   float v[8];
   uint4 residual = fetch_residual(p.residual, at, true);
-  load8(p.x + row * p.columns + column, v);
+  load8(p.x + (size_t)row * p.columns + column, v);
   if (geglu) {
     float gate[8];
-    load8(p.x + row * p.columns + width + column, gate);
+    load8(p.x + (size_t)row * p.columns + width + column, gate);
 #pragma unroll
     for (int j = 0; j < 8; j++) {
       float bias = p.bias ? __ldg(p.bias + column + j) : 0.0f;
@@ -189,12 +202,13 @@ cudaError_t kernels_version(int *version) {
 cudaError_t launch_gather(const struct queue *queue, const struct gather_args *args) {
   size_t pixels = (size_t)args->n * args->h * args->w << (args->upsample ? 2 : 0), count = pixels * args->pitch;
   if (args->pitch % 8 == 0)
-    return launch(queue, gather_kernel, dim3(blocks_for(count / 8, THREADS)), dim3(THREADS), 0, *args, count / 8);
+    return launch(queue, gather_kernel, dim3(blocks_for(count / 8, THREADS)), dim3(THREADS), 0, *args,
+                  (unsigned)(count / 8));
   return launch(queue, gather_odd_kernel, dim3(blocks_for(count, THREADS)), dim3(THREADS), 0, *args, count);
 }
 
 cudaError_t launch_epilogue(const struct queue *queue, const struct epilogue_args *args) {
-  int width = args->act == ACT_GEGLU ? args->columns / 2 : args->columns;
+  unsigned width = (unsigned)(args->act == ACT_GEGLU ? args->columns / 2 : args->columns);
   return launch(queue, epilogue_kernel, dim3(blocks_for(args->rows * width / 8, THREADS)), dim3(THREADS), 0, *args,
                 width);
 }

@@ -65,15 +65,16 @@ if wanted mini && [ -e "$mini/model_index.json" ]; then
 fi
 if wanted shapes && python3 -c 'import torch, diffusers, transformers' 2>/dev/null; then
   step shapes python3 tests/peers/sd_shapes.py "$programs/tests/gpu_frame" "$work" ${SHAPES_OPTIONS:-}
-  step turbo-512 "$programs/tests/gpu_frame" "$work/sd-turbo-shapes" time 200
-  step turbo-512-again "$programs/tests/gpu_frame" "$work/sd-turbo-shapes" time 20
-  step turbo-512-steps "$programs/tests/gpu_frame" "$work/sd-turbo-shapes" steps "$out/turbo-512-steps.txt"
+  step turbo-512 "$programs/tests/gpu_frame" "$work/turbo-shapes" time 200
+  step turbo-512-again "$programs/tests/gpu_frame" "$work/turbo-shapes" time 20
+  step sd15-512 "$programs/tests/gpu_frame" "$work/sd15-shapes" time 200
+  step turbo-512-steps "$programs/tests/gpu_frame" "$work/turbo-shapes" steps "$out/turbo-512-steps.txt"
 fi
 cp "$work"/tuning-*.txt "$out" 2>/dev/null
 
 echo
-for log in shapes mini-256 mini-512 mini-512-steps turbo-512 turbo-512-again turbo-512-steps; do
-  [ -e "$out/$log.log" ] && echo "--- $log" && tail -n 14 "$out/$log.log"
+for log in shapes mini-256 mini-512 mini-512-steps turbo-512 turbo-512-again turbo-512-steps sd15-512; do
+  [ -e "$out/$log.log" ] && echo "--- $log" && grep -v " splits: .* us$" "$out/$log.log" | tail -n 30
 done
 echo
 printf '%s\n' "${table[@]}"

@@ -144,6 +144,68 @@ static void run_networks(struct bench *b, const char *folder) {
   plan_free(plan);
 }
 
+/* --- one picture --- */
+
+static void make_steps(struct bench *b, const char *folder, int steps, struct run_params *run) {
+  const struct scheduler_config *config = &b->checkpoint->scheduler;
+  struct sampling sampling = {
+      .method = config->method, .spacing = config->spacing, .steps = steps, .strength = 0.5, .image_condition = false};
+  struct sampler_table table;
+  char path[512];
+  sampler_table(config, &sampling, &table);
+  memcpy(run->step, table.step, sizeof run->step);
+  run->start_latent = table.start_latent;
+  run->start_noise = table.start_noise;
+  snprintf(path, sizeof path, "%s/steps.txt", folder);
+  FILE *file = fopen(path, "w");
+  if (!file)
+    exit(1);
+  fprintf(file, "%.9g %.9g\n", (double)run->start_latent, (double)run->start_noise);
+  for (int i = 0; i < steps; i++)
+    fprintf(file, "%d %.9g %.9g\n", run->step[i].timestep, (double)run->step[i].x, (double)run->step[i].model);
+  fclose(file);
+}
+
+static void write_picture(const char *folder, const struct frame *picture) {
+  char path[512];
+  snprintf(path, sizeof path, "%s/picture.out.rgba", folder);
+  FILE *file = fopen(path, "wb");
+  for (int y = 0; file && y < picture->height; y++)
+    fwrite(picture->plane[0] + (long)y * picture->pitch[0], 4, (size_t)picture->width, file);
+  if (!file || fclose(file) != 0)
+    exit(1);
+}
+
+static void run_picture(struct bench *b, const char *folder, int steps) {
+  const struct checkpoint *c = b->checkpoint;
+  int scale = tae_scale(&c->vae), w = c->unet.sample_width * scale, h = c->unet.sample_height * scale;
+  struct frame_shape shape = {.width = w, .height = h, .steps = steps, .rows = 1};
+  struct run_params run = {.guidance = 1,
+                           .slot = SLOT_PRESET_1,
+                           .row_weight = {1},
+                           .mix = 1,
+                           .prompt = {{{SLOT_PRESET_1}, {1}}},
+                           .geometry = {0, 0, (float)w, (float)h, 0, 0, w, h}};
+  struct frame_noise noise;
+  int *tokens = read_file(folder, "tokens.i32", (size_t)c->text.positions * sizeof *tokens);
+  memcpy(run.tokens, tokens, (size_t)c->text.positions * sizeof *tokens);
+  free(tokens);
+  make_steps(b, folder, steps, &run);
+  must(b, plans_frame(&b->model, &shape, &b->plan, &noise, &b->err));
+  must(b, device_prepare(b->device, &b->program, &b->plan, PIXEL_RGBA, &b->err));
+  run_plan(b, plans_tables, &run);
+  run_plan(b, plans_prompt, &run);
+  write_input(b, folder, "noise.f32", noise.start);
+  uint8_t *pixels = read_file(folder, "picture.in.rgba", (size_t)w * (size_t)h * 4);
+  struct frame frame = {.format = PIXEL_RGBA, .width = w, .height = h, .plane = {pixels}, .pitch = {4 * w}}, picture;
+  must(b, device_submit(b->device, b->program, &run, &frame, &b->err));
+  must(b, device_collect(b->device, b->program, &picture, &b->err));
+  write_picture(folder, &picture);
+  free(pixels);
+  device_release(b->device, &b->program);
+  plan_free(&b->plan);
+}
+
 /* --- frames --- */
 
 static void prepare_frame(struct bench *b, struct frame_shape *shape, int argc, char **argv) {
@@ -343,12 +405,15 @@ int main(int argc, char **argv) {
   struct bench b = {0};
   double started = now();
   if (argc < 4) {
-    fprintf(stderr, "usage: gpu_frame MODEL networks FOLDER | time FRAMES [W H [STEPS]] | steps FILE [W H [STEPS]]\n");
+    fprintf(stderr, "usage: gpu_frame MODEL networks FOLDER | picture FOLDER STEPS | time FRAMES [W H [STEPS]] | steps "
+                    "FILE [W H [STEPS]]\n");
     return 2;
   }
   open_model(&b, argv[1]);
   if (!strcmp(argv[2], "networks"))
     run_networks(&b, argv[3]);
+  else if (!strcmp(argv[2], "picture") && argc > 4)
+    run_picture(&b, argv[3], atoi(argv[4]));
   else if (!strcmp(argv[2], "time"))
     time_frames(&b, argc, argv, started);
   else

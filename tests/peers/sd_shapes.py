@@ -1,15 +1,19 @@
 #!/usr/bin/env python3
-"""SD-Turbo's shapes with seeded random weights: diffusers on this GPU beside reverie's CUDA device, same numbers in.
+"""The shapes of SD-Turbo and Stable Diffusion 1.5 with seeded random weights: diffusers on this GPU beside reverie's
+CUDA device, the same numbers in.
 
-    sd_shapes.py GPU_FRAME WORK [--compile]
+    sd_shapes.py GPU_FRAME WORK [--compile] [MODEL...]
 
-GPU_FRAME is the program built from tests/gpu_frame.c; WORK is a folder for the checkpoint (1.8 GB). Needs torch,
-diffusers, transformers and a GPU. Prints a table: each network's relative error against FP32, of diffusers in FP16 and
-of reverie, and the time of a frame. Exits with 1 when reverie's error exceeds 1e-2 and twice that of diffusers.
+GPU_FRAME is the program built from tests/gpu_frame.c; WORK is a folder for the checkpoints (2 GB each), made as
+WORK/MODEL-shapes; MODEL is turbo or sd15 (default: both). Needs torch, diffusers, transformers and a GPU. Prints a table
+for each model: each network's relative error against FP32, of diffusers in FP16 and of reverie; pictures after 1, 2 and
+4 steps at strength 0.5 likewise, as PSNR; the time of diffusers' frame as a CUDA graph. Exits with 1 when reverie's
+error exceeds 1e-2 and twice that of diffusers, or its PSNR is below 40 dB and 1 dB less than that of diffusers.
 
 --compile also times torch.compile, which takes about a minute.
 """
 import argparse
+import copy
 import json
 import pathlib
 import subprocess
@@ -24,26 +28,33 @@ from safetensors.torch import save_file
 CROSS, PLAIN, CROSS_UP, PLAIN_UP = "CrossAttnDownBlock2D", "DownBlock2D", "CrossAttnUpBlock2D", "UpBlock2D"
 UNET = {"sample_size": 64, "in_channels": 4, "out_channels": 4, "block_out_channels": [320, 640, 1280, 1280],
         "layers_per_block": 2, "down_block_types": [CROSS, CROSS, CROSS, PLAIN],
-        "up_block_types": [PLAIN_UP, CROSS_UP, CROSS_UP, CROSS_UP], "attention_head_dim": [5, 10, 20, 20],
-        "cross_attention_dim": 1024, "norm_num_groups": 32, "use_linear_projection": True}
-TEXT = {"hidden_size": 1024, "intermediate_size": 4096, "num_attention_heads": 16, "num_hidden_layers": 23,
-        "hidden_act": "gelu", "max_position_embeddings": 77, "projection_dim": 512}
+        "up_block_types": [PLAIN_UP, CROSS_UP, CROSS_UP, CROSS_UP], "norm_num_groups": 32}
+TEXT = {"max_position_embeddings": 77}
+MODELS = {
+    "turbo": {"unet": UNET | {"attention_head_dim": [5, 10, 20, 20], "cross_attention_dim": 1024,
+                              "use_linear_projection": True},
+              "text": TEXT | {"hidden_size": 1024, "intermediate_size": 4096, "num_attention_heads": 16,
+                              "num_hidden_layers": 23, "hidden_act": "gelu", "projection_dim": 512}},
+    "sd15": {"unet": UNET | {"attention_head_dim": 8, "cross_attention_dim": 768},
+             "text": TEXT | {"hidden_size": 768, "intermediate_size": 3072, "num_attention_heads": 12,
+                             "num_hidden_layers": 12, "hidden_act": "quick_gelu", "projection_dim": 768}},
+}
 SCHEDULER = {"_class_name": "EulerDiscreteScheduler", "prediction_type": "epsilon", "timestep_spacing": "trailing",
              "steps_offset": 1, "beta_schedule": "scaled_linear", "beta_start": 0.00085, "beta_end": 0.012,
              "num_train_timesteps": 1000, "interpolation_type": "linear"}
 TIMESTEP, A, B = 499, 0.526944, 0.8499
 
 
-def make(folder):
+def make(folder, shapes):
     """The checkpoint; returns its networks in FP32 on the GPU. The tokenizer knows single characters only."""
     torch.manual_seed(7)
     letters = [chr(c) for c in [*range(33, 127), *range(161, 173), *range(174, 256), *range(256, 324)]]
     vocabulary = letters + [c + "</w>" for c in letters] + ["<|startoftext|>", "<|endoftext|>"]
     ends = {"bos_token_id": len(vocabulary) - 2, "eos_token_id": len(vocabulary) - 1}
     with torch.device("cuda"):
-        parts = {"unet": diffusers.UNet2DConditionModel(**UNET), "vae": diffusers.AutoencoderTiny(),
+        parts = {"unet": diffusers.UNet2DConditionModel(**shapes["unet"]), "vae": diffusers.AutoencoderTiny(),
                  "text_encoder": transformers.CLIPTextModel(
-                     transformers.CLIPTextConfig(vocab_size=len(vocabulary), **ends, **TEXT))}
+                     transformers.CLIPTextConfig(vocab_size=len(vocabulary), **ends, **shapes["text"]))}
     for name, model in parts.items():
         model.half().float().eval().requires_grad_(False)  # FP32 sums of the FP16 weights that the file holds
         model.config.save_pretrained(folder / name) if name == "text_encoder" else model.save_config(folder / name)
@@ -91,18 +102,9 @@ def relative(a, b):
     return ((a.double() - b.double()).norm() / b.double().norm()).item()
 
 
-def compare(parts, vocabulary, program, model, work):
-    torch.manual_seed(8)
-    half = lambda *shape: torch.randn(*shape, device="cuda").half().float()  # what FP16 programs can be given exactly
-    inputs = {"encode.in": torch.rand(1, 3, 512, 512, device="cuda").half().float(), "decode.in": half(1, 4, 64, 64),
-              "unet.in": half(1, 4, 64, 64), "text.in": half(1, 77, 1024),
-              "tokens": torch.randint(0, vocabulary, (1, 77), device="cuda")}
-    for name in ("encode.in", "decode.in", "unet.in", "text.in"):
-        write(work / f"{name}.f32", inputs[name])
-    inputs["tokens"].int().cpu().numpy().tofile(work / "tokens.i32")
-    torch.backends.cuda.matmul.allow_tf32 = torch.backends.cudnn.allow_tf32 = False
+def compare_networks(parts, inputs, program, model, work):
     exact = run(parts, inputs)
-    halves = run({k: m.half() for k, m in parts.items()}, inputs)
+    halves = run({k: copy.deepcopy(m).half() for k, m in parts.items()}, inputs)
     subprocess.run([program, model, "networks", work], check=True)
     failed = False
     print(f"{'network':10} {'diffusers FP16':>15} {'reverie':>10}   relative error against FP32")
@@ -117,10 +119,60 @@ def compare(parts, vocabulary, program, model, work):
 
 
 @torch.no_grad()
-def time_frame(parts, compile_it):
+def picture(parts, inputs, steps):
+    """The whole way by the coefficients that reverie's sampler wrote down; uint8, height x width x 3."""
+    dtype = parts["unet"].dtype
+    start, *rest = [[float(v) for v in line.split()] for line in steps.splitlines()]
+    text = parts["text_encoder"](inputs["tokens"]).last_hidden_state
+    z = parts["vae"].encode(inputs["picture"].to(dtype) * 2 - 1).latents
+    x = start[0] * z.float() + start[1] * inputs["noise"]
+    for t, keep, add in rest:
+        x = keep * x + add * parts["unet"](x.to(dtype), int(t), text).sample.float()
+    out = parts["vae"].decode(x.to(dtype)).sample / 2 + 0.5
+    return (out[0].float().clamp(0, 1) * 255).round().permute(1, 2, 0).cpu().numpy()
+
+
+def psnr(a, b):
+    return 10 * np.log10(255**2 / max(np.mean((a.astype(float) - b.astype(float)) ** 2), 1e-9))
+
+
+def compare_pictures(parts, inputs, program, model, work):
+    failed = False
+    print(f"{'steps':10} {'diffusers FP16':>15} {'reverie':>10}   dB against FP32")
+    halves = {k: copy.deepcopy(m).half() for k, m in parts.items()}
+    for count in (1, 2, 4):
+        subprocess.run([program, model, "picture", work, str(count)], check=True)
+        steps = (work / "steps.txt").read_text()
+        exact = picture(parts, inputs, steps)
+        ours = np.fromfile(work / "picture.out.rgba", np.uint8).reshape(*exact.shape[:2], 4)[..., :3]
+        theirs, mine = psnr(picture(halves, inputs, steps), exact), psnr(ours, exact)
+        good = mine >= min(40, theirs - 1)
+        failed |= not good
+        print(f"{count:<10} {theirs:15.1f} {mine:10.1f}   {'' if good else 'FAIL'}")
+    return failed
+
+
+def make_inputs(shapes, vocabulary, work):
+    torch.manual_seed(8)
+    half = lambda *shape: torch.randn(*shape, device="cuda").half().float()  # what FP16 programs can be given exactly
+    pixels = torch.rand(16, 16, 3).permute(2, 0, 1)[None]
+    pixels = torch.nn.functional.interpolate(pixels, (512, 512), mode="bicubic").clamp(0, 1).mul(255).round()
+    inputs = {"encode.in": torch.rand(1, 3, 512, 512, device="cuda").half().float(), "decode.in": half(1, 4, 64, 64),
+              "unet.in": half(1, 4, 64, 64), "text.in": half(1, 77, shapes["text"]["hidden_size"]),
+              "noise": half(1, 4, 64, 64), "picture": pixels.cuda() / 255,
+              "tokens": torch.randint(0, vocabulary, (1, 77), device="cuda")}
+    for name in ("encode.in", "decode.in", "unet.in", "text.in", "noise"):
+        write(work / f"{name}.f32", inputs[name])
+    inputs["tokens"].int().cpu().numpy().tofile(work / "tokens.i32")
+    rgba = torch.cat([pixels, torch.full_like(pixels[:, :1], 255)], 1)
+    nhwc(rgba).to(torch.uint8).numpy().tofile(work / "picture.in.rgba")
+    return inputs
+
+
+@torch.no_grad()
+def time_frame(parts, text, compile_it):
     """uint8 picture on the device to uint8 picture on the device, one step, as one CUDA graph; median milliseconds."""
     unet, vae = parts["unet"].to(memory_format=torch.channels_last), parts["vae"].to(memory_format=torch.channels_last)
-    text = torch.randn(1, 77, 1024, device="cuda").half()
     noise = torch.randn(1, 4, 64, 64, device="cuda").half().to(memory_format=torch.channels_last)
     picture = torch.randint(0, 256, (1, 512, 512, 3), device="cuda", dtype=torch.uint8)
     timestep = torch.tensor(TIMESTEP, device="cuda")
@@ -163,15 +215,23 @@ def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("program")
     parser.add_argument("work", type=pathlib.Path)
+    parser.add_argument("models", nargs="*", default=list(MODELS), metavar="MODEL")
     parser.add_argument("--compile", action="store_true")
     options = parser.parse_args()
-    model = options.work / "sd-turbo-shapes"
-    parts, vocabulary = make(model)
-    failed = compare(parts, vocabulary, options.program, model, options.work)
-    parts = {k: m.half() for k, m in parts.items()}
-    print(f"PyTorch {torch.__version__}, CUDA graph of eager: {time_frame(parts, False):.3f} ms a frame")
-    if options.compile:
-        print(f"PyTorch {torch.__version__}, torch.compile: {time_frame(parts, True):.3f} ms a frame")
+    torch.backends.cuda.matmul.allow_tf32 = torch.backends.cudnn.allow_tf32 = False
+    failed = False
+    for name in options.models:
+        print(f"--- {name}'s shapes, random weights", flush=True)
+        shapes, model = MODELS[name], options.work / f"{name}-shapes"
+        parts, vocabulary = make(model, shapes)
+        inputs = make_inputs(shapes, vocabulary, options.work)
+        failed |= compare_networks(parts, inputs, options.program, model, options.work)
+        failed |= compare_pictures(parts, inputs, options.program, model, options.work)
+        parts = {k: m.half() for k, m in parts.items()}
+        text = inputs["text.in"].half()
+        print(f"PyTorch {torch.__version__}, CUDA graph of eager: {time_frame(parts, text, False):.3f} ms a frame")
+        if options.compile:
+            print(f"PyTorch {torch.__version__}, torch.compile: {time_frame(parts, text, True):.3f} ms a frame")
     sys.exit(failed)
 
 
