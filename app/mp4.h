@@ -16,4 +16,7 @@ void mp4_wishes(AVDictionary **wishes);
  * alone. */
 void mp4_settle(const char *path, const struct log *log);
 
+/* Cuts a file in fragments behind its last whole one: half a fragment's index makes players refuse all of it. */
+void mp4_cut(const char *path);
+
 #endif

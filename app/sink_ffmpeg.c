@@ -186,6 +186,8 @@ static int ffmpeg_finish(struct sink *sink, bool whole, struct error *err) {
     if (code >= 0)
       code = closed;
   }
+  if ((failed_before || code < 0) && mp4_is(to->output->oformat))
+    mp4_cut(to->path);
   if (failed_before)
     return 0;
   if (code < 0)
