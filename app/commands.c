@@ -119,9 +119,9 @@ static void run_quit(struct live_state *state, int key, int64_t now_ns) {
 
 static const struct command_entry table[] = {
     {"prompt", "123456789", KEY_NONE, "1 - 9", "prompt of that number", false, true, run_prompt},
-    {"next-prompt", "p", KEY_RIGHT, "p", "next prompt", false, true, run_next_prompt},
-    {"prompt-before", "t", KEY_LEFT, "t", "back to the prompt before", false, true, run_prompt_before},
-    {"stronger", "+=", KEY_UP, "+ -", "more, less strength", true, true, run_stronger},
+    {"next-prompt", "p", KEY_RIGHT, "p right", "next prompt", false, true, run_next_prompt},
+    {"prompt-before", "t", KEY_LEFT, "t left", "back to the prompt before", false, true, run_prompt_before},
+    {"stronger", "+=", KEY_UP, "+ - up down", "more, less strength", true, true, run_stronger},
     {"weaker", "-_", KEY_DOWN, NULL, "less strength", true, true, run_weaker},
     {"more-steps", "]", KEY_NONE, "[ ]", "fewer, more steps", true, true, run_more_steps},
     {"fewer-steps", "[", KEY_NONE, NULL, "fewer steps", true, true, run_fewer_steps},
@@ -129,10 +129,10 @@ static const struct command_entry table[] = {
     {"pause", " ", KEY_NONE, "space", "pause", false, true, run_pause},
     {"split", "b", KEY_NONE, "b", "before and after; drag the line", false, true, run_split},
     {"snapshot", "s", KEY_NONE, "s", "save the picture", false, true, run_snapshot},
-    {"fullscreen", "f", KEY_F11, "f", "full screen", false, false, run_fullscreen},
+    {"fullscreen", "f", KEY_F11, "f F11", "full screen", false, false, run_fullscreen},
     {"hud", "h", KEY_NONE, "h", "show or hide the figures", false, false, run_hud},
-    {"help", "?", KEY_F1, "?", "this help", false, false, run_help},
-    {"quit", "q", KEY_ESCAPE, "q", "quit", false, false, run_quit},
+    {"help", "?", KEY_F1, "? F1", "this help", false, false, run_help},
+    {"quit", "q", KEY_ESCAPE, "q Esc", "quit", false, false, run_quit},
 };
 
 const struct command_entry *commands_table(int *count) {

@@ -101,7 +101,7 @@ void hud_help_text(char *text, const struct hud_content *content) {
   for (int i = 0; i < count; i++) {
     if (!entries[i].label)
       continue;
-    put(&writer, TONE_TITLE, "%-7s", entries[i].label);
+    put(&writer, TONE_TITLE, "%-12s", entries[i].label);
     put(&writer, TONE_PLAIN, "%s", entries[i].help);
     end_line(&writer);
   }

@@ -14,8 +14,8 @@ static void tame_ffmpeg(int verbose) {
 }
 
 /* OpenMP threads that spin for long while they wait take the cores from decoder, encoder and whatever else runs, and
- * collapse when one of them is busy; threads that sleep at once are woken hundreds of times a frame. About a
- * microsecond of spinning gives most of both. libgomp reads its environment before main, so the program starts itself
+ * collapse when one of them is busy; threads that sleep at once are woken hundreds of times a frame. Some
+ * microseconds of spinning give most of both. libgomp reads its environment before main, so the program starts itself
  * once more. */
 static void calm_openmp(char **argv) {
   char path[4096];

@@ -289,6 +289,10 @@ static int parse_letters(struct parser *parser, const char *argument, struct err
 }
 
 static int parse_positional(struct parser *parser, const char *text, struct error *err) {
+  if (parser->options->command == COMMAND_NONE && !strcmp(text, "help")) {
+    parser->request->action = ACTION_HELP;
+    return 0;
+  }
   if (parser->options->command == COMMAND_NONE) {
     const struct command_text *command = find_command(text);
     if (!command)

@@ -15,6 +15,8 @@ enum command { COMMAND_NONE, COMMAND_LIVE, COMMAND_RENDER, COMMAND_BENCH, COMMAN
 
 enum precision { PRECISION_AUTO, PRECISION_F32, PRECISION_BF16 };
 
+enum graph { GRAPH_ON, GRAPH_OFF };
+
 enum strength_grid {
   STRENGTH_CONTINUOUS, /* any noise level */
   STRENGTH_DIFFUSERS,  /* quantised as diffusers' image-to-image does */
@@ -48,7 +50,7 @@ struct options {
   int threads;        /* 0: one a core */
   enum precision precision;
   size_t memory_limit; /* bytes; 0: none */
-  bool no_graph;
+  enum graph graph;
 
   /* Source */
   const char *input_format, *input_options;

@@ -54,8 +54,8 @@ const struct option option_table[] = {
      .help = "CPU arithmetic; auto takes bf16 where the processor has matrix units for it (default: auto)"},
     {"memory-limit", 0, OPTION_BYTES, GROUP_DEVICE, ENGINE | INFO, "BYTES", AT(memory_limit), .min = 1, .max = 1e15,
      .help = "device memory that may be used; K, M and G are understood (default: what there is)"},
-    {"no-graph", 0, OPTION_FLAG, GROUP_DEVICE, ENGINE, AT(no_graph),
-     .help = "GPU: launch operations one by one instead of as one captured graph"},
+    {"graph", 0, OPTION_CHOICE, GROUP_DEVICE, ENGINE, NULL, "on|off", AT(graph),
+     .help = "GPU: a frame as one captured graph, or, to compare, its operations launched one by one (default: on)"},
 
     {"input-format", 0, OPTION_TEXT, GROUP_INPUT, LIVE | RENDER, "NAME", AT(input_format),
      .help = "FFmpeg demuxer or device, such as v4l2, x11grab or lavfi (default: found from the name)"},

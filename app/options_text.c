@@ -1,4 +1,5 @@
 /* What is written from the option table: help, man page, shell completions. */
+#include "app/commands.h"
 #include "app/options_table.h"
 
 #include <string.h>
@@ -87,6 +88,15 @@ static void help_options(FILE *out, enum command command) {
   }
 }
 
+static void help_keys(FILE *out) {
+  int count;
+  const struct command_entry *entries = commands_table(&count);
+  fputs("\nKeys\n", out);
+  for (int i = 0; i < count; i++)
+    if (entries[i].label)
+      fprintf(out, "  %-*s%s\n", HELP_INDENT - 2, entries[i].label, entries[i].help);
+}
+
 static void help_exits(FILE *out) {
   fputs("\nExit status\n", out);
   for (int i = 0; i < EXITS; i++)
@@ -115,6 +125,8 @@ void options_help(FILE *out, enum command command) {
           text->summary);
   print_wrapped(out, text->description, 0, 0, HELP_WIDTH);
   help_options(out, command);
+  if (command == COMMAND_LIVE)
+    help_keys(out);
   help_exits(out);
 }
 
@@ -159,6 +171,18 @@ static void man_options(FILE *out) {
   }
 }
 
+static void man_keys(FILE *out) {
+  int count;
+  const struct command_entry *entries = commands_table(&count);
+  fputs(".SH KEYS\nIn the window of\n.BR live :\n", out);
+  for (int i = 0; i < count; i++)
+    if (entries[i].label) {
+      fputs(".TP\n.B ", out);
+      man_text(out, entries[i].label);
+      man_text(out, entries[i].help);
+    }
+}
+
 static void generate_man(FILE *out) {
   fprintf(out, ".TH REVERIE 1 \"\" \"reverie %s\" \"User Commands\"\n", REVERIE_VERSION);
   fputs(".SH NAME\nreverie \\- real\\-time video diffusion\n.SH SYNOPSIS\n", out);
@@ -176,6 +200,7 @@ static void generate_man(FILE *out) {
   }
   fputs(".SH OPTIONS\n", out);
   man_options(out);
+  man_keys(out);
   fputs(".SH EXIT STATUS\n", out);
   for (int i = 0; i < EXITS; i++) {
     fprintf(out, ".TP\n.B %d\n", exit_table[i].status);

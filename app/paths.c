@@ -44,10 +44,12 @@ int paths_data(char *path, const char *name, enum status status, struct error *e
   char relative[PATHS_MAX];
   if (relative_folder(relative) && exists(relative, name, path))
     return 0;
-  if (exists(REVERIE_DATA, name, path) || exists(REVERIE_SOURCE_ASSETS, name, path))
+  if (exists(REVERIE_DATA, name, path))
     return 0;
-  return error_set(err, status, "%s: found neither in %s nor in %s; set REVERIE_DATA_DIR to the folder that holds it",
-                   name, REVERIE_DATA, REVERIE_SOURCE_ASSETS);
+  return error_set(err, status,
+                   "%s: neither in ../share/reverie beside the program nor in %s; set REVERIE_DATA_DIR to "
+                   "the folder that holds it",
+                   name, REVERIE_DATA);
 }
 
 /* Makes the folder and those above it that are missing. */

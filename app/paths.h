@@ -9,8 +9,8 @@
 enum { PATHS_MAX = 4096 };
 
 /* Finds name ("mini/model", "sample.mp4") in the first of: $REVERIE_DATA_DIR; share/reverie beside the folder of the
- * executable (an installed tree that was moved); the installed data folder; the source tree this was built from. If it
- * is in none, status says what is missing and the message where it was looked for. path holds PATHS_MAX characters. */
+ * executable (an installed tree that was moved, or the build); the installed data folder. If it is in none, status says
+ * what is missing and the message where it was looked for. path holds PATHS_MAX characters. */
 int paths_data(char *path, const char *name, enum status status, struct error *err);
 
 /* Makes and names the folder for what may be computed again: reverie in $XDG_CACHE_HOME, else in ~/.cache. Returns

@@ -112,7 +112,7 @@ int setup_engine(struct engine **engine, const struct options *options, const st
       .bf16 = wants_bf16(options),
       .memory_limit = options->memory_limit,
       .cache_dir = paths_cache(cache),
-      .no_graph = options->no_graph,
+      .no_graph = options->graph == GRAPH_OFF,
       .log = log,
   };
   choose_size(&params, options, info, longest);

@@ -41,8 +41,12 @@ static int start_video(struct error *err) {
   /* Wayland's library complains on standard error where it cannot work. */
   if (!getenv("XDG_RUNTIME_DIR") && !SDL_GetHint(SDL_HINT_VIDEODRIVER))
     SDL_SetHint(SDL_HINT_VIDEODRIVER, "x11,KMSDRM");
-  if (SDL_InitSubSystem(SDL_INIT_VIDEO))
+  if (SDL_InitSubSystem(SDL_INIT_VIDEO)) {
+    const char *display = getenv("DISPLAY");
+    if (display && *display)
+      SDL_SetError("%.100s cannot be reached", display);
     return fail(err, "display");
+  }
   /* Where there is no display SDL takes a driver that shows nothing; that is for those who ask for it. */
   const char *driver = SDL_GetCurrentVideoDriver();
   if (driver && !strcmp(driver, "offscreen") && !SDL_GetHint(SDL_HINT_VIDEODRIVER)) {

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "app/commands.h"
 #include "app/options.h"
 #include "app/options_table.h"
 
@@ -168,6 +169,8 @@ static void test_requests(void **state) {
   assert_true(request.action == ACTION_HELP && options.command == COMMAND_RENDER);
   assert_int_equal(parse("-h", &options, &request, &err), 0);
   assert_true(request.action == ACTION_HELP && options.command == COMMAND_NONE);
+  assert_int_equal(parse("help bench", &options, &request, &err), 0);
+  assert_true(request.action == ACTION_HELP && options.command == COMMAND_BENCH);
   assert_int_equal(parse("--version", &options, &request, &err), 0);
   assert_int_equal(request.action, ACTION_VERSION);
   assert_int_equal(parse("--generate zsh", &options, &request, &err), 0);
@@ -206,6 +209,7 @@ static void test_texts_are_complete(void **state) {
         fail_msg("%s --help has --%s", command_table[c].name, option->name);
     }
     assert_non_null(strstr(help, "130"));
+    assert_true(!strstr(help, "\nKeys\n") == (command_table[c].command != COMMAND_LIVE));
     free(help);
   }
   const struct {
@@ -228,6 +232,24 @@ static void test_texts_are_complete(void **state) {
   }
 }
 
+/* What a key does in the window is in live's help and in the man page, by its label. */
+static void test_keys_are_told(void **state) {
+  (void)state;
+  int count;
+  const struct command_entry *entries = commands_table(&count);
+  char *help = written(options_help, COMMAND_LIVE, NULL), *man = written(NULL, COMMAND_NONE, "man");
+  for (int i = 0; i < count; i++) {
+    if (!entries[i].label)
+      continue;
+    char line[120];
+    snprintf(line, sizeof line, "\n  %-26s%s\n", entries[i].label, entries[i].help);
+    assert_non_null(strstr(help, line));
+    assert_non_null(strstr(man, entries[i].help));
+  }
+  free(help);
+  free(man);
+}
+
 /* The parser numbers choices as the enums do. */
 static void test_table_is_consistent(void **state) {
   (void)state;
@@ -242,6 +264,8 @@ static void test_table_is_consistent(void **state) {
   assert_int_equal(accept("bench --precision auto").precision, PRECISION_AUTO);
   assert_int_equal(accept("bench --precision f32").precision, PRECISION_F32);
   assert_int_equal(accept("bench --strength-grid diffusers").strength_grid, STRENGTH_DIFFUSERS);
+  assert_int_equal(accept("bench --graph off").graph, GRAPH_OFF);
+  assert_int_equal(accept("bench").graph, GRAPH_ON);
   for (int i = 0; i < command_count; i++)
     assert_int_equal(command_table[i].command, COMMAND_LIVE + i);
   for (int i = 0; i < option_count; i++)
@@ -253,13 +277,10 @@ static void test_table_is_consistent(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_defaults),
-      cmocka_unit_test(test_values),
-      cmocka_unit_test(test_refusals),
-      cmocka_unit_test(test_long_arguments_fit),
-      cmocka_unit_test(test_requests),
-      cmocka_unit_test(test_texts_are_complete),
-      cmocka_unit_test(test_table_is_consistent),
+      cmocka_unit_test(test_defaults),      cmocka_unit_test(test_values),
+      cmocka_unit_test(test_refusals),      cmocka_unit_test(test_long_arguments_fit),
+      cmocka_unit_test(test_requests),      cmocka_unit_test(test_texts_are_complete),
+      cmocka_unit_test(test_keys_are_told), cmocka_unit_test(test_table_is_consistent),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -27,7 +27,7 @@ void *cpu_alloc(struct cpu_device *device, size_t bytes, const char *what, struc
   void *data = NULL;
   size_t align = bytes >= HUGE ? HUGE : ALIGN;
   if (device->memory_limit && bytes > device->memory_limit - counters->bytes) {
-    error_set(err, STATUS_DEVICE, "%s needs %zu MB, and %zu of the %zu MB allowed are in use", what, bytes >> 20,
+    error_set(err, STATUS_DEVICE, "%s: %zu MB wanted, and %zu of the %zu MB allowed are in use", what, bytes >> 20,
               counters->bytes >> 20, device->memory_limit >> 20);
     return NULL;
   }

@@ -201,7 +201,7 @@ int engine_set_prompt(struct engine *engine, int slot, const char *text, struct 
   if (encode_tokens(engine, slot, text, err) < 0)
     return -1;
   engine->slot_filled[slot] = true;
-  if (slot != SLOT_NEGATIVE && text[0])
+  if (slot != SLOT_NEGATIVE)
     name_styles(engine, text);
   return 0;
 }
