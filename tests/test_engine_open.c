@@ -163,6 +163,77 @@ static void test_wrong_weights(void **state) {
   golden_close(&golden);
 }
 
+static void open_with(struct rig *rig, const struct engine_params *params) {
+  must(engine_open(&rig->engine, params, &rig->err), &rig->err);
+  must(engine_set_prompt(rig->engine, 1, "an oil painting", &rig->err), &rig->err);
+}
+
+/* Another autoencoder takes the place of the model's own, whose files are not opened: here they are nonsense. */
+static void test_other_autoencoder(void **state) {
+  (void)state;
+  char folder[512], whole[1024], own[1024], unet[1024], nonsense[1024];
+  assert_non_null(realpath(args[1], whole));
+  struct rig rig = {.controls = CONTROLS_DEFAULTS};
+  assert_int_equal(golden_open(&rig.golden, whole, "pix2pix"), 0);
+  make_model(folder, rig.golden.folder);
+  write_text(folder, "unet/config.json", replace_text(rig.golden.folder, "unet/config.json", "{", "{"));
+  snprintf(own, sizeof own, "%s/vae", rig.golden.folder);
+  snprintf(unet, sizeof unet, "%s/unet", rig.golden.folder);
+  snprintf(nonsense, sizeof nonsense, "%s/vae", folder);
+  assert_int_equal(unlink(nonsense) || symlink(unet, nonsense), 0);
+
+  struct engine_params params = default_params(&rig.golden, args[2]);
+  open_with(&rig, &params);
+  uint8_t *picture = generate_default(&rig);
+  engine_close(&rig.engine);
+  params.model = folder;
+  open_fails(&params, STATUS_MODEL, "vae");
+  params.vae = own;
+  open_with(&rig, &params);
+  assert_same(&rig, picture, generate_default(&rig));
+  rig_close(&rig);
+  remove_model(folder);
+}
+
+/* Sampler and grid may be chosen; left alone, they are those of the checkpoint (here PNDM, for which DDIM stands in).
+ */
+static void test_samplers(void **state) {
+  (void)state;
+  static const struct {
+    enum engine_sampler sampler;
+    enum engine_grid grid;
+    const char *sampler_name, *grid_name;
+  } cases[] = {{SAMPLER_AUTO, GRID_AUTO, "DDIM", "leading"},
+               {SAMPLER_DDIM, GRID_LEADING, "DDIM", "leading"},
+               {SAMPLER_EULER, GRID_LEADING, "Euler", "leading"},
+               {SAMPLER_LCM, GRID_LCM, "LCM", "LCM"},
+               {SAMPLER_DDIM, GRID_TRAILING, "DDIM", "trailing"}};
+  enum { CASES = sizeof cases / sizeof *cases };
+  struct rig rig = {.controls = CONTROLS_DEFAULTS};
+  assert_int_equal(golden_open(&rig.golden, args[1], "sd15"), 0);
+  uint8_t *pictures[CASES];
+  for (int i = 0; i < CASES; i++) {
+    struct engine_params params = default_params(&rig.golden, args[2]);
+    struct engine_info info;
+    params.steps = 3;
+    params.text_to_image = true;
+    params.sampler = cases[i].sampler;
+    params.grid = cases[i].grid;
+    open_with(&rig, &params);
+    engine_get_info(rig.engine, &info);
+    assert_string_equal(info.sampler, cases[i].sampler_name);
+    assert_string_equal(info.grid, cases[i].grid_name);
+    pictures[i] = generate(&rig, NULL);
+    engine_close(&rig.engine);
+  }
+  for (int i = 0; i < CASES; i++)
+    for (int j = 0; j < i; j++)
+      assert_true(!memcmp(pictures[i], pictures[j], picture_bytes(&rig)) == (i == 1 && j == 0));
+  for (int i = 0; i < CASES; i++)
+    free(pictures[i]);
+  golden_close(&rig.golden);
+}
+
 struct said {
   int warnings;
   char last[512];
@@ -213,10 +284,9 @@ int main(int argc, char **argv) {
   }
   args = argv;
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_info),
-      cmocka_unit_test(test_refusals),
-      cmocka_unit_test(test_wrong_weights),
-      cmocka_unit_test(test_prompt_warnings),
+      cmocka_unit_test(test_info),          cmocka_unit_test(test_refusals),
+      cmocka_unit_test(test_wrong_weights), cmocka_unit_test(test_other_autoencoder),
+      cmocka_unit_test(test_samplers),      cmocka_unit_test(test_prompt_warnings),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
