@@ -22,7 +22,7 @@
 #define BELOW_WORDS "crop=256:192:0:64"
 #define WHOLE "null"
 
-enum { PATIENCE_MS = 20000, LOOK_AGAIN_MS = 100 };
+enum { PATIENCE_MS = 20000, LOOK_AGAIN_MS = 100, STANDSTILL_MS = 400 };
 
 struct screen {
   pid_t server;
@@ -158,11 +158,23 @@ static void expect_window(const char *filter, bool alike, double limit, const ch
            alike ? "at least" : "below", limit);
 }
 
+/* Waits until two looks at the window are the same: pictures that were on their way still come. */
+static void expect_standstill(void) {
+  double similar = 0;
+  for (int waited = 0; waited < PATIENCE_MS && similar < 0.9999; waited += STANDSTILL_MS) {
+    grab("before.png");
+    pause_ms(STANDSTILL_MS);
+    grab("now.png");
+    similar = similarity("before.png", BELOW_WORDS, "now.png", BELOW_WORDS);
+  }
+  if (similar < 0.9999)
+    fail_msg("the window does not stand still");
+}
+
 /* Stops the picture and saves it as shot.png. */
 static void freeze(void) {
   press("space");
-  grab("before.png");
-  expect_window(BELOW_WORDS, true, 0.9999, "before.png", BELOW_WORDS);
+  expect_standstill();
   shell("rm -rf shots && mkdir shots");
   press("s");
   wait_said("saved ");
