@@ -119,10 +119,9 @@ static object finalize(struct dnn_conv *conv, object o) {
 
 /* A tensor of n, c, h, w; virtual when it has no address. */
 static object tensor(struct dnn_conv *conv, cudnnDataType_t type, const int64_t dims[4], const void *pointer) {
-  int64_t n = dims[0], c = dims[1], h = dims[2], w = dims[3], strides[4] = {c * h * w, 1, c * w, c}, alignment = 16;
+  int64_t c = dims[1], h = dims[2], w = dims[3], strides[4] = {c * h * w, 1, c * w, c}, alignment = 16;
   int64_t id = ++conv->next_id;
   bool is_virtual = !pointer;
-  (void)n;
   object o = make(conv, CUDNN_BACKEND_TENSOR_DESCRIPTOR);
   set(conv, o, CUDNN_ATTR_TENSOR_DATA_TYPE, CUDNN_TYPE_DATA_TYPE, 1, &type);
   set(conv, o, CUDNN_ATTR_TENSOR_DIMENSIONS, CUDNN_TYPE_INT64, 4, dims);

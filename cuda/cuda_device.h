@@ -107,9 +107,15 @@ half_t *resource_padded(struct cuda_device *device, int index, struct error *err
 /* The same vector in FP16. */
 half_t *resource_narrow(struct cuda_device *device, int index, struct error *err);
 
-/* Blocking copies between host FP32 and device memory. */
-int memory_write(void *target, bool wide, size_t first, const float *data, size_t count, struct error *err);
-int memory_read(const void *source, bool wide, size_t first, float *data, size_t count, struct error *err);
+/* Blocking copies between host and device, after what the compute stream has to do and before what it gets to do: the
+ * device's streams do not wait for CUDA's default stream, on which cudaMemcpy may still be at work when it returns. */
+int memory_copy(const struct cuda_device *device, void *target, const void *source, size_t bytes, const char *doing,
+                struct error *err);
+/* Host FP32 to device memory of either type, and back. */
+int memory_write(const struct cuda_device *device, void *target, bool wide, size_t first, const float *data,
+                 size_t count, struct error *err);
+int memory_read(const struct cuda_device *device, const void *source, bool wide, size_t first, float *data,
+                size_t count, struct error *err);
 
 /* --- programs --- */
 
@@ -168,7 +174,7 @@ enum { SLOTS_IN_FLIGHT = 2, PICTURES = 3 };
 struct run_slot {
   struct run_block *host; /* pinned; planes follow at PLANES_OFFSET */
   struct run_block *device;
-  cudaEvent_t uploaded, done;
+  cudaEvent_t uploaded, begun, computed, downloaded;
 };
 
 struct cuda_program {

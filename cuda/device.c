@@ -24,7 +24,8 @@ static int parse_ordinal(const char *name, int count, int *ordinal, struct error
   return 0;
 }
 
-/* Any failure here means that there is no usable GPU; the output of cudaGetDeviceCount is then not set. */
+/* Any failure of cudaGetDeviceCount means that there is no usable GPU; its output is then not set. 1: there is neither
+ * a driver nor a GPU. */
 static int count_gpus(int *count, struct error *err) {
   cudaError_t status = cudaGetDeviceCount(count);
   int driver = 0, runtime = 0;
@@ -33,13 +34,20 @@ static int count_gpus(int *count, struct error *err) {
   cudaGetLastError();
   cudaDriverGetVersion(&driver);
   cudaRuntimeGetVersion(&runtime);
-  if (driver == 0)
-    return error_set(err, STATUS_DEVICE, "cuda: there is no NVIDIA driver: install one, or use --device cpu");
+  if (status == cudaErrorStubLibrary)
+    return error_set(
+        err, STATUS_DEVICE,
+        "cuda: the libcuda.so.1 found first is a stub for building: take its folder out of LD_LIBRARY_PATH");
+  if (driver == 0) {
+    error_set(err, STATUS_DEVICE, "cuda: there is no NVIDIA driver: install one, or use --device cpu");
+    return 1;
+  }
   if (driver / 1000 < runtime / 1000)
     return error_set(err, STATUS_DEVICE,
                      "cuda: the driver serves CUDA %d.%d, this program needs %d.0: update the driver", driver / 1000,
                      driver % 1000 / 10, runtime / 1000);
-  return error_set(err, STATUS_DEVICE, "cuda: no usable GPU: %s", cudaGetErrorString(status));
+  error_set(err, STATUS_DEVICE, "cuda: no usable GPU: %s", cudaGetErrorString(status));
+  return status == cudaErrorNoDevice ? 1 : -1;
 }
 
 /* Whether this build has code for the GPU, and whether that code can overlap launches: PTX of an older target, compiled
@@ -73,17 +81,20 @@ static int open_workspaces(struct cuda_device *device, struct error *err) {
   if (cuda_keep(device, &device->workspace, WORKSPACE_BYTES, "workspace", err) < 0 ||
       cuda_keep(device, (void **)&device->norm_partial, NORM_PARTIAL_FLOATS * sizeof(float), "workspace", err) < 0 ||
       cuda_keep(device, &memory, counters, "workspace", err) < 0 ||
-      cuda_check(cudaMemset(memory, 0, counters), "workspace", err) < 0)
+      cuda_check(cudaMemsetAsync(memory, 0, counters, device->queue.stream), "workspace", err) < 0)
     return -1;
   device->arrivals = memory;
   device->barrier = device->arrivals + ARRIVALS;
   return 0;
 }
 
+/* 1: there is none; see count_gpus. */
 static int open_gpu(struct cuda_device *device, const char *name, struct error *err) {
-  int count = 0;
+  int count = 0, status = count_gpus(&count, err);
   char bus[32] = "";
-  if (count_gpus(&count, err) < 0 || parse_ordinal(name, count, &device->ordinal, err) < 0 ||
+  if (status)
+    return status;
+  if (parse_ordinal(name, count, &device->ordinal, err) < 0 ||
       cuda_check(cudaSetDevice(device->ordinal), "opening the GPU", err) < 0 ||
       cuda_check(cudaGetDeviceProperties(&device->properties, device->ordinal), "opening the GPU", err) < 0)
     return -1;
@@ -117,7 +128,11 @@ static int create(struct device **out, const struct device_options *options, str
   device->log = options->log;
   device->use_graph = !options->no_graph;
   device->memory_limit = options->memory_limit;
-  if (open_gpu(device, options->name, err) < 0 || open_streams(device, err) < 0 || open_workspaces(device, err) < 0 ||
+  int status = open_gpu(device, options->name, err);
+  if (status)
+    goto fail;
+  status = -1;
+  if (open_streams(device, err) < 0 || open_workspaces(device, err) < 0 ||
       cuda_check(attention_open(&device->attention), "attention", err) < 0)
     goto fail;
   device->blas = blas_open();
@@ -133,7 +148,7 @@ static int create(struct device **out, const struct device_options *options, str
   return 0;
 fail:
   destroy(&device->base);
-  return -1;
+  return status;
 }
 
 /* --- information --- */
@@ -166,10 +181,10 @@ static int transfer(struct device *base, struct program *program, struct tensor 
   struct cuda_device *device = cuda_enter(base);
   bool wide = false;
   void *data = tensor_data(device, program ? cuda_program(program) : NULL, tensor, &wide, ROLE_ANY, err);
-  if (!data || cuda_check(cudaStreamSynchronize(device->queue.stream), "waiting for the GPU", err) < 0)
+  if (!data)
     return -1;
-  return source ? memory_write(data, wide, first, source, count, err)
-                : memory_read(data, wide, first, target, count, err);
+  return source ? memory_write(device, data, wide, first, source, count, err)
+                : memory_read(device, data, wide, first, target, count, err);
 }
 
 static int write_tensor(struct device *device, struct program *program, struct tensor tensor, size_t first,

@@ -29,6 +29,7 @@ cudaGraphExec_t graph_capture(struct cuda_device *device,
   if (cuda_check(recorded, "launching while capturing", err) == 0 && cuda_check(ended, "capturing", err) == 0 &&
       cuda_check(cudaGraphInstantiate(&ready, graph, 0), "making the graph", err) < 0)
     ready = NULL;
+  device->counters.captures += ready != NULL;
   if (graph)
     cudaGraphDestroy(graph);
   cudaGetLastError();
@@ -97,7 +98,8 @@ static int output_create(struct cuda_device *device, struct cuda_program *progra
     if (cuda_alloc(device, &memory, program->output_bytes, "the output pictures", err) < 0)
       return -1;
     picture->plane[0] = memory; /* from here on program_release frees it */
-    if (cuda_check(cudaMemset(memory, 0, program->output_bytes), "the output pictures", err) < 0) /* rows' padding */
+    if (cuda_check(cudaMemsetAsync(memory, 0, program->output_bytes, device->queue.stream), "the output pictures",
+                   err) < 0) /* rows' padding */
       return -1;
     picture_layout(picture, format, width, height, memory);
     picture->matrix = MATRIX_BT709;
@@ -123,7 +125,7 @@ static void slots_free(struct cuda_device *device, struct cuda_program *program)
 }
 
 /* Makes the slots hold `bytes`, which only a larger frame than ever before needs, and tells the device where they are.
- */
+ * After a failure there are none, and the next frame tries again. */
 static int slots_grow(struct cuda_device *device, struct cuda_program *program, size_t bytes, struct error *err) {
   struct run_ring ring = {.turn = program->submitted};
   if (bytes <= program->slot_bytes)
@@ -131,16 +133,19 @@ static int slots_grow(struct cuda_device *device, struct cuda_program *program, 
   if (cuda_check(cudaStreamSynchronize(device->queue.stream), "making room for larger frames", err) < 0)
     return -1;
   slots_free(device, program);
+  program->slot_bytes = bytes;
   for (int i = 0; i < SLOTS_IN_FLIGHT; i++) {
     struct run_slot *slot = &program->slot[i];
-    if (cuda_alloc(device, (void **)&slot->device, bytes, "input frames", err) < 0)
-      return -1;
-    program->slot_bytes = bytes;
-    if (cuda_check(cudaHostAlloc((void **)&slot->host, bytes, cudaHostAllocDefault), "pinned memory", err) < 0)
-      return -1;
+    if (cuda_alloc(device, (void **)&slot->device, bytes, "input frames", err) < 0 ||
+        cuda_check(cudaHostAlloc((void **)&slot->host, bytes, cudaHostAllocDefault), "pinned memory", err) < 0)
+      goto fail;
     ring.slot[i] = slot->device;
   }
-  return cuda_check(cudaMemcpy(program->ring, &ring, sizeof ring, cudaMemcpyHostToDevice), "input frames", err);
+  if (memory_copy(device, program->ring, &ring, sizeof ring, "input frames", err) == 0)
+    return 0;
+fail:
+  slots_free(device, program);
+  return -1;
 }
 
 static int slots_create(struct cuda_device *device, struct cuda_program *program, struct error *err) {
@@ -149,10 +154,14 @@ static int slots_create(struct cuda_device *device, struct cuda_program *program
     return -1;
   program->block = memory;
   program->ring = (struct run_ring *)((char *)memory + PLANES_OFFSET);
-  for (int i = 0; i < SLOTS_IN_FLIGHT; i++)
-    if (cuda_check(cudaEventCreateWithFlags(&program->slot[i].uploaded, cudaEventDisableTiming), "event", err) < 0 ||
-        cuda_check(cudaEventCreateWithFlags(&program->slot[i].done, cudaEventDisableTiming), "event", err) < 0)
+  for (int i = 0; i < SLOTS_IN_FLIGHT; i++) {
+    struct run_slot *slot = &program->slot[i];
+    if (cuda_check(cudaEventCreateWithFlags(&slot->uploaded, cudaEventDisableTiming), "event", err) < 0 ||
+        cuda_check(cudaEventCreate(&slot->begun), "event", err) < 0 ||
+        cuda_check(cudaEventCreate(&slot->computed), "event", err) < 0 ||
+        cuda_check(cudaEventCreateWithFlags(&slot->downloaded, cudaEventDisableTiming), "event", err) < 0)
       return -1;
+  }
   return slots_grow(device, program, PLANES_OFFSET, err);
 }
 
@@ -244,10 +253,11 @@ void program_release(struct device *base, struct program *program_base) {
   steps_finish(&program->steps);
   slots_free(device, program);
   for (int i = 0; i < SLOTS_IN_FLIGHT; i++) {
-    if (program->slot[i].uploaded)
-      cudaEventDestroy(program->slot[i].uploaded);
-    if (program->slot[i].done)
-      cudaEventDestroy(program->slot[i].done);
+    const struct run_slot *slot = &program->slot[i];
+    cudaEvent_t events[] = {slot->uploaded, slot->begun, slot->computed, slot->downloaded};
+    for (int j = 0; j < 4; j++)
+      if (events[j])
+        cudaEventDestroy(events[j]);
   }
   for (int i = 0; i < PICTURES; i++) {
     cuda_free(device, program->output[i].plane[0], program->output_bytes);
@@ -320,28 +330,33 @@ int program_submit(struct device *base, struct program *program_base, const stru
                  err) < 0 ||
       cuda_check(cudaEventRecord(slot->uploaded, device->upload), "upload", err) < 0 ||
       cuda_check(cudaStreamWaitEvent(compute, slot->uploaded, 0), "upload", err) < 0 ||
+      cuda_check(cudaEventRecord(slot->begun, compute), "starting a frame", err) < 0 ||
       cuda_check(run(device, program), "starting a frame", err) < 0 ||
-      cuda_check(cudaEventRecord(slot->done, compute), "starting a frame", err) < 0)
+      cuda_check(cudaEventRecord(slot->computed, compute), "starting a frame", err) < 0)
     return -1;
   if (program->has_output &&
-      (cuda_check(cudaStreamWaitEvent(device->download, slot->done, 0), "download", err) < 0 ||
+      (cuda_check(cudaStreamWaitEvent(device->download, slot->computed, 0), "download", err) < 0 ||
        cuda_check(cudaMemcpyAsync(program->output_host[picture], program->output[picture].plane[0],
                                   program->output_bytes, cudaMemcpyDeviceToHost, device->download),
                   "download", err) < 0 ||
-       cuda_check(cudaEventRecord(slot->done, device->download), "download", err) < 0))
+       cuda_check(cudaEventRecord(slot->downloaded, device->download), "download", err) < 0))
     return -1;
   program->submitted++;
   return 0;
 }
 
 int program_collect(struct device *base, struct program *program_base, struct frame *picture, struct error *err) {
+  static const char stopped[] = "the GPU stopped in the middle of a frame";
   struct cuda_device *device = cuda_enter(base);
   struct cuda_program *program = cuda_program(program_base);
   unsigned index = program->collected++;
+  const struct run_slot *slot = &program->slot[index % SLOTS_IN_FLIGHT];
+  float milliseconds;
   device->counters.waits++;
-  if (cuda_check(cudaEventSynchronize(program->slot[index % SLOTS_IN_FLIGHT].done),
-                 "the GPU stopped in the middle of a frame", err) < 0)
+  if (cuda_check(cudaEventSynchronize(program->has_output ? slot->downloaded : slot->computed), stopped, err) < 0 ||
+      cuda_check(cudaEventElapsedTime(&milliseconds, slot->begun, slot->computed), stopped, err) < 0)
     return -1;
+  device->counters.run_ms = (double)milliseconds;
   if (!picture)
     return 0;
   const struct picture *made = &program->output[index % PICTURES];
@@ -361,9 +376,8 @@ int program_poison(struct device *base, struct program *program_base, struct err
   struct cuda_device *device = cuda_enter(base);
   struct cuda_program *program = cuda_program(program_base);
   /* All bits set is a quiet NaN in FP16 and in FP32. */
-  if (cuda_check(cudaStreamSynchronize(device->queue.stream), "poisoning", err) < 0 ||
-      cuda_check(cudaMemset(program->arena, 0xff, program->arena_bytes), "poisoning", err) < 0 ||
-      cuda_check(cudaMemset(program->scratch, 0xff, program->scratch_bytes), "poisoning", err) < 0)
+  cudaStream_t stream = device->queue.stream;
+  if (cuda_check(cudaMemsetAsync(program->arena, 0xff, program->arena_bytes, stream), "poisoning", err) < 0)
     return -1;
-  return cuda_check(cudaDeviceSynchronize(), "poisoning", err);
+  return cuda_check(cudaMemsetAsync(program->scratch, 0xff, program->scratch_bytes, stream), "poisoning", err);
 }

@@ -226,30 +226,38 @@ half_t *resource_narrow(struct cuda_device *device, int index, struct error *err
 
 /* --- host FP32 to and from the device --- */
 
-int memory_write(void *target, bool wide, size_t first, const float *data, size_t count, struct error *err) {
+int memory_copy(const struct cuda_device *device, void *target, const void *source, size_t bytes, const char *doing,
+                struct error *err) {
+  cudaStream_t stream = device->queue.stream;
+  if (cuda_check(cudaMemcpyAsync(target, source, bytes, cudaMemcpyDefault, stream), doing, err) < 0)
+    return -1;
+  return cuda_check(cudaStreamSynchronize(stream), doing, err);
+}
+
+int memory_write(const struct cuda_device *device, void *target, bool wide, size_t first, const float *data,
+                 size_t count, struct error *err) {
+  static const char doing[] = "writing a tensor";
   if (wide)
-    return cuda_check(cudaMemcpy((float *)target + first, data, count * 4, cudaMemcpyHostToDevice), "writing a tensor",
-                      err);
+    return memory_copy(device, (float *)target + first, data, count * 4, doing, err);
   uint16_t *narrow = malloc(count * 2 + 1);
   if (!narrow)
     return error_set(err, STATUS_FAILED, "out of memory");
   for (size_t i = 0; i < count; i++)
     narrow[i] = f32_to_f16(data[i]);
-  int status = cuda_check(cudaMemcpy((half_t *)target + first, narrow, count * 2, cudaMemcpyHostToDevice),
-                          "writing a tensor", err);
+  int status = memory_copy(device, (half_t *)target + first, narrow, count * 2, doing, err);
   free(narrow);
   return status;
 }
 
-int memory_read(const void *source, bool wide, size_t first, float *data, size_t count, struct error *err) {
+int memory_read(const struct cuda_device *device, const void *source, bool wide, size_t first, float *data,
+                size_t count, struct error *err) {
+  static const char doing[] = "reading a tensor";
   if (wide)
-    return cuda_check(cudaMemcpy(data, (const float *)source + first, count * 4, cudaMemcpyDeviceToHost),
-                      "reading a tensor", err);
+    return memory_copy(device, data, (const float *)source + first, count * 4, doing, err);
   uint16_t *narrow = malloc(count * 2 + 1);
   if (!narrow)
     return error_set(err, STATUS_FAILED, "out of memory");
-  int status = cuda_check(cudaMemcpy(narrow, (const half_t *)source + first, count * 2, cudaMemcpyDeviceToHost),
-                          "reading a tensor", err);
+  int status = memory_copy(device, narrow, (const half_t *)source + first, count * 2, doing, err);
   for (size_t i = 0; status == 0 && i < count; i++)
     data[i] = f16_to_f32(narrow[i]);
   free(narrow);

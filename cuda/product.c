@@ -440,21 +440,29 @@ static struct choice time_candidates(struct cuda_device *device, const struct pr
   return best;
 }
 
+static struct choice find_best(struct cuda_device *device, const struct cuda_program *program,
+                               const struct product *product) {
+  struct choice list[CANDIDATES_MAX];
+  char key[128];
+  int count = list_candidates(device, &product->args, list);
+  if (!program->tune)
+    return list[0];
+  make_key(&product->args, key, sizeof key);
+  struct choice choice = time_candidates(device, product, key, list, count);
+  tuner_store(device->tuner, key, &choice);
+  return choice;
+}
+
 static struct choice choose(struct cuda_device *device, const struct cuda_program *program,
                             const struct product *product) {
-  struct choice list[CANDIDATES_MAX], choice;
+  struct choice choice;
   char key[128];
   if (device->forced && choice_valid(&product->args, device->forced))
     return *device->forced;
   make_key(&product->args, key, sizeof key);
   if (tuner_find(device->tuner, key, &choice) && choice_valid(&product->args, &choice))
     return choice;
-  int count = list_candidates(device, &product->args, list);
-  if (!program->tune)
-    return list[0];
-  choice = time_candidates(device, product, key, list, count);
-  tuner_store(device->tuner, key, &choice);
-  return choice;
+  return find_best(device, program, product);
 }
 
 int product_prepare(struct cuda_device *device, struct cuda_program *program, const struct plan *plan, int index,
@@ -464,14 +472,14 @@ int product_prepare(struct cuda_device *device, struct cuda_program *program, co
     return -1;
   if (product.has_prologue && steps_append(&program->steps, &product.prologue, err) < 0)
     return -1;
-  struct choice choice = choose(device, program, &product), own[TILES];
+  struct choice choice = choose(device, program, &product);
   int mark = program->steps.count;
   if (append_choice(device, &product, &choice, &program->steps, err) == 0)
     return 0;
   if (choice.backend == BACKEND_GEMM)
     return -1;
-  /* A library that refuses what it took when it was timed: the project's own kernel does every product. */
+  /* A library refuses what the file says of it. Among the candidates is the project's own kernel, which takes all. */
   steps_truncate(&program->steps, mark);
-  list_gemm(device, &product.args, own);
-  return append_choice(device, &product, &own[0], &program->steps, err);
+  choice = find_best(device, program, &product);
+  return append_choice(device, &product, &choice, &program->steps, err);
 }

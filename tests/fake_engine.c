@@ -98,6 +98,11 @@ int engine_configure(struct engine *engine, int width, int height, int steps, st
   return 0;
 }
 
+double engine_device_ms(const struct engine *engine) {
+  (void)engine;
+  return 0;
+}
+
 int engine_set_prompt(struct engine *engine, int slot, const char *text, struct error *err) {
   (void)engine;
   if (!text[0])

@@ -30,17 +30,19 @@ static int open_named(struct device **device, const struct device_impl *impl, co
                       const struct device_options *options, struct error *err) {
   struct device_options own = *options;
   own.name = name;
-  if (impl->create(device, &own, err) < 0)
-    return -1;
-  (*device)->impl = impl;
-  return 0;
+  int status = impl->create(device, &own, err);
+  if (status == 0)
+    (*device)->impl = impl;
+  return status;
 }
 
 static int open_first(struct device **device, const struct device_options *options, struct error *err) {
   for (int i = 0; i < IMPLS; i++) {
-    if (open_named(device, impls[i], impls[i]->name, options, err) == 0)
+    int status = open_named(device, impls[i], impls[i]->name, options, err);
+    if (status == 0)
       return 0;
-    log_line(options->log, LOG_INFO, "device %s passed over: %s", impls[i]->name, err->message);
+    log_line(options->log, status > 0 ? LOG_INFO : LOG_WARNING, "device %s passed over: %s", impls[i]->name,
+             err->message);
   }
   return -1;
 }
@@ -61,11 +63,13 @@ int device_open(struct device **device, const struct resources *resources, const
       if (names_device(name, impls[i]->name))
         status = open_named(device, impls[i], name, options, &refusal);
   }
-  if (status == 0)
+  if (status == 0) {
     (*device)->resources = resources;
-  else if (err)
+    return 0;
+  }
+  if (err)
     *err = refusal;
-  return status;
+  return -1;
 }
 
 void device_close(struct device **device) {

@@ -349,6 +349,7 @@ void engine_get_info(const struct engine *engine, struct engine_info *info) {
       .device_allocations = counters.allocations,
       .device_launches = counters.launches,
       .device_waits = counters.waits,
+      .device_captures = counters.captures,
   };
   snprintf(info->model, sizeof info->model, "%s", checkpoint->name);
   snprintf(info->device, sizeof info->device, "%s", device.name);
@@ -497,4 +498,10 @@ int engine_collect(struct engine *engine, struct frame *picture, struct error *e
   picture->captured_ns = ticket.captured_ns;
   picture->serial = ticket.serial;
   return 0;
+}
+
+double engine_device_ms(const struct engine *engine) {
+  struct device_counters counters;
+  device_get_counters(engine->device, &counters);
+  return counters.run_ms;
 }

@@ -61,7 +61,7 @@ struct engine_info {
   double flops;               /* of one frame's matrix products */
   size_t weight_bytes;        /* in the checkpoint */
   size_t device_bytes, device_peak_bytes;
-  long device_allocations, device_launches, device_waits; /* counted since start */
+  long device_allocations, device_launches, device_waits, device_captures; /* counted since start */
 };
 
 int engine_open(struct engine **engine, const struct engine_params *params, struct error *err);
@@ -83,5 +83,9 @@ int engine_submit(struct engine *engine, const struct controls *controls, const 
 /* Waits for the oldest frame in flight. *picture gets its planes (owned by the engine, valid until the second submit
  * after this) with the input's pts, captured_ns and serial. */
 int engine_collect(struct engine *engine, struct frame *picture, struct error *err);
+
+/* Milliseconds that the frame collected last took on the device by its own clock, from planes in its memory to the
+ * picture in its memory. 0: the device has no clock of its own (CPU). */
+double engine_device_ms(const struct engine *engine);
 
 #endif
