@@ -81,17 +81,38 @@ static void add_row(struct bench *bench, const char *name, const char *meaning, 
   stats_summarise(stats, &row->times);
 }
 
+/* What the device was asked to do between two moments, a frame. */
+static void count_calls(struct bench *bench, const struct engine_info *before, long frames) {
+  struct engine_info after;
+  engine_get_info(bench->engine, &after);
+  if (frames < 1)
+    return;
+  bench->report.launches = (double)(after.device_launches - before->device_launches) / (double)frames;
+  bench->report.waits = (double)(after.device_waits - before->device_waits) / (double)frames;
+  bench->report.allocations = (double)(after.device_allocations - before->device_allocations) / (double)frames;
+}
+
 static int measure_compute(struct bench *bench, struct error *err) {
-  struct stats stats = {0};
+  struct stats stats = {0}, device = {0};
+  struct engine_info info;
+  engine_get_info(bench->engine, &info);
   int64_t begin = clock_now_ns();
   for (long i = 0; i < bench->frames && !atomic_load(&setup_stop); i++) {
     int64_t before = clock_now_ns();
     if (once(bench, &bench->still.frame, err))
       return -1;
     stats_add(&stats, (double)(clock_now_ns() - before) * 1e-6);
+    double device_ms = engine_device_ms(bench->engine);
+    if (device_ms > 0)
+      stats_add(&device, device_ms);
   }
-  add_row(bench, "compute only", "the engine on one still picture in memory, one at a time", &stats,
-          (double)(clock_now_ns() - begin) * 1e-9);
+  double seconds = (double)(clock_now_ns() - begin) * 1e-9;
+  count_calls(bench, &info, stats.count);
+  if (device.count)
+    add_row(bench, "on the device", "from planes to picture in the device's own memory, by its clock", &device,
+            device.sum_ms * 1e-3);
+  add_row(bench, "compute only", "the engine on one still picture in memory, one at a time; a GPU's copies included",
+          &stats, seconds);
   return 0;
 }
 

@@ -61,6 +61,9 @@ void report_table(const struct report *report, FILE *out) {
   fprintf(out, "\nstart to first picture %.0f ms; peak memory %.0f MB; on the device %.0f MB, %ld allocations\n",
           report->first_frame_ms, megabytes(report->peak_bytes), megabytes(engine->device_peak_bytes),
           engine->device_allocations);
+  if (engine->cuda)
+    fprintf(out, "a frame: %.2f launches, %.2f waits, %.2f allocations\n", report->launches, report->waits,
+            report->allocations);
 }
 
 static void add_row(cJSON *rows, const struct report_row *row) {
@@ -98,6 +101,10 @@ static char *make_json(const struct report *report) {
   cJSON_AddNumberToObject(root, "device_allocations", (double)engine->device_allocations);
   cJSON_AddNumberToObject(root, "device_launches", (double)engine->device_launches);
   cJSON_AddNumberToObject(root, "device_waits", (double)engine->device_waits);
+  cJSON_AddNumberToObject(root, "device_captures", (double)engine->device_captures);
+  cJSON_AddNumberToObject(root, "launches_per_frame", report->launches);
+  cJSON_AddNumberToObject(root, "waits_per_frame", report->waits);
+  cJSON_AddNumberToObject(root, "allocations_per_frame", report->allocations);
   cJSON *rows = cJSON_AddArrayToObject(root, "rows");
   for (int i = 0; i < report->row_count; i++)
     add_row(rows, &report->rows[i]);

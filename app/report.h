@@ -18,9 +18,10 @@ enum { REPORT_ROWS_MAX = 8 };
 
 struct report {
   struct engine_info engine;
-  double first_frame_ms; /* from the start of the process to the first picture */
-  size_t peak_bytes;     /* of the process */
-  const char *source;    /* what was rendered */
+  double first_frame_ms;               /* from the start of the process to the first picture */
+  double launches, waits, allocations; /* of the device, a frame */
+  size_t peak_bytes;                   /* of the process */
+  const char *source;                  /* what was rendered */
   struct report_row rows[REPORT_ROWS_MAX];
   int row_count;
 };
