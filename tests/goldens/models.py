@@ -4,6 +4,11 @@ each family of models, and what diffusers and transformers compute from them in 
 
     models.py tests/data/goldens [CASE...]       the random checkpoints and their outputs
     models.py --mini MODEL OUT                   the outputs of the model in folder MODEL
+    models.py --half tests/data/goldens [CASE...]           only "half" in golden.json, anew: how far the same networks
+    models.py --half --mini MODEL OUT                       in FP16 are from FP32, on a GPU where there is one
+
+"half" is what bounds the CUDA device's errors: they may be twice as large. In FP16 diffusers rounds what every layer
+gives, on the CPU as on a GPU, so that both find about the same.
 
 Needs torch, diffusers, transformers and a C compiler: the noise is made by unet/noise.c itself, so that both sides
 start from the same numbers. Run from the root of the source tree.
@@ -13,6 +18,7 @@ clipped pixels. So the last convolution of each network is fitted by least squar
 autoencoder reconstructs, both badly, and pictures stay within range, where errors show.
 """
 import argparse
+import copy
 import ctypes
 import importlib
 import json
@@ -26,7 +32,7 @@ import numpy as np
 import torch
 import torch.nn.functional as F
 import transformers
-from safetensors.torch import save_file
+from safetensors.torch import load_file, save_file
 
 from cases import CASES
 
@@ -39,6 +45,7 @@ DRAWN_IN = [
     "diffusers.schedulers.scheduling_lcm",
 ]
 PROMPTS = ["", "an oil painting", "a cat at night"]
+TIMESTEPS = (999, 480, 1)
 
 
 # ---------------------------------------------------------------- noise
@@ -278,6 +285,22 @@ def encode(parts, prompt):
     return ids, parts["text_encoder"](ids).last_hidden_state
 
 
+def condition_of(unet):
+    """The guidance scale's embedding, for U-Nets that take one."""
+    if not unet.config.time_cond_proj_dim:
+        return None
+    pipe = diffusers.LatentConsistencyModelPipeline
+    return pipe.get_guidance_scale_embedding(None, torch.tensor([7.5]), unet.config.time_cond_proj_dim)
+
+
+def nhwc(t):
+    return t.permute(0, 2, 3, 1).contiguous()
+
+
+def nchw(t):
+    return t.permute(0, 3, 1, 2).contiguous()
+
+
 def network_goldens(parts, height, width, noise, seed):
     """Each network by itself."""
     unet, vae = parts["unet"], parts["vae"]
@@ -285,16 +308,41 @@ def network_goldens(parts, height, width, noise, seed):
     ids, text = encode(parts, PROMPTS[1])
     z = vae.encode(as_tensor(image) * 2 - 1).latents
     x = noise.make(seed, 7, (1, unet.config.in_channels, *z.shape[2:]))
-    condition = None
-    if unet.config.time_cond_proj_dim:
-        pipe = diffusers.LatentConsistencyModelPipeline
-        condition = pipe.get_guidance_scale_embedding(None, torch.tensor([7.5]), unet.config.time_cond_proj_dim)
-    nhwc = lambda t: t.permute(0, 2, 3, 1).contiguous()
     out = {"text.ids": ids[0].float(), "text.out": text[0], "vae.picture": nhwc(as_tensor(image)), "vae.latent": nhwc(z),
            "vae.decoded": nhwc(vae.decode(z).sample) / 2 + 0.5, "unet.x": nhwc(x)}
-    for t in (999, 480, 1):
-        out[f"unet.out.{t}"] = nhwc(unet(x, t, text, timestep_cond=condition).sample)
+    for t in TIMESTEPS:
+        out[f"unet.out.{t}"] = nhwc(unet(x, t, text, timestep_cond=condition_of(unet)).sample)
     return {k: v.detach().clone() for k, v in out.items()}
+
+
+def half_errors(parts, exact):
+    """Relative errors of the same networks on the same inputs in FP16."""
+    device = "cuda" if torch.cuda.is_available() else "cpu"
+    unet, vae, text_encoder = (copy.deepcopy(parts[k]).half().to(device) for k in ("unet", "vae", "text_encoder"))
+    ready = lambda t: t.half().to(device)
+    condition = condition_of(parts["unet"])
+    condition = None if condition is None else ready(condition)
+    x, text = ready(nchw(exact["unet.x"])), ready(exact["text.out"][None])
+    out = {"text.out": text_encoder(exact["text.ids"].long()[None].to(device)).last_hidden_state[0],
+           "vae.latent": nhwc(vae.encode(ready(nchw(exact["vae.picture"])) * 2 - 1).latents),
+           "vae.decoded": nhwc(vae.decode(ready(nchw(exact["vae.latent"]))).sample) / 2 + 0.5}
+    for t in TIMESTEPS:
+        out[f"unet.out.{t}"] = nhwc(unet(x, t, text, timestep_cond=condition).sample)
+    error = lambda a, b: ((a.double().cpu() - b.double()).norm() / b.double().norm()).item()
+    return {k: float(f"{error(v, exact[k]):.3g}") for k, v in out.items()}
+
+
+def write_golden(folder, golden):
+    (folder / "golden.json").write_text(json.dumps(golden, indent=1) + "\n")
+
+
+@torch.no_grad()
+def update_half(model, out):
+    exact = {k: v.float() for k, v in load_file(out / "golden.safetensors").items()}
+    golden = json.loads((out / "golden.json").read_text())
+    golden["half"] = half_errors(load(model), exact)
+    print(f"  {out.name}:", golden["half"])
+    write_golden(out, golden)
 
 
 def run_pipeline(parts, scheduler, run, image, noise):
@@ -347,8 +395,8 @@ def make_goldens(model, out, runs, height, width, seed, noise):
     tensors |= {f"run.{k}": torch.from_numpy(v).half().contiguous() for k, v in pictures.items()}
     out.mkdir(parents=True, exist_ok=True)
     save_readable(tensors, out / "golden.safetensors")
-    golden = {"prompt": PROMPTS[1], "height": height, "width": width, "guidance": 8.5, "runs": runs}
-    (out / "golden.json").write_text(json.dumps(golden, indent=1) + "\n")
+    write_golden(out, {"prompt": PROMPTS[1], "height": height, "width": width, "guidance": 8.5, "runs": runs,
+                       "half": half_errors(parts, tensors)})
 
 
 MINI_RUNS = [
@@ -361,12 +409,18 @@ MINI_RUNS = [
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--mini", metavar="MODEL", type=pathlib.Path)
+    parser.add_argument("--half", action="store_true")
     parser.add_argument("out", type=pathlib.Path)
     parser.add_argument("cases", nargs="*", default=[])
     options = parser.parse_args()
     diffusers.utils.logging.set_verbosity_error()
     transformers.utils.logging.set_verbosity_error()
     transformers.utils.logging.disable_progress_bar()
+    if options.half:
+        for name in [None] if options.mini else options.cases or CASES:
+            folder = options.out / name if name else options.out
+            update_half(options.mini or folder, folder)
+        return
     with tempfile.TemporaryDirectory() as scratch:
         noise = Noise(pathlib.Path(scratch))
         if options.mini:
