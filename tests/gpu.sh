@@ -2,17 +2,19 @@
 # Checks and times the CUDA device on a machine with a GPU, in one go; the last lines are a table.
 #
 #   tests/gpu.sh                 builds first (needs what the project needs)
-#   tests/gpu.sh FOLDER          runs the programs in FOLDER/tests, built elsewhere; what they load may be in FOLDER/lib
+#   tests/gpu.sh FOLDER          runs what was built elsewhere: FOLDER/tests, FOLDER/app; what they load may be in
+#                                FOLDER/lib, FFmpeg's programs in FOLDER/bin
 #
 # Environment: OUT    where logs go (default: gpu-logs)
-#              PARTS  what to run (default: all): ops sanitizer device models attention mini shapes
+#              PARTS  what to run (default: all): ops sanitizer device models attention mini program shapes
 #              MINI   a mini model (default: assets/mini/model)
-# "shapes" needs Python with torch, diffusers and transformers, and is left out where they are not.
+# "program" needs the built program and the ffmpeg program, "shapes" Python with torch, diffusers and transformers. They
+# are left out, by name, where those are not.
 set -uo pipefail
 cd "$(dirname "$0")/.."
 programs=${1:-}
 out=${OUT:-gpu-logs}
-parts=${PARTS:-ops sanitizer device models attention mini shapes}
+parts=${PARTS:-ops sanitizer device models attention mini program shapes}
 mini=${MINI:-assets/mini/model}
 mkdir -p "$out"
 if [ -z "$programs" ]; then
@@ -20,17 +22,19 @@ if [ -z "$programs" ]; then
   [ -d $programs ] || meson setup $programs || exit
   ninja -C $programs || exit
 fi
-export LD_LIBRARY_PATH=$PWD/$programs/lib${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}
+programs=$(realpath "$programs")
+export PATH=$programs/bin:$PATH LD_LIBRARY_PATH=$programs/lib${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}
 work=$(mktemp -d "${TMPDIR:-/tmp}/reverie-gpu-XXXXXX")
 trap 'rm -rf "$work"' EXIT
-export TUNING_DIR=$work
+export TUNING_DIR=$work/tuning XDG_CACHE_HOME=$work/cache REVERIE_DATA_DIR=$PWD/assets REVERIE_ASSETS=$PWD/assets
+mkdir -p "$TUNING_DIR"
 table=()
 
 # step NAME COMMAND...: runs it into a log, shows the log's end when it fails, adds a line to the table.
 step() {
   local name=$1 start=$SECONDS status
   shift
-  "$@" >"$out/$name.log" 2>&1
+  timeout -k 10 "${PATIENCE:-300}" "$@" >"$out/$name.log" 2>&1
   status=$?
   case $status in
     0) status=passed ;;
@@ -42,16 +46,21 @@ step() {
   esac
   table+=("$(printf '%-28s %-14s %4d s' "$name" "$status" $((SECONDS - start)))")
 }
+left_out() { table+=("$(printf '%-28s left out: %s' "$1" "$2")"); }
 wanted() { [[ " $parts " == *" $1 "* ]]; }
 
 wanted ops && step ops "$programs/tests/test_ops_cuda"
 if wanted sanitizer && command -v compute-sanitizer >/dev/null; then
   for tool in memcheck initcheck; do
-    step sanitizer-$tool timeout 240 compute-sanitizer --tool $tool --error-exitcode 9 \
-      "$programs/tests/test_ops_cuda" --quick
+    step sanitizer-$tool compute-sanitizer --tool $tool --error-exitcode 9 "$programs/tests/test_ops_cuda" --quick
   done
+elif wanted sanitizer; then
+  left_out sanitizer "there is no compute-sanitizer"
 fi
-wanted device && step device "$programs/tests/test_cuda"
+if wanted device; then
+  step device "$programs/tests/test_cuda"
+  step tune "$programs/tests/test_tune"
+fi
 if wanted models; then
   step engine "$programs/tests/test_engine" tests/data/goldens cuda
   step models "$programs/tests/test_models" tests/data/goldens cuda
@@ -62,6 +71,15 @@ if wanted mini && [ -e "$mini/model_index.json" ]; then
   step mini-512 "$programs/tests/gpu_frame" "$mini" time 500 512 512
   step mini-256 "$programs/tests/gpu_frame" "$mini" time 500 256 256
   step mini-512-steps "$programs/tests/gpu_frame" "$mini" steps "$out/mini-512-steps.txt" 512 512
+  TUNING_DIR=$work/changes step mini-changes-cold "$programs/tests/gpu_changes" "$mini" 512 512
+  TUNING_DIR=$work/changes step mini-changes-warm "$programs/tests/gpu_changes" "$mini" 512 512
+fi
+if wanted program && [ -x "$programs/app/reverie" ] && ffmpeg -version >/dev/null 2>&1; then
+  step program "$programs/tests/test_program_cuda" "$programs/app/reverie"
+  step faults "$programs/tests/test_faults" "$programs/app/reverie" "$programs/tests/reverie_faulty" cuda \
+    "$programs/tests/fake_driver"
+elif wanted program; then
+  left_out program "there is no built program, or no ffmpeg"
 fi
 if wanted shapes && python3 -c 'import torch, diffusers, transformers' 2>/dev/null; then
   step shapes python3 tests/peers/sd_shapes.py "$programs/tests/gpu_frame" "$work" ${SHAPES_OPTIONS:-}
@@ -69,12 +87,18 @@ if wanted shapes && python3 -c 'import torch, diffusers, transformers' 2>/dev/nu
   step turbo-512-again "$programs/tests/gpu_frame" "$work/turbo-shapes" time 20
   step sd15-512 "$programs/tests/gpu_frame" "$work/sd15-shapes" time 200
   step turbo-512-steps "$programs/tests/gpu_frame" "$work/turbo-shapes" steps "$out/turbo-512-steps.txt"
+  TUNING_DIR=$work/changes step turbo-changes-cold "$programs/tests/gpu_changes" "$work/turbo-shapes"
+  TUNING_DIR=$work/changes step turbo-changes-warm "$programs/tests/gpu_changes" "$work/turbo-shapes"
+elif wanted shapes; then
+  left_out shapes "Python lacks torch, diffusers or transformers"
 fi
-cp "$work"/tuning-*.txt "$out" 2>/dev/null
+cp "$TUNING_DIR"/tuning-*.txt "$out" 2>/dev/null
 
 echo
-for log in shapes mini-256 mini-512 mini-512-steps turbo-512 turbo-512-again turbo-512-steps sd15-512; do
-  [ -e "$out/$log.log" ] && echo "--- $log" && grep -v " splits: .* us$" "$out/$log.log" | tail -n 30
+for log in device models-mini program faults shapes mini-256 mini-512 mini-changes-cold mini-changes-warm turbo-512 \
+  turbo-512-again turbo-changes-cold turbo-changes-warm sd15-512; do
+  [ -e "$out/$log.log" ] && echo "--- $log" && grep -vE " splits: .* us$|^\[ (RUN|      OK) |^\[=" "$out/$log.log" |
+    tail -n 60
 done
 echo
 printf '%s\n' "${table[@]}"

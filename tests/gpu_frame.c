@@ -1,9 +1,15 @@
 /* A checkpoint's networks and frames on the CUDA device: raw tensors in and out for tests/peers/sd_shapes.py, times for
  * people. Not a test by itself.
  *
- *   gpu_frame MODEL networks FOLDER             reads FOLDER/NAME.in.f32, writes FOLDER/NAME.out.f32: text, encode,
- * unet, decode (tokens.i32 for text; unet reads unet.in and text.in) gpu_frame MODEL time FRAMES [W H [STEPS]]   times
- * of whole frames gpu_frame MODEL steps FILE [W H [STEPS]]    time of each launch of a frame, largest first
+ *   gpu_frame MODEL networks FOLDER
+ *       reads FOLDER/NAME.in.f32 and writes FOLDER/NAME.out.f32 for text, encode, unet and decode; the text encoder
+ *       reads tokens.i32 instead, the U-Net also text.in.f32
+ *   gpu_frame MODEL picture FOLDER STEPS
+ *       reads picture.in.rgba, noise.f32 and tokens.i32, writes picture.out.rgba and the coefficients, steps.txt
+ *   gpu_frame MODEL time FRAMES [W H [STEPS]]
+ *       times of whole frames
+ *   gpu_frame MODEL steps FILE [W H [STEPS]]
+ *       time of each launch of a frame to FILE, largest first
  */
 #include <stdio.h>
 #include <stdlib.h>

@@ -187,23 +187,54 @@ static void test_two_in_flight(void **state) {
     assert_memory_equal(alone[i], paired[i], sizeof alone[i]);
 }
 
+/* Resident memory of this process in KiB. */
+static long resident_kb(void) {
+  char line[128];
+  long kb = 0;
+  FILE *file = fopen("/proc/self/status", "r");
+  assert_non_null(file);
+  while (fgets(line, sizeof line, file))
+    if (!strncmp(line, "VmRSS:", 6))
+      kb = atol(line + 6);
+  fclose(file);
+  return kb;
+}
+
+/* Nothing is allocated by anybody, and every picture is that of the same frame before. */
 static void test_many_frames(void **state) {
   (void)state;
-  static uint8_t first[SIDE * SIDE * 4], last[SIDE * SIDE * 4];
-  struct device_counters before, after;
+  enum { KINDS = 4, WARM = 200 };
+  static uint8_t first[KINDS][SIDE * SIDE * 4], picture[SIDE * SIDE * 4];
+  struct device_counters before = {0}, after;
+  struct device_info info_before = {0}, info_after;
+  long resident = 0;
   struct rig rig;
   rig_open(&rig, &(struct device_options){.name = "cuda"});
-  one_frame(&rig, 3, first);
-  device_get_counters(rig.device, &before);
-  for (int i = 0; i < FRAMES; i++)
-    one_frame(&rig, i % 2 ? 3 : 4, last);
+  for (int i = 0; i < KINDS; i++)
+    one_frame(&rig, i, first[i]);
+  for (int i = 0; i < WARM + FRAMES; i++) {
+    if (i == WARM) {
+      device_get_counters(rig.device, &before);
+      device_get_info(rig.device, &info_before);
+      resident = resident_kb();
+    }
+    one_frame(&rig, i % KINDS, picture);
+    assert_memory_equal(picture, first[i % KINDS], sizeof picture);
+  }
+  long grown = resident_kb() - resident;
   device_get_counters(rig.device, &after);
+  device_get_info(rig.device, &info_after);
   rig_close(&rig);
-  assert_memory_equal(first, last, sizeof first);
+  assert_memory_not_equal(first[0], first[1], sizeof picture);
+  print_message("  %d frames: resident memory grew by %ld KiB\n", FRAMES, grown);
+  assert_true(grown <= 256);
+  assert_int_equal(info_after.memory_free, info_before.memory_free);
   assert_int_equal(after.allocations, before.allocations);
+  assert_int_equal(after.captures, before.captures);
   assert_int_equal(after.bytes, before.bytes);
   assert_int_equal(after.launches - before.launches, FRAMES);
   assert_int_equal(after.waits - before.waits, FRAMES);
+  assert_true(after.run_ms > 0 && after.run_ms < 1000);
 }
 
 static void test_tuning_file(void **state) {
@@ -221,13 +252,17 @@ static void test_tuning_file(void **state) {
   one_frame(&rig, 0, b);
   rig_close(&rig);
   assert_memory_equal(a, b, sizeof a);
-  /* A file that is damaged, and one full of choices nobody can make, cost time and nothing else. */
-  snprintf(command, sizeof command, "for f in %s/tuning-*.txt; do sed -i '2,$s/^[a-z]* [0-9]*/gemm 99/' $f; done",
-           folder.path);
-  assert_int_equal(system(command), 0);
-  rig_open(&rig, &(struct device_options){.name = "cuda", .cache_dir = folder.path});
-  one_frame(&rig, 0, b);
-  rig_close(&rig);
+  /* A file full of choices nobody can make costs time and nothing else, and is whole again afterwards. */
+  static const char *const nonsense[] = {"gemm 99", "gemm -1", "cublaslt 99", "cudnn 98", "cudnn -2"};
+  for (size_t i = 0; i < sizeof nonsense / sizeof *nonsense; i++) {
+    snprintf(command, sizeof command, "sed -i '2,$s/^[a-z]* [0-9]*/%s/' %s/tuning-*.txt", nonsense[i], folder.path);
+    assert_int_equal(system(command), 0);
+    rig_open(&rig, &(struct device_options){.name = "cuda", .cache_dir = folder.path});
+    one_frame(&rig, 0, b);
+    rig_close(&rig);
+    snprintf(command, sizeof command, "! grep -q '^%s ' %s/tuning-*.txt", nonsense[i], folder.path);
+    assert_int_equal(system(command), 0);
+  }
   rig_open(&rig, &(struct device_options){.name = "cuda", .cache_dir = "/proc/nowhere"});
   one_frame(&rig, 0, b);
   rig_close(&rig);

@@ -1,6 +1,6 @@
 /* The engine's promises, on the random checkpoints of the goldens.
  *
- *   test_engine GOLDENS DEVICE */
+ *   test_engine GOLDENS DEVICE       skipped where there is no such device */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -164,6 +164,61 @@ static void test_guidance_embedding(void **state) {
   rig_close(&rig);
 }
 
+static struct engine_info info_of(const struct rig *rig) {
+  struct engine_info info;
+  engine_get_info(rig->engine, &info);
+  return info;
+}
+
+/* What may change while the picture runs is data: on a GPU no graph is captured anew, on no device is memory taken. */
+static void test_changes_capture_nothing(void **state) {
+  (void)state;
+  static const char *const names[] = {"turbo", "lcm"}; /* guidance by a second row, and by the time table */
+  for (int i = 0; i < 2; i++) {
+    struct rig rig;
+    rig_open(&rig, args, names[i], true);
+    free(generate_default(&rig));
+    struct engine_info before = info_of(&rig);
+    struct controls *c = &rig.controls;
+    for (int change = 0; change < 8; change++) {
+      switch (change) {
+      case 0:
+        c->prompt = 2;
+        break;
+      case 1:
+        c->prompt_to = 1, c->blend = 0.3f;
+        break;
+      case 2:
+        must(engine_set_prompt(rig.engine, 2, "a cat", &rig.err), &rig.err);
+        break;
+      case 3:
+        must(engine_set_prompt(rig.engine, SLOT_NEGATIVE, "oil", &rig.err), &rig.err);
+        break;
+      case 4:
+        c->strength = 0.7f;
+        break;
+      case 5:
+        c->seed = 77;
+        break;
+      case 6:
+        c->guidance = 3;
+        break;
+      default:
+        c->mix = 0.5f;
+      }
+      free(generate_default(&rig));
+    }
+    struct engine_info after = info_of(&rig);
+    assert_int_equal(after.device_captures, before.device_captures);
+    assert_int_equal(after.device_allocations, before.device_allocations);
+    /* And a new step count is a new plan. */
+    must(engine_configure(rig.engine, 0, 0, 3, &rig.err), &rig.err);
+    if (before.cuda)
+      assert_true(info_of(&rig).device_captures > before.device_captures);
+    rig_close(&rig);
+  }
+}
+
 /* --- frames --- */
 
 static void test_two_in_flight(void **state) {
@@ -308,12 +363,28 @@ static void test_fit(void **state) {
   golden_close(&golden);
 }
 
+/* Whether the device can be had; else why not. */
+static bool has_device(void) {
+  struct rig rig = {0};
+  if (golden_open(&rig.golden, args[1], "turbo") < 0)
+    return true; /* the tests say so */
+  struct engine_params params = default_params(&rig.golden, args[2]);
+  bool refused = engine_open(&rig.engine, &params, &rig.err) < 0 && rig.err.status == STATUS_DEVICE;
+  if (refused)
+    fprintf(stderr, "skipped: %s\n", rig.err.message);
+  engine_close(&rig.engine);
+  golden_close(&rig.golden);
+  return !refused;
+}
+
 int main(int argc, char **argv) {
   if (argc != 3) {
     fprintf(stderr, "usage: test_engine GOLDENS DEVICE\n");
     return 2;
   }
   args = argv;
+  if (!has_device())
+    return 77;
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_slots),
       cmocka_unit_test(test_blending),
@@ -322,6 +393,7 @@ int main(int argc, char **argv) {
       cmocka_unit_test(test_guidance),
       cmocka_unit_test(test_image_guidance),
       cmocka_unit_test(test_guidance_embedding),
+      cmocka_unit_test(test_changes_capture_nothing),
       cmocka_unit_test(test_two_in_flight),
       cmocka_unit_test(test_prompt_in_flight),
       cmocka_unit_test(test_configure),

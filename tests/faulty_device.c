@@ -1,0 +1,55 @@
+/* What makes the program faulty: linked into it, this stands in front of both devices (the linker's --wrap), and they
+ * fail in the middle of frame number REVERIE_FAULT_AT, counted from 1. The CPU reports an error; the GPU gets a kernel
+ * that writes where no memory is, after which CUDA itself fails everything that is asked of it. */
+#include <stdlib.h>
+
+#include "unet/device.h"
+
+#if HAVE_CUDA
+#include "cuda/cuda_device.h"
+#endif
+
+extern const struct device_impl __real_cpu_device_impl;
+extern struct device_impl __wrap_cpu_device_impl;
+struct device_impl __wrap_cpu_device_impl;
+#if HAVE_CUDA
+extern const struct device_impl __real_cuda_device_impl;
+extern struct device_impl __wrap_cuda_device_impl;
+struct device_impl __wrap_cuda_device_impl;
+#endif
+
+/* Whether this is the frame to fail in. Prompts and tables are no frames. */
+static bool is_fatal(const struct frame *frame) {
+  static long count;
+  const char *at = getenv("REVERIE_FAULT_AT");
+  return frame && at && ++count == atol(at);
+}
+
+static int cpu_submit(struct device *device, struct program *program, const struct run_params *params,
+                      const struct frame *frame, struct error *err) {
+  if (is_fatal(frame))
+    return error_set(err, STATUS_DEVICE, "cpu: failed, as it was told to");
+  return __real_cpu_device_impl.submit(device, program, params, frame, err);
+}
+
+#if HAVE_CUDA
+static int cuda_submit(struct device *device, struct program *program, const struct run_params *params,
+                       const struct frame *frame, struct error *err) {
+  enum { NOWHERE = 64 }; /* an address that is aligned and never mapped */
+  const struct pad_args bad = {
+      .source = (half_t *)NOWHERE, .target = (half_t *)NOWHERE, .rows = 1 << 16, .width = 8, .pitch = 8};
+  if (is_fatal(frame))
+    launch_pad(&cuda_device(device)->queue, &bad);
+  return __real_cuda_device_impl.submit(device, program, params, frame, err);
+}
+#endif
+
+/* Before main, so before anybody looks at the devices. */
+__attribute__((constructor)) static void stand_in_front(void) {
+  __wrap_cpu_device_impl = __real_cpu_device_impl;
+  __wrap_cpu_device_impl.submit = cpu_submit;
+#if HAVE_CUDA
+  __wrap_cuda_device_impl = __real_cuda_device_impl;
+  __wrap_cuda_device_impl.submit = cuda_submit;
+#endif
+}

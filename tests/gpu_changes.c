@@ -1,0 +1,161 @@
+/* How long a change takes to show while frames are running, two in flight, on the CUDA device: from the moment the
+ * change is known to the first picture that has it. Prints a table for people; not a test by itself.
+ *
+ *   gpu_changes MODEL [W H]
+ *
+ * TUNING_DIR: the folder of tuning results. Empty, it shows what a new size costs the first time. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "unet/engine.h"
+
+enum { SKIPPED = 77 };
+
+struct run {
+  struct engine *engine;
+  struct controls controls;
+  struct frame frame;
+  struct error err;
+};
+
+static void must(struct run *run, int status) {
+  if (status == 0)
+    return;
+  fprintf(stderr, "%s\n", run->err.message);
+  exit(1);
+}
+
+static double now(void) {
+  struct timespec t;
+  clock_gettime(CLOCK_MONOTONIC, &t);
+  return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+static long captures(const struct run *run) {
+  struct engine_info info;
+  engine_get_info(run->engine, &info);
+  return info.device_captures;
+}
+
+static void submit(struct run *run) {
+  must(run, engine_submit(run->engine, &run->controls, &run->frame, &run->err));
+}
+
+static void collect(struct run *run) {
+  struct frame picture;
+  must(run, engine_collect(run->engine, &picture, &run->err));
+}
+
+/* Runs some frames, then the change with two of them in flight. reconfigure: the engine must be empty for it. */
+static void measure(struct run *run, const char *what, void (*change)(struct run *run), bool reconfigure) {
+  submit(run);
+  for (int i = 0; i < 10; i++) {
+    submit(run);
+    collect(run);
+  }
+  submit(run);
+  long before = captures(run);
+  double start = now();
+  if (reconfigure)
+    for (int i = 0; i < 2; i++)
+      collect(run);
+  change(run);
+  int in_flight = reconfigure ? 0 : 2;
+  if (in_flight == 2) { /* room for the frame that has the change */
+    collect(run);
+    in_flight = 1;
+  }
+  submit(run);
+  for (in_flight++; in_flight > 0; in_flight--)
+    collect(run);
+  printf("%-28s %9.2f ms %6ld captures\n", what, 1e3 * (now() - start), captures(run) - before);
+  fflush(stdout);
+}
+
+static void change_prompt(struct run *run) {
+  run->controls.prompt = 2;
+}
+
+static void change_text(struct run *run) {
+  must(run, engine_set_prompt(run->engine, 2, "neon", &run->err));
+}
+
+static void change_strength(struct run *run) {
+  run->controls.strength = 0.8f;
+}
+
+static void change_seed(struct run *run) {
+  run->controls.seed++;
+}
+
+static void change_guidance(struct run *run) {
+  run->controls.guidance = 2;
+}
+
+static void two_steps(struct run *run) {
+  must(run, engine_configure(run->engine, 0, 0, 2, &run->err));
+}
+
+static void four_steps(struct run *run) {
+  must(run, engine_configure(run->engine, 0, 0, 4, &run->err));
+}
+
+static void smaller(struct run *run) {
+  must(run, engine_configure(run->engine, 448, 448, 1, &run->err));
+}
+
+static void wider(struct run *run) {
+  must(run, engine_configure(run->engine, 576, 320, 1, &run->err));
+}
+
+static void as_before(struct run *run) {
+  must(run, engine_configure(run->engine, run->frame.width, run->frame.height, 1, &run->err));
+}
+
+int main(int argc, char **argv) {
+  struct run run = {.controls = CONTROLS_DEFAULTS};
+  struct engine_params params = ENGINE_PARAMS_DEFAULTS;
+  struct engine_info info;
+  if (argc != 2 && argc != 4) {
+    fprintf(stderr, "usage: gpu_changes MODEL [W H]\n");
+    return 2;
+  }
+  params.model = argv[1];
+  params.device = "cuda";
+  params.cache_dir = getenv("TUNING_DIR");
+  params.width = argc > 3 ? atoi(argv[2]) : 0;
+  params.height = argc > 3 ? atoi(argv[3]) : 0;
+  double start = now();
+  if (engine_open(&run.engine, &params, &run.err) < 0) {
+    fprintf(stderr, "%s\n", run.err.message);
+    return run.err.status == STATUS_DEVICE ? SKIPPED : 1;
+  }
+  engine_get_info(run.engine, &info);
+  size_t bytes = 4 * (size_t)info.width * (size_t)info.height;
+  uint8_t *pixels = malloc(bytes);
+  for (size_t i = 0; pixels && i < bytes; i++)
+    pixels[i] = (uint8_t)(i * 2654435761u >> 24);
+  run.frame = (struct frame){
+      .format = PIXEL_RGBA, .width = info.width, .height = info.height, .plane = {pixels}, .pitch = {4 * info.width}};
+  run.controls.strength = info.image_conditioned ? 1 : 0.5f;
+  must(&run, engine_set_prompt(run.engine, 1, "oil painting", &run.err));
+  must(&run, engine_set_prompt(run.engine, 2, "watercolor", &run.err));
+  submit(&run);
+  collect(&run);
+  printf("%s, %dx%d: opened and first picture after %.2f s\n", info.model, info.width, info.height, now() - start);
+  measure(&run, "guidance scale", change_guidance, false);
+  measure(&run, "another prompt", change_prompt, false);
+  measure(&run, "the prompt's text", change_text, false);
+  measure(&run, "strength", change_strength, false);
+  measure(&run, "seed", change_seed, false);
+  measure(&run, "2 steps", two_steps, true);
+  measure(&run, "4 steps", four_steps, true);
+  measure(&run, "448x448, 1 step", smaller, true);
+  measure(&run, "576x320, 1 step", wider, true);
+  measure(&run, "the first size, 1 step", as_before, true);
+  engine_close(&run.engine);
+  free(pixels);
+  return 0;
+}

@@ -1,0 +1,170 @@
+/* The program when its device fails it: in the middle of a video, at the start, or by not being there.
+ *
+ *   test_faults PROGRAM FAULTY DEVICE [DRIVERS]
+ *
+ * FAULTY is the program with faulty_device.c in it. DRIVERS is the folder of the fake driver, given where the program
+ * can use GPUs. With DEVICE cuda all is skipped where there is no GPU. */
+#include "tests/cmocka_all.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "tests/clips.h"
+#include "tests/program.h"
+
+enum { NO_WINDOW = 6, DEVICE_FAILED = 5, SKIPPED = 77 };
+
+static const char *program, *faulty, *device, *drivers;
+
+static const char *reason(void) {
+  return strcmp(device, "cuda") ? "reverie: cpu: failed, as it was told to" : "reverie: cuda: ";
+}
+
+static void expect(const struct outcome *outcome, int status, int lines, const char *wanted) {
+  if (outcome->status != status || outcome->lines != lines || !strstr(outcome->said, wanted))
+    fail_msg("status %d (wanted %d), %d lines (wanted %d), wanted '%s':\n%s", outcome->status, status, outcome->lines,
+             lines, wanted, outcome->said);
+}
+
+static long count_frames(const char *name) {
+  char *text = (char *)shell_output(NULL,
+                                    "ffprobe -v error -count_frames -select_streams v -show_entries "
+                                    "stream=nb_read_frames -of csv=p=0 %s",
+                                    name);
+  long frames = atol(text);
+  free(text);
+  return frames;
+}
+
+/* --- in mid-run --- */
+
+/* What was made before can be played; a GPU loses the frame that it was at as well. */
+static void test_render(void **state) {
+  (void)state;
+  static const char *const containers[] = {"mp4", "mkv"};
+  program_set(faulty);
+  for (int i = 0; i < 2; i++) {
+    struct outcome outcome;
+    char name[16];
+    snprintf(name, sizeof name, "left.%s", containers[i]);
+    program_run(&outcome,
+                "export REVERIE_FAULT_AT=40; "
+                "@ render lavfi:testsrc2=s=96x64:r=6 %s --size 64x64 --device %s",
+                name, device);
+    expect(&outcome, DEVICE_FAILED, 1, reason());
+    long frames = count_frames(name);
+    print_message("  %s: %ld frames; %s", name, frames, outcome.said);
+    assert_in_range(frames, 38, 39);
+  }
+}
+
+static void test_bench(void **state) {
+  (void)state;
+  struct outcome outcome;
+  program_set(faulty);
+  program_run(&outcome, "export REVERIE_FAULT_AT=20; @ bench --size 64x64 --frames 30 --device %s", device);
+  expect(&outcome, DEVICE_FAILED, 1, reason());
+}
+
+/* The window closes; the figures so far, then the reason. */
+static void test_live(void **state) {
+  (void)state;
+  static const char command[] = "unset DISPLAY; export SDL_VIDEODRIVER=offscreen REVERIE_FAULT_AT=%d; "
+                                "@ live 'lavfi:testsrc2=s=96x64:r=30,realtime' --size 64x64 --frames 60 --device %s";
+  struct outcome outcome;
+  program_set(faulty);
+  program_run(&outcome, command, 0, device);
+  if (outcome.status == NO_WINDOW) {
+    print_message("  no window can be opened here: %s", outcome.said);
+    skip();
+  }
+  assert_int_equal(outcome.status, 0);
+  program_run(&outcome, command, 20, device);
+  expect(&outcome, DEVICE_FAILED, 2, reason());
+  assert_non_null(strstr(outcome.said, " frames, "));
+  print_message("  %s", outcome.said);
+}
+
+static void test_memory_limit(void **state) {
+  (void)state;
+  static const int megabytes[] = {1, 8, 66}; /* for a GPU: not enough to open it, nor for the model */
+  struct outcome outcome;
+  program_set(program);
+  for (int i = 0; i < 3; i++) {
+    program_run(&outcome, "render pattern:96x64 never.mp4 --size 512x512 --frames 2 --memory-limit %dM --device %s",
+                megabytes[i], device);
+    expect(&outcome, DEVICE_FAILED, 1, "MB allowed");
+  }
+  shell("test ! -e never.mp4");
+}
+
+/* --- no driver, or the wrong one --- */
+
+static void run_with_driver(struct outcome *outcome, const char *folder, int version, int result, const char *name) {
+  program_run(outcome,
+              "export LD_LIBRARY_PATH=%s${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH} FAKE_CUDA_VERSION=%d "
+              "FAKE_CUDA_RESULT=%d; @ render pattern:96x64 null: --size 64x64 --frames 2 --device %s",
+              folder, version, result, name);
+}
+
+static void test_drivers(void **state) {
+  (void)state;
+  static const struct {
+    int version, result; /* 0: a file that is no library */
+    const char *says;
+    bool absent; /* with auto nothing need be said */
+  } cases[] = {
+      {0, 0, "there is no NVIDIA driver", true},
+      {10020, 999, "the driver serves CUDA 10.2", false},
+      {99000, 100, "no CUDA-capable device", true},
+      {99000, 803, "unsupported display driver / cuda driver combination", false},
+      {99000, 34, "stub", false},
+      {99000, 999, "no usable GPU", false},
+  };
+  struct outcome outcome;
+  if (!drivers)
+    skip();
+  program_set(program);
+  shell("mkdir -p broken && echo this is no library >broken/libcuda.so.1");
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    const char *folder = cases[i].version ? drivers : clip("broken");
+    run_with_driver(&outcome, folder, cases[i].version, cases[i].result, "cuda");
+    expect(&outcome, DEVICE_FAILED, 1, cases[i].says);
+    run_with_driver(&outcome, folder, cases[i].version, cases[i].result, "auto");
+    expect(&outcome, 0, cases[i].absent ? 1 : 2, cases[i].absent ? "2 frames" : cases[i].says);
+    assert_non_null(strstr(outcome.said, "2 frames"));
+  }
+}
+
+/* One binary for machines with and without a driver. */
+static void test_links_no_gpu_library(void **state) {
+  (void)state;
+  shell("ldd '%s' >libraries.txt && ! grep -E 'libcuda|libcudart|libcudnn|libcublas|libnvidia' libraries.txt", program);
+}
+
+/* Whether the device can be had; else why not. */
+static bool has_device(void) {
+  struct outcome outcome;
+  program_set(program);
+  program_run(&outcome, "render pattern:96x64 null: --size 64x64 --frames 1 --device %s", device);
+  if (outcome.status == DEVICE_FAILED)
+    fprintf(stderr, "skipped: %s", outcome.said);
+  return outcome.status != DEVICE_FAILED;
+}
+
+int main(int argc, char **argv) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(test_render),       cmocka_unit_test(test_bench),   cmocka_unit_test(test_live),
+      cmocka_unit_test(test_memory_limit), cmocka_unit_test(test_drivers), cmocka_unit_test(test_links_no_gpu_library),
+  };
+  if (argc < 4 || argc > 5 || !clips_open())
+    return SKIPPED;
+  program = realpath(argv[1], NULL);
+  faulty = realpath(argv[2], NULL);
+  device = argv[3];
+  drivers = argc > 4 ? realpath(argv[4], NULL) : NULL;
+  int failed = program && faulty && has_device() ? cmocka_run_group_tests(tests, NULL, NULL) : SKIPPED;
+  clips_close();
+  return failed;
+}

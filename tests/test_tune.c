@@ -1,0 +1,204 @@
+/* The file that keeps what was found to be fastest: whole or not at all, for one GPU, driver and library version, and
+ * never a reason to fail. Needs no GPU. */
+#include "cmocka_all.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "cuda/tune.h"
+
+enum { CHOICES = 50 };
+
+static char folder[64], path[128];
+
+static struct cuda_device make_device(const char *gpu, const char *driver) {
+  struct cuda_device device = {0};
+  snprintf(device.properties.name, sizeof device.properties.name, "%s", gpu);
+  snprintf(device.driver, sizeof device.driver, "%s", driver);
+  return device;
+}
+
+static struct tuner *open_tuner(const char *gpu, const char *driver, const char *dir) {
+  struct cuda_device device = make_device(gpu, driver);
+  struct tuner *tuner = NULL;
+  struct error err = {0};
+  assert_int_equal(tuner_open(&tuner, &device, dir, &err), 0);
+  return tuner;
+}
+
+static struct choice make_choice(int i) {
+  return (struct choice){(enum backend)(i % BACKENDS), i % 5, 1 + i % 7};
+}
+
+static const char *make_key(int i) {
+  static char key[64];
+  snprintf(key, sizeof key, "1x64x64 c%d+0 to 64x64 c320 k3", 8 * i);
+  return key;
+}
+
+static void store_all(struct tuner *tuner) {
+  for (int i = 0; i < CHOICES; i++) {
+    struct choice choice = make_choice(i);
+    tuner_store(tuner, make_key(i), &choice);
+  }
+}
+
+/* How many choices are there. All that are there must be right. */
+static int count_right(const struct tuner *tuner) {
+  int count = 0;
+  for (int i = 0; i < CHOICES; i++) {
+    struct choice found, expected = make_choice(i);
+    if (!tuner_find(tuner, make_key(i), &found))
+      continue;
+    assert_int_equal(found.backend, expected.backend);
+    assert_int_equal(found.index, expected.index);
+    assert_int_equal(found.splits, expected.splits);
+    count++;
+  }
+  return count;
+}
+
+static void write_file(const char *name, const void *bytes, size_t size) {
+  FILE *file = fopen(name, "wb");
+  assert_non_null(file);
+  assert_int_equal(fwrite(bytes, 1, size, file), size);
+  assert_int_equal(fclose(file), 0);
+}
+
+static int warnings;
+
+static void count_line(void *opaque, enum log_level level, const char *text) {
+  (void)opaque;
+  warnings += level == LOG_WARNING;
+  assert_null(strchr(text, '\n'));
+}
+
+static const struct log counting = {.line = count_line};
+
+/* --- tests --- */
+
+static int make_file(void **state) {
+  (void)state;
+  snprintf(folder, sizeof folder, "/tmp/reverie-tune-XXXXXX");
+  assert_non_null(mkdtemp(folder));
+  snprintf(path, sizeof path, "%s/tuning-Some-GPU.txt", folder);
+  struct tuner *tuner = open_tuner("Some GPU", "1.2", folder);
+  store_all(tuner);
+  warnings = 0;
+  tuner_save(tuner, &counting);
+  assert_int_equal(warnings, 0);
+  tuner_close(tuner);
+  return 0;
+}
+
+static int remove_file(void **state) {
+  (void)state;
+  char command[128];
+  snprintf(command, sizeof command, "rm -rf '%s'", folder);
+  return system(command);
+}
+
+static int count_in_file(const char *gpu, const char *driver) {
+  struct tuner *tuner = open_tuner(gpu, driver, folder);
+  int count = count_right(tuner);
+  tuner_close(tuner);
+  return count;
+}
+
+static void test_kept(void **state) {
+  (void)state;
+  char command[160];
+  assert_int_equal(count_in_file("Some GPU", "1.2"), CHOICES);
+  snprintf(command, sizeof command, "test $(ls '%s' | wc -l) = 1", folder); /* nothing else is left behind */
+  assert_int_equal(system(command), 0);
+}
+
+static void test_for_one_gpu_and_driver(void **state) {
+  (void)state;
+  assert_int_equal(count_in_file("Some GPU", "1.3"), 0);
+  assert_int_equal(count_in_file("Other GPU", "1.2"), 0);
+  assert_int_equal(count_in_file("Some", "1.2"), 0);
+}
+
+/* Cut at every length: what is left of it is right, the rest is timed anew, and saving makes it whole again. */
+static void test_truncated(void **state) {
+  (void)state;
+  char bytes[8192];
+  FILE *file = fopen(path, "rb");
+  assert_non_null(file);
+  size_t size = fread(bytes, 1, sizeof bytes, file);
+  fclose(file);
+  assert_in_range(size, 1000, sizeof bytes - 1);
+  for (size_t length = 0; length < size; length++) {
+    write_file(path, bytes, length);
+    assert_in_range(count_in_file("Some GPU", "1.2"), 0, CHOICES);
+  }
+  struct tuner *tuner = open_tuner("Some GPU", "1.2", folder);
+  store_all(tuner);
+  tuner_save(tuner, NULL);
+  tuner_close(tuner);
+  assert_int_equal(count_in_file("Some GPU", "1.2"), CHOICES);
+}
+
+/* Random bytes, and random bytes behind a right first line. */
+static void test_corrupt(void **state) {
+  (void)state;
+  char bytes[4096], first[256];
+  FILE *file = fopen(path, "rb");
+  assert_non_null(file);
+  assert_non_null(fgets(first, sizeof first, file));
+  fclose(file);
+  unsigned random = 1;
+  for (int round = 0; round < 200; round++) {
+    for (size_t i = 0; i < sizeof bytes; i++)
+      bytes[i] = (char)((random = random * 1664525u + 1013904223u) >> 24);
+    if (round % 2)
+      memcpy(bytes, first, strlen(first));
+    write_file(path, bytes, sizeof bytes);
+    assert_int_equal(count_in_file("Some GPU", "1.2"), 0);
+  }
+}
+
+/* A folder that cannot be made or written, and none: one line at most, and the choices of this run hold. */
+static void test_nowhere_to_write(void **state) {
+  (void)state;
+  char below[160];
+  snprintf(below, sizeof below, "%s/below", path); /* the path goes through a file, which stops root as well */
+  const char *const places[] = {below, "/proc/nowhere", NULL};
+  for (int i = 0; i < 3; i++) {
+    struct tuner *tuner = open_tuner("Some GPU", "1.2", places[i]);
+    store_all(tuner);
+    warnings = 0;
+    tuner_save(tuner, &counting);
+    tuner_save(tuner, &counting);
+    assert_int_equal(warnings, places[i] ? 1 : 0);
+    assert_int_equal(count_right(tuner), CHOICES);
+    tuner_close(tuner);
+  }
+}
+
+/* A file of the temporary name that another process left when it was killed is no hindrance. */
+static void test_left_behind(void **state) {
+  (void)state;
+  char name[160];
+  snprintf(name, sizeof name, "%s.%ld", path, (long)getpid());
+  write_file(name, "cut", 3);
+  struct tuner *tuner = open_tuner("Some GPU", "1.2", folder);
+  store_all(tuner);
+  tuner_save(tuner, &counting);
+  tuner_close(tuner);
+  assert_int_equal(access(name, F_OK), -1);
+  assert_int_equal(count_in_file("Some GPU", "1.2"), CHOICES);
+}
+
+int main(void) {
+#define CASE(function) cmocka_unit_test_setup_teardown(function, make_file, remove_file)
+  const struct CMUnitTest tests[] = {
+      CASE(test_kept),    CASE(test_for_one_gpu_and_driver), CASE(test_truncated),
+      CASE(test_corrupt), CASE(test_nowhere_to_write),       CASE(test_left_behind),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
