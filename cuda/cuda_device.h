@@ -78,6 +78,7 @@ struct cuda_device {
   struct tuner *tuner;
   const struct choice *forced; /* tests: taken by every product that can take it; NULL: the device chooses */
   bool tune_always;            /* tests: also time candidates for plans that make no picture */
+  bool running;                /* a picture was asked for: what is prepared from now on is waited for */
 };
 
 static inline struct cuda_device *cuda_device(struct device *device) {
@@ -188,7 +189,7 @@ struct cuda_program {
   struct run_slot slot[SLOTS_IN_FLIGHT];
   size_t slot_bytes;
   bool has_input, has_output;
-  bool tune;                       /* its products are worth timing: it runs every frame */
+  double tune_until;               /* seconds of CLOCK_MONOTONIC until which candidates are timed; 0: none are */
   struct picture output[PICTURES]; /* device memory; sizes and planes */
   uint8_t *output_host[PICTURES];  /* pinned */
   size_t output_bytes;

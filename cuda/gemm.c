@@ -8,7 +8,19 @@
 #if HAVE_CUBLASLT
 #include <cublasLt.h>
 
+enum { OFFERS_MAX = 4 };
+
+/* What the heuristics offer for a product, kept because networks repeat their shapes. */
+struct offers {
+  struct offers *next;
+  uint64_t rows, columns, depth;
+  bool bias;
+  cublasLtMatmulHeuristicResult_t list[OFFERS_MAX];
+  int count; /* 0 also when the heuristics refuse */
+};
+
 struct blas {
+  struct offers *offers;
   void *library;
   cublasLtHandle_t handle; /* made on first use: it is slow */
   size_t version;
@@ -81,6 +93,11 @@ struct blas *blas_open(void) {
 void blas_close(struct blas *blas) {
   if (!blas)
     return;
+  while (blas->offers) {
+    struct offers *offers = blas->offers;
+    blas->offers = offers->next;
+    free(offers);
+  }
   if (blas->handle)
     blas->destroy(blas->handle);
   /* The library stays mapped: unloading it while the CUDA runtime knows its kernels is not supported. */
@@ -91,11 +108,14 @@ size_t blas_version(const struct blas *blas) {
   return blas ? blas->version : 0;
 }
 
+static uint64_t rows_of(const struct gemm_args *args) {
+  return (uint64_t)args->n * (uint64_t)args->h * (uint64_t)args->w;
+}
+
 static bool describe(struct blas_product *product, const half_t *bias) {
   struct blas *blas = product->blas;
   const struct gemm_args *args = &product->args;
-  uint64_t rows = (uint64_t)args->n * (uint64_t)args->h * (uint64_t)args->w, columns = (uint64_t)args->columns,
-           depth = (uint64_t)args->c;
+  uint64_t rows = rows_of(args), columns = (uint64_t)args->columns, depth = (uint64_t)args->c;
   cublasOperation_t transposed = CUBLAS_OP_T;
   cublasLtEpilogue_t epilogue = CUBLASLT_EPILOGUE_BIAS;
   if (blas->desc_create(&product->desc, CUBLAS_COMPUTE_32F, CUDA_R_32F) ||
@@ -108,24 +128,50 @@ static bool describe(struct blas_product *product, const half_t *bias) {
                    !blas->desc_set(product->desc, CUBLASLT_MATMUL_DESC_BIAS_POINTER, &bias, sizeof bias));
 }
 
-/* The index-th algorithm that the heuristics offer. */
-static bool choose(struct blas_product *product, int index) {
-  enum { OFFERS = 4 };
+static void ask_heuristics(const struct blas_product *product, struct offers *offers) {
   struct blas *blas = product->blas;
   cublasLtMatmulPreference_t preference = NULL;
-  cublasLtMatmulHeuristicResult_t results[OFFERS];
   size_t bytes = product->workspace_bytes;
-  int count = 0;
-  bool found = !blas->preference_create(&preference) &&
-               !blas->preference_set(preference, CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES, &bytes, sizeof bytes) &&
-               !blas->heuristic(blas->handle, product->desc, product->weight, product->x, product->y, product->y,
-                                preference, OFFERS, results, &count) &&
-               index < count && index < OFFERS && results[index].state == CUBLAS_STATUS_SUCCESS;
-  if (found)
-    product->algorithm = results[index].algo;
-  if (preference)
-    blas->preference_destroy(preference);
-  return found;
+  if (blas->preference_create(&preference))
+    return;
+  if (blas->preference_set(preference, CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES, &bytes, sizeof bytes) ||
+      blas->heuristic(blas->handle, product->desc, product->weight, product->x, product->y, product->y, preference,
+                      OFFERS_MAX, offers->list, &offers->count))
+    offers->count = 0;
+  blas->preference_destroy(preference);
+}
+
+/* What is offered for this product; NULL: out of memory. */
+static const struct offers *find_offers(const struct blas_product *product, bool bias) {
+  struct blas *blas = product->blas;
+  const struct gemm_args *args = &product->args;
+  uint64_t rows = rows_of(args), columns = (uint64_t)args->columns, depth = (uint64_t)args->c;
+  struct offers *offers = blas->offers;
+  while (offers &&
+         (offers->rows != rows || offers->columns != columns || offers->depth != depth || offers->bias != bias))
+    offers = offers->next;
+  if (offers)
+    return offers;
+  offers = calloc(1, sizeof *offers);
+  if (!offers)
+    return NULL;
+  offers->rows = rows;
+  offers->columns = columns;
+  offers->depth = depth;
+  offers->bias = bias;
+  offers->next = blas->offers;
+  blas->offers = offers;
+  ask_heuristics(product, offers);
+  return offers;
+}
+
+/* The index-th algorithm that the heuristics offer. */
+static bool choose(struct blas_product *product, bool bias, int index) {
+  const struct offers *offers = find_offers(product, bias);
+  if (!offers || index < 0 || index >= offers->count || offers->list[index].state != CUBLAS_STATUS_SUCCESS)
+    return false;
+  product->algorithm = offers->list[index].algo;
+  return true;
 }
 
 struct blas_product *blas_product_create(struct blas *blas, const struct gemm_args *args, const half_t *bias, half_t *y,
@@ -143,7 +189,7 @@ struct blas_product *blas_product_create(struct blas *blas, const struct gemm_ar
   product->beta = args->residual && args->act == ACT_NONE;
   product->workspace = workspace;
   product->workspace_bytes = workspace_bytes;
-  if (describe(product, bias) && choose(product, index))
+  if (describe(product, bias) && choose(product, bias != NULL, index))
     return product;
   blas_product_destroy(product);
   return NULL;

@@ -10,8 +10,13 @@
 #include "cuda_device.h"
 #include "tune.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
+
+/* Of a second, within which another size or step count is to show, what may go into timing candidates. Those left over
+ * are timed when the shape is prepared again. */
+static const double tune_running_s = 0.5;
 
 enum { PLANES_OFFSET = (sizeof(struct run_block) + 255) / 256 * 256, PITCH_ALIGN = 64 };
 
@@ -198,6 +203,13 @@ static int memory_create(struct cuda_device *device, struct cuda_program *progra
                     err);
 }
 
+/* Candidates are timed for what runs every frame. */
+static double choose_tune_until(const struct cuda_device *device, const struct cuda_program *program) {
+  if (!program->has_output && !device->tune_always)
+    return 0;
+  return device->running ? clock_seconds() + tune_running_s : INFINITY;
+}
+
 static int steps_create(struct cuda_device *device, struct cuda_program *program, const struct plan *plan,
                         enum pixel_format output, struct error *err) {
   for (int i = 0; i < plan->op_count; i++) {
@@ -210,7 +222,7 @@ static int steps_create(struct cuda_device *device, struct cuda_program *program
         return -1;
     }
   }
-  program->tune = program->has_output || device->tune_always;
+  program->tune_until = choose_tune_until(device, program);
   for (int i = 0; i < plan->op_count; i++)
     if (op_prepare(device, program, plan, i, err) < 0)
       return -1;
@@ -323,6 +335,7 @@ int program_submit(struct device *base, struct program *program_base, const stru
   struct run_slot *slot = &program->slot[program->submitted % SLOTS_IN_FLIGHT];
   int picture = (int)(program->submitted % PICTURES);
   cudaStream_t compute = device->queue.stream;
+  device->running |= program->has_output;
   size_t bytes = fill_slot(device, program, slot, params, frame, err);
   if (!bytes)
     return -1;

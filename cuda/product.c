@@ -445,7 +445,7 @@ static struct choice find_best(struct cuda_device *device, const struct cuda_pro
   struct choice list[CANDIDATES_MAX];
   char key[128];
   int count = list_candidates(device, &product->args, list);
-  if (!program->tune)
+  if (clock_seconds() >= program->tune_until)
     return list[0];
   make_key(&product->args, key, sizeof key);
   struct choice choice = time_candidates(device, product, key, list, count);

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "libraries.h"
@@ -148,6 +149,12 @@ void tuner_save(struct tuner *tuner, const struct log *log) {
 }
 
 /* --- timing --- */
+
+double clock_seconds(void) {
+  struct timespec now;
+  clock_gettime(CLOCK_MONOTONIC, &now);
+  return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
+}
 
 static cudaError_t record_repeats(struct cuda_device *device, const void *opaque) {
   const struct steps *steps = opaque;

@@ -24,6 +24,8 @@ void tuner_store(struct tuner *tuner, const char *key, const struct choice *choi
 /* Writes the file anew when something was stored since: whole, or not at all. A failure is one log line. */
 void tuner_save(struct tuner *tuner, const struct log *log);
 
+double clock_seconds(void); /* CLOCK_MONOTONIC */
+
 /* Seconds that the steps take on the device, in a captured graph; negative when they fail. */
 double tuner_time(struct cuda_device *device, const struct steps *steps);
 
