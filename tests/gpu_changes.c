@@ -102,12 +102,24 @@ static void four_steps(struct run *run) {
   must(run, engine_configure(run->engine, 0, 0, 4, &run->err));
 }
 
+static void twenty_steps(struct run *run) {
+  must(run, engine_configure(run->engine, 0, 0, 20, &run->err));
+}
+
+static void fifty_steps(struct run *run) {
+  must(run, engine_configure(run->engine, 0, 0, 50, &run->err));
+}
+
 static void smaller(struct run *run) {
   must(run, engine_configure(run->engine, 448, 448, 1, &run->err));
 }
 
 static void wider(struct run *run) {
   must(run, engine_configure(run->engine, 576, 320, 1, &run->err));
+}
+
+static void larger(struct run *run) {
+  must(run, engine_configure(run->engine, 768, 768, 1, &run->err));
 }
 
 static void as_before(struct run *run) {
@@ -144,7 +156,8 @@ int main(int argc, char **argv) {
   must(&run, engine_set_prompt(run.engine, 2, "watercolor", &run.err));
   submit(&run);
   collect(&run);
-  printf("%s, %dx%d: opened and first picture after %.2f s\n", info.model, info.width, info.height, now() - start);
+  printf("%s: %s\n%s, %dx%d: opened and first picture after %.2f s\n", info.device, info.device_detail, info.model,
+         info.width, info.height, now() - start);
   measure(&run, "guidance scale", change_guidance, false);
   measure(&run, "another prompt", change_prompt, false);
   measure(&run, "the prompt's text", change_text, false);
@@ -152,8 +165,11 @@ int main(int argc, char **argv) {
   measure(&run, "seed", change_seed, false);
   measure(&run, "2 steps", two_steps, true);
   measure(&run, "4 steps", four_steps, true);
+  measure(&run, "20 steps", twenty_steps, true);
+  measure(&run, "50 steps", fifty_steps, true);
   measure(&run, "448x448, 1 step", smaller, true);
   measure(&run, "576x320, 1 step", wider, true);
+  measure(&run, "768x768, 1 step", larger, true);
   measure(&run, "the first size, 1 step", as_before, true);
   engine_close(&run.engine);
   free(pixels);
