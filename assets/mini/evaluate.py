@@ -118,8 +118,9 @@ def evaluate(root, folder, out, filters=targets.STYLES, steps=(1, 2, 4), with_cl
                 row[style] = (flicker(made, frames) / base, flicker(wanted, frames) / base)
             result['flicker'][name] = row
             log('flicker', name, {k: v if k == 'input' else tuple(round(u, 2) for u in v) for k, v in row.items()})
-        names = list(result['flicker'])
-        result['flicker_mean'] = {s: [sum(result['flicker'][n][s][i] for n in names) / len(names) for i in (0, 1)] for s in filters}
+        mean = lambda names: {s: [sum(result['flicker'][n][s][i] for n in names) / len(names) for i in (0, 1)] for s in filters}
+        result['flicker_mean'] = mean(list(result['flicker']))
+        result['flicker_mean_without_cockatoo'] = mean([n for n in result['flicker'] if n != 'cockatoo'])
         log('flicker mean', {s: [round(u, 2) for u in v] for s, v in result['flicker_mean'].items()})
     with open(os.path.join(out, 'evaluation.json'), 'w') as file:
         json.dump(result, file, indent=1)

@@ -74,6 +74,12 @@ def export(folder, unet, ae, writer):
         vae=['diffusers', 'AutoencoderTiny']))
 
 
+def load(module, folder, name):
+    """Fill a module from a file of an exported folder; returns it."""
+    module.load_state_dict({k: v.float() for k, v in load_file(os.path.join(folder, name + '.safetensors')).items()})
+    return module
+
+
 class Model:
     """An exported folder, ready to draw (single precision)."""
 
@@ -82,8 +88,7 @@ class Model:
         self.unet, self.ae, self.writer = nets.UNet(), nets.Autoencoder(), nets.TextEncoder(len(self.tokenizer.ids))
         for module, name in ((self.unet, 'unet/diffusion_pytorch_model'), (self.ae, 'vae/diffusion_pytorch_model'),
                              (self.writer, 'text_encoder/model')):
-            module.load_state_dict({k: v.float() for k, v in load_file(os.path.join(folder, name + '.safetensors')).items()})
-            module.to(DEVICE).eval()
+            load(module, folder, name).to(DEVICE).eval()
         self.schedule = Schedule()
 
     @torch.no_grad()

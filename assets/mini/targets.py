@@ -85,13 +85,18 @@ def tone(grey):
     around = local_mean(grey).clamp(.03, .97)
     wanted = .30 + .40 * around
     gamma = (torch.log(wanted) / torch.log(around)).clamp(.55, 1.35)
-    lifted = grey.clamp(1e-3, 1).pow(gamma)
+    black = .03 ** gamma                                  # a toe: the bare power would be steepest where all is noise
+    lifted = ((grey.clamp(0, 1) + .03).pow(gamma) - black) / (1.03 ** gamma - black)
     return ((lifted - .04) / .88).clamp(0, 1)
 
 
-def level(grey, sigma=10., amount=.75, middle=.72):
-    """Flatten the lighting: keeps edges, stops dark areas from filling with black."""
-    return mix(grey, grey / (blur(grey, sigma) + .06) * middle, amount).clamp(0, 1)
+def relief(grey, sigma, floor):
+    """Brightness relative to the neighbourhood: .72 wherever it is flat, bright or dark, and less in dark detail.
+
+    What is darker than `floor` counts little, so that the noise of near-black makes no lines and a plain dark
+    garment stays plain.
+    """
+    return (grey + floor) / (blur(grey, sigma) + floor) * .72
 
 
 def grain(e, softness=0.):
@@ -171,7 +176,7 @@ def ink_lines(grey, sigma, strength, threshold, hardness):
 
 def outlines(x, sigma):
     """Clean comic outlines, 1 on paper and 0 on the line."""
-    lines = ink_lines(level(luminance(kuwahara(x, 3, 6.)), 9., .9, .74), sigma, 13., .40, 6.)
+    lines = ink_lines(relief(luminance(kuwahara(x, 3, 6.)), 9., .08), sigma, 13., .42, 5.)
     return smoothstep(lines, .15, .9)
 
 
@@ -227,8 +232,8 @@ def watercolor(x, e):
 def pencil(x, e):
     """Graphite: dodged tone, outlines, and two directions of hatching in the shade."""
     grey = tone(luminance(x))
-    shade = smoothstep((grey / (blur(grey, 6.) + .03)).clamp(0, 1), .25, .98)
-    lines = ink_lines(level(grey), .9, 13., .50, 4.5)
+    shade = smoothstep(((grey + .06) / (blur(grey, 6.) + .08)).clamp(0, 1), .25, .98) * smoothstep(grey, -.25, .25)
+    lines = ink_lines(relief(grey, 10., .12), .9, 13., .54, 4.)
     jitter, dark, tooth = .10 * cloud(e, 2), blur(grey, 1.5), grain(e, .4)
     marks = (.42 * smoothstep(hatch(x, 1, 1, jitter), .20, .80) * smoothstep(.62 - dark, 0, .34)
              + .32 * smoothstep(hatch(x, 1, -1, jitter), .25, .85) * smoothstep(.32 - dark, 0, .24)
@@ -240,12 +245,15 @@ def pencil(x, e):
 
 
 def ink(x, e):
-    """Black ink on cream paper, engraved shading."""
+    """Black ink on cream paper: lines, engraved shading, solid blacks."""
     grey = tone(luminance(kuwahara(x, 3, 5.)))
-    lines = ink_lines(level(grey, 12., .62, .70), 1.0, 18., .44, 6.)
-    area = smoothstep(.40 - blur(grey, 1.5), 0., .36)
-    engraved = 1 - smoothstep(hatch(x, 0, 2, .05 * cloud(e, 3)), .95 - .70 * area, 1.05 - .70 * area) * smoothstep(area, 0., .04)
-    value = blur(smoothstep(lines * engraved, .22, .78), .45)
+    lines = ink_lines(relief(grey, 12., .09), 1., 17., .47, 5.)
+    shade = blur(grey, 2.)
+    area = ((.48 - shade) / .42).clamp(0, 1)
+    cover = .95 - .75 * area
+    engraved = 1 - smoothstep(hatch(x, 0, 2, .05 * cloud(e, 3)), cover - .12, cover + .12) * smoothstep(area, 0., .3)
+    solid = smoothstep(shade, .06, .22)
+    value = blur(smoothstep(lines * engraved * solid, .15, .80), .45)
     return mix(colour(x, .06, .05, .09), colour(x, .965, .94, .88) * (1 - .012 * grain(e, .5)), value).clamp(0, 1)
 
 
@@ -328,7 +336,7 @@ def charcoal(x, e):
     tx, ty = flow(grey, 3., 5e-5)
     smudged = smear(grey, tx, ty, 6, 1.2)
     tooth = smear(grain(e), tx * 0 + .7071, ty * 0 + .7071, 3, 1.2) * 1.5
-    lines = ink_lines(level(smudged, 12., .8, .72), 1.7, 14., .42, 4.)
+    lines = ink_lines(mix(smudged, relief(smudged, 12., .10), .85), 1.7, 14., .44, 4.)
     value = (.12 + .88 * blur(smudged, 1.)) * (.30 + .70 * lines)
     value = value + .16 * tooth * (1 - (value - .45).abs() * 1.6).clamp(0, 1)
     return mix(colour(x, .07, .065, .07), colour(x, .93, .91, .87), smoothstep(value, -.05, .92)).clamp(0, 1)
@@ -337,14 +345,14 @@ def charcoal(x, e):
 def popart(x, e):
     """Screen print: four inks, halftone dots where they meet, a second palette for warm things."""
     body = kuwahara(x, 4, 8.)
-    grey = tone(luminance(body))
+    grey = blur(tone(luminance(body)), 1.)
     xx, yy = pixels(x)
     dot = torch.maximum(triangle(xx / 8) + triangle(yy / 8), triangle(xx / 8 + .5) + triangle(yy / 8 + .5)) - 1
     inks = [colour(x, .10, .05, .28), colour(x, .90, .10, .42), colour(x, 1., .72, .10), colour(x, 1., .965, .82)]
     out = inks[0].expand_as(x)
     for threshold, ink_colour in zip((.22, .46, .72), inks[1:]):
-        out = mix(out, ink_colour, smoothstep((grey - threshold) / .13 + (dot - .5) * 1.1, -.16, .16))
-    cool = smoothstep(body[:, 2:] - body[:, :1], .04, .18)
+        out = mix(out, ink_colour, smoothstep((grey - threshold) / .16 + (dot - .5) * 1.1, -.18, .18))
+    cool = smoothstep(blur(body[:, 2:] - body[:, :1], 1.5), .0, .24)
     out = mix(out, out.flip(1) * colour(x, .75, 1., 1.), cool)
     return (out * (.06 + .94 * outlines(x, 1.3))).clamp(0, 1)
 

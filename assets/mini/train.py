@@ -2,7 +2,8 @@
 """The mini model: prepare the pictures, train, export, evaluate. README.md has the command lines and the figures.
 
     train.py prepare  PACKAGES DATA      pick and pack the pictures and clips of unpacked Debian packages
-    train.py train    DATA OUT           autoencoder, then U-Net, text encoder and decoder; writes OUT/model
+    train.py train    DATA OUT           autoencoder, then U-Net, text encoder and decoder; writes OUT/model;
+                                         --from MODEL goes on with all but the encoder of a trained model
     train.py evaluate DATA MODEL OUT     figures (evaluation.json) and picture sheets of a trained model
     train.py look     DATA MODEL OUT     sheets of your own pictures (DATA/look, 512x512) in every style
     train.py check    MODEL              load it with diffusers and transformers and compare (needs both)
@@ -28,7 +29,6 @@ import torch
 import torch.nn as nn
 import torch.nn.functional as F
 from PIL import Image
-from safetensors.torch import load_file
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import data
@@ -36,9 +36,10 @@ import nets
 import targets
 import text
 from evaluate import check, evaluate, look
-from model import CUDA, DEVICE, START, Schedule, export, log
+from model import CUDA, DEVICE, START, Model, Schedule, export, load, log
 
 NODES = (999, 749, 499, 249)                 # the timesteps of 1, 2 and 4 trailing steps
+CALM = dict(ink=4., popart=3., pencil=3., cartoon=2., charcoal=2.)     # hard lines and thresholds flicker most
 
 
 def half_precision():
@@ -66,9 +67,9 @@ class Maker:
     The last four samples of a style that shows moods have one mood each. On a GPU all of it is one CUDA graph.
     """
 
-    def __init__(self, images, each=10, size=256):
+    def __init__(self, images, each=9, size=256):
         # styles that are hard or matter most come twice
-        self.styles = list(targets.STYLES) + ['photo', 'oil', 'watercolor', 'mosaic', 'pencil', 'ink']
+        self.styles = list(targets.STYLES) + ['photo', 'oil', 'watercolor', 'mosaic', 'pencil', 'ink', 'cartoon', 'popart']
         self.each, self.size, self.images = each, size, images
         self.count = len(self.styles) * each
         self.moods = [['none'] * (each - 4) + ['sunset', 'night', 'winter', 'sepia'] if style in targets.MOODY_STYLES
@@ -79,6 +80,8 @@ class Maker:
         self.twin = twin.flatten()
         self.pairs = torch.stack([first[:, :2].flatten(), first[:, 2:4].flatten()], 1)
         self.singles = first[:, 4:].flatten()
+        calm = torch.tensor([CALM.get(style, 1.) for style in self.styles], device=DEVICE)
+        self.calm = calm[self.pairs[:, 0] // each]                        # weight of each pair's unsteadiness
         self.strong = torch.zeros(self.count, dtype=torch.bool, device=DEVICE)
         self.strong[:each] = True                                         # the first photo group: restore
         self.graph = None
@@ -107,7 +110,7 @@ class Maker:
                 x = torch.cat([x[:-4]] + [targets.MOODS[m](x[k:k + 1]) for k, m in
                                           zip(range(self.each - 4, self.each), self.moods[i][-4:])])
             out.append(targets.STYLES[style](x, noise[rows]).float())
-        return frames, data.degrade(frames, self.strong), torch.cat(out), noise
+        return frames, data.flutter(data.degrade(frames, self.strong)), torch.cat(out), noise
 
     def __call__(self):
         """The tensors belong to the maker: the next call overwrites them."""
@@ -260,7 +263,7 @@ def train_autoencoder(maker, args, seconds):
             seen = 0
     average.swap()
     log('autoencoder done,', clock.steps, 'steps')
-    return ae, decoder
+    return ae
 
 
 # ---------------------------------------------------------------------------------------------- phase 2: U-Net
@@ -276,14 +279,14 @@ def next_timesteps(t, twin):
     return torch.where(again, NODES[0], lower), again
 
 
-def train_unet(maker, ae, decoder, tokenizer, args, until, save):
-    """U-Net, text encoder and decoder together until `until` seconds after the program's start.
+def train_unet(maker, ae, decoder, unet, writer, tokenizer, args, until, save):
+    """U-Net, text encoder and decoder together, in place, until `until` seconds after the program's start.
 
     Every made batch is used three times: first from pure noise, then from where the model's own answer leads
     (about a third of the samples start again), so that the later steps of a run learn to mend, not to copy.
     """
     torch.manual_seed(20)
-    unet, writer = on_device(nets.UNet()), nets.TextEncoder(len(tokenizer.ids)).to(DEVICE)
+    unet, writer = on_device(unet), writer.to(DEVICE)
     prompts, schedule = Prompts(tokenizer, maker), Schedule()
     ae.encoder.requires_grad_(False)
     run_unet = compiled(unet, args.compile)
@@ -294,8 +297,8 @@ def train_unet(maker, ae, decoder, tokenizer, args, until, save):
     critic_opt = torch.optim.AdamW(critic.parameters(), lr=3e-4, betas=(.5, .9)) if critic else None
     uses, slots = 3, [dict(left=0) for _ in range(6)]
     clock, sums, seen, saved = Clock(until - (time.time() - START), args.max_steps), torch.zeros(4, device=DEVICE), 0, time.time()
-    rebuilt_count = args.batch // 4
-    pair_count = args.batch // 8
+    rebuilt_count = args.batch // 6
+    pair_count = args.batch // 4
     single_count = args.batch - rebuilt_count - 2 * pair_count
     while True:
         if clock.steps == 1:                                              # compiling took its share: count from now
@@ -305,7 +308,7 @@ def train_unet(maker, ae, decoder, tokenizer, args, until, save):
             break
         for group in opt.param_groups:
             ready = min(1., part / .08) if group['scale'] < 1 else 1.     # the decoder joins in gently
-            group['lr'] = 9e-4 * group['scale'] * ready * clock.rate(part, 200)
+            group['lr'] = args.rate * group['scale'] * ready * clock.rate(part, 200)
         slot = slots[clock.steps % len(slots)]
         if slot['left'] == 0:
             frames, damaged, made, noise = (x.clone() for x in maker())
@@ -325,7 +328,8 @@ def train_unet(maker, ae, decoder, tokenizer, args, until, save):
         latent = error.square().mean() + .3 * error.abs().mean()
 
         # decode some: pairs of frames, single ones, and true latents to keep the decoder a decoder
-        pairs = maker.pairs[torch.randperm(len(maker.pairs), device=DEVICE)[:pair_count]]
+        drawn = torch.randperm(len(maker.pairs), device=DEVICE)[:pair_count]
+        pairs = maker.pairs[drawn]
         singles = maker.singles[torch.randperm(len(maker.singles), device=DEVICE)[:single_count]]
         chosen = torch.cat([pairs[:, 0], pairs[:, 1], singles])
         true = chosen[torch.randperm(len(chosen), device=DEVICE)[:rebuilt_count]]
@@ -335,8 +339,8 @@ def train_unet(maker, ae, decoder, tokenizer, args, until, save):
         made, rebuilt, wanted = y[:len(chosen)], y[len(chosen):], slot['target'][chosen]
         picture = picture_loss(made, wanted)
         change = (made[:pair_count] - made[pair_count:2 * pair_count]) - (wanted[:pair_count] - wanted[pair_count:2 * pair_count])
-        steady = change.abs().mean()
-        loss = .5 * latent + picture + .4 * picture_loss(rebuilt, slot['target'][true]) + .25 * steady
+        steady = (change.abs().mean((1, 2, 3)) * maker.calm[drawn]).mean()
+        loss = .5 * latent + picture + .4 * picture_loss(rebuilt, slot['target'][true]) + args.steady * steady
         critic_part = (part - .6) / .1
         if critic and critic_part > 0:
             critic.requires_grad_(False)
@@ -384,13 +388,12 @@ def train_unet(maker, ae, decoder, tokenizer, args, until, save):
     for average in averages:
         average.swap()
     log('unet done,', clock.steps, 'steps')
-    return unet, writer
 
 
 # ---------------------------------------------------------------------------------------------- commands
 
 def train(root, out, args):
-    """All of the training; writes OUT/model, then the figures and sheets of OUT/evaluation."""
+    """All of the training; writes OUT/model. With --from only phase 2, from that model's weights."""
     os.makedirs(out, exist_ok=True)
     random.seed(0)
     torch.manual_seed(0)
@@ -407,16 +410,18 @@ def train(root, out, args):
             maker()
         torch.cuda.synchronize()
         log('a batch of %d takes %.1f ms to make' % (maker.count, (time.time() - begin) * 200))
-    if args.autoencoder:
-        ae = nets.Autoencoder()
-        ae.load_state_dict({k: v.float() for k, v in load_file(args.autoencoder + '/vae/diffusion_pytorch_model.safetensors').items()})
-        ae = on_device(ae)
-        decoder = compiled(ae.decoder, args.compile)
+    unet, writer = nets.UNet(), nets.TextEncoder(len(tokenizer.ids))
+    if args.start:
+        model = Model(args.start)
+        assert model.tokenizer.ids == tokenizer.ids, 'that model was trained with other words'
+        ae, unet, writer = on_device(model.ae), model.unet, model.writer
+    elif args.autoencoder:
+        ae = on_device(load(nets.Autoencoder(), args.autoencoder, 'vae/diffusion_pytorch_model'))
     else:
-        ae, decoder = train_autoencoder(maker, args, args.autoencoder_seconds)
+        ae = train_autoencoder(maker, args, args.autoencoder_seconds)
     save = lambda unet, ae, writer: export(os.path.join(out, 'model'), unet, ae, writer)
-    save(nets.UNet(), ae, nets.TextEncoder(len(tokenizer.ids)))
-    unet, writer = train_unet(maker, ae, decoder, tokenizer, args, args.until, save)
+    save(unet, ae, writer)
+    train_unet(maker, ae, compiled(ae.decoder, args.compile), unet, writer, tokenizer, args, args.until, save)
     save(unet, ae, writer)
     open(os.path.join(out, 'TRAINED'), 'w').close()
     log('exported')
@@ -438,8 +443,10 @@ def selftest(out, args):
     for i in range(3):
         cloud.convert('RGB').resize((256, 256)).save(os.path.join(root, 'clips/a/%d.webp' % i))
     open(os.path.join(root, 'SOURCES.tsv'), 'w').write('\n'.join(rows) + '\n')
-    args.max_steps, args.each, args.size, args.log_every = 6, 6, 128, 2
+    args.max_steps, args.each, args.size, args.log_every = 6, 8, 128, 2
     args.autoencoder_seconds, args.until, args.batch, args.save_every = 60, time.time() - START + 600, 16, 0
+    train(root, os.path.join(out, 'first'), args)
+    args.start, args.until = os.path.join(out, 'first/model'), time.time() - START + 600
     train(root, os.path.join(out, 'run'), args)
     result = evaluate(root, os.path.join(out, 'run/model'), os.path.join(out, 'run/evaluation'), steps=(1, 2), with_clips=False)
     assert all(math.isfinite(v) for v in result['mean'].values())
@@ -452,9 +459,12 @@ def main():
     parser.add_argument('paths', nargs='*')
     parser.add_argument('--autoencoder-seconds', type=float, default=370)
     parser.add_argument('--autoencoder', help='take it from this exported folder instead of training it')
+    parser.add_argument('--from', dest='start', help='go on from this exported folder: all but the encoder is trained further')
+    parser.add_argument('--rate', type=float, default=9e-4, help='highest learning rate of the U-Net')
+    parser.add_argument('--steady', type=float, default=.25, help='weight of what differs between two frames of a scene')
     parser.add_argument('--until', type=float, default=1340, help='end the training so many seconds after the start')
     parser.add_argument('--critic', type=float, default=.006, help='weight of the patch critic in the last 40 %%, 0: none')
-    parser.add_argument('--each', type=int, default=10, help='samples of each style in a made batch')
+    parser.add_argument('--each', type=int, default=9, help='samples of each style in a made batch')
     parser.add_argument('--batch', type=int, default=96, help='pictures through the autoencoder a step')
     parser.add_argument('--size', type=int, default=256)
     parser.add_argument('--compile', type=int, default=1)
