@@ -63,10 +63,10 @@ static int collect_wishes(AVDictionary **wishes, const AVInputFormat *format, co
 }
 
 int ffmpeg_open_input(AVFormatContext **input, const char *spec, const struct source_options *options,
-                      const AVIOInterruptCB *interrupt, struct error *err) {
+                      const AVIOInterruptCB *interrupt, AVIOContext *io, struct error *err) {
   avdevice_register_all();
-  const char *url = spec;
-  const AVInputFormat *format = device_of(spec, &url);
+  const char *url = !strcmp(spec, "-") ? "pipe:0" : spec;
+  const AVInputFormat *format = device_of(url, &url);
   AVDictionary *wishes = NULL;
   char reason[128];
   int code, result = -1;
@@ -83,10 +83,9 @@ int ffmpeg_open_input(AVFormatContext **input, const char *spec, const struct so
   }
   if (interrupt)
     (*input)->interrupt_callback = *interrupt;
+  (*input)->pb = io;
   if (format && ffmpeg_is_device(format))
     (*input)->flags |= AVFMT_FLAG_NONBLOCK;
-  if (options->live)
-    (*input)->flags |= AVFMT_FLAG_NOBUFFER;
   code = avformat_open_input(input, url, format, &wishes);
   if (code < 0) {
     error_set(err, STATUS_INPUT, "%s: cannot be opened: %s", spec,
@@ -109,7 +108,7 @@ done:
 
 int64_t ffmpeg_origin(const AVFormatContext *input, double start) {
   int64_t clock = 0;
-  if (input->iformat->flags & AVFMT_TS_DISCONT && input->start_time != AV_NOPTS_VALUE)
+  if ((start > 0 || input->iformat->flags & AVFMT_TS_DISCONT) && input->start_time != AV_NOPTS_VALUE)
     clock = input->start_time;
   return clock + (int64_t)(start * AV_TIME_BASE);
 }

@@ -10,12 +10,14 @@
 const char *ffmpeg_reason(int code, char *buffer);
 
 /* Opens spec's demuxer: devices as "NAME:REST" or /dev/video*, else a file or URL. size, rate, format and
- * --input-options as in options. interrupt may be NULL. name is how messages call it. */
+ * --input-options as in options. interrupt may be NULL. io: where the bytes come from, instead of what spec names;
+ * stays the caller's; NULL: spec. */
 int ffmpeg_open_input(AVFormatContext **input, const char *spec, const struct source_options *options,
-                      const AVIOInterruptCB *interrupt, struct error *err);
+                      const AVIOInterruptCB *interrupt, AVIOContext *io, struct error *err);
 
-/* Where time 0 of the output lies in the input, in AV_TIME_BASE units: --start, and the clock's arbitrary origin in
- * formats that have one (MPEG transport and program streams). */
+/* Where time 0 of the output lies in the input, in AV_TIME_BASE units: --start behind its first timestamp. Without
+ * --start timestamps are kept, but for the clock's arbitrary origin in formats that have one (MPEG transport and
+ * program streams). */
 int64_t ffmpeg_origin(const AVFormatContext *input, double start);
 
 /* Whether the input is a capture device (a camera, a screen; not lavfi). */

@@ -34,7 +34,8 @@ static const char *const default_prompts[SLOT_PRESETS] = {
     "vintage film",       "pop art"};
 
 struct live {
-  const struct options *options;
+  const struct options *options; /* the command line's, or below */
+  struct options own;
   struct log log;
 
   const char *spec; /* of the source; NULL: text to image */
@@ -348,6 +349,18 @@ static int stop_threads(struct live *live, struct error *err) {
   return reader || engine ? -1 : 0;
 }
 
+/* The window's pixels are square. A source whose pixels are not gets a picture of the shape it is meant to be seen in.
+ */
+static void square_pixels(struct live *live) {
+  if (live->info.sample_aspect == 1 || live->options->width || live->options->fit != FIT_CROP)
+    return;
+  live->info.width = (int)lrint(live->info.width * live->info.sample_aspect);
+  live->info.sample_aspect = 1;
+  live->own = *live->options;
+  live->own.fit = FIT_STRETCH;
+  live->options = &live->own;
+}
+
 static int open_all(struct live *live, struct error *err) {
   struct source *source = NULL;
   setup_log(&live->log, live->options);
@@ -358,6 +371,7 @@ static int open_all(struct live *live, struct error *err) {
     if (open_source(live, &source, err))
       return -1;
     source_get_info(source, &live->info);
+    square_pixels(live);
   }
   /* The engine opens while the window does. */
   if (start_threads(live, &source, err)) {

@@ -110,11 +110,13 @@ _Static_assert(sizeof option_table / sizeof *option_table <= 64, "the parser kee
 const struct command_text command_table[] = {
     {COMMAND_LIVE, "live", "[SOURCE]", "show a camera, screen or video restyled in a window",
      "SOURCE is a file or URL that FFmpeg opens, a camera (/dev/video0), a screen (x11grab::0.0), a filter graph "
-     "(lavfi:testsrc2) or pattern. Without it the first camera is taken, or the sample clip where there is none. "
+     "(lavfi:testsrc2), pattern, or - for standard input. Without it the first camera is taken, or the sample clip "
+     "where there is none. "
      "The newest frame is always the one shown; what comes in between is dropped and counted.",
      0, 1},
     {COMMAND_RENDER, "render", "IN OUT", "restyle a video file frame by frame into another",
-     "Every frame of IN is rendered and keeps its timestamp; sound is copied. OUT's extension chooses the container; "
+     "Every frame of IN (- for standard input) is rendered and keeps its timestamp; sound is copied. OUT's extension "
+     "chooses the container; "
      "null: throws the frames away and hash:FILE (hash:- for standard output) writes a checksum a frame. An OUT that "
      "exists is asked about on a terminal and refused elsewhere, unless -y is given. Ctrl-C ends with a playable file "
      "of the frames so far.",

@@ -88,7 +88,7 @@ void sound_open(struct sound **result, AVFormatContext *output, const struct sin
     return;
   sound->output = output;
   sound->duration = plain.duration;
-  if (ffmpeg_open_input(&sound->input, options->sound, &plain, NULL, &err) ||
+  if (ffmpeg_open_input(&sound->input, options->sound, &plain, NULL, NULL, &err) ||
       avformat_find_stream_info(sound->input, NULL) < 0)
     goto nothing;
   copy_metadata(output, sound->input);

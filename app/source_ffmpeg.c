@@ -8,27 +8,35 @@
 
 #include "app/convert.h"
 #include "app/ffmpeg_util.h"
+#include "app/pipe_input.h"
 #include "app/source_impl.h"
 #include "app/stats.h"
 
 enum { DAMAGE_IN_A_ROW_MAX = 1000, DECODER_THREADS_MAX = 4 };
+
+/* MPEG's transport and program streams have no index: a search by time finds some packet and not a key frame. So much
+ * earlier there is one, most likely. */
+static const double key_frame_search_seconds = 12;
 
 struct ffmpeg_source {
   struct source source;
   struct source_options options;
   char *spec;
   AVFormatContext *input;
+  struct pipe_input *pipe; /* that input reads from; NULL: none */
   AVCodecContext *decoder;
   AVPacket *packet;
   AVFrame *frame;
   AVStream *stream; /* belongs to input */
   struct convert convert;
   bool realtime, draining;
+  bool unsure;        /* a seek may have landed too late, and no frame has come yet to tell */
   int64_t origin;     /* of frame.pts, in the stream's time base */
   int64_t loop_shift; /* added to timestamps, so that they go on rising when the file starts again */
   int64_t last_pts;   /* of the frame given out last; AV_NOPTS_VALUE before the first */
   int64_t frame_step; /* nominal time between frames, at least 1 */
   uint64_t serial;
+  uint64_t rewound_at; /* serial when it last went back to its start */
   long damaged;
   int damage_in_a_row;
 };
@@ -50,6 +58,7 @@ static void ffmpeg_close(struct source *source) {
   av_packet_free(&from->packet);
   avcodec_free_context(&from->decoder);
   avformat_close_input(&from->input);
+  pipe_input_close(&from->pipe);
   free(from->spec);
   free(from);
 }
@@ -140,20 +149,45 @@ static void settle_clock(struct ffmpeg_source *from) {
   from->last_pts = AV_NOPTS_VALUE;
 }
 
-static int seek(struct ffmpeg_source *from) {
-  int code = av_seek_frame(from->input, from->stream->index, from->origin, AVSEEK_FLAG_BACKWARD);
+/* After going elsewhere in the input, with this outcome. */
+static int land(struct ffmpeg_source *from, int code, bool unsure) {
   if (code >= 0) {
     avcodec_flush_buffers(from->decoder);
     from->draining = false;
+    from->unsure = unsure;
   }
   return code;
 }
 
+static int seek_beginning(struct ffmpeg_source *from) {
+  return land(from, av_seek_frame(from->input, -1, 0, AVSEEK_FLAG_BYTE), false);
+}
+
+/* To the first frame asked for or before it. */
+static int seek(struct ffmpeg_source *from) {
+  int flags = from->input->iformat->flags;
+  bool blind = flags & AVFMT_TS_DISCONT && !(flags & AVFMT_GENERIC_INDEX), whole = from->options.start <= 0;
+  if (from->pipe) /* FFmpeg would seek in what it happens to have in its buffer */
+    return AVERROR(ESPIPE);
+  if (blind && from->options.start < key_frame_search_seconds && seek_beginning(from) >= 0)
+    return 0;
+  int64_t early = blind && !whole ? llrint(key_frame_search_seconds / av_q2d(from->stream->time_base)) : 0;
+  int code = av_seek_frame(from->input, from->stream->index, from->origin - early, AVSEEK_FLAG_BACKWARD);
+  return code < 0 && whole ? seek_beginning(from) : land(from, code, blind && !whole);
+}
+
+static int open_input(struct ffmpeg_source *from, struct error *err) {
+  const AVIOInterruptCB interrupt = {is_interrupted, from};
+  if (!pipe_input_is(from->spec))
+    return ffmpeg_open_input(&from->input, from->spec, &from->options, &interrupt, NULL, err);
+  if (pipe_input_open(&from->pipe, from->spec, &interrupt, err))
+    return -1;
+  return ffmpeg_open_input(&from->input, from->spec, &from->options, &interrupt, pipe_input_io(from->pipe), err);
+}
+
 static int prepare(struct ffmpeg_source *from, struct error *err) {
   const AVCodec *codec = NULL;
-  const AVIOInterruptCB interrupt = {is_interrupted, from};
-  if (ffmpeg_open_input(&from->input, from->spec, &from->options, &interrupt, err) || find_stream(from, &codec, err) ||
-      open_decoder(from, codec, err))
+  if (open_input(from, err) || find_stream(from, &codec, err) || open_decoder(from, codec, err))
     return -1;
   from->realtime = paces_itself(from);
   read_orientation(from);
@@ -243,10 +277,15 @@ static int64_t settle_pts(struct ffmpeg_source *from) {
 
 /* At the end of a looping input: back to its start. */
 static bool rewind_input(struct ffmpeg_source *from) {
-  if (!from->options.loop || !from->serial || source_interrupted(&from->source))
+  if (!from->options.loop || from->serial == from->rewound_at || source_interrupted(&from->source))
     return false;
-  if (from->damage_in_a_row >= DAMAGE_IN_A_ROW_MAX || seek(from) < 0)
+  if (from->damage_in_a_row >= DAMAGE_IN_A_ROW_MAX)
     return false;
+  if (seek(from) < 0) {
+    log_line(from->options.log, LOG_WARNING, "%s: this input cannot be started again, so it ends here", from->spec);
+    return false;
+  }
+  from->rewound_at = from->serial;
   from->loop_shift = from->last_pts + from->frame_step;
   return true;
 }
@@ -276,7 +315,7 @@ static int decode(struct ffmpeg_source *from, int64_t *pts, struct error *err) {
       continue;
     }
     if (code == AVERROR_EOF) {
-      if (rewind_input(from))
+      if ((from->unsure && seek_beginning(from) >= 0) || rewind_input(from))
         continue;
       return 0;
     }
@@ -291,6 +330,10 @@ static int decode(struct ffmpeg_source *from, int64_t *pts, struct error *err) {
       from->damaged++;
     *pts = settle_pts(from);
     double seconds = (double)(*pts - from->loop_shift) * av_q2d(from->stream->time_base);
+    bool late = from->unsure && *pts - from->loop_shift > from->frame_step;
+    from->unsure = false;
+    if (late && seek_beginning(from) >= 0)
+      continue;
     if (from->options.start > 0 && seconds < 0)
       continue;
     if (from->options.duration > 0 && seconds >= from->options.duration) {

@@ -1,11 +1,13 @@
 /* Sources: what FFmpeg decodes against what the ffmpeg program says of the same clip, damage, and the test pattern. */
 #include "tests/cmocka_all.h"
 
+#include <fcntl.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 
 #include <libavutil/log.h>
 
@@ -259,6 +261,86 @@ static void test_parts_and_loops(void **state) {
   source_close(&source);
 }
 
+/* What was read to find out about a file is shown too. */
+static void test_live_takes_all(void **state) {
+  (void)state;
+  const struct source_options live = {.live = true};
+  shell(FFMPEG "-f lavfi -i testsrc2=s=64x48:r=25:d=1 -c:v libx264 short.mp4");
+  shell(FFMPEG "-i short.mp4 short.gif; " FFMPEG "-i short.mp4 -frames:v 1 short.png");
+  assert_int_equal(count_frames(clip("short.mp4"), &live, NULL), 25);
+  assert_int_equal(count_frames(clip("short.gif"), &live, NULL), 25);
+  assert_int_equal(count_frames(clip("short.png"), &live, NULL), 1);
+}
+
+/* MPEG's streams have no index, and a search may land behind the key frame that is needed. */
+static void test_streams_without_index(void **state) {
+  (void)state;
+  shell(FFMPEG "-f lavfi -i testsrc2=s=64x48:r=25:d=3 -c:v mpeg2video -g 12 short.ts; " FFMPEG
+               "-i short.ts -c copy short.mpg; " FFMPEG
+               "-f lavfi -i testsrc2=s=64x48:r=25:d=30 -c:v libx264 -g 1000 -sc_threshold 0 long.ts");
+  static const char *const names[] = {"short.ts", "short.mpg"};
+  for (int i = 0; i < 2; i++) {
+    assert_int_equal(count_frames(clip(names[i]), NULL, NULL), 75);
+    assert_int_equal(count_frames(clip(names[i]), &(struct source_options){.start = 1}, NULL), 50);
+    assert_int_equal(count_frames(clip(names[i]), &(struct source_options){.start = 0.04}, NULL), 74);
+    struct source *source = open_clip(clip(names[i]), &(struct source_options){.loop = true, .live = true});
+    struct frame frame;
+    struct error err;
+    int64_t last = 0;
+    for (int j = 0; j < 200; j++) {
+      assert_int_equal(source_read(source, &frame, &err), 1);
+      if (j)
+        assert_int_equal(frame.pts - last, 3600); /* 1/25 s of 90 kHz: nothing is missing where it starts again */
+      last = frame.pts;
+    }
+    source_close(&source);
+  }
+  assert_int_equal(count_frames(clip("long.ts"), &(struct source_options){.start = 1}, NULL), 725);
+  assert_int_equal(count_frames(clip("long.ts"), &(struct source_options){.start = 20}, NULL), 250);
+}
+
+/* --start counts from the first timestamp, wherever that lies. */
+static void test_start_of_late_clip(void **state) {
+  (void)state;
+  shell(FFMPEG "-f lavfi -i testsrc2=s=64x48:r=25:d=3 -c:v libx264 -g 10 -output_ts_offset 10 late.mkv");
+  assert_int_equal(count_frames(clip("late.mkv"), &(struct source_options){.start = 1}, NULL), 50);
+  struct source *source = open_clip(clip("late.mkv"), NULL);
+  struct frame frame;
+  struct error err;
+  assert_int_equal(source_read(source, &frame, &err), 1);
+  assert_int_equal(frame.pts, 10000);
+  source_close(&source);
+}
+
+static atomic_bool pipe_stop;
+
+static void *stop_soon(void *opaque) {
+  (void)opaque;
+  usleep(300000);
+  atomic_store(&pipe_stop, true);
+  return NULL;
+}
+
+/* A pipe is read like a file, cannot start again, and can be left while nobody writes into it. */
+static void test_pipe(void **state) {
+  (void)state;
+  shell("mkfifo pipe");
+  shell(FFMPEG "-i short.mp4 -c copy -f matroska - >pipe &");
+  assert_int_equal(count_frames(clip("pipe"), &(struct source_options){.loop = true}, NULL), 25);
+
+  struct source *source;
+  struct error err = {0};
+  pthread_t thread;
+  int keep_open = open(clip("pipe"), O_RDWR);
+  assert_true(keep_open >= 0);
+  assert_int_equal(pthread_create(&thread, NULL, stop_soon, NULL), 0);
+  int64_t before = clock_now_ns();
+  assert_int_equal(source_open(&source, clip("pipe"), &(struct source_options){.stop = &pipe_stop}, &err), -1);
+  assert_true(clock_now_ns() - before < (int64_t)10 * 1000000000);
+  pthread_join(thread, NULL);
+  close(keep_open);
+}
+
 static void test_bad_input(void **state) {
   (void)state;
   shell("printf '' >empty.mp4; mkdir -p folder.mp4; echo 'no video at all' >text.mkv");
@@ -425,6 +507,10 @@ int main(void) {
       cmocka_unit_test(test_uneven_timestamps),
       cmocka_unit_test(test_info),
       cmocka_unit_test(test_parts_and_loops),
+      cmocka_unit_test(test_live_takes_all),
+      cmocka_unit_test(test_streams_without_index),
+      cmocka_unit_test(test_start_of_late_clip),
+      cmocka_unit_test(test_pipe),
       cmocka_unit_test(test_bad_input),
       cmocka_unit_test(test_damage),
       cmocka_unit_test(test_lavfi),
