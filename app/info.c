@@ -30,9 +30,10 @@ static void print_device(const char *name, const struct options *options) {
   device_close(&device);
 }
 
-static int print_model(const char *folder, const struct options *options, const struct log *log, struct error *err) {
+/* Without a log: the engine, which reads it again, has the same to say. */
+static int print_model(const char *folder, const struct options *options, struct error *err) {
   struct checkpoint *checkpoint;
-  if (checkpoint_open(&checkpoint, folder, options->vae, log, err))
+  if (checkpoint_open(&checkpoint, folder, options->vae, NULL, err))
     return -1;
   checkpoint_print(checkpoint, options->verbose > 0, stdout);
   checkpoint_close(&checkpoint);
@@ -70,7 +71,7 @@ int command_info(const struct options *options, struct error *err) {
       return -1;
     folder = mini;
   }
-  if (print_model(folder, options, &log, err) || print_need(folder, options, &log, err))
+  if (print_model(folder, options, err) || print_need(folder, options, &log, err))
     return -1;
   printf("\ndevices\n");
   print_device("cuda", options);

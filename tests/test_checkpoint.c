@@ -49,7 +49,8 @@ static void test_unet_sd15(void **state) {
     assert_int_equal(unet.down_attention[i], i < 3);
     assert_int_equal(unet.up_attention[i], i < 3);
   }
-  assert_true(unet.mid_block && unet.mid_attention && unet.flip_sin_to_cos && !unet.use_linear_projection && !unet.upcast_attention);
+  assert_true(unet.mid_block && unet.mid_attention && unet.flip_sin_to_cos && !unet.use_linear_projection &&
+              !unet.upcast_attention);
   assert_int_equal(unet.time_embed_dim, 1280);
   assert_int_equal(unet.time_cond_proj_dim, 0);
   assert_true(unet.norm_eps == 1e-5f && unet.freq_shift == 0);
@@ -71,17 +72,15 @@ static void test_unet_others(void **state) {
   assert_int_equal(unet.sample_width, 64);
   assert_int_equal(unet.layers[1], 3);
   assert_int_equal(unet.transformer_layers[1], 5);
-  assert_true(unet.only_cross_attention[0] && !unet.only_cross_attention[1] && !unet.mid_only_cross_attention);
+  assert_true(unet.only_cross_attention[0] && !unet.only_cross_attention[1]);
   assert_true(!unet.mid_block && !unet.flip_sin_to_cos && unet.freq_shift == 1 && unet.norm_eps == 1e-6f);
   assert_int_equal(unet.time_cond_proj_dim, 256);
   assert_int_equal(unet.time_embed_dim, 100);
   assert_int_equal(unet.in_channels, 8);
   unet = good_unet("{\"mid_block_type\": \"UNetMidBlock2D\"}");
   assert_true(unet.mid_block && !unet.mid_attention);
-  unet = good_unet("{\"only_cross_attention\": true}");
-  assert_true(unet.mid_only_cross_attention);
-  unet = good_unet("{\"only_cross_attention\": true, \"mid_block_only_cross_attention\": false}");
-  assert_true(!unet.mid_only_cross_attention);
+  unet = good_unet("{\"only_cross_attention\": true, \"mid_block_only_cross_attention\": true}");
+  assert_true(unet.only_cross_attention[0] && unet.only_cross_attention[3]);
 }
 
 /* A refusal names the file, the field and the value. */
@@ -92,68 +91,69 @@ static void check_message(const struct error *err, const char *path, const char 
     fail_msg("expected %s, %s and %s in: %s", path, field, value, err->message);
 }
 
+static const struct {
+  const char *text, *field, *value;
+} unet_refusals[] = {
+    {"", "unet/config.json", "not a JSON object"},
+    {"[]", "unet/config.json", "not a JSON object"},
+    {"{} {}", "unet/config.json", "not a JSON object"},
+    {"{\"_class_name\": \"UNet2DModel\"}", "_class_name", "UNet2DModel"},
+    {"{\"act_fn\": \"gelu\"}", "act_fn", "gelu"},
+    {"{\"addition_embed_type\": \"text_time\"}", "addition_embed_type", "text_time"},
+    {"{\"class_embed_type\": \"timestep\"}", "class_embed_type", "timestep"},
+    {"{\"center_input_sample\": true}", "center_input_sample", "true"},
+    {"{\"dual_cross_attention\": true}", "dual_cross_attention", "true"},
+    {"{\"encoder_hid_dim\": 4096}", "encoder_hid_dim", "4096"},
+    {"{\"num_attention_heads\": 8}", "num_attention_heads", "8"},
+    {"{\"num_class_embeds\": 10}", "num_class_embeds", "10"},
+    {"{\"resnet_time_scale_shift\": \"scale_shift\"}", "resnet_time_scale_shift", "scale_shift"},
+    {"{\"resnet_out_scale_factor\": 2}", "resnet_out_scale_factor", "2"},
+    {"{\"mid_block_scale_factor\": 0.5}", "mid_block_scale_factor", "0.5"},
+    {"{\"mid_block_type\": \"UNetMidBlock2DSimpleCrossAttn\"}", "mid_block_type", "SimpleCrossAttn"},
+    {"{\"downsample_padding\": 0}", "downsample_padding", "0"},
+    {"{\"conv_in_kernel\": 1}", "conv_in_kernel", "1"},
+    {"{\"conv_out_kernel\": 5}", "conv_out_kernel", "5"},
+    {"{\"attention_type\": \"gated\"}", "attention_type", "gated"},
+    {"{\"time_embedding_type\": \"fourier\"}", "time_embedding_type", "fourier"},
+    {"{\"time_embedding_act_fn\": \"silu\"}", "time_embedding_act_fn", "silu"},
+    {"{\"timestep_post_act\": \"silu\"}", "timestep_post_act", "silu"},
+    {"{\"cross_attention_norm\": \"layer_norm\"}", "cross_attention_norm", "layer_norm"},
+    {"{\"reverse_transformer_layers_per_block\": [[1], [2]]}", "reverse_transformer", "[[1],[2]]"},
+    {"{\"cross_attention_dim\": [1, 1, 1, 2]}", "cross_attention_dim", "different widths"},
+    {"{\"down_block_types\": [\"DownBlock2D\"]}", "down_block_types", "length"},
+    {"{\"down_block_types\": [1, 2, 3, 4]}", "down_block_types", "plain or a cross-attention"},
+    {"{\"down_block_types\": \"DownBlock2D\"}", "down_block_types", "length"},
+    {"{\"up_block_types\": [\"A\", \"B\", \"C\", \"AttnUpBlock2D\"]}", "up_block_types", "A"},
+    {"{\"block_out_channels\": []}", "block_out_channels", "length"},
+    {"{\"block_out_channels\": [1, 2, 3, 4, 5, 6, 7, 8, 9]}", "block_out_channels", "length"},
+    {"{\"block_out_channels\": [320, 640, 1280, 1e12]}", "block_out_channels", "whole number"},
+    {"{\"block_out_channels\": [320, 640, 1280, -1280]}", "block_out_channels", "whole number"},
+    {"{\"block_out_channels\": [320, 640, 1280, 1281]}", "norm_num_groups", "divide"},
+    {"{\"attention_head_dim\": 7}", "attention_head_dim", "divide"},
+    {"{\"attention_head_dim\": [8, 8]}", "attention_head_dim", "each level"},
+    {"{\"attention_head_dim\": null}", "attention_head_dim", "null"},
+    {"{\"layers_per_block\": 2.5}", "layers_per_block", "2.5"},
+    {"{\"layers_per_block\": 0}", "layers_per_block", "0"},
+    {"{\"transformer_layers_per_block\": [[1, 1], 1, 1, 1]}", "transformer_layers_per_block", "[[1,1],1,1,1]"},
+    {"{\"only_cross_attention\": [true, 1, false, false]}", "only_cross_attention", "[true,1,false,false]"},
+    {"{\"norm_eps\": \"1e-5\"}", "norm_eps", "1e-5"},
+    {"{\"norm_eps\": -1}", "norm_eps", "-1"},
+    {"{\"norm_num_groups\": null}", "norm_num_groups", "null"},
+    {"{\"use_linear_projection\": 1}", "use_linear_projection", "1"},
+    {"{\"sample_size\": 0}", "sample_size", "0"},
+    {"{\"some_new_field\": 3}", "some_new_field", "3"},
+    {"{\"some_new_field\": \"x\\ny\"}", "some_new_field", "x"},
+    {"{\"in_channels\": 4, \"in_channels\": 8}", "in_channels", "8"},
+};
+
 static void test_unet_refusals(void **state) {
   (void)state;
-  static const struct {
-    const char *text, *field, *value;
-  } cases[] = {
-      {"", "unet/config.json", "not a JSON object"},
-      {"[]", "unet/config.json", "not a JSON object"},
-      {"{} {}", "unet/config.json", "not a JSON object"},
-      {"{\"_class_name\": \"UNet2DModel\"}", "_class_name", "UNet2DModel"},
-      {"{\"act_fn\": \"gelu\"}", "act_fn", "gelu"},
-      {"{\"addition_embed_type\": \"text_time\"}", "addition_embed_type", "text_time"},
-      {"{\"class_embed_type\": \"timestep\"}", "class_embed_type", "timestep"},
-      {"{\"center_input_sample\": true}", "center_input_sample", "true"},
-      {"{\"dual_cross_attention\": true}", "dual_cross_attention", "true"},
-      {"{\"encoder_hid_dim\": 4096}", "encoder_hid_dim", "4096"},
-      {"{\"num_attention_heads\": 8}", "num_attention_heads", "8"},
-      {"{\"num_class_embeds\": 10}", "num_class_embeds", "10"},
-      {"{\"resnet_time_scale_shift\": \"scale_shift\"}", "resnet_time_scale_shift", "scale_shift"},
-      {"{\"resnet_out_scale_factor\": 2}", "resnet_out_scale_factor", "2"},
-      {"{\"mid_block_scale_factor\": 0.5}", "mid_block_scale_factor", "0.5"},
-      {"{\"mid_block_type\": \"UNetMidBlock2DSimpleCrossAttn\"}", "mid_block_type", "SimpleCrossAttn"},
-      {"{\"downsample_padding\": 0}", "downsample_padding", "0"},
-      {"{\"conv_in_kernel\": 1}", "conv_in_kernel", "1"},
-      {"{\"conv_out_kernel\": 5}", "conv_out_kernel", "5"},
-      {"{\"attention_type\": \"gated\"}", "attention_type", "gated"},
-      {"{\"time_embedding_type\": \"fourier\"}", "time_embedding_type", "fourier"},
-      {"{\"time_embedding_act_fn\": \"silu\"}", "time_embedding_act_fn", "silu"},
-      {"{\"timestep_post_act\": \"silu\"}", "timestep_post_act", "silu"},
-      {"{\"cross_attention_norm\": \"layer_norm\"}", "cross_attention_norm", "layer_norm"},
-      {"{\"reverse_transformer_layers_per_block\": [[1], [2]]}", "reverse_transformer", "[[1],[2]]"},
-      {"{\"cross_attention_dim\": [1, 1, 1, 2]}", "cross_attention_dim", "different widths"},
-      {"{\"down_block_types\": [\"DownBlock2D\"]}", "down_block_types", "length"},
-      {"{\"down_block_types\": [1, 2, 3, 4]}", "down_block_types", "plain or a cross-attention"},
-      {"{\"down_block_types\": \"DownBlock2D\"}", "down_block_types", "length"},
-      {"{\"up_block_types\": [\"A\", \"B\", \"C\", \"AttnUpBlock2D\"]}", "up_block_types", "A"},
-      {"{\"block_out_channels\": []}", "block_out_channels", "length"},
-      {"{\"block_out_channels\": [1, 2, 3, 4, 5, 6, 7, 8, 9]}", "block_out_channels", "length"},
-      {"{\"block_out_channels\": [320, 640, 1280, 1e12]}", "block_out_channels", "whole number"},
-      {"{\"block_out_channels\": [320, 640, 1280, -1280]}", "block_out_channels", "whole number"},
-      {"{\"block_out_channels\": [320, 640, 1280, 1281]}", "norm_num_groups", "divide"},
-      {"{\"attention_head_dim\": 7}", "attention_head_dim", "divide"},
-      {"{\"attention_head_dim\": [8, 8]}", "attention_head_dim", "each level"},
-      {"{\"attention_head_dim\": null}", "attention_head_dim", "null"},
-      {"{\"layers_per_block\": 2.5}", "layers_per_block", "2.5"},
-      {"{\"layers_per_block\": 0}", "layers_per_block", "0"},
-      {"{\"transformer_layers_per_block\": [[1, 1], 1, 1, 1]}", "transformer_layers_per_block", "[[1,1],1,1,1]"},
-      {"{\"only_cross_attention\": [true, 1, false, false]}", "only_cross_attention", "[true,1,false,false]"},
-      {"{\"norm_eps\": \"1e-5\"}", "norm_eps", "1e-5"},
-      {"{\"norm_eps\": -1}", "norm_eps", "-1"},
-      {"{\"norm_num_groups\": null}", "norm_num_groups", "null"},
-      {"{\"use_linear_projection\": 1}", "use_linear_projection", "1"},
-      {"{\"sample_size\": 0}", "sample_size", "0"},
-      {"{\"some_new_field\": 3}", "some_new_field", "3"},
-      {"{\"some_new_field\": \"x\\ny\"}", "some_new_field", "x"},
-      {"{\"in_channels\": 4, \"in_channels\": 8}", "in_channels", "8"},
-  };
-  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+  for (size_t i = 0; i < sizeof unet_refusals / sizeof *unet_refusals; i++) {
     struct unet_config unet;
     struct error err = {0};
-    if (!unet_config_parse(&unet, cases[i].text, "unet/config.json", &err))
-      fail_msg("accepted: %s", cases[i].text);
-    check_message(&err, "unet/config.json", cases[i].field, cases[i].value);
+    if (!unet_config_parse(&unet, unet_refusals[i].text, "unet/config.json", &err))
+      fail_msg("accepted: %s", unet_refusals[i].text);
+    check_message(&err, "unet/config.json", unet_refusals[i].field, unet_refusals[i].value);
   }
   good_unet("{\"_anything\": 3, \"some_new_field\": null, \"other\": false, \"dropout\": 0.1}");
 }
@@ -284,6 +284,21 @@ static void test_scheduler(void **state) {
       {"{\"_class_name\": \"LCMScheduler\", \"timestep_spacing\": \"leading\"}", METHOD_LCM, SPACING_LCM, true, false},
       {"{\"_class_name\": \"UniPCMultistepScheduler\", \"solver_order\": 2, \"disable_corrector\": []}", METHOD_DDIM,
        SPACING_LINSPACE, true, true},
+      /* As diffusers 0.42 saves them */
+      {"{\"_class_name\": \"UniPCMultistepScheduler\", \"_diffusers_version\": \"0.42.1\", \"beta_end\": 0.012,"
+       "\"beta_schedule\": \"scaled_linear\", \"beta_start\": 0.00085, \"disable_corrector\": [],"
+       "\"dynamic_thresholding_ratio\": 0.995, \"final_sigmas_type\": \"zero\", \"flow_shift\": 1.0,"
+       "\"lower_order_final\": true, \"num_train_timesteps\": 1000, \"predict_x0\": true, \"prediction_type\":"
+       "\"epsilon\", \"rescale_betas_zero_snr\": false, \"sample_max_value\": 1.0, \"shift_terminal\": null,"
+       "\"solver_order\": 2, \"solver_p\": null, \"solver_type\": \"bh2\", \"steps_offset\": 0, \"thresholding\":"
+       "false, \"time_shift_type\": \"exponential\", \"timestep_spacing\": \"linspace\", \"use_dynamic_shifting\":"
+       "false, \"use_flow_sigmas\": false, \"use_karras_sigmas\": false}",
+       METHOD_DDIM, SPACING_LINSPACE, true, true},
+      {"{\"_class_name\": \"DPMSolverMultistepScheduler\", \"_note\": \"\\\"-Infinity\", \"algorithm_type\":"
+       "\"dpmsolver++\", \"euler_at_final\": false, \"lambda_min_clipped\": -Infinity, \"lower_order_final\": true,"
+       "\"solver_type\": \"midpoint\", \"time_shift_type\": \"exponential\", \"use_lu_lambdas\": false,"
+       "\"variance_type\": null, \"timestep_spacing\": \"trailing\"}",
+       METHOD_DDIM, SPACING_TRAILING, true, true},
       {"{\"_class_name\": \"EulerAncestralDiscreteScheduler\", \"timestep_spacing\": \"trailing\"}", METHOD_DDIM,
        SPACING_TRAILING, true, true},
       {"{\"_class_name\": \"DPMSolverMultistepScheduler\", \"algorithm_type\": \"dpmsolver++\"}", METHOD_DDIM,
@@ -329,6 +344,8 @@ static void test_scheduler_refusals(void **state) {
       {EULER "\"steps_offset\": -1}", "steps_offset", "-1"},
       {EULER "\"original_inference_steps\": 0}", "original_inference_steps", "0"},
       {EULER "\"base_shift\": 0.5}", "base_shift", "0.5"},
+      {EULER "\"beta_end\": Infinity}", "beta_end", "null"},
+      {EULER "\"beta_end\": NaN}", "s.json", "not a JSON object"},
   };
   for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
     struct scheduler_config scheduler;

@@ -35,9 +35,8 @@ struct unet_config {
   int heads[LEVELS_MAX];         /* attention_head_dim, which in these files is the number of heads */
   int transformer_layers[LEVELS_MAX];    /* transformer_layers_per_block */
   bool only_cross_attention[LEVELS_MAX]; /* attn1 attends to the text as well */
-  bool mid_block;     /* there is one */
+  bool mid_block;                        /* there is one */
   bool mid_attention; /* UNetMidBlock2DCrossAttn, with the innermost level's layers and heads; else UNetMidBlock2D */
-  bool mid_only_cross_attention;
   int cross_attention_dim;
   bool use_linear_projection; /* proj_in and proj_out are matrices, else 1x1 convolutions: the same arithmetic */
   bool upcast_attention;      /* softmax in FP32: every device does that anyway */

@@ -17,16 +17,38 @@ static void take(struct config *config, cJSON *item) {
     cJSON_Delete(cJSON_DetachItemViaPointer(config->root, item));
 }
 
+/* A copy in which the infinities that Python writes, and JSON does not know, are null. NULL: no memory. */
+static char *without_infinities(const char *text) {
+  static const char *const words[] = {"-Infinity", "Infinity"};
+  char *copy = strdup(text);
+  bool quoted = false;
+  for (char *at = copy; at && *at; at++) {
+    if (quoted && *at == '\\' && at[1])
+      at++;
+    else if (*at == '"')
+      quoted = !quoted;
+    for (size_t i = 0; !quoted && i < sizeof words / sizeof *words; i++) {
+      size_t length = strlen(words[i]);
+      if (!strncmp(at, words[i], length))
+        memcpy(memset(at, ' ', length), "null", 4);
+    }
+  }
+  return copy;
+}
+
 void config_start(struct config *config, const char *text, const char *path) {
   *config = (struct config){.path = path};
-  const char *end = NULL;
-  config->root = cJSON_ParseWithOpts(text, &end, false);
+  char *json = without_infinities(text);
+  const char *end = json;
+  if (json)
+    config->root = cJSON_ParseWithOpts(json, &end, false);
   while (config->root && *end && strchr(" \t\r\n", *end))
     end++;
   if (!cJSON_IsObject(config->root) || *end) {
     config->failed = true;
     error_set(&config->error, STATUS_MODEL, "%s: is not a JSON object; fetch the file again", path);
   }
+  free(json);
 }
 
 void config_refuse(struct config *config, const char *key, const char *value, const char *hint) {

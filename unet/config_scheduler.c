@@ -32,14 +32,23 @@ static const struct scheduler_class {
 };
 
 /* Fields of other schedulers that files carry along, and of the solvers that METHOD_DDIM stands in for. */
-static const char *const no_matter[] = {"skip_prk_steps",    "solver_order",
-                                        "solver_type",       "algorithm_type",
-                                        "lower_order_final", "euler_at_final",
-                                        "variance_type",     "sample_max_value",
-                                        "disable_corrector", "lambda_min_clipped",
-                                        "clip_sample_range", "solver_p",
-                                        "predict_x0",        "dynamic_thresholding_ratio",
-                                        "flow_shift",        NULL};
+static const char *const no_matter[] = {"skip_prk_steps",
+                                        "solver_order",
+                                        "solver_type",
+                                        "algorithm_type",
+                                        "lower_order_final",
+                                        "euler_at_final",
+                                        "variance_type",
+                                        "sample_max_value",
+                                        "disable_corrector",
+                                        "lambda_min_clipped",
+                                        "clip_sample_range",
+                                        "solver_p",
+                                        "predict_x0",
+                                        "dynamic_thresholding_ratio",
+                                        "flow_shift",
+                                        "time_shift_type",
+                                        NULL};
 
 static const char *const other_schedules[] = {
     "trained_betas", "thresholding", "use_karras_sigmas", "use_exponential_sigmas", "use_beta_sigmas",
@@ -99,8 +108,9 @@ static void read_spacing(struct scheduler_config *scheduler, const struct schedu
 static void log_differences(const struct scheduler_config *scheduler, const struct scheduler_class *class,
                             const char *path, const struct log *log) {
   if (class->stand_in)
-    log_line(log, LOG_INFO, "%s: %s is not built in: DDIM runs in its place, with its %s timesteps and %s prediction",
-             path, class->name, sampler_spacing_name(scheduler->spacing), prediction_name(scheduler->prediction));
+    log_line(log, LOG_WARNING,
+             "%s: %s is not built in: DDIM runs in its place, with its %s timesteps and %s prediction", path,
+             class->name, sampler_spacing_name(scheduler->spacing), prediction_name(scheduler->prediction));
   else if (scheduler->method == METHOD_EULER && scheduler->spacing == SPACING_LINSPACE)
     log_line(log, LOG_INFO, "%s: %s with linspace timesteps: they are rounded to whole numbers", path, class->name);
 }

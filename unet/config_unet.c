@@ -92,10 +92,8 @@ static void read_attention(struct unet_config *unet, struct config *config) {
     if (width[i] != width[0])
       config_refuse(config, "cross_attention_dim", "a list of different widths", "one text width is");
   unet->cross_attention_dim = width[0];
-  bool list = config_bools(config, "only_cross_attention", false, unet->only_cross_attention, levels);
-  unet->mid_only_cross_attention = list ? false : unet->only_cross_attention[0];
-  if (config_has(config, "mid_block_only_cross_attention"))
-    unet->mid_only_cross_attention = config_bool(config, "mid_block_only_cross_attention", false);
+  config_bools(config, "only_cross_attention", false, unet->only_cross_attention, levels);
+  config_bool(config, "mid_block_only_cross_attention", false); /* diffusers takes it and does not act on it */
   unet->use_linear_projection = config_bool(config, "use_linear_projection", false);
   unet->upcast_attention = config_bool(config, "upcast_attention", false);
   config_only_string(config, "attention_type", "default");
