@@ -35,6 +35,7 @@ struct hud {
     GLint rect, window, size, radius, shade;
   } at; /* uniforms of text.vert and text.frag */
   struct panel panels[PANELS];
+  int window_width; /* that the panels were cut for */
   int64_t updated_ns;
 };
 
@@ -198,7 +199,8 @@ bool hud_update(struct hud *hud, const struct hud_content *content, int width, i
   if (hud->type && now_ns - hud->updated_ns < refresh_ns)
     return false;
   hud->updated_ns = now_ns;
-  bool all = fit_type(hud, height), changed = false;
+  bool all = fit_type(hud, height) || width != hud->window_width, changed = false;
+  hud->window_width = width;
   for (int i = 0; i < PANELS; i++) {
     struct panel *panel = &hud->panels[i];
     char text[HUD_TEXT_MAX];

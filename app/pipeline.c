@@ -68,7 +68,11 @@ static void *read_frames(void *opaque) {
     if (got <= 0 || run->read_failed || !queue_put(&run->decoded.filled, picture))
       break;
   }
-  queue_close(&run->decoded.filled);
+  /* Who interrupts does not want to wait for the frames that are queued. */
+  if (source_interrupted(pipeline->source))
+    queue_abort(&run->decoded.filled);
+  else
+    queue_close(&run->decoded.filled);
   return NULL;
 }
 

@@ -86,6 +86,8 @@ static int run(struct render *render, struct error *err) {
   progress_clear(&render->progress);
   if (!status)
     close_line(render, &result);
+  if (!status && atomic_load(&setup_stop) && !result.written)
+    return error_set(err, STATUS_INTERRUPTED, "interrupted before the first frame");
   if (!status && atomic_load(&setup_stop))
     return error_set(err, STATUS_INTERRUPTED, "interrupted: %ld frame%s in %s", result.written,
                      result.written == 1 ? " is" : "s are", options->output);

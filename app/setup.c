@@ -19,8 +19,11 @@ void setup_signals(void) {
   /* SA_RESETHAND: the second Ctrl-C takes its usual course. SA_RESTART: half-done reads and writes go on. */
   struct sigaction action = {.sa_handler = on_signal, .sa_flags = SA_RESETHAND | SA_RESTART};
   sigemptyset(&action.sa_mask);
-  for (size_t i = 0; i < sizeof ending / sizeof *ending; i++)
-    sigaction(ending[i], &action, NULL);
+  for (size_t i = 0; i < sizeof ending / sizeof *ending; i++) {
+    struct sigaction before; /* nohup and the shell's background jobs have some of them ignored, and mean it */
+    if (!sigaction(ending[i], NULL, &before) && before.sa_handler != SIG_IGN)
+      sigaction(ending[i], &action, NULL);
+  }
   /* Writing to a closed pipe or past a size limit then fails with an error that can be reported. */
   signal(SIGPIPE, SIG_IGN);
   signal(SIGXFSZ, SIG_IGN);

@@ -1,9 +1,12 @@
 #include "app/sink.h"
 
+#include <limits.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
+
+#include <libavformat/avformat.h>
 
 /* In order of asking; ffmpeg takes whatever the others do not. */
 static const struct sink_impl *const sinks[] = {&sink_null, &sink_hash, &sink_ffmpeg};
@@ -30,6 +33,10 @@ int sink_check(const char *spec, const char *input, bool overwrite, struct error
     return 0;
   const char *path = !strncmp(spec, "file:", 5) || !strncmp(spec, "hash:", 5) ? spec + 5 : spec;
   const char *input_path = input && !strncmp(input, "file:", 5) ? input + 5 : input;
+  /* A sequence of pictures exists if its first one does. */
+  char first[PATH_MAX];
+  if (stat(path, &out) && !av_get_frame_filename(first, sizeof first, path, 1))
+    path = first;
   if (stat(path, &out))
     return 0;
   if (S_ISDIR(out.st_mode))

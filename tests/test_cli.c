@@ -101,6 +101,18 @@ static void test_bad_model(void **state) {
   free(folder);
 }
 
+/* A scheduler that is not built in is named, once. */
+static void test_scheduler_stand_in(void **state) {
+  (void)state;
+  struct outcome outcome;
+  program_run(&outcome,
+              "render good.mp4 null: --model \"$REVERIE_EXPECTED\"/../data/goldens/sd15 --size 64x64 --frames 1");
+  assert_int_equal(outcome.status, 0);
+  const char *said = strstr(outcome.said, "PNDMScheduler is not built in: DDIM runs in its place");
+  assert_non_null(said);
+  assert_null(strstr(said + 20, "not built in"));
+}
+
 static void test_output(void **state) {
   (void)state;
   program_expect(6, "No such file", "render good.mp4 nowhere/out.mp4 --size 64x64");
@@ -112,6 +124,8 @@ static void test_output(void **state) {
   shell("echo precious >there.mp4; cp good.mp4 same.mp4; ln -sf same.mp4 link.mp4");
   program_expect(6, "-y", "render good.mp4 there.mp4 --size 64x64");
   shell("test \"$(cat there.mp4)\" = precious");
+  shell("echo precious >s01.png");
+  program_expect(6, "s01.png", "render good.mp4 s%%02d.png --size 64x64");
   program_expect(2, "the same file", "render same.mp4 same.mp4 -y --size 64x64");
   program_expect(2, "the same file", "render same.mp4 link.mp4 -y --size 64x64");
   shell("cmp good.mp4 same.mp4");
@@ -154,9 +168,15 @@ static void test_disk_fills_up(void **state) {
 
 int main(int argc, char **argv) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_command_line), cmocka_unit_test(test_bad_video),     cmocka_unit_test(test_sizes),
-      cmocka_unit_test(test_device),       cmocka_unit_test(test_bad_model),     cmocka_unit_test(test_output),
-      cmocka_unit_test(test_full_disk),    cmocka_unit_test(test_disk_fills_up),
+      cmocka_unit_test(test_command_line),
+      cmocka_unit_test(test_bad_video),
+      cmocka_unit_test(test_sizes),
+      cmocka_unit_test(test_device),
+      cmocka_unit_test(test_bad_model),
+      cmocka_unit_test(test_output),
+      cmocka_unit_test(test_scheduler_stand_in),
+      cmocka_unit_test(test_full_disk),
+      cmocka_unit_test(test_disk_fills_up),
   };
   if (argc != 2 || !clips_open())
     return 77;

@@ -171,6 +171,15 @@ static void test_interrupted(void **state) {
   }
 }
 
+/* What nohup and a shell's background job have ignored stays ignored. */
+static void test_ignored_signal(void **state) {
+  (void)state;
+  program_expect(0, "24 frames",
+                 "trap '' HUP; @ render lavfi:testsrc2=s=96x64:r=6 kept.mkv --size 64x64 "
+                 "--frames 24 & pid=$!; while [ ! -s kept.mkv ]; do sleep 0.02; done; kill -HUP $pid; wait $pid");
+  assert_int_equal(count_frames("kept.mkv"), 24);
+}
+
 /* Not even given the time to say goodbye. */
 static void test_killed(void **state) {
   (void)state;
@@ -270,6 +279,7 @@ int main(int argc, char **argv) {
       cmocka_unit_test(test_odd_containers),
       cmocka_unit_test(test_same_bits),
       cmocka_unit_test(test_interrupted),
+      cmocka_unit_test(test_ignored_signal),
       cmocka_unit_test(test_killed),
       cmocka_unit_test(test_flat_memory),
       cmocka_unit_test(test_bench),
