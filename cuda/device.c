@@ -24,8 +24,7 @@ static int parse_ordinal(const char *name, int count, int *ordinal, struct error
   return 0;
 }
 
-/* Any failure of cudaGetDeviceCount means that there is no usable GPU; its output is then not set. 1: there is neither
- * a driver nor a GPU. */
+/* Any failure of cudaGetDeviceCount means that there is no usable GPU; its output is then not set. */
 static int count_gpus(int *count, struct error *err) {
   cudaError_t status = cudaGetDeviceCount(count);
   int driver = 0, runtime = 0;
@@ -38,16 +37,13 @@ static int count_gpus(int *count, struct error *err) {
     return error_set(
         err, STATUS_DEVICE,
         "cuda: the libcuda.so.1 found first is a stub for building: take its folder out of LD_LIBRARY_PATH");
-  if (driver == 0) {
-    error_set(err, STATUS_DEVICE, "cuda: there is no NVIDIA driver: install one, or use --device cpu");
-    return 1;
-  }
+  if (driver == 0)
+    return error_set(err, STATUS_DEVICE, "cuda: there is no NVIDIA driver: install one, or use --device cpu");
   if (driver / 1000 < runtime / 1000)
     return error_set(err, STATUS_DEVICE,
                      "cuda: the driver serves CUDA %d.%d, this program needs %d.0: update the driver", driver / 1000,
                      driver % 1000 / 10, runtime / 1000);
-  error_set(err, STATUS_DEVICE, "cuda: no usable GPU: %s", cudaGetErrorString(status));
-  return status == cudaErrorNoDevice ? 1 : -1;
+  return error_set(err, STATUS_DEVICE, "cuda: no usable GPU: %s", cudaGetErrorString(status));
 }
 
 /* Whether this build has code for the GPU, and whether that code can overlap launches: PTX of an older target, compiled
@@ -88,13 +84,10 @@ static int open_workspaces(struct cuda_device *device, struct error *err) {
   return 0;
 }
 
-/* 1: there is none; see count_gpus. */
 static int open_gpu(struct cuda_device *device, const char *name, struct error *err) {
-  int count = 0, status = count_gpus(&count, err);
+  int count = 0;
   char bus[32] = "";
-  if (status)
-    return status;
-  if (parse_ordinal(name, count, &device->ordinal, err) < 0 ||
+  if (count_gpus(&count, err) < 0 || parse_ordinal(name, count, &device->ordinal, err) < 0 ||
       cuda_check(cudaSetDevice(device->ordinal), "opening the GPU", err) < 0 ||
       cuda_check(cudaGetDeviceProperties(&device->properties, device->ordinal), "opening the GPU", err) < 0)
     return -1;
@@ -128,11 +121,7 @@ static int create(struct device **out, const struct device_options *options, str
   device->log = options->log;
   device->use_graph = !options->no_graph;
   device->memory_limit = options->memory_limit;
-  int status = open_gpu(device, options->name, err);
-  if (status)
-    goto fail;
-  status = -1;
-  if (open_streams(device, err) < 0 || open_workspaces(device, err) < 0 ||
+  if (open_gpu(device, options->name, err) < 0 || open_streams(device, err) < 0 || open_workspaces(device, err) < 0 ||
       cuda_check(attention_open(&device->attention), "attention", err) < 0)
     goto fail;
   device->blas = blas_open();
@@ -148,7 +137,7 @@ static int create(struct device **out, const struct device_options *options, str
   return 0;
 fail:
   destroy(&device->base);
-  return status;
+  return -1;
 }
 
 /* --- information --- */

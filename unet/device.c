@@ -38,11 +38,9 @@ static int open_named(struct device **device, const struct device_impl *impl, co
 
 static int open_first(struct device **device, const struct device_options *options, struct error *err) {
   for (int i = 0; i < IMPLS; i++) {
-    int status = open_named(device, impls[i], impls[i]->name, options, err);
-    if (status == 0)
+    if (open_named(device, impls[i], impls[i]->name, options, err) == 0)
       return 0;
-    log_line(options->log, status > 0 ? LOG_INFO : LOG_WARNING, "device %s passed over: %s", impls[i]->name,
-             err->message);
+    log_line(options->log, LOG_WARNING, "not on the GPU: %s", err->message);
   }
   return -1;
 }

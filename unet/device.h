@@ -69,8 +69,7 @@ struct device_counters {
 /* Duties of a device. All functions are required; none is called with NULL. */
 struct device_impl {
   const char *name; /* "cpu", "cuda" */
-  /* Makes *device and returns 0, or explains in one line why this machine cannot: -1, or 1 where nothing of the kind is
-   * there at all, which is no news to who takes any device. */
+  /* Makes *device, or explains in one line why this machine cannot. */
   int (*create)(struct device **device, const struct device_options *options, struct error *err);
   /* Waits for what is in flight. Programs are destroyed before. */
   void (*destroy)(struct device *device);
@@ -113,7 +112,7 @@ struct program {
 };
 
 /* Chooses by options->name. A device picked by name fails loudly; "auto" tries cuda, then cpu, and says in one line why a
- * device was passed over (LOG_WARNING; LOG_INFO where there is none at all). resources (borrowed) is what plans for this device refer to. */
+ * device was passed over. resources (borrowed) is what plans for this device refer to. */
 int device_open(struct device **device, const struct resources *resources, const struct device_options *options,
                 struct error *err);
 void device_close(struct device **device); /* stores NULL; takes NULL */
