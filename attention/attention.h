@@ -13,7 +13,8 @@
  * Alignment: all pointers 16 bytes, all strides multiples of 8 elements, D a multiple of 8.
  *
  * Two kernels do the work: a generic one (compute capability 8.0 and up) and one for Hopper (9.0). The same binary
- * holds both; attention_launch chooses.
+ * holds both; attention_launch chooses. Head dims are padded to one of a few on the way: above 160 all to 512, which is
+ * fast for 512 itself (the one head of a KL autoencoder's middle block) and merely right for what lies between.
  *
  * No function allocates device memory, waits for the device or keeps state: launches can be captured into graphs. */
 #ifndef ATTENTION_ATTENTION_H
@@ -27,7 +28,7 @@
 extern "C" {
 #endif
 
-enum { ATTN_HEAD_DIM_MIN = 8, ATTN_HEAD_DIM_MAX = 160 };
+enum { ATTN_HEAD_DIM_MIN = 8, ATTN_HEAD_DIM_MAX = 512 };
 
 /* One attention. Device pointers to FP16 (attention_cpu: host pointers to float), borrowed for the launch.
  * Strides count elements. */
@@ -76,8 +77,9 @@ cudaError_t attention_open(struct attn_device *device);
  * device. Reads no device memory. */
 bool attention_supported(const struct attn_device *device, const struct attn_args *args, enum attn_path path);
 
-/* Bytes of device scratch memory that a launch needs; often 0. Zero it once after allocating; every launch leaves it
- * fit for the next, of any shape. Launches that may run at the same time must not share it. */
+/* Bytes of device scratch memory that a launch needs; often 0, up to 36 MB on 132 multiprocessors. Zero it once after
+ * allocating; every launch leaves it fit for the next, of any shape. Launches that may run at the same time must not
+ * share it. */
 size_t attention_workspace(const struct attn_device *device, const struct attn_args *args, enum attn_path path);
 
 /* Enqueues the kernel. workspace: device memory of attention_workspace bytes, aligned to 256 (NULL when 0).

@@ -21,14 +21,16 @@ static cudaError_t run_sm80(const attn_args &a, bool wide, cudaStream_t stream) 
     return launch_sm80<96>(a, wide, stream);
   if (a.D <= 128)
     return launch_sm80<128>(a, wide, stream);
-  return launch_sm80<160>(a, wide, stream);
+  if (a.D <= UNSPLIT_DIM_MAX)
+    return launch_sm80<160>(a, wide, stream);
+  return launch_sm80<512>(a, false, stream);
 }
 
 /* ---- Hopper kernel: shapes ------------------------------------------------------------------------------- */
 
 template <class T> struct describe_tile {
   static shape_info info() {
-    return {T::BM, T::BN, T::ROW_GROUPS, T::KEY_GROUPS, T::BLOCKS, T::PARTIAL_BYTES};
+    return {T::BM, T::BN, T::ROW_GROUPS, T::KEY_GROUPS, T::SLICES, T::CUTS, T::BLOCKS, T::PARTIAL_BYTES};
   }
 };
 template <> struct describe_tile<void> {
@@ -64,8 +66,10 @@ shape_info describe_sm90(int dp, shape_sm90 shape) {
     return describe_dim<80>(shape);
   case 128:
     return describe_dim<128>(shape);
-  default:
+  case 160:
     return describe_dim<160>(shape);
+  default:
+    return describe_dim<512>(shape);
   }
 }
 
@@ -77,8 +81,24 @@ static int all_keys(const attn_args &a) {
   return a.Tk + (a.k2 ? a.Tk2 : 0);
 }
 
+/* Clusters of a balanced launch: no more than the chip holds, none without work. Sliced tiles that are fewer than the
+ * clusters are cut into equal parts, else some would have three pieces and some two. The results of p parts of n blocks
+ * cost about p blocks to merge, behind n / p of work: p = sqrt(n) is best. */
+static int balanced_clusters(const attn_device &device, const shape_info &info, int tiles, int blocks) {
+  int clusters = device.sms / info.slices;
+  if (info.slices > 1 && tiles <= clusters) {
+    int parts = clusters / tiles;
+    while (parts > 1 && parts * parts > blocks)
+      parts--;
+    return tiles * parts;
+  }
+  return tiles * blocks < clusters ? tiles * blocks : clusters;
+}
+
 choice_sm90 choose_sm90(const attn_device &device, const attn_args &a) {
   int dp = pad_sm90(a.D), keys = all_keys(a), small_tiles = tiles_of(a, 64);
+  if (dp > UNSPLIT_DIM_MAX) /* one shape; balanced_clusters leaves tiles whole where that is best */
+    return {SHAPE_PAIR, true};
   /* One block of keys: no pipeline to fill; many small thread blocks hide each other's latencies. */
   for (shape_sm90 shape : {SHAPE_SHORT, SHAPE_FEW}) {
     shape_info info = describe_sm90(dp, shape);
@@ -140,7 +160,7 @@ cudaError_t run_sm90(const attn_device &device, const attn_args &a, choice_sm90 
                      cudaStream_t stream) {
   int dp = pad_sm90(a.D);
   shape_info info = describe_sm90(dp, choice.shape);
-  if (!info.rows || (choice.balanced && info.key_groups > 1))
+  if (!info.rows || (choice.balanced && !info.cuts))
     return cudaErrorNotSupported;
   params_sm90 p = {};
   if (!make_maps(device, &p, a, info.keys))
@@ -160,11 +180,12 @@ cudaError_t run_sm90(const attn_device &device, const attn_args &a, choice_sm90 
   p.arrivals = (unsigned *)workspace;
   p.partials = (float4 *)((char *)workspace + arrivals_bytes(device));
   /* A row tile has at least one block of keys for each thread block of a balanced launch to begin with. */
-  int resident = device.sms * info.blocks, first_blocks = (a.Tk + info.keys - 1) / info.keys;
-  int grid = choice.balanced       ? (p.tiles * first_blocks < device.sms ? p.tiles * first_blocks : device.sms)
-             : info.key_groups > 1 ? p.tiles
-             : p.tiles < resident  ? p.tiles
-                                   : resident;
+  int resident = device.sms * info.blocks / info.slices, first_blocks = (a.Tk + info.keys - 1) / info.keys;
+  int clusters = choice.balanced       ? balanced_clusters(device, info, p.tiles, first_blocks)
+                 : info.key_groups > 1 ? p.tiles
+                 : p.tiles < resident  ? p.tiles
+                                       : resident;
+  int grid = clusters * info.slices;
   switch (dp) {
   case 40:
     return launch_sm90<40>(p, choice.shape, grid, device.overlap, stream);
@@ -174,8 +195,10 @@ cudaError_t run_sm90(const attn_device &device, const attn_args &a, choice_sm90 
     return launch_sm90<80>(p, choice.shape, grid, device.overlap, stream);
   case 128:
     return launch_sm90<128>(p, choice.shape, grid, device.overlap, stream);
-  default:
+  case 160:
     return launch_sm90<160>(p, choice.shape, grid, device.overlap, stream);
+  default:
+    return launch_sm90<512>(p, choice.shape, grid, device.overlap, stream);
   }
 }
 
@@ -270,10 +293,9 @@ const char *attention_choice_name(int choice) {
 
 bool attention_choice_supported(const struct attn_device *device, const struct attn_args *args, int choice) {
   if (choice < 2)
-    return attention_supported(device, args, ATTN_GENERIC);
+    return attention_supported(device, args, ATTN_GENERIC) && !(choice == 1 && args->D > UNSPLIT_DIM_MAX);
   shape_info info = describe_sm90(pad_sm90(args->D), choice_of(choice).shape);
-  return attention_supported(device, args, ATTN_HOPPER) && info.rows &&
-         !(choice_of(choice).balanced && info.key_groups > 1);
+  return attention_supported(device, args, ATTN_HOPPER) && info.rows && !(choice_of(choice).balanced && !info.cuts);
 }
 
 int attention_choice_auto(const struct attn_device *device, const struct attn_args *args) {

@@ -1,5 +1,5 @@
 /* Hopper's own instructions, each wrapped once: mbarriers, the tensor copy engine (TMA), wgmma, named barriers,
- * programmatic launch. Compiled to machine code for sm_90a alone. */
+ * clusters, programmatic launch. Compiled to machine code for sm_90a alone. */
 #ifndef ATTENTION_HOPPER_CUH
 #define ATTENTION_HOPPER_CUH
 
@@ -40,6 +40,43 @@ __device__ __forceinline__ void barrier_wait(uint32_t barrier, int parity) {
                  : "r"(barrier), "r"(parity)
                  : "memory");
   } while (!done);
+}
+
+/* ---- clusters: thread blocks that run side by side and reach into each other's shared memory ------------- */
+
+/* This thread block's number within its cluster. */
+__device__ __forceinline__ int cluster_rank() {
+  int rank;
+  asm volatile("mov.u32 %0, %%cluster_ctarank;" : "=r"(rank));
+  return rank;
+}
+
+/* Where the thread block of that rank has what is at address here. */
+__device__ __forceinline__ uint32_t cluster_address(uint32_t address, int rank) {
+  uint32_t remote;
+  asm volatile("mapa.shared::cluster.u32 %0, %1, %2;" : "=r"(remote) : "r"(address), "r"(rank));
+  return remote;
+}
+
+/* All threads of the cluster that have not ended. */
+__device__ __forceinline__ void cluster_sync() {
+  asm volatile("barrier.cluster.arrive.release;\n"
+               "barrier.cluster.wait.acquire;" ::
+                   : "memory");
+}
+
+/* Arrives at another thread block's barrier. It orders what this thread block did, and no more: fit to say that
+ * something has been read. An order for the whole cluster would wait for all that is still on its way there. */
+__device__ __forceinline__ void barrier_arrive_remote(uint32_t remote) {
+  asm volatile("mbarrier.arrive.shared::cluster.b64 _, [%0];" ::"r"(remote) : "memory");
+}
+
+/* 16 bytes to another thread block's memory, whose barrier counts them as it counts what the copy engine brings. */
+__device__ __forceinline__ void send(uint32_t remote, const float (&x)[4], uint32_t remote_barrier) {
+  asm volatile(
+      "st.async.weak.shared::cluster.mbarrier::complete_tx::bytes.v4.f32 [%0], {%1, %2, %3, %4}, [%5];" ::"r"(remote),
+      "f"(x[0]), "f"(x[1]), "f"(x[2]), "f"(x[3]), "r"(remote_barrier)
+      : "memory");
 }
 
 /* ---- counters in global memory, shared by thread blocks: what was written before an addition, also by threads that a
@@ -214,6 +251,13 @@ ATTENTION_WGMMA(160,
                 ATTENTION_TEN() ", " ATTENTION_TEN(1) ", " ATTENTION_TEN(2) ", " ATTENTION_TEN(3) ", " ATTENTION_TEN(
                     4) ", " ATTENTION_TEN(5) ", " ATTENTION_TEN(6) ", " ATTENTION_TEN(7),
                 80, 81, 82, 83, 84, 85, ATTENTION_D8(0), ATTENTION_D8(8), ATTENTION_D4(16));
+ATTENTION_WGMMA(256,
+                ATTENTION_TEN() ", " ATTENTION_TEN(1) ", " ATTENTION_TEN(2) ", " ATTENTION_TEN(3) ", " ATTENTION_TEN(4) ", " ATTENTION_TEN(5) ", " ATTENTION_TEN(
+                    6) ", " ATTENTION_TEN(7) ", " ATTENTION_TEN(8) ", " ATTENTION_TEN(9) ", " ATTENTION_TEN(10) ","
+                                                                                                                " " ATTENTION_TEN(
+                                                                                                                    11) ", %120, %121, %122, %123, "
+                                                                                                                        "%124, %125, %126, %127",
+                128, 129, 130, 131, 132, 133, ATTENTION_D8(0), ATTENTION_D8(8), ATTENTION_D8(16), ATTENTION_D8(24));
 
 #undef ATTENTION_D
 #undef ATTENTION_D4

@@ -10,5 +10,6 @@ template cudaError_t launch_sm80<80>(const attn_args &, bool, cudaStream_t);
 template cudaError_t launch_sm80<96>(const attn_args &, bool, cudaStream_t);
 template cudaError_t launch_sm80<128>(const attn_args &, bool, cudaStream_t);
 template cudaError_t launch_sm80<160>(const attn_args &, bool, cudaStream_t);
+template cudaError_t launch_sm80<512>(const attn_args &, bool, cudaStream_t);
 
 } // namespace attention

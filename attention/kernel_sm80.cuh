@@ -11,11 +11,14 @@
  * memory, two blocks deep: while one is used, the next is under way. Rows in shared memory are padded by 16 bytes,
  * which lets ldmatrix read eight rows without a bank conflict for any head dim.
  *
- * Two shapes:
+ * Three shapes:
  *   tall: 4 warps own 64 rows and share each block of keys;
  *   wide: 4 warps own the same 16 rows and split the keys between them (block j goes to warp j % 4), each with buffers
  *         of its own and no barrier in the loop; their partial results are merged at the end. Four times as many thread
- *         blocks, for few heads and short rows.
+ *         blocks, for few heads and short rows;
+ *   sliced, for head dims above 160, whose O would not fit into a warp's registers: 4 warps share 16 rows and all keys,
+ *         and split the channels. Each multiplies its own channels of Q and K, and the four parts of a score are added
+ *         up through shared memory. From there on a warp does as if it were alone, with its own channels of V and O.
  *
  * Arithmetic: 4 Tq Tk D operations a head; Q, K, V, O are read or written once from memory (K and V again from L2 for
  * each row tile), so beyond a few hundred keys the tensor cores and the exponentials bound it, not memory. */
@@ -113,7 +116,7 @@ template <class T> struct KeyBlocks {
   }
 
   __device__ __forceinline__ void load(int j, uint32_t to, int D, int thread) const {
-    constexpr int THREADS = 32 * T::ROW_WARPS;
+    constexpr int THREADS = T::GROUP_THREADS;
     bool in_one = j < split;
     const __half *k = in_one ? one.k : two.k, *v = in_one ? one.v : two.v;
     long k_row = in_one ? one.k_row : two.k_row, v_row = in_one ? one.v_row : two.v_row;
@@ -123,9 +126,9 @@ template <class T> struct KeyBlocks {
   }
 };
 
-/* S = Q K^T for a warp's 16 rows. */
+/* S = Q K^T for a warp's 16 rows and its channels. */
 template <class T>
-__device__ __forceinline__ void multiply_keys(float (&s)[T::BN / 8][4], const uint32_t (&q)[T::DP / 16][4],
+__device__ __forceinline__ void multiply_keys(float (&s)[T::BN / 8][4], const uint32_t (&q)[T::SLICE / 16][4],
                                               uint32_t keys, int lane) {
   uint32_t address = keys + ((lane % 8 + lane / 16 * 8) * T::PITCH + lane / 8 % 2 * 8) * 2;
 #pragma unroll
@@ -134,7 +137,7 @@ __device__ __forceinline__ void multiply_keys(float (&s)[T::BN / 8][4], const ui
     for (int i = 0; i < 4; i++)
       s[g][i] = 0;
 #pragma unroll
-  for (int d = 0; d < T::DP / 16; d++)
+  for (int d = 0; d < T::SLICE / 16; d++)
 #pragma unroll
     for (int g = 0; g < T::BN / 8; g += 2) {
       uint32_t b[4];
@@ -144,15 +147,39 @@ __device__ __forceinline__ void multiply_keys(float (&s)[T::BN / 8][4], const ui
     }
 }
 
-/* O += P V for a warp's 16 rows. */
+/* The parts of a score that the SLICES warps with the same rows have, added up in the same order by each. exchange:
+ * [SLICES][BN / 8][32] float4 of shared memory, free again behind the next barrier of all these warps. */
 template <class T>
-__device__ __forceinline__ void multiply_values(float (&o)[T::DP / 8][4], const uint32_t (&p)[T::BN / 16][4],
+__device__ __forceinline__ void add_slices(float (&s)[T::BN / 8][4], float4 *exchange, int row_warp, int slice,
+                                           int lane) {
+#pragma unroll
+  for (int g = 0; g < T::BN / 8; g++)
+    exchange[(slice * (T::BN / 8) + g) * 32 + lane] = make_float4(s[g][0], s[g][1], s[g][2], s[g][3]);
+  asm volatile("bar.sync %0, %1;" ::"r"(1 + row_warp), "n"(32 * T::SLICES) : "memory");
+#pragma unroll
+  for (int g = 0; g < T::BN / 8; g++) {
+    float4 sum = exchange[g * 32 + lane];
+#pragma unroll
+    for (int i = 1; i < T::SLICES; i++) {
+      float4 x = exchange[(i * (T::BN / 8) + g) * 32 + lane];
+      sum.x += x.x;
+      sum.y += x.y;
+      sum.z += x.z;
+      sum.w += x.w;
+    }
+    s[g][0] = sum.x, s[g][1] = sum.y, s[g][2] = sum.z, s[g][3] = sum.w;
+  }
+}
+
+/* O += P V for a warp's 16 rows and its channels. */
+template <class T>
+__device__ __forceinline__ void multiply_values(float (&o)[T::SLICE / 8][4], const uint32_t (&p)[T::BN / 16][4],
                                                 uint32_t values, int lane) {
   uint32_t address = values + (lane % 16 * T::PITCH + lane / 16 * 8) * 2;
 #pragma unroll
   for (int k = 0; k < T::BN / 16; k++)
 #pragma unroll
-    for (int g = 0; g < T::DP / 8; g += 2) {
+    for (int g = 0; g < T::SLICE / 8; g += 2) {
       uint32_t b[4];
       load_matrices_transposed(b, address + (k * 16 * T::PITCH + g * 8) * 2);
       multiply_add(o[g], p[k], b[0], b[1]);
@@ -171,19 +198,20 @@ __device__ __forceinline__ void mask_causal(float (&s)[GROUPS][4], int first, in
         s[g][i] = -CUDART_INF_F;
 }
 
-/* Each warp turns its part of O into rows of 16-byte chunks by way of shared memory and writes them. */
+/* Each warp turns its part of O into rows of 16-byte chunks by way of shared memory and writes them. out, staging: at
+ * the warp's first channel, of which there are `channels`. */
 template <class T>
-__device__ __forceinline__ void store_rows(const attn_args &a, __half *out, char *staging, float (&o)[T::DP / 8][4],
-                                           int first, int lane) {
+__device__ __forceinline__ void store_rows(const attn_args &a, __half *out, char *staging, float (&o)[T::SLICE / 8][4],
+                                           int first, int channels, int lane) {
   __half *rows = reinterpret_cast<__half *>(staging);
 #pragma unroll
-  for (int g = 0; g < T::DP / 8; g++) {
+  for (int g = 0; g < T::SLICE / 8; g++) {
     int column = 8 * g + lane % 4 * 2;
     *reinterpret_cast<uint32_t *>(rows + lane / 4 * T::PITCH + column) = pack_result(o[g][0], o[g][1]);
     *reinterpret_cast<uint32_t *>(rows + (lane / 4 + 8) * T::PITCH + column) = pack_result(o[g][2], o[g][3]);
   }
   __syncwarp();
-  int chunks = a.D / 8;
+  int chunks = channels / 8;
   for (int i = lane; i < 16 * chunks; i += 32) {
     int row = i / chunks, chunk = i % chunks;
     if (first + row < a.Tq)
@@ -235,7 +263,7 @@ __device__ __forceinline__ void merge_rows(const attn_args &a, __half *out, char
 }
 
 template <class T> __device__ __forceinline__ void group_barrier() {
-  if constexpr (T::ROW_WARPS == 1)
+  if constexpr (T::GROUP_THREADS == 32)
     __syncwarp();
   else
     __syncthreads();
@@ -245,8 +273,8 @@ template <class T> __device__ __forceinline__ void group_barrier() {
 template <class T> __global__ void __launch_bounds__(T::THREADS) attention_sm80_kernel(const attn_args a) {
   extern __shared__ __align__(128) char shared[];
   int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
-  int group = warp / T::ROW_WARPS, row_warp = warp % T::ROW_WARPS;
-  int group_thread = threadIdx.x % (32 * T::ROW_WARPS);
+  int group = warp / (T::ROW_WARPS * T::SLICES), row_warp = warp / T::SLICES % T::ROW_WARPS, slice = warp % T::SLICES;
+  int group_thread = threadIdx.x % T::GROUP_THREADS, first_channel = slice * T::SLICE;
   int tile = blockIdx.x * T::BM, h = blockIdx.y, b = blockIdx.z;
   int first = tile + row_warp * 16; /* the warp's first row */
 
@@ -256,7 +284,8 @@ template <class T> __global__ void __launch_bounds__(T::THREADS) attention_sm80_
 
   char *buffers = shared + T::Q_BYTES + group * 2 * T::STAGE_BYTES; /* this group's two stages of K and V */
   uint32_t stages = shared_address(buffers);
-  char *own_q = shared + row_warp * 16 * T::PITCH * 2;
+  char *own_q = shared + (row_warp * 16 * T::PITCH + first_channel) * 2;
+  float4 *exchange = reinterpret_cast<float4 *>(shared) + row_warp * T::SLICES * (T::BN / 8) * 32; /* where Q was */
   load_rows<T::DP, T::BM, T::THREADS>(shared_address(shared),
                                       static_cast<const __half *>(a.q) + b * a.q_batch + h * a.D, a.q_row, tile, a.Tq,
                                       a.D, threadIdx.x);
@@ -266,14 +295,14 @@ template <class T> __global__ void __launch_bounds__(T::THREADS) attention_sm80_
   copies_commit();
   copies_wait<1>();
   __syncthreads();
-  uint32_t q[T::DP / 16][4];
+  uint32_t q[T::SLICE / 16][4];
   uint32_t q_address = shared_address(own_q) + (lane % 16 * T::PITCH + lane / 16 * 8) * 2;
 #pragma unroll
-  for (int d = 0; d < T::DP / 16; d++)
+  for (int d = 0; d < T::SLICE / 16; d++)
     load_matrices(q[d], q_address + d * 32);
 
   float scale = a.scale * CUDART_L2E_F, keep[2], top[2];
-  float o[T::DP / 8][4] = {};
+  float o[T::SLICE / 8][4] = {};
   OnlineSoftmax softmax;
   softmax.reset();
   for (int j = group, i = 0; j < blocks; j += T::KEY_GROUPS, i ^= 1) {
@@ -285,17 +314,19 @@ template <class T> __global__ void __launch_bounds__(T::THREADS) attention_sm80_
 
     float s[T::BN / 8][4];
     uint32_t p[T::BN / 16][4];
-    multiply_keys<T>(s, q, stages + i * T::STAGE_BYTES, lane);
+    multiply_keys<T>(s, q, stages + i * T::STAGE_BYTES + first_channel * 2, lane);
+    if constexpr (T::SLICES > 1)
+      add_slices<T>(s, exchange, row_warp, slice, lane);
     if (keys.valid(j) < T::BN)
       mask_columns(s, keys.valid(j), lane % 4 * 2);
     if (a.causal && keys.first(j) + T::BN > first)
       mask_causal(s, keys.first(j), first + lane / 4, lane % 4 * 2);
     largest(s, top);
     if (softmax.expect(top, scale, keep))
-      scale_rows<T::DP / 8>(o, keep);
+      scale_rows<T::SLICE / 8>(o, keep);
     softmax.exponentiate<true>(s, scale);
     pack_tile(p, s);
-    multiply_values<T>(o, p, stages + i * T::STAGE_BYTES + T::TILE_BYTES, lane);
+    multiply_values<T>(o, p, stages + i * T::STAGE_BYTES + T::TILE_BYTES + first_channel * 2, lane);
     group_barrier<T>();
   }
 
@@ -304,8 +335,8 @@ template <class T> __global__ void __launch_bounds__(T::THREADS) attention_sm80_
     merge_rows<T>(a, out, shared, o, softmax, first);
   } else {
     float inverse[2] = {1 / quad_sum(softmax.sum[0]), 1 / quad_sum(softmax.sum[1])};
-    scale_rows<T::DP / 8>(o, inverse);
-    store_rows<T>(a, out, own_q, o, first, lane);
+    scale_rows<T::SLICE / 8>(o, inverse);
+    store_rows<T>(a, out + first_channel, own_q, o, first, min(max(a.D - first_channel, 0), T::SLICE), lane);
   }
 }
 
@@ -320,9 +351,13 @@ template <class T> cudaError_t launch_sm80_tile(const attn_args &a, cudaStream_t
 }
 
 template <int DP> cudaError_t launch_sm80(const attn_args &a, bool wide, cudaStream_t stream) {
-  constexpr int BN = tile_keys_sm80(DP), BN_WIDE = tile_keys_sm80_wide(DP);
-  return wide ? launch_sm80_tile<TileSm80<DP, 1, 4, BN_WIDE>>(a, stream)
-              : launch_sm80_tile<TileSm80<DP, 4, 1, BN>>(a, stream);
+  if constexpr (DP > UNSPLIT_DIM_MAX) {
+    return wide ? cudaErrorNotSupported : launch_sm80_tile<TileSm80<DP, 2, 1, 16, 4>>(a, stream);
+  } else {
+    constexpr int BN = tile_keys_sm80(DP), BN_WIDE = tile_keys_sm80_wide(DP);
+    return wide ? launch_sm80_tile<TileSm80<DP, 1, 4, BN_WIDE>>(a, stream)
+                : launch_sm80_tile<TileSm80<DP, 4, 1, BN>>(a, stream);
+  }
 }
 
 } // namespace attention

@@ -10,6 +10,11 @@
  *        Q1 [64]  |   "   |   "   |   "   |                         "     |       | K1 V1 |       | K3 V3
  *        Q2 [64]  |   "   |   "   |   "   |                       merged through shared memory at the end
  *
+ * SLICES = 2, for head dims whose O is too large for one thread block: a cluster of two owns the same rows and takes
+ * the same blocks of keys; each thread block has half of the channels of Q, K, V and O. Its product of Q and K is a
+ * part of every score, so each thread sends its scores to the thread with the same rows and keys in the other thread
+ * block (st.async, counted by a barrier there) and adds what comes from there. The rest is as if there were two heads.
+ *
  * Pipeline. The producer keeps STAGES blocks of K and V under way; full barriers count the bytes that arrived, empty
  * barriers the warps that are done. A consumer issues the next S = Q K^T and the last O += P V together; the row groups
  * do so in turns, so that while one is in its softmax (special function units) the others' products keep the tensor
@@ -33,6 +38,7 @@
 #ifndef ATTENTION_KERNEL_SM90_CUH
 #define ATTENTION_KERNEL_SM90_CUH
 
+#include "partial_sm90.cuh"
 #include "pipeline_sm90.cuh"
 #include "softmax.cuh"
 
@@ -82,46 +88,6 @@ template <int STEPS> __device__ __forceinline__ void pin_operand(uint32_t (&p)[S
       asm volatile("" : "+r"(p[k][i])::"memory");
 }
 
-/* A thread's O and softmax state to [DP / 8 + 1][128] float4, and from there added to another's. */
-template <class T>
-__device__ __forceinline__ void leave_partial(float4 *to, const float (&o)[T::O_GROUPS][4],
-                                              const OnlineSoftmax &softmax, int thread) {
-#pragma unroll
-  for (int g = 0; g < T::DP / 8; g++)
-    to[g * 128 + thread] = make_float4(o[g][0], o[g][1], o[g][2], o[g][3]);
-  to[T::DP / 8 * 128 + thread] = make_float4(softmax.max[0], softmax.max[1], softmax.sum[0], softmax.sum[1]);
-}
-
-/* Rounded so that it does not matter which comes first. */
-__device__ __forceinline__ float weighted_sum(float a, float a_weight, float b, float b_weight) {
-  return __fadd_rn(__fmul_rn(a, a_weight), __fmul_rn(b, b_weight));
-}
-
-/* FROM_GLOBAL: others' work of this very launch, so past the first-level cache. */
-template <class T, bool FROM_GLOBAL>
-__device__ __forceinline__ void add_partial(const float4 *from, float (&o)[T::O_GROUPS][4], OnlineSoftmax &softmax,
-                                            int thread) {
-  const float4 *state = from + T::DP / 8 * 128 + thread;
-  float4 other = FROM_GLOBAL ? __ldcg(state) : *state;
-  float own_weight[2], weight[2], other_max[2] = {other.x, other.y}, other_sum[2] = {other.z, other.w};
-#pragma unroll
-  for (int r = 0; r < 2; r++) {
-    float top = fmaxf(softmax.max[r], other_max[r]);
-    own_weight[r] = top == -CUDART_INF_F ? 1 : exp2_approx(softmax.max[r] - top);
-    weight[r] = top == -CUDART_INF_F ? 0 : exp2_approx(other_max[r] - top);
-    softmax.sum[r] = weighted_sum(softmax.sum[r], own_weight[r], other_sum[r], weight[r]);
-    softmax.max[r] = top;
-  }
-#pragma unroll
-  for (int g = 0; g < T::DP / 8; g++) {
-    float4 part = FROM_GLOBAL ? __ldcg(from + g * 128 + thread) : from[g * 128 + thread];
-    o[g][0] = weighted_sum(o[g][0], own_weight[0], part.x, weight[0]);
-    o[g][1] = weighted_sum(o[g][1], own_weight[0], part.y, weight[0]);
-    o[g][2] = weighted_sum(o[g][2], own_weight[1], part.z, weight[1]);
-    o[g][3] = weighted_sum(o[g][3], own_weight[1], part.w, weight[1]);
-  }
-}
-
 template <class T> struct Consumer {
   const params_sm90 &p;
   const Work<T> &work;
@@ -131,7 +97,7 @@ template <class T> struct Consumer {
   int row_group, key_group, consumer, thread, lane;
   uint32_t q_rows, k_rows, v_columns; /* descriptors: of this group's Q, and of stage 0 */
   Ring<T> k_ring, v_ring;
-  bool k_ready, v_ready;   /* known to have arrived: the stages that the rings point at */
+  int inbox_parity;
   float o[T::O_GROUPS][4]; /* with sums, the last group holds them */
   OnlineSoftmax softmax;
 
@@ -172,6 +138,36 @@ template <class T> struct Consumer {
     }
     shared_fence();
     group_sync();
+  }
+
+  /* Each of two thread blocks has the scores of its own channels; a thread adds those of the thread with the same rows
+   * and keys in the other. Both get the same sums to the bit, so both decide alike from here on. */
+  __device__ __forceinline__ void add_other_slice(float (&s)[T::BN / 8][4]) {
+    if constexpr (T::SLICES > 1) {
+      int warp = consumer * 4 + thread / 32, other = slice_of_block<T>() ^ 1;
+      uint32_t inbox = shared.inbox(warp) + lane * 16, full = shared.inbox_full(warp);
+      uint32_t remote_inbox = cluster_address(inbox, other), remote_full = cluster_address(full, other);
+      if (lane == 0)
+        barrier_expect(full, T::INBOX_WARP_BYTES);
+      barrier_wait(shared.outbox_empty(warp), inbox_parity ^ 1);
+#pragma unroll
+      for (int g = 0; g < T::BN / 8; g++)
+        send(remote_inbox + g * 512, s[g], remote_full);
+      barrier_wait(full, inbox_parity);
+      const float4 *other_scores = reinterpret_cast<const float4 *>(memory + (inbox - shared.base));
+#pragma unroll
+      for (int g = 0; g < T::BN / 8; g++) {
+        float4 x = other_scores[g * 32];
+        s[g][0] += x.x;
+        s[g][1] += x.y;
+        s[g][2] += x.z;
+        s[g][3] += x.w;
+      }
+      __syncwarp();
+      if (lane == 0)
+        barrier_arrive_remote(cluster_address(shared.outbox_empty(warp), other));
+      inbox_parity ^= 1;
+    }
   }
 
   /* What happens to a block's scores. accumulated: whether products are under way, which read probability and add to o:
@@ -243,6 +239,7 @@ template <class T> struct Consumer {
     wgmma_wait<0>();
     pin(s);
     scores_done();
+    add_other_slice(s);
     mask(s, j);
     probabilities(s, probability, false);
 
@@ -257,6 +254,7 @@ template <class T> struct Consumer {
       wgmma_wait<1>();
       pin(s);
       scores_done();
+      add_other_slice(s);
       mask(s, j);
       probabilities(s, probability, true);
     }
@@ -288,10 +286,11 @@ template <class T> struct Consumer {
     return true;
   }
 
-  __device__ __forceinline__ int slot(int block, int tile) const {
-    return work.start(block) / work.blocks != tile;
+  __device__ __forceinline__ int slot(int cluster, int tile) const {
+    return work.start(cluster) / work.blocks != tile;
   }
-  __device__ __forceinline__ float4 *partial(int block, int slot) const {
+  __device__ __forceinline__ float4 *partial(int cluster, int slot) const {
+    int block = cluster * T::SLICES + slice_of_block<T>();
     return p.partials + ((block * 2 + slot) * T::ROW_GROUPS + row_group) * (T::PARTIAL_BYTES / 16);
   }
 
@@ -299,17 +298,17 @@ template <class T> struct Consumer {
    * first piece, else 1. The last of them all to come adds up the results, in the order of the keys, and returns true.
    * Of two pieces the later needs no slot: a sum of two is the same either way round. */
   __device__ __forceinline__ bool merge_pieces(const Piece &piece) {
-    int first_block = work.block_of(piece.tile * work.blocks);
-    int last_block = work.block_of((piece.tile + 1) * work.blocks - 1);
-    int others = last_block - first_block;
-    unsigned *arrivals = p.arrivals + first_block * T::ROW_GROUPS + row_group;
+    int first = work.cluster_of(piece.tile * work.blocks);
+    int last = work.cluster_of((piece.tile + 1) * work.blocks - 1);
+    int others = last - first;
+    unsigned *arrivals = p.arrivals + (first * T::SLICES + slice_of_block<T>()) * T::ROW_GROUPS + row_group;
     if (thread == 0)
       arrived[consumer] = load_acquire(arrivals);
     group_sync();
-    bool last = others == 1 && arrived[consumer] == 1;
+    bool later_of_two = others == 1 && arrived[consumer] == 1;
     group_sync();
-    if (!last) {
-      leave_partial<T>(partial(blockIdx.x, slot(blockIdx.x, piece.tile)), o, softmax, thread);
+    if (!later_of_two) {
+      leave_partial<T>(partial(work.cluster(), slot(work.cluster(), piece.tile)), o, softmax, thread);
       group_sync();
       if (thread == 0)
         arrived[consumer] = add_acquire_release(arrivals, 1);
@@ -321,14 +320,14 @@ template <class T> struct Consumer {
       *arrivals = 0;
     if (others > 1)
       clear();
-    for (int block = first_block; block <= last_block; block++)
-      if (others > 1 || block != blockIdx.x)
-        add_partial<T, true>(partial(block, slot(block, piece.tile)), o, softmax, thread);
+    for (int cluster = first; cluster <= last; cluster++)
+      if (others > 1 || cluster != work.cluster())
+        add_partial<T, true>(partial(cluster, slot(cluster, piece.tile)), o, softmax, thread);
     return true;
   }
 
   /* o to FP16 rows where this group's Q was, and from there to memory. */
-  __device__ __forceinline__ void store(const Piece &piece) {
+  __device__ __forceinline__ void store(const Place &at) {
     float inverse[2] = {1 / quad_sum(softmax.sum[0]), 1 / quad_sum(softmax.sum[1])};
     scale_rows<T::DP / 8>(o, inverse);
     group_sync(); /* all warps are done with Q */
@@ -343,11 +342,10 @@ template <class T> struct Consumer {
     shared_fence();
     group_sync();
     if (thread == 0) {
-      Place at = place_of<T>(p, piece.tile);
 #pragma unroll
       for (int c = 0; c < T::CHUNKS; c++)
-        tensor_store(shared.q(row_group) + c * T::Q_CHUNK_BYTES, &p.o, c * 64, at.head, at.row + 64 * row_group,
-                     at.batch);
+        tensor_store(shared.q(row_group) + c * T::Q_CHUNK_BYTES, &p.o, at.channel + c * 64, at.head,
+                     at.row + 64 * row_group, at.batch);
       tensor_stores_finish();
     }
   }
@@ -375,29 +373,38 @@ __device__ __forceinline__ void consume(const params_sm90 &p, Work<T> work, Shar
   c.k_rows = describe_rows(shared.k(0));
   c.v_columns = describe_columns(shared.v(0), T::SUMS ? T::ONES_OFFSET - T::V_OFFSET : T::CHUNK_BYTES);
   c.k_ring = c.v_ring = {c.key_group, 0};
+  c.inbox_parity = 0;
   if (T::TURNS != TURNS_NONE && c.consumer == T::CONSUMERS - 1)
     c.turn_end(0); /* consumer 0 begins */
   int q_parity = 0;
   for (Piece piece; work.next(piece); q_parity ^= 1) {
     c.clear();
+    Place at;
+    if (!T::CUTS) { /* short work: its divisions are done while Q is on its way. Long work needs the registers. */
+      at = place_of<T>(p, piece.tile);
+      pin(at);
+    }
     barrier_wait(shared.q_full(), q_parity);
     c.attend(piece);
-    bool whole = piece.first == 0 && piece.last == work.blocks;
     if (!c.merge_groups())
       continue;
-    if (whole || c.merge_pieces(piece))
-      c.store(piece);
+    if constexpr (!T::CUTS)
+      c.store(at);
+    else if ((piece.first == 0 && piece.last == work.blocks) || c.merge_pieces(piece))
+      c.store(place_of<T>(p, piece.tile));
     if (c.thread == 0)
       barrier_arrive(shared.q_empty());
   }
+  if constexpr (T::SLICES > 1)
+    cluster_sync(); /* nobody's shared memory goes while others may still signal there */
 }
 
-/* Grid: any number of thread blocks; with KEY_GROUPS > 1 one a row tile. */
+/* Grid: any number of clusters; with KEY_GROUPS > 1 one a row tile. */
 template <class T>
 __global__ void __launch_bounds__(T::THREADS, T::BLOCKS) attention_sm90_kernel(const __grid_constant__ params_sm90 p) {
 #ifdef __CUDA_ARCH_FEAT_SM90_ALL
   extern __shared__ char unaligned[];
-  __shared__ int arrived[T::CONSUMERS]; /* static shared memory also tells present_sm90 that there is code here */
+  __shared__ int arrived[T::CONSUMERS]; /* where tiles are cut; it also tells present_sm90 that there is code here */
   uint32_t address = static_cast<uint32_t>(__cvta_generic_to_shared(unaligned));
   uint32_t aligned = (address + 1023) & ~1023u; /* the period of the swizzle */
   char *memory = unaligned + (aligned - address);
@@ -417,7 +424,10 @@ __global__ void __launch_bounds__(T::THREADS, T::BLOCKS) attention_sm90_kernel(c
       reinterpret_cast<uint32_t *>(memory + T::ONES_OFFSET)[i] = pack_half2(1, 1);
     shared_fence();
   }
-  __syncthreads();
+  if constexpr (T::SLICES > 1)
+    cluster_sync();
+  else
+    __syncthreads();
   launch_dependents();
   /* Only the producer reads what came before in the stream, and the others see what it loads; unless there is a bank.
    */
@@ -430,7 +440,6 @@ __global__ void __launch_bounds__(T::THREADS, T::BLOCKS) attention_sm90_kernel(c
   if (warpgroup == T::CONSUMERS) {
     registers_give<T::PRODUCER_REGISTERS>();
     if (threadIdx.x == T::CONSUMERS * 128) {
-      wait_for_predecessors();
       produce<T>(p, work, shared);
     }
   } else {
@@ -445,16 +454,23 @@ template <class T> cudaError_t launch_tile_sm90(const params_sm90 &p, int grid, 
       cudaFuncSetAttribute(attention_sm90_kernel<T>, cudaFuncAttributeMaxDynamicSharedMemorySize, T::SHARED_BYTES);
   if (status != cudaSuccess)
     return status;
-  cudaLaunchAttribute attribute = {};
-  attribute.id = cudaLaunchAttributeProgrammaticStreamSerialization;
-  attribute.val.programmaticStreamSerializationAllowed = 1;
+  cudaLaunchAttribute attributes[2] = {};
+  int count = 0;
+  if (overlap) {
+    attributes[count].id = cudaLaunchAttributeProgrammaticStreamSerialization;
+    attributes[count++].val.programmaticStreamSerializationAllowed = 1;
+  }
+  if (T::SLICES > 1) {
+    attributes[count].id = cudaLaunchAttributeClusterDimension;
+    attributes[count++].val.clusterDim = {T::SLICES, 1, 1};
+  }
   cudaLaunchConfig_t config = {};
   config.gridDim = dim3(grid);
   config.blockDim = dim3(T::THREADS);
   config.dynamicSmemBytes = T::SHARED_BYTES;
   config.stream = stream;
-  config.attrs = &attribute;
-  config.numAttrs = overlap;
+  config.attrs = attributes;
+  config.numAttrs = count;
   return cudaLaunchKernelEx(&config, attention_sm90_kernel<T>, p);
 }
 

@@ -13,33 +13,38 @@ struct Piece {
   int tile, first, last;
 };
 
-/* A thread block's share of the line of units; unit u is key block u % blocks of row tile u / blocks. */
+/* A cluster's share of the line of units; unit u is key block u % blocks of row tile u / blocks, or, for shapes whose
+ * tiles are never cut, row tile u. A cluster is one thread block, or as many as a tile has slices. */
 template <class T> struct Work {
   int blocks, split; /* key blocks of a row tile; those of the first segment */
   int count2;
   int unit, end;
 
-  int share, larger; /* units of a thread block; the first `larger` ones have one more (tile, or unit if balanced) */
+  int share, larger; /* units of a cluster; the first `larger` ones have one more (tile, or unit if balanced) */
   int grain;         /* units that stay together */
 
   __device__ __forceinline__ Work(const params_sm90 &p, int count2) : count2(count2) {
     split = (p.Tk + T::BN - 1) / T::BN;
     blocks = split + (count2 + T::BN - 1) / T::BN;
-    grain = p.balanced ? 1 : blocks;
-    unsigned grains = p.balanced ? p.tiles * blocks : p.tiles;
-    share = grains / gridDim.x;
-    larger = grains - share * gridDim.x;
-    unit = start(blockIdx.x);
-    end = start(blockIdx.x + 1);
+    grain = p.balanced || !T::CUTS ? 1 : blocks;
+    unsigned grains = p.balanced ? p.tiles * blocks : p.tiles, clusters = gridDim.x / T::SLICES;
+    share = grains / clusters;
+    larger = grains - share * clusters;
+    unit = start(cluster());
+    end = start(cluster() + 1);
   }
 
-  /* The first unit of a thread block. */
-  __device__ __forceinline__ int start(int block) const {
-    return (block * share + min(block, larger)) * grain;
+  __device__ __forceinline__ static int cluster() {
+    return blockIdx.x / T::SLICES;
   }
 
-  /* The thread block that a unit falls to, in a balanced launch. */
-  __device__ __forceinline__ int block_of(int u) const {
+  /* The first unit of a cluster. */
+  __device__ __forceinline__ int start(int cluster) const {
+    return (cluster * share + min(cluster, larger)) * grain;
+  }
+
+  /* The cluster that a unit falls to, in a balanced launch. */
+  __device__ __forceinline__ int cluster_of(int u) const {
     int in_larger = larger * (share + 1);
     return u < in_larger ? u / (share + 1) : larger + (u - in_larger) / share;
   }
@@ -47,6 +52,10 @@ template <class T> struct Work {
   __device__ __forceinline__ bool next(Piece &piece) {
     if (unit >= end)
       return false;
+    if (!T::CUTS) {
+      piece = {unit++, 0, blocks};
+      return true;
+    }
     piece.tile = unit / blocks;
     piece.first = unit - piece.tile * blocks;
     piece.last = min(blocks, piece.first + end - unit);
@@ -97,6 +106,17 @@ template <class T> struct Shared {
   __device__ __forceinline__ uint32_t v_empty(int stage) const {
     return barrier(2 + 3 * T::STAGES + stage);
   }
+  /* Of a consumer warp, from 0 on. */
+  __device__ __forceinline__ uint32_t inbox(int warp) const {
+    return base + T::INBOX_OFFSET + warp * T::INBOX_WARP_BYTES;
+  }
+  __device__ __forceinline__ uint32_t inbox_full(int warp) const {
+    return barrier(2 + 4 * T::STAGES + warp);
+  }
+  /* The one with the same number in the other thread block is. */
+  __device__ __forceinline__ uint32_t outbox_empty(int warp) const {
+    return barrier(2 + 4 * T::STAGES + 4 * T::CONSUMERS + warp);
+  }
 
   __device__ __forceinline__ void init_barriers() const {
     barrier_init(q_full(), 1);
@@ -106,6 +126,10 @@ template <class T> struct Shared {
       barrier_init(v_full(s), 1);
       barrier_init(k_empty(s), 4 * T::ROW_GROUPS); /* a warp arrives once it is done */
       barrier_init(v_empty(s), 4 * T::ROW_GROUPS);
+    }
+    for (int warp = 0; T::SLICES > 1 && warp < 4 * T::CONSUMERS; warp++) {
+      barrier_init(inbox_full(warp), 1);
+      barrier_init(outbox_empty(warp), 1);
     }
     barrier_init_fence();
   }
@@ -124,13 +148,23 @@ template <class T> struct Ring {
   }
 };
 
+/* A thread block's slice of the channels: its number within the cluster. */
+template <class T> __device__ __forceinline__ int slice_of_block() {
+  return T::SLICES > 1 ? cluster_rank() : 0;
+}
+
 struct Place {
-  int row, head, batch;
+  int channel, row, head, batch;
 };
 
 template <class T> __device__ __forceinline__ Place place_of(const params_sm90 &p, int tile) {
   int row_tile = tile % p.row_tiles, rest = tile / p.row_tiles;
-  return {row_tile * T::BM, rest % p.heads, rest / p.heads};
+  return {slice_of_block<T>() * T::DP, row_tile * T::BM, rest % p.heads, rest / p.heads};
+}
+
+/* Has the compiler work out a place here and not where it is used. */
+__device__ __forceinline__ void pin(Place &at) {
+  asm volatile("" : "+r"(at.channel), "+r"(at.row), "+r"(at.head), "+r"(at.batch)::"memory");
 }
 
 /* ---- producer: one thread -------------------------------------------------------------------------------- */
@@ -140,34 +174,41 @@ __device__ __forceinline__ void load_tile(uint32_t to, uint32_t full, const CUte
   barrier_expect(full, T::TILE_BYTES);
 #pragma unroll
   for (int c = 0; c < T::CHUNKS; c++)
-    tensor_load(to + c * T::CHUNK_BYTES, map, full, c * 64, at.head, at.row, at.batch);
+    tensor_load(to + c * T::CHUNK_BYTES, map, full, at.channel + c * 64, at.head, at.row, at.batch);
 }
 
 template <class T> __device__ __forceinline__ void produce(const params_sm90 &p, Work<T> work, Shared<T> shared) {
   Ring<T> ring = {0, 1};
   int q_parity = 1;
-  for (Piece piece; work.next(piece); q_parity ^= 1) {
-    Place at = place_of<T>(p, piece.tile);
+  Piece piece = {};
+  bool more = work.next(piece);
+  Place at = place_of<T>(p, piece.tile);
+  pin(at); /* its divisions are done while the kernel before still runs */
+  wait_for_predecessors();
+  for (; more; q_parity ^= 1) {
     barrier_wait(shared.q_empty(), q_parity);
     barrier_expect(shared.q_full(), T::Q_BYTES);
 #pragma unroll
     for (int g = 0; g < T::ROW_GROUPS; g++)
 #pragma unroll
       for (int c = 0; c < T::CHUNKS; c++)
-        tensor_load(shared.q(g) + c * T::Q_CHUNK_BYTES, &p.q, shared.q_full(), c * 64, at.head, at.row + 64 * g,
-                    at.batch);
+        tensor_load(shared.q(g) + c * T::Q_CHUNK_BYTES, &p.q, shared.q_full(), at.channel + c * 64, at.head,
+                    at.row + 64 * g, at.batch);
     for (int j = piece.first; j < piece.last; j++) {
       bool one = j < work.split;
       int k_batch = (one ? p.k_batched : p.k2_batched) ? at.batch : 0;
       int v_batch = (one ? p.v_batched : p.v2_batched) ? at.batch : 0;
       barrier_wait(shared.k_empty(ring.stage), ring.parity);
       load_tile<T>(shared.k(ring.stage), shared.k_full(ring.stage), one ? &p.k : &p.k2,
-                   {work.row(j), at.head, k_batch});
+                   {at.channel, work.row(j), at.head, k_batch});
       barrier_wait(shared.v_empty(ring.stage), ring.parity);
       load_tile<T>(shared.v(ring.stage), shared.v_full(ring.stage), one ? &p.v : &p.v2,
-                   {work.row(j), at.head, v_batch});
+                   {at.channel, work.row(j), at.head, v_batch});
       ring.advance(1);
     }
+    more = work.next(piece);
+    if (more)
+      at = place_of<T>(p, piece.tile);
   }
 }
 

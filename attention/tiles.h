@@ -13,20 +13,24 @@ namespace attention {
 
 /* ---- generic kernel -------------------------------------------------------------------------------------- */
 
-template <int DP_, int ROW_WARPS_, int KEY_GROUPS_, int BN_> struct TileSm80 {
+template <int DP_, int ROW_WARPS_, int KEY_GROUPS_, int BN_, int SLICES_ = 1> struct TileSm80 {
   static constexpr int DP = DP_;                 /* head dim, padded to 16 */
-  static constexpr int ROW_WARPS = ROW_WARPS_;   /* warps that share keys, 16 rows each */
+  static constexpr int ROW_WARPS = ROW_WARPS_;   /* sets of 16 rows that share keys */
   static constexpr int KEY_GROUPS = KEY_GROUPS_; /* groups of warps that share rows and split the keys */
+  static constexpr int SLICES = SLICES_;         /* warps that share rows and keys and split the channels */
   static constexpr int BN = BN_;                 /* keys in a block */
   static constexpr int BM = 16 * ROW_WARPS;
-  static constexpr int THREADS = 32 * ROW_WARPS * KEY_GROUPS;
+  static constexpr int GROUP_THREADS = 32 * ROW_WARPS * SLICES; /* of those that share keys */
+  static constexpr int THREADS = GROUP_THREADS * KEY_GROUPS;
+  static constexpr int SLICE = DP / SLICES; /* channels of a warp */
   static constexpr int PITCH = DP + 8; /* elements from row to row in shared memory: an odd number of 16-byte chunks */
   static constexpr int Q_BYTES = BM * PITCH * 2;
   static constexpr int TILE_BYTES = BN * PITCH * 2;
   static constexpr int STAGE_BYTES = 2 * TILE_BYTES;
   static constexpr int SHARED_BYTES = Q_BYTES + KEY_GROUPS * 2 * STAGE_BYTES;
   static_assert(ROW_WARPS == 1 || KEY_GROUPS == 1, "a group is a warp, or the whole thread block");
-  static_assert(DP % 16 == 0 && BN % 16 == 0, "the shape of mma.m16n8k16");
+  static_assert(SLICE % 16 == 0 && BN % 16 == 0, "the shape of mma.m16n8k16");
+  static_assert(SLICES == 1 || ROW_WARPS * SLICES * BN * 16 * 4 <= Q_BYTES, "room to exchange scores in");
   static_assert(SHARED_BYTES <= 99 * 1024, "the limit of compute capability 8.6 and 8.9");
   static_assert(KEY_GROUPS == 1 || KEY_GROUPS * 16 * (DP + 6) * 4 <= SHARED_BYTES, "room to merge in");
 };
@@ -39,8 +43,13 @@ constexpr int tile_keys_sm80_wide(int dp) {
   return dp <= 80 ? 32 : 16;
 }
 
+/* Larger head dims are split between warps; there is no wide shape for them. */
+constexpr int UNSPLIT_DIM_MAX = 160;
+
 /* The wide shape reads all keys for every 16 rows, so it pays only where tall tiles would leave half the chip idle. */
 inline bool choose_wide(const attn_device &device, const attn_args &a) {
+  if (a.D > UNSPLIT_DIM_MAX)
+    return false;
   long tall = (a.Tq + 63L) / 64 * a.H * a.B;
   return 2 * tall <= device.sms;
 }
@@ -51,15 +60,18 @@ template <int DP> cudaError_t launch_sm80(const attn_args &a, bool wide, cudaStr
 
 enum turns_sm90 { TURNS_NONE, TURNS_PRODUCTS, TURNS_EXPONENTIALS };
 
-template <int DP_, int ROW_GROUPS_, int KEY_GROUPS_, int BN_, int STAGES_, int BLOCKS_ = 1> struct TileSm90 {
-  static constexpr int DP = DP_;                 /* head dim, padded to 8 */
+template <int DP_, int ROW_GROUPS_, int KEY_GROUPS_, int BN_, int STAGES_, int BLOCKS_ = 1, int SLICES_ = 1>
+struct TileSm90 {
+  static constexpr int DP = DP_;                 /* head dim, padded to 8; with slices, the channels of one */
   static constexpr int ROW_GROUPS = ROW_GROUPS_; /* warpgroups with 64 rows each */
   static constexpr int KEY_GROUPS = KEY_GROUPS_; /* warpgroups that share rows and split the keys */
   static constexpr int BN = BN_;                 /* keys in a block */
   static constexpr int STAGES = STAGES_;         /* blocks of keys and values in shared memory */
   static constexpr int BLOCKS = BLOCKS_;         /* thread blocks that share a multiprocessor */
+  static constexpr int SLICES = SLICES_;         /* thread blocks that share rows and keys and split the channels */
   static constexpr int BM = 64 * ROW_GROUPS;
   static constexpr int CONSUMERS = ROW_GROUPS * KEY_GROUPS;
+  static constexpr bool CUTS = ROW_GROUPS > 1; /* tiles may be cut into pieces; the small shapes do without the code */
   /* One more warpgroup for the producer. A quarter of the multiprocessor has 512 registers a lane for one warp of each
    * warpgroup; the producer gives most of its share to the consumers. */
   static constexpr int WARPGROUPS = CONSUMERS + 1;
@@ -82,8 +94,11 @@ template <int DP_, int ROW_GROUPS_, int KEY_GROUPS_, int BN_, int STAGES_, int B
   static constexpr int O_GROUPS = DP / 8 + SUMS;
   static constexpr int ONES_OFFSET = V_OFFSET + STAGES * TILE_BYTES, ONES_BYTES = SUMS ? 2048 : 0;
   static constexpr int MERGE_OFFSET = ONES_OFFSET + ONES_BYTES;
-  static constexpr int BARRIER_OFFSET = MERGE_OFFSET + (KEY_GROUPS - 1) * ROW_GROUPS * PARTIAL_BYTES;
-  static constexpr int BARRIERS = 2 + 4 * STAGES;
+  /* What another slice's scores arrive in, and how many bytes of it are a warp's. */
+  static constexpr int INBOX_OFFSET = MERGE_OFFSET + (KEY_GROUPS - 1) * ROW_GROUPS * PARTIAL_BYTES;
+  static constexpr int INBOX_WARP_BYTES = SLICES > 1 ? 16 * BN * 4 : 0;
+  static constexpr int BARRIER_OFFSET = INBOX_OFFSET + 4 * CONSUMERS * INBOX_WARP_BYTES;
+  static constexpr int BARRIERS = 2 + 4 * STAGES + (SLICES > 1 ? 2 * 4 * CONSUMERS : 0);
   static constexpr int ZERO_OFFSET = BARRIER_OFFSET + BARRIERS * 8; /* a float, 0 */
   static constexpr int SHARED_BYTES = ZERO_OFFSET + 8 + 1024;       /* 1024: to align the start */
   /* What warpgroups take turns at. Two groups of small heads do best with the special function units to themselves in
@@ -93,6 +108,8 @@ template <int DP_, int ROW_GROUPS_, int KEY_GROUPS_, int BN_, int STAGES_, int B
                                       : KEY_GROUPS == 1                                 ? TURNS_PRODUCTS
                                                                                         : TURNS_NONE;
   static_assert(CONSUMERS <= 4 && KEY_GROUPS <= STAGES, "named barriers; a stage for each group");
+  static_assert(SLICES == 1 || (SLICES == 2 && KEY_GROUPS == 1), "one other slice to exchange scores with");
+  static_assert(SLICES == 1 || CUTS, "choose_sm90 balances them");
   static_assert(DP % 8 == 0 && BN % 16 == 0 && DP <= 256 && BN <= 256, "the shapes of wgmma and of a TMA box");
   static_assert(BLOCKS * (SHARED_BYTES + 1024) <= 228 * 1024, "the shared memory of a multiprocessor");
 };
@@ -128,15 +145,19 @@ ATTENTION_TILE(128, SHAPE_FEW, 1, 1, 80, 2);
 ATTENTION_TILE(160, SHAPE_PAIR, 2, 1, 80, 2);
 ATTENTION_TILE(160, SHAPE_SPLIT, 1, 2, 64, 3);
 ATTENTION_TILE(160, SHAPE_FEW, 1, 1, 80, 2);
+/* Two thread blocks with 256 channels each. */
+template <> struct tile_of<512, SHAPE_PAIR> { using type = TileSm90<256, 2, 1, 64, 2, 1, 2>; };
 #undef ATTENTION_TILE
 
 constexpr int pad_sm90(int d) {
-  return d <= 40 ? 40 : d <= 64 ? 64 : d <= 80 ? 80 : d <= 128 ? 128 : 160;
+  return d <= 40 ? 40 : d <= 64 ? 64 : d <= 80 ? 80 : d <= 128 ? 128 : d <= 160 ? 160 : 512;
 }
 
 /* A shape as numbers; rows 0: this head dim does not have it. */
 struct shape_info {
   int rows, keys, row_groups, key_groups;
+  int slices;           /* thread blocks of a tile */
+  bool cuts;            /* whether it can be balanced */
   int blocks;           /* thread blocks a multiprocessor */
   size_t partial_bytes; /* of a partial result of one row group */
 };
@@ -157,7 +178,7 @@ struct params_sm90 {
   bool k2_batched, v2_batched;
   bool balanced;
   float scale;        /* in units of log2 */
-  unsigned *arrivals; /* [thread blocks][row groups]: pieces done of the tile that starts in a thread block's range */
+  unsigned *arrivals; /* [thread blocks][row groups]: pieces done of the tile that starts in a cluster's range */
   float4 *partials;   /* [thread blocks][2][row groups][DP / 8 + 1][128] */
 };
 

@@ -3,7 +3,9 @@
  *
  *   bench_attention          a table: the automatic choice, with and without programmatic launch; the floor
  *   bench_attention --all [PREFIX]  every variant as well (those whose name begins so)
- *   bench_attention --lines  "heads Tq Tk D microseconds" lines, for peers_attention.py */
+ *   bench_attention --lines  "heads Tq Tk D microseconds" lines, for peers_attention.py
+ *   bench_attention --apply H Tq Tk D   no times: reads q, k and v (dense rows of FP16) from standard input and writes
+ *                            o to standard output, for peers_attention.py to compare */
 #include "attention/choices.h"
 
 #include <math.h>
@@ -22,10 +24,11 @@ struct shape {
 };
 
 static const struct shape shapes[] = {
-    {5, 4096, 4096, 64},  {10, 1024, 1024, 64}, {20, 256, 256, 64},  {20, 64, 64, 64},           {5, 4096, 77, 64},
-    {10, 1024, 77, 64},   {20, 256, 77, 64},    {5, 9216, 9216, 64}, {5, 4096, 12288, 64, 8192}, {8, 4096, 4096, 40},
-    {8, 1024, 1024, 80},  {8, 256, 256, 160},   {8, 4096, 77, 40},   {8, 1024, 77, 80},          {8, 256, 77, 160},
-    {8, 4096, 4096, 128}, {2, 4096, 4096, 64},  {2, 1024, 1024, 64}, {3, 256, 256, 64},          {12, 77, 77, 64},
+    {5, 4096, 4096, 64},  {10, 1024, 1024, 64}, {20, 256, 256, 64},   {20, 64, 64, 64},           {5, 4096, 77, 64},
+    {10, 1024, 77, 64},   {20, 256, 77, 64},    {5, 9216, 9216, 64},  {5, 4096, 12288, 64, 8192}, {8, 4096, 4096, 40},
+    {8, 1024, 1024, 80},  {8, 256, 256, 160},   {8, 4096, 77, 40},    {8, 1024, 77, 80},          {8, 256, 77, 160},
+    {8, 4096, 4096, 128}, {2, 4096, 4096, 64},  {2, 1024, 1024, 64},  {3, 256, 256, 64},          {12, 77, 77, 64},
+    {1, 4096, 4096, 512}, {1, 1024, 1024, 512}, {1, 9216, 9216, 512},
 };
 
 #define CUDA(call)                                                                                                     \
@@ -163,6 +166,37 @@ static void bench_shape(struct bench *b, const struct shape *s, int *count2, con
   free_args(&a);
 }
 
+static void *read_rows(int rows, int channels) {
+  size_t bytes = (size_t)rows * channels * sizeof(half);
+  void *host = malloc(bytes), *device;
+  if (fread(host, 1, bytes, stdin) != bytes) {
+    fprintf(stderr, "bench_attention: the input ends early; give q, k and v as dense rows of FP16\n");
+    exit(1);
+  }
+  CUDA(cudaMalloc(&device, bytes));
+  CUDA(cudaMemcpy(device, host, bytes, cudaMemcpyHostToDevice));
+  free(host);
+  return device;
+}
+
+static void apply(struct bench *b, const struct shape *s) {
+  int C = s->H * s->D;
+  size_t bytes = (size_t)s->Tq * C * sizeof(half);
+  struct attn_args a = {.B = 1, .H = s->H, .Tq = s->Tq, .Tk = s->Tk, .D = s->D, .scale = 1 / sqrtf(s->D)};
+  a.q_row = a.k_row = a.v_row = a.o_row = C;
+  a.q = read_rows(s->Tq, C);
+  a.k = read_rows(s->Tk, C);
+  a.v = read_rows(s->Tk, C);
+  CUDA(cudaMalloc(&a.o, bytes));
+  CUDA(attention_launch(&b->device, &a, ATTN_AUTO, b->workspace, b->stream));
+  CUDA(cudaStreamSynchronize(b->stream));
+  void *host = malloc(bytes);
+  CUDA(cudaMemcpy(host, a.o, bytes, cudaMemcpyDeviceToHost));
+  fwrite(host, 1, bytes, stdout);
+  free(host);
+  free_args(&a);
+}
+
 int main(int argc, char **argv) {
   const char *every = argc > 1 && strcmp(argv[1], "--all") == 0 ? (argc > 2 ? argv[2] : "") : NULL;
   bool lines = argc > 1 && strcmp(argv[1], "--lines") == 0;
@@ -178,7 +212,10 @@ int main(int argc, char **argv) {
   CUDA(cudaMemset(b.workspace, 0, bytes));
   CUDA(cudaMalloc((void **)&count2, sizeof *count2));
   CUDA(cudaStreamCreateWithFlags(&b.stream, cudaStreamNonBlocking));
-  for (size_t i = 0; i < sizeof shapes / sizeof *shapes; i++)
+  bool applying = argc == 6 && strcmp(argv[1], "--apply") == 0;
+  if (applying)
+    apply(&b, &(struct shape){atoi(argv[2]), atoi(argv[3]), atoi(argv[4]), atoi(argv[5]), 0});
+  for (size_t i = 0; !applying && i < sizeof shapes / sizeof *shapes; i++)
     bench_shape(&b, &shapes[i], count2, every, lines);
   CUDA(cudaStreamDestroy(b.stream));
   CUDA(cudaFree(count2));

@@ -53,6 +53,7 @@ wanted ops && step ops "$programs/tests/test_ops_cuda"
 if wanted sanitizer && command -v compute-sanitizer >/dev/null; then
   for tool in memcheck initcheck; do
     step sanitizer-$tool compute-sanitizer --tool $tool --error-exitcode 9 "$programs/tests/test_ops_cuda" --quick
+    step sanitizer-attention-$tool compute-sanitizer --tool $tool --error-exitcode 9 "$programs/tests/test_attention" "" quick
   done
 elif wanted sanitizer; then
   left_out sanitizer "there is no compute-sanitizer"

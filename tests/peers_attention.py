@@ -1,13 +1,17 @@
 #!/usr/bin/env python3
-"""Times this project's attention beside PyTorch's back ends, on one GPU in one run, and prints one table.
+"""Compares this project's attention with PyTorch's back ends, on one GPU in one run: first times, then errors.
 
 usage: peers_attention.py PATH/TO/bench_attention
 
-Both sides: 20 calls in one captured graph, each reading what the one before wrote; medians over replays by events.
+Times, both sides: 20 calls in one captured graph, each reading what the one before wrote; medians over replays by
+events. Errors: both sides against FP64 on the same values; exits with 1 if ours is beyond the larger of 1.2 times that
+of PyTorch's Flash and 2^-11 of the reference's norm. Where Flash does not take the head dim, its math back end stands
+in for it.
 """
 import statistics
 import subprocess
 import sys
+import warnings
 
 import torch
 from torch.nn.attention import SDPBackend, sdpa_kernel
@@ -16,6 +20,8 @@ from torch.nn.functional import scaled_dot_product_attention
 CALLS, REPLAYS = 20, 31
 BACKENDS = {"flash": SDPBackend.FLASH_ATTENTION, "cudnn": SDPBackend.CUDNN_ATTENTION,
             "efficient": SDPBackend.EFFICIENT_ATTENTION}
+warnings.filterwarnings("ignore")  # PyTorch's reasons for not taking a head dim; the table shows a dash
+FUSED_DIM_MAX = 256  # of PyTorch's Flash; beyond it the math back end is timed as well
 
 
 def rows(heads, count, dim, offset):
@@ -57,22 +63,57 @@ def time_backend(backend, heads, t_q, t_k, dim):
     return statistics.median(times) * 1000 / CALLS
 
 
-def relative_error(backend, heads, t_q, t_k, dim):
-    """Of one back end against FP64, on fresh normal values."""
-    q, k, v = (rows(heads, t, dim, False) for t in (t_q, t_k, t_k))
-    with sdpa_kernel(backend), torch.no_grad():
-        out = scaled_dot_product_attention(q, k, v).double()
+def values(kind, part, heads, count, dim):
+    """Rows [1, count, heads, dim] of q, k (part 0, 1) or v (2)."""
+    x = torch.randn(1, count, heads, dim, device="cuda")
+    if kind == "large" and part < 2:
+        x = 12 * x
+    elif kind == "one-hot" and part < 2:  # row i of k answers to row i of q alone
+        signs = torch.arange(count, device="cuda")[:, None] * 2654435761 >> torch.arange(dim, device="cuda") % 29
+        x = (6.0 * (signs % 2) - 3)[None, :, None, :].expand_as(x)
+    elif kind == "constant":
+        x = torch.full_like(x, 0.7 if part == 2 else 0.3)
+    return x.half().contiguous()
+
+
+def errors(program, kind, heads, t_q, t_k, dim):
+    """Ours and PyTorch's, relative to the norm of the result in FP64."""
+    parts = [values(kind, part, heads, count, dim) for part, count in enumerate((t_q, t_k, t_k))]
+    out = subprocess.run([program, "--apply", *map(str, (heads, t_q, t_k, dim))], check=True, capture_output=True,
+                         input=b"".join(x.cpu().numpy().tobytes() for x in parts)).stdout
+    ours = torch.frombuffer(bytearray(out), dtype=torch.half).view(parts[0].shape).cuda().transpose(1, 2).double()
+    q, k, v = (x.transpose(1, 2) for x in parts)
+    backend = SDPBackend.FLASH_ATTENTION if dim <= FUSED_DIM_MAX else SDPBackend.MATH
     with torch.no_grad():
-        ref = torch.softmax(q.double() @ k.double().transpose(-1, -2) / dim**0.5, -1) @ v.double()
-    return ((out - ref).norm() / ref.norm()).item()
+        with sdpa_kernel(backend):
+            theirs = scaled_dot_product_attention(q, k, v).double()
+        ref = torch.cat([torch.softmax(q[:, h:h + 1].double() @ k[:, h:h + 1].double().mT / dim**0.5, -1)
+                         @ v[:, h:h + 1].double() for h in range(heads)], 1)
+    return [((x - ref).norm() / ref.norm()).item() for x in (ours, theirs)]
+
+
+def compare_errors(program):
+    failures = 0
+    print(f"{'heads, Tq, Tk, D':>22}  {'values':10} {'ours':>9} {'PyTorch':>9} {'limit':>9}")
+    for dim in (40, 64, 80, 128, 160, 512):
+        for t_q, t_k in ((1, 77), (77, 113), (1023, 1023), (4097, 4097)):
+            for kind in ("normal", "large", "one-hot", "constant"):
+                heads = 1 if dim == 512 else 2
+                ours, theirs = errors(program, kind, heads, t_q, t_k, dim)
+                limit = max(1.2 * theirs, 2**-11)
+                failures += not ours <= limit
+                print(f"{heads:4d}, {t_q:5d}, {t_k:5d}, {dim:3d}  {kind:10} {ours:9.2e} {theirs:9.2e} {limit:9.2e}"
+                      + ("" if ours <= limit else "  FAILED"))
+    print(f"errors: {failures} beyond the limit")
+    return failures
 
 
 def cell(x):
     return f"{x:9.2f}" if x is not None else "        -"
 
 
-def main():
-    lines = subprocess.run([sys.argv[1], "--lines"], check=True, capture_output=True, text=True).stdout.splitlines()
+def compare_times(program):
+    lines = subprocess.run([program, "--lines"], check=True, capture_output=True, text=True).stdout.splitlines()
     a = torch.randn(8192, 8192, device="cuda", dtype=torch.half)
     for _ in range(3):
         a @ a
@@ -85,17 +126,22 @@ def main():
     peak = 5 * 2 * 8192**3 / start.elapsed_time(end) * 1e-9
     del a
     print(f"{torch.cuda.get_device_name()}, PyTorch {torch.__version__}, GEMM 8192^3 {peak:.0f} TFLOP/s; microseconds")
-    print(f"{'heads, Tq, Tk, D':>22}      ours    floor  TFLOP/s" + "".join(f"{name:>10}" for name in BACKENDS))
+    print(f"{'heads, Tq, Tk, D':>22}      ours    floor  TFLOP/s" + "".join(f"{name:>10}" for name in BACKENDS) + "      math")
     for line in lines:
         *shape, us = line.split()
         heads, t_q, t_k, dim = map(int, shape)
         us, flop = float(us), 4 * heads * t_q * t_k * dim
         floor = max(flop / peak, 2 * heads * dim * (2 * t_q + 2 * t_k) / 4.2) * 1e-6
         peers = [time_backend(b, heads, t_q, t_k, dim) for b in BACKENDS.values()]
+        if dim > FUSED_DIM_MAX:
+            peers.append(time_backend(SDPBackend.MATH, heads, t_q, t_k, dim))
         print(f"{heads:4d}, {t_q:5d}, {t_k:5d}, {dim:3d} {us:9.2f} {floor:8.2f} {flop / us * 1e-6:8.1f} "
               + " ".join(cell(p) for p in peers))
-    for shape in ((5, 1024, 1024, 64), (8, 1023, 113, 40), (2, 4097, 77, 64)):
-        print(f"relative error of PyTorch's flash at {shape}: {relative_error(BACKENDS['flash'], *shape):.2e}")
+
+
+def main():
+    compare_times(sys.argv[1])
+    sys.exit(compare_errors(sys.argv[1]) != 0)
 
 
 main()
