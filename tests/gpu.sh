@@ -63,7 +63,14 @@ if wanted models; then
   step models "$programs/tests/test_models" tests/data/goldens cuda
   step models-mini "$programs/tests/test_models" tests/data/goldens "$mini" cuda
 fi
-wanted attention && step attention "$programs/tests/test_attention"
+if wanted attention; then
+  step attention "$programs/tests/test_attention"
+  if python3 -c 'import torch' 2>/dev/null; then
+    step attention-peers python3 tests/peers_attention.py "$programs/tests/bench_attention"
+  else
+    left_out attention-peers "Python lacks torch"
+  fi
+fi
 if wanted mini && [ -e "$mini/model_index.json" ]; then
   step mini-512 "$programs/tests/gpu_frame" "$mini" time 500 512 512
   step mini-256 "$programs/tests/gpu_frame" "$mini" time 500 256 256
@@ -99,7 +106,7 @@ fi
 cp "$TUNING_DIR"/tuning-*.txt "$out" 2>/dev/null
 
 echo
-for log in models-mini program shapes mini-256 mini-512 mini-changes-cold mini-changes-warm turbo-512 \
+for log in attention-peers models-mini program shapes mini-256 mini-512 mini-changes-cold mini-changes-warm turbo-512 \
   turbo-512-again turbo-changes-cold turbo-changes-warm sd15-512 device faults; do
   [ -e "$out/$log.log" ] && echo "--- $log" && grep -vE " splits: .* us$|^\[ (RUN|      OK) |^\[=" "$out/$log.log" |
     tail -n 60
