@@ -108,7 +108,7 @@ cp "$TUNING_DIR"/tuning-*.txt "$out" 2>/dev/null
 echo
 for log in attention-peers models-mini program shapes mini-256 mini-512 mini-changes-cold mini-changes-warm turbo-512 \
   turbo-512-again turbo-changes-cold turbo-changes-warm sd15-512 device faults; do
-  [ -e "$out/$log.log" ] && echo "--- $log" && grep -vE " splits: .* us$|^\[ (RUN|      OK) |^\[=" "$out/$log.log" |
+  [ -e "$out/$log.log" ] && echo "--- $log" && grep -vE " splits: .* us$|^\[ (RUN|      OK) |^\[=|  (normal|large|one-hot|constant) " "$out/$log.log" |
     tail -n 60
 done
 echo
