@@ -22,4 +22,7 @@ __attribute__((format(printf, 2, 3))) uint8_t *shell_output(size_t *size, const 
 /* Writes a file of that many bytes: the numbers of a fixed random sequence. */
 void clip_random_bytes(const char *name, size_t size);
 
+/* Pictures of the first video stream that ffprobe can decode. */
+long clip_count_frames(const char *name);
+
 #endif

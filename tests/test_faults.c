@@ -27,16 +27,6 @@ static void expect(const struct outcome *outcome, int status, int lines, const c
              lines, wanted, outcome->said);
 }
 
-static long count_frames(const char *name) {
-  char *text = (char *)shell_output(NULL,
-                                    "ffprobe -v error -count_frames -select_streams v -show_entries "
-                                    "stream=nb_read_frames -of csv=p=0 %s",
-                                    name);
-  long frames = atol(text);
-  free(text);
-  return frames;
-}
-
 /* --- in mid-run --- */
 
 /* What was made before can be played; a GPU loses the frame that it was at as well. */
@@ -53,7 +43,7 @@ static void test_render(void **state) {
                 "@ render lavfi:testsrc2=s=96x64:r=6 %s --size 64x64 --device %s",
                 name, device);
     expect(&outcome, DEVICE_FAILED, 1, reason());
-    long frames = count_frames(name);
+    long frames = clip_count_frames(name);
     print_message("  %s: %ld frames; %s", name, frames, outcome.said);
     assert_in_range(frames, 38, 39);
   }

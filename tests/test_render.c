@@ -30,16 +30,6 @@ static void expect_same(const char *what, const char *command_one, const char *c
 /* Times, size and checksum of each packet of sound. */
 #define SOUND(file) "ffmpeg -v error -i " file " -map 0:a -c copy -f framemd5 - | grep -v '^#' | cut -d, -f2,3,5-"
 
-static long count_frames(const char *name) {
-  char *text = (char *)shell_output(NULL,
-                                    "ffprobe -v quiet -count_frames -select_streams v -show_entries "
-                                    "stream=nb_read_frames -of csv=p=0 %s",
-                                    name);
-  long frames = atol(text);
-  free(text);
-  return frames;
-}
-
 /* Uneven times, B-frames, sound: each timestamp and each packet of sound as it was. */
 static void test_uneven_clip_with_sound(void **state) {
   (void)state;
@@ -77,7 +67,7 @@ static void test_sound_that_does_not_fit(void **state) {
   assert_int_equal(outcome.status, 0);
   assert_int_equal(outcome.lines, 2);
   assert_non_null(strstr(outcome.said, "pcm_s16le does not fit into mp4"));
-  assert_int_equal(count_frames("pcm.mp4"), 10);
+  assert_int_equal(clip_count_frames("pcm.mp4"), 10);
 }
 
 /* A part of the clip has that part's sound, and both begin at 0. */
@@ -116,7 +106,7 @@ static void test_odd_containers(void **state) {
                                        "csv=p=0 %s | head -1",
                                        outputs[i].name);
     assert_int_equal(strncmp(codec, outputs[i].codec, strlen(outputs[i].codec)), 0);
-    assert_int_equal(count_frames(outputs[i].name), 10);
+    assert_int_equal(clip_count_frames(outputs[i].name), 10);
     free(codec);
   }
   program_expect(0, "1 frame,", "render odd.mkv shot.png --size 64x64 --frames 1");
@@ -167,7 +157,7 @@ static void test_interrupted(void **state) {
     assert_non_null(said);
     long frames = atol(said + strlen("interrupted: "));
     assert_true(frames > 5);
-    assert_int_equal(count_frames(cases[i].name), frames);
+    assert_int_equal(clip_count_frames(cases[i].name), frames);
   }
 }
 
@@ -177,7 +167,7 @@ static void test_ignored_signal(void **state) {
   program_expect(0, "24 frames",
                  "trap '' HUP; @ render lavfi:testsrc2=s=96x64:r=6 kept.mkv --size 64x64 "
                  "--frames 24 & pid=$!; while [ ! -s kept.mkv ]; do sleep 0.02; done; kill -HUP $pid; wait $pid");
-  assert_int_equal(count_frames("kept.mkv"), 24);
+  assert_int_equal(clip_count_frames("kept.mkv"), 24);
 }
 
 /* Not even given the time to say goodbye. */
@@ -191,7 +181,7 @@ static void test_killed(void **state) {
     kill(pid, SIGKILL);
     program_wait(&outcome, pid);
     assert_int_equal(outcome.status, 128 + SIGKILL);
-    assert_true(count_frames(names[i]) >= 12);
+    assert_true(clip_count_frames(names[i]) >= 12);
   }
 }
 

@@ -9,11 +9,11 @@
 enum { SLOT_SCRATCH = 0, SLOT_PRESET_1 = 1, SLOT_PRESETS = 9, SLOT_NEGATIVE = 10, SLOT_EMPTY = 11, SLOTS = 12 };
 
 struct controls {
-  int prompt;           /* slot of the prompt */
-  int prompt_to;        /* slot to blend towards; read only where blend > 0 */
-  float blend;          /* 0: prompt alone, 1: prompt_to alone; linear in the cross-attention keys and values */
-  float strength;       /* 0 returns the input, 1 starts from pure noise (image-to-image) */
-  float guidance;       /* classifier-free guidance scale; has no effect with GUIDANCE_NONE, except w-embedding models */
+  int prompt;     /* slot of the prompt */
+  int prompt_to;  /* slot to blend towards; read only where blend > 0 */
+  float blend;    /* 0: prompt alone, 1: prompt_to alone; linear in the cross-attention keys and values */
+  float strength; /* 0 returns the input, 1 starts from pure noise (image-to-image) */
+  float guidance; /* classifier-free guidance scale; has no effect with GUIDANCE_NONE, except w-embedding models */
   float image_guidance; /* InstructPix2Pix: how closely the input picture is followed */
   float mix;            /* 1: the generated picture, 0: the input picture, between: cross-fade */
   uint64_t seed;        /* of the starting noise; the same seed gives the same noise every frame and on every device */

@@ -19,7 +19,7 @@ struct geometry {
 };
 
 struct step_params {
-  int timestep;           /* 0..999: row of the time table */
+  int timestep;          /* 0..999: row of the time table */
   float x, model, noise; /* coefficients of OP_STEP */
 };
 
@@ -42,18 +42,18 @@ struct run_params {
 };
 
 struct device_options {
-  const char *name;        /* "auto", "cpu", "cpu:plain" (the definition), "cuda", "cuda:N" */
-  int threads;             /* CPU threads; 0: one a core */
-  bool bf16;               /* CPU: bfloat16 arithmetic where the processor has it */
-  size_t memory_limit;     /* bytes the device may allocate; 0: what there is */
-  const char *cache_dir;   /* for tuning results; NULL: none kept */
-  bool no_graph;           /* CUDA: launch the ops one by one instead of one captured graph (for comparison) */
+  const char *name;      /* "auto", "cpu", "cpu:plain" (the definition), "cuda", "cuda:N" */
+  int threads;           /* CPU threads; 0: one a core */
+  bool bf16;             /* CPU: bfloat16 arithmetic where the processor has it */
+  size_t memory_limit;   /* bytes the device may allocate; 0: what there is */
+  const char *cache_dir; /* for tuning results; NULL: none kept */
+  bool no_graph;         /* CUDA: launch the ops one by one instead of one captured graph (for comparison) */
   const struct log *log;
 };
 
 struct device_info {
-  char name[128];    /* "NVIDIA H200", "AMD EPYC, 2 threads" */
-  char detail[256];  /* driver, library versions, element type */
+  char name[128];   /* "NVIDIA H200", "AMD EPYC, 2 threads" */
+  char detail[256]; /* driver, library versions, element type */
   bool cuda;
   size_t memory_total, memory_free; /* bytes; 0 unknown */
 };
@@ -81,12 +81,12 @@ struct device_impl {
   int (*prepare)(struct device *device, struct program **program, const struct plan *plan, enum pixel_format output,
                  struct error *err);
   void (*release)(struct device *device, struct program *program);
-  /* Starts one run. frame (NULL where the plan has no OP_PIXELS_IN) may be reused by the caller as soon as this returns.
-   * At most two runs are in flight. */
+  /* Starts one run. frame (NULL where the plan has no OP_PIXELS_IN) may be reused by the caller as soon as this
+   * returns. At most two runs are in flight. */
   int (*submit)(struct device *device, struct program *program, const struct run_params *params,
                 const struct frame *frame, struct error *err);
-  /* Waits for the oldest run in flight. *picture (may be NULL) gets the planes OP_PIXELS_OUT wrote, in host memory owned
-   * by the program and valid until the second submit after this. */
+  /* Waits for the oldest run in flight. *picture (may be NULL) gets the planes OP_PIXELS_OUT wrote, in host memory
+   * owned by the program and valid until the second submit after this. */
   int (*collect)(struct device *device, struct program *program, struct frame *picture, struct error *err);
   /* Host FP32 to or from a resource or a temporary of a program (program may be NULL for a resource), elements in NHWC
    * order, starting at element first. Waits for what is in flight. A resource is loaded first if it was not yet. */
@@ -111,8 +111,8 @@ struct program {
   int in_flight; /* runs submitted and not yet collected */
 };
 
-/* Chooses by options->name. A device picked by name fails loudly; "auto" tries cuda, then cpu, and says in one line why a
- * device was passed over. resources (borrowed) is what plans for this device refer to. */
+/* Chooses by options->name. A device picked by name fails loudly; "auto" tries cuda, then cpu, and says in one line why
+ * a device was passed over. resources (borrowed) is what plans for this device refer to. */
 int device_open(struct device **device, const struct resources *resources, const struct device_options *options,
                 struct error *err);
 void device_close(struct device **device); /* stores NULL; takes NULL */

@@ -17,29 +17,34 @@ struct engine;
 
 enum fit { FIT_CROP, FIT_LETTERBOX, FIT_STRETCH };
 
-enum engine_sampler { SAMPLER_AUTO /* what the checkpoint's scheduler names */, SAMPLER_EULER, SAMPLER_DDIM, SAMPLER_LCM };
+enum engine_sampler {
+  SAMPLER_AUTO /* what the checkpoint's scheduler names */,
+  SAMPLER_EULER,
+  SAMPLER_DDIM,
+  SAMPLER_LCM
+};
 enum engine_grid { GRID_AUTO, GRID_TRAILING, GRID_LEADING, GRID_LCM };
 
 struct engine_params {
-  const char *model;            /* diffusers folder */
-  const char *vae;              /* autoencoder folder that replaces the model's own; NULL: the model's */
-  int width, height;            /* of the generated picture; 0: the model's native size. Multiples of
-                                   engine_info.size_multiple, else an error says which sizes are near */
-  bool nearest_size;            /* width and height are wishes: rounded to the nearest multiple instead of refused */
-  int steps;                    /* 1..50; 0: what suits the model (1 for turbo and mini, 4 for LCM, 20 else) */
+  const char *model; /* diffusers folder */
+  const char *vae;   /* autoencoder folder that replaces the model's own; NULL: the model's */
+  int width, height; /* of the generated picture; 0: the model's native size. Multiples of
+                        engine_info.size_multiple, else an error says which sizes are near */
+  bool nearest_size; /* width and height are wishes: rounded to the nearest multiple instead of refused */
+  int steps;         /* 1..50; 0: what suits the model (1 for turbo and mini, 4 for LCM, 20 else) */
   enum engine_sampler sampler;
   enum engine_grid grid;
-  bool strength_diffusers;      /* strength quantised as diffusers' image-to-image does, for fidelity comparisons */
-  bool snap_strength;           /* strength snapped to the trained points of adversarially distilled models */
-  bool text_to_image;           /* no input frame */
-  bool guidance;                /* guidance rows are computed (2, or 3 for InstructPix2Pix models): a property of the plan */
+  bool strength_diffusers; /* strength quantised as diffusers' image-to-image does, for fidelity comparisons */
+  bool snap_strength;      /* strength snapped to the trained points of adversarially distilled models */
+  bool text_to_image;      /* no input frame */
+  bool guidance;           /* guidance rows are computed (2, or 3 for InstructPix2Pix models): a property of the plan */
   enum fit fit;
-  enum pixel_format output;     /* PIXEL_RGBA for a window, PIXEL_YUV420P for an encoder */
-  const char *device;           /* "auto", "cpu", "cpu:plain", "cuda[:N]"; NULL: auto */
-  int threads;                  /* CPU threads, 0: one a core */
-  bool bf16;                    /* CPU: see device.h */
-  size_t memory_limit;          /* device bytes; 0: none */
-  const char *cache_dir;        /* tuning results; NULL: none kept */
+  enum pixel_format output; /* PIXEL_RGBA for a window, PIXEL_YUV420P for an encoder */
+  const char *device;       /* "auto", "cpu", "cpu:plain", "cuda[:N]"; NULL: auto */
+  int threads;              /* CPU threads, 0: one a core */
+  bool bf16;                /* CPU: see device.h */
+  size_t memory_limit;      /* device bytes; 0: none */
+  const char *cache_dir;    /* tuning results; NULL: none kept */
   bool no_graph;
   const struct log *log;
 };
@@ -48,18 +53,18 @@ struct engine_params {
   { .output = PIXEL_RGBA, .fit = FIT_CROP }
 
 struct engine_info {
-  char model[128];            /* name for people */
+  char model[128]; /* name for people */
   char device[128], device_detail[256];
   bool cuda;
-  int width, height;          /* as prepared */
+  int width, height; /* as prepared */
   int native_width, native_height, size_multiple;
   int steps;
-  bool image_conditioned;     /* the U-Net sees the input picture itself (InstructPix2Pix, mini) */
+  bool image_conditioned;      /* the U-Net sees the input picture itself (InstructPix2Pix, mini) */
   bool has_guidance_embedding; /* full LCM: guidance acts with no second row */
-  int rows;                   /* guidance rows of one U-Net call */
+  int rows;                    /* guidance rows of one U-Net call */
   const char *sampler, *grid, *prediction;
-  double flops;               /* of one frame's matrix products */
-  size_t weight_bytes;        /* in the checkpoint */
+  double flops;        /* of one frame's matrix products */
+  size_t weight_bytes; /* in the checkpoint */
   size_t device_bytes, device_peak_bytes;
   long device_allocations, device_launches, device_waits, device_captures; /* counted since start */
 };
@@ -68,12 +73,12 @@ int engine_open(struct engine **engine, const struct engine_params *params, stru
 void engine_close(struct engine **engine); /* stores NULL; takes NULL */
 void engine_get_info(const struct engine *engine, struct engine_info *info);
 
-/* Another size (0: keep) or step count (0: keep). Prompt slots and weights stay. On failure the engine goes on as it was.
- * No frame may be in flight. */
+/* Another size (0: keep) or step count (0: keep). Prompt slots and weights stay. On failure the engine goes on as it
+ * was. No frame may be in flight. */
 int engine_configure(struct engine *engine, int width, int height, int steps, struct error *err);
 
-/* Encodes text into a slot (controls.h). Slots never set hold the empty prompt. Frames in flight keep the old prompt. If
- * the model has a list of styles it knows (mini's styles.json) and the text names none, one log line names them. */
+/* Encodes text into a slot (controls.h). Slots never set hold the empty prompt. Frames in flight keep the old prompt.
+ * If the model has a list of styles it knows (mini's styles.json) and the text names none, one log line names them. */
 int engine_set_prompt(struct engine *engine, int slot, const char *text, struct error *err);
 
 /* Starts one frame: controls and frame are copied or consumed before this returns. frame is NULL for text to image. At

@@ -10,6 +10,7 @@ struct log {
 };
 
 /* log may be NULL: the line is dropped. */
-__attribute__((format(printf, 3, 4))) void log_line(const struct log *log, enum log_level level, const char *format, ...);
+__attribute__((format(printf, 3, 4))) void log_line(const struct log *log, enum log_level level, const char *format,
+                                                    ...);
 
 #endif

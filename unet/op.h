@@ -31,8 +31,9 @@ enum activation {
 enum norm_kind { NORM_NONE, NORM_GROUP, NORM_LAYER };
 
 /* What happens to an op's input first: norm, then activation. With NORM_NONE the activation alone.
- * Group norm: statistics over (h, w, c / groups) for each n and group. Layer norm: over c for each row. Biased variance,
- * y = (x - mean) / sqrt(var + eps) * gamma[c] + beta[c]. Over a concatenated input the norm spans both parts. */
+ * Group norm: statistics over (h, w, c / groups) for each n and group. Layer norm: over c for each row. Biased
+ * variance, y = (x - mean) / sqrt(var + eps) * gamma[c] + beta[c]. Over a concatenated input the norm spans both parts.
+ */
 struct prologue {
   enum norm_kind norm;
   enum activation act;
@@ -61,8 +62,8 @@ enum op_type {
 };
 
 /* y = act(conv(upsample(prologue(x ++ x2))) + bias + time + residual). Zero padding, after the prologue.
- * Output size: (up * h + 2 pad - k) / stride + 1, and with pad_end_only (the KL autoencoder's downsampling: one zero row
- * and column at the end, none at the start; pad must be 0) (h + 1 - k) / stride + 1. */
+ * Output size: (up * h + 2 pad - k) / stride + 1, and with pad_end_only (the KL autoencoder's downsampling: one zero
+ * row and column at the end, none at the start; pad must be 0) (h + 1 - k) / stride + 1. */
 struct op_conv {
   struct tensor x;
   struct tensor x2;     /* optional: concatenated after x along c; same n, h, w */
@@ -101,11 +102,12 @@ struct op_norm {
 /* y = softmax(scale * q k^T) v for each n and head. Tokens are rows (h * w); head i has channels [i D, (i + 1) D).
  * FP32 accumulation and softmax everywhere. */
 struct op_attention {
-  struct tensor q, k, v; /* [view]s: read in place from fused projections and prompt state; k, v with n == 1 serve all n */
-  int heads;             /* head_dim = q.c / heads */
-  float scale;           /* usually 1 / sqrt(head_dim) */
-  bool causal;           /* row i sees columns 0..i */
-  struct tensor y;       /* [n, h, w, q.c] */
+  /* [view]s: read in place from fused projections and prompt state; k, v with n == 1 serve all n */
+  struct tensor q, k, v;
+  int heads;       /* head_dim = q.c / heads */
+  float scale;     /* usually 1 / sqrt(head_dim) */
+  bool causal;     /* row i sees columns 0..i */
+  struct tensor y; /* [n, h, w, q.c] */
 };
 
 /* y[0, 0, i] = token[run.tokens[i]] + position[i]. */
@@ -115,8 +117,9 @@ struct op_embed {
   struct tensor y;        /* [1, 1, positions, c] */
 };
 
-/* Sinusoidal embedding: row t of y is that of timestep t = 0..999. half = c / 2, f_k = exp(-ln(10000) k / (half - shift));
- * [cos | sin] of t f_k with cos_first (diffusers' flip_sin_to_cos), else [sin | cos]. Computed in FP32 or better. */
+/* Sinusoidal embedding: row t of y is that of timestep t = 0..999. half = c / 2, f_k = exp(-ln(10000) k / (half -
+ * shift)); [cos | sin] of t f_k with cos_first (diffusers' flip_sin_to_cos), else [sin | cos]. Computed in FP32 or
+ * better. */
 struct op_timestep {
   bool cos_first;
   float shift;     /* freq_shift */
@@ -142,8 +145,8 @@ struct op_store_slot {
   struct tensor slots; /* state [SLOTS, 1, tokens, c] */
 };
 
-/* Row r of y = sum over i of run.prompt[r].weight[i] * slots[run.prompt[r].slot[i]], for r < y.n. A weight of 0 means the
- * slot is not read. */
+/* Row r of y = sum over i of run.prompt[r].weight[i] * slots[run.prompt[r].slot[i]], for r < y.n. A weight of 0 means
+ * the slot is not read. */
 struct op_prompt {
   struct tensor slots;
   struct tensor y; /* [rows, 1, tokens, c] */
@@ -175,17 +178,18 @@ struct op_step {
 };
 
 /* y = the frame, cropped, resized to y's size, as R, G, B in y = value * scale + bias with value in 0..1.
- * Geometry: run.geometry. Each output pixel is the mean of the source over its footprint, in samples of the plane, centred
- * at its mapped centre and at least one sample wide each way (so an enlargement is linear interpolation); edges are
- * clamped at the plane's, not the rectangle's; chroma is centre-sited (also YUYV's). Planes are resized first, then turned
- * to R, G, B, which are clamped to 0..1. Outside the destination rectangle: black (value 0). */
+ * Geometry: run.geometry. Each output pixel is the mean of the source over its footprint, in samples of the plane,
+ * centred at its mapped centre and at least one sample wide each way (so an enlargement is linear interpolation); edges
+ * are clamped at the plane's, not the rectangle's; chroma is centre-sited (also YUYV's). Planes are resized first, then
+ * turned to R, G, B, which are clamped to 0..1. Outside the destination rectangle: black (value 0). */
 struct op_pixels_in {
   float scale, bias;
   struct tensor y; /* [1, H, W, 3] */
 };
 
-/* The run's output picture = clamp(mix * (x * scale + bias) + (1 - mix) * input, 0, 1), as run.output_format. YUV formats
- * are written limited range, BT.709; a chroma sample is the mean of its pixels. 8-bit values round to nearest. */
+/* The run's output picture = clamp(mix * (x * scale + bias) + (1 - mix) * input, 0, 1), as run.output_format. YUV
+ * formats are written limited range, BT.709; a chroma sample is the mean of its pixels. 8-bit values round to nearest.
+ */
 struct op_pixels_out {
   float scale, bias;
   struct tensor x;     /* [1, H, W, 3] */

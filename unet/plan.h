@@ -37,8 +37,8 @@ void plan_leave(struct plan *plan, size_t mark);
 /* Records the first error of model code ("expected 320 channels"); the plan then stays failed. */
 __attribute__((format(printf, 2, 3))) void plan_fail(struct plan *plan, const char *format, ...);
 
-/* Append one op. Its y is made here (any y in the argument is ignored but for documented sizes) and returned; shapes are
- * checked. name is the part after the scope. */
+/* Append one op. Its y is made here (any y in the argument is ignored but for documented sizes) and returned; shapes
+ * are checked. name is the part after the scope. */
 struct tensor plan_conv(struct plan *plan, const char *name, struct op_conv op);
 struct tensor plan_linear(struct plan *plan, const char *name, struct op_linear op);
 /* plan_linear whose result goes to a state resource (the time table) instead of a temporary. */
@@ -57,8 +57,8 @@ struct tensor plan_step(struct plan *plan, const char *name, struct op_step op);
 struct tensor plan_pixels_in(struct plan *plan, const char *name, struct op_pixels_in op, int h, int w);
 void plan_pixels_out(struct plan *plan, const char *name, struct op_pixels_out op);
 
-/* A temporary that no op of this plan writes: tests give a device its input through it (device_write_temp). It and every
- * temp that is never read live for the whole plan, so tests can read results. */
+/* A temporary that no op of this plan writes: tests give a device its input through it (device_write_temp). It and
+ * every temp that is never read live for the whole plan, so tests can read results. */
 struct tensor plan_input(struct plan *plan, int n, int h, int w, int c, bool wide);
 
 /* Settles lifetimes. Returns -1 with the first error of the plan. */

@@ -44,8 +44,8 @@ struct resources {
 };
 
 /* Returns the tensor of the resource called name, which is added when there is none yet. Parts are copied. A vector is
- * given as n = h = w = 1. An existing one must have the same shape. On failure the returned space is TENSOR_NONE and err
- * is set. */
+ * given as n = h = w = 1. An existing one must have the same shape. On failure the returned space is TENSOR_NONE and
+ * err is set. */
 struct tensor resources_weight(struct resources *resources, const char *name, int n, int h, int w, int c,
                                const struct weight_part *parts, int part_count, struct error *err);
 struct tensor resources_state(struct resources *resources, const char *name, int n, int h, int w, int c, bool wide,
