@@ -79,18 +79,18 @@ static int open_source(struct live *live, struct source **source, struct error *
   return source_open(source, live->spec, &live->source_options, err);
 }
 
-/* A GPU has time for a larger picture of the same shape. */
-static int enlarge(struct live *live, struct engine *engine, struct engine_info *info, struct error *err) {
+/* A GPU has time for a larger picture of the same shape. Where it has no room for it, the smaller one stays. */
+static void enlarge(struct live *live, struct engine *engine, struct engine_info *info) {
   int longest = info->width > info->height ? info->width : info->height;
   if (!info->cuda || live->options->width || !live->spec || longest >= LONGEST_GPU)
-    return 0;
+    return;
   double scale = (double)LONGEST_GPU / longest / info->size_multiple;
   int width = (int)lrint(info->width * scale) * info->size_multiple;
   int height = (int)lrint(info->height * scale) * info->size_multiple;
-  if (engine_configure(engine, width, height, 0, err))
-    return -1;
+  struct error err;
+  if (engine_configure(engine, width, height, 0, &err))
+    log_line(&live->log, LOG_INFO, "%dx%d instead of %dx%d: %s", info->width, info->height, width, height, err.message);
   engine_get_info(engine, info);
-  return 0;
 }
 
 /* Runs on the engine thread, and reads only what no longer changes. */
@@ -101,10 +101,7 @@ static int open_engine(void *opaque, struct engine **engine, struct loop_setting
     return -1;
   struct engine_info info;
   engine_get_info(*engine, &info);
-  if (enlarge(live, *engine, &info, err)) {
-    engine_close(engine);
-    return -1;
-  }
+  enlarge(live, *engine, &info);
   setup_controls(&settings->controls, live->options, &info);
   settings->fade = (struct fade){.from = settings->controls.prompt, .to = settings->controls.prompt};
   settings->steps = info.steps;

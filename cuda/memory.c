@@ -96,10 +96,14 @@ void cuda_memory_finish(struct cuda_device *device) {
 static int staging_open(struct cuda_device *device, struct error *err) {
   if (device->staged)
     return 0;
-  for (int i = 0; i < 2; i++)
-    if (cuda_check(cudaHostAlloc(&device->staging[i], STAGING_BYTES, cudaHostAllocDefault), "pinned memory", err) < 0 ||
+  for (int i = 0; i < 2; i++) { /* an earlier try may have come as far as one of them */
+    if (!device->staging[i] &&
+        cuda_check(cudaHostAlloc(&device->staging[i], STAGING_BYTES, cudaHostAllocDefault), "pinned memory", err) < 0)
+      return -1;
+    if (!device->staging_free[i] &&
         cuda_check(cudaEventCreateWithFlags(&device->staging_free[i], cudaEventDisableTiming), "event", err) < 0)
       return -1;
+  }
   return cuda_alloc(device, &device->staged, 2 * STAGING_BYTES, "loading weights", err);
 }
 

@@ -1,6 +1,9 @@
 /* What makes the program faulty: linked into it, this stands in front of both devices (the linker's --wrap), and they
  * fail in the middle of frame number REVERIE_FAULT_AT, counted from 1. The CPU reports an error; the GPU gets a kernel
- * that writes where no memory is, after which CUDA itself fails everything that is asked of it. */
+ * that writes where no memory is, after which CUDA itself fails everything that is asked of it.
+ *
+ * With REVERIE_FAULT_PREPARE the place of the GPU is taken by one that opens and then has no room for anything: the CPU
+ * under another name. */
 #include <stdlib.h>
 
 #include "unet/device.h"
@@ -42,6 +45,23 @@ static int cuda_submit(struct device *device, struct program *program, const str
     launch_pad(&cuda_device(device)->queue, &bad);
   return __real_cuda_device_impl.submit(device, program, params, frame, err);
 }
+
+static int full_prepare(struct device *device, struct program **program, const struct plan *plan,
+                        enum pixel_format output, struct error *err) {
+  (void)device, (void)program, (void)plan, (void)output;
+  return error_set(err, STATUS_DEVICE, "cuda: full, as it was told to be");
+}
+
+static void full_info(struct device *device, struct device_info *info) {
+  __real_cpu_device_impl.info(device, info);
+  info->cuda = true;
+}
+
+static int full_create(struct device **device, const struct device_options *options, struct error *err) {
+  struct device_options own = *options;
+  own.name = "cpu";
+  return __real_cpu_device_impl.create(device, &own, err);
+}
 #endif
 
 /* Before main, so before anybody looks at the devices. */
@@ -51,5 +71,12 @@ __attribute__((constructor)) static void stand_in_front(void) {
 #if HAVE_CUDA
   __wrap_cuda_device_impl = __real_cuda_device_impl;
   __wrap_cuda_device_impl.submit = cuda_submit;
+  if (getenv("REVERIE_FAULT_PREPARE")) {
+    __wrap_cuda_device_impl = __real_cpu_device_impl;
+    __wrap_cuda_device_impl.name = "cuda";
+    __wrap_cuda_device_impl.create = full_create;
+    __wrap_cuda_device_impl.prepare = full_prepare;
+    __wrap_cuda_device_impl.info = full_info;
+  }
 #endif
 }

@@ -89,6 +89,20 @@ static void test_memory_limit(void **state) {
   shell("test ! -e never.mp4");
 }
 
+/* Opened, and then there is no room: by name that is an error, by "auto" the CPU's turn, with one line. */
+static void test_full_gpu(void **state) {
+  (void)state;
+  struct outcome outcome;
+  if (!drivers) /* built without CUDA */
+    skip();
+  program_set(faulty);
+  program_run(&outcome, "export REVERIE_FAULT_PREPARE=1; @ render pattern:96x64 null: --size 64x64 --frames 2 -d cuda");
+  expect(&outcome, DEVICE_FAILED, 1, "full, as it was told to be");
+  program_run(&outcome, "export REVERIE_FAULT_PREPARE=1; @ render pattern:96x64 null: --size 64x64 --frames 2");
+  expect(&outcome, 0, 1, "not on the GPU: cuda: full, as it was told to be");
+  assert_non_null(strstr(outcome.said, "2 frames"));
+}
+
 /* --- no driver, or the wrong one --- */
 
 static void run_with_driver(struct outcome *outcome, const char *folder, int version, int result, const char *name) {
@@ -144,8 +158,13 @@ static bool has_device(void) {
 
 int main(int argc, char **argv) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_render),       cmocka_unit_test(test_bench),   cmocka_unit_test(test_live),
-      cmocka_unit_test(test_memory_limit), cmocka_unit_test(test_drivers), cmocka_unit_test(test_links_no_gpu_library),
+      cmocka_unit_test(test_render),
+      cmocka_unit_test(test_bench),
+      cmocka_unit_test(test_live),
+      cmocka_unit_test(test_memory_limit),
+      cmocka_unit_test(test_full_gpu),
+      cmocka_unit_test(test_drivers),
+      cmocka_unit_test(test_links_no_gpu_library),
   };
   if (argc < 4 || argc > 5 || !clips_open())
     return SKIPPED;

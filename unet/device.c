@@ -40,7 +40,8 @@ static int open_first(struct device **device, const struct device_options *optio
   for (int i = 0; i < IMPLS; i++) {
     if (open_named(device, impls[i], impls[i]->name, options, err) == 0)
       return 0;
-    log_line(options->log, LOG_WARNING, "not on the GPU: %s", err->message);
+    if (i + 1 < IMPLS)
+      log_line(options->log, LOG_WARNING, "not on the GPU: %s", err->message);
   }
   return -1;
 }

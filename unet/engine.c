@@ -210,8 +210,10 @@ int engine_set_prompt(struct engine *engine, int slot, const char *text, struct 
 
 static int prepare_tables(struct engine *engine, float guidance, struct error *err) {
   struct run_params run = {.guidance = guidance};
+  if (device_run(engine->device, engine->tables_program, &run, err) < 0)
+    return -1;
   engine->tables_guidance = guidance;
-  return device_run(engine->device, engine->tables_program, &run, err);
+  return 0;
 }
 
 static int choose_shape(struct engine *engine, const struct engine_params *params, struct frame_shape *shape,
@@ -245,8 +247,8 @@ static int prepare(struct engine *engine, const struct frame_shape *shape, struc
   return encode_tokens(engine, SLOT_EMPTY, "", err) < 0 || prepare_tables(engine, 1, err) < 0 ? -1 : 0;
 }
 
-static int open_device(struct engine *engine, const struct engine_params *params, struct error *err) {
-  const struct device_options options = {.name = params->device ? params->device : "auto",
+static int open_device(struct engine *engine, const struct engine_params *params, const char *name, struct error *err) {
+  const struct device_options options = {.name = name,
                                          .threads = params->threads,
                                          .bf16 = params->bf16,
                                          .memory_limit = params->memory_limit,
@@ -254,6 +256,35 @@ static int open_device(struct engine *engine, const struct engine_params *params
                                          .no_graph = params->no_graph,
                                          .log = params->log};
   return device_open(&engine->device, &engine->resources, &options, err);
+}
+
+static void leave_device(struct engine *engine) {
+  frame_program_destroy(&engine->frame, engine->device);
+  if (engine->device) {
+    device_release(engine->device, &engine->prompt_program);
+    device_release(engine->device, &engine->tables_program);
+  }
+  device_close(&engine->device);
+  plan_free(&engine->prompt_plan);
+  plan_free(&engine->tables_plan);
+}
+
+/* Opens the device and makes it ready. A GPU that can be opened and then cannot serve, most often because others have
+ * its memory, is no reason to give up for who left the choice open. */
+static int choose_device(struct engine *engine, const struct engine_params *params, const struct frame_shape *shape,
+                         struct error *err) {
+  const char *name = params->device ? params->device : "auto";
+  if (open_device(engine, params, name, err) < 0)
+    return -1;
+  if (prepare(engine, shape, err) == 0)
+    return 0;
+  struct device_info info;
+  device_get_info(engine->device, &info);
+  if (strcmp(name, "auto") || !info.cuda || err->status != STATUS_DEVICE)
+    return -1;
+  log_line(engine->log, LOG_WARNING, "not on the GPU: %s", err->message);
+  leave_device(engine);
+  return open_device(engine, params, "cpu", err) < 0 || prepare(engine, shape, err) < 0 ? -1 : 0;
 }
 
 int engine_open(struct engine **engine_out, const struct engine_params *params, struct error *err) {
@@ -274,8 +305,7 @@ int engine_open(struct engine **engine_out, const struct engine_params *params, 
   choose_sampling(&engine->sampling, params, engine->checkpoint);
   struct frame_shape shape;
   if (model_init(&engine->model, engine->checkpoint, &engine->resources, err) < 0 ||
-      choose_shape(engine, params, &shape, err) < 0 || open_device(engine, params, err) < 0 ||
-      prepare(engine, &shape, err) < 0)
+      choose_shape(engine, params, &shape, err) < 0 || choose_device(engine, params, &shape, err) < 0)
     goto fail;
   *engine_out = engine;
   return 0;
@@ -288,14 +318,7 @@ void engine_close(struct engine **engine_ref) {
   struct engine *engine = *engine_ref;
   if (!engine)
     return;
-  frame_program_destroy(&engine->frame, engine->device);
-  if (engine->device) {
-    device_release(engine->device, &engine->prompt_program);
-    device_release(engine->device, &engine->tables_program);
-  }
-  device_close(&engine->device);
-  plan_free(&engine->prompt_plan);
-  plan_free(&engine->tables_plan);
+  leave_device(engine);
   model_finish(&engine->model);
   resources_finish(&engine->resources);
   checkpoint_close(&engine->checkpoint);

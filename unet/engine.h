@@ -86,7 +86,7 @@ int engine_set_prompt(struct engine *engine, int slot, const char *text, struct 
 int engine_submit(struct engine *engine, const struct controls *controls, const struct frame *frame, struct error *err);
 
 /* Waits for the oldest frame in flight. *picture gets its planes (owned by the engine, valid until the second submit
- * after this) with the input's pts, captured_ns and serial. */
+ * after this, or engine_configure) with the input's pts, captured_ns and serial. */
 int engine_collect(struct engine *engine, struct frame *picture, struct error *err);
 
 /* Milliseconds that the frame collected last took on the device by its own clock, from planes in its memory to the
