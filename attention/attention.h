@@ -16,6 +16,10 @@
  * holds both; attention_launch chooses. Head dims are padded to one of a few on the way: above 160 all to 512, which is
  * fast for 512 itself (the one head of a KL autoencoder's middle block) and merely right for what lies between.
  *
+ * Numbers: scores are right as long as |scale * q k| * log2(e) stays below 2^28 in every row. Beyond that, which FP16's
+ * largest values can reach, the difference of two scores is lost in FP32's rounding of the row's maximum: rows come out
+ * finite, but meaningless. Infinities and NaN in the inputs come out finite as well.
+ *
  * No function allocates device memory, waits for the device or keeps state: launches can be captured into graphs. */
 #ifndef ATTENTION_ATTENTION_H
 #define ATTENTION_ATTENTION_H
@@ -33,12 +37,12 @@ enum { ATTN_HEAD_DIM_MIN = 8, ATTN_HEAD_DIM_MAX = 512 };
 /* One attention. Device pointers to FP16 (attention_cpu: host pointers to float), borrowed for the launch.
  * Strides count elements. */
 struct attn_args {
-  const void *q;     /* [B, Tq, H * D] */
-  const void *k, *v; /* [B, Tk, H * D] */
-  void *o;           /* [B, Tq, H * D]; must not overlap an input */
-  int B, H;          /* batch rows, heads */
-  int Tq, Tk, D;     /* rows of q and of k and v, at least 1; head dim */
-  long q_batch, q_row;
+  const void *q;       /* [B, Tq, H * D] */
+  const void *k, *v;   /* [B, Tk, H * D] */
+  void *o;             /* [B, Tq, H * D]; must not overlap an input */
+  int B, H;            /* batch rows, heads */
+  int Tq, Tk, D;       /* rows of q and of k and v, at least 1; head dim */
+  long q_batch, q_row; /* q_batch and o_batch: positive unless B is 1 */
   long k_batch, k_row; /* k_batch and v_batch may be 0: one K and V serve all batch rows */
   long v_batch, v_row;
   long o_batch, o_row;

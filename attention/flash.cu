@@ -212,7 +212,7 @@ static bool well_formed(const attn_args &a) {
   bool ok = a.q && a.k && a.v && a.o && a.B > 0 && a.H > 0 && a.Tq > 0 && a.Tk > 0 && a.D >= ATTN_HEAD_DIM_MIN &&
             a.D <= ATTN_HEAD_DIM_MAX && a.D % 8 == 0 && a.H < 65536 && a.B < 65536 && a.scale > 0 &&
             aligned(a.q, a.q_row, a.q_batch) && aligned(a.k, a.k_row, a.k_batch) && aligned(a.v, a.v_row, a.v_batch) &&
-            aligned(a.o, a.o_row, a.o_batch);
+            aligned(a.o, a.o_row, a.o_batch) && (a.B == 1 || (a.q_batch > 0 && a.o_batch > 0));
   if (a.k2)
     ok = ok && a.v2 && a.count2 && a.Tk2 > 0 && !a.causal && aligned(a.k2, a.k2_row, a.k2_batch) &&
          aligned(a.v2, a.v2_row, a.v2_batch);

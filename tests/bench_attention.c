@@ -1,7 +1,7 @@
 /* Times attention at the shapes of diffusion. Every call reads what the call before wrote, inside one captured graph,
  * so calls cannot overlap; figures are medians over replays, by events.
  *
- *   bench_attention          a table: the automatic choice, with and without programmatic launch; the floor
+ *   bench_attention          a table: the automatic choice, with and without programmatic launch
  *   bench_attention --all [PREFIX]  every variant as well (those whose name begins so)
  *   bench_attention --lines  "heads Tq Tk D microseconds" lines, for peers_attention.py
  *   bench_attention --apply H Tq Tk D   no times: reads q, k and v (dense rows of FP16) from standard input and writes

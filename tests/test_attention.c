@@ -20,8 +20,8 @@ static const double tolerance = 1.0 / 2048;
 
 enum fill {
   FILL_NORMAL,
-  FILL_LARGE,   /* scores of hundreds: nearly one-hot */
-  FILL_HUGE,    /* FP16's largest: scores beyond what FP32 sums tell apart, so only finite results are asked */
+  FILL_LARGE, /* scores of hundreds: nearly one-hot */
+  FILL_HUGE, /* FP16's largest: scores beyond what attention.h promises to be right, so only finite results are asked */
   FILL_ONE_HOT, /* each row has one key that matches it, all other scores equal */
   FILL_CONSTANT,
   FILL_RISING, /* the maximum grows with every key */
@@ -48,7 +48,7 @@ struct operand {
   size_t count;
 };
 
-static int failures;
+static int failures, compared;
 static const char *only = ""; /* prefix of the variants to run */
 static bool quick;
 
@@ -283,6 +283,7 @@ static void check_case(const struct attn_device *device, const struct test_case 
       describe(t, attention_choice_name(choice), error, same ? "FAILED" : "FAILED: differs from run to run");
       failures++;
     }
+    compared++;
     if (t->fill != FILL_HUGE && (error > worst[choice] || isnan(error)))
       worst[choice] = error;
   }
@@ -456,6 +457,10 @@ int main(int argc, char **argv) {
     if (worst[choice] > 0)
       printf("%-20s worst relative error %.2e (limit %.2e)\n", attention_choice_name(choice), worst[choice], tolerance);
   CUDA(cudaFree(workspace));
-  printf("%s: %d failures\n", failures ? "FAILED" : "passed", failures);
+  if (!compared) {
+    printf("FAILED: nothing was compared: no variant that runs here begins with '%s'\n", only);
+    return 1;
+  }
+  printf("%s: %d failures in %d comparisons\n", failures ? "FAILED" : "passed", failures, compared);
   return failures != 0;
 }
