@@ -54,7 +54,8 @@ struct live {
   struct live_state state;
   struct loop_status engine;
   const struct mail *shown; /* valid until the next picture is taken; NULL: none yet */
-  int snapshots;
+  struct snapshot snapshot; /* on its way to its file */
+  int snapshots;            /* begun so far */
   bool ended;
   bool overlay_changed; /* since the last drawing */
   int64_t started_ns, drawn_ns;
@@ -198,18 +199,35 @@ static bool handle_events(struct live *live, int64_t now_ns) {
   return draw;
 }
 
+static void tell_snapshot(struct live *live, bool wait, int64_t now_ns) {
+  const char *path;
+  struct error err;
+  int taken = snapshot_take(&live->snapshot, wait, &path, &err);
+  if (!taken)
+    return;
+  const char *word = taken > 0 ? "saved " : "", *text = taken > 0 ? path : err.message;
+  live_notice(&live->state, now_ns, "%s%s", word, text);
+  log_line(&live->log, taken > 0 ? LOG_INFO : LOG_WARNING, "%s%s", word, text);
+}
+
+/* One at a time: the next is taken when the last is written. */
 static void save_snapshots(struct live *live, int64_t now_ns) {
-  for (; live->shown && live->snapshots < live->state.snapshots_asked; live->snapshots++) {
-    char path[PATHS_MAX];
-    struct error err;
-    if (snapshot_write(&live->shown->frame, live->options->snapshot_dir, path, &err)) {
-      live_notice(&live->state, now_ns, "%s", err.message);
-      log_line(&live->log, LOG_WARNING, "%s", err.message);
-    } else {
-      live_notice(&live->state, now_ns, "saved %s", path);
-      log_line(&live->log, LOG_INFO, "saved %s", path);
-    }
-  }
+  tell_snapshot(live, false, now_ns);
+  if (!live->shown || live->snapshot.running || live->snapshots == live->state.snapshots_asked)
+    return;
+  struct error err;
+  live->snapshots++;
+  if (snapshot_start(&live->snapshot, &live->shown->frame, live->options->snapshot_dir, &err))
+    log_line(&live->log, LOG_WARNING, "%s", err.message);
+}
+
+/* Those asked for before the window closed, too. */
+static void finish_snapshots(struct live *live) {
+  do {
+    tell_snapshot(live, true, 0);
+    save_snapshots(live, 0);
+  } while (live->snapshot.running);
+  snapshot_free(&live->snapshot);
 }
 
 /* Brings window, reader and engine thread to what the state says. */
@@ -393,6 +411,7 @@ int command_live(const struct options *options, struct error *err) {
   window_close(&live.window);
   if (options->verbose >= 0)
     live_figures_print(&live.figures, live.engine.info.device, stderr);
+  finish_snapshots(&live);
   picture_free(&live.preview);
   mailbox_finish(&live.pictures);
   mailbox_finish(&live.frames);

@@ -34,7 +34,7 @@ static int create(const char *dir, char *path, struct error *err) {
   return error_set(err, STATUS_OUTPUT, "snapshot: %.300s and %d more exist already", path, NAMES_MAX);
 }
 
-int snapshot_write(const struct frame *picture, const char *dir, char *path, struct error *err) {
+static int write_png(const struct frame *picture, const char *dir, char *path, struct error *err) {
   int fd = create(dir, path, err);
   if (fd < 0)
     return -1;
@@ -55,4 +55,37 @@ int snapshot_write(const struct frame *picture, const char *dir, char *path, str
     return -1;
   }
   return 0;
+}
+
+static void *snapshot_main(void *opaque) {
+  struct snapshot *snapshot = opaque;
+  snapshot->status = write_png(&snapshot->picture.frame, snapshot->dir, snapshot->path, &snapshot->err);
+  atomic_store(&snapshot->done, true);
+  return NULL;
+}
+
+int snapshot_start(struct snapshot *snapshot, const struct frame *frame, const char *dir, struct error *err) {
+  if (picture_copy(&snapshot->picture, frame, err))
+    return -1;
+  snapshot->dir = dir;
+  atomic_store(&snapshot->done, false);
+  int code = pthread_create(&snapshot->thread, NULL, snapshot_main, snapshot);
+  if (code)
+    return error_set(err, STATUS_FAILED, "snapshot: no thread can be started: %s", strerror(code));
+  snapshot->running = true;
+  return 0;
+}
+
+int snapshot_take(struct snapshot *snapshot, bool wait, const char **path, struct error *err) {
+  if (!snapshot->running || (!wait && !atomic_load(&snapshot->done)))
+    return 0;
+  pthread_join(snapshot->thread, NULL);
+  snapshot->running = false;
+  *path = snapshot->path;
+  *err = snapshot->err;
+  return snapshot->status < 0 ? -1 : 1;
+}
+
+void snapshot_free(struct snapshot *snapshot) {
+  picture_free(&snapshot->picture);
 }

@@ -195,6 +195,19 @@ static void test_window_shows_the_snapshot(void **state) {
   quit_window();
 }
 
+/* As many as were asked for, also when the window closes before they are written. */
+static void test_snapshots_in_a_hurry(void **state) {
+  (void)state;
+  struct outcome outcome;
+  shell("rm -rf shots && mkdir shots");
+  start_window("still.mkv --loop --snapshot-dir shots" PICTURE);
+  shell("xdotool key s s s q");
+  finish(&outcome);
+  assert_int_equal(outcome.status, 0);
+  shell("test $(ls shots/reverie-*.png | wc -l) = 3 && for file in shots/*.png; do ffprobe -v error $file; done");
+  shell("rm -rf shots");
+}
+
 /* In a window of another shape the picture is scaled and has bars. */
 static void test_window_of_another_shape(void **state) {
   (void)state;
@@ -307,6 +320,7 @@ int main(int argc, char **argv) {
 #define CASE(function) cmocka_unit_test_teardown(function, end_program)
   const struct CMUnitTest tests[] = {
       CASE(test_window_shows_the_snapshot),
+      CASE(test_snapshots_in_a_hurry),
       CASE(test_window_of_another_shape),
       CASE(test_render_gives_the_same),
       CASE(test_keys),
