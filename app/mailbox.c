@@ -1,16 +1,14 @@
 #include "mailbox.h"
 
 #include <errno.h>
-#include <time.h>
+
+#include "app/stats.h"
+#include "app/wait.h"
 
 void mailbox_init(struct mailbox *mailbox) {
   *mailbox = (struct mailbox){.writing = 0, .slot = 1, .reading = 2};
   pthread_mutex_init(&mailbox->lock, NULL);
-  pthread_condattr_t attributes;
-  pthread_condattr_init(&attributes);
-  pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
-  pthread_cond_init(&mailbox->changed, &attributes);
-  pthread_condattr_destroy(&attributes);
+  wait_init(&mailbox->changed);
 }
 
 void mailbox_finish(struct mailbox *mailbox) {
@@ -58,20 +56,8 @@ void mailbox_close(struct mailbox *mailbox) {
   pthread_mutex_unlock(&mailbox->lock);
 }
 
-static struct timespec deadline_after(int ms) {
-  struct timespec at;
-  clock_gettime(CLOCK_MONOTONIC, &at);
-  at.tv_sec += ms / 1000;
-  at.tv_nsec += (long)(ms % 1000) * 1000000;
-  if (at.tv_nsec >= 1000000000) {
-    at.tv_sec++;
-    at.tv_nsec -= 1000000000;
-  }
-  return at;
-}
-
 int mailbox_take(struct mailbox *mailbox, const struct mail **mail, int wait_ms) {
-  struct timespec deadline = deadline_after(wait_ms);
+  struct timespec deadline = wait_deadline(clock_now_ns() + (int64_t)wait_ms * 1000000);
   int result = 0;
   pthread_mutex_lock(&mailbox->lock);
   while (!mailbox->full && !mailbox->closed && wait_ms > 0)

@@ -4,9 +4,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "app/stats.h"
+#include "app/wait.h"
 
 enum {
   SECOND = 1000000000,
@@ -45,13 +45,9 @@ struct reader {
   struct reader_status status;
 };
 
-static struct timespec to_timespec(int64_t ns) {
-  return (struct timespec){.tv_sec = ns / SECOND, .tv_nsec = ns % SECOND};
-}
-
 /* Waits until the clock says until_ns. False: the reader is to stop. */
 static bool wait_until(struct reader *reader, int64_t until_ns) {
-  struct timespec deadline = to_timespec(until_ns);
+  struct timespec deadline = wait_deadline(until_ns);
   pthread_mutex_lock(&reader->lock);
   while (!reader->stop && clock_now_ns() < until_ns)
     pthread_cond_timedwait(&reader->changed, &reader->lock, &deadline);
@@ -215,11 +211,7 @@ int reader_start(struct reader **out, struct source **source, const char *spec, 
   *source = NULL;
   source_get_info(reader->source, &reader->info);
   pthread_mutex_init(&reader->lock, NULL);
-  pthread_condattr_t attributes;
-  pthread_condattr_init(&attributes);
-  pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
-  pthread_cond_init(&reader->changed, &attributes);
-  pthread_condattr_destroy(&attributes);
+  wait_init(&reader->changed);
   int code = pthread_create(&reader->thread, NULL, reader_main, reader);
   if (code) {
     reader_free(reader);

@@ -1,28 +1,27 @@
 #include "tests/cmocka_all.h"
 
 #include "tests/clips.h"
+#include "tests/fixture.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
-static char folder[64];
+static char *folder;
 
 bool clips_open(void) {
-  snprintf(folder, sizeof folder, "/tmp/reverie-test-XXXXXX");
-  return system("ffmpeg -version >/dev/null 2>&1") == 0 && mkdtemp(folder);
+  if (system("ffmpeg -version >/dev/null 2>&1"))
+    return false;
+  folder = fixture_make();
+  return true;
 }
 
 void clips_close(void) {
-  char command[128];
-  snprintf(command, sizeof command, "rm -rf '%s'", folder);
-  if (system(command))
-    fprintf(stderr, "%s is left behind\n", folder);
+  fixture_remove(folder);
 }
 
 const char *clip(const char *name) {
-  static char paths[8][160];
+  static char paths[8][512];
   static int next;
   char *path = paths[next++ % 8];
   snprintf(path, sizeof *paths, "%s/%s", folder, name);

@@ -7,8 +7,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
+#include "cuda/tune.h"
 #include "unet/engine.h"
 
 enum { SKIPPED = 77 };
@@ -25,12 +25,6 @@ static void must(struct run *run, int status) {
     return;
   fprintf(stderr, "%s\n", run->err.message);
   exit(1);
-}
-
-static double now(void) {
-  struct timespec t;
-  clock_gettime(CLOCK_MONOTONIC, &t);
-  return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
 static long captures(const struct run *run) {
@@ -57,7 +51,7 @@ static void measure(struct run *run, const char *what, void (*change)(struct run
   }
   submit(run);
   long before = captures(run);
-  double start = now();
+  double start = clock_seconds();
   if (reconfigure)
     for (int i = 0; i < 2; i++)
       collect(run);
@@ -70,7 +64,7 @@ static void measure(struct run *run, const char *what, void (*change)(struct run
   submit(run);
   for (in_flight++; in_flight > 0; in_flight--)
     collect(run);
-  printf("%-28s %9.2f ms %6ld captures\n", what, 1e3 * (now() - start), captures(run) - before);
+  printf("%-28s %9.2f ms %6ld captures\n", what, 1e3 * (clock_seconds() - start), captures(run) - before);
   fflush(stdout);
 }
 
@@ -139,7 +133,7 @@ int main(int argc, char **argv) {
   params.cache_dir = getenv("TUNING_DIR");
   params.width = argc > 3 ? atoi(argv[2]) : 0;
   params.height = argc > 3 ? atoi(argv[3]) : 0;
-  double start = now();
+  double start = clock_seconds();
   if (engine_open(&run.engine, &params, &run.err) < 0) {
     fprintf(stderr, "%s\n", run.err.message);
     return run.err.status == STATUS_DEVICE ? SKIPPED : 1;
@@ -157,7 +151,7 @@ int main(int argc, char **argv) {
   submit(&run);
   collect(&run);
   printf("%s: %s\n%s, %dx%d: opened and first picture after %.2f s\n", info.device, info.device_detail, info.model,
-         info.width, info.height, now() - start);
+         info.width, info.height, clock_seconds() - start);
   measure(&run, "guidance scale", change_guidance, false);
   measure(&run, "another prompt", change_prompt, false);
   measure(&run, "the prompt's text", change_text, false);

@@ -14,7 +14,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "cuda/tune.h"
 #include "unet/noise.h"
@@ -42,12 +41,6 @@ static void must(struct bench *b, int status) {
 static void print_line(void *opaque, enum log_level level, const char *text) {
   (void)opaque, (void)level;
   fprintf(stderr, "%s\n", text);
-}
-
-static double now(void) {
-  struct timespec t;
-  clock_gettime(CLOCK_MONOTONIC, &t);
-  return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
 static void open_model(struct bench *b, const char *folder) {
@@ -302,14 +295,14 @@ static void time_frames(struct bench *b, int argc, char **argv, double started) 
     must(b, device_submit(b->device, b->program, &run, &frame, &b->err));
     must(b, device_collect(b->device, b->program, &picture, &b->err));
     if (i == 0)
-      printf("start to first frame: %.2f s\n", now() - started);
+      printf("start to first frame: %.2f s\n", clock_seconds() - started);
   }
   device_get_counters(b->device, &before);
   for (int i = 0; i < frames; i++) {
-    double start = now();
+    double start = clock_seconds();
     must(b, device_submit(b->device, b->program, &run, &frame, &b->err));
     must(b, device_collect(b->device, b->program, &picture, &b->err));
-    times[i] = now() - start;
+    times[i] = clock_seconds() - start;
   }
   device_get_counters(b->device, &after);
   struct device_info info;
@@ -320,14 +313,14 @@ static void time_frames(struct bench *b, int argc, char **argv, double started) 
          (double)(after.launches - before.launches) / frames, (double)(after.waits - before.waits) / frames,
          (double)(after.allocations - before.allocations) / frames, (double)after.peak_bytes / 1e6,
          cuda_program(b->program)->steps.count + 1);
-  double start = now();
+  double start = clock_seconds();
   must(b, device_submit(b->device, b->program, &run, &frame, &b->err));
   for (int i = 1; i < frames; i++) {
     must(b, device_submit(b->device, b->program, &run, &frame, &b->err));
     must(b, device_collect(b->device, b->program, &picture, &b->err));
   }
   must(b, device_collect(b->device, b->program, &picture, &b->err));
-  printf("two in flight: %.1f frames a second\n", frames / (now() - start));
+  printf("two in flight: %.1f frames a second\n", frames / (clock_seconds() - start));
   time_device(b, times, frames);
   print_times("device planes to device picture", times, frames);
   device_release(b->device, &b->program);
@@ -409,7 +402,7 @@ static void time_steps(struct bench *b, int argc, char **argv) {
 
 int main(int argc, char **argv) {
   struct bench b = {0};
-  double started = now();
+  double started = clock_seconds();
   if (argc < 4) {
     fprintf(stderr, "usage: gpu_frame MODEL networks FOLDER | picture FOLDER STEPS | time FRAMES [W H [STEPS]] | steps "
                     "FILE [W H [STEPS]]\n");

@@ -85,3 +85,12 @@ void program_expect(int status, const char *wanted, const char *format, ...) {
     fail_msg("%s\nstatus %d (wanted %d), %d lines, wanted '%s':\n%s", last_command, outcome.status, status,
              outcome.lines, wanted ? wanted : "", outcome.said);
 }
+
+bool program_has_device(const char *name) {
+  enum { DEVICE_FAILED = 5 };
+  struct outcome outcome;
+  program_run(&outcome, "render pattern:96x64 null: --size 64x64 --frames 1 --device %s", name);
+  if (outcome.status == DEVICE_FAILED)
+    fprintf(stderr, "skipped: %s", outcome.said);
+  return outcome.status != DEVICE_FAILED;
+}

@@ -27,4 +27,7 @@ void program_wait(struct outcome *outcome, pid_t pid);
  * any). */
 __attribute__((format(printf, 3, 4))) void program_expect(int status, const char *wanted, const char *format, ...);
 
+/* Whether the program can use the device of this name; where it cannot, why is printed. */
+bool program_has_device(const char *name);
+
 #endif

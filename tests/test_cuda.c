@@ -4,10 +4,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "cmocka_all.h"
 #include "cuda/tune.h"
+#include "tests/fixture.h"
 
 enum { SIDE = 64, SKIPPED = 77, FRAMES = 10000 };
 
@@ -131,39 +131,22 @@ static void one_frame(struct rig *rig, int number, uint8_t *out) {
   collect(rig, out);
 }
 
-/* A folder for tuning results, so that two devices choose alike. */
-struct folder {
-  char path[64];
-};
-
-static struct folder folder_make(void) {
-  struct folder folder = {"/tmp/reverie-test-XXXXXX"};
-  assert_non_null(mkdtemp(folder.path));
-  return folder;
-}
-
-static void folder_remove(const struct folder *folder) {
-  char command[128];
-  snprintf(command, sizeof command, "rm -rf %s", folder->path);
-  assert_int_equal(system(command), 0);
-}
-
 /* --- tests --- */
 
 static void test_replay_is_direct_execution(void **state) {
   (void)state;
   static uint8_t replayed[2][SIDE * SIDE * 4], direct[2][SIDE * SIDE * 4];
-  struct folder folder = folder_make();
+  char *folder = fixture_make(); /* for tuning results, so that two devices choose alike */
   struct rig rig;
-  rig_open(&rig, &(struct device_options){.name = "cuda", .cache_dir = folder.path});
+  rig_open(&rig, &(struct device_options){.name = "cuda", .cache_dir = folder});
   for (int i = 0; i < 2; i++)
     one_frame(&rig, i, replayed[i]);
   rig_close(&rig);
-  rig_open(&rig, &(struct device_options){.name = "cuda", .cache_dir = folder.path, .no_graph = true});
+  rig_open(&rig, &(struct device_options){.name = "cuda", .cache_dir = folder, .no_graph = true});
   for (int i = 0; i < 2; i++)
     one_frame(&rig, i, direct[i]);
   rig_close(&rig);
-  folder_remove(&folder);
+  fixture_remove(folder);
   assert_memory_equal(replayed[0], direct[0], sizeof direct[0]);
   assert_memory_equal(replayed[1], direct[1], sizeof direct[1]);
   assert_memory_not_equal(replayed[0], replayed[1], sizeof replayed[0]);
@@ -240,33 +223,33 @@ static void test_many_frames(void **state) {
 static void test_tuning_file(void **state) {
   (void)state;
   static uint8_t a[SIDE * SIDE * 4], b[SIDE * SIDE * 4];
-  struct folder folder = folder_make();
+  char *folder = fixture_make(); /* for tuning results, so that two devices choose alike */
   struct rig rig;
   char command[256];
-  rig_open(&rig, &(struct device_options){.name = "cuda", .cache_dir = folder.path});
+  rig_open(&rig, &(struct device_options){.name = "cuda", .cache_dir = folder});
   one_frame(&rig, 0, a);
   rig_close(&rig);
-  snprintf(command, sizeof command, "test $(cat %s/tuning-*.txt | wc -l) -ge 6", folder.path);
+  snprintf(command, sizeof command, "test $(cat %s/tuning-*.txt | wc -l) -ge 6", folder);
   assert_int_equal(system(command), 0); /* the version and five products */
-  rig_open(&rig, &(struct device_options){.name = "cuda", .cache_dir = folder.path});
+  rig_open(&rig, &(struct device_options){.name = "cuda", .cache_dir = folder});
   one_frame(&rig, 0, b);
   rig_close(&rig);
   assert_memory_equal(a, b, sizeof a);
   /* A file full of choices nobody can make costs time and nothing else, and is whole again afterwards. */
   static const char *const nonsense[] = {"gemm 99", "gemm -1", "cublaslt 99", "cudnn 98", "cudnn -2"};
   for (size_t i = 0; i < sizeof nonsense / sizeof *nonsense; i++) {
-    snprintf(command, sizeof command, "sed -i '2,$s/^[a-z]* [0-9]*/%s/' %s/tuning-*.txt", nonsense[i], folder.path);
+    snprintf(command, sizeof command, "sed -i '2,$s/^[a-z]* [0-9]*/%s/' %s/tuning-*.txt", nonsense[i], folder);
     assert_int_equal(system(command), 0);
-    rig_open(&rig, &(struct device_options){.name = "cuda", .cache_dir = folder.path});
+    rig_open(&rig, &(struct device_options){.name = "cuda", .cache_dir = folder});
     one_frame(&rig, 0, b);
     rig_close(&rig);
-    snprintf(command, sizeof command, "! grep -q '^%s ' %s/tuning-*.txt", nonsense[i], folder.path);
+    snprintf(command, sizeof command, "! grep -q '^%s ' %s/tuning-*.txt", nonsense[i], folder);
     assert_int_equal(system(command), 0);
   }
   rig_open(&rig, &(struct device_options){.name = "cuda", .cache_dir = "/proc/nowhere"});
   one_frame(&rig, 0, b);
   rig_close(&rig);
-  folder_remove(&folder);
+  fixture_remove(folder);
 }
 
 static void assert_one_line(const struct error *err, const char *what) {

@@ -7,6 +7,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "fixture.h"
 #include "rig.h"
 
 static char **args; /* the program's */
@@ -90,55 +91,31 @@ static void link_into(const char *folder, const char *to, const char *name) {
   assert_int_equal(symlink(from, target), 0);
 }
 
-static void write_text(const char *folder, const char *name, const char *text) {
-  char path[1024];
-  snprintf(path, sizeof path, "%s/%s", folder, name);
-  FILE *file = fopen(path, "w");
-  assert_non_null(file);
-  assert_true(fputs(text, file) >= 0);
-  assert_int_equal(fclose(file), 0);
-}
-
-/* The text of folder/name with one string in place of another. */
-static const char *replace_text(const char *folder, const char *name, const char *old, const char *new) {
-  static char text[1 << 14], changed[1 << 14];
-  char path[1024];
-  snprintf(path, sizeof path, "%s/%s", folder, name);
-  FILE *file = fopen(path, "r");
-  assert_non_null(file);
-  text[fread(text, 1, sizeof text - 1, file)] = 0;
-  fclose(file);
+/* folder/unet/config.json is original's with one string in place of another. */
+static void change_config(const char *folder, const char *original, const char *old, const char *new) {
+  char *path = fixture_path(original, "unet/config.json"), *text = fixture_read(path, NULL), *changed;
+  assert_non_null(text);
   char *at = strstr(text, old);
   assert_non_null(at);
-  snprintf(changed, sizeof changed, "%.*s%s%s", (int)(at - text), text, new, at + strlen(old));
-  return changed;
+  assert_true(asprintf(&changed, "%.*s%s%s", (int)(at - text), text, new, at + strlen(old)) > 0);
+  fixture_text(folder, "unet/config.json", changed);
+  free(changed);
+  free(text);
+  free(path);
 }
 
 static const char *const linked[] = {"vae",       "text_encoder",     "tokenizer",
                                      "scheduler", "model_index.json", "unet/diffusion_pytorch_model.safetensors"};
 enum { LINKED = sizeof linked / sizeof linked[0] };
 
-/* Links to everything of original but unet/config.json. */
-static void make_model(char folder[512], const char *original) {
-  char sub[1024];
-  snprintf(folder, 512, "%s/reverie-XXXXXX", getenv("TMPDIR") ? getenv("TMPDIR") : "/tmp");
-  assert_non_null(mkdtemp(folder));
-  snprintf(sub, sizeof sub, "%s/unet", folder);
-  assert_int_equal(mkdir(sub, 0700), 0);
+/* A folder with links to everything of original but unet/config.json, for fixture_remove. */
+static char *make_model(const char *original) {
+  char *folder = fixture_make(), *unet = fixture_path(folder, "unet");
+  assert_int_equal(mkdir(unet, 0700), 0);
   for (int i = 0; i < LINKED; i++)
     link_into(original, folder, linked[i]);
-}
-
-static void remove_model(const char *folder) {
-  static const char *const written[] = {"unet/config.json", "styles.json"};
-  char path[1024];
-  for (int i = 0; i < LINKED + 2; i++) {
-    snprintf(path, sizeof path, "%s/%s", folder, i < LINKED ? linked[i] : written[i - LINKED]);
-    unlink(path);
-  }
-  snprintf(path, sizeof path, "%s/unet", folder);
-  rmdir(path);
-  assert_int_equal(rmdir(folder), 0);
+  free(unet);
+  return folder;
 }
 
 /* A config that asks for other weights than the files have. */
@@ -148,17 +125,17 @@ static void test_wrong_weights(void **state) {
     const char *old, *new, *named;
   } cases[] = {{"\"layers_per_block\": 1", "\"layers_per_block\": 2", "down_blocks.0.attentions.1"},
                {"\"cross_attention_dim\": 16", "\"time_embedding_dim\": 40, \"cross_attention_dim\": 16", "time_emb"}};
-  char folder[512], whole[1024];
+  char whole[1024];
   assert_non_null(realpath(args[1], whole));
   struct golden golden;
   assert_int_equal(golden_open(&golden, whole, "pix2pix"), 0);
   for (int i = 0; i < 2; i++) {
-    make_model(folder, golden.folder);
-    write_text(folder, "unet/config.json", replace_text(golden.folder, "unet/config.json", cases[i].old, cases[i].new));
+    char *folder = make_model(golden.folder);
+    change_config(folder, golden.folder, cases[i].old, cases[i].new);
     struct engine_params params = default_params(&golden, args[2]);
     params.model = folder;
     open_fails(&params, STATUS_MODEL, cases[i].named);
-    remove_model(folder);
+    fixture_remove(folder);
   }
   golden_close(&golden);
 }
@@ -171,12 +148,12 @@ static void open_with(struct rig *rig, const struct engine_params *params) {
 /* Another autoencoder takes the place of the model's own, whose files are not opened: here they are nonsense. */
 static void test_other_autoencoder(void **state) {
   (void)state;
-  char folder[512], whole[1024], own[1024], unet[1024], nonsense[1024];
+  char whole[1024], own[1024], unet[1024], nonsense[1024];
   assert_non_null(realpath(args[1], whole));
   struct rig rig = {.controls = CONTROLS_DEFAULTS};
   assert_int_equal(golden_open(&rig.golden, whole, "pix2pix"), 0);
-  make_model(folder, rig.golden.folder);
-  write_text(folder, "unet/config.json", replace_text(rig.golden.folder, "unet/config.json", "{", "{"));
+  char *folder = make_model(rig.golden.folder);
+  change_config(folder, rig.golden.folder, "{", "{");
   snprintf(own, sizeof own, "%s/vae", rig.golden.folder);
   snprintf(unet, sizeof unet, "%s/unet", rig.golden.folder);
   snprintf(nonsense, sizeof nonsense, "%s/vae", folder);
@@ -192,7 +169,7 @@ static void test_other_autoencoder(void **state) {
   open_with(&rig, &params);
   assert_same(&rig, picture, generate_default(&rig));
   rig_close(&rig);
-  remove_model(folder);
+  fixture_remove(folder);
 }
 
 /* Sampler and grid may be chosen; left alone, they are those of the checkpoint (here PNDM, for which DDIM stands in).
@@ -250,14 +227,14 @@ static void remember(void *opaque, enum log_level level, const char *text) {
 /* A prompt that names no style of a model with a list of them, and one that is too long, get one line each. */
 static void test_prompt_warnings(void **state) {
   (void)state;
-  char folder[512], whole[1024];
+  char whole[1024];
   assert_non_null(realpath(args[1], whole));
   struct rig rig = {.controls = CONTROLS_DEFAULTS};
   assert_int_equal(golden_open(&rig.golden, whole, "pix2pix"), 0);
-  make_model(folder, rig.golden.folder);
-  write_text(folder, "unet/config.json", replace_text(rig.golden.folder, "unet/config.json", "{", "{"));
-  write_text(folder, "styles.json",
-             "{\"styles\": {\"oil painting\": [\"oil painting\", \"oil\"], \"ink\": [\"ink\"]}}");
+  char *folder = make_model(rig.golden.folder);
+  change_config(folder, rig.golden.folder, "{", "{");
+  fixture_text(folder, "styles.json",
+               "{\"styles\": {\"oil painting\": [\"oil painting\", \"oil\"], \"ink\": [\"ink\"]}}");
   struct said said = {0};
   struct log log = {remember, &said};
   struct engine_params params = default_params(&rig.golden, args[2]);
@@ -274,7 +251,7 @@ static void test_prompt_warnings(void **state) {
   assert_int_equal(said.warnings, 2);
   assert_non_null(strstr(said.last, "16"));
   rig_close(&rig);
-  remove_model(folder);
+  fixture_remove(folder);
 }
 
 int main(int argc, char **argv) {

@@ -146,16 +146,6 @@ static void test_links_no_gpu_library(void **state) {
   shell("ldd '%s' >libraries.txt && ! grep -E 'libcuda|libcudart|libcudnn|libcublas|libnvidia' libraries.txt", program);
 }
 
-/* Whether the device can be had; else why not. */
-static bool has_device(void) {
-  struct outcome outcome;
-  program_set(program);
-  program_run(&outcome, "render pattern:96x64 null: --size 64x64 --frames 1 --device %s", device);
-  if (outcome.status == DEVICE_FAILED)
-    fprintf(stderr, "skipped: %s", outcome.said);
-  return outcome.status != DEVICE_FAILED;
-}
-
 int main(int argc, char **argv) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_render),
@@ -172,7 +162,9 @@ int main(int argc, char **argv) {
   faulty = realpath(argv[2], NULL);
   device = argv[3];
   drivers = argc > 4 ? realpath(argv[4], NULL) : NULL;
-  int failed = program && faulty && has_device() ? cmocka_run_group_tests(tests, NULL, NULL) : SKIPPED;
+  if (program)
+    program_set(program);
+  int failed = program && faulty && program_has_device(device) ? cmocka_run_group_tests(tests, NULL, NULL) : SKIPPED;
   clips_close();
   return failed;
 }

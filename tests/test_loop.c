@@ -418,20 +418,26 @@ static void stop_while_lost(void **state) {
   reading_finish(&reading, 0, NULL);
 }
 
+/* Pauses, and sees that nothing more comes. */
+static struct reader_status pause_reading(const struct reading *reading) {
+  struct reader_status before, after;
+  reader_pause(reading->reader, true);
+  usleep(30000);
+  reader_get_status(reading->reader, &before);
+  usleep(60000);
+  reader_get_status(reading->reader, &after);
+  assert_int_equal(before.frames, after.frames);
+  return after;
+}
+
 /* Paused, a file stands still and goes on where it was; a camera's frames are thrown away. */
 static void paused_file_waits(void **state) {
   (void)state;
   struct reading reading;
-  struct reader_status before, after;
   reading_start(&reading, &(struct fake_source_script){.frame_ms = 5, .frames = 60});
   usleep(50000);
-  reader_pause(reading.reader, true);
-  usleep(30000);
-  reader_get_status(reading.reader, &before);
-  usleep(60000);
-  reader_get_status(reading.reader, &after);
-  assert_int_equal(before.frames, after.frames);
-  assert_in_range(before.frames, 1, 40);
+  struct reader_status paused = pause_reading(&reading);
+  assert_in_range(paused.frames, 1, 40);
   reader_pause(reading.reader, false);
   const struct mail *mail = NULL;
   while (mailbox_take(&reading.mailbox, &mail, PATIENCE_MS) == 1)
@@ -443,17 +449,12 @@ static void paused_file_waits(void **state) {
 static void paused_camera_runs_on(void **state) {
   (void)state;
   struct reading reading;
-  struct reader_status before, after;
   reading_start(&reading, &(struct fake_source_script){.realtime = true, .frame_ms = 2, .frames = 100000});
   usleep(30000);
-  reader_pause(reading.reader, true);
-  usleep(30000);
-  reader_get_status(reading.reader, &before);
-  usleep(60000);
-  reader_get_status(reading.reader, &after);
-  assert_int_equal(before.frames, after.frames);
+  struct reader_status paused = pause_reading(&reading);
+  struct reader_status after = paused;
   reader_pause(reading.reader, false);
-  for (int i = 0; i < PATIENCE_MS && after.frames == before.frames; i++) {
+  for (int i = 0; i < PATIENCE_MS && after.frames == paused.frames; i++) {
     usleep(1000);
     reader_get_status(reading.reader, &after);
   }

@@ -129,14 +129,6 @@ static void test_window_without_a_screen(void **state) {
   assert_non_null(strstr(outcome.said, "100 frames, "));
 }
 
-static bool has_gpu(void) {
-  struct outcome outcome;
-  program_run(&outcome, "render pattern:96x64 null: --size 64x64 --frames 1 --device cuda");
-  if (outcome.status == DEVICE_FAILED)
-    fprintf(stderr, "skipped: %s", outcome.said);
-  return outcome.status != DEVICE_FAILED;
-}
-
 int main(int argc, char **argv) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_like_the_cpu),
@@ -148,7 +140,7 @@ int main(int argc, char **argv) {
   if (argc != 2 || !clips_open())
     return SKIPPED;
   program_set(argv[1]);
-  int failed = has_gpu() ? cmocka_run_group_tests(tests, NULL, NULL) : SKIPPED;
+  int failed = program_has_device("cuda") ? cmocka_run_group_tests(tests, NULL, NULL) : SKIPPED;
   clips_close();
   return failed;
 }

@@ -5,14 +5,14 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "cuda/tune.h"
+#include "tests/fixture.h"
 
 enum { CHOICES = 50 };
 
-static char folder[64], path[128];
+static char *folder, path[128];
 
 static struct cuda_device make_device(const char *gpu, const char *driver) {
   struct cuda_device device = {0};
@@ -82,8 +82,7 @@ static const struct log counting = {.line = count_line};
 
 static int make_file(void **state) {
   (void)state;
-  snprintf(folder, sizeof folder, "/tmp/reverie-tune-XXXXXX");
-  assert_non_null(mkdtemp(folder));
+  folder = fixture_make();
   snprintf(path, sizeof path, "%s/tuning-Some-GPU.txt", folder);
   struct tuner *tuner = open_tuner("Some GPU", "1.2", folder);
   store_all(tuner);
@@ -96,9 +95,8 @@ static int make_file(void **state) {
 
 static int remove_file(void **state) {
   (void)state;
-  char command[128];
-  snprintf(command, sizeof command, "rm -rf '%s'", folder);
-  return system(command);
+  fixture_remove(folder);
+  return 0;
 }
 
 static int count_in_file(const char *gpu, const char *driver) {
