@@ -88,7 +88,7 @@ static int try_codec(struct encoder *encoder, const AVCodec *codec, const AVOutp
     return AVERROR(ENOMEM);
   context->width = options->width;
   context->height = options->height;
-  context->sample_aspect_ratio = av_d2q(options->sample_aspect > 0 ? options->sample_aspect : 1, 1000);
+  context->sample_aspect_ratio = (AVRational){1, 1};
   context->pix_fmt = choose_format(codec);
   tag_colors(context);
   set_clock(context, container, options);

@@ -34,8 +34,7 @@ static const char *const default_prompts[SLOT_PRESETS] = {
     "vintage film",       "pop art"};
 
 struct live {
-  const struct options *options; /* the command line's, or below */
-  struct options own;
+  const struct options *options;
   struct log log;
 
   const char *spec; /* of the source; NULL: text to image */
@@ -136,11 +135,10 @@ static int start_threads(struct live *live, struct source **source, struct error
   return loop_start(&live->loop, &params, live->reader ? &live->frames : NULL, &live->pictures, err);
 }
 
-/* The largest window of the picture's shape. */
-static void fit_window(int shape_w, int shape_h, int *width, int *height) {
-  double scale = fmin((double)WINDOW_WIDTH / shape_w, (double)WINDOW_HEIGHT / shape_h);
-  *width = (int)lrint(shape_w * scale);
-  *height = (int)lrint(shape_h * scale);
+/* The largest window of the picture's shape, width over height. */
+static void fit_window(double shape, int *width, int *height) {
+  *width = (int)lrint(fmin(WINDOW_WIDTH, WINDOW_HEIGHT * shape));
+  *height = (int)lrint(fmin(WINDOW_HEIGHT, WINDOW_WIDTH / shape));
 }
 
 static int open_window(struct live *live, struct error *err) {
@@ -151,10 +149,8 @@ static int open_window(struct live *live, struct error *err) {
                                  .display = options->display,
                                  .fullscreen = options->fullscreen};
   if (!params.width) {
-    bool square = !options->width && (live->info.width <= 0 || live->info.height <= 0);
-    int shape_w = options->width ? options->width : square ? 1 : live->info.width;
-    int shape_h = options->width ? options->height : square ? 1 : live->info.height;
-    fit_window(shape_w, shape_h, &params.width, &params.height);
+    double shape = options->width ? (double)options->width / options->height : live->info.shape;
+    fit_window(shape > 0 ? shape : 1, &params.width, &params.height);
   }
   if (window_open(&live->window, &params, err) || present_open(&live->present, err) || hud_open(&live->hud, err))
     return -1;
@@ -174,7 +170,7 @@ static void adopt_engine(struct live *live) {
   live->dropped_before = mailbox_count(&live->frames).dropped;
   if (!live->options->window_width) {
     int width, height;
-    fit_window(live->engine.info.width, live->engine.info.height, &width, &height);
+    fit_window((double)live->engine.info.width / live->engine.info.height, &width, &height);
     window_resize(live->window, width, height);
   }
   log_line(&live->log, LOG_INFO, "%s -> %dx%d, %d step%s, %s", live->spec ? live->info.description : "text to image",
@@ -364,18 +360,6 @@ static int stop_threads(struct live *live, struct error *err) {
   return reader || engine ? -1 : 0;
 }
 
-/* The window's pixels are square. A source whose pixels are not gets a picture of the shape it is meant to be seen in.
- */
-static void square_pixels(struct live *live) {
-  if (live->info.sample_aspect == 1 || live->options->width || live->options->fit != FIT_CROP)
-    return;
-  live->info.width = (int)lrint(live->info.width * live->info.sample_aspect);
-  live->info.sample_aspect = 1;
-  live->own = *live->options;
-  live->own.fit = FIT_STRETCH;
-  live->options = &live->own;
-}
-
 static int open_all(struct live *live, struct error *err) {
   struct source *source = NULL;
   setup_log(&live->log, live->options);
@@ -386,7 +370,6 @@ static int open_all(struct live *live, struct error *err) {
     if (open_source(live, &source, err))
       return -1;
     source_get_info(source, &live->info);
-    square_pixels(live);
   }
   /* The engine opens while the window does. */
   if (start_threads(live, &source, err)) {

@@ -36,7 +36,8 @@ const struct option option_table[] = {
      .help = "size of the generated picture (default: the input's shape, longest side 512, live without a GPU 320; "
              "bench: the model's own)"},
     {"fit", 0, OPTION_CHOICE, GROUP_PICTURE, ENGINE, NULL, "crop|letterbox|stretch", AT(fit),
-     .help = "how an input of another shape is fitted in (default: crop)"},
+     .help = "how an input of another shape is fitted in; pixels that are not square count by the shape they are meant "
+             "to be seen in (default: crop)"},
     {"sampler", 0, OPTION_CHOICE, GROUP_PICTURE, ENGINE, NULL, "auto|euler|ddim|lcm", AT(sampler),
      .help = "sampler (default: auto, the one the checkpoint names)"},
     {"grid", 0, OPTION_CHOICE, GROUP_PICTURE, ENGINE, NULL, "auto|trailing|leading|lcm", AT(grid),
@@ -116,11 +117,11 @@ const struct command_text command_table[] = {
      "The newest frame is always the one shown; what comes in between is dropped and counted.",
      0, 1},
     {COMMAND_RENDER, "render", "IN OUT", "restyle a video file frame by frame into another",
-     "Every frame of IN (- for standard input) is rendered and keeps its timestamp; sound is copied. OUT's extension "
-     "chooses the container; "
-     "null: throws the frames away and hash:FILE (hash:- for standard output) writes a checksum a frame. An OUT that "
-     "exists is asked about on a terminal and refused elsewhere, unless -y is given. Ctrl-C ends with a playable file "
-     "of the frames so far.",
+     "Every frame of IN (- for standard input) is rendered and keeps its timestamp; sound is copied. The pixels of OUT "
+     "are square; where those of IN are not, its shape is the one it is meant to be seen in. OUT's extension chooses "
+     "the container; null: throws the frames away and hash:FILE (hash:- for standard output) writes a checksum a "
+     "frame. An OUT that exists is asked about on a terminal and refused elsewhere, unless -y is given. Ctrl-C ends "
+     "with a playable file of the frames so far.",
      2, 2},
     {COMMAND_BENCH, "bench", "", "measure frame rate and latency",
      "Renders a built-in moving pattern and prints how long frames take: the engine alone, and the whole way from "
@@ -128,8 +129,7 @@ const struct command_text command_table[] = {
      0, 0},
     {COMMAND_INFO, "info", "[MODEL]", "say what a checkpoint contains and which devices there are",
      "MODEL is a checkpoint folder (default: the built-in mini model). Tried with --size, --steps and --guidance, it "
-     "also "
-     "says how much memory a frame needs on the device, and whether it fits. -v lists every tensor.",
+     "also says how much memory a frame needs on the device, and whether it fits. -v lists every tensor.",
      0, 1},
 };
 const int command_count = sizeof command_table / sizeof *command_table;

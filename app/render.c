@@ -38,8 +38,6 @@ static int open_sink(void *opaque, struct sink **sink, struct error *err) {
       .time_base_num = source.time_base_num,
       .time_base_den = source.time_base_den,
       .fps = source.fps,
-      /* Cropping and borders keep the shape of pixels; stretching is asked for to fill the size given. */
-      .sample_aspect = options->fit == FIT_STRETCH ? 1 : source.sample_aspect,
       .codec = options->codec,
       .quality = options->quality,
       .sound = options->input,

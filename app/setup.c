@@ -75,11 +75,10 @@ static void choose_size(struct engine_params *params, const struct options *opti
                         int longest) {
   params->width = options->width;
   params->height = options->height;
-  if (options->width || !longest || !info || info->width <= 0 || info->height <= 0)
+  if (options->width || !longest || !info || info->shape <= 0)
     return;
-  double scale = (double)longest / (info->width > info->height ? info->width : info->height);
-  params->width = (int)lrint(info->width * scale);
-  params->height = (int)lrint(info->height * scale);
+  params->width = (int)lrint(longest * fmin(info->shape, 1));
+  params->height = (int)lrint(longest / fmax(info->shape, 1));
   params->nearest_size = true;
 }
 

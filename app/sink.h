@@ -9,11 +9,10 @@
 struct sink;
 
 struct sink_options {
-  enum pixel_format format; /* of the frames to come */
-  int width, height;
-  int time_base_num, time_base_den; /* of frame.pts */
-  double fps;                       /* average, for rate control and the last frame's duration; 0 unknown */
-  double sample_aspect;
+  enum pixel_format format;                   /* of the frames to come */
+  int width, height;                          /* likewise; their pixels are square */
+  int time_base_num, time_base_den;           /* of frame.pts */
+  double fps;                                 /* average, for rate control and the last frame's duration; 0 unknown */
   const char *codec;                          /* FFmpeg encoder; NULL: chosen for the container */
   double quality;                             /* negative: the encoder's usual one */
   const char *sound;                          /* input whose sound and metadata are copied; NULL: none */

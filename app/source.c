@@ -47,7 +47,7 @@ int source_read(struct source *source, struct frame *frame, struct error *err) {
 }
 
 void source_get_info(const struct source *source, struct source_info *info) {
-  *info = (struct source_info){.sample_aspect = 1};
+  *info = (struct source_info){0};
   source->impl->info(source, info);
 }
 

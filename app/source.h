@@ -27,14 +27,14 @@ struct source_options {
 };
 
 struct source_info {
-  char description[160]; /* "clip.mp4: h264 1280x720, 25 fps" */
-  int width, height;
+  char description[160];            /* "clip.mp4: h264 1280x720, 25 fps" */
+  int width, height;                /* as stored, in pixels; 0 unknown */
+  double shape;                     /* width / height it is to be seen in; 0 unknown */
   double fps;                       /* average; 0 unknown */
   int time_base_num, time_base_den; /* of frame.pts, seconds = pts * num / den */
   double duration;                  /* seconds; 0 unknown or endless */
   long frames;                      /* expected; 0 unknown */
   bool realtime;                    /* a camera, screen or realtime stream: paces itself, cannot be waited for */
-  double sample_aspect;             /* width / height of a pixel; 1 if square or unknown */
   long damaged;                     /* packets and frames skipped or patched up so far */
 };
 

@@ -18,6 +18,9 @@ enum { DAMAGE_IN_A_ROW_MAX = 1000, DECODER_THREADS_MAX = 4 };
  * earlier there is one, most likely. */
 static const double key_frame_search_seconds = 12;
 
+/* Pixels said to be so many times as wide as high, or as high as wide, are a mistake of the file. */
+static const double sample_aspect_most = 16;
+
 struct ffmpeg_source {
   struct source source;
   struct source_options options;
@@ -345,6 +348,15 @@ static int decode(struct ffmpeg_source *from, int64_t *pts, struct error *err) {
   }
 }
 
+/* Width over height of a pixel as it is given out; frame NULL: as far as known before the first. */
+static double sample_aspect(const struct ffmpeg_source *from, AVFrame *frame) {
+  AVRational stored = av_guess_sample_aspect_ratio(from->input, from->stream, frame);
+  double aspect = stored.den > 0 ? av_q2d(stored) : 0;
+  if (aspect < 1 / sample_aspect_most || aspect > sample_aspect_most)
+    return 1;
+  return convert_swaps_sides(&from->convert) ? 1 / aspect : aspect;
+}
+
 static int ffmpeg_read(struct source *source, struct frame *frame, struct error *err) {
   struct ffmpeg_source *from = (struct ffmpeg_source *)source;
   int64_t pts = 0;
@@ -359,6 +371,7 @@ static int ffmpeg_read(struct source *source, struct frame *frame, struct error 
   frame->captured_ns = clock_now_ns();
   if (convert_frame(&from->convert, from->frame, frame, err))
     return error_prefix(err, "%s: ", from->spec);
+  frame->sample_aspect = (float)sample_aspect(from, from->frame);
   from->last_pts = pts;
   frame->pts = pts;
   frame->serial = from->serial++;
@@ -380,10 +393,10 @@ static double length_in_seconds(const struct ffmpeg_source *from) {
 static void ffmpeg_info(const struct source *source, struct source_info *info) {
   const struct ffmpeg_source *from = (const struct ffmpeg_source *)source;
   bool swap = convert_swaps_sides(&from->convert);
-  AVRational aspect = av_guess_sample_aspect_ratio(from->input, from->stream, NULL);
   const char *slash = strrchr(from->spec, '/'), *name = slash && slash[1] ? slash + 1 : from->spec;
   info->width = swap ? from->decoder->height : from->decoder->width;
   info->height = swap ? from->decoder->width : from->decoder->height;
+  info->shape = info->height > 0 ? info->width * sample_aspect(from, NULL) / info->height : 0;
   info->fps = frame_rate(from);
   info->time_base_num = from->stream->time_base.num;
   info->time_base_den = from->stream->time_base.den;
@@ -393,9 +406,6 @@ static void ffmpeg_info(const struct source *source, struct source_info *info) {
   info->frames = from->options.loop                     ? 0
                  : whole && from->stream->nb_frames > 0 ? (long)from->stream->nb_frames
                                                         : lrint(info->duration * info->fps);
-  info->sample_aspect = aspect.num > 0 && aspect.den > 0 ? av_q2d(aspect) : 1;
-  if (swap)
-    info->sample_aspect = 1 / info->sample_aspect;
   info->damaged = from->damaged;
   snprintf(info->description, sizeof info->description, "%.90s: %s %dx%d, %.4g fps", name, from->decoder->codec->name,
            info->width, info->height, info->fps);

@@ -198,13 +198,13 @@ static void pattern_info(const struct source *source, struct source_info *info) 
            pattern->fps);
   info->width = pattern->width;
   info->height = pattern->height;
+  info->shape = (double)pattern->width / pattern->height;
   info->fps = pattern->fps;
   info->time_base_num = 1000;
   info->time_base_den = (int)lrint(pattern->fps * 1000);
   info->duration = pattern->options.duration;
   info->frames = (long)ceil(pattern->options.duration * pattern->fps);
   info->realtime = pattern->options.live;
-  info->sample_aspect = 1;
 }
 
 const struct source_impl source_pattern = {"pattern", accepts, pattern_open, pattern_read, pattern_info, pattern_close};

@@ -77,11 +77,11 @@ void source_get_info(const struct source *source, struct source_info *info) {
   *info = (struct source_info){.description = "fake",
                                .width = WIDTH,
                                .height = HEIGHT,
+                               .shape = (double)WIDTH / HEIGHT,
                                .fps = 1000.0 / script.frame_ms,
                                .time_base_num = 1,
                                .time_base_den = 1000,
-                               .realtime = script.realtime,
-                               .sample_aspect = 1};
+                               .realtime = script.realtime};
 }
 
 void source_interrupt(struct source *source) {

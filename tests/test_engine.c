@@ -331,23 +331,25 @@ static uint8_t *solid(int width, int height, uint8_t level) {
   return pixels;
 }
 
-/* Strength 0 shows what the network would see. */
-static void test_fit(void **state) {
-  (void)state;
-  struct golden golden;
-  assert_int_equal(golden_open(&golden, args[1], "turbo"), 0);
-  int width = 200, height = 40;
+/* Strength 0 shows what the network would see of a frame five times as wide as high, however wide its pixels are. */
+static void expect_fit(const struct golden *golden, int width, int height) {
   uint8_t *pixels = solid(width, height, 200);
   for (int y = 0; y < height; y++) /* a dark left end, which cropping removes */
-    memset(pixels + 4 * (size_t)y * (size_t)width, 20, 4 * 30);
-  struct frame wide = {.format = PIXEL_RGBA, .width = width, .height = height, .plane = {pixels}, .pitch = {4 * width}};
+    memset(pixels + 4 * (size_t)y * (size_t)width, 20, 4 * (size_t)width * 3 / 20);
+  struct frame wide = {.format = PIXEL_RGBA,
+                       .width = width,
+                       .height = height,
+                       .plane = {pixels},
+                       .pitch = {4 * width},
+                       .sample_aspect = 5.0f * (float)height / (float)width};
+  assert_float_equal(frame_shape(&wide), 5, 1e-6);
   static const struct {
     enum fit fit;
     int top, left; /* values of red at the middle of the top and the left edge */
   } cases[] = {{FIT_CROP, 200, 200}, {FIT_LETTERBOX, 0, 20}, {FIT_STRETCH, 200, 20}};
   for (int i = 0; i < 3; i++) {
     struct rig rig = {.controls = CONTROLS_DEFAULTS};
-    struct engine_params params = default_params(&golden, args[2]);
+    struct engine_params params = default_params(golden, args[2]);
     params.fit = cases[i].fit;
     params.width = params.height = 64;
     must(engine_open(&rig.engine, &params, &rig.err), &rig.err);
@@ -360,6 +362,16 @@ static void test_fit(void **state) {
     engine_close(&rig.engine);
   }
   free(pixels);
+}
+
+static void test_fit(void **state) {
+  (void)state;
+  struct golden golden;
+  assert_int_equal(golden_open(&golden, args[1], "turbo"), 0);
+  expect_fit(&golden, 200, 40);
+  expect_fit(&golden, 100, 40);
+  expect_fit(&golden, 40, 40);
+  expect_fit(&golden, 200, 20);
   golden_close(&golden);
 }
 

@@ -268,17 +268,17 @@ static void rgb_formats(void **state) {
   picture_free(&picture);
 }
 
-/* A frame twice as wide as its picture, whose red counts its columns. */
-static void fits(void **state) {
-  (void)state;
+/* A frame twice as wide as its picture, whose red counts columns: by the number of its pixels or by their width. */
+static void expect_fits(int pixel_width) {
   static const enum fit ways[] = {FIT_CROP, FIT_LETTERBOX, FIT_STRETCH};
   struct picture input = {0};
   struct present_view view = plain_view();
   const int side = HEIGHT, left = (WIDTH - side) / 2;
-  assert_int_equal(picture_resize(&input, PIXEL_RGBA, 2 * side, side, NULL), 0);
+  assert_int_equal(picture_resize(&input, PIXEL_RGBA, 2 * side / pixel_width, side, NULL), 0);
   for (int y = 0; y < side; y++)
-    for (int x = 0; x < 2 * side; x++)
-      memset(picture_plane(&input, 0) + y * input.frame.pitch[0] + 4 * x, 60 + x, 4);
+    for (int x = 0; x < input.frame.width; x++)
+      memset(picture_plane(&input, 0) + y * input.frame.pitch[0] + 4 * x, 60 + x * pixel_width, 4);
+  input.frame.sample_aspect = (float)pixel_width;
   present_input(present, &input.frame);
   view.shape_w = view.shape_h = side;
   for (int i = 0; i < 3; i++) {
@@ -293,6 +293,12 @@ static void fits(void **state) {
       }
   }
   picture_free(&input);
+}
+
+static void fits(void **state) {
+  (void)state;
+  expect_fits(1);
+  expect_fits(2);
 }
 
 /* Left of the line the input, right of it the picture. */

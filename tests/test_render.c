@@ -92,6 +92,60 @@ static void test_parts(void **state) {
   free(seconds);
 }
 
+/* Columns and rows of the bright part of a clip's first frame. */
+static void measure_bright(const char *name, int *columns, int *rows) {
+  int width, height;
+  char *size = (char *)shell_output(
+      NULL, "ffprobe -v error -select_streams v -show_entries stream=width,height -of csv=p=0 %s", name);
+  assert_int_equal(sscanf(size, "%d,%d", &width, &height), 2);
+  free(size);
+  uint8_t *gray = shell_output(NULL, "ffmpeg -v error -i %s -frames:v 1 -pix_fmt gray -f rawvideo -", name);
+  int left = width, right = -1, top = height, bottom = -1;
+  for (int i = 0; i < width * height; i++)
+    if (gray[i] > 128) {
+      int x = i % width, y = i / width;
+      left = x < left ? x : left;
+      right = x > right ? x : right;
+      top = y < top ? y : top;
+      bottom = y;
+    }
+  free(gray);
+  *columns = right + 1 - left;
+  *rows = bottom + 1 - top;
+}
+
+/* PAL's wide screen: 16:9 stored as 5:4. A disc 0.6 of the height across is round in every output, and without a size
+ * the shape stays 16:9; strength 0 shows what is fitted. */
+static void test_anamorphic(void **state) {
+  (void)state;
+  static const struct {
+    const char *arguments;
+    int diameter; /* 0: asked to stretch */
+  } cases[] = {{"", 173},
+               {"--size 256x256", 154},
+               {"--size 192x256", 154},
+               {"--size 256x256 --fit letterbox", 86},
+               {"--size 256x256 --fit stretch", 0}};
+  shell(FFMPEG "-f lavfi -i \"nullsrc=s=1024x576:r=10:d=0.2,format=gray,"
+               "geq=lum='if(lt(hypot(X+0.5-512\\,Y+0.5-288)\\,173)\\,235\\,16)',scale=720:576,setsar=64/45\" "
+               "-c:v libx264 -crf 10 -pix_fmt yuv420p wide.mp4");
+  expect_same("input's shape", "echo 16:9",
+              "ffprobe -v error -show_entries stream=display_aspect_ratio -of csv=p=0 wide.mp4");
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    int columns, rows;
+    program_expect(0, "2 frames", "render wide.mp4 round.mp4 -y --strength 0 %s", cases[i].arguments);
+    measure_bright("round.mp4", &columns, &rows);
+    int wide = cases[i].diameter ? cases[i].diameter : 86, high = cases[i].diameter ? cases[i].diameter : 154;
+    if (abs(columns - wide) > 2 || abs(rows - high) > 2)
+      fail_msg("'%s': the disc is %dx%d, not %dx%d", cases[i].arguments, columns, rows, wide, high);
+    expect_same("pixels", "echo 1:1",
+                "ffprobe -v error -show_entries stream=sample_aspect_ratio -of csv=p=0 round.mp4");
+    if (!*cases[i].arguments)
+      expect_same("shape", "echo 512,288,16:9",
+                  "ffprobe -v error -show_entries stream=width,height,display_aspect_ratio -of csv=p=0 round.mp4");
+  }
+}
+
 static void test_odd_containers(void **state) {
   (void)state;
   static const struct {
@@ -266,6 +320,7 @@ int main(int argc, char **argv) {
       cmocka_unit_test(test_uneven_clip_with_sound),
       cmocka_unit_test(test_sound_that_does_not_fit),
       cmocka_unit_test(test_parts),
+      cmocka_unit_test(test_anamorphic),
       cmocka_unit_test(test_odd_containers),
       cmocka_unit_test(test_same_bits),
       cmocka_unit_test(test_interrupted),

@@ -224,11 +224,34 @@ static void test_uneven_timestamps(void **state) {
 static void test_info(void **state) {
   (void)state;
   struct source_info info;
-  shell(FFMPEG "-f lavfi -i testsrc2=s=64x48:r=25:d=1 -vf setsar=4/3 -c:v libx264 info.mp4");
+  shell(FFMPEG "-f lavfi -i testsrc2=s=64x48:r=25:d=1 -c:v libx264 info.mp4");
   assert_int_equal(count_frames(clip("info.mp4"), NULL, &info), 25);
   assert_true(info.width == 64 && info.height == 48 && info.frames == 25 && !info.realtime && info.damaged == 0);
-  assert_true(info.fps == 25 && info.duration == 1 && info.sample_aspect > 1.333 && info.sample_aspect < 1.334);
+  assert_true(info.fps == 25 && info.duration == 1 && info.shape == 64.0 / 48);
   assert_non_null(strstr(info.description, "info.mp4: h264 64x48, 25 fps"));
+}
+
+/* Pixels that are not square: the first frame and, before it, the source say so. */
+static void test_shape(void **state) {
+  (void)state;
+  static const struct {
+    const char *sar, *arguments;
+    float aspect;
+  } cases[] = {{"64/45", "", 64.0f / 45}, {"8/9", "", 8.0f / 9}, {"1/1", "", 1},
+               {"100/1", "", 1},          {"0/1", "", 1},        {"4/3", "-metadata:s:v:0 rotate=90", 0.75f}};
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    shell(FFMPEG "-f lavfi -i testsrc2=s=72x64:r=25:d=0.2,setsar=%s -c:v libx264 stored.mp4", cases[i].sar);
+    shell(FFMPEG "-i stored.mp4 -c copy %s shape.mp4", cases[i].arguments);
+    struct source *source = open_clip(clip("shape.mp4"), NULL);
+    struct source_info info;
+    struct frame frame;
+    struct error err;
+    source_get_info(source, &info);
+    assert_int_equal(source_read(source, &frame, &err), 1);
+    assert_float_equal(frame.sample_aspect, cases[i].aspect, 1e-6);
+    assert_float_equal(info.shape, cases[i].aspect * (float)frame.width / (float)frame.height, 1e-5);
+    source_close(&source);
+  }
 }
 
 static void test_parts_and_loops(void **state) {
@@ -506,6 +529,7 @@ int main(void) {
       cmocka_unit_test(test_rotation),
       cmocka_unit_test(test_uneven_timestamps),
       cmocka_unit_test(test_info),
+      cmocka_unit_test(test_shape),
       cmocka_unit_test(test_parts_and_loops),
       cmocka_unit_test(test_live_takes_all),
       cmocka_unit_test(test_streams_without_index),

@@ -16,6 +16,7 @@
 
 struct engine;
 
+/* How a frame of another shape (frame_shape) becomes a picture, whose pixels are always square. */
 enum fit { FIT_CROP, FIT_LETTERBOX, FIT_STRETCH };
 
 enum engine_sampler {

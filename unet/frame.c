@@ -36,6 +36,11 @@ int frame_rows(enum pixel_format format, int plane, int height) {
   return is_chroma(format, plane) ? (height + 1) / 2 : height;
 }
 
+float frame_shape(const struct frame *frame) {
+  float aspect = frame->sample_aspect > 0 ? frame->sample_aspect : 1;
+  return (float)frame->width * aspect / (float)frame->height;
+}
+
 const char *frame_format_name(enum pixel_format format) {
   static const char *const names[PIXEL_FORMATS] = {"nv12", "p010", "yuv420p", "yuyv", "bgra", "rgba"};
   return format < PIXEL_FORMATS ? names[format] : "unknown";

@@ -26,6 +26,7 @@ struct frame {
   int width, height;       /* in pixels; odd sizes are allowed: chroma planes round up */
   const uint8_t *plane[3]; /* host memory; unused planes NULL. Who made the frame owns it */
   int pitch[3];            /* bytes from one row to the next, of each plane */
+  float sample_aspect;     /* width of a pixel over its height, as the frame is to be seen; 0: square */
   int64_t pts;             /* in the source's time base, passed through untouched */
   int64_t captured_ns;     /* CLOCK_MONOTONIC when the frame was captured or decoded */
   uint64_t serial;         /* number of the frame in its source, from 0 */
@@ -37,5 +38,7 @@ int frame_planes(enum pixel_format format);
 int frame_row_bytes(enum pixel_format format, int plane, int width);
 int frame_rows(enum pixel_format format, int plane, int height);
 const char *frame_format_name(enum pixel_format format);
+/* The shape a frame is to be seen in: width over height, in square pixels. */
+float frame_shape(const struct frame *frame);
 
 #endif
