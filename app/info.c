@@ -2,7 +2,6 @@
 #include <stdio.h>
 
 #include "app/options.h"
-#include "app/paths.h"
 #include "app/setup.h"
 #include "unet/checkpoint.h"
 #include "unet/device.h"
@@ -30,23 +29,11 @@ static void print_device(const char *name, const struct options *options) {
   device_close(&device);
 }
 
-/* Without a log: the engine, which reads it again, has the same to say. */
-static int print_model(const char *folder, const struct options *options, struct error *err) {
-  struct checkpoint *checkpoint;
-  if (checkpoint_open(&checkpoint, folder, options->vae, NULL, err))
-    return -1;
-  checkpoint_print(checkpoint, options->verbose > 0, stdout);
-  checkpoint_close(&checkpoint);
-  return 0;
-}
-
 /* Whether it fits is tried, not guessed. That it does not is an answer, so no failure of info. */
-static int print_need(const char *folder, const struct options *options, const struct log *log, struct error *err) {
-  struct options wish = *options;
+static int print_need(const struct engine_params *params, struct error *err) {
   struct engine *engine;
   struct engine_info info;
-  wish.model = folder;
-  if (setup_engine(&engine, &wish, NULL, 0, PIXEL_RGBA, log, err)) {
+  if (engine_open(&engine, params, err)) {
     if (err->status != STATUS_DEVICE)
       return -1;
     printf("\ndoes not run here: %s\n", err->message);
@@ -61,17 +48,24 @@ static int print_need(const char *folder, const struct options *options, const s
   return 0;
 }
 
+static int print_model(struct engine_params *params, bool tensors, struct error *err) {
+  if (checkpoint_open(&params->checkpoint, params->model, params->vae, params->log, err))
+    return -1;
+  checkpoint_print(params->checkpoint, tensors, stdout);
+  int status = print_need(params, err);
+  checkpoint_close(&params->checkpoint);
+  return status;
+}
+
 int command_info(const struct options *options, struct error *err) {
-  char mini[PATHS_MAX];
   struct log log;
-  const char *folder = options->input ? options->input : options->model;
+  struct setup_params params;
+  struct options wish = *options;
+  if (options->input)
+    wish.model = options->input;
   setup_log(&log, options);
-  if (!folder) {
-    if (paths_data(mini, "mini/model", STATUS_MODEL, err))
-      return -1;
-    folder = mini;
-  }
-  if (print_model(folder, options, err) || print_need(folder, options, &log, err))
+  if (setup_params(&params, &wish, NULL, 0, PIXEL_RGBA, &log, err) ||
+      print_model(&params.engine, options->verbose > 0, err))
     return -1;
   printf("\ndevices\n");
   print_device("cuda", options);

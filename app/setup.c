@@ -5,8 +5,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "app/paths.h"
-
 atomic_bool setup_stop;
 
 static void on_signal(int number) {
@@ -91,14 +89,12 @@ static int set_prompts(struct engine *engine, const struct options *options, str
   return options->negative ? engine_set_prompt(engine, SLOT_NEGATIVE, options->negative, err) : 0;
 }
 
-int setup_engine(struct engine **engine, const struct options *options, const struct source_info *info, int longest,
-                 enum pixel_format output, const struct log *log, struct error *err) {
-  char model[PATHS_MAX], cache[PATHS_MAX];
-  *engine = NULL;
-  if (!options->model && paths_data(model, "mini/model", STATUS_MODEL, err))
+int setup_params(struct setup_params *params, const struct options *options, const struct source_info *info,
+                 int longest, enum pixel_format output, const struct log *log, struct error *err) {
+  if (!options->model && paths_data(params->model, "mini/model", STATUS_MODEL, err))
     return -1;
-  struct engine_params params = {
-      .model = options->model ? options->model : model,
+  params->engine = (struct engine_params){
+      .model = options->model ? options->model : params->model,
       .vae = options->vae,
       .steps = options->steps,
       .sampler = options->sampler,
@@ -113,12 +109,19 @@ int setup_engine(struct engine **engine, const struct options *options, const st
       .threads = options->threads,
       .bf16 = wants_bf16(options),
       .memory_limit = options->memory_limit,
-      .cache_dir = paths_cache(cache),
+      .cache_dir = paths_cache(params->cache),
       .no_graph = options->graph == GRAPH_OFF,
       .log = log,
   };
-  choose_size(&params, options, info, longest);
-  if (engine_open(engine, &params, err))
+  choose_size(&params->engine, options, info, longest);
+  return 0;
+}
+
+int setup_engine(struct engine **engine, const struct options *options, const struct source_info *info, int longest,
+                 enum pixel_format output, const struct log *log, struct error *err) {
+  struct setup_params params;
+  *engine = NULL;
+  if (setup_params(&params, options, info, longest, output, log, err) || engine_open(engine, &params.engine, err))
     return -1;
   if (set_prompts(*engine, options, err)) {
     engine_close(engine);

@@ -5,6 +5,7 @@
 #include <stdatomic.h>
 
 #include "app/options.h"
+#include "app/paths.h"
 #include "app/source.h"
 
 /* Prompt used where none is given: one whose effect nobody overlooks. */
@@ -17,9 +18,18 @@ void setup_log(struct log *log, const struct options *options);
 void setup_source_options(struct source_options *source, const struct options *options, bool live,
                           const struct log *log);
 
-/* Opens the engine: model found, size chosen (--size, else the source's shape with its longest side `longest`, rounded
- * to the model's multiple; longest 0: the model's native size), prompts encoded into slots 1..prompt_count and the
- * negative one. info may be NULL (no input). */
+/* What the command line says of an engine. */
+struct setup_params {
+  struct engine_params engine; /* points at the rest */
+  char model[PATHS_MAX], cache[PATHS_MAX];
+};
+
+/* Model found, size chosen: --size, else the source's shape with its longest side `longest`, rounded to the model's
+ * multiple; longest 0: the model's native size. info may be NULL (no input). */
+int setup_params(struct setup_params *params, const struct options *options, const struct source_info *info,
+                 int longest, enum pixel_format output, const struct log *log, struct error *err);
+
+/* Opens the engine by these, prompts encoded into slots 1..prompt_count and the negative one. */
 int setup_engine(struct engine **engine, const struct options *options, const struct source_info *info, int longest,
                  enum pixel_format output, const struct log *log, struct error *err);
 

@@ -9,6 +9,7 @@
 
 #include "fixture.h"
 #include "rig.h"
+#include "unet/checkpoint.h"
 
 static char **args; /* the program's */
 
@@ -80,6 +81,28 @@ static void test_refusals(void **state) {
   params.vae = vae;
   open_fails(&params, STATUS_MODEL, "channels");
   golden_close(&golden);
+}
+
+/* Who has opened a checkpoint lends it to one engine after the other; they make what one of the folder's makes. */
+static void test_lent_checkpoint(void **state) {
+  (void)state;
+  struct rig rig;
+  rig_open(&rig, args, "levels", false);
+  rig.controls.prompt = 0;
+  uint8_t *own = generate_default(&rig);
+  struct engine_params params = default_params(&rig.golden, args[2]);
+  must(checkpoint_open(&params.checkpoint, params.model, NULL, NULL, &rig.err), &rig.err);
+  params.model = "/nowhere";
+  for (int i = 0; i < 2; i++) {
+    engine_close(&rig.engine);
+    must(engine_open(&rig.engine, &params, &rig.err), &rig.err);
+    uint8_t *lent = generate_default(&rig);
+    assert_memory_equal(lent, own, picture_bytes(&rig));
+    free(lent);
+  }
+  free(own);
+  rig_close(&rig);
+  checkpoint_close(&params.checkpoint);
 }
 
 /* --- a copy of a model folder with one file changed --- */
@@ -261,9 +284,13 @@ int main(int argc, char **argv) {
   }
   args = argv;
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_info),          cmocka_unit_test(test_refusals),
-      cmocka_unit_test(test_wrong_weights), cmocka_unit_test(test_other_autoencoder),
-      cmocka_unit_test(test_samplers),      cmocka_unit_test(test_prompt_warnings),
+      cmocka_unit_test(test_info),
+      cmocka_unit_test(test_refusals),
+      cmocka_unit_test(test_lent_checkpoint),
+      cmocka_unit_test(test_wrong_weights),
+      cmocka_unit_test(test_other_autoencoder),
+      cmocka_unit_test(test_samplers),
+      cmocka_unit_test(test_prompt_warnings),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

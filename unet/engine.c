@@ -29,6 +29,7 @@ struct ticket {
 struct engine {
   const struct log *log;
   struct checkpoint *checkpoint;
+  struct checkpoint *own_checkpoint; /* the same, or NULL: borrowed */
   struct resources resources;
   struct model model;
   struct device *device;
@@ -295,8 +296,12 @@ int engine_open(struct engine **engine_out, const struct engine_params *params, 
   engine->log = params->log;
   engine->fit = params->fit;
   engine->output = params->output;
-  if (checkpoint_open(&engine->checkpoint, params->model, params->vae, params->log, err) < 0)
-    goto fail;
+  engine->checkpoint = params->checkpoint;
+  if (!engine->checkpoint) {
+    if (checkpoint_open(&engine->own_checkpoint, params->model, params->vae, params->log, err) < 0)
+      goto fail;
+    engine->checkpoint = engine->own_checkpoint;
+  }
   if (params->text_to_image && engine->checkpoint->image_condition) {
     error_set(err, STATUS_USAGE, "%s: this model restyles an input picture and cannot make one from text alone",
               params->model);
@@ -321,7 +326,7 @@ void engine_close(struct engine **engine_ref) {
   leave_device(engine);
   model_finish(&engine->model);
   resources_finish(&engine->resources);
-  checkpoint_close(&engine->checkpoint);
+  checkpoint_close(&engine->own_checkpoint);
   free(engine);
   *engine_ref = NULL;
 }

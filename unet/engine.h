@@ -14,6 +14,7 @@
 #include "frame.h"
 #include "log.h"
 
+struct checkpoint;
 struct engine;
 
 /* How a frame of another shape (frame_shape) becomes a picture, whose pixels are always square. */
@@ -49,6 +50,8 @@ struct engine_params {
   const char *cache_dir;    /* tuning results; NULL: none kept */
   bool no_graph;
   const struct log *log;
+  /* model with vae, opened already: borrowed for as long as the engine is there. NULL: the engine opens them */
+  struct checkpoint *checkpoint;
 };
 
 #define ENGINE_PARAMS_DEFAULTS                                                                                         \
