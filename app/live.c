@@ -152,7 +152,7 @@ static int open_window(struct live *live, struct error *err) {
     double shape = options->width ? (double)options->width / options->height : live->info.shape;
     fit_window(shape > 0 ? shape : 1, &params.width, &params.height);
   }
-  if (window_open(&live->window, &params, err) || present_open(&live->present, err) || hud_open(&live->hud, err))
+  if (window_open(live->window, &params, err) || present_open(&live->present, err) || hud_open(&live->hud, err))
     return -1;
   live->state.fullscreen = options->fullscreen;
   live->state.hud = !options->no_hud;
@@ -364,7 +364,7 @@ static int open_all(struct live *live, struct error *err) {
   struct source *source = NULL;
   setup_log(&live->log, live->options);
   setup_source_options(&live->source_options, live->options, true, &live->log);
-  if (window_check(err))
+  if (window_create(&live->window, err))
     return -1;
   if (!live->options->text_to_image) {
     if (open_source(live, &source, err))

@@ -57,14 +57,7 @@ static int start_video(struct error *err) {
   return 0;
 }
 
-int window_check(struct error *err) {
-  if (start_video(err))
-    return -1;
-  SDL_QuitSubSystem(SDL_INIT_VIDEO);
-  return 0;
-}
-
-int window_open(struct window **out, const struct window_params *params, struct error *err) {
+int window_create(struct window **out, struct error *err) {
   *out = NULL;
   struct window *window = calloc(1, sizeof *window);
   if (!window)
@@ -73,6 +66,11 @@ int window_open(struct window **out, const struct window_params *params, struct 
     free(window);
     return -1;
   }
+  *out = window;
+  return 0;
+}
+
+int window_open(struct window *window, const struct window_params *params, struct error *err) {
   SDL_GL_SetAttribute(SDL_GL_CONTEXT_MAJOR_VERSION, 3);
   SDL_GL_SetAttribute(SDL_GL_CONTEXT_MINOR_VERSION, 3);
   SDL_GL_SetAttribute(SDL_GL_CONTEXT_PROFILE_MASK, SDL_GL_CONTEXT_PROFILE_CORE);
@@ -81,14 +79,11 @@ int window_open(struct window **out, const struct window_params *params, struct 
   window->sdl = SDL_CreateWindow(params->title, position, position, params->width, params->height,
                                  SDL_WINDOW_OPENGL | SDL_WINDOW_RESIZABLE | SDL_WINDOW_ALLOW_HIGHDPI);
   if (!window->sdl)
-    fail(err, "display");
-  if (!window->sdl || open_context(window, err)) {
-    window_close(&window);
+    return fail(err, "display");
+  if (open_context(window, err))
     return -1;
-  }
   window_set_fullscreen(window, params->fullscreen);
   SDL_StartTextInput();
-  *out = window;
   return 0;
 }
 

@@ -30,12 +30,12 @@ struct window_event {
   float x; /* in pixels of the drawable */
 };
 
-/* Whether there is a display at all; quick. On failure as window_open. */
-int window_check(struct error *err);
+/* Connects to the display, with no window on it yet: quick, and where there is none it is known before all else. On
+ * failure, here and in window_open, the status is STATUS_OUTPUT, and the line says what works without a display. */
+int window_create(struct window **window, struct error *err);
 
-/* Opens the window and makes its context current, with vertical synchronisation where it can be had. On failure the
- * status is STATUS_OUTPUT, and the line says what works without a display. */
-int window_open(struct window **window, const struct window_params *params, struct error *err);
+/* Opens the window and makes its context current, with vertical synchronisation where it can be had. Once. */
+int window_open(struct window *window, const struct window_params *params, struct error *err);
 void window_close(struct window **window); /* stores NULL; takes NULL */
 
 /* The next event that waits; false: none does. */

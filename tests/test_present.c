@@ -360,8 +360,9 @@ int main(void) {
   struct error err = {0};
   const struct window_params params = {.title = "test", .width = WIDTH, .height = HEIGHT};
   setenv("SDL_VIDEODRIVER", "offscreen", 1);
-  if (window_open(&window, &params, &err)) {
+  if (window_create(&window, &err) || window_open(window, &params, &err)) {
     fprintf(stderr, "skipped: %s\n", err.message);
+    window_close(&window);
     return 77;
   }
   int failed = cmocka_run_group_tests(tests, NULL, NULL);
