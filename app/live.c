@@ -333,11 +333,14 @@ static bool is_over(const struct live *live, int64_t now_ns) {
          (options->duration > 0 && (double)(now_ns - live->started_ns) >= options->duration * 1e9);
 }
 
-static void run(struct live *live) {
+/* Until it is over; -1 when the window was lost. */
+static int run(struct live *live, struct error *err) {
   live->started_ns = clock_now_ns();
   for (int64_t now_ns = live->started_ns; !is_over(live, now_ns); now_ns = clock_now_ns()) {
     int width, height;
     bool redraw = handle_events(live, now_ns);
+    if (window_check(live->window, err))
+      return -1;
     follow_state(live, now_ns);
     bool fresh = take_picture(live);
     window_get_size(live->window, &width, &height);
@@ -348,6 +351,7 @@ static void run(struct live *live) {
     if (fresh && live->shown)
       count_shown(live);
   }
+  return 0;
 }
 
 /* Ends the threads, the one that feeds first. Returns -1 and err when one of them had failed. */
@@ -385,7 +389,7 @@ int command_live(const struct options *options, struct error *err) {
   mailbox_init(&live.pictures);
   int status = open_all(&live, err);
   if (!status)
-    run(&live);
+    status = run(&live, err);
   struct error ignored;
   if (stop_threads(&live, status ? &ignored : err))
     status = -1;

@@ -1,6 +1,8 @@
 #include "window.h"
 
 #include <SDL.h>
+#include <SDL_syswm.h>
+#include <dlfcn.h>
 #include <epoxy/gl.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,6 +15,7 @@ struct window {
   bool software;
   bool key_repeats; /* of the key whose text comes next */
   bool fullscreen, pointer_hidden;
+  bool lost; /* the X server is gone */
 };
 
 static int fail(struct error *err, const char *what) {
@@ -70,6 +73,44 @@ int window_create(struct window **out, struct error *err) {
   return 0;
 }
 
+#ifdef SDL_VIDEO_DRIVER_X11
+static int on_connection_broken(Display *display) {
+  (void)display;
+  return 0; /* Xlib's own function prints a line and ends the program */
+}
+
+static void on_server_gone(Display *display, void *opaque) {
+  struct window *window = opaque;
+  (void)display;
+  window->lost = true;
+}
+#endif
+
+/* Without its server Xlib ends the program on the spot, unless it is told not to; then its calls merely fail. SDL loads
+ * Xlib while running, so there is nothing to link with. */
+static void outlive_server(struct window *window) {
+#ifdef SDL_VIDEO_DRIVER_X11
+  SDL_SysWMinfo info;
+  SDL_VERSION(&info.version);
+  if (!SDL_GetWindowWMInfo(window->sdl, &info) || info.subsystem != SDL_SYSWM_X11)
+    return;
+  void *xlib = dlopen("libX11.so.6", RTLD_LAZY | RTLD_NOLOAD);
+  if (!xlib)
+    return;
+  void (*on_exit)(Display *, void (*)(Display *, void *), void *);
+  void (*on_error)(int (*)(Display *));
+  *(void **)&on_exit = dlsym(xlib, "XSetIOErrorExitHandler"); /* libX11 1.7 */
+  *(void **)&on_error = dlsym(xlib, "XSetIOErrorHandler");
+  if (on_exit && on_error) {
+    on_exit(info.info.x11.display, on_server_gone, window);
+    on_error(on_connection_broken);
+  }
+  dlclose(xlib);
+#else
+  (void)window;
+#endif
+}
+
 int window_open(struct window *window, const struct window_params *params, struct error *err) {
   SDL_GL_SetAttribute(SDL_GL_CONTEXT_MAJOR_VERSION, 3);
   SDL_GL_SetAttribute(SDL_GL_CONTEXT_MINOR_VERSION, 3);
@@ -80,6 +121,7 @@ int window_open(struct window *window, const struct window_params *params, struc
                                  SDL_WINDOW_OPENGL | SDL_WINDOW_RESIZABLE | SDL_WINDOW_ALLOW_HIGHDPI);
   if (!window->sdl)
     return fail(err, "display");
+  outlive_server(window);
   if (open_context(window, err))
     return -1;
   window_set_fullscreen(window, params->fullscreen);
@@ -91,11 +133,14 @@ void window_close(struct window **pointer) {
   struct window *window = *pointer;
   if (!window)
     return;
-  if (window->context)
-    SDL_GL_DeleteContext(window->context);
-  if (window->sdl)
-    SDL_DestroyWindow(window->sdl);
-  SDL_QuitSubSystem(SDL_INIT_VIDEO);
+  /* What is left of a lost connection would only end the program after all. */
+  if (!window->lost) {
+    if (window->context)
+      SDL_GL_DeleteContext(window->context);
+    if (window->sdl)
+      SDL_DestroyWindow(window->sdl);
+    SDL_QuitSubSystem(SDL_INIT_VIDEO);
+  }
   free(window);
   *pointer = NULL;
 }
@@ -156,6 +201,10 @@ static bool translate(struct window *window, const SDL_Event *sdl, struct window
   default:
     return false;
   }
+}
+
+int window_check(const struct window *window, struct error *err) {
+  return window->lost ? error_set(err, STATUS_OUTPUT, "the window is gone: its display has closed the connection") : 0;
 }
 
 bool window_poll(struct window *window, struct window_event *event) {

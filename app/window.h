@@ -38,6 +38,9 @@ int window_create(struct window **window, struct error *err);
 int window_open(struct window *window, const struct window_params *params, struct error *err);
 void window_close(struct window **window); /* stores NULL; takes NULL */
 
+/* -1: the display went away while the window was open. All else here can still be called, and does nothing. */
+int window_check(const struct window *window, struct error *err);
+
 /* The next event that waits; false: none does. */
 bool window_poll(struct window *window, struct window_event *event);
 void window_get_size(const struct window *window, int *width, int *height); /* drawable, in pixels */

@@ -305,6 +305,20 @@ static void test_no_display(void **state) {
                  "@ live still.mkv --frames 3 --size 128x128");
 }
 
+/* Xlib would end the program itself. The last test on this screen, or any. */
+static void test_server_gone(void **state) {
+  (void)state;
+  struct outcome outcome;
+  start_window("still.mkv --loop" PICTURE);
+  kill(screen.server, SIGKILL);
+  waitpid(screen.server, NULL, 0);
+  screen.server = 0;
+  finish(&outcome);
+  if (outcome.status != 6 || !strstr(outcome.said, " dropped, ") ||
+      !strstr(outcome.said, "reverie: the window is gone"))
+    fail_msg("status %d after the X server's end: %s", outcome.status, outcome.said);
+}
+
 /* A test that failed half-way leaves its program behind. */
 static int end_program(void **state) {
   (void)state;
@@ -328,6 +342,7 @@ int main(int argc, char **argv) {
       CASE(test_screen_as_source),
       CASE(test_no_source),
       CASE(test_no_display),
+      CASE(test_server_gone),
   };
   unsetenv("WAYLAND_DISPLAY");
   unsetenv("SDL_VIDEODRIVER");
