@@ -1,9 +1,9 @@
 /* Times attention at the shapes of diffusion. Every call reads what the call before wrote, inside one captured graph,
- * so calls cannot overlap; figures are medians over replays, by events.
+ * so calls cannot overlap; figures are medians and 99th percentiles over replays, by events, divided by the calls.
  *
- *   bench_attention          a table: the automatic choice, with and without programmatic launch
+ *   bench_attention          a table: the automatic choice, with and without programmatic launch, and a floor
  *   bench_attention --all [PREFIX]  every variant as well (those whose name begins so)
- *   bench_attention --lines  "heads Tq Tk D microseconds" lines, for peers_attention.py
+ *   bench_attention --lines  "heads Tq Tk D median p99" lines, microseconds, for peers_attention.py
  *   bench_attention --apply H Tq Tk D   no times: reads q, k and v (dense rows of FP16) from standard input and writes
  *                            o to standard output, for peers_attention.py to compare */
 #include "attention/choices.h"
@@ -16,7 +16,12 @@
 
 __extension__ typedef _Float16 half;
 
-enum { SKIPPED = 77, CALLS = 20, REPLAYS = 31 };
+/* A replay is CALLS calls. Where one takes longer than LONG_REPLAY milliseconds, fewer are timed, and the 99th
+ * percentile is the slowest. */
+enum { SKIPPED = 77, CALLS = 20, WARM_UPS = 3, REPLAYS = 101, LONG_REPLAYS = 31, LONG_REPLAY = 2 };
+
+/* What a multiprocessor of compute capability 9.0 multiplies and adds a cycle, dense FP16. */
+enum { HOPPER_OPERATIONS = 4096 };
 
 struct shape {
   int H, Tq, Tk, D;
@@ -24,11 +29,11 @@ struct shape {
 };
 
 static const struct shape shapes[] = {
-    {5, 4096, 4096, 64},  {10, 1024, 1024, 64}, {20, 256, 256, 64},   {20, 64, 64, 64},           {5, 4096, 77, 64},
-    {10, 1024, 77, 64},   {20, 256, 77, 64},    {5, 9216, 9216, 64},  {5, 4096, 12288, 64, 8192}, {8, 4096, 4096, 40},
-    {8, 1024, 1024, 80},  {8, 256, 256, 160},   {8, 4096, 77, 40},    {8, 1024, 77, 80},          {8, 256, 77, 160},
-    {8, 4096, 4096, 128}, {2, 4096, 4096, 64},  {2, 1024, 1024, 64},  {3, 256, 256, 64},          {12, 77, 77, 64},
-    {1, 4096, 4096, 512}, {1, 1024, 1024, 512}, {1, 9216, 9216, 512},
+    {5, 4096, 4096, 64}, {10, 1024, 1024, 64}, {20, 256, 256, 64},   {20, 64, 64, 64},           {5, 4096, 77, 64},
+    {10, 1024, 77, 64},  {20, 256, 77, 64},    {5, 9216, 9216, 64},  {5, 4096, 12288, 64, 8192}, {5, 16384, 16384, 64},
+    {5, 16384, 77, 64},  {8, 4096, 4096, 40},  {8, 1024, 1024, 80},  {8, 256, 256, 160},         {8, 4096, 77, 40},
+    {8, 1024, 77, 80},   {8, 256, 77, 160},    {8, 4096, 4096, 128}, {2, 4096, 4096, 64},        {2, 1024, 1024, 64},
+    {3, 256, 256, 64},   {12, 77, 77, 64},     {1, 4096, 4096, 512}, {1, 1024, 1024, 512},       {1, 9216, 9216, 512},
 };
 
 #define CUDA(call)                                                                                                     \
@@ -72,6 +77,13 @@ struct bench {
   struct attn_device device;
   void *workspace;
   cudaStream_t stream;
+  double flops; /* operations a second that the device cannot exceed; 0: not known */
+  double bytes; /* a second, of a copy on the device, read and written */
+};
+
+/* Microseconds. */
+struct timing {
+  double median, p99;
 };
 
 static int compare(const void *a, const void *b) {
@@ -79,29 +91,46 @@ static int compare(const void *a, const void *b) {
   return (x > y) - (x < y);
 }
 
-static float median_replay(struct bench *b, cudaGraphExec_t exec) {
-  float times[REPLAYS];
+static float time_replay(struct bench *b, cudaGraphExec_t exec, cudaEvent_t start, cudaEvent_t end) {
+  float ms;
+  CUDA(cudaEventRecord(start, b->stream));
+  CUDA(cudaGraphLaunch(exec, b->stream));
+  CUDA(cudaEventRecord(end, b->stream));
+  CUDA(cudaEventSynchronize(end));
+  CUDA(cudaEventElapsedTime(&ms, start, end));
+  return ms;
+}
+
+static struct timing time_replays(struct bench *b, cudaGraphExec_t exec) {
+  float times[REPLAYS], warm = 0;
   cudaEvent_t start, end;
   CUDA(cudaEventCreate(&start));
   CUDA(cudaEventCreate(&end));
-  for (int i = -3; i < REPLAYS; i++) {
-    CUDA(cudaEventRecord(start, b->stream));
-    CUDA(cudaGraphLaunch(exec, b->stream));
-    CUDA(cudaEventRecord(end, b->stream));
-    CUDA(cudaEventSynchronize(end));
-    if (i >= 0)
-      CUDA(cudaEventElapsedTime(&times[i], start, end));
-  }
+  for (int i = 0; i < WARM_UPS; i++)
+    warm = time_replay(b, exec, start, end);
+  int replays = warm > LONG_REPLAY ? LONG_REPLAYS : REPLAYS;
+  for (int i = 0; i < replays; i++)
+    times[i] = time_replay(b, exec, start, end);
   CUDA(cudaEventDestroy(start));
   CUDA(cudaEventDestroy(end));
-  qsort(times, REPLAYS, sizeof *times, compare);
-  return times[REPLAYS / 2];
+  qsort(times, replays, sizeof *times, compare);
+  return (struct timing){1e3 * times[replays / 2], 1e3 * times[(99 * replays + 99) / 100 - 1]};
 }
 
-/* Microseconds a call. */
-static double time_choice(struct bench *b, const struct attn_args *args, int choice) {
+/* Ends the stream's capture, times what was captured. */
+static struct timing time_captured(struct bench *b) {
   cudaGraph_t graph;
   cudaGraphExec_t exec;
+  CUDA(cudaStreamEndCapture(b->stream, &graph));
+  CUDA(cudaGraphInstantiate(&exec, graph, 0));
+  struct timing t = time_replays(b, exec);
+  CUDA(cudaGraphExecDestroy(exec));
+  CUDA(cudaGraphDestroy(graph));
+  return t;
+}
+
+/* A call. */
+static struct timing time_choice(struct bench *b, const struct attn_args *args, int choice) {
   struct attn_args call = *args;
   CUDA(cudaStreamBeginCapture(b->stream, cudaStreamCaptureModeThreadLocal));
   for (int i = 0; i < CALLS; i++) {
@@ -110,12 +139,42 @@ static double time_choice(struct bench *b, const struct attn_args *args, int cho
     call.o = (void *)call.q;
     call.q = written;
   }
-  CUDA(cudaStreamEndCapture(b->stream, &graph));
-  CUDA(cudaGraphInstantiate(&exec, graph, 0));
-  double us = median_replay(b, exec) * 1000 / CALLS;
-  CUDA(cudaGraphExecDestroy(exec));
-  CUDA(cudaGraphDestroy(graph));
-  return us;
+  struct timing t = time_captured(b);
+  return (struct timing){t.median / CALLS, t.p99 / CALLS};
+}
+
+static struct timing time_plain_launch(struct bench *b, const struct attn_args *args, int choice) {
+  bool overlap = b->device.overlap;
+  b->device.overlap = false;
+  struct timing t = time_choice(b, args, choice);
+  b->device.overlap = overlap;
+  return t;
+}
+
+/* Bytes a second that a copy much larger than the caches reads and writes. */
+static double copy_rate(struct bench *b) {
+  size_t size = 512 << 20;
+  void *from, *to;
+  CUDA(cudaMalloc(&from, size));
+  CUDA(cudaMalloc(&to, size));
+  CUDA(cudaMemset(from, 0, size));
+  CUDA(cudaStreamBeginCapture(b->stream, cudaStreamCaptureModeThreadLocal));
+  CUDA(cudaMemcpyAsync(to, from, size, cudaMemcpyDeviceToDevice, b->stream));
+  struct timing t = time_captured(b);
+  CUDA(cudaFree(from));
+  CUDA(cudaFree(to));
+  return 2.0 * size / t.median * 1e6;
+}
+
+static double flop_of(const struct shape *s) {
+  return 4.0 * s->H * s->Tq * s->Tk * s->D;
+}
+
+/* Microseconds; 0: not known. */
+static double floor_of(const struct bench *b, const struct shape *s) {
+  if (b->flops == 0)
+    return 0;
+  return 1e6 * fmax(flop_of(s) / b->flops, 2.0 * s->H * s->D * (2.0 * s->Tq + 2.0 * s->Tk) / b->bytes);
 }
 
 static struct attn_args shape_args(const struct shape *s, int *count2) {
@@ -143,25 +202,56 @@ static void free_args(const struct attn_args *a) {
     CUDA(cudaFree((void *)all[i]));
 }
 
+static void print_head(struct bench *b) {
+  struct cudaDeviceProp properties;
+  int index, khz;
+  CUDA(cudaGetDevice(&index));
+  CUDA(cudaGetDeviceProperties(&properties, index));
+  CUDA(cudaDeviceGetAttribute(&khz, cudaDevAttrClockRate, index));
+  b->bytes = copy_rate(b);
+  if (b->device.capability == 90)
+    b->flops = 1e3 * khz * HOPPER_OPERATIONS * b->device.sms;
+  printf("%s, %d multiprocessors, nominal clock %d MHz, copies %.2f TB/s\n", properties.name, b->device.sms, khz / 1000,
+         b->bytes * 1e-12);
+  printf(
+      "Microseconds a call, in graphs of %d calls. p99: over %d replays, the slowest of %d where one takes more than "
+      "%d ms.\n",
+      CALLS, REPLAYS, LONG_REPLAYS, LONG_REPLAY);
+  if (b->flops != 0)
+    printf("floor: the longer of the arithmetic at %d operations a cycle and multiprocessor (%.0f TFLOP/s at the "
+           "nominal clock,\nwhich no chip under load holds), and of q, k, v and o moved once at the rate of copies.\n",
+           HOPPER_OPERATIONS, b->flops * 1e-12);
+  printf("plain: without programmatic launch.\n%2s x %5s x %5s D %3s       %-20s %8s %8s %8s %8s %8s %8s\n", "H", "Tq",
+         "Tk", "", "", "median", "p99", "floor", "TFLOP/s", "plain", "p99");
+}
+
+static void print_timing(const struct shape *s, const char *name, struct timing t, double floor) {
+  printf("%-20s %8.2f %8.2f ", name, t.median, t.p99);
+  if (floor > 0)
+    printf("%8.2f", floor);
+  else
+    printf("%8s", "-");
+  printf(" %8.1f", flop_of(s) / t.median * 1e-6);
+}
+
 /* every: prefix of the variants to time as well; NULL: none. */
 static void bench_shape(struct bench *b, const struct shape *s, int *count2, const char *every, bool lines) {
   struct attn_args a = shape_args(s, count2);
   int choice = attention_choice_auto(&b->device, &a);
-  double us = time_choice(b, &a, choice), flop = 4.0 * s->H * s->Tq * s->Tk * s->D;
+  struct timing t = time_choice(b, &a, choice);
   if (lines) {
-    printf("%d %d %d %d %.2f\n", s->H, s->Tq, s->Tk, s->D, us);
+    printf("%d %d %d %d %.2f %.2f\n", s->H, s->Tq, s->Tk, s->D, t.median, t.p99);
   } else {
-    bool overlap = b->device.overlap;
-    b->device.overlap = false;
-    double plain = time_choice(b, &a, choice);
-    b->device.overlap = overlap;
-    printf("%2d x %5d x %5d D %3d%s  %-20s %7.2f us  %6.1f TFLOP/s  plain launch %7.2f\n", s->H, s->Tq, s->Tk, s->D,
-           s->bank ? " bank" : "     ", attention_choice_name(choice), us, flop / us * 1e-6, plain);
+    struct timing plain = time_plain_launch(b, &a, choice);
+    printf("%2d x %5d x %5d D %3d%s  ", s->H, s->Tq, s->Tk, s->D, s->bank ? " bank" : "     ");
+    print_timing(s, attention_choice_name(choice), t, floor_of(b, s));
+    printf(" %8.2f %8.2f\n", plain.median, plain.p99);
   }
   for (int c = 0; every && attention_choice_name(c); c++)
     if (strncmp(attention_choice_name(c), every, strlen(every)) == 0 && attention_choice_supported(&b->device, &a, c)) {
-      us = time_choice(b, &a, c);
-      printf("    %-20s %7.2f us  %6.1f TFLOP/s\n", attention_choice_name(c), us, flop / us * 1e-6);
+      printf("%30s", "");
+      print_timing(s, attention_choice_name(c), time_choice(b, &a, c), floor_of(b, s));
+      printf("\n");
     }
   free_args(&a);
 }
@@ -201,7 +291,7 @@ int main(int argc, char **argv) {
   const char *every = argc > 1 && strcmp(argv[1], "--all") == 0 ? (argc > 2 ? argv[2] : "") : NULL;
   bool lines = argc > 1 && strcmp(argv[1], "--lines") == 0;
   int count = 0, *count2;
-  struct bench b;
+  struct bench b = {0};
   if (cudaGetDeviceCount(&count) != cudaSuccess || count == 0) {
     printf("bench_attention: skipped: no GPU\n");
     return SKIPPED;
@@ -215,6 +305,8 @@ int main(int argc, char **argv) {
   bool applying = argc == 6 && strcmp(argv[1], "--apply") == 0;
   if (applying)
     apply(&b, &(struct shape){atoi(argv[2]), atoi(argv[3]), atoi(argv[4]), atoi(argv[5]), 0});
+  else if (!lines)
+    print_head(&b);
   for (size_t i = 0; !applying && i < sizeof shapes / sizeof *shapes; i++)
     bench_shape(&b, &shapes[i], count2, every, lines);
   CUDA(cudaStreamDestroy(b.stream));
