@@ -249,7 +249,7 @@ static void bench_shape(struct bench *b, const struct shape *s, int *count2, con
   }
   for (int c = 0; every && attention_choice_name(c); c++)
     if (strncmp(attention_choice_name(c), every, strlen(every)) == 0 && attention_choice_supported(&b->device, &a, c)) {
-      printf("%30s", "");
+      printf("%31s", "");
       print_timing(s, attention_choice_name(c), time_choice(b, &a, c), floor_of(b, s));
       printf("\n");
     }

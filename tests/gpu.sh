@@ -60,6 +60,12 @@ if wanted sanitizer && command -v compute-sanitizer >/dev/null; then
     step sanitizer-$tool compute-sanitizer --tool $tool --error-exitcode 9 "$programs/tests/test_ops_cuda" --quick
     step sanitizer-attention-$tool compute-sanitizer --tool $tool --error-exitcode 9 "$programs/tests/test_attention" "" quick
   done
+  step sanitizer-attention-synccheck compute-sanitizer --tool synccheck --error-exitcode 9 "$programs/tests/test_attention" \
+    "" quick
+  for shape in long few short; do # the others take minutes, or draw reports that attention/README.md looks into
+    step sanitizer-attention-racecheck-$shape compute-sanitizer --tool racecheck --error-exitcode 9 \
+      "$programs/tests/test_attention" "sm90 $shape" quick
+  done
 elif wanted sanitizer; then
   left_out sanitizer "there is no compute-sanitizer"
 fi
@@ -115,7 +121,7 @@ cp "$TUNING_DIR"/tuning-*.txt "$out" 2>/dev/null
 echo
 for log in attention-peers models-mini program shapes mini-256 mini-512 mini-changes-cold mini-changes-warm turbo-512 \
   turbo-512-again turbo-changes-cold turbo-changes-warm sd15-512 device faults; do
-  [ -e "$out/$log.log" ] && echo "--- $log" && grep -vE " splits: .* us$|^\[ (RUN|      OK) |^\[=|  (normal|large|one-hot|constant) " "$out/$log.log" |
+  [ -e "$out/$log.log" ] && echo "--- $log" && grep -vE " splits: .* us$|^\[ (RUN|      OK) |^\[=|  (normal|large|one-hot|constant|huge|largest) " "$out/$log.log" |
     tail -n 60
 done
 echo
