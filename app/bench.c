@@ -180,12 +180,12 @@ static int run(struct bench *bench, struct error *err) {
     return -1;
   engine_get_info(bench->engine, &info);
   setup_controls(&bench->controls, bench->options, &info);
-  if (take_still(bench, err) || warm_up(bench, err) || measure_compute(bench, err) || measure_latency(bench, err) ||
-      measure_pipeline(bench, err))
-    return -1;
+  bool failed = take_still(bench, err) || warm_up(bench, err) || measure_compute(bench, err) ||
+                measure_latency(bench, err) || measure_pipeline(bench, err);
+  /* That a source gave no more frames is then no failure of its own. */
   if (atomic_load(&setup_stop))
     return error_set(err, STATUS_INTERRUPTED, "interrupted: no figures");
-  return write_report(bench, err);
+  return failed ? -1 : write_report(bench, err);
 }
 
 int command_bench(const struct options *options, struct error *err) {

@@ -288,6 +288,21 @@ static void test_bench(void **state) {
   shell("grep -q 'unet' info.txt && grep -q 'cpu ' info.txt");
 }
 
+/* At whatever moment, and with no figures of half a run. */
+static void test_bench_interrupted(void **state) {
+  (void)state;
+  for (int ms = 50; ms <= 600; ms += 50) {
+    struct outcome outcome;
+    pid_t pid = program_start("bench --size 64x64");
+    nanosleep(&(struct timespec){0, ms * 1000000L}, NULL);
+    kill(pid, SIGINT);
+    program_wait(&outcome, pid);
+    if (outcome.status != 130 || outcome.lines > 1)
+      fail_msg("after %d ms: status %d, %s", ms, outcome.status, outcome.said);
+    shell("test ! -s out.txt");
+  }
+}
+
 static void test_text_to_image_is_refused(void **state) {
   (void)state;
   program_expect(2, "restyles an input picture", "render pattern null: --text-to-image --size 64x64");
@@ -328,6 +343,7 @@ int main(int argc, char **argv) {
       cmocka_unit_test(test_killed),
       cmocka_unit_test(test_flat_memory),
       cmocka_unit_test(test_bench),
+      cmocka_unit_test(test_bench_interrupted),
       cmocka_unit_test(test_text_to_image_is_refused),
       cmocka_unit_test(test_sample_clip),
   };
