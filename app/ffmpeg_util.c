@@ -46,6 +46,19 @@ static void set_wish(AVDictionary **wishes, const AVInputFormat *format, const c
              !strcmp(name, "framerate") ? "frame rate" : "size");
 }
 
+/* What FFmpeg knows by its name alone, such as a picture sequence; NULL: its contents tell. */
+static const AVInputFormat *format_by_name(const char *url) {
+  const AVProbeData name = {.filename = url};
+  int score = AVPROBE_SCORE_RETRY;
+  return av_probe_input_format2(&name, 0, &score);
+}
+
+/* Picture sequences may begin at any number; FFmpeg by itself looks at the first five. */
+static void find_first_picture(AVDictionary **wishes, const AVInputFormat *format, const char *url) {
+  if (format && !strcmp(format->name, "image2") && av_filename_number_test(url))
+    av_dict_set(wishes, "start_number_range", "100000", AV_DICT_DONT_OVERWRITE);
+}
+
 static int collect_wishes(AVDictionary **wishes, const AVInputFormat *format, const struct source_options *options,
                           struct error *err) {
   if (options->input_options && av_dict_parse_string(wishes, options->input_options, "=", ":", 0) < 0)
@@ -74,8 +87,11 @@ int ffmpeg_open_input(AVFormatContext **input, const char *spec, const struct so
   if (options->input_format && !(format = av_find_input_format(options->input_format)))
     return error_set(err, STATUS_USAGE, "--input-format %s: FFmpeg here has no such format or device",
                      options->input_format);
+  if (!format && !io)
+    format = format_by_name(url);
   if (collect_wishes(&wishes, format, options, err))
     goto done;
+  find_first_picture(&wishes, format, url);
   *input = avformat_alloc_context();
   if (!*input) {
     error_set(err, STATUS_FAILED, "no memory to open %s", spec);

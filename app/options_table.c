@@ -65,7 +65,7 @@ const struct option option_table[] = {
     {"input-size", 0, OPTION_SIZE, GROUP_INPUT, LIVE | RENDER | BENCH, "WxH", AT(input_width), .min = 1, .max = 16384,
      .help = "size asked of a camera, screen or the test pattern"},
     {"input-fps", 0, OPTION_REAL, GROUP_INPUT, LIVE | RENDER, "X", AT(input_fps), .min = 0.01, .max = 1000,
-     .help = "frame rate asked of a camera, screen or the test pattern"},
+     .help = "frame rate asked of a camera, screen or the test pattern; of a picture sequence (default: 25)"},
     {"loop", 0, OPTION_FLAG, GROUP_INPUT, LIVE, AT(loop),
      .help = "start again at the end of a file; a still picture stays on"},
     {"start", 0, OPTION_REAL, GROUP_INPUT, LIVE | RENDER, "SECONDS", AT(start), .min = 0, .max = COUNT_MAX,
@@ -117,11 +117,11 @@ const struct command_text command_table[] = {
      "The newest frame is always the one shown; what comes in between is dropped and counted.",
      0, 1},
     {COMMAND_RENDER, "render", "IN OUT", "restyle a video file frame by frame into another",
-     "Every frame of IN (- for standard input) is rendered and keeps its timestamp; sound is copied. The pixels of OUT "
-     "are square; where those of IN are not, its shape is the one it is meant to be seen in. OUT's extension chooses "
-     "the container; null: throws the frames away and hash:FILE (hash:- for standard output) writes a checksum a "
-     "frame. An OUT that exists is asked about on a terminal and refused elsewhere, unless -y is given. Ctrl-C ends "
-     "with a playable file of the frames so far.",
+     "Every frame of IN (a video, a picture sequence such as f%04d.png, - for standard input) is rendered and keeps "
+     "its timestamp; sound is copied. The pixels of OUT are square; where those of IN are not, its shape is the one it "
+     "is meant to be seen in. OUT's extension chooses the container; null: throws the frames away and hash:FILE "
+     "(hash:- for standard output) writes a checksum a frame. An OUT that exists is asked about on a terminal and "
+     "refused elsewhere, unless -y is given. Ctrl-C ends with a playable file of the frames so far.",
      2, 2},
     {COMMAND_BENCH, "bench", "", "measure frame rate and latency",
      "Renders a built-in moving pattern and prints how long frames take: the engine alone, and the whole way from "

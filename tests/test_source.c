@@ -254,6 +254,21 @@ static void test_shape(void **state) {
   }
 }
 
+/* Whatever its first number, and as fast as is asked for. */
+static void test_picture_sequence(void **state) {
+  (void)state;
+  struct source_info info;
+  shell(FFMPEG "-f lavfi -i testsrc2=s=64x48:r=25:d=0.2 -start_number 4711 frame-%%06d.png");
+  assert_int_equal(count_frames(clip("frame-%06d.png"), NULL, &info), 5);
+  assert_true(info.fps == 25 && info.shape == 64.0 / 48);
+  assert_int_equal(count_frames(clip("frame-%06d.png"), &(struct source_options){.fps = 10}, &info), 5);
+  assert_true(info.fps == 10 && info.duration > 0.499 && info.duration < 0.501);
+  const struct source_options later = {.input_options = "start_number=4713:framerate=5"};
+  assert_int_equal(count_frames(clip("frame-%06d.png"), &later, &info), 3);
+  assert_true(info.fps == 5);
+  refuse(clip("picture-%06d.png"), NULL, STATUS_INPUT, "No such file");
+}
+
 static void test_parts_and_loops(void **state) {
   (void)state;
   struct source_info info;
@@ -530,6 +545,7 @@ int main(void) {
       cmocka_unit_test(test_uneven_timestamps),
       cmocka_unit_test(test_info),
       cmocka_unit_test(test_shape),
+      cmocka_unit_test(test_picture_sequence),
       cmocka_unit_test(test_parts_and_loops),
       cmocka_unit_test(test_live_takes_all),
       cmocka_unit_test(test_streams_without_index),
