@@ -41,15 +41,34 @@ static int edit_distance(const char *a, const char *b) {
   return row[lb];
 }
 
+/* What similar programs call it. */
+static const struct {
+  const char *theirs, *ours;
+} other_names[] = {
+    {"negative-prompt", "negative"},
+    {"guidance-scale", "guidance"},
+    {"cfg", "guidance"},
+    {"cfg-scale", "guidance"},
+    {"num-inference-steps", "steps"},
+    {"denoise", "strength"},
+    {"denoising-strength", "strength"},
+    {"width", "size"},
+    {"height", "size"},
+};
+enum { OTHER_NAMES = sizeof other_names / sizeof *other_names };
+
 static const struct option *nearest_option(const char *name, unsigned commands) {
   const struct option *nearest = NULL;
   int best = 4;
+  for (int i = 0; i < OTHER_NAMES; i++)
+    if (!strcmp(name, other_names[i].theirs))
+      name = other_names[i].ours;
   for (int i = 0; i < option_count; i++) {
     const struct option *option = &option_table[i];
     if (!option->help || !(option->commands & commands))
       continue;
     int distance = edit_distance(name, option->name);
-    if (distance < best && distance < (int)strlen(option->name)) {
+    if (distance < best && 2 * distance < (int)strlen(option->name)) {
       best = distance;
       nearest = option;
     }

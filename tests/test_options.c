@@ -104,7 +104,11 @@ static void test_refusals(void **state) {
   refuse("rendr a b", "did you mean render?");
   refuse("clip.mp4", "unknown command 'clip.mp4'");
   refuse("render a b --stpes 4", "did you mean --steps?");
-  refuse("render a b --xyzzy", "unknown option --xyzzy");
+  refuse("render a b --negative-prompt x", "did you mean --negative?");
+  refuse("render a b --cfg=7", "did you mean --guidance?");
+  refuse("render a b --width 512", "did you mean --size?");
+  refuse("render a b --xyzzy", "unknown option --xyzzy (see");
+  refuse("render a b --lora x", "unknown option --lora (see"); /* half of --loop is not enough */
   refuse("render a b -Z", "unknown option -Z");
   refuse("render a b --budget 3", "it belongs to live");
   refuse("bench --yes", "it belongs to render");
