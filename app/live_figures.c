@@ -37,8 +37,10 @@ void live_figures_print(const struct live_figures *figures, const char *device, 
   struct stats_summary frame, latency;
   stats_summarise(&figures->frame, &frame);
   stats_summarise(&figures->latency, &latency);
-  fprintf(out, "%ld frames, %.2f fps, median %.1f ms, p99 %.1f ms, ", figures->shown,
-          seconds > 0 ? (double)(figures->shown - 1) / seconds : 0, frame.median_ms, frame.p99_ms);
+  fprintf(out, "%ld frame%s, ", figures->shown, figures->shown == 1 ? "" : "s");
+  if (seconds > 0)
+    fprintf(out, "%.2f fps, ", (double)(figures->shown - 1) / seconds);
+  fprintf(out, "median %.1f ms, p99 %.1f ms, ", frame.median_ms, frame.p99_ms);
   if (latency.count)
     fprintf(out, "capture to screen %.1f ms, p99 %.1f ms, ", latency.median_ms, latency.p99_ms);
   fprintf(out, "%ld dropped, %s\n", figures->dropped, device);
