@@ -41,23 +41,25 @@ static int open_context(struct window *window, struct error *err) {
 static int start_video(struct error *err) {
   SDL_SetHint(SDL_HINT_NO_SIGNAL_HANDLERS, "1");
   SDL_SetHint(SDL_HINT_APP_NAME, "reverie");
+  bool chosen = SDL_GetHint(SDL_HINT_VIDEODRIVER) != NULL; /* by the user, who knows what SDL's words mean */
   /* Wayland's library complains on standard error where it cannot work. */
-  if (!getenv("XDG_RUNTIME_DIR") && !SDL_GetHint(SDL_HINT_VIDEODRIVER))
+  if (!getenv("XDG_RUNTIME_DIR") && !chosen)
     SDL_SetHint(SDL_HINT_VIDEODRIVER, "x11,KMSDRM");
-  if (SDL_InitSubSystem(SDL_INIT_VIDEO)) {
-    const char *display = getenv("DISPLAY");
-    if (display && *display)
-      SDL_SetError("%.100s cannot be reached", display);
-    return fail(err, "display");
-  }
+  bool failed = SDL_InitSubSystem(SDL_INIT_VIDEO) != 0;
   /* Where there is no display SDL takes a driver that shows nothing; that is for those who ask for it. */
-  const char *driver = SDL_GetCurrentVideoDriver();
-  if (driver && !strcmp(driver, "offscreen") && !SDL_GetHint(SDL_HINT_VIDEODRIVER)) {
+  const char *driver = failed ? NULL : SDL_GetCurrentVideoDriver();
+  if (driver && !strcmp(driver, "offscreen") && !chosen) {
     SDL_QuitSubSystem(SDL_INIT_VIDEO);
-    SDL_SetError("there is none");
-    return fail(err, "display");
+    failed = true;
   }
-  return 0;
+  if (!failed)
+    return 0;
+  const char *display = getenv("DISPLAY");
+  if (!chosen && display && *display)
+    SDL_SetError("%.100s cannot be reached", display);
+  else if (!chosen)
+    SDL_SetError("there is none");
+  return fail(err, "display");
 }
 
 int window_create(struct window **out, struct error *err) {
