@@ -125,45 +125,48 @@ __device__ __forceinline__ void grid_barrier(unsigned *counter) {
 template <int WIDTH> struct batch {
   carrier<WIDTH> held[HELD];
 
-  __device__ __forceinline__ void load(const struct norm_args &p, const share &s, int start, int column) {
+  /* use(held, pixel) for each pixel of the share among those from start on. */
+  template <typename Use> __device__ __forceinline__ void each(const share &s, int start, Use use) {
 #pragma unroll
     for (int j = 0; j < HELD; j++)
       if (start + j * s.rows < s.last)
-        held[j] = fetch<WIDTH>(p, (size_t)s.picture * p.pixels + start + j * s.rows, s.base + column * WIDTH);
+        use(held[j], start + j * s.rows);
+  }
+
+  __device__ __forceinline__ void load(const struct norm_args &p, const share &s, int start, int column) {
+    each(s, start, [&](carrier<WIDTH> &to, int pixel) {
+      to = fetch<WIDTH>(p, (size_t)s.picture * p.pixels + pixel, s.base + column * WIDTH);
+    });
   }
 
   /* Adds the distances from base, and their squares. */
   __device__ __forceinline__ void add(const share &s, int start, const float base[WIDTH], float sum[WIDTH],
-                                      float square[WIDTH]) const {
+                                      float square[WIDTH]) {
+    each(s, start, [&](const carrier<WIDTH> &from, int) {
+      float v[WIDTH];
+      unpack(from, v);
 #pragma unroll
-    for (int j = 0; j < HELD; j++)
-      if (start + j * s.rows < s.last) {
-        float v[WIDTH];
-        unpack(held[j], v);
-#pragma unroll
-        for (int i = 0; i < WIDTH; i++) {
-          sum[i] += v[i] - base[i];
-          square[i] += (v[i] - base[i]) * (v[i] - base[i]);
-        }
+      for (int i = 0; i < WIDTH; i++) {
+        sum[i] += v[i] - base[i];
+        square[i] += (v[i] - base[i]) * (v[i] - base[i]);
       }
+    });
   }
 
   __device__ __forceinline__ void store(const struct norm_args &p, const share &s, int start, int column,
-                                        const float scale[WIDTH], const float shift[WIDTH]) const {
+                                        const float scale[WIDTH], const float shift[WIDTH]) {
+    each(s, start, [&](const carrier<WIDTH> &from, int pixel) {
+      float v[WIDTH];
+      unpack(from, v);
 #pragma unroll
-    for (int j = 0; j < HELD; j++)
-      if (start + j * s.rows < s.last) {
-        float v[WIDTH];
-        unpack(held[j], v);
+      for (int i = 0; i < WIDTH; i++)
+        v[i] = v[i] * scale[i] + shift[i];
+      if (p.act == ACT_SILU)
 #pragma unroll
         for (int i = 0; i < WIDTH; i++)
-          v[i] = v[i] * scale[i] + shift[i];
-        if (p.act == ACT_SILU)
-#pragma unroll
-          for (int i = 0; i < WIDTH; i++)
-            v[i] = silu(v[i]);
-        write<WIDTH>(p, (size_t)s.picture * p.pixels + start + j * s.rows, s.base + column * WIDTH, v);
-      }
+          v[i] = silu(v[i]);
+      write<WIDTH>(p, (size_t)s.picture * p.pixels + pixel, s.base + column * WIDTH, v);
+    });
   }
 };
 
