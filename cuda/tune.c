@@ -1,27 +1,30 @@
 #include "tune.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "libraries.h"
 
-enum { KEY_MAX = 128, REPEATS = 10, RUNS = 3 };
+enum { KEY_MAX = 128, REPEATS = 10, RUNS = 3, LOCK_TRIES = 200 };
 
 struct entry {
   char key[KEY_MAX];
   struct choice choice;
+  bool own; /* found by this run, else read from the file */
 };
 
 struct tuner {
   struct entry *list;
   int count, capacity;
-  char *path, *path_new; /* NULL: nothing is kept */
-  char version[256];     /* the file's first line: what its choices hold for */
+  char *folder, *path, *path_new; /* NULL: nothing is kept */
+  char version[256];              /* the file's first line: what its choices hold for */
   bool changed;
 };
 
@@ -43,8 +46,10 @@ bool tuner_find(const struct tuner *tuner, const char *key, struct choice *choic
   return entry != NULL;
 }
 
-void tuner_store(struct tuner *tuner, const char *key, const struct choice *choice) {
+static void store(struct tuner *tuner, const char *key, const struct choice *choice, bool own) {
   struct entry *entry = entry_find(tuner, key);
+  if (entry && entry->own && !own)
+    return;
   if (!entry && tuner->count == tuner->capacity) {
     int capacity = tuner->capacity ? 2 * tuner->capacity : 128;
     struct entry *list = realloc(tuner->list, (size_t)capacity * sizeof *list);
@@ -58,6 +63,11 @@ void tuner_store(struct tuner *tuner, const char *key, const struct choice *choi
     snprintf(entry->key, sizeof entry->key, "%s", key);
   }
   entry->choice = *choice;
+  entry->own = own;
+}
+
+void tuner_store(struct tuner *tuner, const char *key, const struct choice *choice) {
+  store(tuner, key, choice, true);
   tuner->changed = true;
 }
 
@@ -73,10 +83,11 @@ static void read_line(struct tuner *tuner, char *line) {
   for (int i = 0; i < BACKENDS; i++)
     if (!strcmp(name, backend_names[i])) {
       choice.backend = (enum backend)i;
-      tuner_store(tuner, line + used, &choice);
+      store(tuner, line + used, &choice, false);
     }
 }
 
+/* What this run has found itself stays. */
 static void read_file(struct tuner *tuner) {
   char line[KEY_MAX + 64];
   FILE *file = fopen(tuner->path, "r");
@@ -87,7 +98,29 @@ static void read_file(struct tuner *tuner) {
     while (fgets(line, sizeof line, file))
       read_line(tuner, line);
   fclose(file);
-  tuner->changed = false;
+}
+
+static bool write_file(const struct tuner *tuner) {
+  FILE *file = fopen(tuner->path_new, "w");
+  bool good = file && fprintf(file, "%s\n", tuner->version) > 0;
+  for (int i = 0; good && i < tuner->count; i++) {
+    const struct entry *e = &tuner->list[i];
+    good =
+        fprintf(file, "%s %d %d %s\n", backend_names[e->choice.backend], e->choice.index, e->choice.splits, e->key) > 0;
+  }
+  if (file && fclose(file) != 0)
+    good = false;
+  return good && rename(tuner->path_new, tuner->path) == 0;
+}
+
+/* While the descriptor is open no other process saves: none comes between our reading and our renaming. -1 where the
+ * folder cannot be opened. Without a lock, where the file system has none or its owner hangs, the last to save wins. */
+static int lock_folder(const char *folder) {
+  const struct timespec pause = {.tv_nsec = 5000000};
+  int lock = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  for (int i = 0; lock >= 0 && i < LOCK_TRIES && flock(lock, LOCK_EX | LOCK_NB) < 0 && errno == EWOULDBLOCK; i++)
+    nanosleep(&pause, NULL);
+  return lock;
 }
 
 static void file_name(char out[64], const char *gpu) {
@@ -109,11 +142,12 @@ int tuner_open(struct tuner **out, const struct cuda_device *device, const char 
     return 0;
   char name[64];
   file_name(name, device->properties.name);
+  tuner->folder = strdup(dir);
   if (asprintf(&tuner->path, "%s/%s", dir, name) < 0)
     tuner->path = NULL;
   if (tuner->path && asprintf(&tuner->path_new, "%s.%ld", tuner->path, (long)getpid()) < 0)
     tuner->path_new = NULL;
-  if (!tuner->path || !tuner->path_new)
+  if (!tuner->folder || !tuner->path || !tuner->path_new)
     return error_set(err, STATUS_FAILED, "out of memory");
   mkdir(dir, 0777); /* when it cannot be made, saving says so */
   read_file(tuner);
@@ -124,6 +158,7 @@ void tuner_close(struct tuner *tuner) {
   if (!tuner)
     return;
   free(tuner->list);
+  free(tuner->folder);
   free(tuner->path);
   free(tuner->path_new);
   free(tuner);
@@ -132,19 +167,14 @@ void tuner_close(struct tuner *tuner) {
 void tuner_save(struct tuner *tuner, const struct log *log) {
   if (!tuner->changed || !tuner->path)
     return;
-  FILE *file = fopen(tuner->path_new, "w");
-  bool good = file && fprintf(file, "%s\n", tuner->version) > 0;
-  for (int i = 0; good && i < tuner->count; i++) {
-    const struct entry *e = &tuner->list[i];
-    good =
-        fprintf(file, "%s %d %d %s\n", backend_names[e->choice.backend], e->choice.index, e->choice.splits, e->key) > 0;
-  }
-  if (file && fclose(file) != 0)
-    good = false;
-  if (!good || rename(tuner->path_new, tuner->path) != 0) {
+  int lock = lock_folder(tuner->folder);
+  read_file(tuner);
+  if (!write_file(tuner)) {
     log_line(log, LOG_WARNING, "%s: tuning results are not kept: %s", tuner->path, strerror(errno));
     unlink(tuner->path_new);
   }
+  if (lock >= 0)
+    close(lock);
   tuner->changed = false;
 }
 

@@ -1,16 +1,17 @@
-/* The file that keeps what was found to be fastest: whole or not at all, for one GPU, driver and library version, and
- * never a reason to fail. Needs no GPU. */
+/* The file that keeps what was found to be fastest: whole or not at all, for one GPU, driver and library version, of
+ * all processes together, and never a reason to fail. Needs no GPU. */
 #include "cmocka_all.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "cuda/tune.h"
 #include "tests/fixture.h"
 
-enum { CHOICES = 50 };
+enum { CHOICES = 50, PROCESSES = 5 };
 
 static char *folder, path[128];
 
@@ -39,11 +40,14 @@ static const char *make_key(int i) {
   return key;
 }
 
+static void store_one(struct tuner *tuner, int i) {
+  struct choice choice = make_choice(i);
+  tuner_store(tuner, make_key(i), &choice);
+}
+
 static void store_all(struct tuner *tuner) {
-  for (int i = 0; i < CHOICES; i++) {
-    struct choice choice = make_choice(i);
-    tuner_store(tuner, make_key(i), &choice);
-  }
+  for (int i = 0; i < CHOICES; i++)
+    store_one(tuner, i);
 }
 
 /* How many choices are there. All that are there must be right. */
@@ -192,11 +196,90 @@ static void test_left_behind(void **state) {
   assert_int_equal(count_in_file("Some GPU", "1.2"), CHOICES);
 }
 
+/* What two found at the same time is kept, and each learns what the other has saved before it. */
+static void test_two_at_once(void **state) {
+  (void)state;
+  assert_int_equal(unlink(path), 0);
+  struct tuner *first = open_tuner("Some GPU", "1.2", folder), *second = open_tuner("Some GPU", "1.2", folder);
+  for (int i = 0; i < CHOICES; i++)
+    store_one(i < CHOICES / 3 ? first : second, i);
+  tuner_save(first, &counting);
+  tuner_save(second, &counting);
+  assert_int_equal(count_right(first), CHOICES / 3);
+  assert_int_equal(count_right(second), CHOICES);
+  assert_int_equal(count_in_file("Some GPU", "1.2"), CHOICES);
+  tuner_close(first);
+  tuner_close(second);
+}
+
+static int kept_splits(const char *key) {
+  struct tuner *tuner = open_tuner("Some GPU", "1.2", folder);
+  struct choice choice = {.splits = -1};
+  tuner_find(tuner, key, &choice);
+  tuner_close(tuner);
+  return choice.splits;
+}
+
+/* Of two choices for one key, what this run has timed goes before what is in the file, and what is in the file now
+ * before what was there. */
+static void test_newest_wins(void **state) {
+  (void)state;
+  struct tuner *first = open_tuner("Some GPU", "1.2", folder), *second = open_tuner("Some GPU", "1.2", folder);
+  tuner_store(second, "key", &(struct choice){.splits = 2});
+  tuner_store(second, make_key(0), &(struct choice){.splits = 20});
+  tuner_save(second, &counting);
+  tuner_store(first, "key", &(struct choice){.splits = 3});
+  tuner_save(first, &counting);
+  assert_int_equal(kept_splits("key"), 3);
+  assert_int_equal(kept_splits(make_key(0)), 20); /* which first has read as another when it was opened */
+  tuner_store(second, "other", &(struct choice){.splits = 4});
+  tuner_save(second, &counting);
+  assert_int_equal(kept_splits("key"), 2);
+  tuner_close(first);
+  tuner_close(second);
+}
+
+/* Every number-th choice, each saved by itself. */
+static int save_share(int number) {
+  struct tuner *tuner = open_tuner("Some GPU", "1.2", folder);
+  for (int i = number; i < CHOICES; i += PROCESSES) {
+    store_one(tuner, i);
+    tuner_save(tuner, &counting);
+  }
+  tuner_close(tuner);
+  return warnings;
+}
+
+static void test_many_processes(void **state) {
+  (void)state;
+  pid_t child[PROCESSES];
+  assert_int_equal(unlink(path), 0);
+  for (int i = 0; i < PROCESSES; i++) {
+    child[i] = fork();
+    assert_true(child[i] >= 0);
+    if (!child[i])
+      _exit(save_share(i));
+  }
+  for (int i = 0; i < PROCESSES; i++) {
+    int status = -1;
+    assert_int_equal(waitpid(child[i], &status, 0), child[i]);
+    assert_int_equal(status, 0);
+  }
+  assert_int_equal(count_in_file("Some GPU", "1.2"), CHOICES);
+}
+
 int main(void) {
 #define CASE(function) cmocka_unit_test_setup_teardown(function, make_file, remove_file)
   const struct CMUnitTest tests[] = {
-      CASE(test_kept),    CASE(test_for_one_gpu_and_driver), CASE(test_truncated),
-      CASE(test_corrupt), CASE(test_nowhere_to_write),       CASE(test_left_behind),
+      CASE(test_kept),
+      CASE(test_for_one_gpu_and_driver),
+      CASE(test_truncated),
+      CASE(test_corrupt),
+      CASE(test_nowhere_to_write),
+      CASE(test_left_behind),
+      CASE(test_two_at_once),
+      CASE(test_newest_wins),
+      CASE(test_many_processes),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
