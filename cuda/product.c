@@ -9,6 +9,7 @@
 #include "libraries.h"
 #include "tune.h"
 
+#include <math.h>
 #include <stdio.h>
 
 struct product {
@@ -420,24 +421,26 @@ static bool choice_valid(const struct gemm_args *args, const struct choice *choi
   return choice->splits == 1 || (gemm_tiles(&trial) <= ARRIVALS && gemm_partial_bytes(&trial) <= WORKSPACE_BYTES);
 }
 
-static struct choice time_candidates(struct cuda_device *device, const struct product *product, const char *key,
-                                     const struct choice *list, int count) {
-  struct choice best = list[0];
-  double least = -1;
+/* The fastest of the candidates that can be timed until then. Returns whether all could. */
+static bool time_candidates(struct cuda_device *device, const struct product *product, const char *key,
+                            const struct choice *list, int count, double until, struct choice *best) {
+  double least = INFINITY;
   for (int i = 0; i < count; i++) {
     struct steps trial = {0};
     double seconds = -1;
+    if (clock_seconds() >= until)
+      return false;
     if (append_choice(device, product, &list[i], &trial, NULL) == 0)
-      seconds = tuner_time(device, &trial);
+      seconds = tuner_time(device, &trial, least);
     steps_finish(&trial);
     log_line(device->log, LOG_DEBUG, "%s: backend %d, %d, %d splits: %.2f us", key, (int)list[i].backend, list[i].index,
              list[i].splits, seconds * 1e6);
-    if (seconds >= 0 && (least < 0 || seconds < least)) {
+    if (seconds >= 0 && seconds < least) {
       least = seconds;
-      best = list[i];
+      *best = list[i];
     }
   }
-  return best;
+  return true;
 }
 
 static struct choice find_best(struct cuda_device *device, const struct cuda_program *program,
@@ -445,12 +448,11 @@ static struct choice find_best(struct cuda_device *device, const struct cuda_pro
   struct choice list[CANDIDATES_MAX];
   char key[128];
   int count = list_candidates(device, &product->args, list);
-  if (clock_seconds() >= program->tune_until)
-    return list[0];
+  struct choice best = list[0];
   make_key(&product->args, key, sizeof key);
-  struct choice choice = time_candidates(device, product, key, list, count);
-  tuner_store(device->tuner, key, &choice);
-  return choice;
+  if (time_candidates(device, product, key, list, count, program->tune_until, &best))
+    tuner_store(device->tuner, key, &best);
+  return best;
 }
 
 static struct choice choose(struct cuda_device *device, const struct cuda_program *program,

@@ -27,7 +27,9 @@ void tuner_save(struct tuner *tuner, const struct log *log);
 
 double clock_seconds(void); /* CLOCK_MONOTONIC */
 
-/* Seconds that the steps take on the device, in a captured graph; negative when they fail. */
-double tuner_time(struct cuda_device *device, const struct steps *steps);
+/* Seconds that the steps take on the device: in a captured graph, or one by one where they take a millisecond and more.
+ * Negative when they fail. least: the shortest time so far, INFINITY when there is none; steps whose first run shows
+ * that they are far slower are not run again. */
+double tuner_time(struct cuda_device *device, const struct steps *steps, double least);
 
 #endif

@@ -11,6 +11,7 @@
  *   gpu_frame MODEL steps FILE [W H [STEPS]]
  *       time of each launch of a frame to FILE, largest first
  */
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -380,7 +381,7 @@ static void time_steps(struct bench *b, int argc, char **argv) {
     struct steps one = {.list = (struct step *)step, .count = 1};
     char text[192];
     describe(step, &b->plan.ops[step->op], text, sizeof text);
-    lines[i].seconds = tuner_time(cuda_device(b->device), &one);
+    lines[i].seconds = tuner_time(cuda_device(b->device), &one, INFINITY);
     snprintf(lines[i].text, sizeof lines[i].text, "%-10s %s", kinds[step->kind], text);
     total[step->kind] += lines[i].seconds;
     launches[step->kind]++;
