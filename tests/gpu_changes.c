@@ -116,6 +116,10 @@ static void larger(struct run *run) {
   must(run, engine_configure(run->engine, 768, 768, 1, &run->err));
 }
 
+static void taller_fifty_steps(struct run *run) {
+  must(run, engine_configure(run->engine, 448, 640, 50, &run->err));
+}
+
 static void as_before(struct run *run) {
   must(run, engine_configure(run->engine, run->frame.width, run->frame.height, 1, &run->err));
 }
@@ -164,6 +168,7 @@ int main(int argc, char **argv) {
   measure(&run, "448x448, 1 step", smaller, true);
   measure(&run, "576x320, 1 step", wider, true);
   measure(&run, "768x768, 1 step", larger, true);
+  measure(&run, "448x640, 50 steps", taller_fifty_steps, true);
   measure(&run, "the first size, 1 step", as_before, true);
   engine_close(&run.engine);
   free(pixels);
