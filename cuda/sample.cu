@@ -145,7 +145,7 @@ __global__ void __launch_bounds__(THREADS) step_kernel(const __grid_constant__ s
   for (int row = 0; row < p.rows; row++)
     model += run.row_weight[row] * __half2float(p.model[row * p.count + i]);
   float v = s.x * read(p.x, p.x_wide, i) + s.model * model;
-  if (s.noise != 0.0f)
+  if (p.noise && s.noise != 0.0f)
     v += s.noise * p.noise[p.step * p.count + i];
   write(p.y, p.y_wide, i, v);
 }

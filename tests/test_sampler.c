@@ -105,6 +105,12 @@ static bool is_same_continuous(const struct sampling *s) {
   return s->strength == 1 && (s->method != METHOD_DDIM || TIMESTEPS % s->steps == 0) && s->spacing != SPACING_LINSPACE;
 }
 
+/* The steps that are said to add noise do, and no other. */
+static void check_draws(const struct sampler_table *table, enum sampler_method method) {
+  for (int i = 0; i < table->steps; i++)
+    assert_int_equal(table->step[i].noise != 0, i < sampler_draws(method, table->steps));
+}
+
 static void test_goldens(void **state) {
   (void)state;
   double worst_table = 0, worst_walk = 0;
@@ -116,6 +122,7 @@ static void test_goldens(void **state) {
     struct sampling sampling = golden_sampling(golden, &config);
     struct sampler_table table;
     sampler_table(&config, &sampling, &table);
+    check_draws(&table, sampling.method);
     double error = table_error(&table, golden), walk = walk_error(&table, golden);
     /* at zero signal-to-noise ratio diffusers' Euler carries x times 4096, in FP32 */
     double walk_bound = config.zero_snr && config.method == METHOD_EULER ? 2e-3 : 2e-5;

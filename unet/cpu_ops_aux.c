@@ -100,13 +100,14 @@ static void step_run(const struct cpu_run *run, const struct cpu_step *step) {
   const struct step_params *s = &run->params->step[op->step];
   size_t count = tensor_elements(op->y);
   const float *x = cpu_f32(run->program, op->x), *model = cpu_f32(run->program, op->model);
-  const float *noise = cpu_f32(run->program, op->noise) + (size_t)op->step * count;
+  const float *noise = cpu_f32(run->program, op->noise);
   float *y = cpu_f32(run->program, op->y);
   for (size_t i = 0; i < count; i++) {
     double prediction = 0;
     for (size_t r = 0; r < (size_t)op->model.n; r++)
       prediction += (double)run->params->row_weight[r] * (double)model[r * count + i];
-    y[i] = (float)((double)s->x * (double)x[i] + (double)s->model * prediction + (double)s->noise * (double)noise[i]);
+    double fresh = noise ? (double)s->noise * (double)noise[(size_t)op->step * count + i] : 0;
+    y[i] = (float)((double)s->x * (double)x[i] + (double)s->model * prediction + fresh);
   }
 }
 

@@ -225,6 +225,7 @@ static int choose_shape(struct engine *engine, const struct engine_params *param
       .width = params->width ? params->width : unet->sample_width * scale,
       .height = params->height ? params->height : unet->sample_height * scale,
       .steps = engine->sampling.steps,
+      .draws = sampler_draws(engine->sampling.method, engine->sampling.steps),
       .rows = model_rows(&engine->model, params->guidance),
       .text_to_image = params->text_to_image,
   };
@@ -338,6 +339,7 @@ int engine_configure(struct engine *engine, int width, int height, int steps, st
   shape.width = width ? width : shape.width;
   shape.height = height ? height : shape.height;
   shape.steps = steps ? steps : shape.steps;
+  shape.draws = sampler_draws(engine->sampling.method, shape.steps);
   if (check_shape(&engine->model, &shape, err) < 0)
     return -1;
   struct frame_program *frame = frame_program_create(engine, &shape, err);
@@ -420,8 +422,7 @@ static int update_noise(struct engine *engine, uint64_t seed, struct error *err)
   engine->noise_known = false;
   if (write_draw(engine, seed, 0, engine->frame->noise.start, 0, err) < 0)
     return -1;
-  int draws = engine->sampling.method == METHOD_LCM ? engine->frame->shape.steps : 0; /* the others add no noise */
-  for (int i = 0; i < draws; i++)
+  for (int i = 0; i < engine->frame->shape.draws; i++)
     if (write_draw(engine, seed, 1 + (uint32_t)i, engine->frame->noise.steps, (size_t)i, err) < 0)
       return -1;
   engine->seed = seed;

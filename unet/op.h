@@ -173,7 +173,7 @@ struct op_step {
   int step;
   struct tensor x;     /* wide [1, h, w, c] */
   struct tensor model; /* [rows, h, w, c] */
-  struct tensor noise; /* state, wide [steps, h, w, c] */
+  struct tensor noise; /* optional state, wide [steps, h, w, c]: without it, s.noise is not read */
   struct tensor y;     /* wide */
 };
 

@@ -265,8 +265,9 @@ struct tensor plan_unet_input(struct plan *plan, const char *name, struct op_une
 
 struct tensor plan_step(struct plan *plan, const char *name, struct op_step op) {
   struct tensor m = op.model;
-  if (!check(plan, name, op.step >= 0 && op.step < STEPS_MAX && op.step < op.noise.n, "no such step") ||
-      !check_noise(plan, name, op.x, op.noise) ||
+  int most = tensor_exists(op.noise) ? op.noise.n : STEPS_MAX;
+  if (!check(plan, name, op.step >= 0 && op.step < STEPS_MAX && op.step < most, "no such step") ||
+      (tensor_exists(op.noise) && !check_noise(plan, name, op.x, op.noise)) ||
       !check(plan, name, m.h == op.x.h && m.w == op.x.w && m.c == op.x.c && m.n <= GUIDANCE_ROWS_MAX,
              "the U-Net's output does not have the latent's shape"))
     return (struct tensor){0};

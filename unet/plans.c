@@ -64,7 +64,8 @@ static struct tensor denoise(const struct model *model, const struct frame_shape
     input.x = x;
     struct tensor time = plan_time_row(plan, "time", (struct op_time_row){.step = step, .table = model->table});
     struct tensor y = unet_predict(&model->unet, plan, plan_unet_input(plan, "input", input, shape->rows), time, text);
-    x = plan_step(plan, "step", (struct op_step){.step = step, .x = x, .model = y, .noise = noise});
+    struct op_step op = {.step = step, .x = x, .model = y, .noise = step < shape->draws ? noise : (struct tensor){0}};
+    x = plan_step(plan, "step", op);
   }
   return x;
 }
@@ -75,7 +76,7 @@ int plans_frame(const struct model *model, const struct frame_shape *shape, stru
   int scale = tae_scale(&checkpoint->vae), h = shape->height / scale, w = shape->width / scale;
   plan_init(plan, model->resources);
   noise->start = noise_state(model, plan, "start", 1, h, w);
-  noise->steps = noise_state(model, plan, "steps", shape->steps, h, w);
+  noise->steps = shape->draws ? noise_state(model, plan, "steps", shape->draws, h, w) : (struct tensor){0};
 
   struct tensor pixels = {0}, z = {0};
   if (!shape->text_to_image) {

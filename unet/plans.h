@@ -19,6 +19,7 @@ struct model {
 struct frame_shape {
   int width, height; /* of the picture */
   int steps;         /* U-Net calls */
+  int draws;         /* of noise, for the first of the steps: see sampler_draws */
   int rows;          /* guidance rows, see plans_rows */
   bool text_to_image;
 };
@@ -26,7 +27,7 @@ struct frame_shape {
 /* The frame plan's noise, as state that the caller fills: latent [h, w, c] for each draw. */
 struct frame_noise {
   struct tensor start; /* [1, h, w, c]: OP_START's */
-  struct tensor steps; /* [steps, h, w, c]: OP_STEP's, one draw a step */
+  struct tensor steps; /* [draws, h, w, c]: OP_STEP's, one draw a step; none where shape.draws is 0 */
 };
 
 int model_init(struct model *model, const struct checkpoint *checkpoint, struct resources *resources,

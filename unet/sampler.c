@@ -165,6 +165,10 @@ void sampler_table(const struct scheduler_config *config, const struct sampling 
   make_start(table, s, s->text_to_image || (s->image_condition && strength >= 1), abar[grid[0]]);
 }
 
+int sampler_draws(enum sampler_method method, int steps) {
+  return method == METHOD_LCM ? steps - 1 : 0; /* the last step ends on the prediction */
+}
+
 void sampler_pad(struct sampler_table *table, int count) {
   int pad = count - table->steps;
   if (pad <= 0)

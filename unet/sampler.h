@@ -70,6 +70,10 @@ void sampler_abar(const struct scheduler_config *config, double abar[TIMESTEPS])
  * different draws: noise_fill's draw 0, and draws 1 + step. */
 void sampler_table(const struct scheduler_config *config, const struct sampling *sampling, struct sampler_table *table);
 
+/* How many of so many steps add noise of their own, whatever the strength: the first ones. The others' coefficient is 0
+ * in every table. */
+int sampler_draws(enum sampler_method method, int steps);
+
 /* Puts steps that change nothing before the others until there are count: a plan made for count steps can then run the
  * table. */
 void sampler_pad(struct sampler_table *table, int count);
