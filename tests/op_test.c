@@ -211,18 +211,21 @@ static bool same(const struct op_test *t, const struct result *a, const struct r
   return a->picture_bytes == b->picture_bytes && (!a->picture || !memcmp(a->picture, b->picture, a->picture_bytes));
 }
 
-static int run_device(const struct op_test *t, const struct device_options *options, void (*opened)(struct device *),
-                      struct result *r, struct error *err) {
+/* hooks: those of the device under test, NULL for the reference. */
+static int run_device(const struct op_test *t, const struct device_options *options,
+                      const struct op_test_options *hooks, struct result *r, struct error *err) {
   struct device *device = NULL;
   struct program *program = NULL;
   struct result again = {0};
   int status = -1;
   if (device_open(&device, &t->resources, options, err) < 0)
     return -1;
-  if (opened)
-    opened(device);
+  if (hooks && hooks->opened)
+    hooks->opened(device);
   if (device_prepare(device, &program, &t->plan, t->output, err) < 0 || device_poison(device, program, err) < 0)
     goto fail;
+  if (hooks && hooks->prepared)
+    hooks->prepared(program);
   for (int i = 0; i < t->operand_count; i++) {
     const struct operand *o = &t->operands[i];
     if (tensor_exists(o->tensor) &&
@@ -333,7 +336,7 @@ int op_test_run(const struct op_cases *cases, int index, const struct op_test_op
   if (status == 0)
     status = run_device(&t, &(struct device_options){.name = "cpu:plain"}, NULL, &ref, &err);
   if (status == 0)
-    status = run_device(&t, &options->device, options->opened, &out, &err);
+    status = run_device(&t, &options->device, options, &out, &err);
   if (status < 0)
     printf("FAIL %s: %s\n", name.name, err.message);
   else

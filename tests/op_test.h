@@ -39,12 +39,14 @@ struct op_test {
 struct op_test_options {
   struct device_options device;          /* name, threads...: the device under test; the reference is "cpu:plain" */
   void (*opened)(struct device *device); /* may be NULL: changes the device before it is used */
+  void (*prepared)(const struct program *program); /* may be NULL: sees what the device makes of a case */
   double product;      /* bound on ||out - ref|| / ||ref|| for convolutions, linear layers, norms, attention */
   double exact;        /* the same for ops that only move, add and scale */
   int codes;           /* largest difference of an 8-bit output sample (10-bit ones: four times that) */
   enum dtype operands; /* DTYPE_F16 for a device that keeps FP16: both devices then see the same values */
   uint64_t seed;       /* 0: a new one */
   bool verbose;        /* prints every case, not only those that fail */
+  int apart, first;    /* of each op's cases only every so many, from that one on; apart 0: all */
 };
 
 /* --- building --- */

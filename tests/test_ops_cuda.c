@@ -1,9 +1,9 @@
 /* Every op on the CUDA device against the definition, and every way a convolution or linear layer can be done: each
  * tile of the project's own kernel with and without a split sum, the narrow kernel, cuBLASLt's and cuDNN's first
- * offers.
+ * offers. What cannot do a product leaves it to the own kernel, so those it did are counted: a way that did none fails.
  *
  * test_ops_cuda [PREFIX [SEED]]   the cases whose names begin with PREFIX; SEED repeats a failure
- * test_ops_cuda --quick           a few of those ways only, for compute-sanitizer */
+ * test_ops_cuda --quick           a few cases for each of those ways, for compute-sanitizer */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,9 +11,9 @@
 #include "cuda/tune.h"
 #include "op_cases.h"
 
-enum { SKIPPED = 77 };
+enum { SKIPPED = 77, QUICK_APART = 7 };
 
-static const struct choice *forced;
+static const struct choice *forced; /* NULL: the device's choice */
 
 static void opened(struct device *device) {
   cuda_device(device)->forced = forced;
@@ -23,31 +23,99 @@ static void opened_to_tune(struct device *device) {
   cuda_device(device)->tune_always = true;
 }
 
-static const struct variant {
+/* --- who did it --- */
+
+/* Convolutions and linear layers, who did them, and how many were done the forced way. */
+static struct { int products, by[BACKENDS], forced; } tally;
+
+static enum backend find_backend(const struct step *step) {
+  static const enum backend backends[] = {
+      [STEP_GEMM] = BACKEND_GEMM, [STEP_NARROW] = BACKEND_NARROW, [STEP_BLAS] = BACKEND_BLAS, [STEP_DNN] = BACKEND_DNN};
+  return step->kind <= STEP_DNN ? backends[step->kind] : BACKENDS;
+}
+
+/* cuDNN's even offers fuse what follows a convolution: one that nothing follows tells nothing of them. */
+static bool is_forced(const struct step *step, const struct op *op) {
+  if (find_backend(step) != forced->backend)
+    return false;
+  if (forced->backend == BACKEND_GEMM)
+    return step->gemm.tile == (enum gemm_tile)forced->index && step->gemm.splits == forced->splits;
+  return forced->backend != BACKEND_DNN || forced->index % 2 || tensor_exists(op->conv.bias) ||
+         tensor_exists(op->conv.time) || tensor_exists(op->conv.residual) || op->conv.act != ACT_NONE;
+}
+
+static void prepared(const struct program *base) {
+  const struct steps *steps = &((const struct cuda_program *)base)->steps;
+  for (int i = 0; i < steps->count; i++) {
+    const struct step *step = &steps->list[i];
+    enum backend backend = find_backend(step);
+    if (backend == BACKENDS)
+      continue;
+    tally.products++;
+    tally.by[backend]++;
+    tally.forced += forced && is_forced(step, &base->plan->ops[step->op]);
+  }
+}
+
+/* --- the ways --- */
+
+static const struct way {
   const char *name;
   struct choice choice;
-  bool quick;
-} variants[] = {
+} ways[] = {
     {"128x128 tiles", {BACKEND_GEMM, TILE_128x128, 1}},
     {"64x160 tiles", {BACKEND_GEMM, TILE_64x160, 1}},
     {"64x64 tiles", {BACKEND_GEMM, TILE_64x64, 1}},
     {"64x16 tiles", {BACKEND_GEMM, TILE_64x16, 1}},
     {"128x128 tiles, 2 splits", {BACKEND_GEMM, TILE_128x128, 2}},
-    {"64x160 tiles, 3 splits", {BACKEND_GEMM, TILE_64x160, 3}, true},
+    {"64x160 tiles, 3 splits", {BACKEND_GEMM, TILE_64x160, 3}},
     {"64x64 tiles, 2 splits", {BACKEND_GEMM, TILE_64x64, 2}},
     {"64x16 tiles, 5 splits", {BACKEND_GEMM, TILE_64x16, 5}},
-    {"narrow convolutions", {BACKEND_NARROW, 0, 1}, true},
+    {"narrow convolutions", {BACKEND_NARROW, 0, 1}},
     {"cuBLASLt 0", {BACKEND_BLAS, 0, 1}},
     {"cuBLASLt 1", {BACKEND_BLAS, 1, 1}},
     {"cuDNN fused", {BACKEND_DNN, 0, 1}},
     {"cuDNN raw", {BACKEND_DNN, 1, 1}},
 };
 
-static int run(const char *what, const char *prefix, const struct op_test_options *options) {
-  int count = 0, failed = op_cases_run(prefix, options, &count);
-  printf("%-24s %-8s %3d cases, %d failed\n", what, prefix, count, failed);
+/* Returns how many cases failed; adds to *done how many products were done the forced way. */
+static int run(const char *what, const char *prefix, const struct op_test_options *options, int *done) {
+  int count = 0;
+  memset(&tally, 0, sizeof tally);
+  int failed = op_cases_run(prefix, options, &count);
+  printf("%-24s %-8s %3d cases, %d failed; ", what, prefix, count, failed);
+  if (forced)
+    printf("%d of %d products that way\n", tally.forced, tally.products);
+  else
+    printf("products: own %d, narrow %d, cuBLASLt %d, cuDNN %d\n", tally.by[BACKEND_GEMM], tally.by[BACKEND_NARROW],
+           tally.by[BACKEND_BLAS], tally.by[BACKEND_DNN]);
   fflush(stdout);
+  if (done)
+    *done += tally.forced;
   return failed;
+}
+
+/* One way with the cases that begin with prefix, or all of convolutions and linear layers. A way that did nothing is a
+ * failure unless the prefix may have left nothing for it. */
+static int run_way(const struct way *way, const char *prefix, const struct op_test_options *options) {
+  int done = 0;
+  bool linear = way->choice.backend == BACKEND_GEMM || way->choice.backend == BACKEND_BLAS;
+  forced = &way->choice;
+  int failed = run(way->name, *prefix ? prefix : "conv", options, &done);
+  if (!*prefix && linear)
+    failed += run(way->name, "linear", options, &done);
+  forced = NULL;
+  if (*prefix || done)
+    return failed;
+  printf("FAIL %s: no product was done that way\n", way->name);
+  return failed + 1;
+}
+
+/* Why there is nothing to test of a way; NULL when there is. */
+static const char *find_lack(const struct way *way, bool blas, bool dnn) {
+  if (way->choice.backend == BACKEND_BLAS && !blas)
+    return "cuBLASLt is not there";
+  return way->choice.backend == BACKEND_DNN && !dnn ? "cuDNN is not there" : NULL;
 }
 
 int main(int argc, char **argv) {
@@ -56,6 +124,7 @@ int main(int argc, char **argv) {
   /* Bounds: FP16 has 11 bits; results are rounded to it once, inputs of products twice (the norm's output). */
   struct op_test_options options = {.device = {.name = "cuda"},
                                     .opened = opened,
+                                    .prepared = prepared,
                                     .product = 1.5e-3,
                                     .exact = 1e-3,
                                     .codes = 1,
@@ -71,19 +140,21 @@ int main(int argc, char **argv) {
   struct device_info info;
   device_get_info(device, &info);
   printf("%s: %s\n", info.name, info.detail);
+  bool blas = cuda_device(device)->blas, dnn = cuda_device(device)->dnn;
   device_close(&device);
-  int failed = run("the device's choice", prefix, &options);
-  for (size_t i = 0; i < sizeof variants / sizeof variants[0]; i++) {
-    if (quick && !variants[i].quick)
-      continue;
-    forced = &variants[i].choice;
-    failed += run(variants[i].name, *prefix ? prefix : "conv", &options);
-    if (!*prefix && forced->backend != BACKEND_NARROW && forced->backend != BACKEND_DNN)
-      failed += run(variants[i].name, "linear", &options);
+  int failed = run("the device's choice", prefix, &options, NULL);
+  for (int i = 0; i < (int)(sizeof ways / sizeof ways[0]); i++) {
+    const char *lack = find_lack(&ways[i], blas, dnn);
+    options.apart = quick ? QUICK_APART : 0;
+    options.first = quick ? i % QUICK_APART : 0;
+    if (lack)
+      printf("%-24s left out: %s\n", ways[i].name, lack);
+    else
+      failed += run_way(&ways[i], prefix, &options);
   }
   if (quick)
     return failed != 0;
   options.opened = opened_to_tune;
-  failed += run("timed candidates", *prefix ? prefix : "conv", &options);
+  failed += run("timed candidates", *prefix ? prefix : "conv", &options, NULL);
   return failed != 0;
 }
