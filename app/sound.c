@@ -8,6 +8,7 @@
 #include <libavcodec/avcodec.h>
 
 #include "app/ffmpeg_util.h"
+#include "app/mp4.h"
 
 struct sound {
   AVFormatContext *input, *output;
@@ -40,6 +41,31 @@ static AVStream *copy_stream(AVFormatContext *output, const AVStream *from) {
   return stream;
 }
 
+/* Not every muxer says what it takes, and some that do refuse it in the end. So a header with all of the output's
+ * streams and this one is written, into memory. */
+static bool fits(const AVFormatContext *output, const AVStream *sound) {
+  AVFormatContext *trial = NULL;
+  AVDictionary *wishes = NULL;
+  uint8_t *header = NULL;
+  if (avformat_alloc_output_context2(&trial, output->oformat, NULL, output->url) < 0)
+    return false;
+  bool copied = true;
+  for (unsigned i = 0; i < output->nb_streams; i++)
+    copied = copied && copy_stream(trial, output->streams[i]);
+  copied = copied && copy_stream(trial, sound) && avio_open_dyn_buf(&trial->pb) >= 0;
+  if (copied && mp4_is(output->oformat))
+    mp4_wishes(&wishes);
+  bool taken = copied && avformat_write_header(trial, &wishes) >= 0;
+  if (taken)
+    av_write_trailer(trial);
+  if (trial->pb)
+    avio_close_dyn_buf(trial->pb, &header);
+  av_free(header);
+  av_dict_free(&wishes);
+  avformat_free_context(trial);
+  return taken;
+}
+
 static int choose_streams(struct sound *sound, const struct sink_options *options) {
   int copied = 0;
   for (int i = 0; i < sound->streams; i++) {
@@ -48,7 +74,7 @@ static int choose_streams(struct sound *sound, const struct sink_options *option
     from->discard = AVDISCARD_ALL;
     if (from->codecpar->codec_type != AVMEDIA_TYPE_AUDIO)
       continue;
-    if (avformat_query_codec(sound->output->oformat, from->codecpar->codec_id, FF_COMPLIANCE_NORMAL) == 0) {
+    if (!fits(sound->output, from)) {
       log_line(options->log, LOG_WARNING, "sound: %s does not fit into %s and is left out; .mkv takes it",
                avcodec_get_name(from->codecpar->codec_id), sound->output->oformat->name);
       continue;
