@@ -128,6 +128,9 @@ static int open_named(struct encoder *encoder, const AVOutputFormat *container, 
                       const struct sink_options *options, struct error *err) {
   char reason[128];
   const AVCodec *codec = avcodec_find_encoder_by_name(options->codec);
+  const AVCodecDescriptor *kind = avcodec_descriptor_get_by_name(options->codec); /* "h264": the usual one for it */
+  if (!codec && kind)
+    codec = avcodec_find_encoder(kind->id);
   if (!codec || codec->type != AVMEDIA_TYPE_VIDEO)
     return error_set(err, STATUS_USAGE, "--codec %s: FFmpeg here has no such video encoder", options->codec);
   if (avformat_query_codec(container, codec->id, FF_COMPLIANCE_EXPERIMENTAL) == 0)

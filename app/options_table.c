@@ -76,7 +76,7 @@ const struct option option_table[] = {
      .help = "stop after so many frames"},
 
     {"codec", 'c', OPTION_TEXT, GROUP_OUTPUT, RENDER, "NAME", AT(codec),
-     .help = "FFmpeg encoder, such as libx264, libx265, ffv1, mpeg4 (default: H.264 where the container takes it)"},
+     .help = "FFmpeg encoder or codec, such as libx264, hevc, ffv1 (default: H.264 where the container takes it)"},
     {"quality", 0, OPTION_REAL, GROUP_OUTPUT, RENDER, "X", AT(quality), .min = 0, .max = 63,
      .help = "the encoder's quality scale, lower is better; for H.264 the CRF (default: 18)"},
     {"crf", 0, OPTION_REAL, GROUP_OUTPUT, RENDER, "X", AT(quality), .min = 0, .max = 63,

@@ -121,6 +121,9 @@ static void test_output(void **state) {
   program_expect(6, "no video", "render good.mp4 out.wav --size 64x64");
   program_expect(6, "does not take", "render good.mp4 out.webm --size 64x64 -c libx264");
   program_expect(2, "no such video encoder", "render good.mp4 out.mp4 --size 64x64 -c nonsense");
+  program_expect(2, "no such video encoder", "render good.mp4 out.mp4 --size 64x64 -c aac");
+  program_expect(0, "frames", "render good.mp4 named.mp4 --size 64x64 -c h264");
+  shell("ffprobe -v error -show_entries stream=codec_name -of csv=p=0 named.mp4 | grep -qx h264");
   shell("echo precious >there.mp4; cp good.mp4 same.mp4; ln -sf same.mp4 link.mp4");
   program_expect(6, "-y", "render good.mp4 there.mp4 --size 64x64");
   shell("test \"$(cat there.mp4)\" = precious");
