@@ -123,6 +123,8 @@ int setup_engine(struct engine **engine, const struct options *options, const st
   *engine = NULL;
   if (setup_params(&params, options, info, longest, output, log, err) || engine_open(engine, &params.engine, err))
     return -1;
+  if (options->negative && options->guidance == 1)
+    log_line(log, LOG_WARNING, "--negative does nothing without --guidance above 1");
   if (set_prompts(*engine, options, err)) {
     engine_close(engine);
     return -1;

@@ -113,6 +113,15 @@ static void test_scheduler_stand_in(void **state) {
   assert_null(strstr(said + 20, "not built in"));
 }
 
+static void test_negative_without_guidance(void **state) {
+  (void)state;
+  struct outcome outcome;
+  program_run(&outcome, "render good.mp4 null: --size 64x64 --frames 1 --negative blurry");
+  assert_int_equal(outcome.status, 0);
+  assert_non_null(strstr(outcome.said, "--negative does nothing without --guidance"));
+  program_expect(0, "1 frame", "render good.mp4 null: --size 64x64 --frames 1 --negative blurry --guidance 2");
+}
+
 static void test_output(void **state) {
   (void)state;
   program_expect(6, "No such file", "render good.mp4 nowhere/out.mp4 --size 64x64");
@@ -168,15 +177,11 @@ static void test_disk_fills_up(void **state) {
 
 int main(int argc, char **argv) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_command_line),
-      cmocka_unit_test(test_bad_video),
-      cmocka_unit_test(test_sizes),
-      cmocka_unit_test(test_device),
-      cmocka_unit_test(test_bad_model),
-      cmocka_unit_test(test_output),
-      cmocka_unit_test(test_scheduler_stand_in),
-      cmocka_unit_test(test_full_disk),
-      cmocka_unit_test(test_disk_fills_up),
+      cmocka_unit_test(test_command_line), cmocka_unit_test(test_bad_video),
+      cmocka_unit_test(test_sizes),        cmocka_unit_test(test_device),
+      cmocka_unit_test(test_bad_model),    cmocka_unit_test(test_negative_without_guidance),
+      cmocka_unit_test(test_output),       cmocka_unit_test(test_scheduler_stand_in),
+      cmocka_unit_test(test_full_disk),    cmocka_unit_test(test_disk_fills_up),
   };
   if (argc != 2 || !clips_open())
     return 77;
