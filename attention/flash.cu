@@ -30,7 +30,7 @@ static cudaError_t run_sm80(const attn_args &a, bool wide, cudaStream_t stream) 
 
 template <class T> struct describe_tile {
   static shape_info info() {
-    return {T::BM, T::BN, T::ROW_GROUPS, T::KEY_GROUPS, T::SLICES, T::CUTS, T::BLOCKS, T::PARTIAL_BYTES};
+    return {T::BM, T::BN, T::ROW_GROUPS, T::KEY_GROUPS, T::SLICES, T::PARTS, T::CUTS, T::BLOCKS, T::PARTIAL_BYTES};
   }
 };
 template <> struct describe_tile<void> {
@@ -45,6 +45,8 @@ template <int DP> static shape_info describe_dim(shape_sm90 shape) {
     return describe_tile<typename tile_of<DP, SHAPE_LONG>::type>::info();
   case SHAPE_PAIR:
     return describe_tile<typename tile_of<DP, SHAPE_PAIR>::type>::info();
+  case SHAPE_HALVES:
+    return describe_tile<typename tile_of<DP, SHAPE_HALVES>::type>::info();
   case SHAPE_SPLIT:
     return describe_tile<typename tile_of<DP, SHAPE_SPLIT>::type>::info();
   case SHAPE_FEW:
@@ -105,8 +107,13 @@ choice_sm90 choose_sm90(const attn_device &device, const attn_args &a) {
     if (keys <= info.keys && small_tiles <= info.blocks * device.sms)
       return {shape, false};
   }
+  /* Halves read each block of keys for more rows than split does, but are long to begin and to end. */
+  shape_info halves = describe_sm90(dp, SHAPE_HALVES), split = describe_sm90(dp, SHAPE_SPLIT);
+  bool one_wave = halves.rows && tiles_of(a, halves.rows) * halves.parts <= device.sms;
   if (small_tiles <= device.sms)
-    return {SHAPE_SPLIT, false};
+    return {one_wave && split.keys < halves.keys && keys >= 1024 ? SHAPE_HALVES : SHAPE_SPLIT, false};
+  if (one_wave && keys > 256)
+    return {SHAPE_HALVES, false};
   bool has_long = describe_sm90(dp, SHAPE_LONG).rows, has_pair = describe_sm90(dp, SHAPE_PAIR).rows;
   shape_sm90 shape = has_long && (tiles_of(a, 128) > device.sms || !has_pair) ? SHAPE_LONG : SHAPE_PAIR;
   /* Whole tiles leave part of the last wave idle. Pieces do not, but cost about as much as 1024 keys of each tile. */
@@ -145,15 +152,23 @@ static bool make_map(const attn_device &device, CUtensorMap *map, const attn_arg
              CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE) == CUDA_SUCCESS;
 }
 
-static bool make_maps(const attn_device &device, params_sm90 *p, const attn_args &a, int keys) {
+static bool make_maps(const attn_device &device, params_sm90 *p, const attn_args &a, const shape_info &info) {
+  int keys = info.keys;
   bool ok = make_map(device, &p->q, a, a.q, a.Tq, a.q_row, a.q_batch, 64) &&
             make_map(device, &p->k, a, a.k, a.Tk, a.k_row, a.k_batch, keys) &&
             make_map(device, &p->v, a, a.v, a.Tk, a.v_row, a.v_batch, keys) &&
-            make_map(device, &p->o, a, a.o, a.Tq, a.o_row, a.o_batch, 64);
+            make_map(device, &p->o, a, a.o, a.Tq, a.o_row, a.o_batch, 64 / info.parts);
   if (a.k2)
     ok = ok && make_map(device, &p->k2, a, a.k2, a.Tk2, a.k2_row, a.k2_batch, keys) &&
          make_map(device, &p->v2, a, a.v2, a.Tk2, a.v2_row, a.v2_batch, keys);
   return ok;
+}
+
+static divisor divide_by(unsigned d) {
+  int log = 0;
+  while (1u << log < d)
+    log++;
+  return {static_cast<unsigned>(((1ull << (31 + log)) + d - 1) / d), 31 + log};
 }
 
 cudaError_t run_sm90(const attn_device &device, const attn_args &a, choice_sm90 choice, void *workspace,
@@ -163,7 +178,7 @@ cudaError_t run_sm90(const attn_device &device, const attn_args &a, choice_sm90 
   if (!info.rows || (choice.balanced && !info.cuts))
     return cudaErrorNotSupported;
   params_sm90 p = {};
-  if (!make_maps(device, &p, a, info.keys))
+  if (!make_maps(device, &p, a, info))
     return cudaErrorInvalidValue;
   p.row_tiles = (a.Tq + info.rows - 1) / info.rows;
   p.heads = a.H;
@@ -180,12 +195,17 @@ cudaError_t run_sm90(const attn_device &device, const attn_args &a, choice_sm90 
   p.arrivals = (unsigned *)workspace;
   p.partials = (float4 *)((char *)workspace + arrivals_bytes(device));
   /* A row tile has at least one block of keys for each thread block of a balanced launch to begin with. */
+  bool one_tile = info.key_groups > 1 || info.parts > 1;
   int resident = device.sms * info.blocks / info.slices, first_blocks = (a.Tk + info.keys - 1) / info.keys;
-  int clusters = choice.balanced       ? balanced_clusters(device, info, p.tiles, first_blocks)
-                 : info.key_groups > 1 ? p.tiles
-                 : p.tiles < resident  ? p.tiles
-                                       : resident;
-  int grid = clusters * info.slices;
+  int clusters = choice.balanced      ? balanced_clusters(device, info, p.tiles, first_blocks)
+                 : one_tile           ? p.tiles
+                 : p.tiles < resident ? p.tiles
+                                      : resident;
+  p.share = p.tiles / clusters;
+  p.larger = p.tiles % clusters;
+  p.by_row_tiles = divide_by(p.row_tiles);
+  p.by_heads = divide_by(p.heads);
+  int grid = clusters * info.slices * info.parts;
   switch (dp) {
   case 40:
     return launch_sm90<40>(p, choice.shape, grid, device.overlap, stream);
@@ -220,7 +240,7 @@ static bool well_formed(const attn_args &a) {
 }
 
 static bool fits_hopper(const attn_device &device, const attn_args &a) {
-  /* Units of work are counted in int, and multiplied by the number of thread blocks. */
+  /* Units of work are counted in int. */
   return device.encode_tensor_map && !a.causal && (long)tiles_of(a, 64) * (all_keys(a) / 48 + 2) < 1l << 30;
 }
 
@@ -277,9 +297,10 @@ cudaError_t attention_launch(const struct attn_device *device, const struct attn
 
 /* ---- choices.h: 0 and 1 are the generic kernel's, then each Hopper shape whole and balanced -------------- */
 
-static const char *const choice_names[] = {"sm80 tall", "sm80 wide",          "sm90 long",  "sm90 long balanced",
-                                           "sm90 pair", "sm90 pair balanced", "sm90 split", "sm90 split balanced",
-                                           "sm90 few",  "sm90 few balanced",  "sm90 short", "sm90 short balanced"};
+static const char *const choice_names[] = {"sm80 tall",  "sm80 wide",           "sm90 long",   "sm90 long balanced",
+                                           "sm90 pair",  "sm90 pair balanced",  "sm90 halves", "sm90 halves balanced",
+                                           "sm90 split", "sm90 split balanced", "sm90 few",    "sm90 few balanced",
+                                           "sm90 short", "sm90 short balanced"};
 constexpr int CHOICES = sizeof choice_names / sizeof *choice_names;
 static_assert(CHOICES == 2 + 2 * SHAPES_SM90, "a name for each");
 

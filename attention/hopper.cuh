@@ -58,11 +58,16 @@ __device__ __forceinline__ uint32_t cluster_address(uint32_t address, int rank) 
   return remote;
 }
 
-/* All threads of the cluster that have not ended. */
-__device__ __forceinline__ void cluster_sync() {
-  asm volatile("barrier.cluster.arrive.release;\n"
-               "barrier.cluster.wait.acquire;" ::
-                   : "memory");
+/* Waits for all threads of the cluster that have not ended; the two halves may lie apart. */
+__device__ __forceinline__ void cluster_arrive() {
+  asm volatile("barrier.cluster.arrive.release;" ::: "memory");
+}
+/* Fit for barriers that have been made: barrier_init_fence orders those, and a release would wait for all else. */
+__device__ __forceinline__ void cluster_arrive_relaxed() {
+  asm volatile("barrier.cluster.arrive.relaxed;" ::: "memory");
+}
+__device__ __forceinline__ void cluster_wait() {
+  asm volatile("barrier.cluster.wait.acquire;" ::: "memory");
 }
 
 /* Arrives at another thread block's barrier. It orders what this thread block did, and no more: fit to say that

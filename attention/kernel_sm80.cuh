@@ -223,7 +223,7 @@ __device__ __forceinline__ void store_rows(const attn_args &a, __half *out, char
 /* The wide shape's end: each warp leaves its partial result in shared memory, all threads combine and write them. */
 template <class T>
 __device__ __forceinline__ void merge_rows(const attn_args &a, __half *out, char *shared, float (&o)[T::DP / 8][4],
-                                           const OnlineSoftmax &softmax, int first) {
+                                           const OnlineSoftmax &softmax, float scale, int first) {
   constexpr int PITCH = T::DP + 4;
   float *partial = reinterpret_cast<float *>(shared); /* [KEY_GROUPS][16][PITCH] */
   float *maxima = partial + T::KEY_GROUPS * 16 * PITCH, *sums = maxima + T::KEY_GROUPS * 16;
@@ -250,14 +250,15 @@ __device__ __forceinline__ void merge_rows(const attn_args &a, __half *out, char
     for (int g = 1; g < T::KEY_GROUPS; g++)
       top = fmaxf(top, maxima[g * 16 + row]);
     for (int g = 0; g < T::KEY_GROUPS; g++) {
-      float weight = exp2_approx(maxima[g * 16 + row] - top);
+      float weight = weight_of(maxima[g * 16 + row], top, scale);
       sum += weight * sums[g * 16 + row];
       for (int c = 0; c < 8; c++)
         value[c] += weight * partial[(g * 16 + row) * PITCH + chunk * 8 + c];
     }
-    float scale = 1 / sum;
-    uint4 packed = {pack_result(value[0] * scale, value[1] * scale), pack_result(value[2] * scale, value[3] * scale),
-                    pack_result(value[4] * scale, value[5] * scale), pack_result(value[6] * scale, value[7] * scale)};
+    float inverse = inverse_approx(sum);
+    uint4 packed = {
+        pack_result(value[0] * inverse, value[1] * inverse), pack_result(value[2] * inverse, value[3] * inverse),
+        pack_result(value[4] * inverse, value[5] * inverse), pack_result(value[6] * inverse, value[7] * inverse)};
     *reinterpret_cast<uint4 *>(out + (first + row) * a.o_row + chunk * 8) = packed;
   }
 }
@@ -332,9 +333,9 @@ template <class T> __global__ void __launch_bounds__(T::THREADS) attention_sm80_
 
   __half *out = static_cast<__half *>(a.o) + b * a.o_batch + h * a.D;
   if constexpr (T::KEY_GROUPS > 1) {
-    merge_rows<T>(a, out, shared, o, softmax, first);
+    merge_rows<T>(a, out, shared, o, softmax, scale, first);
   } else {
-    float inverse[2] = {1 / quad_sum(softmax.sum[0]), 1 / quad_sum(softmax.sum[1])};
+    float inverse[2] = {inverse_approx(quad_sum(softmax.sum[0])), inverse_approx(quad_sum(softmax.sum[1]))};
     scale_rows<T::SLICE / 8>(o, inverse);
     store_rows<T>(a, out + first_channel, own_q, o, first, min(max(a.D - first_channel, 0), T::SLICE), lane);
   }
@@ -345,9 +346,12 @@ template <class T> cudaError_t launch_sm80_tile(const attn_args &a, cudaStream_t
       cudaFuncSetAttribute(attention_sm80_kernel<T>, cudaFuncAttributeMaxDynamicSharedMemorySize, T::SHARED_BYTES);
   if (status != cudaSuccess)
     return status;
-  dim3 grid((a.Tq + T::BM - 1) / T::BM, a.H, a.B);
-  attention_sm80_kernel<T><<<grid, T::THREADS, T::SHARED_BYTES, stream>>>(a);
-  return cudaGetLastError();
+  cudaLaunchConfig_t config = {};
+  config.gridDim = dim3((a.Tq + T::BM - 1) / T::BM, a.H, a.B);
+  config.blockDim = dim3(T::THREADS);
+  config.dynamicSmemBytes = T::SHARED_BYTES;
+  config.stream = stream;
+  return cudaLaunchKernelEx(&config, attention_sm80_kernel<T>, a);
 }
 
 template <int DP> cudaError_t launch_sm80(const attn_args &a, bool wide, cudaStream_t stream) {

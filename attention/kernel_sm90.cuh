@@ -15,6 +15,10 @@
  * part of every score, so each thread sends its scores to the thread with the same rows and keys in the other thread
  * block (st.async, counted by a barrier there) and adds what comes from there. The rest is as if there were two heads.
  *
+ * PARTS = 2, for tiles that fill less than half of the chip: a cluster of two owns the same rows, and each thread block
+ * takes half of the blocks of keys. At the end each sends the other its results for half of the rows, adds what it gets
+ * for its own half, and stores that.
+ *
  * Pipeline. The producer keeps STAGES blocks of K and V under way; full barriers count the bytes that arrived, empty
  * barriers the warps that are done. A consumer issues the next S = Q K^T and the last O += P V together; the row groups
  * do so in turns, so that while one is in its softmax (special function units) the others' products keep the tensor
@@ -23,6 +27,12 @@
  *   group 0   | S1 PV0 |  softmax 1  | S2 PV1 |  softmax 2  |
  *   group 1            | S1 PV0 |  softmax 1  | S2 PV1 |  softmax 2  |
  *   group 2                     | S1 PV0 |  softmax 1  | S2 PV1 |
+ *
+ * The groups' first scores come nearly at once, so the first exponentials go in order: that is what sets them apart.
+ *
+ * A launch's first and last microsecond are latencies: code that is not in the instruction cache, divisions, copies. So
+ * the producer makes the barriers and begins to load before anybody else is ready, takes its divisions from the host,
+ * and leaves where the tile is in shared memory for whoever stores it.
  *
  * The softmax itself is bound by the exponentials, one every eighth cycle of a warp; packing to FP16 fits in between,
  * and with D = 64 the tensor cores make the row sums too: V gets eight more channels, all ones, kept once in shared
@@ -49,7 +59,13 @@ namespace attention {
 /* ---- consumers ------------------------------------------------------------------------------------------- */
 
 /* Named barriers. */
-enum { BARRIER_TURN = 1 /* + consumer */, BARRIER_GROUP = 5 /* + consumer */, BARRIER_MERGE = 9 /* + row group */ };
+enum {
+  BARRIER_START = 0,
+  BARRIER_TURN = 1,  /* + consumer */
+  BARRIER_GROUP = 5, /* + consumer */
+  BARRIER_MERGE = 9, /* + row group */
+  BARRIER_FIRST = 12 /* + consumer; the first has none */
+};
 
 /* Begins S = Q K^T; q and k: descriptors of the first channels. */
 template <class T>
@@ -118,6 +134,17 @@ template <class T> struct Consumer {
     named_arrive(BARRIER_TURN + (consumer + 1) % T::CONSUMERS + zero, 256);
   }
 
+  /* Where turns are taken at products, the first exponentials of a piece go from the first consumer to the last. All
+   * have their first scores at nearly the same time: without an order all would be done late, and together. */
+  __device__ __forceinline__ void first_begin() const {
+    if (consumer > 0)
+      named_sync(BARRIER_FIRST + consumer, 256);
+  }
+  __device__ __forceinline__ void first_end(uint32_t zero) const {
+    if (consumer < T::CONSUMERS - 1)
+      named_arrive(BARRIER_FIRST + consumer + 1 + zero, 256);
+  }
+
   __device__ __forceinline__ void mask(float (&s)[T::BN / 8][4], int j) const {
     int valid = work.valid(p, j);
     if (valid < T::BN)
@@ -170,24 +197,28 @@ template <class T> struct Consumer {
     }
   }
 
-  /* What happens to a block's scores. accumulated: whether products are under way, which read probability and add to o:
-   * they must be done before either is written. They are: the maxima took longer. */
-  __device__ __forceinline__ void probabilities(float (&s)[T::BN / 8][4], uint32_t (&probability)[T::BN / 16][4],
-                                                bool accumulated) {
+  /* What happens to a block's scores. FIRST: of a piece. Else products are under way, which read probability and add to
+   * o: they must be done before either is written. They are: the maxima took longer. */
+  template <bool FIRST>
+  __device__ __forceinline__ void probabilities(float (&s)[T::BN / 8][4], uint32_t (&probability)[T::BN / 16][4]) {
     float top[2], keep[2];
     largest(s, top);
-    bool changed = softmax.expect(top, p.scale, keep);
-    wgmma_wait<0>();
-    pin(o);
-    pin_operand(probability);
-    if (accumulated)
+    if constexpr (FIRST) {
+      softmax.begin(top, p.scale);
+    } else {
+      bool changed = softmax.expect(top, p.scale, keep);
+      wgmma_wait<0>();
+      pin(o);
+      pin_operand(probability);
       values_done();
-    if (changed)
-      scale_rows<T::O_GROUPS>(o, keep);
-    if constexpr (T::TURNS == TURNS_EXPONENTIALS) {
+      if (changed)
+        scale_rows<T::O_GROUPS>(o, keep);
+    }
+    constexpr bool IN_TURN = T::TURNS == TURNS_EXPONENTIALS, IN_ORDER = FIRST && T::TURNS == TURNS_PRODUCTS;
+    if constexpr (IN_TURN || IN_ORDER) {
       /* The compiler knows no order between arithmetic and barriers. It is given one by data: the exponentials need a
        * zero that is read behind the first barrier, and the second needs a zero made of their signs. */
-      turn_begin();
+      IN_TURN ? turn_begin() : first_begin();
       float zero = *reinterpret_cast<volatile float *>(memory + T::ZERO_OFFSET);
       softmax.template exponentiate<!T::SUMS>(s, p.scale, zero);
       pack_tile(probability, s);
@@ -195,7 +226,7 @@ template <class T> struct Consumer {
 #pragma unroll
       for (int k = 0; k < T::BN / 16; k++)
         signs |= probability[k][0] | probability[k][1] | probability[k][2] | probability[k][3];
-      turn_end(signs >> 31);
+      IN_TURN ? turn_end(signs >> 31) : first_end(signs >> 31);
     } else {
       softmax.template exponentiate<!T::SUMS>(s, p.scale);
       pack_tile(probability, s);
@@ -241,7 +272,7 @@ template <class T> struct Consumer {
     scores_done();
     add_other_slice(s);
     mask(s, j);
-    probabilities(s, probability, false);
+    probabilities<true>(s, probability);
 
     for (j += T::KEY_GROUPS; j < piece.last; j += T::KEY_GROUPS) {
       barrier_wait(shared.k_full(k_ring.stage), k_ring.parity);
@@ -256,7 +287,7 @@ template <class T> struct Consumer {
       scores_done();
       add_other_slice(s);
       mask(s, j);
-      probabilities(s, probability, true);
+      probabilities<false>(s, probability);
     }
 
     clear_stale(j - T::KEY_GROUPS);
@@ -281,9 +312,28 @@ template <class T> struct Consumer {
         return false;
       for (int g = 1; g < T::KEY_GROUPS; g++)
         add_partial<T, false>(merge + ((g - 1) * T::ROW_GROUPS + row_group) * (T::PARTIAL_BYTES / 16), o, softmax,
-                              thread);
+                              p.scale, thread);
     }
     return true;
+  }
+
+  /* Parts split the keys; each stores the rows of some of the warps, and gets what the others have of them. */
+  __device__ __forceinline__ void merge_parts() {
+    if constexpr (T::PARTS > 1) {
+      cluster_wait(); /* the others have begun */
+      int own = part_of_block<T>(), part = thread / T::PART_THREADS, within = thread % T::PART_THREADS;
+      if (part != own) { /* the others' results lie in the order of their parts, without the receiver's own */
+        uint32_t to = shared.parts(row_group) + (own - (own > part)) * T::PART_BYTES;
+        send_partial<T, T::PART_THREADS>(cluster_address(to, part), cluster_address(shared.parts_full(row_group), part),
+                                         o, softmax, within);
+      } else {
+        barrier_wait(shared.parts_full(row_group), 0);
+        const char *from = memory + (shared.parts(row_group) - shared.base);
+        for (int i = 0; i < T::PARTS - 1; i++)
+          add_partial<T, false, T::PART_THREADS>(reinterpret_cast<const float4 *>(from + i * T::PART_BYTES), o, softmax,
+                                                 p.scale, within);
+      }
+    }
   }
 
   __device__ __forceinline__ int slot(int cluster, int tile) const {
@@ -302,6 +352,7 @@ template <class T> struct Consumer {
     int last = work.cluster_of((piece.tile + 1) * work.blocks - 1);
     int others = last - first;
     unsigned *arrivals = p.arrivals + (first * T::SLICES + slice_of_block<T>()) * T::ROW_GROUPS + row_group;
+    group_sync(); /* nobody still reads what is written next */
     if (thread == 0)
       arrived[consumer] = load_acquire(arrivals);
     group_sync();
@@ -322,17 +373,17 @@ template <class T> struct Consumer {
       clear();
     for (int cluster = first; cluster <= last; cluster++)
       if (others > 1 || cluster != work.cluster())
-        add_partial<T, true>(partial(cluster, slot(cluster, piece.tile)), o, softmax, thread);
+        add_partial<T, true>(partial(cluster, slot(cluster, piece.tile)), o, softmax, p.scale, thread);
     return true;
   }
 
-  /* o to FP16 rows where this group's Q was, and from there to memory. */
-  __device__ __forceinline__ void store(const Place &at) {
-    float inverse[2] = {1 / quad_sum(softmax.sum[0]), 1 / quad_sum(softmax.sum[1])};
+  /* o to FP16 rows where this group's Q was, and from there to memory: of the rows that this part stores. */
+  __device__ __forceinline__ void store() {
+    int first_row = part_of_block<T>() * T::PART_ROWS, row = thread / 32 * 16 + lane / 4;
+    char *rows = memory + row_group * T::Q_GROUP_BYTES;
+    float inverse[2] = {inverse_approx(quad_sum(softmax.sum[0])), inverse_approx(quad_sum(softmax.sum[1]))};
     scale_rows<T::DP / 8>(o, inverse);
     group_sync(); /* all warps are done with Q */
-    char *rows = memory + row_group * T::Q_GROUP_BYTES;
-    int row = thread / 32 * 16 + lane / 4;
 #pragma unroll
     for (int g = 0; g < T::DP / 8; g++) {
       char *chunk = rows + g / 8 * T::Q_CHUNK_BYTES + ((g ^ row) % 8) * 16 + lane % 4 * 4;
@@ -342,10 +393,11 @@ template <class T> struct Consumer {
     shared_fence();
     group_sync();
     if (thread == 0) {
+      Place at = *reinterpret_cast<const Place *>(memory + T::PLACE_OFFSET);
 #pragma unroll
       for (int c = 0; c < T::CHUNKS; c++)
-        tensor_store(shared.q(row_group) + c * T::Q_CHUNK_BYTES, &p.o, at.channel + c * 64, at.head,
-                     at.row + 64 * row_group, at.batch);
+        tensor_store(shared.q(row_group) + c * T::Q_CHUNK_BYTES + first_row * 128, &p.o, at.channel + c * 64, at.head,
+                     at.row + 64 * row_group + first_row, at.batch);
       tensor_stores_finish();
     }
   }
@@ -360,8 +412,9 @@ template <class T> struct Consumer {
   }
 };
 
+/* piece: the first piece of work. */
 template <class T>
-__device__ __forceinline__ void consume(const params_sm90 &p, Work<T> work, Shared<T> shared, char *memory,
+__device__ __forceinline__ void consume(const params_sm90 &p, Work<T> work, Piece piece, Shared<T> shared, char *memory,
                                         int *arrived, int warpgroup) {
   Consumer<T> c = {p, work, shared, memory, arrived};
   c.row_group = warpgroup % T::ROW_GROUPS;
@@ -376,59 +429,50 @@ __device__ __forceinline__ void consume(const params_sm90 &p, Work<T> work, Shar
   c.inbox_parity = 0;
   if (T::TURNS != TURNS_NONE && c.consumer == T::CONSUMERS - 1)
     c.turn_end(0); /* consumer 0 begins */
+  if constexpr (T::SLICES > 1)
+    cluster_wait(); /* scores are sent from the first block on */
   int q_parity = 0;
-  for (Piece piece; work.next(piece); q_parity ^= 1) {
+  for (bool more = true; more; more = work.next(piece), q_parity ^= 1) {
     c.clear();
-    Place at;
-    if (!T::CUTS) { /* short work: its divisions are done while Q is on its way. Long work needs the registers. */
-      at = place_of<T>(p, piece.tile);
-      pin(at);
-    }
-    barrier_wait(shared.q_full(), q_parity);
+    barrier_wait(shared.q_full(c.row_group), q_parity);
     c.attend(piece);
     if (!c.merge_groups())
       continue;
-    if constexpr (!T::CUTS)
-      c.store(at);
-    else if ((piece.first == 0 && piece.last == work.blocks) || c.merge_pieces(piece))
-      c.store(place_of<T>(p, piece.tile));
+    c.merge_parts();
+    if (!T::CUTS || (piece.first == 0 && piece.last == work.blocks) || c.merge_pieces(piece))
+      c.store();
     if (c.thread == 0)
       barrier_arrive(shared.q_empty());
   }
-  if constexpr (T::SLICES > 1)
-    cluster_sync(); /* nobody's shared memory goes while others may still signal there */
+  if constexpr (T::SLICES > 1) { /* nobody's shared memory goes while others may still signal there */
+    cluster_arrive();
+    cluster_wait();
+  }
 }
 
-/* Grid: any number of clusters; with KEY_GROUPS > 1 one a row tile. */
+/* Grid: any number of clusters; with KEY_GROUPS or PARTS > 1 one a row tile. Each has at least one piece of work. */
 template <class T>
 __global__ void __launch_bounds__(T::THREADS, T::BLOCKS) attention_sm90_kernel(const __grid_constant__ params_sm90 p) {
 #ifdef __CUDA_ARCH_FEAT_SM90_ALL
   extern __shared__ char unaligned[];
   __shared__ int arrived[T::CONSUMERS]; /* where tiles are cut; it also tells present_sm90 that there is code here */
+  launch_dependents();
   uint32_t address = static_cast<uint32_t>(__cvta_generic_to_shared(unaligned));
   uint32_t aligned = (address + 1023) & ~1023u; /* the period of the swizzle */
   char *memory = unaligned + (aligned - address);
   asm volatile("" : "+r"(aligned)); /* kept in a register: else it is worked out anew for each use */
   Shared<T> shared = {aligned};
   int warpgroup = __shfl_sync(0xffffffff, threadIdx.x / 128, 0);
-  if (threadIdx.x == 0) {
+  bool producer = threadIdx.x == T::CONSUMERS * 128;
+  if (producer) {
     *reinterpret_cast<float *>(memory + T::ZERO_OFFSET) = 0;
     shared.init_barriers();
+  } else if (threadIdx.x == T::CONSUMERS * 128 + 32) {
     tensor_prefetch(&p.q);
     tensor_prefetch(&p.k);
     tensor_prefetch(&p.v);
     tensor_prefetch(&p.o);
   }
-  if constexpr (T::SUMS) {
-    for (int i = threadIdx.x; i < T::ONES_BYTES / 4; i += T::THREADS)
-      reinterpret_cast<uint32_t *>(memory + T::ONES_OFFSET)[i] = pack_half2(1, 1);
-    shared_fence();
-  }
-  if constexpr (T::SLICES > 1)
-    cluster_sync();
-  else
-    __syncthreads();
-  launch_dependents();
   /* Only the producer reads what came before in the stream, and the others see what it loads; unless there is a bank.
    */
   int count2 = 0;
@@ -437,14 +481,26 @@ __global__ void __launch_bounds__(T::THREADS, T::BLOCKS) attention_sm90_kernel(c
     count2 = min(max(*p.count2, 0), p.Tk2);
   }
   Work<T> work(p, count2);
+  Piece piece = {};
+  work.next(piece);
+  if constexpr (T::CLUSTER > 1)
+    cluster_arrive_relaxed();
   if (warpgroup == T::CONSUMERS) {
+    /* The producer waits for nobody: the others find its barriers made, and meanwhile the first tiles are on their way.
+     */
+    named_arrive(BARRIER_START, T::THREADS);
     registers_give<T::PRODUCER_REGISTERS>();
-    if (threadIdx.x == T::CONSUMERS * 128) {
-      produce<T>(p, work, shared);
-    }
+    if (producer)
+      produce<T>(p, work, piece, shared, memory);
   } else {
+    if constexpr (T::SUMS) {
+      for (int i = threadIdx.x; i < T::ONES_BYTES / 4; i += T::CONSUMERS * 128)
+        reinterpret_cast<uint32_t *>(memory + T::ONES_OFFSET)[i] = pack_half2(1, 1);
+      shared_fence();
+    }
+    named_sync(BARRIER_START, T::THREADS);
     registers_take<T::CONSUMER_REGISTERS>();
-    consume<T>(p, work, shared, memory, arrived, warpgroup);
+    consume<T>(p, work, piece, shared, memory, arrived, warpgroup);
   }
 #endif
 }
@@ -460,9 +516,9 @@ template <class T> cudaError_t launch_tile_sm90(const params_sm90 &p, int grid, 
     attributes[count].id = cudaLaunchAttributeProgrammaticStreamSerialization;
     attributes[count++].val.programmaticStreamSerializationAllowed = 1;
   }
-  if (T::SLICES > 1) {
+  if (T::CLUSTER > 1) {
     attributes[count].id = cudaLaunchAttributeClusterDimension;
-    attributes[count++].val.clusterDim = {T::SLICES, 1, 1};
+    attributes[count++].val.clusterDim = {T::CLUSTER, 1, 1};
   }
   cudaLaunchConfig_t config = {};
   config.gridDim = dim3(grid);
@@ -490,6 +546,8 @@ cudaError_t launch_sm90(const params_sm90 &p, shape_sm90 shape, int grid, bool o
     return launch_shape_sm90<DP, SHAPE_LONG>(p, grid, overlap, stream);
   case SHAPE_PAIR:
     return launch_shape_sm90<DP, SHAPE_PAIR>(p, grid, overlap, stream);
+  case SHAPE_HALVES:
+    return launch_shape_sm90<DP, SHAPE_HALVES>(p, grid, overlap, stream);
   case SHAPE_SPLIT:
     return launch_shape_sm90<DP, SHAPE_SPLIT>(p, grid, overlap, stream);
   case SHAPE_FEW:

@@ -13,34 +13,49 @@ struct Piece {
   int tile, first, last;
 };
 
-/* A cluster's share of the line of units; unit u is key block u % blocks of row tile u / blocks, or, for shapes whose
- * tiles are never cut, row tile u. A cluster is one thread block, or as many as a tile has slices. */
+/* A thread block's slice of the channels: its number within the cluster. */
+template <class T> __device__ __forceinline__ int slice_of_block() {
+  return T::SLICES > 1 ? cluster_rank() : 0;
+}
+
+/* A thread block's part of the keys, likewise. */
+template <class T> __device__ __forceinline__ int part_of_block() {
+  return T::PARTS > 1 ? cluster_rank() : 0;
+}
+
+/* A cluster's share of the line of units; unit u is key block u % blocks of row tile u / blocks. A cluster is one
+ * thread block, or as many as a tile has slices or parts. Shares are whole tiles, or, in a balanced launch, any units.
+ */
 template <class T> struct Work {
   int blocks, split; /* key blocks of a row tile; those of the first segment */
   int count2;
-  int unit, end;
+  int share, larger;     /* tiles of a cluster, or units if balanced; the first `larger` clusters have one more */
+  int tile, first, left; /* where the next piece begins: at key block `first`; units from there to the share's end */
 
-  int share, larger; /* units of a cluster; the first `larger` ones have one more (tile, or unit if balanced) */
-  int grain;         /* units that stay together */
-
-  __device__ __forceinline__ Work(const params_sm90 &p, int count2) : count2(count2) {
+  __device__ __forceinline__ Work(const params_sm90 &p, int count2)
+      : count2(count2), share(p.share), larger(p.larger), first(0) {
     split = (p.Tk + T::BN - 1) / T::BN;
     blocks = split + (count2 + T::BN - 1) / T::BN;
-    grain = p.balanced || !T::CUTS ? 1 : blocks;
-    unsigned grains = p.balanced ? p.tiles * blocks : p.tiles, clusters = gridDim.x / T::SLICES;
-    share = grains / clusters;
-    larger = grains - share * clusters;
-    unit = start(cluster());
-    end = start(cluster() + 1);
+    if (T::CUTS && p.balanced) {
+      unsigned units = p.tiles * blocks, clusters = gridDim.x / T::CLUSTER;
+      share = units / clusters;
+      larger = units - share * clusters;
+      tile = start(cluster()) / blocks;
+      first = start(cluster()) - tile * blocks;
+      left = start(cluster() + 1) - start(cluster());
+    } else {
+      tile = start(cluster());
+      left = (start(cluster() + 1) - tile) * blocks;
+    }
   }
 
   __device__ __forceinline__ static int cluster() {
-    return blockIdx.x / T::SLICES;
+    return blockIdx.x / T::CLUSTER;
   }
 
-  /* The first unit of a cluster. */
+  /* The first tile, or unit, of a cluster. */
   __device__ __forceinline__ int start(int cluster) const {
-    return (cluster * share + min(cluster, larger)) * grain;
+    return cluster * share + min(cluster, larger);
   }
 
   /* The cluster that a unit falls to, in a balanced launch. */
@@ -50,16 +65,18 @@ template <class T> struct Work {
   }
 
   __device__ __forceinline__ bool next(Piece &piece) {
-    if (unit >= end)
+    if (left <= 0)
       return false;
-    if (!T::CUTS) {
-      piece = {unit++, 0, blocks};
-      return true;
+    if constexpr (T::PARTS > 1) {
+      int part = part_of_block<T>();
+      piece = {tile, part * blocks / T::PARTS, (part + 1) * blocks / T::PARTS};
+      left = 0;
+    } else {
+      piece = {tile, first, min(blocks, first + left)};
+      left -= piece.last - piece.first;
+      first = 0;
+      tile++;
     }
-    piece.tile = unit / blocks;
-    piece.first = unit - piece.tile * blocks;
-    piece.last = min(blocks, piece.first + end - unit);
-    unit += piece.last - piece.first;
     return true;
   }
 
@@ -88,38 +105,47 @@ template <class T> struct Shared {
   __device__ __forceinline__ uint32_t barrier(int i) const {
     return base + T::BARRIER_OFFSET + 8 * i;
   }
-  __device__ __forceinline__ uint32_t q_full() const {
-    return barrier(0);
+  __device__ __forceinline__ uint32_t q_full(int group) const {
+    return barrier(T::KEYS_FIRST ? group : 0);
   }
   __device__ __forceinline__ uint32_t q_empty() const {
-    return barrier(1);
+    return barrier(T::Q_FULLS);
   }
   __device__ __forceinline__ uint32_t k_full(int stage) const {
-    return barrier(2 + stage);
+    return barrier(T::Q_BARRIERS + stage);
   }
   __device__ __forceinline__ uint32_t k_empty(int stage) const {
-    return barrier(2 + T::STAGES + stage);
+    return barrier(T::Q_BARRIERS + T::STAGES + stage);
   }
   __device__ __forceinline__ uint32_t v_full(int stage) const {
-    return barrier(2 + 2 * T::STAGES + stage);
+    return barrier(T::Q_BARRIERS + 2 * T::STAGES + stage);
   }
   __device__ __forceinline__ uint32_t v_empty(int stage) const {
-    return barrier(2 + 3 * T::STAGES + stage);
+    return barrier(T::Q_BARRIERS + 3 * T::STAGES + stage);
   }
   /* Of a consumer warp, from 0 on. */
   __device__ __forceinline__ uint32_t inbox(int warp) const {
     return base + T::INBOX_OFFSET + warp * T::INBOX_WARP_BYTES;
   }
   __device__ __forceinline__ uint32_t inbox_full(int warp) const {
-    return barrier(2 + 4 * T::STAGES + warp);
+    return barrier(T::TILE_BARRIERS + warp);
   }
   /* The one with the same number in the other thread block is. */
   __device__ __forceinline__ uint32_t outbox_empty(int warp) const {
-    return barrier(2 + 4 * T::STAGES + 4 * T::CONSUMERS + warp);
+    return barrier(T::TILE_BARRIERS + 4 * T::CONSUMERS + warp);
+  }
+
+  /* Other parts' results for a row group, one after another, and the barrier that counts their bytes. */
+  __device__ __forceinline__ uint32_t parts(int row_group) const {
+    return base + T::PARTS_OFFSET + row_group * T::PARTS_GROUP_BYTES;
+  }
+  __device__ __forceinline__ uint32_t parts_full(int row_group) const {
+    return barrier(T::TILE_BARRIERS + T::SLICE_BARRIERS + row_group);
   }
 
   __device__ __forceinline__ void init_barriers() const {
-    barrier_init(q_full(), 1);
+    for (int group = 0; group < T::Q_FULLS; group++)
+      barrier_init(q_full(group), 1);
     barrier_init(q_empty(), T::ROW_GROUPS);
     for (int s = 0; s < T::STAGES; s++) {
       barrier_init(k_full(s), 1);
@@ -131,7 +157,11 @@ template <class T> struct Shared {
       barrier_init(inbox_full(warp), 1);
       barrier_init(outbox_empty(warp), 1);
     }
+    for (int group = 0; T::PARTS > 1 && group < T::ROW_GROUPS; group++)
+      barrier_init(parts_full(group), 1);
     barrier_init_fence();
+    for (int group = 0; T::PARTS > 1 && group < T::ROW_GROUPS; group++)
+      barrier_expect(parts_full(group), T::PARTS_GROUP_BYTES); /* once: a part has one tile */
   }
 };
 
@@ -148,18 +178,18 @@ template <class T> struct Ring {
   }
 };
 
-/* A thread block's slice of the channels: its number within the cluster. */
-template <class T> __device__ __forceinline__ int slice_of_block() {
-  return T::SLICES > 1 ? cluster_rank() : 0;
-}
-
-struct Place {
+/* Where a row tile lies in the tensors. */
+struct alignas(16) Place {
   int channel, row, head, batch;
 };
 
+__device__ __forceinline__ int divide(int x, divisor by) {
+  return static_cast<uint64_t>(static_cast<unsigned>(x)) * by.magic >> by.shift;
+}
+
 template <class T> __device__ __forceinline__ Place place_of(const params_sm90 &p, int tile) {
-  int row_tile = tile % p.row_tiles, rest = tile / p.row_tiles;
-  return {slice_of_block<T>() * T::DP, row_tile * T::BM, rest % p.heads, rest / p.heads};
+  int rest = divide(tile, p.by_row_tiles), batch = divide(rest, p.by_heads);
+  return {slice_of_block<T>() * T::DP, (tile - rest * p.row_tiles) * T::BM, rest - batch * p.heads, batch};
 }
 
 /* Has the compiler work out a place here and not where it is used. */
@@ -177,23 +207,36 @@ __device__ __forceinline__ void load_tile(uint32_t to, uint32_t full, const CUte
     tensor_load(to + c * T::CHUNK_BYTES, map, full, at.channel + c * 64, at.head, at.row, at.batch);
 }
 
-template <class T> __device__ __forceinline__ void produce(const params_sm90 &p, Work<T> work, Shared<T> shared) {
+/* Q of a piece, once its room is free, and where the tile is: q_full tells the consumers that both are there. */
+template <class T>
+__device__ __forceinline__ void load_queries(const params_sm90 &p, Shared<T> shared, char *memory, Place at,
+                                             int parity) {
+  barrier_wait(shared.q_empty(), parity);
+  *reinterpret_cast<Place *>(memory + T::PLACE_OFFSET) = at;
+#pragma unroll
+  for (int g = 0; g < T::ROW_GROUPS; g++) {
+    if (g < T::Q_FULLS)
+      barrier_expect(shared.q_full(g), T::Q_FULL_BYTES);
+#pragma unroll
+    for (int c = 0; c < T::CHUNKS; c++)
+      tensor_load(shared.q(g) + c * T::Q_CHUNK_BYTES, &p.q, shared.q_full(g), at.channel + c * 64, at.head,
+                  at.row + 64 * g, at.batch);
+  }
+}
+
+/* piece: the first piece of work. memory: shared memory as a pointer. */
+template <class T>
+__device__ __forceinline__ void produce(const params_sm90 &p, Work<T> work, Piece piece, Shared<T> shared,
+                                        char *memory) {
   Ring<T> ring = {0, 1};
   int q_parity = 1;
-  Piece piece = {};
-  bool more = work.next(piece);
   Place at = place_of<T>(p, piece.tile);
-  pin(at); /* its divisions are done while the kernel before still runs */
+  pin(at);
   wait_for_predecessors();
-  for (; more; q_parity ^= 1) {
-    barrier_wait(shared.q_empty(), q_parity);
-    barrier_expect(shared.q_full(), T::Q_BYTES);
-#pragma unroll
-    for (int g = 0; g < T::ROW_GROUPS; g++)
-#pragma unroll
-      for (int c = 0; c < T::CHUNKS; c++)
-        tensor_load(shared.q(g) + c * T::Q_CHUNK_BYTES, &p.q, shared.q_full(), at.channel + c * 64, at.head,
-                    at.row + 64 * g, at.batch);
+  for (bool more = true; more; q_parity ^= 1) {
+    bool queries_first = !T::KEYS_FIRST || piece.first == piece.last; /* no keys: fewer blocks than parts */
+    if (queries_first)
+      load_queries(p, shared, memory, at, q_parity);
     for (int j = piece.first; j < piece.last; j++) {
       bool one = j < work.split;
       int k_batch = (one ? p.k_batched : p.k2_batched) ? at.batch : 0;
@@ -201,6 +244,8 @@ template <class T> __device__ __forceinline__ void produce(const params_sm90 &p,
       barrier_wait(shared.k_empty(ring.stage), ring.parity);
       load_tile<T>(shared.k(ring.stage), shared.k_full(ring.stage), one ? &p.k : &p.k2,
                    {at.channel, work.row(j), at.head, k_batch});
+      if (!queries_first && j == piece.first)
+        load_queries(p, shared, memory, at, q_parity);
       barrier_wait(shared.v_empty(ring.stage), ring.parity);
       load_tile<T>(shared.v(ring.stage), shared.v_full(ring.stage), one ? &p.v : &p.v2,
                    {at.channel, work.row(j), at.head, v_batch});

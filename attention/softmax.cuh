@@ -35,10 +35,17 @@ __device__ __forceinline__ uint32_t pack_half2(float low, float high) {
 }
 
 /* The same for results. They are weighted means of V, but the weights carry FP16's rounding: the mean of values next to
- * the largest could round to infinity. */
+ * the largest could round to infinity. NaN stays what it is. */
 __device__ __forceinline__ uint32_t pack_result(float low, float high) {
-  constexpr float LARGEST = 65504;
-  return pack_half2(fminf(fmaxf(low, -LARGEST), LARGEST), fminf(fmaxf(high, -LARGEST), LARGEST));
+  const __half2 LARGEST = __floats2half2_rn(65504, 65504);
+  __half2 h = __hmin2_nan(__hmax2_nan(__floats2half2_rn(low, high), __hneg2(LARGEST)), LARGEST);
+  return *reinterpret_cast<uint32_t *>(&h);
+}
+
+__device__ __forceinline__ float inverse_approx(float x) {
+  float y;
+  asm("rcp.approx.ftz.f32 %0, %1;" : "=f"(y) : "f"(x));
+  return y;
 }
 
 __device__ __forceinline__ float quad_max(float x) {
@@ -51,44 +58,79 @@ __device__ __forceinline__ float quad_sum(float x) {
   return x + __shfl_xor_sync(0xffffffff, x, 2);
 }
 
+/* References. The probabilities of a row are 2^(scale * (score - m)), where m is the largest score when it was chosen.
+ *
+ * Worked out as fma(score, scale, -round(scale * m)) that is one instruction a score. The rounding is the same for the
+ * whole row, a common factor that the division by the row's sum takes out again, unless it alone is large: a float next
+ * to 2^28 is off by up to 2^3, one next to 2^35, which FP16's largest values reach, by 2^10. Rows beyond FAR subtract
+ * first instead: m from the scores, which is exact where it matters, and then they scale. */
+constexpr float FAR = 1 << 20; /* the common factor stays below 2^(2^-4), far from what FP16 cannot hold */
+
+__device__ __forceinline__ bool is_far(float m, float scale) {
+  return fabsf(m * scale) > FAR;
+}
+
+/* What probabilities relative to m are worth relative to a larger (or the same) m, as a power of 2, with the rounding
+ * that each of the two was used with. Right for m = -inf, too, but not if both are. */
+__device__ __forceinline__ float weight_of(float m, float larger, float scale) {
+  float near_m = __fmul_rn(m, scale), near_larger = __fmul_rn(larger, scale); /* rounded: not to be fused */
+  float power = near_m - near_larger;
+  bool far_m = is_far(m, scale), far_larger = is_far(larger, scale);
+  if (far_m || far_larger)
+    power = !far_m ? fmaf(-larger, scale, near_m) : !far_larger ? fmaf(m, scale, -near_larger) : (m - larger) * scale;
+  return exp2_approx(power);
+}
+
 /* The state of a thread's two rows. */
 struct OnlineSoftmax {
-  float max[2]; /* the reference m, in units of log2: scale * log2(e) * score; -inf before the first score */
-  float sum[2]; /* of this thread's own columns, of 2^(x - m) */
+  float max[2];    /* m, a score; -inf before the first */
+  float limit[2];  /* the score beyond which m is replaced */
+  float offset[2]; /* what a scaled score is still to be added to: -scale * m, or 0 where m is subtracted first */
+  float sum[2];    /* of this thread's own columns, of the probabilities */
+  bool far;        /* whether a row of the warp has an m beyond FAR */
 
   __device__ __forceinline__ void reset() {
-    max[0] = max[1] = -CUDART_INF_F;
-    sum[0] = sum[1] = 0;
-  }
-
-  /* Takes note of scores to come: top holds this thread's largest of each row. True if m changed in any row of the
-   * warp: what was accumulated before must then be multiplied by keep[row]. Rounded values of m are compared and
-   * subtracted throughout, so large scores lose nothing between blocks. */
-  __device__ __forceinline__ bool expect(const float (&top)[2], float scale, float (&keep)[2]) {
-    float seen[2] = {fmaxf(max[0], quad_max(top[0]) * scale), fmaxf(max[1], quad_max(top[1]) * scale)};
-    keep[0] = keep[1] = 1;
-    if (__all_sync(0xffffffff, seen[0] - max[0] <= RESCALE_THRESHOLD && seen[1] - max[1] <= RESCALE_THRESHOLD))
-      return false;
 #pragma unroll
     for (int r = 0; r < 2; r++) {
-      keep[r] = seen[r] == -CUDART_INF_F ? 1 : exp2_approx(max[r] - seen[r]);
+      max[r] = limit[r] = -CUDART_INF_F;
+      offset[r] = sum[r] = 0;
+    }
+    far = false;
+  }
+
+  /* Takes note of a row's first scores: top holds this thread's largest of each row. */
+  __device__ __forceinline__ void begin(const float (&top)[2], float scale) {
+    refer_to({quad_max(top[0]), quad_max(top[1])}, scale);
+  }
+
+  /* Takes note of more scores. True if m changed in any row of the warp: what was accumulated before must then be
+   * multiplied by keep[row]. */
+  __device__ __forceinline__ bool expect(const float (&top)[2], float scale, float (&keep)[2]) {
+    float seen[2] = {quad_max(top[0]), quad_max(top[1])};
+    keep[0] = keep[1] = 1;
+    if (__all_sync(0xffffffff, seen[0] <= limit[0] && seen[1] <= limit[1]))
+      return false;
+    float before[2] = {max[0], max[1]};
+    refer_to({fmaxf(before[0], seen[0]), fmaxf(before[1], seen[1])}, scale);
+#pragma unroll
+    for (int r = 0; r < 2; r++) {
+      keep[r] = max[r] == -CUDART_INF_F ? 1 : weight_of(before[r], max[r], scale);
       sum[r] *= keep[r];
-      max[r] = seen[r];
     }
     return true;
   }
 
-  /* Scores that were expected become 2^(scale * score - m + zero). ADD: to the sums, too. */
+  /* Scores that were expected become 2^(scale * (score - m) + zero). ADD: to the sums, too. */
   template <bool ADD, int GROUPS>
   __device__ __forceinline__ void exponentiate(float (&tile)[GROUPS][4], float scale, float zero = 0) {
-    /* A row with no score yet has m = -inf: any finite reference makes its probabilities 0. */
-    float offset[2] = {zero - (max[0] == -CUDART_INF_F ? 0 : max[0]), zero - (max[1] == -CUDART_INF_F ? 0 : max[1])};
-    float added[4] = {};
+    if (far)
+      subtract_first(tile, scale);
+    float from[2] = {offset[0] + zero, offset[1] + zero}, added[4] = {};
 #pragma unroll
     for (int g = 0; g < GROUPS; g++)
 #pragma unroll
       for (int i = 0; i < 4; i++) {
-        tile[g][i] = exp2_approx(fmaf(tile[g][i], scale, offset[i / 2]));
+        tile[g][i] = exp2_approx(fmaf(tile[g][i], scale, from[i / 2]));
         if (ADD)
           added[i] += tile[g][i];
       }
@@ -96,6 +138,35 @@ struct OnlineSoftmax {
       sum[0] += added[0] + added[1];
       sum[1] += added[2] + added[3];
     }
+  }
+
+private:
+  struct Rows {
+    float row[2];
+  };
+
+  /* A row without a score (-inf) counts as far, so nothing is added to its scores, and nothing is taken from them. */
+  __device__ __forceinline__ void refer_to(Rows m, float scale) {
+    bool row_far[2] = {is_far(m.row[0], scale), is_far(m.row[1], scale)};
+#pragma unroll
+    for (int r = 0; r < 2; r++) {
+      max[r] = m.row[r];
+      limit[r] = m.row[r] + __fdividef(RESCALE_THRESHOLD, scale);
+      offset[r] = row_far[r] ? 0 : -m.row[r] * scale;
+    }
+    far = __any_sync(0xffffffff, row_far[0] || row_far[1]);
+  }
+
+  template <int GROUPS> __device__ __forceinline__ void subtract_first(float (&tile)[GROUPS][4], float scale) const {
+    float m[2];
+#pragma unroll
+    for (int r = 0; r < 2; r++)
+      m[r] = is_far(max[r], scale) && max[r] != -CUDART_INF_F ? max[r] : 0;
+#pragma unroll
+    for (int g = 0; g < GROUPS; g++)
+#pragma unroll
+      for (int i = 0; i < 4; i++)
+        tile[g][i] -= m[i / 2];
   }
 };
 

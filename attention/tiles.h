@@ -60,7 +60,8 @@ template <int DP> cudaError_t launch_sm80(const attn_args &a, bool wide, cudaStr
 
 enum turns_sm90 { TURNS_NONE, TURNS_PRODUCTS, TURNS_EXPONENTIALS };
 
-template <int DP_, int ROW_GROUPS_, int KEY_GROUPS_, int BN_, int STAGES_, int BLOCKS_ = 1, int SLICES_ = 1>
+template <int DP_, int ROW_GROUPS_, int KEY_GROUPS_, int BN_, int STAGES_, int BLOCKS_ = 1, int SLICES_ = 1,
+          int PARTS_ = 1>
 struct TileSm90 {
   static constexpr int DP = DP_;                 /* head dim, padded to 8; with slices, the channels of one */
   static constexpr int ROW_GROUPS = ROW_GROUPS_; /* warpgroups with 64 rows each */
@@ -69,9 +70,12 @@ struct TileSm90 {
   static constexpr int STAGES = STAGES_;         /* blocks of keys and values in shared memory */
   static constexpr int BLOCKS = BLOCKS_;         /* thread blocks that share a multiprocessor */
   static constexpr int SLICES = SLICES_;         /* thread blocks that share rows and keys and split the channels */
+  static constexpr int PARTS = PARTS_;           /* thread blocks that share rows and split the keys */
+  static constexpr int CLUSTER = SLICES * PARTS; /* thread blocks of a tile */
   static constexpr int BM = 64 * ROW_GROUPS;
   static constexpr int CONSUMERS = ROW_GROUPS * KEY_GROUPS;
-  static constexpr bool CUTS = ROW_GROUPS > 1; /* tiles may be cut into pieces; the small shapes do without the code */
+  /* Whether tiles may be cut into pieces for a balanced launch; the other shapes do without the code. */
+  static constexpr bool CUTS = ROW_GROUPS > 1 && PARTS == 1;
   /* One more warpgroup for the producer. A quarter of the multiprocessor has 512 registers a lane for one warp of each
    * warpgroup; the producer gives most of its share to the consumers. */
   static constexpr int WARPGROUPS = CONSUMERS + 1;
@@ -97,8 +101,19 @@ struct TileSm90 {
   /* What another slice's scores arrive in, and how many bytes of it are a warp's. */
   static constexpr int INBOX_OFFSET = MERGE_OFFSET + (KEY_GROUPS - 1) * ROW_GROUPS * PARTIAL_BYTES;
   static constexpr int INBOX_WARP_BYTES = SLICES > 1 ? 16 * BN * 4 : 0;
-  static constexpr int BARRIER_OFFSET = INBOX_OFFSET + 4 * CONSUMERS * INBOX_WARP_BYTES;
-  static constexpr int BARRIERS = 2 + 4 * STAGES + (SLICES > 1 ? 2 * 4 * CONSUMERS : 0);
+  /* What the other parts' results arrive in: of a row group, those of the warps whose rows this part stores. */
+  static constexpr int PART_ROWS = 64 / PARTS, PART_THREADS = 128 / PARTS;
+  static constexpr int PARTS_OFFSET = INBOX_OFFSET + 4 * CONSUMERS * INBOX_WARP_BYTES;
+  static constexpr int PART_BYTES = PARTIAL_BYTES / PARTS, PARTS_GROUP_BYTES = (PARTS - 1) * PART_BYTES;
+  static constexpr int PLACE_OFFSET = PARTS_OFFSET + ROW_GROUPS * PARTS_GROUP_BYTES; /* 16 bytes: where the tile is */
+  static constexpr int BARRIER_OFFSET = PLACE_OFFSET + 16;
+  static constexpr int SLICE_BARRIERS = SLICES > 1 ? 2 * 4 * CONSUMERS : 0, PART_BARRIERS = PARTS > 1 ? ROW_GROUPS : 0;
+  /* Whether the first keys are asked for before Q, and each row group waits for its own part of Q alone: of many groups
+   * the first then begins early. */
+  static constexpr bool KEYS_FIRST = ROW_GROUPS > 2;
+  static constexpr int Q_FULLS = KEYS_FIRST ? ROW_GROUPS : 1, Q_FULL_BYTES = Q_BYTES / Q_FULLS;
+  static constexpr int Q_BARRIERS = Q_FULLS + 1, TILE_BARRIERS = Q_BARRIERS + 4 * STAGES;
+  static constexpr int BARRIERS = TILE_BARRIERS + SLICE_BARRIERS + PART_BARRIERS;
   static constexpr int ZERO_OFFSET = BARRIER_OFFSET + BARRIERS * 8; /* a float, 0 */
   static constexpr int SHARED_BYTES = ZERO_OFFSET + 8 + 1024;       /* 1024: to align the start */
   /* What warpgroups take turns at. Two groups of small heads do best with the special function units to themselves in
@@ -110,39 +125,45 @@ struct TileSm90 {
   static_assert(CONSUMERS <= 4 && KEY_GROUPS <= STAGES, "named barriers; a stage for each group");
   static_assert(SLICES == 1 || (SLICES == 2 && KEY_GROUPS == 1), "one other slice to exchange scores with");
   static_assert(SLICES == 1 || CUTS, "choose_sm90 balances them");
+  static_assert(PARTS == 1 || PARTS == 2 || PARTS == 4, "parts store the rows of whole warps");
+  static_assert(PARTS == 1 || (SLICES == 1 && KEY_GROUPS == 1), "keys are split once, and channels are not");
   static_assert(DP % 8 == 0 && BN % 16 == 0 && DP <= 256 && BN <= 256, "the shapes of wgmma and of a TMA box");
   static_assert(BLOCKS * (SHARED_BYTES + 1024) <= 228 * 1024, "the shared memory of a multiprocessor");
 };
 
 /* The shapes, by what they are for. Not every head dim has every one. */
 enum shape_sm90 {
-  SHAPE_LONG,  /* most rows a thread block can own: each block of keys is read once for all of them */
-  SHAPE_PAIR,  /* two warpgroups of 64 rows */
-  SHAPE_SPLIT, /* 64 rows, two warpgroups split the keys */
-  SHAPE_FEW,   /* one warpgroup of 64 rows, blocks of 80 keys, several thread blocks a multiprocessor */
-  SHAPE_SHORT, /* the same with blocks of 64 keys */
+  SHAPE_LONG,   /* most rows a thread block can own: each block of keys is read once for all of them */
+  SHAPE_PAIR,   /* two warpgroups of 64 rows */
+  SHAPE_HALVES, /* two thread blocks share the rows of the long shape, or the pair shape, and split the keys */
+  SHAPE_SPLIT,  /* 64 rows, two warpgroups split the keys */
+  SHAPE_FEW,    /* one warpgroup of 64 rows, blocks of 80 keys, several thread blocks a multiprocessor */
+  SHAPE_SHORT,  /* the same with blocks of 64 keys */
   SHAPES_SM90
 };
 
 template <int DP, shape_sm90 SHAPE> struct tile_of { using type = void; };
 #define ATTENTION_TILE(DP, SHAPE, ...)                                                                                 \
   template <> struct tile_of<DP, SHAPE> { using type = TileSm90<DP, __VA_ARGS__>; }
-/*                                row groups, key groups, keys, stages, thread blocks */
+/*                       row groups, key groups, keys, stages, thread blocks of a multiprocessor, slices, parts */
 ATTENTION_TILE(40, SHAPE_LONG, 4, 1, 80, 4);
 ATTENTION_TILE(40, SHAPE_SPLIT, 1, 2, 128, 6);
 ATTENTION_TILE(40, SHAPE_FEW, 1, 1, 80, 2, 3);
 ATTENTION_TILE(64, SHAPE_LONG, 3, 1, 128, 3);
 ATTENTION_TILE(64, SHAPE_PAIR, 2, 1, 128, 3);
+ATTENTION_TILE(64, SHAPE_HALVES, 3, 1, 128, 3, 1, 1, 2);
 ATTENTION_TILE(64, SHAPE_SPLIT, 1, 2, 128, 6);
 ATTENTION_TILE(64, SHAPE_FEW, 1, 1, 80, 2, 3);
 ATTENTION_TILE(64, SHAPE_SHORT, 1, 1, 64, 2, 3);
 ATTENTION_TILE(80, SHAPE_PAIR, 2, 1, 128, 2);
+ATTENTION_TILE(80, SHAPE_HALVES, 2, 1, 128, 2, 1, 1, 2);
 ATTENTION_TILE(80, SHAPE_SPLIT, 1, 2, 64, 4);
 ATTENTION_TILE(80, SHAPE_FEW, 1, 1, 80, 2, 2);
 ATTENTION_TILE(128, SHAPE_PAIR, 2, 1, 128, 2);
 ATTENTION_TILE(128, SHAPE_SPLIT, 1, 2, 64, 4);
 ATTENTION_TILE(128, SHAPE_FEW, 1, 1, 80, 2);
 ATTENTION_TILE(160, SHAPE_PAIR, 2, 1, 80, 2);
+ATTENTION_TILE(160, SHAPE_HALVES, 2, 1, 80, 2, 1, 1, 2);
 ATTENTION_TILE(160, SHAPE_SPLIT, 1, 2, 64, 3);
 ATTENTION_TILE(160, SHAPE_FEW, 1, 1, 80, 2);
 /* Two thread blocks with 256 channels each. */
@@ -156,7 +177,7 @@ constexpr int pad_sm90(int d) {
 /* A shape as numbers; rows 0: this head dim does not have it. */
 struct shape_info {
   int rows, keys, row_groups, key_groups;
-  int slices;           /* thread blocks of a tile */
+  int slices, parts;    /* thread blocks of a tile, that split its channels or its keys */
   bool cuts;            /* whether it can be balanced */
   int blocks;           /* thread blocks a multiprocessor */
   size_t partial_bytes; /* of a partial result of one row group */
@@ -167,11 +188,21 @@ struct choice_sm90 {
   bool balanced; /* cut the work into equal ranges of key blocks, one a multiprocessor, instead of whole row tiles */
 };
 
+/* For divisions by numbers that the host knows, which take a thread some hundred cycles otherwise: x / d is
+ * x * magic >> shift for all x below 2^31 (Granlund and Montgomery, Division by Invariant Integers using
+ * Multiplication, 1994), where 2^(shift - 31) is the power of two from d on and magic is 2^shift / d, rounded up. */
+struct divisor {
+  unsigned magic;
+  int shift;
+};
+
 /* What the kernel gets. */
 struct params_sm90 {
   CUtensorMap q, k, v, k2, v2, o;
-  int row_tiles;             /* of one head */
-  int heads, tiles;          /* tiles: of all heads and batch rows */
+  int row_tiles;    /* of one head */
+  int heads, tiles; /* tiles: of all heads and batch rows */
+  divisor by_row_tiles, by_heads;
+  int share, larger;         /* whole tiles of a cluster; the first `larger` clusters have one more */
   int Tk, Tk2;               /* keys in the first segment; room in the second */
   const int *count2;         /* NULL: no second segment */
   bool k_batched, v_batched; /* false: batch row 0 serves all */
