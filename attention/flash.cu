@@ -101,10 +101,15 @@ choice_sm90 choose_sm90(const attn_device &device, const attn_args &a) {
   int dp = pad_sm90(a.D), keys = all_keys(a), small_tiles = tiles_of(a, 64);
   if (dp > UNSPLIT_DIM_MAX) /* one shape; balanced_clusters leaves tiles whole where that is best */
     return {SHAPE_PAIR, true};
-  /* One block of keys: no pipeline to fill; many small thread blocks hide each other's latencies. */
+  bool has_long = describe_sm90(dp, SHAPE_LONG).rows, has_pair = describe_sm90(dp, SHAPE_PAIR).rows;
+  shape_sm90 large = has_long && (tiles_of(a, 128) > device.sms || !has_pair) ? SHAPE_LONG : SHAPE_PAIR;
+  shape_info large_info = describe_sm90(dp, large);
+  /* One block of keys: no pipeline to fill; many small thread blocks hide each other's latencies. Where they need more
+   * than one round, they are still better than a larger block of which much is empty. */
   for (shape_sm90 shape : {SHAPE_SHORT, SHAPE_FEW}) {
     shape_info info = describe_sm90(dp, shape);
-    if (keys <= info.keys && small_tiles <= info.blocks * device.sms)
+    bool one_round = small_tiles <= info.blocks * device.sms, tighter = info.blocks > 1 && info.keys < large_info.keys;
+    if (keys <= info.keys && (one_round || tighter))
       return {shape, false};
   }
   /* Halves read each block of keys for more rows than split does, but are long to begin and to end. */
@@ -114,12 +119,9 @@ choice_sm90 choose_sm90(const attn_device &device, const attn_args &a) {
     return {one_wave && split.keys < halves.keys && keys >= 1024 ? SHAPE_HALVES : SHAPE_SPLIT, false};
   if (one_wave && keys > 256)
     return {SHAPE_HALVES, false};
-  bool has_long = describe_sm90(dp, SHAPE_LONG).rows, has_pair = describe_sm90(dp, SHAPE_PAIR).rows;
-  shape_sm90 shape = has_long && (tiles_of(a, 128) > device.sms || !has_pair) ? SHAPE_LONG : SHAPE_PAIR;
   /* Whole tiles leave part of the last wave idle. Pieces do not, but cost about as much as 1024 keys of each tile. */
-  shape_info info = describe_sm90(dp, shape);
-  long tiles = tiles_of(a, info.rows), waves = (tiles + device.sms - 1) / device.sms;
-  return {shape, (waves * device.sms - tiles) * keys > 1024l * device.sms};
+  long tiles = tiles_of(a, large_info.rows), waves = (tiles + device.sms - 1) / device.sms;
+  return {large, (waves * device.sms - tiles) * keys > 1024l * device.sms};
 }
 
 /* ---- Hopper kernel: launch ------------------------------------------------------------------------------- */

@@ -63,8 +63,7 @@ enum {
   BARRIER_START = 0,
   BARRIER_TURN = 1,  /* + consumer */
   BARRIER_GROUP = 5, /* + consumer */
-  BARRIER_MERGE = 9, /* + row group */
-  BARRIER_FIRST = 12 /* + consumer; the first has none */
+  BARRIER_FIRST = 8  /* + consumer; the first has none */
 };
 
 /* Begins S = Q K^T; q and k: descriptors of the first channels. */
@@ -300,19 +299,19 @@ template <class T> struct Consumer {
         softmax.sum[r] = lane % 4 == 0 ? o[T::DP / 8][2 * r] : 0;
   }
 
-  /* Adds up the groups that split the keys. True for the one that holds the sum. */
+  /* Adds up the groups that split the keys. True for the one that holds the sum; the others are done. */
   __device__ __forceinline__ bool merge_groups() {
     if constexpr (T::KEY_GROUPS > 1) {
-      float4 *merge = reinterpret_cast<float4 *>(memory + T::MERGE_OFFSET);
-      if (key_group > 0)
-        leave_partial<T>(merge + ((key_group - 1) * T::ROW_GROUPS + row_group) * (T::PARTIAL_BYTES / 16), o, softmax,
-                         thread);
-      named_sync(BARRIER_MERGE + row_group, T::KEY_GROUPS * 128);
-      if (key_group > 0)
+      constexpr int GROUP_FLOAT4S = T::PARTIAL_BYTES / 16;
+      float4 *merge = reinterpret_cast<float4 *>(memory + T::MERGE_OFFSET) + row_group * GROUP_FLOAT4S;
+      if (key_group > 0) {
+        leave_partial<T>(merge + (key_group - 1) * T::ROW_GROUPS * GROUP_FLOAT4S, o, softmax, thread);
+        barrier_arrive(shared.merge_full(row_group));
         return false;
+      }
+      barrier_wait(shared.merge_full(row_group), 0); /* once: such thread blocks have one tile */
       for (int g = 1; g < T::KEY_GROUPS; g++)
-        add_partial<T, false>(merge + ((g - 1) * T::ROW_GROUPS + row_group) * (T::PARTIAL_BYTES / 16), o, softmax,
-                              p.scale, thread);
+        add_partial<T, false>(merge + (g - 1) * T::ROW_GROUPS * GROUP_FLOAT4S, o, softmax, p.scale, thread);
     }
     return true;
   }
@@ -320,7 +319,6 @@ template <class T> struct Consumer {
   /* Parts split the keys; each stores the rows of some of the warps, and gets what the others have of them. */
   __device__ __forceinline__ void merge_parts() {
     if constexpr (T::PARTS > 1) {
-      cluster_wait(); /* the others have begun */
       int own = part_of_block<T>(), part = thread / T::PART_THREADS, within = thread % T::PART_THREADS;
       if (part != own) { /* the others' results lie in the order of their parts, without the receiver's own */
         uint32_t to = shared.parts(row_group) + (own - (own > part)) * T::PART_BYTES;
@@ -429,8 +427,8 @@ __device__ __forceinline__ void consume(const params_sm90 &p, Work<T> work, Piec
   c.inbox_parity = 0;
   if (T::TURNS != TURNS_NONE && c.consumer == T::CONSUMERS - 1)
     c.turn_end(0); /* consumer 0 begins */
-  if constexpr (T::SLICES > 1)
-    cluster_wait(); /* scores are sent from the first block on */
+  if constexpr (T::CLUSTER > 1)
+    cluster_wait(); /* what is sent finds the others there */
   int q_parity = 0;
   for (bool more = true; more; more = work.next(piece), q_parity ^= 1) {
     c.clear();

@@ -143,6 +143,11 @@ template <class T> struct Shared {
     return barrier(T::TILE_BARRIERS + T::SLICE_BARRIERS + row_group);
   }
 
+  /* The results of the groups that split a row group's keys. */
+  __device__ __forceinline__ uint32_t merge_full(int row_group) const {
+    return barrier(T::TILE_BARRIERS + T::SLICE_BARRIERS + T::PART_BARRIERS + row_group);
+  }
+
   __device__ __forceinline__ void init_barriers() const {
     for (int group = 0; group < T::Q_FULLS; group++)
       barrier_init(q_full(group), 1);
@@ -159,6 +164,8 @@ template <class T> struct Shared {
     }
     for (int group = 0; T::PARTS > 1 && group < T::ROW_GROUPS; group++)
       barrier_init(parts_full(group), 1);
+    for (int group = 0; T::KEY_GROUPS > 1 && group < T::ROW_GROUPS; group++)
+      barrier_init(merge_full(group), (T::KEY_GROUPS - 1) * 128);
     barrier_init_fence();
     for (int group = 0; T::PARTS > 1 && group < T::ROW_GROUPS; group++)
       barrier_expect(parts_full(group), T::PARTS_GROUP_BYTES); /* once: a part has one tile */

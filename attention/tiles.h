@@ -108,12 +108,13 @@ struct TileSm90 {
   static constexpr int PLACE_OFFSET = PARTS_OFFSET + ROW_GROUPS * PARTS_GROUP_BYTES; /* 16 bytes: where the tile is */
   static constexpr int BARRIER_OFFSET = PLACE_OFFSET + 16;
   static constexpr int SLICE_BARRIERS = SLICES > 1 ? 2 * 4 * CONSUMERS : 0, PART_BARRIERS = PARTS > 1 ? ROW_GROUPS : 0;
+  static constexpr int MERGE_BARRIERS = KEY_GROUPS > 1 ? ROW_GROUPS : 0;
   /* Whether the first keys are asked for before Q, and each row group waits for its own part of Q alone: of many groups
    * the first then begins early. */
   static constexpr bool KEYS_FIRST = ROW_GROUPS > 2;
   static constexpr int Q_FULLS = KEYS_FIRST ? ROW_GROUPS : 1, Q_FULL_BYTES = Q_BYTES / Q_FULLS;
   static constexpr int Q_BARRIERS = Q_FULLS + 1, TILE_BARRIERS = Q_BARRIERS + 4 * STAGES;
-  static constexpr int BARRIERS = TILE_BARRIERS + SLICE_BARRIERS + PART_BARRIERS;
+  static constexpr int BARRIERS = TILE_BARRIERS + SLICE_BARRIERS + PART_BARRIERS + MERGE_BARRIERS;
   static constexpr int ZERO_OFFSET = BARRIER_OFFSET + BARRIERS * 8; /* a float, 0 */
   static constexpr int SHARED_BYTES = ZERO_OFFSET + 8 + 1024;       /* 1024: to align the start */
   /* What warpgroups take turns at. Two groups of small heads do best with the special function units to themselves in

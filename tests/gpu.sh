@@ -62,7 +62,7 @@ if wanted sanitizer && command -v compute-sanitizer >/dev/null; then
   done
   step sanitizer-attention-synccheck compute-sanitizer --tool synccheck --error-exitcode 9 "$programs/tests/test_attention" \
     "" quick
-  for shape in long few short; do # the others take minutes, or draw reports that attention/README.md looks into
+  for shape in long halves split few short; do # the others take minutes
     step sanitizer-attention-racecheck-$shape compute-sanitizer --tool racecheck --error-exitcode 9 \
       "$programs/tests/test_attention" "sm90 $shape" quick
   done
