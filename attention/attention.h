@@ -47,7 +47,7 @@ struct attn_args {
   long k_batch, k_row; /* k_batch and v_batch may be 0: one K and V serve all batch rows */
   long v_batch, v_row;
   long o_batch, o_row;
-  float scale; /* usually 1 / sqrt(D); positive */
+  float scale; /* usually 1 / sqrt(D); positive and finite */
   bool causal; /* row i sees columns 0..i */
 
   /* A second segment of keys and values, as if appended to the first: a bank with room for Tk2 rows of which the first

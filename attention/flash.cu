@@ -2,7 +2,7 @@
 #include "choices.h"
 #include "tiles.h"
 
-#include <math_constants.h>
+#include <algorithm>
 
 namespace attention {
 
@@ -87,7 +87,7 @@ static int all_keys(const attn_args &a) {
  * clusters are cut into equal parts, else some would have three pieces and some two. The results of p parts of n blocks
  * cost about p blocks to merge, behind n / p of work: p = sqrt(n) is best. */
 static int balanced_clusters(const attn_device &device, const shape_info &info, int tiles, int blocks) {
-  int clusters = device.sms / info.slices;
+  int clusters = std::max(device.sms / info.slices, 1);
   if (info.slices > 1 && tiles <= clusters) {
     int parts = clusters / tiles;
     while (parts > 1 && parts * parts > blocks)
@@ -112,7 +112,9 @@ choice_sm90 choose_sm90(const attn_device &device, const attn_args &a) {
     if (keys <= info.keys && (one_round || tighter))
       return {shape, false};
   }
-  /* Halves read each block of keys for more rows than split does, but are long to begin and to end. */
+  /* Halves are long to begin and to end: 256 keys are too few, and where tiles of 64 rows fit the chip at a time they
+   * pay only by their larger blocks (8 x 1024 x 1024, split and halves: D 64 with blocks alike 6.95 and 9.43 us, D
+   * 80 9.4 and 8.8, D 160 13.5 and 12.3), from about 1024 keys on. */
   shape_info halves = describe_sm90(dp, SHAPE_HALVES), split = describe_sm90(dp, SHAPE_SPLIT);
   bool one_wave = halves.rows && tiles_of(a, halves.rows) * halves.parts <= device.sms;
   if (small_tiles <= device.sms)
@@ -193,10 +195,10 @@ cudaError_t run_sm90(const attn_device &device, const attn_args &a, choice_sm90 
   p.k2_batched = a.k2_batch != 0;
   p.v2_batched = a.v2_batch != 0;
   p.balanced = choice.balanced;
-  p.scale = a.scale * CUDART_L2E_F;
+  p.scale = scale_of(a);
   p.arrivals = (unsigned *)workspace;
   p.partials = (float4 *)((char *)workspace + arrivals_bytes(device));
-  /* A row tile has at least one block of keys for each thread block of a balanced launch to begin with. */
+  /* A bank may be empty, so that only the first segment's blocks are sure to be there for thread blocks to share. */
   bool one_tile = info.key_groups > 1 || info.parts > 1;
   int resident = device.sms * info.blocks / info.slices, first_blocks = (a.Tk + info.keys - 1) / info.keys;
   int clusters = choice.balanced      ? balanced_clusters(device, info, p.tiles, first_blocks)
@@ -233,8 +235,9 @@ static bool aligned(const void *p, long row, long batch) {
 static bool well_formed(const attn_args &a) {
   bool ok = a.q && a.k && a.v && a.o && a.B > 0 && a.H > 0 && a.Tq > 0 && a.Tk > 0 && a.D >= ATTN_HEAD_DIM_MIN &&
             a.D <= ATTN_HEAD_DIM_MAX && a.D % 8 == 0 && a.H < 65536 && a.B < 65536 && a.scale > 0 &&
-            aligned(a.q, a.q_row, a.q_batch) && aligned(a.k, a.k_row, a.k_batch) && aligned(a.v, a.v_row, a.v_batch) &&
-            aligned(a.o, a.o_row, a.o_batch) && (a.B == 1 || (a.q_batch > 0 && a.o_batch > 0));
+            a.scale <= FLT_MAX && aligned(a.q, a.q_row, a.q_batch) && aligned(a.k, a.k_row, a.k_batch) &&
+            aligned(a.v, a.v_row, a.v_batch) && aligned(a.o, a.o_row, a.o_batch) &&
+            (a.B == 1 || (a.q_batch > 0 && a.o_batch > 0));
   if (a.k2)
     ok = ok && a.v2 && a.count2 && a.Tk2 > 0 && !a.causal && aligned(a.k2, a.k2_row, a.k2_batch) &&
          aligned(a.v2, a.v2_row, a.v2_batch);
@@ -243,7 +246,8 @@ static bool well_formed(const attn_args &a) {
 
 static bool fits_hopper(const attn_device &device, const attn_args &a) {
   /* Units of work are counted in int. */
-  return device.encode_tensor_map && !a.causal && (long)tiles_of(a, 64) * (all_keys(a) / 48 + 2) < 1l << 30;
+  long tiles = (a.Tq + 63l) / 64 * a.H * a.B, blocks = ((long)a.Tk + (a.k2 ? a.Tk2 : 0)) / 48 + 2;
+  return device.encode_tensor_map && !a.causal && tiles < 1l << 30 && tiles * blocks < 1l << 30;
 }
 
 } // namespace attention

@@ -14,7 +14,7 @@ __device__ __forceinline__ void barrier_init(uint32_t barrier, int arrivals) {
   asm volatile("mbarrier.init.shared::cta.b64 [%0], %1;" ::"r"(barrier), "r"(arrivals) : "memory");
 }
 
-/* Makes initialised barriers visible to the copy engine. */
+/* Orders what made barriers before the next cluster_arrive_relaxed, and before the copy engine. */
 __device__ __forceinline__ void barrier_init_fence() {
   asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory");
 }
@@ -70,8 +70,9 @@ __device__ __forceinline__ void cluster_wait() {
   asm volatile("barrier.cluster.wait.acquire;" ::: "memory");
 }
 
-/* Arrives at another thread block's barrier. It orders what this thread block did, and no more: fit to say that
- * something has been read. An order for the whole cluster would wait for all that is still on its way there. */
+/* Arrives at another thread block's barrier, to say that something has been read. By the letter an order for this
+ * thread block (as of barrier_wait) says too little of what others see; but a load has its value before this is issued,
+ * and an order for the whole cluster would wait for all that is still on its way there. */
 __device__ __forceinline__ void barrier_arrive_remote(uint32_t remote) {
   asm volatile("mbarrier.arrive.shared::cluster.b64 _, [%0];" ::"r"(remote) : "memory");
 }

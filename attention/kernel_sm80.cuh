@@ -302,7 +302,7 @@ template <class T> __global__ void __launch_bounds__(T::THREADS) attention_sm80_
   for (int d = 0; d < T::SLICE / 16; d++)
     load_matrices(q[d], q_address + d * 32);
 
-  float scale = a.scale * CUDART_L2E_F, keep[2], top[2];
+  float scale = scale_of(a), keep[2], top[2];
   float o[T::SLICE / 8][4] = {};
   OnlineSoftmax softmax;
   softmax.reset();

@@ -316,20 +316,18 @@ template <class T> struct Consumer {
     return true;
   }
 
-  /* Parts split the keys; each stores the rows of some of the warps, and gets what the others have of them. */
+  /* Two parts split the keys; each stores the rows of half of the warps, and gets what the other has of them. */
   __device__ __forceinline__ void merge_parts() {
     if constexpr (T::PARTS > 1) {
-      int own = part_of_block<T>(), part = thread / T::PART_THREADS, within = thread % T::PART_THREADS;
-      if (part != own) { /* the others' results lie in the order of their parts, without the receiver's own */
-        uint32_t to = shared.parts(row_group) + (own - (own > part)) * T::PART_BYTES;
-        send_partial<T, T::PART_THREADS>(cluster_address(to, part), cluster_address(shared.parts_full(row_group), part),
-                                         o, softmax, within);
+      int own = part_of_block<T>(), within = thread % T::PART_THREADS;
+      uint32_t inbox = shared.part(row_group), full = shared.part_full(row_group);
+      if (thread / T::PART_THREADS != own) {
+        send_partial<T, T::PART_THREADS>(cluster_address(inbox, own ^ 1), cluster_address(full, own ^ 1), o, softmax,
+                                         within);
       } else {
-        barrier_wait(shared.parts_full(row_group), 0);
-        const char *from = memory + (shared.parts(row_group) - shared.base);
-        for (int i = 0; i < T::PARTS - 1; i++)
-          add_partial<T, false, T::PART_THREADS>(reinterpret_cast<const float4 *>(from + i * T::PART_BYTES), o, softmax,
-                                                 p.scale, within);
+        barrier_wait(full, 0);
+        add_partial<T, false, T::PART_THREADS>(reinterpret_cast<const float4 *>(memory + (inbox - shared.base)), o,
+                                               softmax, p.scale, within);
       }
     }
   }

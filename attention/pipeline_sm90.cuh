@@ -135,11 +135,11 @@ template <class T> struct Shared {
     return barrier(T::TILE_BARRIERS + 4 * T::CONSUMERS + warp);
   }
 
-  /* Other parts' results for a row group, one after another, and the barrier that counts their bytes. */
-  __device__ __forceinline__ uint32_t parts(int row_group) const {
-    return base + T::PARTS_OFFSET + row_group * T::PARTS_GROUP_BYTES;
+  /* The other part's results for a row group, and the barrier that counts their bytes. */
+  __device__ __forceinline__ uint32_t part(int row_group) const {
+    return base + T::PART_OFFSET + row_group * T::PART_GROUP_BYTES;
   }
-  __device__ __forceinline__ uint32_t parts_full(int row_group) const {
+  __device__ __forceinline__ uint32_t part_full(int row_group) const {
     return barrier(T::TILE_BARRIERS + T::SLICE_BARRIERS + row_group);
   }
 
@@ -163,12 +163,12 @@ template <class T> struct Shared {
       barrier_init(outbox_empty(warp), 1);
     }
     for (int group = 0; T::PARTS > 1 && group < T::ROW_GROUPS; group++)
-      barrier_init(parts_full(group), 1);
+      barrier_init(part_full(group), 1);
     for (int group = 0; T::KEY_GROUPS > 1 && group < T::ROW_GROUPS; group++)
       barrier_init(merge_full(group), (T::KEY_GROUPS - 1) * 128);
     barrier_init_fence();
     for (int group = 0; T::PARTS > 1 && group < T::ROW_GROUPS; group++)
-      barrier_expect(parts_full(group), T::PARTS_GROUP_BYTES); /* once: a part has one tile */
+      barrier_expect(part_full(group), T::PART_GROUP_BYTES); /* once: a part has one tile */
   }
 };
 
@@ -185,7 +185,7 @@ template <class T> struct Ring {
   }
 };
 
-/* Where a row tile lies in the tensors. */
+/* Where a row tile, or a block of keys, lies in its tensor. */
 struct alignas(16) Place {
   int channel, row, head, batch;
 };

@@ -151,7 +151,7 @@ private:
 #pragma unroll
     for (int r = 0; r < 2; r++) {
       max[r] = m.row[r];
-      limit[r] = m.row[r] + __fdividef(RESCALE_THRESHOLD, scale);
+      limit[r] = __fadd_rd(m.row[r], __fdividef(RESCALE_THRESHOLD, scale)); /* up, it could be a factor of 2^16 away */
       offset[r] = row_far[r] ? 0 : -m.row[r] * scale;
     }
     far = __any_sync(0xffffffff, row_far[0] || row_far[1]);

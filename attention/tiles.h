@@ -6,8 +6,16 @@
 #include "attention.h"
 
 #include <cuda.h>
+#include <math_constants.h>
+
+#include <float.h>
 
 namespace attention {
+
+/* The factor that makes powers of two of scores. Kept finite: a score of 0 times infinity is none. */
+__host__ __device__ inline float scale_of(const attn_args &a) {
+  return fminf(a.scale * CUDART_L2E_F, FLT_MAX);
+}
 
 /* Head dims are padded to one of a few; the padding is zeros made on the way into shared memory. */
 
@@ -101,11 +109,11 @@ struct TileSm90 {
   /* What another slice's scores arrive in, and how many bytes of it are a warp's. */
   static constexpr int INBOX_OFFSET = MERGE_OFFSET + (KEY_GROUPS - 1) * ROW_GROUPS * PARTIAL_BYTES;
   static constexpr int INBOX_WARP_BYTES = SLICES > 1 ? 16 * BN * 4 : 0;
-  /* What the other parts' results arrive in: of a row group, those of the warps whose rows this part stores. */
+  /* What the other part's results arrive in: of a row group, those of the rows that this part stores. */
   static constexpr int PART_ROWS = 64 / PARTS, PART_THREADS = 128 / PARTS;
-  static constexpr int PARTS_OFFSET = INBOX_OFFSET + 4 * CONSUMERS * INBOX_WARP_BYTES;
-  static constexpr int PART_BYTES = PARTIAL_BYTES / PARTS, PARTS_GROUP_BYTES = (PARTS - 1) * PART_BYTES;
-  static constexpr int PLACE_OFFSET = PARTS_OFFSET + ROW_GROUPS * PARTS_GROUP_BYTES; /* 16 bytes: where the tile is */
+  static constexpr int PART_OFFSET = INBOX_OFFSET + 4 * CONSUMERS * INBOX_WARP_BYTES;
+  static constexpr int PART_GROUP_BYTES = PARTS > 1 ? PARTIAL_BYTES / 2 : 0;
+  static constexpr int PLACE_OFFSET = PART_OFFSET + ROW_GROUPS * PART_GROUP_BYTES; /* 16 bytes: where the tile is */
   static constexpr int BARRIER_OFFSET = PLACE_OFFSET + 16;
   static constexpr int SLICE_BARRIERS = SLICES > 1 ? 2 * 4 * CONSUMERS : 0, PART_BARRIERS = PARTS > 1 ? ROW_GROUPS : 0;
   static constexpr int MERGE_BARRIERS = KEY_GROUPS > 1 ? ROW_GROUPS : 0;
@@ -126,8 +134,8 @@ struct TileSm90 {
   static_assert(CONSUMERS <= 4 && KEY_GROUPS <= STAGES, "named barriers; a stage for each group");
   static_assert(SLICES == 1 || (SLICES == 2 && KEY_GROUPS == 1), "one other slice to exchange scores with");
   static_assert(SLICES == 1 || CUTS, "choose_sm90 balances them");
-  static_assert(PARTS == 1 || PARTS == 2 || PARTS == 4, "parts store the rows of whole warps");
-  static_assert(PARTS == 1 || (SLICES == 1 && KEY_GROUPS == 1), "keys are split once, and channels are not");
+  static_assert(PARTS == 1 || (PARTS == 2 && SLICES == 1 && KEY_GROUPS == 1),
+                "one other part to exchange results with; what else splits keys or channels has its own");
   static_assert(DP % 8 == 0 && BN % 16 == 0 && DP <= 256 && BN <= 256, "the shapes of wgmma and of a TMA box");
   static_assert(BLOCKS * (SHARED_BYTES + 1024) <= 228 * 1024, "the shared memory of a multiprocessor");
 };

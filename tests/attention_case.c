@@ -5,9 +5,9 @@
 
 enum { ROWS_SAMPLED = 48 };
 
-static const char *const fill_names[] = {"normal",       "large",         "one-hot", "constant",    "rising",
-                                         "falling",      "v large",       "huge",    "huge, mixed", "huge, far",
-                                         "huge, rising", "huge, falling", "largest", "coarse"};
+static const char *const fill_names[] = {"normal",       "large",         "one-hot",    "constant",    "rising",
+                                         "falling",      "v large",       "huge",       "huge, mixed", "huge, far",
+                                         "huge, rising", "huge, falling", "huge, step", "largest",     "coarse"};
 
 /* ---- values ---------------------------------------------------------------------------------------------- */
 
@@ -64,6 +64,8 @@ static double huge_query(enum fill fill, int t, int c) {
   case FILL_HUGE_RISING:
   case FILL_HUGE_FALLING: /* not all channels: most sums would be powers of two, whose product with scale is exact */
     return c % 3 == 0 ? 0 : row_sign(t) * row_magnitude(t);
+  case FILL_HUGE_STEP:
+    return c == 0 ? 0x1p12 : c == 1 ? 4 : 0;
   default:
     return sign() * 0x1p15;
   }
@@ -78,6 +80,8 @@ static double huge_key(enum fill fill, int t, int T, int c) {
     return ldexp(1, exponent);
   case FILL_HUGE_FALLING:
     return ldexp(1, 1 - exponent);
+  case FILL_HUGE_STEP:
+    return c == 0 ? 0x1p15 : t < 128 ? 4 : 8;
   default:
     return sign() * 0x1p15;
   }
@@ -108,6 +112,7 @@ static double value_of(enum fill fill, int part, int t, int T, int c, int D) {
   case FILL_HUGE_FAR:
   case FILL_HUGE_RISING:
   case FILL_HUGE_FALLING:
+  case FILL_HUGE_STEP:
     return part == 0 ? huge_query(fill, t, c) : part == 1 ? huge_key(fill, t, T, c) : normal();
   case FILL_LARGEST:
     return largest_value(part, c);

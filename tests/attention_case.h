@@ -33,6 +33,7 @@ enum fill {
   FILL_HUGE_FAR,     /* the scores of a row far from zero, near each other */
   FILL_HUGE_RISING,  /* from next to nothing to huge, every 30th of the keys twice the one before; rows of both signs */
   FILL_HUGE_FALLING, /* the same from the last key to the first */
+  FILL_HUGE_STEP,    /* from the 128th key on one unit in the last place more, near 2^27: a factor of 2^16 for ln 2 */
 
   FILL_LARGEST, /* FP16's largest, whose sums FP32 rounds: results are only known to lie between values */
   FILL_COARSE,  /* normal values to the next quarter: scores that FP32 holds exactly, for scales out of the ordinary */

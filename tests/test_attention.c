@@ -8,6 +8,7 @@
  *   D       a number: only cases with this head dim */
 #include "attention_case.h"
 
+#include <float.h>
 #include <math.h>
 #include <string.h>
 
@@ -257,16 +258,21 @@ static void check_refusals(const struct attn_device *device) {
                            .v_row = 64,
                            .o_row = 64,
                            .scale = 1};
-  struct attn_args bad[] = {good, good, good, good};
+  struct attn_args bad[] = {good, good, good, good, good, good, good, good};
+  int bad_count = sizeof bad / sizeof *bad;
   bad[0].D = 520;
   bad[1].D = 60;
   bad[2].q = (char *)dummy + 2;
   bad[3].k2 = bad[3].v2 = (void *)256, bad[3].Tk2 = 1;
+  bad[4].scale = 0;
+  bad[5].scale = -1;
+  bad[6].scale = INFINITY;
+  bad[7].scale = NAN;
   if (!attention_supported(device, &good, ATTN_AUTO)) {
     printf("a good problem is refused: FAILED\n");
     failures++;
   }
-  for (int i = 0; i < 4; i++)
+  for (int i = 0; i < bad_count; i++)
     if (attention_supported(device, &bad[i], ATTN_AUTO) ||
         attention_launch(device, &bad[i], ATTN_AUTO, NULL, 0) != cudaErrorNotSupported) {
       printf("bad problem %d is accepted: FAILED\n", i);
@@ -330,12 +336,17 @@ static void check_values(const struct attn_device *device, enum fill fill, float
 }
 
 /* Scales out of the ordinary: scores that FP32 holds are beyond it when scaled, of both signs, or far from it only
- * before. */
+ * before; the largest scale there is; and one with which the next score after a huge maximum is 2^16 times its worth,
+ * which must not pass for less than the 2^8 that probabilities may reach. */
 static void check_scales(const struct attn_device *device, void *workspace, double *worst) {
   static const struct {
     enum fill fill;
     float scale;
-  } scales[] = {{FILL_COARSE, 1e30f}, {FILL_COARSE, 1e38f}, {FILL_HUGE, 1e32f}, {FILL_HUGE, 0x1p-33f}};
+  } scales[] = {{FILL_COARSE, 1e30f},
+                {FILL_COARSE, FLT_MAX},
+                {FILL_HUGE, 1e32f},
+                {FILL_HUGE, 0x1p-33f},
+                {FILL_HUGE_STEP, (float)M_LN2}};
   for (size_t i = 0; i < sizeof scales / sizeof *scales; i++)
     check_values(device, scales[i].fill, scales[i].scale, workspace, worst);
 }
