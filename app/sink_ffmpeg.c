@@ -92,10 +92,11 @@ static int prepare(struct ffmpeg_sink *to, const struct sink_options *options, s
   avformat_alloc_output_context2(&to->output, NULL, NULL, to->path);
   if (!to->output)
     return error_set(err, STATUS_OUTPUT, "%s: no container is known by this extension; try .mp4 or .mkv", to->path);
-  if (to->output->oformat->video_codec == AV_CODEC_ID_NONE)
-    return error_set(err, STATUS_OUTPUT, "%s: %s holds no video; try .mp4 or .mkv", to->path,
-                     to->output->oformat->name);
-  to->one_picture = !strcmp(to->output->oformat->name, "image2") && !av_filename_number_test(to->path);
+  const AVOutputFormat *container = to->output->oformat;
+  bool covers = container->video_codec == AV_CODEC_ID_PNG && container->audio_codec != AV_CODEC_ID_NONE; /* of albums */
+  if (container->video_codec == AV_CODEC_ID_NONE || covers)
+    return error_set(err, STATUS_OUTPUT, "%s: %s holds no video; try .mp4 or .mkv", to->path, container->name);
+  to->one_picture = !strcmp(container->name, "image2") && !av_filename_number_test(to->path);
   if (to->one_picture)
     av_opt_set_int(to->output->priv_data, "update", 1, 0);
   to->packet = av_packet_alloc();
