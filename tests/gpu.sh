@@ -62,9 +62,10 @@ if wanted sanitizer && command -v compute-sanitizer >/dev/null; then
   done
   step sanitizer-attention-synccheck compute-sanitizer --tool synccheck --error-exitcode 9 "$programs/tests/test_attention" \
     "" quick
-  for shape in long halves split few short; do # the others take minutes
-    step sanitizer-attention-racecheck-$shape compute-sanitizer --tool racecheck --error-exitcode 9 \
-      "$programs/tests/test_attention" "sm90 $shape" quick
+  for variant in long "halves 64" split few short; do # the others, and more channels of halves, take minutes
+    set -- $variant
+    step "sanitizer-attention-racecheck-$1" compute-sanitizer --tool racecheck --error-exitcode 9 \
+      "$programs/tests/test_attention" "sm90 $1" quick ${2:-}
   done
 elif wanted sanitizer; then
   left_out sanitizer "there is no compute-sanitizer"

@@ -283,6 +283,8 @@ static void check_refusals(const struct attn_device *device) {
 /* ---- the cases ------------------------------------------------------------------------------------------- */
 
 static const struct test_case special_cases[] = {
+    {.B = 1, .H = 1, .Tq = 100, .Tk = 300, .D = 64, .fill = FILL_HUGE_STEP, .scale = (float)M_LN2},
+    {.B = 1, .H = 1, .Tq = 100, .Tk = 300, .D = 160, .fill = FILL_HUGE_STEP, .scale = (float)M_LN2},
     {.B = 2, .H = 2, .Tq = 77, .Tk = 77, .D = 64, .causal = true, .fused = true},
     {.B = 1, .H = 3, .Tq = 200, .Tk = 200, .D = 80, .causal = true},
     {.B = 1, .H = 1, .Tq = 130, .Tk = 65, .D = 32, .causal = true},
