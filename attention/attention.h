@@ -16,10 +16,10 @@
  * holds both; attention_launch chooses. Head dims are padded to one of a few on the way: above 160 all to 512, which is
  * fast for 512 itself (the one head of a KL autoencoder's middle block) and merely right for what lies between.
  *
- * Numbers: products, sums and softmax are FP32. Finite inputs give finite results between the least and the largest value
- * of V (up to rounding), also where scores reach 2^35 (FP16's largest values) or scale * q k overflows: then the largest
- * score of a row takes it all. What FP32 cannot tell apart in a sum of products, the softmax cannot either. With NaN or
- * infinities among the inputs results are unspecified.
+ * Numbers: products, sums and softmax are FP32. Finite inputs give finite results between the least and the largest
+ * value of V (up to rounding), also where scores reach 2^35 (FP16's largest values) or scale * q k overflows: then the
+ * largest score of a row takes it all. What FP32 cannot tell apart in a sum of products, the softmax cannot either.
+ * With NaN or infinities among the inputs results are unspecified.
  *
  * No function allocates device memory, waits for the device or keeps state: launches can be captured into graphs. */
 #ifndef ATTENTION_ATTENTION_H
