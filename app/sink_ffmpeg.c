@@ -80,6 +80,8 @@ static int write_header(struct ffmpeg_sink *to, struct error *err) {
   }
   if (code >= 0) {
     to->header = true;
+    /* Fragments turn it off, and the AAC of transport streams then ends the render at its first packet. */
+    to->output->flags |= AVFMT_FLAG_AUTO_BSF;
     if (to->output->pb) {
       avio_flush(to->output->pb);
       code = to->output->pb->error;

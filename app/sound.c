@@ -42,11 +42,14 @@ static AVStream *copy_stream(AVFormatContext *output, const AVStream *from) {
 }
 
 /* Not every muxer says what it takes, and some that do refuse it in the end. So a header with all of the output's
- * streams and this one is written, into memory. */
+ * streams and this one is written, into memory. Muxers that open files themselves would leave theirs behind: what they
+ * say is believed. */
 static bool fits(const AVFormatContext *output, const AVStream *sound) {
   AVFormatContext *trial = NULL;
   AVDictionary *wishes = NULL;
   uint8_t *header = NULL;
+  if (output->oformat->flags & AVFMT_NOFILE)
+    return avformat_query_codec(output->oformat, sound->codecpar->codec_id, FF_COMPLIANCE_NORMAL) != 0;
   if (avformat_alloc_output_context2(&trial, output->oformat, NULL, output->url) < 0)
     return false;
   bool copied = true;

@@ -82,6 +82,22 @@ static void test_sound_that_does_not_fit(void **state) {
   }
 }
 
+/* The AAC of transport streams has headers of its own, which files with an index do without; what is heard is the
+ * same. DASH is a folder full of files, and its muxer opens them itself. */
+static void test_sound_of_a_transport_stream(void **state) {
+  (void)state;
+  static const char *const outputs[] = {"heard.mp4", "heard.mov", "heard.mkv", "dash/heard.mpd"};
+  shell(FFMPEG
+        "-f lavfi -i testsrc2=s=64x64:r=10:d=1 -f lavfi -i sine=d=1 -c:v libx264 -c:a aac said.ts && mkdir dash");
+  for (size_t i = 0; i < sizeof outputs / sizeof *outputs; i++) {
+    char heard[128];
+    program_expect(0, "10 frames", "render said.ts %s --size 64x64", outputs[i]);
+    snprintf(heard, sizeof heard, "cd $(dirname %s) && ffmpeg -v error -i $(basename %s) -map 0:a:0 -f md5 -",
+             outputs[i], outputs[i]);
+    expect_same("sound", "ffmpeg -v error -i said.ts -map 0:a -f md5 -", heard);
+  }
+}
+
 /* A part of the clip has that part's sound, and both begin at 0. */
 static void test_parts(void **state) {
   (void)state;
@@ -346,6 +362,7 @@ int main(int argc, char **argv) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_uneven_clip_with_sound),
       cmocka_unit_test(test_sound_that_does_not_fit),
+      cmocka_unit_test(test_sound_of_a_transport_stream),
       cmocka_unit_test(test_parts),
       cmocka_unit_test(test_anamorphic),
       cmocka_unit_test(test_odd_containers),
