@@ -117,14 +117,22 @@ int setup_params(struct setup_params *params, const struct options *options, con
   return 0;
 }
 
+/* The negative prompt acts on rows of its own, which are not always computed. */
+static void check_negative(const struct engine *engine, const struct options *options, const struct log *log) {
+  struct engine_info info;
+  engine_get_info(engine, &info);
+  if (options->negative && info.rows == 1)
+    log_line(log, LOG_WARNING, "--negative does nothing %s",
+             info.has_guidance_embedding ? "on this model: its guidance is embedded" : "without --guidance above 1");
+}
+
 int setup_engine(struct engine **engine, const struct options *options, const struct source_info *info, int longest,
                  enum pixel_format output, const struct log *log, struct error *err) {
   struct setup_params params;
   *engine = NULL;
   if (setup_params(&params, options, info, longest, output, log, err) || engine_open(engine, &params.engine, err))
     return -1;
-  if (options->negative && options->guidance == 1)
-    log_line(log, LOG_WARNING, "--negative does nothing without --guidance above 1");
+  check_negative(*engine, options, log);
   if (set_prompts(*engine, options, err)) {
     engine_close(engine);
     return -1;

@@ -120,6 +120,11 @@ static void test_negative_without_guidance(void **state) {
   assert_int_equal(outcome.status, 0);
   assert_non_null(strstr(outcome.said, "--negative does nothing without --guidance"));
   program_expect(0, "1 frame", "render good.mp4 null: --size 64x64 --frames 1 --negative blurry --guidance 2");
+  program_run(&outcome,
+              "render good.mp4 null: --model \"$REVERIE_EXPECTED\"/../data/goldens/lcm --size 64x64 --frames 1 "
+              "--negative blurry --guidance 2");
+  assert_int_equal(outcome.status, 0);
+  assert_non_null(strstr(outcome.said, "--negative does nothing on this model"));
 }
 
 static void test_output(void **state) {
