@@ -42,8 +42,8 @@ static AVStream *copy_stream(AVFormatContext *output, const AVStream *from) {
 }
 
 /* Not every muxer says what it takes, and some that do refuse it in the end. So a header with all of the output's
- * streams and this one is written, into memory. Muxers that open files themselves would leave theirs behind: what they
- * say is believed. */
+ * streams and this one is written, into memory: no trailer, which without packets leaks or crashes in some muxers.
+ * Those that open files themselves would leave them behind: what they say is believed. */
 static bool fits(const AVFormatContext *output, const AVStream *sound) {
   AVFormatContext *trial = NULL;
   AVDictionary *wishes = NULL;
@@ -59,8 +59,6 @@ static bool fits(const AVFormatContext *output, const AVStream *sound) {
   if (copied && mp4_is(output->oformat))
     mp4_wishes(&wishes);
   bool taken = copied && avformat_write_header(trial, &wishes) >= 0;
-  if (taken)
-    av_write_trailer(trial);
   if (trial->pb)
     avio_close_dyn_buf(trial->pb, &header);
   av_free(header);

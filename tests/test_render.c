@@ -69,8 +69,8 @@ static void test_sound_that_does_not_fit(void **state) {
   assert_non_null(strstr(outcome.said, "pcm_s16le does not fit into mp4"));
   assert_int_equal(clip_count_frames("pcm.mp4"), 10);
   /* Muxers that do not say beforehand what they refuse; it depends on their version what that is. */
-  static const char *const cases[][2] = {{"flac", "mp4"}, {"flac", "mov"}, {"libopus", "mov"},
-                                         {"aac", "mpg"},  {"aac", "ogv"},  {"libopus", "ogv"}};
+  static const char *const cases[][2] = {{"flac", "mp4"}, {"flac", "mov"},    {"libopus", "mov"}, {"aac", "mpg"},
+                                         {"aac", "ogv"},  {"libopus", "ogv"}, {"ac3", "mp4"}};
   for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
     shell(FFMPEG "-i pcm.mkv -c:v copy -c:a %s -strict experimental other.mkv", cases[i][0]);
     program_run(&outcome, "render other.mkv other.%s -y --size 64x64", cases[i][1]);
