@@ -171,7 +171,7 @@ static void set_colors(const struct present *present, const struct frame *frame)
 
 /* How much of the frame the picture shows, along each axis about the centre: under 1 is cropped, over 1 has bars. */
 static void set_fit(const struct present *present, const struct frame *frame, float shape, enum fit fit) {
-  float wider = frame_shape(frame) / shape;
+  float wider = (float)frame_aspect(frame) / shape;
   float x = 1, y = 1;
   if (fit == FIT_CROP) {
     x = wider > 1 ? 1 / wider : 1;

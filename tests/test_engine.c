@@ -342,7 +342,7 @@ static void expect_fit(const struct golden *golden, int width, int height) {
                        .plane = {pixels},
                        .pitch = {4 * width},
                        .sample_aspect = 5.0f * (float)height / (float)width};
-  assert_float_equal(frame_shape(&wide), 5, 1e-6);
+  assert_float_equal(frame_aspect(&wide), 5, 1e-6);
   static const struct {
     enum fit fit;
     int top, left; /* values of red at the middle of the top and the left edge */

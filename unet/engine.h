@@ -17,7 +17,7 @@
 struct checkpoint;
 struct engine;
 
-/* How a frame of another shape (frame_shape) becomes a picture, whose pixels are always square. */
+/* How a frame of another shape (frame_aspect) becomes a picture, whose pixels are always square. */
 enum fit { FIT_CROP, FIT_LETTERBOX, FIT_STRETCH };
 
 enum engine_sampler {

@@ -36,9 +36,9 @@ int frame_rows(enum pixel_format format, int plane, int height) {
   return is_chroma(format, plane) ? (height + 1) / 2 : height;
 }
 
-float frame_shape(const struct frame *frame) {
-  float aspect = frame->sample_aspect > 0 ? frame->sample_aspect : 1;
-  return (float)frame->width * aspect / (float)frame->height;
+double frame_aspect(const struct frame *frame) {
+  double sample = frame->sample_aspect > 0 ? (double)frame->sample_aspect : 1;
+  return frame->width * sample / frame->height;
 }
 
 const char *frame_format_name(enum pixel_format format) {

@@ -38,7 +38,8 @@ int frame_planes(enum pixel_format format);
 int frame_row_bytes(enum pixel_format format, int plane, int width);
 int frame_rows(enum pixel_format format, int plane, int height);
 const char *frame_format_name(enum pixel_format format);
-/* The shape a frame is to be seen in: width over height, in square pixels. */
-float frame_shape(const struct frame *frame);
+/* The shape a frame is to be seen in: width over height, in square pixels. In double, so that a picture of the same
+ * size has the same shape to the last bit of a float. */
+double frame_aspect(const struct frame *frame);
 
 #endif
