@@ -41,6 +41,17 @@ static AVStream *copy_stream(AVFormatContext *output, const AVStream *from) {
   return stream;
 }
 
+/* MPEG-TS carries whatever it is given, but most of it as private data, which no player knows for sound. */
+static bool named_in_transport_stream(enum AVCodecID codec) {
+  static const enum AVCodecID known[] = {AV_CODEC_ID_MP2,  AV_CODEC_ID_MP3,      AV_CODEC_ID_AAC, AV_CODEC_ID_AC3,
+                                         AV_CODEC_ID_EAC3, AV_CODEC_ID_AAC_LATM, AV_CODEC_ID_DTS, AV_CODEC_ID_TRUEHD,
+                                         AV_CODEC_ID_OPUS, AV_CODEC_ID_S302M};
+  for (size_t i = 0; i < sizeof known / sizeof *known; i++)
+    if (known[i] == codec)
+      return true;
+  return false;
+}
+
 /* Not every muxer says what it takes, and some that do refuse it in the end. So a header with all of the output's
  * streams and this one is written, into memory: no trailer, which without packets leaks or crashes in some muxers.
  * Those that open files themselves would leave them behind: what they say is believed. */
@@ -48,6 +59,8 @@ static bool fits(const AVFormatContext *output, const AVStream *sound) {
   AVFormatContext *trial = NULL;
   AVDictionary *wishes = NULL;
   uint8_t *header = NULL;
+  if (!strcmp(output->oformat->name, "mpegts") && !named_in_transport_stream(sound->codecpar->codec_id))
+    return false;
   if (output->oformat->flags & AVFMT_NOFILE)
     return avformat_query_codec(output->oformat, sound->codecpar->codec_id, FF_COMPLIANCE_NORMAL) != 0;
   if (avformat_alloc_output_context2(&trial, output->oformat, NULL, output->url) < 0)
