@@ -11,18 +11,8 @@ static const char *const fill_names[] = {"normal",       "large",         "one-h
 
 /* ---- values ---------------------------------------------------------------------------------------------- */
 
-static double uniform(void) {
-  static uint64_t state = 1;
-  state = state * 6364136223846793005u + 1442695040888963407u;
-  return ((state >> 33) + 0.5) / 2147483648.0;
-}
-
-static double normal(void) {
-  return sqrt(-2 * log(uniform())) * cos(2 * M_PI * uniform());
-}
-
 static double sign(void) {
-  return uniform() < 0.5 ? -1 : 1;
+  return random_uniform() < 0.5 ? -1 : 1;
 }
 
 /* Huge scores. FP32 keeps 24 bits: in general it knows a score near 2^35 to about 2^11, and a softmax of such scores is
@@ -89,37 +79,37 @@ static double huge_key(enum fill fill, int t, int T, int c) {
 
 /* Every other column of V near one value, which leaves results little room; the others as large as can be. */
 static double largest_value(int part, int c) {
-  return part == 2 && c % 2 == 0 ? 1 + uniform() / 4 : sign() * 65504;
+  return part == 2 && c % 2 == 0 ? 1 + random_uniform() / 4 : sign() * 65504;
 }
 
 /* Element c of row t (of T) of q (part 0), k (1) or v (2), for a head dim of D. */
 static double value_of(enum fill fill, int part, int t, int T, int c, int D) {
   switch (fill) {
   case FILL_LARGE:
-    return part < 2 ? 12 * normal() : normal();
+    return part < 2 ? 12 * random_normal() : random_normal();
   case FILL_ONE_HOT: /* row t's only large channels: a signature of t */
-    return part < 2 ? (((unsigned)t * 2654435761u >> (c % 29)) & 1 ? 3 : -3) : normal();
+    return part < 2 ? (((unsigned)t * 2654435761u >> (c % 29)) & 1 ? 3 : -3) : random_normal();
   case FILL_CONSTANT:
     return part == 2 ? 0.7 : 0.3;
   case FILL_RISING:
-    return part == 0 ? 2 : part == 1 ? 16.0 * t / T - 8 : normal();
+    return part == 0 ? 2 : part == 1 ? 16.0 * t / T - 8 : random_normal();
   case FILL_FALLING:
-    return part == 0 ? 2 : part == 1 ? 8 - 16.0 * t / T : normal();
+    return part == 0 ? 2 : part == 1 ? 8 - 16.0 * t / T : random_normal();
   case FILL_V_LARGE:
-    return part == 2 ? 65504 - 100 * uniform() * (c % D) / D : normal();
+    return part == 2 ? 65504 - 100 * random_uniform() * (c % D) / D : random_normal();
   case FILL_HUGE:
   case FILL_HUGE_MIXED:
   case FILL_HUGE_FAR:
   case FILL_HUGE_RISING:
   case FILL_HUGE_FALLING:
   case FILL_HUGE_STEP:
-    return part == 0 ? huge_query(fill, t, c) : part == 1 ? huge_key(fill, t, T, c) : normal();
+    return part == 0 ? huge_query(fill, t, c) : part == 1 ? huge_key(fill, t, T, c) : random_normal();
   case FILL_LARGEST:
     return largest_value(part, c);
   case FILL_COARSE:
-    return part < 2 ? rint(4 * normal()) / 4 : normal();
+    return part < 2 ? rint(4 * random_normal()) / 4 : random_normal();
   default:
-    return normal();
+    return random_normal();
   }
 }
 

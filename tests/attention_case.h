@@ -6,17 +6,7 @@
 #include <stdlib.h>
 
 #include "attention/choices.h"
-
-__extension__ typedef _Float16 half;
-
-#define CUDA(call)                                                                                                     \
-  do {                                                                                                                 \
-    cudaError_t status_ = (call);                                                                                      \
-    if (status_ != cudaSuccess) {                                                                                      \
-      fprintf(stderr, "test_attention: %s:%d: %s: %s\n", __FILE__, __LINE__, #call, cudaGetErrorString(status_));      \
-      exit(1);                                                                                                         \
-    }                                                                                                                  \
-  } while (0)
+#include "attention_util.h"
 
 enum fill {
   FILL_NORMAL,

@@ -7,14 +7,13 @@
  *   bench_attention --apply H Tq Tk D   no times: reads q, k and v (dense rows of FP16) from standard input and writes
  *                            o to standard output, for peers_attention.py to compare */
 #include "attention/choices.h"
+#include "attention_util.h"
 
 #include <math.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-__extension__ typedef _Float16 half;
 
 /* A replay is CALLS calls. Where one takes longer than LONG_REPLAY milliseconds, fewer are timed, and the 99th
  * percentile is the slowest. */
@@ -36,25 +35,6 @@ static const struct shape shapes[] = {
     {3, 256, 256, 64},   {12, 77, 77, 64},     {1, 4096, 4096, 512}, {1, 1024, 1024, 512},       {1, 9216, 9216, 512},
 };
 
-#define CUDA(call)                                                                                                     \
-  do {                                                                                                                 \
-    cudaError_t status_ = (call);                                                                                      \
-    if (status_ != cudaSuccess) {                                                                                      \
-      fprintf(stderr, "bench_attention: %s:%d: %s: %s\n", __FILE__, __LINE__, #call, cudaGetErrorString(status_));     \
-      exit(1);                                                                                                         \
-    }                                                                                                                  \
-  } while (0)
-
-static double normal(void) {
-  static uint64_t state = 7;
-  double u[2];
-  for (int i = 0; i < 2; i++) {
-    state = state * 6364136223846793005u + 1442695040888963407u;
-    u[i] = ((state >> 33) + 0.5) / 2147483648.0;
-  }
-  return sqrt(-2 * log(u[0])) * cos(2 * M_PI * u[1]);
-}
-
 /* Normal values. offset: one more normal value a channel, the same for all rows: means of such rows, which are the
  * queries of the next call, keep their size. */
 static void *random_rows(int rows, int channels, bool offset) {
@@ -62,9 +42,9 @@ static void *random_rows(int rows, int channels, bool offset) {
   half *host = malloc(count * sizeof *host);
   double *common = calloc(channels, sizeof *common);
   for (int c = 0; offset && c < channels; c++)
-    common[c] = normal();
+    common[c] = random_normal();
   for (size_t i = 0; i < count; i++)
-    host[i] = (half)(normal() + common[i % channels]);
+    host[i] = (half)(random_normal() + common[i % channels]);
   void *device;
   CUDA(cudaMalloc(&device, count * sizeof *host));
   CUDA(cudaMemcpy(device, host, count * sizeof *host, cudaMemcpyHostToDevice));

@@ -63,9 +63,9 @@ if wanted sanitizer && command -v compute-sanitizer >/dev/null; then
   step sanitizer-attention-synccheck compute-sanitizer --tool synccheck --error-exitcode 9 "$programs/tests/test_attention" \
     "" quick
   for variant in long "halves 64" split few short; do # the others, and more channels of halves, take minutes
-    set -- $variant
-    step "sanitizer-attention-racecheck-$1" compute-sanitizer --tool racecheck --error-exitcode 9 \
-      "$programs/tests/test_attention" "sm90 $1" quick ${2:-}
+    read -r shape dim <<<"$variant"
+    step "sanitizer-attention-racecheck-$shape" compute-sanitizer --tool racecheck --error-exitcode 9 \
+      "$programs/tests/test_attention" "sm90 $shape" quick $dim
   done
 elif wanted sanitizer; then
   left_out sanitizer "there is no compute-sanitizer"
