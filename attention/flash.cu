@@ -75,12 +75,8 @@ shape_info describe_sm90(int dp, shape_sm90 shape) {
   }
 }
 
-static int tiles_of(const attn_args &a, int rows) {
-  return (a.Tq + rows - 1) / rows * a.H * a.B;
-}
-
-static int all_keys(const attn_args &a) {
-  return a.Tk + (a.k2 ? a.Tk2 : 0);
+static long all_keys(const attn_args &a) {
+  return (long)a.Tk + (a.k2 ? a.Tk2 : 0);
 }
 
 /* Clusters of a balanced launch: no more than the chip holds, none without work. Sliced tiles that are fewer than the
@@ -98,7 +94,8 @@ static int balanced_clusters(const attn_device &device, const shape_info &info, 
 }
 
 choice_sm90 choose_sm90(const attn_device &device, const attn_args &a) {
-  int dp = pad_sm90(a.D), keys = all_keys(a), small_tiles = tiles_of(a, 64);
+  int dp = pad_sm90(a.D);
+  long keys = all_keys(a), small_tiles = tiles_of(a, 64);
   if (dp > UNSPLIT_DIM_MAX) /* one shape; balanced_clusters leaves tiles whole where that is best */
     return {SHAPE_PAIR, true};
   bool has_long = describe_sm90(dp, SHAPE_LONG).rows, has_pair = describe_sm90(dp, SHAPE_PAIR).rows;
@@ -246,7 +243,7 @@ static bool well_formed(const attn_args &a) {
 
 static bool fits_hopper(const attn_device &device, const attn_args &a) {
   /* Units of work are counted in int. */
-  long tiles = (a.Tq + 63l) / 64 * a.H * a.B, blocks = ((long)a.Tk + (a.k2 ? a.Tk2 : 0)) / 48 + 2;
+  long tiles = tiles_of(a, 64), blocks = all_keys(a) / 48 + 2;
   return device.encode_tensor_map && !a.causal && tiles < 1l << 30 && tiles * blocks < 1l << 30;
 }
 

@@ -17,6 +17,11 @@ __host__ __device__ inline float scale_of(const attn_args &a) {
   return fminf(a.scale * CUDART_L2E_F, FLT_MAX);
 }
 
+/* Tiles of so many rows in all heads and batch rows. */
+inline long tiles_of(const attn_args &a, int rows) {
+  return (a.Tq + rows - 1L) / rows * a.H * a.B;
+}
+
 /* Head dims are padded to one of a few; the padding is zeros made on the way into shared memory. */
 
 /* ---- generic kernel -------------------------------------------------------------------------------------- */
@@ -58,8 +63,7 @@ constexpr int UNSPLIT_DIM_MAX = 160;
 inline bool choose_wide(const attn_device &device, const attn_args &a) {
   if (a.D > UNSPLIT_DIM_MAX)
     return false;
-  long tall = (a.Tq + 63L) / 64 * a.H * a.B;
-  return 2 * tall <= device.sms;
+  return 2 * tiles_of(a, 64) <= device.sms;
 }
 
 template <int DP> cudaError_t launch_sm80(const attn_args &a, bool wide, cudaStream_t stream);
