@@ -54,6 +54,7 @@ struct cuda_device {
   struct nvml *nvml;  /* NULL: not there */
   struct queue queue; /* compute */
   cudaStream_t upload, download;
+  cudaStream_t rounds; /* runs nothing: a loop's rounds are captured on it, beside what surrounds them */
   bool use_graph;
   struct attn_device attention;
   void *attention_workspace; /* the largest any attention has asked for; 0 between launches */
@@ -194,6 +195,7 @@ struct cuda_program {
   uint8_t *output_host[PICTURES];  /* pinned */
   size_t output_bytes;
   struct steps steps;
+  struct loop loop;      /* the plan's, as steps */
   cudaGraphExec_t graph; /* NULL: steps are launched one by one */
   unsigned submitted, collected;
 };

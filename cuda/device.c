@@ -64,8 +64,8 @@ static int check_code(struct cuda_device *device, struct error *err) {
 }
 
 static int open_streams(struct cuda_device *device, struct error *err) {
-  cudaStream_t *streams[] = {&device->queue.stream, &device->upload, &device->download};
-  for (int i = 0; i < 3; i++)
+  cudaStream_t *streams[] = {&device->queue.stream, &device->upload, &device->download, &device->rounds};
+  for (int i = 0; i < 4; i++)
     if (cuda_check(cudaStreamCreateWithFlags(streams[i], cudaStreamNonBlocking), "stream", err) < 0)
       return -1;
   return 0;
@@ -100,8 +100,8 @@ static int open_gpu(struct cuda_device *device, const char *name, struct error *
 
 static void destroy(struct device *base) {
   struct cuda_device *device = cuda_enter(base);
-  cudaStream_t streams[] = {device->queue.stream, device->upload, device->download};
-  for (int i = 0; i < 3; i++)
+  cudaStream_t streams[] = {device->queue.stream, device->upload, device->download, device->rounds};
+  for (int i = 0; i < 4; i++)
     if (streams[i]) {
       cudaStreamSynchronize(streams[i]);
       cudaStreamDestroy(streams[i]);

@@ -5,7 +5,10 @@
  *   download stream                                                  picture i % 3 -> host
  *
  * Two runs are in flight at most, so a slot is free again when its turn comes; three pictures let the caller keep one
- * while two are being made. */
+ * while two are being made.
+ *
+ * A loop's steps are captured once, as the body of a node that the GPU repeats: fifty rounds are prepared as fast as
+ * one, and a run stays one launch. */
 #include "check.h"
 #include "cuda_device.h"
 #include "tune.h"
@@ -41,12 +44,75 @@ cudaGraphExec_t graph_capture(struct cuda_device *device,
   return ready;
 }
 
+static cudaError_t launch_range(struct cuda_device *device, const struct cuda_program *program, int first, int end) {
+  cudaError_t status = cudaSuccess;
+  for (int i = first; status == cudaSuccess && i < end; i++)
+    status = step_launch(device, &program->steps.list[i]);
+  return status;
+}
+
+static cudaError_t launch_round(struct cuda_device *device, const struct cuda_program *program,
+                                const cudaGraphConditionalHandle *again) {
+  const struct loop *loop = &program->loop;
+  cudaError_t status = launch_range(device, program, loop->first, loop->end);
+  return status == cudaSuccess ? launch_next_round(&device->queue, program->block, loop->rounds, again) : status;
+}
+
+/* Puts a node that repeats its body behind what is captured so far; params gets the body and the handle by which the
+ * body says whether to go on. */
+static cudaError_t append_loop_node(cudaStream_t stream, struct cudaGraphNodeParams *params) {
+  enum cudaStreamCaptureStatus capturing;
+  cudaGraph_t graph;
+  const cudaGraphNode_t *before;
+  const cudaGraphEdgeData *edges;
+  cudaGraphNode_t node;
+  size_t count;
+  *params = (struct cudaGraphNodeParams){.type = cudaGraphNodeTypeConditional,
+                                         .conditional = {.type = cudaGraphCondTypeWhile, .size = 1}};
+  cudaError_t status = cudaStreamGetCaptureInfo(stream, &capturing, NULL, &graph, &before, &edges, &count);
+  if (status == cudaSuccess)
+    status = cudaGraphConditionalHandleCreate(&params->conditional.handle, graph, 1, cudaGraphCondAssignDefault);
+  if (status == cudaSuccess)
+    status = cudaGraphAddNode(&node, graph, before, edges, count, params);
+  if (status == cudaSuccess)
+    status = cudaStreamUpdateCaptureDependencies(stream, &node, NULL, 1, cudaStreamSetCaptureDependencies);
+  return status;
+}
+
+static cudaError_t capture_loop(struct cuda_device *device, const struct cuda_program *program) {
+  struct cudaGraphNodeParams params;
+  cudaStream_t stream = device->queue.stream;
+  cudaGraph_t body;
+  cudaError_t status = append_loop_node(stream, &params);
+  if (status == cudaSuccess)
+    status = cudaStreamBeginCaptureToGraph(device->rounds, params.conditional.phGraph_out[0], NULL, NULL, 0,
+                                           cudaStreamCaptureModeRelaxed);
+  if (status != cudaSuccess)
+    return status;
+  device->queue.stream = device->rounds;
+  status = launch_round(device, program, &params.conditional.handle);
+  device->queue.stream = stream;
+  cudaError_t ended = cudaStreamEndCapture(device->rounds, &body);
+  return status == cudaSuccess ? ended : status;
+}
+
+static cudaError_t launch_loop(struct cuda_device *device, const struct cuda_program *program) {
+  cudaError_t status = cudaSuccess;
+  if (device->use_graph && program->loop.rounds)
+    return capture_loop(device, program);
+  for (int i = 0; status == cudaSuccess && i < program->loop.rounds; i++)
+    status = launch_round(device, program, NULL);
+  return status;
+}
+
 static cudaError_t record_program(struct cuda_device *device, const void *opaque) {
   const struct cuda_program *program = opaque;
   cudaError_t status = launch_begin(&device->queue, program->ring, program->block);
-  for (int i = 0; status == cudaSuccess && i < program->steps.count; i++)
-    status = step_launch(device, &program->steps.list[i]);
-  return status;
+  if (status == cudaSuccess)
+    status = launch_range(device, program, 0, program->loop.first);
+  if (status == cudaSuccess)
+    status = launch_loop(device, program);
+  return status == cudaSuccess ? launch_range(device, program, program->loop.end, program->steps.count) : status;
 }
 
 /* --- pictures and slots --- */
@@ -223,9 +289,15 @@ static int steps_create(struct cuda_device *device, struct cuda_program *program
     }
   }
   program->tune_until = choose_tune_until(device, program);
-  for (int i = 0; i < plan->op_count; i++)
+  program->loop.rounds = plan->loop.rounds;
+  for (int i = 0; i < plan->op_count; i++) {
+    if (i == plan->loop.first)
+      program->loop.first = program->steps.count;
     if (op_prepare(device, program, plan, i, err) < 0)
       return -1;
+    if (i + 1 == plan->loop.end)
+      program->loop.end = program->steps.count;
+  }
   tuner_save(device->tuner, device->log);
   return 0;
 }
@@ -313,10 +385,18 @@ static size_t fill_slot(struct cuda_device *device, struct cuda_program *program
                  frame->pitch[i], frame_row_bytes(frame->format, i, frame->width),
                  frame_rows(frame->format, i, frame->height));
   }
+  slot->host->round = 0;
   slot->host->run = *params;
   slot->host->input = input;
   slot->host->output = program->output[program->submitted % PICTURES];
   return bytes;
+}
+
+/* Of a run without a graph: its beginning, the steps, and the end of each round. */
+static int count_launches(const struct cuda_program *program) {
+  const struct loop *loop = &program->loop;
+  int more = loop->rounds ? (loop->rounds - 1) * (loop->end - loop->first) + loop->rounds : 0;
+  return 1 + program->steps.count + more;
 }
 
 static cudaError_t run(struct cuda_device *device, struct cuda_program *program) {
@@ -324,7 +404,7 @@ static cudaError_t run(struct cuda_device *device, struct cuda_program *program)
     device->counters.launches++;
     return cudaGraphLaunch(program->graph, device->queue.stream);
   }
-  device->counters.launches += 1 + program->steps.count;
+  device->counters.launches += count_launches(program);
   return record_program(device, program);
 }
 

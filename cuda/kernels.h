@@ -178,6 +178,7 @@ struct picture {
 struct run_block {
   struct run_params run;
   struct picture input, output;
+  int round; /* of the plan's loop; 0 outside it */
 };
 
 /* Two run blocks and whose turn it is: graphs are captured once, so the block of this run is found on the device. */
@@ -188,6 +189,11 @@ struct run_ring {
 
 /* Copies the block whose turn it is to *block and passes the turn on: the first node of every run. */
 cudaError_t launch_begin(const struct queue *queue, struct run_ring *ring, struct run_block *block);
+
+/* Counts block->round up, from the last of `rounds` to 0: the last node of every round. again: the loop node of the
+ * graph being captured, which is told whether another round follows; NULL outside a graph. */
+cudaError_t launch_next_round(const struct queue *queue, struct run_block *block, int rounds,
+                              const cudaGraphConditionalHandle *again);
 
 struct pixels_args {
   const struct run_block *block;

@@ -312,11 +312,11 @@ static int prepare_step(struct preparation *p) {
   const struct op_step *o = &p->op->step;
   struct sample_args args = {.model = operand(p, o->model, ROLE_ANY),
                              .noise = operand(p, o->noise, ROLE_VECTOR),
-                             .count = tensor_elements(o->y),
+                             .count = tensor_elements(o->x),
                              .rows = o->model.n,
                              .step = o->step};
-  args.x = operand_wide(p, o->x, &args.x_wide);
-  args.y = operand_wide(p, o->y, &args.y_wide);
+  args.x = args.y = operand_wide(p, o->x, &args.x_wide);
+  args.y_wide = args.x_wide;
   return append_sample(p, launch_step, &args);
 }
 

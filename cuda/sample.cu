@@ -1,5 +1,6 @@
-/* What a run's parameters decide: the first node of every run, embeddings, time rows, prompt blending and the sampler's
- * steps. All small; each reads the parameters from device memory, so that a captured graph never changes. */
+/* What a run's parameters decide: the first node of every run, a loop's rounds, embeddings, time rows, prompt blending
+ * and the sampler's steps. All small; each reads the parameters from device memory, so that a captured graph never
+ * changes. */
 #include "common.cuh"
 
 namespace {
@@ -29,6 +30,15 @@ __global__ void __launch_bounds__(THREADS) begin_kernel(struct run_ring *ring, s
   __syncthreads();
   if (threadIdx.x == 0)
     ring->turn++;
+}
+
+template <bool GRAPH>
+__global__ void next_round_kernel(struct run_block *block, int rounds, cudaGraphConditionalHandle again) {
+  wait_for_previous();
+  int round = block->round + 1;
+  block->round = round < rounds ? round : 0;
+  if (GRAPH)
+    cudaGraphSetConditional(again, round < rounds);
 }
 
 __global__ void __launch_bounds__(THREADS) embed_kernel(const __grid_constant__ struct sample_args p) {
@@ -69,7 +79,7 @@ __global__ void __launch_bounds__(THREADS) time_row_kernel(const __grid_constant
   size_t i = thread_index();
   wait_for_previous();
   if (i < p.count)
-    static_cast<__half *>(p.y)[i] = p.table[(size_t)p.block->run.step[p.step].timestep * p.count + i];
+    static_cast<__half *>(p.y)[i] = p.table[(size_t)p.block->run.step[p.step + p.block->round].timestep * p.count + i];
 }
 
 __global__ void __launch_bounds__(THREADS) store_slot_kernel(const __grid_constant__ struct sample_args p) {
@@ -140,13 +150,14 @@ __global__ void __launch_bounds__(THREADS) step_kernel(const __grid_constant__ s
   if (i >= p.count)
     return;
   const struct run_params &run = p.block->run;
-  const struct step_params &s = run.step[p.step];
+  int step = p.step + p.block->round;
+  const struct step_params &s = run.step[step];
   float model = 0.0f;
   for (int row = 0; row < p.rows; row++)
     model += run.row_weight[row] * __half2float(p.model[row * p.count + i]);
   float v = s.x * read(p.x, p.x_wide, i) + s.model * model;
   if (p.noise && s.noise != 0.0f)
-    v += s.noise * p.noise[p.step * p.count + i];
+    v += s.noise * p.noise[step * p.count + i];
   write(p.y, p.y_wide, i, v);
 }
 
@@ -159,6 +170,12 @@ cudaError_t launch_over(const struct queue *queue, Kernel kernel, size_t threads
 
 cudaError_t launch_begin(const struct queue *queue, struct run_ring *ring, struct run_block *block) {
   return launch(queue, begin_kernel, dim3(1), dim3(THREADS), 0, ring, block);
+}
+
+cudaError_t launch_next_round(const struct queue *queue, struct run_block *block, int rounds,
+                              const cudaGraphConditionalHandle *again) {
+  return again ? launch(queue, next_round_kernel<true>, dim3(1), dim3(1), 0, block, rounds, *again)
+               : launch(queue, next_round_kernel<false>, dim3(1), dim3(1), 0, block, rounds, 0);
 }
 
 cudaError_t launch_embed(const struct queue *queue, const struct sample_args *args) {

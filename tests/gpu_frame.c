@@ -7,9 +7,9 @@
  *   gpu_frame MODEL picture FOLDER STEPS
  *       reads picture.in.rgba, noise.f32 and tokens.i32, writes picture.out.rgba and the coefficients, steps.txt
  *   gpu_frame MODEL time FRAMES [W H [STEPS]]
- *       times of whole frames
+ *       times of whole frames; of steps in a loop, kernels and calls are one round's
  *   gpu_frame MODEL steps FILE [W H [STEPS]]
- *       time of each launch of a frame to FILE, largest first
+ *       time of each launch of a frame to FILE, largest first; of steps in a loop, one round's
  */
 #include <math.h>
 #include <stdio.h>

@@ -89,16 +89,47 @@ struct step_case {
   bool noise;
 };
 
+/* Something to step from that every run makes anew. */
+static struct tensor start(struct op_test *t, struct tensor z) {
+  t->params.start_latent = 0.5f;
+  t->params.start_noise = 0.75f;
+  return plan_start(&t->plan, "start", (struct op_start){.z = z, .noise = test_state(t, 1, z.h, z.w, z.c, true)});
+}
+
 static void build_step(struct op_test *t, const void *argument) {
   const struct step_case *c = argument;
-  struct op_step op = {.step = 2, .x = test_input(t, 1, 5, 7, 16, true, FILL_NORMAL)};
+  struct op_step op = {.step = 2, .x = start(t, test_input(t, 1, 5, 7, 16, false, FILL_NORMAL))};
   op.model = test_input(t, c->rows, 5, 7, 16, false, FILL_NORMAL);
   if (c->noise)
     op.noise = test_state(t, 4, 5, 7, 16, true);
   t->params.step[2] = (struct step_params){499, 0.75f, -0.5f, 0.25f};
   for (int i = 0; i < GUIDANCE_ROWS_MAX; i++)
     t->params.row_weight[i] = (float)(i + 1) * (i % 2 ? -1.5f : 1.25f);
-  test_output(t, plan_step(&t->plan, "step", op));
+  plan_step(&t->plan, "step", op);
+  test_output(t, op.x);
+}
+
+/* Three rounds with noise for the first two, of ops that read what was made before them; and ops behind. */
+static void build_loop(struct op_test *t, const void *argument) {
+  (void)argument;
+  struct plan *plan = &t->plan;
+  struct tensor z = test_input(t, 1, 5, 7, 16, false, FILL_NORMAL), table = test_state(t, TIMESTEPS, 1, 1, 16, false);
+  struct tensor noise = test_state(t, 3, 5, 7, 16, true), weight = test_weight(t, 16, 3, 16), x = start(t, z);
+  struct tensor before = plan_norm(plan, "before", (struct op_norm){.x = z, .prologue = {.act = ACT_SILU}});
+  plan_loop_begin(plan, 3);
+  struct op_conv conv = {.weight = weight, .residual = before, .stride = 1, .pad = 1};
+  conv.time = plan_time_row(plan, "row", (struct op_time_row){.step = 1, .table = table});
+  conv.x = plan_unet_input(plan, "input", (struct op_unet_input){.x = x}, 1);
+  struct tensor model = plan_conv(plan, "conv", conv);
+  plan_step(plan, "step", (struct op_step){.step = 1, .x = x, .model = model, .noise = noise});
+  plan_loop_end(plan);
+  test_output(t, plan_unet_input(plan, "latent", (struct op_unet_input){.x = x}, 1));
+  test_output(t, plan_time_row(plan, "row", (struct op_time_row){.step = 0, .table = table}));
+  t->params.row_weight[0] = 1;
+  t->params.step[0].timestep = 7;
+  t->params.step[1] = (struct step_params){999, 0.75f, -0.5f, 0.25f};
+  t->params.step[2] = (struct step_params){480, 1.25f, -0.25f, 0.5f};
+  t->params.step[3] = (struct step_params){1, 0.5f, 0.5f, 0};
 }
 
 static const struct step_case step_cases[] = {{1, true}, {2, true}, {3, true}, {1, false}};
@@ -113,5 +144,6 @@ const struct op_cases op_cases_around[] = {
     OP_CASES_EXACT("start", build_start, start_cases),
     OP_CASES_EXACT("unet input", build_unet_input, unet_input_cases),
     OP_CASES_EXACT("step", build_step, step_cases),
+    OP_CASE("loop", build_loop),
     {NULL},
 };

@@ -311,7 +311,36 @@ static void the_sampler_step_is_linear(void **state) {
   b.params.step[1] = (struct step_params){0, 2, 0.5f, 100};
   b.params.row_weight[0] = -1;
   b.params.row_weight[1] = 2;
-  expect(&b, plan_step(&b.plan, "step", op), (float[]){127, 234}, 0);
+  plan_step(&b.plan, "step", op);
+  expect(&b, op.x, (float[]){127, 234}, 0);
+}
+
+/* x is doubled, becomes less by the time row's value, and in the first round more by 100: 3, 6 - 1 + 100, 210 - 20. */
+static void a_loop_hands_on_its_latent(void **state) {
+  (void)state;
+  static float rows[TIMESTEPS];
+  struct bench b = begin();
+  struct error err = {0};
+  struct tensor x = input(&b, 1, 1, 1, (float[]){3}), noise, table;
+  noise = give(&b, resources_state(&b.resources, "noise", 2, 1, 1, 1, true, &err), (float[]){-7, 1});
+  table = give(&b, resources_state(&b.resources, "table", TIMESTEPS, 1, 1, 1, false, &err), rows);
+  rows[999] = 1, rows[4] = 20, rows[7] = 5;
+  plan_loop_begin(&b.plan, 2);
+  struct tensor row = plan_time_row(&b.plan, "row", (struct op_time_row){.step = 1, .table = table});
+  plan_step(&b.plan, "step", (struct op_step){.step = 1, .x = x, .model = row, .noise = noise});
+  plan_loop_end(&b.plan);
+  struct tensor behind = plan_time_row(&b.plan, "row", (struct op_time_row){.step = 0, .table = table});
+  b.params.row_weight[0] = 1;
+  b.params.step[0].timestep = 7;
+  b.params.step[1] = (struct step_params){999, 2, -1, 100};
+  b.params.step[2] = (struct step_params){4, 2, -1, 0};
+  prepare(&b, PIXEL_RGBA);
+  run(&b, NULL, NULL);
+  float latent, time;
+  assert_int_equal(device_read(b.device, b.program, x, 0, &latent, 1, &err), 0);
+  assert_int_equal(device_read(b.device, b.program, behind, 0, &time, 1, &err), 0);
+  assert_true(latent == 190 && time == 5);
+  finish(&b);
 }
 
 static void only_chosen_rows_see_the_image(void **state) {
@@ -516,6 +545,7 @@ int main(void) {
       cmocka_unit_test(timesteps_become_waves),
       cmocka_unit_test(guidance_becomes_a_wave),
       cmocka_unit_test(the_sampler_step_is_linear),
+      cmocka_unit_test(a_loop_hands_on_its_latent),
       cmocka_unit_test(only_chosen_rows_see_the_image),
       cmocka_unit_test(known_colours_are_decoded),
       cmocka_unit_test(ten_bits_and_full_range_are_scaled),

@@ -193,6 +193,39 @@ static void tokens_slots_and_timesteps_are_checked(void **state) {
   resources_finish(&resources);
 }
 
+/* Of each of a loop's rounds. */
+static void rounds_are_checked(void **state) {
+  (void)state;
+  struct resources resources = {0};
+  struct plan plan;
+  struct error err = {0};
+  struct device *device = NULL;
+  struct program *program = NULL;
+  plan_init(&plan, &resources);
+  struct tensor noise = resources_state(&resources, "noise", 2, 1, 1, 2, true, &err);
+  struct tensor times = resources_state(&resources, "times", TIMESTEPS, 1, 1, 2, false, &err);
+  struct tensor x = plan_input(&plan, 1, 1, 1, 2, true), model = plan_input(&plan, 1, 1, 1, 2, false);
+  plan_loop_begin(&plan, 3);
+  plan_time_row(&plan, "time", (struct op_time_row){.step = 0, .table = times});
+  plan_step(&plan, "step", (struct op_step){.step = 0, .x = x, .model = model, .noise = noise});
+  plan_loop_end(&plan);
+  assert_int_equal(plan_finish(&plan, &err), 0);
+  assert_int_equal(device_open(&device, &resources, &(struct device_options){.name = "cpu"}, &err), 0);
+  assert_int_equal(device_prepare(device, &program, &plan, PIXEL_RGBA, &err), 0);
+  struct run_params good = {.step = {[1] = {.noise = 1}, [3] = {.timestep = TIMESTEPS, .noise = 1}}}, bad;
+  assert_int_equal(device_run(device, program, &good, &err), 0);
+  bad = good, bad.step[2].timestep = TIMESTEPS;
+  assert_int_equal(device_run(device, program, &bad, &err), -1);
+  assert_non_null(strstr(err.message, "timestep 1000"));
+  bad = good, bad.step[2].noise = 0.5f;
+  assert_int_equal(device_run(device, program, &bad, &err), -1);
+  assert_non_null(strstr(err.message, "2 draws"));
+  device_release(device, &program);
+  device_close(&device);
+  plan_free(&plan);
+  resources_finish(&resources);
+}
+
 /* Each run's picture is its own, and stays until the second submit after its collect. */
 static void two_runs_are_in_flight(void **state) {
   (void)state;
@@ -279,6 +312,7 @@ int main(void) {
       cmocka_unit_test(a_device_describes_itself),
       cmocka_unit_test(wrong_arguments_are_refused),
       cmocka_unit_test(tokens_slots_and_timesteps_are_checked),
+      cmocka_unit_test(rounds_are_checked),
       cmocka_unit_test(two_runs_are_in_flight),
       cmocka_unit_test(a_run_allocates_nothing),
       cmocka_unit_test(memory_beyond_the_limit_is_refused),

@@ -13,6 +13,7 @@
 #include "cmocka_all.h"
 #include "golden.h"
 #include "unet/device.h"
+#include "unet/noise.h"
 #include "unet/plans.h"
 
 static const char *goldens; /* folder of all goldens */
@@ -179,6 +180,63 @@ static void unet(void **state) {
   free(text.data);
 }
 
+/* --- loops --- */
+
+enum { STEPS = 3, ROUNDS = 7 };
+
+/* The coefficients of STEPS steps behind `pad` that change nothing, and their noise. */
+static void make_steps(struct bench *b, const struct frame_noise *noise, int pad, struct run_params *run) {
+  size_t count = tensor_elements(noise->start);
+  float *draw = malloc(count * sizeof *draw);
+  noise_fill(1, 0, 0, draw, count);
+  must(device_write(b->device, b->program, noise->start, 0, draw, count, &b->err));
+  for (int i = 0; i < pad; i++)
+    run->step[i] = (struct step_params){.timestep = 999, .x = 1};
+  for (int i = 0; i < STEPS; i++) {
+    bool last = i == STEPS - 1;
+    run->step[pad + i] = (struct step_params){900 - 300 * i, 1.2f - 0.1f * (float)i, -0.5f, last ? 0 : 0.25f};
+    noise_fill(1, 1 + (uint32_t)i, 0, draw, count);
+    if (!last)
+      must(device_write(b->device, b->program, noise->steps, (size_t)(pad + i) * count, draw, count, &b->err));
+  }
+  free(draw);
+}
+
+/* The picture of STEPS steps, by a plan for at least as many. */
+static uint8_t *make_picture(struct bench *b, int steps) {
+  const struct frame *frame = &b->golden.frame;
+  struct frame_shape shape = {
+      .width = frame->width, .height = frame->height, .steps = steps, .draws = steps - 1, .rows = 1};
+  struct run_params run = {.start_latent = 0.5f, .start_noise = 0.9f, .row_weight = {1}, .mix = 1};
+  struct frame_noise noise;
+  struct frame picture;
+  run.prompt[0] = (struct prompt_params){{0}, {1}};
+  run.geometry = (struct geometry){0, 0, (float)frame->width, (float)frame->height, 0, 0, frame->width, frame->height};
+  must(plans_frame(&b->model, &shape, &b->plan, &noise, &b->err));
+  assert_int_equal(b->plan.loop.rounds, steps == ROUNDS ? ROUNDS : 0);
+  must(device_prepare(b->device, &b->program, &b->plan, PIXEL_RGBA, &b->err));
+  make_steps(b, &noise, steps - STEPS, &run);
+  for (int i = 0; i < 2; i++) { /* a run leaves nothing to the next */
+    must(device_poison(b->device, b->program, &b->err));
+    must(device_submit(b->device, b->program, &run, frame, &b->err));
+    must(device_collect(b->device, b->program, &picture, &b->err));
+  }
+  uint8_t *copy = picture_copy(&picture);
+  device_release(b->device, &b->program);
+  plan_free(&b->plan);
+  return copy;
+}
+
+/* Steps written out and steps in a loop make the same picture to the bit. */
+static void loop(void **state) {
+  struct bench *b = *state;
+  make_tables(b);
+  uint8_t *unrolled = make_picture(b, STEPS), *rounds = make_picture(b, ROUNDS);
+  assert_memory_equal(unrolled, rounds, 4 * (size_t)b->golden.frame.width * (size_t)b->golden.frame.height);
+  free(unrolled);
+  free(rounds);
+}
+
 /* --- whole pictures, through the engine --- */
 
 static struct engine_params run_params_of(const struct golden *golden, const cJSON *run, const char *device) {
@@ -238,7 +296,8 @@ static void pictures(void **state) {
 #define ON_DEVICE(title, device)                                                                                       \
   {"text encoder, " title ", " device, text_encoder, setup, teardown, &(struct test_case){title, device}},             \
       {"autoencoder, " title ", " device, autoencoder, setup, teardown, &(struct test_case){title, device}},           \
-      {"U-Net, " title ", " device, unet, setup, teardown, &(struct test_case){title, device}}, {                      \
+      {"U-Net, " title ", " device, unet, setup, teardown, &(struct test_case){title, device}},                        \
+      {"loop, " title ", " device, loop, setup, teardown, &(struct test_case){title, device}}, {                       \
     "pictures, " title ", " device, pictures, NULL, NULL, &(struct test_case) {                                        \
       title, device                                                                                                    \
     }                                                                                                                  \

@@ -160,11 +160,92 @@ static void weights_are_read_in_device_order(void **state) {
   resources_finish(&resources);
 }
 
+/* A time row, two norms and a step, as a loop of so many rounds; a norm before and one behind. x, temp 0, is an input.
+ */
+static struct tensor append_loop(struct plan *plan, struct tensor table, int rounds, struct tensor *before) {
+  struct tensor x = plan_input(plan, 1, 4, 4, 8, true);
+  *before = plan_norm(plan, "before", (struct op_norm){.x = x});
+  plan_loop_begin(plan, rounds);
+  plan_time_row(plan, "time", (struct op_time_row){.step = 0, .table = table});
+  struct tensor early = plan_norm(plan, "early", (struct op_norm){.x = *before});
+  struct tensor late = plan_norm(plan, "late", (struct op_norm){.x = early});
+  plan_step(plan, "step", (struct op_step){.x = x, .model = late});
+  plan_loop_end(plan);
+  plan_norm(plan, "behind", (struct op_norm){.x = x});
+  return early;
+}
+
+static void a_loop_keeps_what_its_next_round_reads(void **state) {
+  (void)state;
+  struct resources resources = {0};
+  struct plan plan;
+  struct error err = {0};
+  struct tensor table = resources_state(&resources, "table", TIMESTEPS, 1, 1, 8, false, &err), before;
+  plan_init(&plan, &resources);
+  struct tensor early = append_loop(&plan, table, STEPS_MAX, &before);
+  assert_int_equal(plan_finish(&plan, &err), 0);
+  assert_int_equal(plan.op_count, 6);
+  assert_int_equal(plan.temps[0].first, 0);
+  assert_int_equal(plan.temps[0].last, 5);
+  assert_int_equal(plan.temps[before.index].first, 0);
+  assert_int_equal(plan.temps[before.index].last, 4); /* the step, not the norm that reads it */
+  assert_int_equal(plan.temps[early.index].first, 2);
+  assert_int_equal(plan.temps[early.index].last, 3);
+  const int runs[6] = {1, STEPS_MAX, STEPS_MAX, STEPS_MAX, STEPS_MAX, 1};
+  for (int i = 0; i < 6; i++)
+    assert_int_equal(plan_op_runs(&plan, i), runs[i]);
+  plan_free(&plan);
+  resources_finish(&resources);
+}
+
+static void expect_failure(struct plan *plan, const char *what) {
+  struct error err = {0};
+  assert_int_equal(plan_finish(plan, &err), -1);
+  if (!strstr(err.message, what))
+    fail_msg("'%s' does not mention '%s'", err.message, what);
+  plan_free(plan);
+}
+
+static void loops_that_make_no_sense_are_refused(void **state) {
+  (void)state;
+  struct resources resources = {0};
+  struct plan plan;
+  struct error err = {0};
+  struct tensor table = resources_state(&resources, "table", TIMESTEPS, 1, 1, 8, false, &err), before;
+  plan_init(&plan, &resources);
+  append_loop(&plan, table, STEPS_MAX + 1, &before);
+  expect_failure(&plan, "rounds");
+  plan_init(&plan, &resources);
+  append_loop(&plan, table, 2, &before);
+  plan_loop_begin(&plan, 2);
+  expect_failure(&plan, "one loop");
+  plan_init(&plan, &resources);
+  plan_loop_end(&plan);
+  expect_failure(&plan, "beginning");
+  plan_init(&plan, &resources);
+  plan_loop_begin(&plan, 2);
+  plan_norm(&plan, "norm", (struct op_norm){.x = plan_input(&plan, 1, 4, 4, 8, false)});
+  plan_loop_end(&plan);
+  expect_failure(&plan, "step");
+  plan_init(&plan, &resources);
+  plan_loop_begin(&plan, 2);
+  expect_failure(&plan, "no end");
+  plan_init(&plan, &resources);
+  plan_loop_begin(&plan, STEPS_MAX);
+  plan_time_row(&plan, "time", (struct op_time_row){.step = 1, .table = table});
+  expect_failure(&plan, "no such step");
+  resources_finish(&resources);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(shapes_follow_the_convolution),    cmocka_unit_test(the_first_error_sticks_and_names_its_place),
-      cmocka_unit_test(the_arena_keeps_the_living_apart), cmocka_unit_test(a_chain_reuses_its_memory),
+      cmocka_unit_test(shapes_follow_the_convolution),
+      cmocka_unit_test(the_first_error_sticks_and_names_its_place),
+      cmocka_unit_test(the_arena_keeps_the_living_apart),
+      cmocka_unit_test(a_chain_reuses_its_memory),
       cmocka_unit_test(weights_are_read_in_device_order),
+      cmocka_unit_test(a_loop_keeps_what_its_next_round_reads),
+      cmocka_unit_test(loops_that_make_no_sense_are_refused),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -312,20 +312,30 @@ static int grow_rows(struct cpu_program *program, const struct frame *frame, str
   return program->rows ? 0 : -1;
 }
 
+static void run_ops(const struct cpu_run *run, int first, int end) {
+  struct cpu_program *program = run->program;
+  for (int i = first; i < end; i++)
+    program->steps[i].impl->run(run, &program->steps[i]);
+  program->device->counters.launches += end - first;
+}
+
 static int submit(struct device *base, struct program *base_program, const struct run_params *params,
                   const struct frame *frame, struct error *err) {
   struct cpu_device *device = cpu_device(base);
   struct cpu_program *program = cpu_program(base_program);
-  struct cpu_run run = {program, params, frame, &program->picture[program->submitted % 3]};
+  const struct loop *loop = &program->plan->loop;
+  struct cpu_run run = {program, params, frame, &program->picture[program->submitted % 3], 0};
   if (frame && device->kernels && grow_rows(program, frame, err) < 0)
     return -1;
   threads_set(device->threads);
-  for (int i = 0; i < program->plan->op_count; i++)
-    program->steps[i].impl->run(&run, &program->steps[i]);
+  run_ops(&run, 0, loop->first);
+  for (; run.round < loop->rounds; run.round++)
+    run_ops(&run, loop->first, loop->end);
+  run.round = 0;
+  run_ops(&run, loop->end, program->plan->op_count);
   if (program->failed)
     return error_set(err, STATUS_DEVICE, "%s: oneDNN could not run it", program->failed->name);
   program->submitted++;
-  device->counters.launches += program->plan->op_count;
   return 0;
 }
 

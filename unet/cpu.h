@@ -73,6 +73,7 @@ struct cpu_run {
   const struct run_params *params;
   const struct frame *frame;   /* NULL without OP_PIXELS_IN */
   const struct frame *picture; /* OP_PIXELS_OUT writes its planes */
+  int round;                   /* of the plan's loop; 0 outside it */
 };
 
 /* How one kind of op is run. */

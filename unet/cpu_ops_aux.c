@@ -66,7 +66,7 @@ static void guidance_embed_run(const struct cpu_run *run, const struct cpu_step 
 
 static void time_row_run(const struct cpu_run *run, const struct cpu_step *step) {
   const struct op_time_row *op = &step->op->time_row;
-  size_t row = (size_t)run->params->step[op->step].timestep, c = (size_t)op->y.c;
+  size_t row = (size_t)run->params->step[op->step + run->round].timestep, c = (size_t)op->y.c;
   memcpy(cpu_f32(run->program, op->y), cpu_f32(run->program, op->table) + row * c, c * sizeof(float));
 }
 
@@ -97,17 +97,16 @@ static void unet_input_run(const struct cpu_run *run, const struct cpu_step *ste
 
 static void step_run(const struct cpu_run *run, const struct cpu_step *step) {
   const struct op_step *op = &step->op->step;
-  const struct step_params *s = &run->params->step[op->step];
-  size_t count = tensor_elements(op->y);
-  const float *x = cpu_f32(run->program, op->x), *model = cpu_f32(run->program, op->model);
-  const float *noise = cpu_f32(run->program, op->noise);
-  float *y = cpu_f32(run->program, op->y);
+  size_t index = (size_t)(op->step + run->round), count = tensor_elements(op->x);
+  const struct step_params *s = &run->params->step[index];
+  const float *model = cpu_f32(run->program, op->model), *noise = cpu_f32(run->program, op->noise);
+  float *x = cpu_f32(run->program, op->x);
   for (size_t i = 0; i < count; i++) {
     double prediction = 0;
     for (size_t r = 0; r < (size_t)op->model.n; r++)
       prediction += (double)run->params->row_weight[r] * (double)model[r * count + i];
-    double fresh = noise ? (double)s->noise * (double)noise[(size_t)op->step * count + i] : 0;
-    y[i] = (float)((double)s->x * (double)x[i] + (double)s->model * prediction + fresh);
+    double fresh = noise && s->noise != 0 ? (double)s->noise * (double)noise[index * count + i] : 0;
+    x[i] = (float)((double)s->x * (double)x[i] + (double)s->model * prediction + fresh);
   }
 }
 

@@ -158,7 +158,22 @@ static int check_tokens(const struct run_params *params, const struct op_embed *
   return 0;
 }
 
-static int check_op(const struct op *op, const struct run_params *params, const struct frame *frame,
+static int check_timesteps(const struct run_params *params, int first, int count, struct error *err) {
+  for (int i = first; i < first + count; i++)
+    if (params->step[i].timestep < 0 || params->step[i].timestep >= TIMESTEPS)
+      return error_set(err, STATUS_FAILED, "submit: there is no timestep %d", params->step[i].timestep);
+  return 0;
+}
+
+static int check_draws(const struct run_params *params, const struct op_step *op, int count, struct error *err) {
+  for (int i = op->noise.n; tensor_exists(op->noise) && i < op->step + count; i++)
+    if (params->step[i].noise != 0)
+      return error_set(err, STATUS_FAILED, "submit: step %d adds noise and there are %d draws", i, op->noise.n);
+  return 0;
+}
+
+/* runs: how often the op runs. */
+static int check_op(const struct op *op, int runs, const struct run_params *params, const struct frame *frame,
                     struct error *err) {
   switch (op->type) {
   case OP_PIXELS_IN:
@@ -171,10 +186,10 @@ static int check_op(const struct op *op, const struct run_params *params, const 
     return valid_slot(params->slot, op->store_slot.slots)
                ? 0
                : error_set(err, STATUS_FAILED, "submit: there is no prompt slot %d", params->slot);
-  case OP_TIME_ROW: {
-    int t = params->step[op->time_row.step].timestep;
-    return t >= 0 && t < TIMESTEPS ? 0 : error_set(err, STATUS_FAILED, "submit: there is no timestep %d", t);
-  }
+  case OP_TIME_ROW:
+    return check_timesteps(params, op->time_row.step, runs, err);
+  case OP_STEP:
+    return check_draws(params, &op->step, runs, err);
   default:
     return 0;
   }
@@ -185,7 +200,7 @@ int device_submit(struct device *device, struct program *program, const struct r
   if (program->in_flight >= 2)
     return error_set(err, STATUS_FAILED, "submit: two runs are in flight already");
   for (int i = 0; i < program->plan->op_count; i++)
-    if (check_op(&program->plan->ops[i], params, frame, err) < 0)
+    if (check_op(&program->plan->ops[i], plan_op_runs(program->plan, i), params, frame, err) < 0)
       return -1;
   if (device->impl->submit(device, program, params, frame, err) < 0)
     return -1;

@@ -385,7 +385,7 @@ void engine_get_info(const struct engine *engine, struct engine_info *info) {
   snprintf(info->device, sizeof info->device, "%s", device.name);
   snprintf(info->device_detail, sizeof info->device_detail, "%s", device.detail);
   for (int i = 0; i < engine->frame->plan.op_count; i++)
-    info->flops += op_flops(&engine->frame->plan.ops[i]);
+    info->flops += op_flops(&engine->frame->plan.ops[i]) * plan_op_runs(&engine->frame->plan, i);
 }
 
 /* --- frames --- */

@@ -83,7 +83,7 @@ static struct tensor result(const struct op *op) {
   case OP_UNET_INPUT:
     return op->unet_input.y;
   case OP_STEP:
-    return op->step.y;
+    return op->step.x;
   case OP_PIXELS_IN:
     return op->pixels_in.y;
   default: /* OP_PIXELS_OUT writes the run's picture, which is no tensor */

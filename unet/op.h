@@ -5,7 +5,7 @@
  * loops (cpu_ops.c) are the definition of each op and what every other implementation is compared with.
  *
  * Rules for all ops: tensors are NHWC; operands are whole tensors unless marked [view]; "optional" operands may be
- * TENSOR_NONE; an op never writes what it reads. */
+ * TENSOR_NONE; no op but OP_STEP writes what it reads. */
 #ifndef UNET_OP_H
 #define UNET_OP_H
 
@@ -134,7 +134,7 @@ struct op_guidance_embed {
 
 /* y = row run.step[step].timestep of table: all time projections of one U-Net call. */
 struct op_time_row {
-  int step;
+  int step;            /* in a loop (plan.h) that of its first round; each round's is the next */
   struct tensor table; /* state [1000, 1, 1, c] */
   struct tensor y;     /* [1, 1, 1, c] */
 };
@@ -167,14 +167,14 @@ struct op_unet_input {
   struct tensor y; /* [rows, h, w, c + c_image] */
 };
 
-/* y = s.x * x + s.model * sum over r of run.row_weight[r] * model[r] + s.noise * noise[step], with s = run.step[step].
- * Every few-step sampler on epsilon- or v-prediction is of this form: sampler.c makes the coefficients in double. */
+/* x becomes s.x * x + s.model * sum over r of run.row_weight[r] * model[r] + s.noise * noise[step], with
+ * s = run.step[step]. Every few-step sampler on epsilon- or v-prediction is of this form: sampler.c makes the
+ * coefficients in double. In place: x is what a loop's rounds hand on. */
 struct op_step {
-  int step;
+  int step;            /* as OP_TIME_ROW's */
   struct tensor x;     /* wide [1, h, w, c] */
   struct tensor model; /* [rows, h, w, c] */
-  struct tensor noise; /* optional state, wide [steps, h, w, c]: without it, s.noise is not read */
-  struct tensor y;     /* wide */
+  struct tensor noise; /* optional state, wide [draws, h, w, c]: without it, s.noise is not read; 0 for steps beyond */
 };
 
 /* y = the frame, cropped, resized to y's size, as R, G, B in y = value * scale + bias with value in 0..1.

@@ -216,8 +216,36 @@ struct tensor plan_guidance_embed(struct plan *plan, const char *name, int c) {
   return op.y;
 }
 
+/* --- the loop --- */
+
+static bool loop_is_open(const struct plan *plan) {
+  return plan->loop.rounds > 0 && plan->loop.end == 0;
+}
+
+void plan_loop_begin(struct plan *plan, int rounds) {
+  if (check(plan, "loop", plan->loop.rounds == 0, "a plan has one loop at most") &&
+      check(plan, "loop", rounds >= 1 && rounds <= STEPS_MAX, "no such number of rounds"))
+    plan->loop = (struct loop){.first = plan->op_count, .rounds = rounds};
+}
+
+void plan_loop_end(struct plan *plan) {
+  int count = plan->op_count;
+  if (check(plan, "loop", loop_is_open(plan), "its end has no beginning") &&
+      check(plan, "loop", count > plan->loop.first && plan->ops[count - 1].type == OP_STEP, "ends with no step"))
+    plan->loop.end = count;
+}
+
+int plan_op_runs(const struct plan *plan, int op) {
+  return op >= plan->loop.first && op < plan->loop.end ? plan->loop.rounds : 1;
+}
+
+/* Whether there are steps enough for an op appended now. */
+static bool has_steps(const struct plan *plan, int step) {
+  return step >= 0 && step + (loop_is_open(plan) ? plan->loop.rounds : 1) <= STEPS_MAX;
+}
+
 struct tensor plan_time_row(struct plan *plan, const char *name, struct op_time_row op) {
-  if (!check(plan, name, op.step >= 0 && op.step < STEPS_MAX && op.table.n == TIMESTEPS, "no such step or table"))
+  if (!check(plan, name, has_steps(plan, op.step) && op.table.n == TIMESTEPS, "no such step or table"))
     return (struct tensor){0};
   op.y = temp_append(plan, 1, 1, 1, op.table.c, false);
   op_append(plan, name, (struct op){.type = OP_TIME_ROW, .time_row = op});
@@ -263,17 +291,14 @@ struct tensor plan_unet_input(struct plan *plan, const char *name, struct op_une
   return op.y;
 }
 
-struct tensor plan_step(struct plan *plan, const char *name, struct op_step op) {
+void plan_step(struct plan *plan, const char *name, struct op_step op) {
   struct tensor m = op.model;
   int most = tensor_exists(op.noise) ? op.noise.n : STEPS_MAX;
-  if (!check(plan, name, op.step >= 0 && op.step < STEPS_MAX && op.step < most, "no such step") ||
-      (tensor_exists(op.noise) && !check_noise(plan, name, op.x, op.noise)) ||
-      !check(plan, name, m.h == op.x.h && m.w == op.x.w && m.c == op.x.c && m.n <= GUIDANCE_ROWS_MAX,
-             "the U-Net's output does not have the latent's shape"))
-    return (struct tensor){0};
-  op.y = temp_append(plan, 1, op.x.h, op.x.w, op.x.c, true);
-  op_append(plan, name, (struct op){.type = OP_STEP, .step = op});
-  return op.y;
+  if (check(plan, name, has_steps(plan, op.step) && op.step < most, "no such step") &&
+      (!tensor_exists(op.noise) || check_noise(plan, name, op.x, op.noise)) &&
+      check(plan, name, m.h == op.x.h && m.w == op.x.w && m.c == op.x.c && m.n <= GUIDANCE_ROWS_MAX,
+            "the U-Net's output does not have the latent's shape"))
+    op_append(plan, name, (struct op){.type = OP_STEP, .step = op});
 }
 
 struct tensor plan_pixels_in(struct plan *plan, const char *name, struct op_pixels_in op, int h, int w) {
@@ -292,11 +317,8 @@ struct tensor plan_input(struct plan *plan, int n, int h, int w, int c, bool wid
   return temp_append(plan, n, h, w, c, wide);
 }
 
-int plan_finish(struct plan *plan, struct error *err) {
-  if (plan->failed) {
-    *err = plan->error;
-    return -1;
-  }
+/* What an op reads that none before it wrote is an input. */
+static void settle_lifetimes(struct plan *plan) {
   struct tensor list[OP_READS_MAX];
   for (int i = 0; i < plan->op_count; i++) {
     int reads = op_reads(&plan->ops[i], list);
@@ -305,14 +327,26 @@ int plan_finish(struct plan *plan, struct error *err) {
         plan->temps[list[j].index].last = i;
     int writes = op_writes(&plan->ops[i], list);
     for (int j = 0; j < writes; j++)
-      if (list[j].space == TENSOR_TEMP && plan->temps[list[j].index].first < 0)
+      if (list[j].space == TENSOR_TEMP && plan->temps[list[j].index].first < 0 && plan->temps[list[j].index].last < 0)
         plan->temps[list[j].index].first = i;
   }
-  for (int i = 0; i < plan->temp_count; i++) { /* inputs and results of tests live throughout */
+  const struct loop *loop = &plan->loop;
+  for (int i = 0; i < plan->temp_count; i++) {
     struct temp *t = &plan->temps[i];
-    if (t->first < 0 || t->last < 0)
+    if (t->first < 0 || t->last < 0) /* inputs and results of tests live throughout */
       t->first = 0, t->last = plan->op_count - 1;
+    else if (t->first < loop->first && t->last >= loop->first && t->last < loop->end) /* the next round reads it too */
+      t->last = loop->end - 1;
   }
+}
+
+int plan_finish(struct plan *plan, struct error *err) {
+  check(plan, "loop", !loop_is_open(plan), "it has no end");
+  if (plan->failed) {
+    *err = plan->error;
+    return -1;
+  }
+  settle_lifetimes(plan);
   plan->finished = true;
   return 0;
 }

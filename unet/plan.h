@@ -13,13 +13,20 @@
 struct temp {
   int n, h, w, c;
   bool wide;       /* FP32 on every device: latents, whose rounding errors the sampler would amplify */
-  int first, last; /* ops that write it first and read it last; set by plan_finish */
+  int first, last; /* ops between which it holds something: as a rule those that write it first and read it last; set
+                      by plan_finish */
+};
+
+/* Ops [first, end) run `rounds` times in a row, the others once. All 0: none do. */
+struct loop {
+  int first, end, rounds;
 };
 
 struct plan {
   struct resources *resources;
   struct op *ops;
   int op_count, op_capacity;
+  struct loop loop;
   struct temp *temps;
   int temp_count, temp_capacity;
   char scope[256]; /* name prefix of ops being appended: see plan_enter */
@@ -53,12 +60,19 @@ void plan_store_slot(struct plan *plan, const char *name, struct op_store_slot o
 struct tensor plan_prompt(struct plan *plan, const char *name, struct op_prompt op, int rows);
 struct tensor plan_start(struct plan *plan, const char *name, struct op_start op);
 struct tensor plan_unet_input(struct plan *plan, const char *name, struct op_unet_input op, int rows);
-struct tensor plan_step(struct plan *plan, const char *name, struct op_step op);
+void plan_step(struct plan *plan, const char *name, struct op_step op);
 struct tensor plan_pixels_in(struct plan *plan, const char *name, struct op_pixels_in op, int h, int w);
 void plan_pixels_out(struct plan *plan, const char *name, struct op_pixels_out op);
 
-/* A temporary that no op of this plan writes: tests give a device its input through it (device_write_temp). It and
- * every temp that is never read live for the whole plan, so tests can read results. */
+/* The ops appended between the two are the plan's loop: there is one at most, and its last op is an OP_STEP, whose x is
+ * all that a round hands on to the next. */
+void plan_loop_begin(struct plan *plan, int rounds);
+void plan_loop_end(struct plan *plan);
+/* How often one run of the plan runs an op. */
+int plan_op_runs(const struct plan *plan, int op);
+
+/* A temporary that no op of this plan writes, but for an OP_STEP in place: tests give a device its input through it
+ * (device_write). It and every temp that is never read live for the whole plan, so tests can read results. */
 struct tensor plan_input(struct plan *plan, int n, int h, int w, int c, bool wide);
 
 /* Settles lifetimes. Returns -1 with the first error of the plan. */
