@@ -30,7 +30,8 @@ static cudaError_t run_sm80(const attn_args &a, bool wide, cudaStream_t stream) 
 
 template <class T> struct describe_tile {
   static shape_info info() {
-    return {T::BM, T::BN, T::ROW_GROUPS, T::KEY_GROUPS, T::SLICES, T::PARTS, T::CUTS, T::BLOCKS, T::PARTIAL_BYTES};
+    return {T::BM,    T::BN,         T::ROW_GROUPS, T::KEY_GROUPS, T::SLICES,
+            T::PARTS, T::STORE_ROWS, T::CUTS,       T::BLOCKS,     T::PARTIAL_BYTES};
   }
 };
 template <> struct describe_tile<void> {
@@ -158,7 +159,7 @@ static bool make_maps(const attn_device &device, params_sm90 *p, const attn_args
   bool ok = make_map(device, &p->q, a, a.q, a.Tq, a.q_row, a.q_batch, 64) &&
             make_map(device, &p->k, a, a.k, a.Tk, a.k_row, a.k_batch, keys) &&
             make_map(device, &p->v, a, a.v, a.Tk, a.v_row, a.v_batch, keys) &&
-            make_map(device, &p->o, a, a.o, a.Tq, a.o_row, a.o_batch, 64 / info.parts);
+            make_map(device, &p->o, a, a.o, a.Tq, a.o_row, a.o_batch, info.store_rows);
   if (a.k2)
     ok = ok && make_map(device, &p->k2, a, a.k2, a.Tk2, a.k2_row, a.k2_batch, keys) &&
          make_map(device, &p->v2, a, a.v2, a.Tk2, a.v2_row, a.v2_batch, keys);

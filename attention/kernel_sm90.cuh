@@ -375,7 +375,8 @@ template <class T> struct Consumer {
 
   /* o to FP16 rows where this group's Q was, and from there to memory: of the rows that this part stores. */
   __device__ __forceinline__ void store() {
-    int first_row = part_of_block<T>() * T::PART_ROWS, row = thread / 32 * 16 + lane / 4;
+    constexpr bool BY_WARP = T::STORE_ROWS == 16;
+    int warp_row = thread / 32 * 16, row = warp_row + lane / 4, first_row = BY_WARP ? warp_row : 0;
     char *rows = memory + row_group * T::Q_GROUP_BYTES;
     float inverse[2] = {inverse_approx(quad_sum(softmax.sum[0])), inverse_approx(quad_sum(softmax.sum[1]))};
     scale_rows<T::DP / 8>(o, inverse);
@@ -387,8 +388,11 @@ template <class T> struct Consumer {
       *reinterpret_cast<uint32_t *>(chunk + (row + 8) * 128) = pack_result(o[g][2], o[g][3]);
     }
     shared_fence();
-    group_sync();
-    if (thread == 0) {
+    if constexpr (BY_WARP)
+      __syncwarp();
+    else
+      group_sync();
+    if ((BY_WARP ? lane : thread) == 0 && thread / T::PART_THREADS == part_of_block<T>()) {
       Place at = *reinterpret_cast<const Place *>(memory + T::PLACE_OFFSET);
 #pragma unroll
       for (int c = 0; c < T::CHUNKS; c++)

@@ -204,31 +204,36 @@ __device__ __forceinline__ void pin(Place &at) {
   asm volatile("" : "+r"(at.channel), "+r"(at.row), "+r"(at.head), "+r"(at.batch)::"memory");
 }
 
-/* ---- producer: one thread -------------------------------------------------------------------------------- */
+/* ---- producer: one thread. What it can do ahead it does before it waits for what came before in the stream, a wait
+ * that is over at once but for the first time -------------------------------------------------------------- */
 
 template <class T>
 __device__ __forceinline__ void load_tile(uint32_t to, uint32_t full, const CUtensorMap *map, Place at) {
   barrier_expect(full, T::TILE_BYTES);
+  wait_for_predecessors();
 #pragma unroll
   for (int c = 0; c < T::CHUNKS; c++)
     tensor_load(to + c * T::CHUNK_BYTES, map, full, at.channel + c * 64, at.head, at.row, at.batch);
 }
 
-/* Q of a piece, once its room is free, and where the tile is: q_full tells the consumers that both are there. */
+/* Once there is room for a piece's Q: leaves where its tile is. q_full tells the consumers that both are there. */
 template <class T>
-__device__ __forceinline__ void load_queries(const params_sm90 &p, Shared<T> shared, char *memory, Place at,
-                                             int parity) {
+__device__ __forceinline__ void expect_queries(Shared<T> shared, char *memory, Place at, int parity) {
   barrier_wait(shared.q_empty(), parity);
   *reinterpret_cast<Place *>(memory + T::PLACE_OFFSET) = at;
 #pragma unroll
-  for (int g = 0; g < T::ROW_GROUPS; g++) {
-    if (g < T::Q_FULLS)
-      barrier_expect(shared.q_full(g), T::Q_FULL_BYTES);
+  for (int g = 0; g < T::Q_FULLS; g++)
+    barrier_expect(shared.q_full(g), T::Q_FULL_BYTES);
+}
+
+template <class T> __device__ __forceinline__ void load_queries(const params_sm90 &p, Shared<T> shared, Place at) {
+  wait_for_predecessors();
+#pragma unroll
+  for (int g = 0; g < T::ROW_GROUPS; g++)
 #pragma unroll
     for (int c = 0; c < T::CHUNKS; c++)
       tensor_load(shared.q(g) + c * T::Q_CHUNK_BYTES, &p.q, shared.q_full(g), at.channel + c * 64, at.head,
                   at.row + 64 * g, at.batch);
-  }
 }
 
 /* piece: the first piece of work. memory: shared memory as a pointer. */
@@ -239,11 +244,13 @@ __device__ __forceinline__ void produce(const params_sm90 &p, Work<T> work, Piec
   int q_parity = 1;
   Place at = place_of<T>(p, piece.tile);
   pin(at);
-  wait_for_predecessors();
-  for (bool more = true; more; q_parity ^= 1) {
+  for (bool first = true, more = true; more; first = false, q_parity ^= 1) {
     bool queries_first = !T::KEYS_FIRST || piece.first == piece.last; /* no keys: fewer blocks than parts */
+    bool expected = first || queries_first; /* later pieces' first keys need not wait for room for Q */
+    if (expected)
+      expect_queries(shared, memory, at, q_parity);
     if (queries_first)
-      load_queries(p, shared, memory, at, q_parity);
+      load_queries(p, shared, at);
     for (int j = piece.first; j < piece.last; j++) {
       bool one = j < work.split;
       int k_batch = (one ? p.k_batched : p.k2_batched) ? at.batch : 0;
@@ -251,8 +258,11 @@ __device__ __forceinline__ void produce(const params_sm90 &p, Work<T> work, Piec
       barrier_wait(shared.k_empty(ring.stage), ring.parity);
       load_tile<T>(shared.k(ring.stage), shared.k_full(ring.stage), one ? &p.k : &p.k2,
                    {at.channel, work.row(j), at.head, k_batch});
-      if (!queries_first && j == piece.first)
-        load_queries(p, shared, memory, at, q_parity);
+      if (!queries_first && j == piece.first) {
+        if (!expected)
+          expect_queries(shared, memory, at, q_parity);
+        load_queries(p, shared, at);
+      }
       barrier_wait(shared.v_empty(ring.stage), ring.parity);
       load_tile<T>(shared.v(ring.stage), shared.v_full(ring.stage), one ? &p.v : &p.v2,
                    {at.channel, work.row(j), at.head, v_batch});

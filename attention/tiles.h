@@ -114,9 +114,11 @@ struct TileSm90 {
   static constexpr int INBOX_OFFSET = MERGE_OFFSET + (KEY_GROUPS - 1) * ROW_GROUPS * PARTIAL_BYTES;
   static constexpr int INBOX_WARP_BYTES = SLICES > 1 ? 16 * BN * 4 : 0;
   /* What the other part's results arrive in: of a row group, those of the rows that this part stores. */
-  static constexpr int PART_ROWS = 64 / PARTS, PART_THREADS = 128 / PARTS;
+  static constexpr int PART_THREADS = 128 / PARTS;
   static constexpr int PART_OFFSET = INBOX_OFFSET + 4 * CONSUMERS * INBOX_WARP_BYTES;
   static constexpr int PART_GROUP_BYTES = PARTS > 1 ? PARTIAL_BYTES / 2 : 0;
+  /* Rows that are stored at a time: a row group's, or a warp's where a part stores those of some warps. */
+  static constexpr int STORE_ROWS = PARTS > 1 ? 16 : 64;
   static constexpr int PLACE_OFFSET = PART_OFFSET + ROW_GROUPS * PART_GROUP_BYTES; /* 16 bytes: where the tile is */
   static constexpr int BARRIER_OFFSET = PLACE_OFFSET + 16;
   static constexpr int SLICE_BARRIERS = SLICES > 1 ? 2 * 4 * CONSUMERS : 0, PART_BARRIERS = PARTS > 1 ? ROW_GROUPS : 0;
@@ -191,6 +193,7 @@ constexpr int pad_sm90(int d) {
 struct shape_info {
   int rows, keys, row_groups, key_groups;
   int slices, parts;    /* thread blocks of a tile, that split its channels or its keys */
+  int store_rows;       /* rows of a row group that are stored at a time */
   bool cuts;            /* whether it can be balanced */
   int blocks;           /* thread blocks a multiprocessor */
   size_t partial_bytes; /* of a partial result of one row group */
