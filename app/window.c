@@ -15,7 +15,8 @@ struct window {
   bool software;
   bool key_repeats; /* of the key whose text comes next */
   bool fullscreen, pointer_hidden;
-  bool lost; /* the X server is gone */
+  int width, height; /* asked for in full screen, for the time after it; 0: nothing was */
+  bool lost;         /* the X server is gone */
 };
 
 static int fail(struct error *err, const char *what) {
@@ -222,6 +223,8 @@ void window_get_size(const struct window *window, int *width, int *height) {
 }
 
 void window_resize(struct window *window, int width, int height) {
+  window->width = window->fullscreen ? width : 0;
+  window->height = height;
   if (!window->fullscreen)
     SDL_SetWindowSize(window->sdl, width, height);
 }
@@ -231,6 +234,8 @@ void window_set_fullscreen(struct window *window, bool fullscreen) {
     return;
   SDL_SetWindowFullscreen(window->sdl, fullscreen ? SDL_WINDOW_FULLSCREEN_DESKTOP : 0);
   window->fullscreen = fullscreen;
+  if (!fullscreen && window->width)
+    window_resize(window, window->width, window->height);
 }
 
 void window_show_pointer(struct window *window, bool shown) {

@@ -44,7 +44,7 @@ int window_check(const struct window *window, struct error *err);
 /* The next event that waits; false: none does. */
 bool window_poll(struct window *window, struct window_event *event);
 void window_get_size(const struct window *window, int *width, int *height); /* drawable, in pixels */
-void window_resize(struct window *window, int width, int height);           /* not in full screen */
+void window_resize(struct window *window, int width, int height);           /* in full screen: after it */
 void window_set_fullscreen(struct window *window, bool fullscreen);
 void window_show_pointer(struct window *window, bool shown);
 void window_swap(struct window *window);

@@ -219,6 +219,31 @@ static void test_window_of_another_shape(void **state) {
   quit_window();
 }
 
+static void expect_size(const char *size) {
+  char *now = NULL;
+  for (int waited = 0; waited < PATIENCE_MS / 2; waited += LOOK_AGAIN_MS) {
+    free(now);
+    now = (char *)shell_output(NULL, "eval $(xdotool getwindowgeometry --shell $(xdotool search --name '^reverie$')) "
+                                     "&& printf %%s ${WIDTH}x$HEIGHT");
+    if (!strcmp(now, size)) {
+      free(now);
+      return;
+    }
+    pause_ms(LOOK_AGAIN_MS);
+  }
+  fail_msg("the window is %s, not %s", now, size);
+}
+
+/* The picture's shape, 5:3 of a source of 16:9, is known only after the screen was filled. (Nothing fills it here,
+ * where no window manager is.) */
+static void test_out_of_fullscreen(void **state) {
+  (void)state;
+  start_window("lavfi:testsrc2=s=320x180:r=5 -f --threads 1 -v");
+  press("f");
+  expect_size("960x576");
+  quit_window();
+}
+
 static void test_render_gives_the_same(void **state) {
   (void)state;
   start_window("still.mkv --loop --snapshot-dir shots" PICTURE);
@@ -336,6 +361,7 @@ int main(int argc, char **argv) {
       CASE(test_window_shows_the_snapshot),
       CASE(test_snapshots_in_a_hurry),
       CASE(test_window_of_another_shape),
+      CASE(test_out_of_fullscreen),
       CASE(test_render_gives_the_same),
       CASE(test_keys),
       CASE(test_interrupt),
