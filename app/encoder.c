@@ -3,6 +3,7 @@
 #include <math.h>
 #include <string.h>
 
+#include <libavutil/avstring.h>
 #include <libavutil/opt.h>
 #include <libavutil/pixdesc.h>
 #include <libswscale/swscale.h>
@@ -12,6 +13,12 @@
 /* Seconds between key frames: seeking stays quick, and it bounds what a killed process loses. */
 static const double keyframe_seconds = 2;
 static const double default_crf = 18, default_qscale = 3;
+/* The frame rate of a file is an average: one of a codec that is off by this part of it will do. */
+static const double rate_tolerance = 5e-3;
+/* Without a timestamp for each, frames are shown this many times too fast at most. */
+static const double rate_slack = 1.1;
+/* FFmpeg lists slower ones, which no standard has, and refuses them. */
+static const double mpeg1_slowest = 23;
 
 static bool is_rgb(enum AVPixelFormat format) {
   return av_pix_fmt_desc_get(format)->flags & (AV_PIX_FMT_FLAG_RGB | AV_PIX_FMT_FLAG_PAL);
@@ -66,15 +73,45 @@ static void set_quality(AVCodecContext *context, AVDictionary **wishes, double q
   }
 }
 
+static AVRational rate_of(const struct sink_options *options) {
+  return av_d2q(options->fps > 0 ? options->fps : 25, 100000);
+}
+
+static bool is_near(AVRational rate, AVRational other) {
+  return fabs(av_q2d(rate) - av_q2d(other)) < rate_tolerance * av_q2d(rate);
+}
+
+/* MPEG's program streams say when only some of the frames are to be shown, elementary streams for none. */
+static bool keeps_times(const AVOutputFormat *container) {
+  return !(container->flags & AVFMT_NOTIMESTAMPS) && !av_match_name(container->name, "mpeg,vcd,svcd,dvd,vob");
+}
+
+/* The codec's rate that is as good as the one of the frames, else its slowest that has a tick for each of them: with
+ * fewer, time would run slower than in the input. num is 0 where there is none. */
+static AVRational known_rate(const AVCodec *codec, const AVOutputFormat *container,
+                             const struct sink_options *options) {
+  AVRational wanted = rate_of(options), nearest = {0, 1}, above = {0, 1};
+  double limit = keeps_times(container) ? INFINITY : rate_slack * av_q2d(wanted);
+  if (!codec->supported_framerates)
+    return wanted;
+  for (const AVRational *rate = codec->supported_framerates; rate->num; rate++) {
+    if (codec->id == AV_CODEC_ID_MPEG1VIDEO && av_q2d(*rate) < mpeg1_slowest)
+      continue;
+    if (is_near(wanted, *rate) && (!nearest.num || av_nearer_q(wanted, *rate, nearest) > 0))
+      nearest = *rate;
+    if (av_cmp_q(*rate, wanted) > 0 && av_q2d(*rate) < limit && (!above.num || av_cmp_q(*rate, above) < 0))
+      above = *rate;
+  }
+  return nearest.num ? nearest : above;
+}
+
 static void set_clock(AVCodecContext *context, const AVOutputFormat *container, const struct sink_options *options) {
-  AVRational rate = av_d2q(options->fps > 0 ? options->fps : 25, 100000);
+  AVRational rate = known_rate(context->codec, container, options);
   AVRational base = {options->time_base_num, options->time_base_den};
   bool any_base = container->flags & AVFMT_VARIABLE_FPS && !context->codec->supported_framerates;
   /* MPEG-4 stores its clock in 16 bits. */
   if (context->codec_id == AV_CODEC_ID_MPEG4 && base.den > 65535)
     any_base = false;
-  if (!any_base && context->codec->supported_framerates)
-    rate = context->codec->supported_framerates[av_find_nearest_q_idx(rate, context->codec->supported_framerates)];
   context->framerate = rate;
   context->time_base = any_base ? base : av_inv_q(rate);
   context->gop_size = (int)lrint(fmin(fmax(keyframe_seconds * av_q2d(rate), 12), 250));
@@ -83,6 +120,8 @@ static void set_clock(AVCodecContext *context, const AVOutputFormat *container, 
 static int try_codec(struct encoder *encoder, const AVCodec *codec, const AVOutputFormat *container,
                      const struct sink_options *options) {
   AVDictionary *wishes = NULL;
+  if (!known_rate(codec, container, options).num)
+    return AVERROR(EINVAL);
   AVCodecContext *context = encoder->context = avcodec_alloc_context3(codec);
   if (!context)
     return AVERROR(ENOMEM);
@@ -124,6 +163,11 @@ static int open_scaler(struct encoder *encoder) {
   return av_frame_get_buffer(encoder->scaled, 0);
 }
 
+static int rate_unknown(const char *path, const AVCodec *codec, const struct sink_options *options, struct error *err) {
+  return error_set(err, STATUS_OUTPUT, "%s: %s cannot do %.4g frames a second; try .mkv, or another --codec", path,
+                   codec->name, av_q2d(rate_of(options)));
+}
+
 static int open_named(struct encoder *encoder, const AVOutputFormat *container, const char *path,
                       const struct sink_options *options, struct error *err) {
   char reason[128];
@@ -135,6 +179,8 @@ static int open_named(struct encoder *encoder, const AVOutputFormat *container, 
     return error_set(err, STATUS_USAGE, "--codec %s: FFmpeg here has no such video encoder", options->codec);
   if (avformat_query_codec(container, codec->id, FF_COMPLIANCE_EXPERIMENTAL) == 0)
     return error_set(err, STATUS_OUTPUT, "%s: %s does not take %s", path, container->name, codec->name);
+  if (!known_rate(codec, container, options).num)
+    return rate_unknown(path, codec, options, err);
   int code = try_codec(encoder, codec, container, options);
   if (code < 0)
     return error_set(err, STATUS_OUTPUT, "%s: encoder %s cannot be opened: %s", path, codec->name,
@@ -142,9 +188,17 @@ static int open_named(struct encoder *encoder, const AVOutputFormat *container, 
   return 0;
 }
 
+/* MPEG-1 knows eight frame rates; MPEG-2, for the same players, almost any. */
+static enum AVCodecID own_codec(const AVOutputFormat *container, const char *path, const struct sink_options *options) {
+  enum AVCodecID own = av_guess_codec(container, NULL, path, NULL, AVMEDIA_TYPE_VIDEO);
+  const AVCodec *codec = avcodec_find_encoder(own);
+  bool mpeg1 = codec && own == AV_CODEC_ID_MPEG1VIDEO && !strcmp(container->name, "mpeg");
+  return mpeg1 && !is_near(rate_of(options), known_rate(codec, container, options)) ? AV_CODEC_ID_MPEG2VIDEO : own;
+}
+
 static int open_chosen(struct encoder *encoder, const AVOutputFormat *container, const char *path,
                        const struct sink_options *options, struct error *err) {
-  enum AVCodecID own = av_guess_codec(container, NULL, path, NULL, AVMEDIA_TYPE_VIDEO);
+  enum AVCodecID own = own_codec(container, path, options);
   /* The transport stream muxer does not say what it takes. */
   bool takes_h264 = avformat_query_codec(container, AV_CODEC_ID_H264, FF_COMPLIANCE_NORMAL) == 1 ||
                     !strcmp(container->name, "mpegts");
@@ -166,6 +220,9 @@ static int open_chosen(struct encoder *encoder, const AVOutputFormat *container,
              expected ? "" : ", since the usual encoder is not there");
     return 0;
   }
+  const AVCodec *usual = avcodec_find_encoder(own);
+  if (usual && !known_rate(usual, container, options).num)
+    return rate_unknown(path, usual, options, err);
   return error_set(err, STATUS_OUTPUT, "%s: FFmpeg here has no encoder for %s; try another extension, such as .mkv",
                    path, container->name);
 }

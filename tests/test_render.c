@@ -199,6 +199,28 @@ static void test_odd_containers(void **state) {
               "ffprobe -v error -show_entries stream=codec_name,width,height -of csv=p=0 shot.png");
 }
 
+/* MPEG-1 knows no 10 frames a second, and the stream around it not every frame's time: MPEG-2 is taken, unless asked
+ * otherwise. In Matroska each frame has its time, whatever rate the codec believes in. */
+static void test_rates_of_codecs(void **state) {
+  (void)state;
+  program_expect(0, "10 frames", "render lavfi:testsrc2=s=96x64:r=10 ten.mpg --size 64x64 --frames 10");
+  expect_same(
+      "rate", "echo mpeg2video,10/1",
+      "ffprobe -v error -show_entries stream=codec_name,r_frame_rate -of csv=p=0 ten.mpg | head -1 | cut -d, -f1,2");
+  assert_int_equal(clip_count_frames("ten.mpg"), 10);
+  program_expect(6, "mpeg1video cannot do 10 frames a second; try .mkv",
+                 "render lavfi:testsrc2=s=96x64:r=10 no.mpg --size 64x64 --frames 10 -c mpeg1video");
+  program_expect(6, "mpeg1video cannot do 10 frames a second",
+                 "render lavfi:testsrc2=s=96x64:r=10 no.m1v --size 64x64 --frames 10");
+  program_expect(6, "mpeg1video cannot do 100 frames a second", /* time would run slower */
+                 "render lavfi:testsrc2=s=96x64:r=100 no.mkv --size 64x64 --frames 10 -c mpeg1video");
+  shell("test ! -e no.mpg -a ! -e no.m1v -a ! -e no.mkv");
+  program_expect(0, "10 frames", "render lavfi:testsrc2=s=96x64:r=10 ten.mkv --size 64x64 --frames 10 -c mpeg1video");
+  char *seconds = (char *)shell_output(NULL, TIMES("ten.mkv") " | tail -1");
+  assert_float_equal(atof(seconds), 0.9, 0.022);
+  free(seconds);
+}
+
 /* The same every time; another seed, prompt or strength is another picture. */
 static void test_same_bits(void **state) {
   (void)state;
@@ -369,6 +391,7 @@ int main(int argc, char **argv) {
       cmocka_unit_test(test_parts),
       cmocka_unit_test(test_anamorphic),
       cmocka_unit_test(test_odd_containers),
+      cmocka_unit_test(test_rates_of_codecs),
       cmocka_unit_test(test_same_bits),
       cmocka_unit_test(test_interrupted),
       cmocka_unit_test(test_ignored_signal),
