@@ -51,6 +51,10 @@ static void tag_colors(AVCodecContext *context) {
   context->color_trc = AVCOL_TRC_BT709;
 }
 
+static bool is_x26x(const AVCodec *codec) {
+  return !strcmp(codec->name, "libx264") || !strcmp(codec->name, "libx265");
+}
+
 static void set_quality(AVCodecContext *context, AVDictionary **wishes, double quality) {
   char value[32];
   const AVClass *class = context->codec->priv_class;
@@ -62,7 +66,7 @@ static void set_quality(AVCodecContext *context, AVDictionary **wishes, double q
     context->flags |= AV_CODEC_FLAG_QSCALE;
     context->global_quality = (int)lrint((quality >= 0 ? quality : default_qscale) * FF_QP2LAMBDA);
   }
-  if (!strcmp(context->codec->name, "libx264") || !strcmp(context->codec->name, "libx265"))
+  if (is_x26x(context->codec))
     av_dict_set(wishes, "preset", "veryfast", 0);
   if (!strcmp(context->codec->name, "libx265"))
     av_dict_set(wishes, "x265-params", "log-level=none", 0);
@@ -117,6 +121,14 @@ static void set_clock(AVCodecContext *context, const AVOutputFormat *container, 
   context->gop_size = (int)lrint(fmin(fmax(keyframe_seconds * av_q2d(rate), 12), 250));
 }
 
+/* Others look no further ahead by themselves. */
+static void set_low_delay(const AVCodecContext *context, AVDictionary **wishes) {
+  if (is_x26x(context->codec))
+    av_dict_set(wishes, "tune", "zerolatency", 0);
+  if (!strncmp(context->codec->name, "libvpx", 6))
+    av_dict_set(wishes, "lag-in-frames", "0", 0);
+}
+
 static int try_codec(struct encoder *encoder, const AVCodec *codec, const AVOutputFormat *container,
                      const struct sink_options *options) {
   AVDictionary *wishes = NULL;
@@ -132,6 +144,8 @@ static int try_codec(struct encoder *encoder, const AVCodec *codec, const AVOutp
   tag_colors(context);
   set_clock(context, container, options);
   set_quality(context, &wishes, options->quality);
+  if (encoder->low_delay)
+    set_low_delay(context, &wishes);
   if (container->flags & AVFMT_GLOBALHEADER)
     context->flags |= AV_CODEC_FLAG_GLOBAL_HEADER;
   int code = avcodec_open2(context, codec, &wishes);
@@ -199,9 +213,9 @@ static enum AVCodecID own_codec(const AVOutputFormat *container, const char *pat
 static int open_chosen(struct encoder *encoder, const AVOutputFormat *container, const char *path,
                        const struct sink_options *options, struct error *err) {
   enum AVCodecID own = own_codec(container, path, options);
-  /* The transport stream muxer does not say what it takes. */
+  /* The muxers of streams do not say what they take. */
   bool takes_h264 = avformat_query_codec(container, AV_CODEC_ID_H264, FF_COMPLIANCE_NORMAL) == 1 ||
-                    !strcmp(container->name, "mpegts");
+                    av_match_name(container->name, "mpegts,rtp_mpegts,rtsp,rtp");
   const AVCodec *candidates[] = {
       takes_h264 ? avcodec_find_encoder_by_name("libx264") : NULL,
       takes_h264 ? avcodec_find_encoder_by_name("libopenh264") : NULL,
@@ -227,9 +241,10 @@ static int open_chosen(struct encoder *encoder, const AVOutputFormat *container,
                    path, container->name);
 }
 
-int encoder_open(struct encoder *encoder, const AVOutputFormat *container, const char *path,
+int encoder_open(struct encoder *encoder, const AVOutputFormat *container, const char *path, bool low_delay,
                  const struct sink_options *options, struct error *err) {
   char reason[128];
+  encoder->low_delay = low_delay;
   int failed = options->codec ? open_named(encoder, container, path, options, err)
                               : open_chosen(encoder, container, path, options, err);
   if (failed)

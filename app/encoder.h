@@ -14,11 +14,13 @@ struct encoder {
   AVCodecContext *context;
   struct SwsContext *scaler; /* where the encoder does not take YUV420P */
   AVFrame *scaled, *borrowed;
+  bool low_delay;
 };
 
 /* Opens options->codec, or the first encoder that works of: H.264, the container's own, MPEG-4, FFV1. The time base is
- * options' own where the container can keep it, else 1/fps. */
-int encoder_open(struct encoder *encoder, const AVOutputFormat *container, const char *path,
+ * options' own where the container can keep it, else 1/fps. low_delay: packets come out without waiting for later
+ * frames, which costs some size. */
+int encoder_open(struct encoder *encoder, const AVOutputFormat *container, const char *path, bool low_delay,
                  const struct sink_options *options, struct error *err);
 /* frame NULL: no more come. Returns 0 or an FFmpeg error code; frame may be reused at once. */
 int encoder_send(struct encoder *encoder, const struct frame *frame, int64_t pts);

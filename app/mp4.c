@@ -68,7 +68,7 @@ static int copy_packets(AVFormatContext *from, AVFormatContext *to) {
   return code == AVERROR_EOF ? 0 : code;
 }
 
-static int rewrite(const char *path, const char *neighbour) {
+static int rewrite(const char *path, const AVOutputFormat *container, const char *neighbour) {
   AVFormatContext *from = NULL, *to = NULL;
   AVDictionary *wishes = NULL;
   int code = avformat_open_input(&from, path, NULL, NULL);
@@ -76,7 +76,7 @@ static int rewrite(const char *path, const char *neighbour) {
     code = avformat_find_stream_info(from, NULL);
   if (code >= 0)
     /* The context must know the neighbour's name: moving the index to the front opens it once more to read. */
-    code = avformat_alloc_output_context2(&to, av_guess_format(NULL, path, NULL), NULL, neighbour);
+    code = avformat_alloc_output_context2(&to, container, NULL, neighbour);
   if (code >= 0)
     code = copy_streams(from, to);
   if (code >= 0)
@@ -98,13 +98,13 @@ static int rewrite(const char *path, const char *neighbour) {
   return code;
 }
 
-void mp4_settle(const char *path, const struct log *log) {
+void mp4_settle(const char *path, const AVOutputFormat *container, const struct log *log) {
   struct stat file;
   char plain[PATH_MAX], neighbour[PATH_MAX + 16], reason[128];
   if (!realpath(!strncmp(path, "file:", 5) ? path + 5 : path, plain) || stat(plain, &file) || !S_ISREG(file.st_mode))
     return;
   snprintf(neighbour, sizeof neighbour, "%s.settling", plain);
-  int code = rewrite(plain, neighbour);
+  int code = rewrite(plain, container, neighbour);
   if (code >= 0 && !chmod(neighbour, file.st_mode & 07777) && !rename(neighbour, plain))
     return;
   unlink(neighbour);

@@ -14,7 +14,7 @@ void mp4_wishes(AVDictionary **wishes);
 /* Rewrites the fragmented file at path, packet by packet, through a neighbour that takes its place once it is complete.
  * Where that fails (no room for a second copy), path stays as it is: playable, if less widely. Special files are left
  * alone. */
-void mp4_settle(const char *path, const struct log *log);
+void mp4_settle(const char *path, const AVOutputFormat *container, const struct log *log);
 
 /* Cuts a file in fragments behind its last whole one: half a fragment's index makes players refuse all of it. */
 void mp4_cut(const char *path);

@@ -62,6 +62,7 @@ struct options {
   long frames;     /* stop after so many frames shown, written or measured; 0: no limit */
 
   /* render */
+  const char *output_format; /* FFmpeg muxer or extension; NULL: what suits OUT */
   const char *codec;
   double quality; /* constant rate factor; negative: the encoder's usual one */
   bool overwrite;

@@ -75,6 +75,9 @@ const struct option option_table[] = {
     {"frames", 0, OPTION_LONG, GROUP_INPUT, ENGINE, "N", AT(frames), .min = 1, .max = COUNT_MAX,
      .help = "stop after so many frames"},
 
+    {"output-format", 0, OPTION_TEXT, GROUP_OUTPUT, RENDER, "NAME", AT(output_format),
+     .help = "FFmpeg muxer or file extension, such as mkv, nut, mpegts or yuv4mpegpipe (default: by OUT's extension; "
+             "matroska for -, flv for rtmp://, mpegts for other streams)"},
     {"codec", 'c', OPTION_TEXT, GROUP_OUTPUT, RENDER, "NAME", AT(codec),
      .help = "FFmpeg encoder or codec, such as libx264, hevc, ffv1 (default: H.264 where the container takes it)"},
     {"quality", 0, OPTION_REAL, GROUP_OUTPUT, RENDER, "X", AT(quality), .min = 0, .max = 63,
@@ -119,9 +122,11 @@ const struct command_text command_table[] = {
     {COMMAND_RENDER, "render", "IN OUT", "restyle a video file frame by frame into another",
      "Every frame of IN (a video, a picture sequence such as f%04d.png, - for standard input) is rendered and keeps "
      "its timestamp; sound is copied. The pixels of OUT are square; where those of IN are not, its shape is the one it "
-     "is meant to be seen in. OUT's extension chooses the container; null: throws the frames away and hash:FILE "
-     "(hash:- for standard output) writes a checksum a frame. An OUT that exists is asked about on a terminal and "
-     "refused elsewhere, unless -y is given. Ctrl-C ends with a playable file of the frames so far.",
+     "is meant to be seen in. OUT's extension chooses the container. - is standard output (reverie render IN - | mpv "
+     "-), and URLs that FFmpeg can write are streamed to (udp://, rtmp://, srt://, tcp://), those that are watched "
+     "live no faster than they are to be seen. null: throws the frames away and hash:FILE (hash:- for standard output) "
+     "writes a checksum a frame. An OUT that exists is asked about on a terminal and refused elsewhere, unless -y is "
+     "given. Ctrl-C ends with a playable file of the frames so far.",
      2, 2},
     {COMMAND_BENCH, "bench", "", "measure frame rate and latency",
      "Renders a built-in moving pattern and prints how long frames take: the engine alone, and the whole way from "

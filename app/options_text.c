@@ -14,7 +14,7 @@ static const struct {
     {STATUS_INPUT, "the video, camera or screen that frames come from"},
     {STATUS_MODEL, "the checkpoint"},
     {STATUS_DEVICE, "the CPU or GPU that runs the network, or its memory"},
-    {STATUS_OUTPUT, "the file or window that frames go to"},
+    {STATUS_OUTPUT, "the file, stream or window that frames go to"},
     {STATUS_INTERRUPTED, "interrupted by Ctrl-C or a signal; what was written is complete so far"},
 };
 enum { EXITS = sizeof exit_table / sizeof *exit_table };
@@ -212,6 +212,7 @@ static void generate_man(FILE *out) {
     man_text(out, environment_table[i].meaning);
   }
   fputs(".SH EXAMPLES\n.nf\nreverie render clip.mp4 neon.mp4 \\-\\-prompt neon\n"
+        "reverie render clip.mp4 \\- | mpv \\-\n"
         "reverie live /dev/video0 \\-\\-prompt \"pencil sketch\"\n"
         "reverie bench \\-\\-size 512x512 \\-\\-json \\-\n.fi\n.SH SEE ALSO\n.BR ffmpeg (1)\n",
         out);

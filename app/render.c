@@ -6,6 +6,7 @@
 #include "app/pipeline.h"
 #include "app/progress.h"
 #include "app/setup.h"
+#include "app/target.h"
 
 /* Without --size the picture has the input's shape and this longest side. */
 enum { LONGEST_SIDE = 512 };
@@ -40,8 +41,11 @@ static int open_sink(void *opaque, struct sink **sink, struct error *err) {
       .fps = source.fps,
       .codec = options->codec,
       .quality = options->quality,
+      .container = options->output_format,
+      .realtime = source.realtime,
       .sound = options->input,
       .sound_options = &render->source_options,
+      .stop = &setup_stop,
       .log = &render->log,
   };
   return sink_open(sink, options->output, &sink_options, err);
@@ -87,8 +91,8 @@ static int run(struct render *render, struct error *err) {
   if (!status && atomic_load(&setup_stop) && !result.written)
     return error_set(err, STATUS_INTERRUPTED, "interrupted before the first frame");
   if (!status && atomic_load(&setup_stop))
-    return error_set(err, STATUS_INTERRUPTED, "interrupted: %ld frame%s in %s", result.written,
-                     result.written == 1 ? " is" : "s are", options->output);
+    return error_set(err, STATUS_INTERRUPTED, "interrupted: %ld frame%s written to %s", result.written,
+                     result.written == 1 ? "" : "s", target_name(options->output));
   return status;
 }
 

@@ -8,6 +8,8 @@
 
 #include <libavformat/avformat.h>
 
+#include "app/target.h"
+
 /* In order of asking; ffmpeg takes whatever the others do not. */
 static const struct sink_impl *const sinks[] = {&sink_null, &sink_hash, &sink_ffmpeg};
 enum { SINKS = sizeof sinks / sizeof *sinks };
@@ -27,12 +29,31 @@ static bool agrees(const char *path) {
   return fgets(answer, sizeof answer, stdin) && (*answer == 'y' || *answer == 'Y');
 }
 
+static bool is_input(const struct stat *out, const char *input) {
+  struct stat in;
+  const char *path = input && !strncmp(input, "file:", 5) ? input + 5 : input;
+  return path && !stat(path, &in) && in.st_dev == out->st_dev && in.st_ino == out->st_ino;
+}
+
+static int check_standard_output(const char *input, struct error *err) {
+  struct stat out;
+  if (fstat(STDOUT_FILENO, &out)) /* closed: the next file to be opened would get its number */
+    return error_set(err, STATUS_OUTPUT, "standard output: is closed; give it to a program (| mpv -) or name a file");
+  if (isatty(STDOUT_FILENO))
+    return error_set(err, STATUS_OUTPUT,
+                     "standard output: video is not for a terminal; give it to a program (| mpv -) or name a file");
+  if (S_ISREG(out.st_mode) && is_input(&out, input))
+    return error_set(err, STATUS_USAGE, "standard output: input and output are the same file; give another output");
+  return 0;
+}
+
 int sink_check(const char *spec, const char *input, bool overwrite, struct error *err) {
-  struct stat out, in;
+  struct stat out;
   if (find(spec) == &sink_null)
     return 0;
+  if (target_is_standard_output(spec))
+    return check_standard_output(input, err);
   const char *path = !strncmp(spec, "file:", 5) || !strncmp(spec, "hash:", 5) ? spec + 5 : spec;
-  const char *input_path = input && !strncmp(input, "file:", 5) ? input + 5 : input;
   /* A sequence of pictures exists if its first one does. */
   char first[PATH_MAX];
   if (stat(path, &out) && !av_get_frame_filename(first, sizeof first, path, 1))
@@ -43,7 +64,7 @@ int sink_check(const char *spec, const char *input, bool overwrite, struct error
     return error_set(err, STATUS_OUTPUT, "%s: this is a folder; name a file in it", path);
   if (!S_ISREG(out.st_mode))
     return 0;
-  if (input_path && !stat(input_path, &in) && in.st_dev == out.st_dev && in.st_ino == out.st_ino)
+  if (is_input(&out, input))
     return error_set(err, STATUS_USAGE, "%s: input and output are the same file; give another output", path);
   if (!overwrite && !agrees(path))
     return error_set(err, STATUS_OUTPUT, "%s: exists already; give -y to overwrite it", path);

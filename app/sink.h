@@ -15,8 +15,11 @@ struct sink_options {
   double fps;                                 /* average, for rate control and the last frame's duration; 0 unknown */
   const char *codec;                          /* FFmpeg encoder; NULL: chosen for the container */
   double quality;                             /* negative: the encoder's usual one */
+  const char *container;                      /* FFmpeg muxer or extension; NULL: what suits spec (target_choose) */
+  bool realtime;                              /* the frames come at their own pace */
   const char *sound;                          /* input whose sound and metadata are copied; NULL: none */
   const struct source_options *sound_options; /* how it was opened */
+  const atomic_bool *stop;                    /* set from anywhere, it ends waiting for a network; NULL: none */
   const struct log *log;
 };
 
@@ -36,10 +39,12 @@ struct sink {
 };
 
 /* Before anything expensive happens: whether spec can be written to. A file that exists is overwritten with overwrite
- * set or after a yes on the terminal, else refused; the input never is. input may be NULL. */
+ * set or after a yes on the terminal, else refused; the input never is, and video is not for a terminal. input may be
+ * NULL. */
 int sink_check(const char *spec, const char *input, bool overwrite, struct error *err);
 
-/* spec: a file whose extension names the container, "null:", "hash:FILE" or "hash:-". All errors are STATUS_OUTPUT. */
+/* spec: a file, "-" for standard output, a URL, "null:", "hash:FILE" or "hash:-". Errors are STATUS_OUTPUT, or
+ * STATUS_USAGE for a codec or container that is not there. */
 int sink_open(struct sink **sink, const char *spec, const struct sink_options *options, struct error *err);
 int sink_write(struct sink *sink, const struct frame *frame, struct error *err);
 int sink_finish(struct sink *sink, bool whole, struct error *err);

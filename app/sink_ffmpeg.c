@@ -1,21 +1,28 @@
-/* A file that FFmpeg writes. MP4 and MOV are written in fragments, so that a killed process or a full disk leaves all
- * but the last seconds playable, and are turned into ordinary files at the end (mp4_settle). */
+/* What FFmpeg writes: a file, standard output, a URL. MP4 and MOV are written in fragments, so that a killed process or
+ * a full disk leaves all but the last seconds playable; files are turned into ordinary ones at the end (mp4_settle). */
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
+#include <libavutil/avstring.h>
 #include <libavutil/opt.h>
 
 #include "app/encoder.h"
 #include "app/ffmpeg_util.h"
 #include "app/mp4.h"
 #include "app/sound.h"
+#include "app/stats.h"
+#include "app/target.h"
 
 struct ffmpeg_sink {
   struct sink sink;
-  const char *path;
+  struct target target;
   AVRational time_base; /* of the frames that come */
+  const atomic_bool *stop;
+  int64_t stopped_ns; /* when it was first seen to be set; 0: not yet */
+  int64_t started_ns; /* moment of time 0, where frames are sent no faster than they are to be seen */
   const struct log *log;
   AVFormatContext *output;
   AVStream *stream;
@@ -25,18 +32,35 @@ struct ffmpeg_sink {
   int64_t last_pts, step; /* in the encoder's time base; step: nominal time of a frame */
   long written;
   bool one_picture; /* an image file whose name has no place for a number */
-  bool header, failed;
+  bool realtime, seekable, header, failed;
 };
+
+/* What is left to be said to a network after an interruption has so long. */
+static const int64_t farewell_ns = 2000000000;
+static const int64_t look_up_ns = 50000000;
+/* Most muxers that have to go back and change what they wrote refuse to do without; these leave what none can read. */
+static const char unreadable_streams[] = "film_cpk,wtv";
 
 static bool accepts(const char *spec) {
   (void)spec;
   return true;
 }
 
+/* FFmpeg asks this while it waits for a network. */
+static int wants_out(void *opaque) {
+  struct ffmpeg_sink *to = opaque;
+  if (!to->stop || !atomic_load(to->stop))
+    return 0;
+  int64_t now = clock_now_ns();
+  if (!to->stopped_ns)
+    to->stopped_ns = now;
+  return !to->header || now - to->stopped_ns > farewell_ns;
+}
+
 static int output_failed(struct ffmpeg_sink *to, int code, struct error *err) {
   char reason[128];
   to->failed = true;
-  return error_set(err, STATUS_OUTPUT, "%s: cannot be written: %s", to->path, ffmpeg_reason(code, reason));
+  return error_set(err, STATUS_OUTPUT, "%s: cannot be written: %s", to->target.name, ffmpeg_reason(code, reason));
 }
 
 static void ffmpeg_close(struct sink *sink) {
@@ -51,12 +75,13 @@ static void ffmpeg_close(struct sink *sink) {
 }
 
 static int add_video(struct ffmpeg_sink *to, const struct sink_options *options, struct error *err) {
-  if (encoder_open(&to->encoder, to->output->oformat, to->path, options, err))
+  bool low_delay = to->target.live || (to->target.stream && options->realtime);
+  if (encoder_open(&to->encoder, to->target.container, to->target.name, low_delay, options, err))
     return -1;
   const AVCodecContext *encoder = to->encoder.context;
   to->stream = avformat_new_stream(to->output, NULL);
   if (!to->stream || avcodec_parameters_from_context(to->stream->codecpar, encoder) < 0)
-    return error_set(err, STATUS_FAILED, "no memory to write %s", to->path);
+    return error_set(err, STATUS_FAILED, "no memory to write %s", to->target.name);
   to->stream->time_base = encoder->time_base;
   to->stream->avg_frame_rate = encoder->framerate;
   to->stream->sample_aspect_ratio = encoder->sample_aspect_ratio;
@@ -66,48 +91,67 @@ static int add_video(struct ffmpeg_sink *to, const struct sink_options *options,
   return 0;
 }
 
-/* The header is flushed, so that a full or forbidden place shows now and not after minutes. */
-static int write_header(struct ffmpeg_sink *to, struct error *err) {
-  int code = 0;
+static int open_io(struct ffmpeg_sink *to) {
+  AVFormatContext *output = to->output;
+  if (output->oformat->flags & AVFMT_NOFILE)
+    return 0;
+  /* Datagrams of seven whole packets of a transport stream, which is what receivers count on. */
   AVDictionary *wishes = NULL;
-  if (!(to->output->oformat->flags & AVFMT_NOFILE))
-    code = avio_open(&to->output->pb, to->path, AVIO_FLAG_WRITE);
-  if (code >= 0) {
-    if (mp4_is(to->output->oformat))
-      mp4_wishes(&wishes);
-    code = avformat_write_header(to->output, &wishes);
-    av_dict_free(&wishes);
-  }
-  if (code >= 0) {
-    to->header = true;
-    /* Fragments turn it off, and the AAC of transport streams then ends the render at its first packet. */
-    to->output->flags |= AVFMT_FLAG_AUTO_BSF;
-    if (to->output->pb) {
-      avio_flush(to->output->pb);
-      code = to->output->pb->error;
-    }
+  if (!strcmp(output->oformat->name, "mpegts"))
+    av_dict_set(&wishes, "pkt_size", "1316", 0);
+  int code = avio_open2(&output->pb, to->target.url, AVIO_FLAG_WRITE, &output->interrupt_callback, &wishes);
+  av_dict_free(&wishes);
+  to->seekable = code >= 0 && output->pb->seekable & AVIO_SEEKABLE_NORMAL;
+  return code;
+}
+
+static int refuse_stream(const struct ffmpeg_sink *to, struct error *err) {
+  return error_set(err, STATUS_OUTPUT, "%s: %s is for files, not for streams; try --output-format matroska or mpegts",
+                   to->target.name, to->target.container->name);
+}
+
+/* The header is flushed, so that a full or forbidden place shows now and not after minutes. */
+static int write_header(struct ffmpeg_sink *to, const struct sink_options *options, struct error *err) {
+  AVDictionary *wishes = NULL;
+  int code = open_io(to);
+  if (code < 0)
+    return output_failed(to, code, err);
+  bool streamed = to->output->pb && !to->seekable;
+  if (streamed && av_match_name(to->target.container->name, unreadable_streams))
+    return refuse_stream(to, err);
+  if (mp4_is(to->target.container))
+    mp4_wishes(&wishes);
+  if (to->target.stream && options->realtime) /* else Matroska gathers the packets of a second */
+    av_dict_set(&wishes, "cluster_time_limit", "1", 0);
+  code = avformat_write_header(to->output, &wishes);
+  av_dict_free(&wishes);
+  if (code == AVERROR(EINVAL) && streamed && !to->output->pb->error)
+    return refuse_stream(to, err);
+  if (code < 0)
+    return output_failed(to, code, err);
+  to->header = true;
+  /* Fragments turn it off, and the AAC of transport streams then ends the render at its first packet. */
+  to->output->flags |= AVFMT_FLAG_AUTO_BSF;
+  if (to->output->pb) {
+    avio_flush(to->output->pb);
+    code = to->output->pb->error;
   }
   return code < 0 ? output_failed(to, code, err) : 0;
 }
 
 static int prepare(struct ffmpeg_sink *to, const struct sink_options *options, struct error *err) {
-  avformat_alloc_output_context2(&to->output, NULL, NULL, to->path);
-  if (!to->output)
-    return error_set(err, STATUS_OUTPUT, "%s: no container is known by this extension; try .mp4 or .mkv", to->path);
-  const AVOutputFormat *container = to->output->oformat;
-  bool covers = container->video_codec == AV_CODEC_ID_PNG && container->audio_codec != AV_CODEC_ID_NONE; /* of albums */
-  if (container->video_codec == AV_CODEC_ID_NONE || covers)
-    return error_set(err, STATUS_OUTPUT, "%s: %s holds no video; try .mp4 or .mkv", to->path, container->name);
-  to->one_picture = !strcmp(container->name, "image2") && !av_filename_number_test(to->path);
+  const AVOutputFormat *container = to->target.container;
+  to->packet = av_packet_alloc();
+  if (!to->packet || avformat_alloc_output_context2(&to->output, container, NULL, to->target.url) < 0)
+    return error_set(err, STATUS_FAILED, "no memory to write %s", to->target.name);
+  to->output->interrupt_callback = (AVIOInterruptCB){wants_out, to};
+  to->one_picture = !strcmp(container->name, "image2") && !av_filename_number_test(to->target.url);
   if (to->one_picture)
     av_opt_set_int(to->output->priv_data, "update", 1, 0);
-  to->packet = av_packet_alloc();
-  if (!to->packet)
-    return error_set(err, STATUS_FAILED, "no memory to write %s", to->path);
   if (add_video(to, options, err))
     return -1;
   sound_open(&to->sound, to->output, options);
-  return write_header(to, err);
+  return write_header(to, options, err);
 }
 
 static int ffmpeg_open(struct sink **sink, const char *spec, const struct sink_options *options, struct error *err) {
@@ -115,9 +159,10 @@ static int ffmpeg_open(struct sink **sink, const char *spec, const struct sink_o
   if (!to)
     return error_set(err, STATUS_FAILED, "no memory to write %s", spec);
   to->sink.impl = &sink_ffmpeg;
-  to->path = spec;
   to->log = options->log;
-  if (prepare(to, options, err)) {
+  to->stop = options->stop;
+  to->realtime = options->realtime;
+  if (target_choose(&to->target, spec, options->container, err) || prepare(to, options, err)) {
     ffmpeg_close(&to->sink);
     return -1;
   }
@@ -143,6 +188,17 @@ static int drain(struct ffmpeg_sink *to) {
   return code == AVERROR(EAGAIN) || code == AVERROR_EOF ? 0 : code;
 }
 
+/* What is watched while it is sent would come faster than it is shown; there is no one else to slow it down. */
+static void wait_until_due(struct ffmpeg_sink *to, double time) {
+  int64_t now = clock_now_ns(), at = (int64_t)(time * 1e9);
+  if (to->last_pts == AV_NOPTS_VALUE)
+    to->started_ns = now - at;
+  for (; now < to->started_ns + at && !(to->stop && atomic_load(to->stop)); now = clock_now_ns()) {
+    int64_t left = to->started_ns + at - now;
+    nanosleep(&(struct timespec){.tv_nsec = left < look_up_ns ? left : look_up_ns}, NULL);
+  }
+}
+
 static int ffmpeg_write(struct sink *sink, const struct frame *frame, struct error *err) {
   struct ffmpeg_sink *to = (struct ffmpeg_sink *)sink;
   if (to->one_picture && to->last_pts != AV_NOPTS_VALUE) {
@@ -150,8 +206,10 @@ static int ffmpeg_write(struct sink *sink, const struct frame *frame, struct err
     return error_set(err, STATUS_OUTPUT,
                      "%s: holds one picture, and there are more: name it like frame-%%04d.png, or "
                      "give --frames 1",
-                     to->path);
+                     to->target.name);
   }
+  if (to->target.live && !to->realtime)
+    wait_until_due(to, (double)frame->pts * av_q2d(to->time_base));
   int64_t pts = av_rescale_q(frame->pts, to->time_base, to->encoder.context->time_base);
   if (to->last_pts != AV_NOPTS_VALUE && pts <= to->last_pts)
     pts = to->last_pts + 1;
@@ -189,14 +247,14 @@ static int ffmpeg_finish(struct sink *sink, bool whole, struct error *err) {
     if (code >= 0)
       code = closed;
   }
-  if ((failed_before || code < 0) && mp4_is(to->output->oformat))
-    mp4_cut(to->path);
+  if ((failed_before || code < 0) && to->seekable && mp4_is(to->target.container))
+    mp4_cut(to->target.url);
   if (failed_before)
     return 0;
   if (code < 0)
     return output_failed(to, code, err);
-  if (mp4_is(to->output->oformat))
-    mp4_settle(to->path, to->log);
+  if (to->seekable && mp4_is(to->target.container))
+    mp4_settle(to->target.url, to->target.container, to->log);
   return 0;
 }
 

@@ -59,8 +59,10 @@ static bool fits(const AVFormatContext *output, const AVStream *sound) {
   AVFormatContext *trial = NULL;
   AVDictionary *wishes = NULL;
   uint8_t *header = NULL;
-  if (!strcmp(output->oformat->name, "mpegts") && !named_in_transport_stream(sound->codecpar->codec_id))
-    return false;
+  const char *name = output->oformat->name;
+  bool named = named_in_transport_stream(sound->codecpar->codec_id);
+  if (!strcmp(name, "rtp_mpegts") || (!strcmp(name, "mpegts") && !named))
+    return named; /* over RTP there is no header without a network */
   if (output->oformat->flags & AVFMT_NOFILE)
     return avformat_query_codec(output->oformat, sound->codecpar->codec_id, FF_COMPLIANCE_NORMAL) != 0;
   if (avformat_alloc_output_context2(&trial, output->oformat, NULL, output->url) < 0)
