@@ -83,7 +83,7 @@ static void test_refused(void **state) {
   program_expect(2, "--output-format nonsense", "render clip.mkv -" SMALL "--output-format nonsense");
   program_expect(6, "no video", "render clip.mkv -" SMALL "--output-format wav");
   program_expect(6, "f4v is for files", "render clip.mkv -" SMALL "--output-format f4v");
-  program_expect(6, "wtv is for files", "render clip.mkv -" SMALL "--output-format wtv");
+  program_expect(6, "film_cpk is for files", "render clip.mkv -" SMALL "--output-format film_cpk");
   program_expect(6, "dash opens files of its own", "render clip.mkv -" SMALL "--output-format dash");
   shell("test ! -s out.txt");
   program_expect(6, "not for a terminal", "render clip.mkv -" SMALL ">/dev/ptmx");
