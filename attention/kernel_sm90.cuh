@@ -381,6 +381,8 @@ template <class T> struct Consumer {
     float inverse[2] = {inverse_approx(quad_sum(softmax.sum[0])), inverse_approx(quad_sum(softmax.sum[1]))};
     scale_rows<T::DP / 8>(o, inverse);
     group_sync(); /* all warps are done with Q */
+    if (T::PARTS > 1 && thread / T::PART_THREADS != part_of_block<T>())
+      return;
 #pragma unroll
     for (int g = 0; g < T::DP / 8; g++) {
       char *chunk = rows + g / 8 * T::Q_CHUNK_BYTES + ((g ^ row) % 8) * 16 + lane % 4 * 4;
@@ -392,7 +394,7 @@ template <class T> struct Consumer {
       __syncwarp();
     else
       group_sync();
-    if ((BY_WARP ? lane : thread) == 0 && thread / T::PART_THREADS == part_of_block<T>()) {
+    if ((BY_WARP ? lane : thread) == 0) {
       Place at = *reinterpret_cast<const Place *>(memory + T::PLACE_OFFSET);
 #pragma unroll
       for (int c = 0; c < T::CHUNKS; c++)

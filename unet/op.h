@@ -174,7 +174,8 @@ struct op_step {
   int step;            /* as OP_TIME_ROW's */
   struct tensor x;     /* wide [1, h, w, c] */
   struct tensor model; /* [rows, h, w, c] */
-  struct tensor noise; /* optional state, wide [draws, h, w, c]: without it, s.noise is not read; 0 for steps beyond */
+  struct tensor noise; /* optional state, wide [draws, h, w, c]: without it s.noise is not read, and
+                          it must be 0 for steps from draws on (device_submit checks) */
 };
 
 /* y = the frame, cropped, resized to y's size, as R, G, B in y = value * scale + bias with value in 0..1.

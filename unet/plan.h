@@ -44,8 +44,8 @@ void plan_leave(struct plan *plan, size_t mark);
 /* Records the first error of model code ("expected 320 channels"); the plan then stays failed. */
 __attribute__((format(printf, 2, 3))) void plan_fail(struct plan *plan, const char *format, ...);
 
-/* Append one op. Its y is made here (any y in the argument is ignored but for documented sizes) and returned; shapes
- * are checked. name is the part after the scope. */
+/* Append one op. Its y is made here (any y in the argument is ignored but for documented sizes) and returned, but
+ * by plan_step, which works in place; shapes are checked. name is the part after the scope. */
 struct tensor plan_conv(struct plan *plan, const char *name, struct op_conv op);
 struct tensor plan_linear(struct plan *plan, const char *name, struct op_linear op);
 /* plan_linear whose result goes to a state resource (the time table) instead of a temporary. */

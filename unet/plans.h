@@ -20,7 +20,7 @@ struct frame_shape {
   int width, height; /* of the picture */
   int steps;         /* U-Net calls */
   int draws;         /* of noise, for the first of the steps: see sampler_draws */
-  int rows;          /* guidance rows, see plans_rows */
+  int rows;          /* guidance rows, see model_rows */
   bool text_to_image;
 };
 
