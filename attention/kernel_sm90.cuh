@@ -381,8 +381,6 @@ template <class T> struct Consumer {
     float inverse[2] = {inverse_approx(quad_sum(softmax.sum[0])), inverse_approx(quad_sum(softmax.sum[1]))};
     scale_rows<T::DP / 8>(o, inverse);
     group_sync(); /* all warps are done with Q */
-    if (T::PARTS > 1 && thread / T::PART_THREADS != part_of_block<T>())
-      return;
 #pragma unroll
     for (int g = 0; g < T::DP / 8; g++) {
       char *chunk = rows + g / 8 * T::Q_CHUNK_BYTES + ((g ^ row) % 8) * 16 + lane % 4 * 4;
@@ -394,7 +392,7 @@ template <class T> struct Consumer {
       __syncwarp();
     else
       group_sync();
-    if ((BY_WARP ? lane : thread) == 0) {
+    if ((BY_WARP ? lane : thread) == 0 && thread / T::PART_THREADS == part_of_block<T>()) {
       Place at = *reinterpret_cast<const Place *>(memory + T::PLACE_OFFSET);
 #pragma unroll
       for (int c = 0; c < T::CHUNKS; c++)
@@ -443,7 +441,7 @@ __device__ __forceinline__ void consume(const params_sm90 &p, Work<T> work, Piec
     c.merge_parts();
     if (!T::CUTS || (piece.first == 0 && piece.last == work.blocks) || c.merge_pieces(piece))
       c.store();
-    if (c.thread == 0)
+    if (T::STORE_ROWS == 16 ? c.lane == 0 : c.thread == 0)
       barrier_arrive(shared.q_empty());
   }
   if constexpr (T::SLICES > 1) { /* nobody's shared memory goes while others may still signal there */

@@ -151,7 +151,7 @@ template <class T> struct Shared {
   __device__ __forceinline__ void init_barriers() const {
     for (int group = 0; group < T::Q_FULLS; group++)
       barrier_init(q_full(group), 1);
-    barrier_init(q_empty(), T::ROW_GROUPS);
+    barrier_init(q_empty(), T::BM / T::STORE_ROWS); /* who stores arrives when the rows have left */
     for (int s = 0; s < T::STAGES; s++) {
       barrier_init(k_full(s), 1);
       barrier_init(v_full(s), 1);
@@ -218,7 +218,7 @@ __device__ __forceinline__ void load_tile(uint32_t to, uint32_t full, const CUte
 
 /* Once there is room for a piece's Q: leaves where its tile is. q_full tells the consumers that both are there. */
 template <class T>
-__device__ __forceinline__ void expect_queries(Shared<T> shared, char *memory, Place at, int parity) {
+__device__ __forceinline__ void expect_queries(Shared<T> shared, char *memory, const Place &at, int parity) {
   barrier_wait(shared.q_empty(), parity);
   *reinterpret_cast<Place *>(memory + T::PLACE_OFFSET) = at;
 #pragma unroll
@@ -244,13 +244,14 @@ __device__ __forceinline__ void produce(const params_sm90 &p, Work<T> work, Piec
   int q_parity = 1;
   Place at = place_of<T>(p, piece.tile);
   pin(at);
-  for (bool first = true, more = true; more; first = false, q_parity ^= 1) {
+  expect_queries(shared, memory, at, q_parity);
+  for (bool more = true, expected = true; more; q_parity ^= 1, expected = false) {
     bool queries_first = !T::KEYS_FIRST || piece.first == piece.last; /* no keys: fewer blocks than parts */
-    bool expected = first || queries_first; /* later pieces' first keys need not wait for room for Q */
-    if (expected)
-      expect_queries(shared, memory, at, q_parity);
-    if (queries_first)
+    if (queries_first) {
+      if (!expected)
+        expect_queries(shared, memory, at, q_parity);
       load_queries(p, shared, at);
+    }
     for (int j = piece.first; j < piece.last; j++) {
       bool one = j < work.split;
       int k_batch = (one ? p.k_batched : p.k2_batched) ? at.batch : 0;
