@@ -121,11 +121,11 @@ static void set_clock(AVCodecContext *context, const AVOutputFormat *container, 
   context->gop_size = (int)lrint(fmin(fmax(keyframe_seconds * av_q2d(rate), 12), 250));
 }
 
-/* Others look no further ahead by themselves. */
+/* Of the encoders that are known to hold frames back. */
 static void set_low_delay(const AVCodecContext *context, AVDictionary **wishes) {
   if (is_x26x(context->codec))
     av_dict_set(wishes, "tune", "zerolatency", 0);
-  if (!strncmp(context->codec->name, "libvpx", 6))
+  if (!strncmp(context->codec->name, "libvpx", 6) || !strncmp(context->codec->name, "libaom", 6))
     av_dict_set(wishes, "lag-in-frames", "0", 0);
 }
 

@@ -12,6 +12,10 @@ const char *ffmpeg_reason(int code, char *buffer) {
   return buffer;
 }
 
+const char *file_path(const char *url) {
+  return strncmp(url, "file:", 5) ? url : url + 5;
+}
+
 bool ffmpeg_is_device(const AVInputFormat *format) {
   return format->priv_class && AV_IS_INPUT_DEVICE(format->priv_class->category) && strcmp(format->name, "lavfi");
 }

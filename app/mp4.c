@@ -101,7 +101,7 @@ static int rewrite(const char *path, const AVOutputFormat *container, const char
 void mp4_settle(const char *path, const AVOutputFormat *container, const struct log *log) {
   struct stat file;
   char plain[PATH_MAX], neighbour[PATH_MAX + 16], reason[128];
-  if (!realpath(!strncmp(path, "file:", 5) ? path + 5 : path, plain) || stat(plain, &file) || !S_ISREG(file.st_mode))
+  if (!realpath(path, plain) || stat(plain, &file) || !S_ISREG(file.st_mode))
     return;
   snprintf(neighbour, sizeof neighbour, "%s.settling", plain);
   int code = rewrite(plain, container, neighbour);

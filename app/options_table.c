@@ -126,7 +126,7 @@ const struct command_text command_table[] = {
      "-), and URLs that FFmpeg can write are streamed to (udp://, rtmp://, srt://, tcp://), those that are watched "
      "live no faster than they are to be seen. null: throws the frames away and hash:FILE (hash:- for standard output) "
      "writes a checksum a frame. An OUT that exists is asked about on a terminal and refused elsewhere, unless -y is "
-     "given. Ctrl-C ends with a playable file of the frames so far.",
+     "given. Ctrl-C ends with a playable file of the frames so far, a second one at once.",
      2, 2},
     {COMMAND_BENCH, "bench", "", "measure frame rate and latency",
      "Renders a built-in moving pattern and prints how long frames take: the engine alone, and the whole way from "

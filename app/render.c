@@ -100,7 +100,7 @@ int command_render(const struct options *options, struct error *err) {
   struct render render = {.options = options};
   struct source_info info;
   int status = -1;
-  if (sink_check(options->output, options->input, options->overwrite, err))
+  if (sink_check(options->output, options->output_format, options->input, options->overwrite, err))
     return -1;
   setup_log(&render.log, options);
   if (options->prompt_count > 1)

@@ -8,6 +8,7 @@
 
 #include <libavformat/avformat.h>
 
+#include "app/ffmpeg_util.h"
 #include "app/target.h"
 
 /* In order of asking; ffmpeg takes whatever the others do not. */
@@ -31,8 +32,9 @@ static bool agrees(const char *path) {
 
 static bool is_input(const struct stat *out, const char *input) {
   struct stat in;
-  const char *path = input && !strncmp(input, "file:", 5) ? input + 5 : input;
-  return path && !stat(path, &in) && in.st_dev == out->st_dev && in.st_ino == out->st_ino;
+  bool standard_input = input && (!strcmp(input, "-") || !strncmp(input, "pipe:", 5));
+  bool known = standard_input ? !fstat(STDIN_FILENO, &in) : input && !stat(file_path(input), &in);
+  return known && in.st_dev == out->st_dev && in.st_ino == out->st_ino;
 }
 
 static int check_standard_output(const char *input, struct error *err) {
@@ -47,13 +49,8 @@ static int check_standard_output(const char *input, struct error *err) {
   return 0;
 }
 
-int sink_check(const char *spec, const char *input, bool overwrite, struct error *err) {
+static int check_file(const char *path, const char *input, bool overwrite, struct error *err) {
   struct stat out;
-  if (find(spec) == &sink_null)
-    return 0;
-  if (target_is_standard_output(spec))
-    return check_standard_output(input, err);
-  const char *path = !strncmp(spec, "file:", 5) || !strncmp(spec, "hash:", 5) ? spec + 5 : spec;
   /* A sequence of pictures exists if its first one does. */
   char first[PATH_MAX];
   if (stat(path, &out) && !av_get_frame_filename(first, sizeof first, path, 1))
@@ -69,6 +66,30 @@ int sink_check(const char *spec, const char *input, bool overwrite, struct error
   if (!overwrite && !agrees(path))
     return error_set(err, STATUS_OUTPUT, "%s: exists already; give -y to overwrite it", path);
   return 0;
+}
+
+static bool is_folder(const char *path) {
+  struct stat file;
+  return !stat(path, &file) && S_ISDIR(file.st_mode);
+}
+
+static int check_container(const struct sink_impl *impl, const char *spec, const char *format, struct error *err) {
+  struct target target;
+  if (impl == &sink_ffmpeg)
+    return is_folder(file_path(spec)) ? 0 : target_choose(&target, spec, format, err);
+  return format ? error_set(err, STATUS_USAGE, "--output-format %s: %s has no container; leave it out", format, spec)
+                : 0;
+}
+
+int sink_check(const char *spec, const char *format, const char *input, bool overwrite, struct error *err) {
+  const struct sink_impl *impl = find(spec);
+  if (check_container(impl, spec, format, err))
+    return -1;
+  if (impl == &sink_null)
+    return 0;
+  if (target_is_standard_output(spec))
+    return check_standard_output(input, err);
+  return check_file(impl == &sink_hash ? spec + strlen("hash:") : file_path(spec), input, overwrite, err);
 }
 
 int sink_open(struct sink **sink, const char *spec, const struct sink_options *options, struct error *err) {

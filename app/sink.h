@@ -39,9 +39,9 @@ struct sink {
 };
 
 /* Before anything expensive happens: whether spec can be written to. A file that exists is overwritten with overwrite
- * set or after a yes on the terminal, else refused; the input never is, and video is not for a terminal. input may be
- * NULL. */
-int sink_check(const char *spec, const char *input, bool overwrite, struct error *err);
+ * set or after a yes on the terminal, else refused; the input never is, and video is not for a terminal. format: as
+ * sink_options' container. format and input may be NULL. */
+int sink_check(const char *spec, const char *format, const char *input, bool overwrite, struct error *err);
 
 /* spec: a file, "-" for standard output, a URL, "null:", "hash:FILE" or "hash:-". Errors are STATUS_OUTPUT, or
  * STATUS_USAGE for a codec or container that is not there. */

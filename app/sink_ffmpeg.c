@@ -46,10 +46,11 @@ static bool accepts(const char *spec) {
   return true;
 }
 
-/* FFmpeg asks this while it waits for a network. */
+/* FFmpeg asks this before it writes, and while it waits for a network. What goes into a file is never cut short,
+ * however slow the disk: its last pages are what makes it play. */
 static int wants_out(void *opaque) {
   struct ffmpeg_sink *to = opaque;
-  if (!to->stop || !atomic_load(to->stop))
+  if (to->seekable || !to->stop || !atomic_load(to->stop))
     return 0;
   int64_t now = clock_now_ns();
   if (!to->stopped_ns)
@@ -106,7 +107,7 @@ static int open_io(struct ffmpeg_sink *to) {
 }
 
 static int refuse_stream(const struct ffmpeg_sink *to, struct error *err) {
-  return error_set(err, STATUS_OUTPUT, "%s: %s is for files, not for streams; try --output-format matroska or mpegts",
+  return error_set(err, STATUS_OUTPUT, "%s: %s does not work as a stream here; try --output-format matroska or mpegts",
                    to->target.name, to->target.container->name);
 }
 
@@ -248,13 +249,13 @@ static int ffmpeg_finish(struct sink *sink, bool whole, struct error *err) {
       code = closed;
   }
   if ((failed_before || code < 0) && to->seekable && mp4_is(to->target.container))
-    mp4_cut(to->target.url);
+    mp4_cut(file_path(to->target.url));
   if (failed_before)
     return 0;
   if (code < 0)
     return output_failed(to, code, err);
   if (to->seekable && mp4_is(to->target.container))
-    mp4_settle(to->target.url, to->target.container, to->log);
+    mp4_settle(file_path(to->target.url), to->target.container, to->log);
   return 0;
 }
 

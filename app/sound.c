@@ -24,7 +24,7 @@ struct sound {
 /* Captured and piped input cannot be read twice. */
 static bool can_reopen(const char *spec, const struct source_options *options) {
   struct stat file;
-  const char *path = !strncmp(spec, "file:", 5) ? spec + 5 : spec;
+  const char *path = file_path(spec);
   if (!stat(path, &file))
     return S_ISREG(file.st_mode);
   return !options->input_format && (!strncmp(spec, "http://", 7) || !strncmp(spec, "https://", 8));

@@ -1,7 +1,11 @@
 #include "app/target.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
+
+#include <libavutil/avstring.h>
 
 /* URLs whose other end expects one container, whatever their path looks like. TCP and local sockets make a sender wait
  * for a slow reader; the others are for what happens now. */
@@ -16,11 +20,18 @@ static const struct scheme {
 };
 enum { SCHEMES = sizeof schemes / sizeof *schemes };
 
+/* Of FFmpeg's, those that write to a file behind the name: nobody would be asked before it is overwritten. */
+static const char wrappers[] = "crypto,md5,tee";
+
 /* Of containers that hold video under other extensions. */
 static const char sound_extensions[] = "m4a,m4b,isma,wma,ra";
 
 bool target_is_standard_output(const char *spec) {
-  return !strcmp(spec, "-") || !strcmp(spec, "pipe:") || !strcmp(spec, "pipe:1");
+  if (strncmp(spec, "pipe:", 5))
+    return !strcmp(spec, "-");
+  char *end; /* FFmpeg takes what is not a number for standard output, too */
+  long number = strtol(spec + 5, &end, 10);
+  return end == spec + 5 || *end || number == STDOUT_FILENO;
 }
 
 const char *target_name(const char *spec) {
@@ -46,7 +57,8 @@ static int check_video(const struct target *target, bool sound_file, struct erro
   const AVOutputFormat *container = target->container;
   bool covers = container->video_codec == AV_CODEC_ID_PNG && container->audio_codec != AV_CODEC_ID_NONE; /* of albums */
   if (container->video_codec == AV_CODEC_ID_NONE || covers)
-    return error_set(err, STATUS_OUTPUT, "%s: %s holds no video; try .mp4 or .mkv", target->name, container->name);
+    return error_set(err, STATUS_OUTPUT, "%s: %s holds no video; try %s", target->name, container->name,
+                     target->stream ? "--output-format matroska" : ".mp4 or .mkv");
   if (sound_file)
     return error_set(err, STATUS_OUTPUT, "%s: files of this name hold no video; try .mp4 or .mkv", target->name);
   return 0;
@@ -58,6 +70,8 @@ int target_choose(struct target *target, const char *spec, const char *format, s
   const struct scheme *scheme = find_scheme(target->url);
   target->stream = scheme != NULL;
   target->live = scheme && scheme->live;
+  if (av_match_name(avio_find_protocol_name(target->url), wrappers))
+    return error_set(err, STATUS_USAGE, "%s: a file behind another name; name the file itself", target->name);
   if (format)
     target->container = find_container(format);
   else if (scheme)

@@ -82,15 +82,19 @@ static void test_refused(void **state) {
   (void)state;
   program_expect(2, "--output-format nonsense", "render clip.mkv -" SMALL "--output-format nonsense");
   program_expect(6, "no video", "render clip.mkv -" SMALL "--output-format wav");
-  program_expect(6, "f4v is for files", "render clip.mkv -" SMALL "--output-format f4v");
-  program_expect(6, "film_cpk is for files", "render clip.mkv -" SMALL "--output-format film_cpk");
+  program_expect(6, "f4v does not work as a stream", "render clip.mkv -" SMALL "--output-format f4v");
+  program_expect(6, "film_cpk does not work as a stream", "render clip.mkv -" SMALL "--output-format film_cpk");
   program_expect(6, "dash opens files of its own", "render clip.mkv -" SMALL "--output-format dash");
+  program_expect(2, "null: has no container", "render clip.mkv null: --output-format mkv");
+  program_expect(2, "behind another name", "render clip.mkv md5:copy.mkv -y");
   shell("test ! -s out.txt");
   program_expect(6, "not for a terminal", "render clip.mkv -" SMALL ">/dev/ptmx");
   program_expect(6, "not for a terminal", "render clip.mkv pipe:1" SMALL ">/dev/ptmx");
   program_expect(6, "closed", "render clip.mkv -" SMALL ">&-");
   program_expect(6, "No space left", "render clip.mkv -" SMALL ">/dev/full");
   program_expect(2, "same file", "render copy.mkv -" SMALL ">>copy.mkv");
+  program_expect(2, "same file", "render - -" SMALL "<copy.mkv >>copy.mkv");
+  program_expect(2, "same file", "render copy.mkv pipe:out" SMALL ">>copy.mkv");
   shell("cmp clip.mkv copy.mkv");
 }
 
