@@ -1,10 +1,13 @@
 /* What FFmpeg writes: a file, standard output, a URL. MP4 and MOV are written in fragments, so that a killed process or
  * a full disk leaves all but the last seconds playable; files are turned into ordinary ones at the end (mp4_settle). */
 #include <errno.h>
+#include <fcntl.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <time.h>
+#include <unistd.h>
 
 #include <libavutil/avstring.h>
 #include <libavutil/opt.h>
@@ -33,6 +36,7 @@ struct ffmpeg_sink {
   long written;
   bool one_picture; /* an image file whose name has no place for a number */
   bool realtime, seekable, header, failed;
+  bool pipe_unblocked; /* standard output, until the sink is closed */
 };
 
 /* What is left to be said to a network after an interruption has so long. */
@@ -64,6 +68,21 @@ static int output_failed(struct ffmpeg_sink *to, int code, struct error *err) {
   return error_set(err, STATUS_OUTPUT, "%s: cannot be written: %s", to->target.name, ffmpeg_reason(code, reason));
 }
 
+/* A reader that has stopped reading must not keep an interruption waiting: FFmpeg asks wants_out again and again where
+ * a write would block. Only of pipes, whose other users do not share this end of it. */
+static void stop_blocking(struct ffmpeg_sink *to) {
+  struct stat out;
+  int flags = fcntl(STDOUT_FILENO, F_GETFL);
+  if (flags < 0 || flags & O_NONBLOCK || fstat(STDOUT_FILENO, &out) || !S_ISFIFO(out.st_mode))
+    return;
+  to->pipe_unblocked = !fcntl(STDOUT_FILENO, F_SETFL, flags | O_NONBLOCK);
+}
+
+static void block_again(const struct ffmpeg_sink *to) {
+  if (to->pipe_unblocked)
+    fcntl(STDOUT_FILENO, F_SETFL, fcntl(STDOUT_FILENO, F_GETFL) & ~O_NONBLOCK);
+}
+
 static void ffmpeg_close(struct sink *sink) {
   struct ffmpeg_sink *to = (struct ffmpeg_sink *)sink;
   sound_close(&to->sound);
@@ -72,6 +91,7 @@ static void ffmpeg_close(struct sink *sink) {
   if (to->output && !(to->output->oformat->flags & AVFMT_NOFILE))
     avio_closep(&to->output->pb);
   avformat_free_context(to->output);
+  block_again(to);
   free(to);
 }
 
@@ -102,6 +122,8 @@ static int open_io(struct ffmpeg_sink *to) {
     av_dict_set(&wishes, "pkt_size", "1316", 0);
   int code = avio_open2(&output->pb, to->target.url, AVIO_FLAG_WRITE, &output->interrupt_callback, &wishes);
   av_dict_free(&wishes);
+  if (target_is_standard_output(to->target.url))
+    stop_blocking(to);
   to->seekable = code >= 0 && output->pb->seekable & AVIO_SEEKABLE_NORMAL;
   return code;
 }

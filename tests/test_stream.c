@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -224,6 +225,28 @@ static void test_interrupted(void **state) {
     fail_msg("status %d: %s", outcome.status, outcome.said);
 }
 
+/* Of a reader that takes nothing, once the pipe is full. */
+static void test_interrupted_pipe(void **state) {
+  (void)state;
+  struct outcome outcome;
+  int waiting = 0, before = 0, same = 0;
+  shell("mkfifo unread");
+  int fifo = open(clip("unread"), O_RDWR | O_CLOEXEC);
+  assert_true(fifo >= 0);
+  pid_t pid = program_start("render lavfi:testsrc2=s=96x64 -" SMALL "--output-format yuv4mpegpipe >unread");
+  for (int waited = 0; waited < PATIENCE_MS && same < 10; waited += LOOK_AGAIN_MS) {
+    usleep(LOOK_AGAIN_MS * 1000);
+    assert_int_equal(ioctl(fifo, FIONREAD, &waiting), 0);
+    same = waiting && waiting == before ? same + 1 : 0;
+    before = waiting;
+  }
+  kill(pid, SIGINT);
+  program_wait(&outcome, pid);
+  close(fifo);
+  if (outcome.status != 130 || !strstr(outcome.said, "interrupted"))
+    fail_msg("status %d: %s", outcome.status, outcome.said);
+}
+
 static double seconds_now(void) {
   struct timespec now;
   clock_gettime(CLOCK_MONOTONIC, &now);
@@ -265,9 +288,11 @@ static void test_udp(void **state) {
 
 int main(int argc, char **argv) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_standard_output), cmocka_unit_test(test_named_containers), cmocka_unit_test(test_refused),
-      cmocka_unit_test(test_in_the_middle),   cmocka_unit_test(test_closed_pipe),      cmocka_unit_test(test_tcp),
-      cmocka_unit_test(test_lost_connection), cmocka_unit_test(test_interrupted),      cmocka_unit_test(test_udp),
+      cmocka_unit_test(test_standard_output),  cmocka_unit_test(test_named_containers),
+      cmocka_unit_test(test_refused),          cmocka_unit_test(test_in_the_middle),
+      cmocka_unit_test(test_closed_pipe),      cmocka_unit_test(test_tcp),
+      cmocka_unit_test(test_lost_connection),  cmocka_unit_test(test_interrupted),
+      cmocka_unit_test(test_interrupted_pipe), cmocka_unit_test(test_udp),
   };
   if (argc != 2 || !clips_open())
     return 77;
