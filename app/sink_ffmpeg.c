@@ -270,13 +270,14 @@ static int ffmpeg_finish(struct sink *sink, bool whole, struct error *err) {
     if (code >= 0)
       code = closed;
   }
-  if ((failed_before || code < 0) && to->seekable && mp4_is(to->target.container))
+  bool fragments = to->seekable && mp4_is(to->target.container);
+  if (fragments && (failed_before || code < 0))
     mp4_cut(file_path(to->target.url));
   if (failed_before)
     return 0;
   if (code < 0)
     return output_failed(to, code, err);
-  if (to->seekable && mp4_is(to->target.container))
+  if (fragments)
     mp4_settle(file_path(to->target.url), to->target.container, to->log);
   return 0;
 }

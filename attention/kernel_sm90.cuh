@@ -125,6 +125,12 @@ template <class T> struct Consumer {
     named_sync(BARRIER_GROUP + consumer, 128);
   }
 
+  /* One thread of those whose rows are stored at a time. */
+  static constexpr bool BY_WARP = T::STORE_ROWS == 16;
+  __device__ __forceinline__ bool leads() const {
+    return (BY_WARP ? lane : thread) == 0;
+  }
+
   /* Turns go round the consumers. */
   __device__ __forceinline__ void turn_begin() const {
     named_sync(BARRIER_TURN + consumer, 256);
@@ -375,7 +381,6 @@ template <class T> struct Consumer {
 
   /* o to FP16 rows where this group's Q was, and from there to memory: of the rows that this part stores. */
   __device__ __forceinline__ void store() {
-    constexpr bool BY_WARP = T::STORE_ROWS == 16;
     int warp_row = thread / 32 * 16, row = warp_row + lane / 4, first_row = BY_WARP ? warp_row : 0;
     char *rows = memory + row_group * T::Q_GROUP_BYTES;
     float inverse[2] = {inverse_approx(quad_sum(softmax.sum[0])), inverse_approx(quad_sum(softmax.sum[1]))};
@@ -392,7 +397,7 @@ template <class T> struct Consumer {
       __syncwarp();
     else
       group_sync();
-    if ((BY_WARP ? lane : thread) == 0 && thread / T::PART_THREADS == part_of_block<T>()) {
+    if (leads() && thread / T::PART_THREADS == part_of_block<T>()) {
       Place at = *reinterpret_cast<const Place *>(memory + T::PLACE_OFFSET);
 #pragma unroll
       for (int c = 0; c < T::CHUNKS; c++)
@@ -441,7 +446,7 @@ __device__ __forceinline__ void consume(const params_sm90 &p, Work<T> work, Piec
     c.merge_parts();
     if (!T::CUTS || (piece.first == 0 && piece.last == work.blocks) || c.merge_pieces(piece))
       c.store();
-    if (T::STORE_ROWS == 16 ? c.lane == 0 : c.thread == 0)
+    if (c.leads())
       barrier_arrive(shared.q_empty());
   }
   if constexpr (T::SLICES > 1) { /* nobody's shared memory goes while others may still signal there */

@@ -13,7 +13,7 @@
 
 enum { W = 24, H = 16 };
 
-/* A frame plan: pixels in, a 3x3 convolution that copies, pixels out. */
+/* A plan and what runs it. */
 struct rig {
   struct resources resources;
   struct plan plan;
@@ -24,30 +24,40 @@ struct rig {
   struct frame frame;
 };
 
+/* A frame plan: pixels in, a 3x3 convolution that copies, pixels out. */
 static void rig_plan(struct rig *r) {
   static float copy[3 * 3 * 9];
   struct error err = {0};
   for (int c = 0; c < 3; c++)
     copy[(c * 3 + c) * 9 + 4] = 1;
   struct weight_part part = {copy, DTYPE_F32, 3};
-  plan_init(&r->plan, &r->resources);
   struct tensor x = plan_pixels_in(&r->plan, "in", (struct op_pixels_in){.scale = 1}, H, W);
   struct tensor w = resources_weight(&r->resources, "copy", 3, 3, 3, 3, &part, 1, &err);
   x = plan_conv(&r->plan, "conv", (struct op_conv){.x = x, .weight = w, .stride = 1, .pad = 1});
   plan_pixels_out(&r->plan, "out", (struct op_pixels_out){.scale = 1, .x = x});
-  assert_int_equal(plan_finish(&r->plan, &err), 0);
   r->params.mix = 1;
   r->params.geometry = (struct geometry){0, 0, W, H, 0, 0, W, H};
   r->frame = (struct frame){.format = PIXEL_RGBA, .width = W, .height = H, .plane = {r->pixels}, .pitch = {4 * W}};
 }
 
-static struct rig *rig_open(const char *name) {
+static struct rig *rig_begin(void) {
   struct rig *r = calloc(1, sizeof *r);
+  plan_init(&r->plan, &r->resources);
+  return r;
+}
+
+static void rig_prepare(struct rig *r, const char *name) {
   struct error err = {0};
-  rig_plan(r);
-  if (device_open(&r->device, &r->resources, &(struct device_options){.name = name}, &err) < 0 ||
+  if (plan_finish(&r->plan, &err) < 0 ||
+      device_open(&r->device, &r->resources, &(struct device_options){.name = name}, &err) < 0 ||
       device_prepare(r->device, &r->program, &r->plan, PIXEL_RGBA, &err) < 0)
     fail_msg("%s", err.message);
+}
+
+static struct rig *rig_open(const char *name) {
+  struct rig *r = rig_begin();
+  rig_plan(r);
+  rig_prepare(r, name);
   return r;
 }
 
@@ -156,74 +166,56 @@ static void wrong_arguments_are_refused(void **state) {
 
 static void tokens_slots_and_timesteps_are_checked(void **state) {
   (void)state;
-  struct resources resources = {0};
-  struct plan plan;
+  struct rig *r = rig_begin();
   struct error err = {0};
-  struct device *device = NULL;
-  struct program *program = NULL;
   float table[4 * 2] = {0};
   struct weight_part part = {table, DTYPE_F32, 4};
-  plan_init(&plan, &resources);
-  struct tensor words = resources_weight(&resources, "words", 4, 1, 1, 2, &part, 1, &err);
-  struct tensor slots = resources_state(&resources, "slots", 3, 1, 4, 2, false, &err);
-  struct tensor times = resources_state(&resources, "times", TIMESTEPS, 1, 1, 2, false, &err);
-  struct tensor x = plan_embed(&plan, "embed", (struct op_embed){.token = words, .position = words});
-  plan_store_slot(&plan, "store", (struct op_store_slot){.x = x, .slots = slots});
-  plan_prompt(&plan, "prompt", (struct op_prompt){.slots = slots}, 1);
-  plan_time_row(&plan, "time", (struct op_time_row){.step = 0, .table = times});
-  assert_int_equal(plan_finish(&plan, &err), 0);
-  assert_int_equal(device_open(&device, &resources, &(struct device_options){.name = "cpu"}, &err), 0);
-  assert_int_equal(device_prepare(device, &program, &plan, PIXEL_RGBA, &err), 0);
+  struct tensor words = resources_weight(&r->resources, "words", 4, 1, 1, 2, &part, 1, &err);
+  struct tensor slots = resources_state(&r->resources, "slots", 3, 1, 4, 2, false, &err);
+  struct tensor times = resources_state(&r->resources, "times", TIMESTEPS, 1, 1, 2, false, &err);
+  struct tensor x = plan_embed(&r->plan, "embed", (struct op_embed){.token = words, .position = words});
+  plan_store_slot(&r->plan, "store", (struct op_store_slot){.x = x, .slots = slots});
+  plan_prompt(&r->plan, "prompt", (struct op_prompt){.slots = slots}, 1);
+  plan_time_row(&r->plan, "time", (struct op_time_row){.step = 0, .table = times});
+  rig_prepare(r, "cpu");
   struct run_params good = {.prompt = {{{0, 77}, {1, 0}}}}, bad;
-  assert_int_equal(device_run(device, program, &good, &err), 0);
+  assert_int_equal(device_run(r->device, r->program, &good, &err), 0);
   bad = good, bad.tokens[3] = 4;
-  assert_int_equal(device_run(device, program, &bad, &err), -1);
+  assert_int_equal(device_run(r->device, r->program, &bad, &err), -1);
   bad = good, bad.tokens[0] = -1;
-  assert_int_equal(device_run(device, program, &bad, &err), -1);
+  assert_int_equal(device_run(r->device, r->program, &bad, &err), -1);
   bad = good, bad.slot = 3;
-  assert_int_equal(device_run(device, program, &bad, &err), -1);
+  assert_int_equal(device_run(r->device, r->program, &bad, &err), -1);
   bad = good, bad.prompt[0].weight[1] = 0.5f;
-  assert_int_equal(device_run(device, program, &bad, &err), -1);
+  assert_int_equal(device_run(r->device, r->program, &bad, &err), -1);
   bad = good, bad.step[0].timestep = TIMESTEPS;
-  assert_int_equal(device_run(device, program, &bad, &err), -1);
-  assert_int_equal(device_run(device, program, &good, &err), 0);
-  device_release(device, &program);
-  device_close(&device);
-  plan_free(&plan);
-  resources_finish(&resources);
+  assert_int_equal(device_run(r->device, r->program, &bad, &err), -1);
+  assert_int_equal(device_run(r->device, r->program, &good, &err), 0);
+  rig_close(r);
 }
 
 /* Of each of a loop's rounds. */
 static void rounds_are_checked(void **state) {
   (void)state;
-  struct resources resources = {0};
-  struct plan plan;
+  struct rig *r = rig_begin();
   struct error err = {0};
-  struct device *device = NULL;
-  struct program *program = NULL;
-  plan_init(&plan, &resources);
-  struct tensor noise = resources_state(&resources, "noise", 2, 1, 1, 2, true, &err);
-  struct tensor times = resources_state(&resources, "times", TIMESTEPS, 1, 1, 2, false, &err);
-  struct tensor x = plan_input(&plan, 1, 1, 1, 2, true), model = plan_input(&plan, 1, 1, 1, 2, false);
-  plan_loop_begin(&plan, 3);
-  plan_time_row(&plan, "time", (struct op_time_row){.step = 0, .table = times});
-  plan_step(&plan, "step", (struct op_step){.step = 0, .x = x, .model = model, .noise = noise});
-  plan_loop_end(&plan);
-  assert_int_equal(plan_finish(&plan, &err), 0);
-  assert_int_equal(device_open(&device, &resources, &(struct device_options){.name = "cpu"}, &err), 0);
-  assert_int_equal(device_prepare(device, &program, &plan, PIXEL_RGBA, &err), 0);
+  struct tensor noise = resources_state(&r->resources, "noise", 2, 1, 1, 2, true, &err);
+  struct tensor times = resources_state(&r->resources, "times", TIMESTEPS, 1, 1, 2, false, &err);
+  struct tensor x = plan_input(&r->plan, 1, 1, 1, 2, true), model = plan_input(&r->plan, 1, 1, 1, 2, false);
+  plan_loop_begin(&r->plan, 3);
+  plan_time_row(&r->plan, "time", (struct op_time_row){.step = 0, .table = times});
+  plan_step(&r->plan, "step", (struct op_step){.step = 0, .x = x, .model = model, .noise = noise});
+  plan_loop_end(&r->plan);
+  rig_prepare(r, "cpu");
   struct run_params good = {.step = {[1] = {.noise = 1}, [3] = {.timestep = TIMESTEPS, .noise = 1}}}, bad;
-  assert_int_equal(device_run(device, program, &good, &err), 0);
+  assert_int_equal(device_run(r->device, r->program, &good, &err), 0);
   bad = good, bad.step[2].timestep = TIMESTEPS;
-  assert_int_equal(device_run(device, program, &bad, &err), -1);
+  assert_int_equal(device_run(r->device, r->program, &bad, &err), -1);
   assert_non_null(strstr(err.message, "timestep 1000"));
   bad = good, bad.step[2].noise = 0.5f;
-  assert_int_equal(device_run(device, program, &bad, &err), -1);
+  assert_int_equal(device_run(r->device, r->program, &bad, &err), -1);
   assert_non_null(strstr(err.message, "2 draws"));
-  device_release(device, &program);
-  device_close(&device);
-  plan_free(&plan);
-  resources_finish(&resources);
+  rig_close(r);
 }
 
 /* Each run's picture is its own, and stays until the second submit after its collect. */
@@ -269,20 +261,19 @@ static void a_run_allocates_nothing(void **state) {
 
 static void memory_beyond_the_limit_is_refused(void **state) {
   (void)state;
-  struct rig r = {0};
+  struct rig *r = rig_begin();
   struct error err = {0};
   struct device_counters counters;
-  rig_plan(&r);
+  rig_plan(r);
+  assert_int_equal(plan_finish(&r->plan, &err), 0);
   assert_int_equal(
-      device_open(&r.device, &r.resources, &(struct device_options){.name = "cpu", .memory_limit = 4096}, &err), 0);
-  assert_int_equal(device_prepare(r.device, &r.program, &r.plan, PIXEL_RGBA, &err), -1);
+      device_open(&r->device, &r->resources, &(struct device_options){.name = "cpu", .memory_limit = 4096}, &err), 0);
+  assert_int_equal(device_prepare(r->device, &r->program, &r->plan, PIXEL_RGBA, &err), -1);
   assert_int_equal(err.status, STATUS_DEVICE);
-  assert_null(r.program);
-  device_get_counters(r.device, &counters);
+  assert_null(r->program);
+  device_get_counters(r->device, &counters);
   assert_true(counters.peak_bytes <= 4096);
-  device_close(&r.device);
-  plan_free(&r.plan);
-  resources_finish(&r.resources);
+  rig_close(r);
 }
 
 static void a_changed_weight_takes_effect(void **state) {
