@@ -125,7 +125,8 @@ static int load_part(struct cuda_device *device, const struct resource *r, const
         staged, part->dtype, (char *)target + first * row * (wide ? 4 : 2), wide, count, (int)(row / taps), (int)taps};
     if (cuda_check(cudaEventSynchronize(device->staging_free[turn]), "loading weights", err) < 0)
       return -1;
-    memcpy(device->staging[turn], (const char *)part->data + first * row_bytes, count * row_bytes);
+    if (weight_part_read(part, first * row, count * row, !wide, device->staging[turn], err) < 0)
+      return -1;
     if (cuda_check(cudaMemcpyAsync(staged, device->staging[turn], count * row_bytes, cudaMemcpyHostToDevice,
                                    device->queue.stream),
                    "loading weights", err) < 0 ||
@@ -221,7 +222,7 @@ half_t *resource_narrow(struct cuda_device *device, int index, struct error *err
     return memory ? memory->narrow : NULL;
   const struct resource *r = &device->base.resources->list[index];
   void *data;
-  if (cuda_keep(device, &data, (size_t)r->c * 2, r->name, err) < 0 ||
+  if (resource_check_f16(r, err) < 0 || cuda_keep(device, &data, (size_t)r->c * 2, r->name, err) < 0 ||
       cuda_check(launch_narrowing(&device->queue, memory->data, data, (size_t)r->c), r->name, err) < 0)
     return NULL;
   memory->narrow = data;

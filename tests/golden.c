@@ -81,15 +81,12 @@ struct values golden_values(const struct golden *golden, const char *format, ...
     v.shape[4 - t->rank + i] = (int)t->shape[i];
   v.data = malloc(v.count * sizeof *v.data);
   assert_non_null(v.data);
-  if (t->dtype == DTYPE_F32) {
-    memcpy(v.data, t->data, t->bytes);
-    return v;
-  }
-  for (size_t i = 0; i < v.count; i++) {
-    uint16_t bits;
-    memcpy(&bits, (const char *)t->data + 2 * i, 2);
-    v.data[i] = t->dtype == DTYPE_F16 ? f16_to_f32(bits) : bf16_to_f32(bits);
-  }
+  void *stored = malloc(t->bytes);
+  assert_non_null(stored);
+  if (weight_file_read(t->file, t->offset, stored, t->bytes, &err))
+    fail_msg("%s", err.message);
+  weights_to_f32(t->dtype, stored, v.count, v.data);
+  free(stored);
   return v;
 }
 

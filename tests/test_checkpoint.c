@@ -515,7 +515,7 @@ static void test_weights(void **state) {
   assert_true(conv.n == 2 && conv.h == 3 && conv.w == 3 && conv.c == 3);
   assert_string_equal(resources.list[conv.index].name, "unet/conv.weight");
   float values[54];
-  resource_read_f32(&resources.list[conv.index], values);
+  assert_int_equal(resource_read_f32(&resources.list[conv.index], values, &err), 0);
   assert_true(values[0] == 1 && values[1] == 2 && values[3] == 2 && values[2] == 1);
   struct tensor stack = checkpoint_stack(unet, &resources, "qk", (struct stack_part[]){{"q", 2}, {"k", 3}}, 2, 4, &err);
   assert_true(stack.n == 5 && stack.h == 1 && stack.w == 1 && stack.c == 4);

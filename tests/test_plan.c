@@ -137,7 +137,7 @@ static void weights_are_read_in_device_order(void **state) {
   struct error err = {0};
   resources_weight(&resources, "conv", 2, 2, 2, 3, &(struct weight_part){conv, DTYPE_F32, 2}, 1, &err);
   float out[24];
-  resource_read_f32(&resources.list[0], out);
+  assert_int_equal(resource_read_f32(&resources.list[0], out, &err), 0);
   for (int o = 0; o < 2; o++)
     for (int tap = 0; tap < 4; tap++)
       for (int i = 0; i < 3; i++)
@@ -146,12 +146,12 @@ static void weights_are_read_in_device_order(void **state) {
   const uint16_t half[3] = {0x3c00, 0xc000, 0x3555}, brain[2] = {0x3f80, 0x4049};
   struct weight_part parts[2] = {{half, DTYPE_F16, 3}, {brain, DTYPE_BF16, 2}};
   resources_weight(&resources, "stacked bias", 1, 1, 1, 5, parts, 2, &err);
-  resource_read_f32(&resources.list[1], out);
+  assert_int_equal(resource_read_f32(&resources.list[1], out, &err), 0);
   const float expected[5] = {1.0f, -2.0f, 0.333251953125f, 1.0f, 3.140625f};
   assert_memory_equal(out, expected, sizeof expected);
 
   resources_weight(&resources, "one row", 1, 1, 1, 4, &(struct weight_part){conv, DTYPE_F32, 1}, 1, &err);
-  resource_read_f32(&resources.list[2], out);
+  assert_int_equal(resource_read_f32(&resources.list[2], out, &err), 0);
   assert_memory_equal(out, conv, 4 * sizeof *out);
 
   struct tensor other = resources_weight(&resources, "one row", 1, 1, 1, 5, NULL, 0, &err);

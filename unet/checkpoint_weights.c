@@ -38,7 +38,8 @@ static int find_part(const struct component *from, const char *name, int rank, c
     return error_set(err, STATUS_MODEL, "%s: tensor %s: has shape %s where config.json asks for %s",
                      safetensors_path(from->files), key, has, wants);
   }
-  *part = (struct weight_part){t->data, t->dtype, (int)shape[0]};
+  *part = (struct weight_part){
+      .dtype = t->dtype, .rows = (int)shape[0], .file = t->file, .offset = t->offset, .name = t->name};
   return 0;
 }
 

@@ -94,9 +94,11 @@ int cpu_load(struct cpu_device *device, struct tensor t, struct error *err) {
   if (!r->data)
     return -1;
   r->bytes = bytes;
-  if (source->kind == RESOURCE_WEIGHT)
-    resource_read_f32(source, r->data);
-  return 0;
+  if (source->kind != RESOURCE_WEIGHT || !resource_read_f32(source, r->data, err))
+    return 0;
+  cpu_free(device, r->data, bytes);
+  r->data = NULL;
+  return -1;
 }
 
 const float *cpu_peek(struct cpu_device *device, int resource, float **temporary, struct error *err) {
@@ -104,11 +106,11 @@ const float *cpu_peek(struct cpu_device *device, int resource, float **temporary
   if (device->resource[resource].data)
     return device->resource[resource].data;
   *temporary = malloc((size_t)r->n * (size_t)r->h * (size_t)r->w * (size_t)r->c * sizeof(float));
-  if (*temporary)
-    resource_read_f32(r, *temporary);
-  else
+  if (!*temporary)
     error_set(err, STATUS_DEVICE, "%s: out of memory", r->name);
-  return *temporary;
+  else if (!resource_read_f32(r, *temporary, err))
+    return *temporary;
+  return NULL;
 }
 
 /* --- the device --- */

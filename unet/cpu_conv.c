@@ -38,7 +38,11 @@ static int load_weight(struct cpu_device *device, struct tensor weight, struct e
     return 0;
   r->winograd_bytes = device->kernels->winograd_packed(weight.n, weight.c) * sizeof(float);
   r->winograd = cpu_alloc(device, r->winograd_bytes, device->base.resources->list[weight.index].name, err);
-  return r->winograd ? transform(device, weight.index, err) : -1;
+  if (r->winograd && !transform(device, weight.index, err))
+    return 0;
+  cpu_free(device, r->winograd, r->winograd_bytes);
+  r->winograd = NULL;
+  return -1;
 }
 
 /* --- a run --- */

@@ -102,8 +102,10 @@ static int pack(struct cpu_device *device, const struct packed *packed, struct e
   size_t row = (size_t)r->h * (size_t)r->w * (size_t)r->c;
   float *temporary = NULL;
   const float *weight = cpu_peek(device, packed->resource, &temporary, err);
-  if (!weight)
+  if (!weight) {
+    free(temporary);
     return -1;
+  }
   dnnl_memory_desc_t plain;
   bool matrix = packed->desc.ndims == 2;
   dnnl_status_t status = dnnl_memory_desc_init_by_tag(&plain, packed->desc.ndims, packed->desc.dims, dnnl_f32,

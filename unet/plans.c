@@ -98,10 +98,10 @@ int plans_frame(const struct model *model, const struct frame_shape *shape, stru
   return plan_finish(plan, err);
 }
 
-static bool is_used(const struct resources *resources, const void *data) {
+static bool is_used(const struct resources *resources, const struct safetensor *t) {
   for (int i = 0; i < resources->count; i++)
     for (int j = 0; j < resources->list[i].part_count; j++)
-      if (resources->list[i].parts[j].data == data)
+      if (resources->list[i].parts[j].name == t->name)
         return true;
   return false;
 }
@@ -113,7 +113,7 @@ void model_log_unused(const struct model *model, const struct log *log) {
     const struct safetensors *files = components[i]->files;
     for (size_t j = 0; j < safetensors_count(files); j++) {
       const struct safetensor *t = safetensors_at(files, j);
-      if (!t->usable || !is_used(model->resources, t->data))
+      if (!t->usable || !is_used(model->resources, t))
         log_line(log, LOG_DEBUG, "%s: %s is not used", components[i]->folder, t->name);
     }
   }

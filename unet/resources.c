@@ -92,84 +92,84 @@ void resources_finish(struct resources *resources) {
   *resources = (struct resources){0};
 }
 
-static float part_value(const struct weight_part *part, size_t i) {
-  const unsigned char *bytes = part->data;
-  if (part->dtype == DTYPE_F32) {
-    float value;
-    memcpy(&value, bytes + 4 * i, 4);
-    return value;
-  }
-  uint16_t bits;
-  memcpy(&bits, bytes + 2 * i, 2);
-  return part->dtype == DTYPE_F16 ? f16_to_f32(bits) : bf16_to_f32(bits);
-}
+/* --- weights --- */
 
-void resource_read_f32(const struct resource *r, float *out) {
-  size_t taps = (size_t)r->h * (size_t)r->w, channels = (size_t)r->c, total = 0;
+/* Elements of a checkpoint row: 1 of a vector. */
+static size_t row_elements(const struct resource *r) {
+  size_t rows = 0;
   for (int p = 0; p < r->part_count; p++)
-    total += (size_t)r->parts[p].rows;
-  size_t row = (size_t)r->n * taps * channels / total; /* elements of a checkpoint row; 1 for a vector */
-  for (int p = 0; p < r->part_count; p++) {
-    const struct weight_part *part = &r->parts[p];
-    size_t rows = (size_t)part->rows;
-    for (size_t o = 0; o < rows; o++) {
-      if (taps == 1) {
-        for (size_t i = 0; i < row; i++)
-          *out++ = part_value(part, o * row + i);
-        continue;
-      }
-      for (size_t tap = 0; tap < taps; tap++) /* OIHW to OHWI */
-        for (size_t i = 0; i < channels; i++)
-          *out++ = part_value(part, o * row + i * taps + tap);
+    rows += (size_t)r->parts[p].rows;
+  return (size_t)r->n * (size_t)r->h * (size_t)r->w * (size_t)r->c / rows;
+}
+
+/* Room for some rows at a time, as stored and as FP32. */
+struct piece {
+  size_t rows, row; /* elements of a row */
+  void *stored;
+  float *values;
+};
+
+enum { PIECE_ELEMENTS = 1 << 14 };
+
+static int piece_open(struct piece *piece, const struct resource *r, struct error *err) {
+  *piece = (struct piece){.row = row_elements(r)};
+  piece->rows = piece->row < PIECE_ELEMENTS ? PIECE_ELEMENTS / piece->row : 1;
+  piece->stored = malloc(piece->rows * piece->row * 4);
+  piece->values = malloc(piece->rows * piece->row * 4);
+  if (piece->stored && piece->values)
+    return 0;
+  return error_set(err, STATUS_FAILED, "%s: out of memory", r->name);
+}
+
+static void piece_close(struct piece *piece) {
+  free(piece->stored);
+  free(piece->values);
+}
+
+/* Rows in checkpoint order to device order. */
+static void turn_rows(const struct resource *r, const float *rows, size_t count, size_t row, float *out) {
+  size_t taps = (size_t)r->h * (size_t)r->w, channels = row / taps;
+  for (size_t o = 0; o < count; o++)
+    for (size_t tap = 0; tap < taps; tap++) /* OIHW to OHWI */
+      for (size_t i = 0; i < channels; i++)
+        *out++ = rows[o * row + i * taps + tap];
+}
+
+/* out NULL: checks alone. */
+static int read_part(const struct resource *r, const struct weight_part *part, struct piece *piece, bool narrow,
+                     float *out, struct error *err) {
+  bool turned = r->h * r->w > 1;
+  for (size_t first = 0, rows = (size_t)part->rows; first < rows;) {
+    size_t count = rows - first < piece->rows ? rows - first : piece->rows, elements = count * piece->row;
+    if (weight_part_read(part, first * piece->row, elements, narrow, piece->stored, err))
+      return -1;
+    if (out) {
+      weights_to_f32(part->dtype, piece->stored, elements, turned ? piece->values : out);
+      if (turned)
+        turn_rows(r, piece->values, count, piece->row, out);
+      out += elements;
     }
+    first += count;
   }
+  return 0;
 }
 
-float bf16_to_f32(uint16_t bits) {
-  uint32_t wide = (uint32_t)bits << 16;
-  float value;
-  memcpy(&value, &wide, 4);
-  return value;
-}
-
-uint16_t f32_to_bf16(float value) {
-  uint32_t bits;
-  memcpy(&bits, &value, 4);
-  if ((bits & 0x7fffffff) > 0x7f800000)
-    return (uint16_t)(bits >> 16 | 0x40); /* stay a NaN when the payload is cut */
-  return (uint16_t)((bits + 0x7fff + (bits >> 16 & 1)) >> 16);
-}
-
-float f16_to_f32(uint16_t bits) {
-  uint32_t sign = (uint32_t)(bits & 0x8000) << 16, exponent = bits >> 10 & 31, mantissa = bits & 1023, wide;
-  if (exponent == 31) {
-    wide = sign | 0x7f800000 | mantissa << 13;
-  } else if (exponent) {
-    wide = sign | (exponent + 112) << 23 | mantissa << 13;
-  } else { /* subnormal: mantissa * 2^-24 is exact in FP32 */
-    float value = (float)mantissa * 0x1p-24f;
-    return sign ? -value : value;
+static int read_parts(const struct resource *r, bool narrow, float *out, struct error *err) {
+  struct piece piece;
+  int result = piece_open(&piece, r, err);
+  for (int p = 0; !result && p < r->part_count; p++) {
+    result = read_part(r, &r->parts[p], &piece, narrow, out, err);
+    if (out)
+      out += (size_t)r->parts[p].rows * piece.row;
   }
-  float value;
-  memcpy(&value, &wide, 4);
-  return value;
+  piece_close(&piece);
+  return result;
 }
 
-uint16_t f32_to_f16(float value) {
-  uint32_t bits;
-  memcpy(&bits, &value, 4);
-  uint16_t sign = (uint16_t)(bits >> 16 & 0x8000);
-  bits &= 0x7fffffff;
-  if (bits > 0x7f800000)
-    return sign | 0x7e00;
-  if (bits >= 0x477ff000) /* rounds to 65536 or more */
-    return sign | 0x7c00;
-  if (bits < 0x38800000) { /* below 2^-14: let FP32 addition round to multiples of 2^-24 */
-    float magnitude;
-    memcpy(&magnitude, &bits, 4);
-    magnitude += 0.5f;
-    memcpy(&bits, &magnitude, 4);
-    return sign | (uint16_t)(bits & 0x7ff);
-  }
-  return sign | (uint16_t)((bits + 0xfff + (bits >> 13 & 1) - 0x38000000) >> 13);
+int resource_read_f32(const struct resource *r, float *out, struct error *err) {
+  return read_parts(r, false, out, err);
+}
+
+int resource_check_f16(const struct resource *r, struct error *err) {
+  return read_parts(r, true, NULL, err);
 }

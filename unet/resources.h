@@ -1,8 +1,8 @@
 /* What outlives a plan: weights (read once from the checkpoint) and state (prompt slots, time table, noise). Plans for
  * other sizes or step counts name the same resources, so a device uploads each one once.
  *
- * Ownership: struct resources owns the descriptions; the weight bytes belong to the checkpoint that is mapped under
- * them and must stay open until the device has loaded them (engine.c keeps it open for the engine's life). */
+ * Ownership: struct resources owns the descriptions; the weights are in the checkpoint's files, which
+ * must stay open until the device has loaded them (engine.c keeps them open for the engine's life). */
 #ifndef UNET_RESOURCES_H
 #define UNET_RESOURCES_H
 
@@ -10,23 +10,11 @@
 
 #include "error.h"
 #include "tensor.h"
-
-enum dtype { DTYPE_F32, DTYPE_F16, DTYPE_BF16 };
-
-static inline size_t dtype_size(enum dtype dtype) {
-  return dtype == DTYPE_F32 ? 4 : 2;
-}
+#include "weights.h"
 
 enum resource_kind {
   RESOURCE_WEIGHT,
   RESOURCE_STATE, /* zero at first; written by ops or by device_write */
-};
-
-/* One checkpoint tensor. A convolution's is [rows = out][in][kh][kw], a matrix' [rows = out][in], a vector's [rows]. */
-struct weight_part {
-  const void *data; /* little endian, any alignment */
-  enum dtype dtype;
-  int rows;
 };
 
 struct resource {
@@ -55,11 +43,8 @@ int resources_find(const struct resources *resources, const char *name);
 void resources_finish(struct resources *resources);
 
 /* Writes a weight as FP32 in device order (NHWC of struct resource; OIHW parts become OHWI). out holds n*h*w*c. */
-void resource_read_f32(const struct resource *resource, float *out);
-
-float f16_to_f32(uint16_t bits);
-uint16_t f32_to_f16(float value); /* round to nearest even */
-float bf16_to_f32(uint16_t bits);
-uint16_t f32_to_bf16(float value); /* round to nearest even */
+int resource_read_f32(const struct resource *resource, float *out, struct error *err);
+/* Refuses a weight that FP16 cannot hold: see weight_part_read. */
+int resource_check_f16(const struct resource *resource, struct error *err);
 
 #endif

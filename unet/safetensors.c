@@ -1,14 +1,10 @@
 #include "safetensors.h"
 
 #include <cjson/cJSON.h>
-#include <errno.h>
-#include <fcntl.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "text.h"
@@ -18,16 +14,10 @@
 #define INDEX_LIMIT ((size_t)8 << 20)
 #define SHARDS_MAX 256
 
-struct mapping {
-  const unsigned char *bytes;
-  size_t size;
-  char *path;
-};
-
 struct safetensors {
   char *path;
-  struct mapping *maps;
-  int map_count;
+  struct weight_file **opened; /* each by itself: tensors point to it */
+  int opened_count;
   struct safetensor *list; /* sorted by name once open */
   size_t count, capacity;
 };
@@ -78,18 +68,19 @@ static int read_shape(struct safetensor *t, const cJSON *shape, const char *path
 }
 
 /* Reads and checks where the tensor's bytes are: inside the data part of the file. */
-static int read_range(struct safetensor *t, const cJSON *offsets, const struct mapping *map, size_t data_start,
+static int read_range(struct safetensor *t, const cJSON *offsets, const struct weight_file *file, size_t data_start,
                       struct error *err) {
   uint64_t first, end;
   if (!cJSON_IsArray(offsets) || cJSON_GetArraySize(offsets) != 2 ||
       !read_size(cJSON_GetArrayItem(offsets, 0), &first) || !read_size(cJSON_GetArrayItem(offsets, 1), &end) ||
       first > end)
-    return bad_tensor(map->path, t->name, "its data_offsets are not two rising offsets", err);
-  if (end > map->size - data_start)
+    return bad_tensor(file->path, t->name, "its data_offsets are not two rising offsets", err);
+  if (end > file->size - data_start)
     return error_set(err, STATUS_MODEL,
                      "%s: tensor %s ends at byte %llu, the file at %zu: the download is incomplete, fetch it again",
-                     map->path, text_quote(t->name).text, (unsigned long long)(end + data_start), map->size);
-  t->data = map->bytes + data_start + first;
+                     file->path, text_quote(t->name).text, (unsigned long long)(end + data_start), file->size);
+  t->file = file;
+  t->offset = data_start + (size_t)first;
   t->bytes = (size_t)(end - first);
   return 0;
 }
@@ -128,23 +119,23 @@ static struct safetensor *append(struct safetensors *files, const char *name) {
   return t;
 }
 
-static int read_tensor(struct safetensors *files, const cJSON *item, const struct mapping *map, size_t data_start,
+static int read_tensor(struct safetensors *files, const cJSON *item, const struct weight_file *file, size_t data_start,
                        struct error *err) {
   struct safetensor *t = append(files, item->string);
   if (!t)
-    return error_set(err, STATUS_FAILED, "%s: out of memory", map->path);
+    return error_set(err, STATUS_FAILED, "%s: out of memory", file->path);
   if (!cJSON_IsObject(item))
-    return bad_tensor(map->path, t->name, "it is not described", err);
+    return bad_tensor(file->path, t->name, "it is not described", err);
   uint64_t elements = 0;
-  if (read_shape(t, cJSON_GetObjectItemCaseSensitive(item, "shape"), map->path, &elements, err) ||
-      read_range(t, cJSON_GetObjectItemCaseSensitive(item, "data_offsets"), map, data_start, err))
+  if (read_shape(t, cJSON_GetObjectItemCaseSensitive(item, "shape"), file->path, &elements, err) ||
+      read_range(t, cJSON_GetObjectItemCaseSensitive(item, "data_offsets"), file, data_start, err))
     return -1;
-  return read_type(t, cJSON_GetObjectItemCaseSensitive(item, "dtype"), elements, map->path, err);
+  return read_type(t, cJSON_GetObjectItemCaseSensitive(item, "dtype"), elements, file->path, err);
 }
 
-static int compare_data(const void *a, const void *b) {
+static int compare_offsets(const void *a, const void *b) {
   const struct safetensor *x = a, *y = b;
-  uintptr_t p = (uintptr_t)x->data, q = (uintptr_t)y->data;
+  size_t p = x->offset, q = y->offset;
   return p != q ? (p > q) - (p < q) : (x->bytes > y->bytes) - (x->bytes < y->bytes);
 }
 
@@ -154,82 +145,78 @@ static int check_overlap(struct safetensors *files, size_t first, const char *pa
   if (!count)
     return 0;
   struct safetensor *list = files->list + first;
-  qsort(list, count, sizeof *list, compare_data);
+  qsort(list, count, sizeof *list, compare_offsets);
   for (size_t i = 1; i < count; i++)
-    if ((const char *)list[i].data < (const char *)list[i - 1].data + list[i - 1].bytes)
+    if (list[i].offset < list[i - 1].offset + list[i - 1].bytes)
       return bad_tensor(path, list[i].name, "it shares bytes with another tensor", err);
   return 0;
 }
 
-static int map_file(struct mapping *map, const char *path, struct error *err) {
-  map->path = strdup(path);
-  if (!map->path)
-    return error_set(err, STATUS_FAILED, "%s: out of memory", path);
-  int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-  struct stat st;
-  int result = -1;
-  void *bytes;
-  if (fd < 0 || fstat(fd, &st))
-    error_set(err, STATUS_MODEL, "%s: cannot be read: %s", path, strerror(errno));
-  else if (!S_ISREG(st.st_mode))
-    error_set(err, STATUS_MODEL, "%s: is not a regular file", path);
-  else if (st.st_size < 8 + 2)
-    error_set(err, STATUS_MODEL, "%s: has %lld bytes, too few for a safetensors file; fetch it again", path,
-              (long long)st.st_size);
-  else if ((bytes = mmap(NULL, (size_t)st.st_size, PROT_READ, MAP_PRIVATE, fd, 0)) == MAP_FAILED)
-    error_set(err, STATUS_MODEL, "%s: cannot be mapped: %s", path, strerror(errno));
-  else {
-    map->bytes = bytes;
-    map->size = (size_t)st.st_size;
-    result = 0;
-  }
-  if (fd >= 0)
-    close(fd);
-  return result;
-}
-
 /* The header: 8 bytes little-endian length, then JSON, padded with spaces. */
-static cJSON *parse_header(const struct mapping *map, size_t *data_start, struct error *err) {
-  uint64_t length = 0;
-  for (int i = 7; i >= 0; i--)
-    length = length << 8 | map->bytes[i];
-  if (length > map->size - 8 || length > HEADER_LIMIT) {
-    error_set(err, STATUS_MODEL, "%s: is no safetensors file, or cut short (a header of %llu bytes); fetch it again",
-              map->path, (unsigned long long)length);
-    return NULL;
-  }
-  const char *text = (const char *)map->bytes + 8, *end = NULL;
+static cJSON *parse_header(const struct weight_file *file, const char *text, size_t length, struct error *err) {
+  const char *end = NULL;
   cJSON *header = cJSON_ParseWithLengthOpts(text, length, &end, false);
   while (header && end < text + length && (*end == ' ' || *end == '\n'))
     end++;
-  if (!cJSON_IsObject(header) || end != text + length) {
-    error_set(err, STATUS_MODEL, "%s: its header is not JSON; the file is damaged, fetch it again", map->path);
-    cJSON_Delete(header);
+  if (cJSON_IsObject(header) && end == text + length)
+    return header;
+  error_set(err, STATUS_MODEL, "%s: its header is not JSON; the file is damaged, fetch it again", file->path);
+  cJSON_Delete(header);
+  return NULL;
+}
+
+static cJSON *read_header(const struct weight_file *file, size_t *data_start, struct error *err) {
+  unsigned char prefix[8];
+  uint64_t length = 0;
+  if (file->size < sizeof prefix + 2) {
+    error_set(err, STATUS_MODEL, "%s: has %zu bytes, too few for a safetensors file; fetch it again", file->path,
+              file->size);
     return NULL;
   }
-  *data_start = 8 + (size_t)length;
+  if (weight_file_read(file, 0, prefix, sizeof prefix, err))
+    return NULL;
+  for (int i = 7; i >= 0; i--)
+    length = length << 8 | prefix[i];
+  if (length > file->size - sizeof prefix || length > HEADER_LIMIT) {
+    error_set(err, STATUS_MODEL, "%s: is no safetensors file, or cut short (a header of %llu bytes); fetch it again",
+              file->path, (unsigned long long)length);
+    return NULL;
+  }
+  *data_start = sizeof prefix + (size_t)length;
+  char *text = malloc((size_t)length + 1);
+  cJSON *header = NULL;
+  if (!text)
+    error_set(err, STATUS_FAILED, "%s: out of memory", file->path);
+  else if (!weight_file_read(file, sizeof prefix, text, (size_t)length, err))
+    header = parse_header(file, text, (size_t)length, err);
+  free(text);
   return header;
 }
 
-/* Maps one more file and lists its tensors. */
+/* A file of the set, open; NULL with err set. */
+static struct weight_file *open_one(struct safetensors *files, const char *path, struct error *err) {
+  struct weight_file **list = realloc(files->opened, (size_t)(files->opened_count + 1) * sizeof(*list));
+  struct weight_file *file = list ? malloc(sizeof *file) : NULL;
+  files->opened = list ? list : files->opened;
+  if (!file) {
+    error_set(err, STATUS_FAILED, "%s: out of memory", path);
+    return NULL;
+  }
+  list[files->opened_count++] = file;
+  return weight_file_open(file, path, err) ? NULL : file;
+}
+
+/* Opens one more file and lists its tensors. */
 static int add_file(struct safetensors *files, const char *path, struct error *err) {
-  struct mapping *maps = realloc(files->maps, (size_t)(files->map_count + 1) * sizeof *maps);
-  if (!maps)
-    return error_set(err, STATUS_FAILED, "%s: out of memory", path);
-  files->maps = maps;
-  struct mapping *map = &maps[files->map_count++];
-  *map = (struct mapping){0};
-  size_t data_start;
-  if (map_file(map, path, err))
-    return -1;
-  cJSON *header = parse_header(map, &data_start, err);
+  size_t data_start, first = files->count;
+  const struct weight_file *file = open_one(files, path, err);
+  cJSON *header = file ? read_header(file, &data_start, err) : NULL;
   if (!header)
     return -1;
-  size_t first = files->count;
   int result = 0;
   const cJSON *item;
   cJSON_ArrayForEach(item, header) {
-    if (strcmp(item->string, "__metadata__") && (result = read_tensor(files, item, map, data_start, err)))
+    if (strcmp(item->string, "__metadata__") && (result = read_tensor(files, item, file, data_start, err)))
       break;
   }
   cJSON_Delete(header);
@@ -282,9 +269,9 @@ static int add_shard(struct safetensors *files, const char *folder, const char *
     return error_set(err, STATUS_FAILED, "%s: out of memory", files->path);
   int result = 0;
   bool known = false;
-  for (int i = 0; i < files->map_count && !known; i++)
-    known = !strcmp(files->maps[i].path, path);
-  if (!known && files->map_count == SHARDS_MAX)
+  for (int i = 0; i < files->opened_count && !known; i++)
+    known = !strcmp(files->opened[i]->path, path);
+  if (!known && files->opened_count == SHARDS_MAX)
     result = error_set(err, STATUS_MODEL, "%s: names more than %d shards", files->path, SHARDS_MAX);
   else if (!known)
     result = add_file(files, path, err);
@@ -365,13 +352,12 @@ void safetensors_close(struct safetensors **files) {
     return;
   for (size_t i = 0; i < f->count; i++)
     free((char *)f->list[i].name);
-  for (int i = 0; i < f->map_count; i++) {
-    if (f->maps[i].bytes)
-      munmap((void *)f->maps[i].bytes, f->maps[i].size);
-    free(f->maps[i].path);
+  for (int i = 0; i < f->opened_count; i++) {
+    weight_file_close(f->opened[i]);
+    free(f->opened[i]);
   }
   free(f->list);
-  free(f->maps);
+  free(f->opened);
   free(f->path);
   free(f);
 }

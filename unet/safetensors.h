@@ -1,7 +1,7 @@
-/* Weights on disk: one safetensors file, or the shards that a *.safetensors.index.json lists, mapped read-only. Files
- * are untrusted: every name, shape, type and offset is checked against the file's size before a pointer is handed out.
+/* Weights on disk: one safetensors file, or the shards that a *.safetensors.index.json lists. Files are untrusted:
+ * every name, shape, type and offset is checked against the file's size before it is handed out.
  *
- * Ownership: struct safetensors owns mappings, names and the list; all pointers below stay valid until
+ * Ownership: struct safetensors owns files, names and the list; all pointers below stay valid until
  * safetensors_close. Threads: read-only once open. */
 #ifndef UNET_SAFETENSORS_H
 #define UNET_SAFETENSORS_H
@@ -11,19 +11,19 @@
 #include <stdint.h>
 
 #include "error.h"
-#include "resources.h"
+#include "weights.h"
 
 enum { SAFETENSOR_RANK_MAX = 5 };
 
 struct safetensor {
   const char *name;
   char type[12];    /* as the file says: "F16", "I64" */
-  bool usable;      /* F32, F16 or BF16, at most SAFETENSOR_RANK_MAX dimensions: dtype, shape and data hold */
+  bool usable;      /* F32, F16 or BF16, at most SAFETENSOR_RANK_MAX dimensions: dtype and shape hold */
   enum dtype dtype; /* of a usable tensor */
   int rank;
   int64_t shape[SAFETENSOR_RANK_MAX];
-  const void *data; /* little endian, any alignment */
-  size_t bytes;
+  const struct weight_file *file;
+  size_t offset, bytes; /* in the file, little endian */
 };
 
 struct safetensors;
