@@ -123,7 +123,9 @@ static void check_negative(const struct engine *engine, const struct options *op
   engine_get_info(engine, &info);
   if (options->negative && info.rows == 1)
     log_line(log, LOG_WARNING, "--negative does nothing %s",
-             info.has_guidance_embedding ? "on this model: its guidance is embedded" : "without --guidance above 1");
+             info.has_guidance_embedding ? "on this model: its guidance is embedded"
+             : info.refuses_guidance     ? "on this model: it was trained without guidance"
+                                         : "without --guidance above 1");
 }
 
 int setup_engine(struct engine **engine, const struct options *options, const struct source_info *info, int longest,

@@ -457,6 +457,12 @@ static void test_open_refusals(void **state) {
       {"scheduler/scheduler_config.json", NULL, "scheduler_config.json"},
       {"styles.json", "{}", "styles.json"},
       {"styles.json", "{\"styles\": {\"oil\": \"oil\"}}", "styles.json"},
+      {"styles.json", "{\"styles\": {\"oil\": [\"oil\"]}, \"default\": \"ink\"}", "default"},
+      {"styles.json", "{\"styles\": {\"oil\": []}, \"default\": \"oil\"}", "default"},
+      {"styles.json", "{\"styles\": {\"oil\": [\"oil\"]}, \"default\": 1}", "default"},
+      {"styles.json", "{\"styles\": {}, \"strength\": \"other\"}", "strength"},
+      {"styles.json", "{\"styles\": {}, \"strength\": true}", "strength"},
+      {"styles.json", "{\"styles\": {}, \"guidance\": 1}", "guidance"},
   };
   for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
     char *folder = make_model(), *path = fixture_path(folder, bad[i][0]);
@@ -541,6 +547,13 @@ static void test_weights(void **state) {
   fixture_remove(folder);
 }
 
+static void expect_prompt(const struct styles *styles, const char *text, const char *expected) {
+  char *prompt = styles_prompt(styles, text);
+  assert_non_null(prompt);
+  assert_string_equal(prompt, expected);
+  free(prompt);
+}
+
 static void test_styles(void **state) {
   (void)state;
   char *folder = make_model();
@@ -560,6 +573,35 @@ static void test_styles(void **state) {
   assert_false(styles_match(styles, ""));
   assert_true(styles_match(NULL, "anything"));
   assert_int_equal(styles_count(NULL), 0);
+  assert_true(!styles_default(styles) && !styles_blends(styles) && !styles_refuses_guidance(styles));
+  assert_true(!styles_default(NULL) && !styles_blends(NULL) && !styles_refuses_guidance(NULL));
+  expect_prompt(NULL, "a cat", "a cat");
+  expect_prompt(styles, "a cat at night", "a cat at night"); /* there is no default */
+  checkpoint_close(&checkpoint);
+  fixture_remove(folder);
+}
+
+/* What a style list makes of prompts where it has a default. */
+static void test_default_style(void **state) {
+  (void)state;
+  char *folder = make_model();
+  fixture_text(folder, "styles.json",
+               "{\"default\": \"ink\", \"strength\": \"blend\", \"guidance\": false,"
+               "\"styles\": {\"oil\": [\"oil\"], \"ink\": [\"pen and ink\", \"ink\"]},"
+               "\"moods\": {\"night\": [\"night\", \"at night\"], \"snow\": [\"snowy\"]}}");
+  struct checkpoint *checkpoint = open_model(folder, NULL);
+  const struct styles *styles = checkpoint->styles;
+  assert_string_equal(styles_default(styles), "ink");
+  assert_true(styles_blends(styles) && styles_refuses_guidance(styles));
+  expect_prompt(styles, "a cat in Oil at night", "a cat in Oil at night");
+  expect_prompt(styles, "", "");
+  expect_prompt(styles, " ... ", " ... ");
+  expect_prompt(styles, "a cat", "pen and ink");
+  expect_prompt(styles, "oily nights", "pen and ink");
+  expect_prompt(styles, " At Night!", " At Night!");
+  expect_prompt(styles, "snowy", "snowy");
+  expect_prompt(styles, "a cat at NIGHT", "pen and ink, at night");
+  expect_prompt(styles, "snowy, at night", "pen and ink, at night, snowy");
   checkpoint_close(&checkpoint);
   fixture_remove(folder);
 }
@@ -573,6 +615,7 @@ int main(void) {
       cmocka_unit_test(test_open),          cmocka_unit_test(test_open_refusals),
       cmocka_unit_test(test_other_vae),     cmocka_unit_test(test_image_condition),
       cmocka_unit_test(test_weights),       cmocka_unit_test(test_styles),
+      cmocka_unit_test(test_default_style),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

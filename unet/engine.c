@@ -42,6 +42,7 @@ struct engine {
 
   bool slot_filled[SLOTS]; /* else SLOT_EMPTY stands in */
   struct sampling sampling;
+  bool blends;                /* strength is the picture's share beside the input; the sampler's is always 1 */
   struct sampler_table table; /* of sampling: made anew when the strength changes */
   bool table_known;
   uint64_t seed; /* of the noise on the device */
@@ -106,6 +107,19 @@ static void choose_sampling(struct sampling *sampling, const struct engine_param
   sampling->quantised = params->strength_diffusers;
   sampling->snap = params->snap_strength;
   sampling->steps = params->steps ? params->steps : default_steps(sampling, config);
+}
+
+/* What the checkpoint was not trained for. */
+static int check_params(const struct engine_params *params, const struct checkpoint *checkpoint, struct error *err) {
+  if (params->text_to_image && checkpoint->image_condition)
+    return error_set(err, STATUS_USAGE, "%s: this model restyles an input picture and cannot make one from text alone",
+                     params->model);
+  if (params->guidance && styles_refuses_guidance(checkpoint->styles))
+    return error_set(
+        err, STATUS_USAGE,
+        "%s: this model was trained without guidance, which would spoil its pictures: leave --guidance at 1",
+        params->model);
+  return 0;
 }
 
 /* --- frame programs --- */
@@ -184,27 +198,38 @@ static int encode_tokens(struct engine *engine, int slot, const char *text, stru
   return device_run(engine->device, engine->prompt_program, &run, err);
 }
 
-static void name_styles(const struct engine *engine, const char *text) {
+/* encoded: what stands for text. */
+static void name_styles(const struct engine *engine, const char *text, const char *encoded) {
   const struct styles *styles = engine->checkpoint->styles;
-  if (!styles_count(styles) || styles_match(styles, text))
+  if (!styles_count(styles) || (!strcmp(text, encoded) && styles_match(styles, text)))
     return;
   char names[512] = "";
   size_t used = 0;
   for (int i = 0; i < styles_count(styles) && used < sizeof names; i++)
     used += (size_t)snprintf(names + used, sizeof names - used, "%s%s", i ? ", " : "", styles_name(styles, i));
-  log_line(engine->log, LOG_WARNING, "the prompt \"%s\" names no style that this model knows: %s",
-           text_quote(text).text, names);
+  const char *given = styles_default(styles);
+  log_line(engine->log, LOG_WARNING, "the prompt \"%s\" names no style that this model knows%s%s: %s",
+           text_quote(text).text, given ? " and gives " : "", given ? given : "", names);
+}
+
+/* The model's list of styles has its say. */
+static int encode_prompt(struct engine *engine, int slot, const char *text, struct error *err) {
+  char *encoded = styles_prompt(engine->checkpoint->styles, text);
+  if (!encoded)
+    return error_set(err, STATUS_FAILED, "out of memory");
+  int result = encode_tokens(engine, slot, encoded, err);
+  if (result == 0)
+    name_styles(engine, text, encoded);
+  free(encoded);
+  return result;
 }
 
 int engine_set_prompt(struct engine *engine, int slot, const char *text, struct error *err) {
   if (slot < 0 || slot >= SLOT_EMPTY)
     return error_set(err, STATUS_USAGE, "prompt slot %d: there are slots 0 to %d", slot, SLOT_EMPTY - 1);
-  if (encode_tokens(engine, slot, text, err) < 0)
-    return -1;
-  engine->slot_filled[slot] = true;
-  if (slot != SLOT_NEGATIVE)
-    name_styles(engine, text);
-  return 0;
+  int result = slot == SLOT_NEGATIVE ? encode_tokens(engine, slot, text, err) : encode_prompt(engine, slot, text, err);
+  engine->slot_filled[slot] |= result == 0;
+  return result;
 }
 
 /* --- open, close --- */
@@ -303,11 +328,9 @@ int engine_open(struct engine **engine_out, const struct engine_params *params, 
       goto fail;
     engine->checkpoint = engine->own_checkpoint;
   }
-  if (params->text_to_image && engine->checkpoint->image_condition) {
-    error_set(err, STATUS_USAGE, "%s: this model restyles an input picture and cannot make one from text alone",
-              params->model);
+  if (check_params(params, engine->checkpoint, err) < 0)
     goto fail;
-  }
+  engine->blends = styles_blends(engine->checkpoint->styles) && !params->strength_diffusers;
   choose_sampling(&engine->sampling, params, engine->checkpoint);
   struct frame_shape shape;
   if (model_init(&engine->model, engine->checkpoint, &engine->resources, err) < 0 ||
@@ -368,6 +391,7 @@ void engine_get_info(const struct engine *engine, struct engine_info *info) {
       .size_multiple = model_size_multiple(&engine->model),
       .steps = engine->frame->shape.steps,
       .image_conditioned = checkpoint->image_condition,
+      .refuses_guidance = styles_refuses_guidance(checkpoint->styles),
       .has_guidance_embedding = checkpoint->unet.time_cond_proj_dim > 0,
       .rows = engine->frame->shape.rows,
       .sampler = sampler_method_name(engine->sampling.method),
@@ -482,14 +506,14 @@ static int fill_params(struct engine *engine, const struct controls *controls, c
     return -1;
   const struct frame_shape *shape = &engine->frame->shape;
   float strength = clamp01(controls->strength);
-  if (shape->text_to_image || strength == 0)
+  if (shape->text_to_image || engine->blends || strength == 0)
     update_table(engine, 1);
   else
     update_table(engine, (double)strength);
   memcpy(run->step, engine->table.step, sizeof run->step);
   run->start_latent = engine->table.start_latent;
   run->start_noise = engine->table.start_noise;
-  run->mix = shape->text_to_image ? 1 : strength == 0 ? 0 : clamp01(controls->mix);
+  run->mix = shape->text_to_image ? 1 : strength == 0 ? 0 : clamp01(controls->mix) * (engine->blends ? strength : 1);
   run->guidance = controls->guidance;
   fill_guidance(engine, controls, run);
   if (frame)

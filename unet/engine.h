@@ -37,7 +37,8 @@ struct engine_params {
   int steps;         /* 1..50; 0: what suits the model (1 for turbo and mini, 4 for LCM, 20 else) */
   enum engine_sampler sampler;
   enum engine_grid grid;
-  bool strength_diffusers; /* strength quantised as diffusers' image-to-image does, for fidelity comparisons */
+  bool strength_diffusers; /* strength as diffusers' image-to-image has it, for fidelity comparisons: quantised, and on
+                              every model the point to start from */
   bool snap_strength;      /* strength snapped to the trained points of adversarially distilled models */
   bool text_to_image;      /* no input frame */
   bool guidance;           /* guidance rows are computed (2, or 3 for InstructPix2Pix models): a property of the plan */
@@ -65,6 +66,7 @@ struct engine_info {
   int native_width, native_height, size_multiple;
   int steps;
   bool image_conditioned;      /* the U-Net sees the input picture itself (InstructPix2Pix, mini) */
+  bool refuses_guidance;       /* trained without: engine_params.guidance is an error (mini) */
   bool has_guidance_embedding; /* full LCM: guidance acts with no second row */
   int rows;                    /* guidance rows of one U-Net call */
   const char *sampler, *grid, *prediction;
@@ -83,7 +85,8 @@ void engine_get_info(const struct engine *engine, struct engine_info *info);
 int engine_configure(struct engine *engine, int width, int height, int steps, struct error *err);
 
 /* Encodes text into a slot (controls.h). Slots never set hold the empty prompt. Frames in flight keep the old prompt.
- * If the model has a list of styles it knows (mini's styles.json) and the text names none, one log line names them. */
+ * If the model has a list of styles it knows (mini's styles.json) and the text names none, the model's default style
+ * takes its place (see styles_prompt) and one log line says so and names the styles. */
 int engine_set_prompt(struct engine *engine, int slot, const char *text, struct error *err);
 
 /* Starts one frame: controls and frame are copied or consumed before this returns. frame is NULL for text to image. At

@@ -2,6 +2,7 @@
 
 #include <cjson/cJSON.h>
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
@@ -11,11 +12,12 @@
 
 #define STYLES_LIMIT ((size_t)1 << 20)
 
-/* The parsed file; styles and moods (NULL: none) are its objects of lists. */
+/* The parsed file; styles and moods (NULL: none) are its objects of lists, standard (NULL: none) the default style. */
 struct styles {
   cJSON *root;
-  const cJSON *styles, *moods;
+  const cJSON *styles, *moods, *standard;
   int count;
+  bool blends, refuses_guidance;
 };
 
 static bool is_phrases(const cJSON *list) {
@@ -46,6 +48,33 @@ static bool is_styles(const cJSON *styles) {
   return true;
 }
 
+static int read_phrases(struct styles *styles, const char *path, struct error *err) {
+  styles->styles = cJSON_GetObjectItemCaseSensitive(styles->root, "styles");
+  styles->moods = cJSON_GetObjectItemCaseSensitive(styles->root, "moods");
+  if (!is_styles(styles->styles) || (styles->moods && !is_styles(styles->moods)))
+    return error_set(err, STATUS_MODEL, "%s: \"styles\" or \"moods\" is not of the form {\"name\": [\"phrase\", ...]}",
+                     path);
+  styles->count = cJSON_GetArraySize(styles->styles);
+  return 0;
+}
+
+static int read_training(struct styles *styles, const char *path, struct error *err) {
+  const cJSON *standard = cJSON_GetObjectItemCaseSensitive(styles->root, "default");
+  const cJSON *strength = cJSON_GetObjectItemCaseSensitive(styles->root, "strength");
+  const cJSON *guidance = cJSON_GetObjectItemCaseSensitive(styles->root, "guidance");
+  if (cJSON_IsString(standard))
+    styles->standard = cJSON_GetObjectItemCaseSensitive(styles->styles, standard->valuestring);
+  if (standard && !cJSON_GetArraySize(styles->standard))
+    return error_set(err, STATUS_MODEL, "%s: \"default\" is not the name of a style with phrases", path);
+  if (strength && (!cJSON_IsString(strength) || strcmp(strength->valuestring, "blend") != 0))
+    return error_set(err, STATUS_MODEL, "%s: \"strength\" is not \"blend\", the only value that is supported", path);
+  if (guidance && !cJSON_IsBool(guidance))
+    return error_set(err, STATUS_MODEL, "%s: \"guidance\" is not true or false", path);
+  styles->blends = strength != NULL;
+  styles->refuses_guidance = cJSON_IsFalse(guidance);
+  return 0;
+}
+
 int styles_open(struct styles **result, const char *path, struct error *err) {
   *result = NULL;
   if (access(path, F_OK) && errno == ENOENT)
@@ -55,15 +84,16 @@ int styles_open(struct styles **result, const char *path, struct error *err) {
     return -1;
   cJSON *root = cJSON_Parse(text);
   free(text);
-  const cJSON *list = cJSON_GetObjectItemCaseSensitive(root, "styles");
-  const cJSON *moods = cJSON_GetObjectItemCaseSensitive(root, "moods");
-  struct styles *styles = is_styles(list) && (!moods || is_styles(moods)) ? malloc(sizeof *styles) : NULL;
+  struct styles *styles = calloc(1, sizeof *styles);
   if (!styles) {
     cJSON_Delete(root);
-    return error_set(err, STATUS_MODEL, "%s: \"styles\" or \"moods\" is not of the form {\"name\": [\"phrase\", ...]}",
-                     path);
+    return error_set(err, STATUS_FAILED, "%s: out of memory", path);
   }
-  *styles = (struct styles){root, list, moods, cJSON_GetArraySize(list)};
+  styles->root = root;
+  if (read_phrases(styles, path, err) || read_training(styles, path, err)) {
+    styles_close(&styles);
+    return -1;
+  }
   *result = styles;
   return 0;
 }
@@ -109,4 +139,65 @@ static bool matches(const cJSON *styles, const char *text) {
 
 bool styles_match(const struct styles *styles, const char *text) {
   return !styles || matches(styles->styles, text) || matches(styles->moods, text);
+}
+
+const char *styles_default(const struct styles *styles) {
+  return styles && styles->standard ? styles->standard->string : NULL;
+}
+
+/* The longest of a mood's phrases that text has; NULL: none. */
+static const char *find_mood(const cJSON *mood, const char *text) {
+  const char *found = NULL;
+  const cJSON *phrase;
+  cJSON_ArrayForEach(phrase, mood) {
+    if (has_phrase(text, phrase->valuestring) && (!found || strlen(phrase->valuestring) > strlen(found)))
+      found = phrase->valuestring;
+  }
+  return found;
+}
+
+/* Whether text has no words, or those of one of the moods' phrases. */
+static bool is_mood(const cJSON *moods, const char *text) {
+  while (*text && !is_word(*text))
+    text++;
+  size_t length = strlen(text);
+  while (length && !is_word(text[length - 1]))
+    length--;
+  const cJSON *mood;
+  cJSON_ArrayForEach(mood, moods) {
+    const char *phrase = find_mood(mood, text);
+    if (phrase && strlen(phrase) == length)
+      return true;
+  }
+  return length == 0;
+}
+
+static char *standard_prompt(const struct styles *styles, const char *text) {
+  char *prompt = strdup(styles->standard->child->valuestring);
+  const cJSON *mood;
+  cJSON_ArrayForEach(mood, styles->moods) {
+    const char *phrase = find_mood(mood, text);
+    char *longer = NULL;
+    if (!phrase)
+      continue;
+    if (!prompt || asprintf(&longer, "%s, %s", prompt, phrase) < 0)
+      longer = NULL;
+    free(prompt);
+    prompt = longer;
+  }
+  return prompt;
+}
+
+char *styles_prompt(const struct styles *styles, const char *text) {
+  if (!styles_default(styles) || matches(styles->styles, text) || is_mood(styles->moods, text))
+    return strdup(text);
+  return standard_prompt(styles, text);
+}
+
+bool styles_blends(const struct styles *styles) {
+  return styles && styles->blends;
+}
+
+bool styles_refuses_guidance(const struct styles *styles) {
+  return styles && styles->refuses_guidance;
 }

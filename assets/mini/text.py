@@ -136,8 +136,9 @@ def training_prompts(style, mood, rng, count=320):
 
 
 def style_table():
-    """What the program needs to know about the words: {'styles': {name: phrases}, 'moods': {name: phrases}}."""
-    return dict(styles={s: WORDS[s] for s in WORDS}, moods={m: w for m, w in MOOD_WORDS.items() if w})
+    """What the program needs to know about the training and the words: {'styles': {name: phrases}, 'moods': {...}}."""
+    return dict(default='photo', strength='blend', guidance=False,
+                styles={s: WORDS[s] for s in WORDS}, moods={m: w for m, w in MOOD_WORDS.items() if w})
 
 
 # ---------------------------------------------------------------------------------------------- tokenizer
