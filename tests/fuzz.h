@@ -4,7 +4,7 @@
  *
  *   clang -std=gnu17 -D_GNU_SOURCE -g -fsanitize=fuzzer,address,undefined -I. tests/fuzz_config.c tests/fixture.c \
  *     unet/{bpe,checkpoint,checkpoint_print,checkpoint_weights,config*,safetensors,sampler,styles,text,tokenizer*}.c \
- *     unet/{error,log,resources}.c -lcjson -lpcre2-8 -lutf8proc -lm -o fuzz_config
+ *     unet/{error,log,resources,weights}.c -lcjson -lpcre2-8 -lutf8proc -lm -o fuzz_config
  */
 #ifndef TESTS_FUZZ_H
 #define TESTS_FUZZ_H
