@@ -78,8 +78,12 @@ static void read_line(struct tuner *tuner, char *line) {
   char name[16];
   struct choice choice = {0};
   int used = 0;
-  line[strcspn(line, "\n")] = 0;
+  size_t length = strcspn(line, "\n");
+  bool whole = line[length] == '\n';
+  line[length] = 0;
   if (sscanf(line, "%15s %d %d %n", name, &choice.index, &choice.splits, &used) < 3 || !used)
+    return;
+  if (!whole || !line[used] || strlen(line + used) >= KEY_MAX) /* no line of ours */
     return;
   for (int i = 0; i < BACKENDS; i++)
     if (!strcmp(name, backend_names[i])) {
