@@ -115,16 +115,32 @@ static void test_scheduler_stand_in(void **state) {
 
 static void test_negative_without_guidance(void **state) {
   (void)state;
+#define GOLDEN                                                                                                         \
+  "render good.mp4 null: --size 64x64 --frames 1 --negative blurry --model \"$REVERIE_EXPECTED\"/../data/goldens/"
   struct outcome outcome;
-  program_run(&outcome, "render good.mp4 null: --size 64x64 --frames 1 --negative blurry");
+  program_run(&outcome, GOLDEN "turbo");
   assert_int_equal(outcome.status, 0);
   assert_non_null(strstr(outcome.said, "--negative does nothing without --guidance"));
-  program_expect(0, "1 frame", "render good.mp4 null: --size 64x64 --frames 1 --negative blurry --guidance 2");
-  program_run(&outcome,
-              "render good.mp4 null: --model \"$REVERIE_EXPECTED\"/../data/goldens/lcm --size 64x64 --frames 1 "
-              "--negative blurry --guidance 2");
+  program_expect(0, "1 frame", GOLDEN "turbo --guidance 2");
+  program_run(&outcome, GOLDEN "lcm --guidance 2");
   assert_int_equal(outcome.status, 0);
   assert_non_null(strstr(outcome.said, "--negative does nothing on this model"));
+}
+
+/* What the built-in model was not trained for. */
+static void test_mini(void **state) {
+  (void)state;
+  struct outcome outcome;
+  program_expect(2, "leave --guidance at 1", "render good.mp4 never.mp4 --size 64x64 --guidance 2");
+  program_expect(2, "leave --guidance at 1", "info --guidance 0 >out.txt");
+  program_run(&outcome, "render good.mp4 null: --size 64x64 --frames 1 --negative blurry");
+  assert_int_equal(outcome.status, 0);
+  assert_non_null(strstr(outcome.said, "--negative does nothing on this model"));
+  program_run(&outcome, "render good.mp4 hash:castle.txt --size 64x64 --frames 1 --prompt 'a castle made of ice'");
+  assert_int_equal(outcome.status, 0);
+  assert_non_null(strstr(outcome.said, "names no style that this model knows and gives photo: photo, oil"));
+  program_expect(0, "1 frame", "render good.mp4 hash:photo.txt --size 64x64 --frames 1 --prompt photo");
+  shell("cmp castle.txt photo.txt && test ! -e never.mp4");
 }
 
 static void test_output(void **state) {
@@ -183,11 +199,17 @@ static void test_disk_fills_up(void **state) {
 
 int main(int argc, char **argv) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_command_line), cmocka_unit_test(test_bad_video),
-      cmocka_unit_test(test_sizes),        cmocka_unit_test(test_device),
-      cmocka_unit_test(test_bad_model),    cmocka_unit_test(test_negative_without_guidance),
-      cmocka_unit_test(test_output),       cmocka_unit_test(test_scheduler_stand_in),
-      cmocka_unit_test(test_full_disk),    cmocka_unit_test(test_disk_fills_up),
+      cmocka_unit_test(test_command_line),
+      cmocka_unit_test(test_bad_video),
+      cmocka_unit_test(test_sizes),
+      cmocka_unit_test(test_device),
+      cmocka_unit_test(test_bad_model),
+      cmocka_unit_test(test_negative_without_guidance),
+      cmocka_unit_test(test_mini),
+      cmocka_unit_test(test_output),
+      cmocka_unit_test(test_scheduler_stand_in),
+      cmocka_unit_test(test_full_disk),
+      cmocka_unit_test(test_disk_fills_up),
   };
   if (argc != 2 || !clips_open())
     return 77;

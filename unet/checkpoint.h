@@ -1,8 +1,8 @@
-/* A diffusers folder: its config files as typed structs, its weights mapped, its tokenizer. A field of a config that
+/* A diffusers folder: its config files as typed structs, its weight files open, its tokenizer. A field of a config that
  * the network here does not have is refused by name and value, never ignored.
  *
  * Ownership: struct checkpoint owns everything it points to. Resources made from it (checkpoint_matrix and the like)
- * point into its mappings: keep it open until the device has loaded them.
+ * refer to its files: keep it open until the device has loaded them.
  * Threads: read-only once open, but for the tokenizer (one thread at a time). */
 #ifndef UNET_CHECKPOINT_H
 #define UNET_CHECKPOINT_H
