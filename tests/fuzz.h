@@ -5,6 +5,8 @@
  *   clang -std=gnu17 -D_GNU_SOURCE -g -fsanitize=fuzzer,address,undefined -I. tests/fuzz_config.c tests/fixture.c \
  *     unet/{bpe,checkpoint,checkpoint_print,checkpoint_weights,config*,safetensors,sampler,styles,text,tokenizer*}.c \
  *     unet/{error,log,resources,weights}.c -lcjson -lpcre2-8 -lutf8proc -lm -o fuzz_config
+ *
+ * fuzz_checkpoint also needs unet/{blocks,frame,model_*,net,op,plan,plans}.c and -DGOLDENS='"tests/data/goldens"'.
  */
 #ifndef TESTS_FUZZ_H
 #define TESTS_FUZZ_H
