@@ -171,5 +171,5 @@ int resource_read_f32(const struct resource *r, float *out, struct error *err) {
 }
 
 int resource_check_f16(const struct resource *r, struct error *err) {
-  return read_parts(r, true, NULL, err);
+  return r->kind == RESOURCE_WEIGHT ? read_parts(r, true, NULL, err) : 0;
 }

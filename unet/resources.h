@@ -44,7 +44,7 @@ void resources_finish(struct resources *resources);
 
 /* Writes a weight as FP32 in device order (NHWC of struct resource; OIHW parts become OHWI). out holds n*h*w*c. */
 int resource_read_f32(const struct resource *resource, float *out, struct error *err);
-/* Refuses a weight that FP16 cannot hold: see weight_part_read. */
+/* Refuses a weight that FP16 cannot hold: see weight_part_read. State is never refused. */
 int resource_check_f16(const struct resource *resource, struct error *err);
 
 #endif
