@@ -109,15 +109,25 @@ static AVRational known_rate(const AVCodec *codec, const AVOutputFormat *contain
   return nearest.num ? nearest : above;
 }
 
-static void set_clock(AVCodecContext *context, const AVOutputFormat *container, const struct sink_options *options) {
-  AVRational rate = known_rate(context->codec, container, options);
+/* Those whose frames each have a time of their own, although FFmpeg does not say so of all of them. */
+static bool keeps_any_clock(const AVOutputFormat *container) {
+  static const char unsaid[] = "mp4,mov,ipod,psp,3gp,3g2,f4v,ismv,smoothstreaming,dash,hls,asf,asf_stream,ivf,rtp,"
+                               "rtp_mpegts,rtsp,wtv";
+  return container->flags & AVFMT_VARIABLE_FPS || av_match_name(container->name, unsaid);
+}
+
+/* The clock of the frames, unless it is finer than any use of it. MPEG-4 stores its clock in 16 bits. */
+static AVRational own_clock(const AVCodec *codec, const struct sink_options *options) {
   AVRational base = {options->time_base_num, options->time_base_den};
-  bool any_base = container->flags & AVFMT_VARIABLE_FPS && !context->codec->supported_framerates;
-  /* MPEG-4 stores its clock in 16 bits. */
-  if (context->codec_id == AV_CODEC_ID_MPEG4 && base.den > 65535)
-    any_base = false;
+  int finest = codec->id == AV_CODEC_ID_MPEG4 ? 60000 : 1000000;
+  return base.den <= finest ? base : (AVRational){1, finest};
+}
+
+static void set_clock(AVCodecContext *context, const AVOutputFormat *container, const struct sink_options *options,
+                      bool own) {
+  AVRational rate = known_rate(context->codec, container, options);
   context->framerate = rate;
-  context->time_base = any_base ? base : av_inv_q(rate);
+  context->time_base = own ? own_clock(context->codec, options) : av_inv_q(rate);
   context->gop_size = (int)lrint(fmin(fmax(keyframe_seconds * av_q2d(rate), 12), 250));
 }
 
@@ -129,11 +139,9 @@ static void set_low_delay(const AVCodecContext *context, AVDictionary **wishes) 
     av_dict_set(wishes, "lag-in-frames", "0", 0);
 }
 
-static int try_codec(struct encoder *encoder, const AVCodec *codec, const AVOutputFormat *container,
-                     const struct sink_options *options) {
+static int try_clock(struct encoder *encoder, const AVCodec *codec, const AVOutputFormat *container,
+                     const struct sink_options *options, bool own_clock) {
   AVDictionary *wishes = NULL;
-  if (!known_rate(codec, container, options).num)
-    return AVERROR(EINVAL);
   AVCodecContext *context = encoder->context = avcodec_alloc_context3(codec);
   if (!context)
     return AVERROR(ENOMEM);
@@ -142,7 +150,7 @@ static int try_codec(struct encoder *encoder, const AVCodec *codec, const AVOutp
   context->sample_aspect_ratio = (AVRational){1, 1};
   context->pix_fmt = choose_format(codec);
   tag_colors(context);
-  set_clock(context, container, options);
+  set_clock(context, container, options, own_clock);
   set_quality(context, &wishes, options->quality);
   if (encoder->low_delay)
     set_low_delay(context, &wishes);
@@ -153,6 +161,16 @@ static int try_codec(struct encoder *encoder, const AVCodec *codec, const AVOutp
   if (code < 0)
     avcodec_free_context(&encoder->context);
   return code;
+}
+
+/* Some codecs know only the clocks of television. */
+static int try_codec(struct encoder *encoder, const AVCodec *codec, const AVOutputFormat *container,
+                     const struct sink_options *options) {
+  bool own_clock = keeps_any_clock(container) && !codec->supported_framerates;
+  if (!known_rate(codec, container, options).num)
+    return AVERROR(EINVAL);
+  int code = try_clock(encoder, codec, container, options, own_clock);
+  return code < 0 && own_clock ? try_clock(encoder, codec, container, options, false) : code;
 }
 
 static int open_scaler(struct encoder *encoder) {

@@ -1,5 +1,6 @@
 #include "app/mp4.h"
 
+#include <errno.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -7,14 +8,21 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <libavutil/avstring.h>
+
 #include "app/ffmpeg_util.h"
+#include "app/neighbour.h"
+
+/* Finer than a millisecond, which is what FFmpeg rounds the beginnings of streams to by itself. */
+static const char movie_timescale[] = "90000";
 
 bool mp4_is(const AVOutputFormat *container) {
-  return !strcmp(container->name, "mp4") || !strcmp(container->name, "mov");
+  return av_match_name(container->name, "mp4,mov,ipod,psp,3gp,3g2,f4v");
 }
 
 void mp4_wishes(AVDictionary **wishes) {
-  av_dict_set(wishes, "movflags", "frag_keyframe+delay_moov+default_base_moof", 0);
+  av_dict_set(wishes, "movflags", "frag_custom+delay_moov+default_base_moof+skip_trailer", 0);
+  av_dict_set(wishes, "movie_timescale", movie_timescale, 0);
 }
 
 void mp4_cut(const char *path) {
@@ -55,59 +63,128 @@ static int copy_streams(AVFormatContext *from, AVFormatContext *to) {
   return 0;
 }
 
-static int copy_packets(AVFormatContext *from, AVFormatContext *to) {
+struct settling {
+  const struct muxer *muxer; /* what was written */
+  unsigned tracks;           /* of it */
+  int64_t *found;            /* muxer_units of each that were read again */
+};
+
+/* to NULL: they are counted alone. */
+static int copy_packets(AVFormatContext *from, AVFormatContext *to, struct settling *settling) {
   AVPacket *packet = av_packet_alloc();
   int code = packet ? 0 : AVERROR(ENOMEM);
+  memset(settling->found, 0, settling->tracks * sizeof *settling->found);
   while (code >= 0 && (code = av_read_frame(from, packet)) >= 0) {
-    av_packet_rescale_ts(packet, from->streams[packet->stream_index]->time_base,
-                         to->streams[packet->stream_index]->time_base);
-    packet->pos = -1;
-    code = av_interleaved_write_frame(to, packet);
+    unsigned at = (unsigned)packet->stream_index;
+    if (at < settling->tracks && !(packet->flags & AV_PKT_FLAG_CORRUPT))
+      settling->found[at] += muxer_units(from->streams[at]->codecpar, packet);
+    if (to && at < to->nb_streams) {
+      packet->pos = -1;
+      av_packet_rescale_ts(packet, from->streams[at]->time_base, to->streams[at]->time_base);
+      /* Fragments do not tell it of every packet. It counts for the last one alone, which is cut off without it. */
+      if (at < settling->tracks)
+        packet->duration = av_rescale_q(settling->muxer->tracks[at].duration,
+                                        settling->muxer->output->streams[at]->time_base, to->streams[at]->time_base);
+      code = av_interleaved_write_frame(to, packet);
+    }
+    av_packet_unref(packet);
   }
   av_packet_free(&packet);
   return code == AVERROR_EOF ? 0 : code;
 }
 
-static int rewrite(const char *path, const AVOutputFormat *container, const char *neighbour) {
-  AVFormatContext *from = NULL, *to = NULL;
+static bool is_whole(const struct settling *settling) {
+  for (unsigned i = 0; i < settling->tracks; i++)
+    if (settling->found[i] != settling->muxer->tracks[i].units)
+      return false;
+  return true;
+}
+
+static int write_copy(AVFormatContext *from, AVFormatContext *to, struct settling *settling) {
   AVDictionary *wishes = NULL;
-  int code = avformat_open_input(&from, path, NULL, NULL);
+  av_dict_set(&wishes, "movflags", "faststart", 0);
+  av_dict_set(&wishes, "movie_timescale", movie_timescale, 0);
+  int code = avformat_write_header(to, &wishes);
+  av_dict_free(&wishes);
   if (code >= 0)
-    code = avformat_find_stream_info(from, NULL);
+    code = copy_packets(from, to, settling);
   if (code >= 0)
-    /* The context must know the neighbour's name: moving the index to the front opens it once more to read. */
-    code = avformat_alloc_output_context2(&to, container, NULL, neighbour);
+    code = av_write_trailer(to);
+  return code;
+}
+
+static int open_again(AVFormatContext **from, const char *path) {
+  int code = avformat_open_input(from, path, NULL, NULL);
+  return code < 0 ? code : avformat_find_stream_info(*from, NULL);
+}
+
+static int rewrite(const char *path, const char *copy, struct settling *settling) {
+  AVFormatContext *from = NULL, *to = NULL;
+  int code = open_again(&from, path);
+  if (code >= 0)
+    /* The context must know the copy's name: moving the index to the front opens it once more to read. */
+    code = avformat_alloc_output_context2(&to, settling->muxer->output->oformat, NULL, copy);
   if (code >= 0)
     code = copy_streams(from, to);
   if (code >= 0)
-    code = avio_open(&to->pb, neighbour, AVIO_FLAG_WRITE);
+    code = avio_open(&to->pb, copy, AVIO_FLAG_WRITE);
   if (code >= 0) {
-    av_dict_set(&wishes, "movflags", "faststart", 0);
-    code = avformat_write_header(to, &wishes);
-    if (code >= 0)
-      code = copy_packets(from, to);
-    if (code >= 0)
-      code = av_write_trailer(to);
+    code = write_copy(from, to, settling);
     int closed = avio_closep(&to->pb);
     if (code >= 0)
       code = closed;
   }
-  av_dict_free(&wishes);
   avformat_free_context(to);
   avformat_close_input(&from);
   return code;
 }
 
-void mp4_settle(const char *path, const AVOutputFormat *container, const struct log *log) {
+/* Whether what is said to be in the file is there, as far as video goes. */
+static int check_frames(const char *path, struct settling *settling, struct error *err) {
+  AVFormatContext *from = NULL;
+  int64_t written = 0, found = 0;
+  memset(settling->found, 0, settling->tracks * sizeof *settling->found);
+  if (open_again(&from, path) >= 0)
+    copy_packets(from, NULL, settling);
+  avformat_close_input(&from);
+  for (unsigned i = 0; i < settling->tracks; i++)
+    if (settling->muxer->output->streams[i]->codecpar->codec_type == AVMEDIA_TYPE_VIDEO) {
+      written += settling->muxer->tracks[i].units;
+      found += settling->found[i];
+    }
+  return found < written ? error_set(err, STATUS_OUTPUT, "%s: only %lld of %lld frames can be read again", path,
+                                     (long long)found, (long long)written)
+                         : 0;
+}
+
+/* Returns NULL, or why the file stays as it is. */
+static const char *replace(const char *path, const struct stat *file, struct settling *settling, char *reason) {
+  struct neighbour copy;
+  if (neighbour_make(&copy, path, file))
+    return strerror(errno);
+  int code = rewrite(path, copy.url, settling);
+  if (code >= 0 && is_whole(settling) && !neighbour_take_over(&copy, path))
+    return NULL;
+  int taken = errno;
+  neighbour_drop(&copy);
+  if (code < 0)
+    return ffmpeg_reason(code, reason);
+  return is_whole(settling) ? strerror(taken) : "not all of it was found again";
+}
+
+int mp4_settle(const char *path, const struct muxer *muxer, const struct log *log, struct error *err) {
   struct stat file;
-  char plain[PATH_MAX], neighbour[PATH_MAX + 16], reason[128];
+  char plain[PATH_MAX], buffer[128];
   if (!realpath(path, plain) || stat(plain, &file) || !S_ISREG(file.st_mode))
-    return;
-  snprintf(neighbour, sizeof neighbour, "%s.settling", plain);
-  int code = rewrite(plain, container, neighbour);
-  if (code >= 0 && !chmod(neighbour, file.st_mode & 07777) && !rename(neighbour, plain))
-    return;
-  unlink(neighbour);
-  log_line(log, LOG_WARNING, "%s: stays in fragments, which some players seek badly in (%s)", plain,
-           code < 0 ? ffmpeg_reason(code, reason) : "it cannot be replaced");
+    return 0;
+  struct settling settling = {.muxer = muxer, .tracks = muxer->output->nb_streams};
+  settling.found = calloc(settling.tracks, sizeof *settling.found);
+  if (!settling.found)
+    return error_set(err, STATUS_FAILED, "no memory to settle %s", plain);
+  const char *reason = replace(plain, &file, &settling, buffer);
+  int failed = reason ? check_frames(plain, &settling, err) : 0;
+  free(settling.found);
+  if (reason && !failed)
+    log_line(log, LOG_WARNING, "%s: stays in fragments, which some players seek badly in (%s)", plain, reason);
+  return failed;
 }

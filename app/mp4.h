@@ -6,15 +6,19 @@
 #include <libavformat/avformat.h>
 #include <stdbool.h>
 
+#include "app/muxer.h"
+#include "unet/error.h"
 #include "unet/log.h"
 
+/* Whether container is one of this family. */
 bool mp4_is(const AVOutputFormat *container);
-/* Muxer options for writing in fragments. */
+/* Muxer options for writing in fragments, which end where muxer_flush is called. */
 void mp4_wishes(AVDictionary **wishes);
 /* Rewrites the fragmented file at path, packet by packet, through a neighbour that takes its place once it is complete.
- * Where that fails (no room for a second copy), path stays as it is: playable, if less widely. Special files are left
- * alone. */
-void mp4_settle(const char *path, const AVOutputFormat *container, const struct log *log);
+ * Where that fails (no room for a second copy, or not all that was written is found again), path stays as it is:
+ * playable, if less widely. Special files are left alone. The one error is that path itself lacks frames. muxer: what
+ * was written. */
+int mp4_settle(const char *path, const struct muxer *muxer, const struct log *log, struct error *err);
 
 /* Cuts a file in fragments behind its last whole one: half a fragment's index makes players refuse all of it. */
 void mp4_cut(const char *path);

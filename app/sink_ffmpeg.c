@@ -1,5 +1,6 @@
-/* What FFmpeg writes: a file, standard output, a URL. MP4 and MOV are written in fragments, so that a killed process or
- * a full disk leaves all but the last seconds playable; files are turned into ordinary ones at the end (mp4_settle). */
+/* What FFmpeg writes: a file, standard output, a URL. What the encoder has given out is on the disk half a second of
+ * clip time later (muxer_flush), so that a killed process or a full disk leaves all but the last second playable. For
+ * that MP4 and MOV are written in fragments; they are turned into ordinary files at the end (mp4_settle). */
 #include <errno.h>
 #include <fcntl.h>
 #include <math.h>
@@ -15,6 +16,8 @@
 #include "app/encoder.h"
 #include "app/ffmpeg_util.h"
 #include "app/mp4.h"
+#include "app/muxer.h"
+#include "app/neighbour.h"
 #include "app/sound.h"
 #include "app/stats.h"
 #include "app/target.h"
@@ -31,6 +34,7 @@ struct ffmpeg_sink {
   AVStream *stream;
   AVPacket *packet;
   struct encoder encoder;
+  struct muxer muxer;
   struct sound *sound;
   int64_t last_pts, step; /* in the encoder's time base; step: nominal time of a frame */
   long written;
@@ -86,6 +90,7 @@ static void block_again(const struct ffmpeg_sink *to) {
 static void ffmpeg_close(struct sink *sink) {
   struct ffmpeg_sink *to = (struct ffmpeg_sink *)sink;
   sound_close(&to->sound);
+  muxer_close(&to->muxer);
   encoder_finish(&to->encoder);
   av_packet_free(&to->packet);
   if (to->output && !(to->output->oformat->flags & AVFMT_NOFILE))
@@ -125,6 +130,8 @@ static int open_io(struct ffmpeg_sink *to) {
   if (target_is_standard_output(to->target.url))
     stop_blocking(to);
   to->seekable = code >= 0 && output->pb->seekable & AVIO_SEEKABLE_NORMAL;
+  if (to->seekable)
+    neighbour_clean(file_path(to->target.url), to->log);
   return code;
 }
 
@@ -174,6 +181,8 @@ static int prepare(struct ffmpeg_sink *to, const struct sink_options *options, s
   if (add_video(to, options, err))
     return -1;
   sound_open(&to->sound, to->output, options);
+  if (muxer_open(&to->muxer, to->output) < 0)
+    return error_set(err, STATUS_FAILED, "no memory to write %s", to->target.name);
   return write_header(to, options, err);
 }
 
@@ -193,17 +202,33 @@ static int ffmpeg_open(struct sink **sink, const char *spec, const struct sink_o
   return 0;
 }
 
+/* Before a packet of video. Sound that begins late sends its first packet ahead, so that MP4's index has one. */
+static int flush_when_due(struct ffmpeg_sink *to, const AVPacket *packet) {
+  if (!muxer_is_due(&to->muxer, packet))
+    return 0;
+  int code = sound_send_ahead(to->sound, &to->muxer);
+  return code < 0 ? code : muxer_flush(&to->muxer, packet, sound_has_more(to->sound));
+}
+
+/* Writes a packet of video, and the sound before it. */
+static int write_packet(struct ffmpeg_sink *to, AVPacket *packet) {
+  packet->stream_index = to->stream->index;
+  packet->duration = to->step;
+  av_packet_rescale_ts(packet, to->encoder.context->time_base, to->stream->time_base);
+  int code = sound_write_until(to->sound, &to->muxer, (double)packet->dts * av_q2d(to->stream->time_base));
+  if (code >= 0)
+    code = flush_when_due(to, packet);
+  if (code >= 0)
+    code = muxer_write(&to->muxer, packet);
+  return code;
+}
+
 /* Writes the packets the encoder has ready. */
 static int drain(struct ffmpeg_sink *to) {
-  const AVCodecContext *encoder = to->encoder.context;
   int code;
   while ((code = avcodec_receive_packet(to->encoder.context, to->packet)) >= 0) {
-    to->packet->stream_index = to->stream->index;
-    to->packet->duration = to->step;
-    av_packet_rescale_ts(to->packet, encoder->time_base, to->stream->time_base);
-    code = av_interleaved_write_frame(to->output, to->packet);
-    if (code >= 0 && to->output->pb)
-      code = to->output->pb->error;
+    code = write_packet(to, to->packet);
+    av_packet_unref(to->packet);
     if (code < 0)
       return code;
     to->written++;
@@ -240,8 +265,6 @@ static int ffmpeg_write(struct sink *sink, const struct frame *frame, struct err
   to->last_pts = pts;
   if (code >= 0)
     code = drain(to);
-  if (code >= 0)
-    code = sound_write_until(to->sound, (double)frame->pts * av_q2d(to->time_base));
   return code < 0 ? output_failed(to, code, err) : 0;
 }
 
@@ -251,7 +274,9 @@ static int complete(struct ffmpeg_sink *to, bool whole) {
   if (code >= 0)
     code = drain(to);
   if (code >= 0 && to->last_pts != AV_NOPTS_VALUE)
-    code = sound_write_until(to->sound, whole ? INFINITY : end);
+    code = sound_write_until(to->sound, &to->muxer, whole ? INFINITY : end);
+  if (code >= 0)
+    code = muxer_complete(&to->muxer);
   return code;
 }
 
@@ -277,9 +302,7 @@ static int ffmpeg_finish(struct sink *sink, bool whole, struct error *err) {
     return 0;
   if (code < 0)
     return output_failed(to, code, err);
-  if (fragments)
-    mp4_settle(file_path(to->target.url), to->target.container, to->log);
-  return 0;
+  return fragments ? mp4_settle(file_path(to->target.url), &to->muxer, to->log, err) : 0;
 }
 
 const struct sink_impl sink_ffmpeg = {"file", accepts, ffmpeg_open, ffmpeg_write, ffmpeg_finish, ffmpeg_close};

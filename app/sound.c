@@ -160,33 +160,61 @@ static bool next_packet(struct sound *sound) {
   return sound->waiting;
 }
 
-int sound_write_until(struct sound *sound, double time) {
+/* From the input's clock to the output's. */
+static void settle_times(const struct sound *sound, AVPacket *packet) {
+  const AVStream *from = sound->input->streams[packet->stream_index];
+  int64_t shift = av_rescale_q(sound->origin, AV_TIME_BASE_Q, from->time_base);
+  if (packet->pts != AV_NOPTS_VALUE)
+    packet->pts -= shift;
+  if (packet->dts != AV_NOPTS_VALUE)
+    packet->dts -= shift;
+  packet->stream_index = sound->target[packet->stream_index];
+  packet->pos = -1;
+  av_packet_rescale_ts(packet, from->time_base, sound->output->streams[packet->stream_index]->time_base);
+}
+
+/* When the packet that waits begins, in seconds of the output. */
+static double begin_of(const struct sound *sound) {
+  const AVPacket *packet = sound->packet;
+  const AVStream *from = sound->input->streams[packet->stream_index];
+  int64_t shift = av_rescale_q(sound->origin, AV_TIME_BASE_Q, from->time_base);
+  int64_t stamp = packet->pts != AV_NOPTS_VALUE ? packet->pts : packet->dts;
+  return stamp == AV_NOPTS_VALUE ? 0 : (double)(stamp - shift) * av_q2d(from->time_base);
+}
+
+static bool is_outside(const struct sound *sound, double begin) {
+  return (sound->origin && begin < 0) || (sound->duration > 0 && begin >= sound->duration);
+}
+
+int sound_write_until(struct sound *sound, struct muxer *muxer, double time) {
   while (sound && next_packet(sound)) {
-    AVPacket *packet = sound->packet;
-    const AVStream *from = sound->input->streams[packet->stream_index];
-    int64_t shift = av_rescale_q(sound->origin, AV_TIME_BASE_Q, from->time_base);
-    int64_t stamp = packet->pts != AV_NOPTS_VALUE ? packet->pts : packet->dts;
-    double begin = stamp == AV_NOPTS_VALUE ? 0 : (double)(stamp - shift) * av_q2d(from->time_base);
+    double begin = begin_of(sound);
     if (begin >= time)
       return 0;
     sound->waiting = false;
-    bool outside = (sound->origin && begin < 0) || (sound->duration > 0 && begin >= sound->duration);
-    if (outside) {
-      av_packet_unref(packet);
+    if (is_outside(sound, begin)) {
+      av_packet_unref(sound->packet);
       continue;
     }
-    if (packet->pts != AV_NOPTS_VALUE)
-      packet->pts -= shift;
-    if (packet->dts != AV_NOPTS_VALUE)
-      packet->dts -= shift;
-    packet->stream_index = sound->target[packet->stream_index];
-    packet->pos = -1;
-    av_packet_rescale_ts(packet, from->time_base, sound->output->streams[packet->stream_index]->time_base);
-    int code = av_interleaved_write_frame(sound->output, packet);
+    settle_times(sound, sound->packet);
+    int code = muxer_write(muxer, sound->packet);
     if (code < 0)
       return code;
   }
   return 0;
+}
+
+int sound_send_ahead(struct sound *sound, struct muxer *muxer) {
+  if (!sound || !next_packet(sound) || is_outside(sound, begin_of(sound)) ||
+      !muxer_lacks(muxer, sound->target[sound->packet->stream_index]))
+    return 0;
+  sound->waiting = false;
+  settle_times(sound, sound->packet);
+  return muxer_write(muxer, sound->packet);
+}
+
+bool sound_has_more(const struct sound *sound) {
+  return sound && !sound->ended;
 }
 
 void sound_close(struct sound **sound) {

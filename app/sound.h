@@ -3,8 +3,7 @@
 #ifndef APP_SOUND_H
 #define APP_SOUND_H
 
-#include <libavformat/avformat.h>
-
+#include "app/muxer.h"
 #include "app/sink.h"
 
 struct sound;
@@ -16,7 +15,11 @@ void sound_open(struct sound **sound, AVFormatContext *output, const struct sink
 
 /* Writes the packets that begin before time (seconds from the start of the output). Returns an FFmpeg error code of the
  * output, or 0. */
-int sound_write_until(struct sound *sound, double time); /* takes NULL */
-void sound_close(struct sound **sound);                  /* stores NULL; takes NULL */
+int sound_write_until(struct sound *sound, struct muxer *muxer, double time); /* takes NULL */
+
+/* Writes the next packet already where nothing of its stream was written yet. Returns likewise. */
+int sound_send_ahead(struct sound *sound, struct muxer *muxer); /* takes NULL */
+bool sound_has_more(const struct sound *sound);                 /* takes NULL */
+void sound_close(struct sound **sound);                         /* stores NULL; takes NULL */
 
 #endif
