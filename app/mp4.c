@@ -93,6 +93,15 @@ static int copy_packets(AVFormatContext *from, AVFormatContext *to, struct settl
   return code == AVERROR_EOF ? 0 : code;
 }
 
+/* Whether file says what a decoder of this track of video has to know. */
+static bool is_known(const AVFormatContext *file, const struct settling *settling, unsigned track) {
+  const AVCodecParameters *was = settling->muxer->output->streams[track]->codecpar, *is;
+  if (was->codec_type != AVMEDIA_TYPE_VIDEO)
+    return true;
+  is = track < file->nb_streams ? file->streams[track]->codecpar : NULL;
+  return is && is->codec_id == was->codec_id && is->width == was->width && !is->extradata_size == !was->extradata_size;
+}
+
 static bool is_whole(const struct settling *settling) {
   for (unsigned i = 0; i < settling->tracks; i++)
     if (settling->found[i] != settling->muxer->tracks[i].units)
@@ -139,6 +148,23 @@ static int rewrite(const char *path, const char *copy, struct settling *settling
   return code;
 }
 
+/* Counts what the index of an ordinary file names. */
+static int count_index(const char *path, struct settling *settling) {
+  AVFormatContext *file = NULL;
+  AVDictionary *wishes = NULL;
+  memset(settling->found, 0, settling->tracks * sizeof *settling->found);
+  av_dict_set(&wishes, "advanced_editlist", "0", 0); /* it takes what is not shown out of the index */
+  int code = avformat_open_input(&file, path, NULL, &wishes);
+  av_dict_free(&wishes);
+  for (unsigned i = 0; code >= 0 && i < settling->tracks && i < file->nb_streams; i++)
+    for (int at = 0; is_known(file, settling, i) && at < avformat_index_get_entries_count(file->streams[i]); at++) {
+      const AVPacket packet = {.size = avformat_index_get_entry(file->streams[i], at)->size};
+      settling->found[i] += muxer_units(file->streams[i]->codecpar, &packet);
+    }
+  avformat_close_input(&file);
+  return code;
+}
+
 /* Whether what is said to be in the file is there, as far as video goes. */
 static int check_frames(const char *path, struct settling *settling, struct error *err) {
   AVFormatContext *from = NULL;
@@ -146,6 +172,9 @@ static int check_frames(const char *path, struct settling *settling, struct erro
   memset(settling->found, 0, settling->tracks * sizeof *settling->found);
   if (open_again(&from, path) >= 0)
     copy_packets(from, NULL, settling);
+  for (unsigned i = 0; i < settling->tracks; i++)
+    if (!from || !is_known(from, settling, i))
+      settling->found[i] = 0;
   avformat_close_input(&from);
   for (unsigned i = 0; i < settling->tracks; i++)
     if (settling->muxer->output->streams[i]->codecpar->codec_type == AVMEDIA_TYPE_VIDEO) {
@@ -163,6 +192,8 @@ static const char *replace(const char *path, const struct stat *file, struct set
   if (neighbour_make(&copy, path, file))
     return strerror(errno);
   int code = rewrite(path, copy.url, settling);
+  if (code >= 0 && is_whole(settling)) /* FFmpeg does not notice all of its own failures */
+    code = count_index(copy.url, settling);
   if (code >= 0 && is_whole(settling) && !neighbour_take_over(&copy, path))
     return NULL;
   int taken = errno;

@@ -1,0 +1,280 @@
+/* Files as FFmpeg writes them: what a process that is killed leaves behind, how MP4 is settled, and what happens where
+ * memory or the file itself fails. */
+#include "tests/cmocka_all.h"
+
+#include <dlfcn.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <libavutil/log.h>
+
+#include "app/sink.h"
+#include "tests/clips.h"
+
+#define FFMPEG "ffmpeg -nostdin -v error -y "
+
+/* Frames that the encoders of today hold back at most, at this size. */
+enum { SIDE = 64, FPS = 25, ENCODER_DELAY = 25 };
+
+/* FFmpeg's memory comes from these two. The one that brings the count to 0 fails. */
+static atomic_long left = -1;
+
+int posix_memalign(void **memory, size_t alignment, size_t size) {
+  static int (*real)(void **, size_t, size_t);
+  if (!real)
+    *(void **)&real = dlsym(RTLD_NEXT, "posix_memalign");
+  return atomic_load(&left) > 0 && atomic_fetch_sub(&left, 1) == 1 ? ENOMEM : real(memory, alignment, size);
+}
+
+void *realloc(void *memory, size_t size) {
+  static void *(*real)(void *, size_t);
+  if (!real)
+    *(void **)&real = dlsym(RTLD_NEXT, "realloc");
+  return atomic_load(&left) > 0 && atomic_fetch_sub(&left, 1) == 1 ? NULL : real(memory, size);
+}
+
+static char said[512];
+
+static void note_line(void *opaque, enum log_level level, const char *text) {
+  (void)opaque;
+  if (level == LOG_WARNING)
+    snprintf(said, sizeof said, "%s", text);
+}
+
+static const struct log quiet = {note_line, NULL};
+static const struct source_options plainly = {.log = &quiet};
+
+static int open_file(struct sink **sink, const char *name, const char *sound, struct error *err) {
+  const struct sink_options options = {.format = PIXEL_YUV420P,
+                                       .width = SIDE,
+                                       .height = SIDE,
+                                       .time_base_num = 1,
+                                       .time_base_den = 1000,
+                                       .fps = FPS,
+                                       .quality = -1,
+                                       .sound = sound ? clip(sound) : NULL,
+                                       .sound_options = &plainly,
+                                       .log = &quiet};
+  return sink_open(sink, clip(name), &options, err);
+}
+
+static int write_frame(struct sink *sink, int number, struct error *err) {
+  uint8_t luma[SIDE * SIDE], chroma[SIDE * SIDE / 4];
+  for (int i = 0; i < SIDE * SIDE; i++)
+    luma[i] = (uint8_t)(16 + (i * 7 + i / SIDE * number + number * 5) % 200);
+  memset(chroma, 128, sizeof chroma);
+  const struct frame frame = {.format = PIXEL_YUV420P,
+                              .width = SIDE,
+                              .height = SIDE,
+                              .plane = {luma, chroma, chroma},
+                              .pitch = {SIDE, SIDE / 2, SIDE / 2},
+                              .pts = number * 1000 / FPS};
+  return sink_write(sink, &frame, err);
+}
+
+/* Opens, writes, finishes and closes, as render does. Returns err's status, or 0. */
+static int write_file(const char *name, const char *sound, int frames) {
+  struct error err = {0}, late = {0};
+  struct sink *sink = NULL;
+  int status = open_file(&sink, name, sound, &err);
+  for (int i = 0; !status && i < frames; i++)
+    status = write_frame(sink, i, &err);
+  if (sink && sink_finish(sink, true, &late) && !status) {
+    err = late;
+    status = -1;
+  }
+  sink_close(&sink);
+  if (status)
+    snprintf(said, sizeof said, "%s", err.message);
+  return status ? (int)err.status : 0;
+}
+
+static long count_packets(const char *name, const char *streams) {
+  char *text = (char *)shell_output(NULL,
+                                    "ffprobe -v quiet -count_packets -select_streams %s -show_entries "
+                                    "stream=nb_read_packets -of csv=p=0 %s || true",
+                                    streams, name);
+  long packets = atol(text);
+  free(text);
+  return packets;
+}
+
+/* Killed after its last frame came, with sound to the end, for a part of the time and none. */
+static void test_killed(void **state) {
+  (void)state;
+  enum { FRAMES = 110 };
+  static const struct {
+    const char *name, *sound;
+  } cases[] = {{"killed.mp4", NULL},           {"killed.mov", NULL},           {"killed.mkv", NULL},
+               {"killed.webm", NULL},          {"sound.mp4", "sine.mkv"},      {"sound.mkv", "sine.mkv"},
+               {"part.mp4", "sine-short.mkv"}, {"part.mkv", "sine-short.mkv"}, {"late.mp4", "sine-late.mkv"}};
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    pid_t child = fork();
+    if (!child) {
+      struct error err;
+      struct sink *sink;
+      int failed = open_file(&sink, cases[i].name, cases[i].sound, &err);
+      for (int frame = 0; !failed && frame < FRAMES; frame++)
+        failed = write_frame(sink, frame, &err);
+      raise(failed ? SIGABRT : SIGKILL);
+    }
+    int status = 0;
+    assert_int_equal(waitpid(child, &status, 0), child);
+    assert_true(WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL);
+    long frames = clip_count_frames(cases[i].name);
+    if (frames < FRAMES - ENCODER_DELAY - FPS)
+      fail_msg("%s: %ld of %d frames are there", cases[i].name, frames, FRAMES);
+    print_message("%s: %ld of %d\n", cases[i].name, frames, FRAMES);
+  }
+}
+
+/* The last packet of sound, too. */
+static void test_every_packet(void **state) {
+  (void)state;
+  static const char *const sounds[] = {"opus.mkv", "sine.mkv", "vorbis.mkv", "mp3.mkv", "ac3.mkv", "eac3.ts"};
+  for (size_t i = 0; i < sizeof sounds / sizeof *sounds; i++) {
+    assert_int_equal(write_file("every.mp4", sounds[i], 30), 0);
+    if (*said)
+      fail_msg("%s: %s", sounds[i], said);
+    assert_int_equal(count_packets("every.mp4", "v"), 30);
+    assert_int_equal(count_packets("every.mp4", "a"), count_packets(sounds[i], "a"));
+    shell("! grep -q moof every.mp4");
+  }
+  assert_int_equal(write_file("every.mov", "pcm.mkv", 30), 0); /* packets of other lengths, the same samples */
+  assert_string_equal(said, "");
+  shell("test \"$(ffmpeg -v error -i every.mov -map 0:a -f md5 -)\" = \"$(ffmpeg -v error -i pcm.mkv -map 0:a -f md5 "
+        "-)\"");
+}
+
+/* Names that others may have prepared are left alone, and so is the file that something else still writes. */
+static void test_settling(void **state) {
+  (void)state;
+  struct stat file;
+  shell("echo mine >settled.mp4.settling && echo stranger >stranger.txt && ln -s stranger.txt settled.mov.settling && "
+        "mkfifo fifo.mp4.settling && echo half >.reverie-settling-abc123 && echo notes >.reverie-settling-notes.txt && "
+        "ln -s stranger.txt .reverie-settling-abc456 && echo busy >.reverie-settling-abc789");
+  int busy = open(clip(".reverie-settling-abc789"), O_RDONLY);
+  assert_int_equal(flock(busy, LOCK_EX), 0);
+  shell("umask 077 && : >settled.mp4 && chmod 640 settled.mp4");
+  assert_int_equal(write_file("settled.mp4", NULL, 5), 0);
+  assert_int_equal(write_file("settled.mov", NULL, 5), 0);
+  assert_int_equal(write_file("fifo.mp4", NULL, 5), 0);
+  assert_string_equal(said, "");
+  shell("test \"$(cat settled.mp4.settling)\" = mine && test \"$(cat stranger.txt)\" = stranger && "
+        "test -L settled.mov.settling && test -p fifo.mp4.settling");
+  shell("test ! -e .reverie-settling-abc123 && test -e .reverie-settling-notes.txt && "
+        "test -L .reverie-settling-abc456 && test -e .reverie-settling-abc789 && "
+        "test $(ls -A | grep -c reverie-settling) = 3");
+  assert_int_equal(stat(clip("settled.mp4"), &file), 0);
+  assert_int_equal(file.st_mode & 07777, 0640);
+  shell("! grep -q moof settled.mp4 settled.mov fifo.mp4");
+  close(busy);
+  /* The next run, whatever it writes. */
+  assert_int_equal(write_file("next.mkv", NULL, 5), 0);
+  shell("test ! -e .reverie-settling-abc789");
+}
+
+/* No second file can be made here, so the first stays as it was written, and plays. */
+static void test_folder_without_room(void **state) {
+  (void)state;
+  if (!geteuid())
+    skip();
+  shell("mkdir full && : >full/kept.mp4 && chmod 500 full");
+  assert_int_equal(write_file("full/kept.mp4", NULL, 30), 0);
+  assert_non_null(strstr(said, "stays in fragments"));
+  shell("chmod 700 full && grep -q moof full/kept.mp4");
+  assert_int_equal(count_packets("full/kept.mp4", "v"), 30);
+}
+
+/* What was written is there no more when it is settled: the lost frames are said, and the status tells. */
+static void test_lost_frames(void **state) {
+  (void)state;
+  struct error err = {0};
+  struct sink *sink;
+  assert_int_equal(open_file(&sink, "lost.mp4", NULL, &err), 0);
+  for (int i = 0; i < 100; i++)
+    assert_int_equal(write_frame(sink, i, &err), 0);
+  struct stat file;
+  assert_int_equal(stat(clip("lost.mp4"), &file), 0);
+  assert_true(file.st_size > 4000);
+  assert_int_equal(truncate(clip("lost.mp4"), file.st_size / 2), 0); /* a hole, once the rest is written */
+  assert_int_equal(sink_finish(sink, true, &err), -1);
+  assert_int_equal(err.status, STATUS_OUTPUT);
+  assert_non_null(strstr(err.message, "of 100 frames can be read again"));
+  sink_close(&sink);
+}
+
+/* Whichever allocation fails: either the status tells, or every frame is there. */
+static void test_failing_memory(void **state) {
+  (void)state;
+  enum { FRAMES = 6, TRIES = 60 };
+  static const char *const names[] = {"memory.mp4", "memory.mkv"};
+  for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+    const long plenty = 1000000000;
+    atomic_store(&left, plenty);
+    assert_int_equal(write_file(names[i], "sine.mkv", FRAMES), 0);
+    long all = plenty - atomic_load(&left);
+    int told = 0;
+    for (long at = 1; at <= all; at += 1 + all / (getenv("ALL") ? all : TRIES)) {
+if (getenv("ONLY")) { static const long o[]={13,15,469,479,1845,3769,3793,3795,9999999}; static int k; at=o[k++]; if (at>all) {k=0;break;} }
+      pid_t child = fork();
+      if (!child) {
+        signal(SIGABRT, SIG_DFL); /* cmocka's handlers would go on with the tests */
+        signal(SIGSEGV, SIG_DFL);
+        atomic_store(&left, at);
+        int status = write_file(names[i], "sine.mkv", FRAMES);
+        atomic_store(&left, -1);
+        if (getenv("ALL"))
+          fprintf(stderr, "%ld: %d %s\n", at, status, said);
+        _exit(status);
+      }
+      int status = 0;
+      assert_int_equal(waitpid(child, &status, 0), child);
+      if (!WIFEXITED(status)) {
+        print_message("%s: allocation %ld of %ld: signal %d\n", names[i], at, all, WTERMSIG(status));
+        continue;
+      }
+      told += WEXITSTATUS(status) != 0;
+      if (!WEXITSTATUS(status) && clip_count_frames(names[i]) != FRAMES)
+        print_message("%s: allocation %ld of %ld: %ld frames\n", names[i], at, all, clip_count_frames(names[i]));
+    }
+    print_message("%s: %d of %ld told\n", names[i], told, all);
+    assert_true(told > 0);
+  }
+}
+
+static int forget(void **state) {
+  (void)state;
+  *said = 0;
+  return 0;
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test_setup(test_killed, forget),      cmocka_unit_test_setup(test_every_packet, forget),
+      cmocka_unit_test_setup(test_settling, forget),    cmocka_unit_test_setup(test_folder_without_room, forget),
+      cmocka_unit_test_setup(test_lost_frames, forget), cmocka_unit_test_setup(test_failing_memory, forget),
+  };
+  if (!clips_open())
+    return 77;
+  av_log_set_level(AV_LOG_QUIET);
+  shell(FFMPEG "-f lavfi -i sine=d=5 -c:a aac sine.mkv && " FFMPEG
+               "-f lavfi -i sine=d=1 -c:a aac sine-short.mkv && " FFMPEG
+               "-itsoffset 1.5 -i sine.mkv -c copy sine-late.mkv");
+  shell(FFMPEG "-f lavfi -i sine=d=1.6 -c:a libopus opus.mkv && " FFMPEG
+               "-i opus.mkv -c:a libvorbis vorbis.mkv && " FFMPEG "-i opus.mkv -c:a libmp3lame mp3.mkv && " FFMPEG
+               "-i opus.mkv -c:a ac3 ac3.mkv && " FFMPEG "-i opus.mkv -c:a eac3 eac3.ts && " FFMPEG
+               "-i opus.mkv -c:a pcm_s16le pcm.mkv");
+  int failed = cmocka_run_group_tests(tests, NULL, NULL);
+  clips_close();
+  return failed;
+}
