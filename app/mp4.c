@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include <libavutil/avstring.h>
+#include <libavutil/intreadwrite.h>
 
 #include "app/ffmpeg_util.h"
 #include "app/neighbour.h"
@@ -25,21 +26,42 @@ void mp4_wishes(AVDictionary **wishes) {
   av_dict_set(wishes, "movie_timescale", movie_timescale, 0);
 }
 
-void mp4_cut(const char *path) {
+/* The length of the box that begins at a place in file, 0 where there is none that ends within size. type: 4 bytes. */
+static int64_t read_box(FILE *file, int64_t at, int64_t size, char *type) {
+  uint8_t head[16] = {0};
+  if (at + 8 > size || fseeko(file, at, SEEK_SET) || fread(head, 1, sizeof head, file) < 8)
+    return 0;
+  bool large = AV_RB32(head) == 1;
+  int64_t length = large ? (int64_t)AV_RB64(head + 8) : AV_RB32(head);
+  memcpy(type, head + 4, 4);
+  return length < (large ? 16 : 8) || length > size - at ? 0 : length;
+}
+
+/* Where the boxes of the file end that follow each other from its beginning; size: its own. */
+static int64_t follow_boxes(const char *path, int64_t *last_data, int64_t *size) {
   FILE *file = fopen(path, "rb");
+  int64_t at = 0, length;
+  char type[4];
+  *last_data = *size = 0;
   if (!file)
-    return;
-  uint8_t head[8];
-  int64_t at = 0, whole = 0, size = fseeko(file, 0, SEEK_END) ? 0 : ftello(file);
-  while (at + 8 <= size && !fseeko(file, at, SEEK_SET) && fread(head, 1, 8, file) == 8) {
-    int64_t length = (int64_t)head[0] << 24 | head[1] << 16 | head[2] << 8 | head[3];
-    if (length < 8 || at + length > size)
-      break;
-    at += length;
-    if (!memcmp(head + 4, "mdat", 4))
-      whole = at;
-  }
+    return 0;
+  *size = fseeko(file, 0, SEEK_END) ? 0 : ftello(file);
+  for (; (length = read_box(file, at, *size, type)); at += length)
+    if (!memcmp(type, "mdat", 4))
+      *last_data = at + length;
   fclose(file);
+  return at;
+}
+
+/* Memory that fails while FFmpeg gathers a fragment or moves the index is noticed nowhere but here. */
+static bool has_whole_boxes(const char *path) {
+  int64_t data, size;
+  return follow_boxes(path, &data, &size) == size && data > 0;
+}
+
+void mp4_cut(const char *path) {
+  int64_t whole, size;
+  follow_boxes(path, &whole, &size);
   int cut = whole > 0 && whole < size ? truncate(path, whole) : 0;
   (void)cut; /* a file that cannot be cut stays as it is: the failure that led here is what the user hears of */
 }
@@ -162,7 +184,7 @@ static int count_index(const char *path, struct settling *settling) {
       settling->found[i] += muxer_units(file->streams[i]->codecpar, &packet);
     }
   avformat_close_input(&file);
-  return code;
+  return code < 0 || has_whole_boxes(path) ? code : AVERROR_INVALIDDATA;
 }
 
 /* Whether what is said to be in the file is there, as far as video goes. */
@@ -173,7 +195,7 @@ static int check_frames(const char *path, struct settling *settling, struct erro
   if (open_again(&from, path) >= 0)
     copy_packets(from, NULL, settling);
   for (unsigned i = 0; i < settling->tracks; i++)
-    if (!from || !is_known(from, settling, i))
+    if (!from || !is_known(from, settling, i) || !has_whole_boxes(path))
       settling->found[i] = 0;
   avformat_close_input(&from);
   for (unsigned i = 0; i < settling->tracks; i++)

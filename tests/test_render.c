@@ -52,11 +52,68 @@ static void test_uneven_clip_with_sound(void **state) {
     expect_same("sound", in, out);
     snprintf(out, sizeof out, "ffprobe -v error -show_entries format_tags=title -of csv=p=0 new.%s", extension);
     expect_same("title", "echo uneven", out);
-    shell("test ! -e new.%s.settling", extension);
+    shell("! ls -A | grep -q settling");
   }
   expect_same("stream", "echo h264,64,64,tv,bt709",
               "ffprobe -v error -select_streams v -show_entries stream=codec_name,width,height,color_range,color_space "
               "-of csv=p=0 new.mp4");
+}
+
+/* Seconds of a clip's frames, or of its first stream's packets of sound. Returns how many there are. */
+static int read_times(double *times, int most, const char *name, bool sound) {
+  int count = 0;
+  char *text =
+      (char *)shell_output(NULL, "ffprobe -v error -select_streams %s -show_entries %s=pts_time -of csv=p=0 %s",
+                           sound ? "a:0" : "v", sound ? "packet" : "frame", name);
+  for (char *line = strtok(text, "\n,"); line && count < most; line = strtok(NULL, "\n,"))
+    if (*line != ' ' && *line)
+      times[count++] = atof(line);
+  free(text);
+  return count;
+}
+
+/* Frames 17 to 78 ms apart, beside sound that begins with them or 0.3 s before: to the millisecond, from start on. */
+static void expect_exact_times(const char *in, const char *out, double start) {
+  enum { MOST = 256 };
+  double was[MOST], is[MOST], sound_was[MOST], sound_is[MOST];
+  int frames = read_times(was, MOST, in, false), sounds = read_times(sound_was, MOST, in, true), skip = 0, silent = 0;
+  double from = fmin(was[0], sound_was[0]) + start - 1e-6;
+  while (start > 0 && skip < frames && was[skip] < from)
+    skip++;
+  while (start > 0 && silent < sounds && sound_was[silent] < from)
+    silent++;
+  assert_int_equal(read_times(is, MOST, out, false), frames - skip);
+  assert_int_equal(read_times(sound_is, MOST, out, true), sounds - silent);
+  assert_true(frames - skip > 40 && sounds - silent > 40);
+  for (int i = 0; i < frames - skip; i++)
+    if (fabs((was[i + skip] - was[skip]) - (is[i] - is[0])) > 1e-3)
+      fail_msg("%s: frame %d at %f, in %s at %f", in, i + skip, was[i + skip], out, is[i]);
+  for (int i = 0; i < sounds - silent; i++)
+    if (fabs((sound_was[i + silent] - was[skip]) - (sound_is[i] - is[0])) > 1e-3)
+      fail_msg("%s: sound %d %f behind the first frame, in %s %f", in, i, sound_was[i + silent] - was[skip], out,
+               sound_is[i] - is[0]);
+}
+
+static void test_exact_times(void **state) {
+  (void)state;
+  static const struct {
+    const char *in, *out;
+    double start;
+  } cases[] = {{"jerky.mkv", "mp4", 0}, {"jerky.mp4", "mp4", 0}, {"jerky.mp4", "mov", 0},   {"jerky.mp4", "m4v", 0},
+               {"jerky.mp4", "mkv", 0}, {"late.mp4", "mp4", 0},  {"late.ts", "mp4", 0},     {"late.ts", "mkv", 0},
+               {"late.ts", "mp4", 0.5}, {"late.ts", "mkv", 0.5}, {"jerky.mp4", "mp4", 0.5}, {"jerky.mkv", "mov", 0.5}};
+  shell(FFMPEG "-f lavfi -i testsrc2=s=64x64:r=25:d=2.4 -f lavfi -i sine=d=2.4 "
+               "-vf \"settb=1/1000,setpts='if(N,PREV_OUTPTS+17+mod(N*37,62),0)'\" -fps_mode passthrough "
+               "-enc_time_base 1/1000 -c:v libx264 -bf 2 -c:a aac jerky.mkv");
+  shell(FFMPEG "-i jerky.mkv -c copy jerky.mp4");
+  shell(FFMPEG "-itsoffset 0.3 -i jerky.mkv -i jerky.mkv -map 0:v -map 1:a -c copy late.mp4");
+  shell(FFMPEG "-i late.mp4 -c copy late.ts");
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    char out[32];
+    snprintf(out, sizeof out, "exact.%s", cases[i].out);
+    program_expect(0, NULL, "render %s %s -y --size 64x64 --start %g", cases[i].in, out, cases[i].start);
+    expect_exact_times(cases[i].in, out, cases[i].start);
+  }
 }
 
 static void test_sound_that_does_not_fit(void **state) {
@@ -386,6 +443,7 @@ static void test_sample_clip(void **state) {
 int main(int argc, char **argv) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_uneven_clip_with_sound),
+      cmocka_unit_test(test_exact_times),
       cmocka_unit_test(test_sound_that_does_not_fit),
       cmocka_unit_test(test_sound_of_a_transport_stream),
       cmocka_unit_test(test_parts),

@@ -133,7 +133,6 @@ static void test_killed(void **state) {
     long frames = clip_count_frames(cases[i].name);
     if (frames < FRAMES - ENCODER_DELAY - FPS)
       fail_msg("%s: %ld of %d frames are there", cases[i].name, frames, FRAMES);
-    print_message("%s: %ld of %d\n", cases[i].name, frames, FRAMES);
   }
 }
 
@@ -224,8 +223,7 @@ static void test_failing_memory(void **state) {
     assert_int_equal(write_file(names[i], "sine.mkv", FRAMES), 0);
     long all = plenty - atomic_load(&left);
     int told = 0;
-    for (long at = 1; at <= all; at += 1 + all / (getenv("ALL") ? all : TRIES)) {
-if (getenv("ONLY")) { static const long o[]={13,15,469,479,1845,3769,3793,3795,9999999}; static int k; at=o[k++]; if (at>all) {k=0;break;} }
+    for (long at = 1; at <= all; at += 1 + all / TRIES) {
       pid_t child = fork();
       if (!child) {
         signal(SIGABRT, SIG_DFL); /* cmocka's handlers would go on with the tests */
@@ -233,21 +231,15 @@ if (getenv("ONLY")) { static const long o[]={13,15,469,479,1845,3769,3793,3795,9
         atomic_store(&left, at);
         int status = write_file(names[i], "sine.mkv", FRAMES);
         atomic_store(&left, -1);
-        if (getenv("ALL"))
-          fprintf(stderr, "%ld: %d %s\n", at, status, said);
         _exit(status);
       }
       int status = 0;
       assert_int_equal(waitpid(child, &status, 0), child);
-      if (!WIFEXITED(status)) {
-        print_message("%s: allocation %ld of %ld: signal %d\n", names[i], at, all, WTERMSIG(status));
-        continue;
-      }
-      told += WEXITSTATUS(status) != 0;
-      if (!WEXITSTATUS(status) && clip_count_frames(names[i]) != FRAMES)
-        print_message("%s: allocation %ld of %ld: %ld frames\n", names[i], at, all, clip_count_frames(names[i]));
+      bool silent = WIFEXITED(status) && !WEXITSTATUS(status); /* FFmpeg itself may give up, which nobody overlooks */
+      told += !silent;
+      if (silent && clip_count_frames(names[i]) != FRAMES)
+        fail_msg("%s: allocation %ld of %ld fails: %ld frames", names[i], at, all, clip_count_frames(names[i]));
     }
-    print_message("%s: %d of %ld told\n", names[i], told, all);
     assert_true(told > 0);
   }
 }
