@@ -18,7 +18,7 @@ struct encoder {
 };
 
 /* Opens options->codec, or the first encoder that works of: H.264, the container's own, MPEG-4, FFV1. The time base is
- * options' own where the container can keep it, else 1/fps. low_delay: packets come out without waiting for later
+ * options' own where container and codec can keep it, else 1/fps. low_delay: packets come out without waiting for later
  * frames, which costs some size. */
 int encoder_open(struct encoder *encoder, const AVOutputFormat *container, const char *path, bool low_delay,
                  const struct sink_options *options, struct error *err);
