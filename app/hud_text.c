@@ -1,11 +1,11 @@
 #include "hud_text.h"
 
-#include <ctype.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "app/commands.h"
+#include "unet/text.h"
 
 /* Text that grows in a buffer of HUD_TEXT_MAX bytes. */
 struct writer {
@@ -36,11 +36,8 @@ static void end_line(struct writer *writer) {
 /* Words that come from outside: control characters would be taken for marks. */
 static void put_foreign(struct writer *writer, enum tone tone, const char *words) {
   char clean[256];
-  size_t n = 0;
-  for (; words[n] && n + 1 < sizeof clean; n++)
-    clean[n] = (char)(iscntrl((unsigned char)words[n]) ? ' ' : words[n]);
-  clean[n] = 0;
-  put(writer, tone, "%s", clean);
+  snprintf(clean, sizeof clean, "%s", words);
+  put(writer, tone, "%s", text_clean(clean));
 }
 
 static void put_figures(struct writer *writer, const struct hud_content *content) {

@@ -1,15 +1,31 @@
 /* reverie: the program. Which command, its exit status, and what holds for all of them. */
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 #include <libavutil/log.h>
 
 #include "app/options.h"
 #include "app/setup.h"
+#include "unet/text.h"
+
+/* FFmpeg quotes names and tags of files as it finds them. */
+static void print_ffmpeg(void *object, int level, const char *format, va_list args) {
+  char line[1024];
+  int prefix = 1;
+  if ((level & 0xff) > av_log_get_level())
+    return;
+  av_log_format_line2(object, level, format, args, line, sizeof line, &prefix);
+  size_t length = strlen(line);
+  while (length && line[length - 1] == '\n')
+    line[--length] = 0;
+  fprintf(stderr, "%s\n", text_clean(line));
+}
 
 /* FFmpeg's own lines are for those who look for a cause; what users need to know is said by the code that met it. */
 static void tame_ffmpeg(int verbose) {
+  av_log_set_callback(print_ffmpeg);
   av_log_set_level(verbose >= 2 ? AV_LOG_INFO : verbose == 1 ? AV_LOG_ERROR : AV_LOG_QUIET);
 }
 

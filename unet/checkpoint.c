@@ -159,7 +159,7 @@ static char *folder_name(const char *folder) {
   const char *path = real ? real : folder, *slash = strrchr(path, '/');
   char *name = strdup(slash && slash[1] ? slash + 1 : path);
   free(real);
-  return name;
+  return name ? text_clean(name) : NULL;
 }
 
 /* The folder given with --vae, or the one inside it when it is a whole model. */

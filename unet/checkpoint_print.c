@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "checkpoint.h"
+#include "text.h"
 
 /* "F16 25.0 MiB, 316 tensors": element types in the order of their first tensor. */
 static void print_files(const struct component *component, FILE *out) {
@@ -16,8 +17,10 @@ static void print_files(const struct component *component, FILE *out) {
     }
   fprintf(out, "%.1f MiB", (double)safetensors_bytes(files) / (1 << 20));
   for (size_t k = 0; k < 4 && types[k]; k++)
-    fprintf(out, "%s %s", k ? "," : "", types[k]);
-  fprintf(out, ", %zu tensors, %s\n", safetensors_count(files), safetensors_path(files));
+    fprintf(out, "%s %s", k ? "," : "", text_quote(types[k]).text);
+  fprintf(out, ", %zu tensors, ", safetensors_count(files));
+  text_put(out, safetensors_path(files));
+  fputc('\n', out);
 }
 
 static void print_list(FILE *out, const int *values, int count) {
@@ -29,7 +32,7 @@ static void print_tensors(const struct component *component, FILE *out) {
   fprintf(out, "%s\n", component->name);
   for (size_t i = 0; i < safetensors_count(component->files); i++) {
     const struct safetensor *t = safetensors_at(component->files, i);
-    fprintf(out, "  %-72s %-5s", t->name, t->type);
+    fprintf(out, "  %-72s %-5s", text_quote(t->name).text, text_quote(t->type).text);
     for (int d = 0; d < t->rank && d < SAFETENSOR_RANK_MAX; d++)
       fprintf(out, "%s%lld", d ? "x" : " ", (long long)t->shape[d]);
     fprintf(out, "\n");
@@ -62,7 +65,7 @@ static void print_vae(const struct checkpoint *c, FILE *out) {
 static void print_styles(const struct checkpoint *c, FILE *out) {
   int count = styles_count(c->styles);
   for (int i = 0; i < count; i++)
-    fprintf(out, "%s%s", i ? ", " : "styles        ", styles_name(c->styles, i));
+    fprintf(out, "%s%s", i ? ", " : "styles        ", text_quote(styles_name(c->styles, i)).text);
   if (count)
     fprintf(out, "\n");
 }
@@ -76,7 +79,7 @@ void checkpoint_print(const struct checkpoint *c, bool tensors, FILE *out) {
   fprintf(out, "text encoder  CLIP, %d layers of %d, %d heads, %d tokens of %d\n              ", c->text.layers,
           c->text.hidden_size, c->text.heads, c->text.positions, c->text.vocab_size);
   print_files(&c->text_weights, out);
-  fprintf(out, "scheduler     %s: runs as %s, %s timesteps, %s prediction\n", c->scheduler.class_name,
+  fprintf(out, "scheduler     %s: runs as %s, %s timesteps, %s prediction\n", text_quote(c->scheduler.class_name).text,
           sampler_method_name(c->scheduler.method), sampler_spacing_name(c->scheduler.spacing),
           prediction_name(c->scheduler.prediction));
   print_styles(c, out);

@@ -4,6 +4,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "text.h"
+
 int error_set(struct error *err, enum status status, const char *format, ...) {
   if (!err)
     return -1;
@@ -12,6 +14,7 @@ int error_set(struct error *err, enum status status, const char *format, ...) {
   err->status = status;
   vsnprintf(err->message, sizeof err->message, format, args);
   va_end(args);
+  text_clean(err->message);
   return -1;
 }
 
@@ -26,5 +29,6 @@ int error_prefix(struct error *err, const char *format, ...) {
   va_end(args);
   if (used >= 0 && (size_t)used < sizeof err->message)
     snprintf(err->message + used, sizeof err->message - (size_t)used, "%s", old);
+  text_clean(err->message);
   return -1;
 }

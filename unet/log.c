@@ -3,6 +3,8 @@
 #include <stdarg.h>
 #include <stdio.h>
 
+#include "text.h"
+
 void log_line(const struct log *log, enum log_level level, const char *format, ...) {
   if (!log || !log->line)
     return;
@@ -11,5 +13,5 @@ void log_line(const struct log *log, enum log_level level, const char *format, .
   va_start(args, format);
   vsnprintf(text, sizeof text, format, args);
   va_end(args);
-  log->line(log->opaque, level, text);
+  log->line(log->opaque, level, text_clean(text));
 }

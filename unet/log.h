@@ -9,7 +9,7 @@ struct log {
   void *opaque;
 };
 
-/* log may be NULL: the line is dropped. */
+/* log may be NULL: the line is dropped. Whatever the names in it hold, the line is fit for a terminal (text_clean). */
 __attribute__((format(printf, 3, 4))) void log_line(const struct log *log, enum log_level level, const char *format,
                                                     ...);
 

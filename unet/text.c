@@ -2,11 +2,14 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
+
+#include <utf8proc.h>
 
 /* Reads length bytes; fewer when the file shrank meanwhile. */
 static ssize_t read_all(int fd, char *buffer, size_t length) {
@@ -70,11 +73,54 @@ char *text_path(const char *dir, const char *name) {
   return asprintf(&path, "%s/%s", dir, name) < 0 ? NULL : path;
 }
 
+/* Of UTF-8, those that a terminal obeys instead of showing them (C0, DEL, C1), that end a line, and that turn the
+ * direction of what follows, so that one name looks like another. */
+static bool is_shown(utf8proc_int32_t character) {
+  const utf8proc_property_t *property = utf8proc_get_property(character);
+  switch (property->category) {
+  case UTF8PROC_CATEGORY_CC:
+  case UTF8PROC_CATEGORY_ZL:
+  case UTF8PROC_CATEGORY_ZP:
+    return false;
+  case UTF8PROC_CATEGORY_CF:
+    return property->bidi_class < UTF8PROC_BIDI_CLASS_LRE ||
+           (property->bidi_class > UTF8PROC_BIDI_CLASS_PDF && property->bidi_class < UTF8PROC_BIDI_CLASS_LRI);
+  default:
+    return true;
+  }
+}
+
+char *text_clean(char *text) {
+  size_t from = 0, to = 0, length = strlen(text);
+  while (from < length) {
+    utf8proc_int32_t character;
+    utf8proc_ssize_t bytes =
+        utf8proc_iterate((const utf8proc_uint8_t *)text + from, (utf8proc_ssize_t)(length - from), &character);
+    if (bytes > 0 && is_shown(character)) {
+      memmove(text + to, text + from, (size_t)bytes);
+      to += (size_t)bytes;
+    } else {
+      text[to++] = '?';
+    }
+    from += bytes > 0 ? (size_t)bytes : 1;
+  }
+  text[to] = 0;
+  return text;
+}
+
 struct quoted text_quote(const char *text) {
   struct quoted quoted;
-  size_t i = 0, room = sizeof quoted.text - 4;
-  for (; text[i] && i < room; i++)
-    quoted.text[i] = (unsigned char)text[i] < 0x20 || text[i] == 0x7f ? '?' : text[i];
-  strcpy(quoted.text + i, text[i] ? "..." : "");
+  size_t room = sizeof quoted.text - sizeof "...", length = strlen(text), kept = length <= room ? length : room;
+  while (kept < length && kept && ((unsigned char)text[kept] & 0xc0) == 0x80) /* no half of a character */
+    kept--;
+  memcpy(quoted.text, text, kept);
+  strcpy(quoted.text + kept, kept < length ? "..." : "");
+  text_clean(quoted.text);
   return quoted;
+}
+
+void text_put(FILE *out, const char *text) {
+  char *copy = strdup(text);
+  fputs(copy ? text_clean(copy) : text_quote(text).text, out);
+  free(copy);
 }

@@ -3,6 +3,7 @@
 #define UNET_TEXT_H
 
 #include <stddef.h>
+#include <stdio.h>
 
 #include "error.h"
 
@@ -13,7 +14,15 @@ int text_read(const char *path, size_t limit, char **text, size_t *length, struc
 /* dir/name, allocated; NULL when memory is short. */
 char *text_path(const char *dir, const char *name);
 
-/* What a message may quote of a string nobody vouches for: control characters become '?', a long one is cut. */
+/* Makes a string that nobody vouches for fit to be shown, in place: what a terminal obeys (control characters, C1
+ * ones too), line ends, turns of direction and what is no UTF-8 become '?'. Returns text. Errors and log lines are
+ * cleaned as they are made (error_set, log_line); this is for what is shown otherwise. */
+char *text_clean(char *text);
+
+/* Prints text as text_clean leaves it. */
+void text_put(FILE *out, const char *text);
+
+/* What a message may quote of such a string: clean, and a long one is cut. */
 struct quoted {
   char text[96];
 };
