@@ -192,6 +192,8 @@ int command_bench(const struct options *options, struct error *err) {
   struct bench bench = {.options = options};
   setup_log(&bench.log, options);
   setup_source_options(&bench.source_options, options, false, &bench.log);
+  if (options->json && strcmp(options->json, "-") && sink_check_file(options->json, options->overwrite, err))
+    return -1;
   int status = run(&bench, err);
   engine_close(&bench.engine);
   picture_free(&bench.still);

@@ -84,7 +84,8 @@ const struct option option_table[] = {
      .help = "the encoder's quality scale, lower is better; for H.264 the CRF (default: 18)"},
     {"crf", 0, OPTION_REAL, GROUP_OUTPUT, RENDER, "X", AT(quality), .min = 0, .max = 63,
      .help = "the same as --quality"},
-    {"yes", 'y', OPTION_FLAG, GROUP_OUTPUT, RENDER, AT(overwrite), .help = "overwrite OUT without asking"},
+    {"yes", 'y', OPTION_FLAG, GROUP_OUTPUT, RENDER | BENCH, AT(overwrite),
+     .help = "overwrite OUT, or bench's --json FILE, without asking"},
 
     {"warmup", 0, OPTION_LONG, GROUP_BENCH, BENCH, "N", AT(warmup), .min = 0, .max = COUNT_MAX,
      .help = "frames before measuring begins (default: 5)"},

@@ -18,6 +18,7 @@ struct render {
   struct source *source;
   struct engine *engine;
   struct progress progress;
+  long first_number; /* of the pictures of a sequence */
 };
 
 static void show_progress(void *opaque, const struct pipeline_progress *at) {
@@ -42,6 +43,7 @@ static int open_sink(void *opaque, struct sink **sink, struct error *err) {
       .codec = options->codec,
       .quality = options->quality,
       .container = options->output_format,
+      .first_number = render->first_number,
       .realtime = source.realtime,
       .sound = options->input,
       .sound_options = &render->source_options,
@@ -96,16 +98,29 @@ static int run(struct render *render, struct error *err) {
   return status;
 }
 
+static int check_output(struct render *render, struct error *err) {
+  const struct options *options = render->options;
+  const struct sink_wish wish = {
+      .spec = options->output,
+      .format = options->output_format,
+      .input = options->input,
+      .source = &render->source_options,
+      .frames = options->frames,
+      .overwrite = options->overwrite,
+  };
+  return sink_check(&wish, &render->first_number, err);
+}
+
 int command_render(const struct options *options, struct error *err) {
   struct render render = {.options = options};
   struct source_info info;
   int status = -1;
-  if (sink_check(options->output, options->output_format, options->input, options->overwrite, err))
-    return -1;
   setup_log(&render.log, options);
+  setup_source_options(&render.source_options, options, false, &render.log);
+  if (check_output(&render, err))
+    return -1;
   if (options->prompt_count > 1)
     log_line(&render.log, LOG_WARNING, "render uses the first --prompt alone; more of them are for live's keys");
-  setup_source_options(&render.source_options, options, false, &render.log);
   if (source_open(&render.source, options->input, &render.source_options, err))
     goto done;
   source_get_info(render.source, &info);

@@ -16,6 +16,7 @@ struct sink_options {
   const char *codec;                          /* FFmpeg encoder; NULL: chosen for the container */
   double quality;                             /* negative: the encoder's usual one */
   const char *container;                      /* FFmpeg muxer or extension; NULL: what suits spec (target_choose) */
+  long first_number;                          /* of the input's pictures, which the output's follow; -1: from 1 on */
   bool realtime;                              /* the frames come at their own pace */
   const char *sound;                          /* input whose sound and metadata are copied; NULL: none */
   const struct source_options *sound_options; /* how it was opened */
@@ -38,10 +39,21 @@ struct sink {
   const struct sink_impl *impl;
 };
 
-/* Before anything expensive happens: whether spec can be written to. A file that exists is overwritten with overwrite
- * set or after a yes on the terminal, else refused; the input never is, and video is not for a terminal. format: as
- * sink_options' container. format and input may be NULL. */
-int sink_check(const char *spec, const char *format, const char *input, bool overwrite, struct error *err);
+struct sink_wish {
+  const char *spec, *format; /* as sink_open's, and sink_options' container */
+  const char *input;         /* what frames are read from */
+  const struct source_options *source;
+  long frames; /* that come at most; 0: no limit */
+  bool overwrite;
+};
+
+/* Before anything expensive happens: whether spec can be written to. Files that exist are overwritten with overwrite
+ * set or after a yes on the terminal, else refused; those that are read never are, and video is not for a terminal.
+ * *first: the number of the first picture, where the input is a sequence of them; else -1. */
+int sink_check(const struct sink_wish *wish, long *first, struct error *err);
+
+/* The same for a file that is no video. */
+int sink_check_file(const char *path, bool overwrite, struct error *err);
 
 /* spec: a file, "-" for standard output, a URL, "null:", "hash:FILE" or "hash:-". Errors are STATUS_OUTPUT, or
  * STATUS_USAGE for a codec or container that is not there. */

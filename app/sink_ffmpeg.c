@@ -169,6 +169,11 @@ static int write_header(struct ffmpeg_sink *to, const struct sink_options *optio
   return code < 0 ? output_failed(to, code, err) : 0;
 }
 
+/* Of a sequence, by --start: a picture keeps its number. */
+static int64_t pictures_skipped(const struct sink_options *options) {
+  return llrint(options->sound_options->start * options->time_base_den / options->time_base_num);
+}
+
 static int prepare(struct ffmpeg_sink *to, const struct sink_options *options, struct error *err) {
   const AVOutputFormat *container = to->target.container;
   to->packet = av_packet_alloc();
@@ -178,6 +183,8 @@ static int prepare(struct ffmpeg_sink *to, const struct sink_options *options, s
   to->one_picture = !strcmp(container->name, "image2") && !av_filename_number_test(to->target.url);
   if (to->one_picture)
     av_opt_set_int(to->output->priv_data, "update", 1, 0);
+  else if (!strcmp(container->name, "image2") && options->first_number >= 0)
+    av_opt_set_int(to->output->priv_data, "start_number", options->first_number + pictures_skipped(options), 0);
   if (add_video(to, options, err))
     return -1;
   sound_open(&to->sound, to->output, options);

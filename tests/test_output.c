@@ -1,0 +1,192 @@
+/* What the program writes: never over its own input, nothing left out without a word, the colours it was given, and
+ * names that a terminal cannot obey. */
+#include "tests/cmocka_all.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "tests/clips.h"
+#include "tests/program.h"
+
+#define FFMPEG "ffmpeg -nostdin -v error -y "
+
+/* Five pictures from number 1001 on, and their checksums. */
+static void make_sequence(void) {
+  shell("rm -rf s && mkdir s && " FFMPEG
+        "-f lavfi -i testsrc2=s=64x64:r=25 -frames:v 5 -start_number 1001 s/f%%04d.png");
+  shell("md5sum s/*.png >s.md5");
+}
+
+static void expect_untouched(void) {
+  shell("md5sum --quiet -c s.md5");
+}
+
+/* Whatever the pictures that are read are called on the side that is written: with -y, too. */
+static void test_sequence_over_itself(void **state) {
+  (void)state;
+  static const char *const same[] = {
+      "s/f%04d.png s/f%04d.png",
+      "s/f%04d.png s/f%d.png",
+      "s/f%04d.png s/f%03d.png",
+      "s/f%04d.png ./s/../s/f%d.png",
+      "s/f%04d.png file:s/f%04d.png",
+      "file:s/f%04d.png s/f1003.png",
+      "s/f%04d.png hard%d.png",
+      "s/f%04d.png linked/f%04d.png",
+      "s/f%04d.png hash:s/f1005.png",
+      "s/f1001.png s/f1001.png",
+      "s/f%*.png s/f%04d.png --start 0",
+      "s/f%04d.png s/f%04d.png --frames 2",
+      "'s/*.png' s/f1%03d.png --input-format image2 --input-options pattern_type=glob",
+      "s/f%04d.png s/f%04d.png --input-options start_number=1003",
+  };
+  make_sequence();
+  shell("ln s/f1004.png hard1004.png && ln -s s linked");
+  for (size_t i = 0; i < sizeof same / sizeof *same; i++) {
+    program_expect(2, "the same file", "render %s --size 64x64 -y", same[i]);
+    program_expect(2, "the same file", "render %s --size 64x64", same[i]);
+    expect_untouched();
+  }
+  program_expect(0, "2 frames", "render s/f%%04d.png s/f%%05d.png --frames 2 --size 64x64");
+  expect_untouched();
+}
+
+/* A clip that is read by way of another name. */
+static void test_clip_over_itself(void **state) {
+  (void)state;
+  static const char *const same[] = {
+      "list.txt", "'concat:a b.ts|b.ts'", "list.m3u8", "'lavfi:movie=b.ts'", "- <b.ts",
+  };
+  shell(FFMPEG
+        "-f lavfi -i testsrc2=s=64x64:r=10 -frames:v 5 -c:v mpeg2video b.ts && cp b.ts 'a b.ts' && cp b.ts kept.ts");
+  shell("printf \"ffconcat version 1.0\\nfile 'a b.ts'\\nfile b.ts\\n\" >list.txt; "
+        "printf '#EXTM3U\\n#EXT-X-TARGETDURATION:1\\n#EXTINF:0.5,\\nb.ts\\n#EXT-X-ENDLIST\\n' >list.m3u8");
+  for (size_t i = 0; i < sizeof same / sizeof *same; i++) {
+    program_expect(2, "the same file", "@ render %s b.ts -y --size 64x64", same[i]);
+    shell("cmp b.ts kept.ts");
+  }
+  program_expect(2, "the same file", "render list.txt 'a b.ts' -y --size 64x64");
+  program_expect(2, "the same file", "render b.ts hash:b.ts -y --size 64x64");
+  program_expect(2, "the same file", "@ render b.ts - --output-format mpegts --size 64x64 >>b.ts");
+  shell("cmp b.ts kept.ts && cmp 'a b.ts' kept.ts");
+}
+
+/* Any picture of a sequence is kept, and so are the pieces that some containers write beside the file they are named
+ * after. */
+static void test_nothing_is_overwritten_unasked(void **state) {
+  (void)state;
+  static const struct {
+    const char *there, *out;
+  } cases[] = {{"o1003.png", "o%04d.png"},
+               {"o1001.png", "o%04d.png"},
+               {"stem0.ts", "stem.m3u8"},
+               {"init-stream0.m4s", "stem.mpd"},
+               {"chunk-stream0-00001.m4s", "stem.mpd"}};
+  make_sequence();
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    shell("rm -rf o && mkdir o && echo precious >o/%s", cases[i].there);
+    program_expect(6, cases[i].there, "render s/f%%04d.png o/%s --size 64x64", cases[i].out);
+    shell("test \"$(cat o/%s)\" = precious", cases[i].there);
+    program_expect(0, "5 frames", "render s/f%%04d.png o/%s --size 64x64 -y", cases[i].out);
+  }
+  shell("echo precious >o/o1006.png; rm -f o/o100[1-5].png o/o0*.png");
+  program_expect(0, "5 frames", "render s/f%%04d.png o/o%%04d.png --size 64x64 --frames 5");
+  shell("rm -rf o && mkdir o && echo precious >o/a1.png && echo precious >o/a2.png");
+  program_expect(6, "1 more", "render pattern:64x64 o/a%%d.png --size 64x64 --frames 3");
+  shell("echo precious >figures.json");
+  program_expect(6, "-y", "bench --size 64x64 --frames 1 --warmup 0 --json figures.json");
+  shell("test \"$(cat figures.json)\" = precious");
+  program_expect(6, "folder", "bench --size 64x64 --frames 1 --warmup 0 --json o");
+  program_expect(0, NULL, "bench --size 64x64 --frames 1 --warmup 0 --json figures.json -y");
+  shell("grep -q '\"rows\"' figures.json");
+}
+
+/* A picture keeps its number, and a clip's pictures begin with 1. */
+static void test_numbers_follow(void **state) {
+  (void)state;
+  make_sequence();
+  shell("rm -rf o && mkdir o");
+  program_expect(0, "5 frames", "render s/f%%04d.png o/a%%04d.png --size 64x64");
+  program_expect(0, "2 frames", "render s/f%%04d.png o/b%%d.png --size 64x64 --frames 2 --start 0.08");
+  program_expect(0, "3 frames", "render s/f%%04d.png o/c%%d.png --size 64x64 --input-options start_number=1003");
+  program_expect(0, "2 frames", "render pattern:64x64 o/d%%d.png --size 64x64 --frames 2");
+  shell("ls o | tr '\\n' ' ' >names && grep -qx 'a1001.png a1002.png a1003.png a1004.png a1005.png b1003.png b1004.png "
+        "c1003.png c1004.png c1005.png d1.png d2.png ' names || { cat names; false; }");
+}
+
+/* OSC, CSI as C1 in UTF-8 and as a byte of its own, DEL, a right-to-left override. */
+#define EVIL "N=$(printf 'n\\033]0;owned\\007\\302\\233\\233\\177\\342\\200\\256.mp4'); "
+#define SHOWN "n?]0;owned?????.mp4"
+
+static void expect_clean(const char *what, const char *file) {
+  size_t size;
+  char *text = (char *)shell_output(&size, "cat %s", file);
+  for (size_t i = 0; i < size; i++) {
+    unsigned char byte = (unsigned char)text[i], next = (unsigned char)text[i + 1];
+    bool alone = byte >= 0x80 && byte < 0xa0 && (i == 0 || (unsigned char)text[i - 1] < 0x80);
+    if ((byte < 0x20 && byte != '\n' && byte != '\t') || byte == 0x7f || (byte == 0xc2 && next < 0xa0) || alone ||
+        !strncmp(text + i, "\xe2\x80\xae", 3))
+      fail_msg("%s: byte %02x of %s is %02x: %s", what, (unsigned)i, file, byte, text);
+  }
+  free(text);
+}
+
+static void test_names_that_terminals_obey(void **state) {
+  (void)state;
+  static const struct {
+    int status;
+    const char *arguments, *shown;
+  } cases[] = {
+      {3, "render \"$N.missing\" null:", SHOWN},
+      {3, "render \"folder/$N\" null:", SHOWN},
+      {6, "render good.mp4 \"$N\"", SHOWN},
+      {6, "render good.mp4 \"nowhere/$N\"", SHOWN},
+      {6, "render good.mp4 \"$N.xyz\"", SHOWN},
+      {2, "render good.mp4 x.mp4 -c \"$N\"", SHOWN},
+      {2, "render good.mp4 x.mp4 --input-format \"$N\"", SHOWN},
+      {2, "render good.mp4 x.mp4 \"--$N\"", NULL},
+      {2, "\"$N\"", NULL},
+      {4, "render good.mp4 x.mp4 --model \"$N\"", SHOWN},
+      {4, "info \"folder/$N\"", SHOWN},
+      {2, "bench --device \"$N\"", SHOWN},
+      {6, "bench --size 64x64 --frames 1 --json \"nowhere/$N\"", SHOWN},
+      {0, "render \"$N\" null: --size 64x64 -v", SHOWN},
+      {0, "render \"$N\" null: --size 64x64 --prompt \"$N\"", SHOWN},
+      {0, "render \"$N\" \"new$N\" -y --size 64x64 -vv", SHOWN},
+      {0, "render \"cut$N\" null: --size 64x64 -vv", SHOWN},
+      {0, "info \"model$N\" -v", "model" SHOWN},
+      {0, "bench --model \"model$N\" --size 64x64 --frames 1 --warmup 0 --json -", "model" SHOWN},
+      {0, "bench --model \"model$N\" --size 64x64 --frames 1 --warmup 0", "model" SHOWN},
+  };
+  shell(FFMPEG "-f lavfi -i testsrc2=s=64x64:r=25:d=0.4 -c:v libx264 good.mp4");
+  shell(EVIL "mkdir -p folder && cp good.mp4 \"$N\" && " FFMPEG
+             "-i good.mp4 -c copy -metadata title=\"$N\" -f matroska good.mkv && "
+             "head -c $(($(stat -c %%s good.mkv) * 2 / 3)) good.mkv >\"cut$N\" && "
+             "cp -rL \"${REVERIE_DATA_DIR:-$REVERIE_ASSETS}/mini/model\" \"model$N\"");
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    struct outcome outcome;
+    program_run(&outcome, EVIL "@ %s", cases[i].arguments);
+    if (outcome.status != cases[i].status)
+      fail_msg("%s: status %d, %s", cases[i].arguments, outcome.status, outcome.said);
+    expect_clean(cases[i].arguments, "err.txt");
+    expect_clean(cases[i].arguments, "out.txt");
+    if (cases[i].shown)
+      shell("grep -qF '%s' err.txt out.txt", cases[i].shown);
+  }
+}
+
+int main(int argc, char **argv) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(test_sequence_over_itself),           cmocka_unit_test(test_clip_over_itself),
+      cmocka_unit_test(test_nothing_is_overwritten_unasked), cmocka_unit_test(test_numbers_follow),
+      cmocka_unit_test(test_names_that_terminals_obey),
+  };
+  if (argc != 2 || !clips_open())
+    return 77;
+  program_set(argv[1]);
+  int failed = cmocka_run_group_tests(tests, NULL, NULL);
+  clips_close();
+  return failed;
+}
