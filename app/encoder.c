@@ -9,6 +9,7 @@
 #include <libswscale/swscale.h>
 
 #include "app/ffmpeg_util.h"
+#include "app/palette.h"
 
 /* Seconds between key frames: seeking stays quick, and it bounds what a killed process loses. */
 static const double keyframe_seconds = 2;
@@ -20,31 +21,66 @@ static const double rate_slack = 1.1;
 /* FFmpeg lists slower ones, which no standard has, and refuses them. */
 static const double mpeg1_slowest = 23;
 
+/* Of codecs whose scale has its best end at the top: the best, and what suits most pictures. */
+static const struct rising_scale {
+  const char *codec;
+  double best, usual;
+} rising_scales[] = {{"libwebp", 100, 90}, {"libwebp_anim", 100, 90}, {"libjxl", 100, 90}, {"libtheora", 10, 8}};
+enum { RISING_SCALES = sizeof rising_scales / sizeof *rising_scales };
+/* The worst that --quality can ask for. */
+static const double quality_worst = 63;
+
 static bool is_rgb(enum AVPixelFormat format) {
   return av_pix_fmt_desc_get(format)->flags & (AV_PIX_FMT_FLAG_RGB | AV_PIX_FMT_FLAG_PAL);
 }
 
+/* Still pictures whose readers do not agree on what their YUV means, or whose library converts RGB best. */
+static bool is_rgb_picture(enum AVCodecID codec) {
+  return codec == AV_CODEC_ID_WEBP || codec == AV_CODEC_ID_JPEG2000 || codec == AV_CODEC_ID_TIFF;
+}
+
 static enum AVPixelFormat choose_format(const AVCodec *codec) {
-  const enum AVPixelFormat ours = AV_PIX_FMT_YUV420P;
+  const enum AVPixelFormat ours = is_rgb_picture(codec->id) ? AV_PIX_FMT_RGB24 : AV_PIX_FMT_YUV420P;
+  if (codec->id == AV_CODEC_ID_GIF)
+    return AV_PIX_FMT_PAL8;
   if (!codec->pix_fmts)
-    return ours;
+    return AV_PIX_FMT_YUV420P;
   for (const enum AVPixelFormat *format = codec->pix_fmts; *format != AV_PIX_FMT_NONE; format++)
     if (*format == ours)
       return ours;
   return avcodec_find_best_pix_fmt_of_list(codec->pix_fmts, ours, 0, NULL);
 }
 
+static bool is_jpeg(const AVCodecContext *context) {
+  return context->codec_id == AV_CODEC_ID_MJPEG || context->codec_id == AV_CODEC_ID_LJPEG ||
+         !strncmp(av_get_pix_fmt_name(context->pix_fmt), "yuvj", 4);
+}
+
+/* Whether players learn of BT.709. VP8 is BT.601 whatever its container says; where nothing is said, players take small
+ * pictures for BT.601. */
+static bool can_be_bt709(const AVCodecContext *context, const AVOutputFormat *container) {
+  static const enum AVCodecID tell[] = {AV_CODEC_ID_H264, AV_CODEC_ID_HEVC,       AV_CODEC_ID_VP9,
+                                        AV_CODEC_ID_AV1,  AV_CODEC_ID_MPEG2VIDEO, AV_CODEC_ID_PRORES};
+  if (context->codec_id == AV_CODEC_ID_VP8)
+    return false;
+  for (size_t i = 0; i < sizeof tell / sizeof *tell; i++)
+    if (tell[i] == context->codec_id)
+      return true;
+  return av_match_name(container->name, "matroska,webm,mp4,mov,ipod,ismv") || context->width >= 1280 ||
+         context->height >= 720;
+}
+
 /* The engine's YUV is BT.709, limited range, with chroma in the middle of its four pixels. */
-static void tag_colors(AVCodecContext *context) {
+static void tag_colors(AVCodecContext *context, const AVOutputFormat *container) {
   if (is_rgb(context->pix_fmt)) {
     context->color_range = AVCOL_RANGE_JPEG;
     context->colorspace = AVCOL_SPC_RGB;
-  } else if (context->codec_id == AV_CODEC_ID_MJPEG) {
+  } else if (is_jpeg(context)) {
     context->color_range = AVCOL_RANGE_JPEG;
     context->colorspace = AVCOL_SPC_BT470BG;
   } else {
     context->color_range = AVCOL_RANGE_MPEG;
-    context->colorspace = AVCOL_SPC_BT709;
+    context->colorspace = can_be_bt709(context, container) ? AVCOL_SPC_BT709 : AVCOL_SPC_SMPTE170M;
     context->chroma_sample_location = AVCHROMA_LOC_CENTER;
   }
   context->color_primaries = AVCOL_PRI_BT709;
@@ -53,6 +89,14 @@ static void tag_colors(AVCodecContext *context) {
 
 static bool is_x26x(const AVCodec *codec) {
   return !strcmp(codec->name, "libx264") || !strcmp(codec->name, "libx265");
+}
+
+/* quality, of which 0 is the best and less than 0 the usual one, in a codec's own numbers. */
+static double scale_of_codec(const AVCodec *codec, double quality) {
+  for (int i = 0; i < RISING_SCALES; i++)
+    if (!strcmp(codec->name, rising_scales[i].codec))
+      return quality < 0 ? rising_scales[i].usual : rising_scales[i].best * (1 - quality / quality_worst);
+  return quality < 0 ? default_qscale : quality;
 }
 
 static void set_quality(AVCodecContext *context, AVDictionary **wishes, double quality) {
@@ -64,7 +108,7 @@ static void set_quality(AVCodecContext *context, AVDictionary **wishes, double q
     av_dict_set(wishes, "crf", value, 0);
   } else {
     context->flags |= AV_CODEC_FLAG_QSCALE;
-    context->global_quality = (int)lrint((quality >= 0 ? quality : default_qscale) * FF_QP2LAMBDA);
+    context->global_quality = (int)lrint(scale_of_codec(context->codec, quality) * FF_QP2LAMBDA);
   }
   if (is_x26x(context->codec))
     av_dict_set(wishes, "preset", "veryfast", 0);
@@ -149,7 +193,7 @@ static int try_clock(struct encoder *encoder, const AVCodec *codec, const AVOutp
   context->height = options->height;
   context->sample_aspect_ratio = (AVRational){1, 1};
   context->pix_fmt = choose_format(codec);
-  tag_colors(context);
+  tag_colors(context, container);
   set_clock(context, container, options, own_clock);
   set_quality(context, &wishes, options->quality);
   if (encoder->low_delay)
@@ -173,26 +217,34 @@ static int try_codec(struct encoder *encoder, const AVCodec *codec, const AVOutp
   return code < 0 && own_clock ? try_clock(encoder, codec, container, options, false) : code;
 }
 
+static bool takes_engine_pixels(const AVCodecContext *to) {
+  return to->pix_fmt == AV_PIX_FMT_YUV420P && to->colorspace == AVCOL_SPC_BT709 && to->color_range == AVCOL_RANGE_MPEG;
+}
+
 static int open_scaler(struct encoder *encoder) {
   const AVCodecContext *to = encoder->context;
+  bool palette = to->pix_fmt == AV_PIX_FMT_PAL8;
   encoder->borrowed = av_frame_alloc();
-  if (!encoder->borrowed)
+  encoder->indexed = av_frame_alloc();
+  if (!encoder->borrowed || !encoder->indexed)
     return AVERROR(ENOMEM);
-  if (to->pix_fmt == AV_PIX_FMT_YUV420P)
+  if (takes_engine_pixels(to))
     return 0;
-  encoder->scaler = sws_getContext(to->width, to->height, AV_PIX_FMT_YUV420P, to->width, to->height, to->pix_fmt,
+  enum AVPixelFormat format = palette ? AV_PIX_FMT_RGB32 : to->pix_fmt;
+  encoder->scaler = sws_getContext(to->width, to->height, AV_PIX_FMT_YUV420P, to->width, to->height, format,
                                    SWS_BICUBIC | SWS_ACCURATE_RND | SWS_FULL_CHR_H_INT, NULL, NULL, NULL);
   encoder->scaled = av_frame_alloc();
   if (!encoder->scaler || !encoder->scaled)
     return AVERROR(ENOMEM);
-  const int *from_table = sws_getCoefficients(SWS_CS_ITU709);
-  const int *to_table = to->colorspace == AVCOL_SPC_BT470BG ? sws_getCoefficients(SWS_CS_ITU601) : from_table;
-  sws_setColorspaceDetails(encoder->scaler, from_table, 0, to_table, to->color_range == AVCOL_RANGE_JPEG, 0, 1 << 16,
-                           1 << 16);
-  encoder->scaled->format = to->pix_fmt;
+  bool bt709 = is_rgb(format) || to->colorspace == AVCOL_SPC_BT709;
+  sws_setColorspaceDetails(encoder->scaler, sws_getCoefficients(SWS_CS_ITU709), 0,
+                           sws_getCoefficients(bt709 ? SWS_CS_ITU709 : SWS_CS_ITU601),
+                           to->color_range == AVCOL_RANGE_JPEG, 0, 1 << 16, 1 << 16);
+  encoder->scaled->format = format;
   encoder->scaled->width = to->width;
   encoder->scaled->height = to->height;
-  return av_frame_get_buffer(encoder->scaled, 0);
+  int code = av_frame_get_buffer(encoder->scaled, 0);
+  return code < 0 || !palette ? code : palette_open(&encoder->palette, to->width, to->height, to->time_base);
 }
 
 static int rate_unknown(const char *path, const AVCodec *codec, const struct sink_options *options, struct error *err) {
@@ -282,34 +334,65 @@ static void borrow(AVFrame *to, const struct frame *frame) {
   to->height = frame->height;
 }
 
+static int convert(struct encoder *encoder, const AVFrame *from) {
+  int code = av_frame_make_writable(encoder->scaled);
+  if (code < 0)
+    return code;
+  sws_scale(encoder->scaler, (const uint8_t *const *)from->data, from->linesize, 0, from->height, encoder->scaled->data,
+            encoder->scaled->linesize);
+  return 0;
+}
+
+static void describe(AVFrame *frame, const AVCodecContext *context) {
+  frame->color_range = context->color_range;
+  frame->colorspace = context->colorspace;
+  frame->color_primaries = context->color_primaries;
+  frame->color_trc = context->color_trc;
+  frame->chroma_location = context->chroma_sample_location;
+  frame->sample_aspect_ratio = context->sample_aspect_ratio;
+  frame->quality = context->global_quality;
+}
+
+/* frame NULL: the last ones come. */
+static int send_with_palette(struct encoder *encoder, AVFrame *frame) {
+  AVFrame *indexed = encoder->indexed;
+  int code = palette_send(encoder->palette, frame);
+  if (code < 0)
+    return code;
+  while ((code = palette_receive(encoder->palette, indexed)) >= 0) {
+    describe(indexed, encoder->context);
+    int sent = avcodec_send_frame(encoder->context, indexed);
+    av_frame_unref(indexed);
+    if (sent < 0)
+      return sent;
+  }
+  if (code == AVERROR_EOF && !frame)
+    return avcodec_send_frame(encoder->context, NULL);
+  return code == AVERROR(EAGAIN) ? 0 : code;
+}
+
 int encoder_send(struct encoder *encoder, const struct frame *frame, int64_t pts) {
   if (!frame)
-    return avcodec_send_frame(encoder->context, NULL);
+    return encoder->palette ? send_with_palette(encoder, NULL) : avcodec_send_frame(encoder->context, NULL);
   AVFrame *sent = encoder->borrowed;
   borrow(sent, frame);
   if (encoder->scaler) {
-    int code = av_frame_make_writable(encoder->scaled);
+    int code = convert(encoder, sent);
     if (code < 0)
       return code;
-    sws_scale(encoder->scaler, (const uint8_t *const *)sent->data, sent->linesize, 0, sent->height,
-              encoder->scaled->data, encoder->scaled->linesize);
     sent = encoder->scaled;
   }
   sent->pts = pts;
-  sent->color_range = encoder->context->color_range;
-  sent->colorspace = encoder->context->colorspace;
-  sent->color_primaries = encoder->context->color_primaries;
-  sent->color_trc = encoder->context->color_trc;
-  sent->chroma_location = encoder->context->chroma_sample_location;
-  sent->sample_aspect_ratio = encoder->context->sample_aspect_ratio;
-  sent->quality = encoder->context->global_quality;
-  return avcodec_send_frame(encoder->context, sent);
+  describe(sent, encoder->context);
+  return encoder->palette ? send_with_palette(encoder, sent) : avcodec_send_frame(encoder->context, sent);
 }
 
 void encoder_finish(struct encoder *encoder) {
   avcodec_free_context(&encoder->context);
   sws_freeContext(encoder->scaler);
+  palette_close(&encoder->palette);
   av_frame_free(&encoder->scaled);
   av_frame_free(&encoder->borrowed);
+  av_frame_free(&encoder->indexed);
   *encoder = (struct encoder){0};
 }

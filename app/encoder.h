@@ -8,12 +8,14 @@
 #include "app/sink.h"
 
 struct SwsContext;
+struct palette;
 
 /* Zero-initialise to start. */
 struct encoder {
   AVCodecContext *context;
-  struct SwsContext *scaler; /* where the encoder does not take YUV420P */
-  AVFrame *scaled, *borrowed;
+  struct SwsContext *scaler; /* where the encoder does not take the engine's pixels */
+  struct palette *palette;   /* where the encoder takes 256 colours */
+  AVFrame *scaled, *borrowed, *indexed;
   bool low_delay;
 };
 

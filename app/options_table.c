@@ -81,7 +81,8 @@ const struct option option_table[] = {
     {"codec", 'c', OPTION_TEXT, GROUP_OUTPUT, RENDER, "NAME", AT(codec),
      .help = "FFmpeg encoder or codec, such as libx264, hevc, ffv1 (default: H.264 where the container takes it)"},
     {"quality", 0, OPTION_REAL, GROUP_OUTPUT, RENDER, "X", AT(quality), .min = 0, .max = 63,
-     .help = "the encoder's quality scale, lower is better; for H.264 the CRF (default: 18)"},
+     .help = "the encoder's quality scale, lower is better; for H.264 the CRF (default: 18), for WebP, JPEG XL and "
+             "Theora from 0, the best, to 63"},
     {"crf", 0, OPTION_REAL, GROUP_OUTPUT, RENDER, "X", AT(quality), .min = 0, .max = 63,
      .help = "the same as --quality"},
     {"yes", 'y', OPTION_FLAG, GROUP_OUTPUT, RENDER | BENCH, AT(overwrite),

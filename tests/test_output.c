@@ -177,10 +177,115 @@ static void test_names_that_terminals_obey(void **state) {
   }
 }
 
+/* Sixteen patches of plain colour, of which the middle is compared: at their borders chroma is shared. */
+enum { PATCH = 32, SIDE = 4 * PATCH };
+static const uint8_t patches[16][3] = {{0, 0, 0},       {255, 255, 255}, {255, 0, 0},    {0, 255, 0},
+                                       {0, 0, 255},     {255, 255, 0},   {0, 255, 255},  {255, 0, 255},
+                                       {128, 128, 128}, {64, 64, 64},    {200, 120, 60}, {60, 120, 200},
+                                       {30, 90, 30},    {220, 180, 160}, {16, 16, 16},   {240, 240, 200}};
+
+static void make_patches(void) {
+  FILE *file = fopen(clip("patches.rgb"), "wb");
+  assert_non_null(file);
+  for (int y = 0; y < SIDE; y++)
+    for (int x = 0; x < SIDE; x++)
+      fwrite(patches[y / PATCH * 4 + x / PATCH], 1, 3, file);
+  assert_int_equal(fclose(file), 0);
+  shell(FFMPEG
+        "-f rawvideo -pix_fmt rgb24 -s %dx%d -r 10 -i patches.rgb -vf loop=2:1 -c:v ffv1 -pix_fmt bgr0 patches.mkv",
+        SIDE, SIDE);
+}
+
+/* Mean over the middles of the patches, of 255. */
+static double colour_error(const char *name) {
+  size_t size;
+  double sum = 0;
+  uint8_t *rgb = shell_output(&size, "ffmpeg -v error -i %s -frames:v 1 -f rawvideo -pix_fmt rgb24 -", name);
+  assert_int_equal(size, SIDE * SIDE * 3);
+  for (int i = 0; i < 16; i++)
+    for (int y = PATCH / 4; y < PATCH * 3 / 4; y++)
+      for (int x = 0; x < PATCH / 2 * 3; x++) {
+        int column = (i % 4 * PATCH + PATCH / 4) * 3 + x;
+        sum += abs(rgb[(i / 4 * PATCH + y) * SIDE * 3 + column] - patches[i][x % 3]);
+      }
+  free(rgb);
+  return sum / (16 * PATCH * PATCH / 4 * 3);
+}
+
+/* Decoded by FFmpeg, which believes what file and codec say and takes for BT.601 what says nothing. */
+static void test_colours(void **state) {
+  (void)state;
+  static const char *const outputs[] = {"c.jpg --frames 1",
+                                        "c.mjpeg",
+                                        "c.avi -c mjpeg",
+                                        "c.mov -c mjpeg",
+                                        "c.mkv -c mjpeg",
+                                        "c.webp --frames 1",
+                                        "c.gif",
+                                        "c.png --frames 1",
+                                        "c.jp2 --frames 1",
+                                        "c.tif --frames 1",
+                                        "c.mp4",
+                                        "c.avi -c mpeg4",
+                                        "c.webm -c libvpx",
+                                        "c.y4m",
+                                        "c.mkv -c mpeg4"};
+  make_patches();
+  for (size_t i = 0; i < sizeof outputs / sizeof *outputs; i++) {
+    char name[16];
+    snprintf(name, sizeof name, "%.*s", (int)strcspn(outputs[i], " "), outputs[i]);
+    program_expect(0, "frame", "render patches.mkv %s -y --size %dx%d --strength 0", outputs[i], SIDE, SIDE);
+    double error = colour_error(name);
+    if (error > 1.5)
+      fail_msg("%s: colours are off by %.2f", outputs[i], error);
+  }
+}
+
+/* Lower is better for every codec; nothing given is good, not poor. */
+static void test_quality(void **state) {
+  (void)state;
+  static const char *const names[] = {"q.webp", "q.jpg"};
+  for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+    static const char *const wishes[] = {"--quality 1", "", "--quality 30"};
+    long bytes[3];
+    for (int k = 0; k < 3; k++) {
+      program_expect(0, "1 frame", "render lavfi:testsrc2=s=128x128 %s -y --size 128x128 --strength 0 --frames 1 %s",
+                     names[i], wishes[k]);
+      char *size = (char *)shell_output(NULL, "stat -c %%s %s", names[i]);
+      bytes[k] = atol(size);
+      free(size);
+    }
+    if (bytes[0] <= bytes[1] || bytes[1] < bytes[2] * 3 / 2)
+      fail_msg("%s: best %ld, usual %ld, poor %ld bytes", names[i], bytes[0], bytes[1], bytes[2]);
+  }
+}
+
+/* Two scenes that share no colour: each has as many as it needs, and every frame is there. */
+static void test_palette_of_each_scene(void **state) {
+  (void)state;
+  shell(FFMPEG
+        "-f lavfi -i \"nullsrc=s=128x128:r=10:d=1,format=rgb24,"
+        "geq=r='if(lt(N\\,5)\\,255\\,0)':g='X+Y':b='if(lt(N\\,5)\\,0\\,255)'\" -c:v ffv1 -pix_fmt bgr0 scenes.mkv");
+  program_expect(0, "10 frames", "render scenes.mkv scenes.gif --size 128x128 --strength 0");
+  assert_int_equal(clip_count_frames("scenes.gif"), 10);
+  char *psnr = (char *)shell_output(
+      NULL, "ffmpeg -nostdin -v info -i scenes.gif -i scenes.mkv -filter_complex "
+            "\"[0]format=gbrp,setpts=N/TB[a];[1]format=gbrp,setpts=N/TB[b];[a][b]psnr\" -f null - 2>&1 | "
+            "grep -o 'min:[0-9.]*'");
+  if (atof(psnr + 4) < 36)
+    fail_msg("PSNR %s", psnr);
+  free(psnr);
+}
+
 int main(int argc, char **argv) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_sequence_over_itself),           cmocka_unit_test(test_clip_over_itself),
-      cmocka_unit_test(test_nothing_is_overwritten_unasked), cmocka_unit_test(test_numbers_follow),
+      cmocka_unit_test(test_sequence_over_itself),
+      cmocka_unit_test(test_clip_over_itself),
+      cmocka_unit_test(test_nothing_is_overwritten_unasked),
+      cmocka_unit_test(test_numbers_follow),
+      cmocka_unit_test(test_colours),
+      cmocka_unit_test(test_quality),
+      cmocka_unit_test(test_palette_of_each_scene),
       cmocka_unit_test(test_names_that_terminals_obey),
   };
   if (argc != 2 || !clips_open())
