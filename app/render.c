@@ -117,6 +117,7 @@ int command_render(const struct options *options, struct error *err) {
   int status = -1;
   setup_log(&render.log, options);
   setup_source_options(&render.source_options, options, false, &render.log);
+  render.source_options.tell_left_out = sink_has_tracks(options->output, options->output_format);
   if (check_output(&render, err))
     return -1;
   if (options->prompt_count > 1)

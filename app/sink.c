@@ -151,6 +151,12 @@ int sink_check(const struct sink_wish *wish, long *first, struct error *err) {
   return status;
 }
 
+bool sink_has_tracks(const char *spec, const char *format) {
+  struct target target;
+  return find(spec) == &sink_ffmpeg && !target_choose(&target, spec, format, NULL) &&
+         target.container->audio_codec != AV_CODEC_ID_NONE;
+}
+
 int sink_check_file(const char *path, bool overwrite, struct error *err) {
   struct files there = {0};
   int status = add_output(&there, path, err);

@@ -52,7 +52,10 @@ struct sink_wish {
  * *first: the number of the first picture, where the input is a sequence of them; else -1. */
 int sink_check(const struct sink_wish *wish, long *first, struct error *err);
 
-/* The same for a file that is no video. */
+/* Whether spec is a container of more than pictures, so that what it lacks of the input is missed. */
+bool sink_has_tracks(const char *spec, const char *format);
+
+/* As sink_check, for a file that is no video. */
 int sink_check_file(const char *path, bool overwrite, struct error *err);
 
 /* spec: a file, "-" for standard output, a URL, "null:", "hash:FILE" or "hash:-". Errors are STATUS_OUTPUT, or

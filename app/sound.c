@@ -21,8 +21,7 @@ struct sound {
   double duration;
 };
 
-/* Captured and piped input cannot be read twice. */
-static bool can_reopen(const char *spec, const struct source_options *options) {
+bool sound_can_reopen(const char *spec, const struct source_options *options) {
   struct stat file;
   const char *path = file_path(spec);
   if (!stat(path, &file))
@@ -118,10 +117,8 @@ void sound_open(struct sound **result, AVFormatContext *output, const struct sin
   *result = NULL;
   if (!options->sound || output->oformat->audio_codec == AV_CODEC_ID_NONE)
     return;
-  if (!can_reopen(options->sound, options->sound_options)) {
-    log_line(options->log, LOG_INFO, "%s: sound is copied from files only", options->sound);
+  if (!sound_can_reopen(options->sound, options->sound_options))
     return;
-  }
   struct sound *sound = calloc(1, sizeof *sound);
   struct source_options plain = *options->sound_options;
   plain.width = plain.height = 0;

@@ -23,6 +23,7 @@ struct source_options {
   double start;              /* seconds into the input of the first frame given out */
   double duration;           /* seconds of input; 0: all */
   const atomic_bool *stop;   /* set from anywhere, it interrupts opening and reading alike; NULL: none */
+  bool tell_left_out;        /* one line names what of the input the output will lack */
   const struct log *log;
 };
 

@@ -8,6 +8,7 @@
 
 #include "app/convert.h"
 #include "app/ffmpeg_util.h"
+#include "app/left_out.h"
 #include "app/pipe_input.h"
 #include "app/source_impl.h"
 #include "app/stats.h"
@@ -195,9 +196,8 @@ static int prepare(struct ffmpeg_source *from, struct error *err) {
   from->realtime = paces_itself(from);
   read_orientation(from);
   settle_clock(from);
-  if (from->stream->codecpar->color_trc == AVCOL_TRC_SMPTE2084 ||
-      from->stream->codecpar->color_trc == AVCOL_TRC_ARIB_STD_B67)
-    log_line(from->options.log, LOG_INFO, "%s: HDR video is taken as it is, without tone mapping", from->spec);
+  left_out_tell_video(from->stream, from->spec, from->options.log);
+  left_out_tell(from->input, from->stream, from->spec, &from->options);
   if (from->options.start > 0 && seek(from) < 0)
     log_line(from->options.log, LOG_INFO, "%s: no seeking in this input; it is read up to the start", from->spec);
   return 0;

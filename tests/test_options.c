@@ -111,7 +111,7 @@ static void test_refusals(void **state) {
   refuse("render a b --lora x", "unknown option --lora (see"); /* half of --loop is not enough */
   refuse("render a b -Z", "unknown option -Z");
   refuse("render a b --budget 3", "it belongs to live");
-  refuse("bench --yes", "it belongs to render");
+  refuse("live --yes", "it belongs to render");
   refuse("render a", "needs IN OUT");
   refuse("render a b c", "too many arguments");
   refuse("bench x", "too many arguments");

@@ -277,12 +277,60 @@ static void test_palette_of_each_scene(void **state) {
   free(psnr);
 }
 
+/* Everything in one line; what is copied, and outputs that hold nothing but pictures, go without. */
+static void test_what_is_left_out(void **state) {
+  (void)state;
+  static const struct {
+    const char *arguments, *said; /* NULL: nothing is left out */
+  } cases[] = {
+      {"render full.mkv out.mp4",
+       "full.mkv: left out: 2 subtitle tracks, 2 chapter marks, a cover picture, an attachment, another video track\n"},
+      {"render - out.mp4 <full.mkv",
+       "an attachment, another video track, the sound, which is copied from files only\n"},
+      {"render time.mov out.mp4", "time.mov: left out: a timecode\n"},
+      {"render time.mov out.mkv", "time.mov: left out: a timecode\n"},
+      {"render plain.mp4 out.mp4", NULL},
+      {"render - out.mkv <plain.mp4", "-: left out: the sound, which"},
+      {"render - - <plain.mp4", "-: left out: the sound, which"},
+      {"render full.mkv o%d.png", NULL},
+      {"render full.mkv out.gif", NULL},
+      {"render full.mkv null:", NULL},
+      {"render full.mkv hash:out.hash", NULL},
+      {"render hdr.mkv out.mp4", "hdr.mkv: HDR video"},
+      {"render fields.mkv out.mp4", "fields.mkv: interlaced video"},
+      {"render fields.mpg out.mp4", "fields.mpg: interlaced video"},
+  };
+  shell(FFMPEG
+        "-f lavfi -i testsrc2=s=64x64:r=10 -f lavfi -i sine -t 0.4 -c:v libx264 -c:a aac plain.mp4; "
+        "printf '1\\n00:00:00,000 --> 00:00:00,300\\nwords\\n' >words.srt; "
+        "printf ';FFMETADATA1\\n[CHAPTER]\\nTIMEBASE=1/10\\nSTART=0\\nEND=2\\n[CHAPTER]\\nTIMEBASE=1/10\\nSTART=2\\n"
+        "END=4\\n' >chapters.txt; echo font >font.ttf; " FFMPEG "-i plain.mp4 -frames:v 1 cover.jpg");
+  shell(FFMPEG "-i plain.mp4 -i words.srt -i chapters.txt -map 0:v -map 0:v -map 0:a -map 1 -map 1 -map_chapters 2 "
+               "-c copy -attach font.ttf -attach cover.jpg -metadata:s:t:0 mimetype=font/ttf "
+               "-metadata:s:t:1 mimetype=image/jpeg -metadata:s:t:1 filename=cover.jpg full.mkv");
+  shell(FFMPEG "-i plain.mp4 -map 0:v -c copy -timecode 10:00:00:00 time.mov");
+  shell(FFMPEG "-i plain.mp4 -map 0:v -c:v ffv1 -color_trc smpte2084 hdr.mkv");
+  shell(FFMPEG "-i plain.mp4 -map 0:v -vf setfield=tff -c:v libx264 -flags +ildct+ilme fields.mkv");
+  shell(
+      FFMPEG
+      "-i plain.mp4 -map 0:v -vf fps=25,setfield=tff -frames:v 5 -c:v mpeg2video -flags +ildct+ilme -top 1 fields.mpg");
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    struct outcome outcome;
+    program_run(&outcome, "@ %s -y --size 64x64", cases[i].arguments);
+    int lines = 1 + (cases[i].said != NULL);
+    if (outcome.status || outcome.lines != lines || (cases[i].said && !strstr(outcome.said, cases[i].said)))
+      fail_msg("%s: status %d, wanted %s: %s", cases[i].arguments, outcome.status,
+               cases[i].said ? cases[i].said : "nothing", outcome.said);
+  }
+}
+
 int main(int argc, char **argv) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_sequence_over_itself),
       cmocka_unit_test(test_clip_over_itself),
       cmocka_unit_test(test_nothing_is_overwritten_unasked),
       cmocka_unit_test(test_numbers_follow),
+      cmocka_unit_test(test_what_is_left_out),
       cmocka_unit_test(test_colours),
       cmocka_unit_test(test_quality),
       cmocka_unit_test(test_palette_of_each_scene),
