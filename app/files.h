@@ -28,8 +28,7 @@ int files_add_input(struct files *files, long *first, const char *spec, const st
 int files_add(struct files *files, const char *path, struct error *err);
 /* pattern: with one %d in it; numbers below first, and from end on, do not count. *lowest (may be NULL): the lowest
  * number there is; unchanged where there is none. */
-int files_add_sequence(struct files *files, const char *pattern, long first, long end, long *lowest,
-                       struct error *err);
+int files_add_sequence(struct files *files, const char *pattern, long first, long end, long *lowest, struct error *err);
 int files_add_glob(struct files *files, const char *pattern, struct error *err);
 /* The name in one of a file that is in other, too; NULL: none is. Sorts other. */
 const char *files_shared(const struct files *one, struct files *other);

@@ -12,8 +12,8 @@ struct sound;
 bool sound_can_reopen(const char *spec, const struct source_options *options);
 
 /* Adds the sound streams of options->sound that output's container takes as streams of output, and its metadata; call
- * it before the header is written. What cannot be copied is said in one line and left out (where there is no second way in, by left_out_tell). *sound stays NULL where
- * there is nothing to copy, which is no error. */
+ * it before the header is written. What cannot be copied is said in one line and left out (where there is no second way
+ * in, by left_out_tell). *sound stays NULL where there is nothing to copy, which is no error. */
 void sound_open(struct sound **sound, AVFormatContext *output, const struct sink_options *options);
 
 /* Writes the packets that begin before time (seconds from the start of the output). Returns an FFmpeg error code of the
