@@ -40,10 +40,18 @@ static void put_foreign(struct writer *writer, enum tone tone, const char *words
   put(writer, tone, "%s", text_clean(clean));
 }
 
+/* Of a slow network the second digit counts. */
+static void put_fps(struct writer *writer, double fps) {
+  if (fps > 0)
+    put(writer, TONE_PLAIN, fps < 1 ? "%4.2f" : "%4.1f", fps);
+  else
+    put(writer, TONE_PLAIN, "   -");
+}
+
 static void put_figures(struct writer *writer, const struct hud_content *content) {
   bool late = content->budget_ms > 0 && content->frame_ms > content->budget_ms;
   put(writer, TONE_DIM, "fps ");
-  put(writer, TONE_PLAIN, "%4.1f", content->fps);
+  put_fps(writer, content->fps);
   put(writer, TONE_DIM, "  frame ");
   put(writer, late ? TONE_ALERT : TONE_PLAIN, "%5.1f", content->frame_ms);
   put(writer, TONE_DIM, " ms");

@@ -354,6 +354,14 @@ static int run(struct live *live, struct error *err) {
   return 0;
 }
 
+static void close_window(struct live *live) {
+  hud_close(&live->hud);
+  present_close(&live->present);
+  window_close(&live->window);
+  if (live->options->verbose >= 0)
+    live_figures_print(&live->figures, live->engine.info.device, stderr);
+}
+
 /* Ends the threads, the one that feeds first. Returns -1 and err when one of them had failed. */
 static int stop_threads(struct live *live, struct error *err) {
   struct error reader_err;
@@ -368,7 +376,7 @@ static int open_all(struct live *live, struct error *err) {
   struct source *source = NULL;
   setup_log(&live->log, live->options);
   setup_source_options(&live->source_options, live->options, true, &live->log);
-  if (window_create(&live->window, err))
+  if (window_create(&live->window, live->options->display, err))
     return -1;
   if (!live->options->text_to_image) {
     if (open_source(live, &source, err))
@@ -390,15 +398,13 @@ int command_live(const struct options *options, struct error *err) {
   int status = open_all(&live, err);
   if (!status)
     status = run(&live, err);
+  /* A frame may take seconds: it ends behind the window, which goes at once. */
+  loop_end(live.loop);
+  close_window(&live);
+  finish_snapshots(&live);
   struct error ignored;
   if (stop_threads(&live, status ? &ignored : err))
     status = -1;
-  hud_close(&live.hud);
-  present_close(&live.present);
-  window_close(&live.window);
-  if (options->verbose >= 0)
-    live_figures_print(&live.figures, live.engine.info.device, stderr);
-  finish_snapshots(&live);
   picture_free(&live.preview);
   mailbox_finish(&live.pictures);
   mailbox_finish(&live.frames);

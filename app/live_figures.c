@@ -1,6 +1,10 @@
 #include "live_figures.h"
 
-static const int64_t second_ns = 1000000000;
+#include <math.h>
+
+/* Where a second has fewer pictures than these, as many are looked back for, but no further than a minute. */
+enum { FEW = 3 };
+static const int64_t second_ns = 1000000000, longest_ns = 60 * (int64_t)1000000000;
 
 void live_figures_shown(struct live_figures *figures, const struct mail *mail, int64_t now_ns) {
   figures->stamps[figures->shown % FIGURES_STAMPS] = now_ns;
@@ -21,13 +25,17 @@ double live_figures_fps(const struct live_figures *figures, int64_t now_ns) {
   int count = 0;
   for (long i = figures->shown - 1; i >= 0 && count < FIGURES_STAMPS; i--) {
     int64_t stamp = figures->stamps[i % FIGURES_STAMPS];
-    if (now_ns - stamp > second_ns)
+    if (now_ns - stamp > (count < FEW ? longest_ns : second_ns))
       break;
     newest = count ? newest : stamp;
     oldest = stamp;
     count++;
   }
-  return count > 1 ? (count - 1) * 1e9 / (double)(newest - oldest) : 0;
+  if (count < 2)
+    return 0;
+  double fps = (count - 1) * 1e9 / (double)(newest - oldest);
+  int64_t since = now_ns - newest;
+  return since > second_ns ? fmin(fps, 1e9 / (double)since) : fps;
 }
 
 void live_figures_print(const struct live_figures *figures, const char *device, FILE *out) {

@@ -21,7 +21,8 @@ struct live_figures {
 
 void live_figures_shown(struct live_figures *figures, const struct mail *mail, int64_t now_ns);
 
-/* Pictures a second over the last second. */
+/* Pictures a second: over the last second, or over the last few pictures where they come more slowly; less when the
+ * next one is overdue. 0: not known, because there was no second picture in the last minute. */
 double live_figures_fps(const struct live_figures *figures, int64_t now_ns);
 
 /* The closing line. Nothing if nothing was shown. */

@@ -284,11 +284,16 @@ void loop_get_status(struct loop *loop, struct loop_status *status) {
   pthread_mutex_unlock(&loop->lock);
 }
 
+void loop_end(struct loop *loop) {
+  if (loop)
+    loop->stop = true;
+}
+
 int loop_stop(struct loop **pointer, struct error *err) {
   struct loop *loop = *pointer;
   if (!loop)
     return 0;
-  loop->stop = true;
+  loop_end(loop);
   pthread_join(loop->thread, NULL);
   int result = loop->failed ? -1 : 0;
   if (loop->failed && err)

@@ -58,6 +58,9 @@ int loop_start(struct loop **loop, const struct loop_params *params, struct mail
 void loop_set(struct loop *loop, const struct loop_settings *settings);
 void loop_get_status(struct loop *loop, struct loop_status *status);
 
+/* Lets the thread end after the frame it is at, and does not wait for it. Takes NULL. */
+void loop_end(struct loop *loop);
+
 /* Ends the thread and closes the engine. Returns -1 and err when the engine had failed. Stores NULL; takes NULL. */
 int loop_stop(struct loop **loop, struct error *err);
 

@@ -63,7 +63,16 @@ static int start_video(struct error *err) {
   return fail(err, "display");
 }
 
-int window_create(struct window **out, struct error *err) {
+static int check_display(int display, struct error *err) {
+  int count = SDL_GetNumVideoDisplays();
+  if (display == 0 || display < count)
+    return 0;
+  if (count == 1)
+    return error_set(err, STATUS_USAGE, "--display %d: there is one display here, number 0", display);
+  return error_set(err, STATUS_USAGE, "--display %d: there are %d displays here, 0 to %d", display, count, count - 1);
+}
+
+int window_create(struct window **out, int display, struct error *err) {
   *out = NULL;
   struct window *window = calloc(1, sizeof *window);
   if (!window)
@@ -73,7 +82,7 @@ int window_create(struct window **out, struct error *err) {
     return -1;
   }
   *out = window;
-  return 0;
+  return check_display(display, err);
 }
 
 #ifdef SDL_VIDEO_DRIVER_X11

@@ -31,8 +31,9 @@ struct window_event {
 };
 
 /* Connects to the display, with no window on it yet: quick, and where there is none it is known before all else. On
- * failure, here and in window_open, the status is STATUS_OUTPUT, and the line says what works without a display. */
-int window_create(struct window **window, struct error *err);
+ * failure, here and in window_open, the status is STATUS_OUTPUT, and the line says what works without a display; a
+ * number that no display has is STATUS_USAGE. */
+int window_create(struct window **window, int display, struct error *err);
 
 /* Opens the window and makes its context current, with vertical synchronisation where it can be had. Once. */
 int window_open(struct window *window, const struct window_params *params, struct error *err);

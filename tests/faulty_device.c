@@ -2,9 +2,13 @@
  * fail in the middle of frame number REVERIE_FAULT_AT, counted from 1. The CPU reports an error; the GPU gets a kernel
  * that writes where no memory is, after which CUDA itself fails everything that is asked of it.
  *
+ * With REVERIE_FAULT_HOLD the second frame makes a file of that name and takes as long as the file is there.
+ *
  * With REVERIE_FAULT_PREPARE the place of the GPU is taken by one that opens and then has no room for anything: the CPU
  * under another name. */
+#include <fcntl.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 #include "unet/device.h"
 
@@ -28,8 +32,22 @@ static bool is_fatal(const struct frame *frame) {
   return frame && at && ++count == atol(at);
 }
 
+static void hold(const struct frame *frame) {
+  static long count;
+  const char *path = getenv("REVERIE_FAULT_HOLD");
+  if (!frame || !path || ++count != 2)
+    return;
+  int fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
+  if (fd < 0)
+    return;
+  close(fd);
+  while (!access(path, F_OK))
+    usleep(1000);
+}
+
 static int cpu_submit(struct device *device, struct program *program, const struct run_params *params,
                       const struct frame *frame, struct error *err) {
+  hold(frame);
   if (is_fatal(frame))
     return error_set(err, STATUS_DEVICE, "cpu: failed, as it was told to");
   return __real_cpu_device_impl.submit(device, program, params, frame, err);

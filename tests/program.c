@@ -3,6 +3,7 @@
 #include "tests/program.h"
 
 #include <limits.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,7 +16,15 @@
 static char program[PATH_MAX];
 static char last_command[2048];
 
+/* A shell's background job has some of these ignored, and the program would leave them so. */
+static void heed_signals(void) {
+  static const int ending[] = {SIGINT, SIGTERM, SIGHUP};
+  for (size_t i = 0; i < sizeof ending / sizeof *ending; i++)
+    signal(ending[i], SIG_DFL);
+}
+
 void program_set(const char *path) {
+  heed_signals();
   if (!realpath(path, program)) /* which the shell is to find from another folder */
     fprintf(stderr, "%s: not found\n", path);
 }
@@ -49,6 +58,26 @@ pid_t program_start(const char *format, ...) {
   return pid;
 }
 
+/* How far a render is: how many such lines there are depends on the machine. */
+static bool is_progress(const char *line) {
+  const char *word = line + strspn(line, "0123456789");
+  return word > line && (!strncmp(word, " of ", 4) || !strncmp(word, " frames so far", 14));
+}
+
+static void read_said(struct outcome *outcome) {
+  char line[2048];
+  size_t used = 0;
+  FILE *file = fopen(clip("err.txt"), "r");
+  assert_non_null(file);
+  while (fgets(line, sizeof line, file) && used < sizeof outcome->said - 1)
+    if (!is_progress(line))
+      used += (size_t)snprintf(outcome->said + used, sizeof outcome->said - used, "%s", line);
+  fclose(file);
+  for (const char *at = outcome->said; (at = strchr(at, '\n')); at++)
+    outcome->lines++;
+  outcome->lines -= strstr(outcome->said, "reverie: not on the GPU: ") != NULL;
+}
+
 void program_wait(struct outcome *outcome, pid_t pid) {
   int status;
   struct rusage usage;
@@ -56,13 +85,7 @@ void program_wait(struct outcome *outcome, pid_t pid) {
   assert_int_equal(wait4(pid, &status, 0, &usage), pid);
   outcome->status = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
   outcome->peak_kb = usage.ru_maxrss;
-  FILE *file = fopen(clip("err.txt"), "r");
-  assert_non_null(file);
-  size_t length = fread(outcome->said, 1, sizeof outcome->said - 1, file);
-  fclose(file);
-  for (size_t i = 0; i < length; i++)
-    outcome->lines += outcome->said[i] == '\n';
-  outcome->lines -= strstr(outcome->said, "reverie: not on the GPU: ") != NULL;
+  read_said(outcome);
 }
 
 void program_run(struct outcome *outcome, const char *format, ...) {

@@ -7,7 +7,7 @@
 
 struct outcome {
   int status;      /* exit status, or 128 + the signal that ended it */
-  char said[8192]; /* standard error */
+  char said[8192]; /* standard error, without the lines of progress */
   int lines;       /* of it, without the one that says why a machine's GPU is not used */
   long peak_kb;    /* most memory it had */
 };

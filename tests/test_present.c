@@ -360,7 +360,7 @@ int main(void) {
   struct error err = {0};
   const struct window_params params = {.title = "test", .width = WIDTH, .height = HEIGHT};
   setenv("SDL_VIDEODRIVER", "offscreen", 1);
-  if (window_create(&window, &err) || window_open(window, &params, &err)) {
+  if (window_create(&window, 0, &err) || window_open(window, &params, &err)) {
     fprintf(stderr, "skipped: %s\n", err.message);
     window_close(&window);
     return 77;

@@ -1,0 +1,108 @@
+/* What is said about speed: the window's figures over moments that are given, and the lines of a render's progress. */
+#include "tests/cmocka_all.h"
+
+#include <string.h>
+
+#include "app/hud_text.h"
+#include "app/live_figures.h"
+#include "app/progress.h"
+
+static const int64_t ms_ns = 1000000, start_ns = 5000 * (int64_t)1000000;
+
+/* Pictures at an even pace from the start; returns when the last of them came. */
+static int64_t show(struct live_figures *figures, int count, int64_t every_ms) {
+  const struct mail mail = {.frame_ms = 1};
+  for (int i = 0; i < count; i++)
+    live_figures_shown(figures, &mail, start_ns + i * every_ms * ms_ns);
+  return start_ns + (count - 1) * every_ms * ms_ns;
+}
+
+/* Of whatever pace there is, and just before the next picture as well as just after the last. */
+static void fps_at_any_pace(void **state) {
+  (void)state;
+  static const int every_ms[] = {2, 40, 300, 700, 999, 1000, 1001, 2100, 9000, 29000};
+  for (size_t i = 0; i < sizeof every_ms / sizeof *every_ms; i++) {
+    struct live_figures figures = {0};
+    int64_t last_ns = show(&figures, 300, every_ms[i]);
+    double wanted = 1000.0 / every_ms[i];
+    assert_float_equal(live_figures_fps(&figures, last_ns), wanted, wanted * 0.001);
+    assert_float_equal(live_figures_fps(&figures, last_ns + (every_ms[i] - 1) * ms_ns), wanted, wanted * 0.001);
+  }
+}
+
+/* A new pace shows within a second or three pictures; pictures that no longer come show, too. */
+static void fps_follows(void **state) {
+  (void)state;
+  const struct mail mail = {.frame_ms = 1};
+  struct live_figures figures = {0};
+  assert_true(live_figures_fps(&figures, start_ns) == 0);
+  int64_t last_ns = show(&figures, 1, 40);
+  assert_true(live_figures_fps(&figures, last_ns) == 0);
+  last_ns = show(&figures, 100, 40);
+  assert_float_equal(live_figures_fps(&figures, last_ns + 500 * ms_ns), 25, 0.1);
+  assert_float_equal(live_figures_fps(&figures, last_ns + 4000 * ms_ns), 0.25, 0.01);
+  assert_true(live_figures_fps(&figures, last_ns + 100000 * ms_ns) == 0);
+  for (int i = 0; i < 3; i++)
+    live_figures_shown(&figures, &mail, last_ns += 2000 * ms_ns);
+  assert_float_equal(live_figures_fps(&figures, last_ns), 0.5, 0.001);
+}
+
+static void fps_text(void **state) {
+  (void)state;
+  static const struct {
+    double fps;
+    const char *wanted;
+  } cases[] = {{144.26, "144.3"}, {24.83, "24.8"}, {1, " 1.0"}, {0.476, "0.48"}, {0.11, "0.11"}, {0, "   -"}};
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    char text[HUD_TEXT_MAX];
+    const struct hud_content content = {.figures = true, .running = true, .fps = cases[i].fps};
+    hud_figures_text(text, &content);
+    const char *at = strstr(text, "fps ");
+    assert_non_null(at);
+    assert_memory_equal(at + 5, cases[i].wanted, strlen(cases[i].wanted)); /* behind a mark */
+  }
+}
+
+static void expect_progress(long total, long frames, double seconds, const char *wanted) {
+  char text[PROGRESS_TEXT_MAX];
+  progress_text(text, total, frames, seconds);
+  assert_string_equal(text, wanted);
+}
+
+static void progress_in_words(void **state) {
+  (void)state;
+  expect_progress(190, 57, 30, "57 of 190 frames, 1.9 fps, 1:10 left");
+  expect_progress(190, 190, 100, "190 of 190 frames, 1.9 fps, 0:00 left");
+  expect_progress(10, 12, 6, "12 of 12 frames, 2.0 fps, 0:00 left"); /* more than the container said */
+  expect_progress(190, 3, 30, "3 of 190 frames, 0.10 fps, 31:10 left");
+  expect_progress(190, 0, 0, "0 of 190 frames");
+  expect_progress(0, 57, 30, "57 frames so far, 1.9 fps");
+}
+
+/* In a file or a pipe a line every few seconds, and none of what is done sooner; a terminal is drawn on at once. */
+static void progress_now_and_then(void **state) {
+  (void)state;
+  struct progress file, terminal, quiet;
+  progress_begin(&file, 190, false, false, start_ns);
+  progress_begin(&terminal, 190, true, false, start_ns);
+  progress_begin(&quiet, 190, false, true, start_ns);
+  int lines = 0, bars = 0;
+  assert_true(progress_is_due(&terminal, start_ns));
+  for (int ms = 10; ms <= 30000; ms += 10) {
+    bool due = progress_is_due(&file, start_ns + ms * ms_ns);
+    assert_false(due && ms < 3000);
+    lines += due;
+    bars += progress_is_due(&terminal, start_ns + ms * ms_ns);
+    assert_false(progress_is_due(&quiet, start_ns + ms * ms_ns));
+  }
+  assert_in_range(lines, 5, 10);
+  assert_in_range(bars, 200, 300);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(fps_at_any_pace),   cmocka_unit_test(fps_follows),           cmocka_unit_test(fps_text),
+      cmocka_unit_test(progress_in_words), cmocka_unit_test(progress_now_and_then),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
