@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "app/stats.h"
 
@@ -24,10 +25,16 @@ struct engine {
 /* The tests' switches and findings: one engine at a time. */
 static struct fake_engine_script script;
 static struct fake_engine_log record;
+static atomic_int released;
 
 void fake_engine_begin(const struct fake_engine_script *new_script) {
   script = *new_script;
   memset(&record, 0, sizeof record);
+  released = 0;
+}
+
+void fake_engine_release(int pictures) {
+  released += pictures;
 }
 
 const struct fake_engine_log *fake_engine_log(void) {
@@ -191,6 +198,8 @@ int engine_collect(struct engine *engine, struct frame *picture, struct error *e
   }
   const struct fake_picture *oldest = &engine->pictures[record.collected++ % PICTURES];
   sleep_until(oldest->done_ns);
+  while (script.gated && released < record.collected)
+    usleep(1000);
   *picture = oldest->frame;
   return 0;
 }

@@ -11,6 +11,7 @@ enum { FAKE_LOG = 512 };
 
 struct fake_engine_script {
   int open_ms, frame_ms;
+  bool gated;          /* no picture is done before fake_engine_release lets it be */
   bool cuda;           /* says that it is a GPU: two frames may be in flight */
   long fail_at_submit; /* from 1: this submit fails; 0: none */
   int refuse_steps;    /* engine_configure fails for it; 0: for none */
@@ -29,16 +30,19 @@ struct fake_engine_log {
   struct fake_submit submits[FAKE_LOG];
   atomic_int submitted; /* a test may watch it grow */
   int collected, most_in_flight;
-  bool overfull;        /* a third frame in flight, or a collect with none */
-  int configurations;   /* calls of engine_configure */
-  bool configured_busy; /* one of them with a frame in flight */
-  int prompts[SLOTS];   /* how often each slot was set */
+  bool overfull;             /* a third frame in flight, or a collect with none */
+  int configurations;        /* calls of engine_configure */
+  bool configured_busy;      /* one of them with a frame in flight */
+  atomic_int prompts[SLOTS]; /* how often each slot was set; to be watched, too */
   bool unset_prompt_used;
   bool closed;
 };
 
 void fake_engine_begin(const struct fake_engine_script *script);
 const struct fake_engine_log *fake_engine_log(void);
+
+/* Lets so many more pictures of a gated engine be done. */
+void fake_engine_release(int pictures);
 
 /* The colour it gives to a grey value under these controls: a tint by prompt, mixed in by strength. */
 void fake_engine_color(const struct controls *controls, int grey, uint8_t rgb[3]);
