@@ -52,16 +52,16 @@ int paths_data(char *path, const char *name, enum status status, struct error *e
                    name, REVERIE_DATA);
 }
 
-/* Makes the folder and those above it that are missing. */
+/* Makes the folder and those above it that are missing, for the user alone. */
 static bool make_folders(char *path) {
   for (char *slash = strchr(path + 1, '/'); slash; slash = strchr(slash + 1, '/')) {
     *slash = 0;
-    bool made = mkdir(path, 0777) == 0 || errno == EEXIST;
+    bool made = mkdir(path, 0700) == 0 || errno == EEXIST;
     *slash = '/';
     if (!made)
       return false;
   }
-  return (mkdir(path, 0777) == 0 || errno == EEXIST) && access(path, W_OK) == 0;
+  return (mkdir(path, 0700) == 0 || errno == EEXIST) && access(path, W_OK) == 0;
 }
 
 const char *paths_cache(char *path) {

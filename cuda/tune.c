@@ -105,8 +105,18 @@ static void read_file(struct tuner *tuner) {
   fclose(file);
 }
 
+/* Always a new one, for the user alone: what an earlier process left under this name goes, and no link is followed. */
+static FILE *create_file(const char *path) {
+  unlink(path);
+  int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+  FILE *file = fd < 0 ? NULL : fdopen(fd, "w");
+  if (fd >= 0 && !file)
+    close(fd);
+  return file;
+}
+
 static bool write_file(const struct tuner *tuner) {
-  FILE *file = fopen(tuner->path_new, "w");
+  FILE *file = create_file(tuner->path_new);
   bool good = file && fprintf(file, "%s\n", tuner->version) > 0;
   for (int i = 0; good && i < tuner->count; i++) {
     const struct entry *e = &tuner->list[i];
@@ -154,7 +164,7 @@ int tuner_open(struct tuner **out, const struct cuda_device *device, const char 
     tuner->path_new = NULL;
   if (!tuner->folder || !tuner->path || !tuner->path_new)
     return error_set(err, STATUS_FAILED, "out of memory");
-  mkdir(dir, 0777); /* when it cannot be made, saving says so */
+  mkdir(dir, 0700); /* when it cannot be made, saving says so */
   read_file(tuner);
   return 0;
 }

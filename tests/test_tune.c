@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -196,6 +197,36 @@ static void test_left_behind(void **state) {
   assert_int_equal(count_in_file("Some GPU", "1.2"), CHOICES);
 }
 
+static unsigned mode_of(const char *name) {
+  struct stat file;
+  assert_int_equal(stat(name, &file), 0);
+  return file.st_mode & 0777;
+}
+
+/* Nobody else reads it, whatever the user's mask; and who can write into the folder cannot have a file of the user's
+ * overwritten through a link of the temporary name. */
+static void test_private(void **state) {
+  (void)state;
+  char below[160], name[200], victim[160];
+  mode_t mask = umask(0);
+  snprintf(below, sizeof below, "%s/below", folder);
+  snprintf(name, sizeof name, "%s/tuning-Some-GPU.txt.%ld", below, (long)getpid());
+  snprintf(victim, sizeof victim, "%s/victim", folder);
+  write_file(victim, "mine", 4);
+  struct tuner *tuner = open_tuner("Some GPU", "1.2", below);
+  assert_int_equal(symlink(victim, name), 0);
+  store_all(tuner);
+  tuner_save(tuner, &counting);
+  tuner_close(tuner);
+  umask(mask);
+  assert_int_equal(mode_of(below), 0700);
+  name[strlen(name) - strlen(strrchr(name, '.'))] = 0;
+  assert_int_equal(mode_of(name), 0600);
+  struct stat file;
+  assert_int_equal(stat(victim, &file), 0);
+  assert_int_equal(file.st_size, 4);
+}
+
 /* What two found at the same time is kept, and each learns what the other has saved before it. */
 static void test_two_at_once(void **state) {
   (void)state;
@@ -277,6 +308,7 @@ int main(void) {
       CASE(test_corrupt),
       CASE(test_nowhere_to_write),
       CASE(test_left_behind),
+      CASE(test_private),
       CASE(test_two_at_once),
       CASE(test_newest_wins),
       CASE(test_many_processes),
