@@ -4,12 +4,21 @@
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 atomic_bool setup_stop;
 
 static void on_signal(int number) {
   (void)number;
   atomic_store(&setup_stop, true);
+}
+
+/* A library that gives up, as oneDNN's C++ does without memory, calls abort. Only what a signal handler may call. */
+static void on_abort(int number) {
+  static const char line[] = "reverie: a library gave up, most likely for lack of memory; try a smaller --size\n";
+  (void)number;
+  (void)!write(STDERR_FILENO, line, sizeof line - 1);
+  _exit(STATUS_DEVICE);
 }
 
 void setup_signals(void) {
@@ -25,6 +34,7 @@ void setup_signals(void) {
   /* Writing to a closed pipe or past a size limit then fails with an error that can be reported. */
   signal(SIGPIPE, SIG_IGN);
   signal(SIGXFSZ, SIG_IGN);
+  signal(SIGABRT, on_abort);
 }
 
 static void print_line(void *opaque, enum log_level level, const char *text) {
