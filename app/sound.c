@@ -17,6 +17,7 @@ struct sound {
   int *target;  /* output stream of each input stream, or -1 */
   bool waiting; /* packet holds one that begins later than what was asked for */
   bool ended;
+  const struct log *log;
   int64_t origin; /* in AV_TIME_BASE units */
   double duration;
 };
@@ -123,9 +124,12 @@ void sound_open(struct sound **result, AVFormatContext *output, const struct sin
   struct source_options plain = *options->sound_options;
   plain.width = plain.height = 0;
   plain.fps = 0;
+  int copied = -1;
+  error_set(&err, STATUS_FAILED, "out of memory");
   if (!sound)
-    return;
+    goto nothing;
   sound->output = output;
+  sound->log = options->log;
   sound->duration = plain.duration;
   if (ffmpeg_open_input(&sound->input, options->sound, &plain, NULL, NULL, &err) ||
       avformat_find_stream_info(sound->input, NULL) < 0)
@@ -134,7 +138,9 @@ void sound_open(struct sound **result, AVFormatContext *output, const struct sin
   sound->packet = av_packet_alloc();
   sound->streams = (int)sound->input->nb_streams;
   sound->target = calloc((size_t)sound->streams + 1, sizeof *sound->target);
-  if (!sound->packet || !sound->target || choose_streams(sound, options) <= 0)
+  if (sound->packet && sound->target)
+    copied = choose_streams(sound, options);
+  if (copied <= 0)
     goto nothing;
   sound->origin = ffmpeg_origin(sound->input, plain.start);
   if (plain.start > 0)
@@ -142,14 +148,25 @@ void sound_open(struct sound **result, AVFormatContext *output, const struct sin
   *result = sound;
   return;
 nothing:
+  if (copied < 0)
+    log_line(options->log, LOG_WARNING, "sound: cannot be read and is left out: %s", err.message);
   sound_close(&sound);
+}
+
+/* The pictures go on without it. */
+static void lose(const struct sound *sound, int code) {
+  char reason[128];
+  log_line(sound->log, LOG_WARNING, "sound: cannot be read to its end: %s", ffmpeg_reason(code, reason));
 }
 
 static bool next_packet(struct sound *sound) {
   while (!sound->waiting && !sound->ended) {
-    if (av_read_frame(sound->input, sound->packet) < 0)
+    int code = av_read_frame(sound->input, sound->packet);
+    if (code < 0) {
       sound->ended = true;
-    else if (sound->packet->stream_index < sound->streams && sound->target[sound->packet->stream_index] >= 0)
+      if (code != AVERROR_EOF)
+        lose(sound, code);
+    } else if (sound->packet->stream_index < sound->streams && sound->target[sound->packet->stream_index] >= 0)
       sound->waiting = true;
     else
       av_packet_unref(sound->packet);
