@@ -1,5 +1,8 @@
 /* Convolutions and linear layers through oneDNN (2.x C interface): the only file that calls it. Primitives are made
- * when a program is prepared, weights are packed once for all programs, and a run only executes. */
+ * when a program is prepared, weights are packed once for all programs, and a run only executes.
+ *
+ * Every status is checked, but where memory is short 2.6 seldom returns one: its C++ throws through the C interface and
+ * aborts the program (app/setup.c says so), or uses the NULL it was given and crashes. */
 #include <oneapi/dnnl/dnnl.h>
 #include <oneapi/dnnl/dnnl_debug.h>
 #include <stdio.h>
@@ -180,10 +183,12 @@ static int add_argument(struct cpu_dnnl *d, struct layer *layer, int which, cons
   return 0;
 }
 
-static void set_argument(const struct layer *layer, int which, void *data) {
+/* For this run; the step has failed where it cannot be done. */
+static void set_argument(const struct cpu_run *run, const struct cpu_step *step, const struct layer *layer, int which,
+                         void *data) {
   for (int i = 0; i < layer->arg_count; i++)
-    if (layer->args[i].arg == which)
-      dnnl_memory_set_data_handle(layer->args[i].memory, data);
+    if (layer->args[i].arg == which && dnnl_memory_set_data_handle(layer->args[i].memory, data))
+      run->program->failed = step->op;
 }
 
 static dnnl_status_t append_activation(dnnl_post_ops_t ops, enum activation act) {
@@ -281,7 +286,7 @@ static size_t inner_bytes(const struct layer *layer) {
 
 static void layer_run(const struct cpu_run *run, const struct cpu_step *step, const struct layer *layer) {
   const struct state *s = step->state;
-  set_argument(layer, DNNL_ARG_SCRATCHPAD, (char *)run->program->scratch + s->inner_at);
+  set_argument(run, step, layer, DNNL_ARG_SCRATCHPAD, (char *)run->program->scratch + s->inner_at);
   if (dnnl_primitive_execute(layer->primitive, run->program->device->dnnl->stream, layer->arg_count, layer->args))
     run->program->failed = step->op;
 }
@@ -314,12 +319,13 @@ static void *scratch_at(const struct cpu_run *run, size_t at) {
 }
 
 /* Makes the input if needed and tells the layer where it is. */
-static void run_input(const struct cpu_run *run, const struct state *s, const struct layer *layer) {
+static void run_input(const struct cpu_run *run, const struct cpu_step *step) {
+  const struct state *s = step->state;
   if (!s->gathered)
     return;
   void *out = scratch_at(run, s->input_at);
   cpu_gather(run->program, &s->input, out, product_type(run->program), scratch_at(run, s->work_at));
-  set_argument(layer, DNNL_ARG_SRC, out);
+  set_argument(run, step, &s->layer, DNNL_ARG_SRC, out);
 }
 
 /* The product adds to y, so the residual must be there. */
@@ -401,9 +407,9 @@ static void conv_run(const struct cpu_run *run, const struct cpu_step *step) {
     float *sum = scratch_at(run, s->vector_at);
     for (int c = 0; c < op->y.c; c++)
       sum[c] = bias[c] + time[c];
-    set_argument(&s->layer, DNNL_ARG_BIAS, sum);
+    set_argument(run, step, &s->layer, DNNL_ARG_BIAS, sum);
   }
-  run_input(run, s, &s->layer);
+  run_input(run, step);
   run_residual(run, op->residual, op->y);
   layer_run(run, step, &s->layer);
 }
@@ -476,14 +482,14 @@ static int linear_prepare(struct cpu_program *program, struct cpu_step *step, st
 static void linear_run(const struct cpu_run *run, const struct cpu_step *step) {
   const struct op_linear *op = &step->op->linear;
   const struct state *s = step->state;
-  run_input(run, s, &s->layer);
+  run_input(run, step);
   run_residual(run, op->residual, op->y);
   if (op->act == ACT_GEGLU) {
     void *gate = scratch_at(run, s->gate_at);
     if (s->gathered)
-      set_argument(&s->gate, DNNL_ARG_SRC, scratch_at(run, s->input_at));
-    set_argument(&s->gate, DNNL_ARG_DST, gate);
-    set_argument(&s->layer, DNNL_ARG_ATTR_MULTIPLE_POST_OP(0) | DNNL_ARG_SRC_1, gate);
+      set_argument(run, step, &s->gate, DNNL_ARG_SRC, scratch_at(run, s->input_at));
+    set_argument(run, step, &s->gate, DNNL_ARG_DST, gate);
+    set_argument(run, step, &s->layer, DNNL_ARG_ATTR_MULTIPLE_POST_OP(0) | DNNL_ARG_SRC_1, gate);
     layer_run(run, step, &s->gate);
   }
   layer_run(run, step, &s->layer);
