@@ -1,5 +1,6 @@
 #include "app/sound.h"
 
+#include <errno.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -27,6 +28,8 @@ bool sound_can_reopen(const char *spec, const struct source_options *options) {
   const char *path = file_path(spec);
   if (!stat(path, &file))
     return S_ISREG(file.st_mode);
+  if (errno != ENOENT && errno != ENOTDIR && errno != ENAMETOOLONG)
+    return true; /* a file: opening it says what is wrong */
   return !options->input_format && (!strncmp(spec, "http://", 7) || !strncmp(spec, "https://", 8));
 }
 
