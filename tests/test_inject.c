@@ -1,0 +1,198 @@
+/* The program when memory, files and threads fail: inject.c, preloaded, makes one call of a kind fail, and this goes
+ * through a number of places for that. Whatever fails, the program ends, not by a signal but for those inside oneDNN,
+ * with a documented status and one line that says why; or it goes on and has lost nothing.
+ *
+ * Arguments: the program, libinject.so; then, to look closer, how many times the usual number of places. */
+#include "tests/cmocka_all.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "tests/clips.h"
+#include "tests/program.h"
+
+enum { SKIPPED = 77, FRAMES = 4, SOUND_PACKETS = 32, FIRST = 2 };
+
+static const char *shim;
+static long closer = 1;
+
+/* Where calls are made to fail: the first few and some spread evenly over all of them. */
+struct faults {
+  const char *kind, *library;
+  int places;
+};
+
+struct command {
+  const char *arguments;
+  bool makes_file;       /* out.mkv, of FRAMES frames and SOUND_PACKETS packets of sound */
+  const char *last_line; /* of one that went well, NULL: any */
+};
+
+static void run(struct outcome *outcome, const struct command *command, const struct faults *faults, long at) {
+  shell("rm -f out.mkv report.txt");
+  program_run(
+      outcome,
+      "unset DISPLAY WAYLAND_DISPLAY; export SDL_VIDEODRIVER=offscreen OMP_WAIT_POLICY=passive LD_PRELOAD='%s' "
+      "REVERIE_INJECT_REPORT=report.txt REVERIE_INJECT_KIND=%s REVERIE_INJECT_IN=%s REVERIE_INJECT_AT=%ld; @ %s",
+      shim, faults->kind, faults->library, at, command->arguments);
+}
+
+static char *report(void) {
+  return (char *)shell_output(NULL, "cat report.txt 2>/dev/null || true");
+}
+
+/* Of what a run without a fault has reported. */
+static long count_calls(const char *reported, const struct faults *faults) {
+  char wanted[32];
+  long sum = 0;
+  int length = snprintf(wanted, sizeof wanted, "\n%s %s", faults->kind, faults->library);
+  for (const char *at = reported; (at = strstr(at, wanted)); at += length)
+    sum += atol(at + length + strcspn(at + length, " "));
+  return sum;
+}
+
+static int count(const char *text, const char *word) {
+  int number = 0;
+  for (; (text = strstr(text, word)); text++)
+    number++;
+  return number;
+}
+
+/* The film is all there: as many packets of each kind as there were. */
+static bool is_whole(void) {
+  char *text = (char *)shell_output(
+      NULL,
+      "ffprobe -v quiet -count_packets -show_entries stream=codec_type,nb_read_packets -of csv=p=0 out.mkv || true");
+  char wanted[64];
+  snprintf(wanted, sizeof wanted, "video,%d\naudio,%d\n", FRAMES, SOUND_PACKETS);
+  bool whole = !strcmp(text, wanted);
+  free(text);
+  return whole;
+}
+
+/* What is wrong with how it ended, NULL: nothing. */
+static const char *judge(const struct command *command, const struct outcome *outcome, const char *happened) {
+  int lines = count(outcome->said, "reverie: ");
+  if (outcome->status == 128 + 14)
+    return "it hangs";
+  if (outcome->status > 128 && strstr(happened, "crash") && strstr(happened, " in libdnnl"))
+    return NULL; /* nothing can be done about it from outside */
+  if (outcome->status > 6)
+    return "it crashed";
+  if (outcome->status)
+    return lines == 1 ? NULL : "not one line that says why";
+  if (lines)
+    return NULL; /* it says what is missing */
+  if (command->last_line && !strstr(outcome->said, command->last_line))
+    return "frames are missing without a word";
+  if (command->makes_file && !is_whole())
+    return "pictures or sound are missing from the file without a word";
+  return NULL;
+}
+
+static bool try_place(const struct command *command, const struct faults *faults, long at) {
+  struct outcome outcome;
+  run(&outcome, command, faults, at);
+  char *happened = report();
+  const char *wrong = judge(command, &outcome, happened);
+  if (wrong)
+    print_error("%s\n  %s %ld of '%s': %s: status %d, said:\n%s  reported:\n%s", command->arguments, faults->kind, at,
+                faults->library, wrong, outcome.status, outcome.said, happened);
+  free(happened);
+  return !wrong;
+}
+
+static int try_all(const struct command *command, const struct faults *faults, long calls) {
+  int failed = 0, tried = 0;
+  long places = faults->places * closer;
+  assert_true(calls > 0);
+  for (long i = 0, last = 0; i < places; i++) {
+    long rest = places - FIRST, at = i < FIRST ? i + 1 : FIRST + 1 + (calls - FIRST - 1) * (i - FIRST) / (rest + !rest);
+    if (at > last && at <= calls) {
+      failed += !try_place(command, faults, at);
+      tried++;
+      last = at;
+    }
+  }
+  print_message("  %s %s: %ld calls, %d tried, %d wrong\n", faults->kind, faults->library, calls, tried, failed);
+  return failed;
+}
+
+static void go_through(const struct command *command, const struct faults *faults, size_t kinds) {
+  struct outcome outcome;
+  int failed = 0;
+  run(&outcome, command, faults, 0);
+  if (outcome.status || judge(command, &outcome, ""))
+    fail_msg("%s: status %d without a fault: %s", command->arguments, outcome.status, outcome.said);
+  char *reported = report();
+  for (size_t i = 0; i < kinds; i++)
+    failed += try_all(command, &faults[i], count_calls(reported, &faults[i]));
+  free(reported);
+  assert_int_equal(failed, 0);
+}
+
+#define GO_THROUGH(command, faults) go_through(command, faults, sizeof(faults) / sizeof *(faults))
+
+static void test_render(void **state) {
+  (void)state;
+  static const struct command command = {"render clip.mov out.mkv --size 64x64 --threads 1", true, "4 frames"};
+  static const struct faults faults[] = {
+      {"alloc", "reverie", 7}, {"alloc", "libav", 7}, {"alloc", "libdnnl", 3}, {"read", "", 4},   {"write", "", 4},
+      {"open", "", 4},         {"file", "", 4},       {"map", "", 3},          {"thread", "", 7},
+  };
+  GO_THROUGH(&command, faults);
+}
+
+static void test_live(void **state) {
+  (void)state;
+  static const struct command command = {"live clip.mov --loop --frames 3 --size 64x64 --threads 1", false, "3 frames"};
+  static const struct faults faults[] = {
+      {"alloc", "reverie", 5}, {"alloc", "libav", 3}, {"read", "", 3}, {"open", "", 3}, {"thread", "", 6}};
+  struct outcome outcome;
+  run(&outcome, &command, faults, 0);
+  if (outcome.status == 6) {
+    print_message("  no window can be opened here: %s", outcome.said);
+    skip();
+  }
+  GO_THROUGH(&command, faults);
+}
+
+static void test_info(void **state) {
+  (void)state;
+  static const struct command command = {"info", false, NULL};
+  static const struct faults faults[] = {{"alloc", "reverie", 5}, {"alloc", "libcjson", 5}, {"read", "", 3},
+                                         {"open", "", 3},         {"file", "", 3},          {"map", "", 3}};
+  GO_THROUGH(&command, faults);
+}
+
+static void test_bench(void **state) {
+  (void)state;
+  static const struct command command = {"bench --frames 1 --warmup 0 --size 64x64 --threads 1", false, NULL};
+  static const struct faults faults[] = {{"alloc", "", 8}, {"thread", "", 3}};
+  GO_THROUGH(&command, faults);
+}
+
+int main(int argc, char **argv) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(test_render),
+      cmocka_unit_test(test_live),
+      cmocka_unit_test(test_info),
+      cmocka_unit_test(test_bench),
+  };
+  if (argc < 3 || !clips_open()) {
+    puts("skipped: the sanitizers bring a malloc of their own, or there is no ffmpeg");
+    return SKIPPED;
+  }
+  shim = realpath(argv[2], NULL);
+  closer = argc > 3 ? atol(argv[3]) : 1;
+  program_set(argv[1]);
+  /* Some decoders, H.264's among them, drop a picture without an error or a flag where they get no memory. */
+  shell("ffmpeg -nostdin -v error -f lavfi -i testsrc2=s=64x64:r=6 -f lavfi -i sine -t 0.7 -c:v png -c:a aac "
+        "clip.mov");
+  if (argc > 4)
+    cmocka_set_test_filter(argv[4]);
+  int failed = cmocka_run_group_tests(tests, NULL, NULL);
+  clips_close();
+  return failed;
+}
