@@ -1,5 +1,5 @@
-/* The built program as readelf sees it: what makes a fault in memory hard to use. Arguments: the program, what of its
- * build is to be expected, and the objects that nvcc has made. */
+/* The built program as readelf sees it: what makes a fault in memory hard to use; and whom it lets in. Arguments: the
+ * program, what of its build is to be expected, and the objects that nvcc has made. */
 #include "tests/cmocka_all.h"
 
 #include <stdio.h>
@@ -63,10 +63,24 @@ static void test_objects_of_nvcc(void **state) {
     expect("-n", objects[i], "IBT, SHSTK");
 }
 
+/* Whatever the user's mask, nobody else looks into the cache. */
+static void test_private_cache(void **state) {
+  (void)state;
+  char *absolute = realpath(program, NULL);
+  assert_non_null(absolute);
+  shell(
+      "umask 0; XDG_CACHE_HOME=$PWD/new/cache '%s' bench --frames 1 --warmup 0 --size 64x64 -d cpu >bench.txt 2>&1 && "
+      "stat -c %%a new new/cache new/cache/reverie >modes.txt && ! grep -vx 700 modes.txt",
+      absolute);
+  free(absolute);
+}
+
 int main(int argc, char **argv) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_position), cmocka_unit_test(test_relocations),   cmocka_unit_test(test_no_writable_code),
-      cmocka_unit_test(test_stack),    cmocka_unit_test(test_checked_calls), cmocka_unit_test(test_objects_of_nvcc),
+      cmocka_unit_test(test_position),         cmocka_unit_test(test_relocations),
+      cmocka_unit_test(test_no_writable_code), cmocka_unit_test(test_stack),
+      cmocka_unit_test(test_checked_calls),    cmocka_unit_test(test_objects_of_nvcc),
+      cmocka_unit_test(test_private_cache),
   };
   if (argc < 4 || system("readelf --version >/dev/null 2>&1") || !clips_open())
     return SKIPPED;
