@@ -15,7 +15,7 @@ const struct fuzz_seed fuzz_seeds[] = {
               "gemm 3 1 0123456789012345678901234567890123456789012345678901234567890123456789012345678901234567890"
               "12345678901234567890123456789012345\ngemm 2147483647 -2147483648 " KEY "\n\n"),
     FUZZ_SEED("v", "gemm 99999999999999999999 1 a\ngemm 1 1 \n gemm 1\t1   b\nother 1 1 c"),
-    FUZZ_SEED("r", "reverie 0.1.0, Some GPU, driver 1.2, cuDNN 0, cuBLASLt 0\ngemm 3 1 " KEY "\n"),
+    FUZZ_SEED("r", "reverie " REVERIE_VERSION ", Some GPU, driver 1.2, cuDNN 0, cuBLASLt 0\ngemm 3 1 " KEY "\n"),
 };
 const size_t fuzz_seed_count = sizeof fuzz_seeds / sizeof *fuzz_seeds;
 
