@@ -2,9 +2,12 @@
 
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include <libavdevice/avdevice.h>
 #include <libavutil/opt.h>
+
+#include "app/protocols.h"
 
 const char *ffmpeg_reason(int code, char *buffer) {
   if (av_strerror(code, buffer, 128) < 0)
@@ -79,13 +82,43 @@ static int collect_wishes(AVDictionary **wishes, const AVInputFormat *format, co
   return 0;
 }
 
+/* Lets the input open what it needs and nothing else, unless the user has said what. A picture sequence's files are all
+ * named by the user. */
+static void guard(AVFormatContext *input, AVDictionary **wishes, const AVInputFormat *format, const char *url) {
+  char list[PROTOCOLS_MAX];
+  bool device = format && format->priv_class && AV_IS_INPUT_DEVICE(format->priv_class->category);
+  if (device || av_dict_get(*wishes, "protocol_whitelist", NULL, 0))
+    return;
+  av_dict_set(wishes, "protocol_whitelist", input->pb ? protocols_for_pipe() : protocols_for(url, list), 0);
+  if (!input->pb && protocols_is_file(url) && !(format && !strcmp(format->name, "image2")))
+    input->io_open = protocols_open_beside;
+}
+
+/* What is in a file that could not be opened; NULL: unknown, or no file that can be read again. */
+static const AVInputFormat *find_format(const char *url) {
+  const AVInputFormat *format = NULL;
+  AVIOContext *io = NULL;
+  struct stat file;
+  if (!stat(file_path(url), &file) && S_ISREG(file.st_mode) && avio_open(&io, url, AVIO_FLAG_READ) >= 0)
+    av_probe_input_buffer2(io, &format, url, NULL, 0, 0);
+  avio_closep(&io);
+  return format;
+}
+
+static int refuse(const char *spec, const char *url, const AVInputFormat *format, int code, struct error *err) {
+  char reason[128];
+  const char *hint = protocols_hint(format ? format : find_format(url));
+  bool unknown = !*hint && (code == AVERROR_EOF || code == AVERROR_INVALIDDATA);
+  return error_set(err, STATUS_INPUT, "%s: cannot be opened: %s%s", spec,
+                   unknown ? "this is no video FFmpeg knows, or it is damaged" : ffmpeg_reason(code, reason), hint);
+}
+
 int ffmpeg_open_input(AVFormatContext **input, const char *spec, const struct source_options *options,
                       const AVIOInterruptCB *interrupt, AVIOContext *io, struct error *err) {
   avdevice_register_all();
   const char *url = !strcmp(spec, "-") ? "pipe:0" : spec;
   const AVInputFormat *format = device_of(url, &url);
   AVDictionary *wishes = NULL;
-  char reason[128];
   int code, result = -1;
   *input = NULL;
   if (options->input_format && !(format = av_find_input_format(options->input_format)))
@@ -106,11 +139,12 @@ int ffmpeg_open_input(AVFormatContext **input, const char *spec, const struct so
   (*input)->pb = io;
   if (format && ffmpeg_is_device(format))
     (*input)->flags |= AVFMT_FLAG_NONBLOCK;
+  guard(*input, &wishes, format, url);
+  if (io && !format) /* before FFmpeg would, for the error line */
+    av_probe_input_buffer2(io, &format, "", NULL, 0, 0);
   code = avformat_open_input(input, url, format, &wishes);
   if (code < 0) {
-    error_set(err, STATUS_INPUT, "%s: cannot be opened: %s", spec,
-              code == AVERROR_EOF || code == AVERROR_INVALIDDATA ? "this is no video FFmpeg knows, or it is damaged"
-                                                                 : ffmpeg_reason(code, reason));
+    refuse(spec, url, format, code, err);
     goto done;
   }
   const AVDictionaryEntry *left = av_dict_get(wishes, "", NULL, AV_DICT_IGNORE_SUFFIX);
@@ -131,4 +165,14 @@ int64_t ffmpeg_origin(const AVFormatContext *input, double start) {
   if ((start > 0 || input->iformat->flags & AVFMT_TS_DISCONT) && input->start_time != AV_NOPTS_VALUE)
     clock = input->start_time;
   return clock + (int64_t)(start * AV_TIME_BASE);
+}
+
+int ffmpeg_read_failure(AVFormatContext *input, int code) {
+  int failure = input->pb ? input->pb->error : 0;
+  if (failure < 0 && failure != AVERROR_EOF && failure != AVERROR_EXIT) {
+    input->pb->error = 0; /* it is told once */
+    return failure;
+  }
+  bool known = code >= 0 || code == AVERROR_EOF || code == AVERROR(EAGAIN) || code == AVERROR_INVALIDDATA;
+  return !known && (!input->pb || code == AVERROR(ENOMEM)) ? code : 0;
 }

@@ -23,6 +23,10 @@ int ffmpeg_open_input(AVFormatContext **input, const char *spec, const struct so
  * program streams). */
 int64_t ffmpeg_origin(const AVFormatContext *input, double start);
 
+/* What reading the input failed with, after av_read_frame gave `code`; 0: nothing new, it ended or its contents are
+ * damaged. Some demuxers take a failure for the end, others call the end a failure: what they read from knows. */
+int ffmpeg_read_failure(AVFormatContext *input, int code);
+
 /* Whether the input is a capture device (a camera, a screen; not lavfi). */
 bool ffmpeg_is_device(const AVInputFormat *format);
 

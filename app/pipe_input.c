@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <poll.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,23 +12,31 @@
 #include <libavutil/error.h>
 #include <libavutil/mem.h>
 
+#include "app/ffmpeg_util.h"
+
 enum { BUFFER_BYTES = 65536, LOOK_UP_MS = 100 };
 
 struct pipe_input {
   AVIOContext *io;
   AVIOInterruptCB interrupt;
   int fd;
-  bool owned; /* fd was opened here, and is not standard input */
+  bool owned; /* fd was opened here */
 };
 
-static bool is_standard_input(const char *spec) {
-  return !strcmp(spec, "-") || !strcmp(spec, "pipe:0") || !strcmp(spec, "pipe:");
+/* Of "-", "pipe:" and "pipe:N"; -1: spec is none of these. */
+static int descriptor_of(const char *spec) {
+  char *end;
+  if (!strcmp(spec, "-") || !strcmp(spec, "pipe:"))
+    return STDIN_FILENO;
+  if (strncmp(spec, "pipe:", 5))
+    return -1;
+  long fd = strtol(spec + 5, &end, 10);
+  return *end || fd < 0 || fd > INT_MAX ? -1 : (int)fd;
 }
 
 bool pipe_input_is(const char *spec) {
   struct stat file;
-  int failed = is_standard_input(spec) ? fstat(STDIN_FILENO, &file) : stat(spec, &file);
-  return !failed && S_ISFIFO(file.st_mode);
+  return descriptor_of(spec) >= 0 || (!stat(file_path(spec), &file) && S_ISFIFO(file.st_mode));
 }
 
 static int read_packet(void *opaque, uint8_t *bytes, int size) {
@@ -58,9 +67,9 @@ int pipe_input_open(struct pipe_input **out, const char *spec, const AVIOInterru
   }
   pipe->fd = -1;
   pipe->interrupt = *interrupt;
-  pipe->owned = !is_standard_input(spec);
+  pipe->owned = descriptor_of(spec) < 0;
   /* Without O_NONBLOCK opening alone waits for a writer. */
-  pipe->fd = pipe->owned ? open(spec, O_RDONLY | O_NONBLOCK | O_CLOEXEC) : STDIN_FILENO;
+  pipe->fd = pipe->owned ? open(file_path(spec), O_RDONLY | O_NONBLOCK | O_CLOEXEC) : descriptor_of(spec);
   if (pipe->fd < 0) {
     error_set(err, STATUS_INPUT, "%s: cannot be opened: %s", spec, strerror(errno));
     goto fail;

@@ -1,5 +1,5 @@
-/* Standard input and named pipes as FFmpeg input. FFmpeg's own reading of them blocks until the writer says something,
- * whatever its interrupt callback thinks; this asks it ten times a second. */
+/* Standard input, other open descriptors and named pipes as FFmpeg input. FFmpeg's own reading of them blocks until the
+ * writer says something, whatever its interrupt callback thinks; this asks it ten times a second. */
 #ifndef APP_PIPE_INPUT_H
 #define APP_PIPE_INPUT_H
 
@@ -11,7 +11,7 @@
 
 struct pipe_input;
 
-/* Whether spec is one: "-", "pipe:0" or "pipe:" where standard input is a pipe, or the path of a named pipe. */
+/* Whether spec is one: "-", "pipe:" or "pipe:N", whatever stands behind the descriptor, or the path of a named pipe. */
 bool pipe_input_is(const char *spec);
 /* interrupt is copied. Does not wait for a writer. */
 int pipe_input_open(struct pipe_input **pipe, const char *spec, const AVIOInterruptCB *interrupt, struct error *err);

@@ -10,6 +10,7 @@
 #include "app/ffmpeg_util.h"
 #include "app/left_out.h"
 #include "app/pipe_input.h"
+#include "app/protocols.h"
 #include "app/source_impl.h"
 #include "app/stats.h"
 
@@ -93,7 +94,8 @@ static int find_stream(struct ffmpeg_source *from, const AVCodec **codec, struct
   if (index == AVERROR_DECODER_NOT_FOUND)
     return error_set(err, STATUS_INPUT, "%s: FFmpeg here has no decoder for its video", from->spec);
   if (index < 0)
-    return error_set(err, STATUS_INPUT, "%s: there is no video in it", from->spec);
+    return error_set(err, STATUS_INPUT, "%s: there is no video in it%s", from->spec,
+                     protocols_hint(from->input->iformat));
   from->stream = from->input->streams[index];
   if (from->stream->disposition & AV_DISPOSITION_ATTACHED_PIC)
     return error_set(err, STATUS_INPUT, "%s: there is no video in it, only a cover picture", from->spec);
