@@ -158,6 +158,25 @@ static void test_sound_of_a_transport_stream(void **state) {
   }
 }
 
+/* What is there of half a clip is rendered and can be played; that the rest is missing is said even by -q. */
+static void test_half_input(void **state) {
+  (void)state;
+  static const char *const names[] = {"half.mkv", "half.mp4"};
+  shell(FFMPEG
+        "-f lavfi -i testsrc2=s=96x64:r=10:d=4 -f lavfi -i sine=d=4 -c:v libx264 -g 5 -c:a aac whole.mkv && " FFMPEG
+        "-i whole.mkv -c copy -movflags faststart whole.mp4");
+  shell("for e in mkv mp4; do head -c $(($(stat -c %%s whole.$e) / 2)) whole.$e >half.$e; done");
+  for (int i = 0; i < 2; i++) {
+    char out[32];
+    snprintf(out, sizeof out, "rest-of-%s", names[i]);
+    program_expect(3, "cut short: its ", "render %s %s --size 64x64 -q", names[i], out);
+    assert_in_range(clip_count_frames(out), 10, 30);
+    shell("test ! -e %s.settling", out);
+  }
+  program_expect(0, "8 frames", "render half.mp4 enough.mkv --size 64x64 --frames 8");
+  program_expect(0, "8 frames", "render half.mp4 enough.mkv -y --size 64x64 --duration 0.8");
+}
+
 /* A part of the clip has that part's sound, and both begin at 0. */
 static void test_parts(void **state) {
   (void)state;
@@ -457,6 +476,7 @@ int main(int argc, char **argv) {
       cmocka_unit_test(test_exact_times),
       cmocka_unit_test(test_sound_that_does_not_fit),
       cmocka_unit_test(test_sound_of_a_transport_stream),
+      cmocka_unit_test(test_half_input),
       cmocka_unit_test(test_parts),
       cmocka_unit_test(test_anamorphic),
       cmocka_unit_test(test_odd_containers),

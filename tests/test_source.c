@@ -221,6 +221,26 @@ static void test_uneven_timestamps(void **state) {
   free(listed);
 }
 
+/* One stamp in error, in a stream with B-frames: its frame lies between its neighbours, and the others where they did.
+ */
+static void test_wild_timestamp(void **state) {
+  (void)state;
+  shell(FFMPEG "-f lavfi -i testsrc2=s=64x48:r=25:d=2 -c:v libx264 -bf 2 tame.mkv; " FFMPEG
+               "-i tame.mkv -c copy -bsf:v setts=pts='if(eq(N\\,15)\\,8600\\,PTS)' wild.mkv");
+  struct source *tame = open_clip(clip("tame.mkv"), NULL), *wild = open_clip(clip("wild.mkv"), NULL);
+  struct frame right, given;
+  struct error err;
+  for (int i = 0; i < 50; i++) {
+    assert_int_equal(source_read(tame, &right, &err), 1);
+    assert_int_equal(source_read(wild, &given, &err), 1);
+    assert_int_equal(given.pts, right.pts);
+  }
+  assert_int_equal(source_read(wild, &given, &err), 0);
+  source_close(&tame);
+  source_close(&wild);
+  assert_int_equal(count_frames(clip("wild.mkv"), &(struct source_options){.duration = 1}, NULL), 25);
+}
+
 static void test_info(void **state) {
   (void)state;
   struct source_info info;
@@ -402,14 +422,11 @@ static void test_bad_input(void **state) {
   refuse(clip("whole.mp4"), &(struct source_options){.input_options = "=="}, STATUS_USAGE, "KEY=VALUE");
 }
 
-/* What is left of a cut clip is read; bytes overturned in the middle cost no more than the frames around. */
+/* Bytes overturned in the middle cost no more than the frames around. */
 static void test_damage(void **state) {
   (void)state;
   struct source_info info;
   shell(FFMPEG "-f lavfi -i testsrc2=s=160x120:r=25:d=4 -c:v libx264 -g 10 damage.mkv");
-  shell("head -c $(($(stat -c %%s damage.mkv) * 6 / 10)) damage.mkv >cut.mkv");
-  long frames = count_frames(clip("cut.mkv"), NULL, NULL);
-  assert_true(frames > 40 && frames < 80);
   FILE *file = fopen(clip("damage.mkv"), "r+b");
   assert_non_null(file);
   fseek(file, 0, SEEK_END);
@@ -419,7 +436,7 @@ static void test_damage(void **state) {
     fwrite("damaged!", 1, 8, file);
   }
   fclose(file);
-  frames = count_frames(clip("damage.mkv"), NULL, &info);
+  long frames = count_frames(clip("damage.mkv"), NULL, &info);
   assert_in_range(frames, 50, 101);
   assert_true(info.damaged > 0);
 }
@@ -539,6 +556,7 @@ int main(void) {
       cmocka_unit_test(test_color_tags),
       cmocka_unit_test(test_rotation),
       cmocka_unit_test(test_uneven_timestamps),
+      cmocka_unit_test(test_wild_timestamp),
       cmocka_unit_test(test_info),
       cmocka_unit_test(test_shape),
       cmocka_unit_test(test_picture_sequence),
