@@ -61,7 +61,9 @@ const struct option option_table[] = {
     {"input-format", 0, OPTION_TEXT, GROUP_INPUT, LIVE | RENDER, "NAME", AT(input_format),
      .help = "FFmpeg demuxer or device, such as v4l2, x11grab or lavfi (default: found from the name)"},
     {"input-options", 0, OPTION_TEXT, GROUP_INPUT, LIVE | RENDER, "K=V:K=V", AT(input_options),
-     .help = "options for it, such as rtsp_transport=tcp"},
+     .help = "options for it, such as rtsp_transport=tcp, or protocol_whitelist=file,http,https,tls,tcp for a playlist "
+             "in a "
+             "file that names servers; otherwise it may only name files beside it, and one from a pipe nothing"},
     {"input-size", 0, OPTION_SIZE, GROUP_INPUT, LIVE | RENDER | BENCH, "WxH", AT(input_width), .min = 1, .max = 16384,
      .help = "size asked of a camera, screen or the test pattern"},
     {"input-fps", 0, OPTION_REAL, GROUP_INPUT, LIVE | RENDER, "X", AT(input_fps), .min = 0.01, .max = 1000,

@@ -11,7 +11,7 @@ static const struct {
     {STATUS_OK, "done"},
     {STATUS_FAILED, "failed for a reason without a number of its own"},
     {STATUS_USAGE, "the command line"},
-    {STATUS_INPUT, "the video, camera or screen that frames come from"},
+    {STATUS_INPUT, "the video, camera or screen that frames come from; render has completed what could be read of it"},
     {STATUS_MODEL, "the checkpoint"},
     {STATUS_DEVICE, "the CPU or GPU that runs the network, or its memory"},
     {STATUS_OUTPUT, "the file, stream or window that frames go to"},
