@@ -1,4 +1,6 @@
 /* bench: how fast, and how steadily, on a pattern that is the same everywhere. */
+#include <limits.h>
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -10,6 +12,7 @@
 
 /* Without --frames a row runs for about so long, within these bounds. */
 static const double row_seconds = 5;
+static const double profile_seconds = 15;
 enum { FRAMES_MIN = 50, FRAMES_MAX = 2000, WARMUP = 5 };
 
 struct bench {
@@ -161,6 +164,20 @@ static int measure_pipeline(struct bench *bench, struct error *err) {
   return status;
 }
 
+static bool is_stopped(void) {
+  return atomic_load(&setup_stop);
+}
+
+static int measure_profile(struct bench *bench, struct error *err) {
+  const struct profile_request request = {
+      .repeats = (int)fmin((double)bench->options->frames, INT_MAX), .seconds = profile_seconds, .stop = is_stopped};
+  return engine_profile(bench->engine, &bench->controls, &bench->still.frame, &request, &bench->report.profile, err);
+}
+
+static int measure_rates(struct bench *bench, struct error *err) {
+  return measure_compute(bench, err) || measure_latency(bench, err) || measure_pipeline(bench, err) ? -1 : 0;
+}
+
 static int write_report(struct bench *bench, struct error *err) {
   struct report *report = &bench->report;
   engine_get_info(bench->engine, &report->engine);
@@ -180,8 +197,8 @@ static int run(struct bench *bench, struct error *err) {
     return -1;
   engine_get_info(bench->engine, &info);
   setup_controls(&bench->controls, bench->options, &info);
-  bool failed = take_still(bench, err) || warm_up(bench, err) || measure_compute(bench, err) ||
-                measure_latency(bench, err) || measure_pipeline(bench, err);
+  bool failed = take_still(bench, err) || warm_up(bench, err) ||
+                (bench->options->profile ? measure_profile(bench, err) : measure_rates(bench, err));
   /* That a source gave no more frames is then no failure of its own. */
   if (atomic_load(&setup_stop))
     return error_set(err, STATUS_INTERRUPTED, "interrupted: no figures");
@@ -197,5 +214,6 @@ int command_bench(const struct options *options, struct error *err) {
   int status = run(&bench, err);
   engine_close(&bench.engine);
   picture_free(&bench.still);
+  profile_free(&bench.report.profile);
   return status;
 }

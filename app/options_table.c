@@ -94,6 +94,9 @@ const struct option option_table[] = {
      .help = "frames before measuring begins (default: 5)"},
     {"json", 0, OPTION_TEXT, GROUP_BENCH, BENCH, "FILE", .value = VALUE_FILE, AT(json),
      .help = "write the figures as JSON, to standard output for -"},
+    {"profile", 0, OPTION_FLAG, GROUP_BENCH, BENCH, AT(profile),
+     .help = "say where the time of a frame goes, op by op, in place of frame rates; --frames sets how often each is "
+             "measured"},
 
     {"budget", 'b', OPTION_REAL, GROUP_WINDOW, LIVE, "MS", AT(budget_ms), .min = 0.1, .max = 60000,
      .help = "time a frame should take at most; the figures on the picture tell when it takes longer"},

@@ -9,6 +9,8 @@
 
 #include <cjson/cJSON.h>
 
+#include "app/profile_report.h"
+
 /* Field 22 of /proc/self/stat; the name in field 2 may hold anything, so counting starts behind its last bracket. */
 static double started_after_boot_s(void) {
   char text[1024];
@@ -42,12 +44,8 @@ static double megabytes(size_t bytes) {
   return (double)bytes * 1e-6;
 }
 
-void report_table(const struct report *report, FILE *out) {
+static void print_rows(const struct report *report, FILE *out) {
   const struct engine_info *engine = &report->engine;
-  fprintf(out, "%s, %dx%d, %d step%s (%s), %.1f GFLOP a frame\n", engine->model, engine->width, engine->height,
-          engine->steps, engine->steps == 1 ? "" : "s", engine->sampler, engine->flops * 1e-9);
-  fprintf(out, "%s%s%s\n", engine->device, *engine->device_detail ? ", " : "", engine->device_detail);
-  fprintf(out, "input: %s\n\n", report->source);
   fprintf(out, "%-26s %7s %8s %8s %8s %8s %8s %8s  (ms a frame)\n", "", "frames", "fps", "median", "p95", "p99", "max",
           "p99-med");
   for (int i = 0; i < report->row_count; i++) {
@@ -64,6 +62,18 @@ void report_table(const struct report *report, FILE *out) {
   if (engine->cuda)
     fprintf(out, "a frame: %.2f launches, %.2f waits, %.2f allocations\n", report->launches, report->waits,
             report->allocations);
+}
+
+void report_table(const struct report *report, FILE *out) {
+  const struct engine_info *engine = &report->engine;
+  fprintf(out, "%s, %dx%d, %d step%s (%s), %.1f GFLOP a frame\n", engine->model, engine->width, engine->height,
+          engine->steps, engine->steps == 1 ? "" : "s", engine->sampler, engine->flops * 1e-9);
+  fprintf(out, "%s%s%s\n", engine->device, *engine->device_detail ? ", " : "", engine->device_detail);
+  fprintf(out, "input: %s\n\n", report->source);
+  if (report->profile.count)
+    profile_table(&report->profile, out);
+  if (report->row_count)
+    print_rows(report, out);
 }
 
 static void add_row(cJSON *rows, const struct report_row *row) {
@@ -108,6 +118,8 @@ static char *make_json(const struct report *report) {
   cJSON *rows = cJSON_AddArrayToObject(root, "rows");
   for (int i = 0; i < report->row_count; i++)
     add_row(rows, &report->rows[i]);
+  if (report->profile.count)
+    profile_json(&report->profile, cJSON_AddObjectToObject(root, "profile"));
   char *text = cJSON_Print(root);
   cJSON_Delete(root);
   return text;

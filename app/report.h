@@ -7,6 +7,7 @@
 
 #include "app/stats.h"
 #include "unet/engine.h"
+#include "unet/profile.h"
 
 struct report_row {
   const char *name, *meaning;
@@ -24,6 +25,7 @@ struct report {
   const char *source;                  /* what was rendered */
   struct report_row rows[REPORT_ROWS_MAX];
   int row_count;
+  struct profile profile; /* no rows: not measured; the report's user frees it */
 };
 
 /* Milliseconds since this process started, its loading included; good to 10 ms. */

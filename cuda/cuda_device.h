@@ -7,6 +7,7 @@
  * tune.[ch]   which of them does it: timed at start, kept on disk
  * gemm.c      cuBLASLt;  conv.c  cuDNN;  nvml.c  driver version and clocks
  * graph.c     programs: capture, submit, collect
+ * profile.c   times of a program's launches, in their place and alone
  *
  * One compute stream runs everything in order, so that programs may share workspaces. Frames travel on streams of their
  * own, beside the compute of the frame before. */
@@ -139,7 +140,8 @@ enum step_kind {
 /* One launch. */
 struct step {
   enum step_kind kind;
-  int op; /* index in the plan */
+  int op;        /* index in the plan */
+  int algorithm; /* of a library: its number among what it offers */
   union {
     struct gemm_args gemm;
     struct blas_product *blas; /* owned */
@@ -169,6 +171,7 @@ int steps_append(struct steps *steps, const struct step *step, struct error *err
 void steps_truncate(struct steps *steps, int count); /* drops all behind the first count */
 void steps_finish(struct steps *steps);              /* also of a zeroed one */
 cudaError_t step_launch(struct cuda_device *device, const struct step *step);
+const char *step_kind_name(enum step_kind kind);
 
 enum { SLOTS_IN_FLIGHT = 2, PICTURES = 3 };
 
@@ -227,6 +230,9 @@ int program_submit(struct device *device, struct program *program, const struct 
                    const struct frame *frame, struct error *err);
 int program_collect(struct device *device, struct program *program, struct frame *picture, struct error *err);
 int program_poison(struct device *device, struct program *program, struct error *err);
+int program_profile(struct device *device, struct program *program, const struct run_params *params,
+                    const struct frame *frame, const struct profile_request *request, struct profile *profile,
+                    struct error *err);
 /* Records what `record` launches as a graph; NULL with err set on failure. */
 cudaGraphExec_t graph_capture(struct cuda_device *device,
                               cudaError_t (*record)(struct cuda_device *device, const void *opaque), const void *opaque,

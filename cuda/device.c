@@ -199,5 +199,6 @@ const struct device_impl cuda_device_impl = {
     .collect = program_collect,
     .write = write_tensor,
     .read = read_tensor,
+    .profile = program_profile,
     .poison = program_poison,
 };

@@ -233,6 +233,11 @@ cudaError_t launch_start(const struct queue *queue, const struct sample_args *ar
 cudaError_t launch_unet_input(const struct queue *queue, const struct sample_args *args);
 cudaError_t launch_step(const struct queue *queue, const struct sample_args *args);
 
+/* --- profile.cu --- */
+
+/* Reads memory that holds zeros: when it is larger than the last cache, little else is in there afterwards. */
+cudaError_t launch_evict(const struct queue *queue, const void *zeros, size_t bytes);
+
 #ifdef __cplusplus
 }
 #endif

@@ -331,7 +331,7 @@ static int append_blas(struct cuda_device *device, const struct product *product
     return -1;
   if (append_dense_input(product, &args, steps, err) < 0)
     return -1;
-  struct step step = {.kind = STEP_BLAS, .op = product->prologue.op};
+  struct step step = {.kind = STEP_BLAS, .op = product->prologue.op, .algorithm = index};
   half_t *y = raw ? product->scratch[2] : args.y;
   step.blas = blas_product_create(device->blas, &args, bias, y, index, device->workspace, WORKSPACE_BYTES);
   if (!step.blas)
@@ -371,7 +371,7 @@ static int append_dnn(struct cuda_device *device, const struct product *product,
   if (append_dense_input(product, &args, steps, err) < 0 ||
       (fused && append_bias(device, product, &vector, steps, err) < 0))
     return -1;
-  struct step step = {.kind = STEP_DNN, .op = product->prologue.op};
+  struct step step = {.kind = STEP_DNN, .op = product->prologue.op, .algorithm = index};
   step.dnn = dnn_conv_create(device->dnn, &args, vector, fused, index / 2, device->workspace, WORKSPACE_BYTES);
   if (!step.dnn)
     return error_set(err, STATUS_DEVICE, "cuda: cuDNN has no engine %d for this convolution", index);

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <time.h>
 #include <unistd.h>
 
 enum { ALIGN = 64, HUGE = 2 << 20 };
@@ -314,19 +315,31 @@ static int grow_rows(struct cpu_program *program, const struct frame *frame, str
   return program->rows ? 0 : -1;
 }
 
+static double clock_seconds(void) {
+  struct timespec now;
+  clock_gettime(CLOCK_MONOTONIC, &now);
+  return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
+}
+
 static void run_ops(const struct cpu_run *run, int first, int end) {
   struct cpu_program *program = run->program;
-  for (int i = first; i < end; i++)
+  double begin = run->seconds ? clock_seconds() : 0;
+  for (int i = first; i < end; i++) {
     program->steps[i].impl->run(run, &program->steps[i]);
+    if (run->seconds) {
+      double now = clock_seconds();
+      run->seconds[i] += now - begin;
+      begin = now;
+    }
+  }
   program->device->counters.launches += end - first;
 }
 
-static int submit(struct device *base, struct program *base_program, const struct run_params *params,
-                  const struct frame *frame, struct error *err) {
-  struct cpu_device *device = cpu_device(base);
-  struct cpu_program *program = cpu_program(base_program);
+/* seconds as cpu_run's. */
+static int run_program(struct cpu_device *device, struct cpu_program *program, const struct run_params *params,
+                       const struct frame *frame, double *seconds, struct error *err) {
   const struct loop *loop = &program->plan->loop;
-  struct cpu_run run = {program, params, frame, &program->picture[program->submitted % 3], 0};
+  struct cpu_run run = {program, params, frame, &program->picture[program->submitted % 3], 0, seconds};
   if (frame && device->kernels && grow_rows(program, frame, err) < 0)
     return -1;
   threads_set(device->threads);
@@ -341,6 +354,11 @@ static int submit(struct device *base, struct program *base_program, const struc
   return 0;
 }
 
+static int submit(struct device *base, struct program *program, const struct run_params *params,
+                  const struct frame *frame, struct error *err) {
+  return run_program(cpu_device(base), cpu_program(program), params, frame, NULL, err);
+}
+
 static int collect(struct device *base, struct program *base_program, struct frame *picture, struct error *err) {
   struct cpu_program *program = cpu_program(base_program);
   (void)err;
@@ -349,6 +367,71 @@ static int collect(struct device *base, struct program *base_program, struct fra
   program->collected++;
   cpu_device(base)->counters.waits++;
   return 0;
+}
+
+/* --- profile --- */
+
+/* A frame that shows how long one takes, and the bounds on how many are then measured. */
+enum { REPEATS_MIN = 3, REPEATS_MAX = 200 };
+
+static const char *way_of(const struct cpu_device *device, const struct cpu_step *step) {
+  if (step->impl == &cpu_winograd_conv)
+    return "winograd";
+  return step->impl->packs_weight ? "onednn" : device->plain ? "plain" : "own";
+}
+
+/* seconds: a frame's ops in a row, then its sum, for each repeat. */
+static int measure(struct cpu_device *device, struct cpu_program *program, const struct run_params *params,
+                   const struct frame *frame, const struct profile_request *request, int repeats, double *seconds,
+                   struct error *err) {
+  int ops = program->plan->op_count;
+  for (int r = 0; r < repeats; r++) {
+    double *row = seconds + (size_t)r * (size_t)(ops + 1);
+    if (request->stop && request->stop())
+      return error_set(err, STATUS_INTERRUPTED, "interrupted: no profile");
+    if (run_program(device, program, params, frame, row, err) < 0)
+      return -1;
+    program->collected++;
+    for (int i = 0; i < ops; i++)
+      row[ops] += row[i];
+  }
+  return 0;
+}
+
+/* Microseconds a run of column i of the rows that measure filled. */
+static double middle_us(const double *seconds, int columns, int i, int repeats, int runs, double *spread) {
+  double values[REPEATS_MAX];
+  for (int r = 0; r < repeats; r++)
+    values[r] = seconds[(size_t)r * (size_t)columns + (size_t)i] * 1e6 / runs;
+  return profile_middle(values, repeats, spread);
+}
+
+static int profile(struct device *base, struct program *base_program, const struct run_params *params,
+                   const struct frame *frame, const struct profile_request *request, struct profile *profile,
+                   struct error *err) {
+  struct cpu_device *device = cpu_device(base);
+  struct cpu_program *program = cpu_program(base_program);
+  int ops = program->plan->op_count;
+  double *seconds = calloc((size_t)(ops + 1) * REPEATS_MAX, sizeof *seconds);
+  if (!seconds)
+    return error_set(err, STATUS_FAILED, "profile: out of memory");
+  int status = measure(device, program, params, frame, request, 1, seconds, err);
+  double fitting = status == 0 ? request->seconds / seconds[ops] : 0;
+  int wanted = request->repeats ? request->repeats : fitting < REPEATS_MAX ? (int)fitting : REPEATS_MAX;
+  profile->repeats = wanted < REPEATS_MIN ? REPEATS_MIN : wanted > REPEATS_MAX ? REPEATS_MAX : wanted;
+  memset(seconds, 0, (size_t)(ops + 1) * sizeof *seconds);
+  if (status == 0)
+    status = measure(device, program, params, frame, request, profile->repeats, seconds, err);
+  for (int i = 0; status == 0 && i < ops; i++) {
+    struct profile_row *row = &profile->rows[i];
+    row->us = middle_us(seconds, ops + 1, i, profile->repeats, plan_op_runs(program->plan, i), &row->spread_us);
+    snprintf(row->way, sizeof row->way, "%s", way_of(device, &program->steps[i]));
+    row->launches[row->launch_count++] = (struct profile_launch){way_of(device, &program->steps[i]), row->us};
+  }
+  profile->frame_us = middle_us(seconds, ops + 1, ops, profile->repeats, 1, &profile->frame_spread_us);
+  profile->roof.element = program->bf16 ? 2 : 4;
+  free(seconds);
+  return status;
 }
 
 /* --- tensors from and to the host --- */
@@ -428,5 +511,6 @@ const struct device_impl cpu_device_impl = {
     .collect = collect,
     .write = write_tensor,
     .read = read_tensor,
+    .profile = profile,
     .poison = poison,
 };

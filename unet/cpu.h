@@ -74,6 +74,7 @@ struct cpu_run {
   const struct frame *frame;   /* NULL without OP_PIXELS_IN */
   const struct frame *picture; /* OP_PIXELS_OUT writes its planes */
   int round;                   /* of the plan's loop; 0 outside it */
+  double *seconds;             /* each op's, added to what is there; NULL: not asked for */
 };
 
 /* How one kind of op is run. */

@@ -195,13 +195,20 @@ static int check_op(const struct op *op, int runs, const struct run_params *para
   }
 }
 
+static int check_run(const struct program *program, const struct run_params *params, const struct frame *frame,
+                     struct error *err) {
+  for (int i = 0; i < program->plan->op_count; i++)
+    if (check_op(&program->plan->ops[i], plan_op_runs(program->plan, i), params, frame, err) < 0)
+      return -1;
+  return 0;
+}
+
 int device_submit(struct device *device, struct program *program, const struct run_params *params,
                   const struct frame *frame, struct error *err) {
   if (program->in_flight >= 2)
     return error_set(err, STATUS_FAILED, "submit: two runs are in flight already");
-  for (int i = 0; i < program->plan->op_count; i++)
-    if (check_op(&program->plan->ops[i], plan_op_runs(program->plan, i), params, frame, err) < 0)
-      return -1;
+  if (check_run(program, params, frame, err) < 0)
+    return -1;
   if (device->impl->submit(device, program, params, frame, err) < 0)
     return -1;
   program->in_flight++;
@@ -219,6 +226,24 @@ int device_run(struct device *device, struct program *program, const struct run_
   if (device_submit(device, program, params, NULL, err) < 0)
     return -1;
   return device_collect(device, program, NULL, err);
+}
+
+int device_profile(struct device *device, struct program *program, const struct run_params *params,
+                   const struct frame *frame, const struct profile_request *request, struct profile *profile,
+                   struct error *err) {
+  *profile = (struct profile){0};
+  if (program->in_flight)
+    return error_set(err, STATUS_FAILED, "profile: a run is in flight");
+  if (check_run(program, params, frame, err) < 0)
+    return -1;
+  if (profile_init(profile, program->plan->op_count) < 0)
+    return error_set(err, STATUS_FAILED, "profile: out of memory");
+  if (device->impl->profile(device, program, params, frame, request, profile, err) < 0) {
+    profile_free(profile);
+    return -1;
+  }
+  profile_describe(profile, program->plan);
+  return 0;
 }
 
 /* --- tensors --- */

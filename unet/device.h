@@ -8,6 +8,7 @@
 #include "frame.h"
 #include "log.h"
 #include "plan.h"
+#include "profile.h"
 
 struct device;  /* one GPU, or the CPU */
 struct program; /* one prepared plan on one device */
@@ -94,6 +95,11 @@ struct device_impl {
                size_t count, struct error *err);
   int (*read)(struct device *device, struct program *program, struct tensor tensor, size_t first, float *data,
               size_t count, struct error *err);
+  /* Measures each op of a plan that makes pictures, in its place in a run with these arguments: fills what is measured
+   * in profile's rows, which are there and zeroed, and its roof. No run is in flight. */
+  int (*profile)(struct device *device, struct program *program, const struct run_params *params,
+                 const struct frame *frame, const struct profile_request *request, struct profile *profile,
+                 struct error *err);
   /* Fills the program's arena with quiet NaNs: tests then see what was never written. */
   int (*poison)(struct device *device, struct program *program, struct error *err);
 };
@@ -131,6 +137,11 @@ int device_write(struct device *device, struct program *program, struct tensor t
                  size_t count, struct error *err);
 int device_read(struct device *device, struct program *program, struct tensor tensor, size_t first, float *data,
                 size_t count, struct error *err);
+/* Counts as two submits: pictures collected before are overwritten. The caller frees *profile, which is empty after a
+ * failure. */
+int device_profile(struct device *device, struct program *program, const struct run_params *params,
+                   const struct frame *frame, const struct profile_request *request, struct profile *profile,
+                   struct error *err);
 int device_poison(struct device *device, struct program *program, struct error *err);
 
 #endif

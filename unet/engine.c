@@ -521,16 +521,21 @@ static int fill_params(struct engine *engine, const struct controls *controls, c
   return 0;
 }
 
+/* Where the plan has no input, *frame becomes NULL. */
+static int choose_input(const struct engine *engine, const struct frame **frame, struct error *err) {
+  if (engine->frame->shape.text_to_image)
+    *frame = NULL;
+  else if (!*frame || (*frame)->width < 1 || (*frame)->height < 1)
+    return error_set(err, STATUS_INPUT, "there is no input picture");
+  return 0;
+}
+
 int engine_submit(struct engine *engine, const struct controls *controls, const struct frame *frame,
                   struct error *err) {
   if (engine->in_flight == IN_FLIGHT_MAX)
     return error_set(err, STATUS_FAILED, "%d frames are in flight already", IN_FLIGHT_MAX);
-  if (engine->frame->shape.text_to_image)
-    frame = NULL;
-  else if (!frame || frame->width < 1 || frame->height < 1)
-    return error_set(err, STATUS_INPUT, "there is no input picture");
   struct run_params run = {0};
-  if (fill_params(engine, controls, frame, &run, err) < 0 ||
+  if (choose_input(engine, &frame, err) < 0 || fill_params(engine, controls, frame, &run, err) < 0 ||
       device_submit(engine->device, engine->frame->program, &run, frame, err) < 0)
     return -1;
   engine->tickets[engine->in_flight++] =
@@ -550,6 +555,17 @@ int engine_collect(struct engine *engine, struct frame *picture, struct error *e
   picture->captured_ns = ticket.captured_ns;
   picture->serial = ticket.serial;
   return 0;
+}
+
+int engine_profile(struct engine *engine, const struct controls *controls, const struct frame *frame,
+                   const struct profile_request *request, struct profile *profile, struct error *err) {
+  struct run_params run = {0};
+  *profile = (struct profile){0};
+  if (engine->in_flight)
+    return error_set(err, STATUS_FAILED, "there is no profile while a frame is in flight");
+  if (choose_input(engine, &frame, err) < 0 || fill_params(engine, controls, frame, &run, err) < 0)
+    return -1;
+  return device_profile(engine->device, engine->frame->program, &run, frame, request, profile, err);
 }
 
 double engine_device_ms(const struct engine *engine) {

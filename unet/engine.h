@@ -13,6 +13,7 @@
 #include "error.h"
 #include "frame.h"
 #include "log.h"
+#include "profile.h"
 
 struct checkpoint;
 struct engine;
@@ -96,6 +97,11 @@ int engine_submit(struct engine *engine, const struct controls *controls, const 
 /* Waits for the oldest frame in flight. *picture gets its planes (owned by the engine, valid until the second submit
  * after this, or engine_configure) with the input's pts, captured_ns and serial. */
 int engine_collect(struct engine *engine, struct frame *picture, struct error *err);
+
+/* Measures where the time of a frame with these controls goes. No frame may be in flight; pictures collected before are
+ * overwritten. The caller frees *profile, which is empty after a failure. */
+int engine_profile(struct engine *engine, const struct controls *controls, const struct frame *frame,
+                   const struct profile_request *request, struct profile *profile, struct error *err);
 
 /* Milliseconds that the frame collected last took on the device by its own clock, from planes in its memory to the
  * picture in its memory. 0: the device has no clock of its own (CPU). */

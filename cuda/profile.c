@@ -1,0 +1,405 @@
+/* Where a frame's time goes. A launch is timed in its place: what a graph takes that ends with it, less what one takes
+ * that ends before it. The graphs need not begin where the frame does. A few launches ahead are enough for programmatic
+ * launch, and before each timed graph another, untimed one runs the part of the frame that leaves in the cache what
+ * is there when a frame gets to this place:
+ *
+ *   launches of the frame   ... 41 42 43 44 45 46 47 48 ...
+ *   untimed                 ...=====|
+ *   timed, the base                 |==|
+ *   timed, ends after 45            |=====|
+ *   timed, ends after 46            |========|             46 takes the difference to the one above
+ *
+ * What all graphs have in common, their start, the launches ahead and the end of the last, leaves with the difference,
+ * and the shorter they are the less they scatter. A sweep over all graphs is repeated, and a launch's time is the
+ * middle of its differences within a sweep, so that a clock that changes from sweep to sweep does no harm. */
+#include "check.h"
+#include "cuda_device.h"
+#include "tune.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+  AHEAD = 2, /* launches before a block, timed with its base */
+  BLOCK = 6, /* launches that share a base, or a few more: an op is never divided */
+  REPEATS_MIN = 8,
+  REPEATS_MAX = 400,
+  FLUSHED_REPEATS = 8, /* in one graph */
+  FLUSHED_RUNS = 6,
+};
+
+/* So many times the last cache's size has to pass through it before what was in there is gone. */
+static const double cache_turns = 3;
+
+/* What large problems were measured to reach: a product of 8192 cubed (cuBLASLt), a copy in device memory, reading from
+ * the last cache. */
+static const struct {
+  const char *name; /* part of the GPU's */
+  struct profile_roof roof;
+} roofs[] = {{"H200", {.flops = 715e12, .memory = 4.2e12, .cache = 5.5e12}}};
+
+/* Places: 0 is launch_begin, i + 1 step i. */
+struct range {
+  int first, end;
+};
+
+struct recording {
+  const struct cuda_program *program;
+  struct range parts[2]; /* one after the other */
+};
+
+/* One timed graph. */
+struct sample {
+  cudaGraphExec_t prime, graph; /* prime: the block's, or the whole frame */
+  cudaEvent_t begun, done;
+};
+
+struct profiler {
+  struct cuda_device *device;
+  struct cuda_program *program;
+  const struct plan *plan;
+  int places;
+  double *bytes;           /* moved by each place */
+  cudaGraphExec_t *primes; /* owned: one a block */
+  int prime_count;
+  struct sample *samples; /* 0: the whole frame */
+  int sample_count;
+  int *sample_of; /* of each place: the sample that ends with it; the one before ends before it */
+  double *times;  /* microseconds of each sample in each sweep */
+  double *differences;
+  int repeats;
+};
+
+const char *step_kind_name(enum step_kind kind) {
+  static const char *const names[] = {
+      [STEP_GEMM] = "gemm",         [STEP_NARROW] = "narrow",       [STEP_BLAS] = "cublaslt",
+      [STEP_DNN] = "cudnn",         [STEP_NORM] = "norm",           [STEP_GATHER] = "gather",
+      [STEP_EPILOGUE] = "epilogue", [STEP_ATTENTION] = "attention", [STEP_PLAIN_ATTENTION] = "plain attention",
+      [STEP_SAMPLE] = "sample",     [STEP_PIXELS_IN] = "pixels in", [STEP_PIXELS_OUT] = "pixels out",
+  };
+  bool named = (size_t)kind < sizeof names / sizeof names[0] && names[kind];
+  return named ? names[kind] : "other";
+}
+
+/* --- graphs --- */
+
+static cudaError_t record_ranges(struct cuda_device *device, const void *opaque) {
+  const struct recording *recording = opaque;
+  const struct cuda_program *program = recording->program;
+  cudaError_t status = cudaSuccess;
+  for (int part = 0; part < 2; part++)
+    for (int i = recording->parts[part].first; status == cudaSuccess && i < recording->parts[part].end; i++)
+      status = i == 0 ? launch_begin(&device->queue, program->ring, program->block)
+                      : step_launch(device, &program->steps.list[i - 1]);
+  return status;
+}
+
+static cudaGraphExec_t capture(const struct profiler *p, struct range first, struct range second, struct error *err) {
+  const struct recording recording = {p->program, {first, second}};
+  return graph_capture(p->device, record_ranges, &recording, err);
+}
+
+/* What runs before place `end`, far enough back to turn the cache over: it may begin in the frame before. */
+static cudaGraphExec_t capture_prime(const struct profiler *p, int end, struct error *err) {
+  double wanted = cache_turns * (double)p->device->properties.l2CacheSize, moved = 0;
+  int first = end, before = p->places;
+  while (first > 0 && moved < wanted)
+    moved += p->bytes[--first];
+  while (first == 0 && before > end && moved < wanted)
+    moved += p->bytes[--before];
+  return capture(p, (struct range){before, p->places}, (struct range){first, end}, err);
+}
+
+static int add_sample(struct profiler *p, cudaGraphExec_t prime, cudaGraphExec_t graph, struct error *err) {
+  struct sample *sample = &p->samples[p->sample_count++];
+  *sample = (struct sample){.prime = prime, .graph = graph};
+  if (!graph || cuda_check(cudaEventCreate(&sample->begun), "event", err) < 0 ||
+      cuda_check(cudaEventCreate(&sample->done), "event", err) < 0)
+    return -1;
+  return cuda_check(cudaGraphUpload(graph, p->device->queue.stream), "the profile's graphs", err);
+}
+
+static int op_of(const struct profiler *p, int place) {
+  return place ? p->program->steps.list[place - 1].op : -1;
+}
+
+/* The place behind a block that begins at `first`. */
+static int block_end(const struct profiler *p, int first) {
+  int end = first + 1;
+  while (end < p->places && (end - first < BLOCK || op_of(p, end) == op_of(p, end - 1)))
+    end++;
+  return end;
+}
+
+static int add_block(struct profiler *p, int first, int end, struct error *err) {
+  int start = first > AHEAD ? first - AHEAD : 0;
+  cudaGraphExec_t prime = capture_prime(p, start, err);
+  if (!prime)
+    return -1;
+  p->primes[p->prime_count++] = prime;
+  for (int i = first; i <= end; i++) {
+    if (i > first)
+      p->sample_of[i - 1] = p->sample_count;
+    if (add_sample(p, prime, capture(p, (struct range){start, i}, (struct range){0, 0}, err), err) < 0)
+      return -1;
+  }
+  return 0;
+}
+
+static void count_bytes(struct profiler *p) {
+  for (int i = 1; i < p->places; i++) {
+    double weights, activations;
+    if (i + 1 < p->places && op_of(p, i + 1) == op_of(p, i))
+      continue;
+    profile_bytes(p->plan, op_of(p, i), sizeof(half_t), &weights, &activations);
+    p->bytes[i] = weights + activations;
+  }
+}
+
+static int profiler_open(struct profiler *p, struct error *err) {
+  size_t places = (size_t)p->program->steps.count + 1, most = 2 * places + 1;
+  p->places = (int)places;
+  p->bytes = calloc(places, sizeof *p->bytes);
+  p->primes = calloc(places, sizeof *p->primes);
+  p->samples = calloc(most, sizeof *p->samples);
+  p->sample_of = calloc(places, sizeof *p->sample_of);
+  p->times = calloc(most * REPEATS_MAX, sizeof *p->times);
+  p->differences = calloc(REPEATS_MAX, sizeof *p->differences);
+  if (!p->bytes || !p->primes || !p->samples || !p->sample_of || !p->times || !p->differences)
+    return error_set(err, STATUS_FAILED, "profile: out of memory");
+  count_bytes(p);
+  if (add_sample(p, p->program->graph, p->program->graph, err) < 0)
+    return -1;
+  for (int first = 1, end; first < p->places; first = end) {
+    end = block_end(p, first);
+    if (add_block(p, first, end, err) < 0)
+      return -1;
+  }
+  return 0;
+}
+
+static void profiler_close(struct profiler *p) {
+  cudaStreamSynchronize(p->device->queue.stream);
+  for (int i = 0; p->samples && i < p->sample_count; i++) {
+    const struct sample *sample = &p->samples[i];
+    if (i > 0 && sample->graph) /* the first is the program's own */
+      cudaGraphExecDestroy(sample->graph);
+    if (sample->begun)
+      cudaEventDestroy(sample->begun);
+    if (sample->done)
+      cudaEventDestroy(sample->done);
+  }
+  for (int i = 0; i < p->prime_count; i++)
+    cudaGraphExecDestroy(p->primes[i]);
+  free(p->bytes);
+  free(p->primes);
+  free(p->samples);
+  free(p->sample_of);
+  free(p->times);
+  free(p->differences);
+}
+
+/* --- in the frame --- */
+
+/* Everything is on its way before the first result is read, so that the GPU never waits for the host. */
+static int sweep(struct profiler *p, int turn, struct error *err) {
+  static const char doing[] = "profiling";
+  cudaStream_t stream = p->device->queue.stream;
+  for (int i = 0; i < p->sample_count; i++) {
+    const struct sample *s = &p->samples[i];
+    if (cuda_check(cudaGraphLaunch(s->prime, stream), doing, err) < 0 ||
+        cuda_check(cudaEventRecord(s->begun, stream), doing, err) < 0 ||
+        cuda_check(cudaGraphLaunch(s->graph, stream), doing, err) < 0 ||
+        cuda_check(cudaEventRecord(s->done, stream), doing, err) < 0)
+      return -1;
+  }
+  if (cuda_check(cudaStreamSynchronize(stream), doing, err) < 0)
+    return -1;
+  for (int i = 0; i < p->sample_count; i++) {
+    float milliseconds;
+    if (cuda_check(cudaEventElapsedTime(&milliseconds, p->samples[i].begun, p->samples[i].done), doing, err) < 0)
+      return -1;
+    p->times[(size_t)i * REPEATS_MAX + (size_t)turn] = 1e3 * (double)milliseconds;
+  }
+  return 0;
+}
+
+static int interrupted(const struct profile_request *request, struct error *err) {
+  return request->stop && request->stop() ? error_set(err, STATUS_INTERRUPTED, "interrupted: no profile") : 0;
+}
+
+/* Two sweeps to begin with: the first brings in graphs and code, the second shows how long one takes. */
+static int sweep_all(struct profiler *p, const struct profile_request *request, struct error *err) {
+  double begin = 0;
+  for (int i = 0; i < 2; i++) {
+    begin = clock_seconds();
+    if (interrupted(request, err) < 0 || sweep(p, 0, err) < 0)
+      return -1;
+  }
+  double fitting = request->seconds / (clock_seconds() - begin);
+  int wanted = request->repeats ? request->repeats : fitting < REPEATS_MAX ? (int)fitting : REPEATS_MAX;
+  p->repeats = wanted < REPEATS_MIN ? REPEATS_MIN : wanted > REPEATS_MAX ? REPEATS_MAX : wanted;
+  for (int i = 0; i < p->repeats; i++)
+    if (interrupted(request, err) < 0 || sweep(p, i, err) < 0)
+      return -1;
+  return 0;
+}
+
+/* How much longer sample `longer` takes than sample `shorter`; -1: than nothing. */
+static double difference(const struct profiler *p, int longer, int shorter, double *spread) {
+  for (int i = 0; i < p->repeats; i++)
+    p->differences[i] = p->times[(size_t)longer * REPEATS_MAX + (size_t)i] -
+                        (shorter < 0 ? 0 : p->times[(size_t)shorter * REPEATS_MAX + (size_t)i]);
+  return profile_middle(p->differences, p->repeats, spread);
+}
+
+static void name_step(const struct step *step, char *out, size_t size) {
+  const char *kind = step_kind_name(step->kind);
+  if (step->kind == STEP_GEMM)
+    snprintf(out, size, "%s %dx%d/%d", kind, gemm_tile_sizes[step->gemm.tile].m, gemm_tile_sizes[step->gemm.tile].n,
+             step->gemm.splits);
+  else if (step->kind == STEP_BLAS || step->kind == STEP_DNN)
+    snprintf(out, size, "%s %d", kind, step->algorithm);
+  else
+    snprintf(out, size, "%s", kind);
+}
+
+static void fill_row(const struct profiler *p, struct profile_row *row, int first, int end) {
+  for (int i = first; i < end; i++) {
+    const struct step *step = &p->program->steps.list[i - 1];
+    char name[32];
+    size_t used = strlen(row->way);
+    name_step(step, name, sizeof name);
+    snprintf(row->way + used, sizeof row->way - used, "%s%s", used ? " + " : "", name);
+    if (row->launch_count < PROFILE_LAUNCHES_MAX)
+      row->launches[row->launch_count++] = (struct profile_launch){
+          step_kind_name(step->kind), difference(p, p->sample_of[i], p->sample_of[i] - 1, NULL)};
+  }
+  row->us = difference(p, p->sample_of[end - 1], p->sample_of[first] - 1, &row->spread_us);
+}
+
+/* --- alone --- */
+
+struct flushed {
+  const struct steps *steps;
+  const void *zeros;
+  size_t bytes;
+};
+
+static cudaError_t record_flushed(struct cuda_device *device, const void *opaque) {
+  const struct flushed *flushed = opaque;
+  cudaError_t status = cudaSuccess;
+  for (int i = 0; status == cudaSuccess && i < FLUSHED_REPEATS; i++) {
+    status = launch_evict(&device->queue, flushed->zeros, flushed->bytes);
+    for (int j = 0; status == cudaSuccess && j < flushed->steps->count; j++)
+      status = step_launch(device, &flushed->steps->list[j]);
+  }
+  return status;
+}
+
+/* Microseconds of the fastest run, for each repeat in the graph; INFINITY after a failure. */
+static double time_flushed(const struct profiler *p, const struct flushed *flushed) {
+  const struct sample *events = &p->samples[0];
+  cudaStream_t stream = p->device->queue.stream;
+  double best = INFINITY;
+  cudaGraphExec_t graph = graph_capture(p->device, record_flushed, flushed, NULL);
+  for (int i = 0; graph && i < FLUSHED_RUNS; i++) {
+    float milliseconds = INFINITY;
+    if (cudaEventRecord(events->begun, stream) || cudaGraphLaunch(graph, stream) ||
+        cudaEventRecord(events->done, stream) || cudaEventSynchronize(events->done) ||
+        cudaEventElapsedTime(&milliseconds, events->begun, events->done))
+      break;
+    best = fmin(best, 1e3 * (double)milliseconds / FLUSHED_REPEATS);
+  }
+  if (graph)
+    cudaGraphExecDestroy(graph);
+  return best;
+}
+
+/* zeros NULL: nothing can be flushed. */
+static int fill_alone(const struct profiler *p, struct profile *profile, const struct profile_request *request,
+                      const void *zeros, size_t bytes, struct error *err) {
+  const struct steps none = {0};
+  double nothing = zeros ? time_flushed(p, &(struct flushed){&none, zeros, bytes}) : INFINITY;
+  for (int first = 1, end; first < p->places; first = end) {
+    struct profile_row *row = &profile->rows[op_of(p, first)];
+    for (end = first + 1; end < p->places && op_of(p, end) == op_of(p, first);)
+      end++;
+    const struct steps steps = {.list = &p->program->steps.list[first - 1], .count = end - first};
+    if (interrupted(request, err) < 0)
+      return -1;
+    row->warm_us = fmax(0, 1e6 * tuner_time(p->device, &steps, INFINITY));
+    if (isfinite(nothing))
+      row->flushed_us = fmax(0, time_flushed(p, &(struct flushed){&steps, zeros, bytes}) - nothing);
+  }
+  return 0;
+}
+
+static int measure_alone(const struct profiler *p, struct profile *profile, const struct profile_request *request,
+                         struct error *err) {
+  size_t bytes = (size_t)(cache_turns * (double)p->device->properties.l2CacheSize) / 16 * 16;
+  void *zeros = NULL;
+  struct error refusal = {0};
+  if (cuda_alloc(p->device, &zeros, bytes, "flushing the cache", &refusal) < 0 ||
+      cudaMemsetAsync(zeros, 0, bytes, p->device->queue.stream)) {
+    log_line(p->device->log, LOG_WARNING, "profile: no times with the cache flushed: %s", refusal.message);
+    cuda_free(p->device, zeros, bytes);
+    zeros = NULL;
+  }
+  int status = fill_alone(p, profile, request, zeros, bytes, err);
+  cudaStreamSynchronize(p->device->queue.stream);
+  cuda_free(p->device, zeros, bytes);
+  return status;
+}
+
+/* --- all of it --- */
+
+/* Two frames, so that whichever slot a graph begins with holds this run's parameters. */
+static int run_twice(struct device *device, struct program *program, const struct run_params *params,
+                     const struct frame *frame, struct error *err) {
+  for (int i = 0; i < SLOTS_IN_FLIGHT; i++)
+    if (program_submit(device, program, params, frame, err) < 0 || program_collect(device, program, NULL, err) < 0)
+      return -1;
+  return 0;
+}
+
+/* The graphs have passed the turn on, each its own way. */
+static int restore_turn(const struct profiler *p, struct error *err) {
+  struct run_ring ring = {.turn = p->program->submitted};
+  for (int i = 0; i < SLOTS_IN_FLIGHT; i++)
+    ring.slot[i] = p->program->slot[i].device;
+  return memory_copy(p->device, p->program->ring, &ring, sizeof ring, "after the profile", err);
+}
+
+static void fill_roof(const struct cuda_device *device, struct profile_roof *roof) {
+  for (size_t i = 0; i < sizeof roofs / sizeof roofs[0]; i++)
+    if (strstr(device->properties.name, roofs[i].name))
+      *roof = roofs[i].roof;
+  roof->element = sizeof(half_t);
+}
+
+int program_profile(struct device *base, struct program *program_base, const struct run_params *params,
+                    const struct frame *frame, const struct profile_request *request, struct profile *profile,
+                    struct error *err) {
+  struct profiler p = {.device = cuda_enter(base), .program = cuda_program(program_base), .plan = program_base->plan};
+  if (!p.program->graph)
+    return error_set(err, STATUS_USAGE, "--profile measures graphs: leave out --graph off");
+  int status = run_twice(base, program_base, params, frame, err);
+  if (status == 0)
+    status = profiler_open(&p, err) < 0 || sweep_all(&p, request, err) < 0 ? -1 : 0;
+  for (int first = 1, end; status == 0 && first < p.places; first = end) {
+    for (end = first + 1; end < p.places && op_of(&p, end) == op_of(&p, first);)
+      end++;
+    fill_row(&p, &profile->rows[op_of(&p, first)], first, end);
+  }
+  if (status == 0) {
+    profile->frame_us = difference(&p, 0, -1, &profile->frame_spread_us);
+    profile->repeats = p.repeats;
+    fill_roof(p.device, &profile->roof);
+    status = measure_alone(&p, profile, request, err);
+  }
+  profiler_close(&p);
+  return restore_turn(&p, status == 0 ? err : NULL) < 0 ? -1 : status;
+}
