@@ -4,16 +4,18 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "app/compare.h"
 #include "app/options.h"
 #include "app/picture.h"
 #include "app/pipeline.h"
 #include "app/report.h"
 #include "app/setup.h"
+#include "app/trace_json.h"
 
 /* Without --frames a row runs for about so long, within these bounds. */
 static const double row_seconds = 5;
 static const double profile_seconds = 15;
-enum { FRAMES_MIN = 50, FRAMES_MAX = 2000, WARMUP = 5 };
+enum { FRAMES_MIN = 50, FRAMES_MAX = 2000, WARMUP = 5, TRACED_MAX = 200, SPANS_A_FRAME = 8 };
 
 struct bench {
   const struct options *options;
@@ -24,6 +26,7 @@ struct bench {
   struct picture still;
   long frames;
   struct report report;
+  struct compare *compare; /* NULL: with nothing */
   char source[160];
 };
 
@@ -144,9 +147,9 @@ static int open_null(void *opaque, struct sink **sink, struct error *err) {
   return sink_open(sink, "null:", &(struct sink_options){0}, err);
 }
 
-static int measure_pipeline(struct bench *bench, struct error *err) {
+static int run_pipeline(struct bench *bench, long frames, struct trace *trace, struct pipeline_result *result,
+                        struct error *err) {
   struct source *source;
-  struct pipeline_result result;
   if (open_pattern(bench, &source, err))
     return -1;
   const struct pipeline pipeline = {
@@ -154,13 +157,34 @@ static int measure_pipeline(struct bench *bench, struct error *err) {
       .engine = bench->engine,
       .controls = bench->controls,
       .text_to_image = bench->options->text_to_image,
-      .frames = bench->frames,
+      .frames = frames,
       .open_sink = open_null,
+      .trace = trace,
   };
-  int status = pipeline_run(&pipeline, &result, err);
+  int status = pipeline_run(&pipeline, result, err);
   source_close(&source);
+  return status;
+}
+
+static int measure_pipeline(struct bench *bench, struct error *err) {
+  struct pipeline_result result;
+  int status = run_pipeline(bench, bench->frames, NULL, &result, err);
   add_row(bench, "end to end, overlapped", "source, engine and sink at the same time, as render runs them",
           &result.frame_ms, result.seconds);
+  return status;
+}
+
+/* A run of its own: what is traced is not what is measured. */
+static int write_trace(struct bench *bench, struct error *err) {
+  struct pipeline_result result;
+  struct trace trace;
+  long frames = bench->frames < TRACED_MAX ? bench->frames : TRACED_MAX;
+  if (trace_init(&trace, TRACED_MAX * SPANS_A_FRAME, err))
+    return -1;
+  int status = run_pipeline(bench, frames, &trace, &result, err);
+  if (!status && !atomic_load(&setup_stop))
+    status = trace_json(&trace, bench->options->trace, err);
+  trace_finish(&trace);
   return status;
 }
 
@@ -184,8 +208,13 @@ static int write_report(struct bench *bench, struct error *err) {
   report->peak_bytes = report_peak_bytes();
   report->source = bench->source;
   bool json_alone = bench->options->json && !strcmp(bench->options->json, "-");
-  if (!json_alone && bench->options->verbose >= 0)
+  if (!json_alone && bench->options->verbose >= 0) {
     report_table(report, stdout);
+    if (bench->compare)
+      compare_table(bench->compare, report, stdout);
+  }
+  if (bench->options->save && report_json(report, bench->options->save, err))
+    return -1;
   if (bench->options->json && report_json(report, bench->options->json, err))
     return -1;
   return fflush(stdout) ? error_set(err, STATUS_OUTPUT, "standard output cannot be written") : 0;
@@ -193,12 +222,14 @@ static int write_report(struct bench *bench, struct error *err) {
 
 static int run(struct bench *bench, struct error *err) {
   struct engine_info info;
-  if (setup_engine(&bench->engine, bench->options, NULL, 0, PIXEL_RGBA, &bench->log, err))
+  if ((bench->options->compare && compare_open(&bench->compare, bench->options->compare, err)) ||
+      setup_engine(&bench->engine, bench->options, NULL, 0, PIXEL_RGBA, &bench->log, err))
     return -1;
   engine_get_info(bench->engine, &info);
   setup_controls(&bench->controls, bench->options, &info);
   bool failed = take_still(bench, err) || warm_up(bench, err) ||
-                (bench->options->profile ? measure_profile(bench, err) : measure_rates(bench, err));
+                (bench->options->profile ? measure_profile(bench, err) : measure_rates(bench, err)) ||
+                (bench->options->trace && write_trace(bench, err));
   /* That a source gave no more frames is then no failure of its own. */
   if (atomic_load(&setup_stop))
     return error_set(err, STATUS_INTERRUPTED, "interrupted: no figures");
@@ -215,5 +246,6 @@ int command_bench(const struct options *options, struct error *err) {
   engine_close(&bench.engine);
   picture_free(&bench.still);
   profile_free(&bench.report.profile);
+  compare_close(&bench.compare);
   return status;
 }

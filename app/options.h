@@ -68,9 +68,11 @@ struct options {
   bool overwrite;
 
   /* bench */
-  long warmup;      /* frames before measuring; -1: chosen */
-  const char *json; /* file, or "-" for standard output */
-  bool profile;     /* where a frame's time goes, in place of frame rates */
+  long warmup;                /* frames before measuring; -1: chosen */
+  const char *json;           /* file, or "-" for standard output */
+  const char *save, *compare; /* files of reports; NULL: none */
+  const char *trace;          /* file; NULL: none */
+  bool profile;               /* where a frame's time goes, in place of frame rates */
 
   /* live */
   double budget_ms; /* a frame should take no longer, and the overlay tells; 0: none */

@@ -97,6 +97,14 @@ const struct option option_table[] = {
     {"profile", 0, OPTION_FLAG, GROUP_BENCH, BENCH, AT(profile),
      .help = "say where the time of a frame goes, op by op, in place of frame rates; --frames sets how often each is "
              "measured"},
+    {"trace", 0, OPTION_TEXT, GROUP_BENCH, BENCH, "FILE", .value = VALUE_FILE, AT(trace),
+     .help = "write what capture, upload, graph and output did when, frame by frame, for chrome://tracing or "
+             "ui.perfetto.dev"},
+    {"save", 0, OPTION_TEXT, GROUP_BENCH, BENCH, "FILE", .value = VALUE_FILE, AT(save),
+     .help = "keep the figures in a file for --compare, beside what is printed"},
+    {"compare", 0, OPTION_TEXT, GROUP_BENCH, BENCH, "FILE", .value = VALUE_FILE, AT(compare),
+     .help = "say what has changed since a report that --save or --json wrote, row by row, and what chance alone "
+             "changes"},
 
     {"budget", 'b', OPTION_REAL, GROUP_WINDOW, LIVE, "MS", AT(budget_ms), .min = 0.1, .max = 60000,
      .help = "time a frame should take at most; the figures on the picture tell when it takes longer"},

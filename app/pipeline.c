@@ -62,9 +62,11 @@ static void *read_frames(void *opaque) {
     struct frame frame;
     if (!(picture = queue_take(&run->decoded.empty)))
       break;
+    int64_t begin = clock_now_ns();
     int got = source_read(pipeline->source, &frame, &run->read_error);
     run->whole = got == 0 && !source_interrupted(pipeline->source);
     run->read_failed = got < 0 || (got > 0 && picture_copy(picture, &frame, &run->read_error));
+    trace_add(pipeline->trace, TRACK_CAPTURE, "capture", count, begin, clock_now_ns());
     if (got <= 0 || run->read_failed || !queue_put(&run->decoded.filled, picture))
       break;
   }
@@ -80,7 +82,9 @@ static void *write_frames(void *opaque) {
   struct run *run = opaque;
   struct picture *picture;
   while ((picture = queue_take(&run->made.filled))) {
+    int64_t begin = clock_now_ns();
     run->write_failed = sink_write(run->sink, &picture->frame, &run->write_error) < 0;
+    trace_add(run->pipeline->trace, TRACK_PRESENT, "present", run->written, begin, clock_now_ns());
     if (run->write_failed) {
       belt_abort(&run->made);
       break;
@@ -102,6 +106,7 @@ static int submit(struct run *run, const struct frame *frame, struct error *err)
   int64_t now = clock_now_ns();
   if (engine_submit(run->pipeline->engine, &run->pipeline->controls, run->pipeline->text_to_image ? NULL : frame, err))
     return -1;
+  trace_add(run->pipeline->trace, TRACK_ENGINE, "submit", run->collected + run->in_flight, now, clock_now_ns());
   run->flights[run->in_flight].frame = *frame;
   run->flights[run->in_flight].submitted_ns = now;
   run->in_flight++;
@@ -121,11 +126,26 @@ static void account(struct run *run, int64_t submitted_ns) {
     run->pipeline->progress(run->pipeline->opaque, &progress);
 }
 
+static void trace_collect(const struct run *run, int64_t begin_ns) {
+  struct trace *trace = run->pipeline->trace;
+  struct run_stamps stamps;
+  if (!trace)
+    return;
+  trace_add(trace, TRACK_ENGINE, "wait for the picture", run->collected, begin_ns, clock_now_ns());
+  engine_stamps(run->pipeline->engine, &stamps);
+  trace_add(trace, TRACK_UPLOAD, "upload", run->collected, stamps.upload_ns, stamps.uploaded_ns);
+  trace_add(trace, TRACK_GRAPH, "graph", run->collected, stamps.begun_ns, stamps.computed_ns);
+  if (stamps.downloaded_ns)
+    trace_add(trace, TRACK_DOWNLOAD, "download", run->collected, stamps.computed_ns, stamps.downloaded_ns);
+}
+
 /* Takes the oldest picture out of the engine and passes it on. 1: the writer has given up. */
 static int collect(struct run *run, struct error *err) {
   struct frame picture;
+  int64_t begin = clock_now_ns();
   if (engine_collect(run->pipeline->engine, &picture, err))
     return -1;
+  trace_collect(run, begin);
   const struct frame *input = &run->flights[0].frame;
   picture.pts = input->pts;
   picture.serial = input->serial;

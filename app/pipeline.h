@@ -6,6 +6,7 @@
 #include "app/sink.h"
 #include "app/source.h"
 #include "app/stats.h"
+#include "app/trace.h"
 #include "unet/engine.h"
 
 struct pipeline_progress {
@@ -24,6 +25,7 @@ struct pipeline {
   /* After every frame, on the calling thread; NULL: none. */
   void (*progress)(void *opaque, const struct pipeline_progress *progress);
   void *opaque;
+  struct trace *trace; /* gets what each stage did when; NULL: nobody wants to know */
 };
 
 struct pipeline_result {

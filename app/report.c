@@ -89,6 +89,7 @@ static void add_row(cJSON *rows, const struct report_row *row) {
   cJSON_AddNumberToObject(to, "p99_ms", row->times.p99_ms);
   cJSON_AddNumberToObject(to, "max_ms", row->times.max_ms);
   cJSON_AddNumberToObject(to, "jitter_ms", row->times.jitter_ms);
+  cJSON_AddNumberToObject(to, "spread_ms", row->times.spread_ms);
   cJSON_AddItemToArray(rows, to);
 }
 
@@ -125,11 +126,10 @@ static char *make_json(const struct report *report) {
   return text;
 }
 
-int report_json(const struct report *report, const char *path, struct error *err) {
+int report_write(const char *path, char *text, struct error *err) {
   bool standard = !strcmp(path, "-");
-  char *text = make_json(report);
   if (!text)
-    return error_set(err, STATUS_FAILED, "no memory for the JSON report");
+    return error_set(err, STATUS_FAILED, "%s: no memory for what is to be written", path);
   FILE *out = standard ? stdout : fopen(path, "w");
   bool failed = !out || fprintf(out, "%s\n", text) < 0 || fflush(out);
   int reason = errno;
@@ -137,4 +137,8 @@ int report_json(const struct report *report, const char *path, struct error *err
     failed |= fclose(out) != 0;
   free(text);
   return failed ? error_set(err, STATUS_OUTPUT, "%s: cannot be written: %s", path, strerror(reason)) : 0;
+}
+
+int report_json(const struct report *report, const char *path, struct error *err) {
+  return report_write(path, make_json(report), err);
 }

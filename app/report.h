@@ -34,7 +34,8 @@ double report_process_age_ms(void);
 size_t report_peak_bytes(void);
 
 void report_table(const struct report *report, FILE *out);
-/* path "-": standard output. */
+/* Writes text, which it frees, and a line's end; text NULL: there was no memory for it. path "-": standard output. */
+int report_write(const char *path, char *text, struct error *err);
 int report_json(const struct report *report, const char *path, struct error *err);
 
 #endif

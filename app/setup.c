@@ -121,6 +121,7 @@ int setup_params(struct setup_params *params, const struct options *options, con
       .memory_limit = options->memory_limit,
       .cache_dir = paths_cache(params->cache),
       .no_graph = options->graph == GRAPH_OFF,
+      .stamps = options->trace != NULL,
       .log = log,
   };
   choose_size(&params->engine, options, info, longest);

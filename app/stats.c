@@ -44,6 +44,9 @@ double stats_quantile(const struct stats *stats, double q) {
   return fmin(fmax(middle, stats->min_ms), stats->max_ms);
 }
 
+/* Quantiles are good to half a bucket of 1/64 octave. */
+static const double bucket_error = 0.0055;
+
 void stats_summarise(const struct stats *stats, struct stats_summary *summary) {
   *summary = (struct stats_summary){
       .count = stats->count,
@@ -55,6 +58,8 @@ void stats_summarise(const struct stats *stats, struct stats_summary *summary) {
       .min_ms = stats->min_ms,
   };
   summary->jitter_ms = summary->p99_ms - summary->median_ms;
+  double half = stats_quantile(stats, 0.75) - stats_quantile(stats, 0.25), bucket = summary->median_ms * bucket_error;
+  summary->spread_ms = stats->count ? fmax(half / sqrt((double)stats->count), bucket) : 0;
 }
 
 void stats_recent_add(struct stats_recent *recent, double ms) {

@@ -25,6 +25,7 @@ struct stats_summary {
   long count;
   double mean_ms, median_ms, p95_ms, p99_ms, max_ms, min_ms;
   double jitter_ms; /* p99 - median */
+  double spread_ms; /* about the median's standard error */
 };
 
 void stats_summarise(const struct stats *stats, struct stats_summary *summary);

@@ -57,6 +57,9 @@ struct cuda_device {
   cudaStream_t upload, download;
   cudaStream_t rounds; /* runs nothing: a loop's rounds are captured on it, beside what surrounds them */
   bool use_graph;
+  bool stamps;
+  cudaEvent_t origin; /* stamps: an event that was at origin_ns of CLOCK_MONOTONIC; NULL: none yet */
+  int64_t origin_ns;
   struct attn_device attention;
   void *attention_workspace; /* the largest any attention has asked for; 0 between launches */
   size_t attention_bytes;
@@ -179,7 +182,7 @@ enum { SLOTS_IN_FLIGHT = 2, PICTURES = 3 };
 struct run_slot {
   struct run_block *host; /* pinned; planes follow at PLANES_OFFSET */
   struct run_block *device;
-  cudaEvent_t uploaded, begun, computed, downloaded;
+  cudaEvent_t uploading, uploaded, begun, computed, downloaded;
 };
 
 struct cuda_program {

@@ -106,6 +106,8 @@ static void destroy(struct device *base) {
       cudaStreamSynchronize(streams[i]);
       cudaStreamDestroy(streams[i]);
     }
+  if (device->origin)
+    cudaEventDestroy(device->origin);
   blas_close(device->blas);
   dnn_close(device->dnn);
   tuner_close(device->tuner);
@@ -120,6 +122,7 @@ static int create(struct device **out, const struct device_options *options, str
     return error_set(err, STATUS_FAILED, "out of memory");
   device->log = options->log;
   device->use_graph = !options->no_graph;
+  device->stamps = options->stamps;
   device->memory_limit = options->memory_limit;
   if (open_gpu(device, options->name, err) < 0 || open_streams(device, err) < 0 || open_workspaces(device, err) < 0 ||
       cuda_check(attention_open(&device->attention), "attention", err) < 0)

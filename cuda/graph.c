@@ -30,6 +30,8 @@
  * are timed when the shape is prepared again. */
 static const double tune_running_s = 0.5;
 
+static const double origin_seconds = 0.5;
+
 enum { PLANES_OFFSET = (sizeof(struct run_block) + 255) / 256 * 256, PITCH_ALIGN = 64 };
 
 /* --- capture --- */
@@ -238,10 +240,12 @@ static int slots_create(struct cuda_device *device, struct cuda_program *program
   program->ring = (struct run_ring *)((char *)memory + PLANES_OFFSET);
   for (int i = 0; i < SLOTS_IN_FLIGHT; i++) {
     struct run_slot *slot = &program->slot[i];
-    if (cuda_check(cudaEventCreateWithFlags(&slot->uploaded, cudaEventDisableTiming), "event", err) < 0 ||
+    unsigned flags = device->stamps ? cudaEventDefault : cudaEventDisableTiming;
+    if (cuda_check(cudaEventCreateWithFlags(&slot->uploading, flags), "event", err) < 0 ||
+        cuda_check(cudaEventCreateWithFlags(&slot->uploaded, flags), "event", err) < 0 ||
         cuda_check(cudaEventCreate(&slot->begun), "event", err) < 0 ||
         cuda_check(cudaEventCreate(&slot->computed), "event", err) < 0 ||
-        cuda_check(cudaEventCreateWithFlags(&slot->downloaded, cudaEventDisableTiming), "event", err) < 0)
+        cuda_check(cudaEventCreateWithFlags(&slot->downloaded, flags), "event", err) < 0)
       return -1;
   }
   return slots_grow(device, program, PLANES_OFFSET, err);
@@ -349,8 +353,8 @@ void program_release(struct device *base, struct program *program_base) {
   slots_free(device, program);
   for (int i = 0; i < SLOTS_IN_FLIGHT; i++) {
     const struct run_slot *slot = &program->slot[i];
-    cudaEvent_t events[] = {slot->uploaded, slot->begun, slot->computed, slot->downloaded};
-    for (int j = 0; j < 4; j++)
+    cudaEvent_t events[] = {slot->uploading, slot->uploaded, slot->begun, slot->computed, slot->downloaded};
+    for (int j = 0; j < 5; j++)
       if (events[j])
         cudaEventDestroy(events[j]);
   }
@@ -419,6 +423,42 @@ static cudaError_t run(struct cuda_device *device, struct cuda_program *program)
   return record_program(device, program);
 }
 
+/* Ties the GPU's clock to the host's, good to half of what the two calls take. The clocks drift apart by some
+ * microseconds a second, so that it is done anew now and then, when nothing is in flight. */
+static int set_origin(struct cuda_device *device, const struct cuda_program *program, struct error *err) {
+  static const char doing[] = "the trace's clock";
+  double begin = clock_seconds();
+  bool recent = begin - 1e-9 * (double)device->origin_ns < origin_seconds;
+  if (device->origin && (recent || program->submitted != program->collected))
+    return 0;
+  if (!device->origin && cuda_check(cudaEventCreate(&device->origin), doing, err) < 0)
+    return -1;
+  begin = clock_seconds();
+  if (cuda_check(cudaEventRecord(device->origin, device->queue.stream), doing, err) < 0 ||
+      cuda_check(cudaEventSynchronize(device->origin), doing, err) < 0)
+    return -1;
+  device->origin_ns = (int64_t)((begin + clock_seconds()) / 2 * 1e9);
+  return 0;
+}
+
+/* 0 for an event that was not recorded. */
+static int64_t stamp(const struct cuda_device *device, cudaEvent_t event) {
+  float milliseconds;
+  if (cudaEventElapsedTime(&milliseconds, device->origin, event) == cudaSuccess)
+    return device->origin_ns + (int64_t)((double)milliseconds * 1e6);
+  cudaGetLastError();
+  return 0;
+}
+
+static struct run_stamps take_stamps(const struct cuda_device *device, const struct cuda_program *program,
+                                     const struct run_slot *slot) {
+  return (struct run_stamps){.upload_ns = stamp(device, slot->uploading),
+                             .uploaded_ns = stamp(device, slot->uploaded),
+                             .begun_ns = stamp(device, slot->begun),
+                             .computed_ns = stamp(device, slot->computed),
+                             .downloaded_ns = program->has_output ? stamp(device, slot->downloaded) : 0};
+}
+
 int program_submit(struct device *base, struct program *program_base, const struct run_params *params,
                    const struct frame *frame, struct error *err) {
   struct cuda_device *device = cuda_enter(base);
@@ -429,6 +469,9 @@ int program_submit(struct device *base, struct program *program_base, const stru
   device->running |= program->has_output;
   size_t bytes = fill_slot(device, program, slot, params, frame, err);
   if (!bytes)
+    return -1;
+  if (device->stamps && (set_origin(device, program, err) < 0 ||
+                         cuda_check(cudaEventRecord(slot->uploading, device->upload), "upload", err) < 0))
     return -1;
   if (cuda_check(cudaMemcpyAsync(slot->device, slot->host, bytes, cudaMemcpyHostToDevice, device->upload), "upload",
                  err) < 0 ||
@@ -461,6 +504,8 @@ int program_collect(struct device *base, struct program *program_base, struct fr
       cuda_check(cudaEventElapsedTime(&milliseconds, slot->begun, slot->computed), stopped, err) < 0)
     return -1;
   device->counters.run_ms = (double)milliseconds;
+  if (device->stamps)
+    device->counters.stamps = take_stamps(device, program, slot);
   if (!picture)
     return 0;
   const struct picture *made = &program->output[index % PICTURES];

@@ -110,6 +110,11 @@ double engine_device_ms(const struct engine *engine) {
   return 0;
 }
 
+void engine_stamps(const struct engine *engine, struct run_stamps *stamps) {
+  (void)engine;
+  *stamps = (struct run_stamps){0};
+}
+
 int engine_set_prompt(struct engine *engine, int slot, const char *text, struct error *err) {
   (void)engine;
   if (!text[0])

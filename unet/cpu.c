@@ -356,7 +356,11 @@ static int run_program(struct cpu_device *device, struct cpu_program *program, c
 
 static int submit(struct device *base, struct program *program, const struct run_params *params,
                   const struct frame *frame, struct error *err) {
-  return run_program(cpu_device(base), cpu_program(program), params, frame, NULL, err);
+  struct run_stamps *stamps = &cpu_device(base)->counters.stamps;
+  int64_t begin = (int64_t)(clock_seconds() * 1e9);
+  int status = run_program(cpu_device(base), cpu_program(program), params, frame, NULL, err);
+  *stamps = (struct run_stamps){.begun_ns = begin, .computed_ns = (int64_t)(clock_seconds() * 1e9)};
+  return status;
 }
 
 static int collect(struct device *base, struct program *base_program, struct frame *picture, struct error *err) {

@@ -48,6 +48,7 @@ struct device_options {
   bool bf16;             /* CPU: bfloat16 arithmetic where the processor has it */
   size_t memory_limit;   /* bytes the device may allocate; 0: what there is */
   const char *cache_dir; /* for tuning results; NULL: none kept */
+  bool stamps;           /* of each run are taken (device_counters) */
   bool no_graph;         /* CUDA: launch the ops one by one instead of one captured graph (for comparison) */
   const struct log *log;
 };
@@ -65,6 +66,7 @@ struct device_counters {
   long allocations, launches, waits, captures;
   double run_ms; /* of the run collected last, by the device's own clock: from input planes in its memory to the picture
                   * in its memory; 0: it has no clock of its own */
+  struct run_stamps stamps; /* of the same run */
 };
 
 /* Duties of a device. All functions are required; none is called with NULL. */

@@ -281,6 +281,7 @@ static int open_device(struct engine *engine, const struct engine_params *params
                                          .memory_limit = params->memory_limit,
                                          .cache_dir = params->cache_dir,
                                          .no_graph = params->no_graph,
+                                         .stamps = params->stamps,
                                          .log = params->log};
   return device_open(&engine->device, &engine->resources, &options, err);
 }
@@ -572,4 +573,10 @@ double engine_device_ms(const struct engine *engine) {
   struct device_counters counters;
   device_get_counters(engine->device, &counters);
   return counters.run_ms;
+}
+
+void engine_stamps(const struct engine *engine, struct run_stamps *stamps) {
+  struct device_counters counters;
+  device_get_counters(engine->device, &counters);
+  *stamps = counters.stamps;
 }

@@ -51,6 +51,7 @@ struct engine_params {
   size_t memory_limit;      /* device bytes; 0: none */
   const char *cache_dir;    /* tuning results; NULL: none kept */
   bool no_graph;
+  bool stamps; /* of each frame are taken: engine_stamps */
   const struct log *log;
   /* model with vae, opened already: borrowed for as long as the engine is there. NULL: the engine opens them */
   struct checkpoint *checkpoint;
@@ -106,5 +107,8 @@ int engine_profile(struct engine *engine, const struct controls *controls, const
 /* Milliseconds that the frame collected last took on the device by its own clock, from planes in its memory to the
  * picture in its memory. 0: the device has no clock of its own (CPU). */
 double engine_device_ms(const struct engine *engine);
+
+/* When the frame collected last was where, for engines opened with stamps. */
+void engine_stamps(const struct engine *engine, struct run_stamps *stamps);
 
 #endif

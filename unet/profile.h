@@ -4,6 +4,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 struct plan;
 
@@ -56,6 +57,13 @@ struct profile_request {
   int repeats;        /* 0: as many as fit into seconds */
   double seconds;     /* about */
   bool (*stop)(void); /* asked now and then: true gives up; NULL: never */
+};
+
+/* When a run was where, in nanoseconds of CLOCK_MONOTONIC. 0: not known. */
+struct run_stamps {
+  int64_t upload_ns, uploaded_ns; /* planes and parameters on their way to the device */
+  int64_t begun_ns, computed_ns;
+  int64_t downloaded_ns; /* the picture is in the host's memory */
 };
 
 int profile_init(struct profile *profile, int count); /* -1: out of memory */
