@@ -198,7 +198,23 @@ static int measure_profile(struct bench *bench, struct error *err) {
   return engine_profile(bench->engine, &bench->controls, &bench->still.frame, &request, &bench->report.profile, err);
 }
 
-static int measure_rates(struct bench *bench, struct error *err) {
+static int measure_sweep(struct bench *bench, struct error *err) {
+  const struct options *options = bench->options;
+  const struct sweep_request request = {.by = options->sweep,
+                                        .controls = &bench->controls,
+                                        .frame = options->text_to_image ? NULL : &bench->still.frame,
+                                        .frames = options->frames,
+                                        .stop = is_stopped};
+  return sweep_run(&bench->report.sweep, bench->engine, &request, err);
+}
+
+/* What was asked for: a profile, a sweep, or frame rates where it was neither. */
+static int measure(struct bench *bench, struct error *err) {
+  const struct options *options = bench->options;
+  if ((options->profile && measure_profile(bench, err)) || (options->sweep && measure_sweep(bench, err)))
+    return -1;
+  if (options->profile || options->sweep)
+    return 0;
   return measure_compute(bench, err) || measure_latency(bench, err) || measure_pipeline(bench, err) ? -1 : 0;
 }
 
@@ -222,13 +238,14 @@ static int write_report(struct bench *bench, struct error *err) {
 
 static int run(struct bench *bench, struct error *err) {
   struct engine_info info;
+  if (bench->options->sweep == SWEEP_BATCH)
+    return error_set(err, STATUS_USAGE, "--sweep batch: the engine makes one picture a run; there are size and steps");
   if ((bench->options->compare && compare_open(&bench->compare, bench->options->compare, err)) ||
       setup_engine(&bench->engine, bench->options, NULL, 0, PIXEL_RGBA, &bench->log, err))
     return -1;
   engine_get_info(bench->engine, &info);
   setup_controls(&bench->controls, bench->options, &info);
-  bool failed = take_still(bench, err) || warm_up(bench, err) ||
-                (bench->options->profile ? measure_profile(bench, err) : measure_rates(bench, err)) ||
+  bool failed = take_still(bench, err) || warm_up(bench, err) || measure(bench, err) ||
                 (bench->options->trace && write_trace(bench, err));
   /* That a source gave no more frames is then no failure of its own. */
   if (atomic_load(&setup_stop))

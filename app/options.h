@@ -17,6 +17,8 @@ enum precision { PRECISION_AUTO, PRECISION_F32, PRECISION_BF16 };
 
 enum graph { GRAPH_ON, GRAPH_OFF };
 
+enum sweep_by { SWEEP_NONE, SWEEP_SIZE, SWEEP_STEPS, SWEEP_BATCH };
+
 enum strength_grid {
   STRENGTH_CONTINUOUS, /* any noise level */
   STRENGTH_DIFFUSERS,  /* quantised as diffusers' image-to-image does */
@@ -71,8 +73,9 @@ struct options {
   long warmup;                /* frames before measuring; -1: chosen */
   const char *json;           /* file, or "-" for standard output */
   const char *save, *compare; /* files of reports; NULL: none */
-  const char *trace;          /* file; NULL: none */
-  bool profile;               /* where a frame's time goes, in place of frame rates */
+  enum sweep_by sweep;
+  const char *trace; /* file; NULL: none */
+  bool profile;      /* where a frame's time goes, in place of frame rates */
 
   /* live */
   double budget_ms; /* a frame should take no longer, and the overlay tells; 0: none */

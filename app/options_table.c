@@ -97,6 +97,9 @@ const struct option option_table[] = {
     {"profile", 0, OPTION_FLAG, GROUP_BENCH, BENCH, AT(profile),
      .help = "say where the time of a frame goes, op by op, in place of frame rates; --frames sets how often each is "
              "measured"},
+    {"sweep", 0, OPTION_CHOICE, GROUP_BENCH, BENCH, NULL, "none|size|steps|batch", AT(sweep),
+     .help = "the time of a frame over its size or steps in place of frame rates, beside what its arithmetic alone "
+             "would take; batch is refused until the engine has batches"},
     {"trace", 0, OPTION_TEXT, GROUP_BENCH, BENCH, "FILE", .value = VALUE_FILE, AT(trace),
      .help = "write what capture, upload, graph and output did when, frame by frame, for chrome://tracing or "
              "ui.perfetto.dev"},

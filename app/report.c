@@ -72,6 +72,8 @@ void report_table(const struct report *report, FILE *out) {
   fprintf(out, "input: %s\n\n", report->source);
   if (report->profile.count)
     profile_table(&report->profile, out);
+  if (report->sweep.count)
+    sweep_table(&report->sweep, out);
   if (report->row_count)
     print_rows(report, out);
 }
@@ -119,6 +121,8 @@ static char *make_json(const struct report *report) {
   cJSON *rows = cJSON_AddArrayToObject(root, "rows");
   for (int i = 0; i < report->row_count; i++)
     add_row(rows, &report->rows[i]);
+  if (report->sweep.count)
+    sweep_json(&report->sweep, cJSON_AddArrayToObject(root, "sweep"));
   if (report->profile.count)
     profile_json(&report->profile, cJSON_AddObjectToObject(root, "profile"));
   char *text = cJSON_Print(root);

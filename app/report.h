@@ -6,6 +6,7 @@
 #include <stdio.h>
 
 #include "app/stats.h"
+#include "app/sweep.h"
 #include "unet/engine.h"
 #include "unet/profile.h"
 
@@ -25,6 +26,7 @@ struct report {
   const char *source;                  /* what was rendered */
   struct report_row rows[REPORT_ROWS_MAX];
   int row_count;
+  struct sweep sweep;     /* no rows: not measured */
   struct profile profile; /* no rows: not measured; the report's user frees it */
 };
 
