@@ -1,0 +1,199 @@
+/* bench's reports: profile, comparison, trace, sweep. Times are whatever they are; what must hold between them is
+ * checked.
+ *
+ *   test_bench REVERIE [DEVICE]      skipped where there is no such device */
+#include "tests/cmocka_all.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cjson/cJSON.h>
+
+#include "tests/clips.h"
+#include "tests/program.h"
+
+static const char *device = "cpu";
+
+static char *read_text(const char *path) {
+  FILE *file = fopen(clip(path), "r");
+  assert_non_null(file);
+  char *text = calloc(1, 8 << 20);
+  assert_non_null(text);
+  size_t length = fread(text, 1, (8 << 20) - 1, file);
+  assert_true(length > 0);
+  fclose(file);
+  return text;
+}
+
+static cJSON *read_json(const char *path) {
+  char *text = read_text(path);
+  cJSON *json = cJSON_Parse(text);
+  free(text);
+  assert_non_null(json);
+  return json;
+}
+
+static double number(const cJSON *object, const char *name) {
+  const cJSON *item = cJSON_GetObjectItem(object, name);
+  if (!cJSON_IsNumber(item))
+    fail_msg("%s is missing", name);
+  return item->valuedouble;
+}
+
+static const char *string(const cJSON *object, const char *name) {
+  const cJSON *item = cJSON_GetObjectItem(object, name);
+  if (!cJSON_IsString(item))
+    fail_msg("%s is missing", name);
+  return item->valuestring;
+}
+
+/* A total's rows are all rows, whatever they are grouped by. */
+static void check_totals(const cJSON *profile) {
+  const cJSON *grouping, *total;
+  cJSON_ArrayForEach(grouping, cJSON_GetObjectItem(profile, "totals")) {
+    double us = 0, flops = 0;
+    cJSON_ArrayForEach(total, grouping) {
+      us += number(total, "us");
+      flops += number(total, "flops");
+    }
+    bool launches = !strcmp(grouping->string, "by launch");
+    double tolerance = launches ? 0.2 : 1e-6; /* launches of an op are estimated by themselves */
+    assert_true(fabs(us - number(profile, "sum_us")) <= tolerance * number(profile, "sum_us"));
+    assert_true(launches || flops > 0);
+  }
+}
+
+static void test_profile(void **state) {
+  (void)state;
+  program_expect(0, NULL, "bench --profile --size 64x64 --steps 6 --frames 3 --device %s --json profile.json --save a",
+                 device);
+  cJSON *json = read_json("profile.json"), *profile = cJSON_GetObjectItem(json, "profile");
+  const cJSON *rows = cJSON_GetObjectItem(profile, "rows"), *row;
+  double flops = 0, us = 0;
+  bool looped = false;
+  cJSON_ArrayForEach(row, rows) {
+    assert_true(*string(row, "way") && *string(row, "kind") && *string(row, "shape"));
+    looped |= number(row, "runs") == 6 && !strcmp(string(row, "name"), "unet.conv_in");
+    flops += number(row, "flops") * number(row, "runs");
+    us += number(row, "us") * number(row, "runs");
+  }
+  assert_true(looped);
+  assert_true(cJSON_GetArraySize(rows) > 100);
+  assert_true(fabs(flops - number(json, "flops")) <= 1e-9 * flops);
+  assert_true(us > 0 && fabs(us - number(profile, "sum_us")) <= 1e-9 * us);
+  assert_true(number(profile, "frame_us") > 0);
+  assert_true(number(profile, "repeats") >= 3);
+  check_totals(profile);
+  cJSON_Delete(json);
+  char *table = read_text("out.txt");
+  assert_non_null(strstr(table, "unet.conv_in"));
+  assert_non_null(strstr(table, "by kind and level"));
+  free(table);
+}
+
+static void test_compare(void **state) {
+  (void)state;
+  program_expect(0, NULL, "bench --profile --size 64x64 --frames 3 --device %s --save before.json", device);
+  program_expect(0, NULL, "bench --profile --size 64x64 --frames 3 --device %s --compare before.json", device);
+  char *table = read_text("out.txt");
+  assert_non_null(strstr(table, "before: before.json"));
+  assert_non_null(strstr(table, "the frame   "));
+  assert_null(strstr(table, "is new"));
+  free(table);
+  program_expect(
+      0, NULL, "bench --size 64x64 --frames 2 --warmup 0 --device %s --save rates.json --compare before.json", device);
+  table = read_text("out.txt");
+  assert_non_null(strstr(table, "it has no frame rates"));
+  free(table);
+  program_expect(0, NULL, "bench --size 64x64 --frames 2 --warmup 0 --device %s --compare rates.json", device);
+  table = read_text("out.txt");
+  assert_non_null(strstr(strstr(table, "before: rates.json"), "compute only"));
+  free(table);
+  shell("echo '{\"rows\": 3}' >odd.json; echo 'not JSON' >no.json");
+  program_expect(3, "missing.json: cannot be read", "bench --compare missing.json");
+  program_expect(3, "odd.json: this is no report", "bench --compare odd.json");
+  program_expect(3, "no.json: this is no report", "bench --compare no.json");
+  program_expect(6, "/nowhere/x: cannot be written", "bench --size 64x64 --frames 1 --device %s --save /nowhere/x",
+                 device);
+}
+
+/* When a frame was where: each part of its way begins after the one before. */
+struct way {
+  double capture, submit, graph, graph_end, present;
+};
+
+static void take_span(struct way ways[], const cJSON *span) {
+  struct way *way = &ways[(int)number(cJSON_GetObjectItem(span, "args"), "frame")];
+  const char *name = string(span, "name");
+  double begin = number(span, "ts"), end = begin + number(span, "dur");
+  assert_true(begin >= 0 && end >= begin);
+  if (!strcmp(name, "capture"))
+    way->capture = begin;
+  else if (!strcmp(name, "submit"))
+    way->submit = begin;
+  else if (!strcmp(name, "present"))
+    way->present = begin;
+  else if (!strcmp(name, "graph")) {
+    way->graph = begin;
+    way->graph_end = end;
+  }
+}
+
+static void test_trace(void **state) {
+  (void)state;
+  enum { TRACED = 6 };
+  static const double slack_us = 100; /* two clocks are tied together */
+  struct way ways[TRACED + 1] = {0};
+  program_expect(0, NULL, "bench --size 64x64 --frames %d --warmup 0 --device %s --trace trace.json", TRACED, device);
+  cJSON *json = read_json("trace.json");
+  const cJSON *span;
+  cJSON_ArrayForEach(span, cJSON_GetObjectItem(json, "traceEvents")) if (!strcmp(string(span, "ph"), "X"))
+      take_span(ways, span);
+  for (int i = 0; i < TRACED; i++) {
+    const struct way *way = &ways[i];
+    assert_true(way->capture < way->submit && way->submit < way->graph + slack_us);
+    assert_true(way->graph < way->graph_end && way->graph_end < way->present + slack_us);
+    assert_true(i == 0 || ways[i - 1].graph_end < way->graph + slack_us);
+  }
+  cJSON_Delete(json);
+}
+
+static void test_sweep(void **state) {
+  (void)state;
+  program_expect(2, "--sweep batch", "bench --sweep batch");
+  program_expect(0, NULL, "bench --sweep steps --size 64x64 --frames 1 --device %s --json sweep.json", device);
+  cJSON *json = read_json("sweep.json");
+  const cJSON *rows = cJSON_GetObjectItem(json, "sweep"), *row;
+  double steps = 0.5, flops = 0;
+  int count = 0;
+  cJSON_ArrayForEach(row, rows) {
+    assert_true(number(row, "steps") == 2 * steps);
+    assert_true(number(row, "flops") > flops);
+    assert_true(number(row, "median_ms") > 0 && number(row, "line_ms") <= number(row, "median_ms") * 1.0001);
+    steps = number(row, "steps");
+    flops = number(row, "flops");
+    count++;
+  }
+  assert_int_equal(count, 5);
+  assert_true(number(json, "steps") == 1);
+  cJSON_Delete(json);
+}
+
+int main(int argc, char **argv) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(test_profile),
+      cmocka_unit_test(test_compare),
+      cmocka_unit_test(test_trace),
+      cmocka_unit_test(test_sweep),
+  };
+  if (argc < 2 || !clips_open())
+    return 77;
+  program_set(argv[1]);
+  if (argc > 2)
+    device = argv[2];
+  int failed = program_has_device(device) ? cmocka_run_group_tests(tests, NULL, NULL) : 77;
+  clips_close();
+  return failed;
+}
