@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "app/compare.h"
+#include "app/html_report.h"
 #include "app/options.h"
 #include "app/picture.h"
 #include "app/pipeline.h"
@@ -95,6 +96,8 @@ static void count_calls(struct bench *bench, const struct engine_info *before, l
     return;
   bench->report.launches = (double)(after.device_launches - before->device_launches) / (double)frames;
   bench->report.waits = (double)(after.device_waits - before->device_waits) / (double)frames;
+  if (after.device_energy_j > before->device_energy_j && before->device_energy_j > 0)
+    bench->report.joules = (after.device_energy_j - before->device_energy_j) / (double)frames;
   bench->report.allocations = (double)(after.device_allocations - before->device_allocations) / (double)frames;
 }
 
@@ -229,6 +232,8 @@ static int write_report(struct bench *bench, struct error *err) {
     if (bench->compare)
       compare_table(bench->compare, report, stdout);
   }
+  if (bench->options->report && html_report(report, bench->options->report, err))
+    return -1;
   if (bench->options->save && report_json(report, bench->options->save, err))
     return -1;
   if (bench->options->json && report_json(report, bench->options->json, err))

@@ -73,6 +73,7 @@ struct options {
   long warmup;                /* frames before measuring; -1: chosen */
   const char *json;           /* file, or "-" for standard output */
   const char *save, *compare; /* files of reports; NULL: none */
+  const char *report;         /* file of a page; NULL: none */
   enum sweep_by sweep;
   const char *trace; /* file; NULL: none */
   bool profile;      /* where a frame's time goes, in place of frame rates */

@@ -62,6 +62,8 @@ static void print_rows(const struct report *report, FILE *out) {
   if (engine->cuda)
     fprintf(out, "a frame: %.2f launches, %.2f waits, %.2f allocations\n", report->launches, report->waits,
             report->allocations);
+  if (report->joules > 0)
+    fprintf(out, "energy: %.3f J a frame of the whole GPU, in \"compute only\"\n", report->joules);
 }
 
 void report_table(const struct report *report, FILE *out) {
@@ -118,6 +120,7 @@ static char *make_json(const struct report *report) {
   cJSON_AddNumberToObject(root, "launches_per_frame", report->launches);
   cJSON_AddNumberToObject(root, "waits_per_frame", report->waits);
   cJSON_AddNumberToObject(root, "allocations_per_frame", report->allocations);
+  cJSON_AddNumberToObject(root, "joules_per_frame", report->joules);
   cJSON *rows = cJSON_AddArrayToObject(root, "rows");
   for (int i = 0; i < report->row_count; i++)
     add_row(rows, &report->rows[i]);

@@ -22,6 +22,7 @@ struct report {
   struct engine_info engine;
   double first_frame_ms;               /* from the start of the process to the first picture */
   double launches, waits, allocations; /* of the device, a frame */
+  double joules;                       /* that the device takes for a frame; 0: unknown */
   size_t peak_bytes;                   /* of the process */
   const char *source;                  /* what was rendered */
   struct report_row rows[REPORT_ROWS_MAX];

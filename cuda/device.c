@@ -158,6 +158,7 @@ static void info(struct device *base, struct device_info *info) {
            runtime / 1000, runtime % 1000 / 10, dnn / 10000, dnn / 100 % 100, dnn % 100, blas / 10000, blas / 100 % 100,
            blas % 100, device->use_graph ? "" : ", no graph", state[0] ? ", " : "", state);
   info->cuda = true;
+  info->energy_j = nvml_energy(device->nvml);
   if (cudaMemGetInfo(&info->memory_free, &info->memory_total) != cudaSuccess)
     cudaGetLastError();
 }

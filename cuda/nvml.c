@@ -19,6 +19,7 @@ struct nvml {
   int (*clock_max)(nvml_device device, int which, unsigned *mhz);
   int (*power_state)(nvml_device device, int *state);
   int (*power)(nvml_device device, unsigned *milliwatts);
+  int (*energy)(nvml_device device, unsigned long long *millijoules); /* NULL: an old library */
 };
 
 static int load(struct nvml *nvml) {
@@ -38,6 +39,7 @@ static int load(struct nvml *nvml) {
   for (size_t i = 0; i < sizeof symbols / sizeof symbols[0]; i++)
     if (!(*(void **)symbols[i].pointer = dlsym(nvml->library, symbols[i].name)))
       return -1;
+  *(void **)&nvml->energy = dlsym(nvml->library, "nvmlDeviceGetTotalEnergyConsumption");
   return nvml->init() == 0 ? 0 : -1;
 }
 
@@ -79,4 +81,9 @@ void nvml_state(struct nvml *nvml, char *out, size_t size) {
       nvml->power(nvml->device, &milliwatts))
     return;
   snprintf(out, size, "SM %u of %u MHz, memory %u MHz, P%d, %u W", sm, sm_max, memory, state, milliwatts / 1000);
+}
+
+double nvml_energy(struct nvml *nvml) {
+  unsigned long long millijoules = 0;
+  return nvml && nvml->energy && nvml->energy(nvml->device, &millijoules) == 0 ? (double)millijoules * 1e-3 : 0;
 }

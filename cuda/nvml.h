@@ -11,5 +11,7 @@ void nvml_close(struct nvml *nvml);                          /* takes NULL */
 void nvml_driver(struct nvml *nvml, char *out, size_t size); /* "580.159.04", or "unknown"; takes NULL */
 /* "SM 1980 of 1980 MHz, memory 3201 MHz, P0, 210 W", or ""; takes NULL. */
 void nvml_state(struct nvml *nvml, char *out, size_t size);
+/* Joules the GPU has taken since the driver was loaded; 0: not known. Takes NULL. */
+double nvml_energy(struct nvml *nvml);
 
 #endif

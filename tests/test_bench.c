@@ -160,6 +160,27 @@ static void test_trace(void **state) {
   cJSON_Delete(json);
 }
 
+/* A page that is well-formed XML but for its first line, and names nothing outside itself. */
+static void test_report(void **state) {
+  (void)state;
+  program_expect(0, NULL, "bench --profile --sweep steps --size 64x64 --frames 1 --device %s --report page.html",
+                 device);
+  char *page = read_text("page.html");
+  assert_non_null(strstr(page, "unet.conv_in"));
+  assert_non_null(strstr(page, "16 steps, "));
+  assert_null(strstr(page, "http"));
+  assert_null(strstr(page, "nan"));
+  assert_null(strstr(page, "inf"));
+  long opened = 0, closed = 0;
+  for (const char *at = page; (at = strstr(at, "<svg ")); at++)
+    opened++;
+  for (const char *at = page; (at = strstr(at, "</svg>")); at++)
+    closed++;
+  assert_int_equal(opened, closed);
+  assert_int_equal(opened, 6); /* the frame, four totals, the sweep */
+  free(page);
+}
+
 static void test_sweep(void **state) {
   (void)state;
   program_expect(2, "--sweep batch", "bench --sweep batch");
@@ -183,10 +204,8 @@ static void test_sweep(void **state) {
 
 int main(int argc, char **argv) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_profile),
-      cmocka_unit_test(test_compare),
-      cmocka_unit_test(test_trace),
-      cmocka_unit_test(test_sweep),
+      cmocka_unit_test(test_profile), cmocka_unit_test(test_compare), cmocka_unit_test(test_trace),
+      cmocka_unit_test(test_sweep),   cmocka_unit_test(test_report),
   };
   if (argc < 2 || !clips_open())
     return 77;

@@ -307,6 +307,39 @@ static void test_launch_error(void **state) {
   rig_close(&rig);
 }
 
+/* Every op and launch has its time, and frames are afterwards as they were. */
+static void test_profile(void **state) {
+  (void)state;
+  struct rig rig;
+  struct profile profile;
+  const struct profile_request request = {.repeats = 12};
+  struct frame frame = make_frame(1), picture;
+  uint8_t before[SIDE * SIDE * 4];
+  rig_open(&rig, &(struct device_options){.name = "cuda"});
+  for (int i = 0; i < 4; i++) { /* whichever slot and picture has the turn */
+    must(&rig, device_submit(rig.device, rig.program, &params, &frame, &rig.err));
+    must(&rig, device_collect(rig.device, rig.program, &picture, &rig.err));
+    if (i == 0)
+      memcpy(before, picture.plane[0], sizeof before);
+    assert_memory_equal(before, picture.plane[0], sizeof before);
+    must(&rig, device_profile(rig.device, rig.program, &params, &frame, &request, &profile, &rig.err));
+    assert_int_equal(profile.repeats, 12);
+    double sum = 0;
+    for (int j = 0; j < profile.count; j++) {
+      const struct profile_row *row = &profile.rows[j];
+      assert_true(*row->way && row->launch_count > 0 && row->us > -1 && row->warm_us > 0);
+      sum += row->us;
+    }
+    assert_true(profile.frame_us > 0 && sum > 0.2 * profile.frame_us && sum < 2 * profile.frame_us);
+    profile_free(&profile);
+  }
+  rig_close(&rig);
+  rig_open(&rig, &(struct device_options){.name = "cuda", .no_graph = true});
+  assert_int_equal(device_profile(rig.device, rig.program, &params, &frame, &request, &profile, &rig.err), -1);
+  assert_one_line(&rig.err, "--graph off");
+  rig_close(&rig);
+}
+
 static int check_without_gpu(const struct error *refusal) {
   struct resources resources = {0};
   struct device *device;
@@ -335,6 +368,7 @@ int main(void) {
       cmocka_unit_test(test_many_frames),
       cmocka_unit_test(test_tuning_file),
       cmocka_unit_test(test_memory_limit),
+      cmocka_unit_test(test_profile),
       cmocka_unit_test(test_no_such_gpu),
       cmocka_unit_test(test_launch_error),
   };

@@ -178,6 +178,37 @@ static void test_limit(void **state) {
   }
 }
 
+/* Each stage of each frame is in the trace, in its order; what there is no room for is left out. */
+static void test_trace(void **state) {
+  (void)state;
+  enum { FRAMES = 9 };
+  for (int room = 5; room <= 100; room += 95) {
+    struct scene scene = new_scene(FRAMES);
+    struct trace trace;
+    int64_t captured[FRAMES + 1] = {0}, presented[FRAMES] = {0};
+    int submits = 0;
+    scene.engine.cuda = true;
+    scene.pipeline.trace = &trace;
+    assert_int_equal(trace_init(&trace, room, &scene.err), 0);
+    assert_int_equal(play(&scene), 0);
+    assert_in_range(trace_count(&trace), room < 4 * FRAMES ? room : 4 * FRAMES, room);
+    for (int i = 0; i < trace_count(&trace); i++) {
+      const struct trace_span *span = &trace.spans[i];
+      assert_in_range(span->frame, 0, FRAMES);
+      assert_true(span->begin_ns > 0 && span->begin_ns <= span->end_ns);
+      submits += !strcmp(span->name, "submit");
+      if (span->track == TRACK_CAPTURE)
+        captured[span->frame] = span->begin_ns;
+      if (span->track == TRACK_PRESENT)
+        presented[span->frame] = span->begin_ns;
+    }
+    for (int i = 0; i < FRAMES && room > 4 * FRAMES; i++)
+      assert_true(captured[i] > 0 && captured[i] < presented[i]);
+    assert_true(room < 4 * FRAMES || submits == FRAMES);
+    trace_finish(&trace);
+  }
+}
+
 static void test_text_to_image_keeps_times(void **state) {
   (void)state;
   struct scene scene = new_scene(9);
@@ -250,6 +281,7 @@ int main(void) {
       cmocka_unit_test(test_every_frame_once),
       cmocka_unit_test(test_few_frames),
       cmocka_unit_test(test_limit),
+      cmocka_unit_test(test_trace),
       cmocka_unit_test(test_text_to_image_keeps_times),
       cmocka_unit_test(test_source_fails),
       cmocka_unit_test(test_engine_fails),

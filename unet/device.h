@@ -58,6 +58,7 @@ struct device_info {
   char detail[256]; /* driver, library versions, element type */
   bool cuda;
   size_t memory_total, memory_free; /* bytes; 0 unknown */
+  double energy_j;                  /* that the device has taken since some time before; 0 unknown */
 };
 
 /* Counted since the device was made; printed by bench. */

@@ -401,6 +401,7 @@ void engine_get_info(const struct engine *engine, struct engine_info *info) {
       .weight_bytes = checkpoint_bytes(checkpoint),
       .device_bytes = counters.bytes,
       .device_peak_bytes = counters.peak_bytes,
+      .device_energy_j = device.energy_j,
       .device_allocations = counters.allocations,
       .device_launches = counters.launches,
       .device_waits = counters.waits,

@@ -75,6 +75,7 @@ struct engine_info {
   double flops;        /* of one frame's matrix products */
   size_t weight_bytes; /* in the checkpoint */
   size_t device_bytes, device_peak_bytes;
+  double device_energy_j; /* that the device has taken since some time before; 0: unknown */
   long device_allocations, device_launches, device_waits, device_captures; /* counted since start */
 };
 
