@@ -258,11 +258,20 @@ static int run(struct bench *bench, struct error *err) {
   return failed ? -1 : write_report(bench, err);
 }
 
+/* Before anything is measured: whether what it is to be written to may be written. */
+static int check_files(const struct options *options, struct error *err) {
+  const char *const files[] = {options->json, options->save, options->trace, options->report};
+  for (size_t i = 0; i < sizeof files / sizeof *files; i++)
+    if (files[i] && strcmp(files[i], "-") && sink_check_file(files[i], options->overwrite, err))
+      return -1;
+  return 0;
+}
+
 int command_bench(const struct options *options, struct error *err) {
   struct bench bench = {.options = options};
   setup_log(&bench.log, options);
   setup_source_options(&bench.source_options, options, false, &bench.log);
-  if (options->json && strcmp(options->json, "-") && sink_check_file(options->json, options->overwrite, err))
+  if (check_files(options, err))
     return -1;
   int status = run(&bench, err);
   engine_close(&bench.engine);
