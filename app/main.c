@@ -6,9 +6,9 @@
 
 #include <libavutil/log.h>
 
-#include "app/options.h"
-#include "app/setup.h"
-#include "unet/text.h"
+#include "app/options/options.h"
+#include "app/commands/setup.h"
+#include "unet/base/text.h"
 
 /* FFmpeg quotes names and tags of files as it finds them. */
 static void print_ffmpeg(void *object, int level, const char *format, va_list args) {

@@ -4,7 +4,7 @@
 
 #include <cuda_runtime_api.h>
 
-#include "unet/error.h"
+#include "unet/base/error.h"
 
 /* 0, or -1 with "cuda: DOING: what CUDA says" in err. Clears errors that are not sticky. */
 int cuda_check(cudaError_t status, const char *doing, struct error *err);

@@ -15,8 +15,8 @@
 #define CUDA_CUDA_DEVICE_H
 
 #include "attention/attention.h"
-#include "cuda/kernels.h"
-#include "unet/device.h"
+#include "cuda/kernels/kernels.h"
+#include "unet/plan/device.h"
 
 struct blas;
 struct blas_product;

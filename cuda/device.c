@@ -1,7 +1,7 @@
 #include "check.h"
 #include "cuda_device.h"
-#include "libraries.h"
-#include "nvml.h"
+#include "cuda/libraries/libraries.h"
+#include "cuda/libraries/nvml.h"
 #include "tune.h"
 
 #include <stdio.h>

@@ -1,6 +1,6 @@
 #include "check.h"
 #include "cuda_device.h"
-#include "libraries.h"
+#include "cuda/libraries/libraries.h"
 
 #include <stdlib.h>
 

@@ -6,7 +6,7 @@
  * before GEGLU, or bias and time row as one vector. */
 #include "check.h"
 #include "cuda_device.h"
-#include "libraries.h"
+#include "cuda/libraries/libraries.h"
 #include "tune.h"
 
 #include <math.h>

@@ -11,7 +11,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "libraries.h"
+#include "cuda/libraries/libraries.h"
 
 enum { KEY_MAX = 128, REPEATS = 10, RUNS = 3, LOCK_TRIES = 200 };
 

@@ -6,7 +6,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "app/stats.h"
+#include "app/flow/stats.h"
 
 enum { NATIVE = 64, MULTIPLE = 8, MAX_IN_FLIGHT = 2, PICTURES = 4 };
 

@@ -4,7 +4,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "app/stats.h"
+#include "app/flow/stats.h"
 
 enum { WIDTH = 32, HEIGHT = 16 };
 

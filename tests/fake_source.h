@@ -1,8 +1,8 @@
-/* A source without a file or camera, put in place of app/source.c when a test is linked. */
+/* A source without a file or camera, put in place of app/source/source.c when a test is linked. */
 #ifndef TESTS_FAKE_SOURCE_H
 #define TESTS_FAKE_SOURCE_H
 
-#include "app/source.h"
+#include "app/source/source.h"
 
 struct fake_source_script {
   bool realtime;      /* a camera: waits frame_ms for every frame */

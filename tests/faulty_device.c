@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "unet/device.h"
+#include "unet/plan/device.h"
 
 #if HAVE_CUDA
 #include "cuda/cuda_device.h"

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "tests/fixture.h"
-#include "unet/plans.h"
+#include "unet/model/plans.h"
 
 #define UNET "unet/diffusion_pytorch_model"
 

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "tests/fixture.h"
-#include "unet/checkpoint.h"
+#include "unet/checkpoint/checkpoint.h"
 
 const struct fuzz_seed fuzz_seeds[] = {
     FUZZ_SEED("u",

@@ -4,11 +4,11 @@
 #include <math.h>
 #include <string.h>
 
-#include "app/hud_text.h"
-#include "app/options_table.h"
-#include "unet/styles.h"
-#include "unet/text.h"
-#include "unet/tokenizer.h"
+#include "app/window/hud_text.h"
+#include "app/options/options_table.h"
+#include "unet/text/styles.h"
+#include "unet/base/text.h"
+#include "unet/text/tokenizer.h"
 
 #define MINI SOURCE_DIR "/assets/mini/model/"
 

@@ -5,7 +5,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "unet/safetensors.h"
+#include "unet/checkpoint/safetensors.h"
 
 #define PAIR                                                                                                           \
   "{\"__metadata__\":{\"format\":\"pt\"},\"a.weight\":{\"dtype\":\"F16\",\"shape\":[2,3,1,1],\"data_offsets\":[0,12]}" \

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "tests/fixture.h"
-#include "unet/tokenizer.h"
+#include "unet/text/tokenizer.h"
 
 #define VOCABULARY                                                                                                     \
   "{\"a\":0,\"b\":1,\"a</w>\":2,\"b</w>\":3,\"ab\":4,\"ab</w>\":5,\"aab</w>\":6,\"\\u0120\":7,\"!\":8,\"\xC3\x83\":9," \

@@ -5,7 +5,7 @@
 #include <cjson/cJSON.h>
 
 #include "unet/engine.h"
-#include "unet/safetensors.h"
+#include "unet/checkpoint/safetensors.h"
 
 struct golden {
   char folder[512]; /* golden.json, golden.safetensors */

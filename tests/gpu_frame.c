@@ -17,8 +17,8 @@
 #include <string.h>
 
 #include "cuda/tune.h"
-#include "unet/noise.h"
-#include "unet/plans.h"
+#include "unet/sample/noise.h"
+#include "unet/model/plans.h"
 
 enum { SKIPPED = 77 };
 

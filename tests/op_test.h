@@ -3,7 +3,7 @@
 #ifndef TESTS_OP_TEST_H
 #define TESTS_OP_TEST_H
 
-#include "unet/device.h"
+#include "unet/plan/device.h"
 
 /* How operands are filled: random normal values of about 1, or an extreme. */
 enum fill {

@@ -9,7 +9,7 @@
 #include <unistd.h>
 
 #include "tests/fixture.h"
-#include "unet/checkpoint.h"
+#include "unet/checkpoint/checkpoint.h"
 
 /* The fields that matter of published configs. */
 #define SD15_UNET                                                                                                      \

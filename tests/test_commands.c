@@ -4,8 +4,8 @@
 #include <ctype.h>
 #include <string.h>
 
-#include "app/commands.h"
-#include "app/hud_text.h"
+#include "app/control/keys.h"
+#include "app/window/hud_text.h"
 
 static const int64_t second_ns = 1000000000;
 

@@ -10,7 +10,7 @@
 
 #include <cmocka.h>
 
-#include "unet/device.h"
+#include "unet/plan/device.h"
 
 /* A plan with its inputs and weights, run on "cpu:plain". */
 struct bench {

@@ -9,7 +9,7 @@
 
 #include <cmocka.h>
 
-#include "unet/device.h"
+#include "unet/plan/device.h"
 
 enum { W = 24, H = 16 };
 

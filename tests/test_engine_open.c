@@ -9,7 +9,7 @@
 
 #include "fixture.h"
 #include "rig.h"
-#include "unet/checkpoint.h"
+#include "unet/checkpoint/checkpoint.h"
 
 static char **args; /* the program's */
 

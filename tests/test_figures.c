@@ -3,9 +3,9 @@
 
 #include <string.h>
 
-#include "app/hud_text.h"
-#include "app/live_figures.h"
-#include "app/progress.h"
+#include "app/window/hud_text.h"
+#include "app/commands/live_figures.h"
+#include "app/run/progress.h"
 
 static const int64_t ms_ns = 1000000, start_ns = 5000 * (int64_t)1000000;
 

@@ -1,7 +1,7 @@
 /* Timestamps: which are believed, which are repaired. */
 #include "tests/cmocka_all.h"
 
-#include "app/frame_clock.h"
+#include "app/source/frame_clock.h"
 
 enum { FRAMES = 8, NONE = -1 };
 

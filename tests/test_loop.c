@@ -5,9 +5,9 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "app/loop.h"
-#include "app/reader.h"
-#include "app/stats.h"
+#include "app/run/loop.h"
+#include "app/source/reader.h"
+#include "app/flow/stats.h"
 #include "tests/fake_engine.h"
 #include "tests/fake_source.h"
 

@@ -4,8 +4,8 @@
 #include <string.h>
 #include <time.h>
 
-#include "app/mailbox.h"
-#include "app/stats.h"
+#include "app/flow/mailbox.h"
+#include "app/flow/stats.h"
 
 enum { WIDTH = 61, HEIGHT = 33 };
 

@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "rig.h"
-#include "unet/styles.h"
+#include "unet/text/styles.h"
 
 enum { SIDE = 64, BYTES = 4 * SIDE * SIDE };
 

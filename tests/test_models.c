@@ -12,9 +12,9 @@
 
 #include "cmocka_all.h"
 #include "golden.h"
-#include "unet/device.h"
-#include "unet/noise.h"
-#include "unet/plans.h"
+#include "unet/plan/device.h"
+#include "unet/sample/noise.h"
+#include "unet/model/plans.h"
 
 static const char *goldens; /* folder of all goldens */
 static const char *model;   /* folder of the checkpoint, where it is not beside its golden */

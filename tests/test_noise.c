@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "unet/noise.h"
+#include "unet/sample/noise.h"
 
 enum { COUNT = 1 << 18 };
 

@@ -10,8 +10,8 @@
 #include <cmocka.h>
 
 #include "op_cases.h"
-#include "unet/cpu.h"
-#include "unet/cpu_kernels.h"
+#include "unet/cpu/cpu.h"
+#include "unet/cpu/cpu_kernels.h"
 
 static struct op_test_options options_for(int threads) {
   const char *seed = getenv("REVERIE_TEST_SEED");

@@ -5,9 +5,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "app/commands.h"
-#include "app/options.h"
-#include "app/options_table.h"
+#include "app/control/keys.h"
+#include "app/options/options.h"
+#include "app/options/options_table.h"
 
 enum { WORDS_MAX = 64 };
 

@@ -5,7 +5,7 @@
 #include <string.h>
 #include <time.h>
 
-#include "app/pipeline.h"
+#include "app/run/pipeline.h"
 #include "tests/fake_engine.h"
 
 enum { SIDE = 16, FRAMES_MAX = 256 };

@@ -9,7 +9,7 @@
 
 #include <cmocka.h>
 
-#include "unet/plan.h"
+#include "unet/plan/plan.h"
 
 static struct tensor weight(struct resources *resources, const char *name, int out, int k, int in) {
   static const float zeros[64 * 9 * 128];

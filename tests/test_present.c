@@ -8,9 +8,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "app/picture.h"
-#include "app/present.h"
-#include "app/window.h"
+#include "app/flow/picture.h"
+#include "app/window/present.h"
+#include "app/window/window.h"
 #include "tests/fixture.h"
 
 enum { WIDTH = 96, HEIGHT = 64 };

@@ -15,8 +15,8 @@
 
 #include <libavutil/log.h>
 
-#include "app/protocols.h"
-#include "app/source.h"
+#include "app/source/protocols.h"
+#include "app/source/source.h"
 #include "tests/clips.h"
 
 #define FFMPEG "ffmpeg -nostdin -v error -y "

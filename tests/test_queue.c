@@ -6,8 +6,8 @@
 #include <string.h>
 #include <time.h>
 
-#include "app/picture.h"
-#include "app/queue.h"
+#include "app/flow/picture.h"
+#include "app/flow/queue.h"
 
 enum { ITEMS = 20000 };
 

@@ -7,7 +7,7 @@
 #include <sys/stat.h>
 
 #include "tests/fixture.h"
-#include "unet/safetensors.h"
+#include "unet/checkpoint/safetensors.h"
 
 static char *folder;
 

@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "tests/fixture.h"
-#include "unet/checkpoint.h"
+#include "unet/checkpoint/checkpoint.h"
 
 static cJSON *goldens;
 

@@ -17,7 +17,7 @@
 
 #include <libavutil/log.h>
 
-#include "app/sink.h"
+#include "app/sink/sink.h"
 #include "tests/clips.h"
 
 #define FFMPEG "ffmpeg -nostdin -v error -y "

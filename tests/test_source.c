@@ -11,10 +11,10 @@
 
 #include <libavutil/log.h>
 
-#include "app/picture.h"
-#include "app/source.h"
-#include "app/source_pattern.h"
-#include "app/stats.h"
+#include "app/flow/picture.h"
+#include "app/source/source.h"
+#include "app/source/source_pattern.h"
+#include "app/flow/stats.h"
 #include "tests/clips.h"
 
 #define FFMPEG "ffmpeg -nostdin -v error -y "

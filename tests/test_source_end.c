@@ -11,7 +11,7 @@
 
 #include <libavutil/log.h>
 
-#include "app/source.h"
+#include "app/source/source.h"
 #include "tests/clips.h"
 
 #define FFMPEG "ffmpeg -nostdin -v error -y "

@@ -4,7 +4,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "app/stats.h"
+#include "app/flow/stats.h"
 
 static double next_random(unsigned *state) {
   *state = *state * 1664525u + 1013904223u;

@@ -14,7 +14,7 @@
 #include <utf8proc.h>
 
 #include "tests/fixture.h"
-#include "unet/tokenizer.h"
+#include "unet/text/tokenizer.h"
 
 enum { LENGTH = 77, MERGES = 48894 };
 

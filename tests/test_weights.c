@@ -10,7 +10,7 @@
 
 #include "fixture.h"
 #include "rig.h"
-#include "unet/checkpoint.h"
+#include "unet/checkpoint/checkpoint.h"
 
 #define UNET "unet/diffusion_pytorch_model.safetensors"
 #define VAE "vae/diffusion_pytorch_model.safetensors"

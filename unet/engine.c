@@ -3,11 +3,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "device.h"
-#include "noise.h"
-#include "plans.h"
-#include "sampler.h"
-#include "text.h"
+#include "unet/plan/device.h"
+#include "unet/sample/noise.h"
+#include "unet/model/plans.h"
+#include "unet/sample/sampler.h"
+#include "unet/base/text.h"
 
 enum { IN_FLIGHT_MAX = 2, SIDE_MAX = 8192 };
 

@@ -9,11 +9,11 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "controls.h"
-#include "error.h"
-#include "frame.h"
-#include "log.h"
-#include "profile.h"
+#include "unet/base/controls.h"
+#include "unet/base/error.h"
+#include "unet/base/frame.h"
+#include "unet/base/log.h"
+#include "unet/plan/profile.h"
 
 struct checkpoint;
 struct engine;

@@ -1,0 +1,282 @@
+/* bench: how fast, and how steadily, on a pattern that is the same everywhere. */
+#include <limits.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "app/run/compare.h"
+#include "app/run/html_report.h"
+#include "app/options/options.h"
+#include "app/flow/picture.h"
+#include "app/run/pipeline.h"
+#include "app/run/report.h"
+#include "app/commands/setup.h"
+#include "app/run/trace_json.h"
+
+/* Without --frames a row runs for about so long, within these bounds. */
+static const double row_seconds = 5;
+static const double profile_seconds = 15;
+enum { FRAMES_MIN = 50, FRAMES_MAX = 2000, WARMUP = 5, TRACED_MAX = 200, SPANS_A_FRAME = 8 };
+
+struct bench {
+  const struct options *options;
+  struct log log;
+  struct source_options source_options;
+  struct engine *engine;
+  struct controls controls;
+  struct picture still;
+  long frames;
+  struct report report;
+  struct compare *compare; /* NULL: with nothing */
+  char source[160];
+};
+
+static int open_pattern(struct bench *bench, struct source **source, struct error *err) {
+  return source_open(source, "pattern", &bench->source_options, err);
+}
+
+static int once(struct bench *bench, const struct frame *frame, struct error *err) {
+  struct frame picture;
+  const struct frame *input = bench->options->text_to_image ? NULL : frame;
+  return engine_submit(bench->engine, &bench->controls, input, err) || engine_collect(bench->engine, &picture, err) ? -1
+                                                                                                                    : 0;
+}
+
+static int take_still(struct bench *bench, struct error *err) {
+  struct source *source;
+  struct source_info info;
+  struct frame frame;
+  if (open_pattern(bench, &source, err))
+    return -1;
+  source_get_info(source, &info);
+  snprintf(bench->source, sizeof bench->source, "%s", info.description);
+  int status = source_read(source, &frame, err) == 1 ? picture_copy(&bench->still, &frame, err) : -1;
+  source_close(&source);
+  return status;
+}
+
+/* Runs the first frames, whose times do not count, and sees how many the rows should have. */
+static int warm_up(struct bench *bench, struct error *err) {
+  const struct options *options = bench->options;
+  long warmup = options->warmup >= 0 ? options->warmup : WARMUP;
+  double fastest_ms = 0;
+  if (once(bench, &bench->still.frame, err))
+    return -1;
+  bench->report.first_frame_ms = report_process_age_ms();
+  for (long i = 0; i < warmup && !atomic_load(&setup_stop); i++) {
+    int64_t begin = clock_now_ns();
+    if (once(bench, &bench->still.frame, err))
+      return -1;
+    double ms = (double)(clock_now_ns() - begin) * 1e-6;
+    if (!i || ms < fastest_ms)
+      fastest_ms = ms;
+  }
+  long fitting = fastest_ms > 0 ? (long)(row_seconds * 1e3 / fastest_ms) : FRAMES_MIN;
+  bench->frames = options->frames        ? options->frames
+                  : fitting < FRAMES_MIN ? FRAMES_MIN
+                  : fitting > FRAMES_MAX ? FRAMES_MAX
+                                         : fitting;
+  return 0;
+}
+
+static void add_row(struct bench *bench, const char *name, const char *meaning, const struct stats *stats,
+                    double seconds) {
+  struct report_row *row = &bench->report.rows[bench->report.row_count++];
+  row->name = name;
+  row->meaning = meaning;
+  row->fps = seconds > 0 ? (double)stats->count / seconds : 0;
+  stats_summarise(stats, &row->times);
+}
+
+/* What the device was asked to do between two moments, a frame. */
+static void count_calls(struct bench *bench, const struct engine_info *before, long frames) {
+  struct engine_info after;
+  engine_get_info(bench->engine, &after);
+  if (frames < 1)
+    return;
+  bench->report.launches = (double)(after.device_launches - before->device_launches) / (double)frames;
+  bench->report.waits = (double)(after.device_waits - before->device_waits) / (double)frames;
+  if (after.device_energy_j > before->device_energy_j && before->device_energy_j > 0)
+    bench->report.joules = (after.device_energy_j - before->device_energy_j) / (double)frames;
+  bench->report.allocations = (double)(after.device_allocations - before->device_allocations) / (double)frames;
+}
+
+static int measure_compute(struct bench *bench, struct error *err) {
+  struct stats stats = {0}, device = {0};
+  struct engine_info info;
+  engine_get_info(bench->engine, &info);
+  int64_t begin = clock_now_ns();
+  for (long i = 0; i < bench->frames && !atomic_load(&setup_stop); i++) {
+    int64_t before = clock_now_ns();
+    if (once(bench, &bench->still.frame, err))
+      return -1;
+    stats_add(&stats, (double)(clock_now_ns() - before) * 1e-6);
+    double device_ms = engine_device_ms(bench->engine);
+    if (device_ms > 0)
+      stats_add(&device, device_ms);
+  }
+  double seconds = (double)(clock_now_ns() - begin) * 1e-9;
+  count_calls(bench, &info, stats.count);
+  if (device.count)
+    add_row(bench, "on the device", "from planes to picture in the device's own memory, by its clock", &device,
+            device.sum_ms * 1e-3);
+  add_row(bench, "compute only", "the engine on one still picture in memory, one at a time; a GPU's copies included",
+          &stats, seconds);
+  return 0;
+}
+
+/* What one frame takes from the source to the sink when nothing runs at the same time. */
+static int measure_latency(struct bench *bench, struct error *err) {
+  struct stats stats = {0};
+  struct source *source;
+  struct frame frame;
+  if (open_pattern(bench, &source, err))
+    return -1;
+  int64_t begin = clock_now_ns();
+  int status = 0;
+  for (long i = 0; i < bench->frames && !status && !atomic_load(&setup_stop); i++) {
+    int64_t before = clock_now_ns();
+    status = source_read(source, &frame, err) == 1 && !once(bench, &frame, err) ? 0 : -1;
+    stats_add(&stats, (double)(clock_now_ns() - before) * 1e-6);
+  }
+  source_close(&source);
+  add_row(bench, "end to end, one by one", "source, engine and sink in turn: the latency of a frame", &stats,
+          (double)(clock_now_ns() - begin) * 1e-9);
+  return status;
+}
+
+static int open_null(void *opaque, struct sink **sink, struct error *err) {
+  (void)opaque;
+  return sink_open(sink, "null:", &(struct sink_options){0}, err);
+}
+
+static int run_pipeline(struct bench *bench, long frames, struct trace *trace, struct pipeline_result *result,
+                        struct error *err) {
+  struct source *source;
+  if (open_pattern(bench, &source, err))
+    return -1;
+  const struct pipeline pipeline = {
+      .source = source,
+      .engine = bench->engine,
+      .controls = bench->controls,
+      .text_to_image = bench->options->text_to_image,
+      .frames = frames,
+      .open_sink = open_null,
+      .trace = trace,
+  };
+  int status = pipeline_run(&pipeline, result, err);
+  source_close(&source);
+  return status;
+}
+
+static int measure_pipeline(struct bench *bench, struct error *err) {
+  struct pipeline_result result;
+  int status = run_pipeline(bench, bench->frames, NULL, &result, err);
+  add_row(bench, "end to end, overlapped", "source, engine and sink at the same time, as render runs them",
+          &result.frame_ms, result.seconds);
+  return status;
+}
+
+/* A run of its own: what is traced is not what is measured. */
+static int write_trace(struct bench *bench, struct error *err) {
+  struct pipeline_result result;
+  struct trace trace;
+  long frames = bench->frames < TRACED_MAX ? bench->frames : TRACED_MAX;
+  if (trace_init(&trace, TRACED_MAX * SPANS_A_FRAME, err))
+    return -1;
+  int status = run_pipeline(bench, frames, &trace, &result, err);
+  if (!status && !atomic_load(&setup_stop))
+    status = trace_json(&trace, bench->options->trace, err);
+  trace_finish(&trace);
+  return status;
+}
+
+static bool is_stopped(void) {
+  return atomic_load(&setup_stop);
+}
+
+static int measure_profile(struct bench *bench, struct error *err) {
+  const struct profile_request request = {
+      .repeats = (int)fmin((double)bench->options->frames, INT_MAX), .seconds = profile_seconds, .stop = is_stopped};
+  return engine_profile(bench->engine, &bench->controls, &bench->still.frame, &request, &bench->report.profile, err);
+}
+
+static int measure_sweep(struct bench *bench, struct error *err) {
+  const struct options *options = bench->options;
+  const struct sweep_request request = {.by = options->sweep,
+                                        .controls = &bench->controls,
+                                        .frame = options->text_to_image ? NULL : &bench->still.frame,
+                                        .frames = options->frames,
+                                        .stop = is_stopped};
+  return sweep_run(&bench->report.sweep, bench->engine, &request, err);
+}
+
+/* What was asked for: a profile, a sweep, or frame rates where it was neither. */
+static int measure(struct bench *bench, struct error *err) {
+  const struct options *options = bench->options;
+  if ((options->profile && measure_profile(bench, err)) || (options->sweep && measure_sweep(bench, err)))
+    return -1;
+  if (options->profile || options->sweep)
+    return 0;
+  return measure_compute(bench, err) || measure_latency(bench, err) || measure_pipeline(bench, err) ? -1 : 0;
+}
+
+static int write_report(struct bench *bench, struct error *err) {
+  struct report *report = &bench->report;
+  engine_get_info(bench->engine, &report->engine);
+  report->peak_bytes = report_peak_bytes();
+  report->source = bench->source;
+  bool json_alone = bench->options->json && !strcmp(bench->options->json, "-");
+  if (!json_alone && bench->options->verbose >= 0) {
+    report_table(report, stdout);
+    if (bench->compare)
+      compare_table(bench->compare, report, stdout);
+  }
+  if (bench->options->report && html_report(report, bench->options->report, err))
+    return -1;
+  if (bench->options->save && report_json(report, bench->options->save, err))
+    return -1;
+  if (bench->options->json && report_json(report, bench->options->json, err))
+    return -1;
+  return fflush(stdout) ? error_set(err, STATUS_OUTPUT, "standard output cannot be written") : 0;
+}
+
+static int run(struct bench *bench, struct error *err) {
+  struct engine_info info;
+  if (bench->options->sweep == SWEEP_BATCH)
+    return error_set(err, STATUS_USAGE, "--sweep batch: the engine makes one picture a run; there are size and steps");
+  if ((bench->options->compare && compare_open(&bench->compare, bench->options->compare, err)) ||
+      setup_engine(&bench->engine, bench->options, NULL, 0, PIXEL_RGBA, &bench->log, err))
+    return -1;
+  engine_get_info(bench->engine, &info);
+  setup_controls(&bench->controls, bench->options, &info);
+  bool failed = take_still(bench, err) || warm_up(bench, err) || measure(bench, err) ||
+                (bench->options->trace && write_trace(bench, err));
+  /* That a source gave no more frames is then no failure of its own. */
+  if (atomic_load(&setup_stop))
+    return error_set(err, STATUS_INTERRUPTED, "interrupted: no figures");
+  return failed ? -1 : write_report(bench, err);
+}
+
+/* Before anything is measured: whether what it is to be written to may be written. */
+static int check_files(const struct options *options, struct error *err) {
+  const char *const files[] = {options->json, options->save, options->trace, options->report};
+  for (size_t i = 0; i < sizeof files / sizeof *files; i++)
+    if (files[i] && strcmp(files[i], "-") && sink_check_file(files[i], options->overwrite, err))
+      return -1;
+  return 0;
+}
+
+int command_bench(const struct options *options, struct error *err) {
+  struct bench bench = {.options = options};
+  setup_log(&bench.log, options);
+  setup_source_options(&bench.source_options, options, false, &bench.log);
+  if (check_files(options, err))
+    return -1;
+  int status = run(&bench, err);
+  engine_close(&bench.engine);
+  picture_free(&bench.still);
+  profile_free(&bench.report.profile);
+  compare_close(&bench.compare);
+  return status;
+}

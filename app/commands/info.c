@@ -1,0 +1,74 @@
+/* info: what a checkpoint contains, whether it fits, which devices there are. */
+#include <stdio.h>
+
+#include "app/options/options.h"
+#include "app/commands/setup.h"
+#include "unet/checkpoint/checkpoint.h"
+#include "unet/plan/device.h"
+
+static void print_bytes(const char *what, size_t bytes) {
+  if (bytes)
+    printf(", %.1f GB %s", (double)bytes * 1e-9, what);
+}
+
+static void print_device(const char *name, const struct options *options) {
+  struct resources none = {0};
+  struct device *device;
+  struct device_info info;
+  struct error err;
+  const struct device_options wish = {.name = name, .threads = options->threads};
+  if (device_open(&device, &none, &wish, &err)) {
+    printf("  %-6s not here: %s\n", name, err.message);
+    return;
+  }
+  device_get_info(device, &info);
+  printf("  %-6s %s", name, info.name);
+  print_bytes("memory", info.memory_total);
+  print_bytes("free", info.memory_free);
+  printf("%s%s\n", *info.detail ? ", " : "", info.detail);
+  device_close(&device);
+}
+
+/* Whether it fits is tried, not guessed. That it does not is an answer, so no failure of info. */
+static int print_need(const struct engine_params *params, struct error *err) {
+  struct engine *engine;
+  struct engine_info info;
+  if (engine_open(&engine, params, err)) {
+    if (err->status != STATUS_DEVICE)
+      return -1;
+    printf("\ndoes not run here: %s\n", err->message);
+    return 0;
+  }
+  engine_get_info(engine, &info);
+  printf("\nruns on %s%s%s\n", info.device, *info.device_detail ? ", " : "", info.device_detail);
+  printf("  %dx%d, %d step%s (%s), sizes in multiples of %d: %.1f GFLOP a frame, %.0f MB of device memory\n",
+         info.width, info.height, info.steps, info.steps == 1 ? "" : "s", info.sampler, info.size_multiple,
+         info.flops * 1e-9, (double)info.device_peak_bytes * 1e-6);
+  engine_close(&engine);
+  return 0;
+}
+
+static int print_model(struct engine_params *params, bool tensors, struct error *err) {
+  if (checkpoint_open(&params->checkpoint, params->model, params->vae, params->log, err))
+    return -1;
+  checkpoint_print(params->checkpoint, tensors, stdout);
+  int status = print_need(params, err);
+  checkpoint_close(&params->checkpoint);
+  return status;
+}
+
+int command_info(const struct options *options, struct error *err) {
+  struct log log;
+  struct setup_params params;
+  struct options wish = *options;
+  if (options->input)
+    wish.model = options->input;
+  setup_log(&log, options);
+  if (setup_params(&params, &wish, NULL, 0, PIXEL_RGBA, &log, err) ||
+      print_model(&params.engine, options->verbose > 0, err))
+    return -1;
+  printf("\ndevices\n");
+  print_device("cuda", options);
+  print_device("cpu", options);
+  return fflush(stdout) || ferror(stdout) ? error_set(err, STATUS_OUTPUT, "standard output cannot be written") : 0;
+}

@@ -1,0 +1,414 @@
+/* live: a camera, screen or video, restyled in a window. The main thread owns the window; a reader thread and an engine
+ * thread bring the pictures. */
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "app/control/keys.h"
+#include "app/window/hud.h"
+#include "app/commands/live_figures.h"
+#include "app/options/options.h"
+#include "app/window/present.h"
+#include "app/source/reader.h"
+#include "app/run/report.h"
+#include "app/commands/setup.h"
+#include "app/window/snapshot.h"
+#include "app/window/window.h"
+
+enum {
+  /* Without --size the picture has the source's shape and this longest side. */
+  LONGEST_CPU = 320,
+  LONGEST_GPU = 512,
+  /* Without --window the window is as large as fits in here. */
+  WINDOW_WIDTH = 960,
+  WINDOW_HEIGHT = 720,
+  /* How long to wait for a picture before looking for keys again. */
+  WAIT_MS = 8,
+  /* New figures come on screen with the next picture, unless there was none for so long. */
+  OVERLAY_NS = 200000000,
+};
+
+/* Presets for the keys that no --prompt took. */
+static const char *const default_prompts[SLOT_PRESETS] = {
+    SETUP_DEFAULT_PROMPT, "oil painting", "watercolor", "pencil sketch", "ink drawing", "cartoon", "mosaic",
+    "vintage film",       "pop art"};
+
+struct live {
+  const struct options *options;
+  struct log log;
+
+  const char *spec; /* of the source; NULL: text to image */
+  char clip[PATHS_MAX];
+  struct source_options source_options;
+  struct source_info info;
+  struct mailbox frames, pictures;
+  struct reader *reader;
+  struct loop *loop;
+
+  struct window *window;
+  struct present *present;
+  struct hud *hud;
+  struct picture preview; /* of the source, until the engine is open */
+
+  struct live_state state;
+  struct loop_status engine;
+  const struct mail *shown; /* valid until the next picture is taken; NULL: none yet */
+  struct snapshot snapshot; /* on its way to its file */
+  int snapshots;            /* begun so far */
+  bool ended;
+  bool overlay_changed; /* since the last drawing */
+  int64_t started_ns, drawn_ns;
+  long dropped_before; /* while the engine was being opened */
+  struct live_figures figures;
+};
+
+/* The source of the command line; without one the first camera, else the sample clip again and again. */
+static int open_source(struct live *live, struct source **source, struct error *err) {
+  const struct options *options = live->options;
+  live->spec = options->input ? options->input : "camera";
+  if (source_open(source, live->spec, &live->source_options, err) == 0)
+    return 0;
+  if (options->input || atomic_load(&setup_stop))
+    return -1;
+  struct error why = *err;
+  if (paths_data(live->clip, "sample.mp4", STATUS_INPUT, err))
+    return -1;
+  live->spec = live->clip;
+  live->source_options.loop = true;
+  log_line(&live->log, LOG_WARNING, "%s; showing the sample clip", why.message);
+  return source_open(source, live->spec, &live->source_options, err);
+}
+
+/* A GPU has time for a larger picture of the same shape. Where it has no room for it, the smaller one stays. */
+static void enlarge(struct live *live, struct engine *engine, struct engine_info *info) {
+  int longest = info->width > info->height ? info->width : info->height;
+  if (!info->cuda || live->options->width || !live->spec || longest >= LONGEST_GPU)
+    return;
+  double scale = (double)LONGEST_GPU / longest / info->size_multiple;
+  int width = (int)lrint(info->width * scale) * info->size_multiple;
+  int height = (int)lrint(info->height * scale) * info->size_multiple;
+  struct error err;
+  if (engine_configure(engine, width, height, 0, &err))
+    log_line(&live->log, LOG_INFO, "%dx%d instead of %dx%d: %s", info->width, info->height, width, height, err.message);
+  engine_get_info(engine, info);
+}
+
+/* Runs on the engine thread, and reads only what no longer changes. */
+static int open_engine(void *opaque, struct engine **engine, struct loop_settings *settings, struct error *err) {
+  struct live *live = opaque;
+  const struct source_info *source = live->spec ? &live->info : NULL;
+  if (setup_engine(engine, live->options, source, LONGEST_CPU, PIXEL_RGBA, &live->log, err))
+    return -1;
+  struct engine_info info;
+  engine_get_info(*engine, &info);
+  enlarge(live, *engine, &info);
+  setup_controls(&settings->controls, live->options, &info);
+  settings->fade = (struct fade){.from = settings->controls.prompt, .to = settings->controls.prompt};
+  settings->steps = info.steps;
+  settings->want_input = live->options->split;
+  return 0;
+}
+
+/* Which prompt lies on which key: those given, then the default ones that are not among them. */
+static void choose_prompts(const struct options *options, const char *prompts[SLOTS]) {
+  int slot = SLOT_PRESET_1, given = options->prompt_count;
+  for (int i = 0; i < given; i++)
+    prompts[slot++] = options->prompts[i];
+  for (int i = 0; i < SLOT_PRESETS && slot < SLOT_PRESET_1 + SLOT_PRESETS; i++) {
+    bool taken = false;
+    for (int j = 0; j < given; j++)
+      taken = taken || !strcmp(options->prompts[j], default_prompts[i]);
+    if (!taken)
+      prompts[slot++] = default_prompts[i];
+  }
+}
+
+static int start_threads(struct live *live, struct source **source, struct error *err) {
+  struct loop_params params = {.open = open_engine, .opaque = live, .log = &live->log};
+  choose_prompts(live->options, live->state.prompts);
+  /* setup_engine encodes those of the command line, or the default one. */
+  int encoded = live->options->prompt_count ? live->options->prompt_count : 1;
+  for (int i = SLOT_PRESET_1 + encoded; i < SLOT_PRESET_1 + SLOT_PRESETS; i++)
+    params.prompts[i] = live->state.prompts[i];
+  if (*source && reader_start(&live->reader, source, live->spec, &live->source_options, &live->frames, err))
+    return -1;
+  return loop_start(&live->loop, &params, live->reader ? &live->frames : NULL, &live->pictures, err);
+}
+
+/* The largest window of the picture's shape, width over height. */
+static void fit_window(double shape, int *width, int *height) {
+  *width = (int)lrint(fmin(WINDOW_WIDTH, WINDOW_HEIGHT * shape));
+  *height = (int)lrint(fmin(WINDOW_HEIGHT, WINDOW_WIDTH / shape));
+}
+
+static int open_window(struct live *live, struct error *err) {
+  const struct options *options = live->options;
+  struct window_params params = {.title = "reverie",
+                                 .width = options->window_width,
+                                 .height = options->window_height,
+                                 .display = options->display,
+                                 .fullscreen = options->fullscreen};
+  if (!params.width) {
+    double shape = options->width ? (double)options->width / options->height : live->info.shape;
+    fit_window(shape > 0 ? shape : 1, &params.width, &params.height);
+  }
+  if (window_open(live->window, &params, err) || present_open(&live->present, err) || hud_open(&live->hud, err))
+    return -1;
+  live->state.fullscreen = options->fullscreen;
+  live->state.hud = !options->no_hud;
+  live->state.split = options->split;
+  live->state.split_at = 0.5f;
+  return 0;
+}
+
+/* The engine is open: its settings become the user's, its picture's shape the window's. */
+static void adopt_engine(struct live *live) {
+  struct live_state *state = &live->state;
+  state->loop = live->engine.settings;
+  state->slot_before = state->loop.fade.to;
+  state->ready = true;
+  live->dropped_before = mailbox_count(&live->frames).dropped;
+  if (!live->options->window_width) {
+    int width, height;
+    fit_window((double)live->engine.info.width / live->engine.info.height, &width, &height);
+    window_resize(live->window, width, height);
+  }
+  log_line(&live->log, LOG_INFO, "%s -> %dx%d, %d step%s, %s", live->spec ? live->info.description : "text to image",
+           live->engine.info.width, live->engine.info.height, live->engine.info.steps,
+           live->engine.info.steps == 1 ? "" : "s", live->engine.info.device);
+}
+
+/* Returns whether something on screen may have changed. */
+static bool handle_events(struct live *live, int64_t now_ns) {
+  bool draw = false;
+  struct window_event event;
+  struct live_state *state = &live->state;
+  while (window_poll(live->window, &event)) {
+    draw = true;
+    if (event.type == WINDOW_CLOSE)
+      state->quit = true;
+    else if (event.type == WINDOW_KEY)
+      commands_run(state, event.key, event.repeat, now_ns);
+    else if (event.type == WINDOW_POINT && state->split)
+      state->split_at = present_locate(live->present, event.x);
+  }
+  return draw;
+}
+
+static void tell_snapshot(struct live *live, bool wait, int64_t now_ns) {
+  const char *path;
+  struct error err;
+  int taken = snapshot_take(&live->snapshot, wait, &path, &err);
+  if (!taken)
+    return;
+  const char *word = taken > 0 ? "saved " : "", *text = taken > 0 ? path : err.message;
+  live_notice(&live->state, now_ns, "%s%s", word, text);
+  log_line(&live->log, taken > 0 ? LOG_INFO : LOG_WARNING, "%s%s", word, text);
+}
+
+/* One at a time: the next is taken when the last is written. */
+static void save_snapshots(struct live *live, int64_t now_ns) {
+  tell_snapshot(live, false, now_ns);
+  if (!live->shown || live->snapshot.running || live->snapshots == live->state.snapshots_asked)
+    return;
+  struct error err;
+  live->snapshots++;
+  if (snapshot_start(&live->snapshot, &live->shown->frame, live->options->snapshot_dir, &err))
+    log_line(&live->log, LOG_WARNING, "%s", err.message);
+}
+
+/* Those asked for before the window closed, too. */
+static void finish_snapshots(struct live *live) {
+  do {
+    tell_snapshot(live, true, 0);
+    save_snapshots(live, 0);
+  } while (live->snapshot.running);
+  snapshot_free(&live->snapshot);
+}
+
+/* Brings window, reader and engine thread to what the state says. */
+static void follow_state(struct live *live, int64_t now_ns) {
+  struct live_state *state = &live->state;
+  loop_get_status(live->loop, &live->engine);
+  if (live->engine.ready && !state->ready)
+    adopt_engine(live);
+  window_set_fullscreen(live->window, state->fullscreen);
+  window_show_pointer(live->window, !state->fullscreen || state->split);
+  save_snapshots(live, now_ns);
+  if (!state->ready)
+    return;
+  if (live->engine.refused_steps == state->loop.steps) {
+    live_notice(state, now_ns, "%d steps: refused, see the terminal", state->loop.steps);
+    state->loop.steps = live->engine.info.steps;
+  }
+  loop_set(live->loop, &state->loop);
+  if (live->reader)
+    reader_pause(live->reader, state->loop.paused);
+}
+
+/* Takes the newest picture there is, or, before the first one, what the source shows. Returns whether there was one. */
+static bool take_picture(struct live *live) {
+  const struct mail *mail;
+  int got = mailbox_take(&live->pictures, &mail, WAIT_MS);
+  live->ended = got < 0;
+  if (got == 1) {
+    live->shown = mail;
+    present_picture(live->present, &mail->frame);
+    if (mail->input.plane[0])
+      present_input(live->present, &mail->input);
+    return true;
+  }
+  if (live->shown || !mailbox_peek(&live->frames, &live->preview))
+    return false;
+  present_input(live->present, &live->preview.frame);
+  return true;
+}
+
+static bool update_hud(struct live *live, int64_t now_ns, int width, int height) {
+  const struct live_state *state = &live->state;
+  const struct fade *fade = &state->loop.fade;
+  struct reader_status reader = {0};
+  char words[600];
+  if (live->reader)
+    reader_get_status(live->reader, &reader);
+  struct hud_content content = {
+      .figures = state->hud,
+      .help = state->help,
+      .running = state->ready,
+      .fps = live_figures_fps(&live->figures, now_ns),
+      .frame_ms = live->figures.frame_ms_now,
+      .budget_ms = live->options->budget_ms,
+      .dropped = live->figures.dropped,
+      .strength = state->loop.controls.strength,
+      .steps = live->engine.info.steps,
+      .notice = now_ns < state->notice_until_ns ? state->notice : NULL,
+  };
+  struct controls now = {0};
+  fade_apply(fade, now_ns, &now);
+  content.prompt = state->prompts[now.prompt];
+  content.prompt_to = now.blend > 0 ? state->prompts[now.prompt_to] : NULL;
+  if (reader.lost) {
+    snprintf(words, sizeof words, "source lost: %s", reader.reason);
+    content.state = words;
+    content.alert = true;
+  } else if (!state->ready) {
+    content.state = "loading the model";
+  } else if (state->loop.paused) {
+    content.state = "paused";
+  }
+  return hud_update(live->hud, &content, width, height, now_ns);
+}
+
+static void draw(struct live *live, int width, int height) {
+  const struct present_view view = {
+      .width = width,
+      .height = height,
+      .shape_w = live->engine.info.width,
+      .shape_h = live->engine.info.height,
+      .fit = live->options->fit,
+      .split = live->state.split && live->shown && live->shown->input.plane[0],
+      .split_at = live->state.split_at,
+      .bicubic = !window_is_software(live->window),
+  };
+  present_draw(live->present, &view);
+  hud_draw(live->hud, width, height);
+  window_swap(live->window);
+  live->overlay_changed = false;
+  live->drawn_ns = clock_now_ns();
+}
+
+static void count_shown(struct live *live) {
+  struct live_figures *figures = &live->figures;
+  if (!figures->shown)
+    log_line(&live->log, LOG_INFO, "first picture %.2f s after the start", report_process_age_ms() / 1000);
+  live_figures_shown(figures, live->shown, clock_now_ns());
+  figures->dropped = mailbox_count(&live->frames).dropped - live->dropped_before + live->engine.dropped +
+                     mailbox_count(&live->pictures).dropped;
+}
+
+static bool is_over(const struct live *live, int64_t now_ns) {
+  const struct options *options = live->options;
+  return live->state.quit || live->ended || atomic_load(&setup_stop) ||
+         (options->frames && live->figures.shown >= options->frames) ||
+         (options->duration > 0 && (double)(now_ns - live->started_ns) >= options->duration * 1e9);
+}
+
+/* Until it is over; -1 when the window was lost. */
+static int run(struct live *live, struct error *err) {
+  live->started_ns = clock_now_ns();
+  for (int64_t now_ns = live->started_ns; !is_over(live, now_ns); now_ns = clock_now_ns()) {
+    int width, height;
+    bool redraw = handle_events(live, now_ns);
+    if (window_check(live->window, err))
+      return -1;
+    follow_state(live, now_ns);
+    bool fresh = take_picture(live);
+    window_get_size(live->window, &width, &height);
+    live->overlay_changed |= update_hud(live, now_ns, width, height);
+    redraw |= live->overlay_changed && now_ns - live->drawn_ns > OVERLAY_NS;
+    if (fresh || redraw)
+      draw(live, width, height);
+    if (fresh && live->shown)
+      count_shown(live);
+  }
+  return 0;
+}
+
+static void close_window(struct live *live) {
+  hud_close(&live->hud);
+  present_close(&live->present);
+  window_close(&live->window);
+  if (live->options->verbose >= 0)
+    live_figures_print(&live->figures, live->engine.info.device, stderr);
+}
+
+/* Ends the threads, the one that feeds first. Returns -1 and err when one of them had failed. */
+static int stop_threads(struct live *live, struct error *err) {
+  struct error reader_err;
+  int reader = reader_stop(&live->reader, &reader_err);
+  int engine = loop_stop(&live->loop, err);
+  if (reader && !engine)
+    *err = reader_err;
+  return reader || engine ? -1 : 0;
+}
+
+static int open_all(struct live *live, struct error *err) {
+  struct source *source = NULL;
+  setup_log(&live->log, live->options);
+  setup_source_options(&live->source_options, live->options, true, &live->log);
+  if (window_create(&live->window, live->options->display, err))
+    return -1;
+  if (!live->options->text_to_image) {
+    if (open_source(live, &source, err))
+      return -1;
+    source_get_info(source, &live->info);
+  }
+  /* The engine opens while the window does. */
+  if (start_threads(live, &source, err)) {
+    source_close(&source);
+    return -1;
+  }
+  return open_window(live, err);
+}
+
+int command_live(const struct options *options, struct error *err) {
+  struct live live = {.options = options};
+  mailbox_init(&live.frames);
+  mailbox_init(&live.pictures);
+  int status = open_all(&live, err);
+  if (!status)
+    status = run(&live, err);
+  /* A frame may take seconds: it ends behind the window, which goes at once. */
+  loop_end(live.loop);
+  close_window(&live);
+  finish_snapshots(&live);
+  struct error ignored;
+  if (stop_threads(&live, status ? &ignored : err))
+    status = -1;
+  picture_free(&live.preview);
+  mailbox_finish(&live.pictures);
+  mailbox_finish(&live.frames);
+  if (atomic_load(&setup_stop))
+    return error_set(err, STATUS_INTERRUPTED, "interrupted");
+  return status;
+}

@@ -1,0 +1,139 @@
+/* render: a video file in, a restyled one out. */
+#include <stdio.h>
+#include <string.h>
+
+#include "app/options/options.h"
+#include "app/run/pipeline.h"
+#include "app/run/progress.h"
+#include "app/commands/setup.h"
+#include "app/sink/target.h"
+
+/* Without --size the picture has the input's shape and this longest side. */
+enum { LONGEST_SIDE = 512 };
+
+struct render {
+  const struct options *options;
+  struct log log;
+  struct source_options source_options;
+  struct source *source;
+  struct engine *engine;
+  struct progress progress;
+  long first_number; /* of the pictures of a sequence */
+};
+
+static void show_progress(void *opaque, const struct pipeline_progress *at) {
+  struct render *render = opaque;
+  progress_update(&render->progress, at->frames, at->seconds);
+}
+
+static int open_sink(void *opaque, struct sink **sink, struct error *err) {
+  struct render *render = opaque;
+  const struct options *options = render->options;
+  struct engine_info engine;
+  struct source_info source;
+  engine_get_info(render->engine, &engine);
+  source_get_info(render->source, &source);
+  const struct sink_options sink_options = {
+      .format = PIXEL_YUV420P,
+      .width = engine.width,
+      .height = engine.height,
+      .time_base_num = source.time_base_num,
+      .time_base_den = source.time_base_den,
+      .fps = source.fps,
+      .codec = options->codec,
+      .quality = options->quality,
+      .container = options->output_format,
+      .first_number = render->first_number,
+      .realtime = source.realtime,
+      .sound = options->input,
+      .sound_options = &render->source_options,
+      .stop = &setup_stop,
+      .log = &render->log,
+  };
+  return sink_open(sink, options->output, &sink_options, err);
+}
+
+static void close_line(const struct render *render, const struct pipeline_result *result) {
+  struct engine_info engine;
+  struct stats_summary times;
+  if (render->options->verbose < 0 || !result->written)
+    return;
+  engine_get_info(render->engine, &engine);
+  stats_summarise(&result->frame_ms, &times);
+  fprintf(stderr, "%ld frame%s, %.2f fps, median %.1f ms, p99 %.1f ms, %s\n", result->written,
+          result->written == 1 ? "" : "s", (double)result->written / result->seconds, times.median_ms, times.p99_ms,
+          engine.device);
+}
+
+static int run(struct render *render, struct error *err) {
+  const struct options *options = render->options;
+  struct engine_info engine;
+  struct source_info source;
+  struct pipeline_result result;
+  engine_get_info(render->engine, &engine);
+  source_get_info(render->source, &source);
+  log_line(&render->log, LOG_INFO, "%s -> %dx%d, %d step%s, %s", source.description, engine.width, engine.height,
+           engine.steps, engine.steps == 1 ? "" : "s", engine.device);
+  struct pipeline pipeline = {
+      .source = render->source,
+      .engine = render->engine,
+      .text_to_image = options->text_to_image,
+      .frames = options->frames,
+      .open_sink = open_sink,
+      .progress = show_progress,
+      .opaque = render,
+  };
+  setup_controls(&pipeline.controls, options, &engine);
+  long total = options->frames && (!source.frames || options->frames < source.frames) ? options->frames : source.frames;
+  progress_init(&render->progress, total, options->verbose < 0);
+  int status = pipeline_run(&pipeline, &result, err);
+  progress_clear(&render->progress);
+  if (!status)
+    close_line(render, &result);
+  if (!status && atomic_load(&setup_stop) && !result.written)
+    return error_set(err, STATUS_INTERRUPTED, "interrupted before the first frame");
+  if (!status && atomic_load(&setup_stop))
+    return error_set(err, STATUS_INTERRUPTED, "interrupted: %ld frame%s written to %s", result.written,
+                     result.written == 1 ? "" : "s", target_name(options->output));
+  return status;
+}
+
+static int check_output(struct render *render, struct error *err) {
+  const struct options *options = render->options;
+  const struct sink_wish wish = {
+      .spec = options->output,
+      .format = options->output_format,
+      .input = options->input,
+      .source = &render->source_options,
+      .frames = options->frames,
+      .overwrite = options->overwrite,
+  };
+  return sink_check(&wish, &render->first_number, err);
+}
+
+int command_render(const struct options *options, struct error *err) {
+  struct render render = {.options = options};
+  struct source_info info;
+  int status = -1;
+  setup_log(&render.log, options);
+  setup_source_options(&render.source_options, options, false, &render.log);
+  render.source_options.tell_left_out = sink_has_tracks(options->output, options->output_format);
+  if (check_output(&render, err))
+    return -1;
+  if (options->prompt_count > 1)
+    log_line(&render.log, LOG_WARNING, "render uses the first --prompt alone; more of them are for live's keys");
+  if (source_open(&render.source, options->input, &render.source_options, err))
+    goto done;
+  source_get_info(render.source, &info);
+  struct options first = *options;
+  first.prompt_count = options->prompt_count > 1 ? 1 : options->prompt_count;
+  if (setup_engine(&render.engine, &first, &info, LONGEST_SIDE, PIXEL_YUV420P, &render.log, err))
+    goto done;
+  status = run(&render, err);
+done:
+  engine_close(&render.engine);
+  source_close(&render.source);
+  if (status && atomic_load(&setup_stop) && err->status != STATUS_INTERRUPTED)
+    return error_set(err, STATUS_INTERRUPTED, "interrupted");
+  return status;
+}

@@ -1,0 +1,163 @@
+#include "app/commands/setup.h"
+
+#include <math.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+atomic_bool setup_stop;
+
+static void on_signal(int number) {
+  (void)number;
+  atomic_store(&setup_stop, true);
+}
+
+/* A library that gives up, as oneDNN's C++ does without memory, calls abort. Only what a signal handler may call. */
+static void on_abort(int number) {
+  static const char line[] = "reverie: a library gave up, most likely for lack of memory; try a smaller --size\n";
+  (void)number;
+  (void)!write(STDERR_FILENO, line, sizeof line - 1);
+  _exit(STATUS_DEVICE);
+}
+
+void setup_signals(void) {
+  static const int ending[] = {SIGINT, SIGTERM, SIGHUP};
+  /* SA_RESETHAND: the second Ctrl-C takes its usual course. SA_RESTART: half-done reads and writes go on. */
+  struct sigaction action = {.sa_handler = on_signal, .sa_flags = SA_RESETHAND | SA_RESTART};
+  sigemptyset(&action.sa_mask);
+  for (size_t i = 0; i < sizeof ending / sizeof *ending; i++) {
+    struct sigaction before; /* nohup and the shell's background jobs have some of them ignored, and mean it */
+    if (!sigaction(ending[i], NULL, &before) && before.sa_handler != SIG_IGN)
+      sigaction(ending[i], &action, NULL);
+  }
+  /* Writing to a closed pipe or past a size limit then fails with an error that can be reported. */
+  signal(SIGPIPE, SIG_IGN);
+  signal(SIGXFSZ, SIG_IGN);
+  signal(SIGABRT, on_abort);
+}
+
+static void print_line(void *opaque, enum log_level level, const char *text) {
+  const struct options *options = opaque;
+  if ((int)level <= options->verbose)
+    fprintf(stderr, "reverie: %s\n", text);
+}
+
+void setup_log(struct log *log, const struct options *options) {
+  log->line = print_line;
+  log->opaque = (void *)(uintptr_t)options;
+}
+
+void setup_source_options(struct source_options *source, const struct options *options, bool live,
+                          const struct log *log) {
+  *source = (struct source_options){
+      .live = live,
+      .loop = options->loop,
+      .input_format = options->input_format,
+      .input_options = options->input_options,
+      .width = options->input_width,
+      .height = options->input_height,
+      .fps = options->input_fps,
+      .start = options->start,
+      .duration = live ? 0 : options->duration,
+      .stop = &setup_stop,
+      .log = log,
+  };
+}
+
+/* oneDNN computes in bf16 everywhere, but only matrix units make it faster than f32. */
+static bool has_fast_bf16(void) {
+#if defined(__x86_64__)
+  __builtin_cpu_init();
+  return __builtin_cpu_supports("amx-bf16");
+#else
+  return false;
+#endif
+}
+
+static bool wants_bf16(const struct options *options) {
+  return options->precision == PRECISION_BF16 || (options->precision == PRECISION_AUTO && has_fast_bf16());
+}
+
+static void choose_size(struct engine_params *params, const struct options *options, const struct source_info *info,
+                        int longest) {
+  params->width = options->width;
+  params->height = options->height;
+  if (options->width || !longest || !info || info->shape <= 0)
+    return;
+  params->width = (int)lrint(longest * fmin(info->shape, 1));
+  params->height = (int)lrint(longest / fmax(info->shape, 1));
+  params->nearest_size = true;
+}
+
+static int set_prompts(struct engine *engine, const struct options *options, struct error *err) {
+  if (!options->prompt_count && engine_set_prompt(engine, SLOT_PRESET_1, SETUP_DEFAULT_PROMPT, err))
+    return -1;
+  for (int i = 0; i < options->prompt_count; i++)
+    if (engine_set_prompt(engine, SLOT_PRESET_1 + i, options->prompts[i], err))
+      return -1;
+  return options->negative ? engine_set_prompt(engine, SLOT_NEGATIVE, options->negative, err) : 0;
+}
+
+int setup_params(struct setup_params *params, const struct options *options, const struct source_info *info,
+                 int longest, enum pixel_format output, const struct log *log, struct error *err) {
+  if (!options->model && paths_data(params->model, "mini/model", STATUS_MODEL, err))
+    return -1;
+  params->engine = (struct engine_params){
+      .model = options->model ? options->model : params->model,
+      .vae = options->vae,
+      .steps = options->steps,
+      .sampler = options->sampler,
+      .grid = options->grid,
+      .strength_diffusers = options->strength_grid == STRENGTH_DIFFUSERS,
+      .snap_strength = options->strength_grid == STRENGTH_TRAINED,
+      .text_to_image = options->text_to_image,
+      .guidance = options->guidance != 1,
+      .fit = options->fit,
+      .output = output,
+      .device = options->device,
+      .threads = options->threads,
+      .bf16 = wants_bf16(options),
+      .memory_limit = options->memory_limit,
+      .cache_dir = paths_cache(params->cache),
+      .no_graph = options->graph == GRAPH_OFF,
+      .stamps = options->trace != NULL,
+      .log = log,
+  };
+  choose_size(&params->engine, options, info, longest);
+  return 0;
+}
+
+/* The negative prompt acts on rows of its own, which are not always computed. */
+static void check_negative(const struct engine *engine, const struct options *options, const struct log *log) {
+  struct engine_info info;
+  engine_get_info(engine, &info);
+  if (options->negative && info.rows == 1)
+    log_line(log, LOG_WARNING, "--negative does nothing %s",
+             info.has_guidance_embedding ? "on this model: its guidance is embedded"
+             : info.refuses_guidance     ? "on this model: it was trained without guidance"
+                                         : "without --guidance above 1");
+}
+
+int setup_engine(struct engine **engine, const struct options *options, const struct source_info *info, int longest,
+                 enum pixel_format output, const struct log *log, struct error *err) {
+  struct setup_params params;
+  *engine = NULL;
+  if (setup_params(&params, options, info, longest, output, log, err) || engine_open(engine, &params.engine, err))
+    return -1;
+  check_negative(*engine, options, log);
+  if (set_prompts(*engine, options, err)) {
+    engine_close(engine);
+    return -1;
+  }
+  return 0;
+}
+
+void setup_controls(struct controls *controls, const struct options *options, const struct engine_info *info) {
+  *controls = (struct controls)CONTROLS_DEFAULTS;
+  controls->guidance = (float)options->guidance;
+  controls->image_guidance = (float)options->image_guidance;
+  controls->seed = options->seed;
+  bool whole = info->image_conditioned || options->text_to_image;
+  controls->strength = options->strength >= 0 ? (float)options->strength : whole ? 1.0f : 0.5f;
+}

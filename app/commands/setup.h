@@ -1,0 +1,46 @@
+/* From the options to a running engine: what live, render and bench have in common. */
+#ifndef APP_COMMANDS_SETUP_H
+#define APP_COMMANDS_SETUP_H
+
+#include <stdatomic.h>
+
+#include "app/options/options.h"
+#include "app/options/paths.h"
+#include "app/source/source.h"
+
+/* Prompt used where none is given: one whose effect nobody overlooks. */
+#define SETUP_DEFAULT_PROMPT "neon"
+
+/* A log that writes to standard error, filtered by options->verbose (warnings always, unless -q). */
+void setup_log(struct log *log, const struct options *options);
+
+/* What the command line says of a source. live as in struct source_options. */
+void setup_source_options(struct source_options *source, const struct options *options, bool live,
+                          const struct log *log);
+
+/* What the command line says of an engine. */
+struct setup_params {
+  struct engine_params engine; /* points at the rest */
+  char model[PATHS_MAX], cache[PATHS_MAX];
+};
+
+/* Model found, size chosen: --size, else the source's shape with its longest side `longest`, rounded to the model's
+ * multiple; longest 0: the model's native size. info may be NULL (no input). */
+int setup_params(struct setup_params *params, const struct options *options, const struct source_info *info,
+                 int longest, enum pixel_format output, const struct log *log, struct error *err);
+
+/* Opens the engine by these, prompts encoded into slots 1..prompt_count and the negative one. */
+int setup_engine(struct engine **engine, const struct options *options, const struct source_info *info, int longest,
+                 enum pixel_format output, const struct log *log, struct error *err);
+
+/* The controls the command line asks for: first prompt, strength, guidance, seed. Without --strength: 1 where the
+ * network sees the input picture itself or there is none, else 0.5, which keeps its shapes. */
+void setup_controls(struct controls *controls, const struct options *options, const struct engine_info *info);
+
+/* Set by the first Ctrl-C, SIGTERM or SIGHUP; a second one ends the program at once. Sources watch it while they block.
+ */
+extern atomic_bool setup_stop;
+/* Installs the handlers; main calls it. */
+void setup_signals(void);
+
+#endif

@@ -1,0 +1,46 @@
+/* What the user can do in the live window: one table of commands, from which keys, help overlay and manual are made.
+ * Each command edits struct live_state and nothing else; the window and the engine thread follow the state. */
+#ifndef APP_CONTROL_KEYS_H
+#define APP_CONTROL_KEYS_H
+
+#include "app/run/loop.h"
+
+/* Keys are the characters they type, so that the layout of the keyboard does not matter, or one of these. */
+enum key { KEY_NONE = 0, KEY_ESCAPE = 256, KEY_UP, KEY_DOWN, KEY_LEFT, KEY_RIGHT, KEY_F11, KEY_F1 };
+
+enum { NOTICE_MS = 2500, STEPS_MAX = 50 };
+
+/* The live window's state: the main thread's alone. */
+struct live_state {
+  struct loop_settings loop;  /* for the engine thread */
+  const char *prompts[SLOTS]; /* text of each slot; NULL: none. Owned by the caller */
+  int slot_before;            /* the prompt before this one */
+  bool ready;                 /* the engine is open: until then commands that edit loop do nothing */
+  bool quit, fullscreen, hud, help, split;
+  float split_at;      /* 0..1 of the picture's width; left of it is the input */
+  int snapshots_asked; /* grows by one for each */
+  char notice[200];    /* a line shown for a moment */
+  int64_t notice_until_ns;
+};
+
+struct command_entry {
+  const char *name;
+  const char *keys;  /* characters, each of which runs it; "" none */
+  int special;       /* enum key: another key, or KEY_NONE */
+  const char *label; /* the keys as the help overlay shows them; NULL: shown with the entry before */
+  const char *help;
+  bool repeats;      /* runs again while the key is held */
+  bool needs_engine; /* does nothing until the engine is open */
+  void (*run)(struct live_state *state, int key, int64_t now_ns);
+};
+
+const struct command_entry *commands_table(int *count);
+
+/* Runs the command of a key, if there is one that may run now. repeat: the key is being held. */
+bool commands_run(struct live_state *state, int key, bool repeat, int64_t now_ns);
+
+/* The line shown for a moment. */
+__attribute__((format(printf, 3, 4))) void live_notice(struct live_state *state, int64_t now_ns, const char *format,
+                                                       ...);
+
+#endif

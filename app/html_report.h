@@ -1,9 +1,0 @@
-#ifndef APP_HTML_REPORT_H
-#define APP_HTML_REPORT_H
-
-#include "app/report.h"
-
-/* The report as one page that needs nothing beside it, with plots. path "-": standard output. */
-int html_report(const struct report *report, const char *path, struct error *err);
-
-#endif

@@ -1,0 +1,393 @@
+#include "app/options/options_table.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <math.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+static int usage(struct error *err, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+static int usage(struct error *err, const char *format, ...) {
+  char text[400];
+  va_list args;
+  va_start(args, format);
+  vsnprintf(text, sizeof text, format, args);
+  va_end(args);
+  return error_set(err, STATUS_USAGE, "%s", text);
+}
+
+/* Edits (insert, delete, replace) that turn a into b; more than 32 characters are not looked at. */
+static int edit_distance(const char *a, const char *b) {
+  enum { MAX = 32 };
+  int la = (int)strnlen(a, MAX), lb = (int)strnlen(b, MAX);
+  int row[MAX + 1];
+  for (int j = 0; j <= lb; j++)
+    row[j] = j;
+  for (int i = 1; i <= la; i++) {
+    int diagonal = row[0];
+    row[0] = i;
+    for (int j = 1; j <= lb; j++) {
+      int best = diagonal + (a[i - 1] != b[j - 1]);
+      diagonal = row[j];
+      if (row[j] + 1 < best)
+        best = row[j] + 1;
+      if (row[j - 1] + 1 < best)
+        best = row[j - 1] + 1;
+      row[j] = best;
+    }
+  }
+  return row[lb];
+}
+
+/* What similar programs call it. */
+static const struct {
+  const char *theirs, *ours;
+} other_names[] = {
+    {"negative-prompt", "negative"},
+    {"guidance-scale", "guidance"},
+    {"cfg", "guidance"},
+    {"cfg-scale", "guidance"},
+    {"num-inference-steps", "steps"},
+    {"denoise", "strength"},
+    {"denoising-strength", "strength"},
+    {"width", "size"},
+    {"height", "size"},
+};
+enum { OTHER_NAMES = sizeof other_names / sizeof *other_names };
+
+static const struct option *nearest_option(const char *name, unsigned commands) {
+  const struct option *nearest = NULL;
+  int best = 4;
+  for (int i = 0; i < OTHER_NAMES; i++)
+    if (!strcmp(name, other_names[i].theirs))
+      name = other_names[i].ours;
+  for (int i = 0; i < option_count; i++) {
+    const struct option *option = &option_table[i];
+    if (!option->help || !(option->commands & commands))
+      continue;
+    int distance = edit_distance(name, option->name);
+    if (distance < best && 2 * distance < (int)strlen(option->name)) {
+      best = distance;
+      nearest = option;
+    }
+  }
+  return nearest;
+}
+
+static const struct command_text *find_command(const char *name) {
+  for (int i = 0; i < command_count; i++)
+    if (!strcmp(command_table[i].name, name))
+      return &command_table[i];
+  return NULL;
+}
+
+static int unknown_command(const char *name, struct error *err) {
+  for (int i = 0; i < command_count; i++)
+    if (edit_distance(name, command_table[i].name) <= 2)
+      return usage(err, "unknown command '%.60s': did you mean %s?", name, command_table[i].name);
+  return usage(err, "unknown command '%.60s': the commands are live, render, bench and info (see reverie --help)",
+               name);
+}
+
+static const struct option *find_long(const char *name, size_t length) {
+  for (int i = 0; i < option_count; i++)
+    if (strlen(option_table[i].name) == length && !memcmp(option_table[i].name, name, length))
+      return &option_table[i];
+  return NULL;
+}
+
+static const struct option *find_letter(char letter) {
+  for (int i = 0; i < option_count; i++)
+    if (letter && option_table[i].letter == letter)
+      return &option_table[i];
+  return NULL;
+}
+
+static bool takes_value(const struct option *option) {
+  return option->metavar || option->choices;
+}
+
+static int parse_whole(const struct option *option, const char *text, long long *value, struct error *err) {
+  char *end;
+  errno = 0;
+  *value = strtoll(text, &end, 10);
+  if (end == text || *end || isspace((unsigned char)*text) || errno || (double)*value < option->min ||
+      (double)*value > option->max)
+    return usage(err, "--%s %.40s: a whole number from %.0f to %.0f is needed", option->name, text, option->min,
+                 option->max);
+  return 0;
+}
+
+static int parse_real(const struct option *option, const char *text, double *value, struct error *err) {
+  char *end;
+  *value = strtod(text, &end);
+  if (end == text || *end || isspace((unsigned char)*text) || !isfinite(*value) || *value < option->min ||
+      *value > option->max)
+    return usage(err, "--%s %.40s: a number from %g to %g is needed", option->name, text, option->min, option->max);
+  return 0;
+}
+
+static int parse_seed(const struct option *option, const char *text, uint64_t *value, struct error *err) {
+  char *end;
+  errno = 0;
+  *value = strtoull(text, &end, 10);
+  if (!isdigit((unsigned char)*text) || *end || errno)
+    return usage(err, "--%s %.40s: a whole number from 0 to 18446744073709551615 is needed", option->name, text);
+  return 0;
+}
+
+static int parse_size(const struct option *option, const char *text, int size[2], struct error *err) {
+  long side[2];
+  const char *at = text;
+  for (int i = 0; i < 2; i++) {
+    char *end = NULL;
+    errno = 0;
+    side[i] = isdigit((unsigned char)*at) ? strtol(at, &end, 10) : 0;
+    if (!end || errno || (double)side[i] < option->min || (double)side[i] > option->max ||
+        (i == 0 ? *end != 'x' : *end != 0))
+      return usage(err, "--%s %.40s: WIDTHxHEIGHT is needed, each from %.0f to %.0f, as in 512x288", option->name, text,
+                   option->min, option->max);
+    at = end + 1;
+  }
+  size[0] = (int)side[0];
+  size[1] = (int)side[1];
+  return 0;
+}
+
+static int parse_bytes(const struct option *option, const char *text, size_t *bytes, struct error *err) {
+  char *end;
+  double value = strtod(text, &end);
+  static const char units[] = "KMG";
+  const char *unit = *end ? strchr(units, toupper((unsigned char)*end)) : NULL;
+  if (unit) {
+    value *= (double)(1ull << (10 * (unit - units + 1)));
+    end++;
+  }
+  if (!isdigit((unsigned char)*text) || *end || !(value >= option->min && value <= option->max))
+    return usage(err, "--%s %.40s: bytes are needed, as in 800M or 2G", option->name, text);
+  *bytes = (size_t)value;
+  return 0;
+}
+
+static int parse_choice(const struct option *option, const char *text, unsigned *choice, struct error *err) {
+  size_t length = strlen(text);
+  const char *at = option->choices;
+  for (unsigned i = 0; length; i++) {
+    size_t size = strcspn(at, "|");
+    if (size == length && !memcmp(at, text, size)) {
+      *choice = i;
+      return 0;
+    }
+    if (!at[size])
+      break;
+    at += size + 1;
+  }
+  return usage(err, "--%s %.40s: one of %s is needed", option->name, text, option->choices);
+}
+
+static int add_prompt(struct options *options, const char *text, struct error *err) {
+  if (options->prompt_count == SLOT_PRESETS)
+    return usage(err, "--prompt: at most %d can be given", SLOT_PRESETS);
+  options->prompts[options->prompt_count++] = text;
+  return 0;
+}
+
+/* Generate's value is checked here and not stored as a number: the request carries its name. */
+static int request_generate(const struct option *option, struct options_request *request, const char *text,
+                            struct error *err) {
+  unsigned choice;
+  request->action = ACTION_GENERATE;
+  request->generate = text;
+  return parse_choice(option, text, &choice, err);
+}
+
+static int apply(const struct option *option, struct options *options, struct options_request *request,
+                 const char *text, struct error *err) {
+  void *field = (char *)options + option->offset;
+  long long whole = 0;
+  switch (option->kind) {
+  case OPTION_FLAG:
+    *(bool *)field = true;
+    return 0;
+  case OPTION_TEXT:
+    if (!*text)
+      return usage(err, "--%s: an empty %s makes no sense", option->name, option->metavar);
+    *(const char **)field = text;
+    return 0;
+  case OPTION_PROMPT:
+    return add_prompt(options, text, err);
+  case OPTION_INT:
+    if (parse_whole(option, text, &whole, err))
+      return -1;
+    *(int *)field = (int)whole;
+    return 0;
+  case OPTION_LONG:
+    if (parse_whole(option, text, &whole, err))
+      return -1;
+    *(long *)field = (long)whole;
+    return 0;
+  case OPTION_SEED:
+    return parse_seed(option, text, field, err);
+  case OPTION_REAL:
+    return parse_real(option, text, field, err);
+  case OPTION_SIZE:
+    return parse_size(option, text, field, err);
+  case OPTION_BYTES:
+    return parse_bytes(option, text, field, err);
+  case OPTION_CHOICE:
+    return parse_choice(option, text, field, err);
+  case OPTION_VERBOSE:
+    options->verbose += options->verbose < 2;
+    return 0;
+  case OPTION_QUIET:
+    options->verbose = -1;
+    return 0;
+  case OPTION_HELP:
+    request->action = ACTION_HELP;
+    return 0;
+  case OPTION_VERSION:
+    request->action = ACTION_VERSION;
+    return 0;
+  case OPTION_GENERATE:
+    return request_generate(option, request, text, err);
+  }
+  return -1;
+}
+
+struct parser {
+  struct options *options;
+  struct options_request *request;
+  int argc, next;
+  char **argv;
+  uint64_t seen; /* bit a table row */
+  const char *positional[3];
+  int positionals;
+};
+
+static int parse_value(struct parser *parser, const struct option *option, const char *attached, struct error *err) {
+  const char *text = attached;
+  if (takes_value(option) && !text) {
+    if (parser->next == parser->argc)
+      return usage(err, "--%s needs a value: %s", option->name, option->choices ? option->choices : option->metavar);
+    text = parser->argv[parser->next++];
+  }
+  if (!takes_value(option) && attached)
+    return usage(err, "--%s takes no value", option->name);
+  parser->seen |= 1ull << (option - option_table);
+  return apply(option, parser->options, parser->request, text, err);
+}
+
+static int parse_long(struct parser *parser, const char *argument, struct error *err) {
+  const char *name = argument + 2, *equals = strchr(name, '=');
+  size_t length = equals ? (size_t)(equals - name) : strlen(name);
+  const struct option *option = find_long(name, length);
+  if (option)
+    return parse_value(parser, option, equals ? equals + 1 : NULL, err);
+  char word[48];
+  snprintf(word, sizeof word, "%.*s", (int)(length < sizeof word ? length : sizeof word - 1), name);
+  const struct option *nearest = nearest_option(word, ~0u);
+  if (nearest)
+    return usage(err, "unknown option --%s: did you mean --%s?", word, nearest->name);
+  return usage(err, "unknown option --%s (see reverie --help)", word);
+}
+
+/* "-yq" is -y -q; "-s0.5" and "-s 0.5" are the same. */
+static int parse_letters(struct parser *parser, const char *argument, struct error *err) {
+  for (const char *letter = argument + 1; *letter; letter++) {
+    const struct option *option = find_letter(*letter);
+    if (!option)
+      return usage(err, "unknown option -%c in '%.40s' (see reverie --help)", *letter, argument);
+    if (takes_value(option))
+      return parse_value(parser, option, letter[1] ? letter + 1 : NULL, err);
+    if (parse_value(parser, option, NULL, err))
+      return -1;
+  }
+  return 0;
+}
+
+static int parse_positional(struct parser *parser, const char *text, struct error *err) {
+  if (parser->options->command == COMMAND_NONE && !strcmp(text, "help")) {
+    parser->request->action = ACTION_HELP;
+    return 0;
+  }
+  if (parser->options->command == COMMAND_NONE) {
+    const struct command_text *command = find_command(text);
+    if (!command)
+      return unknown_command(text, err);
+    parser->options->command = command->command;
+    return 0;
+  }
+  if (parser->positionals == 2)
+    return usage(err, "'%.60s': too many arguments", text);
+  parser->positional[parser->positionals++] = text;
+  return 0;
+}
+
+static int parse_all(struct parser *parser, struct error *err) {
+  bool only_positionals = false;
+  while (parser->next < parser->argc) {
+    const char *argument = parser->argv[parser->next++];
+    int failed;
+    if (!only_positionals && !strcmp(argument, "--")) {
+      only_positionals = true;
+      continue;
+    }
+    if (only_positionals || argument[0] != '-' || !argument[1])
+      failed = parse_positional(parser, argument, err);
+    else if (argument[1] == '-')
+      failed = parse_long(parser, argument, err);
+    else
+      failed = parse_letters(parser, argument, err);
+    if (failed)
+      return -1;
+  }
+  return 0;
+}
+
+static int check_belongs(const struct parser *parser, const struct command_text *command, struct error *err) {
+  for (int i = 0; i < option_count; i++) {
+    const struct option *option = &option_table[i];
+    if (!(parser->seen >> i & 1) || option->commands & 1u << command->command)
+      continue;
+    for (int j = 0; j < command_count; j++)
+      if (option->commands & 1u << command_table[j].command)
+        return usage(err, "%s has no option --%s; it belongs to %s", command->name, option->name,
+                     command_table[j].name);
+  }
+  return 0;
+}
+
+static int check_arguments(struct parser *parser, const struct command_text *command, struct error *err) {
+  if (parser->positionals < command->arguments_min)
+    return usage(err, "%s needs %s (see reverie %s --help)", command->name, command->arguments, command->name);
+  if (parser->positionals > command->arguments_max)
+    return usage(err, "%s: too many arguments from '%.60s' on", command->name,
+                 parser->positional[command->arguments_max]);
+  for (int i = 0; i < parser->positionals; i++)
+    if (!*parser->positional[i])
+      return usage(err, "%s: an empty argument names nothing", command->name);
+  parser->options->input = parser->positional[0];
+  parser->options->output = parser->positional[1];
+  if (command->command == COMMAND_INFO && parser->options->input && parser->options->model)
+    return usage(err, "info: MODEL is given twice");
+  return 0;
+}
+
+int options_parse(struct options *options, struct options_request *request, int argc, char **argv, struct error *err) {
+  *options = (struct options){
+      .guidance = 1, .image_guidance = 1.5, .strength = -1, .seed = 1, .quality = -1, .warmup = -1, .device = "auto"};
+  *request = (struct options_request){ACTION_RUN, NULL};
+  struct parser parser = {.options = options, .request = request, .argc = argc, .next = 1, .argv = argv};
+  if (parse_all(&parser, err))
+    return -1;
+  if (request->action != ACTION_RUN)
+    return 0;
+  if (options->command == COMMAND_NONE)
+    return usage(err, "a command is needed: live, render, bench or info (see reverie --help)");
+  const struct command_text *command = &command_table[options->command - COMMAND_LIVE];
+  if (check_belongs(&parser, command, err))
+    return -1;
+  return check_arguments(&parser, command, err);
+}

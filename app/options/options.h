@@ -1,0 +1,117 @@
+/* The command line. One table (options.c) drives parsing, --help, the man page and the shell completions.
+ *
+ * Ownership: strings point into argv, which outlives the options. A zero or NULL means "not given" unless a field says
+ * otherwise; the commands choose their own defaults then. */
+#ifndef APP_OPTIONS_OPTIONS_H
+#define APP_OPTIONS_OPTIONS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#include "unet/engine.h"
+
+enum command { COMMAND_NONE, COMMAND_LIVE, COMMAND_RENDER, COMMAND_BENCH, COMMAND_INFO };
+
+enum precision { PRECISION_AUTO, PRECISION_F32, PRECISION_BF16 };
+
+enum graph { GRAPH_ON, GRAPH_OFF };
+
+enum sweep_by { SWEEP_NONE, SWEEP_SIZE, SWEEP_STEPS, SWEEP_BATCH };
+
+enum strength_grid {
+  STRENGTH_CONTINUOUS, /* any noise level */
+  STRENGTH_DIFFUSERS,  /* quantised as diffusers' image-to-image does */
+  STRENGTH_TRAINED,    /* snapped to the points an adversarially distilled model was trained at */
+};
+
+struct options {
+  enum command command;
+  const char *input;  /* live: SOURCE, render: IN, info: MODEL */
+  const char *output; /* render: OUT */
+
+  /* Network */
+  const char *model, *vae;
+  const char *prompts[SLOT_PRESETS]; /* the i-th is preset i + 1 */
+  int prompt_count;
+  const char *negative;
+  double guidance;       /* default 1: no second row */
+  double image_guidance; /* default 1.5 */
+  double strength;       /* 0..1; negative: what suits the model (setup_controls) */
+  int steps;             /* 0: what suits the model */
+  uint64_t seed;         /* default 1 */
+  int width, height;     /* of the generated picture; 0: the command's choice */
+  enum fit fit;
+  enum engine_sampler sampler;
+  enum engine_grid grid;
+  enum strength_grid strength_grid;
+  bool text_to_image;
+
+  /* Device */
+  const char *device; /* default "auto" */
+  int threads;        /* 0: one a core */
+  enum precision precision;
+  size_t memory_limit; /* bytes; 0: none */
+  enum graph graph;
+
+  /* Source */
+  const char *input_format, *input_options;
+  int input_width, input_height; /* asked of a camera, screen or pattern */
+  double input_fps;
+  bool loop;
+  double start;    /* seconds into the input */
+  double duration; /* seconds of input (render) or of running (live); 0: all */
+  long frames;     /* stop after so many frames shown, written or measured; 0: no limit */
+
+  /* render */
+  const char *output_format; /* FFmpeg muxer or extension; NULL: what suits OUT */
+  const char *codec;
+  double quality; /* constant rate factor; negative: the encoder's usual one */
+  bool overwrite;
+
+  /* bench */
+  long warmup;                /* frames before measuring; -1: chosen */
+  const char *json;           /* file, or "-" for standard output */
+  const char *save, *compare; /* files of reports; NULL: none */
+  const char *report;         /* file of a page; NULL: none */
+  enum sweep_by sweep;
+  const char *trace; /* file; NULL: none */
+  bool profile;      /* where a frame's time goes, in place of frame rates */
+
+  /* live */
+  double budget_ms; /* a frame should take no longer, and the overlay tells; 0: none */
+  bool fullscreen;
+  int window_width, window_height; /* 0: chosen */
+  int display;                     /* screen number, from 0 */
+  bool no_hud;
+  bool split;               /* start with the before/after split view */
+  const char *snapshot_dir; /* NULL: the working directory */
+
+  int verbose; /* -1 quiet, 0, 1 informative, 2 debugging */
+};
+
+/* What the command line asked for besides running a command. */
+enum options_action { ACTION_RUN, ACTION_HELP, ACTION_VERSION, ACTION_GENERATE };
+
+struct options_request {
+  enum options_action action;
+  const char *generate; /* "man", "bash", "zsh", "fish" */
+};
+
+/* Parses argv. On failure (STATUS_USAGE) the message names the offending argument and, for a misspelt one, the nearest.
+ */
+int options_parse(struct options *options, struct options_request *request, int argc, char **argv, struct error *err);
+
+/* Help for one command, or for the program with COMMAND_NONE. */
+void options_help(FILE *out, enum command command);
+
+/* Writes the man page or a completion script. */
+int options_generate(FILE *out, const char *kind, struct error *err);
+
+/* The commands. Each returns 0 or -1; err->status becomes the exit status. */
+int command_live(const struct options *options, struct error *err);
+int command_render(const struct options *options, struct error *err);
+int command_bench(const struct options *options, struct error *err);
+int command_info(const struct options *options, struct error *err);
+
+#endif

@@ -1,0 +1,165 @@
+#include "app/options/options_table.h"
+
+#include <stddef.h>
+
+enum {
+  LIVE = 1 << COMMAND_LIVE,
+  RENDER = 1 << COMMAND_RENDER,
+  BENCH = 1 << COMMAND_BENCH,
+  INFO = 1 << COMMAND_INFO,
+  ENGINE = LIVE | RENDER | BENCH,
+  ALL = ENGINE | INFO | 1 << COMMAND_NONE,
+};
+
+#define AT(field) .offset = offsetof(struct options, field)
+#define COUNT_MAX 1e9
+
+const struct option option_table[] = {
+    {"model", 'm', OPTION_TEXT, GROUP_PICTURE, ENGINE | INFO, "DIR", .value = VALUE_DIR, AT(model),
+     .help = "checkpoint in diffusers layout (default: the built-in mini model)"},
+    {"vae", 0, OPTION_TEXT, GROUP_PICTURE, ENGINE | INFO, "DIR", .value = VALUE_DIR, AT(vae),
+     .help = "autoencoder that replaces the checkpoint's own"},
+    {"prompt", 'p', OPTION_PROMPT, GROUP_PICTURE, ENGINE, "TEXT",
+     .help = "what to make of the picture; up to 9 of them are the presets of live's keys 1 to 9 (default: neon)"},
+    {"negative", 0, OPTION_TEXT, GROUP_PICTURE, ENGINE, "TEXT", AT(negative),
+     .help = "what to stay away from; acts with --guidance above 1"},
+    {"guidance", 'g', OPTION_REAL, GROUP_PICTURE, ENGINE | INFO, "X", AT(guidance), .min = 0, .max = 100,
+     .help = "classifier-free guidance scale; other than 1, the network runs on more rows (default: 1)"},
+    {"image-guidance", 0, OPTION_REAL, GROUP_PICTURE, ENGINE, "X", AT(image_guidance), .min = 0, .max = 100,
+     .help = "how closely InstructPix2Pix models follow the input picture (default: 1.5)"},
+    {"strength", 's', OPTION_REAL, GROUP_PICTURE, ENGINE, "X", AT(strength), .min = 0, .max = 1,
+     .help = "0 keeps the input, 1 starts from noise alone (default: 1 for models that see the input, else 0.5)"},
+    {"steps", 'n', OPTION_INT, GROUP_PICTURE, ENGINE | INFO, "N", AT(steps), .min = 1, .max = 50,
+     .help = "sampling steps, 1 to 50 (default: what suits the model)"},
+    {"seed", 0, OPTION_SEED, GROUP_PICTURE, ENGINE, "N", AT(seed), .help = "seed of the fixed noise (default: 1)"},
+    {"size", 0, OPTION_SIZE, GROUP_PICTURE, ENGINE | INFO, "WxH", AT(width), .min = 1, .max = 8192,
+     .help = "size of the generated picture (default: the input's shape, longest side 512, live without a GPU 320; "
+             "bench: the model's own)"},
+    {"fit", 0, OPTION_CHOICE, GROUP_PICTURE, ENGINE, NULL, "crop|letterbox|stretch", AT(fit),
+     .help = "how an input of another shape is fitted in; pixels that are not square count by the shape they are meant "
+             "to be seen in (default: crop)"},
+    {"sampler", 0, OPTION_CHOICE, GROUP_PICTURE, ENGINE, NULL, "auto|euler|ddim|lcm", AT(sampler),
+     .help = "sampler (default: auto, the one the checkpoint names)"},
+    {"grid", 0, OPTION_CHOICE, GROUP_PICTURE, ENGINE, NULL, "auto|trailing|leading|lcm", AT(grid),
+     .help = "which timesteps are visited (default: auto)"},
+    {"strength-grid", 0, OPTION_CHOICE, GROUP_PICTURE, ENGINE, NULL, "continuous|diffusers|trained", AT(strength_grid),
+     .help = "noise levels --strength may choose: any, diffusers' rounding, or a distilled model's trained points"},
+    {"text-to-image", 0, OPTION_FLAG, GROUP_PICTURE, ENGINE, AT(text_to_image),
+     .help = "ignore the input picture; its timing is kept"},
+
+    {"device", 'd', OPTION_TEXT, GROUP_DEVICE, ENGINE | INFO, "NAME", AT(device),
+     .help = "auto, cpu, cpu:plain (the slow definition), cuda or cuda:N (default: auto)"},
+    {"threads", 't', OPTION_INT, GROUP_DEVICE, ENGINE | INFO, "N", AT(threads), .min = 1, .max = 1024,
+     .help = "CPU threads (default: one a core)"},
+    {"precision", 0, OPTION_CHOICE, GROUP_DEVICE, ENGINE | INFO, NULL, "auto|f32|bf16", AT(precision),
+     .help = "CPU arithmetic; auto takes bf16 where the processor has matrix units for it (default: auto)"},
+    {"memory-limit", 0, OPTION_BYTES, GROUP_DEVICE, ENGINE | INFO, "BYTES", AT(memory_limit), .min = 1, .max = 1e15,
+     .help = "device memory that may be used; K, M and G are understood (default: what there is)"},
+    {"graph", 0, OPTION_CHOICE, GROUP_DEVICE, ENGINE, NULL, "on|off", AT(graph),
+     .help = "GPU: a frame as one captured graph, or, to compare, its operations launched one by one (default: on)"},
+
+    {"input-format", 0, OPTION_TEXT, GROUP_INPUT, LIVE | RENDER, "NAME", AT(input_format),
+     .help = "FFmpeg demuxer or device, such as v4l2, x11grab or lavfi (default: found from the name)"},
+    {"input-options", 0, OPTION_TEXT, GROUP_INPUT, LIVE | RENDER, "K=V:K=V", AT(input_options),
+     .help = "options for it, such as rtsp_transport=tcp, or protocol_whitelist=file,http,https,tls,tcp for a playlist "
+             "in a "
+             "file that names servers; otherwise it may only name files beside it, and one from a pipe nothing"},
+    {"input-size", 0, OPTION_SIZE, GROUP_INPUT, LIVE | RENDER | BENCH, "WxH", AT(input_width), .min = 1, .max = 16384,
+     .help = "size asked of a camera, screen or the test pattern"},
+    {"input-fps", 0, OPTION_REAL, GROUP_INPUT, LIVE | RENDER, "X", AT(input_fps), .min = 0.01, .max = 1000,
+     .help = "frame rate asked of a camera, screen or the test pattern; of a picture sequence (default: 25)"},
+    {"loop", 0, OPTION_FLAG, GROUP_INPUT, LIVE, AT(loop),
+     .help = "start again at the end of a file; a still picture stays on"},
+    {"start", 0, OPTION_REAL, GROUP_INPUT, LIVE | RENDER, "SECONDS", AT(start), .min = 0, .max = COUNT_MAX,
+     .help = "begin so far into the input"},
+    {"duration", 0, OPTION_REAL, GROUP_INPUT, LIVE | RENDER, "SECONDS", AT(duration), .min = 0.001, .max = COUNT_MAX,
+     .help = "render so much of the input; live: quit after so long"},
+    {"frames", 0, OPTION_LONG, GROUP_INPUT, ENGINE, "N", AT(frames), .min = 1, .max = COUNT_MAX,
+     .help = "stop after so many frames"},
+
+    {"output-format", 0, OPTION_TEXT, GROUP_OUTPUT, RENDER, "NAME", AT(output_format),
+     .help = "FFmpeg muxer or file extension, such as mkv, nut, mpegts or yuv4mpegpipe (default: by OUT's extension; "
+             "matroska for -, flv for rtmp://, mpegts for other streams)"},
+    {"codec", 'c', OPTION_TEXT, GROUP_OUTPUT, RENDER, "NAME", AT(codec),
+     .help = "FFmpeg encoder or codec, such as libx264, hevc, ffv1 (default: H.264 where the container takes it)"},
+    {"quality", 0, OPTION_REAL, GROUP_OUTPUT, RENDER, "X", AT(quality), .min = 0, .max = 63,
+     .help = "the encoder's quality scale, lower is better; for H.264 the CRF (default: 18), for WebP, JPEG XL and "
+             "Theora from 0, the best, to 63"},
+    {"crf", 0, OPTION_REAL, GROUP_OUTPUT, RENDER, "X", AT(quality), .min = 0, .max = 63,
+     .help = "the same as --quality"},
+    {"yes", 'y', OPTION_FLAG, GROUP_OUTPUT, RENDER | BENCH, AT(overwrite),
+     .help = "overwrite OUT, or bench's --json FILE, without asking"},
+
+    {"warmup", 0, OPTION_LONG, GROUP_BENCH, BENCH, "N", AT(warmup), .min = 0, .max = COUNT_MAX,
+     .help = "frames before measuring begins (default: 5)"},
+    {"json", 0, OPTION_TEXT, GROUP_BENCH, BENCH, "FILE", .value = VALUE_FILE, AT(json),
+     .help = "write the figures as JSON, to standard output for -"},
+    {"profile", 0, OPTION_FLAG, GROUP_BENCH, BENCH, AT(profile),
+     .help = "say where the time of a frame goes, op by op, in place of frame rates; --frames sets how often each is "
+             "measured"},
+    {"sweep", 0, OPTION_CHOICE, GROUP_BENCH, BENCH, NULL, "none|size|steps|batch", AT(sweep),
+     .help = "the time of a frame over its size or steps in place of frame rates, beside what its arithmetic alone "
+             "would take; batch is refused until the engine has batches"},
+    {"trace", 0, OPTION_TEXT, GROUP_BENCH, BENCH, "FILE", .value = VALUE_FILE, AT(trace),
+     .help = "write what capture, upload, graph and output did when, frame by frame, for chrome://tracing or "
+             "ui.perfetto.dev"},
+    {"report", 0, OPTION_TEXT, GROUP_BENCH, BENCH, "FILE", .value = VALUE_FILE, AT(report),
+     .help = "write the figures as an HTML page with plots that needs no other file"},
+    {"save", 0, OPTION_TEXT, GROUP_BENCH, BENCH, "FILE", .value = VALUE_FILE, AT(save),
+     .help = "keep the figures in a file for --compare, beside what is printed"},
+    {"compare", 0, OPTION_TEXT, GROUP_BENCH, BENCH, "FILE", .value = VALUE_FILE, AT(compare),
+     .help = "say what has changed since a report that --save or --json wrote, row by row, and what chance alone "
+             "changes"},
+
+    {"budget", 'b', OPTION_REAL, GROUP_WINDOW, LIVE, "MS", AT(budget_ms), .min = 0.1, .max = 60000,
+     .help = "time a frame should take at most; the figures on the picture tell when it takes longer"},
+    {"fullscreen", 'f', OPTION_FLAG, GROUP_WINDOW, LIVE, AT(fullscreen), .help = "fill the screen"},
+    {"window", 0, OPTION_SIZE, GROUP_WINDOW, LIVE, "WxH", AT(window_width), .min = 16, .max = 16384,
+     .help = "size of the window"},
+    {"display", 0, OPTION_INT, GROUP_WINDOW, LIVE, "N", AT(display), .min = 0, .max = 63,
+     .help = "screen the window opens on, from 0"},
+    {"no-hud", 0, OPTION_FLAG, GROUP_WINDOW, LIVE, AT(no_hud), .help = "start without the figures on the picture"},
+    {"split", 0, OPTION_FLAG, GROUP_WINDOW, LIVE, AT(split), .help = "start with before and after side by side"},
+    {"snapshot-dir", 0, OPTION_TEXT, GROUP_WINDOW, LIVE, "DIR", .value = VALUE_DIR, AT(snapshot_dir),
+     .help = "where snapshots go (default: the working directory)"},
+
+    {"verbose", 'v', OPTION_VERBOSE, GROUP_GENERAL, ALL, .help = "say more; twice: much more"},
+    {"quiet", 'q', OPTION_QUIET, GROUP_GENERAL, ALL, .help = "say nothing but errors"},
+    {"help", 'h', OPTION_HELP, GROUP_GENERAL, ALL, .help = "show help, also of one command"},
+    {"version", 0, OPTION_VERSION, GROUP_GENERAL, ALL, .help = "show the version"},
+    {"generate", 0, OPTION_GENERATE, GROUP_GENERAL, ALL, NULL, "man|bash|zsh|fish"},
+};
+const int option_count = sizeof option_table / sizeof *option_table;
+_Static_assert(sizeof option_table / sizeof *option_table <= 64, "the parser keeps one bit a row in a uint64_t");
+
+const struct command_text command_table[] = {
+    {COMMAND_LIVE, "live", "[SOURCE]", "show a camera, screen or video restyled in a window",
+     "SOURCE is a file or URL that FFmpeg opens, a camera (/dev/video0), a screen (x11grab::0.0), a filter graph "
+     "(lavfi:testsrc2), pattern, or - for standard input. Without it the first camera is taken, or the sample clip "
+     "where there is none. "
+     "The newest frame is always the one shown; what comes in between is dropped and counted.",
+     0, 1},
+    {COMMAND_RENDER, "render", "IN OUT", "restyle a video file frame by frame into another",
+     "Every frame of IN (a video, a picture sequence such as f%04d.png, - for standard input) is rendered and keeps "
+     "its timestamp; sound is copied. The pixels of OUT are square; where those of IN are not, its shape is the one it "
+     "is meant to be seen in. OUT's extension chooses the container. - is standard output (reverie render IN - | mpv "
+     "-), and URLs that FFmpeg can write are streamed to (udp://, rtmp://, srt://, tcp://), those that are watched "
+     "live no faster than they are to be seen. null: throws the frames away and hash:FILE (hash:- for standard output) "
+     "writes a checksum a frame. An OUT that exists is asked about on a terminal and refused elsewhere, unless -y is "
+     "given. Ctrl-C ends with a playable file of the frames so far, a second one at once.",
+     2, 2},
+    {COMMAND_BENCH, "bench", "", "measure frame rate and latency",
+     "Renders a built-in moving pattern and prints how long frames take: the engine alone, and the whole way from "
+     "source to sink.",
+     0, 0},
+    {COMMAND_INFO, "info", "[MODEL]", "say what a checkpoint contains and which devices there are",
+     "MODEL is a checkpoint folder (default: the built-in mini model). Tried with --size, --steps and --guidance, it "
+     "also says how much memory a frame needs on the device, and whether it fits. -v lists every tensor.",
+     0, 1},
+};
+const int command_count = sizeof command_table / sizeof *command_table;
+
+const char *const option_group_titles[GROUPS] = {
+    [GROUP_PICTURE] = "Picture", [GROUP_DEVICE] = "Device", [GROUP_INPUT] = "Input",     [GROUP_OUTPUT] = "Output",
+    [GROUP_BENCH] = "Figures",   [GROUP_WINDOW] = "Window", [GROUP_GENERAL] = "General",
+};

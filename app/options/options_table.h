@@ -1,0 +1,65 @@
+/* The table behind the command line, shared by the parser (options.c) and what is written from it (options_text.c). */
+#ifndef APP_OPTIONS_OPTIONS_TABLE_H
+#define APP_OPTIONS_OPTIONS_TABLE_H
+
+#include "app/options/options.h"
+
+enum option_kind {
+  OPTION_FLAG,   /* bool */
+  OPTION_TEXT,   /* const char * */
+  OPTION_PROMPT, /* appended to options.prompts */
+  OPTION_INT,
+  OPTION_LONG,
+  OPTION_SEED,   /* uint64_t */
+  OPTION_REAL,   /* double */
+  OPTION_SIZE,   /* two ints, "WxH" */
+  OPTION_BYTES,  /* size_t, with K, M, G */
+  OPTION_CHOICE, /* an enum whose values are 0, 1, ... in the order of choices */
+  OPTION_VERBOSE,
+  OPTION_QUIET,
+  OPTION_HELP,
+  OPTION_VERSION,
+  OPTION_GENERATE,
+};
+
+enum option_group {
+  GROUP_PICTURE,
+  GROUP_DEVICE,
+  GROUP_INPUT,
+  GROUP_OUTPUT,
+  GROUP_BENCH,
+  GROUP_WINDOW,
+  GROUP_GENERAL,
+  GROUPS
+};
+
+/* What a shell completes a value with. */
+enum option_value { VALUE_WORD, VALUE_FILE, VALUE_DIR };
+
+struct option {
+  const char *name;
+  char letter; /* 0: none */
+  enum option_kind kind;
+  enum option_group group;
+  unsigned commands;   /* bit 1 << enum command */
+  const char *metavar; /* NULL: takes no value, or a choice */
+  const char *choices; /* "a|b|c" */
+  const char *help;    /* for --help, man and completions; NULL: hidden */
+  size_t offset;       /* into struct options */
+  double min, max;     /* numbers */
+  enum option_value value;
+};
+
+struct command_text {
+  enum command command;
+  const char *name, *arguments, *summary, *description;
+  int arguments_min, arguments_max;
+};
+
+extern const struct option option_table[];
+extern const int option_count;
+extern const struct command_text command_table[];
+extern const int command_count;
+extern const char *const option_group_titles[GROUPS];
+
+#endif

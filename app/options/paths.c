@@ -1,0 +1,72 @@
+#include "app/options/paths.h"
+
+#include <errno.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+/* false: it did not fit, so nothing can be there. */
+static bool join(char *path, const char *folder, const char *name) {
+  int length = snprintf(path, PATHS_MAX, "%s/%s", folder, name);
+  return length > 0 && length < PATHS_MAX;
+}
+
+static bool exists(const char *folder, const char *name, char *path) {
+  return join(path, folder, name) && access(path, R_OK) == 0;
+}
+
+/* PREFIX/share/reverie for the executable PREFIX/bin/reverie. */
+static bool relative_folder(char *folder) {
+  char executable[PATHS_MAX];
+  ssize_t length = readlink("/proc/self/exe", executable, sizeof executable - 1);
+  if (length <= 0)
+    return false;
+  executable[length] = 0;
+  for (int i = 0; i < 2; i++) {
+    char *slash = strrchr(executable, '/');
+    if (!slash)
+      return false;
+    *slash = 0;
+  }
+  return join(folder, executable, "share/reverie");
+}
+
+int paths_data(char *path, const char *name, enum status status, struct error *err) {
+  const char *chosen = getenv("REVERIE_DATA_DIR");
+  if (chosen && *chosen) {
+    if (exists(chosen, name, path))
+      return 0;
+    return error_set(err, status, "%s/%s: not there, where REVERIE_DATA_DIR points to", chosen, name);
+  }
+  char relative[PATHS_MAX];
+  if (relative_folder(relative) && exists(relative, name, path))
+    return 0;
+  if (exists(REVERIE_DATA, name, path))
+    return 0;
+  return error_set(err, status,
+                   "%s: neither in ../share/reverie beside the program nor in %s; set REVERIE_DATA_DIR to "
+                   "the folder that holds it",
+                   name, REVERIE_DATA);
+}
+
+/* Makes the folder and those above it that are missing, for the user alone. */
+static bool make_folders(char *path) {
+  for (char *slash = strchr(path + 1, '/'); slash; slash = strchr(slash + 1, '/')) {
+    *slash = 0;
+    bool made = mkdir(path, 0700) == 0 || errno == EEXIST;
+    *slash = '/';
+    if (!made)
+      return false;
+  }
+  return (mkdir(path, 0700) == 0 || errno == EEXIST) && access(path, W_OK) == 0;
+}
+
+const char *paths_cache(char *path) {
+  const char *cache = getenv("XDG_CACHE_HOME"), *home = getenv("HOME");
+  bool named = cache && *cache == '/' ? join(path, cache, "reverie")
+                                      : home && *home == '/' && join(path, home, ".cache/reverie");
+  return named && make_folders(path) ? path : NULL;
+}

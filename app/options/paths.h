@@ -1,0 +1,20 @@
+/* Where the program's own files are: the built-in model, the sample clip, the cache. */
+#ifndef APP_OPTIONS_PATHS_H
+#define APP_OPTIONS_PATHS_H
+
+#include <stddef.h>
+
+#include "unet/base/error.h"
+
+enum { PATHS_MAX = 4096 };
+
+/* Finds name ("mini/model", "sample.mp4") in the first of: $REVERIE_DATA_DIR; share/reverie beside the folder of the
+ * executable (an installed tree that was moved, or the build); the installed data folder. If it is in none, status says
+ * what is missing and the message where it was looked for. path holds PATHS_MAX characters. */
+int paths_data(char *path, const char *name, enum status status, struct error *err);
+
+/* Makes and names the folder for what may be computed again: reverie in $XDG_CACHE_HOME, else in ~/.cache. Returns
+ * path, or NULL where there is none to be had: nothing is cached then. path holds PATHS_MAX characters. */
+const char *paths_cache(char *path);
+
+#endif

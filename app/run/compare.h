@@ -1,0 +1,19 @@
+/* A report saved earlier beside the present one: what changed, row by row. */
+#ifndef APP_RUN_COMPARE_H
+#define APP_RUN_COMPARE_H
+
+#include <stdio.h>
+
+#include "app/run/report.h"
+
+struct compare;
+
+/* Reads what --save or --json wrote. */
+int compare_open(struct compare **compare, const char *path, struct error *err);
+void compare_close(struct compare **compare); /* stores NULL; takes NULL */
+
+/* Both times of each row, the change and the spread that chance alone gives it. Rows are found by their names; what
+ * only one of the two has is said. */
+void compare_table(const struct compare *compare, const struct report *now, FILE *out);
+
+#endif

@@ -1,0 +1,9 @@
+#ifndef APP_RUN_HTML_REPORT_H
+#define APP_RUN_HTML_REPORT_H
+
+#include "app/run/report.h"
+
+/* The report as one page that needs nothing beside it, with plots. path "-": standard output. */
+int html_report(const struct report *report, const char *path, struct error *err);
+
+#endif

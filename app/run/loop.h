@@ -1,0 +1,67 @@
+/* The engine thread of the live window: the newest frame and the controls of this moment go into the engine, pictures
+ * come out into a mailbox. It alone calls the engine, from opening to closing it. */
+#ifndef APP_RUN_LOOP_H
+#define APP_RUN_LOOP_H
+
+#include "app/control/fade.h"
+#include "app/flow/mailbox.h"
+#include "unet/engine.h"
+
+/* What the user may change at any time; the thread takes a copy before each frame. */
+struct loop_settings {
+  struct controls controls; /* prompt, prompt_to and blend come from fade */
+  struct fade fade;
+  int steps;       /* 0: as the engine was opened */
+  bool paused;     /* no new frames; the last one is done again when a control changes */
+  bool want_input; /* pictures come with the frame they were made from */
+};
+
+struct loop_params {
+  /* Opens the engine and says which settings to begin with; runs on the thread. */
+  int (*open)(void *opaque, struct engine **engine, struct loop_settings *settings, struct error *err);
+  void *opaque;
+  const char *prompts[SLOTS]; /* encoded when first needed or when there is time; NULL: set by open, or none */
+  const struct log *log;
+};
+
+struct loop_status {
+  bool ready;                    /* the engine is open; the fields below are filled */
+  struct engine_info info;       /* as of the last change of steps */
+  struct loop_settings settings; /* what it began with */
+  int refused_steps;             /* what it could not be set to last; 0: nothing */
+  long frames;                   /* pictures made */
+  long dropped;                  /* frames taken and replaced by newer ones before the engine got them */
+};
+
+/* What the thread knows when it decides what to do next. */
+struct loop_situation {
+  int in_flight, depth; /* frames in the engine; as many as it is worth to have there */
+  bool fresh;           /* a frame that the engine has not seen */
+  bool stale;           /* nothing new comes, and the last picture was made with other controls */
+  bool ended;           /* no more frames will come */
+};
+
+enum loop_action { LOOP_SUBMIT_FRESH, LOOP_SUBMIT_AGAIN, LOOP_COLLECT, LOOP_WAIT, LOOP_END };
+
+/* The drop policy, in one place: a frame is taken from the mailbox only at the moment the engine has room for it, so
+ * that it is the newest there is; all others were dropped there. */
+enum loop_action loop_decide(const struct loop_situation *situation);
+
+struct loop;
+
+/* Starts the thread. in: frames; NULL for text to image, where a picture is made when
+ * a control changes. out: pictures, closed when no more will come. Both outlive the
+ * loop. */
+int loop_start(struct loop **loop, const struct loop_params *params, struct mailbox *in, struct mailbox *out,
+               struct error *err);
+/* Not before the status is ready. */
+void loop_set(struct loop *loop, const struct loop_settings *settings);
+void loop_get_status(struct loop *loop, struct loop_status *status);
+
+/* Lets the thread end after the frame it is at, and does not wait for it. Takes NULL. */
+void loop_end(struct loop *loop);
+
+/* Ends the thread and closes the engine. Returns -1 and err when the engine had failed. Stores NULL; takes NULL. */
+int loop_stop(struct loop **loop, struct error *err);
+
+#endif

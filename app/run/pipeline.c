@@ -1,0 +1,236 @@
+#include "app/run/pipeline.h"
+
+#include <string.h>
+
+#include "app/flow/picture.h"
+#include "app/flow/queue.h"
+
+/* Pictures between two stages. More would only take memory: every stage takes about the same time for every frame. */
+enum { DEPTH = 4, IN_FLIGHT_MAX = 2 };
+
+/* Pictures travel in a circle: free ones to the producer, filled ones to the consumer. */
+struct belt {
+  struct picture pictures[DEPTH];
+  struct queue filled, empty;
+};
+
+struct run {
+  const struct pipeline *pipeline;
+  struct pipeline_result *result;
+  struct belt decoded, made;
+  struct sink *sink;
+  pthread_t reader, writer;
+  bool reading, writing;
+  /* Written by their thread, read after it was joined */
+  struct error read_error, write_error;
+  bool read_failed, write_failed, whole;
+  long written;
+  /* The engine's side: what the frames in flight came with */
+  struct {
+    struct frame frame;
+    int64_t submitted_ns;
+  } flights[IN_FLIGHT_MAX];
+  int in_flight, in_flight_max;
+  long collected;
+  int64_t started_ns, last_ns;
+};
+
+static void belt_init(struct belt *belt) {
+  queue_init(&belt->filled, DEPTH);
+  queue_init(&belt->empty, DEPTH);
+  for (int i = 0; i < DEPTH; i++)
+    queue_put(&belt->empty, &belt->pictures[i]);
+}
+
+static void belt_abort(struct belt *belt) {
+  queue_abort(&belt->filled);
+  queue_abort(&belt->empty);
+}
+
+static void belt_finish(struct belt *belt) {
+  queue_finish(&belt->filled);
+  queue_finish(&belt->empty);
+  for (int i = 0; i < DEPTH; i++)
+    picture_free(&belt->pictures[i]);
+}
+
+static void *read_frames(void *opaque) {
+  struct run *run = opaque;
+  const struct pipeline *pipeline = run->pipeline;
+  struct picture *picture;
+  for (long count = 0; !pipeline->frames || count < pipeline->frames; count++) {
+    struct frame frame;
+    if (!(picture = queue_take(&run->decoded.empty)))
+      break;
+    int64_t begin = clock_now_ns();
+    int got = source_read(pipeline->source, &frame, &run->read_error);
+    run->whole = got == 0 && !source_interrupted(pipeline->source);
+    run->read_failed = got < 0 || (got > 0 && picture_copy(picture, &frame, &run->read_error));
+    trace_add(pipeline->trace, TRACK_CAPTURE, "capture", count, begin, clock_now_ns());
+    if (got <= 0 || run->read_failed || !queue_put(&run->decoded.filled, picture))
+      break;
+  }
+  /* Who interrupts does not want to wait for the frames that are queued. */
+  if (source_interrupted(pipeline->source))
+    queue_abort(&run->decoded.filled);
+  else
+    queue_close(&run->decoded.filled);
+  return NULL;
+}
+
+static void *write_frames(void *opaque) {
+  struct run *run = opaque;
+  struct picture *picture;
+  while ((picture = queue_take(&run->made.filled))) {
+    int64_t begin = clock_now_ns();
+    run->write_failed = sink_write(run->sink, &picture->frame, &run->write_error) < 0;
+    trace_add(run->pipeline->trace, TRACK_PRESENT, "present", run->written, begin, clock_now_ns());
+    if (run->write_failed) {
+      belt_abort(&run->made);
+      break;
+    }
+    run->written++;
+    queue_put(&run->made.empty, picture);
+  }
+  return NULL;
+}
+
+static int start(pthread_t *thread, bool *running, void *(*function)(void *), struct run *run, struct error *err) {
+  if (pthread_create(thread, NULL, function, run))
+    return error_set(err, STATUS_FAILED, "no thread can be started");
+  *running = true;
+  return 0;
+}
+
+static int submit(struct run *run, const struct frame *frame, struct error *err) {
+  int64_t now = clock_now_ns();
+  if (engine_submit(run->pipeline->engine, &run->pipeline->controls, run->pipeline->text_to_image ? NULL : frame, err))
+    return -1;
+  trace_add(run->pipeline->trace, TRACK_ENGINE, "submit", run->collected + run->in_flight, now, clock_now_ns());
+  run->flights[run->in_flight].frame = *frame;
+  run->flights[run->in_flight].submitted_ns = now;
+  run->in_flight++;
+  return 0;
+}
+
+static void account(struct run *run, int64_t submitted_ns) {
+  struct pipeline_result *result = run->result;
+  int64_t now = clock_now_ns(), begin = run->last_ns > submitted_ns ? run->last_ns : submitted_ns;
+  stats_add(&result->frame_ms, (double)(now - begin) * 1e-6);
+  if (!run->collected)
+    result->first_frame_ms = (double)(now - run->started_ns) * 1e-6;
+  run->last_ns = now;
+  run->collected++;
+  const struct pipeline_progress progress = {run->collected, (double)(now - run->started_ns) * 1e-9};
+  if (run->pipeline->progress)
+    run->pipeline->progress(run->pipeline->opaque, &progress);
+}
+
+static void trace_collect(const struct run *run, int64_t begin_ns) {
+  struct trace *trace = run->pipeline->trace;
+  struct run_stamps stamps;
+  if (!trace)
+    return;
+  trace_add(trace, TRACK_ENGINE, "wait for the picture", run->collected, begin_ns, clock_now_ns());
+  engine_stamps(run->pipeline->engine, &stamps);
+  trace_add(trace, TRACK_UPLOAD, "upload", run->collected, stamps.upload_ns, stamps.uploaded_ns);
+  trace_add(trace, TRACK_GRAPH, "graph", run->collected, stamps.begun_ns, stamps.computed_ns);
+  if (stamps.downloaded_ns)
+    trace_add(trace, TRACK_DOWNLOAD, "download", run->collected, stamps.computed_ns, stamps.downloaded_ns);
+}
+
+/* Takes the oldest picture out of the engine and passes it on. 1: the writer has given up. */
+static int collect(struct run *run, struct error *err) {
+  struct frame picture;
+  int64_t begin = clock_now_ns();
+  if (engine_collect(run->pipeline->engine, &picture, err))
+    return -1;
+  trace_collect(run, begin);
+  const struct frame *input = &run->flights[0].frame;
+  picture.pts = input->pts;
+  picture.serial = input->serial;
+  picture.captured_ns = input->captured_ns;
+  account(run, run->flights[0].submitted_ns);
+  run->in_flight--;
+  memmove(run->flights, run->flights + 1, sizeof *run->flights * (size_t)run->in_flight);
+  struct picture *copy = queue_take(&run->made.empty);
+  if (!copy)
+    return 1;
+  if (picture_copy(copy, &picture, err))
+    return -1;
+  return queue_put(&run->made.filled, copy) ? 0 : 1;
+}
+
+/* The engine's loop, on the calling thread. 0, also when the writer has given up; -1. */
+static int make_pictures(struct run *run, struct picture *first, struct error *err) {
+  int state = 0;
+  struct engine_info info;
+  engine_get_info(run->pipeline->engine, &info);
+  /* A GPU works on one frame while the next is handed over; the CPU would only be asked to do two at once. */
+  run->in_flight_max = info.cuda ? IN_FLIGHT_MAX : 1;
+  run->started_ns = run->last_ns = clock_now_ns();
+  for (struct picture *picture = first; picture; picture = state ? NULL : queue_take(&run->decoded.filled)) {
+    state = submit(run, &picture->frame, err);
+    queue_put(&run->decoded.empty, picture);
+    if (!state && run->in_flight == run->in_flight_max)
+      state = collect(run, err);
+  }
+  while (run->in_flight && !state)
+    state = collect(run, err);
+  return state < 0 ? -1 : 0;
+}
+
+static void join(struct run *run) {
+  queue_close(&run->made.filled);
+  if (run->writing)
+    pthread_join(run->writer, NULL);
+  belt_abort(&run->decoded);
+  if (run->reading) {
+    source_interrupt(run->pipeline->source);
+    pthread_join(run->reader, NULL);
+  }
+}
+
+static int run_all(struct run *run, struct error *err) {
+  const struct pipeline *pipeline = run->pipeline;
+  if (start(&run->reader, &run->reading, read_frames, run, err))
+    return -1;
+  struct picture *first = queue_take(&run->decoded.filled);
+  if (!first)
+    return 0;
+  if (pipeline->open_sink(pipeline->opaque, &run->sink, err) ||
+      start(&run->writer, &run->writing, write_frames, run, err))
+    return -1;
+  return make_pictures(run, first, err);
+}
+
+int pipeline_run(const struct pipeline *pipeline, struct pipeline_result *result, struct error *err) {
+  *result = (struct pipeline_result){0};
+  struct run run = {.pipeline = pipeline, .result = result};
+  belt_init(&run.decoded);
+  belt_init(&run.made);
+  int status = run_all(&run, err);
+  join(&run);
+  if (!status && run.write_failed) {
+    *err = run.write_error;
+    status = -1;
+  }
+  if (!status && run.read_failed) {
+    *err = run.read_error;
+    status = -1;
+  }
+  result->whole = run.whole && !status;
+  result->written = run.written;
+  /* What is written stays and is completed, whatever went wrong. */
+  struct error finish_error;
+  if (run.sink && sink_finish(run.sink, result->whole, &finish_error) && !status) {
+    *err = finish_error;
+    status = -1;
+  }
+  if (run.started_ns)
+    result->seconds = (double)(clock_now_ns() - run.started_ns) * 1e-9;
+  sink_close(&run.sink);
+  belt_finish(&run.decoded);
+  belt_finish(&run.made);
+  return status;
+}

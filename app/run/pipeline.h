@@ -1,0 +1,43 @@
+/* From source to sink with nothing dropped: decoding, the engine and encoding run at the same time, tied together by
+ * bounded queues of pictures that are allocated once. */
+#ifndef APP_RUN_PIPELINE_H
+#define APP_RUN_PIPELINE_H
+
+#include "app/sink/sink.h"
+#include "app/source/source.h"
+#include "app/flow/stats.h"
+#include "app/flow/trace.h"
+#include "unet/engine.h"
+
+struct pipeline_progress {
+  long frames; /* that came out of the engine */
+  double seconds;
+};
+
+struct pipeline {
+  struct source *source;
+  struct engine *engine;
+  struct controls controls;
+  bool text_to_image; /* frames give their timing alone */
+  long frames;        /* stop after so many; 0: at the end of the source */
+  /* Opens the sink once the first frame has been decoded, so that a bad input leaves no empty file behind. */
+  int (*open_sink)(void *opaque, struct sink **sink, struct error *err);
+  /* After every frame, on the calling thread; NULL: none. */
+  void (*progress)(void *opaque, const struct pipeline_progress *progress);
+  void *opaque;
+  struct trace *trace; /* gets what each stage did when; NULL: nobody wants to know */
+};
+
+struct pipeline_result {
+  long written;          /* frames the sink took */
+  double seconds;        /* from the first frame's entry into the engine to the sink's last word */
+  double first_frame_ms; /* of this, until the first frame was out of the engine */
+  struct stats frame_ms; /* the engine's time a frame: since it was handed in, or the one before came out if later */
+  bool whole;            /* the source was read to its end */
+};
+
+/* Runs to the end, to the first error, or until the source is interrupted. The sink is finished in each case. result is
+ * filled also on failure. */
+int pipeline_run(const struct pipeline *pipeline, struct pipeline_result *result, struct error *err);
+
+#endif

@@ -1,0 +1,151 @@
+#include "app/run/report.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <cjson/cJSON.h>
+
+#include "app/run/profile_report.h"
+
+/* Field 22 of /proc/self/stat; the name in field 2 may hold anything, so counting starts behind its last bracket. */
+static double started_after_boot_s(void) {
+  char text[1024];
+  unsigned long long ticks = 0;
+  FILE *file = fopen("/proc/self/stat", "r");
+  if (!file)
+    return -1;
+  size_t length = fread(text, 1, sizeof text - 1, file);
+  fclose(file);
+  text[length] = 0;
+  const char *at = strrchr(text, ')');
+  if (!at ||
+      sscanf(at + 1, " %*c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %*u %*u %*d %*d %*d %*d %*d %*d %llu", &ticks) != 1)
+    return -1;
+  return (double)ticks / (double)sysconf(_SC_CLK_TCK);
+}
+
+double report_process_age_ms(void) {
+  struct timespec now;
+  double started = started_after_boot_s();
+  clock_gettime(CLOCK_BOOTTIME, &now);
+  return started < 0 ? 0 : ((double)now.tv_sec + (double)now.tv_nsec * 1e-9 - started) * 1e3;
+}
+
+size_t report_peak_bytes(void) {
+  struct rusage usage;
+  return getrusage(RUSAGE_SELF, &usage) ? 0 : (size_t)usage.ru_maxrss * 1024;
+}
+
+static double megabytes(size_t bytes) {
+  return (double)bytes * 1e-6;
+}
+
+static void print_rows(const struct report *report, FILE *out) {
+  const struct engine_info *engine = &report->engine;
+  fprintf(out, "%-26s %7s %8s %8s %8s %8s %8s %8s  (ms a frame)\n", "", "frames", "fps", "median", "p95", "p99", "max",
+          "p99-med");
+  for (int i = 0; i < report->row_count; i++) {
+    const struct report_row *row = &report->rows[i];
+    fprintf(out, "%-26s %7ld %8.2f %8.2f %8.2f %8.2f %8.2f %8.2f\n", row->name, row->times.count, row->fps,
+            row->times.median_ms, row->times.p95_ms, row->times.p99_ms, row->times.max_ms, row->times.jitter_ms);
+  }
+  fputc('\n', out);
+  for (int i = 0; i < report->row_count; i++)
+    fprintf(out, "%s: %s\n", report->rows[i].name, report->rows[i].meaning);
+  fprintf(out, "\nstart to first picture %.0f ms; peak memory %.0f MB; on the device %.0f MB, %ld allocations\n",
+          report->first_frame_ms, megabytes(report->peak_bytes), megabytes(engine->device_peak_bytes),
+          engine->device_allocations);
+  if (engine->cuda)
+    fprintf(out, "a frame: %.2f launches, %.2f waits, %.2f allocations\n", report->launches, report->waits,
+            report->allocations);
+  if (report->joules > 0)
+    fprintf(out, "energy: %.3f J a frame of the whole GPU, in \"compute only\"\n", report->joules);
+}
+
+void report_table(const struct report *report, FILE *out) {
+  const struct engine_info *engine = &report->engine;
+  fprintf(out, "%s, %dx%d, %d step%s (%s), %.1f GFLOP a frame\n", engine->model, engine->width, engine->height,
+          engine->steps, engine->steps == 1 ? "" : "s", engine->sampler, engine->flops * 1e-9);
+  fprintf(out, "%s%s%s\n", engine->device, *engine->device_detail ? ", " : "", engine->device_detail);
+  fprintf(out, "input: %s\n\n", report->source);
+  if (report->profile.count)
+    profile_table(&report->profile, out);
+  if (report->sweep.count)
+    sweep_table(&report->sweep, out);
+  if (report->row_count)
+    print_rows(report, out);
+}
+
+static void add_row(cJSON *rows, const struct report_row *row) {
+  cJSON *to = cJSON_CreateObject();
+  cJSON_AddStringToObject(to, "name", row->name);
+  cJSON_AddStringToObject(to, "meaning", row->meaning);
+  cJSON_AddNumberToObject(to, "frames", (double)row->times.count);
+  cJSON_AddNumberToObject(to, "fps", row->fps);
+  cJSON_AddNumberToObject(to, "mean_ms", row->times.mean_ms);
+  cJSON_AddNumberToObject(to, "min_ms", row->times.min_ms);
+  cJSON_AddNumberToObject(to, "median_ms", row->times.median_ms);
+  cJSON_AddNumberToObject(to, "p95_ms", row->times.p95_ms);
+  cJSON_AddNumberToObject(to, "p99_ms", row->times.p99_ms);
+  cJSON_AddNumberToObject(to, "max_ms", row->times.max_ms);
+  cJSON_AddNumberToObject(to, "jitter_ms", row->times.jitter_ms);
+  cJSON_AddNumberToObject(to, "spread_ms", row->times.spread_ms);
+  cJSON_AddItemToArray(rows, to);
+}
+
+static char *make_json(const struct report *report) {
+  const struct engine_info *engine = &report->engine;
+  cJSON *root = cJSON_CreateObject();
+  cJSON_AddStringToObject(root, "version", REVERIE_VERSION);
+  cJSON_AddStringToObject(root, "model", engine->model);
+  cJSON_AddStringToObject(root, "device", engine->device);
+  cJSON_AddStringToObject(root, "device_detail", engine->device_detail);
+  cJSON_AddStringToObject(root, "source", report->source);
+  cJSON_AddNumberToObject(root, "width", engine->width);
+  cJSON_AddNumberToObject(root, "height", engine->height);
+  cJSON_AddNumberToObject(root, "steps", engine->steps);
+  cJSON_AddStringToObject(root, "sampler", engine->sampler);
+  cJSON_AddNumberToObject(root, "flops", engine->flops);
+  cJSON_AddNumberToObject(root, "first_frame_ms", report->first_frame_ms);
+  cJSON_AddNumberToObject(root, "peak_memory_bytes", (double)report->peak_bytes);
+  cJSON_AddNumberToObject(root, "device_peak_bytes", (double)engine->device_peak_bytes);
+  cJSON_AddNumberToObject(root, "device_allocations", (double)engine->device_allocations);
+  cJSON_AddNumberToObject(root, "device_launches", (double)engine->device_launches);
+  cJSON_AddNumberToObject(root, "device_waits", (double)engine->device_waits);
+  cJSON_AddNumberToObject(root, "device_captures", (double)engine->device_captures);
+  cJSON_AddNumberToObject(root, "launches_per_frame", report->launches);
+  cJSON_AddNumberToObject(root, "waits_per_frame", report->waits);
+  cJSON_AddNumberToObject(root, "allocations_per_frame", report->allocations);
+  cJSON_AddNumberToObject(root, "joules_per_frame", report->joules);
+  cJSON *rows = cJSON_AddArrayToObject(root, "rows");
+  for (int i = 0; i < report->row_count; i++)
+    add_row(rows, &report->rows[i]);
+  if (report->sweep.count)
+    sweep_json(&report->sweep, cJSON_AddArrayToObject(root, "sweep"));
+  if (report->profile.count)
+    profile_json(&report->profile, cJSON_AddObjectToObject(root, "profile"));
+  char *text = cJSON_Print(root);
+  cJSON_Delete(root);
+  return text;
+}
+
+int report_write(const char *path, char *text, struct error *err) {
+  bool standard = !strcmp(path, "-");
+  if (!text)
+    return error_set(err, STATUS_FAILED, "%s: no memory for what is to be written", path);
+  FILE *out = standard ? stdout : fopen(path, "w");
+  bool failed = !out || fprintf(out, "%s\n", text) < 0 || fflush(out);
+  int reason = errno;
+  if (out && !standard)
+    failed |= fclose(out) != 0;
+  free(text);
+  return failed ? error_set(err, STATUS_OUTPUT, "%s: cannot be written: %s", path, strerror(reason)) : 0;
+}
+
+int report_json(const struct report *report, const char *path, struct error *err) {
+  return report_write(path, make_json(report), err);
+}

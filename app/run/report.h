@@ -1,0 +1,44 @@
+/* The figures of bench: a table for people, JSON for programs. */
+#ifndef APP_RUN_REPORT_H
+#define APP_RUN_REPORT_H
+
+#include <stddef.h>
+#include <stdio.h>
+
+#include "app/flow/stats.h"
+#include "app/run/sweep.h"
+#include "unet/engine.h"
+#include "unet/plan/profile.h"
+
+struct report_row {
+  const char *name, *meaning;
+  double fps; /* frames a second of wall time */
+  struct stats_summary times;
+};
+
+enum { REPORT_ROWS_MAX = 8 };
+
+struct report {
+  struct engine_info engine;
+  double first_frame_ms;               /* from the start of the process to the first picture */
+  double launches, waits, allocations; /* of the device, a frame */
+  double joules;                       /* that the device takes for a frame; 0: unknown */
+  size_t peak_bytes;                   /* of the process */
+  const char *source;                  /* what was rendered */
+  struct report_row rows[REPORT_ROWS_MAX];
+  int row_count;
+  struct sweep sweep;     /* no rows: not measured */
+  struct profile profile; /* no rows: not measured; the report's user frees it */
+};
+
+/* Milliseconds since this process started, its loading included; good to 10 ms. */
+double report_process_age_ms(void);
+/* The most memory this process ever had. */
+size_t report_peak_bytes(void);
+
+void report_table(const struct report *report, FILE *out);
+/* Writes text, which it frees, and a line's end; text NULL: there was no memory for it. path "-": standard output. */
+int report_write(const char *path, char *text, struct error *err);
+int report_json(const struct report *report, const char *path, struct error *err);
+
+#endif

@@ -1,0 +1,112 @@
+#include "app/run/sweep.h"
+
+#include <math.h>
+
+static const int sides[] = {256, 384, 512, 640, 768, 1024}, counts[] = {1, 2, 4, 8, 16};
+enum { SIDES = sizeof sides / sizeof *sides, COUNTS = sizeof counts / sizeof *counts };
+
+static const double row_seconds = 1;
+enum { FRAMES_MIN = 5, FRAMES_MAX = 500 };
+
+/* Milliseconds of one frame by the device's clock, or by the host's where it has none; negative: failed. */
+static double once(struct engine *engine, const struct sweep_request *request, struct error *err) {
+  struct frame picture;
+  int64_t begin = clock_now_ns();
+  if (engine_submit(engine, request->controls, request->frame, err) || engine_collect(engine, &picture, err))
+    return -1;
+  double host_ms = (double)(clock_now_ns() - begin) * 1e-6, device_ms = engine_device_ms(engine);
+  return device_ms > 0 ? device_ms : host_ms;
+}
+
+static int measure(struct engine *engine, const struct sweep_request *request, struct sweep_row *row,
+                   struct error *err) {
+  struct stats stats = {0};
+  struct engine_info info;
+  double first = once(engine, request, err), second = first < 0 ? -1 : once(engine, request, err);
+  if (second < 0)
+    return -1;
+  long fitting = (long)fmin(row_seconds * 1e3 / fmax(second, 1e-3), FRAMES_MAX);
+  long frames = request->frames ? request->frames : fitting < FRAMES_MIN ? FRAMES_MIN : fitting;
+  for (long i = 0; i < frames; i++) {
+    double ms = once(engine, request, err);
+    if (ms < 0)
+      return -1;
+    if (request->stop && request->stop())
+      return error_set(err, STATUS_INTERRUPTED, "interrupted: no figures");
+    stats_add(&stats, ms);
+  }
+  engine_get_info(engine, &info);
+  *row = (struct sweep_row){.width = info.width, .height = info.height, .steps = info.steps, .flops = info.flops};
+  stats_summarise(&stats, &row->times);
+  return 0;
+}
+
+static void draw_line(struct sweep *sweep) {
+  for (int i = 0; i < sweep->count; i++)
+    sweep->rate = fmax(sweep->rate, sweep->rows[i].flops / (sweep->rows[i].times.median_ms * 1e-3));
+  for (int i = 0; i < sweep->count; i++)
+    sweep->rows[i].line_ms = sweep->rate > 0 ? sweep->rows[i].flops / sweep->rate * 1e3 : 0;
+}
+
+/* What does not fit the model or the device's memory ends the rows, if there are some already. */
+static int try_rows(struct sweep *sweep, struct engine *engine, const struct sweep_request *request,
+                    struct error *err) {
+  struct engine_info info;
+  engine_get_info(engine, &info);
+  bool size = request->by == SWEEP_SIZE;
+  for (int i = 0; i < (size ? SIDES : COUNTS); i++) {
+    int side = size ? (sides[i] + info.size_multiple - 1) / info.size_multiple * info.size_multiple : 0;
+    if (engine_configure(engine, side, side, size ? 0 : counts[i], err)) {
+      if (sweep->count && err->status != STATUS_FAILED)
+        return 0;
+      return -1;
+    }
+    if (measure(engine, request, &sweep->rows[sweep->count], err))
+      return -1;
+    sweep->count++;
+  }
+  return 0;
+}
+
+int sweep_run(struct sweep *sweep, struct engine *engine, const struct sweep_request *request, struct error *err) {
+  struct engine_info before;
+  struct error after;
+  engine_get_info(engine, &before);
+  *sweep = (struct sweep){.by = request->by};
+  int status = try_rows(sweep, engine, request, err);
+  if (engine_configure(engine, before.width, before.height, before.steps, &after) && !status) {
+    *err = after;
+    return -1;
+  }
+  draw_line(sweep);
+  return status;
+}
+
+void sweep_table(const struct sweep *sweep, FILE *out) {
+  fprintf(out, "%-12s %5s %10s %10s %8s %10s %8s %8s\n", "size", "steps", "GFLOP", "median ms", "+-", "line ms",
+          "x line", "TFLOP/s");
+  for (int i = 0; i < sweep->count; i++) {
+    const struct sweep_row *row = &sweep->rows[i];
+    char size[24];
+    snprintf(size, sizeof size, "%dx%d", row->width, row->height);
+    fprintf(out, "%-12s %5d %10.1f %10.3f %8.3f %10.3f %8.2f %8.2f\n", size, row->steps, row->flops * 1e-9,
+            row->times.median_ms, row->times.spread_ms, row->line_ms, row->times.median_ms / row->line_ms,
+            row->flops / row->times.median_ms * 1e-9);
+  }
+  fprintf(out, "line: a frame's arithmetic at %.2f TFLOP/s, the best rate of these rows\n", sweep->rate * 1e-12);
+}
+
+void sweep_json(const struct sweep *sweep, cJSON *rows) {
+  for (int i = 0; i < sweep->count; i++) {
+    const struct sweep_row *row = &sweep->rows[i];
+    cJSON *to = cJSON_CreateObject();
+    cJSON_AddNumberToObject(to, "width", row->width);
+    cJSON_AddNumberToObject(to, "height", row->height);
+    cJSON_AddNumberToObject(to, "steps", row->steps);
+    cJSON_AddNumberToObject(to, "flops", row->flops);
+    cJSON_AddNumberToObject(to, "median_ms", row->times.median_ms);
+    cJSON_AddNumberToObject(to, "spread_ms", row->times.spread_ms);
+    cJSON_AddNumberToObject(to, "line_ms", row->line_ms);
+    cJSON_AddItemToArray(rows, to);
+  }
+}

@@ -1,0 +1,11 @@
+#ifndef APP_RUN_TRACE_JSON_H
+#define APP_RUN_TRACE_JSON_H
+
+#include "unet/base/error.h"
+
+struct trace;
+
+/* path "-": standard output. */
+int trace_json(const struct trace *trace, const char *path, struct error *err);
+
+#endif

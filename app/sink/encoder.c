@@ -1,0 +1,398 @@
+#include "app/sink/encoder.h"
+
+#include <math.h>
+#include <string.h>
+
+#include <libavutil/avstring.h>
+#include <libavutil/opt.h>
+#include <libavutil/pixdesc.h>
+#include <libswscale/swscale.h>
+
+#include "app/source/ffmpeg_util.h"
+#include "app/sink/palette.h"
+
+/* Seconds between key frames: seeking stays quick, and it bounds what a killed process loses. */
+static const double keyframe_seconds = 2;
+static const double default_crf = 18, default_qscale = 3;
+/* The frame rate of a file is an average: one of a codec that is off by this part of it will do. */
+static const double rate_tolerance = 5e-3;
+/* Without a timestamp for each, frames are shown this many times too fast at most. */
+static const double rate_slack = 1.1;
+/* FFmpeg lists slower ones, which no standard has, and refuses them. */
+static const double mpeg1_slowest = 23;
+
+/* Of codecs whose scale has its best end at the top: the best, and what suits most pictures. */
+static const struct rising_scale {
+  const char *codec;
+  double best, usual;
+} rising_scales[] = {{"libwebp", 100, 90}, {"libwebp_anim", 100, 90}, {"libjxl", 100, 90}, {"libtheora", 10, 8}};
+enum { RISING_SCALES = sizeof rising_scales / sizeof *rising_scales };
+/* The worst that --quality can ask for. */
+static const double quality_worst = 63;
+
+static bool is_rgb(enum AVPixelFormat format) {
+  return av_pix_fmt_desc_get(format)->flags & (AV_PIX_FMT_FLAG_RGB | AV_PIX_FMT_FLAG_PAL);
+}
+
+/* Still pictures whose readers do not agree on what their YUV means, or whose library converts RGB best. */
+static bool is_rgb_picture(enum AVCodecID codec) {
+  return codec == AV_CODEC_ID_WEBP || codec == AV_CODEC_ID_JPEG2000 || codec == AV_CODEC_ID_TIFF;
+}
+
+static enum AVPixelFormat choose_format(const AVCodec *codec) {
+  const enum AVPixelFormat ours = is_rgb_picture(codec->id) ? AV_PIX_FMT_RGB24 : AV_PIX_FMT_YUV420P;
+  if (codec->id == AV_CODEC_ID_GIF)
+    return AV_PIX_FMT_PAL8;
+  if (!codec->pix_fmts)
+    return AV_PIX_FMT_YUV420P;
+  for (const enum AVPixelFormat *format = codec->pix_fmts; *format != AV_PIX_FMT_NONE; format++)
+    if (*format == ours)
+      return ours;
+  return avcodec_find_best_pix_fmt_of_list(codec->pix_fmts, ours, 0, NULL);
+}
+
+static bool is_jpeg(const AVCodecContext *context) {
+  return context->codec_id == AV_CODEC_ID_MJPEG || context->codec_id == AV_CODEC_ID_LJPEG ||
+         !strncmp(av_get_pix_fmt_name(context->pix_fmt), "yuvj", 4);
+}
+
+/* Whether players learn of BT.709. VP8 is BT.601 whatever its container says; where nothing is said, players take small
+ * pictures for BT.601. */
+static bool can_be_bt709(const AVCodecContext *context, const AVOutputFormat *container) {
+  static const enum AVCodecID tell[] = {AV_CODEC_ID_H264, AV_CODEC_ID_HEVC,       AV_CODEC_ID_VP9,
+                                        AV_CODEC_ID_AV1,  AV_CODEC_ID_MPEG2VIDEO, AV_CODEC_ID_PRORES};
+  if (context->codec_id == AV_CODEC_ID_VP8)
+    return false;
+  for (size_t i = 0; i < sizeof tell / sizeof *tell; i++)
+    if (tell[i] == context->codec_id)
+      return true;
+  return av_match_name(container->name, "matroska,webm,mp4,mov,ipod,ismv") || context->width >= 1280 ||
+         context->height >= 720;
+}
+
+/* The engine's YUV is BT.709, limited range, with chroma in the middle of its four pixels. */
+static void tag_colors(AVCodecContext *context, const AVOutputFormat *container) {
+  if (is_rgb(context->pix_fmt)) {
+    context->color_range = AVCOL_RANGE_JPEG;
+    context->colorspace = AVCOL_SPC_RGB;
+  } else if (is_jpeg(context)) {
+    context->color_range = AVCOL_RANGE_JPEG;
+    context->colorspace = AVCOL_SPC_BT470BG;
+  } else {
+    context->color_range = AVCOL_RANGE_MPEG;
+    context->colorspace = can_be_bt709(context, container) ? AVCOL_SPC_BT709 : AVCOL_SPC_SMPTE170M;
+    context->chroma_sample_location = AVCHROMA_LOC_CENTER;
+  }
+  context->color_primaries = AVCOL_PRI_BT709;
+  context->color_trc = AVCOL_TRC_BT709;
+}
+
+static bool is_x26x(const AVCodec *codec) {
+  return !strcmp(codec->name, "libx264") || !strcmp(codec->name, "libx265");
+}
+
+/* quality, of which 0 is the best and less than 0 the usual one, in a codec's own numbers. */
+static double scale_of_codec(const AVCodec *codec, double quality) {
+  for (int i = 0; i < RISING_SCALES; i++)
+    if (!strcmp(codec->name, rising_scales[i].codec))
+      return quality < 0 ? rising_scales[i].usual : rising_scales[i].best * (1 - quality / quality_worst);
+  return quality < 0 ? default_qscale : quality;
+}
+
+static void set_quality(AVCodecContext *context, AVDictionary **wishes, double quality) {
+  char value[32];
+  const AVClass *class = context->codec->priv_class;
+  bool has_crf = class && av_opt_find(&class, "crf", NULL, 0, AV_OPT_SEARCH_FAKE_OBJ);
+  if (has_crf) {
+    snprintf(value, sizeof value, "%g", quality >= 0 ? quality : default_crf);
+    av_dict_set(wishes, "crf", value, 0);
+  } else {
+    context->flags |= AV_CODEC_FLAG_QSCALE;
+    context->global_quality = (int)lrint(scale_of_codec(context->codec, quality) * FF_QP2LAMBDA);
+  }
+  if (is_x26x(context->codec))
+    av_dict_set(wishes, "preset", "veryfast", 0);
+  if (!strcmp(context->codec->name, "libx265"))
+    av_dict_set(wishes, "x265-params", "log-level=none", 0);
+  if (!strncmp(context->codec->name, "libvpx", 6)) {
+    context->bit_rate = 0;
+    av_dict_set(wishes, "deadline", "realtime", 0);
+    av_dict_set(wishes, "cpu-used", "5", 0);
+  }
+}
+
+static AVRational rate_of(const struct sink_options *options) {
+  return av_d2q(options->fps > 0 ? options->fps : 25, 100000);
+}
+
+static bool is_near(AVRational rate, AVRational other) {
+  return fabs(av_q2d(rate) - av_q2d(other)) < rate_tolerance * av_q2d(rate);
+}
+
+/* MPEG's program streams say when only some of the frames are to be shown, elementary streams for none. */
+static bool keeps_times(const AVOutputFormat *container) {
+  return !(container->flags & AVFMT_NOTIMESTAMPS) && !av_match_name(container->name, "mpeg,vcd,svcd,dvd,vob");
+}
+
+/* The codec's rate that is as good as the one of the frames, else its slowest that has a tick for each of them: with
+ * fewer, time would run slower than in the input. num is 0 where there is none. */
+static AVRational known_rate(const AVCodec *codec, const AVOutputFormat *container,
+                             const struct sink_options *options) {
+  AVRational wanted = rate_of(options), nearest = {0, 1}, above = {0, 1};
+  double limit = keeps_times(container) ? INFINITY : rate_slack * av_q2d(wanted);
+  if (!codec->supported_framerates)
+    return wanted;
+  for (const AVRational *rate = codec->supported_framerates; rate->num; rate++) {
+    if (codec->id == AV_CODEC_ID_MPEG1VIDEO && av_q2d(*rate) < mpeg1_slowest)
+      continue;
+    if (is_near(wanted, *rate) && (!nearest.num || av_nearer_q(wanted, *rate, nearest) > 0))
+      nearest = *rate;
+    if (av_cmp_q(*rate, wanted) > 0 && av_q2d(*rate) < limit && (!above.num || av_cmp_q(*rate, above) < 0))
+      above = *rate;
+  }
+  return nearest.num ? nearest : above;
+}
+
+/* Those whose frames each have a time of their own, although FFmpeg does not say so of all of them. */
+static bool keeps_any_clock(const AVOutputFormat *container) {
+  static const char unsaid[] = "mp4,mov,ipod,psp,3gp,3g2,f4v,ismv,smoothstreaming,dash,hls,asf,asf_stream,ivf,rtp,"
+                               "rtp_mpegts,rtsp,wtv";
+  return container->flags & AVFMT_VARIABLE_FPS || av_match_name(container->name, unsaid);
+}
+
+/* The clock of the frames, unless it is finer than any use of it. MPEG-4 stores its clock in 16 bits. */
+static AVRational own_clock(const AVCodec *codec, const struct sink_options *options) {
+  AVRational base = {options->time_base_num, options->time_base_den};
+  int finest = codec->id == AV_CODEC_ID_MPEG4 ? 60000 : 1000000;
+  return base.den <= finest ? base : (AVRational){1, finest};
+}
+
+static void set_clock(AVCodecContext *context, const AVOutputFormat *container, const struct sink_options *options,
+                      bool own) {
+  AVRational rate = known_rate(context->codec, container, options);
+  context->framerate = rate;
+  context->time_base = own ? own_clock(context->codec, options) : av_inv_q(rate);
+  context->gop_size = (int)lrint(fmin(fmax(keyframe_seconds * av_q2d(rate), 12), 250));
+}
+
+/* Of the encoders that are known to hold frames back. */
+static void set_low_delay(const AVCodecContext *context, AVDictionary **wishes) {
+  if (is_x26x(context->codec))
+    av_dict_set(wishes, "tune", "zerolatency", 0);
+  if (!strncmp(context->codec->name, "libvpx", 6) || !strncmp(context->codec->name, "libaom", 6))
+    av_dict_set(wishes, "lag-in-frames", "0", 0);
+}
+
+static int try_clock(struct encoder *encoder, const AVCodec *codec, const AVOutputFormat *container,
+                     const struct sink_options *options, bool own_clock) {
+  AVDictionary *wishes = NULL;
+  AVCodecContext *context = encoder->context = avcodec_alloc_context3(codec);
+  if (!context)
+    return AVERROR(ENOMEM);
+  context->width = options->width;
+  context->height = options->height;
+  context->sample_aspect_ratio = (AVRational){1, 1};
+  context->pix_fmt = choose_format(codec);
+  tag_colors(context, container);
+  set_clock(context, container, options, own_clock);
+  set_quality(context, &wishes, options->quality);
+  if (encoder->low_delay)
+    set_low_delay(context, &wishes);
+  if (container->flags & AVFMT_GLOBALHEADER)
+    context->flags |= AV_CODEC_FLAG_GLOBAL_HEADER;
+  int code = avcodec_open2(context, codec, &wishes);
+  av_dict_free(&wishes);
+  if (code < 0)
+    avcodec_free_context(&encoder->context);
+  return code;
+}
+
+/* Some codecs know only the clocks of television. */
+static int try_codec(struct encoder *encoder, const AVCodec *codec, const AVOutputFormat *container,
+                     const struct sink_options *options) {
+  bool own_clock = keeps_any_clock(container) && !codec->supported_framerates;
+  if (!known_rate(codec, container, options).num)
+    return AVERROR(EINVAL);
+  int code = try_clock(encoder, codec, container, options, own_clock);
+  return code < 0 && own_clock ? try_clock(encoder, codec, container, options, false) : code;
+}
+
+static bool takes_engine_pixels(const AVCodecContext *to) {
+  return to->pix_fmt == AV_PIX_FMT_YUV420P && to->colorspace == AVCOL_SPC_BT709 && to->color_range == AVCOL_RANGE_MPEG;
+}
+
+static int open_scaler(struct encoder *encoder) {
+  const AVCodecContext *to = encoder->context;
+  bool palette = to->pix_fmt == AV_PIX_FMT_PAL8;
+  encoder->borrowed = av_frame_alloc();
+  encoder->indexed = av_frame_alloc();
+  if (!encoder->borrowed || !encoder->indexed)
+    return AVERROR(ENOMEM);
+  if (takes_engine_pixels(to))
+    return 0;
+  enum AVPixelFormat format = palette ? AV_PIX_FMT_RGB32 : to->pix_fmt;
+  encoder->scaler = sws_getContext(to->width, to->height, AV_PIX_FMT_YUV420P, to->width, to->height, format,
+                                   SWS_BICUBIC | SWS_ACCURATE_RND | SWS_FULL_CHR_H_INT, NULL, NULL, NULL);
+  encoder->scaled = av_frame_alloc();
+  if (!encoder->scaler || !encoder->scaled)
+    return AVERROR(ENOMEM);
+  bool bt709 = is_rgb(format) || to->colorspace == AVCOL_SPC_BT709;
+  sws_setColorspaceDetails(encoder->scaler, sws_getCoefficients(SWS_CS_ITU709), 0,
+                           sws_getCoefficients(bt709 ? SWS_CS_ITU709 : SWS_CS_ITU601),
+                           to->color_range == AVCOL_RANGE_JPEG, 0, 1 << 16, 1 << 16);
+  encoder->scaled->format = format;
+  encoder->scaled->width = to->width;
+  encoder->scaled->height = to->height;
+  int code = av_frame_get_buffer(encoder->scaled, 0);
+  return code < 0 || !palette ? code : palette_open(&encoder->palette, to->width, to->height, to->time_base);
+}
+
+static int rate_unknown(const char *path, const AVCodec *codec, const struct sink_options *options, struct error *err) {
+  return error_set(err, STATUS_OUTPUT, "%s: %s cannot do %.4g frames a second; try .mkv, or another --codec", path,
+                   codec->name, av_q2d(rate_of(options)));
+}
+
+static int open_named(struct encoder *encoder, const AVOutputFormat *container, const char *path,
+                      const struct sink_options *options, struct error *err) {
+  char reason[128];
+  const AVCodec *codec = avcodec_find_encoder_by_name(options->codec);
+  const AVCodecDescriptor *kind = avcodec_descriptor_get_by_name(options->codec); /* "h264": the usual one for it */
+  if (!codec && kind)
+    codec = avcodec_find_encoder(kind->id);
+  if (!codec || codec->type != AVMEDIA_TYPE_VIDEO)
+    return error_set(err, STATUS_USAGE, "--codec %s: FFmpeg here has no such video encoder", options->codec);
+  if (avformat_query_codec(container, codec->id, FF_COMPLIANCE_EXPERIMENTAL) == 0)
+    return error_set(err, STATUS_OUTPUT, "%s: %s does not take %s", path, container->name, codec->name);
+  if (!known_rate(codec, container, options).num)
+    return rate_unknown(path, codec, options, err);
+  int code = try_codec(encoder, codec, container, options);
+  if (code < 0)
+    return error_set(err, STATUS_OUTPUT, "%s: encoder %s cannot be opened: %s", path, codec->name,
+                     ffmpeg_reason(code, reason));
+  return 0;
+}
+
+/* MPEG-1 knows eight frame rates; MPEG-2, for the same players, almost any. */
+static enum AVCodecID own_codec(const AVOutputFormat *container, const char *path, const struct sink_options *options) {
+  enum AVCodecID own = av_guess_codec(container, NULL, path, NULL, AVMEDIA_TYPE_VIDEO);
+  const AVCodec *codec = avcodec_find_encoder(own);
+  bool mpeg1 = codec && own == AV_CODEC_ID_MPEG1VIDEO && !strcmp(container->name, "mpeg");
+  return mpeg1 && !is_near(rate_of(options), known_rate(codec, container, options)) ? AV_CODEC_ID_MPEG2VIDEO : own;
+}
+
+static int open_chosen(struct encoder *encoder, const AVOutputFormat *container, const char *path,
+                       const struct sink_options *options, struct error *err) {
+  enum AVCodecID own = own_codec(container, path, options);
+  /* The muxers of streams do not say what they take. */
+  bool takes_h264 = avformat_query_codec(container, AV_CODEC_ID_H264, FF_COMPLIANCE_NORMAL) == 1 ||
+                    av_match_name(container->name, "mpegts,rtp_mpegts,rtsp,rtp");
+  const AVCodec *candidates[] = {
+      takes_h264 ? avcodec_find_encoder_by_name("libx264") : NULL,
+      takes_h264 ? avcodec_find_encoder_by_name("libopenh264") : NULL,
+      own != AV_CODEC_ID_NONE ? avcodec_find_encoder(own) : NULL,
+      avcodec_find_encoder(AV_CODEC_ID_MPEG4),
+      avcodec_find_encoder(AV_CODEC_ID_FFV1),
+  };
+  for (size_t i = 0; i < sizeof candidates / sizeof *candidates; i++) {
+    const AVCodec *codec = candidates[i];
+    bool fits = codec && (codec->id == own || (takes_h264 && codec->id == AV_CODEC_ID_H264) ||
+                          avformat_query_codec(container, codec->id, FF_COMPLIANCE_NORMAL) == 1);
+    if (!fits || try_codec(encoder, codec, container, options) < 0)
+      continue;
+    bool expected = takes_h264 ? codec->id == AV_CODEC_ID_H264 : codec->id == own;
+    log_line(options->log, expected ? LOG_INFO : LOG_WARNING, "%s: encoded with %s%s", path, codec->name,
+             expected ? "" : ", since the usual encoder is not there");
+    return 0;
+  }
+  const AVCodec *usual = avcodec_find_encoder(own);
+  if (usual && !known_rate(usual, container, options).num)
+    return rate_unknown(path, usual, options, err);
+  return error_set(err, STATUS_OUTPUT, "%s: FFmpeg here has no encoder for %s; try another extension, such as .mkv",
+                   path, container->name);
+}
+
+int encoder_open(struct encoder *encoder, const AVOutputFormat *container, const char *path, bool low_delay,
+                 const struct sink_options *options, struct error *err) {
+  char reason[128];
+  encoder->low_delay = low_delay;
+  int failed = options->codec ? open_named(encoder, container, path, options, err)
+                              : open_chosen(encoder, container, path, options, err);
+  if (failed)
+    return -1;
+  int code = open_scaler(encoder);
+  return code < 0 ? error_set(err, STATUS_OUTPUT, "%s: %s", path, ffmpeg_reason(code, reason)) : 0;
+}
+
+/* Frames without reference counts are copied by avcodec_send_frame, so borrowed planes may be reused at once. */
+static void borrow(AVFrame *to, const struct frame *frame) {
+  for (int i = 0; i < 3; i++) {
+    to->data[i] = (uint8_t *)(uintptr_t)frame->plane[i];
+    to->linesize[i] = frame->pitch[i];
+  }
+  to->format = AV_PIX_FMT_YUV420P;
+  to->width = frame->width;
+  to->height = frame->height;
+}
+
+static int convert(struct encoder *encoder, const AVFrame *from) {
+  int code = av_frame_make_writable(encoder->scaled);
+  if (code < 0)
+    return code;
+  sws_scale(encoder->scaler, (const uint8_t *const *)from->data, from->linesize, 0, from->height, encoder->scaled->data,
+            encoder->scaled->linesize);
+  return 0;
+}
+
+static void describe(AVFrame *frame, const AVCodecContext *context) {
+  frame->color_range = context->color_range;
+  frame->colorspace = context->colorspace;
+  frame->color_primaries = context->color_primaries;
+  frame->color_trc = context->color_trc;
+  frame->chroma_location = context->chroma_sample_location;
+  frame->sample_aspect_ratio = context->sample_aspect_ratio;
+  frame->quality = context->global_quality;
+}
+
+/* frame NULL: the last ones come. */
+static int send_with_palette(struct encoder *encoder, AVFrame *frame) {
+  AVFrame *indexed = encoder->indexed;
+  int code = palette_send(encoder->palette, frame);
+  if (code < 0)
+    return code;
+  while ((code = palette_receive(encoder->palette, indexed)) >= 0) {
+    describe(indexed, encoder->context);
+    int sent = avcodec_send_frame(encoder->context, indexed);
+    av_frame_unref(indexed);
+    if (sent < 0)
+      return sent;
+  }
+  if (code == AVERROR_EOF && !frame)
+    return avcodec_send_frame(encoder->context, NULL);
+  return code == AVERROR(EAGAIN) ? 0 : code;
+}
+
+int encoder_send(struct encoder *encoder, const struct frame *frame, int64_t pts) {
+  if (!frame)
+    return encoder->palette ? send_with_palette(encoder, NULL) : avcodec_send_frame(encoder->context, NULL);
+  AVFrame *sent = encoder->borrowed;
+  borrow(sent, frame);
+  if (encoder->scaler) {
+    int code = convert(encoder, sent);
+    if (code < 0)
+      return code;
+    sent = encoder->scaled;
+  }
+  sent->pts = pts;
+  describe(sent, encoder->context);
+  return encoder->palette ? send_with_palette(encoder, sent) : avcodec_send_frame(encoder->context, sent);
+}
+
+void encoder_finish(struct encoder *encoder) {
+  avcodec_free_context(&encoder->context);
+  sws_freeContext(encoder->scaler);
+  palette_close(&encoder->palette);
+  av_frame_free(&encoder->scaled);
+  av_frame_free(&encoder->borrowed);
+  av_frame_free(&encoder->indexed);
+  *encoder = (struct encoder){0};
+}

@@ -1,0 +1,31 @@
+/* Frames to packets: which FFmpeg encoder, and how it is set up. */
+#ifndef APP_SINK_ENCODER_H
+#define APP_SINK_ENCODER_H
+
+#include <libavcodec/avcodec.h>
+#include <libavformat/avformat.h>
+
+#include "app/sink/sink.h"
+
+struct SwsContext;
+struct palette;
+
+/* Zero-initialise to start. */
+struct encoder {
+  AVCodecContext *context;
+  struct SwsContext *scaler; /* where the encoder does not take the engine's pixels */
+  struct palette *palette;   /* where the encoder takes 256 colours */
+  AVFrame *scaled, *borrowed, *indexed;
+  bool low_delay;
+};
+
+/* Opens options->codec, or the first encoder that works of: H.264, the container's own, MPEG-4, FFV1. The time base is
+ * options' own where container and codec can keep it, else 1/fps. low_delay: packets come out without waiting for later
+ * frames, which costs some size. */
+int encoder_open(struct encoder *encoder, const AVOutputFormat *container, const char *path, bool low_delay,
+                 const struct sink_options *options, struct error *err);
+/* frame NULL: no more come. Returns 0 or an FFmpeg error code; frame may be reused at once. */
+int encoder_send(struct encoder *encoder, const struct frame *frame, int64_t pts);
+void encoder_finish(struct encoder *encoder);
+
+#endif

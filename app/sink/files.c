@@ -1,0 +1,224 @@
+#include "app/sink/files.h"
+
+#include <glob.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <libavformat/avformat.h>
+
+#include "app/source/ffmpeg_util.h"
+#include "unet/base/text.h"
+
+/* Playlists that name playlists are followed so deep; longer texts are taken for no playlist. */
+enum { PLAYLIST_DEPTH = 3, PLAYLIST_BYTES = 1 << 20 };
+
+static int no_memory(struct error *err) {
+  return error_set(err, STATUS_FAILED, "no memory to compare input and output");
+}
+
+static int add_entry(struct files *files, const struct stat *file, const char *path, struct error *err) {
+  if (files->count == files->capacity) {
+    size_t capacity = files->capacity ? files->capacity * 2 : 16;
+    struct file_entry *entries = realloc(files->entries, capacity * sizeof *entries);
+    if (!entries)
+      return no_memory(err);
+    files->entries = entries;
+    files->capacity = capacity;
+  }
+  char *copy = strdup(path);
+  if (!copy)
+    return no_memory(err);
+  files->entries[files->count++] = (struct file_entry){file->st_dev, file->st_ino, copy};
+  return 0;
+}
+
+int files_add(struct files *files, const char *path, struct error *err) {
+  struct stat file;
+  return stat(path, &file) ? 0 : add_entry(files, &file, path, err);
+}
+
+int files_add_glob(struct files *files, const char *pattern, struct error *err) {
+  glob_t found = {0};
+  int failed = glob(pattern, GLOB_NOSORT, NULL, &found) == GLOB_NOSPACE ? no_memory(err) : 0;
+  for (size_t i = 0; i < found.gl_pathc && !failed; i++)
+    failed = files_add(files, found.gl_pathv[i], err);
+  globfree(&found);
+  return failed;
+}
+
+/* A glob that finds all of a sequence's names, and some that are none of it. number_at: where a number begins. */
+static bool make_glob(const char *pattern, char *globbed, size_t size, size_t *number_at) {
+  size_t used = 0, literal = 0;
+  for (const char *at = pattern; *at; at++, literal++) {
+    if (used + 3 > size)
+      return false;
+    if (*at == '%' && at[1] != '%') {
+      at += 1 + strspn(at + 1, "0123456789");
+      *number_at = literal;
+      globbed[used++] = '*';
+      continue;
+    }
+    at += *at == '%';
+    if (strchr("*?[]\\", *at))
+      globbed[used++] = '\\';
+    globbed[used++] = *at;
+  }
+  globbed[used] = 0;
+  return true;
+}
+
+/* The number that makes path of pattern; -1: none does. */
+static long number_of(const char *path, const char *pattern, size_t number_at) {
+  char made[PATH_MAX], *end;
+  if (strlen(path) <= number_at)
+    return -1;
+  long number = strtol(path + number_at, &end, 10);
+  bool possible = end != path + number_at && number >= 0 && number <= INT_MAX;
+  return possible && !av_get_frame_filename(made, sizeof made, pattern, (int)number) && !strcmp(made, path) ? number
+                                                                                                            : -1;
+}
+
+int files_add_sequence(struct files *files, const char *pattern, long first, long end, long *lowest,
+                       struct error *err) {
+  char globbed[2 * PATH_MAX];
+  size_t number_at = 0;
+  struct files found = {0};
+  if (!av_filename_number_test(pattern) || !make_glob(pattern, globbed, sizeof globbed, &number_at))
+    return 0;
+  int failed = files_add_glob(&found, globbed, err);
+  long least = LONG_MAX;
+  for (size_t i = 0; i < found.count && !failed; i++) {
+    long number = number_of(found.entries[i].path, pattern, number_at);
+    if (number < first || number >= end)
+      continue;
+    failed = files_add(files, found.entries[i].path, err);
+    least = number < least ? number : least;
+  }
+  if (lowest && least < LONG_MAX)
+    *lowest = least;
+  files_finish(&found);
+  return failed;
+}
+
+static bool has(const struct files *files, const struct stat *file) {
+  for (size_t i = 0; i < files->count; i++)
+    if (files->entries[i].device == file->st_dev && files->entries[i].inode == file->st_ino)
+      return true;
+  return false;
+}
+
+static int add_named(struct files *files, const char *folder, char *text, const char *separators, int depth,
+                     struct error *err);
+
+/* A file and, where it is a text, what the text names. Most words of a text are no names, so most are not there. */
+static int add_with_contents(struct files *files, const char *path, int depth, struct error *err) {
+  struct stat file;
+  char folder[PATH_MAX], *text;
+  size_t length;
+  if (stat(path, &file) || !S_ISREG(file.st_mode) || has(files, &file))
+    return 0;
+  if (add_entry(files, &file, path, err))
+    return -1;
+  if (depth >= PLAYLIST_DEPTH || file.st_size > PLAYLIST_BYTES || text_read(path, PLAYLIST_BYTES, &text, &length, NULL))
+    return 0;
+  const char *slash = strrchr(path, '/');
+  snprintf(folder, sizeof folder, "%.*s", slash ? (int)(slash + 1 - path) : 0, path);
+  int failed = 0;
+  if (strlen(text) == length) {
+    char *copy = strdup(text); /* names with blanks in them, then words */
+    failed = !copy ? no_memory(err)
+                   : add_named(files, folder, copy, "\r\n'\"<>", depth + 1, err) ||
+                         add_named(files, folder, text, "\r\n'\"<>=, \t", depth + 1, err);
+    free(copy);
+  }
+  free(text);
+  return failed ? -1 : 0;
+}
+
+/* folder: what the names are relative to, with its slash. */
+static int add_named(struct files *files, const char *folder, char *text, const char *separators, int depth,
+                     struct error *err) {
+  char path[2 * PATH_MAX], *rest = NULL;
+  int failed = 0;
+  for (char *word = strtok_r(text, separators, &rest); word && !failed; word = strtok_r(NULL, separators, &rest)) {
+    const char *name = file_path(word);
+    int length = snprintf(path, sizeof path, "%s%s", *name == '/' ? "" : folder, name);
+    if (length < (int)sizeof path)
+      failed = add_with_contents(files, path, depth, err);
+  }
+  return failed;
+}
+
+/* "concat:a.ts|b.ts", "subfile,,start,0,end,9,,:a.mp4", "lavfi:movie=a.mp4" */
+static int add_wrapped(struct files *files, const char *spec, struct error *err) {
+  char *copy = strdup(spec);
+  if (!copy)
+    return no_memory(err);
+  int failed = add_named(files, "", copy, ":|=,;[]'", 0, err);
+  free(copy);
+  return failed;
+}
+
+/* FFmpeg's demuxer of pictures takes "%*" and the like for globs, unless told what a name means. */
+static int add_pictures(struct files *files, long *first, const char *path, const char *kind, long start,
+                        struct error *err) {
+  char globbed[PATH_MAX];
+  size_t used = 0;
+  bool special = false;
+  if (kind && !strcmp(kind, "glob"))
+    return files_add_glob(files, path, err);
+  if (files_add_sequence(files, path, start, LONG_MAX, first, err))
+    return -1;
+  for (const char *at = path; *at && used + 1 < sizeof globbed; at++) {
+    bool mark = *at == '%' && at[1] && strchr("*?[]{}", at[1]);
+    special |= mark;
+    if (!mark)
+      globbed[used++] = *at;
+  }
+  globbed[used] = 0;
+  return special ? files_add_glob(files, globbed, err) : 0;
+}
+
+int files_add_input(struct files *files, long *first, const char *spec, const struct source_options *options,
+                    struct error *err) {
+  struct stat file;
+  AVDictionary *wishes = NULL;
+  *first = -1;
+  if (!strcmp(spec, "-") || !strncmp(spec, "pipe:", 5))
+    return fstat(STDIN_FILENO, &file) ? 0 : add_entry(files, &file, "standard input", err);
+  if (options->input_options)
+    av_dict_parse_string(&wishes, options->input_options, "=", ":", 0);
+  const AVDictionaryEntry *kind = av_dict_get(wishes, "pattern_type", NULL, 0);
+  const AVDictionaryEntry *start = av_dict_get(wishes, "start_number", NULL, 0);
+  int failed =
+      add_with_contents(files, file_path(spec), 0, err) || add_wrapped(files, spec, err) ||
+      add_pictures(files, first, file_path(spec), kind ? kind->value : NULL, start ? atol(start->value) : 0, err);
+  av_dict_free(&wishes);
+  return failed ? -1 : 0;
+}
+
+static int compare(const void *one, const void *other) {
+  const struct file_entry *a = one, *b = other;
+  if (a->device != b->device)
+    return a->device < b->device ? -1 : 1;
+  return a->inode < b->inode ? -1 : a->inode > b->inode;
+}
+
+const char *files_shared(const struct files *one, struct files *other) {
+  if (other->count)
+    qsort(other->entries, other->count, sizeof *other->entries, compare);
+  for (size_t i = 0; i < one->count && other->count; i++)
+    if (bsearch(&one->entries[i], other->entries, other->count, sizeof *other->entries, compare))
+      return one->entries[i].path;
+  return NULL;
+}
+
+void files_finish(struct files *files) {
+  for (size_t i = 0; i < files->count; i++)
+    free(files->entries[i].path);
+  free(files->entries);
+  *files = (struct files){0};
+}

@@ -1,0 +1,243 @@
+#include "app/sink/mp4.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <libavutil/avstring.h>
+#include <libavutil/intreadwrite.h>
+
+#include "app/source/ffmpeg_util.h"
+#include "app/sink/neighbour.h"
+
+/* Finer than a millisecond, which is what FFmpeg rounds the beginnings of streams to by itself. */
+static const char movie_timescale[] = "90000";
+
+bool mp4_is(const AVOutputFormat *container) {
+  return av_match_name(container->name, "mp4,mov,ipod,psp,3gp,3g2,f4v");
+}
+
+void mp4_wishes(AVDictionary **wishes) {
+  av_dict_set(wishes, "movflags", "frag_custom+delay_moov+default_base_moof+skip_trailer", 0);
+  av_dict_set(wishes, "movie_timescale", movie_timescale, 0);
+}
+
+/* The length of the box that begins at a place in file, 0 where there is none that ends within size. type: 4 bytes. */
+static int64_t read_box(FILE *file, int64_t at, int64_t size, char *type) {
+  uint8_t head[16] = {0};
+  if (at + 8 > size || fseeko(file, at, SEEK_SET) || fread(head, 1, sizeof head, file) < 8)
+    return 0;
+  bool large = AV_RB32(head) == 1;
+  int64_t length = large ? (int64_t)AV_RB64(head + 8) : AV_RB32(head);
+  memcpy(type, head + 4, 4);
+  return length < (large ? 16 : 8) || length > size - at ? 0 : length;
+}
+
+/* Where the boxes of the file end that follow each other from its beginning; size: its own. */
+static int64_t follow_boxes(const char *path, int64_t *last_data, int64_t *size) {
+  FILE *file = fopen(path, "rb");
+  int64_t at = 0, length;
+  char type[4];
+  *last_data = *size = 0;
+  if (!file)
+    return 0;
+  *size = fseeko(file, 0, SEEK_END) ? 0 : ftello(file);
+  for (; (length = read_box(file, at, *size, type)); at += length)
+    if (!memcmp(type, "mdat", 4))
+      *last_data = at + length;
+  fclose(file);
+  return at;
+}
+
+/* Memory that fails while FFmpeg gathers a fragment or moves the index is noticed nowhere but here. */
+static bool has_whole_boxes(const char *path) {
+  int64_t data, size;
+  return follow_boxes(path, &data, &size) == size && data > 0;
+}
+
+void mp4_cut(const char *path) {
+  int64_t whole, size;
+  follow_boxes(path, &whole, &size);
+  int cut = whole > 0 && whole < size ? truncate(path, whole) : 0;
+  (void)cut; /* a file that cannot be cut stays as it is: the failure that led here is what the user hears of */
+}
+
+static int copy_streams(AVFormatContext *from, AVFormatContext *to) {
+  for (unsigned i = 0; i < from->nb_streams; i++) {
+    AVStream *stream = avformat_new_stream(to, NULL);
+    if (!stream)
+      return AVERROR(ENOMEM);
+    int code = avcodec_parameters_copy(stream->codecpar, from->streams[i]->codecpar);
+    if (code < 0)
+      return code;
+    stream->codecpar->codec_tag = 0;
+    stream->time_base = from->streams[i]->time_base;
+    stream->avg_frame_rate = from->streams[i]->avg_frame_rate;
+    stream->sample_aspect_ratio = from->streams[i]->sample_aspect_ratio;
+    stream->disposition = from->streams[i]->disposition;
+    av_dict_copy(&stream->metadata, from->streams[i]->metadata, 0);
+  }
+  av_dict_copy(&to->metadata, from->metadata, 0);
+  return 0;
+}
+
+struct settling {
+  const struct muxer *muxer; /* what was written */
+  unsigned tracks;           /* of it */
+  int64_t *found;            /* muxer_units of each that were read again */
+};
+
+/* to NULL: they are counted alone. */
+static int copy_packets(AVFormatContext *from, AVFormatContext *to, struct settling *settling) {
+  AVPacket *packet = av_packet_alloc();
+  int code = packet ? 0 : AVERROR(ENOMEM);
+  memset(settling->found, 0, settling->tracks * sizeof *settling->found);
+  while (code >= 0 && (code = av_read_frame(from, packet)) >= 0) {
+    unsigned at = (unsigned)packet->stream_index;
+    if (at < settling->tracks && !(packet->flags & AV_PKT_FLAG_CORRUPT))
+      settling->found[at] += muxer_units(from->streams[at]->codecpar, packet);
+    if (to && at < to->nb_streams) {
+      packet->pos = -1;
+      av_packet_rescale_ts(packet, from->streams[at]->time_base, to->streams[at]->time_base);
+      /* Fragments do not tell it of every packet. It counts for the last one alone, which is cut off without it. */
+      if (at < settling->tracks)
+        packet->duration = av_rescale_q(settling->muxer->tracks[at].duration,
+                                        settling->muxer->output->streams[at]->time_base, to->streams[at]->time_base);
+      code = av_interleaved_write_frame(to, packet);
+    }
+    av_packet_unref(packet);
+  }
+  av_packet_free(&packet);
+  return code == AVERROR_EOF ? 0 : code;
+}
+
+/* Whether file says what a decoder of this track of video has to know. */
+static bool is_known(const AVFormatContext *file, const struct settling *settling, unsigned track) {
+  const AVCodecParameters *was = settling->muxer->output->streams[track]->codecpar, *is;
+  if (was->codec_type != AVMEDIA_TYPE_VIDEO)
+    return true;
+  is = track < file->nb_streams ? file->streams[track]->codecpar : NULL;
+  return is && is->codec_id == was->codec_id && is->width == was->width && !is->extradata_size == !was->extradata_size;
+}
+
+static bool is_whole(const struct settling *settling) {
+  for (unsigned i = 0; i < settling->tracks; i++)
+    if (settling->found[i] != settling->muxer->tracks[i].units)
+      return false;
+  return true;
+}
+
+static int write_copy(AVFormatContext *from, AVFormatContext *to, struct settling *settling) {
+  AVDictionary *wishes = NULL;
+  av_dict_set(&wishes, "movflags", "faststart", 0);
+  av_dict_set(&wishes, "movie_timescale", movie_timescale, 0);
+  int code = avformat_write_header(to, &wishes);
+  av_dict_free(&wishes);
+  if (code >= 0)
+    code = copy_packets(from, to, settling);
+  if (code >= 0)
+    code = av_write_trailer(to);
+  return code;
+}
+
+static int open_again(AVFormatContext **from, const char *path) {
+  int code = avformat_open_input(from, path, NULL, NULL);
+  return code < 0 ? code : avformat_find_stream_info(*from, NULL);
+}
+
+static int rewrite(const char *path, const char *copy, struct settling *settling) {
+  AVFormatContext *from = NULL, *to = NULL;
+  int code = open_again(&from, path);
+  if (code >= 0)
+    /* The context must know the copy's name: moving the index to the front opens it once more to read. */
+    code = avformat_alloc_output_context2(&to, settling->muxer->output->oformat, NULL, copy);
+  if (code >= 0)
+    code = copy_streams(from, to);
+  if (code >= 0)
+    code = avio_open(&to->pb, copy, AVIO_FLAG_WRITE);
+  if (code >= 0) {
+    code = write_copy(from, to, settling);
+    int closed = avio_closep(&to->pb);
+    if (code >= 0)
+      code = closed;
+  }
+  avformat_free_context(to);
+  avformat_close_input(&from);
+  return code;
+}
+
+/* Counts what the index of an ordinary file names. */
+static int count_index(const char *path, struct settling *settling) {
+  AVFormatContext *file = NULL;
+  AVDictionary *wishes = NULL;
+  memset(settling->found, 0, settling->tracks * sizeof *settling->found);
+  av_dict_set(&wishes, "advanced_editlist", "0", 0); /* it takes what is not shown out of the index */
+  int code = avformat_open_input(&file, path, NULL, &wishes);
+  av_dict_free(&wishes);
+  for (unsigned i = 0; code >= 0 && i < settling->tracks && i < file->nb_streams; i++)
+    for (int at = 0; is_known(file, settling, i) && at < avformat_index_get_entries_count(file->streams[i]); at++) {
+      const AVPacket packet = {.size = avformat_index_get_entry(file->streams[i], at)->size};
+      settling->found[i] += muxer_units(file->streams[i]->codecpar, &packet);
+    }
+  avformat_close_input(&file);
+  return code < 0 || has_whole_boxes(path) ? code : AVERROR_INVALIDDATA;
+}
+
+/* Whether what is said to be in the file is there, as far as video goes. */
+static int check_frames(const char *path, struct settling *settling, struct error *err) {
+  AVFormatContext *from = NULL;
+  int64_t written = 0, found = 0;
+  memset(settling->found, 0, settling->tracks * sizeof *settling->found);
+  if (open_again(&from, path) >= 0)
+    copy_packets(from, NULL, settling);
+  for (unsigned i = 0; i < settling->tracks; i++)
+    if (!from || !is_known(from, settling, i) || !has_whole_boxes(path))
+      settling->found[i] = 0;
+  avformat_close_input(&from);
+  for (unsigned i = 0; i < settling->tracks; i++)
+    if (settling->muxer->output->streams[i]->codecpar->codec_type == AVMEDIA_TYPE_VIDEO) {
+      written += settling->muxer->tracks[i].units;
+      found += settling->found[i];
+    }
+  return found < written ? error_set(err, STATUS_OUTPUT, "%s: only %lld of %lld frames can be read again", path,
+                                     (long long)found, (long long)written)
+                         : 0;
+}
+
+/* Returns NULL, or why the file stays as it is. */
+static const char *replace(const char *path, const struct stat *file, struct settling *settling, char *reason) {
+  struct neighbour copy;
+  if (neighbour_make(&copy, path, file))
+    return strerror(errno);
+  int code = rewrite(path, copy.url, settling);
+  if (code >= 0 && is_whole(settling)) /* FFmpeg does not notice all of its own failures */
+    code = count_index(copy.url, settling);
+  if (code >= 0 && is_whole(settling) && !neighbour_take_over(&copy, path))
+    return NULL;
+  int taken = errno;
+  neighbour_drop(&copy);
+  if (code < 0)
+    return ffmpeg_reason(code, reason);
+  return is_whole(settling) ? strerror(taken) : "not all of it was found again";
+}
+
+int mp4_settle(const char *path, const struct muxer *muxer, const struct log *log, struct error *err) {
+  struct stat file;
+  char plain[PATH_MAX], buffer[128];
+  if (!realpath(path, plain) || stat(plain, &file) || !S_ISREG(file.st_mode))
+    return 0;
+  struct settling settling = {.muxer = muxer, .tracks = muxer->output->nb_streams};
+  settling.found = calloc(settling.tracks, sizeof *settling.found);
+  if (!settling.found)
+    return error_set(err, STATUS_FAILED, "no memory to settle %s", plain);
+  const char *reason = replace(plain, &file, &settling, buffer);
+  int failed = reason ? check_frames(plain, &settling, err) : 0;
+  free(settling.found);
+  if (reason && !failed)
+    log_line(log, LOG_WARNING, "%s: stays in fragments, which some players seek badly in (%s)", plain, reason);
+  return failed;
+}

@@ -1,0 +1,140 @@
+#include "app/sink/muxer.h"
+
+#include <libavcodec/avcodec.h>
+#include <libavutil/opt.h>
+
+#include "app/sink/mp4.h"
+
+static const int64_t flush_time = AV_TIME_BASE / 2;
+/* For so much clip time MP4's index waits for streams that begin late. */
+static const int64_t patience = 10 * AV_TIME_BASE;
+
+int64_t muxer_units(const AVCodecParameters *codec, const AVPacket *packet) {
+  bool as_it_is = codec->codec_type == AVMEDIA_TYPE_AUDIO && codec->codec_id != AV_CODEC_ID_AAC;
+  return as_it_is ? packet->size : packet->size > 0;
+}
+
+int muxer_open(struct muxer *muxer, AVFormatContext *output) {
+  muxer->output = output;
+  muxer->fragments = mp4_is(output->oformat);
+  muxer->tracks = av_calloc(output->nb_streams, sizeof *muxer->tracks);
+  for (unsigned i = 0; muxer->tracks && i < output->nb_streams; i++)
+    if (!(muxer->tracks[i].held = av_packet_alloc()))
+      return AVERROR(ENOMEM);
+  return muxer->tracks ? 0 : AVERROR(ENOMEM);
+}
+
+static int pending_error(const AVFormatContext *output) {
+  return output->pb ? output->pb->error : 0;
+}
+
+static int write_now(struct muxer *muxer, AVPacket *packet) {
+  struct muxer_track *track = &muxer->tracks[packet->stream_index];
+  int64_t units = muxer_units(muxer->output->streams[packet->stream_index]->codecpar, packet);
+  int64_t duration = packet->duration;
+  int code = av_interleaved_write_frame(muxer->output, packet);
+  if (code < 0)
+    return code;
+  track->units += units;
+  track->duration = duration;
+  return pending_error(muxer->output);
+}
+
+/* Writes the packet of a stream that waits for next, its successor. NULL: there is none. */
+static int release(struct muxer *muxer, int stream, const AVPacket *next) {
+  AVPacket *held = muxer->tracks[stream].held;
+  if (!held->data)
+    return 0;
+  if (next && next->dts != AV_NOPTS_VALUE && next->dts > held->dts)
+    held->duration = next->dts - held->dts;
+  return write_now(muxer, held);
+}
+
+int muxer_write(struct muxer *muxer, AVPacket *packet) {
+  if (!muxer->fragments)
+    return write_now(muxer, packet);
+  int code = release(muxer, packet->stream_index, packet);
+  if (code >= 0)
+    av_packet_move_ref(muxer->tracks[packet->stream_index].held, packet);
+  return code;
+}
+
+int muxer_complete(struct muxer *muxer) {
+  int code = 0;
+  for (unsigned i = 0; code >= 0 && i < muxer->output->nb_streams; i++)
+    code = release(muxer, (int)i, NULL);
+  return code;
+}
+
+static int64_t time_of(const struct muxer *muxer, const AVPacket *packet) {
+  return av_rescale_q(packet->dts, muxer->output->streams[packet->stream_index]->time_base, AV_TIME_BASE_Q);
+}
+
+bool muxer_is_due(struct muxer *muxer, const AVPacket *packet) {
+  int64_t time = time_of(muxer, packet);
+  if (!muxer->begun) {
+    muxer->flushed = time;
+    muxer->begun = true;
+    return false;
+  }
+  return time - muxer->flushed >= flush_time || (muxer->fragments && packet->flags & AV_PKT_FLAG_KEY);
+}
+
+static bool has_begun(const struct muxer_track *track) {
+  return track->units || track->held->data;
+}
+
+bool muxer_lacks(const struct muxer *muxer, int stream) {
+  return !has_begun(&muxer->tracks[stream]);
+}
+
+static bool lacks_any(const struct muxer *muxer) {
+  for (unsigned i = 0; i < muxer->output->nb_streams; i++)
+    if (!has_begun(&muxer->tracks[i]))
+      return true;
+  return false;
+}
+
+/* The packet before this one, and the first ones of streams that the index is to know. */
+static int release_due(struct muxer *muxer, const AVPacket *packet) {
+  int code = release(muxer, packet->stream_index, packet);
+  for (unsigned i = 0; code >= 0 && i < muxer->output->nb_streams; i++)
+    if (!muxer->tracks[i].units)
+      code = release(muxer, (int)i, NULL);
+  return code;
+}
+
+static int end_fragment(struct muxer *muxer) {
+  /* Else streams that begin after the index was written would begin at 0. */
+  int code = lacks_any(muxer) ? av_opt_set(muxer->output->priv_data, "movflags", "+frag_discont", 0) : 0;
+  for (int i = 0; code >= 0 && i < 2; i++) /* the first flush of all writes the index alone */
+    code = av_write_frame(muxer->output, NULL);
+  return code;
+}
+
+int muxer_flush(struct muxer *muxer, const AVPacket *packet, bool more) {
+  AVFormatContext *output = muxer->output;
+  int64_t time = time_of(muxer, packet);
+  bool file = output->pb && output->pb->seekable & AVIO_SEEKABLE_NORMAL;
+  if (muxer->fragments && more && lacks_any(muxer) && time - muxer->flushed < patience)
+    return 0;
+  muxer->flushed = time;
+  if (!output->pb || (!file && !muxer->fragments))
+    return 0;
+  int code = release_due(muxer, packet);
+  if (code >= 0)
+    code = av_interleaved_write_frame(output, NULL);
+  if (code >= 0 && muxer->fragments)
+    code = end_fragment(muxer);
+  else if (code >= 0 && output->oformat->flags & AVFMT_ALLOW_FLUSH)
+    code = av_write_frame(output, NULL);
+  avio_flush(output->pb);
+  return code < 0 ? code : pending_error(output);
+}
+
+void muxer_close(struct muxer *muxer) {
+  for (unsigned i = 0; muxer->tracks && i < muxer->output->nb_streams; i++)
+    av_packet_free(&muxer->tracks[i].held);
+  av_freep(&muxer->tracks);
+  *muxer = (struct muxer){0};
+}

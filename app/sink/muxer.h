@@ -1,0 +1,44 @@
+/* Packets on their way into a container: counted, and given to the system every half second of clip time, so that a
+ * process that is killed leaves the rest of its file playable. */
+#ifndef APP_SINK_MUXER_H
+#define APP_SINK_MUXER_H
+
+#include <libavformat/avformat.h>
+#include <stdbool.h>
+
+struct muxer_track {
+  int64_t units;    /* muxer_units of what was written */
+  int64_t duration; /* of the last packet, in the stream's time base */
+  AVPacket *held;   /* in fragments, until it is known how long it lasts */
+};
+
+/* Zero-initialise to start. */
+struct muxer {
+  AVFormatContext *output;    /* not owned */
+  struct muxer_track *tracks; /* one for each stream of output */
+  int64_t flushed;            /* clip time up to which everything was given to the system, in AV_TIME_BASE units */
+  bool begun;                 /* flushed is known */
+  bool fragments;             /* MP4 and MOV: a flush ends a fragment, and the first one writes the index before it */
+};
+
+/* How much of what has to be found again packet is: bytes of sound, which some containers cut into other packets, else
+ * packets, whose bytes they may change. */
+int64_t muxer_units(const AVCodecParameters *codec, const AVPacket *packet);
+
+/* After all streams were added to output and before its header is written. Returns 0 or an FFmpeg error code, as all of
+ * these do. */
+int muxer_open(struct muxer *muxer, AVFormatContext *output);
+/* Takes what packet refers to. */
+int muxer_write(struct muxer *muxer, AVPacket *packet);
+/* Writes what is held back, after the last packet. */
+int muxer_complete(struct muxer *muxer);
+
+/* Whether it is time for muxer_flush before this packet of video is written. */
+bool muxer_is_due(struct muxer *muxer, const AVPacket *packet);
+/* Everything that comes before packet goes to the system. more: streams that lack packets may still get some. */
+int muxer_flush(struct muxer *muxer, const AVPacket *packet, bool more);
+/* Whether this stream has had no packet yet. The index of MP4 is better written with one of each. */
+bool muxer_lacks(const struct muxer *muxer, int stream);
+void muxer_close(struct muxer *muxer);
+
+#endif

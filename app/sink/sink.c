@@ -1,0 +1,186 @@
+#include "app/sink/sink.h"
+
+#include <limits.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <libavformat/avformat.h>
+#include <libavutil/avstring.h>
+
+#include "app/source/ffmpeg_util.h"
+#include "app/sink/files.h"
+#include "app/sink/target.h"
+#include "unet/base/text.h"
+
+/* In order of asking; ffmpeg takes whatever the others do not. */
+static const struct sink_impl *const sinks[] = {&sink_null, &sink_hash, &sink_ffmpeg};
+enum { SINKS = sizeof sinks / sizeof *sinks };
+
+static const struct sink_impl *find(const char *spec) {
+  for (int i = 0; i < SINKS; i++)
+    if (sinks[i]->accepts(spec))
+      return sinks[i];
+  return NULL;
+}
+
+static bool agrees(const char *path, size_t more) {
+  char answer[16] = "";
+  if (!isatty(STDIN_FILENO) || !isatty(STDERR_FILENO))
+    return false;
+  text_put(stderr, path);
+  if (more)
+    fprintf(stderr, " and %zu more exist. Overwrite them? [y/N] ", more);
+  else
+    fprintf(stderr, " exists. Overwrite it? [y/N] ");
+  return fgets(answer, sizeof answer, stdin) && (*answer == 'y' || *answer == 'Y');
+}
+
+/* files: what is there already of what is to be written. */
+static int may_overwrite(const struct files *files, struct error *err) {
+  const char *path = files->count ? files->entries[0].path : NULL;
+  if (!path || agrees(path, files->count - 1))
+    return 0;
+  if (files->count == 1)
+    return error_set(err, STATUS_OUTPUT, "%s: exists already; give -y to overwrite it", path);
+  return error_set(err, STATUS_OUTPUT, "%s and %zu more of its kind exist already; give -y to overwrite them", path,
+                   files->count - 1);
+}
+
+static int check_standard_output(bool video, struct files *input, struct error *err) {
+  struct stat out;
+  if (fstat(STDOUT_FILENO, &out)) /* closed: the next file to be opened would get its number */
+    return error_set(err, STATUS_OUTPUT, "standard output: is closed; give it to a program (| mpv -) or name a file");
+  if (video && isatty(STDOUT_FILENO))
+    return error_set(err, STATUS_OUTPUT,
+                     "standard output: video is not for a terminal; give it to a program (| mpv -) or name a file");
+  const struct files output = {&(struct file_entry){out.st_dev, out.st_ino, ""}, 1, 1};
+  if (S_ISREG(out.st_mode) && files_shared(&output, input))
+    return error_set(err, STATUS_USAGE, "standard output: input and output are the same file; give another output");
+  return 0;
+}
+
+static bool is_folder(const char *path) {
+  struct stat file;
+  return !stat(path, &file) && S_ISDIR(file.st_mode);
+}
+
+/* A device or a pipe is not overwritten. */
+static int add_output(struct files *files, const char *path, struct error *err) {
+  struct stat file;
+  if (is_folder(path))
+    return error_set(err, STATUS_OUTPUT, "%s: this is a folder; name a file in it", path);
+  return !stat(path, &file) && S_ISREG(file.st_mode) ? files_add(files, path, err) : 0;
+}
+
+/* What is there of the files that these muxers write beside the one that is named. */
+static int add_neighbours(struct files *files, const char *path, const char *container, struct error *err) {
+  char pattern[PATH_MAX];
+  const char *slash = strrchr(path, '/'), *dot = strrchr(path, '.');
+  int folder = slash ? (int)(slash + 1 - path) : 0, stem = dot > slash ? (int)(dot - path) : (int)strlen(path);
+  if (av_match_name(container, "hls")) {
+    snprintf(pattern, sizeof pattern, "%.*s%%d.ts", stem, path);
+    return files_add_sequence(files, pattern, 0, LONG_MAX, NULL, err);
+  }
+  if (!av_match_name(container, "dash"))
+    return 0;
+  snprintf(pattern, sizeof pattern, "%.*sinit-stream%%d.m4s", folder, path);
+  if (files_add_sequence(files, pattern, 0, LONG_MAX, NULL, err))
+    return -1;
+  for (int stream = 0; stream < 10; stream++) {
+    snprintf(pattern, sizeof pattern, "%.*schunk-stream%d-%%05d.m4s", folder, path, stream);
+    if (files_add_sequence(files, pattern, 0, LONG_MAX, NULL, err))
+      return -1;
+  }
+  return 0;
+}
+
+/* What is there already of the files that wish names. first: the number that its pictures begin with. */
+static int find_output(struct files *files, const struct sink_wish *wish, const struct sink_impl *impl, long first,
+                       struct error *err) {
+  struct target target;
+  const char *path = file_path(wish->spec);
+  if (impl == &sink_hash)
+    return add_output(files, wish->spec + strlen("hash:"), err);
+  if (target_choose(&target, wish->spec, wish->format, err))
+    return -1;
+  if (strcmp(target.container->name, "image2") || !av_filename_number_test(path))
+    return add_output(files, path, err) || add_neighbours(files, path, target.container->name, err) ? -1 : 0;
+  long end = wish->frames && wish->source->start <= 0 ? first + wish->frames : LONG_MAX;
+  return files_add_sequence(files, path, first, end, NULL, err);
+}
+
+static int check_container(const struct sink_impl *impl, const struct sink_wish *wish, struct error *err) {
+  struct target target;
+  const char *spec = wish->spec, *format = wish->format;
+  if (impl == &sink_ffmpeg)
+    return is_folder(file_path(spec)) ? 0 : target_choose(&target, spec, format, err);
+  return format ? error_set(err, STATUS_USAGE, "--output-format %s: %s has no container; leave it out", format, spec)
+                : 0;
+}
+
+static int check_files(const struct sink_wish *wish, const struct sink_impl *impl, struct files *input, long first,
+                       struct error *err) {
+  struct files output = {0};
+  int status = find_output(&output, wish, impl, first < 0 ? 1 : first, err);
+  const char *shared = status ? NULL : files_shared(&output, input);
+  if (shared)
+    status = error_set(err, STATUS_USAGE, "%s: input and output are the same file; give another output", shared);
+  if (!status && !wish->overwrite)
+    status = may_overwrite(&output, err);
+  files_finish(&output);
+  return status;
+}
+
+int sink_check(const struct sink_wish *wish, long *first, struct error *err) {
+  const struct sink_impl *impl = find(wish->spec);
+  bool standard_output =
+      !strcmp(wish->spec, "hash:-") || (impl == &sink_ffmpeg && target_is_standard_output(wish->spec));
+  struct files input = {0};
+  *first = -1;
+  if (check_container(impl, wish, err))
+    return -1;
+  if (impl == &sink_null)
+    return 0;
+  int status = files_add_input(&input, first, wish->input, wish->source, err);
+  if (!status)
+    status = standard_output ? check_standard_output(impl == &sink_ffmpeg, &input, err)
+                             : check_files(wish, impl, &input, *first, err);
+  files_finish(&input);
+  return status;
+}
+
+bool sink_has_tracks(const char *spec, const char *format) {
+  struct target target;
+  return find(spec) == &sink_ffmpeg && !target_choose(&target, spec, format, NULL) &&
+         target.container->audio_codec != AV_CODEC_ID_NONE;
+}
+
+int sink_check_file(const char *path, bool overwrite, struct error *err) {
+  struct files there = {0};
+  int status = add_output(&there, path, err);
+  if (!status && !overwrite)
+    status = may_overwrite(&there, err);
+  files_finish(&there);
+  return status;
+}
+
+int sink_open(struct sink **sink, const char *spec, const struct sink_options *options, struct error *err) {
+  *sink = NULL;
+  return find(spec)->open(sink, spec, options, err);
+}
+
+int sink_write(struct sink *sink, const struct frame *frame, struct error *err) {
+  return sink->impl->write(sink, frame, err);
+}
+
+int sink_finish(struct sink *sink, bool whole, struct error *err) {
+  return sink->impl->finish(sink, whole, err);
+}
+
+void sink_close(struct sink **sink) {
+  if (*sink)
+    (*sink)->impl->close(*sink);
+  *sink = NULL;
+}

@@ -1,0 +1,70 @@
+/* Where frames go that are kept: a file, a list of checksums, nowhere. (The window is live's own.)
+ *
+ * Threads: one thread at a time uses a sink. */
+#ifndef APP_SINK_SINK_H
+#define APP_SINK_SINK_H
+
+#include "app/source/source.h"
+
+struct sink;
+
+struct sink_options {
+  enum pixel_format format;                   /* of the frames to come */
+  int width, height;                          /* likewise; their pixels are square */
+  int time_base_num, time_base_den;           /* of frame.pts */
+  double fps;                                 /* average, for rate control and the last frame's duration; 0 unknown */
+  const char *codec;                          /* FFmpeg encoder; NULL: chosen for the container */
+  double quality;                             /* negative: the encoder's usual one */
+  const char *container;                      /* FFmpeg muxer or extension; NULL: what suits spec (target_choose) */
+  long first_number;                          /* of the input's pictures, which the output's follow; -1: from 1 on */
+  bool realtime;                              /* the frames come at their own pace */
+  const char *sound;                          /* input whose sound and metadata are copied; NULL: none */
+  const struct source_options *sound_options; /* how it was opened */
+  const atomic_bool *stop;                    /* set from anywhere, it ends waiting for a network; NULL: none */
+  const struct log *log;
+};
+
+struct sink_impl {
+  const char *name; /* "file", "null", "hash" */
+  bool (*accepts)(const char *spec);
+  int (*open)(struct sink **sink, const char *spec, const struct sink_options *options, struct error *err);
+  int (*write)(struct sink *sink, const struct frame *frame, struct error *err);
+  /* Completes what was written, also after a failed write. Called once, before close. whole: the input was read to its
+   * end, so that what is left of its sound belongs into the output. */
+  int (*finish)(struct sink *sink, bool whole, struct error *err);
+  void (*close)(struct sink *sink);
+};
+
+struct sink {
+  const struct sink_impl *impl;
+};
+
+struct sink_wish {
+  const char *spec, *format; /* as sink_open's, and sink_options' container */
+  const char *input;         /* what frames are read from */
+  const struct source_options *source;
+  long frames; /* that come at most; 0: no limit */
+  bool overwrite;
+};
+
+/* Before anything expensive happens: whether spec can be written to. Files that exist are overwritten with overwrite
+ * set or after a yes on the terminal, else refused; those that are read never are, and video is not for a terminal.
+ * *first: the number of the first picture, where the input is a sequence of them; else -1. */
+int sink_check(const struct sink_wish *wish, long *first, struct error *err);
+
+/* Whether spec is a container of more than pictures, so that what it lacks of the input is missed. */
+bool sink_has_tracks(const char *spec, const char *format);
+
+/* As sink_check, for a file that is no video. */
+int sink_check_file(const char *path, bool overwrite, struct error *err);
+
+/* spec: a file, "-" for standard output, a URL, "null:", "hash:FILE" or "hash:-". Errors are STATUS_OUTPUT, or
+ * STATUS_USAGE for a codec or container that is not there. */
+int sink_open(struct sink **sink, const char *spec, const struct sink_options *options, struct error *err);
+int sink_write(struct sink *sink, const struct frame *frame, struct error *err);
+int sink_finish(struct sink *sink, bool whole, struct error *err);
+void sink_close(struct sink **sink); /* stores NULL; takes NULL */
+
+extern const struct sink_impl sink_null, sink_hash, sink_ffmpeg;
+
+#endif

@@ -1,0 +1,315 @@
+/* What FFmpeg writes: a file, standard output, a URL. What the encoder has given out is on the disk half a second of
+ * clip time later (muxer_flush), so that a killed process or a full disk leaves all but the last second playable. For
+ * that MP4 and MOV are written in fragments; they are turned into ordinary files at the end (mp4_settle). */
+#include <errno.h>
+#include <fcntl.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <libavutil/avstring.h>
+#include <libavutil/opt.h>
+
+#include "app/sink/encoder.h"
+#include "app/source/ffmpeg_util.h"
+#include "app/sink/mp4.h"
+#include "app/sink/muxer.h"
+#include "app/sink/neighbour.h"
+#include "app/sink/sound.h"
+#include "app/flow/stats.h"
+#include "app/sink/target.h"
+
+struct ffmpeg_sink {
+  struct sink sink;
+  struct target target;
+  AVRational time_base; /* of the frames that come */
+  const atomic_bool *stop;
+  int64_t stopped_ns; /* when it was first seen to be set; 0: not yet */
+  int64_t started_ns; /* moment of time 0, where frames are sent no faster than they are to be seen */
+  const struct log *log;
+  AVFormatContext *output;
+  AVStream *stream;
+  AVPacket *packet;
+  struct encoder encoder;
+  struct muxer muxer;
+  struct sound *sound;
+  int64_t last_pts, step; /* in the encoder's time base; step: nominal time of a frame */
+  long written;
+  bool one_picture; /* an image file whose name has no place for a number */
+  bool realtime, seekable, header, failed;
+  bool pipe_unblocked; /* standard output, until the sink is closed */
+};
+
+/* What is left to be said to a network after an interruption has so long. */
+static const int64_t farewell_ns = 2000000000;
+static const int64_t look_up_ns = 50000000;
+/* Most muxers that have to go back and change what they wrote refuse to do without; these leave what none can read. */
+static const char unreadable_streams[] = "film_cpk,wtv";
+
+static bool accepts(const char *spec) {
+  (void)spec;
+  return true;
+}
+
+/* FFmpeg asks this before it writes, and while it waits for a network. What goes into a file is never cut short,
+ * however slow the disk: its last pages are what makes it play. */
+static int wants_out(void *opaque) {
+  struct ffmpeg_sink *to = opaque;
+  if (to->seekable || !to->stop || !atomic_load(to->stop))
+    return 0;
+  int64_t now = clock_now_ns();
+  if (!to->stopped_ns)
+    to->stopped_ns = now;
+  return !to->header || now - to->stopped_ns > farewell_ns;
+}
+
+static int output_failed(struct ffmpeg_sink *to, int code, struct error *err) {
+  char reason[128];
+  to->failed = true;
+  return error_set(err, STATUS_OUTPUT, "%s: cannot be written: %s", to->target.name, ffmpeg_reason(code, reason));
+}
+
+/* A reader that has stopped reading must not keep an interruption waiting: FFmpeg asks wants_out again and again where
+ * a write would block. Only of pipes, whose other users do not share this end of it. */
+static void stop_blocking(struct ffmpeg_sink *to) {
+  struct stat out;
+  int flags = fcntl(STDOUT_FILENO, F_GETFL);
+  if (flags < 0 || flags & O_NONBLOCK || fstat(STDOUT_FILENO, &out) || !S_ISFIFO(out.st_mode))
+    return;
+  to->pipe_unblocked = !fcntl(STDOUT_FILENO, F_SETFL, flags | O_NONBLOCK);
+}
+
+static void block_again(const struct ffmpeg_sink *to) {
+  if (to->pipe_unblocked)
+    fcntl(STDOUT_FILENO, F_SETFL, fcntl(STDOUT_FILENO, F_GETFL) & ~O_NONBLOCK);
+}
+
+static void ffmpeg_close(struct sink *sink) {
+  struct ffmpeg_sink *to = (struct ffmpeg_sink *)sink;
+  sound_close(&to->sound);
+  muxer_close(&to->muxer);
+  encoder_finish(&to->encoder);
+  av_packet_free(&to->packet);
+  if (to->output && !(to->output->oformat->flags & AVFMT_NOFILE))
+    avio_closep(&to->output->pb);
+  avformat_free_context(to->output);
+  block_again(to);
+  free(to);
+}
+
+static int add_video(struct ffmpeg_sink *to, const struct sink_options *options, struct error *err) {
+  bool low_delay = to->target.live || (to->target.stream && options->realtime);
+  if (encoder_open(&to->encoder, to->target.container, to->target.name, low_delay, options, err))
+    return -1;
+  const AVCodecContext *encoder = to->encoder.context;
+  to->stream = avformat_new_stream(to->output, NULL);
+  if (!to->stream || avcodec_parameters_from_context(to->stream->codecpar, encoder) < 0)
+    return error_set(err, STATUS_FAILED, "no memory to write %s", to->target.name);
+  to->stream->time_base = encoder->time_base;
+  to->stream->avg_frame_rate = encoder->framerate;
+  to->stream->sample_aspect_ratio = encoder->sample_aspect_ratio;
+  to->time_base = (AVRational){options->time_base_num, options->time_base_den};
+  to->step = llrint(1 / (av_q2d(encoder->framerate) * av_q2d(encoder->time_base)));
+  to->last_pts = AV_NOPTS_VALUE;
+  return 0;
+}
+
+static int open_io(struct ffmpeg_sink *to) {
+  AVFormatContext *output = to->output;
+  if (output->oformat->flags & AVFMT_NOFILE)
+    return 0;
+  /* Datagrams of seven whole packets of a transport stream, which is what receivers count on. */
+  AVDictionary *wishes = NULL;
+  if (!strcmp(output->oformat->name, "mpegts"))
+    av_dict_set(&wishes, "pkt_size", "1316", 0);
+  int code = avio_open2(&output->pb, to->target.url, AVIO_FLAG_WRITE, &output->interrupt_callback, &wishes);
+  av_dict_free(&wishes);
+  if (target_is_standard_output(to->target.url))
+    stop_blocking(to);
+  to->seekable = code >= 0 && output->pb->seekable & AVIO_SEEKABLE_NORMAL;
+  if (to->seekable)
+    neighbour_clean(file_path(to->target.url), to->log);
+  return code;
+}
+
+static int refuse_stream(const struct ffmpeg_sink *to, struct error *err) {
+  return error_set(err, STATUS_OUTPUT, "%s: %s does not work as a stream here; try --output-format matroska or mpegts",
+                   to->target.name, to->target.container->name);
+}
+
+/* The header is flushed, so that a full or forbidden place shows now and not after minutes. */
+static int write_header(struct ffmpeg_sink *to, const struct sink_options *options, struct error *err) {
+  AVDictionary *wishes = NULL;
+  int code = open_io(to);
+  if (code < 0)
+    return output_failed(to, code, err);
+  bool streamed = to->output->pb && !to->seekable;
+  if (streamed && av_match_name(to->target.container->name, unreadable_streams))
+    return refuse_stream(to, err);
+  if (mp4_is(to->target.container))
+    mp4_wishes(&wishes);
+  if (to->target.stream && options->realtime) /* else Matroska gathers the packets of a second */
+    av_dict_set(&wishes, "cluster_time_limit", "1", 0);
+  code = avformat_write_header(to->output, &wishes);
+  av_dict_free(&wishes);
+  if (code == AVERROR(EINVAL) && streamed && !to->output->pb->error)
+    return refuse_stream(to, err);
+  if (code < 0)
+    return output_failed(to, code, err);
+  to->header = true;
+  /* Fragments turn it off, and the AAC of transport streams then ends the render at its first packet. */
+  to->output->flags |= AVFMT_FLAG_AUTO_BSF;
+  if (to->output->pb) {
+    avio_flush(to->output->pb);
+    code = to->output->pb->error;
+  }
+  return code < 0 ? output_failed(to, code, err) : 0;
+}
+
+/* Of a sequence, by --start: a picture keeps its number. */
+static int64_t pictures_skipped(const struct sink_options *options) {
+  return llrint(options->sound_options->start * options->time_base_den / options->time_base_num);
+}
+
+static int prepare(struct ffmpeg_sink *to, const struct sink_options *options, struct error *err) {
+  const AVOutputFormat *container = to->target.container;
+  to->packet = av_packet_alloc();
+  if (!to->packet || avformat_alloc_output_context2(&to->output, container, NULL, to->target.url) < 0)
+    return error_set(err, STATUS_FAILED, "no memory to write %s", to->target.name);
+  to->output->interrupt_callback = (AVIOInterruptCB){wants_out, to};
+  to->one_picture = !strcmp(container->name, "image2") && !av_filename_number_test(to->target.url);
+  if (to->one_picture)
+    av_opt_set_int(to->output->priv_data, "update", 1, 0);
+  else if (!strcmp(container->name, "image2") && options->first_number >= 0)
+    av_opt_set_int(to->output->priv_data, "start_number", options->first_number + pictures_skipped(options), 0);
+  if (add_video(to, options, err))
+    return -1;
+  sound_open(&to->sound, to->output, options);
+  if (muxer_open(&to->muxer, to->output) < 0)
+    return error_set(err, STATUS_FAILED, "no memory to write %s", to->target.name);
+  return write_header(to, options, err);
+}
+
+static int ffmpeg_open(struct sink **sink, const char *spec, const struct sink_options *options, struct error *err) {
+  struct ffmpeg_sink *to = calloc(1, sizeof *to);
+  if (!to)
+    return error_set(err, STATUS_FAILED, "no memory to write %s", spec);
+  to->sink.impl = &sink_ffmpeg;
+  to->log = options->log;
+  to->stop = options->stop;
+  to->realtime = options->realtime;
+  if (target_choose(&to->target, spec, options->container, err) || prepare(to, options, err)) {
+    ffmpeg_close(&to->sink);
+    return -1;
+  }
+  *sink = &to->sink;
+  return 0;
+}
+
+/* Before a packet of video. Sound that begins late sends its first packet ahead, so that MP4's index has one. */
+static int flush_when_due(struct ffmpeg_sink *to, const AVPacket *packet) {
+  if (!muxer_is_due(&to->muxer, packet))
+    return 0;
+  int code = sound_send_ahead(to->sound, &to->muxer);
+  return code < 0 ? code : muxer_flush(&to->muxer, packet, sound_has_more(to->sound));
+}
+
+/* Writes a packet of video, and the sound before it. */
+static int write_packet(struct ffmpeg_sink *to, AVPacket *packet) {
+  packet->stream_index = to->stream->index;
+  packet->duration = to->step;
+  av_packet_rescale_ts(packet, to->encoder.context->time_base, to->stream->time_base);
+  int code = sound_write_until(to->sound, &to->muxer, (double)packet->dts * av_q2d(to->stream->time_base));
+  if (code >= 0)
+    code = flush_when_due(to, packet);
+  if (code >= 0)
+    code = muxer_write(&to->muxer, packet);
+  return code;
+}
+
+/* Writes the packets the encoder has ready. */
+static int drain(struct ffmpeg_sink *to) {
+  int code;
+  while ((code = avcodec_receive_packet(to->encoder.context, to->packet)) >= 0) {
+    code = write_packet(to, to->packet);
+    av_packet_unref(to->packet);
+    if (code < 0)
+      return code;
+    to->written++;
+  }
+  return code == AVERROR(EAGAIN) || code == AVERROR_EOF ? 0 : code;
+}
+
+/* What is watched while it is sent would come faster than it is shown; there is no one else to slow it down. */
+static void wait_until_due(struct ffmpeg_sink *to, double time) {
+  int64_t now = clock_now_ns(), at = (int64_t)(time * 1e9);
+  if (to->last_pts == AV_NOPTS_VALUE)
+    to->started_ns = now - at;
+  for (; now < to->started_ns + at && !(to->stop && atomic_load(to->stop)); now = clock_now_ns()) {
+    int64_t left = to->started_ns + at - now;
+    nanosleep(&(struct timespec){.tv_nsec = left < look_up_ns ? left : look_up_ns}, NULL);
+  }
+}
+
+static int ffmpeg_write(struct sink *sink, const struct frame *frame, struct error *err) {
+  struct ffmpeg_sink *to = (struct ffmpeg_sink *)sink;
+  if (to->one_picture && to->last_pts != AV_NOPTS_VALUE) {
+    to->failed = true;
+    return error_set(err, STATUS_OUTPUT,
+                     "%s: holds one picture, and there are more: name it like frame-%%04d.png, or "
+                     "give --frames 1",
+                     to->target.name);
+  }
+  if (to->target.live && !to->realtime)
+    wait_until_due(to, (double)frame->pts * av_q2d(to->time_base));
+  int64_t pts = av_rescale_q(frame->pts, to->time_base, to->encoder.context->time_base);
+  if (to->last_pts != AV_NOPTS_VALUE && pts <= to->last_pts)
+    pts = to->last_pts + 1;
+  int code = encoder_send(&to->encoder, frame, pts);
+  to->last_pts = pts;
+  if (code >= 0)
+    code = drain(to);
+  return code < 0 ? output_failed(to, code, err) : 0;
+}
+
+static int complete(struct ffmpeg_sink *to, bool whole) {
+  double end = (double)(to->last_pts + to->step) * av_q2d(to->encoder.context->time_base);
+  int code = encoder_send(&to->encoder, NULL, 0);
+  if (code >= 0)
+    code = drain(to);
+  if (code >= 0 && to->last_pts != AV_NOPTS_VALUE)
+    code = sound_write_until(to->sound, &to->muxer, whole ? INFINITY : end);
+  if (code >= 0)
+    code = muxer_complete(&to->muxer);
+  return code;
+}
+
+static int ffmpeg_finish(struct sink *sink, bool whole, struct error *err) {
+  struct ffmpeg_sink *to = (struct ffmpeg_sink *)sink;
+  bool failed_before = to->failed;
+  int code = failed_before ? 0 : complete(to, whole);
+  /* Also after a failure: it writes out what is still held back, as far as there is room. */
+  int trailer = to->header ? av_write_trailer(to->output) : 0;
+  if (code >= 0)
+    code = trailer;
+  if (code >= 0 && to->output->pb)
+    code = to->output->pb->error;
+  if (!(to->output->oformat->flags & AVFMT_NOFILE)) {
+    int closed = avio_closep(&to->output->pb);
+    if (code >= 0)
+      code = closed;
+  }
+  bool fragments = to->seekable && mp4_is(to->target.container);
+  if (fragments && (failed_before || code < 0))
+    mp4_cut(file_path(to->target.url));
+  if (failed_before)
+    return 0;
+  if (code < 0)
+    return output_failed(to, code, err);
+  return fragments ? mp4_settle(file_path(to->target.url), &to->muxer, to->log, err) : 0;
+}
+
+const struct sink_impl sink_ffmpeg = {"file", accepts, ffmpeg_open, ffmpeg_write, ffmpeg_finish, ffmpeg_close};

@@ -1,0 +1,91 @@
+#include "app/sink/target.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <libavutil/avstring.h>
+
+/* URLs whose other end expects one container, whatever their path looks like. TCP and local sockets make a sender wait
+ * for a slow reader; the others are for what happens now. */
+static const struct scheme {
+  const char *name, *container;
+  bool live;
+} schemes[] = {
+    {"pipe", "matroska", false}, {"rist", "mpegts", true}, {"rtmp", "flv", true},       {"rtmps", "flv", true},
+    {"rtmpt", "flv", true},      {"rtmpts", "flv", true},  {"rtp", "rtp_mpegts", true}, {"rtsp", "rtsp", true},
+    {"srt", "mpegts", true},     {"tcp", "mpegts", false}, {"tls", "mpegts", false},    {"udp", "mpegts", true},
+    {"unix", "mpegts", false},
+};
+enum { SCHEMES = sizeof schemes / sizeof *schemes };
+
+/* Of FFmpeg's, those that write to a file behind the name: nobody would be asked before it is overwritten. */
+static const char wrappers[] = "crypto,md5,tee";
+
+/* Of containers that hold video under other extensions. */
+static const char sound_extensions[] = "m4a,m4b,isma,wma,ra";
+
+bool target_is_standard_output(const char *spec) {
+  if (strncmp(spec, "pipe:", 5))
+    return !strcmp(spec, "-");
+  char *end; /* FFmpeg takes what is not a number for standard output, too */
+  long number = strtol(spec + 5, &end, 10);
+  return end == spec + 5 || *end || number == STDOUT_FILENO;
+}
+
+const char *target_name(const char *spec) {
+  return target_is_standard_output(spec) ? "standard output" : spec;
+}
+
+static const struct scheme *find_scheme(const char *url) {
+  size_t length = strcspn(url, ":");
+  for (int i = 0; url[length] && i < SCHEMES; i++)
+    if (strlen(schemes[i].name) == length && !memcmp(schemes[i].name, url, length))
+      return &schemes[i];
+  return NULL;
+}
+
+static const AVOutputFormat *find_container(const char *format) {
+  char file[64];
+  snprintf(file, sizeof file, "x.%.60s", format);
+  const AVOutputFormat *container = av_guess_format(format, NULL, NULL);
+  return container ? container : av_guess_format(NULL, file, NULL);
+}
+
+static int check_video(const struct target *target, bool sound_file, struct error *err) {
+  const AVOutputFormat *container = target->container;
+  bool covers = container->video_codec == AV_CODEC_ID_PNG && container->audio_codec != AV_CODEC_ID_NONE; /* of albums */
+  if (container->video_codec == AV_CODEC_ID_NONE || covers)
+    return error_set(err, STATUS_OUTPUT, "%s: %s holds no video; try %s", target->name, container->name,
+                     target->stream ? "--output-format matroska" : ".mp4 or .mkv");
+  if (sound_file)
+    return error_set(err, STATUS_OUTPUT, "%s: files of this name hold no video; try .mp4 or .mkv", target->name);
+  return 0;
+}
+
+int target_choose(struct target *target, const char *spec, const char *format, struct error *err) {
+  bool standard_output = target_is_standard_output(spec);
+  *target = (struct target){.url = standard_output ? "pipe:1" : spec, .name = target_name(spec)};
+  const struct scheme *scheme = find_scheme(target->url);
+  target->stream = scheme != NULL;
+  target->live = scheme && scheme->live;
+  if (av_match_name(avio_find_protocol_name(target->url), wrappers))
+    return error_set(err, STATUS_USAGE, "%s: a file behind another name; name the file itself", target->name);
+  if (format)
+    target->container = find_container(format);
+  else if (scheme)
+    target->container = av_guess_format(scheme->container, NULL, NULL);
+  else
+    target->container = av_guess_format(NULL, spec, NULL);
+  if (!target->container && format)
+    return error_set(err, STATUS_USAGE, "--output-format %s: FFmpeg here writes no such container", format);
+  if (!target->container)
+    return error_set(err, STATUS_OUTPUT,
+                     "%s: no container is known by this extension; try .mp4 or .mkv, or name one with --output-format",
+                     target->name);
+  if (standard_output && target->container->flags & AVFMT_NOFILE)
+    return error_set(err, STATUS_OUTPUT, "%s: %s opens files of its own; try --output-format matroska", target->name,
+                     target->container->name);
+  return check_video(target, !format && av_match_ext(spec, sound_extensions), err);
+}

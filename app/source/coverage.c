@@ -1,0 +1,129 @@
+#include "app/source/coverage.h"
+
+#include <math.h>
+#include <stdbool.h>
+#include <string.h>
+
+#include <libavutil/opt.h>
+
+/* Headers round, and the last packet of sound may not say how long it is. */
+static const double slack_seconds = 0.2;
+
+enum { SLACK_FRAMES = 2 };
+
+static bool is(const struct coverage *coverage, const char *format) {
+  return !strcmp(coverage->input->iformat->name, format);
+}
+
+static bool is_mp4(const struct coverage *coverage) {
+  return strstr(coverage->input->iformat->name, "mp4") != NULL;
+}
+
+static int64_t file_size(const AVFormatContext *input) {
+  int64_t size = input->pb ? avio_size(input->pb) : 0;
+  return size > 0 ? size : 0;
+}
+
+void coverage_begin(struct coverage *coverage, AVFormatContext *input, const AVStream *stream) {
+  *coverage = (struct coverage){.input = input, .stream = stream, .last_dts = AV_NOPTS_VALUE, .last_pos = -1};
+  coverage->bytes = file_size(input);
+  bool header = input->duration > 0 && input->duration_estimation_method == AVFMT_DURATION_FROM_STREAM;
+  coverage->whole_file =
+      header && (is(coverage, "matroska,webm") || is(coverage, "flv") || is(coverage, "asf") || is(coverage, "mxf"));
+  if (coverage->whole_file)
+    coverage->promised = (double)input->duration / AV_TIME_BASE;
+  if (is_mp4(coverage) && !stream->nb_frames && stream->duration > 0)
+    coverage->promised = (double)stream->duration * av_q2d(stream->time_base);
+  if (is(coverage, "avi"))
+    coverage->frames = (long)stream->nb_frames;
+}
+
+bool coverage_wants_all(const struct coverage *coverage) {
+  return coverage->whole_file;
+}
+
+static void add_picture(struct coverage *coverage, const AVPacket *packet, double time) {
+  if (coverage->last_dts != AV_NOPTS_VALUE)
+    coverage->longest = fmax(coverage->longest, fabs(time - coverage->last_time));
+  coverage->last_time = time;
+  coverage->cut = packet->flags & AV_PKT_FLAG_CORRUPT;
+  if (packet->dts != AV_NOPTS_VALUE && (coverage->last_dts == AV_NOPTS_VALUE || packet->dts > coverage->last_dts))
+    coverage->last_dts = packet->dts;
+}
+
+void coverage_add(struct coverage *coverage, const AVPacket *packet) {
+  double tick = av_q2d(coverage->input->streams[packet->stream_index]->time_base);
+  int64_t stamp = packet->pts != AV_NOPTS_VALUE ? packet->pts : packet->dts;
+  double time = stamp == AV_NOPTS_VALUE ? 0 : (double)stamp * tick;
+  coverage->end = fmax(coverage->end, time + (double)packet->duration * tick);
+  if (packet->pos >= 0)
+    coverage->last_pos = packet->pos;
+  if (packet->stream_index == coverage->stream->index)
+    add_picture(coverage, packet, time);
+}
+
+/* MP4 and MOV list every packet. */
+static int check_index(const struct coverage *coverage, const char *name, struct error *err) {
+  AVStream *stream = coverage->input->streams[coverage->stream->index];
+  int entries = avformat_index_get_entries_count(stream);
+  if (!is_mp4(coverage) || coverage->last_dts == AV_NOPTS_VALUE || entries < 1)
+    return 0;
+  int last = av_index_search_timestamp(stream, coverage->last_dts, AVSEEK_FLAG_BACKWARD | AVSEEK_FLAG_ANY);
+  int there = last + !coverage->cut;
+  if (last < 0 || there >= entries)
+    return 0;
+  return error_set(err, STATUS_INPUT, "%s: cut short: its index names %d frames, and %d are there", name, entries,
+                   there);
+}
+
+/* AVI counts frames in its header, among them empty ones. Its index stands at the end: where that was found, so was the
+ * file's. */
+static int check_frames(const struct coverage *coverage, const char *name, struct error *err) {
+  AVStream *stream = coverage->input->streams[coverage->stream->index];
+  const AVIndexEntry *last = avformat_index_get_entry(stream, avformat_index_get_entries_count(stream) - 1);
+  long there = coverage->last_dts == AV_NOPTS_VALUE ? 0 : (long)coverage->last_dts + !coverage->cut;
+  bool indexed = last && last->timestamp + 1 + SLACK_FRAMES >= coverage->frames;
+  if (indexed || there + SLACK_FRAMES >= coverage->frames)
+    return 0;
+  return error_set(err, STATUS_INPUT, "%s: cut short: its header names %ld frames, and %ld are there", name,
+                   coverage->frames, there);
+}
+
+/* The last picture may stand as long as any before. */
+static int check_length(const struct coverage *coverage, const char *name, struct error *err) {
+  AVRational rate = coverage->stream->avg_frame_rate;
+  double frame = rate.num > 0 && rate.den > 0 ? 1 / av_q2d(rate) : 0;
+  if (coverage->promised <= coverage->end + fmax(coverage->longest, frame) + slack_seconds)
+    return 0;
+  return error_set(err, STATUS_INPUT, "%s: cut short: its header names %.2f s, and %.2f s are there", name,
+                   coverage->promised, coverage->end);
+}
+
+/* A transport stream has no header, but is made of packets of one size. */
+static int check_last_packet(const struct coverage *coverage, const char *name, struct error *err) {
+  AVFormatContext *input = coverage->input;
+  int64_t size = 0, known = file_size(input), bytes = known || !input->pb ? known : avio_tell(input->pb);
+  if (!is(coverage, "mpegts") || !bytes || coverage->last_pos < 0 || bytes < coverage->last_pos ||
+      av_opt_get_int(input->priv_data, "ts_packetsize", 0, &size) < 0 || size < 1)
+    return 0;
+  long rest = (long)((bytes - coverage->last_pos) % size);
+  if (!rest)
+    return 0;
+  return error_set(err, STATUS_INPUT, "%s: cut short: of its last packet's %ld bytes %ld are there", name, (long)size,
+                   rest);
+}
+
+static int check_size(const struct coverage *coverage, const char *name, struct error *err) {
+  int64_t bytes = file_size(coverage->input);
+  if (bytes >= coverage->bytes)
+    return 0;
+  return error_set(err, STATUS_INPUT, "%s: cut short while it was read: it had %lld bytes, and has %lld", name,
+                   (long long)coverage->bytes, (long long)bytes);
+}
+
+int coverage_check(const struct coverage *coverage, const char *name, struct error *err) {
+  if (check_index(coverage, name, err) || check_frames(coverage, name, err) || check_length(coverage, name, err) ||
+      check_size(coverage, name, err) || check_last_packet(coverage, name, err))
+    return -1;
+  return coverage->cut ? error_set(err, STATUS_INPUT, "%s: cut short: its last frame is not all there", name) : 0;
+}

@@ -1,0 +1,36 @@
+/* Whether all came that a container promised. Only firm promises count: an index, a number of frames or a length that
+ * the muxer wrote into the header, the file's size. What FFmpeg estimates from a bit rate or found by reading the end
+ * of the same file promises nothing. */
+#ifndef APP_SOURCE_COVERAGE_H
+#define APP_SOURCE_COVERAGE_H
+
+#include <stdbool.h>
+
+#include <libavformat/avformat.h>
+
+#include "unet/base/error.h"
+
+struct coverage {
+  AVFormatContext *input; /* whose video is `stream`; neither belongs to this */
+  const AVStream *stream;
+  int64_t bytes;    /* of the file at opening; 0: unknown */
+  double promised;  /* seconds from time 0 to the end; 0: unknown */
+  bool whole_file;  /* promised is of the longest stream, not of this one */
+  long frames;      /* that the header names; 0: unknown */
+  double end;       /* of all packets so far, in seconds */
+  double longest;   /* between two pictures so far, in seconds */
+  double last_time; /* of a picture in seconds */
+  int64_t last_dts; /* of the packets of video; AV_NOPTS_VALUE before the first */
+  int64_t last_pos; /* where in the file the last packet was; -1: unknown */
+  bool cut;         /* the last packet of video is not all there */
+};
+
+/* After the streams were found. */
+void coverage_begin(struct coverage *coverage, AVFormatContext *input, const AVStream *stream);
+/* Whether the promise is about all streams, so that their packets are to be read, too. */
+bool coverage_wants_all(const struct coverage *coverage);
+void coverage_add(struct coverage *coverage, const AVPacket *packet);
+/* At the end of the input: 0, or -1 with a line that has both numbers. */
+int coverage_check(const struct coverage *coverage, const char *name, struct error *err);
+
+#endif

@@ -1,0 +1,178 @@
+#include "app/source/ffmpeg_util.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include <libavdevice/avdevice.h>
+#include <libavutil/opt.h>
+
+#include "app/source/protocols.h"
+
+const char *ffmpeg_reason(int code, char *buffer) {
+  if (av_strerror(code, buffer, 128) < 0)
+    snprintf(buffer, 128, "error %d", code);
+  return buffer;
+}
+
+const char *file_path(const char *url) {
+  return strncmp(url, "file:", 5) ? url : url + 5;
+}
+
+bool ffmpeg_is_device(const AVInputFormat *format) {
+  return format->priv_class && AV_IS_INPUT_DEVICE(format->priv_class->category) && strcmp(format->name, "lavfi");
+}
+
+/* "x11grab::0.0" and "lavfi:testsrc2" begin with the name of an input device; *rest is what follows. */
+static const AVInputFormat *device_of(const char *spec, const char **rest) {
+  if (!strncmp(spec, "/dev/video", 10)) {
+    *rest = spec;
+    return av_find_input_format("v4l2");
+  }
+  char name[32];
+  size_t length = strcspn(spec, ":");
+  if (!spec[length] || length >= sizeof name)
+    return NULL;
+  memcpy(name, spec, length);
+  name[length] = 0;
+  const AVInputFormat *format = av_find_input_format(name);
+  if (!format || !format->priv_class || !AV_IS_INPUT_DEVICE(format->priv_class->category))
+    return NULL;
+  *rest = spec + length + 1;
+  return format;
+}
+
+/* Sets an option where the demuxer has it, and says so where it has not. */
+static void set_wish(AVDictionary **wishes, const AVInputFormat *format, const char *name, const char *value,
+                     const struct log *log) {
+  const AVClass *class = format ? format->priv_class : NULL;
+  if (class && av_opt_find(&class, name, NULL, 0, AV_OPT_SEARCH_FAKE_OBJ))
+    av_dict_set(wishes, name, value, 0);
+  else
+    log_line(log, LOG_WARNING, "this input has a %s of its own: the one asked for is not used",
+             !strcmp(name, "framerate") ? "frame rate" : "size");
+}
+
+/* What FFmpeg knows by its name alone, such as a picture sequence; NULL: its contents tell. */
+static const AVInputFormat *format_by_name(const char *url) {
+  const AVProbeData name = {.filename = url};
+  int score = AVPROBE_SCORE_RETRY;
+  return av_probe_input_format2(&name, 0, &score);
+}
+
+/* Picture sequences may begin at any number; FFmpeg by itself looks at the first five. */
+static void find_first_picture(AVDictionary **wishes, const AVInputFormat *format, const char *url) {
+  if (format && !strcmp(format->name, "image2") && av_filename_number_test(url))
+    av_dict_set(wishes, "start_number_range", "100000", AV_DICT_DONT_OVERWRITE);
+}
+
+static int collect_wishes(AVDictionary **wishes, const AVInputFormat *format, const struct source_options *options,
+                          struct error *err) {
+  if (options->input_options && av_dict_parse_string(wishes, options->input_options, "=", ":", 0) < 0)
+    return error_set(err, STATUS_USAGE, "--input-options %s: KEY=VALUE:KEY=VALUE is needed", options->input_options);
+  char value[64];
+  if (options->width > 0) {
+    snprintf(value, sizeof value, "%dx%d", options->width, options->height);
+    set_wish(wishes, format, "video_size", value, options->log);
+  }
+  if (options->fps > 0) {
+    snprintf(value, sizeof value, "%.6f", options->fps);
+    set_wish(wishes, format, "framerate", value, options->log);
+  }
+  return 0;
+}
+
+/* Lets the input open what it needs and nothing else, unless the user has said what. A picture sequence's files are all
+ * named by the user. */
+static void guard(AVFormatContext *input, AVDictionary **wishes, const AVInputFormat *format, const char *url) {
+  char list[PROTOCOLS_MAX];
+  bool device = format && format->priv_class && AV_IS_INPUT_DEVICE(format->priv_class->category);
+  if (device || av_dict_get(*wishes, "protocol_whitelist", NULL, 0))
+    return;
+  av_dict_set(wishes, "protocol_whitelist", input->pb ? protocols_for_pipe() : protocols_for(url, list), 0);
+  if (!input->pb && protocols_is_file(url) && !(format && !strcmp(format->name, "image2")))
+    input->io_open = protocols_open_beside;
+}
+
+/* What is in a file that could not be opened; NULL: unknown, or no file that can be read again. */
+static const AVInputFormat *find_format(const char *url) {
+  const AVInputFormat *format = NULL;
+  AVIOContext *io = NULL;
+  struct stat file;
+  if (!stat(file_path(url), &file) && S_ISREG(file.st_mode) && avio_open(&io, url, AVIO_FLAG_READ) >= 0)
+    av_probe_input_buffer2(io, &format, url, NULL, 0, 0);
+  avio_closep(&io);
+  return format;
+}
+
+static int refuse(const char *spec, const char *url, const AVInputFormat *format, int code, struct error *err) {
+  char reason[128];
+  const char *hint = protocols_hint(format ? format : find_format(url));
+  bool unknown = !*hint && (code == AVERROR_EOF || code == AVERROR_INVALIDDATA);
+  return error_set(err, STATUS_INPUT, "%s: cannot be opened: %s%s", spec,
+                   unknown ? "this is no video FFmpeg knows, or it is damaged" : ffmpeg_reason(code, reason), hint);
+}
+
+int ffmpeg_open_input(AVFormatContext **input, const char *spec, const struct source_options *options,
+                      const AVIOInterruptCB *interrupt, AVIOContext *io, struct error *err) {
+  avdevice_register_all();
+  const char *url = !strcmp(spec, "-") ? "pipe:0" : spec;
+  const AVInputFormat *format = device_of(url, &url);
+  AVDictionary *wishes = NULL;
+  int code, result = -1;
+  *input = NULL;
+  if (options->input_format && !(format = av_find_input_format(options->input_format)))
+    return error_set(err, STATUS_USAGE, "--input-format %s: FFmpeg here has no such format or device",
+                     options->input_format);
+  if (!format && !io)
+    format = format_by_name(url);
+  if (collect_wishes(&wishes, format, options, err))
+    goto done;
+  find_first_picture(&wishes, format, url);
+  *input = avformat_alloc_context();
+  if (!*input) {
+    error_set(err, STATUS_FAILED, "no memory to open %s", spec);
+    goto done;
+  }
+  if (interrupt)
+    (*input)->interrupt_callback = *interrupt;
+  (*input)->pb = io;
+  if (format && ffmpeg_is_device(format))
+    (*input)->flags |= AVFMT_FLAG_NONBLOCK;
+  guard(*input, &wishes, format, url);
+  if (io && !format) /* before FFmpeg would, for the error line */
+    av_probe_input_buffer2(io, &format, "", NULL, 0, 0);
+  code = avformat_open_input(input, url, format, &wishes);
+  if (code < 0) {
+    refuse(spec, url, format, code, err);
+    goto done;
+  }
+  const AVDictionaryEntry *left = av_dict_get(wishes, "", NULL, AV_DICT_IGNORE_SUFFIX);
+  if (left) {
+    error_set(err, STATUS_USAGE, "--input-options: %s has no option %s", (*input)->iformat->name, left->key);
+    goto done;
+  }
+  result = 0;
+done:
+  av_dict_free(&wishes);
+  if (result)
+    avformat_close_input(input);
+  return result;
+}
+
+int64_t ffmpeg_origin(const AVFormatContext *input, double start) {
+  int64_t clock = 0;
+  if ((start > 0 || input->iformat->flags & AVFMT_TS_DISCONT) && input->start_time != AV_NOPTS_VALUE)
+    clock = input->start_time;
+  return clock + (int64_t)(start * AV_TIME_BASE);
+}
+
+int ffmpeg_read_failure(AVFormatContext *input, int code) {
+  int failure = input->pb ? input->pb->error : 0;
+  if (failure < 0 && failure != AVERROR_EOF && failure != AVERROR_EXIT) {
+    input->pb->error = 0; /* it is told once */
+    return failure;
+  }
+  bool known = code >= 0 || code == AVERROR_EOF || code == AVERROR(EAGAIN) || code == AVERROR_INVALIDDATA;
+  return !known && (!input->pb || code == AVERROR(ENOMEM)) ? code : 0;
+}

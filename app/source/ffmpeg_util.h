@@ -1,0 +1,33 @@
+/* Small helpers around FFmpeg that source and sink share. */
+#ifndef APP_SOURCE_FFMPEG_UTIL_H
+#define APP_SOURCE_FFMPEG_UTIL_H
+
+#include <libavformat/avformat.h>
+
+#include "app/source/source.h"
+
+/* Text of an FFmpeg error code; buffer holds 128 characters. */
+const char *ffmpeg_reason(int code, char *buffer);
+
+/* A file's URL or path as a path: what follows "file:". */
+const char *file_path(const char *url);
+
+/* Opens spec's demuxer: devices as "NAME:REST" or /dev/video*, else a file or URL. size, rate, format and
+ * --input-options as in options. interrupt may be NULL. io: where the bytes come from, instead of what spec names;
+ * stays the caller's; NULL: spec. */
+int ffmpeg_open_input(AVFormatContext **input, const char *spec, const struct source_options *options,
+                      const AVIOInterruptCB *interrupt, AVIOContext *io, struct error *err);
+
+/* Where time 0 of the output lies in the input, in AV_TIME_BASE units: --start behind its first timestamp. Without
+ * --start timestamps are kept, but for the clock's arbitrary origin in formats that have one (MPEG transport and
+ * program streams). */
+int64_t ffmpeg_origin(const AVFormatContext *input, double start);
+
+/* What reading the input failed with, after av_read_frame gave `code`; 0: nothing new, it ended or its contents are
+ * damaged. Some demuxers take a failure for the end, others call the end a failure: what they read from knows. */
+int ffmpeg_read_failure(AVFormatContext *input, int code);
+
+/* Whether the input is a capture device (a camera, a screen; not lavfi). */
+bool ffmpeg_is_device(const AVInputFormat *format);
+
+#endif

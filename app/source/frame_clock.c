@@ -1,0 +1,42 @@
+#include "app/source/frame_clock.h"
+
+bool frame_clock_doubts(const struct frame_clock *clock, int64_t time) {
+  if (time == FRAME_TIME_NONE)
+    return false;
+  time += clock->shift;
+  if (clock->last == FRAME_TIME_NONE)
+    return time > clock->step || time < -clock->step;
+  return time <= clock->last || time - clock->last > clock->step + clock->step / 2;
+}
+
+/* In the middle, but not farther from the frame before than is usual: a gap may follow. */
+static int64_t between(const struct frame_clock *clock, int64_t next) {
+  int64_t half = (next - clock->last) / 2;
+  int64_t step = half < clock->step ? half : clock->step;
+  return clock->last + (step > 0 ? step : 1);
+}
+
+/* Pictures stamped in the order of decoding step back a little, again and again; that is no clock set back. */
+static bool set_back(const struct frame_clock *clock, int64_t time, int64_t next) {
+  return next > time && next <= clock->last && clock->last - time > clock->second;
+}
+
+int64_t frame_clock_settle(struct frame_clock *clock, int64_t time, int64_t next) {
+  bool first = clock->last == FRAME_TIME_NONE;
+  if (time == FRAME_TIME_NONE)
+    return first ? 0 : clock->last + clock->step;
+  time += clock->shift;
+  if (next == FRAME_TIME_NONE)
+    return first || time > clock->last ? time : clock->last + clock->step;
+  next += clock->shift;
+  if (first)
+    return next > time ? time : next - clock->step;
+  bool undone = time > clock->last ? next <= time : next > time;
+  if (undone && next > clock->last)
+    return between(clock, next);
+  if (time > clock->last)
+    return time;
+  if (set_back(clock, time, next))
+    clock->shift += clock->last + clock->step - time;
+  return clock->last + clock->step;
+}

@@ -1,0 +1,22 @@
+/* Standard input, other open descriptors and named pipes as FFmpeg input. FFmpeg's own reading of them blocks until the
+ * writer says something, whatever its interrupt callback thinks; this asks it ten times a second. */
+#ifndef APP_SOURCE_PIPE_INPUT_H
+#define APP_SOURCE_PIPE_INPUT_H
+
+#include <stdbool.h>
+
+#include <libavformat/avio.h>
+
+#include "unet/base/error.h"
+
+struct pipe_input;
+
+/* Whether spec is one: "-", "pipe:" or "pipe:N", whatever stands behind the descriptor, or the path of a named pipe. */
+bool pipe_input_is(const char *spec);
+/* interrupt is copied. Does not wait for a writer. */
+int pipe_input_open(struct pipe_input **pipe, const char *spec, const AVIOInterruptCB *interrupt, struct error *err);
+/* For AVFormatContext.pb; belongs to the pipe, which must outlive the format context. */
+AVIOContext *pipe_input_io(struct pipe_input *pipe);
+void pipe_input_close(struct pipe_input **pipe); /* stores NULL; takes NULL */
+
+#endif

@@ -1,0 +1,142 @@
+#include "app/source/protocols.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "app/source/ffmpeg_util.h"
+
+#define INSIDE "crypto,data" /* read what is named along with them */
+#define WEB "http,https,httpproxy,tls,tcp," INSIDE
+
+/* Of the schemes that need more than themselves. */
+static const struct {
+  const char *scheme, *needs;
+} needs[] = {
+    {"file", INSIDE},
+    {"concat", "file,subfile," INSIDE},
+    {"concatf", "concat,file,subfile," INSIDE},
+    {"subfile", "file," INSIDE},
+    {"http", WEB},
+    {"https", WEB},
+    {"hls", WEB},
+    {"dash", WEB},
+    {"httpproxy", WEB},
+    {"mmsh", WEB},
+    {"ipfs", "ipns," WEB},
+    {"ipns", "ipfs," WEB},
+    {"mmst", "tcp"},
+    {"ftp", "tcp"},
+    {"gopher", "tcp"},
+    {"gophers", "tls,tcp"},
+    {"tls", "tcp"},
+    {"rtp", "udp"},
+    {"srtp", "rtp,udp"},
+    {"sdp", "rtp,srtp,udp"},
+    {"rtsp", "rtp,srtp,udp," WEB},
+    {"rtsps", "rtp,srtp,udp," WEB},
+    {"satip", "rtp,srtp,udp," WEB},
+    {"rtmp", "tcp"},
+    {"rtmpe", "ffrtmpcrypt,tcp"},
+    {"rtmps", "tls,tcp"},
+    {"rtmpt", "ffrtmphttp," WEB},
+    {"rtmpte", "ffrtmpcrypt,ffrtmphttp," WEB},
+    {"rtmpts", "ffrtmphttp," WEB},
+};
+
+/* Protocols around another URL, which was typed as well: "cache:http://...", "crypto+file:...". */
+static const char *const wrappers[] = {"async", "cache", "crypto"};
+
+static bool is_wrapper(const char *scheme) {
+  for (size_t i = 0; i < sizeof wrappers / sizeof *wrappers; i++)
+    if (!strcmp(wrappers[i], scheme))
+      return true;
+  return false;
+}
+
+/* "file" for a path, whatever colons are in its folders. Returns what follows the scheme. */
+static const char *split(const char *url, char scheme[32]) {
+  size_t length = strspn(url, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789");
+  bool named = url[length] == ':' || (url[length] == ',' && !strncmp(url, "subfile", length)) ||
+               (url[length] == '+' && strchr(url + length, ':'));
+  if (!length || length >= 32 || !named) {
+    strcpy(scheme, "file");
+    return url;
+  }
+  snprintf(scheme, 32, "%.*s", (int)length, url);
+  return url + length + 1;
+}
+
+static const char *needs_of(const char *scheme) {
+  for (size_t i = 0; i < sizeof needs / sizeof *needs; i++)
+    if (!strcmp(needs[i].scheme, scheme))
+      return needs[i].needs;
+  return INSIDE;
+}
+
+const char *protocols_for(const char *url, char *buffer) {
+  char scheme[32];
+  const char *rest = split(url, scheme);
+  size_t used = 0;
+  while (is_wrapper(scheme) && used < PROTOCOLS_MAX / 2) {
+    used += (size_t)snprintf(buffer + used, PROTOCOLS_MAX - used, "%s,", scheme);
+    rest = split(rest, scheme);
+  }
+  snprintf(buffer + used, PROTOCOLS_MAX - used, "%s,%s", scheme, needs_of(scheme));
+  return buffer;
+}
+
+const char *protocols_for_pipe(void) {
+  return INSIDE;
+}
+
+/* Path of a file in a URL; NULL: the URL is none of a file. */
+static const char *path_of(const char *url) {
+  char scheme[32];
+  const char *rest = split(url, scheme);
+  while (!strcmp(scheme, "crypto")) {
+    url = rest;
+    rest = split(url, scheme);
+  }
+  return strcmp(scheme, "file") ? NULL : file_path(url);
+}
+
+bool protocols_is_file(const char *url) {
+  return path_of(url) != NULL;
+}
+
+static bool lies_beside(const char *path, const char *playlist) {
+  char folder[PATH_MAX], whole[PATH_MAX], named[PATH_MAX];
+  const char *slash = strrchr(playlist, '/');
+  struct stat file;
+  snprintf(named, sizeof named, "%.*s", slash ? (int)(slash + 1 - playlist) : 1, slash ? playlist : ".");
+  if (!realpath(named, folder) || !realpath(path, whole) || stat(whole, &file))
+    return false;
+  size_t length = strcmp(folder, "/") ? strlen(folder) : 0;
+  return S_ISREG(file.st_mode) && !strncmp(whole, folder, length) && whole[length] == '/';
+}
+
+int protocols_open_beside(AVFormatContext *input, AVIOContext **io, const char *url, int flags,
+                          AVDictionary **options) {
+  AVDictionary *own = NULL, **all = options ? options : &own;
+  const char *path = path_of(url);
+  if (strcmp(url, input->url) && path && !lies_beside(path, file_path(input->url)))
+    return AVERROR(EACCES);
+  av_dict_set(all, "protocol_whitelist", input->protocol_whitelist, 0);
+  int code = avio_open2(io, url, flags, &input->interrupt_callback, all);
+  av_dict_free(&own);
+  return code;
+}
+
+const char *protocols_hint(const AVInputFormat *format) {
+  static const char *const playlists[] = {"hls", "dash", "concat", "sdp", "imf"};
+  for (size_t i = 0; format && i < sizeof playlists / sizeof *playlists; i++)
+    if (!strcmp(format->name, playlists[i]))
+      return "; a playlist in a file may only name files beside it, one from a pipe nothing, unless --input-options "
+             "protocol_whitelist=... allows it";
+  return "";
+}

@@ -1,0 +1,31 @@
+/* What opening an input may open in turn. A playlist, a manifest or a session description names files and servers of
+ * its own; whoever wrote it is not the one who typed the command. */
+#ifndef APP_SOURCE_PROTOCOLS_H
+#define APP_SOURCE_PROTOCOLS_H
+
+#include <stdbool.h>
+
+#include <libavformat/avformat.h>
+
+enum { PROTOCOLS_MAX = 4096 };
+
+/* FFmpeg's protocol_whitelist for an input of this URL or path: its own protocol and what that needs. What a file names
+ * are files, what comes from a server stays with its protocols, what comes through a pipe names nothing. buffer
+ * holds PROTOCOLS_MAX characters. */
+const char *protocols_for(const char *url, char *buffer);
+
+/* Those of what is read through a pipe. */
+const char *protocols_for_pipe(void);
+
+/* Whether the URL is the path of a local file. */
+bool protocols_is_file(const char *url);
+
+/* For AVFormatContext.io_open where the input is a local file: whatever else is opened for it lies in its folder or
+ * below, with links followed, and is a regular file. */
+int protocols_open_beside(AVFormatContext *input, AVIOContext **io, const char *url, int flags, AVDictionary **options);
+
+/* The end of an error line about an input of this format: why what it names may not have been opened. "" where inputs
+ * of the format name nothing. NULL is no format. */
+const char *protocols_hint(const AVInputFormat *format);
+
+#endif

@@ -1,0 +1,66 @@
+#include "app/source/source.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "app/source/source_impl.h"
+
+/* In order of asking; ffmpeg takes whatever the others do not. */
+static const struct source_impl *const sources[] = {&source_pattern, &source_ffmpeg};
+enum { SOURCES = sizeof sources / sizeof *sources, CAMERAS = 64 };
+
+static int open_spec(struct source **source, const char *spec, const struct source_options *options,
+                     struct error *err) {
+  for (int i = 0; i < SOURCES; i++)
+    if (sources[i]->accepts(spec))
+      return sources[i]->open(source, spec, options, err);
+  return error_set(err, STATUS_INPUT, "%s: nothing here opens this", spec);
+}
+
+/* The first video device that opens: on many machines some of them only carry metadata. */
+static int open_camera(struct source **source, const struct source_options *options, struct error *err) {
+  bool any = false;
+  for (int i = 0; i < CAMERAS; i++) {
+    char device[32];
+    snprintf(device, sizeof device, "/dev/video%d", i);
+    if (access(device, F_OK))
+      continue;
+    any = true;
+    if (!open_spec(source, device, options, err))
+      return 0;
+    log_line(options->log, LOG_INFO, "%s", err->message);
+  }
+  return any ? -1 : error_set(err, STATUS_INPUT, "no camera: there is no /dev/video* here");
+}
+
+int source_open(struct source **source, const char *spec, const struct source_options *options, struct error *err) {
+  *source = NULL;
+  struct error local;
+  if (!err)
+    err = &local;
+  return strcmp(spec, "camera") ? open_spec(source, spec, options, err) : open_camera(source, options, err);
+}
+
+int source_read(struct source *source, struct frame *frame, struct error *err) {
+  return source->impl->read(source, frame, err);
+}
+
+void source_get_info(const struct source *source, struct source_info *info) {
+  *info = (struct source_info){0};
+  source->impl->info(source, info);
+}
+
+void source_interrupt(struct source *source) {
+  atomic_store(&source->interrupted, true);
+}
+
+bool source_interrupted(const struct source *source) {
+  return atomic_load(&source->interrupted) || (source->stop && atomic_load(source->stop));
+}
+
+void source_close(struct source **source) {
+  if (*source)
+    (*source)->impl->close(*source);
+  *source = NULL;
+}

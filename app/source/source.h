@@ -1,0 +1,69 @@
+/* Where frames come from: a const struct of functions per kind of source, and the array that lists them.
+ *
+ * Threads: one thread at a time uses a source; source_interrupt alone may be called from another thread or a signal
+ * handler, and makes a blocked read return soon. */
+#ifndef APP_SOURCE_SOURCE_H
+#define APP_SOURCE_SOURCE_H
+
+#include <stdatomic.h>
+
+#include "unet/base/error.h"
+#include "unet/base/frame.h"
+#include "unet/base/log.h"
+
+struct source;
+
+struct source_options {
+  bool live; /* newest frame matters, not every frame: slice threads only, small buffers, no read-ahead */
+  bool loop; /* start again at the end */
+  const char *input_format;  /* FFmpeg demuxer or device ("v4l2", "x11grab", "lavfi"); NULL: found from the name */
+  const char *input_options; /* "key=value:key=value" for it; NULL: none */
+  int width, height;         /* wanted of a camera, screen or pattern; 0: its own choice */
+  double fps;                /* likewise */
+  double start;              /* seconds into the input of the first frame given out */
+  double duration;           /* seconds of input; 0: all */
+  const atomic_bool *stop;   /* set from anywhere, it interrupts opening and reading alike; NULL: none */
+  bool tell_left_out;        /* one line names what of the input the output will lack */
+  const struct log *log;
+};
+
+struct source_info {
+  char description[160];            /* "clip.mp4: h264 1280x720, 25 fps" */
+  int width, height;                /* as stored, in pixels; 0 unknown */
+  double shape;                     /* width / height it is to be seen in; 0 unknown */
+  double fps;                       /* average; 0 unknown */
+  int time_base_num, time_base_den; /* of frame.pts, seconds = pts * num / den */
+  double duration;                  /* seconds; 0 unknown or endless */
+  long frames;                      /* expected; 0 unknown */
+  bool realtime;                    /* a camera, screen or realtime stream: paces itself, cannot be waited for */
+  long damaged;                     /* packets and frames skipped or patched up so far */
+};
+
+struct source_impl {
+  const char *name; /* "ffmpeg", "pattern" */
+  bool (*accepts)(const char *spec);
+  int (*open)(struct source **source, const char *spec, const struct source_options *options, struct error *err);
+  /* 1: *frame is filled, its planes valid until the next read; 0: the end; -1: an error. */
+  int (*read)(struct source *source, struct frame *frame, struct error *err);
+  void (*info)(const struct source *source, struct source_info *info);
+  void (*close)(struct source *source);
+};
+
+/* Every source begins with this. */
+struct source {
+  const struct source_impl *impl;
+  const atomic_bool *stop; /* options.stop */
+  atomic_bool interrupted;
+};
+
+/* spec: a file, URL, "pattern[:WxH]", a device ("/dev/video0", "x11grab::0.0", "lavfi:testsrc2=s=512x512:r=30") or, for
+ * live, "camera". */
+int source_open(struct source **source, const char *spec, const struct source_options *options, struct error *err);
+int source_read(struct source *source, struct frame *frame, struct error *err);
+void source_get_info(const struct source *source, struct source_info *info);
+void source_interrupt(struct source *source);
+/* Whether someone wants blocking calls to return; reading then gives the end. */
+bool source_interrupted(const struct source *source);
+void source_close(struct source **source); /* stores NULL; takes NULL */
+
+#endif

@@ -1,0 +1,210 @@
+#include "app/source/source_pattern.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+
+#include "app/flow/picture.h"
+#include "app/source/source_impl.h"
+#include "app/flow/stats.h"
+
+enum { DEFAULT_WIDTH = 640, DEFAULT_HEIGHT = 360, DEFAULT_FPS = 30, SIDE_MIN = 16, SIDE_MAX = 16384 };
+enum { STEP_X = 4, STEP_Y = 2 }; /* pixels a frame moves; even, so that chroma moves along */
+
+struct pattern_source {
+  struct source source;
+  struct source_options options;
+  int width, height;
+  double fps;
+  uint64_t serial;
+  int64_t started_ns;
+  struct picture tile; /* the pattern twice each way, so that any shift of it is one rectangle */
+  struct picture picture;
+};
+
+static bool accepts(const char *spec) {
+  return !strcmp(spec, "pattern") || !strncmp(spec, "pattern:", 8);
+}
+
+static uint8_t to_byte(double value, int low, int high) {
+  return (uint8_t)lrint(low + (high - low) * fmin(fmax(value, 0), 1));
+}
+
+/* Smooth waves, sharp-edged discs and fine stripes: something of everything a network and an encoder see. u and v run
+ * from 0 to 1 over one period. */
+static double luma_at(double u, double v) {
+  const double turn = 2 * M_PI;
+  double value = 0.5 + 0.18 * sin(turn * (2 * u + v)) + 0.12 * cos(turn * (3 * v - u));
+  double du = fabs(u - 0.5), dv = fabs(v - 0.5);
+  if (du * du * 3.2 + dv * dv < 0.05)
+    value = 0.85 - 0.5 * value;
+  if (v > 0.8 && v < 0.9)
+    value = 0.5 + 0.4 * (sin(turn * 40 * u) > 0 ? 1 : -1);
+  return value;
+}
+
+static double chroma_at(double u, double v, int plane) {
+  const double turn = 2 * M_PI;
+  return plane == 1 ? 0.5 + 0.35 * sin(turn * (u + 2 * v)) : 0.5 + 0.35 * cos(turn * (2 * u - v));
+}
+
+static int even(int value) {
+  return (value + 1) / 2 * 2;
+}
+
+static int draw_tile(struct pattern_source *pattern, struct error *err) {
+  int period_x = even(pattern->width), period_y = even(pattern->height);
+  if (picture_resize(&pattern->tile, PIXEL_YUV420P, 2 * period_x, 2 * period_y, err))
+    return -1;
+  for (int plane = 0; plane < 3; plane++) {
+    int half = plane ? 2 : 1, w = period_x / half, h = period_y / half;
+    uint8_t *rows = picture_plane(&pattern->tile, plane);
+    size_t pitch = (size_t)pattern->tile.frame.pitch[plane];
+    for (int y = 0; y < h; y++) {
+      uint8_t *row = rows + (size_t)y * pitch;
+      for (int x = 0; x < w; x++) {
+        double u = (x + 0.5) / w, v = (y + 0.5) / h;
+        row[x] = plane ? to_byte(chroma_at(u, v, plane), 16, 240) : to_byte(luma_at(u, v), 16, 235);
+      }
+      memcpy(row + w, row, (size_t)w);
+      memcpy(row + (size_t)h * pitch, row, 2 * (size_t)w);
+    }
+  }
+  return 0;
+}
+
+static int parse_size(struct pattern_source *pattern, const char *spec, struct error *err) {
+  pattern->width = pattern->options.width ? pattern->options.width : DEFAULT_WIDTH;
+  pattern->height = pattern->options.height ? pattern->options.height : DEFAULT_HEIGHT;
+  char rest;
+  if (spec[7] == ':' && sscanf(spec + 8, "%5dx%5d%c", &pattern->width, &pattern->height, &rest) != 2)
+    return error_set(err, STATUS_INPUT, "%s: pattern:WIDTHxHEIGHT is needed, as in pattern:640x360", spec);
+  if (pattern->width < SIDE_MIN || pattern->width > SIDE_MAX || pattern->height < SIDE_MIN ||
+      pattern->height > SIDE_MAX)
+    return error_set(err, STATUS_INPUT, "%s: the sides of the pattern go from %d to %d", spec, SIDE_MIN, SIDE_MAX);
+  return 0;
+}
+
+static void pattern_close(struct source *source) {
+  struct pattern_source *pattern = (struct pattern_source *)source;
+  picture_free(&pattern->tile);
+  picture_free(&pattern->picture);
+  free(pattern);
+}
+
+static int pattern_open(struct source **source, const char *spec, const struct source_options *options,
+                        struct error *err) {
+  struct pattern_source *pattern = calloc(1, sizeof *pattern);
+  if (!pattern)
+    return error_set(err, STATUS_FAILED, "no memory for the test pattern");
+  pattern->source.impl = &source_pattern;
+  pattern->source.stop = options->stop;
+  pattern->options = *options;
+  pattern->fps = options->fps > 0 ? options->fps : DEFAULT_FPS;
+  if (parse_size(pattern, spec, err) || draw_tile(pattern, err) ||
+      picture_resize(&pattern->picture, PIXEL_YUV420P, pattern->width, pattern->height, err)) {
+    pattern_close(&pattern->source);
+    return -1;
+  }
+  *source = &pattern->source;
+  return 0;
+}
+
+static unsigned checksum(uint32_t number) {
+  return (number ^ number >> 8 ^ number >> 16 ^ number >> 24 ^ 0xa5u) & 0xffu;
+}
+
+static void draw_number(struct picture *picture, uint32_t number) {
+  const struct frame *frame = &picture->frame;
+  uint64_t bits = number | (uint64_t)checksum(number) << 32;
+  int columns = frame->width / PATTERN_BLOCK;
+  for (int i = 0; i < PATTERN_BITS; i++) {
+    int x = i % columns * PATTERN_BLOCK, y = i / columns * PATTERN_BLOCK;
+    for (int plane = 0; plane < 3; plane++) {
+      int half = plane ? 2 : 1, value = plane ? 128 : bits >> i & 1 ? 235 : 16;
+      for (int row = y / half;
+           row < (y + PATTERN_BLOCK) / half && row < frame_rows(frame->format, plane, frame->height); row++)
+        memset(picture_plane(picture, plane) + (size_t)row * (size_t)frame->pitch[plane] + x / half, value,
+               PATTERN_BLOCK / (size_t)half);
+    }
+  }
+}
+
+bool pattern_read_number(const struct frame *frame, uint32_t *number) {
+  uint64_t bits = 0;
+  int columns = frame->width / PATTERN_BLOCK;
+  if (columns < 1 || frame->height < (PATTERN_BITS + columns - 1) / columns * PATTERN_BLOCK)
+    return false;
+  for (int i = 0; i < PATTERN_BITS; i++) {
+    int x = i % columns * PATTERN_BLOCK + PATTERN_BLOCK / 2, y = i / columns * PATTERN_BLOCK + PATTERN_BLOCK / 2;
+    bits |= (uint64_t)(frame->plane[0][(ptrdiff_t)y * frame->pitch[0] + x] >= 128) << i;
+  }
+  *number = (uint32_t)bits;
+  return bits >> 32 == checksum(*number);
+}
+
+/* Waits for the frame's time, in slices short enough for an interrupt to be heard. */
+static bool wait_until(struct pattern_source *pattern, int64_t due_ns) {
+  for (;;) {
+    int64_t left = due_ns - clock_now_ns();
+    if (source_interrupted(&pattern->source))
+      return false;
+    if (left <= 0)
+      return true;
+    struct timespec nap = {0, left < 20000000 ? left : 20000000};
+    nanosleep(&nap, NULL);
+  }
+}
+
+static int pattern_read(struct source *source, struct frame *frame, struct error *err) {
+  struct pattern_source *pattern = (struct pattern_source *)source;
+  (void)err;
+  uint64_t serial = pattern->serial;
+  if (source_interrupted(source) ||
+      (pattern->options.duration > 0 && (double)serial >= pattern->options.duration * pattern->fps))
+    return 0;
+  if (!serial)
+    pattern->started_ns = clock_now_ns();
+  if (pattern->options.live &&
+      !wait_until(pattern, pattern->started_ns + (int64_t)((double)serial * 1e9 / pattern->fps)))
+    return 0;
+  int shift_x = (int)(serial * STEP_X % (uint64_t)even(pattern->width));
+  int shift_y = (int)(serial * STEP_Y % (uint64_t)even(pattern->height));
+  struct frame window = pattern->tile.frame;
+  window.width = pattern->width;
+  window.height = pattern->height;
+  for (int plane = 0; plane < 3; plane++) {
+    int half = plane ? 2 : 1;
+    window.plane[plane] += (ptrdiff_t)(shift_y / half) * window.pitch[plane] + shift_x / half;
+  }
+  window.matrix = MATRIX_BT709;
+  window.range = RANGE_LIMITED;
+  window.pts = (int64_t)serial;
+  window.serial = serial;
+  if (picture_copy(&pattern->picture, &window, err))
+    return -1;
+  draw_number(&pattern->picture, (uint32_t)serial);
+  pattern->picture.frame.captured_ns = clock_now_ns();
+  *frame = pattern->picture.frame;
+  pattern->serial++;
+  return 1;
+}
+
+static void pattern_info(const struct source *source, struct source_info *info) {
+  const struct pattern_source *pattern = (const struct pattern_source *)source;
+  snprintf(info->description, sizeof info->description, "test pattern %dx%d, %g fps", pattern->width, pattern->height,
+           pattern->fps);
+  info->width = pattern->width;
+  info->height = pattern->height;
+  info->shape = (double)pattern->width / pattern->height;
+  info->fps = pattern->fps;
+  info->time_base_num = 1000;
+  info->time_base_den = (int)lrint(pattern->fps * 1000);
+  info->duration = pattern->options.duration;
+  info->frames = (long)ceil(pattern->options.duration * pattern->fps);
+  info->realtime = pattern->options.live;
+}
+
+const struct source_impl source_pattern = {"pattern", accepts, pattern_open, pattern_read, pattern_info, pattern_close};

@@ -1,9 +1,0 @@
-/* What the kinds of source share with source.c. */
-#ifndef APP_SOURCE_IMPL_H
-#define APP_SOURCE_IMPL_H
-
-#include "app/source.h"
-
-extern const struct source_impl source_pattern, source_ffmpeg;
-
-#endif

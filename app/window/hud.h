@@ -1,0 +1,38 @@
+/* The overlay: figures in the top left corner, a passing notice below, the help in the middle. Text is drawn by SDL_ttf
+ * into one texture a panel, anew only when it changed and at most ten times a second. */
+#ifndef APP_WINDOW_HUD_H
+#define APP_WINDOW_HUD_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "unet/base/error.h"
+
+struct hud;
+
+/* What the overlay says. Strings are read during hud_update only. */
+struct hud_content {
+  bool figures, help;    /* shown or not */
+  bool running;          /* the engine is open; else only state is shown */
+  double fps, frame_ms;  /* of late */
+  double budget_ms;      /* 0: none */
+  double source_fps;     /* 0: unknown */
+  long dropped;          /* so far */
+  const char *prompt;    /* NULL: none */
+  const char *prompt_to; /* the one it fades to; NULL: it does not */
+  float strength;
+  int steps;
+  const char *state;  /* "paused", "camera lost: ..."; shown even without the figures. NULL: nothing to say */
+  bool alert;         /* state is bad news */
+  const char *notice; /* NULL: none */
+};
+
+/* Needs a current OpenGL context, as hud_update, hud_draw and hud_close do. */
+int hud_open(struct hud **hud, struct error *err);
+void hud_close(struct hud **hud); /* stores NULL; takes NULL */
+
+/* Takes over new content for a drawable of this size. Returns whether the overlay looks different now. */
+bool hud_update(struct hud *hud, const struct hud_content *content, int width, int height, int64_t now_ns);
+void hud_draw(struct hud *hud, int width, int height);
+
+#endif

@@ -1,0 +1,113 @@
+#include "app/window/hud_text.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "app/control/keys.h"
+#include "unet/base/text.h"
+
+/* Text that grows in a buffer of HUD_TEXT_MAX bytes. */
+struct writer {
+  char *text;
+  size_t used;
+};
+
+__attribute__((format(printf, 3, 4))) static void put(struct writer *writer, enum tone tone, const char *format, ...) {
+  size_t room = HUD_TEXT_MAX - writer->used;
+  if (room < 2)
+    return;
+  char *at = writer->text + writer->used;
+  *at = (char)tone;
+  va_list args;
+  va_start(args, format);
+  int length = vsnprintf(at + 1, room - 1, format, args);
+  va_end(args);
+  writer->used += 1 + ((size_t)length < room - 1 ? (size_t)length : room - 2);
+}
+
+static void end_line(struct writer *writer) {
+  if (writer->used + 1 < HUD_TEXT_MAX) {
+    writer->text[writer->used++] = '\n';
+    writer->text[writer->used] = 0;
+  }
+}
+
+/* Words that come from outside: control characters would be taken for marks. */
+static void put_foreign(struct writer *writer, enum tone tone, const char *words) {
+  char clean[256];
+  snprintf(clean, sizeof clean, "%s", words);
+  put(writer, tone, "%s", text_clean(clean));
+}
+
+/* Of a slow network the second digit counts. */
+static void put_fps(struct writer *writer, double fps) {
+  if (fps > 0)
+    put(writer, TONE_PLAIN, fps < 1 ? "%4.2f" : "%4.1f", fps);
+  else
+    put(writer, TONE_PLAIN, "   -");
+}
+
+static void put_figures(struct writer *writer, const struct hud_content *content) {
+  bool late = content->budget_ms > 0 && content->frame_ms > content->budget_ms;
+  put(writer, TONE_DIM, "fps ");
+  put_fps(writer, content->fps);
+  put(writer, TONE_DIM, "  frame ");
+  put(writer, late ? TONE_ALERT : TONE_PLAIN, "%5.1f", content->frame_ms);
+  put(writer, TONE_DIM, " ms");
+  if (content->budget_ms > 0)
+    put(writer, TONE_DIM, " of %g", content->budget_ms);
+  put(writer, TONE_DIM, "  dropped ");
+  put(writer, TONE_PLAIN, "%-5ld", content->dropped);
+  end_line(writer);
+  if (content->prompt) {
+    put_foreign(writer, TONE_TITLE, content->prompt);
+    if (content->prompt_to) {
+      put(writer, TONE_DIM, " \u2192 ");
+      put_foreign(writer, TONE_TITLE, content->prompt_to);
+    }
+    end_line(writer);
+  }
+  put(writer, TONE_DIM, "strength ");
+  put(writer, TONE_PLAIN, "%.2f", content->strength);
+  put(writer, TONE_DIM, "  steps ");
+  put(writer, TONE_PLAIN, "%d", content->steps);
+  put(writer, TONE_DIM, "  ? help");
+  end_line(writer);
+}
+
+void hud_figures_text(char *text, const struct hud_content *content) {
+  struct writer writer = {text, 0};
+  text[0] = 0;
+  if (content->figures && content->running)
+    put_figures(&writer, content);
+  if (content->state) {
+    put_foreign(&writer, content->alert ? TONE_ALERT : TONE_TITLE, content->state);
+    end_line(&writer);
+  }
+}
+
+void hud_notice_text(char *text, const struct hud_content *content) {
+  struct writer writer = {text, 0};
+  text[0] = 0;
+  if (content->notice) {
+    put_foreign(&writer, TONE_PLAIN, content->notice);
+    end_line(&writer);
+  }
+}
+
+void hud_help_text(char *text, const struct hud_content *content) {
+  struct writer writer = {text, 0};
+  text[0] = 0;
+  if (!content->help)
+    return;
+  int count;
+  const struct command_entry *entries = commands_table(&count);
+  for (int i = 0; i < count; i++) {
+    if (!entries[i].label)
+      continue;
+    put(&writer, TONE_TITLE, "%-12s", entries[i].label);
+    put(&writer, TONE_PLAIN, "%s", entries[i].help);
+    end_line(&writer);
+  }
+}

@@ -1,0 +1,278 @@
+#include "app/window/present.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+#include "app/window/embed.h"
+#include "app/window/gl_util.h"
+
+/* How the planes of a frame become a colour; input.frag reads the number. */
+enum plane_layout { LAYOUT_RGB, LAYOUT_Y_CBCR, LAYOUT_Y_CB_CR, LAYOUT_YUYV };
+
+/* One texture filled from one plane. */
+struct texture_format {
+  int plane;
+  GLint internal;
+  GLenum format, type;
+  int texel_bytes;
+  int divide_x, divide_y; /* of the frame's size, rounded up */
+};
+
+struct pixel_layout {
+  enum plane_layout layout;
+  int textures;
+  struct texture_format texture[3];
+};
+
+/* YUYV is uploaded twice: as pixels of (Y, Cb or Cr) and as pairs (Y0, Cb, Y1, Cr), so that both can be interpolated.
+ */
+static const struct pixel_layout layouts[PIXEL_FORMATS] = {
+    [PIXEL_NV12] = {LAYOUT_Y_CBCR,
+                    2,
+                    {{0, GL_R8, GL_RED, GL_UNSIGNED_BYTE, 1, 1, 1}, {1, GL_RG8, GL_RG, GL_UNSIGNED_BYTE, 2, 2, 2}}},
+    [PIXEL_P010] = {LAYOUT_Y_CBCR,
+                    2,
+                    {{0, GL_R16, GL_RED, GL_UNSIGNED_SHORT, 2, 1, 1}, {1, GL_RG16, GL_RG, GL_UNSIGNED_SHORT, 4, 2, 2}}},
+    [PIXEL_YUV420P] = {LAYOUT_Y_CB_CR,
+                       3,
+                       {{0, GL_R8, GL_RED, GL_UNSIGNED_BYTE, 1, 1, 1},
+                        {1, GL_R8, GL_RED, GL_UNSIGNED_BYTE, 1, 2, 2},
+                        {2, GL_R8, GL_RED, GL_UNSIGNED_BYTE, 1, 2, 2}}},
+    [PIXEL_YUYV] = {LAYOUT_YUYV,
+                    2,
+                    {{0, GL_RG8, GL_RG, GL_UNSIGNED_BYTE, 2, 1, 1}, {0, GL_RGBA8, GL_RGBA, GL_UNSIGNED_BYTE, 4, 2, 1}}},
+    [PIXEL_BGRA] = {LAYOUT_RGB, 1, {{0, GL_RGBA8, GL_BGRA, GL_UNSIGNED_BYTE, 4, 1, 1}}},
+    [PIXEL_RGBA] = {LAYOUT_RGB, 1, {{0, GL_RGBA8, GL_RGBA, GL_UNSIGNED_BYTE, 4, 1, 1}}},
+};
+
+/* The textures of one frame. */
+struct image {
+  GLuint texture[3];
+  bool filled;
+  struct frame frame; /* what was uploaded last; its planes are not kept */
+};
+
+/* One way to fill the picture's rectangle. */
+struct painter {
+  GLuint program;
+  GLint rect;
+};
+
+struct present {
+  GLuint vertices;
+  struct painter plain, bicubic, frame;
+  struct {
+    GLint layout, sample_scale, matrix, zero, scale;
+  } at; /* uniforms of input.frag */
+  struct image picture, input;
+  float left, right; /* of the picture last drawn, in pixels */
+};
+
+static int open_painter(struct painter *painter, const char *name, const char *fragment, struct error *err) {
+  painter->program = gl_program(name, embed_present_vert, fragment, err);
+  if (!painter->program)
+    return -1;
+  painter->rect = glGetUniformLocation(painter->program, "rect");
+  return 0;
+}
+
+static void find_uniforms(struct present *present) {
+  GLuint program = present->frame.program;
+  present->at.layout = glGetUniformLocation(program, "layout_kind");
+  present->at.sample_scale = glGetUniformLocation(program, "sample_scale");
+  present->at.matrix = glGetUniformLocation(program, "yuv_to_rgb");
+  present->at.zero = glGetUniformLocation(program, "yuv_zero");
+  present->at.scale = glGetUniformLocation(program, "scale");
+  glUseProgram(program);
+  glUniform1i(glGetUniformLocation(program, "plane0"), 0);
+  glUniform1i(glGetUniformLocation(program, "plane1"), 1);
+  glUniform1i(glGetUniformLocation(program, "plane2"), 2);
+}
+
+int present_open(struct present **out, struct error *err) {
+  *out = NULL;
+  struct present *present = calloc(1, sizeof *present);
+  if (!present)
+    return error_set(err, STATUS_FAILED, "no memory for the window");
+  if (open_painter(&present->plain, "picture", embed_picture_frag, err) ||
+      open_painter(&present->bicubic, "bicubic", embed_bicubic_frag, err) ||
+      open_painter(&present->frame, "input", embed_input_frag, err)) {
+    present_close(&present);
+    return -1;
+  }
+  glGenVertexArrays(1, &present->vertices);
+  present->picture.texture[0] = gl_texture(GL_LINEAR);
+  for (int i = 0; i < 3; i++)
+    present->input.texture[i] = gl_texture(GL_LINEAR);
+  find_uniforms(present);
+  *out = present;
+  return 0;
+}
+
+void present_close(struct present **pointer) {
+  struct present *present = *pointer;
+  if (!present)
+    return;
+  glDeleteTextures(1, present->picture.texture);
+  glDeleteTextures(3, present->input.texture);
+  glDeleteVertexArrays(1, &present->vertices);
+  glDeleteProgram(present->plain.program);
+  glDeleteProgram(present->bicubic.program);
+  glDeleteProgram(present->frame.program);
+  free(present);
+  *pointer = NULL;
+}
+
+static void upload(struct image *image, const struct frame *frame) {
+  const struct pixel_layout *layout = &layouts[frame->format];
+  bool same = image->filled && image->frame.format == frame->format && image->frame.width == frame->width &&
+              image->frame.height == frame->height;
+  glPixelStorei(GL_UNPACK_ALIGNMENT, 1);
+  for (int i = 0; i < layout->textures; i++) {
+    const struct texture_format *t = &layout->texture[i];
+    int width = (frame->width + t->divide_x - 1) / t->divide_x;
+    int height = (frame->height + t->divide_y - 1) / t->divide_y;
+    const uint8_t *pixels = frame->plane[t->plane];
+    glBindTexture(GL_TEXTURE_2D, image->texture[i]);
+    glPixelStorei(GL_UNPACK_ROW_LENGTH, frame->pitch[t->plane] / t->texel_bytes);
+    if (same)
+      glTexSubImage2D(GL_TEXTURE_2D, 0, 0, 0, width, height, t->format, t->type, pixels);
+    else
+      glTexImage2D(GL_TEXTURE_2D, 0, t->internal, width, height, 0, t->format, t->type, pixels);
+  }
+  glPixelStorei(GL_UNPACK_ROW_LENGTH, 0);
+  image->frame = *frame;
+  image->filled = true;
+}
+
+void present_picture(struct present *present, const struct frame *picture) {
+  upload(&present->picture, picture);
+}
+
+void present_input(struct present *present, const struct frame *input) {
+  upload(&present->input, input);
+}
+
+/* Y'CbCr to R'G'B' from the matrix' two luma weights (BT.601, BT.709, BT.2020), for samples of 0..1. */
+static void set_colors(const struct present *present, const struct frame *frame) {
+  static const float weights[][2 /* red, blue */] = {
+      [MATRIX_BT601] = {0.299f, 0.114f}, [MATRIX_BT709] = {0.2126f, 0.0722f}, [MATRIX_BT2020] = {0.2627f, 0.0593f}};
+  bool full = frame->range == RANGE_FULL;
+  float kr = weights[frame->matrix][0], kb = weights[frame->matrix][1], kg = 1 - kr - kb;
+  float y = full ? 1 : 255.0f / 219, c = full ? 1 : 255.0f / 224;
+  const float columns[9] = {
+      y, y, y, 0, -2 * kb * (1 - kb) / kg * c, 2 * (1 - kb) * c, 2 * (1 - kr) * c, -2 * kr * (1 - kr) / kg * c, 0};
+  glUniformMatrix3fv(present->at.matrix, 1, GL_FALSE, columns);
+  glUniform3f(present->at.zero, full ? 0 : 16.0f / 255, 128.0f / 255, 128.0f / 255);
+  /* P010 has its 10 bits on top of 16: as 8-bit codes in the limited range (64 is 16), as 0..1023 in the full one. */
+  float scale = frame->format != PIXEL_P010 ? 1 : full ? 65535.0f / (1023 * 64) : 65535.0f / (255 * 256);
+  glUniform1f(present->at.sample_scale, scale);
+}
+
+/* How much of the frame the picture shows, along each axis about the centre: under 1 is cropped, over 1 has bars. */
+static void set_fit(const struct present *present, const struct frame *frame, float shape, enum fit fit) {
+  float wider = (float)frame_aspect(frame) / shape;
+  float x = 1, y = 1;
+  if (fit == FIT_CROP) {
+    x = wider > 1 ? 1 / wider : 1;
+    y = wider > 1 ? 1 : wider;
+  } else if (fit == FIT_LETTERBOX) {
+    x = wider > 1 ? 1 : 1 / wider;
+    y = wider > 1 ? wider : 1;
+  }
+  glUniform2f(present->at.scale, x, y);
+}
+
+struct box {
+  int left, top, width, height; /* in pixels */
+};
+
+/* The largest rectangle of a shape in the middle of the drawable. */
+static struct box letterbox(int width, int height, float shape) {
+  struct box box = {0, 0, width, height};
+  if ((float)width > (float)height * shape)
+    box.width = (int)lroundf((float)height * shape);
+  else
+    box.height = (int)lroundf((float)width / shape);
+  box.left = (width - box.width) / 2;
+  box.top = (height - box.height) / 2;
+  return box;
+}
+
+/* Fills the box with a painter, between two columns only. */
+static void paint(const struct present *present, const struct painter *painter, const struct present_view *view,
+                  struct box box, int from, int to) {
+  float x = 2.0f / (float)view->width, y = 2.0f / (float)view->height;
+  glUseProgram(painter->program);
+  glUniform4f(painter->rect, (float)box.left * x - 1, 1 - (float)(box.top + box.height) * y,
+              (float)(box.left + box.width) * x - 1, 1 - (float)box.top * y);
+  glScissor(from, 0, to - from, view->height);
+  glBindVertexArray(present->vertices);
+  glDrawArrays(GL_TRIANGLE_STRIP, 0, 4);
+}
+
+static void paint_input(const struct present *present, const struct present_view *view, struct box box, int to) {
+  const struct frame *frame = &present->input.frame;
+  for (int i = 2; i >= 0; i--) {
+    glActiveTexture(GL_TEXTURE0 + (GLenum)i);
+    glBindTexture(GL_TEXTURE_2D, present->input.texture[i]);
+  }
+  glUseProgram(present->frame.program);
+  glUniform1i(present->at.layout, (GLint)layouts[frame->format].layout);
+  set_colors(present, frame);
+  set_fit(present, frame, (float)box.width / (float)box.height, view->fit);
+  paint(present, &present->frame, view, box, box.left, to);
+}
+
+/* A bright line with dark edges, seen on any picture. */
+static void paint_line(const struct present_view *view, struct box box, int x) {
+  int bottom = view->height - box.top - box.height;
+  glScissor(x - 2, bottom, 4, box.height);
+  glClearColor(0, 0, 0, 1);
+  glClear(GL_COLOR_BUFFER_BIT);
+  glScissor(x - 1, bottom, 2, box.height);
+  glClearColor(1, 1, 1, 1);
+  glClear(GL_COLOR_BUFFER_BIT);
+}
+
+static struct box picture_box(const struct present *present, const struct present_view *view) {
+  bool filled = present->picture.filled;
+  int width = filled ? present->picture.frame.width : view->shape_w;
+  int height = filled ? present->picture.frame.height : view->shape_h;
+  bool known = width > 0 && height > 0;
+  return letterbox(view->width, view->height,
+                   known ? (float)width / (float)height : (float)view->width / (float)view->height);
+}
+
+void present_draw(struct present *present, const struct present_view *view) {
+  if (view->width <= 0 || view->height <= 0)
+    return;
+  glViewport(0, 0, view->width, view->height);
+  glClearColor(0, 0, 0, 1);
+  glClear(GL_COLOR_BUFFER_BIT);
+  bool has_picture = present->picture.filled, has_input = present->input.filled;
+  struct box box = picture_box(present, view);
+  int right = box.left + box.width;
+  int split = !has_picture  ? right
+              : view->split ? box.left + (int)lroundf((float)box.width * view->split_at)
+                            : box.left;
+  present->left = (float)box.left;
+  present->right = (float)right;
+  glEnable(GL_SCISSOR_TEST);
+  if (has_picture) {
+    /* At its own size or smaller the plain read is exact or no worse. */
+    bool bicubic = view->bicubic && box.width > present->picture.frame.width;
+    glBindTexture(GL_TEXTURE_2D, present->picture.texture[0]);
+    paint(present, bicubic ? &present->bicubic : &present->plain, view, box, split, right);
+  }
+  if (has_input && split > box.left)
+    paint_input(present, view, box, split);
+  if (has_picture && has_input && view->split)
+    paint_line(view, box, split);
+  glDisable(GL_SCISSOR_TEST);
+}
+
+float present_locate(const struct present *present, float x) {
+  float width = present->right - present->left;
+  return width > 0 ? fminf(1, fmaxf(0, (x - present->left) / width)) : 0;
+}

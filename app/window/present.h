@@ -1,0 +1,34 @@
+/* Draws pictures into the window: scaled to fit, with black bars where the shapes differ, and beside the frame they
+ * were made from. The frame's colours are converted by the GPU, so that the view costs the engine nothing. */
+#ifndef APP_WINDOW_PRESENT_H
+#define APP_WINDOW_PRESENT_H
+
+#include "unet/engine.h"
+
+struct present;
+
+struct present_view {
+  int width, height;    /* of the drawable */
+  int shape_w, shape_h; /* of the picture; read while there is none yet. 0: as the drawable */
+  enum fit fit;         /* how the engine fits frames into pictures */
+  bool split;           /* show the input on the left; false: none came with the picture */
+  float split_at;       /* 0..1 of the picture's width */
+  bool bicubic;
+};
+
+/* Needs a current context, as all functions here. */
+int present_open(struct present **present, struct error *err);
+void present_close(struct present **present); /* stores NULL; takes NULL */
+
+/* Uploads a picture (PIXEL_RGBA) or the frame it was made from (any format). Textures are made anew only when format or
+ * size changes. */
+void present_picture(struct present *present, const struct frame *picture);
+void present_input(struct present *present, const struct frame *input);
+
+/* Clears the drawable and draws. Before the first picture the input is shown alone; without either it stays black. */
+void present_draw(struct present *present, const struct present_view *view);
+
+/* Where x, in pixels of the drawable, lies on the picture last drawn: 0..1, clamped. */
+float present_locate(const struct present *present, float x);
+
+#endif

@@ -1,0 +1,91 @@
+#include "app/window/snapshot.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <png.h>
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+enum { NAMES_MAX = 1000 };
+
+/* A new file; its name is put into path. */
+static int create(const char *dir, char *path, struct error *err) {
+  char stamp[32];
+  time_t now = time(NULL);
+  struct tm local;
+  strftime(stamp, sizeof stamp, "%Y%m%d-%H%M%S", localtime_r(&now, &local));
+  for (int i = 1; i < NAMES_MAX; i++) {
+    char name[PATHS_MAX], suffix[16] = "";
+    if (i > 1)
+      snprintf(suffix, sizeof suffix, "-%d", i);
+    int length = snprintf(name, sizeof name, "%s%sreverie-%s%s.png", dir ? dir : "", dir ? "/" : "", stamp, suffix);
+    if (length >= PATHS_MAX)
+      return error_set(err, STATUS_OUTPUT, "snapshot: the folder's name is too long");
+    memcpy(path, name, (size_t)length + 1);
+    int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+    if (fd >= 0 || errno != EEXIST) {
+      if (fd < 0)
+        error_set(err, STATUS_OUTPUT, "snapshot: %.300s: %s", path, strerror(errno));
+      return fd;
+    }
+  }
+  return error_set(err, STATUS_OUTPUT, "snapshot: %.300s and %d more exist already", path, NAMES_MAX);
+}
+
+static int write_png(const struct frame *picture, const char *dir, char *path, struct error *err) {
+  int fd = create(dir, path, err);
+  if (fd < 0)
+    return -1;
+  FILE *file = fdopen(fd, "wb");
+  if (!file) {
+    close(fd);
+    return error_set(err, STATUS_OUTPUT, "snapshot: %.300s: %s", path, strerror(errno));
+  }
+  png_image image = {.version = PNG_IMAGE_VERSION,
+                     .width = (png_uint_32)picture->width,
+                     .height = (png_uint_32)picture->height,
+                     .format = PNG_FORMAT_RGBA,
+                     .flags = PNG_IMAGE_FLAG_FAST};
+  int written = png_image_write_to_stdio(&image, file, 0, picture->plane[0], picture->pitch[0], NULL);
+  if (fclose(file) || !written) {
+    error_set(err, STATUS_OUTPUT, "snapshot: %.300s: %s", path, written ? strerror(errno) : image.message);
+    unlink(path);
+    return -1;
+  }
+  return 0;
+}
+
+static void *snapshot_main(void *opaque) {
+  struct snapshot *snapshot = opaque;
+  snapshot->status = write_png(&snapshot->picture.frame, snapshot->dir, snapshot->path, &snapshot->err);
+  atomic_store(&snapshot->done, true);
+  return NULL;
+}
+
+int snapshot_start(struct snapshot *snapshot, const struct frame *frame, const char *dir, struct error *err) {
+  if (picture_copy(&snapshot->picture, frame, err))
+    return -1;
+  snapshot->dir = dir;
+  atomic_store(&snapshot->done, false);
+  int code = pthread_create(&snapshot->thread, NULL, snapshot_main, snapshot);
+  if (code)
+    return error_set(err, STATUS_FAILED, "snapshot: no thread can be started: %s", strerror(code));
+  snapshot->running = true;
+  return 0;
+}
+
+int snapshot_take(struct snapshot *snapshot, bool wait, const char **path, struct error *err) {
+  if (!snapshot->running || (!wait && !atomic_load(&snapshot->done)))
+    return 0;
+  pthread_join(snapshot->thread, NULL);
+  snapshot->running = false;
+  *path = snapshot->path;
+  *err = snapshot->err;
+  return snapshot->status < 0 ? -1 : 1;
+}
+
+void snapshot_free(struct snapshot *snapshot) {
+  picture_free(&snapshot->picture);
+}

@@ -1,0 +1,263 @@
+#include "app/window/window.h"
+
+#include <SDL.h>
+#include <SDL_syswm.h>
+#include <dlfcn.h>
+#include <epoxy/gl.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "app/control/keys.h"
+
+struct window {
+  SDL_Window *sdl;
+  SDL_GLContext context;
+  bool software;
+  bool key_repeats; /* of the key whose text comes next */
+  bool fullscreen, pointer_hidden;
+  int width, height; /* asked for in full screen, for the time after it; 0: nothing was */
+  bool lost;         /* the X server is gone */
+};
+
+static int fail(struct error *err, const char *what) {
+  return error_set(err, STATUS_OUTPUT, "no window: %s: %s; without a display, use: reverie render IN OUT", what,
+                   SDL_GetError());
+}
+
+static int open_context(struct window *window, struct error *err) {
+  window->context = SDL_GL_CreateContext(window->sdl);
+  if (!window->context)
+    return fail(err, "OpenGL 3.3");
+  /* Late frames are rather torn than shown a whole screen refresh later. */
+  if (SDL_GL_SetSwapInterval(-1))
+    SDL_GL_SetSwapInterval(1);
+  if (epoxy_gl_version() < 33)
+    return error_set(err, STATUS_OUTPUT, "no window: it needs OpenGL 3.3, and here is %s",
+                     (const char *)glGetString(GL_VERSION));
+  const char *renderer = (const char *)glGetString(GL_RENDERER);
+  window->software = renderer && (strstr(renderer, "llvmpipe") || strstr(renderer, "softpipe"));
+  return 0;
+}
+
+static int start_video(struct error *err) {
+  SDL_SetHint(SDL_HINT_NO_SIGNAL_HANDLERS, "1");
+  SDL_SetHint(SDL_HINT_APP_NAME, "reverie");
+  bool chosen = SDL_GetHint(SDL_HINT_VIDEODRIVER) != NULL; /* by the user, who knows what SDL's words mean */
+  /* Wayland's library complains on standard error where it cannot work. */
+  if (!getenv("XDG_RUNTIME_DIR") && !chosen)
+    SDL_SetHint(SDL_HINT_VIDEODRIVER, "x11,KMSDRM");
+  bool failed = SDL_InitSubSystem(SDL_INIT_VIDEO) != 0;
+  /* Where there is no display SDL takes a driver that shows nothing; that is for those who ask for it. */
+  const char *driver = failed ? NULL : SDL_GetCurrentVideoDriver();
+  if (driver && !strcmp(driver, "offscreen") && !chosen) {
+    SDL_QuitSubSystem(SDL_INIT_VIDEO);
+    failed = true;
+  }
+  if (!failed)
+    return 0;
+  const char *display = getenv("DISPLAY");
+  if (!chosen && display && *display)
+    SDL_SetError("%.100s cannot be reached", display);
+  else if (!chosen)
+    SDL_SetError("there is none");
+  return fail(err, "display");
+}
+
+static int check_display(int display, struct error *err) {
+  int count = SDL_GetNumVideoDisplays();
+  if (display == 0 || display < count)
+    return 0;
+  if (count == 1)
+    return error_set(err, STATUS_USAGE, "--display %d: there is one display here, number 0", display);
+  return error_set(err, STATUS_USAGE, "--display %d: there are %d displays here, 0 to %d", display, count, count - 1);
+}
+
+int window_create(struct window **out, int display, struct error *err) {
+  *out = NULL;
+  struct window *window = calloc(1, sizeof *window);
+  if (!window)
+    return error_set(err, STATUS_FAILED, "no memory for the window");
+  if (start_video(err)) {
+    free(window);
+    return -1;
+  }
+  *out = window;
+  return check_display(display, err);
+}
+
+#ifdef SDL_VIDEO_DRIVER_X11
+static int on_connection_broken(Display *display) {
+  (void)display;
+  return 0; /* Xlib's own function prints a line and ends the program */
+}
+
+static void on_server_gone(Display *display, void *opaque) {
+  struct window *window = opaque;
+  (void)display;
+  window->lost = true;
+}
+#endif
+
+/* Without its server Xlib ends the program on the spot, unless it is told not to; then its calls merely fail. SDL loads
+ * Xlib while running, so there is nothing to link with. */
+static void outlive_server(struct window *window) {
+#ifdef SDL_VIDEO_DRIVER_X11
+  SDL_SysWMinfo info;
+  SDL_VERSION(&info.version);
+  if (!SDL_GetWindowWMInfo(window->sdl, &info) || info.subsystem != SDL_SYSWM_X11)
+    return;
+  void *xlib = dlopen("libX11.so.6", RTLD_LAZY | RTLD_NOLOAD);
+  if (!xlib)
+    return;
+  void (*on_exit)(Display *, void (*)(Display *, void *), void *);
+  void (*on_error)(int (*)(Display *));
+  *(void **)&on_exit = dlsym(xlib, "XSetIOErrorExitHandler"); /* libX11 1.7 */
+  *(void **)&on_error = dlsym(xlib, "XSetIOErrorHandler");
+  if (on_exit && on_error) {
+    on_exit(info.info.x11.display, on_server_gone, window);
+    on_error(on_connection_broken);
+  }
+  dlclose(xlib);
+#else
+  (void)window;
+#endif
+}
+
+int window_open(struct window *window, const struct window_params *params, struct error *err) {
+  SDL_GL_SetAttribute(SDL_GL_CONTEXT_MAJOR_VERSION, 3);
+  SDL_GL_SetAttribute(SDL_GL_CONTEXT_MINOR_VERSION, 3);
+  SDL_GL_SetAttribute(SDL_GL_CONTEXT_PROFILE_MASK, SDL_GL_CONTEXT_PROFILE_CORE);
+  SDL_GL_SetAttribute(SDL_GL_DOUBLEBUFFER, 1);
+  int position = (int)SDL_WINDOWPOS_CENTERED_DISPLAY(params->display);
+  window->sdl = SDL_CreateWindow(params->title, position, position, params->width, params->height,
+                                 SDL_WINDOW_OPENGL | SDL_WINDOW_RESIZABLE | SDL_WINDOW_ALLOW_HIGHDPI);
+  if (!window->sdl)
+    return fail(err, "display");
+  outlive_server(window);
+  if (open_context(window, err))
+    return -1;
+  window_set_fullscreen(window, params->fullscreen);
+  SDL_StartTextInput();
+  return 0;
+}
+
+void window_close(struct window **pointer) {
+  struct window *window = *pointer;
+  if (!window)
+    return;
+  /* What is left of a lost connection would only end the program after all. */
+  if (!window->lost) {
+    if (window->context)
+      SDL_GL_DeleteContext(window->context);
+    if (window->sdl)
+      SDL_DestroyWindow(window->sdl);
+    SDL_QuitSubSystem(SDL_INIT_VIDEO);
+  }
+  free(window);
+  *pointer = NULL;
+}
+
+static int special_key(SDL_Keycode code) {
+  switch (code) {
+  case SDLK_ESCAPE:
+    return KEY_ESCAPE;
+  case SDLK_UP:
+    return KEY_UP;
+  case SDLK_DOWN:
+    return KEY_DOWN;
+  case SDLK_LEFT:
+    return KEY_LEFT;
+  case SDLK_RIGHT:
+    return KEY_RIGHT;
+  case SDLK_F1:
+    return KEY_F1;
+  case SDLK_F11:
+    return KEY_F11;
+  default:
+    return KEY_NONE;
+  }
+}
+
+/* From window coordinates to pixels, which differ on dense screens. */
+static float to_pixels(const struct window *window, int x) {
+  int width, pixels;
+  SDL_GetWindowSize(window->sdl, &width, NULL);
+  SDL_GL_GetDrawableSize(window->sdl, &pixels, NULL);
+  return width > 0 ? (float)x * (float)pixels / (float)width : 0;
+}
+
+/* False: the event means nothing here. */
+static bool translate(struct window *window, const SDL_Event *sdl, struct window_event *event) {
+  switch (sdl->type) {
+  case SDL_QUIT:
+    *event = (struct window_event){.type = WINDOW_CLOSE};
+    return true;
+  case SDL_KEYDOWN:
+    window->key_repeats = sdl->key.repeat;
+    *event = (struct window_event){
+        .type = WINDOW_KEY, .key = special_key(sdl->key.keysym.sym), .repeat = sdl->key.repeat != 0};
+    return event->key != KEY_NONE;
+  case SDL_TEXTINPUT:
+    *event = (struct window_event){
+        .type = WINDOW_KEY, .key = (unsigned char)sdl->text.text[0], .repeat = window->key_repeats};
+    return event->key < 128;
+  case SDL_MOUSEBUTTONDOWN:
+    *event = (struct window_event){.type = WINDOW_POINT, .x = to_pixels(window, sdl->button.x)};
+    return sdl->button.button == SDL_BUTTON_LEFT;
+  case SDL_MOUSEMOTION:
+    *event = (struct window_event){.type = WINDOW_POINT, .x = to_pixels(window, sdl->motion.x)};
+    return (sdl->motion.state & SDL_BUTTON_LMASK) != 0;
+  case SDL_WINDOWEVENT:
+    *event = (struct window_event){.type = WINDOW_DRAW};
+    return sdl->window.event == SDL_WINDOWEVENT_EXPOSED || sdl->window.event == SDL_WINDOWEVENT_SIZE_CHANGED;
+  default:
+    return false;
+  }
+}
+
+int window_check(const struct window *window, struct error *err) {
+  return window->lost ? error_set(err, STATUS_OUTPUT, "the window is gone: its display has closed the connection") : 0;
+}
+
+bool window_poll(struct window *window, struct window_event *event) {
+  SDL_Event sdl;
+  while (SDL_PollEvent(&sdl))
+    if (translate(window, &sdl, event))
+      return true;
+  return false;
+}
+
+void window_get_size(const struct window *window, int *width, int *height) {
+  SDL_GL_GetDrawableSize(window->sdl, width, height);
+}
+
+void window_resize(struct window *window, int width, int height) {
+  window->width = window->fullscreen ? width : 0;
+  window->height = height;
+  if (!window->fullscreen)
+    SDL_SetWindowSize(window->sdl, width, height);
+}
+
+void window_set_fullscreen(struct window *window, bool fullscreen) {
+  if (fullscreen == window->fullscreen)
+    return;
+  SDL_SetWindowFullscreen(window->sdl, fullscreen ? SDL_WINDOW_FULLSCREEN_DESKTOP : 0);
+  window->fullscreen = fullscreen;
+  if (!fullscreen && window->width)
+    window_resize(window, window->width, window->height);
+}
+
+void window_show_pointer(struct window *window, bool shown) {
+  if (shown != window->pointer_hidden)
+    return;
+  SDL_ShowCursor(shown ? SDL_ENABLE : SDL_DISABLE);
+  window->pointer_hidden = !shown;
+}
+
+void window_swap(struct window *window) {
+  SDL_GL_SwapWindow(window->sdl);
+}
+
+bool window_is_software(const struct window *window) {
+  return window->software;
+}

@@ -1,0 +1,55 @@
+/* The window: SDL2, an OpenGL 3.3 core context, and its events reduced to those that matter here. The main thread
+ * alone calls this. */
+#ifndef APP_WINDOW_WINDOW_H
+#define APP_WINDOW_WINDOW_H
+
+#include <stdbool.h>
+
+#include "unet/base/error.h"
+
+struct window;
+
+struct window_params {
+  const char *title;
+  int width, height; /* of the contents */
+  int display;       /* screen number, from 0 */
+  bool fullscreen;
+};
+
+enum window_event_type {
+  WINDOW_KEY,   /* key, repeat */
+  WINDOW_POINT, /* x: the left button is held down here */
+  WINDOW_DRAW,  /* uncovered or resized: draw again */
+  WINDOW_CLOSE,
+};
+
+struct window_event {
+  enum window_event_type type;
+  int key; /* the character typed, or enum key of commands.h */
+  bool repeat;
+  float x; /* in pixels of the drawable */
+};
+
+/* Connects to the display, with no window on it yet: quick, and where there is none it is known before all else. On
+ * failure, here and in window_open, the status is STATUS_OUTPUT, and the line says what works without a display; a
+ * number that no display has is STATUS_USAGE. */
+int window_create(struct window **window, int display, struct error *err);
+
+/* Opens the window and makes its context current, with vertical synchronisation where it can be had. Once. */
+int window_open(struct window *window, const struct window_params *params, struct error *err);
+void window_close(struct window **window); /* stores NULL; takes NULL */
+
+/* -1: the display went away while the window was open. All else here can still be called, and does nothing. */
+int window_check(const struct window *window, struct error *err);
+
+/* The next event that waits; false: none does. */
+bool window_poll(struct window *window, struct window_event *event);
+void window_get_size(const struct window *window, int *width, int *height); /* drawable, in pixels */
+void window_resize(struct window *window, int width, int height);           /* in full screen: after it */
+void window_set_fullscreen(struct window *window, bool fullscreen);
+void window_show_pointer(struct window *window, bool shown);
+void window_swap(struct window *window);
+/* Whether the CPU draws: then costly shading is left out. */
+bool window_is_software(const struct window *window);
+
+#endif

@@ -1,0 +1,199 @@
+/* Device helpers that the kernels share: launching, 16-byte vectors, activations, tensor-core fragments. */
+#ifndef CUDA_KERNELS_COMMON_CUH
+#define CUDA_KERNELS_COMMON_CUH
+
+#include <cuda_fp16.h>
+#include <cuda_runtime.h>
+#include <stdint.h>
+
+#include "cuda/kernels/kernels.h"
+
+/* --- launching --- */
+
+/* Enqueues kernel<<<grid, block, shared>>>(args). */
+template <typename... Parameters, typename... Arguments>
+static cudaError_t launch(const struct queue *queue, void (*kernel)(Parameters...), dim3 grid, dim3 block,
+                          size_t shared, Arguments... arguments) {
+  cudaLaunchAttribute attribute = {};
+  attribute.id = cudaLaunchAttributeProgrammaticStreamSerialization;
+  attribute.val.programmaticStreamSerializationAllowed = 1;
+  cudaLaunchConfig_t config = {};
+  config.gridDim = grid;
+  config.blockDim = block;
+  config.dynamicSmemBytes = shared;
+  config.stream = queue->stream;
+  config.attrs = &attribute;
+  config.numAttrs = queue->overlap ? 1 : 0;
+  return cudaLaunchKernelEx(&config, kernel, Parameters(arguments)...);
+}
+
+/* Every kernel calls this before it reads what an earlier one wrote, or writes at all. Then the kernel after it may be
+ * brought in beside it. Does nothing in a kernel that was launched without overlap. */
+static __device__ __forceinline__ void wait_for_previous() {
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
+  asm volatile("griddepcontrol.wait;" ::: "memory");
+  asm volatile("griddepcontrol.launch_dependents;");
+#endif
+}
+
+static inline unsigned blocks_for(size_t items, size_t per_block) {
+  return (unsigned)((items + per_block - 1) / per_block);
+}
+
+/* --- eight halves at once --- */
+
+union pack8 {
+  uint4 raw;
+  __half2 pair[4];
+};
+
+static __device__ __forceinline__ void unpack8(uint4 raw, float out[8]) {
+  union pack8 pack;
+  pack.raw = raw;
+#pragma unroll
+  for (int i = 0; i < 4; i++) {
+    float2 two = __half22float2(pack.pair[i]);
+    out[2 * i] = two.x;
+    out[2 * i + 1] = two.y;
+  }
+}
+
+static __device__ __forceinline__ void load8(const __half *from, float out[8]) {
+  unpack8(*reinterpret_cast<const uint4 *>(from), out);
+}
+
+static __device__ __forceinline__ void store8(__half *to, const float in[8]) {
+  union pack8 pack;
+#pragma unroll
+  for (int i = 0; i < 4; i++)
+    pack.pair[i] = __floats2half2_rn(in[2 * i], in[2 * i + 1]);
+  *reinterpret_cast<uint4 *>(to) = pack.raw;
+}
+
+/* --- activations ---
+ *
+ * Kernels are a few thousand instructions at most: fetching code that is rarely run costs more microseconds than most
+ * of them take. So the activations that frames are full of (none, ReLU, SiLU) are written out where they are used, and
+ * the others are called. */
+
+static __device__ __forceinline__ float silu(float x) {
+  return __fdividef(x, 1.0f + __expf(-x));
+}
+
+/* x times the normal distribution function, whose tail is computed as such: q = erfc(|x| / sqrt(2)) by formula 7.1.26
+ * of Abramowitz and Stegun, "Handbook of Mathematical Functions" (error below 1.5e-7), a third of erff's instructions.
+ */
+static __device__ __forceinline__ float gelu(float x) {
+  float z = fabsf(x) * 0.70710678118654752f, t = __fdividef(1.0f, 1.0f + 0.3275911f * z);
+  float q = t * (0.254829592f + t * (-0.284496736f + t * (1.421413741f + t * (-1.453152027f + t * 1.061405429f)))) *
+            __expf(-z * z);
+  return x >= 0.0f ? x - 0.5f * x * q : 0.5f * x * q;
+}
+
+static __device__ __noinline__ float activate(float x, enum activation act) {
+  switch (act) {
+  case ACT_RELU:
+    return fmaxf(x, 0.0f);
+  case ACT_SILU:
+    return silu(x);
+  case ACT_GELU:
+    return gelu(x);
+  case ACT_QUICK_GELU:
+    return x / (1.0f + __expf(-1.702f * x));
+  case ACT_TANH3:
+    return 3.0f * tanhf(x * (1.0f / 3.0f));
+  default:
+    return x;
+  }
+}
+
+/* --- what follows a matrix product --- */
+
+struct tail {
+  const float *bias;
+  const __half *time, *residual;
+  enum activation act;
+  bool residual_last;
+};
+
+/* One element: column is its place in bias and time, at its index in residual. */
+static __device__ __forceinline__ float finish(const struct tail &tail, float v, int column, size_t at) {
+  if (tail.bias)
+    v += tail.bias[column];
+  if (tail.time)
+    v += __half2float(tail.time[column]);
+  float residual = tail.residual ? __half2float(tail.residual[at]) : 0.0f;
+  return tail.residual_last ? activate(v, tail.act) + residual : activate(v + residual, tail.act);
+}
+
+/* Whether finish8 can do it: no other activation than ReLU. */
+static __device__ __forceinline__ bool is_simple(enum activation act) {
+  return act == ACT_NONE || act == ACT_RELU;
+}
+
+/* Eight neighbours in a row, whose residual the caller has fetched ahead; column is a multiple of 8. */
+static __device__ __forceinline__ void finish8(const struct tail &tail, float v[8], int column, uint4 residual) {
+  float add[8], least = tail.act == ACT_RELU ? 0.0f : -INFINITY;
+  unpack8(residual, add);
+  if (tail.bias) {
+    float4 low = __ldg(reinterpret_cast<const float4 *>(tail.bias + column));
+    float4 high = __ldg(reinterpret_cast<const float4 *>(tail.bias + column) + 1);
+    v[0] += low.x, v[1] += low.y, v[2] += low.z, v[3] += low.w;
+    v[4] += high.x, v[5] += high.y, v[6] += high.z, v[7] += high.w;
+  }
+  if (tail.time) {
+#pragma unroll
+    for (int i = 0; i < 8; i++)
+      v[i] += __half2float(tail.time[column + i]);
+  }
+#pragma unroll
+  for (int i = 0; i < 8; i++)
+    v[i] = tail.residual_last ? fmaxf(v[i], least) + add[i] : fmaxf(v[i] + add[i], least);
+}
+
+/* Eight halves of the residual, or zeros. at is a multiple of 8. */
+static __device__ __forceinline__ uint4 fetch_residual(const __half *residual, size_t at, bool there) {
+  return residual && there ? *reinterpret_cast<const uint4 *>(residual + at) : make_uint4(0, 0, 0, 0);
+}
+
+/* --- asynchronous copies and tensor cores (compute capability 8.0 and up) --- */
+
+static __device__ __forceinline__ uint32_t shared_address(const void *pointer) {
+  return (uint32_t)__cvta_generic_to_shared(pointer);
+}
+
+/* Starts copying 16 bytes to shared memory; zeros when not there. */
+static __device__ __forceinline__ void copy16(void *shared, const void *global, bool there) {
+  int bytes = there ? 16 : 0;
+  asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;" ::"r"(shared_address(shared)), "l"(global), "r"(bytes)
+               : "memory");
+}
+
+static __device__ __forceinline__ void copies_commit() {
+  asm volatile("cp.async.commit_group;" ::: "memory");
+}
+
+/* Waits until all but the newest `pending` groups of copies have arrived. */
+template <int pending> static __device__ __forceinline__ void copies_wait() {
+  asm volatile("cp.async.wait_group %0;" ::"n"(pending) : "memory");
+}
+
+/* Four 8x8 matrices of halves: lane l gives the address of row l % 8 of matrix l / 8, and gets elements 2 (l % 4) and
+ * one more of row l / 4 of each. */
+static __device__ __forceinline__ void load_matrices(uint32_t out[4], const void *row) {
+  asm volatile("ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%0, %1, %2, %3}, [%4];"
+               : "=r"(out[0]), "=r"(out[1]), "=r"(out[2]), "=r"(out[3])
+               : "r"(shared_address(row))
+               : "memory");
+}
+
+/* d[16x8] += a[16x16] b[16x8], FP16 products summed in FP32. Lane l holds rows l / 4 and l / 4 + 8, columns 2 (l % 4)
+ * and one more of d. */
+static __device__ __forceinline__ void multiply_add(float d[4], const uint32_t a[4], const uint32_t b[2]) {
+  asm("mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, "
+      "{%0, %1, %2, %3};"
+      : "+f"(d[0]), "+f"(d[1]), "+f"(d[2]), "+f"(d[3])
+      : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b[0]), "r"(b[1]));
+}
+
+#endif

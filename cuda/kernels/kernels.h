@@ -1,0 +1,245 @@
+/* The CUDA kernels' launchers, callable from C. One struct of arguments per kernel family: what a prepared program
+ * keeps and launches again for every frame.
+ *
+ * Conventions: device pointers, borrowed; half is FP16; tensors are NHWC without padding unless a field says otherwise.
+ * Launchers only enqueue (they can be captured) and return the launch's error. */
+#ifndef CUDA_KERNELS_KERNELS_H
+#define CUDA_KERNELS_KERNELS_H
+
+#include <cuda_runtime_api.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "unet/plan/device.h"
+
+#ifdef __CUDACC__
+#include <cuda_fp16.h>
+typedef __half half_t;
+#else
+typedef uint16_t half_t;
+#endif
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* Where launches go. */
+struct queue {
+  cudaStream_t stream;
+  int sms;      /* multiprocessors */
+  bool overlap; /* launch as programmatic dependents: the kernel may be resident before the one ahead has finished, and
+                   waits on the device (compute capability 9.0 and up) */
+};
+
+/* 10 * major + minor of the PTX that the kernels in use were compiled from; an error when there are none for the
+ * current device. */
+cudaError_t kernels_version(int *version);
+
+/* --- gemm.cu: matrix products and convolutions as implicit matrix products, on tensor cores --- */
+
+enum gemm_tile { TILE_128x128, TILE_64x160, TILE_64x64, TILE_64x16, TILES };
+
+struct gemm_tile_size {
+  int m, n;
+};
+extern const struct gemm_tile_size gemm_tile_sizes[TILES];
+
+/* y[rows, columns] = epilogue(A W^T): A is x itself, or gathered from it as a convolution needs. */
+struct gemm_args {
+  const half_t *x, *x2;   /* [n, h, w, c], [n, h, w, c2] concatenated after it; c and c2 multiples of 8 */
+  const half_t *weight;   /* [columns, taps, c + c2], 16-byte aligned */
+  const float *bias;      /* [columns] or NULL */
+  const half_t *time;     /* [columns] or NULL: added like bias */
+  const half_t *residual; /* [rows, columns] or NULL */
+  half_t *y;              /* [rows, columns], or [rows, columns / 2] with ACT_GEGLU */
+  int n, h, w, c, c2;
+  int out_h, out_w;
+  int kernel, stride, pad; /* kernel 1 or 3; pad is that of the start */
+  bool upsample;           /* nearest 2x before the convolution */
+  bool residual_last;      /* act before the residual, as OP_LINEAR; else after, as OP_CONV */
+  enum activation act;
+  int columns;
+  enum gemm_tile tile;
+  int splits;        /* of the sum over taps and channels; partial sums are added in a fixed order */
+  float *partial;    /* gemm_partial_bytes; NULL when splits is 1 */
+  unsigned *arrived; /* gemm_tiles counters, 0 before and after; NULL when splits is 1 */
+};
+
+int gemm_tiles(const struct gemm_args *args); /* blocks of one split */
+size_t gemm_partial_bytes(const struct gemm_args *args);
+cudaError_t launch_gemm(const struct queue *queue, const struct gemm_args *args);
+
+/* --- narrow.cu: 3x3 convolutions of few channels over many pixels --- */
+
+/* As a gemm_args with kernel 3, stride 1, pad 1, no x2, and c to columns: 8 to 32 or 64; 32 or 64 to as many, or to at
+ * most 16. Each block keeps all weights and a tile of the input with its border in shared memory. */
+bool narrow_supported(const struct gemm_args *args);
+cudaError_t launch_narrow(const struct queue *queue, const struct gemm_args *args);
+
+/* --- norm.cu --- */
+
+struct norm_args {
+  const void *x, *x2;        /* [n, pixels, c], [n, pixels, c2] */
+  bool wide;                 /* x is FP32 */
+  const float *gamma, *beta; /* [c + c2] or NULL */
+  half_t *y;                 /* [n, pixels, pitch]; channels from c + c2 to pitch are set to 0 */
+  int n, pixels, c, c2, pitch;
+  int groups; /* group norm; 0: layer norm, over each pixel's channels */
+  float eps;
+  enum activation act;
+  float *partial;    /* group norm: NORM_PARTIAL_FLOATS */
+  unsigned *barrier; /* group norm: NORM_BARRIERS counters, 0 before the first launch, used by group norms alone */
+};
+enum { NORM_BLOCKS_MAX = 256, NORM_GROUPS_MAX = 128, NORM_BARRIERS = 1 };
+enum { NORM_PARTIAL_FLOATS = NORM_BLOCKS_MAX * NORM_GROUPS_MAX * 2 };
+
+cudaError_t launch_norm(const struct queue *queue, const struct norm_args *args);
+
+/* --- pointwise.cu --- */
+
+/* y = act(x ++ x2), doubled in size when upsample, channels padded with 0 to pitch. */
+struct gather_args {
+  const void *x, *x2;
+  bool wide;
+  half_t *y;
+  int n, h, w, c, c2, pitch;
+  bool upsample;
+  enum activation act;
+};
+cudaError_t launch_gather(const struct queue *queue, const struct gather_args *args);
+
+/* y = the rest of an op after a library's product: bias, time, residual, activation as in gemm_args. x may be y. With
+ * ACT_GEGLU x is [rows, columns] and y [rows, columns / 2]. */
+struct epilogue_args {
+  const half_t *x;
+  const float *bias;
+  const half_t *time, *residual;
+  half_t *y;
+  size_t rows;
+  int columns;
+  bool residual_last;
+  enum activation act;
+};
+cudaError_t launch_epilogue(const struct queue *queue, const struct epilogue_args *args);
+
+/* Any attention that attention/ does not take: one block a row, no speed. */
+struct plain_attention_args {
+  const half_t *q, *k, *v;
+  half_t *y;
+  int n, heads, rows, columns, d;
+  long q_batch, q_row, k_batch, k_row, v_batch, v_row;
+  float scale;
+  bool causal;
+};
+cudaError_t launch_plain_attention(const struct queue *queue, const struct plain_attention_args *args);
+
+/* Checkpoint rows to device order: source [rows, channels, taps] of dtype, to [rows, taps, channels]. */
+struct convert_args {
+  const void *source;
+  enum dtype dtype;
+  void *target;
+  bool target_wide; /* FP32, else FP16 */
+  size_t rows;
+  int channels, taps;
+};
+cudaError_t launch_convert(const struct queue *queue, const struct convert_args *args);
+
+/* target[i] = source[i], rows of width elements, the target's padded with 0 to pitch. */
+struct pad_args {
+  const half_t *source;
+  half_t *target;
+  size_t rows;
+  int width, pitch;
+};
+cudaError_t launch_pad(const struct queue *queue, const struct pad_args *args);
+cudaError_t launch_narrowing(const struct queue *queue, const float *source, half_t *target, size_t count);
+
+/* --- pixels.cu, sample.cu: what reads the run's parameters --- */
+
+/* How stored numbers become R, G, B: value = (number - zero) * scale of each component, then the matrix. */
+struct coding {
+  float zero[3], scale[3];
+  float r, g, b;                /* luma of R, G, B */
+  float r_cr, g_cb, g_cr, b_cb; /* what colour differences add */
+};
+
+/* Planes of a picture in device memory. */
+struct picture {
+  struct coding coding;
+  enum pixel_format format;
+  enum color_matrix matrix;
+  enum color_range range;
+  int width, height;
+  uint8_t *plane[3];
+  int pitch[3];
+};
+
+/* What one run reads: arrives in one copy with the frame's planes. */
+struct run_block {
+  struct run_params run;
+  struct picture input, output;
+  int round; /* of the plan's loop; 0 outside it */
+};
+
+/* Two run blocks and whose turn it is: graphs are captured once, so the block of this run is found on the device. */
+struct run_ring {
+  struct run_block *slot[2];
+  unsigned turn;
+};
+
+/* Copies the block whose turn it is to *block and passes the turn on: the first node of every run. */
+cudaError_t launch_begin(const struct queue *queue, struct run_ring *ring, struct run_block *block);
+
+/* Counts block->round up, from the last of `rounds` to 0: the last node of every round. again: the loop node of the
+ * graph being captured, which is told whether another round follows; NULL outside a graph. */
+cudaError_t launch_next_round(const struct queue *queue, struct run_block *block, int rounds,
+                              const cudaGraphConditionalHandle *again);
+
+struct pixels_args {
+  const struct run_block *block;
+  const half_t *x;     /* pixels_out: [h, w, 3] */
+  const half_t *input; /* pixels_out: [h, w, 3] or NULL */
+  half_t *y;           /* pixels_in: [h, w, 3] */
+  int h, w;
+  float scale, bias, input_scale, input_bias;
+};
+cudaError_t launch_pixels_in(const struct queue *queue, const struct pixels_args *args);
+cudaError_t launch_pixels_out(const struct queue *queue, const struct pixels_args *args);
+
+/* The ops of sample.cu: operands as in unet/plan/op.h. */
+struct sample_args {
+  const struct run_block *block;
+  const void *x; /* FP32 where x_wide */
+  bool x_wide;
+  const half_t *model, *image, *table, *position;
+  const float *noise;
+  void *y; /* FP32 where y_wide */
+  bool y_wide;
+  size_t count;   /* elements of one row of y: a latent, a slot, an embedding */
+  int rows;       /* guidance rows, timesteps or text positions */
+  int c, c_image; /* channels */
+  int step;
+  unsigned image_rows;
+  bool cos_first;
+  float shift;
+};
+cudaError_t launch_embed(const struct queue *queue, const struct sample_args *args);
+cudaError_t launch_timestep(const struct queue *queue, const struct sample_args *args);
+cudaError_t launch_guidance_embed(const struct queue *queue, const struct sample_args *args);
+cudaError_t launch_time_row(const struct queue *queue, const struct sample_args *args);
+cudaError_t launch_store_slot(const struct queue *queue, const struct sample_args *args);
+cudaError_t launch_prompt(const struct queue *queue, const struct sample_args *args);
+cudaError_t launch_start(const struct queue *queue, const struct sample_args *args);
+cudaError_t launch_unet_input(const struct queue *queue, const struct sample_args *args);
+cudaError_t launch_step(const struct queue *queue, const struct sample_args *args);
+
+/* --- profile.cu --- */
+
+/* Reads memory that holds zeros: when it is larger than the last cache, little else is in there afterwards. */
+cudaError_t launch_evict(const struct queue *queue, const void *zeros, size_t bytes);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,189 @@
+/* 3x3 convolutions of few channels over many pixels, as at the autoencoder's full resolution. There the im2col way
+ * reads every pixel nine times; here a block reads a tile of 16 x 16 pixels with its border once, keeps all weights in
+ * shared memory, and goes from tile to tile while the next tile is on its way.
+ *
+ * Eight warps make two rows of 16 pixels each, all output channels: a row of pixels, shifted by the tap, is the A
+ * fragment's 16 rows. */
+#include "cuda/kernels/common.cuh"
+
+namespace {
+
+constexpr int SIDE = 16, BORDERED = SIDE + 2, WARPS = 8, THREADS = 32 * WARPS, ROWS = SIDE / WARPS;
+
+/* C input channels, N output channels. A step of the sum is 16 deep: half a tap or less, or two taps of 8 channels
+ * each, of which the tenth has no weights. */
+template <int C_, int N_> struct shape {
+  static constexpr int C = C_, N = N_, CHUNKS = C / 8; /* chunks of 16 bytes in a pixel */
+  static constexpr int TAPS = CHUNKS == 1 ? 10 : 9, STEPS = TAPS * CHUNKS / 2;
+  static constexpr int WEIGHT_CHUNKS = TAPS * N * CHUNKS, TILE_CHUNKS = BORDERED * BORDERED * CHUNKS;
+  static constexpr int UNROLL = C == 64 ? 1 : 3, BLOCKS = C == 64 ? 1 : 2; /* taps at once; blocks a multiprocessor */
+  static constexpr int OUT_PITCH = N + 8; /* floats: fragment rows in different banks */
+  static constexpr int SHARED_BYTES = (WEIGHT_CHUNKS + 2 * TILE_CHUNKS) * 16 + WARPS * SIDE * OUT_PITCH * 4;
+};
+
+/* Eight rows' chunks of one number lie in different banks. */
+template <class S> __device__ __forceinline__ int place(int row, int chunk) {
+  return row * S::CHUNKS + (S::CHUNKS == 8 ? chunk ^ (row & 7) : S::CHUNKS == 4 ? chunk ^ (row >> 1 & 3) : chunk);
+}
+
+struct tiling {
+  int across, down, count;
+};
+
+__device__ __forceinline__ tiling make_tiling(const struct gemm_args &p) {
+  int across = (p.out_w + SIDE - 1) / SIDE, down = (p.out_h + SIDE - 1) / SIDE;
+  return {across, down, across * down * p.n};
+}
+
+template <class S> __device__ __forceinline__ void load_weights(const struct gemm_args &p, uint4 *weights) {
+  for (int i = threadIdx.x; i < S::WEIGHT_CHUNKS; i += THREADS) {
+    int chunk = i % S::CHUNKS, n = i / S::CHUNKS % S::N, tap = i / S::CHUNKS / S::N;
+    bool there = n < p.columns && tap < 9;
+    copy16(weights + tap * S::N * S::CHUNKS + place<S>(n, chunk),
+           there ? p.weight + ((size_t)n * 9 + tap) * S::C + chunk * 8 : p.weight, there);
+  }
+}
+
+template <class S>
+__device__ __forceinline__ void load_tile(const struct gemm_args &p, const tiling &tiles, uint4 *tile, int index) {
+  int tile_x = index % tiles.across * SIDE - 1, tile_y = index / tiles.across % tiles.down * SIDE - 1;
+  int picture = index / (tiles.across * tiles.down), shift = p.upsample;
+  for (int i = threadIdx.x; i < S::TILE_CHUNKS; i += THREADS) {
+    int chunk = i % S::CHUNKS, pixel = i / S::CHUNKS, x = tile_x + pixel % BORDERED, y = tile_y + pixel / BORDERED;
+    bool there = (unsigned)x < (unsigned)p.out_w && (unsigned)y < (unsigned)p.out_h;
+    size_t source = ((size_t)picture * p.h + (y >> shift)) * p.w + (x >> shift);
+    copy16(tile + place<S>(pixel, chunk), there ? p.x + source * S::C + chunk * 8 : p.x, there);
+  }
+}
+
+template <class S>
+__device__ __forceinline__ void multiply(const uint4 *weights, const uint4 *tile, float sum[ROWS][S::N / 8][4]) {
+  /* A lane fetches pixels of chunk 2 step + lane / 16 of the sum, and weights of chunk 2 step + lane / 8 % 2. */
+  constexpr int INNER = S::CHUNKS == 1 ? 1 : S::CHUNKS / 2;
+  int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
+#pragma unroll S::UNROLL
+  for (int outer = 0; outer < S::STEPS; outer += INNER) {
+    int tap = min((2 * outer + lane / 16) / S::CHUNKS, 8), dy = tap / 3, dx = tap - 3 * dy;
+    int pixel = (warp * ROWS + dy) * BORDERED + lane % 16 + dx;
+    const uint4 *tap_weights = weights + (2 * outer + lane / 8 % 2) / S::CHUNKS * S::N * S::CHUNKS;
+#pragma unroll
+    for (int step = 0; step < INNER; step++) {
+      int pixel_chunk = (2 * step + lane / 16) % S::CHUNKS, weight_chunk = (2 * step + lane / 8 % 2) % S::CHUNKS;
+      uint32_t a[ROWS][4], b[S::N / 16][4];
+#pragma unroll
+      for (int i = 0; i < ROWS; i++)
+        load_matrices(a[i], tile + place<S>(pixel + i * BORDERED, pixel_chunk));
+#pragma unroll
+      for (int j = 0; j < S::N / 16; j++)
+        load_matrices(b[j], tap_weights + place<S>(j * 16 + lane % 8 + lane / 16 * 8, weight_chunk));
+#pragma unroll
+      for (int i = 0; i < ROWS; i++)
+#pragma unroll
+        for (int j = 0; j < S::N / 8; j++)
+          multiply_add(sum[i][j], a[i], &b[j / 2][j % 2 * 2]);
+    }
+  }
+}
+
+/* One row of 16 pixels, by way of shared memory so that a lane has eight channels of a pixel: bias, residual,
+ * activation, and one store. */
+template <class S>
+__device__ __forceinline__ void write_row(const struct gemm_args &p, const float sum[S::N / 8][4], float *out,
+                                          size_t pixel, int pixels) {
+  constexpr int CHUNKS = S::N / 8, TURNS = SIDE * CHUNKS / 32;
+  int lane = threadIdx.x % 32;
+  struct tail tail = {p.bias, p.time, p.residual, p.act, p.residual_last};
+  __syncwarp();
+#pragma unroll
+  for (int j = 0; j < CHUNKS; j++)
+#pragma unroll
+    for (int half = 0; half < 2; half++)
+      *reinterpret_cast<float2 *>(out + (lane / 4 + half * 8) * S::OUT_PITCH + j * 8 + lane % 4 * 2) =
+          make_float2(sum[j][2 * half], sum[j][2 * half + 1]);
+  __syncwarp();
+  if (p.columns == S::N && is_simple(p.act)) {
+    uint4 residual[TURNS];
+#pragma unroll
+    for (int i = 0; i < TURNS; i++) {
+      int x = (lane + 32 * i) / CHUNKS, column = lane % CHUNKS * 8;
+      residual[i] = fetch_residual(p.residual, (pixel + x) * S::N + column, x < pixels);
+    }
+#pragma unroll
+    for (int i = 0; i < TURNS; i++) {
+      int x = (lane + 32 * i) / CHUNKS, column = lane % CHUNKS * 8;
+      const float4 *from = reinterpret_cast<const float4 *>(out + x * S::OUT_PITCH + column);
+      float4 low = from[0], high = from[1];
+      float v[8] = {low.x, low.y, low.z, low.w, high.x, high.y, high.z, high.w};
+      finish8(tail, v, column, residual[i]);
+      if (x < pixels)
+        store8(p.y + (pixel + x) * S::N + column, v);
+    }
+    return;
+  }
+#pragma unroll 1
+  for (int i = lane; i < pixels * p.columns; i += 32) {
+    int x = i / p.columns, column = i % p.columns;
+    p.y[pixel * p.columns + i] =
+        __float2half_rn(finish(tail, out[x * S::OUT_PITCH + column], column, pixel * p.columns + i));
+  }
+}
+
+template <class S>
+__global__ void __launch_bounds__(THREADS, S::BLOCKS) narrow_kernel(const __grid_constant__ struct gemm_args p) {
+  extern __shared__ uint4 shared[];
+  uint4 *weights = shared, *tile = weights + S::WEIGHT_CHUNKS;
+  int lane_row = threadIdx.x / 32 * ROWS;
+  float *out = reinterpret_cast<float *>(tile + 2 * S::TILE_CHUNKS) + threadIdx.x / 32 * SIDE * S::OUT_PITCH;
+  tiling tiles = make_tiling(p);
+  load_weights<S>(p, weights); /* constant, so they need not wait for the kernel before */
+  wait_for_previous();
+  load_tile<S>(p, tiles, tile, blockIdx.x);
+  copies_commit();
+  int buffer = 0;
+  for (int index = blockIdx.x; index < tiles.count; index += gridDim.x, buffer ^= 1) {
+    if (index + (int)gridDim.x < tiles.count)
+      load_tile<S>(p, tiles, tile + (buffer ^ 1) * S::TILE_CHUNKS, index + gridDim.x);
+    copies_commit();
+    copies_wait<1>();
+    __syncthreads();
+    float sum[ROWS][S::N / 8][4] = {};
+    multiply<S>(weights, tile + buffer * S::TILE_CHUNKS, sum);
+    __syncthreads();
+    int x = index % tiles.across * SIDE, y = index / tiles.across % tiles.down * SIDE + lane_row;
+    int picture = index / (tiles.across * tiles.down), pixels = min(SIDE, p.out_w - x);
+#pragma unroll
+    for (int i = 0; i < ROWS; i++)
+      if (y + i < p.out_h)
+        write_row<S>(p, sum[i], out, ((size_t)picture * p.out_h + y + i) * p.out_w + x, pixels);
+  }
+}
+
+template <class S> cudaError_t launch_shape(const struct queue *queue, const struct gemm_args *args) {
+  cudaError_t status =
+      cudaFuncSetAttribute(narrow_kernel<S>, cudaFuncAttributeMaxDynamicSharedMemorySize, S::SHARED_BYTES);
+  int resident = 0;
+  if (status == cudaSuccess)
+    status = cudaOccupancyMaxActiveBlocksPerMultiprocessor(&resident, narrow_kernel<S>, THREADS, S::SHARED_BYTES);
+  if (status != cudaSuccess)
+    return status;
+  size_t tiles = (size_t)args->n * blocks_for((size_t)args->out_w, SIDE) * blocks_for((size_t)args->out_h, SIDE);
+  size_t blocks = (size_t)queue->sms * (resident > 0 ? resident : 1);
+  return launch(queue, narrow_kernel<S>, dim3((unsigned)(tiles < blocks ? tiles : blocks)), dim3(THREADS),
+                S::SHARED_BYTES, *args);
+}
+
+} // namespace
+
+bool narrow_supported(const struct gemm_args *args) {
+  int c = args->c, columns = args->columns;
+  bool known = c == 8 ? columns == 32 || columns == 64 : (c == 32 || c == 64) && (columns == c || columns <= 16);
+  return known && args->c2 == 0 && args->kernel == 3 && args->stride == 1 && args->pad == 1 && args->act != ACT_GEGLU;
+}
+
+cudaError_t launch_narrow(const struct queue *queue, const struct gemm_args *args) {
+  if (args->c == 8)
+    return args->columns == 64 ? launch_shape<shape<8, 64>>(queue, args) : launch_shape<shape<8, 32>>(queue, args);
+  if (args->c == 64)
+    return args->columns == 64 ? launch_shape<shape<64, 64>>(queue, args) : launch_shape<shape<64, 16>>(queue, args);
+  return args->columns == 32 ? launch_shape<shape<32, 32>>(queue, args) : launch_shape<shape<32, 16>>(queue, args);
+}

@@ -1,0 +1,196 @@
+/* Pixels of the source's format to the network's input and back: the device's side of OP_PIXELS_IN and OP_PIXELS_OUT,
+ * whose definition is unet/cpu/cpu_pixels.c. */
+#include "cuda/kernels/common.cuh"
+
+namespace {
+
+constexpr int THREADS_X = 32, THREADS_Y = 8;
+
+__device__ __forceinline__ bool is_rgb(enum pixel_format format) {
+  return format == PIXEL_BGRA || format == PIXEL_RGBA;
+}
+
+/* Samples of one of the three components of a picture. */
+struct component {
+  uint8_t *first;
+  int pitch, stride; /* bytes from row to row and from sample to sample */
+  int width, height;
+  bool half_x, half_y, wide; /* wide: 10 bits at the top of 16 */
+};
+
+__device__ component get_component(const struct picture &p, int index) {
+  bool rgb = is_rgb(p.format), chroma = index > 0 && !rgb;
+  bool pairs = p.format == PIXEL_NV12 || p.format == PIXEL_P010; /* Cb and Cr in turn */
+  component c;
+  c.wide = p.format == PIXEL_P010;
+  int size = c.wide ? 2 : 1, plane = chroma && p.format != PIXEL_YUYV ? (pairs ? 1 : index) : 0;
+  c.half_x = chroma;
+  c.half_y = chroma && p.format != PIXEL_YUYV;
+  c.width = c.half_x ? (p.width + 1) / 2 : p.width;
+  c.height = c.half_y ? (p.height + 1) / 2 : p.height;
+  c.pitch = p.pitch[plane];
+  int offset = 0;
+  c.stride = size;
+  if (p.format == PIXEL_YUYV) {
+    offset = index == 0 ? 0 : 2 * index - 1;
+    c.stride = chroma ? 4 : 2;
+  } else if (rgb) {
+    offset = p.format == PIXEL_BGRA ? 2 - index : index;
+    c.stride = 4;
+  } else if (chroma && pairs) {
+    offset = (index - 1) * size;
+    c.stride = 2 * size;
+  }
+  c.first = p.plane[plane] + offset;
+  return c;
+}
+
+/* --- in --- */
+
+struct span {
+  float low, high;
+};
+
+/* The source samples that one output pixel covers. */
+__device__ __forceinline__ span pixel_span(int position, float source, float source_size, int dest, int dest_size,
+                                           bool half) {
+  float step = source_size / (float)dest_size, centre = source + ((float)(position - dest) + 0.5f) * step;
+  if (half)
+    step *= 0.5f, centre *= 0.5f;
+  float size = fmaxf(step, 1.0f);
+  return {centre - size * 0.5f, centre + size * 0.5f};
+}
+
+__device__ __forceinline__ float coverage(span s, float i) {
+  return fmaxf(fminf(s.high, i + 1.0f) - fmaxf(s.low, i), 0.0f);
+}
+
+__device__ float mean(const component &c, span x, span y) {
+  float sum = 0.0f;
+  for (float j = floorf(y.low); j < y.high; j++) {
+    const uint8_t *row = c.first + (size_t)min(max((int)j, 0), c.height - 1) * c.pitch;
+    float row_sum = 0.0f;
+    for (float i = floorf(x.low); i < x.high; i++) {
+      const uint8_t *at = row + min(max((int)i, 0), c.width - 1) * c.stride;
+      row_sum += coverage(x, i) * (c.wide ? (float)(*reinterpret_cast<const uint16_t *>(at) >> 6) : (float)*at);
+    }
+    sum += coverage(y, j) * row_sum;
+  }
+  return sum / ((x.high - x.low) * (y.high - y.low));
+}
+
+__global__ void pixels_in_kernel(const __grid_constant__ struct pixels_args p) {
+  int x = blockIdx.x * THREADS_X + threadIdx.x, y = blockIdx.y * THREADS_Y + threadIdx.y;
+  wait_for_previous();
+  if (x >= p.w || y >= p.h)
+    return;
+  const struct geometry &g = p.block->run.geometry;
+  const struct picture &input = p.block->input;
+  float v[3], rgb[3] = {0.0f, 0.0f, 0.0f};
+  if (x >= g.dest_x && x < g.dest_x + g.dest_w && y >= g.dest_y && y < g.dest_y + g.dest_h) {
+    const struct coding &k = input.coding;
+    for (int i = 0; i < 3; i++) {
+      component c = get_component(input, i);
+      v[i] = (mean(c, pixel_span(x, g.source_x, g.source_w, g.dest_x, g.dest_w, c.half_x),
+                   pixel_span(y, g.source_y, g.source_h, g.dest_y, g.dest_h, c.half_y)) -
+              k.zero[i]) *
+             k.scale[i];
+    }
+    bool plain = is_rgb(input.format);
+    rgb[0] = plain ? v[0] : v[0] + k.r_cr * v[2];
+    rgb[1] = plain ? v[1] : v[0] + k.g_cb * v[1] + k.g_cr * v[2];
+    rgb[2] = plain ? v[2] : v[0] + k.b_cb * v[1];
+  }
+  __half *to = p.y + ((size_t)y * p.w + x) * 3;
+  for (int i = 0; i < 3; i++)
+    to[i] = __float2half_rn(__saturatef(rgb[i]) * p.scale + p.bias);
+}
+
+/* --- out --- */
+
+__device__ __forceinline__ void read_rgb(const struct pixels_args &p, float mix, int x, int y, float rgb[3]) {
+  size_t at = ((size_t)y * p.w + x) * 3;
+  for (int i = 0; i < 3; i++) {
+    float v = __half2float(p.x[at + i]) * p.scale + p.bias;
+    if (p.input)
+      v = mix * v + (1.0f - mix) * (__half2float(p.input[at + i]) * p.input_scale + p.input_bias);
+    rgb[i] = __saturatef(v);
+  }
+}
+
+__device__ __forceinline__ void store_sample(const component &c, int x, int y, float value) {
+  uint8_t *at = c.first + (size_t)y * c.pitch + x * c.stride;
+  int rounded = min(max(__float2int_rn(value), 0), c.wide ? 1023 : 255);
+  if (c.wide)
+    *reinterpret_cast<uint16_t *>(at) = (uint16_t)(rounded << 6);
+  else
+    *at = (uint8_t)rounded;
+}
+
+__device__ void store_rgb(const struct picture &out, int x, int y, const float rgb[3]) {
+  uint8_t v[3];
+  for (int i = 0; i < 3; i++)
+    v[i] = (uint8_t)__float2int_rn(rgb[i] * 255.0f);
+  bool bgra = out.format == PIXEL_BGRA;
+  *reinterpret_cast<uchar4 *>(out.plane[0] + (size_t)y * out.pitch[0] + 4 * x) =
+      make_uchar4(v[bgra ? 2 : 0], v[1], v[bgra ? 0 : 2], 255);
+}
+
+/* Luma and colour differences of up to 2 x 2 pixels; chroma is the mean over the samples' pixels. */
+__device__ void store_yuv(const struct pixels_args &p, const struct picture &out, float mix, int x0, int y0) {
+  const struct coding &k = out.coding;
+  component luma = get_component(out, 0), cb = get_component(out, 1), cr = get_component(out, 2);
+  float blue = 0.0f, red = 0.0f;
+  int count = 0;
+  for (int y = y0; y < min(y0 + 2, p.h); y++) {
+    for (int x = x0; x < min(x0 + 2, p.w); x++) {
+      float rgb[3];
+      read_rgb(p, mix, x, y, rgb);
+      float l = k.r * rgb[0] + k.g * rgb[1] + k.b * rgb[2];
+      store_sample(luma, x, y, k.zero[0] + l / k.scale[0]);
+      if (out.format == PIXEL_YUYV && x + 1 == p.w && p.w % 2) /* the pair's second luma */
+        store_sample(luma, x + 1, y, k.zero[0] + l / k.scale[0]);
+      blue += (rgb[2] - l) / k.b_cb;
+      red += (rgb[0] - l) / k.r_cr;
+      count++;
+    }
+    if (!cb.half_y || y + 1 == min(y0 + 2, p.h)) {
+      int row = cb.half_y ? y0 / 2 : y;
+      store_sample(cb, x0 / 2, row, k.zero[1] + blue / ((float)count * k.scale[1]));
+      store_sample(cr, x0 / 2, row, k.zero[2] + red / ((float)count * k.scale[2]));
+      blue = red = 0.0f;
+      count = 0;
+    }
+  }
+}
+
+__global__ void pixels_out_kernel(const __grid_constant__ struct pixels_args p) {
+  int x0 = 2 * (blockIdx.x * THREADS_X + threadIdx.x), y0 = 2 * (blockIdx.y * THREADS_Y + threadIdx.y);
+  wait_for_previous();
+  if (x0 >= p.w || y0 >= p.h)
+    return;
+  const struct picture &out = p.block->output;
+  float mix = p.block->run.mix;
+  if (!is_rgb(out.format)) {
+    store_yuv(p, out, mix, x0, y0);
+    return;
+  }
+  for (int y = y0; y < min(y0 + 2, p.h); y++)
+    for (int x = x0; x < min(x0 + 2, p.w); x++) {
+      float rgb[3];
+      read_rgb(p, mix, x, y, rgb);
+      store_rgb(out, x, y, rgb);
+    }
+}
+
+} // namespace
+
+cudaError_t launch_pixels_in(const struct queue *queue, const struct pixels_args *args) {
+  dim3 grid(blocks_for((size_t)args->w, THREADS_X), blocks_for((size_t)args->h, THREADS_Y));
+  return launch(queue, pixels_in_kernel, grid, dim3(THREADS_X, THREADS_Y), 0, *args);
+}
+
+cudaError_t launch_pixels_out(const struct queue *queue, const struct pixels_args *args) {
+  dim3 grid(blocks_for((size_t)args->w, 2 * THREADS_X), blocks_for((size_t)args->h, 2 * THREADS_Y));
+  return launch(queue, pixels_out_kernel, grid, dim3(THREADS_X, THREADS_Y), 0, *args);
+}

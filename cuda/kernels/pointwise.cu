@@ -1,0 +1,238 @@
+/* Element by element: what convolutions and linear layers need around them, weights on their way in, and the attention
+ * of last resort. */
+#include "cuda/kernels/common.cuh"
+
+namespace {
+
+constexpr int THREADS = 256;
+
+__device__ __forceinline__ size_t thread_index() {
+  return (size_t)blockIdx.x * THREADS + threadIdx.x;
+}
+
+/* For what frames are full of: dividing 64-bit numbers would take longer than the rest of such a kernel. */
+__device__ __forceinline__ unsigned short_index() {
+  return blockIdx.x * THREADS + threadIdx.x;
+}
+
+/* --- gather: activation, concatenation, upsampling, padding --- */
+
+__global__ void __launch_bounds__(THREADS)
+    gather_kernel(const __grid_constant__ struct gather_args p, unsigned chunks) {
+  unsigned i = short_index();
+  wait_for_previous();
+  if (i >= chunks)
+    return;
+  unsigned per_pixel = p.pitch / 8, shift = p.upsample, width = p.w << shift, height = p.h << shift;
+  int channel = (int)(i % per_pixel) * 8;
+  unsigned pixel = i / per_pixel, x = pixel % width, row = pixel / width, y = row % height, picture = row / height;
+  size_t source = (size_t)(picture * p.h + (y >> shift)) * p.w + (x >> shift);
+  const __half *x1 = static_cast<const __half *>(p.x) + source * p.c;
+  const __half *x2 = static_cast<const __half *>(p.x2) + source * p.c2;
+  float v[8];
+  if (!p.wide && p.c % 8 == 0 && p.c2 % 8 == 0 && channel < p.c + p.c2) {
+    load8(channel < p.c ? x1 + channel : x2 + (channel - p.c), v);
+  } else {
+#pragma unroll
+    for (int j = 0; j < 8; j++) {
+      int c = channel + j;
+      v[j] = 0.0f;
+      if (c < p.c)
+        v[j] = p.wide ? static_cast<const float *>(p.x)[source * p.c + c] : __half2float(x1[c]);
+      else if (c < p.c + p.c2)
+        v[j] = __half2float(x2[c - p.c]);
+    }
+  }
+  if (p.act != ACT_NONE) /* of 0 it is 0: the padding stays */
+#pragma unroll
+    for (int j = 0; j < 8; j++)
+      v[j] = activate(v[j], p.act);
+  store8(p.y + (size_t)pixel * p.pitch + channel, v);
+}
+
+/* The same where rows of y are not whole chunks: one element a thread. */
+__global__ void __launch_bounds__(THREADS)
+    gather_odd_kernel(const __grid_constant__ struct gather_args p, size_t count) {
+  size_t i = thread_index();
+  wait_for_previous();
+  if (i >= count)
+    return;
+  int shift = p.upsample, width = p.w << shift, height = p.h << shift, c = (int)(i % p.pitch);
+  size_t pixel = i / p.pitch, x = pixel % width, y = pixel / width % height, picture = pixel / width / height;
+  size_t source = (picture * p.h + (y >> shift)) * p.w + (x >> shift);
+  float v = 0.0f;
+  if (c < p.c)
+    v = p.wide ? static_cast<const float *>(p.x)[source * p.c + c]
+               : __half2float(static_cast<const __half *>(p.x)[source * p.c + c]);
+  else if (c < p.c + p.c2)
+    v = __half2float(static_cast<const __half *>(p.x2)[source * p.c2 + (c - p.c)]);
+  p.y[i] = __float2half_rn(c < p.c + p.c2 ? activate(v, p.act) : 0.0f);
+}
+
+/* --- what follows a library's product --- */
+
+__global__ void __launch_bounds__(THREADS)
+    epilogue_kernel(const __grid_constant__ struct epilogue_args p, unsigned width) {
+  unsigned i = short_index(), per_row = width / 8, row = i / per_row, column = i % per_row * 8;
+  size_t at = (size_t)row * width + column;
+  wait_for_previous();
+  if (row >= p.rows)
+    return;
+  bool geglu = p.act == ACT_GEGLU, simple = geglu || is_simple(p.act);
+  struct tail tail = {geglu ? NULL : p.bias, p.time, p.residual, simple && !geglu ? p.act : ACT_NONE, p.residual_last};
+  float v[8];
+  uint4 residual = fetch_residual(p.residual, at, true);
+  load8(p.x + (size_t)row * p.columns + column, v);
+  if (geglu) {
+    float gate[8];
+    load8(p.x + (size_t)row * p.columns + width + column, gate);
+#pragma unroll
+    for (int j = 0; j < 8; j++) {
+      float bias = p.bias ? __ldg(p.bias + column + j) : 0.0f;
+      float gate_bias = p.bias ? __ldg(p.bias + width + column + j) : 0.0f;
+      v[j] = (v[j] + bias) * gelu(gate[j] + gate_bias);
+    }
+  }
+  if (simple) {
+    finish8(tail, v, column, residual);
+  } else {
+    tail.act = p.act;
+#pragma unroll
+    for (int j = 0; j < 8; j++)
+      v[j] = finish(tail, v[j], column + j, at + j);
+  }
+  store8(p.y + at, v);
+}
+
+/* --- attention of last resort: a block a row of queries --- */
+
+__device__ float block_reduce(float v, bool largest, float *shared) {
+  __syncthreads();
+  shared[threadIdx.x] = v;
+  for (int i = THREADS / 2; i > 0; i /= 2) {
+    __syncthreads();
+    if ((int)threadIdx.x < i) {
+      float other = shared[threadIdx.x + i];
+      shared[threadIdx.x] = largest ? fmaxf(shared[threadIdx.x], other) : shared[threadIdx.x] + other;
+    }
+  }
+  __syncthreads();
+  return shared[0];
+}
+
+__global__ void __launch_bounds__(THREADS)
+    plain_attention_kernel(const __grid_constant__ struct plain_attention_args p) {
+  extern __shared__ float weights[]; /* one a column */
+  __shared__ float scratch[THREADS];
+  int row = blockIdx.x, head = blockIdx.y, n = blockIdx.z;
+  int columns = p.causal ? min(p.columns, row + 1) : p.columns;
+  const __half *q = p.q + n * p.q_batch + row * p.q_row + head * p.d;
+  const __half *k = p.k + n * p.k_batch + head * p.d, *v = p.v + n * p.v_batch + head * p.d;
+  wait_for_previous();
+  float most = -INFINITY, sum = 0;
+  for (int j = threadIdx.x; j < columns; j += THREADS) {
+    float score = 0;
+    for (int i = 0; i < p.d; i++)
+      score += __half2float(q[i]) * __half2float(k[j * p.k_row + i]);
+    weights[j] = score * p.scale;
+    most = fmaxf(most, weights[j]);
+  }
+  most = block_reduce(most, true, scratch);
+  for (int j = threadIdx.x; j < columns; j += THREADS) {
+    weights[j] = expf(weights[j] - most);
+    sum += weights[j];
+  }
+  sum = block_reduce(sum, false, scratch);
+  for (int i = threadIdx.x; i < p.d; i += THREADS) {
+    float total = 0;
+    for (int j = 0; j < columns; j++)
+      total += weights[j] * __half2float(v[j * p.v_row + i]);
+    p.y[((size_t)(n * p.rows + row) * p.heads + head) * p.d + i] = __float2half_rn(total / sum);
+  }
+}
+
+/* --- weights --- */
+
+__device__ __forceinline__ float source_value(const struct convert_args &p, size_t i) {
+  if (p.dtype == DTYPE_F32)
+    return static_cast<const float *>(p.source)[i];
+  if (p.dtype == DTYPE_F16)
+    return __half2float(static_cast<const __half *>(p.source)[i]);
+  return __uint_as_float((unsigned)static_cast<const uint16_t *>(p.source)[i] << 16);
+}
+
+__global__ void __launch_bounds__(THREADS) convert_kernel(const __grid_constant__ struct convert_args p, size_t count) {
+  size_t i = thread_index();
+  wait_for_previous();
+  if (i >= count)
+    return;
+  size_t channel = i % p.channels, tap = i / p.channels % p.taps, row = i / p.channels / p.taps;
+  float v = source_value(p, (row * p.channels + channel) * p.taps + tap);
+  if (p.target_wide)
+    static_cast<float *>(p.target)[i] = v;
+  else
+    static_cast<__half *>(p.target)[i] = __float2half_rn(v);
+}
+
+__global__ void __launch_bounds__(THREADS) pad_kernel(const __grid_constant__ struct pad_args p, size_t count) {
+  size_t i = thread_index();
+  wait_for_previous();
+  int column = (int)(i % p.pitch);
+  if (i < count)
+    p.target[i] = column < p.width ? p.source[i / p.pitch * p.width + column] : __half(0.0f);
+}
+
+__global__ void __launch_bounds__(THREADS) narrowing_kernel(const float *source, __half *target, size_t count) {
+  size_t i = thread_index();
+  wait_for_previous();
+  if (i < count)
+    target[i] = __float2half_rn(source[i]);
+}
+
+} // namespace
+
+cudaError_t kernels_version(int *version) {
+  cudaFuncAttributes attributes;
+  cudaError_t status = cudaFuncGetAttributes(&attributes, narrowing_kernel);
+  if (status == cudaSuccess)
+    *version = attributes.ptxVersion;
+  return status;
+}
+
+cudaError_t launch_gather(const struct queue *queue, const struct gather_args *args) {
+  size_t pixels = (size_t)args->n * args->h * args->w << (args->upsample ? 2 : 0), count = pixels * args->pitch;
+  if (args->pitch % 8 == 0)
+    return launch(queue, gather_kernel, dim3(blocks_for(count / 8, THREADS)), dim3(THREADS), 0, *args,
+                  (unsigned)(count / 8));
+  return launch(queue, gather_odd_kernel, dim3(blocks_for(count, THREADS)), dim3(THREADS), 0, *args, count);
+}
+
+cudaError_t launch_epilogue(const struct queue *queue, const struct epilogue_args *args) {
+  unsigned width = (unsigned)(args->act == ACT_GEGLU ? args->columns / 2 : args->columns);
+  return launch(queue, epilogue_kernel, dim3(blocks_for(args->rows * width / 8, THREADS)), dim3(THREADS), 0, *args,
+                width);
+}
+
+cudaError_t launch_plain_attention(const struct queue *queue, const struct plain_attention_args *args) {
+  size_t shared = (size_t)args->columns * sizeof(float);
+  cudaError_t status =
+      cudaFuncSetAttribute(plain_attention_kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, (int)shared);
+  if (status != cudaSuccess)
+    return status;
+  dim3 grid((unsigned)args->rows, (unsigned)args->heads, (unsigned)args->n);
+  return launch(queue, plain_attention_kernel, grid, dim3(THREADS), shared, *args);
+}
+
+cudaError_t launch_convert(const struct queue *queue, const struct convert_args *args) {
+  size_t count = args->rows * args->channels * args->taps;
+  return launch(queue, convert_kernel, dim3(blocks_for(count, THREADS)), dim3(THREADS), 0, *args, count);
+}
+
+cudaError_t launch_pad(const struct queue *queue, const struct pad_args *args) {
+  size_t count = args->rows * args->pitch;
+  return launch(queue, pad_kernel, dim3(blocks_for(count, THREADS)), dim3(THREADS), 0, *args, count);
+}
+
+cudaError_t launch_narrowing(const struct queue *queue, const float *source, half_t *target, size_t count) {
+  return launch(queue, narrowing_kernel, dim3(blocks_for(count, THREADS)), dim3(THREADS), 0, source, target, count);
+}

@@ -1,0 +1,217 @@
+/* What a run's parameters decide: the first node of every run, a loop's rounds, embeddings, time rows, prompt blending
+ * and the sampler's steps. All small; each reads the parameters from device memory, so that a captured graph never
+ * changes. */
+#include "cuda/kernels/common.cuh"
+
+namespace {
+
+constexpr int THREADS = 256;
+
+__device__ __forceinline__ size_t thread_index() {
+  return (size_t)blockIdx.x * THREADS + threadIdx.x;
+}
+
+__device__ __forceinline__ float read(const void *x, bool wide, size_t i) {
+  return wide ? static_cast<const float *>(x)[i] : __half2float(static_cast<const __half *>(x)[i]);
+}
+
+__device__ __forceinline__ void write(void *y, bool wide, size_t i, float v) {
+  if (wide)
+    static_cast<float *>(y)[i] = v;
+  else
+    static_cast<__half *>(y)[i] = __float2half_rn(v);
+}
+
+__global__ void __launch_bounds__(THREADS) begin_kernel(struct run_ring *ring, struct run_block *block) {
+  wait_for_previous();
+  const uint32_t *from = reinterpret_cast<const uint32_t *>(ring->slot[ring->turn & 1]);
+  for (size_t i = threadIdx.x; i < sizeof *block / sizeof *from; i += THREADS)
+    reinterpret_cast<uint32_t *>(block)[i] = from[i];
+  __syncthreads();
+  if (threadIdx.x == 0)
+    ring->turn++;
+}
+
+template <bool GRAPH>
+__global__ void next_round_kernel(struct run_block *block, int rounds, cudaGraphConditionalHandle again) {
+  wait_for_previous();
+  int round = block->round + 1;
+  block->round = round < rounds ? round : 0;
+  if (GRAPH)
+    cudaGraphSetConditional(again, round < rounds);
+}
+
+__global__ void __launch_bounds__(THREADS) embed_kernel(const __grid_constant__ struct sample_args p) {
+  size_t i = thread_index();
+  wait_for_previous();
+  if (i >= p.count)
+    return;
+  size_t token = p.block->run.tokens[i / p.c];
+  write(p.y, p.y_wide, i, __half2float(p.table[token * p.c + i % p.c]) + __half2float(p.position[i]));
+}
+
+/* Sine and cosine of position times frequency k, the faster half of the channels first. In double: written once. */
+__device__ __forceinline__ float wave(double position, int k, int half, float shift, bool cosine) {
+  double angle = position * exp(-log(10000.0) * k / (half - (double)shift));
+  return (float)(cosine ? cos(angle) : sin(angle));
+}
+
+__global__ void __launch_bounds__(THREADS) timestep_kernel(const __grid_constant__ struct sample_args p) {
+  size_t i = thread_index();
+  wait_for_previous();
+  if (i >= p.count)
+    return;
+  int half = p.c / 2, k = (int)(i % p.c);
+  write(p.y, p.y_wide, i, wave((double)(i / p.c), k % half, half, p.shift, p.cos_first == (k < half)));
+}
+
+__global__ void __launch_bounds__(THREADS) guidance_embed_kernel(const __grid_constant__ struct sample_args p) {
+  size_t i = thread_index();
+  wait_for_previous();
+  if (i >= p.count)
+    return;
+  int half = p.c / 2, k = (int)(i % p.c);
+  double w = ((double)p.block->run.guidance - 1.0) * 1000.0;
+  write(p.y, p.y_wide, i, wave(w, k % half, half, 1.0f, k >= half));
+}
+
+__global__ void __launch_bounds__(THREADS) time_row_kernel(const __grid_constant__ struct sample_args p) {
+  size_t i = thread_index();
+  wait_for_previous();
+  if (i < p.count)
+    static_cast<__half *>(p.y)[i] = p.table[(size_t)p.block->run.step[p.step + p.block->round].timestep * p.count + i];
+}
+
+__global__ void __launch_bounds__(THREADS) store_slot_kernel(const __grid_constant__ struct sample_args p) {
+  size_t i = thread_index();
+  wait_for_previous();
+  if (i < p.count)
+    write(p.y, p.y_wide, (size_t)p.block->run.slot * p.count + i, read(p.x, p.x_wide, i));
+}
+
+/* Eight elements a thread; p.count is a multiple of 8, or WIDTH is 1. */
+template <int WIDTH>
+__global__ void __launch_bounds__(THREADS) prompt_kernel(const __grid_constant__ struct sample_args p) {
+  size_t i = thread_index() * WIDTH;
+  wait_for_previous();
+  if (i >= p.count * p.rows)
+    return;
+  const struct prompt_params &prompt = p.block->run.prompt[i / p.count];
+  float sum[WIDTH] = {};
+  for (int part = 0; part < 2; part++) {
+    if (prompt.weight[part] == 0.0f)
+      continue;
+    const __half *from = p.table + prompt.slot[part] * p.count + i % p.count;
+    float v[WIDTH];
+    if constexpr (WIDTH == 8)
+      load8(from, v);
+    else
+      v[0] = __half2float(*from);
+#pragma unroll
+    for (int j = 0; j < WIDTH; j++)
+      sum[j] += prompt.weight[part] * v[j];
+  }
+  if constexpr (WIDTH == 8)
+    store8(static_cast<__half *>(p.y) + i, sum);
+  else
+    static_cast<__half *>(p.y)[i] = __float2half_rn(sum[0]);
+}
+
+__global__ void __launch_bounds__(THREADS) start_kernel(const __grid_constant__ struct sample_args p) {
+  size_t i = thread_index();
+  wait_for_previous();
+  if (i >= p.count)
+    return;
+  const struct run_params &run = p.block->run;
+  float v = run.start_noise * p.noise[i];
+  if (p.x)
+    v += run.start_latent * read(p.x, p.x_wide, i);
+  write(p.y, p.y_wide, i, v);
+}
+
+__global__ void __launch_bounds__(THREADS) unet_input_kernel(const __grid_constant__ struct sample_args p) {
+  size_t i = thread_index();
+  wait_for_previous();
+  if (i >= p.count * p.rows)
+    return;
+  size_t row = i / p.count, pixel = i % p.count / (p.c + p.c_image);
+  int channel = (int)(i % (p.c + p.c_image));
+  float v = 0.0f;
+  if (channel < p.c)
+    v = read(p.x, p.x_wide, pixel * p.c + channel);
+  else if (p.image_rows >> row & 1)
+    v = __half2float(p.image[pixel * p.c_image + (channel - p.c)]);
+  write(p.y, p.y_wide, i, v);
+}
+
+__global__ void __launch_bounds__(THREADS) step_kernel(const __grid_constant__ struct sample_args p) {
+  size_t i = thread_index();
+  wait_for_previous();
+  if (i >= p.count)
+    return;
+  const struct run_params &run = p.block->run;
+  int step = p.step + p.block->round;
+  const struct step_params &s = run.step[step];
+  float model = 0.0f;
+  for (int row = 0; row < p.rows; row++)
+    model += run.row_weight[row] * __half2float(p.model[row * p.count + i]);
+  float v = s.x * read(p.x, p.x_wide, i) + s.model * model;
+  if (p.noise && s.noise != 0.0f)
+    v += s.noise * p.noise[step * p.count + i];
+  write(p.y, p.y_wide, i, v);
+}
+
+template <typename Kernel>
+cudaError_t launch_over(const struct queue *queue, Kernel kernel, size_t threads, const struct sample_args *args) {
+  return launch(queue, kernel, dim3(blocks_for(threads, THREADS)), dim3(THREADS), 0, *args);
+}
+
+} // namespace
+
+cudaError_t launch_begin(const struct queue *queue, struct run_ring *ring, struct run_block *block) {
+  return launch(queue, begin_kernel, dim3(1), dim3(THREADS), 0, ring, block);
+}
+
+cudaError_t launch_next_round(const struct queue *queue, struct run_block *block, int rounds,
+                              const cudaGraphConditionalHandle *again) {
+  return again ? launch(queue, next_round_kernel<true>, dim3(1), dim3(1), 0, block, rounds, *again)
+               : launch(queue, next_round_kernel<false>, dim3(1), dim3(1), 0, block, rounds, 0);
+}
+
+cudaError_t launch_embed(const struct queue *queue, const struct sample_args *args) {
+  return launch_over(queue, embed_kernel, args->count, args);
+}
+
+cudaError_t launch_timestep(const struct queue *queue, const struct sample_args *args) {
+  return launch_over(queue, timestep_kernel, args->count, args);
+}
+
+cudaError_t launch_guidance_embed(const struct queue *queue, const struct sample_args *args) {
+  return launch_over(queue, guidance_embed_kernel, args->count, args);
+}
+
+cudaError_t launch_time_row(const struct queue *queue, const struct sample_args *args) {
+  return launch_over(queue, time_row_kernel, args->count, args);
+}
+
+cudaError_t launch_store_slot(const struct queue *queue, const struct sample_args *args) {
+  return launch_over(queue, store_slot_kernel, args->count, args);
+}
+
+cudaError_t launch_prompt(const struct queue *queue, const struct sample_args *args) {
+  size_t count = args->count * args->rows;
+  return args->count % 8 == 0 ? launch_over(queue, prompt_kernel<8>, count / 8, args)
+                              : launch_over(queue, prompt_kernel<1>, count, args);
+}
+
+cudaError_t launch_start(const struct queue *queue, const struct sample_args *args) {
+  return launch_over(queue, start_kernel, args->count, args);
+}
+
+cudaError_t launch_unet_input(const struct queue *queue, const struct sample_args *args) {
+  return launch_over(queue, unet_input_kernel, args->count * args->rows, args);
+}
+
+cudaError_t launch_step(const struct queue *queue, const struct sample_args *args) {
+  return launch_over(queue, step_kernel, args->count, args);
+}

@@ -1,0 +1,26 @@
+/* What may change between two frames without preparing anything anew. A plain value: engine_submit copies it. */
+#ifndef UNET_BASE_CONTROLS_H
+#define UNET_BASE_CONTROLS_H
+
+#include <stdint.h>
+
+/* Prompt slots: encoded prompts the device keeps, filled by engine_set_prompt. 1 to 9 belong to the keys 1 to 9. The
+ * last one is the engine's own: the empty prompt, which stands in for slots never set. */
+enum { SLOT_SCRATCH = 0, SLOT_PRESET_1 = 1, SLOT_PRESETS = 9, SLOT_NEGATIVE = 10, SLOT_EMPTY = 11, SLOTS = 12 };
+
+struct controls {
+  int prompt;     /* slot of the prompt */
+  int prompt_to;  /* slot to blend towards; read only where blend > 0 */
+  float blend;    /* 0: prompt alone, 1: prompt_to alone; linear in the cross-attention keys and values */
+  float strength; /* 0 returns the input, 1 starts from pure noise; between, the start is the noisy input, or, with a
+                     model trained from pure noise alone, the picture is blended with the input */
+  float guidance; /* classifier-free guidance scale; has no effect with GUIDANCE_NONE, except w-embedding models */
+  float image_guidance; /* InstructPix2Pix: how closely the input picture is followed */
+  float mix;            /* 1: the generated picture, 0: the input picture, between: cross-fade */
+  uint64_t seed;        /* of the starting noise; the same seed gives the same noise every frame and on every device */
+};
+
+#define CONTROLS_DEFAULTS                                                                                              \
+  { .prompt = SLOT_PRESET_1, .strength = 1.0f, .guidance = 1.0f, .image_guidance = 1.5f, .mix = 1.0f, .seed = 1 }
+
+#endif

@@ -1,0 +1,30 @@
+/* Errors as values: a function that can fail returns 0 or -1 and, on failure, leaves one line here that says what
+ * failed, where, and what the user can do. The status becomes the program's exit status. */
+#ifndef UNET_BASE_ERROR_H
+#define UNET_BASE_ERROR_H
+
+enum status {
+  STATUS_OK = 0,
+  STATUS_FAILED = 1, /* anything without a class of its own */
+  STATUS_USAGE = 2,  /* the command line */
+  STATUS_INPUT = 3,  /* the video, camera or screen that frames come from */
+  STATUS_MODEL = 4,  /* the checkpoint */
+  STATUS_DEVICE = 5, /* CPU or GPU that runs the network */
+  STATUS_OUTPUT = 6, /* the file or window that frames go to */
+  STATUS_INTERRUPTED = 130,
+};
+
+struct error {
+  enum status status;
+  char message[512];
+};
+
+/* Stores status and the formatted line (cut at the buffer's size, and fit for a terminal whatever the names in it hold:
+ * text_clean) and returns -1, so that a caller can write
+ * `return error_set(err, ...)`. err may be NULL: then only -1 comes back. */
+__attribute__((format(printf, 3, 4))) int error_set(struct error *err, enum status status, const char *format, ...);
+
+/* Puts a prefix ("model/unet/config.json: ") before the message already there. Returns -1. */
+__attribute__((format(printf, 2, 3))) int error_prefix(struct error *err, const char *format, ...);
+
+#endif

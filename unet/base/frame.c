@@ -1,0 +1,47 @@
+#include "unet/base/frame.h"
+
+static bool is_chroma(enum pixel_format format, int plane) {
+  return plane > 0 && (format == PIXEL_NV12 || format == PIXEL_P010 || format == PIXEL_YUV420P);
+}
+
+int frame_planes(enum pixel_format format) {
+  switch (format) {
+  case PIXEL_NV12:
+  case PIXEL_P010:
+    return 2;
+  case PIXEL_YUV420P:
+    return 3;
+  default:
+    return 1;
+  }
+}
+
+int frame_row_bytes(enum pixel_format format, int plane, int width) {
+  int half = (width + 1) / 2;
+  switch (format) {
+  case PIXEL_NV12:
+    return plane ? half * 2 : width;
+  case PIXEL_P010:
+    return plane ? half * 4 : width * 2;
+  case PIXEL_YUV420P:
+    return plane ? half : width;
+  case PIXEL_YUYV:
+    return half * 4;
+  default:
+    return width * 4;
+  }
+}
+
+int frame_rows(enum pixel_format format, int plane, int height) {
+  return is_chroma(format, plane) ? (height + 1) / 2 : height;
+}
+
+double frame_aspect(const struct frame *frame) {
+  double sample = frame->sample_aspect > 0 ? (double)frame->sample_aspect : 1;
+  return frame->width * sample / frame->height;
+}
+
+const char *frame_format_name(enum pixel_format format) {
+  static const char *const names[PIXEL_FORMATS] = {"nv12", "p010", "yuv420p", "yuyv", "bgra", "rgba"};
+  return format < PIXEL_FORMATS ? names[format] : "unknown";
+}

@@ -1,0 +1,16 @@
+/* Where the library's few lines for the user go. The program owns the sink; the library keeps no global state. */
+#ifndef UNET_BASE_LOG_H
+#define UNET_BASE_LOG_H
+
+enum log_level { LOG_WARNING, LOG_INFO, LOG_DEBUG };
+
+struct log {
+  void (*line)(void *opaque, enum log_level level, const char *text); /* one line, no newline; NULL: drop it */
+  void *opaque;
+};
+
+/* log may be NULL: the line is dropped. Whatever the names in it hold, the line is fit for a terminal (text_clean). */
+__attribute__((format(printf, 3, 4))) void log_line(const struct log *log, enum log_level level, const char *format,
+                                                    ...);
+
+#endif

@@ -1,0 +1,96 @@
+/* Weights of a checkpoint as resources, each with the shape that its place in the network asks for. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "unet/checkpoint/checkpoint.h"
+
+enum { NAME_MAX_LENGTH = 512 };
+
+/* "[320, 4, 3, 3]" */
+static void print_shape(char text[128], int rank, const int64_t *shape) {
+  int used = snprintf(text, 128, "[");
+  for (int i = 0; i < rank && used < 100; i++)
+    used += snprintf(text + used, 128 - (size_t)used, "%s%lld", i ? ", " : "", (long long)shape[i]);
+  snprintf(text + used, 128 - (size_t)used, "]");
+}
+
+static bool has_shape(const struct safetensor *t, int rank, const int64_t *shape) {
+  if (t->rank < rank)
+    return false;
+  for (int i = 0; i < t->rank; i++)
+    if (t->shape[i] != (i < rank ? shape[i] : 1))
+      return false;
+  return true;
+}
+
+/* Finds a tensor and checks its shape; dimensions beyond rank must be 1 (1x1 convolutions as matrices). */
+static int find_part(const struct component *from, const char *name, int rank, const int64_t *shape,
+                     struct weight_part *part, struct error *err) {
+  char key[NAME_MAX_LENGTH];
+  snprintf(key, sizeof key, "%s%s", from->prefix, name);
+  const struct safetensor *t = safetensors_get(from->files, key, err);
+  if (!t)
+    return -1;
+  if (!has_shape(t, rank, shape)) {
+    char has[128], wants[128];
+    print_shape(has, t->rank, t->shape);
+    print_shape(wants, rank, shape);
+    return error_set(err, STATUS_MODEL, "%s: tensor %s: has shape %s where config.json asks for %s",
+                     safetensors_path(from->files), key, has, wants);
+  }
+  *part = (struct weight_part){
+      .dtype = t->dtype, .rows = (int)shape[0], .file = t->file, .offset = t->offset, .name = t->name};
+  return 0;
+}
+
+static struct tensor add(const struct component *from, struct resources *to, const char *name, const int size[4],
+                         const struct weight_part *parts, int part_count, struct error *err) {
+  char full[NAME_MAX_LENGTH];
+  snprintf(full, sizeof full, "%s/%s", from->name, name);
+  return resources_weight(to, full, size[0], size[1], size[2], size[3], parts, part_count, err);
+}
+
+struct tensor checkpoint_conv(const struct component *from, struct resources *to, const char *name, int out, int in,
+                              int kernel, struct error *err) {
+  struct weight_part part;
+  if (find_part(from, name, 4, (const int64_t[]){out, in, kernel, kernel}, &part, err))
+    return (struct tensor){0};
+  return add(from, to, name, (const int[]){out, kernel, kernel, in}, &part, 1, err);
+}
+
+struct tensor checkpoint_matrix(const struct component *from, struct resources *to, const char *name, int rows,
+                                int columns, struct error *err) {
+  return checkpoint_stack(from, to, name, &(struct stack_part){name, rows}, 1, columns, err);
+}
+
+struct tensor checkpoint_vector(const struct component *from, struct resources *to, const char *name, int length,
+                                struct error *err) {
+  return checkpoint_stack(from, to, name, &(struct stack_part){name, length}, 1, 0, err);
+}
+
+struct tensor checkpoint_stack(const struct component *from, struct resources *to, const char *name,
+                               const struct stack_part *parts, int part_count, int columns, struct error *err) {
+  struct weight_part *found = malloc((size_t)part_count * sizeof *found);
+  if (!found) {
+    error_set(err, STATUS_FAILED, "%s: out of memory", name);
+    return (struct tensor){0};
+  }
+  struct tensor tensor = {0};
+  int rows = 0, i = 0;
+  for (; i < part_count; i++) {
+    if (find_part(from, parts[i].name, columns ? 2 : 1, (const int64_t[]){parts[i].rows, columns}, &found[i], err))
+      break;
+    rows += parts[i].rows;
+  }
+  if (i == part_count)
+    tensor = columns ? add(from, to, name, (const int[]){rows, 1, 1, columns}, found, part_count, err)
+                     : add(from, to, name, (const int[]){1, 1, 1, rows}, found, part_count, err);
+  free(found);
+  return tensor;
+}
+
+bool checkpoint_has(const struct component *from, const char *name) {
+  char key[NAME_MAX_LENGTH];
+  snprintf(key, sizeof key, "%s%s", from->prefix, name);
+  return safetensors_find(from->files, key) != NULL;
+}

@@ -1,0 +1,219 @@
+#include "unet/checkpoint/config.h"
+
+#include <cjson/cJSON.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "unet/base/text.h"
+
+static cJSON *find(const struct config *config, const char *key) {
+  return cJSON_GetObjectItemCaseSensitive(config->root, key);
+}
+
+static void take(struct config *config, cJSON *item) {
+  if (item)
+    cJSON_Delete(cJSON_DetachItemViaPointer(config->root, item));
+}
+
+/* A copy in which the infinities that Python writes, and JSON does not know, are null. NULL: no memory. */
+static char *without_infinities(const char *text) {
+  static const char *const words[] = {"-Infinity", "Infinity"};
+  char *copy = strdup(text);
+  bool quoted = false;
+  for (char *at = copy; at && *at; at++) {
+    if (quoted && *at == '\\' && at[1])
+      at++;
+    else if (*at == '"')
+      quoted = !quoted;
+    for (size_t i = 0; !quoted && i < sizeof words / sizeof *words; i++) {
+      size_t length = strlen(words[i]);
+      if (!strncmp(at, words[i], length))
+        memcpy(memset(at, ' ', length), "null", 4);
+    }
+  }
+  return copy;
+}
+
+void config_start(struct config *config, const char *text, const char *path) {
+  *config = (struct config){.path = path};
+  char *json = without_infinities(text);
+  const char *end = json;
+  if (json)
+    config->root = cJSON_ParseWithOpts(json, &end, false);
+  while (config->root && *end && strchr(" \t\r\n", *end))
+    end++;
+  if (!cJSON_IsObject(config->root) || *end) {
+    config->failed = true;
+    error_set(&config->error, STATUS_MODEL, "%s: is not a JSON object; fetch the file again", path);
+  }
+  free(json);
+}
+
+void config_refuse(struct config *config, const char *key, const char *value, const char *hint) {
+  if (config->failed)
+    return;
+  config->failed = true;
+  error_set(&config->error, STATUS_MODEL, "%s: %s: %s is not supported%s%s%s", config->path, text_quote(key).text,
+            text_quote(value).text, hint ? " (" : "", hint ? hint : "", hint ? ")" : "");
+}
+
+/* Refuses a field for the value it has. */
+static void refuse_item(struct config *config, const cJSON *item, const char *hint) {
+  char *value = cJSON_PrintUnformatted(item);
+  config_refuse(config, item->string, value ? value : "this value", hint);
+  cJSON_free(value);
+}
+
+int config_finish_open(struct config *config, struct error *err) {
+  cJSON_Delete(config->root);
+  config->root = NULL;
+  if (config->failed && err)
+    *err = config->error;
+  return config->failed ? -1 : 0;
+}
+
+int config_finish(struct config *config, struct error *err) {
+  const cJSON *item = NULL;
+  if (!config->failed) {
+    cJSON_ArrayForEach(item, config->root) {
+      if (item->string[0] != '_' && !cJSON_IsNull(item) && !cJSON_IsFalse(item)) {
+        refuse_item(config, item, "an unknown field");
+        break;
+      }
+    }
+  }
+  return config_finish_open(config, err);
+}
+
+bool config_has(const struct config *config, const char *key) {
+  const cJSON *item = find(config, key);
+  return item && !cJSON_IsNull(item);
+}
+
+static bool is_number(const cJSON *item, double min, double max, bool whole) {
+  return cJSON_IsNumber(item) && item->valuedouble >= min && item->valuedouble <= max &&
+         (!whole || floor(item->valuedouble) == item->valuedouble);
+}
+
+static void refuse_number(struct config *config, const cJSON *item, double min, double max, bool whole) {
+  char hint[96];
+  snprintf(hint, sizeof hint, "a %snumber from %.9g to %.9g is", whole ? "whole " : "", min, max);
+  refuse_item(config, item, hint);
+}
+
+static double take_number(struct config *config, const char *key, double absent, double min, double max, bool whole) {
+  cJSON *item = find(config, key);
+  double value = absent;
+  if (item && is_number(item, min, max, whole))
+    value = item->valuedouble;
+  else if (item)
+    refuse_number(config, item, min, max, whole);
+  take(config, item);
+  return value;
+}
+
+int config_int(struct config *config, const char *key, int absent, int min, int max) {
+  return (int)take_number(config, key, absent, min, max, true);
+}
+
+double config_number(struct config *config, const char *key, double absent, double min, double max) {
+  return take_number(config, key, absent, min, max, false);
+}
+
+bool config_bool(struct config *config, const char *key, bool absent) {
+  cJSON *item = find(config, key);
+  bool value = item ? cJSON_IsTrue(item) : absent;
+  if (item && !cJSON_IsBool(item) && !cJSON_IsNull(item))
+    refuse_item(config, item, "true or false is");
+  take(config, item);
+  return value;
+}
+
+void config_string(struct config *config, const char *key, const char *absent, char *value, int size) {
+  cJSON *item = find(config, key);
+  const char *text = absent;
+  if (cJSON_IsString(item) && strlen(item->valuestring) < (size_t)size)
+    text = item->valuestring;
+  else if (cJSON_IsNull(item))
+    text = "";
+  else if (item)
+    refuse_item(config, item, "a short text is");
+  snprintf(value, (size_t)size, "%s", text);
+  take(config, item);
+}
+
+void config_ints(struct config *config, const char *key, int absent, int min, int max, int *values, int count) {
+  cJSON *item = find(config, key);
+  bool list = cJSON_IsArray(item);
+  if (list && cJSON_GetArraySize(item) != count) {
+    refuse_item(config, item, "one number for each level is");
+    list = false;
+  }
+  for (int i = 0; i < count; i++) {
+    const cJSON *one = list ? cJSON_GetArrayItem(item, i) : item;
+    values[i] = absent;
+    if (one && is_number(one, min, max, true))
+      values[i] = (int)one->valuedouble;
+    else if (one && !config->failed)
+      refuse_number(config, item, min, max, true);
+  }
+  take(config, item);
+}
+
+bool config_bools(struct config *config, const char *key, bool absent, bool *values, int count) {
+  cJSON *item = find(config, key);
+  bool list = cJSON_IsArray(item), good = !list || cJSON_GetArraySize(item) == count;
+  for (int i = 0; i < count && good; i++) {
+    const cJSON *one = list ? cJSON_GetArrayItem(item, i) : item;
+    good = !one || cJSON_IsBool(one);
+    values[i] = one ? cJSON_IsTrue(one) : absent;
+  }
+  if (!good)
+    refuse_item(config, item, "true or false, or one of them for each level, is");
+  take(config, item);
+  return list;
+}
+
+int config_length(const struct config *config, const char *key) {
+  const cJSON *item = find(config, key);
+  return cJSON_IsArray(item) ? cJSON_GetArraySize(item) : item != NULL;
+}
+
+void config_item(const struct config *config, const char *key, int index, char *value, int size) {
+  const cJSON *item = cJSON_GetArrayItem(find(config, key), index);
+  snprintf(value, (size_t)size, "%s", cJSON_IsString(item) ? item->valuestring : "");
+}
+
+static void take_only(struct config *config, cJSON *item, bool good, const char *hint) {
+  if (item && !good)
+    refuse_item(config, item, hint);
+  take(config, item);
+}
+
+void config_only_string(struct config *config, const char *key, const char *value) {
+  cJSON *item = find(config, key);
+  char hint[96];
+  snprintf(hint, sizeof hint, "\"%s\" is", value);
+  take_only(config, item, cJSON_IsString(item) && !strcmp(item->valuestring, value), hint);
+}
+
+void config_only_number(struct config *config, const char *key, double value) {
+  cJSON *item = find(config, key);
+  char hint[32];
+  snprintf(hint, sizeof hint, "%.9g is", value);
+  take_only(config, item, cJSON_IsNumber(item) && item->valuedouble == value, hint);
+}
+
+void config_only_null(struct config *config, const char *const *keys) {
+  for (; *keys; keys++) {
+    cJSON *item = find(config, *keys);
+    take_only(config, item, cJSON_IsNull(item) || cJSON_IsFalse(item), NULL);
+  }
+}
+
+void config_ignore(struct config *config, const char *const *keys) {
+  for (; *keys; keys++)
+    take(config, find(config, *keys));
+}

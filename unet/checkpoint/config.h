@@ -1,0 +1,55 @@
+/* Reads a config.json field by field and refuses what nobody asked for: each field is taken out of the parsed object,
+ * and what is left at the end is a field the network here does not know.
+ *
+ * The first error sticks; config_finish reports it. Absent fields get their default. */
+#ifndef UNET_CHECKPOINT_CONFIG_H
+#define UNET_CHECKPOINT_CONFIG_H
+
+#include <stdbool.h>
+
+#include "unet/base/error.h"
+
+struct cJSON;
+
+struct config {
+  struct cJSON *root;
+  const char *path; /* for messages; borrowed */
+  bool failed;
+  struct error error;
+};
+
+/* Parses text, which must be one JSON object. config_finish must follow in any case. */
+void config_start(struct config *config, const char *text, const char *path);
+/* Reports the first error, or the first field left that says something (neither null nor false) and does not begin with
+ * "_". Frees all. */
+int config_finish(struct config *config, struct error *err);
+/* As config_finish, for objects whose other fields are nobody's business. */
+int config_finish_open(struct config *config, struct error *err);
+
+/* Records "PATH: KEY: VALUE is not supported (HINT)"; hint may be NULL. */
+void config_refuse(struct config *config, const char *key, const char *value, const char *hint);
+
+bool config_has(const struct config *config, const char *key); /* there and not null */
+int config_int(struct config *config, const char *key, int absent, int min, int max);
+double config_number(struct config *config, const char *key, double absent, double min, double max);
+bool config_bool(struct config *config, const char *key, bool absent); /* null is false */
+/* value holds size bytes; null gives "". */
+void config_string(struct config *config, const char *key, const char *absent, char *value, int size);
+
+/* A list of exactly count whole numbers, or one number for all. absent fills all. */
+void config_ints(struct config *config, const char *key, int absent, int min, int max, int *values, int count);
+/* Likewise. Returns whether it was a list. */
+bool config_bools(struct config *config, const char *key, bool absent, bool *values, int count);
+/* Length of a list, 1 for anything else, 0 where there is none. */
+int config_length(const struct config *config, const char *key);
+/* String number index of a list, copied; "" where it is none. The field stays. */
+void config_item(const struct config *config, const char *key, int index, char *value, int size);
+
+/* Takes a field that may only have this value, or be absent (where absent means the same). */
+void config_only_string(struct config *config, const char *key, const char *value);
+void config_only_number(struct config *config, const char *key, double value);
+/* Fields that may only be absent, null or false; and fields that do not matter here. The lists end with NULL. */
+void config_only_null(struct config *config, const char *const *keys);
+void config_ignore(struct config *config, const char *const *keys);
+
+#endif

@@ -1,0 +1,141 @@
+/* scheduler/scheduler_config.json. Defaults are those of the diffusers class that the file names. */
+#include <string.h>
+
+#include "unet/checkpoint/checkpoint.h"
+#include "unet/checkpoint/config.h"
+
+static const struct scheduler_class {
+  const char *name;
+  enum sampler_method method;
+  bool stand_in; /* a sampler we lack: METHOD_DDIM runs instead */
+  enum sampler_spacing spacing;
+  bool clip_sample, set_alpha_to_one;
+  double beta_start, beta_end;
+  enum beta_schedule beta_schedule;
+} classes[] = {
+    {"EulerDiscreteScheduler", METHOD_EULER, false, SPACING_LINSPACE, false, true, 0.0001, 0.02, BETAS_LINEAR},
+    {"DDIMScheduler", METHOD_DDIM, false, SPACING_LEADING, true, true, 0.0001, 0.02, BETAS_LINEAR},
+    {"LCMScheduler", METHOD_LCM, false, SPACING_LCM, false, true, 0.00085, 0.012, BETAS_SCALED_LINEAR},
+    {"TCDScheduler", METHOD_DDIM, true, SPACING_LCM, false, true, 0.00085, 0.012, BETAS_SCALED_LINEAR},
+    {"PNDMScheduler", METHOD_DDIM, true, SPACING_LEADING, false, false, 0.0001, 0.02, BETAS_LINEAR},
+    {"DDPMScheduler", METHOD_DDIM, true, SPACING_LEADING, true, true, 0.0001, 0.02, BETAS_LINEAR},
+    {"UniPCMultistepScheduler", METHOD_DDIM, true, SPACING_LINSPACE, false, true, 0.0001, 0.02, BETAS_LINEAR},
+    {"DPMSolverMultistepScheduler", METHOD_DDIM, true, SPACING_LINSPACE, false, true, 0.0001, 0.02, BETAS_LINEAR},
+    {"DPMSolverSinglestepScheduler", METHOD_DDIM, true, SPACING_LINSPACE, false, true, 0.0001, 0.02, BETAS_LINEAR},
+    {"DPMSolverSDEScheduler", METHOD_DDIM, true, SPACING_LINSPACE, false, true, 0.00085, 0.012, BETAS_LINEAR},
+    {"DEISMultistepScheduler", METHOD_DDIM, true, SPACING_LINSPACE, false, true, 0.0001, 0.02, BETAS_LINEAR},
+    {"EulerAncestralDiscreteScheduler", METHOD_DDIM, true, SPACING_LINSPACE, false, true, 0.0001, 0.02, BETAS_LINEAR},
+    {"HeunDiscreteScheduler", METHOD_DDIM, true, SPACING_LINSPACE, false, true, 0.00085, 0.012, BETAS_LINEAR},
+    {"KDPM2DiscreteScheduler", METHOD_DDIM, true, SPACING_LINSPACE, false, true, 0.00085, 0.012, BETAS_LINEAR},
+    {"KDPM2AncestralDiscreteScheduler", METHOD_DDIM, true, SPACING_LINSPACE, false, true, 0.00085, 0.012, BETAS_LINEAR},
+    {"LMSDiscreteScheduler", METHOD_DDIM, true, SPACING_LINSPACE, false, true, 0.0001, 0.02, BETAS_LINEAR},
+};
+
+/* Fields of other schedulers that files carry along, and of the solvers that METHOD_DDIM stands in for. */
+static const char *const no_matter[] = {"skip_prk_steps",
+                                        "solver_order",
+                                        "solver_type",
+                                        "algorithm_type",
+                                        "lower_order_final",
+                                        "euler_at_final",
+                                        "variance_type",
+                                        "sample_max_value",
+                                        "disable_corrector",
+                                        "lambda_min_clipped",
+                                        "clip_sample_range",
+                                        "solver_p",
+                                        "predict_x0",
+                                        "dynamic_thresholding_ratio",
+                                        "flow_shift",
+                                        "time_shift_type",
+                                        NULL};
+
+static const char *const other_schedules[] = {
+    "trained_betas", "thresholding", "use_karras_sigmas", "use_exponential_sigmas", "use_beta_sigmas",
+    "sigma_min",     "sigma_max",    "use_lu_lambdas",    "use_flow_sigmas",        NULL};
+
+static const struct scheduler_class *read_class(struct scheduler_config *scheduler, struct config *config) {
+  config_string(config, "_class_name", "", scheduler->class_name, sizeof scheduler->class_name);
+  for (size_t i = 0; i < sizeof classes / sizeof *classes; i++)
+    if (!strcmp(scheduler->class_name, classes[i].name))
+      return &classes[i];
+  config_refuse(config, "_class_name", *scheduler->class_name ? scheduler->class_name : "no name",
+                "EulerDiscreteScheduler, DDIMScheduler and LCMScheduler are");
+  return &classes[0];
+}
+
+/* Index of the field's text in a list that ends with NULL; a text that is not in it is refused. */
+static int read_choice(struct config *config, const char *key, const char *const *choices, int absent,
+                       const char *hint) {
+  char value[64];
+  config_string(config, key, choices[absent], value, sizeof value);
+  for (int i = 0; choices[i]; i++)
+    if (!strcmp(value, choices[i]))
+      return i;
+  config_refuse(config, key, value, hint);
+  return absent;
+}
+
+static void read_betas(struct scheduler_config *scheduler, const struct scheduler_class *class, struct config *config) {
+  static const char *const schedules[] = {[BETAS_SCALED_LINEAR] = "scaled_linear", [BETAS_LINEAR] = "linear", NULL};
+  scheduler->beta_schedule = (enum beta_schedule)read_choice(config, "beta_schedule", schedules, class->beta_schedule,
+                                                             "scaled_linear and linear are");
+  scheduler->beta_start = config_number(config, "beta_start", class->beta_start, 1e-6, 0.1);
+  scheduler->beta_end = config_number(config, "beta_end", class->beta_end, 1e-6, 0.1);
+  scheduler->zero_snr = config_bool(config, "rescale_betas_zero_snr", false);
+  config_only_number(config, "num_train_timesteps", TIMESTEPS);
+}
+
+static void read_spacing(struct scheduler_config *scheduler, const struct scheduler_class *class,
+                         struct config *config) {
+  static const char *const spacings[] = {
+      [SPACING_TRAILING] = "trailing", [SPACING_LEADING] = "leading", [SPACING_LINSPACE] = "linspace", NULL};
+  scheduler->spacing = class->spacing;
+  if (class->spacing == SPACING_LCM) /* these classes have a grid of their own and read no timestep_spacing */
+    config_ignore(config, (const char *const[]){"timestep_spacing", NULL});
+  else
+    scheduler->spacing = (enum sampler_spacing)read_choice(config, "timestep_spacing", spacings, (int)class->spacing,
+                                                           "trailing, leading and linspace are");
+  scheduler->steps_offset = config_int(config, "steps_offset", 0, 0, TIMESTEPS - 1);
+  scheduler->original_inference_steps = config_int(config, "original_inference_steps", 50, 1, TIMESTEPS);
+  scheduler->timestep_scaling = config_number(config, "timestep_scaling", 10, 1e-6, 1e6);
+  config_only_string(config, "interpolation_type", "linear");
+  config_only_string(config, "timestep_type", "discrete");
+  config_only_string(config, "final_sigmas_type", "zero");
+}
+
+/* Says where our samplers are not the file's own. */
+static void log_differences(const struct scheduler_config *scheduler, const struct scheduler_class *class,
+                            const char *path, const struct log *log) {
+  if (class->stand_in)
+    log_line(log, LOG_WARNING,
+             "%s: %s is not built in: DDIM runs in its place, with its %s timesteps and %s prediction", path,
+             class->name, sampler_spacing_name(scheduler->spacing), prediction_name(scheduler->prediction));
+  else if (scheduler->method == METHOD_EULER && scheduler->spacing == SPACING_LINSPACE)
+    log_line(log, LOG_INFO, "%s: %s with linspace timesteps: they are rounded to whole numbers", path, class->name);
+}
+
+int scheduler_config_parse(struct scheduler_config *scheduler, const char *text, const char *path,
+                           const struct log *log, struct error *err) {
+  static const char *const predictions[] = {[PREDICT_EPSILON] = "epsilon", [PREDICT_V] = "v_prediction", NULL};
+  struct config config;
+  *scheduler = (struct scheduler_config){0};
+  config_start(&config, text, path);
+  const struct scheduler_class *class = read_class(scheduler, &config);
+  scheduler->method = class->method;
+  read_betas(scheduler, class, &config);
+  read_spacing(scheduler, class, &config);
+  scheduler->prediction = (enum prediction)read_choice(&config, "prediction_type", predictions, PREDICT_EPSILON,
+                                                       "epsilon and v_prediction are");
+  scheduler->set_alpha_to_one = config_bool(&config, "set_alpha_to_one", class->set_alpha_to_one);
+  if (config_bool(&config, "clip_sample", class->clip_sample))
+    config_refuse(&config, "clip_sample", "true", "false is, and latent diffusion models want it so");
+  if (scheduler->zero_snr && scheduler->prediction == PREDICT_EPSILON)
+    config_refuse(&config, "rescale_betas_zero_snr", "true", "it needs prediction_type v_prediction");
+  config_only_null(&config, other_schedules);
+  config_ignore(&config, no_matter);
+  if (config_finish(&config, err))
+    return -1;
+  log_differences(scheduler, class, path, log);
+  return 0;
+}

@@ -1,0 +1,156 @@
+/* unet/config.json. Defaults are those of diffusers' UNet2DConditionModel. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "unet/checkpoint/checkpoint.h"
+#include "unet/checkpoint/config.h"
+
+enum { CHANNELS_MAX = 1 << 14, SAMPLES_MAX = 1 << 12 };
+
+/* Fields of diffusers' class for networks that we do not build. */
+static const char *const other_networks[] = {"addition_embed_type",
+                                             "addition_time_embed_dim",
+                                             "class_embed_type",
+                                             "class_embeddings_concat",
+                                             "cross_attention_norm",
+                                             "encoder_hid_dim",
+                                             "encoder_hid_dim_type",
+                                             "num_attention_heads",
+                                             "num_class_embeds",
+                                             "dual_cross_attention",
+                                             "center_input_sample",
+                                             "projection_class_embeddings_input_dim",
+                                             "resnet_skip_time_act",
+                                             "time_embedding_act_fn",
+                                             "timestep_post_act",
+                                             "reverse_transformer_layers_per_block",
+                                             NULL};
+
+static const char *const no_matter[] = {"dropout", "addition_embed_type_num_heads", NULL};
+
+static void read_sample_size(struct unet_config *unet, struct config *config) {
+  int size[2] = {64, 64}; /* where a file says nothing: that of SD 1 and 2 base */
+  if (config_has(config, "sample_size"))
+    config_ints(config, "sample_size", 64, 1, SAMPLES_MAX, size, 2);
+  unet->sample_height = size[0];
+  unet->sample_width = size[1];
+}
+
+static void read_channels(struct unet_config *unet, struct config *config) {
+  static const int usual[] = {320, 640, 1280, 1280};
+  unet->levels = 4;
+  memcpy(unet->channels, usual, sizeof usual);
+  if (!config_has(config, "block_out_channels"))
+    return;
+  unet->levels = config_length(config, "block_out_channels");
+  if (unet->levels < 1 || unet->levels > LEVELS_MAX) {
+    unet->levels = 1; /* the first error is what is reported; go on with something safe */
+    config_refuse(config, "block_out_channels", "its length", "1 to 8 levels are");
+    return;
+  }
+  config_ints(config, "block_out_channels", 0, 1, CHANNELS_MAX, unet->channels, unet->levels);
+}
+
+/* One of two block types for each level; usual[] when the file says nothing. */
+static void read_block_types(struct unet_config *unet, struct config *config, const char *key, const char *plain,
+                             const char *cross, const bool usual[4], bool reversed, bool *attention) {
+  bool given = config_has(config, key);
+  if ((given ? config_length(config, key) : 4) != unet->levels) {
+    config_refuse(config, key, "its length", "one type for each level is");
+    return;
+  }
+  for (int i = 0; i < unet->levels; i++) {
+    char type[64];
+    config_item(config, key, i, type, sizeof type);
+    bool is_cross = given ? !strcmp(type, cross) : usual[i];
+    if (given && !is_cross && strcmp(type, plain))
+      config_refuse(config, key, type, "a plain or a cross-attention block is");
+    attention[reversed ? unet->levels - 1 - i : i] = is_cross;
+  }
+  config_ignore(config, (const char *const[]){key, NULL});
+}
+
+static void read_blocks(struct unet_config *unet, struct config *config) {
+  read_block_types(unet, config, "down_block_types", "DownBlock2D", "CrossAttnDownBlock2D",
+                   (const bool[]){true, true, true, false}, false, unet->down_attention);
+  read_block_types(unet, config, "up_block_types", "UpBlock2D", "CrossAttnUpBlock2D",
+                   (const bool[]){false, true, true, true}, true, unet->up_attention);
+  char mid[64];
+  config_string(config, "mid_block_type", "UNetMidBlock2DCrossAttn", mid, sizeof mid);
+  unet->mid_block = *mid;
+  unet->mid_attention = !strcmp(mid, "UNetMidBlock2DCrossAttn");
+  if (*mid && !unet->mid_attention && strcmp(mid, "UNetMidBlock2D"))
+    config_refuse(config, "mid_block_type", mid, "UNetMidBlock2DCrossAttn, UNetMidBlock2D or null is");
+}
+
+static void read_attention(struct unet_config *unet, struct config *config) {
+  int levels = unet->levels, width[LEVELS_MAX];
+  config_ints(config, "attention_head_dim", 8, 1, 1024, unet->heads, levels);
+  config_ints(config, "transformer_layers_per_block", 1, 1, 64, unet->transformer_layers, levels);
+  config_ints(config, "cross_attention_dim", 1280, 1, CHANNELS_MAX, width, levels);
+  for (int i = 1; i < levels; i++)
+    if (width[i] != width[0])
+      config_refuse(config, "cross_attention_dim", "a list of different widths", "one text width is");
+  unet->cross_attention_dim = width[0];
+  config_bools(config, "only_cross_attention", false, unet->only_cross_attention, levels);
+  config_bool(config, "mid_block_only_cross_attention", false); /* diffusers takes it and does not act on it */
+  unet->use_linear_projection = config_bool(config, "use_linear_projection", false);
+  unet->upcast_attention = config_bool(config, "upcast_attention", false);
+  config_only_string(config, "attention_type", "default");
+}
+
+static void read_time(struct unet_config *unet, struct config *config) {
+  unet->flip_sin_to_cos = config_bool(config, "flip_sin_to_cos", true);
+  unet->freq_shift = (float)config_number(config, "freq_shift", 0, 0, 1);
+  unet->time_embed_dim = 4 * unet->channels[0];
+  if (config_has(config, "time_embedding_dim"))
+    unet->time_embed_dim = config_int(config, "time_embedding_dim", 0, 1, 4 * CHANNELS_MAX);
+  if (config_has(config, "time_cond_proj_dim"))
+    unet->time_cond_proj_dim = config_int(config, "time_cond_proj_dim", 0, 4, CHANNELS_MAX);
+  if (unet->channels[0] % 2 || unet->time_cond_proj_dim % 2)
+    config_refuse(config, "time embedding", "an odd width", NULL);
+  config_only_string(config, "time_embedding_type", "positional");
+}
+
+static void read_rest(struct unet_config *unet, struct config *config) {
+  unet->in_channels = config_int(config, "in_channels", 4, 1, 1024);
+  unet->out_channels = config_int(config, "out_channels", 4, 1, 1024);
+  config_ints(config, "layers_per_block", 2, 1, 64, unet->layers, unet->levels);
+  unet->norm_num_groups = config_int(config, "norm_num_groups", 32, 1, CHANNELS_MAX);
+  unet->norm_eps = (float)config_number(config, "norm_eps", 1e-5, 1e-12, 1);
+  config_only_string(config, "act_fn", "silu");
+  config_only_string(config, "resnet_time_scale_shift", "default");
+  config_only_number(config, "resnet_out_scale_factor", 1);
+  config_only_number(config, "mid_block_scale_factor", 1);
+  config_only_number(config, "downsample_padding", 1);
+  config_only_number(config, "conv_in_kernel", 3);
+  config_only_number(config, "conv_out_kernel", 3);
+}
+
+/* Sizes that must divide each other. */
+static void check_sizes(const struct unet_config *unet, struct config *config) {
+  for (int i = 0; i < unet->levels; i++) {
+    bool attention = unet->down_attention[i] || unet->up_attention[i] || (unet->mid_attention && i == unet->levels - 1);
+    if (unet->channels[i] % unet->norm_num_groups)
+      config_refuse(config, "norm_num_groups", "a number that does not divide block_out_channels", NULL);
+    if (attention && unet->channels[i] % unet->heads[i])
+      config_refuse(config, "attention_head_dim", "a number of heads that does not divide block_out_channels", NULL);
+  }
+}
+
+int unet_config_parse(struct unet_config *unet, const char *text, const char *path, struct error *err) {
+  struct config config;
+  *unet = (struct unet_config){0};
+  config_start(&config, text, path);
+  config_only_string(&config, "_class_name", "UNet2DConditionModel");
+  config_only_null(&config, other_networks);
+  config_ignore(&config, no_matter);
+  read_sample_size(unet, &config);
+  read_channels(unet, &config);
+  read_blocks(unet, &config);
+  read_attention(unet, &config);
+  read_time(unet, &config);
+  read_rest(unet, &config);
+  check_sizes(unet, &config);
+  return config_finish(&config, err);
+}

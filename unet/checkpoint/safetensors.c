@@ -1,0 +1,398 @@
+#include "unet/checkpoint/safetensors.h"
+
+#include <cjson/cJSON.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "unet/base/text.h"
+
+/* A header of these files has about 130 bytes a tensor; parsed it takes some twenty times its size. */
+#define HEADER_LIMIT ((uint64_t)8 << 20)
+#define INDEX_LIMIT ((size_t)8 << 20)
+#define SHARDS_MAX 256
+
+struct safetensors {
+  char *path;
+  struct weight_file **opened; /* each by itself: tensors point to it */
+  int opened_count;
+  struct safetensor *list; /* sorted by name once open */
+  size_t count, capacity;
+};
+
+static const struct type_info {
+  const char *name;
+  size_t size;
+} types[] = {
+    {"F32", 4}, {"F16", 2}, {"BF16", 2}, {"F64", 8}, {"I64", 8},     {"U64", 8},     {"I32", 4},  {"U32", 4},
+    {"I16", 2}, {"U16", 2}, {"I8", 1},   {"U8", 1},  {"F8_E5M2", 1}, {"F8_E4M3", 1}, {"BOOL", 1},
+};
+
+/* A whole number from 0 to 2^53: JSON numbers are doubles here, exact up to there. */
+static bool read_size(const cJSON *item, uint64_t *value) {
+  if (!cJSON_IsNumber(item) || !(item->valuedouble >= 0) || item->valuedouble > 0x1p53 ||
+      floor(item->valuedouble) != item->valuedouble)
+    return false;
+  *value = (uint64_t)item->valuedouble;
+  return true;
+}
+
+static int bad_tensor(const char *path, const char *name, const char *what, struct error *err) {
+  return error_set(err, STATUS_MODEL, "%s: tensor %s: %s; the file is damaged, fetch it again", path,
+                   text_quote(name).text, what);
+}
+
+/* Reads "shape"; *elements is the product. A rank above the maximum leaves t->rank as it is in the file, cut shape. */
+static int read_shape(struct safetensor *t, const cJSON *shape, const char *path, uint64_t *elements,
+                      struct error *err) {
+  if (!cJSON_IsArray(shape))
+    return bad_tensor(path, t->name, "its shape is not a list", err);
+  uint64_t product = 1;
+  bool empty = false;
+  const cJSON *item;
+  cJSON_ArrayForEach(item, shape) {
+    uint64_t size;
+    if (!read_size(item, &size))
+      return bad_tensor(path, t->name, "its shape has something other than sizes", err);
+    if (t->rank < SAFETENSOR_RANK_MAX)
+      t->shape[t->rank] = (int64_t)size;
+    t->rank++;
+    empty |= size == 0;
+    if (size && __builtin_mul_overflow(product, size, &product))
+      return bad_tensor(path, t->name, "its shape is too large", err);
+  }
+  *elements = empty ? 0 : product;
+  return 0;
+}
+
+/* Reads and checks where the tensor's bytes are: inside the data part of the file. */
+static int read_range(struct safetensor *t, const cJSON *offsets, const struct weight_file *file, size_t data_start,
+                      struct error *err) {
+  uint64_t first, end;
+  if (!cJSON_IsArray(offsets) || cJSON_GetArraySize(offsets) != 2 ||
+      !read_size(cJSON_GetArrayItem(offsets, 0), &first) || !read_size(cJSON_GetArrayItem(offsets, 1), &end) ||
+      first > end)
+    return bad_tensor(file->path, t->name, "its data_offsets are not two rising offsets", err);
+  if (end > file->size - data_start)
+    return error_set(err, STATUS_MODEL,
+                     "%s: tensor %s ends at byte %llu, the file at %zu: the download is incomplete, fetch it again",
+                     file->path, text_quote(t->name).text, (unsigned long long)(end + data_start), file->size);
+  t->file = file;
+  t->offset = data_start + (size_t)first;
+  t->bytes = (size_t)(end - first);
+  return 0;
+}
+
+/* Settles type and size; types not in the table stay unusable and unchecked beyond their range. */
+static int read_type(struct safetensor *t, const cJSON *dtype, uint64_t elements, const char *path, struct error *err) {
+  if (!cJSON_IsString(dtype) || strlen(dtype->valuestring) >= sizeof t->type)
+    return bad_tensor(path, t->name, "it has no type", err);
+  strcpy(t->type, dtype->valuestring);
+  for (size_t i = 0; i < sizeof types / sizeof *types; i++) {
+    if (strcmp(t->type, types[i].name))
+      continue;
+    uint64_t bytes;
+    if (__builtin_mul_overflow(elements, types[i].size, &bytes) || bytes != t->bytes)
+      return bad_tensor(path, t->name, "its shape and its data differ in size", err);
+    t->usable = i <= 2 && t->rank <= SAFETENSOR_RANK_MAX;
+    t->dtype = (enum dtype[]){DTYPE_F32, DTYPE_F16, DTYPE_BF16}[t->usable ? i : 0];
+  }
+  return 0;
+}
+
+static struct safetensor *append(struct safetensors *files, const char *name) {
+  if (files->count == files->capacity) {
+    size_t capacity = files->capacity ? 2 * files->capacity : 512;
+    struct safetensor *list = realloc(files->list, capacity * sizeof *list);
+    if (!list)
+      return NULL;
+    files->list = list;
+    files->capacity = capacity;
+  }
+  char *copy = strdup(name);
+  if (!copy)
+    return NULL;
+  struct safetensor *t = &files->list[files->count++];
+  *t = (struct safetensor){.name = copy};
+  return t;
+}
+
+static int read_tensor(struct safetensors *files, const cJSON *item, const struct weight_file *file, size_t data_start,
+                       struct error *err) {
+  struct safetensor *t = append(files, item->string);
+  if (!t)
+    return error_set(err, STATUS_FAILED, "%s: out of memory", file->path);
+  if (!cJSON_IsObject(item))
+    return bad_tensor(file->path, t->name, "it is not described", err);
+  uint64_t elements = 0;
+  if (read_shape(t, cJSON_GetObjectItemCaseSensitive(item, "shape"), file->path, &elements, err) ||
+      read_range(t, cJSON_GetObjectItemCaseSensitive(item, "data_offsets"), file, data_start, err))
+    return -1;
+  return read_type(t, cJSON_GetObjectItemCaseSensitive(item, "dtype"), elements, file->path, err);
+}
+
+static int compare_offsets(const void *a, const void *b) {
+  const struct safetensor *x = a, *y = b;
+  size_t p = x->offset, q = y->offset;
+  return p != q ? (p > q) - (p < q) : (x->bytes > y->bytes) - (x->bytes < y->bytes);
+}
+
+/* Tensors that share bytes: no writer makes them, so the offsets are wrong. */
+static int check_overlap(struct safetensors *files, size_t first, const char *path, struct error *err) {
+  size_t count = files->count - first;
+  if (!count)
+    return 0;
+  struct safetensor *list = files->list + first;
+  qsort(list, count, sizeof *list, compare_offsets);
+  for (size_t i = 1; i < count; i++)
+    if (list[i].offset < list[i - 1].offset + list[i - 1].bytes)
+      return bad_tensor(path, list[i].name, "it shares bytes with another tensor", err);
+  return 0;
+}
+
+/* The header: 8 bytes little-endian length, then JSON, padded with spaces. */
+static cJSON *parse_header(const struct weight_file *file, const char *text, size_t length, struct error *err) {
+  const char *end = NULL;
+  cJSON *header = cJSON_ParseWithLengthOpts(text, length, &end, false);
+  while (header && end < text + length && (*end == ' ' || *end == '\n'))
+    end++;
+  if (cJSON_IsObject(header) && end == text + length)
+    return header;
+  error_set(err, STATUS_MODEL, "%s: its header is not JSON; the file is damaged, fetch it again", file->path);
+  cJSON_Delete(header);
+  return NULL;
+}
+
+static cJSON *read_header(const struct weight_file *file, size_t *data_start, struct error *err) {
+  unsigned char prefix[8];
+  uint64_t length = 0;
+  if (file->size < sizeof prefix + 2) {
+    error_set(err, STATUS_MODEL, "%s: has %zu bytes, too few for a safetensors file; fetch it again", file->path,
+              file->size);
+    return NULL;
+  }
+  if (weight_file_read(file, 0, prefix, sizeof prefix, err))
+    return NULL;
+  for (int i = 7; i >= 0; i--)
+    length = length << 8 | prefix[i];
+  if (length > file->size - sizeof prefix || length > HEADER_LIMIT) {
+    error_set(err, STATUS_MODEL, "%s: is no safetensors file, or cut short (a header of %llu bytes); fetch it again",
+              file->path, (unsigned long long)length);
+    return NULL;
+  }
+  *data_start = sizeof prefix + (size_t)length;
+  char *text = malloc((size_t)length + 1);
+  cJSON *header = NULL;
+  if (!text)
+    error_set(err, STATUS_FAILED, "%s: out of memory", file->path);
+  else if (!weight_file_read(file, sizeof prefix, text, (size_t)length, err))
+    header = parse_header(file, text, (size_t)length, err);
+  free(text);
+  return header;
+}
+
+/* A file of the set, open; NULL with err set. */
+static struct weight_file *open_one(struct safetensors *files, const char *path, struct error *err) {
+  struct weight_file **list = realloc(files->opened, (size_t)(files->opened_count + 1) * sizeof(*list));
+  struct weight_file *file = list ? malloc(sizeof *file) : NULL;
+  files->opened = list ? list : files->opened;
+  if (!file) {
+    error_set(err, STATUS_FAILED, "%s: out of memory", path);
+    return NULL;
+  }
+  list[files->opened_count++] = file;
+  return weight_file_open(file, path, err) ? NULL : file;
+}
+
+/* Opens one more file and lists its tensors. */
+static int add_file(struct safetensors *files, const char *path, struct error *err) {
+  size_t data_start, first = files->count;
+  const struct weight_file *file = open_one(files, path, err);
+  cJSON *header = file ? read_header(file, &data_start, err) : NULL;
+  if (!header)
+    return -1;
+  int result = 0;
+  const cJSON *item;
+  cJSON_ArrayForEach(item, header) {
+    if (strcmp(item->string, "__metadata__") && (result = read_tensor(files, item, file, data_start, err)))
+      break;
+  }
+  cJSON_Delete(header);
+  return result ? result : check_overlap(files, first, path, err);
+}
+
+static int compare_names(const void *a, const void *b) {
+  return strcmp(((const struct safetensor *)a)->name, ((const struct safetensor *)b)->name);
+}
+
+static int sort_names(struct safetensors *files, struct error *err) {
+  if (files->count)
+    qsort(files->list, files->count, sizeof *files->list, compare_names);
+  for (size_t i = 1; i < files->count; i++)
+    if (!strcmp(files->list[i].name, files->list[i - 1].name))
+      return bad_tensor(files->path, files->list[i].name, "it is there twice", err);
+  return 0;
+}
+
+static struct safetensors *make(const char *path, struct error *err) {
+  struct safetensors *files = calloc(1, sizeof *files);
+  if (files)
+    files->path = strdup(path);
+  if (files && files->path)
+    return files;
+  free(files);
+  error_set(err, STATUS_FAILED, "%s: out of memory", path);
+  return NULL;
+}
+
+int safetensors_open_file(struct safetensors **result, const char *path, struct error *err) {
+  struct safetensors *files = make(path, err);
+  if (!files)
+    return -1;
+  if (add_file(files, path, err) || sort_names(files, err)) {
+    safetensors_close(&files);
+    return -1;
+  }
+  *result = files;
+  return 0;
+}
+
+/* Adds the shard called name in folder, unless it was added. Names that lead out of the folder are refused. */
+static int add_shard(struct safetensors *files, const char *folder, const char *name, struct error *err) {
+  if (!*name || *name == '.' || strchr(name, '/'))
+    return error_set(err, STATUS_MODEL, "%s: shard \"%s\" is not the name of a file in the same folder", files->path,
+                     text_quote(name).text);
+  char *path = text_path(folder, name);
+  if (!path)
+    return error_set(err, STATUS_FAILED, "%s: out of memory", files->path);
+  int result = 0;
+  bool known = false;
+  for (int i = 0; i < files->opened_count && !known; i++)
+    known = !strcmp(files->opened[i]->path, path);
+  if (!known && files->opened_count == SHARDS_MAX)
+    result = error_set(err, STATUS_MODEL, "%s: names more than %d shards", files->path, SHARDS_MAX);
+  else if (!known)
+    result = add_file(files, path, err);
+  free(path);
+  return result;
+}
+
+static int add_shards(struct safetensors *files, const char *folder, const cJSON *map, struct error *err) {
+  if (!cJSON_IsObject(map) || !map->child)
+    return error_set(err, STATUS_MODEL, "%s: has no weight_map; fetch it again", files->path);
+  const cJSON *item;
+  cJSON_ArrayForEach(item, map) {
+    if (!cJSON_IsString(item))
+      return error_set(err, STATUS_MODEL, "%s: weight_map of %s is not a file name", files->path,
+                       text_quote(item->string).text);
+    if (add_shard(files, folder, item->valuestring, err))
+      return -1;
+  }
+  if (sort_names(files, err))
+    return -1;
+  cJSON_ArrayForEach(item, map) {
+    if (!safetensors_find(files, item->string))
+      return error_set(err, STATUS_MODEL, "%s: tensor %s is in none of the shards; fetch them again", files->path,
+                       text_quote(item->string).text);
+  }
+  return 0;
+}
+
+static int open_index(struct safetensors **result, const char *folder, const char *path, struct error *err) {
+  char *text;
+  if (text_read(path, INDEX_LIMIT, &text, NULL, err))
+    return -1;
+  cJSON *index = cJSON_Parse(text);
+  free(text);
+  struct safetensors *files = make(path, err);
+  int failed = !files || add_shards(files, folder, cJSON_GetObjectItemCaseSensitive(index, "weight_map"), err);
+  cJSON_Delete(index);
+  if (failed) {
+    safetensors_close(&files);
+    return -1;
+  }
+  *result = files;
+  return 0;
+}
+
+int safetensors_open(struct safetensors **files, const char *folder, const char *basename, struct error *err) {
+  static const struct {
+    const char *ending;
+    bool index;
+  } kinds[] = {
+      {".safetensors", false},
+      {".safetensors.index.json", true},
+      {".fp16.safetensors", false},
+      {".safetensors.fp16.index.json", true},
+      {".safetensors.index.fp16.json", true}, /* an older spelling */
+  };
+  for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
+    char *path;
+    if (asprintf(&path, "%s/%s%s", folder, basename, kinds[i].ending) < 0)
+      return error_set(err, STATUS_FAILED, "%s: out of memory", folder);
+    bool there = !access(path, F_OK);
+    int result = 0;
+    if (there)
+      result = kinds[i].index ? open_index(files, folder, path, err) : safetensors_open_file(files, path, err);
+    free(path);
+    if (there)
+      return result;
+  }
+  return error_set(err, STATUS_MODEL,
+                   "%s: has no %s.safetensors; fetch the model's safetensors files (not .bin or .ckpt)", folder,
+                   basename);
+}
+
+void safetensors_close(struct safetensors **files) {
+  struct safetensors *f = *files;
+  *files = NULL;
+  if (!f)
+    return;
+  for (size_t i = 0; i < f->count; i++)
+    free((char *)f->list[i].name);
+  for (int i = 0; i < f->opened_count; i++) {
+    weight_file_close(f->opened[i]);
+    free(f->opened[i]);
+  }
+  free(f->list);
+  free(f->opened);
+  free(f->path);
+  free(f);
+}
+
+size_t safetensors_count(const struct safetensors *files) {
+  return files->count;
+}
+
+const struct safetensor *safetensors_at(const struct safetensors *files, size_t index) {
+  return &files->list[index];
+}
+
+const struct safetensor *safetensors_find(const struct safetensors *files, const char *name) {
+  struct safetensor key = {.name = name};
+  return files->count ? bsearch(&key, files->list, files->count, sizeof key, compare_names) : NULL;
+}
+
+const struct safetensor *safetensors_get(const struct safetensors *files, const char *name, struct error *err) {
+  const struct safetensor *t = safetensors_find(files, name);
+  if (!t)
+    error_set(err, STATUS_MODEL, "%s: has no tensor %s; the file and its config.json are not of the same model",
+              files->path, name);
+  else if (!t->usable)
+    error_set(err, STATUS_MODEL, "%s: tensor %s: type %s with %d dimensions is not supported (F32, F16 or BF16 is)",
+              files->path, name, text_quote(t->type).text, t->rank);
+  return t && t->usable ? t : NULL;
+}
+
+size_t safetensors_bytes(const struct safetensors *files) {
+  size_t bytes = 0;
+  for (size_t i = 0; i < files->count; i++)
+    bytes += files->list[i].bytes;
+  return bytes;
+}
+
+const char *safetensors_path(const struct safetensors *files) {
+  return files->path;
+}

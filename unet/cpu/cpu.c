@@ -1,0 +1,520 @@
+/* The CPU device: resources, the arena, and the walk over a plan's ops. A run is done when submit returns. */
+#include "unet/cpu/cpu.h"
+#include "unet/cpu/cpu_pixels.h"
+#include "unet/cpu/cpu_threads.h"
+
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <time.h>
+#include <unistd.h>
+
+enum { ALIGN = 64, HUGE = 2 << 20 };
+
+static struct cpu_device *cpu_device(struct device *device) {
+  return (struct cpu_device *)device;
+}
+
+static struct cpu_program *cpu_program(struct program *program) {
+  return (struct cpu_program *)program;
+}
+
+/* --- memory --- */
+
+void *cpu_alloc(struct cpu_device *device, size_t bytes, const char *what, struct error *err) {
+  struct device_counters *counters = &device->counters;
+  void *data = NULL;
+  size_t align = bytes >= HUGE ? HUGE : ALIGN;
+  if (device->memory_limit && bytes > device->memory_limit - counters->bytes) {
+    error_set(err, STATUS_DEVICE, "%s: %zu MB wanted, and %zu of the %zu MB allowed are in use", what, bytes >> 20,
+              counters->bytes >> 20, device->memory_limit >> 20);
+    return NULL;
+  }
+  if (bytes > SIZE_MAX / 2 || posix_memalign(&data, align, bytes ? bytes : 1)) {
+    error_set(err, STATUS_DEVICE, "%s: no memory for %zu MB", what, bytes >> 20);
+    return NULL;
+  }
+  if (bytes >= HUGE) /* pictures are walked in strides of rows: fewer page misses */
+    madvise(data, bytes, MADV_HUGEPAGE);
+  memset(data, 0, bytes);
+  counters->allocations++;
+  counters->bytes += bytes;
+  if (counters->bytes > counters->peak_bytes)
+    counters->peak_bytes = counters->bytes;
+  return data;
+}
+
+void cpu_free(struct cpu_device *device, void *data, size_t bytes) {
+  if (data)
+    device->counters.bytes -= bytes;
+  free(data);
+}
+
+/* --- tensors --- */
+
+enum dtype cpu_dtype(const struct cpu_program *program, struct tensor t) {
+  return t.space == TENSOR_TEMP ? program->dtype[t.index] : DTYPE_F32;
+}
+
+void *cpu_data(const struct cpu_program *program, struct tensor t) {
+  if (t.space == TENSOR_RESOURCE)
+    return program->device->resource[t.index].data + t.offset;
+  if (t.space == TENSOR_TEMP)
+    return program->arena + program->offset[t.index] + (size_t)t.offset * dtype_size(program->dtype[t.index]);
+  return NULL;
+}
+
+float *cpu_f32(const struct cpu_program *program, struct tensor t) {
+  return cpu_data(program, t);
+}
+
+static int grow_resources(struct cpu_device *device, struct error *err) {
+  int count = device->base.resources->count;
+  if (count <= device->resource_count)
+    return 0;
+  struct cpu_resource *list = realloc(device->resource, (size_t)count * sizeof *list);
+  if (!list)
+    return error_set(err, STATUS_DEVICE, "no memory for %d resources", count);
+  memset(list + device->resource_count, 0, (size_t)(count - device->resource_count) * sizeof *list);
+  device->resource = list;
+  device->resource_count = count;
+  return 0;
+}
+
+int cpu_load(struct cpu_device *device, struct tensor t, struct error *err) {
+  if (grow_resources(device, err) < 0)
+    return -1;
+  const struct resource *source = &device->base.resources->list[t.index];
+  struct cpu_resource *r = &device->resource[t.index];
+  if (r->data)
+    return 0;
+  size_t bytes = (size_t)source->n * (size_t)source->h * (size_t)source->w * (size_t)source->c * sizeof(float);
+  r->data = cpu_alloc(device, bytes, source->name, err);
+  if (!r->data)
+    return -1;
+  r->bytes = bytes;
+  if (source->kind != RESOURCE_WEIGHT || !resource_read_f32(source, r->data, err))
+    return 0;
+  cpu_free(device, r->data, bytes);
+  r->data = NULL;
+  return -1;
+}
+
+const float *cpu_peek(struct cpu_device *device, int resource, float **temporary, struct error *err) {
+  const struct resource *r = &device->base.resources->list[resource];
+  if (device->resource[resource].data)
+    return device->resource[resource].data;
+  *temporary = malloc((size_t)r->n * (size_t)r->h * (size_t)r->w * (size_t)r->c * sizeof(float));
+  if (!*temporary)
+    error_set(err, STATUS_DEVICE, "%s: out of memory", r->name);
+  else if (!resource_read_f32(r, *temporary, err))
+    return *temporary;
+  return NULL;
+}
+
+/* --- the device --- */
+
+static int create(struct device **result, const struct device_options *options, struct error *err) {
+  bool plain = !strcmp(options->name, "cpu:plain");
+  if (!plain && strcmp(options->name, "cpu") != 0)
+    return error_set(err, STATUS_USAGE, "no device is called '%s': use cpu or cpu:plain", options->name);
+  struct cpu_device *device = calloc(1, sizeof *device);
+  if (!device)
+    return error_set(err, STATUS_DEVICE, "cpu: out of memory");
+  device->threads = threads_choose(options->threads);
+  device->memory_limit = options->memory_limit;
+  device->log = options->log;
+  device->plain = plain;
+  threads_set(device->threads);
+  cpu_definition(device->impl);
+  snprintf(device->detail, sizeof device->detail, "plain loops");
+  if (!plain) {
+    cpu_fast(device);
+    if (cpu_dnnl_open(device, err) < 0) {
+      free(device);
+      return -1;
+    }
+    device->bf16 = options->bf16 && device->dnnl && cpu_dnnl_has_bf16();
+  }
+  if (options->bf16 && !device->bf16)
+    log_line(options->log, LOG_WARNING, "cpu: bfloat16 needs a processor that has it, and oneDNN: using FP32");
+  *result = &device->base;
+  return 0;
+}
+
+static void destroy(struct device *base) {
+  struct cpu_device *device = cpu_device(base);
+  cpu_dnnl_close(device);
+  for (int i = 0; i < device->resource_count; i++) {
+    cpu_free(device, device->resource[i].data, device->resource[i].bytes);
+    cpu_free(device, device->resource[i].winograd, device->resource[i].winograd_bytes);
+  }
+  free(device->resource);
+  free(device);
+}
+
+/* "AMD EPYC", or "CPU" where /proc/cpuinfo names none. */
+static void read_cpu_name(char *name, size_t size) {
+  snprintf(name, size, "CPU");
+  FILE *file = fopen("/proc/cpuinfo", "r");
+  char line[256];
+  while (file && fgets(line, sizeof line, file)) {
+    char *colon = strchr(line, ':');
+    if (strncmp(line, "model name", 10) != 0 || !colon || strlen(colon) < 4)
+      continue;
+    line[strcspn(line, "\n")] = 0;
+    snprintf(name, size, "%s", colon + 2);
+    break;
+  }
+  if (file)
+    fclose(file);
+}
+
+static void info(struct device *base, struct device_info *info) {
+  const struct cpu_device *device = cpu_device(base);
+  char name[96];
+  read_cpu_name(name, sizeof name);
+  snprintf(info->name, sizeof info->name, "%s, %d thread%s", name, device->threads, device->threads == 1 ? "" : "s");
+  snprintf(info->detail, sizeof info->detail, "%s, %s", device->detail, device->bf16 ? "bfloat16" : "FP32");
+  long page = sysconf(_SC_PAGESIZE), total = sysconf(_SC_PHYS_PAGES), available = sysconf(_SC_AVPHYS_PAGES);
+  if (page > 0 && total > 0 && available > 0) {
+    info->memory_total = (size_t)total * (size_t)page;
+    info->memory_free = (size_t)available * (size_t)page;
+  }
+}
+
+static void counters(struct device *base, struct device_counters *counters) {
+  *counters = cpu_device(base)->counters;
+}
+
+/* --- preparing --- */
+
+void cpu_reserve(struct cpu_program *program, size_t bytes) {
+  if (bytes > program->scratch_bytes)
+    program->scratch_bytes = bytes;
+}
+
+size_t cpu_bump(size_t *total, size_t bytes) {
+  size_t at = *total;
+  *total = (at + bytes + ALIGN - 1) / ALIGN * ALIGN;
+  return at;
+}
+
+static const struct cpu_impl *choose(const struct cpu_device *device, const struct op *op) {
+  bool direct = device->bf16 && cpu_dnnl_has_amx();
+  return device->kernels && !direct && cpu_winograd_takes(op) ? &cpu_winograd_conv : device->impl[op->type];
+}
+
+static bool is_packed(const struct cpu_step *step, struct tensor t) {
+  if (!step->impl->packs_weight)
+    return false;
+  return t.index == (step->op->type == OP_CONV ? step->op->conv.weight.index : step->op->linear.weight.index);
+}
+
+static int prepare_step(struct cpu_program *program, struct cpu_step *step, struct error *err) {
+  struct tensor list[OP_READS_MAX + OP_WRITES_MAX];
+  int count = op_reads(step->op, list);
+  count += op_writes(step->op, list + count);
+  for (int i = 0; i < count; i++)
+    if (list[i].space == TENSOR_RESOURCE && !is_packed(step, list[i]) && cpu_load(program->device, list[i], err) < 0)
+      return -1;
+  if (step->impl->prepare && step->impl->prepare(program, step, err) < 0)
+    return error_prefix(err, "%s: ", step->op->name);
+  return 0;
+}
+
+/* Three pictures: one being written while the two before are still with the caller. */
+static int make_pictures(struct cpu_program *program, const struct op_pixels_out *op, enum pixel_format format,
+                         struct error *err) {
+  struct frame shape = {
+      .format = format, .matrix = MATRIX_BT709, .range = RANGE_LIMITED, .width = op->x.w, .height = op->x.h};
+  size_t place[3] = {0}, size = 0;
+  if (format == PIXEL_RGBA || format == PIXEL_BGRA)
+    shape.range = RANGE_FULL;
+  for (int i = 0; i < frame_planes(format); i++) {
+    shape.pitch[i] = (frame_row_bytes(format, i, shape.width) + ALIGN - 1) / ALIGN * ALIGN;
+    place[i] = size;
+    size += (size_t)shape.pitch[i] * (size_t)frame_rows(format, i, shape.height);
+  }
+  program->picture_bytes = 3 * size;
+  program->picture_data = cpu_alloc(program->device, program->picture_bytes, "output pictures", err);
+  if (!program->picture_data)
+    return -1;
+  for (int p = 0; p < 3; p++) {
+    program->picture[p] = shape;
+    for (int i = 0; i < frame_planes(format); i++)
+      program->picture[p].plane[i] = program->picture_data + (size_t)p * size + place[i];
+  }
+  return 0;
+}
+
+static void release(struct device *base, struct program *base_program) {
+  struct cpu_device *device = cpu_device(base);
+  struct cpu_program *program = cpu_program(base_program);
+  for (int i = 0; program->steps && i < program->plan->op_count; i++)
+    if (program->steps[i].impl && program->steps[i].impl->finish)
+      program->steps[i].impl->finish(program, &program->steps[i]);
+  cpu_free(device, program->arena, program->arena_bytes);
+  cpu_free(device, program->scratch, program->scratch_bytes);
+  cpu_free(device, program->picture_data, program->picture_bytes);
+  cpu_free(device, program->rows, program->rows_bytes);
+  free(program->steps);
+  free(program->offset);
+  free(program->dtype);
+  free(program);
+}
+
+static int prepare(struct device *base, struct program **result, const struct plan *plan, enum pixel_format output,
+                   struct error *err) {
+  struct cpu_device *device = cpu_device(base);
+  threads_set(device->threads); /* OpenMP's number, and so oneDNN's, is the calling thread's own */
+  struct cpu_program *program = calloc(1, sizeof *program);
+  if (!program)
+    return error_set(err, STATUS_DEVICE, "cpu: out of memory");
+  program->device = device;
+  program->plan = plan;
+  program->steps = calloc((size_t)plan->op_count + 1, sizeof *program->steps);
+  program->offset = calloc((size_t)plan->temp_count + 1, sizeof *program->offset);
+  program->dtype = calloc((size_t)plan->temp_count + 1, sizeof *program->dtype);
+  if (!program->steps || !program->offset || !program->dtype) {
+    error_set(err, STATUS_DEVICE, "cpu: out of memory");
+    goto fail;
+  }
+  for (int i = 0; i < plan->op_count; i++)
+    program->steps[i] = (struct cpu_step){.op = &plan->ops[i], .impl = choose(device, &plan->ops[i])};
+  if (grow_resources(device, err) < 0 || cpu_layout(program, err) < 0)
+    goto fail;
+  for (int i = 0; i < plan->op_count; i++) {
+    const struct op *op = &plan->ops[i];
+    if (prepare_step(program, &program->steps[i], err) < 0 ||
+        (op->type == OP_PIXELS_OUT && make_pictures(program, &op->pixels_out, output, err) < 0))
+      goto fail;
+  }
+  program->scratch = cpu_alloc(device, program->scratch_bytes, "scratch memory", err);
+  if (!program->scratch)
+    goto fail;
+  *result = &program->base;
+  return 0;
+fail:
+  release(base, &program->base);
+  return -1;
+}
+
+/* --- running --- */
+
+static int grow_rows(struct cpu_program *program, const struct frame *frame, struct error *err) {
+  size_t bytes = (size_t)program->device->threads * cpu_pixels_row(frame) * sizeof(float);
+  if (bytes <= program->rows_bytes)
+    return 0;
+  cpu_free(program->device, program->rows, program->rows_bytes);
+  program->rows_bytes = 0;
+  program->rows = cpu_alloc(program->device, bytes, "rows of the source", err);
+  program->rows_bytes = program->rows ? bytes : 0;
+  return program->rows ? 0 : -1;
+}
+
+static double clock_seconds(void) {
+  struct timespec now;
+  clock_gettime(CLOCK_MONOTONIC, &now);
+  return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
+}
+
+static void run_ops(const struct cpu_run *run, int first, int end) {
+  struct cpu_program *program = run->program;
+  double begin = run->seconds ? clock_seconds() : 0;
+  for (int i = first; i < end; i++) {
+    program->steps[i].impl->run(run, &program->steps[i]);
+    if (run->seconds) {
+      double now = clock_seconds();
+      run->seconds[i] += now - begin;
+      begin = now;
+    }
+  }
+  program->device->counters.launches += end - first;
+}
+
+/* seconds as cpu_run's. */
+static int run_program(struct cpu_device *device, struct cpu_program *program, const struct run_params *params,
+                       const struct frame *frame, double *seconds, struct error *err) {
+  const struct loop *loop = &program->plan->loop;
+  struct cpu_run run = {program, params, frame, &program->picture[program->submitted % 3], 0, seconds};
+  if (frame && device->kernels && grow_rows(program, frame, err) < 0)
+    return -1;
+  threads_set(device->threads);
+  run_ops(&run, 0, loop->first);
+  for (; run.round < loop->rounds; run.round++)
+    run_ops(&run, loop->first, loop->end);
+  run.round = 0;
+  run_ops(&run, loop->end, program->plan->op_count);
+  if (program->failed)
+    return error_set(err, STATUS_DEVICE, "%s: oneDNN could not run it", program->failed->name);
+  program->submitted++;
+  return 0;
+}
+
+static int submit(struct device *base, struct program *program, const struct run_params *params,
+                  const struct frame *frame, struct error *err) {
+  struct run_stamps *stamps = &cpu_device(base)->counters.stamps;
+  int64_t begin = (int64_t)(clock_seconds() * 1e9);
+  int status = run_program(cpu_device(base), cpu_program(program), params, frame, NULL, err);
+  *stamps = (struct run_stamps){.begun_ns = begin, .computed_ns = (int64_t)(clock_seconds() * 1e9)};
+  return status;
+}
+
+static int collect(struct device *base, struct program *base_program, struct frame *picture, struct error *err) {
+  struct cpu_program *program = cpu_program(base_program);
+  (void)err;
+  if (picture)
+    *picture = program->picture[program->collected % 3];
+  program->collected++;
+  cpu_device(base)->counters.waits++;
+  return 0;
+}
+
+/* --- profile --- */
+
+/* A frame that shows how long one takes, and the bounds on how many are then measured. */
+enum { REPEATS_MIN = 3, REPEATS_MAX = 200 };
+
+static const char *way_of(const struct cpu_device *device, const struct cpu_step *step) {
+  if (step->impl == &cpu_winograd_conv)
+    return "winograd";
+  return step->impl->packs_weight ? "onednn" : device->plain ? "plain" : "own";
+}
+
+/* seconds: a frame's ops in a row, then its sum, for each repeat. */
+static int measure(struct cpu_device *device, struct cpu_program *program, const struct run_params *params,
+                   const struct frame *frame, const struct profile_request *request, int repeats, double *seconds,
+                   struct error *err) {
+  int ops = program->plan->op_count;
+  for (int r = 0; r < repeats; r++) {
+    double *row = seconds + (size_t)r * (size_t)(ops + 1);
+    if (request->stop && request->stop())
+      return error_set(err, STATUS_INTERRUPTED, "interrupted: no profile");
+    if (run_program(device, program, params, frame, row, err) < 0)
+      return -1;
+    program->collected++;
+    for (int i = 0; i < ops; i++)
+      row[ops] += row[i];
+  }
+  return 0;
+}
+
+/* Microseconds a run of column i of the rows that measure filled. */
+static double middle_us(const double *seconds, int columns, int i, int repeats, int runs, double *spread) {
+  double values[REPEATS_MAX];
+  for (int r = 0; r < repeats; r++)
+    values[r] = seconds[(size_t)r * (size_t)columns + (size_t)i] * 1e6 / runs;
+  return profile_middle(values, repeats, spread);
+}
+
+static int profile(struct device *base, struct program *base_program, const struct run_params *params,
+                   const struct frame *frame, const struct profile_request *request, struct profile *profile,
+                   struct error *err) {
+  struct cpu_device *device = cpu_device(base);
+  struct cpu_program *program = cpu_program(base_program);
+  int ops = program->plan->op_count;
+  double *seconds = calloc((size_t)(ops + 1) * REPEATS_MAX, sizeof *seconds);
+  if (!seconds)
+    return error_set(err, STATUS_FAILED, "profile: out of memory");
+  int status = measure(device, program, params, frame, request, 1, seconds, err);
+  double fitting = status == 0 ? request->seconds / seconds[ops] : 0;
+  int wanted = request->repeats ? request->repeats : fitting < REPEATS_MAX ? (int)fitting : REPEATS_MAX;
+  profile->repeats = wanted < REPEATS_MIN ? REPEATS_MIN : wanted > REPEATS_MAX ? REPEATS_MAX : wanted;
+  memset(seconds, 0, (size_t)(ops + 1) * sizeof *seconds);
+  if (status == 0)
+    status = measure(device, program, params, frame, request, profile->repeats, seconds, err);
+  for (int i = 0; status == 0 && i < ops; i++) {
+    struct profile_row *row = &profile->rows[i];
+    row->us = middle_us(seconds, ops + 1, i, profile->repeats, plan_op_runs(program->plan, i), &row->spread_us);
+    snprintf(row->way, sizeof row->way, "%s", way_of(device, &program->steps[i]));
+    row->launches[row->launch_count++] = (struct profile_launch){way_of(device, &program->steps[i]), row->us};
+  }
+  profile->frame_us = middle_us(seconds, ops + 1, ops, profile->repeats, 1, &profile->frame_spread_us);
+  profile->roof.element = program->bf16 ? 2 : 4;
+  free(seconds);
+  return status;
+}
+
+/* --- tensors from and to the host --- */
+
+static float *element_f32(unsigned char *data, struct tensor t, size_t i) {
+  return (float *)data + i / (size_t)t.c * (size_t)t.pitch + i % (size_t)t.c;
+}
+
+static uint16_t *element_bf16(unsigned char *data, struct tensor t, size_t i) {
+  return (uint16_t *)data + i / (size_t)t.c * (size_t)t.pitch + i % (size_t)t.c;
+}
+
+/* Where a tensor lies and as what; a resource is loaded first. NULL with err set. */
+static unsigned char *locate(struct cpu_device *device, const struct cpu_program *program, struct tensor t,
+                             enum dtype *dtype, struct error *err) {
+  *dtype = DTYPE_F32;
+  if (t.space == TENSOR_RESOURCE) {
+    if (cpu_load(device, t, err) < 0)
+      return NULL;
+    return (unsigned char *)(device->resource[t.index].data + t.offset);
+  }
+  *dtype = cpu_dtype(program, t);
+  return cpu_data(program, t);
+}
+
+static int write_tensor(struct device *base, struct program *program, struct tensor t, size_t first, const float *data,
+                        size_t count, struct error *err) {
+  struct cpu_device *device = cpu_device(base);
+  enum dtype dtype;
+  unsigned char *to = locate(device, cpu_program(program), t, &dtype, err);
+  if (!to)
+    return -1;
+  for (size_t i = 0; i < count; i++) {
+    if (dtype == DTYPE_F32)
+      *element_f32(to, t, first + i) = data[i];
+    else
+      *element_bf16(to, t, first + i) = f32_to_bf16(data[i]);
+  }
+  if (t.space == TENSOR_RESOURCE &&
+      (cpu_dnnl_refresh(device, t.index, err) < 0 || cpu_winograd_refresh(device, t.index, err) < 0))
+    return -1;
+  return 0;
+}
+
+static int read_tensor(struct device *base, struct program *program, struct tensor t, size_t first, float *data,
+                       size_t count, struct error *err) {
+  enum dtype dtype;
+  unsigned char *from = locate(cpu_device(base), cpu_program(program), t, &dtype, err);
+  if (!from)
+    return -1;
+  for (size_t i = 0; i < count; i++)
+    data[i] = dtype == DTYPE_F32 ? *element_f32(from, t, first + i) : bf16_to_f32(*element_bf16(from, t, first + i));
+  return 0;
+}
+
+/* A quiet NaN read as FP32 and as bfloat16. */
+static int poison(struct device *base, struct program *base_program, struct error *err) {
+  struct cpu_program *program = cpu_program(base_program);
+  const uint32_t nan = 0x7fc07fc0;
+  (void)base, (void)err;
+  for (size_t i = 0; i + sizeof nan <= program->arena_bytes; i += sizeof nan)
+    memcpy(program->arena + i, &nan, sizeof nan);
+  for (size_t i = 0; i + sizeof nan <= program->scratch_bytes; i += sizeof nan)
+    memcpy((unsigned char *)program->scratch + i, &nan, sizeof nan);
+  return 0;
+}
+
+const struct device_impl cpu_device_impl = {
+    .name = "cpu",
+    .create = create,
+    .destroy = destroy,
+    .info = info,
+    .counters = counters,
+    .prepare = prepare,
+    .release = release,
+    .submit = submit,
+    .collect = collect,
+    .write = write_tensor,
+    .read = read_tensor,
+    .profile = profile,
+    .poison = poison,
+};

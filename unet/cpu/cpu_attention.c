@@ -1,0 +1,217 @@
+/* Attention in blocks of keys with a running softmax, so that scores never leave the cache. Keys are transposed first:
+ * then both products read contiguous rows and multiply them by single values. */
+#include "unet/cpu/cpu_kernels.h"
+#include "unet/cpu/cpu_simd.h"
+#include "unet/cpu/cpu_threads.h"
+
+enum {
+  ROWS = 6,                   /* queries at a time: with WIDE vectors each they fill the registers */
+  WIDE = LANES == 16 ? 4 : 2, /* vectors */
+  GROUPS = 4,                 /* of ROWS queries that a block of keys serves while it is in the cache */
+  BLOCK = 256,                /* keys */
+};
+
+static int round_up(int x, int multiple) {
+  return (x + multiple - 1) / multiple * multiple;
+}
+
+/* --- packing: for each head, keys as [dim][keys], values as [keys][dim], rows padded to whole vectors --- */
+
+size_t KERNEL(cpu_attend_packed)(int keys, int dim) {
+  return (size_t)dim * (size_t)round_up(keys, LANES) + (size_t)keys * (size_t)round_up(dim, LANES);
+}
+
+static const float *packed_keys(const struct attend *a, int n, int head) {
+  return a->packed + (size_t)(n * a->heads + head) * KERNEL(cpu_attend_packed)(a->keys, a->dim);
+}
+
+static const float *packed_values(const struct attend *a, int n, int head) {
+  return packed_keys(a, n, head) + (size_t)a->dim * (size_t)round_up(a->keys, LANES);
+}
+
+static void pack_row(const struct attend *a, int n, int head, int key) {
+  float *keys = (float *)packed_keys(a, n, head), *values = (float *)packed_values(a, n, head);
+  size_t row = (size_t)n * (size_t)a->keys + (size_t)key, pitch = (size_t)round_up(a->keys, LANES);
+  size_t k = row * (size_t)a->k_pitch + (size_t)head * (size_t)a->dim;
+  size_t v = row * (size_t)a->v_pitch + (size_t)head * (size_t)a->dim;
+  values += (size_t)key * (size_t)round_up(a->dim, LANES);
+  for (int d = 0; d < a->dim; d += LANES) {
+    int count = a->dim - d < LANES ? a->dim - d : LANES;
+    vec column = vec_get(a->k, a->k_dtype, k + (size_t)d, count);
+    vec_store(values + d, vec_get(a->v, a->v_dtype, v + (size_t)d, count));
+    for (int i = 0; i < count; i++)
+      keys[(size_t)(d + i) * pitch + (size_t)key] = column[i];
+  }
+  if (key == a->keys - 1) /* what lies behind the last key must be a number */
+    for (int d = 0; d < a->dim; d++)
+      for (size_t i = (size_t)a->keys; i < pitch; i++)
+        keys[(size_t)d * pitch + i] = 0;
+}
+
+/* --- the two products, for ROWS rows --- */
+
+/* acc[r][columns of `wide` vectors from b] += sum over i < count of a[r * a_pitch + i] * b[i * b_pitch + ...] */
+INLINE void multiply(const float *a, size_t a_pitch, const float *b, size_t b_pitch, int count, float *acc,
+                     size_t acc_pitch, const int wide) {
+  vec sum[ROWS][WIDE];
+#pragma GCC unroll 8
+  for (int r = 0; r < ROWS; r++)
+#pragma GCC unroll 8
+    for (int j = 0; j < wide; j++)
+      sum[r][j] = vec_load(acc + (size_t)r * acc_pitch + (size_t)(j * LANES));
+  for (int i = 0; i < count; i++) {
+    vec row[WIDE];
+#pragma GCC unroll 8
+    for (int j = 0; j < wide; j++)
+      row[j] = vec_load(b + (size_t)i * b_pitch + (size_t)(j * LANES));
+#pragma GCC unroll 8
+    for (int r = 0; r < ROWS; r++) {
+      float factor = a[(size_t)r * a_pitch + (size_t)i];
+#pragma GCC unroll 8
+      for (int j = 0; j < wide; j++)
+        sum[r][j] += factor * row[j];
+    }
+  }
+#pragma GCC unroll 8
+  for (int r = 0; r < ROWS; r++)
+#pragma GCC unroll 8
+    for (int j = 0; j < wide; j++)
+      vec_store(acc + (size_t)r * acc_pitch + (size_t)(j * LANES), sum[r][j]);
+}
+
+/* The same over all `columns`, a multiple of LANES. */
+static void multiply_all(const float *a, size_t a_pitch, const float *b, size_t b_pitch, int count, float *acc,
+                         size_t acc_pitch, int columns) {
+  int c = 0;
+  for (; c + WIDE * LANES <= columns; c += WIDE * LANES)
+    multiply(a, a_pitch, b + c, b_pitch, count, acc + c, acc_pitch, WIDE);
+  for (; c < columns; c += LANES)
+    multiply(a, a_pitch, b + c, b_pitch, count, acc + c, acc_pitch, 1);
+}
+
+/* --- softmax --- */
+
+/* What a thread keeps for its queries. Rows of out and q beyond the last query are computed and dropped. */
+struct tile {
+  float scores[ROWS * BLOCK];
+  float max[GROUPS * ROWS], sum[GROUPS * ROWS];
+  float data[]; /* q [GROUPS * ROWS][dim], out [GROUPS * ROWS][round_up(dim)] */
+};
+
+size_t KERNEL(cpu_attend_tile)(int dim) {
+  size_t data = (size_t)(GROUPS * ROWS) * (size_t)(dim + round_up(dim, LANES));
+  return (size_t)round_up((int)(sizeof(struct tile) / sizeof(float) + data), 16);
+}
+
+/* Turns scores [0, columns) into weights relative to the running maximum, those from `valid` on into 0, and scales what
+ * the row had summed up before. */
+static void soften_row(float *scores, int valid, int columns, float *max, float *sum, float *out, int out_columns) {
+  for (int c = valid > 0 ? valid : 0; c < columns; c++)
+    scores[c] = -INFINITY;
+  vec highest = vec_set(*max), total = {0};
+  for (int c = 0; c < columns; c += LANES)
+    highest = vec_max(highest, vec_load(scores + c));
+  float top = vec_highest(highest);
+  if (top == -INFINITY) /* no key of this block is seen, nor any before */
+    top = 0;
+  for (int c = 0; c < columns; c += LANES) {
+    vec weight = vec_exp(vec_load(scores + c) - top);
+    vec_store(scores + c, weight);
+  }
+  for (int c = valid > 0 ? valid : 0; c < columns; c++)
+    scores[c] = 0;
+  for (int c = 0; c < columns; c += LANES)
+    total += vec_load(scores + c);
+  float keep = *max == -INFINITY ? 0 : expf(*max - top);
+  if (keep != 1)
+    for (int d = 0; d < out_columns; d += LANES)
+      vec_store(out + d, keep * vec_load(out + d));
+  *sum = *sum * keep + vec_sum(total);
+  *max = valid > 0 || *max != -INFINITY ? top : *max;
+}
+
+/* --- one block of queries of one head --- */
+
+struct place {
+  int n, head, first, count; /* queries [first, first + count) */
+};
+
+static void load_queries(const struct attend *a, const struct place *p, float *q) {
+  for (int r = 0; r < GROUPS * ROWS; r++) {
+    int query = r < p->count ? p->first + r : p->first;
+    size_t at =
+        ((size_t)p->n * (size_t)a->queries + (size_t)query) * (size_t)a->q_pitch + (size_t)p->head * (size_t)a->dim;
+    for (int d = 0; d < a->dim; d += LANES) {
+      int count = a->dim - d < LANES ? a->dim - d : LANES;
+      vec_put(q, DTYPE_F32, (size_t)(r * a->dim + d), count,
+              a->scale * vec_get(a->q, a->q_dtype, at + (size_t)d, count));
+    }
+  }
+}
+
+static void store_rows(const struct attend *a, const struct place *p, const float *out, const float *sum) {
+  int pitch = round_up(a->dim, LANES);
+  for (int r = 0; r < p->count; r++) {
+    size_t at = ((size_t)p->n * (size_t)a->queries + (size_t)(p->first + r)) * (size_t)a->y_pitch +
+                (size_t)p->head * (size_t)a->dim;
+    for (int d = 0; d < a->dim; d += LANES) {
+      int count = a->dim - d < LANES ? a->dim - d : LANES;
+      vec_put(a->y, a->y_dtype, at + (size_t)d, count, vec_load(out + r * pitch + d) / sum[r]);
+    }
+  }
+}
+
+/* Scores of ROWS queries with keys [key, key + count), and what they add to out. */
+static void attend_block(const struct attend *a, const struct place *p, struct tile *tile, int group, int key,
+                         int count) {
+  int out_pitch = round_up(a->dim, LANES), columns = round_up(count, LANES), row = group * ROWS;
+  size_t keys_pitch = (size_t)round_up(a->keys, LANES);
+  int n = a->k_n == 1 ? 0 : p->n;
+  const float *q = tile->data + row * a->dim;
+  float *out = tile->data + GROUPS * ROWS * a->dim + row * out_pitch;
+  memset(tile->scores, 0, sizeof tile->scores);
+  multiply_all(q, (size_t)a->dim, packed_keys(a, n, p->head) + key, keys_pitch, a->dim, tile->scores, BLOCK, columns);
+  for (int r = 0; r < ROWS; r++) {
+    int query = p->first + row + r, seen = a->causal && query + 1 - key < count ? query + 1 - key : count;
+    soften_row(tile->scores + r * BLOCK, seen, columns, &tile->max[row + r], &tile->sum[row + r], out + r * out_pitch,
+               out_pitch);
+  }
+  multiply_all(tile->scores, BLOCK, packed_values(a, n, p->head) + (size_t)key * (size_t)out_pitch, (size_t)out_pitch,
+               count, out, (size_t)out_pitch, out_pitch);
+}
+
+static void attend_queries(const struct attend *a, const struct place *p, struct tile *tile) {
+  int out_pitch = round_up(a->dim, LANES), last = p->first + p->count - 1;
+  float *out = tile->data + GROUPS * ROWS * a->dim;
+  load_queries(a, p, tile->data);
+  memset(out, 0, (size_t)(GROUPS * ROWS * out_pitch) * sizeof *out);
+  for (int r = 0; r < GROUPS * ROWS; r++)
+    tile->max[r] = -INFINITY, tile->sum[r] = 0;
+  for (int key = 0; key < a->keys && !(a->causal && key > last); key += BLOCK) {
+    int count = a->keys - key < BLOCK ? a->keys - key : BLOCK;
+    for (int group = 0; group * ROWS < p->count; group++)
+      attend_block(a, p, tile, group, key, count);
+  }
+  store_rows(a, p, out, tile->sum);
+}
+
+void KERNEL(cpu_attend)(const struct attend *a) {
+  int blocks = (a->queries + GROUPS * ROWS - 1) / (GROUPS * ROWS);
+#pragma omp parallel
+  {
+    struct tile *tile = (struct tile *)(a->tiles + (size_t)thread_number() * KERNEL(cpu_attend_tile)(a->dim));
+#pragma omp for collapse(3)
+    for (int n = 0; n < a->k_n; n++)
+      for (int head = 0; head < a->heads; head++)
+        for (int key = 0; key < a->keys; key++)
+          pack_row(a, n, head, key);
+#pragma omp for collapse(3) schedule(dynamic)
+    for (int n = 0; n < a->n; n++)
+      for (int head = 0; head < a->heads; head++)
+        for (int block = 0; block < blocks; block++) {
+          int first = block * GROUPS * ROWS, left = a->queries - first;
+          struct place p = {n, head, first, left < GROUPS * ROWS ? left : GROUPS * ROWS};
+          attend_queries(a, &p, tile);
+        }
+  }
+}

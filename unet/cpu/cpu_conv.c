@@ -1,0 +1,114 @@
+/* Convolutions by Winograd's algorithm (cpu_winograd.c): which ones, their weights, their inputs. */
+#include <stdlib.h>
+
+#include "unet/cpu/cpu_fast.h"
+
+/* Its weights are four times as large as the checkpoint's: with few tiles, fetching them costs more than the products
+ * it saves, the sooner the less of them the caches hold. With few input channels the transforms do. */
+enum { CHANNELS_LEAST = 16, TILES_LEAST = 16, TILES_LEAST_LARGE = 64, LARGE = 16 << 20 };
+
+bool cpu_winograd_takes(const struct op *op) {
+  const struct op_conv *c = &op->conv;
+  if (op->type != OP_CONV || c->weight.h != 3 || c->stride != 1 || c->pad != 1 || c->pad_end_only)
+    return false;
+  size_t tiles = (size_t)c->y.n * (size_t)((c->y.h + 3) / 4) * (size_t)((c->y.w + 3) / 4);
+  size_t bytes = (size_t)c->weight.n * (size_t)c->weight.c * 36 * sizeof(float);
+  return c->weight.c >= CHANNELS_LEAST && tiles >= (bytes < LARGE ? TILES_LEAST : TILES_LEAST_LARGE);
+}
+
+/* --- weights --- */
+
+static int transform(struct cpu_device *device, int index, struct error *err) {
+  const struct resource *source = &device->base.resources->list[index];
+  float *temporary = NULL;
+  const float *weight = cpu_peek(device, index, &temporary, err);
+  if (weight)
+    device->kernels->winograd_pack(weight, source->n, source->c, device->resource[index].winograd);
+  free(temporary);
+  return weight ? 0 : -1;
+}
+
+int cpu_winograd_refresh(struct cpu_device *device, int resource, struct error *err) {
+  return device->resource[resource].winograd ? transform(device, resource, err) : 0;
+}
+
+static int load_weight(struct cpu_device *device, struct tensor weight, struct error *err) {
+  struct cpu_resource *r = &device->resource[weight.index];
+  if (r->winograd)
+    return 0;
+  r->winograd_bytes = device->kernels->winograd_packed(weight.n, weight.c) * sizeof(float);
+  r->winograd = cpu_alloc(device, r->winograd_bytes, device->base.resources->list[weight.index].name, err);
+  if (r->winograd && !transform(device, weight.index, err))
+    return 0;
+  cpu_free(device, r->winograd, r->winograd_bytes);
+  r->winograd = NULL;
+  return -1;
+}
+
+/* --- a run --- */
+
+/* Scratch: the kernel's, bias + time, and the input where a norm, an activation or a second part must be dealt with
+ * first (upsampling need not). */
+struct plan_of_scratch {
+  struct cpu_input input;
+  bool gathered;
+  size_t vector_at, work_at, input_at, total;
+};
+
+static struct plan_of_scratch plan_scratch(const struct cpu_program *program, const struct op_conv *op) {
+  const struct cpu_device *device = program->device;
+  struct plan_of_scratch s = {.input = {.x = op->x, .x2 = op->x2, .prologue = &op->prologue}};
+  s.gathered = tensor_exists(op->x2) || op->prologue.norm != NORM_NONE || op->prologue.act != ACT_NONE;
+  cpu_bump(&s.total, (size_t)device->threads * device->kernels->winograd_scratch(op->weight.c) * sizeof(float));
+  s.vector_at = cpu_bump(&s.total, (size_t)op->y.c * sizeof(float));
+  s.work_at = cpu_bump(&s.total, s.gathered ? cpu_gather_scratch(&s.input) : 0);
+  s.input_at = cpu_bump(&s.total, s.gathered ? tensor_rows(op->x) * (size_t)(op->x.c + op->x2.c) * sizeof(float) : 0);
+  return s;
+}
+
+static int prepare(struct cpu_program *program, struct cpu_step *step, struct error *err) {
+  cpu_reserve(program, plan_scratch(program, &step->op->conv).total);
+  return load_weight(program->device, step->op->conv.weight, err);
+}
+
+/* bias + time, either of which may be left out. */
+static const float *offsets(const struct cpu_program *program, const struct op_conv *op, float *sum) {
+  const float *bias = cpu_f32(program, op->bias), *time = cpu_f32(program, op->time);
+  if (!bias || !time)
+    return bias ? bias : time;
+  for (int c = 0; c < op->y.c; c++)
+    sum[c] = bias[c] + time[c];
+  return sum;
+}
+
+static void run(const struct cpu_run *run, const struct cpu_step *step) {
+  const struct cpu_program *p = run->program;
+  const struct op_conv *op = &step->op->conv;
+  struct plan_of_scratch s = plan_scratch(p, op);
+  char *scratch = p->scratch;
+  const void *x = cpu_data(p, op->x);
+  if (s.gathered) {
+    cpu_gather(p, &s.input, scratch + s.input_at, DTYPE_F32, scratch + s.work_at);
+    x = scratch + s.input_at;
+  }
+  p->device->kernels->winograd(&(struct winograd){
+      .x = x,
+      .x_dtype = s.gathered ? DTYPE_F32 : cpu_dtype(p, op->x),
+      .n = op->x.n,
+      .h = op->x.h,
+      .w = op->x.w,
+      .c = op->weight.c,
+      .upsample = op->upsample,
+      .weight = p->device->resource[op->weight.index].winograd,
+      .bias = offsets(p, op, (float *)(scratch + s.vector_at)),
+      .residual = cpu_data(p, op->residual),
+      .residual_dtype = cpu_dtype(p, op->residual),
+      .act = op->act,
+      .y = cpu_data(p, op->y),
+      .y_dtype = cpu_dtype(p, op->y),
+      .c_out = op->y.c,
+      .scratch = (float *)scratch,
+  });
+}
+
+const struct cpu_impl cpu_winograd_conv = {.prepare = prepare, .run = run, .takes_bf16 = true, .packs_weight = true};

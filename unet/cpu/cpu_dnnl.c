@@ -1,0 +1,521 @@
+/* Convolutions and linear layers through oneDNN (2.x C interface): the only file that calls it. Primitives are made
+ * when a program is prepared, weights are packed once for all programs, and a run only executes.
+ *
+ * Every status is checked, but where memory is short 2.6 seldom returns one: its C++ throws through the C interface and
+ * aborts the program (app/commands/setup.c says so), or uses the NULL it was given and crashes. */
+#include <oneapi/dnnl/dnnl.h>
+#include <oneapi/dnnl/dnnl_debug.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "unet/cpu/cpu_fast.h"
+
+/* A weight in the layout that a primitive asked for. */
+struct packed {
+  int resource;
+  int first, rows; /* of its rows */
+  dnnl_memory_desc_t desc;
+  void *data;
+  size_t bytes;
+};
+
+struct cpu_dnnl {
+  dnnl_engine_t engine;
+  dnnl_stream_t stream;
+  struct packed *packed;
+  int count, capacity;
+};
+
+/* A primitive with its arguments. Those in scratch get their addresses at each run. */
+struct layer {
+  dnnl_primitive_desc_t desc;
+  dnnl_primitive_t primitive;
+  dnnl_exec_arg_t args[7];
+  int arg_count;
+};
+
+/* What a layer's op keeps. Offsets are into the program's scratch. */
+struct state {
+  struct cpu_input input;
+  bool gathered;   /* the input is made in scratch; else the first layer reads x in place */
+  bool sum_vector; /* bias + time is made in scratch */
+  size_t input_at, work_at, vector_at, gate_at, inner_at;
+  struct layer layer, gate; /* gate: GEGLU's second half, which runs first */
+};
+
+static int check(dnnl_status_t status, const char *what, struct error *err) {
+  return status == dnnl_success ? 0 : error_set(err, STATUS_DEVICE, "oneDNN: %s: %s", what, dnnl_status2str(status));
+}
+
+/* --- the device --- */
+
+static bool has_isa(dnnl_cpu_isa_t isa) {
+  return (dnnl_get_effective_cpu_isa() & isa) == isa;
+}
+
+bool cpu_dnnl_has_bf16(void) {
+  return has_isa(dnnl_cpu_isa_avx512_core_bf16);
+}
+
+bool cpu_dnnl_has_amx(void) {
+  return has_isa(dnnl_cpu_isa_avx512_core_amx);
+}
+
+void cpu_dnnl_close(struct cpu_device *device) {
+  struct cpu_dnnl *d = device->dnnl;
+  if (!d)
+    return;
+  for (int i = 0; i < d->count; i++)
+    cpu_free(device, d->packed[i].data, d->packed[i].bytes);
+  dnnl_stream_destroy(d->stream);
+  dnnl_engine_destroy(d->engine);
+  free(d->packed);
+  free(d);
+  device->dnnl = NULL;
+}
+
+/* --- weights --- */
+
+static int reorder(struct cpu_dnnl *d, const dnnl_memory_desc_t *from, void *from_data, const dnnl_memory_desc_t *to,
+                   void *to_data, struct error *err) {
+  dnnl_primitive_desc_t desc = NULL;
+  dnnl_primitive_t primitive = NULL;
+  dnnl_memory_t in = NULL, out = NULL;
+  int status = -1;
+  if (check(dnnl_memory_create(&in, from, d->engine, from_data), "weights", err) < 0 ||
+      check(dnnl_memory_create(&out, to, d->engine, to_data), "weights", err) < 0 ||
+      check(dnnl_reorder_primitive_desc_create(&desc, from, d->engine, to, d->engine, NULL), "reorder", err) < 0 ||
+      check(dnnl_primitive_create(&primitive, desc), "reorder", err) < 0)
+    goto fail;
+  dnnl_exec_arg_t args[2] = {{DNNL_ARG_FROM, in}, {DNNL_ARG_TO, out}};
+  status = check(dnnl_primitive_execute(primitive, d->stream, 2, args), "reorder", err);
+fail:
+  dnnl_primitive_destroy(primitive);
+  dnnl_primitive_desc_destroy(desc);
+  dnnl_memory_destroy(in);
+  dnnl_memory_destroy(out);
+  return status;
+}
+
+/* Fills packed->data from the resource's FP32 data, which is read from the checkpoint for the moment if it is not kept.
+ * A matrix [rows][in] is oneDNN's [in, rows] transposed; a convolution's [out][kh][kw][in] is its [out, in, kh, kw]. */
+static int pack(struct cpu_device *device, const struct packed *packed, struct error *err) {
+  const struct resource *r = &device->base.resources->list[packed->resource];
+  size_t row = (size_t)r->h * (size_t)r->w * (size_t)r->c;
+  float *temporary = NULL;
+  const float *weight = cpu_peek(device, packed->resource, &temporary, err);
+  if (!weight) {
+    free(temporary);
+    return -1;
+  }
+  dnnl_memory_desc_t plain;
+  bool matrix = packed->desc.ndims == 2;
+  dnnl_status_t status = dnnl_memory_desc_init_by_tag(&plain, packed->desc.ndims, packed->desc.dims, dnnl_f32,
+                                                      matrix ? dnnl_ba : dnnl_acdb);
+  int result = check(status, "weights", err);
+  if (result == 0)
+    result =
+        reorder(device->dnnl, &plain, (float *)weight + (size_t)packed->first * row, &packed->desc, packed->data, err);
+  free(temporary);
+  return result;
+}
+
+/* The packed form of rows [first, first + rows) of a weight: one that is there already, or a new one. */
+static void *find_packed(struct cpu_device *device, struct tensor weight, int first, int rows,
+                         const dnnl_memory_desc_t *desc, struct error *err) {
+  struct cpu_dnnl *d = device->dnnl;
+  for (int i = 0; i < d->count; i++) {
+    struct packed *p = &d->packed[i];
+    if (p->resource == weight.index && p->first == first && p->rows == rows && dnnl_memory_desc_equal(&p->desc, desc))
+      return p->data;
+  }
+  if (d->count == d->capacity) {
+    int capacity = d->capacity ? 2 * d->capacity : 256;
+    struct packed *list = realloc(d->packed, (size_t)capacity * sizeof *list);
+    if (!list) {
+      error_set(err, STATUS_DEVICE, "oneDNN: out of memory");
+      return NULL;
+    }
+    d->packed = list;
+    d->capacity = capacity;
+  }
+  struct packed p = {weight.index, first, rows, *desc, NULL, dnnl_memory_desc_get_size(desc)};
+  p.data = cpu_alloc(device, p.bytes, device->base.resources->list[weight.index].name, err);
+  if (!p.data)
+    return NULL;
+  if (pack(device, &p, err) < 0) {
+    cpu_free(device, p.data, p.bytes);
+    return NULL;
+  }
+  d->packed[d->count++] = p;
+  return p.data;
+}
+
+int cpu_dnnl_refresh(struct cpu_device *device, int resource, struct error *err) {
+  struct cpu_dnnl *d = device->dnnl;
+  for (int i = 0; d && i < d->count; i++)
+    if (d->packed[i].resource == resource && pack(device, &d->packed[i], err) < 0)
+      return -1;
+  return 0;
+}
+
+/* --- a layer: primitive, arguments, scratch --- */
+
+static void layer_finish(struct layer *layer) {
+  for (int i = 0; i < layer->arg_count; i++)
+    dnnl_memory_destroy(layer->args[i].memory);
+  dnnl_primitive_destroy(layer->primitive);
+  dnnl_primitive_desc_destroy(layer->desc);
+}
+
+static const dnnl_memory_desc_t *query(const struct layer *layer, dnnl_query_t what) {
+  return dnnl_primitive_desc_query_md(layer->desc, what, 0);
+}
+
+static int add_argument(struct cpu_dnnl *d, struct layer *layer, int which, const dnnl_memory_desc_t *desc, void *data,
+                        struct error *err) {
+  dnnl_exec_arg_t *arg = &layer->args[layer->arg_count];
+  if (check(dnnl_memory_create(&arg->memory, desc, d->engine, data ? data : DNNL_MEMORY_NONE), "argument", err) < 0)
+    return -1;
+  arg->arg = which;
+  layer->arg_count++;
+  return 0;
+}
+
+/* For this run; the step has failed where it cannot be done. */
+static void set_argument(const struct cpu_run *run, const struct cpu_step *step, const struct layer *layer, int which,
+                         void *data) {
+  for (int i = 0; i < layer->arg_count; i++)
+    if (layer->args[i].arg == which && dnnl_memory_set_data_handle(layer->args[i].memory, data))
+      run->program->failed = step->op;
+}
+
+static dnnl_status_t append_activation(dnnl_post_ops_t ops, enum activation act) {
+  switch (act) {
+  case ACT_RELU:
+    return dnnl_post_ops_append_eltwise(ops, 1, dnnl_eltwise_relu, 0, 0);
+  case ACT_SILU:
+    return dnnl_post_ops_append_eltwise(ops, 1, dnnl_eltwise_swish, 1, 0);
+  case ACT_QUICK_GELU:
+    return dnnl_post_ops_append_eltwise(ops, 1, dnnl_eltwise_swish, 1.702f, 0);
+  case ACT_GELU:
+    return dnnl_post_ops_append_eltwise(ops, 1, dnnl_eltwise_gelu_erf, 0, 0);
+  case ACT_TANH3: {
+    /* Not linear, tanh, linear: 2.6 gives both linear ones the first one's factor. */
+    dnnl_status_t status = dnnl_post_ops_append_eltwise(ops, 1, dnnl_eltwise_linear, 1.0f / 3, 0);
+    return status == dnnl_success ? dnnl_post_ops_append_eltwise(ops, 3, dnnl_eltwise_tanh, 0, 0) : status;
+  }
+  default:
+    return dnnl_success;
+  }
+}
+
+/* What a primitive does after its product. */
+struct after {
+  enum activation act;
+  bool residual;                  /* y holds it already */
+  bool residual_last;             /* after the activation, else before */
+  const dnnl_memory_desc_t *gate; /* factor, right after the product; NULL: none */
+};
+
+static int make_attributes(const struct after *after, dnnl_primitive_attr_t *attr, struct error *err) {
+  dnnl_post_ops_t ops = NULL;
+  int status = -1;
+  if (check(dnnl_primitive_attr_create(attr), "attributes", err) < 0 ||
+      check(dnnl_primitive_attr_set_scratchpad_mode(*attr, dnnl_scratchpad_mode_user), "attributes", err) < 0 ||
+      check(dnnl_post_ops_create(&ops), "attributes", err) < 0)
+    goto fail;
+  if (after->gate && check(dnnl_post_ops_append_binary(ops, dnnl_binary_mul, after->gate), "gate", err) < 0)
+    goto fail;
+  if (after->residual && !after->residual_last && check(dnnl_post_ops_append_sum(ops, 1), "residual", err) < 0)
+    goto fail;
+  if (check(append_activation(ops, after->act), "activation", err) < 0)
+    goto fail;
+  if (after->residual && after->residual_last && check(dnnl_post_ops_append_sum(ops, 1), "residual", err) < 0)
+    goto fail;
+  status = check(dnnl_primitive_attr_set_post_ops(*attr, ops), "attributes", err);
+fail:
+  dnnl_post_ops_destroy(ops);
+  return status;
+}
+
+/* Makes the primitive of an op descriptor. */
+static int layer_make(struct cpu_dnnl *d, struct layer *layer, const_dnnl_op_desc_t op, const struct after *after,
+                      struct error *err) {
+  dnnl_primitive_attr_t attr = NULL;
+  int status = make_attributes(after, &attr, err);
+  if (status == 0)
+    status = check(dnnl_primitive_desc_create(&layer->desc, op, attr, d->engine, NULL), "no implementation", err);
+  if (status == 0)
+    status = check(dnnl_primitive_create(&layer->primitive, layer->desc), "primitive", err);
+  dnnl_primitive_attr_destroy(attr);
+  return status;
+}
+
+/* Where a layer's data lies; NULL for what a run will set. */
+struct places {
+  void *src, *bias, *dst;
+  bool has_bias;
+};
+
+static int layer_bind(struct cpu_program *program, struct layer *layer, struct tensor weight, int first, int rows,
+                      const struct places *at, const struct after *after, struct error *err) {
+  struct cpu_device *device = program->device;
+  struct cpu_dnnl *d = device->dnnl;
+  const dnnl_memory_desc_t *weights = query(layer, dnnl_query_weights_md);
+  void *packed = find_packed(device, weight, first, rows, weights, err);
+  if (!packed || add_argument(d, layer, DNNL_ARG_WEIGHTS, weights, packed, err) < 0 ||
+      add_argument(d, layer, DNNL_ARG_SRC, query(layer, dnnl_query_src_md), at->src, err) < 0 ||
+      add_argument(d, layer, DNNL_ARG_DST, query(layer, dnnl_query_dst_md), at->dst, err) < 0 ||
+      add_argument(d, layer, DNNL_ARG_SCRATCHPAD, query(layer, dnnl_query_scratchpad_md), NULL, err) < 0)
+    return -1;
+  if (at->has_bias &&
+      add_argument(d, layer, DNNL_ARG_BIAS, dnnl_primitive_desc_query_md(layer->desc, dnnl_query_weights_md, 1),
+                   at->bias, err) < 0)
+    return -1;
+  if (after->gate &&
+      add_argument(d, layer, DNNL_ARG_ATTR_MULTIPLE_POST_OP(0) | DNNL_ARG_SRC_1, after->gate, NULL, err) < 0)
+    return -1;
+  return 0;
+}
+
+static size_t inner_bytes(const struct layer *layer) {
+  return dnnl_memory_desc_get_size(query(layer, dnnl_query_scratchpad_md));
+}
+
+static void layer_run(const struct cpu_run *run, const struct cpu_step *step, const struct layer *layer) {
+  const struct state *s = step->state;
+  set_argument(run, step, layer, DNNL_ARG_SCRATCHPAD, (char *)run->program->scratch + s->inner_at);
+  if (dnnl_primitive_execute(layer->primitive, run->program->device->dnnl->stream, layer->arg_count, layer->args))
+    run->program->failed = step->op;
+}
+
+/* --- what convolutions and linear layers share --- */
+
+static dnnl_data_type_t data_type(enum dtype dtype) {
+  return dtype == DTYPE_BF16 ? dnnl_bf16 : dnnl_f32;
+}
+
+static enum dtype product_type(const struct cpu_program *program) {
+  return program->bf16 ? DTYPE_BF16 : DTYPE_F32;
+}
+
+/* Plans the input: in place where the product can read x itself. */
+static void plan_input_of(const struct cpu_program *program, struct state *s, struct tensor x, struct tensor x2,
+                          const struct prologue *prologue, bool upsample, size_t *total) {
+  s->input = (struct cpu_input){x, x2, prologue, upsample};
+  s->gathered = tensor_exists(x2) || prologue->norm != NORM_NONE || prologue->act != ACT_NONE || upsample ||
+                cpu_dtype(program, x) != product_type(program);
+  if (!s->gathered)
+    return;
+  size_t elements = tensor_rows(x) * (size_t)(x.c + x2.c) << (upsample ? 2 : 0);
+  s->input_at = cpu_bump(total, elements * dtype_size(product_type(program)));
+  s->work_at = cpu_bump(total, cpu_gather_scratch(&s->input));
+}
+
+static void *scratch_at(const struct cpu_run *run, size_t at) {
+  return (char *)run->program->scratch + at;
+}
+
+/* Makes the input if needed and tells the layer where it is. */
+static void run_input(const struct cpu_run *run, const struct cpu_step *step) {
+  const struct state *s = step->state;
+  if (!s->gathered)
+    return;
+  void *out = scratch_at(run, s->input_at);
+  cpu_gather(run->program, &s->input, out, product_type(run->program), scratch_at(run, s->work_at));
+  set_argument(run, step, &s->layer, DNNL_ARG_SRC, out);
+}
+
+/* The product adds to y, so the residual must be there. */
+static void run_residual(const struct cpu_run *run, struct tensor residual, struct tensor y) {
+  const struct cpu_program *p = run->program;
+  if (tensor_exists(residual) && cpu_data(p, residual) != cpu_data(p, y))
+    p->device->kernels->copy(cpu_data(p, residual), cpu_dtype(p, residual), cpu_data(p, y), cpu_dtype(p, y),
+                             tensor_elements(y));
+}
+
+static void finish(struct cpu_program *program, struct cpu_step *step) {
+  struct state *s = step->state;
+  (void)program;
+  if (!s)
+    return;
+  layer_finish(&s->layer);
+  layer_finish(&s->gate);
+  free(s);
+}
+
+static struct state *new_state(struct cpu_step *step, struct error *err) {
+  step->state = calloc(1, sizeof(struct state));
+  if (!step->state)
+    error_set(err, STATUS_DEVICE, "out of memory");
+  return step->state;
+}
+
+/* --- convolution --- */
+
+static int conv_make(struct cpu_program *program, struct state *s, const struct op_conv *op, const struct after *after,
+                     struct error *err) {
+  dnnl_data_type_t type = data_type(product_type(program));
+  int up = op->upsample, end = op->pad_end_only ? 1 : op->pad;
+  dnnl_dims_t src_dims = {op->x.n, op->weight.c, op->x.h << up, op->x.w << up};
+  dnnl_dims_t weight_dims = {op->weight.n, op->weight.c, op->weight.h, op->weight.w};
+  dnnl_dims_t bias_dims = {op->weight.n}, dst_dims = {op->y.n, op->y.c, op->y.h, op->y.w};
+  dnnl_dims_t strides = {op->stride, op->stride}, before = {op->pad, op->pad}, behind = {end, end};
+  dnnl_memory_desc_t src, weights, bias, dst;
+  dnnl_convolution_desc_t desc;
+  bool biased = tensor_exists(op->bias) || tensor_exists(op->time);
+  if (check(dnnl_memory_desc_init_by_tag(&src, 4, src_dims, type, dnnl_nhwc), "input", err) < 0 ||
+      check(dnnl_memory_desc_init_by_tag(&weights, 4, weight_dims, type, dnnl_format_tag_any), "weights", err) < 0 ||
+      check(dnnl_memory_desc_init_by_tag(&bias, 1, bias_dims, dnnl_f32, dnnl_a), "bias", err) < 0 ||
+      check(dnnl_memory_desc_init_by_tag(&dst, 4, dst_dims, data_type(cpu_dtype(program, op->y)), dnnl_nhwc), "output",
+            err) < 0 ||
+      check(dnnl_convolution_forward_desc_init(&desc, dnnl_forward_inference, dnnl_convolution_direct, &src, &weights,
+                                               biased ? &bias : NULL, &dst, strides, before, behind),
+            "convolution", err) < 0)
+    return -1;
+  return layer_make(program->device->dnnl, &s->layer, &desc, after, err);
+}
+
+static int conv_prepare(struct cpu_program *program, struct cpu_step *step, struct error *err) {
+  const struct op_conv *op = &step->op->conv;
+  struct state *s = new_state(step, err);
+  size_t total = 0;
+  struct after after = {.act = op->act, .residual = tensor_exists(op->residual)};
+  if (!s || conv_make(program, s, op, &after, err) < 0)
+    return -1;
+  plan_input_of(program, s, op->x, op->x2, &op->prologue, op->upsample, &total);
+  s->sum_vector = tensor_exists(op->bias) && tensor_exists(op->time);
+  s->vector_at = cpu_bump(&total, s->sum_vector ? (size_t)op->y.c * sizeof(float) : 0);
+  s->inner_at = cpu_bump(&total, inner_bytes(&s->layer));
+  cpu_reserve(program, total);
+  struct places at = {
+      .src = s->gathered ? NULL : cpu_data(program, op->x),
+      .bias = s->sum_vector ? NULL : cpu_data(program, tensor_exists(op->bias) ? op->bias : op->time),
+      .dst = cpu_data(program, op->y),
+      .has_bias = tensor_exists(op->bias) || tensor_exists(op->time),
+  };
+  return layer_bind(program, &s->layer, op->weight, 0, op->weight.n, &at, &after, err);
+}
+
+static void conv_run(const struct cpu_run *run, const struct cpu_step *step) {
+  const struct op_conv *op = &step->op->conv;
+  const struct state *s = step->state;
+  if (s->sum_vector) {
+    const float *bias = cpu_f32(run->program, op->bias), *time = cpu_f32(run->program, op->time);
+    float *sum = scratch_at(run, s->vector_at);
+    for (int c = 0; c < op->y.c; c++)
+      sum[c] = bias[c] + time[c];
+    set_argument(run, step, &s->layer, DNNL_ARG_BIAS, sum);
+  }
+  run_input(run, step);
+  run_residual(run, op->residual, op->y);
+  layer_run(run, step, &s->layer);
+}
+
+/* --- linear --- */
+
+/* A matrix product [rows, K] x [K, features] whose output has the given type. */
+static int linear_make(struct cpu_program *program, struct layer *layer, const struct op_linear *op, int features,
+                       enum dtype out, const struct after *after, struct error *err) {
+  dnnl_data_type_t type = data_type(product_type(program));
+  dnnl_dim_t rows = (dnnl_dim_t)tensor_rows(op->x);
+  dnnl_dims_t src_dims = {rows, op->weight.c}, weight_dims = {op->weight.c, features};
+  dnnl_dims_t bias_dims = {1, features}, dst_dims = {rows, features};
+  dnnl_memory_desc_t src, weights, bias, dst;
+  dnnl_matmul_desc_t desc;
+  if (check(dnnl_memory_desc_init_by_tag(&src, 2, src_dims, type, dnnl_ab), "input", err) < 0 ||
+      check(dnnl_memory_desc_init_by_tag(&weights, 2, weight_dims, type, dnnl_format_tag_any), "weights", err) < 0 ||
+      check(dnnl_memory_desc_init_by_tag(&bias, 2, bias_dims, dnnl_f32, dnnl_ab), "bias", err) < 0 ||
+      check(dnnl_memory_desc_init_by_tag(&dst, 2, dst_dims, data_type(out), dnnl_ab), "output", err) < 0 ||
+      check(dnnl_matmul_desc_init(&desc, &src, &weights, tensor_exists(op->bias) ? &bias : NULL, &dst), "matmul", err) <
+          0)
+    return -1;
+  return layer_make(program->device->dnnl, layer, &desc, after, err);
+}
+
+/* GEGLU's second half of features, through GELU, into scratch; desc is its shape. */
+static int gate_prepare(struct cpu_program *program, struct state *s, const struct op_linear *op,
+                        const struct places *at, size_t *total, struct error *err) {
+  struct after after = {.act = ACT_GELU};
+  struct places own = *at;
+  int half = op->y.c;
+  own.dst = NULL;
+  own.bias = at->bias ? (float *)at->bias + half : NULL;
+  if (linear_make(program, &s->gate, op, half, product_type(program), &after, err) < 0)
+    return -1;
+  s->gate_at = cpu_bump(total, dnnl_memory_desc_get_size(query(&s->gate, dnnl_query_dst_md)));
+  return layer_bind(program, &s->gate, op->weight, half, half, &own, &after, err);
+}
+
+static int linear_prepare(struct cpu_program *program, struct cpu_step *step, struct error *err) {
+  const struct op_linear *op = &step->op->linear;
+  bool gated = op->act == ACT_GEGLU;
+  struct state *s = new_state(step, err);
+  size_t total = 0;
+  struct after after = {.residual = tensor_exists(op->residual), .residual_last = true};
+  after.act = gated ? ACT_NONE : op->act;
+  if (!s)
+    return -1;
+  plan_input_of(program, s, op->x, op->x2, &op->prologue, false, &total);
+  struct places at = {
+      .src = s->gathered ? NULL : cpu_data(program, op->x),
+      .bias = cpu_data(program, op->bias),
+      .dst = cpu_data(program, op->y),
+      .has_bias = tensor_exists(op->bias),
+  };
+  if (gated) {
+    if (gate_prepare(program, s, op, &at, &total, err) < 0)
+      return -1;
+    after.gate = query(&s->gate, dnnl_query_dst_md);
+  }
+  if (linear_make(program, &s->layer, op, op->y.c, cpu_dtype(program, op->y), &after, err) < 0 ||
+      layer_bind(program, &s->layer, op->weight, 0, op->y.c, &at, &after, err) < 0)
+    return -1;
+  size_t inner = inner_bytes(&s->layer), gate_inner = gated ? inner_bytes(&s->gate) : 0;
+  s->inner_at = cpu_bump(&total, inner > gate_inner ? inner : gate_inner);
+  cpu_reserve(program, total);
+  return 0;
+}
+
+static void linear_run(const struct cpu_run *run, const struct cpu_step *step) {
+  const struct op_linear *op = &step->op->linear;
+  const struct state *s = step->state;
+  run_input(run, step);
+  run_residual(run, op->residual, op->y);
+  if (op->act == ACT_GEGLU) {
+    void *gate = scratch_at(run, s->gate_at);
+    if (s->gathered)
+      set_argument(run, step, &s->gate, DNNL_ARG_SRC, scratch_at(run, s->input_at));
+    set_argument(run, step, &s->gate, DNNL_ARG_DST, gate);
+    set_argument(run, step, &s->layer, DNNL_ARG_ATTR_MULTIPLE_POST_OP(0) | DNNL_ARG_SRC_1, gate);
+    layer_run(run, step, &s->gate);
+  }
+  layer_run(run, step, &s->layer);
+}
+
+static const struct cpu_impl conv = {
+    .prepare = conv_prepare, .run = conv_run, .finish = finish, .takes_bf16 = true, .packs_weight = true};
+static const struct cpu_impl linear = {
+    .prepare = linear_prepare, .run = linear_run, .finish = finish, .takes_bf16 = true, .packs_weight = true};
+
+int cpu_dnnl_open(struct cpu_device *device, struct error *err) {
+  struct cpu_dnnl *d = calloc(1, sizeof *d);
+  if (!d)
+    return error_set(err, STATUS_DEVICE, "cpu: out of memory");
+  if (check(dnnl_engine_create(&d->engine, dnnl_cpu, 0), "engine", err) < 0 ||
+      check(dnnl_stream_create(&d->stream, d->engine, dnnl_stream_default_flags), "stream", err) < 0) {
+    if (d->engine)
+      dnnl_engine_destroy(d->engine);
+    free(d);
+    return -1;
+  }
+  device->dnnl = d;
+  device->impl[OP_CONV] = &conv;
+  device->impl[OP_LINEAR] = &linear;
+  const dnnl_version_t *v = dnnl_version();
+  size_t used = strlen(device->detail);
+  snprintf(device->detail + used, sizeof device->detail - used, ", oneDNN %d.%d.%d", v->major, v->minor, v->patch);
+  return 0;
+}

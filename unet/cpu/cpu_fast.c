@@ -1,0 +1,178 @@
+/* Ops that the vectorised kernels run: operands, scratch and parameters, then one call. */
+#include "unet/cpu/cpu_fast.h"
+
+#include <stdio.h>
+
+const struct cpu_kernels *cpu_kernels(void) {
+#ifdef __x86_64__
+  __builtin_cpu_init();
+  if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512vl") &&
+      __builtin_cpu_supports("avx512dq"))
+    return &cpu_kernels_avx512;
+  if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma"))
+    return &cpu_kernels_avx2;
+#endif
+  return &cpu_kernels_base;
+}
+
+/* --- norms --- */
+
+size_t cpu_gather_scratch(const struct cpu_input *input) {
+  if (input->prologue->norm != NORM_GROUP)
+    return 0;
+  return (size_t)input->x.n * (size_t)(input->x.c + input->x2.c) * (2 * sizeof(double) + 3 * sizeof(float));
+}
+
+void cpu_gather(const struct cpu_program *program, const struct cpu_input *input, void *out, enum dtype dtype,
+                void *scratch) {
+  const struct prologue *p = input->prologue;
+  size_t values = (size_t)input->x.n * (size_t)(input->x.c + input->x2.c);
+  double *totals = scratch;
+  float *mean = (float *)(totals + 2 * values);
+  program->device->kernels->gather(&(struct gather){
+      .x = {cpu_data(program, input->x), cpu_data(program, input->x2)},
+      .dtype = {cpu_dtype(program, input->x), cpu_dtype(program, input->x2)},
+      .c = {input->x.c, input->x2.c},
+      .n = input->x.n,
+      .h = input->x.h,
+      .w = input->x.w,
+      .upsample = input->upsample,
+      .prologue = p,
+      .gamma = cpu_f32(program, p->gamma),
+      .beta = cpu_f32(program, p->beta),
+      .totals = totals,
+      .mean = mean,
+      .scale = mean + values,
+      .shift = mean + 2 * values,
+      .out = out,
+      .out_dtype = dtype,
+  });
+}
+
+static struct cpu_input norm_input(const struct op_norm *op) {
+  return (struct cpu_input){.x = op->x, .prologue = &op->prologue};
+}
+
+static int norm_prepare(struct cpu_program *program, struct cpu_step *step, struct error *err) {
+  (void)err;
+  struct cpu_input input = norm_input(&step->op->norm);
+  cpu_reserve(program, cpu_gather_scratch(&input));
+  return 0;
+}
+
+static void norm_run(const struct cpu_run *run, const struct cpu_step *step) {
+  const struct cpu_program *p = run->program;
+  const struct op_norm *op = &step->op->norm;
+  struct cpu_input input = norm_input(op);
+  cpu_gather(p, &input, cpu_data(p, op->y), cpu_dtype(p, op->y), p->scratch);
+}
+
+/* --- attention --- */
+
+static size_t packed_floats(const struct cpu_device *device, const struct op_attention *op) {
+  size_t one = device->kernels->attend_packed(op->k.h * op->k.w, op->q.c / op->heads);
+  return ((size_t)op->k.n * (size_t)op->heads * one + 15) / 16 * 16;
+}
+
+static int attention_prepare(struct cpu_program *program, struct cpu_step *step, struct error *err) {
+  const struct op_attention *op = &step->op->attention;
+  const struct cpu_device *device = program->device;
+  (void)err;
+  size_t tiles = (size_t)device->threads * device->kernels->attend_tile(op->q.c / op->heads);
+  cpu_reserve(program, (packed_floats(device, op) + tiles) * sizeof(float));
+  return 0;
+}
+
+static void attention_run(const struct cpu_run *run, const struct cpu_step *step) {
+  const struct cpu_program *p = run->program;
+  const struct op_attention *op = &step->op->attention;
+  float *packed = p->scratch;
+  p->device->kernels->attend(&(struct attend){
+      .q = cpu_data(p, op->q),
+      .k = cpu_data(p, op->k),
+      .v = cpu_data(p, op->v),
+      .y = cpu_data(p, op->y),
+      .q_dtype = cpu_dtype(p, op->q),
+      .k_dtype = cpu_dtype(p, op->k),
+      .v_dtype = cpu_dtype(p, op->v),
+      .y_dtype = cpu_dtype(p, op->y),
+      .q_pitch = op->q.pitch,
+      .k_pitch = op->k.pitch,
+      .v_pitch = op->v.pitch,
+      .y_pitch = op->y.pitch,
+      .n = op->q.n,
+      .k_n = op->k.n,
+      .heads = op->heads,
+      .dim = op->q.c / op->heads,
+      .queries = op->q.h * op->q.w,
+      .keys = op->k.h * op->k.w,
+      .scale = op->scale,
+      .causal = op->causal,
+      .packed = packed,
+      .tiles = packed + packed_floats(p->device, op),
+  });
+}
+
+/* --- pixels --- */
+
+static int pixels_in_prepare(struct cpu_program *program, struct cpu_step *step, struct error *err) {
+  size_t w = (size_t)step->op->pixels_in.y.w;
+  (void)err;
+  cpu_reserve(program, 2 * w * sizeof(struct tap) + (size_t)program->device->threads * 3 * w * sizeof(float));
+  return 0;
+}
+
+static void pixels_in_run(const struct cpu_run *run, const struct cpu_step *step) {
+  const struct cpu_program *p = run->program;
+  const struct op_pixels_in *op = &step->op->pixels_in;
+  struct tap *taps = p->scratch;
+  p->device->kernels->resize(&(struct resize){
+      .frame = run->frame,
+      .geometry = run->params->geometry,
+      .scale = op->scale,
+      .bias = op->bias,
+      .w = op->y.w,
+      .h = op->y.h,
+      .out = cpu_f32(p, op->y),
+      .taps = {taps, taps + op->y.w},
+      .values = (float *)(taps + 2 * op->y.w),
+      .rows = p->rows,
+      .row = cpu_pixels_row(run->frame),
+  });
+}
+
+static int pixels_out_prepare(struct cpu_program *program, struct cpu_step *step, struct error *err) {
+  (void)err;
+  cpu_reserve(program, (size_t)program->device->threads * 6 * (size_t)step->op->pixels_out.x.w * sizeof(float));
+  return 0;
+}
+
+static void pixels_out_run(const struct cpu_run *run, const struct cpu_step *step) {
+  const struct cpu_program *p = run->program;
+  const struct op_pixels_out *op = &step->op->pixels_out;
+  bool mixed = tensor_exists(op->input);
+  float mix = mixed ? run->params->mix : 1;
+  p->device->kernels->compose(&(struct compose){
+      .picture = run->picture,
+      .x = cpu_f32(p, op->x),
+      .input = mix != 1 ? cpu_f32(p, op->input) : NULL,
+      .x_scale = mix * op->scale,
+      .input_scale = (1 - mix) * op->input_scale,
+      .bias = mix * op->bias + (1 - mix) * op->input_bias,
+      .values = p->scratch,
+  });
+}
+
+static const struct cpu_impl norm = {.prepare = norm_prepare, .run = norm_run, .takes_bf16 = true};
+static const struct cpu_impl attention = {.prepare = attention_prepare, .run = attention_run, .takes_bf16 = true};
+static const struct cpu_impl pixels_in = {.prepare = pixels_in_prepare, .run = pixels_in_run};
+static const struct cpu_impl pixels_out = {.prepare = pixels_out_prepare, .run = pixels_out_run};
+
+void cpu_fast(struct cpu_device *device) {
+  device->kernels = cpu_kernels();
+  device->impl[OP_NORM] = &norm;
+  device->impl[OP_ATTENTION] = &attention;
+  device->impl[OP_PIXELS_IN] = &pixels_in;
+  device->impl[OP_PIXELS_OUT] = &pixels_out;
+  snprintf(device->detail, sizeof device->detail, "%s", device->kernels->name);
+}

@@ -1,0 +1,119 @@
+/* The vectorised kernels of the CPU device: plain structs of arguments, one table of functions for each instruction
+ * set. Each call shares its work out between OpenMP's threads. */
+#ifndef UNET_CPU_CPU_KERNELS_H
+#define UNET_CPU_CPU_KERNELS_H
+
+#include "unet/cpu/cpu_pixels.h"
+#include "unet/plan/device.h"
+
+/* out = upsample(prologue(x ++ x2)): what a convolution or matrix product reads when it cannot read x itself. */
+struct gather {
+  const void *x[2];
+  enum dtype dtype[2]; /* FP32 or bfloat16, as of out */
+  int c[2];            /* c[1] is 0 without x2 */
+  int n, h, w;
+  bool upsample;
+  const struct prologue *prologue;
+  const float *gamma, *beta;   /* NULL: 1, 0 */
+  double *totals;              /* scratch, 2 * n * (c[0] + c[1]): group norm only */
+  float *mean, *scale, *shift; /* likewise, n * (c[0] + c[1]) each */
+  void *out;                   /* [n, h << upsample, w << upsample, c[0] + c[1]] */
+  enum dtype out_dtype;
+};
+
+/* Attention as in struct op_attention. Pitches in elements. */
+struct attend {
+  const void *q, *k, *v;
+  void *y;
+  enum dtype q_dtype, k_dtype, v_dtype, y_dtype;
+  int q_pitch, k_pitch, v_pitch, y_pitch;
+  int n, k_n; /* k_n is 1 or n */
+  int heads, dim, queries, keys;
+  float scale;
+  bool causal;
+  float *packed; /* scratch: k_n * heads * attend_packed floats */
+  float *tiles;  /* scratch: attend_tile floats for each thread */
+};
+
+/* y = act(conv3x3(upsample(x)) + bias + residual), stride 1, padding 1. */
+struct winograd {
+  const void *x; /* [n, h, w, c] */
+  enum dtype x_dtype;
+  int n, h, w, c;
+  bool upsample;
+  const float *weight;  /* made by winograd_pack */
+  const float *bias;    /* [c_out]; NULL: none */
+  const void *residual; /* shape of y; may be y itself; NULL: none */
+  enum dtype residual_dtype;
+  enum activation act;
+  void *y; /* [n, h << upsample, w << upsample, c_out] */
+  enum dtype y_dtype;
+  int c_out;
+  float *scratch; /* winograd_scratch floats for each thread */
+};
+
+/* A horizontal mean: samples first .. first + count - 1 of a row, the outer two only in part. */
+struct tap {
+  int first, count;
+  float first_weight, middle_weight, last_weight;
+};
+
+struct resize {
+  const struct frame *frame;
+  struct geometry geometry;
+  float scale, bias;
+  int w, h; /* of out */
+  float *out;
+  struct tap *taps[2]; /* scratch, w each: full and half resolution */
+  float *values;       /* scratch: 3 * w for each thread */
+  float *rows;         /* scratch: cpu_pixels_row for each thread */
+  size_t row;          /* = cpu_pixels_row */
+};
+
+struct compose {
+  const struct frame *picture;
+  const float *x, *input;           /* [h, w, 3]; input NULL: x alone */
+  float x_scale, input_scale, bias; /* value = x * x_scale + input * input_scale + bias */
+  float *values;                    /* scratch: 6 * w for each thread */
+};
+
+struct cpu_kernels {
+  const char *name;
+  void (*gather)(const struct gather *);
+  size_t (*attend_packed)(int keys, int dim);
+  size_t (*attend_tile)(int dim);
+  void (*attend)(const struct attend *);
+  size_t (*winograd_packed)(int c_out, int c_in);                                 /* floats */
+  void (*winograd_pack)(const float *weight, int c_out, int c_in, float *packed); /* weight: [c_out][3][3][c_in] */
+  size_t (*winograd_scratch)(int c_in);
+  void (*winograd)(const struct winograd *);
+  void (*resize)(const struct resize *);
+  void (*compose)(const struct compose *);
+  /* out = in, element by element: residuals that cannot be added in place. */
+  void (*copy)(const void *in, enum dtype in_dtype, void *out, enum dtype out_dtype, size_t count);
+};
+
+extern const struct cpu_kernels cpu_kernels_base, cpu_kernels_avx2, cpu_kernels_avx512;
+
+/* Between the kernel files of one instruction set, whose name CPU_ISA is. */
+#ifdef CPU_ISA
+#define KERNEL_JOIN(name, isa) name##_##isa
+#define KERNEL_EXPAND(name, isa) KERNEL_JOIN(name, isa)
+#define KERNEL(name) KERNEL_EXPAND(name, CPU_ISA)
+#define KERNEL_TEXT(isa) #isa
+#define KERNEL_NAME(isa) KERNEL_TEXT(isa)
+
+void KERNEL(cpu_gather)(const struct gather *g);
+void KERNEL(cpu_copy)(const void *in, enum dtype in_dtype, void *out, enum dtype out_dtype, size_t count);
+size_t KERNEL(cpu_attend_packed)(int keys, int dim);
+size_t KERNEL(cpu_attend_tile)(int dim);
+void KERNEL(cpu_attend)(const struct attend *a);
+size_t KERNEL(cpu_winograd_packed)(int c_out, int c_in);
+void KERNEL(cpu_winograd_pack)(const float *weight, int c_out, int c_in, float *packed);
+size_t KERNEL(cpu_winograd_scratch)(int c_in);
+void KERNEL(cpu_winograd)(const struct winograd *op);
+void KERNEL(cpu_resize)(const struct resize *r);
+void KERNEL(cpu_compose)(const struct compose *c);
+#endif
+
+#endif

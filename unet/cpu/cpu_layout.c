@@ -1,0 +1,115 @@
+/* Where a program's temporaries lie, and of what type they are. */
+#include "unet/cpu/cpu.h"
+
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* The operands that ops document as vectors: read as FP32 by every implementation. */
+static bool is_vector_operand(const struct op *op, struct tensor t) {
+  return op->type == OP_CONV && tensor_exists(op->conv.time) && t.index == op->conv.time.index;
+}
+
+/* Whether an op of the plan writes a resource. */
+static bool writes_state(const struct plan *plan) {
+  for (int i = 0; i < plan->op_count; i++) {
+    struct tensor list[OP_WRITES_MAX];
+    int count = op_writes(&plan->ops[i], list);
+    for (int j = 0; j < count; j++)
+      if (list[j].space == TENSOR_RESOURCE)
+        return true;
+  }
+  return false;
+}
+
+/* bfloat16 where every op that touches the temporary can take it. */
+static void choose_types(struct cpu_program *program) {
+  const struct plan *plan = program->plan;
+  program->bf16 = program->device->bf16 && !writes_state(plan);
+  for (int i = 0; i < plan->temp_count; i++)
+    program->dtype[i] = program->bf16 && !plan->temps[i].wide ? DTYPE_BF16 : DTYPE_F32;
+  for (int i = 0; i < plan->op_count; i++) {
+    struct tensor list[OP_READS_MAX + OP_WRITES_MAX];
+    int count = op_reads(&plan->ops[i], list);
+    count += op_writes(&plan->ops[i], list + count);
+    for (int j = 0; j < count; j++)
+      if (list[j].space == TENSOR_TEMP &&
+          (!program->steps[i].impl->takes_bf16 || is_vector_operand(&plan->ops[i], list[j])))
+        program->dtype[list[j].index] = DTYPE_F32;
+  }
+}
+
+/* The residual that op may add in place: a temporary some op wrote, read here for the last time and for nothing else.
+ */
+static bool residual_ends_here(const struct plan *plan, int op_index, const bool *written, struct tensor *residual,
+                               struct tensor *y) {
+  const struct op *op = &plan->ops[op_index];
+  struct tensor list[OP_READS_MAX];
+  if (op->type == OP_CONV)
+    *residual = op->conv.residual, *y = op->conv.y;
+  else if (op->type == OP_LINEAR)
+    *residual = op->linear.residual, *y = op->linear.y;
+  else
+    return false;
+  if (residual->space != TENSOR_TEMP || y->space != TENSOR_TEMP || !written[residual->index] ||
+      plan->temps[residual->index].last != op_index)
+    return false;
+  int uses = 0, count = op_reads(op, list);
+  for (int i = 0; i < count; i++)
+    uses += list[i].space == TENSOR_TEMP && list[i].index == residual->index;
+  return uses == 1;
+}
+
+/* Joins y to its residual in temps (a copy of the plan's): the first of a chain stands for all and lives as long as
+ * any; home[i] is the one that temp i shares a place with. */
+static void join_residuals(struct cpu_program *program, struct temp *temps, int *home, bool *written) {
+  const struct plan *plan = program->plan;
+  for (int i = 0; i < plan->op_count; i++) {
+    struct tensor residual, y, list[OP_WRITES_MAX];
+    if (residual_ends_here(plan, i, written, &residual, &y) &&
+        program->dtype[residual.index] == program->dtype[y.index]) {
+      struct temp *first = &temps[home[residual.index]], *own = &temps[y.index];
+      home[y.index] = home[residual.index];
+      first->first = first->first < own->first ? first->first : own->first;
+      first->last = first->last > own->last ? first->last : own->last;
+      own->n = 0;
+    }
+    int writes = op_writes(&plan->ops[i], list);
+    for (int j = 0; j < writes; j++)
+      if (list[j].space == TENSOR_TEMP)
+        written[list[j].index] = true;
+  }
+}
+
+int cpu_layout(struct cpu_program *program, struct error *err) {
+  struct plan layout = *program->plan;
+  size_t count = (size_t)layout.temp_count + 1;
+  int status = -1, *home = malloc(count * sizeof *home);
+  bool *written = calloc(count, sizeof *written);
+  layout.temps = malloc(count * sizeof *layout.temps);
+  program->arena_bytes = SIZE_MAX;
+  if (home && written && layout.temps) {
+    choose_types(program);
+    memcpy(layout.temps, program->plan->temps, (count - 1) * sizeof *layout.temps);
+    for (int i = 0; i < layout.temp_count; i++) {
+      home[i] = i;
+      layout.temps[i].wide = program->dtype[i] == DTYPE_F32;
+    }
+    if (!program->device->plain)
+      join_residuals(program, layout.temps, home, written);
+    program->arena_bytes = plan_layout(&layout, dtype_size(DTYPE_BF16), 64, program->offset);
+    for (int i = 0; i < layout.temp_count; i++)
+      program->offset[i] = program->offset[home[i]];
+  }
+  if (program->arena_bytes == SIZE_MAX) {
+    program->arena_bytes = 0;
+    error_set(err, STATUS_DEVICE, "cpu: out of memory");
+  } else {
+    program->arena = cpu_alloc(program->device, program->arena_bytes, "pictures between the layers", err);
+    status = program->arena ? 0 : -1;
+  }
+  free(home);
+  free(written);
+  free(layout.temps);
+  return status;
+}

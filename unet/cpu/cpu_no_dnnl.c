@@ -1,0 +1,25 @@
+/* What stands in for cpu_dnnl.c where oneDNN is not there: the definition runs convolutions and linear layers. */
+#include "unet/cpu/cpu.h"
+
+int cpu_dnnl_open(struct cpu_device *device, struct error *err) {
+  (void)err;
+  log_line(device->log, LOG_WARNING, "cpu: built without oneDNN, so convolutions run as plain loops: slow");
+  return 0;
+}
+
+void cpu_dnnl_close(struct cpu_device *device) {
+  (void)device;
+}
+
+int cpu_dnnl_refresh(struct cpu_device *device, int resource, struct error *err) {
+  (void)device, (void)resource, (void)err;
+  return 0;
+}
+
+bool cpu_dnnl_has_bf16(void) {
+  return false;
+}
+
+bool cpu_dnnl_has_amx(void) {
+  return false;
+}

@@ -1,0 +1,129 @@
+/* The definition of the ops around the networks: embeddings, tables, prompt slots, the sampler. */
+#include "unet/cpu/cpu.h"
+
+#include <math.h>
+#include <string.h>
+
+/* --- text --- */
+
+static void embed_run(const struct cpu_run *run, const struct cpu_step *step) {
+  const struct op_embed *op = &step->op->embed;
+  const float *token = cpu_f32(run->program, op->token), *position = cpu_f32(run->program, op->position);
+  float *y = cpu_f32(run->program, op->y);
+  size_t c = (size_t)op->y.c;
+  for (size_t t = 0; t < (size_t)op->y.w; t++)
+    for (size_t i = 0; i < c; i++)
+      y[t * c + i] = token[(size_t)run->params->tokens[t] * c + i] + position[t * c + i];
+}
+
+static void store_slot_run(const struct cpu_run *run, const struct cpu_step *step) {
+  const struct op_store_slot *op = &step->op->store_slot;
+  size_t count = tensor_elements(op->x);
+  memcpy(cpu_f32(run->program, op->slots) + (size_t)run->params->slot * count, cpu_f32(run->program, op->x),
+         count * sizeof(float));
+}
+
+static void prompt_run(const struct cpu_run *run, const struct cpu_step *step) {
+  const struct op_prompt *op = &step->op->prompt;
+  const float *slots = cpu_f32(run->program, op->slots);
+  float *y = cpu_f32(run->program, op->y);
+  size_t count = (size_t)op->slots.w * (size_t)op->slots.c;
+  memset(y, 0, tensor_elements(op->y) * sizeof *y);
+  for (size_t r = 0; r < (size_t)op->y.n; r++)
+    for (int i = 0; i < 2; i++) {
+      const struct prompt_params *p = &run->params->prompt[r];
+      for (size_t e = 0; p->weight[i] != 0 && e < count; e++)
+        y[r * count + e] += p->weight[i] * slots[(size_t)p->slot[i] * count + e];
+    }
+}
+
+/* --- time --- */
+
+/* frequencies[k] = exp(-ln(10000) k / divisor) times angle, first half sine or cosine, second half the other. */
+static void sinusoid(double angle, double divisor, bool cos_first, int c, float *y) {
+  int half = c / 2;
+  for (int k = 0; k < half; k++) {
+    double a = angle * exp(-log(10000.0) * k / divisor);
+    y[k] = (float)(cos_first ? cos(a) : sin(a));
+    y[half + k] = (float)(cos_first ? sin(a) : cos(a));
+  }
+}
+
+static void timestep_run(const struct cpu_run *run, const struct cpu_step *step) {
+  const struct op_timestep *op = &step->op->timestep;
+  float *y = cpu_f32(run->program, op->y);
+#pragma omp parallel for
+  for (int t = 0; t < op->y.n; t++)
+    sinusoid(t, op->y.c / 2 - (double)op->shift, op->cos_first, op->y.c, y + (size_t)t * (size_t)op->y.c);
+}
+
+static void guidance_embed_run(const struct cpu_run *run, const struct cpu_step *step) {
+  struct tensor t = step->op->guidance_embed.y;
+  float *y = cpu_f32(run->program, t);
+  for (int row = 0; row < t.n; row++)
+    sinusoid(((double)run->params->guidance - 1) * 1000, t.c / 2 - 1, false, t.c, y + (size_t)row * (size_t)t.c);
+}
+
+static void time_row_run(const struct cpu_run *run, const struct cpu_step *step) {
+  const struct op_time_row *op = &step->op->time_row;
+  size_t row = (size_t)run->params->step[op->step + run->round].timestep, c = (size_t)op->y.c;
+  memcpy(cpu_f32(run->program, op->y), cpu_f32(run->program, op->table) + row * c, c * sizeof(float));
+}
+
+/* --- sampler --- */
+
+static void start_run(const struct cpu_run *run, const struct cpu_step *step) {
+  const struct op_start *op = &step->op->start;
+  const float *z = cpu_f32(run->program, op->z), *noise = cpu_f32(run->program, op->noise);
+  float *y = cpu_f32(run->program, op->y);
+  size_t count = tensor_elements(op->y);
+  for (size_t i = 0; i < count; i++)
+    y[i] = (z ? run->params->start_latent * z[i] : 0) + run->params->start_noise * noise[i];
+}
+
+static void unet_input_run(const struct cpu_run *run, const struct cpu_step *step) {
+  const struct op_unet_input *op = &step->op->unet_input;
+  const float *x = cpu_f32(run->program, op->x), *image = cpu_f32(run->program, op->image);
+  float *y = cpu_f32(run->program, op->y);
+  size_t pixels = (size_t)op->x.h * (size_t)op->x.w;
+  for (int r = 0; r < op->y.n; r++)
+    for (size_t i = 0; i < pixels; i++) {
+      for (int c = 0; c < op->x.c; c++)
+        *y++ = x[i * (size_t)op->x.c + (size_t)c];
+      for (int c = 0; c < op->image.c; c++)
+        *y++ = op->image_rows >> r & 1 ? image[i * (size_t)op->image.c + (size_t)c] : 0;
+    }
+}
+
+static void step_run(const struct cpu_run *run, const struct cpu_step *step) {
+  const struct op_step *op = &step->op->step;
+  size_t index = (size_t)(op->step + run->round), count = tensor_elements(op->x);
+  const struct step_params *s = &run->params->step[index];
+  const float *model = cpu_f32(run->program, op->model), *noise = cpu_f32(run->program, op->noise);
+  float *x = cpu_f32(run->program, op->x);
+  for (size_t i = 0; i < count; i++) {
+    double prediction = 0;
+    for (size_t r = 0; r < (size_t)op->model.n; r++)
+      prediction += (double)run->params->row_weight[r] * (double)model[r * count + i];
+    double fresh = noise && s->noise != 0 ? (double)s->noise * (double)noise[index * count + i] : 0;
+    x[i] = (float)((double)s->x * (double)x[i] + (double)s->model * prediction + fresh);
+  }
+}
+
+static const struct cpu_impl embed = {.run = embed_run}, store_slot = {.run = store_slot_run},
+                             prompt = {.run = prompt_run}, timestep = {.run = timestep_run},
+                             guidance_embed = {.run = guidance_embed_run}, time_row = {.run = time_row_run},
+                             start = {.run = start_run}, unet_input = {.run = unet_input_run},
+                             step_impl = {.run = step_run};
+
+void cpu_definition_aux(const struct cpu_impl *impl[OP_TYPES]) {
+  impl[OP_EMBED] = &embed;
+  impl[OP_STORE_SLOT] = &store_slot;
+  impl[OP_PROMPT] = &prompt;
+  impl[OP_TIMESTEP] = &timestep;
+  impl[OP_GUIDANCE_EMBED] = &guidance_embed;
+  impl[OP_TIME_ROW] = &time_row;
+  impl[OP_START] = &start;
+  impl[OP_UNET_INPUT] = &unet_input;
+  impl[OP_STEP] = &step_impl;
+}

@@ -1,0 +1,217 @@
+/* The definition of the pixel ops. */
+#include "unet/cpu/cpu_pixels.h"
+#include "unet/cpu/cpu.h"
+
+#include <math.h>
+#include <string.h>
+
+/* --- frames --- */
+
+size_t cpu_pixels_row(const struct frame *frame) {
+  int longest = 0;
+  for (int i = 0; i < frame_planes(frame->format); i++) {
+    int bytes = frame_row_bytes(frame->format, i, frame->width);
+    longest = bytes > longest ? bytes : longest;
+  }
+  return (size_t)(frame->format == PIXEL_P010 ? longest / 2 : longest);
+}
+
+struct channel frame_channel(const struct frame *f, int index) {
+  static const int bgra[3] = {2, 1, 0}, rgba[3] = {0, 1, 2}, yuyv[3] = {0, 1, 3};
+  uint8_t *first = (uint8_t *)f->plane[0];
+  struct channel c = {.data = first, .pitch = f->pitch[0], .stride = 1, .width = f->width, .height = f->height};
+  bool chroma = index > 0 && !frame_is_rgb(f), two_planes = f->format == PIXEL_NV12 || f->format == PIXEL_P010;
+  int sample = f->format == PIXEL_P010 ? 2 : 1;
+  c.wide = sample == 2;
+  c.half_x = chroma;
+  c.half_y = chroma && f->format != PIXEL_YUYV;
+  if (c.half_x)
+    c.width = (f->width + 1) / 2;
+  if (c.half_y)
+    c.height = (f->height + 1) / 2;
+  if (f->format == PIXEL_YUYV) {
+    c.data = first + yuyv[index];
+    c.stride = chroma ? 4 : 2;
+  } else if (frame_is_rgb(f)) {
+    c.data = first + (f->format == PIXEL_BGRA ? bgra : rgba)[index];
+    c.stride = 4;
+  } else if (chroma) {
+    c.plane = two_planes ? 1 : index;
+    c.data = (uint8_t *)f->plane[c.plane] + (two_planes ? (index - 1) * sample : 0);
+    c.pitch = f->pitch[c.plane];
+    c.stride = two_planes ? 2 * sample : 1;
+  } else {
+    c.stride = sample;
+  }
+  return c;
+}
+
+struct coding frame_coding(const struct frame *f) {
+  static const double red[] = {[MATRIX_BT601] = 0.299, [MATRIX_BT709] = 0.2126, [MATRIX_BT2020] = 0.2627};
+  static const double blue[] = {[MATRIX_BT601] = 0.114, [MATRIX_BT709] = 0.0722, [MATRIX_BT2020] = 0.0593};
+  struct coding c = {.range = {255, 255, 255}};
+  if (frame_is_rgb(f))
+    return c;
+  int depth = f->format == PIXEL_P010 ? 10 : 8, unit = 1 << (depth - 8);
+  bool full = f->range == RANGE_FULL;
+  c.zero[0] = full ? 0 : 16 * unit;
+  c.zero[1] = c.zero[2] = 128 * unit;
+  c.range[0] = full ? (1 << depth) - 1 : 219 * unit;
+  c.range[1] = c.range[2] = full ? (1 << depth) - 1 : 224 * unit;
+  c.r = red[f->matrix];
+  c.b = blue[f->matrix];
+  c.g = 1 - c.r - c.b;
+  c.r_cr = 2 * (1 - c.r);
+  c.b_cb = 2 * (1 - c.b);
+  c.g_cb = -c.b_cb * c.b / c.g;
+  c.g_cr = -c.r_cr * c.r / c.g;
+  return c;
+}
+
+struct span pixel_span(int position, double source, double source_size, int dest, int dest_size, bool half) {
+  double step = source_size / dest_size, centre = source + (position - dest + 0.5) * step;
+  if (half)
+    step /= 2, centre /= 2;
+  double size = step > 1 ? step : 1;
+  return (struct span){centre - size / 2, centre + size / 2};
+}
+
+/* --- in --- */
+
+static int clamp(int x, int low, int high) {
+  return x < low ? low : x > high ? high : x;
+}
+
+/* How much of sample i lies in the span, over the span's size. */
+static double coverage(struct span s, double i) {
+  double low = fmax(s.low, i), high = fmin(s.high, i + 1);
+  return high > low ? (high - low) / (s.high - s.low) : 0;
+}
+
+static double channel_mean(const struct channel *c, struct span x, struct span y) {
+  double sum = 0;
+  for (double j = floor(y.low); j < y.high; j++)
+    for (double i = floor(x.low); i < x.high; i++) {
+      int column = (int)fmin(fmax(i, 0), c->width - 1), row = (int)fmin(fmax(j, 0), c->height - 1);
+      sum += coverage(x, i) * coverage(y, j) * channel_sample(c, column, row);
+    }
+  return sum;
+}
+
+static void decode(const struct coding *k, bool rgb, const double v[3], double out[3]) {
+  out[0] = rgb ? v[0] : v[0] + k->r_cr * v[2];
+  out[1] = rgb ? v[1] : v[0] + k->g_cb * v[1] + k->g_cr * v[2];
+  out[2] = rgb ? v[2] : v[0] + k->b_cb * v[1];
+  for (int i = 0; i < 3; i++)
+    out[i] = fmin(fmax(out[i], 0), 1);
+}
+
+static void frame_pixel(const struct frame *frame, const struct geometry *g, int x, int y, double rgb[3]) {
+  struct coding coding = frame_coding(frame);
+  double value[3];
+  for (int i = 0; i < 3; i++) {
+    struct channel c = frame_channel(frame, i);
+    struct span sx = pixel_span(x, (double)g->source_x, (double)g->source_w, g->dest_x, g->dest_w, c.half_x);
+    struct span sy = pixel_span(y, (double)g->source_y, (double)g->source_h, g->dest_y, g->dest_h, c.half_y);
+    value[i] = (channel_mean(&c, sx, sy) - coding.zero[i]) / coding.range[i];
+  }
+  decode(&coding, frame_is_rgb(frame), value, rgb);
+}
+
+static void pixels_in_run(const struct cpu_run *run, const struct cpu_step *step) {
+  const struct op_pixels_in *op = &step->op->pixels_in;
+  const struct geometry *g = &run->params->geometry;
+  float *out = cpu_f32(run->program, op->y);
+#pragma omp parallel for
+  for (int y = 0; y < op->y.h; y++)
+    for (int x = 0; x < op->y.w; x++) {
+      double rgb[3] = {0};
+      if (x >= g->dest_x && x < g->dest_x + g->dest_w && y >= g->dest_y && y < g->dest_y + g->dest_h)
+        frame_pixel(run->frame, g, x, y, rgb);
+      for (int c = 0; c < 3; c++)
+        out[((size_t)y * (size_t)op->y.w + (size_t)x) * 3 + (size_t)c] =
+            (float)(rgb[c] * (double)op->scale + (double)op->bias);
+    }
+}
+
+/* --- out --- */
+
+struct picture {
+  const struct op_pixels_out *op;
+  const float *x, *input;
+  double mix;
+};
+
+static void picture_rgb(const struct picture *p, int x, int y, double rgb[3]) {
+  const struct op_pixels_out *op = p->op;
+  for (int c = 0; c < 3; c++) {
+    size_t at = ((size_t)y * (size_t)op->x.w + (size_t)x) * 3 + (size_t)c;
+    double value = (double)p->x[at] * (double)op->scale + (double)op->bias;
+    if (p->input)
+      value = p->mix * value + (1 - p->mix) * ((double)p->input[at] * (double)op->input_scale + (double)op->input_bias);
+    rgb[c] = fmin(fmax(value, 0), 1);
+  }
+}
+
+/* The value of channel i of the frame for one colour. */
+static double encode(const struct coding *k, const double rgb[3], int i) {
+  double luma = k->r * rgb[0] + k->g * rgb[1] + k->b * rgb[2];
+  return i == 0 ? luma : i == 1 ? (rgb[2] - luma) / k->b_cb : (rgb[0] - luma) / k->r_cr;
+}
+
+/* One sample of a channel: the mean over its pixels. */
+static double sample_value(const struct picture *p, const struct coding *coding, const struct channel *c, bool is_rgb,
+                           int index, int x, int y) {
+  int columns = c->half_x ? 2 : 1, rows = c->half_y ? 2 : 1, count = 0;
+  double sum = 0;
+  for (int j = y * rows; j < (y + 1) * rows && j < p->op->x.h; j++)
+    for (int i = x * columns; i < (x + 1) * columns && i < p->op->x.w; i++) {
+      double rgb[3];
+      picture_rgb(p, i, j, rgb);
+      sum += is_rgb ? rgb[index] : encode(coding, rgb, index);
+      count++;
+    }
+  return sum / count;
+}
+
+static void write_row(const struct picture *p, const struct frame *out, int index, int y) {
+  struct coding coding = frame_coding(out);
+  struct channel c = frame_channel(out, index);
+  int top = c.wide ? 1023 : 255;
+  for (int x = 0; x < c.width; x++) {
+    double value = sample_value(p, &coding, &c, frame_is_rgb(out), index, x, y);
+    channel_store(&c, x, y, clamp((int)lrint(coding.zero[index] + coding.range[index] * value), 0, top));
+  }
+}
+
+/* Alpha, and the second luma of YUYV's last pair where the width is odd. */
+static void fill_unused(const struct frame *out) {
+  for (int y = 0; y < out->height; y++) {
+    uint8_t *row = (uint8_t *)out->plane[0] + (long)y * out->pitch[0];
+    if (frame_is_rgb(out))
+      for (int x = 0; x < out->width; x++)
+        row[4 * x + 3] = 255;
+    else if (out->format == PIXEL_YUYV && out->width % 2)
+      row[2 * out->width] = row[2 * out->width - 2];
+  }
+}
+
+static void pixels_out_run(const struct cpu_run *run, const struct cpu_step *step) {
+  const struct op_pixels_out *op = &step->op->pixels_out;
+  const struct frame *out = run->picture;
+  struct picture p = {op, cpu_f32(run->program, op->x), cpu_f32(run->program, op->input), (double)run->params->mix};
+  for (int i = 0; i < 3; i++) {
+    struct channel c = frame_channel(out, i);
+#pragma omp parallel for
+    for (int y = 0; y < c.height; y++)
+      write_row(&p, out, i, y);
+  }
+  fill_unused(out);
+}
+
+static const struct cpu_impl pixels_in = {.run = pixels_in_run}, pixels_out = {.run = pixels_out_run};
+
+void cpu_definition_pixels(const struct cpu_impl *impl[OP_TYPES]) {
+  impl[OP_PIXELS_IN] = &pixels_in;
+  impl[OP_PIXELS_OUT] = &pixels_out;
+}

@@ -1,0 +1,229 @@
+/* Pixels in and out, row by row. On the way in, the source's rows are summed as they lie in memory, all channels of a
+ * plane at once, and then each channel is averaged along the row. */
+#include "unet/cpu/cpu_kernels.h"
+#include "unet/cpu/cpu_threads.h"
+
+#include <math.h>
+#include <string.h>
+
+/* A NaN becomes 0. */
+static float clamp_unit(float x) {
+  return x > 0 ? (x < 1 ? x : 1) : 0;
+}
+
+/* --- in --- */
+
+/* Whole samples under a span. What lies outside the plane counts for the sample at its edge, so the outer weights reach
+ * to the span's ends wherever those are. */
+static struct tap tap_of(struct span s, int length) {
+  double size = s.high - s.low;
+  int first = (int)fmin(fmax(floor(s.low), 0), length - 1), last = (int)fmin(fmax(ceil(s.high) - 1, 0), length - 1);
+  struct tap t = {.first = first, .count = last - first + 1, .first_weight = 1};
+  if (t.count > 1) {
+    t.first_weight = (float)((first + 1 - s.low) / size);
+    t.middle_weight = (float)(1 / size);
+    t.last_weight = (float)((s.high - last) / size);
+  }
+  return t;
+}
+
+static float tap_weight(const struct tap *t, int i) {
+  return i == 0 ? t->first_weight : i == t->count - 1 ? t->last_weight : t->middle_weight;
+}
+
+static void fill_taps(const struct resize *r) {
+  const struct geometry *g = &r->geometry;
+  for (int half = 0; half < 2; half++) {
+    int length = half ? (r->frame->width + 1) / 2 : r->frame->width;
+    for (int x = g->dest_x; x < g->dest_x + g->dest_w; x++)
+      r->taps[half][x] =
+          tap_of(pixel_span(x, (double)g->source_x, (double)g->source_w, g->dest_x, g->dest_w, half), length);
+  }
+}
+
+/* sum[i] (+)= weight * sample i of a row */
+static void add_bytes(float *restrict sum, const uint8_t *restrict row, size_t count, float weight, bool fresh) {
+  if (fresh)
+    for (size_t i = 0; i < count; i++)
+      sum[i] = weight * (float)row[i];
+  else
+    for (size_t i = 0; i < count; i++)
+      sum[i] += weight * (float)row[i];
+}
+
+static void add_words(float *restrict sum, const uint8_t *restrict row, size_t count, float weight, bool fresh) {
+  for (size_t i = 0; i < count; i++) {
+    float value = weight * (float)((row[2 * i] | row[2 * i + 1] << 8) >> 6);
+    sum[i] = fresh ? value : sum[i] + value;
+  }
+}
+
+/* A channel's place in its plane's rows, counted in samples. */
+struct track {
+  const struct tap *taps;
+  size_t first, step;
+};
+
+static struct track track_of(const struct resize *r, const struct channel *c) {
+  size_t size = c->wide ? 2 : 1;
+  return (struct track){r->taps[c->half_x], (size_t)(c->data - r->frame->plane[c->plane]) / size,
+                        (size_t)c->stride / size};
+}
+
+/* Sums the plane's rows under output row y, over those samples that the channel's taps touch. */
+static void sum_rows(const struct resize *r, const struct channel *c, int y, float *sum) {
+  const struct geometry *g = &r->geometry;
+  struct track track = track_of(r, c);
+  struct tap rows =
+      tap_of(pixel_span(y, (double)g->source_y, (double)g->source_h, g->dest_y, g->dest_h, c->half_y), c->height);
+  const struct tap *left = &track.taps[g->dest_x], *right = &track.taps[g->dest_x + g->dest_w - 1];
+  size_t low = (size_t)left->first * track.step, high = (size_t)(right->first + right->count) * track.step;
+  for (int i = 0; i < rows.count; i++) {
+    const uint8_t *row = r->frame->plane[c->plane] + (long)(rows.first + i) * c->pitch;
+    if (c->wide)
+      add_words(sum + low, row + 2 * low, high - low, tap_weight(&rows, i), i == 0);
+    else
+      add_bytes(sum + low, row + low, high - low, tap_weight(&rows, i), i == 0);
+  }
+}
+
+static void average_row(const struct resize *r, const struct channel *c, const float *sum, float *values) {
+  const struct geometry *g = &r->geometry;
+  struct track track = track_of(r, c);
+  for (int x = 0; x < g->dest_w; x++) {
+    const struct tap *t = &track.taps[g->dest_x + x];
+    const float *at = sum + (size_t)t->first * track.step + track.first;
+    float value = t->first_weight * at[0];
+    for (int i = 1; i < t->count - 1; i++)
+      value += t->middle_weight * at[(size_t)i * track.step];
+    if (t->count > 1)
+      value += t->last_weight * at[(size_t)(t->count - 1) * track.step];
+    values[x] = value;
+  }
+}
+
+/* Codes to R, G, B, scaled, into the picture. */
+static void color_row(const struct resize *r, float *const values[3], float *out) {
+  struct coding k = frame_coding(r->frame);
+  bool rgb = frame_is_rgb(r->frame);
+  float zero[3], unit[3];
+  for (int i = 0; i < 3; i++)
+    zero[i] = (float)k.zero[i], unit[i] = (float)(1 / k.range[i]);
+  float r_cr = (float)k.r_cr, g_cb = (float)k.g_cb, g_cr = (float)k.g_cr, b_cb = (float)k.b_cb;
+  for (int x = 0; x < r->geometry.dest_w; x++) {
+    float a = (values[0][x] - zero[0]) * unit[0], b = (values[1][x] - zero[1]) * unit[1],
+          c = (values[2][x] - zero[2]) * unit[2];
+    float red = rgb ? a : a + r_cr * c, green = rgb ? b : a + g_cb * b + g_cr * c, blue = rgb ? c : a + b_cb * b;
+    out[3 * x] = clamp_unit(red) * r->scale + r->bias;
+    out[3 * x + 1] = clamp_unit(green) * r->scale + r->bias;
+    out[3 * x + 2] = clamp_unit(blue) * r->scale + r->bias;
+  }
+}
+
+static void resize_row(const struct resize *r, int y) {
+  const struct geometry *g = &r->geometry;
+  size_t thread = (size_t)thread_number();
+  float *out = r->out + (size_t)y * (size_t)r->w * 3, *sum = r->rows + thread * r->row;
+  float *first = r->values + thread * 3 * (size_t)r->w, *values[3] = {first, first + r->w, first + 2 * r->w};
+  bool inside = y >= g->dest_y && y < g->dest_y + g->dest_h;
+  for (int i = 0; i < 3 * r->w; i++)
+    if (!inside || i < 3 * g->dest_x || i >= 3 * (g->dest_x + g->dest_w))
+      out[i] = r->bias;
+  if (!inside)
+    return;
+  int plane = -1;
+  for (int i = 0; i < 3; i++) {
+    struct channel c = frame_channel(r->frame, i);
+    /* YUYV's chroma reaches further to the sides than its luma */
+    if (c.plane != plane || r->frame->format == PIXEL_YUYV)
+      sum_rows(r, &c, y, sum);
+    plane = c.plane;
+    average_row(r, &c, sum, values[i]);
+  }
+  color_row(r, values, out + 3 * g->dest_x);
+}
+
+void KERNEL(cpu_resize)(const struct resize *r) {
+  fill_taps(r);
+#pragma omp parallel for
+  for (int y = 0; y < r->h; y++)
+    resize_row(r, y);
+}
+
+/* --- out --- */
+
+/* A row of R, G, B in 0..1. */
+static void value_row(const struct compose *c, int y, float *values) {
+  size_t count = 3 * (size_t)c->picture->width;
+  const float *x = c->x + (size_t)y * count, *input = c->input + (size_t)y * count;
+  if (c->input)
+    for (size_t i = 0; i < count; i++)
+      values[i] = clamp_unit(x[i] * c->x_scale + input[i] * c->input_scale + c->bias);
+  else
+    for (size_t i = 0; i < count; i++)
+      values[i] = clamp_unit(x[i] * c->x_scale + c->bias);
+}
+
+static void write_rgb_row(const struct frame *f, const float *values, int y) {
+  uint8_t *row = (uint8_t *)f->plane[0] + (long)y * f->pitch[0];
+  int red = f->format == PIXEL_RGBA ? 0 : 2;
+  for (int x = 0; x < f->width; x++) {
+    row[4 * x + red] = (uint8_t)(values[3 * x] * 255 + 0.5f);
+    row[4 * x + 1] = (uint8_t)(values[3 * x + 1] * 255 + 0.5f);
+    row[4 * x + 2 - red] = (uint8_t)(values[3 * x + 2] * 255 + 0.5f);
+    row[4 * x + 3] = 255;
+  }
+}
+
+static void write_luma_row(const struct frame *f, const struct coding *k, const float *values, int y) {
+  struct channel c = frame_channel(f, 0);
+  float r = (float)(k->r * k->range[0]), g = (float)(k->g * k->range[0]), b = (float)(k->b * k->range[0]);
+  float zero = (float)k->zero[0] + 0.5f;
+  for (int x = 0; x < f->width; x++)
+    channel_store(&c, x, y, (int)(r * values[3 * x] + g * values[3 * x + 1] + b * values[3 * x + 2] + zero));
+  if (f->format == PIXEL_YUYV && f->width % 2) /* the last pair has no second pixel */
+    channel_store(&c, f->width, y, channel_sample(&c, f->width - 1, y));
+}
+
+/* Row y of both chroma channels, from one or two rows of pixels. */
+static void write_chroma_row(const struct frame *f, const struct coding *k, const float *const values[], int rows,
+                             int y) {
+  struct channel cb = frame_channel(f, 1), cr = frame_channel(f, 2);
+  float blue = (float)(k->range[1] / k->b_cb), red = (float)(k->range[2] / k->r_cr), zero = (float)k->zero[1] + 0.5f;
+  float r = (float)k->r, g = (float)k->g, b = (float)k->b;
+  for (int x = 0; x < cb.width; x++) {
+    int columns = 2 * x + 1 < f->width ? 2 : 1;
+    float sum[3] = {0}, part = 1 / (float)(rows * columns);
+    for (int j = 0; j < rows; j++)
+      for (int i = 0; i < 3 * columns; i++)
+        sum[i % 3] += values[j][6 * x + i] * part;
+    float luma = r * sum[0] + g * sum[1] + b * sum[2];
+    channel_store(&cb, x, y, (int)((sum[2] - luma) * blue + zero));
+    channel_store(&cr, x, y, (int)((sum[0] - luma) * red + zero));
+  }
+}
+
+static void compose_rows(const struct compose *c, int pair) {
+  const struct frame *f = c->picture;
+  struct coding k = frame_coding(f);
+  float *first = c->values + (size_t)thread_number() * 6 * (size_t)f->width;
+  const float *const values[2] = {first, first + 3 * f->width};
+  int y = 2 * pair, rows = y + 1 < f->height ? 2 : 1;
+  for (int j = 0; j < rows; j++) {
+    value_row(c, y + j, first + j * 3 * f->width);
+    if (frame_is_rgb(f))
+      write_rgb_row(f, values[j], y + j);
+    else
+      write_luma_row(f, &k, values[j], y + j);
+    if (f->format == PIXEL_YUYV)
+      write_chroma_row(f, &k, &values[j], 1, y + j);
+  }
+  if (!frame_is_rgb(f) && f->format != PIXEL_YUYV)
+    write_chroma_row(f, &k, values, rows, pair);
+}
+
+void KERNEL(cpu_compose)(const struct compose *c) {
+#pragma omp parallel for
+  for (int pair = 0; pair < (c->picture->height + 1) / 2; pair++)
+    compose_rows(c, pair);
+}

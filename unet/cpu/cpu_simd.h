@@ -1,0 +1,169 @@
+/* Vectors of FP32 as wide as the processor's, through the compiler's vector types: one source for every instruction
+ * set. The files that include this are compiled once for each (see meson.build). */
+#ifndef UNET_CPU_CPU_SIMD_H
+#define UNET_CPU_CPU_SIMD_H
+
+#include <math.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include "unet/plan/op.h"
+#include "unet/plan/resources.h"
+
+#if defined(__AVX512F__) || defined(__AVX2__)
+#include <immintrin.h>
+#endif
+
+#if defined(__AVX512F__)
+#define VECTOR_BYTES 64
+#elif defined(__AVX2__)
+#define VECTOR_BYTES 32
+#else
+#define VECTOR_BYTES 16
+#endif
+enum { LANES = VECTOR_BYTES / 4 };
+
+#define INLINE static inline __attribute__((always_inline, unused))
+
+typedef float vec __attribute__((vector_size(VECTOR_BYTES)));
+typedef int32_t vec_int __attribute__((vector_size(VECTOR_BYTES)));
+typedef uint32_t vec_uint __attribute__((vector_size(VECTOR_BYTES)));
+typedef uint16_t vec_half __attribute__((vector_size(VECTOR_BYTES / 2)));
+/* The same at any address. */
+typedef float vec_any __attribute__((vector_size(VECTOR_BYTES), aligned(4), may_alias));
+typedef uint16_t vec_half_any __attribute__((vector_size(VECTOR_BYTES / 2), aligned(2), may_alias));
+
+INLINE vec vec_set(float value) {
+  return value - (vec){0};
+}
+
+INLINE vec vec_max(vec a, vec b) {
+#if defined(__AVX512F__)
+  return (vec)_mm512_max_ps((__m512)a, (__m512)b);
+#elif defined(__AVX2__)
+  return (vec)_mm256_max_ps((__m256)a, (__m256)b);
+#else
+  vec_int greater = a > b;
+  return (vec)(((vec_int)a & greater) | ((vec_int)b & ~greater));
+#endif
+}
+
+INLINE vec vec_min(vec a, vec b) {
+  return -vec_max(-a, -b);
+}
+
+INLINE float vec_sum(vec v) {
+  float sum = 0;
+  for (int i = 0; i < LANES; i++)
+    sum += v[i];
+  return sum;
+}
+
+INLINE float vec_highest(vec v) {
+  float highest = v[0];
+  for (int i = 1; i < LANES; i++)
+    highest = v[i] > highest ? v[i] : highest;
+  return highest;
+}
+
+INLINE vec vec_load(const float *from) {
+  return *(const vec_any *)from;
+}
+
+INLINE void vec_store(float *to, vec v) {
+  *(vec_any *)to = v;
+}
+
+INLINE vec vec_widen(vec_half bits) {
+  return (vec)(__builtin_convertvector(bits, vec_uint) << 16);
+}
+
+/* To bfloat16, nearest even; a NaN stays one. */
+INLINE vec_half vec_narrow(vec v) {
+  vec_uint bits = (vec_uint)v, rounded = bits + 0x7fff + (bits >> 16 & 1);
+  vec_uint nan = (vec_uint)(v != v);
+  return __builtin_convertvector(((rounded & ~nan) | ((bits | 0x400000) & nan)) >> 16, vec_half);
+}
+
+/* count (up to LANES) elements from position at on of an array of FP32 or bfloat16; lanes beyond are 0. */
+INLINE vec vec_get(const void *array, enum dtype dtype, size_t at, int count) {
+  vec v = {0};
+  vec_half bits = {0};
+  if (dtype == DTYPE_F32) {
+    const float *from = (const float *)array + at;
+    if (count >= LANES)
+      return vec_load(from);
+    memcpy(&v, from, (size_t)count * sizeof *from);
+    return v;
+  }
+  const uint16_t *from = (const uint16_t *)array + at;
+  if (count >= LANES)
+    return vec_widen(*(const vec_half_any *)from);
+  memcpy(&bits, from, (size_t)count * sizeof *from);
+  return vec_widen(bits);
+}
+
+INLINE void vec_put(void *array, enum dtype dtype, size_t at, int count, vec v) {
+  if (dtype == DTYPE_F32) {
+    float *to = (float *)array + at;
+    if (count >= LANES)
+      vec_store(to, v);
+    else
+      memcpy(to, &v, (size_t)count * sizeof *to);
+    return;
+  }
+  uint16_t *to = (uint16_t *)array + at;
+  vec_half bits = vec_narrow(v);
+  if (count >= LANES)
+    *(vec_half_any *)to = bits;
+  else
+    memcpy(to, &bits, (size_t)count * sizeof *to);
+}
+
+/* e^x to about 1e-7 of itself: 2^n e^r with |r| <= ln(2) / 2 and a Taylor polynomial. Beyond +-87 it stays at e^+-87,
+ * so that no subnormal numbers come of it. */
+INLINE vec vec_exp(vec x) {
+  x = vec_min(vec_max(x, vec_set(-87.0f)), vec_set(87.0f));
+  const float magic = 12582912.0f; /* 1.5 * 2^23: adding it leaves the nearest integer in the low bits */
+  vec shifted = x * 1.44269504f + magic, n = shifted - magic;
+  vec r = x - n * 0.693359375f + n * 2.12194440e-4f; /* ln(2) in two parts */
+  vec p = vec_set(1.0f / 720);
+  p = p * r + 1.0f / 120;
+  p = p * r + 1.0f / 24;
+  p = p * r + 1.0f / 6;
+  p = p * r + 0.5f;
+  p = p * r + 1.0f;
+  p = p * r + 1.0f;
+  return (vec)((vec_int)p + (((vec_int)shifted - 0x4b400000) << 23));
+}
+
+INLINE vec vec_sigmoid(vec x) {
+  return 1.0f / (1.0f + vec_exp(-x));
+}
+
+/* For the two activations that no network of ours has beside a convolution or norm. */
+__attribute__((unused)) static vec vec_activate_rare(enum activation act, vec x) {
+  for (int i = 0; i < LANES; i++) {
+    float v = x[i];
+    x[i] = act == ACT_GELU ? 0.5f * v * (1 + erff(v * (float)M_SQRT1_2)) : 3 * tanhf(v / 3);
+  }
+  return x;
+}
+
+INLINE vec vec_activate(enum activation act, vec x) {
+  switch (act) {
+  case ACT_NONE:
+    return x;
+  case ACT_RELU:
+    return vec_max(x, vec_set(0));
+  case ACT_SILU:
+    return x * vec_sigmoid(x);
+  case ACT_QUICK_GELU:
+    return x * vec_sigmoid(1.702f * x);
+  default:
+    return vec_activate_rare(act, x);
+  }
+}
+
+#endif

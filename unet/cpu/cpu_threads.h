@@ -1,0 +1,56 @@
+/* OpenMP where there is OpenMP; else one thread. */
+#ifndef UNET_CPU_CPU_THREADS_H
+#define UNET_CPU_CPU_THREADS_H
+
+#include <stddef.h>
+
+#ifdef _OPENMP
+#include <omp.h>
+#endif
+
+enum { THREADS_MOST = 256 };
+
+/* As many as wanted, within reason; 0: one for each processor that this process may use. */
+static inline int threads_choose(int wanted) {
+#ifdef _OPENMP
+  int threads = wanted > 0 ? wanted : omp_get_num_procs();
+  return threads < THREADS_MOST ? threads : THREADS_MOST;
+#else
+  (void)wanted;
+  return 1;
+#endif
+}
+
+/* How many threads parallel regions of the calling thread will have. */
+static inline void threads_set(int count) {
+#ifdef _OPENMP
+  omp_set_num_threads(count);
+#else
+  (void)count;
+#endif
+}
+
+/* Inside a parallel region: the calling thread's number, and how many there are. */
+static inline int thread_number(void) {
+#ifdef _OPENMP
+  return omp_get_thread_num();
+#else
+  return 0;
+#endif
+}
+
+static inline int thread_count(void) {
+#ifdef _OPENMP
+  return omp_get_num_threads();
+#else
+  return 1;
+#endif
+}
+
+/* The calling thread's part [low, high) of so many things. */
+static inline void thread_share(size_t count, size_t *low, size_t *high) {
+  *low = count * (size_t)thread_number() / (size_t)thread_count();
+  *high = count * (size_t)(thread_number() + 1) / (size_t)thread_count();
+}
+
+#endif

@@ -1,0 +1,120 @@
+#include "unet/model/plans.h"
+
+enum { UNROLLED_MAX = 4 };
+
+int model_init(struct model *model, const struct checkpoint *checkpoint, struct resources *resources,
+               struct error *err) {
+  *model = (struct model){.checkpoint = checkpoint, .resources = resources};
+  if (unet_init(&model->unet, checkpoint, err) < 0)
+    return -1;
+  model->slots = resources_state(resources, "prompt slots", SLOTS, 1, checkpoint->text.positions,
+                                 model->unet.texts.channels, false, err);
+  model->table = resources_state(resources, "time table", TIMESTEPS, 1, 1, model->unet.times.channels, false, err);
+  if (tensor_exists(model->slots) && tensor_exists(model->table))
+    return 0;
+  model_finish(model);
+  return -1;
+}
+
+void model_finish(struct model *model) {
+  unet_finish(&model->unet);
+}
+
+int model_rows(const struct model *model, bool guidance) {
+  if (!guidance || model->checkpoint->unet.time_cond_proj_dim)
+    return 1;
+  return model->checkpoint->image_condition ? 3 : 2;
+}
+
+int model_size_multiple(const struct model *model) {
+  return tae_scale(&model->checkpoint->vae) << (model->checkpoint->unet.levels - 1);
+}
+
+int plans_prompt(const struct model *model, struct plan *plan, struct error *err) {
+  plan_init(plan, model->resources);
+  struct tensor text = clip_encode(&model->checkpoint->text, &model->checkpoint->text_weights, plan);
+  struct tensor keys_values = unet_texts(&model->unet, plan, text);
+  plan_store_slot(plan, "slot", (struct op_store_slot){.x = keys_values, .slots = model->slots});
+  return plan_finish(plan, err);
+}
+
+int plans_tables(const struct model *model, struct plan *plan, struct error *err) {
+  plan_init(plan, model->resources);
+  unet_times(&model->unet, plan, model->table);
+  return plan_finish(plan, err);
+}
+
+/* States of this shape, made on first use: plans of other sizes have their own. */
+static struct tensor noise_state(const struct model *model, struct plan *plan, const char *what, int draws, int h,
+                                 int w) {
+  char name[64];
+  int c = model->checkpoint->unet.out_channels;
+  struct error err = {0};
+  snprintf(name, sizeof name, "noise/%s %dx%dx%dx%d", what, draws, h, w, c);
+  struct tensor t = resources_state(model->resources, name, draws, h, w, c, true, &err);
+  if (!tensor_exists(t))
+    plan_fail(plan, "%s", err.message);
+  return t;
+}
+
+/* The sampler's way over the U-Net to x: few steps one after the other, because a GPU takes 3 to 5 us from round to
+ * round (H200); more as a loop, because each one written out takes 10 ms to prepare. */
+static void denoise(const struct model *model, const struct frame_shape *shape, struct plan *plan, struct tensor x,
+                    struct tensor image, struct tensor noise) {
+  struct tensor text = plan_prompt(plan, "prompt", (struct op_prompt){.slots = model->slots}, shape->rows);
+  struct op_unet_input input = {.x = x, .image = image, .image_rows = shape->rows == 3 ? 3 : 1};
+  bool loop = shape->steps > UNROLLED_MAX;
+  int steps = loop ? 1 : shape->steps;
+  if (loop)
+    plan_loop_begin(plan, shape->steps);
+  for (int step = 0; step < steps && !plan->failed; step++) {
+    struct tensor time = plan_time_row(plan, "time", (struct op_time_row){.step = step, .table = model->table});
+    struct tensor y = unet_predict(&model->unet, plan, plan_unet_input(plan, "input", input, shape->rows), time, text);
+    struct op_step op = {.step = step, .x = x, .model = y, .noise = step < shape->draws ? noise : (struct tensor){0}};
+    plan_step(plan, "step", op);
+  }
+  if (loop)
+    plan_loop_end(plan);
+}
+
+int plans_frame(const struct model *model, const struct frame_shape *shape, struct plan *plan,
+                struct frame_noise *noise, struct error *err) {
+  const struct checkpoint *checkpoint = model->checkpoint;
+  int scale = tae_scale(&checkpoint->vae), h = shape->height / scale, w = shape->width / scale;
+  plan_init(plan, model->resources);
+  noise->start = noise_state(model, plan, "start", 1, h, w);
+  noise->steps = shape->draws ? noise_state(model, plan, "steps", shape->draws, h, w) : (struct tensor){0};
+
+  struct tensor pixels = {0}, z = {0};
+  if (!shape->text_to_image) {
+    pixels = plan_pixels_in(plan, "pixels in", (struct op_pixels_in){.scale = 1}, shape->height, shape->width);
+    z = tae_encode(&checkpoint->vae, &checkpoint->vae_weights, plan, pixels);
+  }
+  struct tensor image = checkpoint->image_condition ? z : (struct tensor){0};
+  struct tensor x = plan_start(plan, "start", (struct op_start){.z = z, .noise = noise->start});
+  denoise(model, shape, plan, x, image, noise->steps);
+  x = tae_decode(&checkpoint->vae, &checkpoint->vae_weights, plan, x);
+  plan_pixels_out(plan, "pixels out", (struct op_pixels_out){.scale = 1, .x = x, .input = pixels, .input_scale = 1});
+  return plan_finish(plan, err);
+}
+
+static bool is_used(const struct resources *resources, const struct safetensor *t) {
+  for (int i = 0; i < resources->count; i++)
+    for (int j = 0; j < resources->list[i].part_count; j++)
+      if (resources->list[i].parts[j].name == t->name)
+        return true;
+  return false;
+}
+
+void model_log_unused(const struct model *model, const struct log *log) {
+  const struct component *components[] = {&model->checkpoint->unet_weights, &model->checkpoint->vae_weights,
+                                          &model->checkpoint->text_weights};
+  for (int i = 0; i < 3; i++) {
+    const struct safetensors *files = components[i]->files;
+    for (size_t j = 0; j < safetensors_count(files); j++) {
+      const struct safetensor *t = safetensors_at(files, j);
+      if (!t->usable || !is_used(model->resources, t))
+        log_line(log, LOG_DEBUG, "%s: %s is not used", components[i]->folder, t->name);
+    }
+  }
+}

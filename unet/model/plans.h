@@ -1,0 +1,54 @@
+/* The three plans of a model, which engine.c runs: prompt (text to slot), tables (time projections) and frame (pixels
+ * to pixels). Also the state between them. */
+#ifndef UNET_MODEL_PLANS_H
+#define UNET_MODEL_PLANS_H
+
+#include "unet/base/controls.h"
+#include "unet/model/models.h"
+
+/* What plans of one model share. Borrows checkpoint and resources. */
+struct model {
+  const struct checkpoint *checkpoint;
+  struct resources *resources;
+  struct unet unet;
+  struct tensor slots; /* state [SLOTS, 1, positions, texts]: each prompt's keys and values */
+  struct tensor table; /* state [1000, 1, 1, times]: each timestep's time projections */
+};
+
+/* What a frame plan is for. */
+struct frame_shape {
+  int width, height; /* of the picture */
+  int steps;         /* U-Net calls */
+  int draws;         /* of noise, for the first of the steps: see sampler_draws */
+  int rows;          /* guidance rows, see model_rows */
+  bool text_to_image;
+};
+
+/* The frame plan's noise, as state that the caller fills: latent [h, w, c] for each draw. */
+struct frame_noise {
+  struct tensor start; /* [1, h, w, c]: OP_START's */
+  struct tensor steps; /* [draws, h, w, c]: OP_STEP's, one draw a step; none where shape.draws is 0 */
+};
+
+int model_init(struct model *model, const struct checkpoint *checkpoint, struct resources *resources,
+               struct error *err);
+void model_finish(struct model *model); /* also of a zeroed one */
+
+/* Guidance rows of a U-Net call: 1 without guidance and for models that have it as an embedding, else 2, or 3 where the
+ * U-Net sees the input picture. Row 0 is prompt and picture; 1 of 2 is the negative prompt; 1 of 3 is the negative
+ * prompt with the picture; 2 of 3 is the negative prompt without the picture. */
+int model_rows(const struct model *model, bool guidance);
+
+/* Pixels that width and height must be multiples of: what the autoencoder and the U-Net halve. */
+int model_size_multiple(const struct model *model);
+
+/* Build and finish a plan, which the caller frees, also after a failure. */
+int plans_prompt(const struct model *model, struct plan *plan, struct error *err);
+int plans_tables(const struct model *model, struct plan *plan, struct error *err);
+int plans_frame(const struct model *model, const struct frame_shape *shape, struct plan *plan,
+                struct frame_noise *noise, struct error *err);
+
+/* Says at debug level which tensors of the checkpoint no plan has used. */
+void model_log_unused(const struct model *model, const struct log *log);
+
+#endif

@@ -1,0 +1,62 @@
+#include "unet/model/models.h"
+
+/* AutoencoderTiny works on pictures with values 0..1: the diffusers class maps its -1..1 there first and back last, so
+ * here both are left out. */
+
+/* relu(x + three convolutions) */
+static struct tensor tiny_block(const struct net *net, int layer, struct tensor x) {
+  size_t mark = plan_enter(net->plan, "%d", layer);
+  struct tensor h = net_conv(net, "conv.0", (struct op_conv){.x = x, .act = ACT_RELU}, x.c, WITH_BIAS);
+  h = net_conv(net, "conv.2", (struct op_conv){.x = h, .act = ACT_RELU}, x.c, WITH_BIAS);
+  h = net_conv(net, "conv.4", (struct op_conv){.x = h, .residual = x, .act = ACT_RELU}, x.c, WITH_BIAS);
+  plan_leave(net->plan, mark);
+  return h;
+}
+
+/* A convolution whose name is its number in the sequence. */
+static struct tensor numbered_conv(const struct net *net, int layer, struct op_conv op, int out, enum bias bias) {
+  char name[16];
+  snprintf(name, sizeof name, "%d", layer);
+  return net_conv(net, name, op, out, bias);
+}
+
+struct tensor tae_encode(const struct tae_config *config, const struct component *weights, struct plan *plan,
+                         struct tensor picture) {
+  struct net net = net_begin(plan, weights);
+  plan_enter(plan, "encoder.layers");
+  struct tensor x = picture;
+  int layer = 0;
+  for (int level = 0; level < config->levels; level++) {
+    if (level == 0)
+      x = numbered_conv(&net, layer++, (struct op_conv){.x = x}, config->encoder_channels, WITH_BIAS);
+    else
+      x = numbered_conv(&net, layer++, (struct op_conv){.x = x, .stride = 2}, config->encoder_channels, NO_BIAS);
+    for (int i = 0; i < config->encoder_blocks[level]; i++)
+      x = tiny_block(&net, layer++, x);
+  }
+  x = numbered_conv(&net, layer, (struct op_conv){.x = x}, config->latent_channels, WITH_BIAS);
+  net_end(&net);
+  return x;
+}
+
+struct tensor tae_decode(const struct tae_config *config, const struct component *weights, struct plan *plan,
+                         struct tensor latent) {
+  struct net net = net_begin(plan, weights);
+  plan_enter(plan, "decoder.layers");
+  /* An op of its own, so that no convolution has to read the sampler's wide latents. */
+  struct tensor x = plan_norm(plan, "clamp", (struct op_norm){.x = latent, .prologue = {.act = ACT_TANH3}});
+  int layer = 0, c = config->decoder_channels;
+  x = numbered_conv(&net, layer, (struct op_conv){.x = x, .act = ACT_RELU}, c, WITH_BIAS);
+  layer += 2; /* the activation counts */
+  for (int level = 0; level < config->levels - 1; level++) {
+    for (int i = 0; i < config->decoder_blocks[level]; i++)
+      x = tiny_block(&net, layer++, x);
+    layer++; /* the upsampling counts */
+    x = numbered_conv(&net, layer++, (struct op_conv){.x = x, .upsample = true}, c, NO_BIAS);
+  }
+  for (int i = 0; i < config->decoder_blocks[config->levels - 1]; i++)
+    x = tiny_block(&net, layer++, x);
+  x = numbered_conv(&net, layer, (struct op_conv){.x = x}, config->out_channels, WITH_BIAS);
+  net_end(&net);
+  return x;
+}

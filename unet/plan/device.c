@@ -1,0 +1,280 @@
+#include "unet/plan/device.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "unet/cpu/cpu.h"
+
+#if HAVE_CUDA
+extern const struct device_impl cuda_device_impl;
+#endif
+
+/* In the order "auto" tries them. */
+static const struct device_impl *const impls[] = {
+#if HAVE_CUDA
+    &cuda_device_impl,
+#endif
+    &cpu_device_impl,
+};
+enum { IMPLS = sizeof impls / sizeof impls[0] };
+
+/* --- choice --- */
+
+/* "cuda" and "cuda:1" both name the device "cuda". */
+static bool names_device(const char *wanted, const char *name) {
+  size_t length = strlen(name);
+  return !strncmp(wanted, name, length) && (wanted[length] == 0 || wanted[length] == ':');
+}
+
+static int open_named(struct device **device, const struct device_impl *impl, const char *name,
+                      const struct device_options *options, struct error *err) {
+  struct device_options own = *options;
+  own.name = name;
+  int status = impl->create(device, &own, err);
+  if (status == 0)
+    (*device)->impl = impl;
+  return status;
+}
+
+static int open_first(struct device **device, const struct device_options *options, struct error *err) {
+  for (int i = 0; i < IMPLS; i++) {
+    if (open_named(device, impls[i], impls[i]->name, options, err) == 0)
+      return 0;
+    if (i + 1 < IMPLS)
+      log_line(options->log, LOG_WARNING, "not on the GPU: %s", err->message);
+  }
+  return -1;
+}
+
+int device_open(struct device **device, const struct resources *resources, const struct device_options *options,
+                struct error *err) {
+  const char *name = options->name ? options->name : "auto";
+  struct error refusal = {0};
+  int status = -1;
+  *device = NULL;
+  if (!strcmp(name, "auto")) {
+    status = open_first(device, options, &refusal);
+  } else {
+    error_set(&refusal, STATUS_USAGE, "no device is called '%s': use auto, cpu or cuda[:N]", name);
+    if (names_device(name, "cuda"))
+      error_set(&refusal, STATUS_DEVICE, "this program was built without CUDA: build it where nvcc is, or use cpu");
+    for (int i = 0; i < IMPLS; i++)
+      if (names_device(name, impls[i]->name))
+        status = open_named(device, impls[i], name, options, &refusal);
+  }
+  if (status == 0) {
+    (*device)->resources = resources;
+    return 0;
+  }
+  if (err)
+    *err = refusal;
+  return -1;
+}
+
+void device_close(struct device **device) {
+  if (*device)
+    (*device)->impl->destroy(*device);
+  *device = NULL;
+}
+
+void device_get_info(struct device *device, struct device_info *info) {
+  *info = (struct device_info){0};
+  device->impl->info(device, info);
+}
+
+void device_get_counters(struct device *device, struct device_counters *counters) {
+  *counters = (struct device_counters){0};
+  device->impl->counters(device, counters);
+}
+
+/* --- programs --- */
+
+int device_prepare(struct device *device, struct program **program, const struct plan *plan, enum pixel_format output,
+                   struct error *err) {
+  *program = NULL;
+  if (!plan->finished)
+    return error_set(err, STATUS_FAILED, "prepare: the plan is not finished");
+  if (plan->resources != device->resources)
+    return error_set(err, STATUS_FAILED, "prepare: the plan's resources are not the device's");
+  if (output >= PIXEL_FORMATS)
+    return error_set(err, STATUS_FAILED, "prepare: there is no pixel format %d", (int)output);
+  if (device->impl->prepare(device, program, plan, output, err) < 0)
+    return -1;
+  **program = (struct program){.plan = plan, .output = output};
+  return 0;
+}
+
+void device_release(struct device *device, struct program **program) {
+  if (*program)
+    device->impl->release(device, *program);
+  *program = NULL;
+}
+
+/* --- arguments of a run --- */
+
+static int check_frame(const struct frame *frame, struct error *err) {
+  if (!frame)
+    return error_set(err, STATUS_FAILED, "submit: this plan needs a frame");
+  if (frame->format >= PIXEL_FORMATS || frame->width < 1 || frame->height < 1)
+    return error_set(err, STATUS_INPUT, "a frame of format %d and size %dx%d", (int)frame->format, frame->width,
+                     frame->height);
+  for (int i = 0; i < frame_planes(frame->format); i++)
+    if (!frame->plane[i] || frame->pitch[i] < frame_row_bytes(frame->format, i, frame->width))
+      return error_set(err, STATUS_INPUT, "a %s frame whose plane %d is missing or has rows of %d bytes",
+                       frame_format_name(frame->format), i, frame->pitch[i]);
+  return 0;
+}
+
+static int check_geometry(const struct geometry *g, const struct op_pixels_in *op, struct error *err) {
+  bool finite = g->source_x - g->source_x == 0 && g->source_y - g->source_y == 0 && g->source_w - g->source_w == 0 &&
+                g->source_h - g->source_h == 0;
+  if (!finite || !(g->source_w > 0 && g->source_h > 0))
+    return error_set(err, STATUS_FAILED, "submit: the source rectangle is %gx%g", (double)g->source_w,
+                     (double)g->source_h);
+  if (g->dest_x < 0 || g->dest_y < 0 || g->dest_w < 1 || g->dest_h < 1 || g->dest_w > op->y.w - g->dest_x ||
+      g->dest_h > op->y.h - g->dest_y)
+    return error_set(err, STATUS_FAILED, "submit: the destination %dx%d at %d,%d leaves the %dx%d picture", g->dest_w,
+                     g->dest_h, g->dest_x, g->dest_y, op->y.w, op->y.h);
+  return 0;
+}
+
+static bool valid_slot(int slot, struct tensor slots) {
+  return slot >= 0 && slot < slots.n;
+}
+
+static int check_prompt(const struct run_params *params, const struct op_prompt *op, struct error *err) {
+  for (int r = 0; r < op->y.n; r++)
+    for (int i = 0; i < 2; i++)
+      if (params->prompt[r].weight[i] != 0 && !valid_slot(params->prompt[r].slot[i], op->slots))
+        return error_set(err, STATUS_FAILED, "submit: there is no prompt slot %d", params->prompt[r].slot[i]);
+  return 0;
+}
+
+static int check_tokens(const struct run_params *params, const struct op_embed *op, struct error *err) {
+  for (int i = 0; i < op->position.n; i++)
+    if (params->tokens[i] < 0 || params->tokens[i] >= op->token.n)
+      return error_set(err, STATUS_FAILED, "submit: token %d at %d is outside the vocabulary of %d", params->tokens[i],
+                       i, op->token.n);
+  return 0;
+}
+
+static int check_timesteps(const struct run_params *params, int first, int count, struct error *err) {
+  for (int i = first; i < first + count; i++)
+    if (params->step[i].timestep < 0 || params->step[i].timestep >= TIMESTEPS)
+      return error_set(err, STATUS_FAILED, "submit: there is no timestep %d", params->step[i].timestep);
+  return 0;
+}
+
+static int check_draws(const struct run_params *params, const struct op_step *op, int count, struct error *err) {
+  for (int i = op->noise.n; tensor_exists(op->noise) && i < op->step + count; i++)
+    if (params->step[i].noise != 0)
+      return error_set(err, STATUS_FAILED, "submit: step %d adds noise and there are %d draws", i, op->noise.n);
+  return 0;
+}
+
+/* runs: how often the op runs. */
+static int check_op(const struct op *op, int runs, const struct run_params *params, const struct frame *frame,
+                    struct error *err) {
+  switch (op->type) {
+  case OP_PIXELS_IN:
+    return check_frame(frame, err) < 0 || check_geometry(&params->geometry, &op->pixels_in, err) < 0 ? -1 : 0;
+  case OP_PROMPT:
+    return check_prompt(params, &op->prompt, err);
+  case OP_EMBED:
+    return check_tokens(params, &op->embed, err);
+  case OP_STORE_SLOT:
+    return valid_slot(params->slot, op->store_slot.slots)
+               ? 0
+               : error_set(err, STATUS_FAILED, "submit: there is no prompt slot %d", params->slot);
+  case OP_TIME_ROW:
+    return check_timesteps(params, op->time_row.step, runs, err);
+  case OP_STEP:
+    return check_draws(params, &op->step, runs, err);
+  default:
+    return 0;
+  }
+}
+
+static int check_run(const struct program *program, const struct run_params *params, const struct frame *frame,
+                     struct error *err) {
+  for (int i = 0; i < program->plan->op_count; i++)
+    if (check_op(&program->plan->ops[i], plan_op_runs(program->plan, i), params, frame, err) < 0)
+      return -1;
+  return 0;
+}
+
+int device_submit(struct device *device, struct program *program, const struct run_params *params,
+                  const struct frame *frame, struct error *err) {
+  if (program->in_flight >= 2)
+    return error_set(err, STATUS_FAILED, "submit: two runs are in flight already");
+  if (check_run(program, params, frame, err) < 0)
+    return -1;
+  if (device->impl->submit(device, program, params, frame, err) < 0)
+    return -1;
+  program->in_flight++;
+  return 0;
+}
+
+int device_collect(struct device *device, struct program *program, struct frame *picture, struct error *err) {
+  if (program->in_flight < 1)
+    return error_set(err, STATUS_FAILED, "collect: no run is in flight");
+  program->in_flight--;
+  return device->impl->collect(device, program, picture, err);
+}
+
+int device_run(struct device *device, struct program *program, const struct run_params *params, struct error *err) {
+  if (device_submit(device, program, params, NULL, err) < 0)
+    return -1;
+  return device_collect(device, program, NULL, err);
+}
+
+int device_profile(struct device *device, struct program *program, const struct run_params *params,
+                   const struct frame *frame, const struct profile_request *request, struct profile *profile,
+                   struct error *err) {
+  *profile = (struct profile){0};
+  if (program->in_flight)
+    return error_set(err, STATUS_FAILED, "profile: a run is in flight");
+  if (check_run(program, params, frame, err) < 0)
+    return -1;
+  if (profile_init(profile, program->plan->op_count) < 0)
+    return error_set(err, STATUS_FAILED, "profile: out of memory");
+  if (device->impl->profile(device, program, params, frame, request, profile, err) < 0) {
+    profile_free(profile);
+    return -1;
+  }
+  profile_describe(profile, program->plan);
+  return 0;
+}
+
+/* --- tensors --- */
+
+static int check_tensor(const struct device *device, const struct program *program, struct tensor t, size_t first,
+                        size_t count, struct error *err) {
+  bool there = t.space == TENSOR_RESOURCE
+                   ? t.index >= 0 && t.index < device->resources->count
+                   : t.space == TENSOR_TEMP && program && t.index >= 0 && t.index < program->plan->temp_count;
+  if (!there)
+    return error_set(err, STATUS_FAILED, "there is no such tensor on this device");
+  if (first > tensor_elements(t) || count > tensor_elements(t) - first)
+    return error_set(err, STATUS_FAILED, "elements %zu to %zu of a tensor of %zu", first, first + count,
+                     tensor_elements(t));
+  return 0;
+}
+
+int device_write(struct device *device, struct program *program, struct tensor tensor, size_t first, const float *data,
+                 size_t count, struct error *err) {
+  if (check_tensor(device, program, tensor, first, count, err) < 0)
+    return -1;
+  return device->impl->write(device, program, tensor, first, data, count, err);
+}
+
+int device_read(struct device *device, struct program *program, struct tensor tensor, size_t first, float *data,
+                size_t count, struct error *err) {
+  if (check_tensor(device, program, tensor, first, count, err) < 0)
+    return -1;
+  return device->impl->read(device, program, tensor, first, data, count, err);
+}
+
+int device_poison(struct device *device, struct program *program, struct error *err) {
+  return device->impl->poison(device, program, err);
+}

@@ -1,0 +1,150 @@
+/* The device interface: what engine.c calls, and the duties of a device (struct device_impl). All device work of the
+ * program goes through here. Arguments are checked once, in device.c; implementations contain no argument checks.
+ *
+ * Threads: one thread at a time uses a device (the engine thread). */
+#ifndef UNET_PLAN_DEVICE_H
+#define UNET_PLAN_DEVICE_H
+
+#include "unet/base/frame.h"
+#include "unet/base/log.h"
+#include "unet/plan/plan.h"
+#include "unet/plan/profile.h"
+
+struct device;  /* one GPU, or the CPU */
+struct program; /* one prepared plan on one device */
+
+/* How the input frame maps to the picture the network sees. */
+struct geometry {
+  float source_x, source_y, source_w, source_h; /* source rectangle, in luma samples */
+  int dest_x, dest_y, dest_w, dest_h;           /* destination rectangle, in pixels of OP_PIXELS_IN's y */
+};
+
+struct step_params {
+  int timestep;          /* 0..999: row of the time table */
+  float x, model, noise; /* coefficients of OP_STEP */
+};
+
+struct prompt_params {
+  int slot[2];
+  float weight[2];
+};
+
+/* Everything a run reads that is not a tensor: copied at submit, so the caller may change its copy at once. */
+struct run_params {
+  struct geometry geometry;
+  struct step_params step[STEPS_MAX];
+  float start_latent, start_noise;                /* OP_START */
+  float row_weight[GUIDANCE_ROWS_MAX];            /* OP_STEP */
+  struct prompt_params prompt[GUIDANCE_ROWS_MAX]; /* OP_PROMPT */
+  float mix;                                      /* OP_PIXELS_OUT */
+  float guidance;                                 /* OP_GUIDANCE_EMBED */
+  int slot;                                       /* OP_STORE_SLOT */
+  int tokens[TOKENS_MAX];                         /* OP_EMBED */
+};
+
+struct device_options {
+  const char *name;      /* "auto", "cpu", "cpu:plain" (the definition), "cuda", "cuda:N" */
+  int threads;           /* CPU threads; 0: one a core */
+  bool bf16;             /* CPU: bfloat16 arithmetic where the processor has it */
+  size_t memory_limit;   /* bytes the device may allocate; 0: what there is */
+  const char *cache_dir; /* for tuning results; NULL: none kept */
+  bool stamps;           /* of each run are taken (device_counters) */
+  bool no_graph;         /* CUDA: launch the ops one by one instead of one captured graph (for comparison) */
+  const struct log *log;
+};
+
+struct device_info {
+  char name[128];   /* "NVIDIA H200", "AMD EPYC, 2 threads" */
+  char detail[256]; /* driver, library versions, element type */
+  bool cuda;
+  size_t memory_total, memory_free; /* bytes; 0 unknown */
+  double energy_j;                  /* that the device has taken since some time before; 0 unknown */
+};
+
+/* Counted since the device was made; printed by bench. */
+struct device_counters {
+  size_t bytes, peak_bytes; /* device memory allocated by this program */
+  long allocations, launches, waits, captures;
+  double run_ms; /* of the run collected last, by the device's own clock: from input planes in its memory to the picture
+                  * in its memory; 0: it has no clock of its own */
+  struct run_stamps stamps; /* of the same run */
+};
+
+/* Duties of a device. All functions are required; none is called with NULL. */
+struct device_impl {
+  const char *name; /* "cpu", "cuda" */
+  /* Makes *device, or explains in one line why this machine cannot. */
+  int (*create)(struct device **device, const struct device_options *options, struct error *err);
+  /* Waits for what is in flight. Programs are destroyed before. */
+  void (*destroy)(struct device *device);
+  void (*info)(struct device *device, struct device_info *info);
+  void (*counters)(struct device *device, struct device_counters *counters);
+  /* Settles everything for a finished plan: uploads resources not seen yet, chooses algorithms, allocates the arena,
+   * captures. After this, submit and collect allocate nothing. The plan must outlive the program. output is the format
+   * and size that OP_PIXELS_OUT writes (ignored without one). */
+  int (*prepare)(struct device *device, struct program **program, const struct plan *plan, enum pixel_format output,
+                 struct error *err);
+  void (*release)(struct device *device, struct program *program);
+  /* Starts one run. frame (NULL where the plan has no OP_PIXELS_IN) may be reused by the caller as soon as this
+   * returns. At most two runs are in flight. */
+  int (*submit)(struct device *device, struct program *program, const struct run_params *params,
+                const struct frame *frame, struct error *err);
+  /* Waits for the oldest run in flight. *picture (may be NULL) gets the planes OP_PIXELS_OUT wrote, in host memory
+   * owned by the program and valid until the second submit after this. */
+  int (*collect)(struct device *device, struct program *program, struct frame *picture, struct error *err);
+  /* Host FP32 to or from a resource or a temporary of a program (program may be NULL for a resource), elements in NHWC
+   * order, starting at element first. Waits for what is in flight. A resource is loaded first if it was not yet. */
+  int (*write)(struct device *device, struct program *program, struct tensor tensor, size_t first, const float *data,
+               size_t count, struct error *err);
+  int (*read)(struct device *device, struct program *program, struct tensor tensor, size_t first, float *data,
+              size_t count, struct error *err);
+  /* Measures each op of a plan that makes pictures, in its place in a run with these arguments: fills what is measured
+   * in profile's rows, which are there and zeroed, and its roof. No run is in flight. */
+  int (*profile)(struct device *device, struct program *program, const struct run_params *params,
+                 const struct frame *frame, const struct profile_request *request, struct profile *profile,
+                 struct error *err);
+  /* Fills the program's arena with quiet NaNs: tests then see what was never written. */
+  int (*poison)(struct device *device, struct program *program, struct error *err);
+};
+
+/* Every device begins with this, so that device.c finds the functions. device.c fills it after create. */
+struct device {
+  const struct device_impl *impl;
+  const struct resources *resources;
+};
+
+/* Every program begins with this; device.c fills it after prepare and keeps it. */
+struct program {
+  const struct plan *plan;
+  enum pixel_format output;
+  int in_flight; /* runs submitted and not yet collected */
+};
+
+/* Chooses by options->name. A device picked by name fails loudly; "auto" tries cuda, then cpu, and says in one line why
+ * a device was passed over. resources (borrowed) is what plans for this device refer to. */
+int device_open(struct device **device, const struct resources *resources, const struct device_options *options,
+                struct error *err);
+void device_close(struct device **device); /* stores NULL; takes NULL */
+void device_get_info(struct device *device, struct device_info *info);
+void device_get_counters(struct device *device, struct device_counters *counters);
+
+int device_prepare(struct device *device, struct program **program, const struct plan *plan, enum pixel_format output,
+                   struct error *err);
+void device_release(struct device *device, struct program **program); /* stores NULL; takes NULL */
+int device_submit(struct device *device, struct program *program, const struct run_params *params,
+                  const struct frame *frame, struct error *err);
+int device_collect(struct device *device, struct program *program, struct frame *picture, struct error *err);
+/* submit and collect in one, for plans without pixels. */
+int device_run(struct device *device, struct program *program, const struct run_params *params, struct error *err);
+int device_write(struct device *device, struct program *program, struct tensor tensor, size_t first, const float *data,
+                 size_t count, struct error *err);
+int device_read(struct device *device, struct program *program, struct tensor tensor, size_t first, float *data,
+                size_t count, struct error *err);
+/* Counts as two submits: pictures collected before are overwritten. The caller frees *profile, which is empty after a
+ * failure. */
+int device_profile(struct device *device, struct program *program, const struct run_params *params,
+                   const struct frame *frame, const struct profile_request *request, struct profile *profile,
+                   struct error *err);
+int device_poison(struct device *device, struct program *program, struct error *err);
+
+#endif

@@ -1,0 +1,85 @@
+/* A plan: ops in order over tensors whose shapes are settled. Models append; a finished plan never changes; devices run
+ * it. Appending does not return errors: the first one sticks and plan_finish reports it, so that model code reads like
+ * the paper.
+ *
+ * Ownership: the plan owns its ops, names and temporaries; it borrows the resources, which outlive it. */
+#ifndef UNET_PLAN_PLAN_H
+#define UNET_PLAN_PLAN_H
+
+#include "unet/base/error.h"
+#include "unet/plan/op.h"
+#include "unet/plan/resources.h"
+
+struct temp {
+  int n, h, w, c;
+  bool wide;       /* FP32 on every device: latents, whose rounding errors the sampler would amplify */
+  int first, last; /* ops between which it holds something: as a rule those that write it first and read it last; set
+                      by plan_finish */
+};
+
+/* Ops [first, end) run `rounds` times in a row, the others once. All 0: none do. */
+struct loop {
+  int first, end, rounds;
+};
+
+struct plan {
+  struct resources *resources;
+  struct op *ops;
+  int op_count, op_capacity;
+  struct loop loop;
+  struct temp *temps;
+  int temp_count, temp_capacity;
+  char scope[256]; /* name prefix of ops being appended: see plan_enter */
+  struct error error;
+  bool failed, finished;
+};
+
+void plan_init(struct plan *plan, struct resources *resources);
+void plan_free(struct plan *plan); /* also of a zeroed plan */
+
+/* Names: plan_enter("down_blocks.0") makes later ops' names begin with it; returns what plan_leave restores. */
+__attribute__((format(printf, 2, 3))) size_t plan_enter(struct plan *plan, const char *format, ...);
+void plan_leave(struct plan *plan, size_t mark);
+
+/* Records the first error of model code ("expected 320 channels"); the plan then stays failed. */
+__attribute__((format(printf, 2, 3))) void plan_fail(struct plan *plan, const char *format, ...);
+
+/* Append one op. Its y is made here (any y in the argument is ignored but for documented sizes) and returned, but
+ * by plan_step, which works in place; shapes are checked. name is the part after the scope. */
+struct tensor plan_conv(struct plan *plan, const char *name, struct op_conv op);
+struct tensor plan_linear(struct plan *plan, const char *name, struct op_linear op);
+/* plan_linear whose result goes to a state resource (the time table) instead of a temporary. */
+void plan_linear_into(struct plan *plan, const char *name, struct op_linear op, struct tensor y);
+struct tensor plan_norm(struct plan *plan, const char *name, struct op_norm op);
+struct tensor plan_attention(struct plan *plan, const char *name, struct op_attention op);
+struct tensor plan_embed(struct plan *plan, const char *name, struct op_embed op);
+struct tensor plan_timestep(struct plan *plan, const char *name, struct op_timestep op, int c);
+struct tensor plan_guidance_embed(struct plan *plan, const char *name, int c);
+struct tensor plan_time_row(struct plan *plan, const char *name, struct op_time_row op);
+void plan_store_slot(struct plan *plan, const char *name, struct op_store_slot op);
+struct tensor plan_prompt(struct plan *plan, const char *name, struct op_prompt op, int rows);
+struct tensor plan_start(struct plan *plan, const char *name, struct op_start op);
+struct tensor plan_unet_input(struct plan *plan, const char *name, struct op_unet_input op, int rows);
+void plan_step(struct plan *plan, const char *name, struct op_step op);
+struct tensor plan_pixels_in(struct plan *plan, const char *name, struct op_pixels_in op, int h, int w);
+void plan_pixels_out(struct plan *plan, const char *name, struct op_pixels_out op);
+
+/* The ops appended between the two are the plan's loop: there is one at most, and its last op is an OP_STEP, whose x is
+ * all that a round hands on to the next. */
+void plan_loop_begin(struct plan *plan, int rounds);
+void plan_loop_end(struct plan *plan);
+/* How often one run of the plan runs an op. */
+int plan_op_runs(const struct plan *plan, int op);
+
+/* A temporary that no op of this plan writes, but for an OP_STEP in place: tests give a device its input through it
+ * (device_write). It and every temp that is never read live for the whole plan, so tests can read results. */
+struct tensor plan_input(struct plan *plan, int n, int h, int w, int c, bool wide);
+
+/* Settles lifetimes. Returns -1 with the first error of the plan. */
+int plan_finish(struct plan *plan, struct error *err);
+
+/* Arena layout of a finished plan: offset[i] for temp i, such that temps alive together do not overlap. Element size is
+ * narrow_size, or 4 for wide temps; offsets are multiples of align. Returns the arena's bytes. */
+size_t plan_layout(const struct plan *plan, size_t narrow_size, size_t align, size_t *offset);
+
+#endif

@@ -1,0 +1,146 @@
+#include "unet/plan/profile.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "unet/plan/plan.h"
+
+int profile_init(struct profile *profile, int count) {
+  *profile = (struct profile){.rows = calloc((size_t)count + 1, sizeof *profile->rows), .count = count};
+  return profile->rows ? 0 : -1;
+}
+
+void profile_free(struct profile *profile) {
+  free(profile->rows);
+  *profile = (struct profile){0};
+}
+
+/* --- bytes --- */
+
+static bool reads_whole(const struct op *op) {
+  return op->type == OP_CONV || op->type == OP_LINEAR || op->type == OP_NORM || op->type == OP_ATTENTION;
+}
+
+static double temp_bytes(const struct plan *plan, struct tensor t, int element) {
+  return (double)tensor_elements(t) * (plan->temps[t.index].wide ? 4 : element);
+}
+
+/* Of a table, a list of prompts or of draws, one row is read, as long as what is made of it. */
+static double resource_bytes(const struct op *op, struct tensor t, struct tensor y, int element) {
+  size_t elements = tensor_elements(t);
+  if (!reads_whole(op) && tensor_elements(y) < elements)
+    elements = tensor_elements(y);
+  return (double)elements * element;
+}
+
+void profile_bytes(const struct plan *plan, int index, int element, double *weights, double *activations) {
+  const struct op *op = &plan->ops[index];
+  struct tensor reads[OP_READS_MAX], writes[OP_WRITES_MAX] = {0};
+  int read_count = op_reads(op, reads), write_count = op_writes(op, writes);
+  *weights = *activations = 0;
+  for (int i = 0; i < read_count; i++) {
+    if (reads[i].space == TENSOR_TEMP)
+      *activations += temp_bytes(plan, reads[i], element);
+    else
+      *weights += resource_bytes(op, reads[i], writes[0], element);
+  }
+  for (int i = 0; i < write_count; i++)
+    *activations += writes[i].space == TENSOR_TEMP ? temp_bytes(plan, writes[i], element)
+                                                   : (double)tensor_elements(writes[i]) * element;
+  if (op->type == OP_PIXELS_IN) /* a frame's bytes depend on its format: as RGBA */
+    *activations += 4.0 * (double)tensor_rows(op->pixels_in.y);
+  if (op->type == OP_PIXELS_OUT)
+    *activations += 4.0 * (double)tensor_rows(op->pixels_out.x);
+}
+
+/* --- words --- */
+
+static const char *kind_of(const struct op *op) {
+  if (op->type == OP_CONV)
+    return op->conv.weight.h == 3 ? "conv3x3" : "conv1x1";
+  return op_type_name(op->type);
+}
+
+static struct tensor made_by(const struct op *op) {
+  struct tensor writes[OP_WRITES_MAX];
+  return op_writes(op, writes) ? writes[0] : op->type == OP_PIXELS_OUT ? op->pixels_out.x : (struct tensor){0};
+}
+
+static const char *norm_word(const struct prologue *p) {
+  return p->norm == NORM_GROUP ? "group norm, " : p->norm == NORM_LAYER ? "layer norm, " : "";
+}
+
+static void describe_conv(const struct op_conv *o, char *out, size_t size) {
+  char second[16] = "";
+  if (tensor_exists(o->x2))
+    snprintf(second, sizeof second, "+%d", o->x2.c);
+  snprintf(out, size, "%s%dx%dx%d%s to %d%s%s%s%s", norm_word(&o->prologue), o->x.h, o->x.w, o->x.c, second, o->y.c,
+           o->upsample ? ", up 2" : "", o->stride == 2 ? ", stride 2" : "", tensor_exists(o->time) ? ", time" : "",
+           tensor_exists(o->residual) ? ", residual" : "");
+}
+
+static void describe_linear(const struct op_linear *o, char *out, size_t size) {
+  snprintf(out, size, "%s%zu x %d to %d%s%s", norm_word(&o->prologue), tensor_rows(o->x), o->x.c + o->x2.c, o->weight.n,
+           o->act == ACT_GEGLU ? ", GEGLU" : "", tensor_exists(o->residual) ? ", residual" : "");
+}
+
+static void describe_shape(const struct op *op, char *out, size_t size) {
+  struct tensor y = made_by(op);
+  if (op->type == OP_CONV)
+    describe_conv(&op->conv, out, size);
+  else if (op->type == OP_LINEAR)
+    describe_linear(&op->linear, out, size);
+  else if (op->type == OP_ATTENTION)
+    snprintf(out, size, "%d heads of %d, %d x %d", op->attention.heads, op->attention.q.c / op->attention.heads,
+             op->attention.q.h * op->attention.q.w, op->attention.k.h * op->attention.k.w);
+  else
+    snprintf(out, size, "%dx%dx%dx%d", y.n, y.h, y.w, y.c);
+}
+
+static double at_rate(double amount, double rate) {
+  return rate > 0 ? amount / rate * 1e6 : 0;
+}
+
+void profile_describe(struct profile *profile, const struct plan *plan) {
+  const struct profile_roof *roof = &profile->roof;
+  for (int i = 0; i < profile->count; i++) {
+    const struct op *op = &plan->ops[i];
+    struct profile_row *row = &profile->rows[i];
+    struct tensor y = made_by(op);
+    const char *dot = strchr(op->name, '.');
+    snprintf(row->name, sizeof row->name, "%s", op->name);
+    snprintf(row->part, sizeof row->part, "%.*s", dot ? (int)(dot - op->name) : 5, dot ? op->name : "frame");
+    row->kind = kind_of(op);
+    describe_shape(op, row->shape, sizeof row->shape);
+    row->level = y.h * y.w;
+    row->runs = plan_op_runs(plan, i);
+    row->flops = op_flops(op);
+    profile_bytes(plan, i, roof->element, &row->weight_bytes, &row->activation_bytes);
+    row->floor_us = fmax(at_rate(row->flops, roof->flops),
+                         fmax(at_rate(row->weight_bytes, roof->memory), at_rate(row->activation_bytes, roof->cache)));
+  }
+}
+
+/* --- estimates --- */
+
+static int by_value(const void *a, const void *b) {
+  double x = *(const double *)a, y = *(const double *)b;
+  return x < y ? -1 : x > y;
+}
+
+double profile_middle(double *values, int count, double *spread) {
+  double sum = 0;
+  int first = count / 4, end = count - first;
+  if (spread)
+    *spread = 0;
+  if (count < 1)
+    return 0;
+  qsort(values, (size_t)count, sizeof *values, by_value);
+  for (int i = first; i < end; i++)
+    sum += values[i];
+  if (spread)
+    *spread = (values[end - 1] - values[first]) / sqrt(count);
+  return sum / (end - first);
+}

@@ -1,0 +1,175 @@
+#include "unet/plan/resources.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+int resources_find(const struct resources *resources, const char *name) {
+  for (int i = 0; i < resources->count; i++)
+    if (!strcmp(resources->list[i].name, name))
+      return i;
+  return -1;
+}
+
+static struct tensor resource_tensor(const struct resource *r, int index) {
+  return (struct tensor){TENSOR_RESOURCE, index, r->n, r->h, r->w, r->c, 0, r->c};
+}
+
+/* Adds an empty resource; NULL when memory is short. */
+static struct resource *append(struct resources *resources, const char *name) {
+  if (resources->count == resources->capacity) {
+    int capacity = resources->capacity ? 2 * resources->capacity : 256;
+    struct resource *list = realloc(resources->list, (size_t)capacity * sizeof *list);
+    if (!list)
+      return NULL;
+    resources->list = list;
+    resources->capacity = capacity;
+  }
+  struct resource *r = &resources->list[resources->count];
+  memset(r, 0, sizeof *r);
+  r->name = strdup(name);
+  if (!r->name)
+    return NULL;
+  resources->count++;
+  return r;
+}
+
+/* The resource already there under this name, or a new one with this shape. *fresh tells which. */
+static struct resource *find_or_append(struct resources *resources, const char *name, const int shape[4], bool *fresh,
+                                       struct error *err) {
+  int index = resources_find(resources, name);
+  *fresh = index < 0;
+  struct resource *r = *fresh ? append(resources, name) : &resources->list[index];
+  if (!r) {
+    error_set(err, STATUS_FAILED, "%s: out of memory", name);
+    return NULL;
+  }
+  if (*fresh) {
+    r->n = shape[0], r->h = shape[1], r->w = shape[2], r->c = shape[3];
+  } else if (r->n != shape[0] || r->h != shape[1] || r->w != shape[2] || r->c != shape[3]) {
+    error_set(err, STATUS_MODEL, "%s: used with shapes [%d, %d, %d, %d] and [%d, %d, %d, %d]", name, r->n, r->h, r->w,
+              r->c, shape[0], shape[1], shape[2], shape[3]);
+    return NULL;
+  }
+  return r;
+}
+
+struct tensor resources_weight(struct resources *resources, const char *name, int n, int h, int w, int c,
+                               const struct weight_part *parts, int part_count, struct error *err) {
+  bool fresh;
+  struct resource *r = find_or_append(resources, name, (int[4]){n, h, w, c}, &fresh, err);
+  if (!r)
+    return (struct tensor){0};
+  if (fresh) {
+    r->kind = RESOURCE_WEIGHT;
+    r->parts = malloc((size_t)part_count * sizeof *parts);
+    if (!r->parts) {
+      error_set(err, STATUS_FAILED, "%s: out of memory", name);
+      return (struct tensor){0};
+    }
+    memcpy(r->parts, parts, (size_t)part_count * sizeof *parts);
+    r->part_count = part_count;
+  }
+  return resource_tensor(r, (int)(r - resources->list));
+}
+
+struct tensor resources_state(struct resources *resources, const char *name, int n, int h, int w, int c, bool wide,
+                              struct error *err) {
+  bool fresh;
+  struct resource *r = find_or_append(resources, name, (int[4]){n, h, w, c}, &fresh, err);
+  if (!r)
+    return (struct tensor){0};
+  r->kind = RESOURCE_STATE;
+  r->wide = wide;
+  return resource_tensor(r, (int)(r - resources->list));
+}
+
+void resources_finish(struct resources *resources) {
+  for (int i = 0; i < resources->count; i++) {
+    free(resources->list[i].name);
+    free(resources->list[i].parts);
+  }
+  free(resources->list);
+  *resources = (struct resources){0};
+}
+
+/* --- weights --- */
+
+/* Elements of a checkpoint row: 1 of a vector. */
+static size_t row_elements(const struct resource *r) {
+  size_t rows = 0;
+  for (int p = 0; p < r->part_count; p++)
+    rows += (size_t)r->parts[p].rows;
+  return (size_t)r->n * (size_t)r->h * (size_t)r->w * (size_t)r->c / rows;
+}
+
+/* Room for some rows at a time, as stored and as FP32. */
+struct piece {
+  size_t rows, row; /* elements of a row */
+  void *stored;
+  float *values;
+};
+
+enum { PIECE_ELEMENTS = 1 << 14 };
+
+static int piece_open(struct piece *piece, const struct resource *r, struct error *err) {
+  *piece = (struct piece){.row = row_elements(r)};
+  piece->rows = piece->row < PIECE_ELEMENTS ? PIECE_ELEMENTS / piece->row : 1;
+  piece->stored = malloc(piece->rows * piece->row * 4);
+  piece->values = malloc(piece->rows * piece->row * 4);
+  if (piece->stored && piece->values)
+    return 0;
+  return error_set(err, STATUS_FAILED, "%s: out of memory", r->name);
+}
+
+static void piece_close(struct piece *piece) {
+  free(piece->stored);
+  free(piece->values);
+}
+
+/* Rows in checkpoint order to device order. */
+static void turn_rows(const struct resource *r, const float *rows, size_t count, size_t row, float *out) {
+  size_t taps = (size_t)r->h * (size_t)r->w, channels = row / taps;
+  for (size_t o = 0; o < count; o++)
+    for (size_t tap = 0; tap < taps; tap++) /* OIHW to OHWI */
+      for (size_t i = 0; i < channels; i++)
+        *out++ = rows[o * row + i * taps + tap];
+}
+
+/* out NULL: checks alone. */
+static int read_part(const struct resource *r, const struct weight_part *part, struct piece *piece, bool narrow,
+                     float *out, struct error *err) {
+  bool turned = r->h * r->w > 1;
+  for (size_t first = 0, rows = (size_t)part->rows; first < rows;) {
+    size_t count = rows - first < piece->rows ? rows - first : piece->rows, elements = count * piece->row;
+    if (weight_part_read(part, first * piece->row, elements, narrow, piece->stored, err))
+      return -1;
+    if (out) {
+      weights_to_f32(part->dtype, piece->stored, elements, turned ? piece->values : out);
+      if (turned)
+        turn_rows(r, piece->values, count, piece->row, out);
+      out += elements;
+    }
+    first += count;
+  }
+  return 0;
+}
+
+static int read_parts(const struct resource *r, bool narrow, float *out, struct error *err) {
+  struct piece piece;
+  int result = piece_open(&piece, r, err);
+  for (int p = 0; !result && p < r->part_count; p++) {
+    result = read_part(r, &r->parts[p], &piece, narrow, out, err);
+    if (out)
+      out += (size_t)r->parts[p].rows * piece.row;
+  }
+  piece_close(&piece);
+  return result;
+}
+
+int resource_read_f32(const struct resource *r, float *out, struct error *err) {
+  return read_parts(r, false, out, err);
+}
+
+int resource_check_f16(const struct resource *r, struct error *err) {
+  return r->kind == RESOURCE_WEIGHT ? read_parts(r, true, NULL, err) : 0;
+}

@@ -1,0 +1,50 @@
+/* What outlives a plan: weights (read once from the checkpoint) and state (prompt slots, time table, noise). Plans for
+ * other sizes or step counts name the same resources, so a device uploads each one once.
+ *
+ * Ownership: struct resources owns the descriptions; the weights are in the checkpoint's files, which
+ * must stay open until the device has loaded them (engine.c keeps them open for the engine's life). */
+#ifndef UNET_PLAN_RESOURCES_H
+#define UNET_PLAN_RESOURCES_H
+
+#include <stdint.h>
+
+#include "unet/base/error.h"
+#include "unet/plan/tensor.h"
+#include "unet/plan/weights.h"
+
+enum resource_kind {
+  RESOURCE_WEIGHT,
+  RESOURCE_STATE, /* zero at first; written by ops or by device_write */
+};
+
+struct resource {
+  char *name;
+  enum resource_kind kind;
+  int n, h, w, c; /* on the device: convolution [out, kh, kw, in]; matrix [out, 1, 1, in]; vector [1, 1, 1, length] */
+  bool wide;      /* kept in FP32 by every device (noise) */
+  struct weight_part *parts;
+  int part_count; /* parts are stacked along n (matrices) or c (vectors) */
+};
+
+struct resources {
+  struct resource *list;
+  int count, capacity;
+};
+
+/* Returns the tensor of the resource called name, which is added when there is none yet. Parts are copied. A vector is
+ * given as n = h = w = 1. An existing one must have the same shape. On failure the returned space is TENSOR_NONE and
+ * err is set. */
+struct tensor resources_weight(struct resources *resources, const char *name, int n, int h, int w, int c,
+                               const struct weight_part *parts, int part_count, struct error *err);
+struct tensor resources_state(struct resources *resources, const char *name, int n, int h, int w, int c, bool wide,
+                              struct error *err);
+/* Index of a resource by name, or -1. */
+int resources_find(const struct resources *resources, const char *name);
+void resources_finish(struct resources *resources);
+
+/* Writes a weight as FP32 in device order (NHWC of struct resource; OIHW parts become OHWI). out holds n*h*w*c. */
+int resource_read_f32(const struct resource *resource, float *out, struct error *err);
+/* Refuses a weight that FP16 cannot hold: see weight_part_read. State is never refused. */
+int resource_check_f16(const struct resource *resource, struct error *err);
+
+#endif

@@ -1,0 +1,42 @@
+/* A tensor as the plan sees it: a shape and where its data will be, never the data. Layout is NHWC throughout: a row of
+ * tokens [n, tokens, c] is a picture of height 1. The device chooses the element type when it prepares a plan. */
+#ifndef UNET_PLAN_TENSOR_H
+#define UNET_PLAN_TENSOR_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+enum tensor_space {
+  TENSOR_NONE = 0, /* an operand left out; what a zeroed struct says */
+  TENSOR_TEMP,     /* lives in the plan's arena between its first and its last use */
+  TENSOR_RESOURCE, /* weight or state, kept by the device across plans: see resources.h */
+};
+
+struct tensor {
+  enum tensor_space space;
+  int index; /* into plan.values or resources.list */
+  int n, h, w, c;
+  int offset; /* first channel of a channel slice; 0 for a whole tensor */
+  int pitch;  /* channels from one pixel to the next; equals c for a whole tensor */
+};
+
+static inline bool tensor_exists(struct tensor t) {
+  return t.space != TENSOR_NONE;
+}
+
+/* Channels [first, first + count) of t: a view, no data moves. Only operands documented as [view] take one. */
+static inline struct tensor tensor_channels(struct tensor t, int first, int count) {
+  t.offset += first;
+  t.c = count;
+  return t;
+}
+
+/* Pixels (rows of c channels) in t, and elements. */
+static inline size_t tensor_rows(struct tensor t) {
+  return (size_t)t.n * (size_t)t.h * (size_t)t.w;
+}
+static inline size_t tensor_elements(struct tensor t) {
+  return tensor_rows(t) * (size_t)t.c;
+}
+
+#endif

@@ -1,0 +1,201 @@
+#include "unet/plan/weights.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+/* --- files --- */
+
+int weight_file_open(struct weight_file *file, const char *path, struct error *err) {
+  *file = (struct weight_file){strdup(path), open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK), 0};
+  struct stat st;
+  if (file->fd < 0 || fstat(file->fd, &st))
+    return error_set(err, STATUS_MODEL, "%s: cannot be read: %s", path, strerror(errno));
+  if (!file->path)
+    return error_set(err, STATUS_FAILED, "%s: out of memory", path);
+  if (!S_ISREG(st.st_mode))
+    return error_set(err, STATUS_MODEL, "%s: is not a regular file", path);
+  file->size = (size_t)st.st_size;
+  return 0;
+}
+
+void weight_file_close(struct weight_file *file) {
+  if (file->fd >= 0)
+    close(file->fd);
+  free(file->path);
+  *file = (struct weight_file){.fd = -1};
+}
+
+int weight_file_read(const struct weight_file *file, size_t offset, void *out, size_t size, struct error *err) {
+  for (size_t done = 0; done < size;) {
+    ssize_t got = pread(file->fd, (char *)out + done, size - done, (off_t)(offset + done));
+    if (got < 0 && errno == EINTR)
+      continue;
+    if (got < 0)
+      return error_set(err, STATUS_MODEL, "%s: cannot be read: %s", file->path, strerror(errno));
+    if (!got)
+      return error_set(err, STATUS_MODEL,
+                       "%s: ends at byte %zu and had %zu when it was opened: is it still being written? Start again "
+                       "when it is whole",
+                       file->path, offset + done, file->size);
+    done += (size_t)got;
+  }
+  return 0;
+}
+
+/* --- values --- */
+
+static float stored_value(enum dtype dtype, const void *stored, size_t i) {
+  if (dtype == DTYPE_F32) {
+    float value;
+    memcpy(&value, (const char *)stored + 4 * i, 4);
+    return value;
+  }
+  uint16_t bits;
+  memcpy(&bits, (const char *)stored + 2 * i, 2);
+  return dtype == DTYPE_F16 ? f16_to_f32(bits) : bf16_to_f32(bits);
+}
+
+/* The bits of the smallest magnitude that is refused: infinity's, or those of what FP16 rounds to it. */
+static uint32_t refused_from(enum dtype dtype, bool narrow) {
+  switch (dtype) {
+  case DTYPE_F32:
+    return narrow ? 0x477ff000 : 0x7f800000;
+  case DTYPE_BF16:
+    return narrow ? 0x4780 : 0x7f80;
+  default:
+    return 0x7c00;
+  }
+}
+
+/* Whether one of the magnitudes reaches a limit: ordered as integers, as floating-point bits are. No early end: the
+ * loops are to be vectors. */
+static bool reaches_32(const unsigned char *stored, size_t count, uint32_t limit) {
+  uint32_t most = 0;
+  for (size_t i = 0; i < count; i++) {
+    uint32_t bits;
+    memcpy(&bits, stored + 4 * i, 4);
+    bits &= 0x7fffffff;
+    most = bits > most ? bits : most;
+  }
+  return most >= limit;
+}
+
+static bool reaches_16(const unsigned char *stored, size_t count, uint16_t limit) {
+  uint16_t most = 0;
+  for (size_t i = 0; i < count; i++) {
+    uint16_t bits;
+    memcpy(&bits, stored + 2 * i, 2);
+    bits &= 0x7fff;
+    most = bits > most ? bits : most;
+  }
+  return most >= limit;
+}
+
+static bool reaches(enum dtype dtype, const void *stored, size_t count, uint32_t limit) {
+  return dtype == DTYPE_F32 ? reaches_32(stored, count, limit) : reaches_16(stored, count, (uint16_t)limit);
+}
+
+/* The error for the first value that reaches the limit; there is one. */
+static int refuse(const struct weight_part *part, const void *stored, size_t first, uint32_t limit, struct error *err) {
+  size_t i = 0;
+  while (!reaches(part->dtype, (const char *)stored + i * dtype_size(part->dtype), 1, limit))
+    i++;
+  double value = (double)stored_value(part->dtype, stored, i);
+  const char *path = part->file ? part->file->path : "memory", *name = part->name ? part->name : "";
+  if (value - value == 0)
+    return error_set(err, STATUS_MODEL,
+                     "%s: tensor %s: value %zu is %g, beyond FP16's 65504, in which this device computes; --device cpu "
+                     "has FP32",
+                     path, name, first + i, value);
+  return error_set(err, STATUS_MODEL, "%s: tensor %s: value %zu is %s; the file is damaged or its training failed",
+                   path, name, first + i, value != value ? "not a number" : "infinite");
+}
+
+int weight_part_read(const struct weight_part *part, size_t first, size_t count, bool narrow, void *out,
+                     struct error *err) {
+  size_t size = dtype_size(part->dtype);
+  if (part->data)
+    memcpy(out, (const char *)part->data + first * size, count * size);
+  else if (weight_file_read(part->file, part->offset + first * size, out, count * size, err))
+    return error_prefix(err, "tensor %s: ", part->name);
+  uint32_t limit = refused_from(part->dtype, narrow);
+  return reaches(part->dtype, out, count, limit) ? refuse(part, out, first, limit, err) : 0;
+}
+
+/* FP16's exponent and mantissa in FP32's place stand for the value times 2^-112, also where they are subnormal. */
+static void f16_row(const unsigned char *stored, size_t count, float *out) {
+  for (size_t i = 0; i < count; i++) {
+    uint16_t bits;
+    memcpy(&bits, stored + 2 * i, 2);
+    uint32_t wide = (uint32_t)(bits & 0x7fff) << 13;
+    float magnitude;
+    memcpy(&magnitude, &wide, 4);
+    magnitude *= 0x1p112f;
+    memcpy(&wide, &magnitude, 4);
+    wide |= (uint32_t)(bits & 0x8000) << 16;
+    memcpy(out + i, &wide, 4);
+  }
+}
+
+void weights_to_f32(enum dtype dtype, const void *stored, size_t count, float *out) {
+  if (dtype == DTYPE_F32)
+    memcpy(out, stored, 4 * count);
+  else if (dtype == DTYPE_F16)
+    f16_row(stored, count, out);
+  else
+    for (size_t i = 0; i < count; i++)
+      out[i] = stored_value(dtype, stored, i);
+}
+
+float bf16_to_f32(uint16_t bits) {
+  uint32_t wide = (uint32_t)bits << 16;
+  float value;
+  memcpy(&value, &wide, 4);
+  return value;
+}
+
+uint16_t f32_to_bf16(float value) {
+  uint32_t bits;
+  memcpy(&bits, &value, 4);
+  if ((bits & 0x7fffffff) > 0x7f800000)
+    return (uint16_t)(bits >> 16 | 0x40); /* stay a NaN when the payload is cut */
+  return (uint16_t)((bits + 0x7fff + (bits >> 16 & 1)) >> 16);
+}
+
+float f16_to_f32(uint16_t bits) {
+  uint32_t sign = (uint32_t)(bits & 0x8000) << 16, exponent = bits >> 10 & 31, mantissa = bits & 1023, wide;
+  if (exponent == 31) {
+    wide = sign | 0x7f800000 | mantissa << 13;
+  } else if (exponent) {
+    wide = sign | (exponent + 112) << 23 | mantissa << 13;
+  } else { /* subnormal: mantissa * 2^-24 is exact in FP32 */
+    float value = (float)mantissa * 0x1p-24f;
+    return sign ? -value : value;
+  }
+  float value;
+  memcpy(&value, &wide, 4);
+  return value;
+}
+
+uint16_t f32_to_f16(float value) {
+  uint32_t bits;
+  memcpy(&bits, &value, 4);
+  uint16_t sign = (uint16_t)(bits >> 16 & 0x8000);
+  bits &= 0x7fffffff;
+  if (bits > 0x7f800000)
+    return sign | 0x7e00;
+  if (bits >= 0x477ff000) /* rounds to 65536 or more */
+    return sign | 0x7c00;
+  if (bits < 0x38800000) { /* below 2^-14: let FP32 addition round to multiples of 2^-24 */
+    float magnitude;
+    memcpy(&magnitude, &bits, 4);
+    magnitude += 0.5f;
+    memcpy(&bits, &magnitude, 4);
+    return sign | (uint16_t)(bits & 0x7ff);
+  }
+  return sign | (uint16_t)((bits + 0xfff + (bits >> 13 & 1) - 0x38000000) >> 13);
+}

@@ -1,0 +1,57 @@
+/* Weights in their files, and the way from there to a device: read a piece at a time, and checked on the way. Files are
+ * read, not mapped: a mapping of a file that shrinks (a download that starts anew, a network's file system) would end
+ * the program with SIGBUS.
+ *
+ * Threads: a file that is open may be read by several. */
+#ifndef UNET_PLAN_WEIGHTS_H
+#define UNET_PLAN_WEIGHTS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "unet/base/error.h"
+
+enum dtype { DTYPE_F32, DTYPE_F16, DTYPE_BF16 };
+
+static inline size_t dtype_size(enum dtype dtype) {
+  return dtype == DTYPE_F32 ? 4 : 2;
+}
+
+/* A file, open. */
+struct weight_file {
+  char *path;
+  int fd;
+  size_t size; /* when it was opened */
+};
+
+/* Opens a regular file. weight_file_close must follow, also on failure. Errors are STATUS_MODEL. */
+int weight_file_open(struct weight_file *file, const char *path, struct error *err);
+void weight_file_close(struct weight_file *file);
+/* Reads size bytes from offset on. A file that ends sooner is an error, STATUS_MODEL, as every other failure is. */
+int weight_file_read(const struct weight_file *file, size_t offset, void *out, size_t size, struct error *err);
+
+/* One checkpoint tensor. A convolution's is [rows = out][in][kh][kw], a matrix' [rows = out][in], a vector's [rows]. */
+struct weight_part {
+  const void *data; /* little endian, any alignment; NULL: in file */
+  enum dtype dtype;
+  int rows;
+  const struct weight_file *file; /* borrowed */
+  size_t offset;                  /* of the tensor in the file */
+  const char *name;               /* of the tensor, for messages; borrowed */
+};
+
+/* Elements [first, first + count) of a part as they are stored, into out. One that is not finite is an error,
+ * STATUS_MODEL, that names the tensor; with narrow, so is one that is not once it is rounded to FP16. */
+int weight_part_read(const struct weight_part *part, size_t first, size_t count, bool narrow, void *out,
+                     struct error *err);
+
+/* count stored elements, all finite, as FP32. */
+void weights_to_f32(enum dtype dtype, const void *stored, size_t count, float *out);
+
+float f16_to_f32(uint16_t bits);
+uint16_t f32_to_f16(float value); /* round to nearest even */
+float bf16_to_f32(uint16_t bits);
+uint16_t f32_to_bf16(float value); /* round to nearest even */
+
+#endif

@@ -1,0 +1,198 @@
+#include "unet/sample/sampler.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+/* "No timestep": a step to here ends the walk. */
+enum { FINAL = -1 };
+
+static double scaled_beta(const struct scheduler_config *config, int i) {
+  double f = (double)i / (TIMESTEPS - 1);
+  if (config->beta_schedule == BETAS_LINEAR)
+    return config->beta_start + f * (config->beta_end - config->beta_start);
+  double first = sqrt(config->beta_start), last = sqrt(config->beta_end);
+  return pow(first + f * (last - first), 2);
+}
+
+void sampler_abar(const struct scheduler_config *config, double abar[TIMESTEPS]) {
+  double product = 1;
+  for (int i = 0; i < TIMESTEPS; i++)
+    abar[i] = product *= 1 - scaled_beta(config, i);
+  if (!config->zero_snr)
+    return;
+  /* Lin, Liu, Li, Yang, "Common Diffusion Noise Schedules and Sample Steps are Flawed", algorithm 1. */
+  double first = sqrt(abar[0]), last = sqrt(abar[TIMESTEPS - 1]);
+  for (int i = 0; i < TIMESTEPS; i++)
+    abar[i] = pow((sqrt(abar[i]) - last) * first / (first - last), 2);
+}
+
+static int clamp_timestep(double t) {
+  return t < 0 ? 0 : t > TIMESTEPS - 1 ? TIMESTEPS - 1 : (int)t;
+}
+
+/* The count points of LCM's grid over [0, length): first of its original_inference_steps points every so many. kept: of
+ * these points, how many from the low end take part. */
+static void lcm_grid(const struct scheduler_config *config, int length, int kept, int count, int *grid) {
+  int apart = TIMESTEPS / config->original_inference_steps;
+  for (int i = 0; i < count; i++) {
+    int point = kept - (int)floor(i * ((double)kept / count)); /* 1 is the lowest */
+    grid[i] = clamp_timestep(rint((double)point * apart * length / TIMESTEPS) - 1);
+  }
+}
+
+/* count timesteps over [0, length), highest first. rint rounds halves to even, as NumPy does. */
+static void make_grid(const struct scheduler_config *config, enum sampler_spacing spacing, int length, int count,
+                      int *grid) {
+  if (spacing == SPACING_LCM) {
+    lcm_grid(config, length, config->original_inference_steps, count, grid);
+    return;
+  }
+  for (int i = 0; i < count; i++) {
+    int back = count - 1 - i;
+    double t = 0;
+    switch (spacing) {
+    case SPACING_TRAILING:
+      t = rint(length - i * ((double)length / count)) - 1;
+      break;
+    case SPACING_LEADING:
+      t = back * (length / count) + config->steps_offset;
+      break;
+    default:
+      t = count > 1 ? rint(back * ((double)(length - 1) / (count - 1))) : 0;
+    }
+    grid[i] = clamp_timestep(t);
+  }
+}
+
+static int snap_timestep(int t) {
+  static const int trained[] = {249, 499, 749, 999};
+  int best = trained[0];
+  for (int i = 1; i < 4; i++)
+    if (abs(trained[i] - t) < abs(best - t))
+      best = trained[i];
+  return best;
+}
+
+static int clamp_count(int count, int min, int max) {
+  return count < min ? min : count > max ? max : count;
+}
+
+/* Timesteps by diffusers' rule; returns how many. */
+static int quantised_grid(const struct scheduler_config *config, const struct sampling *s, double strength, int *grid) {
+  if (s->spacing == SPACING_LCM) {
+    int points = config->original_inference_steps;
+    lcm_grid(config, TIMESTEPS, clamp_count((int)(points * strength), 1, points), s->steps, grid);
+    return s->steps;
+  }
+  int full[STEPS_MAX], kept = clamp_count((int)(s->steps * strength), 1, s->steps);
+  make_grid(config, s->spacing, TIMESTEPS, s->steps, full);
+  for (int i = 0; i < kept; i++)
+    grid[i] = full[s->steps - kept + i];
+  return kept;
+}
+
+static int continuous_grid(const struct scheduler_config *config, const struct sampling *s, double strength,
+                           int *grid) {
+  int t = clamp_timestep(rint(TIMESTEPS * strength) - 1);
+  if (s->snap)
+    t = snap_timestep(t);
+  make_grid(config, s->spacing, t + 1, s->steps, grid);
+  return s->steps;
+}
+
+/* Where step i leads: the next timestep, or FINAL. */
+static int next_timestep(const struct sampling *s, const int *grid, int count, int i) {
+  if (s->quantised && s->method == METHOD_DDIM) {
+    int t = grid[i] - TIMESTEPS / s->steps;
+    return t < 0 ? FINAL : t;
+  }
+  return i + 1 < count ? grid[i + 1] : FINAL;
+}
+
+/* x0 = x * X + model * M and eps = x * X + model * M for the model output M at timestep t. */
+struct linear {
+  double x, model;
+};
+struct estimate {
+  struct linear x0, eps;
+};
+
+static struct estimate estimate(enum prediction prediction, double a, double b) {
+  if (prediction == PREDICT_V)
+    return (struct estimate){{a, -b}, {b, a}};
+  return (struct estimate){{1 / a, -b / a}, {0, 1}};
+}
+
+static struct step_params lcm_step(const struct scheduler_config *config, struct estimate e, int t, double a_next,
+                                   double b_next) {
+  double scaled = t * config->timestep_scaling, variance = 0.25; /* sigma_data 0.5, squared */
+  double c_skip = variance / (scaled * scaled + variance), c_out = scaled / sqrt(scaled * scaled + variance);
+  return (struct step_params){t, (float)(a_next * (c_out * e.x0.x + c_skip)), (float)(a_next * c_out * e.x0.model),
+                              (float)b_next};
+}
+
+static struct step_params make_step(const struct scheduler_config *config, enum sampler_method method,
+                                    const double *abar, int t, int next) {
+  double final = method == METHOD_DDIM && !config->set_alpha_to_one ? abar[0] : 1;
+  double abar_next = next == FINAL ? final : abar[next], a_next = sqrt(abar_next), b_next = sqrt(1 - abar_next);
+  struct estimate e = estimate(config->prediction, sqrt(abar[t]), sqrt(1 - abar[t]));
+  if (method == METHOD_LCM)
+    return lcm_step(config, e, t, a_next, b_next);
+  return (struct step_params){t, (float)(a_next * e.x0.x + b_next * e.eps.x),
+                              (float)(a_next * e.x0.model + b_next * e.eps.model), 0};
+}
+
+/* OP_START. From noise alone, diffusers' Euler scales by init_noise_sigma: sigma_max, or with leading spacing
+ * sqrt(sigma_max^2 + 1); the others by 1. */
+static void make_start(struct sampler_table *table, const struct sampling *s, bool noise_alone, double abar) {
+  double a = sqrt(abar), b = sqrt(1 - abar);
+  table->start_latent = noise_alone ? 0 : (float)a;
+  table->start_noise = (float)b;
+  if (noise_alone && (s->method != METHOD_EULER || s->spacing == SPACING_LEADING))
+    table->start_noise = 1;
+}
+
+void sampler_table(const struct scheduler_config *config, const struct sampling *s, struct sampler_table *table) {
+  double abar[TIMESTEPS], strength = s->text_to_image ? 1 : s->strength;
+  int grid[STEPS_MAX];
+  sampler_abar(config, abar);
+  if (config->zero_snr && s->method == METHOD_EULER)
+    abar[TIMESTEPS - 1] = 0x1p-24; /* as diffusers: sigma is to stay finite */
+  int count = s->quantised ? quantised_grid(config, s, strength, grid) : continuous_grid(config, s, strength, grid);
+  *table = (struct sampler_table){.steps = count};
+  for (int i = 0; i < count; i++)
+    table->step[i] = make_step(config, s->method, abar, grid[i], next_timestep(s, grid, count, i));
+  make_start(table, s, s->text_to_image || (s->image_condition && strength >= 1), abar[grid[0]]);
+}
+
+int sampler_draws(enum sampler_method method, int steps) {
+  return method == METHOD_LCM ? steps - 1 : 0; /* the last step ends on the prediction */
+}
+
+void sampler_pad(struct sampler_table *table, int count) {
+  int pad = count - table->steps;
+  if (pad <= 0)
+    return;
+  for (int i = count - 1; i >= pad; i--)
+    table->step[i] = table->step[i - pad];
+  for (int i = 0; i < pad; i++)
+    table->step[i] = (struct step_params){table->step[pad].timestep, 1, 0, 0};
+  table->steps = count;
+}
+
+const char *sampler_method_name(enum sampler_method method) {
+  static const char *const names[] = {[METHOD_EULER] = "Euler", [METHOD_DDIM] = "DDIM", [METHOD_LCM] = "LCM"};
+  return names[method];
+}
+
+const char *sampler_spacing_name(enum sampler_spacing spacing) {
+  static const char *const names[] = {[SPACING_TRAILING] = "trailing",
+                                      [SPACING_LEADING] = "leading",
+                                      [SPACING_LINSPACE] = "linspace",
+                                      [SPACING_LCM] = "LCM"};
+  return names[spacing];
+}
+
+const char *prediction_name(enum prediction prediction) {
+  return prediction == PREDICT_V ? "v" : "epsilon";
+}

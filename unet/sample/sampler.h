@@ -1,0 +1,85 @@
+/* Schedules and samplers as pure functions: steps and strength in, the coefficients of OP_START and OP_STEP out.
+ *
+ * One state convention, variance preserving: x_t = a_t x0 + b_t eps with a_t = sqrt(abar_t), b_t = sqrt(1 - abar_t).
+ * Euler on sigmas (y = x_t / a_t) is the same walk in other units, so its results are those of diffusers. */
+#ifndef UNET_SAMPLE_SAMPLER_H
+#define UNET_SAMPLE_SAMPLER_H
+
+#include <stdbool.h>
+
+#include "unet/plan/device.h"
+
+enum sampler_method {
+  METHOD_EULER, /* x' = a' x0 + b' eps; ends on x0 */
+  METHOD_DDIM,  /* likewise, eta 0; ends on final_abar */
+  METHOD_LCM,   /* x' = a' d + b' fresh noise, d = c_out x0 + c_skip x; ends on d */
+};
+
+enum sampler_spacing { SPACING_TRAILING, SPACING_LEADING, SPACING_LINSPACE /* rounded to integers */, SPACING_LCM };
+
+enum prediction { PREDICT_EPSILON, PREDICT_V /* v = a eps - b x0 */ };
+
+enum beta_schedule { BETAS_SCALED_LINEAR, BETAS_LINEAR };
+
+/* scheduler_config.json, as checkpoint.c reads it. */
+struct scheduler_config {
+  char class_name[64]; /* "EulerDiscreteScheduler": as the file says, even where method is a stand-in */
+  enum sampler_method method;
+  enum sampler_spacing spacing; /* SPACING_LCM for LCMScheduler */
+  enum prediction prediction;
+  enum beta_schedule beta_schedule;
+  double beta_start, beta_end;
+  bool zero_snr;                /* rescale_betas_zero_snr */
+  int steps_offset;             /* leading spacing */
+  bool set_alpha_to_one;        /* DDIM: the last step ends on abar 1, else on abar_0 */
+  int original_inference_steps; /* LCM spacing: points of the grid that steps are chosen from */
+  double timestep_scaling;      /* LCM boundary condition */
+};
+
+/* What one run of the sampler is to do. */
+struct sampling {
+  enum sampler_method method;
+  enum sampler_spacing spacing;
+  int steps;            /* 1..STEPS_MAX */
+  double strength;      /* above 0 to 1; text to image ignores it. Strength 0 is the engine's: it returns the input */
+  bool text_to_image;   /* no starting latent */
+  bool image_condition; /* the U-Net sees the input picture itself: at strength 1 the start is pure noise */
+  bool quantised;       /* diffusers' rules to the letter: see sampler_table */
+  bool snap;            /* the start is the nearest of 249, 499, 749, 999 */
+};
+
+struct sampler_table {
+  int steps; /* STEPS_MAX at most; fewer than asked for where quantised strength leaves fewer */
+  struct step_params step[STEPS_MAX];
+  float start_latent, start_noise; /* OP_START */
+};
+
+/* abar[0..TIMESTEPS), in double. */
+void sampler_abar(const struct scheduler_config *config, double abar[TIMESTEPS]);
+
+/* Fills *table.
+ *
+ * Continuous strength (quantised false): t = round(1000 strength) - 1 is the first timestep of a grid over [0, t] with
+ * all the steps, spaced by the rule of sampling->spacing; each step goes to the next timestep of the grid.
+ * Quantised: diffusers' image-to-image keeps the last int(steps * strength) points of the full grid (at least one here,
+ * where diffusers fails); LCM spacing truncates the grid that steps are chosen from, as diffusers' LCM pipeline does;
+ * DDIM goes to t - 1000 / steps (integer division), which differs from the next timestep where steps does not divide
+ * 1000.
+ *
+ * Noise: OP_START and the steps of METHOD_LCM need independent noise, so OP_START's noise operand and OP_STEP's must be
+ * different draws: noise_fill's draw 0, and draws 1 + step. */
+void sampler_table(const struct scheduler_config *config, const struct sampling *sampling, struct sampler_table *table);
+
+/* How many of so many steps add noise of their own, whatever the strength: the first ones. The others' coefficient is 0
+ * in every table. */
+int sampler_draws(enum sampler_method method, int steps);
+
+/* Puts steps that change nothing before the others until there are count: a plan made for count steps can then run the
+ * table. */
+void sampler_pad(struct sampler_table *table, int count);
+
+const char *sampler_method_name(enum sampler_method method);
+const char *sampler_spacing_name(enum sampler_spacing spacing);
+const char *prediction_name(enum prediction prediction);
+
+#endif

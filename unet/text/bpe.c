@@ -1,0 +1,132 @@
+#include "unet/text/bpe.h"
+
+#include <stdbool.h>
+#include <stdlib.h>
+
+static int compare_merges(const void *a, const void *b) {
+  const struct merge *x = a, *y = b;
+  return x->pair != y->pair ? (x->pair > y->pair) - (x->pair < y->pair) : (x->rank > y->rank) - (x->rank < y->rank);
+}
+
+static int compare_pairs(const void *a, const void *b) {
+  const struct merge *x = a, *y = b;
+  return (x->pair > y->pair) - (x->pair < y->pair);
+}
+
+void bpe_sort(struct bpe *bpe) {
+  if (!bpe->count)
+    return;
+  qsort(bpe->merges, bpe->count, sizeof *bpe->merges, compare_merges);
+  size_t kept = 0;
+  for (size_t i = 0; i < bpe->count; i++)
+    if (i + 1 == bpe->count || bpe->merges[i + 1].pair != bpe->merges[i].pair)
+      bpe->merges[kept++] = bpe->merges[i];
+  bpe->count = kept;
+}
+
+static const struct merge *find(const struct bpe *bpe, int left, int right) {
+  struct merge key = {.pair = bpe_pair(left, right)};
+  return bpe->count ? bsearch(&key, bpe->merges, bpe->count, sizeof key, compare_pairs) : NULL;
+}
+
+/* The word as a doubly linked list of tokens: a word of n bytes takes O(n log n), however long. */
+struct symbol {
+  int id, before, after; /* -1: none */
+  bool gone;
+};
+
+/* A merge that was possible when it was queued: of the symbol at place and the one after it. */
+struct candidate {
+  int rank, place, id;
+};
+
+struct queue { /* binary heap, the next candidate first */
+  struct candidate *list;
+  int count;
+};
+
+static bool is_before(struct candidate a, struct candidate b) {
+  return a.rank != b.rank ? a.rank < b.rank : a.place < b.place;
+}
+
+static void push(struct queue *queue, struct candidate c) {
+  int i = queue->count++;
+  for (; i && is_before(c, queue->list[(i - 1) / 2]); i = (i - 1) / 2)
+    queue->list[i] = queue->list[(i - 1) / 2];
+  queue->list[i] = c;
+}
+
+static struct candidate pop(struct queue *queue) {
+  struct candidate top = queue->list[0], last = queue->list[--queue->count];
+  int i = 0;
+  for (;;) {
+    int child = 2 * i + 1;
+    if (child >= queue->count)
+      break;
+    if (child + 1 < queue->count && is_before(queue->list[child + 1], queue->list[child]))
+      child++;
+    if (!is_before(queue->list[child], last))
+      break;
+    queue->list[i] = queue->list[child];
+    i = child;
+  }
+  queue->list[i] = last;
+  return top;
+}
+
+static void offer(const struct bpe *bpe, struct queue *queue, const struct symbol *symbols, int place) {
+  if (place < 0 || symbols[place].after < 0)
+    return;
+  const struct merge *merge = find(bpe, symbols[place].id, symbols[symbols[place].after].id);
+  if (merge)
+    push(queue, (struct candidate){merge->rank, place, merge->id});
+}
+
+/* Whether the symbols at a candidate's place are still those it was queued for. */
+static bool is_current(const struct bpe *bpe, const struct symbol *symbols, struct candidate c) {
+  const struct symbol *left = &symbols[c.place];
+  if (left->gone || left->after < 0)
+    return false;
+  const struct merge *merge = find(bpe, left->id, symbols[left->after].id);
+  return merge && merge->id == c.id;
+}
+
+static void join(struct symbol *symbols, int place, int id) {
+  struct symbol *left = &symbols[place], *right = &symbols[left->after];
+  right->gone = true;
+  left->id = id;
+  left->after = right->after;
+  if (right->after >= 0)
+    symbols[right->after].before = place;
+}
+
+int bpe_merge(const struct bpe *bpe, int *ids, int count) {
+  if (count < 2)
+    return count;
+  struct symbol *symbols = malloc((size_t)count * sizeof *symbols);
+  /* count - 1 pairs at first; each of at most count - 1 merges offers two more */
+  struct queue queue = {malloc((size_t)count * 3 * sizeof *queue.list), 0};
+  int kept = -1;
+  if (!symbols || !queue.list)
+    goto done;
+  for (int i = 0; i < count; i++)
+    symbols[i] = (struct symbol){ids[i], i - 1, i + 1 < count ? i + 1 : -1, false};
+  for (int i = 0; i + 1 < count; i++)
+    offer(bpe, &queue, symbols, i);
+  while (queue.count) {
+    struct candidate c = pop(&queue);
+    if (!is_current(bpe, symbols, c))
+      continue;
+    join(symbols, c.place, c.id);
+    offer(bpe, &queue, symbols, symbols[c.place].before);
+    offer(bpe, &queue, symbols, c.place);
+  }
+  kept = 0;
+  for (int i = 0; i >= 0; i = symbols[i].after)
+    ids[kept++] = symbols[i].id;
+
+done:
+  free(symbols);
+  free(queue.list);
+  return kept;
+}

@@ -1,0 +1,203 @@
+#include "unet/text/styles.h"
+
+#include <cjson/cJSON.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+#include <unistd.h>
+
+#include "unet/base/text.h"
+
+#define STYLES_LIMIT ((size_t)1 << 20)
+
+/* The parsed file; styles and moods (NULL: none) are its objects of lists, standard (NULL: none) the default style. */
+struct styles {
+  cJSON *root;
+  const cJSON *styles, *moods, *standard;
+  int count;
+  bool blends, refuses_guidance;
+};
+
+static bool is_phrases(const cJSON *list) {
+  const cJSON *phrase;
+  cJSON_ArrayForEach(phrase, list) {
+    if (!cJSON_IsString(phrase) || !*phrase->valuestring)
+      return false;
+  }
+  return cJSON_IsArray(list);
+}
+
+/* A name that is fit to be printed. */
+static bool is_name(const char *name) {
+  for (; *name; name++)
+    if ((unsigned char)*name < 0x20 || *name == 0x7f)
+      return false;
+  return true;
+}
+
+static bool is_styles(const cJSON *styles) {
+  if (!cJSON_IsObject(styles))
+    return false;
+  const cJSON *style;
+  cJSON_ArrayForEach(style, styles) {
+    if (!is_name(style->string) || !is_phrases(style))
+      return false;
+  }
+  return true;
+}
+
+static int read_phrases(struct styles *styles, const char *path, struct error *err) {
+  styles->styles = cJSON_GetObjectItemCaseSensitive(styles->root, "styles");
+  styles->moods = cJSON_GetObjectItemCaseSensitive(styles->root, "moods");
+  if (!is_styles(styles->styles) || (styles->moods && !is_styles(styles->moods)))
+    return error_set(err, STATUS_MODEL, "%s: \"styles\" or \"moods\" is not of the form {\"name\": [\"phrase\", ...]}",
+                     path);
+  styles->count = cJSON_GetArraySize(styles->styles);
+  return 0;
+}
+
+static int read_training(struct styles *styles, const char *path, struct error *err) {
+  const cJSON *standard = cJSON_GetObjectItemCaseSensitive(styles->root, "default");
+  const cJSON *strength = cJSON_GetObjectItemCaseSensitive(styles->root, "strength");
+  const cJSON *guidance = cJSON_GetObjectItemCaseSensitive(styles->root, "guidance");
+  if (cJSON_IsString(standard))
+    styles->standard = cJSON_GetObjectItemCaseSensitive(styles->styles, standard->valuestring);
+  if (standard && !cJSON_GetArraySize(styles->standard))
+    return error_set(err, STATUS_MODEL, "%s: \"default\" is not the name of a style with phrases", path);
+  if (strength && (!cJSON_IsString(strength) || strcmp(strength->valuestring, "blend") != 0))
+    return error_set(err, STATUS_MODEL, "%s: \"strength\" is not \"blend\", the only value that is supported", path);
+  if (guidance && !cJSON_IsBool(guidance))
+    return error_set(err, STATUS_MODEL, "%s: \"guidance\" is not true or false", path);
+  styles->blends = strength != NULL;
+  styles->refuses_guidance = cJSON_IsFalse(guidance);
+  return 0;
+}
+
+int styles_open(struct styles **result, const char *path, struct error *err) {
+  *result = NULL;
+  if (access(path, F_OK) && errno == ENOENT)
+    return 0;
+  char *text;
+  if (text_read(path, STYLES_LIMIT, &text, NULL, err))
+    return -1;
+  cJSON *root = cJSON_Parse(text);
+  free(text);
+  struct styles *styles = calloc(1, sizeof *styles);
+  if (!styles) {
+    cJSON_Delete(root);
+    return error_set(err, STATUS_FAILED, "%s: out of memory", path);
+  }
+  styles->root = root;
+  if (read_phrases(styles, path, err) || read_training(styles, path, err)) {
+    styles_close(&styles);
+    return -1;
+  }
+  *result = styles;
+  return 0;
+}
+
+void styles_close(struct styles **styles) {
+  if (*styles)
+    cJSON_Delete((*styles)->root);
+  free(*styles);
+  *styles = NULL;
+}
+
+int styles_count(const struct styles *styles) {
+  return styles ? styles->count : 0;
+}
+
+const char *styles_name(const struct styles *styles, int index) {
+  return cJSON_GetArrayItem(styles->styles, index)->string;
+}
+
+/* Bytes of words: letters, digits and everything outside ASCII. */
+static bool is_word(char c) {
+  return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (unsigned char)c >= 0x80;
+}
+
+static bool has_phrase(const char *text, const char *phrase) {
+  size_t length = strlen(phrase);
+  for (const char *at = text; (at = strcasestr(at, phrase)); at++)
+    if ((at == text || !is_word(at[-1])) && !is_word(at[length]))
+      return true;
+  return false;
+}
+
+static bool matches(const cJSON *styles, const char *text) {
+  const cJSON *style, *phrase;
+  cJSON_ArrayForEach(style, styles) {
+    cJSON_ArrayForEach(phrase, style) {
+      if (has_phrase(text, phrase->valuestring))
+        return true;
+    }
+  }
+  return false;
+}
+
+bool styles_match(const struct styles *styles, const char *text) {
+  return !styles || matches(styles->styles, text) || matches(styles->moods, text);
+}
+
+const char *styles_default(const struct styles *styles) {
+  return styles && styles->standard ? styles->standard->string : NULL;
+}
+
+/* The longest of a mood's phrases that text has; NULL: none. */
+static const char *find_mood(const cJSON *mood, const char *text) {
+  const char *found = NULL;
+  const cJSON *phrase;
+  cJSON_ArrayForEach(phrase, mood) {
+    if (has_phrase(text, phrase->valuestring) && (!found || strlen(phrase->valuestring) > strlen(found)))
+      found = phrase->valuestring;
+  }
+  return found;
+}
+
+/* Whether text has no words, or those of one of the moods' phrases. */
+static bool is_mood(const cJSON *moods, const char *text) {
+  while (*text && !is_word(*text))
+    text++;
+  size_t length = strlen(text);
+  while (length && !is_word(text[length - 1]))
+    length--;
+  const cJSON *mood;
+  cJSON_ArrayForEach(mood, moods) {
+    const char *phrase = find_mood(mood, text);
+    if (phrase && strlen(phrase) == length)
+      return true;
+  }
+  return length == 0;
+}
+
+static char *standard_prompt(const struct styles *styles, const char *text) {
+  char *prompt = strdup(styles->standard->child->valuestring);
+  const cJSON *mood;
+  cJSON_ArrayForEach(mood, styles->moods) {
+    const char *phrase = find_mood(mood, text);
+    char *longer = NULL;
+    if (!phrase)
+      continue;
+    if (!prompt || asprintf(&longer, "%s, %s", prompt, phrase) < 0)
+      longer = NULL;
+    free(prompt);
+    prompt = longer;
+  }
+  return prompt;
+}
+
+char *styles_prompt(const struct styles *styles, const char *text) {
+  if (!styles_default(styles) || matches(styles->styles, text) || is_mood(styles->moods, text))
+    return strdup(text);
+  return standard_prompt(styles, text);
+}
+
+bool styles_blends(const struct styles *styles) {
+  return styles && styles->blends;
+}
+
+bool styles_refuses_guidance(const struct styles *styles) {
+  return styles && styles->refuses_guidance;
+}

@@ -1,0 +1,28 @@
+/* The byte-pair tokenizer of CLIP, as transformers' fast CLIPTokenizer defines it: NFC, white space collapsed, lower
+ * case, words cut by CLIP's expression, byte-level pairs merged in rank order.
+ *
+ * Threads: one thread at a time uses a tokenizer. */
+#ifndef UNET_TEXT_TOKENIZER_H
+#define UNET_TEXT_TOKENIZER_H
+
+#include "unet/base/error.h"
+
+struct tokenizer;
+
+/* Reads vocab.json, merges.txt and, where there are such files, tokenizer_config.json and special_tokens_map.json of
+ * the folder. Errors are STATUS_MODEL. */
+int tokenizer_open(struct tokenizer **tokenizer, const char *folder, struct error *err);
+void tokenizer_close(struct tokenizer **tokenizer); /* stores NULL; takes NULL */
+
+/* Fills ids[0..length): start, text, end, padding. Text too long is cut so that the end token fits. Bytes that are not
+ * UTF-8 count as U+FFFD. Returns how many ids the text needs with start and end (more than length: it was cut), or -1.
+ */
+int tokenizer_encode(struct tokenizer *tokenizer, const char *text, int *ids, int length, struct error *err);
+
+/* Highest id + 1, and the ids that frame a text. */
+int tokenizer_vocabulary(const struct tokenizer *tokenizer);
+int tokenizer_start_id(const struct tokenizer *tokenizer);
+int tokenizer_end_id(const struct tokenizer *tokenizer);
+int tokenizer_pad_id(const struct tokenizer *tokenizer);
+
+#endif

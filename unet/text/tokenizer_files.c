@@ -1,0 +1,333 @@
+#include "unet/text/tokenizer_files.h"
+
+#include <cjson/cJSON.h>
+#include <search.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "unet/base/text.h"
+
+#define VOCABULARY_LIMIT ((size_t)16 << 20)
+#define CONFIG_LIMIT ((size_t)1 << 20)
+enum { ID_MAX = 1 << 22, ADDED_MAX = 256 };
+
+/* vocab.json as a hash table, token to id. Token texts are borrowed from the parsed file. */
+struct vocabulary {
+  const char *path;
+  struct hsearch_data table;
+  size_t count;
+};
+
+/* Id of a token, or -1. */
+static int find_id(struct vocabulary *vocabulary, const char *text) {
+  ENTRY *entry;
+  if (!hsearch_r((ENTRY){(char *)text, NULL}, FIND, &entry, &vocabulary->table))
+    return -1;
+  return (int)(intptr_t)entry->data;
+}
+
+/* Reads and parses folder/name; *path gets its name (allocated, also on failure). */
+static cJSON *read_json(const char *folder, const char *name, size_t limit, char **path, struct error *err) {
+  *path = text_path(folder, name);
+  if (!*path) {
+    error_set(err, STATUS_FAILED, "%s: out of memory", folder);
+    return NULL;
+  }
+  char *text;
+  if (text_read(*path, limit, &text, NULL, err))
+    return NULL;
+  cJSON *json = cJSON_Parse(text);
+  free(text);
+  if (!cJSON_IsObject(json)) {
+    error_set(err, STATUS_MODEL, "%s: is not a JSON object; fetch the file again", *path);
+    cJSON_Delete(json);
+    return NULL;
+  }
+  return json;
+}
+
+static bool read_id(const cJSON *item, int *id) {
+  if (!cJSON_IsNumber(item) || !(item->valuedouble >= 0 && item->valuedouble < ID_MAX))
+    return false;
+  *id = (int)item->valuedouble;
+  return true;
+}
+
+static int list_vocabulary(struct tokenizer_files *files, struct vocabulary *vocabulary, const cJSON *json,
+                           struct error *err) {
+  size_t count = (size_t)cJSON_GetArraySize(json);
+  if (!hcreate_r(2 * count + 1, &vocabulary->table)) /* half empty: short searches */
+    return error_set(err, STATUS_FAILED, "%s: out of memory", vocabulary->path);
+  const cJSON *item;
+  cJSON_ArrayForEach(item, json) {
+    ENTRY *entry;
+    int id;
+    if (!read_id(item, &id))
+      return error_set(err, STATUS_MODEL, "%s: token %s has no id from 0 to %d", vocabulary->path,
+                       text_quote(item->string).text, ID_MAX - 1);
+    hsearch_r((ENTRY){item->string, (void *)(intptr_t)id}, ENTER, &entry, &vocabulary->table);
+    vocabulary->count++;
+    if (id >= files->vocabulary)
+      files->vocabulary = id + 1;
+  }
+  return 0;
+}
+
+/* The printable character that stands for a byte in vocab.json, as UTF-8: Latin-1's printable ones for themselves, the
+ * other 68 in order from U+0100. */
+static void byte_char(int byte, char text[3]) {
+  int c = byte, others = 0;
+  for (int b = 0; b <= byte; b++) {
+    bool printable = (b >= '!' && b <= '~') || (b >= 0xA1 && b <= 0xFF && b != 0xAD);
+    if (b == byte && !printable)
+      c = 0x100 + others;
+    others += !printable;
+  }
+  int used = 0;
+  if (c < 0x80)
+    text[used++] = (char)c;
+  else {
+    text[used++] = (char)(0xC0 | c >> 6);
+    text[used++] = (char)(0x80 | (c & 0x3F));
+  }
+  text[used] = 0;
+}
+
+static void find_bytes(struct tokenizer_files *files, struct vocabulary *vocabulary) {
+  for (int byte = 0; byte < 256; byte++)
+    for (int end = 0; end < 2; end++) {
+      char text[8];
+      byte_char(byte, text);
+      int id = find_id(vocabulary, strcat(text, end ? "</w>" : ""));
+      files->byte_id[end][byte] = id < 0 ? files->unknown : id;
+    }
+}
+
+/* One line, "left right": both and the two together must be tokens. */
+static int read_merge(struct tokenizer_files *files, struct vocabulary *vocabulary, char *line, int rank,
+                      const char *path, struct error *err) {
+  char *space = strchr(line, ' ');
+  char joined[1024];
+  if (!space || strlen(line) >= sizeof joined)
+    return error_set(err, STATUS_MODEL, "%s: merge %d is not two tokens; fetch the file again", path, rank + 1);
+  *space = 0;
+  snprintf(joined, sizeof joined, "%s%s", line, space + 1);
+  int left = find_id(vocabulary, line), right = find_id(vocabulary, space + 1), id = find_id(vocabulary, joined);
+  if (left < 0 || right < 0 || id < 0)
+    return error_set(err, STATUS_MODEL, "%s: merge %d (%s) is not in vocab.json; the two files are not of one model",
+                     path, rank + 1, text_quote(joined).text);
+  files->bpe.merges[files->bpe.count++] = (struct merge){bpe_pair(left, right), rank, id};
+  return 0;
+}
+
+static int parse_merges(struct tokenizer_files *files, struct vocabulary *vocabulary, char *text, const char *path,
+                        struct error *err) {
+  size_t lines = 1;
+  for (const char *c = text; *c; c++)
+    lines += *c == '\n';
+  files->bpe.merges = malloc(lines * sizeof *files->bpe.merges);
+  if (!files->bpe.merges)
+    return error_set(err, STATUS_FAILED, "%s: out of memory", path);
+  int rank = 0;
+  for (char *line = text, *next; line; line = next) {
+    next = strchr(line, '\n');
+    if (next)
+      *next++ = 0;
+    size_t length = strlen(line);
+    if (length && line[length - 1] == '\r')
+      line[length - 1] = 0;
+    if (!*line || !strncmp(line, "#version", 8))
+      continue;
+    if (read_merge(files, vocabulary, line, rank++, path, err))
+      return -1;
+  }
+  bpe_sort(&files->bpe);
+  return 0;
+}
+
+/* How many tokens of vocab.json neither stand for a byte, nor were added, nor come of a merge. Vocabularies that lack
+ * some byte are no product of byte-pair training, and not judged. */
+static size_t count_unmade(const struct tokenizer_files *files, struct vocabulary *vocabulary, bool *made) {
+  size_t count = 0;
+  for (int i = 0; i < 2 * 256; i++) {
+    int id = files->byte_id[i / 256][i % 256];
+    if (id == files->unknown)
+      return 0;
+    made[id] = true;
+  }
+  for (size_t i = 0; i < files->bpe.count; i++)
+    made[files->bpe.merges[i].id] = true;
+  for (int i = 0; i < files->added_count; i++) {
+    int id = find_id(vocabulary, files->added[i].text);
+    if (id >= 0)
+      made[id] = true;
+  }
+  for (int i = 0; i < files->vocabulary; i++)
+    count += made[i];
+  return vocabulary->count - count;
+}
+
+/* A file of merges cut at the end of a line is noticed by the tokens that are then missing a merge. */
+static int check_merges(const struct tokenizer_files *files, struct vocabulary *vocabulary, const char *path,
+                        struct error *err) {
+  bool *made = calloc((size_t)files->vocabulary, sizeof *made);
+  if (!made)
+    return error_set(err, STATUS_FAILED, "%s: out of memory", path);
+  size_t unmade = count_unmade(files, vocabulary, made);
+  free(made);
+  if (unmade)
+    return error_set(err, STATUS_MODEL, "%s: has %zu merges, %zu too few for vocab.json; fetch the file again", path,
+                     files->bpe.count, unmade);
+  return 0;
+}
+
+static int read_merges(struct tokenizer_files *files, struct vocabulary *vocabulary, const char *folder,
+                       struct error *err) {
+  char *path = text_path(folder, "merges.txt"), *text = NULL;
+  int result = path ? text_read(path, VOCABULARY_LIMIT, &text, NULL, err)
+                    : error_set(err, STATUS_FAILED, "%s: out of memory", folder);
+  if (!result)
+    result = parse_merges(files, vocabulary, text, path, err);
+  if (!result)
+    result = check_merges(files, vocabulary, path, err);
+  free(text);
+  free(path);
+  return result;
+}
+
+/* A text, or an object with one in "content": both occur. */
+static const char *token_text(const cJSON *item) {
+  return cJSON_GetStringValue(cJSON_IsObject(item) ? cJSON_GetObjectItemCaseSensitive(item, "content") : item);
+}
+
+/* Adds a token to those found in the text, or changes the kind of one already there. */
+static int add_token(struct tokenizer_files *files, const cJSON *item, const char *text, int id, const char *path,
+                     struct error *err) {
+  static const char *const unsupported[] = {"lstrip", "rstrip", "single_word"};
+  for (int i = 0; i < 3; i++)
+    if (cJSON_IsTrue(cJSON_GetObjectItemCaseSensitive(item, unsupported[i])))
+      return error_set(err, STATUS_MODEL, "%s: %s: true of token %s is not supported", path, unsupported[i],
+                       text_quote(text).text);
+  bool normalised = cJSON_IsTrue(cJSON_GetObjectItemCaseSensitive(item, "normalized"));
+  for (int i = 0; i < files->added_count; i++)
+    if (!strcmp(files->added[i].text, text)) {
+      files->added[i].normalised = normalised;
+      return 0;
+    }
+  if (files->added_count == ADDED_MAX || !*text)
+    return error_set(err, STATUS_MODEL, "%s: has an empty added token, or more than %d", path, ADDED_MAX);
+  struct added_token *list = realloc(files->added, (size_t)(files->added_count + 1) * sizeof *list);
+  if (list)
+    files->added = list;
+  char *copy = list ? strdup(text) : NULL;
+  if (!copy)
+    return error_set(err, STATUS_FAILED, "%s: out of memory", path);
+  files->added[files->added_count++] = (struct added_token){copy, id, normalised};
+  if (id >= files->vocabulary)
+    files->vocabulary = id + 1;
+  return 0;
+}
+
+/* The four tokens with a role, in the order in which the reference adds them: of the same text added twice, the later
+ * says what kind it is. */
+static const struct role {
+  const char *key, *usual;
+  size_t place; /* of the id in struct tokenizer_files */
+} roles[] = {
+    {"bos_token", "<|startoftext|>", offsetof(struct tokenizer_files, start)},
+    {"eos_token", "<|endoftext|>", offsetof(struct tokenizer_files, end)},
+    {"unk_token", "<|endoftext|>", offsetof(struct tokenizer_files, unknown)},
+    {"pad_token", "<|endoftext|>", offsetof(struct tokenizer_files, pad)},
+};
+
+/* Where a role's token is said: special_tokens_map.json goes before tokenizer_config.json, except where the latter has
+ * the newer added_tokens_decoder. */
+static const cJSON *find_role(const cJSON *config, const cJSON *map, const char *key) {
+  const cJSON *item = NULL;
+  if (!cJSON_GetObjectItemCaseSensitive(config, "added_tokens_decoder"))
+    item = cJSON_GetObjectItemCaseSensitive(map, key);
+  return token_text(item) ? item : cJSON_GetObjectItemCaseSensitive(config, key);
+}
+
+static int add_role(struct tokenizer_files *files, struct vocabulary *vocabulary, const struct role *role,
+                    const cJSON *config, const cJSON *map, struct error *err) {
+  const cJSON *item = find_role(config, map, role->key);
+  const char *text = token_text(item) ? token_text(item) : role->usual;
+  int id = find_id(vocabulary, text);
+  if (id < 0)
+    return error_set(err, STATUS_MODEL, "%s: has no token %s, the tokenizer's %s", vocabulary->path,
+                     text_quote(text).text, role->key);
+  memcpy((char *)files + role->place, &id, sizeof id);
+  return add_token(files, item, text, id, vocabulary->path, err);
+}
+
+static int add_listed(struct tokenizer_files *files, const cJSON *config, const char *path, struct error *err) {
+  const cJSON *item;
+  cJSON_ArrayForEach(item, cJSON_GetObjectItemCaseSensitive(config, "added_tokens_decoder")) {
+    char *end;
+    long id = item->string ? strtol(item->string, &end, 10) : -1;
+    const char *text = token_text(item);
+    if (!text || id < 0 || id >= ID_MAX || *end)
+      return error_set(err, STATUS_MODEL, "%s: added_tokens_decoder: is not a list of tokens by id", path);
+    if (add_token(files, item, text, (int)id, path, err))
+      return -1;
+  }
+  return 0;
+}
+
+/* An optional file: *json stays NULL where there is none. */
+static int read_optional(const char *folder, const char *name, char **path, cJSON **json, struct error *err) {
+  *path = text_path(folder, name);
+  if (*path && access(*path, F_OK))
+    return 0;
+  free(*path);
+  *json = read_json(folder, name, CONFIG_LIMIT, path, err);
+  return *json ? 0 : -1;
+}
+
+static int read_roles(struct tokenizer_files *files, struct vocabulary *vocabulary, const char *folder,
+                      struct error *err) {
+  char *config_path = NULL, *map_path = NULL;
+  cJSON *config = NULL, *map = NULL;
+  int result = read_optional(folder, "tokenizer_config.json", &config_path, &config, err);
+  if (!result)
+    result = read_optional(folder, "special_tokens_map.json", &map_path, &map, err);
+  for (size_t i = 0; i < sizeof roles / sizeof *roles && !result; i++)
+    result = add_role(files, vocabulary, &roles[i], config, map, err);
+  if (!result)
+    result = add_listed(files, config, config_path, err);
+  cJSON_Delete(config);
+  cJSON_Delete(map);
+  free(config_path);
+  free(map_path);
+  return result;
+}
+
+int tokenizer_files_read(struct tokenizer_files *files, const char *folder, struct error *err) {
+  char *path;
+  struct vocabulary vocabulary = {0};
+  cJSON *json = read_json(folder, "vocab.json", VOCABULARY_LIMIT, &path, err);
+  vocabulary.path = path;
+  int result = json ? list_vocabulary(files, &vocabulary, json, err) : -1;
+  if (!result)
+    result = read_roles(files, &vocabulary, folder, err);
+  if (!result) {
+    find_bytes(files, &vocabulary);
+    result = read_merges(files, &vocabulary, folder, err);
+  }
+  hdestroy_r(&vocabulary.table);
+  cJSON_Delete(json);
+  free(path);
+  return result;
+}
+
+void tokenizer_files_finish(struct tokenizer_files *files) {
+  for (int i = 0; i < files->added_count; i++)
+    free(files->added[i].text);
+  free(files->added);
+  free(files->bpe.merges);
+  *files = (struct tokenizer_files){0};
+}

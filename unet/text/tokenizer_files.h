@@ -1,0 +1,31 @@
+/* The files of a tokenizer folder, read and checked: what tokenizer.c works with. */
+#ifndef UNET_TEXT_TOKENIZER_FILES_H
+#define UNET_TEXT_TOKENIZER_FILES_H
+
+#include <stdbool.h>
+
+#include "unet/text/bpe.h"
+#include "unet/base/error.h"
+
+/* A token found in the text itself, before any word is cut. */
+struct added_token {
+  char *text;
+  int id;
+  bool normalised; /* found in normalised text, else in the text as written */
+};
+
+struct tokenizer_files {
+  struct bpe bpe;
+  int byte_id[2][256]; /* of a byte [0] within a word, [1] at its end */
+  struct added_token *added;
+  int added_count;
+  int start, end, pad, unknown;
+  int vocabulary; /* highest id + 1 */
+};
+
+/* vocab.json and merges.txt must be there; tokenizer_config.json and special_tokens_map.json may be. files must be
+ * zeroed; tokenizer_files_finish must follow, also on failure. Errors are STATUS_MODEL. */
+int tokenizer_files_read(struct tokenizer_files *files, const char *folder, struct error *err);
+void tokenizer_files_finish(struct tokenizer_files *files);
+
+#endif
