@@ -347,27 +347,18 @@ static int prepare_pixels_out(struct preparation *p) {
   return append(p, &step);
 }
 
+static int prepare_conv(struct preparation *p) {
+  return product_prepare(p->device, p->program, p->program->base.plan, p->index, p->err);
+}
+
+static int prepare_linear(struct preparation *p) {
+  return product_prepare(p->device, p->program, p->program->base.plan, p->index, p->err);
+}
+
 int op_prepare(struct cuda_device *device, struct cuda_program *program, const struct plan *plan, int index,
                struct error *err) {
-  static int (*const prepare[OP_TYPES])(struct preparation *) = {
-      [OP_NORM] = prepare_norm,
-      [OP_ATTENTION] = prepare_attention,
-      [OP_EMBED] = prepare_embed,
-      [OP_TIMESTEP] = prepare_timestep,
-      [OP_GUIDANCE_EMBED] = prepare_guidance_embed,
-      [OP_TIME_ROW] = prepare_time_row,
-      [OP_STORE_SLOT] = prepare_store_slot,
-      [OP_PROMPT] = prepare_prompt,
-      [OP_START] = prepare_start,
-      [OP_UNET_INPUT] = prepare_unet_input,
-      [OP_STEP] = prepare_step,
-      [OP_PIXELS_IN] = prepare_pixels_in,
-      [OP_PIXELS_OUT] = prepare_pixels_out,
-  };
+#define PREPARE(TYPE, field, ...) [OP_##TYPE] = prepare_##field,
+  static int (*const prepare[OP_TYPES])(struct preparation *) = {OP_TABLE(PREPARE)};
   struct preparation p = {device, program, &plan->ops[index], index, err, false};
-  if (p.op->type == OP_CONV || p.op->type == OP_LINEAR)
-    return product_prepare(device, program, plan, index, err);
-  if (p.op->type >= OP_TYPES || !prepare[p.op->type])
-    return error_set(err, STATUS_DEVICE, "cuda: there is no kernel for %s (%s)", op_type_name(p.op->type), p.op->name);
   return prepare[p.op->type](&p);
 }

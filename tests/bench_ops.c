@@ -74,7 +74,7 @@ static void build_attention(struct op_test *t, const struct shape *s) {
 static void build_pixels_in(struct op_test *t, const struct shape *s) {
   test_frame(t, PIXEL_NV12, s->c, s->out, true);
   t->params.geometry = (struct geometry){0, 0, (float)s->c, (float)s->out, 0, 0, s->w, s->h};
-  plan_pixels_in(&t->plan, "in", (struct op_pixels_in){.scale = 1}, s->h, s->w);
+  plan_pixels_in(&t->plan, "in", (struct op_pixels_in){.scale = 1, .y = {.h = s->h, .w = s->w}});
 }
 
 static void build_pixels_out(struct op_test *t, const struct shape *s) {

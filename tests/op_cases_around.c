@@ -17,7 +17,8 @@ struct timestep_case {
 
 static void build_timestep(struct op_test *t, const void *argument) {
   const struct timestep_case *c = argument;
-  test_output(t, plan_timestep(&t->plan, "time", (struct op_timestep){c->cos_first, c->shift, {0}}, c->c));
+  test_output(t, plan_timestep(&t->plan, "time",
+                               (struct op_timestep){.y.c = c->c, .cos_first = c->cos_first, .shift = c->shift}));
 }
 
 static const struct timestep_case timestep_cases[] = {{true, 0, 128}, {false, 1, 64}, {true, 0, 320}};
@@ -25,7 +26,7 @@ static const struct timestep_case timestep_cases[] = {{true, 0, 128}, {false, 1,
 static void build_guidance_embed(struct op_test *t, const void *argument) {
   (void)argument;
   t->params.guidance = 7.5f;
-  test_output(t, plan_guidance_embed(&t->plan, "guidance", 256));
+  test_output(t, plan_guidance_embed(&t->plan, "guidance", (struct op_guidance_embed){.y.c = 256}));
 }
 
 static void build_time_row(struct op_test *t, const void *argument) {
@@ -54,7 +55,7 @@ static void build_prompt(struct op_test *t, const void *argument) {
   t->params.prompt[0] = (struct prompt_params){{3, 0}, {1, 0}};
   t->params.prompt[1] = (struct prompt_params){{11, 5}, {0.25f, 0.75f}};
   t->params.prompt[2] = (struct prompt_params){{0, 1000}, {1, 0}};
-  test_output(t, plan_prompt(&t->plan, "prompt", (struct op_prompt){.slots = slots}, 3));
+  test_output(t, plan_prompt(&t->plan, "prompt", (struct op_prompt){.slots = slots, .y.n = 3}));
 }
 
 static void build_start(struct op_test *t, const void *argument) {
@@ -76,10 +77,11 @@ struct unet_input_case {
 
 static void build_unet_input(struct op_test *t, const void *argument) {
   const struct unet_input_case *c = argument;
-  struct op_unet_input op = {.x = test_input(t, 1, 5, 7, 16, true, FILL_NORMAL), .image_rows = c->image_rows};
+  struct op_unet_input op = {
+      .x = test_input(t, 1, 5, 7, 16, true, FILL_NORMAL), .image_rows = c->image_rows, .y.n = c->rows};
   if (c->c_image)
     op.image = test_input(t, 1, 5, 7, c->c_image, false, FILL_NORMAL);
-  test_output(t, plan_unet_input(&t->plan, "input", op, c->rows));
+  test_output(t, plan_unet_input(&t->plan, "input", op));
 }
 
 static const struct unet_input_case unet_input_cases[] = {{1, 0, 0}, {2, 0, 0}, {1, 16, 1}, {3, 4, 3}, {2, 16, 2}};
@@ -119,11 +121,11 @@ static void build_loop(struct op_test *t, const void *argument) {
   plan_loop_begin(plan, 3);
   struct op_conv conv = {.weight = weight, .residual = before, .stride = 1, .pad = 1};
   conv.time = plan_time_row(plan, "row", (struct op_time_row){.step = 1, .table = table});
-  conv.x = plan_unet_input(plan, "input", (struct op_unet_input){.x = x}, 1);
+  conv.x = plan_unet_input(plan, "input", (struct op_unet_input){.x = x, .y.n = 1});
   struct tensor model = plan_conv(plan, "conv", conv);
   plan_step(plan, "step", (struct op_step){.step = 1, .x = x, .model = model, .noise = noise});
   plan_loop_end(plan);
-  test_output(t, plan_unet_input(plan, "latent", (struct op_unet_input){.x = x}, 1));
+  test_output(t, plan_unet_input(plan, "latent", (struct op_unet_input){.x = x, .y.n = 1}));
   test_output(t, plan_time_row(plan, "row", (struct op_time_row){.step = 0, .table = table}));
   t->params.row_weight[0] = 1;
   t->params.step[0].timestep = 7;

@@ -14,7 +14,7 @@ struct in_case {
 
 static void build_in(struct op_test *t, const void *argument) {
   const struct in_case *c = argument;
-  struct op_pixels_in op = {.scale = c->scale != 0 ? c->scale : 1, .bias = c->bias};
+  struct op_pixels_in op = {.scale = c->scale != 0 ? c->scale : 1, .bias = c->bias, .y = {.h = c->h, .w = c->w}};
   test_frame(t, c->format, c->width, c->height, false);
   t->frame.matrix = c->matrix;
   t->frame.range = c->range;
@@ -23,7 +23,7 @@ static void build_in(struct op_test *t, const void *argument) {
     t->params.geometry.source_w = (float)c->width, t->params.geometry.source_h = (float)c->height;
   if (c->dw == 0)
     t->params.geometry.dest_w = c->w, t->params.geometry.dest_h = c->h;
-  test_output(t, plan_pixels_in(&t->plan, "in", op, c->h, c->w));
+  test_output(t, plan_pixels_in(&t->plan, "in", op));
 }
 
 #define B601 MATRIX_BT601
@@ -100,7 +100,8 @@ static void build_through(struct op_test *t, const void *argument) {
   t->params.mix = 0.25f;
   t->output = PIXEL_YUV420P;
   t->has_picture = true;
-  struct tensor in = plan_pixels_in(&t->plan, "in", (struct op_pixels_in){.scale = 2, .bias = -1}, 41, 75);
+  struct tensor in =
+      plan_pixels_in(&t->plan, "in", (struct op_pixels_in){.scale = 2, .bias = -1, .y = {.h = 41, .w = 75}});
   struct tensor x = plan_norm(&t->plan, "x", (struct op_norm){.x = in, .prologue = {.act = ACT_TANH3}});
   plan_pixels_out(&t->plan, "out",
                   (struct op_pixels_out){

@@ -51,7 +51,8 @@ static void net_init(struct net *net) {
   struct tensor none = {0};
   *net = (struct net){.random = 1};
   plan_init(&net->plan, &net->resources);
-  struct tensor pixels = plan_pixels_in(&net->plan, "in", (struct op_pixels_in){.scale = 1}, SIDE, SIDE);
+  struct tensor pixels =
+      plan_pixels_in(&net->plan, "in", (struct op_pixels_in){.scale = 1, .y = {.h = SIDE, .w = SIDE}});
   struct tensor x = conv(net, pixels, 32, ACT_RELU, none);
   x = conv(net, x, 32, ACT_RELU, x);
   x = conv(net, x, 320, ACT_NONE, none);

@@ -266,7 +266,7 @@ static void timesteps_become_waves(void **state) {
   (void)state;
   for (int cos_first = 0; cos_first < 2; cos_first++) {
     struct bench b = begin();
-    struct tensor y = plan_timestep(&b.plan, "time", (struct op_timestep){cos_first, 0, {0}}, 4);
+    struct tensor y = plan_timestep(&b.plan, "time", (struct op_timestep){.y.c = 4, .cos_first = cos_first});
     float all[4000], row[4];
     struct error err = {0};
     prepare(&b, PIXEL_RGBA);
@@ -286,7 +286,7 @@ static void timesteps_become_waves(void **state) {
 static void guidance_becomes_a_wave(void **state) {
   (void)state;
   struct bench b = begin();
-  struct tensor y = plan_guidance_embed(&b.plan, "w", 4);
+  struct tensor y = plan_guidance_embed(&b.plan, "w", (struct op_guidance_embed){.y.c = 4});
   float row[4];
   struct error err = {0};
   b.params.guidance = 1.002f; /* w = 2; frequencies 1 and 1/10000 */
@@ -348,7 +348,8 @@ static void only_chosen_rows_see_the_image(void **state) {
   struct bench b = begin();
   struct op_unet_input op = {.x = input(&b, 1, 1, 1, (float[]){5}), .image = input(&b, 1, 1, 2, (float[]){6, 7})};
   op.image_rows = 1 << 1;
-  expect(&b, plan_unet_input(&b.plan, "in", op, 3), (float[]){5, 0, 0, 5, 6, 7, 5, 0, 0}, 0);
+  op.y.n = 3;
+  expect(&b, plan_unet_input(&b.plan, "in", op), (float[]){5, 0, 0, 5, 6, 7, 5, 0, 0}, 0);
 }
 
 /* --- pixels in --- */
@@ -368,7 +369,7 @@ static void expect_in(const struct frame *frame, struct geometry g, int w, int h
                       double tolerance) {
   struct bench b = begin();
   struct error err = {0};
-  struct tensor y = plan_pixels_in(&b.plan, "in", (struct op_pixels_in){.scale = 1}, h, w);
+  struct tensor y = plan_pixels_in(&b.plan, "in", (struct op_pixels_in){.scale = 1, .y = {.h = h, .w = w}});
   float values[64];
   b.params.geometry = g;
   prepare(&b, PIXEL_RGBA);

@@ -31,7 +31,7 @@ static void rig_plan(struct rig *r) {
   for (int c = 0; c < 3; c++)
     copy[(c * 3 + c) * 9 + 4] = 1;
   struct weight_part part = {copy, DTYPE_F32, 3};
-  struct tensor x = plan_pixels_in(&r->plan, "in", (struct op_pixels_in){.scale = 1}, H, W);
+  struct tensor x = plan_pixels_in(&r->plan, "in", (struct op_pixels_in){.scale = 1, .y = {.h = H, .w = W}});
   struct tensor w = resources_weight(&r->resources, "copy", 3, 3, 3, 3, &part, 1, &err);
   x = plan_conv(&r->plan, "conv", (struct op_conv){.x = x, .weight = w, .stride = 1, .pad = 1});
   plan_pixels_out(&r->plan, "out", (struct op_pixels_out){.scale = 1, .x = x});
@@ -175,7 +175,7 @@ static void tokens_slots_and_timesteps_are_checked(void **state) {
   struct tensor times = resources_state(&r->resources, "times", TIMESTEPS, 1, 1, 2, false, &err);
   struct tensor x = plan_embed(&r->plan, "embed", (struct op_embed){.token = words, .position = words});
   plan_store_slot(&r->plan, "store", (struct op_store_slot){.x = x, .slots = slots});
-  plan_prompt(&r->plan, "prompt", (struct op_prompt){.slots = slots}, 1);
+  plan_prompt(&r->plan, "prompt", (struct op_prompt){.slots = slots, .y.n = 1});
   plan_time_row(&r->plan, "time", (struct op_time_row){.step = 0, .table = times});
   rig_prepare(r, "cpu");
   struct run_params good = {.prompt = {{{0, 77}, {1, 0}}}}, bad;

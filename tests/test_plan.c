@@ -69,6 +69,61 @@ static void the_first_error_sticks_and_names_its_place(void **state) {
   resources_finish(&resources);
 }
 
+/* The checks that the table makes for every op: one plan a mistake. */
+static void operands_are_checked_by_their_roles(void **state) {
+  (void)state;
+  struct resources resources = {0};
+  struct error err = {0};
+  struct tensor w = weight(&resources, "w", 8, 1, 8);
+  for (int mistake = 0; mistake < 5; mistake++) {
+    struct plan plan;
+    plan_init(&plan, &resources);
+    struct tensor x = plan_input(&plan, 1, 4, 4, 8, false), slice = tensor_channels(x, 2, 4);
+    struct tensor y = {0};
+    if (mistake == 0)
+      y = plan_linear(&plan, "p", (struct op_linear){.weight = w});
+    else if (mistake == 1)
+      y = plan_norm(&plan, "p", (struct op_norm){.x = slice});
+    else if (mistake == 2)
+      y = plan_linear(&plan, "p", (struct op_linear){.x = x, .weight = x});
+    else if (mistake == 3)
+      y = plan_start(&plan, "p", (struct op_start){.noise = x});
+    else
+      y = plan_linear(&plan, "p", (struct op_linear){.x = x, .weight = w, .y = x, .residual = slice});
+    const char *const words[] = {"p: x is missing", "p: x is a slice", "p: weight is no weight or state",
+                                 "p: noise is no weight or state", "p: residual is a slice"};
+    assert_false(tensor_exists(y));
+    assert_int_equal(plan_finish(&plan, &err), -1);
+    if (!strstr(err.message, words[mistake]))
+      fail_msg("'%s' does not mention '%s'", err.message, words[mistake]);
+    plan_free(&plan);
+  }
+  resources_finish(&resources);
+}
+
+/* What an op reads and writes is what its list says, in its order, without what was left out. */
+static void operands_come_from_the_list(void **state) {
+  (void)state;
+  struct op op = {.type = OP_CONV};
+  struct tensor *const fields[] = {
+      &op.conv.x,    &op.conv.x2,       &op.conv.weight, &op.conv.bias, &op.conv.prologue.gamma, &op.conv.prologue.beta,
+      &op.conv.time, &op.conv.residual, &op.conv.y};
+  for (int i = 0; i < 9; i++)
+    *fields[i] = (struct tensor){.space = TENSOR_TEMP, .index = i};
+  op.conv.x2.space = TENSOR_NONE;
+  struct tensor list[OPERANDS_MAX];
+  const int reads[] = {0, 2, 3, 4, 5, 6, 7};
+  assert_int_equal(op_tensors(&op, OPERAND_READ, list), 7);
+  for (int i = 0; i < 7; i++)
+    assert_int_equal(list[i].index, reads[i]);
+  assert_int_equal(op_tensors(&op, OPERAND_WRITE, list), 1);
+  assert_int_equal(list[0].index, 8);
+  assert_ptr_equal(op_y(&op), &op.conv.y);
+  struct op step = {.type = OP_STEP}, out = {.type = OP_PIXELS_OUT};
+  assert_null(op_y(&step));
+  assert_null(op_y(&out));
+}
+
 static bool alive_together(const struct temp *a, const struct temp *b) {
   return a->first <= b->last && b->first <= a->last;
 }
@@ -241,6 +296,8 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(shapes_follow_the_convolution),
       cmocka_unit_test(the_first_error_sticks_and_names_its_place),
+      cmocka_unit_test(operands_are_checked_by_their_roles),
+      cmocka_unit_test(operands_come_from_the_list),
       cmocka_unit_test(the_arena_keeps_the_living_apart),
       cmocka_unit_test(a_chain_reuses_its_memory),
       cmocka_unit_test(weights_are_read_in_device_order),

@@ -36,13 +36,13 @@ static void rig_open(struct rig *rig, const char *device) {
                       .frame = {.format = PIXEL_RGBA, .width = W, .height = H, .pitch = {4 * W}}};
   struct plan *plan = &rig->plan;
   plan_init(plan, &rig->resources);
-  struct tensor x = plan_pixels_in(plan, "in", (struct op_pixels_in){.scale = 1}, H, W);
+  struct tensor x = plan_pixels_in(plan, "in", (struct op_pixels_in){.scale = 1, .y = {.h = H, .w = W}});
   struct tensor noise = resources_state(&rig->resources, "noise", 5, H, W, C, true, &rig->err);
   x = plan_conv(plan, "vae.conv",
                 (struct op_conv){.x = x, .weight = weight(rig, "conv", C, 3, 3), .stride = 1, .pad = 1});
   x = plan_start(plan, "start", (struct op_start){.z = x, .noise = noise});
   plan_loop_begin(plan, 3);
-  struct tensor input = plan_unet_input(plan, "input", (struct op_unet_input){.x = x}, 1);
+  struct tensor input = plan_unet_input(plan, "input", (struct op_unet_input){.x = x, .y.n = 1});
   struct tensor y = plan_linear(plan, "unet.fc", (struct op_linear){.x = input, .weight = weight(rig, "fc", C, 1, C)});
   plan_step(plan, "step", (struct op_step){.x = x, .model = y, .noise = noise});
   plan_loop_end(plan);

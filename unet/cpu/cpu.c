@@ -116,6 +116,9 @@ const float *cpu_peek(struct cpu_device *device, int resource, float **temporary
 
 /* --- the device --- */
 
+#define CPU_DEFINED(TYPE, field, ...) [OP_##TYPE] = &cpu_define_##field,
+static const struct cpu_impl *const definition[OP_TYPES] = {OP_TABLE(CPU_DEFINED)};
+
 static int create(struct device **result, const struct device_options *options, struct error *err) {
   bool plain = !strcmp(options->name, "cpu:plain");
   if (!plain && strcmp(options->name, "cpu") != 0)
@@ -128,7 +131,7 @@ static int create(struct device **result, const struct device_options *options, 
   device->log = options->log;
   device->plain = plain;
   threads_set(device->threads);
-  cpu_definition(device->impl);
+  memcpy(device->impl, definition, sizeof device->impl);
   snprintf(device->detail, sizeof device->detail, "plain loops");
   if (!plain) {
     cpu_fast(device);
@@ -207,18 +210,16 @@ static const struct cpu_impl *choose(const struct cpu_device *device, const stru
   return device->kernels && !direct && cpu_winograd_takes(op) ? &cpu_winograd_conv : device->impl[op->type];
 }
 
-static bool is_packed(const struct cpu_step *step, struct tensor t) {
-  if (!step->impl->packs_weight)
-    return false;
-  return t.index == (step->op->type == OP_CONV ? step->op->conv.weight.index : step->op->linear.weight.index);
+static bool is_packed(const struct cpu_step *step, const struct op_operand *operand) {
+  return step->impl->packs_weight && operand->roles & OPERAND_MATRIX;
 }
 
 static int prepare_step(struct cpu_program *program, struct cpu_step *step, struct error *err) {
-  struct tensor list[OP_READS_MAX + OP_WRITES_MAX];
-  int count = op_reads(step->op, list);
-  count += op_writes(step->op, list + count);
+  struct op_operand list[OPERANDS_MAX];
+  int count = op_operands(step->op, OPERAND_READ | OPERAND_WRITE, list);
   for (int i = 0; i < count; i++)
-    if (list[i].space == TENSOR_RESOURCE && !is_packed(step, list[i]) && cpu_load(program->device, list[i], err) < 0)
+    if (list[i].tensor.space == TENSOR_RESOURCE && !is_packed(step, &list[i]) &&
+        cpu_load(program->device, list[i].tensor, err) < 0)
       return -1;
   if (step->impl->prepare && step->impl->prepare(program, step, err) < 0)
     return error_prefix(err, "%s: ", step->op->name);

@@ -87,10 +87,12 @@ struct cpu_impl {
   bool packs_weight; /* keeps the weight in a form of its own: its FP32 data is not loaded */
 };
 
-/* Each fills in what it has; the definition is complete. cpu_dnnl_open may fail (memory). */
-void cpu_definition(const struct cpu_impl *impl[OP_TYPES]);
-void cpu_definition_aux(const struct cpu_impl *impl[OP_TYPES]);    /* called by cpu_definition */
-void cpu_definition_pixels(const struct cpu_impl *impl[OP_TYPES]); /* likewise */
+/* The definition of every op: cpu_define_conv, cpu_define_linear, ... */
+#define CPU_DEFINITION(TYPE, field, ...) extern const struct cpu_impl cpu_define_##field;
+OP_TABLE(CPU_DEFINITION)
+#undef CPU_DEFINITION
+
+/* Each puts in the place of the definition what it has. cpu_dnnl_open may fail (memory). */
 void cpu_fast(struct cpu_device *device);
 /* Convolutions that cpu_fast runs by Winograd's algorithm, whatever else there is for the others. */
 bool cpu_winograd_takes(const struct op *op);

@@ -5,16 +5,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The operands that ops document as vectors: read as FP32 by every implementation. */
-static bool is_vector_operand(const struct op *op, struct tensor t) {
-  return op->type == OP_CONV && tensor_exists(op->conv.time) && t.index == op->conv.time.index;
-}
-
 /* Whether an op of the plan writes a resource. */
 static bool writes_state(const struct plan *plan) {
   for (int i = 0; i < plan->op_count; i++) {
-    struct tensor list[OP_WRITES_MAX];
-    int count = op_writes(&plan->ops[i], list);
+    struct tensor list[OPERANDS_MAX];
+    int count = op_tensors(&plan->ops[i], OPERAND_WRITE, list);
     for (int j = 0; j < count; j++)
       if (list[j].space == TENSOR_RESOURCE)
         return true;
@@ -22,39 +17,34 @@ static bool writes_state(const struct plan *plan) {
   return false;
 }
 
-/* bfloat16 where every op that touches the temporary can take it. */
+/* bfloat16 where every op that touches the temporary can take it; none takes it for vectors. */
 static void choose_types(struct cpu_program *program) {
   const struct plan *plan = program->plan;
   program->bf16 = program->device->bf16 && !writes_state(plan);
   for (int i = 0; i < plan->temp_count; i++)
     program->dtype[i] = program->bf16 && !plan->temps[i].wide ? DTYPE_BF16 : DTYPE_F32;
   for (int i = 0; i < plan->op_count; i++) {
-    struct tensor list[OP_READS_MAX + OP_WRITES_MAX];
-    int count = op_reads(&plan->ops[i], list);
-    count += op_writes(&plan->ops[i], list + count);
+    struct op_operand list[OPERANDS_MAX];
+    int count = op_operands(&plan->ops[i], OPERAND_READ | OPERAND_WRITE, list);
     for (int j = 0; j < count; j++)
-      if (list[j].space == TENSOR_TEMP &&
-          (!program->steps[i].impl->takes_bf16 || is_vector_operand(&plan->ops[i], list[j])))
-        program->dtype[list[j].index] = DTYPE_F32;
+      if (list[j].tensor.space == TENSOR_TEMP &&
+          (!program->steps[i].impl->takes_bf16 || list[j].roles & OPERAND_VECTOR))
+        program->dtype[list[j].tensor.index] = DTYPE_F32;
   }
 }
 
-/* The residual that op may add in place: a temporary some op wrote, read here for the last time and for nothing else.
+/* The addend in whose place an op may add: a temporary some op wrote, read here for the last time and for nothing else.
  */
-static bool residual_ends_here(const struct plan *plan, int op_index, const bool *written, struct tensor *residual,
-                               struct tensor *y) {
+static bool residual_ends_here(const struct plan *plan, int op_index, const bool *written,
+                               struct tensor residual[OPERANDS_MAX], struct tensor y[OPERANDS_MAX]) {
   const struct op *op = &plan->ops[op_index];
-  struct tensor list[OP_READS_MAX];
-  if (op->type == OP_CONV)
-    *residual = op->conv.residual, *y = op->conv.y;
-  else if (op->type == OP_LINEAR)
-    *residual = op->linear.residual, *y = op->linear.y;
-  else
+  struct tensor list[OPERANDS_MAX];
+  if (!op_tensors(op, OPERAND_ADDEND, residual) || !op_tensors(op, OPERAND_WRITE, y))
     return false;
   if (residual->space != TENSOR_TEMP || y->space != TENSOR_TEMP || !written[residual->index] ||
       plan->temps[residual->index].last != op_index)
     return false;
-  int uses = 0, count = op_reads(op, list);
+  int uses = 0, count = op_tensors(op, OPERAND_READ, list);
   for (int i = 0; i < count; i++)
     uses += list[i].space == TENSOR_TEMP && list[i].index == residual->index;
   return uses == 1;
@@ -65,16 +55,16 @@ static bool residual_ends_here(const struct plan *plan, int op_index, const bool
 static void join_residuals(struct cpu_program *program, struct temp *temps, int *home, bool *written) {
   const struct plan *plan = program->plan;
   for (int i = 0; i < plan->op_count; i++) {
-    struct tensor residual, y, list[OP_WRITES_MAX];
-    if (residual_ends_here(plan, i, written, &residual, &y) &&
-        program->dtype[residual.index] == program->dtype[y.index]) {
-      struct temp *first = &temps[home[residual.index]], *own = &temps[y.index];
-      home[y.index] = home[residual.index];
+    struct tensor residual[OPERANDS_MAX], y[OPERANDS_MAX], list[OPERANDS_MAX];
+    if (residual_ends_here(plan, i, written, residual, y) &&
+        program->dtype[residual->index] == program->dtype[y->index]) {
+      struct temp *first = &temps[home[residual->index]], *own = &temps[y->index];
+      home[y->index] = home[residual->index];
       first->first = first->first < own->first ? first->first : own->first;
       first->last = first->last > own->last ? first->last : own->last;
       own->n = 0;
     }
-    int writes = op_writes(&plan->ops[i], list);
+    int writes = op_tensors(&plan->ops[i], OPERAND_WRITE, list);
     for (int j = 0; j < writes; j++)
       if (list[j].space == TENSOR_TEMP)
         written[list[j].index] = true;

@@ -249,18 +249,7 @@ static void attention_run(const struct cpu_run *run, const struct cpu_step *step
       attend_row(run->program, op, row, head, scores + (size_t)thread_number() * columns);
 }
 
-/* --- all of them --- */
-
-static const struct cpu_impl conv = {.prepare = conv_prepare, .run = conv_run};
-static const struct cpu_impl linear = {.prepare = linear_prepare, .run = linear_run};
-static const struct cpu_impl norm = {.run = norm_run};
-static const struct cpu_impl attention = {.prepare = attention_prepare, .run = attention_run};
-
-void cpu_definition(const struct cpu_impl *impl[OP_TYPES]) {
-  impl[OP_CONV] = &conv;
-  impl[OP_LINEAR] = &linear;
-  impl[OP_NORM] = &norm;
-  impl[OP_ATTENTION] = &attention;
-  cpu_definition_aux(impl);
-  cpu_definition_pixels(impl);
-}
+const struct cpu_impl cpu_define_conv = {.prepare = conv_prepare, .run = conv_run};
+const struct cpu_impl cpu_define_linear = {.prepare = linear_prepare, .run = linear_run};
+const struct cpu_impl cpu_define_norm = {.run = norm_run};
+const struct cpu_impl cpu_define_attention = {.prepare = attention_prepare, .run = attention_run};

@@ -110,20 +110,12 @@ static void step_run(const struct cpu_run *run, const struct cpu_step *step) {
   }
 }
 
-static const struct cpu_impl embed = {.run = embed_run}, store_slot = {.run = store_slot_run},
-                             prompt = {.run = prompt_run}, timestep = {.run = timestep_run},
-                             guidance_embed = {.run = guidance_embed_run}, time_row = {.run = time_row_run},
-                             start = {.run = start_run}, unet_input = {.run = unet_input_run},
-                             step_impl = {.run = step_run};
-
-void cpu_definition_aux(const struct cpu_impl *impl[OP_TYPES]) {
-  impl[OP_EMBED] = &embed;
-  impl[OP_STORE_SLOT] = &store_slot;
-  impl[OP_PROMPT] = &prompt;
-  impl[OP_TIMESTEP] = &timestep;
-  impl[OP_GUIDANCE_EMBED] = &guidance_embed;
-  impl[OP_TIME_ROW] = &time_row;
-  impl[OP_START] = &start;
-  impl[OP_UNET_INPUT] = &unet_input;
-  impl[OP_STEP] = &step_impl;
-}
+const struct cpu_impl cpu_define_embed = {.run = embed_run};
+const struct cpu_impl cpu_define_store_slot = {.run = store_slot_run};
+const struct cpu_impl cpu_define_prompt = {.run = prompt_run};
+const struct cpu_impl cpu_define_timestep = {.run = timestep_run};
+const struct cpu_impl cpu_define_guidance_embed = {.run = guidance_embed_run};
+const struct cpu_impl cpu_define_time_row = {.run = time_row_run};
+const struct cpu_impl cpu_define_start = {.run = start_run};
+const struct cpu_impl cpu_define_unet_input = {.run = unet_input_run};
+const struct cpu_impl cpu_define_step = {.run = step_run};

@@ -209,9 +209,5 @@ static void pixels_out_run(const struct cpu_run *run, const struct cpu_step *ste
   fill_unused(out);
 }
 
-static const struct cpu_impl pixels_in = {.run = pixels_in_run}, pixels_out = {.run = pixels_out_run};
-
-void cpu_definition_pixels(const struct cpu_impl *impl[OP_TYPES]) {
-  impl[OP_PIXELS_IN] = &pixels_in;
-  impl[OP_PIXELS_OUT] = &pixels_out;
-}
+const struct cpu_impl cpu_define_pixels_in = {.run = pixels_in_run};
+const struct cpu_impl cpu_define_pixels_out = {.run = pixels_out_run};

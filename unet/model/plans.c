@@ -61,15 +61,15 @@ static struct tensor noise_state(const struct model *model, struct plan *plan, c
  * round (H200); more as a loop, because each one written out takes 10 ms to prepare. */
 static void denoise(const struct model *model, const struct frame_shape *shape, struct plan *plan, struct tensor x,
                     struct tensor image, struct tensor noise) {
-  struct tensor text = plan_prompt(plan, "prompt", (struct op_prompt){.slots = model->slots}, shape->rows);
-  struct op_unet_input input = {.x = x, .image = image, .image_rows = shape->rows == 3 ? 3 : 1};
+  struct tensor text = plan_prompt(plan, "prompt", (struct op_prompt){.slots = model->slots, .y.n = shape->rows});
+  struct op_unet_input input = {.x = x, .image = image, .image_rows = shape->rows == 3 ? 3 : 1, .y.n = shape->rows};
   bool loop = shape->steps > UNROLLED_MAX;
   int steps = loop ? 1 : shape->steps;
   if (loop)
     plan_loop_begin(plan, shape->steps);
   for (int step = 0; step < steps && !plan->failed; step++) {
     struct tensor time = plan_time_row(plan, "time", (struct op_time_row){.step = step, .table = model->table});
-    struct tensor y = unet_predict(&model->unet, plan, plan_unet_input(plan, "input", input, shape->rows), time, text);
+    struct tensor y = unet_predict(&model->unet, plan, plan_unet_input(plan, "input", input), time, text);
     struct op_step op = {.step = step, .x = x, .model = y, .noise = step < shape->draws ? noise : (struct tensor){0}};
     plan_step(plan, "step", op);
   }
@@ -87,7 +87,8 @@ int plans_frame(const struct model *model, const struct frame_shape *shape, stru
 
   struct tensor pixels = {0}, z = {0};
   if (!shape->text_to_image) {
-    pixels = plan_pixels_in(plan, "pixels in", (struct op_pixels_in){.scale = 1}, shape->height, shape->width);
+    pixels = plan_pixels_in(plan, "pixels in",
+                            (struct op_pixels_in){.scale = 1, .y = {.h = shape->height, .w = shape->width}});
     z = tae_encode(&checkpoint->vae, &checkpoint->vae_weights, plan, pixels);
   }
   struct tensor image = checkpoint->image_condition ? z : (struct tensor){0};

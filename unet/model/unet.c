@@ -91,12 +91,13 @@ static struct tensor bind_stack(const struct net *net, const struct slices *slic
 void unet_times(const struct unet *unet, struct plan *plan, struct tensor table) {
   const struct unet_config *config = unet->config;
   struct net net = net_begin(plan, unet->weights);
-  struct tensor h = plan_timestep(
-      plan, "time_proj", (struct op_timestep){.cos_first = config->flip_sin_to_cos, .shift = config->freq_shift},
-      config->channels[0]);
+  struct op_timestep sinusoid = {
+      .y.c = config->channels[0], .cos_first = config->flip_sin_to_cos, .shift = config->freq_shift};
+  struct tensor h = plan_timestep(plan, "time_proj", sinusoid);
   size_t mark = plan_enter(plan, "time_embedding");
   if (config->time_cond_proj_dim) {
-    struct tensor w = plan_guidance_embed(plan, "guidance", config->time_cond_proj_dim);
+    struct tensor w =
+        plan_guidance_embed(plan, "guidance", (struct op_guidance_embed){.y.c = config->time_cond_proj_dim});
     h = net_linear(&net, "cond_proj", (struct op_linear){.x = w, .residual = h}, h.c, NO_BIAS);
   }
   int c = config->time_embed_dim;
@@ -108,7 +109,7 @@ void unet_times(const struct unet *unet, struct plan *plan, struct tensor table)
       bind_stack(&net, &unet->times, "time_emb_proj.weight", (const char *const[]){"time_emb_proj.weight"}, 1, c);
   struct tensor bias =
       bind_stack(&net, &unet->times, "time_emb_proj.bias", (const char *const[]){"time_emb_proj.bias"}, 1, 0);
-  plan_linear_into(plan, "time_emb_proj", (struct op_linear){.x = h, .weight = weight, .bias = bias}, table);
+  plan_linear(plan, "time_emb_proj", (struct op_linear){.x = h, .weight = weight, .bias = bias, .y = table});
   net_end(&net);
 }
 

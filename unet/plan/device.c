@@ -112,7 +112,7 @@ void device_release(struct device *device, struct program **program) {
 
 /* --- arguments of a run --- */
 
-static int check_frame(const struct frame *frame, struct error *err) {
+static int check_planes(const struct frame *frame, struct error *err) {
   if (!frame)
     return error_set(err, STATUS_FAILED, "submit: this plan needs a frame");
   if (frame->format >= PIXEL_FORMATS || frame->width < 1 || frame->height < 1)
@@ -142,64 +142,74 @@ static bool valid_slot(int slot, struct tensor slots) {
   return slot >= 0 && slot < slots.n;
 }
 
-static int check_prompt(const struct run_params *params, const struct op_prompt *op, struct error *err) {
-  for (int r = 0; r < op->y.n; r++)
+/* What an op is checked against. */
+struct submission {
+  const struct run_params *params;
+  const struct frame *frame;
+  int runs; /* how often the op runs */
+};
+
+static int check_nothing(const struct op *op, const struct submission *s, struct error *err) {
+  (void)op, (void)s, (void)err;
+  return 0;
+}
+
+static int check_frame(const struct op *op, const struct submission *s, struct error *err) {
+  return check_planes(s->frame, err) < 0 || check_geometry(&s->params->geometry, &op->pixels_in, err) < 0 ? -1 : 0;
+}
+
+static int check_prompts(const struct op *op, const struct submission *s, struct error *err) {
+  const struct op_prompt *o = &op->prompt;
+  for (int r = 0; r < o->y.n; r++)
     for (int i = 0; i < 2; i++)
-      if (params->prompt[r].weight[i] != 0 && !valid_slot(params->prompt[r].slot[i], op->slots))
-        return error_set(err, STATUS_FAILED, "submit: there is no prompt slot %d", params->prompt[r].slot[i]);
+      if (s->params->prompt[r].weight[i] != 0 && !valid_slot(s->params->prompt[r].slot[i], o->slots))
+        return error_set(err, STATUS_FAILED, "submit: there is no prompt slot %d", s->params->prompt[r].slot[i]);
   return 0;
 }
 
-static int check_tokens(const struct run_params *params, const struct op_embed *op, struct error *err) {
-  for (int i = 0; i < op->position.n; i++)
-    if (params->tokens[i] < 0 || params->tokens[i] >= op->token.n)
-      return error_set(err, STATUS_FAILED, "submit: token %d at %d is outside the vocabulary of %d", params->tokens[i],
-                       i, op->token.n);
-  return 0;
-}
-
-static int check_timesteps(const struct run_params *params, int first, int count, struct error *err) {
-  for (int i = first; i < first + count; i++)
-    if (params->step[i].timestep < 0 || params->step[i].timestep >= TIMESTEPS)
-      return error_set(err, STATUS_FAILED, "submit: there is no timestep %d", params->step[i].timestep);
-  return 0;
-}
-
-static int check_draws(const struct run_params *params, const struct op_step *op, int count, struct error *err) {
-  for (int i = op->noise.n; tensor_exists(op->noise) && i < op->step + count; i++)
-    if (params->step[i].noise != 0)
-      return error_set(err, STATUS_FAILED, "submit: step %d adds noise and there are %d draws", i, op->noise.n);
-  return 0;
-}
-
-/* runs: how often the op runs. */
-static int check_op(const struct op *op, int runs, const struct run_params *params, const struct frame *frame,
-                    struct error *err) {
-  switch (op->type) {
-  case OP_PIXELS_IN:
-    return check_frame(frame, err) < 0 || check_geometry(&params->geometry, &op->pixels_in, err) < 0 ? -1 : 0;
-  case OP_PROMPT:
-    return check_prompt(params, &op->prompt, err);
-  case OP_EMBED:
-    return check_tokens(params, &op->embed, err);
-  case OP_STORE_SLOT:
-    return valid_slot(params->slot, op->store_slot.slots)
-               ? 0
-               : error_set(err, STATUS_FAILED, "submit: there is no prompt slot %d", params->slot);
-  case OP_TIME_ROW:
-    return check_timesteps(params, op->time_row.step, runs, err);
-  case OP_STEP:
-    return check_draws(params, &op->step, runs, err);
-  default:
+static int check_slot(const struct op *op, const struct submission *s, struct error *err) {
+  if (valid_slot(s->params->slot, op->store_slot.slots))
     return 0;
-  }
+  return error_set(err, STATUS_FAILED, "submit: there is no prompt slot %d", s->params->slot);
+}
+
+static int check_tokens(const struct op *op, const struct submission *s, struct error *err) {
+  const struct op_embed *o = &op->embed;
+  for (int i = 0; i < o->position.n; i++)
+    if (s->params->tokens[i] < 0 || s->params->tokens[i] >= o->token.n)
+      return error_set(err, STATUS_FAILED, "submit: token %d at %d is outside the vocabulary of %d",
+                       s->params->tokens[i], i, o->token.n);
+  return 0;
+}
+
+static int check_timesteps(const struct op *op, const struct submission *s, struct error *err) {
+  for (int i = op->time_row.step; i < op->time_row.step + s->runs; i++)
+    if (s->params->step[i].timestep < 0 || s->params->step[i].timestep >= TIMESTEPS)
+      return error_set(err, STATUS_FAILED, "submit: there is no timestep %d", s->params->step[i].timestep);
+  return 0;
+}
+
+static int check_draws(const struct op *op, const struct submission *s, struct error *err) {
+  const struct op_step *o = &op->step;
+  for (int i = o->noise.n; tensor_exists(o->noise) && i < o->step + s->runs; i++)
+    if (s->params->step[i].noise != 0)
+      return error_set(err, STATUS_FAILED, "submit: step %d adds noise and there are %d draws", i, o->noise.n);
+  return 0;
+}
+
+static int check_op(const struct op *op, const struct submission *submission, struct error *err) {
+#define CHECK(TYPE, field, name, parameters, ...) [OP_##TYPE] = check_##parameters,
+  static int (*const check[OP_TYPES])(const struct op *, const struct submission *, struct error *) = {OP_TABLE(CHECK)};
+  return check[op->type](op, submission, err);
 }
 
 static int check_run(const struct program *program, const struct run_params *params, const struct frame *frame,
                      struct error *err) {
-  for (int i = 0; i < program->plan->op_count; i++)
-    if (check_op(&program->plan->ops[i], plan_op_runs(program->plan, i), params, frame, err) < 0)
+  for (int i = 0; i < program->plan->op_count; i++) {
+    const struct submission submission = {params, frame, plan_op_runs(program->plan, i)};
+    if (check_op(&program->plan->ops[i], &submission, err) < 0)
       return -1;
+  }
   return 0;
 }
 

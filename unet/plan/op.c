@@ -1,113 +1,290 @@
 #include "unet/plan/op.h"
 
+#include <stdint.h>
+
+/* --- the lists of operands --- */
+
+struct place {
+  const char *name;
+  unsigned short at; /* bytes into the op's struct */
+  unsigned short roles;
+};
+
+#define PLACE_TENSOR(name, roles) {#name, offsetof(this, name), roles},
+#define PLACE_PROLOGUE(name)                                                                                           \
+  {#name ".gamma", offsetof(this, name.gamma), OPERAND_READ | OPERAND_VECTOR | OPERAND_OPTIONAL},                      \
+      {#name ".beta", offsetof(this, name.beta), OPERAND_READ | OPERAND_VECTOR | OPERAND_OPTIONAL},
+#define PLACES(TYPE, field, ...)                                                                                       \
+  static const struct place *places_##field(int *count) {                                                              \
+    typedef struct op_##field this;                                                                                    \
+    static const struct place places[] = {OPERANDS_##TYPE(PLACE_TENSOR, PLACE_PROLOGUE)};                              \
+    _Static_assert(sizeof places <= OPERANDS_MAX * sizeof *places, #field " has more operands than OPERANDS_MAX");     \
+    *count = sizeof places / sizeof *places;                                                                           \
+    return places;                                                                                                     \
+  }
+OP_TABLE(PLACES)
+
+#define PLACES_ROW(TYPE, field, ...) [OP_##TYPE] = places_##field,
+static const struct place *(*const places_of[OP_TYPES])(int *count) = {OP_TABLE(PLACES_ROW)};
+
+static struct tensor *operand_at(const struct op *op, const struct place *place) {
+  return (struct tensor *)((char *)(uintptr_t)&op->conv + place->at);
+}
+
+int op_operands(const struct op *op, unsigned roles, struct op_operand list[OPERANDS_MAX]) {
+  int count, kept = 0;
+  const struct place *places = places_of[op->type](&count);
+  for (int i = 0; i < count; i++)
+    if (places[i].roles & roles)
+      list[kept++] = (struct op_operand){*operand_at(op, &places[i]), places[i].name, places[i].roles};
+  return kept;
+}
+
+int op_tensors(const struct op *op, unsigned roles, struct tensor list[OPERANDS_MAX]) {
+  struct op_operand all[OPERANDS_MAX];
+  int count = op_operands(op, roles, all), kept = 0;
+  for (int i = 0; i < count; i++)
+    if (tensor_exists(all[i].tensor))
+      list[kept++] = all[i].tensor;
+  return kept;
+}
+
+struct tensor *op_y(struct op *op) {
+  int count;
+  const struct place *places = places_of[op->type](&count);
+  for (int i = 0; i < count; i++)
+    if (places[i].roles == OPERAND_WRITE)
+      return operand_at(op, &places[i]);
+  return NULL;
+}
+
 const char *op_type_name(enum op_type type) {
-  static const char *const names[OP_TYPES] = {
-      [OP_CONV] = "conv",           [OP_LINEAR] = "linear",         [OP_NORM] = "norm",
-      [OP_ATTENTION] = "attention", [OP_EMBED] = "embed",           [OP_TIMESTEP] = "timestep",
-      [OP_TIME_ROW] = "time row",   [OP_STORE_SLOT] = "store slot", [OP_GUIDANCE_EMBED] = "guidance embed",
-      [OP_PROMPT] = "prompt",       [OP_START] = "start",           [OP_UNET_INPUT] = "unet input",
-      [OP_STEP] = "step",           [OP_PIXELS_IN] = "pixels in",   [OP_PIXELS_OUT] = "pixels out",
-  };
+#define NAME(TYPE, field, name, ...) [OP_##TYPE] = name,
+  static const char *const names[OP_TYPES] = {OP_TABLE(NAME)};
   return type < OP_TYPES ? names[type] : "unknown";
 }
 
-static int collect(const struct tensor *candidates, int count, struct tensor *list) {
-  int kept = 0;
-  for (int i = 0; i < count; i++)
-    if (tensor_exists(candidates[i]))
-      list[kept++] = candidates[i];
-  return kept;
-}
-#define COLLECT(list, ...)                                                                                             \
-  collect((struct tensor[]){__VA_ARGS__}, (int)(sizeof((struct tensor[]){__VA_ARGS__}) / sizeof(struct tensor)), list)
+/* --- what each op asks of its operands, and the shape of what it makes --- */
 
-int op_reads(const struct op *op, struct tensor reads[OP_READS_MAX]) {
-  switch (op->type) {
-  case OP_CONV: {
-    const struct op_conv *o = &op->conv;
-    return COLLECT(reads, o->x, o->x2, o->weight, o->bias, o->prologue.gamma, o->prologue.beta, o->time, o->residual);
-  }
-  case OP_LINEAR: {
-    const struct op_linear *o = &op->linear;
-    return COLLECT(reads, o->x, o->x2, o->weight, o->bias, o->prologue.gamma, o->prologue.beta, o->residual);
-  }
-  case OP_NORM:
-    return COLLECT(reads, op->norm.x, op->norm.prologue.gamma, op->norm.prologue.beta);
-  case OP_ATTENTION:
-    return COLLECT(reads, op->attention.q, op->attention.k, op->attention.v);
-  case OP_EMBED:
-    return COLLECT(reads, op->embed.token, op->embed.position);
-  case OP_TIME_ROW:
-    return COLLECT(reads, op->time_row.table);
-  case OP_STORE_SLOT:
-    return COLLECT(reads, op->store_slot.x);
-  case OP_PROMPT:
-    return COLLECT(reads, op->prompt.slots);
-  case OP_START:
-    return COLLECT(reads, op->start.z, op->start.noise);
-  case OP_UNET_INPUT:
-    return COLLECT(reads, op->unet_input.x, op->unet_input.image);
-  case OP_STEP:
-    return COLLECT(reads, op->step.x, op->step.model, op->step.noise);
-  case OP_PIXELS_OUT:
-    return COLLECT(reads, op->pixels_out.x, op->pixels_out.input);
-  default: /* OP_TIMESTEP, OP_GUIDANCE_EMBED and OP_PIXELS_IN read the run's parameters only */
-    return 0;
-  }
+static bool has_size(struct tensor t, struct tensor other) {
+  return t.n == other.n && t.h == other.h && t.w == other.w;
 }
 
-static struct tensor result(const struct op *op) {
-  switch (op->type) {
-  case OP_CONV:
-    return op->conv.y;
-  case OP_LINEAR:
-    return op->linear.y;
-  case OP_NORM:
-    return op->norm.y;
-  case OP_ATTENTION:
-    return op->attention.y;
-  case OP_EMBED:
-    return op->embed.y;
-  case OP_TIMESTEP:
-    return op->timestep.y;
-  case OP_GUIDANCE_EMBED:
-    return op->guidance_embed.y;
-  case OP_TIME_ROW:
-    return op->time_row.y;
-  case OP_STORE_SLOT:
-    return op->store_slot.slots;
-  case OP_PROMPT:
-    return op->prompt.y;
-  case OP_START:
-    return op->start.y;
-  case OP_UNET_INPUT:
-    return op->unet_input.y;
-  case OP_STEP:
-    return op->step.x;
-  case OP_PIXELS_IN:
-    return op->pixels_in.y;
-  default: /* OP_PIXELS_OUT writes the run's picture, which is no tensor */
-    return (struct tensor){0};
-  }
+static bool fits_result(struct tensor t, const struct op_result *y) {
+  return !tensor_exists(t) || (t.n == y->n && t.h == y->h && t.w == y->w && t.c == y->c);
 }
 
-int op_writes(const struct op *op, struct tensor writes[OP_WRITES_MAX]) {
-  return COLLECT(writes, result(op));
+static bool is_vector(struct tensor t, int c) {
+  return !tensor_exists(t) || (t.n == 1 && t.h == 1 && t.w == 1 && t.c == c);
+}
+
+static const char *check_input(struct tensor x, struct tensor x2, const struct prologue *p) {
+  int c = x.c + x2.c;
+  if (tensor_exists(x2) && !has_size(x2, x))
+    return "the second input's size differs from the first's";
+  if (p->norm == NORM_GROUP && (p->groups <= 0 || c % p->groups))
+    return "the norm's groups do not divide the channels";
+  if (!is_vector(p->gamma, c) || !is_vector(p->beta, c))
+    return "the norm's weights do not match the channels";
+  return p->act == ACT_GEGLU ? "GEGLU cannot be applied to an input" : NULL;
+}
+
+static const char *check_conv_kernel(const struct op_conv *o) {
+  struct tensor w = o->weight;
+  if (w.c != o->x.c + o->x2.c)
+    return "the weight's input channels do not match the input";
+  if (w.h != w.w || (w.h != 1 && w.h != 3))
+    return "only 1x1 and 3x3 kernels are supported";
+  if (o->stride != 1 && o->stride != 2)
+    return "only strides 1 and 2 are supported";
+  if (o->pad_end_only && o->pad)
+    return "padding at the end only excludes other padding";
+  if (!is_vector(o->bias, w.n) || !is_vector(o->time, w.n))
+    return "bias or time row does not match the output channels";
+  return o->act == ACT_GEGLU ? "GEGLU belongs to linear layers" : NULL;
+}
+
+static const char *check_conv(const struct op *op, int runs, struct op_result *y) {
+  const struct op_conv *o = &op->conv;
+  const char *wrong = check_input(o->x, o->x2, &o->prologue);
+  (void)runs;
+  if (wrong || (wrong = check_conv_kernel(o)))
+    return wrong;
+  int border = (o->pad_end_only ? 1 : 2 * o->pad) - o->weight.h;
+  *y = (struct op_result){.n = o->x.n,
+                          .h = ((o->x.h << o->upsample) + border) / o->stride + 1,
+                          .w = ((o->x.w << o->upsample) + border) / o->stride + 1,
+                          .c = o->weight.n};
+  return fits_result(o->residual, y) ? NULL : "the residual's shape differs from the output's";
+}
+
+static const char *check_linear(const struct op *op, int runs, struct op_result *y) {
+  const struct op_linear *o = &op->linear;
+  const char *wrong = check_input(o->x, o->x2, &o->prologue);
+  struct tensor w = o->weight;
+  (void)runs;
+  if (wrong)
+    return wrong;
+  if (w.c != o->x.c + o->x2.c || w.h != 1 || w.w != 1)
+    return "the weight's input features do not match the input";
+  if (!is_vector(o->bias, w.n))
+    return "the bias does not match the output features";
+  if (o->act == ACT_GEGLU && w.n % 2)
+    return "GEGLU needs an even number of features";
+  *y = (struct op_result){.n = o->x.n, .h = o->x.h, .w = o->x.w, .c = o->act == ACT_GEGLU ? w.n / 2 : w.n};
+  return fits_result(o->residual, y) ? NULL : "the residual's shape differs from the output's";
+}
+
+static struct op_result shape_of(struct tensor x) {
+  return (struct op_result){.n = x.n, .h = x.h, .w = x.w, .c = x.c};
+}
+
+static const char *check_norm(const struct op *op, int runs, struct op_result *y) {
+  (void)runs;
+  *y = shape_of(op->norm.x);
+  return check_input(op->norm.x, (struct tensor){0}, &op->norm.prologue);
+}
+
+static const char *check_attention(const struct op *op, int runs, struct op_result *y) {
+  const struct op_attention *o = &op->attention;
+  (void)runs;
+  *y = shape_of(o->q);
+  if (o->heads <= 0 || o->q.c % o->heads)
+    return "the heads do not divide the channels";
+  if (o->k.c != o->q.c || o->v.c != o->q.c)
+    return "q, k and v differ in channels";
+  if (o->k.h * o->k.w != o->v.h * o->v.w)
+    return "k and v differ in length";
+  return o->k.n == o->v.n && (o->k.n == 1 || o->k.n == o->q.n) ? NULL : "k and v do not match q's rows";
+}
+
+static const char *check_embed(const struct op *op, int runs, struct op_result *y) {
+  const struct op_embed *o = &op->embed;
+  (void)runs;
+  *y = (struct op_result){.n = 1, .h = 1, .w = o->position.n, .c = o->position.c};
+  if (o->position.n > TOKENS_MAX)
+    return "more text positions than are supported";
+  return o->token.c == o->position.c ? NULL : "token and position embeddings differ in width";
+}
+
+static const char *check_timestep(const struct op *op, int runs, struct op_result *y) {
+  int c = op->timestep.y.c;
+  (void)runs;
+  *y = (struct op_result){.n = TIMESTEPS, .h = 1, .w = 1, .c = c};
+  return c > 0 && c % 2 == 0 ? NULL : "the embedding's width is odd";
+}
+
+static const char *check_guidance_embed(const struct op *op, int runs, struct op_result *y) {
+  int c = op->guidance_embed.y.c;
+  (void)runs;
+  *y = (struct op_result){.n = TIMESTEPS, .h = 1, .w = 1, .c = c};
+  return c > 2 && c % 2 == 0 ? NULL : "the embedding's width is odd";
+}
+
+/* Whether there are steps enough for an op that runs so often, first at this one. */
+static bool has_steps(int step, int runs) {
+  return step >= 0 && step + runs <= STEPS_MAX;
+}
+
+static const char *check_time_row(const struct op *op, int runs, struct op_result *y) {
+  const struct op_time_row *o = &op->time_row;
+  *y = (struct op_result){.n = 1, .h = 1, .w = 1, .c = o->table.c};
+  return has_steps(o->step, runs) && o->table.n == TIMESTEPS ? NULL : "no such step or table";
+}
+
+static const char *check_store_slot(const struct op *op, int runs, struct op_result *y) {
+  const struct op_store_slot *o = &op->store_slot;
+  (void)runs, (void)y;
+  return o->x.n == 1 && o->x.w == o->slots.w && o->x.c == o->slots.c ? NULL
+                                                                     : "the prompt's shape differs from the slots'";
+}
+
+static const char *check_prompt(const struct op *op, int runs, struct op_result *y) {
+  const struct op_prompt *o = &op->prompt;
+  (void)runs;
+  *y = (struct op_result){.n = o->y.n, .h = 1, .w = o->slots.w, .c = o->slots.c};
+  return o->y.n >= 1 && o->y.n <= GUIDANCE_ROWS_MAX ? NULL : "too many guidance rows";
+}
+
+static bool fits_noise(struct tensor x, struct tensor noise) {
+  return !tensor_exists(x) || !tensor_exists(noise) || (noise.h == x.h && noise.w == x.w && noise.c == x.c);
+}
+
+static const char *check_start(const struct op *op, int runs, struct op_result *y) {
+  const struct op_start *o = &op->start;
+  (void)runs;
+  *y = (struct op_result){.n = 1, .h = o->noise.h, .w = o->noise.w, .c = o->noise.c, .wide = true};
+  return fits_noise(o->z, o->noise) ? NULL : "the noise's shape is not the latent's";
+}
+
+static const char *check_unet_input(const struct op *op, int runs, struct op_result *y) {
+  const struct op_unet_input *o = &op->unet_input;
+  (void)runs;
+  *y = (struct op_result){.n = o->y.n, .h = o->x.h, .w = o->x.w, .c = o->x.c + o->image.c};
+  if (o->y.n < 1 || o->y.n > GUIDANCE_ROWS_MAX)
+    return "too many guidance rows";
+  bool fits = !tensor_exists(o->image) || (o->image.n == 1 && o->image.h == o->x.h && o->image.w == o->x.w);
+  return fits ? NULL : "the image latent's size differs from the noisy latent's";
+}
+
+static const char *check_step(const struct op *op, int runs, struct op_result *y) {
+  const struct op_step *o = &op->step;
+  struct tensor m = o->model;
+  (void)y;
+  if (!has_steps(o->step, runs) || (tensor_exists(o->noise) && o->step >= o->noise.n))
+    return "no such step";
+  if (!fits_noise(o->x, o->noise))
+    return "the noise's shape is not the latent's";
+  bool fits = m.h == o->x.h && m.w == o->x.w && m.c == o->x.c && m.n <= GUIDANCE_ROWS_MAX;
+  return fits ? NULL : "the U-Net's output does not have the latent's shape";
+}
+
+static const char *check_pixels_in(const struct op *op, int runs, struct op_result *y) {
+  (void)runs;
+  *y = (struct op_result){.n = 1, .h = op->pixels_in.y.h, .w = op->pixels_in.y.w, .c = 3};
+  return NULL;
+}
+
+static const char *check_pixels_out(const struct op *op, int runs, struct op_result *y) {
+  const struct op_pixels_out *o = &op->pixels_out;
+  (void)runs, (void)y;
+  if (o->x.n != 1 || o->x.c != 3)
+    return "the picture does not have three channels";
+  bool fits = !tensor_exists(o->input) || (has_size(o->input, o->x) && o->input.c == o->x.c);
+  return fits ? NULL : "input and output sizes differ";
+}
+
+const char *op_check(const struct op *op, int runs, struct op_result *y) {
+#define CHECK(TYPE, field, ...) [OP_##TYPE] = check_##field,
+  static const char *(*const check[OP_TYPES])(const struct op *, int, struct op_result *) = {OP_TABLE(CHECK)};
+  *y = (struct op_result){0};
+  return check[op->type](op, runs, y);
+}
+
+/* --- cost --- */
+
+static double no_flops(const struct op *op) {
+  (void)op;
+  return 0;
+}
+
+static double conv_flops(const struct op *op) {
+  struct tensor w = op->conv.weight;
+  return 2.0 * (double)tensor_elements(op->conv.y) * w.h * w.w * w.c;
+}
+
+static double linear_flops(const struct op *op) {
+  struct tensor w = op->linear.weight;
+  return 2.0 * (double)tensor_rows(op->linear.x) * w.n * w.c;
+}
+
+static double attention_flops(const struct op *op) {
+  const struct op_attention *o = &op->attention;
+  return 4.0 * (double)tensor_elements(o->q) * o->k.h * o->k.w;
 }
 
 double op_flops(const struct op *op) {
-  switch (op->type) {
-  case OP_CONV: {
-    struct tensor w = op->conv.weight;
-    return 2.0 * (double)tensor_elements(op->conv.y) * w.h * w.w * w.c;
-  }
-  case OP_LINEAR:
-    return 2.0 * (double)tensor_rows(op->linear.x) * op->linear.weight.n * op->linear.weight.c;
-  case OP_ATTENTION: {
-    const struct op_attention *o = &op->attention;
-    return 4.0 * (double)tensor_elements(o->q) * o->k.h * o->k.w;
-  }
-  default:
-    return 0;
-  }
+#define FLOPS(TYPE, field, name, parameters, flops) [OP_##TYPE] = flops,
+  static double (*const flops_of[OP_TYPES])(const struct op *) = {OP_TABLE(FLOPS)};
+  return flops_of[op->type](op);
 }

@@ -4,8 +4,12 @@
  * Ops are as coarse as the fastest device fuses. A field a device cannot fuse it runs before or after; the CPU's plain
  * loops (cpu_ops.c) are the definition of each op and what every other implementation is compared with.
  *
- * Rules for all ops: tensors are NHWC; operands are whole tensors unless marked [view]; "optional" operands may be
- * TENSOR_NONE; no op but OP_STEP writes what it reads. */
+ * Each op is one row of OP_TABLE and one list of operands. From these come its type, its struct's tensors, its
+ * constructor (plan.h), reads, writes and lifetimes, the checks that all ops share, and the devices' tables: an op that
+ * lacks one of its parts does not compile. To add an op: a row, a list and a struct here, its rule in op.c, its
+ * definition in the CPU device, its way on other devices, its cases in tests/op_cases*.c.
+ *
+ * Tensors are NHWC. */
 #ifndef UNET_PLAN_OP_H
 #define UNET_PLAN_OP_H
 
@@ -42,190 +46,281 @@ struct prologue {
   struct tensor gamma, beta; /* vectors of c; optional, as 1 and 0 */
 };
 
-enum op_type {
-  OP_CONV,
-  OP_LINEAR,
-  OP_NORM,
-  OP_ATTENTION,
-  OP_EMBED,
-  OP_TIMESTEP,
-  OP_GUIDANCE_EMBED,
-  OP_TIME_ROW,
-  OP_STORE_SLOT,
-  OP_PROMPT,
-  OP_START,
-  OP_UNET_INPUT,
-  OP_STEP,
-  OP_PIXELS_IN,
-  OP_PIXELS_OUT,
-  OP_TYPES
+/* What an op does with an operand. */
+enum operand_role {
+  OPERAND_READ = 1,
+  OPERAND_WRITE = 2,    /* with READ: in place */
+  OPERAND_OPTIONAL = 4, /* may be TENSOR_NONE */
+  OPERAND_VIEW = 8,     /* may be a channel slice; all others are whole tensors */
+  OPERAND_MATRIX = 16,  /* a resource of rows: a product's weight, a table of embeddings */
+  OPERAND_VECTOR = 32,  /* values for each channel */
+  OPERAND_STATE = 64,   /* a resource that one run writes and later ones read */
+  OPERAND_ADDEND = 128, /* added to y elementwise: where nothing reads it later, y may take its place */
 };
+
+/* The lists of operands: T(name, roles) is a tensor; P(name) a prologue, whose gamma and beta are vectors. In this
+ * order op_operands gives them. */
+#define OPERAND_TENSOR(name, roles) struct tensor name;
+#define OPERAND_PROLOGUE(name) struct prologue name;
+#define OPERANDS(TYPE) OPERANDS_##TYPE(OPERAND_TENSOR, OPERAND_PROLOGUE)
 
 /* y = act(conv(upsample(prologue(x ++ x2))) + bias + time + residual). Zero padding, after the prologue.
  * Output size: (up * h + 2 pad - k) / stride + 1, and with pad_end_only (the KL autoencoder's downsampling: one zero
- * row and column at the end, none at the start; pad must be 0) (h + 1 - k) / stride + 1. */
+ * row and column at the end, none at the start; pad must be 0) (h + 1 - k) / stride + 1.
+ *   x2        concatenated after x along c; same n, h, w
+ *   weight    [c_out, k, k, c_in]; k is 1 or 3
+ *   bias      [c_out]
+ *   time      [1, 1, 1, c_out]: added to every pixel
+ *   residual  shape of y */
+#define OPERANDS_CONV(T, P)                                                                                            \
+  T(x, OPERAND_READ)                                                                                                   \
+  T(x2, OPERAND_READ | OPERAND_OPTIONAL)                                                                               \
+  T(weight, OPERAND_READ | OPERAND_MATRIX)                                                                             \
+  T(bias, OPERAND_READ | OPERAND_VECTOR | OPERAND_OPTIONAL)                                                            \
+  P(prologue)                                                                                                          \
+  T(time, OPERAND_READ | OPERAND_VECTOR | OPERAND_VIEW | OPERAND_OPTIONAL)                                             \
+  T(residual, OPERAND_READ | OPERAND_OPTIONAL | OPERAND_ADDEND)                                                        \
+  T(y, OPERAND_WRITE)
 struct op_conv {
-  struct tensor x;
-  struct tensor x2;     /* optional: concatenated after x along c; same n, h, w */
-  struct tensor weight; /* [c_out, k, k, c_in]; k is 1 or 3 */
-  struct tensor bias;   /* optional [c_out] */
-  struct prologue prologue;
+  OPERANDS(CONV)
   bool upsample; /* nearest 2x, between prologue and convolution */
   int stride;    /* 1 or 2 */
   int pad;
   bool pad_end_only;
-  struct tensor time;     /* optional [view] [1, 1, 1, c_out]: added to every pixel */
-  struct tensor residual; /* optional, shape of y */
   enum activation act;
-  struct tensor y;
 };
 
-/* y = act(prologue(x ++ x2) W^T + bias) + residual, over rows of channels. Note: the residual comes after act. */
+/* y = act(prologue(x ++ x2) W^T + bias) + residual, over rows of channels. Note: the residual comes after act.
+ *   x2        concatenated after x along c
+ *   weight    [N, 1, 1, K]
+ *   bias      [N]
+ *   residual  shape of y
+ *   y         c = N, or N / 2 with ACT_GEGLU; may be given as a state (the time table) that the result goes to */
+#define OPERANDS_LINEAR(T, P)                                                                                          \
+  T(x, OPERAND_READ)                                                                                                   \
+  T(x2, OPERAND_READ | OPERAND_OPTIONAL)                                                                               \
+  T(weight, OPERAND_READ | OPERAND_MATRIX)                                                                             \
+  T(bias, OPERAND_READ | OPERAND_VECTOR | OPERAND_OPTIONAL)                                                            \
+  P(prologue)                                                                                                          \
+  T(residual, OPERAND_READ | OPERAND_OPTIONAL | OPERAND_ADDEND)                                                        \
+  T(y, OPERAND_WRITE)
 struct op_linear {
-  struct tensor x;
-  struct tensor x2;     /* optional: concatenated after x along c */
-  struct tensor weight; /* [N, 1, 1, K] */
-  struct tensor bias;   /* optional [N] */
-  struct prologue prologue;
+  OPERANDS(LINEAR)
   enum activation act;
-  struct tensor residual; /* optional, shape of y */
-  struct tensor y;        /* c = N, or N / 2 with ACT_GEGLU */
 };
 
 /* y = prologue(x), for a norm that no other op can carry. */
+#define OPERANDS_NORM(T, P)                                                                                            \
+  T(x, OPERAND_READ)                                                                                                   \
+  P(prologue)                                                                                                          \
+  T(y, OPERAND_WRITE)
 struct op_norm {
-  struct tensor x;
-  struct prologue prologue;
-  struct tensor y;
+  OPERANDS(NORM)
 };
 
 /* y = softmax(scale * q k^T) v for each n and head. Tokens are rows (h * w); head i has channels [i D, (i + 1) D).
- * FP32 accumulation and softmax everywhere. */
+ * FP32 accumulation and softmax everywhere.
+ *   q, k, v  read in place from fused projections and prompt state; k, v with n == 1 serve all n
+ *   y        [n, h, w, q.c] */
+#define OPERANDS_ATTENTION(T, P)                                                                                       \
+  T(q, OPERAND_READ | OPERAND_VIEW)                                                                                    \
+  T(k, OPERAND_READ | OPERAND_VIEW)                                                                                    \
+  T(v, OPERAND_READ | OPERAND_VIEW)                                                                                    \
+  T(y, OPERAND_WRITE)
 struct op_attention {
-  /* [view]s: read in place from fused projections and prompt state; k, v with n == 1 serve all n */
-  struct tensor q, k, v;
-  int heads;       /* head_dim = q.c / heads */
-  float scale;     /* usually 1 / sqrt(head_dim) */
-  bool causal;     /* row i sees columns 0..i */
-  struct tensor y; /* [n, h, w, q.c] */
+  OPERANDS(ATTENTION)
+  int heads;   /* head_dim = q.c / heads */
+  float scale; /* usually 1 / sqrt(head_dim) */
+  bool causal; /* row i sees columns 0..i */
 };
 
-/* y[0, 0, i] = token[run.tokens[i]] + position[i]. */
+/* y[0, 0, i] = token[run.tokens[i]] + position[i].
+ *   token     [vocabulary, 1, 1, c]
+ *   position  [positions, 1, 1, c]
+ *   y         [1, 1, positions, c] */
+#define OPERANDS_EMBED(T, P)                                                                                           \
+  T(token, OPERAND_READ | OPERAND_MATRIX)                                                                              \
+  T(position, OPERAND_READ | OPERAND_MATRIX)                                                                           \
+  T(y, OPERAND_WRITE)
 struct op_embed {
-  struct tensor token;    /* [vocabulary, 1, 1, c] */
-  struct tensor position; /* [positions, 1, 1, c] */
-  struct tensor y;        /* [1, 1, positions, c] */
+  OPERANDS(EMBED)
 };
 
 /* Sinusoidal embedding: row t of y is that of timestep t = 0..999. half = c / 2, f_k = exp(-ln(10000) k / (half -
  * shift)); [cos | sin] of t f_k with cos_first (diffusers' flip_sin_to_cos), else [sin | cos]. Computed in FP32 or
- * better. */
+ * better.
+ *   y  [1000, 1, 1, c]; c is given as y.c */
+#define OPERANDS_TIMESTEP(T, P) T(y, OPERAND_WRITE)
 struct op_timestep {
+  OPERANDS(TIMESTEP)
   bool cos_first;
-  float shift;     /* freq_shift */
-  struct tensor y; /* [1000, 1, 1, c] */
+  float shift; /* freq_shift */
 };
 
 /* w-embedding of full LCM models, the same for each row: w = (run.guidance - 1) * 1000,
- * f_k = exp(-ln(10000) k / (half - 1)), [sin | cos] of w f_k. */
+ * f_k = exp(-ln(10000) k / (half - 1)), [sin | cos] of w f_k.
+ *   y  [1000, 1, 1, time_cond_proj_dim]; its c is given */
+#define OPERANDS_GUIDANCE_EMBED(T, P) T(y, OPERAND_WRITE)
 struct op_guidance_embed {
-  struct tensor y; /* [1000, 1, 1, time_cond_proj_dim] */
+  OPERANDS(GUIDANCE_EMBED)
 };
 
-/* y = row run.step[step].timestep of table: all time projections of one U-Net call. */
+/* y = row run.step[step].timestep of table: all time projections of one U-Net call.
+ *   table  [1000, 1, 1, c]
+ *   y      [1, 1, 1, c] */
+#define OPERANDS_TIME_ROW(T, P)                                                                                        \
+  T(table, OPERAND_READ | OPERAND_MATRIX | OPERAND_STATE)                                                              \
+  T(y, OPERAND_WRITE)
 struct op_time_row {
-  int step;            /* in a loop (plan.h) that of its first round; each round's is the next */
-  struct tensor table; /* state [1000, 1, 1, c] */
-  struct tensor y;     /* [1, 1, 1, c] */
+  OPERANDS(TIME_ROW)
+  int step; /* in a loop (plan.h) that of its first round; each round's is the next */
 };
 
-/* slots[run.slot] = x: the prompt plan's last op. */
+/* slots[run.slot] = x: the prompt plan's last op.
+ *   x      [1, 1, tokens, c]
+ *   slots  [SLOTS, 1, tokens, c] */
+#define OPERANDS_STORE_SLOT(T, P)                                                                                      \
+  T(x, OPERAND_READ)                                                                                                   \
+  T(slots, OPERAND_WRITE | OPERAND_STATE)
 struct op_store_slot {
-  struct tensor x;     /* [1, 1, tokens, c] */
-  struct tensor slots; /* state [SLOTS, 1, tokens, c] */
+  OPERANDS(STORE_SLOT)
 };
 
 /* Row r of y = sum over i of run.prompt[r].weight[i] * slots[run.prompt[r].slot[i]], for r < y.n. A weight of 0 means
- * the slot is not read. */
+ * the slot is not read.
+ *   y  [rows, 1, tokens, c]; the rows are given as y.n */
+#define OPERANDS_PROMPT(T, P)                                                                                          \
+  T(slots, OPERAND_READ | OPERAND_MATRIX | OPERAND_STATE)                                                              \
+  T(y, OPERAND_WRITE)
 struct op_prompt {
-  struct tensor slots;
-  struct tensor y; /* [rows, 1, tokens, c] */
+  OPERANDS(PROMPT)
 };
 
-/* x = run.start_latent * z + run.start_noise * noise[0]: what the sampler starts from. */
+/* y = run.start_latent * z + run.start_noise * noise[0]: what the sampler starts from.
+ *   z      [1, h, w, c]: without it, text to image
+ *   noise  wide [steps, h, w, c]
+ *   y      wide */
+#define OPERANDS_START(T, P)                                                                                           \
+  T(z, OPERAND_READ | OPERAND_OPTIONAL)                                                                                \
+  T(noise, OPERAND_READ | OPERAND_STATE)                                                                               \
+  T(y, OPERAND_WRITE)
 struct op_start {
-  struct tensor z;     /* optional [1, h, w, c]: without it, text to image */
-  struct tensor noise; /* state, wide [steps, h, w, c] */
-  struct tensor y;     /* wide */
+  OPERANDS(START)
 };
 
-/* y = rows copies of [x | image], the U-Net's input; where bit r of image_rows is clear, row r's image part is zero. */
+/* y = rows copies of [x | image], the U-Net's input; where bit r of image_rows is clear, row r's image part is zero.
+ *   x      wide [1, h, w, c]
+ *   image  [1, h, w, c_image]
+ *   y      [rows, h, w, c + c_image]; the rows are given as y.n */
+#define OPERANDS_UNET_INPUT(T, P)                                                                                      \
+  T(x, OPERAND_READ)                                                                                                   \
+  T(image, OPERAND_READ | OPERAND_OPTIONAL)                                                                            \
+  T(y, OPERAND_WRITE)
 struct op_unet_input {
-  struct tensor x;     /* wide [1, h, w, c] */
-  struct tensor image; /* optional [1, h, w, c_image] */
+  OPERANDS(UNET_INPUT)
   unsigned image_rows;
-  struct tensor y; /* [rows, h, w, c + c_image] */
 };
 
 /* x becomes s.x * x + s.model * sum over r of run.row_weight[r] * model[r] + s.noise * noise[step], with
  * s = run.step[step]. Every few-step sampler on epsilon- or v-prediction is of this form: sampler.c makes the
- * coefficients in double. In place: x is what a loop's rounds hand on. */
+ * coefficients in double. In place: x is what a loop's rounds hand on.
+ *   x      wide [1, h, w, c]
+ *   model  [rows, h, w, c]
+ *   noise  wide [draws, h, w, c]: without it s.noise is not read, and it must be 0 for steps from draws on
+ *          (device_submit checks) */
+#define OPERANDS_STEP(T, P)                                                                                            \
+  T(x, OPERAND_READ | OPERAND_WRITE)                                                                                   \
+  T(model, OPERAND_READ)                                                                                               \
+  T(noise, OPERAND_READ | OPERAND_STATE | OPERAND_OPTIONAL)
 struct op_step {
-  int step;            /* as OP_TIME_ROW's */
-  struct tensor x;     /* wide [1, h, w, c] */
-  struct tensor model; /* [rows, h, w, c] */
-  struct tensor noise; /* optional state, wide [draws, h, w, c]: without it s.noise is not read, and
-                          it must be 0 for steps from draws on (device_submit checks) */
+  OPERANDS(STEP)
+  int step; /* as OP_TIME_ROW's */
 };
 
 /* y = the frame, cropped, resized to y's size, as R, G, B in y = value * scale + bias with value in 0..1.
  * Geometry: run.geometry. Each output pixel is the mean of the source over its footprint, in samples of the plane,
  * centred at its mapped centre and at least one sample wide each way (so an enlargement is linear interpolation); edges
  * are clamped at the plane's, not the rectangle's; chroma is centre-sited (also YUYV's). Planes are resized first, then
- * turned to R, G, B, which are clamped to 0..1. Outside the destination rectangle: black (value 0). */
+ * turned to R, G, B, which are clamped to 0..1. Outside the destination rectangle: black (value 0).
+ *   y  [1, H, W, 3]; its h and w are given */
+#define OPERANDS_PIXELS_IN(T, P) T(y, OPERAND_WRITE)
 struct op_pixels_in {
+  OPERANDS(PIXELS_IN)
   float scale, bias;
-  struct tensor y; /* [1, H, W, 3] */
 };
 
 /* The run's output picture = clamp(mix * (x * scale + bias) + (1 - mix) * input, 0, 1), as run.output_format. YUV
  * formats are written limited range, BT.709; a chroma sample is the mean of its pixels. 8-bit values round to nearest.
- */
+ *   x      [1, H, W, 3]
+ *   input  from OP_PIXELS_IN */
+#define OPERANDS_PIXELS_OUT(T, P)                                                                                      \
+  T(x, OPERAND_READ)                                                                                                   \
+  T(input, OPERAND_READ | OPERAND_OPTIONAL)
 struct op_pixels_out {
+  OPERANDS(PIXELS_OUT)
   float scale, bias;
-  struct tensor x;     /* [1, H, W, 3] */
-  struct tensor input; /* optional, from OP_PIXELS_IN */
   float input_scale, input_bias;
 };
 
+/* All ops: TYPE, its field in struct op, its name for people, which of the run's parameters device_submit checks for it
+ * (device.c), and the function that counts its floating-point operations (op.c). */
+#define OP_TABLE(ROW)                                                                                                  \
+  ROW(CONV, conv, "conv", nothing, conv_flops)                                                                         \
+  ROW(LINEAR, linear, "linear", nothing, linear_flops)                                                                 \
+  ROW(NORM, norm, "norm", nothing, no_flops)                                                                           \
+  ROW(ATTENTION, attention, "attention", nothing, attention_flops)                                                     \
+  ROW(EMBED, embed, "embed", tokens, no_flops)                                                                         \
+  ROW(TIMESTEP, timestep, "timestep", nothing, no_flops)                                                               \
+  ROW(GUIDANCE_EMBED, guidance_embed, "guidance embed", nothing, no_flops)                                             \
+  ROW(TIME_ROW, time_row, "time row", timesteps, no_flops)                                                             \
+  ROW(STORE_SLOT, store_slot, "store slot", slot, no_flops)                                                            \
+  ROW(PROMPT, prompt, "prompt", prompts, no_flops)                                                                     \
+  ROW(START, start, "start", nothing, no_flops)                                                                        \
+  ROW(UNET_INPUT, unet_input, "unet input", nothing, no_flops)                                                         \
+  ROW(STEP, step, "step", draws, no_flops)                                                                             \
+  ROW(PIXELS_IN, pixels_in, "pixels in", frame, no_flops)                                                              \
+  ROW(PIXELS_OUT, pixels_out, "pixels out", nothing, no_flops)
+
+#define OP_TYPE(TYPE, field, ...) OP_##TYPE,
+enum op_type { OP_TABLE(OP_TYPE) OP_TYPES };
+#undef OP_TYPE
+
+#define OP_FIELD(TYPE, field, ...) struct op_##field field;
 struct op {
   enum op_type type;
   const char *name; /* where it is in the model ("down_blocks.0.resnets.1.conv1"); owned by the plan */
   union {
-    struct op_conv conv;
-    struct op_linear linear;
-    struct op_norm norm;
-    struct op_attention attention;
-    struct op_embed embed;
-    struct op_timestep timestep;
-    struct op_guidance_embed guidance_embed;
-    struct op_time_row time_row;
-    struct op_store_slot store_slot;
-    struct op_prompt prompt;
-    struct op_start start;
-    struct op_unet_input unet_input;
-    struct op_step step;
-    struct op_pixels_in pixels_in;
-    struct op_pixels_out pixels_out;
+    OP_TABLE(OP_FIELD)
   };
 };
+#undef OP_FIELD
 
 const char *op_type_name(enum op_type type);
 
-/* The tensors an op reads and writes, optional ones left out. */
-enum { OP_READS_MAX = 10, OP_WRITES_MAX = 1 };
-int op_reads(const struct op *op, struct tensor reads[OP_READS_MAX]);
-int op_writes(const struct op *op, struct tensor writes[OP_WRITES_MAX]);
+struct op_operand {
+  struct tensor tensor;
+  const char *name; /* "x2", "prologue.gamma" */
+  unsigned roles;   /* of enum operand_role */
+};
+
+/* The operands that have any of these roles, those left out left out, in the order of the op's list; the number of
+ * them. */
+enum { OPERANDS_MAX = 10 };
+int op_operands(const struct op *op, unsigned roles, struct op_operand list[OPERANDS_MAX]);
+/* The same without names. */
+int op_tensors(const struct op *op, unsigned roles, struct tensor list[OPERANDS_MAX]);
+
+/* What an op makes. */
+struct op_result {
+  int n, h, w, c; /* of y */
+  bool wide;      /* y is FP32 on every device */
+};
+
+/* Checks an op before it joins a plan in which it runs so many times in a row, and gives the shape of its y, where that
+ * is to be made. Returns what is wrong with it in a few words; NULL: nothing. */
+const char *op_check(const struct op *op, int runs, struct op_result *result);
+/* The y of an op; NULL: it has none, and what it writes was there before. */
+struct tensor *op_y(struct op *op);
 
 /* Floating-point operations of the op's matrix products (2 per multiply-add); 0 for ops that have none. */
 double op_flops(const struct op *op);

@@ -87,133 +87,10 @@ static void op_append(struct plan *plan, const char *name, struct op op) {
   plan->ops[plan->op_count++] = op;
 }
 
-/* Checks shared by the append functions: what was wrong becomes the plan's error. */
-static bool is_whole(struct tensor t) {
-  return t.offset == 0 && t.pitch == t.c;
-}
-
-static bool same_shape(struct tensor a, struct tensor b) {
-  return a.n == b.n && a.h == b.h && a.w == b.w && a.c == b.c;
-}
-
-static bool is_vector(struct tensor t, int c) {
-  return !tensor_exists(t) || (t.n == 1 && t.h == 1 && t.w == 1 && t.c == c);
-}
-
 static bool check(struct plan *plan, const char *name, bool right, const char *what) {
   if (!right)
     plan_fail(plan, "%s: %s", name, what);
   return right && !plan->failed;
-}
-
-static bool check_inputs(struct plan *plan, const char *name, struct tensor x, struct tensor x2) {
-  return check(plan, name, tensor_exists(x) && is_whole(x), "the input is missing or a slice") &&
-         check(plan, name, !tensor_exists(x2) || (is_whole(x2) && x.n == x2.n && x.h == x2.h && x.w == x2.w),
-               "the second input's size differs from the first's");
-}
-
-static bool check_prologue(struct plan *plan, const char *name, const struct prologue *p, int c) {
-  return check(plan, name, p->norm != NORM_GROUP || (p->groups > 0 && c % p->groups == 0),
-               "the norm's groups do not divide the channels") &&
-         check(plan, name, is_vector(p->gamma, c) && is_vector(p->beta, c),
-               "the norm's weights do not match the channels") &&
-         check(plan, name, p->act != ACT_GEGLU, "GEGLU cannot be applied to an input");
-}
-
-struct tensor plan_conv(struct plan *plan, const char *name, struct op_conv op) {
-  struct tensor w = op.weight;
-  int c = op.x.c + op.x2.c, k = w.h, h = op.x.h << op.upsample, width = op.x.w << op.upsample;
-  bool right = check_inputs(plan, name, op.x, op.x2) && check_prologue(plan, name, &op.prologue, c) &&
-               check(plan, name, tensor_exists(w) && w.c == c, "the weight's input channels do not match the input") &&
-               check(plan, name, w.h == w.w && (k == 1 || k == 3), "only 1x1 and 3x3 kernels are supported") &&
-               check(plan, name, op.stride == 1 || op.stride == 2, "only strides 1 and 2 are supported") &&
-               check(plan, name, !op.pad_end_only || op.pad == 0, "padding at the end only excludes other padding") &&
-               check(plan, name, is_vector(op.bias, w.n) && is_vector(op.time, w.n),
-                     "bias or time row does not match the output channels") &&
-               check(plan, name, op.act != ACT_GEGLU, "GEGLU belongs to linear layers");
-  if (!right)
-    return (struct tensor){0};
-  int border = op.pad_end_only ? 1 : 2 * op.pad;
-  op.y = temp_append(plan, op.x.n, (h + border - k) / op.stride + 1, (width + border - k) / op.stride + 1, w.n, false);
-  check(plan, name, !tensor_exists(op.residual) || (is_whole(op.residual) && same_shape(op.residual, op.y)),
-        "the residual's shape differs from the output's");
-  op_append(plan, name, (struct op){.type = OP_CONV, .conv = op});
-  return op.y;
-}
-
-static bool check_linear(struct plan *plan, const char *name, const struct op_linear *op) {
-  int c = op->x.c + op->x2.c;
-  return check_inputs(plan, name, op->x, op->x2) && check_prologue(plan, name, &op->prologue, c) &&
-         check(plan, name, tensor_exists(op->weight) && op->weight.c == c && op->weight.h == 1 && op->weight.w == 1,
-               "the weight's input features do not match the input") &&
-         check(plan, name, is_vector(op->bias, op->weight.n), "the bias does not match the output features") &&
-         check(plan, name, op->act != ACT_GEGLU || op->weight.n % 2 == 0, "GEGLU needs an even number of features");
-}
-
-struct tensor plan_linear(struct plan *plan, const char *name, struct op_linear op) {
-  if (!check_linear(plan, name, &op))
-    return (struct tensor){0};
-  int features = op.act == ACT_GEGLU ? op.weight.n / 2 : op.weight.n;
-  op.y = temp_append(plan, op.x.n, op.x.h, op.x.w, features, false);
-  check(plan, name, !tensor_exists(op.residual) || (is_whole(op.residual) && same_shape(op.residual, op.y)),
-        "the residual's shape differs from the output's");
-  op_append(plan, name, (struct op){.type = OP_LINEAR, .linear = op});
-  return op.y;
-}
-
-void plan_linear_into(struct plan *plan, const char *name, struct op_linear op, struct tensor y) {
-  if (!check_linear(plan, name, &op) ||
-      !check(plan, name, is_whole(y) && tensor_rows(y) == tensor_rows(op.x) && y.c == op.weight.n,
-             "the destination's shape differs from the output's"))
-    return;
-  op.y = y;
-  op_append(plan, name, (struct op){.type = OP_LINEAR, .linear = op});
-}
-
-struct tensor plan_norm(struct plan *plan, const char *name, struct op_norm op) {
-  if (!check_inputs(plan, name, op.x, (struct tensor){0}) || !check_prologue(plan, name, &op.prologue, op.x.c))
-    return (struct tensor){0};
-  op.y = temp_append(plan, op.x.n, op.x.h, op.x.w, op.x.c, false);
-  op_append(plan, name, (struct op){.type = OP_NORM, .norm = op});
-  return op.y;
-}
-
-struct tensor plan_attention(struct plan *plan, const char *name, struct op_attention op) {
-  bool right =
-      check(plan, name, op.heads > 0 && op.q.c % op.heads == 0, "the heads do not divide the channels") &&
-      check(plan, name, op.k.c == op.q.c && op.v.c == op.q.c, "q, k and v differ in channels") &&
-      check(plan, name, op.k.h * op.k.w == op.v.h * op.v.w, "k and v differ in length") &&
-      check(plan, name, op.k.n == op.v.n && (op.k.n == 1 || op.k.n == op.q.n), "k and v do not match q's rows");
-  if (!right)
-    return (struct tensor){0};
-  op.y = temp_append(plan, op.q.n, op.q.h, op.q.w, op.q.c, false);
-  op_append(plan, name, (struct op){.type = OP_ATTENTION, .attention = op});
-  return op.y;
-}
-
-struct tensor plan_embed(struct plan *plan, const char *name, struct op_embed op) {
-  if (!check(plan, name, op.position.n <= TOKENS_MAX, "more text positions than are supported") ||
-      !check(plan, name, op.token.c == op.position.c, "token and position embeddings differ in width"))
-    return (struct tensor){0};
-  op.y = temp_append(plan, 1, 1, op.position.n, op.position.c, false);
-  op_append(plan, name, (struct op){.type = OP_EMBED, .embed = op});
-  return op.y;
-}
-
-struct tensor plan_timestep(struct plan *plan, const char *name, struct op_timestep op, int c) {
-  if (!check(plan, name, c > 0 && c % 2 == 0, "the embedding's width is odd"))
-    return (struct tensor){0};
-  op.y = temp_append(plan, TIMESTEPS, 1, 1, c, false);
-  op_append(plan, name, (struct op){.type = OP_TIMESTEP, .timestep = op});
-  return op.y;
-}
-
-struct tensor plan_guidance_embed(struct plan *plan, const char *name, int c) {
-  if (!check(plan, name, c > 2 && c % 2 == 0, "the embedding's width is odd"))
-    return (struct tensor){0};
-  struct op_guidance_embed op = {.y = temp_append(plan, TIMESTEPS, 1, 1, c, false)};
-  op_append(plan, name, (struct op){.type = OP_GUIDANCE_EMBED, .guidance_embed = op});
-  return op.y;
 }
 
 /* --- the loop --- */
@@ -239,79 +116,64 @@ int plan_op_runs(const struct plan *plan, int op) {
   return op >= plan->loop.first && op < plan->loop.end ? plan->loop.rounds : 1;
 }
 
-/* Whether there are steps enough for an op appended now. */
-static bool has_steps(const struct plan *plan, int step) {
-  return step >= 0 && step + (loop_is_open(plan) ? plan->loop.rounds : 1) <= STEPS_MAX;
+/* --- ops --- */
+
+static bool is_whole(struct tensor t) {
+  return t.offset == 0 && t.pitch == t.c;
 }
 
-struct tensor plan_time_row(struct plan *plan, const char *name, struct op_time_row op) {
-  if (!check(plan, name, has_steps(plan, op.step) && op.table.n == TIMESTEPS, "no such step or table"))
+/* What is wrong with an operand by its roles alone; NULL: nothing. What is written is there only if it was there
+ * before. */
+static const char *misfit(const struct op_operand *operand) {
+  struct tensor t = operand->tensor;
+  if (!tensor_exists(t))
+    return operand->roles & OPERAND_OPTIONAL || operand->roles == OPERAND_WRITE ? NULL : "is missing";
+  if (operand->roles & (OPERAND_MATRIX | OPERAND_STATE) && t.space != TENSOR_RESOURCE)
+    return "is no weight or state";
+  return operand->roles & OPERAND_VIEW || is_whole(t) ? NULL : "is a slice";
+}
+
+static bool check_operands(struct plan *plan, const char *name, const struct op *op) {
+  struct op_operand list[OPERANDS_MAX];
+  int count = op_operands(op, ~0u, list);
+  for (int i = 0; i < count && !plan->failed; i++) {
+    const char *wrong = misfit(&list[i]);
+    if (wrong)
+      plan_fail(plan, "%s: %s %s", name, list[i].name, wrong);
+  }
+  return !plan->failed;
+}
+
+/* Makes y where none was given. */
+static bool settle_result(struct plan *plan, const char *name, struct tensor *y, const struct op_result *shape) {
+  if (tensor_exists(*y)) {
+    size_t rows = (size_t)shape->n * (size_t)shape->h * (size_t)shape->w;
+    return check(plan, name, tensor_rows(*y) == rows && y->c == shape->c,
+                 "the destination's shape differs from the output's");
+  }
+  *y = temp_append(plan, shape->n, shape->h, shape->w, shape->c, shape->wide);
+  return !plan->failed;
+}
+
+static struct tensor append(struct plan *plan, const char *name, struct op op) {
+  struct op_result shape;
+  if (!check_operands(plan, name, &op))
     return (struct tensor){0};
-  op.y = temp_append(plan, 1, 1, 1, op.table.c, false);
-  op_append(plan, name, (struct op){.type = OP_TIME_ROW, .time_row = op});
-  return op.y;
-}
-
-void plan_store_slot(struct plan *plan, const char *name, struct op_store_slot op) {
-  if (check(plan, name, is_whole(op.x) && op.x.n == 1 && op.x.w == op.slots.w && op.x.c == op.slots.c,
-            "the prompt's shape differs from the slots'"))
-    op_append(plan, name, (struct op){.type = OP_STORE_SLOT, .store_slot = op});
-}
-
-struct tensor plan_prompt(struct plan *plan, const char *name, struct op_prompt op, int rows) {
-  if (!check(plan, name, rows >= 1 && rows <= GUIDANCE_ROWS_MAX, "too many guidance rows"))
+  const char *wrong = op_check(&op, loop_is_open(plan) ? plan->loop.rounds : 1, &shape);
+  if (!check(plan, name, !wrong, wrong))
     return (struct tensor){0};
-  op.y = temp_append(plan, rows, 1, op.slots.w, op.slots.c, false);
-  op_append(plan, name, (struct op){.type = OP_PROMPT, .prompt = op});
-  return op.y;
-}
-
-static bool check_noise(struct plan *plan, const char *name, struct tensor x, struct tensor noise) {
-  return check(plan, name, noise.h == x.h && noise.w == x.w && noise.c == x.c, "the noise's shape is not the latent's");
-}
-
-struct tensor plan_start(struct plan *plan, const char *name, struct op_start op) {
-  struct tensor n = op.noise;
-  if (!check(plan, name, tensor_exists(n), "there is no noise") ||
-      (tensor_exists(op.z) && !check_noise(plan, name, op.z, n)))
+  struct tensor *y = op_y(&op);
+  if (y && !settle_result(plan, name, y, &shape))
     return (struct tensor){0};
-  op.y = temp_append(plan, 1, n.h, n.w, n.c, true);
-  op_append(plan, name, (struct op){.type = OP_START, .start = op});
-  return op.y;
+  op_append(plan, name, op);
+  return y ? *y : (struct tensor){0};
 }
 
-struct tensor plan_unet_input(struct plan *plan, const char *name, struct op_unet_input op, int rows) {
-  struct tensor image = op.image;
-  if (!check(plan, name, rows >= 1 && rows <= GUIDANCE_ROWS_MAX, "too many guidance rows") ||
-      !check(plan, name, !tensor_exists(image) || (image.n == 1 && image.h == op.x.h && image.w == op.x.w),
-             "the image latent's size differs from the noisy latent's"))
-    return (struct tensor){0};
-  op.y = temp_append(plan, rows, op.x.h, op.x.w, op.x.c + image.c, false);
-  op_append(plan, name, (struct op){.type = OP_UNET_INPUT, .unet_input = op});
-  return op.y;
-}
-
-void plan_step(struct plan *plan, const char *name, struct op_step op) {
-  struct tensor m = op.model;
-  int most = tensor_exists(op.noise) ? op.noise.n : STEPS_MAX;
-  if (check(plan, name, has_steps(plan, op.step) && op.step < most, "no such step") &&
-      (!tensor_exists(op.noise) || check_noise(plan, name, op.x, op.noise)) &&
-      check(plan, name, m.h == op.x.h && m.w == op.x.w && m.c == op.x.c && m.n <= GUIDANCE_ROWS_MAX,
-            "the U-Net's output does not have the latent's shape"))
-    op_append(plan, name, (struct op){.type = OP_STEP, .step = op});
-}
-
-struct tensor plan_pixels_in(struct plan *plan, const char *name, struct op_pixels_in op, int h, int w) {
-  op.y = temp_append(plan, 1, h, w, 3, false);
-  op_append(plan, name, (struct op){.type = OP_PIXELS_IN, .pixels_in = op});
-  return op.y;
-}
-
-void plan_pixels_out(struct plan *plan, const char *name, struct op_pixels_out op) {
-  if (check(plan, name, op.x.n == 1 && op.x.c == 3, "the picture does not have three channels") &&
-      check(plan, name, !tensor_exists(op.input) || same_shape(op.input, op.x), "input and output sizes differ"))
-    op_append(plan, name, (struct op){.type = OP_PIXELS_OUT, .pixels_out = op});
-}
+#define PLAN_CONSTRUCTOR(TYPE, field, ...)                                                                             \
+  struct tensor plan_##field(struct plan *plan, const char *name, struct op_##field op) {                              \
+    return append(plan, name, (struct op){.type = OP_##TYPE, .field = op});                                            \
+  }
+OP_TABLE(PLAN_CONSTRUCTOR)
 
 struct tensor plan_input(struct plan *plan, int n, int h, int w, int c, bool wide) {
   return temp_append(plan, n, h, w, c, wide);
@@ -319,13 +181,13 @@ struct tensor plan_input(struct plan *plan, int n, int h, int w, int c, bool wid
 
 /* What an op reads that none before it wrote is an input. */
 static void settle_lifetimes(struct plan *plan) {
-  struct tensor list[OP_READS_MAX];
+  struct tensor list[OPERANDS_MAX];
   for (int i = 0; i < plan->op_count; i++) {
-    int reads = op_reads(&plan->ops[i], list);
+    int reads = op_tensors(&plan->ops[i], OPERAND_READ, list);
     for (int j = 0; j < reads; j++)
       if (list[j].space == TENSOR_TEMP)
         plan->temps[list[j].index].last = i;
-    int writes = op_writes(&plan->ops[i], list);
+    int writes = op_tensors(&plan->ops[i], OPERAND_WRITE, list);
     for (int j = 0; j < writes; j++)
       if (list[j].space == TENSOR_TEMP && plan->temps[list[j].index].first < 0 && plan->temps[list[j].index].last < 0)
         plan->temps[list[j].index].first = i;

@@ -44,25 +44,13 @@ void plan_leave(struct plan *plan, size_t mark);
 /* Records the first error of model code ("expected 320 channels"); the plan then stays failed. */
 __attribute__((format(printf, 2, 3))) void plan_fail(struct plan *plan, const char *format, ...);
 
-/* Append one op. Its y is made here (any y in the argument is ignored but for documented sizes) and returned, but
- * by plan_step, which works in place; shapes are checked. name is the part after the scope. */
-struct tensor plan_conv(struct plan *plan, const char *name, struct op_conv op);
-struct tensor plan_linear(struct plan *plan, const char *name, struct op_linear op);
-/* plan_linear whose result goes to a state resource (the time table) instead of a temporary. */
-void plan_linear_into(struct plan *plan, const char *name, struct op_linear op, struct tensor y);
-struct tensor plan_norm(struct plan *plan, const char *name, struct op_norm op);
-struct tensor plan_attention(struct plan *plan, const char *name, struct op_attention op);
-struct tensor plan_embed(struct plan *plan, const char *name, struct op_embed op);
-struct tensor plan_timestep(struct plan *plan, const char *name, struct op_timestep op, int c);
-struct tensor plan_guidance_embed(struct plan *plan, const char *name, int c);
-struct tensor plan_time_row(struct plan *plan, const char *name, struct op_time_row op);
-void plan_store_slot(struct plan *plan, const char *name, struct op_store_slot op);
-struct tensor plan_prompt(struct plan *plan, const char *name, struct op_prompt op, int rows);
-struct tensor plan_start(struct plan *plan, const char *name, struct op_start op);
-struct tensor plan_unet_input(struct plan *plan, const char *name, struct op_unet_input op, int rows);
-void plan_step(struct plan *plan, const char *name, struct op_step op);
-struct tensor plan_pixels_in(struct plan *plan, const char *name, struct op_pixels_in op, int h, int w);
-void plan_pixels_out(struct plan *plan, const char *name, struct op_pixels_out op);
+/* plan_conv, plan_linear, ...: append one op of the table. Operands and shapes are checked. Its y is made here, from
+ * the sizes in op.y where op.h says that they are given, or is the state that op.y names; returned is y, or no tensor
+ * for ops without one. name is the part after the scope. */
+#define PLAN_CONSTRUCTOR(TYPE, field, ...)                                                                             \
+  struct tensor plan_##field(struct plan *plan, const char *name, struct op_##field op);
+OP_TABLE(PLAN_CONSTRUCTOR)
+#undef PLAN_CONSTRUCTOR
 
 /* The ops appended between the two are the plan's loop: there is one at most, and its last op is an OP_STEP, whose x is
  * all that a round hands on to the next. */

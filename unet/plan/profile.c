@@ -37,8 +37,8 @@ static double resource_bytes(const struct op *op, struct tensor t, struct tensor
 
 void profile_bytes(const struct plan *plan, int index, int element, double *weights, double *activations) {
   const struct op *op = &plan->ops[index];
-  struct tensor reads[OP_READS_MAX], writes[OP_WRITES_MAX] = {0};
-  int read_count = op_reads(op, reads), write_count = op_writes(op, writes);
+  struct tensor reads[OPERANDS_MAX], writes[OPERANDS_MAX] = {0};
+  int read_count = op_tensors(op, OPERAND_READ, reads), write_count = op_tensors(op, OPERAND_WRITE, writes);
   *weights = *activations = 0;
   for (int i = 0; i < read_count; i++) {
     if (reads[i].space == TENSOR_TEMP)
@@ -64,8 +64,10 @@ static const char *kind_of(const struct op *op) {
 }
 
 static struct tensor made_by(const struct op *op) {
-  struct tensor writes[OP_WRITES_MAX];
-  return op_writes(op, writes) ? writes[0] : op->type == OP_PIXELS_OUT ? op->pixels_out.x : (struct tensor){0};
+  struct tensor writes[OPERANDS_MAX];
+  return op_tensors(op, OPERAND_WRITE, writes) ? writes[0]
+         : op->type == OP_PIXELS_OUT           ? op->pixels_out.x
+                                               : (struct tensor){0};
 }
 
 static const char *norm_word(const struct prologue *p) {
