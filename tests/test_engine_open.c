@@ -1,6 +1,7 @@
 /* What the engine says of itself, and what it refuses to open.
  *
  *   test_engine_open GOLDENS DEVICE */
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -148,7 +149,7 @@ static void test_wrong_weights(void **state) {
     const char *old, *new, *named;
   } cases[] = {{"\"layers_per_block\": 1", "\"layers_per_block\": 2", "down_blocks.0.attentions.1"},
                {"\"cross_attention_dim\": 16", "\"time_embedding_dim\": 40, \"cross_attention_dim\": 16", "time_emb"}};
-  char whole[1024];
+  char whole[PATH_MAX];
   assert_non_null(realpath(args[1], whole));
   struct golden golden;
   assert_int_equal(golden_open(&golden, whole, "pix2pix"), 0);
@@ -171,7 +172,7 @@ static void open_with(struct rig *rig, const struct engine_params *params) {
 /* Another autoencoder takes the place of the model's own, whose files are not opened: here they are nonsense. */
 static void test_other_autoencoder(void **state) {
   (void)state;
-  char whole[1024], own[1024], unet[1024], nonsense[1024];
+  char whole[PATH_MAX], own[PATH_MAX], unet[PATH_MAX], nonsense[PATH_MAX];
   assert_non_null(realpath(args[1], whole));
   struct rig rig = {.controls = CONTROLS_DEFAULTS};
   assert_int_equal(golden_open(&rig.golden, whole, "pix2pix"), 0);
@@ -257,7 +258,7 @@ static void remember(void *opaque, enum log_level level, const char *text) {
 /* A prompt that names no style of a model with a list of them, and one that is too long, get one line each. */
 static void test_prompt_warnings(void **state) {
   (void)state;
-  char whole[1024];
+  char whole[PATH_MAX];
   assert_non_null(realpath(args[1], whole));
   struct rig rig = {.controls = CONTROLS_DEFAULTS};
   assert_int_equal(golden_open(&rig.golden, whole, "pix2pix"), 0);

@@ -136,7 +136,8 @@ static void go_through(const struct command *command, const struct faults *fault
 
 static void test_render(void **state) {
   (void)state;
-  static const struct command command = {"render clip.mov out.mkv --size 64x64 --threads 1", true, "4 frames"};
+  static const struct command command = {"render clip.mov out.mkv --size 64x64 --device cpu --threads 1", true,
+                                         "4 frames"};
   static const struct faults faults[] = {
       {"alloc", "reverie", 7}, {"alloc", "libav", 7}, {"alloc", "libdnnl", 3}, {"read", "", 4},   {"write", "", 4},
       {"open", "", 4},         {"file", "", 4},       {"map", "", 3},          {"thread", "", 7},
@@ -146,7 +147,8 @@ static void test_render(void **state) {
 
 static void test_live(void **state) {
   (void)state;
-  static const struct command command = {"live clip.mov --loop --frames 3 --size 64x64 --threads 1", false, "3 frames"};
+  static const struct command command = {"live clip.mov --loop --frames 3 --size 64x64 --device cpu --threads 1", false,
+                                         "3 frames"};
   static const struct faults faults[] = {
       {"alloc", "reverie", 5}, {"alloc", "libav", 3}, {"read", "", 3}, {"open", "", 3}, {"thread", "", 6}};
   struct outcome outcome;
@@ -160,7 +162,7 @@ static void test_live(void **state) {
 
 static void test_info(void **state) {
   (void)state;
-  static const struct command command = {"info", false, NULL};
+  static const struct command command = {"info --device cpu", false, NULL};
   static const struct faults faults[] = {{"alloc", "reverie", 5}, {"alloc", "libcjson", 5}, {"read", "", 3},
                                          {"open", "", 3},         {"file", "", 3},          {"map", "", 3}};
   GO_THROUGH(&command, faults);
@@ -168,7 +170,8 @@ static void test_info(void **state) {
 
 static void test_bench(void **state) {
   (void)state;
-  static const struct command command = {"bench --frames 1 --warmup 0 --size 64x64 --threads 1", false, NULL};
+  static const struct command command = {"bench --frames 1 --warmup 0 --size 64x64 --device cpu --threads 1", false,
+                                         NULL};
   static const struct faults faults[] = {{"alloc", "", 8}, {"thread", "", 3}};
   GO_THROUGH(&command, faults);
 }

@@ -2,6 +2,7 @@
  * where there is one, the tensor, and never a picture.
  *
  *   test_weights GOLDENS DEVICE       skipped where there is no such device */
+#include <limits.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -17,7 +18,7 @@
 #define TEXT "text_encoder/model.safetensors"
 
 static char **args; /* the program's */
-static char goldens[1024];
+static char goldens[PATH_MAX];
 
 /* A copy of the pix2pix checkpoint, for fixture_remove. */
 static char *make_model(const struct golden *golden) {
