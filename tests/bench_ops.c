@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#include "unet/devices.h"
 
 #include "op_test.h"
 

@@ -19,6 +19,7 @@
 #include "cuda/tune.h"
 #include "unet/sample/noise.h"
 #include "unet/model/plans.h"
+#include "unet/devices.h"
 
 enum { SKIPPED = 77 };
 

@@ -1,4 +1,5 @@
 #include "op_test.h"
+#include "unet/devices.h"
 
 #include <math.h>
 #include <stdio.h>

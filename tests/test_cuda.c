@@ -7,6 +7,7 @@
 
 #include "cmocka_all.h"
 #include "cuda/tune.h"
+#include "unet/devices.h"
 #include "tests/fixture.h"
 
 enum { SIDE = 64, SKIPPED = 77, FRAMES = 10000 };

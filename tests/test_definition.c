@@ -10,7 +10,7 @@
 
 #include <cmocka.h>
 
-#include "unet/plan/device.h"
+#include "unet/devices.h"
 
 /* A plan with its inputs and weights, run on "cpu:plain". */
 struct bench {

@@ -9,7 +9,7 @@
 
 #include <cmocka.h>
 
-#include "unet/plan/device.h"
+#include "unet/devices.h"
 
 enum { W = 24, H = 16 };
 

@@ -12,7 +12,7 @@
 
 #include "cmocka_all.h"
 #include "golden.h"
-#include "unet/plan/device.h"
+#include "unet/devices.h"
 #include "unet/sample/noise.h"
 #include "unet/model/plans.h"
 

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "cuda/tune.h"
+#include "unet/devices.h"
 #include "op_cases.h"
 
 enum { SKIPPED = 77, QUICK_APART = 7 };

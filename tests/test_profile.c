@@ -5,7 +5,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "unet/plan/device.h"
+#include "unet/devices.h"
 
 enum { W = 24, H = 16, C = 8 };
 

@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "unet/plan/device.h"
+#include "unet/devices.h"
 #include "unet/sample/noise.h"
 #include "unet/model/plans.h"
 #include "unet/sample/sampler.h"

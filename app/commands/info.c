@@ -4,7 +4,7 @@
 #include "app/options/options.h"
 #include "app/commands/setup.h"
 #include "unet/checkpoint/checkpoint.h"
-#include "unet/plan/device.h"
+#include "unet/devices.h"
 
 static void print_bytes(const char *what, size_t bytes) {
   if (bytes)

@@ -10,6 +10,7 @@
 #include "app/options/options.h"
 #include "app/window/present.h"
 #include "app/source/reader.h"
+#include "app/run/loop.h"
 #include "app/run/report.h"
 #include "app/commands/setup.h"
 #include "app/window/snapshot.h"

@@ -3,12 +3,12 @@
 #ifndef APP_CONTROL_KEYS_H
 #define APP_CONTROL_KEYS_H
 
-#include "app/run/loop.h"
+#include "app/control/settings.h"
 
 /* Keys are the characters they type, so that the layout of the keyboard does not matter, or one of these. */
 enum key { KEY_NONE = 0, KEY_ESCAPE = 256, KEY_UP, KEY_DOWN, KEY_LEFT, KEY_RIGHT, KEY_F11, KEY_F1 };
 
-enum { NOTICE_MS = 2500, STEPS_MAX = 50 };
+enum { NOTICE_MS = 2500 };
 
 /* The live window's state: the main thread's alone. */
 struct live_state {

@@ -29,7 +29,7 @@ const struct option option_table[] = {
      .help = "how closely InstructPix2Pix models follow the input picture (default: 1.5)"},
     {"strength", 's', OPTION_REAL, GROUP_PICTURE, ENGINE, "X", AT(strength), .min = 0, .max = 1,
      .help = "0 keeps the input, 1 starts from noise alone (default: 1 for models that see the input, else 0.5)"},
-    {"steps", 'n', OPTION_INT, GROUP_PICTURE, ENGINE | INFO, "N", AT(steps), .min = 1, .max = 50,
+    {"steps", 'n', OPTION_INT, GROUP_PICTURE, ENGINE | INFO, "N", AT(steps), .min = 1, .max = STEPS_MAX,
      .help = "sampling steps, 1 to 50 (default: what suits the model)"},
     {"seed", 0, OPTION_SEED, GROUP_PICTURE, ENGINE, "N", AT(seed), .help = "seed of the fixed noise (default: 1)"},
     {"size", 0, OPTION_SIZE, GROUP_PICTURE, ENGINE | INFO, "WxH", AT(width), .min = 1, .max = 8192,

@@ -3,18 +3,9 @@
 #ifndef APP_RUN_LOOP_H
 #define APP_RUN_LOOP_H
 
-#include "app/control/fade.h"
+#include "app/control/settings.h"
 #include "app/flow/mailbox.h"
 #include "unet/engine.h"
-
-/* What the user may change at any time; the thread takes a copy before each frame. */
-struct loop_settings {
-  struct controls controls; /* prompt, prompt_to and blend come from fade */
-  struct fade fade;
-  int steps;       /* 0: as the engine was opened */
-  bool paused;     /* no new frames; the last one is done again when a control changes */
-  bool want_input; /* pictures come with the frame they were made from */
-};
 
 struct loop_params {
   /* Opens the engine and says which settings to begin with; runs on the thread. */

@@ -10,7 +10,7 @@ each family of models, and what diffusers and transformers compute from them in 
 "half" is what bounds the CUDA device's errors: they may be twice as large. In FP16 diffusers rounds what every layer
 gives, on the CPU as on a GPU, so that both find about the same.
 
-Needs torch, diffusers, transformers and a C compiler: the noise is made by unet/noise.c itself, so that both sides
+Needs torch, diffusers, transformers and a C compiler: the noise is made by unet/sample/noise.c itself, so that both sides
 start from the same numbers. Run from the root of the source tree.
 
 A random network would answer noise with noise, and the sampler's division by small numbers would leave nothing but
@@ -52,11 +52,11 @@ TIMESTEPS = (999, 480, 1)
 
 
 class Noise:
-    """unet/noise.c, and in diffusers' place of randn_tensor: call number d of a run gets draw d."""
+    """unet/sample/noise.c, and in diffusers' place of randn_tensor: call number d of a run gets draw d."""
 
     def __init__(self, scratch):
         library = scratch / "noise.so"
-        subprocess.run(["cc", "-O2", "-ffp-contract=off", "-shared", "-fPIC", "-I.", "unet/noise.c", "-lm", "-o", library], check=True)
+        subprocess.run(["cc", "-O2", "-ffp-contract=off", "-shared", "-fPIC", "-I.", "unet/sample/noise.c", "-lm", "-o", library], check=True)
         self.fill = ctypes.CDLL(str(library)).noise_fill
         self.fill.argtypes = [ctypes.c_uint64, ctypes.c_uint32, ctypes.c_uint64, ctypes.c_void_p, ctypes.c_size_t]
         self.seed = self.draw = 0

@@ -8,6 +8,8 @@
  * last one is the engine's own: the empty prompt, which stands in for slots never set. */
 enum { SLOT_SCRATCH = 0, SLOT_PRESET_1 = 1, SLOT_PRESETS = 9, SLOT_NEGATIVE = 10, SLOT_EMPTY = 11, SLOTS = 12 };
 
+enum { STEPS_MAX = 50 }; /* of the sampler */
+
 struct controls {
   int prompt;     /* slot of the prompt */
   int prompt_to;  /* slot to blend towards; read only where blend > 0 */

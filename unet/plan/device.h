@@ -120,10 +120,6 @@ struct program {
   int in_flight; /* runs submitted and not yet collected */
 };
 
-/* Chooses by options->name. A device picked by name fails loudly; "auto" tries cuda, then cpu, and says in one line why
- * a device was passed over. resources (borrowed) is what plans for this device refer to. */
-int device_open(struct device **device, const struct resources *resources, const struct device_options *options,
-                struct error *err);
 void device_close(struct device **device); /* stores NULL; takes NULL */
 void device_get_info(struct device *device, struct device_info *info);
 void device_get_counters(struct device *device, struct device_counters *counters);

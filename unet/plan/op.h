@@ -13,10 +13,10 @@
 #ifndef UNET_PLAN_OP_H
 #define UNET_PLAN_OP_H
 
+#include "unet/base/controls.h"
 #include "unet/plan/tensor.h"
 
 enum {
-  STEPS_MAX = 50,        /* sampler steps */
   GUIDANCE_ROWS_MAX = 3, /* rows of one U-Net call: 1 none, 2 classifier-free, 3 InstructPix2Pix */
   TOKENS_MAX = 256,      /* text positions */
   TIMESTEPS = 1000,      /* rows of the time table */

@@ -1,0 +1,69 @@
+#include "unet/devices.h"
+
+#include <string.h>
+
+#include "unet/cpu/cpu.h"
+
+#if HAVE_CUDA
+extern const struct device_impl cuda_device_impl;
+#endif
+
+/* In the order "auto" tries them. */
+static const struct device_impl *const impls[] = {
+#if HAVE_CUDA
+    &cuda_device_impl,
+#endif
+    &cpu_device_impl,
+};
+enum { IMPLS = sizeof impls / sizeof impls[0] };
+
+/* "cuda" and "cuda:1" both name the device "cuda". */
+static bool names_device(const char *wanted, const char *name) {
+  size_t length = strlen(name);
+  return !strncmp(wanted, name, length) && (wanted[length] == 0 || wanted[length] == ':');
+}
+
+static int open_named(struct device **device, const struct device_impl *impl, const char *name,
+                      const struct device_options *options, struct error *err) {
+  struct device_options own = *options;
+  own.name = name;
+  int status = impl->create(device, &own, err);
+  if (status == 0)
+    (*device)->impl = impl;
+  return status;
+}
+
+static int open_first(struct device **device, const struct device_options *options, struct error *err) {
+  for (int i = 0; i < IMPLS; i++) {
+    if (open_named(device, impls[i], impls[i]->name, options, err) == 0)
+      return 0;
+    if (i + 1 < IMPLS)
+      log_line(options->log, LOG_WARNING, "not on the GPU: %s", err->message);
+  }
+  return -1;
+}
+
+int device_open(struct device **device, const struct resources *resources, const struct device_options *options,
+                struct error *err) {
+  const char *name = options->name ? options->name : "auto";
+  struct error refusal = {0};
+  int status = -1;
+  *device = NULL;
+  if (!strcmp(name, "auto")) {
+    status = open_first(device, options, &refusal);
+  } else {
+    error_set(&refusal, STATUS_USAGE, "no device is called '%s': use auto, cpu or cuda[:N]", name);
+    if (names_device(name, "cuda"))
+      error_set(&refusal, STATUS_DEVICE, "this program was built without CUDA: build it where nvcc is, or use cpu");
+    for (int i = 0; i < IMPLS; i++)
+      if (names_device(name, impls[i]->name))
+        status = open_named(device, impls[i], name, options, &refusal);
+  }
+  if (status == 0) {
+    (*device)->resources = resources;
+    return 0;
+  }
+  if (err)
+    *err = refusal;
+  return -1;
+}
