@@ -4,6 +4,7 @@
  * memory.c    device and pinned memory, counted and limited; resources: weights and state
  * ops.c       a plan's ops -> the steps of a program
  * product.c   convolutions and linear layers: which kernels and libraries can do one
+ * product_sm90.[h,cu]  the kernels for compute capability 9.0: PRODUCT.md
  * tune.[ch]   which of them does it: timed at start, kept on disk
  * gemm.c      cuBLASLt;  conv.c  cuDNN;  nvml.c  driver version and clocks
  * graph.c     programs: capture, submit, collect
@@ -16,6 +17,7 @@
 
 #include "attention/attention.h"
 #include "cuda/kernels/kernels.h"
+#include "cuda/kernels/product_sm90.h"
 #include "unet/plan/device.h"
 
 struct blas;
@@ -61,6 +63,7 @@ struct cuda_device {
   cudaEvent_t origin; /* stamps: an event that was at origin_ns of CLOCK_MONOTONIC; NULL: none yet */
   int64_t origin_ns;
   struct attn_device attention;
+  struct product_device product;
   void *attention_workspace; /* the largest any attention has asked for; 0 between launches */
   size_t attention_bytes;
 
@@ -130,6 +133,7 @@ enum step_kind {
   STEP_NARROW,
   STEP_BLAS,
   STEP_DNN,
+  STEP_PRODUCT,
   STEP_NORM,
   STEP_GATHER,
   STEP_EPILOGUE,
@@ -147,6 +151,7 @@ struct step {
   int algorithm; /* of a library: its number among what it offers */
   union {
     struct gemm_args gemm;
+    struct product_args product;
     struct blas_product *blas; /* owned */
     struct dnn_conv *dnn;      /* owned */
     struct norm_args norm;

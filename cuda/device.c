@@ -127,6 +127,7 @@ static int create(struct device **out, const struct device_options *options, str
   if (open_gpu(device, options->name, err) < 0 || open_streams(device, err) < 0 || open_workspaces(device, err) < 0 ||
       cuda_check(attention_open(&device->attention), "attention", err) < 0)
     goto fail;
+  product_open(&device->product);
   device->blas = blas_open();
   device->dnn = dnn_open();
   if (!device->blas || !device->dnn)

@@ -46,6 +46,8 @@ cudaError_t step_launch(struct cuda_device *device, const struct step *step) {
     return blas_product_launch(step->blas, queue->stream);
   case STEP_DNN:
     return dnn_conv_launch(step->dnn, queue->stream);
+  case STEP_PRODUCT:
+    return launch_product(&device->product, queue, &step->product);
   case STEP_NORM:
     return launch_norm(queue, &step->norm);
   case STEP_GATHER:

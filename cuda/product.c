@@ -12,6 +12,8 @@
 #include <math.h>
 #include <stdio.h>
 
+enum { PRODUCT_CANDIDATES = 6 };
+
 struct product {
   struct gemm_args args;
   struct step prologue; /* first, when has_prologue */
@@ -241,6 +243,88 @@ static int list_gemm(const struct cuda_device *device, const struct gemm_args *a
   return count < 3 ? count : 3;
 }
 
+/* --- the kernels for compute capability 9.0: tile, pair and splits --- */
+
+/* What the product reads once append_dense_input has doubled its input in size. */
+static struct gemm_args without_upsampling(const struct gemm_args *args) {
+  struct gemm_args dense = *args;
+  if (args->upsample) {
+    dense.h *= 2;
+    dense.w *= 2;
+    dense.c += dense.c2;
+    dense.c2 = 0;
+    dense.x2 = NULL;
+    dense.upsample = false;
+  }
+  return dense;
+}
+
+static struct product_args as_product(const struct gemm_args *args, const struct choice *choice) {
+  struct product_args product = {.gemm = without_upsampling(args),
+                                 .tile = (enum product_tile)(choice->index / PRODUCT_PAIRS),
+                                 .pair = (enum product_pair)(choice->index % PRODUCT_PAIRS)};
+  product.gemm.splits = choice->splits;
+  return product;
+}
+
+static bool product_fits(const struct cuda_device *device, const struct gemm_args *args, const struct choice *choice) {
+  if (choice->index < 0 || choice->index >= PRODUCT_TILES * PRODUCT_PAIRS)
+    return false;
+  struct product_args product = as_product(args, choice);
+  return product_supported(&device->product, &product) &&
+         (choice->splits == 1 ||
+          (product_counters(&product) <= ARRIVALS && product_partial_bytes(&product) <= WORKSPACE_BYTES));
+}
+
+/* Microseconds by a simple model, its constants fitted to what bench_product measured on an H200: arithmetic of the
+ * busiest multiprocessor, what passes from the second level cache, weights from memory to all and to one
+ * multiprocessor; beginnings, ends, and the sum of splits, of which a multiprocessor reads all of a tile's. */
+static double model_product(const struct cuda_device *device, const struct gemm_args *args,
+                            const struct choice *choice) {
+  static const double flops = 5.8e6, cache = 9.8e6, memory = 4.2e6, weights = 5.4e4, sums = 1.4e5; /* a microsecond */
+  struct product_args product = as_product(args, choice);
+  const struct product_tile_size *size = &product_tile_sizes[product.tile];
+  bool pair_sum = product.pair == PAIR_SUM;
+  int blocks = product_blocks(&product), parts = choice->splits * (pair_sum ? 2 : 1), sms = device->queue.sms;
+  double waves = (double)((blocks + sms - 1) / sms), resident = ceil((double)blocks / (sms * size->blocks));
+  int depth = product_depth(&product.gemm);
+  double deep = 64 * (double)((depth + parts - 1) / parts);
+  double rows = size->m / (product.pair == PAIR_INPUT ? 2.0 : 1) + size->n / (product.pair == PAIR_WEIGHTS ? 2.0 : 1);
+  double tile = (double)size->m * size->n, partial = tile * 4 / (pair_sum ? 2 : 1);
+  double multiply = fmax(waves * deep * tile * 2 / flops, blocks * deep * rows * 2 / cache);
+  double load = fmax((double)args->columns * 64 * depth * 2 / memory, waves * deep * size->n * 2 / weights);
+  double sum = pair_sum ? 0.4 : 0;
+  if (choice->splits > 1)
+    sum += 1.6 + choice->splits * partial / sums + 2 * blocks * partial / cache;
+  return fmax(multiply, load) + 1.8 + 0.4 * resident * tile / 10240 + sum;
+}
+
+/* The model's favourites. */
+static int list_products(const struct cuda_device *device, const struct gemm_args *args,
+                         struct choice list[PRODUCT_CANDIDATES]) {
+  static const int splits[] = {1, 2, 3, 4, 6, 8, 12, 16};
+  double time[PRODUCT_CANDIDATES];
+  int count = 0;
+  for (int index = 0; index < PRODUCT_TILES * PRODUCT_PAIRS; index++)
+    for (size_t i = 0; i < sizeof splits / sizeof splits[0]; i++) {
+      struct choice choice = {BACKEND_PRODUCT, index, splits[i]};
+      if (!product_fits(device, args, &choice))
+        continue;
+      double t = model_product(device, args, &choice);
+      int at = count < PRODUCT_CANDIDATES ? count++ : PRODUCT_CANDIDATES;
+      for (; at > 0 && time[at - 1] > t; at--)
+        if (at < PRODUCT_CANDIDATES) {
+          time[at] = time[at - 1];
+          list[at] = list[at - 1];
+        }
+      if (at < PRODUCT_CANDIDATES) {
+        time[at] = t;
+        list[at] = choice;
+      }
+    }
+  return count;
+}
+
 /* --- candidates --- */
 
 static bool suits_blas(const struct gemm_args *args) {
@@ -258,6 +342,7 @@ static bool suits_dnn(const struct gemm_args *args) {
 static int list_candidates(const struct cuda_device *device, const struct gemm_args *args,
                            struct choice list[CANDIDATES_MAX]) {
   int count = list_gemm(device, args, list);
+  count += list_products(device, args, list + count);
   if (narrow_supported(args))
     list[count++] = (struct choice){.backend = BACKEND_NARROW};
   for (int i = 0; i < 3 && device->blas && suits_blas(args); i++)
@@ -279,7 +364,7 @@ static int append_gemm(struct cuda_device *device, const struct product *product
   return steps_append(steps, &step, err);
 }
 
-/* For a library: one dense input at the size that the product reads. */
+/* One dense input at the size that the product reads. */
 static int append_dense_input(const struct product *product, struct gemm_args *args, struct steps *steps,
                               struct error *err) {
   if (!args->x2 && !args->upsample)
@@ -302,6 +387,18 @@ static int append_dense_input(const struct product *product, struct gemm_args *a
   args->h <<= args->upsample;
   args->w <<= args->upsample;
   args->upsample = false;
+  return steps_append(steps, &step, err);
+}
+
+static int append_product(struct cuda_device *device, const struct product *product, const struct choice *choice,
+                          struct steps *steps, struct error *err) {
+  struct gemm_args args = product->args;
+  if (args.upsample && append_dense_input(product, &args, steps, err) < 0)
+    return -1;
+  struct step step = {.kind = STEP_PRODUCT, .op = product->prologue.op};
+  step.product = as_product(&args, choice);
+  step.product.gemm.partial = device->workspace;
+  step.product.gemm.arrived = device->arrivals;
   return steps_append(steps, &step, err);
 }
 
@@ -390,6 +487,8 @@ static int append_choice(struct cuda_device *device, const struct product *produ
     struct step step = {.kind = STEP_NARROW, .op = product->prologue.op, .gemm = product->args};
     return steps_append(steps, &step, err);
   }
+  case BACKEND_PRODUCT:
+    return append_product(device, product, choice, steps, err);
   case BACKEND_BLAS:
     return append_blas(device, product, choice->index, steps, err);
   case BACKEND_DNN:
@@ -408,7 +507,9 @@ static void make_key(const struct gemm_args *a, char *key, size_t size) {
 }
 
 /* Whether a choice from the file can be one of today's. */
-static bool choice_valid(const struct gemm_args *args, const struct choice *choice) {
+static bool choice_valid(const struct cuda_device *device, const struct gemm_args *args, const struct choice *choice) {
+  if (choice->backend == BACKEND_PRODUCT)
+    return product_fits(device, args, choice);
   if (choice->backend == BACKEND_NARROW)
     return narrow_supported(args);
   if (choice->backend != BACKEND_GEMM)
@@ -421,6 +522,16 @@ static bool choice_valid(const struct gemm_args *args, const struct choice *choi
   return choice->splits == 1 || (gemm_tiles(&trial) <= ARRIVALS && gemm_partial_bytes(&trial) <= WORKSPACE_BYTES);
 }
 
+/* A tiny kernel ahead of each candidate. In a frame a product mostly stands between kernels of our own, small ones:
+ * behind itself one that needs much shared memory could not begin early, and a library's would have one gap, not two.
+ */
+static int append_spacer(const struct cuda_device *device, struct steps *steps, struct error *err) {
+  struct step step = {.kind = STEP_GATHER};
+  step.gather =
+      (struct gather_args){.x = device->arrivals, .y = device->workspace, .n = 1, .h = 1, .w = 1, .c = 8, .pitch = 8};
+  return steps_append(steps, &step, err);
+}
+
 /* The fastest of the candidates that can be timed until then. Returns whether all could. */
 static bool time_candidates(struct cuda_device *device, const struct product *product, const char *key,
                             const struct choice *list, int count, double until, struct choice *best) {
@@ -430,7 +541,7 @@ static bool time_candidates(struct cuda_device *device, const struct product *pr
     double seconds = -1;
     if (clock_seconds() >= until)
       return false;
-    if (append_choice(device, product, &list[i], &trial, NULL) == 0)
+    if (append_spacer(device, &trial, NULL) == 0 && append_choice(device, product, &list[i], &trial, NULL) == 0)
       seconds = tuner_time(device, &trial, least);
     steps_finish(&trial);
     log_line(device->log, LOG_DEBUG, "%s: backend %d, %d, %d splits: %.2f us", key, (int)list[i].backend, list[i].index,
@@ -459,10 +570,10 @@ static struct choice choose(struct cuda_device *device, const struct cuda_progra
                             const struct product *product) {
   struct choice choice;
   char key[128];
-  if (device->forced && choice_valid(&product->args, device->forced))
+  if (device->forced && choice_valid(device, &product->args, device->forced))
     return *device->forced;
   make_key(&product->args, key, sizeof key);
-  if (tuner_find(device->tuner, key, &choice) && choice_valid(&product->args, &choice))
+  if (tuner_find(device->tuner, key, &choice) && choice_valid(device, &product->args, &choice))
     return choice;
   return find_best(device, program, product);
 }

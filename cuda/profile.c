@@ -78,6 +78,7 @@ const char *step_kind_name(enum step_kind kind) {
       [STEP_DNN] = "cudnn",         [STEP_NORM] = "norm",           [STEP_GATHER] = "gather",
       [STEP_EPILOGUE] = "epilogue", [STEP_ATTENTION] = "attention", [STEP_PLAIN_ATTENTION] = "plain attention",
       [STEP_SAMPLE] = "sample",     [STEP_PIXELS_IN] = "pixels in", [STEP_PIXELS_OUT] = "pixels out",
+      [STEP_PRODUCT] = "sm90",
   };
   bool named = (size_t)kind < sizeof names / sizeof names[0] && names[kind];
   return named ? names[kind] : "other";
@@ -256,10 +257,15 @@ static double difference(const struct profiler *p, int longer, int shorter, doub
 }
 
 static void name_step(const struct step *step, char *out, size_t size) {
+  static const char *const pairs[PRODUCT_PAIRS] = {
+      [PAIR_NONE] = "", [PAIR_WEIGHTS] = " weights", [PAIR_INPUT] = " input", [PAIR_SUM] = " sum"};
   const char *kind = step_kind_name(step->kind);
   if (step->kind == STEP_GEMM)
     snprintf(out, size, "%s %dx%d/%d", kind, gemm_tile_sizes[step->gemm.tile].m, gemm_tile_sizes[step->gemm.tile].n,
              step->gemm.splits);
+  else if (step->kind == STEP_PRODUCT)
+    snprintf(out, size, "%s %dx%d/%d%s", kind, product_tile_sizes[step->product.tile].m,
+             product_tile_sizes[step->product.tile].n, step->product.gemm.splits, pairs[step->product.pair]);
   else if (step->kind == STEP_BLAS || step->kind == STEP_DNN)
     snprintf(out, size, "%s %d", kind, step->algorithm);
   else

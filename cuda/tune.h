@@ -5,14 +5,19 @@
 
 #include "cuda/cuda_device.h"
 
-enum backend { BACKEND_GEMM, BACKEND_NARROW, BACKEND_BLAS, BACKEND_DNN, BACKENDS };
-enum { CANDIDATES_MAX = 8 };
+enum backend { BACKEND_GEMM, BACKEND_NARROW, BACKEND_BLAS, BACKEND_DNN, BACKEND_PRODUCT, BACKENDS };
+enum { CANDIDATES_MAX = 16 };
 
 struct choice {
   enum backend backend;
-  int index;  /* BACKEND_GEMM: enum gemm_tile; libraries: number among what their heuristics offer */
-  int splits; /* BACKEND_GEMM */
+  int index;  /* BACKEND_GEMM: enum gemm_tile; BACKEND_PRODUCT: product_index(); libraries: number among what their
+                 heuristics offer */
+  int splits; /* BACKEND_GEMM, BACKEND_PRODUCT */
 };
+
+static inline int product_index(enum product_tile tile, enum product_pair pair) {
+  return (int)tile * PRODUCT_PAIRS + (int)pair;
+}
 
 /* Reads what earlier runs found. dir NULL or unreadable: starts empty. */
 int tuner_open(struct tuner **tuner, const struct cuda_device *device, const char *dir, struct error *err);

@@ -6,7 +6,7 @@
 #                                FOLDER/lib, FFmpeg's programs in FOLDER/bin
 #
 # Environment: OUT    where logs go (default: gpu-logs)
-#              PARTS  what to run (default: all): ops sanitizer models attention mini program shapes device
+#              PARTS  what to run (default: all): ops products sanitizer models attention mini program shapes device
 #              MINI   a mini model (default: assets/mini/model)
 # "program" needs the built program and the ffmpeg program, "shapes" Python with torch, diffusers and transformers. They
 # are left out, by name, where those are not.
@@ -14,7 +14,7 @@ set -uo pipefail
 cd "$(dirname "$0")/.."
 programs=${1:-}
 out=${OUT:-gpu-logs}
-parts=${PARTS:-ops sanitizer models attention mini program shapes device}
+parts=${PARTS:-ops products sanitizer models attention mini program shapes device}
 mini=${MINI:-assets/mini/model}
 mkdir -p "$out"
 if [ -z "$programs" ]; then
@@ -55,6 +55,7 @@ left_out() { table+=("$(printf '%-28s left out: %s' "$1" "$2")"); }
 wanted() { [[ " $parts " == *" $1 "* ]]; }
 
 wanted ops && step ops "$programs/tests/test_ops_cuda"
+wanted products && step products "$programs/tests/bench_product" "$out/products.txt"
 if wanted sanitizer && command -v compute-sanitizer >/dev/null; then
   for tool in memcheck initcheck; do
     step sanitizer-$tool compute-sanitizer --tool $tool --error-exitcode 9 "$programs/tests/test_ops_cuda" --quick
@@ -120,7 +121,7 @@ fi
 cp "$TUNING_DIR"/tuning-*.txt "$out" 2>/dev/null
 
 echo
-for log in attention-peers models-mini program shapes mini-256 mini-512 mini-changes-cold mini-changes-warm turbo-512 \
+for log in products attention-peers models-mini program shapes mini-256 mini-512 mini-changes-cold mini-changes-warm turbo-512 \
   turbo-512-again turbo-changes-cold turbo-changes-warm sd15-512 device faults; do
   [ -e "$out/$log.log" ] && echo "--- $log" && grep -vE " splits: .* us$|^\[ (RUN|      OK) |^\[=|  (normal|large|one-hot|constant|huge|largest) " "$out/$log.log" |
     tail -n 60

@@ -1,9 +1,10 @@
 /* Every op on the CUDA device against the definition, and every way a convolution or linear layer can be done: each
- * tile of the project's own kernel with and without a split sum, the narrow kernel, cuBLASLt's and cuDNN's first
+ * tile of the project's own kernels with and without a split sum, the narrow kernel, cuBLASLt's and cuDNN's first
  * offers. What cannot do a product leaves it to the own kernel, so those it did are counted: a way that did none fails.
  *
  * test_ops_cuda [PREFIX [SEED]]   the cases whose names begin with PREFIX; SEED repeats a failure
- * test_ops_cuda --quick           a few cases for each of those ways, for compute-sanitizer */
+ * test_ops_cuda --way WAY         the ways whose names begin with WAY
+ * test_ops_cuda --quick [WAY]     a few cases for each of those ways, for compute-sanitizer */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -30,9 +31,12 @@ static void opened_to_tune(struct device *device) {
 static struct { int products, by[BACKENDS], forced; } tally;
 
 static enum backend find_backend(const struct step *step) {
-  static const enum backend backends[] = {
-      [STEP_GEMM] = BACKEND_GEMM, [STEP_NARROW] = BACKEND_NARROW, [STEP_BLAS] = BACKEND_BLAS, [STEP_DNN] = BACKEND_DNN};
-  return step->kind <= STEP_DNN ? backends[step->kind] : BACKENDS;
+  static const enum backend backends[] = {[STEP_GEMM] = BACKEND_GEMM,
+                                          [STEP_NARROW] = BACKEND_NARROW,
+                                          [STEP_BLAS] = BACKEND_BLAS,
+                                          [STEP_DNN] = BACKEND_DNN,
+                                          [STEP_PRODUCT] = BACKEND_PRODUCT};
+  return step->kind <= STEP_PRODUCT ? backends[step->kind] : BACKENDS;
 }
 
 /* cuDNN's even offers fuse what follows a convolution: one that nothing follows tells nothing of them. */
@@ -41,6 +45,9 @@ static bool is_forced(const struct step *step, const struct op *op) {
     return false;
   if (forced->backend == BACKEND_GEMM)
     return step->gemm.tile == (enum gemm_tile)forced->index && step->gemm.splits == forced->splits;
+  if (forced->backend == BACKEND_PRODUCT)
+    return product_index(step->product.tile, step->product.pair) == forced->index &&
+           step->product.gemm.splits == forced->splits;
   return forced->backend != BACKEND_DNN || forced->index % 2 || tensor_exists(op->conv.bias) ||
          tensor_exists(op->conv.time) || tensor_exists(op->conv.residual) || op->conv.act != ACT_NONE;
 }
@@ -72,6 +79,20 @@ static const struct way {
     {"64x160 tiles, 3 splits", {BACKEND_GEMM, TILE_64x160, 3}},
     {"64x64 tiles, 2 splits", {BACKEND_GEMM, TILE_64x64, 2}},
     {"64x16 tiles, 5 splits", {BACKEND_GEMM, TILE_64x16, 5}},
+#define PRODUCT(tile, pair, splits)                                                                                    \
+  { BACKEND_PRODUCT, PRODUCT_##tile *PRODUCT_PAIRS + PAIR_##pair, splits }
+    {"sm90 128x80, input, 2", PRODUCT(128x80, INPUT, 2)},
+    {"sm90 128x160", PRODUCT(128x160, NONE, 1)},
+    {"sm90 128x160, weights, 3", PRODUCT(128x160, WEIGHTS, 3)},
+    {"sm90 64x80, input", PRODUCT(64x80, INPUT, 1)},
+    {"sm90 64x80, 5", PRODUCT(64x80, NONE, 5)},
+    {"sm90 64x80, sum", PRODUCT(64x80, SUM, 1)},
+    {"sm90 128x128, weights", PRODUCT(128x128, WEIGHTS, 1)},
+    {"sm90 128x80 deep, sum", PRODUCT(128x80_DEEP, SUM, 1)},
+    {"sm90 64x80 deep, sum, 3", PRODUCT(64x80_DEEP, SUM, 3)},
+    {"sm90 128x64, weights", PRODUCT(128x64, WEIGHTS, 1)},
+    {"sm90 64x64", PRODUCT(64x64, NONE, 1)},
+    {"sm90 64x64, sum, 2", PRODUCT(64x64, SUM, 2)},
     {"narrow convolutions", {BACKEND_NARROW, 0, 1}},
     {"cuBLASLt 0", {BACKEND_BLAS, 0, 1}},
     {"cuBLASLt 1", {BACKEND_BLAS, 1, 1}},
@@ -88,8 +109,8 @@ static int run(const char *what, const char *prefix, const struct op_test_option
   if (forced)
     printf("%d of %d products that way\n", tally.forced, tally.products);
   else
-    printf("products: own %d, narrow %d, cuBLASLt %d, cuDNN %d\n", tally.by[BACKEND_GEMM], tally.by[BACKEND_NARROW],
-           tally.by[BACKEND_BLAS], tally.by[BACKEND_DNN]);
+    printf("products: own %d, narrow %d, cuBLASLt %d, cuDNN %d, sm90 %d\n", tally.by[BACKEND_GEMM],
+           tally.by[BACKEND_NARROW], tally.by[BACKEND_BLAS], tally.by[BACKEND_DNN], tally.by[BACKEND_PRODUCT]);
   fflush(stdout);
   if (done)
     *done += tally.forced;
@@ -100,7 +121,8 @@ static int run(const char *what, const char *prefix, const struct op_test_option
  * failure unless the prefix may have left nothing for it. */
 static int run_way(const struct way *way, const char *prefix, const struct op_test_options *options) {
   int done = 0;
-  bool linear = way->choice.backend == BACKEND_GEMM || way->choice.backend == BACKEND_BLAS;
+  bool linear = way->choice.backend == BACKEND_GEMM || way->choice.backend == BACKEND_PRODUCT ||
+                way->choice.backend == BACKEND_BLAS;
   forced = &way->choice;
   int failed = run(way->name, *prefix ? prefix : "conv", options, &done);
   if (!*prefix && linear)
@@ -113,15 +135,19 @@ static int run_way(const struct way *way, const char *prefix, const struct op_te
 }
 
 /* Why there is nothing to test of a way; NULL when there is. */
-static const char *find_lack(const struct way *way, bool blas, bool dnn) {
+static const char *find_lack(const struct way *way, bool blas, bool dnn, bool sm90) {
   if (way->choice.backend == BACKEND_BLAS && !blas)
     return "cuBLASLt is not there";
+  if (way->choice.backend == BACKEND_PRODUCT && !sm90)
+    return "the GPU is not of compute capability 9.0, or the build not for it";
   return way->choice.backend == BACKEND_DNN && !dnn ? "cuDNN is not there" : NULL;
 }
 
 int main(int argc, char **argv) {
   bool quick = argc > 1 && !strcmp(argv[1], "--quick");
-  const char *prefix = argc > 1 && !quick ? argv[1] : "";
+  bool some = quick || (argc > 1 && !strcmp(argv[1], "--way"));
+  const char *only = some && argc > 2 ? argv[2] : "";
+  const char *prefix = argc > 1 && !some ? argv[1] : "";
   /* Bounds: FP16 has 11 bits; results are rounded to it once, inputs of products twice (the norm's output). */
   struct op_test_options options = {.device = {.name = "cuda"},
                                     .opened = opened,
@@ -130,7 +156,7 @@ int main(int argc, char **argv) {
                                     .exact = 1e-3,
                                     .codes = 1,
                                     .operands = DTYPE_F16,
-                                    .seed = argc > 2 ? strtoull(argv[2], NULL, 10) : 0};
+                                    .seed = argc > 2 && !some ? strtoull(argv[2], NULL, 10) : 0};
   struct resources resources = {0};
   struct device *device;
   struct error err;
@@ -142,10 +168,13 @@ int main(int argc, char **argv) {
   device_get_info(device, &info);
   printf("%s: %s\n", info.name, info.detail);
   bool blas = cuda_device(device)->blas, dnn = cuda_device(device)->dnn;
+  bool sm90 = cuda_device(device)->product.encode_tiled;
   device_close(&device);
-  int failed = run("the device's choice", prefix, &options, NULL);
+  int failed = *only ? 0 : run("the device's choice", prefix, &options, NULL);
   for (int i = 0; i < (int)(sizeof ways / sizeof ways[0]); i++) {
-    const char *lack = find_lack(&ways[i], blas, dnn);
+    const char *lack = find_lack(&ways[i], blas, dnn, sm90);
+    if (strncmp(ways[i].name, only, strlen(only)) != 0)
+      continue;
     options.apart = quick ? QUICK_APART : 0;
     options.first = quick ? i % QUICK_APART : 0;
     if (lack)
@@ -153,7 +182,7 @@ int main(int argc, char **argv) {
     else
       failed += run_way(&ways[i], prefix, &options);
   }
-  if (quick)
+  if (some)
     return failed != 0;
   options.opened = opened_to_tune;
   failed += run("timed candidates", *prefix ? prefix : "conv", &options, NULL);

@@ -84,10 +84,11 @@ static __device__ __forceinline__ float silu(float x) {
  * of Abramowitz and Stegun, "Handbook of Mathematical Functions" (error below 1.5e-7), a third of erff's instructions.
  */
 static __device__ __forceinline__ float gelu(float x) {
-  float z = fabsf(x) * 0.70710678118654752f, t = __fdividef(1.0f, 1.0f + 0.3275911f * z);
-  float q = t * (0.254829592f + t * (-0.284496736f + t * (1.421413741f + t * (-1.453152027f + t * 1.061405429f)))) *
-            __expf(-z * z);
-  return x >= 0.0f ? x - 0.5f * x * q : 0.5f * x * q;
+  float size = fabsf(x), t, tail;
+  asm("rcp.approx.ftz.f32 %0, %1;" : "=f"(t) : "f"(1.0f + 0.23164190f * size));
+  asm("ex2.approx.ftz.f32 %0, %1;" : "=f"(tail) : "f"(-0.72134752f * x * x));
+  float q = t * (0.254829592f + t * (-0.284496736f + t * (1.421413741f + t * (-1.453152027f + t * 1.061405429f))));
+  return fmaxf(x, 0.0f) - 0.5f * size * (q * tail);
 }
 
 static __device__ __noinline__ float activate(float x, enum activation act) {
