@@ -14,6 +14,7 @@
 #include "cuda/libraries/libraries.h"
 
 enum { KEY_MAX = 128, REPEATS = 10, RUNS = 3, LOCK_TRIES = 200 };
+enum { WAYS = 2 }; /* counts up with what there is to choose from: older files' choices are found anew */
 
 struct entry {
   char key[KEY_MAX];
@@ -29,7 +30,7 @@ struct tuner {
   bool changed;
 };
 
-static const char *const backend_names[BACKENDS] = {"gemm", "narrow", "cublaslt", "cudnn"};
+static const char *const backend_names[BACKENDS] = {"gemm", "narrow", "cublaslt", "cudnn", "sm90"};
 
 /* --- entries --- */
 
@@ -150,8 +151,8 @@ int tuner_open(struct tuner **out, const struct cuda_device *device, const char 
   *out = tuner;
   if (!tuner)
     return error_set(err, STATUS_FAILED, "out of memory");
-  snprintf(tuner->version, sizeof tuner->version, "reverie %s, %.60s, driver %.40s, cuDNN %zu, cuBLASLt %zu",
-           REVERIE_VERSION, device->properties.name, device->driver, dnn_version(device->dnn),
+  snprintf(tuner->version, sizeof tuner->version, "reverie %s, ways %d, %.60s, driver %.40s, cuDNN %zu, cuBLASLt %zu",
+           REVERIE_VERSION, WAYS, device->properties.name, device->driver, dnn_version(device->dnn),
            blas_version(device->blas));
   if (!dir)
     return 0;
