@@ -4,11 +4,11 @@
  * memory.c    device and pinned memory, counted and limited; resources: weights and state
  * ops.c       a plan's ops -> the steps of a program
  * product.c   convolutions and linear layers: which kernels and libraries can do one
- * product_sm90.[h,cu]  the kernels for compute capability 9.0: PRODUCT.md
  * tune.[ch]   which of them does it: timed at start, kept on disk
- * gemm.c      cuBLASLt;  conv.c  cuDNN;  nvml.c  driver version and clocks
  * graph.c     programs: capture, submit, collect
  * profile.c   times of a program's launches, in their place and alone
+ * libraries/  what is opened at run time: cuBLASLt, cuDNN, NVML
+ * kernels/    the project's own: product_sm90.cu (PRODUCT.md) and gemm.cu for products, the others by name
  *
  * One compute stream runs everything in order, so that programs may share workspaces. Frames travel on streams of their
  * own, beside the compute of the frame before. */

@@ -11,6 +11,7 @@
 
 #include "cuda/libraries/libraries.h"
 #include "cuda/tune.h"
+#include "unet/devices.h"
 
 enum { SKIPPED = 77, WEIGHT_BYTES = 192 << 20, DATA_BYTES = 64 << 20, COPIES_MAX = 16, ALGORITHMS = 4, ENGINES = 8 };
 

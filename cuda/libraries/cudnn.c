@@ -15,7 +15,7 @@
 enum { OPS_MAX = 5, OBJECTS_MAX = 64, OFFERS_MAX = 24, PLANS_MAX = 4 };
 
 /* Tensors by their ids; from FIRST_INNER on they are between two operations and have no address. */
-enum operand { OPERAND_X = 1, OPERAND_WEIGHT, OPERAND_Y, OPERAND_RESIDUAL, OPERAND_VECTOR, FIRST_INNER };
+enum uid { UID_X = 1, UID_WEIGHT, UID_Y, UID_RESIDUAL, UID_VECTOR, FIRST_INNER };
 
 typedef cudnnBackendDescriptor_t object;
 
@@ -169,7 +169,7 @@ static object tensor(struct graph *graph, int64_t id, cudnnDataType_t type, cons
 
 /* What an operation gives: y of the whole graph when it is the last, else FP32 for the next one. */
 static object result(struct graph *graph, bool last, const int64_t dims[4]) {
-  return last ? tensor(graph, OPERAND_Y, CUDNN_DATA_HALF, dims)
+  return last ? tensor(graph, UID_Y, CUDNN_DATA_HALF, dims)
               : tensor(graph, FIRST_INNER + graph->next_id++, CUDNN_DATA_FLOAT, dims);
 }
 
@@ -224,19 +224,19 @@ static int build_operations(struct graph *graph, object ops[OPS_MAX]) {
   const struct {
     bool wanted;
     cudnnPointwiseMode_t mode;
-    enum operand operand; /* 0: none */
+    enum uid operand; /* 0: none */
     const int64_t *dims;
   } tail[] = {
-      {s->residual, CUDNN_POINTWISE_ADD, OPERAND_RESIDUAL, y_dims},
-      {s->vector, CUDNN_POINTWISE_ADD, OPERAND_VECTOR, row},
+      {s->residual, CUDNN_POINTWISE_ADD, UID_RESIDUAL, y_dims},
+      {s->vector, CUDNN_POINTWISE_ADD, UID_VECTOR, row},
       {s->act == ACT_RELU, CUDNN_POINTWISE_RELU_FWD, 0, NULL},
   };
   enum { TAILS = sizeof tail / sizeof tail[0] };
   int count = 0, left = 0;
   for (int i = 0; i < TAILS; i++)
     left += tail[i].wanted;
-  object x = tensor(graph, OPERAND_X, CUDNN_DATA_HALF, x_dims);
-  object w = tensor(graph, OPERAND_WEIGHT, CUDNN_DATA_HALF, w_dims), last = result(graph, !left, y_dims);
+  object x = tensor(graph, UID_X, CUDNN_DATA_HALF, x_dims);
+  object w = tensor(graph, UID_WEIGHT, CUDNN_DATA_HALF, w_dims), last = result(graph, !left, y_dims);
   ops[count++] = convolution(graph, x, w, last);
   for (int i = 0; i < TAILS; i++) {
     if (!tail[i].wanted)
@@ -377,15 +377,15 @@ static object find_plan(struct graph *graph, int index, size_t workspace_bytes) 
 static object pack_create(struct dnn *dnn, const struct gemm_args *args, const half_t *vector, bool fused,
                           void *workspace) {
   const struct {
-    enum operand id;
+    enum uid id;
     const void *pointer;
     bool there;
   } operands[] = {
-      {OPERAND_X, args->x, true},
-      {OPERAND_WEIGHT, args->weight, true},
-      {OPERAND_Y, args->y, true},
-      {OPERAND_RESIDUAL, args->residual, fused && args->residual},
-      {OPERAND_VECTOR, vector, fused && vector},
+      {UID_X, args->x, true},
+      {UID_WEIGHT, args->weight, true},
+      {UID_Y, args->y, true},
+      {UID_RESIDUAL, args->residual, fused && args->residual},
+      {UID_VECTOR, vector, fused && vector},
   };
   int64_t ids[FIRST_INNER], count = 0;
   const void *pointers[FIRST_INNER];

@@ -1,5 +1,5 @@
 /* NVIDIA's libraries, opened at run time once a GPU was found: a machine without them runs the same program on the
- * project's own kernels. gemm.c knows cuBLASLt, conv.c cuDNN, nobody else either.
+ * project's own kernels. cublaslt.c knows cuBLASLt, cudnn.c cuDNN.
  *
  * What the libraries answer for a shape is kept as long as they are open, so workspace_bytes is to be the same in every
  * call. */
