@@ -456,9 +456,10 @@ static void test_sample_clip(void **state) {
   expect_same("timestamps", times, TIMES("sample.mkv"));
   char *similarity = (char *)shell_output(
       NULL,
-      "ffmpeg -nostdin -v info -i sample.mkv -framerate 1 -start_number 0 -i \"$REVERIE_EXPECTED/%%d.png\" "
+      "ffmpeg -nostdin -v info -i sample.mkv -framerate 1 -t %d -start_number 0 -i \"$REVERIE_EXPECTED/%%d.png\" "
       "-filter_complex \"[0:v]select='not(mod(n\\,63))',setpts=N/TB,format=gbrp[a];[1:v]setpts=N/TB,format=gbrp[b];"
-      "[a][b]ssim=f=ssim.txt\" -f null - 2>/dev/null && cat ssim.txt");
+      "[a][b]ssim=f=ssim.txt\" -f null - 2>/dev/null && cat ssim.txt",
+      STORED);
   int pictures = 0;
   for (char *line = strtok(similarity, "\n"); line; line = strtok(NULL, "\n"), pictures++) {
     const char *all = strstr(line, "All:");
