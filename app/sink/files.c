@@ -10,6 +10,7 @@
 #include <libavformat/avformat.h>
 
 #include "app/source/ffmpeg_util.h"
+#include "app/source/pipe_input.h"
 #include "unet/base/text.h"
 
 /* Playlists that name playlists are followed so deep; longer texts are taken for no playlist. */
@@ -152,13 +153,27 @@ static int add_named(struct files *files, const char *folder, char *text, const 
   return failed;
 }
 
-/* "concat:a.ts|b.ts", "subfile,,start,0,end,9,,:a.mp4", "lavfi:movie=a.mp4" */
+static void drop_characters(char *text, const char *unwanted) {
+  char *to = text;
+  for (const char *at = text; *at; at++)
+    if (!strchr(unwanted, *at))
+      *to++ = *at;
+  *to = 0;
+}
+
+/* "concat:a.ts|b.ts", "subfile,,start,0,end,9,,:a.mp4", "lavfi:movie=a.mp4"; FFmpeg's filters take off backslashes and
+ * quotes. */
 static int add_wrapped(struct files *files, const char *spec, struct error *err) {
-  char *copy = strdup(spec);
-  if (!copy)
-    return no_memory(err);
-  int failed = add_named(files, "", copy, ":|=,;[]'", 0, err);
-  free(copy);
+  static const char *const unwanted[] = {"", "\\", "\\'"};
+  int failed = 0;
+  for (size_t i = 0; i < sizeof unwanted / sizeof *unwanted && !failed; i++) {
+    char *copy = strdup(spec);
+    if (!copy)
+      return no_memory(err);
+    drop_characters(copy, unwanted[i]);
+    failed = add_named(files, "", copy, ":|=,;[]'", 0, err);
+    free(copy);
+  }
   return failed;
 }
 
@@ -187,8 +202,11 @@ int files_add_input(struct files *files, long *first, const char *spec, const st
   struct stat file;
   AVDictionary *wishes = NULL;
   *first = -1;
-  if (!strcmp(spec, "-") || !strncmp(spec, "pipe:", 5))
-    return fstat(STDIN_FILENO, &file) ? 0 : add_entry(files, &file, "standard input", err);
+  int fd = pipe_input_descriptor(spec);
+  if (fd < 0 && !strncmp(spec, "pipe:", 5)) /* FFmpeg takes what is not a number for standard input */
+    fd = STDIN_FILENO;
+  if (fd >= 0)
+    return fstat(fd, &file) ? 0 : add_entry(files, &file, "standard input", err);
   if (options->input_options)
     av_dict_parse_string(&wishes, options->input_options, "=", ":", 0);
   const AVDictionaryEntry *kind = av_dict_get(wishes, "pattern_type", NULL, 0);

@@ -2,6 +2,7 @@
 
 #include <limits.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -48,16 +49,29 @@ static int may_overwrite(const struct files *files, struct error *err) {
                    files->count - 1);
 }
 
-static int check_standard_output(bool video, struct files *input, struct error *err) {
+/* The open descriptor that spec stands for; -1: none. */
+static int descriptor_of(const char *spec) {
+  char *end;
+  if (target_is_standard_output(spec) || !strcmp(spec, "hash:-"))
+    return STDOUT_FILENO;
+  if (strncmp(spec, "pipe:", 5))
+    return -1;
+  long number = strtol(spec + 5, &end, 10);
+  return *end || number < 0 || number > INT_MAX ? -1 : (int)number;
+}
+
+static int check_descriptor(const char *spec, bool video, struct files *input, struct error *err) {
   struct stat out;
-  if (fstat(STDOUT_FILENO, &out)) /* closed: the next file to be opened would get its number */
-    return error_set(err, STATUS_OUTPUT, "standard output: is closed; give it to a program (| mpv -) or name a file");
-  if (video && isatty(STDOUT_FILENO))
+  int fd = descriptor_of(spec);
+  const char *name = fd == STDOUT_FILENO ? "standard output" : spec;
+  if (fstat(fd, &out)) /* closed: the next file to be opened would get its number */
+    return error_set(err, STATUS_OUTPUT, "%s: is closed; give it to a program (| mpv -) or name a file", name);
+  if (video && isatty(fd))
     return error_set(err, STATUS_OUTPUT,
-                     "standard output: video is not for a terminal; give it to a program (| mpv -) or name a file");
+                     "%s: video is not for a terminal; give it to a program (| mpv -) or name a file", name);
   const struct files output = {&(struct file_entry){out.st_dev, out.st_ino, ""}, 1, 1};
   if (S_ISREG(out.st_mode) && files_shared(&output, input))
-    return error_set(err, STATUS_USAGE, "standard output: input and output are the same file; give another output");
+    return error_set(err, STATUS_USAGE, "%s: input and output are the same file; give another output", name);
   return 0;
 }
 
@@ -135,8 +149,6 @@ static int check_files(const struct sink_wish *wish, const struct sink_impl *imp
 
 int sink_check(const struct sink_wish *wish, long *first, struct error *err) {
   const struct sink_impl *impl = find(wish->spec);
-  bool standard_output =
-      !strcmp(wish->spec, "hash:-") || (impl == &sink_ffmpeg && target_is_standard_output(wish->spec));
   struct files input = {0};
   *first = -1;
   if (check_container(impl, wish, err))
@@ -145,8 +157,8 @@ int sink_check(const struct sink_wish *wish, long *first, struct error *err) {
     return 0;
   int status = files_add_input(&input, first, wish->input, wish->source, err);
   if (!status)
-    status = standard_output ? check_standard_output(impl == &sink_ffmpeg, &input, err)
-                             : check_files(wish, impl, &input, *first, err);
+    status = descriptor_of(wish->spec) >= 0 ? check_descriptor(wish->spec, impl == &sink_ffmpeg, &input, err)
+                                            : check_files(wish, impl, &input, *first, err);
   files_finish(&input);
   return status;
 }

@@ -23,8 +23,7 @@ struct pipe_input {
   bool owned; /* fd was opened here */
 };
 
-/* Of "-", "pipe:" and "pipe:N"; -1: spec is none of these. */
-static int descriptor_of(const char *spec) {
+int pipe_input_descriptor(const char *spec) {
   char *end;
   if (!strcmp(spec, "-") || !strcmp(spec, "pipe:"))
     return STDIN_FILENO;
@@ -36,7 +35,7 @@ static int descriptor_of(const char *spec) {
 
 bool pipe_input_is(const char *spec) {
   struct stat file;
-  return descriptor_of(spec) >= 0 || (!stat(file_path(spec), &file) && S_ISFIFO(file.st_mode));
+  return pipe_input_descriptor(spec) >= 0 || (!stat(file_path(spec), &file) && S_ISFIFO(file.st_mode));
 }
 
 static int read_packet(void *opaque, uint8_t *bytes, int size) {
@@ -67,9 +66,9 @@ int pipe_input_open(struct pipe_input **out, const char *spec, const AVIOInterru
   }
   pipe->fd = -1;
   pipe->interrupt = *interrupt;
-  pipe->owned = descriptor_of(spec) < 0;
+  pipe->owned = pipe_input_descriptor(spec) < 0;
   /* Without O_NONBLOCK opening alone waits for a writer. */
-  pipe->fd = pipe->owned ? open(file_path(spec), O_RDONLY | O_NONBLOCK | O_CLOEXEC) : descriptor_of(spec);
+  pipe->fd = pipe->owned ? open(file_path(spec), O_RDONLY | O_NONBLOCK | O_CLOEXEC) : pipe_input_descriptor(spec);
   if (pipe->fd < 0) {
     error_set(err, STATUS_INPUT, "%s: cannot be opened: %s", spec, strerror(errno));
     goto fail;

@@ -11,6 +11,8 @@
 
 struct pipe_input;
 
+/* The descriptor that spec names, -1: none. */
+int pipe_input_descriptor(const char *spec);
 /* Whether spec is one: "-", "pipe:" or "pipe:N", whatever stands behind the descriptor, or the path of a named pipe. */
 bool pipe_input_is(const char *spec);
 /* interrupt is copied. Does not wait for a writer. */
