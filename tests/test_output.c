@@ -57,7 +57,16 @@ static void test_sequence_over_itself(void **state) {
 static void test_clip_over_itself(void **state) {
   (void)state;
   static const char *const same[] = {
-      "list.txt", "'concat:a b.ts|b.ts'", "list.m3u8", "'lavfi:movie=b.ts'", "- <b.ts",
+      "list.txt",
+      "'concat:a b.ts|b.ts'",
+      "list.m3u8",
+      "'lavfi:movie=b.ts'",
+      "- <b.ts",
+      "'lavfi:movie=b\\.ts'",
+      "\"lavfi:movie=b'.'ts\"",
+      "pipe:3 3<b.ts",
+      "/dev/fd/3 3<b.ts",
+      "pipe: <b.ts",
   };
   shell(FFMPEG
         "-f lavfi -i testsrc2=s=64x64:r=10 -frames:v 5 -c:v mpeg2video b.ts && cp b.ts 'a b.ts' && cp b.ts kept.ts");
@@ -70,6 +79,7 @@ static void test_clip_over_itself(void **state) {
   program_expect(2, "the same file", "render list.txt 'a b.ts' -y --size 64x64");
   program_expect(2, "the same file", "render b.ts hash:b.ts -y --size 64x64");
   program_expect(2, "the same file", "@ render b.ts - --output-format mpegts --size 64x64 >>b.ts");
+  program_expect(2, "the same file", "@ render b.ts pipe:3 --output-format mpegts --size 64x64 3>>b.ts");
   shell("cmp b.ts kept.ts && cmp 'a b.ts' kept.ts");
 }
 
@@ -105,6 +115,14 @@ static void test_nothing_is_overwritten_unasked(void **state) {
   program_expect(6, "folder", "bench --size 64x64 --frames 1 --warmup 0 --json o");
   program_expect(0, NULL, "bench --size 64x64 --frames 1 --warmup 0 --json figures.json -y");
   shell("grep -q '\"rows\"' figures.json");
+}
+
+/* By itself FFmpeg's playlist names the last five pieces alone. */
+static void test_playlist_names_all(void **state) {
+  (void)state;
+  shell("rm -rf o && mkdir o && " FFMPEG "-f lavfi -i testsrc2=s=64x64:r=2:d=20 -c:v libx264 -g 2 long.mp4");
+  program_expect(0, "40 frames", "render long.mp4 o/list.m3u8 --size 64x64");
+  assert_int_equal(clip_count_frames("o/list.m3u8"), 40);
 }
 
 /* A picture keeps its number, and a clip's pictures begin with 1. */
@@ -333,6 +351,7 @@ int main(int argc, char **argv) {
       cmocka_unit_test(test_sequence_over_itself),
       cmocka_unit_test(test_clip_over_itself),
       cmocka_unit_test(test_nothing_is_overwritten_unasked),
+      cmocka_unit_test(test_playlist_names_all),
       cmocka_unit_test(test_numbers_follow),
       cmocka_unit_test(test_what_is_left_out),
       cmocka_unit_test(test_colours),

@@ -153,6 +153,8 @@ static int write_header(struct ffmpeg_sink *to, const struct sink_options *optio
     mp4_wishes(&wishes);
   if (to->target.stream && options->realtime) /* else Matroska gathers the packets of a second */
     av_dict_set(&wishes, "cluster_time_limit", "1", 0);
+  if (!options->realtime && av_match_name(to->target.container->name, "hls")) /* else it names the last five alone */
+    av_dict_set(&wishes, "hls_list_size", "0", 0);
   code = avformat_write_header(to->output, &wishes);
   av_dict_free(&wishes);
   if (code == AVERROR(EINVAL) && streamed && !to->output->pb->error)
