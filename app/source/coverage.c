@@ -4,6 +4,7 @@
 #include <stdbool.h>
 #include <string.h>
 
+#include <libavcodec/avcodec.h>
 #include <libavutil/opt.h>
 
 /* Headers round, and the last packet of sound may not say how long it is. */
@@ -24,8 +25,23 @@ static int64_t file_size(const AVFormatContext *input) {
   return size > 0 ? size : 0;
 }
 
+/* Interlaced video may come in a packet a field, and some codecs have pictures that are never shown. */
+static bool is_one_each(const AVCodecParameters *codec) {
+  static const enum AVCodecID known[] = {AV_CODEC_ID_H264, AV_CODEC_ID_HEVC, AV_CODEC_ID_VP9, AV_CODEC_ID_AV1};
+  const AVCodecDescriptor *kind = avcodec_descriptor_get(codec->codec_id);
+  bool one = kind && kind->props & AV_CODEC_PROP_INTRA_ONLY;
+  for (size_t i = 0; i < sizeof known / sizeof *known; i++)
+    one = one || known[i] == codec->codec_id;
+  return one && codec->field_order <= AV_FIELD_PROGRESSIVE;
+}
+
 void coverage_begin(struct coverage *coverage, AVFormatContext *input, const AVStream *stream) {
-  *coverage = (struct coverage){.input = input, .stream = stream, .last_dts = AV_NOPTS_VALUE, .last_pos = -1};
+  *coverage = (struct coverage){.input = input,
+                                .stream = stream,
+                                .last_dts = AV_NOPTS_VALUE,
+                                .last_pos = -1,
+                                .one_each = is_one_each(stream->codecpar)};
+  coverage_restart(coverage);
   coverage->bytes = file_size(input);
   bool header = input->duration > 0 && input->duration_estimation_method == AVFMT_DURATION_FROM_STREAM;
   coverage->whole_file =
@@ -51,6 +67,14 @@ static void add_picture(struct coverage *coverage, const AVPacket *packet, doubl
     coverage->last_dts = packet->dts;
 }
 
+static void count_sent(struct coverage *coverage, const AVPacket *packet) {
+  if (packet->flags & AV_PKT_FLAG_DISCARD || !packet->size || packet->pts == AV_NOPTS_VALUE)
+    return;
+  if (coverage->first_pts == AV_NOPTS_VALUE && packet->flags & AV_PKT_FLAG_KEY)
+    coverage->first_pts = packet->pts;
+  coverage->sent += coverage->first_pts != AV_NOPTS_VALUE && packet->pts >= coverage->first_pts;
+}
+
 void coverage_add(struct coverage *coverage, const AVPacket *packet) {
   double tick = av_q2d(coverage->input->streams[packet->stream_index]->time_base);
   int64_t stamp = packet->pts != AV_NOPTS_VALUE ? packet->pts : packet->dts;
@@ -58,8 +82,25 @@ void coverage_add(struct coverage *coverage, const AVPacket *packet) {
   coverage->end = fmax(coverage->end, time + (double)packet->duration * tick);
   if (packet->pos >= 0)
     coverage->last_pos = packet->pos;
-  if (packet->stream_index == coverage->stream->index)
+  if (packet->stream_index == coverage->stream->index) {
     add_picture(coverage, packet, time);
+    count_sent(coverage, packet);
+  }
+}
+
+void coverage_give(struct coverage *coverage, const AVFrame *frame) {
+  if (frame->interlaced_frame || frame->pts == AV_NOPTS_VALUE)
+    coverage->one_each = false;
+  coverage->given += coverage->first_pts != AV_NOPTS_VALUE && frame->pts >= coverage->first_pts;
+}
+
+void coverage_restart(struct coverage *coverage) {
+  coverage->first_pts = AV_NOPTS_VALUE;
+  coverage->sent = coverage->given = 0;
+}
+
+long coverage_missing(const struct coverage *coverage) {
+  return coverage->one_each && coverage->sent > coverage->given ? coverage->sent - coverage->given : 0;
 }
 
 /* MP4 and MOV list every packet. */

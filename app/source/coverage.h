@@ -7,6 +7,7 @@
 #include <stdbool.h>
 
 #include <libavformat/avformat.h>
+#include <libavutil/frame.h>
 
 #include "unet/base/error.h"
 
@@ -23,6 +24,10 @@ struct coverage {
   int64_t last_dts; /* of the packets of video; AV_NOPTS_VALUE before the first */
   int64_t last_pos; /* where in the file the last packet was; -1: unknown */
   bool cut;         /* the last packet of video is not all there */
+  /* Of codecs that make one picture of each packet, from the first key frame on */
+  bool one_each;
+  int64_t first_pts; /* of that key frame; AV_NOPTS_VALUE before it */
+  long sent, given;  /* packets to the decoder, pictures out of it */
 };
 
 /* After the streams were found. */
@@ -30,6 +35,12 @@ void coverage_begin(struct coverage *coverage, AVFormatContext *input, const AVS
 /* Whether the promise is about all streams, so that their packets are to be read, too. */
 bool coverage_wants_all(const struct coverage *coverage);
 void coverage_add(struct coverage *coverage, const AVPacket *packet);
+/* A picture that came out of the decoder. */
+void coverage_give(struct coverage *coverage, const AVFrame *frame);
+/* After the decoder was told to forget what it holds. */
+void coverage_restart(struct coverage *coverage);
+/* At the end of the decoder: how many of coverage->sent it kept for itself. Some drop a picture without an error. */
+long coverage_missing(const struct coverage *coverage);
 /* At the end of the input: 0, or -1 with a line that has both numbers. */
 int coverage_check(const struct coverage *coverage, const char *name, struct error *err);
 

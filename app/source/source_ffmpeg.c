@@ -213,6 +213,7 @@ static void settle_info(struct ffmpeg_source *from) {
 static int land(struct ffmpeg_source *from, int code, bool unsure) {
   if (code >= 0) {
     avcodec_flush_buffers(from->decoder);
+    coverage_restart(&from->coverage);
     from->draining = false;
     from->unsure = unsure;
   }
@@ -285,6 +286,15 @@ static void count_damage(struct ffmpeg_source *from) {
     from->gave_up = true;
 }
 
+/* What the decoder failed with. 0: go on; -1. Live, newer frames matter more than this one. */
+static int decoder_failed(struct ffmpeg_source *from, int code, struct error *err) {
+  if (code == AVERROR(ENOMEM) && !from->options.live)
+    return error_set(err, STATUS_FAILED, "%s: no memory to decode it after %llu frames", from->spec,
+                     (unsigned long long)from->serial);
+  count_damage(from);
+  return 0;
+}
+
 /* The decoder gives out what it holds, and then the end. */
 static void drain(struct ffmpeg_source *from) {
   avcodec_send_packet(from->decoder, NULL);
@@ -324,8 +334,10 @@ static int feed(struct ffmpeg_source *from, struct error *err) {
     if (from->packet->flags & AV_PKT_FLAG_CORRUPT)
       atomic_fetch_add(&from->damaged, 1);
     code = avcodec_send_packet(from->decoder, from->packet);
-    if (code < 0 && code != AVERROR(EAGAIN))
-      count_damage(from);
+    if (code < 0 && code != AVERROR(EAGAIN) && decoder_failed(from, code, err)) {
+      av_packet_unref(from->packet);
+      return -1;
+    }
     if (from->gave_up)
       drain(from);
   }
@@ -369,6 +381,13 @@ static int check_end(const struct ffmpeg_source *from, struct error *err) {
   return coverage_check(&from->coverage, from->spec, err);
 }
 
+static void tell_missing(const struct ffmpeg_source *from) {
+  long missing = coverage_missing(&from->coverage);
+  if (missing && !from->options.live && !from->options.loop && !from->ended_early)
+    log_line(from->options.log, LOG_WARNING, "%s: %ld of its %ld frames could not be decoded and %s missing",
+             from->spec, missing, from->coverage.sent, missing == 1 ? "is" : "are");
+}
+
 static int finish(struct ffmpeg_source *from, struct error *err) {
   if (source_interrupted(&from->source))
     return 0;
@@ -381,6 +400,7 @@ static int finish(struct ffmpeg_source *from, struct error *err) {
   if (damaged)
     log_line(from->options.log, LOG_WARNING, "%s: damaged in %ld place%s, patched up or skipped", from->spec, damaged,
              damaged == 1 ? "" : "s");
+  tell_missing(from);
   return 0;
 }
 
@@ -405,7 +425,8 @@ static int decode(struct ffmpeg_source *from, AVFrame *frame, struct error *err)
       if ((!from->unsure || seek_beginning(from) < 0) && !rewind_input(from))
         return 0;
     } else if (code < 0) {
-      count_damage(from);
+      if (decoder_failed(from, code, err))
+        return -1;
       if (from->gave_up)
         return 0;
     } else {
@@ -416,6 +437,7 @@ static int decode(struct ffmpeg_source *from, AVFrame *frame, struct error *err)
       if (from->realtime && !from->has_origin && frame->best_effort_timestamp != AV_NOPTS_VALUE)
         from->origin = frame->best_effort_timestamp;
       from->has_origin = true;
+      coverage_give(&from->coverage, frame);
       if (!landed_late(from, frame))
         return 1;
     }
