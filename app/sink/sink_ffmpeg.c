@@ -189,7 +189,8 @@ static int prepare(struct ffmpeg_sink *to, const struct sink_options *options, s
     av_opt_set_int(to->output->priv_data, "start_number", options->first_number + pictures_skipped(options), 0);
   if (add_video(to, options, err))
     return -1;
-  sound_open(&to->sound, to->output, options);
+  if (sound_open(&to->sound, to->output, options, err))
+    return -1;
   if (muxer_open(&to->muxer, to->output) < 0)
     return error_set(err, STATUS_FAILED, "no memory to write %s", to->target.name);
   return write_header(to, options, err);
@@ -311,7 +312,9 @@ static int ffmpeg_finish(struct sink *sink, bool whole, struct error *err) {
     return 0;
   if (code < 0)
     return output_failed(to, code, err);
-  return fragments ? mp4_settle(file_path(to->target.url), &to->muxer, to->log, err) : 0;
+  if (fragments && mp4_settle(file_path(to->target.url), &to->muxer, to->log, err))
+    return -1;
+  return sound_check(to->sound, err);
 }
 
 const struct sink_impl sink_ffmpeg = {"file", accepts, ffmpeg_open, ffmpeg_write, ffmpeg_finish, ffmpeg_close};

@@ -11,6 +11,8 @@
 #include "app/source/ffmpeg_util.h"
 #include "app/sink/mp4.h"
 
+enum { DAMAGE_IN_A_ROW_MAX = 1000 };
+
 struct sound {
   AVFormatContext *input, *output;
   AVPacket *packet;
@@ -18,6 +20,8 @@ struct sound {
   int *target;  /* output stream of each input stream, or -1 */
   bool waiting; /* packet holds one that begins later than what was asked for */
   bool ended;
+  int failure; /* FFmpeg's code of what reading it failed with; 0: nothing did */
+  int damaged, damage_in_a_row;
   const struct log *log;
   int64_t origin; /* in AV_TIME_BASE units */
   double duration;
@@ -57,8 +61,9 @@ static bool named_in_transport_stream(enum AVCodecID codec) {
 
 /* Not every muxer says what it takes, and some that do refuse it in the end. So a header with all of the output's
  * streams and this one is written, into memory: no trailer, which without packets leaks or crashes in some muxers.
- * Those that open files themselves would leave them behind: what they say is believed. */
-static bool fits(const AVFormatContext *output, const AVStream *sound) {
+ * Those that open files themselves would leave them behind: what they say is believed. 1: it fits; 0; or an FFmpeg
+ * error code where that cannot be told. */
+static int fits(const AVFormatContext *output, const AVStream *sound) {
   AVFormatContext *trial = NULL;
   AVDictionary *wishes = NULL;
   uint8_t *header = NULL;
@@ -69,20 +74,20 @@ static bool fits(const AVFormatContext *output, const AVStream *sound) {
   if (output->oformat->flags & AVFMT_NOFILE)
     return avformat_query_codec(output->oformat, sound->codecpar->codec_id, FF_COMPLIANCE_NORMAL) != 0;
   if (avformat_alloc_output_context2(&trial, output->oformat, NULL, output->url) < 0)
-    return false;
+    return AVERROR(ENOMEM);
   bool copied = true;
   for (unsigned i = 0; i < output->nb_streams; i++)
     copied = copied && copy_stream(trial, output->streams[i]);
   copied = copied && copy_stream(trial, sound) && avio_open_dyn_buf(&trial->pb) >= 0;
   if (copied && mp4_is(output->oformat))
     mp4_wishes(&wishes);
-  bool taken = copied && avformat_write_header(trial, &wishes) >= 0;
+  int code = copied ? avformat_write_header(trial, &wishes) : AVERROR(ENOMEM);
   if (trial->pb)
     avio_close_dyn_buf(trial->pb, &header);
   av_free(header);
   av_dict_free(&wishes);
   avformat_free_context(trial);
-  return taken;
+  return code == AVERROR(ENOMEM) ? code : code >= 0;
 }
 
 static int choose_streams(struct sound *sound, const struct sink_options *options) {
@@ -93,7 +98,10 @@ static int choose_streams(struct sound *sound, const struct sink_options *option
     from->discard = AVDISCARD_ALL;
     if (from->codecpar->codec_type != AVMEDIA_TYPE_AUDIO)
       continue;
-    if (!fits(sound->output, from)) {
+    int fit = fits(sound->output, from);
+    if (fit < 0)
+      return -1;
+    if (!fit) {
       log_line(options->log, LOG_WARNING, "sound: %s does not fit into %s and is left out; .mkv takes it",
                avcodec_get_name(from->codecpar->codec_id), sound->output->oformat->name);
       continue;
@@ -116,65 +124,103 @@ static void copy_metadata(AVFormatContext *to, const AVFormatContext *from) {
     av_dict_set(&to->metadata, stale[i], NULL, 0);
 }
 
-void sound_open(struct sound **result, AVFormatContext *output, const struct sink_options *options) {
-  struct error err;
-  *result = NULL;
-  if (!options->sound || output->oformat->audio_codec == AV_CODEC_ID_NONE)
-    return;
-  if (!sound_can_reopen(options->sound, options->sound_options))
-    return;
-  struct sound *sound = calloc(1, sizeof *sound);
+static int no_memory(const struct sink_options *options, struct error *err) {
+  return error_set(err, STATUS_FAILED, "%s: no memory to copy its sound", options->sound);
+}
+
+/* Fills sound: how many streams of it are copied, or -1. */
+static int prepare(struct sound *sound, const struct sink_options *options, struct error *err) {
+  char reason[128];
   struct source_options plain = *options->sound_options;
   plain.width = plain.height = 0;
   plain.fps = 0;
-  int copied = -1;
-  error_set(&err, STATUS_FAILED, "out of memory");
-  if (!sound)
-    goto nothing;
-  sound->output = output;
   sound->log = options->log;
   sound->duration = plain.duration;
-  if (ffmpeg_open_input(&sound->input, options->sound, &plain, NULL, NULL, &err) ||
-      avformat_find_stream_info(sound->input, NULL) < 0)
-    goto nothing;
-  copy_metadata(output, sound->input);
+  if (ffmpeg_open_input(&sound->input, options->sound, &plain, NULL, NULL, err))
+    return -1;
+  int code = avformat_find_stream_info(sound->input, NULL);
+  if (code < 0)
+    return error_set(err, code == AVERROR(ENOMEM) ? STATUS_FAILED : STATUS_INPUT, "%s: %s", options->sound,
+                     ffmpeg_reason(code, reason));
+  copy_metadata(sound->output, sound->input);
   sound->packet = av_packet_alloc();
   sound->streams = (int)sound->input->nb_streams;
   sound->target = calloc((size_t)sound->streams + 1, sizeof *sound->target);
-  if (sound->packet && sound->target)
-    copied = choose_streams(sound, options);
-  if (copied <= 0)
-    goto nothing;
-  sound->origin = ffmpeg_origin(sound->input, plain.start);
-  if (plain.start > 0)
-    avformat_seek_file(sound->input, -1, INT64_MIN, sound->origin, sound->origin, 0);
-  *result = sound;
-  return;
-nothing:
+  int copied = sound->packet && sound->target ? choose_streams(sound, options) : -1;
   if (copied < 0)
-    log_line(options->log, LOG_WARNING, "sound: cannot be read and is left out: %s", err.message);
-  sound_close(&sound);
+    return no_memory(options, err);
+  sound->origin = ffmpeg_origin(sound->input, plain.start);
+  if (plain.start > 0 && copied > 0)
+    avformat_seek_file(sound->input, -1, INT64_MIN, sound->origin, sound->origin, 0);
+  return copied;
 }
 
-/* The pictures go on without it. */
-static void lose(const struct sound *sound, int code) {
-  char reason[128];
-  log_line(sound->log, LOG_WARNING, "sound: cannot be read to its end: %s", ffmpeg_reason(code, reason));
+int sound_open(struct sound **result, AVFormatContext *output, const struct sink_options *options, struct error *err) {
+  struct error reason;
+  *result = NULL;
+  if (!options->sound || output->oformat->audio_codec == AV_CODEC_ID_NONE)
+    return 0;
+  if (!sound_can_reopen(options->sound, options->sound_options))
+    return 0;
+  struct sound *sound = calloc(1, sizeof *sound);
+  if (!sound)
+    return no_memory(options, err);
+  sound->output = output;
+  int copied = prepare(sound, options, &reason);
+  if (copied > 0) {
+    *result = sound;
+    return 0;
+  }
+  sound_close(&sound);
+  if (copied < 0 && reason.status == STATUS_FAILED) {
+    *err = reason;
+    return -1;
+  }
+  if (copied < 0)
+    log_line(options->log, LOG_WARNING, "sound: cannot be read and is left out: %s", reason.message);
+  return 0;
+}
+
+/* The pictures go on without what cannot be read of it; sound_check tells of it at the end. */
+static void note_end(struct sound *sound, int code) {
+  sound->damaged += code == AVERROR_INVALIDDATA;
+  if (code == AVERROR_INVALIDDATA && !sound->failure && ++sound->damage_in_a_row < DAMAGE_IN_A_ROW_MAX)
+    return;
+  sound->ended = true;
+  if (code != AVERROR_EOF && !sound->failure)
+    sound->failure = code;
 }
 
 static bool next_packet(struct sound *sound) {
   while (!sound->waiting && !sound->ended) {
     int code = av_read_frame(sound->input, sound->packet);
+    int failure = ffmpeg_read_failure(sound->input, code);
+    if (failure)
+      sound->failure = failure;
     if (code < 0) {
-      sound->ended = true;
-      if (code != AVERROR_EOF)
-        lose(sound, code);
-    } else if (sound->packet->stream_index < sound->streams && sound->target[sound->packet->stream_index] >= 0)
+      note_end(sound, code);
+      continue;
+    }
+    sound->damage_in_a_row = 0;
+    if (sound->packet->stream_index < sound->streams && sound->target[sound->packet->stream_index] >= 0)
       sound->waiting = true;
     else
       av_packet_unref(sound->packet);
   }
   return sound->waiting;
+}
+
+int sound_check(const struct sound *sound, struct error *err) {
+  char reason[128];
+  if (!sound)
+    return 0;
+  if (sound->damaged)
+    log_line(sound->log, LOG_WARNING, "sound: damaged in %d place%s, skipped", sound->damaged,
+             sound->damaged == 1 ? "" : "s");
+  if (!sound->failure)
+    return 0;
+  return error_set(err, STATUS_INPUT, "sound: cannot be read to its end, and what follows is missing: %s",
+                   ffmpeg_reason(sound->failure, reason));
 }
 
 /* From the input's clock to the output's. */

@@ -13,8 +13,8 @@ bool sound_can_reopen(const char *spec, const struct source_options *options);
 
 /* Adds the sound streams of options->sound that output's container takes as streams of output, and its metadata; call
  * it before the header is written. What cannot be copied is said in one line and left out (where there is no second way
- * in, by left_out_tell). *sound stays NULL where there is nothing to copy, which is no error. */
-void sound_open(struct sound **sound, AVFormatContext *output, const struct sink_options *options);
+ * in, by left_out_tell). *sound stays NULL where there is nothing to copy, which is no error. -1: out of memory. */
+int sound_open(struct sound **sound, AVFormatContext *output, const struct sink_options *options, struct error *err);
 
 /* Writes the packets that begin before time (seconds from the start of the output). Returns an FFmpeg error code of the
  * output, or 0. */
@@ -23,6 +23,8 @@ int sound_write_until(struct sound *sound, struct muxer *muxer, double time); /*
 /* Writes the next packet already where nothing of its stream was written yet. Returns likewise. */
 int sound_send_ahead(struct sound *sound, struct muxer *muxer); /* takes NULL */
 bool sound_has_more(const struct sound *sound);                 /* takes NULL */
-void sound_close(struct sound **sound);                         /* stores NULL; takes NULL */
+/* After the last packet was written: 0, or -1 where the input could not be read to its end. */
+int sound_check(const struct sound *sound, struct error *err); /* takes NULL */
+void sound_close(struct sound **sound);                        /* stores NULL; takes NULL */
 
 #endif

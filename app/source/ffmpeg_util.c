@@ -109,7 +109,7 @@ static int refuse(const char *spec, const char *url, const AVInputFormat *format
   char reason[128];
   const char *hint = protocols_hint(format ? format : find_format(url));
   bool unknown = !*hint && (code == AVERROR_EOF || code == AVERROR_INVALIDDATA);
-  return error_set(err, STATUS_INPUT, "%s: cannot be opened: %s%s", spec,
+  return error_set(err, code == AVERROR(ENOMEM) ? STATUS_FAILED : STATUS_INPUT, "%s: cannot be opened: %s%s", spec,
                    unknown ? "this is no video FFmpeg knows, or it is damaged" : ffmpeg_reason(code, reason), hint);
 }
 
