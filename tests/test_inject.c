@@ -145,6 +145,40 @@ static void test_render(void **state) {
   GO_THROUGH(&command, faults);
 }
 
+/* A decoder that keeps a picture for itself where it gets no memory, without an error or a flag. */
+static void test_silent_decoder(void **state) {
+  (void)state;
+  static const struct command command = {"render h264.mov out.mkv --size 64x64 --threads 1", true, "4 frames"};
+  static const struct faults faults[] = {{"alloc", "libav", 12}};
+  GO_THROUGH(&command, faults);
+}
+
+/* The disk fails in the middle of the film, once and from then on: status 3, one line, and what came before plays. */
+static void test_disk_fails_half_way(void **state) {
+  (void)state;
+  static const struct faults faults = {"read", "libav", 1};
+  static const struct command command = {"render long.ts out.mkv --size 64x64 --threads 1", false, "100 frames"};
+  static const char *const all[] = {"", "export REVERIE_INJECT_ALL=1;"};
+  struct outcome outcome;
+  run(&outcome, &command, &faults, 0);
+  assert_int_equal(outcome.status, 0);
+  char *reported = report();
+  long calls = count_calls(reported, &faults);
+  free(reported);
+  assert_true(calls > 20);
+  for (int i = 0; i < 4; i++) {
+    shell("rm -f out.mkv");
+    program_run(
+        &outcome,
+        "export LD_PRELOAD='%s' REVERIE_INJECT_KIND=read REVERIE_INJECT_IN=libav REVERIE_INJECT_AT=%ld; %s @ %s", shim,
+        calls / 2 + i / 2, all[i % 2], command.arguments);
+    if (outcome.status != 3 || outcome.lines > 2 || !strstr(outcome.said, "Input/output error"))
+      fail_msg("read %ld: status %d, %s", calls / 2 + i / 2, outcome.status, outcome.said);
+    shell("test -z \"$(ffmpeg -nostdin -v error -i out.mkv -f null - 2>&1)\"");
+    assert_in_range(clip_count_frames("out.mkv"), 20, 100);
+  }
+}
+
 static void test_live(void **state) {
   (void)state;
   static const struct command command = {"live clip.mov --loop --frames 3 --size 64x64 --device cpu --threads 1", false,
@@ -178,10 +212,8 @@ static void test_bench(void **state) {
 
 int main(int argc, char **argv) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_render),
-      cmocka_unit_test(test_live),
-      cmocka_unit_test(test_info),
-      cmocka_unit_test(test_bench),
+      cmocka_unit_test(test_render), cmocka_unit_test(test_silent_decoder), cmocka_unit_test(test_disk_fails_half_way),
+      cmocka_unit_test(test_live),   cmocka_unit_test(test_info),           cmocka_unit_test(test_bench),
   };
   if (argc < 3 || !clips_open()) {
     puts("skipped: the sanitizers bring a malloc of their own, or there is no ffmpeg");
@@ -190,9 +222,10 @@ int main(int argc, char **argv) {
   shim = realpath(argv[2], NULL);
   closer = argc > 3 ? atol(argv[3]) : 1;
   program_set(argv[1]);
-  /* Some decoders, H.264's among them, drop a picture without an error or a flag where they get no memory. */
   shell("ffmpeg -nostdin -v error -f lavfi -i testsrc2=s=64x64:r=6 -f lavfi -i sine -t 0.7 -c:v png -c:a aac "
-        "clip.mov");
+        "clip.mov && ffmpeg -nostdin -v error -i clip.mov -c:a copy -c:v libx264 -pix_fmt yuv420p h264.mov && "
+        "ffmpeg -nostdin -v error -f lavfi -i testsrc2=s=320x240:r=25 -f lavfi -i sine -t 4 -c:v mpeg2video -q:v 2 "
+        "-c:a mp2 long.ts");
   if (argc > 4)
     cmocka_set_test_filter(argv[4]);
   int failed = cmocka_run_group_tests(tests, NULL, NULL);
