@@ -185,6 +185,10 @@ static void test_concat(void **state) {
         ">joined/a.ffconcat && printf 'ffconcat version 1.0\\nfile ../clip.ts\\n' >joined/b.ffconcat");
   expect_frames(clip("joined/a.ffconcat"), 50, &plain);
   refuse(clip("joined/b.ffconcat"));
+  /* By way of another list, whose names nobody would look at. */
+  write_playlist("joined/c.m3u8", "../clip.ts");
+  shell("printf 'ffconcat version 1.0\\nfile c.m3u8\\n' >joined/c.ffconcat");
+  refuse(clip("joined/c.ffconcat"));
 }
 
 /* What comes through a pipe has nothing beside it. */

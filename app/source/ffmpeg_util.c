@@ -82,19 +82,7 @@ static int collect_wishes(AVDictionary **wishes, const AVInputFormat *format, co
   return 0;
 }
 
-/* Lets the input open what it needs and nothing else, unless the user has said what. A picture sequence's files are all
- * named by the user. */
-static void guard(AVFormatContext *input, AVDictionary **wishes, const AVInputFormat *format, const char *url) {
-  char list[PROTOCOLS_MAX];
-  bool device = format && format->priv_class && AV_IS_INPUT_DEVICE(format->priv_class->category);
-  if (device || av_dict_get(*wishes, "protocol_whitelist", NULL, 0))
-    return;
-  av_dict_set(wishes, "protocol_whitelist", input->pb ? protocols_for_pipe() : protocols_for(url, list), 0);
-  if (!input->pb && protocols_is_file(url) && !(format && !strcmp(format->name, "image2")))
-    input->io_open = protocols_open_beside;
-}
-
-/* What is in a file that could not be opened; NULL: unknown, or no file that can be read again. */
+/* What is in a file; NULL: unknown, or no file that can be read again. */
 static const AVInputFormat *find_format(const char *url) {
   const AVInputFormat *format = NULL;
   AVIOContext *io = NULL;
@@ -103,6 +91,29 @@ static const AVInputFormat *find_format(const char *url) {
     av_probe_input_buffer2(io, &format, url, NULL, 0, 0);
   avio_closep(&io);
   return format;
+}
+
+/* A list of files may name no list: what that one names would be opened unseen. */
+static int guard_list(AVDictionary **wishes, const AVInputFormat *format, const char *url) {
+  const AVInputFormat *found = format ? format : find_format(url);
+  if (!found || strcmp(found->name, "concat"))
+    return 0;
+  char *formats = protocols_formats_within(found);
+  return formats ? av_dict_set(wishes, "format_whitelist", formats, AV_DICT_DONT_STRDUP_VAL) : AVERROR(ENOMEM);
+}
+
+/* Lets the input open what it needs and nothing else, unless the user has said what. A picture sequence's files are all
+ * named by the user. */
+static int guard(AVFormatContext *input, AVDictionary **wishes, const AVInputFormat *format, const char *url) {
+  char list[PROTOCOLS_MAX];
+  bool device = format && format->priv_class && AV_IS_INPUT_DEVICE(format->priv_class->category);
+  if (device || av_dict_get(*wishes, "protocol_whitelist", NULL, 0))
+    return 0;
+  av_dict_set(wishes, "protocol_whitelist", input->pb ? protocols_for_pipe() : protocols_for(url, list), 0);
+  if (input->pb || !protocols_is_file(url) || (format && !strcmp(format->name, "image2")))
+    return 0;
+  input->io_open = protocols_open_beside;
+  return guard_list(wishes, format, url);
 }
 
 static int refuse(const char *spec, const char *url, const AVInputFormat *format, int code, struct error *err) {
@@ -139,7 +150,10 @@ int ffmpeg_open_input(AVFormatContext **input, const char *spec, const struct so
   (*input)->pb = io;
   if (format && ffmpeg_is_device(format))
     (*input)->flags |= AVFMT_FLAG_NONBLOCK;
-  guard(*input, &wishes, format, url);
+  if (guard(*input, &wishes, format, url) < 0) {
+    error_set(err, STATUS_FAILED, "no memory to open %s", spec);
+    goto done;
+  }
   if (io && !format) /* before FFmpeg would, for the error line */
     av_probe_input_buffer2(io, &format, "", NULL, 0, 0);
   code = avformat_open_input(input, url, format, &wishes);

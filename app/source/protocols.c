@@ -8,6 +8,8 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include <libavutil/bprint.h>
+
 #include "app/source/ffmpeg_util.h"
 
 #define INSIDE "crypto,data" /* read what is named along with them */
@@ -132,11 +134,30 @@ int protocols_open_beside(AVFormatContext *input, AVIOContext **io, const char *
   return code;
 }
 
-const char *protocols_hint(const AVInputFormat *format) {
+static bool is_playlist(const AVInputFormat *format) {
   static const char *const playlists[] = {"hls", "dash", "concat", "sdp", "imf"};
   for (size_t i = 0; format && i < sizeof playlists / sizeof *playlists; i++)
     if (!strcmp(format->name, playlists[i]))
-      return "; a playlist in a file may only name files beside it, one from a pipe nothing, unless --input-options "
-             "protocol_whitelist=... allows it";
+      return true;
+  return false;
+}
+
+char *protocols_formats_within(const AVInputFormat *format) {
+  AVBPrint list;
+  char *names = NULL;
+  void *state = NULL;
+  const AVInputFormat *other;
+  av_bprint_init(&list, 0, AV_BPRINT_SIZE_UNLIMITED);
+  av_bprintf(&list, "%s", format->name);
+  while ((other = av_demuxer_iterate(&state)))
+    if (!is_playlist(other))
+      av_bprintf(&list, ",%s", other->name);
+  return av_bprint_finalize(&list, &names) < 0 ? NULL : names;
+}
+
+const char *protocols_hint(const AVInputFormat *format) {
+  if (is_playlist(format))
+    return "; a playlist in a file may only name files beside it, one from a pipe nothing, unless --input-options "
+           "protocol_whitelist=... allows it";
   return "";
 }
