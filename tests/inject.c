@@ -153,8 +153,10 @@ static bool allocation_fails(const void *address) {
 
 /* --- start and end --- */
 
-static void on_crash(int number) {
-  dprintf(report, "crash %d in %s\n", number, calling_library(DEPTH));
+/* A call of NULL cannot be traced back: then it is in "?", at no address. */
+static void on_crash(int number, siginfo_t *info, void *context) {
+  (void)context;
+  dprintf(report, "crash %d in %s, at %p\n", number, calling_library(DEPTH), info->si_addr);
   trace();
 }
 
@@ -170,7 +172,8 @@ void abort(void) {
 
 static void catch_crashes(void) {
   static const int fatal[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL};
-  struct sigaction action = {.sa_handler = on_crash, .sa_flags = SA_RESETHAND}; /* then it happens once more */
+  struct sigaction action = {.sa_sigaction = on_crash,
+                             .sa_flags = SA_RESETHAND | SA_SIGINFO}; /* then it happens once more */
   for (size_t i = 0; i < sizeof fatal / sizeof *fatal; i++)
     sigaction(fatal[i], &action, NULL);
 }

@@ -71,15 +71,24 @@ static bool is_whole(void) {
   return whole;
 }
 
+/* The abort handler has spoken, and no library has called abort: then the program did, or the C library, which found
+ * memory corrupted and aborts past the shim. */
+static bool aborted_itself(const struct outcome *outcome, const char *happened) {
+  return strstr(outcome->said, "a library gave up") && !strstr(happened, "abort in lib");
+}
+
 /* What is wrong with how it ended, NULL: nothing. */
-static const char *judge(const struct command *command, const struct outcome *outcome, const char *happened) {
+static const char *judge(const struct command *command, const struct faults *faults, const struct outcome *outcome,
+                         const char *happened) {
   int lines = count(outcome->said, "reverie: ");
   if (outcome->status == 128 + 14)
     return "it hangs";
   if (outcome->status > 128 && strstr(happened, "crash") && strstr(happened, " in libdnnl"))
     return NULL; /* nothing can be done about it from outside */
-  if (outcome->status > 6)
+  if (outcome->status > 6 || aborted_itself(outcome, happened))
     return "it crashed";
+  if (!strcmp(faults->kind, "alloc") && (strstr(outcome->said, "damaged") || strstr(outcome->said, "fetch")))
+    return "want of memory is taken for a damaged file";
   if (outcome->status)
     return lines == 1 ? NULL : "not one line that says why";
   if (lines)
@@ -95,7 +104,7 @@ static bool try_place(const struct command *command, const struct faults *faults
   struct outcome outcome;
   run(&outcome, command, faults, at);
   char *happened = report();
-  const char *wrong = judge(command, &outcome, happened);
+  const char *wrong = judge(command, faults, &outcome, happened);
   if (wrong)
     print_error("%s\n  %s %ld of '%s': %s: status %d, said:\n%s  reported:\n%s", command->arguments, faults->kind, at,
                 faults->library, wrong, outcome.status, outcome.said, happened);
@@ -123,7 +132,7 @@ static void go_through(const struct command *command, const struct faults *fault
   struct outcome outcome;
   int failed = 0;
   run(&outcome, command, faults, 0);
-  if (outcome.status || judge(command, &outcome, ""))
+  if (outcome.status || judge(command, faults, &outcome, ""))
     fail_msg("%s: status %d without a fault: %s", command->arguments, outcome.status, outcome.said);
   char *reported = report();
   for (size_t i = 0; i < kinds; i++)

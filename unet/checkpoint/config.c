@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "unet/base/json.h"
 #include "unet/base/text.h"
 
 static cJSON *find(const struct config *config, const char *key) {
@@ -40,11 +41,14 @@ void config_start(struct config *config, const char *text, const char *path) {
   *config = (struct config){.path = path};
   char *json = without_infinities(text);
   const char *end = json;
-  if (json)
-    config->root = cJSON_ParseWithOpts(json, &end, false);
+  config->failed = true;
+  if (!json)
+    error_set(&config->error, STATUS_FAILED, "%s: out of memory", path);
+  else if (!json_parse(&config->root, json, &end, path, &config->error))
+    config->failed = false;
   while (config->root && *end && strchr(" \t\r\n", *end))
     end++;
-  if (!cJSON_IsObject(config->root) || *end) {
+  if (!config->failed && (!cJSON_IsObject(config->root) || *end)) {
     config->failed = true;
     error_set(&config->error, STATUS_MODEL, "%s: is not a JSON object; fetch the file again", path);
   }

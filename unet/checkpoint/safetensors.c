@@ -7,6 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "unet/base/json.h"
 #include "unet/base/text.h"
 
 /* A header of these files has about 130 bytes a tensor; parsed it takes some twenty times its size. */
@@ -155,7 +156,9 @@ static int check_overlap(struct safetensors *files, size_t first, const char *pa
 /* The header: 8 bytes little-endian length, then JSON, padded with spaces. */
 static cJSON *parse_header(const struct weight_file *file, const char *text, size_t length, struct error *err) {
   const char *end = NULL;
-  cJSON *header = cJSON_ParseWithLengthOpts(text, length, &end, false);
+  cJSON *header;
+  if (json_parse(&header, text, &end, file->path, err))
+    return NULL;
   while (header && end < text + length && (*end == ' ' || *end == '\n'))
     end++;
   if (cJSON_IsObject(header) && end == text + length)
@@ -187,8 +190,10 @@ static cJSON *read_header(const struct weight_file *file, size_t *data_start, st
   cJSON *header = NULL;
   if (!text)
     error_set(err, STATUS_FAILED, "%s: out of memory", file->path);
-  else if (!weight_file_read(file, sizeof prefix, text, (size_t)length, err))
+  else if (!weight_file_read(file, sizeof prefix, text, (size_t)length, err)) {
+    text[length] = 0;
     header = parse_header(file, text, (size_t)length, err);
+  }
   free(text);
   return header;
 }
@@ -302,10 +307,13 @@ static int add_shards(struct safetensors *files, const char *folder, const cJSON
 
 static int open_index(struct safetensors **result, const char *folder, const char *path, struct error *err) {
   char *text;
+  cJSON *index;
   if (text_read(path, INDEX_LIMIT, &text, NULL, err))
     return -1;
-  cJSON *index = cJSON_Parse(text);
+  int unread = json_parse(&index, text, NULL, path, err);
   free(text);
+  if (unread)
+    return -1;
   struct safetensors *files = make(path, err);
   int failed = !files || add_shards(files, folder, cJSON_GetObjectItemCaseSensitive(index, "weight_map"), err);
   cJSON_Delete(index);

@@ -8,6 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "unet/base/json.h"
 #include "unet/base/text.h"
 
 #define VOCABULARY_LIMIT ((size_t)16 << 20)
@@ -39,8 +40,11 @@ static cJSON *read_json(const char *folder, const char *name, size_t limit, char
   char *text;
   if (text_read(*path, limit, &text, NULL, err))
     return NULL;
-  cJSON *json = cJSON_Parse(text);
+  cJSON *json;
+  int failed = json_parse(&json, text, NULL, *path, err);
   free(text);
+  if (failed)
+    return NULL;
   if (!cJSON_IsObject(json)) {
     error_set(err, STATUS_MODEL, "%s: is not a JSON object; fetch the file again", *path);
     cJSON_Delete(json);
