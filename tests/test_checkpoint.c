@@ -568,6 +568,10 @@ static void test_styles(void **state) {
   assert_true(styles_match(styles, "impasto"));
   assert_true(styles_match(styles, "a town at night"));
   assert_true(styles_match(styles, "pinkish ink!"));
+  assert_true(styles_match(styles, "\u201cink\u201d, \u2014impasto\u2026"));
+  assert_true(styles_match(styles, "\u6c34\u3001ink\u3002"));
+  assert_false(styles_match(styles, "\u00e9ink") || styles_match(styles, "ink\u0301") ||
+               styles_match(styles, "\xffink"));
   assert_false(styles_match(styles, "a pink cat"));
   assert_false(styles_match(styles, "oil  painting")); /* phrases are taken as they are */
   assert_false(styles_match(styles, ""));

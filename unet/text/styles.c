@@ -8,6 +8,9 @@
 #include <strings.h>
 #include <unistd.h>
 
+#include <utf8proc.h>
+
+#include "unet/base/json.h"
 #include "unet/base/text.h"
 
 #define STYLES_LIMIT ((size_t)1 << 20)
@@ -82,8 +85,11 @@ int styles_open(struct styles **result, const char *path, struct error *err) {
   char *text;
   if (text_read(path, STYLES_LIMIT, &text, NULL, err))
     return -1;
-  cJSON *root = cJSON_Parse(text);
+  cJSON *root;
+  int failed = json_parse(&root, text, NULL, path, err);
   free(text);
+  if (failed)
+    return -1;
   struct styles *styles = calloc(1, sizeof *styles);
   if (!styles) {
     cJSON_Delete(root);
@@ -113,15 +119,31 @@ const char *styles_name(const struct styles *styles, int index) {
   return cJSON_GetArrayItem(styles->styles, index)->string;
 }
 
-/* Bytes of words: letters, digits and everything outside ASCII. */
-static bool is_word(char c) {
-  return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (unsigned char)c >= 0x80;
+/* Letters, digits, the marks on them, and what is no UTF-8. */
+static bool is_word(const char *at) {
+  utf8proc_int32_t character;
+  if (utf8proc_iterate((const utf8proc_uint8_t *)at, -1, &character) <= 0)
+    return true;
+  utf8proc_category_t category = utf8proc_category(character);
+  return category >= UTF8PROC_CATEGORY_LU && category <= UTF8PROC_CATEGORY_NO;
+}
+
+static bool is_inside(const char *at) {
+  return ((unsigned char)*at & 0xc0) == 0x80;
+}
+
+/* Where the character before at begins. */
+static const char *before(const char *text, const char *at) {
+  do
+    at--;
+  while (at > text && is_inside(at));
+  return at;
 }
 
 static bool has_phrase(const char *text, const char *phrase) {
   size_t length = strlen(phrase);
   for (const char *at = text; (at = strcasestr(at, phrase)); at++)
-    if ((at == text || !is_word(at[-1])) && !is_word(at[length]))
+    if ((at == text || !is_word(before(text, at))) && !is_word(at + length))
       return true;
   return false;
 }
@@ -158,11 +180,12 @@ static const char *find_mood(const cJSON *mood, const char *text) {
 
 /* Whether text has no words, or those of one of the moods' phrases. */
 static bool is_mood(const cJSON *moods, const char *text) {
-  while (*text && !is_word(*text))
+  const char *end = text + strlen(text);
+  while (*text && (is_inside(text) || !is_word(text)))
     text++;
-  size_t length = strlen(text);
-  while (length && !is_word(text[length - 1]))
-    length--;
+  while (end > text && !is_word(before(text, end)))
+    end = before(text, end);
+  size_t length = (size_t)(end - text);
   const cJSON *mood;
   cJSON_ArrayForEach(mood, moods) {
     const char *phrase = find_mood(mood, text);
