@@ -111,6 +111,11 @@ static void test_compare(void **state) {
   table = read_text("out.txt");
   assert_non_null(strstr(strstr(table, "before: rates.json"), "compute only"));
   free(table);
+  shell("sed 's/\"version\":.*/\"version\": \"\\\\u001b]0;x\\\\u0007\",/' rates.json >marked.json");
+  program_expect(0, NULL, "bench --size 64x64 --frames 2 --warmup 0 --device %s --compare marked.json", device);
+  table = read_text("out.txt");
+  assert_non_null(strstr(table, "(version ?]0;x?, "));
+  free(table);
   shell("echo '{\"rows\": 3}' >odd.json; echo 'not JSON' >no.json");
   program_expect(3, "missing.json: cannot be read", "bench --compare missing.json");
   program_expect(3, "odd.json: this is no report", "bench --compare odd.json");

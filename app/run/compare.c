@@ -7,6 +7,9 @@
 
 #include <cjson/cJSON.h>
 
+#include "unet/base/json.h"
+#include "unet/base/text.h"
+
 enum { BYTES_MAX = 64 << 20 };
 
 /* Changes of more than so many spreads are marked: chance makes one in hundreds of them. */
@@ -56,8 +59,11 @@ int compare_open(struct compare **out, const char *path, struct error *err) {
   char *text = read_text(path, err);
   if (!text)
     return -1;
-  cJSON *json = cJSON_Parse(text);
+  cJSON *json;
+  int failed = json_parse(&json, text, NULL, path, err);
   free(text);
+  if (failed)
+    return -1;
   if (!cJSON_IsArray(cJSON_GetObjectItem(json, "rows")) || !cJSON_IsString(cJSON_GetObjectItem(json, "model"))) {
     cJSON_Delete(json);
     return error_set(err, STATUS_INPUT, "%s: this is no report of reverie bench", path);
@@ -132,14 +138,14 @@ static void compare_ops(const cJSON *before, const struct profile *now, FILE *ou
   for (int i = 0; i < now->count; i++) {
     const struct profile_row *row = &now->rows[i];
     const cJSON *was = find(rows, row->name, occurrence_of(now, i));
-    char note[160] = "";
+    char note[256] = "";
     if (!was) {
       fprintf(out, "%-52s is new: %.2f\n", row->name, row->us);
       continue;
     }
     found++;
     if (strcmp(string(was, "way"), row->way) != 0)
-      snprintf(note, sizeof note, "%s -> %s", string(was, "way"), row->way);
+      snprintf(note, sizeof note, "%s -> %s", text_quote(string(was, "way")).text, row->way);
     double apart = between_processes(row->us);
     print_change(&(struct change){row->name, note, number(was, "us"), row->us, hypot(number(was, "spread_us"), apart),
                                   hypot(row->spread_us, apart)},
@@ -169,9 +175,9 @@ static void compare_rates(const cJSON *rows, const struct report *now, FILE *out
 
 void compare_table(const struct compare *compare, const struct report *now, FILE *out) {
   const cJSON *json = compare->json, *profile = cJSON_GetObjectItem(json, "profile");
-  fprintf(out, "\nbefore: %s (version %s, %s, %.0fx%.0f, %.0f steps, %s)\n", compare->path, string(json, "version"),
-          string(json, "model"), number(json, "width"), number(json, "height"), number(json, "steps"),
-          string(json, "device"));
+  fprintf(out, "\nbefore: %s (version %s, %s, %.0fx%.0f, %.0f steps, %s)\n", text_quote(compare->path).text,
+          text_quote(string(json, "version")).text, text_quote(string(json, "model")).text, number(json, "width"),
+          number(json, "height"), number(json, "steps"), text_quote(string(json, "device")).text);
   if (now->profile.count && profile)
     compare_ops(profile, &now->profile, out);
   else if (now->profile.count)
