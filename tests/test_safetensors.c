@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 
 #include "tests/fixture.h"
@@ -204,6 +205,47 @@ static void test_shards(void **state) {
   safetensors_close(&files);
 }
 
+/* An index of so many shards, each with a tensor of its own. */
+static void write_many_shards(int count) {
+  char *index;
+  size_t size;
+  FILE *map = open_memstream(&index, &size);
+  assert_non_null(map);
+  for (int i = 0; i < count; i++) {
+    char name[32], header[96];
+    snprintf(name, sizeof name, "m-%d.safetensors", i);
+    snprintf(header, sizeof header, "{\"x%d\": {\"dtype\": \"F16\", \"shape\": [1], \"data_offsets\": [0, 2]}}", i);
+    write_tensors(name, header, -1, 2);
+    fprintf(map, "%s\"x%d\": \"%s\"", i ? ", " : "{\"weight_map\": {", i, name);
+  }
+  fprintf(map, "}}");
+  assert_int_equal(fclose(map), 0);
+  fixture_text(folder, "m.safetensors.index.json", index);
+  free(index);
+}
+
+/* As many as are taken can be open in three sets where a process may open 256 files. */
+static void test_many_shards(void **state) {
+  (void)state;
+  enum { MOST = 64, SETS = 3 };
+  struct rlimit before, few;
+  struct safetensors *files[SETS];
+  write_many_shards(MOST);
+  assert_int_equal(getrlimit(RLIMIT_NOFILE, &before), 0);
+  few = before;
+  few.rlim_cur = before.rlim_cur < 256 ? before.rlim_cur : 256;
+  assert_int_equal(setrlimit(RLIMIT_NOFILE, &few), 0);
+  for (int i = 0; i < SETS; i++) {
+    files[i] = open_good("m");
+    assert_int_equal(safetensors_count(files[i]), MOST);
+  }
+  for (int i = 0; i < SETS; i++)
+    safetensors_close(&files[i]);
+  assert_int_equal(setrlimit(RLIMIT_NOFILE, &before), 0);
+  write_many_shards(MOST + 1);
+  check_refused("m", "more than 64 shards");
+}
+
 static void test_bad_shards(void **state) {
   (void)state;
   static const struct {
@@ -248,7 +290,7 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_reads),           cmocka_unit_test(test_unusable), cmocka_unit_test(test_bad_files),
       cmocka_unit_test(test_hostile_headers), cmocka_unit_test(test_shards),   cmocka_unit_test(test_bad_shards),
-      cmocka_unit_test(test_names),
+      cmocka_unit_test(test_many_shards),     cmocka_unit_test(test_names),
   };
   return cmocka_run_group_tests(tests, setup, teardown);
 }

@@ -13,7 +13,8 @@
 /* A header of these files has about 130 bytes a tensor; parsed it takes some twenty times its size. */
 #define HEADER_LIMIT ((uint64_t)8 << 20)
 #define INDEX_LIMIT ((size_t)8 << 20)
-#define SHARDS_MAX 256
+/* Each stays open. Three sets of so many leave room for what else the program opens where a process may have 256. */
+#define SHARDS_MAX 64
 
 struct safetensors {
   char *path;
