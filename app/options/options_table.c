@@ -24,11 +24,14 @@ const struct option option_table[] = {
     {"negative", 0, OPTION_TEXT, GROUP_PICTURE, ENGINE, "TEXT", AT(negative),
      .help = "what to stay away from; acts with --guidance above 1"},
     {"guidance", 'g', OPTION_REAL, GROUP_PICTURE, ENGINE | INFO, "X", AT(guidance), .min = 0, .max = 100,
-     .help = "classifier-free guidance scale; other than 1, the network runs on more rows (default: 1)"},
+     .help = "classifier-free guidance scale; other than 1, the network runs on more rows; mini takes 1 alone "
+             "(default: 1)"},
     {"image-guidance", 0, OPTION_REAL, GROUP_PICTURE, ENGINE, "X", AT(image_guidance), .min = 0, .max = 100,
      .help = "how closely InstructPix2Pix models follow the input picture (default: 1.5)"},
     {"strength", 's', OPTION_REAL, GROUP_PICTURE, ENGINE, "X", AT(strength), .min = 0, .max = 1,
-     .help = "0 keeps the input, 1 starts from noise alone (default: 1 for models that see the input, else 0.5)"},
+     .help =
+         "0 keeps the input, 1 starts from noise alone; for mini the share of its picture beside the input (default: 1 "
+         "for models that see the input, else 0.5)"},
     {"steps", 'n', OPTION_INT, GROUP_PICTURE, ENGINE | INFO, "N", AT(steps), .min = 1, .max = STEPS_MAX,
      .help = "sampling steps, 1 to 50 (default: what suits the model)"},
     {"seed", 0, OPTION_SEED, GROUP_PICTURE, ENGINE, "N", AT(seed), .help = "seed of the fixed noise (default: 1)"},
