@@ -116,6 +116,30 @@ static void test_exact_times(void **state) {
   }
 }
 
+/* An MP4's AAC begins before 0, which Matroska and transport streams cannot: there the pictures stay where they are,
+ * and so does the sound from 0 on. */
+static void test_sound_before_the_start(void **state) {
+  (void)state;
+  enum { MOST = 256 };
+  double was[MOST], is[MOST], frames[MOST];
+  shell(FFMPEG "-f lavfi -i testsrc2=s=64x64:r=25:d=1 -f lavfi -i sine=d=1 -c:v libx264 -c:a aac primed.mp4");
+  int count = read_times(was, MOST, "primed.mp4", true);
+  assert_true(count > 40 && was[0] < -0.01);
+  static const char *const outputs[] = {"primed.mkv", "primed.mov"};
+  for (size_t i = 0; i < sizeof outputs / sizeof *outputs; i++) {
+    program_expect(0, NULL, "render primed.mp4 %s --size 64x64", outputs[i]);
+    assert_int_equal(read_times(frames, MOST, outputs[i], false), 25);
+    int skip = strstr(outputs[i], ".mkv") ? 1 : 0;
+    assert_int_equal(read_times(is, MOST, outputs[i], true), count - skip);
+    for (int j = 0; j < 25; j++)
+      if (fabs(frames[j] - j / 25.0) > 1e-3)
+        fail_msg("%s: frame %d at %f", outputs[i], j, frames[j]);
+    for (int j = 0; j < count - skip; j++)
+      if (fabs(is[j] - was[j + skip]) > 1e-3)
+        fail_msg("%s: sound %d at %f, not %f", outputs[i], j, is[j], was[j + skip]);
+  }
+}
+
 static void test_sound_that_does_not_fit(void **state) {
   (void)state;
   shell(FFMPEG "-f lavfi -i testsrc2=s=96x64:r=25:d=0.4 -f lavfi -i sine=d=0.4 -c:v libx264 -c:a pcm_s16le pcm.mkv");
@@ -475,6 +499,7 @@ int main(int argc, char **argv) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_uneven_clip_with_sound),
       cmocka_unit_test(test_exact_times),
+      cmocka_unit_test(test_sound_before_the_start),
       cmocka_unit_test(test_sound_that_does_not_fit),
       cmocka_unit_test(test_sound_of_a_transport_stream),
       cmocka_unit_test(test_half_input),

@@ -245,8 +245,11 @@ static double begin_of(const struct sound *sound) {
   return stamp == AV_NOPTS_VALUE ? 0 : (double)(stamp - shift) * av_q2d(from->time_base);
 }
 
+/* Before the start asked for, behind the end; or, as the first packet of AAC is, before 0 in a container without times
+ * below it: its muxer would move the pictures and all the sound to make room for what nobody is to hear. */
 static bool is_outside(const struct sound *sound, double begin) {
-  return (sound->origin && begin < 0) || (sound->duration > 0 && begin >= sound->duration);
+  bool early = sound->origin || sound->output->avoid_negative_ts > AVFMT_AVOID_NEG_TS_DISABLED;
+  return (early && begin < 0) || (sound->duration > 0 && begin >= sound->duration);
 }
 
 int sound_write_until(struct sound *sound, struct muxer *muxer, double time) {
