@@ -1,0 +1,367 @@
+#include "app/control/parameters.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define FIELD(field) .offset = offsetof(struct parameters, field), .size = sizeof(((struct parameters *)0)->field)
+#define FIELDS(field, base, number)                                                                                    \
+  .first = (base), .count = (number), .offset = offsetof(struct parameters, field),                                    \
+  .size = sizeof(*((struct parameters *)0)->field)
+
+static const struct parameter_row table[PARAMETERS] = {
+    [PARAMETER_PROMPT] = {"prompt[]", TYPE_TEXT, NEED_ENCODING, FIELDS(prompt, 1, SLOT_PRESETS), .from = "neon",
+                          .help = "what to make of the picture; up to 9 of them are the presets of live's keys 1 to 9"},
+    [PARAMETER_NEGATIVE] = {"negative", TYPE_TEXT, NEED_ENCODING, FIELD(negative),
+                            .help = "what to stay away from; acts with --guidance above 1"},
+    [PARAMETER_PRESET] = {"preset", TYPE_WHOLE, NEED_FRAME, FIELD(preset), .min = 1, .max = SLOT_PRESETS, .standard = 1,
+                          .help = "which prompt is shown; another one is faded to"},
+    [PARAMETER_GUIDANCE] = {"guidance", TYPE_REAL, NEED_FRAME, FIELD(guidance), .max = 100, .standard = 1,
+                            .decimals = 2,
+                            .help = "classifier-free guidance scale; other than 1, the network runs on more rows"},
+    [PARAMETER_IMAGE_GUIDANCE] = {"image-guidance", TYPE_REAL, NEED_FRAME, FIELD(image_guidance), .max = 100,
+                                  .standard = 1.5, .decimals = 2,
+                                  .help = "how closely InstructPix2Pix models follow the input picture"},
+    [PARAMETER_STRENGTH] = {"strength", TYPE_REAL, NEED_FRAME, FIELD(strength), .max = 1, .standard = 0.5,
+                            .by_model = true, .decimals = 2, .from = "1 for models that see the input, else 0.5",
+                            .help = "0 keeps the input, 1 starts from noise alone"},
+    [PARAMETER_STEPS] = {"steps", TYPE_WHOLE, NEED_PREPARATION, FIELD(steps), .min = 1, .max = STEPS_MAX, .standard = 1,
+                         .by_model = true, .unit = "steps", .from = "what suits the model",
+                         .help = "sampling steps, 1 to 50"},
+    [PARAMETER_SEED] = {"seed", TYPE_WHOLE, NEED_FRAME, FIELD(seed), .max = PARAMETER_WHOLE_MAX, .standard = 1,
+                        .help = "seed of the fixed noise"},
+    [PARAMETER_MIX] = {"mix", TYPE_REAL, NEED_FRAME, FIELD(mix), .max = 1, .standard = 1, .decimals = 2,
+                       .help = "0 shows the input, 1 the generated picture"},
+    [PARAMETER_FIT] = {"fit", TYPE_CHOICE, NEED_START, FIELD(fit), .choices = "crop|letterbox|stretch",
+                       .help = "how an input of another shape is fitted in; pixels that are not square count by the "
+                               "shape they are meant to be seen in"},
+    [PARAMETER_SAMPLER] = {"sampler", TYPE_CHOICE, NEED_START, FIELD(sampler), .choices = "auto|euler|ddim|lcm",
+                           .by_model = true, .from = "auto, the one the checkpoint names", .help = "sampler"},
+    [PARAMETER_GRID] = {"grid", TYPE_CHOICE, NEED_START, FIELD(grid), .choices = "auto|trailing|leading|lcm",
+                        .by_model = true, .help = "which timesteps are visited"},
+    [PARAMETER_STRENGTH_GRID] = {"strength-grid", TYPE_CHOICE, NEED_START, FIELD(strength_grid),
+                                 .choices = "continuous|diffusers|trained", .from = "",
+                                 .help = "noise levels --strength may choose: any, diffusers' rounding, or a distilled "
+                                         "model's trained points"},
+    [PARAMETER_PAUSE] = {"pause", TYPE_SWITCH, NEED_NOTHING, FIELD(pause), .help = "no new frames are taken"},
+    [PARAMETER_SPLIT] = {"split", TYPE_SWITCH, NEED_NOTHING, FIELD(split), .from = "",
+                         .help = "start with before and after side by side"},
+    [PARAMETER_SPLIT_AT] = {"split-at", TYPE_REAL, NEED_NOTHING, FIELD(split_at), .max = 1, .standard = 0.5,
+                            .decimals = 2, .unit = "picture widths", .help = "left of it is the input"},
+    [PARAMETER_FULLSCREEN] = {"fullscreen", TYPE_SWITCH, NEED_NOTHING, FIELD(fullscreen), .from = "",
+                              .help = "fill the screen"},
+    [PARAMETER_HUD] = {"hud", TYPE_SWITCH, NEED_NOTHING, FIELD(hud), .standard = 1,
+                       .help = "the figures on the picture"},
+    [PARAMETER_HELP] = {"help", TYPE_SWITCH, NEED_NOTHING, FIELD(help), .help = "what the keys do, on the picture"},
+};
+
+const struct parameter_row *parameter_row(enum parameter id) {
+  return &table[id];
+}
+
+int parameter_instances(enum parameter id) {
+  return table[id].count ? table[id].count : 1;
+}
+
+bool parameter_matches(const char *pattern, const char *name, int *index) {
+  size_t head = strcspn(pattern, "[");
+  *index = 0;
+  if (!pattern[head])
+    return !strcmp(pattern, name);
+  if (strncmp(pattern, name, head) || name[head] != '[' || !isdigit((unsigned char)name[head + 1]))
+    return false;
+  char *end;
+  long number = strtol(name + head + 1, &end, 10);
+  *index = number < 1000 ? (int)number : -1;
+  return !strcmp(end, pattern + head + 1);
+}
+
+const char *parameter_name(enum parameter id, int index, char name[PARAMETER_NAME_MAX]) {
+  const char *pattern = table[id].name;
+  int head = (int)strcspn(pattern, "[");
+  if (pattern[head])
+    snprintf(name, PARAMETER_NAME_MAX, "%.*s[%d%s", head, pattern, index, pattern + head + 1);
+  else
+    snprintf(name, PARAMETER_NAME_MAX, "%s", pattern);
+  return name;
+}
+
+static int check_index(enum parameter id, int index, struct error *err) {
+  const struct parameter_row *row = &table[id];
+  char name[PARAMETER_NAME_MAX];
+  if (index >= row->first && index < row->first + parameter_instances(id))
+    return 0;
+  return error_set(err, STATUS_USAGE, "%s: there are %d to %d", parameter_name(id, index, name), row->first,
+                   row->first + parameter_instances(id) - 1);
+}
+
+int parameter_find(const char *name, enum parameter *id, int *index, struct error *err) {
+  for (int i = PARAMETER_NONE + 1; i < PARAMETERS; i++)
+    if (parameter_matches(table[i].name, name, index)) {
+      *id = (enum parameter)i;
+      return check_index(*id, *index, err);
+    }
+  return error_set(err, STATUS_USAGE, "%.40s: there is no parameter of that name", name);
+}
+
+static void *field(struct parameters *values, enum parameter id, int index) {
+  const struct parameter_row *row = &table[id];
+  return (char *)values + row->offset + row->size * (size_t)(index - row->first);
+}
+
+static const void *const_field(const struct parameters *values, enum parameter id, int index) {
+  return field((struct parameters *)(uintptr_t)values, id, index);
+}
+
+static void mark(struct parameters *values, enum parameter id, int index) {
+  values->marks[id] |= (uint16_t)(1u << (index - table[id].first));
+}
+
+static void store(struct parameters *values, enum parameter id, int index, double number) {
+  void *at = field(values, id, index);
+  switch (table[id].type) {
+  case TYPE_REAL:
+    *(double *)at = number;
+    break;
+  case TYPE_WHOLE:
+    *(int64_t *)at = (int64_t)number;
+    break;
+  case TYPE_SWITCH:
+    *(bool *)at = number > 0;
+    break;
+  case TYPE_CHOICE:
+    *(int *)at = (int)number;
+    break;
+  case TYPE_TEXT:
+    break;
+  }
+}
+
+double parameters_number(const struct parameters *values, enum parameter id, int index) {
+  const void *at = const_field(values, id, index);
+  switch (table[id].type) {
+  case TYPE_REAL:
+    return *(const double *)at;
+  case TYPE_WHOLE:
+    return (double)*(const int64_t *)at;
+  case TYPE_SWITCH:
+    return *(const bool *)at;
+  case TYPE_CHOICE:
+    return *(const int *)at;
+  case TYPE_TEXT:
+    break;
+  }
+  return NAN;
+}
+
+const char *parameters_text(const struct parameters *values, enum parameter id, int index) {
+  const struct parameter_text *text = const_field(values, id, index);
+  return table[id].type == TYPE_TEXT && text->given ? text->words : NULL;
+}
+
+static void store_text(struct parameters *values, enum parameter id, int index, const char *words) {
+  struct parameter_text *text = field(values, id, index);
+  memset(text, 0, sizeof *text);
+  text->given = words != NULL;
+  if (words)
+    snprintf(text->words, sizeof text->words, "%s", words);
+}
+
+void parameters_init(struct parameters *values) {
+  *values = (struct parameters){0};
+  for (enum parameter id = PARAMETER_NONE + 1; id < PARAMETERS; id++)
+    for (int i = 0; i < parameter_instances(id); i++)
+      if (table[id].type == TYPE_TEXT)
+        store_text(values, id, table[id].first + i, table[id].text);
+      else
+        store(values, id, table[id].first + i, table[id].standard);
+}
+
+static int choice_count(const struct parameter_row *row) {
+  int count = 1;
+  for (const char *at = row->choices; *at; at++)
+    count += *at == '|';
+  return count;
+}
+
+/* given: the value as somebody wrote it. */
+static int refuse(enum parameter id, int index, const char *given, struct error *err) {
+  const struct parameter_row *row = &table[id];
+  char name[PARAMETER_NAME_MAX];
+  parameter_name(id, index, name);
+  switch (row->type) {
+  case TYPE_REAL:
+    return error_set(err, STATUS_USAGE, "%s %.40s: a number from %g to %g is needed", name, given, row->min, row->max);
+  case TYPE_WHOLE:
+    return error_set(err, STATUS_USAGE, "%s %.40s: a whole number from %.0f to %.0f is needed", name, given, row->min,
+                     row->max);
+  case TYPE_SWITCH:
+    return error_set(err, STATUS_USAGE, "%s %.40s: on or off is needed", name, given);
+  case TYPE_CHOICE:
+    return error_set(err, STATUS_USAGE, "%s %.40s: one of %s is needed", name, given, row->choices);
+  case TYPE_TEXT:
+    break;
+  }
+  return error_set(err, STATUS_USAGE, "%s %.40s: a text of at most %d bytes is needed", name, given,
+                   PARAMETER_TEXT_MAX - 1);
+}
+
+static bool is_valid(const struct parameter_row *row, double number) {
+  switch (row->type) {
+  case TYPE_REAL:
+    return number >= row->min && number <= row->max;
+  case TYPE_WHOLE:
+    return number >= row->min && number <= row->max && trunc(number) == number;
+  case TYPE_SWITCH:
+    return number == 0 || number == 1;
+  case TYPE_CHOICE:
+    return number >= 0 && number < choice_count(row) && trunc(number) == number;
+  case TYPE_TEXT:
+    break;
+  }
+  return false;
+}
+
+int parameters_set_number(struct parameters *values, enum parameter id, int index, double number, struct error *err) {
+  char given[32];
+  if (check_index(id, index, err))
+    return -1;
+  snprintf(given, sizeof given, "%.17g", number);
+  if (!is_valid(&table[id], number))
+    return refuse(id, index, given, err);
+  store(values, id, index, number);
+  mark(values, id, index);
+  return 0;
+}
+
+int parameters_set_text(struct parameters *values, enum parameter id, int index, const char *text, struct error *err) {
+  if (check_index(id, index, err))
+    return -1;
+  if (table[id].type != TYPE_TEXT || (text && strlen(text) >= PARAMETER_TEXT_MAX))
+    return refuse(id, index, text ? text : "", err);
+  store_text(values, id, index, text);
+  mark(values, id, index);
+  return 0;
+}
+
+/* NaN: it is none. Whole numbers are read as such, for a double would round those too large into the range. */
+static double read_number(const struct parameter_row *row, const char *text) {
+  char *end;
+  if (isspace((unsigned char)*text))
+    return NAN;
+  errno = 0;
+  double number = row->type == TYPE_WHOLE ? (double)strtoll(text, &end, 10) : strtod(text, &end);
+  return end == text || *end || (errno && row->type == TYPE_WHOLE) ? NAN : number;
+}
+
+static double read_word(const char *choices, const char *text) {
+  size_t length = strlen(text);
+  for (int i = 0; length; i++) {
+    size_t size = strcspn(choices, "|");
+    if (size == length && !memcmp(choices, text, size))
+      return i;
+    if (!choices[size])
+      break;
+    choices += size + 1;
+  }
+  return NAN;
+}
+
+static const char switch_words[] = "off|on";
+
+int parameters_parse(struct parameters *values, enum parameter id, int index, const char *text, struct error *err) {
+  const struct parameter_row *row = &table[id];
+  if (row->type == TYPE_TEXT)
+    return parameters_set_text(values, id, index, text, err);
+  double number = row->type == TYPE_CHOICE   ? read_word(row->choices, text)
+                  : row->type == TYPE_SWITCH ? read_word(switch_words, text)
+                                             : read_number(row, text);
+  if (check_index(id, index, err))
+    return -1;
+  return is_valid(row, number) ? parameters_set_number(values, id, index, number, err) : refuse(id, index, text, err);
+}
+
+void parameters_add(struct parameters *values, enum parameter id, int index, double by) {
+  const struct parameter_row *row = &table[id];
+  double grid = pow(10, row->decimals), sum = parameters_number(values, id, index) + by;
+  if (isnan(sum))
+    return;
+  store(values, id, index, fmin(row->max, fmax(row->min, round(sum * grid) / grid)));
+  mark(values, id, index);
+}
+
+static const char *print_word(const char *choices, double number, char *out, size_t size) {
+  for (int i = 0; i < number && *choices; i++)
+    choices += strcspn(choices, "|") + 1;
+  snprintf(out, size, "%.*s", (int)strcspn(choices, "|"), choices);
+  return out;
+}
+
+static const char *print(const struct parameters *values, enum parameter id, int index, const char *real, char *out,
+                         size_t size) {
+  const struct parameter_row *row = &table[id];
+  double number = parameters_number(values, id, index);
+  const char *text = parameters_text(values, id, index);
+  if (row->type == TYPE_CHOICE || row->type == TYPE_SWITCH)
+    return print_word(row->type == TYPE_CHOICE ? row->choices : switch_words, number, out, size);
+  if (row->type == TYPE_TEXT)
+    snprintf(out, size, "%s", text ? text : "");
+  else if (row->type == TYPE_WHOLE)
+    snprintf(out, size, "%.0f", number);
+  else
+    snprintf(out, size, "%s", real);
+  return out;
+}
+
+const char *parameters_print(const struct parameters *values, enum parameter id, int index, char *out, size_t size) {
+  char real[32];
+  double number = parameters_number(values, id, index);
+  /* The shortest of those that are read back the same. */
+  for (int digits = 1; digits <= 17; digits++) {
+    snprintf(real, sizeof real, "%.*g", digits, number);
+    if (strtod(real, NULL) == number)
+      break;
+  }
+  return print(values, id, index, real, out, size);
+}
+
+const char *parameters_show(const struct parameters *values, enum parameter id, int index, char *out, size_t size) {
+  char real[64];
+  snprintf(real, sizeof real, "%.*f", table[id].decimals, parameters_number(values, id, index));
+  return print(values, id, index, real, out, size);
+}
+
+bool parameters_marked(const struct parameters *values, enum parameter id, int index) {
+  return values->marks[id] >> (index - table[id].first) & 1;
+}
+
+void parameters_clear_marks(struct parameters *values) {
+  memset(values->marks, 0, sizeof values->marks);
+}
+
+void parameters_apply(struct parameters *to, const struct parameters *from) {
+  for (enum parameter id = PARAMETER_NONE + 1; id < PARAMETERS; id++)
+    for (int i = table[id].first; from->marks[id] && i < table[id].first + parameter_instances(id); i++)
+      if (parameters_marked(from, id, i)) {
+        memcpy(field(to, id, i), const_field(from, id, i), table[id].size);
+        mark(to, id, i);
+      }
+}
+
+static bool instance_equal(const struct parameters *a, const struct parameters *b, enum parameter id, int index) {
+  if (table[id].type != TYPE_TEXT)
+    return parameters_number(a, id, index) == parameters_number(b, id, index);
+  const char *first = parameters_text(a, id, index), *second = parameters_text(b, id, index);
+  return first && second ? !strcmp(first, second) : first == second;
+}
+
+bool parameters_equal(const struct parameters *a, const struct parameters *b, unsigned needs) {
+  for (enum parameter id = PARAMETER_NONE + 1; id < PARAMETERS; id++)
+    for (int i = 0; needs >> table[id].need & 1 && i < parameter_instances(id); i++)
+      if (!instance_equal(a, b, id, table[id].first + i))
+        return false;
+  return true;
+}

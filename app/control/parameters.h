@@ -1,0 +1,131 @@
+/* Every value a user may set: one table that says what each is, and one struct that holds them all. Command line, keys
+ * and overlay bind to it; so does whatever else is to set values. To add a parameter, add an id, a field and a row.
+ *
+ * Numbers of every type travel as a double, which holds each of them exactly, as JSON does: whole ones end at 2^53 - 1.
+ * A parameter may exist several times (prompt[1] to prompt[9]); a name's [] stands for the index. */
+#ifndef APP_CONTROL_PARAMETERS_H
+#define APP_CONTROL_PARAMETERS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "unet/base/controls.h"
+#include "unet/base/error.h"
+
+enum { PARAMETER_TEXT_MAX = 2048, PARAMETER_NAME_MAX = 48, PARAMETER_INSTANCES_MAX = 16 };
+#define PARAMETER_WHOLE_MAX 9007199254740991.0 /* 2^53 - 1 */
+
+enum parameter {
+  PARAMETER_NONE,
+  PARAMETER_PROMPT,
+  PARAMETER_NEGATIVE,
+  PARAMETER_PRESET,
+  PARAMETER_GUIDANCE,
+  PARAMETER_IMAGE_GUIDANCE,
+  PARAMETER_STRENGTH,
+  PARAMETER_STEPS,
+  PARAMETER_SEED,
+  PARAMETER_MIX,
+  PARAMETER_FIT,
+  PARAMETER_SAMPLER,
+  PARAMETER_GRID,
+  PARAMETER_STRENGTH_GRID,
+  PARAMETER_PAUSE,
+  PARAMETER_SPLIT,
+  PARAMETER_SPLIT_AT,
+  PARAMETER_FULLSCREEN,
+  PARAMETER_HUD,
+  PARAMETER_HELP,
+  PARAMETERS
+};
+
+enum parameter_type {
+  TYPE_REAL,   /* double */
+  TYPE_WHOLE,  /* int64_t */
+  TYPE_SWITCH, /* bool */
+  TYPE_CHOICE, /* int: 0, 1, ... in the order of choices */
+  TYPE_TEXT,   /* struct parameter_text */
+};
+
+/* What a change needs until it is seen. All but the first are live. */
+enum parameter_need {
+  NEED_START,       /* the engine is opened with it */
+  NEED_PREPARATION, /* the engine prepares anew, between two frames */
+  NEED_ENCODING,    /* the engine encodes the text before the next frame that uses it */
+  NEED_FRAME,       /* the next frame takes it */
+  NEED_NOTHING,     /* no picture depends on it */
+  NEEDS
+};
+
+struct parameter_row {
+  const char *name;
+  enum parameter_type type;
+  enum parameter_need need;
+  int first, count;    /* indices first .. first + count - 1; count 0: not indexed */
+  size_t offset, size; /* of the first instance in struct parameters, from one to the next */
+  double min, max;     /* numbers */
+  double standard;     /* the default: numbers */
+  bool by_model;       /* where nobody set it, what suits the model takes the default's place */
+  int decimals;        /* reals: shown and stepped through with so many */
+  const char *unit;    /* NULL: a plain number, or none */
+  const char *choices; /* "a|b|c" */
+  const char *text;    /* the default: texts; NULL: none */
+  const char *from;    /* the default in words, where they say more than its value */
+  const char *help;
+};
+
+/* given false: there is none, which is not the same as an empty one. */
+struct parameter_text {
+  bool given;
+  char words[PARAMETER_TEXT_MAX];
+};
+
+/* A plain value. */
+struct parameters {
+  struct parameter_text prompt[SLOT_PRESETS], negative;
+  double guidance, image_guidance, strength, mix, split_at;
+  int64_t preset, steps, seed;
+  int fit, sampler, grid, strength_grid;
+  bool pause, split, fullscreen, hud, help;
+  /* A bit an instance: set since the marks were last cleared. Not a value: equality does not look at it. */
+  uint16_t marks[PARAMETERS];
+};
+
+const struct parameter_row *parameter_row(enum parameter id);
+int parameter_instances(enum parameter id); /* at least 1 */
+
+/* From a name, as in prompt[3], to id and index (0 where there is none), and back. */
+int parameter_find(const char *name, enum parameter *id, int *index, struct error *err);
+const char *parameter_name(enum parameter id, int index, char name[PARAMETER_NAME_MAX]);
+/* Whether name is an instance of pattern, whose [] stands for an index. */
+bool parameter_matches(const char *pattern, const char *name, int *index);
+
+/* Every value as the table has it; no marks. */
+void parameters_init(struct parameters *values);
+
+/* Setting checks, marks, and refuses with one line what is out of range, of another type or without such an index;
+ * values are then as they were. Text NULL: none. */
+int parameters_set_number(struct parameters *values, enum parameter id, int index, double number, struct error *err);
+int parameters_set_text(struct parameters *values, enum parameter id, int index, const char *text, struct error *err);
+/* As text has it: a number, a choice's name, on or off, or the text itself. */
+int parameters_parse(struct parameters *values, enum parameter id, int index, const char *text, struct error *err);
+/* Numbers: so much more, rounded to its decimals; stops at the ends of the range. Adding NaN does nothing. */
+void parameters_add(struct parameters *values, enum parameter id, int index, double by);
+
+double parameters_number(const struct parameters *values, enum parameter id, int index);
+const char *parameters_text(const struct parameters *values, enum parameter id, int index); /* NULL: none */
+/* What parameters_parse takes back to the bit. Texts that were not given are "". Returns out. */
+const char *parameters_print(const struct parameters *values, enum parameter id, int index, char *out, size_t size);
+/* As people read it: reals with their decimals. */
+const char *parameters_show(const struct parameters *values, enum parameter id, int index, char *out, size_t size);
+
+bool parameters_marked(const struct parameters *values, enum parameter id, int index);
+void parameters_clear_marks(struct parameters *values);
+
+/* Copies what is marked in from; it is then marked in to as well. */
+void parameters_apply(struct parameters *to, const struct parameters *from);
+/* Compares the values of those parameters that have one of these needs (bits 1 << enum parameter_need). */
+bool parameters_equal(const struct parameters *a, const struct parameters *b, unsigned needs);
+
+#endif

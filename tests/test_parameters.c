@@ -1,0 +1,228 @@
+/* The table of parameters: each row says everything about its parameter, and values go in and out unharmed. */
+#include "tests/cmocka_all.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "app/control/parameters.h"
+
+static struct parameters defaults(void) {
+  struct parameters values;
+  parameters_init(&values);
+  return values;
+}
+
+static int count_choices(const char *choices) {
+  int count = 1;
+  for (; *choices; choices++)
+    count += *choices == '|';
+  return count;
+}
+
+/* Every row has name, help, range and default of its type, and is found by the name of each of its instances. */
+static void rows_are_whole(void **state) {
+  (void)state;
+  const struct parameters values = defaults();
+  for (enum parameter id = PARAMETER_NONE + 1; id < PARAMETERS; id++) {
+    const struct parameter_row *row = parameter_row(id);
+    assert_non_null(row->name);
+    assert_true(row->help && *row->help);
+    assert_true(row->need >= 0 && row->need < NEEDS);
+    assert_true(row->size > 0 && row->offset + row->size <= sizeof values);
+    assert_in_range(parameter_instances(id), 1, PARAMETER_INSTANCES_MAX);
+    assert_true((strstr(row->name, "[]") != NULL) == (row->count > 0));
+    assert_true(!row->choices == (row->type != TYPE_CHOICE));
+    if (row->type == TYPE_REAL || row->type == TYPE_WHOLE)
+      assert_true(row->min < row->max && row->standard >= row->min && row->standard <= row->max);
+    if (row->type == TYPE_WHOLE)
+      assert_true(row->max <= PARAMETER_WHOLE_MAX && row->min >= -PARAMETER_WHOLE_MAX);
+    if (row->type == TYPE_CHOICE)
+      assert_true(row->standard >= 0 && row->standard < count_choices(row->choices));
+    if (row->type == TYPE_SWITCH)
+      assert_true(row->standard == 0 || row->standard == 1);
+    for (int i = row->first; i < row->first + parameter_instances(id); i++) {
+      char name[PARAMETER_NAME_MAX];
+      enum parameter found;
+      int index;
+      assert_int_equal(parameter_find(parameter_name(id, i, name), &found, &index, NULL), 0);
+      assert_int_equal(found, id);
+      assert_int_equal(index, i);
+      assert_false(parameters_marked(&values, id, i));
+      if (row->type != TYPE_TEXT)
+        assert_true(parameters_number(&values, id, i) == row->standard);
+    }
+    for (enum parameter other = PARAMETER_NONE + 1; other < id; other++) {
+      assert_string_not_equal(parameter_row(other)->name, row->name);
+      size_t end = parameter_row(other)->offset + parameter_row(other)->size * (size_t)parameter_instances(other);
+      assert_true(end <= row->offset || row->offset + row->size * (size_t)parameter_instances(id) <=
+                                            parameter_row(other)->offset); /* no two share a field */
+    }
+  }
+}
+
+/* Both ends and something between of every number, and a text in every text: printed, it is parsed to the same. */
+static void printed_is_parsed(void **state) {
+  (void)state;
+  for (enum parameter id = PARAMETER_NONE + 1; id < PARAMETERS; id++) {
+    const struct parameter_row *row = parameter_row(id);
+    double top = row->type == TYPE_CHOICE ? count_choices(row->choices) - 1 : row->type == TYPE_SWITCH ? 1 : row->max;
+    const double numbers[] = {row->min, top, row->type == TYPE_REAL ? row->min + (top - row->min) / 3 : row->standard};
+    for (size_t n = 0; n < 3; n++) {
+      struct parameters from = defaults(), to = defaults();
+      int index = row->first + parameter_instances(id) - 1;
+      char text[PARAMETER_TEXT_MAX];
+      struct error err;
+      int set = row->type == TYPE_TEXT ? parameters_set_text(&from, id, index, "caf\xc3\xa9, [2] = \"a\"", &err)
+                                       : parameters_set_number(&from, id, index, numbers[n], &err);
+      assert_int_equal(set, 0);
+      assert_true(parameters_marked(&from, id, index));
+      assert_int_equal(parameters_parse(&to, id, index, parameters_print(&from, id, index, text, sizeof text), &err),
+                       0);
+      assert_true(parameters_equal(&from, &to, ~0u));
+    }
+  }
+}
+
+static void seeds_are_whole_to_the_end(void **state) {
+  (void)state;
+  struct parameters values = defaults();
+  char text[32];
+  struct error err;
+  assert_int_equal(parameters_parse(&values, PARAMETER_SEED, 0, "9007199254740991", &err), 0);
+  assert_true(values.seed == INT64_C(9007199254740991));
+  assert_string_equal(parameters_print(&values, PARAMETER_SEED, 0, text, sizeof text), "9007199254740991");
+  assert_int_equal(parameters_set_number(&values, PARAMETER_SEED, 0, 9007199254740990.0, &err), 0);
+  assert_true(values.seed == INT64_C(9007199254740990));
+  assert_int_equal(parameters_parse(&values, PARAMETER_SEED, 0, "9007199254740992", &err), -1);
+  assert_non_null(strstr(err.message, "from 0 to 9007199254740991"));
+  assert_int_equal(parameters_parse(&values, PARAMETER_SEED, 0, "9007199254740993", &err), -1);
+  assert_true(values.seed == INT64_C(9007199254740990));
+}
+
+static void expect_refusal(enum parameter id, int index, const char *text, const char *wanted) {
+  struct parameters values = defaults();
+  const struct parameters before = values;
+  struct error err = {0};
+  if (!parameters_parse(&values, id, index, text, &err))
+    fail_msg("'%s' accepted for %s", text, parameter_row(id)->name);
+  assert_int_equal(err.status, STATUS_USAGE);
+  assert_null(strchr(err.message, '\n'));
+  if (!strstr(err.message, wanted))
+    fail_msg("'%s' is not in '%s'", wanted, err.message);
+  assert_memory_equal(&values, &before, sizeof values);
+}
+
+static void refusals(void **state) {
+  (void)state;
+  static char longest[PARAMETER_TEXT_MAX + 1];
+  memset(longest, 'x', PARAMETER_TEXT_MAX);
+  const char *const numbers[] = {"-0.1", "1.01", "nan", "inf", "", "0.5x", " 0.5", "x", "1e400"};
+  for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++)
+    expect_refusal(PARAMETER_STRENGTH, 0, numbers[i], "a number from 0 to 1 is needed");
+  const char *const wholes[] = {"0", "51", "1.5", "-1", "0x10", " 3", "99999999999999999999"};
+  for (size_t i = 0; i < sizeof wholes / sizeof *wholes; i++)
+    expect_refusal(PARAMETER_STEPS, 0, wholes[i], "a whole number from 1 to 50 is needed");
+  expect_refusal(PARAMETER_FIT, 0, "cro", "one of crop|letterbox|stretch is needed");
+  expect_refusal(PARAMETER_FIT, 0, "", "one of");
+  expect_refusal(PARAMETER_HUD, 0, "yes", "on or off");
+  expect_refusal(PARAMETER_PROMPT, 1, longest, "prompt[1]");
+  expect_refusal(PARAMETER_PROMPT, 0, "x", "there are 1 to 9");
+  expect_refusal(PARAMETER_PROMPT, 10, "x", "prompt[10]: there are 1 to 9");
+  expect_refusal(PARAMETER_SEED, 1, "1", "seed");
+  struct parameters values = defaults();
+  struct error err;
+  assert_int_equal(parameters_set_number(&values, PARAMETER_PROMPT, 1, 1, &err), -1);
+  assert_int_equal(parameters_set_text(&values, PARAMETER_SEED, 0, "1", &err), -1);
+  assert_int_equal(parameters_set_number(&values, PARAMETER_STEPS, 0, 1.5, &err), -1);
+  assert_int_equal(parameters_set_number(&values, PARAMETER_STRENGTH, 0, (double)NAN, &err), -1);
+}
+
+static void names_with_an_index(void **state) {
+  (void)state;
+  enum parameter id;
+  int index;
+  struct error err;
+  char name[PARAMETER_NAME_MAX];
+  assert_int_equal(parameter_find("prompt[3]", &id, &index, &err), 0);
+  assert_true(id == PARAMETER_PROMPT && index == 3);
+  assert_string_equal(parameter_name(id, index, name), "prompt[3]");
+  const char *const wrong[] = {"prompt",
+                               "prompt[]",
+                               "prompt[0]",
+                               "prompt[10]",
+                               "prompt[x]",
+                               "prompt[3",
+                               "prompt[3]x",
+                               "prompt[-1]",
+                               "prompt[+3]",
+                               "seed[1]",
+                               "xyzzy",
+                               "",
+                               "prompt[99999999999999999999]"};
+  for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+    assert_int_equal(parameter_find(wrong[i], &id, &index, &err), -1);
+    assert_null(strchr(err.message, '\n'));
+  }
+  assert_true(parameter_matches("lora[].weight", "lora[2].weight", &index) && index == 2);
+  assert_false(parameter_matches("lora[].weight", "lora[2]", &index));
+  assert_false(parameter_matches("lora[].weight", "lora[2].weights", &index));
+}
+
+/* Each parameter by itself makes two sets of values different, to those who ask for its need and to no others. */
+static void equality_sees_every_parameter(void **state) {
+  (void)state;
+  for (enum parameter id = PARAMETER_NONE + 1; id < PARAMETERS; id++) {
+    const struct parameter_row *row = parameter_row(id);
+    struct parameters a = defaults(), b = defaults();
+    int index = row->first + parameter_instances(id) - 1;
+    struct error err;
+    assert_true(parameters_equal(&a, &b, ~0u));
+    double other = row->type == TYPE_SWITCH || row->type == TYPE_CHOICE ? !row->standard
+                   : row->standard < row->max                           ? row->max
+                                                                        : row->min;
+    int set = row->type == TYPE_TEXT ? parameters_set_text(&b, id, index, "", &err)
+                                     : parameters_set_number(&b, id, index, other, &err);
+    assert_int_equal(set, 0);
+    assert_false(parameters_equal(&a, &b, ~0u));
+    assert_false(parameters_equal(&a, &b, 1u << row->need));
+    assert_true(parameters_equal(&a, &b, ~(1u << row->need)));
+    parameters_apply(&a, &b); /* only what is marked */
+    assert_true(parameters_equal(&a, &b, ~0u));
+    assert_true(parameters_marked(&a, id, index));
+    parameters_clear_marks(&a);
+    b = defaults();
+    parameters_apply(&b, &a);
+    assert_false(parameters_equal(&a, &b, ~0u));
+  }
+}
+
+static void steps_stop_at_the_ends(void **state) {
+  (void)state;
+  struct parameters values = defaults();
+  char text[16];
+  parameters_add(&values, PARAMETER_STRENGTH, 0, 0.05);
+  assert_true((float)values.strength == 0.55f);
+  assert_string_equal(parameters_show(&values, PARAMETER_STRENGTH, 0, text, sizeof text), "0.55");
+  parameters_add(&values, PARAMETER_STRENGTH, 0, 7);
+  assert_true(values.strength == 1);
+  parameters_add(&values, PARAMETER_STRENGTH, 0, (double)NAN);
+  assert_true(values.strength == 1);
+  parameters_add(&values, PARAMETER_STEPS, 0, -1);
+  assert_int_equal(values.steps, 1);
+  parameters_add(&values, PARAMETER_STEPS, 0, 100);
+  assert_int_equal(values.steps, STEPS_MAX);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(rows_are_whole),
+      cmocka_unit_test(printed_is_parsed),
+      cmocka_unit_test(seeds_are_whole_to_the_end),
+      cmocka_unit_test(refusals),
+      cmocka_unit_test(names_with_an_index),
+      cmocka_unit_test(equality_sees_every_parameter),
+      cmocka_unit_test(steps_stop_at_the_ends),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
