@@ -124,6 +124,16 @@ static void check_prompt(const char *prompt) {
   FUZZ_CHECK(!has_control(text_quote(prompt).text));
 }
 
+static void check_values(const struct parameters *values) {
+  for (enum parameter id = PARAMETER_NONE + 1; id < PARAMETERS; id++) {
+    const struct parameter_row *row = parameter_row(id);
+    if (row->type != TYPE_REAL && row->type != TYPE_WHOLE)
+      continue;
+    double value = parameters_number(values, id, 0);
+    FUZZ_CHECK(isfinite(value) && value >= row->min && value <= row->max);
+  }
+}
+
 static void check_accepted(const struct options *options, const struct options_request *request) {
   char *no_words[] = {(char[]){"reverie"}, (char[]){"live"}, NULL};
   struct options defaults;
@@ -138,11 +148,12 @@ static void check_accepted(const struct options *options, const struct options_r
   FUZZ_CHECK(!options_parse(&defaults, &ignored, 2, no_words, &err));
   for (int i = 0; i < option_count; i++)
     check_field(&option_table[i], options, &defaults);
+  check_values(&options->values);
   FUZZ_CHECK(options->prompt_count >= 0 && options->prompt_count <= SLOT_PRESETS);
   for (int i = 0; i < options->prompt_count; i++)
-    check_prompt(options->prompts[i]);
-  if (options->negative)
-    check_prompt(options->negative);
+    check_prompt(parameters_text(&options->values, PARAMETER_PROMPT, i + 1));
+  if (options->values.negative.given)
+    check_prompt(options->values.negative.words);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {

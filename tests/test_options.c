@@ -55,8 +55,10 @@ static void test_defaults(void **state) {
   assert_int_equal(options.command, COMMAND_RENDER);
   assert_string_equal(options.input, "in.mp4");
   assert_string_equal(options.output, "out.mp4");
-  assert_true(options.guidance == 1 && options.image_guidance == 1.5 && options.strength < 0 && options.quality < 0);
-  assert_true(options.seed == 1 && options.steps == 0 && options.width == 0 && options.frames == 0);
+  const struct parameters *values = &options.values;
+  assert_true(values->guidance == 1 && values->image_guidance == 1.5 && options.quality < 0);
+  assert_false(parameters_marked(values, PARAMETER_STRENGTH, 0) || parameters_marked(values, PARAMETER_STEPS, 0));
+  assert_true(values->seed == 1 && values->hud && !values->split && options.width == 0 && options.frames == 0);
   assert_true(options.warmup == -1 && options.verbose == 0 && !options.overwrite && options.prompt_count == 0);
   assert_string_equal(options.device, "auto");
   assert_null(accept("live").input);
@@ -67,18 +69,22 @@ static void test_values(void **state) {
   (void)state;
   struct options options =
       accept("render a b --model m --vae v -p oil~painting --prompt=neon --negative blur -g 7.5 --image-guidance 2 "
-             "-s0.25 --steps 4 --seed 18446744073709551615 --size 512x288 --fit letterbox --sampler lcm "
+             "-s0.25 --steps 4 --seed 9007199254740991 --size 512x288 --fit letterbox --sampler lcm "
              "--grid leading --strength-grid trained --text-to-image");
   assert_string_equal(options.model, "m");
   assert_string_equal(options.vae, "v");
   assert_int_equal(options.prompt_count, 2);
-  assert_string_equal(options.prompts[0], "oil painting");
-  assert_string_equal(options.prompts[1], "neon");
-  assert_string_equal(options.negative, "blur");
-  assert_true(options.guidance == 7.5 && options.image_guidance == 2 && options.strength == 0.25);
-  assert_true(options.steps == 4 && options.seed == UINT64_MAX && options.width == 512 && options.height == 288);
-  assert_true(options.fit == FIT_LETTERBOX && options.sampler == SAMPLER_LCM && options.grid == GRID_LEADING);
-  assert_true(options.strength_grid == STRENGTH_TRAINED && options.text_to_image);
+  const struct parameters *values = &options.values;
+  assert_string_equal(parameters_text(values, PARAMETER_PROMPT, 1), "oil painting");
+  assert_string_equal(parameters_text(values, PARAMETER_PROMPT, 2), "neon");
+  assert_null(parameters_text(values, PARAMETER_PROMPT, 3));
+  assert_string_equal(parameters_text(values, PARAMETER_NEGATIVE, 0), "blur");
+  assert_true(values->guidance == 7.5 && values->image_guidance == 2 && values->strength == 0.25);
+  assert_true(parameters_marked(values, PARAMETER_STRENGTH, 0) && parameters_marked(values, PARAMETER_STEPS, 0));
+  assert_true(values->steps == 4 && values->seed == INT64_C(9007199254740991));
+  assert_true(options.width == 512 && options.height == 288);
+  assert_true(values->fit == FIT_LETTERBOX && values->sampler == SAMPLER_LCM && values->grid == GRID_LEADING);
+  assert_true(values->strength_grid == STRENGTH_TRAINED && options.text_to_image);
   options = accept("-v render -vyq a -- -odd-name-");
   assert_string_equal(options.output, "-odd-name-");
   assert_true(options.overwrite && options.verbose == -1);
@@ -91,8 +97,9 @@ static void test_values(void **state) {
   assert_int_equal(options.verbose, 2);
   options = accept("live /dev/video0 --budget 33.3 -f --window 800x600 --display 1 --no-hud --split --loop "
                    "--snapshot-dir shots --input-size 640x480 --input-fps 29.97");
-  assert_true(options.budget_ms == 33.3 && options.fullscreen && options.window_width == 800 && options.display == 1);
-  assert_true(options.no_hud && options.split && options.loop && options.input_height == 480);
+  assert_true(options.budget_ms == 33.3 && options.values.fullscreen && options.window_width == 800 &&
+              options.display == 1);
+  assert_true(!options.values.hud && options.values.split && options.loop && options.input_height == 480);
   options = accept("bench --json - --warmup 0 --size 8x8192");
   assert_string_equal(options.json, "-");
   assert_true(options.warmup == 0 && options.width == 8 && options.height == 8192);
@@ -139,8 +146,10 @@ static void test_refusals(void **state) {
     snprintf(line, sizeof line, "render a b --size %s", size[i]);
     refuse(line, "WIDTHxHEIGHT");
   }
-  refuse("render a b --seed -1", "18446744073709551615");
-  refuse("render a b --seed 18446744073709551616", "18446744073709551615");
+  refuse("render a b --seed -1", "--seed -1: a whole number from 0 to 9007199254740991 is needed");
+  refuse("render a b --seed 9007199254740992", "from 0 to 9007199254740991");
+  refuse("render a b --seed 18446744073709551615", "from 0 to 9007199254740991");
+  refuse("render a b --negative=", "--negative: an empty TEXT");
   refuse("render a b --memory-limit 2T", "bytes are needed");
   refuse("render a b --memory-limit 0", "bytes are needed");
   refuse("render a b --memory-limit -1G", "bytes are needed");
@@ -202,8 +211,8 @@ static void test_texts_are_complete(void **state) {
     for (int i = 0; i < option_count; i++) {
       const struct option *option = &option_table[i];
       char syntax[64];
-      snprintf(syntax, sizeof syntax, " --%s%c", option->name, option->metavar || option->choices ? ' ' : '\0');
-      bool wanted = option->help && option->commands & 1u << command_table[c].command;
+      snprintf(syntax, sizeof syntax, " --%s%c", option->name, option->metavar || option_choices(option) ? ' ' : '\0');
+      bool wanted = !option_is_hidden(option) && option->commands & 1u << command_table[c].command;
       char line[80];
       snprintf(line, sizeof line, "\n      --%s", option->name);
       bool there = strstr(help, syntax) != NULL;
@@ -227,8 +236,9 @@ static void test_texts_are_complete(void **state) {
         snprintf(escaped + strlen(escaped), sizeof escaped - strlen(escaped), k == 0 && *at == '-' ? "\\%c" : "%c",
                  *at);
       snprintf(name, sizeof name, "%s%s", kinds[k].dashes, escaped);
-      if (!strstr(text, name) == !!option_table[i].help)
-        fail_msg("%s: --%s is %s", kinds[k].kind, option_table[i].name, option_table[i].help ? "missing" : "shown");
+      if (!strstr(text, name) == !option_is_hidden(&option_table[i]))
+        fail_msg("%s: --%s is %s", kinds[k].kind, option_table[i].name,
+                 !option_is_hidden(&option_table[i]) ? "missing" : "shown");
     }
     for (int c = 0; c < command_count; c++)
       assert_non_null(strstr(text, command_table[c].name));
@@ -254,20 +264,45 @@ static void test_keys_are_told(void **state) {
   free(man);
 }
 
+/* An option that sets a parameter has its name, which messages begin with. */
+static void test_options_are_parameters(void **state) {
+  (void)state;
+  int bound = 0;
+  for (int i = 0; i < option_count; i++) {
+    const struct option *option = &option_table[i];
+    bool binds = option->kind == OPTION_PARAMETER || option->kind == OPTION_PROMPT || option->kind == OPTION_ON ||
+                 option->kind == OPTION_OFF;
+    assert_int_equal(binds, option->parameter != PARAMETER_NONE);
+    if (!binds || option->kind == OPTION_OFF)
+      continue;
+    const char *name = parameter_row(option->parameter)->name;
+    assert_int_equal(strncmp(name, option->name, strcspn(name, "[")), 0);
+    assert_true(!option->metavar == (parameter_row(option->parameter)->type == TYPE_CHOICE ||
+                                     parameter_row(option->parameter)->type == TYPE_SWITCH));
+    bound++;
+  }
+  assert_true(bound >= 13);
+  char *man = written(NULL, COMMAND_NONE, "man");
+  assert_non_null(strstr(man, "input picture (default: 1.5)"));
+  assert_non_null(strstr(man, "(default: what suits the model)"));
+  assert_non_null(strstr(man, "letterbox|stretch"));
+  free(man);
+}
+
 /* The parser numbers choices as the enums do. */
 static void test_table_is_consistent(void **state) {
   (void)state;
-  assert_int_equal(accept("bench --fit crop").fit, FIT_CROP);
-  assert_int_equal(accept("bench --fit stretch").fit, FIT_STRETCH);
-  assert_int_equal(accept("bench --sampler auto").sampler, SAMPLER_AUTO);
-  assert_int_equal(accept("bench --sampler euler").sampler, SAMPLER_EULER);
-  assert_int_equal(accept("bench --sampler ddim").sampler, SAMPLER_DDIM);
-  assert_int_equal(accept("bench --grid auto").grid, GRID_AUTO);
-  assert_int_equal(accept("bench --grid trailing").grid, GRID_TRAILING);
-  assert_int_equal(accept("bench --grid lcm").grid, GRID_LCM);
+  assert_int_equal(accept("bench --fit crop").values.fit, FIT_CROP);
+  assert_int_equal(accept("bench --fit stretch").values.fit, FIT_STRETCH);
+  assert_int_equal(accept("bench --sampler auto").values.sampler, SAMPLER_AUTO);
+  assert_int_equal(accept("bench --sampler euler").values.sampler, SAMPLER_EULER);
+  assert_int_equal(accept("bench --sampler ddim").values.sampler, SAMPLER_DDIM);
+  assert_int_equal(accept("bench --grid auto").values.grid, GRID_AUTO);
+  assert_int_equal(accept("bench --grid trailing").values.grid, GRID_TRAILING);
+  assert_int_equal(accept("bench --grid lcm").values.grid, GRID_LCM);
   assert_int_equal(accept("bench --precision auto").precision, PRECISION_AUTO);
   assert_int_equal(accept("bench --precision f32").precision, PRECISION_F32);
-  assert_int_equal(accept("bench --strength-grid diffusers").strength_grid, STRENGTH_DIFFUSERS);
+  assert_int_equal(accept("bench --strength-grid diffusers").values.strength_grid, STRENGTH_DIFFUSERS);
   assert_int_equal(accept("bench --graph off").graph, GRAPH_OFF);
   assert_int_equal(accept("bench").graph, GRAPH_ON);
   for (int i = 0; i < command_count; i++)
@@ -281,10 +316,15 @@ static void test_table_is_consistent(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_defaults),      cmocka_unit_test(test_values),
-      cmocka_unit_test(test_refusals),      cmocka_unit_test(test_long_arguments_fit),
-      cmocka_unit_test(test_requests),      cmocka_unit_test(test_texts_are_complete),
-      cmocka_unit_test(test_keys_are_told), cmocka_unit_test(test_table_is_consistent),
+      cmocka_unit_test(test_defaults),
+      cmocka_unit_test(test_values),
+      cmocka_unit_test(test_refusals),
+      cmocka_unit_test(test_long_arguments_fit),
+      cmocka_unit_test(test_requests),
+      cmocka_unit_test(test_texts_are_complete),
+      cmocka_unit_test(test_keys_are_told),
+      cmocka_unit_test(test_table_is_consistent),
+      cmocka_unit_test(test_options_are_parameters),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -31,8 +31,8 @@ enum {
 
 /* Presets for the keys that no --prompt took. */
 static const char *const default_prompts[SLOT_PRESETS] = {
-    SETUP_DEFAULT_PROMPT, "oil painting", "watercolor", "pencil sketch", "ink drawing", "cartoon", "mosaic",
-    "vintage film",       "pop art"};
+    PARAMETER_PROMPT_DEFAULT, "oil painting", "watercolor", "pencil sketch", "ink drawing", "cartoon", "mosaic",
+    "vintage film",           "pop art"};
 
 struct live {
   const struct options *options;
@@ -106,7 +106,7 @@ static int open_engine(void *opaque, struct engine **engine, struct loop_setting
   setup_controls(&settings->controls, live->options, &info);
   settings->fade = (struct fade){.from = settings->controls.prompt, .to = settings->controls.prompt};
   settings->steps = info.steps;
-  settings->want_input = live->options->split;
+  settings->want_input = live->options->values.split;
   return 0;
 }
 
@@ -114,11 +114,11 @@ static int open_engine(void *opaque, struct engine **engine, struct loop_setting
 static void choose_prompts(const struct options *options, const char *prompts[SLOTS]) {
   int slot = SLOT_PRESET_1, given = options->prompt_count;
   for (int i = 0; i < given; i++)
-    prompts[slot++] = options->prompts[i];
+    prompts[slot++] = options->values.prompt[i].words;
   for (int i = 0; i < SLOT_PRESETS && slot < SLOT_PRESET_1 + SLOT_PRESETS; i++) {
     bool taken = false;
     for (int j = 0; j < given; j++)
-      taken = taken || !strcmp(options->prompts[j], default_prompts[i]);
+      taken = taken || !strcmp(options->values.prompt[j].words, default_prompts[i]);
     if (!taken)
       prompts[slot++] = default_prompts[i];
   }
@@ -148,16 +148,16 @@ static int open_window(struct live *live, struct error *err) {
                                  .width = options->window_width,
                                  .height = options->window_height,
                                  .display = options->display,
-                                 .fullscreen = options->fullscreen};
+                                 .fullscreen = options->values.fullscreen};
   if (!params.width) {
     double shape = options->width ? (double)options->width / options->height : live->info.shape;
     fit_window(shape > 0 ? shape : 1, &params.width, &params.height);
   }
   if (window_open(live->window, &params, err) || present_open(&live->present, err) || hud_open(&live->hud, err))
     return -1;
-  live->state.fullscreen = options->fullscreen;
-  live->state.hud = !options->no_hud;
-  live->state.split = options->split;
+  live->state.fullscreen = options->values.fullscreen;
+  live->state.hud = options->values.hud;
+  live->state.split = options->values.split;
   live->state.split_at = 0.5f;
   return 0;
 }
@@ -306,7 +306,7 @@ static void draw(struct live *live, int width, int height) {
       .height = height,
       .shape_w = live->engine.info.width,
       .shape_h = live->engine.info.height,
-      .fit = live->options->fit,
+      .fit = (enum fit)live->options->values.fit,
       .split = live->state.split && live->shown && live->shown->input.plane[0],
       .split_at = live->state.split_at,
       .bicubic = !window_is_software(live->window),

@@ -91,29 +91,32 @@ static void choose_size(struct engine_params *params, const struct options *opti
 }
 
 static int set_prompts(struct engine *engine, const struct options *options, struct error *err) {
-  if (!options->prompt_count && engine_set_prompt(engine, SLOT_PRESET_1, SETUP_DEFAULT_PROMPT, err))
+  const struct parameters *values = &options->values;
+  const char *negative = parameters_text(values, PARAMETER_NEGATIVE, 0);
+  if (!options->prompt_count && engine_set_prompt(engine, SLOT_PRESET_1, PARAMETER_PROMPT_DEFAULT, err))
     return -1;
-  for (int i = 0; i < options->prompt_count; i++)
-    if (engine_set_prompt(engine, SLOT_PRESET_1 + i, options->prompts[i], err))
+  for (int i = 1; i <= options->prompt_count; i++)
+    if (engine_set_prompt(engine, SLOT_PRESET_1 + i - 1, parameters_text(values, PARAMETER_PROMPT, i), err))
       return -1;
-  return options->negative ? engine_set_prompt(engine, SLOT_NEGATIVE, options->negative, err) : 0;
+  return negative ? engine_set_prompt(engine, SLOT_NEGATIVE, negative, err) : 0;
 }
 
 int setup_params(struct setup_params *params, const struct options *options, const struct source_info *info,
                  int longest, enum pixel_format output, const struct log *log, struct error *err) {
+  const struct parameters *values = &options->values;
   if (!options->model && paths_data(params->model, "mini/model", STATUS_MODEL, err))
     return -1;
   params->engine = (struct engine_params){
       .model = options->model ? options->model : params->model,
       .vae = options->vae,
-      .steps = options->steps,
-      .sampler = options->sampler,
-      .grid = options->grid,
-      .strength_diffusers = options->strength_grid == STRENGTH_DIFFUSERS,
-      .snap_strength = options->strength_grid == STRENGTH_TRAINED,
+      .steps = parameters_marked(values, PARAMETER_STEPS, 0) ? (int)values->steps : 0,
+      .sampler = (enum engine_sampler)values->sampler,
+      .grid = (enum engine_grid)values->grid,
+      .strength_diffusers = values->strength_grid == STRENGTH_DIFFUSERS,
+      .snap_strength = values->strength_grid == STRENGTH_TRAINED,
       .text_to_image = options->text_to_image,
-      .guidance = options->guidance != 1,
-      .fit = options->fit,
+      .guidance = values->guidance != 1,
+      .fit = (enum fit)values->fit,
       .output = output,
       .device = options->device,
       .threads = options->threads,
@@ -132,7 +135,7 @@ int setup_params(struct setup_params *params, const struct options *options, con
 static void check_negative(const struct engine *engine, const struct options *options, const struct log *log) {
   struct engine_info info;
   engine_get_info(engine, &info);
-  if (options->negative && info.rows == 1)
+  if (options->values.negative.given && info.rows == 1)
     log_line(log, LOG_WARNING, "--negative does nothing %s",
              info.has_guidance_embedding ? "on this model: its guidance is embedded"
              : info.refuses_guidance     ? "on this model: it was trained without guidance"
@@ -154,10 +157,11 @@ int setup_engine(struct engine **engine, const struct options *options, const st
 }
 
 void setup_controls(struct controls *controls, const struct options *options, const struct engine_info *info) {
+  const struct parameters *values = &options->values;
   *controls = (struct controls)CONTROLS_DEFAULTS;
-  controls->guidance = (float)options->guidance;
-  controls->image_guidance = (float)options->image_guidance;
-  controls->seed = options->seed;
+  controls->guidance = (float)values->guidance;
+  controls->image_guidance = (float)values->image_guidance;
+  controls->seed = (uint64_t)values->seed;
   bool whole = info->image_conditioned || options->text_to_image;
-  controls->strength = options->strength >= 0 ? (float)options->strength : whole ? 1.0f : 0.5f;
+  controls->strength = whole && !parameters_marked(values, PARAMETER_STRENGTH, 0) ? 1.0f : (float)values->strength;
 }

@@ -8,9 +8,6 @@
 #include "app/options/paths.h"
 #include "app/source/source.h"
 
-/* Prompt used where none is given: one whose effect nobody overlooks. */
-#define SETUP_DEFAULT_PROMPT "neon"
-
 /* A log that writes to standard error, filtered by options->verbose (warnings always, unless -q). */
 void setup_log(struct log *log, const struct options *options);
 

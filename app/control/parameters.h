@@ -14,6 +14,8 @@
 #include "unet/base/error.h"
 
 enum { PARAMETER_TEXT_MAX = 2048, PARAMETER_NAME_MAX = 48, PARAMETER_INSTANCES_MAX = 16 };
+/* Where no prompt is given: one whose effect nobody overlooks. */
+#define PARAMETER_PROMPT_DEFAULT "neon"
 #define PARAMETER_WHOLE_MAX 9007199254740991.0 /* 2^53 - 1 */
 
 enum parameter {

@@ -65,7 +65,7 @@ static const struct option *nearest_option(const char *name, unsigned commands) 
       name = other_names[i].ours;
   for (int i = 0; i < option_count; i++) {
     const struct option *option = &option_table[i];
-    if (!option->help || !(option->commands & commands))
+    if (option_is_hidden(option) || !(option->commands & commands))
       continue;
     int distance = edit_distance(name, option->name);
     if (distance < best && 2 * distance < (int)strlen(option->name)) {
@@ -106,7 +106,7 @@ static const struct option *find_letter(char letter) {
 }
 
 static bool takes_value(const struct option *option) {
-  return option->metavar || option->choices;
+  return option->metavar || option_choices(option);
 }
 
 static int parse_whole(const struct option *option, const char *text, long long *value, struct error *err) {
@@ -126,15 +126,6 @@ static int parse_real(const struct option *option, const char *text, double *val
   if (end == text || *end || isspace((unsigned char)*text) || !isfinite(*value) || *value < option->min ||
       *value > option->max)
     return usage(err, "--%s %.40s: a number from %g to %g is needed", option->name, text, option->min, option->max);
-  return 0;
-}
-
-static int parse_seed(const struct option *option, const char *text, uint64_t *value, struct error *err) {
-  char *end;
-  errno = 0;
-  *value = strtoull(text, &end, 10);
-  if (!isdigit((unsigned char)*text) || *end || errno)
-    return usage(err, "--%s %.40s: a whole number from 0 to 18446744073709551615 is needed", option->name, text);
   return 0;
 }
 
@@ -187,11 +178,23 @@ static int parse_choice(const struct option *option, const char *text, unsigned 
   return usage(err, "--%s %.40s: one of %s is needed", option->name, text, option->choices);
 }
 
-static int add_prompt(struct options *options, const char *text, struct error *err) {
+/* The option has the parameter's name, which begins the message. */
+static int set_parameter(const struct option *option, struct options *options, int index, const char *text,
+                         struct error *err) {
+  struct error why;
+  if (!parameters_parse(&options->values, option->parameter, index, text, &why))
+    return 0;
+  return usage(err, "--%s", why.message);
+}
+
+static int refuse_empty(const struct option *option, const char *text, struct error *err) {
+  return *text ? 0 : usage(err, "--%s: an empty %s makes no sense", option->name, option->metavar);
+}
+
+static int add_prompt(const struct option *option, struct options *options, const char *text, struct error *err) {
   if (options->prompt_count == SLOT_PRESETS)
     return usage(err, "--prompt: at most %d can be given", SLOT_PRESETS);
-  options->prompts[options->prompt_count++] = text;
-  return 0;
+  return set_parameter(option, options, ++options->prompt_count, text, err);
 }
 
 /* Generate's value is checked here and not stored as a number: the request carries its name. */
@@ -212,12 +215,19 @@ static int apply(const struct option *option, struct options *options, struct op
     *(bool *)field = true;
     return 0;
   case OPTION_TEXT:
-    if (!*text)
-      return usage(err, "--%s: an empty %s makes no sense", option->name, option->metavar);
+    if (refuse_empty(option, text, err))
+      return -1;
     *(const char **)field = text;
     return 0;
+  case OPTION_PARAMETER:
+    if (parameter_row(option->parameter)->type == TYPE_TEXT && refuse_empty(option, text, err))
+      return -1;
+    return set_parameter(option, options, 0, text, err);
   case OPTION_PROMPT:
-    return add_prompt(options, text, err);
+    return add_prompt(option, options, text, err);
+  case OPTION_ON:
+  case OPTION_OFF:
+    return parameters_set_number(&options->values, option->parameter, 0, option->kind == OPTION_ON, err);
   case OPTION_INT:
     if (parse_whole(option, text, &whole, err))
       return -1;
@@ -228,8 +238,6 @@ static int apply(const struct option *option, struct options *options, struct op
       return -1;
     *(long *)field = (long)whole;
     return 0;
-  case OPTION_SEED:
-    return parse_seed(option, text, field, err);
   case OPTION_REAL:
     return parse_real(option, text, field, err);
   case OPTION_SIZE:
@@ -270,7 +278,8 @@ static int parse_value(struct parser *parser, const struct option *option, const
   const char *text = attached;
   if (takes_value(option) && !text) {
     if (parser->next == parser->argc)
-      return usage(err, "--%s needs a value: %s", option->name, option->choices ? option->choices : option->metavar);
+      return usage(err, "--%s needs a value: %s", option->name,
+                   option_choices(option) ? option_choices(option) : option->metavar);
     text = parser->argv[parser->next++];
   }
   if (!takes_value(option) && attached)
@@ -376,8 +385,8 @@ static int check_arguments(struct parser *parser, const struct command_text *com
 }
 
 int options_parse(struct options *options, struct options_request *request, int argc, char **argv, struct error *err) {
-  *options = (struct options){
-      .guidance = 1, .image_guidance = 1.5, .strength = -1, .seed = 1, .quality = -1, .warmup = -1, .device = "auto"};
+  *options = (struct options){.quality = -1, .warmup = -1, .device = "auto"};
+  parameters_init(&options->values);
   *request = (struct options_request){ACTION_RUN, NULL};
   struct parser parser = {.options = options, .request = request, .argc = argc, .next = 1, .argv = argv};
   if (parse_all(&parser, err))

@@ -1,7 +1,8 @@
 /* The command line. One table (options.c) drives parsing, --help, the man page and the shell completions.
  *
- * Ownership: strings point into argv, which outlives the options. A zero or NULL means "not given" unless a field says
- * otherwise; the commands choose their own defaults then. */
+ * Options that are parameters (control/parameters.h) are in values, marked where they were given. Other strings point
+ * into argv, which outlives the options. A zero or NULL means "not given" unless a field says otherwise; the commands
+ * choose their own defaults then. */
 #ifndef APP_OPTIONS_OPTIONS_H
 #define APP_OPTIONS_OPTIONS_H
 
@@ -9,6 +10,7 @@
 #include <stdint.h>
 #include <stdio.h>
 
+#include "app/control/parameters.h"
 #include "unet/engine.h"
 
 enum command { COMMAND_NONE, COMMAND_LIVE, COMMAND_RENDER, COMMAND_BENCH, COMMAND_INFO };
@@ -30,21 +32,12 @@ struct options {
   const char *input;  /* live: SOURCE, render: IN, info: MODEL */
   const char *output; /* render: OUT */
 
+  struct parameters values;
+  int prompt_count; /* of values.prompt, given from the first on */
+
   /* Network */
   const char *model, *vae;
-  const char *prompts[SLOT_PRESETS]; /* the i-th is preset i + 1 */
-  int prompt_count;
-  const char *negative;
-  double guidance;       /* default 1: no second row */
-  double image_guidance; /* default 1.5 */
-  double strength;       /* 0..1; negative: what suits the model (setup_controls) */
-  int steps;             /* 0: what suits the model */
-  uint64_t seed;         /* default 1 */
-  int width, height;     /* of the generated picture; 0: the command's choice */
-  enum fit fit;
-  enum engine_sampler sampler;
-  enum engine_grid grid;
-  enum strength_grid strength_grid;
+  int width, height; /* of the generated picture; 0: the command's choice */
   bool text_to_image;
 
   /* Device */
@@ -79,13 +72,10 @@ struct options {
   bool profile;      /* where a frame's time goes, in place of frame rates */
 
   /* live */
-  double budget_ms; /* a frame should take no longer, and the overlay tells; 0: none */
-  bool fullscreen;
+  double budget_ms;                /* a frame should take no longer, and the overlay tells; 0: none */
   int window_width, window_height; /* 0: chosen */
   int display;                     /* screen number, from 0 */
-  bool no_hud;
-  bool split;               /* start with the before/after split view */
-  const char *snapshot_dir; /* NULL: the working directory */
+  const char *snapshot_dir;        /* NULL: the working directory */
 
   int verbose; /* -1 quiet, 0, 1 informative, 2 debugging */
 };

@@ -1,6 +1,7 @@
 #include "app/options/options_table.h"
 
 #include <stddef.h>
+#include <stdio.h>
 
 enum {
   LIVE = 1 << COMMAND_LIVE,
@@ -19,34 +20,20 @@ const struct option option_table[] = {
      .help = "checkpoint in diffusers layout (default: the built-in mini model)"},
     {"vae", 0, OPTION_TEXT, GROUP_PICTURE, ENGINE | INFO, "DIR", .value = VALUE_DIR, AT(vae),
      .help = "autoencoder that replaces the checkpoint's own"},
-    {"prompt", 'p', OPTION_PROMPT, GROUP_PICTURE, ENGINE, "TEXT",
-     .help = "what to make of the picture; up to 9 of them are the presets of live's keys 1 to 9 (default: neon)"},
-    {"negative", 0, OPTION_TEXT, GROUP_PICTURE, ENGINE, "TEXT", AT(negative),
-     .help = "what to stay away from; acts with --guidance above 1"},
-    {"guidance", 'g', OPTION_REAL, GROUP_PICTURE, ENGINE | INFO, "X", AT(guidance), .min = 0, .max = 100,
-     .help = "classifier-free guidance scale; other than 1, the network runs on more rows; mini takes 1 alone "
-             "(default: 1)"},
-    {"image-guidance", 0, OPTION_REAL, GROUP_PICTURE, ENGINE, "X", AT(image_guidance), .min = 0, .max = 100,
-     .help = "how closely InstructPix2Pix models follow the input picture (default: 1.5)"},
-    {"strength", 's', OPTION_REAL, GROUP_PICTURE, ENGINE, "X", AT(strength), .min = 0, .max = 1,
-     .help =
-         "0 keeps the input, 1 starts from noise alone; for mini the share of its picture beside the input (default: 1 "
-         "for models that see the input, else 0.5)"},
-    {"steps", 'n', OPTION_INT, GROUP_PICTURE, ENGINE | INFO, "N", AT(steps), .min = 1, .max = STEPS_MAX,
-     .help = "sampling steps, 1 to 50 (default: what suits the model)"},
-    {"seed", 0, OPTION_SEED, GROUP_PICTURE, ENGINE, "N", AT(seed), .help = "seed of the fixed noise (default: 1)"},
+    {"prompt", 'p', OPTION_PROMPT, GROUP_PICTURE, ENGINE, "TEXT", .parameter = PARAMETER_PROMPT},
+    {"negative", 0, OPTION_PARAMETER, GROUP_PICTURE, ENGINE, "TEXT", .parameter = PARAMETER_NEGATIVE},
+    {"guidance", 'g', OPTION_PARAMETER, GROUP_PICTURE, ENGINE | INFO, "X", .parameter = PARAMETER_GUIDANCE},
+    {"image-guidance", 0, OPTION_PARAMETER, GROUP_PICTURE, ENGINE, "X", .parameter = PARAMETER_IMAGE_GUIDANCE},
+    {"strength", 's', OPTION_PARAMETER, GROUP_PICTURE, ENGINE, "X", .parameter = PARAMETER_STRENGTH},
+    {"steps", 'n', OPTION_PARAMETER, GROUP_PICTURE, ENGINE | INFO, "N", .parameter = PARAMETER_STEPS},
+    {"seed", 0, OPTION_PARAMETER, GROUP_PICTURE, ENGINE, "N", .parameter = PARAMETER_SEED},
     {"size", 0, OPTION_SIZE, GROUP_PICTURE, ENGINE | INFO, "WxH", AT(width), .min = 1, .max = 8192,
      .help = "size of the generated picture (default: the input's shape, longest side 512, live without a GPU 320; "
              "bench: the model's own)"},
-    {"fit", 0, OPTION_CHOICE, GROUP_PICTURE, ENGINE, NULL, "crop|letterbox|stretch", AT(fit),
-     .help = "how an input of another shape is fitted in; pixels that are not square count by the shape they are meant "
-             "to be seen in (default: crop)"},
-    {"sampler", 0, OPTION_CHOICE, GROUP_PICTURE, ENGINE, NULL, "auto|euler|ddim|lcm", AT(sampler),
-     .help = "sampler (default: auto, the one the checkpoint names)"},
-    {"grid", 0, OPTION_CHOICE, GROUP_PICTURE, ENGINE, NULL, "auto|trailing|leading|lcm", AT(grid),
-     .help = "which timesteps are visited (default: auto)"},
-    {"strength-grid", 0, OPTION_CHOICE, GROUP_PICTURE, ENGINE, NULL, "continuous|diffusers|trained", AT(strength_grid),
-     .help = "noise levels --strength may choose: any, diffusers' rounding, or a distilled model's trained points"},
+    {"fit", 0, OPTION_PARAMETER, GROUP_PICTURE, ENGINE, .parameter = PARAMETER_FIT},
+    {"sampler", 0, OPTION_PARAMETER, GROUP_PICTURE, ENGINE, .parameter = PARAMETER_SAMPLER},
+    {"grid", 0, OPTION_PARAMETER, GROUP_PICTURE, ENGINE, .parameter = PARAMETER_GRID},
+    {"strength-grid", 0, OPTION_PARAMETER, GROUP_PICTURE, ENGINE, .parameter = PARAMETER_STRENGTH_GRID},
     {"text-to-image", 0, OPTION_FLAG, GROUP_PICTURE, ENGINE, AT(text_to_image),
      .help = "ignore the input picture; its timing is kept"},
 
@@ -116,13 +103,15 @@ const struct option option_table[] = {
 
     {"budget", 'b', OPTION_REAL, GROUP_WINDOW, LIVE, "MS", AT(budget_ms), .min = 0.1, .max = 60000,
      .help = "time a frame should take at most; the figures on the picture tell when it takes longer"},
-    {"fullscreen", 'f', OPTION_FLAG, GROUP_WINDOW, LIVE, AT(fullscreen), .help = "fill the screen"},
+    {"fullscreen", 'f', OPTION_ON, GROUP_WINDOW, LIVE, .parameter = PARAMETER_FULLSCREEN},
     {"window", 0, OPTION_SIZE, GROUP_WINDOW, LIVE, "WxH", AT(window_width), .min = 16, .max = 16384,
      .help = "size of the window"},
     {"display", 0, OPTION_INT, GROUP_WINDOW, LIVE, "N", AT(display), .min = 0, .max = 63,
      .help = "screen the window opens on, from 0"},
-    {"no-hud", 0, OPTION_FLAG, GROUP_WINDOW, LIVE, AT(no_hud), .help = "start without the figures on the picture"},
-    {"split", 0, OPTION_FLAG, GROUP_WINDOW, LIVE, AT(split), .help = "start with before and after side by side"},
+    {"no-hud", 0, OPTION_OFF, GROUP_WINDOW, LIVE, .parameter = PARAMETER_HUD,
+     .help = "start without the figures on the picture"},
+    {"split", 0, OPTION_ON, GROUP_WINDOW, LIVE, .parameter = PARAMETER_SPLIT,
+     .help = "start with before and after side by side"},
     {"snapshot-dir", 0, OPTION_TEXT, GROUP_WINDOW, LIVE, "DIR", .value = VALUE_DIR, AT(snapshot_dir),
      .help = "where snapshots go (default: the working directory)"},
 
@@ -166,3 +155,31 @@ const char *const option_group_titles[GROUPS] = {
     [GROUP_PICTURE] = "Picture", [GROUP_DEVICE] = "Device", [GROUP_INPUT] = "Input",     [GROUP_OUTPUT] = "Output",
     [GROUP_BENCH] = "Figures",   [GROUP_WINDOW] = "Window", [GROUP_GENERAL] = "General",
 };
+
+const char *option_choices(const struct option *option) {
+  return option->kind == OPTION_PARAMETER ? parameter_row(option->parameter)->choices : option->choices;
+}
+
+bool option_is_hidden(const struct option *option) {
+  return !option->help && option->parameter == PARAMETER_NONE;
+}
+
+/* What the parameter's row says of its default; "" where there is none. */
+static const char *default_words(enum parameter id, char *words, size_t size) {
+  struct parameters values;
+  const struct parameter_row *row = parameter_row(id);
+  if (row->from)
+    return row->from;
+  parameters_init(&values);
+  return parameters_print(&values, id, row->first, words, size);
+}
+
+const char *option_help(const struct option *option, char help[OPTION_HELP_MAX]) {
+  char words[64];
+  if (option->help || option->parameter == PARAMETER_NONE)
+    return option->help;
+  const char *standard = default_words(option->parameter, words, sizeof words);
+  snprintf(help, OPTION_HELP_MAX, *standard ? "%s (default: %s)" : "%s", parameter_row(option->parameter)->help,
+           standard);
+  return help;
+}

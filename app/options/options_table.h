@@ -5,12 +5,14 @@
 #include "app/options/options.h"
 
 enum option_kind {
-  OPTION_FLAG,   /* bool */
-  OPTION_TEXT,   /* const char * */
-  OPTION_PROMPT, /* appended to options.prompts */
+  OPTION_FLAG,      /* bool */
+  OPTION_TEXT,      /* const char * */
+  OPTION_PARAMETER, /* in options.values; the parameter's row has type, range, choices, default and help */
+  OPTION_PROMPT,    /* the next of the parameter's instances */
+  OPTION_ON,        /* a switch of options.values */
+  OPTION_OFF,
   OPTION_INT,
   OPTION_LONG,
-  OPTION_SEED,   /* uint64_t */
   OPTION_REAL,   /* double */
   OPTION_SIZE,   /* two ints, "WxH" */
   OPTION_BYTES,  /* size_t, with K, M, G */
@@ -44,11 +46,18 @@ struct option {
   unsigned commands;   /* bit 1 << enum command */
   const char *metavar; /* NULL: takes no value, or a choice */
   const char *choices; /* "a|b|c" */
-  const char *help;    /* for --help, man and completions; NULL: hidden */
+  const char *help;    /* for --help, man and completions; NULL: the parameter's, or hidden where there is none */
   size_t offset;       /* into struct options */
   double min, max;     /* numbers */
   enum option_value value;
+  enum parameter parameter;
 };
+
+/* NULL: the option takes no choice. */
+const char *option_choices(const struct option *option);
+bool option_is_hidden(const struct option *option);
+enum { OPTION_HELP_MAX = 400 };
+const char *option_help(const struct option *option, char help[OPTION_HELP_MAX]);
 
 struct command_text {
   enum command command;

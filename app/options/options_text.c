@@ -28,7 +28,7 @@ static const struct {
 enum { ENVIRONMENTS = sizeof environment_table / sizeof *environment_table };
 
 static bool shown(const struct option *option, enum command command) {
-  return option->help && option->commands & 1u << command;
+  return !option_is_hidden(option) && option->commands & 1u << command;
 }
 
 /* "-p, --prompt TEXT" */
@@ -36,7 +36,8 @@ static void describe_syntax(const struct option *option, char *text, size_t size
   char letter[8] = "    ";
   if (option->letter)
     snprintf(letter, sizeof letter, "-%c, ", option->letter);
-  const char *value = option->choices ? option->choices : option->metavar ? option->metavar : "";
+  const char *choices = option_choices(option);
+  const char *value = choices ? choices : option->metavar ? option->metavar : "";
   snprintf(text, size, "%s--%s%s%s", letter, option->name, *value ? " " : "", value);
 }
 
@@ -70,7 +71,8 @@ static void help_option(FILE *out, const struct option *option) {
     used = 0;
   }
   fprintf(out, "%*s", HELP_INDENT - used, "");
-  print_wrapped(out, option->help, HELP_INDENT, HELP_INDENT, HELP_WIDTH);
+  char help[OPTION_HELP_MAX];
+  print_wrapped(out, option_help(option, help), HELP_INDENT, HELP_INDENT, HELP_WIDTH);
 }
 
 static void help_options(FILE *out, enum command command) {
@@ -150,13 +152,13 @@ static void man_options(FILE *out) {
     fprintf(out, ".SS %s\n", option_group_titles[group]);
     for (int i = 0; i < option_count; i++) {
       const struct option *option = &option_table[i];
-      if ((int)option->group != group || !option->help)
+      if ((int)option->group != group || option_is_hidden(option))
         continue;
-      char syntax[120];
+      char syntax[120], help[OPTION_HELP_MAX];
       describe_syntax(option, syntax, sizeof syntax);
       fputs(".TP\n.B ", out);
       man_text(out, syntax + strspn(syntax, " "));
-      man_text(out, option->help);
+      man_text(out, option_help(option, help));
       if (option->commands & 1u << COMMAND_NONE)
         continue;
       fputs("(", out);
@@ -227,15 +229,16 @@ static void bash_values(FILE *out) {
   fputs("  [[ $prev == = ]] && prev=${COMP_WORDS[COMP_CWORD-2]}\n  case $prev in\n", out);
   for (int i = 0; i < option_count; i++) {
     const struct option *option = &option_table[i];
-    if (!option->help || !(option->metavar || option->choices))
+    const char *choices = option_choices(option);
+    if (option_is_hidden(option) || !(option->metavar || choices))
       continue;
     fprintf(out, "  --%s", option->name);
     if (option->letter)
       fprintf(out, "|-%c", option->letter);
     fputs(") ", out);
-    if (option->choices) {
+    if (choices) {
       fputs("COMPREPLY=($(compgen -W '", out);
-      print_spaced(out, option->choices);
+      print_spaced(out, choices);
       fputs("' -- \"$cur\")); ", out);
     } else if (option->value != VALUE_WORD) {
       fprintf(out, "compopt -o filenames; COMPREPLY=($(compgen -%c -- \"$cur\")); ",
@@ -287,18 +290,20 @@ static void zsh_text(FILE *out, const char *text) {
 
 static void zsh_option(FILE *out, const struct option *option) {
   bool repeats = option->kind == OPTION_PROMPT || option->kind == OPTION_VERBOSE;
-  bool valued = option->metavar || option->choices;
+  const char *choices = option_choices(option);
+  bool valued = option->metavar || choices;
+  char help[OPTION_HELP_MAX];
   for (int form = 0; form < 1 + (option->letter != 0); form++) {
     fprintf(out, "        '%s", repeats ? "*" : "");
     if (form)
       fprintf(out, "-%c%s[", option->letter, valued ? "+" : "");
     else
       fprintf(out, "--%s%s[", option->name, valued ? "=" : "");
-    zsh_text(out, option->help);
+    zsh_text(out, option_help(option, help));
     fputc(']', out);
-    if (option->choices) {
+    if (choices) {
       fprintf(out, ":%s:(", option->name);
-      print_spaced(out, option->choices);
+      print_spaced(out, choices);
       fputc(')', out);
     } else if (valued) {
       static const char *const actions[] = {" ", "_files", "_files -/"};
@@ -349,7 +354,9 @@ static void generate_fish(FILE *out) {
   }
   for (int i = 0; i < option_count; i++) {
     const struct option *option = &option_table[i];
-    if (!option->help)
+    const char *choices = option_choices(option);
+    char help[OPTION_HELP_MAX];
+    if (option_is_hidden(option))
       continue;
     fputs("complete -c reverie", out);
     if (!shown(option, COMMAND_NONE)) {
@@ -362,16 +369,16 @@ static void generate_fish(FILE *out) {
     fprintf(out, " -l %s", option->name);
     if (option->letter)
       fprintf(out, " -s %c", option->letter);
-    if (option->choices) {
+    if (choices) {
       fputs(" -x -a '", out);
-      print_spaced(out, option->choices);
+      print_spaced(out, choices);
       fputc('\'', out);
     } else if (option->metavar) {
       static const char *const modes[] = {" -x", " -r -F", " -x -a '(__fish_complete_directories)'"};
       fputs(modes[option->value], out);
     }
     fputs(" -d ", out);
-    fish_text(out, option->help);
+    fish_text(out, option_help(option, help));
     fputc('\n', out);
   }
 }
