@@ -2,6 +2,7 @@
  * end whichever of them fails. The engine is a fake one. */
 #include "tests/cmocka_all.h"
 
+#include <math.h>
 #include <string.h>
 #include <time.h>
 
@@ -50,12 +51,19 @@ static int grey_read(struct source *source, struct frame *frame, struct error *e
   return 1;
 }
 
-static const struct source_impl grey_impl = {"grey", NULL, NULL, grey_read, NULL, NULL};
+static void grey_info(const struct source *source, struct source_info *info) {
+  (void)source;
+  info->time_base_num = 1;
+  info->time_base_den = 1000;
+}
+
+static const struct source_impl grey_impl = {"grey", NULL, NULL, grey_read, grey_info, NULL};
 
 /* A sink that checks each frame against what the fake engine makes of it. */
 struct checking_sink {
   struct sink sink;
-  struct controls controls;
+  struct engine *engine; /* controls change by time, and prompts are set in it; NULL: they do not */
+  double refuse_time;    /* no controls from then on; 0: always some */
   bool text_to_image;
   struct source *interrupt; /* to be interrupted after a few frames */
   int nap;
@@ -63,13 +71,35 @@ struct checking_sink {
   bool refuse, wrong, whole;
 };
 
+/* By a frame's time: the strength, and every third frame another prompt, encoded when it is asked for. */
+static void changing_controls(double seconds, struct controls *controls) {
+  double count = round(seconds * 1000 - (double)pts_of(0));
+  *controls = (struct controls)CONTROLS_DEFAULTS;
+  controls->strength = (float)(fmod(count, 7) / 7);
+  controls->prompt = fmod(count, 3) > 0 ? 1 : 2;
+}
+
+static int give_controls(void *opaque, double seconds, struct controls *controls, struct error *err) {
+  struct checking_sink *to = opaque;
+  if (to->refuse_time > 0 && seconds >= to->refuse_time)
+    return error_set(err, STATUS_USAGE, "the script ends too early");
+  *controls = (struct controls)CONTROLS_DEFAULTS;
+  if (!to->engine)
+    return 0;
+  changing_controls(seconds, controls);
+  return controls->prompt == 1 ? 0 : engine_set_prompt(to->engine, controls->prompt, "another", err);
+}
+
 static int checking_write(struct sink *sink, const struct frame *frame, struct error *err) {
   struct checking_sink *to = (struct checking_sink *)sink;
   uint8_t rgb[3];
+  struct controls controls = CONTROLS_DEFAULTS;
+  if (to->engine)
+    changing_controls((double)pts_of((uint64_t)to->written) / 1000, &controls);
   nap_ms(to->nap);
   if (to->written + 1 == to->fail_at)
     return error_set(err, STATUS_OUTPUT, "the disk is full");
-  fake_engine_color(&to->controls, to->text_to_image ? 128 : grey_of((uint64_t)to->written), rgb);
+  fake_engine_color(&controls, to->text_to_image ? 128 : grey_of((uint64_t)to->written), rgb);
   to->wrong |= frame->serial != (uint64_t)to->written || frame->pts != pts_of((uint64_t)to->written);
   to->wrong |= memcmp(frame->plane[0], rgb, 3) != 0;
   to->written++;
@@ -102,6 +132,7 @@ static int open_checking(void *opaque, struct sink **sink, struct error *err) {
 }
 
 struct scene {
+  bool changing; /* controls change by time */
   struct grey_source source;
   struct checking_sink sink;
   struct fake_engine_script engine;
@@ -113,7 +144,7 @@ struct scene {
 static struct scene new_scene(long frames) {
   return (struct scene){.source = {.source = {.impl = &grey_impl}, .frames = frames},
                         .sink = {.sink = {&checking_impl}},
-                        .pipeline.controls = CONTROLS_DEFAULTS};
+                        .pipeline.controls_at = give_controls};
 }
 
 static int play(struct scene *scene) {
@@ -123,9 +154,9 @@ static int play(struct scene *scene) {
   assert_int_equal(engine_set_prompt(engine, SLOT_PRESET_1, "grey", &scene->err), 0);
   scene->pipeline.source = &scene->source.source;
   scene->pipeline.engine = engine;
+  scene->sink.engine = scene->changing ? engine : NULL;
   scene->pipeline.open_sink = open_checking;
   scene->pipeline.opaque = &scene->sink;
-  scene->sink.controls = scene->pipeline.controls;
   scene->sink.text_to_image = scene->pipeline.text_to_image;
   int status = pipeline_run(&scene->pipeline, &scene->result, &scene->err);
   engine_close(&engine);
@@ -209,6 +240,25 @@ static void test_trace(void **state) {
   }
 }
 
+/* Each frame is made with the controls of its own time, also with two in the engine. */
+static void test_controls_by_time(void **state) {
+  (void)state;
+  for (int cuda = 0; cuda < 2; cuda++) {
+    struct scene scene = new_scene(40);
+    scene.changing = true;
+    scene.engine.cuda = cuda;
+    assert_int_equal(play(&scene), 0);
+    assert_int_equal(scene.sink.written, 40);
+    assert_true(fake_engine_log()->prompts[2] > 5);
+    assert_false(fake_engine_log()->unset_prompt_used);
+  }
+  struct scene scene = new_scene(40);
+  scene.sink.refuse_time = (double)pts_of(6) / 1000;
+  assert_int_equal(play(&scene), -1);
+  assert_string_equal(scene.err.message, "the script ends too early");
+  assert_in_range(scene.sink.written, 5, 6);
+}
+
 static void test_text_to_image_keeps_times(void **state) {
   (void)state;
   struct scene scene = new_scene(9);
@@ -282,6 +332,7 @@ int main(void) {
       cmocka_unit_test(test_few_frames),
       cmocka_unit_test(test_limit),
       cmocka_unit_test(test_trace),
+      cmocka_unit_test(test_controls_by_time),
       cmocka_unit_test(test_text_to_image_keeps_times),
       cmocka_unit_test(test_source_fails),
       cmocka_unit_test(test_engine_fails),

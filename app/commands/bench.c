@@ -150,6 +150,13 @@ static int open_null(void *opaque, struct sink **sink, struct error *err) {
   return sink_open(sink, "null:", &(struct sink_options){0}, err);
 }
 
+static int controls_at(void *opaque, double seconds, struct controls *controls, struct error *err) {
+  const struct bench *bench = opaque;
+  (void)seconds, (void)err;
+  *controls = bench->controls;
+  return 0;
+}
+
 static int run_pipeline(struct bench *bench, long frames, struct trace *trace, struct pipeline_result *result,
                         struct error *err) {
   struct source *source;
@@ -158,10 +165,11 @@ static int run_pipeline(struct bench *bench, long frames, struct trace *trace, s
   const struct pipeline pipeline = {
       .source = source,
       .engine = bench->engine,
-      .controls = bench->controls,
       .text_to_image = bench->options->text_to_image,
       .frames = frames,
       .open_sink = open_null,
+      .controls_at = controls_at,
+      .opaque = bench,
       .trace = trace,
   };
   int status = pipeline_run(&pipeline, result, err);

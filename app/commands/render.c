@@ -17,6 +17,7 @@ struct render {
   struct source_options source_options;
   struct source *source;
   struct engine *engine;
+  struct controls controls;
   struct progress progress;
   long first_number; /* of the pictures of a sequence */
 };
@@ -24,6 +25,14 @@ struct render {
 static void show_progress(void *opaque, const struct pipeline_progress *at) {
   struct render *render = opaque;
   progress_update(&render->progress, at->frames, at->seconds);
+}
+
+/* The same for every frame. */
+static int controls_at(void *opaque, double seconds, struct controls *controls, struct error *err) {
+  const struct render *render = opaque;
+  (void)seconds, (void)err;
+  *controls = render->controls;
+  return 0;
 }
 
 static int open_sink(void *opaque, struct sink **sink, struct error *err) {
@@ -74,16 +83,17 @@ static int run(struct render *render, struct error *err) {
   source_get_info(render->source, &source);
   log_line(&render->log, LOG_INFO, "%s -> %dx%d, %d step%s, %s", source.description, engine.width, engine.height,
            engine.steps, engine.steps == 1 ? "" : "s", engine.device);
-  struct pipeline pipeline = {
+  const struct pipeline pipeline = {
       .source = render->source,
       .engine = render->engine,
       .text_to_image = options->text_to_image,
       .frames = options->frames,
       .open_sink = open_sink,
+      .controls_at = controls_at,
       .progress = show_progress,
       .opaque = render,
   };
-  setup_controls(&pipeline.controls, options, &engine);
+  setup_controls(&render->controls, options, &engine);
   long total = options->frames && (!source.frames || options->frames < source.frames) ? options->frames : source.frames;
   progress_init(&render->progress, total, options->verbose < 0);
   int status = pipeline_run(&pipeline, &result, err);

@@ -33,6 +33,7 @@ struct run {
   int in_flight, in_flight_max;
   long collected;
   int64_t started_ns, last_ns;
+  double time_base; /* seconds of a pts */
 };
 
 static void belt_init(struct belt *belt) {
@@ -103,8 +104,12 @@ static int start(pthread_t *thread, bool *running, void *(*function)(void *), st
 }
 
 static int submit(struct run *run, const struct frame *frame, struct error *err) {
+  const struct pipeline *pipeline = run->pipeline;
+  struct controls controls;
+  if (pipeline->controls_at(pipeline->opaque, (double)frame->pts * run->time_base, &controls, err))
+    return -1;
   int64_t now = clock_now_ns();
-  if (engine_submit(run->pipeline->engine, &run->pipeline->controls, run->pipeline->text_to_image ? NULL : frame, err))
+  if (engine_submit(pipeline->engine, &controls, pipeline->text_to_image ? NULL : frame, err))
     return -1;
   trace_add(run->pipeline->trace, TRACK_ENGINE, "submit", run->collected + run->in_flight, now, clock_now_ns());
   run->flights[run->in_flight].frame = *frame;
@@ -168,6 +173,9 @@ static int make_pictures(struct run *run, struct picture *first, struct error *e
   engine_get_info(run->pipeline->engine, &info);
   /* A GPU works on one frame while the next is handed over; the CPU would only be asked to do two at once. */
   run->in_flight_max = info.cuda ? IN_FLIGHT_MAX : 1;
+  struct source_info source;
+  source_get_info(run->pipeline->source, &source);
+  run->time_base = source.time_base_den ? (double)source.time_base_num / source.time_base_den : 0;
   run->started_ns = run->last_ns = clock_now_ns();
   for (struct picture *picture = first; picture; picture = state ? NULL : queue_take(&run->decoded.filled)) {
     state = submit(run, &picture->frame, err);

@@ -17,11 +17,13 @@ struct pipeline_progress {
 struct pipeline {
   struct source *source;
   struct engine *engine;
-  struct controls controls;
   bool text_to_image; /* frames give their timing alone */
   long frames;        /* stop after so many; 0: at the end of the source */
   /* Opens the sink once the first frame has been decoded, so that a bad input leaves no empty file behind. */
   int (*open_sink)(void *opaque, struct sink **sink, struct error *err);
+  /* Asked before each frame for what is to be done with it; seconds is the frame's time. On the calling thread, so that
+   * it may set prompts. */
+  int (*controls_at)(void *opaque, double seconds, struct controls *controls, struct error *err);
   /* After every frame, on the calling thread; NULL: none. */
   void (*progress)(void *opaque, const struct pipeline_progress *progress);
   void *opaque;
