@@ -1,6 +1,7 @@
 #include "fake_engine.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -26,6 +27,7 @@ struct engine {
 static struct fake_engine_script script;
 static struct fake_engine_log record;
 static atomic_int released;
+static char texts[SLOTS][64];
 
 void fake_engine_begin(const struct fake_engine_script *new_script) {
   script = *new_script;
@@ -35,6 +37,10 @@ void fake_engine_begin(const struct fake_engine_script *new_script) {
 
 void fake_engine_release(int pictures) {
   released += pictures;
+}
+
+const char *fake_engine_text(int slot) {
+  return texts[slot];
 }
 
 const struct fake_engine_log *fake_engine_log(void) {
@@ -117,8 +123,11 @@ void engine_stamps(const struct engine *engine, struct run_stamps *stamps) {
 
 int engine_set_prompt(struct engine *engine, int slot, const char *text, struct error *err) {
   (void)engine;
-  if (!text[0])
+  if (!text[0]) {
+    record.refused_prompts++;
     return error_set(err, STATUS_MODEL, "an empty prompt");
+  }
+  snprintf(texts[slot], sizeof texts[slot], "%s", text);
   record.prompts[slot]++;
   return 0;
 }

@@ -34,12 +34,15 @@ struct fake_engine_log {
   int configurations;        /* calls of engine_configure */
   bool configured_busy;      /* one of them with a frame in flight */
   atomic_int prompts[SLOTS]; /* how often each slot was set; to be watched, too */
+  int refused_prompts;       /* calls of engine_set_prompt */
   bool unset_prompt_used;
   bool closed;
 };
 
 void fake_engine_begin(const struct fake_engine_script *script);
 const struct fake_engine_log *fake_engine_log(void);
+/* What a slot was set to last; after a look at prompts[slot], which grows later. */
+const char *fake_engine_text(int slot);
 
 /* Lets so many more pictures of a gated engine be done. */
 void fake_engine_release(int pictures);

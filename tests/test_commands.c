@@ -2,6 +2,7 @@
 #include "cmocka_all.h"
 
 #include <ctype.h>
+#include <math.h>
 #include <string.h>
 
 #include "app/control/keys.h"
@@ -10,14 +11,14 @@
 static const int64_t second_ns = 1000000000;
 
 static struct live_state fresh_state(void) {
-  struct live_state state = {.loop = {.controls = CONTROLS_DEFAULTS, .fade = {1, 1, 0}, .steps = 4},
-                             .slot_before = 1,
-                             .ready = true,
-                             .hud = true,
-                             .split_at = 0.5f};
-  for (int i = SLOT_PRESET_1; i <= 5; i++)
-    state.prompts[i] = "a prompt";
-  state.loop.controls.strength = 0.5f;
+  struct live_state state = {.slot_before = 1, .ready = true};
+  struct parameters values;
+  struct error err;
+  parameters_init(&values);
+  for (int i = 1; i <= 5; i++)
+    assert_int_equal(parameters_set_text(&values, PARAMETER_PROMPT, i, "a prompt", &err), 0);
+  values.steps = 4;
+  settings_begin(&state.settings, &values);
   return state;
 }
 
@@ -71,13 +72,13 @@ static void prompts_fade(void **unused) {
   struct live_state state = fresh_state();
   assert_true(commands_run(&state, '3', false, 10 * second_ns));
   struct controls now = {0};
-  fade_apply(&state.loop.fade, 10 * second_ns, &now);
+  fade_apply(&state.settings.fade, 10 * second_ns, &now);
   assert_int_equal(now.prompt, 1);
   assert_int_equal(now.prompt_to, 3);
   assert_true(now.blend == 0);
-  fade_apply(&state.loop.fade, 10 * second_ns + FADE_MS * 250000, &now);
+  fade_apply(&state.settings.fade, 10 * second_ns + FADE_MS * 250000, &now);
   assert_true(now.blend > 0.24f && now.blend < 0.26f);
-  fade_apply(&state.loop.fade, 11 * second_ns, &now);
+  fade_apply(&state.settings.fade, 11 * second_ns, &now);
   assert_int_equal(now.prompt, 3);
   assert_true(now.blend == 0);
 }
@@ -114,17 +115,17 @@ static void prompt_keys(void **unused) {
   (void)unused;
   struct live_state state = fresh_state();
   press(&state, '4');
-  assert_int_equal(state.loop.fade.to, 4);
+  assert_int_equal(state.settings.fade.to, 4);
   press(&state, 't');
-  assert_int_equal(state.loop.fade.to, 1);
+  assert_int_equal(state.settings.fade.to, 1);
   press(&state, 't');
-  assert_int_equal(state.loop.fade.to, 4);
+  assert_int_equal(state.settings.fade.to, 4);
   press(&state, 'p');
-  assert_int_equal(state.loop.fade.to, 5);
+  assert_int_equal(state.settings.fade.to, 5);
   press(&state, 'p'); /* 6 to 9 are empty */
-  assert_int_equal(state.loop.fade.to, 1);
+  assert_int_equal(state.settings.fade.to, 1);
   press(&state, '9');
-  assert_int_equal(state.loop.fade.to, 1);
+  assert_int_equal(state.settings.fade.to, 1);
   assert_non_null(strstr(state.notice, "9"));
 }
 
@@ -132,48 +133,48 @@ static void strength_keys(void **unused) {
   (void)unused;
   struct live_state state = fresh_state();
   press(&state, '+');
-  assert_true(state.loop.controls.strength == 0.55f);
+  assert_true((float)state.settings.values.strength == 0.55f);
   press(&state, KEY_DOWN);
   press(&state, '-');
-  assert_true(state.loop.controls.strength == 0.45f);
+  assert_true((float)state.settings.values.strength == 0.45f);
   for (int i = 0; i < 30; i++)
     assert_true(commands_run(&state, KEY_UP, i > 0, 0));
-  assert_true(state.loop.controls.strength == 1);
+  assert_true((float)state.settings.values.strength == 1);
   for (int i = 0; i < 30; i++)
     press(&state, '-');
-  assert_true(state.loop.controls.strength == 0);
+  assert_true((float)state.settings.values.strength == 0);
 }
 
 static void step_keys(void **unused) {
   (void)unused;
   struct live_state state = fresh_state();
   press(&state, ']');
-  assert_int_equal(state.loop.steps, 5);
+  assert_int_equal(state.settings.values.steps, 5);
   for (int i = 0; i < 10; i++)
     press(&state, '[');
-  assert_int_equal(state.loop.steps, 1);
+  assert_int_equal(state.settings.values.steps, 1);
   for (int i = 0; i < 100; i++)
     press(&state, ']');
-  assert_int_equal(state.loop.steps, STEPS_MAX);
+  assert_int_equal(state.settings.values.steps, STEPS_MAX);
 }
 
 static void switches(void **unused) {
   (void)unused;
   struct live_state state = fresh_state();
   press(&state, ' ');
-  assert_true(state.loop.paused);
+  assert_true(state.settings.values.pause);
   press(&state, ' ');
-  assert_false(state.loop.paused);
+  assert_false(state.settings.values.pause);
   press(&state, 'b');
-  assert_true(state.split && state.loop.want_input);
+  assert_true(state.settings.values.split);
   press(&state, 'b');
-  assert_false(state.split || state.loop.want_input);
+  assert_false(state.settings.values.split);
   press(&state, 'f');
-  assert_true(state.fullscreen);
+  assert_true(state.settings.values.fullscreen);
   press(&state, 'h');
-  assert_false(state.hud);
+  assert_false(state.settings.values.hud);
   press(&state, '?');
-  assert_true(state.help);
+  assert_true(state.settings.values.help);
   press(&state, 's');
   press(&state, 's');
   assert_int_equal(state.snapshots_asked, 2);
@@ -188,11 +189,55 @@ static void switches(void **unused) {
 static void seeds_differ(void **unused) {
   (void)unused;
   struct live_state state = fresh_state();
-  uint64_t first = state.loop.controls.seed;
+  uint64_t first = (uint64_t)state.settings.values.seed;
   press(&state, 'r');
-  uint64_t second = state.loop.controls.seed;
+  uint64_t second = (uint64_t)state.settings.values.seed;
   press(&state, 'r');
-  assert_true(first != second && second != state.loop.controls.seed);
+  assert_true(first != second && second != (uint64_t)state.settings.values.seed);
+}
+
+static const struct command_entry *named(const char *name) {
+  int count;
+  const struct command_entry *entries = commands_table(&count);
+  for (int i = 0; i < count; i++)
+    if (!strcmp(entries[i].name, name))
+      return &entries[i];
+  fail_msg("no command %s", name);
+  return NULL;
+}
+
+/* Others than keys call commands with values of their own; what is out of range changes nothing and says why. */
+static void commands_take_values(void **unused) {
+  (void)unused;
+  struct live_state state = fresh_state();
+  assert_true(commands_call(&state, named("stronger"), 0.25, 0));
+  assert_true(state.settings.values.strength == 0.75);
+  assert_true(commands_call(&state, named("more-steps"), 6, 0));
+  assert_int_equal(state.settings.values.steps, 10);
+  assert_true(commands_call(&state, named("prompt"), 3, 0));
+  assert_int_equal(state.settings.values.preset, 3);
+  assert_int_equal(state.slot_before, 1);
+  const double wrong[] = {0, 10, -1, 2.5, 1e9, (double)NAN};
+  for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+    state.notice[0] = 0;
+    assert_true(commands_call(&state, named("prompt"), wrong[i], 0));
+    assert_int_equal(state.settings.values.preset, 3);
+    assert_int_equal(state.slot_before, 1);
+    assert_true(state.notice[0]);
+  }
+}
+
+/* What a command changed is marked, for the engine thread to take, and nothing else is. */
+static void changes_are_marked(void **unused) {
+  (void)unused;
+  struct live_state state = fresh_state();
+  press(&state, '+');
+  press(&state, '2');
+  press(&state, 'r');
+  for (enum parameter id = PARAMETER_NONE + 1; id < PARAMETERS; id++) {
+    bool changed = id == PARAMETER_STRENGTH || id == PARAMETER_PRESET || id == PARAMETER_SEED;
+    assert_int_equal(parameters_marked(&state.settings.values, id, parameter_row(id)->first), changed);
+  }
 }
 
 /* Holding a key changes numbers on and on, but switches once. */
@@ -201,7 +246,7 @@ static void held_keys(void **unused) {
   struct live_state state = fresh_state();
   assert_true(commands_run(&state, '+', true, 0));
   assert_false(commands_run(&state, 'f', true, 0));
-  assert_false(state.fullscreen);
+  assert_false(state.settings.values.fullscreen);
   assert_false(commands_run(&state, 'x', false, 0));
   assert_false(commands_run(&state, KEY_NONE, false, 0));
 }
@@ -211,15 +256,19 @@ static void before_the_engine_is_open(void **unused) {
   struct live_state state = fresh_state();
   state.ready = false;
   assert_false(commands_run(&state, '+', false, 0));
-  assert_true(state.loop.controls.strength == 0.5f);
+  assert_true((float)state.settings.values.strength == 0.5f);
   press(&state, '?');
   press(&state, 'q');
-  assert_true(state.help && state.quit);
+  assert_true(state.settings.values.help && state.quit);
 }
 
 static void figures_text(void **unused) {
   (void)unused;
   char text[HUD_TEXT_MAX];
+  struct parameters values;
+  parameters_init(&values);
+  values.strength = 0.85;
+  values.steps = 2;
   struct hud_content content = {.figures = true,
                                 .running = true,
                                 .fps = 24.83,
@@ -228,8 +277,7 @@ static void figures_text(void **unused) {
                                 .dropped = 12,
                                 .prompt = "oil\npainting\x02\xc2\x9b\xe2\x80\xae",
                                 .prompt_to = "neon",
-                                .strength = 0.85f,
-                                .steps = 2};
+                                .values = &values};
   hud_figures_text(text, &content);
   const char late[] = {TONE_ALERT, 0};
   assert_non_null(strstr(text, "24.8"));
@@ -239,6 +287,8 @@ static void figures_text(void **unused) {
   assert_non_null(strstr(text, "oil?painting???")); /* no line break and no mark comes in from outside */
   assert_non_null(strstr(text, "neon"));
   assert_non_null(strstr(text, "0.85"));
+  const char shown[] = {TONE_DIM, 's', 't', 'e', 'p', 's', ' ', TONE_PLAIN, '2', ' ', 0};
+  assert_non_null(strstr(text, shown));
   content.frame_ms = 39;
   hud_figures_text(text, &content);
   assert_null(strstr(text, late));
@@ -276,6 +326,8 @@ int main(void) {
       cmocka_unit_test(step_keys),
       cmocka_unit_test(switches),
       cmocka_unit_test(seeds_differ),
+      cmocka_unit_test(commands_take_values),
+      cmocka_unit_test(changes_are_marked),
       cmocka_unit_test(held_keys),
       cmocka_unit_test(before_the_engine_is_open),
       cmocka_unit_test(figures_text),

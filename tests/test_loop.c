@@ -2,6 +2,7 @@
  * done again, and what happens when something ends or breaks. */
 #include "cmocka_all.h"
 
+#include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -17,32 +18,52 @@ enum { SIDE = 16, PATIENCE_MS = 120000 };
 struct rig {
   struct mailbox in, out;
   struct loop *loop;
-  struct loop_settings settings;
+  bool early; /* changes are sent before the engine is open */
 };
 
-static int open_fake(void *opaque, struct engine **engine, struct loop_settings *settings, struct error *err) {
+static void set_prompt_text(struct loop *loop, int index, const char *text) {
+  struct parameters changes = {0};
+  assert_int_equal(parameters_set_text(&changes, PARAMETER_PROMPT, index, text, NULL), 0);
+  loop_send(loop, &changes);
+}
+
+static void set_number(struct loop *loop, enum parameter id, double number) {
+  struct parameters changes = {0};
+  assert_int_equal(parameters_set_number(&changes, id, 0, number, NULL), 0);
+  loop_send(loop, &changes);
+}
+
+static int open_fake(void *opaque, struct engine **engine, struct loop_beginning *beginning, struct error *err) {
   (void)opaque;
   const struct engine_params params = ENGINE_PARAMS_DEFAULTS;
   if (engine_open(engine, &params, err) || engine_set_prompt(*engine, 1, "given", err))
     return -1;
-  *settings = (struct loop_settings){.controls = CONTROLS_DEFAULTS, .fade = {1, 1, 0}, .steps = 1};
+  static const char *const texts[] = {"given", "second", "third"};
+  for (int i = 0; i < 3; i++)
+    if (parameters_set_text(&beginning->values, PARAMETER_PROMPT, i + 1, texts[i], err))
+      return -1;
+  beginning->encoded[SLOT_PRESET_1] = true;
   return 0;
 }
 
 static void rig_start(struct rig *rig, const struct fake_engine_script *script, bool has_frames) {
-  memset(rig, 0, sizeof *rig);
+  bool early = rig->early;
+  *rig = (struct rig){.early = early};
   fake_engine_begin(script);
   mailbox_init(&rig->in);
   mailbox_init(&rig->out);
-  const struct loop_params params = {.open = open_fake, .prompts = {[2] = "second", [3] = "third"}};
+  const struct loop_params params = {.open = open_fake};
   assert_int_equal(loop_start(&rig->loop, &params, has_frames ? &rig->in : NULL, &rig->out, NULL), 0);
   struct loop_status status = {0};
+  if (rig->early) {
+    set_number(rig->loop, PARAMETER_SEED, 77);
+    set_prompt_text(rig->loop, 1, "early");
+  }
   for (int i = 0; i < PATIENCE_MS && !status.ready; i++) {
     loop_get_status(rig->loop, &status);
     usleep(1000);
   }
   assert_true(status.ready);
-  rig->settings = status.settings;
 }
 
 /* Everything that holds whatever happened. */
@@ -121,7 +142,7 @@ static void policy(void **state) {
 /* Frames that arrive while the engine works: only the last of them is ever submitted. */
 static void newest_frame_only(void **state) {
   (void)state;
-  struct rig rig;
+  struct rig rig = {0};
   rig_start(&rig, &(struct fake_engine_script){.gated = true}, true);
   put_frame(&rig, 1);
   wait_for_submits(1);
@@ -139,7 +160,7 @@ static void newest_frame_only(void **state) {
 
 static void stamps_rise(void **state) {
   (void)state;
-  struct rig rig;
+  struct rig rig = {0};
   rig_start(&rig, &(struct fake_engine_script){.frame_ms = 5}, true);
   for (int i = 1; i < 5; i++) {
     put_frame(&rig, i);
@@ -156,7 +177,7 @@ static void stamps_rise(void **state) {
 /* A GPU gets its next frame while it works on one, and never a third. */
 static void two_in_flight_for_a_gpu(void **state) {
   (void)state;
-  struct rig rig;
+  struct rig rig = {0};
   rig_start(&rig, &(struct fake_engine_script){.frame_ms = 30, .cuda = true}, true);
   put_frame(&rig, 1);
   wait_for_submits(1);
@@ -178,12 +199,11 @@ static void two_in_flight_for_a_gpu(void **state) {
 
 static void input_goes_with_its_picture(void **state) {
   (void)state;
-  struct rig rig;
+  struct rig rig = {0};
   rig_start(&rig, &(struct fake_engine_script){.frame_ms = 1, .cuda = true}, true);
   put_frame(&rig, 1);
   assert_null(expect_picture(&rig)->input.plane[0]);
-  rig.settings.want_input = true;
-  loop_set(rig.loop, &rig.settings);
+  set_number(rig.loop, PARAMETER_SPLIT, 1);
   for (int i = 2; i < 8; i++) {
     put_frame(&rig, i);
     const struct mail *mail = expect_picture(&rig);
@@ -199,23 +219,22 @@ static void input_goes_with_its_picture(void **state) {
 /* Paused, the last frame stays; a changed control is shown on it, once. */
 static void pause_and_try_controls(void **state) {
   (void)state;
-  struct rig rig;
+  struct rig rig = {0};
   rig_start(&rig, &(struct fake_engine_script){.frame_ms = 1}, true);
   put_frame(&rig, 1);
   expect_picture(&rig);
   /* The picture with another strength tells that the loop has seen the pause. */
-  rig.settings.paused = true;
-  rig.settings.controls.strength = 0.5f;
-  loop_set(rig.loop, &rig.settings);
+  struct parameters changes = {0};
+  assert_int_equal(parameters_set_number(&changes, PARAMETER_PAUSE, 0, 1, NULL), 0);
+  assert_int_equal(parameters_set_number(&changes, PARAMETER_STRENGTH, 0, 0.75, NULL), 0);
+  loop_send(rig.loop, &changes);
   expect_again(&rig, 1);
   put_frame(&rig, 2);
   expect_nothing(&rig, 100);
-  rig.settings.controls.strength = 0.25f;
-  loop_set(rig.loop, &rig.settings);
+  set_number(rig.loop, PARAMETER_STRENGTH, 0.25);
   expect_again(&rig, 1);
   expect_nothing(&rig, 100);
-  rig.settings.paused = false;
-  loop_set(rig.loop, &rig.settings);
+  set_number(rig.loop, PARAMETER_PAUSE, 0);
   const struct mail *mail = expect_picture(&rig);
   assert_int_equal(mail->frame.serial, 2);
   assert_false(mail->again);
@@ -226,8 +245,7 @@ static void pause_and_try_controls(void **state) {
 static int feed_until_followed(struct rig *rig, int serial, int steps, int refused) {
   struct loop_status status = {0};
   const struct mail *mail;
-  rig->settings.steps = steps;
-  loop_set(rig->loop, &rig->settings);
+  set_number(rig->loop, PARAMETER_STEPS, steps);
   for (int i = 0; i < PATIENCE_MS && !(status.info.steps == steps || status.refused_steps == steps); i++) {
     put_frame(rig, serial++);
     usleep(1000);
@@ -245,7 +263,7 @@ static int feed_until_followed(struct rig *rig, int serial, int steps, int refus
 /* The engine is emptied before its steps change; what it refuses is not asked of it again for every frame. */
 static void steps_change_between_frames(void **state) {
   (void)state;
-  struct rig rig;
+  struct rig rig = {0};
   rig_start(&rig, &(struct fake_engine_script){.frame_ms = 5, .cuda = true, .refuse_steps = 5}, true);
   int serial = feed_until_followed(&rig, 1, 2, 0);
   serial = feed_until_followed(&rig, serial, 5, 5);
@@ -265,10 +283,9 @@ static void steps_change_between_frames(void **state) {
 /* A prompt is encoded before it is used and only once; the rest are when there is time. */
 static void prompts_are_there_when_needed(void **state) {
   (void)state;
-  struct rig rig;
+  struct rig rig = {0};
   rig_start(&rig, &(struct fake_engine_script){.frame_ms = 2}, true);
-  fade_turn(&rig.settings.fade, 3, clock_now_ns());
-  loop_set(rig.loop, &rig.settings);
+  set_number(rig.loop, PARAMETER_PRESET, 3);
   for (int i = 1; i < 8; i++) {
     put_frame(&rig, i);
     expect_picture(&rig);
@@ -285,9 +302,80 @@ static void prompts_are_there_when_needed(void **state) {
   assert_int_equal(last->blend > 0 ? last->prompt_to : last->prompt, 3);
 }
 
+/* Texts that change while frames are made: encoded anew before the next frame that uses them, with nothing prepared
+ * anew; a text in use shows on the last frame though nothing new comes. */
+static void prompts_change_while_running(void **state) {
+  (void)state;
+  struct rig rig = {0};
+  rig_start(&rig, &(struct fake_engine_script){.frame_ms = 2, .cuda = true}, true);
+  int serial = 1;
+  for (int change = 0; change < 4; change++) {
+    char text[32];
+    snprintf(text, sizeof text, "text %d", change);
+    set_prompt_text(rig.loop, 1, text);
+    for (int i = 0; i < PATIENCE_MS && fake_engine_log()->prompts[1] < change + 2; i++) {
+      put_frame(&rig, serial++);
+      usleep(1000);
+    }
+    assert_int_equal(fake_engine_log()->prompts[1], change + 2);
+    assert_string_equal(fake_engine_text(1), text);
+  }
+  const struct mail *mail = NULL;
+  while (mailbox_take(&rig.out, &mail, 300) == 1) /* until all that came before is shown */
+    ;
+  int submitted = fake_engine_log()->submitted;
+  set_prompt_text(rig.loop, 1, "text 3"); /* as it is */
+  expect_nothing(&rig, 150);
+  assert_int_equal(fake_engine_log()->submitted, submitted);
+  set_prompt_text(rig.loop, 1, "on the last frame");
+  expect_again(&rig, (uint64_t)serial - 1);
+  assert_string_equal(fake_engine_text(1), "on the last frame");
+  set_prompt_text(rig.loop, 7, "in no use");
+  for (int i = 0; i < PATIENCE_MS && !fake_engine_log()->prompts[7]; i++)
+    usleep(1000);
+  expect_nothing(&rig, 150);
+  rig_finish(&rig, 0);
+  assert_int_equal(fake_engine_log()->prompts[1], 6);
+  assert_int_equal(fake_engine_log()->prompts[7], 1);
+  assert_int_equal(fake_engine_log()->configurations, 0);
+}
+
+/* A text that cannot be encoded is tried once, and frames go on. */
+static void refused_prompt_is_tried_once(void **state) {
+  (void)state;
+  struct rig rig = {0};
+  rig_start(&rig, &(struct fake_engine_script){.frame_ms = 1}, true);
+  set_prompt_text(rig.loop, 1, ""); /* which the fake engine refuses */
+  for (int i = 1; i < 6; i++) {
+    put_frame(&rig, i);
+    expect_picture(&rig);
+  }
+  rig_finish(&rig, 0);
+  assert_int_equal(fake_engine_log()->prompts[1], 1);
+  assert_int_equal(fake_engine_log()->refused_prompts, 1);
+}
+
+/* What is sent before the engine is open is there from its first frame on. */
+static void changes_wait_for_the_engine(void **state) {
+  (void)state;
+  struct rig rig = {.early = true};
+  struct settings settings = {0};
+  rig_start(&rig, &(struct fake_engine_script){.open_ms = 50}, true);
+  assert_true(loop_get_settings(rig.loop, &settings));
+  assert_int_equal(settings.values.seed, 77);
+  assert_string_equal(parameters_text(&settings.values, PARAMETER_PROMPT, 1), "early");
+  assert_string_equal(parameters_text(&settings.values, PARAMETER_PROMPT, 2), "second");
+  assert_false(parameters_marked(&settings.values, PARAMETER_SEED, 0));
+  put_frame(&rig, 1);
+  expect_picture(&rig);
+  assert_string_equal(fake_engine_text(1), "early");
+  rig_finish(&rig, 0);
+  assert_int_equal(fake_engine_log()->submits[0].controls.seed, 77);
+}
+
 static void engine_failure_ends_it(void **state) {
   (void)state;
-  struct rig rig;
+  struct rig rig = {0};
   rig_start(&rig, &(struct fake_engine_script){.frame_ms = 1, .fail_at_submit = 2}, true);
   put_frame(&rig, 1);
   expect_picture(&rig);
@@ -299,16 +387,16 @@ static void engine_failure_ends_it(void **state) {
 
 static void text_to_image(void **state) {
   (void)state;
-  struct rig rig;
+  struct rig rig = {0};
   rig_start(&rig, &(struct fake_engine_script){.frame_ms = 1}, false);
   expect_picture(&rig);
   expect_nothing(&rig, 100);
-  rig.settings.controls.seed++;
-  loop_set(rig.loop, &rig.settings);
+  set_number(rig.loop, PARAMETER_SEED, 9007199254740991.0);
   expect_picture(&rig);
   expect_nothing(&rig, 100);
   rig_finish(&rig, 0);
   assert_false(fake_engine_log()->submits[0].has_frame);
+  assert_true(fake_engine_log()->submits[1].controls.seed == UINT64_C(9007199254740991));
 }
 
 /* A reader and its mailbox. */
@@ -474,7 +562,7 @@ static void paused_camera_runs_on(void **state) {
 /* From source to pictures: the end of the file ends everything, and every frame is a picture or counted. */
 static void whole_way(void **state) {
   (void)state;
-  struct rig rig;
+  struct rig rig = {0};
   rig_start(&rig, &(struct fake_engine_script){.frame_ms = 6, .gated = true}, true);
   fake_source_begin(&(struct fake_source_script){.frame_ms = 2, .frames = 50});
   const struct source_options options = {0};
@@ -512,6 +600,9 @@ int main(void) {
       cmocka_unit_test(pause_and_try_controls),
       cmocka_unit_test(steps_change_between_frames),
       cmocka_unit_test(prompts_are_there_when_needed),
+      cmocka_unit_test(prompts_change_while_running),
+      cmocka_unit_test(refused_prompt_is_tried_once),
+      cmocka_unit_test(changes_wait_for_the_engine),
       cmocka_unit_test(engine_failure_ends_it),
       cmocka_unit_test(text_to_image),
       cmocka_unit_test(file_is_paced),

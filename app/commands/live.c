@@ -51,6 +51,7 @@ struct live {
   struct hud *hud;
   struct picture preview; /* of the source, until the engine is open */
 
+  struct parameters first_values; /* the engine's first ones, prompts of all keys among them */
   struct live_state state;
   struct loop_status engine;
   const struct mail *shown; /* valid until the next picture is taken; NULL: none yet */
@@ -95,7 +96,7 @@ static void enlarge(struct live *live, struct engine *engine, struct engine_info
 }
 
 /* Runs on the engine thread, and reads only what no longer changes. */
-static int open_engine(void *opaque, struct engine **engine, struct loop_settings *settings, struct error *err) {
+static int open_engine(void *opaque, struct engine **engine, struct loop_beginning *beginning, struct error *err) {
   struct live *live = opaque;
   const struct source_info *source = live->spec ? &live->info : NULL;
   if (setup_engine(engine, live->options, source, LONGEST_CPU, PIXEL_RGBA, &live->log, err))
@@ -103,34 +104,35 @@ static int open_engine(void *opaque, struct engine **engine, struct loop_setting
   struct engine_info info;
   engine_get_info(*engine, &info);
   enlarge(live, *engine, &info);
-  setup_controls(&settings->controls, live->options, &info);
-  settings->fade = (struct fade){.from = settings->controls.prompt, .to = settings->controls.prompt};
-  settings->steps = info.steps;
-  settings->want_input = live->options->values.split;
+  beginning->values = live->first_values;
+  setup_values(&beginning->values, live->options, &info);
+  /* setup_engine encodes those of the command line, or the default one. */
+  int encoded = live->options->prompt_count ? live->options->prompt_count : 1;
+  for (int i = 0; i < encoded; i++)
+    beginning->encoded[SLOT_PRESET_1 + i] = true;
+  beginning->encoded[SLOT_NEGATIVE] = beginning->values.negative.given;
   return 0;
 }
 
 /* Which prompt lies on which key: those given, then the default ones that are not among them. */
-static void choose_prompts(const struct options *options, const char *prompts[SLOTS]) {
-  int slot = SLOT_PRESET_1, given = options->prompt_count;
-  for (int i = 0; i < given; i++)
-    prompts[slot++] = options->values.prompt[i].words;
-  for (int i = 0; i < SLOT_PRESETS && slot < SLOT_PRESET_1 + SLOT_PRESETS; i++) {
+static int choose_prompts(const struct options *options, struct parameters *values, struct error *err) {
+  int given = options->prompt_count, count = given;
+  for (int i = 0; i < SLOT_PRESETS && count < SLOT_PRESETS; i++) {
     bool taken = false;
-    for (int j = 0; j < given; j++)
-      taken = taken || !strcmp(options->values.prompt[j].words, default_prompts[i]);
-    if (!taken)
-      prompts[slot++] = default_prompts[i];
+    for (int j = 1; j <= given; j++)
+      taken = taken || !strcmp(parameters_text(values, PARAMETER_PROMPT, j), default_prompts[i]);
+    if (!taken && parameters_set_text(values, PARAMETER_PROMPT, ++count, default_prompts[i], err))
+      return -1;
   }
+  return 0;
 }
 
 static int start_threads(struct live *live, struct source **source, struct error *err) {
   struct loop_params params = {.open = open_engine, .opaque = live, .log = &live->log};
-  choose_prompts(live->options, live->state.prompts);
-  /* setup_engine encodes those of the command line, or the default one. */
-  int encoded = live->options->prompt_count ? live->options->prompt_count : 1;
-  for (int i = SLOT_PRESET_1 + encoded; i < SLOT_PRESET_1 + SLOT_PRESETS; i++)
-    params.prompts[i] = live->state.prompts[i];
+  live->first_values = live->options->values;
+  if (choose_prompts(live->options, &live->first_values, err))
+    return -1;
+  settings_begin(&live->state.settings, &live->first_values);
   if (*source && reader_start(&live->reader, source, live->spec, &live->source_options, &live->frames, err))
     return -1;
   return loop_start(&live->loop, &params, live->reader ? &live->frames : NULL, &live->pictures, err);
@@ -155,18 +157,12 @@ static int open_window(struct live *live, struct error *err) {
   }
   if (window_open(live->window, &params, err) || present_open(&live->present, err) || hud_open(&live->hud, err))
     return -1;
-  live->state.fullscreen = options->values.fullscreen;
-  live->state.hud = options->values.hud;
-  live->state.split = options->values.split;
-  live->state.split_at = 0.5f;
   return 0;
 }
 
 /* The engine is open: its settings become the user's, its picture's shape the window's. */
 static void adopt_engine(struct live *live) {
   struct live_state *state = &live->state;
-  state->loop = live->engine.settings;
-  state->slot_before = state->loop.fade.to;
   state->ready = true;
   live->dropped_before = mailbox_count(&live->frames).dropped;
   if (!live->options->window_width) {
@@ -177,6 +173,12 @@ static void adopt_engine(struct live *live) {
   log_line(&live->log, LOG_INFO, "%s -> %dx%d, %d step%s, %s", live->spec ? live->info.description : "text to image",
            live->engine.info.width, live->engine.info.height, live->engine.info.steps,
            live->engine.info.steps == 1 ? "" : "s", live->engine.info.device);
+}
+
+static void move_split(struct live *live, float x) {
+  struct error outside;
+  parameters_set_number(&live->state.settings.values, PARAMETER_SPLIT_AT, 0, present_locate(live->present, x),
+                        &outside);
 }
 
 /* Returns whether something on screen may have changed. */
@@ -190,8 +192,8 @@ static bool handle_events(struct live *live, int64_t now_ns) {
       state->quit = true;
     else if (event.type == WINDOW_KEY)
       commands_run(state, event.key, event.repeat, now_ns);
-    else if (event.type == WINDOW_POINT && state->split)
-      state->split_at = present_locate(live->present, event.x);
+    else if (event.type == WINDOW_POINT && state->settings.values.split)
+      move_split(live, event.x);
   }
   return draw;
 }
@@ -227,24 +229,33 @@ static void finish_snapshots(struct live *live) {
   snapshot_free(&live->snapshot);
 }
 
+/* What the keys changed goes to the engine thread; what it follows, whoever sent it, comes back. */
+static void exchange_settings(struct live *live) {
+  struct live_state *state = &live->state;
+  loop_send(live->loop, &state->settings.values);
+  bool ready = loop_get_settings(live->loop, &state->settings);
+  loop_get_status(live->loop, &live->engine);
+  if (ready && !state->ready) {
+    state->slot_before = (int)state->settings.values.preset;
+    adopt_engine(live);
+  }
+}
+
 /* Brings window, reader and engine thread to what the state says. */
 static void follow_state(struct live *live, int64_t now_ns) {
   struct live_state *state = &live->state;
-  loop_get_status(live->loop, &live->engine);
-  if (live->engine.ready && !state->ready)
-    adopt_engine(live);
-  window_set_fullscreen(live->window, state->fullscreen);
-  window_show_pointer(live->window, !state->fullscreen || state->split);
-  save_snapshots(live, now_ns);
-  if (!state->ready)
-    return;
-  if (live->engine.refused_steps == state->loop.steps) {
-    live_notice(state, now_ns, "%d steps: refused, see the terminal", state->loop.steps);
-    state->loop.steps = live->engine.info.steps;
+  struct parameters *values = &state->settings.values;
+  struct error err;
+  exchange_settings(live);
+  if (state->ready && live->engine.refused_steps == values->steps) {
+    live_notice(state, now_ns, "%d steps: refused, see the terminal", live->engine.refused_steps);
+    parameters_set_number(values, PARAMETER_STEPS, 0, live->engine.info.steps, &err);
   }
-  loop_set(live->loop, &state->loop);
+  window_set_fullscreen(live->window, values->fullscreen);
+  window_show_pointer(live->window, !values->fullscreen || values->split);
+  save_snapshots(live, now_ns);
   if (live->reader)
-    reader_pause(live->reader, state->loop.paused);
+    reader_pause(live->reader, values->pause);
 }
 
 /* Takes the newest picture there is, or, before the first one, what the source shows. Returns whether there was one. */
@@ -267,34 +278,34 @@ static bool take_picture(struct live *live) {
 
 static bool update_hud(struct live *live, int64_t now_ns, int width, int height) {
   const struct live_state *state = &live->state;
-  const struct fade *fade = &state->loop.fade;
+  struct parameters values = state->settings.values;
   struct reader_status reader = {0};
   char words[600];
   if (live->reader)
     reader_get_status(live->reader, &reader);
   struct hud_content content = {
-      .figures = state->hud,
-      .help = state->help,
+      .figures = values.hud,
+      .help = values.help,
       .running = state->ready,
       .fps = live_figures_fps(&live->figures, now_ns),
       .frame_ms = live->figures.frame_ms_now,
       .budget_ms = live->options->budget_ms,
       .dropped = live->figures.dropped,
-      .strength = state->loop.controls.strength,
-      .steps = live->engine.info.steps,
+      .values = &values,
       .notice = now_ns < state->notice_until_ns ? state->notice : NULL,
   };
   struct controls now = {0};
-  fade_apply(fade, now_ns, &now);
-  content.prompt = state->prompts[now.prompt];
-  content.prompt_to = now.blend > 0 ? state->prompts[now.prompt_to] : NULL;
+  values.steps = live->engine.info.steps; /* those of the pictures, not those wished for */
+  settings_controls(&state->settings, now_ns, &now);
+  content.prompt = values_slot_text(&values, now.prompt);
+  content.prompt_to = now.blend > 0 ? values_slot_text(&values, now.prompt_to) : NULL;
   if (reader.lost) {
     snprintf(words, sizeof words, "source lost: %s", reader.reason);
     content.state = words;
     content.alert = true;
   } else if (!state->ready) {
     content.state = "loading the model";
-  } else if (state->loop.paused) {
+  } else if (values.pause) {
     content.state = "paused";
   }
   return hud_update(live->hud, &content, width, height, now_ns);
@@ -307,8 +318,8 @@ static void draw(struct live *live, int width, int height) {
       .shape_w = live->engine.info.width,
       .shape_h = live->engine.info.height,
       .fit = (enum fit)live->options->values.fit,
-      .split = live->state.split && live->shown && live->shown->input.plane[0],
-      .split_at = live->state.split_at,
+      .split = live->state.settings.values.split && live->shown && live->shown->input.plane[0],
+      .split_at = (float)live->state.settings.values.split_at,
       .bicubic = !window_is_software(live->window),
   };
   present_draw(live->present, &view);

@@ -156,12 +156,14 @@ int setup_engine(struct engine **engine, const struct options *options, const st
   return 0;
 }
 
+void setup_values(struct parameters *values, const struct options *options, const struct engine_info *info) {
+  if (!parameters_marked(values, PARAMETER_STRENGTH, 0) && (info->image_conditioned || options->text_to_image))
+    values->strength = 1;
+  values->steps = info->steps;
+}
+
 void setup_controls(struct controls *controls, const struct options *options, const struct engine_info *info) {
-  const struct parameters *values = &options->values;
-  *controls = (struct controls)CONTROLS_DEFAULTS;
-  controls->guidance = (float)values->guidance;
-  controls->image_guidance = (float)values->image_guidance;
-  controls->seed = (uint64_t)values->seed;
-  bool whole = info->image_conditioned || options->text_to_image;
-  controls->strength = whole && !parameters_marked(values, PARAMETER_STRENGTH, 0) ? 1.0f : (float)values->strength;
+  struct parameters values = options->values;
+  setup_values(&values, options, info);
+  values_controls(&values, controls);
 }

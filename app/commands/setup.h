@@ -4,6 +4,7 @@
 
 #include <stdatomic.h>
 
+#include "app/control/settings.h"
 #include "app/options/options.h"
 #include "app/options/paths.h"
 #include "app/source/source.h"
@@ -30,8 +31,11 @@ int setup_params(struct setup_params *params, const struct options *options, con
 int setup_engine(struct engine **engine, const struct options *options, const struct source_info *info, int longest,
                  enum pixel_format output, const struct log *log, struct error *err);
 
-/* The controls the command line asks for: first prompt, strength, guidance, seed. Without --strength: 1 where the
- * network sees the input picture itself or there is none, else 0.5, which keeps its shapes. */
+/* What suits the model, where values have no mark: the engine's steps, and as strength 1 where the network sees the
+ * input picture itself or there is none, else 0.5, which keeps its shapes. */
+void setup_values(struct parameters *values, const struct options *options, const struct engine_info *info);
+
+/* The controls the command line asks for, with the first prompt. */
 void setup_controls(struct controls *controls, const struct options *options, const struct engine_info *info);
 
 /* Set by the first Ctrl-C, SIGTERM or SIGHUP; a second one ends the program at once. Sources watch it while they block.

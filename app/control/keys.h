@@ -1,5 +1,6 @@
 /* What the user can do in the live window: one table of commands, from which keys, help overlay and manual are made.
- * Each command edits struct live_state and nothing else; the window and the engine thread follow the state. */
+ * A command takes a value, edits struct live_state and nothing else; the window and the engine thread follow the
+ * state. */
 #ifndef APP_CONTROL_KEYS_H
 #define APP_CONTROL_KEYS_H
 
@@ -12,15 +13,22 @@ enum { NOTICE_MS = 2500 };
 
 /* The live window's state: the main thread's alone. */
 struct live_state {
-  struct loop_settings loop;  /* for the engine thread */
-  const char *prompts[SLOTS]; /* text of each slot; NULL: none. Owned by the caller */
-  int slot_before;            /* the prompt before this one */
-  bool ready;                 /* the engine is open: until then commands that edit loop do nothing */
-  bool quit, fullscreen, hud, help, split;
-  float split_at;      /* 0..1 of the picture's width; left of it is the input */
+  struct settings settings; /* what commands change is marked in its values until the engine thread has it */
+  int slot_before;          /* the prompt before this one */
+  bool ready;               /* the engine is open: until then commands that it must follow do nothing */
+  bool quit;
   int snapshots_asked; /* grows by one for each */
   char notice[200];    /* a line shown for a moment */
   int64_t notice_until_ns;
+};
+
+struct command_entry;
+
+/* One use of a command. */
+struct command_call {
+  const struct command_entry *entry;
+  double value;
+  int64_t now_ns;
 };
 
 struct command_entry {
@@ -31,13 +39,18 @@ struct command_entry {
   const char *help;
   bool repeats;      /* runs again while the key is held */
   bool needs_engine; /* does nothing until the engine is open */
-  void (*run)(struct live_state *state, int key, int64_t now_ns);
+  void (*run)(struct live_state *state, const struct command_call *call);
+  enum parameter parameter; /* that it changes; PARAMETER_NONE: none */
+  double value;             /* that its keys give it; NaN: their digit */
 };
 
 const struct command_entry *commands_table(int *count);
 
 /* Runs the command of a key, if there is one that may run now. repeat: the key is being held. */
 bool commands_run(struct live_state *state, int key, bool repeat, int64_t now_ns);
+
+/* Runs a command with a value of the caller's, if it may run now. */
+bool commands_call(struct live_state *state, const struct command_entry *entry, double value, int64_t now_ns);
 
 /* The line shown for a moment. */
 __attribute__((format(printf, 3, 4))) void live_notice(struct live_state *state, int64_t now_ns, const char *format,

@@ -1,18 +1,38 @@
-/* What the user may change while live runs: keys edit it, the engine thread follows it. */
+/* What the engine follows while it runs: values, and the fade that leads from one prompt to the next. */
 #ifndef APP_CONTROL_SETTINGS_H
 #define APP_CONTROL_SETTINGS_H
 
 #include <stdbool.h>
 
 #include "app/control/fade.h"
+#include "app/control/parameters.h"
 
-/* What the user may change at any time; the engine thread takes a copy before each frame. */
-struct loop_settings {
-  struct controls controls; /* prompt, prompt_to and blend come from fade */
-  struct fade fade;
-  int steps;       /* 0: as the engine was opened */
-  bool paused;     /* no new frames; the last one is done again when a control changes */
-  bool want_input; /* pictures come with the frame they were made from */
+/* A plain value: the engine thread takes a copy before each frame. */
+struct settings {
+  struct parameters values;
+  struct fade fade; /* follows values.preset */
 };
+
+/* From these values, without marks and with no fade on its way. */
+void settings_begin(struct settings *settings, const struct parameters *values);
+
+/* What is marked in changes, at time now. */
+void settings_apply(struct settings *settings, const struct parameters *changes, int64_t now_ns);
+
+/* What the engine is told for a frame. */
+void settings_controls(const struct settings *settings, int64_t now_ns, struct controls *controls);
+/* Without a fade. */
+void values_controls(const struct parameters *values, struct controls *controls);
+
+/* Whether a frame at one moment would be the same picture at another: values, fade and the texts in use. The controls
+ * are those of the moment. The step count is not looked at. */
+struct moment {
+  struct settings settings;
+  struct controls controls;
+};
+bool moment_equal(const struct moment *a, const struct moment *b);
+
+/* The text that belongs into a slot of the engine; NULL: none. */
+const char *values_slot_text(const struct parameters *values, int slot);
 
 #endif

@@ -1,6 +1,7 @@
 #include "app/run/loop.h"
 
 #include <stdatomic.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -32,17 +33,17 @@ struct loop {
   bool fresh;                /* the engine has not seen it */
   int64_t taken_ns;
   bool ended;
-  struct loop_settings last; /* of the last frame submitted */
+  struct moment last; /* of the last frame submitted */
   struct flight flights[MAX_DEPTH];
   int in_flight, depth;
   long submitted, collected; /* flights[count % MAX_DEPTH] */
   int64_t last_finished_ns;
-  int steps, refused_steps; /* as the engine is set; what it refused */
-  bool encoded[SLOTS];
+  int steps, refused_steps;             /* as the engine is set; what it refused */
+  struct parameter_text encoded[SLOTS]; /* what each slot holds, or what could not be encoded */
 
   pthread_mutex_t lock;
   /* Protected by lock */
-  struct loop_settings settings;
+  struct settings settings; /* before the engine is open: the changes so far, marked */
   struct loop_status status;
 };
 
@@ -58,17 +59,11 @@ enum loop_action loop_decide(const struct loop_situation *s) {
   return s->stale ? LOOP_SUBMIT_AGAIN : LOOP_WAIT;
 }
 
-static bool controls_equal(const struct controls *a, const struct controls *b) {
-  return a->prompt == b->prompt && a->blend == b->blend && (a->blend == 0 || a->prompt_to == b->prompt_to) &&
-         a->strength == b->strength && a->guidance == b->guidance && a->image_guidance == b->image_guidance &&
-         a->mix == b->mix && a->seed == b->seed;
-}
-
-static void current_settings(struct loop *loop, struct loop_settings *settings) {
+static void current_moment(struct loop *loop, struct moment *now) {
   pthread_mutex_lock(&loop->lock);
-  *settings = loop->settings;
+  now->settings = loop->settings;
   pthread_mutex_unlock(&loop->lock);
-  fade_apply(&settings->fade, clock_now_ns(), &settings->controls);
+  settings_controls(&now->settings, clock_now_ns(), &now->controls);
 }
 
 static void publish_status(struct loop *loop) {
@@ -83,28 +78,47 @@ static void publish_status(struct loop *loop) {
   loop->steps = info.steps;
 }
 
-/* Encodes the prompt of a slot where that was not done yet. A prompt that cannot be encoded costs a line, not the
- * window. */
-static void need_prompt(struct loop *loop, int slot) {
-  if (loop->encoded[slot])
-    return;
-  loop->encoded[slot] = true;
+static void note_encoded(struct loop *loop, int slot, const char *text) {
+  struct parameter_text *encoded = &loop->encoded[slot];
+  encoded->given = text != NULL;
+  snprintf(encoded->words, sizeof encoded->words, "%s", text ? text : "");
+}
+
+/* A slot never set holds the empty prompt, which is what belongs into a slot without text. */
+static bool is_encoded(const struct loop *loop, const struct parameters *values, int slot) {
+  const char *text = values_slot_text(values, slot);
+  return !strcmp(loop->encoded[slot].words, text ? text : "") && (!text || loop->encoded[slot].given);
+}
+
+/* Encodes the text of a slot where that was not done yet. One that cannot be encoded costs a line, not the window. */
+static void need_prompt(struct loop *loop, const struct parameters *values, int slot) {
   struct error err;
-  if (loop->params.prompts[slot] && engine_set_prompt(loop->engine, slot, loop->params.prompts[slot], &err))
+  const char *text = values_slot_text(values, slot);
+  if (is_encoded(loop, values, slot))
+    return;
+  note_encoded(loop, slot, text);
+  if (engine_set_prompt(loop->engine, slot, text ? text : "", &err))
     log_line(loop->params.log, LOG_WARNING, "%s", err.message);
 }
 
+static void need_prompts(struct loop *loop, const struct moment *now) {
+  need_prompt(loop, &now->settings.values, now->controls.prompt);
+  if (now->controls.blend > 0)
+    need_prompt(loop, &now->settings.values, now->controls.prompt_to);
+  need_prompt(loop, &now->settings.values, SLOT_NEGATIVE);
+}
+
 /* One more prompt, in spare time. */
-static void encode_ahead(struct loop *loop) {
+static void encode_ahead(struct loop *loop, const struct parameters *values) {
   for (int slot = 0; slot < SLOTS; slot++)
-    if (!loop->encoded[slot]) {
-      need_prompt(loop, slot);
+    if (!is_encoded(loop, values, slot)) {
+      need_prompt(loop, values, slot);
       return;
     }
 }
 
-static bool steps_wanted(const struct loop *loop, const struct loop_settings *now) {
-  return now->steps > 0 && now->steps != loop->steps && now->steps != loop->refused_steps;
+static bool steps_wanted(const struct loop *loop, const struct parameters *now) {
+  return now->steps != loop->steps && now->steps != loop->refused_steps;
 }
 
 /* Another step count is another plan, for which no frame may be in flight. */
@@ -117,12 +131,13 @@ static void change_steps(struct loop *loop, int steps) {
   publish_status(loop);
 }
 
-static bool is_stale(const struct loop *loop, const struct loop_settings *now) {
-  bool quiet = now->paused || !loop->in || clock_now_ns() - loop->taken_ns > quiet_ns;
+static bool is_stale(const struct loop *loop, const struct moment *now) {
+  const struct parameters *values = &now->settings.values;
+  bool quiet = values->pause || !loop->in || clock_now_ns() - loop->taken_ns > quiet_ns;
   if (!quiet || (loop->in && !loop->newest))
     return false;
-  return !loop->submitted || !controls_equal(&now->controls, &loop->last.controls) ||
-         (now->want_input && !loop->last.want_input) || steps_wanted(loop, now);
+  return !loop->submitted || !moment_equal(now, &loop->last) || (values->split && !loop->last.settings.values.split) ||
+         steps_wanted(loop, values);
 }
 
 static void count_dropped(struct loop *loop) {
@@ -146,13 +161,11 @@ static void take_newest(struct loop *loop, int wait_ms) {
   loop->ended = got < 0;
 }
 
-static int submit(struct loop *loop, const struct loop_settings *now) {
+static int submit(struct loop *loop, const struct moment *now) {
   const struct frame *frame = loop->newest ? &loop->newest->frame : NULL;
   struct flight *flight = &loop->flights[loop->submitted % MAX_DEPTH];
-  need_prompt(loop, now->controls.prompt);
-  if (now->controls.blend > 0)
-    need_prompt(loop, now->controls.prompt_to);
-  flight->has_input = now->want_input && frame;
+  need_prompts(loop, now);
+  flight->has_input = now->settings.values.split && frame;
   if (flight->has_input && picture_copy(&flight->input, frame, &loop->err))
     return -1;
   flight->again = !loop->fresh;
@@ -186,9 +199,9 @@ static int collect(struct loop *loop) {
   return mailbox_put(loop->out, &mail, &loop->err);
 }
 
-static void wait_for_frame(struct loop *loop, bool paused) {
-  encode_ahead(loop);
-  if (paused || !loop->in)
+static void wait_for_frame(struct loop *loop, const struct parameters *values) {
+  encode_ahead(loop, values);
+  if (values->pause || !loop->in)
     usleep(IDLE_MS * 1000);
   else
     take_newest(loop, IDLE_MS);
@@ -197,30 +210,31 @@ static void wait_for_frame(struct loop *loop, bool paused) {
 /* The frame loop. Returns -1 when the engine failed. */
 static int run(struct loop *loop) {
   while (!loop->stop) {
-    struct loop_settings now;
-    current_settings(loop, &now);
+    struct moment now;
+    const struct parameters *values = &now.settings.values;
+    current_moment(loop, &now);
     /* A new step count waits until the engine is empty. */
-    int depth = steps_wanted(loop, &now) ? 1 : loop->depth;
-    if (loop->in_flight < depth && !now.paused)
+    int depth = steps_wanted(loop, values) ? 1 : loop->depth;
+    if (loop->in_flight < depth && !values->pause)
       take_newest(loop, 0);
     struct loop_situation situation = {.in_flight = loop->in_flight,
                                        .depth = depth,
-                                       .fresh = loop->fresh && !now.paused,
+                                       .fresh = loop->fresh && !values->pause,
                                        .stale = is_stale(loop, &now),
-                                       .ended = loop->ended && !now.paused};
+                                       .ended = loop->ended && !values->pause};
     switch (loop_decide(&situation)) {
     case LOOP_END:
       return 0;
     case LOOP_WAIT:
-      wait_for_frame(loop, now.paused);
+      wait_for_frame(loop, values);
       break;
     case LOOP_COLLECT:
       if (collect(loop))
         return -1;
       break;
     default:
-      if (steps_wanted(loop, &now))
-        change_steps(loop, now.steps);
+      if (steps_wanted(loop, values))
+        change_steps(loop, (int)values->steps);
       if (submit(loop, &now))
         return -1;
     }
@@ -229,11 +243,18 @@ static int run(struct loop *loop) {
 }
 
 static int open_engine(struct loop *loop) {
-  struct loop_settings settings = {0};
-  if (loop->params.open(loop->params.opaque, &loop->engine, &settings, &loop->err))
+  struct loop_beginning beginning = {0};
+  struct settings settings;
+  parameters_init(&beginning.values);
+  if (loop->params.open(loop->params.opaque, &loop->engine, &beginning, &loop->err))
     return -1;
+  for (int slot = 0; slot < SLOTS; slot++)
+    if (beginning.encoded[slot])
+      note_encoded(loop, slot, values_slot_text(&beginning.values, slot));
+  settings_begin(&settings, &beginning.values);
   pthread_mutex_lock(&loop->lock);
-  loop->settings = loop->status.settings = settings;
+  settings_apply(&settings, &loop->settings.values, clock_now_ns());
+  loop->settings = settings;
   pthread_mutex_unlock(&loop->lock);
   publish_status(loop);
   return 0;
@@ -260,6 +281,7 @@ int loop_start(struct loop **out, const struct loop_params *params, struct mailb
   if (!loop)
     return error_set(err, STATUS_FAILED, "no memory for the frame loop");
   loop->params = *params;
+  parameters_init(&loop->settings.values);
   loop->in = in;
   loop->out = pictures;
   pthread_mutex_init(&loop->lock, NULL);
@@ -272,10 +294,21 @@ int loop_start(struct loop **out, const struct loop_params *params, struct mailb
   return 0;
 }
 
-void loop_set(struct loop *loop, const struct loop_settings *settings) {
+void loop_send(struct loop *loop, const struct parameters *changes) {
   pthread_mutex_lock(&loop->lock);
-  loop->settings = *settings;
+  settings_apply(&loop->settings, changes, clock_now_ns());
   pthread_mutex_unlock(&loop->lock);
+}
+
+bool loop_get_settings(struct loop *loop, struct settings *settings) {
+  pthread_mutex_lock(&loop->lock);
+  bool ready = loop->status.ready;
+  if (ready)
+    *settings = loop->settings;
+  pthread_mutex_unlock(&loop->lock);
+  if (ready)
+    parameters_clear_marks(&settings->values);
+  return ready;
 }
 
 void loop_get_status(struct loop *loop, struct loop_status *status) {

@@ -7,21 +7,25 @@
 #include "app/flow/mailbox.h"
 #include "unet/engine.h"
 
+/* What an engine begins with. */
+struct loop_beginning {
+  struct parameters values;
+  bool encoded[SLOTS]; /* slots that hold their text already; others are encoded when needed or when there is time */
+};
+
 struct loop_params {
-  /* Opens the engine and says which settings to begin with; runs on the thread. */
-  int (*open)(void *opaque, struct engine **engine, struct loop_settings *settings, struct error *err);
+  /* Opens the engine; runs on the thread. */
+  int (*open)(void *opaque, struct engine **engine, struct loop_beginning *beginning, struct error *err);
   void *opaque;
-  const char *prompts[SLOTS]; /* encoded when first needed or when there is time; NULL: set by open, or none */
   const struct log *log;
 };
 
 struct loop_status {
-  bool ready;                    /* the engine is open; the fields below are filled */
-  struct engine_info info;       /* as of the last change of steps */
-  struct loop_settings settings; /* what it began with */
-  int refused_steps;             /* what it could not be set to last; 0: nothing */
-  long frames;                   /* pictures made */
-  long dropped;                  /* frames taken and replaced by newer ones before the engine got them */
+  bool ready;              /* the engine is open; the fields below are filled */
+  struct engine_info info; /* as of the last change of steps */
+  int refused_steps;       /* what it could not be set to last; 0: nothing */
+  long frames;             /* pictures made */
+  long dropped;            /* frames taken and replaced by newer ones before the engine got them */
 };
 
 /* What the thread knows when it decides what to do next. */
@@ -45,8 +49,11 @@ struct loop;
  * loop. */
 int loop_start(struct loop **loop, const struct loop_params *params, struct mailbox *in, struct mailbox *out,
                struct error *err);
-/* Not before the status is ready. */
-void loop_set(struct loop *loop, const struct loop_settings *settings);
+/* What is marked in changes counts from the next frame on. From any thread, at any time: before the engine is open,
+ * changes wait for it. */
+void loop_send(struct loop *loop, const struct parameters *changes);
+/* What the engine follows now, without marks. False, and settings as they were, until it is open. */
+bool loop_get_settings(struct loop *loop, struct settings *settings);
 void loop_get_status(struct loop *loop, struct loop_status *status);
 
 /* Lets the thread end after the frame it is at, and does not wait for it. Takes NULL. */

@@ -6,22 +6,22 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "app/control/parameters.h"
 #include "unet/base/error.h"
 
 struct hud;
 
 /* What the overlay says. Strings are read during hud_update only. */
 struct hud_content {
-  bool figures, help;    /* shown or not */
-  bool running;          /* the engine is open; else only state is shown */
-  double fps, frame_ms;  /* of late */
-  double budget_ms;      /* 0: none */
-  double source_fps;     /* 0: unknown */
-  long dropped;          /* so far */
-  const char *prompt;    /* NULL: none */
-  const char *prompt_to; /* the one it fades to; NULL: it does not */
-  float strength;
-  int steps;
+  bool figures, help;              /* shown or not */
+  bool running;                    /* the engine is open; else only state is shown */
+  double fps, frame_ms;            /* of late */
+  double budget_ms;                /* 0: none */
+  double source_fps;               /* 0: unknown */
+  long dropped;                    /* so far */
+  const char *prompt;              /* NULL: none */
+  const char *prompt_to;           /* the one it fades to; NULL: it does not */
+  const struct parameters *values; /* of which some are shown; NULL: none */
   const char *state;  /* "paused", "camera lost: ..."; shown even without the figures. NULL: nothing to say */
   bool alert;         /* state is bad news */
   const char *notice; /* NULL: none */

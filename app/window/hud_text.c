@@ -48,6 +48,15 @@ static void put_fps(struct writer *writer, double fps) {
     put(writer, TONE_PLAIN, "   -");
 }
 
+static void put_values(struct writer *writer, const struct parameters *values) {
+  static const enum parameter shown[] = {PARAMETER_STRENGTH, PARAMETER_STEPS};
+  char words[32];
+  for (size_t i = 0; i < sizeof shown / sizeof *shown; i++) {
+    put(writer, TONE_DIM, "%s ", parameter_row(shown[i])->name);
+    put(writer, TONE_PLAIN, "%s  ", parameters_show(values, shown[i], 0, words, sizeof words));
+  }
+}
+
 static void put_figures(struct writer *writer, const struct hud_content *content) {
   bool late = content->budget_ms > 0 && content->frame_ms > content->budget_ms;
   put(writer, TONE_DIM, "fps ");
@@ -68,11 +77,9 @@ static void put_figures(struct writer *writer, const struct hud_content *content
     }
     end_line(writer);
   }
-  put(writer, TONE_DIM, "strength ");
-  put(writer, TONE_PLAIN, "%.2f", content->strength);
-  put(writer, TONE_DIM, "  steps ");
-  put(writer, TONE_PLAIN, "%d", content->steps);
-  put(writer, TONE_DIM, "  ? help");
+  if (content->values)
+    put_values(writer, content->values);
+  put(writer, TONE_DIM, "? help");
   end_line(writer);
 }
 
