@@ -2,6 +2,7 @@
  *
  * device.c    the GPU: choice, opening, information
  * memory.c    device and pinned memory, counted and limited; resources: weights and state
+ * weights.c   weights in other forms, weights that change
  * ops.c       a plan's ops -> the steps of a program
  * product.c   convolutions and linear layers: which kernels and libraries can do one
  * tune.[ch]   which of them does it: timed at start, kept on disk
@@ -18,6 +19,7 @@
 #include "attention/attention.h"
 #include "cuda/kernels/kernels.h"
 #include "cuda/kernels/product_sm90.h"
+#include "unet/plan/derived.h"
 #include "unet/plan/device.h"
 
 struct blas;
@@ -31,10 +33,8 @@ struct tuner;
 /* --- memory --- */
 
 struct resource_memory {
-  void *data;     /* in device order; NULL until asked for */
-  bool wide;      /* FP32, else FP16 */
-  half_t *padded; /* weights: input channels padded to 8; NULL until asked for */
-  half_t *narrow; /* vectors: FP16 copy for cuBLASLt; NULL until asked for */
+  void *data; /* in device order; NULL until asked for */
+  bool wide;  /* FP32, else FP16 */
 };
 
 struct chunk { /* of device memory that lives as long as the device */
@@ -77,6 +77,12 @@ struct cuda_device {
   cudaEvent_t staging_free[2];
   int staging_turn;
 
+  struct derived_table derived; /* weights that are kept in other forms as well */
+  cudaStream_t changes;         /* on which a change of weights is made ready in the shadow */
+  void *shadow;
+  size_t shadow_bytes;
+  cudaEvent_t shadow_ready, published;
+
   void *workspace;
   unsigned *arrivals, *barrier; /* all 0 between kernels */
   float *norm_partial;
@@ -116,13 +122,22 @@ half_t *resource_padded(struct cuda_device *device, int index, struct error *err
 /* The same vector in FP16. */
 half_t *resource_narrow(struct cuda_device *device, int index, struct error *err);
 
+/* weights.c: the device's update. */
+int weights_update(struct device *device, const struct weight_change *changes, int count, uint64_t version,
+                   struct error *err);
+
 /* Blocking copies between host and device, after what the compute stream has to do and before what it gets to do: the
  * device's streams do not wait for CUDA's default stream, on which cudaMemcpy may still be at work when it returns. */
 int memory_copy(const struct cuda_device *device, void *target, const void *source, size_t bytes, const char *doing,
                 struct error *err);
-/* Host FP32 to device memory of either type, and back. */
-int memory_write(const struct cuda_device *device, void *target, bool wide, size_t first, const float *data,
+/* Host FP32 to device memory of either type, by way of pinned memory: data are copied, the queue need not be done. */
+int staging_send(struct cuda_device *device, const struct queue *queue, void *target, bool wide, const float *data,
                  size_t count, struct error *err);
+int staging_copy(struct cuda_device *device, const struct queue *queue, void *target, const void *data, size_t bytes,
+                 struct error *err); /* bytes as they are */
+/* FP32 on the compute stream, and the blocking way back. */
+int memory_write(struct cuda_device *device, void *target, bool wide, size_t first, const float *data, size_t count,
+                 struct error *err);
 int memory_read(const struct cuda_device *device, const void *source, bool wide, size_t first, float *data,
                 size_t count, struct error *err);
 

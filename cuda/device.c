@@ -64,9 +64,14 @@ static int check_code(struct cuda_device *device, struct error *err) {
 }
 
 static int open_streams(struct cuda_device *device, struct error *err) {
-  cudaStream_t *streams[] = {&device->queue.stream, &device->upload, &device->download, &device->rounds};
-  for (int i = 0; i < 4; i++)
+  cudaStream_t *streams[] = {&device->queue.stream, &device->upload, &device->download, &device->rounds,
+                             &device->changes};
+  cudaEvent_t *events[] = {&device->shadow_ready, &device->published};
+  for (int i = 0; i < 5; i++)
     if (cuda_check(cudaStreamCreateWithFlags(streams[i], cudaStreamNonBlocking), "stream", err) < 0)
+      return -1;
+  for (int i = 0; i < 2; i++)
+    if (cuda_check(cudaEventCreateWithFlags(events[i], cudaEventDisableTiming), "event", err) < 0)
       return -1;
   return 0;
 }
@@ -100,14 +105,16 @@ static int open_gpu(struct cuda_device *device, const char *name, struct error *
 
 static void destroy(struct device *base) {
   struct cuda_device *device = cuda_enter(base);
-  cudaStream_t streams[] = {device->queue.stream, device->upload, device->download, device->rounds};
-  for (int i = 0; i < 4; i++)
+  cudaStream_t streams[] = {device->queue.stream, device->upload, device->download, device->rounds, device->changes};
+  for (int i = 0; i < 5; i++)
     if (streams[i]) {
       cudaStreamSynchronize(streams[i]);
       cudaStreamDestroy(streams[i]);
     }
-  if (device->origin)
-    cudaEventDestroy(device->origin);
+  cudaEvent_t events[] = {device->origin, device->shadow_ready, device->published};
+  for (int i = 0; i < 3; i++)
+    if (events[i])
+      cudaEventDestroy(events[i]);
   blas_close(device->blas);
   dnn_close(device->dnn);
   tuner_close(device->tuner);
@@ -202,6 +209,7 @@ const struct device_impl cuda_device_impl = {
     .release = program_release,
     .submit = program_submit,
     .collect = program_collect,
+    .update = weights_update,
     .write = write_tensor,
     .read = read_tensor,
     .profile = program_profile,

@@ -88,6 +88,8 @@ void cuda_memory_finish(struct cuda_device *device) {
       cudaEventDestroy(device->staging_free[i]);
   }
   cuda_free(device, device->staged, 2 * STAGING_BYTES);
+  cuda_free(device, device->shadow, device->shadow_bytes);
+  derived_finish(&device->derived);
   free(device->resource);
 }
 
@@ -197,38 +199,6 @@ struct resource_memory *resource_load(struct cuda_device *device, int index, enu
   return memory;
 }
 
-half_t *resource_padded(struct cuda_device *device, int index, struct error *err) {
-  struct resource_memory *memory = resource_load(device, index, ROLE_MATRIX, err);
-  if (!memory || memory->padded)
-    return memory ? memory->padded : NULL;
-  const struct resource *r = &device->base.resources->list[index];
-  struct pad_args pad = {.source = memory->data,
-                         .rows = (size_t)r->n * (size_t)r->h * (size_t)r->w,
-                         .width = r->c,
-                         .pitch = (r->c + 7) / 8 * 8};
-  void *data;
-  if (cuda_keep(device, &data, pad.rows * (size_t)pad.pitch * 2, r->name, err) < 0)
-    return NULL;
-  pad.target = data;
-  if (cuda_check(launch_pad(&device->queue, &pad), r->name, err) < 0)
-    return NULL;
-  memory->padded = data;
-  return data;
-}
-
-half_t *resource_narrow(struct cuda_device *device, int index, struct error *err) {
-  struct resource_memory *memory = resource_load(device, index, ROLE_VECTOR, err);
-  if (!memory || memory->narrow)
-    return memory ? memory->narrow : NULL;
-  const struct resource *r = &device->base.resources->list[index];
-  void *data;
-  if (resource_check_f16(r, err) < 0 || cuda_keep(device, &data, (size_t)r->c * 2, r->name, err) < 0 ||
-      cuda_check(launch_narrowing(&device->queue, memory->data, data, (size_t)r->c), r->name, err) < 0)
-    return NULL;
-  memory->narrow = data;
-  return data;
-}
-
 /* --- host FP32 to and from the device --- */
 
 int memory_copy(const struct cuda_device *device, void *target, const void *source, size_t bytes, const char *doing,
@@ -239,19 +209,54 @@ int memory_copy(const struct cuda_device *device, void *target, const void *sour
   return cuda_check(cudaStreamSynchronize(stream), doing, err);
 }
 
-int memory_write(const struct cuda_device *device, void *target, bool wide, size_t first, const float *data,
+int staging_send(struct cuda_device *device, const struct queue *queue, void *target, bool wide, const float *data,
                  size_t count, struct error *err) {
   static const char doing[] = "writing a tensor";
-  if (wide)
-    return memory_copy(device, (float *)target + first, data, count * 4, doing, err);
-  uint16_t *narrow = malloc(count * 2 + 1);
-  if (!narrow)
-    return error_set(err, STATUS_FAILED, "out of memory");
-  for (size_t i = 0; i < count; i++)
-    narrow[i] = f32_to_f16(data[i]);
-  int status = memory_copy(device, (half_t *)target + first, narrow, count * 2, doing, err);
-  free(narrow);
-  return status;
+  enum { MOST = STAGING_BYTES / sizeof(float) };
+  if (staging_open(device, err) < 0)
+    return -1;
+  for (size_t first = 0; first < count; first += MOST) {
+    size_t part = count - first < MOST ? count - first : MOST;
+    int turn = device->staging_turn ^= 1;
+    char *staged = (char *)device->staged + (size_t)turn * STAGING_BYTES;
+    const struct convert_args convert = {staged,        DTYPE_F32, (char *)target + first * (wide ? 4 : 2), wide, part,
+                                         .channels = 1, .taps = 1};
+    if (cuda_check(cudaEventSynchronize(device->staging_free[turn]), doing, err) < 0)
+      return -1;
+    memcpy(device->staging[turn], data + first, part * sizeof(float));
+    if (cuda_check(
+            cudaMemcpyAsync(staged, device->staging[turn], part * sizeof(float), cudaMemcpyHostToDevice, queue->stream),
+            doing, err) < 0 ||
+        cuda_check(launch_convert(queue, &convert), doing, err) < 0 ||
+        cuda_check(cudaEventRecord(device->staging_free[turn], queue->stream), doing, err) < 0)
+      return -1;
+  }
+  return 0;
+}
+
+int staging_copy(struct cuda_device *device, const struct queue *queue, void *target, const void *data, size_t bytes,
+                 struct error *err) {
+  static const char doing[] = "writing a tensor";
+  if (staging_open(device, err) < 0)
+    return -1;
+  for (size_t first = 0; first < bytes; first += STAGING_BYTES) {
+    size_t part = bytes - first < STAGING_BYTES ? bytes - first : STAGING_BYTES;
+    int turn = device->staging_turn ^= 1;
+    if (cuda_check(cudaEventSynchronize(device->staging_free[turn]), doing, err) < 0)
+      return -1;
+    memcpy(device->staging[turn], (const char *)data + first, part);
+    if (cuda_check(
+            cudaMemcpyAsync((char *)target + first, device->staging[turn], part, cudaMemcpyHostToDevice, queue->stream),
+            doing, err) < 0 ||
+        cuda_check(cudaEventRecord(device->staging_free[turn], queue->stream), doing, err) < 0)
+      return -1;
+  }
+  return 0;
+}
+
+int memory_write(struct cuda_device *device, void *target, bool wide, size_t first, const float *data, size_t count,
+                 struct error *err) {
+  return staging_send(device, &device->queue, (char *)target + first * (wide ? 4 : 2), wide, data, count, err);
 }
 
 int memory_read(const struct cuda_device *device, const void *source, bool wide, size_t first, float *data,

@@ -213,8 +213,8 @@ static bool same(const struct op_test *t, const struct result *a, const struct r
 }
 
 /* hooks: those of the device under test, NULL for the reference. */
-static int run_device(const struct op_test *t, const struct device_options *options,
-                      const struct op_test_options *hooks, struct result *r, struct error *err) {
+static int run_device(struct op_test *t, const struct device_options *options, const struct op_test_options *hooks,
+                      struct result *r, struct error *err) {
   struct device *device = NULL;
   struct program *program = NULL;
   struct result again = {0};

@@ -282,16 +282,16 @@ static void a_changed_weight_takes_effect(void **state) {
   struct error err = {0};
   struct frame picture;
   int index = resources_find(&r->resources, "copy");
-  struct tensor w = {TENSOR_RESOURCE, index, 3, 3, 3, 3, 0, 3};
   float half[3 * 9 * 3] = {0}; /* on the device: [out][kh][kw][in] */
   for (int c = 0; c < 3; c++)
     half[(c * 9 + 4) * 3 + c] = 0.5f;
+  struct weight_change change = {index, 0, 3, half};
   memset(r->pixels, 200, sizeof r->pixels);
   for (int i = 0; i < 2; i++) {
     assert_int_equal(device_submit(r->device, r->program, &r->params, &r->frame, &err), 0);
     assert_int_equal(device_collect(r->device, r->program, &picture, &err), 0);
     assert_int_equal(picture.plane[0][0], i ? 100 : 200);
-    assert_int_equal(device_write(r->device, r->program, w, 0, half, 81, &err), 0);
+    assert_int_equal(device_update(r->device, &change, 1, &err), 0);
   }
   rig_close(r);
 }

@@ -43,7 +43,7 @@ static int open_first(struct device **device, const struct device_options *optio
   return -1;
 }
 
-int device_open(struct device **device, const struct resources *resources, const struct device_options *options,
+int device_open(struct device **device, struct resources *resources, const struct device_options *options,
                 struct error *err) {
   const char *name = options->name ? options->name : "auto";
   struct error refusal = {0};

@@ -6,7 +6,7 @@
 
 /* Chooses by options->name. A device picked by name fails loudly; "auto" tries cuda, then cpu, and says in one line why
  * a device was passed over. resources (borrowed) is what plans for this device refer to. */
-int device_open(struct device **device, const struct resources *resources, const struct device_options *options,
+int device_open(struct device **device, struct resources *resources, const struct device_options *options,
                 struct error *err);
 
 #endif

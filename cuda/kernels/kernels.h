@@ -154,6 +154,15 @@ struct pad_args {
 cudaError_t launch_pad(const struct queue *queue, const struct pad_args *args);
 cudaError_t launch_narrowing(const struct queue *queue, const float *source, half_t *target, size_t count);
 
+/* Bytes that go from a place in a shadow to their own; even, as is the address. */
+struct segment {
+  size_t source; /* in the shadow, a multiple of 16 */
+  void *target;
+  size_t bytes;
+};
+/* Copies all segments; list is in device memory. */
+cudaError_t launch_publish(const struct queue *queue, const void *shadow, const struct segment *list, int count);
+
 /* --- pixels.cu, sample.cu: what reads the run's parameters --- */
 
 /* How stored numbers become R, G, B: value = (number - zero) * scale of each component, then the matrix. */

@@ -189,6 +189,26 @@ __global__ void __launch_bounds__(THREADS) narrowing_kernel(const float *source,
     target[i] = __float2half_rn(source[i]);
 }
 
+template <class T>
+__device__ __forceinline__ void copy_segment(const char *source, void *target, size_t bytes, size_t first,
+                                             size_t stride) {
+  for (size_t i = first; i < bytes / sizeof(T); i += stride)
+    static_cast<T *>(target)[i] = reinterpret_cast<const T *>(source)[i];
+}
+
+/* Blocks in x share a segment, those in y share the segments. */
+__global__ void __launch_bounds__(THREADS) publish_kernel(const char *shadow, const struct segment *list, int count) {
+  wait_for_previous();
+  size_t first = (size_t)blockIdx.x * THREADS + threadIdx.x, stride = (size_t)gridDim.x * THREADS;
+  for (int i = blockIdx.y; i < count; i += gridDim.y) {
+    const struct segment s = list[i];
+    if ((reinterpret_cast<uintptr_t>(s.target) | s.bytes) % 16 == 0)
+      copy_segment<uint4>(shadow + s.source, s.target, s.bytes, first, stride);
+    else
+      copy_segment<uint16_t>(shadow + s.source, s.target, s.bytes, first, stride);
+  }
+}
+
 } // namespace
 
 cudaError_t kernels_version(int *version) {
@@ -235,4 +255,10 @@ cudaError_t launch_pad(const struct queue *queue, const struct pad_args *args) {
 
 cudaError_t launch_narrowing(const struct queue *queue, const float *source, half_t *target, size_t count) {
   return launch(queue, narrowing_kernel, dim3(blocks_for(count, THREADS)), dim3(THREADS), 0, source, target, count);
+}
+
+cudaError_t launch_publish(const struct queue *queue, const void *shadow, const struct segment *list, int count) {
+  const unsigned blocks = 16, rows = count < 1024 ? (unsigned)count : 1024;
+  return launch(queue, publish_kernel, dim3(blocks, rows), dim3(THREADS), 0, static_cast<const char *>(shadow), list,
+                count);
 }

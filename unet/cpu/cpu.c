@@ -150,10 +150,9 @@ static int create(struct device **result, const struct device_options *options, 
 static void destroy(struct device *base) {
   struct cpu_device *device = cpu_device(base);
   cpu_dnnl_close(device);
-  for (int i = 0; i < device->resource_count; i++) {
+  cpu_derived_finish(device);
+  for (int i = 0; i < device->resource_count; i++)
     cpu_free(device, device->resource[i].data, device->resource[i].bytes);
-    cpu_free(device, device->resource[i].winograd, device->resource[i].winograd_bytes);
-  }
   free(device->resource);
   free(device);
 }
@@ -344,6 +343,8 @@ static int run_program(struct cpu_device *device, struct cpu_program *program, c
   if (frame && device->kernels && grow_rows(program, frame, err) < 0)
     return -1;
   threads_set(device->threads);
+  if (cpu_refresh(device, err) < 0)
+    return -1;
   run_ops(&run, 0, loop->first);
   for (; run.round < loop->rounds; run.round++)
     run_ops(&run, loop->first, loop->end);
@@ -475,9 +476,6 @@ static int write_tensor(struct device *base, struct program *program, struct ten
     else
       *element_bf16(to, t, first + i) = f32_to_bf16(data[i]);
   }
-  if (t.space == TENSOR_RESOURCE &&
-      (cpu_dnnl_refresh(device, t.index, err) < 0 || cpu_winograd_refresh(device, t.index, err) < 0))
-    return -1;
   return 0;
 }
 
@@ -514,6 +512,7 @@ const struct device_impl cpu_device_impl = {
     .release = release,
     .submit = submit,
     .collect = collect,
+    .update = cpu_update,
     .write = write_tensor,
     .read = read_tensor,
     .profile = profile,

@@ -7,6 +7,7 @@
 #ifndef UNET_CPU_CPU_H
 #define UNET_CPU_CPU_H
 
+#include "unet/plan/derived.h"
 #include "unet/plan/device.h"
 
 extern const struct device_impl cpu_device_impl;
@@ -18,8 +19,6 @@ struct cpu_dnnl;
 struct cpu_resource {
   float *data; /* FP32 in device order; NULL until something asks for it */
   size_t bytes;
-  float *winograd; /* as cpu_winograd.c wants it; likewise */
-  size_t winograd_bytes;
 };
 
 struct cpu_device {
@@ -33,7 +32,9 @@ struct cpu_device {
   struct device_counters counters;
   bool plain;                        /* "cpu:plain" */
   const struct cpu_kernels *kernels; /* vectorised C; NULL on "cpu:plain" */
-  struct cpu_dnnl *dnnl;             /* packed weights; NULL on "cpu:plain" and without oneDNN */
+  struct cpu_dnnl *dnnl;             /* NULL on "cpu:plain" and without oneDNN */
+  struct derived_table derived;      /* weights as oneDNN and cpu_winograd.c want them */
+  uint64_t derived_version;          /* the resources' that it is up to date with */
   char detail[192];                  /* libraries and instruction sets in use */
   const struct log *log;
 };
@@ -99,9 +100,6 @@ bool cpu_winograd_takes(const struct op *op);
 extern const struct cpu_impl cpu_winograd_conv;
 int cpu_dnnl_open(struct cpu_device *device, struct error *err);
 void cpu_dnnl_close(struct cpu_device *device);
-/* Make a weight's other forms anew after its FP32 data changed. */
-int cpu_winograd_refresh(struct cpu_device *device, int resource, struct error *err);
-int cpu_dnnl_refresh(struct cpu_device *device, int resource, struct error *err);
 /* Whether oneDNN multiplies bfloat16 here, and whether with matrix units (AMX): then nothing in FP32 comes near it. */
 bool cpu_dnnl_has_bf16(void);
 bool cpu_dnnl_has_amx(void);
@@ -120,6 +118,14 @@ int cpu_load(struct cpu_device *device, struct tensor resource, struct error *er
 /* A weight's FP32 data for the moment: those that are kept, or *temporary, which the caller frees. NULL with err set
  * when there is no memory. */
 const float *cpu_peek(struct cpu_device *device, int resource, float **temporary, struct error *err);
+/* cpu_weights.c: a weight in another form, bytes long, made on first use; NULL with err set on failure. */
+void *cpu_derive(struct cpu_device *device, int resource, const struct form *form, const void *detail, size_t bytes,
+                 struct error *err);
+/* Before a run: copies of weights that have changed are made anew. */
+int cpu_refresh(struct cpu_device *device, struct error *err);
+void cpu_derived_finish(struct cpu_device *device);
+int cpu_update(struct device *device, const struct weight_change *changes, int count, uint64_t version,
+               struct error *err);
 /* The program's scratch gets at least this size. */
 void cpu_reserve(struct cpu_program *program, size_t bytes);
 /* Plans scratch: returns the aligned place of the next so many bytes. */

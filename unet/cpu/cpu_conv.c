@@ -18,32 +18,18 @@ bool cpu_winograd_takes(const struct op *op) {
 
 /* --- weights --- */
 
-static int transform(struct cpu_device *device, int index, struct error *err) {
-  const struct resource *source = &device->base.resources->list[index];
+static int transform(struct device *base, const struct derived *copy, struct error *err) {
+  struct cpu_device *device = (struct cpu_device *)base;
+  const struct resource *source = &base->resources->list[copy->resource];
   float *temporary = NULL;
-  const float *weight = cpu_peek(device, index, &temporary, err);
+  const float *weight = cpu_peek(device, copy->resource, &temporary, err);
   if (weight)
-    device->kernels->winograd_pack(weight, source->n, source->c, device->resource[index].winograd);
+    device->kernels->winograd_pack(weight, source->n, source->c, copy->data);
   free(temporary);
   return weight ? 0 : -1;
 }
 
-int cpu_winograd_refresh(struct cpu_device *device, int resource, struct error *err) {
-  return device->resource[resource].winograd ? transform(device, resource, err) : 0;
-}
-
-static int load_weight(struct cpu_device *device, struct tensor weight, struct error *err) {
-  struct cpu_resource *r = &device->resource[weight.index];
-  if (r->winograd)
-    return 0;
-  r->winograd_bytes = device->kernels->winograd_packed(weight.n, weight.c) * sizeof(float);
-  r->winograd = cpu_alloc(device, r->winograd_bytes, device->base.resources->list[weight.index].name, err);
-  if (r->winograd && !transform(device, weight.index, err))
-    return 0;
-  cpu_free(device, r->winograd, r->winograd_bytes);
-  r->winograd = NULL;
-  return -1;
-}
+static const struct form transformed = {.make = transform};
 
 /* --- a run --- */
 
@@ -67,8 +53,12 @@ static struct plan_of_scratch plan_scratch(const struct cpu_program *program, co
 }
 
 static int prepare(struct cpu_program *program, struct cpu_step *step, struct error *err) {
+  struct tensor weight = step->op->conv.weight;
+  struct cpu_device *device = program->device;
   cpu_reserve(program, plan_scratch(program, &step->op->conv).total);
-  return load_weight(program->device, step->op->conv.weight, err);
+  step->state = cpu_derive(device, weight.index, &transformed, NULL,
+                           device->kernels->winograd_packed(weight.n, weight.c) * sizeof(float), err);
+  return step->state ? 0 : -1;
 }
 
 /* bias + time, either of which may be left out. */
@@ -99,7 +89,7 @@ static void run(const struct cpu_run *run, const struct cpu_step *step) {
       .w = op->x.w,
       .c = op->weight.c,
       .upsample = op->upsample,
-      .weight = p->device->resource[op->weight.index].winograd,
+      .weight = step->state,
       .bias = offsets(p, op, (float *)(scratch + s.vector_at)),
       .residual = cpu_data(p, op->residual),
       .residual_dtype = cpu_dtype(p, op->residual),

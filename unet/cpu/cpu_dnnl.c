@@ -11,20 +11,15 @@
 
 #include "unet/cpu/cpu_fast.h"
 
-/* A weight in the layout that a primitive asked for. */
-struct packed {
-  int resource;
-  int first, rows; /* of its rows */
+/* A weight, or some of its rows, in the layout that a primitive asked for. */
+struct packing {
+  int first, rows;
   dnnl_memory_desc_t desc;
-  void *data;
-  size_t bytes;
 };
 
 struct cpu_dnnl {
   dnnl_engine_t engine;
   dnnl_stream_t stream;
-  struct packed *packed;
-  int count, capacity;
 };
 
 /* A primitive with its arguments. Those in scratch get their addresses at each run. */
@@ -66,11 +61,8 @@ void cpu_dnnl_close(struct cpu_device *device) {
   struct cpu_dnnl *d = device->dnnl;
   if (!d)
     return;
-  for (int i = 0; i < d->count; i++)
-    cpu_free(device, d->packed[i].data, d->packed[i].bytes);
   dnnl_stream_destroy(d->stream);
   dnnl_engine_destroy(d->engine);
-  free(d->packed);
   free(d);
   device->dnnl = NULL;
 }
@@ -98,67 +90,37 @@ fail:
   return status;
 }
 
-/* Fills packed->data from the resource's FP32 data, which is read from the checkpoint for the moment if it is not kept.
- * A matrix [rows][in] is oneDNN's [in, rows] transposed; a convolution's [out][kh][kw][in] is its [out, in, kh, kw]. */
-static int pack(struct cpu_device *device, const struct packed *packed, struct error *err) {
-  const struct resource *r = &device->base.resources->list[packed->resource];
+/* From the resource's FP32 data, which is read from the checkpoint for the moment if it is not kept. A matrix
+ * [rows][in] is oneDNN's [in, rows] transposed; a convolution's [out][kh][kw][in] is its [out, in, kh, kw]. */
+static int pack(struct device *base, const struct derived *copy, struct error *err) {
+  struct cpu_device *device = (struct cpu_device *)base;
+  const struct packing *packing = copy->detail;
+  const struct resource *r = &base->resources->list[copy->resource];
   size_t row = (size_t)r->h * (size_t)r->w * (size_t)r->c;
   float *temporary = NULL;
-  const float *weight = cpu_peek(device, packed->resource, &temporary, err);
+  const float *weight = cpu_peek(device, copy->resource, &temporary, err);
   if (!weight) {
     free(temporary);
     return -1;
   }
   dnnl_memory_desc_t plain;
-  bool matrix = packed->desc.ndims == 2;
-  dnnl_status_t status = dnnl_memory_desc_init_by_tag(&plain, packed->desc.ndims, packed->desc.dims, dnnl_f32,
+  bool matrix = packing->desc.ndims == 2;
+  dnnl_status_t status = dnnl_memory_desc_init_by_tag(&plain, packing->desc.ndims, packing->desc.dims, dnnl_f32,
                                                       matrix ? dnnl_ba : dnnl_acdb);
   int result = check(status, "weights", err);
   if (result == 0)
     result =
-        reorder(device->dnnl, &plain, (float *)weight + (size_t)packed->first * row, &packed->desc, packed->data, err);
+        reorder(device->dnnl, &plain, (float *)weight + (size_t)packing->first * row, &packing->desc, copy->data, err);
   free(temporary);
   return result;
 }
 
-/* The packed form of rows [first, first + rows) of a weight: one that is there already, or a new one. */
-static void *find_packed(struct cpu_device *device, struct tensor weight, int first, int rows,
-                         const dnnl_memory_desc_t *desc, struct error *err) {
-  struct cpu_dnnl *d = device->dnnl;
-  for (int i = 0; i < d->count; i++) {
-    struct packed *p = &d->packed[i];
-    if (p->resource == weight.index && p->first == first && p->rows == rows && dnnl_memory_desc_equal(&p->desc, desc))
-      return p->data;
-  }
-  if (d->count == d->capacity) {
-    int capacity = d->capacity ? 2 * d->capacity : 256;
-    struct packed *list = realloc(d->packed, (size_t)capacity * sizeof *list);
-    if (!list) {
-      error_set(err, STATUS_DEVICE, "oneDNN: out of memory");
-      return NULL;
-    }
-    d->packed = list;
-    d->capacity = capacity;
-  }
-  struct packed p = {weight.index, first, rows, *desc, NULL, dnnl_memory_desc_get_size(desc)};
-  p.data = cpu_alloc(device, p.bytes, device->base.resources->list[weight.index].name, err);
-  if (!p.data)
-    return NULL;
-  if (pack(device, &p, err) < 0) {
-    cpu_free(device, p.data, p.bytes);
-    return NULL;
-  }
-  d->packed[d->count++] = p;
-  return p.data;
+static bool same_packing(const void *a, const void *b) {
+  const struct packing *p = a, *q = b;
+  return p->first == q->first && p->rows == q->rows && dnnl_memory_desc_equal(&p->desc, &q->desc);
 }
 
-int cpu_dnnl_refresh(struct cpu_device *device, int resource, struct error *err) {
-  struct cpu_dnnl *d = device->dnnl;
-  for (int i = 0; d && i < d->count; i++)
-    if (d->packed[i].resource == resource && pack(device, &d->packed[i], err) < 0)
-      return -1;
-  return 0;
-}
+static const struct form packed = {.detail_bytes = sizeof(struct packing), .same = same_packing, .make = pack};
 
 /* --- a layer: primitive, arguments, scratch --- */
 
@@ -264,8 +226,9 @@ static int layer_bind(struct cpu_program *program, struct layer *layer, struct t
   struct cpu_device *device = program->device;
   struct cpu_dnnl *d = device->dnnl;
   const dnnl_memory_desc_t *weights = query(layer, dnnl_query_weights_md);
-  void *packed = find_packed(device, weight, first, rows, weights, err);
-  if (!packed || add_argument(d, layer, DNNL_ARG_WEIGHTS, weights, packed, err) < 0 ||
+  const struct packing packing = {first, rows, *weights};
+  void *data = cpu_derive(device, weight.index, &packed, &packing, dnnl_memory_desc_get_size(weights), err);
+  if (!data || add_argument(d, layer, DNNL_ARG_WEIGHTS, weights, data, err) < 0 ||
       add_argument(d, layer, DNNL_ARG_SRC, query(layer, dnnl_query_src_md), at->src, err) < 0 ||
       add_argument(d, layer, DNNL_ARG_DST, query(layer, dnnl_query_dst_md), at->dst, err) < 0 ||
       add_argument(d, layer, DNNL_ARG_SCRATCHPAD, query(layer, dnnl_query_scratchpad_md), NULL, err) < 0)

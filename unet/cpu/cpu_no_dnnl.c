@@ -11,11 +11,6 @@ void cpu_dnnl_close(struct cpu_device *device) {
   (void)device;
 }
 
-int cpu_dnnl_refresh(struct cpu_device *device, int resource, struct error *err) {
-  (void)device, (void)resource, (void)err;
-  return 0;
-}
-
 bool cpu_dnnl_has_bf16(void) {
   return false;
 }

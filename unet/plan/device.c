@@ -188,6 +188,58 @@ int device_profile(struct device *device, struct program *program, const struct 
   return 0;
 }
 
+/* --- weights --- */
+
+static int check_values(const struct resource *r, const struct weight_change *change, struct error *err) {
+  size_t count = change->rows * resource_row_elements(r);
+  for (size_t i = 0; i < count; i++)
+    if (change->values[i] - change->values[i] != 0)
+      return error_set(err, STATUS_FAILED, "%s: value %zu of row %zu is not finite", r->name,
+                       i % resource_row_elements(r), change->first + i / resource_row_elements(r));
+  return 0;
+}
+
+static int check_change(const struct device *device, const struct weight_change *change, struct error *err) {
+  const struct resources *resources = device->resources;
+  if (change->resource < 0 || change->resource >= resources->count ||
+      resources->list[change->resource].kind != RESOURCE_WEIGHT)
+    return error_set(err, STATUS_FAILED, "update: there is no weight %d on this device", change->resource);
+  const struct resource *r = &resources->list[change->resource];
+  size_t rows = resource_rows(r);
+  if (change->first > rows || change->rows > rows - change->first)
+    return error_set(err, STATUS_FAILED, "update: rows %zu to %zu of %s, which has %zu", change->first,
+                     change->first + change->rows, r->name, rows);
+  return check_values(r, change, err);
+}
+
+static bool overlap(const struct weight_change *a, const struct weight_change *b) {
+  return a->resource == b->resource && a->first < b->first + b->rows && b->first < a->first + a->rows;
+}
+
+static int check_changes(const struct device *device, const struct weight_change *changes, int count,
+                         struct error *err) {
+  for (int i = 0; i < count; i++) {
+    if (check_change(device, &changes[i], err) < 0)
+      return -1;
+    for (int j = 0; j < i; j++)
+      if (overlap(&changes[i], &changes[j]))
+        return error_set(err, STATUS_FAILED, "update: two changes of the same rows of %s",
+                         device->resources->list[changes[i].resource].name);
+  }
+  return 0;
+}
+
+int device_update(struct device *device, const struct weight_change *changes, int count, struct error *err) {
+  struct resources *resources = device->resources;
+  uint64_t version = resources->version + 1;
+  if (check_changes(device, changes, count, err) < 0 || device->impl->update(device, changes, count, version, err) < 0)
+    return -1;
+  for (int i = 0; i < count; i++)
+    resources->list[changes[i].resource].version = version;
+  resources->version = version;
+  return 0;
+}
+
 /* --- tensors --- */
 
 static int check_tensor(const struct device *device, const struct program *program, struct tensor t, size_t first,
@@ -207,6 +259,9 @@ int device_write(struct device *device, struct program *program, struct tensor t
                  size_t count, struct error *err) {
   if (check_tensor(device, program, tensor, first, count, err) < 0)
     return -1;
+  if (tensor.space == TENSOR_RESOURCE && device->resources->list[tensor.index].kind == RESOURCE_WEIGHT)
+    return error_set(err, STATUS_FAILED, "write: %s is a weight: weights are updated",
+                     device->resources->list[tensor.index].name);
   return device->impl->write(device, program, tensor, first, data, count, err);
 }
 

@@ -42,6 +42,13 @@ struct run_params {
   int tokens[TOKENS_MAX];                         /* OP_EMBED */
 };
 
+/* New values of some rows of a weight (resource_rows), FP32, each row in device order. */
+struct weight_change {
+  int resource;
+  size_t first, rows;
+  const float *values;
+};
+
 struct device_options {
   const char *name;      /* "auto", "cpu", "cpu:plain" (the definition), "cuda", "cuda:N" */
   int threads;           /* CPU threads; 0: one a core */
@@ -92,8 +99,13 @@ struct device_impl {
   /* Waits for the oldest run in flight. *picture (may be NULL) gets the planes OP_PIXELS_OUT wrote, in host memory
    * owned by the program and valid until the second submit after this. */
   int (*collect)(struct device *device, struct program *program, struct frame *picture, struct error *err);
+  /* device_update; version is what that of the changed resources becomes when it succeeds. Copies in other forms that
+   * are not made before it returns have to be made before the next run reads them. */
+  int (*update)(struct device *device, const struct weight_change *changes, int count, uint64_t version,
+                struct error *err);
   /* Host FP32 to or from a resource or a temporary of a program (program may be NULL for a resource), elements in NHWC
-   * order, starting at element first. Waits for what is in flight. A resource is loaded first if it was not yet. */
+   * order, starting at element first. In order with runs; a read waits for what is in flight, a write copies data and
+   * need not be done. A resource is loaded first if it was not yet. */
   int (*write)(struct device *device, struct program *program, struct tensor tensor, size_t first, const float *data,
                size_t count, struct error *err);
   int (*read)(struct device *device, struct program *program, struct tensor tensor, size_t first, float *data,
@@ -110,7 +122,7 @@ struct device_impl {
 /* Every device begins with this, so that device.c finds the functions. device.c fills it after create. */
 struct device {
   const struct device_impl *impl;
-  const struct resources *resources;
+  struct resources *resources;
 };
 
 /* Every program begins with this; device.c fills it after prepare and keeps it. */
@@ -132,6 +144,12 @@ int device_submit(struct device *device, struct program *program, const struct r
 int device_collect(struct device *device, struct program *program, struct frame *picture, struct error *err);
 /* submit and collect in one, for plans without pixels. */
 int device_run(struct device *device, struct program *program, const struct run_params *params, struct error *err);
+/* Changes weights, all of them at once: runs submitted before see none of the changes, runs submitted after see all.
+ * Every copy that the device keeps in another form follows, at its address: programs stay valid. values are copied; the
+ * device need not be done when this returns. On failure nothing has changed. Changes must not overlap. What plans have
+ * left in states (prompt slots, the time table) stays as it is: see plan_weights_version. */
+int device_update(struct device *device, const struct weight_change *changes, int count, struct error *err);
+/* To a temporary or a state; weights change by device_update alone. */
 int device_write(struct device *device, struct program *program, struct tensor tensor, size_t first, const float *data,
                  size_t count, struct error *err);
 int device_read(struct device *device, struct program *program, struct tensor tensor, size_t first, float *data,

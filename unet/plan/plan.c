@@ -112,6 +112,20 @@ void plan_loop_end(struct plan *plan) {
     plan->loop.end = count;
 }
 
+uint64_t plan_weights_version(const struct plan *plan) {
+  uint64_t version = 0;
+  for (int i = 0; i < plan->op_count; i++) {
+    struct op_operand list[OPERANDS_MAX];
+    int count = op_operands(&plan->ops[i], OPERAND_READ, list);
+    for (int j = 0; j < count; j++) {
+      struct tensor t = list[j].tensor;
+      if (t.space == TENSOR_RESOURCE && plan->resources->list[t.index].version > version)
+        version = plan->resources->list[t.index].version;
+    }
+  }
+  return version;
+}
+
 int plan_op_runs(const struct plan *plan, int op) {
   return op >= plan->loop.first && op < plan->loop.end ? plan->loop.rounds : 1;
 }

@@ -56,6 +56,8 @@ OP_TABLE(PLAN_CONSTRUCTOR)
  * all that a round hands on to the next. */
 void plan_loop_begin(struct plan *plan, int rounds);
 void plan_loop_end(struct plan *plan);
+/* The highest version of the weights that the plan reads: what a run of it left as state is as old as this was then. */
+uint64_t plan_weights_version(const struct plan *plan);
 /* How often one run of the plan runs an op. */
 int plan_op_runs(const struct plan *plan, int op);
 

@@ -94,12 +94,15 @@ void resources_finish(struct resources *resources) {
 
 /* --- weights --- */
 
-/* Elements of a checkpoint row: 1 of a vector. */
-static size_t row_elements(const struct resource *r) {
+size_t resource_rows(const struct resource *r) {
   size_t rows = 0;
   for (int p = 0; p < r->part_count; p++)
     rows += (size_t)r->parts[p].rows;
-  return (size_t)r->n * (size_t)r->h * (size_t)r->w * (size_t)r->c / rows;
+  return rows;
+}
+
+size_t resource_row_elements(const struct resource *r) {
+  return (size_t)r->n * (size_t)r->h * (size_t)r->w * (size_t)r->c / resource_rows(r);
 }
 
 /* Room for some rows at a time, as stored and as FP32. */
@@ -112,7 +115,7 @@ struct piece {
 enum { PIECE_ELEMENTS = 1 << 14 };
 
 static int piece_open(struct piece *piece, const struct resource *r, struct error *err) {
-  *piece = (struct piece){.row = row_elements(r)};
+  *piece = (struct piece){.row = resource_row_elements(r)};
   piece->rows = piece->row < PIECE_ELEMENTS ? PIECE_ELEMENTS / piece->row : 1;
   piece->stored = malloc(piece->rows * piece->row * 4);
   piece->values = malloc(piece->rows * piece->row * 4);

@@ -23,12 +23,14 @@ struct resource {
   int n, h, w, c; /* on the device: convolution [out, kh, kw, in]; matrix [out, 1, 1, in]; vector [1, 1, 1, length] */
   bool wide;      /* kept in FP32 by every device (noise) */
   struct weight_part *parts;
-  int part_count; /* parts are stacked along n (matrices) or c (vectors) */
+  int part_count;   /* parts are stacked along n (matrices) or c (vectors) */
+  uint64_t version; /* of a weight: 0 as in the checkpoint, raised by each device_update that changes it */
 };
 
 struct resources {
   struct resource *list;
   int count, capacity;
+  uint64_t version; /* the highest of theirs */
 };
 
 /* Returns the tensor of the resource called name, which is added when there is none yet. Parts are copied. A vector is
@@ -41,6 +43,10 @@ struct tensor resources_state(struct resources *resources, const char *name, int
 /* Index of a resource by name, or -1. */
 int resources_find(const struct resources *resources, const char *name);
 void resources_finish(struct resources *resources);
+
+/* A weight as rows: as many as the checkpoint's tensors have, of a vector one for each element. */
+size_t resource_rows(const struct resource *resource);
+size_t resource_row_elements(const struct resource *resource);
 
 /* Writes a weight as FP32 in device order (NHWC of struct resource; OIHW parts become OHWI). out holds n*h*w*c. */
 int resource_read_f32(const struct resource *resource, float *out, struct error *err);

@@ -1,0 +1,239 @@
+/* Weights in other forms, and weights that change: see device_update. */
+#include "check.h"
+#include "cuda_device.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* --- other forms --- */
+
+/* A form whose values come from the resource's in order, so that some rows can be made alone. */
+struct cuda_form {
+  struct form form;
+  size_t (*bytes)(const struct resource *r, size_t elements); /* that so many elements of the resource become */
+  cudaError_t (*launch)(const struct queue *queue, const struct resource *r, const void *source, void *target,
+                        size_t elements);
+};
+
+static int padded_channels(const struct resource *r) {
+  return (r->c + 7) / 8 * 8;
+}
+
+static size_t padded_bytes(const struct resource *r, size_t elements) {
+  return elements / (size_t)r->c * (size_t)padded_channels(r) * sizeof(half_t);
+}
+
+static cudaError_t launch_padded(const struct queue *queue, const struct resource *r, const void *source, void *target,
+                                 size_t elements) {
+  const struct pad_args pad = {source, target, elements / (size_t)r->c, r->c, padded_channels(r)};
+  return launch_pad(queue, &pad);
+}
+
+static size_t narrow_bytes(const struct resource *r, size_t elements) {
+  (void)r;
+  return elements * sizeof(half_t);
+}
+
+static cudaError_t launch_narrow_copy(const struct queue *queue, const struct resource *r, const void *source,
+                                      void *target, size_t elements) {
+  (void)r;
+  return launch_narrowing(queue, source, target, elements);
+}
+
+static size_t resource_elements(const struct resource *r) {
+  return (size_t)r->n * (size_t)r->h * (size_t)r->w * (size_t)r->c;
+}
+
+static int make(struct device *base, const struct derived *copy, struct error *err) {
+  const struct cuda_device *device = cuda_device(base);
+  const struct cuda_form *form = (const struct cuda_form *)copy->form;
+  const struct resource *r = &base->resources->list[copy->resource];
+  return cuda_check(
+      form->launch(&device->queue, r, device->resource[copy->resource].data, copy->data, resource_elements(r)), r->name,
+      err);
+}
+
+static const struct cuda_form padded = {{.make = make}, padded_bytes, launch_padded},
+                              narrow = {{.make = make}, narrow_bytes, launch_narrow_copy};
+
+/* The copy of a resource that is loaded, made on first use. */
+static half_t *derive(struct cuda_device *device, int index, const struct cuda_form *form, struct error *err) {
+  const struct resource *r = &device->base.resources->list[index];
+  const struct derived *found = derived_find(&device->derived, index, &form->form, NULL);
+  if (found)
+    return found->data;
+  struct derived copy = {
+      .resource = index, .version = r->version, .form = &form->form, .bytes = form->bytes(r, resource_elements(r))};
+  if (cuda_keep(device, &copy.data, copy.bytes, r->name, err) < 0 || make(&device->base, &copy, err) < 0 ||
+      derived_add(&device->derived, &copy, err) < 0)
+    return NULL;
+  return copy.data;
+}
+
+half_t *resource_padded(struct cuda_device *device, int index, struct error *err) {
+  return resource_load(device, index, ROLE_MATRIX, err) ? derive(device, index, &padded, err) : NULL;
+}
+
+half_t *resource_narrow(struct cuda_device *device, int index, struct error *err) {
+  if (!resource_load(device, index, ROLE_VECTOR, err))
+    return NULL;
+  bool known = derived_find(&device->derived, index, &narrow.form, NULL);
+  if (!known && resource_check_f16(&device->base.resources->list[index], err) < 0)
+    return NULL;
+  return derive(device, index, &narrow, err);
+}
+
+/* --- changes --- */
+
+/* What a change becomes is made in a shadow, on a stream of its own beside the frames; then one kernel between two runs
+ * copies all of it to its places. */
+struct update {
+  const struct weight_change *changes;
+  int count;
+  struct segment *segments; /* of each change: its rows, then their other forms; source is the place in the shadow */
+  int segment_count;
+  size_t bytes; /* of the shadow: the segments' data, then the list of them */
+  size_t list_at;
+};
+
+static const float f16_limit = 65520; /* what rounds to infinity */
+
+static int check_f16(const struct resource *r, const struct weight_change *change, struct error *err) {
+  size_t row = resource_row_elements(r);
+  for (size_t i = 0; i < change->rows * row; i++)
+    if (change->values[i] >= f16_limit || change->values[i] <= -f16_limit)
+      return error_set(err, STATUS_FAILED,
+                       "%s: value %zu of row %zu is %g, beyond FP16's 65504, in which this device computes", r->name,
+                       i % row, change->first + i / row, (double)change->values[i]);
+  return 0;
+}
+
+static void add_segment(struct update *update, void *target, size_t bytes) {
+  update->segments[update->segment_count++] = (struct segment){update->bytes, target, bytes};
+  update->bytes += (bytes + 255) / 256 * 256;
+}
+
+static int plan_change(struct cuda_device *device, struct update *update, const struct weight_change *change,
+                       struct error *err) {
+  const struct resource *r = &device->base.resources->list[change->resource];
+  struct resource_memory *memory = resource_load(device, change->resource, ROLE_ANY, err);
+  if (!memory || check_f16(r, change, err) < 0)
+    return -1;
+  size_t row = resource_row_elements(r), first = change->first * row, elements = change->rows * row;
+  size_t element = memory->wide ? sizeof(float) : sizeof(half_t);
+  add_segment(update, (char *)memory->data + first * element, elements * element);
+  for (int i = 0; i < device->derived.count; i++) {
+    const struct derived *copy = &device->derived.list[i];
+    const struct cuda_form *form = (const struct cuda_form *)copy->form;
+    if (copy->resource == change->resource)
+      add_segment(update, (char *)copy->data + form->bytes(r, first), form->bytes(r, elements));
+  }
+  return 0;
+}
+
+static int plan_update(struct cuda_device *device, struct update *update, struct error *err) {
+  size_t most = (size_t)update->count;
+  for (int i = 0; i < update->count; i++)
+    for (int j = 0; j < device->derived.count; j++)
+      most += device->derived.list[j].resource == update->changes[i].resource;
+  update->segments = malloc((most + 1) * sizeof *update->segments);
+  if (!update->segments)
+    return error_set(err, STATUS_FAILED, "out of memory");
+  for (int i = 0; i < update->count; i++)
+    if (plan_change(device, update, &update->changes[i], err) < 0)
+      return -1;
+  update->list_at = update->bytes;
+  update->bytes += (size_t)update->segment_count * sizeof *update->segments;
+  return 0;
+}
+
+/* The shadow is kept, for changes that come again and again. */
+static int shadow_reserve(struct cuda_device *device, size_t bytes, struct error *err) {
+  if (bytes <= device->shadow_bytes)
+    return 0;
+  if (cuda_check(cudaEventSynchronize(device->published), "changing weights", err) < 0)
+    return -1;
+  cuda_free(device, device->shadow, device->shadow_bytes);
+  device->shadow_bytes = 0;
+  if (cuda_alloc(device, &device->shadow, bytes, "changing weights", err) < 0)
+    return -1;
+  device->shadow_bytes = bytes;
+  return 0;
+}
+
+static struct queue changes_queue(const struct cuda_device *device) {
+  struct queue queue = device->queue;
+  queue.stream = device->changes;
+  return queue;
+}
+
+/* The rows and their other forms, in the shadow. Returns the segment after the change's last. */
+static struct segment *fill_change(struct cuda_device *device, const struct weight_change *change,
+                                   struct segment *segment, struct error *err) {
+  const struct resource *r = &device->base.resources->list[change->resource];
+  const struct queue queue = changes_queue(device);
+  size_t elements = change->rows * resource_row_elements(r);
+  char *shadow = device->shadow, *rows = shadow + segment->source;
+  if (staging_send(device, &queue, rows, device->resource[change->resource].wide, change->values, elements, err) < 0)
+    return NULL;
+  segment++;
+  for (int i = 0; i < device->derived.count; i++) {
+    const struct cuda_form *form = (const struct cuda_form *)device->derived.list[i].form;
+    if (device->derived.list[i].resource != change->resource)
+      continue;
+    if (elements &&
+        cuda_check(form->launch(&queue, r, rows, shadow + segment->source, elements), "changing weights", err) < 0)
+      return NULL;
+    segment++;
+  }
+  return segment;
+}
+
+static int fill_shadow(struct cuda_device *device, const struct update *update, struct error *err) {
+  struct segment *segment = update->segments;
+  if (cuda_check(cudaStreamWaitEvent(device->changes, device->published, 0), "changing weights", err) < 0)
+    return -1;
+  for (int i = 0; i < update->count; i++)
+    if (!(segment = fill_change(device, &update->changes[i], segment, err)))
+      return -1;
+  return 0;
+}
+
+static int publish(struct cuda_device *device, const struct update *update, struct error *err) {
+  static const char doing[] = "changing weights";
+  char *list = (char *)device->shadow + update->list_at;
+  const struct queue queue = changes_queue(device);
+  if (staging_copy(device, &queue, list, update->segments, (size_t)update->segment_count * sizeof *update->segments,
+                   err) < 0 ||
+      cuda_check(cudaEventRecord(device->shadow_ready, device->changes), doing, err) < 0 ||
+      cuda_check(cudaStreamWaitEvent(device->queue.stream, device->shadow_ready, 0), doing, err) < 0 ||
+      cuda_check(launch_publish(&device->queue, device->shadow, (const struct segment *)list, update->segment_count),
+                 doing, err) < 0)
+    return -1;
+  return cuda_check(cudaEventRecord(device->published, device->queue.stream), doing, err);
+}
+
+static void mark_copies(struct cuda_device *device, const struct update *update, uint64_t version) {
+  for (int i = 0; i < device->derived.count; i++)
+    for (int j = 0; j < update->count; j++)
+      if (device->derived.list[i].resource == update->changes[j].resource)
+        device->derived.list[i].version = version;
+}
+
+int weights_update(struct device *base, const struct weight_change *changes, int count, uint64_t version,
+                   struct error *err) {
+  struct cuda_device *device = cuda_enter(base);
+  struct update update = {.changes = changes, .count = count};
+  int status = plan_update(device, &update, err);
+  if (status == 0 && update.segment_count > 0) {
+    status = shadow_reserve(device, update.bytes, err);
+    if (status == 0)
+      status = fill_shadow(device, &update, err);
+    if (status == 0)
+      status = publish(device, &update, err);
+  }
+  if (status == 0)
+    mark_copies(device, &update, version);
+  free(update.segments);
+  return status;
+}
