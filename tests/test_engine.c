@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "rig.h"
+#include "unet/model/plans.h"
 
 static char **args; /* the program's */
 
@@ -277,6 +278,129 @@ static void test_prompt_in_flight(void **state) {
   rig_close(&rig);
 }
 
+/* --- weights that change --- */
+
+/* The golden's weight of this name, times factor; the caller frees the values. */
+static struct engine_weight scaled_weight(const struct rig *rig, const char *name, float factor) {
+  struct checkpoint *checkpoint;
+  struct resources resources = {0};
+  struct model model;
+  struct plan prompt, tables;
+  struct frame_noise noise;
+  struct plan frame;
+  struct error err = {0};
+  const struct frame_shape shape = {
+      .width = rig->golden.frame.width, .height = rig->golden.frame.height, .steps = 1, .rows = 1};
+  must(checkpoint_open(&checkpoint, rig->golden.folder, NULL, NULL, &err), &err);
+  must(model_init(&model, checkpoint, &resources, &err), &err);
+  must(plans_prompt(&model, &prompt, &err), &err);
+  must(plans_tables(&model, &tables, &err), &err);
+  must(plans_frame(&model, &shape, &frame, &noise, &err), &err);
+  int index = resources_find(&resources, name);
+  assert_true(index >= 0);
+  const struct resource *r = &resources.list[index];
+  size_t rows = resource_rows(r), elements = rows * resource_row_elements(r);
+  float *values = malloc(elements * sizeof *values);
+  assert_non_null(values);
+  must(resource_read_f32(r, values, &err), &err);
+  for (size_t i = 0; i < elements; i++)
+    values[i] *= factor;
+  plan_free(&prompt);
+  plan_free(&tables);
+  plan_free(&frame);
+  model_finish(&model);
+  resources_finish(&resources);
+  checkpoint_close(&checkpoint);
+  return (struct engine_weight){name, 0, rows, values};
+}
+
+static void change_weight(struct rig *rig, const char *name, float factor) {
+  struct engine_weight weight = scaled_weight(rig, name, factor);
+  must(engine_update(rig->engine, &weight, 1, &rig->err), &rig->err);
+  free((float *)weight.values);
+}
+
+static void collect_expected(struct rig *rig, const uint8_t *expected) {
+  struct frame picture;
+  must(engine_collect(rig->engine, &picture, &rig->err), &rig->err);
+  uint8_t *copy = picture_copy(&picture);
+  assert_memory_equal(copy, expected, picture_bytes(rig));
+  free(copy);
+}
+
+static void test_changed_weights(void **state) {
+  (void)state;
+  static const struct {
+    const char *golden, *weight;
+  } cases[] = {
+      {"turbo", "text_encoder/embeddings.position_embedding.weight"}, /* seen through the prompts */
+      {"turbo", "text_encoder/final_layer_norm.weight"},
+      {"turbo", "unet/text_kv.weight"},
+      {"turbo", "unet/time_embedding.linear_1.weight"}, /* through the time table */
+      {"lcm", "unet/time_emb_proj.bias"},
+      {"turbo", "unet/conv_in.weight"}, /* and in the frame itself */
+  };
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    struct rig rig;
+    rig_open(&rig, args, cases[i].golden, true);
+    rig.controls.guidance = 3;
+    rig.controls.strength = 0.7f;
+    uint8_t *before = generate_default(&rig);
+    must(engine_submit(rig.engine, &rig.controls, &rig.golden.frame, &rig.err), &rig.err);
+    change_weight(&rig, cases[i].weight, 0.5f);
+    must(engine_submit(rig.engine, &rig.controls, &rig.golden.frame, &rig.err), &rig.err);
+    collect_expected(&rig, before);
+    struct frame picture;
+    must(engine_collect(rig.engine, &picture, &rig.err), &rig.err);
+    uint8_t *after = picture_copy(&picture);
+    if (!memcmp(before, after, picture_bytes(&rig)))
+      fail_msg("%s was changed and the picture was not", cases[i].weight);
+    /* As if the prompts and the table were made by hand. */
+    must(engine_set_prompt(rig.engine, 1, "an oil painting", &rig.err), &rig.err);
+    must(engine_set_prompt(rig.engine, SLOT_NEGATIVE, "", &rig.err), &rig.err);
+    rig.controls.guidance = 5;
+    free(generate_default(&rig));
+    rig.controls.guidance = 3;
+    assert_same(&rig, after, generate_default(&rig));
+    change_weight(&rig, cases[i].weight, 1);
+    assert_same(&rig, before, generate_default(&rig));
+    rig_close(&rig);
+  }
+}
+
+/* A slot that no frame read for some changes is up to date when one does, and so is what stands for slots never set. */
+static void test_changed_weights_of_idle_slots(void **state) {
+  (void)state;
+  static const char name[] = "text_encoder/embeddings.token_embedding.weight";
+  struct rig rig;
+  rig_open(&rig, args, "turbo", false);
+  free(generate_default(&rig));
+  change_weight(&rig, name, 2);
+  free(generate_default(&rig));
+  change_weight(&rig, "unet/conv_in.weight", 0.5f); /* which no prompt depends on */
+  for (int slot = 2; slot <= 7; slot += 5) {        /* 7 was never set */
+    rig.controls.prompt = slot;
+    uint8_t *followed = generate_default(&rig);
+    must(engine_set_prompt(rig.engine, slot, slot == 2 ? "a cat at night" : "", &rig.err), &rig.err);
+    assert_same(&rig, followed, generate_default(&rig));
+  }
+  rig_close(&rig);
+}
+
+static void test_weights_that_are_not_there(void **state) {
+  (void)state;
+  struct rig rig;
+  float value = 1;
+  rig_open(&rig, args, "turbo", false);
+  struct engine_weight weight = {"unet/nothing.weight", 0, 1, &value};
+  assert_int_equal(engine_update(rig.engine, &weight, 1, &rig.err), -1);
+  assert_error(&rig.err, STATUS_MODEL, "unet/nothing.weight");
+  weight = (struct engine_weight){"unet/conv_in.bias", 1 << 20, 1, &value};
+  assert_int_equal(engine_update(rig.engine, &weight, 1, &rig.err), -1);
+  assert_error(&rig.err, STATUS_FAILED, "unet/conv_in.bias");
+  rig_close(&rig);
+}
+
 /* An engine opened at the picture's size makes the same one. */
 static void assert_fresh_agrees(const struct rig *rig, const struct frame *picture) {
   struct rig fresh = {.controls = rig->controls};
@@ -408,6 +532,9 @@ int main(int argc, char **argv) {
       cmocka_unit_test(test_changes_capture_nothing),
       cmocka_unit_test(test_two_in_flight),
       cmocka_unit_test(test_prompt_in_flight),
+      cmocka_unit_test(test_changed_weights),
+      cmocka_unit_test(test_changed_weights_of_idle_slots),
+      cmocka_unit_test(test_weights_that_are_not_there),
       cmocka_unit_test(test_configure),
       cmocka_unit_test(test_fit),
   };

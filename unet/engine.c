@@ -26,6 +26,13 @@ struct ticket {
   uint64_t serial;
 };
 
+/* What a prompt slot on the device was encoded from. */
+struct prompt_slot {
+  bool filled; /* else SLOT_EMPTY stands in */
+  int tokens[TOKENS_MAX];
+  uint64_t version; /* of the weights then: plan_weights_version */
+};
+
 struct engine {
   const struct log *log;
   struct checkpoint *checkpoint;
@@ -40,14 +47,17 @@ struct engine {
   struct program *prompt_program, *tables_program;
   struct frame_program *frame;
 
-  bool slot_filled[SLOTS]; /* else SLOT_EMPTY stands in */
+  struct prompt_slot slots[SLOTS];
   struct sampling sampling;
   bool blends;                /* strength is the picture's share beside the input; the sampler's is always 1 */
   struct sampler_table table; /* of sampling: made anew when the strength changes */
   bool table_known;
   uint64_t seed; /* of the noise on the device */
   bool noise_known;
-  float tables_guidance; /* the time table is for, where guidance is an embedding */
+  float tables_guidance;   /* the time table is for, where guidance is an embedding */
+  uint64_t tables_version; /* of the weights it was computed from */
+  /* Of the weights that the two plans read, as they are now; looked up again when weights_version is behind. */
+  uint64_t prompt_weights, tables_weights, weights_version;
 
   struct ticket tickets[IN_FLIGHT_MAX]; /* of frames in flight, oldest first */
   int in_flight;
@@ -187,15 +197,48 @@ fail:
 
 /* --- prompts --- */
 
-static int encode_tokens(struct engine *engine, int slot, const char *text, struct error *err) {
+static void look_up_weights(struct engine *engine) {
+  if (engine->weights_version == engine->resources.version)
+    return;
+  engine->prompt_weights = plan_weights_version(&engine->prompt_plan);
+  engine->tables_weights = plan_weights_version(&engine->tables_plan);
+  engine->weights_version = engine->resources.version;
+}
+
+/* The slot's tokens through the text encoder. */
+static int encode_slot(struct engine *engine, int slot, const int *tokens, struct error *err) {
   struct run_params run = {.slot = slot};
-  int positions = engine->checkpoint->text.positions;
-  int needed = tokenizer_encode(engine->checkpoint->tokenizer, text, run.tokens, positions, err);
+  memcpy(run.tokens, tokens, sizeof run.tokens);
+  look_up_weights(engine);
+  if (device_run(engine->device, engine->prompt_program, &run, err) < 0)
+    return -1;
+  engine->slots[slot].version = engine->prompt_weights;
+  return 0;
+}
+
+/* Encodes the slots that a run reads again where a weight has changed since. */
+static int refresh_slots(struct engine *engine, const struct run_params *run, struct error *err) {
+  for (int row = 0; row < engine->frame->shape.rows; row++)
+    for (int i = 0; i < 2; i++) {
+      int slot = run->prompt[row].slot[i];
+      if (engine->slots[slot].version != engine->prompt_weights &&
+          encode_slot(engine, slot, engine->slots[slot].tokens, err) < 0)
+        return -1;
+    }
+  return 0;
+}
+
+static int encode_tokens(struct engine *engine, int slot, const char *text, struct error *err) {
+  int tokens[TOKENS_MAX] = {0}, positions = engine->checkpoint->text.positions;
+  int needed = tokenizer_encode(engine->checkpoint->tokenizer, text, tokens, positions, err);
   if (needed < 0)
     return -1;
   if (needed > positions)
     log_line(engine->log, LOG_WARNING, "the prompt is cut: it needs %d tokens, the model reads %d", needed, positions);
-  return device_run(engine->device, engine->prompt_program, &run, err);
+  if (encode_slot(engine, slot, tokens, err) < 0)
+    return -1;
+  memcpy(engine->slots[slot].tokens, tokens, sizeof tokens);
+  return 0;
 }
 
 /* encoded: what stands for text. */
@@ -228,7 +271,24 @@ int engine_set_prompt(struct engine *engine, int slot, const char *text, struct 
   if (slot < 0 || slot >= SLOT_EMPTY)
     return error_set(err, STATUS_USAGE, "prompt slot %d: there are slots 0 to %d", slot, SLOT_EMPTY - 1);
   int result = slot == SLOT_NEGATIVE ? encode_tokens(engine, slot, text, err) : encode_prompt(engine, slot, text, err);
-  engine->slot_filled[slot] |= result == 0;
+  engine->slots[slot].filled |= result == 0;
+  return result;
+}
+
+/* --- weights --- */
+
+int engine_update(struct engine *engine, const struct engine_weight *weights, int count, struct error *err) {
+  struct weight_change *changes = malloc(((size_t)count + 1) * sizeof *changes);
+  int result = changes ? 0 : error_set(err, STATUS_FAILED, "out of memory");
+  for (int i = 0; result == 0 && i < count; i++) {
+    const struct engine_weight *w = &weights[i];
+    changes[i] = (struct weight_change){resources_find(&engine->resources, w->name), w->first, w->rows, w->values};
+    if (changes[i].resource < 0)
+      result = error_set(err, STATUS_MODEL, "%s: this model has no such weight", w->name);
+  }
+  if (result == 0)
+    result = device_update(engine->device, changes, count, err);
+  free(changes);
   return result;
 }
 
@@ -236,9 +296,11 @@ int engine_set_prompt(struct engine *engine, int slot, const char *text, struct 
 
 static int prepare_tables(struct engine *engine, float guidance, struct error *err) {
   struct run_params run = {.guidance = guidance};
+  look_up_weights(engine);
   if (device_run(engine->device, engine->tables_program, &run, err) < 0)
     return -1;
   engine->tables_guidance = guidance;
+  engine->tables_version = engine->tables_weights;
   return 0;
 }
 
@@ -467,7 +529,7 @@ static void update_table(struct engine *engine, double strength) {
 }
 
 static int slot_or_empty(const struct engine *engine, int slot) {
-  return engine->slot_filled[slot] ? slot : SLOT_EMPTY;
+  return engine->slots[slot].filled ? slot : SLOT_EMPTY;
 }
 
 static int check_controls(const struct controls *controls, struct error *err) {
@@ -499,12 +561,17 @@ static void fill_guidance(const struct engine *engine, const struct controls *co
   }
 }
 
+static bool tables_valid(const struct engine *engine, float guidance) {
+  bool embedded = engine->checkpoint->unet.time_cond_proj_dim > 0;
+  return engine->tables_version == engine->tables_weights && (!embedded || guidance == engine->tables_guidance);
+}
+
 static int fill_params(struct engine *engine, const struct controls *controls, const struct frame *frame,
                        struct run_params *run, struct error *err) {
   if (check_controls(controls, err) < 0 || update_noise(engine, controls->seed, err) < 0)
     return -1;
-  if (engine->checkpoint->unet.time_cond_proj_dim && controls->guidance != engine->tables_guidance &&
-      prepare_tables(engine, controls->guidance, err) < 0)
+  look_up_weights(engine);
+  if (!tables_valid(engine, controls->guidance) && prepare_tables(engine, controls->guidance, err) < 0)
     return -1;
   const struct frame_shape *shape = &engine->frame->shape;
   float strength = clamp01(controls->strength);
@@ -520,7 +587,7 @@ static int fill_params(struct engine *engine, const struct controls *controls, c
   fill_guidance(engine, controls, run);
   if (frame)
     run->geometry = fit_geometry(engine->fit, frame, shape->width, shape->height);
-  return 0;
+  return refresh_slots(engine, run, err);
 }
 
 /* Where the plan has no input, *frame becomes NULL. */

@@ -92,6 +92,19 @@ int engine_configure(struct engine *engine, int width, int height, int steps, st
  * takes its place (see styles_prompt) and one log line says so and names the styles. */
 int engine_set_prompt(struct engine *engine, int slot, const char *text, struct error *err);
 
+/* New values of rows [first, first + rows) of a weight: FP32, a convolution's row as [kh][kw][in]. Layers that read the
+ * same input are one weight. */
+struct engine_weight {
+  const char *name; /* component/tensor: "unet/conv_in.weight" */
+  size_t first, rows;
+  const float *values;
+};
+
+/* Changes weights, all of them at once: frames submitted before see none of the changes, frames submitted after see
+ * all, prompts and time table included, which are computed anew from what they were made of. values are copied. On
+ * failure nothing has changed. */
+int engine_update(struct engine *engine, const struct engine_weight *weights, int count, struct error *err);
+
 /* Starts one frame: controls and frame are copied or consumed before this returns. frame is NULL for text to image. At
  * most two frames are in flight. */
 int engine_submit(struct engine *engine, const struct controls *controls, const struct frame *frame, struct error *err);
