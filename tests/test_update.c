@@ -84,13 +84,17 @@ static void build(struct net *net) {
   must(net, plan_finish(plan, &net->err));
 }
 
-static void open_device(struct net *net) {
-  must(net, device_open(&net->device, &net->resources, &(struct device_options){.name = device_name}, &net->err));
-  must(net, device_prepare(net->device, &net->program, &net->plan, PIXEL_RGBA, &net->err));
+static void write_input(struct net *net) {
   float pixels[SIDE * SIDE * 3];
   for (size_t i = 0; i < SIDE * SIDE * 3; i++)
     pixels[i] = value(99, i, 0) * 4;
   must(net, device_write(net->device, net->program, net->x, 0, pixels, SIDE * SIDE * 3, &net->err));
+}
+
+static void open_device(struct net *net) {
+  must(net, device_open(&net->device, &net->resources, &(struct device_options){.name = device_name}, &net->err));
+  must(net, device_prepare(net->device, &net->program, &net->plan, PIXEL_RGBA, &net->err));
+  write_input(net);
 }
 
 /* generation: of each layer; NULL: all 0. */
@@ -205,7 +209,25 @@ static void all_layers_and_back(void **state) {
   net_close(net);
 }
 
-/* Some rows of two layers; the others are as they were. */
+/* What is prepared after a change, whether its forms are there already or not, has it. */
+static void a_program_prepared_later(void **state) {
+  (void)state;
+  static const int all[LAYERS] = {1, 1, 1, 1, 1, 1, 1, 1, 1};
+  for (int prepared = 0; prepared < 2; prepared++) {
+    struct net *net = net_make(NULL);
+    must(net, device_open(&net->device, &net->resources, &(struct device_options){.name = device_name}, &net->err));
+    if (prepared)
+      must(net, device_prepare(net->device, &net->program, &net->plan, PIXEL_RGBA, &net->err));
+    update_layers(net, all);
+    device_release(net->device, &net->program);
+    must(net, device_prepare(net->device, &net->program, &net->plan, PIXEL_RGBA, &net->err));
+    write_input(net);
+    assert_fresh_agrees(net, all);
+    net_close(net);
+  }
+}
+
+/* Some rows of four layers; the others are as they were. */
 static void some_rows(void **state) {
   (void)state;
   struct net *net = net_open(NULL), *fresh;
@@ -305,8 +327,9 @@ int main(int argc, char **argv) {
   }
   device_close(&device);
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(each_layer_alone),        cmocka_unit_test(all_layers_and_back),     cmocka_unit_test(some_rows),
-      cmocka_unit_test(runs_see_all_or_nothing), cmocka_unit_test(refusals_change_nothing),
+      cmocka_unit_test(each_layer_alone),         cmocka_unit_test(all_layers_and_back),
+      cmocka_unit_test(a_program_prepared_later), cmocka_unit_test(some_rows),
+      cmocka_unit_test(runs_see_all_or_nothing),  cmocka_unit_test(refusals_change_nothing),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
