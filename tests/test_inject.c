@@ -12,7 +12,7 @@
 #include "tests/clips.h"
 #include "tests/program.h"
 
-enum { SKIPPED = 77, FRAMES = 4, SOUND_PACKETS = 32, FIRST = 2 };
+enum { SKIPPED = 77, FRAMES = 4, SOUND_PACKETS = 31, FIRST = 2 };
 
 static const char *shim;
 static long closer = 1;
@@ -25,7 +25,7 @@ struct faults {
 
 struct command {
   const char *arguments;
-  bool makes_file;       /* out.mkv, of FRAMES frames and SOUND_PACKETS packets of sound */
+  bool makes_file;       /* out.mkv, of FRAMES frames and SOUND_PACKETS packets of sound, the one before 0 left out */
   const char *last_line; /* of one that went well, NULL: any */
 };
 
@@ -87,7 +87,9 @@ static const char *judge(const struct command *command, const struct faults *fau
     return NULL; /* nothing can be done about it from outside */
   if (outcome->status > 6 || aborted_itself(outcome, happened))
     return "it crashed";
-  if (!strcmp(faults->kind, "alloc") && (strstr(outcome->said, "damaged") || strstr(outcome->said, "fetch")))
+  bool of_files =
+      !strcmp(faults->kind, "alloc") && strcmp(faults->library, "libav"); /* FFmpeg takes its own for that */
+  if (of_files && (strstr(outcome->said, "damaged") || strstr(outcome->said, "fetch")))
     return "want of memory is taken for a damaged file";
   if (outcome->status)
     return lines == 1 ? NULL : "not one line that says why";
@@ -157,7 +159,8 @@ static void test_render(void **state) {
 /* A decoder that keeps a picture for itself where it gets no memory, without an error or a flag. */
 static void test_silent_decoder(void **state) {
   (void)state;
-  static const struct command command = {"render h264.mov out.mkv --size 64x64 --threads 1", true, "4 frames"};
+  static const struct command command = {"render h264.mov out.mkv --size 64x64 --device cpu --threads 1", true,
+                                         "4 frames"};
   static const struct faults faults[] = {{"alloc", "libav", 12}};
   GO_THROUGH(&command, faults);
 }
