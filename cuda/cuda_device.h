@@ -1,15 +1,18 @@
-/* The CUDA device from the inside.
+/* The CUDA device from the inside: what the files of cuda/ share, each standing above those it uses.
  *
- * device.c    the GPU: choice, opening, information
- * memory.c    device and pinned memory, counted and limited; resources: weights and state
- * weights.c   weights in other forms, weights that change
- * ops.c       a plan's ops -> the steps of a program
- * product.c   convolutions and linear layers: which kernels and libraries can do one
- * tune.[ch]   which of them does it: timed at start, kept on disk
- * graph.c     programs: capture, submit, collect
- * profile.c   times of a program's launches, in their place and alone
- * libraries/  what is opened at run time: cuBLASLt, cuDNN, NVML
- * kernels/    the project's own: product_sm90.cu (PRODUCT.md) and gemm.cu for products, the others by name
+ * device.c            the GPU: choice, opening, information
+ * profile.[ch]        times of a program's launches, in their place and alone
+ * graph.[ch]          programs: capture, submit, collect
+ * ops.[ch]            a plan's ops -> the steps of a program
+ * ways/               convolutions and linear layers: who can do one, who does it fastest
+ * timing.[ch]         how long steps take
+ * capture.[ch]        launches -> a graph
+ * program.[ch]        what a program is made of, and where its tensors are
+ * steps.[ch]          what a launch is
+ * memory.c            device and pinned memory, counted and limited; resources: weights and state
+ * weights.c           weights in other forms, weights that change
+ * libraries/          what is opened at run time: cuBLASLt, cuDNN, NVML
+ * kernels/            the project's own: product_sm90.cu (PRODUCT.md) and gemm.cu for products, the others by name
  *
  * One compute stream runs everything in order, so that programs may share workspaces. Frames travel on streams of their
  * own, beside the compute of the frame before. */
@@ -23,10 +26,8 @@
 #include "unet/plan/device.h"
 
 struct blas;
-struct blas_product;
 struct choice;
 struct dnn;
-struct dnn_conv;
 struct nvml;
 struct tuner;
 
@@ -140,125 +141,5 @@ int memory_write(struct cuda_device *device, void *target, bool wide, size_t fir
                  struct error *err);
 int memory_read(const struct cuda_device *device, const void *source, bool wide, size_t first, float *data,
                 size_t count, struct error *err);
-
-/* --- programs --- */
-
-enum step_kind {
-  STEP_GEMM,
-  STEP_NARROW,
-  STEP_BLAS,
-  STEP_DNN,
-  STEP_PRODUCT,
-  STEP_NORM,
-  STEP_GATHER,
-  STEP_EPILOGUE,
-  STEP_ATTENTION,
-  STEP_PLAIN_ATTENTION,
-  STEP_SAMPLE,
-  STEP_PIXELS_IN,
-  STEP_PIXELS_OUT,
-};
-
-/* One launch. */
-struct step {
-  enum step_kind kind;
-  int op;        /* index in the plan */
-  int algorithm; /* of a library: its number among what it offers */
-  union {
-    struct gemm_args gemm;
-    struct product_args product;
-    struct blas_product *blas; /* owned */
-    struct dnn_conv *dnn;      /* owned */
-    struct norm_args norm;
-    struct gather_args gather;
-    struct epilogue_args epilogue;
-    struct {
-      struct attn_args args;
-      void *workspace;
-    } attention;
-    struct plain_attention_args plain_attention;
-    struct {
-      cudaError_t (*launch)(const struct queue *queue, const struct sample_args *args);
-      struct sample_args args;
-    } sample;
-    struct pixels_args pixels;
-  };
-};
-
-struct steps {
-  struct step *list;
-  int count, capacity;
-};
-
-int steps_append(struct steps *steps, const struct step *step, struct error *err);
-void steps_truncate(struct steps *steps, int count); /* drops all behind the first count */
-void steps_finish(struct steps *steps);              /* also of a zeroed one */
-cudaError_t step_launch(struct cuda_device *device, const struct step *step);
-const char *step_kind_name(enum step_kind kind);
-
-enum { SLOTS_IN_FLIGHT = 2, PICTURES = 3 };
-
-/* A run's way to the device: parameters and planes in one copy. */
-struct run_slot {
-  struct run_block *host; /* pinned; planes follow at PLANES_OFFSET */
-  struct run_block *device;
-  cudaEvent_t uploading, uploaded, begun, computed, downloaded;
-};
-
-struct cuda_program {
-  struct program base;
-  size_t *offset; /* of each temp in the arena */
-  void *arena, *scratch;
-  size_t arena_bytes, scratch_bytes;
-  size_t scratch_at[3];    /* see product.c */
-  struct run_block *block; /* what the steps read */
-  struct run_ring *ring;
-  struct run_slot slot[SLOTS_IN_FLIGHT];
-  size_t slot_bytes;
-  bool has_input, has_output;
-  double tune_until;               /* seconds of CLOCK_MONOTONIC until which candidates are timed; 0: none are */
-  struct picture output[PICTURES]; /* device memory; sizes and planes */
-  uint8_t *output_host[PICTURES];  /* pinned */
-  size_t output_bytes;
-  struct steps steps;
-  struct loop loop;      /* the plan's, as steps */
-  cudaGraphExec_t graph; /* NULL: steps are launched one by one */
-  unsigned submitted, collected;
-};
-
-static inline struct cuda_program *cuda_program(struct program *program) {
-  return (struct cuda_program *)program;
-}
-
-/* Device address of a tensor's first element; NULL with err set when a resource cannot be loaded. *wide (may be NULL):
- * FP32. */
-void *tensor_data(struct cuda_device *device, const struct cuda_program *program, struct tensor tensor, bool *wide,
-                  enum role role, struct error *err);
-
-/* ops.c: appends what runs op (number `index` of the plan) to program->steps. */
-int op_prepare(struct cuda_device *device, struct cuda_program *program, const struct plan *plan, int index,
-               struct error *err);
-
-/* product.c: bytes an op needs of the program's three scratch areas: the prepared input, the input as a library takes
- * it, a library's product before its epilogue. */
-void product_scratch(const struct plan *plan, const struct op *op, size_t bytes[3]);
-int product_prepare(struct cuda_device *device, struct cuda_program *program, const struct plan *plan, int index,
-                    struct error *err);
-
-/* graph.c: the device's functions that concern programs. */
-int program_prepare(struct device *device, struct program **program, const struct plan *plan, enum pixel_format output,
-                    struct error *err);
-void program_release(struct device *device, struct program *program);
-int program_submit(struct device *device, struct program *program, const struct run_params *params,
-                   const struct frame *frame, struct error *err);
-int program_collect(struct device *device, struct program *program, struct frame *picture, struct error *err);
-int program_poison(struct device *device, struct program *program, struct error *err);
-int program_profile(struct device *device, struct program *program, const struct run_params *params,
-                    const struct frame *frame, const struct profile_request *request, struct profile *profile,
-                    struct error *err);
-/* Records what `record` launches as a graph; NULL with err set on failure. */
-cudaGraphExec_t graph_capture(struct cuda_device *device,
-                              cudaError_t (*record)(struct cuda_device *device, const void *opaque), const void *opaque,
-                              struct error *err);
 
 #endif

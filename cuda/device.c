@@ -1,12 +1,13 @@
-#include "check.h"
-#include "cuda_device.h"
-#include "cuda/libraries/libraries.h"
-#include "cuda/libraries/nvml.h"
-#include "tune.h"
-
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include "cuda/check.h"
+#include "cuda/graph.h"
+#include "cuda/libraries/libraries.h"
+#include "cuda/libraries/nvml.h"
+#include "cuda/profile.h"
+#include "cuda/ways/tuner.h"
 
 /* --- opening --- */
 

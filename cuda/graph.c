@@ -9,13 +9,17 @@
  *
  * A loop's steps are captured once, as the body of a node that the GPU repeats: fifty rounds are prepared as fast as
  * one, and a run stays one launch. */
-#include "check.h"
-#include "cuda_device.h"
-#include "tune.h"
+#include "cuda/graph.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include "cuda/capture.h"
+#include "cuda/check.h"
+#include "cuda/ops.h"
+#include "cuda/timing.h"
+#include "cuda/ways/tuner.h"
 
 /* Before CUDA 13 the functions that know of edges' data had names of their own. */
 #if CUDART_VERSION < 13000
@@ -36,37 +40,10 @@ enum { PLANES_OFFSET = (sizeof(struct run_block) + 255) / 256 * 256, PITCH_ALIGN
 
 /* --- capture --- */
 
-cudaGraphExec_t graph_capture(struct cuda_device *device,
-                              cudaError_t (*record)(struct cuda_device *device, const void *opaque), const void *opaque,
-                              struct error *err) {
-  cudaStream_t stream = device->queue.stream;
-  cudaGraph_t graph = NULL;
-  cudaGraphExec_t ready = NULL;
-  if (cuda_check(cudaStreamBeginCapture(stream, cudaStreamCaptureModeRelaxed), "capturing", err) < 0)
-    return NULL;
-  cudaError_t recorded = record(device, opaque), ended = cudaStreamEndCapture(stream, &graph);
-  if (cuda_check(recorded, "launching while capturing (--graph off does without)", err) == 0 &&
-      cuda_check(ended, "capturing", err) == 0 &&
-      cuda_check(cudaGraphInstantiate(&ready, graph, 0), "making the graph", err) < 0)
-    ready = NULL;
-  device->counters.captures += ready != NULL;
-  if (graph)
-    cudaGraphDestroy(graph);
-  cudaGetLastError();
-  return ready;
-}
-
-static cudaError_t launch_range(struct cuda_device *device, const struct cuda_program *program, int first, int end) {
-  cudaError_t status = cudaSuccess;
-  for (int i = first; status == cudaSuccess && i < end; i++)
-    status = step_launch(device, &program->steps.list[i]);
-  return status;
-}
-
 static cudaError_t launch_round(struct cuda_device *device, const struct cuda_program *program,
                                 const cudaGraphConditionalHandle *again) {
   const struct loop *loop = &program->loop;
-  cudaError_t status = launch_range(device, program, loop->first, loop->end);
+  cudaError_t status = steps_launch(device, &program->steps, loop->first, loop->end);
   return status == cudaSuccess ? launch_next_round(&device->queue, program->block, loop->rounds, again) : status;
 }
 
@@ -122,10 +99,11 @@ static cudaError_t record_program(struct cuda_device *device, const void *opaque
   const struct cuda_program *program = opaque;
   cudaError_t status = launch_begin(&device->queue, program->ring, program->block);
   if (status == cudaSuccess)
-    status = launch_range(device, program, 0, program->loop.first);
+    status = steps_launch(device, &program->steps, 0, program->loop.first);
   if (status == cudaSuccess)
     status = launch_loop(device, program);
-  return status == cudaSuccess ? launch_range(device, program, program->loop.end, program->steps.count) : status;
+  return status == cudaSuccess ? steps_launch(device, &program->steps, program->loop.end, program->steps.count)
+                               : status;
 }
 
 /* --- pictures and slots --- */
@@ -208,10 +186,16 @@ static void slots_free(struct cuda_device *device, struct cuda_program *program)
   program->slot_bytes = 0;
 }
 
+int program_set_turn(struct cuda_device *device, struct cuda_program *program, const char *doing, struct error *err) {
+  struct run_ring ring = {.turn = program->submitted};
+  for (int i = 0; i < SLOTS_IN_FLIGHT; i++)
+    ring.slot[i] = program->slot[i].device;
+  return memory_copy(device, program->ring, &ring, sizeof ring, doing, err);
+}
+
 /* Makes the slots hold `bytes`, which only a larger frame than ever before needs, and tells the device where they are.
  * After a failure there are none, and the next frame tries again. */
 static int slots_grow(struct cuda_device *device, struct cuda_program *program, size_t bytes, struct error *err) {
-  struct run_ring ring = {.turn = program->submitted};
   if (bytes <= program->slot_bytes)
     return 0;
   if (cuda_check(cudaStreamSynchronize(device->queue.stream), "making room for larger frames", err) < 0)
@@ -223,9 +207,8 @@ static int slots_grow(struct cuda_device *device, struct cuda_program *program, 
     if (cuda_alloc(device, (void **)&slot->device, bytes, "input frames", err) < 0 ||
         cuda_check(cudaHostAlloc((void **)&slot->host, bytes, cudaHostAllocDefault), "pinned memory", err) < 0)
       goto fail;
-    ring.slot[i] = slot->device;
   }
-  if (memory_copy(device, program->ring, &ring, sizeof ring, "input frames", err) == 0)
+  if (program_set_turn(device, program, "input frames", err) == 0)
     return 0;
 fail:
   slots_free(device, program);
@@ -258,17 +241,17 @@ static int memory_create(struct cuda_device *device, struct cuda_program *progra
   program->offset = malloc(((size_t)plan->temp_count + 1) * sizeof *program->offset);
   if (!program->offset)
     return error_set(err, STATUS_FAILED, "out of memory");
-  size_t most[3] = {0};
+  size_t most[SCRATCH_AREAS] = {0};
   program->arena_bytes = plan_layout(plan, sizeof(half_t), 256, program->offset);
   if (program->arena_bytes == SIZE_MAX)
     return error_set(err, STATUS_FAILED, "out of memory");
   for (int i = 0; i < plan->op_count; i++) {
-    size_t bytes[3];
-    product_scratch(plan, &plan->ops[i], bytes);
-    for (int j = 0; j < 3; j++)
+    size_t bytes[SCRATCH_AREAS];
+    op_scratch(plan, &plan->ops[i], bytes);
+    for (int j = 0; j < SCRATCH_AREAS; j++)
       most[j] = bytes[j] > most[j] ? bytes[j] : most[j];
   }
-  for (int j = 0; j < 3; j++) {
+  for (int j = 0; j < SCRATCH_AREAS; j++) {
     program->scratch_at[j] = program->scratch_bytes;
     program->scratch_bytes += (most[j] + 255) / 256 * 256;
   }

@@ -1,94 +1,9 @@
-#include "check.h"
-#include "cuda_device.h"
-#include "cuda/libraries/libraries.h"
+#include "cuda/ops.h"
 
-#include <stdlib.h>
+#include <string.h>
 
-/* --- lists of steps --- */
-
-int steps_append(struct steps *steps, const struct step *step, struct error *err) {
-  if (steps->count == steps->capacity) {
-    int capacity = steps->capacity ? 2 * steps->capacity : 64;
-    struct step *list = realloc(steps->list, (size_t)capacity * sizeof *list);
-    if (!list)
-      return error_set(err, STATUS_FAILED, "out of memory");
-    steps->list = list;
-    steps->capacity = capacity;
-  }
-  steps->list[steps->count++] = *step;
-  return 0;
-}
-
-void steps_truncate(struct steps *steps, int count) {
-  while (steps->count > count) {
-    struct step *step = &steps->list[--steps->count];
-    if (step->kind == STEP_BLAS)
-      blas_product_destroy(step->blas);
-    if (step->kind == STEP_DNN)
-      dnn_conv_destroy(step->dnn);
-  }
-}
-
-void steps_finish(struct steps *steps) {
-  steps_truncate(steps, 0);
-  free(steps->list);
-  *steps = (struct steps){0};
-}
-
-cudaError_t step_launch(struct cuda_device *device, const struct step *step) {
-  const struct queue *queue = &device->queue;
-  switch (step->kind) {
-  case STEP_GEMM:
-    return launch_gemm(queue, &step->gemm);
-  case STEP_NARROW:
-    return launch_narrow(queue, &step->gemm);
-  case STEP_BLAS:
-    return blas_product_launch(step->blas, queue->stream);
-  case STEP_DNN:
-    return dnn_conv_launch(step->dnn, queue->stream);
-  case STEP_PRODUCT:
-    return launch_product(&device->product, queue, &step->product);
-  case STEP_NORM:
-    return launch_norm(queue, &step->norm);
-  case STEP_GATHER:
-    return launch_gather(queue, &step->gather);
-  case STEP_EPILOGUE:
-    return launch_epilogue(queue, &step->epilogue);
-  case STEP_ATTENTION:
-    return attention_launch(&device->attention, &step->attention.args, ATTN_AUTO, step->attention.workspace,
-                            queue->stream);
-  case STEP_PLAIN_ATTENTION:
-    return launch_plain_attention(queue, &step->plain_attention);
-  case STEP_SAMPLE:
-    return step->sample.launch(queue, &step->sample.args);
-  case STEP_PIXELS_IN:
-    return launch_pixels_in(queue, &step->pixels);
-  case STEP_PIXELS_OUT:
-    return launch_pixels_out(queue, &step->pixels);
-  }
-  return cudaErrorInvalidValue;
-}
-
-/* --- operands --- */
-
-void *tensor_data(struct cuda_device *device, const struct cuda_program *program, struct tensor t, bool *wide,
-                  enum role role, struct error *err) {
-  char *first;
-  bool is_wide;
-  if (t.space == TENSOR_RESOURCE) {
-    struct resource_memory *memory = resource_load(device, t.index, role, err);
-    if (!memory)
-      return NULL;
-    first = memory->data;
-    is_wide = memory->wide;
-  } else {
-    first = (char *)program->arena + program->offset[t.index];
-    is_wide = program->base.plan->temps[t.index].wide;
-  }
-  if (wide)
-    *wide = is_wide;
-  return first + (size_t)t.offset * (is_wide ? 4 : 2);
-}
+#include "cuda/check.h"
+#include "cuda/ways/choose.h"
 
 /* What an op's preparation has at hand. */
 struct preparation {
@@ -363,4 +278,10 @@ int op_prepare(struct cuda_device *device, struct cuda_program *program, const s
   static int (*const prepare[OP_TYPES])(struct preparation *) = {OP_TABLE(PREPARE)};
   struct preparation p = {device, program, &plan->ops[index], index, err, false};
   return prepare[p.op->type](&p);
+}
+
+void op_scratch(const struct plan *plan, const struct op *op, size_t bytes[SCRATCH_AREAS]) {
+  memset(bytes, 0, SCRATCH_AREAS * sizeof *bytes);
+  if (op->type == OP_CONV || op->type == OP_LINEAR)
+    product_scratch(plan, op, bytes);
 }

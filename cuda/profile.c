@@ -12,14 +12,17 @@
  * What all graphs have in common, their start, the launches ahead and the end of the last, leaves with the difference,
  * and the shorter they are the less they scatter. A sweep over all graphs is repeated, and a launch's time is the
  * middle of its differences within a sweep, so that a clock that changes from sweep to sweep does no harm. */
-#include "check.h"
-#include "cuda_device.h"
-#include "tune.h"
+#include "cuda/profile.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include "cuda/capture.h"
+#include "cuda/check.h"
+#include "cuda/graph.h"
+#include "cuda/timing.h"
 
 enum {
   AHEAD = 2, /* launches before a block, timed with its base */
@@ -71,18 +74,6 @@ struct profiler {
   double *differences;
   int repeats;
 };
-
-const char *step_kind_name(enum step_kind kind) {
-  static const char *const names[] = {
-      [STEP_GEMM] = "gemm",         [STEP_NARROW] = "narrow",       [STEP_BLAS] = "cublaslt",
-      [STEP_DNN] = "cudnn",         [STEP_NORM] = "norm",           [STEP_GATHER] = "gather",
-      [STEP_EPILOGUE] = "epilogue", [STEP_ATTENTION] = "attention", [STEP_PLAIN_ATTENTION] = "plain attention",
-      [STEP_SAMPLE] = "sample",     [STEP_PIXELS_IN] = "pixels in", [STEP_PIXELS_OUT] = "pixels out",
-      [STEP_PRODUCT] = "sm90",
-  };
-  bool named = (size_t)kind < sizeof names / sizeof names[0] && names[kind];
-  return named ? names[kind] : "other";
-}
 
 /* --- graphs --- */
 
@@ -256,28 +247,12 @@ static double difference(const struct profiler *p, int longer, int shorter, doub
   return profile_middle(p->differences, p->repeats, spread);
 }
 
-static void name_step(const struct step *step, char *out, size_t size) {
-  static const char *const pairs[PRODUCT_PAIRS] = {
-      [PAIR_NONE] = "", [PAIR_WEIGHTS] = " weights", [PAIR_INPUT] = " input", [PAIR_SUM] = " sum"};
-  const char *kind = step_kind_name(step->kind);
-  if (step->kind == STEP_GEMM)
-    snprintf(out, size, "%s %dx%d/%d", kind, gemm_tile_sizes[step->gemm.tile].m, gemm_tile_sizes[step->gemm.tile].n,
-             step->gemm.splits);
-  else if (step->kind == STEP_PRODUCT)
-    snprintf(out, size, "%s %dx%d/%d%s", kind, product_tile_sizes[step->product.tile].m,
-             product_tile_sizes[step->product.tile].n, step->product.gemm.splits, pairs[step->product.pair]);
-  else if (step->kind == STEP_BLAS || step->kind == STEP_DNN)
-    snprintf(out, size, "%s %d", kind, step->algorithm);
-  else
-    snprintf(out, size, "%s", kind);
-}
-
 static void fill_row(const struct profiler *p, struct profile_row *row, int first, int end) {
   for (int i = first; i < end; i++) {
     const struct step *step = &p->program->steps.list[i - 1];
     char name[32];
     size_t used = strlen(row->way);
-    name_step(step, name, sizeof name);
+    step_describe(step, name, sizeof name);
     snprintf(row->way + used, sizeof row->way - used, "%s%s", used ? " + " : "", name);
     if (row->launch_count < PROFILE_LAUNCHES_MAX)
       row->launches[row->launch_count++] = (struct profile_launch){
@@ -336,7 +311,7 @@ static int fill_alone(const struct profiler *p, struct profile *profile, const s
     const struct steps steps = {.list = &p->program->steps.list[first - 1], .count = end - first};
     if (interrupted(request, err) < 0)
       return -1;
-    row->warm_us = fmax(0, 1e6 * tuner_time(p->device, &steps, INFINITY));
+    row->warm_us = fmax(0, 1e6 * steps_time(p->device, &steps, INFINITY));
     if (isfinite(nothing))
       row->flushed_us = fmax(0, time_flushed(p, &(struct flushed){&steps, zeros, bytes}) - nothing);
   }
@@ -371,14 +346,6 @@ static int run_twice(struct device *device, struct program *program, const struc
   return 0;
 }
 
-/* The graphs have passed the turn on, each its own way. */
-static int restore_turn(const struct profiler *p, struct error *err) {
-  struct run_ring ring = {.turn = p->program->submitted};
-  for (int i = 0; i < SLOTS_IN_FLIGHT; i++)
-    ring.slot[i] = p->program->slot[i].device;
-  return memory_copy(p->device, p->program->ring, &ring, sizeof ring, "after the profile", err);
-}
-
 static void fill_roof(const struct cuda_device *device, struct profile_roof *roof) {
   for (size_t i = 0; i < sizeof roofs / sizeof roofs[0]; i++)
     if (strstr(device->properties.name, roofs[i].name))
@@ -407,5 +374,7 @@ int program_profile(struct device *base, struct program *program_base, const str
     status = measure_alone(&p, profile, request, err);
   }
   profiler_close(&p);
-  return restore_turn(&p, status == 0 ? err : NULL) < 0 ? -1 : status;
+  /* The graphs have passed the turn on, each its own way. */
+  int restored = program_set_turn(p.device, p.program, "after the profile", status == 0 ? err : NULL);
+  return restored < 0 ? -1 : status;
 }

@@ -10,7 +10,7 @@
 #include <string.h>
 
 #include "cuda/libraries/libraries.h"
-#include "cuda/tune.h"
+#include "cuda/timing.h"
 #include "unet/devices.h"
 
 enum { SKIPPED = 77, WEIGHT_BYTES = 192 << 20, DATA_BYTES = 64 << 20, COPIES_MAX = 16, ALGORITHMS = 4, ENGINES = 8 };
@@ -173,7 +173,7 @@ static void append(struct steps *steps, const struct step *step) {
 
 /* Microseconds of a launch, or of what a library needs in its place; steps are given up. */
 static double time_and_finish(struct bench *b, struct steps *steps) {
-  double seconds = tuner_time(b->device, steps, INFINITY);
+  double seconds = steps_time(b->device, steps, INFINITY);
   steps_finish(steps);
   return seconds < 0 ? INFINITY : 1e6 * seconds / b->copies;
 }

@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-#include "cuda/tune.h"
+#include "cuda/ways/tuner.h"
 #include "tests/fixture.h"
 
 #define KEY "1x64x64 c320+0 to 64x64 c320 k3"
@@ -15,7 +15,7 @@ const struct fuzz_seed fuzz_seeds[] = {
               "gemm 3 1 0123456789012345678901234567890123456789012345678901234567890123456789012345678901234567890"
               "12345678901234567890123456789012345\ngemm 2147483647 -2147483648 " KEY "\n\n"),
     FUZZ_SEED("v", "gemm 99999999999999999999 1 a\ngemm 1 1 \n gemm 1\t1   b\nother 1 1 c"),
-    FUZZ_SEED("r", "reverie " REVERIE_VERSION ", Some GPU, driver 1.2, cuDNN 0, cuBLASLt 0\ngemm 3 1 " KEY "\n"),
+    FUZZ_SEED("r", "ways 0123456789abcdef, Some GPU, driver 1.2, cuDNN 0, cuBLASLt 0\ngemm 3 1 " KEY "\n"),
 };
 const size_t fuzz_seed_count = sizeof fuzz_seeds / sizeof *fuzz_seeds;
 
@@ -32,11 +32,11 @@ static struct tuner *open_tuner(void) {
 /* Saves one choice of this run's own; the file that is there then, which the caller frees. */
 static char *save_own(size_t *size) {
   struct tuner *tuner = open_tuner();
-  struct choice own = {BACKEND_DNN, 5, 7}, found;
+  struct choice own = {&way_cudnn, 5, 7}, found;
   tuner_find(tuner, KEY, &found);
   tuner_store(tuner, "own", &own);
   tuner_save(tuner, NULL);
-  FUZZ_CHECK(tuner_find(tuner, "own", &found) && found.backend == BACKEND_DNN && found.index == 5 && found.splits == 7);
+  FUZZ_CHECK(tuner_find(tuner, "own", &found) && found.way == &way_cudnn && found.index == 5 && found.splits == 7);
   tuner_close(tuner);
   char *bytes = fixture_read(path, size);
   FUZZ_CHECK(bytes);

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cuda/tune.h"
+#include "cuda/timing.h"
 #include "unet/engine.h"
 
 enum { SKIPPED = 77 };

@@ -16,7 +16,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cuda/tune.h"
+#include "cuda/program.h"
+#include "cuda/timing.h"
 #include "unet/sample/noise.h"
 #include "unet/model/plans.h"
 #include "unet/devices.h"
@@ -386,7 +387,7 @@ static void time_steps(struct bench *b, int argc, char **argv) {
     struct steps one = {.list = (struct step *)step, .count = 1};
     char text[192];
     describe(step, &b->plan.ops[step->op], text, sizeof text);
-    lines[i].seconds = tuner_time(cuda_device(b->device), &one, INFINITY);
+    lines[i].seconds = steps_time(cuda_device(b->device), &one, INFINITY);
     snprintf(lines[i].text, sizeof lines[i].text, "%-10s %s", kinds[step->kind], text);
     total[step->kind] += lines[i].seconds;
     launches[step->kind]++;

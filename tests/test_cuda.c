@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "cmocka_all.h"
-#include "cuda/tune.h"
+#include "cuda/cuda_device.h"
 #include "unet/devices.h"
 #include "tests/fixture.h"
 

@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cuda/tune.h"
+#include "cuda/ways/tuner.h"
 #include "unet/devices.h"
 #include "op_cases.h"
 
@@ -28,27 +28,26 @@ static void opened_to_tune(struct device *device) {
 /* --- who did it --- */
 
 /* Convolutions and linear layers, who did them, and how many were done the forced way. */
-static struct { int products, by[BACKENDS], forced; } tally;
+static struct { int products, by[WAYS], forced; } tally;
 
-static enum backend find_backend(const struct step *step) {
-  static const enum backend backends[] = {[STEP_GEMM] = BACKEND_GEMM,
-                                          [STEP_NARROW] = BACKEND_NARROW,
-                                          [STEP_BLAS] = BACKEND_BLAS,
-                                          [STEP_DNN] = BACKEND_DNN,
-                                          [STEP_PRODUCT] = BACKEND_PRODUCT};
-  return step->kind <= STEP_PRODUCT ? backends[step->kind] : BACKENDS;
+/* Number among the ways; WAYS for a step that is no product. */
+static int find_way(const struct step *step) {
+  int i = 0;
+  while (i < WAYS && ways[i]->kind != step->kind)
+    i++;
+  return i;
 }
 
 /* cuDNN's even offers fuse what follows a convolution: one that nothing follows tells nothing of them. */
 static bool is_forced(const struct step *step, const struct op *op) {
-  if (find_backend(step) != forced->backend)
+  if (step->kind != forced->way->kind)
     return false;
-  if (forced->backend == BACKEND_GEMM)
+  if (forced->way == &way_gemm)
     return step->gemm.tile == (enum gemm_tile)forced->index && step->gemm.splits == forced->splits;
-  if (forced->backend == BACKEND_PRODUCT)
+  if (forced->way == &way_sm90)
     return product_index(step->product.tile, step->product.pair) == forced->index &&
            step->product.gemm.splits == forced->splits;
-  return forced->backend != BACKEND_DNN || forced->index % 2 || tensor_exists(op->conv.bias) ||
+  return forced->way != &way_cudnn || forced->index % 2 || tensor_exists(op->conv.bias) ||
          tensor_exists(op->conv.time) || tensor_exists(op->conv.residual) || op->conv.act != ACT_NONE;
 }
 
@@ -56,31 +55,31 @@ static void prepared(const struct program *base) {
   const struct steps *steps = &((const struct cuda_program *)base)->steps;
   for (int i = 0; i < steps->count; i++) {
     const struct step *step = &steps->list[i];
-    enum backend backend = find_backend(step);
-    if (backend == BACKENDS)
+    int way = find_way(step);
+    if (way == WAYS)
       continue;
     tally.products++;
-    tally.by[backend]++;
+    tally.by[way]++;
     tally.forced += forced && is_forced(step, &base->plan->ops[step->op]);
   }
 }
 
 /* --- the ways --- */
 
-static const struct way {
+static const struct forced_way {
   const char *name;
   struct choice choice;
-} ways[] = {
-    {"128x128 tiles", {BACKEND_GEMM, TILE_128x128, 1}},
-    {"64x160 tiles", {BACKEND_GEMM, TILE_64x160, 1}},
-    {"64x64 tiles", {BACKEND_GEMM, TILE_64x64, 1}},
-    {"64x16 tiles", {BACKEND_GEMM, TILE_64x16, 1}},
-    {"128x128 tiles, 2 splits", {BACKEND_GEMM, TILE_128x128, 2}},
-    {"64x160 tiles, 3 splits", {BACKEND_GEMM, TILE_64x160, 3}},
-    {"64x64 tiles, 2 splits", {BACKEND_GEMM, TILE_64x64, 2}},
-    {"64x16 tiles, 5 splits", {BACKEND_GEMM, TILE_64x16, 5}},
+} cases[] = {
+    {"128x128 tiles", {&way_gemm, TILE_128x128, 1}},
+    {"64x160 tiles", {&way_gemm, TILE_64x160, 1}},
+    {"64x64 tiles", {&way_gemm, TILE_64x64, 1}},
+    {"64x16 tiles", {&way_gemm, TILE_64x16, 1}},
+    {"128x128 tiles, 2 splits", {&way_gemm, TILE_128x128, 2}},
+    {"64x160 tiles, 3 splits", {&way_gemm, TILE_64x160, 3}},
+    {"64x64 tiles, 2 splits", {&way_gemm, TILE_64x64, 2}},
+    {"64x16 tiles, 5 splits", {&way_gemm, TILE_64x16, 5}},
 #define PRODUCT(tile, pair, splits)                                                                                    \
-  { BACKEND_PRODUCT, PRODUCT_##tile *PRODUCT_PAIRS + PAIR_##pair, splits }
+  { &way_sm90, PRODUCT_##tile *PRODUCT_PAIRS + PAIR_##pair, splits }
     {"sm90 128x80, input, 2", PRODUCT(128x80, INPUT, 2)},
     {"sm90 128x160", PRODUCT(128x160, NONE, 1)},
     {"sm90 128x160, weights, 3", PRODUCT(128x160, WEIGHTS, 3)},
@@ -93,11 +92,11 @@ static const struct way {
     {"sm90 128x64, weights", PRODUCT(128x64, WEIGHTS, 1)},
     {"sm90 64x64", PRODUCT(64x64, NONE, 1)},
     {"sm90 64x64, sum, 2", PRODUCT(64x64, SUM, 2)},
-    {"narrow convolutions", {BACKEND_NARROW, 0, 1}},
-    {"cuBLASLt 0", {BACKEND_BLAS, 0, 1}},
-    {"cuBLASLt 1", {BACKEND_BLAS, 1, 1}},
-    {"cuDNN fused", {BACKEND_DNN, 0, 1}},
-    {"cuDNN raw", {BACKEND_DNN, 1, 1}},
+    {"narrow convolutions", {&way_narrow, 0, 1}},
+    {"cuBLASLt 0", {&way_cublaslt, 0, 1}},
+    {"cuBLASLt 1", {&way_cublaslt, 1, 1}},
+    {"cuDNN fused", {&way_cudnn, 0, 1}},
+    {"cuDNN raw", {&way_cudnn, 1, 1}},
 };
 
 /* Returns how many cases failed; adds to *done how many products were done the forced way. */
@@ -109,8 +108,8 @@ static int run(const char *what, const char *prefix, const struct op_test_option
   if (forced)
     printf("%d of %d products that way\n", tally.forced, tally.products);
   else
-    printf("products: own %d, narrow %d, cuBLASLt %d, cuDNN %d, sm90 %d\n", tally.by[BACKEND_GEMM],
-           tally.by[BACKEND_NARROW], tally.by[BACKEND_BLAS], tally.by[BACKEND_DNN], tally.by[BACKEND_PRODUCT]);
+    for (int i = 0; i < WAYS; i++)
+      printf("%s%s %d%s", i ? ", " : "products: ", way_name(ways[i]), tally.by[i], i + 1 < WAYS ? "" : "\n");
   fflush(stdout);
   if (done)
     *done += tally.forced;
@@ -119,10 +118,9 @@ static int run(const char *what, const char *prefix, const struct op_test_option
 
 /* One way with the cases that begin with prefix, or all of convolutions and linear layers. A way that did nothing is a
  * failure unless the prefix may have left nothing for it. */
-static int run_way(const struct way *way, const char *prefix, const struct op_test_options *options) {
+static int run_way(const struct forced_way *way, const char *prefix, const struct op_test_options *options) {
   int done = 0;
-  bool linear = way->choice.backend == BACKEND_GEMM || way->choice.backend == BACKEND_PRODUCT ||
-                way->choice.backend == BACKEND_BLAS;
+  bool linear = way->choice.way == &way_gemm || way->choice.way == &way_sm90 || way->choice.way == &way_cublaslt;
   forced = &way->choice;
   int failed = run(way->name, *prefix ? prefix : "conv", options, &done);
   if (!*prefix && linear)
@@ -135,12 +133,12 @@ static int run_way(const struct way *way, const char *prefix, const struct op_te
 }
 
 /* Why there is nothing to test of a way; NULL when there is. */
-static const char *find_lack(const struct way *way, bool blas, bool dnn, bool sm90) {
-  if (way->choice.backend == BACKEND_BLAS && !blas)
+static const char *find_lack(const struct forced_way *way, bool blas, bool dnn, bool sm90) {
+  if (way->choice.way == &way_cublaslt && !blas)
     return "cuBLASLt is not there";
-  if (way->choice.backend == BACKEND_PRODUCT && !sm90)
+  if (way->choice.way == &way_sm90 && !sm90)
     return "the GPU is not of compute capability 9.0, or the build not for it";
-  return way->choice.backend == BACKEND_DNN && !dnn ? "cuDNN is not there" : NULL;
+  return way->choice.way == &way_cudnn && !dnn ? "cuDNN is not there" : NULL;
 }
 
 int main(int argc, char **argv) {
@@ -171,16 +169,16 @@ int main(int argc, char **argv) {
   bool sm90 = cuda_device(device)->product.encode_tiled;
   device_close(&device);
   int failed = *only ? 0 : run("the device's choice", prefix, &options, NULL);
-  for (int i = 0; i < (int)(sizeof ways / sizeof ways[0]); i++) {
-    const char *lack = find_lack(&ways[i], blas, dnn, sm90);
-    if (strncmp(ways[i].name, only, strlen(only)) != 0)
+  for (int i = 0; i < (int)(sizeof cases / sizeof cases[0]); i++) {
+    const char *lack = find_lack(&cases[i], blas, dnn, sm90);
+    if (strncmp(cases[i].name, only, strlen(only)) != 0)
       continue;
     options.apart = quick ? QUICK_APART : 0;
     options.first = quick ? i % QUICK_APART : 0;
     if (lack)
-      printf("%-24s left out: %s\n", ways[i].name, lack);
+      printf("%-24s left out: %s\n", cases[i].name, lack);
     else
-      failed += run_way(&ways[i], prefix, &options);
+      failed += run_way(&cases[i], prefix, &options);
   }
   if (some)
     return failed != 0;

@@ -9,7 +9,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "cuda/tune.h"
+#include "cuda/ways/tuner.h"
 #include "tests/fixture.h"
 
 enum { CHOICES = 50, PROCESSES = 5 };
@@ -32,7 +32,7 @@ static struct tuner *open_tuner(const char *gpu, const char *driver, const char 
 }
 
 static struct choice make_choice(int i) {
-  return (struct choice){(enum backend)(i % BACKENDS), i % 5, 1 + i % 7};
+  return (struct choice){ways[i % WAYS], i % 5, 1 + i % 7};
 }
 
 static const char *make_key(int i) {
@@ -58,7 +58,7 @@ static int count_right(const struct tuner *tuner) {
     struct choice found, expected = make_choice(i);
     if (!tuner_find(tuner, make_key(i), &found))
       continue;
-    assert_int_equal(found.backend, expected.backend);
+    assert_ptr_equal(found.way, expected.way);
     assert_int_equal(found.index, expected.index);
     assert_int_equal(found.splits, expected.splits);
     count++;
@@ -124,6 +124,48 @@ static void test_for_one_gpu_and_driver(void **state) {
   assert_int_equal(count_in_file("Some GPU", "1.3"), 0);
   assert_int_equal(count_in_file("Other GPU", "1.2"), 0);
   assert_int_equal(count_in_file("Some", "1.2"), 0);
+}
+
+/* The first line begins with what the ways were when they were timed: of others nothing is read. */
+static void test_for_these_ways(void **state) {
+  (void)state;
+  char bytes[8192];
+  FILE *file = fopen(path, "rb");
+  assert_non_null(file);
+  size_t size = fread(bytes, 1, sizeof bytes, file);
+  fclose(file);
+  assert_int_equal(strspn(bytes + strlen("ways "), "0123456789abcdef"), 16);
+  assert_memory_equal(bytes, "ways ", strlen("ways "));
+  bytes[strlen("ways ")] ^= 1;
+  write_file(path, bytes, size);
+  assert_int_equal(count_in_file("Some GPU", "1.2"), 0);
+}
+
+static void hash_sources(const char *targets, char hash[64]) {
+  char command[512];
+  snprintf(command, sizeof command, "sh '" WAYS_HASH_SCRIPT "' '%s' '%s/one.c' '%s/two.c'", targets, folder, folder);
+  FILE *pipe = popen(command, "r");
+  assert_non_null(pipe);
+  assert_non_null(fgets(hash, 64, pipe));
+  assert_int_equal(pclose(pipe), 0);
+}
+
+/* Any change of a way's source, or of what it is compiled for, makes another of it; the same sources make the same. */
+static void test_hash(void **state) {
+  (void)state;
+  char name[2][160], hash[4][64];
+  snprintf(name[0], sizeof name[0], "%s/one.c", folder);
+  snprintf(name[1], sizeof name[1], "%s/two.c", folder);
+  write_file(name[0], "int one;", 8);
+  write_file(name[1], "int two;", 8);
+  hash_sources("90a", hash[0]);
+  hash_sources("90a", hash[1]);
+  hash_sources("80", hash[2]);
+  write_file(name[1], "int too;", 8);
+  hash_sources("90a", hash[3]);
+  assert_string_equal(hash[0], hash[1]);
+  assert_string_not_equal(hash[0], hash[2]);
+  assert_string_not_equal(hash[0], hash[3]);
 }
 
 /* Cut at every length: what is left of it is right, the rest is timed anew, and saving makes it whole again. */
@@ -256,14 +298,14 @@ static int kept_splits(const char *key) {
 static void test_newest_wins(void **state) {
   (void)state;
   struct tuner *first = open_tuner("Some GPU", "1.2", folder), *second = open_tuner("Some GPU", "1.2", folder);
-  tuner_store(second, "key", &(struct choice){.splits = 2});
-  tuner_store(second, make_key(0), &(struct choice){.splits = 20});
+  tuner_store(second, "key", &(struct choice){&way_gemm, 0, 2});
+  tuner_store(second, make_key(0), &(struct choice){&way_gemm, 0, 20});
   tuner_save(second, &counting);
-  tuner_store(first, "key", &(struct choice){.splits = 3});
+  tuner_store(first, "key", &(struct choice){&way_gemm, 0, 3});
   tuner_save(first, &counting);
   assert_int_equal(kept_splits("key"), 3);
   assert_int_equal(kept_splits(make_key(0)), 20); /* which first has read as another when it was opened */
-  tuner_store(second, "other", &(struct choice){.splits = 4});
+  tuner_store(second, "other", &(struct choice){&way_gemm, 0, 4});
   tuner_save(second, &counting);
   assert_int_equal(kept_splits("key"), 2);
   tuner_close(first);
@@ -304,6 +346,8 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       CASE(test_kept),
       CASE(test_for_one_gpu_and_driver),
+      CASE(test_for_these_ways),
+      CASE(test_hash),
       CASE(test_truncated),
       CASE(test_corrupt),
       CASE(test_nowhere_to_write),

@@ -1,8 +1,7 @@
-#include "tune.h"
+#include "cuda/ways/tuner.h"
 
 #include <errno.h>
 #include <fcntl.h>
-#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,9 +11,9 @@
 #include <unistd.h>
 
 #include "cuda/libraries/libraries.h"
+#include "ways_hash.h"
 
-enum { KEY_MAX = 128, REPEATS = 10, RUNS = 3, LOCK_TRIES = 200 };
-enum { WAYS = 2 }; /* counts up with what there is to choose from: older files' choices are found anew */
+enum { KEY_MAX = 128, LOCK_TRIES = 200 };
 
 struct entry {
   char key[KEY_MAX];
@@ -29,8 +28,6 @@ struct tuner {
   char version[256];              /* the file's first line: what its choices hold for */
   bool changed;
 };
-
-static const char *const backend_names[BACKENDS] = {"gemm", "narrow", "cublaslt", "cudnn", "sm90"};
 
 /* --- entries --- */
 
@@ -73,7 +70,7 @@ void tuner_store(struct tuner *tuner, const char *key, const struct choice *choi
   tuner->changed = true;
 }
 
-/* --- the file: a version line, then "backend index splits key" a line --- */
+/* --- the file: a version line, then "way index splits key" a line --- */
 
 static void read_line(struct tuner *tuner, char *line) {
   char name[16];
@@ -86,16 +83,14 @@ static void read_line(struct tuner *tuner, char *line) {
     return;
   if (!whole || !line[used] || strlen(line + used) >= KEY_MAX) /* no line of ours */
     return;
-  for (int i = 0; i < BACKENDS; i++)
-    if (!strcmp(name, backend_names[i])) {
-      choice.backend = (enum backend)i;
-      store(tuner, line + used, &choice, false);
-    }
+  choice.way = way_find(name);
+  if (choice.way)
+    store(tuner, line + used, &choice, false);
 }
 
 /* What this run has found itself stays. */
 static void read_file(struct tuner *tuner) {
-  char line[KEY_MAX + 64];
+  char line[2 * KEY_MAX];
   FILE *file = fopen(tuner->path, "r");
   if (!file)
     return;
@@ -121,8 +116,7 @@ static bool write_file(const struct tuner *tuner) {
   bool good = file && fprintf(file, "%s\n", tuner->version) > 0;
   for (int i = 0; good && i < tuner->count; i++) {
     const struct entry *e = &tuner->list[i];
-    good =
-        fprintf(file, "%s %d %d %s\n", backend_names[e->choice.backend], e->choice.index, e->choice.splits, e->key) > 0;
+    good = fprintf(file, "%s %d %d %s\n", way_name(e->choice.way), e->choice.index, e->choice.splits, e->key) > 0;
   }
   if (file && fclose(file) != 0)
     good = false;
@@ -151,9 +145,8 @@ int tuner_open(struct tuner **out, const struct cuda_device *device, const char 
   *out = tuner;
   if (!tuner)
     return error_set(err, STATUS_FAILED, "out of memory");
-  snprintf(tuner->version, sizeof tuner->version, "reverie %s, ways %d, %.60s, driver %.40s, cuDNN %zu, cuBLASLt %zu",
-           REVERIE_VERSION, WAYS, device->properties.name, device->driver, dnn_version(device->dnn),
-           blas_version(device->blas));
+  snprintf(tuner->version, sizeof tuner->version, "ways " WAYS_HASH ", %.60s, driver %.40s, cuDNN %zu, cuBLASLt %zu",
+           device->properties.name, device->driver, dnn_version(device->dnn), blas_version(device->blas));
   if (!dir)
     return 0;
   char name[64];
@@ -192,98 +185,4 @@ void tuner_save(struct tuner *tuner, const struct log *log) {
   if (lock >= 0)
     close(lock);
   tuner->changed = false;
-}
-
-/* --- timing --- */
-
-double clock_seconds(void) {
-  struct timespec now;
-  clock_gettime(CLOCK_MONOTONIC, &now);
-  return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
-}
-
-/* A first run may load code, which takes less than loading_s. Runs of long_s need no repeats for the clock's sake, and
- * are made until they have taken enough_s. Where the best takes less than short_s, the others are soon repeated too. */
-static const double loading_s = 0.3, long_s = 1e-3, enough_s = 5e-3, short_s = 1e-4;
-
-static cudaError_t launch_steps(struct cuda_device *device, const struct steps *steps) {
-  cudaError_t status = cudaSuccess;
-  for (int i = 0; status == cudaSuccess && i < steps->count; i++)
-    status = step_launch(device, &steps->list[i]);
-  return status;
-}
-
-static cudaError_t record_repeats(struct cuda_device *device, const void *opaque) {
-  cudaError_t status = cudaSuccess;
-  for (int i = 0; status == cudaSuccess && i < REPEATS; i++)
-    status = launch_steps(device, opaque);
-  return status;
-}
-
-/* Seconds from one event, which lies before the work, to the other, which is put behind it. */
-static double read_events(const struct cuda_device *device, cudaEvent_t start, cudaEvent_t stop) {
-  float milliseconds;
-  if (cudaEventRecord(stop, device->queue.stream) || cudaEventSynchronize(stop) ||
-      cudaEventElapsedTime(&milliseconds, start, stop))
-    return -1;
-  return (double)milliseconds * 1e-3;
-}
-
-static double time_once(struct cuda_device *device, const struct steps *steps, cudaEvent_t start, cudaEvent_t stop) {
-  if (cudaEventRecord(start, device->queue.stream) || launch_steps(device, steps)) {
-    cudaGetLastError();
-    return -1;
-  }
-  return read_events(device, start, stop);
-}
-
-/* The fastest of a few runs: what disturbs a run makes it slower, never faster. */
-static double time_long(struct cuda_device *device, const struct steps *steps, cudaEvent_t start, cudaEvent_t stop) {
-  double best = INFINITY;
-  for (double spent = 0; spent < enough_s;) {
-    double seconds = time_once(device, steps, start, stop);
-    if (seconds < long_s) /* it was the code; or a failure */
-      return seconds;
-    best = fmin(best, seconds);
-    spent += seconds;
-  }
-  return best;
-}
-
-/* The same with replays of a graph, in which the steps follow each other without gaps. */
-static double time_graph(struct cuda_device *device, const struct steps *steps, cudaEvent_t start, cudaEvent_t stop) {
-  double best = INFINITY;
-  cudaGraphExec_t graph = graph_capture(device, record_repeats, steps, NULL);
-  for (int i = 0; i < RUNS && best >= 0; i++) {
-    double seconds = -1;
-    if (graph && !cudaEventRecord(start, device->queue.stream) && !cudaGraphLaunch(graph, device->queue.stream))
-      seconds = read_events(device, start, stop) / REPEATS;
-    if (i > 0 || seconds < 0) /* the first brings in the graph, and maybe code */
-      best = fmin(best, seconds);
-  }
-  if (graph)
-    cudaGraphExecDestroy(graph);
-  return best;
-}
-
-static double time_steps(struct cuda_device *device, const struct steps *steps, double least, cudaEvent_t start,
-                         cudaEvent_t stop) {
-  double seconds = least < short_s ? 0 : time_once(device, steps, start, stop);
-  if (seconds < 0 || seconds > 2 * least + loading_s)
-    return seconds;
-  if (seconds >= long_s)
-    seconds = time_long(device, steps, start, stop);
-  return seconds < 0 || seconds >= long_s ? seconds : time_graph(device, steps, start, stop);
-}
-
-double tuner_time(struct cuda_device *device, const struct steps *steps, double least) {
-  cudaEvent_t start = NULL, stop = NULL;
-  double seconds = -1;
-  if (cudaEventCreate(&start) == cudaSuccess && cudaEventCreate(&stop) == cudaSuccess)
-    seconds = time_steps(device, steps, least, start, stop);
-  if (start)
-    cudaEventDestroy(start);
-  if (stop)
-    cudaEventDestroy(stop);
-  return seconds;
 }

@@ -1,0 +1,12 @@
+/* Launches recorded as a graph. */
+#ifndef CUDA_CAPTURE_H
+#define CUDA_CAPTURE_H
+
+#include "cuda/cuda_device.h"
+
+/* Records what `record` launches into the compute stream; NULL with err set on failure. The caller destroys it. */
+cudaGraphExec_t graph_capture(struct cuda_device *device,
+                              cudaError_t (*record)(struct cuda_device *device, const void *opaque), const void *opaque,
+                              struct error *err);
+
+#endif

@@ -1,0 +1,11 @@
+/* Times of a program's launches, in their place and alone. */
+#ifndef CUDA_PROFILE_H
+#define CUDA_PROFILE_H
+
+#include "unet/plan/device.h"
+
+int program_profile(struct device *device, struct program *program, const struct run_params *params,
+                    const struct frame *frame, const struct profile_request *request, struct profile *profile,
+                    struct error *err);
+
+#endif

@@ -1,0 +1,49 @@
+/* A prepared plan: its memory, its steps, and the runs' ways in and out. ops.c fills the steps, graph.c does the rest.
+ */
+#ifndef CUDA_PROGRAM_H
+#define CUDA_PROGRAM_H
+
+#include "cuda/steps.h"
+
+enum { SCRATCH_AREAS = 3 }; /* ways/way.h says what for */
+
+enum { SLOTS_IN_FLIGHT = 2, PICTURES = 3 };
+
+/* A run's way to the device: parameters and planes in one copy. */
+struct run_slot {
+  struct run_block *host; /* pinned; planes follow at PLANES_OFFSET */
+  struct run_block *device;
+  cudaEvent_t uploading, uploaded, begun, computed, downloaded;
+};
+
+struct cuda_program {
+  struct program base;
+  size_t *offset; /* of each temp in the arena */
+  void *arena, *scratch;
+  size_t arena_bytes, scratch_bytes;
+  size_t scratch_at[SCRATCH_AREAS];
+  struct run_block *block; /* what the steps read */
+  struct run_ring *ring;
+  struct run_slot slot[SLOTS_IN_FLIGHT];
+  size_t slot_bytes;
+  bool has_input, has_output;
+  double tune_until;               /* seconds of CLOCK_MONOTONIC until which candidates are timed; 0: none are */
+  struct picture output[PICTURES]; /* device memory; sizes and planes */
+  uint8_t *output_host[PICTURES];  /* pinned */
+  size_t output_bytes;
+  struct steps steps;
+  struct loop loop;      /* the plan's, as steps */
+  cudaGraphExec_t graph; /* NULL: steps are launched one by one */
+  unsigned submitted, collected;
+};
+
+static inline struct cuda_program *cuda_program(struct program *program) {
+  return (struct cuda_program *)program;
+}
+
+/* Device address of a tensor's first element; NULL with err set when a resource cannot be loaded. *wide (may be NULL):
+ * FP32. */
+void *tensor_data(struct cuda_device *device, const struct cuda_program *program, struct tensor tensor, bool *wide,
+                  enum role role, struct error *err);
+
+#endif

@@ -1,0 +1,109 @@
+#include "cuda/ways/choose.h"
+
+#include <math.h>
+#include <stdio.h>
+
+#include "cuda/timing.h"
+#include "cuda/ways/product.h"
+#include "cuda/ways/tuner.h"
+
+void product_scratch(const struct plan *plan, const struct op *op, size_t bytes[SCRATCH_AREAS]) {
+  struct gemm_args shape;
+  bytes[SCRATCH_PROLOGUE] = product_shape(plan, op, &shape);
+  for (int i = 0; i < WAYS; i++) {
+    size_t wanted[SCRATCH_AREAS] = {0};
+    if (ways[i]->scratch)
+      ways[i]->scratch(&shape, wanted);
+    for (int j = 0; j < SCRATCH_AREAS; j++)
+      bytes[j] = wanted[j] > bytes[j] ? wanted[j] : bytes[j];
+  }
+}
+
+static void make_key(const struct gemm_args *a, char *key, size_t size) {
+  snprintf(key, size, "%dx%dx%d c%d+%d to %dx%d c%d k%d s%d p%d u%d a%d b%d t%d r%d", a->n, a->h, a->w, a->c, a->c2,
+           a->out_h, a->out_w, a->columns, a->kernel, a->stride, a->pad, a->upsample, (int)a->act, a->bias != NULL,
+           a->time != NULL, a->residual != NULL);
+}
+
+/* A tiny kernel ahead of each candidate. In a frame a product mostly stands between kernels of our own, small ones:
+ * behind itself one that needs much shared memory could not begin early, and a library's would have one gap, not two.
+ */
+static int append_spacer(const struct cuda_device *device, struct steps *steps, struct error *err) {
+  struct step step = {.kind = STEP_GATHER};
+  step.gather =
+      (struct gather_args){.x = device->arrivals, .y = device->workspace, .n = 1, .h = 1, .w = 1, .c = 8, .pitch = 8};
+  return steps_append(steps, &step, err);
+}
+
+/* The fastest of the candidates that can be timed until then. Returns whether all could. */
+static bool time_candidates(struct cuda_device *device, const struct product *product, const char *key,
+                            const struct choice *list, int count, double until, struct choice *best) {
+  double least = INFINITY;
+  for (int i = 0; i < count; i++) {
+    struct steps trial = {0};
+    double seconds = -1;
+    if (clock_seconds() >= until)
+      return false;
+    if (append_spacer(device, &trial, NULL) == 0 && list[i].way->append(device, product, &list[i], &trial, NULL) == 0)
+      seconds = steps_time(device, &trial, least);
+    steps_finish(&trial);
+    log_line(device->log, LOG_DEBUG, "%s: %s %d, %d splits: %.2f us", key, way_name(list[i].way), list[i].index,
+             list[i].splits, seconds * 1e6);
+    if (seconds >= 0 && seconds < least) {
+      least = seconds;
+      *best = list[i];
+    }
+  }
+  return true;
+}
+
+static int list_candidates(const struct cuda_device *device, const struct gemm_args *args,
+                           struct choice list[CANDIDATES_MAX]) {
+  int count = 0;
+  for (int i = 0; i < WAYS; i++)
+    count += ways[i]->candidates(device, args, list + count);
+  return count;
+}
+
+static struct choice find_best(struct cuda_device *device, const struct cuda_program *program,
+                               const struct product *product) {
+  struct choice list[CANDIDATES_MAX];
+  char key[128];
+  int count = list_candidates(device, &product->args, list);
+  struct choice best = list[0];
+  make_key(&product->args, key, sizeof key);
+  if (time_candidates(device, product, key, list, count, program->tune_until, &best))
+    tuner_store(device->tuner, key, &best);
+  return best;
+}
+
+static struct choice choose(struct cuda_device *device, const struct cuda_program *program,
+                            const struct product *product) {
+  struct choice choice;
+  char key[128];
+  if (device->forced && device->forced->way->takes(device, &product->args, device->forced))
+    return *device->forced;
+  make_key(&product->args, key, sizeof key);
+  if (tuner_find(device->tuner, key, &choice) && choice.way->takes(device, &product->args, &choice))
+    return choice;
+  return find_best(device, program, product);
+}
+
+int product_prepare(struct cuda_device *device, struct cuda_program *program, const struct plan *plan, int index,
+                    struct error *err) {
+  struct product product;
+  if (product_fill(device, program, plan, index, &product, err) < 0)
+    return -1;
+  if (product.has_prologue && steps_append(&program->steps, &product.prologue, err) < 0)
+    return -1;
+  struct choice choice = choose(device, program, &product);
+  int mark = program->steps.count;
+  if (choice.way->append(device, &product, &choice, &program->steps, err) == 0)
+    return 0;
+  if (choice.way == ways[0])
+    return -1;
+  /* A library refuses what the file says of it. Among the candidates is the first way, which takes all. */
+  steps_truncate(&program->steps, mark);
+  choice = find_best(device, program, &product);
+  return choice.way->append(device, &product, &choice, &program->steps, err);
+}

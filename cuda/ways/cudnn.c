@@ -1,0 +1,73 @@
+/* cuDNN: 3x3 convolutions. Even indices are fused with what follows, odd ones raw. */
+#include "cuda/libraries/libraries.h"
+#include "cuda/ways/product.h"
+
+static bool suits(const struct gemm_args *args) {
+  int h = args->h << args->upsample;
+  return args->kernel == 3 && args->columns % 8 == 0 &&
+         args->out_h == (h + 2 * args->pad - args->kernel) / args->stride + 1;
+}
+
+static bool takes(const struct cuda_device *device, const struct gemm_args *args, const struct choice *choice) {
+  return device->dnn && suits(args) && choice->index >= 0;
+}
+
+static int candidates(const struct cuda_device *device, const struct gemm_args *args,
+                      struct choice list[WAY_CANDIDATES_MAX]) {
+  int count = 0;
+  while (device->dnn && suits(args) && count < 4) {
+    list[count] = (struct choice){&way_cudnn, count, 1};
+    count++;
+  }
+  return count;
+}
+
+static void scratch(const struct gemm_args *shape, size_t bytes[SCRATCH_AREAS]) {
+  if (shape->kernel != 3)
+    return;
+  if (shape->c2 || shape->upsample)
+    bytes[SCRATCH_DENSE] = product_dense_bytes(shape);
+  bytes[SCRATCH_LIBRARY] = (size_t)shape->columns * sizeof(half_t);
+}
+
+/* Bias and time row as the one FP16 vector that cuDNN's fused convolutions add; *vector NULL when there is neither. */
+static int append_bias(struct cuda_device *device, const struct product *product, const half_t **vector,
+                       struct steps *steps, struct error *err) {
+  const struct gemm_args *args = &product->args;
+  *vector = args->time;
+  if (!args->bias)
+    return 0;
+  if (!args->time)
+    return (*vector = resource_narrow(device, product->bias, err)) ? 0 : -1;
+  if ((uintptr_t)args->time % 16)
+    return error_set(err, STATUS_DEVICE, "cuda: cuDNN needs aligned vectors");
+  struct step step = {.kind = STEP_EPILOGUE, .op = product->prologue.op};
+  step.epilogue = (struct epilogue_args){
+      .x = args->time, .bias = args->bias, .y = product->scratch[SCRATCH_LIBRARY], .rows = 1, .columns = args->columns};
+  *vector = product->scratch[SCRATCH_LIBRARY];
+  return steps_append(steps, &step, err);
+}
+
+static int append(struct cuda_device *device, const struct product *product, const struct choice *choice,
+                  struct steps *steps, struct error *err) {
+  int index = choice->index;
+  struct gemm_args args = product->args;
+  bool fused = index % 2 == 0;
+  const half_t *vector = NULL;
+  if (product_append_dense(product, &args, steps, err) < 0 ||
+      (fused && append_bias(device, product, &vector, steps, err) < 0))
+    return -1;
+  struct step step = {.kind = STEP_DNN, .op = product->prologue.op, .algorithm = index};
+  step.dnn = dnn_conv_create(device->dnn, &args, vector, fused, index / 2, device->workspace, WORKSPACE_BYTES);
+  if (!step.dnn)
+    return error_set(err, STATUS_DEVICE, "cuda: cuDNN has no engine %d for this convolution", index);
+  if (steps_append(steps, &step, err) < 0) {
+    dnn_conv_destroy(step.dnn);
+    return -1;
+  }
+  bool rest = args.bias || args.time || args.residual || args.act != ACT_NONE;
+  return !fused && rest ? product_append_epilogue(product, args.y, steps, err) : 0;
+}
+
+const struct way way_cudnn = {
+    .kind = STEP_DNN, .scratch = scratch, .candidates = candidates, .takes = takes, .append = append};

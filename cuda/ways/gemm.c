@@ -1,0 +1,85 @@
+/* The project's own kernel for every GPU (kernels/gemm.cu): tile and splits. It takes everything. */
+#include "cuda/ways/way.h"
+
+static int depth_blocks(const struct gemm_args *args) {
+  return (args->kernel * args->kernel * (args->c + args->c2) + 63) / 64;
+}
+
+/* Time of a product by a simple model, in units of a 128x128 tile's 64 deep block: waves of blocks over the
+ * multiprocessors, each with a constant for its start and end, and the traffic of split sums. */
+static double model_time(const struct cuda_device *device, const struct gemm_args *args) {
+  static const double block_time[TILES] = {
+      [TILE_128x128] = 1.0, [TILE_64x160] = 0.62, [TILE_64x64] = 0.33, [TILE_64x16] = 0.16};
+  const struct gemm_tile_size *size = &gemm_tile_sizes[args->tile];
+  int blocks = gemm_tiles(args) * args->splits;
+  double waves = (double)((blocks + device->queue.sms - 1) / device->queue.sms);
+  double deep = (double)((depth_blocks(args) + args->splits - 1) / args->splits);
+  double add = args->splits > 1 ? 2.0 + 0.5 * args->splits * size->m * size->n / (128.0 * 128.0) : 0;
+  return waves * (deep + 3) * block_time[args->tile] + add;
+}
+
+/* The best number of splits for args->tile by the model; the model's time. */
+static double choose_splits(const struct cuda_device *device, struct gemm_args *args) {
+  static const int splits[] = {1, 2, 3, 4, 6, 8, 12, 16, 24};
+  int best = 1;
+  double least = 0;
+  for (size_t i = 0; i < sizeof splits / sizeof splits[0]; i++) {
+    args->splits = splits[i];
+    if (splits[i] > 1 && (2 * splits[i] > depth_blocks(args) || gemm_tiles(args) > ARRIVALS ||
+                          gemm_partial_bytes(args) > WORKSPACE_BYTES))
+      continue;
+    double time = model_time(device, args);
+    if (i == 0 || time < least) {
+      best = splits[i];
+      least = time;
+    }
+  }
+  args->splits = best;
+  return least;
+}
+
+/* The model's favourite first; those it puts far behind are left out. */
+static int candidates(const struct cuda_device *device, const struct gemm_args *args,
+                      struct choice list[WAY_CANDIDATES_MAX]) {
+  double time[TILES];
+  int count = 0;
+  for (int tile = 0; tile < TILES; tile++) {
+    struct gemm_args trial = *args;
+    trial.tile = (enum gemm_tile)tile;
+    double t = choose_splits(device, &trial);
+    int at = count++;
+    for (; at > 0 && time[at - 1] > t; at--) {
+      time[at] = time[at - 1];
+      list[at] = list[at - 1];
+    }
+    time[at] = t;
+    list[at] = (struct choice){&way_gemm, tile, trial.splits};
+  }
+  while (count > 1 && time[count - 1] > 2.5 * time[0])
+    count--;
+  return count < 3 ? count : 3;
+}
+
+static int append(struct cuda_device *device, const struct product *product, const struct choice *choice,
+                  struct steps *steps, struct error *err) {
+  struct step step = {.kind = STEP_GEMM, .op = product->prologue.op, .gemm = product->args};
+  step.gemm.tile = (enum gemm_tile)choice->index;
+  step.gemm.splits = choice->splits;
+  if (choice->splits > 1) {
+    step.gemm.partial = device->workspace;
+    step.gemm.arrived = device->arrivals;
+  }
+  return steps_append(steps, &step, err);
+}
+
+static bool takes(const struct cuda_device *device, const struct gemm_args *args, const struct choice *choice) {
+  struct gemm_args trial = *args;
+  (void)device;
+  if (choice->index < 0 || choice->index >= TILES || choice->splits < 1 || choice->splits > depth_blocks(args))
+    return false;
+  trial.tile = (enum gemm_tile)choice->index;
+  trial.splits = choice->splits;
+  return choice->splits == 1 || (gemm_tiles(&trial) <= ARRIVALS && gemm_partial_bytes(&trial) <= WORKSPACE_BYTES);
+}
+
+const struct way way_gemm = {.kind = STEP_GEMM, .candidates = candidates, .takes = takes, .append = append};

@@ -1,0 +1,23 @@
+/* 3x3 convolutions of few channels over many pixels (kernels/narrow.cu). */
+#include "cuda/ways/way.h"
+
+static bool takes(const struct cuda_device *device, const struct gemm_args *args, const struct choice *choice) {
+  (void)device, (void)choice;
+  return narrow_supported(args);
+}
+
+static int candidates(const struct cuda_device *device, const struct gemm_args *args,
+                      struct choice list[WAY_CANDIDATES_MAX]) {
+  (void)device;
+  list[0] = (struct choice){.way = &way_narrow};
+  return narrow_supported(args);
+}
+
+static int append(struct cuda_device *device, const struct product *product, const struct choice *choice,
+                  struct steps *steps, struct error *err) {
+  struct step step = {.kind = STEP_NARROW, .op = product->prologue.op, .gemm = product->args};
+  (void)device, (void)choice;
+  return steps_append(steps, &step, err);
+}
+
+const struct way way_narrow = {.kind = STEP_NARROW, .candidates = candidates, .takes = takes, .append = append};

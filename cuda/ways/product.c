@@ -1,0 +1,197 @@
+#include "cuda/ways/product.h"
+
+/* --- an op as a product --- */
+
+/* The operands that convolutions and linear layers share. */
+struct operands {
+  struct tensor x, x2, weight, bias, time, residual, y;
+  struct prologue prologue;
+};
+
+static struct operands get_operands(const struct op *op) {
+  if (op->type == OP_CONV) {
+    const struct op_conv *o = &op->conv;
+    return (struct operands){o->x, o->x2, o->weight, o->bias, o->time, o->residual, o->y, o->prologue};
+  }
+  const struct op_linear *o = &op->linear;
+  return (struct operands){.x = o->x,
+                           .x2 = o->x2,
+                           .weight = o->weight,
+                           .bias = o->bias,
+                           .residual = o->residual,
+                           .y = o->y,
+                           .prologue = o->prologue};
+}
+
+static int pad8(int channels) {
+  return (channels + 7) / 8 * 8;
+}
+
+static bool is_wide(const struct plan *plan, struct tensor t) {
+  return t.space == TENSOR_TEMP ? plan->temps[t.index].wide : plan->resources->list[t.index].wide;
+}
+
+static bool needs_prologue(const struct plan *plan, const struct operands *o) {
+  return o->prologue.norm != NORM_NONE || o->prologue.act != ACT_NONE || o->x.c % 8 || o->x2.c % 8 ||
+         is_wide(plan, o->x);
+}
+
+static void fill_shape(struct gemm_args *args, const struct op *op, const struct operands *o) {
+  *args = (struct gemm_args){.n = o->x.n,
+                             .h = o->x.h,
+                             .w = o->x.w,
+                             .c = o->x.c,
+                             .c2 = o->x2.c,
+                             .out_h = o->y.h,
+                             .out_w = o->y.w,
+                             .kernel = o->weight.h,
+                             .stride = 1,
+                             .columns = o->weight.n,
+                             .splits = 1};
+  if (op->type == OP_CONV) {
+    args->stride = op->conv.stride;
+    args->pad = op->conv.pad;
+    args->upsample = op->conv.upsample;
+    args->act = op->conv.act;
+  } else { /* y may be a state of another shape than x with as many rows */
+    args->n = 1;
+    args->h = args->out_h = 1;
+    args->w = args->out_w = (int)tensor_rows(o->x);
+    args->act = op->linear.act;
+    args->residual_last = true;
+  }
+}
+
+size_t product_shape(const struct plan *plan, const struct op *op, struct gemm_args *shape) {
+  struct operands o = get_operands(op);
+  fill_shape(shape, op, &o);
+  if (!needs_prologue(plan, &o))
+    return 0;
+  shape->c = pad8(shape->c + shape->c2);
+  shape->c2 = 0;
+  return tensor_rows(o.x) * (size_t)shape->c * sizeof(half_t);
+}
+
+/* A NULL for an operand left out is no failure: ok says. */
+static void *optional(struct cuda_device *device, const struct cuda_program *program, struct tensor t, enum role role,
+                      bool *ok, struct error *err) {
+  if (!tensor_exists(t))
+    return NULL;
+  void *data = tensor_data(device, program, t, NULL, role, err);
+  *ok = *ok && data;
+  return data;
+}
+
+static void set_prologue(const struct cuda_device *device, struct product *product, const struct operands *o, bool wide,
+                         const float *gamma, const float *beta) {
+  struct gemm_args *args = &product->args;
+  const struct prologue *p = &o->prologue;
+  int pitch = pad8(args->c + args->c2);
+  struct step *step = &product->prologue;
+  *step = (struct step){.kind = p->norm == NORM_NONE ? STEP_GATHER : STEP_NORM, .op = step->op};
+  if (p->norm == NORM_NONE)
+    step->gather = (struct gather_args){.x = args->x,
+                                        .x2 = args->x2,
+                                        .wide = wide,
+                                        .y = product->scratch[SCRATCH_PROLOGUE],
+                                        .n = args->n,
+                                        .h = args->h,
+                                        .w = args->w,
+                                        .c = args->c,
+                                        .c2 = args->c2,
+                                        .pitch = pitch,
+                                        .act = p->act};
+  else
+    step->norm = (struct norm_args){.x = args->x,
+                                    .x2 = args->x2,
+                                    .wide = wide,
+                                    .gamma = gamma,
+                                    .beta = beta,
+                                    .y = product->scratch[SCRATCH_PROLOGUE],
+                                    .n = o->x.n,
+                                    .pixels = o->x.h * o->x.w,
+                                    .c = args->c,
+                                    .c2 = args->c2,
+                                    .pitch = pitch,
+                                    .groups = p->norm == NORM_GROUP ? p->groups : 0,
+                                    .eps = p->eps,
+                                    .act = p->act,
+                                    .partial = device->norm_partial,
+                                    .barrier = device->barrier};
+  product->has_prologue = true;
+  args->x = product->scratch[SCRATCH_PROLOGUE];
+  args->x2 = NULL;
+  args->c = pitch;
+  args->c2 = 0;
+}
+
+int product_fill(struct cuda_device *device, struct cuda_program *program, const struct plan *plan, int index,
+                 struct product *product, struct error *err) {
+  const struct op *op = &plan->ops[index];
+  struct operands o = get_operands(op);
+  struct gemm_args *args = &product->args;
+  bool ok = true, wide = false;
+  *product = (struct product){.prologue = {.op = index}, .bias = tensor_exists(o.bias) ? o.bias.index : -1};
+  for (int i = 0; i < SCRATCH_AREAS; i++)
+    product->scratch[i] = (char *)program->scratch + program->scratch_at[i];
+  fill_shape(args, op, &o);
+  args->x = tensor_data(device, program, o.x, &wide, ROLE_ANY, err);
+  ok = args->x != NULL;
+  args->x2 = optional(device, program, o.x2, ROLE_ANY, &ok, err);
+  args->weight = optional(device, program, o.weight, ROLE_MATRIX, &ok, err);
+  args->bias = optional(device, program, o.bias, ROLE_VECTOR, &ok, err);
+  args->time = optional(device, program, o.time, ROLE_ANY, &ok, err);
+  args->residual = optional(device, program, o.residual, ROLE_ANY, &ok, err);
+  args->y = optional(device, program, o.y, ROLE_ANY, &ok, err);
+  const float *gamma = optional(device, program, o.prologue.gamma, ROLE_VECTOR, &ok, err);
+  const float *beta = optional(device, program, o.prologue.beta, ROLE_VECTOR, &ok, err);
+  if (ok && (o.x.c + o.x2.c) % 8)
+    ok = (args->weight = resource_padded(device, o.weight.index, err)) != NULL;
+  if (!ok)
+    return -1;
+  if (needs_prologue(plan, &o))
+    set_prologue(device, product, &o, wide, gamma, beta);
+  return 0;
+}
+
+/* --- what libraries lack --- */
+
+int product_append_dense(const struct product *product, struct gemm_args *args, struct steps *steps,
+                         struct error *err) {
+  if (!args->x2 && !args->upsample)
+    return 0;
+  struct step step = {.kind = STEP_GATHER, .op = product->prologue.op};
+  step.gather = (struct gather_args){.x = args->x,
+                                     .x2 = args->x2,
+                                     .y = product->scratch[SCRATCH_DENSE],
+                                     .n = args->n,
+                                     .h = args->h,
+                                     .w = args->w,
+                                     .c = args->c,
+                                     .c2 = args->c2,
+                                     .pitch = args->c + args->c2,
+                                     .upsample = args->upsample};
+  args->x = product->scratch[SCRATCH_DENSE];
+  args->x2 = NULL;
+  args->c += args->c2;
+  args->c2 = 0;
+  args->h <<= args->upsample;
+  args->w <<= args->upsample;
+  args->upsample = false;
+  return steps_append(steps, &step, err);
+}
+
+int product_append_epilogue(const struct product *product, const half_t *x, struct steps *steps, struct error *err) {
+  const struct gemm_args *args = &product->args;
+  struct step step = {.kind = STEP_EPILOGUE, .op = product->prologue.op};
+  step.epilogue = (struct epilogue_args){.x = x,
+                                         .bias = args->bias,
+                                         .time = args->time,
+                                         .residual = args->residual,
+                                         .y = args->y,
+                                         .rows = (size_t)args->n * (size_t)args->out_h * (size_t)args->out_w,
+                                         .columns = args->columns,
+                                         .residual_last = args->residual_last,
+                                         .act = args->act};
+  return steps_append(steps, &step, err);
+}

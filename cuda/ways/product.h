@@ -1,0 +1,24 @@
+/* An op as a product, and what ways share in appending one. */
+#ifndef CUDA_WAYS_PRODUCT_H
+#define CUDA_WAYS_PRODUCT_H
+
+#include "cuda/ways/way.h"
+
+/* A convolution's or linear layer's sizes as the ways see them (way.h), and the bytes of its prologue's result. */
+size_t product_shape(const struct plan *plan, const struct op *op, struct gemm_args *shape);
+/* The same with addresses, weights loaded, and its prologue as a step. */
+int product_fill(struct cuda_device *device, struct cuda_program *program, const struct plan *plan, int index,
+                 struct product *product, struct error *err);
+
+/* Bytes of the input concatenated and at the size that the product reads. */
+static inline size_t product_dense_bytes(const struct gemm_args *shape) {
+  size_t bytes =
+      (size_t)shape->n * (size_t)shape->h * (size_t)shape->w * (size_t)(shape->c + shape->c2) * sizeof(half_t);
+  return shape->upsample ? 4 * bytes : bytes;
+}
+/* Makes that input where args has none, and args read it. */
+int product_append_dense(const struct product *product, struct gemm_args *args, struct steps *steps, struct error *err);
+/* What is left to do of a product whose raw result is x. */
+int product_append_epilogue(const struct product *product, const half_t *x, struct steps *steps, struct error *err);
+
+#endif

@@ -1,0 +1,105 @@
+/* The kernels for compute capability 9.0 (kernels/product_sm90.cu): tile, pair and splits. */
+#include "cuda/ways/way.h"
+
+#include <math.h>
+
+#include "cuda/ways/product.h"
+
+/* What the product reads once product_append_dense has doubled its input in size. */
+static struct gemm_args without_upsampling(const struct gemm_args *args) {
+  struct gemm_args dense = *args;
+  if (args->upsample) {
+    dense.h *= 2;
+    dense.w *= 2;
+    dense.c += dense.c2;
+    dense.c2 = 0;
+    dense.x2 = NULL;
+    dense.upsample = false;
+  }
+  return dense;
+}
+
+static struct product_args as_product(const struct gemm_args *args, const struct choice *choice) {
+  struct product_args product = {.gemm = without_upsampling(args),
+                                 .tile = (enum product_tile)(choice->index / PRODUCT_PAIRS),
+                                 .pair = (enum product_pair)(choice->index % PRODUCT_PAIRS)};
+  product.gemm.splits = choice->splits;
+  return product;
+}
+
+static bool takes(const struct cuda_device *device, const struct gemm_args *args, const struct choice *choice) {
+  if (choice->index < 0 || choice->index >= PRODUCT_TILES * PRODUCT_PAIRS)
+    return false;
+  struct product_args product = as_product(args, choice);
+  return product_supported(&device->product, &product) &&
+         (choice->splits == 1 ||
+          (product_counters(&product) <= ARRIVALS && product_partial_bytes(&product) <= WORKSPACE_BYTES));
+}
+
+/* Microseconds by a simple model, its constants fitted to what bench_product measured on an H200: arithmetic of the
+ * busiest multiprocessor, what passes from the second level cache, weights from memory to all and to one
+ * multiprocessor; beginnings, ends, and the sum of splits, of which a multiprocessor reads all of a tile's. */
+static double model_time(const struct cuda_device *device, const struct gemm_args *args, const struct choice *choice) {
+  static const double flops = 5.8e6, cache = 9.8e6, memory = 4.2e6, weights = 5.4e4, sums = 1.4e5; /* a microsecond */
+  struct product_args product = as_product(args, choice);
+  const struct product_tile_size *size = &product_tile_sizes[product.tile];
+  bool pair_sum = product.pair == PAIR_SUM;
+  int blocks = product_blocks(&product), parts = choice->splits * (pair_sum ? 2 : 1), sms = device->queue.sms;
+  double waves = (double)((blocks + sms - 1) / sms), resident = ceil((double)blocks / (sms * size->blocks));
+  int depth = product_depth(&product.gemm);
+  double deep = 64 * (double)((depth + parts - 1) / parts);
+  double rows = size->m / (product.pair == PAIR_INPUT ? 2.0 : 1) + size->n / (product.pair == PAIR_WEIGHTS ? 2.0 : 1);
+  double tile = (double)size->m * size->n, partial = tile * 4 / (pair_sum ? 2 : 1);
+  double multiply = fmax(waves * deep * tile * 2 / flops, blocks * deep * rows * 2 / cache);
+  double load = fmax((double)args->columns * 64 * depth * 2 / memory, waves * deep * size->n * 2 / weights);
+  double sum = pair_sum ? 0.4 : 0;
+  if (choice->splits > 1)
+    sum += 1.6 + choice->splits * partial / sums + 2 * blocks * partial / cache;
+  return fmax(multiply, load) + 1.8 + 0.4 * resident * tile / 10240 + sum;
+}
+
+/* The model's favourites. */
+static int candidates(const struct cuda_device *device, const struct gemm_args *args,
+                      struct choice list[WAY_CANDIDATES_MAX]) {
+  static const int splits[] = {1, 2, 3, 4, 6, 8, 12, 16};
+  double time[WAY_CANDIDATES_MAX];
+  int count = 0;
+  for (int index = 0; index < PRODUCT_TILES * PRODUCT_PAIRS; index++)
+    for (size_t i = 0; i < sizeof splits / sizeof splits[0]; i++) {
+      struct choice choice = {&way_sm90, index, splits[i]};
+      if (!takes(device, args, &choice))
+        continue;
+      double t = model_time(device, args, &choice);
+      int at = count < WAY_CANDIDATES_MAX ? count++ : WAY_CANDIDATES_MAX;
+      for (; at > 0 && time[at - 1] > t; at--)
+        if (at < WAY_CANDIDATES_MAX) {
+          time[at] = time[at - 1];
+          list[at] = list[at - 1];
+        }
+      if (at < WAY_CANDIDATES_MAX) {
+        time[at] = t;
+        list[at] = choice;
+      }
+    }
+  return count;
+}
+
+static int append(struct cuda_device *device, const struct product *product, const struct choice *choice,
+                  struct steps *steps, struct error *err) {
+  struct gemm_args args = product->args;
+  if (args.upsample && product_append_dense(product, &args, steps, err) < 0)
+    return -1;
+  struct step step = {.kind = STEP_PRODUCT, .op = product->prologue.op};
+  step.product = as_product(&args, choice);
+  step.product.gemm.partial = device->workspace;
+  step.product.gemm.arrived = device->arrivals;
+  return steps_append(steps, &step, err);
+}
+
+static void scratch(const struct gemm_args *shape, size_t bytes[SCRATCH_AREAS]) {
+  if (shape->upsample)
+    bytes[SCRATCH_DENSE] = product_dense_bytes(shape);
+}
+
+const struct way way_sm90 = {
+    .kind = STEP_PRODUCT, .scratch = scratch, .candidates = candidates, .takes = takes, .append = append};

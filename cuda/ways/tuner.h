@@ -1,0 +1,19 @@
+/* What was found to be fastest, kept in a file for each GPU: choices hold for a driver, for library versions, and for
+ * what the ways were when they were timed. */
+#ifndef CUDA_WAYS_TUNER_H
+#define CUDA_WAYS_TUNER_H
+
+#include "cuda/ways/ways.h"
+
+/* Reads what earlier runs found. dir NULL or unreadable: starts empty. */
+int tuner_open(struct tuner **tuner, const struct cuda_device *device, const char *dir, struct error *err);
+void tuner_close(struct tuner *tuner); /* takes NULL */
+
+/* The choice kept for a key (a line's worth of text without line breaks), or false. */
+bool tuner_find(const struct tuner *tuner, const char *key, struct choice *choice);
+void tuner_store(struct tuner *tuner, const char *key, const struct choice *choice);
+/* Writes the file anew when something was stored since: whole, or not at all, and with what other processes have saved
+ * meanwhile, which the tuner then knows too. A failure is one log line. */
+void tuner_save(struct tuner *tuner, const struct log *log);
+
+#endif

@@ -1,0 +1,54 @@
+/* Ways to do a convolution or a linear layer. Both are products of rows with a weight matrix (struct gemm_args); what
+ * an op has beside that, its prologue, runs before.
+ *
+ * A way is a struct of functions in a file of its own, listed in ways.c. A new one also needs a kind of step, and the
+ * operands of its launch, in steps.h. */
+#ifndef CUDA_WAYS_WAY_H
+#define CUDA_WAYS_WAY_H
+
+#include "cuda/program.h"
+
+/* Areas of a program's scratch: what the prologue makes, the input as one dense picture, and a library's product before
+ * its GEGLU or bias and time row as one vector. */
+enum { SCRATCH_PROLOGUE, SCRATCH_DENSE, SCRATCH_LIBRARY };
+
+enum { WAY_CANDIDATES_MAX = 6 };
+
+struct product {
+  struct gemm_args args;
+  struct step prologue; /* first, when has_prologue */
+  bool has_prologue;
+  int bias; /* resource, or -1 */
+  void *scratch[SCRATCH_AREAS];
+};
+
+struct way;
+
+struct choice {
+  const struct way *way;
+  int index;  /* gemm: enum gemm_tile; sm90: product_index(); libraries: number among what their heuristics offer */
+  int splits; /* gemm, sm90 */
+};
+
+struct way {
+  enum step_kind kind; /* of the step that does the product; its name is the way's */
+  /* Adds to the bytes wanted of the scratch areas. shape has sizes and no addresses, c2 0 where a prologue joins the
+   * inputs. NULL: needs nothing. */
+  void (*scratch)(const struct gemm_args *shape, size_t bytes[SCRATCH_AREAS]);
+  /* Choices worth timing, the most promising first; returns how many, 0 where it cannot do the product. */
+  int (*candidates)(const struct cuda_device *device, const struct gemm_args *args,
+                    struct choice list[WAY_CANDIDATES_MAX]);
+  /* Whether a choice, of an earlier run maybe, can be one of this product's. A library may still refuse to append it.
+   */
+  bool (*takes)(const struct cuda_device *device, const struct gemm_args *args, const struct choice *choice);
+  int (*append)(struct cuda_device *device, const struct product *product, const struct choice *choice,
+                struct steps *steps, struct error *err);
+};
+
+extern const struct way way_gemm, way_sm90, way_narrow, way_cublaslt, way_cudnn;
+
+static inline int product_index(enum product_tile tile, enum product_pair pair) {
+  return (int)tile * PRODUCT_PAIRS + (int)pair;
+}
+
+#endif

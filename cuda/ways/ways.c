@@ -1,0 +1,16 @@
+#include "cuda/ways/ways.h"
+
+#include <string.h>
+
+const struct way *const ways[WAYS] = {&way_gemm, &way_sm90, &way_narrow, &way_cublaslt, &way_cudnn};
+
+const char *way_name(const struct way *way) {
+  return step_kind_name(way->kind);
+}
+
+const struct way *way_find(const char *name) {
+  for (int i = 0; i < WAYS; i++)
+    if (!strcmp(name, way_name(ways[i])))
+      return ways[i];
+  return NULL;
+}

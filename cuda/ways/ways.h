@@ -1,0 +1,14 @@
+/* The list of all ways. */
+#ifndef CUDA_WAYS_WAYS_H
+#define CUDA_WAYS_WAYS_H
+
+#include "cuda/ways/way.h"
+
+/* In the order in which candidates are timed: of equals the first wins. The first way takes every product. */
+enum { WAYS = 5, CANDIDATES_MAX = WAYS * WAY_CANDIDATES_MAX };
+extern const struct way *const ways[WAYS];
+
+const char *way_name(const struct way *way);
+const struct way *way_find(const char *name); /* NULL: there is none */
+
+#endif
