@@ -139,10 +139,8 @@ static int create(struct device **out, const struct device_options *options, str
   device->blas = blas_open();
   device->dnn = dnn_open();
   if (!device->blas || !device->dnn)
-    log_line(device->log, LOG_INFO, "cuda: %s not found: the program's own kernels do its work",
-             device->blas  ? "cuDNN 9"
-             : device->dnn ? "cuBLASLt 13"
-                           : "cuDNN 9 and cuBLASLt 13");
+    log_line(device->log, LOG_INFO, "cuda: %s%s%s not found: the program's own kernels do its work",
+             device->dnn ? "" : "cuDNN 9", device->dnn || device->blas ? "" : " and ", device->blas ? "" : blas_name());
   if (tuner_open(&device->tuner, device, options->cache_dir, err) < 0)
     goto fail;
   *out = &device->base;

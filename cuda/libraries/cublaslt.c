@@ -77,8 +77,17 @@ static bool load(struct blas *blas) {
   return true;
 }
 
+/* The major version of the headers: another's functions may take other arguments. */
+#define AS_TEXT(x) #x
+#define TEXT(x) AS_TEXT(x)
+#define MAJOR TEXT(CUBLAS_VER_MAJOR)
+
+const char *blas_name(void) {
+  return "cuBLASLt " MAJOR;
+}
+
 struct blas *blas_open(void) {
-  static const char *const names[] = {"libcublasLt.so.13", "/usr/local/cuda/lib64/libcublasLt.so.13"};
+  static const char *const names[] = {"libcublasLt.so." MAJOR, "/usr/local/cuda/lib64/libcublasLt.so." MAJOR};
   struct blas *blas = calloc(1, sizeof *blas);
   if (!blas)
     return NULL;
@@ -223,6 +232,9 @@ cudaError_t blas_product_launch(const struct blas_product *product, cudaStream_t
 
 #else
 
+const char *blas_name(void) {
+  return "cuBLASLt";
+}
 struct blas *blas_open(void) {
   return NULL;
 }

@@ -15,6 +15,8 @@ struct dnn_conv;
 
 /* --- cuBLASLt: matrix products with bias and residual --- */
 
+/* "cuBLASLt 13": with the major version that is opened, which is that of the headers at hand when this was built. */
+const char *blas_name(void);
 /* NULL when the library is not there. */
 struct blas *blas_open(void);
 void blas_close(struct blas *blas);           /* takes NULL */
