@@ -442,17 +442,10 @@ static struct run_stamps take_stamps(const struct cuda_device *device, const str
                              .downloaded_ns = program->has_output ? stamp(device, slot->downloaded) : 0};
 }
 
-int program_submit(struct device *base, struct program *program_base, const struct run_params *params,
-                   const struct frame *frame, struct error *err) {
-  struct cuda_device *device = cuda_enter(base);
-  struct cuda_program *program = cuda_program(program_base);
-  struct run_slot *slot = &program->slot[program->submitted % SLOTS_IN_FLIGHT];
-  int picture = (int)(program->submitted % PICTURES);
+/* Parameters and frame on their way up, and the steps behind them. */
+static int start_steps(struct cuda_device *device, struct cuda_program *program, const struct run_slot *slot,
+                       size_t bytes, struct error *err) {
   cudaStream_t compute = device->queue.stream;
-  device->running |= program->has_output;
-  size_t bytes = fill_slot(device, program, slot, params, frame, err);
-  if (!bytes)
-    return -1;
   if (device->stamps && (set_origin(device, program, err) < 0 ||
                          cuda_check(cudaEventRecord(slot->uploading, device->upload), "upload", err) < 0))
     return -1;
@@ -461,18 +454,40 @@ int program_submit(struct device *base, struct program *program_base, const stru
       cuda_check(cudaEventRecord(slot->uploaded, device->upload), "upload", err) < 0 ||
       cuda_check(cudaStreamWaitEvent(compute, slot->uploaded, 0), "upload", err) < 0 ||
       cuda_check(cudaEventRecord(slot->begun, compute), "starting a frame", err) < 0 ||
-      cuda_check(run(device, program), "starting a frame", err) < 0 ||
-      cuda_check(cudaEventRecord(slot->computed, compute), "starting a frame", err) < 0)
+      cuda_check(run(device, program), "starting a frame", err) < 0)
     return -1;
-  if (program->has_output &&
-      (cuda_check(cudaStreamWaitEvent(device->download, slot->computed, 0), "download", err) < 0 ||
-       cuda_check(cudaMemcpyAsync(program->output_host[picture], program->output[picture].plane[0],
-                                  program->output_bytes, cudaMemcpyDeviceToHost, device->download),
-                  "download", err) < 0 ||
-       cuda_check(cudaEventRecord(slot->downloaded, device->download), "download", err) < 0))
+  return cuda_check(cudaEventRecord(slot->computed, compute), "starting a frame", err);
+}
+
+static int start_download(const struct cuda_device *device, struct cuda_program *program, const struct run_slot *slot,
+                          struct error *err) {
+  int picture = (int)(program->submitted % PICTURES);
+  if (!program->has_output)
+    return 0;
+  if (cuda_check(cudaStreamWaitEvent(device->download, slot->computed, 0), "download", err) < 0 ||
+      cuda_check(cudaMemcpyAsync(program->output_host[picture], program->output[picture].plane[0],
+                                 program->output_bytes, cudaMemcpyDeviceToHost, device->download),
+                 "download", err) < 0)
     return -1;
-  program->submitted++;
-  return 0;
+  return cuda_check(cudaEventRecord(slot->downloaded, device->download), "download", err);
+}
+
+int program_submit(struct device *base, struct program *program_base, const struct run_params *params,
+                   const struct frame *frame, struct error *err) {
+  struct cuda_device *device = cuda_enter(base);
+  struct cuda_program *program = cuda_program(program_base);
+  struct run_slot *slot = &program->slot[program->submitted % SLOTS_IN_FLIGHT];
+  device->running |= program->has_output;
+  size_t bytes = fill_slot(device, program, slot, params, frame, err);
+  if (!bytes)
+    return -1;
+  if (start_steps(device, program, slot, bytes, err) == 0 && start_download(device, program, slot, err) == 0) {
+    program->submitted++;
+    return 0;
+  }
+  /* The steps may have been started, and have then passed the turn on: it is this run's again. */
+  program_set_turn(device, program, "after a failure", NULL);
+  return -1;
 }
 
 int program_collect(struct device *base, struct program *program_base, struct frame *picture, struct error *err) {

@@ -287,6 +287,40 @@ static void test_no_such_gpu(void **state) {
   assert_one_line(&err, "99");
 }
 
+/* The linker puts this in front of CUDA's. */
+static int failing_record; /* that many calls from now on fails; 0: none */
+
+cudaError_t __real_cudaEventRecord(cudaEvent_t event, cudaStream_t stream);
+cudaError_t __wrap_cudaEventRecord(cudaEvent_t event, cudaStream_t stream);
+cudaError_t __wrap_cudaEventRecord(cudaEvent_t event, cudaStream_t stream) {
+  if (failing_record && --failing_record == 0)
+    return cudaErrorUnknown;
+  return __real_cudaEventRecord(event, stream);
+}
+
+/* A submit that fails, before the graph is launched or behind it, costs that frame alone: those after it are their own.
+ */
+static void test_failed_submit(void **state) {
+  (void)state;
+  static uint8_t expected[SIDE * SIDE * 4], got[SIDE * SIDE * 4];
+  struct rig rig;
+  rig_open(&rig, &(struct device_options){.name = "cuda"});
+  one_frame(&rig, 1, expected);
+  for (int call = 1; call <= 4; call++) { /* uploaded, begun, computed, downloaded */
+    struct frame frame = make_frame(2);
+    failing_record = call;
+    assert_int_equal(device_submit(rig.device, rig.program, &params, &frame, &rig.err), -1);
+    assert_one_line(&rig.err, "cuda:");
+    assert_int_equal(failing_record, 0);
+    for (int i = 0; i < 3; i++) {
+      one_frame(&rig, 3 + i, got);
+      one_frame(&rig, 1, got);
+      assert_memory_equal(got, expected, sizeof expected);
+    }
+  }
+  rig_close(&rig);
+}
+
 /* Last: the GPU's context does not survive it. */
 static void test_launch_error(void **state) {
   (void)state;
@@ -372,6 +406,7 @@ int main(void) {
       cmocka_unit_test(test_tuning_file),
       cmocka_unit_test(test_memory_limit),
       cmocka_unit_test(test_profile),
+      cmocka_unit_test(test_failed_submit),
       cmocka_unit_test(test_no_such_gpu),
       cmocka_unit_test(test_launch_error),
   };
