@@ -11,6 +11,7 @@
 
 #include "app/source/ffmpeg_util.h"
 #include "app/source/pipe_input.h"
+#include "app/source/protocols.h"
 #include "unet/base/text.h"
 
 /* Playlists that name playlists are followed so deep; longer texts are taken for no playlist. */

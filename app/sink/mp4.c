@@ -17,10 +17,6 @@
 /* Finer than a millisecond, which is what FFmpeg rounds the beginnings of streams to by itself. */
 static const char movie_timescale[] = "90000";
 
-bool mp4_is(const AVOutputFormat *container) {
-  return av_match_name(container->name, "mp4,mov,ipod,psp,3gp,3g2,f4v");
-}
-
 void mp4_wishes(AVDictionary **wishes) {
   av_dict_set(wishes, "movflags", "frag_custom+delay_moov+default_base_moof+skip_trailer", 0);
   av_dict_set(wishes, "movie_timescale", movie_timescale, 0);

@@ -10,8 +10,6 @@
 #include "unet/base/error.h"
 #include "unet/base/log.h"
 
-/* Whether container is one of this family. */
-bool mp4_is(const AVOutputFormat *container);
 /* Muxer options for writing in fragments, which end where muxer_flush is called. */
 void mp4_wishes(AVDictionary **wishes);
 /* Rewrites the fragmented file at path, packet by packet, through a neighbour that takes its place once it is complete.

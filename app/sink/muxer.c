@@ -1,13 +1,16 @@
 #include "app/sink/muxer.h"
 
 #include <libavcodec/avcodec.h>
+#include <libavutil/avstring.h>
 #include <libavutil/opt.h>
-
-#include "app/sink/mp4.h"
 
 static const int64_t flush_time = AV_TIME_BASE / 2;
 /* For so much clip time MP4's index waits for streams that begin late. */
 static const int64_t patience = 10 * AV_TIME_BASE;
+
+bool muxer_is_mp4(const AVOutputFormat *container) {
+  return av_match_name(container->name, "mp4,mov,ipod,psp,3gp,3g2,f4v");
+}
 
 int64_t muxer_units(const AVCodecParameters *codec, const AVPacket *packet) {
   bool as_it_is = codec->codec_type == AVMEDIA_TYPE_AUDIO && codec->codec_id != AV_CODEC_ID_AAC;
@@ -16,7 +19,7 @@ int64_t muxer_units(const AVCodecParameters *codec, const AVPacket *packet) {
 
 int muxer_open(struct muxer *muxer, AVFormatContext *output) {
   muxer->output = output;
-  muxer->fragments = mp4_is(output->oformat);
+  muxer->fragments = muxer_is_mp4(output->oformat);
   muxer->tracks = av_calloc(output->nb_streams, sizeof *muxer->tracks);
   for (unsigned i = 0; muxer->tracks && i < output->nb_streams; i++)
     if (!(muxer->tracks[i].held = av_packet_alloc()))

@@ -12,6 +12,9 @@ struct muxer_track {
   AVPacket *held;   /* in fragments, until it is known how long it lasts */
 };
 
+/* MP4, MOV and their family. */
+bool muxer_is_mp4(const AVOutputFormat *container);
+
 /* Zero-initialise to start. */
 struct muxer {
   AVFormatContext *output;    /* not owned */

@@ -11,6 +11,7 @@
 #include <libavutil/avstring.h>
 
 #include "app/source/ffmpeg_util.h"
+#include "app/source/protocols.h"
 #include "app/sink/files.h"
 #include "app/sink/target.h"
 #include "unet/base/text.h"

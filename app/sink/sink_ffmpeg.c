@@ -21,6 +21,7 @@
 #include "app/sink/sound.h"
 #include "app/flow/stats.h"
 #include "app/sink/target.h"
+#include "app/source/protocols.h"
 
 struct ffmpeg_sink {
   struct sink sink;
@@ -149,7 +150,7 @@ static int write_header(struct ffmpeg_sink *to, const struct sink_options *optio
   bool streamed = to->output->pb && !to->seekable;
   if (streamed && av_match_name(to->target.container->name, unreadable_streams))
     return refuse_stream(to, err);
-  if (mp4_is(to->target.container))
+  if (muxer_is_mp4(to->target.container))
     mp4_wishes(&wishes);
   if (to->target.stream && options->realtime) /* else Matroska gathers the packets of a second */
     av_dict_set(&wishes, "cluster_time_limit", "1", 0);
@@ -305,7 +306,7 @@ static int ffmpeg_finish(struct sink *sink, bool whole, struct error *err) {
     if (code >= 0)
       code = closed;
   }
-  bool fragments = to->seekable && mp4_is(to->target.container);
+  bool fragments = to->seekable && muxer_is_mp4(to->target.container);
   if (fragments && (failed_before || code < 0))
     mp4_cut(file_path(to->target.url));
   if (failed_before)

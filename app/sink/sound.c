@@ -1,10 +1,8 @@
 #include "app/sink/sound.h"
 
-#include <errno.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 
 #include <libavcodec/avcodec.h>
 
@@ -26,16 +24,6 @@ struct sound {
   int64_t origin; /* in AV_TIME_BASE units */
   double duration;
 };
-
-bool sound_can_reopen(const char *spec, const struct source_options *options) {
-  struct stat file;
-  const char *path = file_path(spec);
-  if (!stat(path, &file))
-    return S_ISREG(file.st_mode);
-  if (errno != ENOENT && errno != ENOTDIR && errno != ENAMETOOLONG)
-    return true; /* a file: opening it says what is wrong */
-  return !options->input_format && (!strncmp(spec, "http://", 7) || !strncmp(spec, "https://", 8));
-}
 
 static AVStream *copy_stream(AVFormatContext *output, const AVStream *from) {
   AVStream *stream = avformat_new_stream(output, NULL);
@@ -79,7 +67,7 @@ static int fits(const AVFormatContext *output, const AVStream *sound) {
   for (unsigned i = 0; i < output->nb_streams; i++)
     copied = copied && copy_stream(trial, output->streams[i]);
   copied = copied && copy_stream(trial, sound) && avio_open_dyn_buf(&trial->pb) >= 0;
-  if (copied && mp4_is(output->oformat))
+  if (copied && muxer_is_mp4(output->oformat))
     mp4_wishes(&wishes);
   int code = copied ? avformat_write_header(trial, &wishes) : AVERROR(ENOMEM);
   if (trial->pb)
@@ -160,7 +148,7 @@ int sound_open(struct sound **result, AVFormatContext *output, const struct sink
   *result = NULL;
   if (!options->sound || output->oformat->audio_codec == AV_CODEC_ID_NONE)
     return 0;
-  if (!sound_can_reopen(options->sound, options->sound_options))
+  if (!ffmpeg_can_reopen(options->sound, options->sound_options))
     return 0;
   struct sound *sound = calloc(1, sizeof *sound);
   if (!sound)

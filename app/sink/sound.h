@@ -8,9 +8,6 @@
 
 struct sound;
 
-/* Whether there is a second way in: captured and piped input cannot be read twice. */
-bool sound_can_reopen(const char *spec, const struct source_options *options);
-
 /* Adds the sound streams of options->sound that output's container takes as streams of output, and its metadata; call
  * it before the header is written. What cannot be copied is said in one line and left out (where there is no second way
  * in, by left_out_tell). *sound stays NULL where there is nothing to copy, which is no error. -1: out of memory. */

@@ -1,5 +1,6 @@
 #include "app/source/ffmpeg_util.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -15,8 +16,13 @@ const char *ffmpeg_reason(int code, char *buffer) {
   return buffer;
 }
 
-const char *file_path(const char *url) {
-  return strncmp(url, "file:", 5) ? url : url + 5;
+bool ffmpeg_can_reopen(const char *spec, const struct source_options *options) {
+  struct stat file;
+  if (!stat(file_path(spec), &file))
+    return S_ISREG(file.st_mode);
+  if (errno != ENOENT && errno != ENOTDIR && errno != ENAMETOOLONG)
+    return true; /* a file: opening it says what is wrong */
+  return !options->input_format && (!strncmp(spec, "http://", 7) || !strncmp(spec, "https://", 8));
 }
 
 bool ffmpeg_is_device(const AVInputFormat *format) {

@@ -9,8 +9,8 @@
 /* Text of an FFmpeg error code; buffer holds 128 characters. */
 const char *ffmpeg_reason(int code, char *buffer);
 
-/* A file's URL or path as a path: what follows "file:". */
-const char *file_path(const char *url);
+/* Whether there is a second way in: captured and piped input cannot be read twice. */
+bool ffmpeg_can_reopen(const char *spec, const struct source_options *options);
 
 /* Opens spec's demuxer: devices as "NAME:REST" or /dev/video*, else a file or URL. size, rate, format and
  * --input-options as in options. interrupt may be NULL. io: where the bytes come from, instead of what spec names;

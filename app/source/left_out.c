@@ -2,7 +2,7 @@
 
 #include <libavutil/bprint.h>
 
-#include "app/sink/sound.h"
+#include "app/source/ffmpeg_util.h"
 
 /* In the order of telling. */
 enum thing { SUBTITLES, CHAPTERS, COVERS, ATTACHMENTS, TIMECODES, VIDEOS, DATA, SOUNDS, THINGS };
@@ -53,7 +53,7 @@ void left_out_tell(const AVFormatContext *input, const AVStream *video, const ch
                    const struct source_options *options) {
   int counts[THINGS] = {[CHAPTERS] = (int)input->nb_chapters};
   AVBPrint list;
-  bool sound_is_copied = sound_can_reopen(spec, options);
+  bool sound_is_copied = ffmpeg_can_reopen(spec, options);
   if (!options->tell_left_out)
     return;
   for (unsigned i = 0; i < input->nb_streams; i++)

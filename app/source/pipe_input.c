@@ -13,6 +13,7 @@
 #include <libavutil/mem.h>
 
 #include "app/source/ffmpeg_util.h"
+#include "app/source/protocols.h"
 
 enum { BUFFER_BYTES = 65536, LOOK_UP_MS = 100 };
 

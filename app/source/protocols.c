@@ -10,8 +10,6 @@
 
 #include <libavutil/bprint.h>
 
-#include "app/source/ffmpeg_util.h"
-
 #define INSIDE "crypto,data" /* read what is named along with them */
 #define WEB "http,https,httpproxy,tls,tcp," INSIDE
 
@@ -105,6 +103,10 @@ static const char *path_of(const char *url) {
     rest = split(url, scheme);
   }
   return strcmp(scheme, "file") ? NULL : file_path(url);
+}
+
+const char *file_path(const char *url) {
+  return strncmp(url, "file:", 5) ? url : url + 5;
 }
 
 bool protocols_is_file(const char *url) {

@@ -17,6 +17,9 @@ const char *protocols_for(const char *url, char *buffer);
 /* Those of what is read through a pipe. */
 const char *protocols_for_pipe(void);
 
+/* A file's URL or path as a path: what follows "file:". */
+const char *file_path(const char *url);
+
 /* Whether the URL is the path of a local file. */
 bool protocols_is_file(const char *url);
 
