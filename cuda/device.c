@@ -9,6 +9,8 @@
 #include "cuda/profile.h"
 #include "cuda/ways/tuner.h"
 
+enum { LIVE_LONGEST = 512 };
+
 /* --- opening --- */
 
 /* "cuda" is GPU 0, "cuda:N" GPU N. */
@@ -164,7 +166,10 @@ static void info(struct device *base, struct device_info *info) {
            "driver %.40s, CUDA %d.%d, cuDNN %zu.%zu.%zu, cuBLASLt %zu.%zu.%zu, FP16%s%s%s", device->driver,
            runtime / 1000, runtime % 1000 / 10, dnn / 10000, dnn / 100 % 100, dnn % 100, blas / 10000, blas / 100 % 100,
            blas % 100, device->use_graph ? "" : ", no graph", state[0] ? ", " : "", state);
-  info->cuda = true;
+  info->depth = 2;
+  info->longest_side = LIVE_LONGEST;
+  info->replaceable = true;
+  info->element = DTYPE_F16;
   info->energy_j = nvml_energy(device->nvml);
   if (cudaMemGetInfo(&info->memory_free, &info->memory_total) != cudaSuccess)
     cudaGetLastError();

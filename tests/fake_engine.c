@@ -71,7 +71,7 @@ int engine_open(struct engine **out, const struct engine_params *params, struct 
     return error_set(err, STATUS_FAILED, "no memory");
   engine->info = (struct engine_info){.model = "fake",
                                       .device = "fake",
-                                      .cuda = script.cuda,
+                                      .depth = script.depth ? script.depth : 1,
                                       .width = rounded(params->width),
                                       .height = rounded(params->height),
                                       .native_width = NATIVE,

@@ -12,7 +12,7 @@ enum { FAKE_LOG = 512 };
 struct fake_engine_script {
   int open_ms, frame_ms;
   bool gated;          /* no picture is done before fake_engine_release lets it be */
-  bool cuda;           /* says that it is a GPU: two frames may be in flight */
+  int depth;           /* frames worth having in flight; 0: one */
   long fail_at_submit; /* from 1: this submit fails; 0: none */
   int refuse_steps;    /* engine_configure fails for it; 0: for none */
 };

@@ -72,7 +72,7 @@ static int full_prepare(struct device *device, struct program **program, const s
 
 static void full_info(struct device *device, struct device_info *info) {
   __real_cpu_device_impl.info(device, info);
-  info->cuda = true;
+  info->replaceable = true;
 }
 
 static int full_create(struct device **device, const struct device_options *options, struct error *err) {

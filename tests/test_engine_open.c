@@ -21,7 +21,7 @@ static void test_info(void **state) {
   struct engine_info info;
   engine_get_info(rig.engine, &info);
   assert_string_equal(info.model, "levels");
-  assert_true(!strncmp(args[2], "cuda", 4) == info.cuda && info.device[0]);
+  assert_true(!strncmp(args[2], "cuda", 4) == (info.depth == 2) && info.device[0]);
   assert_int_equal(info.native_width, 32);
   assert_int_equal(info.native_height, 48);
   assert_int_equal(info.size_multiple, 16);

@@ -178,7 +178,7 @@ static void stamps_rise(void **state) {
 static void two_in_flight_for_a_gpu(void **state) {
   (void)state;
   struct rig rig = {0};
-  rig_start(&rig, &(struct fake_engine_script){.frame_ms = 30, .cuda = true}, true);
+  rig_start(&rig, &(struct fake_engine_script){.frame_ms = 30, .depth = 2}, true);
   put_frame(&rig, 1);
   wait_for_submits(1);
   uint64_t last = 0;
@@ -200,7 +200,7 @@ static void two_in_flight_for_a_gpu(void **state) {
 static void input_goes_with_its_picture(void **state) {
   (void)state;
   struct rig rig = {0};
-  rig_start(&rig, &(struct fake_engine_script){.frame_ms = 1, .cuda = true}, true);
+  rig_start(&rig, &(struct fake_engine_script){.frame_ms = 1, .depth = 2}, true);
   put_frame(&rig, 1);
   assert_null(expect_picture(&rig)->input.plane[0]);
   set_number(rig.loop, PARAMETER_SPLIT, 1);
@@ -264,7 +264,7 @@ static int feed_until_followed(struct rig *rig, int serial, int steps, int refus
 static void steps_change_between_frames(void **state) {
   (void)state;
   struct rig rig = {0};
-  rig_start(&rig, &(struct fake_engine_script){.frame_ms = 5, .cuda = true, .refuse_steps = 5}, true);
+  rig_start(&rig, &(struct fake_engine_script){.frame_ms = 5, .depth = 2, .refuse_steps = 5}, true);
   int serial = feed_until_followed(&rig, 1, 2, 0);
   serial = feed_until_followed(&rig, serial, 5, 5);
   feed_until_followed(&rig, serial, 3, 0);
@@ -307,7 +307,7 @@ static void prompts_are_there_when_needed(void **state) {
 static void prompts_change_while_running(void **state) {
   (void)state;
   struct rig rig = {0};
-  rig_start(&rig, &(struct fake_engine_script){.frame_ms = 2, .cuda = true}, true);
+  rig_start(&rig, &(struct fake_engine_script){.frame_ms = 2, .depth = 2}, true);
   int serial = 1;
   for (int change = 0; change < 4; change++) {
     char text[32];

@@ -175,7 +175,7 @@ static void test_every_frame_once(void **state) {
     struct scene scene = new_scene(60);
     scene.source.nap = slow == 1 ? 3 : 0;
     scene.engine.frame_ms = slow == 2 ? 3 : 0;
-    scene.engine.cuda = slow & 1;
+    scene.engine.depth = 1 + (slow & 1);
     scene.sink.nap = slow == 3 ? 3 : 0;
     assert_int_equal(play(&scene), 0);
     assert_int_equal(scene.sink.written, 60);
@@ -218,7 +218,7 @@ static void test_trace(void **state) {
     struct trace trace;
     int64_t captured[FRAMES + 1] = {0}, presented[FRAMES] = {0};
     int submits = 0;
-    scene.engine.cuda = true;
+    scene.engine.depth = 2;
     scene.pipeline.trace = &trace;
     assert_int_equal(trace_init(&trace, room, &scene.err), 0);
     assert_int_equal(play(&scene), 0);
@@ -288,7 +288,7 @@ static void test_engine_fails(void **state) {
   (void)state;
   for (long at = 1; at < 12; at += 5) {
     struct scene scene = new_scene(200);
-    scene.engine.cuda = at > 1;
+    scene.engine.depth = at > 1 ? 2 : 1;
     scene.engine.fail_at_submit = at;
     assert_int_equal(play(&scene), -1);
     assert_int_equal(scene.err.status, STATUS_DEVICE);

@@ -370,7 +370,7 @@ static int choose_device(struct engine *engine, const struct engine_params *para
     return 0;
   struct device_info info;
   device_get_info(engine->device, &info);
-  if (strcmp(name, "auto") || !info.cuda || err->status != STATUS_DEVICE)
+  if (strcmp(name, "auto") || !info.replaceable || err->status != STATUS_DEVICE)
     return -1;
   log_line(engine->log, LOG_WARNING, "not on the GPU: %s", err->message);
   leave_device(engine);
@@ -446,7 +446,8 @@ void engine_get_info(const struct engine *engine, struct engine_info *info) {
   device_get_info(engine->device, &device);
   device_get_counters(engine->device, &counters);
   *info = (struct engine_info){
-      .cuda = device.cuda,
+      .depth = device.depth,
+      .longest_side = device.longest_side,
       .width = engine->frame->shape.width,
       .height = engine->frame->shape.height,
       .native_width = checkpoint->unet.sample_width * scale,

@@ -63,7 +63,7 @@ struct engine_params {
 struct engine_info {
   char model[128]; /* name for people */
   char device[128], device_detail[256];
-  bool cuda;
+  int depth, longest_side; /* as device_info has them */
   int width, height; /* as prepared */
   int native_width, native_height, size_multiple;
   int steps;

@@ -17,9 +17,8 @@
 #include "app/window/window.h"
 
 enum {
-  /* Without --size the picture has the source's shape and this longest side. */
-  LONGEST_CPU = 320,
-  LONGEST_GPU = 512,
+  /* Without --size the picture has the source's shape and this longest side, or the one the device has time for. */
+  LONGEST_FIRST = 320,
   /* Without --window the window is as large as fits in here. */
   WINDOW_WIDTH = 960,
   WINDOW_HEIGHT = 720,
@@ -81,12 +80,12 @@ static int open_source(struct live *live, struct source **source, struct error *
   return source_open(source, live->spec, &live->source_options, err);
 }
 
-/* A GPU has time for a larger picture of the same shape. Where it has no room for it, the smaller one stays. */
+/* A larger picture of the same shape, where the device has time for it. Where it has no room, the smaller one stays. */
 static void enlarge(struct live *live, struct engine *engine, struct engine_info *info) {
   int longest = info->width > info->height ? info->width : info->height;
-  if (!info->cuda || live->options->width || !live->spec || longest >= LONGEST_GPU)
+  if (live->options->width || !live->spec || longest >= info->longest_side)
     return;
-  double scale = (double)LONGEST_GPU / longest / info->size_multiple;
+  double scale = (double)info->longest_side / longest / info->size_multiple;
   int width = (int)lrint(info->width * scale) * info->size_multiple;
   int height = (int)lrint(info->height * scale) * info->size_multiple;
   struct error err;
@@ -99,7 +98,7 @@ static void enlarge(struct live *live, struct engine *engine, struct engine_info
 static int open_engine(void *opaque, struct engine **engine, struct loop_beginning *beginning, struct error *err) {
   struct live *live = opaque;
   const struct source_info *source = live->spec ? &live->info : NULL;
-  if (setup_engine(engine, live->options, source, LONGEST_CPU, PIXEL_RGBA, &live->log, err))
+  if (setup_engine(engine, live->options, source, LONGEST_FIRST, PIXEL_RGBA, &live->log, err))
     return -1;
   struct engine_info info;
   engine_get_info(*engine, &info);

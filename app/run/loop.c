@@ -74,7 +74,7 @@ static void publish_status(struct loop *loop) {
   loop->status.info = info;
   loop->status.refused_steps = loop->refused_steps;
   pthread_mutex_unlock(&loop->lock);
-  loop->depth = info.cuda ? MAX_DEPTH : 1;
+  loop->depth = info.depth < MAX_DEPTH ? info.depth : MAX_DEPTH;
   loop->steps = info.steps;
 }
 

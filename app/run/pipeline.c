@@ -171,8 +171,7 @@ static int make_pictures(struct run *run, struct picture *first, struct error *e
   int state = 0;
   struct engine_info info;
   engine_get_info(run->pipeline->engine, &info);
-  /* A GPU works on one frame while the next is handed over; the CPU would only be asked to do two at once. */
-  run->in_flight_max = info.cuda ? IN_FLIGHT_MAX : 1;
+  run->in_flight_max = info.depth < IN_FLIGHT_MAX ? info.depth : IN_FLIGHT_MAX;
   struct source_info source;
   source_get_info(run->pipeline->source, &source);
   run->time_base = source.time_base_den ? (double)source.time_base_num / source.time_base_den : 0;

@@ -59,7 +59,7 @@ static void print_rows(const struct report *report, FILE *out) {
   fprintf(out, "\nstart to first picture %.0f ms; peak memory %.0f MB; on the device %.0f MB, %ld allocations\n",
           report->first_frame_ms, megabytes(report->peak_bytes), megabytes(engine->device_peak_bytes),
           engine->device_allocations);
-  if (engine->cuda)
+  if (engine->depth > 1) /* what the host does for a device that works by itself */
     fprintf(out, "a frame: %.2f launches, %.2f waits, %.2f allocations\n", report->launches, report->waits,
             report->allocations);
   if (report->joules > 0)

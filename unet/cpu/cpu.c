@@ -180,6 +180,8 @@ static void info(struct device *base, struct device_info *info) {
   read_cpu_name(name, sizeof name);
   snprintf(info->name, sizeof info->name, "%s, %d thread%s", name, device->threads, device->threads == 1 ? "" : "s");
   snprintf(info->detail, sizeof info->detail, "%s, %s", device->detail, device->bf16 ? "bfloat16" : "FP32");
+  info->depth = 1;
+  info->element = device->bf16 ? DTYPE_BF16 : DTYPE_F32;
   long page = sysconf(_SC_PAGESIZE), total = sysconf(_SC_PHYS_PAGES), available = sysconf(_SC_AVPHYS_PAGES);
   if (page > 0 && total > 0 && available > 0) {
     info->memory_total = (size_t)total * (size_t)page;

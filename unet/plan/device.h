@@ -63,7 +63,10 @@ struct device_options {
 struct device_info {
   char name[128];   /* "NVIDIA H200", "AMD EPYC, 2 threads" */
   char detail[256]; /* driver, library versions, element type */
-  bool cuda;
+  int depth;        /* runs worth having in flight: 2 where it works by itself while the next is handed over, else 1 */
+  int longest_side; /* of a live picture it has time for; 0: no larger than anywhere */
+  bool replaceable; /* who left the choice open may go on with another where this one has no room */
+  enum dtype element;               /* of what passes between layers */
   size_t memory_total, memory_free; /* bytes; 0 unknown */
   double energy_j;                  /* that the device has taken since some time before; 0 unknown */
 };
