@@ -10,7 +10,7 @@
 #include <cmocka.h>
 
 #include "op_cases.h"
-#include "unet/cpu/cpu.h"
+#include "unet/cpu/cpu_dnnl.h"
 #include "unet/cpu/cpu_kernels.h"
 
 static struct op_test_options options_for(int threads) {

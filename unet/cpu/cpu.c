@@ -1,17 +1,22 @@
-/* The CPU device: resources, the arena, and the walk over a plan's ops. A run is done when submit returns. */
+/* The CPU device: programs, and the walk over a plan's ops. A run is done when submit returns. */
 #include "unet/cpu/cpu.h"
-#include "unet/cpu/cpu_pixels.h"
-#include "unet/cpu/cpu_threads.h"
 
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <time.h>
 #include <unistd.h>
 
-enum { ALIGN = 64, HUGE = 2 << 20 };
+#include "unet/cpu/cpu_conv.h"
+#include "unet/cpu/cpu_definition.h"
+#include "unet/cpu/cpu_dnnl.h"
+#include "unet/cpu/cpu_fast.h"
+#include "unet/cpu/cpu_layout.h"
+#include "unet/cpu/cpu_memory.h"
+#include "unet/cpu/cpu_pixels.h"
+#include "unet/cpu/cpu_threads.h"
+#include "unet/cpu/cpu_weights.h"
 
 static struct cpu_device *cpu_device(struct device *device) {
   return (struct cpu_device *)device;
@@ -19,99 +24,6 @@ static struct cpu_device *cpu_device(struct device *device) {
 
 static struct cpu_program *cpu_program(struct program *program) {
   return (struct cpu_program *)program;
-}
-
-/* --- memory --- */
-
-void *cpu_alloc(struct cpu_device *device, size_t bytes, const char *what, struct error *err) {
-  struct device_counters *counters = &device->counters;
-  void *data = NULL;
-  size_t align = bytes >= HUGE ? HUGE : ALIGN;
-  if (device->memory_limit && bytes > device->memory_limit - counters->bytes) {
-    error_set(err, STATUS_DEVICE, "%s: %zu MB wanted, and %zu of the %zu MB allowed are in use", what, bytes >> 20,
-              counters->bytes >> 20, device->memory_limit >> 20);
-    return NULL;
-  }
-  if (bytes > SIZE_MAX / 2 || posix_memalign(&data, align, bytes ? bytes : 1)) {
-    error_set(err, STATUS_DEVICE, "%s: no memory for %zu MB", what, bytes >> 20);
-    return NULL;
-  }
-  if (bytes >= HUGE) /* pictures are walked in strides of rows: fewer page misses */
-    madvise(data, bytes, MADV_HUGEPAGE);
-  memset(data, 0, bytes);
-  counters->allocations++;
-  counters->bytes += bytes;
-  if (counters->bytes > counters->peak_bytes)
-    counters->peak_bytes = counters->bytes;
-  return data;
-}
-
-void cpu_free(struct cpu_device *device, void *data, size_t bytes) {
-  if (data)
-    device->counters.bytes -= bytes;
-  free(data);
-}
-
-/* --- tensors --- */
-
-enum dtype cpu_dtype(const struct cpu_program *program, struct tensor t) {
-  return t.space == TENSOR_TEMP ? program->dtype[t.index] : DTYPE_F32;
-}
-
-void *cpu_data(const struct cpu_program *program, struct tensor t) {
-  if (t.space == TENSOR_RESOURCE)
-    return program->device->resource[t.index].data + t.offset;
-  if (t.space == TENSOR_TEMP)
-    return program->arena + program->offset[t.index] + (size_t)t.offset * dtype_size(program->dtype[t.index]);
-  return NULL;
-}
-
-float *cpu_f32(const struct cpu_program *program, struct tensor t) {
-  return cpu_data(program, t);
-}
-
-static int grow_resources(struct cpu_device *device, struct error *err) {
-  int count = device->base.resources->count;
-  if (count <= device->resource_count)
-    return 0;
-  struct cpu_resource *list = realloc(device->resource, (size_t)count * sizeof *list);
-  if (!list)
-    return error_set(err, STATUS_DEVICE, "no memory for %d resources", count);
-  memset(list + device->resource_count, 0, (size_t)(count - device->resource_count) * sizeof *list);
-  device->resource = list;
-  device->resource_count = count;
-  return 0;
-}
-
-int cpu_load(struct cpu_device *device, struct tensor t, struct error *err) {
-  if (grow_resources(device, err) < 0)
-    return -1;
-  const struct resource *source = &device->base.resources->list[t.index];
-  struct cpu_resource *r = &device->resource[t.index];
-  if (r->data)
-    return 0;
-  size_t bytes = (size_t)source->n * (size_t)source->h * (size_t)source->w * (size_t)source->c * sizeof(float);
-  r->data = cpu_alloc(device, bytes, source->name, err);
-  if (!r->data)
-    return -1;
-  r->bytes = bytes;
-  if (source->kind != RESOURCE_WEIGHT || !resource_read_f32(source, r->data, err))
-    return 0;
-  cpu_free(device, r->data, bytes);
-  r->data = NULL;
-  return -1;
-}
-
-const float *cpu_peek(struct cpu_device *device, int resource, float **temporary, struct error *err) {
-  const struct resource *r = &device->base.resources->list[resource];
-  if (device->resource[resource].data)
-    return device->resource[resource].data;
-  *temporary = malloc((size_t)r->n * (size_t)r->h * (size_t)r->w * (size_t)r->c * sizeof(float));
-  if (!*temporary)
-    error_set(err, STATUS_DEVICE, "%s: out of memory", r->name);
-  else if (!resource_read_f32(r, *temporary, err))
-    return *temporary;
-  return NULL;
 }
 
 /* --- the device --- */
@@ -195,17 +107,6 @@ static void counters(struct device *base, struct device_counters *counters) {
 
 /* --- preparing --- */
 
-void cpu_reserve(struct cpu_program *program, size_t bytes) {
-  if (bytes > program->scratch_bytes)
-    program->scratch_bytes = bytes;
-}
-
-size_t cpu_bump(size_t *total, size_t bytes) {
-  size_t at = *total;
-  *total = (at + bytes + ALIGN - 1) / ALIGN * ALIGN;
-  return at;
-}
-
 static const struct cpu_impl *choose(const struct cpu_device *device, const struct op *op) {
   bool direct = device->bf16 && cpu_dnnl_has_amx();
   return device->kernels && !direct && cpu_winograd_takes(op) ? &cpu_winograd_conv : device->impl[op->type];
@@ -236,7 +137,7 @@ static int make_pictures(struct cpu_program *program, const struct op_pixels_out
   if (format == PIXEL_RGBA || format == PIXEL_BGRA)
     shape.range = RANGE_FULL;
   for (int i = 0; i < frame_planes(format); i++) {
-    shape.pitch[i] = (frame_row_bytes(format, i, shape.width) + ALIGN - 1) / ALIGN * ALIGN;
+    shape.pitch[i] = (frame_row_bytes(format, i, shape.width) + CPU_ALIGN - 1) / CPU_ALIGN * CPU_ALIGN;
     place[i] = size;
     size += (size_t)shape.pitch[i] * (size_t)frame_rows(format, i, shape.height);
   }
@@ -286,7 +187,7 @@ static int prepare(struct device *base, struct program **result, const struct pl
   }
   for (int i = 0; i < plan->op_count; i++)
     program->steps[i] = (struct cpu_step){.op = &plan->ops[i], .impl = choose(device, &plan->ops[i])};
-  if (grow_resources(device, err) < 0 || cpu_layout(program, err) < 0)
+  if (cpu_know_resources(device, err) < 0 || cpu_layout(program, err) < 0)
     goto fail;
   for (int i = 0; i < plan->op_count; i++) {
     const struct op *op = &plan->ops[i];

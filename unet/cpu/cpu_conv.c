@@ -1,7 +1,10 @@
 /* Convolutions by Winograd's algorithm (cpu_winograd.c): which ones, their weights, their inputs. */
 #include <stdlib.h>
 
+#include "unet/cpu/cpu_conv.h"
 #include "unet/cpu/cpu_fast.h"
+#include "unet/cpu/cpu_memory.h"
+#include "unet/cpu/cpu_weights.h"
 
 /* Its weights are four times as large as the checkpoint's: with few tiles, fetching them costs more than the products
  * it saves, the sooner the less of them the caches hold. With few input channels the transforms do. */

@@ -9,7 +9,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "unet/cpu/cpu_dnnl.h"
 #include "unet/cpu/cpu_fast.h"
+#include "unet/cpu/cpu_memory.h"
+#include "unet/cpu/cpu_weights.h"
 
 /* A weight, or some of its rows, in the layout that a primitive asked for. */
 struct packing {

@@ -1,5 +1,6 @@
 /* Ops that the vectorised kernels run: operands, scratch and parameters, then one call. */
 #include "unet/cpu/cpu_fast.h"
+#include "unet/cpu/cpu_memory.h"
 
 #include <stdio.h>
 

@@ -1,12 +1,15 @@
-/* What the oneDNN layers need of the vectorised kernels. */
+/* Ops that vectorised C runs, and what convolutions and linear layers need of it. */
 #ifndef UNET_CPU_CPU_FAST_H
 #define UNET_CPU_CPU_FAST_H
 
-#include "unet/cpu/cpu.h"
+#include "unet/cpu/cpu_device.h"
 #include "unet/cpu/cpu_kernels.h"
 
 /* The widest instruction set this processor has. */
 const struct cpu_kernels *cpu_kernels(void);
+
+/* Puts what it has in the place of the definition. */
+void cpu_fast(struct cpu_device *device);
 
 /* Everything that happens to the inputs of a convolution, linear layer or norm before its product. */
 struct cpu_input {

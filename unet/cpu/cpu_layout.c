@@ -1,5 +1,6 @@
 /* Where a program's temporaries lie, and of what type they are. */
-#include "unet/cpu/cpu.h"
+#include "unet/cpu/cpu_layout.h"
+#include "unet/cpu/cpu_memory.h"
 
 #include <stdint.h>
 #include <stdlib.h>

@@ -1,5 +1,5 @@
 /* What stands in for cpu_dnnl.c where oneDNN is not there: the definition runs convolutions and linear layers. */
-#include "unet/cpu/cpu.h"
+#include "unet/cpu/cpu_dnnl.h"
 
 int cpu_dnnl_open(struct cpu_device *device, struct error *err) {
   (void)err;

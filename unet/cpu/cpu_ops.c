@@ -1,6 +1,7 @@
 /* The definition of the ops with matrices and norms: the plainest loops, sums in double. Rows are shared out between
  * threads, which changes no result. */
-#include "unet/cpu/cpu.h"
+#include "unet/cpu/cpu_definition.h"
+#include "unet/cpu/cpu_memory.h"
 #include "unet/cpu/cpu_threads.h"
 
 #include <math.h>

@@ -1,5 +1,6 @@
 /* The definition of the ops around the networks: embeddings, tables, prompt slots, the sampler. */
-#include "unet/cpu/cpu.h"
+#include "unet/cpu/cpu_definition.h"
+#include "unet/cpu/cpu_memory.h"
 
 #include <math.h>
 #include <string.h>

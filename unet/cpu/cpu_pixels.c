@@ -1,6 +1,7 @@
 /* The definition of the pixel ops. */
 #include "unet/cpu/cpu_pixels.h"
-#include "unet/cpu/cpu.h"
+#include "unet/cpu/cpu_definition.h"
+#include "unet/cpu/cpu_memory.h"
 
 #include <math.h>
 #include <string.h>

@@ -1,7 +1,8 @@
-/* Weights that change, and their copies in other forms. */
+#include "unet/cpu/cpu_weights.h"
+
 #include <string.h>
 
-#include "unet/cpu/cpu.h"
+#include "unet/cpu/cpu_memory.h"
 
 void *cpu_derive(struct cpu_device *device, int resource, const struct form *form, const void *detail, size_t bytes,
                  struct error *err) {

@@ -1,0 +1,91 @@
+/* The CPU device from the inside: what the functions that run ops have at hand, and what is expected of them.
+ *
+ * Three layers, each overriding the one before where it has something better:
+ *   cpu_ops.c, cpu_ops_aux.c, cpu_pixels.c   the definition: every op as the plainest loop nest ("cpu:plain")
+ *   cpu_fast.c, cpu_conv.c                   threaded, vectorised C, whose kernels know nothing of devices
+ *   cpu_dnnl.c                               convolutions and linear layers through oneDNN
+ *
+ * Below them are cpu_memory.c and cpu_weights.c, above them cpu_layout.c and cpu.c, the device itself. */
+#ifndef UNET_CPU_CPU_DEVICE_H
+#define UNET_CPU_CPU_DEVICE_H
+
+#include "unet/plan/derived.h"
+#include "unet/plan/device.h"
+
+struct cpu_program;
+struct cpu_kernels;
+struct cpu_dnnl;
+
+struct cpu_resource {
+  float *data; /* FP32 in device order; NULL until something asks for it */
+  size_t bytes;
+};
+
+struct cpu_device {
+  struct device base;
+  const struct cpu_impl *impl[OP_TYPES]; /* what runs an op here */
+  struct cpu_resource *resource;         /* by index in resources.list */
+  int resource_count;
+  int threads;
+  bool bf16; /* activations between convolutions and linear layers are bfloat16 */
+  size_t memory_limit;
+  struct device_counters counters;
+  bool plain;                        /* "cpu:plain" */
+  const struct cpu_kernels *kernels; /* vectorised C; NULL on "cpu:plain" */
+  struct cpu_dnnl *dnnl;             /* NULL on "cpu:plain" and without oneDNN */
+  struct derived_table derived;      /* weights as oneDNN and cpu_winograd.c want them */
+  uint64_t derived_version;          /* the resources' that it is up to date with */
+  char detail[192];                  /* libraries and instruction sets in use */
+  const struct log *log;
+};
+
+/* One op of a program. */
+struct cpu_step {
+  const struct op *op;
+  const struct cpu_impl *impl;
+  void *state; /* the implementation's own, made by its prepare */
+};
+
+struct cpu_program {
+  struct program base;
+  struct cpu_device *device;
+  const struct plan *plan;
+  unsigned char *arena;
+  size_t arena_bytes;
+  bool bf16;         /* as the device's, but not for plans that write state, which every later frame would read */
+  size_t *offset;    /* of each temp, in bytes */
+  enum dtype *dtype; /* of each temp: DTYPE_F32 or DTYPE_BF16 */
+  struct cpu_step *steps;
+  void *scratch; /* for the op that runs: its own for the time of its run only */
+  size_t scratch_bytes;
+  struct frame picture[3]; /* what OP_PIXELS_OUT writes, in turn */
+  unsigned char *picture_data;
+  size_t picture_bytes;
+  unsigned submitted, collected;
+  const struct op *failed; /* an op that could not be run */
+  float *rows; /* of OP_PIXELS_IN: cpu_pixels_row floats a thread; grows with the width of the source, which is
+                  the one allocation that a run may make */
+  size_t rows_bytes;
+};
+
+/* One run, while it lasts. */
+struct cpu_run {
+  struct cpu_program *program;
+  const struct run_params *params;
+  const struct frame *frame;   /* NULL without OP_PIXELS_IN */
+  const struct frame *picture; /* OP_PIXELS_OUT writes its planes */
+  int round;                   /* of the plan's loop; 0 outside it */
+  double *seconds;             /* each op's, added to what is there; NULL: not asked for */
+};
+
+/* How one kind of op is run. */
+struct cpu_impl {
+  /* Settles what run needs: scratch with cpu_reserve, step->state. Resources are loaded already. NULL: nothing. */
+  int (*prepare)(struct cpu_program *program, struct cpu_step *step, struct error *err);
+  void (*run)(const struct cpu_run *run, const struct cpu_step *step); /* allocates nothing */
+  void (*finish)(struct cpu_program *program, struct cpu_step *step);  /* frees state; NULL: there is none */
+  bool takes_bf16;   /* x, x2, q, k, v, residual and y may be bfloat16 */
+  bool packs_weight; /* keeps the weight in a form of its own: its FP32 data is not loaded */
+};
+
+#endif

@@ -1,0 +1,31 @@
+/* Memory of the CPU device: counted and limited, resources and temporaries, scratch. */
+#ifndef UNET_CPU_CPU_MEMORY_H
+#define UNET_CPU_CPU_MEMORY_H
+
+#include "unet/cpu/cpu_device.h"
+
+enum { CPU_ALIGN = 64 };
+
+/* Memory, counted and held against the limit. Zeroed; aligned to 64 bytes. NULL with err set when there is none left.
+ */
+void *cpu_alloc(struct cpu_device *device, size_t bytes, const char *what, struct error *err);
+void cpu_free(struct cpu_device *device, void *data, size_t bytes); /* takes NULL */
+
+/* Room for what is known of every resource there is now. */
+int cpu_know_resources(struct cpu_device *device, struct error *err);
+/* Makes a resource's FP32 data (a state's are zero). */
+int cpu_load(struct cpu_device *device, struct tensor resource, struct error *err);
+/* A weight's FP32 data for the moment: those that are kept, or *temporary, which the caller frees. NULL with err set
+ * when there is no memory. */
+const float *cpu_peek(struct cpu_device *device, int resource, float **temporary, struct error *err);
+/* The program's scratch gets at least this size. */
+void cpu_reserve(struct cpu_program *program, size_t bytes);
+/* Plans scratch: returns the aligned place of the next so many bytes. */
+size_t cpu_bump(size_t *total, size_t bytes);
+
+/* First element of a tensor; NULL for one left out. cpu_f32 where it is known to be FP32. */
+void *cpu_data(const struct cpu_program *program, struct tensor t);
+float *cpu_f32(const struct cpu_program *program, struct tensor t);
+enum dtype cpu_dtype(const struct cpu_program *program, struct tensor t);
+
+#endif
