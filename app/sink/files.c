@@ -12,7 +12,7 @@
 #include "app/source/ffmpeg_util.h"
 #include "app/source/pipe_input.h"
 #include "app/source/protocols.h"
-#include "unet/base/text.h"
+#include "unet/base/text_file.h"
 
 /* Playlists that name playlists are followed so deep; longer texts are taken for no playlist. */
 enum { PLAYLIST_DEPTH = 3, PLAYLIST_BYTES = 1 << 20 };

@@ -7,6 +7,7 @@
 
 #include "unet/checkpoint/config.h"
 #include "unet/base/text.h"
+#include "unet/base/text_file.h"
 
 #define CONFIG_LIMIT ((size_t)1 << 20)
 

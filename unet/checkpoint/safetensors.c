@@ -9,6 +9,7 @@
 
 #include "unet/base/json.h"
 #include "unet/base/text.h"
+#include "unet/base/text_file.h"
 
 /* A header of these files has about 130 bytes a tensor; parsed it takes some twenty times its size. */
 #define HEADER_LIMIT ((uint64_t)8 << 20)

@@ -256,9 +256,9 @@ static const char *check_pixels_out(const struct op *op, int runs, struct op_res
 
 const char *op_check(const struct op *op, int runs, struct op_result *y) {
 #define CHECK(TYPE, field, ...) [OP_##TYPE] = check_##field,
-  static const char *(*const check[OP_TYPES])(const struct op *, int, struct op_result *) = {OP_TABLE(CHECK)};
+  static const char *(*const checks[OP_TYPES])(const struct op *, int, struct op_result *) = {OP_TABLE(CHECK)};
   *y = (struct op_result){0};
-  return check[op->type](op, runs, y);
+  return checks[op->type](op, runs, y);
 }
 
 /* --- cost --- */

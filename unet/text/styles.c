@@ -11,7 +11,7 @@
 #include <utf8proc.h>
 
 #include "unet/base/json.h"
-#include "unet/base/text.h"
+#include "unet/base/text_file.h"
 
 #define STYLES_LIMIT ((size_t)1 << 20)
 

@@ -10,6 +10,7 @@
 
 #include "unet/base/json.h"
 #include "unet/base/text.h"
+#include "unet/base/text_file.h"
 
 #define VOCABULARY_LIMIT ((size_t)16 << 20)
 #define CONFIG_LIMIT ((size_t)1 << 20)
