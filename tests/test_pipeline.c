@@ -243,10 +243,10 @@ static void test_trace(void **state) {
 /* Each frame is made with the controls of its own time, also with two in the engine. */
 static void test_controls_by_time(void **state) {
   (void)state;
-  for (int cuda = 0; cuda < 2; cuda++) {
+  for (int depth = 1; depth <= 2; depth++) {
     struct scene scene = new_scene(40);
     scene.changing = true;
-    scene.engine.cuda = cuda;
+    scene.engine.depth = depth;
     assert_int_equal(play(&scene), 0);
     assert_int_equal(scene.sink.written, 40);
     assert_true(fake_engine_log()->prompts[2] > 5);
