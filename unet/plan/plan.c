@@ -188,6 +188,7 @@ static struct tensor append(struct plan *plan, const char *name, struct op op) {
     return append(plan, name, (struct op){.type = OP_##TYPE, .field = op});                                            \
   }
 OP_TABLE(PLAN_CONSTRUCTOR)
+#undef PLAN_CONSTRUCTOR
 
 struct tensor plan_input(struct plan *plan, int n, int h, int w, int c, bool wide) {
   return temp_append(plan, n, h, w, c, wide);
