@@ -93,7 +93,7 @@ struct cuda_device {
   struct tuner *tuner;
   const struct choice *forced; /* tests: taken by every product that can take it; NULL: the device chooses */
   bool tune_always;            /* tests: also time candidates for plans that make no picture */
-  bool running;                /* a picture was asked for: what is prepared from now on is waited for */
+  bool running;                /* a picture was asked for: somebody waits for what is prepared after it */
 };
 
 static inline struct cuda_device *cuda_device(struct device *device) {

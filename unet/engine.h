@@ -1,5 +1,5 @@
-/* The engine: a checkpoint, a device and the three plans (prompt, time table, frame) behind one small interface. This,
- * frame.h, controls.h, error.h and log.h are all that the program sees of the network.
+/* The engine: a checkpoint, a device and the three plans (prompt, time table, frame) behind one small interface. This
+ * and unet/base/ are what a frame sees of the network.
  *
  * Threads: one thread at a time calls an engine. Of several engines on one GPU, in one process or sharing it through
  * MPS, one at a time may have frames in flight: some kernels wait for all of their thread blocks. */

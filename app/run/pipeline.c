@@ -9,7 +9,7 @@
 enum { DEPTH = 4, IN_FLIGHT_MAX = 2 };
 
 /* Pictures travel in a circle: free ones to the producer, filled ones to the consumer. */
-struct belt {
+struct pool {
   struct picture pictures[DEPTH];
   struct queue filled, empty;
 };
@@ -17,7 +17,7 @@ struct belt {
 struct run {
   const struct pipeline *pipeline;
   struct pipeline_result *result;
-  struct belt decoded, made;
+  struct pool decoded, made;
   struct sink *sink;
   pthread_t reader, writer;
   bool reading, writing;
@@ -36,23 +36,23 @@ struct run {
   double time_base; /* seconds of a pts */
 };
 
-static void belt_init(struct belt *belt) {
-  queue_init(&belt->filled, DEPTH);
-  queue_init(&belt->empty, DEPTH);
+static void pool_init(struct pool *pool) {
+  queue_init(&pool->filled, DEPTH);
+  queue_init(&pool->empty, DEPTH);
   for (int i = 0; i < DEPTH; i++)
-    queue_put(&belt->empty, &belt->pictures[i]);
+    queue_put(&pool->empty, &pool->pictures[i]);
 }
 
-static void belt_abort(struct belt *belt) {
-  queue_abort(&belt->filled);
-  queue_abort(&belt->empty);
+static void pool_abort(struct pool *pool) {
+  queue_abort(&pool->filled);
+  queue_abort(&pool->empty);
 }
 
-static void belt_finish(struct belt *belt) {
-  queue_finish(&belt->filled);
-  queue_finish(&belt->empty);
+static void pool_finish(struct pool *pool) {
+  queue_finish(&pool->filled);
+  queue_finish(&pool->empty);
   for (int i = 0; i < DEPTH; i++)
-    picture_free(&belt->pictures[i]);
+    picture_free(&pool->pictures[i]);
 }
 
 static void *read_frames(void *opaque) {
@@ -87,7 +87,7 @@ static void *write_frames(void *opaque) {
     run->write_failed = sink_write(run->sink, &picture->frame, &run->write_error) < 0;
     trace_add(run->pipeline->trace, TRACK_PRESENT, "present", run->written, begin, clock_now_ns());
     if (run->write_failed) {
-      belt_abort(&run->made);
+      pool_abort(&run->made);
       break;
     }
     run->written++;
@@ -191,7 +191,7 @@ static void join(struct run *run) {
   queue_close(&run->made.filled);
   if (run->writing)
     pthread_join(run->writer, NULL);
-  belt_abort(&run->decoded);
+  pool_abort(&run->decoded);
   if (run->reading) {
     source_interrupt(run->pipeline->source);
     pthread_join(run->reader, NULL);
@@ -214,8 +214,8 @@ static int run_all(struct run *run, struct error *err) {
 int pipeline_run(const struct pipeline *pipeline, struct pipeline_result *result, struct error *err) {
   *result = (struct pipeline_result){0};
   struct run run = {.pipeline = pipeline, .result = result};
-  belt_init(&run.decoded);
-  belt_init(&run.made);
+  pool_init(&run.decoded);
+  pool_init(&run.made);
   int status = run_all(&run, err);
   join(&run);
   if (!status && run.write_failed) {
@@ -237,7 +237,7 @@ int pipeline_run(const struct pipeline *pipeline, struct pipeline_result *result
   if (run.started_ns)
     result->seconds = (double)(clock_now_ns() - run.started_ns) * 1e-9;
   sink_close(&run.sink);
-  belt_finish(&run.decoded);
-  belt_finish(&run.made);
+  pool_finish(&run.decoded);
+  pool_finish(&run.made);
   return status;
 }

@@ -16,7 +16,8 @@ struct controls {
   float blend;    /* 0: prompt alone, 1: prompt_to alone; linear in the cross-attention keys and values */
   float strength; /* 0 returns the input, 1 starts from pure noise; between, the start is the noisy input, or, with a
                      model trained from pure noise alone, the picture is blended with the input */
-  float guidance; /* classifier-free guidance scale; has no effect with GUIDANCE_NONE, except w-embedding models */
+  float guidance; /* classifier-free guidance scale; acts where guidance rows were prepared, and in LCM models that
+                     embed it */
   float image_guidance; /* InstructPix2Pix: how closely the input picture is followed */
   float mix;            /* 1: the generated picture, 0: the input picture, between: cross-fade */
   uint64_t seed;        /* of the starting noise; the same seed gives the same noise every frame and on every device */

@@ -14,7 +14,7 @@ enum tensor_space {
 
 struct tensor {
   enum tensor_space space;
-  int index; /* into plan.values or resources.list */
+  int index; /* into plan.temps or resources.list */
   int n, h, w, c;
   int offset; /* first channel of a channel slice; 0 for a whole tensor */
   int pitch;  /* channels from one pixel to the next; equals c for a whole tensor */
