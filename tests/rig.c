@@ -1,5 +1,6 @@
 #include "rig.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -22,6 +23,24 @@ struct engine_params default_params(const struct golden *golden, const char *dev
   params.width = golden->frame.width;
   params.height = golden->frame.height;
   return params;
+}
+
+bool has_device(const struct engine_params *params) {
+  struct engine *engine = NULL;
+  struct error err = {0};
+  bool refused = engine_open(&engine, params, &err) < 0 && err.status == STATUS_DEVICE;
+  if (refused)
+    fprintf(stderr, "skipped: %s\n", err.message);
+  engine_close(&engine);
+  return !refused;
+}
+
+void remember_warning(void *opaque, enum log_level level, const char *text) {
+  struct warnings *warnings = opaque;
+  if (level != LOG_WARNING)
+    return;
+  warnings->count++;
+  snprintf(warnings->last, sizeof warnings->last, "%s", text);
 }
 
 void rig_open(struct rig *rig, char **args, const char *name, bool guidance) {

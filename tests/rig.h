@@ -20,6 +20,16 @@ void assert_error(const struct error *err, enum status status, const char *what)
 /* The golden's own checkpoint, at its size. */
 struct engine_params default_params(const struct golden *golden, const char *device);
 
+/* Whether an engine can have its device; else why not, on standard error. Every other failure is left to the tests. */
+bool has_device(const struct engine_params *params);
+
+/* The warnings of a log: how many, and the last one. A struct log of {remember_warning, &warnings} fills it. */
+struct warnings {
+  int count;
+  char last[512];
+};
+void remember_warning(void *opaque, enum log_level level, const char *text);
+
 /* args are the program's: args[1] the folder of goldens, args[2] the device. Slots 1 and 2 are filled. */
 void rig_open(struct rig *rig, char **args, const char *name, bool guidance);
 void rig_close(struct rig *rig);

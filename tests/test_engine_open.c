@@ -242,19 +242,6 @@ static void test_samplers(void **state) {
   golden_close(&rig.golden);
 }
 
-struct said {
-  int warnings;
-  char last[512];
-};
-
-static void remember(void *opaque, enum log_level level, const char *text) {
-  struct said *said = opaque;
-  if (level != LOG_WARNING)
-    return;
-  said->warnings++;
-  snprintf(said->last, sizeof said->last, "%s", text);
-}
-
 /* A prompt that names no style of a model with a list of them, and one that is too long, get one line each. */
 static void test_prompt_warnings(void **state) {
   (void)state;
@@ -266,20 +253,20 @@ static void test_prompt_warnings(void **state) {
   change_config(folder, rig.golden.folder, "{", "{");
   fixture_text(folder, "styles.json",
                "{\"styles\": {\"oil painting\": [\"oil painting\", \"oil\"], \"ink\": [\"ink\"]}}");
-  struct said said = {0};
-  struct log log = {remember, &said};
+  struct warnings said = {0};
+  struct log log = {remember_warning, &said};
   struct engine_params params = default_params(&rig.golden, args[2]);
   params.model = folder;
   params.log = &log;
   must(engine_open(&rig.engine, &params, &rig.err), &rig.err);
   must(engine_set_prompt(rig.engine, 1, "An Oil painting", &rig.err), &rig.err);
   must(engine_set_prompt(rig.engine, SLOT_NEGATIVE, "a dog", &rig.err), &rig.err);
-  assert_int_equal(said.warnings, 0);
+  assert_int_equal(said.count, 0);
   must(engine_set_prompt(rig.engine, 1, "a dog", &rig.err), &rig.err);
-  assert_int_equal(said.warnings, 1);
+  assert_int_equal(said.count, 1);
   assert_non_null(strstr(said.last, "oil painting, ink"));
   must(engine_set_prompt(rig.engine, 1, "ink ink ink ink ink ink ink ink ink ink ink ink ink", &rig.err), &rig.err);
-  assert_int_equal(said.warnings, 2);
+  assert_int_equal(said.count, 2);
   assert_non_null(strstr(said.last, "16"));
   rig_close(&rig);
   fixture_remove(folder);
