@@ -55,8 +55,8 @@ struct cuda_device {
   int ordinal;
   struct cudaDeviceProp properties;
   char driver[64];
-  struct nvml *nvml;  /* NULL: not there */
-  struct queue queue; /* compute */
+  struct nvml *nvml;         /* NULL: not there */
+  struct launch_queue queue; /* compute */
   cudaStream_t upload, download;
   cudaStream_t rounds; /* runs nothing: a loop's rounds are captured on it, beside what surrounds them */
   bool use_graph;
@@ -132,10 +132,10 @@ int weights_update(struct device *device, const struct weight_change *changes, i
 int memory_copy(const struct cuda_device *device, void *target, const void *source, size_t bytes, const char *doing,
                 struct error *err);
 /* Host FP32 to device memory of either type, by way of pinned memory: data are copied, the queue need not be done. */
-int staging_send(struct cuda_device *device, const struct queue *queue, void *target, bool wide, const float *data,
-                 size_t count, struct error *err);
-int staging_copy(struct cuda_device *device, const struct queue *queue, void *target, const void *data, size_t bytes,
-                 struct error *err); /* bytes as they are */
+int staging_send(struct cuda_device *device, const struct launch_queue *queue, void *target, bool wide,
+                 const float *data, size_t count, struct error *err);
+int staging_copy(struct cuda_device *device, const struct launch_queue *queue, void *target, const void *data,
+                 size_t bytes, struct error *err); /* bytes as they are */
 /* FP32 on the compute stream, and the blocking way back. */
 int memory_write(struct cuda_device *device, void *target, bool wide, size_t first, const float *data, size_t count,
                  struct error *err);

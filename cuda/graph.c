@@ -135,8 +135,7 @@ static struct coding make_coding(enum pixel_format format, enum color_matrix mat
 }
 
 /* Sizes and pitches of a picture whose planes follow each other; bytes in all. */
-static size_t picture_layout(struct picture *picture, enum pixel_format format, int width, int height,
-                             uint8_t *memory) {
+static size_t picture_layout(struct planes *picture, enum pixel_format format, int width, int height, uint8_t *memory) {
   size_t used = 0;
   picture->format = format;
   picture->width = width;
@@ -155,7 +154,7 @@ static int output_create(struct cuda_device *device, struct cuda_program *progra
                          int height, struct error *err) {
   program->output_bytes = picture_layout(&program->output[0], format, width, height, NULL);
   for (int i = 0; i < PICTURES; i++) {
-    struct picture *picture = &program->output[i];
+    struct planes *picture = &program->output[i];
     void *memory;
     if (cuda_alloc(device, &memory, program->output_bytes, "the output pictures", err) < 0)
       return -1;
@@ -368,7 +367,7 @@ static void copy_plane(uint8_t *to, int to_pitch, const uint8_t *from, int from_
  */
 static size_t fill_slot(struct cuda_device *device, struct cuda_program *program, struct run_slot *slot,
                         const struct run_params *params, const struct frame *frame, struct error *err) {
-  struct picture input = {0};
+  struct planes input = {0};
   size_t bytes = PLANES_OFFSET;
   if (program->has_input) {
     bytes += picture_layout(&input, frame->format, frame->width, frame->height, NULL);
@@ -506,7 +505,7 @@ int program_collect(struct device *base, struct program *program_base, struct fr
     device->counters.stamps = take_stamps(device, program, slot);
   if (!picture)
     return 0;
-  const struct picture *made = &program->output[index % PICTURES];
+  const struct planes *made = &program->output[index % PICTURES];
   *picture = (struct frame){.format = made->format,
                             .matrix = made->matrix,
                             .range = made->range,

@@ -209,8 +209,8 @@ int memory_copy(const struct cuda_device *device, void *target, const void *sour
   return cuda_check(cudaStreamSynchronize(stream), doing, err);
 }
 
-int staging_send(struct cuda_device *device, const struct queue *queue, void *target, bool wide, const float *data,
-                 size_t count, struct error *err) {
+int staging_send(struct cuda_device *device, const struct launch_queue *queue, void *target, bool wide,
+                 const float *data, size_t count, struct error *err) {
   static const char doing[] = "writing a tensor";
   enum { MOST = STAGING_BYTES / sizeof(float) };
   if (staging_open(device, err) < 0)
@@ -234,8 +234,8 @@ int staging_send(struct cuda_device *device, const struct queue *queue, void *ta
   return 0;
 }
 
-int staging_copy(struct cuda_device *device, const struct queue *queue, void *target, const void *data, size_t bytes,
-                 struct error *err) {
+int staging_copy(struct cuda_device *device, const struct launch_queue *queue, void *target, const void *data,
+                 size_t bytes, struct error *err) {
   static const char doing[] = "writing a tensor";
   if (staging_open(device, err) < 0)
     return -1;

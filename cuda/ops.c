@@ -37,7 +37,8 @@ static int append(struct preparation *p, const struct step *step) {
   return p->failed ? -1 : steps_append(&p->program->steps, &numbered, p->err);
 }
 
-static int append_sample(struct preparation *p, cudaError_t (*launch)(const struct queue *, const struct sample_args *),
+static int append_sample(struct preparation *p,
+                         cudaError_t (*launch)(const struct launch_queue *, const struct sample_args *),
                          const struct sample_args *args) {
   struct step step = {.kind = STEP_SAMPLE};
   step.sample.launch = launch;

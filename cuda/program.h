@@ -27,9 +27,9 @@ struct cuda_program {
   struct run_slot slot[SLOTS_IN_FLIGHT];
   size_t slot_bytes;
   bool has_input, has_output;
-  double tune_until;               /* seconds of CLOCK_MONOTONIC until which candidates are timed; 0: none are */
-  struct picture output[PICTURES]; /* device memory; sizes and planes */
-  uint8_t *output_host[PICTURES];  /* pinned */
+  double tune_until;              /* seconds of CLOCK_MONOTONIC until which candidates are timed; 0: none are */
+  struct planes output[PICTURES]; /* device memory; sizes and planes */
+  uint8_t *output_host[PICTURES]; /* pinned */
   size_t output_bytes;
   struct steps steps;
   struct loop loop;      /* the plan's, as steps */

@@ -39,7 +39,7 @@ void steps_finish(struct steps *steps) {
 /* --- launching --- */
 
 cudaError_t step_launch(struct cuda_device *device, const struct step *step) {
-  const struct queue *queue = &device->queue;
+  const struct launch_queue *queue = &device->queue;
   switch (step->kind) {
   case STEP_GEMM:
     return launch_gemm(queue, &step->gemm);

@@ -42,7 +42,7 @@ struct step {
     } attention;
     struct plain_attention_args plain_attention;
     struct {
-      cudaError_t (*launch)(const struct queue *queue, const struct sample_args *args);
+      cudaError_t (*launch)(const struct launch_queue *queue, const struct sample_args *args);
       struct sample_args args;
     } sample;
     struct pixels_args pixels;

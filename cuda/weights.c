@@ -11,7 +11,7 @@
 struct cuda_form {
   struct form form;
   size_t (*bytes)(const struct resource *r, size_t elements); /* that so many elements of the resource become */
-  cudaError_t (*launch)(const struct queue *queue, const struct resource *r, const void *source, void *target,
+  cudaError_t (*launch)(const struct launch_queue *queue, const struct resource *r, const void *source, void *target,
                         size_t elements);
 };
 
@@ -23,8 +23,8 @@ static size_t padded_bytes(const struct resource *r, size_t elements) {
   return elements / (size_t)r->c * (size_t)padded_channels(r) * sizeof(half_t);
 }
 
-static cudaError_t launch_padded(const struct queue *queue, const struct resource *r, const void *source, void *target,
-                                 size_t elements) {
+static cudaError_t launch_padded(const struct launch_queue *queue, const struct resource *r, const void *source,
+                                 void *target, size_t elements) {
   const struct pad_args pad = {source, target, elements / (size_t)r->c, r->c, padded_channels(r)};
   return launch_pad(queue, &pad);
 }
@@ -34,7 +34,7 @@ static size_t narrow_bytes(const struct resource *r, size_t elements) {
   return elements * sizeof(half_t);
 }
 
-static cudaError_t launch_narrow_copy(const struct queue *queue, const struct resource *r, const void *source,
+static cudaError_t launch_narrow_copy(const struct launch_queue *queue, const struct resource *r, const void *source,
                                       void *target, size_t elements) {
   (void)r;
   return launch_narrowing(queue, source, target, elements);
@@ -161,8 +161,8 @@ static int shadow_reserve(struct cuda_device *device, size_t bytes, struct error
   return 0;
 }
 
-static struct queue changes_queue(const struct cuda_device *device) {
-  struct queue queue = device->queue;
+static struct launch_queue changes_queue(const struct cuda_device *device) {
+  struct launch_queue queue = device->queue;
   queue.stream = device->changes;
   return queue;
 }
@@ -171,7 +171,7 @@ static struct queue changes_queue(const struct cuda_device *device) {
 static struct segment *fill_change(struct cuda_device *device, const struct weight_change *change,
                                    struct segment *segment, struct error *err) {
   const struct resource *r = &device->base.resources->list[change->resource];
-  const struct queue queue = changes_queue(device);
+  const struct launch_queue queue = changes_queue(device);
   size_t elements = change->rows * resource_row_elements(r);
   char *shadow = device->shadow, *rows = shadow + segment->source;
   if (staging_send(device, &queue, rows, device->resource[change->resource].wide, change->values, elements, err) < 0)
@@ -204,7 +204,7 @@ static int fill_shadow(struct cuda_device *device, const struct update *update, 
 static int publish(struct cuda_device *device, const struct update *update, struct error *err) {
   static const char doing[] = "changing weights";
   char *list = (char *)device->shadow + update->list_at;
-  const struct queue queue = changes_queue(device);
+  const struct launch_queue queue = changes_queue(device);
   if (staging_copy(device, &queue, list, update->segments, (size_t)update->segment_count * sizeof *update->segments,
                    err) < 0 ||
       cuda_check(cudaEventRecord(device->shadow_ready, device->changes), doing, err) < 0 ||

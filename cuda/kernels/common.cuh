@@ -12,7 +12,7 @@
 
 /* Enqueues kernel<<<grid, block, shared>>>(args). */
 template <typename... Parameters, typename... Arguments>
-static cudaError_t launch(const struct queue *queue, void (*kernel)(Parameters...), dim3 grid, dim3 block,
+static cudaError_t launch(const struct launch_queue *queue, void (*kernel)(Parameters...), dim3 grid, dim3 block,
                           size_t shared, Arguments... arguments) {
   cudaLaunchAttribute attribute = {};
   attribute.id = cudaLaunchAttributeProgrammaticStreamSerialization;

@@ -305,7 +305,7 @@ __global__ void __launch_bounds__(T::THREADS) gemm_kernel(const __grid_constant_
   write_tile<T>(p, map, tile);
 }
 
-template <class T> cudaError_t launch_tile(const struct queue *queue, const struct gemm_args *args) {
+template <class T> cudaError_t launch_tile(const struct launch_queue *queue, const struct gemm_args *args) {
   cudaError_t status =
       cudaFuncSetAttribute(gemm_kernel<T>, cudaFuncAttributeMaxDynamicSharedMemorySize, T::SHARED_BYTES);
   if (status != cudaSuccess)
@@ -330,7 +330,7 @@ size_t gemm_partial_bytes(const struct gemm_args *args) {
   return (size_t)gemm_tiles(args) * args->splits * tile->m * tile->n * sizeof(float);
 }
 
-cudaError_t launch_gemm(const struct queue *queue, const struct gemm_args *args) {
+cudaError_t launch_gemm(const struct launch_queue *queue, const struct gemm_args *args) {
   switch (args->tile) {
   case TILE_128x128:
     return launch_tile<tile_shape<128, 128, 64, 32, 1, 3>>(queue, args);

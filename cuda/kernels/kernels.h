@@ -24,7 +24,7 @@ extern "C" {
 #endif
 
 /* Where launches go. */
-struct queue {
+struct launch_queue {
   cudaStream_t stream;
   int sms;      /* multiprocessors */
   bool overlap; /* launch as programmatic dependents: the kernel may be resident before the one ahead has finished, and
@@ -67,14 +67,14 @@ struct gemm_args {
 
 int gemm_tiles(const struct gemm_args *args); /* blocks of one split */
 size_t gemm_partial_bytes(const struct gemm_args *args);
-cudaError_t launch_gemm(const struct queue *queue, const struct gemm_args *args);
+cudaError_t launch_gemm(const struct launch_queue *queue, const struct gemm_args *args);
 
 /* --- narrow.cu: 3x3 convolutions of few channels over many pixels --- */
 
 /* As a gemm_args with kernel 3, stride 1, pad 1, no x2, and c to columns: 8 to 32 or 64; 32 or 64 to as many, or to at
  * most 16. Each block keeps all weights and a tile of the input with its border in shared memory. */
 bool narrow_supported(const struct gemm_args *args);
-cudaError_t launch_narrow(const struct queue *queue, const struct gemm_args *args);
+cudaError_t launch_narrow(const struct launch_queue *queue, const struct gemm_args *args);
 
 /* --- norm.cu --- */
 
@@ -93,7 +93,7 @@ struct norm_args {
 enum { NORM_BLOCKS_MAX = 256, NORM_GROUPS_MAX = 128, NORM_BARRIERS = 1 };
 enum { NORM_PARTIAL_FLOATS = NORM_BLOCKS_MAX * NORM_GROUPS_MAX * 2 };
 
-cudaError_t launch_norm(const struct queue *queue, const struct norm_args *args);
+cudaError_t launch_norm(const struct launch_queue *queue, const struct norm_args *args);
 
 /* --- pointwise.cu --- */
 
@@ -106,7 +106,7 @@ struct gather_args {
   bool upsample;
   enum activation act;
 };
-cudaError_t launch_gather(const struct queue *queue, const struct gather_args *args);
+cudaError_t launch_gather(const struct launch_queue *queue, const struct gather_args *args);
 
 /* y = the rest of an op after a library's product: bias, time, residual, activation as in gemm_args. x may be y. With
  * ACT_GEGLU x is [rows, columns] and y [rows, columns / 2]. */
@@ -120,7 +120,7 @@ struct epilogue_args {
   bool residual_last;
   enum activation act;
 };
-cudaError_t launch_epilogue(const struct queue *queue, const struct epilogue_args *args);
+cudaError_t launch_epilogue(const struct launch_queue *queue, const struct epilogue_args *args);
 
 /* Any attention that attention/ does not take: one block a row, no speed. */
 struct plain_attention_args {
@@ -131,7 +131,7 @@ struct plain_attention_args {
   float scale;
   bool causal;
 };
-cudaError_t launch_plain_attention(const struct queue *queue, const struct plain_attention_args *args);
+cudaError_t launch_plain_attention(const struct launch_queue *queue, const struct plain_attention_args *args);
 
 /* Checkpoint rows to device order: source [rows, channels, taps] of dtype, to [rows, taps, channels]. */
 struct convert_args {
@@ -142,7 +142,7 @@ struct convert_args {
   size_t rows;
   int channels, taps;
 };
-cudaError_t launch_convert(const struct queue *queue, const struct convert_args *args);
+cudaError_t launch_convert(const struct launch_queue *queue, const struct convert_args *args);
 
 /* target[i] = source[i], rows of width elements, the target's padded with 0 to pitch. */
 struct pad_args {
@@ -151,8 +151,8 @@ struct pad_args {
   size_t rows;
   int width, pitch;
 };
-cudaError_t launch_pad(const struct queue *queue, const struct pad_args *args);
-cudaError_t launch_narrowing(const struct queue *queue, const float *source, half_t *target, size_t count);
+cudaError_t launch_pad(const struct launch_queue *queue, const struct pad_args *args);
+cudaError_t launch_narrowing(const struct launch_queue *queue, const float *source, half_t *target, size_t count);
 
 /* Bytes that go from a place in a shadow to their own; even, as is the address. */
 struct segment {
@@ -161,7 +161,7 @@ struct segment {
   size_t bytes;
 };
 /* Copies all segments; list is in device memory. */
-cudaError_t launch_publish(const struct queue *queue, const void *shadow, const struct segment *list, int count);
+cudaError_t launch_publish(const struct launch_queue *queue, const void *shadow, const struct segment *list, int count);
 
 /* --- pixels.cu, sample.cu: what reads the run's parameters --- */
 
@@ -173,7 +173,7 @@ struct coding {
 };
 
 /* Planes of a picture in device memory. */
-struct picture {
+struct planes {
   struct coding coding;
   enum pixel_format format;
   enum color_matrix matrix;
@@ -186,7 +186,7 @@ struct picture {
 /* What one run reads: arrives in one copy with the frame's planes. */
 struct run_block {
   struct run_params run;
-  struct picture input, output;
+  struct planes input, output;
   int round; /* of the plan's loop; 0 outside it */
 };
 
@@ -197,11 +197,11 @@ struct run_ring {
 };
 
 /* Copies the block whose turn it is to *block and passes the turn on: the first node of every run. */
-cudaError_t launch_begin(const struct queue *queue, struct run_ring *ring, struct run_block *block);
+cudaError_t launch_begin(const struct launch_queue *queue, struct run_ring *ring, struct run_block *block);
 
 /* Counts block->round up, from the last of `rounds` to 0: the last node of every round. again: the loop node of the
  * graph being captured, which is told whether another round follows; NULL outside a graph. */
-cudaError_t launch_next_round(const struct queue *queue, struct run_block *block, int rounds,
+cudaError_t launch_next_round(const struct launch_queue *queue, struct run_block *block, int rounds,
                               const cudaGraphConditionalHandle *again);
 
 struct pixels_args {
@@ -212,8 +212,8 @@ struct pixels_args {
   int h, w;
   float scale, bias, input_scale, input_bias;
 };
-cudaError_t launch_pixels_in(const struct queue *queue, const struct pixels_args *args);
-cudaError_t launch_pixels_out(const struct queue *queue, const struct pixels_args *args);
+cudaError_t launch_pixels_in(const struct launch_queue *queue, const struct pixels_args *args);
+cudaError_t launch_pixels_out(const struct launch_queue *queue, const struct pixels_args *args);
 
 /* The ops of sample.cu: operands as in unet/plan/op.h. */
 struct sample_args {
@@ -232,20 +232,20 @@ struct sample_args {
   bool cos_first;
   float shift;
 };
-cudaError_t launch_embed(const struct queue *queue, const struct sample_args *args);
-cudaError_t launch_timestep(const struct queue *queue, const struct sample_args *args);
-cudaError_t launch_guidance_embed(const struct queue *queue, const struct sample_args *args);
-cudaError_t launch_time_row(const struct queue *queue, const struct sample_args *args);
-cudaError_t launch_store_slot(const struct queue *queue, const struct sample_args *args);
-cudaError_t launch_prompt(const struct queue *queue, const struct sample_args *args);
-cudaError_t launch_start(const struct queue *queue, const struct sample_args *args);
-cudaError_t launch_unet_input(const struct queue *queue, const struct sample_args *args);
-cudaError_t launch_step(const struct queue *queue, const struct sample_args *args);
+cudaError_t launch_embed(const struct launch_queue *queue, const struct sample_args *args);
+cudaError_t launch_timestep(const struct launch_queue *queue, const struct sample_args *args);
+cudaError_t launch_guidance_embed(const struct launch_queue *queue, const struct sample_args *args);
+cudaError_t launch_time_row(const struct launch_queue *queue, const struct sample_args *args);
+cudaError_t launch_store_slot(const struct launch_queue *queue, const struct sample_args *args);
+cudaError_t launch_prompt(const struct launch_queue *queue, const struct sample_args *args);
+cudaError_t launch_start(const struct launch_queue *queue, const struct sample_args *args);
+cudaError_t launch_unet_input(const struct launch_queue *queue, const struct sample_args *args);
+cudaError_t launch_step(const struct launch_queue *queue, const struct sample_args *args);
 
 /* --- profile.cu --- */
 
 /* Reads memory that holds zeros: when it is larger than the last cache, little else is in there afterwards. */
-cudaError_t launch_evict(const struct queue *queue, const void *zeros, size_t bytes);
+cudaError_t launch_evict(const struct launch_queue *queue, const void *zeros, size_t bytes);
 
 #ifdef __cplusplus
 }

@@ -158,7 +158,7 @@ __global__ void __launch_bounds__(THREADS, S::BLOCKS) narrow_kernel(const __grid
   }
 }
 
-template <class S> cudaError_t launch_shape(const struct queue *queue, const struct gemm_args *args) {
+template <class S> cudaError_t launch_shape(const struct launch_queue *queue, const struct gemm_args *args) {
   cudaError_t status =
       cudaFuncSetAttribute(narrow_kernel<S>, cudaFuncAttributeMaxDynamicSharedMemorySize, S::SHARED_BYTES);
   int resident = 0;
@@ -180,7 +180,7 @@ bool narrow_supported(const struct gemm_args *args) {
   return known && args->c2 == 0 && args->kernel == 3 && args->stride == 1 && args->pad == 1 && args->act != ACT_GEGLU;
 }
 
-cudaError_t launch_narrow(const struct queue *queue, const struct gemm_args *args) {
+cudaError_t launch_narrow(const struct launch_queue *queue, const struct gemm_args *args) {
   if (args->c == 8)
     return args->columns == 64 ? launch_shape<shape<8, 64>>(queue, args) : launch_shape<shape<8, 32>>(queue, args);
   if (args->c == 64)

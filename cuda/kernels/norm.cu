@@ -314,7 +314,7 @@ template <int WIDTH> int count_slices(const struct norm_args *args) {
   return vectors <= HELD * THREADS ? slices : 1;
 }
 
-template <int WIDTH> cudaError_t launch_group_norm(const struct queue *queue, const struct norm_args *args) {
+template <int WIDTH> cudaError_t launch_group_norm(const struct launch_queue *queue, const struct norm_args *args) {
   int most = queue->sms < NORM_BLOCKS_MAX ? queue->sms : NORM_BLOCKS_MAX; /* one a multiprocessor: all are resident */
   if (args->groups > NORM_GROUPS_MAX || args->n > most)
     return cudaErrorInvalidConfiguration;
@@ -421,7 +421,7 @@ __global__ void __launch_bounds__(ROW_THREADS) layer_norm_long_kernel(const __gr
   }
 }
 
-cudaError_t launch_layer_norm(const struct queue *queue, const struct norm_args *args, bool vectors) {
+cudaError_t launch_layer_norm(const struct launch_queue *queue, const struct norm_args *args, bool vectors) {
   dim3 grid(blocks_for((size_t)args->n * args->pixels, ROW_THREADS / 32)), block(ROW_THREADS);
   int channels = args->c + args->c2;
   if (vectors && channels <= 512)
@@ -433,7 +433,7 @@ cudaError_t launch_layer_norm(const struct queue *queue, const struct norm_args 
 
 } // namespace
 
-cudaError_t launch_norm(const struct queue *queue, const struct norm_args *args) {
+cudaError_t launch_norm(const struct launch_queue *queue, const struct norm_args *args) {
   bool vectors = args->c % 8 == 0 && args->c2 % 8 == 0 && args->pitch % 8 == 0 && !args->wide;
   cudaError_t status = !args->groups ? launch_layer_norm(queue, args, vectors)
                        : vectors     ? launch_group_norm<8>(queue, args)

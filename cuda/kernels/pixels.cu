@@ -18,7 +18,7 @@ struct component {
   bool half_x, half_y, wide; /* wide: 10 bits at the top of 16 */
 };
 
-__device__ component get_component(const struct picture &p, int index) {
+__device__ component get_component(const struct planes &p, int index) {
   bool rgb = is_rgb(p.format), chroma = index > 0 && !rgb;
   bool pairs = p.format == PIXEL_NV12 || p.format == PIXEL_P010; /* Cb and Cr in turn */
   component c;
@@ -85,7 +85,7 @@ __global__ void pixels_in_kernel(const __grid_constant__ struct pixels_args p) {
   if (x >= p.w || y >= p.h)
     return;
   const struct geometry &g = p.block->run.geometry;
-  const struct picture &input = p.block->input;
+  const struct planes &input = p.block->input;
   float v[3], rgb[3] = {0.0f, 0.0f, 0.0f};
   if (x >= g.dest_x && x < g.dest_x + g.dest_w && y >= g.dest_y && y < g.dest_y + g.dest_h) {
     const struct coding &k = input.coding;
@@ -127,7 +127,7 @@ __device__ __forceinline__ void store_sample(const component &c, int x, int y, f
     *at = (uint8_t)rounded;
 }
 
-__device__ void store_rgb(const struct picture &out, int x, int y, const float rgb[3]) {
+__device__ void store_rgb(const struct planes &out, int x, int y, const float rgb[3]) {
   uint8_t v[3];
   for (int i = 0; i < 3; i++)
     v[i] = (uint8_t)__float2int_rn(rgb[i] * 255.0f);
@@ -137,7 +137,7 @@ __device__ void store_rgb(const struct picture &out, int x, int y, const float r
 }
 
 /* Luma and colour differences of up to 2 x 2 pixels; chroma is the mean over the samples' pixels. */
-__device__ void store_yuv(const struct pixels_args &p, const struct picture &out, float mix, int x0, int y0) {
+__device__ void store_yuv(const struct pixels_args &p, const struct planes &out, float mix, int x0, int y0) {
   const struct coding &k = out.coding;
   component luma = get_component(out, 0), cb = get_component(out, 1), cr = get_component(out, 2);
   float blue = 0.0f, red = 0.0f;
@@ -169,7 +169,7 @@ __global__ void pixels_out_kernel(const __grid_constant__ struct pixels_args p) 
   wait_for_previous();
   if (x0 >= p.w || y0 >= p.h)
     return;
-  const struct picture &out = p.block->output;
+  const struct planes &out = p.block->output;
   float mix = p.block->run.mix;
   if (!is_rgb(out.format)) {
     store_yuv(p, out, mix, x0, y0);
@@ -185,12 +185,12 @@ __global__ void pixels_out_kernel(const __grid_constant__ struct pixels_args p) 
 
 } // namespace
 
-cudaError_t launch_pixels_in(const struct queue *queue, const struct pixels_args *args) {
+cudaError_t launch_pixels_in(const struct launch_queue *queue, const struct pixels_args *args) {
   dim3 grid(blocks_for((size_t)args->w, THREADS_X), blocks_for((size_t)args->h, THREADS_Y));
   return launch(queue, pixels_in_kernel, grid, dim3(THREADS_X, THREADS_Y), 0, *args);
 }
 
-cudaError_t launch_pixels_out(const struct queue *queue, const struct pixels_args *args) {
+cudaError_t launch_pixels_out(const struct launch_queue *queue, const struct pixels_args *args) {
   dim3 grid(blocks_for((size_t)args->w, 2 * THREADS_X), blocks_for((size_t)args->h, 2 * THREADS_Y));
   return launch(queue, pixels_out_kernel, grid, dim3(THREADS_X, THREADS_Y), 0, *args);
 }

@@ -219,7 +219,7 @@ cudaError_t kernels_version(int *version) {
   return status;
 }
 
-cudaError_t launch_gather(const struct queue *queue, const struct gather_args *args) {
+cudaError_t launch_gather(const struct launch_queue *queue, const struct gather_args *args) {
   size_t pixels = (size_t)args->n * args->h * args->w << (args->upsample ? 2 : 0), count = pixels * args->pitch;
   if (args->pitch % 8 == 0)
     return launch(queue, gather_kernel, dim3(blocks_for(count / 8, THREADS)), dim3(THREADS), 0, *args,
@@ -227,13 +227,13 @@ cudaError_t launch_gather(const struct queue *queue, const struct gather_args *a
   return launch(queue, gather_odd_kernel, dim3(blocks_for(count, THREADS)), dim3(THREADS), 0, *args, count);
 }
 
-cudaError_t launch_epilogue(const struct queue *queue, const struct epilogue_args *args) {
+cudaError_t launch_epilogue(const struct launch_queue *queue, const struct epilogue_args *args) {
   unsigned width = (unsigned)(args->act == ACT_GEGLU ? args->columns / 2 : args->columns);
   return launch(queue, epilogue_kernel, dim3(blocks_for(args->rows * width / 8, THREADS)), dim3(THREADS), 0, *args,
                 width);
 }
 
-cudaError_t launch_plain_attention(const struct queue *queue, const struct plain_attention_args *args) {
+cudaError_t launch_plain_attention(const struct launch_queue *queue, const struct plain_attention_args *args) {
   size_t shared = (size_t)args->columns * sizeof(float);
   cudaError_t status =
       cudaFuncSetAttribute(plain_attention_kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, (int)shared);
@@ -243,21 +243,22 @@ cudaError_t launch_plain_attention(const struct queue *queue, const struct plain
   return launch(queue, plain_attention_kernel, grid, dim3(THREADS), shared, *args);
 }
 
-cudaError_t launch_convert(const struct queue *queue, const struct convert_args *args) {
+cudaError_t launch_convert(const struct launch_queue *queue, const struct convert_args *args) {
   size_t count = args->rows * args->channels * args->taps;
   return launch(queue, convert_kernel, dim3(blocks_for(count, THREADS)), dim3(THREADS), 0, *args, count);
 }
 
-cudaError_t launch_pad(const struct queue *queue, const struct pad_args *args) {
+cudaError_t launch_pad(const struct launch_queue *queue, const struct pad_args *args) {
   size_t count = args->rows * args->pitch;
   return launch(queue, pad_kernel, dim3(blocks_for(count, THREADS)), dim3(THREADS), 0, *args, count);
 }
 
-cudaError_t launch_narrowing(const struct queue *queue, const float *source, half_t *target, size_t count) {
+cudaError_t launch_narrowing(const struct launch_queue *queue, const float *source, half_t *target, size_t count) {
   return launch(queue, narrowing_kernel, dim3(blocks_for(count, THREADS)), dim3(THREADS), 0, source, target, count);
 }
 
-cudaError_t launch_publish(const struct queue *queue, const void *shadow, const struct segment *list, int count) {
+cudaError_t launch_publish(const struct launch_queue *queue, const void *shadow, const struct segment *list,
+                           int count) {
   const unsigned blocks = 16, rows = count < 1024 ? (unsigned)count : 1024;
   return launch(queue, publish_kernel, dim3(blocks, rows), dim3(THREADS), 0, static_cast<const char *>(shadow), list,
                 count);

@@ -684,7 +684,7 @@ template <class T> bool encode_maps(const struct product_device *device, params 
 }
 
 template <class T>
-cudaError_t launch_tile(const struct product_device *device, const struct queue *queue,
+cudaError_t launch_tile(const struct product_device *device, const struct launch_queue *queue,
                         const struct product_args *args) {
   params p = describe(args);
   if (!encode_maps<T>(device, &p, args))
@@ -788,7 +788,7 @@ bool product_supported(const struct product_device *device, const struct product
          aligned(a->residual) && aligned(a->y) && a->splits >= 1 && a->splits <= product_depth(a);
 }
 
-cudaError_t launch_product(const struct product_device *device, const struct queue *queue,
+cudaError_t launch_product(const struct product_device *device, const struct launch_queue *queue,
                            const struct product_args *args) {
   if (!product_supported(device, args))
     return cudaErrorNotSupported;

@@ -51,7 +51,7 @@ int product_depth(const struct gemm_args *args); /* blocks of 64 that the sum is
 int product_blocks(const struct product_args *args);
 int product_counters(const struct product_args *args);
 size_t product_partial_bytes(const struct product_args *args);
-cudaError_t launch_product(const struct product_device *device, const struct queue *queue,
+cudaError_t launch_product(const struct product_device *device, const struct launch_queue *queue,
                            const struct product_args *args);
 
 #ifdef __cplusplus

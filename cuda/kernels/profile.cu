@@ -19,7 +19,7 @@ __global__ void __launch_bounds__(THREADS) evict_kernel(const uint4 *data, size_
 
 } // namespace
 
-cudaError_t launch_evict(const struct queue *queue, const void *zeros, size_t bytes) {
+cudaError_t launch_evict(const struct launch_queue *queue, const void *zeros, size_t bytes) {
   const uint4 *data = static_cast<const uint4 *>(zeros);
   unsigned *sink = static_cast<unsigned *>(const_cast<void *>(zeros));
   return launch(queue, evict_kernel, dim3(8 * queue->sms), dim3(THREADS), 0, data, bytes / sizeof(uint4), sink);

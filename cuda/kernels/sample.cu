@@ -162,56 +162,57 @@ __global__ void __launch_bounds__(THREADS) step_kernel(const __grid_constant__ s
 }
 
 template <typename Kernel>
-cudaError_t launch_over(const struct queue *queue, Kernel kernel, size_t threads, const struct sample_args *args) {
+cudaError_t launch_over(const struct launch_queue *queue, Kernel kernel, size_t threads,
+                        const struct sample_args *args) {
   return launch(queue, kernel, dim3(blocks_for(threads, THREADS)), dim3(THREADS), 0, *args);
 }
 
 } // namespace
 
-cudaError_t launch_begin(const struct queue *queue, struct run_ring *ring, struct run_block *block) {
+cudaError_t launch_begin(const struct launch_queue *queue, struct run_ring *ring, struct run_block *block) {
   return launch(queue, begin_kernel, dim3(1), dim3(THREADS), 0, ring, block);
 }
 
-cudaError_t launch_next_round(const struct queue *queue, struct run_block *block, int rounds,
+cudaError_t launch_next_round(const struct launch_queue *queue, struct run_block *block, int rounds,
                               const cudaGraphConditionalHandle *again) {
   return again ? launch(queue, next_round_kernel<true>, dim3(1), dim3(1), 0, block, rounds, *again)
                : launch(queue, next_round_kernel<false>, dim3(1), dim3(1), 0, block, rounds, 0);
 }
 
-cudaError_t launch_embed(const struct queue *queue, const struct sample_args *args) {
+cudaError_t launch_embed(const struct launch_queue *queue, const struct sample_args *args) {
   return launch_over(queue, embed_kernel, args->count, args);
 }
 
-cudaError_t launch_timestep(const struct queue *queue, const struct sample_args *args) {
+cudaError_t launch_timestep(const struct launch_queue *queue, const struct sample_args *args) {
   return launch_over(queue, timestep_kernel, args->count, args);
 }
 
-cudaError_t launch_guidance_embed(const struct queue *queue, const struct sample_args *args) {
+cudaError_t launch_guidance_embed(const struct launch_queue *queue, const struct sample_args *args) {
   return launch_over(queue, guidance_embed_kernel, args->count, args);
 }
 
-cudaError_t launch_time_row(const struct queue *queue, const struct sample_args *args) {
+cudaError_t launch_time_row(const struct launch_queue *queue, const struct sample_args *args) {
   return launch_over(queue, time_row_kernel, args->count, args);
 }
 
-cudaError_t launch_store_slot(const struct queue *queue, const struct sample_args *args) {
+cudaError_t launch_store_slot(const struct launch_queue *queue, const struct sample_args *args) {
   return launch_over(queue, store_slot_kernel, args->count, args);
 }
 
-cudaError_t launch_prompt(const struct queue *queue, const struct sample_args *args) {
+cudaError_t launch_prompt(const struct launch_queue *queue, const struct sample_args *args) {
   size_t count = args->count * args->rows;
   return args->count % 8 == 0 ? launch_over(queue, prompt_kernel<8>, count / 8, args)
                               : launch_over(queue, prompt_kernel<1>, count, args);
 }
 
-cudaError_t launch_start(const struct queue *queue, const struct sample_args *args) {
+cudaError_t launch_start(const struct launch_queue *queue, const struct sample_args *args) {
   return launch_over(queue, start_kernel, args->count, args);
 }
 
-cudaError_t launch_unet_input(const struct queue *queue, const struct sample_args *args) {
+cudaError_t launch_unet_input(const struct launch_queue *queue, const struct sample_args *args) {
   return launch_over(queue, unet_input_kernel, args->count * args->rows, args);
 }
 
-cudaError_t launch_step(const struct queue *queue, const struct sample_args *args) {
+cudaError_t launch_step(const struct launch_queue *queue, const struct sample_args *args) {
   return launch_over(queue, step_kernel, args->count, args);
 }

@@ -137,13 +137,13 @@ static void pixels_in_run(const struct cpu_run *run, const struct cpu_step *step
 
 /* --- out --- */
 
-struct picture {
+struct output {
   const struct op_pixels_out *op;
   const float *x, *input;
   double mix;
 };
 
-static void picture_rgb(const struct picture *p, int x, int y, double rgb[3]) {
+static void output_rgb(const struct output *p, int x, int y, double rgb[3]) {
   const struct op_pixels_out *op = p->op;
   for (int c = 0; c < 3; c++) {
     size_t at = ((size_t)y * (size_t)op->x.w + (size_t)x) * 3 + (size_t)c;
@@ -161,21 +161,21 @@ static double encode(const struct coding *k, const double rgb[3], int i) {
 }
 
 /* One sample of a channel: the mean over its pixels. */
-static double sample_value(const struct picture *p, const struct coding *coding, const struct channel *c, bool is_rgb,
+static double sample_value(const struct output *p, const struct coding *coding, const struct channel *c, bool is_rgb,
                            int index, int x, int y) {
   int columns = c->half_x ? 2 : 1, rows = c->half_y ? 2 : 1, count = 0;
   double sum = 0;
   for (int j = y * rows; j < (y + 1) * rows && j < p->op->x.h; j++)
     for (int i = x * columns; i < (x + 1) * columns && i < p->op->x.w; i++) {
       double rgb[3];
-      picture_rgb(p, i, j, rgb);
+      output_rgb(p, i, j, rgb);
       sum += is_rgb ? rgb[index] : encode(coding, rgb, index);
       count++;
     }
   return sum / count;
 }
 
-static void write_row(const struct picture *p, const struct frame *out, int index, int y) {
+static void write_row(const struct output *p, const struct frame *out, int index, int y) {
   struct coding coding = frame_coding(out);
   struct channel c = frame_channel(out, index);
   int top = c.wide ? 1023 : 255;
@@ -200,7 +200,7 @@ static void fill_unused(const struct frame *out) {
 static void pixels_out_run(const struct cpu_run *run, const struct cpu_step *step) {
   const struct op_pixels_out *op = &step->op->pixels_out;
   const struct frame *out = run->picture;
-  struct picture p = {op, cpu_f32(run->program, op->x), cpu_f32(run->program, op->input), (double)run->params->mix};
+  struct output p = {op, cpu_f32(run->program, op->x), cpu_f32(run->program, op->input), (double)run->params->mix};
   for (int i = 0; i < 3; i++) {
     struct channel c = frame_channel(out, i);
 #pragma omp parallel for

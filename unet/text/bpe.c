@@ -40,7 +40,7 @@ struct candidate {
   int rank, place, id;
 };
 
-struct queue { /* binary heap, the next candidate first */
+struct heap { /* binary heap, the next candidate first */
   struct candidate *list;
   int count;
 };
@@ -49,37 +49,37 @@ static bool is_before(struct candidate a, struct candidate b) {
   return a.rank != b.rank ? a.rank < b.rank : a.place < b.place;
 }
 
-static void push(struct queue *queue, struct candidate c) {
-  int i = queue->count++;
-  for (; i && is_before(c, queue->list[(i - 1) / 2]); i = (i - 1) / 2)
-    queue->list[i] = queue->list[(i - 1) / 2];
-  queue->list[i] = c;
+static void push(struct heap *heap, struct candidate c) {
+  int i = heap->count++;
+  for (; i && is_before(c, heap->list[(i - 1) / 2]); i = (i - 1) / 2)
+    heap->list[i] = heap->list[(i - 1) / 2];
+  heap->list[i] = c;
 }
 
-static struct candidate pop(struct queue *queue) {
-  struct candidate top = queue->list[0], last = queue->list[--queue->count];
+static struct candidate pop(struct heap *heap) {
+  struct candidate top = heap->list[0], last = heap->list[--heap->count];
   int i = 0;
   for (;;) {
     int child = 2 * i + 1;
-    if (child >= queue->count)
+    if (child >= heap->count)
       break;
-    if (child + 1 < queue->count && is_before(queue->list[child + 1], queue->list[child]))
+    if (child + 1 < heap->count && is_before(heap->list[child + 1], heap->list[child]))
       child++;
-    if (!is_before(queue->list[child], last))
+    if (!is_before(heap->list[child], last))
       break;
-    queue->list[i] = queue->list[child];
+    heap->list[i] = heap->list[child];
     i = child;
   }
-  queue->list[i] = last;
+  heap->list[i] = last;
   return top;
 }
 
-static void offer(const struct bpe *bpe, struct queue *queue, const struct symbol *symbols, int place) {
+static void offer(const struct bpe *bpe, struct heap *heap, const struct symbol *symbols, int place) {
   if (place < 0 || symbols[place].after < 0)
     return;
   const struct merge *merge = find(bpe, symbols[place].id, symbols[symbols[place].after].id);
   if (merge)
-    push(queue, (struct candidate){merge->rank, place, merge->id});
+    push(heap, (struct candidate){merge->rank, place, merge->id});
 }
 
 /* Whether the symbols at a candidate's place are still those it was queued for. */
@@ -105,21 +105,21 @@ int bpe_merge(const struct bpe *bpe, int *ids, int count) {
     return count;
   struct symbol *symbols = malloc((size_t)count * sizeof *symbols);
   /* count - 1 pairs at first; each of at most count - 1 merges offers two more */
-  struct queue queue = {malloc((size_t)count * 3 * sizeof *queue.list), 0};
+  struct heap heap = {malloc((size_t)count * 3 * sizeof *heap.list), 0};
   int kept = -1;
-  if (!symbols || !queue.list)
+  if (!symbols || !heap.list)
     goto done;
   for (int i = 0; i < count; i++)
     symbols[i] = (struct symbol){ids[i], i - 1, i + 1 < count ? i + 1 : -1, false};
   for (int i = 0; i + 1 < count; i++)
-    offer(bpe, &queue, symbols, i);
-  while (queue.count) {
-    struct candidate c = pop(&queue);
+    offer(bpe, &heap, symbols, i);
+  while (heap.count) {
+    struct candidate c = pop(&heap);
     if (!is_current(bpe, symbols, c))
       continue;
     join(symbols, c.place, c.id);
-    offer(bpe, &queue, symbols, symbols[c.place].before);
-    offer(bpe, &queue, symbols, c.place);
+    offer(bpe, &heap, symbols, symbols[c.place].before);
+    offer(bpe, &heap, symbols, c.place);
   }
   kept = 0;
   for (int i = 0; i >= 0; i = symbols[i].after)
@@ -127,6 +127,6 @@ int bpe_merge(const struct bpe *bpe, int *ids, int count) {
 
 done:
   free(symbols);
-  free(queue.list);
+  free(heap.list);
   return kept;
 }
