@@ -1,0 +1,62 @@
+/* Tensor copies that products need: boxes of a matrix, windows of a picture, to one thread block or to a pair. */
+#ifndef CUDA_KERNELS_COPIES_SM90_CUH
+#define CUDA_KERNELS_COPIES_SM90_CUH
+
+#include <cuda.h>
+#include <stdint.h>
+
+namespace product_sm90 {
+
+__device__ __forceinline__ void load_box(uint32_t to, const CUtensorMap *map, uint32_t barrier, int x, int y) {
+  asm volatile(
+      "cp.async.bulk.tensor.2d.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1, {%3, %4}], [%2];" ::"r"(
+          to),
+      "l"(map), "r"(barrier), "r"(x), "r"(y)
+      : "memory");
+}
+
+/* The same to both thread blocks of a pair, and both barriers. */
+__device__ __forceinline__ void load_box_both(uint32_t to, const CUtensorMap *map, uint32_t barrier, int x, int y) {
+  asm volatile("cp.async.bulk.tensor.2d.shared::cluster.global.mbarrier::complete_tx::bytes.multicast::cluster [%0], "
+               "[%1, {%3, %4}], [%2], %5;" ::"r"(to),
+               "l"(map), "r"(barrier), "r"(x), "r"(y), "h"((uint16_t)3)
+               : "memory");
+}
+
+struct pixel {
+  int w, h, n;
+};
+
+/* Pixels in a row of the convolution's rows, from the one whose window begins at `at` on; dx, dy: which of the window.
+ */
+__device__ __forceinline__ void load_pixels(uint32_t to, const CUtensorMap *map, uint32_t barrier, int c,
+                                            const pixel &at, uint16_t dx, uint16_t dy) {
+  asm volatile("cp.async.bulk.tensor.4d.shared::cluster.global.im2col.mbarrier::complete_tx::bytes [%0], [%1, {%3, %4, "
+               "%5, %6}], [%2], {%7, %8};" ::"r"(to),
+               "l"(map), "r"(barrier), "r"(c), "r"(at.w), "r"(at.h), "r"(at.n), "h"(dx), "h"(dy)
+               : "memory");
+}
+
+__device__ __forceinline__ void load_pixels_both(uint32_t to, const CUtensorMap *map, uint32_t barrier, int c,
+                                                 const pixel &at, uint16_t dx, uint16_t dy) {
+  asm volatile("cp.async.bulk.tensor.4d.shared::cluster.global.im2col.mbarrier::complete_tx::bytes.multicast::cluster "
+               "[%0], [%1, {%3, %4, %5, %6}], [%2], {%7, %8}, %9;" ::"r"(to),
+               "l"(map), "r"(barrier), "r"(c), "r"(at.w), "r"(at.h), "r"(at.n), "h"(dx), "h"(dy), "h"((uint16_t)3)
+               : "memory");
+}
+
+__device__ __forceinline__ void store_box(uint32_t from, const CUtensorMap *map, int x, int y) {
+  asm volatile("cp.async.bulk.tensor.2d.global.shared::cta.bulk_group [%0, {%2, %3}], [%1];" ::"l"(map), "r"(from),
+               "r"(x), "r"(y)
+               : "memory");
+}
+
+__device__ __forceinline__ void load_bytes(uint32_t to, const void *from, int bytes, uint32_t barrier) {
+  asm volatile("cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1], %2, [%3];" ::"r"(to),
+               "l"(from), "r"(bytes), "r"(barrier)
+               : "memory");
+}
+
+} // namespace product_sm90
+
+#endif

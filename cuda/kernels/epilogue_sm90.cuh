@@ -1,0 +1,173 @@
+/* What follows the sums of a tile: those of a pair and of other splits are added, then residual and activation; results
+ * leave by the copy engine. */
+#ifndef CUDA_KERNELS_EPILOGUE_SM90_CUH
+#define CUDA_KERNELS_EPILOGUE_SM90_CUH
+
+#include "cuda/kernels/mainloop_sm90.cuh"
+
+namespace product_sm90 {
+
+template <class T> struct epilogue : consumer<T> {
+  using consumer<T>::p;
+  using consumer<T>::w;
+  using consumer<T>::memory;
+  using consumer<T>::told;
+  using consumer<T>::group;
+  using consumer<T>::thread;
+  using consumer<T>::lane;
+  using consumer<T>::rank;
+  using consumer<T>::sum;
+  using consumer<T>::at;
+  using consumer<T>::add;
+  using consumer<T>::clear;
+  using consumer<T>::group_sync;
+
+  template <int FIRST> __device__ __forceinline__ void send_half() const {
+    uint32_t to = cluster_address(w.base + T::INBOX_OFFSET + group * T::INBOX_GROUP_BYTES + thread * 16, rank ^ 1);
+    uint32_t full = cluster_address(w.inbox_full(group), rank ^ 1);
+#pragma unroll
+    for (int g = 0; g < T::HALF / 8; g++)
+      send(to + g * 2048, sum[FIRST + g], full);
+  }
+
+  /* Two thread blocks have the sums of one tile. Each sends the other its half of the columns and adds what it gets to
+   * its own, which then are the first of sum[]. */
+  __device__ __forceinline__ void add_pair() {
+    if (rank == 0) {
+      send_half<T::HALF / 8>();
+    } else {
+      send_half<0>();
+#pragma unroll
+      for (int g = 0; g < T::HALF / 8; g++)
+#pragma unroll
+        for (int i = 0; i < 4; i++)
+          sum[g][i] = sum[g + T::HALF / 8][i];
+    }
+    barrier_wait(w.inbox_full(group), 0);
+    const float4 *inbox =
+        reinterpret_cast<const float4 *>(memory + T::INBOX_OFFSET + group * T::INBOX_GROUP_BYTES) + thread;
+#pragma unroll
+    for (int g = 0; g < T::HALF / 8; g++)
+      add(sum[g], inbox[g * 128]);
+  }
+
+  __device__ __forceinline__ static void add(float (&to)[4], float4 x) {
+    to[0] += x.x;
+    to[1] += x.y;
+    to[2] += x.z;
+    to[3] += x.w;
+  }
+
+  /* Leaves this split's first COLUMNS sums in the workspace. The last to come adds up all, in the order of the splits,
+   * and returns true. */
+  template <int COLUMNS> __device__ __forceinline__ bool add_splits() {
+    int halves = T::N / COLUMNS, tiles = gridDim.x * gridDim.y;
+    int tile = (blockIdx.y * gridDim.x + blockIdx.x) * halves + (halves == 2 ? rank : 0);
+    int index = tile * T::CONSUMERS + group, split = blockIdx.z / halves;
+    float4 *all = reinterpret_cast<float4 *>(p.partial) + (size_t)index * (64 * COLUMNS / 4) + thread;
+    size_t pitch = (size_t)tiles * halves * T::CONSUMERS * (64 * COLUMNS / 4);
+    float4 *mine = all + split * pitch;
+#pragma unroll
+    for (int g = 0; g < COLUMNS / 8; g++)
+      __stcg(mine + g * 128, make_float4(sum[g][0], sum[g][1], sum[g][2], sum[g][3]));
+    group_sync();
+    if (thread == 0)
+      told[group] = add_acquire_release(p.arrived + index, 1);
+    group_sync();
+    if (told[group] != (unsigned)p.splits - 1)
+      return false;
+    if (thread == 0)
+      p.arrived[index] = 0;
+    clear();
+#pragma unroll 1
+    for (int s = 0; s < p.splits; s++)
+#pragma unroll
+      for (int g = 0; g < COLUMNS / 8; g++)
+        add(sum[g], __ldcg(all + s * pitch + g * 128));
+    return true;
+  }
+
+  /* Where two columns of a chunk lie in its stage. */
+  template <int COLUMNS> __device__ __forceinline__ static int place(int row, int group_of_8, int lane) {
+    int within = lane % 4 * 4;
+    return COLUMNS == 64 ? row * 128 + ((group_of_8 ^ row) % 8) * 16 + within
+                         : row * (COLUMNS * 2) + group_of_8 * 16 + within;
+  }
+
+  template <int COLUMNS, bool RESIDUAL> __device__ __forceinline__ void finish_chunk(char *stage, int chunk) {
+    int row = group * 64 + thread / 32 * 16 + lane / 4;
+#pragma unroll
+    for (int g = 0; g < COLUMNS / 8; g++) {
+      const float *v = sum[chunk * (COLUMNS / 8) + g];
+#pragma unroll
+      for (int half = 0; half < 2; half++) {
+        uint32_t *to = reinterpret_cast<uint32_t *>(stage + place<COLUMNS>(row + 8 * half, g, lane));
+        float2 more = RESIDUAL ? unpack(*to) : make_float2(0, 0);
+        *to = pack(fmaxf(v[2 * half] + more.x, p.least), fmaxf(v[2 * half + 1] + more.y, p.least));
+      }
+    }
+  }
+
+  /* GEGLU: values in the left half of the sums, their gates in the right half. */
+  __device__ __forceinline__ void finish_gated_chunk(char *stage, int chunk) {
+    int row = group * 64 + thread / 32 * 16 + lane / 4;
+#pragma unroll
+    for (int g = 0; g < T::CHUNK / 8; g++) {
+      const float *v = sum[chunk * (T::CHUNK / 8) + g], *gate = sum[chunk * (T::CHUNK / 8) + g + T::HALF / 8];
+#pragma unroll
+      for (int half = 0; half < 2; half++)
+        *reinterpret_cast<uint32_t *>(stage + place<T::CHUNK>(row + 8 * half, g, lane)) =
+            pack(v[2 * half] * gelu(gate[2 * half]), v[2 * half + 1] * gelu(gate[2 * half + 1]));
+    }
+  }
+
+  template <int COLUMNS> __device__ __forceinline__ void store(int stage, int column) {
+    int warp_row = group * 64 + thread / 32 * 16;
+    shared_fence();
+    __syncwarp();
+    if (lane == 0) {
+      store_box(w.stage(stage) + warp_row * COLUMNS * 2, &p.y, column, w.row + warp_row);
+      asm volatile("cp.async.bulk.commit_group;" ::: "memory");
+    }
+  }
+
+  /* COLUMNS of the sums, in chunks. Also where nothing is to be done the stages are waited for: copies end before what
+   * they are copied to. */
+  template <int CHUNK, int CHUNKS, bool GATED> __device__ __forceinline__ void finish_tile(bool mine, int column) {
+#pragma unroll
+    for (int chunk = 0; chunk < CHUNKS; chunk++) {
+      barrier_wait(w.full(at.stage), at.parity);
+      if (mine) {
+        char *stage = memory + at.stage * T::STAGE_BYTES;
+        if constexpr (GATED)
+          finish_gated_chunk(stage, chunk);
+        else if (p.has_residual)
+          finish_chunk<CHUNK, true>(stage, chunk);
+        else
+          finish_chunk<CHUNK, false>(stage, chunk);
+        store<CHUNK>(at.stage, column + chunk * CHUNK);
+      }
+      at.advance();
+    }
+  }
+
+  __device__ __forceinline__ void finish() {
+    if (T::SUMS && p.pair == PAIR_SUM) {
+      add_pair();
+      bool mine = p.splits == 1 || add_splits<T::HALF>();
+      finish_tile<T::HALF, 1, false>(mine, w.column + rank * T::HALF);
+    } else {
+      bool mine = p.splits == 1 || add_splits<T::N>();
+      if (T::GATED && p.gate)
+        finish_tile<T::CHUNK, T::CHUNKS / 2, T::GATED>(mine, w.column);
+      else
+        finish_tile<T::CHUNK, T::CHUNKS, false>(mine, w.column);
+    }
+    if (lane == 0)
+      asm volatile("cp.async.bulk.wait_group.read 0;" ::: "memory");
+  }
+};
+
+} // namespace product_sm90
+
+#endif

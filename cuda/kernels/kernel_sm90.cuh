@@ -1,0 +1,64 @@
+/* The kernel: a thread block's barriers, its producer and its consumers. */
+#ifndef CUDA_KERNELS_KERNEL_SM90_CUH
+#define CUDA_KERNELS_KERNEL_SM90_CUH
+
+#include "cuda/kernels/epilogue_sm90.cuh"
+
+namespace product_sm90 {
+
+template <class T>
+__global__ void __launch_bounds__(T::THREADS, T::BLOCKS) product_kernel(const __grid_constant__ params p) {
+#ifdef __CUDA_ARCH_FEAT_SM90_ALL
+  extern __shared__ char unaligned[];
+  __shared__ unsigned told[T::CONSUMERS]; /* it also tells product_open that there is code here */
+  uint32_t address = static_cast<uint32_t>(__cvta_generic_to_shared(unaligned));
+  uint32_t aligned = (address + 1023) & ~1023u; /* the period of the swizzle */
+  char *memory = unaligned + (aligned - address);
+  asm volatile("" : "+r"(aligned));
+  work<T> w(p, aligned);
+  int warp = __shfl_sync(0xffffffff, threadIdx.x / 32, 0);
+  if (threadIdx.x == T::CONSUMERS * 128) {
+    for (int s = 0; s < T::STAGES; s++) {
+      barrier_init(w.full(s), 1);
+      barrier_init(w.empty(s), 4 * T::CONSUMERS * (p.pair == PAIR_WEIGHTS || p.pair == PAIR_INPUT ? 2 : 1));
+    }
+    barrier_init(w.vectors(), 1);
+    for (int group = 0; T::SUMS && group < T::CONSUMERS; group++)
+      barrier_init(w.inbox_full(group), 1);
+    barrier_init_fence();
+    for (int group = 0; T::SUMS && group < T::CONSUMERS; group++)
+      barrier_expect(w.inbox_full(group), T::INBOX_GROUP_BYTES); /* once; without a pair nobody waits for it */
+  } else if (threadIdx.x == 0) {
+    tensor_prefetch(&p.weight);
+    tensor_prefetch(&p.x);
+    tensor_prefetch(&p.y);
+    if (p.has_residual)
+      tensor_prefetch(&p.residual);
+  }
+  if (p.pair != PAIR_NONE) {
+    cluster_arrive_relaxed();
+    cluster_wait();
+  } else {
+    __syncthreads();
+  }
+  if (warp == T::CONSUMERS * 4) {
+    if (threadIdx.x % 32 == 0)
+      producer<T>(p, w).run();
+    __syncwarp();
+  } else {
+    int thread = threadIdx.x % 128;
+    epilogue<T> c = {{p, w, memory, told, warp / 4, thread, thread % 32, p.pair == PAIR_NONE ? 0 : cluster_rank()}};
+    c.begin();
+    c.multiply();
+    c.finish();
+  }
+  if (p.pair != PAIR_NONE) { /* nobody's shared memory goes while the other may still arrive there */
+    cluster_arrive_relaxed();
+    cluster_wait();
+  }
+#endif
+}
+
+} // namespace product_sm90
+
+#endif

@@ -1,0 +1,132 @@
+/* The launch of one tile shape: tensor maps, parameters, attributes. */
+#ifndef CUDA_KERNELS_LAUNCH_SM90_CUH
+#define CUDA_KERNELS_LAUNCH_SM90_CUH
+
+#include <cudaTypedefs.h>
+
+#include "cuda/kernels/kernel_sm90.cuh"
+
+namespace product_sm90 {
+
+inline size_t rows_of(const struct gemm_args *args) {
+  return (size_t)args->n * args->out_h * args->out_w;
+}
+
+inline dim3 grid_of(const struct product_args *args) {
+  const struct product_tile_size *size = &product_tile_sizes[args->tile];
+  unsigned across = blocks_for(rows_of(&args->gemm), size->m), down = blocks_for((size_t)args->gemm.columns, size->n);
+  if (args->pair == PAIR_WEIGHTS)
+    across = (across + 1) / 2 * 2;
+  if (args->pair == PAIR_INPUT)
+    down = (down + 1) / 2 * 2;
+  return dim3(across, down, (unsigned)args->gemm.splits * (args->pair == PAIR_SUM ? 2 : 1));
+}
+
+inline bool encode_matrix(const struct product_device *device, CUtensorMap *map, const void *data, size_t rows,
+                          size_t columns, int box_rows, int box_columns, bool swizzled) {
+  cuuint64_t sizes[2] = {columns, rows}, pitch[1] = {columns * 2};
+  cuuint32_t box[2] = {(cuuint32_t)box_columns, (cuuint32_t)box_rows}, steps[2] = {1, 1};
+  return ((PFN_cuTensorMapEncodeTiled_v12000)device->encode_tiled)(
+             map, CU_TENSOR_MAP_DATA_TYPE_FLOAT16, 2, const_cast<void *>(data), sizes, pitch, box, steps,
+             CU_TENSOR_MAP_INTERLEAVE_NONE, swizzled ? CU_TENSOR_MAP_SWIZZLE_128B : CU_TENSOR_MAP_SWIZZLE_NONE,
+             CU_TENSOR_MAP_L2_PROMOTION_L2_256B, CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE) == CUDA_SUCCESS;
+}
+
+/* The pictures as rows of windows: a copy takes, of `pixels` neighbouring windows, the pixel at one place. */
+inline bool encode_windows(const struct product_device *device, CUtensorMap *map, const void *data, int c,
+                           const struct gemm_args *a, int pixels) {
+  cuuint64_t sizes[4] = {(cuuint64_t)c, (cuuint64_t)a->w, (cuuint64_t)a->h, (cuuint64_t)a->n};
+  cuuint64_t pitch[3] = {(cuuint64_t)c * 2, (cuuint64_t)c * a->w * 2, (cuuint64_t)c * a->w * a->h * 2};
+  int lower[2] = {-a->pad, -a->pad};
+  int upper[2] = {(a->out_w - 1) * a->stride - a->pad - (a->w - 1), (a->out_h - 1) * a->stride - a->pad - (a->h - 1)};
+  cuuint32_t steps[4] = {1, (cuuint32_t)a->stride, (cuuint32_t)a->stride, 1};
+  return ((PFN_cuTensorMapEncodeIm2col_v12000)device->encode_im2col)(
+             map, CU_TENSOR_MAP_DATA_TYPE_FLOAT16, 4, const_cast<void *>(data), sizes, pitch, lower, upper, BLOCK_K,
+             (cuuint32_t)pixels, steps, CU_TENSOR_MAP_INTERLEAVE_NONE, CU_TENSOR_MAP_SWIZZLE_128B,
+             CU_TENSOR_MAP_L2_PROMOTION_L2_256B, CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE) == CUDA_SUCCESS;
+}
+
+inline bool encode_input(const struct product_device *device, CUtensorMap *map, const void *data, int c,
+                         const struct gemm_args *a, int rows) {
+  return a->kernel == 1 ? encode_matrix(device, map, data, rows_of(a), (size_t)c, rows, BLOCK_K, true)
+                        : encode_windows(device, map, data, c, a, rows);
+}
+
+/* All but the tensor maps. */
+inline params describe(const struct product_args *args) {
+  const struct gemm_args *a = &args->gemm;
+  bool gated = a->act == ACT_GEGLU;
+  params p = {};
+  p.bias = a->bias;
+  p.time = a->time;
+  p.has_residual = a->residual != nullptr;
+  p.least = a->act == ACT_RELU ? 0 : -INFINITY;
+  p.partial = a->partial;
+  p.arrived = a->arrived;
+  p.splits = a->splits;
+  p.parts = a->splits * (args->pair == PAIR_SUM ? 2 : 1);
+  p.taps = a->kernel * a->kernel;
+  p.depth = product_depth(a);
+  p.x_blocks = (a->c + BLOCK_K - 1) / BLOCK_K;
+  p.tap_blocks = p.depth / p.taps;
+  p.c = a->c;
+  p.channels = a->c + a->c2;
+  p.columns = gated ? a->columns / 2 : a->columns;
+  p.gate = gated ? p.columns : 0;
+  p.out_w = a->out_w;
+  p.pixels = a->out_w * a->out_h;
+  p.stride = a->stride;
+  p.pad = a->pad;
+  p.pair = args->pair;
+  return p;
+}
+
+template <class T> bool encode_maps(const struct product_device *device, params *p, const struct product_args *args) {
+  const struct gemm_args *a = &args->gemm;
+  size_t rows = rows_of(a), columns = (size_t)p->columns, depth = (size_t)p->taps * p->channels;
+  int input_rows = args->pair == PAIR_INPUT ? T::M / 2 : T::M, chunk = args->pair == PAIR_SUM ? T::HALF : T::CHUNK;
+  return encode_input(device, &p->x, a->x, a->c, a, input_rows) &&
+         (!a->x2 || encode_input(device, &p->x2, a->x2, a->c2, a, input_rows)) &&
+         encode_matrix(device, &p->weight, a->weight, (size_t)a->columns, depth, T::HALF, BLOCK_K, true) &&
+         encode_matrix(device, &p->y, a->y, rows, columns, 16, chunk, chunk == 64) &&
+         (!a->residual || encode_matrix(device, &p->residual, a->residual, rows, columns, T::M, chunk, chunk == 64));
+}
+
+template <class T>
+cudaError_t launch_tile(const struct product_device *device, const struct launch_queue *queue,
+                        const struct product_args *args) {
+  params p = describe(args);
+  if (!encode_maps<T>(device, &p, args))
+    return cudaErrorInvalidValue;
+  /* Thread blocks that are no more than the multiprocessors are to lie on one each: where the kernel before leaves some
+   * multiprocessors early, two would share one and take twice as long. */
+  bool alone = product_blocks(args) <= queue->sms && T::SHARED_BYTES < ALONE_BYTES;
+  int shared = alone ? ALONE_BYTES : T::SHARED_BYTES;
+  cudaError_t status = cudaFuncSetAttribute(product_kernel<T>, cudaFuncAttributeMaxDynamicSharedMemorySize, shared);
+  if (status != cudaSuccess)
+    return status;
+  cudaLaunchAttribute attributes[2] = {};
+  int count = 0;
+  if (queue->overlap) {
+    attributes[count].id = cudaLaunchAttributeProgrammaticStreamSerialization;
+    attributes[count++].val.programmaticStreamSerializationAllowed = 1;
+  }
+  if (args->pair != PAIR_NONE) {
+    attributes[count].id = cudaLaunchAttributeClusterDimension;
+    attributes[count].val.clusterDim.x = args->pair == PAIR_WEIGHTS ? 2 : 1;
+    attributes[count].val.clusterDim.y = args->pair == PAIR_INPUT ? 2 : 1;
+    attributes[count++].val.clusterDim.z = args->pair == PAIR_SUM ? 2 : 1;
+  }
+  cudaLaunchConfig_t config = {};
+  config.gridDim = grid_of(args);
+  config.blockDim = dim3(T::THREADS);
+  config.dynamicSmemBytes = (size_t)shared;
+  config.stream = queue->stream;
+  config.attrs = attributes;
+  config.numAttrs = count;
+  return cudaLaunchKernelEx(&config, product_kernel<T>, p);
+}
+
+} // namespace product_sm90
+
+#endif

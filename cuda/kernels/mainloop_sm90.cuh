@@ -1,0 +1,235 @@
+/* The sums of a tile: the producer fills the ring of stages, the consumers multiply what is in it. */
+#ifndef CUDA_KERNELS_MAINLOOP_SM90_CUH
+#define CUDA_KERNELS_MAINLOOP_SM90_CUH
+
+#include "cuda/kernels/copies_sm90.cuh"
+#include "cuda/kernels/tile_sm90.cuh"
+
+namespace product_sm90 {
+
+/* --- producer: one thread --- */
+
+template <class T> struct producer {
+  const params &p;
+  const work<T> &w;
+  int rank; /* in the pair */
+  pixel at;
+
+  __device__ __forceinline__ producer(const params &args, const work<T> &mine) : p(args), w(mine), at() {
+    rank = p.pair == PAIR_NONE ? 0 : cluster_rank();
+    if (p.taps > 1) {
+      int first = w.row + (p.pair == PAIR_INPUT ? rank * (T::M / 2) : 0);
+      int picture = first / p.pixels, pixel = first - picture * p.pixels, y = pixel / p.out_w;
+      at = {(pixel - y * p.out_w) * p.stride - p.pad, y * p.stride - p.pad, picture};
+    }
+  }
+
+  /* Column of W at which a block begins: block `inner` of a tap. */
+  __device__ __forceinline__ int weight_column(int tap, int inner) const {
+    return tap * p.channels + (inner < p.x_blocks ? inner * BLOCK_K : p.c + (inner - p.x_blocks) * BLOCK_K);
+  }
+
+  __device__ __forceinline__ void load_weights(int s, int tap, int inner) const {
+    int k = weight_column(tap, inner);
+    uint32_t to = w.stage(s) + T::A_BYTES;
+    if (p.pair == PAIR_WEIGHTS) {
+      load_box_both(to + rank * (T::B_BYTES / 2), &p.weight, w.full(s), k, w.weight_row(p, rank));
+      return;
+    }
+    load_box(to, &p.weight, w.full(s), k, w.weight_row(p, 0));
+    load_box(to + T::B_BYTES / 2, &p.weight, w.full(s), k, w.weight_row(p, 1));
+  }
+
+  __device__ __forceinline__ void load_input(int s, int tap, int inner) const {
+    bool second = inner >= p.x_blocks, both = p.pair == PAIR_INPUT;
+    const CUtensorMap *map = second ? &p.x2 : &p.x;
+    int c = (second ? inner - p.x_blocks : inner) * BLOCK_K, skip = both ? rank * (T::M / 2) : 0;
+    uint32_t to = w.stage(s) + skip * ROW_BYTES;
+    if (p.taps == 1) {
+      if (both)
+        load_box_both(to, map, w.full(s), c, w.row + skip);
+      else
+        load_box(to, map, w.full(s), c, w.row);
+      return;
+    }
+    uint16_t dy = tap / 3, dx = tap - dy * 3;
+    if (both)
+      load_pixels_both(to, map, w.full(s), c, at, dx, dy);
+    else
+      load_pixels(to, map, w.full(s), c, at, dx, dy);
+  }
+
+  /* Bias and time row. Both halves' parts that are there; bytes of both are multiples of 16. */
+  __device__ __forceinline__ int half_columns(int half) const {
+    int left = p.gate ? p.columns - w.column : p.columns - w.column - half * T::HALF;
+    return min(max(left, 0), (int)T::HALF);
+  }
+  __device__ __forceinline__ void load_bias() const {
+    for (int half = 0; half < 2; half++)
+      if (int count = half_columns(half))
+        load_bytes(w.base + T::BIAS_OFFSET + half * T::HALF * 4, p.bias + w.weight_row(p, half), count * 4,
+                   w.vectors());
+  }
+  __device__ __forceinline__ int time_columns() const {
+    return max(min(p.columns - w.column, (int)T::N), 0);
+  }
+  __device__ __forceinline__ void load_time() const {
+    if (int count = time_columns())
+      load_bytes(w.base + T::TIME_OFFSET, p.time + w.column, count * 2, w.vectors());
+  }
+  __device__ __forceinline__ int vector_bytes() const {
+    return (p.bias ? (half_columns(0) + half_columns(1)) * 4 : 0) + (p.time ? time_columns() * 2 : 0);
+  }
+
+  /* The weights of the first stages are asked for before what came before in the stream is done. */
+  __device__ __forceinline__ void run() const {
+    int tap = w.begin / p.tap_blocks, inner = w.begin - tap * p.tap_blocks;
+    int tap_ahead = tap, inner_ahead = inner, count = w.end - w.begin, ahead = min(count, (int)T::STAGES);
+    auto step = [&](int &t, int &i) {
+      if (++i == p.tap_blocks) {
+        i = 0;
+        t++;
+      }
+    };
+    bool vectors = w.has_vectors(p);
+    if (vectors)
+      barrier_expect(w.vectors(), vector_bytes());
+    if (vectors && p.bias)
+      load_bias();
+#pragma unroll 1
+    for (int i = 0; i < ahead; i++, step(tap_ahead, inner_ahead)) {
+      barrier_expect(w.full(i), T::STAGE_BYTES);
+      load_weights(i, tap_ahead, inner_ahead);
+    }
+    wait_for_predecessors();
+    launch_dependents();
+    if (vectors && p.time)
+      load_time();
+    ring<T> at_stage;
+#pragma unroll 1
+    for (int i = 0; i < count; i++, step(tap, inner), at_stage.advance()) {
+      int s = at_stage.stage;
+      if (i >= ahead) {
+        barrier_wait(w.empty(s), at_stage.parity ^ 1);
+        barrier_expect(w.full(s), T::STAGE_BYTES);
+        load_weights(s, tap, inner);
+      }
+      load_input(s, tap, inner);
+    }
+    bool sum = T::SUMS && p.pair == PAIR_SUM;
+    int column = w.column + (sum ? rank * T::HALF : 0), bytes = sum ? T::M * T::HALF * 2 : T::CHUNK_BYTES;
+#pragma unroll 1
+    for (int i = 0; i < w.chunks(p); i++, column += T::CHUNK, at_stage.advance()) {
+      int s = at_stage.stage;
+      barrier_wait(w.empty(s), at_stage.parity ^ 1);
+      if (p.has_residual) {
+        barrier_expect(w.full(s), bytes);
+        load_box(w.stage(s), &p.residual, w.full(s), column, w.row);
+      } else {
+        barrier_arrive(w.full(s));
+      }
+    }
+  }
+};
+
+/* --- consumers --- */
+
+__device__ __forceinline__ uint32_t pack(float a, float b) {
+  __half2 two = __floats2half2_rn(a, b);
+  return *reinterpret_cast<uint32_t *>(&two);
+}
+
+__device__ __forceinline__ float2 unpack(uint32_t two) {
+  return __half22float2(*reinterpret_cast<__half2 *>(&two));
+}
+
+template <class T> struct consumer {
+  const params &p;
+  const work<T> &w;
+  char *memory;
+  unsigned *told; /* one a consumer, shared: who came before */
+  int group, thread, lane, rank;
+  float sum[T::N / 8][4];
+  ring<T> at;
+
+  __device__ __forceinline__ void group_sync() const {
+    named_sync(BARRIER_GROUP + group, 128);
+  }
+
+  /* A stage is free when all that read it have arrived, in both thread blocks of a pair. */
+  __device__ __forceinline__ void release(int stage) const {
+    if (lane == 0) {
+      barrier_arrive(w.empty(stage));
+      if (p.pair == PAIR_WEIGHTS || p.pair == PAIR_INPUT)
+        barrier_arrive_remote(cluster_address(w.empty(stage), rank ^ 1));
+    }
+  }
+
+  /* Sums begin as bias and time row, in the first split: that costs nothing while the first blocks are on their way. */
+  __device__ __forceinline__ void begin() {
+    int column = lane % 4 * 2;
+    clear();
+    if (w.has_vectors(p)) {
+      barrier_wait(w.vectors(), 0);
+      const float2 *bias = reinterpret_cast<const float2 *>(memory + T::BIAS_OFFSET + column * 4);
+      const uint32_t *time = reinterpret_cast<const uint32_t *>(memory + T::TIME_OFFSET + column * 2);
+      if (p.bias)
+#pragma unroll
+        for (int g = 0; g < T::N / 8; g++)
+          add(sum[g], bias[g * 4]);
+      if (p.time)
+#pragma unroll
+        for (int g = 0; g < T::N / 8; g++)
+          add(sum[g], unpack(time[g * 4]));
+    }
+    pin(sum);
+  }
+
+  __device__ __forceinline__ static void add(float (&to)[4], float2 x) {
+    to[0] += x.x;
+    to[1] += x.y;
+    to[2] += x.x;
+    to[3] += x.y;
+  }
+
+  __device__ __forceinline__ void clear() {
+#pragma unroll
+    for (int g = 0; g < T::N / 8; g++)
+#pragma unroll
+      for (int i = 0; i < 4; i++)
+        sum[g][i] = 0;
+  }
+
+  /* Issues the products of the stage that the ring points at; returns which it is. */
+  __device__ __forceinline__ int issue(uint32_t a, uint32_t b) {
+    int stage = at.stage;
+    uint32_t offset = stage * (T::STAGE_BYTES / 16);
+    barrier_wait(w.full(stage), at.parity);
+    wgmma_fence();
+#pragma unroll
+    for (int k = 0; k < BLOCK_K / 16; k++)
+      Wgmma<T::N>::scores(sum, descriptor(a + offset, k * 32), descriptor(b + offset, k * 32), 1);
+    wgmma_commit();
+    at.advance();
+    return stage;
+  }
+
+  __device__ __forceinline__ void multiply() {
+    uint32_t a = describe_rows(w.base + group * 64 * ROW_BYTES), b = describe_rows(w.base + T::A_BYTES);
+    int last = issue(a, b);
+#pragma unroll 1
+    for (int i = w.begin + 1; i < w.end; i++) {
+      int stage = issue(a, b);
+      wgmma_wait<1>();
+      release(last);
+      last = stage;
+    }
+    wgmma_wait<0>();
+    pin(sum);
+    release(last);
+  }
+};
+
+} // namespace product_sm90
+
+#endif

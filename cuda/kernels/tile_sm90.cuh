@@ -1,0 +1,110 @@
+/* A tile of a product: its shape, the kernel's parameters, and which part of the work is a thread block's. */
+#ifndef CUDA_KERNELS_TILE_SM90_CUH
+#define CUDA_KERNELS_TILE_SM90_CUH
+
+#include "attention/hopper.cuh"
+#include "cuda/kernels/common.cuh"
+#include "cuda/kernels/product_sm90.h"
+
+namespace product_sm90 {
+
+using namespace attention;
+
+constexpr int BLOCK_K = 64, ROW_BYTES = 2 * BLOCK_K;
+enum { BARRIER_GROUP = 1 };         /* named barriers: one a consumer */
+constexpr int ALONE_BYTES = 118000; /* more than half of a multiprocessor's shared memory: keeps a second away */
+
+template <int M_, int N_, int STAGES_, int BLOCKS_, bool SUMS_> struct tile_shape {
+  static constexpr int M = M_, N = N_, STAGES = STAGES_, BLOCKS = BLOCKS_;
+  static constexpr int CONSUMERS = M / 64, THREADS = CONSUMERS * 128 + 32;
+  static constexpr int HALF = N / 2; /* rows of W that one copy brings */
+  static constexpr int A_BYTES = M * ROW_BYTES, B_BYTES = N * ROW_BYTES, STAGE_BYTES = A_BYTES + B_BYTES;
+  /* Results leave in chunks of columns: 64 as swizzled rows of 128 bytes, or 80 as plain rows of 160. */
+  static constexpr int CHUNK = N % 80 == 0 ? 80 : 64, CHUNKS = N / CHUNK;
+  static constexpr int CHUNK_BYTES = M * CHUNK * 2;
+  static constexpr bool GATED = HALF % CHUNK == 0; /* can do GEGLU: the left half values, the right half their gates */
+  /* Where a pair splits the sum: what the other thread block has of this one's half of the columns. */
+  static constexpr bool SUMS = SUMS_;
+  static constexpr int INBOX_GROUP_BYTES = 64 * HALF * 4;
+  static constexpr int BIAS_OFFSET = STAGES * STAGE_BYTES, TIME_OFFSET = BIAS_OFFSET + N * 4;
+  static constexpr int INBOX_OFFSET = TIME_OFFSET + N * 2;
+  static constexpr int BARRIER_OFFSET = INBOX_OFFSET + (SUMS ? CONSUMERS * INBOX_GROUP_BYTES : 0);
+  static constexpr int BARRIERS = 2 * STAGES + 1 + CONSUMERS;
+  static constexpr int SHARED_BYTES = BARRIER_OFFSET + BARRIERS * 8 + 1024; /* and to align it */
+  static_assert(HALF % 8 == 0 && STAGE_BYTES % 1024 == 0 && BARRIER_OFFSET % 8 == 0, "whole rows of swizzled memory");
+  static_assert(CHUNK_BYTES <= STAGE_BYTES && CHUNKS <= STAGES && N % CHUNK == 0, "a chunk fits a stage");
+};
+
+struct params {
+  CUtensorMap x, x2, weight, residual, y;
+  const float *bias;
+  const __half *time;
+  bool has_residual;
+  float least; /* of a result, for ReLU */
+  float *partial;
+  unsigned *arrived;
+  int splits, parts, depth; /* of the sum: in the workspace; in all, with those of pairs; its blocks */
+  int x_blocks, tap_blocks;
+  int c, channels;       /* of x; of x and x2 */
+  int columns, gate;     /* of y; rows of W from values to gates, or 0 */
+  int out_w, pixels;     /* of a picture of y; taps 1: not read */
+  int taps, stride, pad; /* taps: 1 or 9 */
+  enum product_pair pair;
+};
+
+/* --- a thread block's part --- */
+
+template <class T> struct work {
+  uint32_t base;   /* of shared memory */
+  int row, column; /* the tile's first: row of y; column of y */
+  int begin, end;  /* blocks of the sum */
+
+  __device__ __forceinline__ work(const params &p, uint32_t memory) : base(memory) {
+    row = (int)blockIdx.x * T::M;
+    column = (int)blockIdx.y * (p.gate ? T::HALF : T::N);
+    begin = p.parts == 1 ? 0 : p.depth * blockIdx.z / (unsigned)p.parts;
+    end = p.parts == 1 ? p.depth : p.depth * (blockIdx.z + 1) / (unsigned)p.parts;
+  }
+  __device__ __forceinline__ uint32_t stage(int s) const {
+    return base + s * T::STAGE_BYTES;
+  }
+  __device__ __forceinline__ uint32_t full(int s) const {
+    return base + T::BARRIER_OFFSET + 8 * s;
+  }
+  __device__ __forceinline__ uint32_t empty(int s) const {
+    return base + T::BARRIER_OFFSET + 8 * (T::STAGES + s);
+  }
+  __device__ __forceinline__ uint32_t vectors() const {
+    return base + T::BARRIER_OFFSET + 8 * 2 * T::STAGES;
+  }
+  __device__ __forceinline__ uint32_t inbox_full(int group) const {
+    return vectors() + 8 + 8 * group;
+  }
+  /* The first row of W of a half of the tile. */
+  __device__ __forceinline__ int weight_row(const params &p, int half) const {
+    return column + half * (p.gate ? p.gate : T::HALF);
+  }
+  /* Whether the sums begin as bias and time row: those of the sum's first part. */
+  __device__ __forceinline__ bool has_vectors(const params &p) const {
+    return (p.bias || p.time) && column < p.columns && begin == 0;
+  }
+  /* Chunks in which results leave. */
+  __device__ __forceinline__ static int chunks(const params &p) {
+    return T::SUMS && p.pair == PAIR_SUM ? 1 : T::GATED && p.gate ? T::CHUNKS / 2 : T::CHUNKS;
+  }
+};
+
+/* A place in the ring of stages, and the parity of its full barrier's current phase. */
+template <class T> struct ring {
+  int stage = 0, parity = 0;
+  __device__ __forceinline__ void advance() {
+    if (++stage == T::STAGES) {
+      stage = 0;
+      parity ^= 1;
+    }
+  }
+};
+
+} // namespace product_sm90
+
+#endif
