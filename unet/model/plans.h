@@ -1,4 +1,4 @@
-/* The three plans of a model, which engine.c runs: prompt (text to slot), tables (time projections) and frame (pixels
+/* The three plans of a model, which the engine runs: prompt (text to slot), tables (time projections) and frame (pixels
  * to pixels). Also the state between them. */
 #ifndef UNET_MODEL_PLANS_H
 #define UNET_MODEL_PLANS_H

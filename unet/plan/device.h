@@ -1,4 +1,4 @@
-/* The device interface: what engine.c calls, and the duties of a device (struct device_impl). All device work of the
+/* The device interface: what the engine calls, and the duties of a device (struct device_impl). All device work of the
  * program goes through here. Arguments are checked once, in device.c; implementations contain no argument checks.
  *
  * Threads: one thread at a time uses a device (the engine thread). */

@@ -2,7 +2,7 @@
  * other sizes or step counts name the same resources, so a device uploads each one once.
  *
  * Ownership: struct resources owns the descriptions; the weights are in the checkpoint's files, which
- * must stay open until the device has loaded them (engine.c keeps them open for the engine's life). */
+ * must stay open until the device has loaded them (the engine keeps them open for the engine's life). */
 #ifndef UNET_PLAN_RESOURCES_H
 #define UNET_PLAN_RESOURCES_H
 

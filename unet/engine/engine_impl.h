@@ -1,0 +1,104 @@
+/* The engine from the inside: what the files of unet/engine/ share.
+ *
+ * engine.c    opening, closing, information, weights that change
+ * shape.c     a frame plan prepared for a size and a step count
+ * prompts.c   slots: text to tokens to the device
+ * sampling.c  what is sampled: schedule, noise, time table
+ * frames.c    submit, collect: controls to the arguments of a run */
+#ifndef UNET_ENGINE_ENGINE_IMPL_H
+#define UNET_ENGINE_ENGINE_IMPL_H
+
+#include "unet/engine.h"
+#include "unet/model/plans.h"
+#include "unet/plan/device.h"
+#include "unet/sample/sampler.h"
+
+enum { IN_FLIGHT_MAX = 2 };
+
+struct frame_program {
+  struct frame_shape shape;
+  struct plan plan;
+  struct program *program;
+  struct frame_noise noise;
+  float *draw; /* one draw of noise, on its way to the device */
+};
+
+/* What a picture takes over from its input frame. */
+struct ticket {
+  int64_t pts, captured_ns;
+  uint64_t serial;
+};
+
+/* What a prompt slot on the device was encoded from. */
+struct prompt_slot {
+  bool filled; /* else SLOT_EMPTY stands in */
+  int tokens[TOKENS_MAX];
+  uint64_t version; /* of the weights then: plan_weights_version */
+};
+
+struct engine {
+  const struct log *log;
+  struct checkpoint *checkpoint;
+  struct checkpoint *own_checkpoint; /* the same, or NULL: borrowed */
+  struct resources resources;
+  struct model model;
+  struct device *device;
+  enum fit fit;
+  enum pixel_format output;
+
+  struct plan prompt_plan, tables_plan;
+  struct program *prompt_program, *tables_program;
+  struct frame_program *frame;
+
+  struct prompt_slot slots[SLOTS];
+  struct sampling sampling;
+  bool blends;                /* strength is the picture's share beside the input; the sampler's is always 1 */
+  struct sampler_table table; /* of sampling: made anew when the strength changes */
+  bool table_known;
+  uint64_t seed; /* of the noise on the device */
+  bool noise_known;
+  float tables_guidance;   /* the time table is for, where guidance is an embedding */
+  uint64_t tables_version; /* of the weights it was computed from */
+  /* Of the weights that the two plans read, as they are now; looked up again when weights_version is behind. */
+  uint64_t prompt_weights, tables_weights, weights_version;
+
+  struct ticket tickets[IN_FLIGHT_MAX]; /* of frames in flight, oldest first */
+  int in_flight;
+};
+
+/* --- shape.c --- */
+
+/* The shape that is asked for, checked. */
+int shape_choose(const struct engine *engine, const struct engine_params *params, struct frame_shape *shape,
+                 struct error *err);
+int shape_check(const struct model *model, const struct frame_shape *shape, struct error *err);
+void frame_program_destroy(struct frame_program **frame, struct device *device); /* stores NULL; takes NULL */
+/* NULL with err set on failure. */
+struct frame_program *frame_program_create(struct engine *engine, const struct frame_shape *shape, struct error *err);
+
+/* --- prompts.c --- */
+
+/* Tokens of a text into a slot. */
+int prompts_encode(struct engine *engine, int slot, const char *text, struct error *err);
+/* Encodes the slots that a run reads again where a weight has changed since. */
+int prompts_refresh(struct engine *engine, const struct run_params *run, struct error *err);
+/* The slot, or the empty prompt's where it was never set. */
+int prompts_slot(const struct engine *engine, int slot);
+
+/* --- sampling.c --- */
+
+void sampling_choose(struct sampling *sampling, const struct engine_params *params,
+                     const struct checkpoint *checkpoint);
+/* The noise of this seed on the device, the coefficients of this strength in engine->table, the time projections of
+ * this guidance on the device: each only where it is not so already. */
+int sampling_noise(struct engine *engine, uint64_t seed, struct error *err);
+void sampling_table(struct engine *engine, double strength);
+int sampling_times(struct engine *engine, float guidance, struct error *err);
+int sampling_make_times(struct engine *engine, float guidance, struct error *err); /* in any case */
+
+/* --- engine.c --- */
+
+/* Versions of the weights that the prompt's and the tables' plans read, as they are now. */
+void engine_look_up_weights(struct engine *engine);
+
+#endif

@@ -1,0 +1,141 @@
+#include <string.h>
+
+#include "unet/engine/engine_impl.h"
+
+static float clamp01(float x) {
+  return x > 0 ? (x < 1 ? x : 1) : 0; /* a NaN is 0 */
+}
+
+/* --- controls to arguments --- */
+
+static struct geometry fit_geometry(enum fit fit, const struct frame *frame, int width, int height) {
+  float w = (float)frame->width, h = (float)frame->height;
+  struct geometry g = {0, 0, w, h, 0, 0, width, height};
+  float wider = (float)(frame_aspect(frame) * height / width); /* than the picture, whose pixels are square */
+  if (fit == FIT_CROP) {
+    g.source_w = wider > 1 ? w / wider : w;
+    g.source_h = wider > 1 ? h : h * wider;
+    g.source_x = (w - g.source_w) / 2;
+    g.source_y = (h - g.source_h) / 2;
+  } else if (fit == FIT_LETTERBOX) {
+    int dest_w = wider > 1 ? width : (int)((float)width * wider + 0.5f);
+    int dest_h = wider > 1 ? (int)((float)height / wider + 0.5f) : height;
+    g.dest_w = dest_w < 1 ? 1 : dest_w;
+    g.dest_h = dest_h < 1 ? 1 : dest_h;
+    g.dest_x = (width - g.dest_w) / 2;
+    g.dest_y = (height - g.dest_h) / 2;
+  }
+  return g;
+}
+
+static int check_controls(const struct controls *controls, struct error *err) {
+  if (controls->prompt < 0 || controls->prompt >= SLOT_EMPTY)
+    return error_set(err, STATUS_USAGE, "prompt slot %d: there are slots 0 to %d", controls->prompt, SLOT_EMPTY - 1);
+  if (controls->blend > 0 && (controls->prompt_to < 0 || controls->prompt_to >= SLOT_EMPTY))
+    return error_set(err, STATUS_USAGE, "prompt slot %d: there are slots 0 to %d", controls->prompt_to, SLOT_EMPTY - 1);
+  return 0;
+}
+
+static void fill_guidance(const struct engine *engine, const struct controls *controls, struct run_params *run) {
+  float blend = clamp01(controls->blend), g = controls->guidance, image = controls->image_guidance;
+  int slot = prompts_slot(engine, controls->prompt), negative = prompts_slot(engine, SLOT_NEGATIVE);
+  int slot_to = blend > 0 ? prompts_slot(engine, controls->prompt_to) : slot;
+  run->prompt[0] = (struct prompt_params){{slot, slot_to}, {1 - blend, blend}};
+  run->prompt[1] = run->prompt[2] = (struct prompt_params){{negative, negative}, {1, 0}};
+  switch (engine->frame->shape.rows) {
+  case 1:
+    run->row_weight[0] = 1;
+    break;
+  case 2: /* u + g (c - u) */
+    run->row_weight[0] = g;
+    run->row_weight[1] = 1 - g;
+    break;
+  default: /* u + image (i - u) + g (t - i): Brooks et al., InstructPix2Pix, 2023 */
+    run->row_weight[0] = g;
+    run->row_weight[1] = image - g;
+    run->row_weight[2] = 1 - image;
+  }
+}
+
+static int fill_params(struct engine *engine, const struct controls *controls, const struct frame *frame,
+                       struct run_params *run, struct error *err) {
+  if (check_controls(controls, err) < 0 || sampling_noise(engine, controls->seed, err) < 0 ||
+      sampling_times(engine, controls->guidance, err) < 0)
+    return -1;
+  const struct frame_shape *shape = &engine->frame->shape;
+  float strength = clamp01(controls->strength);
+  if (shape->text_to_image || engine->blends || strength == 0)
+    sampling_table(engine, 1);
+  else
+    sampling_table(engine, (double)strength);
+  memcpy(run->step, engine->table.step, sizeof run->step);
+  run->start_latent = engine->table.start_latent;
+  run->start_noise = engine->table.start_noise;
+  run->mix = shape->text_to_image ? 1 : strength == 0 ? 0 : clamp01(controls->mix) * (engine->blends ? strength : 1);
+  run->guidance = controls->guidance;
+  fill_guidance(engine, controls, run);
+  if (frame)
+    run->geometry = fit_geometry(engine->fit, frame, shape->width, shape->height);
+  return prompts_refresh(engine, run, err);
+}
+
+/* --- frames --- */
+
+/* Where the plan has no input, *frame becomes NULL. */
+static int choose_input(const struct engine *engine, const struct frame **frame, struct error *err) {
+  if (engine->frame->shape.text_to_image)
+    *frame = NULL;
+  else if (!*frame || (*frame)->width < 1 || (*frame)->height < 1)
+    return error_set(err, STATUS_INPUT, "there is no input picture");
+  return 0;
+}
+
+int engine_submit(struct engine *engine, const struct controls *controls, const struct frame *frame,
+                  struct error *err) {
+  if (engine->in_flight == IN_FLIGHT_MAX)
+    return error_set(err, STATUS_FAILED, "%d frames are in flight already", IN_FLIGHT_MAX);
+  struct run_params run = {0};
+  if (choose_input(engine, &frame, err) < 0 || fill_params(engine, controls, frame, &run, err) < 0 ||
+      device_submit(engine->device, engine->frame->program, &run, frame, err) < 0)
+    return -1;
+  engine->tickets[engine->in_flight++] =
+      frame ? (struct ticket){frame->pts, frame->captured_ns, frame->serial} : (struct ticket){0};
+  return 0;
+}
+
+int engine_collect(struct engine *engine, struct frame *picture, struct error *err) {
+  if (!engine->in_flight)
+    return error_set(err, STATUS_FAILED, "no frame is in flight");
+  struct ticket ticket = engine->tickets[0];
+  engine->tickets[0] = engine->tickets[1];
+  engine->in_flight--;
+  if (device_collect(engine->device, engine->frame->program, picture, err) < 0)
+    return -1;
+  picture->pts = ticket.pts;
+  picture->captured_ns = ticket.captured_ns;
+  picture->serial = ticket.serial;
+  return 0;
+}
+
+int engine_profile(struct engine *engine, const struct controls *controls, const struct frame *frame,
+                   const struct profile_request *request, struct profile *profile, struct error *err) {
+  struct run_params run = {0};
+  *profile = (struct profile){0};
+  if (engine->in_flight)
+    return error_set(err, STATUS_FAILED, "there is no profile while a frame is in flight");
+  if (choose_input(engine, &frame, err) < 0 || fill_params(engine, controls, frame, &run, err) < 0)
+    return -1;
+  return device_profile(engine->device, engine->frame->program, &run, frame, request, profile, err);
+}
+
+double engine_device_ms(const struct engine *engine) {
+  struct device_counters counters;
+  device_get_counters(engine->device, &counters);
+  return counters.run_ms;
+}
+
+void engine_stamps(const struct engine *engine, struct run_stamps *stamps) {
+  struct device_counters counters;
+  device_get_counters(engine->device, &counters);
+  *stamps = counters.stamps;
+}
