@@ -20,7 +20,7 @@
 #include "unet/text/styles.h"
 #include "unet/text/tokenizer.h"
 
-enum { LEVELS_MAX = 8 };
+enum { LEVELS_MAX = 8, LAYERS_MAX = 64 /* layers_per_block */ };
 
 /* unet/config.json: UNet2DConditionModel. Per-level arrays run from the outermost (largest) level inwards; the up
  * blocks use them backwards, with one res block more than layers[]. */

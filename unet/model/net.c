@@ -13,7 +13,8 @@ void net_end(const struct net *net) {
   plan_leave(net->plan, net->mark);
 }
 
-const char *net_path(const struct net *net) {
+/* The checkpoint's name of what the plan's scope is in ("down_blocks.0.resnets.1"); "" at the root. */
+static const char *scope_path(const struct net *net) {
   const char *path = net->plan->scope + net->root;
   return *path == '.' ? path + 1 : path;
 }
@@ -27,7 +28,7 @@ void net_fail(const struct net *net, const struct error *err) {
 
 /* The checkpoint's key of a weight in the scope: path.name.suffix. */
 static const char *key(const struct net *net, char out[KEY_MAX], const char *name, const char *suffix) {
-  const char *path = net_path(net);
+  const char *path = scope_path(net);
   snprintf(out, KEY_MAX, "%s%s%s.%s", path, *path ? "." : "", name, suffix);
   return out;
 }

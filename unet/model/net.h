@@ -21,9 +21,6 @@ enum bias { NO_BIAS, WITH_BIAS };
 struct net net_begin(struct plan *plan, const struct component *weights);
 void net_end(const struct net *net);
 
-/* The checkpoint's name of what the plan's scope is in ("down_blocks.0.resnets.1"); "" at the root. */
-const char *net_path(const struct net *net);
-
 /* 3x3 convolution name.weight, name.bias: padding 1, stride as given or 1. Returns y. */
 struct tensor net_conv(const struct net *net, const char *name, struct op_conv op, int out, enum bias bias);
 /* Linear layer, or a 1x1 convolution, name.weight, name.bias. With ACT_GEGLU, out counts before halving. */

@@ -8,8 +8,8 @@ int model_init(struct model *model, const struct checkpoint *checkpoint, struct 
   if (unet_init(&model->unet, checkpoint, err) < 0)
     return -1;
   model->slots = resources_state(resources, "prompt slots", SLOTS, 1, checkpoint->text.positions,
-                                 model->unet.texts.channels, false, err);
-  model->table = resources_state(resources, "time table", TIMESTEPS, 1, 1, model->unet.times.channels, false, err);
+                                 model->unet.walk.text_channels, false, err);
+  model->table = resources_state(resources, "time table", TIMESTEPS, 1, 1, model->unet.walk.time_channels, false, err);
   if (tensor_exists(model->slots) && tensor_exists(model->table))
     return 0;
   model_finish(model);

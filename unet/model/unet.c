@@ -1,90 +1,89 @@
 #include "unet/model/models.h"
 
+#include <stdarg.h>
 #include <stdlib.h>
-
-/* --- where the blocks' slices are: the same walk as unet_predict's --- */
-
-static int add_attention(struct unet *unet, const char *path, int index, int level, bool only_cross_attention) {
-  int count = 2 * unet->config->channels[level], status = 0;
-  for (int i = 0; i < unet->config->transformer_layers[level]; i++) {
-    if (only_cross_attention)
-      status |= slices_add(&unet->texts, count, "%s.attentions.%d.transformer_blocks.%d.attn1", path, index, i);
-    status |= slices_add(&unet->texts, count, "%s.attentions.%d.transformer_blocks.%d.attn2", path, index, i);
-  }
-  return status;
-}
-
-static int add_block(struct unet *unet, const char *path, int level, int layers, bool attention) {
-  int status = 0;
-  for (int i = 0; i < layers; i++) {
-    status |= slices_add(&unet->times, unet->config->channels[level], "%s.resnets.%d", path, i);
-    if (attention)
-      status |= add_attention(unet, path, i, level, unet->config->only_cross_attention[level]);
-  }
-  return status;
-}
 
 int unet_init(struct unet *unet, const struct checkpoint *checkpoint, struct error *err) {
   *unet = (struct unet){.config = &checkpoint->unet, .weights = &checkpoint->unet_weights};
-  const struct unet_config *config = unet->config;
-  int status = 0, last = config->levels - 1;
-  char path[32];
-  for (int level = 0; level <= last; level++) {
-    snprintf(path, sizeof path, "down_blocks.%d", level);
-    status |= add_block(unet, path, level, config->layers[level], config->down_attention[level]);
-  }
-  if (config->mid_block) {
-    status |= add_block(unet, "mid_block", last, config->mid_attention ? 2 : 1, false);
-    if (config->mid_attention)
-      status |= add_attention(unet, "mid_block", 0, last, false);
-  }
-  for (int level = last; level >= 0; level--) {
-    snprintf(path, sizeof path, "up_blocks.%d", last - level);
-    status |= add_block(unet, path, level, config->layers[level] + 1, config->up_attention[level]);
-  }
-  if (status < 0)
-    error_set(err, STATUS_FAILED, "out of memory");
-  else if (unet->texts.count == 0)
-    status = error_set(err, STATUS_MODEL, "%s: no block attends to the text: such models are not supported",
-                       unet->weights->folder);
-  if (status < 0)
-    unet_finish(unet);
-  return status;
+  if (walk_init(&unet->walk, unet->config) < 0)
+    return error_set(err, STATUS_FAILED, "out of memory");
+  if (unet->walk.text_channels)
+    return 0;
+  unet_finish(unet);
+  return error_set(err, STATUS_MODEL, "%s: no block attends to the text: such models are not supported",
+                   unet->weights->folder);
 }
 
 void unet_finish(struct unet *unet) {
-  slices_finish(&unet->times);
-  slices_finish(&unet->texts);
+  walk_finish(&unet->walk);
 }
 
 /* --- the two stacked projections --- */
 
-struct key {
-  char text[160];
+/* Tensors of the checkpoint that become one. */
+struct stack {
+  struct key {
+    char text[160];
+  } * keys;
+  struct stack_part *parts;
+  int count;
 };
 
-/* Binds name: for each slice in order, its layer's tensors of these suffixes, which share the slice's rows evenly. */
-static struct tensor bind_stack(const struct net *net, const struct slices *slices, const char *name,
-                                const char *const suffixes[], int suffix_count, int columns) {
-  int count = slices->count * suffix_count;
-  struct key *keys = malloc((size_t)count * sizeof *keys);
-  struct stack_part *parts = malloc((size_t)count * sizeof *parts);
+__attribute__((format(printf, 3, 4))) static void stack_add(struct stack *stack, int rows, const char *format, ...) {
+  char *text = stack->keys[stack->count].text;
+  va_list args;
+  va_start(args, format);
+  vsnprintf(text, sizeof stack->keys->text, format, args);
+  va_end(args);
+  stack->parts[stack->count++] = (struct stack_part){text, rows};
+}
+
+/* The time projections of all res blocks: weight or bias. */
+static void stack_times(struct stack *stack, const struct walk *walk, const char *suffix) {
+  for (int i = 0; i < walk->count; i++)
+    if (walk->layers[i].kind == LAYER_RES)
+      stack_add(stack, walk->layers[i].out, "%s.time_emb_proj.%s", walk->layers[i].name, suffix);
+}
+
+/* The keys and values of all attention to the text. */
+static void stack_texts(struct stack *stack, const struct walk *walk, const char *suffix) {
+  for (int i = 0; i < walk->count; i++) {
+    const struct unet_layer *layer = &walk->layers[i];
+    for (int k = 0; k < walk_texts(layer); k++) {
+      char name[112];
+      walk_text_name(layer, k, name, sizeof name);
+      stack_add(stack, layer->out, "%s.to_k.%s", name, suffix);
+      stack_add(stack, layer->out, "%s.to_v.%s", name, suffix);
+    }
+  }
+}
+
+static int stack_capacity(const struct walk *walk) {
+  int count = 0;
+  for (int i = 0; i < walk->count; i++)
+    count += 1 + 2 * walk_texts(&walk->layers[i]);
+  return count;
+}
+
+/* Binds name.suffix to what fill finds in the walk. */
+static struct tensor bind_stack(const struct net *net, const struct walk *walk, const char *name, const char *suffix,
+                                void (*fill)(struct stack *, const struct walk *, const char *), int columns) {
+  size_t capacity = (size_t)stack_capacity(walk);
+  struct stack stack = {.keys = malloc(capacity * sizeof *stack.keys), .parts = malloc(capacity * sizeof *stack.parts)};
   struct tensor t = {0};
   struct error err = {0};
-  if (keys && parts) {
-    for (int i = 0; i < count; i++) {
-      const struct slice *slice = &slices->list[i / suffix_count];
-      snprintf(keys[i].text, sizeof keys[i].text, "%s.%s", slice->name, suffixes[i % suffix_count]);
-      parts[i] = (struct stack_part){keys[i].text, slice->count / suffix_count};
-    }
-    t = checkpoint_stack(net->weights, net->plan->resources, name, parts, count, columns, &err);
+  if (stack.keys && stack.parts) {
+    char full[64];
+    snprintf(full, sizeof full, "%s.%s", name, suffix);
+    fill(&stack, walk, suffix);
+    t = checkpoint_stack(net->weights, net->plan->resources, full, stack.parts, stack.count, columns, &err);
   } else {
     error_set(&err, STATUS_FAILED, "out of memory");
   }
   if (!tensor_exists(t))
     net_fail(net, &err);
-  free(keys);
-  free(parts);
+  free(stack.keys);
+  free(stack.parts);
   return t;
 }
 
@@ -105,10 +104,8 @@ void unet_times(const struct unet *unet, struct plan *plan, struct tensor table)
   /* Every res block applies SiLU to the embedding before its projection: done once, here. */
   h = net_linear(&net, "linear_2", (struct op_linear){.x = h, .act = ACT_SILU}, c, WITH_BIAS);
   plan_leave(plan, mark);
-  struct tensor weight =
-      bind_stack(&net, &unet->times, "time_emb_proj.weight", (const char *const[]){"time_emb_proj.weight"}, 1, c);
-  struct tensor bias =
-      bind_stack(&net, &unet->times, "time_emb_proj.bias", (const char *const[]){"time_emb_proj.bias"}, 1, 0);
+  struct tensor weight = bind_stack(&net, &unet->walk, "time_emb_proj", "weight", stack_times, c);
+  struct tensor bias = bind_stack(&net, &unet->walk, "time_emb_proj", "bias", stack_times, 0);
   plan_linear(plan, "time_emb_proj", (struct op_linear){.x = h, .weight = weight, .bias = bias, .y = table});
   net_end(&net);
 }
@@ -116,8 +113,7 @@ void unet_times(const struct unet *unet, struct plan *plan, struct tensor table)
 struct tensor unet_texts(const struct unet *unet, struct plan *plan, struct tensor text) {
   struct net net = net_begin(plan, unet->weights);
   struct tensor weight =
-      bind_stack(&net, &unet->texts, "text_kv.weight", (const char *const[]){"to_k.weight", "to_v.weight"}, 2,
-                 unet->config->cross_attention_dim);
+      bind_stack(&net, &unet->walk, "text_kv", "weight", stack_texts, unet->config->cross_attention_dim);
   struct tensor y = plan_linear(plan, "text_kv", (struct op_linear){.x = text, .weight = weight});
   net_end(&net);
   return y;
@@ -128,21 +124,12 @@ struct tensor unet_texts(const struct unet *unet, struct plan *plan, struct tens
 struct tensor unet_predict(const struct unet *unet, struct plan *plan, struct tensor x, struct tensor time,
                            struct tensor text) {
   const struct unet_config *config = unet->config;
-  struct unet_call call = {.net = net_begin(plan, unet->weights),
-                           .config = config,
-                           .times = &unet->times,
-                           .texts = &unet->texts,
-                           .time = time,
-                           .text = text};
+  struct unet_call call = {.net = net_begin(plan, unet->weights), .config = config, .time = time, .text = text};
   struct skips skips = {.count = 0};
   x = net_conv(&call.net, "conv_in", (struct op_conv){.x = x}, config->channels[0], WITH_BIAS);
   skips.list[skips.count++] = x;
-  for (int level = 0; level < config->levels; level++)
-    x = block_down(&call, level, x, &skips);
-  if (config->mid_block)
-    x = block_mid(&call, x);
-  for (int level = config->levels - 1; level >= 0; level--)
-    x = block_up(&call, level, x, &skips);
+  for (int i = 0; i < unet->walk.count; i++)
+    x = block_layer(&call, &unet->walk.layers[i], x, &skips);
   struct prologue norm =
       net_group_norm(&call.net, "conv_norm_out", x.c, config->norm_num_groups, config->norm_eps, ACT_SILU);
   x = net_conv(&call.net, "conv_out", (struct op_conv){.x = x, .prologue = norm}, config->out_channels, WITH_BIAS);

@@ -1,0 +1,133 @@
+#include "unet/model/walk.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+/* A walk on its way. */
+struct walker {
+  struct walk *walk;
+  const struct unet_config *config;
+  enum unet_part part;
+  char block[32]; /* "down_blocks.0" */
+  int channels;   /* of the last layer's output */
+  int skips[SKIPS_MAX], skip_count;
+};
+
+/* The layer block.what.index, which so far hands on as many channels as it gets. */
+static struct unet_layer *add(struct walker *w, enum unet_layer_kind kind, const char *what, int index) {
+  struct unet_layer *layer = &w->walk->layers[w->walk->count++];
+  *layer = (struct unet_layer){.kind = kind, .part = w->part, .in = w->channels, .out = w->channels};
+  snprintf(layer->name, sizeof layer->name, "%s.%s.%d", w->block, what, index);
+  return layer;
+}
+
+static void add_res(struct walker *w, int index, int out) {
+  struct unet_layer *layer = add(w, LAYER_RES, "resnets", index);
+  layer->out = w->channels = out;
+  layer->skip = w->part == UNET_UP ? w->skips[--w->skip_count] : 0;
+  layer->time = w->walk->time_channels;
+  w->walk->time_channels += out;
+}
+
+static void add_transformer(struct walker *w, int index, int level) {
+  struct unet_layer *layer = add(w, LAYER_TRANSFORMER, "attentions", index);
+  layer->heads = w->config->heads[level];
+  layer->depth = w->config->transformer_layers[level];
+  /* In the middle it is off, whatever mid_block_only_cross_attention says: as in diffusers. */
+  layer->only_cross_attention = w->part != UNET_MID && w->config->only_cross_attention[level];
+  layer->text = w->walk->text_channels;
+  w->walk->text_channels += walk_texts(layer) * 2 * layer->out;
+}
+
+/* What the last layer hands on is read on the way up as well. */
+static void keep(struct walker *w) {
+  w->walk->layers[w->walk->count - 1].kept = true;
+  w->skips[w->skip_count++] = w->channels;
+}
+
+/* DownBlock2D or CrossAttnDownBlock2D; level 0 is the outermost. */
+static void walk_down(struct walker *w, int level) {
+  const struct unet_config *config = w->config;
+  snprintf(w->block, sizeof w->block, "down_blocks.%d", level);
+  for (int i = 0; i < config->layers[level]; i++) {
+    add_res(w, i, config->channels[level]);
+    if (config->down_attention[level])
+      add_transformer(w, i, level);
+    keep(w);
+  }
+  if (level < config->levels - 1) {
+    add(w, LAYER_DOWNSAMPLE, "downsamplers", 0);
+    keep(w);
+  }
+}
+
+/* UNetMidBlock2DCrossAttn, or UNetMidBlock2D: one res block. */
+static void walk_mid(struct walker *w) {
+  snprintf(w->block, sizeof w->block, "mid_block");
+  add_res(w, 0, w->channels);
+  if (!w->config->mid_attention)
+    return;
+  add_transformer(w, 0, w->config->levels - 1);
+  add_res(w, 1, w->channels);
+}
+
+/* UpBlock2D or CrossAttnUpBlock2D of the level. */
+static void walk_up(struct walker *w, int level) {
+  const struct unet_config *config = w->config;
+  snprintf(w->block, sizeof w->block, "up_blocks.%d", config->levels - 1 - level);
+  for (int i = 0; i <= config->layers[level]; i++) {
+    add_res(w, i, config->channels[level]);
+    if (config->up_attention[level])
+      add_transformer(w, i, level);
+  }
+  if (level > 0)
+    add(w, LAYER_UPSAMPLE, "upsamplers", 0);
+}
+
+/* At least as many as there are. */
+static int layers_at_most(const struct unet_config *config) {
+  int count = 3;
+  for (int level = 0; level < config->levels; level++)
+    count += 2 * config->layers[level] + 1 + 2 * (config->layers[level] + 1) + 1;
+  return count;
+}
+
+int walk_init(struct walk *walk, const struct unet_config *config) {
+  struct walker w = {
+      .walk = walk, .config = config, .channels = config->channels[0], .skips = {config->channels[0]}, .skip_count = 1};
+  *walk = (struct walk){.layers = calloc((size_t)layers_at_most(config), sizeof *walk->layers)};
+  if (!walk->layers)
+    return -1;
+  for (int level = 0; level < config->levels; level++)
+    walk_down(&w, level);
+  w.part = UNET_MID;
+  if (config->mid_block)
+    walk_mid(&w);
+  w.part = UNET_UP;
+  for (int level = config->levels - 1; level >= 0; level--)
+    walk_up(&w, level);
+  return 0;
+}
+
+void walk_finish(struct walk *walk) {
+  free(walk->layers);
+  *walk = (struct walk){0};
+}
+
+int walk_texts_per_block(const struct unet_layer *layer) {
+  return layer->only_cross_attention ? 2 : 1;
+}
+
+int walk_texts(const struct unet_layer *layer) {
+  return layer->depth * walk_texts_per_block(layer);
+}
+
+void walk_text_name(const struct unet_layer *layer, int index, char *name, size_t size) {
+  int per_block = walk_texts_per_block(layer), block = index / per_block;
+  bool last = index % per_block == per_block - 1;
+  snprintf(name, size, "%s.transformer_blocks.%d.attn%d", layer->name, block, last ? 2 : 1);
+}
+
+int walk_text_channel(const struct unet_layer *layer, int index) {
+  return layer->text + index * 2 * layer->out;
+}
