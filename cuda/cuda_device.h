@@ -35,7 +35,7 @@ struct tuner;
 
 struct resource_memory {
   void *data; /* in device order; NULL until asked for */
-  bool wide;  /* FP32, else FP16 */
+  struct element element;
 };
 
 struct chunk { /* of device memory that lives as long as the device */
@@ -114,8 +114,10 @@ void cuda_free(struct cuda_device *device, void *pointer, size_t bytes); /* take
 int cuda_keep(struct cuda_device *device, void **pointer, size_t bytes, const char *what, struct error *err);
 void cuda_memory_finish(struct cuda_device *device);
 
-/* What a tensor of the checkpoint is used as decides its type: matrices and tables FP16, vectors FP32. */
+/* What a tensor of the checkpoint is used as. */
 enum role { ROLE_ANY /* by its shape */, ROLE_MATRIX, ROLE_VECTOR };
+/* The element type of a resource: chosen here for all of them. */
+struct element resource_element(const struct resource *r, enum role role);
 /* The resource on the device, loaded on first use; NULL with err set on failure. */
 struct resource_memory *resource_load(struct cuda_device *device, int index, enum role role, struct error *err);
 /* The same weight with every tap's channels padded with 0 to a multiple of 8. */
@@ -131,15 +133,16 @@ int weights_update(struct device *device, const struct weight_change *changes, i
  * device's streams do not wait for CUDA's default stream, on which cudaMemcpy may still be at work when it returns. */
 int memory_copy(const struct cuda_device *device, void *target, const void *source, size_t bytes, const char *doing,
                 struct error *err);
-/* Host FP32 to device memory of either type, by way of pinned memory: data are copied, the queue need not be done. */
-int staging_send(struct cuda_device *device, const struct launch_queue *queue, void *target, bool wide,
+/* Host FP32 to device memory of any element type, by way of pinned memory: data are copied, the queue need not be done.
+ */
+int staging_send(struct cuda_device *device, const struct launch_queue *queue, void *target, struct element element,
                  const float *data, size_t count, struct error *err);
 int staging_copy(struct cuda_device *device, const struct launch_queue *queue, void *target, const void *data,
                  size_t bytes, struct error *err); /* bytes as they are */
 /* FP32 on the compute stream, and the blocking way back. */
-int memory_write(struct cuda_device *device, void *target, bool wide, size_t first, const float *data, size_t count,
-                 struct error *err);
-int memory_read(const struct cuda_device *device, const void *source, bool wide, size_t first, float *data,
+int memory_write(struct cuda_device *device, void *target, struct element element, size_t first, const float *data,
+                 size_t count, struct error *err);
+int memory_read(const struct cuda_device *device, const void *source, struct element element, size_t first, float *data,
                 size_t count, struct error *err);
 
 #endif

@@ -184,12 +184,12 @@ static void counters(struct device *base, struct device_counters *counters) {
 static int transfer(struct device *base, struct program *program, struct tensor tensor, size_t first,
                     const float *source, float *target, size_t count, struct error *err) {
   struct cuda_device *device = cuda_enter(base);
-  bool wide = false;
-  void *data = tensor_data(device, program ? cuda_program(program) : NULL, tensor, &wide, ROLE_ANY, err);
+  struct element element;
+  void *data = tensor_data(device, program ? cuda_program(program) : NULL, tensor, &element, ROLE_ANY, err);
   if (!data)
     return -1;
-  return source ? memory_write(device, data, wide, first, source, count, err)
-                : memory_read(device, data, wide, first, target, count, err);
+  return source ? memory_write(device, data, element, first, source, count, err)
+                : memory_read(device, data, element, first, target, count, err);
 }
 
 static int write_tensor(struct device *device, struct program *program, struct tensor tensor, size_t first,

@@ -238,15 +238,18 @@ static int slots_create(struct cuda_device *device, struct cuda_program *program
 static int memory_create(struct cuda_device *device, struct cuda_program *program, const struct plan *plan,
                          struct error *err) {
   program->offset = malloc(((size_t)plan->temp_count + 1) * sizeof *program->offset);
-  if (!program->offset)
+  program->base.element = program->element = malloc(((size_t)plan->temp_count + 1) * sizeof *program->element);
+  if (!program->offset || !program->element)
     return error_set(err, STATUS_FAILED, "out of memory");
+  for (int i = 0; i < plan->temp_count; i++)
+    program->element[i] = temp_element(&plan->temps[i]);
   size_t most[SCRATCH_AREAS] = {0};
-  program->arena_bytes = plan_layout(plan, sizeof(half_t), 256, program->offset);
+  program->arena_bytes = plan_layout(plan, program->element, 256, program->offset);
   if (program->arena_bytes == SIZE_MAX)
     return error_set(err, STATUS_FAILED, "out of memory");
   for (int i = 0; i < plan->op_count; i++) {
     size_t bytes[SCRATCH_AREAS];
-    op_scratch(plan, &plan->ops[i], bytes);
+    op_scratch(program, &plan->ops[i], bytes);
     for (int j = 0; j < SCRATCH_AREAS; j++)
       most[j] = bytes[j] > most[j] ? bytes[j] : most[j];
   }
@@ -349,6 +352,7 @@ void program_release(struct device *base, struct program *program_base) {
   cuda_free(device, program->arena, program->arena_bytes);
   cuda_free(device, program->scratch, program->scratch_bytes);
   free(program->offset);
+  free(program->element);
   free(program);
 }
 

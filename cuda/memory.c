@@ -111,7 +111,7 @@ static int staging_open(struct cuda_device *device, struct error *err) {
 
 /* Rows of one checkpoint tensor to their place, by way of the two staging buffers in turn. */
 static int load_part(struct cuda_device *device, const struct resource *r, const struct weight_part *part, void *target,
-                     bool wide, struct error *err) {
+                     struct element element, struct error *err) {
   size_t taps = (size_t)r->h * (size_t)r->w, total = 0;
   for (int i = 0; i < r->part_count; i++)
     total += (size_t)r->parts[i].rows;
@@ -123,11 +123,12 @@ static int load_part(struct cuda_device *device, const struct resource *r, const
     size_t count = rows - first < most ? rows - first : most;
     int turn = device->staging_turn ^= 1;
     char *staged = (char *)device->staged + (size_t)turn * STAGING_BYTES;
-    struct convert_args convert = {
-        staged, part->dtype, (char *)target + first * row * (wide ? 4 : 2), wide, count, (int)(row / taps), (int)taps};
+    struct convert_args convert = {staged,   part->dtype, (char *)target + first * row * element_size(element),
+                                   element,  count,       (int)(row / taps),
+                                   (int)taps};
     if (cuda_check(cudaEventSynchronize(device->staging_free[turn]), "loading weights", err) < 0)
       return -1;
-    if (weight_part_read(part, first * row, count * row, !wide, device->staging[turn], err) < 0)
+    if (weight_part_read(part, first * row, count * row, element.type == DTYPE_F16, device->staging[turn], err) < 0)
       return -1;
     if (cuda_check(cudaMemcpyAsync(staged, device->staging[turn], count * row_bytes, cudaMemcpyHostToDevice,
                                    device->queue.stream),
@@ -139,7 +140,7 @@ static int load_part(struct cuda_device *device, const struct resource *r, const
   return 0;
 }
 
-static int load_parts(struct cuda_device *device, const struct resource *r, void *target, bool wide,
+static int load_parts(struct cuda_device *device, const struct resource *r, void *target, struct element element,
                       struct error *err) {
   if (staging_open(device, err) < 0)
     return -1;
@@ -148,7 +149,7 @@ static int load_parts(struct cuda_device *device, const struct resource *r, void
     total += (size_t)r->parts[i].rows;
   size_t row = (size_t)r->n * taps * (size_t)r->c / total;
   for (int i = 0; i < r->part_count; i++) {
-    if (load_part(device, r, &r->parts[i], (char *)target + done * row * (wide ? 4 : 2), wide, err) < 0)
+    if (load_part(device, r, &r->parts[i], (char *)target + done * row * element_size(element), element, err) < 0)
       return -1;
     done += (size_t)r->parts[i].rows;
   }
@@ -168,8 +169,11 @@ static int grow_resources(struct cuda_device *device, struct error *err) {
   return 0;
 }
 
-static bool wide_by_shape(const struct resource *r) {
-  return r->kind == RESOURCE_STATE ? r->wide : r->wide || (r->n == 1 && r->h == 1 && r->w == 1);
+/* Matrices, tables and states FP16, vectors and what is to be precise FP32. */
+struct element resource_element(const struct resource *r, enum role role) {
+  bool vector = r->kind == RESOURCE_WEIGHT && r->n == 1 && r->h == 1 && r->w == 1;
+  bool precise = role == ROLE_VECTOR || (role == ROLE_ANY && (vector || r->demand == ELEMENT_PRECISE));
+  return element_of(precise ? DTYPE_F32 : DTYPE_F16);
 }
 
 struct resource_memory *resource_load(struct cuda_device *device, int index, enum role role, struct error *err) {
@@ -177,25 +181,25 @@ struct resource_memory *resource_load(struct cuda_device *device, int index, enu
     return NULL;
   const struct resource *r = &device->base.resources->list[index];
   struct resource_memory *memory = &device->resource[index];
-  bool wide = role == ROLE_VECTOR || (role == ROLE_ANY && wide_by_shape(r));
+  struct element element = resource_element(r, role);
   if (memory->data) {
-    if (role == ROLE_ANY || memory->wide == wide)
+    if (role == ROLE_ANY || element_is(memory->element, element.type))
       return memory;
     error_set(err, STATUS_FAILED, "%s: used both as a matrix and as a vector", r->name);
     return NULL;
   }
-  size_t bytes = (size_t)r->n * (size_t)r->h * (size_t)r->w * (size_t)r->c * (wide ? 4 : 2);
+  size_t bytes = (size_t)r->n * (size_t)r->h * (size_t)r->w * (size_t)r->c * element_size(element);
   void *data;
   if (cuda_keep(device, &data, bytes, r->name, err) < 0)
     return NULL;
   if (r->kind == RESOURCE_STATE) {
     if (cuda_check(cudaMemsetAsync(data, 0, bytes, device->queue.stream), r->name, err) < 0)
       return NULL;
-  } else if (load_parts(device, r, data, wide, err) < 0) {
+  } else if (load_parts(device, r, data, element, err) < 0) {
     return NULL;
   }
   memory->data = data;
-  memory->wide = wide;
+  memory->element = element;
   return memory;
 }
 
@@ -209,7 +213,7 @@ int memory_copy(const struct cuda_device *device, void *target, const void *sour
   return cuda_check(cudaStreamSynchronize(stream), doing, err);
 }
 
-int staging_send(struct cuda_device *device, const struct launch_queue *queue, void *target, bool wide,
+int staging_send(struct cuda_device *device, const struct launch_queue *queue, void *target, struct element element,
                  const float *data, size_t count, struct error *err) {
   static const char doing[] = "writing a tensor";
   enum { MOST = STAGING_BYTES / sizeof(float) };
@@ -219,8 +223,8 @@ int staging_send(struct cuda_device *device, const struct launch_queue *queue, v
     size_t part = count - first < MOST ? count - first : MOST;
     int turn = device->staging_turn ^= 1;
     char *staged = (char *)device->staged + (size_t)turn * STAGING_BYTES;
-    const struct convert_args convert = {staged,        DTYPE_F32, (char *)target + first * (wide ? 4 : 2), wide, part,
-                                         .channels = 1, .taps = 1};
+    const struct convert_args convert = {
+        staged, DTYPE_F32, (char *)target + first * element_size(element), element, part, .channels = 1, .taps = 1};
     if (cuda_check(cudaEventSynchronize(device->staging_free[turn]), doing, err) < 0)
       return -1;
     memcpy(device->staging[turn], data + first, part * sizeof(float));
@@ -254,22 +258,25 @@ int staging_copy(struct cuda_device *device, const struct launch_queue *queue, v
   return 0;
 }
 
-int memory_write(struct cuda_device *device, void *target, bool wide, size_t first, const float *data, size_t count,
-                 struct error *err) {
-  return staging_send(device, &device->queue, (char *)target + first * (wide ? 4 : 2), wide, data, count, err);
+int memory_write(struct cuda_device *device, void *target, struct element element, size_t first, const float *data,
+                 size_t count, struct error *err) {
+  return staging_send(device, &device->queue, (char *)target + first * element_size(element), element, data, count,
+                      err);
 }
 
-int memory_read(const struct cuda_device *device, const void *source, bool wide, size_t first, float *data,
+int memory_read(const struct cuda_device *device, const void *source, struct element element, size_t first, float *data,
                 size_t count, struct error *err) {
   static const char doing[] = "reading a tensor";
-  if (wide)
-    return memory_copy(device, data, (const float *)source + first, count * 4, doing, err);
-  uint16_t *narrow = malloc(count * 2 + 1);
-  if (!narrow)
+  size_t size = element_size(element);
+  const char *from = (const char *)source + first * size;
+  if (element_is(element, DTYPE_F32))
+    return memory_copy(device, data, from, count * size, doing, err);
+  void *stored = malloc(count * size + 1);
+  if (!stored)
     return error_set(err, STATUS_FAILED, "out of memory");
-  int status = memory_copy(device, narrow, (const half_t *)source + first, count * 2, doing, err);
+  int status = memory_copy(device, stored, from, count * size, doing, err);
   for (size_t i = 0; status == 0 && i < count; i++)
-    data[i] = f16_to_f32(narrow[i]);
-  free(narrow);
+    data[i] = element_load(element, stored, i);
+  free(stored);
   return status;
 }

@@ -15,18 +15,20 @@ struct preparation {
   bool failed; /* an operand could not be had: err is set */
 };
 
+/* For kernels that take vectors as FP32 and all else as FP16. */
 static void *operand(struct preparation *p, struct tensor t, enum role role) {
   if (!tensor_exists(t))
     return NULL;
-  void *data = tensor_data(p->device, p->program, t, NULL, role, p->err);
+  void *data = tensor_data_as(p->device, p->program, t, role == ROLE_VECTOR ? DTYPE_F32 : DTYPE_F16, role, p->err);
   p->failed = p->failed || !data;
   return data;
 }
 
-static void *operand_wide(struct preparation *p, struct tensor t, bool *wide) {
+/* For kernels that take FP32 and FP16: *type gets which. */
+static void *operand_either(struct preparation *p, struct tensor t, enum dtype *type) {
   if (!tensor_exists(t))
     return NULL;
-  void *data = tensor_data(p->device, p->program, t, wide, ROLE_ANY, p->err);
+  void *data = tensor_data_either(p->device, p->program, t, type, p->err);
   p->failed = p->failed || !data;
   return data;
 }
@@ -52,12 +54,12 @@ static int append_sample(struct preparation *p,
 static int prepare_norm(struct preparation *p) {
   const struct op_norm *o = &p->op->norm;
   const struct prologue *prologue = &o->prologue;
-  bool wide = false;
-  void *x = operand_wide(p, o->x, &wide), *y = operand(p, o->y, ROLE_ANY);
+  enum dtype type = DTYPE_F16;
+  void *x = operand_either(p, o->x, &type), *y = operand(p, o->y, ROLE_ANY);
   struct step step = {.kind = prologue->norm == NORM_NONE ? STEP_GATHER : STEP_NORM};
   if (prologue->norm == NORM_NONE)
     step.gather = (struct gather_args){.x = x,
-                                       .wide = wide,
+                                       .wide = type == DTYPE_F32,
                                        .y = y,
                                        .n = o->x.n,
                                        .h = o->x.h,
@@ -67,7 +69,7 @@ static int prepare_norm(struct preparation *p) {
                                        .act = prologue->act};
   else
     step.norm = (struct norm_args){.x = x,
-                                   .wide = wide,
+                                   .wide = type == DTYPE_F32,
                                    .gamma = operand(p, prologue->gamma, ROLE_VECTOR),
                                    .beta = operand(p, prologue->beta, ROLE_VECTOR),
                                    .y = y,
@@ -154,29 +156,26 @@ static int prepare_attention(struct preparation *p) {
 
 static int prepare_embed(struct preparation *p) {
   const struct op_embed *o = &p->op->embed;
-  return append_sample(p, launch_embed,
-                       &(struct sample_args){.table = operand(p, o->token, ROLE_MATRIX),
-                                             .position = operand(p, o->position, ROLE_MATRIX),
-                                             .y = operand(p, o->y, ROLE_ANY),
-                                             .count = tensor_elements(o->y),
-                                             .c = o->y.c});
+  struct sample_args args = {.table = operand(p, o->token, ROLE_MATRIX),
+                             .position = operand(p, o->position, ROLE_MATRIX),
+                             .count = tensor_elements(o->y),
+                             .c = o->y.c};
+  args.y = operand_either(p, o->y, &args.y_type);
+  return append_sample(p, launch_embed, &args);
 }
 
 static int prepare_timestep(struct preparation *p) {
   const struct op_timestep *o = &p->op->timestep;
-  return append_sample(p, launch_timestep,
-                       &(struct sample_args){.y = operand(p, o->y, ROLE_ANY),
-                                             .count = tensor_elements(o->y),
-                                             .c = o->y.c,
-                                             .cos_first = o->cos_first,
-                                             .shift = o->shift});
+  struct sample_args args = {.count = tensor_elements(o->y), .c = o->y.c, .cos_first = o->cos_first, .shift = o->shift};
+  args.y = operand_either(p, o->y, &args.y_type);
+  return append_sample(p, launch_timestep, &args);
 }
 
 static int prepare_guidance_embed(struct preparation *p) {
   const struct op_guidance_embed *o = &p->op->guidance_embed;
-  return append_sample(
-      p, launch_guidance_embed,
-      &(struct sample_args){.y = operand(p, o->y, ROLE_ANY), .count = tensor_elements(o->y), .c = o->y.c});
+  struct sample_args args = {.count = tensor_elements(o->y), .c = o->y.c};
+  args.y = operand_either(p, o->y, &args.y_type);
+  return append_sample(p, launch_guidance_embed, &args);
 }
 
 static int prepare_time_row(struct preparation *p) {
@@ -191,8 +190,8 @@ static int prepare_time_row(struct preparation *p) {
 static int prepare_store_slot(struct preparation *p) {
   const struct op_store_slot *o = &p->op->store_slot;
   struct sample_args args = {.count = tensor_elements(o->x)};
-  args.x = operand_wide(p, o->x, &args.x_wide);
-  args.y = operand_wide(p, o->slots, &args.y_wide);
+  args.x = operand_either(p, o->x, &args.x_type);
+  args.y = operand_either(p, o->slots, &args.y_type);
   return append_sample(p, launch_store_slot, &args);
 }
 
@@ -208,8 +207,8 @@ static int prepare_prompt(struct preparation *p) {
 static int prepare_start(struct preparation *p) {
   const struct op_start *o = &p->op->start;
   struct sample_args args = {.noise = operand(p, o->noise, ROLE_VECTOR), .count = tensor_elements(o->y)};
-  args.x = operand_wide(p, o->z, &args.x_wide);
-  args.y = operand_wide(p, o->y, &args.y_wide);
+  args.x = operand_either(p, o->z, &args.x_type);
+  args.y = operand_either(p, o->y, &args.y_type);
   return append_sample(p, launch_start, &args);
 }
 
@@ -221,8 +220,8 @@ static int prepare_unet_input(struct preparation *p) {
                              .c = o->x.c,
                              .c_image = o->image.c,
                              .image_rows = o->image_rows};
-  args.x = operand_wide(p, o->x, &args.x_wide);
-  args.y = operand_wide(p, o->y, &args.y_wide);
+  args.x = operand_either(p, o->x, &args.x_type);
+  args.y = operand_either(p, o->y, &args.y_type);
   return append_sample(p, launch_unet_input, &args);
 }
 
@@ -233,8 +232,8 @@ static int prepare_step(struct preparation *p) {
                              .count = tensor_elements(o->x),
                              .rows = o->model.n,
                              .step = o->step};
-  args.x = args.y = operand_wide(p, o->x, &args.x_wide);
-  args.y_wide = args.x_wide;
+  args.x = args.y = operand_either(p, o->x, &args.x_type);
+  args.y_type = args.x_type;
   return append_sample(p, launch_step, &args);
 }
 
@@ -281,8 +280,8 @@ int op_prepare(struct cuda_device *device, struct cuda_program *program, const s
   return prepare[p.op->type](&p);
 }
 
-void op_scratch(const struct plan *plan, const struct op *op, size_t bytes[SCRATCH_AREAS]) {
+void op_scratch(const struct cuda_program *program, const struct op *op, size_t bytes[SCRATCH_AREAS]) {
   memset(bytes, 0, SCRATCH_AREAS * sizeof *bytes);
   if (op->type == OP_CONV || op->type == OP_LINEAR)
-    product_scratch(plan, op, bytes);
+    product_scratch(program, op, bytes);
 }

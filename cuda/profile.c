@@ -145,7 +145,7 @@ static void count_bytes(struct profiler *p) {
     double weights, activations;
     if (i + 1 < p->places && op_of(p, i + 1) == op_of(p, i))
       continue;
-    profile_bytes(p->plan, op_of(p, i), sizeof(half_t), &weights, &activations);
+    profile_bytes(p->plan, p->program->element, op_of(p, i), sizeof(half_t), &weights, &activations);
     p->bytes[i] = weights + activations;
   }
 }

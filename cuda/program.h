@@ -18,7 +18,8 @@ struct run_slot {
 
 struct cuda_program {
   struct program base;
-  size_t *offset; /* of each temp in the arena */
+  size_t *offset;          /* of each temp in the arena */
+  struct element *element; /* of each temp */
   void *arena, *scratch;
   size_t arena_bytes, scratch_bytes;
   size_t scratch_at[SCRATCH_AREAS];
@@ -41,9 +42,19 @@ static inline struct cuda_program *cuda_program(struct program *program) {
   return (struct cuda_program *)program;
 }
 
-/* Device address of a tensor's first element; NULL with err set when a resource cannot be loaded. *wide (may be NULL):
- * FP32. */
-void *tensor_data(struct cuda_device *device, const struct cuda_program *program, struct tensor tensor, bool *wide,
-                  enum role role, struct error *err);
+/* The element type of a temporary: chosen here for all of them. */
+struct element temp_element(const struct temp *temp);
+/* That of any tensor of a program, by its shape where it is a resource. */
+struct element tensor_element(const struct cuda_program *program, struct tensor tensor);
+
+/* Device address of a tensor's first element; NULL with err set when a resource cannot be loaded. */
+void *tensor_data(struct cuda_device *device, const struct cuda_program *program, struct tensor tensor,
+                  struct element *element, enum role role, struct error *err);
+/* The same for a reader or writer that takes this type alone: another is an error. */
+void *tensor_data_as(struct cuda_device *device, const struct cuda_program *program, struct tensor tensor,
+                     enum dtype type, enum role role, struct error *err);
+/* And for one that takes FP32 as well as FP16: *type gets which. */
+void *tensor_data_either(struct cuda_device *device, const struct cuda_program *program, struct tensor tensor,
+                         enum dtype *type, struct error *err);
 
 #endif

@@ -120,7 +120,7 @@ static int plan_change(struct cuda_device *device, struct update *update, const 
   if (!memory || check_f16(r, change, err) < 0)
     return -1;
   size_t row = resource_row_elements(r), first = change->first * row, elements = change->rows * row;
-  size_t element = memory->wide ? sizeof(float) : sizeof(half_t);
+  size_t element = element_size(memory->element);
   add_segment(update, (char *)memory->data + first * element, elements * element);
   for (int i = 0; i < device->derived.count; i++) {
     const struct derived *copy = &device->derived.list[i];
@@ -174,7 +174,7 @@ static struct segment *fill_change(struct cuda_device *device, const struct weig
   const struct launch_queue queue = changes_queue(device);
   size_t elements = change->rows * resource_row_elements(r);
   char *shadow = device->shadow, *rows = shadow + segment->source;
-  if (staging_send(device, &queue, rows, device->resource[change->resource].wide, change->values, elements, err) < 0)
+  if (staging_send(device, &queue, rows, device->resource[change->resource].element, change->values, elements, err) < 0)
     return NULL;
   segment++;
   for (int i = 0; i < device->derived.count; i++) {

@@ -34,20 +34,21 @@ struct shape {
 
 static void build_conv(struct op_test *t, const struct shape *s) {
   struct op_conv op = {.stride = s->stride, .pad = 1, .upsample = s->up, .act = s->norm ? ACT_NONE : ACT_RELU};
-  op.x = test_input(t, s->n, s->h, s->w, s->c, false, FILL_NORMAL);
+  op.x = test_input(t, s->n, s->h, s->w, s->c, ELEMENT_DEVICE, FILL_NORMAL);
   op.weight = test_weight(t, s->out, 3, s->c);
   op.bias = test_vector(t, s->out, 0);
   if (s->norm)
     op.prologue = (struct prologue){.norm = NORM_GROUP, .act = ACT_SILU, .groups = 32, .eps = 1e-5f};
   if (s->residual) /* made by an op, so that it can be added in place */
-    op.residual = plan_norm(&t->plan, "residual",
-                            (struct op_norm){.x = test_input(t, s->n, s->h, s->w, s->out, false, FILL_NORMAL)});
+    op.residual =
+        plan_norm(&t->plan, "residual",
+                  (struct op_norm){.x = test_input(t, s->n, s->h, s->w, s->out, ELEMENT_DEVICE, FILL_NORMAL)});
   plan_conv(&t->plan, "conv", op);
 }
 
 static void build_linear(struct op_test *t, const struct shape *s) {
   struct op_linear op = {.act = s->up ? ACT_GEGLU : ACT_NONE};
-  op.x = test_input(t, s->n, s->h, s->w, s->c, false, FILL_NORMAL);
+  op.x = test_input(t, s->n, s->h, s->w, s->c, ELEMENT_DEVICE, FILL_NORMAL);
   op.weight = test_weight(t, s->out, 1, s->c);
   op.bias = test_vector(t, s->out, 0);
   if (s->norm)
@@ -56,7 +57,7 @@ static void build_linear(struct op_test *t, const struct shape *s) {
 }
 
 static void build_norm(struct op_test *t, const struct shape *s) {
-  struct op_norm op = {.x = test_input(t, s->n, s->h, s->w, s->c, false, FILL_NORMAL)};
+  struct op_norm op = {.x = test_input(t, s->n, s->h, s->w, s->c, ELEMENT_DEVICE, FILL_NORMAL)};
   op.prologue = (struct prologue){.norm = s->up ? NORM_LAYER : NORM_GROUP, .groups = 32, .eps = 1e-5f};
   op.prologue.act = s->up ? ACT_NONE : ACT_SILU;
   plan_norm(&t->plan, "norm", op);
@@ -65,10 +66,10 @@ static void build_norm(struct op_test *t, const struct shape *s) {
 /* out: keys, 0 for self-attention */
 static void build_attention(struct op_test *t, const struct shape *s) {
   struct op_attention op = {.heads = s->stride, .scale = 1 / sqrtf((float)s->c / (float)s->stride)};
-  op.q = test_input(t, s->n, s->h, s->w, s->c, false, FILL_NORMAL);
+  op.q = test_input(t, s->n, s->h, s->w, s->c, ELEMENT_DEVICE, FILL_NORMAL);
   op.k = op.v = op.q;
   if (s->out)
-    op.k = op.v = test_input(t, s->n, 1, s->out, s->c, false, FILL_NORMAL);
+    op.k = op.v = test_input(t, s->n, 1, s->out, s->c, ELEMENT_DEVICE, FILL_NORMAL);
   plan_attention(&t->plan, "attention", op);
 }
 
@@ -80,8 +81,9 @@ static void build_pixels_in(struct op_test *t, const struct shape *s) {
 
 static void build_pixels_out(struct op_test *t, const struct shape *s) {
   t->output = s->up ? PIXEL_YUV420P : PIXEL_RGBA;
-  plan_pixels_out(&t->plan, "out",
-                  (struct op_pixels_out){.scale = 1, .x = test_input(t, 1, s->h, s->w, 3, false, FILL_NORMAL)});
+  plan_pixels_out(
+      &t->plan, "out",
+      (struct op_pixels_out){.scale = 1, .x = test_input(t, 1, s->h, s->w, 3, ELEMENT_DEVICE, FILL_NORMAL)});
 }
 
 static const struct shape shapes[] = {

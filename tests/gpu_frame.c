@@ -121,10 +121,10 @@ static void run_networks(struct bench *b, const char *folder) {
   run_plan(b, plans_tables, &run);
   cuda_device(b->device)->tune_always = true;
   plan_init(plan, &b->resources);
-  struct tensor picture = plan_input(plan, 1, h * scale, w * scale, 3, false);
-  struct tensor latent = plan_input(plan, 1, h, w, c->vae.latent_channels, true);
-  struct tensor x = plan_input(plan, 1, h, w, u->in_channels, false);
-  struct tensor hidden = plan_input(plan, 1, 1, c->text.positions, c->text.hidden_size, false);
+  struct tensor picture = plan_input(plan, 1, h * scale, w * scale, 3, ELEMENT_DEVICE);
+  struct tensor latent = plan_input(plan, 1, h, w, c->vae.latent_channels, ELEMENT_PRECISE);
+  struct tensor x = plan_input(plan, 1, h, w, u->in_channels, ELEMENT_DEVICE);
+  struct tensor hidden = plan_input(plan, 1, 1, c->text.positions, c->text.hidden_size, ELEMENT_DEVICE);
   struct tensor text = clip_encode(&c->text, &c->text_weights, plan);
   struct tensor encoded = tae_encode(&c->vae, &c->vae_weights, plan, picture);
   struct tensor time = plan_time_row(plan, "time", (struct op_time_row){.table = b->model.table});

@@ -31,7 +31,7 @@ static void build_guidance_embed(struct op_test *t, const void *argument) {
 
 static void build_time_row(struct op_test *t, const void *argument) {
   (void)argument;
-  struct tensor table = test_state(t, TIMESTEPS, 1, 1, 40, false);
+  struct tensor table = test_state(t, TIMESTEPS, 1, 1, 40, ELEMENT_DEVICE);
   const int rows[] = {0, 999, 499};
   for (int i = 0; i < 3; i++) {
     t->params.step[i].timestep = rows[i];
@@ -41,17 +41,18 @@ static void build_time_row(struct op_test *t, const void *argument) {
 
 static void build_store_slot(struct op_test *t, const void *argument) {
   (void)argument;
-  struct tensor slots = test_state(t, 12, 1, 77, 24, false);
+  struct tensor slots = test_state(t, 12, 1, 77, 24, ELEMENT_DEVICE);
   t->params.slot = test_integer(t, 0, 11);
-  plan_store_slot(&t->plan, "store",
-                  (struct op_store_slot){.x = test_input(t, 1, 1, 77, 24, false, FILL_NORMAL), .slots = slots});
+  plan_store_slot(
+      &t->plan, "store",
+      (struct op_store_slot){.x = test_input(t, 1, 1, 77, 24, ELEMENT_DEVICE, FILL_NORMAL), .slots = slots});
   test_output(t, slots);
 }
 
 /* One slot, a blend, and one whose second slot does not exist and must not be read. */
 static void build_prompt(struct op_test *t, const void *argument) {
   (void)argument;
-  struct tensor slots = test_state(t, 12, 1, 77, 24, false);
+  struct tensor slots = test_state(t, 12, 1, 77, 24, ELEMENT_DEVICE);
   t->params.prompt[0] = (struct prompt_params){{3, 0}, {1, 0}};
   t->params.prompt[1] = (struct prompt_params){{11, 5}, {0.25f, 0.75f}};
   t->params.prompt[2] = (struct prompt_params){{0, 1000}, {1, 0}};
@@ -60,9 +61,9 @@ static void build_prompt(struct op_test *t, const void *argument) {
 
 static void build_start(struct op_test *t, const void *argument) {
   const bool *image = argument;
-  struct op_start op = {.noise = test_state(t, 4, 5, 7, 16, true)};
+  struct op_start op = {.noise = test_state(t, 4, 5, 7, 16, ELEMENT_PRECISE)};
   if (*image)
-    op.z = test_input(t, 1, 5, 7, 16, false, FILL_NORMAL);
+    op.z = test_input(t, 1, 5, 7, 16, ELEMENT_DEVICE, FILL_NORMAL);
   t->params.start_latent = 0.4f;
   t->params.start_noise = 0.9f;
   test_output(t, plan_start(&t->plan, "start", op));
@@ -78,9 +79,9 @@ struct unet_input_case {
 static void build_unet_input(struct op_test *t, const void *argument) {
   const struct unet_input_case *c = argument;
   struct op_unet_input op = {
-      .x = test_input(t, 1, 5, 7, 16, true, FILL_NORMAL), .image_rows = c->image_rows, .y.n = c->rows};
+      .x = test_input(t, 1, 5, 7, 16, ELEMENT_PRECISE, FILL_NORMAL), .image_rows = c->image_rows, .y.n = c->rows};
   if (c->c_image)
-    op.image = test_input(t, 1, 5, 7, c->c_image, false, FILL_NORMAL);
+    op.image = test_input(t, 1, 5, 7, c->c_image, ELEMENT_DEVICE, FILL_NORMAL);
   test_output(t, plan_unet_input(&t->plan, "input", op));
 }
 
@@ -95,15 +96,16 @@ struct step_case {
 static struct tensor start(struct op_test *t, struct tensor z) {
   t->params.start_latent = 0.5f;
   t->params.start_noise = 0.75f;
-  return plan_start(&t->plan, "start", (struct op_start){.z = z, .noise = test_state(t, 1, z.h, z.w, z.c, true)});
+  return plan_start(&t->plan, "start",
+                    (struct op_start){.z = z, .noise = test_state(t, 1, z.h, z.w, z.c, ELEMENT_PRECISE)});
 }
 
 static void build_step(struct op_test *t, const void *argument) {
   const struct step_case *c = argument;
-  struct op_step op = {.step = 2, .x = start(t, test_input(t, 1, 5, 7, 16, false, FILL_NORMAL))};
-  op.model = test_input(t, c->rows, 5, 7, 16, false, FILL_NORMAL);
+  struct op_step op = {.step = 2, .x = start(t, test_input(t, 1, 5, 7, 16, ELEMENT_DEVICE, FILL_NORMAL))};
+  op.model = test_input(t, c->rows, 5, 7, 16, ELEMENT_DEVICE, FILL_NORMAL);
   if (c->noise)
-    op.noise = test_state(t, 4, 5, 7, 16, true);
+    op.noise = test_state(t, 4, 5, 7, 16, ELEMENT_PRECISE);
   t->params.step[2] = (struct step_params){499, 0.75f, -0.5f, 0.25f};
   for (int i = 0; i < GUIDANCE_ROWS_MAX; i++)
     t->params.row_weight[i] = (float)(i + 1) * (i % 2 ? -1.5f : 1.25f);
@@ -115,8 +117,10 @@ static void build_step(struct op_test *t, const void *argument) {
 static void build_loop(struct op_test *t, const void *argument) {
   (void)argument;
   struct plan *plan = &t->plan;
-  struct tensor z = test_input(t, 1, 5, 7, 16, false, FILL_NORMAL), table = test_state(t, TIMESTEPS, 1, 1, 16, false);
-  struct tensor noise = test_state(t, 3, 5, 7, 16, true), weight = test_weight(t, 16, 3, 16), x = start(t, z);
+  struct tensor z = test_input(t, 1, 5, 7, 16, ELEMENT_DEVICE, FILL_NORMAL),
+                table = test_state(t, TIMESTEPS, 1, 1, 16, ELEMENT_DEVICE);
+  struct tensor noise = test_state(t, 3, 5, 7, 16, ELEMENT_PRECISE), weight = test_weight(t, 16, 3, 16),
+                x = start(t, z);
   struct tensor before = plan_norm(plan, "before", (struct op_norm){.x = z, .prologue = {.act = ACT_SILU}});
   plan_loop_begin(plan, 3);
   struct op_conv conv = {.weight = weight, .residual = before, .stride = 1, .pad = 1};

@@ -38,19 +38,19 @@ static void build_conv(struct op_test *t, const void *argument) {
   int in = c->c + c->c2, k = c->k ? c->k : 3;
   struct op_conv op = {.stride = c->stride ? c->stride : 1, .upsample = c->up, .act = c->act, .pad_end_only = c->end};
   op.pad = c->end || c->no_pad ? 0 : k / 2;
-  op.x = test_input(t, c->n, c->h, c->w, c->c, false, c->fill);
+  op.x = test_input(t, c->n, c->h, c->w, c->c, ELEMENT_DEVICE, c->fill);
   if (c->c2)
-    op.x2 = test_input(t, c->n, c->h, c->w, c->c2, false, c->fill);
+    op.x2 = test_input(t, c->n, c->h, c->w, c->c2, ELEMENT_DEVICE, c->fill);
   op.weight = test_weight(t, c->out, k, in);
   op.prologue = prologue(t, &c->before, in);
   if (c->bias)
     op.bias = test_vector(t, c->out, 0);
   if (c->time) /* a slice of all time projections, as in the U-Net */
-    op.time = tensor_channels(test_input(t, 1, 1, 1, c->out + 24, false, FILL_NORMAL), 16, c->out);
+    op.time = tensor_channels(test_input(t, 1, 1, 1, c->out + 24, ELEMENT_DEVICE, FILL_NORMAL), 16, c->out);
   if (c->residual) {
     int border = c->end ? 1 : 2 * op.pad;
     int h = ((c->h << c->up) + border - k) / op.stride + 1, w = ((c->w << c->up) + border - k) / op.stride + 1;
-    op.residual = test_input(t, c->n, h, w, c->out, false, c->fill);
+    op.residual = test_input(t, c->n, h, w, c->out, ELEMENT_DEVICE, c->fill);
   }
   test_output(t, plan_conv(&t->plan, "conv", op));
 }
@@ -136,17 +136,17 @@ static void build_linear(struct op_test *t, const void *argument) {
   const struct linear_case *c = argument;
   int in = c->c + c->c2, out = c->act == ACT_GEGLU ? c->out / 2 : c->out;
   struct op_linear op = {.act = c->act};
-  op.x = test_input(t, c->n, c->h, c->w, c->c, false, c->fill);
+  op.x = test_input(t, c->n, c->h, c->w, c->c, ELEMENT_DEVICE, c->fill);
   if (c->c2)
-    op.x2 = test_input(t, c->n, c->h, c->w, c->c2, false, c->fill);
+    op.x2 = test_input(t, c->n, c->h, c->w, c->c2, ELEMENT_DEVICE, c->fill);
   op.weight = test_weight(t, c->out, 1, in);
   op.prologue = prologue(t, &c->before, in);
   if (c->bias)
     op.bias = test_vector(t, c->out, 0);
   if (c->residual)
-    op.residual = test_input(t, c->n, c->h, c->w, out, false, c->fill);
+    op.residual = test_input(t, c->n, c->h, c->w, out, ELEMENT_DEVICE, c->fill);
   if (c->into)
-    op.y = test_state(t, c->n, c->h, c->w, out, false);
+    op.y = test_state(t, c->n, c->h, c->w, out, ELEMENT_DEVICE);
   test_output(t, plan_linear(&t->plan, "linear", op));
 }
 
@@ -185,14 +185,15 @@ static const struct linear_case linear_cases[] = {
 
 struct norm_case {
   int n, h, w, c;
-  bool wide;
+  bool precise;
   struct before before;
   enum fill fill;
 };
 
 static void build_norm(struct op_test *t, const void *argument) {
   const struct norm_case *c = argument;
-  struct op_norm op = {.x = test_input(t, c->n, c->h, c->w, c->c, c->wide, c->fill)};
+  struct op_norm op = {
+      .x = test_input(t, c->n, c->h, c->w, c->c, c->precise ? ELEMENT_PRECISE : ELEMENT_DEVICE, c->fill)};
   op.prologue = prologue(t, &c->before, c->c);
   test_output(t, plan_norm(&t->plan, "norm", op));
 }
@@ -236,15 +237,15 @@ static void build_attention(struct op_test *t, const void *argument) {
   struct op_attention op = {.heads = c->heads, .causal = c->causal};
   op.scale = (c->factor != 0 ? c->factor : 1) / sqrtf((float)c->dim);
   if (c->keys == 0) {
-    struct tensor fused = test_input(t, c->n, c->queries_h, c->queries_w, 3 * width, false, c->fill);
+    struct tensor fused = test_input(t, c->n, c->queries_h, c->queries_w, 3 * width, ELEMENT_DEVICE, c->fill);
     op.q = tensor_channels(fused, 0, width);
     op.k = tensor_channels(fused, width, width);
     op.v = tensor_channels(fused, 2 * width, width);
   } else {
     int others = 5 * 8; /* what lies around a slice */
-    struct tensor kv = c->state ? test_state(t, kv_n, 1, c->keys, 2 * width + others, false)
-                                : test_input(t, kv_n, 1, c->keys, 2 * width + others, false, c->fill);
-    op.q = test_input(t, c->n, c->queries_h, c->queries_w, width, false, c->fill);
+    struct tensor kv = c->state ? test_state(t, kv_n, 1, c->keys, 2 * width + others, ELEMENT_DEVICE)
+                                : test_input(t, kv_n, 1, c->keys, 2 * width + others, ELEMENT_DEVICE, c->fill);
+    op.q = test_input(t, c->n, c->queries_h, c->queries_w, width, ELEMENT_DEVICE, c->fill);
     op.k = tensor_channels(kv, 16, width);
     op.v = tensor_channels(kv, 16 + width, width);
   }
@@ -293,7 +294,7 @@ static struct tensor chain_conv(struct op_test *t, struct tensor x, struct tenso
 
 /* Two blocks of AutoencoderTiny: residuals that a device may add in place, and one that is read again at the end. */
 static void build_tiny_blocks(struct op_test *t, const void *argument) {
-  struct tensor none = {0}, first = test_input(t, 1, 11, 13, 32, false, FILL_NORMAL);
+  struct tensor none = {0}, first = test_input(t, 1, 11, 13, 32, ELEMENT_DEVICE, FILL_NORMAL);
   (void)argument;
   struct tensor x = chain_conv(t, first, none, ACT_RELU), kept = x;
   for (int block = 0; block < 2; block++) {
@@ -305,7 +306,8 @@ static void build_tiny_blocks(struct op_test *t, const void *argument) {
 
 /* A res block with a convolution whose input is also its residual. */
 static void build_own_residual(struct op_test *t, const void *argument) {
-  struct tensor x = chain_conv(t, test_input(t, 1, 6, 6, 16, false, FILL_NORMAL), (struct tensor){0}, ACT_NONE);
+  struct tensor x =
+      chain_conv(t, test_input(t, 1, 6, 6, 16, ELEMENT_DEVICE, FILL_NORMAL), (struct tensor){0}, ACT_NONE);
   (void)argument;
   x = chain_conv(t, x, x, ACT_RELU);
   test_output(t, chain_conv(t, x, (struct tensor){0}, ACT_NONE));
@@ -321,7 +323,7 @@ static struct tensor chain_linear(struct op_test *t, struct tensor x, int out, b
 
 /* A transformer block. */
 static void build_transformer(struct op_test *t, const void *argument) {
-  struct tensor none = {0}, x = test_input(t, 2, 6, 5, 64, false, FILL_NORMAL);
+  struct tensor none = {0}, x = test_input(t, 2, 6, 5, 64, ELEMENT_DEVICE, FILL_NORMAL);
   (void)argument;
   x = chain_linear(t, x, 64, false, ACT_NONE, none);
   struct tensor qkv = chain_linear(t, x, 192, true, ACT_NONE, none);

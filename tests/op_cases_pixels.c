@@ -74,9 +74,9 @@ struct out_case {
 static void build_out(struct op_test *t, const void *argument) {
   const struct out_case *c = argument;
   struct op_pixels_out op = {.scale = c->scale, .bias = c->bias, .input_scale = 0.5f, .input_bias = 0.5f};
-  op.x = test_input(t, 1, c->h, c->w, 3, false, FILL_NORMAL);
+  op.x = test_input(t, 1, c->h, c->w, 3, ELEMENT_DEVICE, FILL_NORMAL);
   if (c->mix < 1)
-    op.input = test_input(t, 1, c->h, c->w, 3, false, FILL_NORMAL);
+    op.input = test_input(t, 1, c->h, c->w, 3, ELEMENT_DEVICE, FILL_NORMAL);
   t->params.mix = c->mix;
   t->output = c->format;
   t->has_picture = true;

@@ -81,8 +81,8 @@ static float *add_operand(struct op_test *t, struct tensor tensor, size_t count)
   return operand->data;
 }
 
-struct tensor test_input(struct op_test *t, int n, int h, int w, int c, bool wide, enum fill fill) {
-  struct tensor x = plan_input(&t->plan, n, h, w, c, wide);
+struct tensor test_input(struct op_test *t, int n, int h, int w, int c, enum demand demand, enum fill fill) {
+  struct tensor x = plan_input(&t->plan, n, h, w, c, demand);
   float *data = add_operand(t, x, tensor_elements(x));
   for (size_t i = 0; i < tensor_elements(x); i++)
     data[i] = test_value(t, fill);
@@ -113,11 +113,11 @@ struct tensor test_vector(struct op_test *t, int c, float mean) {
   return add_weight(t, 1, 1, c, c, (double)mean, 0.5);
 }
 
-struct tensor test_state(struct op_test *t, int n, int h, int w, int c, bool wide) {
+struct tensor test_state(struct op_test *t, int n, int h, int w, int c, enum demand demand) {
   char name[32];
   struct error err = {0};
   snprintf(name, sizeof name, "state %d", t->operand_count);
-  struct tensor s = resources_state(&t->resources, name, n, h, w, c, wide, &err);
+  struct tensor s = resources_state(&t->resources, name, n, h, w, c, demand, &err);
   if (!tensor_exists(s))
     die(err.message);
   float *data = add_operand(t, s, tensor_elements(s));

@@ -56,12 +56,12 @@ int test_integer(struct op_test *t, int low, int high); /* low..high */
 float test_normal(struct op_test *t);
 float test_value(struct op_test *t, enum fill fill); /* one operand's value, rounded to t->dtype */
 
-struct tensor test_input(struct op_test *t, int n, int h, int w, int c, bool wide, enum fill fill);
+struct tensor test_input(struct op_test *t, int n, int h, int w, int c, enum demand demand, enum fill fill);
 /* Weights are scaled by 1 / sqrt(inputs), so that sums stay of the inputs' size. */
 struct tensor test_weight(struct op_test *t, int out, int k, int in);
 struct tensor test_vector(struct op_test *t, int c, float mean);
 struct tensor test_table(struct op_test *t, int rows, int c); /* an embedding: [rows, 1, 1, c] */
-struct tensor test_state(struct op_test *t, int n, int h, int w, int c, bool wide);
+struct tensor test_state(struct op_test *t, int n, int h, int w, int c, enum demand demand);
 void test_output(struct op_test *t, struct tensor y);
 /* A frame of random pixels; smooth: a gradient with a little noise, as pictures are. */
 void test_frame(struct op_test *t, enum pixel_format format, int width, int height, bool smooth);

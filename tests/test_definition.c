@@ -38,7 +38,7 @@ static struct tensor give(struct bench *b, struct tensor t, const float *data) {
 
 static struct tensor input(struct bench *b, int h, int w, int c, const float *data) {
   b->plan.resources = &b->resources;
-  return give(b, plan_input(&b->plan, 1, h, w, c, false), data);
+  return give(b, plan_input(&b->plan, 1, h, w, c, ELEMENT_DEVICE), data);
 }
 
 /* data in checkpoint order: [out][in][k][k] */
@@ -303,10 +303,10 @@ static void the_sampler_step_is_linear(void **state) {
   (void)state;
   struct bench b = begin();
   struct error err = {0};
-  struct tensor noise = resources_state(&b.resources, "noise", 2, 1, 1, 2, true, &err);
+  struct tensor noise = resources_state(&b.resources, "noise", 2, 1, 1, 2, ELEMENT_PRECISE, &err);
   struct op_step op = {.step = 1, .x = input(&b, 1, 1, 2, (float[]){1, 2}), .noise = noise};
   b.plan.resources = &b.resources;
-  op.model = give(&b, plan_input(&b.plan, 2, 1, 1, 2, false), (float[]){10, 20, 30, 40});
+  op.model = give(&b, plan_input(&b.plan, 2, 1, 1, 2, ELEMENT_DEVICE), (float[]){10, 20, 30, 40});
   give(&b, noise, (float[]){-1, -1, 1, 2});
   b.params.step[1] = (struct step_params){0, 2, 0.5f, 100};
   b.params.row_weight[0] = -1;
@@ -322,8 +322,8 @@ static void a_loop_hands_on_its_latent(void **state) {
   struct bench b = begin();
   struct error err = {0};
   struct tensor x = input(&b, 1, 1, 1, (float[]){3}), noise, table;
-  noise = give(&b, resources_state(&b.resources, "noise", 2, 1, 1, 1, true, &err), (float[]){-7, 1});
-  table = give(&b, resources_state(&b.resources, "table", TIMESTEPS, 1, 1, 1, false, &err), rows);
+  noise = give(&b, resources_state(&b.resources, "noise", 2, 1, 1, 1, ELEMENT_PRECISE, &err), (float[]){-7, 1});
+  table = give(&b, resources_state(&b.resources, "table", TIMESTEPS, 1, 1, 1, ELEMENT_DEVICE, &err), rows);
   rows[999] = 1, rows[4] = 20, rows[7] = 5;
   plan_loop_begin(&b.plan, 2);
   struct tensor row = plan_time_row(&b.plan, "row", (struct op_time_row){.step = 1, .table = table});

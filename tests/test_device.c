@@ -171,8 +171,8 @@ static void tokens_slots_and_timesteps_are_checked(void **state) {
   float table[4 * 2] = {0};
   struct weight_part part = {table, DTYPE_F32, 4};
   struct tensor words = resources_weight(&r->resources, "words", 4, 1, 1, 2, &part, 1, &err);
-  struct tensor slots = resources_state(&r->resources, "slots", 3, 1, 4, 2, false, &err);
-  struct tensor times = resources_state(&r->resources, "times", TIMESTEPS, 1, 1, 2, false, &err);
+  struct tensor slots = resources_state(&r->resources, "slots", 3, 1, 4, 2, ELEMENT_DEVICE, &err);
+  struct tensor times = resources_state(&r->resources, "times", TIMESTEPS, 1, 1, 2, ELEMENT_DEVICE, &err);
   struct tensor x = plan_embed(&r->plan, "embed", (struct op_embed){.token = words, .position = words});
   plan_store_slot(&r->plan, "store", (struct op_store_slot){.x = x, .slots = slots});
   plan_prompt(&r->plan, "prompt", (struct op_prompt){.slots = slots, .y.n = 1});
@@ -199,9 +199,10 @@ static void rounds_are_checked(void **state) {
   (void)state;
   struct rig *r = rig_begin();
   struct error err = {0};
-  struct tensor noise = resources_state(&r->resources, "noise", 2, 1, 1, 2, true, &err);
-  struct tensor times = resources_state(&r->resources, "times", TIMESTEPS, 1, 1, 2, false, &err);
-  struct tensor x = plan_input(&r->plan, 1, 1, 1, 2, true), model = plan_input(&r->plan, 1, 1, 1, 2, false);
+  struct tensor noise = resources_state(&r->resources, "noise", 2, 1, 1, 2, ELEMENT_PRECISE, &err);
+  struct tensor times = resources_state(&r->resources, "times", TIMESTEPS, 1, 1, 2, ELEMENT_DEVICE, &err);
+  struct tensor x = plan_input(&r->plan, 1, 1, 1, 2, ELEMENT_PRECISE),
+                model = plan_input(&r->plan, 1, 1, 1, 2, ELEMENT_DEVICE);
   plan_loop_begin(&r->plan, 3);
   plan_time_row(&r->plan, "time", (struct op_time_row){.step = 0, .table = times});
   plan_step(&r->plan, "step", (struct op_step){.step = 0, .x = x, .model = model, .noise = noise});

@@ -129,8 +129,8 @@ static void autoencoder(void **state) {
   struct values decoded = golden_values(&b->golden, "vae.decoded");
   const struct tae_config *config = &b->checkpoint->vae;
   const struct component *weights = &b->checkpoint->vae_weights;
-  struct tensor x = plan_input(&b->plan, 1, picture.shape[1], picture.shape[2], 3, false);
-  struct tensor z = plan_input(&b->plan, 1, latent.shape[1], latent.shape[2], latent.shape[3], true);
+  struct tensor x = plan_input(&b->plan, 1, picture.shape[1], picture.shape[2], 3, ELEMENT_DEVICE);
+  struct tensor z = plan_input(&b->plan, 1, latent.shape[1], latent.shape[2], latent.shape[3], ELEMENT_PRECISE);
   struct tensor encoded = tae_encode(config, weights, &b->plan, x), y = tae_decode(config, weights, &b->plan, z);
   prepare(b);
   write_values(b, x, &picture);
@@ -159,8 +159,8 @@ static void unet(void **state) {
   static const int timesteps[] = {999, 480, 1};
   struct values x = golden_values(&b->golden, "unet.x"), text = golden_values(&b->golden, "text.out");
   struct plan *plan = &b->plan;
-  struct tensor sample = plan_input(plan, 1, x.shape[1], x.shape[2], x.shape[3], false);
-  struct tensor hidden = plan_input(plan, 1, 1, text.shape[2], text.shape[3], false);
+  struct tensor sample = plan_input(plan, 1, x.shape[1], x.shape[2], x.shape[3], ELEMENT_DEVICE);
+  struct tensor hidden = plan_input(plan, 1, 1, text.shape[2], text.shape[3], ELEMENT_DEVICE);
   struct tensor time = plan_time_row(plan, "time", (struct op_time_row){.step = 0, .table = b->model.table});
   struct tensor y = unet_predict(&b->model.unet, plan, sample, time, unet_texts(&b->model.unet, plan, hidden));
   make_tables(b);

@@ -25,7 +25,7 @@ static void shapes_follow_the_convolution(void **state) {
   struct resources resources = {0};
   struct plan plan;
   plan_init(&plan, &resources);
-  struct tensor x = plan_input(&plan, 2, 15, 9, 8, false);
+  struct tensor x = plan_input(&plan, 2, 15, 9, 8, ELEMENT_DEVICE);
   struct tensor w = weight(&resources, "w", 16, 3, 8);
   struct tensor y = plan_conv(&plan, "same", (struct op_conv){.x = x, .weight = w, .stride = 1, .pad = 1});
   assert_int_equal(y.h, 15);
@@ -54,7 +54,7 @@ static void the_first_error_sticks_and_names_its_place(void **state) {
   struct resources resources = {0};
   struct plan plan;
   plan_init(&plan, &resources);
-  struct tensor x = plan_input(&plan, 1, 4, 4, 8, false);
+  struct tensor x = plan_input(&plan, 1, 4, 4, 8, ELEMENT_DEVICE);
   struct tensor w = weight(&resources, "w", 16, 3, 12);
   size_t mark = plan_enter(&plan, "down_blocks.%d", 1);
   struct tensor y = plan_conv(&plan, "conv1", (struct op_conv){.x = x, .weight = w, .stride = 1, .pad = 1});
@@ -78,7 +78,7 @@ static void operands_are_checked_by_their_roles(void **state) {
   for (int mistake = 0; mistake < 5; mistake++) {
     struct plan plan;
     plan_init(&plan, &resources);
-    struct tensor x = plan_input(&plan, 1, 4, 4, 8, false), slice = tensor_channels(x, 2, 4);
+    struct tensor x = plan_input(&plan, 1, 4, 4, 8, ELEMENT_DEVICE), slice = tensor_channels(x, 2, 4);
     struct tensor y = {0};
     if (mistake == 0)
       y = plan_linear(&plan, "p", (struct op_linear){.weight = w});
@@ -128,7 +128,7 @@ static bool alive_together(const struct temp *a, const struct temp *b) {
   return a->first <= b->last && b->first <= a->last;
 }
 
-/* Random graphs: any two temps alive together lie apart, within the arena, aligned. */
+/* Random graphs and types: any two temps alive together lie apart, within the arena, aligned. */
 static void the_arena_keeps_the_living_apart(void **state) {
   (void)state;
   unsigned seed = 7;
@@ -136,7 +136,7 @@ static void the_arena_keeps_the_living_apart(void **state) {
     struct resources resources = {0};
     struct plan plan;
     plan_init(&plan, &resources);
-    struct tensor made[64] = {plan_input(&plan, 1, 3, 5, 8, false)};
+    struct tensor made[64] = {plan_input(&plan, 1, 3, 5, 8, ELEMENT_DEVICE)};
     int count = 1;
     for (; count < 64; count++) {
       struct tensor x = made[rand_r(&seed) % (unsigned)count];
@@ -149,15 +149,18 @@ static void the_arena_keeps_the_living_apart(void **state) {
     }
     struct error err = {0};
     assert_int_equal(plan_finish(&plan, &err), 0);
-    size_t offset[64], total = plan_layout(&plan, 2, 256, offset), sum = 0;
+    struct element element[64];
+    for (int i = 0; i < plan.temp_count; i++)
+      element[i] = element_of(rand_r(&seed) % 2 ? DTYPE_F32 : DTYPE_BF16);
+    size_t offset[64], total = plan_layout(&plan, element, 256, offset), sum = 0;
     for (int i = 0; i < plan.temp_count; i++) {
       const struct temp *t = &plan.temps[i];
-      size_t bytes = (size_t)t->n * (size_t)t->h * (size_t)t->w * (size_t)t->c * 2;
+      size_t bytes = (size_t)t->n * (size_t)t->h * (size_t)t->w * (size_t)t->c * element_size(element[i]);
       sum += bytes;
       assert_true(offset[i] % 256 == 0 && offset[i] + bytes <= total);
       for (int j = 0; j < i; j++) {
         const struct temp *u = &plan.temps[j];
-        size_t other = (size_t)u->n * (size_t)u->h * (size_t)u->w * (size_t)u->c * 2;
+        size_t other = (size_t)u->n * (size_t)u->h * (size_t)u->w * (size_t)u->c * element_size(element[j]);
         assert_true(!alive_together(t, u) || offset[i] + bytes <= offset[j] || offset[j] + other <= offset[i]);
       }
     }
@@ -172,14 +175,17 @@ static void a_chain_reuses_its_memory(void **state) {
   struct resources resources = {0};
   struct plan plan;
   plan_init(&plan, &resources);
-  struct tensor x = plan_input(&plan, 1, 16, 16, 8, false), w = weight(&resources, "w", 8, 3, 8);
+  struct tensor x = plan_input(&plan, 1, 16, 16, 8, ELEMENT_DEVICE), w = weight(&resources, "w", 8, 3, 8);
   for (int i = 0; i < 20; i++)
     x = plan_conv(&plan, "c", (struct op_conv){.x = x, .weight = w, .stride = 1, .pad = 1});
   struct error err = {0};
   assert_int_equal(plan_finish(&plan, &err), 0);
   size_t offset[32], one = 16 * 16 * 8 * 4;
   /* the input and the unread result live throughout; between them two tensors take turns */
-  assert_true(plan_layout(&plan, 4, 64, offset) <= 4 * one);
+  struct element element[32];
+  for (int i = 0; i < plan.temp_count; i++)
+    element[i] = element_of(DTYPE_F32);
+  assert_true(plan_layout(&plan, element, 64, offset) <= 4 * one);
   plan_free(&plan);
   resources_finish(&resources);
 }
@@ -218,7 +224,7 @@ static void weights_are_read_in_device_order(void **state) {
 /* A time row, two norms and a step, as a loop of so many rounds; a norm before and one behind. x, temp 0, is an input.
  */
 static struct tensor append_loop(struct plan *plan, struct tensor table, int rounds, struct tensor *before) {
-  struct tensor x = plan_input(plan, 1, 4, 4, 8, true);
+  struct tensor x = plan_input(plan, 1, 4, 4, 8, ELEMENT_PRECISE);
   *before = plan_norm(plan, "before", (struct op_norm){.x = x});
   plan_loop_begin(plan, rounds);
   plan_time_row(plan, "time", (struct op_time_row){.step = 0, .table = table});
@@ -235,7 +241,7 @@ static void a_loop_keeps_what_its_next_round_reads(void **state) {
   struct resources resources = {0};
   struct plan plan;
   struct error err = {0};
-  struct tensor table = resources_state(&resources, "table", TIMESTEPS, 1, 1, 8, false, &err), before;
+  struct tensor table = resources_state(&resources, "table", TIMESTEPS, 1, 1, 8, ELEMENT_DEVICE, &err), before;
   plan_init(&plan, &resources);
   struct tensor early = append_loop(&plan, table, STEPS_MAX, &before);
   assert_int_equal(plan_finish(&plan, &err), 0);
@@ -266,7 +272,7 @@ static void loops_that_make_no_sense_are_refused(void **state) {
   struct resources resources = {0};
   struct plan plan;
   struct error err = {0};
-  struct tensor table = resources_state(&resources, "table", TIMESTEPS, 1, 1, 8, false, &err), before;
+  struct tensor table = resources_state(&resources, "table", TIMESTEPS, 1, 1, 8, ELEMENT_DEVICE, &err), before;
   plan_init(&plan, &resources);
   append_loop(&plan, table, STEPS_MAX + 1, &before);
   expect_failure(&plan, "rounds");
@@ -279,7 +285,7 @@ static void loops_that_make_no_sense_are_refused(void **state) {
   expect_failure(&plan, "beginning");
   plan_init(&plan, &resources);
   plan_loop_begin(&plan, 2);
-  plan_norm(&plan, "norm", (struct op_norm){.x = plan_input(&plan, 1, 4, 4, 8, false)});
+  plan_norm(&plan, "norm", (struct op_norm){.x = plan_input(&plan, 1, 4, 4, 8, ELEMENT_DEVICE)});
   plan_loop_end(&plan);
   expect_failure(&plan, "step");
   plan_init(&plan, &resources);

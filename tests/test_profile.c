@@ -7,7 +7,7 @@
 
 #include "unet/devices.h"
 
-enum { W = 24, H = 16, C = 8 };
+enum { W = 24, H = 16, C = 8, TEMPS = 16 };
 
 static bool near(double a, double b) {
   return fabs(a - b) <= 1e-9 * fmax(fabs(a), fabs(b));
@@ -37,7 +37,7 @@ static void rig_open(struct rig *rig, const char *device) {
   struct plan *plan = &rig->plan;
   plan_init(plan, &rig->resources);
   struct tensor x = plan_pixels_in(plan, "in", (struct op_pixels_in){.scale = 1, .y = {.h = H, .w = W}});
-  struct tensor noise = resources_state(&rig->resources, "noise", 5, H, W, C, true, &rig->err);
+  struct tensor noise = resources_state(&rig->resources, "noise", 5, H, W, C, ELEMENT_PRECISE, &rig->err);
   x = plan_conv(plan, "vae.conv",
                 (struct op_conv){.x = x, .weight = weight(rig, "conv", C, 3, 3), .stride = 1, .pad = 1});
   x = plan_start(plan, "start", (struct op_start){.z = x, .noise = noise});
@@ -79,15 +79,24 @@ static void the_middle_forgets_outliers(void **state) {
   assert_true(profile_middle(NULL, 0, &spread) == 0 && spread == 0);
 }
 
+/* As of a device that computes in this type. */
+static const struct element *elements_of(const struct plan *plan, enum dtype type, struct element *temps) {
+  assert_true(plan->temp_count <= TEMPS);
+  for (int i = 0; i < plan->temp_count; i++)
+    temps[i] = element_of(plan->temps[i].demand == ELEMENT_PRECISE ? DTYPE_F32 : type);
+  return temps;
+}
+
 /* The floor is what takes longest at the roof: arithmetic, weights, or activations. */
 static void rows_follow_from_the_plan(void **state) {
   (void)state;
   struct rig rig;
   struct profile profile;
+  struct element temps[TEMPS];
   rig_open(&rig, "cpu");
   assert_int_equal(profile_init(&profile, rig.plan.op_count), 0);
   profile.roof = (struct profile_roof){.flops = 1e12, .memory = 1e9, .cache = 1e12, .element = 2};
-  profile_describe(&profile, &rig.plan);
+  profile_describe(&profile, &rig.plan, elements_of(&rig.plan, DTYPE_F16, temps));
   const struct profile_row *conv = find(&profile, "vae.conv"), *fc = find(&profile, "unet.fc");
   assert_string_equal(conv->kind, "conv3x3");
   assert_string_equal(conv->part, "vae");
@@ -105,11 +114,11 @@ static void rows_follow_from_the_plan(void **state) {
   assert_true(near(find(&profile, "start")->weight_bytes, 2.0 * W * H * C));
   assert_true(near(find(&profile, "step")->activation_bytes, (2.0 + 4 + 4) * W * H * C));
   profile.roof = (struct profile_roof){.flops = 1e9, .memory = 1e12, .cache = 1e12, .element = 4};
-  profile_describe(&profile, &rig.plan);
+  profile_describe(&profile, &rig.plan, elements_of(&rig.plan, DTYPE_F32, temps));
   assert_true(near(conv->floor_us, conv->flops / 1e9 * 1e6));
   assert_true(near(conv->weight_bytes, 4.0 * C * 27));
   profile.roof = (struct profile_roof){.element = 4};
-  profile_describe(&profile, &rig.plan);
+  profile_describe(&profile, &rig.plan, temps);
   assert_true(conv->floor_us == 0);
   profile_free(&profile);
   rig_close(&rig);

@@ -72,7 +72,7 @@ static void build(struct net *net) {
   for (int i = 0; i < LAYERS; i++)
     net->weight[i] = add_weight(net, i);
   const struct tensor *w = net->weight;
-  net->x = plan_input(plan, 1, SIDE, SIDE, 3, false);
+  net->x = plan_input(plan, 1, SIDE, SIDE, 3, ELEMENT_DEVICE);
   struct tensor x =
       plan_conv(plan, "first", (struct op_conv){.x = net->x, .weight = w[0], .bias = w[1], .stride = 1, .pad = 1});
   struct prologue norm = {.norm = NORM_GROUP, .groups = 8, .eps = 1e-5f, .gamma = w[4]};

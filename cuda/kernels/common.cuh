@@ -40,6 +40,19 @@ static inline unsigned blocks_for(size_t items, size_t per_block) {
   return (unsigned)((items + per_block - 1) / per_block);
 }
 
+/* --- one element of FP32 or FP16 --- */
+
+static __device__ __forceinline__ float element_read(const void *x, enum dtype type, size_t i) {
+  return type == DTYPE_F32 ? static_cast<const float *>(x)[i] : __half2float(static_cast<const __half *>(x)[i]);
+}
+
+static __device__ __forceinline__ void element_write(void *y, enum dtype type, size_t i, float v) {
+  if (type == DTYPE_F32)
+    static_cast<float *>(y)[i] = v;
+  else
+    static_cast<__half *>(y)[i] = __float2half_rn(v);
+}
+
 /* --- eight halves at once --- */
 
 union pack8 {

@@ -138,7 +138,7 @@ struct convert_args {
   const void *source;
   enum dtype dtype;
   void *target;
-  bool target_wide; /* FP32, else FP16 */
+  struct element element; /* of the target */
   size_t rows;
   int channels, taps;
 };
@@ -215,15 +215,15 @@ struct pixels_args {
 cudaError_t launch_pixels_in(const struct launch_queue *queue, const struct pixels_args *args);
 cudaError_t launch_pixels_out(const struct launch_queue *queue, const struct pixels_args *args);
 
-/* The ops of sample.cu: operands as in unet/plan/op.h. */
+/* The ops of sample.cu: operands as in unet/plan/op.h. What has no type here is half, noise float. */
 struct sample_args {
   const struct run_block *block;
-  const void *x; /* FP32 where x_wide */
-  bool x_wide;
+  const void *x;
+  enum dtype x_type; /* FP32 or FP16 */
   const half_t *model, *image, *table, *position;
   const float *noise;
-  void *y; /* FP32 where y_wide */
-  bool y_wide;
+  void *y;
+  enum dtype y_type;
   size_t count;   /* elements of one row of y: a latent, a slot, an embedding */
   int rows;       /* guidance rows, timesteps or text positions */
   int c, c_image; /* channels */

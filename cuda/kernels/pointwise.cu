@@ -168,10 +168,7 @@ __global__ void __launch_bounds__(THREADS) convert_kernel(const __grid_constant_
     return;
   size_t channel = i % p.channels, tap = i / p.channels % p.taps, row = i / p.channels / p.taps;
   float v = source_value(p, (row * p.channels + channel) * p.taps + tap);
-  if (p.target_wide)
-    static_cast<float *>(p.target)[i] = v;
-  else
-    static_cast<__half *>(p.target)[i] = __float2half_rn(v);
+  element_write(p.target, p.element.type, i, v / p.element.scale);
 }
 
 __global__ void __launch_bounds__(THREADS) pad_kernel(const __grid_constant__ struct pad_args p, size_t count) {

@@ -11,17 +11,6 @@ __device__ __forceinline__ size_t thread_index() {
   return (size_t)blockIdx.x * THREADS + threadIdx.x;
 }
 
-__device__ __forceinline__ float read(const void *x, bool wide, size_t i) {
-  return wide ? static_cast<const float *>(x)[i] : __half2float(static_cast<const __half *>(x)[i]);
-}
-
-__device__ __forceinline__ void write(void *y, bool wide, size_t i, float v) {
-  if (wide)
-    static_cast<float *>(y)[i] = v;
-  else
-    static_cast<__half *>(y)[i] = __float2half_rn(v);
-}
-
 __global__ void __launch_bounds__(THREADS) begin_kernel(struct run_ring *ring, struct run_block *block) {
   wait_for_previous();
   const uint32_t *from = reinterpret_cast<const uint32_t *>(ring->slot[ring->turn & 1]);
@@ -47,7 +36,7 @@ __global__ void __launch_bounds__(THREADS) embed_kernel(const __grid_constant__ 
   if (i >= p.count)
     return;
   size_t token = p.block->run.tokens[i / p.c];
-  write(p.y, p.y_wide, i, __half2float(p.table[token * p.c + i % p.c]) + __half2float(p.position[i]));
+  element_write(p.y, p.y_type, i, __half2float(p.table[token * p.c + i % p.c]) + __half2float(p.position[i]));
 }
 
 /* Sine and cosine of position times frequency k, the faster half of the channels first. In double: written once. */
@@ -62,7 +51,7 @@ __global__ void __launch_bounds__(THREADS) timestep_kernel(const __grid_constant
   if (i >= p.count)
     return;
   int half = p.c / 2, k = (int)(i % p.c);
-  write(p.y, p.y_wide, i, wave((double)(i / p.c), k % half, half, p.shift, p.cos_first == (k < half)));
+  element_write(p.y, p.y_type, i, wave((double)(i / p.c), k % half, half, p.shift, p.cos_first == (k < half)));
 }
 
 __global__ void __launch_bounds__(THREADS) guidance_embed_kernel(const __grid_constant__ struct sample_args p) {
@@ -72,7 +61,7 @@ __global__ void __launch_bounds__(THREADS) guidance_embed_kernel(const __grid_co
     return;
   int half = p.c / 2, k = (int)(i % p.c);
   double w = ((double)p.block->run.guidance - 1.0) * 1000.0;
-  write(p.y, p.y_wide, i, wave(w, k % half, half, 1.0f, k >= half));
+  element_write(p.y, p.y_type, i, wave(w, k % half, half, 1.0f, k >= half));
 }
 
 __global__ void __launch_bounds__(THREADS) time_row_kernel(const __grid_constant__ struct sample_args p) {
@@ -86,7 +75,7 @@ __global__ void __launch_bounds__(THREADS) store_slot_kernel(const __grid_consta
   size_t i = thread_index();
   wait_for_previous();
   if (i < p.count)
-    write(p.y, p.y_wide, (size_t)p.block->run.slot * p.count + i, read(p.x, p.x_wide, i));
+    element_write(p.y, p.y_type, (size_t)p.block->run.slot * p.count + i, element_read(p.x, p.x_type, i));
 }
 
 /* Eight elements a thread; p.count is a multiple of 8, or WIDTH is 1. */
@@ -125,8 +114,8 @@ __global__ void __launch_bounds__(THREADS) start_kernel(const __grid_constant__ 
   const struct run_params &run = p.block->run;
   float v = run.start_noise * p.noise[i];
   if (p.x)
-    v += run.start_latent * read(p.x, p.x_wide, i);
-  write(p.y, p.y_wide, i, v);
+    v += run.start_latent * element_read(p.x, p.x_type, i);
+  element_write(p.y, p.y_type, i, v);
 }
 
 __global__ void __launch_bounds__(THREADS) unet_input_kernel(const __grid_constant__ struct sample_args p) {
@@ -138,10 +127,10 @@ __global__ void __launch_bounds__(THREADS) unet_input_kernel(const __grid_consta
   int channel = (int)(i % (p.c + p.c_image));
   float v = 0.0f;
   if (channel < p.c)
-    v = read(p.x, p.x_wide, pixel * p.c + channel);
+    v = element_read(p.x, p.x_type, pixel * p.c + channel);
   else if (p.image_rows >> row & 1)
     v = __half2float(p.image[pixel * p.c_image + (channel - p.c)]);
-  write(p.y, p.y_wide, i, v);
+  element_write(p.y, p.y_type, i, v);
 }
 
 __global__ void __launch_bounds__(THREADS) step_kernel(const __grid_constant__ struct sample_args p) {
@@ -155,10 +144,10 @@ __global__ void __launch_bounds__(THREADS) step_kernel(const __grid_constant__ s
   float model = 0.0f;
   for (int row = 0; row < p.rows; row++)
     model += run.row_weight[row] * __half2float(p.model[row * p.count + i]);
-  float v = s.x * read(p.x, p.x_wide, i) + s.model * model;
+  float v = s.x * element_read(p.x, p.x_type, i) + s.model * model;
   if (p.noise && s.noise != 0.0f)
     v += s.noise * p.noise[step * p.count + i];
-  write(p.y, p.y_wide, i, v);
+  element_write(p.y, p.y_type, i, v);
 }
 
 template <typename Kernel>

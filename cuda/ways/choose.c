@@ -7,9 +7,9 @@
 #include "cuda/ways/product.h"
 #include "cuda/ways/tuner.h"
 
-void product_scratch(const struct plan *plan, const struct op *op, size_t bytes[SCRATCH_AREAS]) {
+void product_scratch(const struct cuda_program *program, const struct op *op, size_t bytes[SCRATCH_AREAS]) {
   struct gemm_args shape;
-  bytes[SCRATCH_PROLOGUE] = product_shape(plan, op, &shape);
+  bytes[SCRATCH_PROLOGUE] = product_shape(program, op, &shape);
   for (int i = 0; i < WAYS; i++) {
     size_t wanted[SCRATCH_AREAS] = {0};
     if (ways[i]->scratch)

@@ -27,13 +27,10 @@ static int pad8(int channels) {
   return (channels + 7) / 8 * 8;
 }
 
-static bool is_wide(const struct plan *plan, struct tensor t) {
-  return t.space == TENSOR_TEMP ? plan->temps[t.index].wide : plan->resources->list[t.index].wide;
-}
-
-static bool needs_prologue(const struct plan *plan, const struct operands *o) {
+/* Products read FP16. */
+static bool needs_prologue(const struct cuda_program *program, const struct operands *o) {
   return o->prologue.norm != NORM_NONE || o->prologue.act != ACT_NONE || o->x.c % 8 || o->x2.c % 8 ||
-         is_wide(plan, o->x);
+         !element_is(tensor_element(program, o->x), DTYPE_F16);
 }
 
 static void fill_shape(struct gemm_args *args, const struct op *op, const struct operands *o) {
@@ -62,10 +59,10 @@ static void fill_shape(struct gemm_args *args, const struct op *op, const struct
   }
 }
 
-size_t product_shape(const struct plan *plan, const struct op *op, struct gemm_args *shape) {
+size_t product_shape(const struct cuda_program *program, const struct op *op, struct gemm_args *shape) {
   struct operands o = get_operands(op);
   fill_shape(shape, op, &o);
-  if (!needs_prologue(plan, &o))
+  if (!needs_prologue(program, &o))
     return 0;
   shape->c = pad8(shape->c + shape->c2);
   shape->c2 = 0;
@@ -77,7 +74,7 @@ static void *optional(struct cuda_device *device, const struct cuda_program *pro
                       bool *ok, struct error *err) {
   if (!tensor_exists(t))
     return NULL;
-  void *data = tensor_data(device, program, t, NULL, role, err);
+  void *data = tensor_data_as(device, program, t, role == ROLE_VECTOR ? DTYPE_F32 : DTYPE_F16, role, err);
   *ok = *ok && data;
   return data;
 }
@@ -130,12 +127,13 @@ int product_fill(struct cuda_device *device, struct cuda_program *program, const
   const struct op *op = &plan->ops[index];
   struct operands o = get_operands(op);
   struct gemm_args *args = &product->args;
-  bool ok = true, wide = false;
+  enum dtype type = DTYPE_F16;
+  bool ok = true;
   *product = (struct product){.prologue = {.op = index}, .bias = tensor_exists(o.bias) ? o.bias.index : -1};
   for (int i = 0; i < SCRATCH_AREAS; i++)
     product->scratch[i] = (char *)program->scratch + program->scratch_at[i];
   fill_shape(args, op, &o);
-  args->x = tensor_data(device, program, o.x, &wide, ROLE_ANY, err);
+  args->x = tensor_data_either(device, program, o.x, &type, err);
   ok = args->x != NULL;
   args->x2 = optional(device, program, o.x2, ROLE_ANY, &ok, err);
   args->weight = optional(device, program, o.weight, ROLE_MATRIX, &ok, err);
@@ -149,8 +147,8 @@ int product_fill(struct cuda_device *device, struct cuda_program *program, const
     ok = (args->weight = resource_padded(device, o.weight.index, err)) != NULL;
   if (!ok)
     return -1;
-  if (needs_prologue(plan, &o))
-    set_prologue(device, product, &o, wide, gamma, beta);
+  if (needs_prologue(program, &o))
+    set_prologue(device, product, &o, type == DTYPE_F32, gamma, beta);
   return 0;
 }
 

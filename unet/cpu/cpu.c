@@ -165,7 +165,7 @@ static void release(struct device *base, struct program *base_program) {
   cpu_free(device, program->rows, program->rows_bytes);
   free(program->steps);
   free(program->offset);
-  free(program->dtype);
+  free(program->element);
   free(program);
 }
 
@@ -180,8 +180,9 @@ static int prepare(struct device *base, struct program **result, const struct pl
   program->plan = plan;
   program->steps = calloc((size_t)plan->op_count + 1, sizeof *program->steps);
   program->offset = calloc((size_t)plan->temp_count + 1, sizeof *program->offset);
-  program->dtype = calloc((size_t)plan->temp_count + 1, sizeof *program->dtype);
-  if (!program->steps || !program->offset || !program->dtype) {
+  program->element = calloc((size_t)plan->temp_count + 1, sizeof *program->element);
+  program->base.element = program->element;
+  if (!program->steps || !program->offset || !program->element) {
     error_set(err, STATUS_DEVICE, "cpu: out of memory");
     goto fail;
   }
@@ -345,51 +346,37 @@ static int profile(struct device *base, struct program *base_program, const stru
 
 /* --- tensors from and to the host --- */
 
-static float *element_f32(unsigned char *data, struct tensor t, size_t i) {
-  return (float *)data + i / (size_t)t.c * (size_t)t.pitch + i % (size_t)t.c;
+/* Where element i of a tensor, or of a slice of one, is behind its first. */
+static size_t place_of(struct tensor t, size_t i) {
+  return i / (size_t)t.c * (size_t)t.pitch + i % (size_t)t.c;
 }
 
-static uint16_t *element_bf16(unsigned char *data, struct tensor t, size_t i) {
-  return (uint16_t *)data + i / (size_t)t.c * (size_t)t.pitch + i % (size_t)t.c;
-}
-
-/* Where a tensor lies and as what; a resource is loaded first. NULL with err set. */
-static unsigned char *locate(struct cpu_device *device, const struct cpu_program *program, struct tensor t,
-                             enum dtype *dtype, struct error *err) {
-  *dtype = DTYPE_F32;
-  if (t.space == TENSOR_RESOURCE) {
-    if (cpu_load(device, t, err) < 0)
-      return NULL;
-    return (unsigned char *)(device->resource[t.index].data + t.offset);
-  }
-  *dtype = cpu_dtype(program, t);
-  return cpu_data(program, t);
+/* Where a tensor lies; a resource is loaded first. NULL with err set. */
+static void *locate(struct cpu_device *device, const struct cpu_program *program, struct tensor t, struct error *err) {
+  if (t.space != TENSOR_RESOURCE)
+    return cpu_data(program, t);
+  return cpu_load(device, t, err) < 0 ? NULL : device->resource[t.index].data + t.offset;
 }
 
 static int write_tensor(struct device *base, struct program *program, struct tensor t, size_t first, const float *data,
                         size_t count, struct error *err) {
-  struct cpu_device *device = cpu_device(base);
-  enum dtype dtype;
-  unsigned char *to = locate(device, cpu_program(program), t, &dtype, err);
+  void *to = locate(cpu_device(base), cpu_program(program), t, err);
+  const struct element element = cpu_element(cpu_program(program), t);
   if (!to)
     return -1;
-  for (size_t i = 0; i < count; i++) {
-    if (dtype == DTYPE_F32)
-      *element_f32(to, t, first + i) = data[i];
-    else
-      *element_bf16(to, t, first + i) = f32_to_bf16(data[i]);
-  }
+  for (size_t i = 0; i < count; i++)
+    element_store(element, to, place_of(t, first + i), data[i]);
   return 0;
 }
 
 static int read_tensor(struct device *base, struct program *program, struct tensor t, size_t first, float *data,
                        size_t count, struct error *err) {
-  enum dtype dtype;
-  unsigned char *from = locate(cpu_device(base), cpu_program(program), t, &dtype, err);
+  const void *from = locate(cpu_device(base), cpu_program(program), t, err);
+  const struct element element = cpu_element(cpu_program(program), t);
   if (!from)
     return -1;
   for (size_t i = 0; i < count; i++)
-    data[i] = dtype == DTYPE_F32 ? *element_f32(from, t, first + i) : bf16_to_f32(*element_bf16(from, t, first + i));
+    data[i] = element_load(element, from, place_of(t, first + i));
   return 0;
 }
 

@@ -52,9 +52,9 @@ struct cpu_program {
   const struct plan *plan;
   unsigned char *arena;
   size_t arena_bytes;
-  bool bf16;         /* as the device's, but not for plans that write state, which every later frame would read */
-  size_t *offset;    /* of each temp, in bytes */
-  enum dtype *dtype; /* of each temp: DTYPE_F32 or DTYPE_BF16 */
+  bool bf16;               /* as the device's, but not for plans that write state, which every later frame would read */
+  size_t *offset;          /* of each temp, in bytes */
+  struct element *element; /* of each temp: FP32 or bfloat16 */
   struct cpu_step *steps;
   void *scratch; /* for the op that runs: its own for the time of its run only */
   size_t scratch_bytes;

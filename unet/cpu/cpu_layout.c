@@ -19,18 +19,19 @@ static bool writes_state(const struct plan *plan) {
 }
 
 /* bfloat16 where every op that touches the temporary can take it; none takes it for vectors. */
-static void choose_types(struct cpu_program *program) {
+static void choose_elements(struct cpu_program *program) {
   const struct plan *plan = program->plan;
   program->bf16 = program->device->bf16 && !writes_state(plan);
   for (int i = 0; i < plan->temp_count; i++)
-    program->dtype[i] = program->bf16 && !plan->temps[i].wide ? DTYPE_BF16 : DTYPE_F32;
+    program->element[i] =
+        element_of(program->bf16 && plan->temps[i].demand != ELEMENT_PRECISE ? DTYPE_BF16 : DTYPE_F32);
   for (int i = 0; i < plan->op_count; i++) {
     struct op_operand list[OPERANDS_MAX];
     int count = op_operands(&plan->ops[i], OPERAND_READ | OPERAND_WRITE, list);
     for (int j = 0; j < count; j++)
       if (list[j].tensor.space == TENSOR_TEMP &&
           (!program->steps[i].impl->takes_bf16 || list[j].roles & OPERAND_VECTOR))
-        program->dtype[list[j].tensor.index] = DTYPE_F32;
+        program->element[list[j].tensor.index] = element_of(DTYPE_F32);
   }
 }
 
@@ -58,7 +59,7 @@ static void join_residuals(struct cpu_program *program, struct temp *temps, int 
   for (int i = 0; i < plan->op_count; i++) {
     struct tensor residual[OPERANDS_MAX], y[OPERANDS_MAX], list[OPERANDS_MAX];
     if (residual_ends_here(plan, i, written, residual, y) &&
-        program->dtype[residual->index] == program->dtype[y->index]) {
+        element_is(program->element[residual->index], program->element[y->index].type)) {
       struct temp *first = &temps[home[residual->index]], *own = &temps[y->index];
       home[y->index] = home[residual->index];
       first->first = first->first < own->first ? first->first : own->first;
@@ -80,15 +81,13 @@ int cpu_layout(struct cpu_program *program, struct error *err) {
   layout.temps = malloc(count * sizeof *layout.temps);
   program->arena_bytes = SIZE_MAX;
   if (home && written && layout.temps) {
-    choose_types(program);
+    choose_elements(program);
     memcpy(layout.temps, program->plan->temps, (count - 1) * sizeof *layout.temps);
-    for (int i = 0; i < layout.temp_count; i++) {
+    for (int i = 0; i < layout.temp_count; i++)
       home[i] = i;
-      layout.temps[i].wide = program->dtype[i] == DTYPE_F32;
-    }
     if (!program->device->plain)
       join_residuals(program, layout.temps, home, written);
-    program->arena_bytes = plan_layout(&layout, dtype_size(DTYPE_BF16), 64, program->offset);
+    program->arena_bytes = plan_layout(&layout, program->element, 64, program->offset);
     for (int i = 0; i < layout.temp_count; i++)
       program->offset[i] = program->offset[home[i]];
   }

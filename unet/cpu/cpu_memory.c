@@ -37,15 +37,19 @@ void cpu_free(struct cpu_device *device, void *data, size_t bytes) {
 
 /* --- tensors --- */
 
+struct element cpu_element(const struct cpu_program *program, struct tensor t) {
+  return t.space == TENSOR_TEMP ? program->element[t.index] : element_of(DTYPE_F32);
+}
+
 enum dtype cpu_dtype(const struct cpu_program *program, struct tensor t) {
-  return t.space == TENSOR_TEMP ? program->dtype[t.index] : DTYPE_F32;
+  return cpu_element(program, t).type;
 }
 
 void *cpu_data(const struct cpu_program *program, struct tensor t) {
   if (t.space == TENSOR_RESOURCE)
     return program->device->resource[t.index].data + t.offset;
   if (t.space == TENSOR_TEMP)
-    return program->arena + program->offset[t.index] + (size_t)t.offset * dtype_size(program->dtype[t.index]);
+    return program->arena + program->offset[t.index] + (size_t)t.offset * element_size(program->element[t.index]);
   return NULL;
 }
 

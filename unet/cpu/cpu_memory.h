@@ -26,6 +26,7 @@ size_t cpu_bump(size_t *total, size_t bytes);
 /* First element of a tensor; NULL for one left out. cpu_f32 where it is known to be FP32. */
 void *cpu_data(const struct cpu_program *program, struct tensor t);
 float *cpu_f32(const struct cpu_program *program, struct tensor t);
-enum dtype cpu_dtype(const struct cpu_program *program, struct tensor t);
+struct element cpu_element(const struct cpu_program *program, struct tensor t);
+enum dtype cpu_dtype(const struct cpu_program *program, struct tensor t); /* its type, for what knows no scales */
 
 #endif

@@ -34,7 +34,7 @@ struct tensor unet_predict(const struct unet *unet, struct plan *plan, struct te
 /* picture [1, H, W, 3] with values 0..1 -> latent [1, H / scale, W / scale, latent_channels], tae_scale(config). */
 struct tensor tae_encode(const struct tae_config *config, const struct component *weights, struct plan *plan,
                          struct tensor picture);
-/* latent (wide or not) -> picture with values 0..1, not clamped. */
+/* latent -> picture with values 0..1, not clamped. */
 struct tensor tae_decode(const struct tae_config *config, const struct component *weights, struct plan *plan,
                          struct tensor latent);
 

@@ -8,8 +8,9 @@ int model_init(struct model *model, const struct checkpoint *checkpoint, struct 
   if (unet_init(&model->unet, checkpoint, err) < 0)
     return -1;
   model->slots = resources_state(resources, "prompt slots", SLOTS, 1, checkpoint->text.positions,
-                                 model->unet.walk.text_channels, false, err);
-  model->table = resources_state(resources, "time table", TIMESTEPS, 1, 1, model->unet.walk.time_channels, false, err);
+                                 model->unet.walk.text_channels, ELEMENT_DEVICE, err);
+  model->table =
+      resources_state(resources, "time table", TIMESTEPS, 1, 1, model->unet.walk.time_channels, ELEMENT_DEVICE, err);
   if (tensor_exists(model->slots) && tensor_exists(model->table))
     return 0;
   model_finish(model);
@@ -51,7 +52,7 @@ static struct tensor noise_state(const struct model *model, struct plan *plan, c
   int c = model->checkpoint->unet.out_channels;
   struct error err = {0};
   snprintf(name, sizeof name, "noise/%s %dx%dx%dx%d", what, draws, h, w, c);
-  struct tensor t = resources_state(model->resources, name, draws, h, w, c, true, &err);
+  struct tensor t = resources_state(model->resources, name, draws, h, w, c, ELEMENT_PRECISE, &err);
   if (!tensor_exists(t))
     plan_fail(plan, "%s", err.message);
   return t;

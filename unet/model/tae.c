@@ -43,7 +43,7 @@ struct tensor tae_decode(const struct tae_config *config, const struct component
                          struct tensor latent) {
   struct net net = net_begin(plan, weights);
   plan_enter(plan, "decoder.layers");
-  /* An op of its own, so that no convolution has to read the sampler's wide latents. */
+  /* An op of its own, so that no convolution has to read the sampler's precise latents. */
   struct tensor x = plan_norm(plan, "clamp", (struct op_norm){.x = latent, .prologue = {.act = ACT_TANH3}});
   int layer = 0, c = config->decoder_channels;
   x = numbered_conv(&net, layer, (struct op_conv){.x = x, .act = ACT_RELU}, c, WITH_BIAS);

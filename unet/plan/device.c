@@ -32,7 +32,9 @@ int device_prepare(struct device *device, struct program **program, const struct
     return error_set(err, STATUS_FAILED, "prepare: there is no pixel format %d", (int)output);
   if (device->impl->prepare(device, program, plan, output, err) < 0)
     return -1;
-  **program = (struct program){.plan = plan, .output = output};
+  (*program)->plan = plan;
+  (*program)->output = output;
+  (*program)->in_flight = 0;
   return 0;
 }
 
@@ -184,7 +186,7 @@ int device_profile(struct device *device, struct program *program, const struct 
     profile_free(profile);
     return -1;
   }
-  profile_describe(profile, program->plan);
+  profile_describe(profile, program->plan, program->element);
   return 0;
 }
 

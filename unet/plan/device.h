@@ -132,7 +132,8 @@ struct device {
 struct program {
   const struct plan *plan;
   enum pixel_format output;
-  int in_flight; /* runs submitted and not yet collected */
+  int in_flight;                 /* runs submitted and not yet collected */
+  const struct element *element; /* of each temporary; the device's */
 };
 
 void device_close(struct device **device); /* stores NULL; takes NULL */

@@ -213,7 +213,7 @@ static bool fits_noise(struct tensor x, struct tensor noise) {
 static const char *check_start(const struct op *op, int runs, struct op_result *y) {
   const struct op_start *o = &op->start;
   (void)runs;
-  *y = (struct op_result){.n = 1, .h = o->noise.h, .w = o->noise.w, .c = o->noise.c, .wide = true};
+  *y = (struct op_result){.n = 1, .h = o->noise.h, .w = o->noise.w, .c = o->noise.c, .demand = ELEMENT_PRECISE};
   return fits_noise(o->z, o->noise) ? NULL : "the noise's shape is not the latent's";
 }
 

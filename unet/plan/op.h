@@ -9,11 +9,12 @@
  * lacks one of its parts does not compile. To add an op: a row, a list and a struct here, its rule in op.c, its
  * definition in the CPU device, its way on other devices, its cases in tests/op_cases*.c.
  *
- * Tensors are NHWC. */
+ * Tensors are NHWC. Those called precise are ELEMENT_PRECISE. */
 #ifndef UNET_PLAN_OP_H
 #define UNET_PLAN_OP_H
 
 #include "unet/base/controls.h"
+#include "unet/plan/element.h"
 #include "unet/plan/tensor.h"
 
 enum {
@@ -198,8 +199,8 @@ struct op_prompt {
 
 /* y = run.start_latent * z + run.start_noise * noise[0]: what the sampler starts from.
  *   z      [1, h, w, c]: without it, text to image
- *   noise  wide [steps, h, w, c]
- *   y      wide */
+ *   noise  precise [steps, h, w, c]
+ *   y      precise */
 #define OPERANDS_START(T, P)                                                                                           \
   T(z, OPERAND_READ | OPERAND_OPTIONAL)                                                                                \
   T(noise, OPERAND_READ | OPERAND_STATE)                                                                               \
@@ -209,7 +210,7 @@ struct op_start {
 };
 
 /* y = rows copies of [x | image], the U-Net's input; where bit r of image_rows is clear, row r's image part is zero.
- *   x      wide [1, h, w, c]
+ *   x      precise [1, h, w, c]
  *   image  [1, h, w, c_image]
  *   y      [rows, h, w, c + c_image]; the rows are given as y.n */
 #define OPERANDS_UNET_INPUT(T, P)                                                                                      \
@@ -224,9 +225,9 @@ struct op_unet_input {
 /* x becomes s.x * x + s.model * sum over r of run.row_weight[r] * model[r] + s.noise * noise[step], with
  * s = run.step[step]. Every few-step sampler on epsilon- or v-prediction is of this form: sampler.c makes the
  * coefficients in double. In place: x is what a loop's rounds hand on.
- *   x      wide [1, h, w, c]
+ *   x      precise [1, h, w, c]
  *   model  [rows, h, w, c]
- *   noise  wide [draws, h, w, c]: without it s.noise is not read, and it must be 0 for steps from draws on
+ *   noise  precise [draws, h, w, c]: without it s.noise is not read, and it must be 0 for steps from draws on
  *          (device_submit checks) */
 #define OPERANDS_STEP(T, P)                                                                                            \
   T(x, OPERAND_READ | OPERAND_WRITE)                                                                                   \
@@ -313,7 +314,7 @@ int op_tensors(const struct op *op, unsigned roles, struct tensor list[OPERANDS_
 /* What an op makes. */
 struct op_result {
   int n, h, w, c; /* of y */
-  bool wide;      /* y is FP32 on every device */
+  enum demand demand;
 };
 
 /* Checks an op before it joins a plan in which it runs so many times in a row, and gives the shape of its y, where that

@@ -45,7 +45,7 @@ void plan_fail(struct plan *plan, const char *format, ...) {
   error_set(&plan->error, STATUS_MODEL, plan->scope[0] ? "%s: %s" : "%s%s", plan->scope, text);
 }
 
-static struct tensor temp_append(struct plan *plan, int n, int h, int w, int c, bool wide) {
+static struct tensor temp_append(struct plan *plan, int n, int h, int w, int c, enum demand demand) {
   if (n < 1 || h < 1 || w < 1 || c < 1) {
     plan_fail(plan, "a tensor of shape [%d, %d, %d, %d]", n, h, w, c);
     return (struct tensor){0};
@@ -60,7 +60,7 @@ static struct tensor temp_append(struct plan *plan, int n, int h, int w, int c, 
     plan->temps = temps;
     plan->temp_capacity = capacity;
   }
-  plan->temps[plan->temp_count] = (struct temp){n, h, w, c, wide, -1, -1};
+  plan->temps[plan->temp_count] = (struct temp){n, h, w, c, demand, -1, -1};
   return (struct tensor){TENSOR_TEMP, plan->temp_count++, n, h, w, c, 0, c};
 }
 
@@ -165,7 +165,7 @@ static bool settle_result(struct plan *plan, const char *name, struct tensor *y,
     return check(plan, name, tensor_rows(*y) == rows && y->c == shape->c,
                  "the destination's shape differs from the output's");
   }
-  *y = temp_append(plan, shape->n, shape->h, shape->w, shape->c, shape->wide);
+  *y = temp_append(plan, shape->n, shape->h, shape->w, shape->c, shape->demand);
   return !plan->failed;
 }
 
@@ -190,8 +190,8 @@ static struct tensor append(struct plan *plan, const char *name, struct op op) {
 OP_TABLE(PLAN_CONSTRUCTOR)
 #undef PLAN_CONSTRUCTOR
 
-struct tensor plan_input(struct plan *plan, int n, int h, int w, int c, bool wide) {
-  return temp_append(plan, n, h, w, c, wide);
+struct tensor plan_input(struct plan *plan, int n, int h, int w, int c, enum demand demand) {
+  return temp_append(plan, n, h, w, c, demand);
 }
 
 /* What an op reads that none before it wrote is an input. */
@@ -259,13 +259,13 @@ static size_t lowest_gap(const struct plan *plan, const struct placed *placed, i
   return at;
 }
 
-size_t plan_layout(const struct plan *plan, size_t narrow_size, size_t align, size_t *offset) {
+size_t plan_layout(const struct plan *plan, const struct element *element, size_t align, size_t *offset) {
   struct placed *placed = malloc(((size_t)plan->temp_count + 1) * sizeof *placed);
   if (!placed)
     return SIZE_MAX;
   for (int i = 0; i < plan->temp_count; i++) {
     const struct temp *t = &plan->temps[i];
-    size_t bytes = (size_t)t->n * (size_t)t->h * (size_t)t->w * (size_t)t->c * (t->wide ? 4 : narrow_size);
+    size_t bytes = (size_t)t->n * (size_t)t->h * (size_t)t->w * (size_t)t->c * element_size(element[i]);
     placed[i] = (struct placed){i, (bytes + align - 1) / align * align};
   }
   qsort(placed, (size_t)plan->temp_count, sizeof *placed, larger_first);

@@ -12,7 +12,7 @@
 
 struct temp {
   int n, h, w, c;
-  bool wide;       /* FP32 on every device: latents, whose rounding errors the sampler would amplify */
+  enum demand demand;
   int first, last; /* ops between which it holds something: as a rule those that write it first and read it last; set
                       by plan_finish */
 };
@@ -63,13 +63,13 @@ int plan_op_runs(const struct plan *plan, int op);
 
 /* A temporary that no op of this plan writes, but for an OP_STEP in place: tests give a device its input through it
  * (device_write). It and every temp that is never read live for the whole plan, so tests can read results. */
-struct tensor plan_input(struct plan *plan, int n, int h, int w, int c, bool wide);
+struct tensor plan_input(struct plan *plan, int n, int h, int w, int c, enum demand demand);
 
 /* Settles lifetimes. Returns -1 with the first error of the plan. */
 int plan_finish(struct plan *plan, struct error *err);
 
-/* Arena layout of a finished plan: offset[i] for temp i, such that temps alive together do not overlap. Element size is
- * narrow_size, or 4 for wide temps; offsets are multiples of align. Returns the arena's bytes. */
-size_t plan_layout(const struct plan *plan, size_t narrow_size, size_t align, size_t *offset);
+/* Arena layout of a finished plan: offset[i] for temp i, made of element[i], such that temps alive together do
+ * not overlap. Offsets are multiples of align. Returns the arena's bytes; SIZE_MAX: out of memory. */
+size_t plan_layout(const struct plan *plan, const struct element *element, size_t align, size_t *offset);
 
 #endif

@@ -23,8 +23,8 @@ static bool reads_whole(const struct op *op) {
   return op->type == OP_CONV || op->type == OP_LINEAR || op->type == OP_NORM || op->type == OP_ATTENTION;
 }
 
-static double temp_bytes(const struct plan *plan, struct tensor t, int element) {
-  return (double)tensor_elements(t) * (plan->temps[t.index].wide ? 4 : element);
+static double temp_bytes(const struct element *temps, struct tensor t) {
+  return (double)tensor_elements(t) * (double)element_size(temps[t.index]);
 }
 
 /* Of a table, a list of prompts or of draws, one row is read, as long as what is made of it. */
@@ -35,20 +35,21 @@ static double resource_bytes(const struct op *op, struct tensor t, struct tensor
   return (double)elements * element;
 }
 
-void profile_bytes(const struct plan *plan, int index, int element, double *weights, double *activations) {
+void profile_bytes(const struct plan *plan, const struct element *temps, int index, int element, double *weights,
+                   double *activations) {
   const struct op *op = &plan->ops[index];
   struct tensor reads[OPERANDS_MAX], writes[OPERANDS_MAX] = {0};
   int read_count = op_tensors(op, OPERAND_READ, reads), write_count = op_tensors(op, OPERAND_WRITE, writes);
   *weights = *activations = 0;
   for (int i = 0; i < read_count; i++) {
     if (reads[i].space == TENSOR_TEMP)
-      *activations += temp_bytes(plan, reads[i], element);
+      *activations += temp_bytes(temps, reads[i]);
     else
       *weights += resource_bytes(op, reads[i], writes[0], element);
   }
   for (int i = 0; i < write_count; i++)
-    *activations += writes[i].space == TENSOR_TEMP ? temp_bytes(plan, writes[i], element)
-                                                   : (double)tensor_elements(writes[i]) * element;
+    *activations +=
+        writes[i].space == TENSOR_TEMP ? temp_bytes(temps, writes[i]) : (double)tensor_elements(writes[i]) * element;
   if (op->type == OP_PIXELS_IN) /* a frame's bytes depend on its format: as RGBA */
     *activations += 4.0 * (double)tensor_rows(op->pixels_in.y);
   if (op->type == OP_PIXELS_OUT)
@@ -105,7 +106,7 @@ static double at_rate(double amount, double rate) {
   return rate > 0 ? amount / rate * 1e6 : 0;
 }
 
-void profile_describe(struct profile *profile, const struct plan *plan) {
+void profile_describe(struct profile *profile, const struct plan *plan, const struct element *temps) {
   const struct profile_roof *roof = &profile->roof;
   for (int i = 0; i < profile->count; i++) {
     const struct op *op = &plan->ops[i];
@@ -119,7 +120,7 @@ void profile_describe(struct profile *profile, const struct plan *plan) {
     row->level = y.h * y.w;
     row->runs = plan_op_runs(plan, i);
     row->flops = op_flops(op);
-    profile_bytes(plan, i, roof->element, &row->weight_bytes, &row->activation_bytes);
+    profile_bytes(plan, temps, i, roof->element, &row->weight_bytes, &row->activation_bytes);
     row->floor_us = fmax(at_rate(row->flops, roof->flops),
                          fmax(at_rate(row->weight_bytes, roof->memory), at_rate(row->activation_bytes, roof->cache)));
   }

@@ -6,6 +6,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+struct element;
 struct plan;
 
 enum { PROFILE_LAUNCHES_MAX = 8 };
@@ -15,7 +16,7 @@ struct profile_roof {
   double flops;  /* a second, of a large matrix product */
   double memory; /* bytes a second, read and written, of a long copy in device memory */
   double cache;  /* bytes a second between the multiprocessors and the last cache */
-  int element;   /* bytes of an activation and of a weight */
+  int element;   /* bytes of a weight, and of an activation as a rule */
 };
 
 /* One kernel or library call. */
@@ -70,9 +71,10 @@ int profile_init(struct profile *profile, int count); /* -1: out of memory */
 void profile_free(struct profile *profile);           /* also of a zeroed one */
 
 /* Bytes an op moves at the least: resources it reads, and temporaries and pictures it reads and writes. */
-void profile_bytes(const struct plan *plan, int op, int element, double *weights, double *activations);
-/* Fills what follows from the plan. Sizes of elements and floors are the roof's. */
-void profile_describe(struct profile *profile, const struct plan *plan);
+void profile_bytes(const struct plan *plan, const struct element *temps, int op, int element, double *weights,
+                   double *activations);
+/* Fills what follows from the plan and the elements of its temporaries. Sizes of weights and floors are the roof's. */
+void profile_describe(struct profile *profile, const struct plan *plan, const struct element *temps);
 
 /* The mean of the middle half of the values, which are sorted; *spread (may be NULL) gets its standard error: the
  * width of that half by the root of the count, 1.08 times it where values scatter normally. */

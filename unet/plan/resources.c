@@ -72,14 +72,14 @@ struct tensor resources_weight(struct resources *resources, const char *name, in
   return resource_tensor(r, (int)(r - resources->list));
 }
 
-struct tensor resources_state(struct resources *resources, const char *name, int n, int h, int w, int c, bool wide,
-                              struct error *err) {
+struct tensor resources_state(struct resources *resources, const char *name, int n, int h, int w, int c,
+                              enum demand demand, struct error *err) {
   bool fresh;
   struct resource *r = find_or_append(resources, name, (int[4]){n, h, w, c}, &fresh, err);
   if (!r)
     return (struct tensor){0};
   r->kind = RESOURCE_STATE;
-  r->wide = wide;
+  r->demand = demand;
   return resource_tensor(r, (int)(r - resources->list));
 }
 

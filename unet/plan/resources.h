@@ -9,8 +9,8 @@
 #include <stdint.h>
 
 #include "unet/base/error.h"
+#include "unet/plan/element.h"
 #include "unet/plan/tensor.h"
-#include "unet/plan/weights.h"
 
 enum resource_kind {
   RESOURCE_WEIGHT,
@@ -21,7 +21,7 @@ struct resource {
   char *name;
   enum resource_kind kind;
   int n, h, w, c; /* on the device: convolution [out, kh, kw, in]; matrix [out, 1, 1, in]; vector [1, 1, 1, length] */
-  bool wide;      /* kept in FP32 by every device (noise) */
+  enum demand demand;
   struct weight_part *parts;
   int part_count;   /* parts are stacked along n (matrices) or c (vectors) */
   uint64_t version; /* of a weight: 0 as in the checkpoint, raised by each device_update that changes it */
@@ -38,8 +38,8 @@ struct resources {
  * err is set. */
 struct tensor resources_weight(struct resources *resources, const char *name, int n, int h, int w, int c,
                                const struct weight_part *parts, int part_count, struct error *err);
-struct tensor resources_state(struct resources *resources, const char *name, int n, int h, int w, int c, bool wide,
-                              struct error *err);
+struct tensor resources_state(struct resources *resources, const char *name, int n, int h, int w, int c,
+                              enum demand demand, struct error *err);
 /* Index of a resource by name, or -1. */
 int resources_find(const struct resources *resources, const char *name);
 void resources_finish(struct resources *resources);

@@ -1,5 +1,5 @@
 /* A tensor as the plan sees it: a shape and where its data will be, never the data. Layout is NHWC throughout: a row of
- * tokens [n, tokens, c] is a picture of height 1. The device chooses the element type when it prepares a plan. */
+ * tokens [n, tokens, c] is a picture of height 1. Types are element.h's matter. */
 #ifndef UNET_PLAN_TENSOR_H
 #define UNET_PLAN_TENSOR_H
 
