@@ -1,16 +1,14 @@
 #include "cuda/timing.h"
 
 #include <math.h>
-#include <time.h>
 
 #include "cuda/capture.h"
+#include "unet/base/platform.h"
 
 enum { REPEATS = 10, RUNS = 3 };
 
 double clock_seconds(void) {
-  struct timespec now;
-  clock_gettime(CLOCK_MONOTONIC, &now);
-  return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
+  return 1e-9 * (double)platform_now_ns();
 }
 
 /* A first run may load code, which takes less than loading_s. Runs of long_s need no repeats for the clock's sake, and

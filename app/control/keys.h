@@ -53,7 +53,6 @@ bool commands_run(struct live_state *state, int key, bool repeat, int64_t now_ns
 bool commands_call(struct live_state *state, const struct command_entry *entry, double value, int64_t now_ns);
 
 /* The line shown for a moment. */
-__attribute__((format(printf, 3, 4))) void live_notice(struct live_state *state, int64_t now_ns, const char *format,
-                                                       ...);
+PRINTF_LIKE(3, 4) void live_notice(struct live_state *state, int64_t now_ns, const char *format, ...);
 
 #endif

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static int usage(struct error *err, const char *format, ...) __attribute__((format(printf, 2, 3)));
+PRINTF_LIKE(2, 3) static int usage(struct error *err, const char *format, ...);
 
 static int usage(struct error *err, const char *format, ...) {
   char text[400];

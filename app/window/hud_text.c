@@ -13,7 +13,7 @@ struct writer {
   size_t used;
 };
 
-__attribute__((format(printf, 3, 4))) static void put(struct writer *writer, enum tone tone, const char *format, ...) {
+PRINTF_LIKE(3, 4) static void put(struct writer *writer, enum tone tone, const char *format, ...) {
   size_t room = HUD_TEXT_MAX - writer->used;
   if (room < 2)
     return;

@@ -1,19 +1,15 @@
 #include "cuda/ways/tuner.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/file.h>
-#include <sys/stat.h>
-#include <time.h>
-#include <unistd.h>
 
 #include "cuda/libraries/libraries.h"
+#include "unet/base/platform.h"
 #include "ways_hash.h"
 
-enum { KEY_MAX = 128, LOCK_TRIES = 200 };
+enum { KEY_MAX = 128 };
 
 struct entry {
   char key[KEY_MAX];
@@ -91,7 +87,7 @@ static void read_line(struct tuner *tuner, char *line) {
 /* What this run has found itself stays. */
 static void read_file(struct tuner *tuner) {
   char line[2 * KEY_MAX];
-  FILE *file = fopen(tuner->path, "r");
+  FILE *file = platform_stream(tuner->path, "r");
   if (!file)
     return;
   if (fgets(line, sizeof line, file) && !strncmp(line, tuner->version, strlen(tuner->version)) &&
@@ -101,18 +97,8 @@ static void read_file(struct tuner *tuner) {
   fclose(file);
 }
 
-/* Always a new one, for the user alone: what an earlier process left under this name goes, and no link is followed. */
-static FILE *create_file(const char *path) {
-  unlink(path);
-  int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
-  FILE *file = fd < 0 ? NULL : fdopen(fd, "w");
-  if (fd >= 0 && !file)
-    close(fd);
-  return file;
-}
-
 static bool write_file(const struct tuner *tuner) {
-  FILE *file = create_file(tuner->path_new);
+  FILE *file = platform_create(tuner->path_new);
   bool good = file && fprintf(file, "%s\n", tuner->version) > 0;
   for (int i = 0; good && i < tuner->count; i++) {
     const struct entry *e = &tuner->list[i];
@@ -120,17 +106,7 @@ static bool write_file(const struct tuner *tuner) {
   }
   if (file && fclose(file) != 0)
     good = false;
-  return good && rename(tuner->path_new, tuner->path) == 0;
-}
-
-/* While the descriptor is open no other process saves: none comes between our reading and our renaming. -1 where the
- * folder cannot be opened. Without a lock, where the file system has none or its owner hangs, the last to save wins. */
-static int lock_folder(const char *folder) {
-  const struct timespec pause = {.tv_nsec = 5000000};
-  int lock = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-  for (int i = 0; lock >= 0 && i < LOCK_TRIES && flock(lock, LOCK_EX | LOCK_NB) < 0 && errno == EWOULDBLOCK; i++)
-    nanosleep(&pause, NULL);
-  return lock;
+  return good && !platform_replace(tuner->path_new, tuner->path);
 }
 
 static void file_name(char out[64], const char *gpu) {
@@ -154,11 +130,11 @@ int tuner_open(struct tuner **out, const struct cuda_device *device, const char 
   tuner->folder = strdup(dir);
   if (asprintf(&tuner->path, "%s/%s", dir, name) < 0)
     tuner->path = NULL;
-  if (tuner->path && asprintf(&tuner->path_new, "%s.%ld", tuner->path, (long)getpid()) < 0)
-    tuner->path_new = NULL;
+  if (tuner->path)
+    tuner->path_new = platform_temporary_name(tuner->path);
   if (!tuner->folder || !tuner->path || !tuner->path_new)
     return error_set(err, STATUS_FAILED, "out of memory");
-  mkdir(dir, 0700); /* when it cannot be made, saving says so */
+  platform_make_folder(dir); /* when it cannot be made, saving says so */
   read_file(tuner);
   return 0;
 }
@@ -176,13 +152,12 @@ void tuner_close(struct tuner *tuner) {
 void tuner_save(struct tuner *tuner, const struct log *log) {
   if (!tuner->changed || !tuner->path)
     return;
-  int lock = lock_folder(tuner->folder);
+  intptr_t lock = platform_lock(tuner->folder); /* nobody saves between our reading and our replacing */
   read_file(tuner);
   if (!write_file(tuner)) {
     log_line(log, LOG_WARNING, "%s: tuning results are not kept: %s", tuner->path, strerror(errno));
-    unlink(tuner->path_new);
+    platform_remove(tuner->path_new);
   }
-  if (lock >= 0)
-    close(lock);
+  platform_unlock(lock);
   tuner->changed = false;
 }

@@ -3,6 +3,8 @@
 #ifndef UNET_BASE_ERROR_H
 #define UNET_BASE_ERROR_H
 
+#include "unet/base/printf.h"
+
 enum status {
   STATUS_OK = 0,
   STATUS_FAILED = 1, /* anything without a class of its own */
@@ -22,9 +24,9 @@ struct error {
 /* Stores status and the formatted line (cut at the buffer's size, and fit for a terminal whatever the names in it hold:
  * text_clean) and returns -1, so that a caller can write
  * `return error_set(err, ...)`. err may be NULL: then only -1 comes back. */
-__attribute__((format(printf, 3, 4))) int error_set(struct error *err, enum status status, const char *format, ...);
+PRINTF_LIKE(3, 4) int error_set(struct error *err, enum status status, const char *format, ...);
 
 /* Puts a prefix ("model/unet/config.json: ") before the message already there. Returns -1. */
-__attribute__((format(printf, 2, 3))) int error_prefix(struct error *err, const char *format, ...);
+PRINTF_LIKE(2, 3) int error_prefix(struct error *err, const char *format, ...);
 
 #endif

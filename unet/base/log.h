@@ -2,6 +2,8 @@
 #ifndef UNET_BASE_LOG_H
 #define UNET_BASE_LOG_H
 
+#include "unet/base/printf.h"
+
 enum log_level { LOG_WARNING, LOG_INFO, LOG_DEBUG };
 
 struct log {
@@ -10,7 +12,6 @@ struct log {
 };
 
 /* log may be NULL: the line is dropped. Whatever the names in it hold, the line is fit for a terminal (text_clean). */
-__attribute__((format(printf, 3, 4))) void log_line(const struct log *log, enum log_level level, const char *format,
-                                                    ...);
+PRINTF_LIKE(3, 4) void log_line(const struct log *log, enum log_level level, const char *format, ...);
 
 #endif

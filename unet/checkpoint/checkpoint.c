@@ -3,9 +3,9 @@
 #include <cjson/cJSON.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "unet/checkpoint/config.h"
+#include "unet/base/platform.h"
 #include "unet/base/text.h"
 #include "unet/base/text_file.h"
 
@@ -154,7 +154,7 @@ static int check_fit(struct checkpoint *c, struct error *err) {
 
 /* Last part of the folder's real path, or the part before it where that says nothing ("sd-turbo/model"). */
 static char *folder_name(const char *folder) {
-  char *real = realpath(folder, NULL);
+  char *real = platform_real_path(folder);
   if (real && strlen(real) > strlen("/model") && !strcmp(strrchr(real, '/'), "/model"))
     *strrchr(real, '/') = 0;
   const char *path = real ? real : folder, *slash = strrchr(path, '/');
@@ -168,7 +168,7 @@ static char *vae_folder(const char *folder, const char *vae) {
   if (!vae)
     return text_path(folder, "vae");
   char *config = text_path(vae, "config.json"), *index = text_path(vae, "model_index.json");
-  bool whole = config && index && access(config, F_OK) && !access(index, F_OK);
+  bool whole = config && index && !platform_exists(config) && platform_exists(index);
   free(config);
   free(index);
   return whole ? text_path(vae, "vae") : strdup(vae);

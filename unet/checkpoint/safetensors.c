@@ -5,9 +5,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "unet/base/json.h"
+#include "unet/base/platform.h"
 #include "unet/base/text.h"
 #include "unet/base/text_file.h"
 
@@ -342,7 +342,7 @@ int safetensors_open(struct safetensors **files, const char *folder, const char 
     char *path;
     if (asprintf(&path, "%s/%s%s", folder, basename, kinds[i].ending) < 0)
       return error_set(err, STATUS_FAILED, "%s: out of memory", folder);
-    bool there = !access(path, F_OK);
+    bool there = platform_exists(path);
     int result = 0;
     if (there)
       result = kinds[i].index ? open_index(files, folder, path, err) : safetensors_open_file(files, path, err);

@@ -5,9 +5,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
-#include <unistd.h>
 
+#include "unet/base/platform.h"
 #include "unet/cpu/cpu_conv.h"
 #include "unet/cpu/cpu_definition.h"
 #include "unet/cpu/cpu_dnnl.h"
@@ -69,36 +68,15 @@ static void destroy(struct device *base) {
   free(device);
 }
 
-/* "AMD EPYC", or "CPU" where /proc/cpuinfo names none. */
-static void read_cpu_name(char *name, size_t size) {
-  snprintf(name, size, "CPU");
-  FILE *file = fopen("/proc/cpuinfo", "r");
-  char line[256];
-  while (file && fgets(line, sizeof line, file)) {
-    char *colon = strchr(line, ':');
-    if (strncmp(line, "model name", 10) != 0 || !colon || strlen(colon) < 4)
-      continue;
-    line[strcspn(line, "\n")] = 0;
-    snprintf(name, size, "%s", colon + 2);
-    break;
-  }
-  if (file)
-    fclose(file);
-}
-
 static void info(struct device *base, struct device_info *info) {
   const struct cpu_device *device = cpu_device(base);
   char name[96];
-  read_cpu_name(name, sizeof name);
+  platform_cpu_name(name, sizeof name);
   snprintf(info->name, sizeof info->name, "%s, %d thread%s", name, device->threads, device->threads == 1 ? "" : "s");
   snprintf(info->detail, sizeof info->detail, "%s, %s", device->detail, device->bf16 ? "bfloat16" : "FP32");
   info->depth = 1;
   info->element = device->bf16 ? DTYPE_BF16 : DTYPE_F32;
-  long page = sysconf(_SC_PAGESIZE), total = sysconf(_SC_PHYS_PAGES), available = sysconf(_SC_AVPHYS_PAGES);
-  if (page > 0 && total > 0 && available > 0) {
-    info->memory_total = (size_t)total * (size_t)page;
-    info->memory_free = (size_t)available * (size_t)page;
-  }
+  platform_memory(&info->memory_total, &info->memory_free);
 }
 
 static void counters(struct device *base, struct device_counters *counters) {
@@ -220,9 +198,7 @@ static int grow_rows(struct cpu_program *program, const struct frame *frame, str
 }
 
 static double clock_seconds(void) {
-  struct timespec now;
-  clock_gettime(CLOCK_MONOTONIC, &now);
-  return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
+  return 1e-9 * (double)platform_now_ns();
 }
 
 static void run_ops(const struct cpu_run *run, int first, int end) {

@@ -2,25 +2,21 @@
 
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 
-enum { HUGE = 2 << 20 };
+#include "unet/base/platform.h"
 
 void *cpu_alloc(struct cpu_device *device, size_t bytes, const char *what, struct error *err) {
   struct device_counters *counters = &device->counters;
-  void *data = NULL;
-  size_t align = bytes >= HUGE ? HUGE : CPU_ALIGN;
   if (device->memory_limit && bytes > device->memory_limit - counters->bytes) {
     error_set(err, STATUS_DEVICE, "%s: %zu MB wanted, and %zu of the %zu MB allowed are in use", what, bytes >> 20,
               counters->bytes >> 20, device->memory_limit >> 20);
     return NULL;
   }
-  if (bytes > SIZE_MAX / 2 || posix_memalign(&data, align, bytes ? bytes : 1)) {
+  void *data = bytes > SIZE_MAX / 2 ? NULL : platform_alloc(CPU_ALIGN, bytes);
+  if (!data) {
     error_set(err, STATUS_DEVICE, "%s: no memory for %zu MB", what, bytes >> 20);
     return NULL;
   }
-  if (bytes >= HUGE) /* pictures are walked in strides of rows: fewer page misses */
-    madvise(data, bytes, MADV_HUGEPAGE);
   memset(data, 0, bytes);
   counters->allocations++;
   counters->bytes += bytes;
@@ -32,7 +28,7 @@ void *cpu_alloc(struct cpu_device *device, size_t bytes, const char *what, struc
 void cpu_free(struct cpu_device *device, void *data, size_t bytes) {
   if (data)
     device->counters.bytes -= bytes;
-  free(data);
+  platform_free(data);
 }
 
 /* --- tensors --- */

@@ -29,7 +29,7 @@ struct stack {
   int count;
 };
 
-__attribute__((format(printf, 3, 4))) static void stack_add(struct stack *stack, int rows, const char *format, ...) {
+PRINTF_LIKE(3, 4) static void stack_add(struct stack *stack, int rows, const char *format, ...) {
   char *text = stack->keys[stack->count].text;
   va_list args;
   va_start(args, format);

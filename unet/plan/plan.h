@@ -38,11 +38,11 @@ void plan_init(struct plan *plan, struct resources *resources);
 void plan_free(struct plan *plan); /* also of a zeroed plan */
 
 /* Names: plan_enter("down_blocks.0") makes later ops' names begin with it; returns what plan_leave restores. */
-__attribute__((format(printf, 2, 3))) size_t plan_enter(struct plan *plan, const char *format, ...);
+PRINTF_LIKE(2, 3) size_t plan_enter(struct plan *plan, const char *format, ...);
 void plan_leave(struct plan *plan, size_t mark);
 
 /* Records the first error of model code ("expected 320 channels"); the plan then stays failed. */
-__attribute__((format(printf, 2, 3))) void plan_fail(struct plan *plan, const char *format, ...);
+PRINTF_LIKE(2, 3) void plan_fail(struct plan *plan, const char *format, ...);
 
 /* plan_conv, plan_linear, ...: append one op of the table. Operands and shapes are checked. Its y is made here, from
  * the sizes in op.y where op.h says that they are given, or is the state that op.y names; returned is y, or no tensor

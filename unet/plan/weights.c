@@ -1,48 +1,39 @@
 #include "unet/plan/weights.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 /* --- files --- */
 
 int weight_file_open(struct weight_file *file, const char *path, struct error *err) {
-  *file = (struct weight_file){strdup(path), open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK), 0};
-  struct stat st;
-  if (file->fd < 0 || fstat(file->fd, &st))
+  file->path = strdup(path);
+  file->size = 0;
+  if (platform_open(&file->opened, path))
     return error_set(err, STATUS_MODEL, "%s: cannot be read: %s", path, strerror(errno));
   if (!file->path)
     return error_set(err, STATUS_FAILED, "%s: out of memory", path);
-  if (!S_ISREG(st.st_mode))
+  if (!file->opened.regular)
     return error_set(err, STATUS_MODEL, "%s: is not a regular file", path);
-  file->size = (size_t)st.st_size;
+  file->size = (size_t)file->opened.size;
   return 0;
 }
 
 void weight_file_close(struct weight_file *file) {
-  if (file->fd >= 0)
-    close(file->fd);
+  platform_close(&file->opened);
   free(file->path);
-  *file = (struct weight_file){.fd = -1};
+  file->path = NULL;
 }
 
 int weight_file_read(const struct weight_file *file, size_t offset, void *out, size_t size, struct error *err) {
-  for (size_t done = 0; done < size;) {
-    ssize_t got = pread(file->fd, (char *)out + done, size - done, (off_t)(offset + done));
-    if (got < 0 && errno == EINTR)
-      continue;
-    if (got < 0)
-      return error_set(err, STATUS_MODEL, "%s: cannot be read: %s", file->path, strerror(errno));
-    if (!got)
-      return error_set(err, STATUS_MODEL,
-                       "%s: ends at byte %zu and had %zu when it was opened: is it still being written? Start again "
-                       "when it is whole",
-                       file->path, offset + done, file->size);
-    done += (size_t)got;
-  }
+  int64_t got = platform_read(&file->opened, offset, out, size);
+  if (got < 0)
+    return error_set(err, STATUS_MODEL, "%s: cannot be read: %s", file->path, strerror(errno));
+  if ((size_t)got < size)
+    return error_set(err, STATUS_MODEL,
+                     "%s: ends at byte %zu and had %zu when it was opened: is it still being written? Start again "
+                     "when it is whole",
+                     file->path, offset + (size_t)got, file->size);
   return 0;
 }
 

@@ -11,6 +11,7 @@
 #include <stdint.h>
 
 #include "unet/base/error.h"
+#include "unet/base/platform.h"
 
 enum dtype { DTYPE_F32, DTYPE_F16, DTYPE_BF16 };
 
@@ -21,7 +22,7 @@ static inline size_t dtype_size(enum dtype dtype) {
 /* A file, open. */
 struct weight_file {
   char *path;
-  int fd;
+  struct platform_file opened;
   size_t size; /* when it was opened */
 };
 

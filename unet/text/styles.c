@@ -6,11 +6,11 @@
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
-#include <unistd.h>
 
 #include <utf8proc.h>
 
 #include "unet/base/json.h"
+#include "unet/base/platform.h"
 #include "unet/base/text_file.h"
 
 #define STYLES_LIMIT ((size_t)1 << 20)
@@ -80,7 +80,7 @@ static int read_training(struct styles *styles, const char *path, struct error *
 
 int styles_open(struct styles **result, const char *path, struct error *err) {
   *result = NULL;
-  if (access(path, F_OK) && errno == ENOENT)
+  if (!platform_exists(path) && errno == ENOENT)
     return 0;
   char *text;
   if (text_read(path, STYLES_LIMIT, &text, NULL, err))
@@ -142,8 +142,8 @@ static const char *before(const char *text, const char *at) {
 
 static bool has_phrase(const char *text, const char *phrase) {
   size_t length = strlen(phrase);
-  for (const char *at = text; (at = strcasestr(at, phrase)); at++)
-    if ((at == text || !is_word(before(text, at))) && !is_word(at + length))
+  for (const char *at = text; *at; at++)
+    if (!strncasecmp(at, phrase, length) && (at == text || !is_word(before(text, at))) && !is_word(at + length))
       return true;
   return false;
 }

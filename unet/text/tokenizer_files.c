@@ -1,14 +1,13 @@
 #include "unet/text/tokenizer_files.h"
 
 #include <cjson/cJSON.h>
-#include <search.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "unet/base/json.h"
+#include "unet/base/platform.h"
 #include "unet/base/text.h"
 #include "unet/base/text_file.h"
 
@@ -16,19 +15,37 @@
 #define CONFIG_LIMIT ((size_t)1 << 20)
 enum { ID_MAX = 1 << 22, ADDED_MAX = 256 };
 
+struct token {
+  const char *text; /* NULL: nothing is here */
+  int id;
+};
+
 /* vocab.json as a hash table, token to id. Token texts are borrowed from the parsed file. */
 struct vocabulary {
   const char *path;
-  struct hsearch_data table;
-  size_t count;
+  struct token *table;
+  size_t capacity, count; /* capacity is a power of two and at least twice count: searches are short and end */
 };
 
+static size_t hash(const char *text) {
+  uint32_t h = 2166136261u; /* FNV-1a */
+  for (; *text; text++)
+    h = (h ^ (unsigned char)*text) * 16777619u;
+  return h;
+}
+
+/* Where a token is, or belongs. */
+static struct token *find_token(const struct vocabulary *vocabulary, const char *text) {
+  size_t mask = vocabulary->capacity - 1, at = hash(text) & mask;
+  while (vocabulary->table[at].text && strcmp(vocabulary->table[at].text, text) != 0)
+    at = (at + 1) & mask;
+  return &vocabulary->table[at];
+}
+
 /* Id of a token, or -1. */
-static int find_id(struct vocabulary *vocabulary, const char *text) {
-  ENTRY *entry;
-  if (!hsearch_r((ENTRY){(char *)text, NULL}, FIND, &entry, &vocabulary->table))
-    return -1;
-  return (int)(intptr_t)entry->data;
+static int find_id(const struct vocabulary *vocabulary, const char *text) {
+  const struct token *token = find_token(vocabulary, text);
+  return token->text ? token->id : -1;
 }
 
 /* Reads and parses folder/name; *path gets its name (allocated, also on failure). */
@@ -64,16 +81,20 @@ static bool read_id(const cJSON *item, int *id) {
 static int list_vocabulary(struct tokenizer_files *files, struct vocabulary *vocabulary, const cJSON *json,
                            struct error *err) {
   size_t count = (size_t)cJSON_GetArraySize(json);
-  if (!hcreate_r(2 * count + 1, &vocabulary->table)) /* half empty: short searches */
+  for (vocabulary->capacity = 2; vocabulary->capacity < 2 * count;)
+    vocabulary->capacity *= 2;
+  vocabulary->table = calloc(vocabulary->capacity, sizeof *vocabulary->table);
+  if (!vocabulary->table)
     return error_set(err, STATUS_FAILED, "%s: out of memory", vocabulary->path);
   const cJSON *item;
   cJSON_ArrayForEach(item, json) {
-    ENTRY *entry;
     int id;
     if (!read_id(item, &id))
       return error_set(err, STATUS_MODEL, "%s: token %s has no id from 0 to %d", vocabulary->path,
                        text_quote(item->string).text, ID_MAX - 1);
-    hsearch_r((ENTRY){item->string, (void *)(intptr_t)id}, ENTER, &entry, &vocabulary->table);
+    struct token *token = find_token(vocabulary, item->string);
+    if (!token->text)
+      *token = (struct token){item->string, id};
     vocabulary->count++;
     if (id >= files->vocabulary)
       files->vocabulary = id + 1;
@@ -286,7 +307,7 @@ static int add_listed(struct tokenizer_files *files, const cJSON *config, const 
 /* An optional file: *json stays NULL where there is none. */
 static int read_optional(const char *folder, const char *name, char **path, cJSON **json, struct error *err) {
   *path = text_path(folder, name);
-  if (*path && access(*path, F_OK))
+  if (*path && !platform_exists(*path))
     return 0;
   free(*path);
   *json = read_json(folder, name, CONFIG_LIMIT, path, err);
@@ -323,7 +344,7 @@ int tokenizer_files_read(struct tokenizer_files *files, const char *folder, stru
     find_bytes(files, &vocabulary);
     result = read_merges(files, &vocabulary, folder, err);
   }
-  hdestroy_r(&vocabulary.table);
+  free(vocabulary.table);
   cJSON_Delete(json);
   free(path);
   return result;

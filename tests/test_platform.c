@@ -1,0 +1,203 @@
+/* What the system is asked for: files by UTF-8 names, memory that grows in place, the clock. */
+#include "tests/cmocka_all.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "tests/fixture.h"
+#include "unet/base/platform.h"
+
+static char *folder;
+
+static int make_folder(void **state) {
+  (void)state;
+  folder = fixture_make();
+  return 0;
+}
+
+static int remove_folder(void **state) {
+  (void)state;
+  fixture_remove(folder);
+  return 0;
+}
+
+/* Four of these names can be had at a time. */
+static const char *in_folder(const char *name) {
+  static char path[4][1024];
+  static int next;
+  next = (next + 1) % 4;
+  snprintf(path[next], sizeof path[next], "%s/%s", folder, name);
+  return path[next];
+}
+
+static void write_text(const char *path, const char *text) {
+  FILE *file = platform_create(path);
+  assert_non_null(file);
+  assert_int_equal(fputs(text, file) < 0, 0);
+  assert_int_equal(fclose(file), 0);
+}
+
+static void assert_text(const char *path, const char *text) {
+  struct platform_file file;
+  char bytes[64] = "";
+  assert_int_equal(platform_open(&file, path), 0);
+  assert_true(file.regular);
+  assert_int_equal(file.size, strlen(text));
+  assert_int_equal(platform_read(&file, 0, bytes, sizeof bytes), strlen(text));
+  assert_string_equal(bytes, text);
+  platform_close(&file);
+}
+
+static void test_reads_at_any_place(void **state) {
+  (void)state;
+  const char *path = in_folder("größe-大きさ.bin");
+  struct platform_file file;
+  char bytes[8] = "";
+  write_text(path, "0123456789");
+  assert_true(platform_exists(path));
+  assert_int_equal(platform_open(&file, path), 0);
+  assert_int_equal(platform_read(&file, 7, bytes, 2), 2);
+  assert_memory_equal(bytes, "78\0", 3);
+  assert_int_equal(platform_read(&file, 7, bytes, 8), 3); /* the file ends */
+  assert_int_equal(platform_read(&file, 10, bytes, 1), 0);
+  assert_int_equal(platform_read(&file, (uint64_t)5 << 30, bytes, 1), 0);
+  platform_close(&file);
+  platform_close(&file); /* takes one that is not open */
+}
+
+static void test_tells_what_is_no_file(void **state) {
+  (void)state;
+  struct platform_file file;
+  const char *missing = in_folder("missing"), *pipe = in_folder("pipe");
+  assert_false(platform_exists(missing));
+  assert_int_equal(errno, ENOENT);
+  assert_int_equal(platform_open(&file, missing), -1);
+  assert_int_equal(errno, ENOENT);
+  assert_int_equal(file.descriptor, -1);
+  assert_null(platform_real_path(missing));
+  assert_int_equal(platform_open(&file, folder), 0);
+  assert_false(file.regular);
+  platform_close(&file);
+  assert_int_equal(mkfifo(pipe, 0600), 0);
+  assert_int_equal(platform_open(&file, pipe), 0); /* nobody writes into it */
+  assert_false(file.regular);
+  platform_close(&file);
+}
+
+static void test_replaces_in_one_step(void **state) {
+  (void)state;
+  const char *path = in_folder("kept"), *link = in_folder("link");
+  struct stat about;
+  write_text(path, "old");
+  char *name = platform_temporary_name(path);
+  assert_string_not_equal(name, path);
+  write_text(name, "new");
+  assert_text(path, "old");
+  assert_int_equal(platform_replace(name, path), 0);
+  assert_text(path, "new");
+  assert_false(platform_exists(name));
+  assert_int_equal(platform_replace(name, path), -1);
+  free(name);
+  assert_int_equal(stat(path, &about), 0);
+  assert_int_equal(about.st_mode & 0777, 0600);
+  assert_int_equal(symlink(path, link), 0);
+  char *real = platform_real_path(link), *whole = platform_real_path(path);
+  assert_string_equal(real, whole);
+  free(real);
+  free(whole);
+  write_text(link, "beside"); /* the link goes, what it named stays */
+  assert_text(path, "new");
+  assert_int_equal(platform_remove(path), 0);
+  assert_int_equal(platform_remove(path), -1);
+}
+
+static void test_makes_and_locks_folders(void **state) {
+  (void)state;
+  const char *path = in_folder("cache");
+  assert_int_equal(platform_make_folder(path), 0);
+  assert_int_equal(platform_make_folder(path), 0); /* it is there */
+  assert_int_equal(platform_make_folder(in_folder("missing/cache")), -1);
+  for (int i = 0; i < 2; i++) { /* what is unlocked can be locked */
+    intptr_t lock = platform_lock(path);
+    assert_true(lock >= 0);
+    platform_unlock(lock);
+  }
+  assert_true(platform_lock(in_folder("missing")) == -1);
+  platform_unlock(-1);
+}
+
+static void test_aligns_memory(void **state) {
+  (void)state;
+  static const size_t sizes[] = {0, 1, 1000, (size_t)5 << 20};
+  for (int i = 0; i < 4; i++) {
+    char *data = platform_alloc(64, sizes[i]);
+    assert_non_null(data);
+    assert_int_equal((uintptr_t)data % 64, 0);
+    memset(data, 1, sizes[i]);
+    platform_free(data);
+  }
+  platform_free(NULL);
+}
+
+static void test_memory_grows_in_place(void **state) {
+  (void)state;
+  size_t most = (size_t)1 << 36, first = 100000, second = (size_t)40 << 20;
+  unsigned char *memory = platform_reserve(most);
+  assert_non_null(memory);
+  assert_int_equal(platform_commit(memory, first), 0);
+  memset(memory, 0xab, first);
+  assert_int_equal(platform_commit(memory, second), 0);
+  assert_int_equal(memory[0] + memory[first - 1], 2 * 0xab);
+  for (size_t i = (first + 65535) / 65536 * 65536; i < second; i += 4096)
+    assert_int_equal(memory[i], 0);
+  memory[second - 1] = 1;
+  assert_int_equal(platform_commit(memory, first), 0); /* less than there is: nothing changes */
+  assert_int_equal(memory[second - 1], 1);
+  platform_release(memory, most);
+  platform_release(NULL, most);
+}
+
+static void test_refuses_addresses_it_has_not(void **state) {
+  (void)state;
+  assert_null(platform_reserve(SIZE_MAX - 4096));
+  assert_int_equal(errno, ENOMEM);
+  assert_null(platform_reserve((size_t)1 << 62));
+}
+
+static void test_clock_goes_on(void **state) {
+  (void)state;
+  int64_t before = platform_now_ns();
+  platform_sleep_ns(2000000);
+  platform_sleep_ns(0);
+  platform_sleep_ns(-1);
+  assert_true(platform_now_ns() - before >= 2000000);
+}
+
+static void test_knows_the_machine(void **state) {
+  (void)state;
+  char name[8];
+  size_t total, available;
+  platform_cpu_name(name, sizeof name);
+  assert_true(*name && strlen(name) < sizeof name);
+  assert_true(platform_processors() >= 1);
+  platform_memory(&total, &available);
+  assert_true(available > 0 && available <= total);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(test_reads_at_any_place),
+      cmocka_unit_test(test_tells_what_is_no_file),
+      cmocka_unit_test(test_replaces_in_one_step),
+      cmocka_unit_test(test_makes_and_locks_folders),
+      cmocka_unit_test(test_aligns_memory),
+      cmocka_unit_test(test_memory_grows_in_place),
+      cmocka_unit_test(test_refuses_addresses_it_has_not),
+      cmocka_unit_test(test_clock_goes_on),
+      cmocka_unit_test(test_knows_the_machine),
+  };
+  return cmocka_run_group_tests(tests, make_folder, remove_folder);
+}

@@ -1,0 +1,76 @@
+/* What is asked of the operating system: files, memory, the clock, the machine. One file a system: platform_posix.c,
+ * platform_windows.c; what only the program asks for is in app/platform. Threads are pthreads everywhere.
+ *
+ * Names of files are UTF-8, with '/' between their parts. What fails leaves errno. */
+#ifndef UNET_BASE_PLATFORM_H
+#define UNET_BASE_PLATFORM_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+
+/* --- files --- */
+
+/* A file that is open for reading. Several threads may read it. */
+struct platform_file {
+  int descriptor;
+  bool regular;
+  uint64_t size; /* when it was opened */
+};
+
+/* Does not wait for the other end of a pipe. Returns 0, or -1 with descriptor -1. */
+int platform_open(struct platform_file *file, const char *path);
+void platform_close(struct platform_file *file); /* takes one that is not open */
+/* Reads size bytes from offset on, fewer only where the file ends. Returns their number, or -1. */
+int64_t platform_read(const struct platform_file *file, uint64_t offset, void *out, size_t size);
+
+/* fopen. */
+FILE *platform_stream(const char *path, const char *mode);
+bool platform_exists(const char *path);
+/* The whole path with no links in it, allocated; NULL: nothing is there. */
+char *platform_real_path(const char *path);
+
+/* Makes a folder for the user alone; one that is there is fine. Returns 0 or -1. */
+int platform_make_folder(const char *path);
+/* A new file for the user alone, to be written: what had this name goes, and no link is followed. */
+FILE *platform_create(const char *path);
+/* Names a file anew, in one step: others see the old file or the new one. Returns 0 or -1. */
+int platform_replace(const char *from, const char *to);
+int platform_remove(const char *path);
+/* A name beside path that no other process takes at this time, allocated; NULL: no memory. */
+char *platform_temporary_name(const char *path);
+
+/* Keeps other processes from locking the folder until platform_unlock, and waits for one that has, a second at most:
+ * then, and where folders cannot be locked, nothing is excluded. platform_unlock takes every result. */
+intptr_t platform_lock(const char *folder);
+void platform_unlock(intptr_t lock);
+
+/* --- memory --- */
+
+/* Memory for size bytes, aligned to a power of two; a large block is aligned to large pages, and is in them where there
+ * are some. platform_free gives it back, and takes NULL. */
+void *platform_alloc(size_t align, size_t size);
+void platform_free(void *data);
+
+/* Memory that grows without moving: addresses for most bytes are reserved, and memory is put behind them from the
+ * beginning on. */
+void *platform_reserve(size_t most); /* NULL: failed */
+/* Puts memory, zero at first, behind the first size bytes; what is there stays as it is. Returns 0, or -1 with nothing
+ * changed. */
+int platform_commit(void *reserved, size_t size);
+void platform_release(void *reserved, size_t most); /* takes NULL */
+
+/* --- clock and machine --- */
+
+/* Nanoseconds since some moment before the program began. */
+int64_t platform_now_ns(void);
+void platform_sleep_ns(int64_t ns);
+
+/* "AMD EPYC"; "CPU" where it is not known. */
+void platform_cpu_name(char *name, size_t size);
+int platform_processors(void);
+/* Both 0 where they are not known. */
+void platform_memory(size_t *total, size_t *available);
+
+#endif

@@ -1,0 +1,12 @@
+/* Functions that take a format as printf does. MinGW's compiler by itself checks for the formats of Microsoft's old
+ * library, while its printf has C's. */
+#ifndef UNET_BASE_PRINTF_H
+#define UNET_BASE_PRINTF_H
+
+#ifdef __MINGW32__
+#define PRINTF_LIKE(format_at, first_at) __attribute__((format(gnu_printf, format_at, first_at)))
+#else
+#define PRINTF_LIKE(format_at, first_at) __attribute__((format(printf, format_at, first_at)))
+#endif
+
+#endif
