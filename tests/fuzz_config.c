@@ -37,13 +37,14 @@ static int check_unet(const char *text, struct error *err) {
   return 0;
 }
 
-static int check_tae(const char *text, struct error *err) {
-  struct tae_config c;
-  if (tae_config_parse(&c, text, "vae", err))
+static int check_autoencoder(const char *text, struct error *err) {
+  struct autoencoder a = {.type = AUTOENCODER_TYPES};
+  if (autoencoder_config_parse(&a, text, "vae", err))
     return -1;
-  FUZZ_CHECK(c.levels >= 1 && c.levels <= LEVELS_MAX && c.latent_channels > 0 && c.encoder_channels > 0);
-  for (int i = 0; i < c.levels; i++)
-    FUZZ_CHECK(c.encoder_blocks[i] >= 0 && c.decoder_blocks[i] >= 0);
+  FUZZ_CHECK(a.type == AUTOENCODER_TAE && a.scale >= 1 && a.latent_channels > 0);
+  FUZZ_CHECK(a.tae.levels >= 1 && a.tae.levels <= LEVELS_MAX && a.tae.encoder_channels > 0);
+  for (int i = 0; i < a.tae.levels; i++)
+    FUZZ_CHECK(a.tae.encoder_blocks[i] >= 0 && a.tae.decoder_blocks[i] >= 0);
   return 0;
 }
 
@@ -112,7 +113,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   text[size - 1] = 0;
   struct error err = {0};
   int result = data[0] == 'u'   ? check_unet(text, &err)
-               : data[0] == 'v' ? check_tae(text, &err)
+               : data[0] == 'v' ? check_autoencoder(text, &err)
                : data[0] == 't' ? check_clip(text, &err)
                : data[0] == 's' ? check_scheduler(text, &err)
                                 : check_styles(text, &err);

@@ -111,25 +111,28 @@ static void write_output(struct bench *b, const char *folder, const char *name, 
 
 static void run_networks(struct bench *b, const char *folder) {
   const struct checkpoint *c = b->checkpoint;
-  const struct unet_config *u = &c->unet;
+  const struct unet_config *u = &c->predictors[0].config;
+  const struct text_encoder *encoder = &c->text_encoders[0];
+  const struct autoencoder *autoencoder = &c->autoencoder;
+  const struct autoencoder_kind *kind = autoencoder_kind(autoencoder);
   struct plan *plan = &b->plan;
-  int scale = tae_scale(&c->vae), h = u->sample_height, w = u->sample_width;
+  int scale = autoencoder->scale, h = u->sample_height, w = u->sample_width, positions = encoder->config.positions;
   struct run_params run = {.guidance = 1, .step = {{.timestep = 499}}};
-  int *tokens = read_file(folder, "tokens.i32", (size_t)c->text.positions * sizeof *tokens);
-  memcpy(run.tokens, tokens, (size_t)c->text.positions * sizeof *tokens);
+  int *tokens = read_file(folder, "tokens.i32", (size_t)positions * sizeof *tokens);
+  memcpy(run.tokens, tokens, (size_t)positions * sizeof *tokens);
   free(tokens);
   run_plan(b, plans_tables, &run);
   cuda_device(b->device)->tune_always = true;
   plan_init(plan, &b->resources);
   struct tensor picture = plan_input(plan, 1, h * scale, w * scale, 3, ELEMENT_DEVICE);
-  struct tensor latent = plan_input(plan, 1, h, w, c->vae.latent_channels, ELEMENT_PRECISE);
+  struct tensor latent = plan_input(plan, 1, h, w, autoencoder->latent_channels, ELEMENT_PRECISE);
   struct tensor x = plan_input(plan, 1, h, w, u->in_channels, ELEMENT_DEVICE);
-  struct tensor hidden = plan_input(plan, 1, 1, c->text.positions, c->text.hidden_size, ELEMENT_DEVICE);
-  struct tensor text = clip_encode(&c->text, &c->text_weights, plan);
-  struct tensor encoded = tae_encode(&c->vae, &c->vae_weights, plan, picture);
+  struct tensor hidden = plan_input(plan, 1, 1, positions, encoder->config.hidden_size, ELEMENT_DEVICE);
+  struct tensor text = clip_encode(encoder, plan);
+  struct tensor encoded = kind->encode(autoencoder, plan, picture);
   struct tensor time = plan_time_row(plan, "time", (struct op_time_row){.table = b->model.table});
   struct tensor y = unet_predict(&b->model.unet, plan, x, time, unet_texts(&b->model.unet, plan, hidden));
-  struct tensor decoded = tae_decode(&c->vae, &c->vae_weights, plan, latent);
+  struct tensor decoded = kind->decode(autoencoder, plan, latent);
   must(b, plan_finish(plan, &b->err));
   must(b, device_prepare(b->device, &b->program, plan, PIXEL_RGBA, &b->err));
   must(b, device_poison(b->device, b->program, &b->err));
@@ -179,8 +182,8 @@ static void write_picture(const char *folder, const struct frame *picture) {
 }
 
 static void run_picture(struct bench *b, const char *folder, int steps) {
-  const struct checkpoint *c = b->checkpoint;
-  int scale = tae_scale(&c->vae), w = c->unet.sample_width * scale, h = c->unet.sample_height * scale;
+  int w, h, positions = b->checkpoint->text_encoders[0].config.positions;
+  model_native_size(&b->model, &w, &h);
   struct frame_shape shape = {.width = w, .height = h, .steps = steps, .rows = 1};
   struct run_params run = {.guidance = 1,
                            .slot = SLOT_PRESET_1,
@@ -189,8 +192,8 @@ static void run_picture(struct bench *b, const char *folder, int steps) {
                            .prompt = {{{SLOT_PRESET_1}, {1}}},
                            .geometry = {0, 0, (float)w, (float)h, 0, 0, w, h}};
   struct frame_noise noise;
-  int *tokens = read_file(folder, "tokens.i32", (size_t)c->text.positions * sizeof *tokens);
-  memcpy(run.tokens, tokens, (size_t)c->text.positions * sizeof *tokens);
+  int *tokens = read_file(folder, "tokens.i32", (size_t)positions * sizeof *tokens);
+  memcpy(run.tokens, tokens, (size_t)positions * sizeof *tokens);
   free(tokens);
   make_steps(b, folder, steps, &run);
   must(b, plans_frame(&b->model, &shape, &b->plan, &noise, &b->err));
@@ -211,11 +214,12 @@ static void run_picture(struct bench *b, const char *folder, int steps) {
 /* --- frames --- */
 
 static void prepare_frame(struct bench *b, struct frame_shape *shape, int argc, char **argv) {
-  int scale = tae_scale(&b->checkpoint->vae);
+  int width, height;
   struct frame_noise noise;
   struct run_params prompt = {.guidance = 1, .slot = SLOT_PRESET_1};
-  *shape = (struct frame_shape){.width = argc > 5 ? atoi(argv[4]) : b->checkpoint->unet.sample_width * scale,
-                                .height = argc > 5 ? atoi(argv[5]) : b->checkpoint->unet.sample_height * scale,
+  model_native_size(&b->model, &width, &height);
+  *shape = (struct frame_shape){.width = argc > 5 ? atoi(argv[4]) : width,
+                                .height = argc > 5 ? atoi(argv[5]) : height,
                                 .steps = argc > 6 ? atoi(argv[6]) : 1,
                                 .rows = 1};
   must(b, plans_frame(&b->model, shape, &b->plan, &noise, &b->err));

@@ -160,25 +160,30 @@ static void test_unet_refusals(void **state) {
 
 static void test_tae(void **state) {
   (void)state;
-  struct tae_config tae;
+  struct autoencoder autoencoder = {.type = AUTOENCODER_TYPES};
+  const struct tae_config *tae = &autoencoder.tae;
   struct error err = {0};
-  assert_int_equal(tae_config_parse(&tae, "{\"_class_name\": \"AutoencoderTiny\"}", "vae/config.json", &err), 0);
-  assert_int_equal(tae.levels, 4);
-  assert_int_equal(tae_scale(&tae), 8);
-  assert_int_equal(tae.encoder_channels, 64);
-  assert_int_equal(tae.encoder_blocks[0], 1);
-  assert_int_equal(tae.decoder_blocks[3], 1);
-  assert_int_equal(tae_config_parse(&tae,
-                                    "{\"_class_name\": \"AutoencoderTiny\", \"encoder_block_out_channels\": [32, 32],"
-                                    "\"decoder_block_out_channels\": [48, 48], \"num_encoder_blocks\": [0, 2],"
-                                    "\"num_decoder_blocks\": [3, 1], \"latent_channels\": 16, \"latent_shift\": 0.5,"
-                                    "\"latent_magnitude\": 3, \"scaling_factor\": 1.0, \"upsample_fn\": \"nearest\"}",
-                                    "vae/config.json", &err),
-                   0);
-  assert_int_equal(tae_scale(&tae), 2);
-  assert_int_equal(tae.decoder_channels, 48);
-  assert_int_equal(tae.latent_channels, 16);
-  assert_int_equal(tae.encoder_blocks[1], 2);
+  assert_int_equal(
+      autoencoder_config_parse(&autoencoder, "{\"_class_name\": \"AutoencoderTiny\"}", "vae/config.json", &err), 0);
+  assert_int_equal(tae->levels, 4);
+  assert_int_equal(autoencoder.type, AUTOENCODER_TAE);
+  assert_int_equal(autoencoder.scale, 8);
+  assert_true(autoencoder.scaling_factor == 1);
+  assert_int_equal(tae->encoder_channels, 64);
+  assert_int_equal(tae->encoder_blocks[0], 1);
+  assert_int_equal(tae->decoder_blocks[3], 1);
+  assert_int_equal(
+      autoencoder_config_parse(&autoencoder,
+                               "{\"_class_name\": \"AutoencoderTiny\", \"encoder_block_out_channels\": [32, 32],"
+                               "\"decoder_block_out_channels\": [48, 48], \"num_encoder_blocks\": [0, 2],"
+                               "\"num_decoder_blocks\": [3, 1], \"latent_channels\": 16, \"latent_shift\": 0.5,"
+                               "\"latent_magnitude\": 3, \"scaling_factor\": 1.0, \"upsample_fn\": \"nearest\"}",
+                               "vae/config.json", &err),
+      0);
+  assert_int_equal(autoencoder.scale, 2);
+  assert_int_equal(tae->decoder_channels, 48);
+  assert_int_equal(autoencoder.latent_channels, 16);
+  assert_int_equal(tae->encoder_blocks[1], 2);
 }
 
 static void test_tae_refusals(void **state) {
@@ -206,9 +211,9 @@ static void test_tae_refusals(void **state) {
   for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
     char text[512];
     snprintf(text, sizeof text, "{%s}", cases[i].fields);
-    struct tae_config tae;
+    struct autoencoder autoencoder;
     struct error err = {0};
-    if (!tae_config_parse(&tae, text, "vae/config.json", &err))
+    if (!autoencoder_config_parse(&autoencoder, text, "vae/config.json", &err))
       fail_msg("accepted: %s", text);
     check_message(&err, "vae/config.json", cases[i].field, cases[i].value);
   }
@@ -411,10 +416,14 @@ static void test_open(void **state) {
   struct checkpoint *checkpoint = open_model(folder, NULL);
   assert_string_equal(checkpoint->name, strrchr(folder, '/') + 1);
   assert_false(checkpoint->image_condition);
-  assert_string_equal(checkpoint->text_weights.prefix, "text_model.");
-  assert_true(checkpoint_has(&checkpoint->text_weights, "embeddings.token_embedding.weight"));
+  assert_string_equal(checkpoint->text_encoders[0].weights.prefix, "text_model.");
+  assert_true(checkpoint_has(&checkpoint->text_encoders[0].weights, "embeddings.token_embedding.weight"));
   assert_int_equal(checkpoint_bytes(checkpoint), 166 + 128);
   assert_null(checkpoint->styles);
+  static const char *const parts[] = {"unet", "vae", "text_encoder"}; /* and no adapter */
+  for (int i = 0; i < 3; i++)
+    assert_string_equal(checkpoint_component(checkpoint, i)->name, parts[i]);
+  assert_null(checkpoint_component(checkpoint, 3));
   char *text = NULL;
   size_t length = 0;
   FILE *out = open_memstream(&text, &length);
@@ -487,11 +496,11 @@ static void test_other_vae(void **state) {
   fixture_text(folder, "vae/config.json", "{\"_class_name\": \"AutoencoderKL\"}");
   char *vae = fixture_path(other, "vae");
   struct checkpoint *checkpoint = open_model(folder, vae);
-  assert_string_equal(checkpoint->vae_weights.folder, vae);
+  assert_string_equal(checkpoint->autoencoder.weights.folder, vae);
   checkpoint_close(&checkpoint);
   unlink(path);
   checkpoint = open_model(folder, other); /* a whole model: its autoencoder */
-  assert_string_equal(checkpoint->vae_weights.folder, vae);
+  assert_string_equal(checkpoint->autoencoder.weights.folder, vae);
   checkpoint_close(&checkpoint);
   free(path);
   free(vae);
@@ -513,7 +522,7 @@ static void test_weights(void **state) {
   (void)state;
   char *folder = make_model();
   struct checkpoint *checkpoint = open_model(folder, NULL);
-  const struct component *unet = &checkpoint->unet_weights;
+  const struct component *unet = &checkpoint->predictors[0].weights;
   struct resources resources = {0};
   struct error err = {0};
   struct tensor conv = checkpoint_conv(unet, &resources, "conv.weight", 2, 3, 3, &err);

@@ -110,11 +110,12 @@ static void compare(struct bench *b, const char *golden, struct tensor t, const 
 static void text_encoder(void **state) {
   struct bench *b = *state;
   struct values ids = golden_values(&b->golden, "text.ids"), expected = golden_values(&b->golden, "text.out");
-  struct tensor y = clip_encode(&b->checkpoint->text, &b->checkpoint->text_weights, &b->plan);
+  struct tensor y = clip_encode(&b->checkpoint->text_encoders[0], &b->plan);
   prepare(b);
   struct run_params run = {0};
   const char *prompt = json_string(b->golden.json, "prompt", "");
-  assert_true(tokenizer_encode(b->checkpoint->tokenizer, prompt, run.tokens, (int)ids.count, &b->err) > 0);
+  assert_true(tokenizer_encode(b->checkpoint->text_encoders[0].tokenizer, prompt, run.tokens, (int)ids.count, &b->err) >
+              0);
   for (size_t i = 0; i < ids.count; i++)
     assert_int_equal(run.tokens[i], (int)ids.data[i]);
   must(device_run(b->device, b->program, &run, &b->err));
@@ -127,11 +128,11 @@ static void autoencoder(void **state) {
   struct bench *b = *state;
   struct values picture = golden_values(&b->golden, "vae.picture"), latent = golden_values(&b->golden, "vae.latent");
   struct values decoded = golden_values(&b->golden, "vae.decoded");
-  const struct tae_config *config = &b->checkpoint->vae;
-  const struct component *weights = &b->checkpoint->vae_weights;
+  const struct autoencoder *autoencoder = &b->checkpoint->autoencoder;
+  const struct autoencoder_kind *kind = autoencoder_kind(autoencoder);
   struct tensor x = plan_input(&b->plan, 1, picture.shape[1], picture.shape[2], 3, ELEMENT_DEVICE);
   struct tensor z = plan_input(&b->plan, 1, latent.shape[1], latent.shape[2], latent.shape[3], ELEMENT_PRECISE);
-  struct tensor encoded = tae_encode(config, weights, &b->plan, x), y = tae_decode(config, weights, &b->plan, z);
+  struct tensor encoded = kind->encode(autoencoder, &b->plan, x), y = kind->decode(autoencoder, &b->plan, z);
   prepare(b);
   write_values(b, x, &picture);
   write_values(b, z, &latent);

@@ -66,28 +66,71 @@ static int check_index(const char *folder, struct error *err) {
   return result;
 }
 
-static int load_unet_config(struct checkpoint *c, struct error *err) {
+/* --- the parts, each appended to its list --- */
+
+static int name_component(struct component *component, const char *name, char *folder, struct error *err) {
+  *component = (struct component){.folder = folder, .name = name, .prefix = ""};
+  return folder ? 0 : error_set(err, STATUS_FAILED, "%s: out of memory", name);
+}
+
+static int open_weights(struct component *component, const char *basename, struct error *err) {
+  return safetensors_open(&component->files, component->folder, basename, err);
+}
+
+static int add_predictor(struct checkpoint *c, const char *folder, const char *name, struct error *err) {
+  struct predictor *predictor = &c->predictors[c->predictor_count++];
   struct config_file file;
-  int result = read_config(&file, c->unet_weights.folder, "config.json", err);
-  result = result ? result : unet_config_parse(&c->unet, file.text, file.path, err);
+  if (name_component(&predictor->weights, name, text_path(folder, name), err))
+    return -1;
+  int result = read_config(&file, predictor->weights.folder, "config.json", err);
+  result = result ? result : unet_config_parse(&predictor->config, file.text, file.path, err);
   close_config(&file);
+  return result ? result : open_weights(&predictor->weights, "diffusion_pytorch_model", err);
+}
+
+static int open_tokenizer(struct tokenizer **tokenizer, const char *folder, const char *name, struct error *err) {
+  char *path = text_path(folder, name);
+  int result = path ? tokenizer_open(tokenizer, path, err) : error_set(err, STATUS_FAILED, "%s: out of memory", folder);
+  free(path);
   return result;
 }
 
-static int load_vae_config(struct checkpoint *c, struct error *err) {
+static int add_text_encoder(struct checkpoint *c, const char *folder, const char *name, const char *tokenizer,
+                            struct error *err) {
+  struct text_encoder *encoder = &c->text_encoders[c->text_encoder_count++];
   struct config_file file;
-  int result = read_config(&file, c->vae_weights.folder, "config.json", err);
-  result = result ? result : tae_config_parse(&c->vae, file.text, file.path, err);
+  if (name_component(&encoder->weights, name, text_path(folder, name), err))
+    return -1;
+  int result = read_config(&file, encoder->weights.folder, "config.json", err);
+  result = result ? result : clip_config_parse(&encoder->config, file.text, file.path, err);
   close_config(&file);
-  return result;
+  if (result || open_weights(&encoder->weights, "model", err))
+    return -1;
+  if (safetensors_find(encoder->weights.files, "text_model.embeddings.token_embedding.weight"))
+    encoder->weights.prefix = "text_model.";
+  return open_tokenizer(&encoder->tokenizer, folder, tokenizer, err);
 }
 
-static int load_text_config(struct checkpoint *c, struct error *err) {
+/* The folder given with --vae, or the one inside it when it is a whole model. */
+static char *vae_folder(const char *folder, const char *vae) {
+  if (!vae)
+    return text_path(folder, "vae");
+  char *config = text_path(vae, "config.json"), *index = text_path(vae, "model_index.json");
+  bool whole = config && index && !platform_exists(config) && platform_exists(index);
+  free(config);
+  free(index);
+  return whole ? text_path(vae, "vae") : strdup(vae);
+}
+
+static int load_autoencoder(struct checkpoint *c, const char *folder, const char *vae, struct error *err) {
+  struct autoencoder *autoencoder = &c->autoencoder;
   struct config_file file;
-  int result = read_config(&file, c->text_weights.folder, "config.json", err);
-  result = result ? result : clip_config_parse(&c->text, file.text, file.path, err);
+  if (name_component(&autoencoder->weights, "vae", vae_folder(folder, vae), err))
+    return -1;
+  int result = read_config(&file, autoencoder->weights.folder, "config.json", err);
+  result = result ? result : autoencoder_config_parse(autoencoder, file.text, file.path, err);
   close_config(&file);
-  return result;
+  return result ? result : open_weights(&autoencoder->weights, "diffusion_pytorch_model", err);
 }
 
 static int load_scheduler(struct checkpoint *c, const char *folder, const struct log *log, struct error *err) {
@@ -98,27 +141,6 @@ static int load_scheduler(struct checkpoint *c, const char *folder, const struct
   return result;
 }
 
-static int open_weights(struct component *component, const char *basename, struct error *err) {
-  return safetensors_open(&component->files, component->folder, basename, err);
-}
-
-static int load_weights(struct checkpoint *c, struct error *err) {
-  if (open_weights(&c->unet_weights, "diffusion_pytorch_model", err) ||
-      open_weights(&c->vae_weights, "diffusion_pytorch_model", err) || open_weights(&c->text_weights, "model", err))
-    return -1;
-  if (safetensors_find(c->text_weights.files, "text_model.embeddings.token_embedding.weight"))
-    c->text_weights.prefix = "text_model.";
-  return 0;
-}
-
-static int load_tokenizer(struct checkpoint *c, const char *folder, struct error *err) {
-  char *path = text_path(folder, "tokenizer");
-  int result =
-      path ? tokenizer_open(&c->tokenizer, path, err) : error_set(err, STATUS_FAILED, "%s: out of memory", folder);
-  free(path);
-  return result;
-}
-
 static int load_styles(struct checkpoint *c, const char *folder, struct error *err) {
   char *path = text_path(folder, "styles.json");
   int result = path ? styles_open(&c->styles, path, err) : error_set(err, STATUS_FAILED, "%s: out of memory", folder);
@@ -126,29 +148,52 @@ static int load_styles(struct checkpoint *c, const char *folder, struct error *e
   return result;
 }
 
-/* The networks must fit each other. */
-static int check_fit(struct checkpoint *c, struct error *err) {
-  const char *unet = c->unet_weights.folder;
-  int latent = c->vae.latent_channels;
-  if (c->unet.out_channels != latent)
+/* --- what must fit --- */
+
+static int check_latents(const struct predictor *predictor, const struct autoencoder *autoencoder, struct error *err) {
+  const struct unet_config *unet = &predictor->config;
+  int latent = autoencoder->latent_channels;
+  if (unet->out_channels != latent)
     return error_set(err, STATUS_MODEL,
                      "%s/config.json: out_channels: %d does not fit the autoencoder %s, which has %d "
                      "latent channels; give a fitting one with --vae",
-                     unet, c->unet.out_channels, c->vae_weights.folder, latent);
-  if (c->unet.in_channels != latent && c->unet.in_channels != 2 * latent)
+                     predictor->weights.folder, unet->out_channels, autoencoder->weights.folder, latent);
+  if (unet->in_channels != latent && unet->in_channels != 2 * latent)
     return error_set(err, STATUS_MODEL,
                      "%s/config.json: in_channels: %d is not supported (%d, or %d with the input picture, is; "
                      "inpainting and depth models are not)",
-                     unet, c->unet.in_channels, latent, 2 * latent);
-  c->image_condition = c->unet.in_channels == 2 * latent;
-  if (c->unet.cross_attention_dim != c->text.hidden_size)
-    return error_set(err, STATUS_MODEL,
-                     "%s/config.json: cross_attention_dim: %d does not fit the text encoder's hidden_size %d", unet,
-                     c->unet.cross_attention_dim, c->text.hidden_size);
-  if (tokenizer_vocabulary(c->tokenizer) > c->text.vocab_size)
-    return error_set(err, STATUS_MODEL,
-                     "%s/config.json: vocab_size: %d does not fit the tokenizer, which has %d tokens",
-                     c->text_weights.folder, c->text.vocab_size, tokenizer_vocabulary(c->tokenizer));
+                     predictor->weights.folder, unet->in_channels, latent, 2 * latent);
+  return 0;
+}
+
+/* A predictor reads what all text encoders say, side by side. */
+static int check_text(const struct checkpoint *c, const struct predictor *predictor, struct error *err) {
+  int width = 0;
+  for (int i = 0; i < c->text_encoder_count; i++)
+    width += c->text_encoders[i].config.hidden_size;
+  if (predictor->config.cross_attention_dim == width)
+    return 0;
+  return error_set(err, STATUS_MODEL,
+                   "%s/config.json: cross_attention_dim: %d does not fit the text encoder's hidden_size %d",
+                   predictor->weights.folder, predictor->config.cross_attention_dim, width);
+}
+
+static int check_vocabulary(const struct text_encoder *encoder, struct error *err) {
+  int tokens = tokenizer_vocabulary(encoder->tokenizer);
+  if (tokens <= encoder->config.vocab_size)
+    return 0;
+  return error_set(err, STATUS_MODEL, "%s/config.json: vocab_size: %d does not fit the tokenizer, which has %d tokens",
+                   encoder->weights.folder, encoder->config.vocab_size, tokens);
+}
+
+static int check_fit(struct checkpoint *c, struct error *err) {
+  for (int i = 0; i < c->predictor_count; i++)
+    if (check_latents(&c->predictors[i], &c->autoencoder, err) || check_text(c, &c->predictors[i], err))
+      return -1;
+  for (int i = 0; i < c->text_encoder_count; i++)
+    if (check_vocabulary(&c->text_encoders[i], err))
+      return -1;
+  c->image_condition = c->predictors[0].config.in_channels == 2 * c->autoencoder.latent_channels;
   return 0;
 }
 
@@ -163,40 +208,23 @@ static char *folder_name(const char *folder) {
   return name ? text_clean(name) : NULL;
 }
 
-/* The folder given with --vae, or the one inside it when it is a whole model. */
-static char *vae_folder(const char *folder, const char *vae) {
-  if (!vae)
-    return text_path(folder, "vae");
-  char *config = text_path(vae, "config.json"), *index = text_path(vae, "model_index.json");
-  bool whole = config && index && !platform_exists(config) && platform_exists(index);
-  free(config);
-  free(index);
-  return whole ? text_path(vae, "vae") : strdup(vae);
-}
-
-static struct checkpoint *make(const char *folder, const char *vae, struct error *err) {
-  struct checkpoint *c = calloc(1, sizeof *c);
-  if (c) {
-    c->name = folder_name(folder);
-    c->unet_weights = (struct component){text_path(folder, "unet"), "unet", "", NULL};
-    c->vae_weights = (struct component){vae_folder(folder, vae), "vae", "", NULL};
-    c->text_weights = (struct component){text_path(folder, "text_encoder"), "text_encoder", "", NULL};
-    if (c->name && c->unet_weights.folder && c->vae_weights.folder && c->text_weights.folder)
-      return c;
-  }
-  checkpoint_close(&c);
-  error_set(err, STATUS_FAILED, "%s: out of memory", folder);
-  return NULL;
+static int load(struct checkpoint *c, const char *folder, const char *vae, const struct log *log, struct error *err) {
+  c->name = folder_name(folder);
+  if (!c->name)
+    return error_set(err, STATUS_FAILED, "%s: out of memory", folder);
+  if (check_index(folder, err) || add_predictor(c, folder, "unet", err) || load_autoencoder(c, folder, vae, err) ||
+      add_text_encoder(c, folder, "text_encoder", "tokenizer", err) || load_scheduler(c, folder, log, err) ||
+      load_styles(c, folder, err))
+    return -1;
+  return check_fit(c, err);
 }
 
 int checkpoint_open(struct checkpoint **checkpoint, const char *folder, const char *vae, const struct log *log,
                     struct error *err) {
-  struct checkpoint *c = make(folder, vae, err);
+  struct checkpoint *c = calloc(1, sizeof *c);
   if (!c)
-    return -1;
-  if (check_index(folder, err) || load_unet_config(c, err) || load_vae_config(c, err) || load_text_config(c, err) ||
-      load_weights(c, err) || load_tokenizer(c, folder, err) || load_scheduler(c, folder, log, err) ||
-      load_styles(c, folder, err) || check_fit(c, err)) {
+    return error_set(err, STATUS_FAILED, "%s: out of memory", folder);
+  if (load(c, folder, vae, log, err)) {
     checkpoint_close(&c);
     return -1;
   }
@@ -214,16 +242,37 @@ void checkpoint_close(struct checkpoint **checkpoint) {
   *checkpoint = NULL;
   if (!c)
     return;
-  close_component(&c->unet_weights);
-  close_component(&c->vae_weights);
-  close_component(&c->text_weights);
-  tokenizer_close(&c->tokenizer);
+  for (int i = 0; i < c->predictor_count; i++)
+    close_component(&c->predictors[i].weights);
+  close_component(&c->autoencoder.weights);
+  for (int i = 0; i < c->text_encoder_count; i++) {
+    close_component(&c->text_encoders[i].weights);
+    tokenizer_close(&c->text_encoders[i].tokenizer);
+  }
+  for (int i = 0; i < c->adapter_count; i++)
+    close_component(&c->adapters[i]);
   styles_close(&c->styles);
   free(c->name);
   free(c);
 }
 
+const struct component *checkpoint_component(const struct checkpoint *c, int index) {
+  if (index < c->predictor_count)
+    return &c->predictors[index].weights;
+  index -= c->predictor_count;
+  if (index == 0)
+    return &c->autoencoder.weights;
+  index -= 1;
+  if (index < c->text_encoder_count)
+    return &c->text_encoders[index].weights;
+  index -= c->text_encoder_count;
+  return index < c->adapter_count ? &c->adapters[index] : NULL;
+}
+
 size_t checkpoint_bytes(const struct checkpoint *c) {
-  return safetensors_bytes(c->unet_weights.files) + safetensors_bytes(c->vae_weights.files) +
-         safetensors_bytes(c->text_weights.files);
+  size_t bytes = 0;
+  const struct component *component;
+  for (int i = 0; (component = checkpoint_component(c, i)); i++)
+    bytes += safetensors_bytes(component->files);
+  return bytes;
 }

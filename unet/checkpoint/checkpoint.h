@@ -48,19 +48,6 @@ struct unet_config {
   int time_cond_proj_dim; /* w-embedding of full LCM; 0: none */
 };
 
-/* vae/config.json: AutoencoderTiny. */
-struct tae_config {
-  int levels;                                     /* 4: pictures are 2^3 times the latent */
-  int in_channels, out_channels, latent_channels; /* pictures have 3 */
-  int encoder_channels, decoder_channels;         /* the same at every level: the class allows nothing else */
-  int encoder_blocks[LEVELS_MAX], decoder_blocks[LEVELS_MAX]; /* num_encoder_blocks, num_decoder_blocks */
-};
-
-/* Pixels to a latent sample, each way. */
-static inline int tae_scale(const struct tae_config *config) {
-  return 1 << (config->levels - 1);
-}
-
 /* text_encoder/config.json: CLIPTextModel. */
 struct clip_config {
   int vocab_size, hidden_size, intermediate_size, layers, heads;
@@ -69,7 +56,7 @@ struct clip_config {
   float layer_norm_eps;
 };
 
-/* One of the folder's networks. */
+/* One of the folder's parts. */
 struct component {
   char *folder;       /* for messages: "sd-turbo/unet" */
   const char *name;   /* "unet", "vae", "text_encoder": begins the names of its resources */
@@ -77,15 +64,58 @@ struct component {
   struct safetensors *files;
 };
 
+struct text_encoder {
+  struct component weights;
+  struct clip_config config;
+  struct tokenizer *tokenizer;
+};
+
+/* A network that the sampler asks: a U-Net. */
+struct predictor {
+  struct component weights;
+  struct unet_config config;
+};
+
+/* AutoencoderTiny. */
+struct tae_config {
+  int levels;                             /* 4: pictures are 2^3 times the latent */
+  int encoder_channels, decoder_channels; /* the same at every level: the class allows nothing else */
+  int encoder_blocks[LEVELS_MAX], decoder_blocks[LEVELS_MAX]; /* num_encoder_blocks, num_decoder_blocks */
+};
+
+/* The kinds of autoencoder: KIND, its field in struct autoencoder, its class in diffusers. For each there are a struct
+ * FIELD_config, FIELD_config_read and FIELD_print here, and FIELD_kind in unet/model/autoencoder.h. */
+#define AUTOENCODER_TABLE(ROW) ROW(TAE, tae, "AutoencoderTiny")
+
+#define AUTOENCODER_TYPE(KIND, field, class) AUTOENCODER_##KIND,
+enum autoencoder_type { AUTOENCODER_TABLE(AUTOENCODER_TYPE) AUTOENCODER_TYPES };
+#undef AUTOENCODER_TYPE
+
+#define AUTOENCODER_CONFIG(KIND, field, class) struct field##_config field;
+struct autoencoder {
+  struct component weights;
+  enum autoencoder_type type;
+  int scale; /* pixels to a latent sample, each way */
+  int latent_channels;
+  float scaling_factor; /* the sampler's latents are this times the network's own */
+  union {
+    AUTOENCODER_TABLE(AUTOENCODER_CONFIG)
+  };
+};
+#undef AUTOENCODER_CONFIG
+
+enum { TEXT_ENCODERS_MAX = 2, PREDICTORS_MAX = 2, ADAPTERS_MAX = 8 };
+
+/* The folder as lists. Each predictor reads the texts of all text encoders. */
 struct checkpoint {
   char *name;           /* of the folder, for people */
-  bool image_condition; /* the U-Net's input is [latent | picture latent]: InstructPix2Pix, mini */
-  struct unet_config unet;
-  struct tae_config vae;
-  struct clip_config text;
+  bool image_condition; /* the predictors' input is [latent | picture latent]: InstructPix2Pix, mini */
+  struct text_encoder text_encoders[TEXT_ENCODERS_MAX];
+  struct predictor predictors[PREDICTORS_MAX];
+  struct component adapters[ADAPTERS_MAX]; /* what changes the others or adds to them: none, as no kind is supported */
+  int text_encoder_count, predictor_count, adapter_count;
+  struct autoencoder autoencoder;
   struct scheduler_config scheduler;
-  struct component unet_weights, vae_weights, text_weights;
-  struct tokenizer *tokenizer;
   struct styles *styles; /* NULL: the folder has no styles.json */
 };
 
@@ -95,6 +125,8 @@ int checkpoint_open(struct checkpoint **checkpoint, const char *folder, const ch
                     struct error *err);
 void checkpoint_close(struct checkpoint **checkpoint); /* stores NULL; takes NULL */
 
+/* Part number index of all lists: predictors, autoencoder, text encoders, adapters. NULL behind the last. */
+const struct component *checkpoint_component(const struct checkpoint *checkpoint, int index);
 /* Bytes of the weights on disk. */
 size_t checkpoint_bytes(const struct checkpoint *checkpoint);
 /* Lines for people: classes, sizes, element types, bytes; with tensors, also each tensor. */
@@ -102,7 +134,7 @@ void checkpoint_print(const struct checkpoint *checkpoint, bool tensors, FILE *o
 
 /* Configs alone, from text of a config.json; what checkpoint_open and the fuzzer use. path is for messages. */
 int unet_config_parse(struct unet_config *config, const char *text, const char *path, struct error *err);
-int tae_config_parse(struct tae_config *config, const char *text, const char *path, struct error *err);
+int autoencoder_config_parse(struct autoencoder *autoencoder, const char *text, const char *path, struct error *err);
 int clip_config_parse(struct clip_config *config, const char *text, const char *path, struct error *err);
 int scheduler_config_parse(struct scheduler_config *config, const char *text, const char *path, const struct log *log,
                            struct error *err);

@@ -1,7 +1,7 @@
 /* What `reverie info` says of a checkpoint. */
 #include <string.h>
 
-#include "unet/checkpoint/checkpoint.h"
+#include "unet/checkpoint/autoencoders.h"
 #include "unet/base/text.h"
 
 /* "F16 25.0 MiB, 316 tensors": element types in the order of their first tensor. */
@@ -39,8 +39,8 @@ static void print_tensors(const struct component *component, FILE *out) {
   }
 }
 
-static void print_unet(const struct checkpoint *c, FILE *out) {
-  const struct unet_config *unet = &c->unet;
+static void print_predictor(const struct checkpoint *c, const struct predictor *predictor, FILE *out) {
+  const struct unet_config *unet = &predictor->config;
   fprintf(out, "unet          channels ");
   print_list(out, unet->channels, unet->levels);
   fprintf(out, ", layers ");
@@ -49,17 +49,21 @@ static void print_unet(const struct checkpoint *c, FILE *out) {
   print_list(out, unet->heads, unet->levels);
   fprintf(out, ", in %d, out %d%s%s\n              ", unet->in_channels, unet->out_channels,
           c->image_condition ? ", sees the input picture" : "", unet->time_cond_proj_dim ? ", guidance embedded" : "");
-  print_files(&c->unet_weights, out);
+  print_files(&predictor->weights, out);
 }
 
-static void print_vae(const struct checkpoint *c, FILE *out) {
-  fprintf(out, "vae           AutoencoderTiny, %d latent channels, width %d/%d, blocks ", c->vae.latent_channels,
-          c->vae.encoder_channels, c->vae.decoder_channels);
-  print_list(out, c->vae.encoder_blocks, c->vae.levels);
-  fprintf(out, " and ");
-  print_list(out, c->vae.decoder_blocks, c->vae.levels);
+static void print_autoencoder(const struct autoencoder *autoencoder, FILE *out) {
+  fprintf(out, "vae           %s, %d latent channels, ", autoencoder_class(autoencoder), autoencoder->latent_channels);
+  autoencoder_print(autoencoder, out);
   fprintf(out, "\n              ");
-  print_files(&c->vae_weights, out);
+  print_files(&autoencoder->weights, out);
+}
+
+static void print_text_encoder(const struct text_encoder *encoder, FILE *out) {
+  const struct clip_config *config = &encoder->config;
+  fprintf(out, "text encoder  CLIP, %d layers of %d, %d heads, %d tokens of %d\n              ", config->layers,
+          config->hidden_size, config->heads, config->positions, config->vocab_size);
+  print_files(&encoder->weights, out);
 }
 
 static void print_styles(const struct checkpoint *c, FILE *out) {
@@ -71,21 +75,20 @@ static void print_styles(const struct checkpoint *c, FILE *out) {
 }
 
 void checkpoint_print(const struct checkpoint *c, bool tensors, FILE *out) {
-  int scale = tae_scale(&c->vae);
-  fprintf(out, "model         %s, native size %dx%d, %.1f MiB of weights\n", c->name, c->unet.sample_width * scale,
-          c->unet.sample_height * scale, (double)checkpoint_bytes(c) / (1 << 20));
-  print_unet(c, out);
-  print_vae(c, out);
-  fprintf(out, "text encoder  CLIP, %d layers of %d, %d heads, %d tokens of %d\n              ", c->text.layers,
-          c->text.hidden_size, c->text.heads, c->text.positions, c->text.vocab_size);
-  print_files(&c->text_weights, out);
+  const struct unet_config *unet = &c->predictors[0].config;
+  int scale = c->autoencoder.scale;
+  fprintf(out, "model         %s, native size %dx%d, %.1f MiB of weights\n", c->name, unet->sample_width * scale,
+          unet->sample_height * scale, (double)checkpoint_bytes(c) / (1 << 20));
+  for (int i = 0; i < c->predictor_count; i++)
+    print_predictor(c, &c->predictors[i], out);
+  print_autoencoder(&c->autoencoder, out);
+  for (int i = 0; i < c->text_encoder_count; i++)
+    print_text_encoder(&c->text_encoders[i], out);
   fprintf(out, "scheduler     %s: runs as %s, %s timesteps, %s prediction\n", text_quote(c->scheduler.class_name).text,
           sampler_method_name(c->scheduler.method), sampler_spacing_name(c->scheduler.spacing),
           prediction_name(c->scheduler.prediction));
   print_styles(c, out);
-  if (!tensors)
-    return;
-  print_tensors(&c->unet_weights, out);
-  print_tensors(&c->vae_weights, out);
-  print_tensors(&c->text_weights, out);
+  const struct component *component;
+  for (int i = 0; tensors && (component = checkpoint_component(c, i)); i++)
+    print_tensors(component, out);
 }

@@ -164,7 +164,6 @@ int engine_update(struct engine *engine, const struct engine_weight *weights, in
 
 void engine_get_info(const struct engine *engine, struct engine_info *info) {
   const struct checkpoint *checkpoint = engine->checkpoint;
-  int scale = tae_scale(&checkpoint->vae);
   struct device_info device;
   struct device_counters counters;
   device_get_info(engine->device, &device);
@@ -174,13 +173,11 @@ void engine_get_info(const struct engine *engine, struct engine_info *info) {
       .longest_side = device.longest_side,
       .width = engine->frame->shape.width,
       .height = engine->frame->shape.height,
-      .native_width = checkpoint->unet.sample_width * scale,
-      .native_height = checkpoint->unet.sample_height * scale,
       .size_multiple = model_size_multiple(&engine->model),
       .steps = engine->frame->shape.steps,
       .image_conditioned = checkpoint->image_condition,
       .refuses_guidance = styles_refuses_guidance(checkpoint->styles),
-      .has_guidance_embedding = checkpoint->unet.time_cond_proj_dim > 0,
+      .has_guidance_embedding = model_embeds_guidance(&engine->model),
       .rows = engine->frame->shape.rows,
       .sampler = sampler_method_name(engine->sampling.method),
       .grid = sampler_spacing_name(engine->sampling.spacing),
@@ -194,6 +191,7 @@ void engine_get_info(const struct engine *engine, struct engine_info *info) {
       .device_waits = counters.waits,
       .device_captures = counters.captures,
   };
+  model_native_size(&engine->model, &info->native_width, &info->native_height);
   snprintf(info->model, sizeof info->model, "%s", checkpoint->name);
   snprintf(info->device, sizeof info->device, "%s", device.name);
   snprintf(info->device_detail, sizeof info->device_detail, "%s", device.detail);

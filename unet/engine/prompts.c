@@ -29,8 +29,9 @@ int prompts_refresh(struct engine *engine, const struct run_params *run, struct 
 }
 
 int prompts_encode(struct engine *engine, int slot, const char *text, struct error *err) {
-  int tokens[TOKENS_MAX] = {0}, positions = engine->checkpoint->text.positions;
-  int needed = tokenizer_encode(engine->checkpoint->tokenizer, text, tokens, positions, err);
+  const struct text_encoder *encoder = &engine->checkpoint->text_encoders[0];
+  int tokens[TOKENS_MAX] = {0}, positions = encoder->config.positions;
+  int needed = tokenizer_encode(encoder->tokenizer, text, tokens, positions, err);
   if (needed < 0)
     return -1;
   if (needed > positions)

@@ -98,7 +98,7 @@ int sampling_make_times(struct engine *engine, float guidance, struct error *err
 }
 
 static bool tables_valid(const struct engine *engine, float guidance) {
-  bool embedded = engine->checkpoint->unet.time_cond_proj_dim > 0;
+  bool embedded = model_embeds_guidance(&engine->model);
   return engine->tables_version == engine->tables_weights && (!embedded || guidance == engine->tables_guidance);
 }
 

@@ -34,11 +34,11 @@ int shape_check(const struct model *model, const struct frame_shape *shape, stru
 
 int shape_choose(const struct engine *engine, const struct engine_params *params, struct frame_shape *shape,
                  struct error *err) {
-  const struct unet_config *unet = &engine->checkpoint->unet;
-  int scale = tae_scale(&engine->checkpoint->vae), multiple = model_size_multiple(&engine->model);
+  int width, height, multiple = model_size_multiple(&engine->model);
+  model_native_size(&engine->model, &width, &height);
   *shape = (struct frame_shape){
-      .width = params->width ? params->width : unet->sample_width * scale,
-      .height = params->height ? params->height : unet->sample_height * scale,
+      .width = params->width ? params->width : width,
+      .height = params->height ? params->height : height,
       .steps = engine->sampling.steps,
       .draws = sampler_draws(engine->sampling.method, engine->sampling.steps),
       .rows = model_rows(&engine->model, params->guidance),

@@ -31,8 +31,9 @@ static struct tensor mlp(const struct clip_config *config, const struct net *net
   return net_linear(net, "mlp.fc2", (struct op_linear){.x = h, .residual = x}, config->hidden_size, WITH_BIAS);
 }
 
-struct tensor clip_encode(const struct clip_config *config, const struct component *weights, struct plan *plan) {
-  struct net net = net_begin(plan, weights);
+struct tensor clip_encode(const struct text_encoder *encoder, struct plan *plan) {
+  const struct clip_config *config = &encoder->config;
+  struct net net = net_begin(plan, &encoder->weights);
   int c = config->hidden_size;
   struct op_embed embed = {.token = net_table(&net, "embeddings.token_embedding", config->vocab_size, c),
                            .position = net_table(&net, "embeddings.position_embedding", config->positions, c)};

@@ -1,4 +1,4 @@
-/* The three networks. Names equal the checkpoint's. Functions append ops to a plan and return their output; what goes
+/* The networks. Names equal the checkpoint's. Functions append ops to a plan and return their output; what goes
  * wrong becomes the plan's error. */
 #ifndef UNET_MODEL_MODELS_H
 #define UNET_MODEL_MODELS_H
@@ -9,14 +9,14 @@
 
 /* --- UNet2DConditionModel (unet.c) --- */
 
-/* A U-Net apart from any plan. Borrows the checkpoint. */
+/* A U-Net apart from any plan. Borrows the predictor. */
 struct unet {
   const struct unet_config *config;
   const struct component *weights;
   struct walk walk; /* over its blocks */
 };
 
-int unet_init(struct unet *unet, const struct checkpoint *checkpoint, struct error *err);
+int unet_init(struct unet *unet, const struct predictor *predictor, struct error *err);
 void unet_finish(struct unet *unet); /* also of a zeroed one */
 
 /* The time projections of all res blocks for each timestep 0..999, into table [1000, 1, 1, walk.time_channels]. The op
@@ -29,18 +29,26 @@ struct tensor unet_texts(const struct unet *unet, struct plan *plan, struct tens
 struct tensor unet_predict(const struct unet *unet, struct plan *plan, struct tensor x, struct tensor time,
                            struct tensor text);
 
-/* --- AutoencoderTiny (tae.c) --- */
+/* --- autoencoders (autoencoder.c; each kind in a file of its own) --- */
 
-/* picture [1, H, W, 3] with values 0..1 -> latent [1, H / scale, W / scale, latent_channels], tae_scale(config). */
-struct tensor tae_encode(const struct tae_config *config, const struct component *weights, struct plan *plan,
-                         struct tensor picture);
-/* latent -> picture with values 0..1, not clamped. */
-struct tensor tae_decode(const struct tae_config *config, const struct component *weights, struct plan *plan,
-                         struct tensor latent);
+/* What each kind is: one struct of functions, FIELD_kind. */
+struct autoencoder_kind {
+  float black; /* in the pictures it reads and writes, whose white is 1 */
+  /* picture [1, H, W, 3] -> latent [1, H / scale, W / scale, latent_channels], as the sampler has it */
+  struct tensor (*encode)(const struct autoencoder *autoencoder, struct plan *plan, struct tensor picture);
+  /* latent -> picture, not clamped */
+  struct tensor (*decode)(const struct autoencoder *autoencoder, struct plan *plan, struct tensor latent);
+};
+
+#define AUTOENCODER_KIND(KIND, field, class) extern const struct autoencoder_kind field##_kind;
+AUTOENCODER_TABLE(AUTOENCODER_KIND)
+#undef AUTOENCODER_KIND
+
+const struct autoencoder_kind *autoencoder_kind(const struct autoencoder *autoencoder);
 
 /* --- CLIPTextModel (clip.c) --- */
 
 /* run.tokens -> last hidden state after the final norm, [1, 1, positions, hidden_size]. */
-struct tensor clip_encode(const struct clip_config *config, const struct component *weights, struct plan *plan);
+struct tensor clip_encode(const struct text_encoder *encoder, struct plan *plan);
 
 #endif

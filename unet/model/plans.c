@@ -5,9 +5,9 @@ enum { UNROLLED_MAX = 4 };
 int model_init(struct model *model, const struct checkpoint *checkpoint, struct resources *resources,
                struct error *err) {
   *model = (struct model){.checkpoint = checkpoint, .resources = resources};
-  if (unet_init(&model->unet, checkpoint, err) < 0)
+  if (unet_init(&model->unet, &checkpoint->predictors[0], err) < 0)
     return -1;
-  model->slots = resources_state(resources, "prompt slots", SLOTS, 1, checkpoint->text.positions,
+  model->slots = resources_state(resources, "prompt slots", SLOTS, 1, checkpoint->text_encoders[0].config.positions,
                                  model->unet.walk.text_channels, ELEMENT_DEVICE, err);
   model->table =
       resources_state(resources, "time table", TIMESTEPS, 1, 1, model->unet.walk.time_channels, ELEMENT_DEVICE, err);
@@ -22,18 +22,28 @@ void model_finish(struct model *model) {
 }
 
 int model_rows(const struct model *model, bool guidance) {
-  if (!guidance || model->checkpoint->unet.time_cond_proj_dim)
+  if (!guidance || model_embeds_guidance(model))
     return 1;
   return model->checkpoint->image_condition ? 3 : 2;
 }
 
+bool model_embeds_guidance(const struct model *model) {
+  return model->unet.config->time_cond_proj_dim > 0;
+}
+
 int model_size_multiple(const struct model *model) {
-  return tae_scale(&model->checkpoint->vae) << (model->checkpoint->unet.levels - 1);
+  return model->checkpoint->autoencoder.scale << (model->unet.config->levels - 1);
+}
+
+void model_native_size(const struct model *model, int *width, int *height) {
+  int scale = model->checkpoint->autoencoder.scale;
+  *width = model->unet.config->sample_width * scale;
+  *height = model->unet.config->sample_height * scale;
 }
 
 int plans_prompt(const struct model *model, struct plan *plan, struct error *err) {
   plan_init(plan, model->resources);
-  struct tensor text = clip_encode(&model->checkpoint->text, &model->checkpoint->text_weights, plan);
+  struct tensor text = clip_encode(&model->checkpoint->text_encoders[0], plan);
   struct tensor keys_values = unet_texts(&model->unet, plan, text);
   plan_store_slot(plan, "slot", (struct op_store_slot){.x = keys_values, .slots = model->slots});
   return plan_finish(plan, err);
@@ -49,7 +59,7 @@ int plans_tables(const struct model *model, struct plan *plan, struct error *err
 static struct tensor noise_state(const struct model *model, struct plan *plan, const char *what, int draws, int h,
                                  int w) {
   char name[64];
-  int c = model->checkpoint->unet.out_channels;
+  int c = model->unet.config->out_channels;
   struct error err = {0};
   snprintf(name, sizeof name, "noise/%s %dx%dx%dx%d", what, draws, h, w, c);
   struct tensor t = resources_state(model->resources, name, draws, h, w, c, ELEMENT_PRECISE, &err);
@@ -81,22 +91,28 @@ static void denoise(const struct model *model, const struct frame_shape *shape, 
 int plans_frame(const struct model *model, const struct frame_shape *shape, struct plan *plan,
                 struct frame_noise *noise, struct error *err) {
   const struct checkpoint *checkpoint = model->checkpoint;
-  int scale = tae_scale(&checkpoint->vae), h = shape->height / scale, w = shape->width / scale;
+  const struct autoencoder *autoencoder = &checkpoint->autoencoder;
+  const struct autoencoder_kind *kind = autoencoder_kind(autoencoder);
+  int h = shape->height / autoencoder->scale, w = shape->width / autoencoder->scale;
+  float range = 1 - kind->black, scale = 1 / range, bias = (0 - kind->black) / range; /* to its pictures; and back */
   plan_init(plan, model->resources);
   noise->start = noise_state(model, plan, "start", 1, h, w);
   noise->steps = shape->draws ? noise_state(model, plan, "steps", shape->draws, h, w) : (struct tensor){0};
 
   struct tensor pixels = {0}, z = {0};
   if (!shape->text_to_image) {
-    pixels = plan_pixels_in(plan, "pixels in",
-                            (struct op_pixels_in){.scale = 1, .y = {.h = shape->height, .w = shape->width}});
-    z = tae_encode(&checkpoint->vae, &checkpoint->vae_weights, plan, pixels);
+    pixels = plan_pixels_in(
+        plan, "pixels in",
+        (struct op_pixels_in){.scale = range, .bias = kind->black, .y = {.h = shape->height, .w = shape->width}});
+    z = kind->encode(autoencoder, plan, pixels);
   }
   struct tensor image = checkpoint->image_condition ? z : (struct tensor){0};
   struct tensor x = plan_start(plan, "start", (struct op_start){.z = z, .noise = noise->start});
   denoise(model, shape, plan, x, image, noise->steps);
-  x = tae_decode(&checkpoint->vae, &checkpoint->vae_weights, plan, x);
-  plan_pixels_out(plan, "pixels out", (struct op_pixels_out){.scale = 1, .x = x, .input = pixels, .input_scale = 1});
+  x = kind->decode(autoencoder, plan, x);
+  plan_pixels_out(plan, "pixels out",
+                  (struct op_pixels_out){
+                      .scale = scale, .bias = bias, .x = x, .input = pixels, .input_scale = scale, .input_bias = bias});
   return plan_finish(plan, err);
 }
 
@@ -109,14 +125,13 @@ static bool is_used(const struct resources *resources, const struct safetensor *
 }
 
 void model_log_unused(const struct model *model, const struct log *log) {
-  const struct component *components[] = {&model->checkpoint->unet_weights, &model->checkpoint->vae_weights,
-                                          &model->checkpoint->text_weights};
-  for (int i = 0; i < 3; i++) {
-    const struct safetensors *files = components[i]->files;
+  const struct component *component;
+  for (int i = 0; (component = checkpoint_component(model->checkpoint, i)); i++) {
+    const struct safetensors *files = component->files;
     for (size_t j = 0; j < safetensors_count(files); j++) {
       const struct safetensor *t = safetensors_at(files, j);
       if (!t->usable || !is_used(model->resources, t))
-        log_line(log, LOG_DEBUG, "%s: %s is not used", components[i]->folder, t->name);
+        log_line(log, LOG_DEBUG, "%s: %s is not used", component->folder, t->name);
     }
   }
 }

@@ -38,9 +38,13 @@ void model_finish(struct model *model); /* also of a zeroed one */
  * U-Net sees the input picture. Row 0 is prompt and picture; 1 of 2 is the negative prompt; 1 of 3 is the negative
  * prompt with the picture; 2 of 3 is the negative prompt without the picture. */
 int model_rows(const struct model *model, bool guidance);
+/* Guidance is an input of the time projections (full LCM), and acts without a second row. */
+bool model_embeds_guidance(const struct model *model);
 
 /* Pixels that width and height must be multiples of: what the autoencoder and the U-Net halve. */
 int model_size_multiple(const struct model *model);
+/* Pixels of the pictures it was made for. */
+void model_native_size(const struct model *model, int *width, int *height);
 
 /* Build and finish a plan, which the caller frees, also after a failure. */
 int plans_prompt(const struct model *model, struct plan *plan, struct error *err);

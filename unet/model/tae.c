@@ -20,9 +20,9 @@ static struct tensor numbered_conv(const struct net *net, int layer, struct op_c
   return net_conv(net, name, op, out, bias);
 }
 
-struct tensor tae_encode(const struct tae_config *config, const struct component *weights, struct plan *plan,
-                         struct tensor picture) {
-  struct net net = net_begin(plan, weights);
+static struct tensor encode(const struct autoencoder *autoencoder, struct plan *plan, struct tensor picture) {
+  const struct tae_config *config = &autoencoder->tae;
+  struct net net = net_begin(plan, &autoencoder->weights);
   plan_enter(plan, "encoder.layers");
   struct tensor x = picture;
   int layer = 0;
@@ -34,14 +34,14 @@ struct tensor tae_encode(const struct tae_config *config, const struct component
     for (int i = 0; i < config->encoder_blocks[level]; i++)
       x = tiny_block(&net, layer++, x);
   }
-  x = numbered_conv(&net, layer, (struct op_conv){.x = x}, config->latent_channels, WITH_BIAS);
+  x = numbered_conv(&net, layer, (struct op_conv){.x = x}, autoencoder->latent_channels, WITH_BIAS);
   net_end(&net);
   return x;
 }
 
-struct tensor tae_decode(const struct tae_config *config, const struct component *weights, struct plan *plan,
-                         struct tensor latent) {
-  struct net net = net_begin(plan, weights);
+static struct tensor decode(const struct autoencoder *autoencoder, struct plan *plan, struct tensor latent) {
+  const struct tae_config *config = &autoencoder->tae;
+  struct net net = net_begin(plan, &autoencoder->weights);
   plan_enter(plan, "decoder.layers");
   /* An op of its own, so that no convolution has to read the sampler's precise latents. */
   struct tensor x = plan_norm(plan, "clamp", (struct op_norm){.x = latent, .prologue = {.act = ACT_TANH3}});
@@ -56,7 +56,9 @@ struct tensor tae_decode(const struct tae_config *config, const struct component
   }
   for (int i = 0; i < config->decoder_blocks[config->levels - 1]; i++)
     x = tiny_block(&net, layer++, x);
-  x = numbered_conv(&net, layer, (struct op_conv){.x = x}, config->out_channels, WITH_BIAS);
+  x = numbered_conv(&net, layer, (struct op_conv){.x = x}, 3, WITH_BIAS);
   net_end(&net);
   return x;
 }
+
+const struct autoencoder_kind tae_kind = {.black = 0, .encode = encode, .decode = decode};

@@ -3,8 +3,8 @@
 #include <stdarg.h>
 #include <stdlib.h>
 
-int unet_init(struct unet *unet, const struct checkpoint *checkpoint, struct error *err) {
-  *unet = (struct unet){.config = &checkpoint->unet, .weights = &checkpoint->unet_weights};
+int unet_init(struct unet *unet, const struct predictor *predictor, struct error *err) {
+  *unet = (struct unet){.config = &predictor->config, .weights = &predictor->weights};
   if (walk_init(&unet->walk, unet->config) < 0)
     return error_set(err, STATUS_FAILED, "out of memory");
   if (unet->walk.text_channels)
