@@ -1,5 +1,8 @@
 #include "unet/base/frame.h"
 
+#include <stddef.h>
+#include <string.h>
+
 static bool is_chroma(enum pixel_format format, int plane) {
   return plane > 0 && (format == PIXEL_NV12 || format == PIXEL_P010 || format == PIXEL_YUV420P);
 }
@@ -39,6 +42,21 @@ int frame_rows(enum pixel_format format, int plane, int height) {
 double frame_aspect(const struct frame *frame) {
   double sample = frame->sample_aspect > 0 ? (double)frame->sample_aspect : 1;
   return frame->width * sample / frame->height;
+}
+
+static void copy_plane(uint8_t *to, int to_pitch, const uint8_t *from, int from_pitch, size_t bytes, int rows) {
+  if (to_pitch == from_pitch && (size_t)to_pitch == bytes) {
+    memcpy(to, from, bytes * (size_t)rows);
+    return;
+  }
+  for (int y = 0; y < rows; y++)
+    memcpy(to + (ptrdiff_t)y * to_pitch, from + (ptrdiff_t)y * from_pitch, bytes);
+}
+
+void frame_copy_pixels(uint8_t *const plane[3], const int pitch[3], const struct frame *from) {
+  for (int i = 0; i < frame_planes(from->format); i++)
+    copy_plane(plane[i], pitch[i], from->plane[i], from->pitch[i],
+               (size_t)frame_row_bytes(from->format, i, from->width), frame_rows(from->format, i, from->height));
 }
 
 const char *frame_format_name(enum pixel_format format) {

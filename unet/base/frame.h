@@ -6,6 +6,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+struct picture;
+
 enum pixel_format {
   PIXEL_NV12,    /* 8 bit: plane 0 luma, plane 1 interleaved CbCr at half width and half height */
   PIXEL_P010,    /* as NV12 with 16-bit little-endian samples, the 10 significant bits on top */
@@ -24,12 +26,13 @@ struct frame {
   enum color_matrix matrix;
   enum color_range range;
   int width, height;       /* in pixels; odd sizes are allowed: chroma planes round up */
-  const uint8_t *plane[3]; /* host memory; unused planes NULL. Who made the frame owns it */
+  const uint8_t *plane[3]; /* host memory; unused planes NULL */
   int pitch[3];            /* bytes from one row to the next, of each plane */
   float sample_aspect;     /* width of a pixel over its height, as the frame is to be seen; 0: square */
   int64_t pts;             /* in the source's time base, passed through untouched */
   int64_t captured_ns;     /* CLOCK_MONOTONIC when the frame was captured or decoded */
   uint64_t serial;         /* number of the frame in its source, from 0 */
+  struct picture *picture; /* whose memory the planes are (picture.h); NULL: nobody's, it lasts as long as it is used */
 };
 
 /* Planes of a format (1 to 3). */
@@ -41,5 +44,7 @@ const char *frame_format_name(enum pixel_format format);
 /* The shape a frame is to be seen in: width over height, in square pixels. In double, so that a picture of the same
  * size has the same shape to the last bit of a float. */
 double frame_aspect(const struct frame *frame);
+/* Copies pixels into planes of the same format and size; what lies between rows stays as it is. */
+void frame_copy_pixels(uint8_t *const plane[3], const int pitch[3], const struct frame *from);
 
 #endif

@@ -1,0 +1,240 @@
+#include "unet/base/picture.h"
+
+#include <pthread.h>
+#include <stdlib.h>
+
+/* --- holds --- */
+
+static void give_back(struct picture *picture);
+
+struct frame frame_hold(const struct frame *frame) {
+  if (frame->picture)
+    atomic_fetch_add_explicit(&frame->picture->holds, 1, memory_order_relaxed);
+  return *frame;
+}
+
+void frame_release(struct frame *frame) {
+  struct picture *picture = frame->picture;
+  frame->picture = NULL;
+  for (int i = 0; i < 3; i++)
+    frame->plane[i] = NULL;
+  if (picture && atomic_fetch_sub_explicit(&picture->holds, 1, memory_order_acq_rel) == 1)
+    give_back(picture);
+}
+
+int frame_wait(const struct frame *frame, enum memory kind, struct error *err) {
+  struct picture *picture = frame->picture;
+  if (!(picture ? picture->memory & kind : kind == MEMORY_HOST))
+    return error_set(err, STATUS_FAILED, "the picture's pixels are not in %s memory",
+                     kind == MEMORY_HOST ? "the host's" : "a device's");
+  return picture && picture->owner->wait ? picture->owner->wait(picture, kind, err) : 0;
+}
+
+bool frame_ready(const struct frame *frame, enum memory kind) {
+  struct picture *picture = frame->picture;
+  return !picture || !picture->owner->ready || picture->owner->ready(picture, kind);
+}
+
+uint8_t *frame_plane(const struct frame *frame, int plane) {
+  return (uint8_t *)(uintptr_t)frame->plane[plane];
+}
+
+/* --- pools --- */
+
+struct picture_pool {
+  const struct picture_owner *owner;
+  void *opaque;
+  int most;
+  pthread_mutex_t lock;
+  /* Protected by lock */
+  struct picture *free; /* the one released last is the first: its memory is the warmest */
+  int made;             /* pictures that exist, free ones among them */
+  bool closed;
+};
+
+static struct picture *make(struct picture_pool *pool, struct error *err) {
+  struct picture *picture = calloc(1, pool->owner->bytes);
+  if (!picture) {
+    error_set(err, STATUS_FAILED, "no memory for a picture");
+    return NULL;
+  }
+  picture->owner = pool->owner;
+  picture->pool = pool;
+  if (pool->owner->make(pool->opaque, picture, err) < 0) {
+    free(picture);
+    return NULL;
+  }
+  picture->template.picture = picture;
+  return picture;
+}
+
+static void destroy(struct picture *picture) {
+  picture->owner->destroy(picture);
+  free(picture);
+}
+
+static void pool_free(struct picture_pool *pool) {
+  pthread_mutex_destroy(&pool->lock);
+  free(pool);
+}
+
+static void give_back(struct picture *picture) {
+  struct picture_pool *pool = picture->pool;
+  if (picture->owner->recycle)
+    picture->owner->recycle(picture);
+  pthread_mutex_lock(&pool->lock);
+  bool closed = pool->closed, last = closed && pool->made == 1;
+  if (closed) {
+    pool->made--;
+  } else {
+    picture->next = pool->free;
+    pool->free = picture;
+  }
+  pthread_mutex_unlock(&pool->lock);
+  if (closed)
+    destroy(picture);
+  if (last)
+    pool_free(pool);
+}
+
+int picture_pool_open(struct picture_pool **out, const struct picture_owner *owner, void *opaque, int at_once, int most,
+                      struct error *err) {
+  struct picture_pool *pool = *out = calloc(1, sizeof *pool);
+  if (!pool)
+    return error_set(err, STATUS_FAILED, "no memory for pictures");
+  *pool = (struct picture_pool){.owner = owner, .opaque = opaque, .most = most};
+  pthread_mutex_init(&pool->lock, NULL);
+  for (; pool->made < at_once; pool->made++) {
+    struct picture *picture = make(pool, err);
+    if (!picture) {
+      picture_pool_close(out);
+      return -1;
+    }
+    picture->next = pool->free;
+    pool->free = picture;
+  }
+  return 0;
+}
+
+int picture_pool_take(struct picture_pool *pool, struct frame *frame, struct error *err) {
+  pthread_mutex_lock(&pool->lock);
+  struct picture *picture = pool->free;
+  bool full = pool->most && pool->made == pool->most;
+  if (picture)
+    pool->free = picture->next;
+  else if (!full)
+    pool->made++; /* before it is there, so that what is made and what is counted agree once it is held */
+  pthread_mutex_unlock(&pool->lock);
+  if (!picture && full)
+    return 0;
+  if (!picture && !(picture = make(pool, err))) {
+    pthread_mutex_lock(&pool->lock);
+    pool->made--;
+    pthread_mutex_unlock(&pool->lock);
+    return -1;
+  }
+  atomic_store_explicit(&picture->holds, 1, memory_order_relaxed);
+  *frame = picture->template;
+  return 1;
+}
+
+void picture_pool_close(struct picture_pool **out) {
+  struct picture_pool *pool = *out;
+  *out = NULL;
+  if (!pool)
+    return;
+  pthread_mutex_lock(&pool->lock);
+  struct picture *picture = pool->free;
+  for (struct picture *p = picture; p; p = p->next)
+    pool->made--;
+  pool->free = NULL;
+  pool->closed = true;
+  bool last = !pool->made;
+  pthread_mutex_unlock(&pool->lock);
+  for (struct picture *next; picture; picture = next) {
+    next = picture->next;
+    destroy(picture);
+  }
+  if (last)
+    pool_free(pool);
+}
+
+/* --- in host memory --- */
+
+enum { ALIGN = 64 };
+
+struct host_picture {
+  struct picture base;
+  uint8_t *buffer;
+};
+
+static size_t align_up(size_t bytes) {
+  return (bytes + ALIGN - 1) / ALIGN * ALIGN;
+}
+
+/* Points planes at memory and returns how much of it they take. */
+static size_t lay_out(struct frame *frame, uint8_t *memory) {
+  size_t used = 0;
+  for (int i = 0; i < frame_planes(frame->format); i++) {
+    size_t pitch = align_up((size_t)frame_row_bytes(frame->format, i, frame->width));
+    frame->pitch[i] = (int)pitch;
+    frame->plane[i] = memory ? memory + used : NULL;
+    used += pitch * (size_t)frame_rows(frame->format, i, frame->height);
+  }
+  return used;
+}
+
+static int host_make(void *opaque, struct picture *picture, struct error *err) {
+  const struct host_pictures *shape = opaque;
+  struct frame *frame = &picture->template;
+  frame->format = shape->format;
+  frame->width = shape->width;
+  frame->height = shape->height;
+  size_t bytes = lay_out(frame, NULL);
+  uint8_t *buffer = ((struct host_picture *)picture)->buffer = malloc(bytes + ALIGN);
+  if (!buffer)
+    return error_set(err, STATUS_FAILED, "no memory for a %dx%d picture (%zu bytes)", frame->width, frame->height,
+                     bytes);
+  lay_out(frame, buffer + (ALIGN - (uintptr_t)buffer % ALIGN));
+  picture->memory = MEMORY_HOST;
+  return 0;
+}
+
+static void host_destroy(struct picture *picture) {
+  free(((struct host_picture *)picture)->buffer);
+}
+
+static const struct picture_owner host_owner = {
+    .bytes = sizeof(struct host_picture), .make = host_make, .destroy = host_destroy};
+
+int host_pictures_take(struct host_pictures *pictures, enum pixel_format format, int width, int height,
+                       struct frame *frame, struct error *err) {
+  if (pictures->format != format || pictures->width != width || pictures->height != height)
+    picture_pool_close(&pictures->pool);
+  pictures->format = format;
+  pictures->width = width;
+  pictures->height = height;
+  if (!pictures->pool && picture_pool_open(&pictures->pool, &host_owner, pictures, 0, 0, err) < 0)
+    return -1;
+  return picture_pool_take(pictures->pool, frame, err) == 1 ? 0 : -1;
+}
+
+int host_pictures_copy(struct host_pictures *pictures, const struct frame *from, struct frame *frame,
+                       struct error *err) {
+  struct frame copy;
+  if (host_pictures_take(pictures, from->format, from->width, from->height, &copy, err) < 0)
+    return -1;
+  uint8_t *const planes[3] = {frame_plane(&copy, 0), frame_plane(&copy, 1), frame_plane(&copy, 2)};
+  frame_copy_pixels(planes, copy.pitch, from);
+  *frame = *from;
+  frame->picture = copy.picture;
+  for (int i = 0; i < 3; i++) {
+    frame->plane[i] = copy.plane[i];
+    frame->pitch[i] = copy.pitch[i];
+  }
+  return 0;
+}
+
+void host_pictures_finish(struct host_pictures *pictures) {
+  picture_pool_close(&pictures->pool);
+}

@@ -1,0 +1,99 @@
+/* Pictures: the memory that planes of frames lie in, counted, so that any number of consumers share it and none copies.
+ *
+ * A struct frame is passed on by value: each consumer has times and numbers of its own, and all share the picture.
+ * - A function that gives a frame out (source_read, queue_take, engine_collect) gives a hold on its picture with it,
+ *   which the receiver ends with frame_release or passes on. A const struct frame * is borrowed for the call; who wants
+ *   it for longer takes frame_hold.
+ * - Who takes a picture out of its pool writes its planes, until it passes the frame on. From then on nobody does.
+ * - A picture outlives its pool and whatever made it: a source, an engine.
+ * - Every consumer says how many pictures it holds at most, so that none can starve the others.
+ *
+ * Any thread may hold, wait and release. After the pictures that are used at the same time have been made, nothing here
+ * allocates. */
+#ifndef UNET_BASE_PICTURE_H
+#define UNET_BASE_PICTURE_H
+
+#include <stdatomic.h>
+#include <stddef.h>
+
+#include "unet/base/error.h"
+#include "unet/base/frame.h"
+
+/* Kinds of memory that a picture has its pixels in; one may have several. Memory that a device shares with a library
+ * that draws (a texture or buffer of OpenGL) is to be one more kind, with its names beside device_plane: the owner
+ * makes such pictures, and its wait puts in order who writes and who reads. */
+enum memory {
+  MEMORY_HOST = 1,   /* frame.plane */
+  MEMORY_DEVICE = 2, /* device_plane */
+};
+
+/* What the owner of pictures does for them. */
+struct picture_owner {
+  size_t bytes; /* of a struct that begins with struct picture */
+  /* Gives a zeroed picture its memory: fills memory, template with planes, and whatever the owner keeps. */
+  int (*make)(void *opaque, struct picture *picture, struct error *err);
+  /* Nobody holds it any longer: called on the thread that let go last. NULL: there is nothing to do. */
+  void (*recycle)(struct picture *picture);
+  /* Frees what make has made; the opaque pointer may be gone. */
+  void (*destroy)(struct picture *picture);
+  /* Waits until the pixels are in this kind of memory. NULL: they are when the picture is passed on. */
+  int (*wait)(struct picture *picture, enum memory kind, struct error *err);
+  /* Whether that would take no time. NULL: it would not. */
+  bool (*ready)(struct picture *picture, enum memory kind);
+};
+
+struct picture {
+  const struct picture_owner *owner;
+  struct frame template; /* what a frame of this picture begins as */
+  unsigned memory;       /* kinds, or-ed */
+  void *device_plane[3]; /* with pitches as in the template */
+  const void *device;    /* whose memory that is */
+  /* picture.c's */
+  atomic_int holds;
+  struct picture_pool *pool;
+  struct picture *next;
+};
+
+/* A copy of the frame, with a hold of its own. */
+struct frame frame_hold(const struct frame *frame);
+/* Ends the frame's hold; its planes are NULL then. Takes a frame that holds nothing. */
+void frame_release(struct frame *frame);
+/* To be called before pixels are read: waits until they are there. -1: they never will be, or there are none in this
+ * kind of memory. */
+int frame_wait(const struct frame *frame, enum memory kind, struct error *err);
+bool frame_ready(const struct frame *frame, enum memory kind);
+/* A plane to be written by who took the picture. */
+uint8_t *frame_plane(const struct frame *frame, int plane);
+
+/* --- pools --- */
+
+struct picture_pool;
+
+/* At once pictures are made now, the others when they are needed, at most `most` (0: as many as are held at a time).
+ * opaque is for make, and must last as long as the pool is open. */
+int picture_pool_open(struct picture_pool **pool, const struct picture_owner *owner, void *opaque, int at_once,
+                      int most, struct error *err);
+/* 1: *frame is the template of a picture that nobody else holds; 0: all are held; -1: none can be made. One thread at a
+ * time. */
+int picture_pool_take(struct picture_pool *pool, struct frame *frame, struct error *err);
+/* What is held lasts until it is released. Stores NULL; takes NULL. */
+void picture_pool_close(struct picture_pool **pool);
+
+/* --- in host memory --- */
+
+/* Pictures of one shape, with rows 64 bytes aligned. Zero-initialise to start. It must stay where it is. */
+struct host_pictures {
+  enum pixel_format format;
+  int width, height;
+  struct picture_pool *pool;
+};
+
+/* A picture of this shape, its pixels undefined. Another shape than before is another pool. */
+int host_pictures_take(struct host_pictures *pictures, enum pixel_format format, int width, int height,
+                       struct frame *frame, struct error *err);
+/* One with the pixels of `from`, and all that a frame says beside. */
+int host_pictures_copy(struct host_pictures *pictures, const struct frame *from, struct frame *frame,
+                       struct error *err);
+void host_pictures_finish(struct host_pictures *pictures);
+
+#endif
