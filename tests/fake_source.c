@@ -11,7 +11,7 @@ enum { WIDTH = 32, HEIGHT = 16 };
 struct fake {
   struct source source;
   long read;
-  uint8_t pixels[WIDTH * HEIGHT * 4];
+  struct host_pictures pictures;
 };
 
 /* The tests' switches and findings. */
@@ -59,16 +59,12 @@ int source_read(struct source *source, struct frame *frame, struct error *err) {
     return 0;
   if (fake->read == script.frames)
     return script.ends_in_error ? error_set(err, STATUS_INPUT, "the fake source breaks as told") : 0;
-  memset(fake->pixels, (int)fake->read, sizeof fake->pixels);
-  long pts = script.jump_at ? fake->read % script.jump_at : fake->read;
-  *frame = (struct frame){.format = PIXEL_RGBA,
-                          .width = WIDTH,
-                          .height = HEIGHT,
-                          .plane = {fake->pixels},
-                          .pitch = {WIDTH * 4},
-                          .pts = pts * script.frame_ms,
-                          .captured_ns = clock_now_ns(),
-                          .serial = (uint64_t)fake->read++};
+  if (host_pictures_take(&fake->pictures, PIXEL_RGBA, WIDTH, HEIGHT, frame, err))
+    return -1;
+  memset(frame_plane(frame, 0), (int)fake->read, (size_t)frame->pitch[0] * HEIGHT);
+  frame->pts = (script.jump_at ? fake->read % script.jump_at : fake->read) * script.frame_ms;
+  frame->captured_ns = clock_now_ns();
+  frame->serial = (uint64_t)fake->read++;
   return 1;
 }
 
@@ -89,8 +85,10 @@ void source_interrupt(struct source *source) {
 }
 
 void source_close(struct source **source) {
-  if (*source)
+  if (*source) {
     open_now--;
+    host_pictures_finish(&((struct fake *)*source)->pictures);
+  }
   free(*source);
   *source = NULL;
 }

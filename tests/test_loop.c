@@ -17,6 +17,7 @@ enum { SIDE = 16, PATIENCE_MS = 120000 };
 /* A loop with its mailboxes. */
 struct rig {
   struct mailbox in, out;
+  struct host_pictures frames;
   struct loop *loop;
   bool early; /* changes are sent before the engine is open */
 };
@@ -73,6 +74,7 @@ static void rig_finish(struct rig *rig, int expected) {
   assert_null(rig->loop);
   mailbox_finish(&rig->in);
   mailbox_finish(&rig->out);
+  host_pictures_finish(&rig->frames);
   assert_true(fake_engine_log()->closed);
   assert_false(fake_engine_log()->overfull);
   assert_false(fake_engine_log()->configured_busy);
@@ -80,16 +82,12 @@ static void rig_finish(struct rig *rig, int expected) {
 }
 
 static void put_frame(struct rig *rig, int serial) {
-  static uint8_t pixels[SIDE * SIDE * 4];
-  memset(pixels, serial, sizeof pixels);
-  const struct mail mail = {.frame = {.format = PIXEL_RGBA,
-                                      .width = SIDE,
-                                      .height = SIDE,
-                                      .plane = {pixels},
-                                      .pitch = {SIDE * 4},
-                                      .serial = (uint64_t)serial,
-                                      .captured_ns = clock_now_ns()}};
-  assert_int_equal(mailbox_put(&rig->in, &mail, NULL), 0);
+  struct mail mail = {0};
+  assert_int_equal(host_pictures_take(&rig->frames, PIXEL_RGBA, SIDE, SIDE, &mail.frame, NULL), 0);
+  memset(frame_plane(&mail.frame, 0), serial, (size_t)mail.frame.pitch[0] * SIDE);
+  mail.frame.serial = (uint64_t)serial;
+  mail.frame.captured_ns = clock_now_ns();
+  mailbox_put(&rig->in, &mail);
 }
 
 static const struct mail *expect_picture(struct rig *rig) {

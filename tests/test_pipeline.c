@@ -15,12 +15,12 @@ static void nap_ms(int ms) {
   nanosleep(&(struct timespec){ms / 1000, ms % 1000 * 1000000L}, NULL);
 }
 
-/* A source of grey frames; the same planes are used for every frame, as sources may. */
+/* A source of grey frames. */
 struct grey_source {
   struct source source;
   long frames, fail_at, given;
   int nap;
-  uint8_t luma[SIDE * SIDE], chroma[SIDE * SIDE / 4];
+  struct host_pictures pictures;
 };
 
 static int grey_of(uint64_t serial) {
@@ -38,16 +38,13 @@ static int grey_read(struct source *source, struct frame *frame, struct error *e
     return error_set(err, STATUS_INPUT, "the camera is gone");
   if (grey->given == grey->frames || source_interrupted(source))
     return 0;
-  memset(grey->luma, grey_of((uint64_t)grey->given), sizeof grey->luma);
-  memset(grey->chroma, 128, sizeof grey->chroma);
-  *frame = (struct frame){.format = PIXEL_YUV420P,
-                          .width = SIDE,
-                          .height = SIDE,
-                          .plane = {grey->luma, grey->chroma, grey->chroma},
-                          .pitch = {SIDE, SIDE / 2, SIDE / 2},
-                          .pts = pts_of((uint64_t)grey->given),
-                          .serial = (uint64_t)grey->given};
-  grey->given++;
+  if (host_pictures_take(&grey->pictures, PIXEL_YUV420P, SIDE, SIDE, frame, err))
+    return -1;
+  for (int i = 0; i < 3; i++)
+    memset(frame_plane(frame, i), i ? 128 : grey_of((uint64_t)grey->given),
+           (size_t)(frame->pitch[i] * frame_rows(frame->format, i, SIDE)));
+  frame->pts = pts_of((uint64_t)grey->given);
+  frame->serial = (uint64_t)grey->given++;
   return 1;
 }
 
@@ -160,6 +157,7 @@ static int play(struct scene *scene) {
   scene->sink.text_to_image = scene->pipeline.text_to_image;
   int status = pipeline_run(&scene->pipeline, &scene->result, &scene->err);
   engine_close(&engine);
+  host_pictures_finish(&scene->source.pictures);
   assert_false(fake_engine_log()->overfull);
   assert_false(scene->sink.wrong);
   assert_int_equal(scene->sink.finished, scene->sink.opened);

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "app/flow/picture.h"
+#include "unet/base/picture.h"
 #include "app/window/present.h"
 #include "app/window/window.h"
 #include "tests/fixture.h"
@@ -21,6 +21,7 @@ typedef uint8_t canvas[HEIGHT][WIDTH][4];
 static struct window *window;
 static struct present *present;
 static canvas shown;
+static struct host_pictures pictures;
 
 static int open_present(void **state) {
   (void)state;
@@ -46,18 +47,24 @@ static void draw(const struct present_view *view) {
     memcpy(shown[y], upside_down[HEIGHT - 1 - y], sizeof shown[y]);
 }
 
-static void fill_random(struct picture *picture, enum pixel_format format, int width, int height) {
-  unsigned long long seed = 12345;
-  assert_int_equal(picture_resize(picture, format, width, height, NULL), 0);
-  for (int plane = 0; plane < frame_planes(format); plane++)
-    for (int i = 0; i < picture->frame.pitch[plane] * frame_rows(format, plane, height); i++)
-      picture_plane(picture, plane)[i] = (uint8_t)(fixture_random(&seed) >> 32);
+/* In the place of what the frame held. */
+static void take_picture(struct frame *frame, enum pixel_format format, int width, int height) {
+  frame_release(frame);
+  assert_int_equal(host_pictures_take(&pictures, format, width, height, frame, NULL), 0);
 }
 
-static const uint8_t *pixel_of(const struct picture *picture, int x, int y) {
-  x = x < 0 ? 0 : x >= picture->frame.width ? picture->frame.width - 1 : x;
-  y = y < 0 ? 0 : y >= picture->frame.height ? picture->frame.height - 1 : y;
-  return picture->frame.plane[0] + (ptrdiff_t)y * picture->frame.pitch[0] + 4 * (ptrdiff_t)x;
+static void fill_random(struct frame *picture, enum pixel_format format, int width, int height) {
+  unsigned long long seed = 12345;
+  take_picture(picture, format, width, height);
+  for (int plane = 0; plane < frame_planes(format); plane++)
+    for (int i = 0; i < picture->pitch[plane] * frame_rows(format, plane, height); i++)
+      frame_plane(picture, plane)[i] = (uint8_t)(fixture_random(&seed) >> 32);
+}
+
+static const uint8_t *pixel_of(const struct frame *picture, int x, int y) {
+  x = x < 0 ? 0 : x >= picture->width ? picture->width - 1 : x;
+  y = y < 0 ? 0 : y >= picture->height ? picture->height - 1 : y;
+  return picture->plane[0] + (ptrdiff_t)y * picture->pitch[0] + 4 * (ptrdiff_t)x;
 }
 
 static void expect_near(int x, int y, const double rgb[3], double tolerance) {
@@ -68,9 +75,9 @@ static void expect_near(int x, int y, const double rgb[3], double tolerance) {
 
 static void exact_in_its_own_size(void **state) {
   (void)state;
-  struct picture picture = {0};
+  struct frame picture = {0};
   fill_random(&picture, PIXEL_RGBA, WIDTH, HEIGHT);
-  present_picture(present, &picture.frame);
+  present_picture(present, &picture);
   for (int bicubic = 0; bicubic < 2; bicubic++) {
     struct present_view view = plain_view();
     view.bicubic = bicubic;
@@ -79,17 +86,17 @@ static void exact_in_its_own_size(void **state) {
       for (int x = 0; x < WIDTH; x++)
         assert_memory_equal(shown[y][x], pixel_of(&picture, x, y), 3);
   }
-  picture_free(&picture);
+  frame_release(&picture);
 }
 
 /* A square picture stands in the middle between black bars; the pointer is located on it. */
 static void bars_beside_another_shape(void **state) {
   (void)state;
-  struct picture picture = {0};
+  struct frame picture = {0};
   const struct present_view view = plain_view();
   const int left = (WIDTH - HEIGHT) / 2;
   fill_random(&picture, PIXEL_RGBA, HEIGHT, HEIGHT);
-  present_picture(present, &picture.frame);
+  present_picture(present, &picture);
   draw(&view);
   for (int y = 0; y < HEIGHT; y++)
     for (int x = 0; x < WIDTH; x++) {
@@ -100,7 +107,7 @@ static void bars_beside_another_shape(void **state) {
   assert_true(present_locate(present, 0) == 0);
   assert_true(present_locate(present, WIDTH) == 1);
   assert_true(fabsf(present_locate(present, WIDTH / 2.0f) - 0.5f) < 1e-6f);
-  picture_free(&picture);
+  frame_release(&picture);
 }
 
 /* Catmull-Rom's weight of a sample at a distance. */
@@ -114,8 +121,8 @@ static double linear(double d) {
   return d < 1 ? 1 - d : 0;
 }
 
-static void expect_enlarged(const struct picture *picture, double (*weight)(double), double tolerance) {
-  double step = (double)picture->frame.width / WIDTH;
+static void expect_enlarged(const struct frame *picture, double (*weight)(double), double tolerance) {
+  double step = (double)picture->width / WIDTH;
   for (int y = 0; y < HEIGHT; y++)
     for (int x = 0; x < WIDTH; x++) {
       double at_x = (x + 0.5) * step - 0.5, at_y = (y + 0.5) * step - 0.5, rgb[3] = {0};
@@ -132,17 +139,17 @@ static void expect_enlarged(const struct picture *picture, double (*weight)(doub
 
 static void enlarged(void **state) {
   (void)state;
-  struct picture picture = {0};
+  struct frame picture = {0};
   struct present_view view = plain_view();
   fill_random(&picture, PIXEL_RGBA, WIDTH / 4, HEIGHT / 4);
-  present_picture(present, &picture.frame);
+  present_picture(present, &picture);
   draw(&view);
   expect_enlarged(&picture, linear, 2.5);
   view.bicubic = true;
   draw(&view);
   /* Its nine reads go through the bilinear unit, which has 8 bits of position. */
   expect_enlarged(&picture, cubic, 5);
-  picture_free(&picture);
+  frame_release(&picture);
 }
 
 struct weights {
@@ -168,24 +175,24 @@ static void put16(uint8_t *at, int value10) {
 }
 
 /* Luma of every pixel at random, one colour for all. */
-static void fill_yuv(struct picture *picture, enum pixel_format format, int cb, int cr) {
+static void fill_yuv(struct frame *picture, enum pixel_format format, int cb, int cr) {
   fill_random(picture, format, WIDTH, HEIGHT);
-  uint8_t *luma = picture_plane(picture, 0);
+  uint8_t *luma = frame_plane(picture, 0);
   int rows = (HEIGHT + 1) / 2, columns = (WIDTH + 1) / 2;
   for (int y = 0; y < (format == PIXEL_YUYV ? HEIGHT : rows); y++)
     for (int x = 0; x < columns; x++) {
       if (format == PIXEL_YUYV) {
-        luma[y * picture->frame.pitch[0] + 4 * x + 1] = (uint8_t)cb;
-        luma[y * picture->frame.pitch[0] + 4 * x + 3] = (uint8_t)cr;
+        luma[y * picture->pitch[0] + 4 * x + 1] = (uint8_t)cb;
+        luma[y * picture->pitch[0] + 4 * x + 3] = (uint8_t)cr;
       } else if (format == PIXEL_YUV420P) {
-        picture_plane(picture, 1)[y * picture->frame.pitch[1] + x] = (uint8_t)cb;
-        picture_plane(picture, 2)[y * picture->frame.pitch[2] + x] = (uint8_t)cr;
+        frame_plane(picture, 1)[y * picture->pitch[1] + x] = (uint8_t)cb;
+        frame_plane(picture, 2)[y * picture->pitch[2] + x] = (uint8_t)cr;
       } else if (format == PIXEL_NV12) {
-        picture_plane(picture, 1)[y * picture->frame.pitch[1] + 2 * x] = (uint8_t)cb;
-        picture_plane(picture, 1)[y * picture->frame.pitch[1] + 2 * x + 1] = (uint8_t)cr;
+        frame_plane(picture, 1)[y * picture->pitch[1] + 2 * x] = (uint8_t)cb;
+        frame_plane(picture, 1)[y * picture->pitch[1] + 2 * x + 1] = (uint8_t)cr;
       } else {
-        put16(picture_plane(picture, 1) + y * picture->frame.pitch[1] + 4 * x, cb * 4);
-        put16(picture_plane(picture, 1) + y * picture->frame.pitch[1] + 4 * x + 2, cr * 4);
+        put16(frame_plane(picture, 1) + y * picture->pitch[1] + 4 * x, cb * 4);
+        put16(frame_plane(picture, 1) + y * picture->pitch[1] + 4 * x + 2, cr * 4);
       }
     }
 }
@@ -200,7 +207,7 @@ static double luma_at(const struct frame *frame, int x, int y) {
 static void yuv_formats(void **state) {
   (void)state;
   static const enum pixel_format formats[] = {PIXEL_NV12, PIXEL_P010, PIXEL_YUV420P, PIXEL_YUYV};
-  struct picture picture = {0};
+  struct frame picture = {0};
   const struct present_view view = plain_view();
   for (size_t f = 0; f < sizeof formats / sizeof *formats; f++)
     for (int matrix = MATRIX_BT601; matrix <= MATRIX_BT2020; matrix++)
@@ -208,18 +215,18 @@ static void yuv_formats(void **state) {
         /* In the full range 10 bits end at 1023, not at 4 * 255: luma is off by up to 0.75 of a code, chroma by 0.4. */
         double tolerance = formats[f] == PIXEL_P010 && range == RANGE_FULL ? 2.5 : 1.5;
         fill_yuv(&picture, formats[f], 90, 170);
-        picture.frame.matrix = (enum color_matrix)matrix;
-        picture.frame.range = (enum color_range)range;
-        present_input(present, &picture.frame);
+        picture.matrix = (enum color_matrix)matrix;
+        picture.range = (enum color_range)range;
+        present_input(present, &picture);
         draw(&view);
         for (int y = 0; y < HEIGHT; y++)
           for (int x = 0; x < WIDTH; x++) {
             double rgb[3];
-            to_rgb(luma_at(&picture.frame, x, y), 90, 170, (enum color_matrix)matrix, range == RANGE_FULL, rgb);
+            to_rgb(luma_at(&picture, x, y), 90, 170, (enum color_matrix)matrix, range == RANGE_FULL, rgb);
             expect_near(x, y, rgb, tolerance);
           }
       }
-  picture_free(&picture);
+  frame_release(&picture);
 }
 
 /* Codes of the standards' colour bars: an anchor that shares no formula with the code. */
@@ -234,29 +241,29 @@ static void known_colors(void **state) {
       {MATRIX_BT601, {41, 240, 110}, {0, 0, 255}}, {MATRIX_BT709, {63, 102, 240}, {255, 0, 0}},
       {MATRIX_BT709, {173, 42, 26}, {0, 255, 0}},  {MATRIX_BT709, {32, 240, 118}, {0, 0, 255}},
   };
-  struct picture picture = {0};
+  struct frame picture = {0};
   const struct present_view view = plain_view();
   for (size_t i = 0; i < sizeof known / sizeof *known; i++) {
-    assert_int_equal(picture_resize(&picture, PIXEL_YUV420P, WIDTH, HEIGHT, NULL), 0);
-    picture.frame.matrix = known[i].matrix;
-    picture.frame.range = RANGE_LIMITED;
+    take_picture(&picture, PIXEL_YUV420P, WIDTH, HEIGHT);
+    picture.matrix = known[i].matrix;
+    picture.range = RANGE_LIMITED;
     for (int p = 0; p < 3; p++)
-      memset(picture_plane(&picture, p), known[i].yuv[p],
-             (size_t)(picture.frame.pitch[p] * frame_rows(PIXEL_YUV420P, p, HEIGHT)));
-    present_input(present, &picture.frame);
+      memset(frame_plane(&picture, p), known[i].yuv[p],
+             (size_t)(picture.pitch[p] * frame_rows(PIXEL_YUV420P, p, HEIGHT)));
+    present_input(present, &picture);
     draw(&view);
     expect_near(7, 7, known[i].rgb, 3);
   }
-  picture_free(&picture);
+  frame_release(&picture);
 }
 
 static void rgb_formats(void **state) {
   (void)state;
-  struct picture picture = {0};
+  struct frame picture = {0};
   const struct present_view view = plain_view();
   for (int bgra = 0; bgra < 2; bgra++) {
     fill_random(&picture, bgra ? PIXEL_BGRA : PIXEL_RGBA, WIDTH, HEIGHT);
-    present_input(present, &picture.frame);
+    present_input(present, &picture);
     draw(&view);
     for (int y = 0; y < HEIGHT; y++)
       for (int x = 0; x < WIDTH; x++) {
@@ -265,21 +272,21 @@ static void rgb_formats(void **state) {
         expect_near(x, y, rgb, 0.5);
       }
   }
-  picture_free(&picture);
+  frame_release(&picture);
 }
 
 /* A frame twice as wide as its picture, whose red counts columns: by the number of its pixels or by their width. */
 static void expect_fits(int pixel_width) {
   static const enum fit ways[] = {FIT_CROP, FIT_LETTERBOX, FIT_STRETCH};
-  struct picture input = {0};
+  struct frame input = {0};
   struct present_view view = plain_view();
   const int side = HEIGHT, left = (WIDTH - side) / 2;
-  assert_int_equal(picture_resize(&input, PIXEL_RGBA, 2 * side / pixel_width, side, NULL), 0);
+  take_picture(&input, PIXEL_RGBA, 2 * side / pixel_width, side);
   for (int y = 0; y < side; y++)
-    for (int x = 0; x < input.frame.width; x++)
-      memset(picture_plane(&input, 0) + y * input.frame.pitch[0] + 4 * x, 60 + x * pixel_width, 4);
-  input.frame.sample_aspect = (float)pixel_width;
-  present_input(present, &input.frame);
+    for (int x = 0; x < input.width; x++)
+      memset(frame_plane(&input, 0) + y * input.pitch[0] + 4 * x, 60 + x * pixel_width, 4);
+  input.sample_aspect = (float)pixel_width;
+  present_input(present, &input);
   view.shape_w = view.shape_h = side;
   for (int i = 0; i < 3; i++) {
     view.fit = ways[i];
@@ -292,7 +299,7 @@ static void expect_fits(int pixel_width) {
         expect_near(left + x, y, (const double[3]){grey, grey, grey}, 1.5);
       }
   }
-  picture_free(&input);
+  frame_release(&input);
 }
 
 static void fits(void **state) {
@@ -304,12 +311,12 @@ static void fits(void **state) {
 /* Left of the line the input, right of it the picture. */
 static void split(void **state) {
   (void)state;
-  struct picture picture = {0}, input = {0};
+  struct frame picture = {0}, input = {0};
   struct present_view view = plain_view();
   fill_random(&picture, PIXEL_RGBA, WIDTH, HEIGHT);
   fill_random(&input, PIXEL_BGRA, WIDTH, HEIGHT);
-  present_picture(present, &picture.frame);
-  present_input(present, &input.frame);
+  present_picture(present, &picture);
+  present_input(present, &input);
   for (int at = 12; at < WIDTH; at += 30) {
     view.split = true;
     view.split_at = (float)at / WIDTH;
@@ -326,22 +333,22 @@ static void split(void **state) {
   view.split = false;
   draw(&view);
   assert_memory_equal(shown[5][5], pixel_of(&picture, 5, 5), 3);
-  picture_free(&picture);
-  picture_free(&input);
+  frame_release(&picture);
+  frame_release(&input);
 }
 
 /* Sizes and formats may change at any frame. */
 static void changing_inputs(void **state) {
   (void)state;
-  struct picture picture = {0};
+  struct frame picture = {0};
   const struct present_view view = plain_view();
   for (int i = 0; i < 20; i++) {
     enum pixel_format format = (enum pixel_format)(i % PIXEL_FORMATS);
     fill_random(&picture, format, 31 + i * 7, 17 + i * 5);
-    present_input(present, &picture.frame);
+    present_input(present, &picture);
     draw(&view);
   }
-  picture_free(&picture);
+  frame_release(&picture);
 }
 
 int main(void) {
@@ -366,6 +373,7 @@ int main(void) {
     return 77;
   }
   int failed = cmocka_run_group_tests(tests, NULL, NULL);
+  host_pictures_finish(&pictures);
   window_close(&window);
   return failed;
 }

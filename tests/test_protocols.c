@@ -18,6 +18,7 @@
 #include "app/source/protocols.h"
 #include "app/source/source.h"
 #include "tests/clips.h"
+#include "tests/next_frame.h"
 
 #define FFMPEG "ffmpeg -nostdin -v error -y "
 
@@ -85,12 +86,13 @@ static void *lose_patience(void *opaque) {
 
 static void expect_frames(const char *spec, long wanted, const struct source_options *options) {
   struct source *source;
-  struct frame frame;
+  struct frame frame = {0};
   struct error err = {0};
   long frames = 0;
   int got = source_open(&source, spec, options, &err);
-  while (!got && source_read(source, &frame, &err) > 0)
+  while (!got && next_frame(source, &frame, &err) > 0)
     frames++;
+  frame_release(&frame);
   source_close(&source);
   if (frames != wanted)
     fail_msg("%s: %ld frames, %s", spec, frames, err.message);
@@ -99,7 +101,7 @@ static void expect_frames(const char *spec, long wanted, const struct source_opt
 /* Refused with a line that says why, and without a word to the server. */
 static void refuse(const char *spec) {
   struct source *source;
-  struct frame frame;
+  struct frame frame = {0};
   struct error err = {0};
   pthread_t thread;
   int ends[2], asked = atomic_load(&web.asked);
@@ -109,7 +111,8 @@ static void refuse(const char *spec) {
   struct source_options options = {.stop = &enough};
   int got = source_open(&source, spec, &options, &err);
   if (!got)
-    got = source_read(source, &frame, &err);
+    got = next_frame(source, &frame, &err);
+  frame_release(&frame);
   source_close(&source);
   assert_int_equal(write(ends[1], "", 1), 1);
   pthread_join(thread, NULL);
@@ -243,11 +246,12 @@ static void test_typed_url(void **state) {
   snprintf(local, sizeof local, "file://%s", clip("clip.ts"));
   write_playlist("typed.m3u8", local);
   struct source *source;
-  struct frame frame;
+  struct frame frame = {0};
   struct error err;
   int got = source_open(&source, url, &plain, &err);
   if (!got)
-    got = source_read(source, &frame, &err);
+    got = next_frame(source, &frame, &err);
+  frame_release(&frame);
   source_close(&source);
   assert_int_equal(got, -1);
 }

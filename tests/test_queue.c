@@ -1,20 +1,44 @@
-/* The queue between two threads: order, loss, blocking at both ends, closing; and pictures, which it carries. */
+/* The queue between two threads: order, loss, blocking at both ends, closing, and what becomes of the holds. */
 #include "tests/cmocka_all.h"
 
 #include <stdatomic.h>
 #include <stdint.h>
-#include <string.h>
 #include <time.h>
 
-#include "app/flow/picture.h"
 #include "app/flow/queue.h"
 
 enum { ITEMS = 20000 };
 
+static struct host_pictures pictures;
+
+static struct frame numbered(uint64_t serial) {
+  struct frame frame;
+  assert_int_equal(host_pictures_take(&pictures, PIXEL_RGBA, 8, 4, &frame, NULL), 0);
+  frame.serial = serial;
+  return frame;
+}
+
+static bool put(struct queue *queue, uint64_t serial) {
+  const struct frame frame = numbered(serial);
+  return queue_put(queue, &frame);
+}
+
+static void expect(struct queue *queue, uint64_t serial) {
+  struct frame frame;
+  assert_true(queue_take(queue, &frame));
+  assert_int_equal(frame.serial, serial);
+  frame_release(&frame);
+}
+
+static void expect_end(struct queue *queue) {
+  struct frame frame;
+  assert_false(queue_take(queue, &frame));
+}
+
 static void *put_numbers(void *opaque) {
-  for (intptr_t i = 1; i <= ITEMS; i++)
-    if (!queue_put(opaque, (void *)i))
-      return (void *)i;
+  for (uint64_t i = 1; i <= ITEMS; i++)
+    if (!put(opaque, i))
+      return opaque;
   queue_close(opaque);
   return NULL;
 }
@@ -28,13 +52,27 @@ static void test_order_without_loss(void **state) {
     void *left;
     queue_init(&queue, capacities[c]);
     assert_int_equal(pthread_create(&thread, NULL, put_numbers, &queue), 0);
-    for (intptr_t i = 1; i <= ITEMS; i++)
-      assert_int_equal((intptr_t)queue_take(&queue), i);
-    assert_null(queue_take(&queue));
+    for (uint64_t i = 1; i <= ITEMS; i++)
+      expect(&queue, i);
+    expect_end(&queue);
     pthread_join(thread, &left);
     assert_null(left);
     queue_finish(&queue);
   }
+}
+
+/* The very picture that was put in comes out, with the one hold it had. */
+static void test_nothing_is_copied(void **state) {
+  (void)state;
+  struct queue queue;
+  struct frame in = numbered(1), out;
+  queue_init(&queue, 2);
+  assert_true(queue_put(&queue, &in) && queue_take(&queue, &out));
+  assert_ptr_equal(out.plane[0], in.plane[0]);
+  assert_ptr_equal(out.picture, in.picture);
+  assert_int_equal(out.picture->holds, 1);
+  frame_release(&out);
+  queue_finish(&queue);
 }
 
 struct putter {
@@ -44,8 +82,7 @@ struct putter {
 
 static void *put_one_more(void *opaque) {
   struct putter *putter = opaque;
-  bool put = queue_put(putter->queue, "late");
-  atomic_store(&putter->done, put ? 1 : 2);
+  atomic_store(&putter->done, put(putter->queue, 99) ? 1 : 2);
   return NULL;
 }
 
@@ -58,16 +95,16 @@ static void test_full_queue_blocks(void **state) {
   struct queue queue;
   pthread_t thread;
   queue_init(&queue, 2);
-  assert_true(queue_put(&queue, "a") && queue_put(&queue, "b"));
+  assert_true(put(&queue, 1) && put(&queue, 2));
   struct putter putter = {&queue, 0};
   pthread_create(&thread, NULL, put_one_more, &putter);
   nap();
   assert_int_equal(atomic_load(&putter.done), 0);
-  assert_string_equal(queue_take(&queue), "a");
+  expect(&queue, 1);
   pthread_join(thread, NULL);
   assert_int_equal(atomic_load(&putter.done), 1);
-  assert_string_equal(queue_take(&queue), "b");
-  assert_string_equal(queue_take(&queue), "late");
+  expect(&queue, 2);
+  expect(&queue, 99);
   queue_finish(&queue);
 }
 
@@ -75,14 +112,14 @@ static void test_closing_lets_the_rest_out(void **state) {
   (void)state;
   struct queue queue;
   queue_init(&queue, 4);
-  queue_put(&queue, "a");
-  queue_put(&queue, "b");
+  put(&queue, 1);
+  put(&queue, 2);
   queue_close(&queue);
   queue_close(&queue);
-  assert_false(queue_put(&queue, "c"));
-  assert_string_equal(queue_take(&queue), "a");
-  assert_string_equal(queue_take(&queue), "b");
-  assert_null(queue_take(&queue));
+  assert_false(put(&queue, 3));
+  expect(&queue, 1);
+  expect(&queue, 2);
+  expect_end(&queue);
   queue_finish(&queue);
 }
 
@@ -91,19 +128,20 @@ static void test_abort_frees_a_blocked_writer(void **state) {
   struct queue queue;
   pthread_t thread;
   queue_init(&queue, 1);
-  queue_put(&queue, "a");
+  put(&queue, 1);
   struct putter putter = {&queue, 0};
   pthread_create(&thread, NULL, put_one_more, &putter);
   nap();
   queue_abort(&queue);
   pthread_join(thread, NULL);
   assert_int_equal(atomic_load(&putter.done), 2);
-  assert_null(queue_take(&queue));
+  expect_end(&queue);
   queue_finish(&queue);
 }
 
 static void *take_one(void *opaque) {
-  return queue_take(opaque);
+  struct frame frame;
+  return queue_take(opaque, &frame) ? opaque : NULL;
 }
 
 static void test_close_frees_a_blocked_reader(void **state) {
@@ -120,43 +158,41 @@ static void test_close_frees_a_blocked_reader(void **state) {
   queue_finish(&queue);
 }
 
-/* Every format, odd sizes, and source rows that run backwards. */
-static void test_pictures_copy(void **state) {
+/* Whichever way a frame leaves the queue, its hold ends once. */
+static void test_holds_end(void **state) {
   (void)state;
-  struct picture from = {0}, to = {0};
-  for (int format = 0; format < PIXEL_FORMATS; format++) {
-    assert_int_equal(picture_resize(&from, (enum pixel_format)format, 37, 21, NULL), 0);
-    for (int i = 0; i < frame_planes(from.frame.format); i++)
-      for (int y = 0; y < frame_rows(from.frame.format, i, 21); y++)
-        memset(picture_plane(&from, i) + y * from.frame.pitch[i], y * 7 + i, (size_t)from.frame.pitch[i]);
-    from.frame.pts = 1234567;
-    from.frame.serial = 89;
-    struct frame turned = from.frame;
-    turned.plane[0] += (frame_rows(turned.format, 0, 21) - 1) * turned.pitch[0];
-    turned.pitch[0] = -turned.pitch[0];
-    assert_int_equal(picture_copy(&to, &turned, NULL), 0);
-    assert_true(to.frame.pts == 1234567 && to.frame.serial == 89 && to.frame.pitch[0] > 0);
-    for (int i = 0; i < frame_planes(from.frame.format); i++) {
-      int rows = frame_rows(from.frame.format, i, 21), last = frame_row_bytes(from.frame.format, i, 37) - 1;
-      for (int y = 0; y < rows; y++) {
-        int want = (i ? y : rows - 1 - y) * 7 + i;
-        assert_int_equal(to.frame.plane[i][y * to.frame.pitch[i]], want);
-        assert_int_equal(to.frame.plane[i][y * to.frame.pitch[i] + last], want);
-      }
-    }
+  enum { WAYS = 4 };
+  struct frame frames[WAYS], mine[WAYS];
+  struct queue queue;
+  for (uint64_t i = 0; i < WAYS; i++) {
+    frames[i] = numbered(i);
+    mine[i] = frame_hold(&frames[i]);
   }
-  const uint8_t *kept = to.buffer;
-  assert_int_equal(picture_resize(&to, PIXEL_YUV420P, 16, 16, NULL), 0);
-  assert_ptr_equal(to.buffer, kept);
-  picture_free(&from);
-  picture_free(&to);
+  queue_init(&queue, 2);
+  assert_true(queue_put(&queue, &frames[0]));
+  queue_finish(&queue);
+  queue_init(&queue, 2);
+  assert_true(queue_put(&queue, &frames[1]) && queue_put(&queue, &frames[2]));
+  queue_abort(&queue);
+  assert_false(queue_put(&queue, &frames[3]));
+  queue_finish(&queue);
+  for (int i = 0; i < WAYS; i++) {
+    assert_int_equal(mine[i].picture->holds, 1);
+    frame_release(&mine[i]);
+  }
 }
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_order_without_loss),           cmocka_unit_test(test_full_queue_blocks),
-      cmocka_unit_test(test_closing_lets_the_rest_out),    cmocka_unit_test(test_abort_frees_a_blocked_writer),
-      cmocka_unit_test(test_close_frees_a_blocked_reader), cmocka_unit_test(test_pictures_copy),
+      cmocka_unit_test(test_order_without_loss),
+      cmocka_unit_test(test_nothing_is_copied),
+      cmocka_unit_test(test_full_queue_blocks),
+      cmocka_unit_test(test_closing_lets_the_rest_out),
+      cmocka_unit_test(test_abort_frees_a_blocked_writer),
+      cmocka_unit_test(test_close_frees_a_blocked_reader),
+      cmocka_unit_test(test_holds_end),
   };
-  return cmocka_run_group_tests(tests, NULL, NULL);
+  int failed = cmocka_run_group_tests(tests, NULL, NULL);
+  host_pictures_finish(&pictures);
+  return failed;
 }

@@ -11,11 +11,11 @@
 
 #include <libavutil/log.h>
 
-#include "app/flow/picture.h"
 #include "app/source/source.h"
 #include "app/source/source_pattern.h"
 #include "app/flow/stats.h"
 #include "tests/clips.h"
+#include "tests/next_frame.h"
 
 #define FFMPEG "ffmpeg -nostdin -v error -y "
 
@@ -31,11 +31,12 @@ static struct source *open_clip(const char *spec, const struct source_options *o
 static void refuse(const char *spec, const struct source_options *options, enum status status, const char *wanted) {
   static const struct source_options plain;
   struct source *source;
-  struct frame frame;
+  struct frame frame = {0};
   struct error err = {0};
   int failed = source_open(&source, spec, options ? options : &plain, &err);
   if (!failed)
-    failed = source_read(source, &frame, &err);
+    failed = next_frame(source, &frame, &err);
+  frame_release(&frame);
   source_close(&source);
   if (failed >= 0)
     fail_msg("%s was opened", spec);
@@ -47,16 +48,17 @@ static void refuse(const char *spec, const struct source_options *options, enum 
 
 static long count_frames(const char *spec, const struct source_options *options, struct source_info *info) {
   struct source *source = open_clip(spec, options);
-  struct frame frame;
+  struct frame frame = {0};
   struct error err;
   long count = 0;
   int got;
-  while ((got = source_read(source, &frame, &err)) > 0)
+  while ((got = next_frame(source, &frame, &err)) > 0)
     assert_int_equal(frame.serial, count++);
   if (got < 0)
     fail_msg("%s: %s", spec, err.message);
   if (info)
     source_get_info(source, info);
+  frame_release(&frame);
   source_close(&source);
   return count;
 }
@@ -65,12 +67,12 @@ static long count_frames(const char *spec, const struct source_options *options,
 static uint8_t *read_pixels(const char *name, const struct source_options *options, enum pixel_format *format,
                             size_t *size) {
   struct source *source = open_clip(clip(name), options);
-  struct frame frame;
+  struct frame frame = {0};
   struct error err;
   uint8_t *pixels = NULL;
   int got;
   *size = 0;
-  while ((got = source_read(source, &frame, &err)) > 0) {
+  while ((got = next_frame(source, &frame, &err)) > 0) {
     *format = frame.format;
     for (int plane = 0; plane < frame_planes(frame.format); plane++) {
       size_t bytes = (size_t)frame_row_bytes(frame.format, plane, frame.width);
@@ -82,6 +84,7 @@ static uint8_t *read_pixels(const char *name, const struct source_options *optio
     }
   }
   assert_int_equal(got, 0);
+  frame_release(&frame);
   source_close(&source);
   return pixels;
 }
@@ -168,14 +171,15 @@ static void test_color_tags(void **state) {
       {"64x64", "-colorspace bt2020nc", MATRIX_BT2020, RANGE_LIMITED},
   };
   for (size_t i = 0; i < sizeof clips / sizeof *clips; i++) {
-    struct frame frame;
+    struct frame frame = {0};
     struct error err;
     shell(FFMPEG "-f lavfi -i color=c=red:s=%s -frames:v 1 -c:v ffv1 -pix_fmt yuv420p %s tags.mkv", clips[i].size,
           clips[i].tags);
     struct source *source = open_clip(clip("tags.mkv"), NULL);
-    assert_int_equal(source_read(source, &frame, &err), 1);
+    assert_int_equal(next_frame(source, &frame, &err), 1);
     assert_int_equal(frame.matrix, clips[i].matrix);
     assert_int_equal(frame.range, clips[i].range);
+    frame_release(&frame);
     source_close(&source);
   }
 }
@@ -207,16 +211,17 @@ static void test_uneven_timestamps(void **state) {
   char *listed = (char *)shell_output(NULL, "ffprobe -v error -select_streams v -show_entries frame=pts -of csv=p=0 "
                                             "vfr.mp4");
   struct source *source = open_clip(clip("vfr.mp4"), NULL);
-  struct frame frame;
+  struct frame frame = {0};
   struct error err;
   int frames = 0;
   for (char *line = strtok(listed, "\n"); line; line = strtok(NULL, "\n"), frames++) {
-    assert_int_equal(source_read(source, &frame, &err), 1);
+    assert_int_equal(next_frame(source, &frame, &err), 1);
     assert_int_equal(frame.pts, strtoll(line, NULL, 10));
     assert_int_equal(frame.serial, frames);
   }
   assert_true(frames > 40);
-  assert_int_equal(source_read(source, &frame, &err), 0);
+  assert_int_equal(next_frame(source, &frame, &err), 0);
+  frame_release(&frame);
   source_close(&source);
   free(listed);
 }
@@ -228,15 +233,17 @@ static void test_wild_timestamp(void **state) {
   shell(FFMPEG "-f lavfi -i testsrc2=s=64x48:r=25:d=2 -c:v libx264 -bf 2 tame.mkv; " FFMPEG
                "-i tame.mkv -c copy -bsf:v setts=pts='if(eq(N\\,15)\\,8600\\,PTS)' wild.mkv");
   struct source *tame = open_clip(clip("tame.mkv"), NULL), *wild = open_clip(clip("wild.mkv"), NULL);
-  struct frame right, given;
+  struct frame right = {0}, given = {0};
   struct error err;
   for (int i = 0; i < 50; i++) {
-    assert_int_equal(source_read(tame, &right, &err), 1);
-    assert_int_equal(source_read(wild, &given, &err), 1);
+    assert_int_equal(next_frame(tame, &right, &err), 1);
+    assert_int_equal(next_frame(wild, &given, &err), 1);
     assert_int_equal(given.pts, right.pts);
   }
-  assert_int_equal(source_read(wild, &given, &err), 0);
+  assert_int_equal(next_frame(wild, &given, &err), 0);
+  frame_release(&right);
   source_close(&tame);
+  frame_release(&given);
   source_close(&wild);
   assert_int_equal(count_frames(clip("wild.mkv"), &(struct source_options){.duration = 1}, NULL), 25);
 }
@@ -264,12 +271,13 @@ static void test_shape(void **state) {
     shell(FFMPEG "-i stored.mp4 -c copy %s shape.mp4", cases[i].arguments);
     struct source *source = open_clip(clip("shape.mp4"), NULL);
     struct source_info info;
-    struct frame frame;
+    struct frame frame = {0};
     struct error err;
     source_get_info(source, &info);
-    assert_int_equal(source_read(source, &frame, &err), 1);
+    assert_int_equal(next_frame(source, &frame, &err), 1);
     assert_float_equal(frame.sample_aspect, cases[i].aspect, 1e-6);
     assert_float_equal(info.shape, cases[i].aspect * (float)frame.width / (float)frame.height, 1e-5);
+    frame_release(&frame);
     source_close(&source);
   }
 }
@@ -298,17 +306,18 @@ static void test_parts_and_loops(void **state) {
   assert_int_equal(info.frames, 10);
   assert_int_equal(count_frames(clip("parts.mp4"), &(struct source_options){.start = 2.5, .duration = 9}, NULL), 10);
   struct source *source = open_clip(clip("parts.mp4"), &(struct source_options){.start = 1.25});
-  struct frame frame;
+  struct frame frame = {0};
   struct error err;
-  assert_int_equal(source_read(source, &frame, &err), 1);
+  assert_int_equal(next_frame(source, &frame, &err), 1);
   assert_int_equal(frame.pts, 0);
+  frame_release(&frame);
   source_close(&source);
   refuse(clip("parts.mp4"), &(struct source_options){.start = 30}, STATUS_INPUT, "after --start");
 
   source = open_clip(clip("parts.mp4"), &(struct source_options){.loop = true, .live = true});
   int64_t last = -1, step = 0;
   for (int i = 0; i < 150; i++) {
-    assert_int_equal(source_read(source, &frame, &err), 1);
+    assert_int_equal(next_frame(source, &frame, &err), 1);
     assert_true(frame.pts > last);
     if (i > 1)
       assert_int_equal(frame.pts - last, step);
@@ -316,6 +325,7 @@ static void test_parts_and_loops(void **state) {
     last = frame.pts;
     assert_int_equal(frame.serial, i);
   }
+  frame_release(&frame);
   source_close(&source);
 }
 
@@ -342,15 +352,16 @@ static void test_streams_without_index(void **state) {
     assert_int_equal(count_frames(clip(names[i]), &(struct source_options){.start = 1}, NULL), 50);
     assert_int_equal(count_frames(clip(names[i]), &(struct source_options){.start = 0.04}, NULL), 74);
     struct source *source = open_clip(clip(names[i]), &(struct source_options){.loop = true, .live = true});
-    struct frame frame;
+    struct frame frame = {0};
     struct error err;
     int64_t last = 0;
     for (int j = 0; j < 200; j++) {
-      assert_int_equal(source_read(source, &frame, &err), 1);
+      assert_int_equal(next_frame(source, &frame, &err), 1);
       if (j)
         assert_int_equal(frame.pts - last, 3600); /* 1/25 s of 90 kHz: nothing is missing where it starts again */
       last = frame.pts;
     }
+    frame_release(&frame);
     source_close(&source);
   }
   assert_int_equal(count_frames(clip("long.ts"), &(struct source_options){.start = 1}, NULL), 725);
@@ -363,10 +374,11 @@ static void test_start_of_late_clip(void **state) {
   shell(FFMPEG "-f lavfi -i testsrc2=s=64x48:r=25:d=3 -c:v libx264 -g 10 -output_ts_offset 10 late.mkv");
   assert_int_equal(count_frames(clip("late.mkv"), &(struct source_options){.start = 1}, NULL), 50);
   struct source *source = open_clip(clip("late.mkv"), NULL);
-  struct frame frame;
+  struct frame frame = {0};
   struct error err;
-  assert_int_equal(source_read(source, &frame, &err), 1);
+  assert_int_equal(next_frame(source, &frame, &err), 1);
   assert_int_equal(frame.pts, 10000);
+  frame_release(&frame);
   source_close(&source);
 }
 
@@ -450,14 +462,15 @@ static void test_lavfi(void **state) {
   assert_int_equal(count_frames("lavfi:testsrc2=s=66x34:r=12", &seconds, NULL), 6);
   /* A source that paces itself may begin at any time of day: its first frame is time 0. */
   struct source *source = open_clip("lavfi:testsrc2=s=66x34:r=50,setpts=PTS+1000000,realtime", &seconds);
-  struct frame frame;
+  struct frame frame = {0};
   struct error err;
-  assert_int_equal(source_read(source, &frame, &err), 1);
+  assert_int_equal(next_frame(source, &frame, &err), 1);
   assert_int_equal(frame.pts, 0);
-  assert_int_equal(source_read(source, &frame, &err), 1);
+  assert_int_equal(next_frame(source, &frame, &err), 1);
   assert_int_equal(frame.pts, 1);
   source_get_info(source, &info);
   assert_true(info.realtime);
+  frame_release(&frame);
   source_close(&source);
 }
 
@@ -472,21 +485,22 @@ static void test_interrupt(void **state) {
   (void)state;
   atomic_bool stop;
   struct source_options options = {.live = true, .fps = 0.001, .stop = &stop};
-  struct frame frame;
+  struct frame frame = {0};
   struct error err;
   for (int by_flag = 0; by_flag < 2; by_flag++) {
     atomic_init(&stop, false);
     struct source *source = open_clip("pattern:64x48", &options);
     pthread_t thread;
-    assert_int_equal(source_read(source, &frame, &err), 1);
+    assert_int_equal(next_frame(source, &frame, &err), 1);
     if (by_flag)
       atomic_store(&stop, true);
     else
       pthread_create(&thread, NULL, interrupt_soon, source);
-    assert_int_equal(source_read(source, &frame, &err), 0);
+    assert_int_equal(next_frame(source, &frame, &err), 0);
     assert_true(source_interrupted(source));
     if (!by_flag)
       pthread_join(thread, NULL);
+    frame_release(&frame);
     source_close(&source);
   }
 }
@@ -506,20 +520,23 @@ static void test_pattern(void **state) {
   static const char *const specs[] = {"pattern", "pattern:64x64", "pattern:33x96", "pattern:321x17"};
   for (int s = 0; s < 4; s++) {
     struct source *one = open_clip(specs[s], NULL), *two = open_clip(specs[s], NULL);
-    struct frame a, b;
+    struct frame a = {0}, b = {0};
     struct error err;
-    struct picture last = {0};
+    struct frame last = {0};
     for (uint32_t i = 0; i < 20; i++) {
       uint32_t number = ~0u;
-      assert_true(source_read(one, &a, &err) == 1 && source_read(two, &b, &err) == 1);
+      assert_true(next_frame(one, &a, &err) == 1 && next_frame(two, &b, &err) == 1);
       assert_true(pattern_read_number(&a, &number));
       assert_true(number == i && a.pts == i && a.serial == i);
       assert_true(planes_equal(&a, &b, 0) && planes_equal(&a, &b, 1));
-      assert_false(i && planes_equal(&a, &last.frame, 0));
-      picture_copy(&last, &a, NULL);
+      assert_false(i && planes_equal(&a, &last, 0));
+      frame_release(&last);
+      last = frame_hold(&a);
     }
-    picture_free(&last);
+    frame_release(&last);
+    frame_release(&a);
     source_close(&one);
+    frame_release(&b);
     source_close(&two);
   }
 }
@@ -528,24 +545,22 @@ static void test_pattern(void **state) {
 static void test_pattern_number_is_checked(void **state) {
   (void)state;
   struct source *source = open_clip("pattern:320x64", NULL);
-  struct picture picture = {0};
-  struct frame frame;
+  struct frame frame = {0};
   struct error err;
   uint32_t number;
   for (int i = 0; i < 1000; i++)
-    assert_int_equal(source_read(source, &frame, &err), 1);
+    assert_int_equal(next_frame(source, &frame, &err), 1);
   assert_true(pattern_read_number(&frame, &number) && number == 999);
-  picture_copy(&picture, &frame, NULL);
   for (int bit = 0; bit < PATTERN_BITS; bit++) {
-    uint8_t *middle = picture_plane(&picture, 0) + 4 * picture.frame.pitch[0] + bit * PATTERN_BLOCK + 4;
+    uint8_t *middle = frame_plane(&frame, 0) + 4 * frame.pitch[0] + bit * PATTERN_BLOCK + 4;
     uint8_t kept = *middle;
     *middle = kept < 128 ? 235 : 16;
-    assert_false(pattern_read_number(&picture.frame, &number));
+    assert_false(pattern_read_number(&frame, &number));
     *middle = kept;
   }
-  memset(picture_plane(&picture, 0), 128, (size_t)picture.frame.pitch[0] * 64);
-  assert_false(pattern_read_number(&picture.frame, &number));
-  picture_free(&picture);
+  memset(frame_plane(&frame, 0), 128, (size_t)frame.pitch[0] * 64);
+  assert_false(pattern_read_number(&frame, &number));
+  frame_release(&frame);
   source_close(&source);
 }
 

@@ -13,6 +13,7 @@
 
 #include "app/source/source.h"
 #include "tests/clips.h"
+#include "tests/next_frame.h"
 
 #define FFMPEG "ffmpeg -nostdin -v error -y "
 
@@ -66,13 +67,13 @@ static struct end read_all(const char *name, struct source_options options, long
   const struct log log = {add_line, said};
   struct end end = {0};
   struct source *source;
-  struct frame frame;
+  struct frame frame = {0};
   struct stat file;
   options.log = &log;
   if (source_open(&source, clip(name), &options, &end.err))
     fail_msg("%s", end.err.message);
   int got;
-  while ((got = source_read(source, &frame, &end.err)) > 0)
+  while ((got = next_frame(source, &frame, &end.err)) > 0)
     if (++end.frames == at) {
       assert_int_equal(stat(clip(name), &file), 0);
       assert_int_equal(truncate(clip(name), file.st_size / 2), 0);
@@ -82,6 +83,7 @@ static struct end read_all(const char *name, struct source_options options, long
     assert_int_equal(end.err.status, STATUS_INPUT);
   else if (*said)
     fail_msg("%s: %s", name, said);
+  frame_release(&frame);
   source_close(&source);
   return end;
 }
@@ -248,13 +250,14 @@ static void test_garbage_behind(void **state) {
   for (int i = 0; i < 3; i++) {
     shell("cat %s garbage >behind", names[i]);
     struct source *source;
-    struct frame frame;
+    struct frame frame = {0};
     struct error err;
     long frames = 0;
     int got;
     assert_int_equal(source_open(&source, clip("behind"), &(struct source_options){0}, &err), 0);
-    while ((got = source_read(source, &frame, &err)) > 0)
+    while ((got = next_frame(source, &frame, &err)) > 0)
       frames++;
+    frame_release(&frame);
     source_close(&source);
     if (got || frames != 50)
       fail_msg("%s: %ld frames; %s", names[i], frames, err.message);

@@ -7,7 +7,6 @@
 #include "app/run/compare.h"
 #include "app/run/html_report.h"
 #include "app/options/options.h"
-#include "app/flow/picture.h"
 #include "app/run/pipeline.h"
 #include "app/run/report.h"
 #include "app/commands/setup.h"
@@ -24,7 +23,7 @@ struct bench {
   struct source_options source_options;
   struct engine *engine;
   struct controls controls;
-  struct picture still;
+  struct frame still;
   long frames;
   struct report report;
   struct compare *compare; /* NULL: with nothing */
@@ -45,12 +44,11 @@ static int once(struct bench *bench, const struct frame *frame, struct error *er
 static int take_still(struct bench *bench, struct error *err) {
   struct source *source;
   struct source_info info;
-  struct frame frame;
   if (open_pattern(bench, &source, err))
     return -1;
   source_get_info(source, &info);
   snprintf(bench->source, sizeof bench->source, "%s", info.description);
-  int status = source_read(source, &frame, err) == 1 ? picture_copy(&bench->still, &frame, err) : -1;
+  int status = source_read(source, &bench->still, err) == 1 ? 0 : -1;
   source_close(&source);
   return status;
 }
@@ -60,12 +58,12 @@ static int warm_up(struct bench *bench, struct error *err) {
   const struct options *options = bench->options;
   long warmup = options->warmup >= 0 ? options->warmup : WARMUP;
   double fastest_ms = 0;
-  if (once(bench, &bench->still.frame, err))
+  if (once(bench, &bench->still, err))
     return -1;
   bench->report.first_frame_ms = report_process_age_ms();
   for (long i = 0; i < warmup && !atomic_load(&setup_stop); i++) {
     int64_t begin = clock_now_ns();
-    if (once(bench, &bench->still.frame, err))
+    if (once(bench, &bench->still, err))
       return -1;
     double ms = (double)(clock_now_ns() - begin) * 1e-6;
     if (!i || ms < fastest_ms)
@@ -108,7 +106,7 @@ static int measure_compute(struct bench *bench, struct error *err) {
   int64_t begin = clock_now_ns();
   for (long i = 0; i < bench->frames && !atomic_load(&setup_stop); i++) {
     int64_t before = clock_now_ns();
-    if (once(bench, &bench->still.frame, err))
+    if (once(bench, &bench->still, err))
       return -1;
     stats_add(&stats, (double)(clock_now_ns() - before) * 1e-6);
     double device_ms = engine_device_ms(bench->engine);
@@ -129,14 +127,15 @@ static int measure_compute(struct bench *bench, struct error *err) {
 static int measure_latency(struct bench *bench, struct error *err) {
   struct stats stats = {0};
   struct source *source;
-  struct frame frame;
+  struct frame frame = {0};
   if (open_pattern(bench, &source, err))
     return -1;
   int64_t begin = clock_now_ns();
   int status = 0;
   for (long i = 0; i < bench->frames && !status && !atomic_load(&setup_stop); i++) {
     int64_t before = clock_now_ns();
-    status = source_read(source, &frame, err) == 1 && !once(bench, &frame, err) ? 0 : -1;
+    status = source_read(source, &frame, err) == 1 ? once(bench, &frame, err) : -1;
+    frame_release(&frame);
     stats_add(&stats, (double)(clock_now_ns() - before) * 1e-6);
   }
   source_close(&source);
@@ -206,14 +205,14 @@ static bool is_stopped(void) {
 static int measure_profile(struct bench *bench, struct error *err) {
   const struct profile_request request = {
       .repeats = (int)fmin((double)bench->options->frames, INT_MAX), .seconds = profile_seconds, .stop = is_stopped};
-  return engine_profile(bench->engine, &bench->controls, &bench->still.frame, &request, &bench->report.profile, err);
+  return engine_profile(bench->engine, &bench->controls, &bench->still, &request, &bench->report.profile, err);
 }
 
 static int measure_sweep(struct bench *bench, struct error *err) {
   const struct options *options = bench->options;
   const struct sweep_request request = {.by = options->sweep,
                                         .controls = &bench->controls,
-                                        .frame = options->text_to_image ? NULL : &bench->still.frame,
+                                        .frame = options->text_to_image ? NULL : &bench->still,
                                         .frames = options->frames,
                                         .stop = is_stopped};
   return sweep_run(&bench->report.sweep, bench->engine, &request, err);
@@ -283,7 +282,7 @@ int command_bench(const struct options *options, struct error *err) {
     return -1;
   int status = run(&bench, err);
   engine_close(&bench.engine);
-  picture_free(&bench.still);
+  frame_release(&bench.still);
   profile_free(&bench.report.profile);
   compare_close(&bench.compare);
   return status;

@@ -48,7 +48,6 @@ struct live {
   struct window *window;
   struct present *present;
   struct hud *hud;
-  struct picture preview; /* of the source, until the engine is open */
 
   struct parameters first_values; /* the engine's first ones, prompts of all keys among them */
   struct live_state state;
@@ -225,7 +224,6 @@ static void finish_snapshots(struct live *live) {
     tell_snapshot(live, true, 0);
     save_snapshots(live, 0);
   } while (live->snapshot.running);
-  snapshot_free(&live->snapshot);
 }
 
 /* What the keys changed goes to the engine thread; what it follows, whoever sent it, comes back. */
@@ -269,9 +267,11 @@ static bool take_picture(struct live *live) {
       present_input(live->present, &mail->input);
     return true;
   }
-  if (live->shown || !mailbox_peek(&live->frames, &live->preview))
+  struct frame source;
+  if (live->shown || !mailbox_peek(&live->frames, &source))
     return false;
-  present_input(live->present, &live->preview.frame);
+  present_input(live->present, &source);
+  frame_release(&source);
   return true;
 }
 
@@ -416,7 +416,6 @@ int command_live(const struct options *options, struct error *err) {
   struct error ignored;
   if (stop_threads(&live, status ? &ignored : err))
     status = -1;
-  picture_free(&live.preview);
   mailbox_finish(&live.pictures);
   mailbox_finish(&live.frames);
   if (atomic_load(&setup_stop))

@@ -5,48 +5,34 @@
 #include "app/flow/stats.h"
 #include "app/flow/wait.h"
 
+void mail_release(struct mail *mail) {
+  frame_release(&mail->frame);
+  frame_release(&mail->input);
+}
+
 void mailbox_init(struct mailbox *mailbox) {
-  *mailbox = (struct mailbox){.writing = 0, .slot = 1, .reading = 2};
+  *mailbox = (struct mailbox){0};
   pthread_mutex_init(&mailbox->lock, NULL);
   wait_init(&mailbox->changed);
 }
 
 void mailbox_finish(struct mailbox *mailbox) {
-  for (int i = 0; i < 3; i++) {
-    picture_free(&mailbox->buffers[i].frame);
-    picture_free(&mailbox->buffers[i].input);
-  }
+  mail_release(&mailbox->taken);
+  mail_release(&mailbox->slot);
   pthread_cond_destroy(&mailbox->changed);
   pthread_mutex_destroy(&mailbox->lock);
 }
 
-/* Copies from with its pixels, if it has any, and points *to at them. */
-static int keep(struct picture *picture, const struct frame *from, struct frame *to, struct error *err) {
-  *to = *from;
-  if (!from->plane[0])
-    return 0;
-  if (picture_copy(picture, from, err))
-    return -1;
-  *to = picture->frame;
-  return 0;
-}
-
-int mailbox_put(struct mailbox *mailbox, const struct mail *mail, struct error *err) {
-  struct mailbox_buffer *buffer = &mailbox->buffers[mailbox->writing];
-  buffer->mail = *mail;
-  if (keep(&buffer->frame, &mail->frame, &buffer->mail.frame, err) ||
-      keep(&buffer->input, &mail->input, &buffer->mail.input, err))
-    return -1;
+void mailbox_put(struct mailbox *mailbox, const struct mail *mail) {
   pthread_mutex_lock(&mailbox->lock);
-  int free_buffer = mailbox->slot;
-  mailbox->slot = mailbox->writing;
-  mailbox->writing = free_buffer;
+  struct mail replaced = mailbox->slot;
+  mailbox->slot = *mail;
   mailbox->put++;
   mailbox->dropped += mailbox->full;
   mailbox->full = true;
   pthread_cond_signal(&mailbox->changed);
   pthread_mutex_unlock(&mailbox->lock);
-  return 0;
+  mail_release(&replaced);
 }
 
 void mailbox_close(struct mailbox *mailbox) {
@@ -58,29 +44,32 @@ void mailbox_close(struct mailbox *mailbox) {
 
 int mailbox_take(struct mailbox *mailbox, const struct mail **mail, int wait_ms) {
   struct timespec deadline = wait_deadline(clock_now_ns() + (int64_t)wait_ms * 1000000);
+  struct mail before = {0};
   int result = 0;
   pthread_mutex_lock(&mailbox->lock);
   while (!mailbox->full && !mailbox->closed && wait_ms > 0)
     if (pthread_cond_timedwait(&mailbox->changed, &mailbox->lock, &deadline) == ETIMEDOUT)
       break;
   if (mailbox->full) {
-    int free_buffer = mailbox->reading;
-    mailbox->reading = mailbox->slot;
-    mailbox->slot = free_buffer;
+    before = mailbox->taken;
+    mailbox->taken = mailbox->slot;
+    mailbox->slot = (struct mail){0};
     mailbox->full = false;
-    *mail = &mailbox->buffers[mailbox->reading].mail;
+    *mail = &mailbox->taken;
     result = 1;
   } else if (mailbox->closed) {
     result = -1;
   }
   pthread_mutex_unlock(&mailbox->lock);
+  mail_release(&before);
   return result;
 }
 
-bool mailbox_peek(struct mailbox *mailbox, struct picture *picture) {
+bool mailbox_peek(struct mailbox *mailbox, struct frame *frame) {
   pthread_mutex_lock(&mailbox->lock);
-  const struct frame *frame = &mailbox->buffers[mailbox->slot].mail.frame;
-  bool got = mailbox->full && frame->plane[0] && !picture_copy(picture, frame, NULL);
+  bool got = mailbox->full;
+  if (got)
+    *frame = frame_hold(&mailbox->slot.frame);
   pthread_mutex_unlock(&mailbox->lock);
   return got;
 }

@@ -1,16 +1,16 @@
-/* A hand-over of one frame between two threads, made for low delay: the newest frame wins, nothing queues, and the
- * writer never waits for the reader. Three buffers change hands (the writer's, the one in the slot, the reader's), so
- * pixels are copied outside the lock and memory is allocated only when frames grow. */
+/* A hand-over of one frame between two threads, made for low delay: the newest frame wins, nothing queues, nothing is
+ * copied, and the writer never waits for the reader. It holds two pictures (and two inputs) at most: the one that waits
+ * and the one taken last. */
 #ifndef APP_FLOW_MAILBOX_H
 #define APP_FLOW_MAILBOX_H
 
 #include <pthread.h>
 #include <stdbool.h>
 
-#include "app/flow/picture.h"
+#include "unet/base/picture.h"
 
 struct mail {
-  struct frame frame;   /* without planes: none */
+  struct frame frame;
   struct frame input;   /* what frame was made from, for the before/after view; without planes: not asked for */
   int64_t submitted_ns; /* when the engine got the input; 0 on the way there */
   int64_t finished_ns;  /* when the picture was done */
@@ -18,20 +18,12 @@ struct mail {
   bool again;           /* its input was shown before; only the controls differ */
 };
 
-struct mailbox_buffer {
-  struct mail mail;
-  struct picture frame, input;
-};
-
 struct mailbox {
-  /* writing, slot and reading are always a permutation of 0, 1, 2. */
-  struct mailbox_buffer buffers[3];
-  int writing; /* the writer's alone */
-  int reading; /* the reader's alone */
+  struct mail taken; /* the reader's alone */
   pthread_mutex_t lock;
   pthread_cond_t changed;
   /* Protected by lock */
-  int slot;
+  struct mail slot; /* of zeros unless full */
   bool full, closed;
   long put, dropped; /* handed in; replaced before anyone took them */
 };
@@ -40,11 +32,13 @@ struct mailbox_counts {
   long put, dropped;
 };
 
-void mailbox_init(struct mailbox *mailbox);
-void mailbox_finish(struct mailbox *mailbox);
+void mail_release(struct mail *mail); /* both frames */
 
-/* Writer: copies mail with its pixels into the slot, replacing what was not taken. */
-int mailbox_put(struct mailbox *mailbox, const struct mail *mail, struct error *err);
+void mailbox_init(struct mailbox *mailbox);
+void mailbox_finish(struct mailbox *mailbox); /* releases what is left */
+
+/* Writer: mail takes the place of what was not taken. Its holds are the mailbox's from now on. */
+void mailbox_put(struct mailbox *mailbox, const struct mail *mail);
 /* Writer: no more will come. What lies in the slot can still be taken. */
 void mailbox_close(struct mailbox *mailbox);
 
@@ -52,8 +46,8 @@ void mailbox_close(struct mailbox *mailbox);
  * mailbox is closed and empty. */
 int mailbox_take(struct mailbox *mailbox, const struct mail **mail, int wait_ms);
 
-/* Anyone: copies the frame that lies in the slot, and leaves it there. false: there is none. */
-bool mailbox_peek(struct mailbox *mailbox, struct picture *picture);
+/* Anyone: *frame holds the picture in the slot, which stays there. false: there is none. */
+bool mailbox_peek(struct mailbox *mailbox, struct frame *frame);
 struct mailbox_counts mailbox_count(struct mailbox *mailbox);
 
 #endif

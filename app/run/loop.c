@@ -14,8 +14,8 @@ static const int64_t quiet_ns = 100000000;
 
 /* A frame in the engine. */
 struct flight {
-  struct picture input; /* kept where the window wants it beside the result */
-  bool has_input, again;
+  struct frame input; /* held where the window wants it beside the result */
+  bool again;
   int64_t submitted_ns;
 };
 
@@ -37,6 +37,7 @@ struct loop {
   struct flight flights[MAX_DEPTH];
   int in_flight, depth;
   long submitted, collected; /* flights[count % MAX_DEPTH] */
+  struct host_pictures made;
   int64_t last_finished_ns;
   int steps, refused_steps;             /* as the engine is set; what it refused */
   struct parameter_text encoded[SLOTS]; /* what each slot holds, or what could not be encoded */
@@ -165,13 +166,12 @@ static int submit(struct loop *loop, const struct moment *now) {
   const struct frame *frame = loop->newest ? &loop->newest->frame : NULL;
   struct flight *flight = &loop->flights[loop->submitted % MAX_DEPTH];
   need_prompts(loop, now);
-  flight->has_input = now->settings.values.split && frame;
-  if (flight->has_input && picture_copy(&flight->input, frame, &loop->err))
-    return -1;
   flight->again = !loop->fresh;
   flight->submitted_ns = clock_now_ns();
   if (engine_submit(loop->engine, &now->controls, frame, &loop->err))
     return -1;
+  if (now->settings.values.split && frame)
+    flight->input = frame_hold(frame);
   loop->submitted++;
   loop->in_flight++;
   loop->fresh = false;
@@ -182,21 +182,24 @@ static int submit(struct loop *loop, const struct moment *now) {
 static int collect(struct loop *loop) {
   struct flight *flight = &loop->flights[loop->collected % MAX_DEPTH];
   struct mail mail = {.submitted_ns = flight->submitted_ns, .again = flight->again};
-  if (engine_collect(loop->engine, &mail.frame, &loop->err))
+  struct frame made;
+  if (engine_collect(loop->engine, &made, &loop->err) ||
+      host_pictures_copy(&loop->made, &made, &mail.frame, &loop->err))
     return -1;
   mail.finished_ns = clock_now_ns();
   /* With two in flight the second waited for the first: its own time starts when that was done. */
   int64_t began = mail.submitted_ns > loop->last_finished_ns ? mail.submitted_ns : loop->last_finished_ns;
   mail.frame_ms = (double)(mail.finished_ns - began) / 1e6;
-  if (flight->has_input)
-    mail.input = flight->input.frame;
+  mail.input = flight->input;
+  flight->input = (struct frame){0};
   loop->last_finished_ns = mail.finished_ns;
   loop->collected++;
   loop->in_flight--;
   pthread_mutex_lock(&loop->lock);
   loop->status.frames = loop->collected;
   pthread_mutex_unlock(&loop->lock);
-  return mailbox_put(loop->out, &mail, &loop->err);
+  mailbox_put(loop->out, &mail);
+  return 0;
 }
 
 static void wait_for_frame(struct loop *loop, const struct parameters *values) {
@@ -270,7 +273,8 @@ static void *loop_main(void *opaque) {
 
 static void loop_free(struct loop *loop) {
   for (int i = 0; i < MAX_DEPTH; i++)
-    picture_free(&loop->flights[i].input);
+    frame_release(&loop->flights[i].input);
+  host_pictures_finish(&loop->made);
   pthread_mutex_destroy(&loop->lock);
   free(loop);
 }

@@ -2,22 +2,16 @@
 
 #include <string.h>
 
-#include "app/flow/picture.h"
 #include "app/flow/queue.h"
 
 /* Pictures between two stages. More would only take memory: every stage takes about the same time for every frame. */
 enum { DEPTH = 4, IN_FLIGHT_MAX = 2 };
 
-/* Pictures travel in a circle: free ones to the producer, filled ones to the consumer. */
-struct pool {
-  struct picture pictures[DEPTH];
-  struct queue filled, empty;
-};
-
 struct run {
   const struct pipeline *pipeline;
   struct pipeline_result *result;
-  struct pool decoded, made;
+  struct queue decoded, made;
+  struct host_pictures pictures; /* in `made` */
   struct sink *sink;
   pthread_t reader, writer;
   bool reading, writing;
@@ -36,62 +30,40 @@ struct run {
   double time_base; /* seconds of a pts */
 };
 
-static void pool_init(struct pool *pool) {
-  queue_init(&pool->filled, DEPTH);
-  queue_init(&pool->empty, DEPTH);
-  for (int i = 0; i < DEPTH; i++)
-    queue_put(&pool->empty, &pool->pictures[i]);
-}
-
-static void pool_abort(struct pool *pool) {
-  queue_abort(&pool->filled);
-  queue_abort(&pool->empty);
-}
-
-static void pool_finish(struct pool *pool) {
-  queue_finish(&pool->filled);
-  queue_finish(&pool->empty);
-  for (int i = 0; i < DEPTH; i++)
-    picture_free(&pool->pictures[i]);
-}
-
 static void *read_frames(void *opaque) {
   struct run *run = opaque;
   const struct pipeline *pipeline = run->pipeline;
-  struct picture *picture;
   for (long count = 0; !pipeline->frames || count < pipeline->frames; count++) {
     struct frame frame;
-    if (!(picture = queue_take(&run->decoded.empty)))
-      break;
     int64_t begin = clock_now_ns();
     int got = source_read(pipeline->source, &frame, &run->read_error);
     run->whole = got == 0 && !source_interrupted(pipeline->source);
-    run->read_failed = got < 0 || (got > 0 && picture_copy(picture, &frame, &run->read_error));
+    run->read_failed = got < 0;
     trace_add(pipeline->trace, TRACK_CAPTURE, "capture", count, begin, clock_now_ns());
-    if (got <= 0 || run->read_failed || !queue_put(&run->decoded.filled, picture))
+    if (got <= 0 || !queue_put(&run->decoded, &frame))
       break;
   }
   /* Who interrupts does not want to wait for the frames that are queued. */
   if (source_interrupted(pipeline->source))
-    queue_abort(&run->decoded.filled);
+    queue_abort(&run->decoded);
   else
-    queue_close(&run->decoded.filled);
+    queue_close(&run->decoded);
   return NULL;
 }
 
 static void *write_frames(void *opaque) {
   struct run *run = opaque;
-  struct picture *picture;
-  while ((picture = queue_take(&run->made.filled))) {
+  struct frame picture;
+  while (queue_take(&run->made, &picture)) {
     int64_t begin = clock_now_ns();
-    run->write_failed = sink_write(run->sink, &picture->frame, &run->write_error) < 0;
+    run->write_failed = sink_write(run->sink, &picture, &run->write_error) < 0;
+    frame_release(&picture);
     trace_add(run->pipeline->trace, TRACK_PRESENT, "present", run->written, begin, clock_now_ns());
     if (run->write_failed) {
-      pool_abort(&run->made);
+      queue_abort(&run->made);
       break;
     }
     run->written++;
-    queue_put(&run->made.empty, picture);
   }
   return NULL;
 }
@@ -158,16 +130,13 @@ static int collect(struct run *run, struct error *err) {
   account(run, run->flights[0].submitted_ns);
   run->in_flight--;
   memmove(run->flights, run->flights + 1, sizeof *run->flights * (size_t)run->in_flight);
-  struct picture *copy = queue_take(&run->made.empty);
-  if (!copy)
-    return 1;
-  if (picture_copy(copy, &picture, err))
+  if (host_pictures_copy(&run->pictures, &picture, &picture, err))
     return -1;
-  return queue_put(&run->made.filled, copy) ? 0 : 1;
+  return queue_put(&run->made, &picture) ? 0 : 1;
 }
 
 /* The engine's loop, on the calling thread. 0, also when the writer has given up; -1. */
-static int make_pictures(struct run *run, struct picture *first, struct error *err) {
+static int make_pictures(struct run *run, struct frame *first, struct error *err) {
   int state = 0;
   struct engine_info info;
   engine_get_info(run->pipeline->engine, &info);
@@ -176,9 +145,10 @@ static int make_pictures(struct run *run, struct picture *first, struct error *e
   source_get_info(run->pipeline->source, &source);
   run->time_base = source.time_base_den ? (double)source.time_base_num / source.time_base_den : 0;
   run->started_ns = run->last_ns = clock_now_ns();
-  for (struct picture *picture = first; picture; picture = state ? NULL : queue_take(&run->decoded.filled)) {
-    state = submit(run, &picture->frame, err);
-    queue_put(&run->decoded.empty, picture);
+  struct frame frame = *first;
+  for (bool got = true; got; got = !state && queue_take(&run->decoded, &frame)) {
+    state = submit(run, &frame, err);
+    frame_release(&frame);
     if (!state && run->in_flight == run->in_flight_max)
       state = collect(run, err);
   }
@@ -188,10 +158,10 @@ static int make_pictures(struct run *run, struct picture *first, struct error *e
 }
 
 static void join(struct run *run) {
-  queue_close(&run->made.filled);
+  queue_close(&run->made);
   if (run->writing)
     pthread_join(run->writer, NULL);
-  pool_abort(&run->decoded);
+  queue_abort(&run->decoded);
   if (run->reading) {
     source_interrupt(run->pipeline->source);
     pthread_join(run->reader, NULL);
@@ -202,20 +172,22 @@ static int run_all(struct run *run, struct error *err) {
   const struct pipeline *pipeline = run->pipeline;
   if (start(&run->reader, &run->reading, read_frames, run, err))
     return -1;
-  struct picture *first = queue_take(&run->decoded.filled);
-  if (!first)
+  struct frame first;
+  if (!queue_take(&run->decoded, &first))
     return 0;
   if (pipeline->open_sink(pipeline->opaque, &run->sink, err) ||
-      start(&run->writer, &run->writing, write_frames, run, err))
+      start(&run->writer, &run->writing, write_frames, run, err)) {
+    frame_release(&first);
     return -1;
-  return make_pictures(run, first, err);
+  }
+  return make_pictures(run, &first, err);
 }
 
 int pipeline_run(const struct pipeline *pipeline, struct pipeline_result *result, struct error *err) {
   *result = (struct pipeline_result){0};
   struct run run = {.pipeline = pipeline, .result = result};
-  pool_init(&run.decoded);
-  pool_init(&run.made);
+  queue_init(&run.decoded, DEPTH);
+  queue_init(&run.made, DEPTH);
   int status = run_all(&run, err);
   join(&run);
   if (!status && run.write_failed) {
@@ -237,7 +209,8 @@ int pipeline_run(const struct pipeline *pipeline, struct pipeline_result *result
   if (run.started_ns)
     result->seconds = (double)(clock_now_ns() - run.started_ns) * 1e-9;
   sink_close(&run.sink);
-  pool_finish(&run.decoded);
-  pool_finish(&run.made);
+  queue_finish(&run.decoded);
+  queue_finish(&run.made);
+  host_pictures_finish(&run.pictures);
   return status;
 }

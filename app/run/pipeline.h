@@ -1,5 +1,5 @@
 /* From source to sink with nothing dropped: decoding, the engine and encoding run at the same time, tied together by
- * bounded queues of pictures that are allocated once. */
+ * bounded queues of pictures, none of which is copied. */
 #ifndef APP_RUN_PIPELINE_H
 #define APP_RUN_PIPELINE_H
 

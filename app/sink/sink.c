@@ -185,7 +185,7 @@ int sink_open(struct sink **sink, const char *spec, const struct sink_options *o
 }
 
 int sink_write(struct sink *sink, const struct frame *frame, struct error *err) {
-  return sink->impl->write(sink, frame, err);
+  return frame_wait(frame, MEMORY_HOST, err) < 0 ? -1 : sink->impl->write(sink, frame, err);
 }
 
 int sink_finish(struct sink *sink, bool whole, struct error *err) {

@@ -8,6 +8,8 @@
 
 struct sink;
 
+enum { SINK_HOLDS = 4 };
+
 struct sink_options {
   enum pixel_format format;                   /* of the frames to come */
   int width, height;                          /* likewise; their pixels are square */
@@ -61,6 +63,7 @@ int sink_check_file(const char *path, bool overwrite, struct error *err);
 /* spec: a file, "-" for standard output, a URL, "null:", "hash:FILE" or "hash:-". Errors are STATUS_OUTPUT, or
  * STATUS_USAGE for a codec or container that is not there. */
 int sink_open(struct sink **sink, const char *spec, const struct sink_options *options, struct error *err);
+/* The sink may go on holding the picture, of SINK_HOLDS frames at most. */
 int sink_write(struct sink *sink, const struct frame *frame, struct error *err);
 int sink_finish(struct sink *sink, bool whole, struct error *err);
 void sink_close(struct sink **sink); /* stores NULL; takes NULL */

@@ -67,7 +67,8 @@ static enum color_range find_range(const AVFrame *in, const AVPixFmtDescriptor *
 
 static bool planes_usable(const AVFrame *in, enum pixel_format format) {
   for (int i = 0; i < frame_planes(format); i++)
-    if (!in->data[i] || in->linesize[i] < frame_row_bytes(format, i, in->width))
+    if (!in->data[i] || in->linesize[i] < frame_row_bytes(format, i, in->width) ||
+        in->linesize[i] % frame_row_bytes(format, i, 1))
       return false;
   return true;
 }
@@ -91,19 +92,19 @@ static int make_scaler(struct convert *convert, const AVFrame *in, enum AVPixelF
   return 0;
 }
 
+/* frame: its matrix and range; it gets a picture and all that describes it. */
 static int scale(struct convert *convert, const AVFrame *in, enum AVPixelFormat to, enum pixel_format format,
-                 const struct frame *frame, struct error *err) {
-  if (make_scaler(convert, in, to, frame, err))
+                 struct frame *frame, struct error *err) {
+  struct frame scaled;
+  if (make_scaler(convert, in, to, frame, err) ||
+      host_pictures_take(&convert->scaled, format, in->width, in->height, &scaled, err))
     return -1;
-  if (picture_resize(&convert->scaled, format, in->width, in->height, err))
-    return -1;
-  uint8_t *planes[4] = {NULL};
-  int pitches[4] = {0};
-  for (int i = 0; i < frame_planes(format); i++) {
-    planes[i] = picture_plane(&convert->scaled, i);
-    pitches[i] = convert->scaled.frame.pitch[i];
-  }
+  uint8_t *planes[4] = {frame_plane(&scaled, 0), frame_plane(&scaled, 1), frame_plane(&scaled, 2)};
+  const int pitches[4] = {scaled.pitch[0], scaled.pitch[1], scaled.pitch[2]};
   sws_scale(convert->scaler, (const uint8_t *const *)in->data, in->linesize, 0, in->height, planes, pitches);
+  scaled.matrix = frame->matrix;
+  scaled.range = frame->range;
+  *frame = scaled;
   return 0;
 }
 
@@ -149,57 +150,107 @@ static void turn_plane(const struct convert *convert, const uint8_t *from, int f
   }
 }
 
+/* Puts a turned picture in the place of the frame's own. */
 static int turn(struct convert *convert, struct frame *frame, struct error *err) {
   bool swap = convert_swaps_sides(convert);
-  if (picture_resize(&convert->turned, PIXEL_YUV420P, swap ? frame->height : frame->width,
-                     swap ? frame->width : frame->height, err))
+  struct frame turned;
+  if (host_pictures_take(&convert->turned, PIXEL_YUV420P, swap ? frame->height : frame->width,
+                         swap ? frame->width : frame->height, &turned, err))
     return -1;
-  for (int i = 0; i < 3; i++) {
+  for (int i = 0; i < 3; i++)
     turn_plane(convert, frame->plane[i], frame->pitch[i], frame_row_bytes(PIXEL_YUV420P, i, frame->width),
-               frame_rows(PIXEL_YUV420P, i, frame->height), picture_plane(&convert->turned, i),
-               convert->turned.frame.pitch[i]);
-    frame->plane[i] = convert->turned.frame.plane[i];
-    frame->pitch[i] = convert->turned.frame.pitch[i];
-  }
-  frame->width = convert->turned.frame.width;
-  frame->height = convert->turned.frame.height;
+               frame_rows(PIXEL_YUV420P, i, frame->height), frame_plane(&turned, i), turned.pitch[i]);
+  turned.matrix = frame->matrix;
+  turned.range = frame->range;
+  frame_release(frame);
+  *frame = turned;
   return 0;
 }
 
-int convert_frame(struct convert *convert, const AVFrame *in, struct frame *frame, struct error *err) {
+/* --- pictures that are AVFrames --- */
+
+struct decoded_picture {
+  struct picture base;
+  AVFrame *frame;
+};
+
+static int decoded_make(void *opaque, struct picture *picture, struct error *err) {
+  AVFrame *frame = ((struct decoded_picture *)picture)->frame = av_frame_alloc();
+  (void)opaque;
+  picture->memory = MEMORY_HOST;
+  return frame ? 0 : error_set(err, STATUS_FAILED, "no memory for a decoded frame");
+}
+
+static void decoded_recycle(struct picture *picture) {
+  av_frame_unref(((struct decoded_picture *)picture)->frame);
+}
+
+static void decoded_destroy(struct picture *picture) {
+  av_frame_free(&((struct decoded_picture *)picture)->frame);
+}
+
+static const struct picture_owner decoded_owner = {.bytes = sizeof(struct decoded_picture),
+                                                   .make = decoded_make,
+                                                   .recycle = decoded_recycle,
+                                                   .destroy = decoded_destroy};
+
+/* The frame whose planes are in's gets a picture that takes over what `in` refers to. */
+static int keep(struct convert *convert, AVFrame *in, struct frame *frame, struct error *err) {
+  struct frame kept;
+  if ((!convert->decoded && picture_pool_open(&convert->decoded, &decoded_owner, NULL, 0, 0, err)) ||
+      picture_pool_take(convert->decoded, &kept, err) != 1)
+    return -1;
+  av_frame_move_ref(((struct decoded_picture *)kept.picture)->frame, in);
+  frame->picture = kept.picture;
+  return 0;
+}
+
+/* --- */
+
+/* The frame as it is stored, its planes borrowed. */
+static void borrow(struct frame *frame, const AVFrame *in, enum pixel_format format) {
+  frame->format = format;
+  frame->width = in->width;
+  frame->height = in->height;
+  for (int i = 0; i < frame_planes(format); i++) {
+    frame->plane[i] = in->data[i];
+    frame->pitch[i] = in->linesize[i];
+  }
+}
+
+int convert_frame(struct convert *convert, AVFrame *in, struct frame *frame, struct error *err) {
   const AVPixFmtDescriptor *description = av_pix_fmt_desc_get(in->format);
   if (!description || description->flags & AV_PIX_FMT_FLAG_HWACCEL)
     return error_set(err, STATUS_INPUT, "frames come in a pixel format that cannot be read here");
-  frame->width = in->width;
-  frame->height = in->height;
-  frame->matrix = find_matrix(in);
-  frame->range = find_range(in, description);
+  *frame = (struct frame){.matrix = find_matrix(in), .range = find_range(in, description)};
   /* Turning is written for one layout; turned video is rare enough for the detour. */
   bool turned = turns(convert);
   enum AVPixelFormat to = AV_PIX_FMT_YUV420P;
   enum pixel_format format = PIXEL_YUV420P;
   bool direct = find_direct(in->format, &format) && (!turned || format == PIXEL_YUV420P) && planes_usable(in, format);
-  if (!direct) {
-    format = PIXEL_YUV420P;
-    if (!turned)
-      format = substitute(description, in->width, in->height, &to);
+  if (direct) {
+    borrow(frame, in, format);
+  } else {
+    format = turned ? PIXEL_YUV420P : substitute(description, in->width, in->height, &to);
     if (turned && description->flags & AV_PIX_FMT_FLAG_RGB)
       frame->range = RANGE_LIMITED;
     if (scale(convert, in, to, format, frame, err))
       return -1;
   }
-  frame->format = format;
-  for (int i = 0; i < 3; i++) {
-    bool used = i < frame_planes(format);
-    frame->plane[i] = !used ? NULL : direct ? in->data[i] : convert->scaled.frame.plane[i];
-    frame->pitch[i] = !used ? 0 : direct ? in->linesize[i] : convert->scaled.frame.pitch[i];
-  }
-  return turned ? turn(convert, frame, err) : 0;
+  int failed = 0;
+  if (turned)
+    failed = turn(convert, frame, err);
+  else if (direct)
+    failed = convert->copies ? host_pictures_copy(&convert->scaled, frame, frame, err) : keep(convert, in, frame, err);
+  if (failed)
+    frame_release(frame);
+  return failed;
 }
 
 void convert_finish(struct convert *convert) {
   sws_freeContext(convert->scaler);
-  picture_free(&convert->scaled);
-  picture_free(&convert->turned);
+  picture_pool_close(&convert->decoded);
+  host_pictures_finish(&convert->scaled);
+  host_pictures_finish(&convert->turned);
   *convert = (struct convert){0};
 }

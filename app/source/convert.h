@@ -1,21 +1,23 @@
-/* From a decoded AVFrame to struct frame: as it is where the engine reads its format, else through swscale; turned
- * upright where the file says so. */
+/* From a decoded AVFrame to struct frame: its own planes where the engine reads its format, else a picture made by
+ * swscale; turned upright where the file says so. */
 #ifndef APP_SOURCE_CONVERT_H
 #define APP_SOURCE_CONVERT_H
 
 #include <libavutil/frame.h>
 
-#include "app/flow/picture.h"
+#include "unet/base/picture.h"
 
 struct SwsContext;
 
-/* Zero-initialise to start: nothing is turned then. */
+/* Zero-initialise to start: nothing is turned then. It must stay where it is. */
 struct convert {
+  bool copies; /* planes as they are belong to a driver that has few of them: they are not kept */
   /* Display pixel (x, y) = (xx x + xy y, yx x + yy y) of the stored one, each 0 or +-1; all 0: as stored. */
   int xx, xy, yx, yy;
   struct SwsContext *scaler;
-  int scaler_key[5]; /* what the scaler was made for: width, height, format, matrix, range */
-  struct picture scaled, turned;
+  int scaler_key[5];            /* what the scaler was made for: width, height, format, matrix, range */
+  struct picture_pool *decoded; /* pictures that are AVFrames */
+  struct host_pictures scaled, turned;
 };
 
 /* Takes over an FFmpeg display matrix. false: it is not a turn by quarters or a mirror, and is ignored. */
@@ -23,8 +25,9 @@ bool convert_orient(struct convert *convert, const int32_t matrix[9]);
 /* Whether width and height change places. */
 bool convert_swaps_sides(const struct convert *convert);
 
-/* Fills frame's pixels, format, size, matrix and range; its planes last until in is unreferenced or the next call. */
-int convert_frame(struct convert *convert, const AVFrame *in, struct frame *frame, struct error *err);
+/* Fills frame with a picture of its own, format, size, matrix and range. Takes what `in` refers to, where the picture
+ * is that. */
+int convert_frame(struct convert *convert, AVFrame *in, struct frame *frame, struct error *err);
 
 void convert_finish(struct convert *convert);
 

@@ -126,30 +126,35 @@ static bool recover(struct reader *reader, const char *reason) {
   }
 }
 
-/* Hands one frame on when its time has come. 1: done, 0: the end, -1: failed. */
-static int deliver(struct reader *reader, struct frame *frame) {
+/* Waits until the frame's time has come. 1: it has; 0: the frame is not wanted; -1: the reader is to stop. */
+static int await_time(struct reader *reader, struct frame *frame) {
   int64_t media_ns = media_time(reader, frame->pts);
   bool paused;
   if (!wait_while_paused(reader, &paused))
-    return 0;
-  if (reader->info.realtime) {
-    if (paused)
-      return 1;
-  } else {
-    if (paused)
-      reader->pace.started = false;
-    if (!wait_until(reader, pace_due(&reader->pace, media_ns, clock_now_ns(), reader->info.fps)))
-      return 0;
-    /* A file's frame counts as captured when it is due: until then it waited on purpose. */
-    frame->captured_ns = clock_now_ns();
-  }
-  struct mail mail = {.frame = *frame};
-  if (mailbox_put(reader->mailbox, &mail, &reader->err))
     return -1;
-  pthread_mutex_lock(&reader->lock);
-  reader->status.frames++;
-  pthread_mutex_unlock(&reader->lock);
+  if (reader->info.realtime)
+    return !paused;
+  if (paused)
+    reader->pace.started = false;
+  if (!wait_until(reader, pace_due(&reader->pace, media_ns, clock_now_ns(), reader->info.fps)))
+    return -1;
+  /* A file's frame counts as captured when it is due: until then it waited on purpose. */
+  frame->captured_ns = clock_now_ns();
   return 1;
+}
+
+/* Hands one frame on when its time has come. False: the reader is to stop. */
+static bool deliver(struct reader *reader, struct frame *frame) {
+  int wanted = await_time(reader, frame);
+  if (wanted == 1) {
+    mailbox_put(reader->mailbox, &(struct mail){.frame = *frame});
+    pthread_mutex_lock(&reader->lock);
+    reader->status.frames++;
+    pthread_mutex_unlock(&reader->lock);
+  } else {
+    frame_release(frame);
+  }
+  return wanted >= 0;
 }
 
 /* Reads and delivers frames until the end, which is stored as a failure where it is one. */
@@ -158,17 +163,17 @@ static void read_frames(struct reader *reader) {
     struct frame frame = {0};
     struct error err = {0};
     int got = source_read(reader->source, &frame, &err);
-    if (reader->stop)
+    if (reader->stop) {
+      frame_release(&frame);
       return;
+    }
     if (got == 1) {
       reader->retry_ms = RETRY_FIRST_MS;
       if (reader->status.lost) {
         log_line(reader->options.log, LOG_WARNING, "%s is back", reader->spec);
         set_lost(reader, false, "");
       }
-      int delivered = deliver(reader, &frame);
-      reader->failed = delivered < 0;
-      if (delivered != 1)
+      if (!deliver(reader, &frame))
         return;
     } else if (reader->info.realtime) {
       if (got == 0)

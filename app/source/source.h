@@ -10,6 +10,7 @@
 #include "unet/base/error.h"
 #include "unet/base/frame.h"
 #include "unet/base/log.h"
+#include "unet/base/picture.h"
 
 struct source;
 
@@ -43,7 +44,7 @@ struct source_impl {
   const char *name; /* "ffmpeg", "pattern" */
   bool (*accepts)(const char *spec);
   int (*open)(struct source **source, const char *spec, const struct source_options *options, struct error *err);
-  /* 1: *frame is filled, its planes valid until the next read; 0: the end; -1: an error. */
+  /* 1: *frame is filled, with a hold on its picture; 0: the end; -1: an error. */
   int (*read)(struct source *source, struct frame *frame, struct error *err);
   void (*info)(const struct source *source, struct source_info *info);
   void (*close)(struct source *source);

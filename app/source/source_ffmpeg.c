@@ -1,4 +1,5 @@
 #include <libavcodec/avcodec.h>
+#include <libavutil/avstring.h>
 #include <libavutil/display.h>
 #include <math.h>
 #include <stdlib.h>
@@ -94,6 +95,14 @@ static bool paces_itself(const struct ffmpeg_source *from) {
   if (!strcmp(format->name, "lavfi"))
     return strstr(from->spec, "realtime") != NULL;
   return ffmpeg_is_device(format) || is_live_url(from->spec);
+}
+
+/* Undecoded pictures of a device are memory of its driver: there is little of it, and it is gone when the device is
+ * closed. Screens are grabbed into memory that lasts. */
+static bool lends_few(const struct ffmpeg_source *from) {
+  const AVInputFormat *format = from->input->iformat;
+  return ffmpeg_is_device(format) && !av_match_name("x11grab", format->name) &&
+         from->decoder->codec_id == AV_CODEC_ID_RAWVIDEO;
 }
 
 static int find_stream(struct ffmpeg_source *from, const AVCodec **codec, struct error *err) {
@@ -251,6 +260,7 @@ static int prepare(struct ffmpeg_source *from, struct error *err) {
   if (open_input(from, err) || find_stream(from, &codec, err) || open_decoder(from, codec, err))
     return -1;
   from->realtime = paces_itself(from);
+  from->convert.copies = lends_few(from);
   read_orientation(from);
   settle_clock(from);
   settle_info(from);
@@ -510,10 +520,12 @@ static int ffmpeg_read(struct source *source, struct frame *frame, struct error 
     return -1;
   if (!got)
     return finish(from, err);
-  frame->captured_ns = clock_now_ns();
+  int64_t captured_ns = clock_now_ns();
+  double aspect = sample_aspect(from, from->frame);
   if (convert_frame(&from->convert, from->frame, frame, err))
     return error_prefix(err, "%s: ", from->spec);
-  frame->sample_aspect = (float)sample_aspect(from, from->frame);
+  frame->captured_ns = captured_ns;
+  frame->sample_aspect = (float)aspect;
   from->clock.last = pts;
   frame->pts = pts;
   frame->serial = from->serial++;

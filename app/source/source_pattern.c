@@ -6,7 +6,6 @@
 #include <string.h>
 #include <time.h>
 
-#include "app/flow/picture.h"
 #include "app/source/source_impl.h"
 #include "app/flow/stats.h"
 
@@ -20,8 +19,8 @@ struct pattern_source {
   double fps;
   uint64_t serial;
   int64_t started_ns;
-  struct picture tile; /* the pattern twice each way, so that any shift of it is one rectangle */
-  struct picture picture;
+  struct host_pictures tiles, pictures;
+  struct frame tile; /* the pattern twice each way, so that any shift of it is one rectangle */
 };
 
 static bool accepts(const char *spec) {
@@ -56,12 +55,12 @@ static int even(int value) {
 
 static int draw_tile(struct pattern_source *pattern, struct error *err) {
   int period_x = even(pattern->width), period_y = even(pattern->height);
-  if (picture_resize(&pattern->tile, PIXEL_YUV420P, 2 * period_x, 2 * period_y, err))
+  if (host_pictures_take(&pattern->tiles, PIXEL_YUV420P, 2 * period_x, 2 * period_y, &pattern->tile, err))
     return -1;
   for (int plane = 0; plane < 3; plane++) {
     int half = plane ? 2 : 1, w = period_x / half, h = period_y / half;
-    uint8_t *rows = picture_plane(&pattern->tile, plane);
-    size_t pitch = (size_t)pattern->tile.frame.pitch[plane];
+    uint8_t *rows = frame_plane(&pattern->tile, plane);
+    size_t pitch = (size_t)pattern->tile.pitch[plane];
     for (int y = 0; y < h; y++) {
       uint8_t *row = rows + (size_t)y * pitch;
       for (int x = 0; x < w; x++) {
@@ -89,8 +88,9 @@ static int parse_size(struct pattern_source *pattern, const char *spec, struct e
 
 static void pattern_close(struct source *source) {
   struct pattern_source *pattern = (struct pattern_source *)source;
-  picture_free(&pattern->tile);
-  picture_free(&pattern->picture);
+  frame_release(&pattern->tile);
+  host_pictures_finish(&pattern->tiles);
+  host_pictures_finish(&pattern->pictures);
   free(pattern);
 }
 
@@ -103,8 +103,7 @@ static int pattern_open(struct source **source, const char *spec, const struct s
   pattern->source.stop = options->stop;
   pattern->options = *options;
   pattern->fps = options->fps > 0 ? options->fps : DEFAULT_FPS;
-  if (parse_size(pattern, spec, err) || draw_tile(pattern, err) ||
-      picture_resize(&pattern->picture, PIXEL_YUV420P, pattern->width, pattern->height, err)) {
+  if (parse_size(pattern, spec, err) || draw_tile(pattern, err)) {
     pattern_close(&pattern->source);
     return -1;
   }
@@ -116,8 +115,7 @@ static unsigned checksum(uint32_t number) {
   return (number ^ number >> 8 ^ number >> 16 ^ number >> 24 ^ 0xa5u) & 0xffu;
 }
 
-static void draw_number(struct picture *picture, uint32_t number) {
-  const struct frame *frame = &picture->frame;
+static void draw_number(const struct frame *frame, uint32_t number) {
   uint64_t bits = number | (uint64_t)checksum(number) << 32;
   int columns = frame->width / PATTERN_BLOCK;
   for (int i = 0; i < PATTERN_BITS; i++) {
@@ -126,7 +124,7 @@ static void draw_number(struct picture *picture, uint32_t number) {
       int half = plane ? 2 : 1, value = plane ? 128 : bits >> i & 1 ? 235 : 16;
       for (int row = y / half;
            row < (y + PATTERN_BLOCK) / half && row < frame_rows(frame->format, plane, frame->height); row++)
-        memset(picture_plane(picture, plane) + (size_t)row * (size_t)frame->pitch[plane] + x / half, value,
+        memset(frame_plane(frame, plane) + (size_t)row * (size_t)frame->pitch[plane] + x / half, value,
                PATTERN_BLOCK / (size_t)half);
     }
   }
@@ -160,7 +158,6 @@ static bool wait_until(struct pattern_source *pattern, int64_t due_ns) {
 
 static int pattern_read(struct source *source, struct frame *frame, struct error *err) {
   struct pattern_source *pattern = (struct pattern_source *)source;
-  (void)err;
   uint64_t serial = pattern->serial;
   if (source_interrupted(source) ||
       (pattern->options.duration > 0 && (double)serial >= pattern->options.duration * pattern->fps))
@@ -172,7 +169,7 @@ static int pattern_read(struct source *source, struct frame *frame, struct error
     return 0;
   int shift_x = (int)(serial * STEP_X % (uint64_t)even(pattern->width));
   int shift_y = (int)(serial * STEP_Y % (uint64_t)even(pattern->height));
-  struct frame window = pattern->tile.frame;
+  struct frame window = pattern->tile;
   window.width = pattern->width;
   window.height = pattern->height;
   for (int plane = 0; plane < 3; plane++) {
@@ -183,11 +180,10 @@ static int pattern_read(struct source *source, struct frame *frame, struct error
   window.range = RANGE_LIMITED;
   window.pts = (int64_t)serial;
   window.serial = serial;
-  if (picture_copy(&pattern->picture, &window, err))
+  if (host_pictures_copy(&pattern->pictures, &window, frame, err))
     return -1;
-  draw_number(&pattern->picture, (uint32_t)serial);
-  pattern->picture.frame.captured_ns = clock_now_ns();
-  *frame = pattern->picture.frame;
+  draw_number(frame, (uint32_t)serial);
+  frame->captured_ns = clock_now_ns();
   pattern->serial++;
   return 1;
 }

@@ -125,6 +125,8 @@ void present_close(struct present **pointer) {
 
 static void upload(struct image *image, const struct frame *frame) {
   const struct pixel_layout *layout = &layouts[frame->format];
+  if (frame_wait(frame, MEMORY_HOST, NULL) < 0)
+    return;
   bool same = image->filled && image->frame.format == frame->format && image->frame.width == frame->width &&
               image->frame.height == frame->height;
   glPixelStorei(GL_UNPACK_ALIGNMENT, 1);

@@ -3,6 +3,7 @@
 #ifndef APP_WINDOW_PRESENT_H
 #define APP_WINDOW_PRESENT_H
 
+#include "unet/base/picture.h"
 #include "unet/engine.h"
 
 struct present;
@@ -21,7 +22,7 @@ int present_open(struct present **present, struct error *err);
 void present_close(struct present **present); /* stores NULL; takes NULL */
 
 /* Uploads a picture (PIXEL_RGBA) or the frame it was made from (any format). Textures are made anew only when format or
- * size changes. */
+ * size changes. Pixels that cannot be read leave what is there. */
 void present_picture(struct present *present, const struct frame *picture);
 void present_input(struct present *present, const struct frame *input);
 

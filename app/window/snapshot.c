@@ -59,19 +59,23 @@ static int write_png(const struct frame *picture, const char *dir, char *path, s
 
 static void *snapshot_main(void *opaque) {
   struct snapshot *snapshot = opaque;
-  snapshot->status = write_png(&snapshot->picture.frame, snapshot->dir, snapshot->path, &snapshot->err);
+  const struct frame *picture = &snapshot->picture;
+  snapshot->status = frame_wait(picture, MEMORY_HOST, &snapshot->err) < 0
+                         ? -1
+                         : write_png(picture, snapshot->dir, snapshot->path, &snapshot->err);
   atomic_store(&snapshot->done, true);
   return NULL;
 }
 
 int snapshot_start(struct snapshot *snapshot, const struct frame *frame, const char *dir, struct error *err) {
-  if (picture_copy(&snapshot->picture, frame, err))
-    return -1;
+  snapshot->picture = frame_hold(frame);
   snapshot->dir = dir;
   atomic_store(&snapshot->done, false);
   int code = pthread_create(&snapshot->thread, NULL, snapshot_main, snapshot);
-  if (code)
+  if (code) {
+    frame_release(&snapshot->picture);
     return error_set(err, STATUS_FAILED, "snapshot: no thread can be started: %s", strerror(code));
+  }
   snapshot->running = true;
   return 0;
 }
@@ -80,12 +84,9 @@ int snapshot_take(struct snapshot *snapshot, bool wait, const char **path, struc
   if (!snapshot->running || (!wait && !atomic_load(&snapshot->done)))
     return 0;
   pthread_join(snapshot->thread, NULL);
+  frame_release(&snapshot->picture);
   snapshot->running = false;
   *path = snapshot->path;
   *err = snapshot->err;
   return snapshot->status < 0 ? -1 : 1;
-}
-
-void snapshot_free(struct snapshot *snapshot) {
-  picture_free(&snapshot->picture);
 }

@@ -8,13 +8,13 @@
 #include <stdbool.h>
 
 #include "app/options/paths.h"
-#include "app/flow/picture.h"
+#include "unet/base/picture.h"
 
 /* One picture on its way to its file. Zero-initialise to start; the fields are snapshot.c's. */
 struct snapshot {
   pthread_t thread;
   bool running;
-  struct picture picture;
+  struct frame picture;
   const char *dir;
   char path[PATHS_MAX];
   struct error err;
@@ -22,15 +22,13 @@ struct snapshot {
   atomic_bool done;
 };
 
-/* Copies a PIXEL_RGBA frame and begins to write it to reverie-YYYYMMDD-HHMMSS.png in dir (NULL: the working directory;
- * borrowed until the picture is written), with -2, -3... where that exists: nothing is ever overwritten. Not while one
- * is under way. */
+/* Holds a PIXEL_RGBA frame until it is written, and begins to write it to reverie-YYYYMMDD-HHMMSS.png in dir (NULL: the
+ * working directory; borrowed until the picture is written), with -2, -3... where that exists: nothing is ever
+ * overwritten. Not while one is under way. */
 int snapshot_start(struct snapshot *snapshot, const struct frame *frame, const char *dir, struct error *err);
 
 /* 1: the picture is in the file that *path names (valid until the next start); 0: nothing is under way, or not yet done
  * and `wait` is false; -1: it failed, and no file is left. */
 int snapshot_take(struct snapshot *snapshot, bool wait, const char **path, struct error *err);
-
-void snapshot_free(struct snapshot *snapshot); /* none may be under way */
 
 #endif
