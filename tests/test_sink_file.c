@@ -244,6 +244,63 @@ static void test_failing_memory(void **state) {
   }
 }
 
+/* Frames that the test holds on to, so that it sees who else does. */
+static int write_held(struct sink *sink, struct host_pictures *pictures, struct frame *frames, int count) {
+  int most = 0;
+  for (int i = 0; i < count; i++) {
+    struct frame *frame = &frames[i];
+    assert_int_equal(host_pictures_take(pictures, PIXEL_YUV420P, SIDE, SIDE, frame, NULL), 0);
+    for (int plane = 0; plane < 3; plane++)
+      for (int y = 0; y < frame_rows(frame->format, plane, SIDE); y++)
+        memset(frame_plane(frame, plane) + y * frame->pitch[plane], plane ? 128 + i : 16 + (y + i) % 200,
+               (size_t)frame_row_bytes(frame->format, plane, SIDE));
+    frame->pts = i * 1000 / FPS;
+    assert_int_equal(sink_write(sink, frame, NULL), 0);
+    int held = 0;
+    for (int j = 0; j <= i; j++)
+      held += frames[j].picture->holds - 1;
+    most = held > most ? held : most;
+  }
+  return most;
+}
+
+/* An encoder may hold pictures, of a stated number of frames at most, and lets go of them. What it makes of them is
+ * what it makes of copies: of frames that are nobody's. */
+static void test_pictures_are_let_go(void **state) {
+  enum { FRAMES = 40 };
+  (void)state;
+  static const char *const names[] = {"held.mkv", "held.mp4", "held.webm", "held.gif"};
+  for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+    struct host_pictures pictures = {0};
+    struct frame frames[FRAMES];
+    struct sink *sink = NULL;
+    shell("rm -f %s other-%s", names[i], names[i]);
+    assert_int_equal(open_file(&sink, names[i], NULL, NULL), 0);
+    assert_in_range(write_held(sink, &pictures, frames, FRAMES), 0, SINK_HOLDS);
+    assert_int_equal(sink_finish(sink, true, NULL), 0);
+    sink_close(&sink);
+    char other[32];
+    snprintf(other, sizeof other, "other-%s", names[i]);
+    assert_int_equal(open_file(&sink, other, NULL, NULL), 0);
+    for (int j = 0; j < FRAMES; j++) {
+      struct frame copied = frames[j];
+      copied.picture = NULL;
+      assert_int_equal(sink_write(sink, &copied, NULL), 0);
+    }
+    assert_int_equal(sink_finish(sink, true, NULL), 0);
+    sink_close(&sink);
+    shell(
+        "ffmpeg -nostdin -v error -i %s -f framemd5 -y a.txt && ffmpeg -nostdin -v error -i %s -f framemd5 -y b.txt && "
+        "cmp a.txt b.txt",
+        names[i], other);
+    for (int j = 0; j < FRAMES; j++) {
+      assert_int_equal(frames[j].picture->holds, 1);
+      frame_release(&frames[j]);
+    }
+    host_pictures_finish(&pictures);
+  }
+}
+
 static int forget(void **state) {
   (void)state;
   *said = 0;
@@ -252,9 +309,13 @@ static int forget(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test_setup(test_killed, forget),      cmocka_unit_test_setup(test_every_packet, forget),
-      cmocka_unit_test_setup(test_settling, forget),    cmocka_unit_test_setup(test_folder_without_room, forget),
-      cmocka_unit_test_setup(test_lost_frames, forget), cmocka_unit_test_setup(test_failing_memory, forget),
+      cmocka_unit_test_setup(test_killed, forget),
+      cmocka_unit_test_setup(test_every_packet, forget),
+      cmocka_unit_test_setup(test_settling, forget),
+      cmocka_unit_test_setup(test_folder_without_room, forget),
+      cmocka_unit_test_setup(test_lost_frames, forget),
+      cmocka_unit_test_setup(test_failing_memory, forget),
+      cmocka_unit_test_setup(test_pictures_are_let_go, forget),
   };
   if (!clips_open())
     return 77;

@@ -323,7 +323,29 @@ int encoder_open(struct encoder *encoder, const AVOutputFormat *container, const
   return code < 0 ? error_set(err, STATUS_OUTPUT, "%s: %s", path, ffmpeg_reason(code, reason)) : 0;
 }
 
-/* Frames without reference counts are copied by avcodec_send_frame, so borrowed planes may be reused at once. */
+static void end_loan(void *opaque, uint8_t *data) {
+  struct lent_frame *lent = opaque;
+  (void)data;
+  frame_release(&lent->frame);
+  atomic_store(&lent->used, false);
+}
+
+/* Gives the encoder a hold on the picture, where it may have one: avcodec_send_frame copies frames without reference
+ * counts. */
+static void lend(struct encoder *encoder, AVFrame *to, const struct frame *frame) {
+  struct lent_frame *lent = encoder->lent, *end = lent + SINK_HOLDS;
+  while (lent < end && atomic_load(&lent->used))
+    lent++;
+  if (!is_x26x(encoder->context->codec) || !frame->picture || lent == end)
+    return;
+  to->buf[0] =
+      av_buffer_create(to->data[0], (size_t)(frame->pitch[0] * frame->height), end_loan, lent, AV_BUFFER_FLAG_READONLY);
+  if (to->buf[0]) {
+    atomic_store(&lent->used, true);
+    lent->frame = frame_hold(frame);
+  }
+}
+
 static void borrow(AVFrame *to, const struct frame *frame) {
   for (int i = 0; i < 3; i++) {
     to->data[i] = (uint8_t *)(uintptr_t)frame->plane[i];
@@ -384,7 +406,13 @@ int encoder_send(struct encoder *encoder, const struct frame *frame, int64_t pts
   }
   sent->pts = pts;
   describe(sent, encoder->context);
-  return encoder->palette ? send_with_palette(encoder, sent) : avcodec_send_frame(encoder->context, sent);
+  if (encoder->palette)
+    return send_with_palette(encoder, sent);
+  if (!encoder->scaler)
+    lend(encoder, sent, frame);
+  int code = avcodec_send_frame(encoder->context, sent);
+  av_buffer_unref(&encoder->borrowed->buf[0]);
+  return code;
 }
 
 void encoder_finish(struct encoder *encoder) {

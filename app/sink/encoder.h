@@ -10,11 +10,18 @@
 struct SwsContext;
 struct palette;
 
-/* Zero-initialise to start. */
+/* A picture that the encoder has by reference. */
+struct lent_frame {
+  struct frame frame;
+  atomic_bool used;
+};
+
+/* Zero-initialise to start. It must stay where it is. */
 struct encoder {
   AVCodecContext *context;
-  struct SwsContext *scaler; /* where the encoder does not take the engine's pixels */
-  struct palette *palette;   /* where the encoder takes 256 colours */
+  struct lent_frame lent[SINK_HOLDS]; /* to encoders that only read, and have no need for memory of FFmpeg's */
+  struct SwsContext *scaler;          /* where the encoder does not take the engine's pixels */
+  struct palette *palette;            /* where the encoder takes 256 colours */
   AVFrame *scaled, *borrowed, *indexed;
   bool low_delay;
 };
@@ -24,7 +31,7 @@ struct encoder {
  * frames, which costs some size. */
 int encoder_open(struct encoder *encoder, const AVOutputFormat *container, const char *path, bool low_delay,
                  const struct sink_options *options, struct error *err);
-/* frame NULL: no more come. Returns 0 or an FFmpeg error code; frame may be reused at once. */
+/* frame NULL: no more come. Returns 0 or an FFmpeg error code; the frame's picture may be held on. */
 int encoder_send(struct encoder *encoder, const struct frame *frame, int64_t pts);
 void encoder_finish(struct encoder *encoder);
 
