@@ -12,7 +12,8 @@
  * memory.c            device and pinned memory, counted and limited; resources: weights and state
  * weights.c           weights in other forms, weights that change
  * libraries/          what is opened at run time: cuBLASLt, cuDNN, NVML
- * kernels/            the project's own: product_sm90.cu (PRODUCT.md) and gemm.cu for products, the others by name
+ * kernels/            the project's own: product_sm90.cu (PRODUCT.md) and gemm.cu for products, halo_sm90.cu and narrow.cu
+ *                     for convolutions of few channels, the others by name
  *
  * One compute stream runs everything in order, so that programs may share workspaces. Frames travel on streams of their
  * own, beside the compute of the frame before. */
@@ -21,6 +22,7 @@
 
 #include "attention/attention.h"
 #include "cuda/kernels/kernels.h"
+#include "cuda/kernels/halo_sm90.h"
 #include "cuda/kernels/product_sm90.h"
 #include "unet/plan/derived.h"
 #include "unet/plan/device.h"

@@ -51,6 +51,8 @@ cudaError_t step_launch(struct cuda_device *device, const struct step *step) {
     return dnn_conv_launch(step->dnn, queue->stream);
   case STEP_PRODUCT:
     return launch_product(&device->product, queue, &step->product);
+  case STEP_HALO:
+    return launch_halo(&device->product, queue, &step->halo);
   case STEP_NORM:
     return launch_norm(queue, &step->norm);
   case STEP_GATHER:
@@ -87,7 +89,7 @@ const char *step_kind_name(enum step_kind kind) {
       [STEP_DNN] = "cudnn",         [STEP_NORM] = "norm",           [STEP_GATHER] = "gather",
       [STEP_EPILOGUE] = "epilogue", [STEP_ATTENTION] = "attention", [STEP_PLAIN_ATTENTION] = "plain attention",
       [STEP_SAMPLE] = "sample",     [STEP_PIXELS_IN] = "pixels in", [STEP_PIXELS_OUT] = "pixels out",
-      [STEP_PRODUCT] = "sm90",
+      [STEP_PRODUCT] = "sm90",      [STEP_HALO] = "halo",
   };
   bool named = (size_t)kind < sizeof names / sizeof names[0] && names[kind];
   return named ? names[kind] : "other";
@@ -103,6 +105,8 @@ void step_describe(const struct step *step, char *out, size_t size) {
   else if (step->kind == STEP_PRODUCT)
     snprintf(out, size, "%s %dx%d/%d%s", kind, product_tile_sizes[step->product.tile].m,
              product_tile_sizes[step->product.tile].n, step->product.gemm.splits, pairs[step->product.pair]);
+  else if (step->kind == STEP_HALO)
+    snprintf(out, size, "%s %d", kind, halo_tile_pixels[step->halo.tile]);
   else if (step->kind == STEP_BLAS || step->kind == STEP_DNN)
     snprintf(out, size, "%s %d", kind, step->algorithm);
   else

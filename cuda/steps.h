@@ -13,6 +13,7 @@ enum step_kind {
   STEP_BLAS,
   STEP_DNN,
   STEP_PRODUCT,
+  STEP_HALO,
   STEP_NORM,
   STEP_GATHER,
   STEP_EPILOGUE,
@@ -31,6 +32,7 @@ struct step {
   union {
     struct gemm_args gemm;
     struct product_args product;
+    struct halo_args halo;
     struct blas_product *blas; /* owned */
     struct dnn_conv *dnn;      /* owned */
     struct norm_args norm;

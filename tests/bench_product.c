@@ -3,7 +3,7 @@
  * before. Results are compared with gemm.cu's. Nothing depends on the times.
  *
  * bench_product FILE [PREFIX]   a line for each way to FILE, a table of the best to standard output; PREFIX: of
- *                               "linear" or "conv" */
+ *                               "linear", "conv" or "narrow", convolutions of at most 64 channels */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -61,6 +61,10 @@ static const struct shape {
     {.h = 256, .w = 256, .c = 64, .columns = 64, .kernel = 3, .times = 19, .act = ACT_RELU},
     {.h = 128, .w = 128, .c = 64, .columns = 64, .kernel = 3, .times = 20, .act = ACT_RELU},
     {.h = 64, .w = 64, .c = 64, .columns = 64, .kernel = 3, .times = 20, .act = ACT_RELU},
+    {.h = 512, .w = 512, .c = 32, .columns = 32, .kernel = 3, .act = ACT_RELU},
+    {.h = 256, .w = 256, .c = 32, .columns = 32, .kernel = 3, .act = ACT_RELU, .residual = true},
+    {.h = 128, .w = 128, .c = 32, .columns = 32, .kernel = 3, .act = ACT_RELU},
+    {.h = 64, .w = 64, .c = 32, .columns = 32, .kernel = 3, .act = ACT_RELU},
 };
 
 struct bench {
@@ -305,6 +309,22 @@ static double time_narrow(struct bench *b) {
   return time_and_finish(b, &steps);
 }
 
+static double time_halo(struct bench *b, int tile) {
+  struct steps steps = {0};
+  struct step step = {.kind = STEP_HALO, .halo = {.gemm = b->args, .tile = (enum halo_tile)tile}};
+  if (!halo_supported(&b->device->product, &step.halo))
+    return INFINITY;
+  double error = compare(b, &step);
+  b->worst = error <= b->worst ? b->worst : error;
+  for (int i = 0; i < b->copies; i++) {
+    step.halo.gemm.weight = weight_copy(b, i);
+    append(&steps, &step);
+  }
+  double us = time_and_finish(b, &steps);
+  fprintf(b->file, "  halo %d: %.2f us, error %.1e\n", halo_tile_pixels[tile], us, error);
+  return us;
+}
+
 static double floor_us(const struct bench *b) {
   const struct shape *s = b->shape;
   double rows = s->h * s->w, depth = (double)s->kernel * s->kernel * (s->c + s->c2);
@@ -336,6 +356,13 @@ static void time_shape(struct bench *b, const struct shape *s, double total[3]) 
         snprintf(what, sizeof what, "%d %dx%d pair %d /%d", tile, product_tile_sizes[tile].m,
                  product_tile_sizes[tile].n, pair, splits[i]);
       }
+  for (int tile = 0; tile < HALO_TILES; tile++) {
+    double us = time_halo(b, tile);
+    if (us >= best)
+      continue;
+    best = us;
+    snprintf(what, sizeof what, "halo %d", halo_tile_pixels[tile]);
+  }
   printf("%d %5d %6d %6d x%-3d %7.2f %7.2f %7.2f  %-22s %.1e\n", s->kernel, s->h * s->w, s->columns,
          s->kernel * s->kernel * (s->c + s->c2), s->times, floor_us(b), library, best, what, b->worst);
   fflush(stdout);
@@ -343,6 +370,10 @@ static void time_shape(struct bench *b, const struct shape *s, double total[3]) 
   total[0] += s->times * floor_us(b);
   total[1] += s->times * library;
   total[2] += s->times * fmin(best, library);
+}
+
+static const char *kind_of(const struct shape *s) {
+  return s->kernel == 1 ? "linear" : s->columns <= 64 ? "narrow" : "conv";
 }
 
 int main(int argc, char **argv) {
@@ -364,7 +395,7 @@ int main(int argc, char **argv) {
   open_memory(&b);
   printf("k  rows columns depth times   floor library    here  way                    error\n");
   for (size_t i = 0; i < sizeof shapes / sizeof shapes[0]; i++)
-    if (argc < 3 || !strncmp(shapes[i].kernel == 1 ? "linear" : "conv", argv[2], strlen(argv[2])))
+    if (argc < 3 || !strncmp(kind_of(&shapes[i]), argv[2], strlen(argv[2])))
       time_shape(&b, &shapes[i], total);
   printf("all, microseconds: floor %.0f, libraries %.0f, the better of both %.0f\n", total[0], total[1], total[2]);
   fclose(b.file);

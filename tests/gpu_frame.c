@@ -353,7 +353,7 @@ static const char *const kinds[] = {
     [STEP_DNN] = "cudnn",         [STEP_NORM] = "norm",           [STEP_GATHER] = "gather",
     [STEP_EPILOGUE] = "epilogue", [STEP_ATTENTION] = "attention", [STEP_PLAIN_ATTENTION] = "plain attention",
     [STEP_SAMPLE] = "sample",     [STEP_PIXELS_IN] = "pixels in", [STEP_PIXELS_OUT] = "pixels out",
-    [STEP_PRODUCT] = "sm90",
+    [STEP_PRODUCT] = "sm90",      [STEP_HALO] = "halo",
 };
 
 static void describe(const struct step *step, const struct op *op, char *out, size_t size) {
@@ -364,6 +364,9 @@ static void describe(const struct step *step, const struct op *op, char *out, si
   else if (step->kind == STEP_PRODUCT)
     snprintf(out, size, "%dx%dx%d c%d+%d to %d k%d s%d, tile %d, pair %d, %d splits: %s", g->n, g->h, g->w, g->c, g->c2,
              g->columns, g->kernel, g->stride, step->product.tile, step->product.pair, g->splits, op->name);
+  else if (step->kind == STEP_HALO)
+    snprintf(out, size, "%dx%dx%d c%d to %d, tile %d: %s", g->n, g->h, g->w, g->c, g->columns,
+             halo_tile_pixels[step->halo.tile], op->name);
   else if (op->type == OP_CONV || op->type == OP_LINEAR)
     snprintf(out, size, "%dx%dx%d c%d+%d to %d k%d: %s", op->conv.x.n, op->conv.x.h, op->conv.x.w, op->conv.x.c,
              op->conv.x2.c, op->conv.weight.n, op->conv.weight.h, op->name);

@@ -16,9 +16,12 @@
 enum { SKIPPED = 77, QUICK_APART = 7 };
 
 static const struct choice *forced; /* NULL: the device's choice */
+static int sms;                     /* that kernels are told of; 0: all */
 
 static void opened(struct device *device) {
   cuda_device(device)->forced = forced;
+  if (sms)
+    cuda_device(device)->queue.sms = sms;
 }
 
 static void opened_to_tune(struct device *device) {
@@ -47,6 +50,8 @@ static bool is_forced(const struct step *step, const struct op *op) {
   if (forced->way == &way_sm90)
     return product_index(step->product.tile, step->product.pair) == forced->index &&
            step->product.gemm.splits == forced->splits;
+  if (forced->way == &way_halo)
+    return step->halo.tile == (enum halo_tile)forced->index;
   return forced->way != &way_cudnn || forced->index % 2 || tensor_exists(op->conv.bias) ||
          tensor_exists(op->conv.time) || tensor_exists(op->conv.residual) || op->conv.act != ACT_NONE;
 }
@@ -69,6 +74,7 @@ static void prepared(const struct program *base) {
 static const struct forced_way {
   const char *name;
   struct choice choice;
+  int sms; /* with fewer, thread blocks that go from tile to tile have many; 0: all */
 } cases[] = {
     {"128x128 tiles", {&way_gemm, TILE_128x128, 1}},
     {"64x160 tiles", {&way_gemm, TILE_64x160, 1}},
@@ -92,6 +98,12 @@ static const struct forced_way {
     {"sm90 128x64, weights", PRODUCT(128x64, WEIGHTS, 1)},
     {"sm90 64x64", PRODUCT(64x64, NONE, 1)},
     {"sm90 64x64, sum, 2", PRODUCT(64x64, SUM, 2)},
+    {"halo 256", {&way_halo, HALO_256, 1}},
+    {"halo 128", {&way_halo, HALO_128, 1}},
+    {"halo 64", {&way_halo, HALO_64, 1}},
+    {"halo 256, many tiles", {&way_halo, HALO_256, 1}, 2},
+    {"halo 128, many tiles", {&way_halo, HALO_128, 1}, 2},
+    {"halo 64, many tiles", {&way_halo, HALO_64, 1}, 3},
     {"narrow convolutions", {&way_narrow, 0, 1}},
     {"cuBLASLt 0", {&way_cublaslt, 0, 1}},
     {"cuBLASLt 1", {&way_cublaslt, 1, 1}},
@@ -122,10 +134,12 @@ static int run_way(const struct forced_way *way, const char *prefix, const struc
   int done = 0;
   bool linear = way->choice.way == &way_gemm || way->choice.way == &way_sm90 || way->choice.way == &way_cublaslt;
   forced = &way->choice;
+  sms = way->sms;
   int failed = run(way->name, *prefix ? prefix : "conv", options, &done);
   if (!*prefix && linear)
     failed += run(way->name, "linear", options, &done);
   forced = NULL;
+  sms = 0;
   if (*prefix || done)
     return failed;
   printf("FAIL %s: no product was done that way\n", way->name);
@@ -136,7 +150,7 @@ static int run_way(const struct forced_way *way, const char *prefix, const struc
 static const char *find_lack(const struct forced_way *way, bool blas, bool dnn, bool sm90) {
   if (way->choice.way == &way_cublaslt && !blas)
     return "cuBLASLt is not there";
-  if (way->choice.way == &way_sm90 && !sm90)
+  if ((way->choice.way == &way_sm90 || way->choice.way == &way_halo) && !sm90)
     return "the GPU is not of compute capability 9.0, or the build not for it";
   return way->choice.way == &way_cudnn && !dnn ? "cuDNN is not there" : NULL;
 }

@@ -26,7 +26,8 @@ struct way;
 
 struct choice {
   const struct way *way;
-  int index;  /* gemm: enum gemm_tile; sm90: product_index(); libraries: number among what their heuristics offer */
+  int index;  /* gemm: enum gemm_tile; sm90: product_index(); halo: enum halo_tile; libraries: number among what their
+                 heuristics offer */
   int splits; /* gemm, sm90 */
 };
 
@@ -45,7 +46,7 @@ struct way {
                 struct steps *steps, struct error *err);
 };
 
-extern const struct way way_gemm, way_sm90, way_narrow, way_cublaslt, way_cudnn;
+extern const struct way way_gemm, way_sm90, way_halo, way_narrow, way_cublaslt, way_cudnn;
 
 static inline int product_index(enum product_tile tile, enum product_pair pair) {
   return (int)tile * PRODUCT_PAIRS + (int)pair;

@@ -2,7 +2,7 @@
 
 #include <string.h>
 
-const struct way *const ways[WAYS] = {&way_gemm, &way_sm90, &way_narrow, &way_cublaslt, &way_cudnn};
+const struct way *const ways[WAYS] = {&way_gemm, &way_sm90, &way_halo, &way_narrow, &way_cublaslt, &way_cudnn};
 
 const char *way_name(const struct way *way) {
   return step_kind_name(way->kind);

@@ -1,0 +1,31 @@
+/* 3x3 convolutions of few channels over many pixels, for compute capability 9.0 (kernels/halo_sm90.cu): the tile. */
+#include "cuda/ways/way.h"
+
+static struct halo_args as_halo(const struct gemm_args *args, int tile) {
+  return (struct halo_args){.gemm = *args, .tile = (enum halo_tile)tile};
+}
+
+static bool takes(const struct cuda_device *device, const struct gemm_args *args, const struct choice *choice) {
+  const struct halo_args halo = as_halo(args, choice->index);
+  return halo_supported(&device->product, &halo);
+}
+
+static int candidates(const struct cuda_device *device, const struct gemm_args *args,
+                      struct choice list[WAY_CANDIDATES_MAX]) {
+  int count = 0;
+  for (int tile = 0; tile < HALO_TILES; tile++) {
+    const struct choice choice = {.way = &way_halo, .index = tile, .splits = 1};
+    if (takes(device, args, &choice))
+      list[count++] = choice;
+  }
+  return count;
+}
+
+static int append(struct cuda_device *device, const struct product *product, const struct choice *choice,
+                  struct steps *steps, struct error *err) {
+  struct step step = {.kind = STEP_HALO, .op = product->prologue.op, .halo = as_halo(&product->args, choice->index)};
+  (void)device;
+  return steps_append(steps, &step, err);
+}
+
+const struct way way_halo = {.kind = STEP_HALO, .candidates = candidates, .takes = takes, .append = append};
