@@ -238,11 +238,8 @@ static int slots_create(struct cuda_device *device, struct cuda_program *program
 static int memory_create(struct cuda_device *device, struct cuda_program *program, const struct plan *plan,
                          struct error *err) {
   program->offset = malloc(((size_t)plan->temp_count + 1) * sizeof *program->offset);
-  program->base.element = program->element = malloc(((size_t)plan->temp_count + 1) * sizeof *program->element);
-  if (!program->offset || !program->element)
+  if (!program->offset)
     return error_set(err, STATUS_FAILED, "out of memory");
-  for (int i = 0; i < plan->temp_count; i++)
-    program->element[i] = temp_element(&plan->temps[i]);
   size_t most[SCRATCH_AREAS] = {0};
   program->arena_bytes = plan_layout(plan, program->element, 256, program->offset);
   if (program->arena_bytes == SIZE_MAX)
@@ -303,13 +300,15 @@ static int steps_create(struct cuda_device *device, struct cuda_program *program
 }
 
 int program_prepare(struct device *base, struct program **out, const struct plan *plan, enum pixel_format output,
-                    struct error *err) {
+                    struct program *owner_base, struct error *err) {
   struct cuda_device *device = cuda_enter(base);
+  const struct cuda_program *owner = owner_base ? cuda_program(owner_base) : NULL;
   struct cuda_program *program = calloc(1, sizeof *program);
   if (!program)
     return error_set(err, STATUS_FAILED, "out of memory");
   program->base.plan = plan;
-  if (memory_create(device, program, plan, err) < 0 || slots_create(device, program, err) < 0 ||
+  if (elements_choose(program, owner, err) < 0 || states_create(device, program, owner, err) < 0 ||
+      memory_create(device, program, plan, err) < 0 || slots_create(device, program, err) < 0 ||
       steps_create(device, program, plan, output, err) < 0)
     goto fail;
   if (device->use_graph) {
@@ -351,8 +350,8 @@ void program_release(struct device *base, struct program *program_base) {
   cuda_free(device, program->block, PLANES_OFFSET + sizeof(struct run_ring));
   cuda_free(device, program->arena, program->arena_bytes);
   cuda_free(device, program->scratch, program->scratch_bytes);
+  states_free(device, program);
   free(program->offset);
-  free(program->element);
   free(program);
 }
 

@@ -5,7 +5,7 @@
 #include "cuda/program.h"
 
 int program_prepare(struct device *device, struct program **program, const struct plan *plan, enum pixel_format output,
-                    struct error *err);
+                    struct program *owner, struct error *err);
 void program_release(struct device *device, struct program *program);
 int program_submit(struct device *device, struct program *program, const struct run_params *params,
                    const struct frame *frame, struct error *err);

@@ -189,7 +189,7 @@ static int prepare_time_row(struct preparation *p) {
 
 static int prepare_store_slot(struct preparation *p) {
   const struct op_store_slot *o = &p->op->store_slot;
-  struct sample_args args = {.count = tensor_elements(o->x)};
+  struct sample_args args = {.count = tensor_elements(o->x), .rows = o->ring ? o->slots.n : 0};
   args.x = operand_either(p, o->x, &args.x_type);
   args.y = operand_either(p, o->slots, &args.y_type);
   return append_sample(p, launch_store_slot, &args);

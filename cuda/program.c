@@ -1,13 +1,77 @@
 #include "cuda/program.h"
 
-struct element temp_element(const struct temp *temp) {
-  return element_of(temp->demand == ELEMENT_PRECISE ? DTYPE_F32 : DTYPE_F16);
+#include <stdlib.h>
+
+#include "cuda/check.h"
+
+enum { STATE_ALIGN = 256 };
+
+int elements_choose(struct cuda_program *program, const struct cuda_program *owner, struct error *err) {
+  const struct plan *plan = program->base.plan;
+  program->base.element = program->element = malloc(((size_t)plan_places(plan) + 1) * sizeof *program->element);
+  if (!program->element)
+    return error_set(err, STATUS_FAILED, "out of memory");
+  for (int i = 0; i < plan_places(plan); i++)
+    program->element[i] = element_of(plan_demand(plan, i) == ELEMENT_PRECISE ? DTYPE_F32 : DTYPE_F16);
+  for (int i = 0; owner && i < plan->state_count; i++) {
+    int index = plan_find_state(owner->base.plan, plan->states[i].name);
+    if (index >= 0)
+      program->element[plan->temp_count + i] = owner->element[owner->base.plan->temp_count + index];
+  }
+  return 0;
 }
+
+/* --- states --- */
+
+static size_t state_bytes(const struct cuda_program *program, int index) {
+  const struct plan *plan = program->base.plan;
+  const struct declared_state *s = &plan->states[index];
+  size_t bytes = (size_t)s->n * (size_t)s->h * (size_t)s->w * (size_t)s->c *
+                 element_size(program->element[plan->temp_count + index]);
+  return (bytes + STATE_ALIGN - 1) / STATE_ALIGN * STATE_ALIGN;
+}
+
+static void *shared_state(const struct cuda_program *owner, const char *name) {
+  int index = owner ? plan_find_state(owner->base.plan, name) : -1;
+  return index < 0 ? NULL : owner->state[index];
+}
+
+int states_create(struct cuda_device *device, struct cuda_program *program, const struct cuda_program *owner,
+                  struct error *err) {
+  const struct plan *plan = program->base.plan;
+  program->state = calloc((size_t)plan->state_count + 1, sizeof *program->state);
+  if (!program->state)
+    return error_set(err, STATUS_FAILED, "out of memory");
+  size_t total = 0;
+  for (int i = 0; i < plan->state_count; i++)
+    if (!(program->state[i] = shared_state(owner, plan->states[i].name)))
+      total += state_bytes(program, i);
+  if (!total)
+    return 0;
+  if (cuda_alloc(device, &program->states, total, "states", err) < 0)
+    return -1;
+  program->states_bytes = total;
+  char *next = program->states;
+  for (int i = 0; i < plan->state_count; i++)
+    if (!program->state[i]) {
+      program->state[i] = next;
+      next += state_bytes(program, i);
+    }
+  return cuda_check(cudaMemsetAsync(program->states, 0, total, device->queue.stream), "states", err);
+}
+
+void states_free(struct cuda_device *device, struct cuda_program *program) {
+  cuda_free(device, program->states, program->states_bytes);
+  free(program->state);
+  free(program->element);
+}
+
+/* --- tensors --- */
 
 struct element tensor_element(const struct cuda_program *program, struct tensor t) {
   if (t.space == TENSOR_RESOURCE)
     return resource_element(&program->base.plan->resources->list[t.index], ROLE_ANY);
-  return program->element[t.index];
+  return program->element[plan_place(program->base.plan, t)];
 }
 
 void *tensor_data(struct cuda_device *device, const struct cuda_program *program, struct tensor t,
@@ -20,8 +84,8 @@ void *tensor_data(struct cuda_device *device, const struct cuda_program *program
     first = memory->data;
     *element = memory->element;
   } else {
-    first = (char *)program->arena + program->offset[t.index];
-    *element = program->element[t.index];
+    first = t.space == TENSOR_STATE ? program->state[t.index] : (char *)program->arena + program->offset[t.index];
+    *element = tensor_element(program, t);
   }
   return first + (size_t)t.offset * element_size(*element);
 }

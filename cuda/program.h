@@ -19,7 +19,10 @@ struct run_slot {
 struct cuda_program {
   struct program base;
   size_t *offset;          /* of each temp in the arena */
-  struct element *element; /* of each temp */
+  struct element *element; /* of each temp and state (plan_place) */
+  void **state;            /* of each of the plan's states: where it is */
+  void *states;            /* those that are the program's own */
+  size_t states_bytes;
   void *arena, *scratch;
   size_t arena_bytes, scratch_bytes;
   size_t scratch_at[SCRATCH_AREAS];
@@ -42,8 +45,12 @@ static inline struct cuda_program *cuda_program(struct program *program) {
   return (struct cuda_program *)program;
 }
 
-/* The element type of a temporary: chosen here for all of them. */
-struct element temp_element(const struct temp *temp);
+/* The element types of temporaries and states: chosen here for all of them, but those that are owner's. */
+int elements_choose(struct cuda_program *program, const struct cuda_program *owner, struct error *err);
+/* Memory of the states; owner may be NULL. */
+int states_create(struct cuda_device *device, struct cuda_program *program, const struct cuda_program *owner,
+                  struct error *err);
+void states_free(struct cuda_device *device, struct cuda_program *program);
 /* That of any tensor of a program, by its shape where it is a resource. */
 struct element tensor_element(const struct cuda_program *program, struct tensor tensor);
 

@@ -39,20 +39,33 @@ static void build_time_row(struct op_test *t, const void *argument) {
   }
 }
 
+struct store_case {
+  bool state, ring;
+  enum demand demand;
+  int n, h;
+};
+
 static void build_store_slot(struct op_test *t, const void *argument) {
-  (void)argument;
-  struct tensor slots = test_state(t, 12, 1, 77, 24, ELEMENT_DEVICE);
-  t->params.slot = test_integer(t, 0, 11);
-  plan_store_slot(
-      &t->plan, "store",
-      (struct op_store_slot){.x = test_input(t, 1, 1, 77, 24, ELEMENT_DEVICE, FILL_NORMAL), .slots = slots});
-  test_output(t, slots);
+  const struct store_case *c = argument;
+  struct op_store_slot op = {.x = test_input(t, 1, c->h, 77, 24, c->demand, FILL_NORMAL), .ring = c->ring};
+  op.slots = c->state ? test_state(t, c->n, c->h, 77, 24, c->demand) : test_slots(t, c->n, c->h, 77, 24);
+  t->params.slot = test_integer(t, 0, c->n - 1);
+  t->params.turn = (unsigned)test_integer(t, 0, 1000000);
+  plan_store_slot(&t->plan, "store", op);
+  test_output(t, op.slots);
 }
+
+static const struct store_case store_cases[] = {
+    {.n = 12, .h = 1},
+    {.n = 5, .h = 3, .state = true},
+    {.n = 5, .h = 3, .state = true, .ring = true},
+    {.n = 1, .h = 2, .state = true, .ring = true, .demand = ELEMENT_PRECISE},
+};
 
 /* One slot, a blend, and one whose second slot does not exist and must not be read. */
 static void build_prompt(struct op_test *t, const void *argument) {
   (void)argument;
-  struct tensor slots = test_state(t, 12, 1, 77, 24, ELEMENT_DEVICE);
+  struct tensor slots = test_slots(t, 12, 1, 77, 24);
   t->params.prompt[0] = (struct prompt_params){{3, 0}, {1, 0}};
   t->params.prompt[1] = (struct prompt_params){{11, 5}, {0.25f, 0.75f}};
   t->params.prompt[2] = (struct prompt_params){{0, 1000}, {1, 0}};
@@ -145,7 +158,7 @@ const struct op_cases op_cases_around[] = {
     OP_CASES_EXACT("timestep", build_timestep, timestep_cases),
     OP_CASE_EXACT("guidance embed", build_guidance_embed),
     OP_CASE_EXACT("time row", build_time_row),
-    OP_CASE_EXACT("store slot", build_store_slot),
+    OP_CASES_EXACT("store slot", build_store_slot, store_cases),
     OP_CASE_EXACT("prompt", build_prompt),
     OP_CASES_EXACT("start", build_start, start_cases),
     OP_CASES_EXACT("unet input", build_unet_input, unet_input_cases),

@@ -143,7 +143,7 @@ struct linear_case {
   int n, h, w, c, c2, out; /* out counts before halving */
   struct before before;
   enum activation act;
-  bool bias, residual, into; /* into: a state resource */
+  bool bias, residual, into; /* into: a state */
   enum fill fill;
 };
 

@@ -113,17 +113,25 @@ struct tensor test_vector(struct op_test *t, int c, float mean) {
   return add_weight(t, 1, 1, c, c, (double)mean, 0.5);
 }
 
-struct tensor test_state(struct op_test *t, int n, int h, int w, int c, enum demand demand) {
-  char name[32];
-  struct error err = {0};
-  snprintf(name, sizeof name, "state %d", t->operand_count);
-  struct tensor s = resources_state(&t->resources, name, n, h, w, c, demand, &err);
+static struct tensor fill_kept(struct op_test *t, struct tensor s) {
   if (!tensor_exists(s))
-    die(err.message);
+    die("no state");
   float *data = add_operand(t, s, tensor_elements(s));
   for (size_t i = 0; i < tensor_elements(s); i++)
     data[i] = test_value(t, FILL_NORMAL);
   return s;
+}
+
+struct tensor test_state(struct op_test *t, int n, int h, int w, int c, enum demand demand) {
+  char name[32];
+  snprintf(name, sizeof name, "state %d", t->operand_count);
+  return fill_kept(t, plan_state(&t->plan, name, n, h, w, c, demand));
+}
+
+struct tensor test_slots(struct op_test *t, int n, int h, int w, int c) {
+  char name[32];
+  snprintf(name, sizeof name, "slots %d", t->operand_count);
+  return fill_kept(t, resources_state(&t->resources, name, n, h, w, c, ELEMENT_DEVICE, NULL));
 }
 
 struct tensor test_table(struct op_test *t, int rows, int c) {
@@ -188,10 +196,22 @@ static void keep_picture(struct result *r, const struct frame *picture) {
   }
 }
 
+static int write_operands(const struct op_test *t, struct device *device, struct program *program,
+                          enum tensor_space space, struct error *err) {
+  for (int i = 0; i < t->operand_count; i++) {
+    const struct operand *o = &t->operands[i];
+    if (o->tensor.space == space &&
+        device_write(device, program, o->tensor, 0, o->data, tensor_elements(o->tensor), err) < 0)
+      return -1;
+  }
+  return 0;
+}
+
 static int run_once(const struct op_test *t, struct device *device, struct program *program, struct result *r,
                     struct error *err) {
   struct frame picture = {0};
-  if (device_submit(device, program, &t->params, t->frame.format < PIXEL_FORMATS ? &t->frame : NULL, err) < 0 ||
+  if (write_operands(t, device, program, TENSOR_STATE, err) < 0 ||
+      device_submit(device, program, &t->params, t->frame.format < PIXEL_FORMATS ? &t->frame : NULL, err) < 0 ||
       device_collect(device, program, t->has_picture ? &picture : NULL, err) < 0)
     return -1;
   if (t->has_picture)
@@ -227,12 +247,9 @@ static int run_device(struct op_test *t, const struct device_options *options, c
     goto fail;
   if (hooks && hooks->prepared)
     hooks->prepared(program);
-  for (int i = 0; i < t->operand_count; i++) {
-    const struct operand *o = &t->operands[i];
-    if (tensor_exists(o->tensor) &&
-        device_write(device, program, o->tensor, 0, o->data, tensor_elements(o->tensor), err) < 0)
-      goto fail;
-  }
+  if (write_operands(t, device, program, TENSOR_TEMP, err) < 0 ||
+      write_operands(t, device, program, TENSOR_RESOURCE, err) < 0)
+    goto fail;
   if (run_once(t, device, program, r, err) < 0 || run_once(t, device, program, &again, err) < 0)
     goto fail;
   status = same(t, r, &again) ? 0 : error_set(err, STATUS_FAILED, "a second run gave another result");

@@ -61,7 +61,9 @@ struct tensor test_input(struct op_test *t, int n, int h, int w, int c, enum dem
 struct tensor test_weight(struct op_test *t, int out, int k, int in);
 struct tensor test_vector(struct op_test *t, int c, float mean);
 struct tensor test_table(struct op_test *t, int rows, int c); /* an embedding: [rows, 1, 1, c] */
+/* A plan's state, which each run finds as it was given, and a resource of slots. */
 struct tensor test_state(struct op_test *t, int n, int h, int w, int c, enum demand demand);
+struct tensor test_slots(struct op_test *t, int n, int h, int w, int c);
 void test_output(struct op_test *t, struct tensor y);
 /* A frame of random pixels; smooth: a gradient with a little noise, as pictures are. */
 void test_frame(struct op_test *t, enum pixel_format format, int width, int height, bool smooth);

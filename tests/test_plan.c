@@ -75,7 +75,7 @@ static void operands_are_checked_by_their_roles(void **state) {
   struct resources resources = {0};
   struct error err = {0};
   struct tensor w = weight(&resources, "w", 8, 1, 8);
-  for (int mistake = 0; mistake < 5; mistake++) {
+  for (int mistake = 0; mistake < 7; mistake++) {
     struct plan plan;
     plan_init(&plan, &resources);
     struct tensor x = plan_input(&plan, 1, 4, 4, 8, ELEMENT_DEVICE), slice = tensor_channels(x, 2, 4);
@@ -88,16 +88,58 @@ static void operands_are_checked_by_their_roles(void **state) {
       y = plan_linear(&plan, "p", (struct op_linear){.x = x, .weight = x});
     else if (mistake == 3)
       y = plan_start(&plan, "p", (struct op_start){.noise = x});
-    else
+    else if (mistake == 4)
       y = plan_linear(&plan, "p", (struct op_linear){.x = x, .weight = w, .y = x, .residual = slice});
-    const char *const words[] = {"p: x is missing", "p: x is a slice", "p: weight is no weight or state",
-                                 "p: noise is no weight or state", "p: residual is a slice"};
+    else if (mistake == 5)
+      y = plan_linear(&plan, "p", (struct op_linear){.x = x, .weight = w, .bias = x});
+    else
+      y = plan_norm(&plan, "p", (struct op_norm){.x = x, .y = x});
+    const char *const words[] = {"p: x is missing",
+                                 "p: x is a slice",
+                                 "p: weight is no weight",
+                                 "p: noise is no state",
+                                 "p: residual is a slice",
+                                 "p: bias is no weight",
+                                 "p: the destination is read as well"};
     assert_false(tensor_exists(y));
     assert_int_equal(plan_finish(&plan, &err), -1);
     if (!strstr(err.message, words[mistake]))
       fail_msg("'%s' does not mention '%s'", err.message, words[mistake]);
     plan_free(&plan);
   }
+  resources_finish(&resources);
+}
+
+/* A state is declared once for its name, may stand where noise does and be written by any op, and lies nowhere in the
+ * arena. */
+static void states_have_a_space_of_their_own(void **state) {
+  (void)state;
+  struct resources resources = {0};
+  struct plan plan;
+  struct error err = {0};
+  plan_init(&plan, &resources);
+  struct tensor a = plan_state(&plan, "a", 2, 4, 4, 8, ELEMENT_DEVICE);
+  struct tensor b = plan_state(&plan, "b", 3, 4, 4, 8, ELEMENT_PRECISE);
+  struct tensor again = plan_state(&plan, "a", 2, 4, 4, 8, ELEMENT_DEVICE);
+  assert_true(a.space == TENSOR_STATE && again.index == a.index && b.index != a.index);
+  struct tensor x = plan_start(&plan, "start", (struct op_start){.noise = b});
+  struct tensor two = plan_input(&plan, 2, 4, 4, 8, ELEMENT_DEVICE);
+  plan_norm(&plan, "keep", (struct op_norm){.x = two, .y = a});
+  assert_int_equal(plan_finish(&plan, &err), 0);
+  assert_int_equal(plan.temp_count, 2);
+  assert_int_equal(plan_places(&plan), 4);
+  assert_int_equal(plan_place(&plan, x), x.index);
+  assert_int_equal(plan_place(&plan, b), 2 + b.index);
+  assert_int_equal(plan_demand(&plan, plan_place(&plan, b)), ELEMENT_PRECISE);
+  assert_int_equal(plan_find_state(&plan, "b"), b.index);
+  assert_int_equal(plan_find_state(&plan, "c"), -1);
+  plan_free(&plan);
+  plan_init(&plan, &resources);
+  plan_state(&plan, "a", 2, 4, 4, 8, ELEMENT_DEVICE);
+  plan_state(&plan, "a", 2, 4, 4, 9, ELEMENT_DEVICE);
+  assert_int_equal(plan_finish(&plan, &err), -1);
+  assert_non_null(strstr(err.message, "a: a state of two shapes"));
+  plan_free(&plan);
   resources_finish(&resources);
 }
 
@@ -303,6 +345,7 @@ int main(void) {
       cmocka_unit_test(shapes_follow_the_convolution),
       cmocka_unit_test(the_first_error_sticks_and_names_its_place),
       cmocka_unit_test(operands_are_checked_by_their_roles),
+      cmocka_unit_test(states_have_a_space_of_their_own),
       cmocka_unit_test(operands_come_from_the_list),
       cmocka_unit_test(the_arena_keeps_the_living_apart),
       cmocka_unit_test(a_chain_reuses_its_memory),

@@ -225,7 +225,7 @@ struct sample_args {
   void *y;
   enum dtype y_type;
   size_t count;   /* elements of one row of y: a latent, a slot, an embedding */
-  int rows;       /* guidance rows, timesteps or text positions */
+  int rows;       /* guidance rows, timesteps or text positions; of a ring, or 0 */
   int c, c_image; /* channels */
   int step;
   unsigned image_rows;

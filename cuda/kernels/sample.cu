@@ -74,8 +74,10 @@ __global__ void __launch_bounds__(THREADS) time_row_kernel(const __grid_constant
 __global__ void __launch_bounds__(THREADS) store_slot_kernel(const __grid_constant__ struct sample_args p) {
   size_t i = thread_index();
   wait_for_previous();
+  const struct run_params &run = p.block->run;
+  size_t slot = p.rows ? run.turn % (unsigned)p.rows : (unsigned)run.slot;
   if (i < p.count)
-    element_write(p.y, p.y_type, (size_t)p.block->run.slot * p.count + i, element_read(p.x, p.x_type, i));
+    element_write(p.y, p.y_type, slot * p.count + i, element_read(p.x, p.x_type, i));
 }
 
 /* Eight elements a thread; p.count is a multiple of 8, or WIDTH is 1. */

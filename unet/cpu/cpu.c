@@ -143,12 +143,16 @@ static void release(struct device *base, struct program *base_program) {
   cpu_free(device, program->rows, program->rows_bytes);
   free(program->steps);
   free(program->offset);
+  for (int i = 0; program->state && i < program->plan->state_count; i++)
+    if (program->state[i].bytes)
+      cpu_free(device, program->state[i].data, program->state[i].bytes);
+  free(program->state);
   free(program->element);
   free(program);
 }
 
 static int prepare(struct device *base, struct program **result, const struct plan *plan, enum pixel_format output,
-                   struct error *err) {
+                   struct program *owner, struct error *err) {
   struct cpu_device *device = cpu_device(base);
   threads_set(device->threads); /* OpenMP's number, and so oneDNN's, is the calling thread's own */
   struct cpu_program *program = calloc(1, sizeof *program);
@@ -158,15 +162,17 @@ static int prepare(struct device *base, struct program **result, const struct pl
   program->plan = plan;
   program->steps = calloc((size_t)plan->op_count + 1, sizeof *program->steps);
   program->offset = calloc((size_t)plan->temp_count + 1, sizeof *program->offset);
-  program->element = calloc((size_t)plan->temp_count + 1, sizeof *program->element);
+  program->element = calloc((size_t)plan_places(plan) + 1, sizeof *program->element);
+  program->state = calloc((size_t)plan->state_count + 1, sizeof *program->state);
   program->base.element = program->element;
-  if (!program->steps || !program->offset || !program->element) {
+  if (!program->steps || !program->offset || !program->element || !program->state) {
     error_set(err, STATUS_DEVICE, "cpu: out of memory");
     goto fail;
   }
   for (int i = 0; i < plan->op_count; i++)
     program->steps[i] = (struct cpu_step){.op = &plan->ops[i], .impl = choose(device, &plan->ops[i])};
-  if (cpu_know_resources(device, err) < 0 || cpu_layout(program, err) < 0)
+  cpu_states_find(program, owner ? cpu_program(owner) : NULL);
+  if (cpu_know_resources(device, err) < 0 || cpu_layout(program, err) < 0 || cpu_states_make(program, err) < 0)
     goto fail;
   for (int i = 0; i < plan->op_count; i++) {
     const struct op *op = &plan->ops[i];

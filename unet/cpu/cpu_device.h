@@ -21,6 +21,12 @@ struct cpu_resource {
   size_t bytes;
 };
 
+/* A state of a program, or one that it shares with the program that owns it. */
+struct cpu_state {
+  unsigned char *data;
+  size_t bytes; /* 0: the owner's */
+};
+
 struct cpu_device {
   struct device base;
   const struct cpu_impl *impl[OP_TYPES]; /* what runs an op here */
@@ -52,9 +58,10 @@ struct cpu_program {
   const struct plan *plan;
   unsigned char *arena;
   size_t arena_bytes;
-  bool bf16;               /* as the device's, but not for plans that write state, which every later frame would read */
+  bool bf16;               /* as the device's, but not for plans that write what other programs read */
   size_t *offset;          /* of each temp, in bytes */
-  struct element *element; /* of each temp: FP32 or bfloat16 */
+  struct element *element; /* of each temp and state (plan_place): FP32 or bfloat16 */
+  struct cpu_state *state; /* of each of the plan's states */
   struct cpu_step *steps;
   void *scratch; /* for the op that runs: its own for the time of its run only */
   size_t scratch_bytes;

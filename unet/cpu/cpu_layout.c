@@ -1,4 +1,4 @@
-/* Where a program's temporaries lie, and of what type they are. */
+/* Where a program's temporaries and states lie, and of what type they are. */
 #include "unet/cpu/cpu_layout.h"
 #include "unet/cpu/cpu_memory.h"
 
@@ -6,33 +6,53 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Whether an op of the plan writes a resource. */
-static bool writes_state(const struct plan *plan) {
+static bool is_shared(const struct cpu_program *program, struct tensor t) {
+  return t.space == TENSOR_STATE && program->state[t.index].data && !program->state[t.index].bytes;
+}
+
+/* Whether an op of the program writes what other programs read. */
+static bool writes_for_others(const struct cpu_program *program) {
+  const struct plan *plan = program->plan;
   for (int i = 0; i < plan->op_count; i++) {
     struct tensor list[OPERANDS_MAX];
     int count = op_tensors(&plan->ops[i], OPERAND_WRITE, list);
     for (int j = 0; j < count; j++)
-      if (list[j].space == TENSOR_RESOURCE)
+      if (list[j].space == TENSOR_RESOURCE || is_shared(program, list[j]))
         return true;
   }
   return false;
 }
 
-/* bfloat16 where every op that touches the temporary can take it; none takes it for vectors. */
-static void choose_elements(struct cpu_program *program) {
+/* The element of an operand that an op cannot take as bfloat16. */
+static int settle_f32(struct cpu_program *program, const struct op *op, struct tensor t, struct error *err) {
+  struct element *element = &program->element[plan_place(program->plan, t)];
+  if (is_shared(program, t) && !element_is(*element, DTYPE_F32))
+    return error_set(err, STATUS_DEVICE, "%s: takes FP32, and the state %s is bfloat16 where it belongs", op->name,
+                     program->plan->states[t.index].name);
+  *element = element_of(DTYPE_F32);
+  return 0;
+}
+
+/* bfloat16 where every op that touches the tensor can take it; none takes it for vectors. Shared states are what they
+ * are. */
+static int choose_elements(struct cpu_program *program, struct error *err) {
   const struct plan *plan = program->plan;
-  program->bf16 = program->device->bf16 && !writes_state(plan);
-  for (int i = 0; i < plan->temp_count; i++)
-    program->element[i] =
-        element_of(program->bf16 && plan->temps[i].demand != ELEMENT_PRECISE ? DTYPE_BF16 : DTYPE_F32);
+  program->bf16 = program->device->bf16 && !writes_for_others(program);
+  for (int i = 0; i < plan_places(plan); i++)
+    if (i < plan->temp_count || !is_shared(program, (struct tensor){TENSOR_STATE, i - plan->temp_count}))
+      program->element[i] =
+          element_of(program->bf16 && plan_demand(plan, i) != ELEMENT_PRECISE ? DTYPE_BF16 : DTYPE_F32);
   for (int i = 0; i < plan->op_count; i++) {
     struct op_operand list[OPERANDS_MAX];
     int count = op_operands(&plan->ops[i], OPERAND_READ | OPERAND_WRITE, list);
-    for (int j = 0; j < count; j++)
-      if (list[j].tensor.space == TENSOR_TEMP &&
-          (!program->steps[i].impl->takes_bf16 || list[j].roles & OPERAND_VECTOR))
-        program->element[list[j].tensor.index] = element_of(DTYPE_F32);
+    for (int j = 0; j < count; j++) {
+      bool settled = list[j].tensor.space == TENSOR_NONE || list[j].tensor.space == TENSOR_RESOURCE;
+      bool takes = program->steps[i].impl->takes_bf16 && !(list[j].roles & OPERAND_VECTOR);
+      if (!settled && !takes && settle_f32(program, &plan->ops[i], list[j].tensor, err) < 0)
+        return -1;
+    }
   }
+  return 0;
 }
 
 /* The addend in whose place an op may add: a temporary some op wrote, read here for the last time and for nothing else.
@@ -80,8 +100,11 @@ int cpu_layout(struct cpu_program *program, struct error *err) {
   bool *written = calloc(count, sizeof *written);
   layout.temps = malloc(count * sizeof *layout.temps);
   program->arena_bytes = SIZE_MAX;
+  if (choose_elements(program, err) < 0) {
+    program->arena_bytes = 0;
+    goto end;
+  }
   if (home && written && layout.temps) {
-    choose_elements(program);
     memcpy(layout.temps, program->plan->temps, (count - 1) * sizeof *layout.temps);
     for (int i = 0; i < layout.temp_count; i++)
       home[i] = i;
@@ -98,8 +121,39 @@ int cpu_layout(struct cpu_program *program, struct error *err) {
     program->arena = cpu_alloc(program->device, program->arena_bytes, "pictures between the layers", err);
     status = program->arena ? 0 : -1;
   }
+end:
   free(home);
   free(written);
   free(layout.temps);
   return status;
+}
+
+/* --- states --- */
+
+void cpu_states_find(struct cpu_program *program, const struct cpu_program *owner) {
+  const struct plan *plan = program->plan;
+  for (int i = 0; owner && i < plan->state_count; i++) {
+    int index = plan_find_state(owner->plan, plan->states[i].name);
+    if (index < 0)
+      continue;
+    program->state[i].data = owner->state[index].data;
+    program->element[plan->temp_count + i] = owner->element[owner->plan->temp_count + index];
+  }
+}
+
+int cpu_states_make(struct cpu_program *program, struct error *err) {
+  const struct plan *plan = program->plan;
+  for (int i = 0; i < plan->state_count; i++) {
+    const struct declared_state *s = &plan->states[i];
+    struct cpu_state *state = &program->state[i];
+    if (state->data)
+      continue;
+    size_t bytes = (size_t)s->n * (size_t)s->h * (size_t)s->w * (size_t)s->c *
+                   element_size(program->element[plan->temp_count + i]);
+    state->data = cpu_alloc(program->device, bytes, s->name, err);
+    if (!state->data)
+      return -1;
+    state->bytes = bytes;
+  }
+  return 0;
 }

@@ -34,7 +34,8 @@ void cpu_free(struct cpu_device *device, void *data, size_t bytes) {
 /* --- tensors --- */
 
 struct element cpu_element(const struct cpu_program *program, struct tensor t) {
-  return t.space == TENSOR_TEMP ? program->element[t.index] : element_of(DTYPE_F32);
+  bool chosen = t.space == TENSOR_TEMP || t.space == TENSOR_STATE;
+  return chosen ? program->element[plan_place(program->plan, t)] : element_of(DTYPE_F32);
 }
 
 enum dtype cpu_dtype(const struct cpu_program *program, struct tensor t) {
@@ -44,9 +45,11 @@ enum dtype cpu_dtype(const struct cpu_program *program, struct tensor t) {
 void *cpu_data(const struct cpu_program *program, struct tensor t) {
   if (t.space == TENSOR_RESOURCE)
     return program->device->resource[t.index].data + t.offset;
-  if (t.space == TENSOR_TEMP)
-    return program->arena + program->offset[t.index] + (size_t)t.offset * element_size(program->element[t.index]);
-  return NULL;
+  if (t.space == TENSOR_NONE)
+    return NULL;
+  unsigned char *first =
+      t.space == TENSOR_STATE ? program->state[t.index].data : program->arena + program->offset[t.index];
+  return first + (size_t)t.offset * element_size(cpu_element(program, t));
 }
 
 float *cpu_f32(const struct cpu_program *program, struct tensor t) {

@@ -20,8 +20,8 @@ static void embed_run(const struct cpu_run *run, const struct cpu_step *step) {
 static void store_slot_run(const struct cpu_run *run, const struct cpu_step *step) {
   const struct op_store_slot *op = &step->op->store_slot;
   size_t count = tensor_elements(op->x);
-  memcpy(cpu_f32(run->program, op->slots) + (size_t)run->params->slot * count, cpu_f32(run->program, op->x),
-         count * sizeof(float));
+  size_t slot = op->ring ? run->params->turn % (unsigned)op->slots.n : (unsigned)run->params->slot;
+  memcpy(cpu_f32(run->program, op->slots) + slot * count, cpu_f32(run->program, op->x), count * sizeof(float));
 }
 
 static void prompt_run(const struct cpu_run *run, const struct cpu_step *step) {

@@ -55,19 +55,6 @@ int plans_tables(const struct model *model, struct plan *plan, struct error *err
   return plan_finish(plan, err);
 }
 
-/* States of this shape, made on first use: plans of other sizes have their own. */
-static struct tensor noise_state(const struct model *model, struct plan *plan, const char *what, int draws, int h,
-                                 int w) {
-  char name[64];
-  int c = model->unet.config->out_channels;
-  struct error err = {0};
-  snprintf(name, sizeof name, "noise/%s %dx%dx%dx%d", what, draws, h, w, c);
-  struct tensor t = resources_state(model->resources, name, draws, h, w, c, ELEMENT_PRECISE, &err);
-  if (!tensor_exists(t))
-    plan_fail(plan, "%s", err.message);
-  return t;
-}
-
 /* The sampler's way over the U-Net to x: few steps one after the other, because a GPU takes 3 to 5 us from round to
  * round (H200); more as a loop, because each one written out takes 10 ms to prepare. */
 static void denoise(const struct model *model, const struct frame_shape *shape, struct plan *plan, struct tensor x,
@@ -96,8 +83,11 @@ int plans_frame(const struct model *model, const struct frame_shape *shape, stru
   int h = shape->height / autoencoder->scale, w = shape->width / autoencoder->scale;
   float range = 1 - kind->black, scale = 1 / range, bias = (0 - kind->black) / range; /* to its pictures; and back */
   plan_init(plan, model->resources);
-  noise->start = noise_state(model, plan, "start", 1, h, w);
-  noise->steps = shape->draws ? noise_state(model, plan, "steps", shape->draws, h, w) : (struct tensor){0};
+  noise->start = plan_state(plan, "noise/start", 1, h, w, model->unet.config->out_channels, ELEMENT_PRECISE);
+  noise->steps = (struct tensor){0};
+  if (shape->draws)
+    noise->steps =
+        plan_state(plan, "noise/steps", shape->draws, h, w, model->unet.config->out_channels, ELEMENT_PRECISE);
 
   struct tensor pixels = {0}, z = {0};
   if (!shape->text_to_image) {

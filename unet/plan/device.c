@@ -21,8 +21,22 @@ void device_get_counters(struct device *device, struct device_counters *counters
 
 /* --- programs --- */
 
-int device_prepare(struct device *device, struct program **program, const struct plan *plan, enum pixel_format output,
-                   struct error *err) {
+/* States of one name are of one kind. */
+static int check_owner(const struct plan *plan, const struct program *owner, struct error *err) {
+  for (int i = 0; owner && i < plan->state_count; i++) {
+    const struct declared_state *a = &plan->states[i], *b;
+    int index = plan_find_state(owner->plan, a->name);
+    if (index < 0)
+      continue;
+    b = &owner->plan->states[index];
+    if (a->n != b->n || a->h != b->h || a->w != b->w || a->c != b->c || a->demand != b->demand)
+      return error_set(err, STATUS_FAILED, "prepare: the state %s is not of the owner's shape", a->name);
+  }
+  return 0;
+}
+
+static int prepare(struct device *device, struct program **program, const struct plan *plan, enum pixel_format output,
+                   struct program *owner, struct error *err) {
   *program = NULL;
   if (!plan->finished)
     return error_set(err, STATUS_FAILED, "prepare: the plan is not finished");
@@ -30,12 +44,22 @@ int device_prepare(struct device *device, struct program **program, const struct
     return error_set(err, STATUS_FAILED, "prepare: the plan's resources are not the device's");
   if (output >= PIXEL_FORMATS)
     return error_set(err, STATUS_FAILED, "prepare: there is no pixel format %d", (int)output);
-  if (device->impl->prepare(device, program, plan, output, err) < 0)
+  if (check_owner(plan, owner, err) < 0 || device->impl->prepare(device, program, plan, output, owner, err) < 0)
     return -1;
   (*program)->plan = plan;
   (*program)->output = output;
   (*program)->in_flight = 0;
   return 0;
+}
+
+int device_prepare(struct device *device, struct program **program, const struct plan *plan, enum pixel_format output,
+                   struct error *err) {
+  return prepare(device, program, plan, output, NULL, err);
+}
+
+int device_prepare_beside(struct device *device, struct program **program, const struct plan *plan,
+                          struct program *owner, struct error *err) {
+  return prepare(device, program, plan, owner->output, owner, err);
 }
 
 void device_release(struct device *device, struct program **program) {
@@ -102,7 +126,7 @@ static int check_prompts(const struct op *op, const struct submission *s, struct
 }
 
 static int check_slot(const struct op *op, const struct submission *s, struct error *err) {
-  if (valid_slot(s->params->slot, op->store_slot.slots))
+  if (op->store_slot.ring || valid_slot(s->params->slot, op->store_slot.slots))
     return 0;
   return error_set(err, STATUS_FAILED, "submit: there is no prompt slot %d", s->params->slot);
 }
@@ -246,10 +270,11 @@ int device_update(struct device *device, const struct weight_change *changes, in
 
 static int check_tensor(const struct device *device, const struct program *program, struct tensor t, size_t first,
                         size_t count, struct error *err) {
-  bool there = t.space == TENSOR_RESOURCE
-                   ? t.index >= 0 && t.index < device->resources->count
-                   : t.space == TENSOR_TEMP && program && t.index >= 0 && t.index < program->plan->temp_count;
-  if (!there)
+  int count_of[] = {[TENSOR_NONE] = 0,
+                    [TENSOR_TEMP] = program ? program->plan->temp_count : 0,
+                    [TENSOR_STATE] = program ? program->plan->state_count : 0,
+                    [TENSOR_RESOURCE] = device->resources->count};
+  if (t.space > TENSOR_RESOURCE || t.index < 0 || t.index >= count_of[t.space])
     return error_set(err, STATUS_FAILED, "there is no such tensor on this device");
   if (first > tensor_elements(t) || count > tensor_elements(t) - first)
     return error_set(err, STATUS_FAILED, "elements %zu to %zu of a tensor of %zu", first, first + count,

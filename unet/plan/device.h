@@ -39,6 +39,7 @@ struct run_params {
   float mix;                                      /* OP_PIXELS_OUT */
   float guidance;                                 /* OP_GUIDANCE_EMBED */
   int slot;                                       /* OP_STORE_SLOT */
+  unsigned turn;                                  /* its place in rings: one more in each run */
   int tokens[TOKENS_MAX];                         /* OP_EMBED */
 };
 
@@ -91,9 +92,10 @@ struct device_impl {
   void (*counters)(struct device *device, struct device_counters *counters);
   /* Settles everything for a finished plan: uploads resources not seen yet, chooses algorithms, allocates the arena,
    * captures. After this, submit and collect allocate nothing. The plan must outlive the program. output is the format
-   * and size that OP_PIXELS_OUT writes (ignored without one). */
+   * and size that OP_PIXELS_OUT writes (ignored without one).
+   * States that owner (NULL: none) has under the same name are its memory; others are the program's own, zero. */
   int (*prepare)(struct device *device, struct program **program, const struct plan *plan, enum pixel_format output,
-                 struct error *err);
+                 struct program *owner, struct error *err);
   void (*release)(struct device *device, struct program *program);
   /* Starts one run. frame (NULL where the plan has no OP_PIXELS_IN) may be reused by the caller as soon as this
    * returns. At most two runs are in flight. */
@@ -133,7 +135,7 @@ struct program {
   const struct plan *plan;
   enum pixel_format output;
   int in_flight;                 /* runs submitted and not yet collected */
-  const struct element *element; /* of each temporary; the device's */
+  const struct element *element; /* of each temporary and state (plan_place); the device's */
 };
 
 void device_close(struct device **device); /* stores NULL; takes NULL */
@@ -142,6 +144,9 @@ void device_get_counters(struct device *device, struct device_counters *counters
 
 int device_prepare(struct device *device, struct program **program, const struct plan *plan, enum pixel_format output,
                    struct error *err);
+/* The same for a program that shares states with owner, which must outlive it. */
+int device_prepare_beside(struct device *device, struct program **program, const struct plan *plan,
+                          struct program *owner, struct error *err);
 void device_release(struct device *device, struct program **program); /* stores NULL; takes NULL */
 int device_submit(struct device *device, struct program *program, const struct run_params *params,
                   const struct frame *frame, struct error *err);
@@ -153,7 +158,7 @@ int device_run(struct device *device, struct program *program, const struct run_
  * device need not be done when this returns. On failure nothing has changed. Changes must not overlap. What plans have
  * left in states (prompt slots, the time table) stays as it is: see plan_weights_version. */
 int device_update(struct device *device, const struct weight_change *changes, int count, struct error *err);
-/* To a temporary or a state; weights change by device_update alone. */
+/* To a temporary, a state or slots; weights change by device_update alone. */
 int device_write(struct device *device, struct program *program, struct tensor tensor, size_t first, const float *data,
                  size_t count, struct error *err);
 int device_read(struct device *device, struct program *program, struct tensor tensor, size_t first, float *data,

@@ -195,8 +195,8 @@ static const char *check_time_row(const struct op *op, int runs, struct op_resul
 static const char *check_store_slot(const struct op *op, int runs, struct op_result *y) {
   const struct op_store_slot *o = &op->store_slot;
   (void)runs, (void)y;
-  return o->x.n == 1 && o->x.w == o->slots.w && o->x.c == o->slots.c ? NULL
-                                                                     : "the prompt's shape differs from the slots'";
+  bool fits = o->x.n == 1 && o->x.h == o->slots.h && o->x.w == o->slots.w && o->x.c == o->slots.c;
+  return fits ? NULL : "the shape differs from the slots'";
 }
 
 static const char *check_prompt(const struct op *op, int runs, struct op_result *y) {

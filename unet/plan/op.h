@@ -53,9 +53,9 @@ enum operand_role {
   OPERAND_WRITE = 2,    /* with READ: in place */
   OPERAND_OPTIONAL = 4, /* may be TENSOR_NONE */
   OPERAND_VIEW = 8,     /* may be a channel slice; all others are whole tensors */
-  OPERAND_MATRIX = 16,  /* a resource of rows: a product's weight, a table of embeddings */
-  OPERAND_VECTOR = 32,  /* values for each channel */
-  OPERAND_STATE = 64,   /* a resource that one run writes and later ones read */
+  OPERAND_MATRIX = 16,  /* rows: a product's weight, a table of embeddings; a resource, unless it may be a state */
+  OPERAND_VECTOR = 32,  /* values for each channel: a weight, unless it may be a slice */
+  OPERAND_STATE = 64,   /* what one run writes and later ones read: a plan's state, or a resource */
   OPERAND_ADDEND = 128, /* added to y elementwise: where nothing reads it later, y may take its place */
 };
 
@@ -177,14 +177,15 @@ struct op_time_row {
   int step; /* in a loop (plan.h) that of its first round; each round's is the next */
 };
 
-/* slots[run.slot] = x: the prompt plan's last op.
- *   x      [1, 1, tokens, c]
- *   slots  [SLOTS, 1, tokens, c] */
+/* slots[run.slot] = x: the prompt plan's last op. Of a ring, slots[run.turn % n] = x.
+ *   x      [1, h, w, c]
+ *   slots  [n, h, w, c] */
 #define OPERANDS_STORE_SLOT(T, P)                                                                                      \
   T(x, OPERAND_READ)                                                                                                   \
   T(slots, OPERAND_WRITE | OPERAND_STATE)
 struct op_store_slot {
   OPERANDS(STORE_SLOT)
+  bool ring;
 };
 
 /* Row r of y = sum over i of run.prompt[r].weight[i] * slots[run.prompt[r].slot[i]], for r < y.n. A weight of 0 means

@@ -13,8 +13,11 @@ void plan_init(struct plan *plan, struct resources *resources) {
 void plan_free(struct plan *plan) {
   for (int i = 0; i < plan->op_count; i++)
     free((char *)plan->ops[i].name);
+  for (int i = 0; i < plan->state_count; i++)
+    free(plan->states[i].name);
   free(plan->ops);
   free(plan->temps);
+  free(plan->states);
   *plan = (struct plan){0};
 }
 
@@ -45,11 +48,15 @@ void plan_fail(struct plan *plan, const char *format, ...) {
   error_set(&plan->error, STATUS_MODEL, plan->scope[0] ? "%s: %s" : "%s%s", plan->scope, text);
 }
 
-static struct tensor temp_append(struct plan *plan, int n, int h, int w, int c, enum demand demand) {
-  if (n < 1 || h < 1 || w < 1 || c < 1) {
+static bool check_shape(struct plan *plan, int n, int h, int w, int c) {
+  if (n < 1 || h < 1 || w < 1 || c < 1)
     plan_fail(plan, "a tensor of shape [%d, %d, %d, %d]", n, h, w, c);
+  return !plan->failed;
+}
+
+static struct tensor temp_append(struct plan *plan, int n, int h, int w, int c, enum demand demand) {
+  if (!check_shape(plan, n, h, w, c))
     return (struct tensor){0};
-  }
   if (plan->temp_count == plan->temp_capacity) {
     int capacity = plan->temp_capacity ? 2 * plan->temp_capacity : 256;
     struct temp *temps = realloc(plan->temps, (size_t)capacity * sizeof *temps);
@@ -142,8 +149,11 @@ static const char *misfit(const struct op_operand *operand) {
   struct tensor t = operand->tensor;
   if (!tensor_exists(t))
     return operand->roles & OPERAND_OPTIONAL || operand->roles == OPERAND_WRITE ? NULL : "is missing";
-  if (operand->roles & (OPERAND_MATRIX | OPERAND_STATE) && t.space != TENSOR_RESOURCE)
-    return "is no weight or state";
+  bool vector = operand->roles & OPERAND_VECTOR && !(operand->roles & OPERAND_VIEW);
+  if (operand->roles & OPERAND_STATE && t.space == TENSOR_TEMP)
+    return "is no state";
+  if (!(operand->roles & OPERAND_STATE) && (operand->roles & OPERAND_MATRIX || vector) && t.space != TENSOR_RESOURCE)
+    return "is no weight";
   return operand->roles & OPERAND_VIEW || is_whole(t) ? NULL : "is a slice";
 }
 
@@ -156,6 +166,16 @@ static bool check_operands(struct plan *plan, const char *name, const struct op 
       plan_fail(plan, "%s: %s %s", name, list[i].name, wrong);
   }
   return !plan->failed;
+}
+
+/* Where y was given: what another thread of a kernel reads may not be what one writes. */
+static bool writes_what_it_reads(const struct op *op, struct tensor y) {
+  struct tensor list[OPERANDS_MAX];
+  int count = op_tensors(op, OPERAND_READ, list);
+  for (int i = 0; i < count; i++)
+    if (list[i].space == y.space && list[i].index == y.index)
+      return true;
+  return false;
 }
 
 /* Makes y where none was given. */
@@ -177,6 +197,8 @@ static struct tensor append(struct plan *plan, const char *name, struct op op) {
   if (!check(plan, name, !wrong, wrong))
     return (struct tensor){0};
   struct tensor *y = op_y(&op);
+  if (y && tensor_exists(*y) && !check(plan, name, !writes_what_it_reads(&op, *y), "the destination is read as well"))
+    return (struct tensor){0};
   if (y && !settle_result(plan, name, y, &shape))
     return (struct tensor){0};
   op_append(plan, name, op);
@@ -192,6 +214,47 @@ OP_TABLE(PLAN_CONSTRUCTOR)
 
 struct tensor plan_input(struct plan *plan, int n, int h, int w, int c, enum demand demand) {
   return temp_append(plan, n, h, w, c, demand);
+}
+
+int plan_find_state(const struct plan *plan, const char *name) {
+  for (int i = 0; i < plan->state_count; i++)
+    if (!strcmp(plan->states[i].name, name))
+      return i;
+  return -1;
+}
+
+static int state_append(struct plan *plan, const char *name) {
+  if (plan->state_count == plan->state_capacity) {
+    int capacity = plan->state_capacity ? 2 * plan->state_capacity : 8;
+    struct declared_state *states = realloc(plan->states, (size_t)capacity * sizeof *states);
+    if (!states)
+      return -1;
+    plan->states = states;
+    plan->state_capacity = capacity;
+  }
+  char *own = strdup(name);
+  if (!own)
+    return -1;
+  plan->states[plan->state_count] = (struct declared_state){.name = own};
+  return plan->state_count++;
+}
+
+struct tensor plan_state(struct plan *plan, const char *name, int n, int h, int w, int c, enum demand demand) {
+  const struct tensor none = {0};
+  if (!check_shape(plan, n, h, w, c))
+    return none;
+  int index = plan_find_state(plan, name);
+  bool known = index >= 0;
+  if (!known)
+    index = state_append(plan, name);
+  if (!check(plan, name, index >= 0, "out of memory"))
+    return none;
+  struct declared_state *s = &plan->states[index];
+  if (!known)
+    s->n = n, s->h = h, s->w = w, s->c = c, s->demand = demand;
+  bool same = s->n == n && s->h == h && s->w == w && s->c == c && s->demand == demand;
+  return check(plan, name, same, "a state of two shapes") ? (struct tensor){TENSOR_STATE, index, n, h, w, c, 0, c}
+                                                          : none;
 }
 
 /* What an op reads that none before it wrote is an input. */

@@ -2,7 +2,7 @@
  * it. Appending does not return errors: the first one sticks and plan_finish reports it, so that model code reads like
  * the paper.
  *
- * Ownership: the plan owns its ops, names and temporaries; it borrows the resources, which outlive it. */
+ * Ownership: the plan owns its ops, names, temporaries and states; it borrows the resources, which outlive it. */
 #ifndef UNET_PLAN_PLAN_H
 #define UNET_PLAN_PLAN_H
 
@@ -17,6 +17,13 @@ struct temp {
                       by plan_finish */
 };
 
+/* What runs leave to later ones; each program of the plan has memory of its own for it. */
+struct declared_state {
+  char *name;
+  int n, h, w, c;
+  enum demand demand;
+};
+
 /* Ops [first, end) run `rounds` times in a row, the others once. All 0: none do. */
 struct loop {
   int first, end, rounds;
@@ -29,6 +36,8 @@ struct plan {
   struct loop loop;
   struct temp *temps;
   int temp_count, temp_capacity;
+  struct declared_state *states;
+  int state_count, state_capacity;
   char scope[256]; /* name prefix of ops being appended: see plan_enter */
   struct error error;
   bool failed, finished;
@@ -64,6 +73,26 @@ int plan_op_runs(const struct plan *plan, int op);
 /* A temporary that no op of this plan writes, but for an OP_STEP in place: tests give a device its input through it
  * (device_write). It and every temp that is never read live for the whole plan, so tests can read results. */
 struct tensor plan_input(struct plan *plan, int n, int h, int w, int c, enum demand demand);
+
+/* State that a run reads and writes and the next run reads again: latents, a flow field, a ring of keys and values. It
+ * is zero when a program is prepared, belongs to the program, and is reached by ops as any tensor is and by
+ * device_write and device_read. The same name gives the same tensor; shapes must agree. A program that is prepared
+ * beside another (device_prepare_beside) shares the states of equal names with it. */
+struct tensor plan_state(struct plan *plan, const char *name, int n, int h, int w, int c, enum demand demand);
+/* Index of a state by name, or -1. */
+int plan_find_state(const struct plan *plan, const char *name);
+
+/* What devices keep for each temporary and each state is one list, the temporaries first: its length, and a tensor's
+ * place in it. */
+static inline int plan_places(const struct plan *plan) {
+  return plan->temp_count + plan->state_count;
+}
+static inline int plan_place(const struct plan *plan, struct tensor t) {
+  return t.space == TENSOR_STATE ? plan->temp_count + t.index : t.index;
+}
+static inline enum demand plan_demand(const struct plan *plan, int place) {
+  return place < plan->temp_count ? plan->temps[place].demand : plan->states[place - plan->temp_count].demand;
+}
 
 /* Settles lifetimes. Returns -1 with the first error of the plan. */
 int plan_finish(struct plan *plan, struct error *err);

@@ -23,33 +23,36 @@ static bool reads_whole(const struct op *op) {
   return op->type == OP_CONV || op->type == OP_LINEAR || op->type == OP_NORM || op->type == OP_ATTENTION;
 }
 
-static double temp_bytes(const struct element *temps, struct tensor t) {
-  return (double)tensor_elements(t) * (double)element_size(temps[t.index]);
-}
-
 /* Of a table, a list of prompts or of draws, one row is read, as long as what is made of it. */
-static double resource_bytes(const struct op *op, struct tensor t, struct tensor y, int element) {
+static double elements_read(const struct op *op, struct tensor t, struct tensor y) {
   size_t elements = tensor_elements(t);
-  if (!reads_whole(op) && tensor_elements(y) < elements)
+  if (t.space != TENSOR_TEMP && !reads_whole(op) && tensor_elements(y) < elements)
     elements = tensor_elements(y);
-  return (double)elements * element;
+  return (double)elements;
 }
 
-void profile_bytes(const struct plan *plan, const struct element *temps, int index, int element, double *weights,
+static double elements_written(const struct op *op, struct tensor t) {
+  return (double)tensor_elements(op->type == OP_STORE_SLOT ? op->store_slot.x : t);
+}
+
+void profile_bytes(const struct plan *plan, const struct element *elements, int index, int element, double *weights,
                    double *activations) {
   const struct op *op = &plan->ops[index];
   struct tensor reads[OPERANDS_MAX], writes[OPERANDS_MAX] = {0};
   int read_count = op_tensors(op, OPERAND_READ, reads), write_count = op_tensors(op, OPERAND_WRITE, writes);
   *weights = *activations = 0;
   for (int i = 0; i < read_count; i++) {
-    if (reads[i].space == TENSOR_TEMP)
-      *activations += temp_bytes(temps, reads[i]);
+    double count = elements_read(op, reads[i], writes[0]);
+    if (reads[i].space == TENSOR_RESOURCE)
+      *weights += count * element;
     else
-      *weights += resource_bytes(op, reads[i], writes[0], element);
+      *activations += count * (double)element_size(elements[plan_place(plan, reads[i])]);
   }
-  for (int i = 0; i < write_count; i++)
-    *activations +=
-        writes[i].space == TENSOR_TEMP ? temp_bytes(temps, writes[i]) : (double)tensor_elements(writes[i]) * element;
+  for (int i = 0; i < write_count; i++) {
+    bool resource = writes[i].space == TENSOR_RESOURCE;
+    double size = resource ? element : (double)element_size(elements[plan_place(plan, writes[i])]);
+    *activations += elements_written(op, writes[i]) * size;
+  }
   if (op->type == OP_PIXELS_IN) /* a frame's bytes depend on its format: as RGBA */
     *activations += 4.0 * (double)tensor_rows(op->pixels_in.y);
   if (op->type == OP_PIXELS_OUT)
@@ -106,7 +109,7 @@ static double at_rate(double amount, double rate) {
   return rate > 0 ? amount / rate * 1e6 : 0;
 }
 
-void profile_describe(struct profile *profile, const struct plan *plan, const struct element *temps) {
+void profile_describe(struct profile *profile, const struct plan *plan, const struct element *elements) {
   const struct profile_roof *roof = &profile->roof;
   for (int i = 0; i < profile->count; i++) {
     const struct op *op = &plan->ops[i];
@@ -120,7 +123,7 @@ void profile_describe(struct profile *profile, const struct plan *plan, const st
     row->level = y.h * y.w;
     row->runs = plan_op_runs(plan, i);
     row->flops = op_flops(op);
-    profile_bytes(plan, temps, i, roof->element, &row->weight_bytes, &row->activation_bytes);
+    profile_bytes(plan, elements, i, roof->element, &row->weight_bytes, &row->activation_bytes);
     row->floor_us = fmax(at_rate(row->flops, roof->flops),
                          fmax(at_rate(row->weight_bytes, roof->memory), at_rate(row->activation_bytes, roof->cache)));
   }

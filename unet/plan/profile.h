@@ -70,11 +70,12 @@ struct run_stamps {
 int profile_init(struct profile *profile, int count); /* -1: out of memory */
 void profile_free(struct profile *profile);           /* also of a zeroed one */
 
-/* Bytes an op moves at the least: resources it reads, and temporaries and pictures it reads and writes. */
-void profile_bytes(const struct plan *plan, const struct element *temps, int op, int element, double *weights,
+/* Bytes an op moves at the least: resources it reads; temporaries, states and pictures it reads and writes. */
+void profile_bytes(const struct plan *plan, const struct element *elements, int op, int element, double *weights,
                    double *activations);
-/* Fills what follows from the plan and the elements of its temporaries. Sizes of weights and floors are the roof's. */
-void profile_describe(struct profile *profile, const struct plan *plan, const struct element *temps);
+/* Fills what follows from the plan and the elements of its temporaries and states (plan_place). Sizes of weights and
+ * floors are the roof's. */
+void profile_describe(struct profile *profile, const struct plan *plan, const struct element *elements);
 
 /* The mean of the middle half of the values, which are sorted; *spread (may be NULL) gets its standard error: the
  * width of that half by the root of the count, 1.08 times it where values scatter normally. */

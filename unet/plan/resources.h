@@ -1,5 +1,5 @@
-/* What outlives a plan: weights (read once from the checkpoint) and state (prompt slots, time table, noise). Plans for
- * other sizes or step counts name the same resources, so a device uploads each one once.
+/* What outlives a plan: weights (read once from the checkpoint) and slots that plans fill and share (prompts, time
+ * table). Plans for other sizes or step counts name the same resources, so a device uploads each one once.
  *
  * Ownership: struct resources owns the descriptions; the weights are in the checkpoint's files, which
  * must stay open until the device has loaded them (the engine keeps them open for the engine's life). */
@@ -14,7 +14,7 @@
 
 enum resource_kind {
   RESOURCE_WEIGHT,
-  RESOURCE_STATE, /* zero at first; written by ops or by device_write */
+  RESOURCE_STATE, /* zero at first; written by ops or by device_write. One program's own is plan_state */
 };
 
 struct resource {

@@ -9,12 +9,13 @@
 enum tensor_space {
   TENSOR_NONE = 0, /* an operand left out; what a zeroed struct says */
   TENSOR_TEMP,     /* lives in the plan's arena between its first and its last use */
-  TENSOR_RESOURCE, /* weight or state, kept by the device across plans: see resources.h */
+  TENSOR_STATE,    /* a plan's state: what a run leaves there the next one finds, see plan_state */
+  TENSOR_RESOURCE, /* weight or slots, kept by the device across plans: see resources.h */
 };
 
 struct tensor {
   enum tensor_space space;
-  int index; /* into plan.temps or resources.list */
+  int index; /* into plan.temps, plan.states or resources.list */
   int n, h, w, c;
   int offset; /* first channel of a channel slice; 0 for a whole tensor */
   int pitch;  /* channels from one pixel to the next; equals c for a whole tensor */
@@ -28,6 +29,13 @@ static inline bool tensor_exists(struct tensor t) {
 static inline struct tensor tensor_channels(struct tensor t, int first, int count) {
   t.offset += first;
   t.c = count;
+  return t;
+}
+
+/* All of t's pictures after each other as one row of pixels: the keys of a ring (OP_STORE_SLOT), for attention. */
+static inline struct tensor tensor_joined(struct tensor t) {
+  t.w *= t.n * t.h;
+  t.n = t.h = 1;
   return t;
 }
 
