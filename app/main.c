@@ -2,12 +2,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include <libavutil/log.h>
 
 #include "app/options/options.h"
 #include "app/commands/setup.h"
+#include "app/platform/app_platform.h"
 #include "unet/base/text.h"
 
 /* FFmpeg quotes names and tags of files as it finds them. */
@@ -35,12 +35,13 @@ static void tame_ffmpeg(int verbose) {
  * once more. */
 static void calm_openmp(char **argv) {
   char path[4096];
-  ssize_t length = readlink("/proc/self/exe", path, sizeof path - 1);
-  if (getenv("OMP_WAIT_POLICY") || length <= 0)
+  if (getenv("OMP_WAIT_POLICY") || !platform_program_path(path, sizeof path))
     return;
-  path[length] = 0;
-  if (!setenv("OMP_WAIT_POLICY", "passive", 1) && !setenv("GOMP_SPINCOUNT", "1000", 0))
-    execv(path, argv); /* comes back only when it fails; then it merely goes slower */
+  bool told = !platform_set_variable("OMP_WAIT_POLICY", "passive");
+  if (told && !getenv("GOMP_SPINCOUNT"))
+    told = !platform_set_variable("GOMP_SPINCOUNT", "1000");
+  if (told)
+    platform_become(path, argv); /* when that fails it merely goes slower */
 }
 
 static int run(const struct options *options, struct error *err) {

@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "app/platform/app_platform.h"
 #include "app/run/compare.h"
 #include "app/run/html_report.h"
 #include "app/options/options.h"
@@ -60,7 +61,7 @@ static int warm_up(struct bench *bench, struct error *err) {
   double fastest_ms = 0;
   if (once(bench, &bench->still, err))
     return -1;
-  bench->report.first_frame_ms = report_process_age_ms();
+  bench->report.first_frame_ms = platform_process_age_ms();
   for (long i = 0; i < warmup && !atomic_load(&setup_stop); i++) {
     int64_t begin = clock_now_ns();
     if (once(bench, &bench->still, err))
@@ -231,7 +232,7 @@ static int measure(struct bench *bench, struct error *err) {
 static int write_report(struct bench *bench, struct error *err) {
   struct report *report = &bench->report;
   engine_get_info(bench->engine, &report->engine);
-  report->peak_bytes = report_peak_bytes();
+  report->peak_bytes = platform_peak_memory();
   report->source = bench->source;
   bool json_alone = bench->options->json && !strcmp(bench->options->json, "-");
   if (!json_alone && bench->options->verbose >= 0) {

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "app/control/keys.h"
+#include "app/platform/app_platform.h"
 #include "app/window/hud.h"
 #include "app/commands/live_figures.h"
 #include "app/options/options.h"
@@ -331,7 +332,7 @@ static void draw(struct live *live, int width, int height) {
 static void count_shown(struct live *live) {
   struct live_figures *figures = &live->figures;
   if (!figures->shown)
-    log_line(&live->log, LOG_INFO, "first picture %.2f s after the start", report_process_age_ms() / 1000);
+    log_line(&live->log, LOG_INFO, "first picture %.2f s after the start", platform_process_age_ms() / 1000);
   live_figures_shown(figures, live->shown, clock_now_ns());
   figures->dropped = mailbox_count(&live->frames).dropped - live->dropped_before + live->engine.dropped +
                      mailbox_count(&live->pictures).dropped;

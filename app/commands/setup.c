@@ -1,40 +1,17 @@
 #include "app/commands/setup.h"
 
 #include <math.h>
-#include <signal.h>
 #include <stdio.h>
 #include <string.h>
-#include <unistd.h>
+
+#include "app/platform/app_platform.h"
 
 atomic_bool setup_stop;
 
-static void on_signal(int number) {
-  (void)number;
-  atomic_store(&setup_stop, true);
-}
-
-/* A library that gives up, as oneDNN's C++ does without memory, calls abort. Only what a signal handler may call. */
-static void on_abort(int number) {
-  static const char line[] = "reverie: a library gave up, most likely for lack of memory; try a smaller --size\n";
-  (void)number;
-  (void)!write(STDERR_FILENO, line, sizeof line - 1);
-  _exit(STATUS_DEVICE);
-}
-
 void setup_signals(void) {
-  static const int ending[] = {SIGINT, SIGTERM, SIGHUP};
-  /* SA_RESETHAND: the second Ctrl-C takes its usual course. SA_RESTART: half-done reads and writes go on. */
-  struct sigaction action = {.sa_handler = on_signal, .sa_flags = SA_RESETHAND | SA_RESTART};
-  sigemptyset(&action.sa_mask);
-  for (size_t i = 0; i < sizeof ending / sizeof *ending; i++) {
-    struct sigaction before; /* nohup and the shell's background jobs have some of them ignored, and mean it */
-    if (!sigaction(ending[i], NULL, &before) && before.sa_handler != SIG_IGN)
-      sigaction(ending[i], &action, NULL);
-  }
-  /* Writing to a closed pipe or past a size limit then fails with an error that can be reported. */
-  signal(SIGPIPE, SIG_IGN);
-  signal(SIGXFSZ, SIG_IGN);
-  signal(SIGABRT, on_abort);
+  /* oneDNN's C++ gives up so without memory. */
+  platform_catch_signals(
+      &setup_stop, "reverie: a library gave up, most likely for lack of memory; try a smaller --size\n", STATUS_DEVICE);
 }
 
 static void print_line(void *opaque, enum log_level level, const char *text) {

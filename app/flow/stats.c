@@ -3,15 +3,14 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
+
+#include "unet/base/platform.h"
 
 enum { PER_OCTAVE = 64 };
 static const double smallest_ms = 1.0 / 1024;
 
 int64_t clock_now_ns(void) {
-  struct timespec now;
-  clock_gettime(CLOCK_MONOTONIC, &now);
-  return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
+  return platform_now_ns();
 }
 
 static int bucket_of(double ms) {

@@ -1,12 +1,11 @@
 #include "app/options/paths.h"
 
-#include <errno.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
+
+#include "app/platform/app_platform.h"
 
 /* false: it did not fit, so nothing can be there. */
 static bool join(char *path, const char *folder, const char *name) {
@@ -15,16 +14,14 @@ static bool join(char *path, const char *folder, const char *name) {
 }
 
 static bool exists(const char *folder, const char *name, char *path) {
-  return join(path, folder, name) && access(path, R_OK) == 0;
+  return join(path, folder, name) && platform_can_read(path);
 }
 
 /* PREFIX/share/reverie for the executable PREFIX/bin/reverie. */
 static bool relative_folder(char *folder) {
   char executable[PATHS_MAX];
-  ssize_t length = readlink("/proc/self/exe", executable, sizeof executable - 1);
-  if (length <= 0)
+  if (!platform_program_path(executable, sizeof executable))
     return false;
-  executable[length] = 0;
   for (int i = 0; i < 2; i++) {
     char *slash = strrchr(executable, '/');
     if (!slash)
@@ -56,12 +53,12 @@ int paths_data(char *path, const char *name, enum status status, struct error *e
 static bool make_folders(char *path) {
   for (char *slash = strchr(path + 1, '/'); slash; slash = strchr(slash + 1, '/')) {
     *slash = 0;
-    bool made = mkdir(path, 0700) == 0 || errno == EEXIST;
+    bool made = !platform_make_folder(path);
     *slash = '/';
     if (!made)
       return false;
   }
-  return (mkdir(path, 0700) == 0 || errno == EEXIST) && access(path, W_OK) == 0;
+  return !platform_make_folder(path) && platform_can_write(path);
 }
 
 const char *paths_cache(char *path) {

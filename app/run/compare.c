@@ -8,6 +8,7 @@
 #include <cjson/cJSON.h>
 
 #include "unet/base/json.h"
+#include "unet/base/platform.h"
 #include "unet/base/text.h"
 
 enum { BYTES_MAX = 64 << 20 };
@@ -28,7 +29,7 @@ struct compare {
 /* --- reading --- */
 
 static char *read_text(const char *path, struct error *err) {
-  FILE *file = fopen(path, "r");
+  FILE *file = platform_stream(path, "r");
   char *text = NULL;
   size_t length = 0, capacity = 0;
   if (!file) {

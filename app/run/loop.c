@@ -4,9 +4,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "app/flow/stats.h"
+#include "unet/base/platform.h"
 
 enum { MAX_DEPTH = 2, IDLE_MS = 10 };
 /* So long without a new frame, a changed control shows on the old one. */
@@ -205,7 +205,7 @@ static int collect(struct loop *loop) {
 static void wait_for_frame(struct loop *loop, const struct parameters *values) {
   encode_ahead(loop, values);
   if (values->pause || !loop->in)
-    usleep(IDLE_MS * 1000);
+    platform_sleep_ns((int64_t)IDLE_MS * 1000000);
   else
     take_newest(loop, IDLE_MS);
 }

@@ -1,9 +1,9 @@
 #include "app/run/progress.h"
 
 #include <stdio.h>
-#include <unistd.h>
 
 #include "app/flow/stats.h"
+#include "app/platform/app_platform.h"
 
 enum { BAR = 30 };
 static const int64_t redraw_ns = 100000000, line_ns = 4 * (int64_t)1000000000;
@@ -14,7 +14,7 @@ void progress_begin(struct progress *progress, long total, bool terminal, bool q
 }
 
 void progress_init(struct progress *progress, long total, bool quiet) {
-  progress_begin(progress, total, isatty(STDERR_FILENO), quiet, clock_now_ns());
+  progress_begin(progress, total, platform_is_terminal(STANDARD_ERROR), quiet, clock_now_ns());
 }
 
 bool progress_is_due(struct progress *progress, int64_t now_ns) {

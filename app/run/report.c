@@ -3,42 +3,11 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/resource.h>
-#include <time.h>
-#include <unistd.h>
 
 #include <cjson/cJSON.h>
 
 #include "app/run/profile_report.h"
-
-/* Field 22 of /proc/self/stat; the name in field 2 may hold anything, so counting starts behind its last bracket. */
-static double started_after_boot_s(void) {
-  char text[1024];
-  unsigned long long ticks = 0;
-  FILE *file = fopen("/proc/self/stat", "r");
-  if (!file)
-    return -1;
-  size_t length = fread(text, 1, sizeof text - 1, file);
-  fclose(file);
-  text[length] = 0;
-  const char *at = strrchr(text, ')');
-  if (!at ||
-      sscanf(at + 1, " %*c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %*u %*u %*d %*d %*d %*d %*d %*d %llu", &ticks) != 1)
-    return -1;
-  return (double)ticks / (double)sysconf(_SC_CLK_TCK);
-}
-
-double report_process_age_ms(void) {
-  struct timespec now;
-  double started = started_after_boot_s();
-  clock_gettime(CLOCK_BOOTTIME, &now);
-  return started < 0 ? 0 : ((double)now.tv_sec + (double)now.tv_nsec * 1e-9 - started) * 1e3;
-}
-
-size_t report_peak_bytes(void) {
-  struct rusage usage;
-  return getrusage(RUSAGE_SELF, &usage) ? 0 : (size_t)usage.ru_maxrss * 1024;
-}
+#include "unet/base/platform.h"
 
 static double megabytes(size_t bytes) {
   return (double)bytes * 1e-6;
@@ -137,7 +106,7 @@ int report_write(const char *path, char *text, struct error *err) {
   bool standard = !strcmp(path, "-");
   if (!text)
     return error_set(err, STATUS_FAILED, "%s: no memory for what is to be written", path);
-  FILE *out = standard ? stdout : fopen(path, "w");
+  FILE *out = standard ? stdout : platform_stream(path, "w");
   bool failed = !out || fprintf(out, "%s\n", text) < 0 || fflush(out);
   int reason = errno;
   if (out && !standard)

@@ -31,11 +31,6 @@ struct report {
   struct profile profile; /* no rows: not measured; the report's user frees it */
 };
 
-/* Milliseconds since this process started, its loading included; good to 10 ms. */
-double report_process_age_ms(void);
-/* The most memory this process ever had. */
-size_t report_peak_bytes(void);
-
 void report_table(const struct report *report, FILE *out);
 /* Writes text, which it frees, and a line's end; text NULL: there was no memory for it. path "-": standard output. */
 int report_write(const char *path, char *text, struct error *err);

@@ -1,14 +1,13 @@
 #include "app/sink/files.h"
 
-#include <glob.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include <libavformat/avformat.h>
 
+#include "app/platform/app_platform.h"
 #include "app/source/ffmpeg_util.h"
 #include "app/source/pipe_input.h"
 #include "app/source/protocols.h"
@@ -21,7 +20,7 @@ static int no_memory(struct error *err) {
   return error_set(err, STATUS_FAILED, "no memory to compare input and output");
 }
 
-static int add_entry(struct files *files, const struct stat *file, const char *path, struct error *err) {
+static int add_entry(struct files *files, const struct platform_entry *file, const char *path, struct error *err) {
   if (files->count == files->capacity) {
     size_t capacity = files->capacity ? files->capacity * 2 : 16;
     struct file_entry *entries = realloc(files->entries, capacity * sizeof *entries);
@@ -33,22 +32,21 @@ static int add_entry(struct files *files, const struct stat *file, const char *p
   char *copy = strdup(path);
   if (!copy)
     return no_memory(err);
-  files->entries[files->count++] = (struct file_entry){file->st_dev, file->st_ino, copy};
+  files->entries[files->count++] = (struct file_entry){file->volume, file->number, copy};
   return 0;
 }
 
 int files_add(struct files *files, const char *path, struct error *err) {
-  struct stat file;
-  return stat(path, &file) ? 0 : add_entry(files, &file, path, err);
+  struct platform_entry file;
+  return platform_look(&file, path) ? 0 : add_entry(files, &file, path, err);
+}
+
+static int add_found(void *opaque, const char *path) {
+  return files_add(opaque, path, NULL) ? 1 : 0;
 }
 
 int files_add_glob(struct files *files, const char *pattern, struct error *err) {
-  glob_t found = {0};
-  int failed = glob(pattern, GLOB_NOSORT, NULL, &found) == GLOB_NOSPACE ? no_memory(err) : 0;
-  for (size_t i = 0; i < found.gl_pathc && !failed; i++)
-    failed = files_add(files, found.gl_pathv[i], err);
-  globfree(&found);
-  return failed;
+  return platform_glob(pattern, add_found, files) ? no_memory(err) : 0;
 }
 
 /* A glob that finds all of a sequence's names, and some that are none of it. number_at: where a number begins. */
@@ -105,9 +103,9 @@ int files_add_sequence(struct files *files, const char *pattern, long first, lon
   return failed;
 }
 
-static bool has(const struct files *files, const struct stat *file) {
+static bool has(const struct files *files, const struct platform_entry *file) {
   for (size_t i = 0; i < files->count; i++)
-    if (files->entries[i].device == file->st_dev && files->entries[i].inode == file->st_ino)
+    if (files->entries[i].volume == file->volume && files->entries[i].number == file->number)
       return true;
   return false;
 }
@@ -117,14 +115,14 @@ static int add_named(struct files *files, const char *folder, char *text, const 
 
 /* A file and, where it is a text, what the text names. Most words of a text are no names, so most are not there. */
 static int add_with_contents(struct files *files, const char *path, int depth, struct error *err) {
-  struct stat file;
+  struct platform_entry file;
   char folder[PATH_MAX], *text;
   size_t length;
-  if (stat(path, &file) || !S_ISREG(file.st_mode) || has(files, &file))
+  if (platform_look(&file, path) || file.kind != ENTRY_FILE || has(files, &file))
     return 0;
   if (add_entry(files, &file, path, err))
     return -1;
-  if (depth >= PLAYLIST_DEPTH || file.st_size > PLAYLIST_BYTES || text_read(path, PLAYLIST_BYTES, &text, &length, NULL))
+  if (depth >= PLAYLIST_DEPTH || file.size > PLAYLIST_BYTES || text_read(path, PLAYLIST_BYTES, &text, &length, NULL))
     return 0;
   const char *slash = strrchr(path, '/');
   snprintf(folder, sizeof folder, "%.*s", slash ? (int)(slash + 1 - path) : 0, path);
@@ -200,14 +198,14 @@ static int add_pictures(struct files *files, long *first, const char *path, cons
 
 int files_add_input(struct files *files, long *first, const char *spec, const struct source_options *options,
                     struct error *err) {
-  struct stat file;
+  struct platform_entry file;
   AVDictionary *wishes = NULL;
   *first = -1;
   int fd = pipe_input_descriptor(spec);
   if (fd < 0 && !strncmp(spec, "pipe:", 5)) /* FFmpeg takes what is not a number for standard input */
-    fd = STDIN_FILENO;
+    fd = STANDARD_INPUT;
   if (fd >= 0)
-    return fstat(fd, &file) ? 0 : add_entry(files, &file, "standard input", err);
+    return platform_look_at(&file, fd) ? 0 : add_entry(files, &file, "standard input", err);
   if (options->input_options)
     av_dict_parse_string(&wishes, options->input_options, "=", ":", 0);
   const AVDictionaryEntry *kind = av_dict_get(wishes, "pattern_type", NULL, 0);
@@ -221,9 +219,9 @@ int files_add_input(struct files *files, long *first, const char *spec, const st
 
 static int compare(const void *one, const void *other) {
   const struct file_entry *a = one, *b = other;
-  if (a->device != b->device)
-    return a->device < b->device ? -1 : 1;
-  return a->inode < b->inode ? -1 : a->inode > b->inode;
+  if (a->volume != b->volume)
+    return a->volume < b->volume ? -1 : 1;
+  return a->number < b->number ? -1 : a->number > b->number;
 }
 
 const char *files_shared(const struct files *one, struct files *other) {

@@ -5,13 +5,12 @@
 
 #include <stdbool.h>
 #include <stddef.h>
-#include <sys/stat.h>
+#include <stdint.h>
 
 #include "app/source/source.h"
 
 struct file_entry {
-  dev_t device;
-  ino_t inode;
+  uint64_t volume, number;
   char *path;
 };
 

@@ -1,16 +1,14 @@
 #include "app/sink/mp4.h"
 
 #include <errno.h>
-#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include <libavutil/avstring.h>
 #include <libavutil/intreadwrite.h>
 
+#include "app/platform/app_platform.h"
 #include "app/source/ffmpeg_util.h"
 #include "app/sink/neighbour.h"
 
@@ -35,7 +33,7 @@ static int64_t read_box(FILE *file, int64_t at, int64_t size, char *type) {
 
 /* Where the boxes of the file end that follow each other from its beginning; size: its own. */
 static int64_t follow_boxes(const char *path, int64_t *last_data, int64_t *size) {
-  FILE *file = fopen(path, "rb");
+  FILE *file = platform_stream(path, "rb");
   int64_t at = 0, length;
   char type[4];
   *last_data = *size = 0;
@@ -58,7 +56,7 @@ static bool has_whole_boxes(const char *path) {
 void mp4_cut(const char *path) {
   int64_t whole, size;
   follow_boxes(path, &whole, &size);
-  int cut = whole > 0 && whole < size ? truncate(path, whole) : 0;
+  int cut = whole > 0 && whole < size ? platform_cut(path, whole) : 0;
   (void)cut; /* a file that cannot be cut stays as it is: the failure that led here is what the user hears of */
 }
 
@@ -205,9 +203,9 @@ static int check_frames(const char *path, struct settling *settling, struct erro
 }
 
 /* Returns NULL, or why the file stays as it is. */
-static const char *replace(const char *path, const struct stat *file, struct settling *settling, char *reason) {
+static const char *replace(const char *path, struct settling *settling, char *reason) {
   struct neighbour copy;
-  if (neighbour_make(&copy, path, file))
+  if (neighbour_make(&copy, path))
     return strerror(errno);
   int code = rewrite(path, copy.url, settling);
   if (code >= 0 && is_whole(settling)) /* FFmpeg does not notice all of its own failures */
@@ -222,18 +220,22 @@ static const char *replace(const char *path, const struct stat *file, struct set
 }
 
 int mp4_settle(const char *path, const struct muxer *muxer, const struct log *log, struct error *err) {
-  struct stat file;
-  char plain[PATH_MAX], buffer[128];
-  if (!realpath(path, plain) || stat(plain, &file) || !S_ISREG(file.st_mode))
+  char *plain = platform_real_path(path), buffer[128];
+  if (!plain || !platform_is_file(plain)) {
+    free(plain);
     return 0;
+  }
   struct settling settling = {.muxer = muxer, .tracks = muxer->output->nb_streams};
   settling.found = calloc(settling.tracks, sizeof *settling.found);
-  if (!settling.found)
-    return error_set(err, STATUS_FAILED, "no memory to settle %s", plain);
-  const char *reason = replace(plain, &file, &settling, buffer);
+  if (!settling.found) {
+    free(plain);
+    return error_set(err, STATUS_FAILED, "no memory to settle %s", path);
+  }
+  const char *reason = replace(plain, &settling, buffer);
   int failed = reason ? check_frames(plain, &settling, err) : 0;
   free(settling.found);
   if (reason && !failed)
     log_line(log, LOG_WARNING, "%s: stays in fragments, which some players seek badly in (%s)", plain, reason);
+  free(plain);
   return failed;
 }

@@ -5,18 +5,17 @@
 #define APP_SINK_NEIGHBOUR_H
 
 #include <limits.h>
-#include <sys/stat.h>
 
 #include "unet/base/log.h"
 
 struct neighbour {
-  int fd;
+  int descriptor;
   char path[PATH_MAX];
-  char url[32]; /* the file itself, whatever becomes of its name */
+  char url[PATH_MAX]; /* the file itself, whatever becomes of its name */
 };
 
-/* Beside path (which is absolute), with the owner and mode of like. Returns 0, or -1 with errno. */
-int neighbour_make(struct neighbour *neighbour, const char *path, const struct stat *like);
+/* Beside path (which is absolute), with the owner and mode of path. Returns 0, or -1 with errno. */
+int neighbour_make(struct neighbour *neighbour, const char *path);
 /* Gives it path's place and closes it. Returns 0, or -1 with errno: then it is still to be dropped. */
 int neighbour_take_over(struct neighbour *neighbour, const char *path);
 /* Closes and removes it. */

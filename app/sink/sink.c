@@ -4,12 +4,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include <libavformat/avformat.h>
 #include <libavutil/avstring.h>
 
+#include "app/platform/app_platform.h"
 #include "app/source/ffmpeg_util.h"
 #include "app/source/protocols.h"
 #include "app/sink/files.h"
@@ -29,7 +28,7 @@ static const struct sink_impl *find(const char *spec) {
 
 static bool agrees(const char *path, size_t more) {
   char answer[16] = "";
-  if (!isatty(STDIN_FILENO) || !isatty(STDERR_FILENO))
+  if (!platform_is_terminal(STANDARD_INPUT) || !platform_is_terminal(STANDARD_ERROR))
     return false;
   text_put(stderr, path);
   if (more)
@@ -54,7 +53,7 @@ static int may_overwrite(const struct files *files, struct error *err) {
 static int descriptor_of(const char *spec) {
   char *end;
   if (target_is_standard_output(spec) || !strcmp(spec, "hash:-"))
-    return STDOUT_FILENO;
+    return STANDARD_OUTPUT;
   if (strncmp(spec, "pipe:", 5))
     return -1;
   long number = strtol(spec + 5, &end, 10);
@@ -62,31 +61,25 @@ static int descriptor_of(const char *spec) {
 }
 
 static int check_descriptor(const char *spec, bool video, struct files *input, struct error *err) {
-  struct stat out;
+  struct platform_entry out;
   int fd = descriptor_of(spec);
-  const char *name = fd == STDOUT_FILENO ? "standard output" : spec;
-  if (fstat(fd, &out)) /* closed: the next file to be opened would get its number */
+  const char *name = fd == STANDARD_OUTPUT ? "standard output" : spec;
+  if (platform_look_at(&out, fd)) /* closed: the next file to be opened would get its number */
     return error_set(err, STATUS_OUTPUT, "%s: is closed; give it to a program (| mpv -) or name a file", name);
-  if (video && isatty(fd))
+  if (video && platform_is_terminal(fd))
     return error_set(err, STATUS_OUTPUT,
                      "%s: video is not for a terminal; give it to a program (| mpv -) or name a file", name);
-  const struct files output = {&(struct file_entry){out.st_dev, out.st_ino, ""}, 1, 1};
-  if (S_ISREG(out.st_mode) && files_shared(&output, input))
+  const struct files output = {&(struct file_entry){out.volume, out.number, ""}, 1, 1};
+  if (out.kind == ENTRY_FILE && files_shared(&output, input))
     return error_set(err, STATUS_USAGE, "%s: input and output are the same file; give another output", name);
   return 0;
 }
 
-static bool is_folder(const char *path) {
-  struct stat file;
-  return !stat(path, &file) && S_ISDIR(file.st_mode);
-}
-
 /* A device or a pipe is not overwritten. */
 static int add_output(struct files *files, const char *path, struct error *err) {
-  struct stat file;
-  if (is_folder(path))
+  if (platform_is_folder(path))
     return error_set(err, STATUS_OUTPUT, "%s: this is a folder; name a file in it", path);
-  return !stat(path, &file) && S_ISREG(file.st_mode) ? files_add(files, path, err) : 0;
+  return platform_is_file(path) ? files_add(files, path, err) : 0;
 }
 
 /* What is there of the files that these muxers write beside the one that is named. */
@@ -130,7 +123,7 @@ static int check_container(const struct sink_impl *impl, const struct sink_wish 
   struct target target;
   const char *spec = wish->spec, *format = wish->format;
   if (impl == &sink_ffmpeg)
-    return is_folder(file_path(spec)) ? 0 : target_choose(&target, spec, format, err);
+    return platform_is_folder(file_path(spec)) ? 0 : target_choose(&target, spec, format, err);
   return format ? error_set(err, STATUS_USAGE, "--output-format %s: %s has no container; leave it out", format, spec)
                 : 0;
 }

@@ -2,17 +2,14 @@
  * clip time later (muxer_flush), so that a killed process or a full disk leaves all but the last second playable. For
  * that MP4 and MOV are written in fragments; they are turned into ordinary files at the end (mp4_settle). */
 #include <errno.h>
-#include <fcntl.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <time.h>
-#include <unistd.h>
 
 #include <libavutil/avstring.h>
 #include <libavutil/opt.h>
 
+#include "app/platform/app_platform.h"
 #include "app/sink/encoder.h"
 #include "app/source/ffmpeg_util.h"
 #include "app/sink/mp4.h"
@@ -73,21 +70,6 @@ static int output_failed(struct ffmpeg_sink *to, int code, struct error *err) {
   return error_set(err, STATUS_OUTPUT, "%s: cannot be written: %s", to->target.name, ffmpeg_reason(code, reason));
 }
 
-/* A reader that has stopped reading must not keep an interruption waiting: FFmpeg asks wants_out again and again where
- * a write would block. Only of pipes, whose other users do not share this end of it. */
-static void stop_blocking(struct ffmpeg_sink *to) {
-  struct stat out;
-  int flags = fcntl(STDOUT_FILENO, F_GETFL);
-  if (flags < 0 || flags & O_NONBLOCK || fstat(STDOUT_FILENO, &out) || !S_ISFIFO(out.st_mode))
-    return;
-  to->pipe_unblocked = !fcntl(STDOUT_FILENO, F_SETFL, flags | O_NONBLOCK);
-}
-
-static void block_again(const struct ffmpeg_sink *to) {
-  if (to->pipe_unblocked)
-    fcntl(STDOUT_FILENO, F_SETFL, fcntl(STDOUT_FILENO, F_GETFL) & ~O_NONBLOCK);
-}
-
 static void ffmpeg_close(struct sink *sink) {
   struct ffmpeg_sink *to = (struct ffmpeg_sink *)sink;
   sound_close(&to->sound);
@@ -97,7 +79,8 @@ static void ffmpeg_close(struct sink *sink) {
   if (to->output && !(to->output->oformat->flags & AVFMT_NOFILE))
     avio_closep(&to->output->pb);
   avformat_free_context(to->output);
-  block_again(to);
+  if (to->pipe_unblocked)
+    platform_block_again(STANDARD_OUTPUT);
   free(to);
 }
 
@@ -128,8 +111,9 @@ static int open_io(struct ffmpeg_sink *to) {
     av_dict_set(&wishes, "pkt_size", "1316", 0);
   int code = avio_open2(&output->pb, to->target.url, AVIO_FLAG_WRITE, &output->interrupt_callback, &wishes);
   av_dict_free(&wishes);
-  if (target_is_standard_output(to->target.url))
-    stop_blocking(to);
+  /* A reader that has stopped reading must not keep an interruption waiting: FFmpeg asks wants_out again and again
+   * where a write would block. */
+  to->pipe_unblocked = target_is_standard_output(to->target.url) && platform_stop_blocking(STANDARD_OUTPUT);
   to->seekable = code >= 0 && output->pb->seekable & AVIO_SEEKABLE_NORMAL;
   if (to->seekable)
     neighbour_clean(file_path(to->target.url), to->log);
@@ -254,7 +238,7 @@ static void wait_until_due(struct ffmpeg_sink *to, double time) {
     to->started_ns = now - at;
   for (; now < to->started_ns + at && !(to->stop && atomic_load(to->stop)); now = clock_now_ns()) {
     int64_t left = to->started_ns + at - now;
-    nanosleep(&(struct timespec){.tv_nsec = left < look_up_ns ? left : look_up_ns}, NULL);
+    platform_sleep_ns(left < look_up_ns ? left : look_up_ns);
   }
 }
 

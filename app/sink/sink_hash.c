@@ -6,6 +6,7 @@
 #include <libavutil/hash.h>
 
 #include "app/sink/sink.h"
+#include "unet/base/platform.h"
 
 struct hash_sink {
   struct sink sink;
@@ -42,7 +43,7 @@ static int hash_open(struct sink **sink, const char *spec, const struct sink_opt
     hash_close(&to->sink);
     return error_set(err, STATUS_FAILED, "no memory for %s", spec);
   }
-  to->out = strcmp(to->path, "-") ? fopen(to->path, "w") : stdout;
+  to->out = strcmp(to->path, "-") ? platform_stream(to->path, "w") : stdout;
   if (!to->out) {
     write_failed(to, err);
     hash_close(&to->sink);

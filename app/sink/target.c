@@ -3,9 +3,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include <libavutil/avstring.h>
+
+#include "app/platform/app_platform.h"
 
 /* URLs whose other end expects one container, whatever their path looks like. TCP and local sockets make a sender wait
  * for a slow reader; the others are for what happens now. */
@@ -31,7 +32,7 @@ bool target_is_standard_output(const char *spec) {
     return !strcmp(spec, "-");
   char *end; /* FFmpeg takes what is not a number for standard output, too */
   long number = strtol(spec + 5, &end, 10);
-  return end == spec + 5 || *end || number == STDOUT_FILENO;
+  return end == spec + 5 || *end || number == STANDARD_OUTPUT;
 }
 
 const char *target_name(const char *spec) {

@@ -3,11 +3,11 @@
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/stat.h>
 
 #include <libavdevice/avdevice.h>
 #include <libavutil/opt.h>
 
+#include "app/platform/app_platform.h"
 #include "app/source/protocols.h"
 
 const char *ffmpeg_reason(int code, char *buffer) {
@@ -17,9 +17,9 @@ const char *ffmpeg_reason(int code, char *buffer) {
 }
 
 bool ffmpeg_can_reopen(const char *spec, const struct source_options *options) {
-  struct stat file;
-  if (!stat(file_path(spec), &file))
-    return S_ISREG(file.st_mode);
+  struct platform_entry file;
+  if (!platform_look(&file, file_path(spec)))
+    return file.kind == ENTRY_FILE;
   if (errno != ENOENT && errno != ENOTDIR && errno != ENAMETOOLONG)
     return true; /* a file: opening it says what is wrong */
   return !options->input_format && (!strncmp(spec, "http://", 7) || !strncmp(spec, "https://", 8));
@@ -92,8 +92,7 @@ static int collect_wishes(AVDictionary **wishes, const AVInputFormat *format, co
 static const AVInputFormat *find_format(const char *url) {
   const AVInputFormat *format = NULL;
   AVIOContext *io = NULL;
-  struct stat file;
-  if (!stat(file_path(url), &file) && S_ISREG(file.st_mode) && avio_open(&io, url, AVIO_FLAG_READ) >= 0)
+  if (platform_is_file(file_path(url)) && avio_open(&io, url, AVIO_FLAG_READ) >= 0)
     av_probe_input_buffer2(io, &format, url, NULL, 0, 0);
   avio_closep(&io);
   return format;

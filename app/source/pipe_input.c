@@ -1,17 +1,14 @@
 #include "app/source/pipe_input.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <limits.h>
-#include <poll.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include <libavutil/error.h>
 #include <libavutil/mem.h>
 
+#include "app/platform/app_platform.h"
 #include "app/source/ffmpeg_util.h"
 #include "app/source/protocols.h"
 
@@ -27,7 +24,7 @@ struct pipe_input {
 int pipe_input_descriptor(const char *spec) {
   char *end;
   if (!strcmp(spec, "-") || !strcmp(spec, "pipe:"))
-    return STDIN_FILENO;
+    return STANDARD_INPUT;
   if (strncmp(spec, "pipe:", 5))
     return -1;
   long fd = strtol(spec + 5, &end, 10);
@@ -35,24 +32,21 @@ int pipe_input_descriptor(const char *spec) {
 }
 
 bool pipe_input_is(const char *spec) {
-  struct stat file;
-  return pipe_input_descriptor(spec) >= 0 || (!stat(file_path(spec), &file) && S_ISFIFO(file.st_mode));
+  struct platform_entry file;
+  return pipe_input_descriptor(spec) >= 0 || (!platform_look(&file, file_path(spec)) && file.kind == ENTRY_PIPE);
 }
 
 static int read_packet(void *opaque, uint8_t *bytes, int size) {
   struct pipe_input *pipe = opaque;
   for (;;) {
-    struct pollfd readable = {.fd = pipe->fd, .events = POLLIN};
     if (pipe->interrupt.callback && pipe->interrupt.callback(pipe->interrupt.opaque))
       return AVERROR_EXIT;
-    if (poll(&readable, 1, LOOK_UP_MS) <= 0)
-      continue;
-    ssize_t got = read(pipe->fd, bytes, (size_t)size);
+    int64_t got = platform_read_pipe(pipe->fd, bytes, (size_t)size, LOOK_UP_MS);
     if (got > 0)
       return (int)got;
     if (got == 0)
       return AVERROR_EOF;
-    if (errno != EAGAIN && errno != EINTR)
+    if (errno != EAGAIN)
       return AVERROR(errno);
   }
 }
@@ -68,8 +62,7 @@ int pipe_input_open(struct pipe_input **out, const char *spec, const AVIOInterru
   pipe->fd = -1;
   pipe->interrupt = *interrupt;
   pipe->owned = pipe_input_descriptor(spec) < 0;
-  /* Without O_NONBLOCK opening alone waits for a writer. */
-  pipe->fd = pipe->owned ? open(file_path(spec), O_RDONLY | O_NONBLOCK | O_CLOEXEC) : pipe_input_descriptor(spec);
+  pipe->fd = pipe->owned ? platform_open_pipe(file_path(spec)) : pipe_input_descriptor(spec);
   if (pipe->fd < 0) {
     error_set(err, STATUS_INPUT, "%s: cannot be opened: %s", spec, strerror(errno));
     goto fail;
@@ -84,7 +77,7 @@ int pipe_input_open(struct pipe_input **out, const char *spec, const AVIOInterru
 fail:
   av_free(buffer);
   if (pipe && pipe->owned && pipe->fd >= 0)
-    close(pipe->fd);
+    platform_close_descriptor(pipe->fd);
   free(pipe);
   return -1;
 }
@@ -100,7 +93,7 @@ void pipe_input_close(struct pipe_input **pointer) {
   av_freep(&pipe->io->buffer); /* FFmpeg may have replaced the one it was given */
   avio_context_free(&pipe->io);
   if (pipe->owned)
-    close(pipe->fd);
+    platform_close_descriptor(pipe->fd);
   free(pipe);
   *pointer = NULL;
 }

@@ -6,9 +6,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 
 #include <libavutil/bprint.h>
+
+#include "app/platform/app_platform.h"
 
 #define INSIDE "crypto,data" /* read what is named along with them */
 #define WEB "http,https,httpproxy,tls,tcp," INSIDE
@@ -114,14 +115,15 @@ bool protocols_is_file(const char *url) {
 }
 
 static bool lies_beside(const char *path, const char *playlist) {
-  char folder[PATH_MAX], whole[PATH_MAX], named[PATH_MAX];
+  char named[PATH_MAX];
   const char *slash = strrchr(playlist, '/');
-  struct stat file;
   snprintf(named, sizeof named, "%.*s", slash ? (int)(slash + 1 - playlist) : 1, slash ? playlist : ".");
-  if (!realpath(named, folder) || !realpath(path, whole) || stat(whole, &file))
-    return false;
-  size_t length = strcmp(folder, "/") ? strlen(folder) : 0;
-  return S_ISREG(file.st_mode) && !strncmp(whole, folder, length) && whole[length] == '/';
+  char *folder = platform_real_path(named), *whole = platform_real_path(path);
+  size_t length = folder && strcmp(folder, "/") ? strlen(folder) : 0;
+  bool beside = folder && whole && platform_is_file(whole) && !strncmp(whole, folder, length) && whole[length] == '/';
+  free(folder);
+  free(whole);
+  return beside;
 }
 
 int protocols_open_beside(AVFormatContext *input, AVIOContext **io, const char *url, int flags,

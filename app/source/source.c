@@ -2,9 +2,9 @@
 
 #include <stdio.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "app/source/source_impl.h"
+#include "unet/base/platform.h"
 
 /* In order of asking; ffmpeg takes whatever the others do not. */
 static const struct source_impl *const sources[] = {&source_pattern, &source_ffmpeg};
@@ -24,7 +24,7 @@ static int open_camera(struct source **source, const struct source_options *opti
   for (int i = 0; i < CAMERAS; i++) {
     char device[32];
     snprintf(device, sizeof device, "/dev/video%d", i);
-    if (access(device, F_OK))
+    if (!platform_exists(device))
       continue;
     any = true;
     if (!open_spec(source, device, options, err))

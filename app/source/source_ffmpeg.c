@@ -4,8 +4,6 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
-#include <unistd.h>
 
 #include "app/source/convert.h"
 #include "app/source/coverage.h"
@@ -16,6 +14,7 @@
 #include "app/source/protocols.h"
 #include "app/source/source_impl.h"
 #include "app/flow/stats.h"
+#include "unet/base/platform.h"
 
 enum { DAMAGE_IN_A_ROW_MAX = 1000, DECODER_THREADS_MAX = 4 };
 
@@ -138,8 +137,8 @@ static int open_decoder(struct ffmpeg_source *from, const AVCodec *codec, struct
     return error_set(err, STATUS_FAILED, "no memory to decode %s", from->spec);
   int code = avcodec_parameters_to_context(from->decoder, from->stream->codecpar);
   if (code >= 0) {
-    long cores = sysconf(_SC_NPROCESSORS_ONLN);
-    from->decoder->thread_count = cores < 1 ? 1 : cores < DECODER_THREADS_MAX ? (int)cores : DECODER_THREADS_MAX;
+    int cores = platform_processors();
+    from->decoder->thread_count = cores < DECODER_THREADS_MAX ? cores : DECODER_THREADS_MAX;
     from->decoder->thread_type = from->options.live ? FF_THREAD_SLICE : FF_THREAD_FRAME | FF_THREAD_SLICE;
     if (from->options.live)
       from->decoder->flags |= AV_CODEC_FLAG_LOW_DELAY;
@@ -315,7 +314,7 @@ static void drain(struct ffmpeg_source *from) {
 static int feed_nothing(struct ffmpeg_source *from, int code, bool failed, struct error *err) {
   char reason[128];
   if (code == AVERROR(EAGAIN)) {
-    nanosleep(&(struct timespec){0, 1000000}, NULL);
+    platform_sleep_ns(1000000);
     return 1;
   }
   if (code != AVERROR_EOF && code != AVERROR_INVALIDDATA && from->realtime)

@@ -4,10 +4,10 @@
 #include <stdlib.h>
 #include <stdio.h>
 #include <string.h>
-#include <time.h>
 
 #include "app/source/source_impl.h"
 #include "app/flow/stats.h"
+#include "unet/base/platform.h"
 
 enum { DEFAULT_WIDTH = 640, DEFAULT_HEIGHT = 360, DEFAULT_FPS = 30, SIDE_MIN = 16, SIDE_MAX = 16384 };
 enum { STEP_X = 4, STEP_Y = 2 }; /* pixels a frame moves; even, so that chroma moves along */
@@ -151,8 +151,7 @@ static bool wait_until(struct pattern_source *pattern, int64_t due_ns) {
       return false;
     if (left <= 0)
       return true;
-    struct timespec nap = {0, left < 20000000 ? left : 20000000};
-    nanosleep(&nap, NULL);
+    platform_sleep_ns(left < 20000000 ? left : 20000000);
   }
 }
 

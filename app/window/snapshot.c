@@ -1,48 +1,46 @@
 #include "app/window/snapshot.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <png.h>
 #include <stdio.h>
 #include <string.h>
 #include <time.h>
-#include <unistd.h>
+
+#include "app/platform/app_platform.h"
 
 enum { NAMES_MAX = 1000 };
 
 /* A new file; its name is put into path. */
-static int create(const char *dir, char *path, struct error *err) {
+static FILE *create(const char *dir, char *path, struct error *err) {
   char stamp[32];
-  time_t now = time(NULL);
   struct tm local;
-  strftime(stamp, sizeof stamp, "%Y%m%d-%H%M%S", localtime_r(&now, &local));
+  platform_local_time(&local);
+  strftime(stamp, sizeof stamp, "%Y%m%d-%H%M%S", &local);
   for (int i = 1; i < NAMES_MAX; i++) {
     char name[PATHS_MAX], suffix[16] = "";
     if (i > 1)
       snprintf(suffix, sizeof suffix, "-%d", i);
     int length = snprintf(name, sizeof name, "%s%sreverie-%s%s.png", dir ? dir : "", dir ? "/" : "", stamp, suffix);
-    if (length >= PATHS_MAX)
-      return error_set(err, STATUS_OUTPUT, "snapshot: the folder's name is too long");
-    memcpy(path, name, (size_t)length + 1);
-    int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
-    if (fd >= 0 || errno != EEXIST) {
-      if (fd < 0)
-        error_set(err, STATUS_OUTPUT, "snapshot: %.300s: %s", path, strerror(errno));
-      return fd;
+    if (length >= PATHS_MAX) {
+      error_set(err, STATUS_OUTPUT, "snapshot: the folder's name is too long");
+      return NULL;
     }
+    memcpy(path, name, (size_t)length + 1);
+    FILE *file = platform_stream(path, "wbx");
+    if (!file && errno == EEXIST)
+      continue;
+    if (!file)
+      error_set(err, STATUS_OUTPUT, "snapshot: %.300s: %s", path, strerror(errno));
+    return file;
   }
-  return error_set(err, STATUS_OUTPUT, "snapshot: %.300s and %d more exist already", path, NAMES_MAX);
+  error_set(err, STATUS_OUTPUT, "snapshot: %.300s and %d more exist already", path, NAMES_MAX);
+  return NULL;
 }
 
 static int write_png(const struct frame *picture, const char *dir, char *path, struct error *err) {
-  int fd = create(dir, path, err);
-  if (fd < 0)
+  FILE *file = create(dir, path, err);
+  if (!file)
     return -1;
-  FILE *file = fdopen(fd, "wb");
-  if (!file) {
-    close(fd);
-    return error_set(err, STATUS_OUTPUT, "snapshot: %.300s: %s", path, strerror(errno));
-  }
   png_image image = {.version = PNG_IMAGE_VERSION,
                      .width = (png_uint_32)picture->width,
                      .height = (png_uint_32)picture->height,
@@ -51,7 +49,7 @@ static int write_png(const struct frame *picture, const char *dir, char *path, s
   int written = png_image_write_to_stdio(&image, file, 0, picture->plane[0], picture->pitch[0], NULL);
   if (fclose(file) || !written) {
     error_set(err, STATUS_OUTPUT, "snapshot: %.300s: %s", path, written ? strerror(errno) : image.message);
-    unlink(path);
+    platform_remove(path);
     return -1;
   }
   return 0;

@@ -1,0 +1,85 @@
+/* What the program asks of the operating system beyond unet/base/platform.h: what a name stands for, files beside
+ * others, pipes, signals, the terminal, times of day, the process. One file a system: app_platform_posix.c.
+ *
+ * Names of files are UTF-8, with '/' between their parts. What fails leaves errno. */
+#ifndef APP_PLATFORM_APP_PLATFORM_H
+#define APP_PLATFORM_APP_PLATFORM_H
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <time.h>
+
+#include "unet/base/platform.h"
+
+enum { STANDARD_INPUT = 0, STANDARD_OUTPUT = 1, STANDARD_ERROR = 2 };
+
+/* --- files --- */
+
+enum entry_kind { ENTRY_FILE, ENTRY_FOLDER, ENTRY_PIPE, ENTRY_OTHER };
+
+/* What a name or a descriptor stands for; the same file has the same volume and number. */
+struct platform_entry {
+  enum entry_kind kind;
+  uint64_t volume, number;
+  int64_t size;
+};
+
+/* Links are followed. Return 0 or -1. */
+int platform_look(struct platform_entry *entry, const char *path);
+int platform_look_at(struct platform_entry *entry, int descriptor);
+bool platform_is_file(const char *path);
+bool platform_is_folder(const char *path);
+bool platform_can_read(const char *path);
+bool platform_can_write(const char *path);
+
+/* Calls take for every name that a pattern of *, ? and [] finds, in any order, until it returns other than 0. Returns
+ * that, 0, or -1 with ENOMEM. */
+int platform_glob(const char *pattern, int (*take)(void *opaque, const char *path), void *opaque);
+/* Likewise for the names in a folder, without the folder; nothing where it cannot be read. */
+void platform_list(const char *folder, void (*take)(void *opaque, const char *name), void *opaque);
+int platform_cut(const char *path, int64_t size);
+
+/* A new file, locked as long as it is open, so that one whose process was killed can be told from one that is being
+ * written. path ends with XXXXXX, which becomes a name that there was not. Returns a descriptor or -1. */
+int platform_make_locked(char *path);
+void platform_close_descriptor(int descriptor);
+/* Owner, as far as that is allowed, and rights as path has them. Returns 0 or -1. */
+int platform_make_like(int descriptor, const char *path);
+/* A name for the open file itself, whatever becomes of path, which is its own now. */
+void platform_name_open_file(int descriptor, const char *path, char *name, size_t size);
+/* Removes a file of this user that platform_make_locked made and no process has open. Returns whether it did. */
+bool platform_remove_abandoned(const char *folder, const char *name);
+
+/* --- pipes and terminals --- */
+
+/* Does not wait for who writes into it. Returns a descriptor or -1. */
+int platform_open_pipe(const char *path);
+/* Waits so long for something to read. Returns the number of bytes, 0 at the end, -1 (EAGAIN: there was nothing). */
+int64_t platform_read_pipe(int descriptor, void *out, size_t size, int wait_ms);
+/* Where it is a pipe's end that would block a writer, it no longer does: returns whether that is to be undone. */
+bool platform_stop_blocking(int descriptor);
+void platform_block_again(int descriptor);
+bool platform_is_terminal(int descriptor);
+
+/* --- the process --- */
+
+/* The first Ctrl-C, or request to end, sets *stop; the second one ends the program at once. Writing to a closed pipe or
+ * past a size limit fails. When a library gives up (abort) the line is printed, and status is the program's. */
+void platform_catch_signals(atomic_bool *stop, const char *line, int status);
+
+/* The program's own file. Returns whether it is known and fits. */
+bool platform_program_path(char *path, size_t size);
+/* Sets a variable of the environment. Returns 0 or -1. */
+int platform_set_variable(const char *name, const char *value);
+/* Becomes the program of this path; comes back only when that fails. */
+void platform_become(const char *path, char **argv);
+
+/* Since the process was started, its loading included; good to 10 ms; 0: not known. */
+double platform_process_age_ms(void);
+/* The most memory that it has had; 0: not known. */
+size_t platform_peak_memory(void);
+void platform_local_time(struct tm *local);
+
+#endif

@@ -1,0 +1,257 @@
+#include "app/platform/app_platform.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <glob.h>
+#include <limits.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+/* --- files --- */
+
+static void describe(struct platform_entry *entry, const struct stat *file) {
+  *entry = (struct platform_entry){
+      .kind = S_ISREG(file->st_mode)    ? ENTRY_FILE
+              : S_ISDIR(file->st_mode)  ? ENTRY_FOLDER
+              : S_ISFIFO(file->st_mode) ? ENTRY_PIPE
+                                        : ENTRY_OTHER,
+      .volume = (uint64_t)file->st_dev,
+      .number = (uint64_t)file->st_ino,
+      .size = (int64_t)file->st_size,
+  };
+}
+
+int platform_look(struct platform_entry *entry, const char *path) {
+  struct stat file;
+  if (stat(path, &file))
+    return -1;
+  describe(entry, &file);
+  return 0;
+}
+
+int platform_look_at(struct platform_entry *entry, int descriptor) {
+  struct stat file;
+  if (fstat(descriptor, &file))
+    return -1;
+  describe(entry, &file);
+  return 0;
+}
+
+bool platform_is_file(const char *path) {
+  struct platform_entry entry;
+  return !platform_look(&entry, path) && entry.kind == ENTRY_FILE;
+}
+
+bool platform_is_folder(const char *path) {
+  struct platform_entry entry;
+  return !platform_look(&entry, path) && entry.kind == ENTRY_FOLDER;
+}
+
+bool platform_can_read(const char *path) {
+  return !access(path, R_OK);
+}
+
+bool platform_can_write(const char *path) {
+  return !access(path, W_OK);
+}
+
+int platform_glob(const char *pattern, int (*take)(void *opaque, const char *path), void *opaque) {
+  glob_t found = {0};
+  int result = 0;
+  if (glob(pattern, GLOB_NOSORT, NULL, &found) == GLOB_NOSPACE) {
+    errno = ENOMEM;
+    result = -1;
+  }
+  for (size_t i = 0; i < found.gl_pathc && !result; i++)
+    result = take(opaque, found.gl_pathv[i]);
+  globfree(&found);
+  return result;
+}
+
+void platform_list(const char *folder, void (*take)(void *opaque, const char *name), void *opaque) {
+  DIR *names = opendir(folder);
+  if (!names)
+    return;
+  for (const struct dirent *entry; (entry = readdir(names));)
+    take(opaque, entry->d_name);
+  closedir(names);
+}
+
+int platform_cut(const char *path, int64_t size) {
+  return truncate(path, size);
+}
+
+/* Until it is locked another process may take it for abandoned, and remove it. */
+int platform_make_locked(char *path) {
+  struct stat made;
+  char *letters = path + strlen(path) - strlen("XXXXXX");
+  for (;;) {
+    int descriptor = mkostemp(path, O_CLOEXEC);
+    if (descriptor < 0)
+      return -1;
+    flock(descriptor, LOCK_EX); /* where there are no locks, nothing is taken for abandoned either */
+    if (!fstat(descriptor, &made) && made.st_nlink == 1)
+      return descriptor;
+    close(descriptor);
+    memcpy(letters, "XXXXXX", strlen("XXXXXX"));
+  }
+}
+
+void platform_close_descriptor(int descriptor) {
+  close(descriptor);
+}
+
+int platform_make_like(int descriptor, const char *path) {
+  struct stat like;
+  if (stat(path, &like))
+    return -1;
+  int given = fchown(descriptor, like.st_uid, like.st_gid);
+  (void)given; /* only root can give files away */
+  return fchmod(descriptor, like.st_mode & 07777);
+}
+
+void platform_name_open_file(int descriptor, const char *path, char *name, size_t size) {
+  (void)path;
+  snprintf(name, size, "/proc/self/fd/%d", descriptor);
+}
+
+bool platform_remove_abandoned(const char *folder, const char *name) {
+  struct stat file;
+  char path[PATH_MAX];
+  if (snprintf(path, sizeof path, "%s/%s", folder, name) >= (int)sizeof path)
+    return false;
+  int descriptor = open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+  if (descriptor < 0)
+    return false;
+  bool removed = !fstat(descriptor, &file) && S_ISREG(file.st_mode) && file.st_uid == geteuid() &&
+                 !flock(descriptor, LOCK_EX | LOCK_NB) && !unlink(path);
+  close(descriptor);
+  return removed;
+}
+
+/* --- pipes and terminals --- */
+
+int platform_open_pipe(const char *path) {
+  return open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+}
+
+int64_t platform_read_pipe(int descriptor, void *out, size_t size, int wait_ms) {
+  struct pollfd readable = {.fd = descriptor, .events = POLLIN};
+  int ready = poll(&readable, 1, wait_ms);
+  int64_t got = ready > 0 ? read(descriptor, out, size) : -1;
+  if (ready <= 0 || (got < 0 && errno == EINTR))
+    errno = EAGAIN;
+  return got;
+}
+
+/* Only of pipes, whose other users do not share this end of it. */
+bool platform_stop_blocking(int descriptor) {
+  struct stat file;
+  int flags = fcntl(descriptor, F_GETFL);
+  return flags >= 0 && !(flags & O_NONBLOCK) && !fstat(descriptor, &file) && S_ISFIFO(file.st_mode) &&
+         !fcntl(descriptor, F_SETFL, flags | O_NONBLOCK);
+}
+
+void platform_block_again(int descriptor) {
+  fcntl(descriptor, F_SETFL, fcntl(descriptor, F_GETFL) & ~O_NONBLOCK);
+}
+
+bool platform_is_terminal(int descriptor) {
+  return isatty(descriptor);
+}
+
+/* --- the process --- */
+
+/* Signal handlers are given nothing: what they need is here. */
+static struct {
+  atomic_bool *stop;
+  const char *line;
+  int status;
+} caught;
+
+static void on_signal(int number) {
+  (void)number;
+  atomic_store(caught.stop, true);
+}
+
+static void on_abort(int number) {
+  (void)number;
+  (void)!write(STDERR_FILENO, caught.line, strlen(caught.line));
+  _exit(caught.status);
+}
+
+void platform_catch_signals(atomic_bool *stop, const char *line, int status) {
+  static const int ending[] = {SIGINT, SIGTERM, SIGHUP};
+  /* SA_RESETHAND: the second Ctrl-C takes its usual course. SA_RESTART: half-done reads and writes go on. */
+  struct sigaction action = {.sa_handler = on_signal, .sa_flags = SA_RESETHAND | SA_RESTART};
+  sigemptyset(&action.sa_mask);
+  caught.stop = stop;
+  caught.line = line;
+  caught.status = status;
+  for (size_t i = 0; i < sizeof ending / sizeof *ending; i++) {
+    struct sigaction before; /* nohup and the shell's background jobs have some of them ignored, and mean it */
+    if (!sigaction(ending[i], NULL, &before) && before.sa_handler != SIG_IGN)
+      sigaction(ending[i], &action, NULL);
+  }
+  signal(SIGPIPE, SIG_IGN);
+  signal(SIGXFSZ, SIG_IGN);
+  signal(SIGABRT, on_abort);
+}
+
+bool platform_program_path(char *path, size_t size) {
+  ssize_t length = readlink("/proc/self/exe", path, size);
+  if (length <= 0 || (size_t)length >= size)
+    return false;
+  path[length] = 0;
+  return true;
+}
+
+int platform_set_variable(const char *name, const char *value) {
+  return setenv(name, value, 1);
+}
+
+void platform_become(const char *path, char **argv) {
+  execv(path, argv);
+}
+
+/* Field 22 of /proc/self/stat; the name in field 2 may hold anything, so counting starts behind its last bracket. */
+static double started_after_boot_s(void) {
+  char text[1024];
+  unsigned long long ticks = 0;
+  FILE *file = fopen("/proc/self/stat", "r");
+  if (!file)
+    return -1;
+  size_t length = fread(text, 1, sizeof text - 1, file);
+  fclose(file);
+  text[length] = 0;
+  const char *at = strrchr(text, ')');
+  if (!at ||
+      sscanf(at + 1, " %*c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %*u %*u %*d %*d %*d %*d %*d %*d %llu", &ticks) != 1)
+    return -1;
+  return (double)ticks / (double)sysconf(_SC_CLK_TCK);
+}
+
+double platform_process_age_ms(void) {
+  struct timespec now;
+  double started = started_after_boot_s();
+  clock_gettime(CLOCK_BOOTTIME, &now);
+  return started < 0 ? 0 : ((double)now.tv_sec + (double)now.tv_nsec * 1e-9 - started) * 1e3;
+}
+
+size_t platform_peak_memory(void) {
+  struct rusage usage;
+  return getrusage(RUSAGE_SELF, &usage) ? 0 : (size_t)usage.ru_maxrss * 1024;
+}
+
+void platform_local_time(struct tm *local) {
+  time_t now = time(NULL);
+  localtime_r(&now, local);
+}
