@@ -170,15 +170,16 @@ static int use(const struct checkpoint *checkpoint, struct error *err) {
   fclose(nowhere);
   struct resources resources = {0};
   struct model model = {0};
-  struct plan plans[3] = {0};
+  struct plan plans[4] = {0};
   struct frame_noise noise;
   int result = model_init(&model, checkpoint, &resources, err);
   if (!result)
-    result = plans_prompt(&model, &plans[0], err) || plans_tables(&model, &plans[1], err) ||
-             plans_frame(&model, &shape, &plans[2], &noise, err) || read_weights(&resources, err);
+    result = plans_text(&model, &plans[0], err) || plans_keys(&model, &plans[1], err) ||
+             plans_tables(&model, &plans[2], err) || plans_frame(&model, &shape, &plans[3], &noise, err) ||
+             read_weights(&resources, err);
   if (!result)
     model_log_unused(&model, NULL);
-  for (int i = 0; i < 3; i++)
+  for (int i = 0; i < 4; i++)
     plan_free(&plans[i]);
   model_finish(&model);
   resources_finish(&resources);

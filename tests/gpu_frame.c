@@ -199,7 +199,8 @@ static void run_picture(struct bench *b, const char *folder, int steps) {
   must(b, plans_frame(&b->model, &shape, &b->plan, &noise, &b->err));
   must(b, device_prepare(b->device, &b->program, &b->plan, PIXEL_RGBA, &b->err));
   run_plan(b, plans_tables, &run);
-  run_plan(b, plans_prompt, &run);
+  run_plan(b, plans_text, &run);
+  run_plan(b, plans_keys, &run);
   write_input(b, folder, "noise.f32", noise.start);
   uint8_t *pixels = read_file(folder, "picture.in.rgba", (size_t)w * (size_t)h * 4);
   struct frame frame = {.format = PIXEL_RGBA, .width = w, .height = h, .plane = {pixels}, .pitch = {4 * w}}, picture;
@@ -216,7 +217,7 @@ static void run_picture(struct bench *b, const char *folder, int steps) {
 static void prepare_frame(struct bench *b, struct frame_shape *shape, int argc, char **argv) {
   int width, height;
   struct frame_noise noise;
-  struct run_params prompt = {.guidance = 1, .slot = SLOT_PRESET_1};
+  struct run_params prompt = {.guidance = 1, .slot = SLOT_PRESET_1, .prompt = {{{SLOT_PRESET_1}, {1}}}};
   model_native_size(&b->model, &width, &height);
   *shape = (struct frame_shape){.width = argc > 5 ? atoi(argv[4]) : width,
                                 .height = argc > 5 ? atoi(argv[5]) : height,
@@ -225,7 +226,8 @@ static void prepare_frame(struct bench *b, struct frame_shape *shape, int argc, 
   must(b, plans_frame(&b->model, shape, &b->plan, &noise, &b->err));
   must(b, device_prepare(b->device, &b->program, &b->plan, PIXEL_RGBA, &b->err));
   run_plan(b, plans_tables, &prompt);
-  run_plan(b, plans_prompt, &prompt);
+  run_plan(b, plans_text, &prompt);
+  run_plan(b, plans_keys, &prompt);
   size_t count = tensor_elements(noise.start);
   float *draw = malloc(count * sizeof *draw);
   noise_fill(1, 0, 0, draw, count);

@@ -285,7 +285,7 @@ static struct engine_weight scaled_weight(const struct rig *rig, const char *nam
   struct checkpoint *checkpoint;
   struct resources resources = {0};
   struct model model;
-  struct plan prompt, tables;
+  struct plan text, keys, tables;
   struct frame_noise noise;
   struct plan frame;
   struct error err = {0};
@@ -293,7 +293,8 @@ static struct engine_weight scaled_weight(const struct rig *rig, const char *nam
       .width = rig->golden.frame.width, .height = rig->golden.frame.height, .steps = 1, .rows = 1};
   must(checkpoint_open(&checkpoint, rig->golden.folder, NULL, NULL, &err), &err);
   must(model_init(&model, checkpoint, &resources, &err), &err);
-  must(plans_prompt(&model, &prompt, &err), &err);
+  must(plans_text(&model, &text, &err), &err);
+  must(plans_keys(&model, &keys, &err), &err);
   must(plans_tables(&model, &tables, &err), &err);
   must(plans_frame(&model, &shape, &frame, &noise, &err), &err);
   int index = resources_find(&resources, name);
@@ -305,7 +306,8 @@ static struct engine_weight scaled_weight(const struct rig *rig, const char *nam
   must(resource_read_f32(r, values, &err), &err);
   for (size_t i = 0; i < elements; i++)
     values[i] *= factor;
-  plan_free(&prompt);
+  plan_free(&text);
+  plan_free(&keys);
   plan_free(&tables);
   plan_free(&frame);
   model_finish(&model);
@@ -400,6 +402,99 @@ static void test_weights_that_are_not_there(void **state) {
   assert_error(&rig.err, STATUS_FAILED, "unet/conv_in.bias");
   rig_close(&rig);
 }
+
+/* --- more prompts than keys and values are kept for --- */
+
+static const char *const many_texts[] = {
+    "",     "an oil painting", "a cat at night", "a town", "watercolour", "an old map",
+    "fire", "a cubist face",   "snow, ink",      "glass",  "a dog",
+};
+enum { MANY = 16 };
+
+static void set_prompts(struct rig *rig, bool negative) {
+  for (int slot = 1; slot <= SLOT_PRESETS; slot++)
+    must(engine_set_prompt(rig->engine, slot, many_texts[slot], &rig->err), &rig->err);
+  if (negative)
+    must(engine_set_prompt(rig->engine, SLOT_NEGATIVE, many_texts[SLOT_NEGATIVE], &rig->err), &rig->err);
+}
+
+/* Moment number i of a walk through all prompts, with blends and steps back; slot 0 was never set. */
+static void set_moment(struct rig *rig, int i) {
+  static const int prompts[MANY] = {1, 2, 3, 4, 5, 1, 6, 7, 7, 8, 9, 0, 2, 1, 2, 5};
+  static const float blends[MANY] = {0, 0, 0.5f, 0, 0.25f, 1, 0, 0.75f, 0, 0.5f, 0, 0, 0, 0.5f, 0, 0.5f};
+  rig->controls.prompt = prompts[i];
+  rig->controls.prompt_to = 1 + (5 * i + 3) % SLOT_PRESETS;
+  rig->controls.blend = blends[i];
+}
+
+static uint8_t *collect_copy(struct rig *rig) {
+  struct frame picture;
+  must(engine_collect(rig->engine, &picture, &rig->err), &rig->err);
+  return picture_copy(&picture);
+}
+
+/* Of frames two in flight, each has its own prompts, as an engine has that makes no other frame. */
+static void test_many_prompts(void **state) {
+  (void)state;
+  struct rig rig;
+  uint8_t *pictures[MANY];
+  rig_open(&rig, args, "turbo", true);
+  rig.controls.guidance = 2;
+  set_prompts(&rig, false);
+  for (int i = 0; i < MANY; i++) {
+    if (i == MANY / 2)
+      must(engine_set_prompt(rig.engine, SLOT_NEGATIVE, many_texts[SLOT_NEGATIVE], &rig.err), &rig.err);
+    set_moment(&rig, i);
+    must(engine_submit(rig.engine, &rig.controls, &rig.golden.frame, &rig.err), &rig.err);
+    if (i > 0)
+      pictures[i - 1] = collect_copy(&rig);
+  }
+  pictures[MANY - 1] = collect_copy(&rig);
+  rig_close(&rig);
+  for (int i = 0; i < MANY; i++) {
+    rig_open(&rig, args, "turbo", true);
+    rig.controls.guidance = 2;
+    set_prompts(&rig, i >= MANY / 2);
+    set_moment(&rig, i);
+    uint8_t *alone = generate_default(&rig);
+    if (memcmp(pictures[i], alone, picture_bytes(&rig)))
+      fail_msg("picture %d is another on an engine of its own", i);
+    free(alone);
+    rig_close(&rig);
+  }
+  for (int i = 0; i < MANY; i++)
+    free(pictures[i]);
+}
+
+static long launches_of_a_frame(struct rig *rig, int prompt) {
+  long before = info_of(rig).device_launches;
+  rig->controls.prompt = prompt;
+  free(generate_default(rig));
+  return info_of(rig).device_launches - before;
+}
+
+/* A prompt costs a run of its own where it is not among the last ones, and there alone. */
+static void test_steady_prompts_cost_nothing(void **state) {
+  (void)state;
+  struct rig rig;
+  rig_open(&rig, args, "turbo", false);
+  set_prompts(&rig, false);
+  launches_of_a_frame(&rig, 1);
+  long frame = launches_of_a_frame(&rig, 1), change = launches_of_a_frame(&rig, 2) - frame;
+  assert_true(frame > 0 && change > 0);
+  for (int prompt = 3; prompt <= SLOT_PRESETS; prompt++) {
+    assert_int_equal(launches_of_a_frame(&rig, prompt), frame + change);
+    assert_int_equal(launches_of_a_frame(&rig, prompt - 1), frame);
+    assert_int_equal(launches_of_a_frame(&rig, prompt), frame);
+  }
+  assert_int_equal(launches_of_a_frame(&rig, 1), frame + change);
+  change_weight(&rig, "unet/text_kv.weight", 0.5f); /* of the keys and values alone: no text is encoded again */
+  assert_int_equal(launches_of_a_frame(&rig, 1), frame + change);
+  assert_int_equal(launches_of_a_frame(&rig, 1), frame);
+  rig_close(&rig);
+}
+
+/* --- sizes --- */
 
 /* An engine opened at the picture's size makes the same one. */
 static void assert_fresh_agrees(const struct rig *rig, const struct frame *picture) {
@@ -528,6 +623,8 @@ int main(int argc, char **argv) {
       cmocka_unit_test(test_changes_capture_nothing),
       cmocka_unit_test(test_two_in_flight),
       cmocka_unit_test(test_prompt_in_flight),
+      cmocka_unit_test(test_many_prompts),
+      cmocka_unit_test(test_steady_prompts_cost_nothing),
       cmocka_unit_test(test_changed_weights),
       cmocka_unit_test(test_changed_weights_of_idle_slots),
       cmocka_unit_test(test_weights_that_are_not_there),

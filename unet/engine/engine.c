@@ -8,7 +8,8 @@
 void engine_look_up_weights(struct engine *engine) {
   if (engine->weights_version == engine->resources.version)
     return;
-  engine->prompt_weights = plan_weights_version(&engine->prompt_plan);
+  engine->text_weights = plan_weights_version(&engine->text_plan);
+  engine->keys_weights = plan_weights_version(&engine->keys_plan);
   engine->tables_weights = plan_weights_version(&engine->tables_plan);
   engine->weights_version = engine->resources.version;
 }
@@ -29,12 +30,15 @@ static int check_params(const struct engine_params *params, const struct checkpo
 }
 
 static int prepare(struct engine *engine, const struct frame_shape *shape, struct error *err) {
-  if (plans_prompt(&engine->model, &engine->prompt_plan, err) < 0 ||
+  engine->keys = (struct recent){.count = KEY_SLOTS};
+  if (plans_text(&engine->model, &engine->text_plan, err) < 0 ||
+      plans_keys(&engine->model, &engine->keys_plan, err) < 0 ||
       plans_tables(&engine->model, &engine->tables_plan, err) < 0)
     return -1;
   engine->frame = frame_program_create(engine, shape, err);
   if (!engine->frame ||
-      device_prepare(engine->device, &engine->prompt_program, &engine->prompt_plan, engine->output, err) < 0 ||
+      device_prepare(engine->device, &engine->text_program, &engine->text_plan, engine->output, err) < 0 ||
+      device_prepare(engine->device, &engine->keys_program, &engine->keys_plan, engine->output, err) < 0 ||
       device_prepare(engine->device, &engine->tables_program, &engine->tables_plan, engine->output, err) < 0)
     return -1;
   model_log_unused(&engine->model, engine->log);
@@ -56,11 +60,13 @@ static int open_device(struct engine *engine, const struct engine_params *params
 static void leave_device(struct engine *engine) {
   frame_program_destroy(&engine->frame, engine->device);
   if (engine->device) {
-    device_release(engine->device, &engine->prompt_program);
+    device_release(engine->device, &engine->text_program);
+    device_release(engine->device, &engine->keys_program);
     device_release(engine->device, &engine->tables_program);
   }
   device_close(&engine->device);
-  plan_free(&engine->prompt_plan);
+  plan_free(&engine->text_plan);
+  plan_free(&engine->keys_plan);
   plan_free(&engine->tables_plan);
 }
 

@@ -2,13 +2,14 @@
  *
  * engine.c    opening, closing, information, weights that change
  * shape.c     a frame plan prepared for a size and a step count
- * prompts.c   slots: text to tokens to the device
+ * prompts.c   slots: text to tokens to the device, keys and values of those in use
  * sampling.c  what is sampled: schedule, noise, time table
  * frames.c    submit, collect: controls to the arguments of a run */
 #ifndef UNET_ENGINE_ENGINE_IMPL_H
 #define UNET_ENGINE_ENGINE_IMPL_H
 
 #include "unet/engine.h"
+#include "unet/engine/recent.h"
 #include "unet/model/plans.h"
 #include "unet/plan/device.h"
 #include "unet/sample/sampler.h"
@@ -34,6 +35,7 @@ struct prompt_slot {
   bool filled; /* else SLOT_EMPTY stands in */
   int tokens[TOKENS_MAX];
   uint64_t version; /* of the weights then: plan_weights_version */
+  uint64_t serial;  /* of the encoding: another one, another text */
 };
 
 struct engine {
@@ -46,11 +48,14 @@ struct engine {
   enum fit fit;
   enum pixel_format output;
 
-  struct plan prompt_plan, tables_plan;
-  struct program *prompt_program, *tables_program;
+  struct plan text_plan, keys_plan, tables_plan;
+  struct program *text_program, *keys_program, *tables_program;
   struct frame_program *frame;
 
   struct prompt_slot slots[SLOTS];
+  uint64_t encodings;    /* done so far */
+  struct recent keys;    /* the texts, by serial, whose keys and values are on the device */
+  uint64_t keys_version; /* of the weights they were computed with */
   struct sampling sampling;
   bool blends;                /* strength is the picture's share beside the input; the sampler's is always 1 */
   struct sampler_table table; /* of sampling: made anew when the strength changes */
@@ -59,8 +64,8 @@ struct engine {
   bool noise_known;
   float tables_guidance;   /* the time table is for, where guidance is an embedding */
   uint64_t tables_version; /* of the weights it was computed from */
-  /* Of the weights that the two plans read, as they are now; looked up again when weights_version is behind. */
-  uint64_t prompt_weights, tables_weights, weights_version;
+  /* Of the weights that the plans read, as they are now; looked up again when weights_version is behind. */
+  uint64_t text_weights, keys_weights, tables_weights, weights_version;
 
   struct ticket tickets[IN_FLIGHT_MAX]; /* of frames in flight, oldest first */
   int in_flight;
@@ -80,8 +85,9 @@ struct frame_program *frame_program_create(struct engine *engine, const struct f
 
 /* Tokens of a text into a slot. */
 int prompts_encode(struct engine *engine, int slot, const char *text, struct error *err);
-/* Encodes the slots that a run reads again where a weight has changed since. */
-int prompts_refresh(struct engine *engine, const struct run_params *run, struct error *err);
+/* Puts the slots of keys and values in the place of the prompt slots that the run reads, computed anew only where they
+ * are not there: the text's, too, where a weight has changed since. */
+int prompts_place(struct engine *engine, struct run_params *run, struct error *err);
 /* The slot, or the empty prompt's where it was never set. */
 int prompts_slot(const struct engine *engine, int slot);
 
@@ -98,7 +104,7 @@ int sampling_make_times(struct engine *engine, float guidance, struct error *err
 
 /* --- engine.c --- */
 
-/* Versions of the weights that the prompt's and the tables' plans read, as they are now. */
+/* Versions of the weights that the plans of texts, keys and tables read, as they are now. */
 void engine_look_up_weights(struct engine *engine);
 
 #endif

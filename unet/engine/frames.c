@@ -76,7 +76,7 @@ static int fill_params(struct engine *engine, const struct controls *controls, c
   fill_guidance(engine, controls, run);
   if (frame)
     run->geometry = fit_geometry(engine->fit, frame, shape->width, shape->height);
-  return prompts_refresh(engine, run, err);
+  return prompts_place(engine, run, err);
 }
 
 /* --- frames --- */

@@ -10,21 +10,55 @@ static int encode_slot(struct engine *engine, int slot, const int *tokens, struc
   struct run_params run = {.slot = slot};
   memcpy(run.tokens, tokens, sizeof run.tokens);
   engine_look_up_weights(engine);
-  if (device_run(engine->device, engine->prompt_program, &run, err) < 0)
+  if (device_start(engine->device, engine->text_program, &run, err) < 0)
     return -1;
-  engine->slots[slot].version = engine->prompt_weights;
+  engine->slots[slot].version = engine->text_weights;
+  engine->slots[slot].serial = ++engine->encodings;
   return 0;
 }
 
-/* Encodes the slots that a run reads again where a weight has changed since. */
-int prompts_refresh(struct engine *engine, const struct run_params *run, struct error *err) {
-  for (int row = 0; row < engine->frame->shape.rows; row++)
-    for (int i = 0; i < 2; i++) {
-      int slot = run->prompt[row].slot[i];
-      if (engine->slots[slot].version != engine->prompt_weights &&
-          encode_slot(engine, slot, engine->slots[slot].tokens, err) < 0)
-        return -1;
+/* The text that a slot holds, encoded again where a weight has changed since. */
+static int refresh_slot(struct engine *engine, int slot, struct error *err) {
+  const struct prompt_slot *s = &engine->slots[slot];
+  return s->version == engine->text_weights ? 0 : encode_slot(engine, slot, s->tokens, err);
+}
+
+/* The text that a slot holds to keys and values. */
+static int make_keys(struct engine *engine, int slot, int place, struct error *err) {
+  const struct run_params run = {.prompt[0] = {{slot, slot}, {1, 0}}, .slot = place};
+  return device_start(engine->device, engine->keys_program, &run, err);
+}
+
+/* Places of the slots' keys and values, which are there when a run that follows reads them: runs in flight, which may
+ * read what was in these places before, are done with it by then, as the device works in order. */
+static int place_slots(struct engine *engine, const int *slots, int count, int *places, struct error *err) {
+  uint64_t serials[2 * GUIDANCE_ROWS_MAX];
+  if (engine->keys_version != engine->keys_weights)
+    recent_forget_all(&engine->keys);
+  engine->keys_version = engine->keys_weights;
+  for (int i = 0; i < count; i++) {
+    if (refresh_slot(engine, slots[i], err) < 0)
+      return -1;
+    serials[i] = engine->slots[slots[i]].serial;
+  }
+  unsigned come = recent_assign(&engine->keys, serials, count, places);
+  for (int i = 0; i < count; i++)
+    if (come >> i & 1 && make_keys(engine, slots[i], places[i], err) < 0) {
+      recent_forget_all(&engine->keys);
+      return -1;
     }
+  return 0;
+}
+
+int prompts_place(struct engine *engine, struct run_params *run, struct error *err) {
+  int slots[2 * GUIDANCE_ROWS_MAX], places[2 * GUIDANCE_ROWS_MAX], rows = engine->frame->shape.rows;
+  for (int i = 0; i < 2 * rows; i++)
+    slots[i] = run->prompt[i / 2].slot[i % 2];
+  engine_look_up_weights(engine);
+  if (place_slots(engine, slots, 2 * rows, places, err) < 0)
+    return -1;
+  for (int i = 0; i < 2 * rows; i++)
+    run->prompt[i / 2].slot[i % 2] = places[i];
   return 0;
 }
 

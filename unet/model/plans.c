@@ -7,11 +7,14 @@ int model_init(struct model *model, const struct checkpoint *checkpoint, struct 
   *model = (struct model){.checkpoint = checkpoint, .resources = resources};
   if (unet_init(&model->unet, &checkpoint->predictors[0], err) < 0)
     return -1;
-  model->slots = resources_state(resources, "prompt slots", SLOTS, 1, checkpoint->text_encoders[0].config.positions,
-                                 model->unet.walk.text_channels, ELEMENT_DEVICE, err);
+  const struct clip_config *text = &checkpoint->text_encoders[0].config;
+  model->texts =
+      resources_state(resources, "prompt texts", SLOTS, 1, text->positions, text->hidden_size, ELEMENT_DEVICE, err);
+  model->keys = resources_state(resources, "prompt keys and values", KEY_SLOTS, 1, text->positions,
+                                model->unet.walk.text_channels, ELEMENT_DEVICE, err);
   model->table =
       resources_state(resources, "time table", TIMESTEPS, 1, 1, model->unet.walk.time_channels, ELEMENT_DEVICE, err);
-  if (tensor_exists(model->slots) && tensor_exists(model->table))
+  if (tensor_exists(model->texts) && tensor_exists(model->keys) && tensor_exists(model->table))
     return 0;
   model_finish(model);
   return -1;
@@ -41,11 +44,18 @@ void model_native_size(const struct model *model, int *width, int *height) {
   *height = model->unet.config->sample_height * scale;
 }
 
-int plans_prompt(const struct model *model, struct plan *plan, struct error *err) {
+int plans_text(const struct model *model, struct plan *plan, struct error *err) {
   plan_init(plan, model->resources);
   struct tensor text = clip_encode(&model->checkpoint->text_encoders[0], plan);
+  plan_store_slot(plan, "slot", (struct op_store_slot){.x = text, .slots = model->texts});
+  return plan_finish(plan, err);
+}
+
+int plans_keys(const struct model *model, struct plan *plan, struct error *err) {
+  plan_init(plan, model->resources);
+  struct tensor text = plan_prompt(plan, "text", (struct op_prompt){.slots = model->texts, .y.n = 1});
   struct tensor keys_values = unet_texts(&model->unet, plan, text);
-  plan_store_slot(plan, "slot", (struct op_store_slot){.x = keys_values, .slots = model->slots});
+  plan_store_slot(plan, "slot", (struct op_store_slot){.x = keys_values, .slots = model->keys});
   return plan_finish(plan, err);
 }
 
@@ -59,7 +69,7 @@ int plans_tables(const struct model *model, struct plan *plan, struct error *err
  * round (H200); more as a loop, because each one written out takes 10 ms to prepare. */
 static void denoise(const struct model *model, const struct frame_shape *shape, struct plan *plan, struct tensor x,
                     struct tensor image, struct tensor noise) {
-  struct tensor text = plan_prompt(plan, "prompt", (struct op_prompt){.slots = model->slots, .y.n = shape->rows});
+  struct tensor text = plan_prompt(plan, "prompt", (struct op_prompt){.slots = model->keys, .y.n = shape->rows});
   struct op_unet_input input = {.x = x, .image = image, .image_rows = shape->rows == 3 ? 3 : 1, .y.n = shape->rows};
   bool loop = shape->steps > UNROLLED_MAX;
   int steps = loop ? 1 : shape->steps;

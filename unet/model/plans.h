@@ -1,17 +1,22 @@
-/* The three plans of a model, which the engine runs: prompt (text to slot), tables (time projections) and frame (pixels
- * to pixels). Also the state between them. */
+/* The plans of a model, which the engine runs: text (tokens to what the text encoder says), keys (that to keys and
+ * values), tables (time projections) and frame (pixels to pixels). Also the state between them. */
 #ifndef UNET_MODEL_PLANS_H
 #define UNET_MODEL_PLANS_H
 
 #include "unet/base/controls.h"
 #include "unet/model/models.h"
 
+/* Keys and values take a hundred times the memory of a text, so there are few of them: what one run can ask for (two
+ * prompts that are blended and the negative one) and one more, so that to go back to the last prompt costs nothing. */
+enum { KEY_SLOTS = 4 };
+
 /* What plans of one model share. Borrows checkpoint and resources. */
 struct model {
   const struct checkpoint *checkpoint;
   struct resources *resources;
   struct unet unet;
-  struct tensor slots; /* state [SLOTS, 1, positions, texts]: each prompt's keys and values */
+  struct tensor texts; /* state [SLOTS, 1, positions, hidden_size]: each prompt, as the text encoder has it */
+  struct tensor keys;  /* state [KEY_SLOTS, 1, positions, text_channels]: keys and values of the prompts in use */
   struct tensor table; /* state [1000, 1, 1, times]: each timestep's time projections */
 };
 
@@ -47,7 +52,10 @@ int model_size_multiple(const struct model *model);
 void model_native_size(const struct model *model, int *width, int *height);
 
 /* Build and finish a plan, which the caller frees, also after a failure. */
-int plans_prompt(const struct model *model, struct plan *plan, struct error *err);
+/* run.tokens -> texts[run.slot] */
+int plans_text(const struct model *model, struct plan *plan, struct error *err);
+/* texts as run.prompt[0] has it -> keys[run.slot] */
+int plans_keys(const struct model *model, struct plan *plan, struct error *err);
 int plans_tables(const struct model *model, struct plan *plan, struct error *err);
 int plans_frame(const struct model *model, const struct frame_shape *shape, struct plan *plan,
                 struct frame_noise *noise, struct error *err);

@@ -196,6 +196,12 @@ int device_run(struct device *device, struct program *program, const struct run_
   return device_collect(device, program, NULL, err);
 }
 
+int device_start(struct device *device, struct program *program, const struct run_params *params, struct error *err) {
+  if (program->in_flight && device_collect(device, program, NULL, err) < 0)
+    return -1;
+  return device_submit(device, program, params, NULL, err);
+}
+
 int device_profile(struct device *device, struct program *program, const struct run_params *params,
                    const struct frame *frame, const struct profile_request *request, struct profile *profile,
                    struct error *err) {

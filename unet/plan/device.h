@@ -153,6 +153,9 @@ int device_submit(struct device *device, struct program *program, const struct r
 int device_collect(struct device *device, struct program *program, struct frame *picture, struct error *err);
 /* submit and collect in one, for plans without pixels. */
 int device_run(struct device *device, struct program *program, const struct run_params *params, struct error *err);
+/* The same without waiting, but for the run that was started before this one: its failure is this one's. In order with
+ * all other runs. */
+int device_start(struct device *device, struct program *program, const struct run_params *params, struct error *err);
 /* Changes weights, all of them at once: runs submitted before see none of the changes, runs submitted after see all.
  * Every copy that the device keeps in another form follows, at its address: programs stay valid. values are copied; the
  * device need not be done when this returns. On failure nothing has changed. Changes must not overlap. What plans have

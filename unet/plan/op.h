@@ -177,7 +177,7 @@ struct op_time_row {
   int step; /* in a loop (plan.h) that of its first round; each round's is the next */
 };
 
-/* slots[run.slot] = x: the prompt plan's last op. Of a ring, slots[run.turn % n] = x.
+/* slots[run.slot] = x: the last op of the plans that make a prompt. Of a ring, slots[run.turn % n] = x.
  *   x      [1, h, w, c]
  *   slots  [n, h, w, c] */
 #define OPERANDS_STORE_SLOT(T, P)                                                                                      \

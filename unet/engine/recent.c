@@ -1,0 +1,42 @@
+#include "unet/engine/recent.h"
+
+static int find(const struct recent *recent, uint64_t key) {
+  for (int i = 0; i < recent->count; i++)
+    if (recent->place[i].key == key)
+      return i;
+  return -1;
+}
+
+/* Free places were used before all others. */
+static int oldest(const struct recent *recent) {
+  int place = 0;
+  for (int i = 1; i < recent->count; i++)
+    if (recent->place[i].used < recent->place[place].used)
+      place = i;
+  return place;
+}
+
+unsigned recent_assign(struct recent *recent, const uint64_t keys[], int count, int places[]) {
+  unsigned come = 0;
+  recent->now++;
+  /* What is there already first, so that nothing that comes in takes its place. */
+  for (int i = 0; i < count; i++) {
+    int place = find(recent, keys[i]);
+    if (place >= 0)
+      recent->place[place].used = recent->now;
+  }
+  for (int i = 0; i < count; i++) {
+    places[i] = find(recent, keys[i]);
+    if (places[i] >= 0)
+      continue;
+    places[i] = oldest(recent);
+    recent->place[places[i]].key = keys[i];
+    recent->place[places[i]].used = recent->now;
+    come |= 1u << i;
+  }
+  return come;
+}
+
+void recent_forget_all(struct recent *recent) {
+  *recent = (struct recent){.count = recent->count};
+}
