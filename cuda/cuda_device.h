@@ -12,8 +12,8 @@
  * memory.c            device and pinned memory, counted and limited; resources: weights and state
  * weights.c           weights in other forms, weights that change
  * libraries/          what is opened at run time: cuBLASLt, cuDNN, NVML
- * kernels/            the project's own: product_sm90.cu (PRODUCT.md) and gemm.cu for products, halo_sm90.cu and narrow.cu
- *                     for convolutions of few channels, the others by name
+ * kernels/            the project's own: product_sm90.cu (PRODUCT.md) and gemm.cu for products, halo_sm90.cu and
+ * narrow.cu for convolutions of few channels, group_norm.cu and layer_norm.cu (NORM.md), the others by name
  *
  * One compute stream runs everything in order, so that programs may share workspaces. Frames travel on streams of their
  * own, beside the compute of the frame before. */
@@ -87,7 +87,7 @@ struct cuda_device {
   cudaEvent_t shadow_ready, published;
 
   void *workspace;
-  unsigned *arrivals, *barrier; /* all 0 between kernels */
+  unsigned *arrivals; /* all 0 between kernels */
   float *norm_partial;
 
   struct blas *blas; /* NULL: not there */

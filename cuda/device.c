@@ -49,8 +49,8 @@ static int count_gpus(int *count, struct error *err) {
   return error_set(err, STATUS_DEVICE, "cuda: no usable GPU: %s", cudaGetErrorString(status));
 }
 
-/* Whether this build has code for the GPU, and whether that code can overlap launches: PTX of an older target, compiled
- * by the driver, lacks the waits that needs. */
+/* Whether this build has code for the GPU, and whether that code can overlap launches and run in clusters: PTX of an
+ * older target, compiled by the driver, lacks what that needs. */
 static int check_code(struct cuda_device *device, struct error *err) {
   struct cudaDeviceProp *p = &device->properties;
   int version = 0;
@@ -80,7 +80,7 @@ static int open_streams(struct cuda_device *device, struct error *err) {
 }
 
 static int open_workspaces(struct cuda_device *device, struct error *err) {
-  size_t counters = (ARRIVALS + NORM_BARRIERS) * sizeof(unsigned);
+  size_t counters = ARRIVALS * sizeof(unsigned);
   void *memory;
   if (cuda_keep(device, &device->workspace, WORKSPACE_BYTES, "workspace", err) < 0 ||
       cuda_keep(device, (void **)&device->norm_partial, NORM_PARTIAL_FLOATS * sizeof(float), "workspace", err) < 0 ||
@@ -88,7 +88,6 @@ static int open_workspaces(struct cuda_device *device, struct error *err) {
       cuda_check(cudaMemsetAsync(memory, 0, counters, device->queue.stream), "workspace", err) < 0)
     return -1;
   device->arrivals = memory;
-  device->barrier = device->arrivals + ARRIVALS;
   return 0;
 }
 

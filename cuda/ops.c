@@ -80,8 +80,7 @@ static int prepare_norm(struct preparation *p) {
                                    .groups = prologue->norm == NORM_GROUP ? prologue->groups : 0,
                                    .eps = prologue->eps,
                                    .act = prologue->act,
-                                   .partial = p->device->norm_partial,
-                                   .barrier = p->device->barrier};
+                                   .partial = p->device->norm_partial};
   return append(p, &step);
 }
 

@@ -199,8 +199,8 @@ static int fill_shadow(struct cuda_device *device, const struct update *update, 
   return 0;
 }
 
-/* Products may read weights before they wait for the kernel ahead of them (mainloop_sm90.cuh): the copy is done by then,
- * because each run begins with a kernel that reads none and waits (launch_begin). */
+/* Products and norms may read weights before they wait for the kernel ahead of them (mainloop_sm90.cuh, norm.cuh): the
+ * copy is done by then, because each run begins with a kernel that reads none and waits (launch_begin). */
 static int publish(struct cuda_device *device, const struct update *update, struct error *err) {
   static const char doing[] = "changing weights";
   char *list = (char *)device->shadow + update->list_at;

@@ -187,6 +187,7 @@ static const struct linear_case linear_cases[] = {
     {1, 3, 5, 7, 9, 11, .before = {.norm = NORM_LAYER, .act = ACT_SILU}, .bias = true, .residual = true},
     {1, 3, 5, 16, 0, 24, .act = ACT_GEGLU, .residual = true},
     {2, 1, 3, 7, 0, 10, .before = LAYER, .act = ACT_GEGLU, .bias = true},
+    {1, 32, 33, 640, 320, 32, .before = GROUP_SILU(32), .bias = true},
     {2, 5, 3, 24, 8, 16, .before = {.norm = NORM_GROUP, .groups = 4}, .act = ACT_RELU, .residual = true, .bias = true},
     {1, 5, 5, 16, 0, 16, .before = {.norm = NORM_LAYER, .bare = true}, .act = ACT_TANH3, .bias = true},
     {1, 8, 8, 64, 0, 64, .before = LAYER, .bias = true, .fill = FILL_LARGE},
@@ -234,6 +235,24 @@ static const struct norm_case norm_cases[] = {
     {1, 8, 8, 64, false, GROUP_SILU(8), FILL_LARGE},
     {1, 8, 8, 64, false, LAYER, FILL_TINY},
     {1, 8, 8, 64, false, GROUP_SILU(8), FILL_ZEROS},
+    /* on a GPU: clusters of thread blocks of every size, and what they leave to two launches */
+    {1, 64, 64, 320, false, GROUP_SILU(32)},
+    {1, 61, 67, 960, false, {.norm = NORM_GROUP, .groups = 32}},
+    {1, 37, 41, 640, false, GROUP_SILU(32), FILL_OFFSET},
+    {1, 16, 17, 2560, false, GROUP_SILU(32)},
+    {1, 31, 33, 1920, false, GROUP_SILU(32)},
+    {1, 1, 500, 1280, false, {.norm = NORM_GROUP, .groups = 32, .bare = true}, FILL_OFFSET},
+    {3, 20, 21, 128, false, GROUP_SILU(32), FILL_OFFSET},
+    {1, 33, 31, 192, false, GROUP_SILU(32)},
+    {2, 24, 25, 224, false, GROUP_SILU(32)},
+    {1, 150, 151, 64, false, GROUP_SILU(32)},
+    {2, 100, 101, 40, false, GROUP_SILU(8), FILL_OFFSET},
+    {1, 180, 181, 320, false, GROUP_SILU(32), FILL_OFFSET},
+    {1, 19, 23, 60, false, GROUP_SILU(20)},
+    {1, 16, 16, 64, true, GROUP_SILU(32)},
+    {1, 300, 1, 640, false, LAYER},
+    {2, 5, 7, 1280, false, LAYER, FILL_OFFSET},
+    {1, 5, 7, 1288, false, LAYER},
 };
 
 /* --- attention --- */

@@ -1,8 +1,7 @@
 /* The engine: a checkpoint, a device and the three plans (prompt, time table, frame) behind one small interface. This
  * and unet/base/ are what a frame sees of the network.
  *
- * Threads: one thread at a time calls an engine. Of several engines on one GPU, in one process or sharing it through
- * MPS, one at a time may have frames in flight: some kernels wait for all of their thread blocks. */
+ * Threads: one thread at a time calls an engine. */
 #ifndef UNET_ENGINE_H
 #define UNET_ENGINE_H
 

@@ -28,7 +28,7 @@ struct launch_queue {
   cudaStream_t stream;
   int sms;      /* multiprocessors */
   bool overlap; /* launch as programmatic dependents: the kernel may be resident before the one ahead has finished, and
-                   waits on the device (compute capability 9.0 and up) */
+                   waits on the device (compute capability 9.0 and up, which also has clusters of thread blocks) */
 };
 
 /* 10 * major + minor of the PTX that the kernels in use were compiled from; an error when there are none for the
@@ -76,7 +76,7 @@ cudaError_t launch_gemm(const struct launch_queue *queue, const struct gemm_args
 bool narrow_supported(const struct gemm_args *args);
 cudaError_t launch_narrow(const struct launch_queue *queue, const struct gemm_args *args);
 
-/* --- norm.cu --- */
+/* --- norm.cu, group_norm.cu, layer_norm.cu --- */
 
 struct norm_args {
   const void *x, *x2;        /* [n, pixels, c], [n, pixels, c2] */
@@ -87,10 +87,9 @@ struct norm_args {
   int groups; /* group norm; 0: layer norm, over each pixel's channels */
   float eps;
   enum activation act;
-  float *partial;    /* group norm: NORM_PARTIAL_FLOATS */
-  unsigned *barrier; /* group norm: NORM_BARRIERS counters, 0 before the first launch, used by group norms alone */
+  float *partial; /* group norm: NORM_PARTIAL_FLOATS */
 };
-enum { NORM_BLOCKS_MAX = 256, NORM_GROUPS_MAX = 128, NORM_BARRIERS = 1 };
+enum { NORM_BLOCKS_MAX = 256, NORM_GROUPS_MAX = 128 };
 enum { NORM_PARTIAL_FLOATS = NORM_BLOCKS_MAX * NORM_GROUPS_MAX * 2 };
 
 cudaError_t launch_norm(const struct launch_queue *queue, const struct norm_args *args);

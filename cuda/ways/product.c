@@ -113,8 +113,7 @@ static void set_prologue(const struct cuda_device *device, struct product *produ
                                     .groups = p->norm == NORM_GROUP ? p->groups : 0,
                                     .eps = p->eps,
                                     .act = p->act,
-                                    .partial = device->norm_partial,
-                                    .barrier = device->barrier};
+                                    .partial = device->norm_partial};
   product->has_prologue = true;
   args->x = product->scratch[SCRATCH_PROLOGUE];
   args->x2 = NULL;

@@ -1,0 +1,462 @@
+/* Group norm: statistics, then the normalised, activated, concatenated result that a convolution or a linear layer
+ * reads. NORM.md tells which way is taken when, and what was tried.
+ *
+ * In one launch where a cluster of thread blocks can keep a slice of the channels in registers, else in two, with the
+ * statistics of runs of pixels in memory between them. Sums are taken in a fixed order: the same bits every time. They
+ * are of distances to each group's pivot, its first value in the picture, so that a large mean costs no digits. */
+#include "attention/hopper.cuh"
+#include "cuda/kernels/norm.cuh"
+
+namespace {
+
+using namespace norms;
+
+/* Distances from a group's pivot, and their squares, to mean and reciprocal deviation. */
+__device__ __forceinline__ float2 finish_group(const struct norm_args &p, float pivot, float2 total) {
+  float count = (float)p.pixels * (float)((p.c + p.c2) / p.groups);
+  float mean = total.x / count, variance = fmaxf(total.y / count - mean * mean, 0.0f);
+  return make_float2(pivot + mean, rsqrtf(variance + p.eps));
+}
+
+__device__ __forceinline__ void add(float2 &to, float x, float y) {
+  to.x += x;
+  to.y += y;
+}
+
+/* The warp's sum, in all lanes. */
+__device__ __forceinline__ float2 add_lanes(float2 v, int lanes) {
+#pragma unroll
+  for (int i = lanes / 2; i > 0; i /= 2) {
+    v.x += __shfl_xor_sync(0xffffffffu, v.x, i);
+    v.y += __shfl_xor_sync(0xffffffffu, v.y, i);
+  }
+  return v;
+}
+
+__device__ __forceinline__ void activate8(float v[8], enum activation act) {
+  if (act == ACT_SILU)
+#pragma unroll
+    for (int i = 0; i < 8; i++)
+      v[i] = silu(v[i]);
+}
+
+/* --- in one launch ---
+ *
+ * A slice is a few whole groups, in whole vectors of eight channels. The thread blocks of a cluster share its pixels,
+ * keep them in registers and exchange their sums through shared memory. Threads lie in rows over the slice's columns
+ * (vectors), so that each stays with its eight channels. */
+
+enum { CLUSTER_MAX = 8, HELD_MAX = 16, SLICE_GROUPS = 32, SLICE_CHANNELS = 256, THREADS_MAX = 320, ROWS_MIN = 8 };
+enum { SLICE_BYTES = 64 }; /* of a pixel: less than two sectors of memory waste much of what is read */
+
+struct division {
+  int slices, cluster;
+  int columns, rows; /* vectors of a slice; threads that share one */
+  int held;          /* vectors a thread has at most */
+};
+
+/* A thread's vectors: `held` of them, `rows` pixels apart. */
+template <int HELD> struct vectors {
+  uint4 held[HELD];
+
+  template <typename Use> __device__ __forceinline__ void each(int first, int last, int rows, Use use) {
+#pragma unroll
+    for (int j = 0; j < HELD; j++)
+      if (first + j * rows < last)
+        use(held[j], first + j * rows);
+  }
+};
+
+/* A block's sums of one group from those of its threads, [columns][rows + 1]: first those of the group in which a
+ * thread's vector begins, then those of the next. Done by one warp; in all its lanes. */
+__device__ __forceinline__ float2 add_group(const float4 *sums, const division &d, int group, int size) {
+  float2 total = make_float2(0, 0);
+  int lane = threadIdx.x % 32, begin = group * size / 8, end = ((group + 1) * size + 7) / 8;
+#pragma unroll 1
+  for (int column = begin; column < end; column++) {
+    bool first = column * 8 / size == group;
+#pragma unroll 2
+    for (int row = lane; row < d.rows; row += 32) {
+      float4 part = sums[column * (d.rows + 1) + row];
+      add(total, first ? part.x : part.z, first ? part.y : part.w);
+    }
+  }
+  return add_lanes(total, 32);
+}
+
+/* Leaves a block's total with every block of the cluster: the lanes of a warp call. */
+__device__ __forceinline__ void tell_cluster(float2 *slot, float2 total, int cluster) {
+  int lane = threadIdx.x % 32;
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
+  if (cluster > 1) {
+    uint32_t here = static_cast<uint32_t>(__cvta_generic_to_shared(slot));
+    if (lane < cluster)
+      asm volatile("st.shared::cluster.v2.f32 [%0], {%1, %2};" ::"r"(attention::cluster_address(here, lane)),
+                   "f"(total.x), "f"(total.y)
+                   : "memory");
+    return;
+  }
+#endif
+  if (lane == 0)
+    *slot = total;
+}
+
+template <int HELD>
+__global__ void __launch_bounds__(THREADS_MAX, 1)
+    slice_kernel(const __grid_constant__ struct norm_args p, const __grid_constant__ division d) {
+  extern __shared__ float4 sums[]; /* [columns][rows + 1] */
+  __shared__ float2 totals[CLUSTER_MAX][SLICE_GROUPS];
+  __shared__ float pivots[SLICE_GROUPS];
+  __shared__ float2 factors[SLICE_CHANNELS]; /* of a channel: scale, shift */
+  int part = blockIdx.x / d.cluster, rank = blockIdx.x % d.cluster, picture = part / d.slices;
+  int channels = d.columns * 8, base = part % d.slices * channels, size = (p.c + p.c2) / p.groups;
+  int groups = channels / size, row = threadIdx.x / d.columns, column = threadIdx.x - row * d.columns;
+  int first = (int)((long)p.pixels * rank / d.cluster) + row, last = (int)((long)p.pixels * (rank + 1) / d.cluster);
+  size_t start = (size_t)picture * p.pixels;
+  bool active = row < d.rows;
+  float gamma = 1.0f, beta = 0.0f;
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
+  if (d.cluster > 1)
+    attention::cluster_arrive_relaxed();
+#endif
+  if (threadIdx.x < channels) {
+    read_vector<1>(p.gamma, base + threadIdx.x, 1.0f, &gamma);
+    read_vector<1>(p.beta, base + threadIdx.x, 0.0f, &beta);
+  }
+  wait_for_previous();
+  vectors<HELD> own;
+  if (active)
+    own.each(first, last, d.rows,
+             [&](uint4 &to, int pixel) { to = fetch<8>(p, start + pixel, base + column * 8).raw; });
+  if (threadIdx.x < groups)
+    read<1>(p, start, base + threadIdx.x * size, &pivots[threadIdx.x]);
+  __syncthreads();
+  int group = column * 8 / size, bound = (group + 1) * size - column * 8; /* of the channels in the first group */
+  if (active) {
+    float sum[8] = {}, square[8] = {}, near[2] = {pivots[group], bound < 8 ? pivots[group + 1] : 0.0f};
+    own.each(first, last, d.rows, [&](const uint4 &from, int) {
+      float v[8];
+      unpack8(from, v);
+#pragma unroll
+      for (int i = 0; i < 8; i++) {
+        float distance = v[i] - (i < bound ? near[0] : near[1]);
+        sum[i] += distance;
+        square[i] += distance * distance;
+      }
+    });
+    float4 two = make_float4(0, 0, 0, 0);
+#pragma unroll
+    for (int i = 0; i < 8; i++) {
+      two.x += i < bound ? sum[i] : 0.0f;
+      two.y += i < bound ? square[i] : 0.0f;
+      two.z += i < bound ? 0.0f : sum[i];
+      two.w += i < bound ? 0.0f : square[i];
+    }
+    sums[column * (d.rows + 1) + row] = two;
+  }
+  __syncthreads();
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
+  if (d.cluster > 1)
+    attention::cluster_wait(); /* all have begun */
+#endif
+#pragma unroll 1
+  for (int g = threadIdx.x / 32; g < groups; g += blockDim.x / 32)
+    tell_cluster(&totals[rank][g], add_group(sums, d, g, size), d.cluster);
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
+  if (d.cluster > 1) {
+    attention::cluster_arrive();
+    attention::cluster_wait();
+  } else
+#endif
+    __syncthreads();
+  if (threadIdx.x < channels) {
+    int g = threadIdx.x / size;
+    float2 total = totals[0][g];
+    for (int i = 1; i < d.cluster; i++)
+      add(total, totals[i][g].x, totals[i][g].y);
+    float2 stat = finish_group(p, pivots[g], total);
+    factors[threadIdx.x] = make_float2(gamma * stat.y, beta - stat.x * gamma * stat.y);
+  }
+  __syncthreads();
+  if (!active)
+    return;
+  float2 factor[8];
+#pragma unroll
+  for (int i = 0; i < 8; i++)
+    factor[i] = factors[column * 8 + i];
+  own.each(first, last, d.rows, [&](const uint4 &from, int pixel) {
+    float v[8];
+    unpack8(from, v);
+#pragma unroll
+    for (int i = 0; i < 8; i++)
+      v[i] = v[i] * factor[i].x + factor[i].y;
+    activate8(v, p.act);
+    store8(p.y + (start + pixel) * p.pitch + base + column * 8, v);
+  });
+}
+
+/* Whether every vector of a slice lies in two groups at most. */
+bool vectors_fit(int columns, int size) {
+  for (int column = 0; column < columns; column++)
+    if ((column * 8 + 7) / size > column * 8 / size + 1)
+      return false;
+  return true;
+}
+
+/* The smallest slices that are worth reading; 0: there are none. */
+int count_slices(const struct norm_args *args) {
+  int channels = args->c + args->c2, size = channels / args->groups, least = 0;
+  for (int slices = 1; slices <= args->groups; slices++) {
+    int width = channels / slices;
+    if (args->groups % slices || width % 8 || width > SLICE_CHANNELS || width / size > SLICE_GROUPS ||
+        !vectors_fit(width / 8, size))
+      continue;
+    if (!least || width * (int)sizeof(__half) >= SLICE_BYTES)
+      least = slices;
+  }
+  return least;
+}
+
+/* False where two launches are to do it. */
+bool divide(const struct launch_queue *queue, const struct norm_args *args, division *d) {
+  int channels = args->c + args->c2;
+  if (!norm_has_vectors(args) || args->pitch != channels || (d->slices = count_slices(args)) == 0)
+    return false;
+  d->columns = channels / d->slices / 8;
+  d->cluster = 1;
+  d->rows = ROWS_MIN;
+  while (d->rows < args->pixels && 2 * d->rows * d->columns <= THREADS_MAX)
+    d->rows *= 2;
+  auto held = [&] { return (int)blocks_for(blocks_for((size_t)args->pixels, (size_t)d->cluster), (size_t)d->rows); };
+  int most = queue->overlap ? CLUSTER_MAX : 1; /* clusters came with what allows overlap */
+  while (d->cluster < most && held() > 2 && (2 * d->cluster * d->slices * args->n <= queue->sms || held() > HELD_MAX))
+    d->cluster *= 2;
+  d->held = held();
+  return d->held <= HELD_MAX;
+}
+
+template <int HELD>
+cudaError_t launch_slices(const struct launch_queue *queue, const struct norm_args *args, const division *d) {
+  cudaLaunchAttribute attributes[2] = {};
+  int count = 0;
+  if (queue->overlap) {
+    attributes[count].id = cudaLaunchAttributeProgrammaticStreamSerialization;
+    attributes[count++].val.programmaticStreamSerializationAllowed = 1;
+  }
+  if (d->cluster > 1) {
+    attributes[count].id = cudaLaunchAttributeClusterDimension;
+    attributes[count].val.clusterDim.x = (unsigned)d->cluster;
+    attributes[count].val.clusterDim.y = 1;
+    attributes[count++].val.clusterDim.z = 1;
+  }
+  cudaLaunchConfig_t config = {};
+  config.gridDim = dim3((unsigned)(args->n * d->slices * d->cluster));
+  config.blockDim = dim3((unsigned)(d->columns * d->rows + 31) / 32 * 32);
+  config.dynamicSmemBytes = (size_t)d->columns * (d->rows + 1) * sizeof(float4);
+  config.stream = queue->stream;
+  config.attrs = attributes;
+  config.numAttrs = count;
+  return cudaLaunchKernelEx(&config, slice_kernel<HELD>, *args, *d);
+}
+
+/* --- in two launches --- */
+
+constexpr int THREADS = 512, LANES = 16; /* threads that add up one group */
+constexpr int AHEAD = 4;                 /* pixels that a thread asks for at a time */
+constexpr int FEW = 2;                   /* pixels a thread has at least, where there are enough */
+
+/* A block's run of one picture's pixels. Threads lie in rows of `span` over the channels. */
+struct share {
+  int picture, first, last, chunk, chunks;
+  int channels, columns, span, rows, row, column;
+  int size; /* channels of a group */
+  float groups_a_channel;
+};
+
+template <int WIDTH> __device__ __forceinline__ share make_share(const struct norm_args &p) {
+  share s;
+  s.chunks = gridDim.x / p.n;
+  s.chunk = blockIdx.x % s.chunks;
+  s.picture = blockIdx.x / s.chunks;
+  s.first = (int)((long)p.pixels * s.chunk / s.chunks);
+  s.last = (int)((long)p.pixels * (s.chunk + 1) / s.chunks);
+  s.channels = p.c + p.c2;
+  s.size = s.channels / p.groups;
+  s.columns = s.channels / WIDTH;
+  s.span = min(s.columns, THREADS);
+  s.rows = THREADS / s.span;
+  s.row = threadIdx.x / s.span;
+  s.column = threadIdx.x % s.span;
+  s.groups_a_channel = 1.0f / (float)s.size;
+  return s;
+}
+
+/* Exact: channels are far fewer than a float's digits tell apart. */
+__device__ __forceinline__ int group_of(const share &s, int channel) {
+  return (int)(((float)channel + 0.5f) * s.groups_a_channel);
+}
+
+/* use(values, pixel) for each of a thread's pixels, of one column. */
+template <int WIDTH, typename Use>
+__device__ __forceinline__ void each_pixel(const struct norm_args &p, const share &s, int column, Use use) {
+  size_t start = (size_t)s.picture * p.pixels;
+#pragma unroll 1
+  for (int pixel = s.first + s.row; pixel < s.last; pixel += AHEAD * s.rows) {
+    carrier<WIDTH> ahead[AHEAD];
+#pragma unroll
+    for (int j = 0; j < AHEAD; j++)
+      if (pixel + j * s.rows < s.last)
+        ahead[j] = fetch<WIDTH>(p, start + pixel + j * s.rows, column * WIDTH);
+#pragma unroll
+    for (int j = 0; j < AHEAD; j++)
+      if (pixel + j * s.rows < s.last) {
+        float v[WIDTH];
+        unpack(ahead[j], v);
+        use(v, start + pixel + j * s.rows);
+      }
+  }
+}
+
+/* The sums of the block's threads, [rows][channels] in shared memory, to one for each group: in totals. */
+__device__ __forceinline__ void add_rows(const struct norm_args &p, const share &s, float2 *sums, float2 *totals) {
+#pragma unroll 1
+  for (int channel = threadIdx.x; channel < s.channels; channel += THREADS) {
+    float2 total = sums[channel];
+    for (int row = 1; row < s.rows; row++)
+      add(total, sums[row * s.channels + channel].x, sums[row * s.channels + channel].y);
+    sums[channel] = total;
+  }
+  __syncthreads();
+  int lane = threadIdx.x % LANES, turns = (p.groups + THREADS / LANES - 1) / (THREADS / LANES);
+#pragma unroll 1
+  for (int turn = 0; turn < turns; turn++) {
+    int group = turn * (THREADS / LANES) + threadIdx.x / LANES;
+    float2 total = make_float2(0, 0);
+    for (int i = lane; group < p.groups && i < s.size; i += LANES)
+      add(total, sums[group * s.size + i].x, sums[group * s.size + i].y);
+    total = add_lanes(total, LANES);
+    if (lane == 0 && group < p.groups)
+      totals[group] = total;
+  }
+}
+
+template <int WIDTH>
+__global__ void __launch_bounds__(THREADS) sums_kernel(const __grid_constant__ struct norm_args p) {
+  extern __shared__ float2 channel_sums[];
+  __shared__ float pivots[NORM_GROUPS_MAX];
+  share s = make_share<WIDTH>(p);
+  wait_for_previous();
+  for (int group = threadIdx.x; group < p.groups; group += THREADS)
+    read<1>(p, (size_t)s.picture * p.pixels, group * s.size, &pivots[group]);
+  __syncthreads();
+#pragma unroll 1
+  for (int column = s.column; s.row < s.rows && column < s.columns; column += s.span) {
+    float near[WIDTH], sum[WIDTH] = {}, square[WIDTH] = {};
+#pragma unroll
+    for (int i = 0; i < WIDTH; i++)
+      near[i] = pivots[group_of(s, column * WIDTH + i)];
+    each_pixel<WIDTH>(p, s, column, [&](const float v[WIDTH], size_t) {
+#pragma unroll
+      for (int i = 0; i < WIDTH; i++) {
+        sum[i] += v[i] - near[i];
+        square[i] += (v[i] - near[i]) * (v[i] - near[i]);
+      }
+    });
+#pragma unroll
+    for (int i = 0; i < WIDTH; i++)
+      channel_sums[s.row * s.channels + column * WIDTH + i] = make_float2(sum[i], square[i]);
+  }
+  __syncthreads();
+  add_rows(p, s, channel_sums, reinterpret_cast<float2 *>(p.partial) + (size_t)blockIdx.x * p.groups);
+}
+
+/* All runs' sums of the picture to mean and reciprocal deviation, in stats. sums: shared, LANES * groups. */
+__device__ __forceinline__ void combine(const struct norm_args &p, const share &s, float2 *sums, float2 *stats) {
+  const float2 *partial = reinterpret_cast<const float2 *>(p.partial) + (size_t)s.picture * s.chunks * p.groups;
+#pragma unroll 1
+  for (int i = threadIdx.x; i < LANES * p.groups; i += THREADS) {
+    int group = i % p.groups;
+    float2 total = make_float2(0, 0);
+#pragma unroll 4
+    for (int chunk = i / p.groups; chunk < s.chunks; chunk += LANES) {
+      float2 part = __ldcg(partial + (size_t)chunk * p.groups + group);
+      add(total, part.x, part.y);
+    }
+    sums[i] = total;
+  }
+  __syncthreads();
+#pragma unroll 1
+  for (int group = threadIdx.x; group < p.groups; group += THREADS) {
+    float2 total = make_float2(0, 0);
+    float pivot;
+#pragma unroll
+    for (int i = 0; i < LANES; i++)
+      add(total, sums[i * p.groups + group].x, sums[i * p.groups + group].y);
+    read<1>(p, (size_t)s.picture * p.pixels, group * s.size, &pivot);
+    stats[group] = finish_group(p, pivot, total);
+  }
+  __syncthreads();
+}
+
+template <int WIDTH>
+__global__ void __launch_bounds__(THREADS) apply_kernel(const __grid_constant__ struct norm_args p) {
+  extern __shared__ float2 group_sums[];
+  __shared__ float2 stats[NORM_GROUPS_MAX];
+  share s = make_share<WIDTH>(p);
+  wait_for_previous();
+  combine(p, s, group_sums, stats);
+#pragma unroll 1
+  for (int column = s.column; s.row < s.rows && column < s.columns; column += s.span) {
+    float scale[WIDTH], shift[WIDTH];
+    read_vector<WIDTH>(p.gamma, column * WIDTH, 1.0f, scale);
+    read_vector<WIDTH>(p.beta, column * WIDTH, 0.0f, shift);
+#pragma unroll
+    for (int i = 0; i < WIDTH; i++) {
+      float2 stat = stats[group_of(s, column * WIDTH + i)];
+      scale[i] *= stat.y;
+      shift[i] -= stat.x * scale[i];
+    }
+    each_pixel<WIDTH>(p, s, column, [&](float v[WIDTH], size_t pixel) {
+#pragma unroll
+      for (int i = 0; i < WIDTH; i++) {
+        v[i] = v[i] * scale[i] + shift[i];
+        if (p.act == ACT_SILU)
+          v[i] = silu(v[i]);
+      }
+      write<WIDTH>(p, pixel, column * WIDTH, v);
+    });
+  }
+  int padding = p.pitch - s.channels;
+#pragma unroll 1
+  for (int i = threadIdx.x; i < (s.last - s.first) * padding; i += THREADS)
+    p.y[((size_t)s.picture * p.pixels + s.first + i / padding) * p.pitch + s.channels + i % padding] = __half(0.0f);
+}
+
+template <int WIDTH> cudaError_t launch_runs(const struct launch_queue *queue, const struct norm_args *args) {
+  if (args->groups > NORM_GROUPS_MAX || args->n > NORM_BLOCKS_MAX)
+    return cudaErrorInvalidConfiguration;
+  int channels = args->c + args->c2, columns = channels / WIDTH;
+  int rows = THREADS / (columns < THREADS ? columns : THREADS);
+  int runs = (int)blocks_for((size_t)args->pixels, (size_t)rows * FEW), most = NORM_BLOCKS_MAX / args->n;
+  dim3 grid((unsigned)((runs < most ? runs : most) * args->n));
+  size_t shared = (size_t)rows * channels * sizeof(float2);
+  cudaError_t status =
+      cudaFuncSetAttribute(sums_kernel<WIDTH>, cudaFuncAttributeMaxDynamicSharedMemorySize, (int)shared);
+  if (status == cudaSuccess)
+    status = launch(queue, sums_kernel<WIDTH>, grid, dim3(THREADS), shared, *args);
+  return status == cudaSuccess ? launch(queue, apply_kernel<WIDTH>, grid, dim3(THREADS),
+                                        (size_t)LANES * args->groups * sizeof(float2), *args)
+                               : status;
+}
+
+} // namespace
+
+cudaError_t launch_group_norm(const struct launch_queue *queue, const struct norm_args *args) {
+  division d;
+  if (!divide(queue, args, &d))
+    return norm_has_vectors(args) ? launch_runs<8>(queue, args) : launch_runs<1>(queue, args);
+  return d.held <= 2   ? launch_slices<2>(queue, args, &d)
+         : d.held <= 4 ? launch_slices<4>(queue, args, &d)
+         : d.held <= 8 ? launch_slices<8>(queue, args, &d)
+                       : launch_slices<HELD_MAX>(queue, args, &d);
+}

@@ -1,0 +1,86 @@
+/* What the norms' kernels share: reading one of two inputs, writing the result. */
+#ifndef CUDA_KERNELS_NORM_CUH
+#define CUDA_KERNELS_NORM_CUH
+
+#include "cuda/kernels/common.cuh"
+
+cudaError_t launch_group_norm(const struct launch_queue *queue, const struct norm_args *args);
+cudaError_t launch_layer_norm(const struct launch_queue *queue, const struct norm_args *args);
+
+/* Whether channels can be taken eight at a time. */
+static inline bool norm_has_vectors(const struct norm_args *args) {
+  return args->c % 8 == 0 && args->c2 % 8 == 0 && args->pitch % 8 == 0 && !args->wide;
+}
+
+namespace norms {
+
+/* WIDTH channels of a pixel: 8 halves at once, as they are in memory, or one element of either type. */
+template <int WIDTH> struct carrier { float value; };
+template <> struct carrier<8> { uint4 raw; };
+
+template <int WIDTH>
+__device__ __forceinline__ carrier<WIDTH> fetch(const struct norm_args &p, size_t pixel, int channel) {
+  bool second = channel >= p.c;
+  size_t at = second ? pixel * p.c2 + (channel - p.c) : pixel * p.c + channel;
+  const __half *narrow = static_cast<const __half *>(second ? p.x2 : p.x) + at;
+  if constexpr (WIDTH == 8)
+    return {*reinterpret_cast<const uint4 *>(narrow)};
+  else
+    return {!second && p.wide ? static_cast<const float *>(p.x)[at] : __half2float(*narrow)};
+}
+
+__device__ __forceinline__ void unpack(const carrier<1> &from, float out[1]) {
+  out[0] = from.value;
+}
+
+__device__ __forceinline__ void unpack(const carrier<8> &from, float out[8]) {
+  unpack8(from.raw, out);
+}
+
+template <int WIDTH>
+__device__ __forceinline__ void read(const struct norm_args &p, size_t pixel, int channel, float out[WIDTH]) {
+  unpack(fetch<WIDTH>(p, pixel, channel), out);
+}
+
+/* Constants that are asked for here and now, ahead of wait_for_previous: they come from memory, which takes as long as
+ * all the rest of a norm. The compiler would put the loads where the values are used. */
+__device__ __forceinline__ float load_constant(const float *from) {
+  float value;
+  asm volatile("ld.global.nc.f32 %0, [%1];" : "=f"(value) : "l"(from));
+  return value;
+}
+
+__device__ __forceinline__ float4 load_constants(const float *from) {
+  float4 v;
+  asm volatile("ld.global.nc.v4.f32 {%0, %1, %2, %3}, [%4];" : "=f"(v.x), "=f"(v.y), "=f"(v.z), "=f"(v.w) : "l"(from));
+  return v;
+}
+
+/* WIDTH floats of gamma or beta, which may be left out. */
+template <int WIDTH>
+__device__ __forceinline__ void read_vector(const float *from, int channel, float otherwise, float out[WIDTH]) {
+  if (!from) {
+#pragma unroll
+    for (int i = 0; i < WIDTH; i++)
+      out[i] = otherwise;
+  } else if constexpr (WIDTH == 8) {
+    float4 low = load_constants(from + channel), high = load_constants(from + channel + 4);
+    out[0] = low.x, out[1] = low.y, out[2] = low.z, out[3] = low.w;
+    out[4] = high.x, out[5] = high.y, out[6] = high.z, out[7] = high.w;
+  } else {
+    out[0] = load_constant(from + channel);
+  }
+}
+
+template <int WIDTH>
+__device__ __forceinline__ void write(const struct norm_args &p, size_t pixel, int channel, const float in[WIDTH]) {
+  __half *to = p.y + pixel * p.pitch + channel;
+  if constexpr (WIDTH == 8)
+    store8(to, in);
+  else
+    *to = __float2half_rn(in[0]);
+}
+
+} // namespace norms
+
+#endif
