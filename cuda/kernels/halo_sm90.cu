@@ -57,6 +57,9 @@ template <int C_, int N_, int TILES_, int BLOCKS_, bool IN_PLACE_ = false> struc
   static constexpr int BARRIER_OFFSET = OUTPUTS_OFFSET + (IN_PLACE ? 0 : GROUPS * OUTPUT_BYTES);
   static constexpr int SHARED_BYTES = BARRIER_OFFSET + (TAPS + 2 * TILES + GROUPS) * 8 + 1024; /* and to align it */
   static_assert(OUTPUT_BYTES % 1024 == 0 && SHARED_BYTES <= 232448, "fits, in whole periods of the swizzle");
+  /* A tile's memory belongs to one group. If they took turns at it, one could wait there for the tile after that which
+   * the other still waits for, and barriers tell two phases apart, not three. */
+  static_assert(TILES % GROUPS == 0, "whole turns");
 };
 
 struct params {
@@ -451,7 +454,7 @@ cudaError_t launch_halo(const struct product_device *device, const struct launch
     return wide ? launch_shape<shape<64, 256, 2, 1>>(device, queue, a)
                 : launch_shape<shape<32, 256, 2, 1>>(device, queue, a);
   case HALO_128:
-    return wide ? launch_shape<shape<64, 128, 5, 1>>(device, queue, a)
+    return wide ? launch_shape<shape<64, 128, 4, 1>>(device, queue, a)
                 : launch_shape<shape<32, 128, 4, 1>>(device, queue, a);
   default:
     return wide ? launch_shape<shape<64, 64, 2, 2, true>>(device, queue, a)
