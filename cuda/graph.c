@@ -186,7 +186,7 @@ static void slots_free(struct cuda_device *device, struct cuda_program *program)
 }
 
 int program_set_turn(struct cuda_device *device, struct cuda_program *program, const char *doing, struct error *err) {
-  struct run_ring ring = {.turn = program->submitted};
+  struct run_ring ring = {.turn = program->base.submitted};
   for (int i = 0; i < SLOTS_IN_FLIGHT; i++)
     ring.slot[i] = program->slot[i].device;
   return memory_copy(device, program->ring, &ring, sizeof ring, doing, err);
@@ -299,17 +299,17 @@ static int steps_create(struct cuda_device *device, struct cuda_program *program
   return 0;
 }
 
-int program_prepare(struct device *base, struct program **out, const struct plan *plan, enum pixel_format output,
-                    struct program *owner_base, struct error *err) {
+int program_prepare(struct device *base, struct program **out, const struct plan *plan,
+                    const struct program_options *options, struct error *err) {
   struct cuda_device *device = cuda_enter(base);
-  const struct cuda_program *owner = owner_base ? cuda_program(owner_base) : NULL;
+  const struct cuda_program *owner = options->owner ? cuda_program(options->owner) : NULL;
   struct cuda_program *program = calloc(1, sizeof *program);
   if (!program)
     return error_set(err, STATUS_FAILED, "out of memory");
   program->base.plan = plan;
   if (elements_choose(program, owner, err) < 0 || states_create(device, program, owner, err) < 0 ||
       memory_create(device, program, plan, err) < 0 || slots_create(device, program, err) < 0 ||
-      steps_create(device, program, plan, output, err) < 0)
+      steps_create(device, program, plan, options->output, err) < 0)
     goto fail;
   if (device->use_graph) {
     program->graph = graph_capture(device, record_program, program, err);
@@ -388,7 +388,7 @@ static size_t fill_slot(struct cuda_device *device, struct cuda_program *program
   slot->host->round = 0;
   slot->host->run = *params;
   slot->host->input = input;
-  slot->host->output = program->output[program->submitted % PICTURES];
+  slot->host->output = program->output[program->base.submitted % PICTURES];
   return bytes;
 }
 
@@ -414,7 +414,7 @@ static int set_origin(struct cuda_device *device, const struct cuda_program *pro
   static const char doing[] = "the trace's clock";
   double begin = clock_seconds();
   bool recent = begin - 1e-9 * (double)device->origin_ns < origin_seconds;
-  if (device->origin && (recent || program->submitted != program->collected))
+  if (device->origin && (recent || program->base.submitted != program->base.collected))
     return 0;
   if (!device->origin && cuda_check(cudaEventCreate(&device->origin), doing, err) < 0)
     return -1;
@@ -463,7 +463,7 @@ static int start_steps(struct cuda_device *device, struct cuda_program *program,
 
 static int start_download(const struct cuda_device *device, struct cuda_program *program, const struct run_slot *slot,
                           struct error *err) {
-  int picture = (int)(program->submitted % PICTURES);
+  int picture = (int)(program->base.submitted % PICTURES);
   if (!program->has_output)
     return 0;
   if (cuda_check(cudaStreamWaitEvent(device->download, slot->computed, 0), "download", err) < 0 ||
@@ -478,13 +478,12 @@ int program_submit(struct device *base, struct program *program_base, const stru
                    const struct frame *frame, struct error *err) {
   struct cuda_device *device = cuda_enter(base);
   struct cuda_program *program = cuda_program(program_base);
-  struct run_slot *slot = &program->slot[program->submitted % SLOTS_IN_FLIGHT];
+  struct run_slot *slot = &program->slot[program->base.submitted % SLOTS_IN_FLIGHT];
   device->running |= program->has_output;
   size_t bytes = fill_slot(device, program, slot, params, frame, err);
   if (!bytes)
     return -1;
   if (start_steps(device, program, slot, bytes, err) == 0 && start_download(device, program, slot, err) == 0) {
-    program->submitted++;
     return 0;
   }
   /* The steps may have been started, and have then passed the turn on: it is this run's again. */
@@ -496,7 +495,7 @@ int program_collect(struct device *base, struct program *program_base, struct fr
   static const char stopped[] = "the GPU stopped in the middle of a frame";
   struct cuda_device *device = cuda_enter(base);
   struct cuda_program *program = cuda_program(program_base);
-  unsigned index = program->collected++;
+  unsigned index = program_base->collected;
   const struct run_slot *slot = &program->slot[index % SLOTS_IN_FLIGHT];
   float milliseconds;
   device->counters.waits++;

@@ -4,8 +4,8 @@
 
 #include "cuda/program.h"
 
-int program_prepare(struct device *device, struct program **program, const struct plan *plan, enum pixel_format output,
-                    struct program *owner, struct error *err);
+int program_prepare(struct device *device, struct program **program, const struct plan *plan,
+                    const struct program_options *options, struct error *err);
 void program_release(struct device *device, struct program *program);
 int program_submit(struct device *device, struct program *program, const struct run_params *params,
                    const struct frame *frame, struct error *err);

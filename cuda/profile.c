@@ -341,7 +341,7 @@ static int measure_alone(const struct profiler *p, struct profile *profile, cons
 static int run_twice(struct device *device, struct program *program, const struct run_params *params,
                      const struct frame *frame, struct error *err) {
   for (int i = 0; i < SLOTS_IN_FLIGHT; i++)
-    if (program_submit(device, program, params, frame, err) < 0 || program_collect(device, program, NULL, err) < 0)
+    if (device_submit(device, program, params, frame, err) < 0 || device_collect(device, program, NULL, err) < 0)
       return -1;
   return 0;
 }

@@ -38,7 +38,6 @@ struct cuda_program {
   struct steps steps;
   struct loop loop;      /* the plan's, as steps */
   cudaGraphExec_t graph; /* NULL: steps are launched one by one */
-  unsigned submitted, collected;
 };
 
 static inline struct cuda_program *cuda_program(struct program *program) {

@@ -162,7 +162,7 @@ static int bench(const struct shape *s, const struct device_options *options) {
   if (status == 0)
     status = device_open(&device, &t.resources, options, &err);
   if (status == 0)
-    status = device_prepare(device, &program, &t.plan, t.output, &err);
+    status = device_prepare(device, &program, &t.plan, &(struct program_options){t.output}, &err);
   for (int i = 0; status == 0 && i < t.operand_count; i++)
     if (tensor_exists(t.operands[i].tensor))
       status = device_write(device, program, t.operands[i].tensor, 0, t.operands[i].data,

@@ -17,10 +17,21 @@ struct fake_picture {
   int64_t done_ns;
 };
 
+struct prepared {
+  struct prepared *next;
+  struct prepared_info info;
+  struct fake_picture pictures[PICTURES];
+};
+
 struct engine {
   struct engine_info info;
-  enum fit fit;
-  struct fake_picture pictures[PICTURES];
+  struct prepared *handles;
+  struct {
+    struct fake_picture *picture;
+    void *opaque;
+    int64_t submitted_ns;
+  } flights[PICTURES]; /* by their number, modulo PICTURES */
+  int64_t last_done_ns;
 };
 
 /* The tests' switches and findings: one engine at a time. */
@@ -57,14 +68,8 @@ static int rounded(int wish) {
   return wish > 0 ? (wish + MULTIPLE / 2) / MULTIPLE * MULTIPLE : NATIVE;
 }
 
-static void make_pictures(struct engine *engine) {
-  for (int i = 0; i < PICTURES; i++) {
-    free(engine->pictures[i].pixels);
-    engine->pictures[i].pixels = calloc((size_t)engine->info.width * (size_t)engine->info.height, 4);
-  }
-}
-
 int engine_open(struct engine **out, const struct engine_params *params, struct error *err) {
+  (void)params;
   sleep_until(clock_now_ns() + script.open_ms * INT64_C(1000000));
   struct engine *engine = calloc(1, sizeof *engine);
   if (!engine)
@@ -72,24 +77,66 @@ int engine_open(struct engine **out, const struct engine_params *params, struct 
   engine->info = (struct engine_info){.model = "fake",
                                       .device = "fake",
                                       .depth = script.depth ? script.depth : 1,
-                                      .width = rounded(params->width),
-                                      .height = rounded(params->height),
                                       .native_width = NATIVE,
                                       .native_height = NATIVE,
                                       .size_multiple = MULTIPLE,
-                                      .steps = params->steps ? params->steps : 1,
                                       .image_conditioned = true};
-  engine->fit = params->fit;
-  make_pictures(engine);
   *out = engine;
   return 0;
+}
+
+int engine_fall_back(struct engine *engine, struct error *err) {
+  (void)engine, (void)err;
+  return -1;
+}
+
+int engine_prepare(struct engine *engine, const struct engine_shape *shape, struct prepared **out, struct error *err) {
+  *out = NULL;
+  record.handles_made++;
+  record.prepared_busy |= record.submitted > record.collected;
+  if (shape->steps && shape->steps == script.refuse_steps)
+    return error_set(err, STATUS_DEVICE, "%d steps do not fit", shape->steps);
+  struct prepared *prepared = calloc(1, sizeof *prepared);
+  if (!prepared)
+    return error_set(err, STATUS_FAILED, "no memory");
+  prepared->info.shape = *shape;
+  prepared->info.shape.width = rounded(shape->width);
+  prepared->info.shape.height = rounded(shape->height);
+  prepared->info.shape.steps = shape->steps ? shape->steps : 1;
+  prepared->info.rows = 1;
+  for (int i = 0; i < PICTURES; i++)
+    prepared->pictures[i].pixels = calloc((size_t)prepared->info.shape.width * (size_t)prepared->info.shape.height, 4);
+  prepared->next = engine->handles;
+  engine->handles = prepared;
+  *out = prepared;
+  return 0;
+}
+
+void engine_release(struct engine *engine, struct prepared **handle) {
+  struct prepared *prepared = *handle, **link = &engine->handles;
+  if (!prepared)
+    return;
+  while (*link != prepared)
+    link = &(*link)->next;
+  *link = prepared->next;
+  for (int i = 0; i < PICTURES; i++)
+    free(prepared->pictures[i].pixels);
+  free(prepared);
+  *handle = NULL;
+  record.handles_released++;
+}
+
+void prepared_get_info(const struct prepared *prepared, struct prepared_info *info) {
+  *info = prepared->info;
 }
 
 void engine_close(struct engine **engine) {
   if (!*engine)
     return;
-  for (int i = 0; i < PICTURES; i++)
-    free((*engine)->pictures[i].pixels);
+  while ((*engine)->handles) {
+    struct prepared *prepared = (*engine)->handles;
+    engine_release(*engine, &prepared);
+  }
   free(*engine);
   *engine = NULL;
   record.closed = true;
@@ -99,26 +146,9 @@ void engine_get_info(const struct engine *engine, struct engine_info *info) {
   *info = engine->info;
 }
 
-int engine_configure(struct engine *engine, int width, int height, int steps, struct error *err) {
-  record.configurations++;
-  record.configured_busy |= record.submitted > record.collected;
-  if (steps && steps == script.refuse_steps)
-    return error_set(err, STATUS_DEVICE, "%d steps do not fit", steps);
-  engine->info.width = width ? rounded(width) : engine->info.width;
-  engine->info.height = height ? rounded(height) : engine->info.height;
-  engine->info.steps = steps ? steps : engine->info.steps;
-  make_pictures(engine);
-  return 0;
-}
-
-double engine_device_ms(const struct engine *engine) {
+int engine_in_flight(const struct engine *engine) {
   (void)engine;
-  return 0;
-}
-
-void engine_stamps(const struct engine *engine, struct run_stamps *stamps) {
-  (void)engine;
-  *stamps = (struct run_stamps){0};
+  return record.submitted - record.collected;
 }
 
 int engine_set_prompt(struct engine *engine, int slot, const char *text, struct error *err) {
@@ -154,9 +184,9 @@ void fake_engine_color(const struct controls *controls, int grey, uint8_t rgb[3]
 }
 
 /* The frame cropped to the picture's shape. */
-static void paint(const struct engine *engine, struct fake_picture *picture, const struct controls *controls,
+static void paint(const struct engine_shape *shape, struct fake_picture *picture, const struct controls *controls,
                   const struct frame *frame) {
-  int w = engine->info.width, h = engine->info.height;
+  int w = shape->width, h = shape->height;
   double scale = frame ? fmin((double)frame->width / w, (double)frame->height / h) : 1;
   for (int y = 0; y < h; y++)
     for (int x = 0; x < w; x++) {
@@ -172,48 +202,57 @@ static void paint(const struct engine *engine, struct fake_picture *picture, con
     }
 }
 
-int engine_submit(struct engine *engine, const struct controls *controls, const struct frame *frame,
-                  struct error *err) {
+int engine_submit(struct engine *engine, const struct engine_request *request, struct error *err) {
+  const struct engine_shape *shape = &request->prepared->info.shape;
+  const struct controls *controls = request->controls;
+  const struct frame *frame = shape->text_to_image ? NULL : request->frame;
   if (record.submitted + 1 == script.fail_at_submit)
     return error_set(err, STATUS_DEVICE, "the fake device fails as told");
   int64_t now = clock_now_ns();
-  struct fake_picture *picture = &engine->pictures[record.submitted % PICTURES];
-  const struct fake_picture *before = &engine->pictures[(record.submitted + PICTURES - 1) % PICTURES];
+  struct fake_picture *picture = &request->prepared->pictures[record.submitted % PICTURES];
   struct fake_submit *entry = &record.submits[record.submitted % FAKE_LOG];
   *entry = (struct fake_submit){.has_frame = frame != NULL,
-                                .serial = frame ? frame->serial : 0,
-                                .captured_ns = frame ? frame->captured_ns : 0,
+                                .serial = request->identity.serial,
+                                .captured_ns = request->identity.captured_ns,
                                 .submitted_ns = now,
                                 .controls = *controls,
-                                .steps = engine->info.steps};
+                                .steps = shape->steps};
+  engine->flights[record.submitted % PICTURES].picture = picture;
+  engine->flights[record.submitted % PICTURES].opaque = request->opaque;
+  engine->flights[record.submitted % PICTURES].submitted_ns = now;
   record.unset_prompt_used |= !record.prompts[controls->prompt];
   record.unset_prompt_used |= controls->blend > 0 && !record.prompts[controls->prompt_to];
   record.submitted++;
   int in_flight = record.submitted - record.collected;
   record.overfull |= in_flight > MAX_IN_FLIGHT;
   record.most_in_flight = in_flight > record.most_in_flight ? in_flight : record.most_in_flight;
-  paint(engine, picture, controls, frame);
-  picture->done_ns = (before->done_ns > now ? before->done_ns : now) + script.frame_ms * INT64_C(1000000);
+  paint(shape, picture, controls, frame);
+  engine->last_done_ns = (engine->last_done_ns > now ? engine->last_done_ns : now) + script.frame_ms * INT64_C(1000000);
+  picture->done_ns = engine->last_done_ns;
   picture->frame = (struct frame){.format = PIXEL_RGBA,
-                                  .width = engine->info.width,
-                                  .height = engine->info.height,
+                                  .width = shape->width,
+                                  .height = shape->height,
                                   .plane = {picture->pixels},
-                                  .pitch = {engine->info.width * 4},
-                                  .pts = frame ? frame->pts : 0,
-                                  .captured_ns = frame ? frame->captured_ns : 0,
-                                  .serial = frame ? frame->serial : 0};
+                                  .pitch = {shape->width * 4},
+                                  .pts = request->identity.pts,
+                                  .captured_ns = request->identity.captured_ns,
+                                  .serial = request->identity.serial};
   return 0;
 }
 
-int engine_collect(struct engine *engine, struct frame *picture, struct error *err) {
+int engine_collect(struct engine *engine, struct engine_result *result, struct error *err) {
+  *result = (struct engine_result){0};
   if (record.submitted == record.collected) {
     record.overfull = true;
     return error_set(err, STATUS_FAILED, "nothing is in flight");
   }
-  const struct fake_picture *oldest = &engine->pictures[record.collected++ % PICTURES];
-  sleep_until(oldest->done_ns);
+  int oldest = record.collected++ % PICTURES;
+  sleep_until(engine->flights[oldest].picture->done_ns);
   while (script.gated && released < record.collected)
     usleep(1000);
-  *picture = oldest->frame;
+  *result = (struct engine_result){.picture = engine->flights[oldest].picture->frame,
+                                   .opaque = engine->flights[oldest].opaque,
+                                   .submitted_ns = engine->flights[oldest].submitted_ns,
+                                   .finished_ns = clock_now_ns()};
   return 0;
 }

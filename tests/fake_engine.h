@@ -14,7 +14,7 @@ struct fake_engine_script {
   bool gated;          /* no picture is done before fake_engine_release lets it be */
   int depth;           /* frames worth having in flight; 0: one */
   long fail_at_submit; /* from 1: this submit fails; 0: none */
-  int refuse_steps;    /* engine_configure fails for it; 0: for none */
+  int refuse_steps;    /* engine_prepare fails for it; 0: for none */
 };
 
 struct fake_submit {
@@ -30,11 +30,11 @@ struct fake_engine_log {
   struct fake_submit submits[FAKE_LOG];
   atomic_int submitted; /* a test may watch it grow */
   int collected, most_in_flight;
-  bool overfull;             /* a third frame in flight, or a collect with none */
-  int configurations;        /* calls of engine_configure */
-  bool configured_busy;      /* one of them with a frame in flight */
-  atomic_int prompts[SLOTS]; /* how often each slot was set; to be watched, too */
-  int refused_prompts;       /* calls of engine_set_prompt */
+  bool overfull;                      /* a third frame in flight, or a collect with none */
+  int handles_made, handles_released; /* calls of engine_prepare, failed ones too, and handles gone */
+  bool prepared_busy;                 /* one of the calls with a frame in flight */
+  atomic_int prompts[SLOTS];          /* how often each slot was set; to be watched, too */
+  int refused_prompts;                /* calls of engine_set_prompt */
   bool unset_prompt_used;
   bool closed;
 };

@@ -65,8 +65,8 @@ static int cuda_submit(struct device *device, struct program *program, const str
 }
 
 static int full_prepare(struct device *device, struct program **program, const struct plan *plan,
-                        enum pixel_format output, struct program *owner, struct error *err) {
-  (void)device, (void)program, (void)plan, (void)output, (void)owner;
+                        const struct program_options *options, struct error *err) {
+  (void)device, (void)program, (void)plan, (void)options;
   return error_set(err, STATUS_DEVICE, "cuda: full, as it was told to be");
 }
 

@@ -15,6 +15,7 @@ enum { SKIPPED = 77 };
 
 struct run {
   struct engine *engine;
+  struct prepared *prepared;
   struct controls controls;
   struct frame frame;
   struct error err;
@@ -34,12 +35,13 @@ static long captures(const struct run *run) {
 }
 
 static void submit(struct run *run) {
-  must(run, engine_submit(run->engine, &run->controls, &run->frame, &run->err));
+  const struct engine_request request = {.prepared = run->prepared, .controls = &run->controls, .frame = &run->frame};
+  must(run, engine_submit(run->engine, &request, &run->err));
 }
 
 static void collect(struct run *run) {
-  struct frame picture;
-  must(run, engine_collect(run->engine, &picture, &run->err));
+  struct engine_result result;
+  must(run, engine_collect(run->engine, &result, &run->err));
 }
 
 /* Runs some frames, then the change with two of them in flight. reconfigure: the engine must be empty for it. */
@@ -88,40 +90,53 @@ static void change_guidance(struct run *run) {
   run->controls.guidance = 2;
 }
 
+/* Another handle in the place of the one before, which goes. 0: as before. */
+static void reshape(struct run *run, int width, int height, int steps) {
+  struct prepared *prepared;
+  struct prepared_info info;
+  prepared_get_info(run->prepared, &info);
+  info.shape.width = width ? width : info.shape.width;
+  info.shape.height = height ? height : info.shape.height;
+  info.shape.steps = steps;
+  must(run, engine_prepare(run->engine, &info.shape, &prepared, &run->err));
+  engine_release(run->engine, &run->prepared);
+  run->prepared = prepared;
+}
+
 static void two_steps(struct run *run) {
-  must(run, engine_configure(run->engine, 0, 0, 2, &run->err));
+  reshape(run, 0, 0, 2);
 }
 
 static void four_steps(struct run *run) {
-  must(run, engine_configure(run->engine, 0, 0, 4, &run->err));
+  reshape(run, 0, 0, 4);
 }
 
 static void twenty_steps(struct run *run) {
-  must(run, engine_configure(run->engine, 0, 0, 20, &run->err));
+  reshape(run, 0, 0, 20);
 }
 
 static void fifty_steps(struct run *run) {
-  must(run, engine_configure(run->engine, 0, 0, 50, &run->err));
+  reshape(run, 0, 0, 50);
 }
 
 static void smaller(struct run *run) {
-  must(run, engine_configure(run->engine, 448, 448, 1, &run->err));
+  reshape(run, 448, 448, 1);
 }
 
 static void wider(struct run *run) {
-  must(run, engine_configure(run->engine, 576, 320, 1, &run->err));
+  reshape(run, 576, 320, 1);
 }
 
 static void larger(struct run *run) {
-  must(run, engine_configure(run->engine, 768, 768, 1, &run->err));
+  reshape(run, 768, 768, 1);
 }
 
 static void taller_fifty_steps(struct run *run) {
-  must(run, engine_configure(run->engine, 448, 640, 50, &run->err));
+  reshape(run, 448, 640, 50);
 }
 
 static void as_before(struct run *run) {
-  must(run, engine_configure(run->engine, run->frame.width, run->frame.height, 1, &run->err));
+  reshape(run, run->frame.width, run->frame.height, 1);
 }
 
 int main(int argc, char **argv) {
@@ -135,27 +150,30 @@ int main(int argc, char **argv) {
   params.model = argv[1];
   params.device = "cuda";
   params.cache_dir = getenv("TUNING_DIR");
-  params.width = argc > 3 ? atoi(argv[2]) : 0;
-  params.height = argc > 3 ? atoi(argv[3]) : 0;
+  const struct engine_shape shape = {.width = argc > 3 ? atoi(argv[2]) : 0, .height = argc > 3 ? atoi(argv[3]) : 0};
   double start = clock_seconds();
-  if (engine_open(&run.engine, &params, &run.err) < 0) {
+  if (engine_open(&run.engine, &params, &run.err) < 0 ||
+      engine_prepare(run.engine, &shape, &run.prepared, &run.err) < 0) {
     fprintf(stderr, "%s\n", run.err.message);
     return run.err.status == STATUS_DEVICE ? SKIPPED : 1;
   }
   engine_get_info(run.engine, &info);
-  size_t bytes = 4 * (size_t)info.width * (size_t)info.height;
+  struct prepared_info own;
+  prepared_get_info(run.prepared, &own);
+  int width = own.shape.width, height = own.shape.height;
+  size_t bytes = 4 * (size_t)width * (size_t)height;
   uint8_t *pixels = malloc(bytes);
   for (size_t i = 0; pixels && i < bytes; i++)
     pixels[i] = (uint8_t)(i * 2654435761u >> 24);
-  run.frame = (struct frame){
-      .format = PIXEL_RGBA, .width = info.width, .height = info.height, .plane = {pixels}, .pitch = {4 * info.width}};
+  run.frame =
+      (struct frame){.format = PIXEL_RGBA, .width = width, .height = height, .plane = {pixels}, .pitch = {4 * width}};
   run.controls.strength = info.image_conditioned ? 1 : 0.5f;
   must(&run, engine_set_prompt(run.engine, 1, "oil painting", &run.err));
   must(&run, engine_set_prompt(run.engine, 2, "watercolor", &run.err));
   submit(&run);
   collect(&run);
   printf("%s: %s\n%s, %dx%d: opened and first picture after %.2f s\n", info.device, info.device_detail, info.model,
-         info.width, info.height, clock_seconds() - start);
+         width, height, clock_seconds() - start);
   measure(&run, "guidance scale", change_guidance, false);
   measure(&run, "another prompt", change_prompt, false);
   measure(&run, "the prompt's text", change_text, false);

@@ -69,7 +69,7 @@ static void run_plan(struct bench *b, int (*make)(const struct model *, struct p
   struct plan plan;
   struct program *program;
   must(b, make(&b->model, &plan, &b->err));
-  must(b, device_prepare(b->device, &program, &plan, PIXEL_RGBA, &b->err));
+  must(b, device_prepare(b->device, &program, &plan, &(struct program_options){PIXEL_RGBA}, &b->err));
   must(b, device_run(b->device, program, run, &b->err));
   device_release(b->device, &program);
   plan_free(&plan);
@@ -134,7 +134,7 @@ static void run_networks(struct bench *b, const char *folder) {
   struct tensor y = unet_predict(&b->model.unet, plan, x, time, unet_texts(&b->model.unet, plan, hidden));
   struct tensor decoded = kind->decode(autoencoder, plan, latent);
   must(b, plan_finish(plan, &b->err));
-  must(b, device_prepare(b->device, &b->program, plan, PIXEL_RGBA, &b->err));
+  must(b, device_prepare(b->device, &b->program, plan, &(struct program_options){PIXEL_RGBA}, &b->err));
   must(b, device_poison(b->device, b->program, &b->err));
   write_input(b, folder, "encode.in.f32", picture);
   write_input(b, folder, "decode.in.f32", latent);
@@ -197,7 +197,7 @@ static void run_picture(struct bench *b, const char *folder, int steps) {
   free(tokens);
   make_steps(b, folder, steps, &run);
   must(b, plans_frame(&b->model, &shape, &b->plan, &noise, &b->err));
-  must(b, device_prepare(b->device, &b->program, &b->plan, PIXEL_RGBA, &b->err));
+  must(b, device_prepare(b->device, &b->program, &b->plan, &(struct program_options){PIXEL_RGBA}, &b->err));
   run_plan(b, plans_tables, &run);
   run_plan(b, plans_text, &run);
   run_plan(b, plans_keys, &run);
@@ -224,7 +224,7 @@ static void prepare_frame(struct bench *b, struct frame_shape *shape, int argc, 
                                 .steps = argc > 6 ? atoi(argv[6]) : 1,
                                 .rows = 1};
   must(b, plans_frame(&b->model, shape, &b->plan, &noise, &b->err));
-  must(b, device_prepare(b->device, &b->program, &b->plan, PIXEL_RGBA, &b->err));
+  must(b, device_prepare(b->device, &b->program, &b->plan, &(struct program_options){PIXEL_RGBA}, &b->err));
   run_plan(b, plans_tables, &prompt);
   run_plan(b, plans_text, &prompt);
   run_plan(b, plans_keys, &prompt);

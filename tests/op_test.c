@@ -243,7 +243,8 @@ static int run_device(struct op_test *t, const struct device_options *options, c
     return -1;
   if (hooks && hooks->opened)
     hooks->opened(device);
-  if (device_prepare(device, &program, &t->plan, t->output, err) < 0 || device_poison(device, program, err) < 0)
+  if (device_prepare(device, &program, &t->plan, &(struct program_options){t->output}, err) < 0 ||
+      device_poison(device, program, err) < 0)
     goto fail;
   if (hooks && hooks->prepared)
     hooks->prepared(program);

@@ -20,9 +20,11 @@ struct engine_params default_params(const struct golden *golden, const char *dev
   struct engine_params params = ENGINE_PARAMS_DEFAULTS;
   params.model = golden->folder;
   params.device = device;
-  params.width = golden->frame.width;
-  params.height = golden->frame.height;
   return params;
+}
+
+struct engine_shape default_shape(const struct golden *golden) {
+  return (struct engine_shape){.width = golden->frame.width, .height = golden->frame.height};
 }
 
 bool has_device(const struct engine_params *params) {
@@ -48,8 +50,9 @@ void rig_open(struct rig *rig, char **args, const char *name, bool guidance) {
   if (golden_open(&rig->golden, args[1], name) < 0)
     fail_msg("%s", rig->golden.missing);
   struct engine_params params = default_params(&rig->golden, args[2]);
-  params.guidance = guidance;
-  must(engine_open(&rig->engine, &params, &rig->err), &rig->err);
+  struct engine_shape shape = default_shape(&rig->golden);
+  shape.guidance = guidance;
+  must(rig_engine(rig, &params, &shape), &rig->err);
   must(engine_set_prompt(rig->engine, 1, "an oil painting", &rig->err), &rig->err);
   must(engine_set_prompt(rig->engine, 2, "a cat at night", &rig->err), &rig->err);
 }
@@ -60,10 +63,47 @@ void rig_close(struct rig *rig) {
   golden_close(&rig->golden);
 }
 
+int rig_engine(struct rig *rig, const struct engine_params *params, const struct engine_shape *shape) {
+  if (engine_open(&rig->engine, params, &rig->err) < 0)
+    return -1;
+  if (engine_prepare(rig->engine, shape, &rig->prepared, &rig->err) == 0)
+    return 0;
+  engine_close(&rig->engine);
+  return -1;
+}
+
+int rig_reshape(struct rig *rig, int width, int height, int steps) {
+  struct prepared *prepared;
+  struct prepared_info info;
+  prepared_get_info(rig->prepared, &info);
+  info.shape.width = width ? width : info.shape.width;
+  info.shape.height = height ? height : info.shape.height;
+  info.shape.steps = steps ? steps : info.shape.steps;
+  if (engine_prepare(rig->engine, &info.shape, &prepared, &rig->err) < 0)
+    return -1;
+  engine_release(rig->engine, &rig->prepared);
+  rig->prepared = prepared;
+  return 0;
+}
+
+int rig_submit(struct rig *rig, const struct frame *frame) {
+  struct engine_request request = {.prepared = rig->prepared, .controls = &rig->controls, .frame = frame};
+  if (frame)
+    request.identity = frame_identity(frame);
+  return engine_submit(rig->engine, &request, &rig->err);
+}
+
+int rig_collect(struct rig *rig, struct frame *picture) {
+  struct engine_result result;
+  int status = engine_collect(rig->engine, &result, &rig->err);
+  *picture = result.picture;
+  return status;
+}
+
 uint8_t *generate(struct rig *rig, const struct frame *frame) {
   struct frame picture;
-  must(engine_submit(rig->engine, &rig->controls, frame, &rig->err), &rig->err);
-  must(engine_collect(rig->engine, &picture, &rig->err), &rig->err);
+  must(rig_submit(rig, frame), &rig->err);
+  must(rig_collect(rig, &picture), &rig->err);
   return picture_copy(&picture);
 }
 

@@ -8,6 +8,7 @@
 struct rig {
   struct golden golden;
   struct engine *engine;
+  struct prepared *prepared;
   struct controls controls;
   struct error err;
 };
@@ -17,8 +18,9 @@ void must(int status, const struct error *err);
 /* One line, of this class, that contains what. */
 void assert_error(const struct error *err, enum status status, const char *what);
 
-/* The golden's own checkpoint, at its size. */
+/* The golden's own checkpoint, and its size. */
 struct engine_params default_params(const struct golden *golden, const char *device);
+struct engine_shape default_shape(const struct golden *golden);
 
 /* Whether an engine can have its device; else why not, on standard error. Every other failure is left to the tests. */
 bool has_device(const struct engine_params *params);
@@ -33,6 +35,13 @@ void remember_warning(void *opaque, enum log_level level, const char *text);
 /* args are the program's: args[1] the folder of goldens, args[2] the device. Slots 1 and 2 are filled. */
 void rig_open(struct rig *rig, char **args, const char *name, bool guidance);
 void rig_close(struct rig *rig);
+
+/* An engine with one handle, in the rig. On failure there is neither. */
+int rig_engine(struct rig *rig, const struct engine_params *params, const struct engine_shape *shape);
+/* Another size (0: keep) or step count (0: keep): the new handle takes the old one's place, which is released. */
+int rig_reshape(struct rig *rig, int width, int height, int steps);
+int rig_submit(struct rig *rig, const struct frame *frame); /* NULL: none */
+int rig_collect(struct rig *rig, struct frame *picture);
 
 /* One frame through the engine; the caller frees the pixels. */
 uint8_t *generate(struct rig *rig, const struct frame *frame);

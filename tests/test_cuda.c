@@ -106,7 +106,8 @@ static void rig_open(struct rig *rig, const struct device_options *options) {
   net_init(&rig->net);
   rig->program = NULL;
   must(rig, device_open(&rig->device, &rig->net.resources, options, &rig->err));
-  must(rig, device_prepare(rig->device, &rig->program, &rig->net.plan, PIXEL_RGBA, &rig->err));
+  must(rig,
+       device_prepare(rig->device, &rig->program, &rig->net.plan, &(struct program_options){PIXEL_RGBA}, &rig->err));
 }
 
 static void rig_close(struct rig *rig) {
@@ -272,7 +273,7 @@ static void test_memory_limit(void **state) {
   assert_one_line(&err, "allowed");
   options.memory_limit = 66 << 20; /* enough to open, not for the program */
   assert_int_equal(device_open(&device, &net.resources, &options, &err), 0);
-  assert_int_equal(device_prepare(device, &program, &net.plan, PIXEL_RGBA, &err), -1);
+  assert_int_equal(device_prepare(device, &program, &net.plan, &(struct program_options){PIXEL_RGBA}, &err), -1);
   assert_one_line(&err, "allowed");
   device_close(&device);
   net_free(&net);

@@ -61,7 +61,7 @@ static void prepare(struct bench *b, enum pixel_format output) {
   b->plan.resources = &b->resources;
   if (plan_finish(&b->plan, &err) < 0 ||
       device_open(&b->device, &b->resources, &(struct device_options){.name = "cpu:plain"}, &err) < 0 ||
-      device_prepare(b->device, &b->program, &b->plan, output, &err) < 0 ||
+      device_prepare(b->device, &b->program, &b->plan, &(struct program_options){output}, &err) < 0 ||
       device_poison(b->device, b->program, &err) < 0)
     fail_msg("%s", err.message);
   for (int i = 0; i < b->input_count; i++)

@@ -50,7 +50,7 @@ static void rig_prepare(struct rig *r, const char *name) {
   struct error err = {0};
   if (plan_finish(&r->plan, &err) < 0 ||
       device_open(&r->device, &r->resources, &(struct device_options){.name = name}, &err) < 0 ||
-      device_prepare(r->device, &r->program, &r->plan, PIXEL_RGBA, &err) < 0)
+      device_prepare(r->device, &r->program, &r->plan, &(struct program_options){PIXEL_RGBA}, &err) < 0)
     fail_msg("%s", err.message);
 }
 
@@ -271,7 +271,7 @@ static void memory_beyond_the_limit_is_refused(void **state) {
   assert_int_equal(plan_finish(&r->plan, &err), 0);
   assert_int_equal(
       device_open(&r->device, &r->resources, &(struct device_options){.name = "cpu", .memory_limit = 4096}, &err), 0);
-  assert_int_equal(device_prepare(r->device, &r->program, &r->plan, PIXEL_RGBA, &err), -1);
+  assert_int_equal(device_prepare(r->device, &r->program, &r->plan, &(struct program_options){PIXEL_RGBA}, &err), -1);
   assert_int_equal(err.status, STATUS_DEVICE);
   assert_null(r->program);
   device_get_counters(r->device, &counters);

@@ -35,7 +35,7 @@ static void test_slots(void **state) {
   assert_int_equal(engine_set_prompt(rig.engine, SLOT_EMPTY, "x", &rig.err), -1);
   assert_error(&rig.err, STATUS_USAGE, "slot");
   rig.controls.prompt = SLOTS;
-  assert_int_equal(engine_submit(rig.engine, &rig.controls, &rig.golden.frame, &rig.err), -1);
+  assert_int_equal(rig_submit(&rig, &rig.golden.frame), -1);
   assert_error(&rig.err, STATUS_USAGE, "slot");
   rig_close(&rig);
 }
@@ -136,12 +136,18 @@ static void test_image_guidance(void **state) {
   (void)state;
   struct rig rig;
   rig_open(&rig, args, "pix2pix", true);
-  must(engine_configure(rig.engine, 0, 0, 2, &rig.err), &rig.err);
+  must(rig_reshape(&rig, 0, 0, 2), &rig.err);
   rig.controls.guidance = 5;
   uint8_t *first = generate_default(&rig);
   rig.controls.image_guidance = 1;
   assert_differ(&rig, first, generate_default(&rig));
   rig_close(&rig);
+}
+
+static struct prepared_info shape_of(const struct rig *rig) {
+  struct prepared_info info;
+  prepared_get_info(rig->prepared, &info);
+  return info;
 }
 
 /* Full LCM: guidance is in the time table, which is made anew when it changes. */
@@ -152,7 +158,7 @@ static void test_guidance_embedding(void **state) {
   struct engine_info info;
   engine_get_info(rig.engine, &info);
   assert_true(info.has_guidance_embedding);
-  assert_int_equal(info.rows, 1);
+  assert_int_equal(shape_of(&rig).rows, 1);
   rig.controls.strength = 0.5f;
   rig.controls.guidance = 8;
   uint8_t *eight = generate_default(&rig);
@@ -213,7 +219,7 @@ static void test_changes_capture_nothing(void **state) {
     assert_int_equal(after.device_captures, before.device_captures);
     assert_int_equal(after.device_allocations, before.device_allocations);
     /* And a new step count is a new plan. */
-    must(engine_configure(rig.engine, 0, 0, 3, &rig.err), &rig.err);
+    must(rig_reshape(&rig, 0, 0, 3), &rig.err);
     if (before.depth > 1)
       assert_true(info_of(&rig).device_captures > before.device_captures);
     rig_close(&rig);
@@ -236,14 +242,13 @@ static void test_two_in_flight(void **state) {
   frames[1].plane[0] = grey;
   uint8_t *alone[2] = {generate(&rig, &frames[0]), generate(&rig, &frames[1])};
 
-  assert_int_equal(engine_collect(rig.engine, &picture, &rig.err), -1);
+  assert_int_equal(rig_collect(&rig, &picture), -1);
   for (int round = 0; round < 3; round++) {
-    must(engine_submit(rig.engine, &rig.controls, &frames[0], &rig.err), &rig.err);
-    must(engine_submit(rig.engine, &rig.controls, &frames[1], &rig.err), &rig.err);
-    assert_int_equal(engine_submit(rig.engine, &rig.controls, &frames[0], &rig.err), -1);
-    assert_int_equal(engine_configure(rig.engine, 0, 0, 2, &rig.err), -1);
+    must(rig_submit(&rig, &frames[0]), &rig.err);
+    must(rig_submit(&rig, &frames[1]), &rig.err);
+    assert_int_equal(rig_submit(&rig, &frames[0]), -1);
     for (int i = 0; i < 2; i++) {
-      must(engine_collect(rig.engine, &picture, &rig.err), &rig.err);
+      must(rig_collect(&rig, &picture), &rig.err);
       assert_int_equal(picture.pts, frames[i].pts);
       assert_int_equal(picture.captured_ns, frames[i].captured_ns);
       assert_int_equal(picture.serial, frames[i].serial);
@@ -265,11 +270,11 @@ static void test_prompt_in_flight(void **state) {
   rig_open(&rig, args, "turbo", false);
   uint8_t *before = generate_default(&rig);
   struct frame picture;
-  must(engine_submit(rig.engine, &rig.controls, &rig.golden.frame, &rig.err), &rig.err);
-  must(engine_submit(rig.engine, &rig.controls, &rig.golden.frame, &rig.err), &rig.err);
+  must(rig_submit(&rig, &rig.golden.frame), &rig.err);
+  must(rig_submit(&rig, &rig.golden.frame), &rig.err);
   must(engine_set_prompt(rig.engine, 1, "a cat at night", &rig.err), &rig.err);
   for (int i = 0; i < 2; i++) {
-    must(engine_collect(rig.engine, &picture, &rig.err), &rig.err);
+    must(rig_collect(&rig, &picture), &rig.err);
     uint8_t *copy = picture_copy(&picture);
     assert_memory_equal(copy, before, picture_bytes(&rig));
     free(copy);
@@ -324,7 +329,7 @@ static void change_weight(struct rig *rig, const char *name, float factor) {
 
 static void collect_expected(struct rig *rig, const uint8_t *expected) {
   struct frame picture;
-  must(engine_collect(rig->engine, &picture, &rig->err), &rig->err);
+  must(rig_collect(rig, &picture), &rig->err);
   uint8_t *copy = picture_copy(&picture);
   assert_memory_equal(copy, expected, picture_bytes(rig));
   free(copy);
@@ -348,12 +353,12 @@ static void test_changed_weights(void **state) {
     rig.controls.guidance = 3;
     rig.controls.strength = 0.7f;
     uint8_t *before = generate_default(&rig);
-    must(engine_submit(rig.engine, &rig.controls, &rig.golden.frame, &rig.err), &rig.err);
+    must(rig_submit(&rig, &rig.golden.frame), &rig.err);
     change_weight(&rig, cases[i].weight, 0.5f);
-    must(engine_submit(rig.engine, &rig.controls, &rig.golden.frame, &rig.err), &rig.err);
+    must(rig_submit(&rig, &rig.golden.frame), &rig.err);
     collect_expected(&rig, before);
     struct frame picture;
-    must(engine_collect(rig.engine, &picture, &rig.err), &rig.err);
+    must(rig_collect(&rig, &picture), &rig.err);
     uint8_t *after = picture_copy(&picture);
     if (!memcmp(before, after, picture_bytes(&rig)))
       fail_msg("%s was changed and the picture was not", cases[i].weight);
@@ -429,7 +434,7 @@ static void set_moment(struct rig *rig, int i) {
 
 static uint8_t *collect_copy(struct rig *rig) {
   struct frame picture;
-  must(engine_collect(rig->engine, &picture, &rig->err), &rig->err);
+  must(rig_collect(rig, &picture), &rig->err);
   return picture_copy(&picture);
 }
 
@@ -445,7 +450,7 @@ static void test_many_prompts(void **state) {
     if (i == MANY / 2)
       must(engine_set_prompt(rig.engine, SLOT_NEGATIVE, many_texts[SLOT_NEGATIVE], &rig.err), &rig.err);
     set_moment(&rig, i);
-    must(engine_submit(rig.engine, &rig.controls, &rig.golden.frame, &rig.err), &rig.err);
+    must(rig_submit(&rig, &rig.golden.frame), &rig.err);
     if (i > 0)
       pictures[i - 1] = collect_copy(&rig);
   }
@@ -500,12 +505,8 @@ static void test_steady_prompts_cost_nothing(void **state) {
 static void assert_fresh_agrees(const struct rig *rig, const struct frame *picture) {
   struct rig fresh = {.controls = rig->controls};
   struct engine_params params = default_params(&rig->golden, args[2]);
-  struct engine_info info;
-  engine_get_info(rig->engine, &info);
-  params.width = picture->width;
-  params.height = picture->height;
-  params.steps = info.steps;
-  must(engine_open(&fresh.engine, &params, &fresh.err), &fresh.err);
+  const struct engine_shape shape = shape_of(rig).shape;
+  must(rig_engine(&fresh, &params, &shape), &fresh.err);
   must(engine_set_prompt(fresh.engine, 1, "an oil painting", &fresh.err), &fresh.err);
   uint8_t *ours = picture_copy(picture), *other = generate(&fresh, &rig->golden.frame);
   assert_memory_equal(ours, other, 4 * (size_t)picture->width * (size_t)picture->height);
@@ -514,7 +515,7 @@ static void assert_fresh_agrees(const struct rig *rig, const struct frame *pictu
   engine_close(&fresh.engine);
 }
 
-static void test_configure(void **state) {
+static void test_shapes(void **state) {
   (void)state;
   struct rig rig;
   rig_open(&rig, args, "turbo", false);
@@ -522,22 +523,21 @@ static void test_configure(void **state) {
   uint8_t *first = generate_default(&rig);
   static const int shapes[][3] = {{16, 16, 1}, {96, 32, 3}, {0, 0, 2}};
   for (int i = 0; i < 3; i++) {
-    must(engine_configure(rig.engine, shapes[i][0], shapes[i][1], shapes[i][2], &rig.err), &rig.err);
-    struct engine_info info;
-    engine_get_info(rig.engine, &info);
-    assert_int_equal(info.width, shapes[i][0] ? shapes[i][0] : shapes[i - 1][0]);
-    assert_int_equal(info.steps, shapes[i][2]);
+    must(rig_reshape(&rig, shapes[i][0], shapes[i][1], shapes[i][2]), &rig.err);
+    struct engine_shape shape = shape_of(&rig).shape;
+    assert_int_equal(shape.width, shapes[i][0] ? shapes[i][0] : shapes[i - 1][0]);
+    assert_int_equal(shape.steps, shapes[i][2]);
     struct frame picture;
-    must(engine_submit(rig.engine, &rig.controls, &rig.golden.frame, &rig.err), &rig.err);
-    must(engine_collect(rig.engine, &picture, &rig.err), &rig.err);
-    assert_int_equal(picture.width, info.width);
-    assert_int_equal(picture.height, info.height);
+    must(rig_submit(&rig, &rig.golden.frame), &rig.err);
+    must(rig_collect(&rig, &picture), &rig.err);
+    assert_int_equal(picture.width, shape.width);
+    assert_int_equal(picture.height, shape.height);
     assert_fresh_agrees(&rig, &picture);
   }
-  must(engine_configure(rig.engine, width, height, 1, &rig.err), &rig.err);
-  assert_int_equal(engine_configure(rig.engine, 50, 48, 1, &rig.err), -1);
+  must(rig_reshape(&rig, width, height, 1), &rig.err);
+  assert_int_equal(rig_reshape(&rig, 50, 48, 1), -1);
   assert_error(&rig.err, STATUS_USAGE, "48 or 64");
-  assert_int_equal(engine_configure(rig.engine, 0, 0, 51, &rig.err), -1);
+  assert_int_equal(rig_reshape(&rig, 0, 0, 51), -1);
   assert_error(&rig.err, STATUS_USAGE, "51");
   assert_same(&rig, first, generate_default(&rig));
   rig_close(&rig);
@@ -570,8 +570,7 @@ static void expect_fit(const struct golden *golden, int width, int height) {
     struct rig rig = {.controls = CONTROLS_DEFAULTS};
     struct engine_params params = default_params(golden, args[2]);
     params.fit = cases[i].fit;
-    params.width = params.height = 64;
-    must(engine_open(&rig.engine, &params, &rig.err), &rig.err);
+    must(rig_engine(&rig, &params, &(struct engine_shape){.width = 64, .height = 64}), &rig.err);
     rig.controls.strength = 0;
     uint8_t *picture = generate(&rig, &wide);
     assert_int_equal(picture[4 * 32], cases[i].top);
@@ -628,7 +627,7 @@ int main(int argc, char **argv) {
       cmocka_unit_test(test_changed_weights),
       cmocka_unit_test(test_changed_weights_of_idle_slots),
       cmocka_unit_test(test_weights_that_are_not_there),
-      cmocka_unit_test(test_configure),
+      cmocka_unit_test(test_shapes),
       cmocka_unit_test(test_fit),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

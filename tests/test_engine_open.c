@@ -25,26 +25,66 @@ static void test_info(void **state) {
   assert_int_equal(info.native_width, 32);
   assert_int_equal(info.native_height, 48);
   assert_int_equal(info.size_multiple, 16);
-  assert_int_equal(info.steps, 1);
+  struct prepared_info own;
+  prepared_get_info(rig.prepared, &own);
+  assert_int_equal(own.shape.steps, 1);
   assert_true(info.image_conditioned && !info.has_guidance_embedding);
-  assert_int_equal(info.rows, 1);
+  assert_int_equal(own.rows, 1);
   assert_string_equal(info.sampler, "Euler");
   assert_string_equal(info.grid, "trailing");
   assert_string_equal(info.prediction, "v");
-  assert_true(info.flops > 1e7 && info.weight_bytes > 100000 && info.device_peak_bytes >= info.device_bytes);
-  double flops = info.flops;
-  must(engine_configure(rig.engine, 0, 0, 2, &rig.err), &rig.err);
-  engine_get_info(rig.engine, &info);
-  assert_true(info.flops > 1.1 * flops && info.flops < 2 * flops);
+  assert_true(own.flops > 1e7 && info.weight_bytes > 100000 && info.device_peak_bytes >= info.device_bytes);
+  double flops = own.flops;
+  must(rig_reshape(&rig, 0, 0, 2), &rig.err);
+  prepared_get_info(rig.prepared, &own);
+  assert_true(own.flops > 1.1 * flops && own.flops < 2 * flops);
   rig_close(&rig);
 }
 
+/* Opening it, or preparing a picture of the native size. */
 static void open_fails(const struct engine_params *params, enum status status, const char *what) {
-  struct engine *engine;
+  struct rig rig = {0};
+  assert_int_equal(rig_engine(&rig, params, &(struct engine_shape){0}), -1);
+  assert_null(rig.engine);
+  assert_error(&rig.err, status, what);
+}
+
+static void prepare_fails(struct engine *engine, const struct engine_shape *shape, const char *what) {
+  struct prepared *prepared;
   struct error err = {0};
-  assert_int_equal(engine_open(&engine, params, &err), -1);
-  assert_null(engine);
-  assert_error(&err, status, what);
+  assert_int_equal(engine_prepare(engine, shape, &prepared, &err), -1);
+  assert_null(prepared);
+  assert_error(&err, STATUS_USAGE, what);
+}
+
+static void test_refused_shapes(void **state) {
+  (void)state;
+  struct rig rig;
+  rig_open(&rig, args, "levels", false);
+  const struct engine_shape good = default_shape(&rig.golden);
+  struct engine_shape shape = good;
+  shape.width = 40;
+  prepare_fails(rig.engine, &shape, "32 or 48");
+  shape.nearest_size = true;
+  struct prepared *prepared;
+  struct prepared_info info;
+  must(engine_prepare(rig.engine, &shape, &prepared, &rig.err), &rig.err);
+  prepared_get_info(prepared, &info);
+  assert_int_equal(info.shape.width, 48);
+  engine_release(rig.engine, &prepared);
+  assert_null(prepared);
+  engine_release(rig.engine, &prepared);
+
+  shape = good;
+  shape.text_to_image = true;
+  prepare_fails(rig.engine, &shape, "picture");
+  shape = good;
+  shape.steps = 51;
+  prepare_fails(rig.engine, &shape, "51");
+  shape = good;
+  shape.batch = 2;
+  prepare_fails(rig.engine, &shape, "batch of 2");
+  rig_close(&rig);
 }
 
 static void test_refusals(void **state) {
@@ -53,24 +93,6 @@ static void test_refusals(void **state) {
   assert_int_equal(golden_open(&golden, args[1], "levels"), 0);
   const struct engine_params good = default_params(&golden, args[2]);
   struct engine_params params = good;
-  params.width = 40;
-  open_fails(&params, STATUS_USAGE, "32 or 48");
-  params.nearest_size = true;
-  struct engine *engine;
-  struct engine_info info;
-  struct error err = {0};
-  must(engine_open(&engine, &params, &err), &err);
-  engine_get_info(engine, &info);
-  assert_int_equal(info.width, 48);
-  engine_close(&engine);
-
-  params = good;
-  params.text_to_image = true;
-  open_fails(&params, STATUS_USAGE, "picture");
-  params = good;
-  params.steps = 51;
-  open_fails(&params, STATUS_USAGE, "51");
-  params = good;
   params.model = "/nowhere";
   open_fails(&params, STATUS_MODEL, "/nowhere");
   params = good;
@@ -92,11 +114,12 @@ static void test_lent_checkpoint(void **state) {
   rig.controls.prompt = 0;
   uint8_t *own = generate_default(&rig);
   struct engine_params params = default_params(&rig.golden, args[2]);
+  const struct engine_shape shape = default_shape(&rig.golden);
   must(checkpoint_open(&params.checkpoint, params.model, NULL, NULL, &rig.err), &rig.err);
   params.model = "/nowhere";
   for (int i = 0; i < 2; i++) {
     engine_close(&rig.engine);
-    must(engine_open(&rig.engine, &params, &rig.err), &rig.err);
+    must(rig_engine(&rig, &params, &shape), &rig.err);
     uint8_t *lent = generate_default(&rig);
     assert_memory_equal(lent, own, picture_bytes(&rig));
     free(lent);
@@ -164,8 +187,8 @@ static void test_wrong_weights(void **state) {
   golden_close(&golden);
 }
 
-static void open_with(struct rig *rig, const struct engine_params *params) {
-  must(engine_open(&rig->engine, params, &rig->err), &rig->err);
+static void open_with(struct rig *rig, const struct engine_params *params, const struct engine_shape *shape) {
+  must(rig_engine(rig, params, shape), &rig->err);
   must(engine_set_prompt(rig->engine, 1, "an oil painting", &rig->err), &rig->err);
 }
 
@@ -184,13 +207,14 @@ static void test_other_autoencoder(void **state) {
   assert_int_equal(unlink(nonsense) || symlink(unet, nonsense), 0);
 
   struct engine_params params = default_params(&rig.golden, args[2]);
-  open_with(&rig, &params);
+  const struct engine_shape shape = default_shape(&rig.golden);
+  open_with(&rig, &params, &shape);
   uint8_t *picture = generate_default(&rig);
   engine_close(&rig.engine);
   params.model = folder;
   open_fails(&params, STATUS_MODEL, "vae");
   params.vae = own;
-  open_with(&rig, &params);
+  open_with(&rig, &params, &shape);
   assert_same(&rig, picture, generate_default(&rig));
   rig_close(&rig);
   fixture_remove(folder);
@@ -217,11 +241,12 @@ static void test_samplers(void **state) {
   for (int i = 0; i < CASES; i++) {
     struct engine_params params = default_params(&rig.golden, args[2]);
     struct engine_info info;
-    params.steps = 3;
-    params.text_to_image = true;
+    struct engine_shape shape = default_shape(&rig.golden);
+    shape.steps = 3;
+    shape.text_to_image = true;
     params.sampler = cases[i].sampler;
     params.grid = cases[i].grid;
-    open_with(&rig, &params);
+    open_with(&rig, &params, &shape);
     engine_get_info(rig.engine, &info);
     assert_string_equal(info.sampler, cases[i].sampler_name);
     assert_string_equal(info.grid, cases[i].grid_name);
@@ -279,13 +304,10 @@ int main(int argc, char **argv) {
   }
   args = argv;
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_info),
-      cmocka_unit_test(test_refusals),
-      cmocka_unit_test(test_lent_checkpoint),
-      cmocka_unit_test(test_wrong_weights),
-      cmocka_unit_test(test_other_autoencoder),
-      cmocka_unit_test(test_samplers),
-      cmocka_unit_test(test_prompt_warnings),
+      cmocka_unit_test(test_info),           cmocka_unit_test(test_refusals),
+      cmocka_unit_test(test_refused_shapes), cmocka_unit_test(test_lent_checkpoint),
+      cmocka_unit_test(test_wrong_weights),  cmocka_unit_test(test_other_autoencoder),
+      cmocka_unit_test(test_samplers),       cmocka_unit_test(test_prompt_warnings),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

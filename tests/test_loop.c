@@ -34,10 +34,12 @@ static void set_number(struct loop *loop, enum parameter id, double number) {
   loop_send(loop, &changes);
 }
 
-static int open_fake(void *opaque, struct engine **engine, struct loop_beginning *beginning, struct error *err) {
+static int open_fake(void *opaque, struct engine **engine, struct prepared **prepared, struct loop_beginning *beginning,
+                     struct error *err) {
   (void)opaque;
   const struct engine_params params = ENGINE_PARAMS_DEFAULTS;
-  if (engine_open(engine, &params, err) || engine_set_prompt(*engine, 1, "given", err))
+  if (engine_open(engine, &params, err) || engine_prepare(*engine, &(struct engine_shape){0}, prepared, err) ||
+      engine_set_prompt(*engine, 1, "given", err))
     return -1;
   static const char *const texts[] = {"given", "second", "third"};
   for (int i = 0; i < 3; i++)
@@ -77,7 +79,7 @@ static void rig_finish(struct rig *rig, int expected) {
   host_pictures_finish(&rig->frames);
   assert_true(fake_engine_log()->closed);
   assert_false(fake_engine_log()->overfull);
-  assert_false(fake_engine_log()->configured_busy);
+  assert_false(fake_engine_log()->prepared_busy);
   assert_false(fake_engine_log()->unset_prompt_used);
 }
 
@@ -244,13 +246,13 @@ static int feed_until_followed(struct rig *rig, int serial, int steps, int refus
   struct loop_status status = {0};
   const struct mail *mail;
   set_number(rig->loop, PARAMETER_STEPS, steps);
-  for (int i = 0; i < PATIENCE_MS && !(status.info.steps == steps || status.refused_steps == steps); i++) {
+  for (int i = 0; i < PATIENCE_MS && !(status.prepared.shape.steps == steps || status.refused_steps == steps); i++) {
     put_frame(rig, serial++);
     usleep(1000);
     loop_get_status(rig->loop, &status);
   }
   assert_int_equal(status.refused_steps, refused);
-  assert_true((status.info.steps == steps) == (refused != steps));
+  assert_true((status.prepared.shape.steps == steps) == (refused != steps));
   for (int i = 0; i < 3; i++) { /* and some frames more with them */
     put_frame(rig, serial++);
     assert_int_equal(mailbox_take(&rig->out, &mail, PATIENCE_MS), 1);
@@ -268,7 +270,7 @@ static void steps_change_between_frames(void **state) {
   feed_until_followed(&rig, serial, 3, 0);
   rig_finish(&rig, 0); /* checks that nothing was in flight */
   const struct fake_engine_log *log = fake_engine_log();
-  assert_int_equal(log->configurations, 3);
+  assert_int_equal(log->handles_made, 4);
   bool two = false;
   for (int i = 0; i < log->submitted; i++) {
     two = two || log->submits[i].steps == 2;
@@ -335,7 +337,7 @@ static void prompts_change_while_running(void **state) {
   rig_finish(&rig, 0);
   assert_int_equal(fake_engine_log()->prompts[1], 6);
   assert_int_equal(fake_engine_log()->prompts[7], 1);
-  assert_int_equal(fake_engine_log()->configurations, 0);
+  assert_int_equal(fake_engine_log()->handles_made, 1);
 }
 
 /* A text that cannot be encoded is tried once, and frames go on. */

@@ -17,9 +17,10 @@ static char **args; /* the program's */
 static struct engine_params mini_params(const struct golden *golden) {
   struct engine_params params = default_params(golden, args[3]);
   params.model = args[2];
-  params.width = params.height = SIDE;
   return params;
 }
+
+static const struct engine_shape small = {.width = SIDE, .height = SIDE};
 
 static void open_golden(struct golden *golden) {
   if (golden_open(golden, args[1], "mini") < 0)
@@ -31,7 +32,7 @@ static void open_mini(struct rig *rig, const struct log *log) {
   open_golden(&rig->golden);
   struct engine_params params = mini_params(&rig->golden);
   params.log = log;
-  must(engine_open(&rig->engine, &params, &rig->err), &rig->err);
+  must(rig_engine(rig, &params, &small), &rig->err);
 }
 
 static struct styles *open_styles(void) {
@@ -94,7 +95,7 @@ static void test_strength_of_diffusers(void **state) {
   open_golden(&rig.golden);
   struct engine_params params = mini_params(&rig.golden);
   params.strength_diffusers = true;
-  must(engine_open(&rig.engine, &params, &rig.err), &rig.err);
+  must(rig_engine(&rig, &params, &small), &rig.err);
   must(engine_set_prompt(rig.engine, 1, "ink", &rig.err), &rig.err);
   assert_true(distance_at(&rig, 0.1) > 0.5 * distance_at(&rig, 1));
   rig_close(&rig);
@@ -102,15 +103,13 @@ static void test_strength_of_diffusers(void **state) {
 
 static void test_guidance(void **state) {
   (void)state;
-  struct golden golden;
-  open_golden(&golden);
-  struct engine_params params = mini_params(&golden);
-  struct engine *engine;
-  struct error err = {0};
-  params.guidance = true;
-  assert_int_equal(engine_open(&engine, &params, &err), -1);
-  assert_error(&err, STATUS_USAGE, "guidance");
-  golden_close(&golden);
+  struct rig rig;
+  struct prepared *prepared;
+  open_mini(&rig, NULL);
+  const struct engine_shape guided = {.width = SIDE, .height = SIDE, .guidance = true};
+  assert_int_equal(engine_prepare(rig.engine, &guided, &prepared, &rig.err), -1);
+  assert_error(&rig.err, STATUS_USAGE, "guidance");
+  rig_close(&rig);
 }
 
 static uint8_t *generate_for(struct rig *rig, const char *prompt) {

@@ -73,7 +73,7 @@ static int teardown(void **state) {
 
 static void prepare(struct bench *b) {
   must(plan_finish(&b->plan, &b->err));
-  must(device_prepare(b->device, &b->program, &b->plan, PIXEL_RGBA, &b->err));
+  must(device_prepare(b->device, &b->program, &b->plan, &(struct program_options){PIXEL_RGBA}, &b->err));
   must(device_poison(b->device, b->program, &b->err));
 }
 
@@ -149,7 +149,7 @@ static void make_tables(struct bench *b) {
   struct program *program = NULL;
   struct run_params run = {.guidance = (float)json_number(b->golden.json, "guidance", 1)};
   must(plans_tables(&b->model, &plan, &b->err));
-  must(device_prepare(b->device, &program, &plan, PIXEL_RGBA, &b->err));
+  must(device_prepare(b->device, &program, &plan, &(struct program_options){PIXEL_RGBA}, &b->err));
   must(device_run(b->device, program, &run, &b->err));
   device_release(b->device, &program);
   plan_free(&plan);
@@ -215,7 +215,7 @@ static uint8_t *make_picture(struct bench *b, int steps) {
   run.geometry = (struct geometry){0, 0, (float)frame->width, (float)frame->height, 0, 0, frame->width, frame->height};
   must(plans_frame(&b->model, &shape, &b->plan, &noise, &b->err));
   assert_int_equal(b->plan.loop.rounds, steps == ROUNDS ? ROUNDS : 0);
-  must(device_prepare(b->device, &b->program, &b->plan, PIXEL_RGBA, &b->err));
+  must(device_prepare(b->device, &b->program, &b->plan, &(struct program_options){PIXEL_RGBA}, &b->err));
   make_steps(b, &noise, steps - STEPS, &run);
   must(device_poison(b->device, b->program, &b->err));
   for (int i = 0; i < 2; i++) /* a run leaves nothing to the next, which is in flight behind it */
@@ -240,24 +240,25 @@ static void loop(void **state) {
 
 /* --- whole pictures, through the engine --- */
 
-static struct engine_params run_params_of(const struct golden *golden, const cJSON *run, const char *device) {
-  struct engine_params params = ENGINE_PARAMS_DEFAULTS;
-  params.model = model_folder(golden);
-  params.device = device;
-  params.width = golden->frame.width;
-  params.height = golden->frame.height;
-  params.steps = (int)json_number(run, "steps", 0);
-  params.strength_diffusers = true;
-  params.text_to_image = !strcmp(json_string(run, "mode", ""), "text");
-  params.guidance = json_number(run, "guidance", 1) > 1;
-  return params;
+static struct engine_shape shape_of(const struct golden *golden, const cJSON *run) {
+  return (struct engine_shape){.width = golden->frame.width,
+                               .height = golden->frame.height,
+                               .steps = (int)json_number(run, "steps", 0),
+                               .text_to_image = !strcmp(json_string(run, "mode", ""), "text"),
+                               .guidance = json_number(run, "guidance", 1) > 1};
 }
 
 static double run_psnr(const struct golden *golden, const cJSON *run, const char *device) {
-  struct engine_params params = run_params_of(golden, run, device);
+  const struct engine_shape shape = shape_of(golden, run);
+  struct engine_params params = ENGINE_PARAMS_DEFAULTS;
+  params.model = model_folder(golden);
+  params.device = device;
+  params.strength_diffusers = true;
   struct engine *engine;
+  struct prepared *prepared;
   struct error err = {0};
   assert_ok(engine_open(&engine, &params, &err), &err, __LINE__);
+  assert_ok(engine_prepare(engine, &shape, &prepared, &err), &err, __LINE__);
   assert_ok(engine_set_prompt(engine, SLOT_PRESET_1, json_string(run, "prompt", ""), &err), &err, __LINE__);
   assert_ok(engine_set_prompt(engine, SLOT_NEGATIVE, json_string(run, "negative", ""), &err), &err, __LINE__);
   struct controls controls = CONTROLS_DEFAULTS;
@@ -265,11 +266,12 @@ static double run_psnr(const struct golden *golden, const cJSON *run, const char
   controls.strength = (float)json_number(run, "strength", 1);
   controls.guidance = (float)json_number(run, "guidance", 1);
   controls.image_guidance = (float)json_number(run, "image_guidance", 1);
-  struct frame picture;
-  assert_ok(engine_submit(engine, &controls, params.text_to_image ? NULL : &golden->frame, &err), &err, __LINE__);
-  assert_ok(engine_collect(engine, &picture, &err), &err, __LINE__);
+  const struct engine_request request = {.prepared = prepared, .controls = &controls, .frame = &golden->frame};
+  struct engine_result made;
+  assert_ok(engine_submit(engine, &request, &err), &err, __LINE__);
+  assert_ok(engine_collect(engine, &made, &err), &err, __LINE__);
   struct values expected = golden_values(golden, "run.%s", json_string(run, "name", ""));
-  double result = picture_psnr(&picture, &expected);
+  double result = picture_psnr(&made.picture, &expected);
   free(expected.data);
   engine_close(&engine);
   return result;

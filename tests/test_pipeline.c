@@ -147,14 +147,15 @@ static struct scene new_scene(long frames) {
 static int play(struct scene *scene) {
   struct engine *engine;
   fake_engine_begin(&scene->engine);
-  assert_int_equal(engine_open(&engine, &(struct engine_params){.width = 32, .height = 32}, &scene->err), 0);
+  const struct engine_shape shape = {.width = 32, .height = 32, .text_to_image = scene->sink.text_to_image};
+  assert_int_equal(engine_open(&engine, &(struct engine_params){0}, &scene->err), 0);
+  assert_int_equal(engine_prepare(engine, &shape, &scene->pipeline.prepared, &scene->err), 0);
   assert_int_equal(engine_set_prompt(engine, SLOT_PRESET_1, "grey", &scene->err), 0);
   scene->pipeline.source = &scene->source.source;
   scene->pipeline.engine = engine;
   scene->sink.engine = scene->changing ? engine : NULL;
   scene->pipeline.open_sink = open_checking;
   scene->pipeline.opaque = &scene->sink;
-  scene->sink.text_to_image = scene->pipeline.text_to_image;
   int status = pipeline_run(&scene->pipeline, &scene->result, &scene->err);
   engine_close(&engine);
   host_pictures_finish(&scene->source.pictures);
@@ -260,7 +261,7 @@ static void test_controls_by_time(void **state) {
 static void test_text_to_image_keeps_times(void **state) {
   (void)state;
   struct scene scene = new_scene(9);
-  scene.pipeline.text_to_image = true;
+  scene.sink.text_to_image = true;
   assert_int_equal(play(&scene), 0);
   assert_int_equal(scene.sink.written, 9);
   assert_false(fake_engine_log()->submits[3].has_frame);

@@ -50,7 +50,7 @@ static void rig_open(struct rig *rig, const char *device) {
   plan_pixels_out(plan, "out", (struct op_pixels_out){.scale = 1, .x = x});
   if (plan_finish(plan, &rig->err) < 0 ||
       device_open(&rig->device, &rig->resources, &(struct device_options){.name = device}, &rig->err) < 0 ||
-      device_prepare(rig->device, &rig->program, plan, PIXEL_RGBA, &rig->err) < 0)
+      device_prepare(rig->device, &rig->program, plan, &(struct program_options){PIXEL_RGBA}, &rig->err) < 0)
     fail_msg("%s", rig->err.message);
   rig->frame.plane[0] = rig->pixels;
 }

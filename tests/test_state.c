@@ -69,7 +69,7 @@ static struct net *net_open(const char *device) {
   build(net);
   must(net,
        device_open(&net->device, &net->resources, &(struct device_options){.name = device, .bf16 = bf16}, &net->err));
-  must(net, device_prepare(net->device, &net->program, &net->plan, PIXEL_RGBA, &net->err));
+  must(net, device_prepare(net->device, &net->program, &net->plan, &(struct program_options){PIXEL_RGBA}, &net->err));
   return net;
 }
 
@@ -170,7 +170,7 @@ static void programs_of_one_plan_have_their_own(void **state) {
   struct net *net = net_open(device_name);
   struct program *other;
   float first[COUNT] = {0}, second[COUNT] = {0};
-  must(net, device_prepare(net->device, &other, &net->plan, PIXEL_RGBA, &net->err));
+  must(net, device_prepare(net->device, &other, &net->plan, &(struct program_options){PIXEL_RGBA}, &net->err));
   for (int number = 0; number < 3; number++) {
     run(net, net->program, number);
     for (size_t i = 0; i < COUNT; i++)
@@ -193,7 +193,7 @@ static void it_is_freed_with_its_program(void **state) {
   struct program *other;
   struct device_counters before, during, after;
   device_get_counters(net->device, &before);
-  must(net, device_prepare(net->device, &other, &net->plan, PIXEL_RGBA, &net->err));
+  must(net, device_prepare(net->device, &other, &net->plan, &(struct program_options){PIXEL_RGBA}, &net->err));
   device_get_counters(net->device, &during);
   device_release(net->device, &other);
   device_get_counters(net->device, &after);
@@ -216,7 +216,8 @@ static void a_program_beside_shares_by_name(void **state) {
   struct tensor shared = plan_state(&beside, "latent", 1, SIDE, SIDE, C, ELEMENT_PRECISE);
   plan_store_slot(&beside, "store", (struct op_store_slot){.x = ten, .slots = shared});
   must(net, plan_finish(&beside, &net->err));
-  must(net, device_prepare_beside(net->device, &program, &beside, net->program, &net->err));
+  must(net,
+       device_prepare(net->device, &program, &beside, &(struct program_options){.owner = net->program}, &net->err));
   for (size_t i = 0; i < COUNT; i++)
     x[i] = 10;
   must(net, device_write(net->device, program, ten, 0, x, COUNT, &net->err));
@@ -232,7 +233,8 @@ static void a_program_beside_shares_by_name(void **state) {
   plan_init(&beside, &net->resources);
   plan_state(&beside, "latent", 1, SIDE, SIDE, C, ELEMENT_DEVICE);
   must(net, plan_finish(&beside, &net->err));
-  assert_int_equal(device_prepare_beside(net->device, &program, &beside, net->program, &net->err), -1);
+  assert_int_equal(
+      device_prepare(net->device, &program, &beside, &(struct program_options){.owner = net->program}, &net->err), -1);
   assert_non_null(strstr(net->err.message, "latent"));
   plan_free(&beside);
   net->memory = memory;

@@ -93,7 +93,7 @@ static void write_input(struct net *net) {
 
 static void open_device(struct net *net) {
   must(net, device_open(&net->device, &net->resources, &(struct device_options){.name = device_name}, &net->err));
-  must(net, device_prepare(net->device, &net->program, &net->plan, PIXEL_RGBA, &net->err));
+  must(net, device_prepare(net->device, &net->program, &net->plan, &(struct program_options){PIXEL_RGBA}, &net->err));
   write_input(net);
 }
 
@@ -217,10 +217,11 @@ static void a_program_prepared_later(void **state) {
     struct net *net = net_make(NULL);
     must(net, device_open(&net->device, &net->resources, &(struct device_options){.name = device_name}, &net->err));
     if (prepared)
-      must(net, device_prepare(net->device, &net->program, &net->plan, PIXEL_RGBA, &net->err));
+      must(net,
+           device_prepare(net->device, &net->program, &net->plan, &(struct program_options){PIXEL_RGBA}, &net->err));
     update_layers(net, all);
     device_release(net->device, &net->program);
-    must(net, device_prepare(net->device, &net->program, &net->plan, PIXEL_RGBA, &net->err));
+    must(net, device_prepare(net->device, &net->program, &net->plan, &(struct program_options){PIXEL_RGBA}, &net->err));
     write_input(net);
     assert_fresh_agrees(net, all);
     net_close(net);

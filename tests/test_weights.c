@@ -68,14 +68,13 @@ static void set_last(const char *folder, const char *file, const char *name, uin
 }
 
 static void expect_refused(const struct engine_params *params, const char *file, const char *tensor) {
-  struct engine *engine = NULL;
-  struct error err = {0};
-  if (!engine_open(&engine, params, &err)) {
-    engine_close(&engine);
+  struct rig rig = {0};
+  if (!rig_engine(&rig, params, &(struct engine_shape){0})) {
+    engine_close(&rig.engine);
     fail_msg("opened with %s of %s damaged", tensor, file);
   }
-  assert_error(&err, STATUS_MODEL, tensor);
-  assert_error(&err, STATUS_MODEL, file);
+  assert_error(&rig.err, STATUS_MODEL, tensor);
+  assert_error(&rig.err, STATUS_MODEL, file);
 }
 
 /* Every way by which weights come to a device: convolutions of several kinds, matrices alone and stacked, vectors,
@@ -160,13 +159,12 @@ static void test_beyond_f16(void **state) {
     char *folder = make_model(&golden);
     widen(folder, UNET, tensor, values[i]);
     params.model = folder;
-    struct engine *engine = NULL;
-    struct error err = {0};
+    struct rig rig = {0};
     if (i > 0 && !strncmp(args[2], "cuda", 4))
       expect_refused(&params, "FP16", tensor);
     else
-      must(engine_open(&engine, &params, &err), &err);
-    engine_close(&engine);
+      must(rig_engine(&rig, &params, &(struct engine_shape){0}), &rig.err);
+    engine_close(&rig.engine);
     fixture_remove(folder);
   }
   golden_close(&golden);
@@ -250,15 +248,16 @@ static void test_shrinks_while_running(void **state) {
   char *folder = make_model(&rig.golden);
   struct engine_params params = default_params(&rig.golden, args[2]);
   params.model = folder;
-  must(engine_open(&rig.engine, &params, &rig.err), &rig.err);
+  const struct engine_shape shape = default_shape(&rig.golden);
+  must(rig_engine(&rig, &params, &shape), &rig.err);
   uint8_t *before = generate_default(&rig);
   shrink(folder, UNET);
   shrink(folder, VAE);
   shrink(folder, TEXT);
   must(engine_set_prompt(rig.engine, 2, "a cat", &rig.err), &rig.err);
   for (int i = 0; i < 2; i++) { /* the second try finds nothing half loaded */
-    if (!engine_configure(rig.engine, 16, 16, 0, &rig.err))
-      must(engine_configure(rig.engine, rig.golden.frame.width, rig.golden.frame.height, 0, &rig.err), &rig.err);
+    if (!rig_reshape(&rig, 16, 16, 0))
+      must(rig_reshape(&rig, rig.golden.frame.width, rig.golden.frame.height, 0), &rig.err);
     else
       assert_error(&rig.err, STATUS_MODEL, "tensor ");
   }

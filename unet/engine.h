@@ -1,5 +1,7 @@
-/* The engine: a checkpoint, a device and the three plans (prompt, time table, frame) behind one small interface. This
- * and unet/base/ are what a frame sees of the network.
+/* The engine behind one small interface: this and unet/base/ are what a frame sees of the network.
+ *
+ * An engine holds what does not depend on the size of a picture: checkpoint, device, weights, prompts. A handle (struct
+ * prepared) is a size and a step count made ready to run: many may live at once, and each frame names its own.
  *
  * Threads: one thread at a time calls an engine. */
 #ifndef UNET_ENGINE_H
@@ -16,6 +18,7 @@
 
 struct checkpoint;
 struct engine;
+struct prepared;
 
 /* How a frame of another shape (frame_aspect) becomes a picture, whose pixels are always square. */
 enum fit { FIT_CROP, FIT_LETTERBOX, FIT_STRETCH };
@@ -31,17 +34,11 @@ enum engine_grid { GRID_AUTO, GRID_TRAILING, GRID_LEADING, GRID_LCM };
 struct engine_params {
   const char *model; /* diffusers folder */
   const char *vae;   /* autoencoder folder that replaces the model's own; NULL: the model's */
-  int width, height; /* of the generated picture; 0: the model's native size. Multiples of
-                        engine_info.size_multiple, else an error says which sizes are near */
-  bool nearest_size; /* width and height are wishes: rounded to the nearest multiple instead of refused */
-  int steps;         /* 1..50; 0: what suits the model (1 for turbo and mini, 4 for LCM, 20 else) */
   enum engine_sampler sampler;
   enum engine_grid grid;
   bool strength_diffusers; /* strength as diffusers' image-to-image has it, for fidelity comparisons: quantised, and on
                               every model the point to start from */
   bool snap_strength;      /* strength snapped to the trained points of adversarially distilled models */
-  bool text_to_image;      /* no input frame */
-  bool guidance;           /* guidance rows are computed (2, or 3 for InstructPix2Pix models): a property of the plan */
   enum fit fit;
   enum pixel_format output; /* PIXEL_RGBA for a window, PIXEL_YUV420P for an encoder */
   const char *device;       /* "auto", "cpu", "cpu:plain", "cuda[:N]"; NULL: auto */
@@ -50,7 +47,7 @@ struct engine_params {
   size_t memory_limit;      /* device bytes; 0: none */
   const char *cache_dir;    /* tuning results; NULL: none kept */
   bool no_graph;
-  bool stamps; /* of each frame are taken: engine_stamps */
+  bool stamps; /* of each frame are taken: engine_result */
   const struct log *log;
   /* model with vae, opened already: borrowed for as long as the engine is there. NULL: the engine opens them */
   struct checkpoint *checkpoint;
@@ -59,32 +56,56 @@ struct engine_params {
 #define ENGINE_PARAMS_DEFAULTS                                                                                         \
   { .output = PIXEL_RGBA, .fit = FIT_CROP }
 
+/* What a handle is for. */
+struct engine_shape {
+  int width, height;  /* of the generated picture; 0: the model's native size. Multiples of
+                         engine_info.size_multiple, else an error says which sizes are near */
+  bool nearest_size;  /* width and height are wishes: rounded to the nearest multiple instead of refused */
+  int steps;          /* 1..50; 0: what suits the model (1 for turbo and mini, 4 for LCM, 20 else) */
+  bool text_to_image; /* no input frame */
+  bool guidance;      /* guidance rows are computed: 2, or 3 for InstructPix2Pix models */
+  int batch;          /* pictures of one run: 1, or 0, which is 1 */
+  bool own_memory;    /* works in memory of its own: what a run leaves there outlasts the runs of other handles */
+};
+
 struct engine_info {
   char model[128]; /* name for people */
   char device[128], device_detail[256];
   int depth, longest_side; /* as device_info has them */
-  int width, height; /* as prepared */
   int native_width, native_height, size_multiple;
-  int steps;
   bool image_conditioned;      /* the U-Net sees the input picture itself (InstructPix2Pix, mini) */
-  bool refuses_guidance;       /* trained without: engine_params.guidance is an error (mini) */
+  bool refuses_guidance;       /* trained without: engine_shape.guidance is an error (mini) */
   bool has_guidance_embedding; /* full LCM: guidance acts with no second row */
-  int rows;                    /* guidance rows of one U-Net call */
   const char *sampler, *grid, *prediction;
-  double flops;        /* of one frame's matrix products */
   size_t weight_bytes; /* in the checkpoint */
   size_t device_bytes, device_peak_bytes;
   double device_energy_j; /* that the device has taken since some time before; 0: unknown */
   long device_allocations, device_launches, device_waits, device_captures; /* counted since start */
 };
 
+struct prepared_info {
+  struct engine_shape shape; /* as prepared: nothing is left open */
+  int rows;                  /* guidance rows of one U-Net call */
+  double flops;              /* of one frame's matrix products */
+};
+
 int engine_open(struct engine **engine, const struct engine_params *params, struct error *err);
-void engine_close(struct engine **engine); /* stores NULL; takes NULL */
+void engine_close(struct engine **engine); /* releases every handle; stores NULL; takes NULL */
 void engine_get_info(const struct engine *engine, struct engine_info *info);
 
-/* Another size (0: keep) or step count (0: keep). Prompt slots and weights stay. On failure the engine goes on as it
- * was. No frame may be in flight. */
-int engine_configure(struct engine *engine, int width, int height, int steps, struct error *err);
+/* Makes a handle: plan, algorithms, captured launches, sampling state. Weights that no handle has used before are
+ * loaded. On failure everything goes on as it was. The engine owns the handle. */
+int engine_prepare(struct engine *engine, const struct engine_shape *shape, struct prepared **prepared,
+                   struct error *err);
+/* Frees all that belongs to the handle, which waits for the device. Frames of it in flight are dropped, if this is the
+ * thread that submits. Stores NULL; takes NULL. */
+void engine_release(struct engine *engine, struct prepared **prepared);
+void prepared_get_info(const struct prepared *prepared, struct prepared_info *info);
+
+/* For who left the choice of a device open and then finds no room on it, as err says: 0 when the engine has moved to
+ * the CPU and takes its prompts along; -1 with err as it was where a device was named, cannot be replaced, or has
+ * changed weights, and with another err where the CPU cannot serve either. No handle may live. */
+int engine_fall_back(struct engine *engine, struct error *err);
 
 /* Encodes text into a slot (controls.h). Slots never set hold the empty prompt. Frames in flight keep the old prompt.
  * If the model has a list of styles it knows (mini's styles.json) and the text names none, the model's default style
@@ -104,24 +125,43 @@ struct engine_weight {
  * failure nothing has changed. */
 int engine_update(struct engine *engine, const struct engine_weight *weights, int count, struct error *err);
 
-/* Starts one frame: controls and frame are copied or consumed before this returns. frame is NULL for text to image. At
- * most two frames are in flight. */
-int engine_submit(struct engine *engine, const struct controls *controls, const struct frame *frame, struct error *err);
+/* What a frame keeps on its way through the engine. */
+struct frame_identity {
+  int64_t pts, captured_ns;
+  uint64_t serial;
+};
 
-/* Waits for the oldest frame in flight. *picture gets its planes (owned by the engine, valid until the second submit
- * after this, or engine_configure) with the input's pts, captured_ns and serial. */
-int engine_collect(struct engine *engine, struct frame *picture, struct error *err);
+static inline struct frame_identity frame_identity(const struct frame *frame) {
+  return (struct frame_identity){frame->pts, frame->captured_ns, frame->serial};
+}
 
-/* Measures where the time of a frame with these controls goes. No frame may be in flight; pictures collected before are
- * overwritten. The caller frees *profile, which is empty after a failure. */
-int engine_profile(struct engine *engine, const struct controls *controls, const struct frame *frame,
-                   const struct profile_request *request, struct profile *profile, struct error *err);
+struct engine_request {
+  struct prepared *prepared;
+  const struct controls *controls;
+  const struct frame *frame;      /* the input; not read for text to image */
+  struct frame_identity identity; /* of the frame, which the picture gets */
+  void *opaque;                   /* the caller's, who gets it back with the picture */
+};
 
-/* Milliseconds that the frame collected last took on the device by its own clock, from planes in its memory to the
- * picture in its memory. 0: the device has no clock of its own (CPU). */
-double engine_device_ms(const struct engine *engine);
+struct engine_result {
+  struct frame picture; /* planes owned by the handle, valid until the second submit to it after this, or its release */
+  void *opaque;
+  int64_t submitted_ns, finished_ns; /* CLOCK_MONOTONIC: when engine_submit was called, when the picture was there */
+  double device_ms; /* that the frame took by the device's own clock, from planes in its memory to the picture in its
+                       memory; 0: the device has no clock of its own (CPU) */
+  struct run_stamps stamps; /* of engines opened with stamps */
+};
 
-/* When the frame collected last was where, for engines opened with stamps. */
-void engine_stamps(const struct engine *engine, struct run_stamps *stamps);
+/* Starts one frame: controls and frame are copied or consumed before this returns. At most two frames are in flight, of
+ * whichever handles. */
+int engine_submit(struct engine *engine, const struct engine_request *request, struct error *err);
+/* Waits for the oldest frame in flight. After a failure *result has opaque and submitted_ns, and the frame is gone. */
+int engine_collect(struct engine *engine, struct engine_result *result, struct error *err);
+int engine_in_flight(const struct engine *engine);
+
+/* Measures where the time of such a frame goes. No frame may be in flight; pictures collected before are overwritten.
+ * The caller frees *profile, which is empty after a failure. */
+int engine_profile(struct engine *engine, const struct engine_request *request,
+                   const struct profile_request *profile_request, struct profile *profile, struct error *err);
 
 #endif

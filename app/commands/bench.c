@@ -23,6 +23,7 @@ struct bench {
   struct log log;
   struct source_options source_options;
   struct engine *engine;
+  struct prepared *prepared;
   struct controls controls;
   struct frame still;
   long frames;
@@ -35,11 +36,20 @@ static int open_pattern(struct bench *bench, struct source **source, struct erro
   return source_open(source, "pattern", &bench->source_options, err);
 }
 
+static struct engine_request request_of(const struct bench *bench, const struct frame *frame) {
+  return (struct engine_request){
+      .prepared = bench->prepared, .controls = &bench->controls, .frame = frame, .identity = frame_identity(frame)};
+}
+
+static int once_with_result(struct bench *bench, const struct frame *frame, struct engine_result *result,
+                            struct error *err) {
+  const struct engine_request request = request_of(bench, frame);
+  return engine_submit(bench->engine, &request, err) || engine_collect(bench->engine, result, err) ? -1 : 0;
+}
+
 static int once(struct bench *bench, const struct frame *frame, struct error *err) {
-  struct frame picture;
-  const struct frame *input = bench->options->text_to_image ? NULL : frame;
-  return engine_submit(bench->engine, &bench->controls, input, err) || engine_collect(bench->engine, &picture, err) ? -1
-                                                                                                                    : 0;
+  struct engine_result result;
+  return once_with_result(bench, frame, &result, err);
 }
 
 static int take_still(struct bench *bench, struct error *err) {
@@ -107,12 +117,12 @@ static int measure_compute(struct bench *bench, struct error *err) {
   int64_t begin = clock_now_ns();
   for (long i = 0; i < bench->frames && !atomic_load(&setup_stop); i++) {
     int64_t before = clock_now_ns();
-    if (once(bench, &bench->still, err))
+    struct engine_result result;
+    if (once_with_result(bench, &bench->still, &result, err))
       return -1;
     stats_add(&stats, (double)(clock_now_ns() - before) * 1e-6);
-    double device_ms = engine_device_ms(bench->engine);
-    if (device_ms > 0)
-      stats_add(&device, device_ms);
+    if (result.device_ms > 0)
+      stats_add(&device, result.device_ms);
   }
   double seconds = (double)(clock_now_ns() - begin) * 1e-9;
   count_calls(bench, &info, stats.count);
@@ -165,7 +175,7 @@ static int run_pipeline(struct bench *bench, long frames, struct trace *trace, s
   const struct pipeline pipeline = {
       .source = source,
       .engine = bench->engine,
-      .text_to_image = bench->options->text_to_image,
+      .prepared = bench->prepared,
       .frames = frames,
       .open_sink = open_null,
       .controls_at = controls_at,
@@ -206,17 +216,18 @@ static bool is_stopped(void) {
 static int measure_profile(struct bench *bench, struct error *err) {
   const struct profile_request request = {
       .repeats = (int)fmin((double)bench->options->frames, INT_MAX), .seconds = profile_seconds, .stop = is_stopped};
-  return engine_profile(bench->engine, &bench->controls, &bench->still, &request, &bench->report.profile, err);
+  const struct engine_request frame = request_of(bench, &bench->still);
+  return engine_profile(bench->engine, &frame, &request, &bench->report.profile, err);
 }
 
 static int measure_sweep(struct bench *bench, struct error *err) {
   const struct options *options = bench->options;
   const struct sweep_request request = {.by = options->sweep,
                                         .controls = &bench->controls,
-                                        .frame = options->text_to_image ? NULL : &bench->still,
+                                        .frame = &bench->still,
                                         .frames = options->frames,
                                         .stop = is_stopped};
-  return sweep_run(&bench->report.sweep, bench->engine, &request, err);
+  return sweep_run(&bench->report.sweep, bench->engine, bench->prepared, &request, err);
 }
 
 /* What was asked for: a profile, a sweep, or frame rates where it was neither. */
@@ -232,6 +243,7 @@ static int measure(struct bench *bench, struct error *err) {
 static int write_report(struct bench *bench, struct error *err) {
   struct report *report = &bench->report;
   engine_get_info(bench->engine, &report->engine);
+  prepared_get_info(bench->prepared, &report->prepared);
   report->peak_bytes = platform_peak_memory();
   report->source = bench->source;
   bool json_alone = bench->options->json && !strcmp(bench->options->json, "-");
@@ -251,13 +263,15 @@ static int write_report(struct bench *bench, struct error *err) {
 
 static int run(struct bench *bench, struct error *err) {
   struct engine_info info;
+  struct prepared_info prepared;
   if (bench->options->sweep == SWEEP_BATCH)
     return error_set(err, STATUS_USAGE, "--sweep batch: the engine makes one picture a run; there are size and steps");
   if ((bench->options->compare && compare_open(&bench->compare, bench->options->compare, err)) ||
-      setup_engine(&bench->engine, bench->options, NULL, 0, PIXEL_RGBA, &bench->log, err))
+      setup_engine(&bench->engine, &bench->prepared, bench->options, NULL, 0, PIXEL_RGBA, &bench->log, err))
     return -1;
   engine_get_info(bench->engine, &info);
-  setup_controls(&bench->controls, bench->options, &info);
+  prepared_get_info(bench->prepared, &prepared);
+  setup_controls(&bench->controls, bench->options, &info, &prepared);
   bool failed = take_still(bench, err) || warm_up(bench, err) || measure(bench, err) ||
                 (bench->options->trace && write_trace(bench, err));
   /* That a source gave no more frames is then no failure of its own. */

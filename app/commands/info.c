@@ -30,30 +30,35 @@ static void print_device(const char *name, const struct options *options) {
 }
 
 /* Whether it fits is tried, not guessed. That it does not is an answer, so no failure of info. */
-static int print_need(const struct engine_params *params, struct error *err) {
+static int print_need(const struct setup_params *params, struct error *err) {
   struct engine *engine;
+  struct prepared *prepared;
   struct engine_info info;
-  if (engine_open(&engine, params, err)) {
+  struct prepared_info own;
+  if (engine_open(&engine, &params->engine, err) || setup_prepare(engine, &params->shape, &prepared, err)) {
+    engine_close(&engine);
     if (err->status != STATUS_DEVICE)
       return -1;
     printf("\ndoes not run here: %s\n", err->message);
     return 0;
   }
   engine_get_info(engine, &info);
+  prepared_get_info(prepared, &own);
   printf("\nruns on %s%s%s\n", info.device, *info.device_detail ? ", " : "", info.device_detail);
   printf("  %dx%d, %d step%s (%s), sizes in multiples of %d: %.1f GFLOP a frame, %.0f MB of device memory\n",
-         info.width, info.height, info.steps, info.steps == 1 ? "" : "s", info.sampler, info.size_multiple,
-         info.flops * 1e-9, (double)info.device_peak_bytes * 1e-6);
+         own.shape.width, own.shape.height, own.shape.steps, own.shape.steps == 1 ? "" : "s", info.sampler,
+         info.size_multiple, own.flops * 1e-9, (double)info.device_peak_bytes * 1e-6);
   engine_close(&engine);
   return 0;
 }
 
-static int print_model(struct engine_params *params, bool tensors, struct error *err) {
-  if (checkpoint_open(&params->checkpoint, params->model, params->vae, params->log, err))
+static int print_model(struct setup_params *params, bool tensors, struct error *err) {
+  struct engine_params *engine = &params->engine;
+  if (checkpoint_open(&engine->checkpoint, engine->model, engine->vae, engine->log, err))
     return -1;
-  checkpoint_print(params->checkpoint, tensors, stdout);
+  checkpoint_print(engine->checkpoint, tensors, stdout);
   int status = print_need(params, err);
-  checkpoint_close(&params->checkpoint);
+  checkpoint_close(&engine->checkpoint);
   return status;
 }
 
@@ -64,8 +69,7 @@ int command_info(const struct options *options, struct error *err) {
   if (options->input)
     wish.model = options->input;
   setup_log(&log, options);
-  if (setup_params(&params, &wish, NULL, 0, PIXEL_RGBA, &log, err) ||
-      print_model(&params.engine, options->verbose > 0, err))
+  if (setup_params(&params, &wish, NULL, 0, PIXEL_RGBA, &log, err) || print_model(&params, options->verbose > 0, err))
     return -1;
   printf("\ndevices\n");
   print_device("cuda", options);

@@ -19,7 +19,7 @@
 
 enum {
   /* Without --size the picture has the source's shape and this longest side, or the one the device has time for. */
-  LONGEST_FIRST = 320,
+  LONGEST_SIDE = 320,
   /* Without --window the window is as large as fits in here. */
   WINDOW_WIDTH = 960,
   WINDOW_HEIGHT = 720,
@@ -80,31 +80,19 @@ static int open_source(struct live *live, struct source **source, struct error *
   return source_open(source, live->spec, &live->source_options, err);
 }
 
-/* A larger picture of the same shape, where the device has time for it. Where it has no room, the smaller one stays. */
-static void enlarge(struct live *live, struct engine *engine, struct engine_info *info) {
-  int longest = info->width > info->height ? info->width : info->height;
-  if (live->options->width || !live->spec || longest >= info->longest_side)
-    return;
-  double scale = (double)info->longest_side / longest / info->size_multiple;
-  int width = (int)lrint(info->width * scale) * info->size_multiple;
-  int height = (int)lrint(info->height * scale) * info->size_multiple;
-  struct error err;
-  if (engine_configure(engine, width, height, 0, &err))
-    log_line(&live->log, LOG_INFO, "%dx%d instead of %dx%d: %s", info->width, info->height, width, height, err.message);
-  engine_get_info(engine, info);
-}
-
 /* Runs on the engine thread, and reads only what no longer changes. */
-static int open_engine(void *opaque, struct engine **engine, struct loop_beginning *beginning, struct error *err) {
+static int open_engine(void *opaque, struct engine **engine, struct prepared **prepared,
+                       struct loop_beginning *beginning, struct error *err) {
   struct live *live = opaque;
   const struct source_info *source = live->spec ? &live->info : NULL;
-  if (setup_engine(engine, live->options, source, LONGEST_FIRST, PIXEL_RGBA, &live->log, err))
+  if (setup_live_engine(engine, prepared, live->options, source, LONGEST_SIDE, PIXEL_RGBA, &live->log, err))
     return -1;
   struct engine_info info;
+  struct prepared_info own;
   engine_get_info(*engine, &info);
-  enlarge(live, *engine, &info);
+  prepared_get_info(*prepared, &own);
   beginning->values = live->first_values;
-  setup_values(&beginning->values, live->options, &info);
+  setup_values(&beginning->values, live->options, &info, &own);
   /* setup_engine encodes those of the command line, or the default one. */
   int encoded = live->options->prompt_count ? live->options->prompt_count : 1;
   for (int i = 0; i < encoded; i++)
@@ -166,12 +154,12 @@ static void adopt_engine(struct live *live) {
   live->dropped_before = mailbox_count(&live->frames).dropped;
   if (!live->options->window_width) {
     int width, height;
-    fit_window((double)live->engine.info.width / live->engine.info.height, &width, &height);
+    fit_window((double)live->engine.prepared.shape.width / live->engine.prepared.shape.height, &width, &height);
     window_resize(live->window, width, height);
   }
   log_line(&live->log, LOG_INFO, "%s -> %dx%d, %d step%s, %s", live->spec ? live->info.description : "text to image",
-           live->engine.info.width, live->engine.info.height, live->engine.info.steps,
-           live->engine.info.steps == 1 ? "" : "s", live->engine.info.device);
+           live->engine.prepared.shape.width, live->engine.prepared.shape.height, live->engine.prepared.shape.steps,
+           live->engine.prepared.shape.steps == 1 ? "" : "s", live->engine.info.device);
 }
 
 static void move_split(struct live *live, float x) {
@@ -247,7 +235,7 @@ static void follow_state(struct live *live, int64_t now_ns) {
   exchange_settings(live);
   if (state->ready && live->engine.refused_steps == values->steps) {
     live_notice(state, now_ns, "%d steps: refused, see the terminal", live->engine.refused_steps);
-    parameters_set_number(values, PARAMETER_STEPS, 0, live->engine.info.steps, &err);
+    parameters_set_number(values, PARAMETER_STEPS, 0, live->engine.prepared.shape.steps, &err);
   }
   window_set_fullscreen(live->window, values->fullscreen);
   window_show_pointer(live->window, !values->fullscreen || values->split);
@@ -295,7 +283,7 @@ static bool update_hud(struct live *live, int64_t now_ns, int width, int height)
       .notice = now_ns < state->notice_until_ns ? state->notice : NULL,
   };
   struct controls now = {0};
-  values.steps = live->engine.info.steps; /* those of the pictures, not those wished for */
+  values.steps = live->engine.prepared.shape.steps; /* those of the pictures, not those wished for */
   settings_controls(&state->settings, now_ns, &now);
   content.prompt = values_slot_text(&values, now.prompt);
   content.prompt_to = now.blend > 0 ? values_slot_text(&values, now.prompt_to) : NULL;
@@ -315,8 +303,8 @@ static void draw(struct live *live, int width, int height) {
   const struct present_view view = {
       .width = width,
       .height = height,
-      .shape_w = live->engine.info.width,
-      .shape_h = live->engine.info.height,
+      .shape_w = live->engine.prepared.shape.width,
+      .shape_h = live->engine.prepared.shape.height,
       .fit = (enum fit)live->options->values.fit,
       .split = live->state.settings.values.split && live->shown && live->shown->input.plane[0],
       .split_at = (float)live->state.settings.values.split_at,

@@ -17,6 +17,7 @@ struct render {
   struct source_options source_options;
   struct source *source;
   struct engine *engine;
+  struct prepared *prepared;
   struct controls controls;
   struct progress progress;
   long first_number; /* of the pictures of a sequence */
@@ -38,14 +39,14 @@ static int controls_at(void *opaque, double seconds, struct controls *controls, 
 static int open_sink(void *opaque, struct sink **sink, struct error *err) {
   struct render *render = opaque;
   const struct options *options = render->options;
-  struct engine_info engine;
+  struct prepared_info prepared;
   struct source_info source;
-  engine_get_info(render->engine, &engine);
+  prepared_get_info(render->prepared, &prepared);
   source_get_info(render->source, &source);
   const struct sink_options sink_options = {
       .format = PIXEL_YUV420P,
-      .width = engine.width,
-      .height = engine.height,
+      .width = prepared.shape.width,
+      .height = prepared.shape.height,
       .time_base_num = source.time_base_num,
       .time_base_den = source.time_base_den,
       .fps = source.fps,
@@ -77,23 +78,25 @@ static void close_line(const struct render *render, const struct pipeline_result
 static int run(struct render *render, struct error *err) {
   const struct options *options = render->options;
   struct engine_info engine;
+  struct prepared_info prepared;
   struct source_info source;
   struct pipeline_result result;
   engine_get_info(render->engine, &engine);
+  prepared_get_info(render->prepared, &prepared);
   source_get_info(render->source, &source);
-  log_line(&render->log, LOG_INFO, "%s -> %dx%d, %d step%s, %s", source.description, engine.width, engine.height,
-           engine.steps, engine.steps == 1 ? "" : "s", engine.device);
+  log_line(&render->log, LOG_INFO, "%s -> %dx%d, %d step%s, %s", source.description, prepared.shape.width,
+           prepared.shape.height, prepared.shape.steps, prepared.shape.steps == 1 ? "" : "s", engine.device);
   const struct pipeline pipeline = {
       .source = render->source,
       .engine = render->engine,
-      .text_to_image = options->text_to_image,
+      .prepared = render->prepared,
       .frames = options->frames,
       .open_sink = open_sink,
       .controls_at = controls_at,
       .progress = show_progress,
       .opaque = render,
   };
-  setup_controls(&render->controls, options, &engine);
+  setup_controls(&render->controls, options, &engine, &prepared);
   long total = options->frames && (!source.frames || options->frames < source.frames) ? options->frames : source.frames;
   progress_init(&render->progress, total, options->verbose < 0);
   int status = pipeline_run(&pipeline, &result, err);
@@ -137,7 +140,7 @@ int command_render(const struct options *options, struct error *err) {
   source_get_info(render.source, &info);
   struct options first = *options;
   first.prompt_count = options->prompt_count > 1 ? 1 : options->prompt_count;
-  if (setup_engine(&render.engine, &first, &info, LONGEST_SIDE, PIXEL_YUV420P, &render.log, err))
+  if (setup_engine(&render.engine, &render.prepared, &first, &info, LONGEST_SIDE, PIXEL_YUV420P, &render.log, err))
     goto done;
   status = run(&render, err);
 done:

@@ -56,15 +56,15 @@ static bool wants_bf16(const struct options *options) {
   return options->precision == PRECISION_BF16 || (options->precision == PRECISION_AUTO && has_fast_bf16());
 }
 
-static void choose_size(struct engine_params *params, const struct options *options, const struct source_info *info,
+static void choose_size(struct engine_shape *shape, const struct options *options, const struct source_info *info,
                         int longest) {
-  params->width = options->width;
-  params->height = options->height;
+  shape->width = options->width;
+  shape->height = options->height;
   if (options->width || !longest || !info || info->shape <= 0)
     return;
-  params->width = (int)lrint(longest * fmin(info->shape, 1));
-  params->height = (int)lrint(longest / fmax(info->shape, 1));
-  params->nearest_size = true;
+  shape->width = (int)lrint(longest * fmin(info->shape, 1));
+  shape->height = (int)lrint(longest / fmax(info->shape, 1));
+  shape->nearest_size = true;
 }
 
 static int set_prompts(struct engine *engine, const struct options *options, struct error *err) {
@@ -86,13 +86,10 @@ int setup_params(struct setup_params *params, const struct options *options, con
   params->engine = (struct engine_params){
       .model = options->model ? options->model : params->model,
       .vae = options->vae,
-      .steps = parameters_marked(values, PARAMETER_STEPS, 0) ? (int)values->steps : 0,
       .sampler = (enum engine_sampler)values->sampler,
       .grid = (enum engine_grid)values->grid,
       .strength_diffusers = values->strength_grid == STRENGTH_DIFFUSERS,
       .snap_strength = values->strength_grid == STRENGTH_TRAINED,
-      .text_to_image = options->text_to_image,
-      .guidance = values->guidance != 1,
       .fit = (enum fit)values->fit,
       .output = output,
       .device = options->device,
@@ -104,43 +101,96 @@ int setup_params(struct setup_params *params, const struct options *options, con
       .stamps = options->trace != NULL,
       .log = log,
   };
-  choose_size(&params->engine, options, info, longest);
+  params->shape = (struct engine_shape){
+      .steps = parameters_marked(values, PARAMETER_STEPS, 0) ? (int)values->steps : 0,
+      .text_to_image = options->text_to_image,
+      .guidance = values->guidance != 1,
+  };
+  choose_size(&params->shape, options, info, longest);
   return 0;
 }
 
 /* The negative prompt acts on rows of its own, which are not always computed. */
-static void check_negative(const struct engine *engine, const struct options *options, const struct log *log) {
+static void check_negative(const struct engine *engine, const struct prepared *prepared, const struct options *options,
+                           const struct log *log) {
   struct engine_info info;
+  struct prepared_info own;
   engine_get_info(engine, &info);
-  if (options->values.negative.given && info.rows == 1)
+  prepared_get_info(prepared, &own);
+  if (options->values.negative.given && own.rows == 1)
     log_line(log, LOG_WARNING, "--negative does nothing %s",
              info.has_guidance_embedding ? "on this model: its guidance is embedded"
              : info.refuses_guidance     ? "on this model: it was trained without guidance"
                                          : "without --guidance above 1");
 }
 
-int setup_engine(struct engine **engine, const struct options *options, const struct source_info *info, int longest,
-                 enum pixel_format output, const struct log *log, struct error *err) {
+int setup_prepare(struct engine *engine, const struct engine_shape *shape, struct prepared **prepared,
+                  struct error *err) {
+  if (!engine_prepare(engine, shape, prepared, err))
+    return 0;
+  return engine_fall_back(engine, err) || engine_prepare(engine, shape, prepared, err) ? -1 : 0;
+}
+
+/* At the size that the device has time for. False: no larger than wished for, or it has no room. */
+static bool prepare_larger(struct engine *engine, const struct setup_params *params, const struct options *options,
+                           const struct source_info *info, int longest, struct prepared **prepared) {
+  struct engine_info device;
+  struct engine_shape larger = params->shape;
+  struct error err;
+  engine_get_info(engine, &device);
+  if (options->width || !info || device.longest_side <= longest)
+    return false;
+  choose_size(&larger, options, info, device.longest_side);
+  if (!engine_prepare(engine, &larger, prepared, &err))
+    return true;
+  log_line(params->engine.log, LOG_INFO, "%dx%d instead of %dx%d: %s", params->shape.width, params->shape.height,
+           larger.width, larger.height, err.message);
+  return false;
+}
+
+static int finish_engine(struct engine *engine, const struct prepared *prepared, const struct options *options,
+                         const struct log *log, struct error *err) {
+  check_negative(engine, prepared, options, log);
+  return set_prompts(engine, options, err);
+}
+
+static int open_engine(struct engine **engine, struct prepared **prepared, const struct options *options,
+                       const struct source_info *info, int longest, bool live, enum pixel_format output,
+                       const struct log *log, struct error *err) {
   struct setup_params params;
   *engine = NULL;
   if (setup_params(&params, options, info, longest, output, log, err) || engine_open(engine, &params.engine, err))
     return -1;
-  check_negative(*engine, options, log);
-  if (set_prompts(*engine, options, err)) {
-    engine_close(engine);
-    return -1;
-  }
-  return 0;
+  bool larger = live && prepare_larger(*engine, &params, options, info, longest, prepared);
+  if ((larger || !setup_prepare(*engine, &params.shape, prepared, err)) &&
+      !finish_engine(*engine, *prepared, options, log, err))
+    return 0;
+  engine_close(engine);
+  return -1;
 }
 
-void setup_values(struct parameters *values, const struct options *options, const struct engine_info *info) {
+int setup_engine(struct engine **engine, struct prepared **prepared, const struct options *options,
+                 const struct source_info *info, int longest, enum pixel_format output, const struct log *log,
+                 struct error *err) {
+  return open_engine(engine, prepared, options, info, longest, false, output, log, err);
+}
+
+int setup_live_engine(struct engine **engine, struct prepared **prepared, const struct options *options,
+                      const struct source_info *info, int longest, enum pixel_format output, const struct log *log,
+                      struct error *err) {
+  return open_engine(engine, prepared, options, info, longest, true, output, log, err);
+}
+
+void setup_values(struct parameters *values, const struct options *options, const struct engine_info *info,
+                  const struct prepared_info *prepared) {
   if (!parameters_marked(values, PARAMETER_STRENGTH, 0) && (info->image_conditioned || options->text_to_image))
     values->strength = 1;
-  values->steps = info->steps;
+  values->steps = prepared->shape.steps;
 }
 
-void setup_controls(struct controls *controls, const struct options *options, const struct engine_info *info) {
+void setup_controls(struct controls *controls, const struct options *options, const struct engine_info *info,
+                    const struct prepared_info *prepared) {
   struct parameters values = options->values;
-  setup_values(&values, options, info);
+  setup_values(&values, options, info, prepared);
   values_controls(&values, controls);
 }

@@ -35,15 +35,15 @@ static void text(FILE *out, const char *words) {
 
 static void write_head(const struct report *report, FILE *out) {
   const struct engine_info *engine = &report->engine;
+  const struct engine_shape *shape = &report->prepared.shape;
   fputs(head, out);
   fputs("<h1>", out);
   text(out, engine->model);
-  fprintf(out, ", %dx%d, %d step%s</h1>\n<p>", engine->width, engine->height, engine->steps,
-          engine->steps == 1 ? "" : "s");
+  fprintf(out, ", %dx%d, %d step%s</h1>\n<p>", shape->width, shape->height, shape->steps, shape->steps == 1 ? "" : "s");
   text(out, engine->device);
   fputs(", ", out);
   text(out, engine->device_detail);
-  fprintf(out, "<br>reverie %s, %.1f GFLOP a frame</p>\n", REVERIE_VERSION, engine->flops * 1e-9);
+  fprintf(out, "<br>reverie %s, %.1f GFLOP a frame</p>\n", REVERIE_VERSION, report->prepared.flops * 1e-9);
 }
 
 /* --- frame rates --- */

@@ -12,11 +12,10 @@ enum { MAX_DEPTH = 2, IDLE_MS = 10 };
 /* So long without a new frame, a changed control shows on the old one. */
 static const int64_t quiet_ns = 100000000;
 
-/* A frame in the engine. */
-struct flight {
+/* What goes with a frame through the engine. */
+struct companion {
   struct frame input; /* held where the window wants it beside the result */
   bool again;
-  int64_t submitted_ns;
 };
 
 struct loop {
@@ -24,6 +23,7 @@ struct loop {
   struct loop_params params;
   struct mailbox *in, *out;
   struct engine *engine;
+  struct prepared *prepared;
   bool failed;
   struct error err; /* valid after the thread's end if failed */
   atomic_bool stop;
@@ -33,10 +33,10 @@ struct loop {
   bool fresh;                /* the engine has not seen it */
   int64_t taken_ns;
   bool ended;
-  struct moment last; /* of the last frame submitted */
-  struct flight flights[MAX_DEPTH];
-  int in_flight, depth;
-  long submitted, collected; /* flights[count % MAX_DEPTH] */
+  struct moment last;                     /* of the last frame submitted */
+  struct companion companions[MAX_DEPTH]; /* of frame number `submitted` the one at that modulo MAX_DEPTH */
+  int depth;
+  long submitted, collected;
   struct host_pictures made;
   int64_t last_finished_ns;
   int steps, refused_steps;             /* as the engine is set; what it refused */
@@ -69,14 +69,17 @@ static void current_moment(struct loop *loop, struct moment *now) {
 
 static void publish_status(struct loop *loop) {
   struct engine_info info;
+  struct prepared_info prepared;
   engine_get_info(loop->engine, &info);
+  prepared_get_info(loop->prepared, &prepared);
   pthread_mutex_lock(&loop->lock);
   loop->status.ready = true;
   loop->status.info = info;
+  loop->status.prepared = prepared;
   loop->status.refused_steps = loop->refused_steps;
   pthread_mutex_unlock(&loop->lock);
   loop->depth = info.depth < MAX_DEPTH ? info.depth : MAX_DEPTH;
-  loop->steps = info.steps;
+  loop->steps = prepared.shape.steps;
 }
 
 static void note_encoded(struct loop *loop, int slot, const char *text) {
@@ -122,13 +125,21 @@ static bool steps_wanted(const struct loop *loop, const struct parameters *now) 
   return now->steps != loop->steps && now->steps != loop->refused_steps;
 }
 
-/* Another step count is another plan, for which no frame may be in flight. */
+/* Another step count is another handle. No frame of the old one may be in flight, which goes. */
 static void change_steps(struct loop *loop, int steps) {
   struct error err;
-  bool refused = engine_configure(loop->engine, 0, 0, steps, &err);
-  if (refused)
-    log_line(loop->params.log, LOG_WARNING, "%s", err.message);
+  struct prepared *prepared;
+  struct prepared_info info;
+  prepared_get_info(loop->prepared, &info);
+  info.shape.steps = steps;
+  bool refused = engine_prepare(loop->engine, &info.shape, &prepared, &err);
   loop->refused_steps = refused ? steps : 0;
+  if (refused) {
+    log_line(loop->params.log, LOG_WARNING, "%s", err.message);
+  } else {
+    engine_release(loop->engine, &loop->prepared);
+    loop->prepared = prepared;
+  }
   publish_status(loop);
 }
 
@@ -164,37 +175,38 @@ static void take_newest(struct loop *loop, int wait_ms) {
 
 static int submit(struct loop *loop, const struct moment *now) {
   const struct frame *frame = loop->newest ? &loop->newest->frame : NULL;
-  struct flight *flight = &loop->flights[loop->submitted % MAX_DEPTH];
+  struct companion *companion = &loop->companions[loop->submitted % MAX_DEPTH];
+  struct engine_request request = {
+      .prepared = loop->prepared, .controls = &now->controls, .frame = frame, .opaque = companion};
   need_prompts(loop, now);
-  flight->again = !loop->fresh;
-  flight->submitted_ns = clock_now_ns();
-  if (engine_submit(loop->engine, &now->controls, frame, &loop->err))
+  companion->again = !loop->fresh;
+  if (frame)
+    request.identity = frame_identity(frame);
+  if (engine_submit(loop->engine, &request, &loop->err))
     return -1;
   if (now->settings.values.split && frame)
-    flight->input = frame_hold(frame);
+    companion->input = frame_hold(frame);
   loop->submitted++;
-  loop->in_flight++;
   loop->fresh = false;
   loop->last = *now;
   return 0;
 }
 
 static int collect(struct loop *loop) {
-  struct flight *flight = &loop->flights[loop->collected % MAX_DEPTH];
-  struct mail mail = {.submitted_ns = flight->submitted_ns, .again = flight->again};
-  struct frame made;
-  if (engine_collect(loop->engine, &made, &loop->err) ||
-      host_pictures_copy(&loop->made, &made, &mail.frame, &loop->err))
+  struct engine_result made;
+  if (engine_collect(loop->engine, &made, &loop->err))
     return -1;
-  mail.finished_ns = clock_now_ns();
+  struct companion *companion = made.opaque;
+  struct mail mail = {.submitted_ns = made.submitted_ns, .finished_ns = made.finished_ns, .again = companion->again};
+  if (host_pictures_copy(&loop->made, &made.picture, &mail.frame, &loop->err))
+    return -1;
   /* With two in flight the second waited for the first: its own time starts when that was done. */
   int64_t began = mail.submitted_ns > loop->last_finished_ns ? mail.submitted_ns : loop->last_finished_ns;
   mail.frame_ms = (double)(mail.finished_ns - began) / 1e6;
-  mail.input = flight->input;
-  flight->input = (struct frame){0};
+  mail.input = companion->input;
+  companion->input = (struct frame){0};
   loop->last_finished_ns = mail.finished_ns;
   loop->collected++;
-  loop->in_flight--;
   pthread_mutex_lock(&loop->lock);
   loop->status.frames = loop->collected;
   pthread_mutex_unlock(&loop->lock);
@@ -218,9 +230,9 @@ static int run(struct loop *loop) {
     current_moment(loop, &now);
     /* A new step count waits until the engine is empty. */
     int depth = steps_wanted(loop, values) ? 1 : loop->depth;
-    if (loop->in_flight < depth && !values->pause)
+    if (engine_in_flight(loop->engine) < depth && !values->pause)
       take_newest(loop, 0);
-    struct loop_situation situation = {.in_flight = loop->in_flight,
+    struct loop_situation situation = {.in_flight = engine_in_flight(loop->engine),
                                        .depth = depth,
                                        .fresh = loop->fresh && !values->pause,
                                        .stale = is_stale(loop, &now),
@@ -249,7 +261,7 @@ static int open_engine(struct loop *loop) {
   struct loop_beginning beginning = {0};
   struct settings settings;
   parameters_init(&beginning.values);
-  if (loop->params.open(loop->params.opaque, &loop->engine, &beginning, &loop->err))
+  if (loop->params.open(loop->params.opaque, &loop->engine, &loop->prepared, &beginning, &loop->err))
     return -1;
   for (int slot = 0; slot < SLOTS; slot++)
     if (beginning.encoded[slot])
@@ -273,7 +285,7 @@ static void *loop_main(void *opaque) {
 
 static void loop_free(struct loop *loop) {
   for (int i = 0; i < MAX_DEPTH; i++)
-    frame_release(&loop->flights[i].input);
+    frame_release(&loop->companions[i].input);
   host_pictures_finish(&loop->made);
   pthread_mutex_destroy(&loop->lock);
   free(loop);

@@ -7,15 +7,16 @@
 #include "app/flow/mailbox.h"
 #include "unet/engine.h"
 
-/* What an engine begins with. */
+/* What an engine and its first handle begin with. */
 struct loop_beginning {
   struct parameters values;
   bool encoded[SLOTS]; /* slots that hold their text already; others are encoded when needed or when there is time */
 };
 
 struct loop_params {
-  /* Opens the engine; runs on the thread. */
-  int (*open)(void *opaque, struct engine **engine, struct loop_beginning *beginning, struct error *err);
+  /* Opens the engine and prepares a handle; runs on the thread. */
+  int (*open)(void *opaque, struct engine **engine, struct prepared **prepared, struct loop_beginning *beginning,
+              struct error *err);
   void *opaque;
   const struct log *log;
 };
@@ -23,9 +24,10 @@ struct loop_params {
 struct loop_status {
   bool ready;              /* the engine is open; the fields below are filled */
   struct engine_info info; /* as of the last change of steps */
-  int refused_steps;       /* what it could not be set to last; 0: nothing */
-  long frames;             /* pictures made */
-  long dropped;            /* frames taken and replaced by newer ones before the engine got them */
+  struct prepared_info prepared;
+  int refused_steps; /* what it could not be set to last; 0: nothing */
+  long frames;       /* pictures made */
+  long dropped;      /* frames taken and replaced by newer ones before the engine got them */
 };
 
 /* What the thread knows when it decides what to do next. */

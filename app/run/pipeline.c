@@ -19,12 +19,8 @@ struct run {
   struct error read_error, write_error;
   bool read_failed, write_failed, whole;
   long written;
-  /* The engine's side: what the frames in flight came with */
-  struct {
-    struct frame frame;
-    int64_t submitted_ns;
-  } flights[IN_FLIGHT_MAX];
-  int in_flight, in_flight_max;
+  /* The engine's side */
+  int in_flight_max;
   long collected;
   int64_t started_ns, last_ns;
   double time_base; /* seconds of a pts */
@@ -80,19 +76,19 @@ static int submit(struct run *run, const struct frame *frame, struct error *err)
   struct controls controls;
   if (pipeline->controls_at(pipeline->opaque, (double)frame->pts * run->time_base, &controls, err))
     return -1;
-  int64_t now = clock_now_ns();
-  if (engine_submit(pipeline->engine, &controls, pipeline->text_to_image ? NULL : frame, err))
+  const struct engine_request request = {
+      .prepared = pipeline->prepared, .controls = &controls, .frame = frame, .identity = frame_identity(frame)};
+  int64_t begin = clock_now_ns();
+  long number = run->collected + engine_in_flight(pipeline->engine);
+  if (engine_submit(pipeline->engine, &request, err))
     return -1;
-  trace_add(run->pipeline->trace, TRACK_ENGINE, "submit", run->collected + run->in_flight, now, clock_now_ns());
-  run->flights[run->in_flight].frame = *frame;
-  run->flights[run->in_flight].submitted_ns = now;
-  run->in_flight++;
+  trace_add(pipeline->trace, TRACK_ENGINE, "submit", number, begin, clock_now_ns());
   return 0;
 }
 
-static void account(struct run *run, int64_t submitted_ns) {
+static void account(struct run *run, const struct engine_result *made) {
   struct pipeline_result *result = run->result;
-  int64_t now = clock_now_ns(), begin = run->last_ns > submitted_ns ? run->last_ns : submitted_ns;
+  int64_t now = made->finished_ns, begin = run->last_ns > made->submitted_ns ? run->last_ns : made->submitted_ns;
   stats_add(&result->frame_ms, (double)(now - begin) * 1e-6);
   if (!run->collected)
     result->first_frame_ms = (double)(now - run->started_ns) * 1e-6;
@@ -103,34 +99,26 @@ static void account(struct run *run, int64_t submitted_ns) {
     run->pipeline->progress(run->pipeline->opaque, &progress);
 }
 
-static void trace_collect(const struct run *run, int64_t begin_ns) {
+static void trace_collect(const struct run *run, int64_t begin_ns, const struct engine_result *made) {
   struct trace *trace = run->pipeline->trace;
-  struct run_stamps stamps;
-  if (!trace)
-    return;
-  trace_add(trace, TRACK_ENGINE, "wait for the picture", run->collected, begin_ns, clock_now_ns());
-  engine_stamps(run->pipeline->engine, &stamps);
-  trace_add(trace, TRACK_UPLOAD, "upload", run->collected, stamps.upload_ns, stamps.uploaded_ns);
-  trace_add(trace, TRACK_GRAPH, "graph", run->collected, stamps.begun_ns, stamps.computed_ns);
-  if (stamps.downloaded_ns)
-    trace_add(trace, TRACK_DOWNLOAD, "download", run->collected, stamps.computed_ns, stamps.downloaded_ns);
+  const struct run_stamps *stamps = &made->stamps;
+  trace_add(trace, TRACK_ENGINE, "wait for the picture", run->collected, begin_ns, made->finished_ns);
+  trace_add(trace, TRACK_UPLOAD, "upload", run->collected, stamps->upload_ns, stamps->uploaded_ns);
+  trace_add(trace, TRACK_GRAPH, "graph", run->collected, stamps->begun_ns, stamps->computed_ns);
+  if (stamps->downloaded_ns)
+    trace_add(trace, TRACK_DOWNLOAD, "download", run->collected, stamps->computed_ns, stamps->downloaded_ns);
 }
 
 /* Takes the oldest picture out of the engine and passes it on. 1: the writer has given up. */
 static int collect(struct run *run, struct error *err) {
-  struct frame picture;
+  struct engine_result made;
   int64_t begin = clock_now_ns();
-  if (engine_collect(run->pipeline->engine, &picture, err))
+  if (engine_collect(run->pipeline->engine, &made, err))
     return -1;
-  trace_collect(run, begin);
-  const struct frame *input = &run->flights[0].frame;
-  picture.pts = input->pts;
-  picture.serial = input->serial;
-  picture.captured_ns = input->captured_ns;
-  account(run, run->flights[0].submitted_ns);
-  run->in_flight--;
-  memmove(run->flights, run->flights + 1, sizeof *run->flights * (size_t)run->in_flight);
-  if (host_pictures_copy(&run->pictures, &picture, &picture, err))
+  trace_collect(run, begin, &made);
+  account(run, &made);
+  struct frame picture;
+  if (host_pictures_copy(&run->pictures, &made.picture, &picture, err))
     return -1;
   return queue_put(&run->made, &picture) ? 0 : 1;
 }
@@ -149,10 +137,10 @@ static int make_pictures(struct run *run, struct frame *first, struct error *err
   for (bool got = true; got; got = !state && queue_take(&run->decoded, &frame)) {
     state = submit(run, &frame, err);
     frame_release(&frame);
-    if (!state && run->in_flight == run->in_flight_max)
+    if (!state && engine_in_flight(run->pipeline->engine) == run->in_flight_max)
       state = collect(run, err);
   }
-  while (run->in_flight && !state)
+  while (engine_in_flight(run->pipeline->engine) && !state)
     state = collect(run, err);
   return state < 0 ? -1 : 0;
 }

@@ -17,8 +17,8 @@ struct pipeline_progress {
 struct pipeline {
   struct source *source;
   struct engine *engine;
-  bool text_to_image; /* frames give their timing alone */
-  long frames;        /* stop after so many; 0: at the end of the source */
+  struct prepared *prepared; /* of text to image: frames give their identity alone */
+  long frames;               /* stop after so many; 0: at the end of the source */
   /* Opens the sink once the first frame has been decoded, so that a bad input leaves no empty file behind. */
   int (*open_sink)(void *opaque, struct sink **sink, struct error *err);
   /* Asked before each frame for what is to be done with it; seconds is the frame's time. On the calling thread, so that

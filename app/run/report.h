@@ -20,6 +20,7 @@ enum { REPORT_ROWS_MAX = 8 };
 
 struct report {
   struct engine_info engine;
+  struct prepared_info prepared;
   double first_frame_ms;               /* from the start of the process to the first picture */
   double launches, waits, allocations; /* of the device, a frame */
   double joules;                       /* that the device takes for a frame; 0: unknown */

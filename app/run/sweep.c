@@ -9,34 +9,35 @@ static const double row_seconds = 1;
 enum { FRAMES_MIN = 5, FRAMES_MAX = 500 };
 
 /* Milliseconds of one frame by the device's clock, or by the host's where it has none; negative: failed. */
-static double once(struct engine *engine, const struct sweep_request *request, struct error *err) {
-  struct frame picture;
-  int64_t begin = clock_now_ns();
-  if (engine_submit(engine, request->controls, request->frame, err) || engine_collect(engine, &picture, err))
+static double once(struct engine *engine, const struct engine_request *frame, struct error *err) {
+  struct engine_result result;
+  if (engine_submit(engine, frame, err) || engine_collect(engine, &result, err))
     return -1;
-  double host_ms = (double)(clock_now_ns() - begin) * 1e-6, device_ms = engine_device_ms(engine);
-  return device_ms > 0 ? device_ms : host_ms;
+  double host_ms = (double)(result.finished_ns - result.submitted_ns) * 1e-6;
+  return result.device_ms > 0 ? result.device_ms : host_ms;
 }
 
-static int measure(struct engine *engine, const struct sweep_request *request, struct sweep_row *row,
-                   struct error *err) {
+static int measure(struct engine *engine, struct prepared *prepared, const struct sweep_request *request,
+                   struct sweep_row *row, struct error *err) {
+  const struct engine_request frame = {.prepared = prepared, .controls = request->controls, .frame = request->frame};
   struct stats stats = {0};
-  struct engine_info info;
-  double first = once(engine, request, err), second = first < 0 ? -1 : once(engine, request, err);
+  struct prepared_info info;
+  double first = once(engine, &frame, err), second = first < 0 ? -1 : once(engine, &frame, err);
   if (second < 0)
     return -1;
   long fitting = (long)fmin(row_seconds * 1e3 / fmax(second, 1e-3), FRAMES_MAX);
   long frames = request->frames ? request->frames : fitting < FRAMES_MIN ? FRAMES_MIN : fitting;
   for (long i = 0; i < frames; i++) {
-    double ms = once(engine, request, err);
+    double ms = once(engine, &frame, err);
     if (ms < 0)
       return -1;
     if (request->stop && request->stop())
       return error_set(err, STATUS_INTERRUPTED, "interrupted: no figures");
     stats_add(&stats, ms);
   }
-  engine_get_info(engine, &info);
-  *row = (struct sweep_row){.width = info.width, .height = info.height, .steps = info.steps, .flops = info.flops};
+  prepared_get_info(prepared, &info);
+  *row = (struct sweep_row){
+      .width = info.shape.width, .height = info.shape.height, .steps = info.shape.steps, .flops = info.flops};
   stats_summarise(&stats, &row->times);
   return 0;
 }
@@ -49,35 +50,35 @@ static void draw_line(struct sweep *sweep) {
 }
 
 /* What does not fit the model or the device's memory ends the rows, if there are some already. */
-static int try_rows(struct sweep *sweep, struct engine *engine, const struct sweep_request *request,
-                    struct error *err) {
+static int try_rows(struct sweep *sweep, struct engine *engine, const struct engine_shape *like,
+                    const struct sweep_request *request, struct error *err) {
   struct engine_info info;
   engine_get_info(engine, &info);
   bool size = request->by == SWEEP_SIZE;
   for (int i = 0; i < (size ? SIDES : COUNTS); i++) {
-    int side = size ? (sides[i] + info.size_multiple - 1) / info.size_multiple * info.size_multiple : 0;
-    if (engine_configure(engine, side, side, size ? 0 : counts[i], err)) {
-      if (sweep->count && err->status != STATUS_FAILED)
-        return 0;
-      return -1;
-    }
-    if (measure(engine, request, &sweep->rows[sweep->count], err))
+    struct engine_shape shape = *like;
+    struct prepared *prepared;
+    if (size)
+      shape.width = shape.height = (sides[i] + info.size_multiple - 1) / info.size_multiple * info.size_multiple;
+    else
+      shape.steps = counts[i];
+    if (engine_prepare(engine, &shape, &prepared, err))
+      return sweep->count && err->status != STATUS_FAILED ? 0 : -1;
+    int status = measure(engine, prepared, request, &sweep->rows[sweep->count], err);
+    engine_release(engine, &prepared);
+    if (status)
       return -1;
     sweep->count++;
   }
   return 0;
 }
 
-int sweep_run(struct sweep *sweep, struct engine *engine, const struct sweep_request *request, struct error *err) {
-  struct engine_info before;
-  struct error after;
-  engine_get_info(engine, &before);
+int sweep_run(struct sweep *sweep, struct engine *engine, const struct prepared *prepared,
+              const struct sweep_request *request, struct error *err) {
+  struct prepared_info like;
+  prepared_get_info(prepared, &like);
   *sweep = (struct sweep){.by = request->by};
-  int status = try_rows(sweep, engine, request, err);
-  if (engine_configure(engine, before.width, before.height, before.steps, &after) && !status) {
-    *err = after;
-    return -1;
-  }
+  int status = try_rows(sweep, engine, &like.shape, request, err);
   draw_line(sweep);
   return status;
 }

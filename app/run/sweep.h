@@ -33,8 +33,9 @@ struct sweep_request {
   bool (*stop)(void);
 };
 
-/* Leaves the engine at its size and steps as they were. */
-int sweep_run(struct sweep *sweep, struct engine *engine, const struct sweep_request *request, struct error *err);
+/* Each row is a handle of its own, like prepared but for the size or the steps, and released after it. */
+int sweep_run(struct sweep *sweep, struct engine *engine, const struct prepared *prepared,
+              const struct sweep_request *request, struct error *err);
 
 void sweep_table(const struct sweep *sweep, FILE *out);
 void sweep_json(const struct sweep *sweep, cJSON *rows);

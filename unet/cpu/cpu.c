@@ -151,8 +151,8 @@ static void release(struct device *base, struct program *base_program) {
   free(program);
 }
 
-static int prepare(struct device *base, struct program **result, const struct plan *plan, enum pixel_format output,
-                   struct program *owner, struct error *err) {
+static int prepare(struct device *base, struct program **result, const struct plan *plan,
+                   const struct program_options *options, struct error *err) {
   struct cpu_device *device = cpu_device(base);
   threads_set(device->threads); /* OpenMP's number, and so oneDNN's, is the calling thread's own */
   struct cpu_program *program = calloc(1, sizeof *program);
@@ -171,13 +171,13 @@ static int prepare(struct device *base, struct program **result, const struct pl
   }
   for (int i = 0; i < plan->op_count; i++)
     program->steps[i] = (struct cpu_step){.op = &plan->ops[i], .impl = choose(device, &plan->ops[i])};
-  cpu_states_find(program, owner ? cpu_program(owner) : NULL);
+  cpu_states_find(program, options->owner ? cpu_program(options->owner) : NULL);
   if (cpu_know_resources(device, err) < 0 || cpu_layout(program, err) < 0 || cpu_states_make(program, err) < 0)
     goto fail;
   for (int i = 0; i < plan->op_count; i++) {
     const struct op *op = &plan->ops[i];
     if (prepare_step(program, &program->steps[i], err) < 0 ||
-        (op->type == OP_PIXELS_OUT && make_pictures(program, &op->pixels_out, output, err) < 0))
+        (op->type == OP_PIXELS_OUT && make_pictures(program, &op->pixels_out, options->output, err) < 0))
       goto fail;
   }
   program->scratch = cpu_alloc(device, program->scratch_bytes, "scratch memory", err);
@@ -225,7 +225,7 @@ static void run_ops(const struct cpu_run *run, int first, int end) {
 static int run_program(struct cpu_device *device, struct cpu_program *program, const struct run_params *params,
                        const struct frame *frame, double *seconds, struct error *err) {
   const struct loop *loop = &program->plan->loop;
-  struct cpu_run run = {program, params, frame, &program->picture[program->submitted % 3], 0, seconds};
+  struct cpu_run run = {program, params, frame, &program->picture[program->base.submitted % 3], 0, seconds};
   if (frame && device->kernels && grow_rows(program, frame, err) < 0)
     return -1;
   threads_set(device->threads);
@@ -238,7 +238,6 @@ static int run_program(struct cpu_device *device, struct cpu_program *program, c
   run_ops(&run, loop->end, program->plan->op_count);
   if (program->failed)
     return error_set(err, STATUS_DEVICE, "%s: oneDNN could not run it", program->failed->name);
-  program->submitted++;
   return 0;
 }
 
@@ -255,8 +254,7 @@ static int collect(struct device *base, struct program *base_program, struct fra
   struct cpu_program *program = cpu_program(base_program);
   (void)err;
   if (picture)
-    *picture = program->picture[program->collected % 3];
-  program->collected++;
+    *picture = program->picture[program->base.collected % 3];
   cpu_device(base)->counters.waits++;
   return 0;
 }
@@ -283,7 +281,6 @@ static int measure(struct cpu_device *device, struct cpu_program *program, const
       return error_set(err, STATUS_INTERRUPTED, "interrupted: no profile");
     if (run_program(device, program, params, frame, row, err) < 0)
       return -1;
-    program->collected++;
     for (int i = 0; i < ops; i++)
       row[ops] += row[i];
   }

@@ -68,7 +68,6 @@ struct cpu_program {
   struct frame picture[3]; /* what OP_PIXELS_OUT writes, in turn */
   unsigned char *picture_data;
   size_t picture_bytes;
-  unsigned submitted, collected;
   const struct op *failed; /* an op that could not be run */
   float *rows; /* of OP_PIXELS_IN: cpu_pixels_row floats a thread; grows with the width of the source, which is
                   the one allocation that a run may make */

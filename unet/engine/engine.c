@@ -16,49 +16,29 @@ void engine_look_up_weights(struct engine *engine) {
 
 /* --- open, close --- */
 
-/* What the checkpoint was not trained for. */
-static int check_params(const struct engine_params *params, const struct checkpoint *checkpoint, struct error *err) {
-  if (params->text_to_image && checkpoint->image_condition)
-    return error_set(err, STATUS_USAGE, "%s: this model restyles an input picture and cannot make one from text alone",
-                     params->model);
-  if (params->guidance && styles_refuses_guidance(checkpoint->styles))
-    return error_set(
-        err, STATUS_USAGE,
-        "%s: this model was trained without guidance, which would spoil its pictures: leave --guidance at 1",
-        params->model);
-  return 0;
-}
-
-static int prepare(struct engine *engine, const struct frame_shape *shape, struct error *err) {
+static int prepare_prompts(struct engine *engine, struct error *err) {
+  const struct program_options options = {.output = engine->output};
+  struct device *device = engine->device;
   engine->keys = (struct recent){.count = KEY_SLOTS};
   if (plans_text(&engine->model, &engine->text_plan, err) < 0 ||
       plans_keys(&engine->model, &engine->keys_plan, err) < 0 ||
-      plans_tables(&engine->model, &engine->tables_plan, err) < 0)
+      plans_tables(&engine->model, &engine->tables_plan, err) < 0 ||
+      device_prepare(device, &engine->text_program, &engine->text_plan, &options, err) < 0 ||
+      device_prepare(device, &engine->keys_program, &engine->keys_plan, &options, err) < 0 ||
+      device_prepare(device, &engine->tables_program, &engine->tables_plan, &options, err) < 0)
     return -1;
-  engine->frame = frame_program_create(engine, shape, err);
-  if (!engine->frame ||
-      device_prepare(engine->device, &engine->text_program, &engine->text_plan, engine->output, err) < 0 ||
-      device_prepare(engine->device, &engine->keys_program, &engine->keys_plan, engine->output, err) < 0 ||
-      device_prepare(engine->device, &engine->tables_program, &engine->tables_plan, engine->output, err) < 0)
-    return -1;
-  model_log_unused(&engine->model, engine->log);
-  return prompts_encode(engine, SLOT_EMPTY, "", err) < 0 || sampling_make_times(engine, 1, err) < 0 ? -1 : 0;
+  return prompts_restore(engine, err) < 0 || sampling_make_times(engine, 1, err) < 0 ? -1 : 0;
 }
 
-static int open_device(struct engine *engine, const struct engine_params *params, const char *name, struct error *err) {
-  const struct device_options options = {.name = name,
-                                         .threads = params->threads,
-                                         .bf16 = params->bf16,
-                                         .memory_limit = params->memory_limit,
-                                         .cache_dir = params->cache_dir,
-                                         .no_graph = params->no_graph,
-                                         .stamps = params->stamps,
-                                         .log = params->log};
-  return device_open(&engine->device, &engine->resources, &options, err);
+/* Opens the device and brings onto it what all handles share. */
+static int open_device(struct engine *engine, struct error *err) {
+  return device_open(&engine->device, &engine->resources, &engine->options, err) < 0 || prepare_prompts(engine, err) < 0
+             ? -1
+             : 0;
 }
 
 static void leave_device(struct engine *engine) {
-  frame_program_destroy(&engine->frame, engine->device);
+  prepared_release_all(engine);
   if (engine->device) {
     device_release(engine->device, &engine->text_program);
     device_release(engine->device, &engine->keys_program);
@@ -70,22 +50,57 @@ static void leave_device(struct engine *engine) {
   plan_free(&engine->tables_plan);
 }
 
-/* Opens the device and makes it ready. A GPU that can be opened and then cannot serve, most often because others have
- * its memory, is no reason to give up for who left the choice open. */
-static int choose_device(struct engine *engine, const struct engine_params *params, const struct frame_shape *shape,
-                         struct error *err) {
-  const char *name = params->device ? params->device : "auto";
-  if (open_device(engine, params, name, err) < 0)
-    return -1;
-  if (prepare(engine, shape, err) == 0)
-    return 0;
+/* A GPU that can be opened and then cannot serve, most often because others have its memory, is no reason to give up
+ * for who left the choice open. */
+static bool is_replaceable(const struct engine *engine, const struct error *err) {
   struct device_info info;
+  if (strcmp(engine->options.name, "auto") || err->status != STATUS_DEVICE || !engine->device || engine->handles ||
+      engine->resources.version)
+    return false;
   device_get_info(engine->device, &info);
-  if (strcmp(name, "auto") || !info.replaceable || err->status != STATUS_DEVICE)
+  return info.replaceable;
+}
+
+int engine_fall_back(struct engine *engine, struct error *err) {
+  if (!is_replaceable(engine, err))
     return -1;
   log_line(engine->log, LOG_WARNING, "not on the GPU: %s", err->message);
   leave_device(engine);
-  return open_device(engine, params, "cpu", err) < 0 || prepare(engine, shape, err) < 0 ? -1 : 0;
+  strcpy((char *)engine->options.name, "cpu"); /* shorter than "auto" */
+  return open_device(engine, err);
+}
+
+static int copy_options(struct engine *engine, const struct engine_params *params, struct error *err) {
+  engine->options = (struct device_options){.name = strdup(params->device ? params->device : "auto"),
+                                            .threads = params->threads,
+                                            .bf16 = params->bf16,
+                                            .memory_limit = params->memory_limit,
+                                            .cache_dir = params->cache_dir ? strdup(params->cache_dir) : NULL,
+                                            .no_graph = params->no_graph,
+                                            .stamps = params->stamps,
+                                            .log = params->log};
+  engine->model_path = strdup(params->model);
+  bool whole = engine->options.name && engine->model_path && (!params->cache_dir || engine->options.cache_dir);
+  return whole ? 0 : error_set(err, STATUS_FAILED, "out of memory");
+}
+
+static int open_all(struct engine *engine, const struct engine_params *params, struct error *err) {
+  engine->log = params->log;
+  engine->fit = params->fit;
+  engine->output = params->output;
+  engine->checkpoint = params->checkpoint;
+  if (copy_options(engine, params, err) < 0)
+    return -1;
+  if (!engine->checkpoint) {
+    if (checkpoint_open(&engine->own_checkpoint, params->model, params->vae, params->log, err) < 0)
+      return -1;
+    engine->checkpoint = engine->own_checkpoint;
+  }
+  engine->blends = styles_blends(engine->checkpoint->styles) && !params->strength_diffusers;
+  sampling_choose(&engine->sampling, params, engine->checkpoint);
+  if (model_init(&engine->model, engine->checkpoint, &engine->resources, err) < 0 || prompts_begin(engine, err) < 0)
+    return -1;
+  return open_device(engine, err) < 0 ? engine_fall_back(engine, err) : 0;
 }
 
 int engine_open(struct engine **engine_out, const struct engine_params *params, struct error *err) {
@@ -93,28 +108,13 @@ int engine_open(struct engine **engine_out, const struct engine_params *params, 
   struct engine *engine = calloc(1, sizeof *engine);
   if (!engine)
     return error_set(err, STATUS_FAILED, "out of memory");
-  engine->log = params->log;
-  engine->fit = params->fit;
-  engine->output = params->output;
-  engine->checkpoint = params->checkpoint;
-  if (!engine->checkpoint) {
-    if (checkpoint_open(&engine->own_checkpoint, params->model, params->vae, params->log, err) < 0)
-      goto fail;
-    engine->checkpoint = engine->own_checkpoint;
+  pthread_mutex_init(&engine->preparing, NULL);
+  if (open_all(engine, params, err) < 0) {
+    engine_close(&engine);
+    return -1;
   }
-  if (check_params(params, engine->checkpoint, err) < 0)
-    goto fail;
-  engine->blends = styles_blends(engine->checkpoint->styles) && !params->strength_diffusers;
-  sampling_choose(&engine->sampling, params, engine->checkpoint);
-  struct frame_shape shape;
-  if (model_init(&engine->model, engine->checkpoint, &engine->resources, err) < 0 ||
-      shape_choose(engine, params, &shape, err) < 0 || choose_device(engine, params, &shape, err) < 0)
-    goto fail;
   *engine_out = engine;
   return 0;
-fail:
-  engine_close(&engine);
-  return -1;
 }
 
 void engine_close(struct engine **engine_ref) {
@@ -125,28 +125,12 @@ void engine_close(struct engine **engine_ref) {
   model_finish(&engine->model);
   resources_finish(&engine->resources);
   checkpoint_close(&engine->own_checkpoint);
+  pthread_mutex_destroy(&engine->preparing);
+  free((char *)engine->options.name);
+  free((char *)engine->options.cache_dir);
+  free(engine->model_path);
   free(engine);
   *engine_ref = NULL;
-}
-
-int engine_configure(struct engine *engine, int width, int height, int steps, struct error *err) {
-  if (engine->in_flight)
-    return error_set(err, STATUS_FAILED, "the size cannot change while a frame is in flight");
-  struct frame_shape shape = engine->frame->shape;
-  shape.width = width ? width : shape.width;
-  shape.height = height ? height : shape.height;
-  shape.steps = steps ? steps : shape.steps;
-  shape.draws = sampler_draws(engine->sampling.method, shape.steps);
-  if (shape_check(&engine->model, &shape, err) < 0)
-    return -1;
-  struct frame_program *frame = frame_program_create(engine, &shape, err);
-  if (!frame)
-    return -1;
-  frame_program_destroy(&engine->frame, engine->device);
-  engine->frame = frame;
-  engine->sampling.steps = shape.steps;
-  engine->table_known = engine->noise_known = false;
-  return 0;
 }
 
 /* --- weights --- */
@@ -177,14 +161,10 @@ void engine_get_info(const struct engine *engine, struct engine_info *info) {
   *info = (struct engine_info){
       .depth = device.depth,
       .longest_side = device.longest_side,
-      .width = engine->frame->shape.width,
-      .height = engine->frame->shape.height,
       .size_multiple = model_size_multiple(&engine->model),
-      .steps = engine->frame->shape.steps,
       .image_conditioned = checkpoint->image_condition,
       .refuses_guidance = styles_refuses_guidance(checkpoint->styles),
       .has_guidance_embedding = model_embeds_guidance(&engine->model),
-      .rows = engine->frame->shape.rows,
       .sampler = sampler_method_name(engine->sampling.method),
       .grid = sampler_spacing_name(engine->sampling.spacing),
       .prediction = prediction_name(checkpoint->scheduler.prediction),
@@ -201,6 +181,4 @@ void engine_get_info(const struct engine *engine, struct engine_info *info) {
   snprintf(info->model, sizeof info->model, "%s", checkpoint->name);
   snprintf(info->device, sizeof info->device, "%s", device.name);
   snprintf(info->device_detail, sizeof info->device_detail, "%s", device.detail);
-  for (int i = 0; i < engine->frame->plan.op_count; i++)
-    info->flops += op_flops(&engine->frame->plan.ops[i]) * plan_op_runs(&engine->frame->plan, i);
 }

@@ -1,12 +1,14 @@
 /* The engine from the inside: what the files of unet/engine/ share.
  *
- * engine.c    opening, closing, information, weights that change
- * shape.c     a frame plan prepared for a size and a step count
- * prompts.c   slots: text to tokens to the device, keys and values of those in use
- * sampling.c  what is sampled: schedule, noise, time table
- * frames.c    submit, collect: controls to the arguments of a run */
+ * engine.c     opening, closing, information, weights that change
+ * prepared.c   handles: a frame plan prepared for a size and a step count
+ * prompts.c    slots: text to tokens to the device, keys and values of those in use
+ * sampling.c   what is sampled: schedule, noise, time table
+ * frames.c     submit, collect: controls to the arguments of a run */
 #ifndef UNET_ENGINE_ENGINE_IMPL_H
 #define UNET_ENGINE_ENGINE_IMPL_H
+
+#include <pthread.h>
 
 #include "unet/engine.h"
 #include "unet/engine/recent.h"
@@ -16,18 +18,28 @@
 
 enum { IN_FLIGHT_MAX = 2 };
 
-struct frame_program {
+/* A frame plan ready to run, and what it samples. */
+struct prepared {
+  struct prepared *next; /* of the engine's */
   struct frame_shape shape;
+  bool guidance, own_memory; /* as wished */
   struct plan plan;
   struct program *program;
   struct frame_noise noise;
   float *draw; /* one draw of noise, on its way to the device */
+  struct sampling sampling;
+  struct sampler_table table; /* of sampling: made anew when the strength changes */
+  bool table_known;
+  uint64_t seed; /* of the noise on the device */
+  bool noise_known;
 };
 
-/* What a picture takes over from its input frame. */
-struct ticket {
-  int64_t pts, captured_ns;
-  uint64_t serial;
+/* A frame in flight. */
+struct flight {
+  struct prepared *prepared;
+  struct frame_identity identity;
+  void *opaque;
+  int64_t submitted_ns;
 };
 
 /* What a prompt slot on the device was encoded from. */
@@ -40,54 +52,52 @@ struct prompt_slot {
 
 struct engine {
   const struct log *log;
+  char *model_path; /* for messages */
   struct checkpoint *checkpoint;
   struct checkpoint *own_checkpoint; /* the same, or NULL: borrowed */
   struct resources resources;
   struct model model;
   struct device *device;
+  struct device_options options; /* the device's; name and cache_dir are owned */
   enum fit fit;
   enum pixel_format output;
 
   struct plan text_plan, keys_plan, tables_plan;
   struct program *text_program, *keys_program, *tables_program;
-  struct frame_program *frame;
 
   struct prompt_slot slots[SLOTS];
-  uint64_t encodings;    /* done so far */
-  struct recent keys;    /* the texts, by serial, whose keys and values are on the device */
-  uint64_t keys_version; /* of the weights they were computed with */
-  struct sampling sampling;
-  bool blends;                /* strength is the picture's share beside the input; the sampler's is always 1 */
-  struct sampler_table table; /* of sampling: made anew when the strength changes */
-  bool table_known;
-  uint64_t seed; /* of the noise on the device */
-  bool noise_known;
-  float tables_guidance;   /* the time table is for, where guidance is an embedding */
-  uint64_t tables_version; /* of the weights it was computed from */
+  uint64_t encodings;       /* done so far */
+  struct recent keys;       /* the texts, by serial, whose keys and values are on the device */
+  uint64_t keys_version;    /* of the weights they were computed with */
+  struct sampling sampling; /* as a handle's begins */
+  bool blends;              /* strength is the picture's share beside the input; the sampler's is always 1 */
+  float tables_guidance;    /* the time table is for, where guidance is an embedding */
+  uint64_t tables_version;  /* of the weights it was computed from */
   /* Of the weights that the plans read, as they are now; looked up again when weights_version is behind. */
   uint64_t text_weights, keys_weights, tables_weights, weights_version;
 
-  struct ticket tickets[IN_FLIGHT_MAX]; /* of frames in flight, oldest first */
+  struct flight flights[IN_FLIGHT_MAX]; /* oldest first */
   int in_flight;
+
+  pthread_mutex_t preparing; /* held while a handle is prepared or released */
+  struct prepared *handles;  /* under preparing */
+  bool told_unused;          /* under preparing */
 };
 
-/* --- shape.c --- */
+/* --- prepared.c --- */
 
-/* The shape that is asked for, checked. */
-int shape_choose(const struct engine *engine, const struct engine_params *params, struct frame_shape *shape,
-                 struct error *err);
-int shape_check(const struct model *model, const struct frame_shape *shape, struct error *err);
-void frame_program_destroy(struct frame_program **frame, struct device *device); /* stores NULL; takes NULL */
-/* NULL with err set on failure. */
-struct frame_program *frame_program_create(struct engine *engine, const struct frame_shape *shape, struct error *err);
+/* All of them, at the engine's end. */
+void prepared_release_all(struct engine *engine);
 
 /* --- prompts.c --- */
 
-/* Tokens of a text into a slot. */
-int prompts_encode(struct engine *engine, int slot, const char *text, struct error *err);
-/* Puts the slots of keys and values in the place of the prompt slots that the run reads, computed anew only where they
- * are not there: the text's, too, where a weight has changed since. */
-int prompts_place(struct engine *engine, struct run_params *run, struct error *err);
+/* Puts the slots of keys and values in the place of the prompt slots that a run of so many guidance rows reads,
+ * computed anew only where they are not there: the text's, too, where a weight has changed since. */
+int prompts_place(struct engine *engine, int rows, struct run_params *run, struct error *err);
+/* The empty prompt into its slot, not yet encoded. */
+int prompts_begin(struct engine *engine, struct error *err);
+/* Encodes what the slots hold, on a device that has none of it. */
+int prompts_restore(struct engine *engine, struct error *err);
 /* The slot, or the empty prompt's where it was never set. */
 int prompts_slot(const struct engine *engine, int slot);
 
@@ -95,10 +105,12 @@ int prompts_slot(const struct engine *engine, int slot);
 
 void sampling_choose(struct sampling *sampling, const struct engine_params *params,
                      const struct checkpoint *checkpoint);
-/* The noise of this seed on the device, the coefficients of this strength in engine->table, the time projections of
- * this guidance on the device: each only where it is not so already. */
-int sampling_noise(struct engine *engine, uint64_t seed, struct error *err);
-void sampling_table(struct engine *engine, double strength);
+/* Steps that suit the model. */
+int sampling_default_steps(const struct engine *engine);
+/* The noise of this seed on the device, the coefficients of this strength in the handle's table, the time projections
+ * of this guidance on the device: each only where it is not so already. */
+int sampling_noise(struct engine *engine, struct prepared *prepared, uint64_t seed, struct error *err);
+void sampling_table(const struct engine *engine, struct prepared *prepared, double strength);
 int sampling_times(struct engine *engine, float guidance, struct error *err);
 int sampling_make_times(struct engine *engine, float guidance, struct error *err); /* in any case */
 

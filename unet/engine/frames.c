@@ -1,4 +1,5 @@
 #include <string.h>
+#include <time.h>
 
 #include "unet/engine/engine_impl.h"
 
@@ -36,13 +37,14 @@ static int check_controls(const struct controls *controls, struct error *err) {
   return 0;
 }
 
-static void fill_guidance(const struct engine *engine, const struct controls *controls, struct run_params *run) {
+static void fill_guidance(const struct engine *engine, int rows, const struct controls *controls,
+                          struct run_params *run) {
   float blend = clamp01(controls->blend), g = controls->guidance, image = controls->image_guidance;
   int slot = prompts_slot(engine, controls->prompt), negative = prompts_slot(engine, SLOT_NEGATIVE);
   int slot_to = blend > 0 ? prompts_slot(engine, controls->prompt_to) : slot;
   run->prompt[0] = (struct prompt_params){{slot, slot_to}, {1 - blend, blend}};
   run->prompt[1] = run->prompt[2] = (struct prompt_params){{negative, negative}, {1, 0}};
-  switch (engine->frame->shape.rows) {
+  switch (rows) {
   case 1:
     run->row_weight[0] = 1;
     break;
@@ -57,85 +59,98 @@ static void fill_guidance(const struct engine *engine, const struct controls *co
   }
 }
 
-static int fill_params(struct engine *engine, const struct controls *controls, const struct frame *frame,
-                       struct run_params *run, struct error *err) {
-  if (check_controls(controls, err) < 0 || sampling_noise(engine, controls->seed, err) < 0 ||
-      sampling_times(engine, controls->guidance, err) < 0)
-    return -1;
-  const struct frame_shape *shape = &engine->frame->shape;
+static void fill_sampling(const struct engine *engine, struct prepared *prepared, const struct controls *controls,
+                          struct run_params *run) {
+  bool text_to_image = prepared->shape.text_to_image;
   float strength = clamp01(controls->strength);
-  if (shape->text_to_image || engine->blends || strength == 0)
-    sampling_table(engine, 1);
-  else
-    sampling_table(engine, (double)strength);
-  memcpy(run->step, engine->table.step, sizeof run->step);
-  run->start_latent = engine->table.start_latent;
-  run->start_noise = engine->table.start_noise;
-  run->mix = shape->text_to_image ? 1 : strength == 0 ? 0 : clamp01(controls->mix) * (engine->blends ? strength : 1);
-  run->guidance = controls->guidance;
-  fill_guidance(engine, controls, run);
-  if (frame)
-    run->geometry = fit_geometry(engine->fit, frame, shape->width, shape->height);
-  return prompts_place(engine, run, err);
+  sampling_table(engine, prepared, text_to_image || engine->blends || strength == 0 ? 1 : (double)strength);
+  memcpy(run->step, prepared->table.step, sizeof run->step);
+  run->start_latent = prepared->table.start_latent;
+  run->start_noise = prepared->table.start_noise;
+  run->mix = text_to_image ? 1 : strength == 0 ? 0 : clamp01(controls->mix) * (engine->blends ? strength : 1);
 }
 
-/* --- frames --- */
-
 /* Where the plan has no input, *frame becomes NULL. */
-static int choose_input(const struct engine *engine, const struct frame **frame, struct error *err) {
-  if (engine->frame->shape.text_to_image)
+static int choose_input(const struct prepared *prepared, const struct frame **frame, struct error *err) {
+  if (prepared->shape.text_to_image)
     *frame = NULL;
   else if (!*frame || (*frame)->width < 1 || (*frame)->height < 1)
     return error_set(err, STATUS_INPUT, "there is no input picture");
   return 0;
 }
 
-int engine_submit(struct engine *engine, const struct controls *controls, const struct frame *frame,
-                  struct error *err) {
+/* The request as a run: its arguments and its input. */
+static int fill_run(struct engine *engine, const struct engine_request *request, struct run_params *run,
+                    const struct frame **frame, struct error *err) {
+  struct prepared *prepared = request->prepared;
+  const struct controls *controls = request->controls;
+  *frame = request->frame;
+  if (choose_input(prepared, frame, err) < 0 || check_controls(controls, err) < 0 ||
+      sampling_noise(engine, prepared, controls->seed, err) < 0 || sampling_times(engine, controls->guidance, err) < 0)
+    return -1;
+  fill_sampling(engine, prepared, controls, run);
+  run->guidance = controls->guidance;
+  fill_guidance(engine, prepared->shape.rows, controls, run);
+  if (*frame)
+    run->geometry = fit_geometry(engine->fit, *frame, prepared->shape.width, prepared->shape.height);
+  return prompts_place(engine, prepared->shape.rows, run, err);
+}
+
+/* --- frames --- */
+
+static int64_t now_ns(void) {
+  struct timespec now;
+  clock_gettime(CLOCK_MONOTONIC, &now);
+  return now.tv_sec * INT64_C(1000000000) + now.tv_nsec;
+}
+
+int engine_in_flight(const struct engine *engine) {
+  return engine->in_flight;
+}
+
+int engine_submit(struct engine *engine, const struct engine_request *request, struct error *err) {
+  const struct flight flight = {request->prepared, request->identity, request->opaque, now_ns()};
+  const struct frame *frame;
+  struct run_params run = {0};
   if (engine->in_flight == IN_FLIGHT_MAX)
     return error_set(err, STATUS_FAILED, "%d frames are in flight already", IN_FLIGHT_MAX);
-  struct run_params run = {0};
-  if (choose_input(engine, &frame, err) < 0 || fill_params(engine, controls, frame, &run, err) < 0 ||
-      device_submit(engine->device, engine->frame->program, &run, frame, err) < 0)
+  if (fill_run(engine, request, &run, &frame, err) < 0 ||
+      device_submit(engine->device, request->prepared->program, &run, frame, err) < 0)
     return -1;
-  engine->tickets[engine->in_flight++] =
-      frame ? (struct ticket){frame->pts, frame->captured_ns, frame->serial} : (struct ticket){0};
+  engine->flights[engine->in_flight++] = flight;
   return 0;
 }
 
-int engine_collect(struct engine *engine, struct frame *picture, struct error *err) {
+int engine_collect(struct engine *engine, struct engine_result *result, struct error *err) {
+  *result = (struct engine_result){0};
   if (!engine->in_flight)
     return error_set(err, STATUS_FAILED, "no frame is in flight");
-  struct ticket ticket = engine->tickets[0];
-  engine->tickets[0] = engine->tickets[1];
+  const struct flight flight = engine->flights[0];
+  engine->flights[0] = engine->flights[1];
   engine->in_flight--;
-  if (device_collect(engine->device, engine->frame->program, picture, err) < 0)
+  result->opaque = flight.opaque;
+  result->submitted_ns = flight.submitted_ns;
+  if (device_collect(engine->device, flight.prepared->program, &result->picture, err) < 0)
     return -1;
-  picture->pts = ticket.pts;
-  picture->captured_ns = ticket.captured_ns;
-  picture->serial = ticket.serial;
+  result->finished_ns = now_ns();
+  result->picture.pts = flight.identity.pts;
+  result->picture.captured_ns = flight.identity.captured_ns;
+  result->picture.serial = flight.identity.serial;
+  struct device_counters counters;
+  device_get_counters(engine->device, &counters);
+  result->device_ms = counters.run_ms;
+  result->stamps = counters.stamps;
   return 0;
 }
 
-int engine_profile(struct engine *engine, const struct controls *controls, const struct frame *frame,
-                   const struct profile_request *request, struct profile *profile, struct error *err) {
+int engine_profile(struct engine *engine, const struct engine_request *request,
+                   const struct profile_request *profile_request, struct profile *profile, struct error *err) {
   struct run_params run = {0};
+  const struct frame *frame;
   *profile = (struct profile){0};
   if (engine->in_flight)
     return error_set(err, STATUS_FAILED, "there is no profile while a frame is in flight");
-  if (choose_input(engine, &frame, err) < 0 || fill_params(engine, controls, frame, &run, err) < 0)
+  if (fill_run(engine, request, &run, &frame, err) < 0)
     return -1;
-  return device_profile(engine->device, engine->frame->program, &run, frame, request, profile, err);
-}
-
-double engine_device_ms(const struct engine *engine) {
-  struct device_counters counters;
-  device_get_counters(engine->device, &counters);
-  return counters.run_ms;
-}
-
-void engine_stamps(const struct engine *engine, struct run_stamps *stamps) {
-  struct device_counters counters;
-  device_get_counters(engine->device, &counters);
-  *stamps = counters.stamps;
+  return device_profile(engine->device, request->prepared->program, &run, frame, profile_request, profile, err);
 }

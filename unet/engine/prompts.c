@@ -50,8 +50,8 @@ static int place_slots(struct engine *engine, const int *slots, int count, int *
   return 0;
 }
 
-int prompts_place(struct engine *engine, struct run_params *run, struct error *err) {
-  int slots[2 * GUIDANCE_ROWS_MAX], places[2 * GUIDANCE_ROWS_MAX], rows = engine->frame->shape.rows;
+int prompts_place(struct engine *engine, int rows, struct run_params *run, struct error *err) {
+  int slots[2 * GUIDANCE_ROWS_MAX], places[2 * GUIDANCE_ROWS_MAX];
   for (int i = 0; i < 2 * rows; i++)
     slots[i] = run->prompt[i / 2].slot[i % 2];
   engine_look_up_weights(engine);
@@ -62,7 +62,21 @@ int prompts_place(struct engine *engine, struct run_params *run, struct error *e
   return 0;
 }
 
-int prompts_encode(struct engine *engine, int slot, const char *text, struct error *err) {
+int prompts_begin(struct engine *engine, struct error *err) {
+  const struct text_encoder *encoder = &engine->checkpoint->text_encoders[0];
+  int *tokens = engine->slots[SLOT_EMPTY].tokens;
+  return tokenizer_encode(encoder->tokenizer, "", tokens, encoder->config.positions, err) < 0 ? -1 : 0;
+}
+
+int prompts_restore(struct engine *engine, struct error *err) {
+  for (int slot = 0; slot < SLOTS; slot++)
+    if ((slot == SLOT_EMPTY || engine->slots[slot].filled) &&
+        encode_slot(engine, slot, engine->slots[slot].tokens, err) < 0)
+      return -1;
+  return 0;
+}
+
+static int encode_tokens(struct engine *engine, int slot, const char *text, struct error *err) {
   const struct text_encoder *encoder = &engine->checkpoint->text_encoders[0];
   int tokens[TOKENS_MAX] = {0}, positions = encoder->config.positions;
   int needed = tokenizer_encode(encoder->tokenizer, text, tokens, positions, err);
@@ -95,7 +109,7 @@ static int encode_prompt(struct engine *engine, int slot, const char *text, stru
   char *encoded = styles_prompt(engine->checkpoint->styles, text);
   if (!encoded)
     return error_set(err, STATUS_FAILED, "out of memory");
-  int result = prompts_encode(engine, slot, encoded, err);
+  int result = encode_tokens(engine, slot, encoded, err);
   if (result == 0)
     name_styles(engine, text, encoded);
   free(encoded);
@@ -105,7 +119,7 @@ static int encode_prompt(struct engine *engine, int slot, const char *text, stru
 int engine_set_prompt(struct engine *engine, int slot, const char *text, struct error *err) {
   if (slot < 0 || slot >= SLOT_EMPTY)
     return error_set(err, STATUS_USAGE, "prompt slot %d: there are slots 0 to %d", slot, SLOT_EMPTY - 1);
-  int result = slot == SLOT_NEGATIVE ? prompts_encode(engine, slot, text, err) : encode_prompt(engine, slot, text, err);
+  int result = slot == SLOT_NEGATIVE ? encode_tokens(engine, slot, text, err) : encode_prompt(engine, slot, text, err);
   engine->slots[slot].filled |= result == 0;
   return result;
 }

@@ -33,9 +33,10 @@ static enum sampler_spacing choose_spacing(enum engine_grid grid, enum sampler_m
   }
 }
 
-/* Steps that suit the model: a checkpoint with Euler on trailing timesteps is a turbo model, made for one. */
-static int default_steps(const struct sampling *sampling, const struct scheduler_config *config) {
-  if (sampling->method == METHOD_LCM)
+/* A checkpoint with Euler on trailing timesteps is a turbo model, made for one step. */
+int sampling_default_steps(const struct engine *engine) {
+  const struct scheduler_config *config = &engine->checkpoint->scheduler;
+  if (engine->sampling.method == METHOD_LCM)
     return 4;
   return config->method == METHOD_EULER && config->spacing == SPACING_TRAILING ? 1 : 20;
 }
@@ -46,45 +47,43 @@ void sampling_choose(struct sampling *sampling, const struct engine_params *para
   sampling->method = choose_method(params->sampler, config);
   sampling->spacing = choose_spacing(params->grid, sampling->method, config);
   sampling->strength = 1;
-  sampling->text_to_image = params->text_to_image;
   sampling->image_condition = checkpoint->image_condition;
   sampling->quantised = params->strength_diffusers;
   sampling->snap = params->snap_strength;
-  sampling->steps = params->steps ? params->steps : default_steps(sampling, config);
 }
 
 /* --- noise --- */
 
-static int write_draw(struct engine *engine, uint64_t seed, uint32_t draw, struct tensor to, size_t index,
-                      struct error *err) {
-  size_t count = tensor_elements(engine->frame->noise.start);
-  noise_fill(seed, draw, 0, engine->frame->draw, count);
-  return device_write(engine->device, engine->frame->program, to, index * count, engine->frame->draw, count, err);
+static int write_draw(struct engine *engine, struct prepared *prepared, uint64_t seed, uint32_t draw, struct tensor to,
+                      size_t index, struct error *err) {
+  size_t count = tensor_elements(prepared->noise.start);
+  noise_fill(seed, draw, 0, prepared->draw, count);
+  return device_write(engine->device, prepared->program, to, index * count, prepared->draw, count, err);
 }
 
-int sampling_noise(struct engine *engine, uint64_t seed, struct error *err) {
-  if (engine->noise_known && engine->seed == seed)
+int sampling_noise(struct engine *engine, struct prepared *prepared, uint64_t seed, struct error *err) {
+  if (prepared->noise_known && prepared->seed == seed)
     return 0;
-  engine->noise_known = false;
-  if (write_draw(engine, seed, 0, engine->frame->noise.start, 0, err) < 0)
+  prepared->noise_known = false;
+  if (write_draw(engine, prepared, seed, 0, prepared->noise.start, 0, err) < 0)
     return -1;
-  for (int i = 0; i < engine->frame->shape.draws; i++)
-    if (write_draw(engine, seed, 1 + (uint32_t)i, engine->frame->noise.steps, (size_t)i, err) < 0)
+  for (int i = 0; i < prepared->shape.draws; i++)
+    if (write_draw(engine, prepared, seed, 1 + (uint32_t)i, prepared->noise.steps, (size_t)i, err) < 0)
       return -1;
-  engine->seed = seed;
-  engine->noise_known = true;
+  prepared->seed = seed;
+  prepared->noise_known = true;
   return 0;
 }
 
 /* --- coefficients and time rows --- */
 
-void sampling_table(struct engine *engine, double strength) {
-  if (engine->table_known && engine->sampling.strength == strength)
+void sampling_table(const struct engine *engine, struct prepared *prepared, double strength) {
+  if (prepared->table_known && prepared->sampling.strength == strength)
     return;
-  engine->sampling.strength = strength;
-  sampler_table(&engine->checkpoint->scheduler, &engine->sampling, &engine->table);
-  sampler_pad(&engine->table, engine->frame->shape.steps);
-  engine->table_known = true;
+  prepared->sampling.strength = strength;
+  sampler_table(&engine->checkpoint->scheduler, &prepared->sampling, &prepared->table);
+  sampler_pad(&prepared->table, prepared->shape.steps);
+  prepared->table_known = true;
 }
 
 int sampling_make_times(struct engine *engine, float guidance, struct error *err) {

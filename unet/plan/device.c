@@ -35,31 +35,21 @@ static int check_owner(const struct plan *plan, const struct program *owner, str
   return 0;
 }
 
-static int prepare(struct device *device, struct program **program, const struct plan *plan, enum pixel_format output,
-                   struct program *owner, struct error *err) {
+int device_prepare(struct device *device, struct program **program, const struct plan *plan,
+                   const struct program_options *options, struct error *err) {
   *program = NULL;
   if (!plan->finished)
     return error_set(err, STATUS_FAILED, "prepare: the plan is not finished");
   if (plan->resources != device->resources)
     return error_set(err, STATUS_FAILED, "prepare: the plan's resources are not the device's");
-  if (output >= PIXEL_FORMATS)
-    return error_set(err, STATUS_FAILED, "prepare: there is no pixel format %d", (int)output);
-  if (check_owner(plan, owner, err) < 0 || device->impl->prepare(device, program, plan, output, owner, err) < 0)
+  if (options->output >= PIXEL_FORMATS)
+    return error_set(err, STATUS_FAILED, "prepare: there is no pixel format %d", (int)options->output);
+  if (check_owner(plan, options->owner, err) < 0 || device->impl->prepare(device, program, plan, options, err) < 0)
     return -1;
   (*program)->plan = plan;
-  (*program)->output = output;
-  (*program)->in_flight = 0;
+  (*program)->output = options->output;
+  (*program)->submitted = (*program)->collected = 0;
   return 0;
-}
-
-int device_prepare(struct device *device, struct program **program, const struct plan *plan, enum pixel_format output,
-                   struct error *err) {
-  return prepare(device, program, plan, output, NULL, err);
-}
-
-int device_prepare_beside(struct device *device, struct program **program, const struct plan *plan,
-                          struct program *owner, struct error *err) {
-  return prepare(device, program, plan, owner->output, owner, err);
 }
 
 void device_release(struct device *device, struct program **program) {
@@ -173,21 +163,22 @@ static int check_run(const struct program *program, const struct run_params *par
 
 int device_submit(struct device *device, struct program *program, const struct run_params *params,
                   const struct frame *frame, struct error *err) {
-  if (program->in_flight >= 2)
+  if (program_in_flight(program) >= 2)
     return error_set(err, STATUS_FAILED, "submit: two runs are in flight already");
   if (check_run(program, params, frame, err) < 0)
     return -1;
   if (device->impl->submit(device, program, params, frame, err) < 0)
     return -1;
-  program->in_flight++;
+  program->submitted++;
   return 0;
 }
 
 int device_collect(struct device *device, struct program *program, struct frame *picture, struct error *err) {
-  if (program->in_flight < 1)
+  if (!program_in_flight(program))
     return error_set(err, STATUS_FAILED, "collect: no run is in flight");
-  program->in_flight--;
-  return device->impl->collect(device, program, picture, err);
+  int status = device->impl->collect(device, program, picture, err);
+  program->collected++;
+  return status;
 }
 
 int device_run(struct device *device, struct program *program, const struct run_params *params, struct error *err) {
@@ -197,7 +188,7 @@ int device_run(struct device *device, struct program *program, const struct run_
 }
 
 int device_start(struct device *device, struct program *program, const struct run_params *params, struct error *err) {
-  if (program->in_flight && device_collect(device, program, NULL, err) < 0)
+  if (program_in_flight(program) && device_collect(device, program, NULL, err) < 0)
     return -1;
   return device_submit(device, program, params, NULL, err);
 }
@@ -206,7 +197,7 @@ int device_profile(struct device *device, struct program *program, const struct 
                    const struct frame *frame, const struct profile_request *request, struct profile *profile,
                    struct error *err) {
   *profile = (struct profile){0};
-  if (program->in_flight)
+  if (program_in_flight(program))
     return error_set(err, STATUS_FAILED, "profile: a run is in flight");
   if (check_run(program, params, frame, err) < 0)
     return -1;

@@ -72,6 +72,13 @@ struct device_info {
   double energy_j;                  /* that the device has taken since some time before; 0 unknown */
 };
 
+/* What a program is to be. */
+struct program_options {
+  enum pixel_format output; /* that OP_PIXELS_OUT writes (ignored without one) */
+  bool own_memory;          /* its temporaries lie in memory of its own: other programs' runs leave them alone */
+  struct program *owner;    /* with which it shares states of the same name, and which outlives it; NULL: none */
+};
+
 /* Counted since the device was made; printed by bench. */
 struct device_counters {
   size_t bytes, peak_bytes; /* device memory allocated by this program */
@@ -91,11 +98,10 @@ struct device_impl {
   void (*info)(struct device *device, struct device_info *info);
   void (*counters)(struct device *device, struct device_counters *counters);
   /* Settles everything for a finished plan: uploads resources not seen yet, chooses algorithms, allocates the arena,
-   * captures. After this, submit and collect allocate nothing. The plan must outlive the program. output is the format
-   * and size that OP_PIXELS_OUT writes (ignored without one).
-   * States that owner (NULL: none) has under the same name are its memory; others are the program's own, zero. */
-  int (*prepare)(struct device *device, struct program **program, const struct plan *plan, enum pixel_format output,
-                 struct program *owner, struct error *err);
+   * captures. After this, submit and collect allocate nothing. The plan must outlive the program.
+   * States that options->owner has under the same name are its memory; others are the program's own, zero. */
+  int (*prepare)(struct device *device, struct program **program, const struct plan *plan,
+                 const struct program_options *options, struct error *err);
   void (*release)(struct device *device, struct program *program);
   /* Starts one run. frame (NULL where the plan has no OP_PIXELS_IN) may be reused by the caller as soon as this
    * returns. At most two runs are in flight. */
@@ -134,19 +140,20 @@ struct device {
 struct program {
   const struct plan *plan;
   enum pixel_format output;
-  int in_flight;                 /* runs submitted and not yet collected */
+  unsigned submitted, collected; /* runs */
   const struct element *element; /* of each temporary and state (plan_place); the device's */
 };
+
+static inline int program_in_flight(const struct program *program) {
+  return (int)(program->submitted - program->collected);
+}
 
 void device_close(struct device **device); /* stores NULL; takes NULL */
 void device_get_info(struct device *device, struct device_info *info);
 void device_get_counters(struct device *device, struct device_counters *counters);
 
-int device_prepare(struct device *device, struct program **program, const struct plan *plan, enum pixel_format output,
-                   struct error *err);
-/* The same for a program that shares states with owner, which must outlive it. */
-int device_prepare_beside(struct device *device, struct program **program, const struct plan *plan,
-                          struct program *owner, struct error *err);
+int device_prepare(struct device *device, struct program **program, const struct plan *plan,
+                   const struct program_options *options, struct error *err);
 void device_release(struct device *device, struct program **program); /* stores NULL; takes NULL */
 int device_submit(struct device *device, struct program *program, const struct run_params *params,
                   const struct frame *frame, struct error *err);

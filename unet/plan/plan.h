@@ -77,7 +77,7 @@ struct tensor plan_input(struct plan *plan, int n, int h, int w, int c, enum dem
 /* State that a run reads and writes and the next run reads again: latents, a flow field, a ring of keys and values. It
  * is zero when a program is prepared, belongs to the program, and is reached by ops as any tensor is and by
  * device_write and device_read. The same name gives the same tensor; shapes must agree. A program that is prepared
- * beside another (device_prepare_beside) shares the states of equal names with it. */
+ * with an owner (struct program_options) shares the states of equal names with it. */
 struct tensor plan_state(struct plan *plan, const char *name, int n, int h, int w, int c, enum demand demand);
 /* Index of a state by name, or -1. */
 int plan_find_state(const struct plan *plan, const char *name);

@@ -1,0 +1,281 @@
+/* Several handles of one engine: in turn, beside each other, in flight together.
+ *
+ *   test_handles GOLDENS DEVICE       skipped where there is no such device */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "fixture.h"
+#include "rig.h"
+
+static char **args;  /* the program's */
+static char *tuning; /* folder: every engine of this program chooses alike */
+
+enum { SHAPES = 3 };
+
+static const struct engine_shape shapes[SHAPES] = {
+    {.width = 32, .height = 48, .steps = 1},
+    {.width = 96, .height = 64, .steps = 3, .guidance = true},
+    {.width = 64, .height = 64, .steps = 2},
+};
+
+static void open_engine(struct rig *rig, const struct engine_params *params) {
+  must(engine_open(&rig->engine, params, &rig->err), &rig->err);
+  must(engine_set_prompt(rig->engine, 1, "an oil painting", &rig->err), &rig->err);
+  must(engine_set_prompt(rig->engine, 2, "a cat at night", &rig->err), &rig->err);
+}
+
+static struct engine_params params_of(const struct rig *rig) {
+  struct engine_params params = default_params(&rig->golden, args[2]);
+  params.cache_dir = tuning;
+  return params;
+}
+
+static void rig_begin(struct rig *rig, const char *name) {
+  *rig = (struct rig){.controls = CONTROLS_DEFAULTS};
+  if (golden_open(&rig->golden, args[1], name) < 0)
+    fail_msg("%s", rig->golden.missing);
+  rig->controls.strength = 0.6f;
+  rig->controls.guidance = 2;
+}
+
+static void rig_begin_engine(struct rig *rig) {
+  rig_begin(rig, "turbo");
+  const struct engine_params params = params_of(rig);
+  open_engine(rig, &params);
+}
+
+static struct prepared *prepare(struct rig *rig, const struct engine_shape *shape) {
+  struct prepared *prepared;
+  must(engine_prepare(rig->engine, shape, &prepared, &rig->err), &rig->err);
+  return prepared;
+}
+
+static uint8_t *run(struct rig *rig, struct prepared *prepared, const struct controls *controls) {
+  const struct engine_request request = {.prepared = prepared, .controls = controls, .frame = &rig->golden.frame};
+  struct engine_result result;
+  must(engine_submit(rig->engine, &request, &rig->err), &rig->err);
+  must(engine_collect(rig->engine, &result, &rig->err), &rig->err);
+  return picture_copy(&result.picture);
+}
+
+static size_t bytes_of(const struct engine_shape *shape) {
+  return 4 * (size_t)shape->width * (size_t)shape->height;
+}
+
+/* What an engine with this handle alone makes. */
+static uint8_t *fresh_picture(const struct engine_shape *shape, uint64_t seed) {
+  struct rig rig;
+  rig_begin_engine(&rig);
+  rig.controls.seed = seed;
+  uint8_t *picture = run(&rig, prepare(&rig, shape), &rig.controls);
+  rig_close(&rig);
+  return picture;
+}
+
+static void expect_picture(struct rig *rig, struct prepared *prepared, const struct engine_shape *shape, uint64_t seed,
+                           const uint8_t *expected) {
+  struct controls controls = rig->controls;
+  controls.seed = seed;
+  uint8_t *picture = run(rig, prepared, &controls);
+  assert_memory_equal(picture, expected, bytes_of(shape));
+  free(picture);
+}
+
+/* --- in turn --- */
+
+static void test_in_turn(void **state) {
+  (void)state;
+  struct rig rig;
+  struct prepared *handles[SHAPES];
+  uint8_t *expected[SHAPES];
+  rig_begin_engine(&rig);
+  for (int i = 0; i < SHAPES; i++) {
+    struct prepared_info info;
+    expected[i] = fresh_picture(&shapes[i], 1 + (uint64_t)i);
+    handles[i] = prepare(&rig, &shapes[i]);
+    prepared_get_info(handles[i], &info);
+    assert_int_equal(info.shape.width, shapes[i].width);
+    assert_int_equal(info.shape.height, shapes[i].height);
+    assert_int_equal(info.shape.steps, shapes[i].steps);
+    assert_int_equal(info.rows, shapes[i].guidance ? 2 : 1);
+    assert_int_equal(info.shape.batch, 1);
+    assert_true(info.flops > 0);
+  }
+  for (int turn = 0; turn < 2; turn++)
+    for (int i = 0; i < SHAPES; i++)
+      expect_picture(&rig, handles[i], &shapes[i], 1 + (uint64_t)i, expected[i]);
+  /* Released in the middle, at the end, at the beginning: the others run on. */
+  engine_release(rig.engine, &handles[1]);
+  assert_null(handles[1]);
+  expect_picture(&rig, handles[0], &shapes[0], 1, expected[0]);
+  expect_picture(&rig, handles[2], &shapes[2], 3, expected[2]);
+  handles[1] = prepare(&rig, &shapes[1]);
+  engine_release(rig.engine, &handles[0]);
+  expect_picture(&rig, handles[1], &shapes[1], 2, expected[1]);
+  expect_picture(&rig, handles[2], &shapes[2], 3, expected[2]);
+  engine_release(rig.engine, &handles[2]);
+  expect_picture(&rig, handles[1], &shapes[1], 2, expected[1]);
+  for (int i = 0; i < SHAPES; i++)
+    free(expected[i]);
+  rig_close(&rig);
+}
+
+/* Two handles of one shape have noise, coefficients and pictures of their own. */
+static void test_twins(void **state) {
+  (void)state;
+  struct rig rig;
+  rig_begin_engine(&rig);
+  struct prepared *a = prepare(&rig, &shapes[2]), *b = prepare(&rig, &shapes[2]);
+  uint8_t *first = fresh_picture(&shapes[2], 5), *second = fresh_picture(&shapes[2], 6);
+  assert_memory_not_equal(first, second, bytes_of(&shapes[2]));
+  for (int i = 0; i < 2; i++) {
+    expect_picture(&rig, a, &shapes[2], 5, first);
+    expect_picture(&rig, b, &shapes[2], 6, second);
+  }
+  free(first);
+  free(second);
+  rig_close(&rig);
+}
+
+/* --- in flight --- */
+
+/* Frames of different handles come back oldest first, with what was handed in. */
+static void test_in_flight_together(void **state) {
+  (void)state;
+  struct rig rig;
+  rig_begin_engine(&rig);
+  struct prepared *handles[2] = {prepare(&rig, &shapes[0]), prepare(&rig, &shapes[1])};
+  int tags[2];
+  assert_int_equal(engine_in_flight(rig.engine), 0);
+  for (int i = 0; i < 2; i++) {
+    const struct engine_request request = {
+        .prepared = handles[i],
+        .controls = &rig.controls,
+        .frame = &rig.golden.frame,
+        .identity = {.pts = 10 + i, .captured_ns = 20 + i, .serial = 30 + (uint64_t)i},
+        .opaque = &tags[i]};
+    must(engine_submit(rig.engine, &request, &rig.err), &rig.err);
+    assert_int_equal(engine_in_flight(rig.engine), i + 1);
+  }
+  int64_t before = 0;
+  for (int i = 0; i < 2; i++) {
+    struct engine_result result;
+    must(engine_collect(rig.engine, &result, &rig.err), &rig.err);
+    assert_int_equal(result.picture.width, shapes[i].width);
+    assert_int_equal(result.picture.pts, 10 + i);
+    assert_int_equal(result.picture.captured_ns, 20 + i);
+    assert_int_equal(result.picture.serial, 30 + i);
+    assert_ptr_equal(result.opaque, &tags[i]);
+    assert_true(result.submitted_ns > 0 && result.finished_ns >= result.submitted_ns && result.finished_ns >= before);
+    before = result.finished_ns;
+  }
+  rig_close(&rig);
+}
+
+/* Text to image has no frame, and its pictures are whose they are all the same. */
+static void test_identity_without_a_frame(void **state) {
+  (void)state;
+  struct rig rig;
+  rig_begin_engine(&rig);
+  struct engine_shape shape = shapes[0];
+  shape.text_to_image = true;
+  const struct engine_request request = {.prepared = prepare(&rig, &shape),
+                                         .controls = &rig.controls,
+                                         .identity = {.pts = 7, .captured_ns = 8, .serial = 9}};
+  struct engine_result result;
+  must(engine_submit(rig.engine, &request, &rig.err), &rig.err);
+  must(engine_collect(rig.engine, &result, &rig.err), &rig.err);
+  assert_int_equal(result.picture.pts, 7);
+  assert_int_equal(result.picture.captured_ns, 8);
+  assert_int_equal(result.picture.serial, 9);
+  rig_close(&rig);
+}
+
+/* A handle that goes takes its frames along; the other's come. */
+static void test_release_in_flight(void **state) {
+  (void)state;
+  struct rig rig;
+  rig_begin_engine(&rig);
+  struct prepared *handles[2] = {prepare(&rig, &shapes[0]), prepare(&rig, &shapes[2])};
+  for (int i = 0; i < 2; i++) {
+    const struct engine_request request = {
+        .prepared = handles[i], .controls = &rig.controls, .frame = &rig.golden.frame};
+    must(engine_submit(rig.engine, &request, &rig.err), &rig.err);
+  }
+  engine_release(rig.engine, &handles[0]);
+  assert_int_equal(engine_in_flight(rig.engine), 1);
+  struct engine_result result;
+  must(engine_collect(rig.engine, &result, &rig.err), &rig.err);
+  assert_int_equal(result.picture.width, shapes[2].width);
+  const struct engine_request last = {.prepared = handles[1], .controls = &rig.controls, .frame = &rig.golden.frame};
+  must(engine_submit(rig.engine, &last, &rig.err), &rig.err);
+  rig_close(&rig); /* with a frame in flight */
+}
+
+/* --- memory --- */
+
+static size_t device_bytes(const struct rig *rig) {
+  struct engine_info info;
+  engine_get_info(rig->engine, &info);
+  return info.device_bytes;
+}
+
+/* What has no room fails, and what was there goes on as before. */
+static void test_growth_that_fails(void **state) {
+  (void)state;
+  struct rig rig;
+  rig_begin_engine(&rig);
+  struct prepared *prepared = prepare(&rig, &shapes[1]), *larger;
+  size_t enough = device_bytes(&rig);
+  rig_close(&rig);
+
+  rig_begin(&rig, "turbo");
+  struct engine_params params = params_of(&rig);
+  params.memory_limit = enough + enough / 4 + (4 << 20);
+  open_engine(&rig, &params);
+  prepared = prepare(&rig, &shapes[1]);
+  uint8_t *expected = run(&rig, prepared, &rig.controls);
+  size_t bytes = device_bytes(&rig);
+  for (int i = 0; i < 3; i++) {
+    const struct engine_shape huge = {.width = 2048, .height = 1024, .own_memory = i == 2};
+    assert_int_equal(engine_prepare(rig.engine, &huge, &larger, &rig.err), -1);
+    assert_null(larger);
+    assert_error(&rig.err, STATUS_DEVICE, "MB");
+    assert_int_equal(device_bytes(&rig), bytes);
+    expect_picture(&rig, prepared, &shapes[1], 1, expected);
+  }
+  larger = prepare(&rig, &shapes[2]);
+  engine_release(rig.engine, &larger);
+  expect_picture(&rig, prepared, &shapes[1], 1, expected);
+  free(expected);
+  rig_close(&rig);
+}
+
+int main(int argc, char **argv) {
+  if (argc != 3) {
+    fprintf(stderr, "usage: test_handles GOLDENS DEVICE\n");
+    return 2;
+  }
+  args = argv;
+  struct golden golden;
+  if (golden_open(&golden, args[1], "turbo") == 0) {
+    const struct engine_params params = default_params(&golden, args[2]);
+    bool served = has_device(&params);
+    golden_close(&golden);
+    if (!served)
+      return 77;
+  }
+  tuning = fixture_make();
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(test_in_turn),
+      cmocka_unit_test(test_twins),
+      cmocka_unit_test(test_in_flight_together),
+      cmocka_unit_test(test_identity_without_a_frame),
+      cmocka_unit_test(test_release_in_flight),
+      cmocka_unit_test(test_growth_that_fails),
+  };
+  int failed = cmocka_run_group_tests(tests, NULL, NULL);
+  fixture_remove(tuning);
+  return failed;
+}

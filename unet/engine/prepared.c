@@ -1,0 +1,170 @@
+/* Handles: a size and a step count made ready to run. */
+#include <stdlib.h>
+
+#include "unet/engine/engine_impl.h"
+#include "unet/model/models.h"
+
+enum { SIDE_MAX = 8192 };
+
+static int check_side(const char *side, int size, int multiple, struct error *err) {
+  if (size >= multiple && size % multiple == 0 && size <= SIDE_MAX)
+    return 0;
+  if (size > SIDE_MAX)
+    return error_set(err, STATUS_USAGE, "%s %d: at most %d is supported", side, size, SIDE_MAX);
+  if (size < multiple)
+    return error_set(err, STATUS_USAGE, "%s %d: this model takes multiples of %d, at least %d", side, size, multiple,
+                     multiple);
+  int below = size / multiple * multiple;
+  return error_set(err, STATUS_USAGE, "%s %d: this model takes multiples of %d, such as %d or %d", side, size, multiple,
+                   below, below + multiple);
+}
+
+static int nearest(int size, int multiple) {
+  int count = (size + multiple / 2) / multiple, most = SIDE_MAX / multiple;
+  return (count < 1 ? 1 : count > most ? most : count) * multiple;
+}
+
+static int check_shape(const struct model *model, const struct frame_shape *shape, struct error *err) {
+  int multiple = model_size_multiple(model);
+  if (check_side("width", shape->width, multiple, err) < 0 || check_side("height", shape->height, multiple, err) < 0)
+    return -1;
+  if (shape->steps < 1 || shape->steps > STEPS_MAX)
+    return error_set(err, STATUS_USAGE, "%d steps: 1 to %d are supported", shape->steps, STEPS_MAX);
+  return 0;
+}
+
+/* What the checkpoint was not trained for, and the engine not made for. */
+static int check_wish(const struct engine *engine, const struct engine_shape *wish, struct error *err) {
+  const struct checkpoint *checkpoint = engine->checkpoint;
+  if (wish->text_to_image && checkpoint->image_condition)
+    return error_set(err, STATUS_USAGE, "%s: this model restyles an input picture and cannot make one from text alone",
+                     engine->model_path);
+  if (wish->guidance && styles_refuses_guidance(checkpoint->styles))
+    return error_set(
+        err, STATUS_USAGE,
+        "%s: this model was trained without guidance, which would spoil its pictures: leave --guidance at 1",
+        engine->model_path);
+  if (wish->batch < 0 || wish->batch > 1)
+    return error_set(err, STATUS_USAGE, "a batch of %d: one picture a run is supported", wish->batch);
+  return 0;
+}
+
+static int choose_shape(const struct engine *engine, const struct engine_shape *wish, struct frame_shape *shape,
+                        struct error *err) {
+  int width, height, multiple = model_size_multiple(&engine->model);
+  int steps = wish->steps ? wish->steps : sampling_default_steps(engine);
+  model_native_size(&engine->model, &width, &height);
+  *shape = (struct frame_shape){
+      .width = wish->width ? wish->width : width,
+      .height = wish->height ? wish->height : height,
+      .steps = steps,
+      .draws = sampler_draws(engine->sampling.method, steps),
+      .rows = model_rows(&engine->model, wish->guidance),
+      .text_to_image = wish->text_to_image,
+  };
+  if (wish->nearest_size) {
+    shape->width = nearest(shape->width, multiple);
+    shape->height = nearest(shape->height, multiple);
+  }
+  return check_shape(&engine->model, shape, err);
+}
+
+/* --- handles --- */
+
+static void destroy(struct engine *engine, struct prepared *prepared) {
+  device_release(engine->device, &prepared->program);
+  plan_free(&prepared->plan);
+  free(prepared->draw);
+  free(prepared);
+}
+
+static int make(struct engine *engine, const struct engine_shape *wish, struct prepared *prepared, struct error *err) {
+  if (check_wish(engine, wish, err) < 0 || choose_shape(engine, wish, &prepared->shape, err) < 0)
+    return -1;
+  if (plans_frame(&engine->model, &prepared->shape, &prepared->plan, &prepared->noise, err) < 0)
+    return -1;
+  prepared->guidance = wish->guidance;
+  prepared->own_memory = wish->own_memory;
+  prepared->sampling = engine->sampling;
+  prepared->sampling.steps = prepared->shape.steps;
+  prepared->sampling.text_to_image = prepared->shape.text_to_image;
+  prepared->draw = malloc(tensor_elements(prepared->noise.start) * sizeof *prepared->draw);
+  if (!prepared->draw)
+    return error_set(err, STATUS_FAILED, "out of memory");
+  const struct program_options options = {.output = engine->output, .own_memory = wish->own_memory};
+  return device_prepare(engine->device, &prepared->program, &prepared->plan, &options, err);
+}
+
+/* With preparing held. */
+static int prepare(struct engine *engine, const struct engine_shape *wish, struct prepared **out, struct error *err) {
+  struct prepared *prepared = calloc(1, sizeof *prepared);
+  if (!prepared)
+    return error_set(err, STATUS_FAILED, "out of memory");
+  if (make(engine, wish, prepared, err) < 0) {
+    destroy(engine, prepared);
+    return -1;
+  }
+  if (!engine->told_unused)
+    model_log_unused(&engine->model, engine->log);
+  engine->told_unused = true;
+  prepared->next = engine->handles;
+  engine->handles = prepared;
+  *out = prepared;
+  return 0;
+}
+
+int engine_prepare(struct engine *engine, const struct engine_shape *wish, struct prepared **prepared,
+                   struct error *err) {
+  *prepared = NULL;
+  pthread_mutex_lock(&engine->preparing);
+  int status = prepare(engine, wish, prepared, err);
+  pthread_mutex_unlock(&engine->preparing);
+  return status;
+}
+
+static void drop_flights(struct engine *engine, const struct prepared *prepared) {
+  int left = 0;
+  for (int i = 0; i < engine->in_flight; i++)
+    if (engine->flights[i].prepared != prepared)
+      engine->flights[left++] = engine->flights[i];
+  engine->in_flight = left;
+}
+
+static void release(struct engine *engine, struct prepared *prepared) {
+  struct prepared **link = &engine->handles;
+  while (*link != prepared)
+    link = &(*link)->next;
+  *link = prepared->next;
+  if (program_in_flight(prepared->program)) /* then this is the thread that submits */
+    drop_flights(engine, prepared);
+  destroy(engine, prepared);
+}
+
+void engine_release(struct engine *engine, struct prepared **prepared) {
+  if (!*prepared)
+    return;
+  pthread_mutex_lock(&engine->preparing);
+  release(engine, *prepared);
+  pthread_mutex_unlock(&engine->preparing);
+  *prepared = NULL;
+}
+
+void prepared_release_all(struct engine *engine) {
+  while (engine->handles)
+    release(engine, engine->handles);
+}
+
+void prepared_get_info(const struct prepared *prepared, struct prepared_info *info) {
+  const struct frame_shape *shape = &prepared->shape;
+  const struct plan *plan = &prepared->plan;
+  *info = (struct prepared_info){.shape = {.width = shape->width,
+                                           .height = shape->height,
+                                           .steps = shape->steps,
+                                           .text_to_image = shape->text_to_image,
+                                           .guidance = prepared->guidance,
+                                           .batch = 1,
+                                           .own_memory = prepared->own_memory},
+                                 .rows = shape->rows};
+  for (int i = 0; i < plan->op_count; i++)
+    info->flops += op_flops(&plan->ops[i]) * plan_op_runs(plan, i);
+}
