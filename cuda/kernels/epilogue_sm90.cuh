@@ -33,6 +33,7 @@ template <class T> struct epilogue : consumer<T> {
   /* Two thread blocks have the sums of one tile. Each sends the other its half of the columns and adds what it gets to
    * its own, which then are the first of sum[]. */
   __device__ __forceinline__ void add_pair() {
+    cluster_wait(); /* until the other has made its barriers */
     if (rank == 0) {
       send_half<T::HALF / 8>();
     } else {

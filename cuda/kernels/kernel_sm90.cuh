@@ -6,6 +6,28 @@
 
 namespace product_sm90 {
 
+/* By a warp. Full ones wait for both producers. */
+template <class T> __device__ __forceinline__ void make_barriers(const work<T> &w, int lane, int readers) {
+  for (int i = lane; i < T::BARRIERS; i += 32)
+    barrier_init(w.full(i), i < T::STAGES ? 2 : i < 2 * T::STAGES ? readers : 1);
+  barrier_init_fence();
+  __syncwarp();
+  if (T::SUMS && lane < T::CONSUMERS)
+    barrier_expect(w.inbox_full(lane), T::INBOX_GROUP_BYTES); /* once; without a pair nobody waits for it */
+}
+
+/* By a warp. */
+__device__ __forceinline__ void prefetch_maps(const params &p) {
+  if (threadIdx.x == 0)
+    tensor_prefetch(&p.weight);
+  if (threadIdx.x == 1)
+    tensor_prefetch(&p.x);
+  if (threadIdx.x == 2)
+    tensor_prefetch(&p.y);
+  if (threadIdx.x == 3 && p.has_residual)
+    tensor_prefetch(&p.residual);
+}
+
 template <class T>
 __global__ void __launch_bounds__(T::THREADS, T::BLOCKS) product_kernel(const __grid_constant__ params p) {
 #ifdef __CUDA_ARCH_FEAT_SM90_ALL
@@ -17,34 +39,25 @@ __global__ void __launch_bounds__(T::THREADS, T::BLOCKS) product_kernel(const __
   asm volatile("" : "+r"(aligned));
   work<T> w(p, aligned);
   int warp = __shfl_sync(0xffffffff, threadIdx.x / 32, 0);
-  if (threadIdx.x == T::CONSUMERS * 128) {
-    for (int s = 0; s < T::STAGES; s++) {
-      barrier_init(w.full(s), 1);
-      barrier_init(w.empty(s), 4 * T::CONSUMERS * (p.pair == PAIR_WEIGHTS || p.pair == PAIR_INPUT ? 2 : 1));
-    }
-    barrier_init(w.vectors(), 1);
-    for (int group = 0; T::SUMS && group < T::CONSUMERS; group++)
-      barrier_init(w.inbox_full(group), 1);
-    barrier_init_fence();
-    for (int group = 0; T::SUMS && group < T::CONSUMERS; group++)
-      barrier_expect(w.inbox_full(group), T::INBOX_GROUP_BYTES); /* once; without a pair nobody waits for it */
-  } else if (threadIdx.x == 0) {
-    tensor_prefetch(&p.weight);
-    tensor_prefetch(&p.x);
-    tensor_prefetch(&p.y);
-    if (p.has_residual)
-      tensor_prefetch(&p.residual);
-  }
-  if (p.pair != PAIR_NONE) {
+  bool shared_loads = p.pair == PAIR_WEIGHTS || p.pair == PAIR_INPUT;
+  if (warp == T::INPUT_WARP)
+    make_barriers(w, threadIdx.x % 32, 4 * T::CONSUMERS * (shared_loads ? 2 : 1));
+  else if (warp == 0)
+    prefetch_maps(p);
+  if (p.pair != PAIR_NONE)
     cluster_arrive_relaxed();
+  if (shared_loads)
     cluster_wait();
-  } else {
+  else
     __syncthreads();
-  }
-  if (warp == T::CONSUMERS * 4) {
-    if (threadIdx.x % 32 == 0)
-      producer<T>(p, w).run();
+  if (warp >= T::INPUT_WARP) {
+    if (threadIdx.x % 32 == 0 && warp == T::INPUT_WARP)
+      producer<T>(p, w).run_input();
+    else if (threadIdx.x % 32 == 0)
+      producer<T>(p, w).run_weights();
     __syncwarp();
+    if (p.pair == PAIR_SUM)
+      cluster_wait();
   } else {
     int thread = threadIdx.x % 128;
     epilogue<T> c = {{p, w, memory, told, warp / 4, thread, thread % 32, p.pair == PAIR_NONE ? 0 : cluster_rank()}};

@@ -7,7 +7,7 @@
 
 namespace product_sm90 {
 
-/* --- producer: one thread --- */
+/* --- producers: one thread for the input, one for the weights --- */
 
 template <class T> struct producer {
   const params &p;
@@ -81,47 +81,58 @@ template <class T> struct producer {
     return (p.bias ? (half_columns(0) + half_columns(1)) * 4 : 0) + (p.time ? time_columns() * 2 : 0);
   }
 
-  /* The weights of the first stages are asked for before what came before in the stream is done. */
-  __device__ __forceinline__ void run() const {
-    int tap = w.begin / p.tap_blocks, inner = w.begin - tap * p.tap_blocks;
-    int tap_ahead = tap, inner_ahead = inner, count = w.end - w.begin, ahead = min(count, (int)T::STAGES);
-    auto step = [&](int &t, int &i) {
-      if (++i == p.tap_blocks) {
-        i = 0;
-        t++;
-      }
-    };
-    bool vectors = w.has_vectors(p);
-    if (vectors)
-      barrier_expect(w.vectors(), vector_bytes());
-    if (vectors && p.bias)
-      load_bias();
-#pragma unroll 1
-    for (int i = 0; i < ahead; i++, step(tap_ahead, inner_ahead)) {
-      barrier_expect(w.full(i), T::STAGE_BYTES);
-      load_weights(i, tap_ahead, inner_ahead);
+  /* Goes from a block of the sum to the next. */
+  __device__ __forceinline__ void step(int &tap, int &inner) const {
+    if (++inner == p.tap_blocks) {
+      inner = 0;
+      tap++;
     }
-    wait_for_predecessors();
-    launch_dependents();
-    if (vectors && p.time)
-      load_time();
+  }
+
+  /* Asks for constants alone, so it need not wait for what came before in the stream. */
+  __device__ __forceinline__ void run_weights() const {
+    int tap = w.begin / p.tap_blocks, inner = w.begin - tap * p.tap_blocks;
     ring<T> at_stage;
 #pragma unroll 1
-    for (int i = 0; i < count; i++, step(tap, inner), at_stage.advance()) {
+    for (int i = w.begin; i < w.end; i++, step(tap, inner), at_stage.advance()) {
       int s = at_stage.stage;
-      if (i >= ahead) {
-        barrier_wait(w.empty(s), at_stage.parity ^ 1);
-        barrier_expect(w.full(s), T::STAGE_BYTES);
-        load_weights(s, tap, inner);
+      barrier_wait(w.empty(s), at_stage.parity ^ 1);
+      barrier_expect(w.full(s), T::B_BYTES);
+      load_weights(s, tap, inner);
+      if (i == w.begin && w.has_vectors(p)) {
+        barrier_expect(w.vectors(), vector_bytes());
+        if (p.bias)
+          load_bias();
       }
+    }
+  }
+
+  __device__ __forceinline__ void run_input() const {
+    int tap = w.begin / p.tap_blocks, inner = w.begin - tap * p.tap_blocks;
+    ring<T> at_stage;
+    wait_for_predecessors();
+    launch_dependents();
+    if (p.time && w.has_vectors(p))
+      load_time();
+#pragma unroll 1
+    for (int i = w.begin; i < w.end; i++, step(tap, inner), at_stage.advance()) {
+      int s = at_stage.stage;
+      barrier_wait(w.empty(s), at_stage.parity ^ 1);
+      barrier_expect(w.full(s), T::A_BYTES);
       load_input(s, tap, inner);
     }
+    load_residual(at_stage);
+  }
+
+  /* What comes after the last block in the ring, for which both producers' arrivals are due. */
+  __device__ __forceinline__ void load_residual(ring<T> at_stage) const {
     bool sum = T::SUMS && p.pair == PAIR_SUM;
     int column = w.column + (sum ? rank * T::HALF : 0), bytes = sum ? T::M * T::HALF * 2 : T::CHUNK_BYTES;
 #pragma unroll 1
     for (int i = 0; i < w.chunks(p); i++, column += T::CHUNK, at_stage.advance()) {
       int s = at_stage.stage;
       barrier_wait(w.empty(s), at_stage.parity ^ 1);
+      barrier_arrive(w.full(s));
       if (p.has_residual) {
         barrier_expect(w.full(s), bytes);
         load_box(w.stage(s), &p.residual, w.full(s), column, w.row);

@@ -1,6 +1,6 @@
 /* y = epilogue(A W^T) by TMA and wgmma. PRODUCT.md is the page to read first.
  *
- * A thread block makes a tile of M rows and N columns from its share of the sum. One thread, the producer, keeps a ring
+ * A thread block makes a tile of M rows and N columns from its share of the sum. Two threads, the producers, keep a ring
  * of stages filled with blocks of 64 channels of A and W; M / 64 warpgroups, the consumers, multiply. After the last
  * block the ring brings the tile's residual, and in its place the results leave. */
 #include "cuda/kernels/launch_sm90.cuh"
@@ -10,7 +10,7 @@ namespace {
 using namespace product_sm90;
 
 using shape_128x80 = tile_shape<128, 80, 4, 2, false>;
-using shape_128x160 = tile_shape<128, 160, 5, 1, false>;
+using shape_128x160 = tile_shape<128, 160, 5, 1, true>;
 using shape_64x80 = tile_shape<64, 80, 5, 2, true>;
 using shape_128x128 = tile_shape<128, 128, 3, 2, false>;
 using shape_128x80_deep = tile_shape<128, 80, 7, 1, true>;
@@ -30,7 +30,8 @@ bool gates(enum product_tile tile) {
 }
 
 bool sums(enum product_tile tile) {
-  return tile == PRODUCT_64x80 || tile == PRODUCT_128x80_DEEP || tile == PRODUCT_64x80_DEEP || tile == PRODUCT_64x64;
+  return tile == PRODUCT_128x160 || tile == PRODUCT_64x80 || tile == PRODUCT_128x80_DEEP ||
+         tile == PRODUCT_64x80_DEEP || tile == PRODUCT_64x64;
 }
 
 bool aligned(const void *pointer) {

@@ -16,7 +16,8 @@ constexpr int ALONE_BYTES = 118000; /* more than half of a multiprocessor's shar
 
 template <int M_, int N_, int STAGES_, int BLOCKS_, bool SUMS_> struct tile_shape {
   static constexpr int M = M_, N = N_, STAGES = STAGES_, BLOCKS = BLOCKS_;
-  static constexpr int CONSUMERS = M / 64, THREADS = CONSUMERS * 128 + 32;
+  static constexpr int CONSUMERS = M / 64, THREADS = CONSUMERS * 128 + 64;
+  static constexpr int INPUT_WARP = CONSUMERS * 4, WEIGHT_WARP = INPUT_WARP + 1; /* the producers */
   static constexpr int HALF = N / 2; /* rows of W that one copy brings */
   static constexpr int A_BYTES = M * ROW_BYTES, B_BYTES = N * ROW_BYTES, STAGE_BYTES = A_BYTES + B_BYTES;
   /* Results leave in chunks of columns: 64 as swizzled rows of 128 bytes, or 80 as plain rows of 160. */
