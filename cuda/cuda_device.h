@@ -124,6 +124,8 @@ struct element resource_element(const struct resource *r, enum role role);
 struct resource_memory *resource_load(struct cuda_device *device, int index, enum role role, struct error *err);
 /* The same weight with every tap's channels padded with 0 to a multiple of 8. */
 half_t *resource_padded(struct cuda_device *device, int index, struct error *err);
+/* Those of a 3x3 convolution behind a doubling, as launch_quarters makes them, channels padded likewise. */
+half_t *resource_quartered(struct cuda_device *device, int index, struct error *err);
 /* The same vector in FP16. */
 half_t *resource_narrow(struct cuda_device *device, int index, struct error *err);
 

@@ -29,6 +29,16 @@ static cudaError_t launch_padded(const struct launch_queue *queue, const struct 
   return launch_pad(queue, &pad);
 }
 
+static size_t quartered_bytes(const struct resource *r, size_t elements) {
+  return elements / (9 * (size_t)r->c) * 16 * (size_t)padded_channels(r) * sizeof(half_t);
+}
+
+static cudaError_t launch_quartered(const struct launch_queue *queue, const struct resource *r, const void *source,
+                                    void *target, size_t elements) {
+  const struct pad_args pad = {source, target, elements / (9 * (size_t)r->c), r->c, padded_channels(r)};
+  return launch_quarters(queue, &pad);
+}
+
 static size_t narrow_bytes(const struct resource *r, size_t elements) {
   (void)r;
   return elements * sizeof(half_t);
@@ -54,6 +64,7 @@ static int make(struct device *base, const struct derived *copy, struct error *e
 }
 
 static const struct cuda_form padded = {{.make = make}, padded_bytes, launch_padded},
+                              quartered = {{.make = make}, quartered_bytes, launch_quartered},
                               narrow = {{.make = make}, narrow_bytes, launch_narrow_copy};
 
 /* The copy of a resource that is loaded, made on first use. */
@@ -72,6 +83,10 @@ static half_t *derive(struct cuda_device *device, int index, const struct cuda_f
 
 half_t *resource_padded(struct cuda_device *device, int index, struct error *err) {
   return resource_load(device, index, ROLE_MATRIX, err) ? derive(device, index, &padded, err) : NULL;
+}
+
+half_t *resource_quartered(struct cuda_device *device, int index, struct error *err) {
+  return resource_load(device, index, ROLE_MATRIX, err) ? derive(device, index, &quartered, err) : NULL;
 }
 
 half_t *resource_narrow(struct cuda_device *device, int index, struct error *err) {

@@ -99,6 +99,9 @@ static const struct conv_case conv_cases[] = {
     {2, 67, 13, 32, 0, 32, .bias = true, .act = ACT_RELU, .residual = true},
     {1, 90, 40, 32, 0, 32, .bias = true, .act = ACT_RELU},
     {1, 32, 32, 64, 0, 64, .bias = true, .act = ACT_RELU, .residual = true, .fill = FILL_LARGE},
+    {2, 16, 8, 72, 0, 168, .up = true, .bias = true, .act = ACT_RELU},
+    {1, 19, 40, 136, 0, 200, .up = true, .time = true},
+    {1, 16, 24, 33, 0, 40, .up = true, .bias = true},
     /* awkward ones; the first are large enough for Winograd's algorithm */
     {1, 29, 31, 19, 0, 7, .bias = true, .act = ACT_SILU},
     {3, 14, 17, 33, 0, 23, .time = true, .residual = true, .act = ACT_RELU},

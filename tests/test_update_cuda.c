@@ -58,6 +58,29 @@ static void assert_forms(struct rig *rig, const half_t *padded, const half_t *na
     assert_int_equal(copy[i], f32_to_f16(vector[i]));
 }
 
+/* The window's rows (or columns) that fall together for the first and second pixel of two, as bits. */
+static const int together[2][2] = {{1, 6}, {3, 4}};
+
+static float quarter(const float *row, int which, int tap, int c) {
+  float sum = 0;
+  for (int i = 0; i < TAPS; i++)
+    if (together[which / 2][tap / 2] >> i / 3 & 1 && together[which % 2][tap % 2] >> i % 3 & 1)
+      sum += row[i * INPUTS + c];
+  return sum;
+}
+
+static void assert_quarters(struct rig *rig, const half_t *quarters) {
+  static float matrix[ROWS * ROW];
+  static half_t copy[ROWS * 16 * PITCH];
+  must(rig, device_read(rig->device, NULL, rig->matrix, 0, matrix, ROWS * ROW, &rig->err));
+  must(rig, memory_copy(cuda_device(rig->device), copy, quarters, sizeof copy, "reading", &rig->err));
+  for (int i = 0; i < ROWS * 16 * PITCH; i++) {
+    int c = i % PITCH, at = i / PITCH;
+    float expected = c < INPUTS ? quarter(matrix + at / 16 * ROW, at / 4 % 4, at % 4, c) : 0;
+    assert_int_equal(copy[i], f32_to_f16(expected));
+  }
+}
+
 static void other_forms_follow(void **state) {
   (void)state;
   struct rig rig;
@@ -66,8 +89,10 @@ static void other_forms_follow(void **state) {
   struct cuda_device *device = cuda_device(rig.device);
   half_t *padded = resource_padded(device, rig.matrix.index, &rig.err);
   half_t *narrow = resource_narrow(device, rig.vector.index, &rig.err);
-  assert_true(padded && narrow);
+  half_t *quartered = resource_quartered(device, rig.matrix.index, &rig.err);
+  assert_true(padded && narrow && quartered);
   assert_forms(&rig, padded, narrow);
+  assert_quarters(&rig, quartered);
   for (int round = 0; round < 4; round++) { /* the second half of the vector begins at an odd place */
     size_t first = round == 0 ? 0 : 7 * (size_t)round, rows = round == 0 ? ROWS : 3 + 2 * (size_t)round;
     for (int i = 0; i < ROWS * ROW; i++)
@@ -79,6 +104,7 @@ static void other_forms_follow(void **state) {
     must(&rig, device_read(rig.device, NULL, rig.matrix, first * ROW, seen, rows * ROW, &rig.err));
     assert_memory_equal(seen, values, rows * ROW * sizeof *seen);
     assert_forms(&rig, padded, narrow);
+    assert_quarters(&rig, quartered);
   }
   assert_ptr_equal(resource_padded(device, rig.matrix.index, &rig.err), padded);
   assert_ptr_equal(resource_narrow(device, rig.vector.index, &rig.err), narrow);

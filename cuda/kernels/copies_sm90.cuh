@@ -7,6 +7,19 @@
 
 namespace product_sm90 {
 
+/* True for one thread of a warp whose threads are all here. To the compiler, what that thread does is uniform: copies
+ * need no loop over threads that might have other arguments. */
+__device__ __forceinline__ bool elect() {
+  uint32_t elected;
+  asm volatile("{\n"
+               ".reg .pred p;\n"
+               "elect.sync _|p, 0xffffffff;\n"
+               "selp.u32 %0, 1, 0, p;\n"
+               "}\n"
+               : "=r"(elected));
+  return elected;
+}
+
 __device__ __forceinline__ void load_box(uint32_t to, const CUtensorMap *map, uint32_t barrier, int x, int y) {
   asm volatile(
       "cp.async.bulk.tensor.2d.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1, {%3, %4}], [%2];" ::"r"(
@@ -48,6 +61,14 @@ __device__ __forceinline__ void load_pixels_both(uint32_t to, const CUtensorMap 
 __device__ __forceinline__ void store_box(uint32_t from, const CUtensorMap *map, int x, int y) {
   asm volatile("cp.async.bulk.tensor.2d.global.shared::cta.bulk_group [%0, {%2, %3}], [%1];" ::"l"(map), "r"(from),
                "r"(x), "r"(y)
+               : "memory");
+}
+
+/* Pixels (w, h) of each 2x2, those at (dx, dy) of them. */
+__device__ __forceinline__ void store_quarter(uint32_t from, const CUtensorMap *map, int c, int w, int h, int dx,
+                                              int dy) {
+  asm volatile("cp.async.bulk.tensor.5d.global.shared::cta.bulk_group [%0, {%2, %3, %4, %5, %6}], [%1];" ::"l"(map),
+               "r"(from), "r"(c), "r"(dx), "r"(w), "r"(dy), "r"(h)
                : "memory");
 }
 

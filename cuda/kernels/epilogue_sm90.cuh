@@ -122,12 +122,24 @@ template <class T> struct epilogue : consumer<T> {
     }
   }
 
+  /* 16 rows as twice 8 pixels: a picture is a multiple of 8 wide. */
+  __device__ __forceinline__ void store_quarters(uint32_t from, int column, int row, int pitch) const {
+    for (int i = 0; i < 2; i++, row += 8, from += 8 * pitch) {
+      int y = row / p.out_w;
+      store_quarter(from, &p.y, column, row - y * p.out_w, y, w.quarter % 2, w.quarter / 2);
+    }
+  }
+
   template <int COLUMNS> __device__ __forceinline__ void store(int stage, int column) {
     int warp_row = group * 64 + thread / 32 * 16;
     shared_fence();
     __syncwarp();
     if (lane == 0) {
-      store_box(w.stage(stage) + warp_row * COLUMNS * 2, &p.y, column, w.row + warp_row);
+      uint32_t from = w.stage(stage) + warp_row * COLUMNS * 2;
+      if (p.quarter_tiles)
+        store_quarters(from, column, w.row + warp_row, COLUMNS * 2);
+      else
+        store_box(from, &p.y, column, w.row + warp_row);
       asm volatile("cp.async.bulk.commit_group;" ::: "memory");
     }
   }

@@ -6,25 +6,34 @@
 
 namespace product_sm90 {
 
-/* By a warp. Full ones wait for both producers. */
-template <class T> __device__ __forceinline__ void make_barriers(const work<T> &w, int lane, int readers) {
-  for (int i = lane; i < T::BARRIERS; i += 32)
-    barrier_init(w.full(i), i < T::STAGES ? 2 : i < 2 * T::STAGES ? readers : 1);
+/* By one thread each: lanes with a barrier of their own would take turns. Full ones wait for both producers. */
+template <class T> __device__ __forceinline__ void make_full_barriers(const work<T> &w) {
+#pragma unroll
+  for (int s = 0; s < T::STAGES; s++)
+    barrier_init(w.full(s), 2);
+  barrier_init(w.vectors(), 1);
   barrier_init_fence();
-  __syncwarp();
-  if (T::SUMS && lane < T::CONSUMERS)
-    barrier_expect(w.inbox_full(lane), T::INBOX_GROUP_BYTES); /* once; without a pair nobody waits for it */
 }
 
-/* By a warp. */
+template <class T> __device__ __forceinline__ void make_empty_barriers(const work<T> &w, int readers) {
+#pragma unroll
+  for (int s = 0; s < T::STAGES; s++)
+    barrier_init(w.empty(s), readers);
+#pragma unroll
+  for (int group = 0; T::SUMS && group < T::CONSUMERS; group++)
+    barrier_init(w.inbox_full(group), 1);
+  barrier_init_fence();
+#pragma unroll
+  for (int group = 0; T::SUMS && group < T::CONSUMERS; group++)
+    barrier_expect(w.inbox_full(group), T::INBOX_GROUP_BYTES); /* once; without a pair nobody waits for it */
+}
+
+/* By one thread. */
 __device__ __forceinline__ void prefetch_maps(const params &p) {
-  if (threadIdx.x == 0)
-    tensor_prefetch(&p.weight);
-  if (threadIdx.x == 1)
-    tensor_prefetch(&p.x);
-  if (threadIdx.x == 2)
-    tensor_prefetch(&p.y);
-  if (threadIdx.x == 3 && p.has_residual)
+  tensor_prefetch(&p.weight);
+  tensor_prefetch(&p.x);
+  tensor_prefetch(&p.y);
+  if (p.has_residual)
     tensor_prefetch(&p.residual);
 }
 
@@ -40,9 +49,11 @@ __global__ void __launch_bounds__(T::THREADS, T::BLOCKS) product_kernel(const __
   work<T> w(p, aligned);
   int warp = __shfl_sync(0xffffffff, threadIdx.x / 32, 0);
   bool shared_loads = p.pair == PAIR_WEIGHTS || p.pair == PAIR_INPUT;
-  if (warp == T::INPUT_WARP)
-    make_barriers(w, threadIdx.x % 32, 4 * T::CONSUMERS * (shared_loads ? 2 : 1));
-  else if (warp == 0)
+  if (threadIdx.x == T::INPUT_WARP * 32)
+    make_full_barriers(w);
+  else if (threadIdx.x == T::WEIGHT_WARP * 32)
+    make_empty_barriers(w, 4 * T::CONSUMERS * (shared_loads ? 2 : 1));
+  else if (threadIdx.x == 0)
     prefetch_maps(p);
   if (p.pair != PAIR_NONE)
     cluster_arrive_relaxed();
@@ -51,9 +62,9 @@ __global__ void __launch_bounds__(T::THREADS, T::BLOCKS) product_kernel(const __
   else
     __syncthreads();
   if (warp >= T::INPUT_WARP) {
-    if (threadIdx.x % 32 == 0 && warp == T::INPUT_WARP)
+    if (warp == T::INPUT_WARP && elect())
       producer<T>(p, w).run_input();
-    else if (threadIdx.x % 32 == 0)
+    else if (warp == T::WEIGHT_WARP && elect())
       producer<T>(p, w).run_weights();
     __syncwarp();
     if (p.pair == PAIR_SUM)

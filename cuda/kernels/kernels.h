@@ -151,6 +151,10 @@ struct pad_args {
   int width, pitch;
 };
 cudaError_t launch_pad(const struct launch_queue *queue, const struct pad_args *args);
+
+/* Weights of 3x3 convolutions behind a doubling, [rows, 9, width], as those of four 2x2 convolutions before it, one for
+ * each pixel that a pixel becomes: [rows, 4, 4, pitch]. */
+cudaError_t launch_quarters(const struct launch_queue *queue, const struct pad_args *args);
 cudaError_t launch_narrowing(const struct launch_queue *queue, const float *source, half_t *target, size_t count);
 
 /* Bytes that go from a place in a shadow to their own; even, as is the address. */

@@ -8,8 +8,10 @@
 
 namespace product_sm90 {
 
+/* Behind a doubling: pixels before it. */
 inline size_t rows_of(const struct gemm_args *args) {
-  return (size_t)args->n * args->out_h * args->out_w;
+  size_t pixels = (size_t)args->n * args->out_h * args->out_w;
+  return args->upsample ? pixels / 4 : pixels;
 }
 
 inline dim3 grid_of(const struct product_args *args) {
@@ -19,6 +21,8 @@ inline dim3 grid_of(const struct product_args *args) {
     across = (across + 1) / 2 * 2;
   if (args->pair == PAIR_INPUT)
     down = (down + 1) / 2 * 2;
+  if (args->gemm.upsample)
+    down *= 4;
   return dim3(across, down, (unsigned)args->gemm.splits * (args->pair == PAIR_SUM ? 2 : 1));
 }
 
@@ -38,7 +42,8 @@ inline bool encode_windows(const struct product_device *device, CUtensorMap *map
   cuuint64_t sizes[4] = {(cuuint64_t)c, (cuuint64_t)a->w, (cuuint64_t)a->h, (cuuint64_t)a->n};
   cuuint64_t pitch[3] = {(cuuint64_t)c * 2, (cuuint64_t)c * a->w * 2, (cuuint64_t)c * a->w * a->h * 2};
   int lower[2] = {-a->pad, -a->pad};
-  int upper[2] = {(a->out_w - 1) * a->stride - a->pad - (a->w - 1), (a->out_h - 1) * a->stride - a->pad - (a->h - 1)};
+  int out_w = a->upsample ? a->w : a->out_w, out_h = a->upsample ? a->h : a->out_h;
+  int upper[2] = {(out_w - 1) * a->stride - a->pad - (a->w - 1), (out_h - 1) * a->stride - a->pad - (a->h - 1)};
   cuuint32_t steps[4] = {1, (cuuint32_t)a->stride, (cuuint32_t)a->stride, 1};
   return ((PFN_cuTensorMapEncodeIm2col_v12000)device->encode_im2col)(
              map, CU_TENSOR_MAP_DATA_TYPE_FLOAT16, 4, const_cast<void *>(data), sizes, pitch, lower, upper, BLOCK_K,
@@ -50,6 +55,18 @@ inline bool encode_input(const struct product_device *device, CUtensorMap *map, 
                          const struct gemm_args *a, int rows) {
   return a->kernel == 1 ? encode_matrix(device, map, data, rows_of(a), (size_t)c, rows, BLOCK_K, true)
                         : encode_windows(device, map, data, c, a, rows);
+}
+
+/* y as pixels of 2x2: columns, x within, x, y within, y of all pictures. */
+inline bool encode_quarters(const struct product_device *device, CUtensorMap *map, const struct gemm_args *a,
+                            int box_columns) {
+  cuuint64_t c = (cuuint64_t)a->columns, w = (cuuint64_t)a->w, h = (cuuint64_t)a->h * a->n;
+  cuuint64_t sizes[5] = {c, 2, w, 2, h}, pitch[4] = {c * 2, c * 4, c * w * 4, c * w * 8};
+  cuuint32_t box[5] = {(cuuint32_t)box_columns, 1, 8, 1, 1}, steps[5] = {1, 1, 1, 1, 1};
+  return ((PFN_cuTensorMapEncodeTiled_v12000)device->encode_tiled)(
+             map, CU_TENSOR_MAP_DATA_TYPE_FLOAT16, 5, a->y, sizes, pitch, box, steps, CU_TENSOR_MAP_INTERLEAVE_NONE,
+             box_columns == 64 ? CU_TENSOR_MAP_SWIZZLE_128B : CU_TENSOR_MAP_SWIZZLE_NONE,
+             CU_TENSOR_MAP_L2_PROMOTION_L2_256B, CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE) == CUDA_SUCCESS;
 }
 
 /* All but the tensor maps. */
@@ -65,7 +82,7 @@ inline params describe(const struct product_args *args) {
   p.arrived = a->arrived;
   p.splits = a->splits;
   p.parts = a->splits * (args->pair == PAIR_SUM ? 2 : 1);
-  p.taps = a->kernel * a->kernel;
+  p.taps = a->upsample ? 4 : a->kernel * a->kernel;
   p.depth = product_depth(a);
   p.x_blocks = (a->c + BLOCK_K - 1) / BLOCK_K;
   p.tap_blocks = p.depth / p.taps;
@@ -73,8 +90,9 @@ inline params describe(const struct product_args *args) {
   p.channels = a->c + a->c2;
   p.columns = gated ? a->columns / 2 : a->columns;
   p.gate = gated ? p.columns : 0;
-  p.out_w = a->out_w;
-  p.pixels = a->out_w * a->out_h;
+  p.out_w = a->upsample ? a->w : a->out_w;
+  p.pixels = a->upsample ? a->w * a->h : a->out_w * a->out_h;
+  p.quarter_tiles = a->upsample ? (int)grid_of(args).y / 4 : 0;
   p.stride = a->stride;
   p.pad = a->pad;
   p.pair = args->pair;
@@ -84,11 +102,13 @@ inline params describe(const struct product_args *args) {
 template <class T> bool encode_maps(const struct product_device *device, params *p, const struct product_args *args) {
   const struct gemm_args *a = &args->gemm;
   size_t rows = rows_of(a), columns = (size_t)p->columns, depth = (size_t)p->taps * p->channels;
+  depth *= a->upsample ? 4 : 1;
   int input_rows = args->pair == PAIR_INPUT ? T::M / 2 : T::M, chunk = args->pair == PAIR_SUM ? T::HALF : T::CHUNK;
   return encode_input(device, &p->x, a->x, a->c, a, input_rows) &&
          (!a->x2 || encode_input(device, &p->x2, a->x2, a->c2, a, input_rows)) &&
          encode_matrix(device, &p->weight, a->weight, (size_t)a->columns, depth, T::HALF, BLOCK_K, true) &&
-         encode_matrix(device, &p->y, a->y, rows, columns, 16, chunk, chunk == 64) &&
+         (a->upsample ? encode_quarters(device, &p->y, a, chunk)
+                      : encode_matrix(device, &p->y, a->y, rows, columns, 16, chunk, chunk == 64)) &&
          (!a->residual || encode_matrix(device, &p->residual, a->residual, rows, columns, T::M, chunk, chunk == 64));
 }
 

@@ -26,7 +26,8 @@ template <class T> struct producer {
 
   /* Column of W at which a block begins: block `inner` of a tap. */
   __device__ __forceinline__ int weight_column(int tap, int inner) const {
-    return tap * p.channels + (inner < p.x_blocks ? inner * BLOCK_K : p.c + (inner - p.x_blocks) * BLOCK_K);
+    return (w.quarter * 4 + tap) * p.channels +
+           (inner < p.x_blocks ? inner * BLOCK_K : p.c + (inner - p.x_blocks) * BLOCK_K);
   }
 
   __device__ __forceinline__ void load_weights(int s, int tap, int inner) const {
@@ -52,7 +53,9 @@ template <class T> struct producer {
         load_box(to, map, w.full(s), c, w.row);
       return;
     }
-    uint16_t dy = tap / 3, dx = tap - dy * 3;
+    uint16_t dy = p.taps == 9 ? tap / 3 : tap / 2, dx = p.taps == 9 ? tap % 3 : tap % 2;
+    dy += w.quarter / 2;
+    dx += w.quarter % 2;
     if (both)
       load_pixels_both(to, map, w.full(s), c, at, dx, dy);
     else
@@ -91,7 +94,7 @@ template <class T> struct producer {
 
   /* Asks for constants alone, so it need not wait for what came before in the stream. */
   __device__ __forceinline__ void run_weights() const {
-    int tap = w.begin / p.tap_blocks, inner = w.begin - tap * p.tap_blocks;
+    int tap = w.begin ? w.begin / p.tap_blocks : 0, inner = w.begin - tap * p.tap_blocks;
     ring<T> at_stage;
 #pragma unroll 1
     for (int i = w.begin; i < w.end; i++, step(tap, inner), at_stage.advance()) {
@@ -108,7 +111,7 @@ template <class T> struct producer {
   }
 
   __device__ __forceinline__ void run_input() const {
-    int tap = w.begin / p.tap_blocks, inner = w.begin - tap * p.tap_blocks;
+    int tap = w.begin ? w.begin / p.tap_blocks : 0, inner = w.begin - tap * p.tap_blocks;
     ring<T> at_stage;
     wait_for_predecessors();
     launch_dependents();

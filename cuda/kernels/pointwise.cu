@@ -179,6 +179,27 @@ __global__ void __launch_bounds__(THREADS) pad_kernel(const __grid_constant__ st
     p.target[i] = column < p.width ? p.source[i / p.pitch * p.width + column] : __half(0.0f);
 }
 
+/* Whether row k of a 3x3 window behind a doubling lies in row `tap` of the 2x2 window before it, for the first or
+ * second row that a row becomes; likewise of columns. */
+static __device__ __forceinline__ bool sees(int first, int tap, int k) {
+  return (first + k + 1) / 2 == first + tap;
+}
+
+__global__ void __launch_bounds__(THREADS) quarters_kernel(const __grid_constant__ struct pad_args p, size_t count) {
+  size_t i = thread_index(), at = i / p.pitch;
+  wait_for_previous();
+  if (i >= count)
+    return;
+  int c = (int)(i % p.pitch), tap = (int)(at % 4), quarter = (int)(at / 4 % 4);
+  const __half *from = p.source + at / 16 * 9 * p.width + c;
+  float sum = 0;
+  for (int y = 0; y < 3 && c < p.width; y++)
+    for (int x = 0; x < 3; x++)
+      if (sees(quarter / 2, tap / 2, y) && sees(quarter % 2, tap % 2, x))
+        sum += __half2float(from[(y * 3 + x) * p.width]);
+  p.target[i] = __float2half_rn(sum);
+}
+
 __global__ void __launch_bounds__(THREADS) narrowing_kernel(const float *source, __half *target, size_t count) {
   size_t i = thread_index();
   wait_for_previous();
@@ -248,6 +269,11 @@ cudaError_t launch_convert(const struct launch_queue *queue, const struct conver
 cudaError_t launch_pad(const struct launch_queue *queue, const struct pad_args *args) {
   size_t count = args->rows * args->pitch;
   return launch(queue, pad_kernel, dim3(blocks_for(count, THREADS)), dim3(THREADS), 0, *args, count);
+}
+
+cudaError_t launch_quarters(const struct launch_queue *queue, const struct pad_args *args) {
+  size_t count = args->rows * 16 * args->pitch;
+  return launch(queue, quarters_kernel, dim3(blocks_for(count, THREADS)), dim3(THREADS), 0, *args, count);
 }
 
 cudaError_t launch_narrowing(const struct launch_queue *queue, const float *source, half_t *target, size_t count) {

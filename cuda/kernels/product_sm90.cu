@@ -1,8 +1,8 @@
 /* y = epilogue(A W^T) by TMA and wgmma. PRODUCT.md is the page to read first.
  *
- * A thread block makes a tile of M rows and N columns from its share of the sum. Two threads, the producers, keep a ring
- * of stages filled with blocks of 64 channels of A and W; M / 64 warpgroups, the consumers, multiply. After the last
- * block the ring brings the tile's residual, and in its place the results leave. */
+ * A thread block makes a tile of M rows and N columns from its share of the sum. Two threads, the producers, keep a
+ * ring of stages filled with blocks of 64 channels of A and W; M / 64 warpgroups, the consumers, multiply. After the
+ * last block the ring brings the tile's residual, and in its place the results leave. */
 #include "cuda/kernels/launch_sm90.cuh"
 
 namespace {
@@ -58,7 +58,8 @@ void product_open(struct product_device *device) {
 }
 
 int product_depth(const struct gemm_args *args) {
-  return args->kernel * args->kernel * ((args->c + BLOCK_K - 1) / BLOCK_K + (args->c2 + BLOCK_K - 1) / BLOCK_K);
+  int taps = args->upsample ? 4 : args->kernel * args->kernel;
+  return taps * ((args->c + BLOCK_K - 1) / BLOCK_K + (args->c2 + BLOCK_K - 1) / BLOCK_K);
 }
 
 int product_blocks(const struct product_args *args) {
@@ -83,10 +84,11 @@ bool product_supported(const struct product_device *device, const struct product
   bool act = a->act == ACT_NONE || (a->act == ACT_RELU && !(a->residual && a->residual_last)) ||
              (gated && gates(args->tile) && !a->residual && !a->time);
   bool pair = args->pair != PAIR_SUM || (sums(args->tile) && !gated && 2 * a->splits <= product_depth(a));
-  return device->encode_tiled && device->encode_im2col && (linear || window) && act && pair && !a->upsample &&
-         a->c % 8 == 0 && a->c2 % 8 == 0 && a->columns % (gated ? 16 : 8) == 0 && rows_of(a) < 1u << 30 &&
-         aligned(a->x) && aligned(a->x2) && aligned(a->weight) && aligned(a->bias) && aligned(a->time) &&
-         aligned(a->residual) && aligned(a->y) && a->splits >= 1 && a->splits <= product_depth(a);
+  bool doubled = a->kernel == 3 && a->stride == 1 && a->pad == 1 && a->w % 8 == 0 && !a->residual;
+  return device->encode_tiled && device->encode_im2col && (linear || window) && act && pair &&
+         (!a->upsample || doubled) && a->c % 8 == 0 && a->c2 % 8 == 0 && a->columns % (gated ? 16 : 8) == 0 &&
+         rows_of(a) < 1u << 30 && aligned(a->x) && aligned(a->x2) && aligned(a->weight) && aligned(a->bias) &&
+         aligned(a->time) && aligned(a->residual) && aligned(a->y) && a->splits >= 1 && a->splits <= product_depth(a);
 }
 
 cudaError_t launch_product(const struct product_device *device, const struct launch_queue *queue,

@@ -18,7 +18,7 @@ template <int M_, int N_, int STAGES_, int BLOCKS_, bool SUMS_> struct tile_shap
   static constexpr int M = M_, N = N_, STAGES = STAGES_, BLOCKS = BLOCKS_;
   static constexpr int CONSUMERS = M / 64, THREADS = CONSUMERS * 128 + 64;
   static constexpr int INPUT_WARP = CONSUMERS * 4, WEIGHT_WARP = INPUT_WARP + 1; /* the producers */
-  static constexpr int HALF = N / 2; /* rows of W that one copy brings */
+  static constexpr int HALF = N / 2;                                             /* rows of W that one copy brings */
   static constexpr int A_BYTES = M * ROW_BYTES, B_BYTES = N * ROW_BYTES, STAGE_BYTES = A_BYTES + B_BYTES;
   /* Results leave in chunks of columns: 64 as swizzled rows of 128 bytes, or 80 as plain rows of 160. */
   static constexpr int CHUNK = N % 80 == 0 ? 80 : 64, CHUNKS = N / CHUNK;
@@ -48,8 +48,9 @@ struct params {
   int x_blocks, tap_blocks;
   int c, channels;       /* of x; of x and x2 */
   int columns, gate;     /* of y; rows of W from values to gates, or 0 */
-  int out_w, pixels;     /* of a picture of y; taps 1: not read */
-  int taps, stride, pad; /* taps: 1 or 9 */
+  int out_w, pixels;     /* of a picture of the product's rows; taps 1: not read */
+  int taps, stride, pad; /* taps: 1, 4 or 9 */
+  int quarter_tiles;     /* of columns: of each pixel of 2x2 that a row becomes; 0: a row is one pixel of y */
   enum product_pair pair;
 };
 
@@ -57,12 +58,14 @@ struct params {
 
 template <class T> struct work {
   uint32_t base;   /* of shared memory */
-  int row, column; /* the tile's first: row of y; column of y */
+  int row, column; /* the tile's first: row of the product; column of y */
+  int quarter;     /* which of the 2x2 pixels that a row becomes */
   int begin, end;  /* blocks of the sum */
 
   __device__ __forceinline__ work(const params &p, uint32_t memory) : base(memory) {
     row = (int)blockIdx.x * T::M;
-    column = (int)blockIdx.y * (p.gate ? T::HALF : T::N);
+    quarter = p.quarter_tiles ? (int)blockIdx.y / p.quarter_tiles : 0;
+    column = ((int)blockIdx.y - quarter * p.quarter_tiles) * (p.gate ? T::HALF : T::N);
     begin = p.parts == 1 ? 0 : p.depth * blockIdx.z / (unsigned)p.parts;
     end = p.parts == 1 ? p.depth : p.depth * (blockIdx.z + 1) / (unsigned)p.parts;
   }

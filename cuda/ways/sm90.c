@@ -5,10 +5,18 @@
 
 #include "cuda/ways/product.h"
 
-/* What the product reads once product_append_dense has doubled its input in size. */
+/* Whether a convolution behind a doubling is done as four of 2x2 before it: 4/9 of the arithmetic, 16/9 of the weights,
+ * which is no gain where those are what takes time. */
+static bool in_quarters(const struct gemm_args *args) {
+  enum { ROWS_LEAST = 128 };
+  return args->upsample && args->kernel == 3 && args->stride == 1 && args->pad == 1 && args->w % 8 == 0 &&
+         !args->residual && args->n * args->h * args->w >= ROWS_LEAST;
+}
+
+/* Where it is not: what the product reads once product_append_dense has doubled its input in size. */
 static struct gemm_args without_upsampling(const struct gemm_args *args) {
   struct gemm_args dense = *args;
-  if (args->upsample) {
+  if (args->upsample && !in_quarters(args)) {
     dense.h *= 2;
     dense.w *= 2;
     dense.c += dense.c2;
@@ -51,7 +59,8 @@ static double model_time(const struct cuda_device *device, const struct gemm_arg
   double rows = size->m / (product.pair == PAIR_INPUT ? 2.0 : 1) + size->n / (product.pair == PAIR_WEIGHTS ? 2.0 : 1);
   double tile = (double)size->m * size->n, partial = tile * 4 / (pair_sum ? 2 : 1);
   double multiply = fmax(waves * deep * tile * 2 / flops, blocks * deep * rows * 2 / cache);
-  double load = fmax((double)args->columns * 64 * depth * 2 / memory, waves * deep * size->n * 2 / weights);
+  double columns = (double)args->columns * (product.gemm.upsample ? 4 : 1);
+  double load = fmax(columns * 64 * depth * 2 / memory, waves * deep * size->n * 2 / weights);
   double sum = pair_sum ? 0.4 : 0;
   if (choice->splits > 1)
     sum += 1.6 + choice->splits * partial / sums + 2 * blocks * partial / cache;
@@ -87,8 +96,13 @@ static int candidates(const struct cuda_device *device, const struct gemm_args *
 static int append(struct cuda_device *device, const struct product *product, const struct choice *choice,
                   struct steps *steps, struct error *err) {
   struct gemm_args args = product->args;
-  if (args.upsample && product_append_dense(product, &args, steps, err) < 0)
+  if (in_quarters(&args)) {
+    args.weight = resource_quartered(device, product->weight, err);
+    if (!args.weight)
+      return -1;
+  } else if (args.upsample && product_append_dense(product, &args, steps, err) < 0) {
     return -1;
+  }
   struct step step = {.kind = STEP_PRODUCT, .op = product->prologue.op};
   step.product = as_product(&args, choice);
   step.product.gemm.partial = device->workspace;
@@ -97,7 +111,7 @@ static int append(struct cuda_device *device, const struct product *product, con
 }
 
 static void scratch(const struct gemm_args *shape, size_t bytes[SCRATCH_AREAS]) {
-  if (shape->upsample)
+  if (shape->upsample && !in_quarters(shape))
     bytes[SCRATCH_DENSE] = product_dense_bytes(shape);
 }
 

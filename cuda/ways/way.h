@@ -18,7 +18,7 @@ struct product {
   struct gemm_args args;
   struct step prologue; /* first, when has_prologue */
   bool has_prologue;
-  int bias; /* resource, or -1 */
+  int weight, bias; /* resources; bias may be -1 */
   void *scratch[SCRATCH_AREAS];
 };
 
