@@ -56,6 +56,7 @@ static const struct shape {
     {.h = 32, .w = 32, .c = 1280, .columns = 640, .kernel = 3, .times = 1},
     {.h = 16, .w = 16, .c = 640, .columns = 1280, .kernel = 3, .times = 1},
     {.h = 32, .w = 32, .c = 320, .columns = 640, .kernel = 3, .times = 1},
+    {.h = 64, .w = 64, .c = 320, .columns = 4, .kernel = 3, .times = 1},
     {.h = 512, .w = 512, .c = 64, .columns = 64, .kernel = 3, .times = 4, .act = ACT_RELU},
     {.h = 512, .w = 512, .c = 64, .columns = 64, .kernel = 3, .times = 2, .act = ACT_RELU, .residual = true},
     {.h = 256, .w = 256, .c = 64, .columns = 64, .kernel = 3, .times = 19, .act = ACT_RELU},

@@ -102,6 +102,8 @@ static const struct conv_case conv_cases[] = {
     {2, 16, 8, 72, 0, 168, .up = true, .bias = true, .act = ACT_RELU},
     {1, 19, 40, 136, 0, 200, .up = true, .time = true},
     {1, 16, 24, 33, 0, 40, .up = true, .bias = true},
+    {2, 13, 17, 136, 0, 4, .before = GROUP_SILU(8), .bias = true},
+    {1, 9, 21, 64, 0, 4, .act = ACT_RELU},
     /* awkward ones; the first are large enough for Winograd's algorithm */
     {1, 29, 31, 19, 0, 7, .bias = true, .act = ACT_SILU},
     {3, 14, 17, 33, 0, 23, .time = true, .residual = true, .act = ACT_RELU},

@@ -144,9 +144,24 @@ template <class T> struct epilogue : consumer<T> {
     }
   }
 
+  /* The copy engine takes no rows of less than 16 bytes. */
+  __device__ __forceinline__ void store_few(int column) const {
+    int row = w.row + group * 64 + thread / 32 * 16 + lane / 4;
+    column += lane % 4 * 2;
+#pragma unroll
+    for (int i = 0; i < 4; i++)
+      if (row + i / 2 * 8 < p.rows && column + i % 2 < p.columns)
+        p.few[(row + i / 2 * 8) * (size_t)p.columns + column + i % 2] = __float2half_rn(fmaxf(sum[0][i], p.least));
+  }
+
   /* COLUMNS of the sums, in chunks. Also where nothing is to be done the stages are waited for: copies end before what
    * they are copied to. */
   template <int CHUNK, int CHUNKS, bool GATED> __device__ __forceinline__ void finish_tile(bool mine, int column) {
+    if (p.few) {
+      if (mine)
+        store_few(column);
+      return;
+    }
 #pragma unroll
     for (int chunk = 0; chunk < CHUNKS; chunk++) {
       barrier_wait(w.full(at.stage), at.parity);

@@ -32,7 +32,8 @@ template <class T> __device__ __forceinline__ void make_empty_barriers(const wor
 __device__ __forceinline__ void prefetch_maps(const params &p) {
   tensor_prefetch(&p.weight);
   tensor_prefetch(&p.x);
-  tensor_prefetch(&p.y);
+  if (!p.few)
+    tensor_prefetch(&p.y);
   if (p.has_residual)
     tensor_prefetch(&p.residual);
 }

@@ -69,6 +69,12 @@ inline bool encode_quarters(const struct product_device *device, CUtensorMap *ma
              CU_TENSOR_MAP_L2_PROMOTION_L2_256B, CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE) == CUDA_SUCCESS;
 }
 
+inline bool encode_result(const struct product_device *device, CUtensorMap *map, const struct gemm_args *a, size_t rows,
+                          size_t columns, int chunk) {
+  return a->upsample ? encode_quarters(device, map, a, chunk)
+                     : encode_matrix(device, map, a->y, rows, columns, 16, chunk, chunk == 64);
+}
+
 /* All but the tensor maps. */
 inline params describe(const struct product_args *args) {
   const struct gemm_args *a = &args->gemm;
@@ -88,6 +94,8 @@ inline params describe(const struct product_args *args) {
   p.tap_blocks = p.depth / p.taps;
   p.c = a->c;
   p.channels = a->c + a->c2;
+  p.few = a->columns % 8 ? a->y : nullptr;
+  p.rows = (int)rows_of(a);
   p.columns = gated ? a->columns / 2 : a->columns;
   p.gate = gated ? p.columns : 0;
   p.out_w = a->upsample ? a->w : a->out_w;
@@ -107,8 +115,7 @@ template <class T> bool encode_maps(const struct product_device *device, params 
   return encode_input(device, &p->x, a->x, a->c, a, input_rows) &&
          (!a->x2 || encode_input(device, &p->x2, a->x2, a->c2, a, input_rows)) &&
          encode_matrix(device, &p->weight, a->weight, (size_t)a->columns, depth, T::HALF, BLOCK_K, true) &&
-         (a->upsample ? encode_quarters(device, &p->y, a, chunk)
-                      : encode_matrix(device, &p->y, a->y, rows, columns, 16, chunk, chunk == 64)) &&
+         (p->few || encode_result(device, &p->y, a, rows, columns, chunk)) &&
          (!a->residual || encode_matrix(device, &p->residual, a->residual, rows, columns, T::M, chunk, chunk == 64));
 }
 

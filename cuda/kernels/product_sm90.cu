@@ -85,8 +85,9 @@ bool product_supported(const struct product_device *device, const struct product
              (gated && gates(args->tile) && !a->residual && !a->time);
   bool pair = args->pair != PAIR_SUM || (sums(args->tile) && !gated && 2 * a->splits <= product_depth(a));
   bool doubled = a->kernel == 3 && a->stride == 1 && a->pad == 1 && a->w % 8 == 0 && !a->residual;
+  bool few = a->columns == 4 && !a->residual && !a->time && !a->upsample && !gated; /* bias still is 16 bytes */
   return device->encode_tiled && device->encode_im2col && (linear || window) && act && pair &&
-         (!a->upsample || doubled) && a->c % 8 == 0 && a->c2 % 8 == 0 && a->columns % (gated ? 16 : 8) == 0 &&
+         (!a->upsample || doubled) && a->c % 8 == 0 && a->c2 % 8 == 0 && (a->columns % (gated ? 16 : 8) == 0 || few) &&
          rows_of(a) < 1u << 30 && aligned(a->x) && aligned(a->x2) && aligned(a->weight) && aligned(a->bias) &&
          aligned(a->time) && aligned(a->residual) && aligned(a->y) && a->splits >= 1 && a->splits <= product_depth(a);
 }

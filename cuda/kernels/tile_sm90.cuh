@@ -42,11 +42,13 @@ struct params {
   const __half *time;
   bool has_residual;
   float least; /* of a result, for ReLU */
+  __half *few; /* y where its rows are no multiple of 16 bytes, else NULL */
   float *partial;
   unsigned *arrived;
   int splits, parts, depth; /* of the sum: in the workspace; in all, with those of pairs; its blocks */
   int x_blocks, tap_blocks;
   int c, channels;       /* of x; of x and x2 */
+  int rows;              /* of the product */
   int columns, gate;     /* of y; rows of W from values to gates, or 0 */
   int out_w, pixels;     /* of a picture of the product's rows; taps 1: not read */
   int taps, stride, pad; /* taps: 1, 4 or 9 */
