@@ -8,6 +8,7 @@
 #include "cuda/libraries/nvml.h"
 #include "cuda/profile.h"
 #include "cuda/ways/tuner.h"
+#include "unet/base/picture.h"
 
 enum { LIVE_LONGEST = 512 };
 
@@ -201,9 +202,29 @@ static int read_tensor(struct device *device, struct program *program, struct te
   return transfer(device, program, tensor, first, NULL, data, count, err);
 }
 
+static int picture_make(void *opaque, struct picture *picture, struct error *err) {
+  const struct device_pictures *pictures = opaque;
+  void *memory = NULL;
+  cuda_enter(pictures->device);
+  if (cuda_check(cudaHostAlloc(&memory, pictures->bytes, cudaHostAllocPortable), "pinned memory", err) < 0)
+    return -1;
+  memset(memory, 0, pictures->bytes);
+  picture->memory = MEMORY_HOST;
+  picture->template.plane[0] = memory;
+  return 0;
+}
+
+static void picture_destroy(struct picture *picture) {
+  cudaFreeHost(frame_plane(&picture->template, 0));
+}
+
+static const struct picture_owner picture_owner = {
+    .bytes = sizeof(struct picture), .make = picture_make, .destroy = picture_destroy};
+
 extern const struct device_impl cuda_device_impl;
 const struct device_impl cuda_device_impl = {
     .name = "cuda",
+    .pictures = &picture_owner,
     .create = create,
     .destroy = destroy,
     .info = info,

@@ -1,11 +1,10 @@
 /* Programs: a plan's steps captured once as a graph, and the frames' way in and out.
  *
  *   upload stream    copy parameters + planes -> slot i % 2
- *   compute stream           begin (slot -> block), steps ..., pixels out -> picture i % 3
- *   download stream                                                  picture i % 3 -> host
+ *   compute stream           begin (slot -> block), steps ..., pixels out -> output i % 2
+ *   download stream                                                  output i % 2 -> the run's picture
  *
- * Two runs are in flight at most, so a slot is free again when its turn comes; three pictures let the caller keep one
- * while two are being made.
+ * Two runs are in flight at most, so a slot and an output are free again when their turn comes.
  *
  * A loop's steps are captured once, as the body of a node that the GPU repeats: fifty rounds are prepared as fast as
  * one, and a run stays one launch. */
@@ -20,6 +19,7 @@
 #include "cuda/ops.h"
 #include "cuda/timing.h"
 #include "cuda/ways/tuner.h"
+#include "unet/base/picture.h"
 
 /* Before CUDA 13 the functions that know of edges' data had names of their own. */
 #if CUDART_VERSION < 13000
@@ -36,7 +36,7 @@ static const double tune_running_s = 0.5;
 
 static const double origin_seconds = 0.5;
 
-enum { PLANES_OFFSET = (sizeof(struct run_block) + 255) / 256 * 256, PITCH_ALIGN = 64 };
+enum { PLANES_OFFSET = (sizeof(struct run_block) + 255) / 256 * 256 };
 
 /* --- capture --- */
 
@@ -109,7 +109,7 @@ static cudaError_t record_program(struct cuda_device *device, const void *opaque
 /* --- pictures and slots --- */
 
 static int aligned_pitch(enum pixel_format format, int plane, int width) {
-  return (frame_row_bytes(format, plane, width) + PITCH_ALIGN - 1) / PITCH_ALIGN * PITCH_ALIGN;
+  return (frame_row_bytes(format, plane, width) + FRAME_ALIGN - 1) / FRAME_ALIGN * FRAME_ALIGN;
 }
 
 /* ITU-R BT.601, BT.709 and BT.2020 (non-constant luminance). */
@@ -153,7 +153,7 @@ static size_t picture_layout(struct planes *picture, enum pixel_format format, i
 static int output_create(struct cuda_device *device, struct cuda_program *program, enum pixel_format format, int width,
                          int height, struct error *err) {
   program->output_bytes = picture_layout(&program->output[0], format, width, height, NULL);
-  for (int i = 0; i < PICTURES; i++) {
+  for (int i = 0; i < SLOTS_IN_FLIGHT; i++) {
     struct planes *picture = &program->output[i];
     void *memory;
     if (cuda_alloc(device, &memory, program->output_bytes, "the output pictures", err) < 0)
@@ -166,10 +166,6 @@ static int output_create(struct cuda_device *device, struct cuda_program *progra
     picture->matrix = MATRIX_BT709;
     picture->range = RANGE_LIMITED;
     picture->coding = make_coding(format, MATRIX_BT709, RANGE_LIMITED);
-    if (cuda_check(cudaHostAlloc((void **)&program->output_host[i], program->output_bytes, cudaHostAllocDefault),
-                   "pinned memory", err) < 0)
-      return -1;
-    memset(program->output_host[i], 0, program->output_bytes);
   }
   return 0;
 }
@@ -342,11 +338,8 @@ void program_release(struct device *base, struct program *program_base) {
       if (events[j])
         cudaEventDestroy(events[j]);
   }
-  for (int i = 0; i < PICTURES; i++) {
+  for (int i = 0; i < SLOTS_IN_FLIGHT; i++)
     cuda_free(device, program->output[i].plane[0], program->output_bytes);
-    if (program->output_host[i])
-      cudaFreeHost(program->output_host[i]);
-  }
   cuda_free(device, program->block, PLANES_OFFSET + sizeof(struct run_ring));
   cuda_free(device, program->arena, program->arena_bytes);
   cuda_free(device, program->scratch, program->scratch_bytes);
@@ -388,7 +381,7 @@ static size_t fill_slot(struct cuda_device *device, struct cuda_program *program
   slot->host->round = 0;
   slot->host->run = *params;
   slot->host->input = input;
-  slot->host->output = program->output[program->base.submitted % PICTURES];
+  slot->host->output = program->output[program->base.submitted % SLOTS_IN_FLIGHT];
   return bytes;
 }
 
@@ -461,21 +454,22 @@ static int start_steps(struct cuda_device *device, struct cuda_program *program,
   return cuda_check(cudaEventRecord(slot->computed, compute), "starting a frame", err);
 }
 
+/* The picture has the output's layout: one copy does it. */
 static int start_download(const struct cuda_device *device, struct cuda_program *program, const struct run_slot *slot,
-                          struct error *err) {
-  int picture = (int)(program->base.submitted % PICTURES);
+                          const struct frame *picture, struct error *err) {
+  const struct planes *output = &program->output[program->base.submitted % SLOTS_IN_FLIGHT];
   if (!program->has_output)
     return 0;
   if (cuda_check(cudaStreamWaitEvent(device->download, slot->computed, 0), "download", err) < 0 ||
-      cuda_check(cudaMemcpyAsync(program->output_host[picture], program->output[picture].plane[0],
-                                 program->output_bytes, cudaMemcpyDeviceToHost, device->download),
+      cuda_check(cudaMemcpyAsync(frame_plane(picture, 0), output->plane[0], program->output_bytes,
+                                 cudaMemcpyDeviceToHost, device->download),
                  "download", err) < 0)
     return -1;
   return cuda_check(cudaEventRecord(slot->downloaded, device->download), "download", err);
 }
 
 int program_submit(struct device *base, struct program *program_base, const struct run_params *params,
-                   const struct frame *frame, struct error *err) {
+                   const struct frame *frame, const struct frame *picture, struct error *err) {
   struct cuda_device *device = cuda_enter(base);
   struct cuda_program *program = cuda_program(program_base);
   struct run_slot *slot = &program->slot[program->base.submitted % SLOTS_IN_FLIGHT];
@@ -483,7 +477,7 @@ int program_submit(struct device *base, struct program *program_base, const stru
   size_t bytes = fill_slot(device, program, slot, params, frame, err);
   if (!bytes)
     return -1;
-  if (start_steps(device, program, slot, bytes, err) == 0 && start_download(device, program, slot, err) == 0) {
+  if (start_steps(device, program, slot, bytes, err) == 0 && start_download(device, program, slot, picture, err) == 0) {
     return 0;
   }
   /* The steps may have been started, and have then passed the turn on: it is this run's again. */
@@ -491,12 +485,11 @@ int program_submit(struct device *base, struct program *program_base, const stru
   return -1;
 }
 
-int program_collect(struct device *base, struct program *program_base, struct frame *picture, struct error *err) {
+int program_collect(struct device *base, struct program *program_base, struct error *err) {
   static const char stopped[] = "the GPU stopped in the middle of a frame";
   struct cuda_device *device = cuda_enter(base);
   struct cuda_program *program = cuda_program(program_base);
-  unsigned index = program_base->collected;
-  const struct run_slot *slot = &program->slot[index % SLOTS_IN_FLIGHT];
+  const struct run_slot *slot = &program->slot[program_base->collected % SLOTS_IN_FLIGHT];
   float milliseconds;
   device->counters.waits++;
   if (cuda_check(cudaEventSynchronize(program->has_output ? slot->downloaded : slot->computed), stopped, err) < 0 ||
@@ -505,18 +498,6 @@ int program_collect(struct device *base, struct program *program_base, struct fr
   device->counters.run_ms = (double)milliseconds;
   if (device->stamps)
     device->counters.stamps = take_stamps(device, program, slot);
-  if (!picture)
-    return 0;
-  const struct planes *made = &program->output[index % PICTURES];
-  *picture = (struct frame){.format = made->format,
-                            .matrix = made->matrix,
-                            .range = made->range,
-                            .width = made->width,
-                            .height = made->height};
-  for (int i = 0; program->has_output && i < frame_planes(made->format); i++) {
-    picture->plane[i] = program->output_host[index % PICTURES] + (made->plane[i] - made->plane[0]);
-    picture->pitch[i] = made->pitch[i];
-  }
   return 0;
 }
 

@@ -8,8 +8,8 @@ int program_prepare(struct device *device, struct program **program, const struc
                     const struct program_options *options, struct error *err);
 void program_release(struct device *device, struct program *program);
 int program_submit(struct device *device, struct program *program, const struct run_params *params,
-                   const struct frame *frame, struct error *err);
-int program_collect(struct device *device, struct program *program, struct frame *picture, struct error *err);
+                   const struct frame *frame, const struct frame *picture, struct error *err);
+int program_collect(struct device *device, struct program *program, struct error *err);
 int program_poison(struct device *device, struct program *program, struct error *err);
 /* Tells the GPU where the slots are, and that the next turn is the next run's. */
 int program_set_turn(struct cuda_device *device, struct cuda_program *program, const char *doing, struct error *err);

@@ -354,9 +354,10 @@ static void fill_roof(const struct cuda_device *device, struct profile_roof *roo
 }
 
 int program_profile(struct device *base, struct program *program_base, const struct run_params *params,
-                    const struct frame *frame, const struct profile_request *request, struct profile *profile,
-                    struct error *err) {
+                    const struct frame *frame, const struct frame *picture, const struct profile_request *request,
+                    struct profile *profile, struct error *err) {
   struct profiler p = {.device = cuda_enter(base), .program = cuda_program(program_base), .plan = program_base->plan};
+  (void)picture; /* the runs take their own */
   if (!p.program->graph)
     return error_set(err, STATUS_USAGE, "--profile measures graphs: leave out --graph off");
   int status = run_twice(base, program_base, params, frame, err);

@@ -7,7 +7,7 @@
 
 enum { SCRATCH_AREAS = 3 }; /* ways/way.h says what for */
 
-enum { SLOTS_IN_FLIGHT = 2, PICTURES = 3 };
+enum { SLOTS_IN_FLIGHT = RUNS_IN_FLIGHT };
 
 /* A run's way to the device: parameters and planes in one copy. */
 struct run_slot {
@@ -31,9 +31,8 @@ struct cuda_program {
   struct run_slot slot[SLOTS_IN_FLIGHT];
   size_t slot_bytes;
   bool has_input, has_output;
-  double tune_until;              /* seconds of CLOCK_MONOTONIC until which candidates are timed; 0: none are */
-  struct planes output[PICTURES]; /* device memory; sizes and planes */
-  uint8_t *output_host[PICTURES]; /* pinned */
+  double tune_until;                     /* seconds of CLOCK_MONOTONIC until which candidates are timed; 0: none are */
+  struct planes output[SLOTS_IN_FLIGHT]; /* device memory; sizes and planes */
   size_t output_bytes;
   struct steps steps;
   struct loop loop;      /* the plan's, as steps */

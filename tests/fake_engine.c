@@ -9,29 +9,28 @@
 
 #include "app/flow/stats.h"
 
-enum { NATIVE = 64, MULTIPLE = 8, MAX_IN_FLIGHT = 2, PICTURES = 4 };
+enum { NATIVE = 64, MULTIPLE = 8, MAX_IN_FLIGHT = 2 };
 
-struct fake_picture {
-  uint8_t *pixels;
+/* A frame in flight. */
+struct fake_flight {
   struct frame frame;
-  int64_t done_ns;
+  void *opaque;
+  int64_t submitted_ns, done_ns;
 };
 
 struct prepared {
   struct prepared *next;
   struct prepared_info info;
-  struct fake_picture pictures[PICTURES];
 };
 
 struct engine {
   struct engine_info info;
   struct prepared *handles;
-  struct {
-    struct fake_picture *picture;
-    void *opaque;
-    int64_t submitted_ns;
-  } flights[PICTURES]; /* by their number, modulo PICTURES */
+  struct fake_flight flights[MAX_IN_FLIGHT]; /* by their number, modulo MAX_IN_FLIGHT */
   int64_t last_done_ns;
+  int pictures;
+  size_t bytes; /* of one */
+  struct picture_pool *pool;
 };
 
 /* The tests' switches and findings: one engine at a time. */
@@ -68,6 +67,31 @@ static int rounded(int wish) {
   return wish > 0 ? (wish + MULTIPLE / 2) / MULTIPLE * MULTIPLE : NATIVE;
 }
 
+static int make_picture(void *opaque, struct picture *picture, struct error *err) {
+  const struct engine *engine = opaque;
+  picture->memory = MEMORY_HOST;
+  picture->template.plane[0] = calloc(1, engine->bytes);
+  return picture->template.plane[0] ? 0 : error_set(err, STATUS_FAILED, "no memory");
+}
+
+static void free_picture(struct picture *picture) {
+  free(frame_plane(&picture->template, 0));
+}
+
+static const struct picture_owner owner = {
+    .bytes = sizeof(struct picture), .make = make_picture, .destroy = free_picture};
+
+/* As many as are in flight, and as the caller said, with room for the largest handle's. */
+static int make_pictures(struct engine *engine, const struct engine_shape *shape, struct error *err) {
+  int count = MAX_IN_FLIGHT + engine->pictures;
+  size_t bytes = (size_t)shape->width * (size_t)shape->height * 4;
+  if (bytes <= engine->bytes)
+    return 0;
+  engine->bytes = bytes;
+  picture_pool_close(&engine->pool);
+  return picture_pool_open(&engine->pool, &owner, engine, count, count, err);
+}
+
 int engine_open(struct engine **out, const struct engine_params *params, struct error *err) {
   (void)params;
   sleep_until(clock_now_ns() + script.open_ms * INT64_C(1000000));
@@ -81,6 +105,7 @@ int engine_open(struct engine **out, const struct engine_params *params, struct 
                                       .native_height = NATIVE,
                                       .size_multiple = MULTIPLE,
                                       .image_conditioned = true};
+  engine->pictures = params->pictures > 1 ? params->pictures : 1;
   *out = engine;
   return 0;
 }
@@ -104,8 +129,10 @@ int engine_prepare(struct engine *engine, const struct engine_shape *shape, stru
   prepared->info.shape.height = rounded(shape->height);
   prepared->info.shape.steps = shape->steps ? shape->steps : 1;
   prepared->info.rows = 1;
-  for (int i = 0; i < PICTURES; i++)
-    prepared->pictures[i].pixels = calloc((size_t)prepared->info.shape.width * (size_t)prepared->info.shape.height, 4);
+  if (make_pictures(engine, &prepared->info.shape, err)) {
+    free(prepared);
+    return -1;
+  }
   prepared->next = engine->handles;
   engine->handles = prepared;
   *out = prepared;
@@ -119,8 +146,6 @@ void engine_release(struct engine *engine, struct prepared **handle) {
   while (*link != prepared)
     link = &(*link)->next;
   *link = prepared->next;
-  for (int i = 0; i < PICTURES; i++)
-    free(prepared->pictures[i].pixels);
   free(prepared);
   *handle = NULL;
   record.handles_released++;
@@ -137,6 +162,9 @@ void engine_close(struct engine **engine) {
     struct prepared *prepared = (*engine)->handles;
     engine_release(*engine, &prepared);
   }
+  for (int i = 0; i < MAX_IN_FLIGHT; i++)
+    frame_release(&(*engine)->flights[i].frame);
+  picture_pool_close(&(*engine)->pool);
   free(*engine);
   *engine = NULL;
   record.closed = true;
@@ -184,7 +212,7 @@ void fake_engine_color(const struct controls *controls, int grey, uint8_t rgb[3]
 }
 
 /* The frame cropped to the picture's shape. */
-static void paint(const struct engine_shape *shape, struct fake_picture *picture, const struct controls *controls,
+static void paint(const struct engine_shape *shape, const struct frame *picture, const struct controls *controls,
                   const struct frame *frame) {
   int w = shape->width, h = shape->height;
   double scale = frame ? fmin((double)frame->width / w, (double)frame->height / h) : 1;
@@ -196,7 +224,7 @@ static void paint(const struct engine_shape *shape, struct fake_picture *picture
         double from_y = (y + 0.5 - h / 2.0) * scale + frame->height / 2.0;
         grey = grey_at(frame, (int)from_x, (int)from_y);
       }
-      uint8_t *pixel = picture->pixels + 4 * ((size_t)y * (size_t)w + (size_t)x);
+      uint8_t *pixel = frame_plane(picture, 0) + 4 * ((size_t)y * (size_t)w + (size_t)x);
       fake_engine_color(controls, grey, pixel);
       pixel[3] = 255;
     }
@@ -209,7 +237,12 @@ int engine_submit(struct engine *engine, const struct engine_request *request, s
   if (record.submitted + 1 == script.fail_at_submit)
     return error_set(err, STATUS_DEVICE, "the fake device fails as told");
   int64_t now = clock_now_ns();
-  struct fake_picture *picture = &request->prepared->pictures[record.submitted % PICTURES];
+  struct fake_flight *flight = &engine->flights[record.submitted % MAX_IN_FLIGHT];
+  struct frame picture;
+  if (picture_pool_take(engine->pool, &picture, err) != 1) {
+    record.starved = true;
+    return error_set(err, STATUS_HELD, "all pictures are held");
+  }
   struct fake_submit *entry = &record.submits[record.submitted % FAKE_LOG];
   *entry = (struct fake_submit){.has_frame = frame != NULL,
                                 .serial = request->identity.serial,
@@ -217,26 +250,24 @@ int engine_submit(struct engine *engine, const struct engine_request *request, s
                                 .submitted_ns = now,
                                 .controls = *controls,
                                 .steps = shape->steps};
-  engine->flights[record.submitted % PICTURES].picture = picture;
-  engine->flights[record.submitted % PICTURES].opaque = request->opaque;
-  engine->flights[record.submitted % PICTURES].submitted_ns = now;
   record.unset_prompt_used |= !record.prompts[controls->prompt];
   record.unset_prompt_used |= controls->blend > 0 && !record.prompts[controls->prompt_to];
   record.submitted++;
   int in_flight = record.submitted - record.collected;
   record.overfull |= in_flight > MAX_IN_FLIGHT;
   record.most_in_flight = in_flight > record.most_in_flight ? in_flight : record.most_in_flight;
-  paint(shape, picture, controls, frame);
+  picture.format = PIXEL_RGBA;
+  picture.width = shape->width;
+  picture.height = shape->height;
+  picture.pitch[0] = shape->width * 4;
+  picture.pts = request->identity.pts;
+  picture.captured_ns = request->identity.captured_ns;
+  picture.serial = request->identity.serial;
+  paint(shape, &picture, controls, frame);
+  entry->input = frame ? frame->plane[0] : NULL;
+  entry->output = picture.plane[0];
   engine->last_done_ns = (engine->last_done_ns > now ? engine->last_done_ns : now) + script.frame_ms * INT64_C(1000000);
-  picture->done_ns = engine->last_done_ns;
-  picture->frame = (struct frame){.format = PIXEL_RGBA,
-                                  .width = shape->width,
-                                  .height = shape->height,
-                                  .plane = {picture->pixels},
-                                  .pitch = {shape->width * 4},
-                                  .pts = request->identity.pts,
-                                  .captured_ns = request->identity.captured_ns,
-                                  .serial = request->identity.serial};
+  *flight = (struct fake_flight){picture, request->opaque, now, engine->last_done_ns};
   return 0;
 }
 
@@ -246,13 +277,14 @@ int engine_collect(struct engine *engine, struct engine_result *result, struct e
     record.overfull = true;
     return error_set(err, STATUS_FAILED, "nothing is in flight");
   }
-  int oldest = record.collected++ % PICTURES;
-  sleep_until(engine->flights[oldest].picture->done_ns);
+  struct fake_flight *oldest = &engine->flights[record.collected++ % MAX_IN_FLIGHT];
+  sleep_until(oldest->done_ns);
   while (script.gated && released < record.collected)
     usleep(1000);
-  *result = (struct engine_result){.picture = engine->flights[oldest].picture->frame,
-                                   .opaque = engine->flights[oldest].opaque,
-                                   .submitted_ns = engine->flights[oldest].submitted_ns,
+  *result = (struct engine_result){.picture = oldest->frame,
+                                   .opaque = oldest->opaque,
+                                   .submitted_ns = oldest->submitted_ns,
                                    .finished_ns = clock_now_ns()};
+  oldest->frame = (struct frame){0};
   return 0;
 }

@@ -19,6 +19,7 @@ struct fake_engine_script {
 
 struct fake_submit {
   bool has_frame;
+  const uint8_t *input, *output; /* where the pixels were, and where they went */
   uint64_t serial;
   int64_t captured_ns, submitted_ns;
   struct controls controls;
@@ -30,6 +31,7 @@ struct fake_engine_log {
   struct fake_submit submits[FAKE_LOG];
   atomic_int submitted; /* a test may watch it grow */
   int collected, most_in_flight;
+  bool starved;                       /* all pictures were held when one was to be made */
   bool overfull;                      /* a third frame in flight, or a collect with none */
   int handles_made, handles_released; /* calls of engine_prepare, failed ones too, and handles gone */
   bool prepared_busy;                 /* one of the calls with a frame in flight */

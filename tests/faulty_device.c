@@ -46,22 +46,22 @@ static void hold(const struct frame *frame) {
 }
 
 static int cpu_submit(struct device *device, struct program *program, const struct run_params *params,
-                      const struct frame *frame, struct error *err) {
+                      const struct frame *frame, const struct frame *picture, struct error *err) {
   hold(frame);
   if (is_fatal(frame))
     return error_set(err, STATUS_DEVICE, "cpu: failed, as it was told to");
-  return __real_cpu_device_impl.submit(device, program, params, frame, err);
+  return __real_cpu_device_impl.submit(device, program, params, frame, picture, err);
 }
 
 #if HAVE_CUDA
 static int cuda_submit(struct device *device, struct program *program, const struct run_params *params,
-                       const struct frame *frame, struct error *err) {
+                       const struct frame *frame, const struct frame *picture, struct error *err) {
   enum { NOWHERE = 64 }; /* an address that is aligned and never mapped */
   const struct pad_args bad = {
       .source = (half_t *)NOWHERE, .target = (half_t *)NOWHERE, .rows = 1 << 16, .width = 8, .pitch = 8};
   if (is_fatal(frame))
     launch_pad(&cuda_device(device)->queue, &bad);
-  return __real_cuda_device_impl.submit(device, program, params, frame, err);
+  return __real_cuda_device_impl.submit(device, program, params, frame, picture, err);
 }
 
 static int full_prepare(struct device *device, struct program **program, const struct plan *plan,

@@ -138,11 +138,12 @@ double frame_psnr(const struct frame *a, const struct frame *b) {
   return psnr(squares, 3.0 * a->height * a->width);
 }
 
-uint8_t *picture_copy(const struct frame *picture) {
+uint8_t *picture_copy(struct frame *picture) {
   size_t row = (size_t)frame_row_bytes(picture->format, 0, picture->width);
   uint8_t *copy = malloc(row * (size_t)picture->height);
   assert_non_null(copy);
   for (int y = 0; y < picture->height; y++)
     memcpy(copy + row * (size_t)y, picture->plane[0] + picture->pitch[0] * y, row);
+  frame_release(picture);
   return copy;
 }

@@ -40,7 +40,7 @@ const char *json_string(const cJSON *object, const char *name, const char *other
 double picture_psnr(const struct frame *picture, const struct values *golden);
 double frame_psnr(const struct frame *a, const struct frame *b);
 
-/* A copy of a picture's pixels, rows without padding, which the caller frees. */
-uint8_t *picture_copy(const struct frame *picture);
+/* A picture's pixels, rows without padding, which the caller frees; the picture is released. */
+uint8_t *picture_copy(struct frame *picture);
 
 #endif

@@ -42,6 +42,7 @@ static void submit(struct run *run) {
 static void collect(struct run *run) {
   struct engine_result result;
   must(run, engine_collect(run->engine, &result, &run->err));
+  frame_release(&result.picture);
 }
 
 /* Runs some frames, then the change with two of them in flight. reconfigure: the engine must be empty for it. */

@@ -18,6 +18,7 @@
 
 #include "cuda/program.h"
 #include "cuda/timing.h"
+#include "unet/base/picture.h"
 #include "unet/sample/noise.h"
 #include "unet/model/plans.h"
 #include "unet/devices.h"
@@ -207,6 +208,7 @@ static void run_picture(struct bench *b, const char *folder, int steps) {
   must(b, device_submit(b->device, b->program, &run, &frame, &b->err));
   must(b, device_collect(b->device, b->program, &picture, &b->err));
   write_picture(folder, &picture);
+  frame_release(&picture);
   free(pixels);
   device_release(b->device, &b->program);
   plan_free(&b->plan);
@@ -298,11 +300,11 @@ static void time_frames(struct bench *b, int argc, char **argv, double started) 
   struct frame_shape shape;
   prepare_frame(b, &shape, argc, argv);
   struct run_params run = frame_params(&shape);
-  struct frame frame = make_frame(&shape), picture;
+  struct frame frame = make_frame(&shape);
   struct device_counters before, after;
   for (int i = 0; i < 20; i++) {
     must(b, device_submit(b->device, b->program, &run, &frame, &b->err));
-    must(b, device_collect(b->device, b->program, &picture, &b->err));
+    must(b, device_collect(b->device, b->program, NULL, &b->err));
     if (i == 0)
       printf("start to first frame: %.2f s\n", clock_seconds() - started);
   }
@@ -310,7 +312,7 @@ static void time_frames(struct bench *b, int argc, char **argv, double started) 
   for (int i = 0; i < frames; i++) {
     double start = clock_seconds();
     must(b, device_submit(b->device, b->program, &run, &frame, &b->err));
-    must(b, device_collect(b->device, b->program, &picture, &b->err));
+    must(b, device_collect(b->device, b->program, NULL, &b->err));
     times[i] = clock_seconds() - start;
   }
   device_get_counters(b->device, &after);
@@ -326,9 +328,9 @@ static void time_frames(struct bench *b, int argc, char **argv, double started) 
   must(b, device_submit(b->device, b->program, &run, &frame, &b->err));
   for (int i = 1; i < frames; i++) {
     must(b, device_submit(b->device, b->program, &run, &frame, &b->err));
-    must(b, device_collect(b->device, b->program, &picture, &b->err));
+    must(b, device_collect(b->device, b->program, NULL, &b->err));
   }
-  must(b, device_collect(b->device, b->program, &picture, &b->err));
+  must(b, device_collect(b->device, b->program, NULL, &b->err));
   printf("two in flight: %.1f frames a second\n", frames / (clock_seconds() - start));
   time_device(b, times, frames);
   print_times("device planes to device picture", times, frames);
@@ -380,9 +382,9 @@ static void time_steps(struct bench *b, int argc, char **argv) {
   struct frame_shape shape;
   prepare_frame(b, &shape, argc, argv);
   struct run_params run = frame_params(&shape);
-  struct frame frame = make_frame(&shape), picture;
+  struct frame frame = make_frame(&shape);
   must(b, device_submit(b->device, b->program, &run, &frame, &b->err)); /* the launches then find a run's parameters */
-  must(b, device_collect(b->device, b->program, &picture, &b->err));
+  must(b, device_collect(b->device, b->program, NULL, &b->err));
   struct cuda_program *program = cuda_program(b->program);
   int count = program->steps.count;
   struct line *lines = malloc((size_t)count * sizeof *lines);

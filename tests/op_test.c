@@ -1,4 +1,5 @@
 #include "op_test.h"
+#include "unet/base/picture.h"
 #include "unet/devices.h"
 
 #include <math.h>
@@ -216,6 +217,7 @@ static int run_once(const struct op_test *t, struct device *device, struct progr
     return -1;
   if (t->has_picture)
     keep_picture(r, &picture);
+  frame_release(&picture);
   for (int i = 0; i < t->output_count; i++) {
     size_t count = tensor_elements(t->outputs[i]);
     r->values[i] = need(malloc(count * sizeof(float)));

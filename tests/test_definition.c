@@ -10,6 +10,7 @@
 
 #include <cmocka.h>
 
+#include "unet/base/picture.h"
 #include "unet/devices.h"
 
 /* A plan with its inputs and weights, run on "cpu:plain". */
@@ -495,6 +496,7 @@ static void expect_out(enum pixel_format format, int w, int h, const float *rgb,
     for (int y = 0; y < frame_rows(format, i, h); y++)
       assert_memory_equal(picture.plane[i] + (long)y * picture.pitch[i], planes[i] + (size_t)y * row, row);
   }
+  frame_release(&picture);
   finish(&b);
 }
 
@@ -524,6 +526,7 @@ static void the_input_is_mixed_in(void **state) {
   prepare(&b, PIXEL_RGBA);
   run(&b, NULL, &picture);
   assert_memory_equal(picture.plane[0], ((uint8_t[]){64, 223, 115, 255}), 4);
+  frame_release(&picture);
   finish(&b);
 }
 

@@ -9,9 +9,10 @@
 
 #include <cmocka.h>
 
+#include "unet/base/picture.h"
 #include "unet/devices.h"
 
-enum { W = 24, H = 16 };
+enum { W = 24, H = 16, HELD = 3 };
 
 /* A plan and what runs it. */
 struct rig {
@@ -49,7 +50,7 @@ static struct rig *rig_begin(void) {
 static void rig_prepare(struct rig *r, const char *name) {
   struct error err = {0};
   if (plan_finish(&r->plan, &err) < 0 ||
-      device_open(&r->device, &r->resources, &(struct device_options){.name = name}, &err) < 0 ||
+      device_open(&r->device, &r->resources, &(struct device_options){.name = name, .pictures = HELD}, &err) < 0 ||
       device_prepare(r->device, &r->program, &r->plan, &(struct program_options){PIXEL_RGBA}, &err) < 0)
     fail_msg("%s", err.message);
 }
@@ -221,7 +222,7 @@ static void rounds_are_checked(void **state) {
   rig_close(r);
 }
 
-/* Each run's picture is its own, and stays until the second submit after its collect. */
+/* Each run's picture is its own, and stays until it is released. */
 static void two_runs_are_in_flight(void **state) {
   (void)state;
   struct rig *r = rig_open("cpu");
@@ -235,10 +236,67 @@ static void two_runs_are_in_flight(void **state) {
       continue;
     assert_int_equal(device_submit(r->device, r->program, &r->params, &r->frame, &err), -1);
     assert_int_equal(device_collect(r->device, r->program, &pictures[i - 1], &err), 0);
-    for (int age = 1; age <= 2 && age <= i; age++)
+    for (int age = 1; age <= HELD && age <= i; age++)
       assert_int_equal(pictures[i - age].plane[0][0], 10 + 10 * (i - age));
+    if (i >= HELD)
+      frame_release(&pictures[i - HELD]);
   }
+  for (int i = 8 - HELD; i < 7; i++)
+    frame_release(&pictures[i]);
   rig_close(r);
+}
+
+static int run_once(struct rig *r, int value, struct frame *picture, struct error *err) {
+  memset(r->pixels, value, sizeof r->pixels);
+  return device_submit(r->device, r->program, &r->params, &r->frame, err) ||
+                 device_collect(r->device, r->program, picture, err)
+             ? -1
+             : 0;
+}
+
+/* Who holds no more than it said always finds one; who holds more is told, and loses nothing. */
+static void pictures_are_bounded(void **state) {
+  (void)state;
+  struct rig *r = rig_open("cpu");
+  struct error err = {0};
+  struct frame pictures[HELD + 2];
+  for (int i = 0; i < HELD; i++)
+    assert_int_equal(run_once(r, 10 + i, &pictures[i], &err), 0);
+  for (int i = 0; i < RUNS_IN_FLIGHT; i++)
+    assert_int_equal(device_submit(r->device, r->program, &r->params, &r->frame, &err), 0);
+  for (int i = 0; i < RUNS_IN_FLIGHT; i++)
+    assert_int_equal(device_collect(r->device, r->program, &pictures[HELD + i], &err), 0);
+  assert_int_equal(device_submit(r->device, r->program, &r->params, &r->frame, &err), -1);
+  assert_int_equal(err.status, STATUS_HELD);
+  const struct profile_request request = {.repeats = 1};
+  struct profile profile;
+  assert_int_equal(device_profile(r->device, r->program, &r->params, &r->frame, &request, &profile, &err), -1);
+  assert_int_equal(err.status, STATUS_HELD);
+  assert_int_equal(device_collect(r->device, r->program, NULL, &err), -1); /* nothing was started */
+  for (int i = 0; i < HELD; i++)
+    assert_int_equal(pictures[i].plane[0][0], 10 + i);
+  frame_release(&pictures[1]);
+  assert_int_equal(run_once(r, 99, &pictures[1], &err), 0);
+  assert_int_equal(pictures[1].plane[0][0], 99);
+  for (int i = 0; i < HELD + 2; i++)
+    frame_release(&pictures[i]);
+  rig_close(r);
+}
+
+/* Also beyond its program and its device, and with a run in flight that nobody waited for. */
+static void a_picture_outlives_its_device(void **state) {
+  (void)state;
+  struct rig *r = rig_open("cpu");
+  struct error err = {0};
+  struct frame picture;
+  assert_int_equal(run_once(r, 77, &picture, &err), 0);
+  assert_int_equal(device_submit(r->device, r->program, &r->params, &r->frame, &err), 0);
+  rig_close(r);
+  assert_true(picture.width == W && picture.height == H && picture.pitch[0] >= 4 * W);
+  for (int y = 0; y < H; y++)
+    for (int x = 0; x < 4 * W; x++)
+      assert_int_equal(picture.plane[0][y * picture.pitch[0] + x], x % 4 == 3 ? 255 : 77);
+  frame_release(&picture);
 }
 
 static void a_run_allocates_nothing(void **state) {
@@ -294,6 +352,7 @@ static void a_changed_weight_takes_effect(void **state) {
     assert_int_equal(device_submit(r->device, r->program, &r->params, &r->frame, &err), 0);
     assert_int_equal(device_collect(r->device, r->program, &picture, &err), 0);
     assert_int_equal(picture.plane[0][0], i ? 100 : 200);
+    frame_release(&picture);
     assert_int_equal(device_update(r->device, &change, 1, &err), 0);
   }
   rig_close(r);
@@ -308,6 +367,8 @@ int main(void) {
       cmocka_unit_test(tokens_slots_and_timesteps_are_checked),
       cmocka_unit_test(rounds_are_checked),
       cmocka_unit_test(two_runs_are_in_flight),
+      cmocka_unit_test(pictures_are_bounded),
+      cmocka_unit_test(a_picture_outlives_its_device),
       cmocka_unit_test(a_run_allocates_nothing),
       cmocka_unit_test(memory_beyond_the_limit_is_refused),
       cmocka_unit_test(a_changed_weight_takes_effect),

@@ -502,7 +502,7 @@ static void test_steady_prompts_cost_nothing(void **state) {
 /* --- sizes --- */
 
 /* An engine opened at the picture's size makes the same one. */
-static void assert_fresh_agrees(const struct rig *rig, const struct frame *picture) {
+static void assert_fresh_agrees(const struct rig *rig, struct frame *picture) {
   struct rig fresh = {.controls = rig->controls};
   struct engine_params params = default_params(&rig->golden, args[2]);
   const struct engine_shape shape = shape_of(rig).shape;

@@ -12,7 +12,7 @@
 #include "tests/fake_engine.h"
 #include "tests/fake_source.h"
 
-enum { SIDE = 16, PATIENCE_MS = 120000 };
+enum { SIDE = 16, PATIENCE_MS = 120000, OTHERS_HOLD = 2 };
 
 /* A loop with its mailboxes. */
 struct rig {
@@ -37,7 +37,8 @@ static void set_number(struct loop *loop, enum parameter id, double number) {
 static int open_fake(void *opaque, struct engine **engine, struct prepared **prepared, struct loop_beginning *beginning,
                      struct error *err) {
   (void)opaque;
-  const struct engine_params params = ENGINE_PARAMS_DEFAULTS;
+  struct engine_params params = ENGINE_PARAMS_DEFAULTS;
+  params.pictures = LOOP_HOLDS + OTHERS_HOLD;
   if (engine_open(engine, &params, err) || engine_prepare(*engine, &(struct engine_shape){0}, prepared, err) ||
       engine_set_prompt(*engine, 1, "given", err))
     return -1;
@@ -79,6 +80,7 @@ static void rig_finish(struct rig *rig, int expected) {
   host_pictures_finish(&rig->frames);
   assert_true(fake_engine_log()->closed);
   assert_false(fake_engine_log()->overfull);
+  assert_false(fake_engine_log()->starved);
   assert_false(fake_engine_log()->prepared_busy);
   assert_false(fake_engine_log()->unset_prompt_used);
 }
@@ -214,6 +216,41 @@ static void input_goes_with_its_picture(void **state) {
     assert_int_equal(mail->input.plane[0][0], mail->frame.serial);
   }
   rig_finish(&rig, 0);
+}
+
+/* Who is slow, and who holds on to pictures, never keeps the engine from making the next: what was not taken is
+ * replaced. The engine reads pixels where the source has put them, and they are shown where it has put its own. */
+static void slow_window_starves_nobody(void **state) {
+  (void)state;
+  enum { FRAMES = 200 };
+  struct rig rig = {0};
+  struct frame held[OTHERS_HOLD];
+  rig_start(&rig, &(struct fake_engine_script){.depth = 2}, true);
+  for (int i = 0; i < OTHERS_HOLD; i++) {
+    put_frame(&rig, i + 1);
+    held[i] = frame_hold(&expect_picture(&rig)->frame);
+  }
+  put_frame(&rig, OTHERS_HOLD + 1);
+  const struct mail *mail = expect_picture(&rig); /* and looks at this one all the time */
+  int made = fake_engine_log()->submitted;
+  for (int serial = OTHERS_HOLD + 2; fake_engine_log()->submitted < made + FRAMES; serial++) {
+    put_frame(&rig, serial % 256);
+    usleep(100);
+  }
+  const uint8_t *shown_at = mail->frame.plane[0];
+  for (int i = 0; i < OTHERS_HOLD; i++) {
+    assert_ptr_equal(held[i].plane[0], fake_engine_log()->submits[i].output);
+    assert_ptr_not_equal(held[i].plane[0], shown_at);
+    assert_int_equal(held[i].serial, i + 1);
+  }
+  assert_ptr_equal(shown_at, fake_engine_log()->submits[OTHERS_HOLD].output);
+  rig_finish(&rig, 0);
+  uint8_t rgb[3];
+  for (int i = 0; i < OTHERS_HOLD; i++) { /* longer than engine, loop and mailbox */
+    fake_engine_color(&fake_engine_log()->submits[i].controls, i + 1, rgb);
+    assert_memory_equal(held[i].plane[0], rgb, 3);
+    frame_release(&held[i]);
+  }
 }
 
 /* Paused, the last frame stays; a changed control is shown on it, once. */
@@ -597,6 +634,7 @@ int main(void) {
       cmocka_unit_test(stamps_rise),
       cmocka_unit_test(two_in_flight_for_a_gpu),
       cmocka_unit_test(input_goes_with_its_picture),
+      cmocka_unit_test(slow_window_starves_nobody),
       cmocka_unit_test(pause_and_try_controls),
       cmocka_unit_test(steps_change_between_frames),
       cmocka_unit_test(prompts_are_there_when_needed),

@@ -21,6 +21,7 @@ struct grey_source {
   long frames, fail_at, given;
   int nap;
   struct host_pictures pictures;
+  const uint8_t *given_at[FRAMES_MAX]; /* each frame's pixels */
 };
 
 static int grey_of(uint64_t serial) {
@@ -44,6 +45,7 @@ static int grey_read(struct source *source, struct frame *frame, struct error *e
     memset(frame_plane(frame, i), i ? 128 : grey_of((uint64_t)grey->given),
            (size_t)(frame->pitch[i] * frame_rows(frame->format, i, SIDE)));
   frame->pts = pts_of((uint64_t)grey->given);
+  grey->given_at[grey->given % FRAMES_MAX] = frame->plane[0];
   frame->serial = (uint64_t)grey->given++;
   return 1;
 }
@@ -66,6 +68,8 @@ struct checking_sink {
   int nap;
   long fail_at, written, opened, finished, closed;
   bool refuse, wrong, whole;
+  bool holds; /* as many frames as a sink may */
+  struct frame held[SINK_HOLDS];
 };
 
 /* By a frame's time: the strength, and every third frame another prompt, encoded when it is asked for. */
@@ -99,6 +103,11 @@ static int checking_write(struct sink *sink, const struct frame *frame, struct e
   fake_engine_color(&controls, to->text_to_image ? 128 : grey_of((uint64_t)to->written), rgb);
   to->wrong |= frame->serial != (uint64_t)to->written || frame->pts != pts_of((uint64_t)to->written);
   to->wrong |= memcmp(frame->plane[0], rgb, 3) != 0;
+  to->wrong |= frame->plane[0] != fake_engine_log()->submits[to->written].output; /* nothing was copied */
+  if (to->holds) {
+    frame_release(&to->held[to->written % SINK_HOLDS]);
+    to->held[to->written % SINK_HOLDS] = frame_hold(frame);
+  }
   to->written++;
   if (to->interrupt && to->written == 5)
     source_interrupt(to->interrupt);
@@ -148,7 +157,7 @@ static int play(struct scene *scene) {
   struct engine *engine;
   fake_engine_begin(&scene->engine);
   const struct engine_shape shape = {.width = 32, .height = 32, .text_to_image = scene->sink.text_to_image};
-  assert_int_equal(engine_open(&engine, &(struct engine_params){0}, &scene->err), 0);
+  assert_int_equal(engine_open(&engine, &(struct engine_params){.pictures = PIPELINE_HOLDS}, &scene->err), 0);
   assert_int_equal(engine_prepare(engine, &shape, &scene->pipeline.prepared, &scene->err), 0);
   assert_int_equal(engine_set_prompt(engine, SLOT_PRESET_1, "grey", &scene->err), 0);
   scene->pipeline.source = &scene->source.source;
@@ -158,6 +167,11 @@ static int play(struct scene *scene) {
   scene->pipeline.opaque = &scene->sink;
   int status = pipeline_run(&scene->pipeline, &scene->result, &scene->err);
   engine_close(&engine);
+  for (int i = 0; i < SINK_HOLDS; i++)
+    frame_release(&scene->sink.held[i]);
+  for (int i = 0; i < fake_engine_log()->submitted; i++)
+    assert_ptr_equal(fake_engine_log()->submits[i].input, scene->sink.text_to_image ? NULL : scene->source.given_at[i]);
+  assert_false(fake_engine_log()->starved);
   host_pictures_finish(&scene->source.pictures);
   assert_false(fake_engine_log()->overfull);
   assert_false(scene->sink.wrong);
@@ -185,6 +199,19 @@ static void test_every_frame_once(void **state) {
       assert_true(stats_quantile(&scene.result.frame_ms, 0.5) >= 2.9);
     if (slow)
       assert_true(scene.result.seconds > 0.17);
+  }
+}
+
+/* A slow sink that holds what it may leaves the engine enough to go on with. */
+static void test_holding_sink(void **state) {
+  (void)state;
+  for (int depth = 1; depth <= 2; depth++) {
+    struct scene scene = new_scene(60);
+    scene.engine.depth = depth;
+    scene.sink.holds = true;
+    scene.sink.nap = 2;
+    assert_int_equal(play(&scene), 0);
+    assert_int_equal(scene.sink.written, 60);
   }
 }
 
@@ -328,6 +355,7 @@ static void test_interruption(void **state) {
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_every_frame_once),
+      cmocka_unit_test(test_holding_sink),
       cmocka_unit_test(test_few_frames),
       cmocka_unit_test(test_limit),
       cmocka_unit_test(test_trace),

@@ -5,6 +5,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "unet/base/picture.h"
 #include "unet/devices.h"
 
 enum { W = 24, H = 16, C = 8, TEMPS = 16 };
@@ -175,6 +176,7 @@ static void a_profile_leaves_the_program_as_it_was(void **state) {
     if (i == 0)
       memcpy(first, picture.plane[0], sizeof first);
     assert_memory_equal(first, picture.plane[0], sizeof first);
+    frame_release(&picture);
     assert_int_equal(device_profile(rig.device, rig.program, &rig.params, &rig.frame, &request, &profile, &rig.err), 0);
     profile_free(&profile);
   }

@@ -14,6 +14,7 @@
 #include "unet/base/error.h"
 #include "unet/base/frame.h"
 #include "unet/base/log.h"
+#include "unet/base/picture.h"
 #include "unet/plan/profile.h"
 
 struct checkpoint;
@@ -47,7 +48,8 @@ struct engine_params {
   size_t memory_limit;      /* device bytes; 0: none */
   const char *cache_dir;    /* tuning results; NULL: none kept */
   bool no_graph;
-  bool stamps; /* of each frame are taken: engine_result */
+  int pictures; /* collected and not released, that the caller holds at most at a time; 0: 1 */
+  bool stamps;  /* of each frame are taken: engine_result */
   const struct log *log;
   /* model with vae, opened already: borrowed for as long as the engine is there. NULL: the engine opens them */
   struct checkpoint *checkpoint;
@@ -144,7 +146,7 @@ struct engine_request {
 };
 
 struct engine_result {
-  struct frame picture; /* planes owned by the handle, valid until the second submit to it after this, or its release */
+  struct frame picture; /* held (picture.h), also beyond its handle and the engine */
   void *opaque;
   int64_t submitted_ns, finished_ns; /* CLOCK_MONOTONIC: when engine_submit was called, when the picture was there */
   double device_ms; /* that the frame took by the device's own clock, from planes in its memory to the picture in its
@@ -153,14 +155,14 @@ struct engine_result {
 };
 
 /* Starts one frame: controls and frame are copied or consumed before this returns. At most two frames are in flight, of
- * whichever handles. */
+ * whichever handles. STATUS_HELD, with nothing started, where more pictures than engine_params.pictures are held. */
 int engine_submit(struct engine *engine, const struct engine_request *request, struct error *err);
 /* Waits for the oldest frame in flight. After a failure *result has opaque and submitted_ns, and the frame is gone. */
 int engine_collect(struct engine *engine, struct engine_result *result, struct error *err);
 int engine_in_flight(const struct engine *engine);
 
-/* Measures where the time of such a frame goes. No frame may be in flight; pictures collected before are overwritten.
- * The caller frees *profile, which is empty after a failure. */
+/* Measures where the time of such a frame goes. No frame may be in flight. The caller frees *profile, which is empty
+ * after a failure. */
 int engine_profile(struct engine *engine, const struct engine_request *request,
                    const struct profile_request *profile_request, struct profile *profile, struct error *err);
 

@@ -44,7 +44,10 @@ static struct engine_request request_of(const struct bench *bench, const struct 
 static int once_with_result(struct bench *bench, const struct frame *frame, struct engine_result *result,
                             struct error *err) {
   const struct engine_request request = request_of(bench, frame);
-  return engine_submit(bench->engine, &request, err) || engine_collect(bench->engine, result, err) ? -1 : 0;
+  if (engine_submit(bench->engine, &request, err) || engine_collect(bench->engine, result, err))
+    return -1;
+  frame_release(&result->picture);
+  return 0;
 }
 
 static int once(struct bench *bench, const struct frame *frame, struct error *err) {
@@ -267,7 +270,8 @@ static int run(struct bench *bench, struct error *err) {
   if (bench->options->sweep == SWEEP_BATCH)
     return error_set(err, STATUS_USAGE, "--sweep batch: the engine makes one picture a run; there are size and steps");
   if ((bench->options->compare && compare_open(&bench->compare, bench->options->compare, err)) ||
-      setup_engine(&bench->engine, &bench->prepared, bench->options, NULL, 0, PIXEL_RGBA, &bench->log, err))
+      setup_engine(&bench->engine, &bench->prepared, bench->options, NULL, 0, PIXEL_RGBA, PIPELINE_HOLDS, &bench->log,
+                   err))
     return -1;
   engine_get_info(bench->engine, &info);
   prepared_get_info(bench->prepared, &prepared);

@@ -85,7 +85,8 @@ static int open_engine(void *opaque, struct engine **engine, struct prepared **p
                        struct loop_beginning *beginning, struct error *err) {
   struct live *live = opaque;
   const struct source_info *source = live->spec ? &live->info : NULL;
-  if (setup_live_engine(engine, prepared, live->options, source, LONGEST_SIDE, PIXEL_RGBA, &live->log, err))
+  if (setup_live_engine(engine, prepared, live->options, source, LONGEST_SIDE, PIXEL_RGBA, LOOP_HOLDS + SNAPSHOT_HOLDS,
+                        &live->log, err))
     return -1;
   struct engine_info info;
   struct prepared_info own;

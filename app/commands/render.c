@@ -140,7 +140,8 @@ int command_render(const struct options *options, struct error *err) {
   source_get_info(render.source, &info);
   struct options first = *options;
   first.prompt_count = options->prompt_count > 1 ? 1 : options->prompt_count;
-  if (setup_engine(&render.engine, &render.prepared, &first, &info, LONGEST_SIDE, PIXEL_YUV420P, &render.log, err))
+  if (setup_engine(&render.engine, &render.prepared, &first, &info, LONGEST_SIDE, PIXEL_YUV420P, PIPELINE_HOLDS,
+                   &render.log, err))
     goto done;
   status = run(&render, err);
 done:

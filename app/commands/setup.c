@@ -155,11 +155,14 @@ static int finish_engine(struct engine *engine, const struct prepared *prepared,
 }
 
 static int open_engine(struct engine **engine, struct prepared **prepared, const struct options *options,
-                       const struct source_info *info, int longest, bool live, enum pixel_format output,
+                       const struct source_info *info, int longest, bool live, enum pixel_format output, int pictures,
                        const struct log *log, struct error *err) {
   struct setup_params params;
   *engine = NULL;
-  if (setup_params(&params, options, info, longest, output, log, err) || engine_open(engine, &params.engine, err))
+  if (setup_params(&params, options, info, longest, output, log, err))
+    return -1;
+  params.engine.pictures = pictures;
+  if (engine_open(engine, &params.engine, err))
     return -1;
   bool larger = live && prepare_larger(*engine, &params, options, info, longest, prepared);
   if ((larger || !setup_prepare(*engine, &params.shape, prepared, err)) &&
@@ -170,15 +173,15 @@ static int open_engine(struct engine **engine, struct prepared **prepared, const
 }
 
 int setup_engine(struct engine **engine, struct prepared **prepared, const struct options *options,
-                 const struct source_info *info, int longest, enum pixel_format output, const struct log *log,
-                 struct error *err) {
-  return open_engine(engine, prepared, options, info, longest, false, output, log, err);
+                 const struct source_info *info, int longest, enum pixel_format output, int pictures,
+                 const struct log *log, struct error *err) {
+  return open_engine(engine, prepared, options, info, longest, false, output, pictures, log, err);
 }
 
 int setup_live_engine(struct engine **engine, struct prepared **prepared, const struct options *options,
-                      const struct source_info *info, int longest, enum pixel_format output, const struct log *log,
-                      struct error *err) {
-  return open_engine(engine, prepared, options, info, longest, true, output, log, err);
+                      const struct source_info *info, int longest, enum pixel_format output, int pictures,
+                      const struct log *log, struct error *err) {
+  return open_engine(engine, prepared, options, info, longest, true, output, pictures, log, err);
 }
 
 void setup_values(struct parameters *values, const struct options *options, const struct engine_info *info,

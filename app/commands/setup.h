@@ -35,12 +35,12 @@ int setup_prepare(struct engine *engine, const struct engine_shape *shape, struc
 /* Opens the engine by these and prepares its first handle, prompts encoded into slots 1..prompt_count and the negative
  * one. */
 int setup_engine(struct engine **engine, struct prepared **prepared, const struct options *options,
-                 const struct source_info *info, int longest, enum pixel_format output, const struct log *log,
-                 struct error *err);
+                 const struct source_info *info, int longest, enum pixel_format output, int pictures,
+                 const struct log *log, struct error *err);
 /* The same for live: where the device has time for a larger picture than longest, and room, it is larger. */
 int setup_live_engine(struct engine **engine, struct prepared **prepared, const struct options *options,
-                      const struct source_info *info, int longest, enum pixel_format output, const struct log *log,
-                      struct error *err);
+                      const struct source_info *info, int longest, enum pixel_format output, int pictures,
+                      const struct log *log, struct error *err);
 
 /* What suits the model, where values have no mark: the engine's steps, and as strength 1 where the network sees the
  * input picture itself or there is none, else 0.5, which keeps its shapes. */

@@ -44,14 +44,13 @@ void mailbox_close(struct mailbox *mailbox) {
 
 int mailbox_take(struct mailbox *mailbox, const struct mail **mail, int wait_ms) {
   struct timespec deadline = wait_deadline(clock_now_ns() + (int64_t)wait_ms * 1000000);
-  struct mail before = {0};
   int result = 0;
   pthread_mutex_lock(&mailbox->lock);
   while (!mailbox->full && !mailbox->closed && wait_ms > 0)
     if (pthread_cond_timedwait(&mailbox->changed, &mailbox->lock, &deadline) == ETIMEDOUT)
       break;
   if (mailbox->full) {
-    before = mailbox->taken;
+    mail_release(&mailbox->taken);
     mailbox->taken = mailbox->slot;
     mailbox->slot = (struct mail){0};
     mailbox->full = false;
@@ -61,7 +60,6 @@ int mailbox_take(struct mailbox *mailbox, const struct mail **mail, int wait_ms)
     result = -1;
   }
   pthread_mutex_unlock(&mailbox->lock);
-  mail_release(&before);
   return result;
 }
 

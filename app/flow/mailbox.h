@@ -1,6 +1,6 @@
 /* A hand-over of one frame between two threads, made for low delay: the newest frame wins, nothing queues, nothing is
- * copied, and the writer never waits for the reader. It holds two pictures (and two inputs) at most: the one that waits
- * and the one taken last. */
+ * copied, and the writer never waits for the reader. It holds MAILBOX_HOLDS pictures (and inputs) at most: the one
+ * that waits and the one taken last. */
 #ifndef APP_FLOW_MAILBOX_H
 #define APP_FLOW_MAILBOX_H
 
@@ -8,6 +8,8 @@
 #include <stdbool.h>
 
 #include "unet/base/picture.h"
+
+enum { MAILBOX_HOLDS = 2 };
 
 struct mail {
   struct frame frame;

@@ -37,7 +37,6 @@ struct loop {
   struct companion companions[MAX_DEPTH]; /* of frame number `submitted` the one at that modulo MAX_DEPTH */
   int depth;
   long submitted, collected;
-  struct host_pictures made;
   int64_t last_finished_ns;
   int steps, refused_steps;             /* as the engine is set; what it refused */
   struct parameter_text encoded[SLOTS]; /* what each slot holds, or what could not be encoded */
@@ -197,9 +196,10 @@ static int collect(struct loop *loop) {
   if (engine_collect(loop->engine, &made, &loop->err))
     return -1;
   struct companion *companion = made.opaque;
-  struct mail mail = {.submitted_ns = made.submitted_ns, .finished_ns = made.finished_ns, .again = companion->again};
-  if (host_pictures_copy(&loop->made, &made.picture, &mail.frame, &loop->err))
-    return -1;
+  struct mail mail = {.frame = made.picture,
+                      .submitted_ns = made.submitted_ns,
+                      .finished_ns = made.finished_ns,
+                      .again = companion->again};
   /* With two in flight the second waited for the first: its own time starts when that was done. */
   int64_t began = mail.submitted_ns > loop->last_finished_ns ? mail.submitted_ns : loop->last_finished_ns;
   mail.frame_ms = (double)(mail.finished_ns - began) / 1e6;
@@ -286,7 +286,6 @@ static void *loop_main(void *opaque) {
 static void loop_free(struct loop *loop) {
   for (int i = 0; i < MAX_DEPTH; i++)
     frame_release(&loop->companions[i].input);
-  host_pictures_finish(&loop->made);
   pthread_mutex_destroy(&loop->lock);
   free(loop);
 }

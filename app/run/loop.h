@@ -7,6 +7,9 @@
 #include "app/flow/mailbox.h"
 #include "unet/engine.h"
 
+/* Pictures of the engine's that loop and mailboxes hold at most: in the mailbox, and on the way to it. */
+enum { LOOP_HOLDS = MAILBOX_HOLDS + 1 };
+
 /* What an engine and its first handle begin with. */
 struct loop_beginning {
   struct parameters values;

@@ -4,14 +4,12 @@
 
 #include "app/flow/queue.h"
 
-/* Pictures between two stages. More would only take memory: every stage takes about the same time for every frame. */
-enum { DEPTH = 4, IN_FLIGHT_MAX = 2 };
+enum { IN_FLIGHT_MAX = 2 };
 
 struct run {
   const struct pipeline *pipeline;
   struct pipeline_result *result;
   struct queue decoded, made;
-  struct host_pictures pictures; /* in `made` */
   struct sink *sink;
   pthread_t reader, writer;
   bool reading, writing;
@@ -117,10 +115,7 @@ static int collect(struct run *run, struct error *err) {
     return -1;
   trace_collect(run, begin, &made);
   account(run, &made);
-  struct frame picture;
-  if (host_pictures_copy(&run->pictures, &made.picture, &picture, err))
-    return -1;
-  return queue_put(&run->made, &picture) ? 0 : 1;
+  return queue_put(&run->made, &made.picture) ? 0 : 1;
 }
 
 /* The engine's loop, on the calling thread. 0, also when the writer has given up; -1. */
@@ -174,8 +169,8 @@ static int run_all(struct run *run, struct error *err) {
 int pipeline_run(const struct pipeline *pipeline, struct pipeline_result *result, struct error *err) {
   *result = (struct pipeline_result){0};
   struct run run = {.pipeline = pipeline, .result = result};
-  queue_init(&run.decoded, DEPTH);
-  queue_init(&run.made, DEPTH);
+  queue_init(&run.decoded, PIPELINE_DEPTH);
+  queue_init(&run.made, PIPELINE_DEPTH);
   int status = run_all(&run, err);
   join(&run);
   if (!status && run.write_failed) {
@@ -199,6 +194,5 @@ int pipeline_run(const struct pipeline *pipeline, struct pipeline_result *result
   sink_close(&run.sink);
   queue_finish(&run.decoded);
   queue_finish(&run.made);
-  host_pictures_finish(&run.pictures);
   return status;
 }

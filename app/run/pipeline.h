@@ -9,6 +9,12 @@
 #include "app/flow/trace.h"
 #include "unet/engine.h"
 
+/* Pictures between two stages. More would only take memory: every stage takes about the same time for every frame. */
+enum { PIPELINE_DEPTH = 4 };
+
+/* Pictures of the engine's that are held at most: between engine and sink, on the way there, and by the sink. */
+enum { PIPELINE_HOLDS = PIPELINE_DEPTH + 2 + SINK_HOLDS };
+
 struct pipeline_progress {
   long frames; /* that came out of the engine */
   double seconds;

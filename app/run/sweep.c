@@ -13,6 +13,7 @@ static double once(struct engine *engine, const struct engine_request *frame, st
   struct engine_result result;
   if (engine_submit(engine, frame, err) || engine_collect(engine, &result, err))
     return -1;
+  frame_release(&result.picture);
   double host_ms = (double)(result.finished_ns - result.submitted_ns) * 1e-6;
   return result.device_ms > 0 ? result.device_ms : host_ms;
 }

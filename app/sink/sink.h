@@ -8,7 +8,7 @@
 
 struct sink;
 
-enum { SINK_HOLDS = 4 };
+enum { SINK_HOLDS = 2 };
 
 struct sink_options {
   enum pixel_format format;                   /* of the frames to come */

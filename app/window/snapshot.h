@@ -10,6 +10,8 @@
 #include "app/options/paths.h"
 #include "unet/base/picture.h"
 
+enum { SNAPSHOT_HOLDS = 1 };
+
 /* One picture on its way to its file. Zero-initialise to start; the fields are snapshot.c's. */
 struct snapshot {
   pthread_t thread;

@@ -13,6 +13,7 @@ enum status {
   STATUS_MODEL = 4,  /* the checkpoint */
   STATUS_DEVICE = 5, /* CPU or GPU that runs the network */
   STATUS_OUTPUT = 6, /* the file or window that frames go to */
+  STATUS_HELD = 7,   /* all pictures are held: a caller of the engine has more than it said it would */
   STATUS_INTERRUPTED = 130,
 };
 

@@ -1,6 +1,5 @@
 #include "unet/base/frame.h"
 
-#include <stddef.h>
 #include <string.h>
 
 static bool is_chroma(enum pixel_format format, int plane) {
@@ -42,6 +41,18 @@ int frame_rows(enum pixel_format format, int plane, int height) {
 double frame_aspect(const struct frame *frame) {
   double sample = frame->sample_aspect > 0 ? (double)frame->sample_aspect : 1;
   return frame->width * sample / frame->height;
+}
+
+size_t frame_lay_out(struct frame *frame, const uint8_t *memory) {
+  size_t used = 0;
+  for (int i = 0; i < 3; i++) {
+    bool there = i < frame_planes(frame->format);
+    int bytes = there ? frame_row_bytes(frame->format, i, frame->width) : 0;
+    frame->pitch[i] = (bytes + FRAME_ALIGN - 1) / FRAME_ALIGN * FRAME_ALIGN;
+    frame->plane[i] = there && memory ? memory + used : NULL;
+    used += (size_t)frame->pitch[i] * (size_t)frame_rows(frame->format, i, frame->height);
+  }
+  return used;
 }
 
 static void copy_plane(uint8_t *to, int to_pitch, const uint8_t *from, int from_pitch, size_t bytes, int rows) {

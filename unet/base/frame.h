@@ -4,6 +4,7 @@
 #define UNET_BASE_FRAME_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 struct picture;
@@ -44,6 +45,11 @@ const char *frame_format_name(enum pixel_format format);
 /* The shape a frame is to be seen in: width over height, in square pixels. In double, so that a picture of the same
  * size has the same shape to the last bit of a float. */
 double frame_aspect(const struct frame *frame);
+enum { FRAME_ALIGN = 64 }; /* bytes, of rows where memory is laid out here */
+
+/* For format, width and height: pitches with rows aligned, planes one behind the other from memory on (NULL:
+ * none). Returns the bytes that takes. */
+size_t frame_lay_out(struct frame *frame, const uint8_t *memory);
 /* Copies pixels into planes of the same format and size; what lies between rows stays as it is. */
 void frame_copy_pixels(uint8_t *const plane[3], const int pitch[3], const struct frame *from);
 

@@ -3,6 +3,8 @@
 #include <pthread.h>
 #include <stdlib.h>
 
+#include "unet/base/platform.h"
+
 /* --- holds --- */
 
 static void give_back(struct picture *picture);
@@ -161,51 +163,28 @@ void picture_pool_close(struct picture_pool **out) {
 
 /* --- in host memory --- */
 
-enum { ALIGN = 64 };
-
-struct host_picture {
-  struct picture base;
-  uint8_t *buffer;
-};
-
-static size_t align_up(size_t bytes) {
-  return (bytes + ALIGN - 1) / ALIGN * ALIGN;
-}
-
-/* Points planes at memory and returns how much of it they take. */
-static size_t lay_out(struct frame *frame, uint8_t *memory) {
-  size_t used = 0;
-  for (int i = 0; i < frame_planes(frame->format); i++) {
-    size_t pitch = align_up((size_t)frame_row_bytes(frame->format, i, frame->width));
-    frame->pitch[i] = (int)pitch;
-    frame->plane[i] = memory ? memory + used : NULL;
-    used += pitch * (size_t)frame_rows(frame->format, i, frame->height);
-  }
-  return used;
-}
-
 static int host_make(void *opaque, struct picture *picture, struct error *err) {
   const struct host_pictures *shape = opaque;
   struct frame *frame = &picture->template;
   frame->format = shape->format;
   frame->width = shape->width;
   frame->height = shape->height;
-  size_t bytes = lay_out(frame, NULL);
-  uint8_t *buffer = ((struct host_picture *)picture)->buffer = malloc(bytes + ALIGN);
-  if (!buffer)
+  size_t bytes = frame_lay_out(frame, NULL);
+  uint8_t *memory = platform_alloc(FRAME_ALIGN, bytes);
+  if (!memory)
     return error_set(err, STATUS_FAILED, "no memory for a %dx%d picture (%zu bytes)", frame->width, frame->height,
                      bytes);
-  lay_out(frame, buffer + (ALIGN - (uintptr_t)buffer % ALIGN));
+  frame_lay_out(frame, memory);
   picture->memory = MEMORY_HOST;
   return 0;
 }
 
 static void host_destroy(struct picture *picture) {
-  free(((struct host_picture *)picture)->buffer);
+  platform_free(frame_plane(&picture->template, 0));
 }
 
 static const struct picture_owner host_owner = {
-    .bytes = sizeof(struct host_picture), .make = host_make, .destroy = host_destroy};
+    .bytes = sizeof(struct picture), .make = host_make, .destroy = host_destroy};
 
 int host_pictures_take(struct host_pictures *pictures, enum pixel_format format, int width, int height,
                        struct frame *frame, struct error *err) {

@@ -81,7 +81,7 @@ void picture_pool_close(struct picture_pool **pool);
 
 /* --- in host memory --- */
 
-/* Pictures of one shape, with rows 64 bytes aligned. Zero-initialise to start. It must stay where it is. */
+/* Pictures of one shape, as frame_lay_out has them. Zero-initialise to start. It must stay where it is. */
 struct host_pictures {
   enum pixel_format format;
   int width, height;

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "unet/base/picture.h"
 #include "unet/base/platform.h"
 #include "unet/cpu/cpu_conv.h"
 #include "unet/cpu/cpu_definition.h"
@@ -106,31 +107,6 @@ static int prepare_step(struct cpu_program *program, struct cpu_step *step, stru
   return 0;
 }
 
-/* Three pictures: one being written while the two before are still with the caller. */
-static int make_pictures(struct cpu_program *program, const struct op_pixels_out *op, enum pixel_format format,
-                         struct error *err) {
-  struct frame shape = {
-      .format = format, .matrix = MATRIX_BT709, .range = RANGE_LIMITED, .width = op->x.w, .height = op->x.h};
-  size_t place[3] = {0}, size = 0;
-  if (format == PIXEL_RGBA || format == PIXEL_BGRA)
-    shape.range = RANGE_FULL;
-  for (int i = 0; i < frame_planes(format); i++) {
-    shape.pitch[i] = (frame_row_bytes(format, i, shape.width) + CPU_ALIGN - 1) / CPU_ALIGN * CPU_ALIGN;
-    place[i] = size;
-    size += (size_t)shape.pitch[i] * (size_t)frame_rows(format, i, shape.height);
-  }
-  program->picture_bytes = 3 * size;
-  program->picture_data = cpu_alloc(program->device, program->picture_bytes, "output pictures", err);
-  if (!program->picture_data)
-    return -1;
-  for (int p = 0; p < 3; p++) {
-    program->picture[p] = shape;
-    for (int i = 0; i < frame_planes(format); i++)
-      program->picture[p].plane[i] = program->picture_data + (size_t)p * size + place[i];
-  }
-  return 0;
-}
-
 static void release(struct device *base, struct program *base_program) {
   struct cpu_device *device = cpu_device(base);
   struct cpu_program *program = cpu_program(base_program);
@@ -139,7 +115,6 @@ static void release(struct device *base, struct program *base_program) {
       program->steps[i].impl->finish(program, &program->steps[i]);
   cpu_free(device, program->arena, program->arena_bytes);
   cpu_free(device, program->scratch, program->scratch_bytes);
-  cpu_free(device, program->picture_data, program->picture_bytes);
   cpu_free(device, program->rows, program->rows_bytes);
   free(program->steps);
   free(program->offset);
@@ -174,12 +149,9 @@ static int prepare(struct device *base, struct program **result, const struct pl
   cpu_states_find(program, options->owner ? cpu_program(options->owner) : NULL);
   if (cpu_know_resources(device, err) < 0 || cpu_layout(program, err) < 0 || cpu_states_make(program, err) < 0)
     goto fail;
-  for (int i = 0; i < plan->op_count; i++) {
-    const struct op *op = &plan->ops[i];
-    if (prepare_step(program, &program->steps[i], err) < 0 ||
-        (op->type == OP_PIXELS_OUT && make_pictures(program, &op->pixels_out, options->output, err) < 0))
+  for (int i = 0; i < plan->op_count; i++)
+    if (prepare_step(program, &program->steps[i], err) < 0)
       goto fail;
-  }
   program->scratch = cpu_alloc(device, program->scratch_bytes, "scratch memory", err);
   if (!program->scratch)
     goto fail;
@@ -223,9 +195,9 @@ static void run_ops(const struct cpu_run *run, int first, int end) {
 
 /* seconds as cpu_run's. */
 static int run_program(struct cpu_device *device, struct cpu_program *program, const struct run_params *params,
-                       const struct frame *frame, double *seconds, struct error *err) {
+                       const struct frame *frame, const struct frame *picture, double *seconds, struct error *err) {
   const struct loop *loop = &program->plan->loop;
-  struct cpu_run run = {program, params, frame, &program->picture[program->base.submitted % 3], 0, seconds};
+  struct cpu_run run = {program, params, frame, picture, 0, seconds};
   if (frame && device->kernels && grow_rows(program, frame, err) < 0)
     return -1;
   threads_set(device->threads);
@@ -242,19 +214,16 @@ static int run_program(struct cpu_device *device, struct cpu_program *program, c
 }
 
 static int submit(struct device *base, struct program *program, const struct run_params *params,
-                  const struct frame *frame, struct error *err) {
+                  const struct frame *frame, const struct frame *picture, struct error *err) {
   struct run_stamps *stamps = &cpu_device(base)->counters.stamps;
   int64_t begin = (int64_t)(clock_seconds() * 1e9);
-  int status = run_program(cpu_device(base), cpu_program(program), params, frame, NULL, err);
+  int status = run_program(cpu_device(base), cpu_program(program), params, frame, picture, NULL, err);
   *stamps = (struct run_stamps){.begun_ns = begin, .computed_ns = (int64_t)(clock_seconds() * 1e9)};
   return status;
 }
 
-static int collect(struct device *base, struct program *base_program, struct frame *picture, struct error *err) {
-  struct cpu_program *program = cpu_program(base_program);
-  (void)err;
-  if (picture)
-    *picture = program->picture[program->base.collected % 3];
+static int collect(struct device *base, struct program *program, struct error *err) {
+  (void)program, (void)err;
   cpu_device(base)->counters.waits++;
   return 0;
 }
@@ -272,14 +241,14 @@ static const char *way_of(const struct cpu_device *device, const struct cpu_step
 
 /* seconds: a frame's ops in a row, then its sum, for each repeat. */
 static int measure(struct cpu_device *device, struct cpu_program *program, const struct run_params *params,
-                   const struct frame *frame, const struct profile_request *request, int repeats, double *seconds,
-                   struct error *err) {
+                   const struct frame *frame, const struct frame *picture, const struct profile_request *request,
+                   int repeats, double *seconds, struct error *err) {
   int ops = program->plan->op_count;
   for (int r = 0; r < repeats; r++) {
     double *row = seconds + (size_t)r * (size_t)(ops + 1);
     if (request->stop && request->stop())
       return error_set(err, STATUS_INTERRUPTED, "interrupted: no profile");
-    if (run_program(device, program, params, frame, row, err) < 0)
+    if (run_program(device, program, params, frame, picture, row, err) < 0)
       return -1;
     for (int i = 0; i < ops; i++)
       row[ops] += row[i];
@@ -296,21 +265,21 @@ static double middle_us(const double *seconds, int columns, int i, int repeats, 
 }
 
 static int profile(struct device *base, struct program *base_program, const struct run_params *params,
-                   const struct frame *frame, const struct profile_request *request, struct profile *profile,
-                   struct error *err) {
+                   const struct frame *frame, const struct frame *picture, const struct profile_request *request,
+                   struct profile *profile, struct error *err) {
   struct cpu_device *device = cpu_device(base);
   struct cpu_program *program = cpu_program(base_program);
   int ops = program->plan->op_count;
   double *seconds = calloc((size_t)(ops + 1) * REPEATS_MAX, sizeof *seconds);
   if (!seconds)
     return error_set(err, STATUS_FAILED, "profile: out of memory");
-  int status = measure(device, program, params, frame, request, 1, seconds, err);
+  int status = measure(device, program, params, frame, picture, request, 1, seconds, err);
   double fitting = status == 0 ? request->seconds / seconds[ops] : 0;
   int wanted = request->repeats ? request->repeats : fitting < REPEATS_MAX ? (int)fitting : REPEATS_MAX;
   profile->repeats = wanted < REPEATS_MIN ? REPEATS_MIN : wanted > REPEATS_MAX ? REPEATS_MAX : wanted;
   memset(seconds, 0, (size_t)(ops + 1) * sizeof *seconds);
   if (status == 0)
-    status = measure(device, program, params, frame, request, profile->repeats, seconds, err);
+    status = measure(device, program, params, frame, picture, request, profile->repeats, seconds, err);
   for (int i = 0; status == 0 && i < ops; i++) {
     struct profile_row *row = &profile->rows[i];
     row->us = middle_us(seconds, ops + 1, i, profile->repeats, plan_op_runs(program->plan, i), &row->spread_us);
@@ -371,8 +340,29 @@ static int poison(struct device *base, struct program *base_program, struct erro
   return 0;
 }
 
+/* --- pictures --- */
+
+static int picture_make(void *opaque, struct picture *picture, struct error *err) {
+  const struct device_pictures *pictures = opaque;
+  uint8_t *memory = platform_alloc(CPU_ALIGN, pictures->bytes);
+  if (!memory)
+    return error_set(err, STATUS_DEVICE, "output pictures: no memory for %zu MB", pictures->bytes >> 20);
+  memset(memory, 0, pictures->bytes); /* rows' padding, too */
+  picture->memory = MEMORY_HOST;
+  picture->template.plane[0] = memory;
+  return 0;
+}
+
+static void picture_destroy(struct picture *picture) {
+  platform_free(frame_plane(&picture->template, 0));
+}
+
+static const struct picture_owner picture_owner = {
+    .bytes = sizeof(struct picture), .make = picture_make, .destroy = picture_destroy};
+
 const struct device_impl cpu_device_impl = {
     .name = "cpu",
+    .pictures = &picture_owner,
     .create = create,
     .destroy = destroy,
     .info = info,

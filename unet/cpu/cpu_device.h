@@ -65,9 +65,6 @@ struct cpu_program {
   struct cpu_step *steps;
   void *scratch; /* for the op that runs: its own for the time of its run only */
   size_t scratch_bytes;
-  struct frame picture[3]; /* what OP_PIXELS_OUT writes, in turn */
-  unsigned char *picture_data;
-  size_t picture_bytes;
   const struct op *failed; /* an op that could not be run */
   float *rows; /* of OP_PIXELS_IN: cpu_pixels_row floats a thread; grows with the width of the source, which is
                   the one allocation that a run may make */

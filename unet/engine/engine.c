@@ -77,6 +77,7 @@ static int copy_options(struct engine *engine, const struct engine_params *param
                                             .memory_limit = params->memory_limit,
                                             .cache_dir = params->cache_dir ? strdup(params->cache_dir) : NULL,
                                             .no_graph = params->no_graph,
+                                            .pictures = params->pictures,
                                             .stamps = params->stamps,
                                             .log = params->log};
   engine->model_path = strdup(params->model);

@@ -3,9 +3,14 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "unet/base/picture.h"
+
 void device_close(struct device **device) {
-  if (*device)
+  if (*device) {
+    picture_pool_close(&(*device)->pictures.pool);
+    pthread_mutex_destroy(&(*device)->pictures.lock);
     (*device)->impl->destroy(*device);
+  }
   *device = NULL;
 }
 
@@ -17,6 +22,60 @@ void device_get_info(struct device *device, struct device_info *info) {
 void device_get_counters(struct device *device, struct device_counters *counters) {
   *counters = (struct device_counters){0};
   device->impl->counters(device, counters);
+}
+
+/* --- pictures --- */
+
+static struct frame describe_output(const struct plan *plan, enum pixel_format format) {
+  struct frame output = {.format = format, .matrix = MATRIX_BT709, .range = RANGE_LIMITED};
+  if (format == PIXEL_RGBA || format == PIXEL_BGRA)
+    output.range = RANGE_FULL;
+  for (int i = 0; i < plan->op_count; i++)
+    if (plan->ops[i].type == OP_PIXELS_OUT) {
+      output.width = plan->ops[i].pixels_out.x.w;
+      output.height = plan->ops[i].pixels_out.x.h;
+    }
+  return output;
+}
+
+/* Makes the device's pictures large enough. On failure they are as they were. */
+static int make_room(struct device_pictures *pictures, const struct frame *output, struct error *err) {
+  struct frame frame = *output;
+  struct device_pictures larger = *pictures;
+  larger.bytes = frame_lay_out(&frame, NULL);
+  larger.pool = NULL;
+  if (!output->width || (pictures->pool && larger.bytes <= pictures->bytes))
+    return 0;
+  /* All are made now, so that `larger` is needed no longer than this. */
+  if (picture_pool_open(&larger.pool, pictures->device->impl->pictures, &larger, larger.count, larger.count, err) < 0)
+    return -1;
+  pthread_mutex_lock(&pictures->lock);
+  struct picture_pool *before = pictures->pool;
+  pictures->pool = larger.pool;
+  pictures->bytes = larger.bytes;
+  pthread_mutex_unlock(&pictures->lock);
+  picture_pool_close(&before);
+  return 0;
+}
+
+/* A picture laid out as the program's output; none where that has no size. */
+static int take_picture(struct device_pictures *pictures, const struct frame *output, struct frame *picture,
+                        struct error *err) {
+  struct frame taken;
+  *picture = (struct frame){0};
+  if (!output->width)
+    return 0;
+  pthread_mutex_lock(&pictures->lock);
+  int got = picture_pool_take(pictures->pool, &taken, err);
+  pthread_mutex_unlock(&pictures->lock);
+  if (got == 0)
+    return error_set(err, STATUS_HELD, "submit: all %d pictures are held", pictures->count);
+  if (got < 0)
+    return -1;
+  *picture = *output;
+  picture->picture = taken.picture;
+  frame_lay_out(picture, taken.plane[0]);
+  return 0;
 }
 
 /* --- programs --- */
@@ -44,17 +103,24 @@ int device_prepare(struct device *device, struct program **program, const struct
     return error_set(err, STATUS_FAILED, "prepare: the plan's resources are not the device's");
   if (options->output >= PIXEL_FORMATS)
     return error_set(err, STATUS_FAILED, "prepare: there is no pixel format %d", (int)options->output);
-  if (check_owner(plan, options->owner, err) < 0 || device->impl->prepare(device, program, plan, options, err) < 0)
+  const struct frame described = describe_output(plan, options->output);
+  if (check_owner(plan, options->owner, err) < 0 || make_room(&device->pictures, &described, err) < 0 ||
+      device->impl->prepare(device, program, plan, options, err) < 0)
     return -1;
   (*program)->plan = plan;
-  (*program)->output = options->output;
+  (*program)->output = described;
   (*program)->submitted = (*program)->collected = 0;
   return 0;
 }
 
 void device_release(struct device *device, struct program **program) {
-  if (*program)
-    device->impl->release(device, *program);
+  if (*program) {
+    struct frame made[RUNS_IN_FLIGHT];
+    memcpy(made, (*program)->made, sizeof made);
+    device->impl->release(device, *program); /* waits for the runs that write them */
+    for (int i = 0; i < RUNS_IN_FLIGHT; i++)
+      frame_release(&made[i]);
+  }
   *program = NULL;
 }
 
@@ -66,6 +132,8 @@ static int check_planes(const struct frame *frame, struct error *err) {
   if (frame->format >= PIXEL_FORMATS || frame->width < 1 || frame->height < 1)
     return error_set(err, STATUS_INPUT, "a frame of format %d and size %dx%d", (int)frame->format, frame->width,
                      frame->height);
+  if (frame_wait(frame, MEMORY_HOST, err) < 0)
+    return -1;
   for (int i = 0; i < frame_planes(frame->format); i++)
     if (!frame->plane[i] || frame->pitch[i] < frame_row_bytes(frame->format, i, frame->width))
       return error_set(err, STATUS_INPUT, "a %s frame whose plane %d is missing or has rows of %d bytes",
@@ -163,21 +231,31 @@ static int check_run(const struct program *program, const struct run_params *par
 
 int device_submit(struct device *device, struct program *program, const struct run_params *params,
                   const struct frame *frame, struct error *err) {
-  if (program_in_flight(program) >= 2)
+  struct frame picture;
+  if (program_in_flight(program) >= RUNS_IN_FLIGHT)
     return error_set(err, STATUS_FAILED, "submit: two runs are in flight already");
-  if (check_run(program, params, frame, err) < 0)
+  if (check_run(program, params, frame, err) < 0 ||
+      take_picture(&device->pictures, &program->output, &picture, err) < 0)
     return -1;
-  if (device->impl->submit(device, program, params, frame, err) < 0)
+  if (device->impl->submit(device, program, params, frame, &picture, err) < 0) {
+    frame_release(&picture);
     return -1;
-  program->submitted++;
+  }
+  program->made[program->submitted++ % RUNS_IN_FLIGHT] = picture;
   return 0;
 }
 
 int device_collect(struct device *device, struct program *program, struct frame *picture, struct error *err) {
   if (!program_in_flight(program))
     return error_set(err, STATUS_FAILED, "collect: no run is in flight");
-  int status = device->impl->collect(device, program, picture, err);
+  struct frame made = program->made[program->collected % RUNS_IN_FLIGHT];
+  program->made[program->collected % RUNS_IN_FLIGHT] = (struct frame){0};
+  int status = device->impl->collect(device, program, err);
   program->collected++;
+  if (status == 0 && picture)
+    *picture = made;
+  else
+    frame_release(&made);
   return status;
 }
 
@@ -201,14 +279,18 @@ int device_profile(struct device *device, struct program *program, const struct 
     return error_set(err, STATUS_FAILED, "profile: a run is in flight");
   if (check_run(program, params, frame, err) < 0)
     return -1;
-  if (profile_init(profile, program->plan->op_count) < 0)
-    return error_set(err, STATUS_FAILED, "profile: out of memory");
-  if (device->impl->profile(device, program, params, frame, request, profile, err) < 0) {
-    profile_free(profile);
+  struct frame picture;
+  if (take_picture(&device->pictures, &program->output, &picture, err) < 0)
     return -1;
-  }
-  profile_describe(profile, program->plan, program->element);
-  return 0;
+  int status = profile_init(profile, program->plan->op_count) < 0
+                   ? error_set(err, STATUS_FAILED, "profile: out of memory")
+                   : device->impl->profile(device, program, params, frame, &picture, request, profile, err);
+  frame_release(&picture);
+  if (status == 0)
+    profile_describe(profile, program->plan, program->element);
+  else
+    profile_free(profile);
+  return status;
 }
 
 /* --- weights --- */

@@ -5,11 +5,15 @@
 #ifndef UNET_PLAN_DEVICE_H
 #define UNET_PLAN_DEVICE_H
 
+#include <pthread.h>
+
 #include "unet/base/frame.h"
 #include "unet/base/log.h"
 #include "unet/plan/plan.h"
 #include "unet/plan/profile.h"
 
+struct picture_owner;
+struct picture_pool;
 struct device;  /* one GPU, or the CPU */
 struct program; /* one prepared plan on one device */
 
@@ -56,6 +60,7 @@ struct device_options {
   bool bf16;             /* CPU: bfloat16 arithmetic where the processor has it */
   size_t memory_limit;   /* bytes the device may allocate; 0: what there is */
   const char *cache_dir; /* for tuning results; NULL: none kept */
+  int pictures;          /* that were collected and are not released, at most at a time; 0: 1 */
   bool stamps;           /* of each run are taken (device_counters) */
   bool no_graph;         /* CUDA: launch the ops one by one instead of one captured graph (for comparison) */
   const struct log *log;
@@ -88,9 +93,24 @@ struct device_counters {
   struct run_stamps stamps; /* of the same run */
 };
 
+enum { RUNS_IN_FLIGHT = 2 };
+
+/* The memory that runs leave their pictures in: one pool for all programs of a device, made when a program is prepared,
+ * with room for the largest. */
+struct device_pictures {
+  struct device *device;
+  size_t bytes; /* of one picture */
+  int count;
+  pthread_mutex_t lock; /* programs may be prepared beside runs */
+  struct picture_pool *pool;
+};
+
 /* Duties of a device. All functions are required; none is called with NULL. */
 struct device_impl {
   const char *name; /* "cpu", "cuda" */
+  /* Of the pictures that runs make: make gets struct device_pictures and leaves the memory's beginning in plane 0.
+   * Pictures outlive the device. */
+  const struct picture_owner *pictures;
   /* Makes *device, or explains in one line why this machine cannot. */
   int (*create)(struct device **device, const struct device_options *options, struct error *err);
   /* Waits for what is in flight. Programs are destroyed before. */
@@ -104,12 +124,12 @@ struct device_impl {
                  const struct program_options *options, struct error *err);
   void (*release)(struct device *device, struct program *program);
   /* Starts one run. frame (NULL where the plan has no OP_PIXELS_IN) may be reused by the caller as soon as this
-   * returns. At most two runs are in flight. */
+   * returns. picture (NULL where it has no OP_PIXELS_OUT), of the device's pictures, gets what that writes, until the
+   * run is collected. At most RUNS_IN_FLIGHT are in flight. */
   int (*submit)(struct device *device, struct program *program, const struct run_params *params,
-                const struct frame *frame, struct error *err);
-  /* Waits for the oldest run in flight. *picture (may be NULL) gets the planes OP_PIXELS_OUT wrote, in host memory
-   * owned by the program and valid until the second submit after this. */
-  int (*collect)(struct device *device, struct program *program, struct frame *picture, struct error *err);
+                const struct frame *frame, const struct frame *picture, struct error *err);
+  /* Waits for the oldest run in flight. */
+  int (*collect)(struct device *device, struct program *program, struct error *err);
   /* device_update; version is what that of the changed resources becomes when it succeeds. Copies in other forms that
    * are not made before it returns have to be made before the next run reads them. */
   int (*update)(struct device *device, const struct weight_change *changes, int count, uint64_t version,
@@ -124,8 +144,8 @@ struct device_impl {
   /* Measures each op of a plan that makes pictures, in its place in a run with these arguments: fills what is measured
    * in profile's rows, which are there and zeroed, and its roof. No run is in flight. */
   int (*profile)(struct device *device, struct program *program, const struct run_params *params,
-                 const struct frame *frame, const struct profile_request *request, struct profile *profile,
-                 struct error *err);
+                 const struct frame *frame, const struct frame *picture, const struct profile_request *request,
+                 struct profile *profile, struct error *err);
   /* Fills the program's arena with quiet NaNs: tests then see what was never written. */
   int (*poison)(struct device *device, struct program *program, struct error *err);
 };
@@ -134,14 +154,16 @@ struct device_impl {
 struct device {
   const struct device_impl *impl;
   struct resources *resources;
+  struct device_pictures pictures;
 };
 
 /* Every program begins with this; device.c fills it after prepare and keeps it. */
 struct program {
   const struct plan *plan;
-  enum pixel_format output;
-  unsigned submitted, collected; /* runs */
-  const struct element *element; /* of each temporary and state (plan_place); the device's */
+  struct frame output;               /* what OP_PIXELS_OUT writes, without planes; no size: there is none */
+  struct frame made[RUNS_IN_FLIGHT]; /* of run number i the one at i modulo RUNS_IN_FLIGHT, until it is collected */
+  unsigned submitted, collected;     /* runs */
+  const struct element *element;     /* of each temporary and state (plan_place); the device's */
 };
 
 static inline int program_in_flight(const struct program *program) {
@@ -155,8 +177,11 @@ void device_get_counters(struct device *device, struct device_counters *counters
 int device_prepare(struct device *device, struct program **program, const struct plan *plan,
                    const struct program_options *options, struct error *err);
 void device_release(struct device *device, struct program **program); /* stores NULL; takes NULL */
+/* Takes a picture out of the device's for what the run makes: STATUS_HELD, and nothing is started, where the caller
+ * holds more of them than device_options.pictures. */
 int device_submit(struct device *device, struct program *program, const struct run_params *params,
                   const struct frame *frame, struct error *err);
+/* *picture (may be NULL) holds what the run made. */
 int device_collect(struct device *device, struct program *program, struct frame *picture, struct error *err);
 /* submit and collect in one, for plans without pixels. */
 int device_run(struct device *device, struct program *program, const struct run_params *params, struct error *err);
@@ -173,7 +198,7 @@ int device_write(struct device *device, struct program *program, struct tensor t
                  size_t count, struct error *err);
 int device_read(struct device *device, struct program *program, struct tensor tensor, size_t first, float *data,
                 size_t count, struct error *err);
-/* Counts as two submits: pictures collected before are overwritten. The caller frees *profile, which is empty after a
+/* The caller frees *profile, which is empty after a
  * failure. */
 int device_profile(struct device *device, struct program *program, const struct run_params *params,
                    const struct frame *frame, const struct profile_request *request, struct profile *profile,
