@@ -214,6 +214,10 @@ static void input_goes_with_its_picture(void **state) {
     assert_non_null(mail->input.plane[0]);
     assert_int_equal(mail->input.serial, mail->frame.serial);
     assert_int_equal(mail->input.plane[0][0], mail->frame.serial);
+    bool shared = false; /* these are the pixels that the engine read */
+    for (int j = 0; j < fake_engine_log()->submitted; j++)
+      shared = shared || fake_engine_log()->submits[j].input == mail->input.plane[0];
+    assert_true(shared);
   }
   rig_finish(&rig, 0);
 }
