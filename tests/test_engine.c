@@ -603,6 +603,50 @@ static bool is_served(void) {
   return served;
 }
 
+/* Pictures are the caller's until it releases them: with other frames, another size, and no engine any more. */
+static void test_held_pictures(void **state) {
+  (void)state;
+  enum { HELD = 4 };
+  struct rig rig;
+  struct frame pictures[HELD], more[2];
+  uint8_t *alone[HELD];
+  rig_open(&rig, args, "turbo", false);
+  struct engine_params params = default_params(&rig.golden, args[2]);
+  const struct engine_shape shape = default_shape(&rig.golden);
+  params.pictures = HELD;
+  engine_release(rig.engine, &rig.prepared);
+  engine_close(&rig.engine);
+  must(rig_engine(&rig, &params, &shape), &rig.err);
+  for (int i = 0; i < HELD; i++) {
+    rig.controls.seed = (uint64_t)i;
+    alone[i] = generate_default(&rig);
+  }
+  for (int i = 0; i < HELD; i++) { /* two in flight, as long as there are two */
+    rig.controls.seed = (uint64_t)i;
+    must(rig_submit(&rig, &rig.golden.frame), &rig.err);
+    if (i)
+      must(rig_collect(&rig, &pictures[i - 1]), &rig.err);
+  }
+  must(rig_collect(&rig, &pictures[HELD - 1]), &rig.err);
+  must(rig_submit(&rig, &rig.golden.frame), &rig.err);
+  must(rig_submit(&rig, &rig.golden.frame), &rig.err);
+  must(rig_collect(&rig, &more[0]), &rig.err);
+  must(rig_collect(&rig, &more[1]), &rig.err);
+  assert_int_equal(rig_submit(&rig, &rig.golden.frame), -1); /* two more than it said */
+  assert_int_equal(rig.err.status, STATUS_HELD);
+  frame_release(&more[0]);
+  frame_release(&more[1]);
+  must(rig_reshape(&rig, 2 * rig.golden.frame.width, 0, 0), &rig.err);
+  free(generate_default(&rig));
+  rig_close(&rig);
+  for (int i = 0; i < HELD; i++) {
+    uint8_t *held = picture_copy(&pictures[i]);
+    assert_memory_equal(held, alone[i], 4 * (size_t)shape.width * (size_t)shape.height);
+    free(held);
+    free(alone[i]);
+  }
+}
+
 int main(int argc, char **argv) {
   if (argc != 3) {
     fprintf(stderr, "usage: test_engine GOLDENS DEVICE\n");
@@ -629,6 +673,7 @@ int main(int argc, char **argv) {
       cmocka_unit_test(test_weights_that_are_not_there),
       cmocka_unit_test(test_shapes),
       cmocka_unit_test(test_fit),
+      cmocka_unit_test(test_held_pictures),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

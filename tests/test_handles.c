@@ -167,6 +167,7 @@ static void test_in_flight_together(void **state) {
     assert_int_equal(result.picture.captured_ns, 20 + i);
     assert_int_equal(result.picture.serial, 30 + i);
     assert_ptr_equal(result.opaque, &tags[i]);
+    frame_release(&result.picture);
     assert_true(result.submitted_ns > 0 && result.finished_ns >= result.submitted_ns && result.finished_ns >= before);
     before = result.finished_ns;
   }
@@ -189,6 +190,7 @@ static void test_identity_without_a_frame(void **state) {
   assert_int_equal(result.picture.pts, 7);
   assert_int_equal(result.picture.captured_ns, 8);
   assert_int_equal(result.picture.serial, 9);
+  frame_release(&result.picture);
   rig_close(&rig);
 }
 
@@ -208,6 +210,7 @@ static void test_release_in_flight(void **state) {
   struct engine_result result;
   must(engine_collect(rig.engine, &result, &rig.err), &rig.err);
   assert_int_equal(result.picture.width, shapes[2].width);
+  frame_release(&result.picture);
   const struct engine_request last = {.prepared = handles[1], .controls = &rig.controls, .frame = &rig.golden.frame};
   must(engine_submit(rig.engine, &last, &rig.err), &rig.err);
   rig_close(&rig); /* with a frame in flight */
