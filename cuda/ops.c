@@ -233,6 +233,8 @@ static int prepare_step(struct preparation *p) {
                              .step = o->step};
   args.x = args.y = operand_either(p, o->x, &args.x_type);
   args.y_type = args.x_type;
+  args.earlier = operand(p, o->earlier, ROLE_VECTOR);
+  args.kept = o->earlier.n;
   return append_sample(p, launch_step, &args);
 }
 

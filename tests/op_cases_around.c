@@ -103,7 +103,19 @@ static const struct unet_input_case unet_input_cases[] = {{1, 0, 0}, {2, 0, 0}, 
 struct step_case {
   int rows;
   bool noise;
+  int kept; /* earlier predictions: none, or of four steps that look back on them */
+  bool state, loop;
 };
+
+/* What looking back means is up to the coefficients; each step looks back as far as there is something. */
+static void look_back(struct op_test *t, int first, int count, int kept) {
+  for (int i = 0; i < count; i++) {
+    struct step_params *s = &t->params.step[first + i];
+    *s = (struct step_params){.x = 0.75f, .model = test_normal(t), .keep_x = test_normal(t), .keep_model = 0.5f};
+    for (int j = 0; j < kept && j < i; j++)
+      s->earlier[j] = 0.5f * test_normal(t);
+  }
+}
 
 /* Something to step from that every run makes anew. */
 static struct tensor start(struct op_test *t, struct tensor z) {
@@ -125,6 +137,36 @@ static void build_step(struct op_test *t, const void *argument) {
   plan_step(&t->plan, "step", op);
   test_output(t, op.x);
 }
+
+/* Four steps, written out or as a loop, of a prediction that depends on x. */
+static void build_look_back(struct op_test *t, const void *argument) {
+  const struct step_case *c = argument;
+  struct plan *plan = &t->plan;
+  struct op_step op = {.step = 3, .x = start(t, test_input(t, 1, 5, 7, 16, ELEMENT_DEVICE, FILL_NORMAL))};
+  struct tensor weight = test_weight(t, 16, 1, 16);
+  op.earlier = c->state ? test_state(t, c->kept, 5, 7, 16, ELEMENT_PRECISE)
+                        : plan_input(plan, c->kept, 5, 7, 16, ELEMENT_PRECISE); /* poison, at first */
+  t->params.row_weight[0] = 1;
+  look_back(t, 3, 4, c->kept);
+  if (c->loop)
+    plan_loop_begin(plan, 4);
+  for (int i = 0; i < (c->loop ? 1 : 4); i++, op.step++) {
+    op.model = plan_unet_input(plan, "input", (struct op_unet_input){.x = op.x, .y.n = 1});
+    op.model = plan_linear(plan, "model", (struct op_linear){.x = op.model, .weight = weight});
+    plan_step(plan, "step", op);
+  }
+  if (c->loop)
+    plan_loop_end(plan);
+  test_output(t, op.x);
+  test_output(t, op.earlier);
+}
+
+static const struct step_case look_back_cases[] = {{.kept = 1},
+                                                   {.kept = 2, .loop = true},
+                                                   {.kept = 3},
+                                                   {.kept = 3, .loop = true},
+                                                   {.kept = 2, .state = true},
+                                                   {.kept = 3, .state = true, .loop = true}};
 
 /* Three rounds with noise for the first two, of ops that read what was made before them; and ops behind. */
 static void build_loop(struct op_test *t, const void *argument) {
@@ -163,6 +205,7 @@ const struct op_cases op_cases_around[] = {
     OP_CASES_EXACT("start", build_start, start_cases),
     OP_CASES_EXACT("unet input", build_unet_input, unet_input_cases),
     OP_CASES_EXACT("step", build_step, step_cases),
+    OP_CASES("step with earlier predictions", build_look_back, look_back_cases),
     OP_CASE("loop", build_loop),
     {NULL},
 };

@@ -316,6 +316,62 @@ static void the_sampler_step_is_linear(void **state) {
   expect(&b, op.x, (float[]){127, 234}, 0);
 }
 
+/* x = 2 x + m + 10 e0 + 100 e1, and e0 = m - x is kept: three steps by hand. */
+static void a_step_looks_back(void **state) {
+  (void)state;
+  struct bench b = begin();
+  struct tensor x = input(&b, 1, 1, 1, (float[]){1}), m = input(&b, 1, 1, 1, (float[]){3});
+  struct tensor earlier = plan_input(&b.plan, 2, 1, 1, 1, ELEMENT_PRECISE);
+  for (int i = 0; i < 3; i++) {
+    plan_step(&b.plan, "step", (struct op_step){.step = i, .x = x, .model = m, .earlier = earlier});
+    b.params.step[i] = (struct step_params){
+        .x = 2, .model = 1, .earlier = {i > 0 ? 10 : 0, i > 1 ? 100 : 0}, .keep_x = -1, .keep_model = 1};
+  }
+  b.params.row_weight[0] = 1;
+  prepare(&b, PIXEL_RGBA);
+  run(&b, NULL, NULL);
+  /* 2 + 3 = 5, keeps 2; 10 + 3 + 20 = 33, keeps -2; 66 + 3 - 20 + 200 = 249, keeps -30 */
+  float latent, kept[2];
+  struct error err = {0};
+  assert_int_equal(device_read(b.device, b.program, x, 0, &latent, 1, &err), 0);
+  assert_int_equal(device_read(b.device, b.program, earlier, 0, kept, 2, &err), 0);
+  assert_true(latent == 249 && kept[0] == -30 && kept[1] == -2);
+  b.params.step[1].earlier[2] = 1;
+  assert_int_equal(device_run(b.device, b.program, &b.params, &err), -1);
+  assert_non_null(strstr(err.message, "step 1 looks back"));
+  finish(&b);
+}
+
+/* Adams and Bashforth's formula of the fourth order, as PNDM has it, on x' = -x from 1 in a loop of ten rounds: its
+ * error is what three earlier predictions are worth. */
+static void multistep_solvers_fit_the_step(void **state) {
+  (void)state;
+  enum { ROUNDS = 10 };
+  static const float formula[4][4] = {
+      {1}, {3 / 2.f, -1 / 2.f}, {23 / 12.f, -16 / 12.f, 5 / 12.f}, {55 / 24.f, -59 / 24.f, 37 / 24.f, -9 / 24.f}};
+  struct bench b = begin();
+  const float h = 1.f / ROUNDS;
+  struct tensor x = input(&b, 1, 1, 1, (float[]){1}), minus = weight(&b, "minus", 1, 1, 1, (float[]){-1});
+  struct tensor earlier = plan_input(&b.plan, 3, 1, 1, 1, ELEMENT_PRECISE);
+  plan_loop_begin(&b.plan, ROUNDS);
+  struct tensor m = plan_linear(&b.plan, "slope", (struct op_linear){.x = x, .weight = minus});
+  plan_step(&b.plan, "step", (struct op_step){.x = x, .model = m, .earlier = earlier});
+  plan_loop_end(&b.plan);
+  for (int i = 0; i < ROUNDS; i++) {
+    const float *f = formula[i < 3 ? i : 3];
+    b.params.step[i] =
+        (struct step_params){.x = 1, .model = h * f[0], .earlier = {h * f[1], h * f[2], h * f[3]}, .keep_model = 1};
+  }
+  b.params.row_weight[0] = 1;
+  prepare(&b, PIXEL_RGBA);
+  run(&b, NULL, NULL);
+  float end;
+  struct error err = {0};
+  assert_int_equal(device_read(b.device, b.program, x, 0, &end, 1, &err), 0);
+  assert_true(fabs((double)end - exp(-1)) < 3e-3); /* the first steps' error; Euler's is 0.019 */
+  finish(&b);
+}
+
 /* x is doubled, becomes less by the time row's value, and in the first round more by 100: 3, 6 - 1 + 100, 210 - 20. */
 static void a_loop_hands_on_its_latent(void **state) {
   (void)state;
@@ -549,6 +605,8 @@ int main(void) {
       cmocka_unit_test(timesteps_become_waves),
       cmocka_unit_test(guidance_becomes_a_wave),
       cmocka_unit_test(the_sampler_step_is_linear),
+      cmocka_unit_test(a_step_looks_back),
+      cmocka_unit_test(multistep_solvers_fit_the_step),
       cmocka_unit_test(a_loop_hands_on_its_latent),
       cmocka_unit_test(only_chosen_rows_see_the_image),
       cmocka_unit_test(known_colours_are_decoded),

@@ -225,6 +225,8 @@ struct sample_args {
   enum dtype x_type; /* FP32 or FP16 */
   const half_t *model, *image, *table, *position;
   const float *noise;
+  float *earlier; /* [kept] latents */
+  int kept;
   void *y;
   enum dtype y_type;
   size_t count;   /* elements of one row of y: a latent, a slot, an embedding */

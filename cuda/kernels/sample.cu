@@ -135,6 +135,20 @@ __global__ void __launch_bounds__(THREADS) unet_input_kernel(const __grid_consta
   element_write(p.y, p.y_type, i, v);
 }
 
+/* What the earlier predictions add; then each goes one place back, and the first is `now`. */
+__device__ __forceinline__ float look_back(const struct sample_args &p, const struct step_params &s, size_t i,
+                                           float now) {
+  float sum = 0.0f;
+  for (int j = 0; j < p.kept; j++) {
+    float *place = p.earlier + j * p.count + i, before = *place;
+    if (s.earlier[j] != 0.0f)
+      sum += s.earlier[j] * before;
+    *place = now;
+    now = before;
+  }
+  return sum;
+}
+
 __global__ void __launch_bounds__(THREADS) step_kernel(const __grid_constant__ struct sample_args p) {
   size_t i = thread_index();
   wait_for_previous();
@@ -146,9 +160,11 @@ __global__ void __launch_bounds__(THREADS) step_kernel(const __grid_constant__ s
   float model = 0.0f;
   for (int row = 0; row < p.rows; row++)
     model += run.row_weight[row] * __half2float(p.model[row * p.count + i]);
-  float v = s.x * element_read(p.x, p.x_type, i) + s.model * model;
+  float x = element_read(p.x, p.x_type, i), v = s.x * x + s.model * model;
   if (p.noise && s.noise != 0.0f)
     v += s.noise * p.noise[step * p.count + i];
+  if (p.kept)
+    v += look_back(p, s, i, s.keep_x * x + s.keep_model * model);
   element_write(p.y, p.y_type, i, v);
 }
 

@@ -101,13 +101,20 @@ static void step_run(const struct cpu_run *run, const struct cpu_step *step) {
   size_t index = (size_t)(op->step + run->round), count = tensor_elements(op->x);
   const struct step_params *s = &run->params->step[index];
   const float *model = cpu_f32(run->program, op->model), *noise = cpu_f32(run->program, op->noise);
-  float *x = cpu_f32(run->program, op->x);
+  float *x = cpu_f32(run->program, op->x), *earlier = cpu_f32(run->program, op->earlier);
+  size_t kept = (size_t)op->earlier.n;
   for (size_t i = 0; i < count; i++) {
     double prediction = 0;
     for (size_t r = 0; r < (size_t)op->model.n; r++)
       prediction += (double)run->params->row_weight[r] * (double)model[r * count + i];
-    double fresh = noise && s->noise != 0 ? (double)s->noise * (double)noise[index * count + i] : 0;
-    x[i] = (float)((double)s->x * (double)x[i] + (double)s->model * prediction + fresh);
+    double more = noise && s->noise != 0 ? (double)s->noise * (double)noise[index * count + i] : 0;
+    for (size_t j = 0; j < kept; j++)
+      more += s->earlier[j] != 0 ? (double)s->earlier[j] * (double)earlier[j * count + i] : 0;
+    for (size_t j = kept; j > 1; j--)
+      earlier[(j - 1) * count + i] = earlier[(j - 2) * count + i];
+    if (kept)
+      earlier[i] = (float)((double)s->keep_x * (double)x[i] + (double)s->keep_model * prediction);
+    x[i] = (float)((double)s->x * (double)x[i] + (double)s->model * prediction + more);
   }
 }
 

@@ -26,6 +26,7 @@ struct geometry {
 struct step_params {
   int timestep;          /* 0..999: row of the time table */
   float x, model, noise; /* coefficients of OP_STEP */
+  float earlier[EARLIER_MAX], keep_x, keep_model;
 };
 
 struct prompt_params {

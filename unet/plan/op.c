@@ -227,6 +227,10 @@ static const char *check_unet_input(const struct op *op, int runs, struct op_res
   return fits ? NULL : "the image latent's size differs from the noisy latent's";
 }
 
+static bool is_same(struct tensor a, struct tensor b) {
+  return tensor_exists(a) && a.space == b.space && a.index == b.index;
+}
+
 static const char *check_step(const struct op *op, int runs, struct op_result *y) {
   const struct op_step *o = &op->step;
   struct tensor m = o->model;
@@ -236,7 +240,11 @@ static const char *check_step(const struct op *op, int runs, struct op_result *y
   if (!fits_noise(o->x, o->noise))
     return "the noise's shape is not the latent's";
   bool fits = m.h == o->x.h && m.w == o->x.w && m.c == o->x.c && m.n <= GUIDANCE_ROWS_MAX;
-  return fits ? NULL : "the U-Net's output does not have the latent's shape";
+  if (!fits)
+    return "the U-Net's output does not have the latent's shape";
+  if (!fits_noise(o->x, o->earlier) || o->earlier.n > EARLIER_MAX)
+    return "the earlier predictions do not have the latent's shape, or are too many";
+  return is_same(o->earlier, o->x) || is_same(o->earlier, m) ? "the earlier predictions are another operand" : NULL;
 }
 
 static const char *check_pixels_in(const struct op *op, int runs, struct op_result *y) {

@@ -21,6 +21,7 @@ enum {
   GUIDANCE_ROWS_MAX = 3, /* rows of one U-Net call: 1 none, 2 classifier-free, 3 InstructPix2Pix */
   TOKENS_MAX = 256,      /* text positions */
   TIMESTEPS = 1000,      /* rows of the time table */
+  EARLIER_MAX = 3,       /* predictions that a sampler's step may look back on */
 };
 
 enum activation {
@@ -223,16 +224,21 @@ struct op_unet_input {
   unsigned image_rows;
 };
 
-/* x becomes s.x * x + s.model * sum over r of run.row_weight[r] * model[r] + s.noise * noise[step], with
- * s = run.step[step]. Every few-step sampler on epsilon- or v-prediction is of this form: sampler.c makes the
- * coefficients in double. In place: x is what a loop's rounds hand on.
+/* x becomes s.x * x + s.model * m + sum over i of s.earlier[i] * earlier[i] + s.noise * noise[step], with
+ * s = run.step[step] and m = sum over r of run.row_weight[r] * model[r]. Then earlier[i] becomes earlier[i - 1], and
+ * earlier[0] s.keep_x * x + s.keep_model * m, of the x before: what the step knew, as epsilon or as x0. Every few-step
+ * sampler on epsilon- or v-prediction is of this form, and so are multistep ones (DPM-Solver++ 2M, PNDM, UniPC):
+ * sampler.c makes the coefficients in double. In place: x and earlier are what a loop's rounds hand on. What has the
+ * coefficient 0 is not read: before the first step, earlier may hold anything.
  *   x      precise [1, h, w, c]
  *   model  [rows, h, w, c]
+ *   earlier  precise [1..EARLIER_MAX, h, w, c], a temporary or a state: coefficients behind them must be 0
  *   noise  precise [draws, h, w, c]: without it s.noise is not read, and it must be 0 for steps from draws on
  *          (device_submit checks) */
 #define OPERANDS_STEP(T, P)                                                                                            \
   T(x, OPERAND_READ | OPERAND_WRITE)                                                                                   \
   T(model, OPERAND_READ)                                                                                               \
+  T(earlier, OPERAND_READ | OPERAND_WRITE | OPERAND_OPTIONAL)                                                          \
   T(noise, OPERAND_READ | OPERAND_STATE | OPERAND_OPTIONAL)
 struct op_step {
   OPERANDS(STEP)
@@ -279,7 +285,7 @@ struct op_pixels_out {
   ROW(PROMPT, prompt, "prompt", prompts, no_flops)                                                                     \
   ROW(START, start, "start", nothing, no_flops)                                                                        \
   ROW(UNET_INPUT, unet_input, "unet input", nothing, no_flops)                                                         \
-  ROW(STEP, step, "step", draws, no_flops)                                                                             \
+  ROW(STEP, step, "step", coefficients, no_flops)                                                                      \
   ROW(PIXELS_IN, pixels_in, "pixels in", frame, no_flops)                                                              \
   ROW(PIXELS_OUT, pixels_out, "pixels out", nothing, no_flops)
 
