@@ -25,7 +25,7 @@ extern struct device_impl __wrap_cuda_device_impl;
 struct device_impl __wrap_cuda_device_impl;
 #endif
 
-/* Whether this is the frame to fail in. Prompts and tables are no frames. */
+/* Whether this is the frame to fail in. Prompts and time projections are no frames. */
 static bool is_fatal(const struct frame *frame) {
   static long count;
   const char *at = getenv("REVERIE_FAULT_AT");

@@ -175,7 +175,7 @@ static int use(const struct checkpoint *checkpoint, struct error *err) {
   int result = model_init(&model, checkpoint, &resources, err);
   if (!result)
     result = plans_text(&model, &plans[0], err) || plans_keys(&model, &plans[1], err) ||
-             plans_tables(&model, &plans[2], err) || plans_frame(&model, &shape, &plans[3], &noise, err) ||
+             plans_times(&model, &shape, &plans[2], err) || plans_frame(&model, &shape, &plans[3], &noise, err) ||
              read_weights(&resources, err);
   if (!result)
     model_log_unused(&model, NULL);

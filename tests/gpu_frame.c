@@ -76,6 +76,17 @@ static void run_plan(struct bench *b, int (*make)(const struct model *, struct p
   plan_free(&plan);
 }
 
+/* The time projections of the run's steps, for the frame program. */
+static void run_times(struct bench *b, const struct frame_shape *shape, const struct run_params *run) {
+  struct plan plan;
+  struct program *program;
+  must(b, plans_times(&b->model, shape, &plan, &b->err));
+  must(b, device_prepare(b->device, &program, &plan, &(struct program_options){.owner = b->program}, &b->err));
+  must(b, device_run(b->device, program, run, &b->err));
+  device_release(b->device, &program);
+  plan_free(&plan);
+}
+
 /* --- networks --- */
 
 static void *read_file(const char *folder, const char *name, size_t bytes) {
@@ -122,7 +133,6 @@ static void run_networks(struct bench *b, const char *folder) {
   int *tokens = read_file(folder, "tokens.i32", (size_t)positions * sizeof *tokens);
   memcpy(run.tokens, tokens, (size_t)positions * sizeof *tokens);
   free(tokens);
-  run_plan(b, plans_tables, &run);
   cuda_device(b->device)->tune_always = true;
   plan_init(plan, &b->resources);
   struct tensor picture = plan_input(plan, 1, h * scale, w * scale, 3, ELEMENT_DEVICE);
@@ -131,7 +141,7 @@ static void run_networks(struct bench *b, const char *folder) {
   struct tensor hidden = plan_input(plan, 1, 1, positions, encoder->config.hidden_size, ELEMENT_DEVICE);
   struct tensor text = clip_encode(encoder, plan);
   struct tensor encoded = kind->encode(autoencoder, plan, picture);
-  struct tensor time = plan_time_row(plan, "time", (struct op_time_row){.table = b->model.table});
+  struct tensor time = unet_times(&b->model.unet, plan, 1, (struct tensor){0});
   struct tensor y = unet_predict(&b->model.unet, plan, x, time, unet_texts(&b->model.unet, plan, hidden));
   struct tensor decoded = kind->decode(autoencoder, plan, latent);
   must(b, plan_finish(plan, &b->err));
@@ -168,7 +178,8 @@ static void make_steps(struct bench *b, const char *folder, int steps, struct ru
     exit(1);
   fprintf(file, "%.9g %.9g\n", (double)run->start_latent, (double)run->start_noise);
   for (int i = 0; i < steps; i++)
-    fprintf(file, "%d %.9g %.9g\n", run->step[i].timestep, (double)run->step[i].x, (double)run->step[i].model);
+    fprintf(file, "%.9g %.9g %.9g\n", (double)run->step[i].timestep, (double)run->step[i].x,
+            (double)run->step[i].model);
   fclose(file);
 }
 
@@ -199,7 +210,7 @@ static void run_picture(struct bench *b, const char *folder, int steps) {
   make_steps(b, folder, steps, &run);
   must(b, plans_frame(&b->model, &shape, &b->plan, &noise, &b->err));
   must(b, device_prepare(b->device, &b->program, &b->plan, &(struct program_options){PIXEL_RGBA}, &b->err));
-  run_plan(b, plans_tables, &run);
+  run_times(b, &shape, &run);
   run_plan(b, plans_text, &run);
   run_plan(b, plans_keys, &run);
   write_input(b, folder, "noise.f32", noise.start);
@@ -227,7 +238,7 @@ static void prepare_frame(struct bench *b, struct frame_shape *shape, int argc, 
                                 .rows = 1};
   must(b, plans_frame(&b->model, shape, &b->plan, &noise, &b->err));
   must(b, device_prepare(b->device, &b->program, &b->plan, &(struct program_options){PIXEL_RGBA}, &b->err));
-  run_plan(b, plans_tables, &prompt);
+  run_times(b, shape, &prompt);
   run_plan(b, plans_text, &prompt);
   run_plan(b, plans_keys, &prompt);
   size_t count = tensor_elements(noise.start);
@@ -246,7 +257,7 @@ static struct run_params frame_params(const struct frame_shape *shape) {
       .prompt = {{{SLOT_PRESET_1}, {1}}},
       .geometry = {0, 0, (float)shape->width, (float)shape->height, 0, 0, shape->width, shape->height}};
   for (int i = 0; i < shape->steps; i++)
-    run.step[i] = (struct step_params){.timestep = 499 / (i + 1), .x = 1.89774f, .model = -1.61289f};
+    run.step[i] = (struct step_params){.timestep = 499.0f / (float)(i + 1), .x = 1.89774f, .model = -1.61289f};
   return run;
 }
 

@@ -17,8 +17,12 @@ struct timestep_case {
 
 static void build_timestep(struct op_test *t, const void *argument) {
   const struct timestep_case *c = argument;
-  test_output(t, plan_timestep(&t->plan, "time",
-                               (struct op_timestep){.y.c = c->c, .cos_first = c->cos_first, .shift = c->shift}));
+  const float timesteps[] = {0, 999, 499, 0.5f, (float)(999 * test_uniform(t))};
+  for (int i = 0; i < 5; i++)
+    t->params.step[i].timestep = timesteps[i];
+  test_output(
+      t, plan_timestep(&t->plan, "time",
+                       (struct op_timestep){.y = {.n = 5, .c = c->c}, .cos_first = c->cos_first, .shift = c->shift}));
 }
 
 static const struct timestep_case timestep_cases[] = {{true, 0, 128}, {false, 1, 64}, {true, 0, 320}};
@@ -26,17 +30,15 @@ static const struct timestep_case timestep_cases[] = {{true, 0, 128}, {false, 1,
 static void build_guidance_embed(struct op_test *t, const void *argument) {
   (void)argument;
   t->params.guidance = 7.5f;
-  test_output(t, plan_guidance_embed(&t->plan, "guidance", (struct op_guidance_embed){.y.c = 256}));
+  test_output(t, plan_guidance_embed(&t->plan, "guidance", (struct op_guidance_embed){.y = {.n = 3, .c = 256}}));
 }
 
 static void build_time_row(struct op_test *t, const void *argument) {
   (void)argument;
-  struct tensor table = test_state(t, TIMESTEPS, 1, 1, 40, ELEMENT_DEVICE);
-  const int rows[] = {0, 999, 499};
-  for (int i = 0; i < 3; i++) {
-    t->params.step[i].timestep = rows[i];
-    test_output(t, plan_time_row(&t->plan, "row", (struct op_time_row){.step = i, .table = table}));
-  }
+  struct tensor table = test_state(t, 7, 1, 1, 40, ELEMENT_DEVICE);
+  const int rows[] = {0, 6, 3};
+  for (int i = 0; i < 3; i++)
+    test_output(t, plan_time_row(&t->plan, "row", (struct op_time_row){.step = rows[i], .table = table}));
 }
 
 struct store_case {
@@ -173,7 +175,7 @@ static void build_loop(struct op_test *t, const void *argument) {
   (void)argument;
   struct plan *plan = &t->plan;
   struct tensor z = test_input(t, 1, 5, 7, 16, ELEMENT_DEVICE, FILL_NORMAL),
-                table = test_state(t, TIMESTEPS, 1, 1, 16, ELEMENT_DEVICE);
+                table = test_state(t, 4, 1, 1, 16, ELEMENT_DEVICE);
   struct tensor noise = test_state(t, 3, 5, 7, 16, ELEMENT_PRECISE), weight = test_weight(t, 16, 3, 16),
                 x = start(t, z);
   struct tensor before = plan_norm(plan, "before", (struct op_norm){.x = z, .prologue = {.act = ACT_SILU}});
@@ -187,7 +189,6 @@ static void build_loop(struct op_test *t, const void *argument) {
   test_output(t, plan_unet_input(plan, "latent", (struct op_unet_input){.x = x, .y.n = 1}));
   test_output(t, plan_time_row(plan, "row", (struct op_time_row){.step = 0, .table = table}));
   t->params.row_weight[0] = 1;
-  t->params.step[0].timestep = 7;
   t->params.step[1] = (struct step_params){999, 0.75f, -0.5f, 0.25f};
   t->params.step[2] = (struct step_params){480, 1.25f, -0.25f, 0.5f};
   t->params.step[3] = (struct step_params){1, 0.5f, 0.5f, 0};

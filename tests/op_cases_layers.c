@@ -352,6 +352,21 @@ static void build_own_residual(struct op_test *t, const void *argument) {
   test_output(t, chain_conv(t, x, (struct tensor){0}, ACT_NONE));
 }
 
+/* Time projections of a state: slices of its middle row. */
+static void build_kept_times(struct op_test *t, const void *argument) {
+  struct tensor x = test_input(t, 1, 6, 6, 16, ELEMENT_DEVICE, FILL_NORMAL);
+  struct tensor times = tensor_row(test_state(t, 3, 1, 1, 56, ELEMENT_DEVICE), 1);
+  (void)argument;
+  for (int i = 0; i < 2; i++)
+    x = plan_conv(&t->plan, "conv",
+                  (struct op_conv){.x = x,
+                                   .weight = test_weight(t, 24, 3, x.c),
+                                   .time = tensor_channels(times, 8 + 24 * i, 24),
+                                   .stride = 1,
+                                   .pad = 1});
+  test_output(t, x);
+}
+
 static struct tensor chain_linear(struct op_test *t, struct tensor x, int out, bool norm, enum activation act,
                                   struct tensor residual) {
   struct op_linear op = {.x = x, .weight = test_weight(t, out, 1, x.c), .residual = residual, .act = act};
@@ -384,6 +399,7 @@ const struct op_cases op_cases_layers[] = {
     OP_CASES("linear", build_linear, linear_cases),
     OP_CASES("norm", build_norm, norm_cases),
     OP_CASES("attention", build_attention, attention_cases),
+    OP_CASE("conv with time projections of a state", build_kept_times),
     OP_CASE("chain of tiny blocks", build_tiny_blocks),
     OP_CASE("chain with a residual that is the input", build_own_residual),
     OP_CASE("chain of a transformer block", build_transformer),

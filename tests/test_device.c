@@ -1,4 +1,5 @@
 /* The device interface: choice, arguments, runs in flight, memory. */
+#include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -173,11 +174,10 @@ static void tokens_slots_and_timesteps_are_checked(void **state) {
   struct weight_part part = {table, DTYPE_F32, 4};
   struct tensor words = resources_weight(&r->resources, "words", 4, 1, 1, 2, &part, 1, &err);
   struct tensor slots = resources_state(&r->resources, "slots", 3, 1, 4, 2, ELEMENT_DEVICE, &err);
-  struct tensor times = resources_state(&r->resources, "times", TIMESTEPS, 1, 1, 2, ELEMENT_DEVICE, &err);
   struct tensor x = plan_embed(&r->plan, "embed", (struct op_embed){.token = words, .position = words});
   plan_store_slot(&r->plan, "store", (struct op_store_slot){.x = x, .slots = slots});
   plan_prompt(&r->plan, "prompt", (struct op_prompt){.slots = slots, .y.n = 1});
-  plan_time_row(&r->plan, "time", (struct op_time_row){.step = 0, .table = times});
+  plan_timestep(&r->plan, "time", (struct op_timestep){.y = {.n = 2, .c = 4}});
   rig_prepare(r, "cpu");
   struct run_params good = {.prompt = {{{0, 77}, {1, 0}}}}, bad;
   assert_int_equal(device_run(r->device, r->program, &good, &err), 0);
@@ -189,11 +189,18 @@ static void tokens_slots_and_timesteps_are_checked(void **state) {
   assert_int_equal(device_run(r->device, r->program, &bad, &err), -1);
   bad = good, bad.prompt[0].weight[1] = 0.5f;
   assert_int_equal(device_run(r->device, r->program, &bad, &err), -1);
-  bad = good, bad.step[0].timestep = TIMESTEPS;
-  assert_int_equal(device_run(r->device, r->program, &bad, &err), -1);
+  static const float timesteps[] = {TIMESTEPS, -0.5f, NAN};
+  for (int i = 0; i < 3; i++) {
+    bad = good, bad.step[1].timestep = timesteps[i];
+    assert_int_equal(device_run(r->device, r->program, &bad, &err), -1);
+    assert_non_null(strstr(err.message, "timestep"));
+  }
   assert_int_equal(device_start(r->device, r->program, &bad, &err), -1);
   for (int i = 0; i < 5; i++) /* nobody collects them */
     assert_int_equal(device_start(r->device, r->program, &good, &err), 0);
+  bad = good, bad.step[2].timestep = TIMESTEPS; /* which nobody reads */
+  assert_int_equal(device_run(r->device, r->program, &bad, &err), 0);
+  assert_int_equal(device_run(r->device, r->program, &good, &err), 0);
   rig_close(r);
 }
 
@@ -203,19 +210,17 @@ static void rounds_are_checked(void **state) {
   struct rig *r = rig_begin();
   struct error err = {0};
   struct tensor noise = resources_state(&r->resources, "noise", 2, 1, 1, 2, ELEMENT_PRECISE, &err);
-  struct tensor times = resources_state(&r->resources, "times", TIMESTEPS, 1, 1, 2, ELEMENT_DEVICE, &err);
   struct tensor x = plan_input(&r->plan, 1, 1, 1, 2, ELEMENT_PRECISE),
                 model = plan_input(&r->plan, 1, 1, 1, 2, ELEMENT_DEVICE);
   plan_loop_begin(&r->plan, 3);
-  plan_time_row(&r->plan, "time", (struct op_time_row){.step = 0, .table = times});
   plan_step(&r->plan, "step", (struct op_step){.step = 0, .x = x, .model = model, .noise = noise});
   plan_loop_end(&r->plan);
   rig_prepare(r, "cpu");
-  struct run_params good = {.step = {[1] = {.noise = 1}, [3] = {.timestep = TIMESTEPS, .noise = 1}}}, bad;
+  struct run_params good = {.step = {[1] = {.noise = 1}, [3] = {.noise = 1, .earlier = {1}}}}, bad;
   assert_int_equal(device_run(r->device, r->program, &good, &err), 0);
-  bad = good, bad.step[2].timestep = TIMESTEPS;
+  bad = good, bad.step[2].earlier[1] = 1;
   assert_int_equal(device_run(r->device, r->program, &bad, &err), -1);
-  assert_non_null(strstr(err.message, "timestep 1000"));
+  assert_non_null(strstr(err.message, "step 2 looks back on prediction 2"));
   bad = good, bad.step[2].noise = 0.5f;
   assert_int_equal(device_run(r->device, r->program, &bad, &err), -1);
   assert_non_null(strstr(err.message, "2 draws"));

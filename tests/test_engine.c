@@ -150,7 +150,7 @@ static struct prepared_info shape_of(const struct rig *rig) {
   return info;
 }
 
-/* Full LCM: guidance is in the time table, which is made anew when it changes. */
+/* Full LCM: guidance is in the time projections, which are made anew when it changes. */
 static void test_guidance_embedding(void **state) {
   (void)state;
   struct rig rig;
@@ -177,10 +177,46 @@ static struct engine_info info_of(const struct rig *rig) {
   return info;
 }
 
+static long frame_launches(struct rig *rig) {
+  long before = info_of(rig).device_launches;
+  free(generate_default(rig));
+  return info_of(rig).device_launches - before;
+}
+
+/* Time projections are no part of a frame: they are made when what they are made of changes, on a GPU by one launch,
+ * and not while it stays. */
+static void test_time_projections(void **state) {
+  (void)state;
+  static const char *const names[] = {"turbo", "lcm"};
+  for (int i = 0; i < 2; i++) {
+    struct rig rig;
+    rig_open(&rig, args, names[i], false);
+    rig.controls.strength = 0.5f;
+    uint8_t *first = generate_default(&rig);
+    long steady = frame_launches(&rig);
+    rig.controls.seed = 5, rig.controls.mix = 0.5f;
+    assert_int_equal(frame_launches(&rig), steady);
+    rig.controls.strength = 0.8f;
+    long changed = frame_launches(&rig);
+    assert_true(changed > steady);
+    assert_int_equal(frame_launches(&rig), steady);
+    rig.controls.guidance = 3;
+    assert_int_equal(frame_launches(&rig), i ? changed : steady);
+    assert_int_equal(frame_launches(&rig), steady);
+    if (info_of(&rig).depth > 1) {
+      assert_int_equal(steady, 1);
+      assert_int_equal(changed, 2);
+    }
+    rig.controls.strength = 0.5f, rig.controls.seed = 1, rig.controls.mix = 1, rig.controls.guidance = 1;
+    assert_same(&rig, first, generate_default(&rig));
+    rig_close(&rig);
+  }
+}
+
 /* What may change while the picture runs is data: on a GPU no graph is captured anew, on no device is memory taken. */
 static void test_changes_capture_nothing(void **state) {
   (void)state;
-  static const char *const names[] = {"turbo", "lcm"}; /* guidance by a second row, and by the time table */
+  static const char *const names[] = {"turbo", "lcm"}; /* guidance by a second row, and by the time projections */
   for (int i = 0; i < 2; i++) {
     struct rig rig;
     rig_open(&rig, args, names[i], true);
@@ -263,6 +299,37 @@ static void test_two_in_flight(void **state) {
   rig_close(&rig);
 }
 
+static void collect_expected(struct rig *rig, const uint8_t *expected) {
+  struct frame picture;
+  must(rig_collect(rig, &picture), &rig->err);
+  uint8_t *copy = picture_copy(&picture);
+  assert_memory_equal(copy, expected, picture_bytes(rig));
+  free(copy);
+}
+
+/* Each frame has the time projections of its own strength, whatever is in flight beside it. */
+static void test_strength_in_flight(void **state) {
+  (void)state;
+  static const float strengths[2] = {0.4f, 0.9f};
+  struct rig rig;
+  uint8_t *alone[2];
+  rig_open(&rig, args, "turbo", false);
+  for (int i = 0; i < 2; i++) {
+    rig.controls.strength = strengths[i];
+    alone[i] = generate_default(&rig);
+  }
+  for (int i = 0; i < 8; i++) {
+    rig.controls.strength = strengths[i % 2];
+    must(rig_submit(&rig, &rig.golden.frame), &rig.err);
+    if (i > 0)
+      collect_expected(&rig, alone[(i - 1) % 2]);
+  }
+  collect_expected(&rig, alone[1]);
+  free(alone[0]);
+  free(alone[1]);
+  rig_close(&rig);
+}
+
 /* A prompt set while frames are in flight is for the next ones. */
 static void test_prompt_in_flight(void **state) {
   (void)state;
@@ -290,7 +357,7 @@ static struct engine_weight scaled_weight(const struct rig *rig, const char *nam
   struct checkpoint *checkpoint;
   struct resources resources = {0};
   struct model model;
-  struct plan text, keys, tables;
+  struct plan text, keys, times;
   struct frame_noise noise;
   struct plan frame;
   struct error err = {0};
@@ -300,7 +367,7 @@ static struct engine_weight scaled_weight(const struct rig *rig, const char *nam
   must(model_init(&model, checkpoint, &resources, &err), &err);
   must(plans_text(&model, &text, &err), &err);
   must(plans_keys(&model, &keys, &err), &err);
-  must(plans_tables(&model, &tables, &err), &err);
+  must(plans_times(&model, &shape, &times, &err), &err);
   must(plans_frame(&model, &shape, &frame, &noise, &err), &err);
   int index = resources_find(&resources, name);
   assert_true(index >= 0);
@@ -313,7 +380,7 @@ static struct engine_weight scaled_weight(const struct rig *rig, const char *nam
     values[i] *= factor;
   plan_free(&text);
   plan_free(&keys);
-  plan_free(&tables);
+  plan_free(&times);
   plan_free(&frame);
   model_finish(&model);
   resources_finish(&resources);
@@ -327,14 +394,6 @@ static void change_weight(struct rig *rig, const char *name, float factor) {
   free((float *)weight.values);
 }
 
-static void collect_expected(struct rig *rig, const uint8_t *expected) {
-  struct frame picture;
-  must(rig_collect(rig, &picture), &rig->err);
-  uint8_t *copy = picture_copy(&picture);
-  assert_memory_equal(copy, expected, picture_bytes(rig));
-  free(copy);
-}
-
 static void test_changed_weights(void **state) {
   (void)state;
   static const struct {
@@ -343,7 +402,7 @@ static void test_changed_weights(void **state) {
       {"turbo", "text_encoder/embeddings.position_embedding.weight"}, /* seen through the prompts */
       {"turbo", "text_encoder/final_layer_norm.weight"},
       {"turbo", "unet/text_kv.weight"},
-      {"turbo", "unet/time_embedding.linear_1.weight"}, /* through the time table */
+      {"turbo", "unet/time_embedding.linear_1.weight"}, /* through the time projections */
       {"lcm", "unet/time_emb_proj.bias"},
       {"turbo", "unet/conv_in.weight"}, /* and in the frame itself */
   };
@@ -663,8 +722,10 @@ int main(int argc, char **argv) {
       cmocka_unit_test(test_guidance),
       cmocka_unit_test(test_image_guidance),
       cmocka_unit_test(test_guidance_embedding),
+      cmocka_unit_test(test_time_projections),
       cmocka_unit_test(test_changes_capture_nothing),
       cmocka_unit_test(test_two_in_flight),
+      cmocka_unit_test(test_strength_in_flight),
       cmocka_unit_test(test_prompt_in_flight),
       cmocka_unit_test(test_many_prompts),
       cmocka_unit_test(test_steady_prompts_cost_nothing),

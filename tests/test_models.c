@@ -144,34 +144,34 @@ static void autoencoder(void **state) {
   free(decoded.data);
 }
 
-static void make_tables(struct bench *b) {
+/* The time projections of the run's steps, for the frame program. */
+static void make_times(struct bench *b, const struct frame_shape *shape, const struct run_params *run) {
   struct plan plan;
   struct program *program = NULL;
-  struct run_params run = {.guidance = (float)json_number(b->golden.json, "guidance", 1)};
-  must(plans_tables(&b->model, &plan, &b->err));
-  must(device_prepare(b->device, &program, &plan, &(struct program_options){PIXEL_RGBA}, &b->err));
-  must(device_run(b->device, program, &run, &b->err));
+  must(plans_times(&b->model, shape, &plan, &b->err));
+  must(device_prepare(b->device, &program, &plan, &(struct program_options){.owner = b->program}, &b->err));
+  must(device_run(b->device, program, run, &b->err));
   device_release(b->device, &program);
   plan_free(&plan);
 }
 
 static void unet(void **state) {
   struct bench *b = *state;
-  static const int timesteps[] = {999, 480, 1};
+  static const float timesteps[] = {999, 480, 1};
   struct values x = golden_values(&b->golden, "unet.x"), text = golden_values(&b->golden, "text.out");
   struct plan *plan = &b->plan;
   struct tensor sample = plan_input(plan, 1, x.shape[1], x.shape[2], x.shape[3], ELEMENT_DEVICE);
   struct tensor hidden = plan_input(plan, 1, 1, text.shape[2], text.shape[3], ELEMENT_DEVICE);
-  struct tensor time = plan_time_row(plan, "time", (struct op_time_row){.step = 0, .table = b->model.table});
+  struct tensor time = unet_times(&b->model.unet, plan, 1, (struct tensor){0});
   struct tensor y = unet_predict(&b->model.unet, plan, sample, time, unet_texts(&b->model.unet, plan, hidden));
-  make_tables(b);
   prepare(b);
   write_values(b, sample, &x);
   write_values(b, hidden, &text);
   for (int i = 0; i < 3; i++) {
-    struct run_params run = {.step = {{.timestep = timesteps[i]}}};
+    struct run_params run = {.step = {{.timestep = timesteps[i]}},
+                             .guidance = (float)json_number(b->golden.json, "guidance", 1)};
     char name[32];
-    snprintf(name, sizeof name, "unet.out.%d", timesteps[i]);
+    snprintf(name, sizeof name, "unet.out.%g", (double)timesteps[i]);
     must(device_run(b->device, b->program, &run, &b->err));
     struct values expected = golden_values(&b->golden, "%s", name);
     compare(b, name, y, &expected);
@@ -195,7 +195,7 @@ static void make_steps(struct bench *b, const struct frame_noise *noise, int pad
     run->step[i] = (struct step_params){.timestep = 999, .x = 1};
   for (int i = 0; i < STEPS; i++) {
     bool last = i == STEPS - 1;
-    run->step[pad + i] = (struct step_params){900 - 300 * i, 1.2f - 0.1f * (float)i, -0.5f, last ? 0 : 0.25f};
+    run->step[pad + i] = (struct step_params){900 - 300 * (float)i, 1.2f - 0.1f * (float)i, -0.5f, last ? 0 : 0.25f};
     noise_fill(1, 1 + (uint32_t)i, 0, draw, count);
     if (!last)
       must(device_write(b->device, b->program, noise->steps, (size_t)(pad + i) * count, draw, count, &b->err));
@@ -209,6 +209,7 @@ static uint8_t *make_picture(struct bench *b, int steps) {
   struct frame_shape shape = {
       .width = frame->width, .height = frame->height, .steps = steps, .draws = steps - 1, .rows = 1};
   struct run_params run = {.start_latent = 0.5f, .start_noise = 0.9f, .row_weight = {1}, .mix = 1};
+  run.guidance = (float)json_number(b->golden.json, "guidance", 1);
   struct frame_noise noise;
   struct frame picture;
   run.prompt[0] = (struct prompt_params){{0}, {1}};
@@ -217,6 +218,7 @@ static uint8_t *make_picture(struct bench *b, int steps) {
   assert_int_equal(b->plan.loop.rounds, steps == ROUNDS ? ROUNDS : 0);
   must(device_prepare(b->device, &b->program, &b->plan, &(struct program_options){PIXEL_RGBA}, &b->err));
   make_steps(b, &noise, steps - STEPS, &run);
+  make_times(b, &shape, &run);
   must(device_poison(b->device, b->program, &b->err));
   for (int i = 0; i < 2; i++) /* a run leaves nothing to the next, which is in flight behind it */
     must(device_submit(b->device, b->program, &run, frame, &b->err));
@@ -231,7 +233,6 @@ static uint8_t *make_picture(struct bench *b, int steps) {
 /* Steps written out and steps in a loop make the same picture to the bit. */
 static void loop(void **state) {
   struct bench *b = *state;
-  make_tables(b);
   uint8_t *unrolled = make_picture(b, STEPS), *rounds = make_picture(b, ROUNDS);
   assert_memory_equal(unrolled, rounds, 4 * (size_t)b->golden.frame.width * (size_t)b->golden.frame.height);
   free(unrolled);

@@ -283,7 +283,7 @@ static void a_loop_keeps_what_its_next_round_reads(void **state) {
   struct resources resources = {0};
   struct plan plan;
   struct error err = {0};
-  struct tensor table = resources_state(&resources, "table", TIMESTEPS, 1, 1, 8, ELEMENT_DEVICE, &err), before;
+  struct tensor table = resources_state(&resources, "table", STEPS_MAX, 1, 1, 8, ELEMENT_DEVICE, &err), before;
   plan_init(&plan, &resources);
   struct tensor early = append_loop(&plan, table, STEPS_MAX, &before);
   assert_int_equal(plan_finish(&plan, &err), 0);
@@ -314,7 +314,7 @@ static void loops_that_make_no_sense_are_refused(void **state) {
   struct resources resources = {0};
   struct plan plan;
   struct error err = {0};
-  struct tensor table = resources_state(&resources, "table", TIMESTEPS, 1, 1, 8, ELEMENT_DEVICE, &err), before;
+  struct tensor table = resources_state(&resources, "table", STEPS_MAX, 1, 1, 8, ELEMENT_DEVICE, &err), before;
   plan_init(&plan, &resources);
   append_loop(&plan, table, STEPS_MAX + 1, &before);
   expect_failure(&plan, "rounds");
@@ -336,7 +336,7 @@ static void loops_that_make_no_sense_are_refused(void **state) {
   plan_init(&plan, &resources);
   plan_loop_begin(&plan, STEPS_MAX);
   plan_time_row(&plan, "time", (struct op_time_row){.step = 1, .table = table});
-  expect_failure(&plan, "no such step");
+  expect_failure(&plan, "no such row");
   resources_finish(&resources);
 }
 

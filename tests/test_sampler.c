@@ -60,7 +60,7 @@ static double table_error(const struct sampler_table *table, const cJSON *golden
   for (int i = 0; i < table->steps; i++) {
     const cJSON *row = cJSON_GetArrayItem(rows, i);
     const struct step_params *step = &table->step[i];
-    if (step->timestep != (int)number(row, 0))
+    if (step->timestep != (float)number(row, 0))
       return 1e9;
     worst = fmax(worst, error_of(step->x, number(row, 1)));
     worst = fmax(worst, error_of(step->model, number(row, 2)));
@@ -80,7 +80,7 @@ static double walk_error(const struct sampler_table *table, const cJSON *golden)
   for (int i = 0; i < table->steps; i++) {
     const struct step_params *step = &table->step[i];
     for (int k = 0; k < 4; k++) {
-      double model = 0.3 * x[k] + 0.2 * cos(step->timestep / 100.0 + k);
+      double model = 0.3 * x[k] + 0.2 * cos((double)step->timestep / 100.0 + k);
       x[k] = step->x * x[k] + step->model * model + step->noise * 0.5;
     }
   }
@@ -109,6 +109,22 @@ static bool is_same_continuous(const struct sampling *s) {
 static void check_draws(const struct sampler_table *table, enum sampler_method method) {
   for (int i = 0; i < table->steps; i++)
     assert_int_equal(table->step[i].noise != 0, i < sampler_draws(method, table->steps));
+}
+
+/* Timesteps are real numbers: at training's own nothing is lost, between them sigma is in between. */
+static void test_abar_between(void **state) {
+  (void)state;
+  double abar[TIMESTEPS];
+  struct scheduler_config config = usual_config();
+  sampler_abar(&config, abar);
+  for (int t = 0; t < TIMESTEPS; t++)
+    assert_true(sampler_abar_at(abar, t) == abar[t]);
+  for (int t = 0; t + 1 < TIMESTEPS; t += 37)
+    for (int quarter = 1; quarter < 4; quarter++) {
+      double between = sampler_abar_at(abar, t + 0.25 * quarter), sigma = sqrt((1 - between) / between);
+      double low = sqrt((1 - abar[t]) / abar[t]), high = sqrt((1 - abar[t + 1]) / abar[t + 1]);
+      assert_true(fabs(sigma - (low + 0.25 * quarter * (high - low))) < 1e-12 * high);
+    }
 }
 
 static void test_goldens(void **state) {
@@ -174,9 +190,9 @@ static void check_grid(enum sampler_method method, enum sampler_spacing spacing,
   sampler_table(&config, &sampling, &table);
   assert_int_equal(table.steps, steps);
   for (int i = 0; i < steps; i++)
-    if (table.step[i].timestep != wanted[i])
-      fail_msg("%s, strength %g, %d steps: timestep %d is %d, expected %d", sampler_spacing_name(spacing), strength,
-               steps, i, table.step[i].timestep, wanted[i]);
+    if (table.step[i].timestep != (float)wanted[i])
+      fail_msg("%s, strength %g, %d steps: timestep %d is %g, expected %d", sampler_spacing_name(spacing), strength,
+               steps, i, (double)table.step[i].timestep, wanted[i]);
 }
 
 #define CHECK_GRID(method, spacing, strength, snap, ...)                                                               \
@@ -220,7 +236,7 @@ static void test_lcm_strength(void **state) {
     struct sampler_table table;
     sampler_table(&config, &sampling, &table);
     for (int i = 0; i < 4; i++)
-      assert_int_equal(table.step[i].timestep, cases[c].wanted[i]);
+      assert_true(table.step[i].timestep == (float)cases[c].wanted[i]);
   }
 }
 
@@ -239,7 +255,7 @@ static void check_truth(enum sampler_method method, enum sampler_spacing spacing
   double x = table.start_latent * x0 + table.start_noise * eps;
   for (int i = 0; i < table.steps; i++) {
     const struct step_params *step = &table.step[i];
-    double a = sqrt(abar[step->timestep]), b = sqrt(1 - abar[step->timestep]);
+    double a = sqrt(abar[(int)step->timestep]), b = sqrt(1 - abar[(int)step->timestep]);
     assert_true(fabs(x - (a * x0 + b * eps)) < 1e-4);
     x = step->x * x + step->model * (prediction == PREDICT_V ? a * eps - b * x0 : eps) + step->noise * eps;
   }
@@ -279,7 +295,7 @@ static void test_start(void **state) {
   assert_true(fabs(table.start_latent - 0.526944) < 1e-6);
   sampling.text_to_image = true; /* strength has no meaning then */
   sampler_table(&config, &sampling, &table);
-  assert_int_equal(table.step[0].timestep, 999);
+  assert_true(table.step[0].timestep == 999);
   assert_true(table.start_latent == 0);
 }
 
@@ -308,15 +324,15 @@ static void test_pad(void **state) {
   assert_memory_equal(&padded.step[2], table.step, 2 * sizeof *table.step);
   for (int i = 0; i < 2; i++) {
     assert_true(padded.step[i].x == 1 && padded.step[i].model == 0 && padded.step[i].noise == 0);
-    assert_int_equal(padded.step[i].timestep, table.step[0].timestep);
+    assert_true(padded.step[i].timestep == table.step[0].timestep);
   }
 }
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_goldens),      cmocka_unit_test(test_abar),  cmocka_unit_test(test_grids),
-      cmocka_unit_test(test_lcm_strength), cmocka_unit_test(test_truth), cmocka_unit_test(test_start),
-      cmocka_unit_test(test_one_step_v),   cmocka_unit_test(test_pad),
+      cmocka_unit_test(test_abar_between), cmocka_unit_test(test_goldens),      cmocka_unit_test(test_abar),
+      cmocka_unit_test(test_grids),        cmocka_unit_test(test_lcm_strength), cmocka_unit_test(test_truth),
+      cmocka_unit_test(test_start),        cmocka_unit_test(test_one_step_v),   cmocka_unit_test(test_pad),
   };
   return cmocka_run_group_tests(tests, setup, teardown);
 }

@@ -123,8 +123,8 @@ struct engine_weight {
 };
 
 /* Changes weights, all of them at once: frames submitted before see none of the changes, frames submitted after see
- * all, prompts and time table included, which are computed anew from what they were made of. values are copied. On
- * failure nothing has changed. */
+ * all, prompts and time projections included, which are computed anew from what they were made of. values are copied.
+ * On failure nothing has changed. */
 int engine_update(struct engine *engine, const struct engine_weight *weights, int count, struct error *err);
 
 /* What a frame keeps on its way through the engine. */

@@ -51,7 +51,8 @@ __global__ void __launch_bounds__(THREADS) timestep_kernel(const __grid_constant
   if (i >= p.count)
     return;
   int half = p.c / 2, k = (int)(i % p.c);
-  element_write(p.y, p.y_type, i, wave((double)(i / p.c), k % half, half, p.shift, p.cos_first == (k < half)));
+  element_write(p.y, p.y_type, i,
+                wave((double)p.block->run.step[i / p.c].timestep, k % half, half, p.shift, p.cos_first == (k < half)));
 }
 
 __global__ void __launch_bounds__(THREADS) guidance_embed_kernel(const __grid_constant__ struct sample_args p) {
@@ -68,7 +69,7 @@ __global__ void __launch_bounds__(THREADS) time_row_kernel(const __grid_constant
   size_t i = thread_index();
   wait_for_previous();
   if (i < p.count)
-    static_cast<__half *>(p.y)[i] = p.table[(size_t)p.block->run.step[p.step + p.block->round].timestep * p.count + i];
+    static_cast<__half *>(p.y)[i] = p.table[(size_t)(p.step + p.block->round) * p.count + i];
 }
 
 __global__ void __launch_bounds__(THREADS) store_slot_kernel(const __grid_constant__ struct sample_args p) {

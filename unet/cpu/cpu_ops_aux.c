@@ -53,9 +53,9 @@ static void sinusoid(double angle, double divisor, bool cos_first, int c, float 
 static void timestep_run(const struct cpu_run *run, const struct cpu_step *step) {
   const struct op_timestep *op = &step->op->timestep;
   float *y = cpu_f32(run->program, op->y);
-#pragma omp parallel for
-  for (int t = 0; t < op->y.n; t++)
-    sinusoid(t, op->y.c / 2 - (double)op->shift, op->cos_first, op->y.c, y + (size_t)t * (size_t)op->y.c);
+  for (int i = 0; i < op->y.n; i++)
+    sinusoid((double)run->params->step[i].timestep, op->y.c / 2 - (double)op->shift, op->cos_first, op->y.c,
+             y + (size_t)i * (size_t)op->y.c);
 }
 
 static void guidance_embed_run(const struct cpu_run *run, const struct cpu_step *step) {
@@ -67,7 +67,7 @@ static void guidance_embed_run(const struct cpu_run *run, const struct cpu_step 
 
 static void time_row_run(const struct cpu_run *run, const struct cpu_step *step) {
   const struct op_time_row *op = &step->op->time_row;
-  size_t row = (size_t)run->params->step[op->step + run->round].timestep, c = (size_t)op->y.c;
+  size_t row = (size_t)(op->step + run->round), c = (size_t)op->y.c;
   memcpy(cpu_f32(run->program, op->y), cpu_f32(run->program, op->table) + row * c, c * sizeof(float));
 }
 

@@ -10,7 +10,6 @@ void engine_look_up_weights(struct engine *engine) {
     return;
   engine->text_weights = plan_weights_version(&engine->text_plan);
   engine->keys_weights = plan_weights_version(&engine->keys_plan);
-  engine->tables_weights = plan_weights_version(&engine->tables_plan);
   engine->weights_version = engine->resources.version;
 }
 
@@ -22,12 +21,10 @@ static int prepare_prompts(struct engine *engine, struct error *err) {
   engine->keys = (struct recent){.count = KEY_SLOTS};
   if (plans_text(&engine->model, &engine->text_plan, err) < 0 ||
       plans_keys(&engine->model, &engine->keys_plan, err) < 0 ||
-      plans_tables(&engine->model, &engine->tables_plan, err) < 0 ||
       device_prepare(device, &engine->text_program, &engine->text_plan, &options, err) < 0 ||
-      device_prepare(device, &engine->keys_program, &engine->keys_plan, &options, err) < 0 ||
-      device_prepare(device, &engine->tables_program, &engine->tables_plan, &options, err) < 0)
+      device_prepare(device, &engine->keys_program, &engine->keys_plan, &options, err) < 0)
     return -1;
-  return prompts_restore(engine, err) < 0 || sampling_make_times(engine, 1, err) < 0 ? -1 : 0;
+  return prompts_restore(engine, err);
 }
 
 /* Opens the device and brings onto it what all handles share. */
@@ -42,12 +39,10 @@ static void leave_device(struct engine *engine) {
   if (engine->device) {
     device_release(engine->device, &engine->text_program);
     device_release(engine->device, &engine->keys_program);
-    device_release(engine->device, &engine->tables_program);
   }
   device_close(&engine->device);
   plan_free(&engine->text_plan);
   plan_free(&engine->keys_plan);
-  plan_free(&engine->tables_plan);
 }
 
 /* A GPU that can be opened and then cannot serve, most often because others have its memory, is no reason to give up

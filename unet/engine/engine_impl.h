@@ -3,7 +3,7 @@
  * engine.c     opening, closing, information, weights that change
  * prepared.c   handles: a frame plan prepared for a size and a step count
  * prompts.c    slots: text to tokens to the device, keys and values of those in use
- * sampling.c   what is sampled: schedule, noise, time table
+ * sampling.c   what is sampled: schedule, noise, time projections
  * frames.c     submit, collect: controls to the arguments of a run */
 #ifndef UNET_ENGINE_ENGINE_IMPL_H
 #define UNET_ENGINE_ENGINE_IMPL_H
@@ -18,13 +18,21 @@
 
 enum { IN_FLIGHT_MAX = 2 };
 
+/* What the time projections on the device were computed from. Whatever a U-Net adds to its time embedding belongs here.
+ */
+struct conditioning {
+  float timestep[STEPS_MAX];
+  float guidance;   /* 0 where it is no input of theirs */
+  uint64_t version; /* of the weights */
+};
+
 /* A frame plan ready to run, and what it samples. */
 struct prepared {
   struct prepared *next; /* of the engine's */
   struct frame_shape shape;
   bool guidance, own_memory; /* as wished */
-  struct plan plan;
-  struct program *program;
+  struct plan plan, times_plan;
+  struct program *program, *times_program;
   struct frame_noise noise;
   float *draw; /* one draw of noise, on its way to the device */
   struct sampling sampling;
@@ -32,6 +40,10 @@ struct prepared {
   bool table_known;
   uint64_t seed; /* of the noise on the device */
   bool noise_known;
+  struct conditioning times;
+  bool times_known;
+  /* Of the weights that the times' plan reads, looked up again when weights_version is behind. */
+  uint64_t times_weights, weights_version;
 };
 
 /* A frame in flight. */
@@ -62,8 +74,8 @@ struct engine {
   enum fit fit;
   enum pixel_format output;
 
-  struct plan text_plan, keys_plan, tables_plan;
-  struct program *text_program, *keys_program, *tables_program;
+  struct plan text_plan, keys_plan;
+  struct program *text_program, *keys_program;
 
   struct prompt_slot slots[SLOTS];
   uint64_t encodings;       /* done so far */
@@ -71,10 +83,8 @@ struct engine {
   uint64_t keys_version;    /* of the weights they were computed with */
   struct sampling sampling; /* as a handle's begins */
   bool blends;              /* strength is the picture's share beside the input; the sampler's is always 1 */
-  float tables_guidance;    /* the time table is for, where guidance is an embedding */
-  uint64_t tables_version;  /* of the weights it was computed from */
   /* Of the weights that the plans read, as they are now; looked up again when weights_version is behind. */
-  uint64_t text_weights, keys_weights, tables_weights, weights_version;
+  uint64_t text_weights, keys_weights, weights_version;
 
   struct flight flights[IN_FLIGHT_MAX]; /* oldest first */
   int in_flight;
@@ -108,15 +118,14 @@ void sampling_choose(struct sampling *sampling, const struct engine_params *para
 /* Steps that suit the model. */
 int sampling_default_steps(const struct engine *engine);
 /* The noise of this seed on the device, the coefficients of this strength in the handle's table, the time projections
- * of this guidance on the device: each only where it is not so already. */
+ * of this run's steps on the device: each only where it is not so already. */
 int sampling_noise(struct engine *engine, struct prepared *prepared, uint64_t seed, struct error *err);
 void sampling_table(const struct engine *engine, struct prepared *prepared, double strength);
-int sampling_times(struct engine *engine, float guidance, struct error *err);
-int sampling_make_times(struct engine *engine, float guidance, struct error *err); /* in any case */
+int sampling_times(struct engine *engine, struct prepared *prepared, const struct run_params *run, struct error *err);
 
 /* --- engine.c --- */
 
-/* Versions of the weights that the plans of texts, keys and tables read, as they are now. */
+/* Versions of the weights that the plans of texts and keys read, as they are now. */
 void engine_look_up_weights(struct engine *engine);
 
 #endif

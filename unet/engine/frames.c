@@ -86,13 +86,15 @@ static int fill_run(struct engine *engine, const struct engine_request *request,
   const struct controls *controls = request->controls;
   *frame = request->frame;
   if (choose_input(prepared, frame, err) < 0 || check_controls(controls, err) < 0 ||
-      sampling_noise(engine, prepared, controls->seed, err) < 0 || sampling_times(engine, controls->guidance, err) < 0)
+      sampling_noise(engine, prepared, controls->seed, err) < 0)
     return -1;
   fill_sampling(engine, prepared, controls, run);
   run->guidance = controls->guidance;
   fill_guidance(engine, prepared->shape.rows, controls, run);
   if (*frame)
     run->geometry = fit_geometry(engine->fit, *frame, prepared->shape.width, prepared->shape.height);
+  if (sampling_times(engine, prepared, run, err) < 0)
+    return -1;
   return prompts_place(engine, prepared->shape.rows, run, err);
 }
 

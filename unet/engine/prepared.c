@@ -72,16 +72,27 @@ static int choose_shape(const struct engine *engine, const struct engine_shape *
 /* --- handles --- */
 
 static void destroy(struct engine *engine, struct prepared *prepared) {
+  device_release(engine->device, &prepared->times_program);
   device_release(engine->device, &prepared->program);
+  plan_free(&prepared->times_plan);
   plan_free(&prepared->plan);
   free(prepared->draw);
   free(prepared);
 }
 
+static int prepare_programs(struct engine *engine, struct prepared *prepared, struct error *err) {
+  const struct program_options frame = {.output = engine->output, .own_memory = prepared->own_memory};
+  if (device_prepare(engine->device, &prepared->program, &prepared->plan, &frame, err) < 0)
+    return -1;
+  const struct program_options times = {.owner = prepared->program};
+  return device_prepare(engine->device, &prepared->times_program, &prepared->times_plan, &times, err);
+}
+
 static int make(struct engine *engine, const struct engine_shape *wish, struct prepared *prepared, struct error *err) {
   if (check_wish(engine, wish, err) < 0 || choose_shape(engine, wish, &prepared->shape, err) < 0)
     return -1;
-  if (plans_frame(&engine->model, &prepared->shape, &prepared->plan, &prepared->noise, err) < 0)
+  if (plans_frame(&engine->model, &prepared->shape, &prepared->plan, &prepared->noise, err) < 0 ||
+      plans_times(&engine->model, &prepared->shape, &prepared->times_plan, err) < 0)
     return -1;
   prepared->guidance = wish->guidance;
   prepared->own_memory = wish->own_memory;
@@ -91,8 +102,9 @@ static int make(struct engine *engine, const struct engine_shape *wish, struct p
   prepared->draw = malloc(tensor_elements(prepared->noise.start) * sizeof *prepared->draw);
   if (!prepared->draw)
     return error_set(err, STATUS_FAILED, "out of memory");
-  const struct program_options options = {.output = engine->output, .own_memory = wish->own_memory};
-  return device_prepare(engine->device, &prepared->program, &prepared->plan, &options, err);
+  prepared->times_weights = plan_weights_version(&prepared->times_plan);
+  prepared->weights_version = engine->resources.version;
+  return prepare_programs(engine, prepared, err);
 }
 
 /* With preparing held. */

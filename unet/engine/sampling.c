@@ -75,7 +75,7 @@ int sampling_noise(struct engine *engine, struct prepared *prepared, uint64_t se
   return 0;
 }
 
-/* --- coefficients and time rows --- */
+/* --- coefficients and time projections --- */
 
 void sampling_table(const struct engine *engine, struct prepared *prepared, double strength) {
   if (prepared->table_known && prepared->sampling.strength == strength)
@@ -86,22 +86,35 @@ void sampling_table(const struct engine *engine, struct prepared *prepared, doub
   prepared->table_known = true;
 }
 
-int sampling_make_times(struct engine *engine, float guidance, struct error *err) {
-  struct run_params run = {.guidance = guidance};
-  engine_look_up_weights(engine);
-  if (device_run(engine->device, engine->tables_program, &run, err) < 0)
+static struct conditioning conditioning_of(const struct engine *engine, struct prepared *prepared,
+                                           const struct run_params *run) {
+  if (prepared->weights_version != engine->resources.version)
+    prepared->times_weights = plan_weights_version(&prepared->times_plan);
+  prepared->weights_version = engine->resources.version;
+  struct conditioning c = {.version = prepared->times_weights};
+  for (int i = 0; i < prepared->shape.steps; i++)
+    c.timestep[i] = run->step[i].timestep;
+  if (model_embeds_guidance(&engine->model))
+    c.guidance = run->guidance;
+  return c;
+}
+
+static bool same_conditioning(const struct conditioning *a, const struct conditioning *b) {
+  for (int i = 0; i < STEPS_MAX; i++)
+    if (a->timestep[i] != b->timestep[i])
+      return false;
+  return a->guidance == b->guidance && a->version == b->version;
+}
+
+/* Nobody waits: frames in flight have read what they need by then, and the next one comes behind. */
+int sampling_times(struct engine *engine, struct prepared *prepared, const struct run_params *run, struct error *err) {
+  const struct conditioning now = conditioning_of(engine, prepared, run);
+  if (prepared->times_known && same_conditioning(&prepared->times, &now))
+    return 0;
+  prepared->times_known = false;
+  if (device_start(engine->device, prepared->times_program, run, err) < 0)
     return -1;
-  engine->tables_guidance = guidance;
-  engine->tables_version = engine->tables_weights;
+  prepared->times = now;
+  prepared->times_known = true;
   return 0;
-}
-
-static bool tables_valid(const struct engine *engine, float guidance) {
-  bool embedded = model_embeds_guidance(&engine->model);
-  return engine->tables_version == engine->tables_weights && (!embedded || guidance == engine->tables_guidance);
-}
-
-int sampling_times(struct engine *engine, float guidance, struct error *err) {
-  engine_look_up_weights(engine);
-  return tables_valid(engine, guidance) ? 0 : sampling_make_times(engine, guidance, err);
 }

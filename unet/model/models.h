@@ -19,12 +19,13 @@ struct unet {
 int unet_init(struct unet *unet, const struct predictor *predictor, struct error *err);
 void unet_finish(struct unet *unet); /* also of a zeroed one */
 
-/* The time projections of all res blocks for each timestep 0..999, into table [1000, 1, 1, walk.time_channels]. The op
- * reads run.guidance where the U-Net has a guidance embedding. */
-void unet_times(const struct unet *unet, struct plan *plan, struct tensor table);
+/* The time projections of all res blocks for the timesteps of run.step[0..rows), and run.guidance where the U-Net has a
+ * guidance embedding: [rows, 1, 1, walk.time_channels], in y where that is given. Whatever else a U-Net adds to its
+ * time embedding belongs here. */
+struct tensor unet_times(const struct unet *unet, struct plan *plan, int rows, struct tensor y);
 /* Keys and values of all attention to text [1, 1, tokens, cross_attention_dim]: [1, 1, tokens, walk.text_channels]. */
 struct tensor unet_texts(const struct unet *unet, struct plan *plan, struct tensor text);
-/* One call: x [rows, h, w, in_channels], time a row of the table, text [1 or rows, 1, tokens, walk.text_channels].
+/* One call: x [rows, h, w, in_channels], time a row of unet_times, text [1 or rows, 1, tokens, walk.text_channels].
  * Returns [rows, h, w, out_channels]. */
 struct tensor unet_predict(const struct unet *unet, struct plan *plan, struct tensor x, struct tensor time,
                            struct tensor text);

@@ -12,9 +12,7 @@ int model_init(struct model *model, const struct checkpoint *checkpoint, struct 
       resources_state(resources, "prompt texts", SLOTS, 1, text->positions, text->hidden_size, ELEMENT_DEVICE, err);
   model->keys = resources_state(resources, "prompt keys and values", KEY_SLOTS, 1, text->positions,
                                 model->unet.walk.text_channels, ELEMENT_DEVICE, err);
-  model->table =
-      resources_state(resources, "time table", TIMESTEPS, 1, 1, model->unet.walk.time_channels, ELEMENT_DEVICE, err);
-  if (tensor_exists(model->texts) && tensor_exists(model->keys) && tensor_exists(model->table))
+  if (tensor_exists(model->texts) && tensor_exists(model->keys))
     return 0;
   model_finish(model);
   return -1;
@@ -59,9 +57,13 @@ int plans_keys(const struct model *model, struct plan *plan, struct error *err) 
   return plan_finish(plan, err);
 }
 
-int plans_tables(const struct model *model, struct plan *plan, struct error *err) {
+static struct tensor times_state(const struct model *model, struct plan *plan, int steps) {
+  return plan_state(plan, "times", steps, 1, 1, model->unet.walk.time_channels, ELEMENT_DEVICE);
+}
+
+int plans_times(const struct model *model, const struct frame_shape *shape, struct plan *plan, struct error *err) {
   plan_init(plan, model->resources);
-  unet_times(&model->unet, plan, model->table);
+  unet_times(&model->unet, plan, shape->steps, times_state(model, plan, shape->steps));
   return plan_finish(plan, err);
 }
 
@@ -71,12 +73,14 @@ static void denoise(const struct model *model, const struct frame_shape *shape, 
                     struct tensor image, struct tensor noise) {
   struct tensor text = plan_prompt(plan, "prompt", (struct op_prompt){.slots = model->keys, .y.n = shape->rows});
   struct op_unet_input input = {.x = x, .image = image, .image_rows = shape->rows == 3 ? 3 : 1, .y.n = shape->rows};
+  struct tensor times = times_state(model, plan, shape->steps);
   bool loop = shape->steps > UNROLLED_MAX;
   int steps = loop ? 1 : shape->steps;
   if (loop)
     plan_loop_begin(plan, shape->steps);
   for (int step = 0; step < steps && !plan->failed; step++) {
-    struct tensor time = plan_time_row(plan, "time", (struct op_time_row){.step = step, .table = model->table});
+    struct tensor time =
+        loop ? plan_time_row(plan, "time", (struct op_time_row){.table = times}) : tensor_row(times, step);
     struct tensor y = unet_predict(&model->unet, plan, plan_unet_input(plan, "input", input), time, text);
     struct op_step op = {.step = step, .x = x, .model = y, .noise = step < shape->draws ? noise : (struct tensor){0}};
     plan_step(plan, "step", op);

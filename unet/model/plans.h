@@ -1,5 +1,5 @@
 /* The plans of a model, which the engine runs: text (tokens to what the text encoder says), keys (that to keys and
- * values), tables (time projections) and frame (pixels to pixels). Also the state between them. */
+ * values), times (time projections of a frame's steps) and frame (pixels to pixels). Also the state between them. */
 #ifndef UNET_MODEL_PLANS_H
 #define UNET_MODEL_PLANS_H
 
@@ -18,7 +18,6 @@ struct model {
   struct unet unet;
   struct tensor texts; /* state [SLOTS, 1, positions, hidden_size]: each prompt, as the text encoder has it */
   struct tensor keys;  /* state [KEY_SLOTS, 1, positions, text_channels]: keys and values of the prompts in use */
-  struct tensor table; /* state [1000, 1, 1, times]: each timestep's time projections */
 };
 
 /* What a frame plan is for. */
@@ -57,7 +56,9 @@ void model_native_size(const struct model *model, int *width, int *height);
 int plans_text(const struct model *model, struct plan *plan, struct error *err);
 /* texts as run.prompt[0] has it -> keys[run.slot] */
 int plans_keys(const struct model *model, struct plan *plan, struct error *err);
-int plans_tables(const struct model *model, struct plan *plan, struct error *err);
+/* run.step's timesteps -> the frame plan's state of time projections: for a program beside the frame's
+ * (program_options.owner), run when what it reads has changed. */
+int plans_times(const struct model *model, const struct frame_shape *shape, struct plan *plan, struct error *err);
 int plans_frame(const struct model *model, const struct frame_shape *shape, struct plan *plan,
                 struct frame_noise *noise, struct error *err);
 

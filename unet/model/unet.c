@@ -87,16 +87,16 @@ static struct tensor bind_stack(const struct net *net, const struct walk *walk, 
   return t;
 }
 
-void unet_times(const struct unet *unet, struct plan *plan, struct tensor table) {
+struct tensor unet_times(const struct unet *unet, struct plan *plan, int rows, struct tensor y) {
   const struct unet_config *config = unet->config;
   struct net net = net_begin(plan, unet->weights);
   struct op_timestep sinusoid = {
-      .y.c = config->channels[0], .cos_first = config->flip_sin_to_cos, .shift = config->freq_shift};
+      .y = {.n = rows, .c = config->channels[0]}, .cos_first = config->flip_sin_to_cos, .shift = config->freq_shift};
   struct tensor h = plan_timestep(plan, "time_proj", sinusoid);
   size_t mark = plan_enter(plan, "time_embedding");
   if (config->time_cond_proj_dim) {
-    struct tensor w =
-        plan_guidance_embed(plan, "guidance", (struct op_guidance_embed){.y.c = config->time_cond_proj_dim});
+    struct tensor w = plan_guidance_embed(
+        plan, "guidance", (struct op_guidance_embed){.y = {.n = rows, .c = config->time_cond_proj_dim}});
     h = net_linear(&net, "cond_proj", (struct op_linear){.x = w, .residual = h}, h.c, NO_BIAS);
   }
   int c = config->time_embed_dim;
@@ -106,8 +106,9 @@ void unet_times(const struct unet *unet, struct plan *plan, struct tensor table)
   plan_leave(plan, mark);
   struct tensor weight = bind_stack(&net, &unet->walk, "time_emb_proj", "weight", stack_times, c);
   struct tensor bias = bind_stack(&net, &unet->walk, "time_emb_proj", "bias", stack_times, 0);
-  plan_linear(plan, "time_emb_proj", (struct op_linear){.x = h, .weight = weight, .bias = bias, .y = table});
+  y = plan_linear(plan, "time_emb_proj", (struct op_linear){.x = h, .weight = weight, .bias = bias, .y = y});
   net_end(&net);
+  return y;
 }
 
 struct tensor unet_texts(const struct unet *unet, struct plan *plan, struct tensor text) {

@@ -199,9 +199,9 @@ static int check_tokens(const struct op *op, const struct submission *s, struct 
 }
 
 static int check_timesteps(const struct op *op, const struct submission *s, struct error *err) {
-  for (int i = op->time_row.step; i < op->time_row.step + s->runs; i++)
-    if (s->params->step[i].timestep < 0 || s->params->step[i].timestep >= TIMESTEPS)
-      return error_set(err, STATUS_FAILED, "submit: there is no timestep %d", s->params->step[i].timestep);
+  for (int i = 0; i < op->timestep.y.n; i++)
+    if (!(s->params->step[i].timestep >= 0 && s->params->step[i].timestep <= TIMESTEPS - 1))
+      return error_set(err, STATUS_FAILED, "submit: there is no timestep %g", (double)s->params->step[i].timestep);
   return 0;
 }
 

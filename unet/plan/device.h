@@ -24,7 +24,7 @@ struct geometry {
 };
 
 struct step_params {
-  int timestep;          /* 0..999: row of the time table */
+  float timestep;        /* OP_TIMESTEP */
   float x, model, noise; /* coefficients of OP_STEP */
   float earlier[EARLIER_MAX], keep_x, keep_model;
 };
@@ -192,7 +192,7 @@ int device_start(struct device *device, struct program *program, const struct ru
 /* Changes weights, all of them at once: runs submitted before see none of the changes, runs submitted after see all.
  * Every copy that the device keeps in another form follows, at its address: programs stay valid. values are copied; the
  * device need not be done when this returns. On failure nothing has changed. Changes must not overlap. What plans have
- * left in states (prompt slots, the time table) stays as it is: see plan_weights_version. */
+ * left in states (prompt slots, time projections) stays as it is: see plan_weights_version. */
 int device_update(struct device *device, const struct weight_change *changes, int count, struct error *err);
 /* To a temporary, a state or slots; weights change by device_update alone. */
 int device_write(struct device *device, struct program *program, struct tensor tensor, size_t first, const float *data,

@@ -168,16 +168,18 @@ static const char *check_embed(const struct op *op, int runs, struct op_result *
 }
 
 static const char *check_timestep(const struct op *op, int runs, struct op_result *y) {
-  int c = op->timestep.y.c;
+  int n = op->timestep.y.n, c = op->timestep.y.c;
   (void)runs;
-  *y = (struct op_result){.n = TIMESTEPS, .h = 1, .w = 1, .c = c};
+  *y = (struct op_result){.n = n, .h = 1, .w = 1, .c = c};
+  if (n < 1 || n > STEPS_MAX)
+    return "no such number of steps";
   return c > 0 && c % 2 == 0 ? NULL : "the embedding's width is odd";
 }
 
 static const char *check_guidance_embed(const struct op *op, int runs, struct op_result *y) {
   int c = op->guidance_embed.y.c;
   (void)runs;
-  *y = (struct op_result){.n = TIMESTEPS, .h = 1, .w = 1, .c = c};
+  *y = (struct op_result){.n = op->guidance_embed.y.n, .h = 1, .w = 1, .c = c};
   return c > 2 && c % 2 == 0 ? NULL : "the embedding's width is odd";
 }
 
@@ -189,7 +191,7 @@ static bool has_steps(int step, int runs) {
 static const char *check_time_row(const struct op *op, int runs, struct op_result *y) {
   const struct op_time_row *o = &op->time_row;
   *y = (struct op_result){.n = 1, .h = 1, .w = 1, .c = o->table.c};
-  return has_steps(o->step, runs) && o->table.n == TIMESTEPS ? NULL : "no such step or table";
+  return o->step >= 0 && o->step + runs <= o->table.n ? NULL : "the table has no such row";
 }
 
 static const char *check_store_slot(const struct op *op, int runs, struct op_result *y) {

@@ -20,7 +20,7 @@
 enum {
   GUIDANCE_ROWS_MAX = 3, /* rows of one U-Net call: 1 none, 2 classifier-free, 3 InstructPix2Pix */
   TOKENS_MAX = 256,      /* text positions */
-  TIMESTEPS = 1000,      /* rows of the time table */
+  TIMESTEPS = 1000,      /* of training: a timestep is a real number from 0 to one less */
   EARLIER_MAX = 3,       /* predictions that a sampler's step may look back on */
 };
 
@@ -97,7 +97,7 @@ struct op_conv {
  *   weight    [N, 1, 1, K]
  *   bias      [N]
  *   residual  shape of y
- *   y         c = N, or N / 2 with ACT_GEGLU; may be given as a state (the time table) that the result goes to */
+ *   y         c = N, or N / 2 with ACT_GEGLU; may be given as a state (time projections) that the result goes to */
 #define OPERANDS_LINEAR(T, P)                                                                                          \
   T(x, OPERAND_READ)                                                                                                   \
   T(x2, OPERAND_READ | OPERAND_OPTIONAL)                                                                               \
@@ -148,10 +148,9 @@ struct op_embed {
   OPERANDS(EMBED)
 };
 
-/* Sinusoidal embedding: row t of y is that of timestep t = 0..999. half = c / 2, f_k = exp(-ln(10000) k / (half -
- * shift)); [cos | sin] of t f_k with cos_first (diffusers' flip_sin_to_cos), else [sin | cos]. Computed in FP32 or
- * better.
- *   y  [1000, 1, 1, c]; c is given as y.c */
+/* Sinusoidal embedding: row i of y is that of t = run.step[i].timestep, a real number. half = c / 2, f_k =
+ * exp(-ln(10000) k / (half - shift)); [cos | sin] of t f_k with cos_first (diffusers' flip_sin_to_cos), else [sin |
+ * cos]. Computed in FP32 or better. y  [rows, 1, 1, c]; rows and c are given as y.n and y.c */
 #define OPERANDS_TIMESTEP(T, P) T(y, OPERAND_WRITE)
 struct op_timestep {
   OPERANDS(TIMESTEP)
@@ -161,14 +160,15 @@ struct op_timestep {
 
 /* w-embedding of full LCM models, the same for each row: w = (run.guidance - 1) * 1000,
  * f_k = exp(-ln(10000) k / (half - 1)), [sin | cos] of w f_k.
- *   y  [1000, 1, 1, time_cond_proj_dim]; its c is given */
+ *   y  [rows, 1, 1, time_cond_proj_dim]; rows and c are given */
 #define OPERANDS_GUIDANCE_EMBED(T, P) T(y, OPERAND_WRITE)
 struct op_guidance_embed {
   OPERANDS(GUIDANCE_EMBED)
 };
 
-/* y = row run.step[step].timestep of table: all time projections of one U-Net call.
- *   table  [1000, 1, 1, c]
+/* y = row `step` of table, in a loop of the round's step: all time projections of one U-Net call. Outside a loop
+ * tensor_row says the same without an op.
+ *   table  [rows, 1, 1, c]: a state
  *   y      [1, 1, 1, c] */
 #define OPERANDS_TIME_ROW(T, P)                                                                                        \
   T(table, OPERAND_READ | OPERAND_MATRIX | OPERAND_STATE)                                                              \
@@ -278,9 +278,9 @@ struct op_pixels_out {
   ROW(NORM, norm, "norm", nothing, no_flops)                                                                           \
   ROW(ATTENTION, attention, "attention", nothing, attention_flops)                                                     \
   ROW(EMBED, embed, "embed", tokens, no_flops)                                                                         \
-  ROW(TIMESTEP, timestep, "timestep", nothing, no_flops)                                                               \
+  ROW(TIMESTEP, timestep, "timestep", timesteps, no_flops)                                                             \
   ROW(GUIDANCE_EMBED, guidance_embed, "guidance embed", nothing, no_flops)                                             \
-  ROW(TIME_ROW, time_row, "time row", timesteps, no_flops)                                                             \
+  ROW(TIME_ROW, time_row, "time row", nothing, no_flops)                                                               \
   ROW(STORE_SLOT, store_slot, "store slot", slot, no_flops)                                                            \
   ROW(PROMPT, prompt, "prompt", prompts, no_flops)                                                                     \
   ROW(START, start, "start", nothing, no_flops)                                                                        \

@@ -32,6 +32,13 @@ static inline struct tensor tensor_channels(struct tensor t, int first, int coun
   return t;
 }
 
+/* Picture number i of t, which has one pixel each, as a vector. */
+static inline struct tensor tensor_row(struct tensor t, int i) {
+  t.offset += i * t.pitch;
+  t.n = 1;
+  return t;
+}
+
 /* All of t's pictures after each other as one row of pixels: the keys of a ring (OP_STORE_SLOT), for attention. */
 static inline struct tensor tensor_joined(struct tensor t) {
   t.w *= t.n * t.h;

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 
 /* "No timestep": a step to here ends the walk. */
-enum { FINAL = -1 };
+static const double final_timestep = -1;
 
 static double scaled_beta(const struct scheduler_config *config, int i) {
   double f = (double)i / (TIMESTEPS - 1);
@@ -26,13 +26,23 @@ void sampler_abar(const struct scheduler_config *config, double abar[TIMESTEPS])
     abar[i] = pow((sqrt(abar[i]) - last) * first / (first - last), 2);
 }
 
-static int clamp_timestep(double t) {
-  return t < 0 ? 0 : t > TIMESTEPS - 1 ? TIMESTEPS - 1 : (int)t;
+double sampler_abar_at(const double abar[TIMESTEPS], double t) {
+  int below = (int)t;
+  double part = t - below;
+  if (part == 0)
+    return abar[below];
+  double low = sqrt((1 - abar[below]) / abar[below]), high = sqrt((1 - abar[below + 1]) / abar[below + 1]);
+  double sigma = low + part * (high - low);
+  return 1 / (1 + sigma * sigma);
+}
+
+static double clamp_timestep(double t) {
+  return t < 0 ? 0 : t > TIMESTEPS - 1 ? TIMESTEPS - 1 : t;
 }
 
 /* The count points of LCM's grid over [0, length): first of its original_inference_steps points every so many. kept: of
  * these points, how many from the low end take part. */
-static void lcm_grid(const struct scheduler_config *config, int length, int kept, int count, int *grid) {
+static void lcm_grid(const struct scheduler_config *config, double length, int kept, int count, double *grid) {
   int apart = TIMESTEPS / config->original_inference_steps;
   for (int i = 0; i < count; i++) {
     int point = kept - (int)floor(i * ((double)kept / count)); /* 1 is the lowest */
@@ -41,8 +51,8 @@ static void lcm_grid(const struct scheduler_config *config, int length, int kept
 }
 
 /* count timesteps over [0, length), highest first. rint rounds halves to even, as NumPy does. */
-static void make_grid(const struct scheduler_config *config, enum sampler_spacing spacing, int length, int count,
-                      int *grid) {
+static void make_grid(const struct scheduler_config *config, enum sampler_spacing spacing, double length, int count,
+                      double *grid) {
   if (spacing == SPACING_LCM) {
     lcm_grid(config, length, config->original_inference_steps, count, grid);
     return;
@@ -52,23 +62,23 @@ static void make_grid(const struct scheduler_config *config, enum sampler_spacin
     double t = 0;
     switch (spacing) {
     case SPACING_TRAILING:
-      t = rint(length - i * ((double)length / count)) - 1;
+      t = rint(length - i * (length / count)) - 1;
       break;
     case SPACING_LEADING:
-      t = back * (length / count) + config->steps_offset;
+      t = back * floor(length / count) + config->steps_offset;
       break;
     default:
-      t = count > 1 ? rint(back * ((double)(length - 1) / (count - 1))) : 0;
+      t = count > 1 ? rint(back * ((length - 1) / (count - 1))) : 0;
     }
     grid[i] = clamp_timestep(t);
   }
 }
 
-static int snap_timestep(int t) {
-  static const int trained[] = {249, 499, 749, 999};
-  int best = trained[0];
+static double snap_timestep(double t) {
+  static const double trained[] = {249, 499, 749, 999};
+  double best = trained[0];
   for (int i = 1; i < 4; i++)
-    if (abs(trained[i] - t) < abs(best - t))
+    if (fabs(trained[i] - t) < fabs(best - t))
       best = trained[i];
   return best;
 }
@@ -78,13 +88,15 @@ static int clamp_count(int count, int min, int max) {
 }
 
 /* Timesteps by diffusers' rule; returns how many. */
-static int quantised_grid(const struct scheduler_config *config, const struct sampling *s, double strength, int *grid) {
+static int quantised_grid(const struct scheduler_config *config, const struct sampling *s, double strength,
+                          double *grid) {
   if (s->spacing == SPACING_LCM) {
     int points = config->original_inference_steps;
     lcm_grid(config, TIMESTEPS, clamp_count((int)(points * strength), 1, points), s->steps, grid);
     return s->steps;
   }
-  int full[STEPS_MAX], kept = clamp_count((int)(s->steps * strength), 1, s->steps);
+  double full[STEPS_MAX];
+  int kept = clamp_count((int)(s->steps * strength), 1, s->steps);
   make_grid(config, s->spacing, TIMESTEPS, s->steps, full);
   for (int i = 0; i < kept; i++)
     grid[i] = full[s->steps - kept + i];
@@ -92,21 +104,21 @@ static int quantised_grid(const struct scheduler_config *config, const struct sa
 }
 
 static int continuous_grid(const struct scheduler_config *config, const struct sampling *s, double strength,
-                           int *grid) {
-  int t = clamp_timestep(rint(TIMESTEPS * strength) - 1);
+                           double *grid) {
+  double t = clamp_timestep(rint(TIMESTEPS * strength) - 1);
   if (s->snap)
     t = snap_timestep(t);
   make_grid(config, s->spacing, t + 1, s->steps, grid);
   return s->steps;
 }
 
-/* Where step i leads: the next timestep, or FINAL. */
-static int next_timestep(const struct sampling *s, const int *grid, int count, int i) {
+/* Where step i leads: the next timestep, or final_timestep. */
+static double next_timestep(const struct sampling *s, const double *grid, int count, int i) {
   if (s->quantised && s->method == METHOD_DDIM) {
-    int t = grid[i] - TIMESTEPS / s->steps;
-    return t < 0 ? FINAL : t;
+    double t = grid[i] - TIMESTEPS / s->steps;
+    return t < 0 ? final_timestep : t;
   }
-  return i + 1 < count ? grid[i + 1] : FINAL;
+  return i + 1 < count ? grid[i + 1] : final_timestep;
 }
 
 /* x0 = x * X + model * M and eps = x * X + model * M for the model output M at timestep t. */
@@ -123,22 +135,23 @@ static struct estimate estimate(enum prediction prediction, double a, double b) 
   return (struct estimate){{1 / a, -b / a}, {0, 1}};
 }
 
-static struct step_params lcm_step(const struct scheduler_config *config, struct estimate e, int t, double a_next,
+static struct step_params lcm_step(const struct scheduler_config *config, struct estimate e, double t, double a_next,
                                    double b_next) {
   double scaled = t * config->timestep_scaling, variance = 0.25; /* sigma_data 0.5, squared */
   double c_skip = variance / (scaled * scaled + variance), c_out = scaled / sqrt(scaled * scaled + variance);
-  return (struct step_params){t, (float)(a_next * (c_out * e.x0.x + c_skip)), (float)(a_next * c_out * e.x0.model),
-                              (float)b_next};
+  return (struct step_params){(float)t, (float)(a_next * (c_out * e.x0.x + c_skip)),
+                              (float)(a_next * c_out * e.x0.model), (float)b_next};
 }
 
 static struct step_params make_step(const struct scheduler_config *config, enum sampler_method method,
-                                    const double *abar, int t, int next) {
+                                    const double *abar, double t, double next) {
   double final = method == METHOD_DDIM && !config->set_alpha_to_one ? abar[0] : 1;
-  double abar_next = next == FINAL ? final : abar[next], a_next = sqrt(abar_next), b_next = sqrt(1 - abar_next);
-  struct estimate e = estimate(config->prediction, sqrt(abar[t]), sqrt(1 - abar[t]));
+  double abar_t = sampler_abar_at(abar, t), abar_next = next == final_timestep ? final : sampler_abar_at(abar, next),
+         a_next = sqrt(abar_next), b_next = sqrt(1 - abar_next);
+  struct estimate e = estimate(config->prediction, sqrt(abar_t), sqrt(1 - abar_t));
   if (method == METHOD_LCM)
     return lcm_step(config, e, t, a_next, b_next);
-  return (struct step_params){t, (float)(a_next * e.x0.x + b_next * e.eps.x),
+  return (struct step_params){(float)t, (float)(a_next * e.x0.x + b_next * e.eps.x),
                               (float)(a_next * e.x0.model + b_next * e.eps.model), 0};
 }
 
@@ -154,7 +167,7 @@ static void make_start(struct sampler_table *table, const struct sampling *s, bo
 
 void sampler_table(const struct scheduler_config *config, const struct sampling *s, struct sampler_table *table) {
   double abar[TIMESTEPS], strength = s->text_to_image ? 1 : s->strength;
-  int grid[STEPS_MAX];
+  double grid[STEPS_MAX];
   sampler_abar(config, abar);
   if (config->zero_snr && s->method == METHOD_EULER)
     abar[TIMESTEPS - 1] = 0x1p-24; /* as diffusers: sigma is to stay finite */
@@ -162,7 +175,7 @@ void sampler_table(const struct scheduler_config *config, const struct sampling 
   *table = (struct sampler_table){.steps = count};
   for (int i = 0; i < count; i++)
     table->step[i] = make_step(config, s->method, abar, grid[i], next_timestep(s, grid, count, i));
-  make_start(table, s, s->text_to_image || (s->image_condition && strength >= 1), abar[grid[0]]);
+  make_start(table, s, s->text_to_image || (s->image_condition && strength >= 1), sampler_abar_at(abar, grid[0]));
 }
 
 int sampler_draws(enum sampler_method method, int steps) {

@@ -56,6 +56,9 @@ struct sampler_table {
 
 /* abar[0..TIMESTEPS), in double. */
 void sampler_abar(const struct scheduler_config *config, double abar[TIMESTEPS]);
+/* abar at a real timestep from 0 to TIMESTEPS - 1: between two of training's, sigma is taken in between, as diffusers'
+ * Euler has it. */
+double sampler_abar_at(const double abar[TIMESTEPS], double t);
 
 /* Fills *table.
  *
