@@ -240,6 +240,7 @@ template <int N> struct Wgmma;
 #define ATTENTION_TEN(t)                                                                                               \
   "%" #t "0, %" #t "1, %" #t "2, %" #t "3, %" #t "4, %" #t "5, %" #t "6, %" #t "7, %" #t "8, %" #t "9"
 
+ATTENTION_WGMMA(8, "%0, %1, %2, %3", 4, 5, 6, 7, 8, 9, ATTENTION_D(0));
 ATTENTION_WGMMA(40, ATTENTION_TEN() ", " ATTENTION_TEN(1), 20, 21, 22, 23, 24, 25, ATTENTION_D4(0), ATTENTION_D(4));
 ATTENTION_WGMMA(48, ATTENTION_TEN() ", " ATTENTION_TEN(1) ", %20, %21, %22, %23", 24, 25, 26, 27, 28, 29,
                 ATTENTION_D4(0), ATTENTION_D(4), ATTENTION_D(5));

@@ -1,0 +1,297 @@
+/* What halo_sm90.cu's warpgroups do with a tile: products, and the way out. */
+#ifndef CUDA_KERNELS_HALO_KERNEL_SM90_CUH
+#define CUDA_KERNELS_HALO_KERNEL_SM90_CUH
+
+#include "cuda/kernels/halo_shape_sm90.cuh"
+
+namespace halo_sm90 {
+
+enum { BARRIER_GROUP = 1 }; /* named barriers: one a warpgroup */
+
+/* K-major operands: rows of a pixel's bytes in groups of 8, `distance` from group to group. Pixels of 16 bytes are not
+ * swizzled; `further` is from those of one place to those of the next. */
+template <class S> __device__ __forceinline__ uint64_t describe(uint32_t address, int distance, int further) {
+  constexpr uint32_t SWIZZLE = S::PIXEL_BYTES == 128 ? 1u << 30 : S::PIXEL_BYTES == 64 ? 2u << 30 : 0;
+  return (uint64_t)(SWIZZLE | (uint32_t)distance >> 4) << 32 |
+         ((uint32_t)further >> 4 << 16 | (address & 0x3ffff) >> 4);
+}
+
+template <class S> __device__ __forceinline__ uint64_t describe_weights(const memory_map<S> &m, int tap) {
+  return describe<S>(m.weights(tap), 8 * S::PIXEL_BYTES, S::WEIGHT_BYTES);
+}
+
+/* Where in a tile a place of the window has its first pixel. */
+template <class S> __device__ __forceinline__ int tap_offset(const params &p, const place &at, int tap) {
+  int dy = tap / 3, dx = tap % 3;
+  if (S::STRIDE == 2)
+    return (dy % 2 * 2 + dx % 2) * S::PLANE_BYTES + (dy / 2 * S::BORDERED + dx / 2) * S::PIXEL_BYTES;
+  int row = p.doubled ? (at.below + dy + 1) >> 1 : dy, column = p.doubled ? (at.right + dx + 1) >> 1 : dx;
+  return (row * S::BORDERED + column) * S::PIXEL_BYTES;
+}
+
+/* From a place to the next, whose weights may be the zeros that make pairs complete. */
+template <class S> __device__ __forceinline__ int tap_distance(const params &p, const place &at, int tap) {
+  return tap + 1 < S::PLACES ? tap_offset<S>(p, at, tap + 1) - tap_offset<S>(p, at, tap) : 0;
+}
+
+/* Four 8x8 matrices of halves, transposed: lane l gives the address of row l % 8 of matrix l / 8, and of each has
+ * elements l / 4 of rows 2 (l % 4) and the one after. */
+__device__ __forceinline__ void store_matrices(uint32_t row, const uint32_t (&m)[4]) {
+  asm volatile("stmatrix.sync.aligned.m8n8.x4.trans.shared.b16 [%0], {%1, %2, %3, %4};" ::"r"(row), "r"(m[0]),
+               "r"(m[1]), "r"(m[2]), "r"(m[3])
+               : "memory");
+}
+
+__device__ __forceinline__ void load_transposed(uint32_t row, uint32_t (&m)[4]) {
+  asm volatile("ldmatrix.sync.aligned.m8n8.x4.trans.shared.b16 {%0, %1, %2, %3}, [%4];"
+               : "=r"(m[0]), "=r"(m[1]), "=r"(m[2]), "=r"(m[3])
+               : "r"(row)
+               : "memory");
+}
+
+/* A warpgroup's turns: which tile, where it lies. */
+template <class S> struct turn {
+  int stage, parity = 0, index;
+  __device__ __forceinline__ explicit turn(int group) : stage(group), index(blockIdx.x + group * gridDim.x) {}
+  __device__ __forceinline__ void advance() {
+    index += GROUPS * gridDim.x;
+    stage += GROUPS;
+    if (stage >= S::TILES) {
+      stage -= S::TILES;
+      parity ^= 1;
+    }
+  }
+};
+
+/* --- many channels: wgmma's rows are channels --- */
+
+template <class S> struct consumer {
+  const params &p;
+  const memory_map<S> &m;
+  int group, thread, lane, warp;
+  float bias[2]; /* of rows lane / 4 and 8 more of the warp's 16 */
+  float sum[S::N / 8][4];
+
+  __device__ __forceinline__ void load_bias() {
+    int channel = (warp * 16 + lane / 4) % S::C;
+    bias[0] = p.bias ? __ldg(p.bias + channel) : 0;
+    bias[1] = p.bias ? __ldg(p.bias + channel + 8) : 0;
+  }
+
+  __device__ __forceinline__ void multiply(int stage, const place &at) {
+    constexpr int STEP = S::CI == 8 ? 2 : 1, DEEP = S::CI == 8 ? 1 : S::CI / 16;
+#pragma unroll
+    for (int tap = 0; tap < S::TAPS; tap += STEP) {
+      uint64_t a = describe_weights<S>(m, tap);
+      uint64_t b = describe<S>(m.tile(stage) + tap_offset<S>(p, at, tap), p.distance,
+                               STEP == 2 ? tap_distance<S>(p, at, tap) : 16);
+#pragma unroll
+      for (int i = 0; i < STEP; i++)
+        barrier_wait(m.weights_full(tap + i), 0);
+      wgmma_fence();
+#pragma unroll
+      for (int k = 0; k < DEEP; k++)
+        Wgmma<S::N>::scores(sum, a + 2 * k, b + 2 * k, tap || k);
+    }
+    wgmma_commit();
+    wgmma_wait<0>();
+    pin(sum);
+  }
+
+  __device__ __forceinline__ uint32_t finish(float a, float b, float with, uint32_t residual) const {
+    float2 more = __half22float2(*reinterpret_cast<__half2 *>(&residual));
+    __half2 two = __floats2half2_rn(fmaxf(a + with + more.x, p.least), fmaxf(b + with + more.y, p.least));
+    return *reinterpret_cast<uint32_t *>(&two);
+  }
+
+  /* Sums of 16 pixels of 16 channels at a time become four matrices of the output in shared memory: two of 8 pixels,
+   * two of the next group. */
+  template <bool RESIDUAL> __device__ __forceinline__ void write_output(uint32_t output) {
+    constexpr int CHUNKS = S::C / 8, PIXEL = 2 * S::C;
+    int above = warp * 16 / S::C, chunk = warp * 16 % S::C / 8 + lane / 8 % 2, within = lane % 8;
+    int first = (lane / 16 * S::STACKED + above) * STRIP + within; /* pixel of the tile */
+    int swizzled = CHUNKS == 8 ? chunk ^ within : chunk ^ (within >> 1 & 3);
+    uint32_t row = output + first * PIXEL + swizzled * 16;
+#pragma unroll
+    for (int g = 0; g < S::N / 8; g += 2) {
+      uint32_t four[4] = {0, 0, 0, 0};
+      uint32_t to = row + g * S::STACKED * STRIP * PIXEL;
+      if (RESIDUAL)
+        load_transposed(to, four);
+#pragma unroll
+      for (int i = 0; i < 4; i++) {
+        const float *v = sum[g + i / 2] + i % 2 * 2;
+        four[i] = finish(v[0], v[1], bias[i % 2], four[i]);
+      }
+      store_matrices(to, four);
+    }
+  }
+
+  __device__ __forceinline__ void group_sync() const {
+    named_sync(BARRIER_GROUP + group, 128);
+  }
+
+  __device__ __forceinline__ void ask_residual(uint32_t output, const place &at) const {
+    if (p.has_residual && thread == 0) {
+      barrier_expect(m.residual_full(group), S::OUTPUT_BYTES);
+      load_output<S>(output, &p.residual, m.residual_full(group), at);
+    }
+  }
+
+  /* Before a tile: what the tile before left from is free. */
+  __device__ __forceinline__ void begin(int before, uint32_t output, const place &at) const {
+    if (thread == 0)
+      wait_for_stores();
+    if (!S::IN_PLACE)
+      ask_residual(output, at);
+    else if (thread == 0 && before >= 0)
+      barrier_arrive(m.tile_empty(before));
+  }
+
+  /* The sums are there: all warps have read the tile. */
+  __device__ __forceinline__ void end(int stage, int phase, uint32_t output, const place &at) {
+    if (!S::IN_PLACE && lane == 0)
+      barrier_arrive(m.tile_empty(stage));
+    group_sync();
+    if (S::IN_PLACE)
+      ask_residual(output, at);
+    if (p.has_residual) {
+      barrier_wait(m.residual_full(group), phase);
+      write_output<true>(output);
+    } else {
+      write_output<false>(output);
+    }
+    shared_fence();
+    group_sync();
+    if (thread == 0)
+      store_output<S>(output, &p.y, at);
+  }
+
+  __device__ __forceinline__ void run() {
+    int before = -1, phase = 0;
+    load_bias();
+    if (p.has_residual && thread == 0)
+      wait_for_predecessors();
+#pragma unroll 1
+    for (turn<S> t(group); t.index < p.count; t.advance(), phase ^= 1) {
+      place at = find_place(p, t.index);
+      uint32_t output = m.output(group, t.stage);
+      begin(before, output, at);
+      barrier_wait(m.tile_full(t.stage), t.parity);
+      multiply(t.stage, at);
+      end(t.stage, phase, output, at);
+      before = t.stage;
+    }
+    if (thread == 0)
+      wait_for_stores();
+  }
+};
+
+/* --- few channels: wgmma's rows are pixels, 64 at a time --- */
+
+template <class S> struct few_consumer {
+  static constexpr int PARTS = S::N / 64;
+  const params &p;
+  const memory_map<S> &m;
+  int group, lane, warp;
+  float bias[2]; /* of columns 2 (lane % 4) and one more */
+  float sum[PARTS][1][4];
+
+  __device__ __forceinline__ void load_bias() {
+#pragma unroll
+    for (int i = 0; i < 2; i++) {
+      int channel = lane % 4 * 2 + i;
+      bias[i] = p.bias && channel < p.columns ? __ldg(p.bias + channel) : 0;
+    }
+  }
+
+  __device__ __forceinline__ void multiply(int stage, const place &at) {
+#pragma unroll
+    for (int tap = 0; tap < S::TAPS; tap++) {
+      uint64_t a = describe<S>(m.tile(stage) + tap_offset<S>(p, at, tap), p.distance, 16);
+      uint64_t b = describe_weights<S>(m, tap);
+      barrier_wait(m.weights_full(tap), 0);
+      wgmma_fence();
+#pragma unroll
+      for (int k = 0; k < S::CI / 16; k++)
+#pragma unroll
+        for (int part = 0; part < PARTS; part++)
+          Wgmma<8>::scores(sum[part], a + 2 * k + part * (64 / STRIP * S::BORDERED * S::PIXEL_BYTES / 16), b + 2 * k,
+                           tap || k);
+    }
+    wgmma_commit();
+    wgmma_wait<0>();
+#pragma unroll
+    for (int part = 0; part < PARTS; part++)
+      pin(sum[part]);
+  }
+
+  /* A lane has two channels of pixel lane / 4 of two rows of the tile. */
+  __device__ __forceinline__ void write_part(const place &at, int part) const {
+#pragma unroll
+    for (int half = 0; half < 2; half++) {
+      int x = at.x + lane / 4, y = at.y + part * (64 / STRIP) + warp * 2 + half;
+      if (x >= p.width || y >= p.height)
+        continue;
+      __half *to = p.few + (((size_t)at.n * p.height + y) * p.width + x) * p.columns;
+#pragma unroll
+      for (int i = 0; i < 2; i++) {
+        int channel = lane % 4 * 2 + i;
+        if (channel < p.columns)
+          to[channel] = __float2half_rn(fmaxf(sum[part][0][half * 2 + i] + bias[i], p.least));
+      }
+    }
+  }
+
+  __device__ __forceinline__ void run() {
+    load_bias();
+#pragma unroll 1
+    for (turn<S> t(group); t.index < p.count; t.advance()) {
+      place at = find_place(p, t.index);
+      barrier_wait(m.tile_full(t.stage), t.parity);
+      multiply(t.stage, at);
+      if (lane == 0)
+        barrier_arrive(m.tile_empty(t.stage));
+#pragma unroll
+      for (int part = 0; part < PARTS; part++)
+        write_part(at, part);
+    }
+  }
+};
+
+/* --- the kernel --- */
+
+template <class S> __global__ void __launch_bounds__(THREADS, S::BLOCKS) halo_kernel(const __grid_constant__ params p) {
+#ifdef __CUDA_ARCH_FEAT_SM90_ALL
+  extern __shared__ char unaligned[];
+  memory_map<S> m = {(shared_address(unaligned) + 1023) & ~1023u}; /* the period of the swizzle */
+  asm volatile("" : "+r"(m.base));
+  int warp = __shfl_sync(0xffffffff, threadIdx.x / 32, 0);
+  if (threadIdx.x == GROUPS * 128) {
+    for (int tap = 0; tap < S::TAPS; tap++)
+      barrier_init(m.weights_full(tap), 1);
+    for (int i = 0; i < S::TILES; i++) {
+      barrier_init(m.tile_full(i), 1);
+      barrier_init(m.tile_empty(i), S::IN_PLACE ? 1 : 4);
+    }
+    for (int i = 0; i < GROUPS; i++)
+      barrier_init(m.residual_full(i), 1);
+    barrier_init_fence();
+  }
+  __syncthreads();
+  int thread = threadIdx.x % 128;
+  if (warp == GROUPS * 4) {
+    if (thread % 32 == 0)
+      produce<S>(p, m);
+    __syncwarp();
+  } else if constexpr (S::FEW) {
+    few_consumer<S>{p, m, warp / 4, thread % 32, warp % 4}.run();
+  } else {
+    consumer<S>{p, m, warp / 4, thread, thread % 32, warp % 4}.run();
+  }
+#endif
+}
+
+} // namespace halo_sm90
+
+#endif

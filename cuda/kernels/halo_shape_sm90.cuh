@@ -1,0 +1,175 @@
+/* Where halo_sm90.cu's kernels have what in shared memory, and their tensor copies. */
+#ifndef CUDA_KERNELS_HALO_SHAPE_SM90_CUH
+#define CUDA_KERNELS_HALO_SHAPE_SM90_CUH
+
+#include "attention/hopper.cuh"
+#include "cuda/kernels/common.cuh"
+#include "cuda/kernels/copies_sm90.cuh"
+
+namespace halo_sm90 {
+
+using namespace attention;
+using product_sm90::load_box;
+
+constexpr int STRIP = 8, GROUPS = 2, THREADS = GROUPS * 128 + 32;
+
+constexpr int round_up(int bytes) {
+  return (bytes + 1023) / 1024 * 1024;
+}
+
+/* CI channels to C. A warpgroup makes N columns of groups of 8 pixels; STACKED pixels of a column lie one above the
+ * other. TILES tiles are in shared memory at a time, and BLOCKS thread blocks fit a multiprocessor. IN_PLACE: results
+ * leave from where the tile was, which makes room for another thread block, the next kernel's.
+ *
+ * FEW channels, 8 at most, come out of products the other way around: pixels are wgmma's rows, and the weights' rows
+ * its columns.
+ *
+ * With STRIDE 2 a tile is four planes, of the pixels with even and odd places each way. */
+template <int CI_, int C_, int N_, int TILES_, int BLOCKS_ = 1, bool IN_PLACE_ = false, int STRIDE_ = 1> struct shape {
+  static constexpr int CI = CI_, C = C_, N = N_, TILES = TILES_, BLOCKS = BLOCKS_, STRIDE = STRIDE_;
+  static constexpr bool IN_PLACE = IN_PLACE_, FEW = C == 8;
+  static constexpr int ROWS = FEW ? 8 : 64, STACKED = ROWS / C; /* rows of weights; as many of them for each pixel */
+  static constexpr int PIXEL_BYTES = 2 * CI;
+  static constexpr int TALL = N / STRIP * STACKED; /* of a tile of the output */
+  static constexpr int BORDERED = STRIDE == 1 ? STRIP + 2 : STRIP + 1;
+  static constexpr int BORDERED_TALL = STRIDE == 1 ? TALL + 2 : TALL + 1;
+  static constexpr int PLANES = STRIDE * STRIDE, PLANE_BYTES = round_up(BORDERED * BORDERED_TALL * PIXEL_BYTES);
+  static constexpr int TILE_BYTES = PLANES * PLANE_BYTES;
+  /* Rows of the window, from the first of the upper pixel to the last of the lower. wgmma's sums are 16 deep, so pixels
+   * of 8 channels are taken in pairs. */
+  static constexpr int PLACES = 3 * (3 + STRIDE * (STACKED - 1)), TAPS = CI == 8 ? (PLACES + 1) / 2 * 2 : PLACES;
+  static constexpr int WEIGHT_BYTES = ROWS * PIXEL_BYTES; /* of a place */
+  static constexpr int OUTPUT_BYTES = STRIP * TALL * C * 2;
+  static constexpr int OUTPUTS = IN_PLACE || FEW ? 0 : GROUPS; /* with memory of their own */
+  static constexpr int TILES_OFFSET = round_up(TAPS * WEIGHT_BYTES);
+  static constexpr int OUTPUTS_OFFSET = TILES_OFFSET + TILES * TILE_BYTES;
+  static constexpr int BARRIER_OFFSET = OUTPUTS_OFFSET + OUTPUTS * OUTPUT_BYTES;
+  static constexpr int SHARED_BYTES = BARRIER_OFFSET + (TAPS + 2 * TILES + GROUPS) * 8 + 1024; /* and to align it */
+  static_assert(OUTPUT_BYTES % 1024 == 0 && SHARED_BYTES <= 232448, "fits, in whole periods of the swizzle");
+  /* A tile's memory belongs to one group. If they took turns at it, one could wait there for the tile after that which
+   * the other still waits for, and barriers tell two phases apart, not three. */
+  static_assert(TILES % GROUPS == 0, "whole turns");
+};
+
+struct params {
+  CUtensorMap x, weight, residual, y;
+  const float *bias;
+  __half *few; /* y of FEW channels */
+  bool has_residual;
+  float least;                /* of a result, for ReLU */
+  int columns, width, height; /* of y; of a picture of FEW channels */
+  int doubled;                /* the input is doubled in size */
+  int sides;                  /* then of a pixel's four, log2 of those that different tiles make */
+  int tall;                   /* of a tile, in rows of the input, or of y with STRIDE 2 */
+  int distance;               /* from a group of 8 pixels of a tile to the next */
+  int input_bytes;            /* of a plane */
+  int pad;
+  int across, down, count; /* strips of a picture, tiles of a strip; tiles in all */
+};
+
+/* A tile's first pixel, and which of the doubled pixels it makes. */
+struct place {
+  int x, y, n, right, below;
+};
+
+__device__ __forceinline__ place find_place(const params &p, int index) {
+  int side = index & ((1 << p.sides) - 1), tile = index >> p.sides;
+  int row = tile / p.across, picture = row / p.down;
+  return {(tile - row * p.across) * STRIP, (row - picture * p.down) * p.tall, picture, side & 1, side >> 1};
+}
+
+template <class S> struct memory_map {
+  uint32_t base;
+  __device__ __forceinline__ uint32_t weights(int tap) const {
+    return base + tap * S::WEIGHT_BYTES;
+  }
+  __device__ __forceinline__ uint32_t tile(int i) const {
+    return base + S::TILES_OFFSET + i * S::TILE_BYTES;
+  }
+  /* Where a group's results leave from, and where the residual comes. */
+  __device__ __forceinline__ uint32_t output(int group, int stage) const {
+    return S::IN_PLACE ? tile(stage) : base + S::OUTPUTS_OFFSET + group * S::OUTPUT_BYTES;
+  }
+  __device__ __forceinline__ uint32_t weights_full(int tap) const {
+    return base + S::BARRIER_OFFSET + 8 * tap;
+  }
+  __device__ __forceinline__ uint32_t tile_full(int i) const {
+    return weights_full(S::TAPS) + 8 * i;
+  }
+  __device__ __forceinline__ uint32_t tile_empty(int i) const {
+    return tile_full(S::TILES) + 8 * i;
+  }
+  __device__ __forceinline__ uint32_t residual_full(int group) const {
+    return tile_empty(S::TILES) + 8 * group;
+  }
+};
+
+/* --- copies --- */
+
+/* A tile of the output's size. */
+template <class S>
+__device__ __forceinline__ void load_output(uint32_t to, const CUtensorMap *map, uint32_t barrier, const place &at) {
+  asm volatile("cp.async.bulk.tensor.5d.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1, {%3, %4, %5, "
+               "%6, %7}], [%2];" ::"r"(to),
+               "l"(map), "r"(barrier), "r"(at.right * S::C), "r"(at.x), "r"(at.below), "r"(at.y), "r"(at.n)
+               : "memory");
+}
+
+template <class S>
+__device__ __forceinline__ void store_output(uint32_t from, const CUtensorMap *map, const place &at) {
+  asm volatile("cp.async.bulk.tensor.5d.global.shared::cta.bulk_group [%0, {%2, %3, %4, %5, %6}], [%1];\n"
+               "cp.async.bulk.commit_group;" ::"l"(map),
+               "r"(from), "r"(at.right * S::C), "r"(at.x), "r"(at.below), "r"(at.y), "r"(at.n)
+               : "memory");
+}
+
+/* Until shared memory that this thread's stores read may be written again. */
+__device__ __forceinline__ void wait_for_stores() {
+  asm volatile("cp.async.bulk.wait_group.read 0;" ::: "memory");
+}
+
+/* --- producer: one thread --- */
+
+/* Of each pixel of a column its weights; those of places beyond its window read as zeros, as rows beyond the last do.
+ */
+template <class S> __device__ __forceinline__ void load_weights(const params &p, const memory_map<S> &m) {
+#pragma unroll 1
+  for (int tap = 0; tap < S::TAPS; tap++) {
+    barrier_expect(m.weights_full(tap), S::WEIGHT_BYTES);
+#pragma unroll
+    for (int i = 0; i < S::STACKED; i++) {
+      int of = tap - 3 * S::STRIDE * i;
+      load_box(m.weights(tap) + i * S::C * S::PIXEL_BYTES, &p.weight, m.weights_full(tap), of * S::CI,
+               of >= 0 && of < 9 ? 0 : S::ROWS);
+    }
+  }
+}
+
+template <class S>
+__device__ __forceinline__ void load_tile(const params &p, const memory_map<S> &m, int stage, const place &at) {
+  barrier_expect(m.tile_full(stage), S::PLANES * p.input_bytes);
+#pragma unroll
+  for (int plane = 0; plane < S::PLANES; plane++)
+    tensor_load(m.tile(stage) + plane * S::PLANE_BYTES, &p.x, m.tile_full(stage), 0,
+                at.x * S::STRIDE - p.pad + plane % S::STRIDE, at.y * S::STRIDE - p.pad + plane / S::STRIDE, at.n);
+}
+
+template <class S> __device__ __forceinline__ void produce(const params &p, const memory_map<S> &m) {
+  load_weights<S>(p, m); /* constant, so they need not wait for the kernel before */
+  wait_for_predecessors();
+  launch_dependents();
+  int stage = 0, parity = 1;
+#pragma unroll 1
+  for (int index = blockIdx.x; index < p.count; index += gridDim.x) {
+    barrier_wait(m.tile_empty(stage), parity);
+    load_tile<S>(p, m, stage, find_place(p, index));
+    if (++stage == S::TILES) {
+      stage = 0;
+      parity ^= 1;
+    }
+  }
+}
+
+} // namespace halo_sm90
+
+#endif
