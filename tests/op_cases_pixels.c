@@ -108,9 +108,28 @@ static void build_through(struct op_test *t, const void *argument) {
                       .scale = 0.5f, .bias = 0.5f, .x = x, .input = in, .input_scale = 0.5f, .input_bias = 0.5f});
 }
 
+/* A frame into a convolution, and mixed with what comes of it. */
+static void build_convolved(struct op_test *t, const void *argument) {
+  (void)argument;
+  test_frame(t, PIXEL_RGBA, 75, 41, true);
+  t->params.geometry = (struct geometry){3, 2, 60, 33, 5, 4, 60, 33};
+  t->params.mix = 0.25f;
+  t->output = PIXEL_RGBA;
+  t->has_picture = true;
+  struct tensor in = plan_pixels_in(&t->plan, "in", (struct op_pixels_in){.scale = 1, .y = {.h = 41, .w = 75}});
+  struct op_conv first = {.x = in, .weight = test_weight(t, 64, 3, 3), .stride = 1, .pad = 1, .act = ACT_RELU};
+  struct op_conv last = {.weight = test_weight(t, 3, 3, 64), .bias = test_vector(t, 3, 0), .stride = 1, .pad = 1};
+  last.x = plan_conv(&t->plan, "first", first);
+  plan_pixels_out(
+      &t->plan, "out",
+      (struct op_pixels_out){
+          .scale = 0.25f, .bias = 0.5f, .x = plan_conv(&t->plan, "last", last), .input = in, .input_scale = 1});
+}
+
 const struct op_cases op_cases_pixels[] = {
     OP_CASES_EXACT("pixels in", build_in, in_cases),
     OP_CASES("pixels out", build_out, out_cases),
     OP_CASE("pixels through", build_through),
+    OP_CASE("pixels convolved", build_convolved),
     {NULL},
 };

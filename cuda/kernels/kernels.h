@@ -212,6 +212,7 @@ struct pixels_args {
   const half_t *x;     /* pixels_out: [h, w, 3] */
   const half_t *input; /* pixels_out: [h, w, 3] or NULL */
   half_t *y;           /* pixels_in: [h, w, 3] */
+  half_t *padded;      /* pixels_in: [h, w, 8] or NULL: the same with channels of zeros, as a convolution reads it */
   int h, w;
   float scale, bias, input_scale, input_bias;
 };

@@ -79,6 +79,27 @@ __device__ float mean(const component &c, span x, span y) {
   return sum / ((x.high - x.low) * (y.high - y.low));
 }
 
+__device__ __forceinline__ bool is_whole(float x) {
+  return x == floorf(x);
+}
+
+/* Pixel for pixel, with nothing to average in components of full size. */
+__device__ __forceinline__ bool is_same_size(const struct geometry &g) {
+  return g.source_w == (float)g.dest_w && g.source_h == (float)g.dest_h && is_whole(g.source_x) && is_whole(g.source_y);
+}
+
+__device__ __forceinline__ float one_sample(const component &c, int x, int y) {
+  const uint8_t *at = c.first + (size_t)min(max(y, 0), c.height - 1) * c.pitch + min(max(x, 0), c.width - 1) * c.stride;
+  return c.wide ? (float)(*reinterpret_cast<const uint16_t *>(at) >> 6) : (float)*at;
+}
+
+__device__ __forceinline__ float component_value(const component &c, const struct geometry &g, int x, int y) {
+  if (!c.half_x && is_same_size(g))
+    return one_sample(c, x - g.dest_x + (int)g.source_x, y - g.dest_y + (int)g.source_y);
+  return mean(c, pixel_span(x, g.source_x, g.source_w, g.dest_x, g.dest_w, c.half_x),
+              pixel_span(y, g.source_y, g.source_h, g.dest_y, g.dest_h, c.half_y));
+}
+
 __global__ void pixels_in_kernel(const __grid_constant__ struct pixels_args p) {
   int x = blockIdx.x * THREADS_X + threadIdx.x, y = blockIdx.y * THREADS_Y + threadIdx.y;
   wait_for_previous();
@@ -91,19 +112,21 @@ __global__ void pixels_in_kernel(const __grid_constant__ struct pixels_args p) {
     const struct coding &k = input.coding;
     for (int i = 0; i < 3; i++) {
       component c = get_component(input, i);
-      v[i] = (mean(c, pixel_span(x, g.source_x, g.source_w, g.dest_x, g.dest_w, c.half_x),
-                   pixel_span(y, g.source_y, g.source_h, g.dest_y, g.dest_h, c.half_y)) -
-              k.zero[i]) *
-             k.scale[i];
+      v[i] = (component_value(c, g, x, y) - k.zero[i]) * k.scale[i];
     }
     bool plain = is_rgb(input.format);
     rgb[0] = plain ? v[0] : v[0] + k.r_cr * v[2];
     rgb[1] = plain ? v[1] : v[0] + k.g_cb * v[1] + k.g_cr * v[2];
     rgb[2] = plain ? v[2] : v[0] + k.b_cb * v[1];
   }
-  __half *to = p.y + ((size_t)y * p.w + x) * 3;
-  for (int i = 0; i < 3; i++)
-    to[i] = __float2half_rn(__saturatef(rgb[i]) * p.scale + p.bias);
+  size_t pixel = (size_t)y * p.w + x;
+  float eight[8] = {};
+  for (int i = 0; i < 3; i++) {
+    eight[i] = __saturatef(rgb[i]) * p.scale + p.bias;
+    p.y[pixel * 3 + i] = __float2half_rn(eight[i]);
+  }
+  if (p.padded)
+    store8(p.padded + pixel * 8, eight);
 }
 
 /* --- out --- */

@@ -89,12 +89,24 @@ static struct choice choose(struct cuda_device *device, const struct cuda_progra
   return find_best(device, program, product);
 }
 
+/* Pixels that a convolution reads next are written as it reads them, so that nothing has to pad them. */
+static bool pad_pixels(struct steps *steps, const struct step *prologue) {
+  const struct gather_args *g = &prologue->gather;
+  struct step *last = steps->count ? &steps->list[steps->count - 1] : NULL;
+  if (!last || last->kind != STEP_PIXELS_IN || prologue->kind != STEP_GATHER || g->x != last->pixels.y || g->x2 ||
+      g->wide || g->upsample || g->act != ACT_NONE || g->pitch != 8)
+    return false;
+  last->pixels.padded = g->y;
+  return true;
+}
+
 int product_prepare(struct cuda_device *device, struct cuda_program *program, const struct plan *plan, int index,
                     struct error *err) {
   struct product product;
   if (product_fill(device, program, plan, index, &product, err) < 0)
     return -1;
-  if (product.has_prologue && steps_append(&program->steps, &product.prologue, err) < 0)
+  if (product.has_prologue && !pad_pixels(&program->steps, &product.prologue) &&
+      steps_append(&program->steps, &product.prologue, err) < 0)
     return -1;
   struct choice choice = choose(device, program, &product);
   int mark = program->steps.count;
