@@ -131,7 +131,7 @@ static int create(struct device **out, const struct device_options *options, str
   if (!device)
     return error_set(err, STATUS_FAILED, "out of memory");
   device->log = options->log;
-  device->use_graph = !options->no_graph;
+  device->use_graph = options->graph == GRAPH_ON;
   device->stamps = options->stamps;
   device->memory_limit = options->memory_limit;
   if (open_gpu(device, options->name, err) < 0 || open_streams(device, err) < 0 || open_workspaces(device, err) < 0 ||

@@ -185,7 +185,7 @@ static int bench(const struct shape *s, const struct device_options *options) {
 int main(int argc, char **argv) {
   struct device_options options = {.name = argc > 1 ? argv[1] : "cpu", .threads = argc > 2 ? atoi(argv[2]) : 0};
   int failed = 0;
-  options.bf16 = argc > 3 && !strcmp(argv[3], "bf16");
+  options.precision = argc > 3 && !strcmp(argv[3], "bf16") ? PRECISION_BF16 : PRECISION_F32;
   printf("%-22s %9s %14s %9s %9s %9s\n", "op", "size", "channels", "median ms", "least ms", "GFLOP/s");
   for (size_t i = 0; i < sizeof shapes / sizeof shapes[0]; i++)
     failed |= bench(&shapes[i], &options) < 0;

@@ -105,7 +105,7 @@ int engine_open(struct engine **out, const struct engine_params *params, struct 
                                       .native_height = NATIVE,
                                       .size_multiple = MULTIPLE,
                                       .image_conditioned = true};
-  engine->pictures = params->pictures > 1 ? params->pictures : 1;
+  engine->pictures = params->device.pictures > 1 ? params->device.pictures : 1;
   *out = engine;
   return 0;
 }

@@ -149,8 +149,8 @@ int main(int argc, char **argv) {
     return 2;
   }
   params.model = argv[1];
-  params.device = "cuda";
-  params.cache_dir = getenv("TUNING_DIR");
+  params.device.name = "cuda";
+  params.device.cache_dir = getenv("TUNING_DIR");
   const struct engine_shape shape = {.width = argc > 3 ? atoi(argv[2]) : 0, .height = argc > 3 ? atoi(argv[3]) : 0};
   double start = clock_seconds();
   if (engine_open(&run.engine, &params, &run.err) < 0 ||

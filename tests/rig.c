@@ -19,7 +19,7 @@ void assert_error(const struct error *err, enum status status, const char *what)
 struct engine_params default_params(const struct golden *golden, const char *device) {
   struct engine_params params = ENGINE_PARAMS_DEFAULTS;
   params.model = golden->folder;
-  params.device = device;
+  params.device.name = device;
   return params;
 }
 

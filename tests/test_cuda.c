@@ -147,7 +147,7 @@ static void test_replay_is_direct_execution(void **state) {
   for (int i = 0; i < 2; i++)
     one_frame(&rig, i, replayed[i]);
   rig_close(&rig);
-  rig_open(&rig, &(struct device_options){.name = "cuda", .cache_dir = folder, .no_graph = true});
+  rig_open(&rig, &(struct device_options){.name = "cuda", .cache_dir = folder, .graph = GRAPH_OFF});
   for (int i = 0; i < 2; i++)
     one_frame(&rig, i, direct[i]);
   rig_close(&rig);
@@ -374,7 +374,7 @@ static void test_profile(void **state) {
     profile_free(&profile);
   }
   rig_close(&rig);
-  rig_open(&rig, &(struct device_options){.name = "cuda", .no_graph = true});
+  rig_open(&rig, &(struct device_options){.name = "cuda", .graph = GRAPH_OFF});
   assert_int_equal(device_profile(rig.device, rig.program, &params, &frame, &request, &profile, &rig.err), -1);
   assert_int_equal(rig.err.status, STATUS_USAGE);
   assert_non_null(strstr(rig.err.message, "--graph off"));

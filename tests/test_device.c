@@ -116,9 +116,10 @@ static void bfloat16_falls_back(void **state) {
   struct device *device = NULL;
   struct device_info info;
   struct error err = {0};
-  assert_int_equal(
-      device_open(&device, &resources, &(struct device_options){.name = "cpu:plain", .bf16 = true, .log = &log}, &err),
-      0);
+  assert_int_equal(device_open(&device, &resources,
+                               &(struct device_options){.name = "cpu:plain", .precision = PRECISION_BF16, .log = &log},
+                               &err),
+                   0);
   assert_int_equal(lines.count, 1);
   assert_non_null(strstr(lines.last, "bfloat16"));
   device_get_info(device, &info);

@@ -672,7 +672,7 @@ static void test_held_pictures(void **state) {
   rig_open(&rig, args, "turbo", false);
   struct engine_params params = default_params(&rig.golden, args[2]);
   const struct engine_shape shape = default_shape(&rig.golden);
-  params.pictures = HELD;
+  params.device.pictures = HELD;
   engine_release(rig.engine, &rig.prepared);
   engine_close(&rig.engine);
   must(rig_engine(&rig, &params, &shape), &rig.err);

@@ -96,7 +96,7 @@ static void test_refusals(void **state) {
   params.model = "/nowhere";
   open_fails(&params, STATUS_MODEL, "/nowhere");
   params = good;
-  params.device = "abacus";
+  params.device.name = "abacus";
   open_fails(&params, STATUS_USAGE, "abacus");
   params = good;
   char vae[1024];
@@ -282,7 +282,7 @@ static void test_prompt_warnings(void **state) {
   struct log log = {remember_warning, &said};
   struct engine_params params = default_params(&rig.golden, args[2]);
   params.model = folder;
-  params.log = &log;
+  params.device.log = &log;
   must(engine_open(&rig.engine, &params, &rig.err), &rig.err);
   must(engine_set_prompt(rig.engine, 1, "An Oil painting", &rig.err), &rig.err);
   must(engine_set_prompt(rig.engine, SLOT_NEGATIVE, "a dog", &rig.err), &rig.err);

@@ -27,7 +27,7 @@ static void open_engine(struct rig *rig, const struct engine_params *params) {
 
 static struct engine_params params_of(const struct rig *rig) {
   struct engine_params params = default_params(&rig->golden, args[2]);
-  params.cache_dir = tuning;
+  params.device.cache_dir = tuning;
   return params;
 }
 
@@ -235,7 +235,7 @@ static void test_growth_that_fails(void **state) {
 
   rig_begin(&rig, "turbo");
   struct engine_params params = params_of(&rig);
-  params.memory_limit = enough + enough / 4 + (4 << 20);
+  params.device.memory_limit = enough + enough / 4 + (4 << 20);
   open_engine(&rig, &params);
   prepared = prepare(&rig, &shapes[1]);
   uint8_t *expected = run(&rig, prepared, &rig.controls);

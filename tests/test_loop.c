@@ -38,7 +38,7 @@ static int open_fake(void *opaque, struct engine **engine, struct prepared **pre
                      struct error *err) {
   (void)opaque;
   struct engine_params params = ENGINE_PARAMS_DEFAULTS;
-  params.pictures = LOOP_HOLDS + OTHERS_HOLD;
+  params.device.pictures = LOOP_HOLDS + OTHERS_HOLD;
   if (engine_open(engine, &params, err) || engine_prepare(*engine, &(struct engine_shape){0}, prepared, err) ||
       engine_set_prompt(*engine, 1, "given", err))
     return -1;

@@ -31,7 +31,7 @@ static void open_mini(struct rig *rig, const struct log *log) {
   *rig = (struct rig){.controls = CONTROLS_DEFAULTS};
   open_golden(&rig->golden);
   struct engine_params params = mini_params(&rig->golden);
-  params.log = log;
+  params.device.log = log;
   must(rig_engine(rig, &params, &small), &rig->err);
 }
 

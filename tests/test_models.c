@@ -253,7 +253,7 @@ static double run_psnr(const struct golden *golden, const cJSON *run, const char
   const struct engine_shape shape = shape_of(golden, run);
   struct engine_params params = ENGINE_PARAMS_DEFAULTS;
   params.model = model_folder(golden);
-  params.device = device;
+  params.device.name = device;
   params.strength_diffusers = true;
   struct engine *engine;
   struct prepared *prepared;

@@ -108,7 +108,7 @@ static void bfloat16(void **state) {
   struct op_test_options options = options_for(2);
   if (!cpu_dnnl_has_bf16())
     skip();
-  options.device.bf16 = true;
+  options.device.precision = PRECISION_BF16;
   options.operands = DTYPE_BF16;
   options.product = 8e-3; /* a few roundings to 8 bits */
   run("", &options, 150);

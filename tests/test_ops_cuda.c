@@ -198,7 +198,7 @@ int main(int argc, char **argv) {
     return failed != 0;
   options.opened = opened_to_tune;
   failed += run("timed candidates", *prefix ? prefix : "conv", &options, NULL);
-  options.device.no_graph = true;
+  options.device.graph = GRAPH_OFF;
   failed += run("without a graph", *prefix ? prefix : "loop", &options, NULL);
   return failed != 0;
 }

@@ -60,7 +60,7 @@ static void test_defaults(void **state) {
   assert_false(parameters_marked(values, PARAMETER_STRENGTH, 0) || parameters_marked(values, PARAMETER_STEPS, 0));
   assert_true(values->seed == 1 && values->hud && !values->split && options.width == 0 && options.frames == 0);
   assert_true(options.warmup == -1 && options.verbose == 0 && !options.overwrite && options.prompt_count == 0);
-  assert_string_equal(options.device, "auto");
+  assert_string_equal(options.device.name, "auto");
   assert_null(accept("live").input);
   assert_string_equal(accept("info sd-turbo").input, "sd-turbo");
 }
@@ -90,9 +90,9 @@ static void test_values(void **state) {
   assert_true(options.overwrite && options.verbose == -1);
   options = accept("render a b --device cuda:1 -t 3 --precision bf16 --memory-limit 1.5G --input-options a=b:c=d "
                    "--start 1.5 --duration 2 --frames 9 -c ffv1 --crf 0 -vvv");
-  assert_string_equal(options.device, "cuda:1");
-  assert_true(options.threads == 3 && options.precision == PRECISION_BF16);
-  assert_int_equal(options.memory_limit, 3ul << 29);
+  assert_string_equal(options.device.name, "cuda:1");
+  assert_true(options.device.threads == 3 && options.device.precision == PRECISION_BF16);
+  assert_int_equal(options.device.memory_limit, 3ul << 29);
   assert_true(options.start == 1.5 && options.duration == 2 && options.frames == 9 && options.quality == 0);
   assert_int_equal(options.verbose, 2);
   options = accept("live /dev/video0 --budget 33.3 -f --window 800x600 --display 1 --no-hud --split --loop "
@@ -300,11 +300,11 @@ static void test_table_is_consistent(void **state) {
   assert_int_equal(accept("bench --grid auto").values.grid, GRID_AUTO);
   assert_int_equal(accept("bench --grid trailing").values.grid, GRID_TRAILING);
   assert_int_equal(accept("bench --grid lcm").values.grid, GRID_LCM);
-  assert_int_equal(accept("bench --precision auto").precision, PRECISION_AUTO);
-  assert_int_equal(accept("bench --precision f32").precision, PRECISION_F32);
+  assert_int_equal(accept("bench --precision auto").device.precision, PRECISION_AUTO);
+  assert_int_equal(accept("bench --precision f32").device.precision, PRECISION_F32);
   assert_int_equal(accept("bench --strength-grid diffusers").values.strength_grid, STRENGTH_DIFFUSERS);
-  assert_int_equal(accept("bench --graph off").graph, GRAPH_OFF);
-  assert_int_equal(accept("bench").graph, GRAPH_ON);
+  assert_int_equal(accept("bench --graph off").device.graph, GRAPH_OFF);
+  assert_int_equal(accept("bench").device.graph, GRAPH_ON);
   for (int i = 0; i < command_count; i++)
     assert_int_equal(command_table[i].command, COMMAND_LIVE + i);
   for (int i = 0; i < option_count; i++)

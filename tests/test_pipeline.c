@@ -157,7 +157,7 @@ static int play(struct scene *scene) {
   struct engine *engine;
   fake_engine_begin(&scene->engine);
   const struct engine_shape shape = {.width = 32, .height = 32, .text_to_image = scene->sink.text_to_image};
-  assert_int_equal(engine_open(&engine, &(struct engine_params){.pictures = PIPELINE_HOLDS}, &scene->err), 0);
+  assert_int_equal(engine_open(&engine, &(struct engine_params){.device.pictures = PIPELINE_HOLDS}, &scene->err), 0);
   assert_int_equal(engine_prepare(engine, &shape, &scene->pipeline.prepared, &scene->err), 0);
   assert_int_equal(engine_set_prompt(engine, SLOT_PRESET_1, "grey", &scene->err), 0);
   scene->pipeline.source = &scene->source.source;

@@ -12,7 +12,7 @@
 enum { SIDE = 4, C = 16, COUNT = SIDE * SIDE * C, RING = 3, SKIPPED = 77 };
 
 static const char *device_name;
-static bool bf16;
+static enum precision precision;
 
 /* memory += x; latent = latent / 2 + memory; ring[turn] = memory, over which x attends. */
 struct net {
@@ -67,8 +67,8 @@ static struct net *net_open(const char *device) {
   struct net *net = calloc(1, sizeof *net);
   assert_non_null(net);
   build(net);
-  must(net,
-       device_open(&net->device, &net->resources, &(struct device_options){.name = device, .bf16 = bf16}, &net->err));
+  must(net, device_open(&net->device, &net->resources, &(struct device_options){.name = device, .precision = precision},
+                        &net->err));
   must(net, device_prepare(net->device, &net->program, &net->plan, &(struct program_options){PIXEL_RGBA}, &net->err));
   return net;
 }
@@ -130,10 +130,10 @@ static void attention_reads_the_whole_ring(void **state) {
   (void)state;
   struct net *net = net_open(device_name), *plain;
   float expected[COUNT];
-  bool own = bf16;
-  bf16 = false;
+  enum precision own = precision;
+  precision = PRECISION_F32;
   plain = net_open("cpu:plain");
-  bf16 = own;
+  precision = own;
   for (int number = 0; number < RING + 2; number++) {
     run(net, net->program, number);
     run(plain, plain->program, number);
@@ -249,10 +249,10 @@ static void bfloat16_reaches_states(void **state) {
   const struct element *element = net->program->element;
   struct device_info info;
   device_get_info(net->device, &info);
-  assert_int_equal(element[plan_place(&net->plan, net->memory)].type == DTYPE_BF16, bf16);
-  assert_int_equal(element[plan_place(&net->plan, net->x)].type == DTYPE_BF16, bf16);
+  assert_int_equal(element[plan_place(&net->plan, net->memory)].type == DTYPE_BF16, precision == PRECISION_BF16);
+  assert_int_equal(element[plan_place(&net->plan, net->x)].type == DTYPE_BF16, precision == PRECISION_BF16);
   assert_int_equal(element[plan_place(&net->plan, net->latent)].type, DTYPE_F32);
-  assert_int_equal(info.element == DTYPE_BF16, bf16);
+  assert_int_equal(info.element == DTYPE_BF16, precision == PRECISION_BF16);
   net_close(net);
 }
 
@@ -260,16 +260,16 @@ static void bfloat16_reaches_states(void **state) {
 static bool is_there(void) {
   struct net net = {0};
   struct device_info info = {0};
-  const struct device_options options = {.name = device_name, .bf16 = bf16};
+  const struct device_options options = {.name = device_name, .precision = precision};
   bool there = device_open(&net.device, &net.resources, &options, &net.err) == 0;
   if (there)
     device_get_info(net.device, &info);
   device_close(&net.device);
   if (!there)
     printf("skipped: %s\n", net.err.message);
-  else if (bf16 && info.element != DTYPE_BF16)
+  else if (precision == PRECISION_BF16 && info.element != DTYPE_BF16)
     printf("skipped: no bfloat16 here\n");
-  return there && (!bf16 || info.element == DTYPE_BF16);
+  return there && (precision == PRECISION_F32 || info.element == DTYPE_BF16);
 }
 
 int main(int argc, char **argv) {
@@ -283,7 +283,7 @@ int main(int argc, char **argv) {
       cmocka_unit_test(bfloat16_reaches_states),
   };
   device_name = argc > 1 ? argv[1] : "cpu";
-  bf16 = argc > 2 && !strcmp(argv[2], "bf16");
+  precision = argc > 2 && !strcmp(argv[2], "bf16") ? PRECISION_BF16 : PRECISION_F32;
   if (!is_there())
     return SKIPPED;
   return cmocka_run_group_tests(tests, NULL, NULL);

@@ -11,6 +11,7 @@
 #include <stddef.h>
 
 #include "unet/base/controls.h"
+#include "unet/base/device_options.h"
 #include "unet/base/error.h"
 #include "unet/base/frame.h"
 #include "unet/base/log.h"
@@ -41,16 +42,8 @@ struct engine_params {
                               every model the point to start from */
   bool snap_strength;      /* strength snapped to the trained points of adversarially distilled models */
   enum fit fit;
-  enum pixel_format output; /* PIXEL_RGBA for a window, PIXEL_YUV420P for an encoder */
-  const char *device;       /* "auto", "cpu", "cpu:plain", "cuda[:N]"; NULL: auto */
-  int threads;              /* CPU threads, 0: one a core */
-  bool bf16;                /* CPU: see device.h */
-  size_t memory_limit;      /* device bytes; 0: none */
-  const char *cache_dir;    /* tuning results; NULL: none kept */
-  bool no_graph;
-  int pictures; /* collected and not released, that the caller holds at most at a time; 0: 1 */
-  bool stamps;  /* of each frame are taken: engine_result */
-  const struct log *log;
+  enum pixel_format output;     /* PIXEL_RGBA for a window, PIXEL_YUV420P for an encoder */
+  struct device_options device; /* its log is the engine's, too; name and cache_dir are copied */
   /* model with vae, opened already: borrowed for as long as the engine is there. NULL: the engine opens them */
   struct checkpoint *checkpoint;
 };
@@ -155,7 +148,7 @@ struct engine_result {
 };
 
 /* Starts one frame: controls and frame are copied or consumed before this returns. At most two frames are in flight, of
- * whichever handles. STATUS_HELD, with nothing started, where more pictures than engine_params.pictures are held. */
+ * whichever handles. STATUS_HELD, with nothing started, where more pictures than device_options.pictures are held. */
 int engine_submit(struct engine *engine, const struct engine_request *request, struct error *err);
 /* Waits for the oldest frame in flight. After a failure *result has opaque and submitted_ns, and the frame is gone. */
 int engine_collect(struct engine *engine, struct engine_result *result, struct error *err);

@@ -16,7 +16,7 @@ static void print_device(const char *name, const struct options *options) {
   struct device *device;
   struct device_info info;
   struct error err;
-  const struct device_options wish = {.name = name, .threads = options->threads};
+  const struct device_options wish = {.name = name, .threads = options->device.threads};
   if (device_open(&device, &none, &wish, &err)) {
     printf("  %-6s not here: %s\n", name, err.message);
     return;
@@ -54,7 +54,7 @@ static int print_need(const struct setup_params *params, struct error *err) {
 
 static int print_model(struct setup_params *params, bool tensors, struct error *err) {
   struct engine_params *engine = &params->engine;
-  if (checkpoint_open(&engine->checkpoint, engine->model, engine->vae, engine->log, err))
+  if (checkpoint_open(&engine->checkpoint, engine->model, engine->vae, engine->device.log, err))
     return -1;
   checkpoint_print(engine->checkpoint, tensors, stdout);
   int status = print_need(params, err);

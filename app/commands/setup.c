@@ -42,20 +42,6 @@ void setup_source_options(struct source_options *source, const struct options *o
   };
 }
 
-/* oneDNN computes in bf16 everywhere, but only matrix units make it faster than f32. */
-static bool has_fast_bf16(void) {
-#if defined(__x86_64__)
-  __builtin_cpu_init();
-  return __builtin_cpu_supports("amx-bf16");
-#else
-  return false;
-#endif
-}
-
-static bool wants_bf16(const struct options *options) {
-  return options->precision == PRECISION_BF16 || (options->precision == PRECISION_AUTO && has_fast_bf16());
-}
-
 static void choose_size(struct engine_shape *shape, const struct options *options, const struct source_info *info,
                         int longest) {
   shape->width = options->width;
@@ -93,14 +79,10 @@ int setup_params(struct setup_params *params, const struct options *options, con
       .fit = (enum fit)values->fit,
       .output = output,
       .device = options->device,
-      .threads = options->threads,
-      .bf16 = wants_bf16(options),
-      .memory_limit = options->memory_limit,
-      .cache_dir = paths_cache(params->cache),
-      .no_graph = options->graph == GRAPH_OFF,
-      .stamps = options->trace != NULL,
-      .log = log,
   };
+  params->engine.device.cache_dir = paths_cache(params->cache);
+  params->engine.device.stamps = options->trace != NULL;
+  params->engine.device.log = log;
   params->shape = (struct engine_shape){
       .steps = parameters_marked(values, PARAMETER_STEPS, 0) ? (int)values->steps : 0,
       .text_to_image = options->text_to_image,
@@ -143,7 +125,7 @@ static bool prepare_larger(struct engine *engine, const struct setup_params *par
   choose_size(&larger, options, info, device.longest_side);
   if (!engine_prepare(engine, &larger, prepared, &err))
     return true;
-  log_line(params->engine.log, LOG_INFO, "%dx%d instead of %dx%d: %s", params->shape.width, params->shape.height,
+  log_line(params->engine.device.log, LOG_INFO, "%dx%d instead of %dx%d: %s", params->shape.width, params->shape.height,
            larger.width, larger.height, err.message);
   return false;
 }
@@ -161,7 +143,7 @@ static int open_engine(struct engine **engine, struct prepared **prepared, const
   *engine = NULL;
   if (setup_params(&params, options, info, longest, output, log, err))
     return -1;
-  params.engine.pictures = pictures;
+  params.engine.device.pictures = pictures;
   if (engine_open(engine, &params.engine, err))
     return -1;
   bool larger = live && prepare_larger(*engine, &params, options, info, longest, prepared);

@@ -15,10 +15,6 @@
 
 enum command { COMMAND_NONE, COMMAND_LIVE, COMMAND_RENDER, COMMAND_BENCH, COMMAND_INFO };
 
-enum precision { PRECISION_AUTO, PRECISION_F32, PRECISION_BF16 };
-
-enum graph { GRAPH_ON, GRAPH_OFF };
-
 enum sweep_by { SWEEP_NONE, SWEEP_SIZE, SWEEP_STEPS, SWEEP_BATCH };
 
 enum strength_grid {
@@ -40,12 +36,7 @@ struct options {
   int width, height; /* of the generated picture; 0: the command's choice */
   bool text_to_image;
 
-  /* Device */
-  const char *device; /* default "auto" */
-  int threads;        /* 0: one a core */
-  enum precision precision;
-  size_t memory_limit; /* bytes; 0: none */
-  enum graph graph;
+  struct device_options device; /* log, cache_dir and stamps are not options */
 
   /* Source */
   const char *input_format, *input_options;

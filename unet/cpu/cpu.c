@@ -31,6 +31,14 @@ static struct cpu_program *cpu_program(struct program *program) {
 #define CPU_DEFINED(TYPE, field, ...) [OP_##TYPE] = &cpu_define_##field,
 static const struct cpu_impl *const definition[OP_TYPES] = {OP_TABLE(CPU_DEFINED)};
 
+static bool choose_bf16(const struct cpu_device *device, const struct device_options *options) {
+  bool possible = !device->plain && device->dnnl && cpu_dnnl_has_bf16();
+  if (options->precision == PRECISION_BF16 && !possible)
+    log_line(options->log, LOG_WARNING, "cpu: bfloat16 needs a processor that has it, and oneDNN: using FP32");
+  return possible && options->precision != PRECISION_F32 &&
+         (options->precision == PRECISION_BF16 || cpu_dnnl_has_amx());
+}
+
 static int create(struct device **result, const struct device_options *options, struct error *err) {
   bool plain = !strcmp(options->name, "cpu:plain");
   if (!plain && strcmp(options->name, "cpu") != 0)
@@ -51,10 +59,8 @@ static int create(struct device **result, const struct device_options *options, 
       free(device);
       return -1;
     }
-    device->bf16 = options->bf16 && device->dnnl && cpu_dnnl_has_bf16();
   }
-  if (options->bf16 && !device->bf16)
-    log_line(options->log, LOG_WARNING, "cpu: bfloat16 needs a processor that has it, and oneDNN: using FP32");
+  device->bf16 = choose_bf16(device, options);
   *result = &device->base;
   return 0;
 }

@@ -66,29 +66,24 @@ int engine_fall_back(struct engine *engine, struct error *err) {
 }
 
 static int copy_options(struct engine *engine, const struct engine_params *params, struct error *err) {
-  engine->options = (struct device_options){.name = strdup(params->device ? params->device : "auto"),
-                                            .threads = params->threads,
-                                            .bf16 = params->bf16,
-                                            .memory_limit = params->memory_limit,
-                                            .cache_dir = params->cache_dir ? strdup(params->cache_dir) : NULL,
-                                            .no_graph = params->no_graph,
-                                            .pictures = params->pictures,
-                                            .stamps = params->stamps,
-                                            .log = params->log};
+  const struct device_options *wish = &params->device;
+  engine->options = *wish;
+  engine->options.name = strdup(wish->name ? wish->name : "auto");
+  engine->options.cache_dir = wish->cache_dir ? strdup(wish->cache_dir) : NULL;
   engine->model_path = strdup(params->model);
-  bool whole = engine->options.name && engine->model_path && (!params->cache_dir || engine->options.cache_dir);
+  bool whole = engine->options.name && engine->model_path && (!wish->cache_dir || engine->options.cache_dir);
   return whole ? 0 : error_set(err, STATUS_FAILED, "out of memory");
 }
 
 static int open_all(struct engine *engine, const struct engine_params *params, struct error *err) {
-  engine->log = params->log;
+  engine->log = params->device.log;
   engine->fit = params->fit;
   engine->output = params->output;
   engine->checkpoint = params->checkpoint;
   if (copy_options(engine, params, err) < 0)
     return -1;
   if (!engine->checkpoint) {
-    if (checkpoint_open(&engine->own_checkpoint, params->model, params->vae, params->log, err) < 0)
+    if (checkpoint_open(&engine->own_checkpoint, params->model, params->vae, params->device.log, err) < 0)
       return -1;
     engine->checkpoint = engine->own_checkpoint;
   }

@@ -7,6 +7,7 @@
 
 #include <pthread.h>
 
+#include "unet/base/device_options.h"
 #include "unet/base/frame.h"
 #include "unet/base/log.h"
 #include "unet/plan/plan.h"
@@ -53,18 +54,6 @@ struct weight_change {
   int resource;
   size_t first, rows;
   const float *values;
-};
-
-struct device_options {
-  const char *name;      /* "auto", "cpu", "cpu:plain" (the definition), "cuda", "cuda:N" */
-  int threads;           /* CPU threads; 0: one a core */
-  bool bf16;             /* CPU: bfloat16 arithmetic where the processor has it */
-  size_t memory_limit;   /* bytes the device may allocate; 0: what there is */
-  const char *cache_dir; /* for tuning results; NULL: none kept */
-  int pictures;          /* that were collected and are not released, at most at a time; 0: 1 */
-  bool stamps;           /* of each run are taken (device_counters) */
-  bool no_graph;         /* CUDA: launch the ops one by one instead of one captured graph (for comparison) */
-  const struct log *log;
 };
 
 struct device_info {

@@ -1,0 +1,31 @@
+/* How a device is opened: named once, for the command line, the engine and the devices. All zero is FP32 on what there
+ * is. */
+#ifndef UNET_BASE_DEVICE_OPTIONS_H
+#define UNET_BASE_DEVICE_OPTIONS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "unet/base/log.h"
+
+enum precision {
+  PRECISION_F32,
+  PRECISION_BF16,
+  PRECISION_AUTO, /* BF16 where the processor has matrix units for it: elsewhere it is no faster */
+};
+
+enum graph_use { GRAPH_ON, GRAPH_OFF };
+
+struct device_options {
+  const char *name;         /* "auto", "cpu", "cpu:plain" (the definition), "cuda", "cuda:N"; NULL: auto */
+  int threads;              /* CPU threads; 0: one a core */
+  enum precision precision; /* CPU: of arithmetic; FP32 where the processor has no other, with a warning */
+  size_t memory_limit;      /* bytes the device may allocate; 0: what there is */
+  const char *cache_dir;    /* for tuning results; NULL: none kept */
+  enum graph_use graph;     /* CUDA: off launches the ops one by one instead of one captured graph (for comparison) */
+  int pictures;             /* that were collected and are not released, at most at a time; 0: 1 */
+  bool stamps;              /* of each run are taken (device_counters, engine_result) */
+  const struct log *log;    /* may be NULL */
+};
+
+#endif
