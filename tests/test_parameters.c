@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "app/control/parameters.h"
+#include "app/control/settings.h"
 
 static struct parameters defaults(void) {
   struct parameters values;
@@ -35,6 +36,8 @@ static void rows_are_whole(void **state) {
     assert_true(!row->choices == (row->type != TYPE_CHOICE));
     if (row->type == TYPE_REAL || row->type == TYPE_WHOLE)
       assert_true(row->min < row->max && row->standard >= row->min && row->standard <= row->max);
+    if (row->type == TYPE_SIZE)
+      assert_true(row->min >= 1 && row->min < row->max && row->max <= INT16_MAX);
     if (row->type == TYPE_WHOLE)
       assert_true(row->max <= PARAMETER_WHOLE_MAX && row->min >= -PARAMETER_WHOLE_MAX);
     if (row->type == TYPE_CHOICE)
@@ -49,7 +52,7 @@ static void rows_are_whole(void **state) {
       assert_int_equal(found, id);
       assert_int_equal(index, i);
       assert_false(parameters_marked(&values, id, i));
-      if (row->type != TYPE_TEXT)
+      if (row->type != TYPE_TEXT && row->type != TYPE_SIZE)
         assert_true(parameters_number(&values, id, i) == row->standard);
     }
     for (enum parameter other = PARAMETER_NONE + 1; other < id; other++) {
@@ -73,8 +76,9 @@ static void printed_is_parsed(void **state) {
       int index = row->first + parameter_instances(id) - 1;
       char text[PARAMETER_TEXT_MAX];
       struct error err;
-      int set = row->type == TYPE_TEXT ? parameters_set_text(&from, id, index, "caf\xc3\xa9, [2] = \"a\"", &err)
-                                       : parameters_set_number(&from, id, index, numbers[n], &err);
+      int set = row->type == TYPE_TEXT   ? parameters_set_text(&from, id, index, "caf\xc3\xa9, [2] = \"a\"", &err)
+                : row->type == TYPE_SIZE ? parameters_set_size(&from, id, index, (int)row->min, (int)row->max, &err)
+                                         : parameters_set_number(&from, id, index, numbers[n], &err);
       assert_int_equal(set, 0);
       assert_true(parameters_marked(&from, id, index));
       assert_int_equal(parameters_parse(&to, id, index, parameters_print(&from, id, index, text, sizeof text), &err),
@@ -130,8 +134,17 @@ static void refusals(void **state) {
   expect_refusal(PARAMETER_PROMPT, 0, "x", "there are 1 to 9");
   expect_refusal(PARAMETER_PROMPT, 10, "x", "prompt[10]: there are 1 to 9");
   expect_refusal(PARAMETER_SEED, 1, "1", "seed");
+  const char *const sizes[] = {"", "512", "512x", "x512", "512x0", "512x8193", "-1x8", " 8x8", "8x8 ", "8X8", "8x8x8"};
+  for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++)
+    expect_refusal(PARAMETER_SIZE, 0, sizes[i], "WIDTHxHEIGHT is needed, each from 1 to 8192");
+  expect_refusal(PARAMETER_SIZE, 1, "8x8", "size");
   struct parameters values = defaults();
   struct error err;
+  assert_int_equal(parameters_set_size(&values, PARAMETER_SIZE, 0, 0, 8, &err), -1);
+  assert_int_equal(parameters_set_size(&values, PARAMETER_SIZE, 0, 8, 8193, &err), -1);
+  assert_int_equal(parameters_set_size(&values, PARAMETER_SEED, 0, 8, 8, &err), -1);
+  assert_int_equal(parameters_set_number(&values, PARAMETER_SIZE, 0, 8, &err), -1);
+  assert_int_equal(parameters_set_text(&values, PARAMETER_SIZE, 0, "8x8", &err), -1);
   assert_int_equal(parameters_set_number(&values, PARAMETER_PROMPT, 1, 1, &err), -1);
   assert_int_equal(parameters_set_text(&values, PARAMETER_SEED, 0, "1", &err), -1);
   assert_int_equal(parameters_set_number(&values, PARAMETER_STEPS, 0, 1.5, &err), -1);
@@ -181,8 +194,9 @@ static void equality_sees_every_parameter(void **state) {
     double other = row->type == TYPE_SWITCH || row->type == TYPE_CHOICE ? !row->standard
                    : row->standard < row->max                           ? row->max
                                                                         : row->min;
-    int set = row->type == TYPE_TEXT ? parameters_set_text(&b, id, index, "", &err)
-                                     : parameters_set_number(&b, id, index, other, &err);
+    int set = row->type == TYPE_TEXT   ? parameters_set_text(&b, id, index, "", &err)
+              : row->type == TYPE_SIZE ? parameters_set_size(&b, id, index, (int)row->min, (int)row->min, &err)
+                                       : parameters_set_number(&b, id, index, other, &err);
     assert_int_equal(set, 0);
     assert_false(parameters_equal(&a, &b, ~0u));
     assert_false(parameters_equal(&a, &b, 1u << row->need));
@@ -195,6 +209,36 @@ static void equality_sees_every_parameter(void **state) {
     parameters_apply(&b, &a);
     assert_false(parameters_equal(&a, &b, ~0u));
   }
+}
+
+static void sizes_are_two_sides(void **state) {
+  (void)state;
+  struct parameters values = defaults();
+  char text[16];
+  struct error err;
+  assert_string_equal(parameters_print(&values, PARAMETER_SIZE, 0, text, sizeof text), "");
+  assert_int_equal(parameters_parse(&values, PARAMETER_SIZE, 0, "512x288", &err), 0);
+  assert_true(values.size.width == 512 && values.size.height == 288);
+  assert_string_equal(parameters_show(&values, PARAMETER_SIZE, 0, text, sizeof text), "512x288");
+  struct parameters other = values;
+  other.size.height = 512;
+  assert_false(parameters_equal(&values, &other, 1u << NEED_START));
+}
+
+/* What a network without guidance rows does not follow is told by the table. */
+static void guidance_needs_its_rows(void **state) {
+  (void)state;
+  static struct moment a, b;
+  const struct parameters values = defaults();
+  struct parameters change = defaults();
+  settings_begin(&a.settings, &values);
+  b = a;
+  assert_true(moment_equal(&a, &b));
+  assert_int_equal(parameters_set_number(&change, PARAMETER_GUIDANCE, 0, 2, NULL), 0);
+  settings_apply(&b.settings, &change, 0);
+  assert_false(moment_equal(&a, &b)); /* another picture, where there are rows */
+  for (enum parameter id = PARAMETER_NONE + 1; id < PARAMETERS; id++)
+    assert_true((parameter_row(id)->need == NEED_ROWS) == (strstr(parameter_row(id)->name, "guidance") != NULL));
 }
 
 static void steps_stop_at_the_ends(void **state) {
@@ -222,6 +266,8 @@ int main(void) {
       cmocka_unit_test(refusals),
       cmocka_unit_test(names_with_an_index),
       cmocka_unit_test(equality_sees_every_parameter),
+      cmocka_unit_test(sizes_are_two_sides),
+      cmocka_unit_test(guidance_needs_its_rows),
       cmocka_unit_test(steps_stop_at_the_ends),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

@@ -66,8 +66,8 @@ int command_info(const struct options *options, struct error *err) {
   struct log log;
   struct setup_params params;
   struct options wish = *options;
-  if (options->input)
-    wish.model = options->input;
+  if (options->input && parameters_set_text(&wish.values, PARAMETER_MODEL, 0, options->input, err))
+    return -1;
   setup_log(&log, options);
   if (setup_params(&params, &wish, NULL, 0, PIXEL_RGBA, &log, err) || print_model(&params, options->verbose > 0, err))
     return -1;

@@ -93,7 +93,7 @@ static int open_engine(void *opaque, struct engine **engine, struct prepared **p
   engine_get_info(*engine, &info);
   prepared_get_info(*prepared, &own);
   beginning->values = live->first_values;
-  setup_values(&beginning->values, live->options, &info, &own);
+  setup_values(&beginning->values, &info, &own);
   /* setup_engine encodes those of the command line, or the default one. */
   int encoded = live->options->prompt_count ? live->options->prompt_count : 1;
   for (int i = 0; i < encoded; i++)
@@ -140,7 +140,8 @@ static int open_window(struct live *live, struct error *err) {
                                  .display = options->display,
                                  .fullscreen = options->values.fullscreen};
   if (!params.width) {
-    double shape = options->width ? (double)options->width / options->height : live->info.shape;
+    const struct parameter_size *size = &options->values.size;
+    double shape = size->width ? (double)size->width / size->height : live->info.shape;
     fit_window(shape > 0 ? shape : 1, &params.width, &params.height);
   }
   if (window_open(live->window, &params, err) || present_open(&live->present, err) || hud_open(&live->hud, err))
@@ -379,7 +380,7 @@ static int open_all(struct live *live, struct error *err) {
   setup_source_options(&live->source_options, live->options, true, &live->log);
   if (window_create(&live->window, live->options->display, err))
     return -1;
-  if (!live->options->text_to_image) {
+  if (!live->options->values.text_to_image) {
     if (open_source(live, &source, err))
       return -1;
     source_get_info(source, &live->info);

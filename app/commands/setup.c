@@ -44,9 +44,9 @@ void setup_source_options(struct source_options *source, const struct options *o
 
 static void choose_size(struct engine_shape *shape, const struct options *options, const struct source_info *info,
                         int longest) {
-  shape->width = options->width;
-  shape->height = options->height;
-  if (options->width || !longest || !info || info->shape <= 0)
+  shape->width = options->values.size.width;
+  shape->height = options->values.size.height;
+  if (shape->width || !longest || !info || info->shape <= 0)
     return;
   shape->width = (int)lrint(longest * fmin(info->shape, 1));
   shape->height = (int)lrint(longest / fmax(info->shape, 1));
@@ -67,11 +67,12 @@ static int set_prompts(struct engine *engine, const struct options *options, str
 int setup_params(struct setup_params *params, const struct options *options, const struct source_info *info,
                  int longest, enum pixel_format output, const struct log *log, struct error *err) {
   const struct parameters *values = &options->values;
-  if (!options->model && paths_data(params->model, "mini/model", STATUS_MODEL, err))
+  const char *model = parameters_text(values, PARAMETER_MODEL, 0);
+  if (!model && paths_data(params->model, "mini/model", STATUS_MODEL, err))
     return -1;
   params->engine = (struct engine_params){
-      .model = options->model ? options->model : params->model,
-      .vae = options->vae,
+      .model = model ? model : params->model,
+      .vae = parameters_text(values, PARAMETER_VAE, 0),
       .sampler = (enum engine_sampler)values->sampler,
       .grid = (enum engine_grid)values->grid,
       .strength_diffusers = values->strength_grid == STRENGTH_DIFFUSERS,
@@ -85,7 +86,7 @@ int setup_params(struct setup_params *params, const struct options *options, con
   params->engine.device.log = log;
   params->shape = (struct engine_shape){
       .steps = parameters_marked(values, PARAMETER_STEPS, 0) ? (int)values->steps : 0,
-      .text_to_image = options->text_to_image,
+      .text_to_image = values->text_to_image,
       .guidance = values->guidance != 1,
   };
   choose_size(&params->shape, options, info, longest);
@@ -120,7 +121,7 @@ static bool prepare_larger(struct engine *engine, const struct setup_params *par
   struct engine_shape larger = params->shape;
   struct error err;
   engine_get_info(engine, &device);
-  if (options->width || !info || device.longest_side <= longest)
+  if (options->values.size.width || !info || device.longest_side <= longest)
     return false;
   choose_size(&larger, options, info, device.longest_side);
   if (!engine_prepare(engine, &larger, prepared, &err))
@@ -166,16 +167,16 @@ int setup_live_engine(struct engine **engine, struct prepared **prepared, const 
   return open_engine(engine, prepared, options, info, longest, true, output, pictures, log, err);
 }
 
-void setup_values(struct parameters *values, const struct options *options, const struct engine_info *info,
-                  const struct prepared_info *prepared) {
-  if (!parameters_marked(values, PARAMETER_STRENGTH, 0) && (info->image_conditioned || options->text_to_image))
+void setup_values(struct parameters *values, const struct engine_info *info, const struct prepared_info *prepared) {
+  if (!parameters_marked(values, PARAMETER_STRENGTH, 0) && (info->image_conditioned || values->text_to_image))
     values->strength = 1;
+  values->size = (struct parameter_size){prepared->shape.width, prepared->shape.height};
   values->steps = prepared->shape.steps;
 }
 
 void setup_controls(struct controls *controls, const struct options *options, const struct engine_info *info,
                     const struct prepared_info *prepared) {
   struct parameters values = options->values;
-  setup_values(&values, options, info, prepared);
+  setup_values(&values, info, prepared);
   values_controls(&values, controls);
 }

@@ -44,8 +44,7 @@ int setup_live_engine(struct engine **engine, struct prepared **prepared, const 
 
 /* What suits the model, where values have no mark: the engine's steps, and as strength 1 where the network sees the
  * input picture itself or there is none, else 0.5, which keeps its shapes. */
-void setup_values(struct parameters *values, const struct options *options, const struct engine_info *info,
-                  const struct prepared_info *prepared);
+void setup_values(struct parameters *values, const struct engine_info *info, const struct prepared_info *prepared);
 
 /* The controls the command line asks for, with the first prompt. */
 void setup_controls(struct controls *controls, const struct options *options, const struct engine_info *info,

@@ -13,6 +13,10 @@
   .size = sizeof(*((struct parameters *)0)->field)
 
 static const struct parameter_row table[PARAMETERS] = {
+    [PARAMETER_MODEL] = {"model", TYPE_TEXT, NEED_START, FIELD(model), .from = "the built-in mini model",
+                         .help = "checkpoint in diffusers layout"},
+    [PARAMETER_VAE] = {"vae", TYPE_TEXT, NEED_START, FIELD(vae),
+                       .help = "autoencoder that replaces the checkpoint's own"},
     [PARAMETER_PROMPT] = {"prompt[]", TYPE_TEXT, NEED_ENCODING, FIELDS(prompt, 1, SLOT_PRESETS),
                           .from = PARAMETER_PROMPT_DEFAULT,
                           .help = "what to make of the picture; up to 9 of them are the presets of live's keys 1 to 9"},
@@ -21,9 +25,9 @@ static const struct parameter_row table[PARAMETERS] = {
     [PARAMETER_PRESET] = {"preset", TYPE_WHOLE, NEED_FRAME, FIELD(preset), .min = 1, .max = SLOT_PRESETS, .standard = 1,
                           .help = "which prompt is shown; another one is faded to"},
     [PARAMETER_GUIDANCE] =
-        {"guidance", TYPE_REAL, NEED_FRAME, FIELD(guidance), .max = 100, .standard = 1, .decimals = 2,
+        {"guidance", TYPE_REAL, NEED_ROWS, FIELD(guidance), .max = 100, .standard = 1, .decimals = 2,
          .help = "classifier-free guidance scale; other than 1, the network runs on more rows; mini takes 1 alone"},
-    [PARAMETER_IMAGE_GUIDANCE] = {"image-guidance", TYPE_REAL, NEED_FRAME, FIELD(image_guidance), .max = 100,
+    [PARAMETER_IMAGE_GUIDANCE] = {"image-guidance", TYPE_REAL, NEED_ROWS, FIELD(image_guidance), .max = 100,
                                   .standard = 1.5, .decimals = 2,
                                   .help = "how closely InstructPix2Pix models follow the input picture"},
     [PARAMETER_STRENGTH] =
@@ -37,6 +41,10 @@ static const struct parameter_row table[PARAMETERS] = {
                         .help = "seed of the fixed noise"},
     [PARAMETER_MIX] = {"mix", TYPE_REAL, NEED_FRAME, FIELD(mix), .max = 1, .standard = 1, .decimals = 2,
                        .help = "0 shows the input, 1 the generated picture"},
+    [PARAMETER_SIZE] = {"size", TYPE_SIZE, NEED_START, FIELD(size), .min = 1, .max = 8192, .by_model = true,
+                        .unit = "pixels",
+                        .from = "the input's shape, longest side 512, live without a GPU 320; bench: the model's own",
+                        .help = "size of the generated picture"},
     [PARAMETER_FIT] = {"fit", TYPE_CHOICE, NEED_START, FIELD(fit), .choices = "crop|letterbox|stretch",
                        .help = "how an input of another shape is fitted in; pixels that are not square count by the "
                                "shape they are meant to be seen in"},
@@ -48,6 +56,8 @@ static const struct parameter_row table[PARAMETERS] = {
                                  .choices = "continuous|diffusers|trained", .from = "",
                                  .help = "noise levels --strength may choose: any, diffusers' rounding, or a distilled "
                                          "model's trained points"},
+    [PARAMETER_TEXT_TO_IMAGE] = {"text-to-image", TYPE_SWITCH, NEED_START, FIELD(text_to_image), .from = "",
+                                 .help = "ignore the input picture; its timing is kept"},
     [PARAMETER_PAUSE] = {"pause", TYPE_SWITCH, NEED_NOTHING, FIELD(pause), .help = "no new frames are taken"},
     [PARAMETER_SPLIT] = {"split", TYPE_SWITCH, NEED_NOTHING, FIELD(split), .from = "",
                          .help = "before and after side by side"},
@@ -137,6 +147,7 @@ static void store(struct parameters *values, enum parameter id, int index, doubl
   case TYPE_CHOICE:
     *(int *)at = (int)number;
     break;
+  case TYPE_SIZE:
   case TYPE_TEXT:
     break;
   }
@@ -153,6 +164,7 @@ double parameters_number(const struct parameters *values, enum parameter id, int
     return *(const bool *)at;
   case TYPE_CHOICE:
     return *(const int *)at;
+  case TYPE_SIZE:
   case TYPE_TEXT:
     break;
   }
@@ -175,7 +187,7 @@ static void store_text(struct parameters *values, enum parameter id, int index, 
 void parameters_init(struct parameters *values) {
   *values = (struct parameters){0};
   for (enum parameter id = PARAMETER_NONE + 1; id < PARAMETERS; id++)
-    for (int i = 0; i < parameter_instances(id); i++)
+    for (int i = 0; i < parameter_instances(id) && table[id].type != TYPE_SIZE; i++)
       if (table[id].type == TYPE_TEXT)
         store_text(values, id, table[id].first + i, table[id].text);
       else
@@ -204,6 +216,9 @@ static int refuse(enum parameter id, int index, const char *given, struct error 
     return error_set(err, STATUS_USAGE, "%s %.40s: on or off is needed", name, given);
   case TYPE_CHOICE:
     return error_set(err, STATUS_USAGE, "%s %.40s: one of %s is needed", name, given, row->choices);
+  case TYPE_SIZE:
+    return error_set(err, STATUS_USAGE, "%s %.40s: WIDTHxHEIGHT is needed, each from %.0f to %.0f, as in 512x288", name,
+                     given, row->min, row->max);
   case TYPE_TEXT:
     break;
   }
@@ -221,6 +236,7 @@ static bool is_valid(const struct parameter_row *row, double number) {
     return number == 0 || number == 1;
   case TYPE_CHOICE:
     return number >= 0 && number < choice_count(row) && trunc(number) == number;
+  case TYPE_SIZE:
   case TYPE_TEXT:
     break;
   }
@@ -247,6 +263,42 @@ int parameters_set_text(struct parameters *values, enum parameter id, int index,
   store_text(values, id, index, text);
   mark(values, id, index);
   return 0;
+}
+
+int parameters_set_size(struct parameters *values, enum parameter id, int index, int width, int height,
+                        struct error *err) {
+  const struct parameter_row *row = &table[id];
+  char given[32];
+  if (check_index(id, index, err))
+    return -1;
+  snprintf(given, sizeof given, "%dx%d", width, height);
+  if (row->type != TYPE_SIZE || fmin(width, height) < row->min || fmax(width, height) > row->max)
+    return refuse(id, index, given, err);
+  *(struct parameter_size *)field(values, id, index) = (struct parameter_size){width, height};
+  mark(values, id, index);
+  return 0;
+}
+
+bool parameters_read_size(const char *text, double min, double max, int *width, int *height) {
+  long side[2];
+  for (int i = 0; i < 2; i++) {
+    char *end = NULL;
+    errno = 0;
+    side[i] = isdigit((unsigned char)*text) ? strtol(text, &end, 10) : 0;
+    if (!end || errno || (double)side[i] < min || (double)side[i] > max || *end != (i ? 0 : 'x'))
+      return false;
+    text = end + 1;
+  }
+  *width = (int)side[0];
+  *height = (int)side[1];
+  return true;
+}
+
+static int parse_size(struct parameters *values, enum parameter id, int index, const char *text, struct error *err) {
+  int width, height;
+  if (!parameters_read_size(text, table[id].min, table[id].max, &width, &height))
+    return refuse(id, index, text, err);
+  return parameters_set_size(values, id, index, width, height, err);
 }
 
 /* NaN: it is none. Whole numbers are read as such, for a double would round those too large into the range. */
@@ -278,6 +330,8 @@ int parameters_parse(struct parameters *values, enum parameter id, int index, co
   const struct parameter_row *row = &table[id];
   if (row->type == TYPE_TEXT)
     return parameters_set_text(values, id, index, text, err);
+  if (row->type == TYPE_SIZE)
+    return parse_size(values, id, index, text, err);
   double number = row->type == TYPE_CHOICE   ? read_word(row->choices, text)
                   : row->type == TYPE_SWITCH ? read_word(switch_words, text)
                                              : read_number(row, text);
@@ -302,6 +356,11 @@ static const char *print_word(const char *choices, double number, char *out, siz
   return out;
 }
 
+static const char *print_size(const struct parameter_size *size, char *out, size_t length) {
+  snprintf(out, length, size->width ? "%dx%d" : "", size->width, size->height);
+  return out;
+}
+
 static const char *print(const struct parameters *values, enum parameter id, int index, const char *real, char *out,
                          size_t size) {
   const struct parameter_row *row = &table[id];
@@ -309,6 +368,8 @@ static const char *print(const struct parameters *values, enum parameter id, int
   const char *text = parameters_text(values, id, index);
   if (row->type == TYPE_CHOICE || row->type == TYPE_SWITCH)
     return print_word(row->type == TYPE_CHOICE ? row->choices : switch_words, number, out, size);
+  if (row->type == TYPE_SIZE)
+    return print_size(const_field(values, id, index), out, size);
   if (row->type == TYPE_TEXT)
     snprintf(out, size, "%s", text ? text : "");
   else if (row->type == TYPE_WHOLE)
@@ -354,6 +415,8 @@ void parameters_apply(struct parameters *to, const struct parameters *from) {
 }
 
 static bool instance_equal(const struct parameters *a, const struct parameters *b, enum parameter id, int index) {
+  if (table[id].type == TYPE_SIZE)
+    return !memcmp(const_field(a, id, index), const_field(b, id, index), table[id].size);
   if (table[id].type != TYPE_TEXT)
     return parameters_number(a, id, index) == parameters_number(b, id, index);
   const char *first = parameters_text(a, id, index), *second = parameters_text(b, id, index);

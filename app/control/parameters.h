@@ -20,6 +20,8 @@ enum { PARAMETER_TEXT_MAX = 2048, PARAMETER_NAME_MAX = 48, PARAMETER_INSTANCES_M
 
 enum parameter {
   PARAMETER_NONE,
+  PARAMETER_MODEL,
+  PARAMETER_VAE,
   PARAMETER_PROMPT,
   PARAMETER_NEGATIVE,
   PARAMETER_PRESET,
@@ -29,10 +31,12 @@ enum parameter {
   PARAMETER_STEPS,
   PARAMETER_SEED,
   PARAMETER_MIX,
+  PARAMETER_SIZE,
   PARAMETER_FIT,
   PARAMETER_SAMPLER,
   PARAMETER_GRID,
   PARAMETER_STRENGTH_GRID,
+  PARAMETER_TEXT_TO_IMAGE,
   PARAMETER_PAUSE,
   PARAMETER_SPLIT,
   PARAMETER_SPLIT_AT,
@@ -47,6 +51,7 @@ enum parameter_type {
   TYPE_WHOLE,  /* int64_t */
   TYPE_SWITCH, /* bool */
   TYPE_CHOICE, /* int: 0, 1, ... in the order of choices */
+  TYPE_SIZE,   /* struct parameter_size */
   TYPE_TEXT,   /* struct parameter_text */
 };
 
@@ -56,6 +61,8 @@ enum parameter_need {
   NEED_PREPARATION, /* the engine prepares anew, between two frames */
   NEED_ENCODING,    /* the engine encodes the text before the next frame that uses it */
   NEED_FRAME,       /* the next frame takes it */
+  NEED_ROWS,        /* likewise, if the engine was prepared with guidance rows (or embeds guidance); else it is without
+                       effect until there is a start with --guidance other than 1 */
   NEED_NOTHING,     /* no picture depends on it */
   NEEDS
 };
@@ -66,7 +73,7 @@ struct parameter_row {
   enum parameter_need need;
   int first, count;    /* indices first .. first + count - 1; count 0: not indexed */
   size_t offset, size; /* of the first instance in struct parameters, from one to the next */
-  double min, max;     /* numbers */
+  double min, max;     /* numbers; of a size each side */
   double standard;     /* the default: numbers */
   bool by_model;       /* where nobody set it, what suits the model takes the default's place */
   int decimals;        /* reals: shown and stepped through with so many */
@@ -77,6 +84,11 @@ struct parameter_row {
   const char *help;
 };
 
+/* 0 by 0: not set. */
+struct parameter_size {
+  int width, height;
+};
+
 /* given false: there is none, which is not the same as an empty one. */
 struct parameter_text {
   bool given;
@@ -85,11 +97,12 @@ struct parameter_text {
 
 /* A plain value. */
 struct parameters {
-  struct parameter_text prompt[SLOT_PRESETS], negative;
+  struct parameter_text model, vae, prompt[SLOT_PRESETS], negative;
+  struct parameter_size size;
   double guidance, image_guidance, strength, mix, split_at;
   int64_t preset, steps, seed;
   int fit, sampler, grid, strength_grid;
-  bool pause, split, fullscreen, hud, help;
+  bool text_to_image, pause, split, fullscreen, hud, help;
   /* A bit an instance: set since the marks were last cleared. Not a value: equality does not look at it. */
   uint16_t marks[PARAMETERS];
 };
@@ -110,17 +123,22 @@ void parameters_init(struct parameters *values);
  * values are then as they were. Text NULL: none. */
 int parameters_set_number(struct parameters *values, enum parameter id, int index, double number, struct error *err);
 int parameters_set_text(struct parameters *values, enum parameter id, int index, const char *text, struct error *err);
-/* As text has it: a number, a choice's name, on or off, or the text itself. */
+int parameters_set_size(struct parameters *values, enum parameter id, int index, int width, int height,
+                        struct error *err);
+/* As text has it: a number, a choice's name, on or off, WIDTHxHEIGHT, or the text itself. */
 int parameters_parse(struct parameters *values, enum parameter id, int index, const char *text, struct error *err);
 /* Numbers: so much more, rounded to its decimals; stops at the ends of the range. Adding NaN does nothing. */
 void parameters_add(struct parameters *values, enum parameter id, int index, double by);
 
 double parameters_number(const struct parameters *values, enum parameter id, int index);
 const char *parameters_text(const struct parameters *values, enum parameter id, int index); /* NULL: none */
-/* What parameters_parse takes back to the bit. Texts that were not given are "". Returns out. */
+/* What parameters_parse takes back to the bit. Texts and sizes that were not given are "". Returns out. */
 const char *parameters_print(const struct parameters *values, enum parameter id, int index, char *out, size_t size);
 /* As people read it: reals with their decimals. */
 const char *parameters_show(const struct parameters *values, enum parameter id, int index, char *out, size_t size);
+
+/* Reads "WIDTHxHEIGHT", each from min to max. */
+bool parameters_read_size(const char *text, double min, double max, int *width, int *height);
 
 bool parameters_marked(const struct parameters *values, enum parameter id, int index);
 void parameters_clear_marks(struct parameters *values);

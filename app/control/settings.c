@@ -47,7 +47,7 @@ static bool text_equal(const struct moment *a, const struct moment *b, int slot)
 bool moment_equal(const struct moment *a, const struct moment *b) {
   const struct controls *first = &a->controls, *second = &b->controls;
   bool fading = first->blend > 0;
-  return parameters_equal(&a->settings.values, &b->settings.values, 1u << NEED_FRAME) &&
+  return parameters_equal(&a->settings.values, &b->settings.values, 1u << NEED_FRAME | 1u << NEED_ROWS) &&
          first->prompt == second->prompt && first->blend == second->blend &&
          (!fading || first->prompt_to == second->prompt_to) && text_equal(a, b, first->prompt) &&
          (!fading || text_equal(a, b, first->prompt_to)) && text_equal(a, b, SLOT_NEGATIVE);

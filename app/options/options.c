@@ -130,21 +130,10 @@ static int parse_real(const struct option *option, const char *text, double *val
 }
 
 static int parse_size(const struct option *option, const char *text, int size[2], struct error *err) {
-  long side[2];
-  const char *at = text;
-  for (int i = 0; i < 2; i++) {
-    char *end = NULL;
-    errno = 0;
-    side[i] = isdigit((unsigned char)*at) ? strtol(at, &end, 10) : 0;
-    if (!end || errno || (double)side[i] < option->min || (double)side[i] > option->max ||
-        (i == 0 ? *end != 'x' : *end != 0))
-      return usage(err, "--%s %.40s: WIDTHxHEIGHT is needed, each from %.0f to %.0f, as in 512x288", option->name, text,
-                   option->min, option->max);
-    at = end + 1;
-  }
-  size[0] = (int)side[0];
-  size[1] = (int)side[1];
-  return 0;
+  if (parameters_read_size(text, option->min, option->max, &size[0], &size[1]))
+    return 0;
+  return usage(err, "--%s %.40s: WIDTHxHEIGHT is needed, each from %.0f to %.0f, as in 512x288", option->name, text,
+               option->min, option->max);
 }
 
 static int parse_bytes(const struct option *option, const char *text, size_t *bytes, struct error *err) {
@@ -379,7 +368,7 @@ static int check_arguments(struct parser *parser, const struct command_text *com
       return usage(err, "%s: an empty argument names nothing", command->name);
   parser->options->input = parser->positional[0];
   parser->options->output = parser->positional[1];
-  if (command->command == COMMAND_INFO && parser->options->input && parser->options->model)
+  if (command->command == COMMAND_INFO && parser->options->input && parser->options->values.model.given)
     return usage(err, "info: MODEL is given twice");
   return 0;
 }

@@ -31,11 +31,6 @@ struct options {
   struct parameters values;
   int prompt_count; /* of values.prompt, given from the first on */
 
-  /* Network */
-  const char *model, *vae;
-  int width, height; /* of the generated picture; 0: the command's choice */
-  bool text_to_image;
-
   struct device_options device; /* log, cache_dir and stamps are not options */
 
   /* Source */

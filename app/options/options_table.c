@@ -16,10 +16,9 @@ enum {
 #define COUNT_MAX 1e9
 
 const struct option option_table[] = {
-    {"model", 'm', OPTION_TEXT, GROUP_PICTURE, ENGINE | INFO, "DIR", .value = VALUE_DIR, AT(model),
-     .help = "checkpoint in diffusers layout (default: the built-in mini model)"},
-    {"vae", 0, OPTION_TEXT, GROUP_PICTURE, ENGINE | INFO, "DIR", .value = VALUE_DIR, AT(vae),
-     .help = "autoencoder that replaces the checkpoint's own"},
+    {"model", 'm', OPTION_PARAMETER, GROUP_PICTURE, ENGINE | INFO, "DIR", .value = VALUE_DIR,
+     .parameter = PARAMETER_MODEL},
+    {"vae", 0, OPTION_PARAMETER, GROUP_PICTURE, ENGINE | INFO, "DIR", .value = VALUE_DIR, .parameter = PARAMETER_VAE},
     {"prompt", 'p', OPTION_PROMPT, GROUP_PICTURE, ENGINE, "TEXT", .parameter = PARAMETER_PROMPT},
     {"negative", 0, OPTION_PARAMETER, GROUP_PICTURE, ENGINE, "TEXT", .parameter = PARAMETER_NEGATIVE},
     {"guidance", 'g', OPTION_PARAMETER, GROUP_PICTURE, ENGINE | INFO, "X", .parameter = PARAMETER_GUIDANCE},
@@ -27,15 +26,12 @@ const struct option option_table[] = {
     {"strength", 's', OPTION_PARAMETER, GROUP_PICTURE, ENGINE, "X", .parameter = PARAMETER_STRENGTH},
     {"steps", 'n', OPTION_PARAMETER, GROUP_PICTURE, ENGINE | INFO, "N", .parameter = PARAMETER_STEPS},
     {"seed", 0, OPTION_PARAMETER, GROUP_PICTURE, ENGINE, "N", .parameter = PARAMETER_SEED},
-    {"size", 0, OPTION_SIZE, GROUP_PICTURE, ENGINE | INFO, "WxH", AT(width), .min = 1, .max = 8192,
-     .help = "size of the generated picture (default: the input's shape, longest side 512, live without a GPU 320; "
-             "bench: the model's own)"},
+    {"size", 0, OPTION_PARAMETER, GROUP_PICTURE, ENGINE | INFO, "WxH", .parameter = PARAMETER_SIZE},
     {"fit", 0, OPTION_PARAMETER, GROUP_PICTURE, ENGINE, .parameter = PARAMETER_FIT},
     {"sampler", 0, OPTION_PARAMETER, GROUP_PICTURE, ENGINE, .parameter = PARAMETER_SAMPLER},
     {"grid", 0, OPTION_PARAMETER, GROUP_PICTURE, ENGINE, .parameter = PARAMETER_GRID},
     {"strength-grid", 0, OPTION_PARAMETER, GROUP_PICTURE, ENGINE, .parameter = PARAMETER_STRENGTH_GRID},
-    {"text-to-image", 0, OPTION_FLAG, GROUP_PICTURE, ENGINE, AT(text_to_image),
-     .help = "ignore the input picture; its timing is kept"},
+    {"text-to-image", 0, OPTION_ON, GROUP_PICTURE, ENGINE, .parameter = PARAMETER_TEXT_TO_IMAGE},
 
     {"device", 'd', OPTION_TEXT, GROUP_DEVICE, ENGINE | INFO, "NAME", AT(device.name),
      .help = "auto, cpu, cpu:plain (the slow definition), cuda or cuda:N (default: auto)"},
