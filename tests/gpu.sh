@@ -55,6 +55,7 @@ left_out() { table+=("$(printf '%-28s left out: %s' "$1" "$2")"); }
 wanted() { [[ " $parts " == *" $1 "* ]]; }
 
 wanted ops && step ops "$programs/tests/test_ops_cuda"
+wanted ops && step state "$programs/tests/test_state" cuda
 wanted products && step products "$programs/tests/bench_product" "$out/products.txt"
 if wanted sanitizer && command -v compute-sanitizer >/dev/null; then
   for tool in memcheck initcheck; do
