@@ -73,8 +73,7 @@ struct cuda_device {
   size_t memory_limit; /* 0: none */
   struct device_counters counters;
   struct chunk *chunks;
-  struct resource_memory *resource; /* by index in base.resources->list */
-  int resource_count;
+  struct resource_memory *resource; /* RESOURCES_MAX, by index in base.resources->list */
   void *staging[2]; /* pinned, STAGING_BYTES each: checkpoint bytes on their way */
   void *staged;     /* the same on the device, both after each other */
   cudaEvent_t staging_free[2];

@@ -123,6 +123,7 @@ static void destroy(struct device *base) {
   tuner_close(device->tuner);
   cuda_memory_finish(device);
   nvml_close(device->nvml);
+  device_end(base);
   free(device);
 }
 
@@ -134,6 +135,12 @@ static int create(struct device **out, const struct device_options *options, str
   device->use_graph = options->graph == GRAPH_ON;
   device->stamps = options->stamps;
   device->memory_limit = options->memory_limit;
+  device->resource = calloc(RESOURCES_MAX, sizeof *device->resource); /* memory comes as it is used */
+  device_begin(&device->base);
+  if (!device->resource) {
+    error_set(err, STATUS_FAILED, "out of memory");
+    goto fail;
+  }
   if (open_gpu(device, options->name, err) < 0 || open_streams(device, err) < 0 || open_workspaces(device, err) < 0 ||
       cuda_check(attention_open(&device->attention), "attention", err) < 0)
     goto fail;

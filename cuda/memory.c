@@ -156,19 +156,6 @@ static int load_parts(struct cuda_device *device, const struct resource *r, void
   return 0;
 }
 
-static int grow_resources(struct cuda_device *device, struct error *err) {
-  int count = device->base.resources->count;
-  if (count <= device->resource_count)
-    return 0;
-  struct resource_memory *list = realloc(device->resource, (size_t)count * sizeof *list);
-  if (!list)
-    return error_set(err, STATUS_FAILED, "out of memory");
-  memset(list + device->resource_count, 0, (size_t)(count - device->resource_count) * sizeof *list);
-  device->resource = list;
-  device->resource_count = count;
-  return 0;
-}
-
 /* Matrices, tables and states FP16, vectors and what is to be precise FP32. */
 struct element resource_element(const struct resource *r, enum role role) {
   bool vector = r->kind == RESOURCE_WEIGHT && r->n == 1 && r->h == 1 && r->w == 1;
@@ -177,8 +164,6 @@ struct element resource_element(const struct resource *r, enum role role) {
 }
 
 struct resource_memory *resource_load(struct cuda_device *device, int index, enum role role, struct error *err) {
-  if (grow_resources(device, err) < 0)
-    return NULL;
   const struct resource *r = &device->base.resources->list[index];
   struct resource_memory *memory = &device->resource[index];
   struct element element = resource_element(r, role);

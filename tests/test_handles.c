@@ -1,6 +1,8 @@
-/* Several handles of one engine: in turn, beside each other, in flight together.
+/* Several handles of one engine: in turn, beside each other, prepared while another runs.
  *
  *   test_handles GOLDENS DEVICE       skipped where there is no such device */
+#include <pthread.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -84,8 +86,7 @@ static void expect_picture(struct rig *rig, struct prepared *prepared, const str
 
 /* --- in turn --- */
 
-static void test_in_turn(void **state) {
-  (void)state;
+static void expect_in_turn(bool own_memory) {
   struct rig rig;
   struct prepared *handles[SHAPES];
   uint8_t *expected[SHAPES];
@@ -93,8 +94,11 @@ static void test_in_turn(void **state) {
   for (int i = 0; i < SHAPES; i++) {
     struct prepared_info info;
     expected[i] = fresh_picture(&shapes[i], 1 + (uint64_t)i);
-    handles[i] = prepare(&rig, &shapes[i]);
+    struct engine_shape shape = shapes[i];
+    shape.own_memory = own_memory;
+    handles[i] = prepare(&rig, &shape);
     prepared_get_info(handles[i], &info);
+    assert_true(info.shape.own_memory == own_memory);
     assert_int_equal(info.shape.width, shapes[i].width);
     assert_int_equal(info.shape.height, shapes[i].height);
     assert_int_equal(info.shape.steps, shapes[i].steps);
@@ -119,6 +123,16 @@ static void test_in_turn(void **state) {
   for (int i = 0; i < SHAPES; i++)
     free(expected[i]);
   rig_close(&rig);
+}
+
+static void test_in_turn(void **state) {
+  (void)state;
+  expect_in_turn(false);
+}
+
+static void test_in_turn_in_their_own_memory(void **state) {
+  (void)state;
+  expect_in_turn(true);
 }
 
 /* Two handles of one shape have noise, coefficients and pictures of their own. */
@@ -224,6 +238,34 @@ static size_t device_bytes(const struct rig *rig) {
   return info.device_bytes;
 }
 
+/* A second handle of the same size takes no second working memory, and what a handle had is given back. */
+static void test_shared_memory(void **state) {
+  (void)state;
+  struct rig rig;
+  rig_begin_engine(&rig);
+  struct engine_shape shape = shapes[2], alone = shapes[2];
+  alone.own_memory = true;
+  const struct engine_shape large = {.width = 192, .height = 192, .steps = 2};
+  struct prepared *first = prepare(&rig, &shape), *second = prepare(&rig, &large);
+  engine_release(rig.engine, &second); /* weights in other forms, which stay, are there from now on */
+  size_t one = device_bytes(&rig);
+  second = prepare(&rig, &shape);
+  size_t shared = device_bytes(&rig) - one;
+  engine_release(rig.engine, &second);
+  assert_int_equal(device_bytes(&rig), one);
+  second = prepare(&rig, &alone);
+  size_t own = device_bytes(&rig) - one;
+  assert_true(shared < own / 2);
+  engine_release(rig.engine, &second);
+  second = prepare(&rig, &large);
+  assert_true(device_bytes(&rig) > one);
+  engine_release(rig.engine, &second);
+  assert_int_equal(device_bytes(&rig), one);
+  engine_release(rig.engine, &first);
+  assert_true(device_bytes(&rig) < one);
+  rig_close(&rig);
+}
+
 /* What has no room fails, and what was there goes on as before. */
 static void test_growth_that_fails(void **state) {
   (void)state;
@@ -255,6 +297,63 @@ static void test_growth_that_fails(void **state) {
   rig_close(&rig);
 }
 
+/* --- while another runs --- */
+
+struct preparing {
+  struct rig *rig;
+  struct prepared *kept[SHAPES];
+  struct error err;
+  atomic_int rounds, failures;
+};
+
+enum { ROUNDS = 4 };
+
+static void *prepare_beside(void *opaque) {
+  struct preparing *p = opaque;
+  for (int round = 0; round < ROUNDS; round++) {
+    for (int i = 1; i < SHAPES; i++)
+      if (engine_prepare(p->rig->engine, &shapes[i], &p->kept[i], &p->err) < 0)
+        p->failures++;
+    struct prepared *refused;
+    p->failures += engine_prepare(p->rig->engine, &(struct engine_shape){.steps = 99}, &refused, &p->err) == 0;
+    p->rounds++;
+    for (int i = SHAPES - 1; i > 0 && round + 1 < ROUNDS; i--)
+      engine_release(p->rig->engine, &p->kept[i]);
+  }
+  return NULL;
+}
+
+/* Frames, seeds, prompts and weights' readers go on while another thread prepares and releases. */
+static void test_prepared_while_another_runs(void **state) {
+  (void)state;
+  uint8_t *expected[SHAPES];
+  for (int i = 0; i < SHAPES; i++)
+    expected[i] = fresh_picture(&shapes[i], 1);
+  uint8_t *other = fresh_picture(&shapes[0], 2);
+  struct rig rig;
+  rig_begin_engine(&rig);
+  struct prepared *running = prepare(&rig, &shapes[0]);
+  struct preparing beside = {.rig = &rig};
+  struct error err = {0};
+  pthread_t thread;
+  assert_int_equal(pthread_create(&thread, NULL, prepare_beside, &beside), 0);
+  int frames = 0;
+  for (; beside.rounds < ROUNDS || frames < 8; frames++) {
+    must(engine_set_prompt(rig.engine, 2, frames % 3 ? "a cat at night" : "a dog", &err), &err);
+    expect_picture(&rig, running, &shapes[0], 1 + (uint64_t)(frames % 2), frames % 2 ? other : expected[0]);
+  }
+  pthread_join(thread, NULL);
+  if (beside.failures)
+    fail_msg("%s", beside.err.message);
+  for (int i = 1; i < SHAPES; i++)
+    expect_picture(&rig, beside.kept[i], &shapes[i], 1, expected[i]);
+  expect_picture(&rig, running, &shapes[0], 1, expected[0]);
+  for (int i = 0; i < SHAPES; i++)
+    free(expected[i]);
+  free(other);
+  rig_close(&rig);
+}
+
 int main(int argc, char **argv) {
   if (argc != 3) {
     fprintf(stderr, "usage: test_handles GOLDENS DEVICE\n");
@@ -272,11 +371,14 @@ int main(int argc, char **argv) {
   tuning = fixture_make();
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_in_turn),
+      cmocka_unit_test(test_in_turn_in_their_own_memory),
       cmocka_unit_test(test_twins),
       cmocka_unit_test(test_in_flight_together),
       cmocka_unit_test(test_identity_without_a_frame),
       cmocka_unit_test(test_release_in_flight),
+      cmocka_unit_test(test_shared_memory),
       cmocka_unit_test(test_growth_that_fails),
+      cmocka_unit_test(test_prepared_while_another_runs),
   };
   int failed = cmocka_run_group_tests(tests, NULL, NULL);
   fixture_remove(tuning);

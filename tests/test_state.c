@@ -220,8 +220,8 @@ static void a_program_beside_shares_by_name(void **state) {
        device_prepare(net->device, &program, &beside, &(struct program_options){.owner = net->program}, &net->err));
   for (size_t i = 0; i < COUNT; i++)
     x[i] = 10;
-  must(net, device_write(net->device, program, ten, 0, x, COUNT, &net->err));
   run(net, net->program, 0);
+  must(net, device_write(net->device, program, ten, 0, x, COUNT, &net->err)); /* lasts until another program runs */
   must(net, device_run(net->device, program, &net->params, &net->err));
   run(net, net->program, 1);
   for (size_t i = 0; i < COUNT; i++)

@@ -1,9 +1,12 @@
 /* The engine behind one small interface: this and unet/base/ are what a frame sees of the network.
  *
  * An engine holds what does not depend on the size of a picture: checkpoint, device, weights, prompts. A handle (struct
- * prepared) is a size and a step count made ready to run: many may live at once, and each frame names its own.
+ * prepared) is a size and a step count made ready to run: many may live at once, and each frame names its own. Handles
+ * share one working memory, which is as large as the largest of them needs.
  *
- * Threads: one thread at a time calls an engine. */
+ * Threads: one thread at a time calls an engine, but for one exception (on the CPU). While one thread submits and
+ * collects, others may prepare and release handles; those wait for each other. The thread that submits knows a handle
+ * when engine_prepare has returned, and has collected all frames of a handle that another thread releases. */
 #ifndef UNET_ENGINE_H
 #define UNET_ENGINE_H
 

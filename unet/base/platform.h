@@ -59,6 +59,8 @@ void *platform_reserve(size_t most); /* NULL: failed */
 /* Puts memory, zero at first, behind the first size bytes; what is there stays as it is. Returns 0, or -1 with nothing
  * changed. */
 int platform_commit(void *reserved, size_t size);
+/* Takes the memory behind the first size bytes away again, of the first `committed`. */
+void platform_uncommit(void *reserved, size_t size, size_t committed);
 void platform_release(void *reserved, size_t most); /* takes NULL */
 
 /* --- clock and machine --- */

@@ -149,6 +149,14 @@ int platform_commit(void *reserved, size_t size) {
   return 0;
 }
 
+void platform_uncommit(void *reserved, size_t size, size_t committed) {
+  size_t page = (size_t)sysconf(_SC_PAGESIZE), first = (size + page - 1) / page * page;
+  if (first >= committed)
+    return;
+  madvise((char *)reserved + first, committed - first, MADV_DONTNEED);
+  mprotect((char *)reserved + first, committed - first, PROT_NONE);
+}
+
 void platform_release(void *reserved, size_t most) {
   if (reserved)
     munmap(reserved, most);

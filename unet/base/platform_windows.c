@@ -243,6 +243,14 @@ int platform_commit(void *reserved, size_t size) {
   return -1;
 }
 
+void platform_uncommit(void *reserved, size_t size, size_t committed) {
+  SYSTEM_INFO info;
+  GetSystemInfo(&info);
+  size_t page = info.dwPageSize, first = (size + page - 1) / page * page;
+  if (first < committed)
+    VirtualFree((char *)reserved + first, committed - first, MEM_DECOMMIT);
+}
+
 void platform_release(void *reserved, size_t most) {
   (void)most;
   if (reserved)

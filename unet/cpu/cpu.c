@@ -39,6 +39,20 @@ static bool choose_bf16(const struct cpu_device *device, const struct device_opt
          (options->precision == PRECISION_BF16 || cpu_dnnl_has_amx());
 }
 
+static void destroy(struct device *base) {
+  struct cpu_device *device = cpu_device(base);
+  cpu_dnnl_close(device);
+  cpu_derived_finish(device);
+  for (int i = 0; device->resource && i < RESOURCES_MAX; i++)
+    if (device->resource[i].data)
+      cpu_free(device, device->resource[i].data, device->resource[i].bytes);
+  cpu_arena_close(&device->arena);
+  cpu_arena_close(&device->scratch);
+  device_end(base);
+  free(device->resource);
+  free(device);
+}
+
 static int create(struct device **result, const struct device_options *options, struct error *err) {
   bool plain = !strcmp(options->name, "cpu:plain");
   if (!plain && strcmp(options->name, "cpu") != 0)
@@ -53,26 +67,25 @@ static int create(struct device **result, const struct device_options *options, 
   threads_set(device->threads);
   memcpy(device->impl, definition, sizeof device->impl);
   snprintf(device->detail, sizeof device->detail, "plain loops");
+  device->resource = calloc(RESOURCES_MAX, sizeof *device->resource); /* memory comes as it is used */
+  device_begin(&device->base);
+  cpu_arena_open(device, &device->arena);
+  cpu_arena_open(device, &device->scratch);
+  if (!device->resource) {
+    error_set(err, STATUS_DEVICE, "cpu: out of memory");
+    goto fail;
+  }
   if (!plain) {
     cpu_fast(device);
-    if (cpu_dnnl_open(device, err) < 0) {
-      free(device);
-      return -1;
-    }
+    if (cpu_dnnl_open(device, err) < 0)
+      goto fail;
   }
   device->bf16 = choose_bf16(device, options);
   *result = &device->base;
   return 0;
-}
-
-static void destroy(struct device *base) {
-  struct cpu_device *device = cpu_device(base);
-  cpu_dnnl_close(device);
-  cpu_derived_finish(device);
-  for (int i = 0; i < device->resource_count; i++)
-    cpu_free(device, device->resource[i].data, device->resource[i].bytes);
-  free(device->resource);
-  free(device);
+fail:
+  destroy(&device->base);
+  return -1;
 }
 
 static void info(struct device *base, struct device_info *info) {
@@ -87,7 +100,9 @@ static void info(struct device *base, struct device_info *info) {
 }
 
 static void counters(struct device *base, struct device_counters *counters) {
+  pthread_mutex_lock(&base->memory);
   *counters = cpu_device(base)->counters;
+  pthread_mutex_unlock(&base->memory);
 }
 
 /* --- preparing --- */
@@ -119,8 +134,8 @@ static void release(struct device *base, struct program *base_program) {
   for (int i = 0; program->steps && i < program->plan->op_count; i++)
     if (program->steps[i].impl && program->steps[i].impl->finish)
       program->steps[i].impl->finish(program, &program->steps[i]);
-  cpu_free(device, program->arena, program->arena_bytes);
-  cpu_free(device, program->scratch, program->scratch_bytes);
+  arena_give(&device->arena, &program->arena_share);
+  arena_give(&device->scratch, &program->scratch_share);
   cpu_free(device, program->rows, program->rows_bytes);
   free(program->steps);
   free(program->offset);
@@ -141,6 +156,7 @@ static int prepare(struct device *base, struct program **result, const struct pl
     return error_set(err, STATUS_DEVICE, "cpu: out of memory");
   program->device = device;
   program->plan = plan;
+  program->own_memory = options->own_memory;
   program->steps = calloc((size_t)plan->op_count + 1, sizeof *program->steps);
   program->offset = calloc((size_t)plan->temp_count + 1, sizeof *program->offset);
   program->element = calloc((size_t)plan_places(plan) + 1, sizeof *program->element);
@@ -153,14 +169,14 @@ static int prepare(struct device *base, struct program **result, const struct pl
   for (int i = 0; i < plan->op_count; i++)
     program->steps[i] = (struct cpu_step){.op = &plan->ops[i], .impl = choose(device, &plan->ops[i])};
   cpu_states_find(program, options->owner ? cpu_program(options->owner) : NULL);
-  if (cpu_know_resources(device, err) < 0 || cpu_layout(program, err) < 0 || cpu_states_make(program, err) < 0)
+  if (cpu_layout(program, err) < 0 || cpu_states_make(program, err) < 0)
     goto fail;
   for (int i = 0; i < plan->op_count; i++)
     if (prepare_step(program, &program->steps[i], err) < 0)
       goto fail;
-  program->scratch = cpu_alloc(device, program->scratch_bytes, "scratch memory", err);
-  if (!program->scratch)
+  if (arena_take(&device->scratch, &program->scratch_share, program->scratch_bytes, program->own_memory, err) < 0)
     goto fail;
+  program->scratch = program->scratch_share.data;
   *result = &program->base;
   return 0;
 fail:

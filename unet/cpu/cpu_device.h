@@ -9,6 +9,7 @@
 #ifndef UNET_CPU_CPU_DEVICE_H
 #define UNET_CPU_CPU_DEVICE_H
 
+#include "unet/plan/arena.h"
 #include "unet/plan/derived.h"
 #include "unet/plan/device.h"
 
@@ -30,8 +31,8 @@ struct cpu_state {
 struct cpu_device {
   struct device base;
   const struct cpu_impl *impl[OP_TYPES]; /* what runs an op here */
-  struct cpu_resource *resource;         /* by index in resources.list */
-  int resource_count;
+  struct cpu_resource *resource;         /* RESOURCES_MAX, by index in resources.list */
+  struct arena arena, scratch;           /* what programs work in by turns */
   int threads;
   bool bf16; /* activations between convolutions and linear layers are bfloat16 */
   size_t memory_limit;
@@ -56,14 +57,16 @@ struct cpu_program {
   struct program base;
   struct cpu_device *device;
   const struct plan *plan;
-  unsigned char *arena;
+  bool own_memory;      /* as wished */
+  unsigned char *arena; /* arena_share's */
   size_t arena_bytes;
+  struct arena_share arena_share, scratch_share;
   bool bf16;               /* as the device's, but not for plans that write what other programs read */
   size_t *offset;          /* of each temp, in bytes */
   struct element *element; /* of each temp and state (plan_place): FP32 or bfloat16 */
   struct cpu_state *state; /* of each of the plan's states */
   struct cpu_step *steps;
-  void *scratch; /* for the op that runs: its own for the time of its run only */
+  void *scratch; /* scratch_share's, for the op that runs: its own for the time of its run only */
   size_t scratch_bytes;
   const struct op *failed; /* an op that could not be run */
   float *rows; /* of OP_PIXELS_IN: cpu_pixels_row floats a thread; grows with the width of the source, which is

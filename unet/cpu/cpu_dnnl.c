@@ -22,7 +22,7 @@ struct packing {
 
 struct cpu_dnnl {
   dnnl_engine_t engine;
-  dnnl_stream_t stream;
+  dnnl_stream_t stream, packing; /* of runs; of weights, maybe at the same time */
 };
 
 /* A primitive with its arguments. Those in scratch get their addresses at each run. */
@@ -65,6 +65,7 @@ void cpu_dnnl_close(struct cpu_device *device) {
   if (!d)
     return;
   dnnl_stream_destroy(d->stream);
+  dnnl_stream_destroy(d->packing);
   dnnl_engine_destroy(d->engine);
   free(d);
   device->dnnl = NULL;
@@ -84,7 +85,7 @@ static int reorder(struct cpu_dnnl *d, const dnnl_memory_desc_t *from, void *fro
       check(dnnl_primitive_create(&primitive, desc), "reorder", err) < 0)
     goto fail;
   dnnl_exec_arg_t args[2] = {{DNNL_ARG_FROM, in}, {DNNL_ARG_TO, out}};
-  status = check(dnnl_primitive_execute(primitive, d->stream, 2, args), "reorder", err);
+  status = check(dnnl_primitive_execute(primitive, d->packing, 2, args), "reorder", err);
 fail:
   dnnl_primitive_destroy(primitive);
   dnnl_primitive_desc_destroy(desc);
@@ -471,7 +472,10 @@ int cpu_dnnl_open(struct cpu_device *device, struct error *err) {
   if (!d)
     return error_set(err, STATUS_DEVICE, "cpu: out of memory");
   if (check(dnnl_engine_create(&d->engine, dnnl_cpu, 0), "engine", err) < 0 ||
-      check(dnnl_stream_create(&d->stream, d->engine, dnnl_stream_default_flags), "stream", err) < 0) {
+      check(dnnl_stream_create(&d->stream, d->engine, dnnl_stream_default_flags), "stream", err) < 0 ||
+      check(dnnl_stream_create(&d->packing, d->engine, dnnl_stream_default_flags), "stream", err) < 0) {
+    if (d->stream)
+      dnnl_stream_destroy(d->stream);
     if (d->engine)
       dnnl_engine_destroy(d->engine);
     free(d);

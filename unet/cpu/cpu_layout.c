@@ -118,8 +118,8 @@ int cpu_layout(struct cpu_program *program, struct error *err) {
     program->arena_bytes = 0;
     error_set(err, STATUS_DEVICE, "cpu: out of memory");
   } else {
-    program->arena = cpu_alloc(program->device, program->arena_bytes, "pictures between the layers", err);
-    status = program->arena ? 0 : -1;
+    status = arena_take(&program->device->arena, &program->arena_share, program->arena_bytes, program->own_memory, err);
+    program->arena = program->arena_share.data;
   }
 end:
   free(home);

@@ -5,30 +5,84 @@
 
 #include "unet/base/platform.h"
 
-void *cpu_alloc(struct cpu_device *device, size_t bytes, const char *what, struct error *err) {
+/* Counts bytes that are to be allocated, where the limit allows them. */
+static int count_bytes(struct cpu_device *device, size_t bytes, const char *what, struct error *err) {
   struct device_counters *counters = &device->counters;
-  if (device->memory_limit && bytes > device->memory_limit - counters->bytes) {
-    error_set(err, STATUS_DEVICE, "%s: %zu MB wanted, and %zu of the %zu MB allowed are in use", what, bytes >> 20,
-              counters->bytes >> 20, device->memory_limit >> 20);
-    return NULL;
+  pthread_mutex_lock(&device->base.memory);
+  size_t used = counters->bytes;
+  bool fits = !device->memory_limit || bytes <= device->memory_limit - used;
+  if (fits) {
+    counters->allocations++;
+    counters->bytes += bytes;
+    if (counters->bytes > counters->peak_bytes)
+      counters->peak_bytes = counters->bytes;
   }
+  pthread_mutex_unlock(&device->base.memory);
+  if (fits)
+    return 0;
+  return error_set(err, STATUS_DEVICE, "%s: %zu MB wanted, and %zu of the %zu MB allowed are in use", what, bytes >> 20,
+                   used >> 20, device->memory_limit >> 20);
+}
+
+static void forget_bytes(struct cpu_device *device, size_t bytes) {
+  pthread_mutex_lock(&device->base.memory);
+  device->counters.bytes -= bytes;
+  pthread_mutex_unlock(&device->base.memory);
+}
+
+void *cpu_alloc(struct cpu_device *device, size_t bytes, const char *what, struct error *err) {
+  if (count_bytes(device, bytes, what, err) < 0)
+    return NULL;
   void *data = bytes > SIZE_MAX / 2 ? NULL : platform_alloc(CPU_ALIGN, bytes);
   if (!data) {
+    forget_bytes(device, bytes);
     error_set(err, STATUS_DEVICE, "%s: no memory for %zu MB", what, bytes >> 20);
     return NULL;
   }
   memset(data, 0, bytes);
-  counters->allocations++;
-  counters->bytes += bytes;
-  if (counters->bytes > counters->peak_bytes)
-    counters->peak_bytes = counters->bytes;
   return data;
 }
 
 void cpu_free(struct cpu_device *device, void *data, size_t bytes) {
   if (data)
-    device->counters.bytes -= bytes;
+    forget_bytes(device, bytes);
   platform_free(data);
+}
+
+/* --- arenas --- */
+
+static const char working[] = "working memory";
+
+static int resize_arena(struct arena *arena, size_t bytes, struct error *err) {
+  if (bytes < arena->mapped) {
+    platform_uncommit(arena->base, bytes, arena->mapped);
+    forget_bytes(arena->opaque, arena->mapped - bytes);
+  } else if (count_bytes(arena->opaque, bytes - arena->mapped, working, err) < 0) {
+    return -1;
+  } else if (platform_commit(arena->base, bytes) < 0) {
+    forget_bytes(arena->opaque, bytes - arena->mapped);
+    return error_set(err, STATUS_DEVICE, "%s: no memory for %zu MB", working, bytes >> 20);
+  }
+  arena->mapped = bytes;
+  return 0;
+}
+
+static void *alloc_own(struct arena *arena, size_t bytes, struct error *err) {
+  return cpu_alloc(arena->opaque, bytes, working, err);
+}
+
+static void free_own(struct arena *arena, void *data, size_t bytes) {
+  cpu_free(arena->opaque, data, bytes);
+}
+
+void cpu_arena_open(struct cpu_device *device, struct arena *arena) {
+  static const struct arena_impl impl = {.resize = resize_arena, .alloc = alloc_own, .free = free_own};
+  size_t most = (size_t)1 << (sizeof(size_t) > 4 ? 38 : 28);
+  *arena = (struct arena){.impl = &impl, .opaque = device, .base = platform_reserve(most), .reserved = most};
+}
+
+void cpu_arena_close(struct arena *arena) {
+  platform_release(arena->base, arena->reserved);
 }
 
 /* --- tensors --- */
@@ -56,36 +110,29 @@ float *cpu_f32(const struct cpu_program *program, struct tensor t) {
   return cpu_data(program, t);
 }
 
-int cpu_know_resources(struct cpu_device *device, struct error *err) {
-  int count = device->base.resources->count;
-  if (count <= device->resource_count)
+int cpu_load_held(struct cpu_device *device, int index, struct error *err) {
+  const struct resource *source = &device->base.resources->list[index];
+  struct cpu_resource *r = &device->resource[index];
+  if (r->data)
     return 0;
-  struct cpu_resource *list = realloc(device->resource, (size_t)count * sizeof *list);
-  if (!list)
-    return error_set(err, STATUS_DEVICE, "no memory for %d resources", count);
-  memset(list + device->resource_count, 0, (size_t)(count - device->resource_count) * sizeof *list);
-  device->resource = list;
-  device->resource_count = count;
+  size_t bytes = (size_t)source->n * (size_t)source->h * (size_t)source->w * (size_t)source->c * sizeof(float);
+  float *data = cpu_alloc(device, bytes, source->name, err);
+  if (!data)
+    return -1;
+  if (source->kind == RESOURCE_WEIGHT && resource_read_f32(source, data, err)) {
+    cpu_free(device, data, bytes);
+    return -1;
+  }
+  r->bytes = bytes;
+  r->data = data;
   return 0;
 }
 
 int cpu_load(struct cpu_device *device, struct tensor t, struct error *err) {
-  if (cpu_know_resources(device, err) < 0)
-    return -1;
-  const struct resource *source = &device->base.resources->list[t.index];
-  struct cpu_resource *r = &device->resource[t.index];
-  if (r->data)
-    return 0;
-  size_t bytes = (size_t)source->n * (size_t)source->h * (size_t)source->w * (size_t)source->c * sizeof(float);
-  r->data = cpu_alloc(device, bytes, source->name, err);
-  if (!r->data)
-    return -1;
-  r->bytes = bytes;
-  if (source->kind != RESOURCE_WEIGHT || !resource_read_f32(source, r->data, err))
-    return 0;
-  cpu_free(device, r->data, bytes);
-  r->data = NULL;
-  return -1;
+  pthread_mutex_lock(&device->base.weights);
+  int status = cpu_load_held(device, t.index, err);
+  pthread_mutex_unlock(&device->base.weights);
+  return status;
 }
 
 const float *cpu_peek(struct cpu_device *device, int resource, float **temporary, struct error *err) {

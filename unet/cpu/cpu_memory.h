@@ -11,10 +11,13 @@ enum { CPU_ALIGN = 64 };
 void *cpu_alloc(struct cpu_device *device, size_t bytes, const char *what, struct error *err);
 void cpu_free(struct cpu_device *device, void *data, size_t bytes); /* takes NULL */
 
-/* Room for what is known of every resource there is now. */
-int cpu_know_resources(struct cpu_device *device, struct error *err);
+/* Working memory that all programs share. Without room for its addresses each has its own. */
+void cpu_arena_open(struct cpu_device *device, struct arena *arena);
+void cpu_arena_close(struct arena *arena);
+
 /* Makes a resource's FP32 data (a state's are zero). */
 int cpu_load(struct cpu_device *device, struct tensor resource, struct error *err);
+int cpu_load_held(struct cpu_device *device, int index, struct error *err); /* with the lock of weights held */
 /* A weight's FP32 data for the moment: those that are kept, or *temporary, which the caller frees. NULL with err set
  * when there is no memory. */
 const float *cpu_peek(struct cpu_device *device, int resource, float **temporary, struct error *err);

@@ -4,8 +4,8 @@
 
 #include "unet/cpu/cpu_memory.h"
 
-void *cpu_derive(struct cpu_device *device, int resource, const struct form *form, const void *detail, size_t bytes,
-                 struct error *err) {
+static void *derive(struct cpu_device *device, int resource, const struct form *form, const void *detail, size_t bytes,
+                    struct error *err) {
   const struct resource *r = &device->base.resources->list[resource];
   const struct derived *found = derived_find(&device->derived, resource, form, detail);
   if (found)
@@ -19,6 +19,14 @@ void *cpu_derive(struct cpu_device *device, int resource, const struct form *for
   return NULL;
 }
 
+void *cpu_derive(struct cpu_device *device, int resource, const struct form *form, const void *detail, size_t bytes,
+                 struct error *err) {
+  pthread_mutex_lock(&device->base.weights);
+  void *data = derive(device, resource, form, detail, bytes, err);
+  pthread_mutex_unlock(&device->base.weights);
+  return data;
+}
+
 void cpu_derived_finish(struct cpu_device *device) {
   for (int i = 0; i < device->derived.count; i++)
     cpu_free(device, device->derived.list[i].data, device->derived.list[i].bytes);
@@ -29,7 +37,10 @@ int cpu_refresh(struct cpu_device *device, struct error *err) {
   const struct resources *resources = device->base.resources;
   if (device->derived_version == resources->version)
     return 0;
-  if (derived_refresh(&device->derived, &device->base, resources, err) < 0)
+  pthread_mutex_lock(&device->base.weights);
+  int status = derived_refresh(&device->derived, &device->base, resources, err);
+  pthread_mutex_unlock(&device->base.weights);
+  if (status < 0)
     return -1;
   device->derived_version = resources->version;
   return 0;
@@ -41,7 +52,7 @@ int cpu_update(struct device *base, const struct weight_change *changes, int cou
   struct cpu_device *device = (struct cpu_device *)base;
   (void)version;
   for (int i = 0; i < count; i++)
-    if (cpu_load(device, (struct tensor){.space = TENSOR_RESOURCE, .index = changes[i].resource}, err) < 0)
+    if (cpu_load_held(device, changes[i].resource, err) < 0)
       return -1;
   for (int i = 0; i < count; i++) {
     const struct weight_change *change = &changes[i];

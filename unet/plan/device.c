@@ -5,6 +5,16 @@
 
 #include "unet/base/picture.h"
 
+void device_begin(struct device *device) {
+  pthread_mutex_init(&device->weights, NULL);
+  pthread_mutex_init(&device->memory, NULL);
+}
+
+void device_end(struct device *device) {
+  pthread_mutex_destroy(&device->weights);
+  pthread_mutex_destroy(&device->memory);
+}
+
 void device_close(struct device **device) {
   if (*device) {
     picture_pool_close(&(*device)->pictures.pool);
@@ -311,7 +321,7 @@ static int check_values(const struct resource *r, const struct weight_change *ch
 
 static int check_change(const struct device *device, const struct weight_change *change, struct error *err) {
   const struct resources *resources = device->resources;
-  if (change->resource < 0 || change->resource >= resources->count ||
+  if (change->resource < 0 || change->resource >= resources_count(resources) ||
       resources->list[change->resource].kind != RESOURCE_WEIGHT)
     return error_set(err, STATUS_FAILED, "update: there is no weight %d on this device", change->resource);
   const struct resource *r = &resources->list[change->resource];
@@ -339,15 +349,24 @@ static int check_changes(const struct device *device, const struct weight_change
   return 0;
 }
 
-int device_update(struct device *device, const struct weight_change *changes, int count, struct error *err) {
+static int update(struct device *device, const struct weight_change *changes, int count, struct error *err) {
   struct resources *resources = device->resources;
   uint64_t version = resources->version + 1;
-  if (check_changes(device, changes, count, err) < 0 || device->impl->update(device, changes, count, version, err) < 0)
+  if (device->impl->update(device, changes, count, version, err) < 0)
     return -1;
   for (int i = 0; i < count; i++)
     resources->list[changes[i].resource].version = version;
   resources->version = version;
   return 0;
+}
+
+int device_update(struct device *device, const struct weight_change *changes, int count, struct error *err) {
+  if (check_changes(device, changes, count, err) < 0)
+    return -1;
+  pthread_mutex_lock(&device->weights);
+  int status = update(device, changes, count, err);
+  pthread_mutex_unlock(&device->weights);
+  return status;
 }
 
 /* --- tensors --- */
@@ -357,7 +376,7 @@ static int check_tensor(const struct device *device, const struct program *progr
   int count_of[] = {[TENSOR_NONE] = 0,
                     [TENSOR_TEMP] = program ? program->plan->temp_count : 0,
                     [TENSOR_STATE] = program ? program->plan->state_count : 0,
-                    [TENSOR_RESOURCE] = device->resources->count};
+                    [TENSOR_RESOURCE] = resources_count(device->resources)};
   if (t.space > TENSOR_RESOURCE || t.index < 0 || t.index >= count_of[t.space])
     return error_set(err, STATUS_FAILED, "there is no such tensor on this device");
   if (first > tensor_elements(t) || count > tensor_elements(t) - first)

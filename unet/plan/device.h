@@ -1,7 +1,9 @@
 /* The device interface: what the engine calls, and the duties of a device (struct device_impl). All device work of the
  * program goes through here. Arguments are checked once, in device.c; implementations contain no argument checks.
  *
- * Threads: one thread at a time uses a device (the engine thread). */
+ * Threads: one thread at a time uses a device, and one other may prepare and release programs meanwhile. Programs,
+ * their arguments and the order of runs belong to the first; weights, and what is counted, are shared under the locks
+ * of struct device, none of which is held for long. */
 #ifndef UNET_PLAN_DEVICE_H
 #define UNET_PLAN_DEVICE_H
 
@@ -120,8 +122,8 @@ struct device_impl {
                 const struct frame *frame, const struct frame *picture, struct error *err);
   /* Waits for the oldest run in flight. */
   int (*collect)(struct device *device, struct program *program, struct error *err);
-  /* device_update; version is what that of the changed resources becomes when it succeeds. Copies in other forms that
-   * are not made before it returns have to be made before the next run reads them. */
+  /* device_update, with weights held; version is what that of the changed resources becomes when it succeeds. Copies in
+   * other forms that are not made before it returns have to be made before the next run reads them. */
   int (*update)(struct device *device, const struct weight_change *changes, int count, uint64_t version,
                 struct error *err);
   /* Host FP32 to or from a resource or a temporary of a program (program may be NULL for a resource), elements in NHWC
@@ -145,7 +147,15 @@ struct device {
   const struct device_impl *impl;
   struct resources *resources;
   struct device_pictures pictures;
+  /* Weights as the device has them, their versions, and their copies in other forms: held while one is loaded, made or
+   * changed. It is taken before memory. */
+  pthread_mutex_t weights;
+  pthread_mutex_t memory; /* what is allocated: counters */
 };
+
+/* What an implementation's create and destroy do with the part that is device.c's. */
+void device_begin(struct device *device);
+void device_end(struct device *device);
 
 /* Every program begins with this; device.c fills it after prepare and keeps it. */
 struct program {
@@ -183,7 +193,8 @@ int device_start(struct device *device, struct program *program, const struct ru
  * device need not be done when this returns. On failure nothing has changed. Changes must not overlap. What plans have
  * left in states (prompt slots, time projections) stays as it is: see plan_weights_version. */
 int device_update(struct device *device, const struct weight_change *changes, int count, struct error *err);
-/* To a temporary, a state or slots; weights change by device_update alone. */
+/* To a temporary, a state or slots; weights change by device_update alone. What a temporary
+ * holds lasts until another program runs, unless one of the two has own_memory. */
 int device_write(struct device *device, struct program *program, struct tensor tensor, size_t first, const float *data,
                  size_t count, struct error *err);
 int device_read(struct device *device, struct program *program, struct tensor tensor, size_t first, float *data,

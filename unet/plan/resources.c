@@ -4,7 +4,7 @@
 #include <string.h>
 
 int resources_find(const struct resources *resources, const char *name) {
-  for (int i = 0; i < resources->count; i++)
+  for (int i = 0, n = resources_count(resources); i < n; i++)
     if (!strcmp(resources->list[i].name, name))
       return i;
   return -1;
@@ -14,35 +14,36 @@ static struct tensor resource_tensor(const struct resource *r, int index) {
   return (struct tensor){TENSOR_RESOURCE, index, r->n, r->h, r->w, r->c, 0, r->c};
 }
 
-/* Adds an empty resource; NULL when memory is short. */
-static struct resource *append(struct resources *resources, const char *name) {
-  if (resources->count == resources->capacity) {
-    int capacity = resources->capacity ? 2 * resources->capacity : 256;
-    struct resource *list = realloc(resources->list, (size_t)capacity * sizeof *list);
-    if (!list)
-      return NULL;
-    resources->list = list;
-    resources->capacity = capacity;
+/* An empty resource behind the last, not counted yet. */
+static struct resource *append(struct resources *resources, const char *name, struct error *err) {
+  if (!resources->list)
+    resources->list = calloc(RESOURCES_MAX, sizeof *resources->list); /* memory comes as it is used */
+  if (!resources->list || resources->count == RESOURCES_MAX) {
+    error_set(err, STATUS_FAILED, "%s: %s", name, resources->list ? "too many tensors" : "out of memory");
+    return NULL;
   }
   struct resource *r = &resources->list[resources->count];
   memset(r, 0, sizeof *r);
   r->name = strdup(name);
   if (!r->name)
-    return NULL;
-  resources->count++;
-  return r;
+    error_set(err, STATUS_FAILED, "%s: out of memory", name);
+  return r->name ? r : NULL;
 }
 
-/* The resource already there under this name, or a new one with this shape. *fresh tells which. */
+/* A whole one: others may see it. */
+static void count(struct resources *resources) {
+  __atomic_store_n(&resources->count, resources->count + 1, __ATOMIC_RELEASE);
+}
+
+/* The resource already there under this name, or a new one with this shape, which is to be counted when it is whole.
+ * *fresh tells which. */
 static struct resource *find_or_append(struct resources *resources, const char *name, const int shape[4], bool *fresh,
                                        struct error *err) {
   int index = resources_find(resources, name);
   *fresh = index < 0;
-  struct resource *r = *fresh ? append(resources, name) : &resources->list[index];
-  if (!r) {
-    error_set(err, STATUS_FAILED, "%s: out of memory", name);
+  struct resource *r = *fresh ? append(resources, name, err) : &resources->list[index];
+  if (!r)
     return NULL;
-  }
   if (*fresh) {
     r->n = shape[0], r->h = shape[1], r->w = shape[2], r->c = shape[3];
   } else if (r->n != shape[0] || r->h != shape[1] || r->w != shape[2] || r->c != shape[3]) {
@@ -63,11 +64,13 @@ struct tensor resources_weight(struct resources *resources, const char *name, in
     r->kind = RESOURCE_WEIGHT;
     r->parts = malloc((size_t)part_count * sizeof *parts);
     if (!r->parts) {
+      free(r->name);
       error_set(err, STATUS_FAILED, "%s: out of memory", name);
       return (struct tensor){0};
     }
     memcpy(r->parts, parts, (size_t)part_count * sizeof *parts);
     r->part_count = part_count;
+    count(resources);
   }
   return resource_tensor(r, (int)(r - resources->list));
 }
@@ -78,8 +81,11 @@ struct tensor resources_state(struct resources *resources, const char *name, int
   struct resource *r = find_or_append(resources, name, (int[4]){n, h, w, c}, &fresh, err);
   if (!r)
     return (struct tensor){0};
-  r->kind = RESOURCE_STATE;
-  r->demand = demand;
+  if (fresh) {
+    r->kind = RESOURCE_STATE;
+    r->demand = demand;
+    count(resources);
+  }
   return resource_tensor(r, (int)(r - resources->list));
 }
 

@@ -27,10 +27,12 @@ struct resource {
   uint64_t version; /* of a weight: 0 as in the checkpoint, raised by each device_update that changes it */
 };
 
+enum { RESOURCES_MAX = 1 << 14 };
+
 struct resources {
-  struct resource *list;
-  int count, capacity;
-  uint64_t version; /* the highest of theirs */
+  struct resource *list; /* has room for RESOURCES_MAX, so that none ever moves */
+  int count;             /* read by resources_count where another thread may add some */
+  uint64_t version;      /* the highest of theirs */
 };
 
 /* Returns the tensor of the resource called name, which is added when there is none yet. Parts are copied. A vector is
@@ -40,6 +42,10 @@ struct tensor resources_weight(struct resources *resources, const char *name, in
                                const struct weight_part *parts, int part_count, struct error *err);
 struct tensor resources_state(struct resources *resources, const char *name, int n, int h, int w, int c,
                               enum demand demand, struct error *err);
+/* How many there are: what it counts is whole. */
+static inline int resources_count(const struct resources *resources) {
+  return __atomic_load_n(&resources->count, __ATOMIC_ACQUIRE);
+}
 /* Index of a resource by name, or -1. */
 int resources_find(const struct resources *resources, const char *name);
 void resources_finish(struct resources *resources);
