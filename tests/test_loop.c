@@ -238,8 +238,9 @@ static void slow_window_starves_nobody(void **state) {
   const struct mail *mail = expect_picture(&rig); /* and looks at this one all the time */
   int made = fake_engine_log()->submitted;
   for (int serial = OTHERS_HOLD + 2; fake_engine_log()->submitted < made + FRAMES; serial++) {
+    assert_true(serial < PATIENCE_MS);
     put_frame(&rig, serial % 256);
-    usleep(100);
+    usleep(1000);
   }
   const uint8_t *shown_at = mail->frame.plane[0];
   for (int i = 0; i < OTHERS_HOLD; i++) {
