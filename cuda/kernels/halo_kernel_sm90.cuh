@@ -63,6 +63,11 @@ template <class S> struct turn {
   }
 };
 
+/* What is added to a channel's sums. */
+__device__ __forceinline__ float channel_bias(const params &p, int channel) {
+  return (p.bias ? __ldg(p.bias + channel) : 0.0f) + (p.time ? __half2float(p.time[channel]) : 0.0f);
+}
+
 /* --- many channels: wgmma's rows are channels --- */
 
 template <class S> struct consumer {
@@ -74,8 +79,8 @@ template <class S> struct consumer {
 
   __device__ __forceinline__ void load_bias() {
     int channel = (warp * 16 + lane / 4) % S::C;
-    bias[0] = p.bias ? __ldg(p.bias + channel) : 0;
-    bias[1] = p.bias ? __ldg(p.bias + channel + 8) : 0;
+    bias[0] = channel_bias(p, channel);
+    bias[1] = channel_bias(p, channel + 8);
   }
 
   __device__ __forceinline__ void multiply(int stage, const place &at) {
@@ -169,9 +174,9 @@ template <class S> struct consumer {
 
   __device__ __forceinline__ void run() {
     int before = -1, phase = 0;
-    load_bias();
-    if (p.has_residual && thread == 0)
+    if (p.time || (p.has_residual && thread == 0))
       wait_for_predecessors();
+    load_bias();
 #pragma unroll 1
     for (turn<S> t(group); t.index < p.count; t.advance(), phase ^= 1) {
       place at = find_place(p, t.index);
@@ -201,7 +206,7 @@ template <class S> struct few_consumer {
 #pragma unroll
     for (int i = 0; i < 2; i++) {
       int channel = lane % 4 * 2 + i;
-      bias[i] = p.bias && channel < p.columns ? __ldg(p.bias + channel) : 0;
+      bias[i] = channel < p.columns ? channel_bias(p, channel) : 0;
     }
   }
 
@@ -244,6 +249,8 @@ template <class S> struct few_consumer {
   }
 
   __device__ __forceinline__ void run() {
+    if (p.time)
+      wait_for_predecessors();
     load_bias();
 #pragma unroll 1
     for (turn<S> t(group); t.index < p.count; t.advance()) {

@@ -54,7 +54,8 @@ template <int CI_, int C_, int N_, int TILES_, int BLOCKS_ = 1, bool IN_PLACE_ =
 struct params {
   CUtensorMap x, weight, residual, y;
   const float *bias;
-  __half *few; /* y of FEW channels */
+  const __half *time; /* added like bias */
+  __half *few;        /* y of FEW channels */
   bool has_residual;
   float least;                /* of a result, for ReLU */
   int columns, width, height; /* of y; of a picture of FEW channels */

@@ -103,6 +103,7 @@ template <class S> params describe_all(const struct gemm_args *a) {
   params p = {};
   int w = a->upsample ? a->w : a->out_w, h = a->upsample ? a->h : a->out_h, stacked = a->upsample ? 1 : S::STACKED;
   p.bias = a->bias;
+  p.time = a->time;
   p.few = a->y;
   p.has_residual = a->residual != nullptr;
   p.least = a->act == ACT_RELU ? 0 : -INFINITY;
@@ -194,9 +195,9 @@ const int halo_tile_pixels[HALO_TILES] = {256, 128, 64};
 bool halo_supported(const struct product_device *device, const struct halo_args *args) {
   const struct gemm_args *a = &args->gemm;
   bool act = a->act == ACT_NONE || (a->act == ACT_RELU && !(a->residual && a->residual_last));
-  return device->encode_tiled && a->c2 == 0 && a->kernel == 3 && !a->time && act && aligned(a->x) &&
-         aligned(a->weight) && aligned(a->residual) && aligned(a->y) && (size_t)a->n * a->out_h * a->out_w < 1u << 28 &&
-         args->tile >= 0 && args->tile < HALO_TILES && find(args);
+  return device->encode_tiled && a->c2 == 0 && a->kernel == 3 && act && aligned(a->x) && aligned(a->weight) &&
+         aligned(a->residual) && aligned(a->y) && (size_t)a->n * a->out_h * a->out_w < 1u << 28 && args->tile >= 0 &&
+         args->tile < HALO_TILES && find(args);
 }
 
 cudaError_t launch_halo(const struct product_device *device, const struct launch_queue *queue,
