@@ -242,7 +242,7 @@ static int memory_create(struct cuda_device *device, struct cuda_program *progra
     return error_set(err, STATUS_FAILED, "out of memory");
   for (int i = 0; i < plan->op_count; i++) {
     size_t bytes[SCRATCH_AREAS];
-    op_scratch(program, &plan->ops[i], bytes);
+    op_scratch(device, program, &plan->ops[i], bytes);
     for (int j = 0; j < SCRATCH_AREAS; j++)
       most[j] = bytes[j] > most[j] ? bytes[j] : most[j];
   }

@@ -281,8 +281,9 @@ int op_prepare(struct cuda_device *device, struct cuda_program *program, const s
   return prepare[p.op->type](&p);
 }
 
-void op_scratch(const struct cuda_program *program, const struct op *op, size_t bytes[SCRATCH_AREAS]) {
+void op_scratch(const struct cuda_device *device, const struct cuda_program *program, const struct op *op,
+                size_t bytes[SCRATCH_AREAS]) {
   memset(bytes, 0, SCRATCH_AREAS * sizeof *bytes);
   if (op->type == OP_CONV || op->type == OP_LINEAR)
-    product_scratch(program, op, bytes);
+    product_scratch(device, program, op, bytes);
 }

@@ -7,12 +7,22 @@
 #include "cuda/ways/product.h"
 #include "cuda/ways/tuner.h"
 
-void product_scratch(const struct cuda_program *program, const struct op *op, size_t bytes[SCRATCH_AREAS]) {
+/* The way beside which none is tried; NULL: there is none. */
+static const struct way *find_settled(const struct cuda_device *device, const struct gemm_args *shape) {
+  for (int i = 0; i < WAYS && !device->forced; i++)
+    if (ways[i]->settles && ways[i]->settles(device, shape))
+      return ways[i];
+  return NULL;
+}
+
+void product_scratch(const struct cuda_device *device, const struct cuda_program *program, const struct op *op,
+                     size_t bytes[SCRATCH_AREAS]) {
   struct gemm_args shape;
   bytes[SCRATCH_PROLOGUE] = product_shape(program, op, &shape);
+  const struct way *settled = find_settled(device, &shape);
   for (int i = 0; i < WAYS; i++) {
     size_t wanted[SCRATCH_AREAS] = {0};
-    if (ways[i]->scratch)
+    if (ways[i]->scratch && (!settled || ways[i] == settled))
       ways[i]->scratch(&shape, wanted);
     for (int j = 0; j < SCRATCH_AREAS; j++)
       bytes[j] = wanted[j] > bytes[j] ? wanted[j] : bytes[j];
@@ -59,9 +69,11 @@ static bool time_candidates(struct cuda_device *device, const struct product *pr
 
 static int list_candidates(const struct cuda_device *device, const struct gemm_args *args,
                            struct choice list[CANDIDATES_MAX]) {
+  const struct way *settled = find_settled(device, args);
   int count = 0;
   for (int i = 0; i < WAYS; i++)
-    count += ways[i]->candidates(device, args, list + count);
+    if (!settled || ways[i] == settled)
+      count += ways[i]->candidates(device, args, list + count);
   return count;
 }
 
@@ -79,12 +91,14 @@ static struct choice find_best(struct cuda_device *device, const struct cuda_pro
 
 static struct choice choose(struct cuda_device *device, const struct cuda_program *program,
                             const struct product *product) {
+  const struct way *settled = find_settled(device, &product->args);
   struct choice choice;
   char key[128];
   if (device->forced && device->forced->way->takes(device, &product->args, device->forced))
     return *device->forced;
   make_key(&product->args, key, sizeof key);
-  if (tuner_find(device->tuner, key, &choice) && choice.way->takes(device, &product->args, &choice))
+  if (tuner_find(device->tuner, key, &choice) && (!settled || choice.way == settled) &&
+      choice.way->takes(device, &product->args, &choice))
     return choice;
   return find_best(device, program, product);
 }

@@ -10,6 +10,14 @@ static bool takes(const struct cuda_device *device, const struct gemm_args *args
   return halo_supported(&device->product, &halo);
 }
 
+/* Input doubled in size, for which libraries need a copy of it: of many pixels they take twice as long besides. */
+static bool settles(const struct cuda_device *device, const struct gemm_args *shape) {
+  enum { MANY = 64 * 64 };
+  const struct choice choice = {.way = &way_halo, .index = HALO_64, .splits = 1};
+  return shape->upsample && shape->columns == shape->c && shape->out_h * shape->out_w >= MANY &&
+         takes(device, shape, &choice);
+}
+
 static int candidates(const struct cuda_device *device, const struct gemm_args *args,
                       struct choice list[WAY_CANDIDATES_MAX]) {
   int count = 0;
@@ -28,4 +36,5 @@ static int append(struct cuda_device *device, const struct product *product, con
   return steps_append(steps, &step, err);
 }
 
-const struct way way_halo = {.kind = STEP_HALO, .candidates = candidates, .takes = takes, .append = append};
+const struct way way_halo = {
+    .kind = STEP_HALO, .settles = settles, .candidates = candidates, .takes = takes, .append = append};

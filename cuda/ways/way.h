@@ -36,6 +36,9 @@ struct way {
   /* Adds to the bytes wanted of the scratch areas. shape has sizes and no addresses, c2 0 where a prologue joins the
    * inputs. NULL: needs nothing. */
   void (*scratch)(const struct gemm_args *shape, size_t bytes[SCRATCH_AREAS]);
+  /* Whether no other way is worth timing, nor the scratch it needs. Goes by sizes alone, and means that takes() is
+   * true. NULL: never. */
+  bool (*settles)(const struct cuda_device *device, const struct gemm_args *shape);
   /* Choices worth timing, the most promising first; returns how many, 0 where it cannot do the product. */
   int (*candidates)(const struct cuda_device *device, const struct gemm_args *args,
                     struct choice list[WAY_CANDIDATES_MAX]);
