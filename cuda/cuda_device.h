@@ -75,7 +75,7 @@ struct cuda_device {
   struct chunk *chunks;
   struct resource_memory *resource; /* RESOURCES_MAX, by index in base.resources->list */
   void *staging[2]; /* pinned, STAGING_BYTES each: checkpoint bytes on their way */
-  void *staged;     /* the same on the device, both after each other */
+  void *staged;     /* the same on the device for the stream of changes, both after each other */
   cudaEvent_t staging_free[2];
   int staging_turn;
 

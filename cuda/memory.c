@@ -1,10 +1,14 @@
 #include "check.h"
 #include "cuda_device.h"
 
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { CHUNK_BYTES = 32 << 20, STAGING_BYTES = 8 << 20, ALIGN = 256 };
+/* Small things share chunks. A model has many matrices of just a quarter of a chunk, of which one finds no room beside
+ * three others and their vectors: from LARGE_BYTES on each is alone, and what a chunk has left is less. */
+enum { CHUNK_BYTES = 32 << 20, LARGE_BYTES = 4 << 20, STAGING_BYTES = 8 << 20, ALIGN = 256 };
+static_assert(2 * STAGING_BYTES <= WORKSPACE_BYTES, "what arrives fits the workspace");
 
 int cuda_check(cudaError_t status, const char *doing, struct error *err) {
   if (status == cudaSuccess)
@@ -41,6 +45,7 @@ int cuda_alloc(struct cuda_device *device, void **pointer, size_t bytes, const c
     return -1;
   counters->allocations++;
   counters->bytes += bytes;
+  log_line(device->log, LOG_DEBUG, "cuda: %s takes %.1f MB, %.1f in all", what, mb, (double)counters->bytes / 1e6);
   if (counters->bytes > counters->peak_bytes)
     counters->peak_bytes = counters->bytes;
   return 0;
@@ -53,22 +58,36 @@ void cuda_free(struct cuda_device *device, void *pointer, size_t bytes) {
   device->counters.bytes -= bytes;
 }
 
-int cuda_keep(struct cuda_device *device, void **pointer, size_t bytes, const char *what, struct error *err) {
+static struct chunk *find_room(const struct cuda_device *device, size_t bytes) {
   struct chunk *chunk = device->chunks;
-  size_t size = round_up(bytes);
-  if (!chunk || chunk->size - chunk->used < size) {
-    chunk = calloc(1, sizeof *chunk);
-    if (!chunk)
-      return error_set(err, STATUS_FAILED, "out of memory");
-    chunk->size = size > CHUNK_BYTES / 4 ? size : CHUNK_BYTES; /* a large one alone: the chunk in use stays in use */
-    if (cuda_alloc(device, &chunk->data, chunk->size, what, err) < 0) {
-      free(chunk);
-      return -1;
-    }
-    bool alone = chunk->size == size && device->chunks;
-    chunk->next = alone ? device->chunks->next : device->chunks;
-    *(alone ? &device->chunks->next : &device->chunks) = chunk;
+  while (chunk && chunk->size - chunk->used < bytes)
+    chunk = chunk->next;
+  return chunk;
+}
+
+static struct chunk *add_chunk(struct cuda_device *device, size_t bytes, const char *what, struct error *err) {
+  struct chunk *chunk = calloc(1, sizeof *chunk);
+  if (!chunk) {
+    error_set(err, STATUS_FAILED, "out of memory");
+    return NULL;
   }
+  chunk->size = bytes;
+  if (cuda_alloc(device, &chunk->data, bytes, what, err) < 0) {
+    free(chunk);
+    return NULL;
+  }
+  chunk->next = device->chunks;
+  device->chunks = chunk;
+  return chunk;
+}
+
+int cuda_keep(struct cuda_device *device, void **pointer, size_t bytes, const char *what, struct error *err) {
+  size_t size = round_up(bytes);
+  struct chunk *chunk = find_room(device, size); /* any: between a model's matrices is much room for its vectors */
+  if (!chunk)
+    chunk = add_chunk(device, size > LARGE_BYTES ? size : CHUNK_BYTES, what, err);
+  if (!chunk)
+    return -1;
   *pointer = (char *)chunk->data + chunk->used;
   chunk->used += size;
   return 0;
@@ -96,8 +115,6 @@ void cuda_memory_finish(struct cuda_device *device) {
 /* --- checkpoint to device --- */
 
 static int staging_open(struct cuda_device *device, struct error *err) {
-  if (device->staged)
-    return 0;
   for (int i = 0; i < 2; i++) { /* an earlier try may have come as far as one of them */
     if (!device->staging[i] &&
         cuda_check(cudaHostAlloc(&device->staging[i], STAGING_BYTES, cudaHostAllocDefault), "pinned memory", err) < 0)
@@ -106,7 +123,17 @@ static int staging_open(struct cuda_device *device, struct error *err) {
         cuda_check(cudaEventCreateWithFlags(&device->staging_free[i], cudaEventDisableTiming), "event", err) < 0)
       return -1;
   }
-  return cuda_alloc(device, &device->staged, 2 * STAGING_BYTES, "loading weights", err);
+  return 0;
+}
+
+/* Where on the device a buffer's bytes arrive: in the workspace, which the compute stream's work shares, one after the
+ * other; work beside it has memory of its own. */
+static char *staged_for(struct cuda_device *device, const struct launch_queue *queue, int turn, struct error *err) {
+  bool compute = queue->stream == device->queue.stream;
+  if (!compute && !device->staged &&
+      cuda_alloc(device, &device->staged, 2 * STAGING_BYTES, "changing weights", err) < 0)
+    return NULL;
+  return (char *)(compute ? device->workspace : device->staged) + (size_t)turn * STAGING_BYTES;
 }
 
 /* Rows of one checkpoint tensor to their place, by way of the two staging buffers in turn. */
@@ -122,7 +149,9 @@ static int load_part(struct cuda_device *device, const struct resource *r, const
   for (size_t first = 0; first < rows; first += most) {
     size_t count = rows - first < most ? rows - first : most;
     int turn = device->staging_turn ^= 1;
-    char *staged = (char *)device->staged + (size_t)turn * STAGING_BYTES;
+    char *staged = staged_for(device, &device->queue, turn, err);
+    if (!staged)
+      return -1;
     struct convert_args convert = {staged,   part->dtype, (char *)target + first * row * element_size(element),
                                    element,  count,       (int)(row / taps),
                                    (int)taps};
@@ -207,7 +236,9 @@ int staging_send(struct cuda_device *device, const struct launch_queue *queue, v
   for (size_t first = 0; first < count; first += MOST) {
     size_t part = count - first < MOST ? count - first : MOST;
     int turn = device->staging_turn ^= 1;
-    char *staged = (char *)device->staged + (size_t)turn * STAGING_BYTES;
+    char *staged = staged_for(device, queue, turn, err);
+    if (!staged)
+      return -1;
     const struct convert_args convert = {
         staged, DTYPE_F32, (char *)target + first * element_size(element), element, part, .channels = 1, .taps = 1};
     if (cuda_check(cudaEventSynchronize(device->staging_free[turn]), doing, err) < 0)
