@@ -59,6 +59,21 @@ template <class T> struct epilogue : consumer<T> {
     to[3] += x.w;
   }
 
+  /* Both are on their way at a time. */
+  template <int COLUMNS> __device__ __forceinline__ void add_two(const float4 *first, const float4 *second) {
+    float4 a[COLUMNS / 8], b[COLUMNS / 8];
+#pragma unroll
+    for (int g = 0; g < COLUMNS / 8; g++) {
+      a[g] = __ldcg(first + g * 128);
+      b[g] = __ldcg(second + g * 128);
+    }
+#pragma unroll
+    for (int g = 0; g < COLUMNS / 8; g++) {
+      add(sum[g], a[g]);
+      add(sum[g], b[g]);
+    }
+  }
+
   /* Leaves this split's first COLUMNS sums in the workspace. The last to come adds up all, in the order of the splits,
    * and returns true. */
   template <int COLUMNS> __device__ __forceinline__ bool add_splits() {
@@ -80,8 +95,13 @@ template <class T> struct epilogue : consumer<T> {
     if (thread == 0)
       p.arrived[index] = 0;
     clear();
+    int s = 0;
+    if constexpr (T::BLOCKS == 1 && COLUMNS <= 80) /* else there are no registers for it */
 #pragma unroll 1
-    for (int s = 0; s < p.splits; s++)
+      for (; s + 1 < p.splits; s += 2)
+        add_two<COLUMNS>(all + s * pitch, all + (s + 1) * pitch);
+#pragma unroll 1
+    for (; s < p.splits; s++)
 #pragma unroll
       for (int g = 0; g < COLUMNS / 8; g++)
         add(sum[g], __ldcg(all + s * pitch + g * 128));

@@ -32,8 +32,9 @@ struct product_tile_size {
 };
 extern const struct product_tile_size product_tile_sizes[PRODUCT_TILES];
 
-/* With gemm.upsample, weights are those of launch_quarters: each pixel becomes 2x2, of which each is a convolution of 2x2
- * with weights of its own. gemm.tile means nothing here; gemm.partial and gemm.arrived are product_partial_bytes and product_counters. */
+/* With gemm.upsample, weights are those of launch_quarters: each pixel becomes 2x2, of which each is a convolution of
+ * 2x2 with weights of its own. gemm.tile means nothing here; gemm.partial and gemm.arrived are product_partial_bytes
+ * and product_counters. */
 struct product_args {
   struct gemm_args gemm;
   enum product_tile tile;

@@ -48,7 +48,8 @@ static bool takes(const struct cuda_device *device, const struct gemm_args *args
  * busiest multiprocessor, what passes from the second level cache, weights from memory to all and to one
  * multiprocessor; beginnings, ends, and the sum of splits, of which a multiprocessor reads all of a tile's. */
 static double model_time(const struct cuda_device *device, const struct gemm_args *args, const struct choice *choice) {
-  static const double flops = 5.8e6, cache = 9.8e6, memory = 4.2e6, weights = 5.4e4, sums = 1.4e5; /* a microsecond */
+  static const double flops = 5.5e6, cache = 1.1e7, memory = 4.2e6, weights = 5.1e4, sums = 1.8e5; /* a microsecond */
+  static const double slower[PRODUCT_TILES] = {1.2, 0.9, 1, 1.1, 1, 1, 1.5, 1};
   struct product_args product = as_product(args, choice);
   const struct product_tile_size *size = &product_tile_sizes[product.tile];
   bool pair_sum = product.pair == PAIR_SUM;
@@ -58,13 +59,13 @@ static double model_time(const struct cuda_device *device, const struct gemm_arg
   double deep = 64 * (double)((depth + parts - 1) / parts);
   double rows = size->m / (product.pair == PAIR_INPUT ? 2.0 : 1) + size->n / (product.pair == PAIR_WEIGHTS ? 2.0 : 1);
   double tile = (double)size->m * size->n, partial = tile * 4 / (pair_sum ? 2 : 1);
-  double multiply = fmax(waves * deep * tile * 2 / flops, blocks * deep * rows * 2 / cache);
+  double multiply = fmax(waves * deep * tile * 2 / flops * slower[product.tile], blocks * deep * rows * 2 / cache);
   double columns = (double)args->columns * (product.gemm.upsample ? 4 : 1);
   double load = fmax(columns * 64 * depth * 2 / memory, waves * deep * size->n * 2 / weights);
-  double sum = pair_sum ? 0.4 : 0;
+  double sum = pair_sum ? 0.45 * tile / 10240 : 0;
   if (choice->splits > 1)
-    sum += 1.6 + choice->splits * partial / sums + 2 * blocks * partial / cache;
-  return fmax(multiply, load) + 1.8 + 0.4 * resident * tile / 10240 + sum;
+    sum += 2.1 + choice->splits * partial / sums + 2 * blocks * partial / cache;
+  return fmax(multiply, load) + 1.4 + 0.65 * resident * tile / 10240 + sum;
 }
 
 /* The model's favourites. */
