@@ -201,6 +201,7 @@ static const struct linear_case linear_cases[] = {
     {3, 1, 131, 328, 0, 160, .act = ACT_SILU, .residual = true},
     {1, 1, 300, 200, 0, 656, .bias = true, .act = ACT_GEGLU, .residual = true},
     {1, 16, 16, 640, 320, 720, .residual = true},
+    {1, 1, 3900, 264, 0, 1272, .bias = true, .residual = true}, /* several tiles a thread block */
     {1, 1, 1, 8, 0, 8, .bias = true},
     {1, 1, 1, 7, 0, 5},
     {1, 3, 5, 7, 9, 11, .before = {.norm = NORM_LAYER, .act = ACT_SILU}, .bias = true, .residual = true},

@@ -21,6 +21,7 @@ template <class T> struct epilogue : consumer<T> {
   using consumer<T>::add;
   using consumer<T>::clear;
   using consumer<T>::group_sync;
+  using consumer<T>::release;
 
   template <int FIRST> __device__ __forceinline__ void send_half() const {
     uint32_t to = cluster_address(w.base + T::INBOX_OFFSET + group * T::INBOX_GROUP_BYTES + thread * 16, rank ^ 1);
@@ -142,6 +143,12 @@ template <class T> struct epilogue : consumer<T> {
     }
   }
 
+  /* Until what they leave from may be written again. */
+  __device__ __forceinline__ void wait_for_stores() const {
+    if (lane == 0)
+      asm volatile("cp.async.bulk.wait_group.read 0;" ::: "memory");
+  }
+
   /* 16 rows as twice 8 pixels: a picture is a multiple of 8 wide. */
   __device__ __forceinline__ void store_quarters(uint32_t from, int column, int row, int pitch) const {
     for (int i = 0; i < 2; i++, row += 8, from += 8 * pitch) {
@@ -195,6 +202,10 @@ template <class T> struct epilogue : consumer<T> {
           finish_chunk<CHUNK, false>(stage, chunk);
         store<CHUNK>(at.stage, column + chunk * CHUNK);
       }
+      if (T::SEVERAL && p.column_tiles) {
+        wait_for_stores();
+        release(at.stage);
+      }
       at.advance();
     }
   }
@@ -211,8 +222,7 @@ template <class T> struct epilogue : consumer<T> {
       else
         finish_tile<T::CHUNK, T::CHUNKS, false>(mine, w.column);
     }
-    if (lane == 0)
-      asm volatile("cp.async.bulk.wait_group.read 0;" ::: "memory");
+    wait_for_stores();
   }
 };
 

@@ -73,9 +73,11 @@ __global__ void __launch_bounds__(T::THREADS, T::BLOCKS) product_kernel(const __
   } else {
     int thread = threadIdx.x % 128;
     epilogue<T> c = {{p, w, memory, told, warp / 4, thread, thread % 32, p.pair == PAIR_NONE ? 0 : cluster_rank()}};
-    c.begin();
-    c.multiply();
-    c.finish();
+    do {
+      c.begin();
+      c.multiply();
+      c.finish();
+    } while (c.w.next(p));
   }
   if (p.pair != PAIR_NONE) { /* nobody's shared memory goes while the other may still arrive there */
     cluster_arrive_relaxed();

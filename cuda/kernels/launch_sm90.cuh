@@ -119,15 +119,35 @@ template <class T> bool encode_maps(const struct product_device *device, params 
          (!a->residual || encode_matrix(device, &p->residual, a->residual, rows, columns, T::M, chunk, chunk == 64));
 }
 
+/* Of thread blocks that make several tiles of the same rows each: one need not begin anew for each tile, and the next
+ * one's first blocks come while this one ends. 0 where not all would get as many, nearly: thread blocks that are handed
+ * out as multiprocessors fall free do better then. */
+template <class T> unsigned column_groups(const struct launch_queue *queue, const struct product_args *args) {
+  dim3 grid = grid_of(args);
+  unsigned places = (unsigned)(queue->sms * T::BLOCKS), groups = places / grid.x;
+  if (args->pair == PAIR_INPUT)
+    groups = groups / 2 * 2;
+  if (args->pair == PAIR_SUM || args->gemm.splits > 1 || args->gemm.upsample || args->gemm.columns % 8 || groups < 1 ||
+      grid.y <= groups || product_depth(&args->gemm) + 1 < T::STAGES)
+    return 0;
+  unsigned each = (grid.y + groups - 1) / groups;
+  return each * groups * 10 <= grid.y * 11 && groups * grid.x * 10 >= places * 9 ? groups : 0;
+}
+
 template <class T>
 cudaError_t launch_tile(const struct product_device *device, const struct launch_queue *queue,
                         const struct product_args *args) {
   params p = describe(args);
   if (!encode_maps<T>(device, &p, args))
     return cudaErrorInvalidValue;
+  dim3 grid = grid_of(args);
+  if (T::SEVERAL) {
+    p.column_tiles = (int)grid.y;
+    grid.y = column_groups<T>(queue, args);
+  }
   /* Thread blocks that are no more than the multiprocessors are to lie on one each: where the kernel before leaves some
    * multiprocessors early, two would share one and take twice as long. */
-  bool alone = product_blocks(args) <= queue->sms && T::SHARED_BYTES < ALONE_BYTES;
+  bool alone = grid.x * grid.y * grid.z <= (unsigned)queue->sms && T::SHARED_BYTES < ALONE_BYTES;
   int shared = alone ? ALONE_BYTES : T::SHARED_BYTES;
   cudaError_t status = cudaFuncSetAttribute(product_kernel<T>, cudaFuncAttributeMaxDynamicSharedMemorySize, shared);
   if (status != cudaSuccess)
@@ -145,7 +165,7 @@ cudaError_t launch_tile(const struct product_device *device, const struct launch
     attributes[count++].val.clusterDim.z = args->pair == PAIR_SUM ? 2 : 1;
   }
   cudaLaunchConfig_t config = {};
-  config.gridDim = grid_of(args);
+  config.gridDim = grid;
   config.blockDim = dim3(T::THREADS);
   config.dynamicSmemBytes = (size_t)shared;
   config.stream = queue->stream;

@@ -11,7 +11,7 @@ namespace product_sm90 {
 
 template <class T> struct producer {
   const params &p;
-  const work<T> &w;
+  work<T> w;
   int rank; /* in the pair */
   pixel at;
 
@@ -70,7 +70,7 @@ template <class T> struct producer {
   __device__ __forceinline__ void load_bias() const {
     for (int half = 0; half < 2; half++)
       if (int count = half_columns(half))
-        load_bytes(w.base + T::BIAS_OFFSET + half * T::HALF * 4, p.bias + w.weight_row(p, half), count * 4,
+        load_bytes(w.base + w.bias_offset() + half * T::HALF * 4, p.bias + w.weight_row(p, half), count * 4,
                    w.vectors());
   }
   __device__ __forceinline__ int time_columns() const {
@@ -78,7 +78,7 @@ template <class T> struct producer {
   }
   __device__ __forceinline__ void load_time() const {
     if (int count = time_columns())
-      load_bytes(w.base + T::TIME_OFFSET, p.time + w.column, count * 2, w.vectors());
+      load_bytes(w.base + w.time_offset(), p.time + w.column, count * 2, w.vectors());
   }
   __device__ __forceinline__ int vector_bytes() const {
     return (p.bias ? (half_columns(0) + half_columns(1)) * 4 : 0) + (p.time ? time_columns() * 2 : 0);
@@ -93,49 +93,57 @@ template <class T> struct producer {
   }
 
   /* Asks for constants alone, so it need not wait for what came before in the stream. */
-  __device__ __forceinline__ void run_weights() const {
-    int tap = w.begin ? w.begin / p.tap_blocks : 0, inner = w.begin - tap * p.tap_blocks;
+  __device__ __forceinline__ void run_weights() {
     ring<T> at_stage;
+    do {
+      int tap = w.begin ? w.begin / p.tap_blocks : 0, inner = w.begin - tap * p.tap_blocks;
 #pragma unroll 1
-    for (int i = w.begin; i < w.end; i++, step(tap, inner), at_stage.advance()) {
-      int s = at_stage.stage;
-      barrier_wait(w.empty(s), at_stage.parity ^ 1);
-      barrier_expect(w.full(s), T::B_BYTES);
-      load_weights(s, tap, inner);
-      if (i == w.begin && w.has_vectors(p)) {
-        barrier_expect(w.vectors(), vector_bytes());
-        if (p.bias)
-          load_bias();
+      for (int i = w.begin; i < w.end; i++, step(tap, inner), at_stage.advance()) {
+        int s = at_stage.stage;
+        barrier_wait(w.empty(s), at_stage.parity ^ 1);
+        barrier_expect(w.full(s), T::B_BYTES);
+        load_weights(s, tap, inner);
+        if (i == w.begin && w.has_vectors(p)) {
+          barrier_expect(w.vectors(), vector_bytes());
+          if (p.bias)
+            load_bias();
+        }
       }
-    }
+#pragma unroll 1
+      for (int i = 0; i < w.chunks(p); i++, at_stage.advance()) {
+        barrier_wait(w.empty(at_stage.stage), at_stage.parity ^ 1);
+        barrier_arrive(w.full(at_stage.stage));
+      }
+    } while (w.next(p));
   }
 
-  __device__ __forceinline__ void run_input() const {
-    int tap = w.begin ? w.begin / p.tap_blocks : 0, inner = w.begin - tap * p.tap_blocks;
+  __device__ __forceinline__ void run_input() {
     ring<T> at_stage;
     wait_for_predecessors();
     launch_dependents();
-    if (p.time && w.has_vectors(p))
-      load_time();
+    do {
+      int tap = w.begin ? w.begin / p.tap_blocks : 0, inner = w.begin - tap * p.tap_blocks;
 #pragma unroll 1
-    for (int i = w.begin; i < w.end; i++, step(tap, inner), at_stage.advance()) {
-      int s = at_stage.stage;
-      barrier_wait(w.empty(s), at_stage.parity ^ 1);
-      barrier_expect(w.full(s), T::A_BYTES);
-      load_input(s, tap, inner);
-    }
-    load_residual(at_stage);
+      for (int i = w.begin; i < w.end; i++, step(tap, inner), at_stage.advance()) {
+        int s = at_stage.stage;
+        barrier_wait(w.empty(s), at_stage.parity ^ 1);
+        barrier_expect(w.full(s), T::A_BYTES);
+        load_input(s, tap, inner);
+        if (i == w.begin && p.time && w.has_vectors(p))
+          load_time();
+      }
+      load_residual(at_stage);
+    } while (w.next(p));
   }
 
-  /* What comes after the last block in the ring, for which both producers' arrivals are due. */
-  __device__ __forceinline__ void load_residual(ring<T> at_stage) const {
+  /* What comes after the last block in the ring. */
+  __device__ __forceinline__ void load_residual(ring<T> &at_stage) const {
     bool sum = T::SUMS && p.pair == PAIR_SUM;
     int column = w.column + (sum ? rank * T::HALF : 0), bytes = sum ? T::M * T::HALF * 2 : T::CHUNK_BYTES;
 #pragma unroll 1
     for (int i = 0; i < w.chunks(p); i++, column += T::CHUNK, at_stage.advance()) {
       int s = at_stage.stage;
       barrier_wait(w.empty(s), at_stage.parity ^ 1);
-      barrier_arrive(w.full(s));
       if (p.has_residual) {
         barrier_expect(w.full(s), bytes);
         load_box(w.stage(s), &p.residual, w.full(s), column, w.row);
@@ -159,7 +167,7 @@ __device__ __forceinline__ float2 unpack(uint32_t two) {
 
 template <class T> struct consumer {
   const params &p;
-  const work<T> &w;
+  work<T> w;
   char *memory;
   unsigned *told; /* one a consumer, shared: who came before */
   int group, thread, lane, rank;
@@ -184,9 +192,9 @@ template <class T> struct consumer {
     int column = lane % 4 * 2;
     clear();
     if (w.has_vectors(p)) {
-      barrier_wait(w.vectors(), 0);
-      const float2 *bias = reinterpret_cast<const float2 *>(memory + T::BIAS_OFFSET + column * 4);
-      const uint32_t *time = reinterpret_cast<const uint32_t *>(memory + T::TIME_OFFSET + column * 2);
+      barrier_wait(w.vectors(), w.vectors_parity);
+      const float2 *bias = reinterpret_cast<const float2 *>(memory + w.bias_offset() + column * 4);
+      const uint32_t *time = reinterpret_cast<const uint32_t *>(memory + w.time_offset() + column * 2);
       if (p.bias)
 #pragma unroll
         for (int g = 0; g < T::N / 8; g++)

@@ -11,6 +11,7 @@ using namespace product_sm90;
 
 using shape_128x80 = tile_shape<128, 80, 4, 2, false>;
 using shape_128x160 = tile_shape<128, 160, 5, 1, true>;
+using shape_128x160_several = tile_shape<128, 160, 5, 1, false, true>;
 using shape_64x80 = tile_shape<64, 80, 5, 2, true>;
 using shape_128x128 = tile_shape<128, 128, 3, 2, false>;
 using shape_128x80_deep = tile_shape<128, 80, 7, 1, true>;
@@ -100,7 +101,8 @@ cudaError_t launch_product(const struct product_device *device, const struct lau
   case PRODUCT_128x80:
     return launch_tile<shape_128x80>(device, queue, args);
   case PRODUCT_128x160:
-    return launch_tile<shape_128x160>(device, queue, args);
+    return column_groups<shape_128x160_several>(queue, args) ? launch_tile<shape_128x160_several>(device, queue, args)
+                                                             : launch_tile<shape_128x160>(device, queue, args);
   case PRODUCT_64x80:
     return launch_tile<shape_64x80>(device, queue, args);
   case PRODUCT_128x80_DEEP:

@@ -14,7 +14,7 @@ constexpr int BLOCK_K = 64, ROW_BYTES = 2 * BLOCK_K;
 enum { BARRIER_GROUP = 1 };         /* named barriers: one a consumer */
 constexpr int ALONE_BYTES = 118000; /* more than half of a multiprocessor's shared memory: keeps a second away */
 
-template <int M_, int N_, int STAGES_, int BLOCKS_, bool SUMS_> struct tile_shape {
+template <int M_, int N_, int STAGES_, int BLOCKS_, bool SUMS_, bool SEVERAL_ = false> struct tile_shape {
   static constexpr int M = M_, N = N_, STAGES = STAGES_, BLOCKS = BLOCKS_;
   static constexpr int CONSUMERS = M / 64, THREADS = CONSUMERS * 128 + 64;
   static constexpr int INPUT_WARP = CONSUMERS * 4, WEIGHT_WARP = INPUT_WARP + 1; /* the producers */
@@ -26,9 +26,11 @@ template <int M_, int N_, int STAGES_, int BLOCKS_, bool SUMS_> struct tile_shap
   static constexpr bool GATED = HALF % CHUNK == 0; /* can do GEGLU: the left half values, the right half their gates */
   /* Where a pair splits the sum: what the other thread block has of this one's half of the columns. */
   static constexpr bool SUMS = SUMS_;
+  static constexpr bool SEVERAL = SEVERAL_; /* tiles a thread block */
   static constexpr int INBOX_GROUP_BYTES = 64 * HALF * 4;
+  /* Bias and time row, twice: this tile's and the next one's. */
   static constexpr int BIAS_OFFSET = STAGES * STAGE_BYTES, TIME_OFFSET = BIAS_OFFSET + N * 4;
-  static constexpr int INBOX_OFFSET = TIME_OFFSET + N * 2;
+  static constexpr int VECTORS_BYTES = N * 6, INBOX_OFFSET = BIAS_OFFSET + 2 * VECTORS_BYTES;
   static constexpr int BARRIER_OFFSET = INBOX_OFFSET + (SUMS ? CONSUMERS * INBOX_GROUP_BYTES : 0);
   static constexpr int BARRIERS = 2 * STAGES + 1 + CONSUMERS;
   static constexpr int SHARED_BYTES = BARRIER_OFFSET + BARRIERS * 8 + 1024; /* and to align it */
@@ -52,24 +54,45 @@ struct params {
   int columns, gate;     /* of y; rows of W from values to gates, or 0 */
   int out_w, pixels;     /* of a picture of the product's rows; taps 1: not read */
   int taps, stride, pad; /* taps: 1, 4 or 9 */
+  int column_tiles;      /* where a thread block makes several, every gridDim.y-th; else 0 */
   int quarter_tiles;     /* of columns: of each pixel of 2x2 that a row becomes; 0: a row is one pixel of y */
   enum product_pair pair;
 };
 
 /* --- a thread block's part --- */
 
+/* A tile at a time; each thread that has to do with all of them has one of these. */
 template <class T> struct work {
-  uint32_t base;   /* of shared memory */
-  int row, column; /* the tile's first: row of the product; column of y */
-  int quarter;     /* which of the 2x2 pixels that a row becomes */
-  int begin, end;  /* blocks of the sum */
+  uint32_t base;      /* of shared memory */
+  int row, column;    /* the tile's first: row of the product; column of y */
+  int quarter;        /* which of the 2x2 pixels that a row becomes */
+  int begin, end;     /* blocks of the sum */
+  int tile;           /* of columns */
+  int vectors_parity; /* bias and time row of this tile: which of two places, and their barrier's phase */
 
   __device__ __forceinline__ work(const params &p, uint32_t memory) : base(memory) {
     row = (int)blockIdx.x * T::M;
     quarter = p.quarter_tiles ? (int)blockIdx.y / p.quarter_tiles : 0;
-    column = ((int)blockIdx.y - quarter * p.quarter_tiles) * (p.gate ? T::HALF : T::N);
+    tile = (int)blockIdx.y - quarter * p.quarter_tiles;
+    column = tile * (p.gate ? T::HALF : T::N);
+    vectors_parity = 0;
     begin = p.parts == 1 ? 0 : p.depth * blockIdx.z / (unsigned)p.parts;
     end = p.parts == 1 ? p.depth : p.depth * (blockIdx.z + 1) / (unsigned)p.parts;
+  }
+  /* Goes on to the thread block's next tile, if there is one. */
+  __device__ __forceinline__ bool next(const params &p) {
+    if (!T::SEVERAL)
+      return false;
+    vectors_parity ^= has_vectors(p);
+    tile += (int)gridDim.y;
+    column = tile * (p.gate ? T::HALF : T::N);
+    return tile < p.column_tiles;
+  }
+  __device__ __forceinline__ int bias_offset() const {
+    return T::BIAS_OFFSET + vectors_parity * T::VECTORS_BYTES;
+  }
+  __device__ __forceinline__ int time_offset() const {
+    return T::TIME_OFFSET + vectors_parity * T::VECTORS_BYTES;
   }
   __device__ __forceinline__ uint32_t stage(int s) const {
     return base + s * T::STAGE_BYTES;
@@ -95,7 +118,7 @@ template <class T> struct work {
     return (p.bias || p.time) && column < p.columns && begin == 0;
   }
   /* Chunks in which results leave. */
-  __device__ __forceinline__ static int chunks(const params &p) {
+  __host__ __device__ __forceinline__ static int chunks(const params &p) {
     return T::SUMS && p.pair == PAIR_SUM ? 1 : T::GATED && p.gate ? T::CHUNKS / 2 : T::CHUNKS;
   }
 };
