@@ -207,7 +207,7 @@ static const struct linear_case linear_cases[] = {
     {1, 3, 5, 7, 9, 11, .before = {.norm = NORM_LAYER, .act = ACT_SILU}, .bias = true, .residual = true},
     {1, 3, 5, 16, 0, 24, .act = ACT_GEGLU, .residual = true},
     {2, 1, 3, 7, 0, 10, .before = LAYER, .act = ACT_GEGLU, .bias = true},
-    {1, 32, 33, 640, 320, 32, .before = GROUP_SILU(32), .bias = true},
+    {1, 32, 33, 160, 80, 32, .before = GROUP_SILU(8), .bias = true},
     {2, 5, 3, 24, 8, 16, .before = {.norm = NORM_GROUP, .groups = 4}, .act = ACT_RELU, .residual = true, .bias = true},
     {1, 5, 5, 16, 0, 16, .before = {.norm = NORM_LAYER, .bare = true}, .act = ACT_TANH3, .bias = true},
     {1, 8, 8, 64, 0, 64, .before = LAYER, .bias = true, .fill = FILL_LARGE},
@@ -256,18 +256,20 @@ static const struct norm_case norm_cases[] = {
     {1, 8, 8, 64, false, LAYER, FILL_TINY},
     {1, 8, 8, 64, false, GROUP_SILU(8), FILL_ZEROS},
     /* on a GPU: clusters of thread blocks of every size, and what they leave to two launches */
-    {1, 64, 64, 320, false, GROUP_SILU(32)},
-    {1, 61, 67, 960, false, {.norm = NORM_GROUP, .groups = 32}},
-    {1, 37, 41, 640, false, GROUP_SILU(32), FILL_OFFSET},
-    {1, 16, 17, 2560, false, GROUP_SILU(32)},
-    {1, 31, 33, 1920, false, GROUP_SILU(32)},
-    {1, 1, 500, 1280, false, {.norm = NORM_GROUP, .groups = 32, .bare = true}, FILL_OFFSET},
+    {1, 64, 64, 80, false, GROUP_SILU(8)},
+    {1, 43, 47, 240, false, {.norm = NORM_GROUP, .groups = 8}},
+    {1, 37, 41, 160, false, GROUP_SILU(8), FILL_OFFSET},
+    {1, 12, 16, 1280, false, GROUP_SILU(32)},
+    {1, 16, 17, 1280, false, GROUP_SILU(32)},
+    {1, 16, 17, 640, false, GROUP_SILU(8)},
+    {1, 31, 33, 480, false, GROUP_SILU(8)},
+    {1, 1, 500, 320, false, {.norm = NORM_GROUP, .groups = 8, .bare = true}, FILL_OFFSET},
     {3, 20, 21, 128, false, GROUP_SILU(32), FILL_OFFSET},
     {1, 33, 31, 192, false, GROUP_SILU(32)},
     {2, 24, 25, 224, false, GROUP_SILU(32)},
-    {1, 150, 151, 64, false, GROUP_SILU(32)},
+    {1, 50, 51, 64, false, GROUP_SILU(32)},
     {2, 100, 101, 40, false, GROUP_SILU(8), FILL_OFFSET},
-    {1, 180, 181, 320, false, GROUP_SILU(32), FILL_OFFSET},
+    {1, 91, 91, 80, false, GROUP_SILU(8), FILL_OFFSET},
     {1, 19, 23, 60, false, GROUP_SILU(20)},
     {1, 16, 16, 64, true, GROUP_SILU(32)},
     {1, 300, 1, 640, false, LAYER},
@@ -382,6 +384,54 @@ static void build_kept_times(struct op_test *t, const void *argument) {
   test_output(t, x);
 }
 
+/* Group norms of what products make: of one, and of two side by side, one of which is normalised twice. */
+struct behind_case {
+  int n, h, w, c_in, c, c2, k;
+  int groups;
+  bool up;
+};
+
+static struct tensor behind_conv(struct op_test *t, struct tensor x, int c, int k, bool up, struct tensor residual) {
+  return plan_conv(&t->plan, "conv",
+                   (struct op_conv){.x = x,
+                                    .weight = test_weight(t, c, k, x.c),
+                                    .bias = test_vector(t, c, 0.5f),
+                                    .stride = 1,
+                                    .pad = k / 2,
+                                    .upsample = up,
+                                    .residual = residual});
+}
+
+static void build_behind(struct op_test *t, const void *argument) {
+  const struct behind_case *c = argument;
+  struct tensor none = {0}, first = test_input(t, c->n, c->h, c->w, c->c_in, ELEMENT_DEVICE, FILL_NORMAL);
+  struct tensor x = behind_conv(t, first, c->c, c->k, c->up, none);
+  struct tensor y = behind_conv(t, first, c->c, c->k, c->up, c->up ? none : x);
+  struct prologue norm = {.norm = NORM_GROUP, .groups = c->groups, .eps = 1e-5f, .gamma = test_vector(t, c->c, 1)};
+  test_output(t, plan_norm(&t->plan, "norm", (struct op_norm){.x = y, .prologue = norm}));
+  if (!c->c2)
+    return;
+  struct op_linear op = {.x = behind_conv(t, first, c->c2, c->k, c->up, none), .x2 = y};
+  op.weight = test_weight(t, 24, 1, c->c + c->c2);
+  op.prologue = (struct prologue){.norm = NORM_GROUP, .groups = c->groups, .eps = 1e-5f, .act = ACT_SILU};
+  op.prologue.beta = test_vector(t, c->c + c->c2, 0);
+  test_output(t, plan_linear(&t->plan, "linear", op));
+}
+
+static const struct behind_case behind_cases[] = {
+    {1, 8, 8, 16, 320, 0, 3, 32},
+    {1, 16, 16, 16, 320, 640, 1, 32},
+    {2, 8, 8, 8, 640, 320, 3, 32},
+    {1, 24, 8, 8, 128, 0, 3, 32},
+    {1, 24, 24, 8, 160, 320, 1, 8},
+    {1, 8, 24, 16, 80, 80, 1, 8},
+    {1, 9, 9, 16, 320, 320, 1, 32},
+    {1, 64, 64, 8, 80, 80, 1, 8},
+    {3, 8, 8, 24, 128, 64, 1, 16},
+    {2, 8, 8, 8, 320, 0, 3, 32, .up = true},
+    {1, 8, 16, 16, 160, 80, 3, 16, .up = true},
+};
+
 static struct tensor chain_linear(struct op_test *t, struct tensor x, int out, bool norm, enum activation act,
                                   struct tensor residual) {
   struct op_linear op = {.x = x, .weight = test_weight(t, out, 1, x.c), .residual = residual, .act = act};
@@ -413,6 +463,7 @@ const struct op_cases op_cases_layers[] = {
     OP_CASES("conv", build_conv, conv_cases),
     OP_CASES("linear", build_linear, linear_cases),
     OP_CASES("norm", build_norm, norm_cases),
+    OP_CASES("conv, group norm", build_behind, behind_cases),
     OP_CASES("attention", build_attention, attention_cases),
     OP_CASE("conv with time projections of a state", build_kept_times),
     OP_CASE("chain of tiny blocks", build_tiny_blocks),
