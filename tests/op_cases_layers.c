@@ -201,7 +201,6 @@ static const struct linear_case linear_cases[] = {
     {3, 1, 131, 328, 0, 160, .act = ACT_SILU, .residual = true},
     {1, 1, 300, 200, 0, 656, .bias = true, .act = ACT_GEGLU, .residual = true},
     {1, 16, 16, 640, 320, 720, .residual = true},
-    {1, 1, 3900, 264, 0, 1272, .bias = true, .residual = true}, /* several tiles a thread block */
     {1, 1, 1, 8, 0, 8, .bias = true},
     {1, 1, 1, 7, 0, 5},
     {1, 3, 5, 7, 9, 11, .before = {.norm = NORM_LAYER, .act = ACT_SILU}, .bias = true, .residual = true},
@@ -215,6 +214,12 @@ static const struct linear_case linear_cases[] = {
     {1, 8, 8, 64, 0, 128, .before = LAYER, .bias = true, .act = ACT_GEGLU, .fill = FILL_ZEROS},
     {1, 8, 8, 64, 0, 64, .bias = true, .residual = true, .fill = FILL_LARGE},
     {1, 8, 8, 64, 0, 64, .act = ACT_GELU, .bias = true, .fill = FILL_TINY},
+};
+
+/* Large enough that a GPU's thread blocks have several tiles each. */
+static const struct linear_case large_linear_cases[] = {
+    {1, 1, 3900, 264, 0, 1272, .bias = true, .residual = true},
+    {1, 1, 3900, 264, 0, 1248, .bias = true, .act = ACT_GEGLU},
 };
 
 /* --- norm --- */
@@ -469,5 +474,10 @@ const struct op_cases op_cases_layers[] = {
     OP_CASE("chain of tiny blocks", build_tiny_blocks),
     OP_CASE("chain with a residual that is the input", build_own_residual),
     OP_CASE("chain of a transformer block", build_transformer),
+    {NULL},
+};
+
+const struct op_cases op_cases_large[] = {
+    OP_CASES("linear, large", build_linear, large_linear_cases),
     {NULL},
 };

@@ -46,6 +46,7 @@ struct op_test_options {
   enum dtype operands; /* DTYPE_F16 for a device that keeps FP16: both devices then see the same values */
   uint64_t seed;       /* 0: a new one */
   bool verbose;        /* prints every case, not only those that fail */
+  bool large;          /* also the cases that take the definition a second */
   int apart, first;    /* of each op's cases only every so many, from that one on; apart 0: all */
 };
 

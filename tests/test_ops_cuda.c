@@ -170,6 +170,7 @@ int main(int argc, char **argv) {
                                     .exact = 1e-3,
                                     .codes = 1,
                                     .operands = DTYPE_F16,
+                                    .large = !quick,
                                     .seed = argc > 2 && !some ? strtoull(argv[2], NULL, 10) : 0};
   struct resources resources = {0};
   struct device *device;
