@@ -15,7 +15,9 @@ cudaGraphExec_t graph_capture(struct cuda_device *device,
       cuda_check(ended, "capturing", err) == 0 &&
       cuda_check(cudaGraphInstantiate(&ready, graph, 0), "making the graph", err) < 0)
     ready = NULL;
+  pthread_mutex_lock(&device->base.memory);
   device->counters.captures += ready != NULL;
+  pthread_mutex_unlock(&device->base.memory);
   if (graph)
     cudaGraphDestroy(graph);
   cudaGetLastError();

@@ -9,6 +9,8 @@
  * capture.[ch]        launches -> a graph
  * program.[ch]        what a program is made of, and where its tensors are
  * steps.[ch]          what a launch is
+ * arena.[ch]          working memory, shared by all programs
+ * turns.[ch]          one thread at a time
  * memory.c            device and pinned memory, counted and limited; resources: weights and state
  * weights.c           weights in other forms, weights that change
  * libraries/          what is opened at run time: cuBLASLt, cuDNN, NVML
@@ -24,6 +26,8 @@
 #include "cuda/kernels/kernels.h"
 #include "cuda/kernels/halo_sm90.h"
 #include "cuda/kernels/product_sm90.h"
+#include "cuda/turns.h"
+#include "unet/plan/arena.h"
 #include "unet/plan/derived.h"
 #include "unet/plan/device.h"
 
@@ -70,12 +74,14 @@ struct cuda_device {
   void *attention_workspace; /* the largest any attention has asked for; 0 between launches */
   size_t attention_bytes;
 
+  struct turns turns;  /* taken by all that touches what follows, or a stream; after base.weights, where both are */
+  struct arena arena;  /* what programs work in by turns */
   size_t memory_limit; /* 0: none */
   struct device_counters counters;
   struct chunk *chunks;
   struct resource_memory *resource; /* RESOURCES_MAX, by index in base.resources->list */
-  void *staging[2]; /* pinned, STAGING_BYTES each: checkpoint bytes on their way */
-  void *staged;     /* the same on the device for the stream of changes, both after each other */
+  void *staging[2];                 /* pinned, STAGING_BYTES each: checkpoint bytes on their way */
+  void *staged;                     /* the same on the device for the stream of changes, both after each other */
   cudaEvent_t staging_free[2];
   int staging_turn;
 
@@ -111,6 +117,11 @@ static inline struct cuda_device *cuda_enter(struct device *device) {
 /* Device memory that cuda_free gives back; counted, within the limit. what: for the error's line. */
 int cuda_alloc(struct cuda_device *device, void **pointer, size_t bytes, const char *what, struct error *err);
 void cuda_free(struct cuda_device *device, void *pointer, size_t bytes); /* takes NULL */
+/* What they do with the counters: bytes that are to be allocated, where the limit allows them, and are not any more;
+ * and the error of a GPU that is full. */
+int cuda_count(struct cuda_device *device, size_t bytes, const char *what, struct error *err);
+void cuda_uncount(struct cuda_device *device, size_t bytes);
+int cuda_no_room(struct cuda_device *device, size_t bytes, const char *what, struct error *err);
 /* Device memory that lives as long as the device. */
 int cuda_keep(struct cuda_device *device, void **pointer, size_t bytes, const char *what, struct error *err);
 void cuda_memory_finish(struct cuda_device *device);

@@ -2,6 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cuda/arena.h"
 #include "cuda/check.h"
 #include "cuda/graph.h"
 #include "cuda/libraries/libraries.h"
@@ -122,7 +123,9 @@ static void destroy(struct device *base) {
   dnn_close(device->dnn);
   tuner_close(device->tuner);
   cuda_memory_finish(device);
+  cuda_arena_close(device);
   nvml_close(device->nvml);
+  turns_finish(&device->turns);
   device_end(base);
   free(device);
 }
@@ -137,12 +140,13 @@ static int create(struct device **out, const struct device_options *options, str
   device->memory_limit = options->memory_limit;
   device->resource = calloc(RESOURCES_MAX, sizeof *device->resource); /* memory comes as it is used */
   device_begin(&device->base);
+  turns_init(&device->turns);
   if (!device->resource) {
     error_set(err, STATUS_FAILED, "out of memory");
     goto fail;
   }
   if (open_gpu(device, options->name, err) < 0 || open_streams(device, err) < 0 || open_workspaces(device, err) < 0 ||
-      cuda_check(attention_open(&device->attention), "attention", err) < 0)
+      cuda_arena_open(device, err) < 0 || cuda_check(attention_open(&device->attention), "attention", err) < 0)
     goto fail;
   product_open(&device->product);
   device->blas = blas_open();
@@ -183,7 +187,9 @@ static void info(struct device *base, struct device_info *info) {
 }
 
 static void counters(struct device *base, struct device_counters *counters) {
+  pthread_mutex_lock(&base->memory);
   *counters = cuda_device(base)->counters;
+  pthread_mutex_unlock(&base->memory);
 }
 
 /* --- tensors --- */
@@ -192,11 +198,14 @@ static int transfer(struct device *base, struct program *program, struct tensor 
                     const float *source, float *target, size_t count, struct error *err) {
   struct cuda_device *device = cuda_enter(base);
   struct element element;
+  int status = -1;
+  turns_take(&device->turns);
   void *data = tensor_data(device, program ? cuda_program(program) : NULL, tensor, &element, ROLE_ANY, err);
-  if (!data)
-    return -1;
-  return source ? memory_write(device, data, element, first, source, count, err)
-                : memory_read(device, data, element, first, target, count, err);
+  if (data)
+    status = source ? memory_write(device, data, element, first, source, count, err)
+                    : memory_read(device, data, element, first, target, count, err);
+  turns_give(&device->turns);
+  return status;
 }
 
 static int write_tensor(struct device *device, struct program *program, struct tensor tensor, size_t first,
@@ -228,6 +237,37 @@ static void picture_destroy(struct picture *picture) {
 static const struct picture_owner picture_owner = {
     .bytes = sizeof(struct picture), .make = picture_make, .destroy = picture_destroy};
 
+/* --- in turn --- */
+
+static int submit(struct device *device, struct program *program, const struct run_params *params,
+                  const struct frame *frame, const struct frame *picture, struct error *err) {
+  turns_take(&cuda_device(device)->turns);
+  int status = program_submit(device, program, params, frame, picture, err);
+  turns_give(&cuda_device(device)->turns);
+  return status;
+}
+
+static void release(struct device *device, struct program *program) {
+  turns_take(&cuda_device(device)->turns);
+  program_release(device, program);
+  turns_give(&cuda_device(device)->turns);
+}
+
+static int update(struct device *device, const struct weight_change *changes, int count, uint64_t version,
+                  struct error *err) {
+  turns_take(&cuda_device(device)->turns);
+  int status = weights_update(device, changes, count, version, err);
+  turns_give(&cuda_device(device)->turns);
+  return status;
+}
+
+static int poison(struct device *device, struct program *program, struct error *err) {
+  turns_take(&cuda_device(device)->turns);
+  int status = program_poison(device, program, err);
+  turns_give(&cuda_device(device)->turns);
+  return status;
+}
+
 extern const struct device_impl cuda_device_impl;
 const struct device_impl cuda_device_impl = {
     .name = "cuda",
@@ -237,12 +277,12 @@ const struct device_impl cuda_device_impl = {
     .info = info,
     .counters = counters,
     .prepare = program_prepare,
-    .release = program_release,
-    .submit = program_submit,
+    .release = release,
+    .submit = submit,
     .collect = program_collect,
-    .update = weights_update,
+    .update = update,
     .write = write_tensor,
     .read = read_tensor,
     .profile = program_profile,
-    .poison = program_poison,
+    .poison = poison,
 };

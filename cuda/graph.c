@@ -232,7 +232,7 @@ static int slots_create(struct cuda_device *device, struct cuda_program *program
 /* --- prepare, release --- */
 
 static int memory_create(struct cuda_device *device, struct cuda_program *program, const struct plan *plan,
-                         struct error *err) {
+                         bool own_memory, struct error *err) {
   program->offset = malloc(((size_t)plan->temp_count + 1) * sizeof *program->offset);
   if (!program->offset)
     return error_set(err, STATUS_FAILED, "out of memory");
@@ -250,11 +250,13 @@ static int memory_create(struct cuda_device *device, struct cuda_program *progra
     program->scratch_at[j] = program->scratch_bytes;
     program->scratch_bytes += (most[j] + 255) / 256 * 256;
   }
-  program->arena_bytes += 256; /* never empty */
+  program->arena_bytes += 256; /* never empty, and a multiple of that */
   program->scratch_bytes += 256;
-  if (cuda_alloc(device, &program->arena, program->arena_bytes, "this size", err) < 0 ||
-      cuda_alloc(device, &program->scratch, program->scratch_bytes, "this size", err) < 0)
+  size_t bytes = program->arena_bytes + program->scratch_bytes;
+  if (arena_take(&device->arena, &program->working, bytes, own_memory, err) < 0)
     return -1;
+  program->arena = program->working.data;
+  program->scratch = (char *)program->arena + program->arena_bytes;
   /* Timing candidates on zeros would flatter them. */
   if (cuda_check(cudaMemsetAsync(program->arena, 0x3c, program->arena_bytes, device->queue.stream), "arena", err) < 0)
     return -1;
@@ -267,6 +269,16 @@ static double choose_tune_until(const struct cuda_device *device, const struct c
   if (!program->has_output && !device->tune_always)
     return 0;
   return device->running ? clock_seconds() + tune_running_s : INFINITY;
+}
+
+static void prepare_begin(struct cuda_device *device) {
+  pthread_mutex_lock(&device->base.weights);
+  turns_take(&device->turns);
+}
+
+static void prepare_end(struct cuda_device *device) {
+  turns_give(&device->turns);
+  pthread_mutex_unlock(&device->base.weights);
 }
 
 static int steps_create(struct cuda_device *device, struct cuda_program *program, const struct plan *plan,
@@ -288,6 +300,8 @@ static int steps_create(struct cuda_device *device, struct cuda_program *program
       program->loop.first = program->steps.count;
     if (op_prepare(device, program, plan, i, err) < 0)
       return -1;
+    prepare_end(device); /* runs of another thread come between two ops */
+    prepare_begin(device);
     if (i + 1 == plan->loop.end)
       program->loop.end = program->steps.count;
   }
@@ -295,30 +309,36 @@ static int steps_create(struct cuda_device *device, struct cuda_program *program
   return 0;
 }
 
+static int create(struct cuda_device *device, struct cuda_program *program, const struct program_options *options,
+                  struct error *err) {
+  const struct plan *plan = program->base.plan;
+  const struct cuda_program *owner = options->owner ? cuda_program(options->owner) : NULL;
+  if (elements_choose(program, owner, err) < 0 || states_create(device, program, owner, err) < 0 ||
+      memory_create(device, program, plan, options->own_memory, err) < 0 || slots_create(device, program, err) < 0 ||
+      steps_create(device, program, plan, options->output, err) < 0)
+    return -1;
+  if (device->use_graph) {
+    program->graph = graph_capture(device, record_program, program, err);
+    if (!program->graph || cuda_check(cudaGraphUpload(program->graph, device->queue.stream), "the graph", err) < 0)
+      return -1;
+  }
+  return cuda_check(cudaStreamSynchronize(device->queue.stream), "preparing", err);
+}
+
 int program_prepare(struct device *base, struct program **out, const struct plan *plan,
                     const struct program_options *options, struct error *err) {
   struct cuda_device *device = cuda_enter(base);
-  const struct cuda_program *owner = options->owner ? cuda_program(options->owner) : NULL;
   struct cuda_program *program = calloc(1, sizeof *program);
   if (!program)
     return error_set(err, STATUS_FAILED, "out of memory");
   program->base.plan = plan;
-  if (elements_choose(program, owner, err) < 0 || states_create(device, program, owner, err) < 0 ||
-      memory_create(device, program, plan, err) < 0 || slots_create(device, program, err) < 0 ||
-      steps_create(device, program, plan, options->output, err) < 0)
-    goto fail;
-  if (device->use_graph) {
-    program->graph = graph_capture(device, record_program, program, err);
-    if (!program->graph || cuda_check(cudaGraphUpload(program->graph, device->queue.stream), "the graph", err) < 0)
-      goto fail;
-  }
-  if (cuda_check(cudaStreamSynchronize(device->queue.stream), "preparing", err) < 0)
-    goto fail;
-  *out = &program->base;
-  return 0;
-fail:
-  program_release(base, &program->base);
-  return -1;
+  prepare_begin(device);
+  int status = create(device, program, options, err);
+  if (status < 0)
+    program_release(base, &program->base);
+  prepare_end(device);
+  *out = status < 0 ? NULL : &program->base;
+  return status;
 }
 
 void program_release(struct device *base, struct program *program_base) {
@@ -341,8 +361,7 @@ void program_release(struct device *base, struct program *program_base) {
   for (int i = 0; i < SLOTS_IN_FLIGHT; i++)
     cuda_free(device, program->output[i].plane[0], program->output_bytes);
   cuda_free(device, program->block, PLANES_OFFSET + sizeof(struct run_ring));
-  cuda_free(device, program->arena, program->arena_bytes);
-  cuda_free(device, program->scratch, program->scratch_bytes);
+  arena_give(&device->arena, &program->working);
   states_free(device, program);
   free(program->offset);
   free(program);

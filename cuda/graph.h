@@ -1,4 +1,5 @@
-/* The device's functions that concern programs. program_profile is profile.c's. */
+/* The device's functions that concern programs. program_profile is profile.c's. All but program_prepare, which takes
+ * turns by itself, are called in their turn; program_collect needs none. */
 #ifndef CUDA_GRAPH_H
 #define CUDA_GRAPH_H
 

@@ -23,39 +23,63 @@ static size_t round_up(size_t bytes) {
   return (bytes + ALIGN - 1) / ALIGN * ALIGN;
 }
 
-int cuda_alloc(struct cuda_device *device, void **pointer, size_t bytes, const char *what, struct error *err) {
+int cuda_count(struct cuda_device *device, size_t bytes, const char *what, struct error *err) {
   struct device_counters *counters = &device->counters;
-  double mb = (double)bytes / 1e6, taken = (double)counters->bytes / 1e6, limit = (double)device->memory_limit / 1e6;
-  *pointer = NULL;
-  if (device->memory_limit && (bytes > device->memory_limit || counters->bytes > device->memory_limit - bytes))
-    return error_set(err, STATUS_DEVICE,
-                     "cuda: %s needs %.1f MB, but %.1f of the %.1f MB allowed are taken: allow more, or choose a "
-                     "smaller size",
-                     what, mb, taken, limit);
-  cudaError_t status = cudaMalloc(pointer, bytes);
-  if (status == cudaErrorMemoryAllocation) {
-    cudaGetLastError();
-    return error_set(
-        err, STATUS_DEVICE,
-        "cuda: %s needs %.1f MB and the GPU has no room beside the %.1f MB taken: choose a smaller size, or "
-        "end what else uses the GPU",
-        what, mb, taken);
+  size_t limit = device->memory_limit;
+  pthread_mutex_lock(&device->base.memory);
+  size_t taken = counters->bytes;
+  bool fits = !limit || (bytes <= limit && taken <= limit - bytes);
+  if (fits) {
+    counters->allocations++;
+    counters->bytes += bytes;
+    if (counters->bytes > counters->peak_bytes)
+      counters->peak_bytes = counters->bytes;
   }
-  if (cuda_check(status, what, err) < 0)
+  pthread_mutex_unlock(&device->base.memory);
+  if (fits) {
+    log_line(device->log, LOG_DEBUG, "cuda: %s takes %.1f MB, %.1f in all", what, (double)bytes / 1e6,
+             (double)(taken + bytes) / 1e6);
+    return 0;
+  }
+  return error_set(err, STATUS_DEVICE,
+                   "cuda: %s needs %.1f MB, but %.1f of the %.1f MB allowed are taken: allow more, or choose a "
+                   "smaller size",
+                   what, (double)bytes / 1e6, (double)taken / 1e6, (double)limit / 1e6);
+}
+
+void cuda_uncount(struct cuda_device *device, size_t bytes) {
+  pthread_mutex_lock(&device->base.memory);
+  device->counters.bytes -= bytes;
+  pthread_mutex_unlock(&device->base.memory);
+}
+
+int cuda_no_room(struct cuda_device *device, size_t bytes, const char *what, struct error *err) {
+  return error_set(err, STATUS_DEVICE,
+                   "cuda: %s needs %.1f MB and the GPU has no room beside the %.1f MB taken: choose a smaller size, or "
+                   "end what else uses the GPU",
+                   what, (double)bytes / 1e6, (double)device->counters.bytes / 1e6);
+}
+
+int cuda_alloc(struct cuda_device *device, void **pointer, size_t bytes, const char *what, struct error *err) {
+  *pointer = NULL;
+  if (cuda_count(device, bytes, what, err) < 0)
     return -1;
-  counters->allocations++;
-  counters->bytes += bytes;
-  log_line(device->log, LOG_DEBUG, "cuda: %s takes %.1f MB, %.1f in all", what, mb, (double)counters->bytes / 1e6);
-  if (counters->bytes > counters->peak_bytes)
-    counters->peak_bytes = counters->bytes;
-  return 0;
+  cudaError_t status = cudaMalloc(pointer, bytes);
+  if (status == cudaSuccess)
+    return 0;
+  *pointer = NULL;
+  cuda_uncount(device, bytes);
+  if (status != cudaErrorMemoryAllocation)
+    return cuda_check(status, what, err);
+  cudaGetLastError();
+  return cuda_no_room(device, bytes, what, err);
 }
 
 void cuda_free(struct cuda_device *device, void *pointer, size_t bytes) {
   if (!pointer)
     return;
   cudaFree(pointer);
-  device->counters.bytes -= bytes;
+  cuda_uncount(device, bytes);
 }
 
 static struct chunk *find_room(const struct cuda_device *device, size_t bytes) {

@@ -353,6 +353,26 @@ static void fill_roof(const struct cuda_device *device, struct profile_roof *roo
   roof->element = sizeof(half_t);
 }
 
+static int measure(struct profiler *p, const struct profile_request *request, struct profile *profile,
+                   struct error *err) {
+  int status = profiler_open(p, err) < 0 || sweep_all(p, request, err) < 0 ? -1 : 0;
+  for (int first = 1, end; status == 0 && first < p->places; first = end) {
+    for (end = first + 1; end < p->places && op_of(p, end) == op_of(p, first);)
+      end++;
+    fill_row(p, &profile->rows[op_of(p, first)], first, end);
+  }
+  if (status == 0) {
+    profile->frame_us = difference(p, 0, -1, &profile->frame_spread_us);
+    profile->repeats = p->repeats;
+    fill_roof(p->device, &profile->roof);
+    status = measure_alone(p, profile, request, err);
+  }
+  profiler_close(p);
+  /* The graphs have passed the turn on, each its own way. */
+  int restored = program_set_turn(p->device, p->program, "after the profile", status == 0 ? err : NULL);
+  return restored < 0 ? -1 : status;
+}
+
 int program_profile(struct device *base, struct program *program_base, const struct run_params *params,
                     const struct frame *frame, const struct frame *picture, const struct profile_request *request,
                     struct profile *profile, struct error *err) {
@@ -360,22 +380,10 @@ int program_profile(struct device *base, struct program *program_base, const str
   (void)picture; /* the runs take their own */
   if (!p.program->graph)
     return error_set(err, STATUS_USAGE, "--profile measures graphs: leave out --graph off");
-  int status = run_twice(base, program_base, params, frame, err);
-  if (status == 0)
-    status = profiler_open(&p, err) < 0 || sweep_all(&p, request, err) < 0 ? -1 : 0;
-  for (int first = 1, end; status == 0 && first < p.places; first = end) {
-    for (end = first + 1; end < p.places && op_of(&p, end) == op_of(&p, first);)
-      end++;
-    fill_row(&p, &profile->rows[op_of(&p, first)], first, end);
-  }
-  if (status == 0) {
-    profile->frame_us = difference(&p, 0, -1, &profile->frame_spread_us);
-    profile->repeats = p.repeats;
-    fill_roof(p.device, &profile->roof);
-    status = measure_alone(&p, profile, request, err);
-  }
-  profiler_close(&p);
-  /* The graphs have passed the turn on, each its own way. */
-  int restored = program_set_turn(p.device, p.program, "after the profile", status == 0 ? err : NULL);
-  return restored < 0 ? -1 : status;
+  if (run_twice(base, program_base, params, frame, err) < 0)
+    return -1;
+  turns_take(&p.device->turns);
+  int status = measure(&p, request, profile, err);
+  turns_give(&p.device->turns);
+  return status;
 }

@@ -23,6 +23,7 @@ struct cuda_program {
   void **state;            /* of each of the plan's states: where it is */
   void *states;            /* those that are the program's own */
   size_t states_bytes;
+  struct arena_share working; /* arena, then scratch */
   void *arena, *scratch;
   size_t arena_bytes, scratch_bytes;
   size_t scratch_at[SCRATCH_AREAS];

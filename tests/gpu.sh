@@ -74,6 +74,7 @@ elif wanted sanitizer; then
 fi
 if wanted models; then
   step engine "$programs/tests/test_engine" tests/data/goldens cuda
+  step handles "$programs/tests/test_handles" tests/data/goldens cuda
   step models "$programs/tests/test_models" tests/data/goldens cuda
   step models-mini "$programs/tests/test_models" tests/data/goldens "$mini" cuda
 fi
