@@ -3,12 +3,12 @@
  * device.c            the GPU: choice, opening, information
  * profile.[ch]        times of a program's launches, in their place and alone
  * graph.[ch]          programs: capture, submit, collect
- * ops.[ch]            a plan's ops -> the steps of a program
+ * ops.[ch]            a plan's ops -> the launches of a program
  * ways/               convolutions and linear layers: who can do one, who does it fastest
- * timing.[ch]         how long steps take
+ * timing.[ch]         how long launches take
  * capture.[ch]        launches -> a graph
  * program.[ch]        what a program is made of, and where its tensors are
- * steps.[ch]          what a launch is
+ * launches.[ch]       what a launch is
  * arena.[ch]          working memory, shared by all programs
  * turns.[ch]          one thread at a time
  * memory.c            device and pinned memory, counted and limited; resources: weights and state
@@ -64,7 +64,7 @@ struct cuda_device {
   struct nvml *nvml;         /* NULL: not there */
   struct launch_queue queue; /* compute */
   cudaStream_t upload, download;
-  cudaStream_t rounds; /* runs nothing: a loop's rounds are captured on it, beside what surrounds them */
+  cudaStream_t loop_body; /* runs nothing: a loop's iterations are captured on it, beside what surrounds them */
   bool use_graph;
   bool stamps;
   cudaEvent_t origin; /* stamps: an event that was at origin_ns of CLOCK_MONOTONIC; NULL: none yet */
@@ -124,7 +124,7 @@ void cuda_uncount(struct cuda_device *device, size_t bytes);
 int cuda_no_room(struct cuda_device *device, size_t bytes, const char *what, struct error *err);
 /* Device memory that lives as long as the device. */
 int cuda_keep(struct cuda_device *device, void **pointer, size_t bytes, const char *what, struct error *err);
-void cuda_memory_finish(struct cuda_device *device);
+void cuda_memory_free(struct cuda_device *device);
 
 /* What a tensor of the checkpoint is used as. */
 enum role { ROLE_ANY /* by its shape */, ROLE_MATRIX, ROLE_VECTOR };
@@ -137,7 +137,7 @@ half_t *resource_padded(struct cuda_device *device, int index, struct error *err
 /* Those of a 3x3 convolution behind a doubling, as launch_quarters makes them, channels padded likewise. */
 half_t *resource_quartered(struct cuda_device *device, int index, struct error *err);
 /* The same vector in FP16. */
-half_t *resource_narrow(struct cuda_device *device, int index, struct error *err);
+half_t *resource_f16(struct cuda_device *device, int index, struct error *err);
 
 /* weights.c: the device's update. */
 int weights_update(struct device *device, const struct weight_change *changes, int count, uint64_t version,

@@ -69,7 +69,7 @@ static int check_code(struct cuda_device *device, struct error *err) {
 }
 
 static int open_streams(struct cuda_device *device, struct error *err) {
-  cudaStream_t *streams[] = {&device->queue.stream, &device->upload, &device->download, &device->rounds,
+  cudaStream_t *streams[] = {&device->queue.stream, &device->upload, &device->download, &device->loop_body,
                              &device->changes};
   cudaEvent_t *events[] = {&device->shadow_ready, &device->published};
   for (int i = 0; i < 5; i++)
@@ -109,7 +109,7 @@ static int open_gpu(struct cuda_device *device, const char *name, struct error *
 
 static void destroy(struct device *base) {
   struct cuda_device *device = cuda_enter(base);
-  cudaStream_t streams[] = {device->queue.stream, device->upload, device->download, device->rounds, device->changes};
+  cudaStream_t streams[] = {device->queue.stream, device->upload, device->download, device->loop_body, device->changes};
   for (int i = 0; i < 5; i++)
     if (streams[i]) {
       cudaStreamSynchronize(streams[i]);
@@ -122,7 +122,7 @@ static void destroy(struct device *base) {
   blas_close(device->blas);
   dnn_close(device->dnn);
   tuner_close(device->tuner);
-  cuda_memory_finish(device);
+  cuda_memory_free(device);
   cuda_arena_close(device);
   nvml_close(device->nvml);
   turns_finish(&device->turns);

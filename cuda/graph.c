@@ -1,13 +1,13 @@
-/* Programs: a plan's steps captured once as a graph, and the frames' way in and out.
+/* Programs: a plan's launches captured once as a graph, and the frames' way in and out.
  *
- *   upload stream    copy parameters + planes -> slot i % 2
- *   compute stream           begin (slot -> block), steps ..., pixels out -> output i % 2
+ *   upload stream    copy parameters + planes -> buffer i % 2
+ *   compute stream           begin (buffer -> block), launches ..., pixels out -> output i % 2
  *   download stream                                                  output i % 2 -> the run's picture
  *
- * Two runs are in flight at most, so a slot and an output are free again when their turn comes.
+ * Two runs are in flight at most, so a buffer and an output are free again when their turn comes.
  *
- * A loop's steps are captured once, as the body of a node that the GPU repeats: fifty rounds are prepared as fast as
- * one, and a run stays one launch. */
+ * A loop's launches are captured once, as the body of a node that the GPU repeats: fifty iterations are prepared as
+ * fast as one, and a run stays one launch. */
 #include "cuda/graph.h"
 
 #include <math.h>
@@ -40,11 +40,12 @@ enum { PLANES_OFFSET = (sizeof(struct run_block) + 255) / 256 * 256 };
 
 /* --- capture --- */
 
-static cudaError_t launch_round(struct cuda_device *device, const struct cuda_program *program,
-                                const cudaGraphConditionalHandle *again) {
-  const struct loop *loop = &program->loop;
-  cudaError_t status = steps_launch(device, &program->steps, loop->first, loop->end);
-  return status == cudaSuccess ? launch_next_round(&device->queue, program->block, loop->rounds, again) : status;
+static cudaError_t launch_iteration(struct cuda_device *device, const struct cuda_program *program,
+                                    const cudaGraphConditionalHandle *again) {
+  const struct plan_loop *loop = &program->loop;
+  cudaError_t status = launches_enqueue(device, &program->launches, loop->first, loop->end);
+  return status == cudaSuccess ? launch_next_iteration(&device->queue, program->block, loop->iterations, again)
+                               : status;
 }
 
 /* Puts a node that repeats its body behind what is captured so far; params gets the body and the handle by which the
@@ -68,30 +69,30 @@ static cudaError_t append_loop_node(cudaStream_t stream, struct cudaGraphNodePar
   return status;
 }
 
-/* Steps are launched into device->queue: for a round that is the body's capture. */
+/* Launches go into device->queue: for an iteration that is the body's capture. */
 static cudaError_t capture_loop(struct cuda_device *device, const struct cuda_program *program) {
   struct cudaGraphNodeParams params;
   cudaStream_t stream = device->queue.stream;
   cudaGraph_t body;
   cudaError_t status = append_loop_node(stream, &params);
   if (status == cudaSuccess)
-    status = cudaStreamBeginCaptureToGraph(device->rounds, params.conditional.phGraph_out[0], NULL, NULL, 0,
+    status = cudaStreamBeginCaptureToGraph(device->loop_body, params.conditional.phGraph_out[0], NULL, NULL, 0,
                                            cudaStreamCaptureModeRelaxed);
   if (status != cudaSuccess)
     return status;
-  device->queue.stream = device->rounds;
-  status = launch_round(device, program, &params.conditional.handle);
+  device->queue.stream = device->loop_body;
+  status = launch_iteration(device, program, &params.conditional.handle);
   device->queue.stream = stream;
-  cudaError_t ended = cudaStreamEndCapture(device->rounds, &body);
+  cudaError_t ended = cudaStreamEndCapture(device->loop_body, &body);
   return status == cudaSuccess ? ended : status;
 }
 
 static cudaError_t launch_loop(struct cuda_device *device, const struct cuda_program *program) {
   cudaError_t status = cudaSuccess;
-  if (device->use_graph && program->loop.rounds)
+  if (device->use_graph && program->loop.iterations)
     return capture_loop(device, program);
-  for (int i = 0; status == cudaSuccess && i < program->loop.rounds; i++)
-    status = launch_round(device, program, NULL);
+  for (int i = 0; status == cudaSuccess && i < program->loop.iterations; i++)
+    status = launch_iteration(device, program, NULL);
   return status;
 }
 
@@ -99,14 +100,15 @@ static cudaError_t record_program(struct cuda_device *device, const void *opaque
   const struct cuda_program *program = opaque;
   cudaError_t status = launch_begin(&device->queue, program->ring, program->block);
   if (status == cudaSuccess)
-    status = steps_launch(device, &program->steps, 0, program->loop.first);
+    status = launches_enqueue(device, &program->launches, 0, program->loop.first);
   if (status == cudaSuccess)
     status = launch_loop(device, program);
-  return status == cudaSuccess ? steps_launch(device, &program->steps, program->loop.end, program->steps.count)
-                               : status;
+  return status == cudaSuccess
+             ? launches_enqueue(device, &program->launches, program->loop.end, program->launches.count)
+             : status;
 }
 
-/* --- pictures and slots --- */
+/* --- pictures and buffers --- */
 
 static int aligned_pitch(enum pixel_format format, int plane, int width) {
   return (frame_row_bytes(format, plane, width) + FRAME_ALIGN - 1) / FRAME_ALIGN * FRAME_ALIGN;
@@ -153,7 +155,7 @@ static size_t picture_layout(struct planes *picture, enum pixel_format format, i
 static int output_create(struct cuda_device *device, struct cuda_program *program, enum pixel_format format, int width,
                          int height, struct error *err) {
   program->output_bytes = picture_layout(&program->output[0], format, width, height, NULL);
-  for (int i = 0; i < SLOTS_IN_FLIGHT; i++) {
+  for (int i = 0; i < RUNS_IN_FLIGHT; i++) {
     struct planes *picture = &program->output[i];
     void *memory;
     if (cuda_alloc(device, &memory, program->output_bytes, "the output pictures", err) < 0)
@@ -170,70 +172,70 @@ static int output_create(struct cuda_device *device, struct cuda_program *progra
   return 0;
 }
 
-static void slots_free(struct cuda_device *device, struct cuda_program *program) {
-  for (int i = 0; i < SLOTS_IN_FLIGHT; i++) {
-    struct run_slot *slot = &program->slot[i];
-    if (slot->host)
-      cudaFreeHost(slot->host);
-    cuda_free(device, slot->device, program->slot_bytes);
-    slot->host = slot->device = NULL;
+static void buffers_free(struct cuda_device *device, struct cuda_program *program) {
+  for (int i = 0; i < RUNS_IN_FLIGHT; i++) {
+    struct run_buffer *buffer = &program->buffer[i];
+    if (buffer->host)
+      cudaFreeHost(buffer->host);
+    cuda_free(device, buffer->device, program->buffer_bytes);
+    buffer->host = buffer->device = NULL;
   }
-  program->slot_bytes = 0;
+  program->buffer_bytes = 0;
 }
 
 int program_set_turn(struct cuda_device *device, struct cuda_program *program, const char *doing, struct error *err) {
   struct run_ring ring = {.turn = program->base.submitted};
-  for (int i = 0; i < SLOTS_IN_FLIGHT; i++)
-    ring.slot[i] = program->slot[i].device;
+  for (int i = 0; i < RUNS_IN_FLIGHT; i++)
+    ring.buffer[i] = program->buffer[i].device;
   return memory_copy(device, program->ring, &ring, sizeof ring, doing, err);
 }
 
-/* Makes the slots hold `bytes`, which only a larger frame than ever before needs, and tells the device where they are.
- * After a failure there are none, and the next frame tries again. */
-static int slots_grow(struct cuda_device *device, struct cuda_program *program, size_t bytes, struct error *err) {
-  if (bytes <= program->slot_bytes)
+/* Makes the buffers hold `bytes`, which only a larger frame than ever before needs, and tells the device where they
+ * are. After a failure there are none, and the next frame tries again. */
+static int buffers_grow(struct cuda_device *device, struct cuda_program *program, size_t bytes, struct error *err) {
+  if (bytes <= program->buffer_bytes)
     return 0;
   if (cuda_check(cudaStreamSynchronize(device->queue.stream), "making room for larger frames", err) < 0)
     return -1;
-  slots_free(device, program);
-  program->slot_bytes = bytes;
-  for (int i = 0; i < SLOTS_IN_FLIGHT; i++) {
-    struct run_slot *slot = &program->slot[i];
-    if (cuda_alloc(device, (void **)&slot->device, bytes, "input frames", err) < 0 ||
-        cuda_check(cudaHostAlloc((void **)&slot->host, bytes, cudaHostAllocDefault), "pinned memory", err) < 0)
+  buffers_free(device, program);
+  program->buffer_bytes = bytes;
+  for (int i = 0; i < RUNS_IN_FLIGHT; i++) {
+    struct run_buffer *buffer = &program->buffer[i];
+    if (cuda_alloc(device, (void **)&buffer->device, bytes, "input frames", err) < 0 ||
+        cuda_check(cudaHostAlloc((void **)&buffer->host, bytes, cudaHostAllocDefault), "pinned memory", err) < 0)
       goto fail;
   }
   if (program_set_turn(device, program, "input frames", err) == 0)
     return 0;
 fail:
-  slots_free(device, program);
+  buffers_free(device, program);
   return -1;
 }
 
-static int slots_create(struct cuda_device *device, struct cuda_program *program, struct error *err) {
+static int buffers_create(struct cuda_device *device, struct cuda_program *program, struct error *err) {
   void *memory;
   if (cuda_alloc(device, &memory, PLANES_OFFSET + sizeof(struct run_ring), "run parameters", err) < 0)
     return -1;
   program->block = memory;
   program->ring = (struct run_ring *)((char *)memory + PLANES_OFFSET);
-  for (int i = 0; i < SLOTS_IN_FLIGHT; i++) {
-    struct run_slot *slot = &program->slot[i];
+  for (int i = 0; i < RUNS_IN_FLIGHT; i++) {
+    struct run_buffer *buffer = &program->buffer[i];
     unsigned flags = device->stamps ? cudaEventDefault : cudaEventDisableTiming;
-    if (cuda_check(cudaEventCreateWithFlags(&slot->uploading, flags), "event", err) < 0 ||
-        cuda_check(cudaEventCreateWithFlags(&slot->uploaded, flags), "event", err) < 0 ||
-        cuda_check(cudaEventCreate(&slot->begun), "event", err) < 0 ||
-        cuda_check(cudaEventCreate(&slot->computed), "event", err) < 0 ||
-        cuda_check(cudaEventCreateWithFlags(&slot->downloaded, flags), "event", err) < 0)
+    if (cuda_check(cudaEventCreateWithFlags(&buffer->uploading, flags), "event", err) < 0 ||
+        cuda_check(cudaEventCreateWithFlags(&buffer->uploaded, flags), "event", err) < 0 ||
+        cuda_check(cudaEventCreate(&buffer->begun), "event", err) < 0 ||
+        cuda_check(cudaEventCreate(&buffer->computed), "event", err) < 0 ||
+        cuda_check(cudaEventCreateWithFlags(&buffer->downloaded, flags), "event", err) < 0)
       return -1;
   }
-  return slots_grow(device, program, PLANES_OFFSET, err);
+  return buffers_grow(device, program, PLANES_OFFSET, err);
 }
 
 /* --- prepare, release --- */
 
 static int memory_create(struct cuda_device *device, struct cuda_program *program, const struct plan *plan,
                          bool own_memory, struct error *err) {
-  program->offset = malloc(((size_t)plan->temp_count + 1) * sizeof *program->offset);
+  program->offset = malloc(((size_t)plan->temporary_count + 1) * sizeof *program->offset);
   if (!program->offset)
     return error_set(err, STATUS_FAILED, "out of memory");
   size_t most[SCRATCH_AREAS] = {0};
@@ -281,8 +283,8 @@ static void prepare_end(struct cuda_device *device) {
   pthread_mutex_unlock(&device->base.weights);
 }
 
-static int steps_create(struct cuda_device *device, struct cuda_program *program, const struct plan *plan,
-                        enum pixel_format output, struct error *err) {
+static int launches_create(struct cuda_device *device, struct cuda_program *program, const struct plan *plan,
+                           enum pixel_format output, struct error *err) {
   for (int i = 0; i < plan->op_count; i++) {
     const struct op *op = &plan->ops[i];
     if (op->type == OP_PIXELS_IN)
@@ -294,16 +296,16 @@ static int steps_create(struct cuda_device *device, struct cuda_program *program
     }
   }
   program->tune_until = choose_tune_until(device, program);
-  program->loop.rounds = plan->loop.rounds;
+  program->loop.iterations = plan->loop.iterations;
   for (int i = 0; i < plan->op_count; i++) {
     if (i == plan->loop.first)
-      program->loop.first = program->steps.count;
+      program->loop.first = program->launches.count;
     if (op_prepare(device, program, plan, i, err) < 0)
       return -1;
     prepare_end(device); /* runs of another thread come between two ops */
     prepare_begin(device);
     if (i + 1 == plan->loop.end)
-      program->loop.end = program->steps.count;
+      program->loop.end = program->launches.count;
   }
   tuner_save(device->tuner, device->log);
   return 0;
@@ -314,8 +316,8 @@ static int create(struct cuda_device *device, struct cuda_program *program, cons
   const struct plan *plan = program->base.plan;
   const struct cuda_program *owner = options->owner ? cuda_program(options->owner) : NULL;
   if (elements_choose(program, owner, err) < 0 || states_create(device, program, owner, err) < 0 ||
-      memory_create(device, program, plan, options->own_memory, err) < 0 || slots_create(device, program, err) < 0 ||
-      steps_create(device, program, plan, options->output, err) < 0)
+      memory_create(device, program, plan, options->own_memory, err) < 0 || buffers_create(device, program, err) < 0 ||
+      launches_create(device, program, plan, options->output, err) < 0)
     return -1;
   if (device->use_graph) {
     program->graph = graph_capture(device, record_program, program, err);
@@ -349,16 +351,16 @@ void program_release(struct device *base, struct program *program_base) {
   cudaStreamSynchronize(device->download);
   if (program->graph)
     cudaGraphExecDestroy(program->graph);
-  steps_finish(&program->steps);
-  slots_free(device, program);
-  for (int i = 0; i < SLOTS_IN_FLIGHT; i++) {
-    const struct run_slot *slot = &program->slot[i];
-    cudaEvent_t events[] = {slot->uploading, slot->uploaded, slot->begun, slot->computed, slot->downloaded};
+  launches_free(&program->launches);
+  buffers_free(device, program);
+  for (int i = 0; i < RUNS_IN_FLIGHT; i++) {
+    const struct run_buffer *buffer = &program->buffer[i];
+    cudaEvent_t events[] = {buffer->uploading, buffer->uploaded, buffer->begun, buffer->computed, buffer->downloaded};
     for (int j = 0; j < 5; j++)
       if (events[j])
         cudaEventDestroy(events[j]);
   }
-  for (int i = 0; i < SLOTS_IN_FLIGHT; i++)
+  for (int i = 0; i < RUNS_IN_FLIGHT; i++)
     cuda_free(device, program->output[i].plane[0], program->output_bytes);
   cuda_free(device, program->block, PLANES_OFFSET + sizeof(struct run_ring));
   arena_give(&device->arena, &program->working);
@@ -378,37 +380,37 @@ static void copy_plane(uint8_t *to, int to_pitch, const uint8_t *from, int from_
     memcpy(to + (size_t)y * (size_t)to_pitch, from + (size_t)y * (size_t)from_pitch, (size_t)bytes);
 }
 
-/* Fills the pinned slot: parameters, then the frame's planes. Returns the bytes to upload, 0 with err set on failure.
+/* Fills the pinned buffer: parameters, then the frame's planes. Returns the bytes to upload, 0 with err set on failure.
  */
-static size_t fill_slot(struct cuda_device *device, struct cuda_program *program, struct run_slot *slot,
-                        const struct run_params *params, const struct frame *frame, struct error *err) {
+static size_t fill_buffer(struct cuda_device *device, struct cuda_program *program, struct run_buffer *buffer,
+                          const struct run_params *params, const struct frame *frame, struct error *err) {
   struct planes input = {0};
   size_t bytes = PLANES_OFFSET;
   if (program->has_input) {
     bytes += picture_layout(&input, frame->format, frame->width, frame->height, NULL);
-    if (slots_grow(device, program, bytes, err) < 0)
+    if (buffers_grow(device, program, bytes, err) < 0)
       return 0;
-    picture_layout(&input, frame->format, frame->width, frame->height, (uint8_t *)slot->device + PLANES_OFFSET);
+    picture_layout(&input, frame->format, frame->width, frame->height, (uint8_t *)buffer->device + PLANES_OFFSET);
     input.matrix = frame->matrix;
     input.range = frame->range;
     input.coding = make_coding(frame->format, frame->matrix, frame->range);
     for (int i = 0; i < frame_planes(frame->format); i++)
-      copy_plane((uint8_t *)slot->host + (input.plane[i] - (uint8_t *)slot->device), input.pitch[i], frame->plane[i],
-                 frame->pitch[i], frame_row_bytes(frame->format, i, frame->width),
+      copy_plane((uint8_t *)buffer->host + (input.plane[i] - (uint8_t *)buffer->device), input.pitch[i],
+                 frame->plane[i], frame->pitch[i], frame_row_bytes(frame->format, i, frame->width),
                  frame_rows(frame->format, i, frame->height));
   }
-  slot->host->round = 0;
-  slot->host->run = *params;
-  slot->host->input = input;
-  slot->host->output = program->output[program->base.submitted % SLOTS_IN_FLIGHT];
+  buffer->host->iteration = 0;
+  buffer->host->run = *params;
+  buffer->host->input = input;
+  buffer->host->output = program->output[program->base.submitted % RUNS_IN_FLIGHT];
   return bytes;
 }
 
-/* Of a run without a graph: its beginning, the steps, and the end of each round. */
+/* Of a run without a graph: its beginning, the launches, and the end of each iteration. */
 static int count_launches(const struct cuda_program *program) {
-  const struct loop *loop = &program->loop;
-  int more = loop->rounds ? (loop->rounds - 1) * (loop->end - loop->first) + loop->rounds : 0;
-  return 1 + program->steps.count + more;
+  const struct plan_loop *loop = &program->loop;
+  int more = loop->iterations ? (loop->iterations - 1) * (loop->end - loop->first) + loop->iterations : 0;
+  return 1 + program->launches.count + more;
 }
 
 static cudaError_t run(struct cuda_device *device, struct cuda_program *program) {
@@ -448,58 +450,59 @@ static int64_t stamp(const struct cuda_device *device, cudaEvent_t event) {
 }
 
 static struct run_stamps take_stamps(const struct cuda_device *device, const struct cuda_program *program,
-                                     const struct run_slot *slot) {
-  return (struct run_stamps){.upload_ns = stamp(device, slot->uploading),
-                             .uploaded_ns = stamp(device, slot->uploaded),
-                             .begun_ns = stamp(device, slot->begun),
-                             .computed_ns = stamp(device, slot->computed),
-                             .downloaded_ns = program->has_output ? stamp(device, slot->downloaded) : 0};
+                                     const struct run_buffer *buffer) {
+  return (struct run_stamps){.upload_ns = stamp(device, buffer->uploading),
+                             .uploaded_ns = stamp(device, buffer->uploaded),
+                             .begun_ns = stamp(device, buffer->begun),
+                             .computed_ns = stamp(device, buffer->computed),
+                             .downloaded_ns = program->has_output ? stamp(device, buffer->downloaded) : 0};
 }
 
-/* Parameters and frame on their way up, and the steps behind them. */
-static int start_steps(struct cuda_device *device, struct cuda_program *program, const struct run_slot *slot,
-                       size_t bytes, struct error *err) {
+/* Parameters and frame on their way up, and the launches behind them. */
+static int start_launches(struct cuda_device *device, struct cuda_program *program, const struct run_buffer *buffer,
+                          size_t bytes, struct error *err) {
   cudaStream_t compute = device->queue.stream;
   if (device->stamps && (set_origin(device, program, err) < 0 ||
-                         cuda_check(cudaEventRecord(slot->uploading, device->upload), "upload", err) < 0))
+                         cuda_check(cudaEventRecord(buffer->uploading, device->upload), "upload", err) < 0))
     return -1;
-  if (cuda_check(cudaMemcpyAsync(slot->device, slot->host, bytes, cudaMemcpyHostToDevice, device->upload), "upload",
+  if (cuda_check(cudaMemcpyAsync(buffer->device, buffer->host, bytes, cudaMemcpyHostToDevice, device->upload), "upload",
                  err) < 0 ||
-      cuda_check(cudaEventRecord(slot->uploaded, device->upload), "upload", err) < 0 ||
-      cuda_check(cudaStreamWaitEvent(compute, slot->uploaded, 0), "upload", err) < 0 ||
-      cuda_check(cudaEventRecord(slot->begun, compute), "starting a frame", err) < 0 ||
+      cuda_check(cudaEventRecord(buffer->uploaded, device->upload), "upload", err) < 0 ||
+      cuda_check(cudaStreamWaitEvent(compute, buffer->uploaded, 0), "upload", err) < 0 ||
+      cuda_check(cudaEventRecord(buffer->begun, compute), "starting a frame", err) < 0 ||
       cuda_check(run(device, program), "starting a frame", err) < 0)
     return -1;
-  return cuda_check(cudaEventRecord(slot->computed, compute), "starting a frame", err);
+  return cuda_check(cudaEventRecord(buffer->computed, compute), "starting a frame", err);
 }
 
 /* The picture has the output's layout: one copy does it. */
-static int start_download(const struct cuda_device *device, struct cuda_program *program, const struct run_slot *slot,
-                          const struct frame *picture, struct error *err) {
-  const struct planes *output = &program->output[program->base.submitted % SLOTS_IN_FLIGHT];
+static int start_download(const struct cuda_device *device, struct cuda_program *program,
+                          const struct run_buffer *buffer, const struct frame *picture, struct error *err) {
+  const struct planes *output = &program->output[program->base.submitted % RUNS_IN_FLIGHT];
   if (!program->has_output)
     return 0;
-  if (cuda_check(cudaStreamWaitEvent(device->download, slot->computed, 0), "download", err) < 0 ||
+  if (cuda_check(cudaStreamWaitEvent(device->download, buffer->computed, 0), "download", err) < 0 ||
       cuda_check(cudaMemcpyAsync(frame_plane(picture, 0), output->plane[0], program->output_bytes,
                                  cudaMemcpyDeviceToHost, device->download),
                  "download", err) < 0)
     return -1;
-  return cuda_check(cudaEventRecord(slot->downloaded, device->download), "download", err);
+  return cuda_check(cudaEventRecord(buffer->downloaded, device->download), "download", err);
 }
 
 int program_submit(struct device *base, struct program *program_base, const struct run_params *params,
                    const struct frame *frame, const struct frame *picture, struct error *err) {
   struct cuda_device *device = cuda_enter(base);
   struct cuda_program *program = cuda_program(program_base);
-  struct run_slot *slot = &program->slot[program->base.submitted % SLOTS_IN_FLIGHT];
+  struct run_buffer *buffer = &program->buffer[program->base.submitted % RUNS_IN_FLIGHT];
   device->running |= program->has_output;
-  size_t bytes = fill_slot(device, program, slot, params, frame, err);
+  size_t bytes = fill_buffer(device, program, buffer, params, frame, err);
   if (!bytes)
     return -1;
-  if (start_steps(device, program, slot, bytes, err) == 0 && start_download(device, program, slot, picture, err) == 0) {
+  if (start_launches(device, program, buffer, bytes, err) == 0 &&
+      start_download(device, program, buffer, picture, err) == 0) {
     return 0;
   }
-  /* The steps may have been started, and have then passed the turn on: it is this run's again. */
+  /* The launches may have been started, and have then passed the turn on: it is this run's again. */
   program_set_turn(device, program, "after a failure", NULL);
   return -1;
 }
@@ -508,15 +511,15 @@ int program_collect(struct device *base, struct program *program_base, struct er
   static const char stopped[] = "the GPU stopped in the middle of a frame";
   struct cuda_device *device = cuda_enter(base);
   struct cuda_program *program = cuda_program(program_base);
-  const struct run_slot *slot = &program->slot[program_base->collected % SLOTS_IN_FLIGHT];
+  const struct run_buffer *buffer = &program->buffer[program_base->collected % RUNS_IN_FLIGHT];
   float milliseconds;
   device->counters.waits++;
-  if (cuda_check(cudaEventSynchronize(program->has_output ? slot->downloaded : slot->computed), stopped, err) < 0 ||
-      cuda_check(cudaEventElapsedTime(&milliseconds, slot->begun, slot->computed), stopped, err) < 0)
+  if (cuda_check(cudaEventSynchronize(program->has_output ? buffer->downloaded : buffer->computed), stopped, err) < 0 ||
+      cuda_check(cudaEventElapsedTime(&milliseconds, buffer->begun, buffer->computed), stopped, err) < 0)
     return -1;
   device->counters.run_ms = (double)milliseconds;
   if (device->stamps)
-    device->counters.stamps = take_stamps(device, program, slot);
+    device->counters.stamps = take_stamps(device, program, buffer);
   return 0;
 }
 

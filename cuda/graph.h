@@ -12,7 +12,7 @@ int program_submit(struct device *device, struct program *program, const struct 
                    const struct frame *frame, const struct frame *picture, struct error *err);
 int program_collect(struct device *device, struct program *program, struct error *err);
 int program_poison(struct device *device, struct program *program, struct error *err);
-/* Tells the GPU where the slots are, and that the next turn is the next run's. */
+/* Tells the GPU where the buffers are, and that the next turn is the next run's. */
 int program_set_turn(struct cuda_device *device, struct cuda_program *program, const char *doing, struct error *err);
 
 #endif

@@ -117,7 +117,7 @@ int cuda_keep(struct cuda_device *device, void **pointer, size_t bytes, const ch
   return 0;
 }
 
-void cuda_memory_finish(struct cuda_device *device) {
+void cuda_memory_free(struct cuda_device *device) {
   while (device->chunks) {
     struct chunk *chunk = device->chunks;
     device->chunks = chunk->next;
@@ -132,7 +132,7 @@ void cuda_memory_finish(struct cuda_device *device) {
   }
   cuda_free(device, device->staged, 2 * STAGING_BYTES);
   cuda_free(device, device->shadow, device->shadow_bytes);
-  derived_finish(&device->derived);
+  derived_free(&device->derived);
   free(device->resource);
 }
 

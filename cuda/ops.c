@@ -33,20 +33,20 @@ static void *operand_either(struct preparation *p, struct tensor t, enum dtype *
   return data;
 }
 
-static int append(struct preparation *p, const struct step *step) {
-  struct step numbered = *step;
+static int append(struct preparation *p, const struct launch *launch) {
+  struct launch numbered = *launch;
   numbered.op = p->index;
-  return p->failed ? -1 : steps_append(&p->program->steps, &numbered, p->err);
+  return p->failed ? -1 : launches_append(&p->program->launches, &numbered, p->err);
 }
 
 static int append_sample(struct preparation *p,
-                         cudaError_t (*launch)(const struct launch_queue *, const struct sample_args *),
+                         cudaError_t (*enqueue)(const struct launch_queue *, const struct sample_args *),
                          const struct sample_args *args) {
-  struct step step = {.kind = STEP_SAMPLE};
-  step.sample.launch = launch;
-  step.sample.args = *args;
-  step.sample.args.block = p->program->block;
-  return append(p, &step);
+  struct launch launch = {.kind = LAUNCH_SAMPLE};
+  launch.sample.enqueue = enqueue;
+  launch.sample.args = *args;
+  launch.sample.args.block = p->program->block;
+  return append(p, &launch);
 }
 
 /* --- one function for each type of op --- */
@@ -56,32 +56,32 @@ static int prepare_norm(struct preparation *p) {
   const struct prologue *prologue = &o->prologue;
   enum dtype type = DTYPE_F16;
   void *x = operand_either(p, o->x, &type), *y = operand(p, o->y, ROLE_ANY);
-  struct step step = {.kind = prologue->norm == NORM_NONE ? STEP_GATHER : STEP_NORM};
+  struct launch launch = {.kind = prologue->norm == NORM_NONE ? LAUNCH_GATHER : LAUNCH_NORM};
   if (prologue->norm == NORM_NONE)
-    step.gather = (struct gather_args){.x = x,
-                                       .wide = type == DTYPE_F32,
-                                       .y = y,
-                                       .n = o->x.n,
-                                       .h = o->x.h,
-                                       .w = o->x.w,
-                                       .c = o->x.c,
-                                       .pitch = o->x.c,
-                                       .act = prologue->act};
+    launch.gather = (struct gather_args){.x = x,
+                                         .x_f32 = type == DTYPE_F32,
+                                         .y = y,
+                                         .n = o->x.n,
+                                         .h = o->x.h,
+                                         .w = o->x.w,
+                                         .c = o->x.c,
+                                         .pitch = o->x.c,
+                                         .act = prologue->act};
   else
-    step.norm = (struct norm_args){.x = x,
-                                   .wide = type == DTYPE_F32,
-                                   .gamma = operand(p, prologue->gamma, ROLE_VECTOR),
-                                   .beta = operand(p, prologue->beta, ROLE_VECTOR),
-                                   .y = y,
-                                   .n = o->x.n,
-                                   .pixels = o->x.h * o->x.w,
-                                   .c = o->x.c,
-                                   .pitch = o->x.c,
-                                   .groups = prologue->norm == NORM_GROUP ? prologue->groups : 0,
-                                   .eps = prologue->eps,
-                                   .act = prologue->act,
-                                   .partial = p->device->norm_partial};
-  return append(p, &step);
+    launch.norm = (struct norm_args){.x = x,
+                                     .x_f32 = type == DTYPE_F32,
+                                     .gamma = operand(p, prologue->gamma, ROLE_VECTOR),
+                                     .beta = operand(p, prologue->beta, ROLE_VECTOR),
+                                     .y = y,
+                                     .n = o->x.n,
+                                     .pixels = o->x.h * o->x.w,
+                                     .c = o->x.c,
+                                     .pitch = o->x.c,
+                                     .groups = prologue->norm == NORM_GROUP ? prologue->groups : 0,
+                                     .eps = prologue->eps,
+                                     .act = prologue->act,
+                                     .partial = p->device->norm_partial};
+  return append(p, &launch);
 }
 
 static int rows_of(struct tensor t) {
@@ -125,32 +125,32 @@ static int prepare_attention(struct preparation *p) {
                            .o_batch = (long)rows_of(o->y) * o->y.pitch,
                            .scale = o->scale,
                            .causal = o->causal};
-  struct step step = {.kind = STEP_ATTENTION};
+  struct launch launch = {.kind = LAUNCH_ATTENTION};
   if (p->failed)
     return -1;
   if (attention_supported(&p->device->attention, &args, ATTN_AUTO)) {
-    step.attention.args = args;
-    return reserve_attention(p->device, &args, &step.attention.workspace, p->err) < 0 ? -1 : append(p, &step);
+    launch.attention.args = args;
+    return reserve_attention(p->device, &args, &launch.attention.workspace, p->err) < 0 ? -1 : append(p, &launch);
   }
-  step.kind = STEP_PLAIN_ATTENTION;
-  step.plain_attention = (struct plain_attention_args){.q = args.q,
-                                                       .k = args.k,
-                                                       .v = args.v,
-                                                       .y = args.o,
-                                                       .n = args.B,
-                                                       .heads = args.H,
-                                                       .rows = args.Tq,
-                                                       .columns = args.Tk,
-                                                       .d = args.D,
-                                                       .q_batch = args.q_batch,
-                                                       .q_row = args.q_row,
-                                                       .k_batch = args.k_batch,
-                                                       .k_row = args.k_row,
-                                                       .v_batch = args.v_batch,
-                                                       .v_row = args.v_row,
-                                                       .scale = args.scale,
-                                                       .causal = args.causal};
-  return append(p, &step);
+  launch.kind = LAUNCH_PLAIN_ATTENTION;
+  launch.plain_attention = (struct plain_attention_args){.q = args.q,
+                                                         .k = args.k,
+                                                         .v = args.v,
+                                                         .y = args.o,
+                                                         .n = args.B,
+                                                         .heads = args.H,
+                                                         .rows = args.Tq,
+                                                         .columns = args.Tk,
+                                                         .d = args.D,
+                                                         .q_batch = args.q_batch,
+                                                         .q_row = args.q_row,
+                                                         .k_batch = args.k_batch,
+                                                         .k_row = args.k_row,
+                                                         .v_batch = args.v_batch,
+                                                         .v_row = args.v_row,
+                                                         .scale = args.scale,
+                                                         .causal = args.causal};
+  return append(p, &launch);
 }
 
 static int prepare_embed(struct preparation *p) {
@@ -240,29 +240,29 @@ static int prepare_step(struct preparation *p) {
 
 static int prepare_pixels_in(struct preparation *p) {
   const struct op_pixels_in *o = &p->op->pixels_in;
-  struct step step = {.kind = STEP_PIXELS_IN};
-  step.pixels = (struct pixels_args){.block = p->program->block,
-                                     .y = operand(p, o->y, ROLE_ANY),
-                                     .h = o->y.h,
-                                     .w = o->y.w,
-                                     .scale = o->scale,
-                                     .bias = o->bias};
-  return append(p, &step);
+  struct launch launch = {.kind = LAUNCH_PIXELS_IN};
+  launch.pixels = (struct pixels_args){.block = p->program->block,
+                                       .y = operand(p, o->y, ROLE_ANY),
+                                       .h = o->y.h,
+                                       .w = o->y.w,
+                                       .scale = o->scale,
+                                       .bias = o->bias};
+  return append(p, &launch);
 }
 
 static int prepare_pixels_out(struct preparation *p) {
   const struct op_pixels_out *o = &p->op->pixels_out;
-  struct step step = {.kind = STEP_PIXELS_OUT};
-  step.pixels = (struct pixels_args){.block = p->program->block,
-                                     .x = operand(p, o->x, ROLE_ANY),
-                                     .input = operand(p, o->input, ROLE_ANY),
-                                     .h = o->x.h,
-                                     .w = o->x.w,
-                                     .scale = o->scale,
-                                     .bias = o->bias,
-                                     .input_scale = o->input_scale,
-                                     .input_bias = o->input_bias};
-  return append(p, &step);
+  struct launch launch = {.kind = LAUNCH_PIXELS_OUT};
+  launch.pixels = (struct pixels_args){.block = p->program->block,
+                                       .x = operand(p, o->x, ROLE_ANY),
+                                       .input = operand(p, o->input, ROLE_ANY),
+                                       .h = o->x.h,
+                                       .w = o->x.w,
+                                       .scale = o->scale,
+                                       .bias = o->bias,
+                                       .input_scale = o->input_scale,
+                                       .input_bias = o->input_bias};
+  return append(p, &launch);
 }
 
 static int prepare_conv(struct preparation *p) {

@@ -1,10 +1,10 @@
-/* From a plan's ops to steps. */
+/* From a plan's ops to launches. */
 #ifndef CUDA_OPS_H
 #define CUDA_OPS_H
 
 #include "cuda/program.h"
 
-/* Appends what runs op number `index` of the plan to program->steps. */
+/* Appends what runs op number `index` of the plan to program->launches. */
 int op_prepare(struct cuda_device *device, struct cuda_program *program, const struct plan *plan, int index,
                struct error *err);
 /* Bytes that an op needs of each of the program's scratch areas. */

@@ -43,7 +43,7 @@ static const struct {
   struct profile_roof roof;
 } roofs[] = {{"H200", {.flops = 715e12, .memory = 4.2e12, .cache = 5.5e12}}};
 
-/* Places: 0 is launch_begin, i + 1 step i. */
+/* Places: 0 is launch_begin, i + 1 launch i. */
 struct range {
   int first, end;
 };
@@ -84,7 +84,7 @@ static cudaError_t record_ranges(struct cuda_device *device, const void *opaque)
   for (int part = 0; part < 2; part++)
     for (int i = recording->parts[part].first; status == cudaSuccess && i < recording->parts[part].end; i++)
       status = i == 0 ? launch_begin(&device->queue, program->ring, program->block)
-                      : step_launch(device, &program->steps.list[i - 1]);
+                      : launch_enqueue(device, &program->launches.list[i - 1]);
   return status;
 }
 
@@ -114,7 +114,7 @@ static int add_sample(struct profiler *p, cudaGraphExec_t prime, cudaGraphExec_t
 }
 
 static int op_of(const struct profiler *p, int place) {
-  return place ? p->program->steps.list[place - 1].op : -1;
+  return place ? p->program->launches.list[place - 1].op : -1;
 }
 
 /* The place behind a block that begins at `first`. */
@@ -151,7 +151,7 @@ static void count_bytes(struct profiler *p) {
 }
 
 static int profiler_open(struct profiler *p, struct error *err) {
-  size_t places = (size_t)p->program->steps.count + 1, most = 2 * places + 1;
+  size_t places = (size_t)p->program->launches.count + 1, most = 2 * places + 1;
   p->places = (int)places;
   p->bytes = calloc(places, sizeof *p->bytes);
   p->primes = calloc(places, sizeof *p->primes);
@@ -249,14 +249,14 @@ static double difference(const struct profiler *p, int longer, int shorter, doub
 
 static void fill_row(const struct profiler *p, struct profile_row *row, int first, int end) {
   for (int i = first; i < end; i++) {
-    const struct step *step = &p->program->steps.list[i - 1];
+    const struct launch *launch = &p->program->launches.list[i - 1];
     char name[32];
     size_t used = strlen(row->way);
-    step_describe(step, name, sizeof name);
+    launch_describe(launch, name, sizeof name);
     snprintf(row->way + used, sizeof row->way - used, "%s%s", used ? " + " : "", name);
     if (row->launch_count < PROFILE_LAUNCHES_MAX)
       row->launches[row->launch_count++] = (struct profile_launch){
-          step_kind_name(step->kind), difference(p, p->sample_of[i], p->sample_of[i] - 1, NULL)};
+          launch_kind_name(launch->kind), difference(p, p->sample_of[i], p->sample_of[i] - 1, NULL)};
   }
   row->us = difference(p, p->sample_of[end - 1], p->sample_of[first] - 1, &row->spread_us);
 }
@@ -264,7 +264,7 @@ static void fill_row(const struct profiler *p, struct profile_row *row, int firs
 /* --- alone --- */
 
 struct flushed {
-  const struct steps *steps;
+  const struct launches *launches;
   const void *zeros;
   size_t bytes;
 };
@@ -274,8 +274,8 @@ static cudaError_t record_flushed(struct cuda_device *device, const void *opaque
   cudaError_t status = cudaSuccess;
   for (int i = 0; status == cudaSuccess && i < FLUSHED_REPEATS; i++) {
     status = launch_evict(&device->queue, flushed->zeros, flushed->bytes);
-    for (int j = 0; status == cudaSuccess && j < flushed->steps->count; j++)
-      status = step_launch(device, &flushed->steps->list[j]);
+    for (int j = 0; status == cudaSuccess && j < flushed->launches->count; j++)
+      status = launch_enqueue(device, &flushed->launches->list[j]);
   }
   return status;
 }
@@ -302,18 +302,18 @@ static double time_flushed(const struct profiler *p, const struct flushed *flush
 /* zeros NULL: nothing can be flushed. */
 static int fill_alone(const struct profiler *p, struct profile *profile, const struct profile_request *request,
                       const void *zeros, size_t bytes, struct error *err) {
-  const struct steps none = {0};
+  const struct launches none = {0};
   double nothing = zeros ? time_flushed(p, &(struct flushed){&none, zeros, bytes}) : INFINITY;
   for (int first = 1, end; first < p->places; first = end) {
     struct profile_row *row = &profile->rows[op_of(p, first)];
     for (end = first + 1; end < p->places && op_of(p, end) == op_of(p, first);)
       end++;
-    const struct steps steps = {.list = &p->program->steps.list[first - 1], .count = end - first};
+    const struct launches launches = {.list = &p->program->launches.list[first - 1], .count = end - first};
     if (interrupted(request, err) < 0)
       return -1;
-    row->warm_us = fmax(0, 1e6 * steps_time(p->device, &steps, INFINITY));
+    row->warm_us = fmax(0, 1e6 * launches_time(p->device, &launches, INFINITY));
     if (isfinite(nothing))
-      row->flushed_us = fmax(0, time_flushed(p, &(struct flushed){&steps, zeros, bytes}) - nothing);
+      row->flushed_us = fmax(0, time_flushed(p, &(struct flushed){&launches, zeros, bytes}) - nothing);
   }
   return 0;
 }
@@ -337,10 +337,10 @@ static int measure_alone(const struct profiler *p, struct profile *profile, cons
 
 /* --- all of it --- */
 
-/* Two frames, so that whichever slot a graph begins with holds this run's parameters. */
+/* Two frames, so that whichever buffer a graph begins with holds this run's parameters. */
 static int run_twice(struct device *device, struct program *program, const struct run_params *params,
                      const struct frame *frame, struct error *err) {
-  for (int i = 0; i < SLOTS_IN_FLIGHT; i++)
+  for (int i = 0; i < RUNS_IN_FLIGHT; i++)
     if (device_submit(device, program, params, frame, err) < 0 || device_collect(device, program, NULL, err) < 0)
       return -1;
   return 0;

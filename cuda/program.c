@@ -16,7 +16,7 @@ int elements_choose(struct cuda_program *program, const struct cuda_program *own
   for (int i = 0; owner && i < plan->state_count; i++) {
     int index = plan_find_state(owner->base.plan, plan->states[i].name);
     if (index >= 0)
-      program->element[plan->temp_count + i] = owner->element[owner->base.plan->temp_count + index];
+      program->element[plan->temporary_count + i] = owner->element[owner->base.plan->temporary_count + index];
   }
   return 0;
 }
@@ -27,7 +27,7 @@ static size_t state_bytes(const struct cuda_program *program, int index) {
   const struct plan *plan = program->base.plan;
   const struct declared_state *s = &plan->states[index];
   size_t bytes = (size_t)s->n * (size_t)s->h * (size_t)s->w * (size_t)s->c *
-                 element_size(program->element[plan->temp_count + index]);
+                 element_size(program->element[plan->temporary_count + index]);
   return (bytes + STATE_ALIGN - 1) / STATE_ALIGN * STATE_ALIGN;
 }
 

@@ -1,16 +1,15 @@
-/* A prepared plan: its memory, its steps, and the runs' ways in and out. ops.c fills the steps, graph.c does the rest.
+/* A prepared plan: its memory, its launches, and the runs' ways in and out. ops.c fills the launches, graph.c does the
+ * rest.
  */
 #ifndef CUDA_PROGRAM_H
 #define CUDA_PROGRAM_H
 
-#include "cuda/steps.h"
+#include "cuda/launches.h"
 
 enum { SCRATCH_AREAS = 3 }; /* ways/way.h says what for */
 
-enum { SLOTS_IN_FLIGHT = RUNS_IN_FLIGHT };
-
 /* A run's way to the device: parameters and planes in one copy. */
-struct run_slot {
+struct run_buffer {
   struct run_block *host; /* pinned; planes follow at PLANES_OFFSET */
   struct run_block *device;
   cudaEvent_t uploading, uploaded, begun, computed, downloaded;
@@ -18,8 +17,8 @@ struct run_slot {
 
 struct cuda_program {
   struct program base;
-  size_t *offset;          /* of each temp in the arena */
-  struct element *element; /* of each temp and state (plan_place) */
+  size_t *offset;          /* of each temporary in the arena */
+  struct element *element; /* of each temporary and state (plan_place) */
   void **state;            /* of each of the plan's states: where it is */
   void *states;            /* those that are the program's own */
   size_t states_bytes;
@@ -27,17 +26,17 @@ struct cuda_program {
   void *arena, *scratch;
   size_t arena_bytes, scratch_bytes;
   size_t scratch_at[SCRATCH_AREAS];
-  struct run_block *block; /* what the steps read */
+  struct run_block *block; /* what the launches read */
   struct run_ring *ring;
-  struct run_slot slot[SLOTS_IN_FLIGHT];
-  size_t slot_bytes;
+  struct run_buffer buffer[RUNS_IN_FLIGHT];
+  size_t buffer_bytes;
   bool has_input, has_output;
-  double tune_until;                     /* seconds of CLOCK_MONOTONIC until which candidates are timed; 0: none are */
-  struct planes output[SLOTS_IN_FLIGHT]; /* device memory; sizes and planes */
+  double tune_until;                    /* seconds of CLOCK_MONOTONIC until which candidates are timed; 0: none are */
+  struct planes output[RUNS_IN_FLIGHT]; /* device memory; sizes and planes */
   size_t output_bytes;
-  struct steps steps;
-  struct loop loop;      /* the plan's, as steps */
-  cudaGraphExec_t graph; /* NULL: steps are launched one by one */
+  struct launches launches;
+  struct plan_loop loop; /* the plan's, as launches */
+  cudaGraphExec_t graph; /* NULL: one launch after the other */
 };
 
 static inline struct cuda_program *cuda_program(struct program *program) {

@@ -15,8 +15,8 @@ double clock_seconds(void) {
  * are made until they have taken enough_s. Where the best takes less than short_s, the others are soon repeated too. */
 static const double loading_s = 0.3, long_s = 1e-3, enough_s = 5e-3, short_s = 1e-4;
 
-static cudaError_t launch_all(struct cuda_device *device, const struct steps *steps) {
-  return steps_launch(device, steps, 0, steps->count);
+static cudaError_t launch_all(struct cuda_device *device, const struct launches *launches) {
+  return launches_enqueue(device, launches, 0, launches->count);
 }
 
 static cudaError_t record_repeats(struct cuda_device *device, const void *opaque) {
@@ -35,8 +35,9 @@ static double read_events(const struct cuda_device *device, cudaEvent_t start, c
   return (double)milliseconds * 1e-3;
 }
 
-static double time_once(struct cuda_device *device, const struct steps *steps, cudaEvent_t start, cudaEvent_t stop) {
-  if (cudaEventRecord(start, device->queue.stream) || launch_all(device, steps)) {
+static double time_once(struct cuda_device *device, const struct launches *launches, cudaEvent_t start,
+                        cudaEvent_t stop) {
+  if (cudaEventRecord(start, device->queue.stream) || launch_all(device, launches)) {
     cudaGetLastError();
     return -1;
   }
@@ -44,10 +45,11 @@ static double time_once(struct cuda_device *device, const struct steps *steps, c
 }
 
 /* The fastest of a few runs: what disturbs a run makes it slower, never faster. */
-static double time_long(struct cuda_device *device, const struct steps *steps, cudaEvent_t start, cudaEvent_t stop) {
+static double time_long(struct cuda_device *device, const struct launches *launches, cudaEvent_t start,
+                        cudaEvent_t stop) {
   double best = INFINITY;
   for (double spent = 0; spent < enough_s;) {
-    double seconds = time_once(device, steps, start, stop);
+    double seconds = time_once(device, launches, start, stop);
     if (seconds < long_s) /* it was the code; or a failure */
       return seconds;
     best = fmin(best, seconds);
@@ -56,10 +58,11 @@ static double time_long(struct cuda_device *device, const struct steps *steps, c
   return best;
 }
 
-/* The same with replays of a graph, in which the steps follow each other without gaps. */
-static double time_graph(struct cuda_device *device, const struct steps *steps, cudaEvent_t start, cudaEvent_t stop) {
+/* The same with replays of a graph, in which the launches follow each other without gaps. */
+static double time_graph(struct cuda_device *device, const struct launches *launches, cudaEvent_t start,
+                         cudaEvent_t stop) {
   double best = INFINITY;
-  cudaGraphExec_t graph = graph_capture(device, record_repeats, steps, NULL);
+  cudaGraphExec_t graph = graph_capture(device, record_repeats, launches, NULL);
   for (int i = 0; i < RUNS && best >= 0; i++) {
     double seconds = -1;
     if (graph && !cudaEventRecord(start, device->queue.stream) && !cudaGraphLaunch(graph, device->queue.stream))
@@ -72,21 +75,21 @@ static double time_graph(struct cuda_device *device, const struct steps *steps, 
   return best;
 }
 
-static double time_steps(struct cuda_device *device, const struct steps *steps, double least, cudaEvent_t start,
-                         cudaEvent_t stop) {
-  double seconds = least < short_s ? 0 : time_once(device, steps, start, stop);
+static double time_launches(struct cuda_device *device, const struct launches *launches, double least,
+                            cudaEvent_t start, cudaEvent_t stop) {
+  double seconds = least < short_s ? 0 : time_once(device, launches, start, stop);
   if (seconds < 0 || seconds > 2 * least + loading_s)
     return seconds;
   if (seconds >= long_s)
-    seconds = time_long(device, steps, start, stop);
-  return seconds < 0 || seconds >= long_s ? seconds : time_graph(device, steps, start, stop);
+    seconds = time_long(device, launches, start, stop);
+  return seconds < 0 || seconds >= long_s ? seconds : time_graph(device, launches, start, stop);
 }
 
-double steps_time(struct cuda_device *device, const struct steps *steps, double least) {
+double launches_time(struct cuda_device *device, const struct launches *launches, double least) {
   cudaEvent_t start = NULL, stop = NULL;
   double seconds = -1;
   if (cudaEventCreate(&start) == cudaSuccess && cudaEventCreate(&stop) == cudaSuccess)
-    seconds = time_steps(device, steps, least, start, stop);
+    seconds = time_launches(device, launches, least, start, stop);
   if (start)
     cudaEventDestroy(start);
   if (stop)

@@ -39,15 +39,15 @@ static cudaError_t launch_quartered(const struct launch_queue *queue, const stru
   return launch_quarters(queue, &pad);
 }
 
-static size_t narrow_bytes(const struct resource *r, size_t elements) {
+static size_t f16_bytes(const struct resource *r, size_t elements) {
   (void)r;
   return elements * sizeof(half_t);
 }
 
-static cudaError_t launch_narrow_copy(const struct launch_queue *queue, const struct resource *r, const void *source,
-                                      void *target, size_t elements) {
+static cudaError_t launch_f16_copy(const struct launch_queue *queue, const struct resource *r, const void *source,
+                                   void *target, size_t elements) {
   (void)r;
-  return launch_narrowing(queue, source, target, elements);
+  return launch_to_f16(queue, source, target, elements);
 }
 
 static size_t resource_elements(const struct resource *r) {
@@ -65,7 +65,7 @@ static int make(struct device *base, const struct derived *copy, struct error *e
 
 static const struct cuda_form padded = {{.make = make}, padded_bytes, launch_padded},
                               quartered = {{.make = make}, quartered_bytes, launch_quartered},
-                              narrow = {{.make = make}, narrow_bytes, launch_narrow_copy};
+                              f16 = {{.make = make}, f16_bytes, launch_f16_copy};
 
 /* The copy of a resource that is loaded, made on first use. */
 static half_t *derive(struct cuda_device *device, int index, const struct cuda_form *form, struct error *err) {
@@ -89,13 +89,13 @@ half_t *resource_quartered(struct cuda_device *device, int index, struct error *
   return resource_load(device, index, ROLE_MATRIX, err) ? derive(device, index, &quartered, err) : NULL;
 }
 
-half_t *resource_narrow(struct cuda_device *device, int index, struct error *err) {
+half_t *resource_f16(struct cuda_device *device, int index, struct error *err) {
   if (!resource_load(device, index, ROLE_VECTOR, err))
     return NULL;
-  bool known = derived_find(&device->derived, index, &narrow.form, NULL);
+  bool known = derived_find(&device->derived, index, &f16.form, NULL);
   if (!known && resource_check_f16(&device->base.resources->list[index], err) < 0)
     return NULL;
-  return derive(device, index, &narrow, err);
+  return derive(device, index, &f16, err);
 }
 
 /* --- changes --- */

@@ -117,10 +117,10 @@ static void *fill(size_t bytes, float scale) {
 
 static void open_memory(struct bench *b) {
   float bias[10240];
-  half_t narrow[10240];
+  half_t f16[10240];
   for (int i = 0; i < 10240; i++) {
     bias[i] = random_normal();
-    narrow[i] = f32_to_f16(bias[i]);
+    f16[i] = f32_to_f16(bias[i]);
   }
   b->weights = fill(WEIGHT_BYTES, 0.05f);
   b->x = fill(DATA_BYTES, 1);
@@ -129,9 +129,9 @@ static void open_memory(struct bench *b) {
   b->y = fill(DATA_BYTES, 1);
   b->raw = fill(DATA_BYTES, 1);
   must(cudaMalloc((void **)&b->bias, sizeof bias), "memory");
-  must(cudaMalloc((void **)&b->bias16, sizeof narrow), "memory");
+  must(cudaMalloc((void **)&b->bias16, sizeof f16), "memory");
   must(cudaMemcpy(b->bias, bias, sizeof bias, cudaMemcpyHostToDevice), "memory");
-  must(cudaMemcpy(b->bias16, narrow, sizeof narrow, cudaMemcpyHostToDevice), "memory");
+  must(cudaMemcpy(b->bias16, f16, sizeof f16, cudaMemcpyHostToDevice), "memory");
   b->result = malloc(DATA_BYTES);
   b->expected = malloc(DATA_BYTES);
 }
@@ -171,38 +171,38 @@ static const half_t *weight_copy(const struct bench *b, int copy) {
   return (half_t *)(b->weights + (size_t)copy * b->weight_bytes);
 }
 
-static void append(struct steps *steps, const struct step *step) {
-  if (steps_append(steps, step, NULL) < 0)
+static void append(struct launches *launches, const struct launch *launch) {
+  if (launches_append(launches, launch, NULL) < 0)
     exit(1);
 }
 
-/* Microseconds of a launch, or of what a library needs in its place; steps are given up. */
-static double time_and_finish(struct bench *b, struct steps *steps) {
-  double seconds = steps_time(b->device, steps, INFINITY);
-  steps_finish(steps);
+/* Microseconds of a launch, or of what a library needs in its place; launches are given up. */
+static double time_and_free(struct bench *b, struct launches *launches) {
+  double seconds = launches_time(b->device, launches, INFINITY);
+  launches_free(launches);
   return seconds < 0 ? INFINITY : 1e6 * seconds / b->copies;
 }
 
 /* --- the ways --- */
 
-static void run_and_read(struct bench *b, const struct step *step, half_t *to) {
+static void run_and_read(struct bench *b, const struct launch *launch, half_t *to) {
   must(cudaMemset(b->y, 0xff, b->y_count * 2), "poison");
   must(cudaDeviceSynchronize(), "poison");
-  must(step_launch(b->device, step), "launch");
+  must(launch_enqueue(b->device, launch), "launch");
   must(cudaStreamSynchronize(b->device->queue.stream), "run");
   must(cudaMemcpy(to, b->y, b->y_count * 2, cudaMemcpyDeviceToHost), "result");
 }
 
 static void make_expected(struct bench *b) {
-  struct step step = {.kind = STEP_GEMM, .gemm = b->args};
-  step.gemm.tile = TILE_64x64;
-  run_and_read(b, &step, b->expected);
+  struct launch launch = {.kind = LAUNCH_GEMM, .gemm = b->args};
+  launch.gemm.tile = TILE_64x64;
+  run_and_read(b, &launch, b->expected);
 }
 
 /* Norm of the difference over norm of what is expected. */
-static double compare(struct bench *b, const struct step *step) {
+static double compare(struct bench *b, const struct launch *launch) {
   double difference = 0, norm = 0;
-  run_and_read(b, step, b->result);
+  run_and_read(b, launch, b->result);
   for (size_t i = 0; i<b->y_count; i += b->y_count> 4u << 20 ? 7 : 1) {
     double e = (double)f16_to_f32(b->expected[i]), d = (double)f16_to_f32(b->result[i]) - e;
     difference += d * d;
@@ -212,9 +212,9 @@ static double compare(struct bench *b, const struct step *step) {
 }
 
 static double time_way(struct bench *b, enum product_tile tile, enum product_pair pair, int splits) {
-  struct step step = {.kind = STEP_PRODUCT, .product = {.gemm = b->args, .tile = tile, .pair = pair}};
-  struct product_args *product = &step.product;
-  struct steps steps = {0};
+  struct launch launch = {.kind = LAUNCH_PRODUCT, .product = {.gemm = b->args, .tile = tile, .pair = pair}};
+  struct product_args *product = &launch.product;
+  struct launches launches = {0};
   product->gemm.splits = splits;
   product->gemm.partial = b->device->workspace;
   product->gemm.arrived = b->device->arrivals;
@@ -222,106 +222,106 @@ static double time_way(struct bench *b, enum product_tile tile, enum product_pai
       (splits > 1 && product_partial_bytes(product) > WORKSPACE_BYTES) || product_blocks(product) > 4200 ||
       product_blocks(product) < 32 || (splits > 1 && product_blocks(product) > 270))
     return INFINITY;
-  double error = compare(b, &step);
+  double error = compare(b, &launch);
   b->worst = error <= b->worst ? b->worst : error;
   for (int i = 0; i < b->copies; i++) {
     product->gemm.weight = weight_copy(b, i);
-    append(&steps, &step);
+    append(&launches, &launch);
   }
-  double us = time_and_finish(b, &steps);
+  double us = time_and_free(b, &launches);
   fprintf(b->file, "  %d %dx%d, pair %d, %d splits, %d blocks: %.2f us, error %.1e\n", tile, product_tile_sizes[tile].m,
           product_tile_sizes[tile].n, pair, splits, product_blocks(product), us, error);
   return us;
 }
 
-static struct step gather_step(const struct bench *b) {
-  struct step step = {.kind = STEP_GATHER};
-  step.gather = (struct gather_args){.x = b->x,
-                                     .x2 = b->x2,
-                                     .y = b->raw,
-                                     .n = 1,
-                                     .h = b->args.h,
-                                     .w = b->args.w,
-                                     .c = b->args.c,
-                                     .c2 = b->args.c2,
-                                     .pitch = b->args.c + b->args.c2};
-  return step;
+static struct launch gather_launch(const struct bench *b) {
+  struct launch launch = {.kind = LAUNCH_GATHER};
+  launch.gather = (struct gather_args){.x = b->x,
+                                       .x2 = b->x2,
+                                       .y = b->raw,
+                                       .n = 1,
+                                       .h = b->args.h,
+                                       .w = b->args.w,
+                                       .c = b->args.c,
+                                       .c2 = b->args.c2,
+                                       .pitch = b->args.c + b->args.c2};
+  return launch;
 }
 
 static double time_blas(struct bench *b, int index) {
-  struct steps steps = {0};
+  struct launches launches = {0};
   bool raw = b->args.act != ACT_NONE;
   for (int i = 0; i < b->copies; i++) {
     struct gemm_args args = b->args;
     args.weight = weight_copy(b, i);
     if (args.x2) {
-      struct step gather = gather_step(b);
-      append(&steps, &gather);
+      struct launch gather = gather_launch(b);
+      append(&launches, &gather);
       args.x = b->raw;
       args.c += args.c2;
     }
-    struct step step = {.kind = STEP_BLAS};
-    step.blas = blas_product_create(b->device->blas, &args, raw ? NULL : b->bias16, raw ? b->raw : b->y, index,
-                                    b->device->workspace, WORKSPACE_BYTES);
-    if (!step.blas) {
-      steps_finish(&steps);
+    struct launch launch = {.kind = LAUNCH_BLAS};
+    launch.blas = blas_product_create(b->device->blas, &args, raw ? NULL : b->bias16, raw ? b->raw : b->y, index,
+                                      b->device->workspace, WORKSPACE_BYTES);
+    if (!launch.blas) {
+      launches_free(&launches);
       return INFINITY;
     }
-    append(&steps, &step);
+    append(&launches, &launch);
     if (raw) {
-      struct step epilogue = {.kind = STEP_EPILOGUE};
+      struct launch epilogue = {.kind = LAUNCH_EPILOGUE};
       epilogue.epilogue = (struct epilogue_args){.x = b->raw,
                                                  .bias = b->bias,
                                                  .y = b->y,
                                                  .rows = (size_t)args.h * (size_t)args.w,
                                                  .columns = args.columns,
                                                  .act = args.act};
-      append(&steps, &epilogue);
+      append(&launches, &epilogue);
     }
   }
-  return time_and_finish(b, &steps);
+  return time_and_free(b, &launches);
 }
 
 static double time_dnn(struct bench *b, int index) {
-  struct steps steps = {0};
+  struct launches launches = {0};
   for (int i = 0; i < b->copies; i++) {
     struct gemm_args args = b->args;
-    struct step step = {.kind = STEP_DNN};
+    struct launch launch = {.kind = LAUNCH_DNN};
     args.weight = weight_copy(b, i);
-    step.dnn = dnn_conv_create(b->device->dnn, &args, b->bias16, true, index, b->device->workspace, WORKSPACE_BYTES);
-    if (!step.dnn) {
-      steps_finish(&steps);
+    launch.dnn = dnn_conv_create(b->device->dnn, &args, b->bias16, true, index, b->device->workspace, WORKSPACE_BYTES);
+    if (!launch.dnn) {
+      launches_free(&launches);
       return INFINITY;
     }
-    append(&steps, &step);
+    append(&launches, &launch);
   }
-  return time_and_finish(b, &steps);
+  return time_and_free(b, &launches);
 }
 
 static double time_narrow(struct bench *b) {
-  struct steps steps = {0};
-  struct step step = {.kind = STEP_NARROW, .gemm = b->args};
+  struct launches launches = {0};
+  struct launch launch = {.kind = LAUNCH_NARROW, .gemm = b->args};
   if (!narrow_supported(&b->args))
     return INFINITY;
   for (int i = 0; i < b->copies; i++) {
-    step.gemm.weight = weight_copy(b, i);
-    append(&steps, &step);
+    launch.gemm.weight = weight_copy(b, i);
+    append(&launches, &launch);
   }
-  return time_and_finish(b, &steps);
+  return time_and_free(b, &launches);
 }
 
 static double time_halo(struct bench *b, int tile) {
-  struct steps steps = {0};
-  struct step step = {.kind = STEP_HALO, .halo = {.gemm = b->args, .tile = (enum halo_tile)tile}};
-  if (!halo_supported(&b->device->product, &step.halo))
+  struct launches launches = {0};
+  struct launch launch = {.kind = LAUNCH_HALO, .halo = {.gemm = b->args, .tile = (enum halo_tile)tile}};
+  if (!halo_supported(&b->device->product, &launch.halo))
     return INFINITY;
-  double error = compare(b, &step);
+  double error = compare(b, &launch);
   b->worst = error <= b->worst ? b->worst : error;
   for (int i = 0; i < b->copies; i++) {
-    step.halo.gemm.weight = weight_copy(b, i);
-    append(&steps, &step);
+    launch.halo.gemm.weight = weight_copy(b, i);
+    append(&launches, &launch);
   }
-  double us = time_and_finish(b, &steps);
+  double us = time_and_free(b, &launches);
   fprintf(b->file, "  halo %d: %.2f us, error %.1e\n", halo_tile_pixels[tile], us, error);
   return us;
 }

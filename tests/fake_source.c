@@ -87,7 +87,7 @@ void source_interrupt(struct source *source) {
 void source_close(struct source **source) {
   if (*source) {
     open_now--;
-    host_pictures_finish(&((struct fake *)*source)->pictures);
+    host_pictures_free(&((struct fake *)*source)->pictures);
   }
   free(*source);
   *source = NULL;

@@ -181,8 +181,8 @@ static int use(const struct checkpoint *checkpoint, struct error *err) {
     model_log_unused(&model, NULL);
   for (int i = 0; i < 4; i++)
     plan_free(&plans[i]);
-  model_finish(&model);
-  resources_finish(&resources);
+  model_free(&model);
+  resources_free(&resources);
   return result;
 }
 

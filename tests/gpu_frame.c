@@ -7,9 +7,9 @@
  *   gpu_frame MODEL picture FOLDER STEPS
  *       reads picture.in.rgba, noise.f32 and tokens.i32, writes picture.out.rgba and the coefficients, steps.txt
  *   gpu_frame MODEL time FRAMES [W H [STEPS]]
- *       times of whole frames; of steps in a loop, kernels and calls are one round's
+ *       times of whole frames; of steps in a loop, kernels and calls are one iteration's
  *   gpu_frame MODEL steps FILE [W H [STEPS]]
- *       time of each launch of a frame to FILE, largest first; of steps in a loop, one round's
+ *       time of each launch of a frame to FILE, largest first; of steps in a loop, one iteration's
  */
 #include <math.h>
 #include <stdio.h>
@@ -60,8 +60,8 @@ static void open_model(struct bench *b, const char *folder) {
 
 static void close_model(struct bench *b) {
   device_close(&b->device);
-  model_finish(&b->model);
-  resources_finish(&b->resources);
+  model_free(&b->model);
+  resources_free(&b->resources);
   checkpoint_close(&b->checkpoint);
 }
 
@@ -242,10 +242,10 @@ static void prepare_frame(struct bench *b, struct frame_shape *shape, int argc, 
   run_plan(b, plans_text, &prompt);
   run_plan(b, plans_keys, &prompt);
   size_t count = tensor_elements(noise.start);
-  float *draw = malloc(count * sizeof *draw);
-  noise_fill(1, 0, 0, draw, count);
-  must(b, device_write(b->device, b->program, noise.start, 0, draw, count, &b->err));
-  free(draw);
+  float *sample = malloc(count * sizeof *sample);
+  noise_fill(1, 0, 0, sample, count);
+  must(b, device_write(b->device, b->program, noise.start, 0, sample, count, &b->err));
+  free(sample);
 }
 
 static struct run_params frame_params(const struct frame_shape *shape) {
@@ -334,7 +334,7 @@ static void time_frames(struct bench *b, int argc, char **argv, double started) 
   printf("a frame: %.2f launches, %.2f waits, %.2f allocations; %.1f MB at most, %d kernels and library calls\n",
          (double)(after.launches - before.launches) / frames, (double)(after.waits - before.waits) / frames,
          (double)(after.allocations - before.allocations) / frames, (double)after.peak_bytes / 1e6,
-         cuda_program(b->program)->steps.count + 1);
+         cuda_program(b->program)->launches.count + 1);
   double start = clock_seconds();
   must(b, device_submit(b->device, b->program, &run, &frame, &b->err));
   for (int i = 1; i < frames; i++) {
@@ -364,24 +364,24 @@ static int slowest_first(const void *a, const void *b) {
 }
 
 static const char *const kinds[] = {
-    [STEP_GEMM] = "gemm",         [STEP_NARROW] = "narrow",       [STEP_BLAS] = "cublaslt",
-    [STEP_DNN] = "cudnn",         [STEP_NORM] = "norm",           [STEP_GATHER] = "gather",
-    [STEP_EPILOGUE] = "epilogue", [STEP_ATTENTION] = "attention", [STEP_PLAIN_ATTENTION] = "plain attention",
-    [STEP_SAMPLE] = "sample",     [STEP_PIXELS_IN] = "pixels in", [STEP_PIXELS_OUT] = "pixels out",
-    [STEP_PRODUCT] = "sm90",      [STEP_HALO] = "halo",
+    [LAUNCH_GEMM] = "gemm",         [LAUNCH_NARROW] = "narrow",       [LAUNCH_BLAS] = "cublaslt",
+    [LAUNCH_DNN] = "cudnn",         [LAUNCH_NORM] = "norm",           [LAUNCH_GATHER] = "gather",
+    [LAUNCH_EPILOGUE] = "epilogue", [LAUNCH_ATTENTION] = "attention", [LAUNCH_PLAIN_ATTENTION] = "plain attention",
+    [LAUNCH_SAMPLE] = "sample",     [LAUNCH_PIXELS_IN] = "pixels in", [LAUNCH_PIXELS_OUT] = "pixels out",
+    [LAUNCH_PRODUCT] = "sm90",      [LAUNCH_HALO] = "halo",
 };
 
-static void describe(const struct step *step, const struct op *op, char *out, size_t size) {
-  const struct gemm_args *g = &step->gemm;
-  if (step->kind == STEP_GEMM || step->kind == STEP_NARROW)
+static void describe(const struct launch *launch, const struct op *op, char *out, size_t size) {
+  const struct gemm_args *g = &launch->gemm;
+  if (launch->kind == LAUNCH_GEMM || launch->kind == LAUNCH_NARROW)
     snprintf(out, size, "%dx%dx%d c%d+%d to %d k%d s%d, tile %d, %d splits: %s", g->n, g->h, g->w, g->c, g->c2,
              g->columns, g->kernel, g->stride, g->tile, g->splits, op->name);
-  else if (step->kind == STEP_PRODUCT)
+  else if (launch->kind == LAUNCH_PRODUCT)
     snprintf(out, size, "%dx%dx%d c%d+%d to %d k%d s%d, tile %d, pair %d, %d splits: %s", g->n, g->h, g->w, g->c, g->c2,
-             g->columns, g->kernel, g->stride, step->product.tile, step->product.pair, g->splits, op->name);
-  else if (step->kind == STEP_HALO)
+             g->columns, g->kernel, g->stride, launch->product.tile, launch->product.pair, g->splits, op->name);
+  else if (launch->kind == LAUNCH_HALO)
     snprintf(out, size, "%dx%dx%d c%d to %d, tile %d: %s", g->n, g->h, g->w, g->c, g->columns,
-             halo_tile_pixels[step->halo.tile], op->name);
+             halo_tile_pixels[launch->halo.tile], op->name);
   else if (op->type == OP_CONV || op->type == OP_LINEAR)
     snprintf(out, size, "%dx%dx%d c%d+%d to %d k%d: %s", op->conv.x.n, op->conv.x.h, op->conv.x.w, op->conv.x.c,
              op->conv.x2.c, op->conv.weight.n, op->conv.weight.h, op->name);
@@ -389,7 +389,7 @@ static void describe(const struct step *step, const struct op *op, char *out, si
     snprintf(out, size, "%s", op->name);
 }
 
-static void time_steps(struct bench *b, int argc, char **argv) {
+static void time_launches(struct bench *b, int argc, char **argv) {
   struct frame_shape shape;
   prepare_frame(b, &shape, argc, argv);
   struct run_params run = frame_params(&shape);
@@ -397,7 +397,7 @@ static void time_steps(struct bench *b, int argc, char **argv) {
   must(b, device_submit(b->device, b->program, &run, &frame, &b->err)); /* the launches then find a run's parameters */
   must(b, device_collect(b->device, b->program, NULL, &b->err));
   struct cuda_program *program = cuda_program(b->program);
-  int count = program->steps.count;
+  int count = program->launches.count;
   struct line *lines = malloc((size_t)count * sizeof *lines);
   double total[sizeof kinds / sizeof kinds[0]] = {0}, sum = 0;
   int launches[sizeof kinds / sizeof kinds[0]] = {0};
@@ -405,14 +405,14 @@ static void time_steps(struct bench *b, int argc, char **argv) {
   if (!file || !lines)
     exit(1);
   for (int i = 0; i < count; i++) {
-    const struct step *step = &program->steps.list[i];
-    struct steps one = {.list = (struct step *)step, .count = 1};
+    const struct launch *launch = &program->launches.list[i];
+    struct launches one = {.list = (struct launch *)launch, .count = 1};
     char text[192];
-    describe(step, &b->plan.ops[step->op], text, sizeof text);
-    lines[i].seconds = steps_time(cuda_device(b->device), &one, INFINITY);
-    snprintf(lines[i].text, sizeof lines[i].text, "%-10s %s", kinds[step->kind], text);
-    total[step->kind] += lines[i].seconds;
-    launches[step->kind]++;
+    describe(launch, &b->plan.ops[launch->op], text, sizeof text);
+    lines[i].seconds = launches_time(cuda_device(b->device), &one, INFINITY);
+    snprintf(lines[i].text, sizeof lines[i].text, "%-10s %s", kinds[launch->kind], text);
+    total[launch->kind] += lines[i].seconds;
+    launches[launch->kind]++;
     sum += lines[i].seconds;
   }
   qsort(lines, (size_t)count, sizeof *lines, slowest_first);
@@ -445,7 +445,7 @@ int main(int argc, char **argv) {
   else if (!strcmp(argv[2], "time"))
     time_frames(&b, argc, argv, started);
   else
-    time_steps(&b, argc, argv);
+    time_launches(&b, argc, argv);
   close_model(&b);
   return 0;
 }

@@ -104,15 +104,15 @@ static int find_culprit(const void *address) {
     int culprit;
     bool between;
   } seen[256]; /* a program has few places that call, and calls often */
-  size_t slot = (uintptr_t)address / 4 % 256;
-  if (seen[slot].address != address) {
+  size_t entry = (uintptr_t)address / 4 % 256;
+  if (seen[entry].address != address) {
     const char *name = library_at(address);
-    seen[slot].between = is_between(name);
-    seen[slot].culprit = find(name, culprits, CULPRITS);
-    seen[slot].address = address;
+    seen[entry].between = is_between(name);
+    seen[entry].culprit = find(name, culprits, CULPRITS);
+    seen[entry].address = address;
   }
-  if (!seen[slot].between)
-    return seen[slot].culprit;
+  if (!seen[entry].between)
+    return seen[entry].culprit;
   return find(calling_library(CALL_DEPTH), culprits, CULPRITS);
 }
 

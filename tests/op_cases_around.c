@@ -170,7 +170,7 @@ static const struct step_case look_back_cases[] = {{.kept = 1},
                                                    {.kept = 2, .state = true},
                                                    {.kept = 3, .state = true, .loop = true}};
 
-/* Three rounds with noise for the first two, of ops that read what was made before them; and ops behind. */
+/* Three iterations with noise for the first two, of ops that read what was made before them; and ops behind. */
 static void build_loop(struct op_test *t, const void *argument) {
   (void)argument;
   struct plan *plan = &t->plan;

@@ -250,7 +250,7 @@ static int run_device(struct op_test *t, const struct device_options *options, c
     goto fail;
   if (hooks && hooks->prepared)
     hooks->prepared(program);
-  if (write_operands(t, device, program, TENSOR_TEMP, err) < 0 ||
+  if (write_operands(t, device, program, TENSOR_TEMPORARY, err) < 0 ||
       write_operands(t, device, program, TENSOR_RESOURCE, err) < 0)
     goto fail;
   if (run_once(t, device, program, r, err) < 0 || run_once(t, device, program, &again, err) < 0)
@@ -333,7 +333,7 @@ void op_test_free(struct op_test *t) {
     free(t->operands[i].data);
   free(t->pixels);
   plan_free(&t->plan);
-  resources_finish(&t->resources);
+  resources_free(&t->resources);
 }
 
 static uint64_t fresh_seed(void) {

@@ -551,7 +551,7 @@ static void test_weights(void **state) {
   check_message(&err, folder, "none", "");
   assert_false(tensor_exists(checkpoint_vector(unet, &resources, "ids", 1, &err)));
   check_message(&err, folder, "ids", "I64");
-  resources_finish(&resources);
+  resources_free(&resources);
   checkpoint_close(&checkpoint);
   fixture_remove(folder);
 }

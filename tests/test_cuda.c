@@ -74,7 +74,7 @@ static void net_init(struct net *net) {
 
 static void net_free(struct net *net) {
   plan_free(&net->plan);
-  resources_finish(&net->resources);
+  resources_free(&net->resources);
   for (int i = 0; i < net->weight_count; i++)
     free(net->weights[i]);
 }
@@ -355,7 +355,7 @@ static void test_profile(void **state) {
   struct frame frame = make_frame(1), picture;
   uint8_t before[SIDE * SIDE * 4];
   rig_open(&rig, &(struct device_options){.name = "cuda"});
-  for (int i = 0; i < 4; i++) { /* whichever slot and picture has the turn */
+  for (int i = 0; i < 4; i++) { /* whichever buffer and picture has the turn */
     must(&rig, device_submit(rig.device, rig.program, &params, &frame, &rig.err));
     must(&rig, device_collect(rig.device, rig.program, &picture, &rig.err));
     if (i == 0)

@@ -82,7 +82,7 @@ static void finish(struct bench *b) {
   device_release(b->device, &b->program);
   device_close(&b->device);
   plan_free(&b->plan);
-  resources_finish(&b->resources);
+  resources_free(&b->resources);
 }
 
 /* Runs the plan and compares y with what it should be. */
@@ -345,22 +345,22 @@ static void a_step_looks_back(void **state) {
   finish(&b);
 }
 
-/* Adams and Bashforth's formula of the fourth order, as PNDM has it, on x' = -x from 1 in a loop of ten rounds: its
+/* Adams and Bashforth's formula of the fourth order, as PNDM has it, on x' = -x from 1 in a loop of ten iterations: its
  * error is what three earlier predictions are worth. */
 static void multistep_solvers_fit_the_step(void **state) {
   (void)state;
-  enum { ROUNDS = 10 };
+  enum { ITERATIONS = 10 };
   static const float formula[4][4] = {
       {1}, {3 / 2.f, -1 / 2.f}, {23 / 12.f, -16 / 12.f, 5 / 12.f}, {55 / 24.f, -59 / 24.f, 37 / 24.f, -9 / 24.f}};
   struct bench b = begin();
-  const float h = 1.f / ROUNDS;
+  const float h = 1.f / ITERATIONS;
   struct tensor x = input(&b, 1, 1, 1, (float[]){1}), minus = weight(&b, "minus", 1, 1, 1, (float[]){-1});
   struct tensor earlier = plan_input(&b.plan, 3, 1, 1, 1, ELEMENT_PRECISE);
-  plan_loop_begin(&b.plan, ROUNDS);
+  plan_loop_begin(&b.plan, ITERATIONS);
   struct tensor m = plan_linear(&b.plan, "slope", (struct op_linear){.x = x, .weight = minus});
   plan_step(&b.plan, "step", (struct op_step){.x = x, .model = m, .earlier = earlier});
   plan_loop_end(&b.plan);
-  for (int i = 0; i < ROUNDS; i++) {
+  for (int i = 0; i < ITERATIONS; i++) {
     const float *f = formula[i < 3 ? i : 3];
     b.params.step[i] =
         (struct step_params){.x = 1, .model = h * f[0], .earlier = {h * f[1], h * f[2], h * f[3]}, .keep_model = 1};
@@ -375,7 +375,8 @@ static void multistep_solvers_fit_the_step(void **state) {
   finish(&b);
 }
 
-/* x is doubled, becomes less by the time row's value, and in the first round more by 100: 3, 6 - 1 + 100, 210 - 20. */
+/* x is doubled, becomes less by the time row's value, and in the first iteration more by 100: 3, 6 - 1 + 100, 210 - 20.
+ */
 static void a_loop_hands_on_its_latent(void **state) {
   (void)state;
   const float rows[3] = {5, 1, 20};

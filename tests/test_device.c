@@ -67,7 +67,7 @@ static void rig_close(struct rig *r) {
   device_release(r->device, &r->program);
   device_close(&r->device);
   plan_free(&r->plan);
-  resources_finish(&r->resources);
+  resources_free(&r->resources);
   free(r);
 }
 
@@ -159,7 +159,7 @@ static void wrong_arguments_are_refused(void **state) {
   frame.plane[0] = NULL;
   assert_int_equal(device_submit(r->device, r->program, &r->params, &frame, &err), -1);
   assert_int_equal(device_collect(r->device, r->program, NULL, &err), -1); /* nothing was started by all that */
-  struct tensor t = {TENSOR_TEMP, 0, 1, H, W, 3, 0, 3};
+  struct tensor t = {TENSOR_TEMPORARY, 0, 1, H, W, 3, 0, 3};
   assert_int_equal(device_read(r->device, r->program, t, (size_t)H * W * 3, &value, 1, &err), -1);
   assert_int_equal(device_read(r->device, NULL, t, 0, &value, 1, &err), -1);
   t.index = 1000;
@@ -205,8 +205,8 @@ static void tokens_slots_and_timesteps_are_checked(void **state) {
   rig_close(r);
 }
 
-/* Of each of a loop's rounds. */
-static void rounds_are_checked(void **state) {
+/* Of each of a loop's iterations. */
+static void iterations_are_checked(void **state) {
   (void)state;
   struct rig *r = rig_begin();
   struct error err = {0};
@@ -224,7 +224,7 @@ static void rounds_are_checked(void **state) {
   assert_non_null(strstr(err.message, "step 2 looks back on prediction 2"));
   bad = good, bad.step[2].noise = 0.5f;
   assert_int_equal(device_run(r->device, r->program, &bad, &err), -1);
-  assert_non_null(strstr(err.message, "2 draws"));
+  assert_non_null(strstr(err.message, "2 noise samples"));
   rig_close(r);
 }
 
@@ -371,7 +371,7 @@ int main(void) {
       cmocka_unit_test(a_device_describes_itself),
       cmocka_unit_test(wrong_arguments_are_refused),
       cmocka_unit_test(tokens_slots_and_timesteps_are_checked),
-      cmocka_unit_test(rounds_are_checked),
+      cmocka_unit_test(iterations_are_checked),
       cmocka_unit_test(two_runs_are_in_flight),
       cmocka_unit_test(pictures_are_bounded),
       cmocka_unit_test(a_picture_outlives_its_device),

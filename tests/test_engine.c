@@ -382,8 +382,8 @@ static struct engine_weight scaled_weight(const struct rig *rig, const char *nam
   plan_free(&keys);
   plan_free(&times);
   plan_free(&frame);
-  model_finish(&model);
-  resources_finish(&resources);
+  model_free(&model);
+  resources_free(&resources);
   checkpoint_close(&checkpoint);
   return (struct engine_weight){name, 0, rows, values};
 }

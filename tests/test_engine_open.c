@@ -31,7 +31,7 @@ static void test_info(void **state) {
   assert_true(info.image_conditioned && !info.has_guidance_embedding);
   assert_int_equal(own.rows, 1);
   assert_string_equal(info.sampler, "Euler");
-  assert_string_equal(info.grid, "trailing");
+  assert_string_equal(info.spacing, "trailing");
   assert_string_equal(info.prediction, "v");
   assert_true(own.flops > 1e7 && info.weight_bytes > 100000 && info.device_peak_bytes >= info.device_bytes);
   double flops = own.flops;
@@ -226,13 +226,13 @@ static void test_samplers(void **state) {
   (void)state;
   static const struct {
     enum engine_sampler sampler;
-    enum engine_grid grid;
-    const char *sampler_name, *grid_name;
-  } cases[] = {{SAMPLER_AUTO, GRID_AUTO, "DDIM", "leading"},
-               {SAMPLER_DDIM, GRID_LEADING, "DDIM", "leading"},
-               {SAMPLER_EULER, GRID_LEADING, "Euler", "leading"},
-               {SAMPLER_LCM, GRID_LCM, "LCM", "LCM"},
-               {SAMPLER_DDIM, GRID_TRAILING, "DDIM", "trailing"}};
+    enum engine_spacing spacing;
+    const char *sampler_name, *spacing_name;
+  } cases[] = {{SAMPLER_AUTO, ENGINE_SPACING_AUTO, "DDIM", "leading"},
+               {SAMPLER_DDIM, ENGINE_SPACING_LEADING, "DDIM", "leading"},
+               {SAMPLER_EULER, ENGINE_SPACING_LEADING, "Euler", "leading"},
+               {SAMPLER_LCM, ENGINE_SPACING_LCM, "LCM", "LCM"},
+               {SAMPLER_DDIM, ENGINE_SPACING_TRAILING, "DDIM", "trailing"}};
   enum { CASES = sizeof cases / sizeof *cases };
   struct rig rig = {.controls = CONTROLS_DEFAULTS};
   assert_int_equal(golden_open(&rig.golden, args[1], "sd15"), 0);
@@ -245,20 +245,20 @@ static void test_samplers(void **state) {
     shape.steps = 3;
     shape.text_to_image = true;
     params.sampler = cases[i].sampler;
-    params.grid = cases[i].grid;
+    params.spacing = cases[i].spacing;
     open_with(&rig, &params, &shape);
     engine_get_info(rig.engine, &info);
     assert_string_equal(info.sampler, cases[i].sampler_name);
-    assert_string_equal(info.grid, cases[i].grid_name);
+    assert_string_equal(info.spacing, cases[i].spacing_name);
     pictures[i] = generate(&rig, NULL);
     engine_get_info(rig.engine, &info);
     bytes[i] = info.device_bytes;
     engine_close(&rig.engine);
   }
   /* Noise is kept for the two of LCM's three steps that add some, and for no other sampler's. */
-  size_t draw = 4 * sizeof(float) * (picture_bytes(&rig) / 4 / 64);
+  size_t sample = 4 * sizeof(float) * (picture_bytes(&rig) / 4 / 64);
   for (int i = 0; i < CASES; i++)
-    assert_int_equal(bytes[i], bytes[0] + (cases[i].sampler == SAMPLER_LCM ? 2 * draw : 0));
+    assert_int_equal(bytes[i], bytes[0] + (cases[i].sampler == SAMPLER_LCM ? 2 * sample : 0));
   for (int i = 0; i < CASES; i++)
     for (int j = 0; j < i; j++)
       assert_true(!memcmp(pictures[i], pictures[j], picture_bytes(&rig)) == (i == 1 && j == 0));

@@ -75,9 +75,9 @@ static void rig_finish(struct rig *rig, int expected) {
   struct error err = {0};
   assert_int_equal(loop_stop(&rig->loop, &err), expected);
   assert_null(rig->loop);
-  mailbox_finish(&rig->in);
-  mailbox_finish(&rig->out);
-  host_pictures_finish(&rig->frames);
+  mailbox_free(&rig->in);
+  mailbox_free(&rig->out);
+  host_pictures_free(&rig->frames);
   assert_true(fake_engine_log()->closed);
   assert_false(fake_engine_log()->overfull);
   assert_false(fake_engine_log()->starved);
@@ -462,7 +462,7 @@ static void reading_finish(struct reading *reading, int expected, struct error *
   assert_int_equal(reader_stop(&reading->reader, err), expected);
   assert_null(reading->reader);
   assert_int_equal(fake_source_open_now(), 0);
-  mailbox_finish(&reading->mailbox);
+  mailbox_free(&reading->mailbox);
 }
 
 /* A file comes at its own pace, to the last frame, whose end closes the mailbox. */

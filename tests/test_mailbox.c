@@ -43,7 +43,7 @@ static void newest_wins(void **state) {
   assert_int_equal(mailbox_count(&mailbox).put, 3);
   assert_int_equal(mailbox_count(&mailbox).dropped, 2);
   assert_int_equal(mailbox_take(&mailbox, &mail, 0), 0);
-  mailbox_finish(&mailbox);
+  mailbox_free(&mailbox);
 }
 
 /* What was taken stays as it is while the writer goes on. */
@@ -57,7 +57,7 @@ static void taken_frame_lasts(void **state) {
   for (int i = 10; i < 20; i++)
     mailbox_put(&mailbox, &(struct mail){.frame = flat_frame((uint8_t)i, WIDTH, HEIGHT)});
   assert_flat(&mail->frame, 7);
-  mailbox_finish(&mailbox);
+  mailbox_free(&mailbox);
 }
 
 static void carries_the_input_too(void **state) {
@@ -72,7 +72,7 @@ static void carries_the_input_too(void **state) {
   mailbox_put(&mailbox, &(struct mail){.frame = flat_frame(3, WIDTH, HEIGHT)});
   assert_int_equal(mailbox_take(&mailbox, &mail, 0), 1);
   assert_null(mail->input.plane[0]);
-  mailbox_finish(&mailbox);
+  mailbox_free(&mailbox);
 }
 
 /* The very pixels that were put in come out, and it holds the one that waits and the one taken last alone: with the
@@ -96,7 +96,7 @@ static void nothing_is_copied(void **state) {
     assert_true(known < 3);
     seen[known] = put.frame.plane[0];
   }
-  mailbox_finish(&mailbox);
+  mailbox_free(&mailbox);
 }
 
 static void peek_leaves_it_there(void **state) {
@@ -111,7 +111,7 @@ static void peek_leaves_it_there(void **state) {
   assert_int_equal(mailbox_take(&mailbox, &mail, 0), 1);
   assert_int_equal(mailbox_count(&mailbox).dropped, 0);
   assert_ptr_equal(seen.plane[0], mail->frame.plane[0]);
-  mailbox_finish(&mailbox);
+  mailbox_free(&mailbox);
   assert_flat(&seen, 5);
   frame_release(&seen);
 }
@@ -124,7 +124,7 @@ static void waiting_ends_in_time(void **state) {
   int64_t before = clock_now_ns();
   assert_int_equal(mailbox_take(&mailbox, &mail, 30), 0);
   assert_true(clock_now_ns() - before >= 29 * 1000000);
-  mailbox_finish(&mailbox);
+  mailbox_free(&mailbox);
 }
 
 static void closed_gives_the_last_one_first(void **state) {
@@ -136,7 +136,7 @@ static void closed_gives_the_last_one_first(void **state) {
   mailbox_close(&mailbox);
   assert_int_equal(mailbox_take(&mailbox, &mail, 1000), 1);
   assert_int_equal(mailbox_take(&mailbox, &mail, 1000), -1);
-  mailbox_finish(&mailbox);
+  mailbox_free(&mailbox);
 }
 
 enum { MANY = 20000 };
@@ -175,7 +175,7 @@ static void two_threads(void **state) {
   assert_int_equal(last, MANY - 1);
   assert_int_equal(counts.put, MANY);
   assert_int_equal(taken + counts.dropped, MANY);
-  mailbox_finish(&mailbox);
+  mailbox_free(&mailbox);
 }
 
 int main(void) {
@@ -190,6 +190,6 @@ int main(void) {
       cmocka_unit_test(two_threads),
   };
   int failed = cmocka_run_group_tests(tests, NULL, NULL);
-  host_pictures_finish(&pictures);
+  host_pictures_free(&pictures);
   return failed;
 }

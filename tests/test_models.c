@@ -63,8 +63,8 @@ static int teardown(void **state) {
   device_release(b->device, &b->program);
   device_close(&b->device);
   plan_free(&b->plan);
-  model_finish(&b->model);
-  resources_finish(&b->resources);
+  model_free(&b->model);
+  resources_free(&b->resources);
   checkpoint_close(&b->checkpoint);
   golden_close(&b->golden);
   free(b);
@@ -183,31 +183,31 @@ static void unet(void **state) {
 
 /* --- loops --- */
 
-enum { STEPS = 3, ROUNDS = 7 };
+enum { STEPS = 3, ITERATIONS = 7 };
 
 /* The coefficients of STEPS steps behind `pad` that change nothing, and their noise. */
 static void make_steps(struct bench *b, const struct frame_noise *noise, int pad, struct run_params *run) {
   size_t count = tensor_elements(noise->start);
-  float *draw = malloc(count * sizeof *draw);
-  noise_fill(1, 0, 0, draw, count);
-  must(device_write(b->device, b->program, noise->start, 0, draw, count, &b->err));
+  float *sample = malloc(count * sizeof *sample);
+  noise_fill(1, 0, 0, sample, count);
+  must(device_write(b->device, b->program, noise->start, 0, sample, count, &b->err));
   for (int i = 0; i < pad; i++)
     run->step[i] = (struct step_params){.timestep = 999, .x = 1};
   for (int i = 0; i < STEPS; i++) {
     bool last = i == STEPS - 1;
     run->step[pad + i] = (struct step_params){900 - 300 * (float)i, 1.2f - 0.1f * (float)i, -0.5f, last ? 0 : 0.25f};
-    noise_fill(1, 1 + (uint32_t)i, 0, draw, count);
+    noise_fill(1, 1 + (uint32_t)i, 0, sample, count);
     if (!last)
-      must(device_write(b->device, b->program, noise->steps, (size_t)(pad + i) * count, draw, count, &b->err));
+      must(device_write(b->device, b->program, noise->steps, (size_t)(pad + i) * count, sample, count, &b->err));
   }
-  free(draw);
+  free(sample);
 }
 
 /* The picture of STEPS steps, by a plan for at least as many. */
 static uint8_t *make_picture(struct bench *b, int steps) {
   const struct frame *frame = &b->golden.frame;
   struct frame_shape shape = {
-      .width = frame->width, .height = frame->height, .steps = steps, .draws = steps - 1, .rows = 1};
+      .width = frame->width, .height = frame->height, .steps = steps, .noise_samples = steps - 1, .rows = 1};
   struct run_params run = {.start_latent = 0.5f, .start_noise = 0.9f, .row_weight = {1}, .mix = 1};
   run.guidance = (float)json_number(b->golden.json, "guidance", 1);
   struct frame_noise noise;
@@ -215,7 +215,7 @@ static uint8_t *make_picture(struct bench *b, int steps) {
   run.prompt[0] = (struct prompt_params){{0}, {1}};
   run.geometry = (struct geometry){0, 0, (float)frame->width, (float)frame->height, 0, 0, frame->width, frame->height};
   must(plans_frame(&b->model, &shape, &b->plan, &noise, &b->err));
-  assert_int_equal(b->plan.loop.rounds, steps == ROUNDS ? ROUNDS : 0);
+  assert_int_equal(b->plan.loop.iterations, steps == ITERATIONS ? ITERATIONS : 0);
   must(device_prepare(b->device, &b->program, &b->plan, &(struct program_options){PIXEL_RGBA}, &b->err));
   make_steps(b, &noise, steps - STEPS, &run);
   make_times(b, &shape, &run);
@@ -233,10 +233,10 @@ static uint8_t *make_picture(struct bench *b, int steps) {
 /* Steps written out and steps in a loop make the same picture to the bit. */
 static void loop(void **state) {
   struct bench *b = *state;
-  uint8_t *unrolled = make_picture(b, STEPS), *rounds = make_picture(b, ROUNDS);
-  assert_memory_equal(unrolled, rounds, 4 * (size_t)b->golden.frame.width * (size_t)b->golden.frame.height);
+  uint8_t *unrolled = make_picture(b, STEPS), *iterations = make_picture(b, ITERATIONS);
+  assert_memory_equal(unrolled, iterations, 4 * (size_t)b->golden.frame.width * (size_t)b->golden.frame.height);
   free(unrolled);
-  free(rounds);
+  free(iterations);
 }
 
 /* --- whole pictures, through the engine --- */

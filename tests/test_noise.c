@@ -31,18 +31,18 @@ static void test_philox(void **state) {
   }
 }
 
-static float *fill(uint64_t seed, uint32_t draw) {
+static float *fill(uint64_t seed, uint32_t sample) {
   float *x = malloc(COUNT * sizeof *x);
   assert_non_null(x);
-  noise_fill(seed, draw, 0, x, COUNT);
+  noise_fill(seed, sample, 0, x, COUNT);
   return x;
 }
 
 /* Box-Muller with the C library's functions, in double. */
-static double exact(uint64_t seed, uint32_t draw, uint64_t element) {
+static double exact(uint64_t seed, uint32_t sample, uint64_t element) {
   uint64_t block = element / 4;
   uint32_t words[4], pair = element % 4 / 2 * 2;
-  noise_philox((const uint32_t[]){(uint32_t)block, (uint32_t)(block >> 32), draw, 0},
+  noise_philox((const uint32_t[]){(uint32_t)block, (uint32_t)(block >> 32), sample, 0},
                (const uint32_t[]){(uint32_t)seed, (uint32_t)(seed >> 32)}, words);
   double radius = sqrt(-2 * log((words[pair] + 0.5) / 4294967296.0)),
          angle = 2 * M_PI * (words[pair + 1] / 4294967296.0);
@@ -126,16 +126,16 @@ static void test_moments(void **state) {
   }
 }
 
-/* Seeds and draws that differ in one bit give unrelated noise. */
+/* Seeds and noise samples that differ in one bit give unrelated noise. */
 static void test_independence(void **state) {
   (void)state;
   float *base = fill(1, 0);
   static const struct {
     uint64_t seed;
-    uint32_t draw;
+    uint32_t sample;
   } others[] = {{0, 0}, {2, 0}, {3, 0}, {UINT64_C(1) << 32 | 1, 0}, {1, 1}, {1, 2}, {1, 1U << 31}, {0, 1}};
   for (size_t i = 0; i < sizeof others / sizeof *others; i++) {
-    float *x = fill(others[i].seed, others[i].draw);
+    float *x = fill(others[i].seed, others[i].sample);
     assert_true(fabs(correlation(base, x, COUNT)) < 6 / sqrt(COUNT));
     free(x);
   }

@@ -33,39 +33,39 @@ static void opened_to_tune(struct device *device) {
 /* Convolutions and linear layers, who did them, and how many were done the forced way. */
 static struct { int products, by[WAYS], forced; } tally;
 
-/* Number among the ways; WAYS for a step that is no product. */
-static int find_way(const struct step *step) {
+/* Number among the ways; WAYS for a launch that is no product. */
+static int find_way(const struct launch *launch) {
   int i = 0;
-  while (i < WAYS && ways[i]->kind != step->kind)
+  while (i < WAYS && ways[i]->kind != launch->kind)
     i++;
   return i;
 }
 
 /* cuDNN's even offers fuse what follows a convolution: one that nothing follows tells nothing of them. */
-static bool is_forced(const struct step *step, const struct op *op) {
-  if (step->kind != forced->way->kind)
+static bool is_forced(const struct launch *launch, const struct op *op) {
+  if (launch->kind != forced->way->kind)
     return false;
   if (forced->way == &way_gemm)
-    return step->gemm.tile == (enum gemm_tile)forced->index && step->gemm.splits == forced->splits;
+    return launch->gemm.tile == (enum gemm_tile)forced->index && launch->gemm.splits == forced->splits;
   if (forced->way == &way_sm90)
-    return product_index(step->product.tile, step->product.pair) == forced->index &&
-           step->product.gemm.splits == forced->splits;
+    return product_index(launch->product.tile, launch->product.pair) == forced->index &&
+           launch->product.gemm.splits == forced->splits;
   if (forced->way == &way_halo)
-    return step->halo.tile == (enum halo_tile)forced->index;
+    return launch->halo.tile == (enum halo_tile)forced->index;
   return forced->way != &way_cudnn || forced->index % 2 || tensor_exists(op->conv.bias) ||
          tensor_exists(op->conv.time) || tensor_exists(op->conv.residual) || op->conv.act != ACT_NONE;
 }
 
 static void prepared(const struct program *base) {
-  const struct steps *steps = &((const struct cuda_program *)base)->steps;
-  for (int i = 0; i < steps->count; i++) {
-    const struct step *step = &steps->list[i];
-    int way = find_way(step);
+  const struct launches *launches = &((const struct cuda_program *)base)->launches;
+  for (int i = 0; i < launches->count; i++) {
+    const struct launch *launch = &launches->list[i];
+    int way = find_way(launch);
     if (way == WAYS)
       continue;
     tally.products++;
     tally.by[way]++;
-    tally.forced += forced && is_forced(step, &base->plan->ops[step->op]);
+    tally.forced += forced && is_forced(launch, &base->plan->ops[launch->op]);
   }
 }
 

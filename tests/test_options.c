@@ -84,7 +84,8 @@ static void test_values(void **state) {
   assert_true(parameters_marked(values, PARAMETER_STRENGTH, 0) && parameters_marked(values, PARAMETER_STEPS, 0));
   assert_true(values->steps == 4 && values->seed == INT64_C(9007199254740991));
   assert_true(values->size.width == 512 && values->size.height == 288);
-  assert_true(values->fit == FIT_LETTERBOX && values->sampler == SAMPLER_LCM && values->grid == GRID_LEADING);
+  assert_true(values->fit == FIT_LETTERBOX && values->sampler == SAMPLER_LCM &&
+              values->spacing == ENGINE_SPACING_LEADING);
   assert_true(values->strength_grid == STRENGTH_TRAINED && values->text_to_image);
   options = accept("-v render -vyq a -- -odd-name-");
   assert_string_equal(options.output, "-odd-name-");
@@ -298,9 +299,9 @@ static void test_table_is_consistent(void **state) {
   assert_int_equal(accept("bench --sampler auto").values.sampler, SAMPLER_AUTO);
   assert_int_equal(accept("bench --sampler euler").values.sampler, SAMPLER_EULER);
   assert_int_equal(accept("bench --sampler ddim").values.sampler, SAMPLER_DDIM);
-  assert_int_equal(accept("bench --grid auto").values.grid, GRID_AUTO);
-  assert_int_equal(accept("bench --grid trailing").values.grid, GRID_TRAILING);
-  assert_int_equal(accept("bench --grid lcm").values.grid, GRID_LCM);
+  assert_int_equal(accept("bench --grid auto").values.spacing, ENGINE_SPACING_AUTO);
+  assert_int_equal(accept("bench --grid trailing").values.spacing, ENGINE_SPACING_TRAILING);
+  assert_int_equal(accept("bench --grid lcm").values.spacing, ENGINE_SPACING_LCM);
   assert_int_equal(accept("bench --precision auto").device.precision, PRECISION_AUTO);
   assert_int_equal(accept("bench --precision f32").device.precision, PRECISION_F32);
   assert_int_equal(accept("bench --strength-grid diffusers").values.strength_grid, STRENGTH_DIFFUSERS);

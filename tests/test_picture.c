@@ -36,8 +36,8 @@ static void test_copies(void **state) {
     frame_release(&from);
     frame_release(&to);
   }
-  host_pictures_finish(&pictures);
-  host_pictures_finish(&others);
+  host_pictures_free(&pictures);
+  host_pictures_free(&others);
 }
 
 /* What was released is taken again before more is made; another size is another pool, and what is held of the one
@@ -59,7 +59,7 @@ static void test_memory_circles(void **state) {
   }
   assert_int_equal(host_pictures_take(&pictures, PIXEL_YUV420P, 31, 7, &frame, NULL), 0);
   assert_true(frame.format == PIXEL_YUV420P && frame.width == 31 && frame.height == 7);
-  host_pictures_finish(&pictures);
+  host_pictures_free(&pictures);
   memset(frame_plane(&frame, 2), 1, (size_t)frame.pitch[2] * 4);
   assert_int_equal(held.plane[0][15 * held.pitch[0] + 63], 77);
   frame_release(&frame);
@@ -83,7 +83,7 @@ static void test_frames_share_a_picture(void **state) {
   assert_true(!same.picture && frame_wait(&same, MEMORY_HOST, NULL) == 0 && frame_ready(&same, MEMORY_HOST));
   frame_release(&same);
   frame_release(&same);
-  host_pictures_finish(&pictures);
+  host_pictures_free(&pictures);
 }
 
 /* --- an owner --- */
@@ -276,7 +276,7 @@ static void test_many_threads(void **state) {
       pthread_create(&threads[i], NULL, share, &given[i]);
     }
     frame_release(&frame);
-    host_pictures_finish(&pictures);
+    host_pictures_free(&pictures);
     for (int i = 0; i < SHARERS; i++)
       pthread_join(threads[i], NULL);
   }

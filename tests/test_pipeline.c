@@ -172,7 +172,7 @@ static int play(struct scene *scene) {
   for (int i = 0; i < fake_engine_log()->submitted; i++)
     assert_ptr_equal(fake_engine_log()->submits[i].input, scene->sink.text_to_image ? NULL : scene->source.given_at[i]);
   assert_false(fake_engine_log()->starved);
-  host_pictures_finish(&scene->source.pictures);
+  host_pictures_free(&scene->source.pictures);
   assert_false(fake_engine_log()->overfull);
   assert_false(scene->sink.wrong);
   assert_int_equal(scene->sink.finished, scene->sink.opened);
@@ -262,7 +262,7 @@ static void test_trace(void **state) {
     for (int i = 0; i < FRAMES && room > 4 * FRAMES; i++)
       assert_true(captured[i] > 0 && captured[i] < presented[i]);
     assert_true(room < 4 * FRAMES || submits == FRAMES);
-    trace_finish(&trace);
+    trace_free(&trace);
   }
 }
 

@@ -46,7 +46,7 @@ static void shapes_follow_the_convolution(void **state) {
   struct error err = {0};
   assert_int_equal(plan_finish(&plan, &err), 0);
   plan_free(&plan);
-  resources_finish(&resources);
+  resources_free(&resources);
 }
 
 static void the_first_error_sticks_and_names_its_place(void **state) {
@@ -66,7 +66,7 @@ static void the_first_error_sticks_and_names_its_place(void **state) {
   assert_int_equal(err.status, STATUS_MODEL);
   assert_non_null(strstr(err.message, "down_blocks.1: conv1: the weight's input channels"));
   plan_free(&plan);
-  resources_finish(&resources);
+  resources_free(&resources);
 }
 
 /* The checks that the table makes for every op: one plan a mistake. */
@@ -107,7 +107,7 @@ static void operands_are_checked_by_their_roles(void **state) {
       fail_msg("'%s' does not mention '%s'", err.message, words[mistake]);
     plan_free(&plan);
   }
-  resources_finish(&resources);
+  resources_free(&resources);
 }
 
 /* A state is declared once for its name, may stand where noise does and be written by any op, and lies nowhere in the
@@ -126,7 +126,7 @@ static void states_have_a_space_of_their_own(void **state) {
   struct tensor two = plan_input(&plan, 2, 4, 4, 8, ELEMENT_DEVICE);
   plan_norm(&plan, "keep", (struct op_norm){.x = two, .y = a});
   assert_int_equal(plan_finish(&plan, &err), 0);
-  assert_int_equal(plan.temp_count, 2);
+  assert_int_equal(plan.temporary_count, 2);
   assert_int_equal(plan_places(&plan), 4);
   assert_int_equal(plan_place(&plan, x), x.index);
   assert_int_equal(plan_place(&plan, b), 2 + b.index);
@@ -140,7 +140,7 @@ static void states_have_a_space_of_their_own(void **state) {
   assert_int_equal(plan_finish(&plan, &err), -1);
   assert_non_null(strstr(err.message, "a: a state of two shapes"));
   plan_free(&plan);
-  resources_finish(&resources);
+  resources_free(&resources);
 }
 
 /* What an op reads and writes is what its list says, in its order, without what was left out. */
@@ -151,7 +151,7 @@ static void operands_come_from_the_list(void **state) {
       &op.conv.x,    &op.conv.x2,       &op.conv.weight, &op.conv.bias, &op.conv.prologue.gamma, &op.conv.prologue.beta,
       &op.conv.time, &op.conv.residual, &op.conv.y};
   for (int i = 0; i < 9; i++)
-    *fields[i] = (struct tensor){.space = TENSOR_TEMP, .index = i};
+    *fields[i] = (struct tensor){.space = TENSOR_TEMPORARY, .index = i};
   op.conv.x2.space = TENSOR_NONE;
   struct tensor list[OPERANDS_MAX];
   const int reads[] = {0, 2, 3, 4, 5, 6, 7};
@@ -166,15 +166,15 @@ static void operands_come_from_the_list(void **state) {
   assert_null(op_y(&out));
 }
 
-static bool alive_together(const struct temp *a, const struct temp *b) {
+static bool alive_together(const struct temporary *a, const struct temporary *b) {
   return a->first <= b->last && b->first <= a->last;
 }
 
-/* Random graphs and types: any two temps alive together lie apart, within the arena, aligned. */
+/* Random graphs and types: any two temporaries alive together lie apart, within the arena, aligned. */
 static void the_arena_keeps_the_living_apart(void **state) {
   (void)state;
   unsigned seed = 7;
-  for (int round = 0; round < 50; round++) {
+  for (int iteration = 0; iteration < 50; iteration++) {
     struct resources resources = {0};
     struct plan plan;
     plan_init(&plan, &resources);
@@ -192,23 +192,23 @@ static void the_arena_keeps_the_living_apart(void **state) {
     struct error err = {0};
     assert_int_equal(plan_finish(&plan, &err), 0);
     struct element element[64];
-    for (int i = 0; i < plan.temp_count; i++)
+    for (int i = 0; i < plan.temporary_count; i++)
       element[i] = element_of(rand_r(&seed) % 2 ? DTYPE_F32 : DTYPE_BF16);
     size_t offset[64], total = plan_layout(&plan, element, 256, offset), sum = 0;
-    for (int i = 0; i < plan.temp_count; i++) {
-      const struct temp *t = &plan.temps[i];
+    for (int i = 0; i < plan.temporary_count; i++) {
+      const struct temporary *t = &plan.temporaries[i];
       size_t bytes = (size_t)t->n * (size_t)t->h * (size_t)t->w * (size_t)t->c * element_size(element[i]);
       sum += bytes;
       assert_true(offset[i] % 256 == 0 && offset[i] + bytes <= total);
       for (int j = 0; j < i; j++) {
-        const struct temp *u = &plan.temps[j];
+        const struct temporary *u = &plan.temporaries[j];
         size_t other = (size_t)u->n * (size_t)u->h * (size_t)u->w * (size_t)u->c * element_size(element[j]);
         assert_true(!alive_together(t, u) || offset[i] + bytes <= offset[j] || offset[j] + other <= offset[i]);
       }
     }
     assert_true(total <= sum + 64 * 256);
     plan_free(&plan);
-    resources_finish(&resources);
+    resources_free(&resources);
   }
 }
 
@@ -225,11 +225,11 @@ static void a_chain_reuses_its_memory(void **state) {
   size_t offset[32], one = 16 * 16 * 8 * 4;
   /* the input and the unread result live throughout; between them two tensors take turns */
   struct element element[32];
-  for (int i = 0; i < plan.temp_count; i++)
+  for (int i = 0; i < plan.temporary_count; i++)
     element[i] = element_of(DTYPE_F32);
   assert_true(plan_layout(&plan, element, 64, offset) <= 4 * one);
   plan_free(&plan);
-  resources_finish(&resources);
+  resources_free(&resources);
 }
 
 static void weights_are_read_in_device_order(void **state) {
@@ -260,15 +260,16 @@ static void weights_are_read_in_device_order(void **state) {
   struct tensor other = resources_weight(&resources, "one row", 1, 1, 1, 5, NULL, 0, &err);
   assert_false(tensor_exists(other));
   assert_int_equal(err.status, STATUS_MODEL);
-  resources_finish(&resources);
+  resources_free(&resources);
 }
 
-/* A time row, two norms and a step, as a loop of so many rounds; a norm before and one behind. x, temp 0, is an input.
+/* A time row, two norms and a step, as a loop of so many iterations; a norm before and one behind. x, temporary 0, is
+ * an input.
  */
-static struct tensor append_loop(struct plan *plan, struct tensor table, int rounds, struct tensor *before) {
+static struct tensor append_loop(struct plan *plan, struct tensor table, int iterations, struct tensor *before) {
   struct tensor x = plan_input(plan, 1, 4, 4, 8, ELEMENT_PRECISE);
   *before = plan_norm(plan, "before", (struct op_norm){.x = x});
-  plan_loop_begin(plan, rounds);
+  plan_loop_begin(plan, iterations);
   plan_time_row(plan, "time", (struct op_time_row){.step = 0, .table = table});
   struct tensor early = plan_norm(plan, "early", (struct op_norm){.x = *before});
   struct tensor late = plan_norm(plan, "late", (struct op_norm){.x = early});
@@ -278,7 +279,7 @@ static struct tensor append_loop(struct plan *plan, struct tensor table, int rou
   return early;
 }
 
-static void a_loop_keeps_what_its_next_round_reads(void **state) {
+static void a_loop_keeps_what_its_next_iteration_reads(void **state) {
   (void)state;
   struct resources resources = {0};
   struct plan plan;
@@ -288,17 +289,17 @@ static void a_loop_keeps_what_its_next_round_reads(void **state) {
   struct tensor early = append_loop(&plan, table, STEPS_MAX, &before);
   assert_int_equal(plan_finish(&plan, &err), 0);
   assert_int_equal(plan.op_count, 6);
-  assert_int_equal(plan.temps[0].first, 0);
-  assert_int_equal(plan.temps[0].last, 5);
-  assert_int_equal(plan.temps[before.index].first, 0);
-  assert_int_equal(plan.temps[before.index].last, 4); /* the step, not the norm that reads it */
-  assert_int_equal(plan.temps[early.index].first, 2);
-  assert_int_equal(plan.temps[early.index].last, 3);
+  assert_int_equal(plan.temporaries[0].first, 0);
+  assert_int_equal(plan.temporaries[0].last, 5);
+  assert_int_equal(plan.temporaries[before.index].first, 0);
+  assert_int_equal(plan.temporaries[before.index].last, 4); /* the step, not the norm that reads it */
+  assert_int_equal(plan.temporaries[early.index].first, 2);
+  assert_int_equal(plan.temporaries[early.index].last, 3);
   const int runs[6] = {1, STEPS_MAX, STEPS_MAX, STEPS_MAX, STEPS_MAX, 1};
   for (int i = 0; i < 6; i++)
     assert_int_equal(plan_op_runs(&plan, i), runs[i]);
   plan_free(&plan);
-  resources_finish(&resources);
+  resources_free(&resources);
 }
 
 static void expect_failure(struct plan *plan, const char *what) {
@@ -317,7 +318,7 @@ static void loops_that_make_no_sense_are_refused(void **state) {
   struct tensor table = resources_state(&resources, "table", STEPS_MAX, 1, 1, 8, ELEMENT_DEVICE, &err), before;
   plan_init(&plan, &resources);
   append_loop(&plan, table, STEPS_MAX + 1, &before);
-  expect_failure(&plan, "rounds");
+  expect_failure(&plan, "iterations");
   plan_init(&plan, &resources);
   append_loop(&plan, table, 2, &before);
   plan_loop_begin(&plan, 2);
@@ -337,7 +338,7 @@ static void loops_that_make_no_sense_are_refused(void **state) {
   plan_loop_begin(&plan, STEPS_MAX);
   plan_time_row(&plan, "time", (struct op_time_row){.step = 1, .table = table});
   expect_failure(&plan, "no such row");
-  resources_finish(&resources);
+  resources_free(&resources);
 }
 
 int main(void) {
@@ -350,7 +351,7 @@ int main(void) {
       cmocka_unit_test(the_arena_keeps_the_living_apart),
       cmocka_unit_test(a_chain_reuses_its_memory),
       cmocka_unit_test(weights_are_read_in_device_order),
-      cmocka_unit_test(a_loop_keeps_what_its_next_round_reads),
+      cmocka_unit_test(a_loop_keeps_what_its_next_iteration_reads),
       cmocka_unit_test(loops_that_make_no_sense_are_refused),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

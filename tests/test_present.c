@@ -373,7 +373,7 @@ int main(void) {
     return 77;
   }
   int failed = cmocka_run_group_tests(tests, NULL, NULL);
-  host_pictures_finish(&pictures);
+  host_pictures_free(&pictures);
   window_close(&window);
   return failed;
 }

@@ -8,7 +8,7 @@
 #include "unet/base/picture.h"
 #include "unet/devices.h"
 
-enum { W = 24, H = 16, C = 8, TEMPS = 16 };
+enum { W = 24, H = 16, C = 8, TEMPORARIES = 16 };
 
 static bool near(double a, double b) {
   return fabs(a - b) <= 1e-9 * fmax(fabs(a), fabs(b));
@@ -60,7 +60,7 @@ static void rig_close(struct rig *rig) {
   device_release(rig->device, &rig->program);
   device_close(&rig->device);
   plan_free(&rig->plan);
-  resources_finish(&rig->resources);
+  resources_free(&rig->resources);
 }
 
 static const struct profile_row *find(const struct profile *profile, const char *name) {
@@ -81,11 +81,11 @@ static void the_middle_forgets_outliers(void **state) {
 }
 
 /* As of a device that computes in this type. */
-static const struct element *elements_of(const struct plan *plan, enum dtype type, struct element *temps) {
-  assert_true(plan->temp_count <= TEMPS);
-  for (int i = 0; i < plan->temp_count; i++)
-    temps[i] = element_of(plan->temps[i].demand == ELEMENT_PRECISE ? DTYPE_F32 : type);
-  return temps;
+static const struct element *elements_of(const struct plan *plan, enum dtype type, struct element *temporaries) {
+  assert_true(plan->temporary_count <= TEMPORARIES);
+  for (int i = 0; i < plan->temporary_count; i++)
+    temporaries[i] = element_of(plan->temporaries[i].demand == ELEMENT_PRECISE ? DTYPE_F32 : type);
+  return temporaries;
 }
 
 /* The floor is what takes longest at the roof: arithmetic, weights, or activations. */
@@ -93,11 +93,11 @@ static void rows_follow_from_the_plan(void **state) {
   (void)state;
   struct rig rig;
   struct profile profile;
-  struct element temps[TEMPS];
+  struct element temporaries[TEMPORARIES];
   rig_open(&rig, "cpu");
   assert_int_equal(profile_init(&profile, rig.plan.op_count), 0);
   profile.roof = (struct profile_roof){.flops = 1e12, .memory = 1e9, .cache = 1e12, .element = 2};
-  profile_describe(&profile, &rig.plan, elements_of(&rig.plan, DTYPE_F16, temps));
+  profile_describe(&profile, &rig.plan, elements_of(&rig.plan, DTYPE_F16, temporaries));
   const struct profile_row *conv = find(&profile, "vae.conv"), *fc = find(&profile, "unet.fc");
   assert_string_equal(conv->kind, "conv3x3");
   assert_string_equal(conv->part, "vae");
@@ -111,15 +111,15 @@ static void rows_follow_from_the_plan(void **state) {
   assert_true(near(conv->weight_bytes, 2.0 * C * 27));
   assert_true(near(conv->activation_bytes, 2.0 * W * H * (3 + C)));
   assert_true(near(conv->floor_us, conv->weight_bytes / 1e9 * 1e6)); /* slow memory */
-  /* Of five draws one is read; latents are FP32 everywhere. */
+  /* Of five noise samples one is read; latents are FP32 everywhere. */
   assert_true(near(find(&profile, "start")->weight_bytes, 2.0 * W * H * C));
   assert_true(near(find(&profile, "step")->activation_bytes, (2.0 + 4 + 4) * W * H * C));
   profile.roof = (struct profile_roof){.flops = 1e9, .memory = 1e12, .cache = 1e12, .element = 4};
-  profile_describe(&profile, &rig.plan, elements_of(&rig.plan, DTYPE_F32, temps));
+  profile_describe(&profile, &rig.plan, elements_of(&rig.plan, DTYPE_F32, temporaries));
   assert_true(near(conv->floor_us, conv->flops / 1e9 * 1e6));
   assert_true(near(conv->weight_bytes, 4.0 * C * 27));
   profile.roof = (struct profile_roof){.element = 4};
-  profile_describe(&profile, &rig.plan, temps);
+  profile_describe(&profile, &rig.plan, temporaries);
   assert_true(conv->floor_us == 0);
   profile_free(&profile);
   rig_close(&rig);

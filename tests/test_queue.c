@@ -57,7 +57,7 @@ static void test_order_without_loss(void **state) {
     expect_end(&queue);
     pthread_join(thread, &left);
     assert_null(left);
-    queue_finish(&queue);
+    queue_free(&queue);
   }
 }
 
@@ -72,7 +72,7 @@ static void test_nothing_is_copied(void **state) {
   assert_ptr_equal(out.picture, in.picture);
   assert_int_equal(out.picture->holds, 1);
   frame_release(&out);
-  queue_finish(&queue);
+  queue_free(&queue);
 }
 
 struct putter {
@@ -105,7 +105,7 @@ static void test_full_queue_blocks(void **state) {
   assert_int_equal(atomic_load(&putter.done), 1);
   expect(&queue, 2);
   expect(&queue, 99);
-  queue_finish(&queue);
+  queue_free(&queue);
 }
 
 static void test_closing_lets_the_rest_out(void **state) {
@@ -120,7 +120,7 @@ static void test_closing_lets_the_rest_out(void **state) {
   expect(&queue, 1);
   expect(&queue, 2);
   expect_end(&queue);
-  queue_finish(&queue);
+  queue_free(&queue);
 }
 
 static void test_abort_frees_a_blocked_writer(void **state) {
@@ -136,7 +136,7 @@ static void test_abort_frees_a_blocked_writer(void **state) {
   pthread_join(thread, NULL);
   assert_int_equal(atomic_load(&putter.done), 2);
   expect_end(&queue);
-  queue_finish(&queue);
+  queue_free(&queue);
 }
 
 static void *take_one(void *opaque) {
@@ -155,7 +155,7 @@ static void test_close_frees_a_blocked_reader(void **state) {
   queue_close(&queue);
   pthread_join(thread, &taken);
   assert_null(taken);
-  queue_finish(&queue);
+  queue_free(&queue);
 }
 
 /* Whichever way a frame leaves the queue, its hold ends once. */
@@ -170,12 +170,12 @@ static void test_holds_end(void **state) {
   }
   queue_init(&queue, 2);
   assert_true(queue_put(&queue, &frames[0]));
-  queue_finish(&queue);
+  queue_free(&queue);
   queue_init(&queue, 2);
   assert_true(queue_put(&queue, &frames[1]) && queue_put(&queue, &frames[2]));
   queue_abort(&queue);
   assert_false(queue_put(&queue, &frames[3]));
-  queue_finish(&queue);
+  queue_free(&queue);
   for (int i = 0; i < WAYS; i++) {
     assert_int_equal(mine[i].picture->holds, 1);
     frame_release(&mine[i]);
@@ -193,6 +193,6 @@ int main(void) {
       cmocka_unit_test(test_holds_end),
   };
   int failed = cmocka_run_group_tests(tests, NULL, NULL);
-  host_pictures_finish(&pictures);
+  host_pictures_free(&pictures);
   return failed;
 }

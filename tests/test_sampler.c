@@ -106,9 +106,9 @@ static bool is_same_continuous(const struct sampling *s) {
 }
 
 /* The steps that are said to add noise do, and no other. */
-static void check_draws(const struct sampler_table *table, enum sampler_method method) {
+static void check_noise_samples(const struct sampler_table *table, enum sampler_method method) {
   for (int i = 0; i < table->steps; i++)
-    assert_int_equal(table->step[i].noise != 0, i < sampler_draws(method, table->steps));
+    assert_int_equal(table->step[i].noise != 0, i < sampler_noise_samples(method, table->steps));
 }
 
 /* Timesteps are real numbers: at training's own nothing is lost, between them sigma is in between. */
@@ -138,7 +138,7 @@ static void test_goldens(void **state) {
     struct sampling sampling = golden_sampling(golden, &config);
     struct sampler_table table;
     sampler_table(&config, &sampling, &table);
-    check_draws(&table, sampling.method);
+    check_noise_samples(&table, sampling.method);
     double error = table_error(&table, golden), walk = walk_error(&table, golden);
     /* at zero signal-to-noise ratio diffusers' Euler carries x times 4096, in FP32 */
     double walk_bound = config.zero_snr && config.method == METHOD_EULER ? 2e-3 : 2e-5;
@@ -182,8 +182,8 @@ static void test_abar(void **state) {
   }
 }
 
-static void check_grid(enum sampler_method method, enum sampler_spacing spacing, double strength, bool snap, int steps,
-                       const int *wanted) {
+static void check_timesteps(enum sampler_method method, enum sampler_spacing spacing, double strength, bool snap,
+                            int steps, const int *wanted) {
   struct scheduler_config config = usual_config();
   struct sampling sampling = {method, spacing, steps, strength, .snap = snap};
   struct sampler_table table;
@@ -196,9 +196,10 @@ static void check_grid(enum sampler_method method, enum sampler_spacing spacing,
 }
 
 #define CHECK_GRID(method, spacing, strength, snap, ...)                                                               \
-  check_grid(method, spacing, strength, snap, (int)(sizeof((int[]){__VA_ARGS__}) / sizeof(int)), (int[]){__VA_ARGS__})
+  check_timesteps(method, spacing, strength, snap, (int)(sizeof((int[]){__VA_ARGS__}) / sizeof(int)),                  \
+                  (int[]){__VA_ARGS__})
 
-static void test_grids(void **state) {
+static void test_spacings(void **state) {
   (void)state;
   CHECK_GRID(METHOD_EULER, SPACING_TRAILING, 1, false, 999);
   CHECK_GRID(METHOD_EULER, SPACING_TRAILING, 1, false, 999, 499);
@@ -331,7 +332,7 @@ static void test_pad(void **state) {
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_abar_between), cmocka_unit_test(test_goldens),      cmocka_unit_test(test_abar),
-      cmocka_unit_test(test_grids),        cmocka_unit_test(test_lcm_strength), cmocka_unit_test(test_truth),
+      cmocka_unit_test(test_spacings),     cmocka_unit_test(test_lcm_strength), cmocka_unit_test(test_truth),
       cmocka_unit_test(test_start),        cmocka_unit_test(test_one_step_v),   cmocka_unit_test(test_pad),
   };
   return cmocka_run_group_tests(tests, setup, teardown);

@@ -297,7 +297,7 @@ static void test_pictures_are_let_go(void **state) {
       assert_int_equal(frames[j].picture->holds, 1);
       frame_release(&frames[j]);
     }
-    host_pictures_finish(&pictures);
+    host_pictures_free(&pictures);
   }
 }
 

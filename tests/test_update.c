@@ -120,7 +120,7 @@ static void net_close(struct net *net) {
   device_release(net->device, &net->program);
   device_close(&net->device);
   plan_free(&net->plan);
-  resources_finish(&net->resources);
+  resources_free(&net->resources);
   for (int i = 0; i < LAYERS; i++)
     free(net->values[i]);
   free(net);

@@ -39,12 +39,12 @@ static void rig_open(struct rig *rig) {
 
 static void rig_close(struct rig *rig) {
   device_close(&rig->device);
-  resources_finish(&rig->resources);
+  resources_free(&rig->resources);
   free(rig->matrix_values);
 }
 
 /* Every form of the two weights is that of what device_read gives. */
-static void assert_forms(struct rig *rig, const half_t *padded, const half_t *narrow) {
+static void assert_forms(struct rig *rig, const half_t *padded, const half_t *f16) {
   static float matrix[ROWS * ROW], vector[ROWS];
   static half_t copy[ROWS * TAPS * PITCH];
   struct cuda_device *device = cuda_device(rig->device);
@@ -53,7 +53,7 @@ static void assert_forms(struct rig *rig, const half_t *padded, const half_t *na
   must(rig, memory_copy(device, copy, padded, sizeof copy, "reading", &rig->err));
   for (int i = 0; i < ROWS * TAPS * PITCH; i++)
     assert_int_equal(copy[i], i % PITCH < INPUTS ? f32_to_f16(matrix[i / PITCH * INPUTS + i % PITCH]) : 0);
-  must(rig, memory_copy(device, copy, narrow, ROWS * sizeof *copy, "reading", &rig->err));
+  must(rig, memory_copy(device, copy, f16, ROWS * sizeof *copy, "reading", &rig->err));
   for (int i = 0; i < ROWS; i++)
     assert_int_equal(copy[i], f32_to_f16(vector[i]));
 }
@@ -88,10 +88,10 @@ static void other_forms_follow(void **state) {
   rig_open(&rig);
   struct cuda_device *device = cuda_device(rig.device);
   half_t *padded = resource_padded(device, rig.matrix.index, &rig.err);
-  half_t *narrow = resource_narrow(device, rig.vector.index, &rig.err);
+  half_t *f16 = resource_f16(device, rig.vector.index, &rig.err);
   half_t *quartered = resource_quartered(device, rig.matrix.index, &rig.err);
-  assert_true(padded && narrow && quartered);
-  assert_forms(&rig, padded, narrow);
+  assert_true(padded && f16 && quartered);
+  assert_forms(&rig, padded, f16);
   assert_quarters(&rig, quartered);
   for (int round = 0; round < 4; round++) { /* the second half of the vector begins at an odd place */
     size_t first = round == 0 ? 0 : 7 * (size_t)round, rows = round == 0 ? ROWS : 3 + 2 * (size_t)round;
@@ -103,11 +103,11 @@ static void other_forms_follow(void **state) {
     must(&rig, device_update(rig.device, changes, 2, &rig.err));
     must(&rig, device_read(rig.device, NULL, rig.matrix, first * ROW, seen, rows * ROW, &rig.err));
     assert_memory_equal(seen, values, rows * ROW * sizeof *seen);
-    assert_forms(&rig, padded, narrow);
+    assert_forms(&rig, padded, f16);
     assert_quarters(&rig, quartered);
   }
   assert_ptr_equal(resource_padded(device, rig.matrix.index, &rig.err), padded);
-  assert_ptr_equal(resource_narrow(device, rig.vector.index, &rig.err), narrow);
+  assert_ptr_equal(resource_f16(device, rig.vector.index, &rig.err), f16);
   assert_int_equal(derived_find(&device->derived, rig.matrix.index, device->derived.list[0].form, NULL)->version, 4);
   rig_close(&rig);
 }

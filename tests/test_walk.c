@@ -70,7 +70,7 @@ static void test_sd(void **state) {
   assert_int_equal(find(&walk, "mid_block.attentions.0")->heads, 20);
   assert_int_equal(find(&walk, "down_blocks.1.downsamplers.0")->kind, LAYER_DOWNSAMPLE);
   assert_int_equal(find(&walk, "up_blocks.2.upsamplers.0")->kind, LAYER_UPSAMPLE);
-  walk_finish(&walk);
+  walk_free(&walk);
 }
 
 /* Attention on some levels, of several blocks each, and to the text alone on one of them, but not in the middle. */
@@ -93,7 +93,7 @@ static void test_depths(void **state) {
   assert_int_equal(walk_texts(layer), 10);
   walk_text_name(layer, 9, name, sizeof name);
   assert_string_equal(name, "mid_block.attentions.0.transformer_blocks.9.attn2");
-  walk_finish(&walk);
+  walk_free(&walk);
 }
 
 static void test_no_mid_block(void **state) {
@@ -105,7 +105,7 @@ static void test_no_mid_block(void **state) {
   check_walk(&walk, 64);
   for (int i = 0; i < walk.count; i++)
     assert_true(walk.layers[i].part != UNET_MID);
-  walk_finish(&walk);
+  walk_free(&walk);
 }
 
 int main(void) {

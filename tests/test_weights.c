@@ -172,12 +172,12 @@ static void test_beyond_f16(void **state) {
 
 static void expect_limit(enum dtype dtype, uint32_t bits, bool finite, bool fits_f16) {
   uint32_t values[9] = {0}, out[9];
-  uint16_t narrow[9] = {0};
+  uint16_t halves[9] = {0};
   struct error err = {0};
   values[7] = bits;
-  narrow[7] = (uint16_t)bits;
+  halves[7] = (uint16_t)bits;
   struct weight_part part = {
-      .data = dtype == DTYPE_F32 ? (void *)values : narrow, .dtype = dtype, .rows = 9, .name = "limit"};
+      .data = dtype == DTYPE_F32 ? (void *)values : halves, .dtype = dtype, .rows = 9, .name = "limit"};
   assert_int_equal(weight_part_read(&part, 0, 9, false, out, &err), finite ? 0 : -1);
   assert_int_equal(weight_part_read(&part, 0, 9, true, out, &err), fits_f16 ? 0 : -1);
   if (!fits_f16)

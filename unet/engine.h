@@ -34,13 +34,13 @@ enum engine_sampler {
   SAMPLER_DDIM,
   SAMPLER_LCM
 };
-enum engine_grid { GRID_AUTO, GRID_TRAILING, GRID_LEADING, GRID_LCM };
+enum engine_spacing { ENGINE_SPACING_AUTO, ENGINE_SPACING_TRAILING, ENGINE_SPACING_LEADING, ENGINE_SPACING_LCM };
 
 struct engine_params {
   const char *model; /* diffusers folder */
   const char *vae;   /* autoencoder folder that replaces the model's own; NULL: the model's */
   enum engine_sampler sampler;
-  enum engine_grid grid;
+  enum engine_spacing spacing;
   bool strength_diffusers; /* strength as diffusers' image-to-image has it, for fidelity comparisons: quantised, and on
                               every model the point to start from */
   bool snap_strength;      /* strength snapped to the trained points of adversarially distilled models */
@@ -74,7 +74,7 @@ struct engine_info {
   bool image_conditioned;      /* the U-Net sees the input picture itself (InstructPix2Pix, mini) */
   bool refuses_guidance;       /* trained without: engine_shape.guidance is an error (mini) */
   bool has_guidance_embedding; /* full LCM: guidance acts with no second row */
-  const char *sampler, *grid, *prediction;
+  const char *sampler, *spacing, *prediction;
   size_t weight_bytes; /* in the checkpoint */
   size_t device_bytes, device_peak_bytes;
   double device_energy_j; /* that the device has taken since some time before; 0: unknown */

@@ -208,7 +208,7 @@ static int write_trace(struct bench *bench, struct error *err) {
   int status = run_pipeline(bench, frames, &trace, &result, err);
   if (!status && !atomic_load(&setup_stop))
     status = trace_json(&trace, bench->options->trace, err);
-  trace_finish(&trace);
+  trace_free(&trace);
   return status;
 }
 

@@ -407,8 +407,8 @@ int command_live(const struct options *options, struct error *err) {
   struct error ignored;
   if (stop_threads(&live, status ? &ignored : err))
     status = -1;
-  mailbox_finish(&live.pictures);
-  mailbox_finish(&live.frames);
+  mailbox_free(&live.pictures);
+  mailbox_free(&live.frames);
   if (atomic_load(&setup_stop))
     return error_set(err, STATUS_INTERRUPTED, "interrupted");
   return status;

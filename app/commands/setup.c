@@ -74,7 +74,7 @@ int setup_params(struct setup_params *params, const struct options *options, con
       .model = model ? model : params->model,
       .vae = parameters_text(values, PARAMETER_VAE, 0),
       .sampler = (enum engine_sampler)values->sampler,
-      .grid = (enum engine_grid)values->grid,
+      .spacing = (enum engine_spacing)values->spacing,
       .strength_diffusers = values->strength_grid == STRENGTH_DIFFUSERS,
       .snap_strength = values->strength_grid == STRENGTH_TRAINED,
       .fit = (enum fit)values->fit,

@@ -50,8 +50,8 @@ static const struct parameter_row table[PARAMETERS] = {
                                "shape they are meant to be seen in"},
     [PARAMETER_SAMPLER] = {"sampler", TYPE_CHOICE, NEED_START, FIELD(sampler), .choices = "auto|euler|ddim|lcm",
                            .by_model = true, .from = "auto, the one the checkpoint names", .help = "sampler"},
-    [PARAMETER_GRID] = {"grid", TYPE_CHOICE, NEED_START, FIELD(grid), .choices = "auto|trailing|leading|lcm",
-                        .by_model = true, .help = "which timesteps are visited"},
+    [PARAMETER_SPACING] = {"grid", TYPE_CHOICE, NEED_START, FIELD(spacing), .choices = "auto|trailing|leading|lcm",
+                           .by_model = true, .help = "which timesteps are visited"},
     [PARAMETER_STRENGTH_GRID] = {"strength-grid", TYPE_CHOICE, NEED_START, FIELD(strength_grid),
                                  .choices = "continuous|diffusers|trained", .from = "",
                                  .help = "noise levels --strength may choose: any, diffusers' rounding, or a distilled "

@@ -34,7 +34,7 @@ enum parameter {
   PARAMETER_SIZE,
   PARAMETER_FIT,
   PARAMETER_SAMPLER,
-  PARAMETER_GRID,
+  PARAMETER_SPACING,
   PARAMETER_STRENGTH_GRID,
   PARAMETER_TEXT_TO_IMAGE,
   PARAMETER_PAUSE,
@@ -101,7 +101,7 @@ struct parameters {
   struct parameter_size size;
   double guidance, image_guidance, strength, mix, split_at;
   int64_t preset, steps, seed;
-  int fit, sampler, grid, strength_grid;
+  int fit, sampler, spacing, strength_grid;
   bool text_to_image, pause, split, fullscreen, hud, help;
   /* A bit an instance: set since the marks were last cleared. Not a value: equality does not look at it. */
   uint16_t marks[PARAMETERS];

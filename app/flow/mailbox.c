@@ -16,17 +16,17 @@ void mailbox_init(struct mailbox *mailbox) {
   wait_init(&mailbox->changed);
 }
 
-void mailbox_finish(struct mailbox *mailbox) {
+void mailbox_free(struct mailbox *mailbox) {
   mail_release(&mailbox->taken);
-  mail_release(&mailbox->slot);
+  mail_release(&mailbox->newest);
   pthread_cond_destroy(&mailbox->changed);
   pthread_mutex_destroy(&mailbox->lock);
 }
 
 void mailbox_put(struct mailbox *mailbox, const struct mail *mail) {
   pthread_mutex_lock(&mailbox->lock);
-  struct mail replaced = mailbox->slot;
-  mailbox->slot = *mail;
+  struct mail replaced = mailbox->newest;
+  mailbox->newest = *mail;
   mailbox->put++;
   mailbox->dropped += mailbox->full;
   mailbox->full = true;
@@ -51,8 +51,8 @@ int mailbox_take(struct mailbox *mailbox, const struct mail **mail, int wait_ms)
       break;
   if (mailbox->full) {
     mail_release(&mailbox->taken);
-    mailbox->taken = mailbox->slot;
-    mailbox->slot = (struct mail){0};
+    mailbox->taken = mailbox->newest;
+    mailbox->newest = (struct mail){0};
     mailbox->full = false;
     *mail = &mailbox->taken;
     result = 1;
@@ -67,7 +67,7 @@ bool mailbox_peek(struct mailbox *mailbox, struct frame *frame) {
   pthread_mutex_lock(&mailbox->lock);
   bool got = mailbox->full;
   if (got)
-    *frame = frame_hold(&mailbox->slot.frame);
+    *frame = frame_hold(&mailbox->newest.frame);
   pthread_mutex_unlock(&mailbox->lock);
   return got;
 }

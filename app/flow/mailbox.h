@@ -25,7 +25,7 @@ struct mailbox {
   pthread_mutex_t lock;
   pthread_cond_t changed;
   /* Protected by lock */
-  struct mail slot; /* of zeros unless full */
+  struct mail newest; /* of zeros unless full */
   bool full, closed;
   long put, dropped; /* handed in; replaced before anyone took them */
 };
@@ -37,7 +37,7 @@ struct mailbox_counts {
 void mail_release(struct mail *mail); /* both frames */
 
 void mailbox_init(struct mailbox *mailbox);
-void mailbox_finish(struct mailbox *mailbox); /* releases what is left */
+void mailbox_free(struct mailbox *mailbox); /* releases what is left */
 
 /* Writer: mail takes the place of what was not taken. Its holds are the mailbox's from now on. */
 void mailbox_put(struct mailbox *mailbox, const struct mail *mail);

@@ -21,7 +21,7 @@ static void forget(struct queue *queue) {
   }
 }
 
-void queue_finish(struct queue *queue) {
+void queue_free(struct queue *queue) {
   forget(queue);
   pthread_cond_destroy(&queue->changed);
   pthread_mutex_destroy(&queue->lock);

@@ -21,7 +21,7 @@ struct queue {
 
 /* capacity: 1..QUEUE_MAX. */
 void queue_init(struct queue *queue, int capacity);
-void queue_finish(struct queue *queue); /* releases what is left */
+void queue_free(struct queue *queue); /* releases what is left */
 
 /* Waits while the queue is full, and takes over the frame's hold, which it ends where the queue is closed: false. */
 bool queue_put(struct queue *queue, const struct frame *frame);

@@ -7,7 +7,7 @@ int trace_init(struct trace *trace, int capacity, struct error *err) {
   return trace->spans ? 0 : error_set(err, STATUS_FAILED, "no memory for a trace");
 }
 
-void trace_finish(struct trace *trace) {
+void trace_free(struct trace *trace) {
   free(trace->spans);
   trace->spans = NULL;
 }

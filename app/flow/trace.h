@@ -25,7 +25,7 @@ struct trace {
 };
 
 int trace_init(struct trace *trace, int capacity, struct error *err);
-void trace_finish(struct trace *trace); /* also of a zeroed one */
+void trace_free(struct trace *trace); /* also of a zeroed one */
 
 /* From any thread. trace NULL, or a span without times: nothing is recorded. */
 void trace_add(struct trace *trace, enum trace_track track, const char *name, long frame, int64_t begin_ns,

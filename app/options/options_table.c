@@ -29,7 +29,7 @@ const struct option option_table[] = {
     {"size", 0, OPTION_PARAMETER, GROUP_PICTURE, ENGINE | INFO, "WxH", .parameter = PARAMETER_SIZE},
     {"fit", 0, OPTION_PARAMETER, GROUP_PICTURE, ENGINE, .parameter = PARAMETER_FIT},
     {"sampler", 0, OPTION_PARAMETER, GROUP_PICTURE, ENGINE, .parameter = PARAMETER_SAMPLER},
-    {"grid", 0, OPTION_PARAMETER, GROUP_PICTURE, ENGINE, .parameter = PARAMETER_GRID},
+    {"grid", 0, OPTION_PARAMETER, GROUP_PICTURE, ENGINE, .parameter = PARAMETER_SPACING},
     {"strength-grid", 0, OPTION_PARAMETER, GROUP_PICTURE, ENGINE, .parameter = PARAMETER_STRENGTH_GRID},
     {"text-to-image", 0, OPTION_ON, GROUP_PICTURE, ENGINE, .parameter = PARAMETER_TEXT_TO_IMAGE},
 

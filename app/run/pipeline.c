@@ -192,7 +192,7 @@ int pipeline_run(const struct pipeline *pipeline, struct pipeline_result *result
   if (run.started_ns)
     result->seconds = (double)(clock_now_ns() - run.started_ns) * 1e-9;
   sink_close(&run.sink);
-  queue_finish(&run.decoded);
-  queue_finish(&run.made);
+  queue_free(&run.decoded);
+  queue_free(&run.made);
   return status;
 }

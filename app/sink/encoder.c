@@ -415,7 +415,7 @@ int encoder_send(struct encoder *encoder, const struct frame *frame, int64_t pts
   return code;
 }
 
-void encoder_finish(struct encoder *encoder) {
+void encoder_free(struct encoder *encoder) {
   avcodec_free_context(&encoder->context);
   sws_freeContext(encoder->scaler);
   palette_close(&encoder->palette);

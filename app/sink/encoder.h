@@ -33,6 +33,6 @@ int encoder_open(struct encoder *encoder, const AVOutputFormat *container, const
                  const struct sink_options *options, struct error *err);
 /* frame NULL: no more come. Returns 0 or an FFmpeg error code; the frame's picture may be held on. */
 int encoder_send(struct encoder *encoder, const struct frame *frame, int64_t pts);
-void encoder_finish(struct encoder *encoder);
+void encoder_free(struct encoder *encoder);
 
 #endif

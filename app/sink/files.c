@@ -99,7 +99,7 @@ int files_add_sequence(struct files *files, const char *pattern, long first, lon
   }
   if (lowest && least < LONG_MAX)
     *lowest = least;
-  files_finish(&found);
+  files_free(&found);
   return failed;
 }
 
@@ -233,7 +233,7 @@ const char *files_shared(const struct files *one, struct files *other) {
   return NULL;
 }
 
-void files_finish(struct files *files) {
+void files_free(struct files *files) {
   for (size_t i = 0; i < files->count; i++)
     free(files->entries[i].path);
   free(files->entries);

@@ -31,6 +31,6 @@ int files_add_sequence(struct files *files, const char *pattern, long first, lon
 int files_add_glob(struct files *files, const char *pattern, struct error *err);
 /* The name in one of a file that is in other, too; NULL: none is. Sorts other. */
 const char *files_shared(const struct files *one, struct files *other);
-void files_finish(struct files *files);
+void files_free(struct files *files);
 
 #endif

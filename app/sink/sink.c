@@ -137,7 +137,7 @@ static int check_files(const struct sink_wish *wish, const struct sink_impl *imp
     status = error_set(err, STATUS_USAGE, "%s: input and output are the same file; give another output", shared);
   if (!status && !wish->overwrite)
     status = may_overwrite(&output, err);
-  files_finish(&output);
+  files_free(&output);
   return status;
 }
 
@@ -153,7 +153,7 @@ int sink_check(const struct sink_wish *wish, long *first, struct error *err) {
   if (!status)
     status = descriptor_of(wish->spec) >= 0 ? check_descriptor(wish->spec, impl == &sink_ffmpeg, &input, err)
                                             : check_files(wish, impl, &input, *first, err);
-  files_finish(&input);
+  files_free(&input);
   return status;
 }
 
@@ -168,7 +168,7 @@ int sink_check_file(const char *path, bool overwrite, struct error *err) {
   int status = add_output(&there, path, err);
   if (!status && !overwrite)
     status = may_overwrite(&there, err);
-  files_finish(&there);
+  files_free(&there);
   return status;
 }
 

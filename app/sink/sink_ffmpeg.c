@@ -74,7 +74,7 @@ static void ffmpeg_close(struct sink *sink) {
   struct ffmpeg_sink *to = (struct ffmpeg_sink *)sink;
   sound_close(&to->sound);
   muxer_close(&to->muxer);
-  encoder_finish(&to->encoder);
+  encoder_free(&to->encoder);
   av_packet_free(&to->packet);
   if (to->output && !(to->output->oformat->flags & AVFMT_NOFILE))
     avio_closep(&to->output->pb);

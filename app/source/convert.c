@@ -247,10 +247,10 @@ int convert_frame(struct convert *convert, AVFrame *in, struct frame *frame, str
   return failed;
 }
 
-void convert_finish(struct convert *convert) {
+void convert_free(struct convert *convert) {
   sws_freeContext(convert->scaler);
   picture_pool_close(&convert->decoded);
-  host_pictures_finish(&convert->scaled);
-  host_pictures_finish(&convert->turned);
+  host_pictures_free(&convert->scaled);
+  host_pictures_free(&convert->turned);
   *convert = (struct convert){0};
 }

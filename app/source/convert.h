@@ -29,6 +29,6 @@ bool convert_swaps_sides(const struct convert *convert);
  * is that. */
 int convert_frame(struct convert *convert, AVFrame *in, struct frame *frame, struct error *err);
 
-void convert_finish(struct convert *convert);
+void convert_free(struct convert *convert);
 
 #endif

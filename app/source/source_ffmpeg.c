@@ -70,7 +70,7 @@ static int is_interrupted(void *opaque) {
 
 static void ffmpeg_close(struct source *source) {
   struct ffmpeg_source *from = (struct ffmpeg_source *)source;
-  convert_finish(&from->convert);
+  convert_free(&from->convert);
   av_frame_free(&from->frame);
   av_frame_free(&from->ahead);
   av_packet_free(&from->packet);

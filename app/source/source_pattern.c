@@ -89,8 +89,8 @@ static int parse_size(struct pattern_source *pattern, const char *spec, struct e
 static void pattern_close(struct source *source) {
   struct pattern_source *pattern = (struct pattern_source *)source;
   frame_release(&pattern->tile);
-  host_pictures_finish(&pattern->tiles);
-  host_pictures_finish(&pattern->pictures);
+  host_pictures_free(&pattern->tiles);
+  host_pictures_free(&pattern->pictures);
   free(pattern);
 }
 

@@ -80,7 +80,7 @@ cudaError_t launch_narrow(const struct launch_queue *queue, const struct gemm_ar
 
 struct norm_args {
   const void *x, *x2;        /* [n, pixels, c], [n, pixels, c2] */
-  bool wide;                 /* x is FP32 */
+  bool x_f32;                /* x is FP32 */
   const float *gamma, *beta; /* [c + c2] or NULL */
   half_t *y;                 /* [n, pixels, pitch]; channels from c + c2 to pitch are set to 0 */
   int n, pixels, c, c2, pitch;
@@ -99,7 +99,7 @@ cudaError_t launch_norm(const struct launch_queue *queue, const struct norm_args
 /* y = act(x ++ x2), doubled in size when upsample, channels padded with 0 to pitch. */
 struct gather_args {
   const void *x, *x2;
-  bool wide;
+  bool x_f32;
   half_t *y;
   int n, h, w, c, c2, pitch;
   bool upsample;
@@ -155,7 +155,7 @@ cudaError_t launch_pad(const struct launch_queue *queue, const struct pad_args *
 /* Weights of 3x3 convolutions behind a doubling, [rows, 9, width], as those of four 2x2 convolutions before it, one for
  * each pixel that a pixel becomes: [rows, 4, 4, pitch]. */
 cudaError_t launch_quarters(const struct launch_queue *queue, const struct pad_args *args);
-cudaError_t launch_narrowing(const struct launch_queue *queue, const float *source, half_t *target, size_t count);
+cudaError_t launch_to_f16(const struct launch_queue *queue, const float *source, half_t *target, size_t count);
 
 /* Bytes that go from a place in a shadow to their own; even, as is the address. */
 struct segment {
@@ -190,22 +190,22 @@ struct planes {
 struct run_block {
   struct run_params run;
   struct planes input, output;
-  int round; /* of the plan's loop; 0 outside it */
+  int iteration; /* of the plan's loop; 0 outside it */
 };
 
 /* Two run blocks and whose turn it is: graphs are captured once, so the block of this run is found on the device. */
 struct run_ring {
-  struct run_block *slot[2];
+  struct run_block *buffer[2];
   unsigned turn;
 };
 
 /* Copies the block whose turn it is to *block and passes the turn on: the first node of every run. */
 cudaError_t launch_begin(const struct launch_queue *queue, struct run_ring *ring, struct run_block *block);
 
-/* Counts block->round up, from the last of `rounds` to 0: the last node of every round. again: the loop node of the
- * graph being captured, which is told whether another round follows; NULL outside a graph. */
-cudaError_t launch_next_round(const struct launch_queue *queue, struct run_block *block, int rounds,
-                              const cudaGraphConditionalHandle *again);
+/* Counts block->iteration up, from the last of `iterations` to 0: the last node of every iteration. again: the loop
+ * node of the graph being captured, which is told whether another iteration follows; NULL outside a graph. */
+cudaError_t launch_next_iteration(const struct launch_queue *queue, struct run_block *block, int iterations,
+                                  const cudaGraphConditionalHandle *again);
 
 struct pixels_args {
   const struct run_block *block;

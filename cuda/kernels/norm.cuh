@@ -9,7 +9,7 @@ cudaError_t launch_layer_norm(const struct launch_queue *queue, const struct nor
 
 /* Whether channels can be taken eight at a time. */
 static inline bool norm_has_vectors(const struct norm_args *args) {
-  return args->c % 8 == 0 && args->c2 % 8 == 0 && args->pitch % 8 == 0 && !args->wide;
+  return args->c % 8 == 0 && args->c2 % 8 == 0 && args->pitch % 8 == 0 && !args->x_f32;
 }
 
 namespace norms {
@@ -22,11 +22,11 @@ template <int WIDTH>
 __device__ __forceinline__ carrier<WIDTH> fetch(const struct norm_args &p, size_t pixel, int channel) {
   bool second = channel >= p.c;
   size_t at = second ? pixel * p.c2 + (channel - p.c) : pixel * p.c + channel;
-  const __half *narrow = static_cast<const __half *>(second ? p.x2 : p.x) + at;
+  const __half *halves = static_cast<const __half *>(second ? p.x2 : p.x) + at;
   if constexpr (WIDTH == 8)
-    return {*reinterpret_cast<const uint4 *>(narrow)};
+    return {*reinterpret_cast<const uint4 *>(halves)};
   else
-    return {!second && p.wide ? static_cast<const float *>(p.x)[at] : __half2float(*narrow)};
+    return {!second && p.x_f32 ? static_cast<const float *>(p.x)[at] : __half2float(*halves)};
 }
 
 __device__ __forceinline__ void unpack(const carrier<1> &from, float out[1]) {

@@ -15,15 +15,15 @@ struct component {
   uint8_t *first;
   int pitch, stride; /* bytes from row to row and from sample to sample */
   int width, height;
-  bool half_x, half_y, wide; /* wide: 10 bits at the top of 16 */
+  bool half_x, half_y, ten_bits; /* at the top of 16 */
 };
 
 __device__ component get_component(const struct planes &p, int index) {
   bool rgb = is_rgb(p.format), chroma = index > 0 && !rgb;
   bool pairs = p.format == PIXEL_NV12 || p.format == PIXEL_P010; /* Cb and Cr in turn */
   component c;
-  c.wide = p.format == PIXEL_P010;
-  int size = c.wide ? 2 : 1, plane = chroma && p.format != PIXEL_YUYV ? (pairs ? 1 : index) : 0;
+  c.ten_bits = p.format == PIXEL_P010;
+  int size = c.ten_bits ? 2 : 1, plane = chroma && p.format != PIXEL_YUYV ? (pairs ? 1 : index) : 0;
   c.half_x = chroma;
   c.half_y = chroma && p.format != PIXEL_YUYV;
   c.width = c.half_x ? (p.width + 1) / 2 : p.width;
@@ -72,7 +72,7 @@ __device__ float mean(const component &c, span x, span y) {
     float row_sum = 0.0f;
     for (float i = floorf(x.low); i < x.high; i++) {
       const uint8_t *at = row + min(max((int)i, 0), c.width - 1) * c.stride;
-      row_sum += coverage(x, i) * (c.wide ? (float)(*reinterpret_cast<const uint16_t *>(at) >> 6) : (float)*at);
+      row_sum += coverage(x, i) * (c.ten_bits ? (float)(*reinterpret_cast<const uint16_t *>(at) >> 6) : (float)*at);
     }
     sum += coverage(y, j) * row_sum;
   }
@@ -90,7 +90,7 @@ __device__ __forceinline__ bool is_same_size(const struct geometry &g) {
 
 __device__ __forceinline__ float one_sample(const component &c, int x, int y) {
   const uint8_t *at = c.first + (size_t)min(max(y, 0), c.height - 1) * c.pitch + min(max(x, 0), c.width - 1) * c.stride;
-  return c.wide ? (float)(*reinterpret_cast<const uint16_t *>(at) >> 6) : (float)*at;
+  return c.ten_bits ? (float)(*reinterpret_cast<const uint16_t *>(at) >> 6) : (float)*at;
 }
 
 __device__ __forceinline__ float component_value(const component &c, const struct geometry &g, int x, int y) {
@@ -143,8 +143,8 @@ __device__ __forceinline__ void read_rgb(const struct pixels_args &p, float mix,
 
 __device__ __forceinline__ void store_sample(const component &c, int x, int y, float value) {
   uint8_t *at = c.first + (size_t)y * c.pitch + x * c.stride;
-  int rounded = min(max(__float2int_rn(value), 0), c.wide ? 1023 : 255);
-  if (c.wide)
+  int rounded = min(max(__float2int_rn(value), 0), c.ten_bits ? 1023 : 255);
+  if (c.ten_bits)
     *reinterpret_cast<uint16_t *>(at) = (uint16_t)(rounded << 6);
   else
     *at = (uint8_t)rounded;

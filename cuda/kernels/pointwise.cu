@@ -30,7 +30,7 @@ __global__ void __launch_bounds__(THREADS)
   const __half *x1 = static_cast<const __half *>(p.x) + source * p.c;
   const __half *x2 = static_cast<const __half *>(p.x2) + source * p.c2;
   float v[8];
-  if (!p.wide && p.c % 8 == 0 && p.c2 % 8 == 0 && channel < p.c + p.c2) {
+  if (!p.x_f32 && p.c % 8 == 0 && p.c2 % 8 == 0 && channel < p.c + p.c2) {
     load8(channel < p.c ? x1 + channel : x2 + (channel - p.c), v);
   } else {
 #pragma unroll
@@ -38,7 +38,7 @@ __global__ void __launch_bounds__(THREADS)
       int c = channel + j;
       v[j] = 0.0f;
       if (c < p.c)
-        v[j] = p.wide ? static_cast<const float *>(p.x)[source * p.c + c] : __half2float(x1[c]);
+        v[j] = p.x_f32 ? static_cast<const float *>(p.x)[source * p.c + c] : __half2float(x1[c]);
       else if (c < p.c + p.c2)
         v[j] = __half2float(x2[c - p.c]);
     }
@@ -62,8 +62,8 @@ __global__ void __launch_bounds__(THREADS)
   size_t source = (picture * p.h + (y >> shift)) * p.w + (x >> shift);
   float v = 0.0f;
   if (c < p.c)
-    v = p.wide ? static_cast<const float *>(p.x)[source * p.c + c]
-               : __half2float(static_cast<const __half *>(p.x)[source * p.c + c]);
+    v = p.x_f32 ? static_cast<const float *>(p.x)[source * p.c + c]
+                : __half2float(static_cast<const __half *>(p.x)[source * p.c + c]);
   else if (c < p.c + p.c2)
     v = __half2float(static_cast<const __half *>(p.x2)[source * p.c2 + (c - p.c)]);
   p.y[i] = __float2half_rn(c < p.c + p.c2 ? activate(v, p.act) : 0.0f);
@@ -200,7 +200,7 @@ __global__ void __launch_bounds__(THREADS) quarters_kernel(const __grid_constant
   p.target[i] = __float2half_rn(sum);
 }
 
-__global__ void __launch_bounds__(THREADS) narrowing_kernel(const float *source, __half *target, size_t count) {
+__global__ void __launch_bounds__(THREADS) to_f16_kernel(const float *source, __half *target, size_t count) {
   size_t i = thread_index();
   wait_for_previous();
   if (i < count)
@@ -231,7 +231,7 @@ __global__ void __launch_bounds__(THREADS) publish_kernel(const char *shadow, co
 
 cudaError_t kernels_version(int *version) {
   cudaFuncAttributes attributes;
-  cudaError_t status = cudaFuncGetAttributes(&attributes, narrowing_kernel);
+  cudaError_t status = cudaFuncGetAttributes(&attributes, to_f16_kernel);
   if (status == cudaSuccess)
     *version = attributes.ptxVersion;
   return status;
@@ -276,8 +276,8 @@ cudaError_t launch_quarters(const struct launch_queue *queue, const struct pad_a
   return launch(queue, quarters_kernel, dim3(blocks_for(count, THREADS)), dim3(THREADS), 0, *args, count);
 }
 
-cudaError_t launch_narrowing(const struct launch_queue *queue, const float *source, half_t *target, size_t count) {
-  return launch(queue, narrowing_kernel, dim3(blocks_for(count, THREADS)), dim3(THREADS), 0, source, target, count);
+cudaError_t launch_to_f16(const struct launch_queue *queue, const float *source, half_t *target, size_t count) {
+  return launch(queue, to_f16_kernel, dim3(blocks_for(count, THREADS)), dim3(THREADS), 0, source, target, count);
 }
 
 cudaError_t launch_publish(const struct launch_queue *queue, const void *shadow, const struct segment *list,

@@ -1,6 +1,6 @@
-/* What a run's parameters decide: the first node of every run, a loop's rounds, embeddings, time rows, prompt blending
- * and the sampler's steps. All small; each reads the parameters from device memory, so that a captured graph never
- * changes. */
+/* What a run's parameters decide: the first node of every run, a loop's iterations, embeddings, time rows, prompt
+ * blending and the sampler's steps. All small; each reads the parameters from device memory, so that a captured graph
+ * never changes. */
 #include "cuda/kernels/common.cuh"
 
 namespace {
@@ -13,7 +13,7 @@ __device__ __forceinline__ size_t thread_index() {
 
 __global__ void __launch_bounds__(THREADS) begin_kernel(struct run_ring *ring, struct run_block *block) {
   wait_for_previous();
-  const uint32_t *from = reinterpret_cast<const uint32_t *>(ring->slot[ring->turn & 1]);
+  const uint32_t *from = reinterpret_cast<const uint32_t *>(ring->buffer[ring->turn & 1]);
   for (size_t i = threadIdx.x; i < sizeof *block / sizeof *from; i += THREADS)
     reinterpret_cast<uint32_t *>(block)[i] = from[i];
   __syncthreads();
@@ -22,12 +22,12 @@ __global__ void __launch_bounds__(THREADS) begin_kernel(struct run_ring *ring, s
 }
 
 template <bool GRAPH>
-__global__ void next_round_kernel(struct run_block *block, int rounds, cudaGraphConditionalHandle again) {
+__global__ void next_iteration_kernel(struct run_block *block, int iterations, cudaGraphConditionalHandle again) {
   wait_for_previous();
-  int round = block->round + 1;
-  block->round = round < rounds ? round : 0;
+  int iteration = block->iteration + 1;
+  block->iteration = iteration < iterations ? iteration : 0;
   if (GRAPH)
-    cudaGraphSetConditional(again, round < rounds);
+    cudaGraphSetConditional(again, iteration < iterations);
 }
 
 __global__ void __launch_bounds__(THREADS) embed_kernel(const __grid_constant__ struct sample_args p) {
@@ -69,7 +69,7 @@ __global__ void __launch_bounds__(THREADS) time_row_kernel(const __grid_constant
   size_t i = thread_index();
   wait_for_previous();
   if (i < p.count)
-    static_cast<__half *>(p.y)[i] = p.table[(size_t)(p.step + p.block->round) * p.count + i];
+    static_cast<__half *>(p.y)[i] = p.table[(size_t)(p.step + p.block->iteration) * p.count + i];
 }
 
 __global__ void __launch_bounds__(THREADS) store_slot_kernel(const __grid_constant__ struct sample_args p) {
@@ -156,7 +156,7 @@ __global__ void __launch_bounds__(THREADS) step_kernel(const __grid_constant__ s
   if (i >= p.count)
     return;
   const struct run_params &run = p.block->run;
-  int step = p.step + p.block->round;
+  int step = p.step + p.block->iteration;
   const struct step_params &s = run.step[step];
   float model = 0.0f;
   for (int row = 0; row < p.rows; row++)
@@ -181,10 +181,10 @@ cudaError_t launch_begin(const struct launch_queue *queue, struct run_ring *ring
   return launch(queue, begin_kernel, dim3(1), dim3(THREADS), 0, ring, block);
 }
 
-cudaError_t launch_next_round(const struct launch_queue *queue, struct run_block *block, int rounds,
-                              const cudaGraphConditionalHandle *again) {
-  return again ? launch(queue, next_round_kernel<true>, dim3(1), dim3(1), 0, block, rounds, *again)
-               : launch(queue, next_round_kernel<false>, dim3(1), dim3(1), 0, block, rounds, 0);
+cudaError_t launch_next_iteration(const struct launch_queue *queue, struct run_block *block, int iterations,
+                                  const cudaGraphConditionalHandle *again) {
+  return again ? launch(queue, next_iteration_kernel<true>, dim3(1), dim3(1), 0, block, iterations, *again)
+               : launch(queue, next_iteration_kernel<false>, dim3(1), dim3(1), 0, block, iterations, 0);
 }
 
 cudaError_t launch_embed(const struct launch_queue *queue, const struct sample_args *args) {

@@ -38,11 +38,11 @@ static void make_key(const struct gemm_args *a, char *key, size_t size) {
 /* A tiny kernel ahead of each candidate. In a frame a product mostly stands between kernels of our own, small ones:
  * behind itself one that needs much shared memory could not begin early, and a library's would have one gap, not two.
  */
-static int append_spacer(const struct cuda_device *device, struct steps *steps, struct error *err) {
-  struct step step = {.kind = STEP_GATHER};
-  step.gather =
+static int append_spacer(const struct cuda_device *device, struct launches *launches, struct error *err) {
+  struct launch launch = {.kind = LAUNCH_GATHER};
+  launch.gather =
       (struct gather_args){.x = device->arrivals, .y = device->workspace, .n = 1, .h = 1, .w = 1, .c = 8, .pitch = 8};
-  return steps_append(steps, &step, err);
+  return launches_append(launches, &launch, err);
 }
 
 /* The fastest of the candidates that can be timed until then. Returns whether all could. */
@@ -50,13 +50,13 @@ static bool time_candidates(struct cuda_device *device, const struct product *pr
                             const struct choice *list, int count, double until, struct choice *best) {
   double least = INFINITY;
   for (int i = 0; i < count; i++) {
-    struct steps trial = {0};
+    struct launches trial = {0};
     double seconds = -1;
     if (clock_seconds() >= until)
       return false;
     if (append_spacer(device, &trial, NULL) == 0 && list[i].way->append(device, product, &list[i], &trial, NULL) == 0)
-      seconds = steps_time(device, &trial, least);
-    steps_finish(&trial);
+      seconds = launches_time(device, &trial, least);
+    launches_free(&trial);
     log_line(device->log, LOG_DEBUG, "%s: %s %d, %d splits: %.2f us", key, way_name(list[i].way), list[i].index,
              list[i].splits, seconds * 1e6);
     if (seconds >= 0 && seconds < least) {
@@ -104,11 +104,11 @@ static struct choice choose(struct cuda_device *device, const struct cuda_progra
 }
 
 /* Pixels that a convolution reads next are written as it reads them, so that nothing has to pad them. */
-static bool pad_pixels(struct steps *steps, const struct step *prologue) {
+static bool pad_pixels(struct launches *launches, const struct launch *prologue) {
   const struct gather_args *g = &prologue->gather;
-  struct step *last = steps->count ? &steps->list[steps->count - 1] : NULL;
-  if (!last || last->kind != STEP_PIXELS_IN || prologue->kind != STEP_GATHER || g->x != last->pixels.y || g->x2 ||
-      g->wide || g->upsample || g->act != ACT_NONE || g->pitch != 8)
+  struct launch *last = launches->count ? &launches->list[launches->count - 1] : NULL;
+  if (!last || last->kind != LAUNCH_PIXELS_IN || prologue->kind != LAUNCH_GATHER || g->x != last->pixels.y || g->x2 ||
+      g->x_f32 || g->upsample || g->act != ACT_NONE || g->pitch != 8)
     return false;
   last->pixels.padded = g->y;
   return true;
@@ -119,17 +119,17 @@ int product_prepare(struct cuda_device *device, struct cuda_program *program, co
   struct product product;
   if (product_fill(device, program, plan, index, &product, err) < 0)
     return -1;
-  if (product.has_prologue && !pad_pixels(&program->steps, &product.prologue) &&
-      steps_append(&program->steps, &product.prologue, err) < 0)
+  if (product.has_prologue && !pad_pixels(&program->launches, &product.prologue) &&
+      launches_append(&program->launches, &product.prologue, err) < 0)
     return -1;
   struct choice choice = choose(device, program, &product);
-  int mark = program->steps.count;
-  if (choice.way->append(device, &product, &choice, &program->steps, err) == 0)
+  int mark = program->launches.count;
+  if (choice.way->append(device, &product, &choice, &program->launches, err) == 0)
     return 0;
   if (choice.way == ways[0])
     return -1;
   /* A library refuses what the file says of it. Among the candidates is the first way, which takes all. */
-  steps_truncate(&program->steps, mark);
+  launches_truncate(&program->launches, mark);
   choice = find_best(device, program, &product);
-  return choice.way->append(device, &product, &choice, &program->steps, err);
+  return choice.way->append(device, &product, &choice, &program->launches, err);
 }

@@ -7,7 +7,7 @@
 /* Of a convolution or linear layer: the most that any way needs of the scratch areas. */
 void product_scratch(const struct cuda_device *device, const struct cuda_program *program, const struct op *op,
                      size_t bytes[SCRATCH_AREAS]);
-/* Appends the steps of op number `index`, a convolution or linear layer. */
+/* Appends the launches of op number `index`, a convolution or linear layer. */
 int product_prepare(struct cuda_device *device, struct cuda_program *program, const struct plan *plan, int index,
                     struct error *err);
 

@@ -32,26 +32,26 @@ static void scratch(const struct gemm_args *shape, size_t bytes[SCRATCH_AREAS]) 
 }
 
 static int append(struct cuda_device *device, const struct product *product, const struct choice *choice,
-                  struct steps *steps, struct error *err) {
+                  struct launches *launches, struct error *err) {
   int index = choice->index;
   struct gemm_args args = product->args;
   bool raw = args.act != ACT_NONE;
   const half_t *bias = NULL;
-  if (!raw && product->bias >= 0 && !(bias = resource_narrow(device, product->bias, err)))
+  if (!raw && product->bias >= 0 && !(bias = resource_f16(device, product->bias, err)))
     return -1;
-  if (product_append_dense(product, &args, steps, err) < 0)
+  if (product_append_dense(product, &args, launches, err) < 0)
     return -1;
-  struct step step = {.kind = STEP_BLAS, .op = product->prologue.op, .algorithm = index};
+  struct launch launch = {.kind = LAUNCH_BLAS, .op = product->prologue.op, .algorithm = index};
   half_t *y = raw ? product->scratch[SCRATCH_LIBRARY] : args.y;
-  step.blas = blas_product_create(device->blas, &args, bias, y, index, device->workspace, WORKSPACE_BYTES);
-  if (!step.blas)
+  launch.blas = blas_product_create(device->blas, &args, bias, y, index, device->workspace, WORKSPACE_BYTES);
+  if (!launch.blas)
     return error_set(err, STATUS_DEVICE, "cuda: cuBLASLt has no algorithm %d for this product", index);
-  if (steps_append(steps, &step, err) < 0) {
-    blas_product_destroy(step.blas);
+  if (launches_append(launches, &launch, err) < 0) {
+    blas_product_destroy(launch.blas);
     return -1;
   }
-  return raw ? product_append_epilogue(product, y, steps, err) : 0;
+  return raw ? product_append_epilogue(product, y, launches, err) : 0;
 }
 
 const struct way way_cublaslt = {
-    .kind = STEP_BLAS, .scratch = scratch, .candidates = candidates, .takes = takes, .append = append};
+    .kind = LAUNCH_BLAS, .scratch = scratch, .candidates = candidates, .takes = takes, .append = append};

@@ -32,42 +32,42 @@ static void scratch(const struct gemm_args *shape, size_t bytes[SCRATCH_AREAS]) 
 
 /* Bias and time row as the one FP16 vector that cuDNN's fused convolutions add; *vector NULL when there is neither. */
 static int append_bias(struct cuda_device *device, const struct product *product, const half_t **vector,
-                       struct steps *steps, struct error *err) {
+                       struct launches *launches, struct error *err) {
   const struct gemm_args *args = &product->args;
   *vector = args->time;
   if (!args->bias)
     return 0;
   if (!args->time)
-    return (*vector = resource_narrow(device, product->bias, err)) ? 0 : -1;
+    return (*vector = resource_f16(device, product->bias, err)) ? 0 : -1;
   if ((uintptr_t)args->time % 16)
     return error_set(err, STATUS_DEVICE, "cuda: cuDNN needs aligned vectors");
-  struct step step = {.kind = STEP_EPILOGUE, .op = product->prologue.op};
-  step.epilogue = (struct epilogue_args){
+  struct launch launch = {.kind = LAUNCH_EPILOGUE, .op = product->prologue.op};
+  launch.epilogue = (struct epilogue_args){
       .x = args->time, .bias = args->bias, .y = product->scratch[SCRATCH_LIBRARY], .rows = 1, .columns = args->columns};
   *vector = product->scratch[SCRATCH_LIBRARY];
-  return steps_append(steps, &step, err);
+  return launches_append(launches, &launch, err);
 }
 
 static int append(struct cuda_device *device, const struct product *product, const struct choice *choice,
-                  struct steps *steps, struct error *err) {
+                  struct launches *launches, struct error *err) {
   int index = choice->index;
   struct gemm_args args = product->args;
   bool fused = index % 2 == 0;
   const half_t *vector = NULL;
-  if (product_append_dense(product, &args, steps, err) < 0 ||
-      (fused && append_bias(device, product, &vector, steps, err) < 0))
+  if (product_append_dense(product, &args, launches, err) < 0 ||
+      (fused && append_bias(device, product, &vector, launches, err) < 0))
     return -1;
-  struct step step = {.kind = STEP_DNN, .op = product->prologue.op, .algorithm = index};
-  step.dnn = dnn_conv_create(device->dnn, &args, vector, fused, index / 2, device->workspace, WORKSPACE_BYTES);
-  if (!step.dnn)
+  struct launch launch = {.kind = LAUNCH_DNN, .op = product->prologue.op, .algorithm = index};
+  launch.dnn = dnn_conv_create(device->dnn, &args, vector, fused, index / 2, device->workspace, WORKSPACE_BYTES);
+  if (!launch.dnn)
     return error_set(err, STATUS_DEVICE, "cuda: cuDNN has no engine %d for this convolution", index);
-  if (steps_append(steps, &step, err) < 0) {
-    dnn_conv_destroy(step.dnn);
+  if (launches_append(launches, &launch, err) < 0) {
+    dnn_conv_destroy(launch.dnn);
     return -1;
   }
   bool rest = args.bias || args.time || args.residual || args.act != ACT_NONE;
-  return !fused && rest ? product_append_epilogue(product, args.y, steps, err) : 0;
+  return !fused && rest ? product_append_epilogue(product, args.y, launches, err) : 0;
 }
 
 const struct way way_cudnn = {
-    .kind = STEP_DNN, .scratch = scratch, .candidates = candidates, .takes = takes, .append = append};
+    .kind = LAUNCH_DNN, .scratch = scratch, .candidates = candidates, .takes = takes, .append = append};

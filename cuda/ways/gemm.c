@@ -61,15 +61,15 @@ static int candidates(const struct cuda_device *device, const struct gemm_args *
 }
 
 static int append(struct cuda_device *device, const struct product *product, const struct choice *choice,
-                  struct steps *steps, struct error *err) {
-  struct step step = {.kind = STEP_GEMM, .op = product->prologue.op, .gemm = product->args};
-  step.gemm.tile = (enum gemm_tile)choice->index;
-  step.gemm.splits = choice->splits;
+                  struct launches *launches, struct error *err) {
+  struct launch launch = {.kind = LAUNCH_GEMM, .op = product->prologue.op, .gemm = product->args};
+  launch.gemm.tile = (enum gemm_tile)choice->index;
+  launch.gemm.splits = choice->splits;
   if (choice->splits > 1) {
-    step.gemm.partial = device->workspace;
-    step.gemm.arrived = device->arrivals;
+    launch.gemm.partial = device->workspace;
+    launch.gemm.arrived = device->arrivals;
   }
-  return steps_append(steps, &step, err);
+  return launches_append(launches, &launch, err);
 }
 
 static bool takes(const struct cuda_device *device, const struct gemm_args *args, const struct choice *choice) {
@@ -82,4 +82,4 @@ static bool takes(const struct cuda_device *device, const struct gemm_args *args
   return choice->splits == 1 || (gemm_tiles(&trial) <= ARRIVALS && gemm_partial_bytes(&trial) <= WORKSPACE_BYTES);
 }
 
-const struct way way_gemm = {.kind = STEP_GEMM, .candidates = candidates, .takes = takes, .append = append};
+const struct way way_gemm = {.kind = LAUNCH_GEMM, .candidates = candidates, .takes = takes, .append = append};

@@ -30,11 +30,12 @@ static int candidates(const struct cuda_device *device, const struct gemm_args *
 }
 
 static int append(struct cuda_device *device, const struct product *product, const struct choice *choice,
-                  struct steps *steps, struct error *err) {
-  struct step step = {.kind = STEP_HALO, .op = product->prologue.op, .halo = as_halo(&product->args, choice->index)};
+                  struct launches *launches, struct error *err) {
+  struct launch launch = {
+      .kind = LAUNCH_HALO, .op = product->prologue.op, .halo = as_halo(&product->args, choice->index)};
   (void)device;
-  return steps_append(steps, &step, err);
+  return launches_append(launches, &launch, err);
 }
 
 const struct way way_halo = {
-    .kind = STEP_HALO, .settles = settles, .candidates = candidates, .takes = takes, .append = append};
+    .kind = LAUNCH_HALO, .settles = settles, .candidates = candidates, .takes = takes, .append = append};

@@ -14,10 +14,10 @@ static int candidates(const struct cuda_device *device, const struct gemm_args *
 }
 
 static int append(struct cuda_device *device, const struct product *product, const struct choice *choice,
-                  struct steps *steps, struct error *err) {
-  struct step step = {.kind = STEP_NARROW, .op = product->prologue.op, .gemm = product->args};
+                  struct launches *launches, struct error *err) {
+  struct launch launch = {.kind = LAUNCH_NARROW, .op = product->prologue.op, .gemm = product->args};
   (void)device, (void)choice;
-  return steps_append(steps, &step, err);
+  return launches_append(launches, &launch, err);
 }
 
-const struct way way_narrow = {.kind = STEP_NARROW, .candidates = candidates, .takes = takes, .append = append};
+const struct way way_narrow = {.kind = LAUNCH_NARROW, .candidates = candidates, .takes = takes, .append = append};

@@ -79,41 +79,41 @@ static void *optional(struct cuda_device *device, const struct cuda_program *pro
   return data;
 }
 
-static void set_prologue(const struct cuda_device *device, struct product *product, const struct operands *o, bool wide,
-                         const float *gamma, const float *beta) {
+static void set_prologue(const struct cuda_device *device, struct product *product, const struct operands *o,
+                         bool x_f32, const float *gamma, const float *beta) {
   struct gemm_args *args = &product->args;
   const struct prologue *p = &o->prologue;
   int pitch = pad8(args->c + args->c2);
-  struct step *step = &product->prologue;
-  *step = (struct step){.kind = p->norm == NORM_NONE ? STEP_GATHER : STEP_NORM, .op = step->op};
+  struct launch *launch = &product->prologue;
+  *launch = (struct launch){.kind = p->norm == NORM_NONE ? LAUNCH_GATHER : LAUNCH_NORM, .op = launch->op};
   if (p->norm == NORM_NONE)
-    step->gather = (struct gather_args){.x = args->x,
-                                        .x2 = args->x2,
-                                        .wide = wide,
-                                        .y = product->scratch[SCRATCH_PROLOGUE],
-                                        .n = args->n,
-                                        .h = args->h,
-                                        .w = args->w,
-                                        .c = args->c,
-                                        .c2 = args->c2,
-                                        .pitch = pitch,
-                                        .act = p->act};
+    launch->gather = (struct gather_args){.x = args->x,
+                                          .x2 = args->x2,
+                                          .x_f32 = x_f32,
+                                          .y = product->scratch[SCRATCH_PROLOGUE],
+                                          .n = args->n,
+                                          .h = args->h,
+                                          .w = args->w,
+                                          .c = args->c,
+                                          .c2 = args->c2,
+                                          .pitch = pitch,
+                                          .act = p->act};
   else
-    step->norm = (struct norm_args){.x = args->x,
-                                    .x2 = args->x2,
-                                    .wide = wide,
-                                    .gamma = gamma,
-                                    .beta = beta,
-                                    .y = product->scratch[SCRATCH_PROLOGUE],
-                                    .n = o->x.n,
-                                    .pixels = o->x.h * o->x.w,
-                                    .c = args->c,
-                                    .c2 = args->c2,
-                                    .pitch = pitch,
-                                    .groups = p->norm == NORM_GROUP ? p->groups : 0,
-                                    .eps = p->eps,
-                                    .act = p->act,
-                                    .partial = device->norm_partial};
+    launch->norm = (struct norm_args){.x = args->x,
+                                      .x2 = args->x2,
+                                      .x_f32 = x_f32,
+                                      .gamma = gamma,
+                                      .beta = beta,
+                                      .y = product->scratch[SCRATCH_PROLOGUE],
+                                      .n = o->x.n,
+                                      .pixels = o->x.h * o->x.w,
+                                      .c = args->c,
+                                      .c2 = args->c2,
+                                      .pitch = pitch,
+                                      .groups = p->norm == NORM_GROUP ? p->groups : 0,
+                                      .eps = p->eps,
+                                      .act = p->act,
+                                      .partial = device->norm_partial};
   product->has_prologue = true;
   args->x = product->scratch[SCRATCH_PROLOGUE];
   args->x2 = NULL;
@@ -154,21 +154,21 @@ int product_fill(struct cuda_device *device, struct cuda_program *program, const
 
 /* --- what libraries lack --- */
 
-int product_append_dense(const struct product *product, struct gemm_args *args, struct steps *steps,
+int product_append_dense(const struct product *product, struct gemm_args *args, struct launches *launches,
                          struct error *err) {
   if (!args->x2 && !args->upsample)
     return 0;
-  struct step step = {.kind = STEP_GATHER, .op = product->prologue.op};
-  step.gather = (struct gather_args){.x = args->x,
-                                     .x2 = args->x2,
-                                     .y = product->scratch[SCRATCH_DENSE],
-                                     .n = args->n,
-                                     .h = args->h,
-                                     .w = args->w,
-                                     .c = args->c,
-                                     .c2 = args->c2,
-                                     .pitch = args->c + args->c2,
-                                     .upsample = args->upsample};
+  struct launch launch = {.kind = LAUNCH_GATHER, .op = product->prologue.op};
+  launch.gather = (struct gather_args){.x = args->x,
+                                       .x2 = args->x2,
+                                       .y = product->scratch[SCRATCH_DENSE],
+                                       .n = args->n,
+                                       .h = args->h,
+                                       .w = args->w,
+                                       .c = args->c,
+                                       .c2 = args->c2,
+                                       .pitch = args->c + args->c2,
+                                       .upsample = args->upsample};
   args->x = product->scratch[SCRATCH_DENSE];
   args->x2 = NULL;
   args->c += args->c2;
@@ -176,20 +176,21 @@ int product_append_dense(const struct product *product, struct gemm_args *args, 
   args->h <<= args->upsample;
   args->w <<= args->upsample;
   args->upsample = false;
-  return steps_append(steps, &step, err);
+  return launches_append(launches, &launch, err);
 }
 
-int product_append_epilogue(const struct product *product, const half_t *x, struct steps *steps, struct error *err) {
+int product_append_epilogue(const struct product *product, const half_t *x, struct launches *launches,
+                            struct error *err) {
   const struct gemm_args *args = &product->args;
-  struct step step = {.kind = STEP_EPILOGUE, .op = product->prologue.op};
-  step.epilogue = (struct epilogue_args){.x = x,
-                                         .bias = args->bias,
-                                         .time = args->time,
-                                         .residual = args->residual,
-                                         .y = args->y,
-                                         .rows = (size_t)args->n * (size_t)args->out_h * (size_t)args->out_w,
-                                         .columns = args->columns,
-                                         .residual_last = args->residual_last,
-                                         .act = args->act};
-  return steps_append(steps, &step, err);
+  struct launch launch = {.kind = LAUNCH_EPILOGUE, .op = product->prologue.op};
+  launch.epilogue = (struct epilogue_args){.x = x,
+                                           .bias = args->bias,
+                                           .time = args->time,
+                                           .residual = args->residual,
+                                           .y = args->y,
+                                           .rows = (size_t)args->n * (size_t)args->out_h * (size_t)args->out_w,
+                                           .columns = args->columns,
+                                           .residual_last = args->residual_last,
+                                           .act = args->act};
+  return launches_append(launches, &launch, err);
 }

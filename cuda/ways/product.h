@@ -6,7 +6,7 @@
 
 /* A convolution's or linear layer's sizes as the ways see them (way.h), and the bytes of its prologue's result. */
 size_t product_shape(const struct cuda_program *program, const struct op *op, struct gemm_args *shape);
-/* The same with addresses, weights loaded, and its prologue as a step. */
+/* The same with addresses, weights loaded, and its prologue as a launch. */
 int product_fill(struct cuda_device *device, struct cuda_program *program, const struct plan *plan, int index,
                  struct product *product, struct error *err);
 
@@ -17,8 +17,10 @@ static inline size_t product_dense_bytes(const struct gemm_args *shape) {
   return shape->upsample ? 4 * bytes : bytes;
 }
 /* Makes that input where args has none, and args read it. */
-int product_append_dense(const struct product *product, struct gemm_args *args, struct steps *steps, struct error *err);
+int product_append_dense(const struct product *product, struct gemm_args *args, struct launches *launches,
+                         struct error *err);
 /* What is left to do of a product whose raw result is x. */
-int product_append_epilogue(const struct product *product, const half_t *x, struct steps *steps, struct error *err);
+int product_append_epilogue(const struct product *product, const half_t *x, struct launches *launches,
+                            struct error *err);
 
 #endif

@@ -95,20 +95,20 @@ static int candidates(const struct cuda_device *device, const struct gemm_args *
 }
 
 static int append(struct cuda_device *device, const struct product *product, const struct choice *choice,
-                  struct steps *steps, struct error *err) {
+                  struct launches *launches, struct error *err) {
   struct gemm_args args = product->args;
   if (in_quarters(&args)) {
     args.weight = resource_quartered(device, product->weight, err);
     if (!args.weight)
       return -1;
-  } else if (args.upsample && product_append_dense(product, &args, steps, err) < 0) {
+  } else if (args.upsample && product_append_dense(product, &args, launches, err) < 0) {
     return -1;
   }
-  struct step step = {.kind = STEP_PRODUCT, .op = product->prologue.op};
-  step.product = as_product(&args, choice);
-  step.product.gemm.partial = device->workspace;
-  step.product.gemm.arrived = device->arrivals;
-  return steps_append(steps, &step, err);
+  struct launch launch = {.kind = LAUNCH_PRODUCT, .op = product->prologue.op};
+  launch.product = as_product(&args, choice);
+  launch.product.gemm.partial = device->workspace;
+  launch.product.gemm.arrived = device->arrivals;
+  return launches_append(launches, &launch, err);
 }
 
 static void scratch(const struct gemm_args *shape, size_t bytes[SCRATCH_AREAS]) {
@@ -117,4 +117,4 @@ static void scratch(const struct gemm_args *shape, size_t bytes[SCRATCH_AREAS]) 
 }
 
 const struct way way_sm90 = {
-    .kind = STEP_PRODUCT, .scratch = scratch, .candidates = candidates, .takes = takes, .append = append};
+    .kind = LAUNCH_PRODUCT, .scratch = scratch, .candidates = candidates, .takes = takes, .append = append};

@@ -1,8 +1,8 @@
 /* Ways to do a convolution or a linear layer. Both are products of rows with a weight matrix (struct gemm_args); what
  * an op has beside that, its prologue, runs before.
  *
- * A way is a struct of functions in a file of its own, listed in ways.c. A new one also needs a kind of step, and the
- * operands of its launch, in steps.h. */
+ * A way is a struct of functions in a file of its own, listed in ways.c. A new one also needs a kind of launch, and the
+ * operands of its launch, in launches.h. */
 #ifndef CUDA_WAYS_WAY_H
 #define CUDA_WAYS_WAY_H
 
@@ -16,7 +16,7 @@ enum { WAY_CANDIDATES_MAX = 6 };
 
 struct product {
   struct gemm_args args;
-  struct step prologue; /* first, when has_prologue */
+  struct launch prologue; /* first, when has_prologue */
   bool has_prologue;
   int weight, bias; /* resources; bias may be -1 */
   void *scratch[SCRATCH_AREAS];
@@ -32,7 +32,7 @@ struct choice {
 };
 
 struct way {
-  enum step_kind kind; /* of the step that does the product; its name is the way's */
+  enum launch_kind kind; /* of the launch that does the product; its name is the way's */
   /* Adds to the bytes wanted of the scratch areas. shape has sizes and no addresses, c2 0 where a prologue joins the
    * inputs. NULL: needs nothing. */
   void (*scratch)(const struct gemm_args *shape, size_t bytes[SCRATCH_AREAS]);
@@ -46,7 +46,7 @@ struct way {
    */
   bool (*takes)(const struct cuda_device *device, const struct gemm_args *args, const struct choice *choice);
   int (*append)(struct cuda_device *device, const struct product *product, const struct choice *choice,
-                struct steps *steps, struct error *err);
+                struct launches *launches, struct error *err);
 };
 
 extern const struct way way_gemm, way_sm90, way_halo, way_narrow, way_cublaslt, way_cudnn;

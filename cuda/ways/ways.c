@@ -5,7 +5,7 @@
 const struct way *const ways[WAYS] = {&way_gemm, &way_sm90, &way_halo, &way_narrow, &way_cublaslt, &way_cudnn};
 
 const char *way_name(const struct way *way) {
-  return step_kind_name(way->kind);
+  return launch_kind_name(way->kind);
 }
 
 const struct way *way_find(const char *name) {

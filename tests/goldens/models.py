@@ -52,29 +52,29 @@ TIMESTEPS = (999, 480, 1)
 
 
 class Noise:
-    """unet/sample/noise.c, and in diffusers' place of randn_tensor: call number d of a run gets draw d."""
+    """unet/sample/noise.c, and in diffusers' place of randn_tensor: call number d of a run gets sample d."""
 
     def __init__(self, scratch):
         library = scratch / "noise.so"
         subprocess.run(["cc", "-O2", "-ffp-contract=off", "-shared", "-fPIC", "-I.", "unet/sample/noise.c", "-lm", "-o", library], check=True)
         self.fill = ctypes.CDLL(str(library)).noise_fill
         self.fill.argtypes = [ctypes.c_uint64, ctypes.c_uint32, ctypes.c_uint64, ctypes.c_void_p, ctypes.c_size_t]
-        self.seed = self.draw = 0
+        self.seed = self.sample = 0
         for name in DRAWN_IN:
             importlib.import_module(name).randn_tensor = self.next
 
-    def make(self, seed, draw, shape):
+    def make(self, seed, sample, shape):
         n, c, h, w = shape
         out = np.empty((n, h, w, c), np.float32)
-        self.fill(seed, draw, 0, out.ctypes.data, out.size)
+        self.fill(seed, sample, 0, out.ctypes.data, out.size)
         return torch.from_numpy(out).permute(0, 3, 1, 2).contiguous()
 
     def start(self, seed):
-        self.seed, self.draw = seed, 0
+        self.seed, self.sample = seed, 0
 
     def next(self, shape, **_):
-        self.draw += 1
-        return self.make(self.seed, self.draw - 1, shape)
+        self.sample += 1
+        return self.make(self.seed, self.sample - 1, shape)
 
 
 # ---------------------------------------------------------------- pictures

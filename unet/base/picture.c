@@ -214,6 +214,6 @@ int host_pictures_copy(struct host_pictures *pictures, const struct frame *from,
   return 0;
 }
 
-void host_pictures_finish(struct host_pictures *pictures) {
+void host_pictures_free(struct host_pictures *pictures) {
   picture_pool_close(&pictures->pool);
 }

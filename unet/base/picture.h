@@ -94,6 +94,6 @@ int host_pictures_take(struct host_pictures *pictures, enum pixel_format format,
 /* One with the pixels of `from`, and all that a frame says beside. */
 int host_pictures_copy(struct host_pictures *pictures, const struct frame *from, struct frame *frame,
                        struct error *err);
-void host_pictures_finish(struct host_pictures *pictures);
+void host_pictures_free(struct host_pictures *pictures);
 
 #endif

@@ -42,7 +42,7 @@ static bool choose_bf16(const struct cpu_device *device, const struct device_opt
 static void destroy(struct device *base) {
   struct cpu_device *device = cpu_device(base);
   cpu_dnnl_close(device);
-  cpu_derived_finish(device);
+  cpu_derived_free(device);
   for (int i = 0; device->resource && i < RESOURCES_MAX; i++)
     if (device->resource[i].data)
       cpu_free(device, device->resource[i].data, device->resource[i].bytes);
@@ -112,32 +112,32 @@ static const struct cpu_impl *choose(const struct cpu_device *device, const stru
   return device->kernels && !direct && cpu_winograd_takes(op) ? &cpu_winograd_conv : device->impl[op->type];
 }
 
-static bool is_packed(const struct cpu_step *step, const struct op_operand *operand) {
-  return step->impl->packs_weight && operand->roles & OPERAND_MATRIX;
+static bool is_packed(const struct cpu_node *node, const struct op_operand *operand) {
+  return node->impl->packs_weight && operand->roles & OPERAND_MATRIX;
 }
 
-static int prepare_step(struct cpu_program *program, struct cpu_step *step, struct error *err) {
+static int prepare_node(struct cpu_program *program, struct cpu_node *node, struct error *err) {
   struct op_operand list[OPERANDS_MAX];
-  int count = op_operands(step->op, OPERAND_READ | OPERAND_WRITE, list);
+  int count = op_operands(node->op, OPERAND_READ | OPERAND_WRITE, list);
   for (int i = 0; i < count; i++)
-    if (list[i].tensor.space == TENSOR_RESOURCE && !is_packed(step, &list[i]) &&
+    if (list[i].tensor.space == TENSOR_RESOURCE && !is_packed(node, &list[i]) &&
         cpu_load(program->device, list[i].tensor, err) < 0)
       return -1;
-  if (step->impl->prepare && step->impl->prepare(program, step, err) < 0)
-    return error_prefix(err, "%s: ", step->op->name);
+  if (node->impl->prepare && node->impl->prepare(program, node, err) < 0)
+    return error_prefix(err, "%s: ", node->op->name);
   return 0;
 }
 
 static void release(struct device *base, struct program *base_program) {
   struct cpu_device *device = cpu_device(base);
   struct cpu_program *program = cpu_program(base_program);
-  for (int i = 0; program->steps && i < program->plan->op_count; i++)
-    if (program->steps[i].impl && program->steps[i].impl->finish)
-      program->steps[i].impl->finish(program, &program->steps[i]);
+  for (int i = 0; program->nodes && i < program->plan->op_count; i++)
+    if (program->nodes[i].impl && program->nodes[i].impl->free)
+      program->nodes[i].impl->free(program, &program->nodes[i]);
   arena_give(&device->arena, &program->arena_share);
   arena_give(&device->scratch, &program->scratch_share);
   cpu_free(device, program->rows, program->rows_bytes);
-  free(program->steps);
+  free(program->nodes);
   free(program->offset);
   for (int i = 0; program->state && i < program->plan->state_count; i++)
     if (program->state[i].bytes)
@@ -157,22 +157,22 @@ static int prepare(struct device *base, struct program **result, const struct pl
   program->device = device;
   program->plan = plan;
   program->own_memory = options->own_memory;
-  program->steps = calloc((size_t)plan->op_count + 1, sizeof *program->steps);
-  program->offset = calloc((size_t)plan->temp_count + 1, sizeof *program->offset);
+  program->nodes = calloc((size_t)plan->op_count + 1, sizeof *program->nodes);
+  program->offset = calloc((size_t)plan->temporary_count + 1, sizeof *program->offset);
   program->element = calloc((size_t)plan_places(plan) + 1, sizeof *program->element);
   program->state = calloc((size_t)plan->state_count + 1, sizeof *program->state);
   program->base.element = program->element;
-  if (!program->steps || !program->offset || !program->element || !program->state) {
+  if (!program->nodes || !program->offset || !program->element || !program->state) {
     error_set(err, STATUS_DEVICE, "cpu: out of memory");
     goto fail;
   }
   for (int i = 0; i < plan->op_count; i++)
-    program->steps[i] = (struct cpu_step){.op = &plan->ops[i], .impl = choose(device, &plan->ops[i])};
+    program->nodes[i] = (struct cpu_node){.op = &plan->ops[i], .impl = choose(device, &plan->ops[i])};
   cpu_states_find(program, options->owner ? cpu_program(options->owner) : NULL);
   if (cpu_layout(program, err) < 0 || cpu_states_make(program, err) < 0)
     goto fail;
   for (int i = 0; i < plan->op_count; i++)
-    if (prepare_step(program, &program->steps[i], err) < 0)
+    if (prepare_node(program, &program->nodes[i], err) < 0)
       goto fail;
   if (arena_take(&device->scratch, &program->scratch_share, program->scratch_bytes, program->own_memory, err) < 0)
     goto fail;
@@ -205,7 +205,7 @@ static void run_ops(const struct cpu_run *run, int first, int end) {
   struct cpu_program *program = run->program;
   double begin = run->seconds ? clock_seconds() : 0;
   for (int i = first; i < end; i++) {
-    program->steps[i].impl->run(run, &program->steps[i]);
+    program->nodes[i].impl->run(run, &program->nodes[i]);
     if (run->seconds) {
       double now = clock_seconds();
       run->seconds[i] += now - begin;
@@ -218,7 +218,7 @@ static void run_ops(const struct cpu_run *run, int first, int end) {
 /* seconds as cpu_run's. */
 static int run_program(struct cpu_device *device, struct cpu_program *program, const struct run_params *params,
                        const struct frame *frame, const struct frame *picture, double *seconds, struct error *err) {
-  const struct loop *loop = &program->plan->loop;
+  const struct plan_loop *loop = &program->plan->loop;
   struct cpu_run run = {program, params, frame, picture, 0, seconds};
   if (frame && device->kernels && grow_rows(program, frame, err) < 0)
     return -1;
@@ -226,9 +226,9 @@ static int run_program(struct cpu_device *device, struct cpu_program *program, c
   if (cpu_refresh(device, err) < 0)
     return -1;
   run_ops(&run, 0, loop->first);
-  for (; run.round < loop->rounds; run.round++)
+  for (; run.iteration < loop->iterations; run.iteration++)
     run_ops(&run, loop->first, loop->end);
-  run.round = 0;
+  run.iteration = 0;
   run_ops(&run, loop->end, program->plan->op_count);
   if (program->failed)
     return error_set(err, STATUS_DEVICE, "%s: oneDNN could not run it", program->failed->name);
@@ -255,10 +255,10 @@ static int collect(struct device *base, struct program *program, struct error *e
 /* A frame that shows how long one takes, and the bounds on how many are then measured. */
 enum { REPEATS_MIN = 3, REPEATS_MAX = 200 };
 
-static const char *way_of(const struct cpu_device *device, const struct cpu_step *step) {
-  if (step->impl == &cpu_winograd_conv)
+static const char *way_of(const struct cpu_device *device, const struct cpu_node *node) {
+  if (node->impl == &cpu_winograd_conv)
     return "winograd";
-  return step->impl->packs_weight ? "onednn" : device->plain ? "plain" : "own";
+  return node->impl->packs_weight ? "onednn" : device->plain ? "plain" : "own";
 }
 
 /* seconds: a frame's ops in a row, then its sum, for each repeat. */
@@ -305,8 +305,8 @@ static int profile(struct device *base, struct program *base_program, const stru
   for (int i = 0; status == 0 && i < ops; i++) {
     struct profile_row *row = &profile->rows[i];
     row->us = middle_us(seconds, ops + 1, i, profile->repeats, plan_op_runs(program->plan, i), &row->spread_us);
-    snprintf(row->way, sizeof row->way, "%s", way_of(device, &program->steps[i]));
-    row->launches[row->launch_count++] = (struct profile_launch){way_of(device, &program->steps[i]), row->us};
+    snprintf(row->way, sizeof row->way, "%s", way_of(device, &program->nodes[i]));
+    row->launches[row->launch_count++] = (struct profile_launch){way_of(device, &program->nodes[i]), row->us};
   }
   profile->frame_us = middle_us(seconds, ops + 1, ops, profile->repeats, 1, &profile->frame_spread_us);
   profile->roof.element = program->bf16 ? 2 : 4;

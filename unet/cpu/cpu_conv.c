@@ -55,13 +55,13 @@ static struct plan_of_scratch plan_scratch(const struct cpu_program *program, co
   return s;
 }
 
-static int prepare(struct cpu_program *program, struct cpu_step *step, struct error *err) {
-  struct tensor weight = step->op->conv.weight;
+static int prepare(struct cpu_program *program, struct cpu_node *node, struct error *err) {
+  struct tensor weight = node->op->conv.weight;
   struct cpu_device *device = program->device;
-  cpu_reserve(program, plan_scratch(program, &step->op->conv).total);
-  step->state = cpu_derive(device, weight.index, &transformed, NULL,
+  cpu_reserve(program, plan_scratch(program, &node->op->conv).total);
+  node->state = cpu_derive(device, weight.index, &transformed, NULL,
                            device->kernels->winograd_packed(weight.n, weight.c) * sizeof(float), err);
-  return step->state ? 0 : -1;
+  return node->state ? 0 : -1;
 }
 
 /* bias + time, either of which may be left out. */
@@ -74,9 +74,9 @@ static const float *offsets(const struct cpu_program *program, const struct op_c
   return sum;
 }
 
-static void run(const struct cpu_run *run, const struct cpu_step *step) {
+static void run(const struct cpu_run *run, const struct cpu_node *node) {
   const struct cpu_program *p = run->program;
-  const struct op_conv *op = &step->op->conv;
+  const struct op_conv *op = &node->op->conv;
   struct plan_of_scratch s = plan_scratch(p, op);
   char *scratch = p->scratch;
   const void *x = cpu_data(p, op->x);
@@ -92,7 +92,7 @@ static void run(const struct cpu_run *run, const struct cpu_step *step) {
       .w = op->x.w,
       .c = op->weight.c,
       .upsample = op->upsample,
-      .weight = step->state,
+      .weight = node->state,
       .bias = offsets(p, op, (float *)(scratch + s.vector_at)),
       .residual = cpu_data(p, op->residual),
       .residual_dtype = cpu_dtype(p, op->residual),

@@ -47,7 +47,7 @@ struct cpu_device {
 };
 
 /* One op of a program. */
-struct cpu_step {
+struct cpu_node {
   const struct op *op;
   const struct cpu_impl *impl;
   void *state; /* the implementation's own, made by its prepare */
@@ -62,10 +62,10 @@ struct cpu_program {
   size_t arena_bytes;
   struct arena_share arena_share, scratch_share;
   bool bf16;               /* as the device's, but not for plans that write what other programs read */
-  size_t *offset;          /* of each temp, in bytes */
-  struct element *element; /* of each temp and state (plan_place): FP32 or bfloat16 */
+  size_t *offset;          /* of each temporary, in bytes */
+  struct element *element; /* of each temporary and state (plan_place): FP32 or bfloat16 */
   struct cpu_state *state; /* of each of the plan's states */
-  struct cpu_step *steps;
+  struct cpu_node *nodes;
   void *scratch; /* scratch_share's, for the op that runs: its own for the time of its run only */
   size_t scratch_bytes;
   const struct op *failed; /* an op that could not be run */
@@ -80,16 +80,16 @@ struct cpu_run {
   const struct run_params *params;
   const struct frame *frame;   /* NULL without OP_PIXELS_IN */
   const struct frame *picture; /* OP_PIXELS_OUT writes its planes */
-  int round;                   /* of the plan's loop; 0 outside it */
+  int iteration;               /* of the plan's loop; 0 outside it */
   double *seconds;             /* each op's, added to what is there; NULL: not asked for */
 };
 
 /* How one kind of op is run. */
 struct cpu_impl {
-  /* Settles what run needs: scratch with cpu_reserve, step->state. Resources are loaded already. NULL: nothing. */
-  int (*prepare)(struct cpu_program *program, struct cpu_step *step, struct error *err);
-  void (*run)(const struct cpu_run *run, const struct cpu_step *step); /* allocates nothing */
-  void (*finish)(struct cpu_program *program, struct cpu_step *step);  /* frees state; NULL: there is none */
+  /* Settles what run needs: scratch with cpu_reserve, node->state. Resources are loaded already. NULL: nothing. */
+  int (*prepare)(struct cpu_program *program, struct cpu_node *node, struct error *err);
+  void (*run)(const struct cpu_run *run, const struct cpu_node *node); /* allocates nothing */
+  void (*free)(struct cpu_program *program, struct cpu_node *node);    /* frees state; NULL: there is none */
   bool takes_bf16;   /* x, x2, q, k, v, residual and y may be bfloat16 */
   bool packs_weight; /* keeps the weight in a form of its own: its FP32 data is not loaded */
 };

@@ -128,7 +128,7 @@ static const struct form packed = {.detail_bytes = sizeof(struct packing), .same
 
 /* --- a layer: primitive, arguments, scratch --- */
 
-static void layer_finish(struct layer *layer) {
+static void layer_free(struct layer *layer) {
   for (int i = 0; i < layer->arg_count; i++)
     dnnl_memory_destroy(layer->args[i].memory);
   dnnl_primitive_destroy(layer->primitive);
@@ -149,12 +149,12 @@ static int add_argument(struct cpu_dnnl *d, struct layer *layer, int which, cons
   return 0;
 }
 
-/* For this run; the step has failed where it cannot be done. */
-static void set_argument(const struct cpu_run *run, const struct cpu_step *step, const struct layer *layer, int which,
+/* For this run; the node has failed where it cannot be done. */
+static void set_argument(const struct cpu_run *run, const struct cpu_node *node, const struct layer *layer, int which,
                          void *data) {
   for (int i = 0; i < layer->arg_count; i++)
     if (layer->args[i].arg == which && dnnl_memory_set_data_handle(layer->args[i].memory, data))
-      run->program->failed = step->op;
+      run->program->failed = node->op;
 }
 
 static dnnl_status_t append_activation(dnnl_post_ops_t ops, enum activation act) {
@@ -251,11 +251,11 @@ static size_t inner_bytes(const struct layer *layer) {
   return dnnl_memory_desc_get_size(query(layer, dnnl_query_scratchpad_md));
 }
 
-static void layer_run(const struct cpu_run *run, const struct cpu_step *step, const struct layer *layer) {
-  const struct state *s = step->state;
-  set_argument(run, step, layer, DNNL_ARG_SCRATCHPAD, (char *)run->program->scratch + s->inner_at);
+static void layer_run(const struct cpu_run *run, const struct cpu_node *node, const struct layer *layer) {
+  const struct state *s = node->state;
+  set_argument(run, node, layer, DNNL_ARG_SCRATCHPAD, (char *)run->program->scratch + s->inner_at);
   if (dnnl_primitive_execute(layer->primitive, run->program->device->dnnl->stream, layer->arg_count, layer->args))
-    run->program->failed = step->op;
+    run->program->failed = node->op;
 }
 
 /* --- what convolutions and linear layers share --- */
@@ -286,13 +286,13 @@ static void *scratch_at(const struct cpu_run *run, size_t at) {
 }
 
 /* Makes the input if needed and tells the layer where it is. */
-static void run_input(const struct cpu_run *run, const struct cpu_step *step) {
-  const struct state *s = step->state;
+static void run_input(const struct cpu_run *run, const struct cpu_node *node) {
+  const struct state *s = node->state;
   if (!s->gathered)
     return;
   void *out = scratch_at(run, s->input_at);
   cpu_gather(run->program, &s->input, out, product_type(run->program), scratch_at(run, s->work_at));
-  set_argument(run, step, &s->layer, DNNL_ARG_SRC, out);
+  set_argument(run, node, &s->layer, DNNL_ARG_SRC, out);
 }
 
 /* The product adds to y, so the residual must be there. */
@@ -303,21 +303,21 @@ static void run_residual(const struct cpu_run *run, struct tensor residual, stru
                              tensor_elements(y));
 }
 
-static void finish(struct cpu_program *program, struct cpu_step *step) {
-  struct state *s = step->state;
+static void free_state(struct cpu_program *program, struct cpu_node *node) {
+  struct state *s = node->state;
   (void)program;
   if (!s)
     return;
-  layer_finish(&s->layer);
-  layer_finish(&s->gate);
+  layer_free(&s->layer);
+  layer_free(&s->gate);
   free(s);
 }
 
-static struct state *new_state(struct cpu_step *step, struct error *err) {
-  step->state = calloc(1, sizeof(struct state));
-  if (!step->state)
+static struct state *new_state(struct cpu_node *node, struct error *err) {
+  node->state = calloc(1, sizeof(struct state));
+  if (!node->state)
     error_set(err, STATUS_DEVICE, "out of memory");
-  return step->state;
+  return node->state;
 }
 
 /* --- convolution --- */
@@ -345,9 +345,9 @@ static int conv_make(struct cpu_program *program, struct state *s, const struct 
   return layer_make(program->device->dnnl, &s->layer, &desc, after, err);
 }
 
-static int conv_prepare(struct cpu_program *program, struct cpu_step *step, struct error *err) {
-  const struct op_conv *op = &step->op->conv;
-  struct state *s = new_state(step, err);
+static int conv_prepare(struct cpu_program *program, struct cpu_node *node, struct error *err) {
+  const struct op_conv *op = &node->op->conv;
+  struct state *s = new_state(node, err);
   size_t total = 0;
   struct after after = {.act = op->act, .residual = tensor_exists(op->residual)};
   if (!s || conv_make(program, s, op, &after, err) < 0)
@@ -366,19 +366,19 @@ static int conv_prepare(struct cpu_program *program, struct cpu_step *step, stru
   return layer_bind(program, &s->layer, op->weight, 0, op->weight.n, &at, &after, err);
 }
 
-static void conv_run(const struct cpu_run *run, const struct cpu_step *step) {
-  const struct op_conv *op = &step->op->conv;
-  const struct state *s = step->state;
+static void conv_run(const struct cpu_run *run, const struct cpu_node *node) {
+  const struct op_conv *op = &node->op->conv;
+  const struct state *s = node->state;
   if (s->sum_vector) {
     const float *bias = cpu_f32(run->program, op->bias), *time = cpu_f32(run->program, op->time);
     float *sum = scratch_at(run, s->vector_at);
     for (int c = 0; c < op->y.c; c++)
       sum[c] = bias[c] + time[c];
-    set_argument(run, step, &s->layer, DNNL_ARG_BIAS, sum);
+    set_argument(run, node, &s->layer, DNNL_ARG_BIAS, sum);
   }
-  run_input(run, step);
+  run_input(run, node);
   run_residual(run, op->residual, op->y);
-  layer_run(run, step, &s->layer);
+  layer_run(run, node, &s->layer);
 }
 
 /* --- linear --- */
@@ -416,10 +416,10 @@ static int gate_prepare(struct cpu_program *program, struct state *s, const stru
   return layer_bind(program, &s->gate, op->weight, half, half, &own, &after, err);
 }
 
-static int linear_prepare(struct cpu_program *program, struct cpu_step *step, struct error *err) {
-  const struct op_linear *op = &step->op->linear;
+static int linear_prepare(struct cpu_program *program, struct cpu_node *node, struct error *err) {
+  const struct op_linear *op = &node->op->linear;
   bool gated = op->act == ACT_GEGLU;
-  struct state *s = new_state(step, err);
+  struct state *s = new_state(node, err);
   size_t total = 0;
   struct after after = {.residual = tensor_exists(op->residual), .residual_last = true};
   after.act = gated ? ACT_NONE : op->act;
@@ -446,26 +446,26 @@ static int linear_prepare(struct cpu_program *program, struct cpu_step *step, st
   return 0;
 }
 
-static void linear_run(const struct cpu_run *run, const struct cpu_step *step) {
-  const struct op_linear *op = &step->op->linear;
-  const struct state *s = step->state;
-  run_input(run, step);
+static void linear_run(const struct cpu_run *run, const struct cpu_node *node) {
+  const struct op_linear *op = &node->op->linear;
+  const struct state *s = node->state;
+  run_input(run, node);
   run_residual(run, op->residual, op->y);
   if (op->act == ACT_GEGLU) {
     void *gate = scratch_at(run, s->gate_at);
     if (s->gathered)
-      set_argument(run, step, &s->gate, DNNL_ARG_SRC, scratch_at(run, s->input_at));
-    set_argument(run, step, &s->gate, DNNL_ARG_DST, gate);
-    set_argument(run, step, &s->layer, DNNL_ARG_ATTR_MULTIPLE_POST_OP(0) | DNNL_ARG_SRC_1, gate);
-    layer_run(run, step, &s->gate);
+      set_argument(run, node, &s->gate, DNNL_ARG_SRC, scratch_at(run, s->input_at));
+    set_argument(run, node, &s->gate, DNNL_ARG_DST, gate);
+    set_argument(run, node, &s->layer, DNNL_ARG_ATTR_MULTIPLE_POST_OP(0) | DNNL_ARG_SRC_1, gate);
+    layer_run(run, node, &s->gate);
   }
-  layer_run(run, step, &s->layer);
+  layer_run(run, node, &s->layer);
 }
 
 static const struct cpu_impl conv = {
-    .prepare = conv_prepare, .run = conv_run, .finish = finish, .takes_bf16 = true, .packs_weight = true};
+    .prepare = conv_prepare, .run = conv_run, .free = free_state, .takes_bf16 = true, .packs_weight = true};
 static const struct cpu_impl linear = {
-    .prepare = linear_prepare, .run = linear_run, .finish = finish, .takes_bf16 = true, .packs_weight = true};
+    .prepare = linear_prepare, .run = linear_run, .free = free_state, .takes_bf16 = true, .packs_weight = true};
 
 int cpu_dnnl_open(struct cpu_device *device, struct error *err) {
   struct cpu_dnnl *d = calloc(1, sizeof *d);

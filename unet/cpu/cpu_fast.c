@@ -54,16 +54,16 @@ static struct cpu_input norm_input(const struct op_norm *op) {
   return (struct cpu_input){.x = op->x, .prologue = &op->prologue};
 }
 
-static int norm_prepare(struct cpu_program *program, struct cpu_step *step, struct error *err) {
+static int norm_prepare(struct cpu_program *program, struct cpu_node *node, struct error *err) {
   (void)err;
-  struct cpu_input input = norm_input(&step->op->norm);
+  struct cpu_input input = norm_input(&node->op->norm);
   cpu_reserve(program, cpu_gather_scratch(&input));
   return 0;
 }
 
-static void norm_run(const struct cpu_run *run, const struct cpu_step *step) {
+static void norm_run(const struct cpu_run *run, const struct cpu_node *node) {
   const struct cpu_program *p = run->program;
-  const struct op_norm *op = &step->op->norm;
+  const struct op_norm *op = &node->op->norm;
   struct cpu_input input = norm_input(op);
   cpu_gather(p, &input, cpu_data(p, op->y), cpu_dtype(p, op->y), p->scratch);
 }
@@ -75,8 +75,8 @@ static size_t packed_floats(const struct cpu_device *device, const struct op_att
   return ((size_t)op->k.n * (size_t)op->heads * one + 15) / 16 * 16;
 }
 
-static int attention_prepare(struct cpu_program *program, struct cpu_step *step, struct error *err) {
-  const struct op_attention *op = &step->op->attention;
+static int attention_prepare(struct cpu_program *program, struct cpu_node *node, struct error *err) {
+  const struct op_attention *op = &node->op->attention;
   const struct cpu_device *device = program->device;
   (void)err;
   size_t tiles = (size_t)device->threads * device->kernels->attend_tile(op->q.c / op->heads);
@@ -84,9 +84,9 @@ static int attention_prepare(struct cpu_program *program, struct cpu_step *step,
   return 0;
 }
 
-static void attention_run(const struct cpu_run *run, const struct cpu_step *step) {
+static void attention_run(const struct cpu_run *run, const struct cpu_node *node) {
   const struct cpu_program *p = run->program;
-  const struct op_attention *op = &step->op->attention;
+  const struct op_attention *op = &node->op->attention;
   float *packed = p->scratch;
   p->device->kernels->attend(&(struct attend){
       .q = cpu_data(p, op->q),
@@ -116,16 +116,16 @@ static void attention_run(const struct cpu_run *run, const struct cpu_step *step
 
 /* --- pixels --- */
 
-static int pixels_in_prepare(struct cpu_program *program, struct cpu_step *step, struct error *err) {
-  size_t w = (size_t)step->op->pixels_in.y.w;
+static int pixels_in_prepare(struct cpu_program *program, struct cpu_node *node, struct error *err) {
+  size_t w = (size_t)node->op->pixels_in.y.w;
   (void)err;
   cpu_reserve(program, 2 * w * sizeof(struct tap) + (size_t)program->device->threads * 3 * w * sizeof(float));
   return 0;
 }
 
-static void pixels_in_run(const struct cpu_run *run, const struct cpu_step *step) {
+static void pixels_in_run(const struct cpu_run *run, const struct cpu_node *node) {
   const struct cpu_program *p = run->program;
-  const struct op_pixels_in *op = &step->op->pixels_in;
+  const struct op_pixels_in *op = &node->op->pixels_in;
   struct tap *taps = p->scratch;
   p->device->kernels->resize(&(struct resize){
       .frame = run->frame,
@@ -142,15 +142,15 @@ static void pixels_in_run(const struct cpu_run *run, const struct cpu_step *step
   });
 }
 
-static int pixels_out_prepare(struct cpu_program *program, struct cpu_step *step, struct error *err) {
+static int pixels_out_prepare(struct cpu_program *program, struct cpu_node *node, struct error *err) {
   (void)err;
-  cpu_reserve(program, (size_t)program->device->threads * 6 * (size_t)step->op->pixels_out.x.w * sizeof(float));
+  cpu_reserve(program, (size_t)program->device->threads * 6 * (size_t)node->op->pixels_out.x.w * sizeof(float));
   return 0;
 }
 
-static void pixels_out_run(const struct cpu_run *run, const struct cpu_step *step) {
+static void pixels_out_run(const struct cpu_run *run, const struct cpu_node *node) {
   const struct cpu_program *p = run->program;
-  const struct op_pixels_out *op = &step->op->pixels_out;
+  const struct op_pixels_out *op = &node->op->pixels_out;
   bool mixed = tensor_exists(op->input);
   float mix = mixed ? run->params->mix : 1;
   p->device->kernels->compose(&(struct compose){

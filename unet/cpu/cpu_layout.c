@@ -39,7 +39,7 @@ static int choose_elements(struct cpu_program *program, struct error *err) {
   const struct plan *plan = program->plan;
   program->bf16 = program->device->bf16 && !writes_for_others(program);
   for (int i = 0; i < plan_places(plan); i++)
-    if (i < plan->temp_count || !is_shared(program, (struct tensor){TENSOR_STATE, i - plan->temp_count}))
+    if (i < plan->temporary_count || !is_shared(program, (struct tensor){TENSOR_STATE, i - plan->temporary_count}))
       program->element[i] =
           element_of(program->bf16 && plan_demand(plan, i) != ELEMENT_PRECISE ? DTYPE_BF16 : DTYPE_F32);
   for (int i = 0; i < plan->op_count; i++) {
@@ -47,7 +47,7 @@ static int choose_elements(struct cpu_program *program, struct error *err) {
     int count = op_operands(&plan->ops[i], OPERAND_READ | OPERAND_WRITE, list);
     for (int j = 0; j < count; j++) {
       bool settled = list[j].tensor.space == TENSOR_NONE || list[j].tensor.space == TENSOR_RESOURCE;
-      bool takes = program->steps[i].impl->takes_bf16 && !(list[j].roles & OPERAND_VECTOR);
+      bool takes = program->nodes[i].impl->takes_bf16 && !(list[j].roles & OPERAND_VECTOR);
       if (!settled && !takes && settle_f32(program, &plan->ops[i], list[j].tensor, err) < 0)
         return -1;
     }
@@ -63,24 +63,24 @@ static bool residual_ends_here(const struct plan *plan, int op_index, const bool
   struct tensor list[OPERANDS_MAX];
   if (!op_tensors(op, OPERAND_ADDEND, residual) || !op_tensors(op, OPERAND_WRITE, y))
     return false;
-  if (residual->space != TENSOR_TEMP || y->space != TENSOR_TEMP || !written[residual->index] ||
-      plan->temps[residual->index].last != op_index)
+  if (residual->space != TENSOR_TEMPORARY || y->space != TENSOR_TEMPORARY || !written[residual->index] ||
+      plan->temporaries[residual->index].last != op_index)
     return false;
   int uses = 0, count = op_tensors(op, OPERAND_READ, list);
   for (int i = 0; i < count; i++)
-    uses += list[i].space == TENSOR_TEMP && list[i].index == residual->index;
+    uses += list[i].space == TENSOR_TEMPORARY && list[i].index == residual->index;
   return uses == 1;
 }
 
-/* Joins y to its residual in temps (a copy of the plan's): the first of a chain stands for all and lives as long as
- * any; home[i] is the one that temp i shares a place with. */
-static void join_residuals(struct cpu_program *program, struct temp *temps, int *home, bool *written) {
+/* Joins y to its residual in temporaries (a copy of the plan's): the first of a chain stands for all and lives as long
+ * as any; home[i] is the one that temporary i shares a place with. */
+static void join_residuals(struct cpu_program *program, struct temporary *temporaries, int *home, bool *written) {
   const struct plan *plan = program->plan;
   for (int i = 0; i < plan->op_count; i++) {
     struct tensor residual[OPERANDS_MAX], y[OPERANDS_MAX], list[OPERANDS_MAX];
     if (residual_ends_here(plan, i, written, residual, y) &&
         element_is(program->element[residual->index], program->element[y->index].type)) {
-      struct temp *first = &temps[home[residual->index]], *own = &temps[y->index];
+      struct temporary *first = &temporaries[home[residual->index]], *own = &temporaries[y->index];
       home[y->index] = home[residual->index];
       first->first = first->first < own->first ? first->first : own->first;
       first->last = first->last > own->last ? first->last : own->last;
@@ -88,30 +88,30 @@ static void join_residuals(struct cpu_program *program, struct temp *temps, int 
     }
     int writes = op_tensors(&plan->ops[i], OPERAND_WRITE, list);
     for (int j = 0; j < writes; j++)
-      if (list[j].space == TENSOR_TEMP)
+      if (list[j].space == TENSOR_TEMPORARY)
         written[list[j].index] = true;
   }
 }
 
 int cpu_layout(struct cpu_program *program, struct error *err) {
   struct plan layout = *program->plan;
-  size_t count = (size_t)layout.temp_count + 1;
+  size_t count = (size_t)layout.temporary_count + 1;
   int status = -1, *home = malloc(count * sizeof *home);
   bool *written = calloc(count, sizeof *written);
-  layout.temps = malloc(count * sizeof *layout.temps);
+  layout.temporaries = malloc(count * sizeof *layout.temporaries);
   program->arena_bytes = SIZE_MAX;
   if (choose_elements(program, err) < 0) {
     program->arena_bytes = 0;
     goto end;
   }
-  if (home && written && layout.temps) {
-    memcpy(layout.temps, program->plan->temps, (count - 1) * sizeof *layout.temps);
-    for (int i = 0; i < layout.temp_count; i++)
+  if (home && written && layout.temporaries) {
+    memcpy(layout.temporaries, program->plan->temporaries, (count - 1) * sizeof *layout.temporaries);
+    for (int i = 0; i < layout.temporary_count; i++)
       home[i] = i;
     if (!program->device->plain)
-      join_residuals(program, layout.temps, home, written);
+      join_residuals(program, layout.temporaries, home, written);
     program->arena_bytes = plan_layout(&layout, program->element, 64, program->offset);
-    for (int i = 0; i < layout.temp_count; i++)
+    for (int i = 0; i < layout.temporary_count; i++)
       program->offset[i] = program->offset[home[i]];
   }
   if (program->arena_bytes == SIZE_MAX) {
@@ -124,7 +124,7 @@ int cpu_layout(struct cpu_program *program, struct error *err) {
 end:
   free(home);
   free(written);
-  free(layout.temps);
+  free(layout.temporaries);
   return status;
 }
 
@@ -137,7 +137,7 @@ void cpu_states_find(struct cpu_program *program, const struct cpu_program *owne
     if (index < 0)
       continue;
     program->state[i].data = owner->state[index].data;
-    program->element[plan->temp_count + i] = owner->element[owner->plan->temp_count + index];
+    program->element[plan->temporary_count + i] = owner->element[owner->plan->temporary_count + index];
   }
 }
 
@@ -149,7 +149,7 @@ int cpu_states_make(struct cpu_program *program, struct error *err) {
     if (state->data)
       continue;
     size_t bytes = (size_t)s->n * (size_t)s->h * (size_t)s->w * (size_t)s->c *
-                   element_size(program->element[plan->temp_count + i]);
+                   element_size(program->element[plan->temporary_count + i]);
     state->data = cpu_alloc(program->device, bytes, s->name, err);
     if (!state->data)
       return -1;

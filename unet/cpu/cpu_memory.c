@@ -88,7 +88,7 @@ void cpu_arena_close(struct arena *arena) {
 /* --- tensors --- */
 
 struct element cpu_element(const struct cpu_program *program, struct tensor t) {
-  bool chosen = t.space == TENSOR_TEMP || t.space == TENSOR_STATE;
+  bool chosen = t.space == TENSOR_TEMPORARY || t.space == TENSOR_STATE;
   return chosen ? program->element[plan_place(program->plan, t)] : element_of(DTYPE_F32);
 }
 

@@ -126,15 +126,15 @@ static void conv_row(const struct conv_args *args, int n, int oy) {
     }
 }
 
-static int conv_prepare(struct cpu_program *program, struct cpu_step *step, struct error *err) {
+static int conv_prepare(struct cpu_program *program, struct cpu_node *node, struct error *err) {
   (void)err;
-  cpu_reserve(program, prologue_bytes(step->op->conv.x, step->op->conv.x2));
+  cpu_reserve(program, prologue_bytes(node->op->conv.x, node->op->conv.x2));
   return 0;
 }
 
-static void conv_run(const struct cpu_run *run, const struct cpu_step *step) {
+static void conv_run(const struct cpu_run *run, const struct cpu_node *node) {
   const struct cpu_program *p = run->program;
-  const struct op_conv *op = &step->op->conv;
+  const struct op_conv *op = &node->op->conv;
   cpu_prologue(p, &op->prologue, op->x, op->x2, p->scratch);
   struct conv_args args = {op,
                            p->scratch,
@@ -178,15 +178,15 @@ static void linear_row(const struct linear_args *args, size_t row) {
   }
 }
 
-static int linear_prepare(struct cpu_program *program, struct cpu_step *step, struct error *err) {
+static int linear_prepare(struct cpu_program *program, struct cpu_node *node, struct error *err) {
   (void)err;
-  cpu_reserve(program, prologue_bytes(step->op->linear.x, step->op->linear.x2));
+  cpu_reserve(program, prologue_bytes(node->op->linear.x, node->op->linear.x2));
   return 0;
 }
 
-static void linear_run(const struct cpu_run *run, const struct cpu_step *step) {
+static void linear_run(const struct cpu_run *run, const struct cpu_node *node) {
   const struct cpu_program *p = run->program;
-  const struct op_linear *op = &step->op->linear;
+  const struct op_linear *op = &node->op->linear;
   cpu_prologue(p, &op->prologue, op->x, op->x2, p->scratch);
   struct linear_args args = {
       op, p->scratch, cpu_f32(p, op->weight), cpu_f32(p, op->bias), cpu_f32(p, op->residual), cpu_f32(p, op->y)};
@@ -198,8 +198,8 @@ static void linear_run(const struct cpu_run *run, const struct cpu_step *step) {
 
 /* --- norm --- */
 
-static void norm_run(const struct cpu_run *run, const struct cpu_step *step) {
-  const struct op_norm *op = &step->op->norm;
+static void norm_run(const struct cpu_run *run, const struct cpu_node *node) {
+  const struct op_norm *op = &node->op->norm;
   cpu_prologue(run->program, &op->prologue, op->x, (struct tensor){0}, cpu_f32(run->program, op->y));
 }
 
@@ -233,15 +233,15 @@ static void attend_row(const struct cpu_program *p, const struct op_attention *o
 }
 
 /* A row of scores for each thread. */
-static int attention_prepare(struct cpu_program *program, struct cpu_step *step, struct error *err) {
-  const struct op_attention *op = &step->op->attention;
+static int attention_prepare(struct cpu_program *program, struct cpu_node *node, struct error *err) {
+  const struct op_attention *op = &node->op->attention;
   (void)err;
   cpu_reserve(program, (size_t)program->device->threads * (size_t)op->k.h * (size_t)op->k.w * sizeof(double));
   return 0;
 }
 
-static void attention_run(const struct cpu_run *run, const struct cpu_step *step) {
-  const struct op_attention *op = &step->op->attention;
+static void attention_run(const struct cpu_run *run, const struct cpu_node *node) {
+  const struct op_attention *op = &node->op->attention;
   double *scores = run->program->scratch;
   size_t rows = tensor_rows(op->q), columns = (size_t)op->k.h * (size_t)op->k.w;
 #pragma omp parallel for

@@ -7,8 +7,8 @@
 
 /* --- text --- */
 
-static void embed_run(const struct cpu_run *run, const struct cpu_step *step) {
-  const struct op_embed *op = &step->op->embed;
+static void embed_run(const struct cpu_run *run, const struct cpu_node *node) {
+  const struct op_embed *op = &node->op->embed;
   const float *token = cpu_f32(run->program, op->token), *position = cpu_f32(run->program, op->position);
   float *y = cpu_f32(run->program, op->y);
   size_t c = (size_t)op->y.c;
@@ -17,15 +17,15 @@ static void embed_run(const struct cpu_run *run, const struct cpu_step *step) {
       y[t * c + i] = token[(size_t)run->params->tokens[t] * c + i] + position[t * c + i];
 }
 
-static void store_slot_run(const struct cpu_run *run, const struct cpu_step *step) {
-  const struct op_store_slot *op = &step->op->store_slot;
+static void store_slot_run(const struct cpu_run *run, const struct cpu_node *node) {
+  const struct op_store_slot *op = &node->op->store_slot;
   size_t count = tensor_elements(op->x);
   size_t slot = op->ring ? run->params->turn % (unsigned)op->slots.n : (unsigned)run->params->slot;
   memcpy(cpu_f32(run->program, op->slots) + slot * count, cpu_f32(run->program, op->x), count * sizeof(float));
 }
 
-static void prompt_run(const struct cpu_run *run, const struct cpu_step *step) {
-  const struct op_prompt *op = &step->op->prompt;
+static void prompt_run(const struct cpu_run *run, const struct cpu_node *node) {
+  const struct op_prompt *op = &node->op->prompt;
   const float *slots = cpu_f32(run->program, op->slots);
   float *y = cpu_f32(run->program, op->y);
   size_t count = (size_t)op->slots.w * (size_t)op->slots.c;
@@ -50,31 +50,31 @@ static void sinusoid(double angle, double divisor, bool cos_first, int c, float 
   }
 }
 
-static void timestep_run(const struct cpu_run *run, const struct cpu_step *step) {
-  const struct op_timestep *op = &step->op->timestep;
+static void timestep_run(const struct cpu_run *run, const struct cpu_node *node) {
+  const struct op_timestep *op = &node->op->timestep;
   float *y = cpu_f32(run->program, op->y);
   for (int i = 0; i < op->y.n; i++)
     sinusoid((double)run->params->step[i].timestep, op->y.c / 2 - (double)op->shift, op->cos_first, op->y.c,
              y + (size_t)i * (size_t)op->y.c);
 }
 
-static void guidance_embed_run(const struct cpu_run *run, const struct cpu_step *step) {
-  struct tensor t = step->op->guidance_embed.y;
+static void guidance_embed_run(const struct cpu_run *run, const struct cpu_node *node) {
+  struct tensor t = node->op->guidance_embed.y;
   float *y = cpu_f32(run->program, t);
   for (int row = 0; row < t.n; row++)
     sinusoid(((double)run->params->guidance - 1) * 1000, t.c / 2 - 1, false, t.c, y + (size_t)row * (size_t)t.c);
 }
 
-static void time_row_run(const struct cpu_run *run, const struct cpu_step *step) {
-  const struct op_time_row *op = &step->op->time_row;
-  size_t row = (size_t)(op->step + run->round), c = (size_t)op->y.c;
+static void time_row_run(const struct cpu_run *run, const struct cpu_node *node) {
+  const struct op_time_row *op = &node->op->time_row;
+  size_t row = (size_t)(op->step + run->iteration), c = (size_t)op->y.c;
   memcpy(cpu_f32(run->program, op->y), cpu_f32(run->program, op->table) + row * c, c * sizeof(float));
 }
 
 /* --- sampler --- */
 
-static void start_run(const struct cpu_run *run, const struct cpu_step *step) {
-  const struct op_start *op = &step->op->start;
+static void start_run(const struct cpu_run *run, const struct cpu_node *node) {
+  const struct op_start *op = &node->op->start;
   const float *z = cpu_f32(run->program, op->z), *noise = cpu_f32(run->program, op->noise);
   float *y = cpu_f32(run->program, op->y);
   size_t count = tensor_elements(op->y);
@@ -82,8 +82,8 @@ static void start_run(const struct cpu_run *run, const struct cpu_step *step) {
     y[i] = (z ? run->params->start_latent * z[i] : 0) + run->params->start_noise * noise[i];
 }
 
-static void unet_input_run(const struct cpu_run *run, const struct cpu_step *step) {
-  const struct op_unet_input *op = &step->op->unet_input;
+static void unet_input_run(const struct cpu_run *run, const struct cpu_node *node) {
+  const struct op_unet_input *op = &node->op->unet_input;
   const float *x = cpu_f32(run->program, op->x), *image = cpu_f32(run->program, op->image);
   float *y = cpu_f32(run->program, op->y);
   size_t pixels = (size_t)op->x.h * (size_t)op->x.w;
@@ -96,9 +96,9 @@ static void unet_input_run(const struct cpu_run *run, const struct cpu_step *ste
     }
 }
 
-static void step_run(const struct cpu_run *run, const struct cpu_step *step) {
-  const struct op_step *op = &step->op->step;
-  size_t index = (size_t)(op->step + run->round), count = tensor_elements(op->x);
+static void step_run(const struct cpu_run *run, const struct cpu_node *node) {
+  const struct op_step *op = &node->op->step;
+  size_t index = (size_t)(op->step + run->iteration), count = tensor_elements(op->x);
   const struct step_params *s = &run->params->step[index];
   const float *model = cpu_f32(run->program, op->model), *noise = cpu_f32(run->program, op->noise);
   float *x = cpu_f32(run->program, op->x), *earlier = cpu_f32(run->program, op->earlier);

@@ -23,7 +23,7 @@ struct channel frame_channel(const struct frame *f, int index) {
   struct channel c = {.data = first, .pitch = f->pitch[0], .stride = 1, .width = f->width, .height = f->height};
   bool chroma = index > 0 && !frame_is_rgb(f), two_planes = f->format == PIXEL_NV12 || f->format == PIXEL_P010;
   int sample = f->format == PIXEL_P010 ? 2 : 1;
-  c.wide = sample == 2;
+  c.ten_bits = sample == 2;
   c.half_x = chroma;
   c.half_y = chroma && f->format != PIXEL_YUYV;
   if (c.half_x)
@@ -119,8 +119,8 @@ static void frame_pixel(const struct frame *frame, const struct geometry *g, int
   decode(&coding, frame_is_rgb(frame), value, rgb);
 }
 
-static void pixels_in_run(const struct cpu_run *run, const struct cpu_step *step) {
-  const struct op_pixels_in *op = &step->op->pixels_in;
+static void pixels_in_run(const struct cpu_run *run, const struct cpu_node *node) {
+  const struct op_pixels_in *op = &node->op->pixels_in;
   const struct geometry *g = &run->params->geometry;
   float *out = cpu_f32(run->program, op->y);
 #pragma omp parallel for
@@ -178,7 +178,7 @@ static double sample_value(const struct output *p, const struct coding *coding, 
 static void write_row(const struct output *p, const struct frame *out, int index, int y) {
   struct coding coding = frame_coding(out);
   struct channel c = frame_channel(out, index);
-  int top = c.wide ? 1023 : 255;
+  int top = c.ten_bits ? 1023 : 255;
   for (int x = 0; x < c.width; x++) {
     double value = sample_value(p, &coding, &c, frame_is_rgb(out), index, x, y);
     channel_store(&c, x, y, clamp((int)lrint(coding.zero[index] + coding.range[index] * value), 0, top));
@@ -197,8 +197,8 @@ static void fill_unused(const struct frame *out) {
   }
 }
 
-static void pixels_out_run(const struct cpu_run *run, const struct cpu_step *step) {
-  const struct op_pixels_out *op = &step->op->pixels_out;
+static void pixels_out_run(const struct cpu_run *run, const struct cpu_node *node) {
+  const struct op_pixels_out *op = &node->op->pixels_out;
   const struct frame *out = run->picture;
   struct output p = {op, cpu_f32(run->program, op->x), cpu_f32(run->program, op->input), (double)run->params->mix};
   for (int i = 0; i < 3; i++) {

@@ -13,7 +13,7 @@ struct channel {
   int pitch, stride; /* bytes from row to row, from sample to sample */
   int width, height; /* in samples */
   bool half_x, half_y;
-  bool wide; /* 16 bits of which the upper 10 count, little endian; else 8 */
+  bool ten_bits; /* 16 bits of which the upper 10 count, little endian; else 8 */
 };
 
 /* Samples in the longest row of any of the frame's planes. */
@@ -27,13 +27,13 @@ static inline bool frame_is_rgb(const struct frame *frame) {
 
 static inline int channel_sample(const struct channel *channel, int x, int y) {
   const uint8_t *at = channel->data + (long)y * channel->pitch + (long)x * channel->stride;
-  return channel->wide ? (at[0] | at[1] << 8) >> 6 : *at;
+  return channel->ten_bits ? (at[0] | at[1] << 8) >> 6 : *at;
 }
 
 static inline void channel_store(const struct channel *channel, int x, int y, int value) {
   uint8_t *at = channel->data + (long)y * channel->pitch + (long)x * channel->stride;
-  at[0] = (uint8_t)(channel->wide ? value << 6 : value);
-  if (channel->wide)
+  at[0] = (uint8_t)(channel->ten_bits ? value << 6 : value);
+  if (channel->ten_bits)
     at[1] = (uint8_t)(value >> 2);
 }
 

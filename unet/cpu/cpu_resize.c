@@ -65,7 +65,7 @@ struct track {
 };
 
 static struct track track_of(const struct resize *r, const struct channel *c) {
-  size_t size = c->wide ? 2 : 1;
+  size_t size = c->ten_bits ? 2 : 1;
   return (struct track){r->taps[c->half_x], (size_t)(c->data - r->frame->plane[c->plane]) / size,
                         (size_t)c->stride / size};
 }
@@ -80,7 +80,7 @@ static void sum_rows(const struct resize *r, const struct channel *c, int y, flo
   size_t low = (size_t)left->first * track.step, high = (size_t)(right->first + right->count) * track.step;
   for (int i = 0; i < rows.count; i++) {
     const uint8_t *row = r->frame->plane[c->plane] + (long)(rows.first + i) * c->pitch;
-    if (c->wide)
+    if (c->ten_bits)
       add_words(sum + low, row + 2 * low, high - low, tap_weight(&rows, i), i == 0);
     else
       add_bytes(sum + low, row + low, high - low, tap_weight(&rows, i), i == 0);

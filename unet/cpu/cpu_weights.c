@@ -27,10 +27,10 @@ void *cpu_derive(struct cpu_device *device, int resource, const struct form *for
   return data;
 }
 
-void cpu_derived_finish(struct cpu_device *device) {
+void cpu_derived_free(struct cpu_device *device) {
   for (int i = 0; i < device->derived.count; i++)
     cpu_free(device, device->derived.list[i].data, device->derived.list[i].bytes);
-  derived_finish(&device->derived);
+  derived_free(&device->derived);
 }
 
 int cpu_refresh(struct cpu_device *device, struct error *err) {

@@ -9,7 +9,7 @@ void *cpu_derive(struct cpu_device *device, int resource, const struct form *for
                  struct error *err);
 /* Before a run: copies of weights that have changed are made anew. */
 int cpu_refresh(struct cpu_device *device, struct error *err);
-void cpu_derived_finish(struct cpu_device *device);
+void cpu_derived_free(struct cpu_device *device);
 int cpu_update(struct device *device, const struct weight_change *changes, int count, uint64_t version,
                struct error *err);
 

@@ -113,8 +113,8 @@ void engine_close(struct engine **engine_ref) {
   if (!engine)
     return;
   leave_device(engine);
-  model_finish(&engine->model);
-  resources_finish(&engine->resources);
+  model_free(&engine->model);
+  resources_free(&engine->resources);
   checkpoint_close(&engine->own_checkpoint);
   pthread_mutex_destroy(&engine->preparing);
   free((char *)engine->options.name);
@@ -157,7 +157,7 @@ void engine_get_info(const struct engine *engine, struct engine_info *info) {
       .refuses_guidance = styles_refuses_guidance(checkpoint->styles),
       .has_guidance_embedding = model_embeds_guidance(&engine->model),
       .sampler = sampler_method_name(engine->sampling.method),
-      .grid = sampler_spacing_name(engine->sampling.spacing),
+      .spacing = sampler_spacing_name(engine->sampling.spacing),
       .prediction = prediction_name(checkpoint->scheduler.prediction),
       .weight_bytes = checkpoint_bytes(checkpoint),
       .device_bytes = counters.bytes,

@@ -34,7 +34,7 @@ struct prepared {
   struct plan plan, times_plan;
   struct program *program, *times_program;
   struct frame_noise noise;
-  float *draw; /* one draw of noise, on its way to the device */
+  float *noise_sample; /* one sample of noise, on its way to the device */
   struct sampling sampling;
   struct sampler_table table; /* of sampling: made anew when the strength changes */
   bool table_known;

@@ -58,7 +58,7 @@ static int choose_shape(const struct engine *engine, const struct engine_shape *
       .width = wish->width ? wish->width : width,
       .height = wish->height ? wish->height : height,
       .steps = steps,
-      .draws = sampler_draws(engine->sampling.method, steps),
+      .noise_samples = sampler_noise_samples(engine->sampling.method, steps),
       .rows = model_rows(&engine->model, wish->guidance),
       .text_to_image = wish->text_to_image,
   };
@@ -76,7 +76,7 @@ static void destroy(struct engine *engine, struct prepared *prepared) {
   device_release(engine->device, &prepared->program);
   plan_free(&prepared->times_plan);
   plan_free(&prepared->plan);
-  free(prepared->draw);
+  free(prepared->noise_sample);
   free(prepared);
 }
 
@@ -99,8 +99,8 @@ static int make(struct engine *engine, const struct engine_shape *wish, struct p
   prepared->sampling = engine->sampling;
   prepared->sampling.steps = prepared->shape.steps;
   prepared->sampling.text_to_image = prepared->shape.text_to_image;
-  prepared->draw = malloc(tensor_elements(prepared->noise.start) * sizeof *prepared->draw);
-  if (!prepared->draw)
+  prepared->noise_sample = malloc(tensor_elements(prepared->noise.start) * sizeof *prepared->noise_sample);
+  if (!prepared->noise_sample)
     return error_set(err, STATUS_FAILED, "out of memory");
   prepared->times_weights = plan_weights_version(&prepared->times_plan);
   prepared->weights_version = engine->resources.version;

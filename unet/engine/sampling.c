@@ -17,14 +17,14 @@ static enum sampler_method choose_method(enum engine_sampler sampler, const stru
 }
 
 /* By itself LCM has its own grid and the others the checkpoint's, or trailing on an LCM checkpoint. */
-static enum sampler_spacing choose_spacing(enum engine_grid grid, enum sampler_method method,
+static enum sampler_spacing choose_spacing(enum engine_spacing spacing, enum sampler_method method,
                                            const struct scheduler_config *config) {
-  switch (grid) {
-  case GRID_TRAILING:
+  switch (spacing) {
+  case ENGINE_SPACING_TRAILING:
     return SPACING_TRAILING;
-  case GRID_LEADING:
+  case ENGINE_SPACING_LEADING:
     return SPACING_LEADING;
-  case GRID_LCM:
+  case ENGINE_SPACING_LCM:
     return SPACING_LCM;
   default:
     if (method == METHOD_LCM)
@@ -45,7 +45,7 @@ void sampling_choose(struct sampling *sampling, const struct engine_params *para
                      const struct checkpoint *checkpoint) {
   const struct scheduler_config *config = &checkpoint->scheduler;
   sampling->method = choose_method(params->sampler, config);
-  sampling->spacing = choose_spacing(params->grid, sampling->method, config);
+  sampling->spacing = choose_spacing(params->spacing, sampling->method, config);
   sampling->strength = 1;
   sampling->image_condition = checkpoint->image_condition;
   sampling->quantised = params->strength_diffusers;
@@ -54,21 +54,21 @@ void sampling_choose(struct sampling *sampling, const struct engine_params *para
 
 /* --- noise --- */
 
-static int write_draw(struct engine *engine, struct prepared *prepared, uint64_t seed, uint32_t draw, struct tensor to,
-                      size_t index, struct error *err) {
+static int write_noise_sample(struct engine *engine, struct prepared *prepared, uint64_t seed, uint32_t sample,
+                              struct tensor to, size_t index, struct error *err) {
   size_t count = tensor_elements(prepared->noise.start);
-  noise_fill(seed, draw, 0, prepared->draw, count);
-  return device_write(engine->device, prepared->program, to, index * count, prepared->draw, count, err);
+  noise_fill(seed, sample, 0, prepared->noise_sample, count);
+  return device_write(engine->device, prepared->program, to, index * count, prepared->noise_sample, count, err);
 }
 
 int sampling_noise(struct engine *engine, struct prepared *prepared, uint64_t seed, struct error *err) {
   if (prepared->noise_known && prepared->seed == seed)
     return 0;
   prepared->noise_known = false;
-  if (write_draw(engine, prepared, seed, 0, prepared->noise.start, 0, err) < 0)
+  if (write_noise_sample(engine, prepared, seed, 0, prepared->noise.start, 0, err) < 0)
     return -1;
-  for (int i = 0; i < prepared->shape.draws; i++)
-    if (write_draw(engine, prepared, seed, 1 + (uint32_t)i, prepared->noise.steps, (size_t)i, err) < 0)
+  for (int i = 0; i < prepared->shape.noise_samples; i++)
+    if (write_noise_sample(engine, prepared, seed, 1 + (uint32_t)i, prepared->noise.steps, (size_t)i, err) < 0)
       return -1;
   prepared->seed = seed;
   prepared->noise_known = true;

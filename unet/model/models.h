@@ -17,7 +17,7 @@ struct unet {
 };
 
 int unet_init(struct unet *unet, const struct predictor *predictor, struct error *err);
-void unet_finish(struct unet *unet); /* also of a zeroed one */
+void unet_free(struct unet *unet); /* also of a zeroed one */
 
 /* The time projections of all res blocks for the timesteps of run.step[0..rows), and run.guidance where the U-Net has a
  * guidance embedding: [rows, 1, 1, walk.time_channels], in y where that is given. Whatever else a U-Net adds to its

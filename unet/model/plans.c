@@ -14,12 +14,12 @@ int model_init(struct model *model, const struct checkpoint *checkpoint, struct 
                                 model->unet.walk.text_channels, ELEMENT_DEVICE, err);
   if (tensor_exists(model->texts) && tensor_exists(model->keys))
     return 0;
-  model_finish(model);
+  model_free(model);
   return -1;
 }
 
-void model_finish(struct model *model) {
-  unet_finish(&model->unet);
+void model_free(struct model *model) {
+  unet_free(&model->unet);
 }
 
 int model_rows(const struct model *model, bool guidance) {
@@ -82,7 +82,8 @@ static void denoise(const struct model *model, const struct frame_shape *shape, 
     struct tensor time =
         loop ? plan_time_row(plan, "time", (struct op_time_row){.table = times}) : tensor_row(times, step);
     struct tensor y = unet_predict(&model->unet, plan, plan_unet_input(plan, "input", input), time, text);
-    struct op_step op = {.step = step, .x = x, .model = y, .noise = step < shape->draws ? noise : (struct tensor){0}};
+    struct op_step op = {
+        .step = step, .x = x, .model = y, .noise = step < shape->noise_samples ? noise : (struct tensor){0}};
     plan_step(plan, "step", op);
   }
   if (loop)
@@ -99,9 +100,9 @@ int plans_frame(const struct model *model, const struct frame_shape *shape, stru
   plan_init(plan, model->resources);
   noise->start = plan_state(plan, "noise/start", 1, h, w, model->unet.config->out_channels, ELEMENT_PRECISE);
   noise->steps = (struct tensor){0};
-  if (shape->draws)
+  if (shape->noise_samples)
     noise->steps =
-        plan_state(plan, "noise/steps", shape->draws, h, w, model->unet.config->out_channels, ELEMENT_PRECISE);
+        plan_state(plan, "noise/steps", shape->noise_samples, h, w, model->unet.config->out_channels, ELEMENT_PRECISE);
 
   struct tensor pixels = {0}, z = {0};
   if (!shape->text_to_image) {

@@ -24,20 +24,20 @@ struct model {
 struct frame_shape {
   int width, height; /* of the picture */
   int steps;         /* U-Net calls */
-  int draws;         /* of noise, for the first of the steps: see sampler_draws */
+  int noise_samples; /* for the first of the steps: see sampler_noise_samples */
   int rows;          /* guidance rows, see model_rows */
   bool text_to_image;
 };
 
-/* The frame plan's noise, as state that the caller fills: latent [h, w, c] for each draw. */
+/* The frame plan's noise, as state that the caller fills: latent [h, w, c] for each sample. */
 struct frame_noise {
   struct tensor start; /* [1, h, w, c]: OP_START's */
-  struct tensor steps; /* [draws, h, w, c]: OP_STEP's, one draw a step; none where shape.draws is 0 */
+  struct tensor steps; /* [samples, h, w, c]: OP_STEP's, one a step; none where shape.noise_samples is 0 */
 };
 
 int model_init(struct model *model, const struct checkpoint *checkpoint, struct resources *resources,
                struct error *err);
-void model_finish(struct model *model); /* also of a zeroed one */
+void model_free(struct model *model); /* also of a zeroed one */
 
 /* Guidance rows of a U-Net call: 1 without guidance and for models that have it as an embedding, else 2, or 3 where the
  * U-Net sees the input picture. Row 0 is prompt and picture; 1 of 2 is the negative prompt; 1 of 3 is the negative

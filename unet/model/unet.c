@@ -9,13 +9,13 @@ int unet_init(struct unet *unet, const struct predictor *predictor, struct error
     return error_set(err, STATUS_FAILED, "out of memory");
   if (unet->walk.text_channels)
     return 0;
-  unet_finish(unet);
+  unet_free(unet);
   return error_set(err, STATUS_MODEL, "%s: no block attends to the text: such models are not supported",
                    unet->weights->folder);
 }
 
-void unet_finish(struct unet *unet) {
-  walk_finish(&unet->walk);
+void unet_free(struct unet *unet) {
+  walk_free(&unet->walk);
 }
 
 /* --- the two stacked projections --- */

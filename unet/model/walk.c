@@ -109,7 +109,7 @@ int walk_init(struct walk *walk, const struct unet_config *config) {
   return 0;
 }
 
-void walk_finish(struct walk *walk) {
+void walk_free(struct walk *walk) {
   free(walk->layers);
   *walk = (struct walk){0};
 }

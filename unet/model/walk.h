@@ -36,7 +36,7 @@ enum { SKIPS_MAX = 1 + LEVELS_MAX * (LAYERS_MAX + 1) };
 
 /* Returns -1 when memory is short. */
 int walk_init(struct walk *walk, const struct unet_config *config);
-void walk_finish(struct walk *walk); /* also of a zeroed one */
+void walk_free(struct walk *walk); /* also of a zeroed one */
 
 /* A transformer's attentions to the text, counted over all of its blocks: how many each block has (attn2, or attn1 and
  * attn2) and how many there are; the name of one; and the first channel of its keys, which are as many as the layer has

@@ -52,7 +52,7 @@ int derived_refresh(struct derived_table *table, struct device *device, const st
   return 0;
 }
 
-void derived_finish(struct derived_table *table) {
+void derived_free(struct derived_table *table) {
   for (int i = 0; i < table->count; i++)
     free(table->list[i].detail);
   free(table->list);

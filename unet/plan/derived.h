@@ -46,6 +46,6 @@ int derived_add(struct derived_table *table, const struct derived *copy, struct 
 /* Makes anew each copy whose version is not its resource's. What a failure leaves is made by the next call. */
 int derived_refresh(struct derived_table *table, struct device *device, const struct resources *resources,
                     struct error *err);
-void derived_finish(struct derived_table *table);
+void derived_free(struct derived_table *table);
 
 #endif

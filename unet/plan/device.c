@@ -219,7 +219,7 @@ static int check_coefficients(const struct op *op, const struct submission *s, s
   const struct op_step *o = &op->step;
   for (int i = o->noise.n; tensor_exists(o->noise) && i < o->step + s->runs; i++)
     if (s->params->step[i].noise != 0)
-      return error_set(err, STATUS_FAILED, "submit: step %d adds noise and there are %d draws", i, o->noise.n);
+      return error_set(err, STATUS_FAILED, "submit: step %d adds noise and there are %d noise samples", i, o->noise.n);
   for (int i = o->step; i < o->step + s->runs; i++)
     for (int j = o->earlier.n; j < EARLIER_MAX; j++)
       if (s->params->step[i].earlier[j] != 0)
@@ -374,7 +374,7 @@ int device_update(struct device *device, const struct weight_change *changes, in
 static int check_tensor(const struct device *device, const struct program *program, struct tensor t, size_t first,
                         size_t count, struct error *err) {
   int count_of[] = {[TENSOR_NONE] = 0,
-                    [TENSOR_TEMP] = program ? program->plan->temp_count : 0,
+                    [TENSOR_TEMPORARY] = program ? program->plan->temporary_count : 0,
                     [TENSOR_STATE] = program ? program->plan->state_count : 0,
                     [TENSOR_RESOURCE] = resources_count(device->resources)};
   if (t.space > TENSOR_RESOURCE || t.index < 0 || t.index >= count_of[t.space])

@@ -166,7 +166,7 @@ struct op_guidance_embed {
   OPERANDS(GUIDANCE_EMBED)
 };
 
-/* y = row `step` of table, in a loop of the round's step: all time projections of one U-Net call. Outside a loop
+/* y = row `step` of table, in a loop of the iteration's step: all time projections of one U-Net call. Outside a loop
  * tensor_row says the same without an op.
  *   table  [rows, 1, 1, c]: a state
  *   y      [1, 1, 1, c] */
@@ -175,7 +175,7 @@ struct op_guidance_embed {
   T(y, OPERAND_WRITE)
 struct op_time_row {
   OPERANDS(TIME_ROW)
-  int step; /* in a loop (plan.h) that of its first round; each round's is the next */
+  int step; /* in a loop (plan.h) that of its first iteration; each iteration's is the next */
 };
 
 /* slots[run.slot] = x: the last op of the plans that make a prompt. Of a ring, slots[run.turn % n] = x.
@@ -228,12 +228,12 @@ struct op_unet_input {
  * s = run.step[step] and m = sum over r of run.row_weight[r] * model[r]. Then earlier[i] becomes earlier[i - 1], and
  * earlier[0] s.keep_x * x + s.keep_model * m, of the x before: what the step knew, as epsilon or as x0. Every few-step
  * sampler on epsilon- or v-prediction is of this form, and so are multistep ones (DPM-Solver++ 2M, PNDM, UniPC):
- * sampler.c makes the coefficients in double. In place: x and earlier are what a loop's rounds hand on. What has the
+ * sampler.c makes the coefficients in double. In place: x and earlier are what one iteration hands on. What has the
  * coefficient 0 is not read: before the first step, earlier may hold anything.
  *   x      precise [1, h, w, c]
  *   model  [rows, h, w, c]
  *   earlier  precise [1..EARLIER_MAX, h, w, c], a temporary or a state: coefficients behind them must be 0
- *   noise  precise [draws, h, w, c]: without it s.noise is not read, and it must be 0 for steps from draws on
+ *   noise  precise [samples, h, w, c]: without it s.noise is not read, and it must be 0 for steps from samples on
  *          (device_submit checks) */
 #define OPERANDS_STEP(T, P)                                                                                            \
   T(x, OPERAND_READ | OPERAND_WRITE)                                                                                   \

@@ -16,7 +16,7 @@ void plan_free(struct plan *plan) {
   for (int i = 0; i < plan->state_count; i++)
     free(plan->states[i].name);
   free(plan->ops);
-  free(plan->temps);
+  free(plan->temporaries);
   free(plan->states);
   *plan = (struct plan){0};
 }
@@ -54,21 +54,21 @@ static bool check_shape(struct plan *plan, int n, int h, int w, int c) {
   return !plan->failed;
 }
 
-static struct tensor temp_append(struct plan *plan, int n, int h, int w, int c, enum demand demand) {
+static struct tensor temporary_append(struct plan *plan, int n, int h, int w, int c, enum demand demand) {
   if (!check_shape(plan, n, h, w, c))
     return (struct tensor){0};
-  if (plan->temp_count == plan->temp_capacity) {
-    int capacity = plan->temp_capacity ? 2 * plan->temp_capacity : 256;
-    struct temp *temps = realloc(plan->temps, (size_t)capacity * sizeof *temps);
-    if (!temps) {
+  if (plan->temporary_count == plan->temporary_capacity) {
+    int capacity = plan->temporary_capacity ? 2 * plan->temporary_capacity : 256;
+    struct temporary *temporaries = realloc(plan->temporaries, (size_t)capacity * sizeof *temporaries);
+    if (!temporaries) {
       plan_fail(plan, "out of memory");
       return (struct tensor){0};
     }
-    plan->temps = temps;
-    plan->temp_capacity = capacity;
+    plan->temporaries = temporaries;
+    plan->temporary_capacity = capacity;
   }
-  plan->temps[plan->temp_count] = (struct temp){n, h, w, c, demand, -1, -1};
-  return (struct tensor){TENSOR_TEMP, plan->temp_count++, n, h, w, c, 0, c};
+  plan->temporaries[plan->temporary_count] = (struct temporary){n, h, w, c, demand, -1, -1};
+  return (struct tensor){TENSOR_TEMPORARY, plan->temporary_count++, n, h, w, c, 0, c};
 }
 
 static void op_append(struct plan *plan, const char *name, struct op op) {
@@ -103,13 +103,13 @@ static bool check(struct plan *plan, const char *name, bool right, const char *w
 /* --- the loop --- */
 
 static bool loop_is_open(const struct plan *plan) {
-  return plan->loop.rounds > 0 && plan->loop.end == 0;
+  return plan->loop.iterations > 0 && plan->loop.end == 0;
 }
 
-void plan_loop_begin(struct plan *plan, int rounds) {
-  if (check(plan, "loop", plan->loop.rounds == 0, "a plan has one loop at most") &&
-      check(plan, "loop", rounds >= 1 && rounds <= STEPS_MAX, "no such number of rounds"))
-    plan->loop = (struct loop){.first = plan->op_count, .rounds = rounds};
+void plan_loop_begin(struct plan *plan, int iterations) {
+  if (check(plan, "loop", plan->loop.iterations == 0, "a plan has one loop at most") &&
+      check(plan, "loop", iterations >= 1 && iterations <= STEPS_MAX, "no such number of iterations"))
+    plan->loop = (struct plan_loop){.first = plan->op_count, .iterations = iterations};
 }
 
 void plan_loop_end(struct plan *plan) {
@@ -134,7 +134,7 @@ uint64_t plan_weights_version(const struct plan *plan) {
 }
 
 int plan_op_runs(const struct plan *plan, int op) {
-  return op >= plan->loop.first && op < plan->loop.end ? plan->loop.rounds : 1;
+  return op >= plan->loop.first && op < plan->loop.end ? plan->loop.iterations : 1;
 }
 
 /* --- ops --- */
@@ -150,7 +150,7 @@ static const char *misfit(const struct op_operand *operand) {
   if (!tensor_exists(t))
     return operand->roles & OPERAND_OPTIONAL || operand->roles == OPERAND_WRITE ? NULL : "is missing";
   bool vector = operand->roles & OPERAND_VECTOR && !(operand->roles & OPERAND_VIEW);
-  if (operand->roles & OPERAND_STATE && t.space == TENSOR_TEMP)
+  if (operand->roles & OPERAND_STATE && t.space == TENSOR_TEMPORARY)
     return "is no state";
   if (!(operand->roles & OPERAND_STATE) && (operand->roles & OPERAND_MATRIX || vector) && t.space != TENSOR_RESOURCE)
     return "is no weight";
@@ -185,7 +185,7 @@ static bool settle_result(struct plan *plan, const char *name, struct tensor *y,
     return check(plan, name, tensor_rows(*y) == rows && y->c == shape->c,
                  "the destination's shape differs from the output's");
   }
-  *y = temp_append(plan, shape->n, shape->h, shape->w, shape->c, shape->demand);
+  *y = temporary_append(plan, shape->n, shape->h, shape->w, shape->c, shape->demand);
   return !plan->failed;
 }
 
@@ -193,7 +193,7 @@ static struct tensor append(struct plan *plan, const char *name, struct op op) {
   struct op_result shape;
   if (!check_operands(plan, name, &op))
     return (struct tensor){0};
-  const char *wrong = op_check(&op, loop_is_open(plan) ? plan->loop.rounds : 1, &shape);
+  const char *wrong = op_check(&op, loop_is_open(plan) ? plan->loop.iterations : 1, &shape);
   if (!check(plan, name, !wrong, wrong))
     return (struct tensor){0};
   struct tensor *y = op_y(&op);
@@ -213,7 +213,7 @@ OP_TABLE(PLAN_CONSTRUCTOR)
 #undef PLAN_CONSTRUCTOR
 
 struct tensor plan_input(struct plan *plan, int n, int h, int w, int c, enum demand demand) {
-  return temp_append(plan, n, h, w, c, demand);
+  return temporary_append(plan, n, h, w, c, demand);
 }
 
 int plan_find_state(const struct plan *plan, const char *name) {
@@ -263,19 +263,21 @@ static void settle_lifetimes(struct plan *plan) {
   for (int i = 0; i < plan->op_count; i++) {
     int reads = op_tensors(&plan->ops[i], OPERAND_READ, list);
     for (int j = 0; j < reads; j++)
-      if (list[j].space == TENSOR_TEMP)
-        plan->temps[list[j].index].last = i;
+      if (list[j].space == TENSOR_TEMPORARY)
+        plan->temporaries[list[j].index].last = i;
     int writes = op_tensors(&plan->ops[i], OPERAND_WRITE, list);
     for (int j = 0; j < writes; j++)
-      if (list[j].space == TENSOR_TEMP && plan->temps[list[j].index].first < 0 && plan->temps[list[j].index].last < 0)
-        plan->temps[list[j].index].first = i;
+      if (list[j].space == TENSOR_TEMPORARY && plan->temporaries[list[j].index].first < 0 &&
+          plan->temporaries[list[j].index].last < 0)
+        plan->temporaries[list[j].index].first = i;
   }
-  const struct loop *loop = &plan->loop;
-  for (int i = 0; i < plan->temp_count; i++) {
-    struct temp *t = &plan->temps[i];
+  const struct plan_loop *loop = &plan->loop;
+  for (int i = 0; i < plan->temporary_count; i++) {
+    struct temporary *t = &plan->temporaries[i];
     if (t->first < 0 || t->last < 0) /* inputs and results of tests live throughout */
       t->first = 0, t->last = plan->op_count - 1;
-    else if (t->first < loop->first && t->last >= loop->first && t->last < loop->end) /* the next round reads it too */
+    else if (t->first < loop->first && t->last >= loop->first &&
+             t->last < loop->end) /* the next iteration reads it too */
       t->last = loop->end - 1;
   }
 }
@@ -292,7 +294,7 @@ int plan_finish(struct plan *plan, struct error *err) {
 }
 
 struct placed {
-  int temp;
+  int temporary;
   size_t size;
 };
 
@@ -300,19 +302,19 @@ static int larger_first(const void *a, const void *b) {
   const struct placed *p = a, *q = b;
   if (p->size != q->size)
     return p->size < q->size ? 1 : -1;
-  return p->temp - q->temp; /* the same layout every time */
+  return p->temporary - q->temporary; /* the same layout every time */
 }
 
-/* The lowest offset at which temp i fits beside those already placed whose lifetimes touch its own. */
+/* The lowest offset at which temporary i fits beside those already placed whose lifetimes touch its own. */
 static size_t lowest_gap(const struct plan *plan, const struct placed *placed, int count, size_t size,
                          const size_t *offset) {
-  const struct temp *t = &plan->temps[placed[count].temp];
+  const struct temporary *t = &plan->temporaries[placed[count].temporary];
   size_t at = 0;
   for (bool moved = true; moved;) {
     moved = false;
     for (int j = 0; j < count; j++) {
-      const struct temp *u = &plan->temps[placed[j].temp];
-      size_t start = offset[placed[j].temp], end = start + placed[j].size;
+      const struct temporary *u = &plan->temporaries[placed[j].temporary];
+      size_t start = offset[placed[j].temporary], end = start + placed[j].size;
       if (u->first <= t->last && t->first <= u->last && at < end && start < at + size) {
         at = end;
         moved = true;
@@ -323,19 +325,19 @@ static size_t lowest_gap(const struct plan *plan, const struct placed *placed, i
 }
 
 size_t plan_layout(const struct plan *plan, const struct element *element, size_t align, size_t *offset) {
-  struct placed *placed = malloc(((size_t)plan->temp_count + 1) * sizeof *placed);
+  struct placed *placed = malloc(((size_t)plan->temporary_count + 1) * sizeof *placed);
   if (!placed)
     return SIZE_MAX;
-  for (int i = 0; i < plan->temp_count; i++) {
-    const struct temp *t = &plan->temps[i];
+  for (int i = 0; i < plan->temporary_count; i++) {
+    const struct temporary *t = &plan->temporaries[i];
     size_t bytes = (size_t)t->n * (size_t)t->h * (size_t)t->w * (size_t)t->c * element_size(element[i]);
     placed[i] = (struct placed){i, (bytes + align - 1) / align * align};
   }
-  qsort(placed, (size_t)plan->temp_count, sizeof *placed, larger_first);
+  qsort(placed, (size_t)plan->temporary_count, sizeof *placed, larger_first);
   size_t total = 0;
-  for (int i = 0; i < plan->temp_count; i++) {
+  for (int i = 0; i < plan->temporary_count; i++) {
     size_t at = lowest_gap(plan, placed, i, placed[i].size, offset);
-    offset[placed[i].temp] = at;
+    offset[placed[i].temporary] = at;
     if (at + placed[i].size > total)
       total = at + placed[i].size;
   }

@@ -10,7 +10,7 @@
 #include "unet/plan/op.h"
 #include "unet/plan/resources.h"
 
-struct temp {
+struct temporary {
   int n, h, w, c;
   enum demand demand;
   int first, last; /* ops between which it holds something: as a rule those that write it first and read it last; set
@@ -24,18 +24,18 @@ struct declared_state {
   enum demand demand;
 };
 
-/* Ops [first, end) run `rounds` times in a row, the others once. All 0: none do. */
-struct loop {
-  int first, end, rounds;
+/* Ops [first, end) run `iterations` times in a row, the others once. All 0: none do. */
+struct plan_loop {
+  int first, end, iterations;
 };
 
 struct plan {
   struct resources *resources;
   struct op *ops;
   int op_count, op_capacity;
-  struct loop loop;
-  struct temp *temps;
-  int temp_count, temp_capacity;
+  struct plan_loop loop;
+  struct temporary *temporaries;
+  int temporary_count, temporary_capacity;
   struct declared_state *states;
   int state_count, state_capacity;
   char scope[256]; /* name prefix of ops being appended: see plan_enter */
@@ -62,17 +62,17 @@ OP_TABLE(PLAN_CONSTRUCTOR)
 #undef PLAN_CONSTRUCTOR
 
 /* The ops appended between the two are the plan's loop: there is one at most, and its last op is an OP_STEP, whose x is
- * all that a round hands on to the next, beside the earlier predictions that it keeps. */
-void plan_loop_begin(struct plan *plan, int rounds);
+ * all that an iteration hands on to the next, beside the earlier predictions that it keeps. */
+void plan_loop_begin(struct plan *plan, int iterations);
 void plan_loop_end(struct plan *plan);
 /* The highest version of the weights that the plan reads: what a run of it left as state is as old as this was then. */
 uint64_t plan_weights_version(const struct plan *plan);
 /* How often one run of the plan runs an op. */
 int plan_op_runs(const struct plan *plan, int op);
 
-/* A temporary that no op of this plan writes, but for an OP_STEP in place: what its rounds hand on,
- * and tests' way to give a device its input (device_write). It and every temp that is never read live for the whole
- * plan, so tests can read results. */
+/* A temporary that no op of this plan writes, but for an OP_STEP in place: what its iterations hand on,
+ * and tests' way to give a device its input (device_write). It and every temporary that is never read live for the
+ * whole plan, so tests can read results. */
 struct tensor plan_input(struct plan *plan, int n, int h, int w, int c, enum demand demand);
 
 /* State that a run reads and writes and the next run reads again: latents, a flow field, a ring of keys and values. It
@@ -86,20 +86,21 @@ int plan_find_state(const struct plan *plan, const char *name);
 /* What devices keep for each temporary and each state is one list, the temporaries first: its length, and a tensor's
  * place in it. */
 static inline int plan_places(const struct plan *plan) {
-  return plan->temp_count + plan->state_count;
+  return plan->temporary_count + plan->state_count;
 }
 static inline int plan_place(const struct plan *plan, struct tensor t) {
-  return t.space == TENSOR_STATE ? plan->temp_count + t.index : t.index;
+  return t.space == TENSOR_STATE ? plan->temporary_count + t.index : t.index;
 }
 static inline enum demand plan_demand(const struct plan *plan, int place) {
-  return place < plan->temp_count ? plan->temps[place].demand : plan->states[place - plan->temp_count].demand;
+  return place < plan->temporary_count ? plan->temporaries[place].demand
+                                       : plan->states[place - plan->temporary_count].demand;
 }
 
 /* Settles lifetimes. Returns -1 with the first error of the plan. */
 int plan_finish(struct plan *plan, struct error *err);
 
-/* Arena layout of a finished plan: offset[i] for temp i, made of element[i], such that temps alive together do
- * not overlap. Offsets are multiples of align. Returns the arena's bytes; SIZE_MAX: out of memory. */
+/* Arena layout of a finished plan: offset[i] for temporary i, made of element[i], such that temporaries alive together
+ * do not overlap. Offsets are multiples of align. Returns the arena's bytes; SIZE_MAX: out of memory. */
 size_t plan_layout(const struct plan *plan, const struct element *element, size_t align, size_t *offset);
 
 #endif

@@ -23,10 +23,10 @@ static bool reads_whole(const struct op *op) {
   return op->type == OP_CONV || op->type == OP_LINEAR || op->type == OP_NORM || op->type == OP_ATTENTION;
 }
 
-/* Of a table, a list of prompts or of draws, one row is read, as long as what is made of it. */
+/* Of a table, a list of prompts or of noise samples, one row is read, as long as what is made of it. */
 static double elements_read(const struct op *op, struct tensor t, struct tensor y) {
   size_t elements = tensor_elements(t);
-  if (t.space != TENSOR_TEMP && !reads_whole(op) && tensor_elements(y) < elements)
+  if (t.space != TENSOR_TEMPORARY && !reads_whole(op) && tensor_elements(y) < elements)
     elements = tensor_elements(y);
   return (double)elements;
 }

@@ -89,7 +89,7 @@ struct tensor resources_state(struct resources *resources, const char *name, int
   return resource_tensor(r, (int)(r - resources->list));
 }
 
-void resources_finish(struct resources *resources) {
+void resources_free(struct resources *resources) {
   for (int i = 0; i < resources->count; i++) {
     free(resources->list[i].name);
     free(resources->list[i].parts);
@@ -145,12 +145,12 @@ static void turn_rows(const struct resource *r, const float *rows, size_t count,
 }
 
 /* out NULL: checks alone. */
-static int read_part(const struct resource *r, const struct weight_part *part, struct piece *piece, bool narrow,
+static int read_part(const struct resource *r, const struct weight_part *part, struct piece *piece, bool f16,
                      float *out, struct error *err) {
   bool turned = r->h * r->w > 1;
   for (size_t first = 0, rows = (size_t)part->rows; first < rows;) {
     size_t count = rows - first < piece->rows ? rows - first : piece->rows, elements = count * piece->row;
-    if (weight_part_read(part, first * piece->row, elements, narrow, piece->stored, err))
+    if (weight_part_read(part, first * piece->row, elements, f16, piece->stored, err))
       return -1;
     if (out) {
       weights_to_f32(part->dtype, piece->stored, elements, turned ? piece->values : out);
@@ -163,11 +163,11 @@ static int read_part(const struct resource *r, const struct weight_part *part, s
   return 0;
 }
 
-static int read_parts(const struct resource *r, bool narrow, float *out, struct error *err) {
+static int read_parts(const struct resource *r, bool f16, float *out, struct error *err) {
   struct piece piece;
   int result = piece_open(&piece, r, err);
   for (int p = 0; !result && p < r->part_count; p++) {
-    result = read_part(r, &r->parts[p], &piece, narrow, out, err);
+    result = read_part(r, &r->parts[p], &piece, f16, out, err);
     if (out)
       out += (size_t)r->parts[p].rows * piece.row;
   }

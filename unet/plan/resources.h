@@ -48,7 +48,7 @@ static inline int resources_count(const struct resources *resources) {
 }
 /* Index of a resource by name, or -1. */
 int resources_find(const struct resources *resources, const char *name);
-void resources_finish(struct resources *resources);
+void resources_free(struct resources *resources);
 
 /* A weight as rows: as many as the checkpoint's tensors have, of a vector one for each element. */
 size_t resource_rows(const struct resource *resource);

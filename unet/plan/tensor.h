@@ -7,15 +7,15 @@
 #include <stddef.h>
 
 enum tensor_space {
-  TENSOR_NONE = 0, /* an operand left out; what a zeroed struct says */
-  TENSOR_TEMP,     /* lives in the plan's arena between its first and its last use */
-  TENSOR_STATE,    /* a plan's state: what a run leaves there the next one finds, see plan_state */
-  TENSOR_RESOURCE, /* weight or slots, kept by the device across plans: see resources.h */
+  TENSOR_NONE = 0,  /* an operand left out; what a zeroed struct says */
+  TENSOR_TEMPORARY, /* lives in the plan's arena between its first and its last use */
+  TENSOR_STATE,     /* a plan's state: what a run leaves there the next one finds, see plan_state */
+  TENSOR_RESOURCE,  /* weight or slots, kept by the device across plans: see resources.h */
 };
 
 struct tensor {
   enum tensor_space space;
-  int index; /* into plan.temps, plan.states or resources.list */
+  int index; /* into plan.temporaries, plan.states or resources.list */
   int n, h, w, c;
   int offset; /* first channel of a channel slice; 0 for a whole tensor */
   int pitch;  /* channels from one pixel to the next; equals c for a whole tensor */

@@ -51,12 +51,12 @@ static float stored_value(enum dtype dtype, const void *stored, size_t i) {
 }
 
 /* The bits of the smallest magnitude that is refused: infinity's, or those of what FP16 rounds to it. */
-static uint32_t refused_from(enum dtype dtype, bool narrow) {
+static uint32_t refused_from(enum dtype dtype, bool f16) {
   switch (dtype) {
   case DTYPE_F32:
-    return narrow ? 0x477ff000 : 0x7f800000;
+    return f16 ? 0x477ff000 : 0x7f800000;
   case DTYPE_BF16:
-    return narrow ? 0x4780 : 0x7f80;
+    return f16 ? 0x4780 : 0x7f80;
   default:
     return 0x7c00;
   }
@@ -106,14 +106,14 @@ static int refuse(const struct weight_part *part, const void *stored, size_t fir
                    path, name, first + i, value != value ? "not a number" : "infinite");
 }
 
-int weight_part_read(const struct weight_part *part, size_t first, size_t count, bool narrow, void *out,
+int weight_part_read(const struct weight_part *part, size_t first, size_t count, bool f16, void *out,
                      struct error *err) {
   size_t size = dtype_size(part->dtype);
   if (part->data)
     memcpy(out, (const char *)part->data + first * size, count * size);
   else if (weight_file_read(part->file, part->offset + first * size, out, count * size, err))
     return error_prefix(err, "tensor %s: ", part->name);
-  uint32_t limit = refused_from(part->dtype, narrow);
+  uint32_t limit = refused_from(part->dtype, f16);
   return reaches(part->dtype, out, count, limit) ? refuse(part, out, first, limit, err) : 0;
 }
 
@@ -122,13 +122,13 @@ static void f16_row(const unsigned char *stored, size_t count, float *out) {
   for (size_t i = 0; i < count; i++) {
     uint16_t bits;
     memcpy(&bits, stored + 2 * i, 2);
-    uint32_t wide = (uint32_t)(bits & 0x7fff) << 13;
+    uint32_t bits32 = (uint32_t)(bits & 0x7fff) << 13;
     float magnitude;
-    memcpy(&magnitude, &wide, 4);
+    memcpy(&magnitude, &bits32, 4);
     magnitude *= 0x1p112f;
-    memcpy(&wide, &magnitude, 4);
-    wide |= (uint32_t)(bits & 0x8000) << 16;
-    memcpy(out + i, &wide, 4);
+    memcpy(&bits32, &magnitude, 4);
+    bits32 |= (uint32_t)(bits & 0x8000) << 16;
+    memcpy(out + i, &bits32, 4);
   }
 }
 
@@ -143,9 +143,9 @@ void weights_to_f32(enum dtype dtype, const void *stored, size_t count, float *o
 }
 
 float bf16_to_f32(uint16_t bits) {
-  uint32_t wide = (uint32_t)bits << 16;
+  uint32_t bits32 = (uint32_t)bits << 16;
   float value;
-  memcpy(&value, &wide, 4);
+  memcpy(&value, &bits32, 4);
   return value;
 }
 
@@ -158,17 +158,17 @@ uint16_t f32_to_bf16(float value) {
 }
 
 float f16_to_f32(uint16_t bits) {
-  uint32_t sign = (uint32_t)(bits & 0x8000) << 16, exponent = bits >> 10 & 31, mantissa = bits & 1023, wide;
+  uint32_t sign = (uint32_t)(bits & 0x8000) << 16, exponent = bits >> 10 & 31, mantissa = bits & 1023, bits32;
   if (exponent == 31) {
-    wide = sign | 0x7f800000 | mantissa << 13;
+    bits32 = sign | 0x7f800000 | mantissa << 13;
   } else if (exponent) {
-    wide = sign | (exponent + 112) << 23 | mantissa << 13;
+    bits32 = sign | (exponent + 112) << 23 | mantissa << 13;
   } else { /* subnormal: mantissa * 2^-24 is exact in FP32 */
     float value = (float)mantissa * 0x1p-24f;
     return sign ? -value : value;
   }
   float value;
-  memcpy(&value, &wide, 4);
+  memcpy(&value, &bits32, 4);
   return value;
 }
 

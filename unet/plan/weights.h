@@ -43,8 +43,8 @@ struct weight_part {
 };
 
 /* Elements [first, first + count) of a part as they are stored, into out. One that is not finite is an error,
- * STATUS_MODEL, that names the tensor; with narrow, so is one that is not once it is rounded to FP16. */
-int weight_part_read(const struct weight_part *part, size_t first, size_t count, bool narrow, void *out,
+ * STATUS_MODEL, that names the tensor; with f16, so is one that is not once it is rounded to FP16. */
+int weight_part_read(const struct weight_part *part, size_t first, size_t count, bool f16, void *out,
                      struct error *err);
 
 /* count stored elements, all finite, as FP32. */

@@ -58,8 +58,8 @@ static void turn(uint32_t word, double *cosine, double *sine) {
 }
 
 /* Elements 4 block .. 4 block + 3. */
-static void make_block(uint64_t seed, uint32_t draw, uint64_t block, float out[4]) {
-  uint32_t counter[4] = {(uint32_t)block, (uint32_t)(block >> 32), draw, 0}, words[4];
+static void make_block(uint64_t seed, uint32_t sample, uint64_t block, float out[4]) {
+  uint32_t counter[4] = {(uint32_t)block, (uint32_t)(block >> 32), sample, 0}, words[4];
   noise_philox(counter, (const uint32_t[2]){(uint32_t)seed, (uint32_t)(seed >> 32)}, words);
   for (int pair = 0; pair < 4; pair += 2) {
     double cosine, sine, radius = sqrt(-2 * natural_log((words[pair] + 0.5) * 0x1p-32));
@@ -69,12 +69,12 @@ static void make_block(uint64_t seed, uint32_t draw, uint64_t block, float out[4
   }
 }
 
-void noise_fill(uint64_t seed, uint32_t draw, uint64_t first, float *out, size_t count) {
+void noise_fill(uint64_t seed, uint32_t sample, uint64_t first, float *out, size_t count) {
   float block[4];
   for (size_t i = 0; i < count; i++) {
     uint64_t element = first + i;
     if (!i || element % 4 == 0)
-      make_block(seed, draw, element / 4, block);
+      make_block(seed, sample, element / 4, block);
     out[i] = block[element % 4];
   }
 }

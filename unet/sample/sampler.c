@@ -42,19 +42,20 @@ static double clamp_timestep(double t) {
 
 /* The count points of LCM's grid over [0, length): first of its original_inference_steps points every so many. kept: of
  * these points, how many from the low end take part. */
-static void lcm_grid(const struct scheduler_config *config, double length, int kept, int count, double *grid) {
+static void lcm_timesteps(const struct scheduler_config *config, double length, int kept, int count,
+                          double *timesteps) {
   int apart = TIMESTEPS / config->original_inference_steps;
   for (int i = 0; i < count; i++) {
     int point = kept - (int)floor(i * ((double)kept / count)); /* 1 is the lowest */
-    grid[i] = clamp_timestep(rint((double)point * apart * length / TIMESTEPS) - 1);
+    timesteps[i] = clamp_timestep(rint((double)point * apart * length / TIMESTEPS) - 1);
   }
 }
 
 /* count timesteps over [0, length), highest first. rint rounds halves to even, as NumPy does. */
-static void make_grid(const struct scheduler_config *config, enum sampler_spacing spacing, double length, int count,
-                      double *grid) {
+static void make_timesteps(const struct scheduler_config *config, enum sampler_spacing spacing, double length,
+                           int count, double *timesteps) {
   if (spacing == SPACING_LCM) {
-    lcm_grid(config, length, config->original_inference_steps, count, grid);
+    lcm_timesteps(config, length, config->original_inference_steps, count, timesteps);
     return;
   }
   for (int i = 0; i < count; i++) {
@@ -70,7 +71,7 @@ static void make_grid(const struct scheduler_config *config, enum sampler_spacin
     default:
       t = count > 1 ? rint(back * ((length - 1) / (count - 1))) : 0;
     }
-    grid[i] = clamp_timestep(t);
+    timesteps[i] = clamp_timestep(t);
   }
 }
 
@@ -88,37 +89,37 @@ static int clamp_count(int count, int min, int max) {
 }
 
 /* Timesteps by diffusers' rule; returns how many. */
-static int quantised_grid(const struct scheduler_config *config, const struct sampling *s, double strength,
-                          double *grid) {
+static int quantised_timesteps(const struct scheduler_config *config, const struct sampling *s, double strength,
+                               double *timesteps) {
   if (s->spacing == SPACING_LCM) {
     int points = config->original_inference_steps;
-    lcm_grid(config, TIMESTEPS, clamp_count((int)(points * strength), 1, points), s->steps, grid);
+    lcm_timesteps(config, TIMESTEPS, clamp_count((int)(points * strength), 1, points), s->steps, timesteps);
     return s->steps;
   }
   double full[STEPS_MAX];
   int kept = clamp_count((int)(s->steps * strength), 1, s->steps);
-  make_grid(config, s->spacing, TIMESTEPS, s->steps, full);
+  make_timesteps(config, s->spacing, TIMESTEPS, s->steps, full);
   for (int i = 0; i < kept; i++)
-    grid[i] = full[s->steps - kept + i];
+    timesteps[i] = full[s->steps - kept + i];
   return kept;
 }
 
-static int continuous_grid(const struct scheduler_config *config, const struct sampling *s, double strength,
-                           double *grid) {
+static int continuous_timesteps(const struct scheduler_config *config, const struct sampling *s, double strength,
+                                double *timesteps) {
   double t = clamp_timestep(rint(TIMESTEPS * strength) - 1);
   if (s->snap)
     t = snap_timestep(t);
-  make_grid(config, s->spacing, t + 1, s->steps, grid);
+  make_timesteps(config, s->spacing, t + 1, s->steps, timesteps);
   return s->steps;
 }
 
 /* Where step i leads: the next timestep, or final_timestep. */
-static double next_timestep(const struct sampling *s, const double *grid, int count, int i) {
+static double next_timestep(const struct sampling *s, const double *timesteps, int count, int i) {
   if (s->quantised && s->method == METHOD_DDIM) {
-    double t = grid[i] - TIMESTEPS / s->steps;
+    double t = timesteps[i] - TIMESTEPS / s->steps;
     return t < 0 ? final_timestep : t;
   }
-  return i + 1 < count ? grid[i + 1] : final_timestep;
+  return i + 1 < count ? timesteps[i + 1] : final_timestep;
 }
 
 /* x0 = x * X + model * M and eps = x * X + model * M for the model output M at timestep t. */
@@ -167,18 +168,19 @@ static void make_start(struct sampler_table *table, const struct sampling *s, bo
 
 void sampler_table(const struct scheduler_config *config, const struct sampling *s, struct sampler_table *table) {
   double abar[TIMESTEPS], strength = s->text_to_image ? 1 : s->strength;
-  double grid[STEPS_MAX];
+  double timesteps[STEPS_MAX];
   sampler_abar(config, abar);
   if (config->zero_snr && s->method == METHOD_EULER)
     abar[TIMESTEPS - 1] = 0x1p-24; /* as diffusers: sigma is to stay finite */
-  int count = s->quantised ? quantised_grid(config, s, strength, grid) : continuous_grid(config, s, strength, grid);
+  int count = s->quantised ? quantised_timesteps(config, s, strength, timesteps)
+                           : continuous_timesteps(config, s, strength, timesteps);
   *table = (struct sampler_table){.steps = count};
   for (int i = 0; i < count; i++)
-    table->step[i] = make_step(config, s->method, abar, grid[i], next_timestep(s, grid, count, i));
-  make_start(table, s, s->text_to_image || (s->image_condition && strength >= 1), sampler_abar_at(abar, grid[0]));
+    table->step[i] = make_step(config, s->method, abar, timesteps[i], next_timestep(s, timesteps, count, i));
+  make_start(table, s, s->text_to_image || (s->image_condition && strength >= 1), sampler_abar_at(abar, timesteps[0]));
 }
 
-int sampler_draws(enum sampler_method method, int steps) {
+int sampler_noise_samples(enum sampler_method method, int steps) {
   return method == METHOD_LCM ? steps - 1 : 0; /* the last step ends on the prediction */
 }
 

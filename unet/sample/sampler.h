@@ -70,12 +70,12 @@ double sampler_abar_at(const double abar[TIMESTEPS], double t);
  * 1000.
  *
  * Noise: OP_START and the steps of METHOD_LCM need independent noise, so OP_START's noise operand and OP_STEP's must be
- * different draws: noise_fill's draw 0, and draws 1 + step. */
+ * different noise samples: noise_fill's sample 0, and noise samples 1 + step. */
 void sampler_table(const struct scheduler_config *config, const struct sampling *sampling, struct sampler_table *table);
 
 /* How many of so many steps add noise of their own, whatever the strength: the first ones. The others' coefficient is 0
  * in every table. */
-int sampler_draws(enum sampler_method method, int steps);
+int sampler_noise_samples(enum sampler_method method, int steps);
 
 /* Puts steps that change nothing before the others until there are count: a plan made for count steps can then run the
  * table. */

@@ -276,7 +276,7 @@ void tokenizer_close(struct tokenizer **tokenizer) {
     return;
   pcre2_match_data_free(t->match);
   pcre2_code_free(t->words);
-  tokenizer_files_finish(&t->files);
+  tokenizer_files_free(&t->files);
   free(t);
 }
 

@@ -350,7 +350,7 @@ int tokenizer_files_read(struct tokenizer_files *files, const char *folder, stru
   return result;
 }
 
-void tokenizer_files_finish(struct tokenizer_files *files) {
+void tokenizer_files_free(struct tokenizer_files *files) {
   for (int i = 0; i < files->added_count; i++)
     free(files->added[i].text);
   free(files->added);

@@ -24,8 +24,8 @@ struct tokenizer_files {
 };
 
 /* vocab.json and merges.txt must be there; tokenizer_config.json and special_tokens_map.json may be. files must be
- * zeroed; tokenizer_files_finish must follow, also on failure. Errors are STATUS_MODEL. */
+ * zeroed; tokenizer_files_free must follow, also on failure. Errors are STATUS_MODEL. */
 int tokenizer_files_read(struct tokenizer_files *files, const char *folder, struct error *err);
-void tokenizer_files_finish(struct tokenizer_files *files);
+void tokenizer_files_free(struct tokenizer_files *files);
 
 #endif

@@ -1,0 +1,114 @@
+#include "cuda/launches.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "cuda/libraries/libraries.h"
+
+/* --- lists --- */
+
+int launches_append(struct launches *launches, const struct launch *launch, struct error *err) {
+  if (launches->count == launches->capacity) {
+    int capacity = launches->capacity ? 2 * launches->capacity : 64;
+    struct launch *list = realloc(launches->list, (size_t)capacity * sizeof *list);
+    if (!list)
+      return error_set(err, STATUS_FAILED, "out of memory");
+    launches->list = list;
+    launches->capacity = capacity;
+  }
+  launches->list[launches->count++] = *launch;
+  return 0;
+}
+
+void launches_truncate(struct launches *launches, int count) {
+  while (launches->count > count) {
+    struct launch *launch = &launches->list[--launches->count];
+    if (launch->kind == LAUNCH_BLAS)
+      blas_product_destroy(launch->blas);
+    if (launch->kind == LAUNCH_DNN)
+      dnn_conv_destroy(launch->dnn);
+  }
+}
+
+void launches_free(struct launches *launches) {
+  launches_truncate(launches, 0);
+  free(launches->list);
+  *launches = (struct launches){0};
+}
+
+/* --- launching --- */
+
+cudaError_t launch_enqueue(struct cuda_device *device, const struct launch *launch) {
+  const struct launch_queue *queue = &device->queue;
+  switch (launch->kind) {
+  case LAUNCH_GEMM:
+    return launch_gemm(queue, &launch->gemm);
+  case LAUNCH_NARROW:
+    return launch_narrow(queue, &launch->gemm);
+  case LAUNCH_BLAS:
+    return blas_product_launch(launch->blas, queue->stream);
+  case LAUNCH_DNN:
+    return dnn_conv_launch(launch->dnn, queue->stream);
+  case LAUNCH_PRODUCT:
+    return launch_product(&device->product, queue, &launch->product);
+  case LAUNCH_HALO:
+    return launch_halo(&device->product, queue, &launch->halo);
+  case LAUNCH_NORM:
+    return launch_norm(queue, &launch->norm);
+  case LAUNCH_GATHER:
+    return launch_gather(queue, &launch->gather);
+  case LAUNCH_EPILOGUE:
+    return launch_epilogue(queue, &launch->epilogue);
+  case LAUNCH_ATTENTION:
+    return attention_launch(&device->attention, &launch->attention.args, ATTN_AUTO, launch->attention.workspace,
+                            queue->stream);
+  case LAUNCH_PLAIN_ATTENTION:
+    return launch_plain_attention(queue, &launch->plain_attention);
+  case LAUNCH_SAMPLE:
+    return launch->sample.enqueue(queue, &launch->sample.args);
+  case LAUNCH_PIXELS_IN:
+    return launch_pixels_in(queue, &launch->pixels);
+  case LAUNCH_PIXELS_OUT:
+    return launch_pixels_out(queue, &launch->pixels);
+  }
+  return cudaErrorInvalidValue;
+}
+
+cudaError_t launches_enqueue(struct cuda_device *device, const struct launches *launches, int first, int end) {
+  cudaError_t status = cudaSuccess;
+  for (int i = first; status == cudaSuccess && i < end; i++)
+    status = launch_enqueue(device, &launches->list[i]);
+  return status;
+}
+
+/* --- names --- */
+
+const char *launch_kind_name(enum launch_kind kind) {
+  static const char *const names[] = {
+      [LAUNCH_GEMM] = "gemm",         [LAUNCH_NARROW] = "narrow",       [LAUNCH_BLAS] = "cublaslt",
+      [LAUNCH_DNN] = "cudnn",         [LAUNCH_NORM] = "norm",           [LAUNCH_GATHER] = "gather",
+      [LAUNCH_EPILOGUE] = "epilogue", [LAUNCH_ATTENTION] = "attention", [LAUNCH_PLAIN_ATTENTION] = "plain attention",
+      [LAUNCH_SAMPLE] = "sample",     [LAUNCH_PIXELS_IN] = "pixels in", [LAUNCH_PIXELS_OUT] = "pixels out",
+      [LAUNCH_PRODUCT] = "sm90",      [LAUNCH_HALO] = "halo",
+  };
+  bool named = (size_t)kind < sizeof names / sizeof names[0] && names[kind];
+  return named ? names[kind] : "other";
+}
+
+void launch_describe(const struct launch *launch, char *out, size_t size) {
+  static const char *const pairs[PRODUCT_PAIRS] = {
+      [PAIR_NONE] = "", [PAIR_WEIGHTS] = " weights", [PAIR_INPUT] = " input", [PAIR_SUM] = " sum"};
+  const char *kind = launch_kind_name(launch->kind);
+  if (launch->kind == LAUNCH_GEMM)
+    snprintf(out, size, "%s %dx%d/%d", kind, gemm_tile_sizes[launch->gemm.tile].m, gemm_tile_sizes[launch->gemm.tile].n,
+             launch->gemm.splits);
+  else if (launch->kind == LAUNCH_PRODUCT)
+    snprintf(out, size, "%s %dx%d/%d%s", kind, product_tile_sizes[launch->product.tile].m,
+             product_tile_sizes[launch->product.tile].n, launch->product.gemm.splits, pairs[launch->product.pair]);
+  else if (launch->kind == LAUNCH_HALO)
+    snprintf(out, size, "%s %d", kind, halo_tile_pixels[launch->halo.tile]);
+  else if (launch->kind == LAUNCH_BLAS || launch->kind == LAUNCH_DNN)
+    snprintf(out, size, "%s %d", kind, launch->algorithm);
+  else
+    snprintf(out, size, "%s", kind);
+}

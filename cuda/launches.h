@@ -1,0 +1,69 @@
+/* What a program is made of: launches of kernels and libraries, each with all that it needs. */
+#ifndef CUDA_LAUNCHES_H
+#define CUDA_LAUNCHES_H
+
+#include "cuda/cuda_device.h"
+
+struct blas_product;
+struct dnn_conv;
+
+enum launch_kind {
+  LAUNCH_GEMM,
+  LAUNCH_NARROW,
+  LAUNCH_BLAS,
+  LAUNCH_DNN,
+  LAUNCH_PRODUCT,
+  LAUNCH_HALO,
+  LAUNCH_NORM,
+  LAUNCH_GATHER,
+  LAUNCH_EPILOGUE,
+  LAUNCH_ATTENTION,
+  LAUNCH_PLAIN_ATTENTION,
+  LAUNCH_SAMPLE,
+  LAUNCH_PIXELS_IN,
+  LAUNCH_PIXELS_OUT,
+};
+
+/* One launch. */
+struct launch {
+  enum launch_kind kind;
+  int op;        /* index in the plan */
+  int algorithm; /* of a library: its number among what it offers */
+  union {
+    struct gemm_args gemm;
+    struct product_args product;
+    struct halo_args halo;
+    struct blas_product *blas; /* owned */
+    struct dnn_conv *dnn;      /* owned */
+    struct norm_args norm;
+    struct gather_args gather;
+    struct epilogue_args epilogue;
+    struct {
+      struct attn_args args;
+      void *workspace;
+    } attention;
+    struct plain_attention_args plain_attention;
+    struct {
+      cudaError_t (*enqueue)(const struct launch_queue *queue, const struct sample_args *args);
+      struct sample_args args;
+    } sample;
+    struct pixels_args pixels;
+  };
+};
+
+struct launches {
+  struct launch *list;
+  int count, capacity;
+};
+
+int launches_append(struct launches *launches, const struct launch *launch, struct error *err);
+void launches_truncate(struct launches *launches, int count); /* drops all behind the first count */
+void launches_free(struct launches *launches);                /* also of a zeroed one */
+cudaError_t launch_enqueue(struct cuda_device *device, const struct launch *launch);
+/* Those from first on, before end. */
+cudaError_t launches_enqueue(struct cuda_device *device, const struct launches *launches, int first, int end);
+const char *launch_kind_name(enum launch_kind kind);
+/* The kind's name with tile, splits or algorithm: "gemm 64x64/2". */
+void launch_describe(const struct launch *launch, char *out, size_t size);
+
+#endif
