@@ -23,7 +23,7 @@ static void print_ffmpeg(void *object, int level, const char *format, va_list ar
   fprintf(stderr, "%s\n", text_clean(line));
 }
 
-/* FFmpeg's own lines are for those who look for a cause; what users need to know is said by the code that met it. */
+/* FFmpeg's own lines help to find a cause; what users need to know is said by the code that met it. */
 static void tame_ffmpeg(int verbose) {
   av_log_set_callback(print_ffmpeg);
   av_log_set_level(verbose >= 2 ? AV_LOG_INFO : verbose == 1 ? AV_LOG_ERROR : AV_LOG_QUIET);

@@ -4,7 +4,7 @@
  * profile.[ch]        times of a program's launches, in their place and alone
  * graph.[ch]          programs: capture, submit, collect
  * ops.[ch]            a plan's ops -> the launches of a program
- * ways/               convolutions and linear layers: who can do one, who does it fastest
+ * ways/               convolutions and linear layers: which way can do one, which is fastest
  * timing.[ch]         how long launches take
  * capture.[ch]        launches -> a graph
  * program.[ch]        what a program is made of, and where its tensors are
@@ -64,7 +64,7 @@ struct cuda_device {
   struct nvml *nvml;         /* NULL: not there */
   struct launch_queue queue; /* compute */
   cudaStream_t upload, download;
-  cudaStream_t loop_body; /* runs nothing: a loop's iterations are captured on it, beside what surrounds them */
+  cudaStream_t loop_body; /* for capture alone: a loop's body is captured on it beside the rest */
   bool use_graph;
   bool stamps;
   cudaEvent_t origin; /* stamps: an event that was at origin_ns of CLOCK_MONOTONIC; NULL: none yet */
@@ -100,15 +100,15 @@ struct cuda_device {
   struct tuner *tuner;
   const struct choice *forced; /* tests: taken by every product that can take it; NULL: the device chooses */
   bool tune_always;            /* tests: also time candidates for plans that make no picture */
-  bool running;                /* a picture was asked for: somebody waits for what is prepared after it */
+  bool running;                /* a picture was asked for: from now on preparing keeps somebody waiting */
 };
 
 static inline struct cuda_device *cuda_device(struct device *device) {
   return (struct cuda_device *)device;
 }
 
-/* The same, made the calling thread's current GPU: CUDA keeps that for each thread, and the one that opened the device
- * need not be the one that uses it. */
+/* The same, and makes it the calling thread's current GPU. CUDA keeps the current GPU of each thread, and another
+ * thread may have opened the device. */
 static inline struct cuda_device *cuda_enter(struct device *device) {
   cudaSetDevice(cuda_device(device)->ordinal);
   return cuda_device(device);
@@ -134,7 +134,8 @@ struct element resource_element(const struct resource *r, enum role role);
 struct resource_memory *resource_load(struct cuda_device *device, int index, enum role role, struct error *err);
 /* The same weight with every tap's channels padded with 0 to a multiple of 8. */
 half_t *resource_padded(struct cuda_device *device, int index, struct error *err);
-/* Those of a 3x3 convolution behind a doubling, as launch_quarters makes them, channels padded likewise. */
+/* The weights of a 3x3 convolution behind a doubling in size, as launch_quarters makes them; channels padded
+ * likewise. */
 half_t *resource_quartered(struct cuda_device *device, int index, struct error *err);
 /* The same vector in FP16. */
 half_t *resource_f16(struct cuda_device *device, int index, struct error *err);
@@ -143,12 +144,12 @@ half_t *resource_f16(struct cuda_device *device, int index, struct error *err);
 int weights_update(struct device *device, const struct weight_change *changes, int count, uint64_t version,
                    struct error *err);
 
-/* Blocking copies between host and device, after what the compute stream has to do and before what it gets to do: the
- * device's streams do not wait for CUDA's default stream, on which cudaMemcpy may still be at work when it returns. */
+/* Blocking copies between host and device, in order with the compute stream. cudaMemcpy would not be: the device's
+ * streams do not wait for CUDA's default stream, on which it may still be at work when it returns. */
 int memory_copy(const struct cuda_device *device, void *target, const void *source, size_t bytes, const char *doing,
                 struct error *err);
-/* Host FP32 to device memory of any element type, by way of pinned memory: data are copied, the queue need not be done.
- */
+/* Host FP32 to device memory of any element type, by way of pinned memory. data are copied; the queue may still be at
+ * work when this returns. */
 int staging_send(struct cuda_device *device, const struct launch_queue *queue, void *target, struct element element,
                  const float *data, size_t count, struct error *err);
 int staging_copy(struct cuda_device *device, const struct launch_queue *queue, void *target, const void *data,

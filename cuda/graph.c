@@ -21,7 +21,7 @@
 #include "cuda/ways/tuner.h"
 #include "unet/base/picture.h"
 
-/* Before CUDA 13 the functions that know of edges' data had names of their own. */
+/* Before CUDA 13 the functions that take edges' data had other names. */
 #if CUDART_VERSION < 13000
 #undef cudaStreamGetCaptureInfo
 #undef cudaStreamUpdateCaptureDependencies
@@ -30,8 +30,8 @@
 #define cudaGraphAddNode cudaGraphAddNode_v2
 #endif
 
-/* Of a second, within which another size or step count is to show, what may go into timing candidates. Those left over
- * are timed when the shape is prepared again. */
+/* Seconds that may go into timing candidates while frames run: another size or step count is to show within one.
+ * Candidates left over are timed when the shape is prepared again. */
 static const double tune_running_s = 0.5;
 
 static const double origin_seconds = 0.5;
@@ -406,7 +406,7 @@ static size_t fill_buffer(struct cuda_device *device, struct cuda_program *progr
   return bytes;
 }
 
-/* Of a run without a graph: its beginning, the launches, and the end of each iteration. */
+/* Launches of a run without a graph: its beginning, the program's, and one at the end of each iteration. */
 static int count_launches(const struct cuda_program *program) {
   const struct plan_loop *loop = &program->loop;
   int more = loop->iterations ? (loop->iterations - 1) * (loop->end - loop->first) + loop->iterations : 0;
@@ -422,8 +422,8 @@ static cudaError_t run(struct cuda_device *device, struct cuda_program *program)
   return record_program(device, program);
 }
 
-/* Ties the GPU's clock to the host's, good to half of what the two calls take. The clocks drift apart by some
- * microseconds a second, so that it is done anew now and then, when nothing is in flight. */
+/* Relates the GPU's clock to the host's; the error is at most half of what the two calls take. The clocks drift apart
+ * by some microseconds a second, so this is done again now and then, when nothing is in flight. */
 static int set_origin(struct cuda_device *device, const struct cuda_program *program, struct error *err) {
   static const char doing[] = "the trace's clock";
   double begin = clock_seconds();
@@ -502,7 +502,7 @@ int program_submit(struct device *base, struct program *program_base, const stru
       start_download(device, program, buffer, picture, err) == 0) {
     return 0;
   }
-  /* The launches may have been started, and have then passed the turn on: it is this run's again. */
+  /* If the launches were started, they have passed the turn on. It becomes this run's again. */
   program_set_turn(device, program, "after a failure", NULL);
   return -1;
 }

@@ -60,7 +60,7 @@ int launches_append(struct launches *launches, const struct launch *launch, stru
 void launches_truncate(struct launches *launches, int count); /* drops all behind the first count */
 void launches_free(struct launches *launches);                /* also of a zeroed one */
 cudaError_t launch_enqueue(struct cuda_device *device, const struct launch *launch);
-/* Those from first on, before end. */
+/* Launches [first, end). */
 cudaError_t launches_enqueue(struct cuda_device *device, const struct launches *launches, int first, int end);
 const char *launch_kind_name(enum launch_kind kind);
 /* The kind's name with tile, splits or algorithm: "gemm 64x64/2". */

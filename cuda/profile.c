@@ -1,7 +1,7 @@
-/* Where a frame's time goes. A launch is timed in its place: what a graph takes that ends with it, less what one takes
- * that ends before it. The graphs need not begin where the frame does. A few launches ahead are enough for programmatic
- * launch, and before each timed graph another, untimed one runs the part of the frame that leaves in the cache what
- * is there when a frame gets to this place:
+/* Where a frame's time goes. A launch is timed in its place: the time of a graph that ends with it, minus the time of a
+ * graph that ends before it. The graphs need not begin where the frame does. A few launches ahead are enough for
+ * programmatic launch, and an untimed graph ahead of each timed one runs so much of the frame that the cache holds what
+ * it holds in a frame:
  *
  *   launches of the frame   ... 41 42 43 44 45 46 47 48 ...
  *   untimed                 ...=====|
@@ -9,9 +9,9 @@
  *   timed, ends after 45            |=====|
  *   timed, ends after 46            |========|             46 takes the difference to the one above
  *
- * What all graphs have in common, their start, the launches ahead and the end of the last, leaves with the difference,
- * and the shorter they are the less they scatter. A sweep over all graphs is repeated, and a launch's time is the
- * middle of its differences within a sweep, so that a clock that changes from sweep to sweep does no harm. */
+ * What all graphs have in common (their start, the launches ahead, the end of the last) cancels in the difference, and
+ * short graphs scatter less. A sweep over all graphs is repeated, and a launch's time is the middle of its differences
+ * within a sweep, so that a clock that changes from sweep to sweep does no harm. */
 #include "cuda/profile.h"
 
 #include <math.h>
@@ -33,7 +33,7 @@ enum {
   FLUSHED_RUNS = 6,
 };
 
-/* So many times the last cache's size has to pass through it before what was in there is gone. */
+/* The last cache has lost what it held after so many times its size has passed through it. */
 static const double cache_turns = 3;
 
 /* What large problems were measured to reach: a product of 8192 cubed (cuBLASLt), a copy in device memory, reading from
@@ -93,7 +93,8 @@ static cudaGraphExec_t capture(const struct profiler *p, struct range first, str
   return graph_capture(p->device, record_ranges, &recording, err);
 }
 
-/* What runs before place `end`, far enough back to turn the cache over: it may begin in the frame before. */
+/* Captures what runs before place `end`, enough of it to replace what is in the cache; it may begin in the frame
+ * before. */
 static cudaGraphExec_t capture_prime(const struct profiler *p, int end, struct error *err) {
   double wanted = cache_turns * (double)p->device->properties.l2CacheSize, moved = 0;
   int first = end, before = p->places;
@@ -195,7 +196,7 @@ static void profiler_close(struct profiler *p) {
 
 /* --- in the frame --- */
 
-/* Everything is on its way before the first result is read, so that the GPU never waits for the host. */
+/* Enqueues everything before it reads the first result, so that the GPU never waits for the host. */
 static int sweep(struct profiler *p, int turn, struct error *err) {
   static const char doing[] = "profiling";
   cudaStream_t stream = p->device->queue.stream;
@@ -239,7 +240,7 @@ static int sweep_all(struct profiler *p, const struct profile_request *request, 
   return 0;
 }
 
-/* How much longer sample `longer` takes than sample `shorter`; -1: than nothing. */
+/* How much longer sample `longer` takes than sample `shorter`; shorter -1: all that `longer` takes. */
 static double difference(const struct profiler *p, int longer, int shorter, double *spread) {
   for (int i = 0; i < p->repeats; i++)
     p->differences[i] = p->times[(size_t)longer * REPEATS_MAX + (size_t)i] -
@@ -368,7 +369,7 @@ static int measure(struct profiler *p, const struct profile_request *request, st
     status = measure_alone(p, profile, request, err);
   }
   profiler_close(p);
-  /* The graphs have passed the turn on, each its own way. */
+  /* Each graph that ran has passed the turn on. */
   int restored = program_set_turn(p->device, p->program, "after the profile", status == 0 ? err : NULL);
   return restored < 0 ? -1 : status;
 }

@@ -43,22 +43,22 @@ static inline struct cuda_program *cuda_program(struct program *program) {
   return (struct cuda_program *)program;
 }
 
-/* The element types of temporaries and states: chosen here for all of them, but those that are owner's. */
+/* Chooses the element types of all temporaries and states; those states that are owner's keep theirs. */
 int elements_choose(struct cuda_program *program, const struct cuda_program *owner, struct error *err);
 /* Memory of the states; owner may be NULL. */
 int states_create(struct cuda_device *device, struct cuda_program *program, const struct cuda_program *owner,
                   struct error *err);
 void states_free(struct cuda_device *device, struct cuda_program *program);
-/* That of any tensor of a program, by its shape where it is a resource. */
+/* The element type of any tensor of a program; a resource's follows from its shape. */
 struct element tensor_element(const struct cuda_program *program, struct tensor tensor);
 
 /* Device address of a tensor's first element; NULL with err set when a resource cannot be loaded. */
 void *tensor_data(struct cuda_device *device, const struct cuda_program *program, struct tensor tensor,
                   struct element *element, enum role role, struct error *err);
-/* The same for a reader or writer that takes this type alone: another is an error. */
+/* The same for a kernel that takes this type alone; another type is an error. */
 void *tensor_data_as(struct cuda_device *device, const struct cuda_program *program, struct tensor tensor,
                      enum dtype type, enum role role, struct error *err);
-/* And for one that takes FP32 as well as FP16: *type gets which. */
+/* The same for a kernel that takes FP32 as well as FP16; *type gets which it is. */
 void *tensor_data_either(struct cuda_device *device, const struct cuda_program *program, struct tensor tensor,
                          enum dtype *type, struct error *err);
 

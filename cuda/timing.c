@@ -12,7 +12,8 @@ double clock_seconds(void) {
 }
 
 /* A first run may load code, which takes less than loading_s. Runs of long_s need no repeats for the clock's sake, and
- * are made until they have taken enough_s. Where the best takes less than short_s, the others are soon repeated too. */
+ * are made until they have taken enough_s. Where the best so far takes less than short_s, the others are not run alone
+ * before they are repeated. */
 static const double loading_s = 0.3, long_s = 1e-3, enough_s = 5e-3, short_s = 1e-4;
 
 static cudaError_t launch_all(struct cuda_device *device, const struct launches *launches) {

@@ -10,7 +10,7 @@
 /* A form whose values come from the resource's in order, so that some rows can be made alone. */
 struct cuda_form {
   struct form form;
-  size_t (*bytes)(const struct resource *r, size_t elements); /* that so many elements of the resource become */
+  size_t (*bytes)(const struct resource *r, size_t elements); /* of this form, for so many elements of the resource */
   cudaError_t (*launch)(const struct launch_queue *queue, const struct resource *r, const void *source, void *target,
                         size_t elements);
 };
@@ -100,8 +100,8 @@ half_t *resource_f16(struct cuda_device *device, int index, struct error *err) {
 
 /* --- changes --- */
 
-/* What a change becomes is made in a shadow, on a stream of its own beside the frames; then one kernel between two runs
- * copies all of it to its places. */
+/* Changed rows and their other forms are made in a shadow, on a stream of its own beside the frames. Then one kernel
+ * between two runs copies all of them to their places. */
 struct update {
   const struct weight_change *changes;
   int count;
@@ -215,7 +215,8 @@ static int fill_shadow(struct cuda_device *device, const struct update *update, 
 }
 
 /* Products and norms may read weights before they wait for the kernel ahead of them (mainloop_sm90.cuh, norm.cuh): the
- * copy is done by then, because each run begins with a kernel that reads none and waits (launch_begin). */
+ * copy is done by then, because each run begins with a kernel that reads no weights and waits for the copy
+ * (launch_begin). */
 static int publish(struct cuda_device *device, const struct update *update, struct error *err) {
   static const char doing[] = "changing weights";
   char *list = (char *)device->shadow + update->list_at;

@@ -41,8 +41,8 @@ struct engine_params {
   const char *vae;   /* autoencoder folder that replaces the model's own; NULL: the model's */
   enum engine_sampler sampler;
   enum engine_spacing spacing;
-  bool strength_diffusers; /* strength as diffusers' image-to-image has it, for fidelity comparisons: quantised, and on
-                              every model the point to start from */
+  bool strength_diffusers; /* strength as in diffusers' image-to-image, for fidelity comparisons: it is quantised, and
+                              sets the starting point on every model */
   bool snap_strength;      /* strength snapped to the trained points of adversarially distilled models */
   enum fit fit;
   enum pixel_format output;     /* PIXEL_RGBA for a window, PIXEL_YUV420P for an encoder */
@@ -77,7 +77,7 @@ struct engine_info {
   const char *sampler, *spacing, *prediction;
   size_t weight_bytes; /* in the checkpoint */
   size_t device_bytes, device_peak_bytes;
-  double device_energy_j; /* that the device has taken since some time before; 0: unknown */
+  double device_energy_j; /* energy used since a fixed moment; 0: unknown */
   long device_allocations, device_launches, device_waits, device_captures; /* counted since start */
 };
 
@@ -95,14 +95,15 @@ void engine_get_info(const struct engine *engine, struct engine_info *info);
  * loaded. On failure everything goes on as it was. The engine owns the handle. */
 int engine_prepare(struct engine *engine, const struct engine_shape *shape, struct prepared **prepared,
                    struct error *err);
-/* Frees all that belongs to the handle, which waits for the device. Frames of it in flight are dropped, if this is the
- * thread that submits. Stores NULL; takes NULL. */
+/* Waits for the device and frees all that belongs to the handle. On the thread that submits, the handle's frames in
+ * flight are dropped; on another there must be none. Stores NULL; takes NULL. */
 void engine_release(struct engine *engine, struct prepared **prepared);
 void prepared_get_info(const struct prepared *prepared, struct prepared_info *info);
 
-/* For who left the choice of a device open and then finds no room on it, as err says: 0 when the engine has moved to
- * the CPU and takes its prompts along; -1 with err as it was where a device was named, cannot be replaced, or has
- * changed weights, and with another err where the CPU cannot serve either. No handle may live. */
+/* Moves the engine, with its prompts, to the CPU after a GPU that "auto" chose has failed for the reason in err (most
+ * often it has no room). Returns 0 when the engine is on the CPU. Returns -1 with err unchanged where the user named a
+ * device, where the device cannot be replaced, or where weights have changed; returns -1 with a new err where the CPU
+ * fails as well. No handle may exist. */
 int engine_fall_back(struct engine *engine, struct error *err);
 
 /* Encodes text into a slot (controls.h). Slots never set hold the empty prompt. Frames in flight keep the old prompt.
@@ -119,8 +120,7 @@ struct engine_weight {
 };
 
 /* Changes weights, all of them at once: frames submitted before see none of the changes, frames submitted after see
- * all, prompts and time projections included, which are computed anew from what they were made of. values are copied.
- * On failure nothing has changed. */
+ * all. Prompts and time projections are computed again. values are copied. On failure nothing has changed. */
 int engine_update(struct engine *engine, const struct engine_weight *weights, int count, struct error *err);
 
 /* What a frame keeps on its way through the engine. */
@@ -138,14 +138,14 @@ struct engine_request {
   const struct controls *controls;
   const struct frame *frame;      /* the input; not read for text to image */
   struct frame_identity identity; /* of the frame, which the picture gets */
-  void *opaque;                   /* the caller's, who gets it back with the picture */
+  void *opaque;                   /* the caller's own; comes back with the picture */
 };
 
 struct engine_result {
   struct frame picture; /* held (picture.h), also beyond its handle and the engine */
   void *opaque;
   int64_t submitted_ns, finished_ns; /* CLOCK_MONOTONIC: when engine_submit was called, when the picture was there */
-  double device_ms; /* that the frame took by the device's own clock, from planes in its memory to the picture in its
+  double device_ms; /* the frame's time by the device's own clock, from planes in its memory to the picture in its
                        memory; 0: the device has no clock of its own (CPU) */
   struct run_stamps stamps; /* of engines opened with stamps */
 };

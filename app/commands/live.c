@@ -217,7 +217,7 @@ static void finish_snapshots(struct live *live) {
   } while (live->snapshot.running);
 }
 
-/* What the keys changed goes to the engine thread; what it follows, whoever sent it, comes back. */
+/* Sends what the keys changed to the engine thread, and takes over the settings that it follows now. */
 static void exchange_settings(struct live *live) {
   struct live_state *state = &live->state;
   loop_send(live->loop, &state->settings.values);

@@ -201,7 +201,7 @@ static int choice_count(const struct parameter_row *row) {
   return count;
 }
 
-/* given: the value as somebody wrote it. */
+/* given: the value as the user wrote it. */
 static int refuse(enum parameter id, int index, const char *given, struct error *err) {
   const struct parameter_row *row = &table[id];
   char name[PARAMETER_NAME_MAX];

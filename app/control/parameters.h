@@ -14,7 +14,7 @@
 #include "unet/base/error.h"
 
 enum { PARAMETER_TEXT_MAX = 2048, PARAMETER_NAME_MAX = 48, PARAMETER_INSTANCES_MAX = 16 };
-/* Where no prompt is given: one whose effect nobody overlooks. */
+/* Used where no prompt is given: its effect is easy to see. */
 #define PARAMETER_PROMPT_DEFAULT "neon"
 #define PARAMETER_WHOLE_MAX 9007199254740991.0 /* 2^53 - 1 */
 

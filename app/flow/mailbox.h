@@ -39,16 +39,16 @@ void mail_release(struct mail *mail); /* both frames */
 void mailbox_init(struct mailbox *mailbox);
 void mailbox_free(struct mailbox *mailbox); /* releases what is left */
 
-/* Writer: mail takes the place of what was not taken. Its holds are the mailbox's from now on. */
+/* Writer: mail replaces what was not taken yet. Its holds are the mailbox's from now on. */
 void mailbox_put(struct mailbox *mailbox, const struct mail *mail);
-/* Writer: no more will come. What lies in the slot can still be taken. */
+/* Writer: no more will come. The newest can still be taken. */
 void mailbox_close(struct mailbox *mailbox);
 
 /* Reader: 1 and *mail, valid until the next call that returns 1; 0 when nothing came within wait_ms; -1 when the
  * mailbox is closed and empty. */
 int mailbox_take(struct mailbox *mailbox, const struct mail **mail, int wait_ms);
 
-/* Anyone: *frame holds the picture in the slot, which stays there. false: there is none. */
+/* Any thread: *frame gets a hold on the newest picture, which can still be taken. false: there is none. */
 bool mailbox_peek(struct mailbox *mailbox, struct frame *frame);
 struct mailbox_counts mailbox_count(struct mailbox *mailbox);
 

@@ -23,7 +23,8 @@ struct queue {
 void queue_init(struct queue *queue, int capacity);
 void queue_free(struct queue *queue); /* releases what is left */
 
-/* Waits while the queue is full, and takes over the frame's hold, which it ends where the queue is closed: false. */
+/* Waits while the queue is full. Takes over the frame's hold in any case. false: the queue is closed, and the hold was
+ * released. */
 bool queue_put(struct queue *queue, const struct frame *frame);
 /* Waits while the queue is empty. false: it is closed and empty. */
 bool queue_take(struct queue *queue, struct frame *frame);

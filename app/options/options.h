@@ -1,4 +1,4 @@
-/* The command line. One table (options.c) drives parsing, --help, the man page and the shell completions.
+/* The command line. One table (options_table.c) drives parsing, --help, the man page and the shell completions.
  *
  * Options that are parameters (control/parameters.h) are in values, marked where they were given. Other strings point
  * into argv, which outlives the options. A zero or NULL means "not given" unless a field says otherwise; the commands

@@ -45,7 +45,7 @@ int platform_cut(const char *path, int64_t size);
  * written. path ends with XXXXXX, which becomes a name that there was not. Returns a descriptor or -1. */
 int platform_make_locked(char *path);
 void platform_close_descriptor(int descriptor);
-/* Owner, as far as that is allowed, and rights as path has them. Returns 0 or -1. */
+/* Gives the file path's owner, as far as that is allowed, and path's mode. Returns 0 or -1. */
 int platform_make_like(int descriptor, const char *path);
 /* A name for the open file itself, whatever becomes of path, which is its own now. */
 void platform_name_open_file(int descriptor, const char *path, char *name, size_t size);
@@ -54,11 +54,11 @@ bool platform_remove_abandoned(const char *folder, const char *name);
 
 /* --- pipes and terminals --- */
 
-/* Does not wait for who writes into it. Returns a descriptor or -1. */
+/* Opens a named pipe for reading, and does not wait for a writer. Returns a descriptor or -1. */
 int platform_open_pipe(const char *path);
 /* Waits so long for something to read. Returns the number of bytes, 0 at the end, -1 (EAGAIN: there was nothing). */
 int64_t platform_read_pipe(int descriptor, void *out, size_t size, int wait_ms);
-/* Where it is a pipe's end that would block a writer, it no longer does: returns whether that is to be undone. */
+/* Keeps a pipe's end from blocking its writer. Returns whether that is to be undone with platform_block_again. */
 bool platform_stop_blocking(int descriptor);
 void platform_block_again(int descriptor);
 bool platform_is_terminal(int descriptor);

@@ -12,8 +12,8 @@ struct compare;
 int compare_open(struct compare **compare, const char *path, struct error *err);
 void compare_close(struct compare **compare); /* stores NULL; takes NULL */
 
-/* Both times of each row, the change and the spread that chance alone gives it. Rows are found by their names; what
- * only one of the two has is said. */
+/* Prints both times of each row, the change, and the spread that chance alone gives it. Rows are matched by their
+ * names; those that only one report has are named. */
 void compare_table(const struct compare *compare, const struct report *now, FILE *out);
 
 #endif

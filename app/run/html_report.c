@@ -96,7 +96,8 @@ static void write_totals(const struct profile *profile, enum profile_grouping gr
   free(totals.list);
 }
 
-/* The frame from left to right: as wide as an op takes, as high as it takes beyond its floor, of itself. */
+/* The frame from left to right. A bar's width is its op's time; its height is the share of that time beyond the op's
+ * floor. */
 static void write_strip(const struct profile *profile, FILE *out) {
   double sum = profile_sum_us(profile), x = 0;
   fprintf(out,

@@ -9,7 +9,7 @@
 #include "unet/base/platform.h"
 
 enum { MAX_DEPTH = 2, IDLE_MS = 10 };
-/* So long without a new frame, a changed control shows on the old one. */
+/* After this long without a new frame, a changed control is shown on the old one. */
 static const int64_t quiet_ns = 100000000;
 
 /* What goes with a frame through the engine. */
@@ -34,11 +34,11 @@ struct loop {
   int64_t taken_ns;
   bool ended;
   struct moment last;                     /* of the last frame submitted */
-  struct companion companions[MAX_DEPTH]; /* of frame number `submitted` the one at that modulo MAX_DEPTH */
+  struct companion companions[MAX_DEPTH]; /* that of frame number n is at n modulo MAX_DEPTH */
   int depth;
   long submitted, collected;
   int64_t last_finished_ns;
-  int steps, refused_steps;             /* as the engine is set; what it refused */
+  int steps, refused_steps;             /* of the handle in use; the count that was refused last */
   struct parameter_text encoded[SLOTS]; /* what each slot holds, or what could not be encoded */
 
   pthread_mutex_t lock;
@@ -93,7 +93,8 @@ static bool is_encoded(const struct loop *loop, const struct parameters *values,
   return !strcmp(loop->encoded[slot].words, text ? text : "") && (!text || loop->encoded[slot].given);
 }
 
-/* Encodes the text of a slot where that was not done yet. One that cannot be encoded costs a line, not the window. */
+/* Encodes the text of a slot where that was not done yet. A text that cannot be encoded is one log line, and the window
+ * goes on. */
 static void need_prompt(struct loop *loop, const struct parameters *values, int slot) {
   struct error err;
   const char *text = values_slot_text(values, slot);
@@ -124,7 +125,7 @@ static bool steps_wanted(const struct loop *loop, const struct parameters *now) 
   return now->steps != loop->steps && now->steps != loop->refused_steps;
 }
 
-/* Another step count is another handle. No frame of the old one may be in flight, which goes. */
+/* Prepares a handle for another step count and releases the old one, which must have no frame in flight. */
 static void change_steps(struct loop *loop, int steps) {
   struct error err;
   struct prepared *prepared;

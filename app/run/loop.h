@@ -28,14 +28,14 @@ struct loop_status {
   bool ready;              /* the engine is open; the fields below are filled */
   struct engine_info info; /* as of the last change of steps */
   struct prepared_info prepared;
-  int refused_steps; /* what it could not be set to last; 0: nothing */
+  int refused_steps; /* the step count that it refused last; 0: none */
   long frames;       /* pictures made */
   long dropped;      /* frames taken and replaced by newer ones before the engine got them */
 };
 
 /* What the thread knows when it decides what to do next. */
 struct loop_situation {
-  int in_flight, depth; /* frames in the engine; as many as it is worth to have there */
+  int in_flight, depth; /* frames in the engine; how many are worth having there */
   bool fresh;           /* a frame that the engine has not seen */
   bool stale;           /* nothing new comes, and the last picture was made with other controls */
   bool ended;           /* no more frames will come */
@@ -54,8 +54,8 @@ struct loop;
  * loop. */
 int loop_start(struct loop **loop, const struct loop_params *params, struct mailbox *in, struct mailbox *out,
                struct error *err);
-/* What is marked in changes counts from the next frame on. From any thread, at any time: before the engine is open,
- * changes wait for it. */
+/* The marked changes apply from the next frame on. Any thread may call this at any time; changes sent before the engine
+ * is open wait for it. */
 void loop_send(struct loop *loop, const struct parameters *changes);
 /* What the engine follows now, without marks. False, and settings as they were, until it is open. */
 bool loop_get_settings(struct loop *loop, struct settings *settings);

@@ -37,7 +37,7 @@ static void *read_frames(void *opaque) {
     if (got <= 0 || !queue_put(&run->decoded, &frame))
       break;
   }
-  /* Who interrupts does not want to wait for the frames that are queued. */
+  /* After an interrupt the queued frames are dropped: the user is not to wait for them. */
   if (source_interrupted(pipeline->source))
     queue_abort(&run->decoded);
   else
@@ -118,7 +118,7 @@ static int collect(struct run *run, struct error *err) {
   return queue_put(&run->made, &made.picture) ? 0 : 1;
 }
 
-/* The engine's loop, on the calling thread. 0, also when the writer has given up; -1. */
+/* The engine's loop, on the calling thread. Returns 0, also when the writer has given up, or -1. */
 static int make_pictures(struct run *run, struct frame *first, struct error *err) {
   int state = 0;
   struct engine_info info;

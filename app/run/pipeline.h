@@ -33,14 +33,15 @@ struct pipeline {
   /* After every frame, on the calling thread; NULL: none. */
   void (*progress)(void *opaque, const struct pipeline_progress *progress);
   void *opaque;
-  struct trace *trace; /* gets what each stage did when; NULL: nobody wants to know */
+  struct trace *trace; /* records what each stage did when; NULL: nothing is recorded */
 };
 
 struct pipeline_result {
   long written;          /* frames the sink took */
-  double seconds;        /* from the first frame's entry into the engine to the sink's last word */
+  double seconds;        /* from the first frame's entry into the engine to the end of sink_finish */
   double first_frame_ms; /* of this, until the first frame was out of the engine */
-  struct stats frame_ms; /* the engine's time a frame: since it was handed in, or the one before came out if later */
+  struct stats frame_ms; /* the engine's time for a frame: since it was handed in, or since the one before came out if
+                            that was later */
   bool whole;            /* the source was read to its end */
 };
 

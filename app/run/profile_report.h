@@ -19,7 +19,7 @@ enum profile_grouping {
   BY_PART,   /* "unet" */
   BY_KIND,   /* "unet conv3x3" */
   BY_LEVEL,  /* "unet conv3x3 4096" */
-  BY_LAUNCH, /* "cudnn": times and numbers alone, which are a launch's */
+  BY_LAUNCH, /* "cudnn": times and counts alone: a launch has no more */
   GROUPINGS
 };
 

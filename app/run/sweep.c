@@ -50,7 +50,7 @@ static void draw_line(struct sweep *sweep) {
     sweep->rows[i].line_ms = sweep->rate > 0 ? sweep->rows[i].flops / sweep->rate * 1e3 : 0;
 }
 
-/* What does not fit the model or the device's memory ends the rows, if there are some already. */
+/* A row that does not fit the model or the device's memory ends the sweep; the first row must fit. */
 static int try_rows(struct sweep *sweep, struct engine *engine, const struct engine_shape *like,
                     const struct sweep_request *request, struct error *err) {
   struct engine_info info;

@@ -21,7 +21,7 @@ static const struct scheme {
 };
 enum { SCHEMES = sizeof schemes / sizeof *schemes };
 
-/* Of FFmpeg's, those that write to a file behind the name: nobody would be asked before it is overwritten. */
+/* FFmpeg's protocols that write to a file behind the name: it would be overwritten without a question. */
 static const char wrappers[] = "crypto,md5,tee";
 
 /* Of containers that hold video under other extensions. */

@@ -13,7 +13,7 @@ struct target {
   const char *name; /* for the user */
   const AVOutputFormat *container;
   bool stream; /* read while it is written, and nothing in it can be changed afterwards */
-  bool live;   /* likewise, and whoever receives it shows pictures as they come, and nothing slows the sender down */
+  bool live;   /* likewise, and the receiver shows pictures as they come, and nothing slows the sender down */
 };
 
 /* Whether spec is "-", or one of FFmpeg's names for the same. */

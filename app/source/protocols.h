@@ -1,5 +1,5 @@
 /* What opening an input may open in turn. A playlist, a manifest or a session description names files and servers of
- * its own; whoever wrote it is not the one who typed the command. */
+ * its own, and was not written by the user who typed the command. */
 #ifndef APP_SOURCE_PROTOCOLS_H
 #define APP_SOURCE_PROTOCOLS_H
 

@@ -25,7 +25,7 @@ enum window_event_type {
 
 struct window_event {
   enum window_event_type type;
-  int key; /* the character typed, or enum key of commands.h */
+  int key; /* the character typed, or enum key (control/keys.h) */
   bool repeat;
   float x; /* in pixels of the drawable */
 };

@@ -33,7 +33,7 @@ struct graph {
   object objects[OBJECTS_MAX]; /* all that were made, destroyed in reverse */
   int count;
   int64_t next_id; /* of inner tensors */
-  bool failed;     /* building stops making sense at the first refusal; checked at the end */
+  bool failed;     /* set by the first refusal; checked once, at the end */
   object offers[OFFERS_MAX];
   int64_t offer_count, next_offer;
   object plans[PLANS_MAX];

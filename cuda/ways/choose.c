@@ -35,9 +35,9 @@ static void make_key(const struct gemm_args *a, char *key, size_t size) {
            a->time != NULL, a->residual != NULL);
 }
 
-/* A tiny kernel ahead of each candidate. In a frame a product mostly stands between kernels of our own, small ones:
- * behind itself one that needs much shared memory could not begin early, and a library's would have one gap, not two.
- */
+/* A tiny kernel ahead of each candidate. In a frame most products stand between small kernels of our own. Timed behind
+ * itself, a kernel that needs much shared memory could not begin early, and a library's would have one gap instead of
+ * two. */
 static int append_spacer(const struct cuda_device *device, struct launches *launches, struct error *err) {
   struct launch launch = {.kind = LAUNCH_GATHER};
   launch.gather =
@@ -45,7 +45,7 @@ static int append_spacer(const struct cuda_device *device, struct launches *laun
   return launches_append(launches, &launch, err);
 }
 
-/* The fastest of the candidates that can be timed until then. Returns whether all could. */
+/* *best gets the fastest of the candidates that were timed before `until`. Returns whether all were. */
 static bool time_candidates(struct cuda_device *device, const struct product *product, const char *key,
                             const struct choice *list, int count, double until, struct choice *best) {
   double least = INFINITY;
@@ -128,7 +128,8 @@ int product_prepare(struct cuda_device *device, struct cuda_program *program, co
     return 0;
   if (choice.way == ways[0])
     return -1;
-  /* A library refuses what the file says of it. Among the candidates is the first way, which takes all. */
+  /* A library refused the choice in the tuning file. The candidates include the first way, which takes every
+   * product. */
   launches_truncate(&program->launches, mark);
   choice = find_best(device, program, &product);
   return choice.way->append(device, &product, &choice, &program->launches, err);

@@ -50,7 +50,7 @@ static void fill_shape(struct gemm_args *args, const struct op *op, const struct
     args->pad = op->conv.pad;
     args->upsample = op->conv.upsample;
     args->act = op->conv.act;
-  } else { /* y may be a state of another shape than x with as many rows */
+  } else { /* y may be a state of another shape with as many rows as x */
     args->n = 1;
     args->h = args->out_h = 1;
     args->w = args->out_w = (int)tensor_rows(o->x);
@@ -69,7 +69,7 @@ size_t product_shape(const struct cuda_program *program, const struct op *op, st
   return tensor_rows(o.x) * (size_t)shape->c * sizeof(half_t);
 }
 
-/* A NULL for an operand left out is no failure: ok says. */
+/* NULL for an operand left out, which is no failure; after a failure *ok is false. */
 static void *optional(struct cuda_device *device, const struct cuda_program *program, struct tensor t, enum role role,
                       bool *ok, struct error *err) {
   if (!tensor_exists(t))

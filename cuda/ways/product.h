@@ -16,10 +16,10 @@ static inline size_t product_dense_bytes(const struct gemm_args *shape) {
       (size_t)shape->n * (size_t)shape->h * (size_t)shape->w * (size_t)(shape->c + shape->c2) * sizeof(half_t);
   return shape->upsample ? 4 * bytes : bytes;
 }
-/* Makes that input where args has none, and args read it. */
+/* Appends what makes that input, where x2 or an upsampling is left in args, and has args read it. */
 int product_append_dense(const struct product *product, struct gemm_args *args, struct launches *launches,
                          struct error *err);
-/* What is left to do of a product whose raw result is x. */
+/* Appends what is left to do when x is the product's raw result. */
 int product_append_epilogue(const struct product *product, const half_t *x, struct launches *launches,
                             struct error *err);
 

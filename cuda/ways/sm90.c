@@ -5,15 +5,16 @@
 
 #include "cuda/ways/product.h"
 
-/* Whether a convolution behind a doubling is done as four of 2x2 before it: 4/9 of the arithmetic, 16/9 of the weights,
- * which is no gain where those are what takes time. */
+/* Whether a convolution behind a doubling in size is done as four 2x2 convolutions before the doubling. They take 4/9
+ * of the arithmetic and read 16/9 of the weights, so they do not pay where reading the weights takes most of the
+ * time. */
 static bool in_quarters(const struct gemm_args *args) {
   enum { ROWS_LEAST = 128 };
   return args->upsample && args->kernel == 3 && args->stride == 1 && args->pad == 1 && args->w % 8 == 0 &&
          !args->residual && args->n * args->h * args->w >= ROWS_LEAST;
 }
 
-/* Where it is not: what the product reads once product_append_dense has doubled its input in size. */
+/* Where it is not: the arguments after product_append_dense has doubled the input in size. */
 static struct gemm_args without_upsampling(const struct gemm_args *args) {
   struct gemm_args dense = *args;
   if (args->upsample && !in_quarters(args)) {

@@ -84,7 +84,7 @@ static void read_line(struct tuner *tuner, char *line) {
     store(tuner, line + used, &choice, false);
 }
 
-/* What this run has found itself stays. */
+/* Entries that this run has found are kept. */
 static void read_file(struct tuner *tuner) {
   char line[2 * KEY_MAX];
   FILE *file = platform_stream(tuner->path, "r");
@@ -152,7 +152,7 @@ void tuner_close(struct tuner *tuner) {
 void tuner_save(struct tuner *tuner, const struct log *log) {
   if (!tuner->changed || !tuner->path)
     return;
-  intptr_t lock = platform_lock(tuner->folder); /* nobody saves between our reading and our replacing */
+  intptr_t lock = platform_lock(tuner->folder); /* no other process saves between our reading and our replacing */
   read_file(tuner);
   if (!write_file(tuner)) {
     log_line(log, LOG_WARNING, "%s: tuning results are not kept: %s", tuner->path, strerror(errno));

@@ -12,8 +12,8 @@ void tuner_close(struct tuner *tuner); /* takes NULL */
 /* The choice kept for a key (a line's worth of text without line breaks), or false. */
 bool tuner_find(const struct tuner *tuner, const char *key, struct choice *choice);
 void tuner_store(struct tuner *tuner, const char *key, const struct choice *choice);
-/* Writes the file anew when something was stored since: whole, or not at all, and with what other processes have saved
- * meanwhile, which the tuner then knows too. A failure is one log line. */
+/* Writes the file again when something was stored since. The file is replaced in one step; it keeps what other
+ * processes have saved meanwhile, which the tuner then knows too. A failure is one log line. */
 void tuner_save(struct tuner *tuner, const struct log *log);
 
 #endif

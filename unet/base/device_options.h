@@ -1,5 +1,5 @@
-/* How a device is opened: named once, for the command line, the engine and the devices. All zero is FP32 on what there
- * is. */
+/* How a device is opened; the same struct serves the command line, the engine and the devices. Zeroed: FP32 on the
+ * device that "auto" chooses. */
 #ifndef UNET_BASE_DEVICE_OPTIONS_H
 #define UNET_BASE_DEVICE_OPTIONS_H
 
@@ -23,8 +23,8 @@ struct device_options {
   size_t memory_limit;      /* bytes the device may allocate; 0: what there is */
   const char *cache_dir;    /* for tuning results; NULL: none kept */
   enum graph_use graph;     /* CUDA: off launches the ops one by one instead of one captured graph (for comparison) */
-  int pictures;             /* that were collected and are not released, at most at a time; 0: 1 */
-  bool stamps;              /* of each run are taken (device_counters, engine_result) */
+  int pictures;             /* the most that the caller holds at a time, collected and not yet released; 0: 1 */
+  bool stamps;              /* take stamps of each run (device_counters, engine_result) */
   const struct log *log;    /* may be NULL */
 };
 

@@ -33,7 +33,7 @@ struct frame {
   int64_t pts;             /* in the source's time base, passed through untouched */
   int64_t captured_ns;     /* CLOCK_MONOTONIC when the frame was captured or decoded */
   uint64_t serial;         /* number of the frame in its source, from 0 */
-  struct picture *picture; /* whose memory the planes are (picture.h); NULL: nobody's, it lasts as long as it is used */
+  struct picture *picture; /* owns the planes' memory (picture.h); NULL: the memory outlives the frame by itself */
 };
 
 /* Planes of a format (1 to 3). */

@@ -2,9 +2,10 @@
  *
  * A struct frame is passed on by value: each consumer has times and numbers of its own, and all share the picture.
  * - A function that gives a frame out (source_read, queue_take, engine_collect) gives a hold on its picture with it,
- *   which the receiver ends with frame_release or passes on. A const struct frame * is borrowed for the call; who wants
- *   it for longer takes frame_hold.
- * - Who takes a picture out of its pool writes its planes, until it passes the frame on. From then on nobody does.
+ *   which the receiver ends with frame_release or passes on. A const struct frame * is borrowed for the call; a
+ *   function that needs it for longer calls frame_hold.
+ * - The code that takes a picture out of its pool writes its planes before it passes the frame on. After that they are
+ *   only read.
  * - A picture outlives its pool and whatever made it: a source, an engine.
  * - Every consumer says how many pictures it holds at most, so that none can starve the others.
  *
@@ -21,7 +22,7 @@
 
 /* Kinds of memory that a picture has its pixels in; one may have several. Memory that a device shares with a library
  * that draws (a texture or buffer of OpenGL) is to be one more kind, with its names beside device_plane: the owner
- * makes such pictures, and its wait puts in order who writes and who reads. */
+ * makes such pictures, and its wait puts writing and reading in order. */
 enum memory {
   MEMORY_HOST = 1,   /* frame.plane */
   MEMORY_DEVICE = 2, /* device_plane */
@@ -32,7 +33,7 @@ struct picture_owner {
   size_t bytes; /* of a struct that begins with struct picture */
   /* Gives a zeroed picture its memory: fills memory, template with planes, and whatever the owner keeps. */
   int (*make)(void *opaque, struct picture *picture, struct error *err);
-  /* Nobody holds it any longer: called on the thread that let go last. NULL: there is nothing to do. */
+  /* Called when the last hold ends, on the thread that ended it. NULL: there is nothing to do. */
   void (*recycle)(struct picture *picture);
   /* Frees what make has made; the opaque pointer may be gone. */
   void (*destroy)(struct picture *picture);
@@ -62,7 +63,7 @@ void frame_release(struct frame *frame);
  * kind of memory. */
 int frame_wait(const struct frame *frame, enum memory kind, struct error *err);
 bool frame_ready(const struct frame *frame, enum memory kind);
-/* A plane to be written by who took the picture. */
+/* A plane, to be written by the code that took the picture out of its pool. */
 uint8_t *frame_plane(const struct frame *frame, int plane);
 
 /* --- pools --- */

@@ -33,7 +33,7 @@ char *platform_real_path(const char *path);
 
 /* Makes a folder for the user alone; one that is there is fine. Returns 0 or -1. */
 int platform_make_folder(const char *path);
-/* A new file for the user alone, to be written: what had this name goes, and no link is followed. */
+/* Creates a file for writing that only the user can read. A file of this name is removed first; no link is followed. */
 FILE *platform_create(const char *path);
 /* Names a file anew, in one step: others see the old file or the new one. Returns 0 or -1. */
 int platform_replace(const char *from, const char *to);
@@ -41,8 +41,9 @@ int platform_remove(const char *path);
 /* A name beside path that no other process takes at this time, allocated; NULL: no memory. */
 char *platform_temporary_name(const char *path);
 
-/* Keeps other processes from locking the folder until platform_unlock, and waits for one that has, a second at most:
- * then, and where folders cannot be locked, nothing is excluded. platform_unlock takes every result. */
+/* Locks the folder against other processes until platform_unlock. Waits at most a second for a process that holds the
+ * lock; after that, and where folders cannot be locked, the caller goes on without it. platform_unlock takes every
+ * result. */
 intptr_t platform_lock(const char *folder);
 void platform_unlock(intptr_t lock);
 

@@ -4,9 +4,9 @@
 
 #include <stdio.h>
 
-/* Makes a string that nobody vouches for fit to be shown, in place: what a terminal obeys (control characters, C1
- * ones too), line ends, turns of direction and what is no UTF-8 become '?'. Returns text. Errors and log lines are
- * cleaned as they are made (error_set, log_line); this is for what is shown otherwise. */
+/* Makes a string from outside fit to be shown, in place: what a terminal obeys (control characters, C1 ones too), line
+ * ends, turns of direction and what is no UTF-8 become '?'. Returns text. Errors and log lines are cleaned as they are
+ * made (error_set, log_line); this is for what is shown otherwise. */
 char *text_clean(char *text);
 
 /* Prints text as text_clean leaves it. */

@@ -1,5 +1,5 @@
-/* Reads a config.json field by field and refuses what nobody asked for: each field is taken out of the parsed object,
- * and what is left at the end is a field the network here does not know.
+/* Reads a config.json field by field and refuses the fields that no code asked for: each field is taken out of the
+ * parsed object, and what is left at the end is a field the network here does not know.
  *
  * The first error sticks; config_finish reports it. Absent fields get their default. */
 #ifndef UNET_CHECKPOINT_CONFIG_H
@@ -23,7 +23,7 @@ void config_start(struct config *config, const char *text, const char *path);
 /* Reports the first error, or the first field left that says something (neither null nor false) and does not begin with
  * "_". Frees all. */
 int config_finish(struct config *config, struct error *err);
-/* As config_finish, for objects whose other fields are nobody's business. */
+/* As config_finish, for objects that may have any other fields. */
 int config_finish_open(struct config *config, struct error *err);
 
 /* Records "PATH: KEY: VALUE is not supported (HINT)"; hint may be NULL. */

@@ -91,7 +91,7 @@ static void read_spacing(struct scheduler_config *scheduler, const struct schedu
   static const char *const spacings[] = {
       [SPACING_TRAILING] = "trailing", [SPACING_LEADING] = "leading", [SPACING_LINSPACE] = "linspace", NULL};
   scheduler->spacing = class->spacing;
-  if (class->spacing == SPACING_LCM) /* these classes have a grid of their own and read no timestep_spacing */
+  if (class->spacing == SPACING_LCM) /* these classes have a spacing of their own and read no timestep_spacing */
     config_ignore(config, (const char *const[]){"timestep_spacing", NULL});
   else
     scheduler->spacing = (enum sampler_spacing)read_choice(config, "timestep_spacing", spacings, (int)class->spacing,

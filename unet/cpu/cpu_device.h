@@ -66,7 +66,7 @@ struct cpu_program {
   struct element *element; /* of each temporary and state (plan_place): FP32 or bfloat16 */
   struct cpu_state *state; /* of each of the plan's states */
   struct cpu_node *nodes;
-  void *scratch; /* scratch_share's, for the op that runs: its own for the time of its run only */
+  void *scratch; /* scratch_share's, belongs to the op that runs, until it is done */
   size_t scratch_bytes;
   const struct op *failed; /* an op that could not be run */
   float *rows; /* of OP_PIXELS_IN: cpu_pixels_row floats a thread; grows with the width of the source, which is

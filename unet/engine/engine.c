@@ -45,8 +45,8 @@ static void leave_device(struct engine *engine) {
   plan_free(&engine->keys_plan);
 }
 
-/* A GPU that can be opened and then cannot serve, most often because others have its memory, is no reason to give up
- * for who left the choice open. */
+/* Whether the CPU may take over: the user left the choice of a device open, and the GPU could be opened and then
+ * failed, most often because other programs use its memory. */
 static bool is_replaceable(const struct engine *engine, const struct error *err) {
   struct device_info info;
   if (strcmp(engine->options.name, "auto") || err->status != STATUS_DEVICE || !engine->device || engine->handles ||

@@ -42,7 +42,7 @@ struct prepared {
   bool noise_known;
   struct conditioning times;
   bool times_known;
-  /* Of the weights that the times' plan reads, looked up again when weights_version is behind. */
+  /* Version of the weights that the plan of times reads; looked up again when weights_version is behind. */
   uint64_t times_weights, weights_version;
 };
 
@@ -59,7 +59,7 @@ struct prompt_slot {
   bool filled; /* else SLOT_EMPTY stands in */
   int tokens[TOKENS_MAX];
   uint64_t version; /* of the weights then: plan_weights_version */
-  uint64_t serial;  /* of the encoding: another one, another text */
+  uint64_t serial;  /* number of the encoding: a new one for every text */
 };
 
 struct engine {
@@ -81,9 +81,9 @@ struct engine {
   uint64_t encodings;       /* done so far */
   struct recent keys;       /* the texts, by serial, whose keys and values are on the device */
   uint64_t keys_version;    /* of the weights they were computed with */
-  struct sampling sampling; /* as a handle's begins */
+  struct sampling sampling; /* what each handle begins with */
   bool blends;              /* strength is the picture's share beside the input; the sampler's is always 1 */
-  /* Of the weights that the plans read, as they are now; looked up again when weights_version is behind. */
+  /* Versions of the weights that the plans read; looked up again when weights_version is behind. */
   uint64_t text_weights, keys_weights, weights_version;
 
   struct flight flights[IN_FLIGHT_MAX]; /* oldest first */
@@ -96,17 +96,17 @@ struct engine {
 
 /* --- prepared.c --- */
 
-/* All of them, at the engine's end. */
+/* Releases every handle, when the engine is closed. */
 void prepared_release_all(struct engine *engine);
 
 /* --- prompts.c --- */
 
-/* Puts the slots of keys and values in the place of the prompt slots that a run of so many guidance rows reads,
- * computed anew only where they are not there: the text's, too, where a weight has changed since. */
+/* Replaces the prompt slots in *run, of so many guidance rows, by the slots of their keys and values. Keys and values
+ * are computed where they are missing; texts are encoded again where a weight has changed. */
 int prompts_place(struct engine *engine, int rows, struct run_params *run, struct error *err);
-/* The empty prompt into its slot, not yet encoded. */
+/* Puts the empty prompt's tokens into its slot; prompts_restore encodes them. */
 int prompts_begin(struct engine *engine, struct error *err);
-/* Encodes what the slots hold, on a device that has none of it. */
+/* Encodes every slot that is filled, on a device that was just opened. */
 int prompts_restore(struct engine *engine, struct error *err);
 /* The slot, or the empty prompt's where it was never set. */
 int prompts_slot(const struct engine *engine, int slot);
@@ -117,8 +117,8 @@ void sampling_choose(struct sampling *sampling, const struct engine_params *para
                      const struct checkpoint *checkpoint);
 /* Steps that suit the model. */
 int sampling_default_steps(const struct engine *engine);
-/* The noise of this seed on the device, the coefficients of this strength in the handle's table, the time projections
- * of this run's steps on the device: each only where it is not so already. */
+/* sampling_noise writes this seed's noise to the device, sampling_table fills the handle's table for this strength, and
+ * sampling_times computes the time projections of this run's steps. Each does nothing where that is up to date. */
 int sampling_noise(struct engine *engine, struct prepared *prepared, uint64_t seed, struct error *err);
 void sampling_table(const struct engine *engine, struct prepared *prepared, double strength);
 int sampling_times(struct engine *engine, struct prepared *prepared, const struct run_params *run, struct error *err);

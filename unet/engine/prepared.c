@@ -33,7 +33,7 @@ static int check_shape(const struct model *model, const struct frame_shape *shap
   return 0;
 }
 
-/* What the checkpoint was not trained for, and the engine not made for. */
+/* Refuses what the checkpoint was not trained for and what the engine cannot do. */
 static int check_wish(const struct engine *engine, const struct engine_shape *wish, struct error *err) {
   const struct checkpoint *checkpoint = engine->checkpoint;
   if (wish->text_to_image && checkpoint->image_condition)

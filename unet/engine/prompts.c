@@ -29,8 +29,8 @@ static int make_keys(struct engine *engine, int slot, int place, struct error *e
   return device_start(engine->device, engine->keys_program, &run, err);
 }
 
-/* Places of the slots' keys and values, which are there when a run that follows reads them: runs in flight, which may
- * read what was in these places before, are done with it by then, as the device works in order. */
+/* Finds a place for each slot's keys and values, and computes those that are missing. Runs in flight may still read
+ * what is in a place now; the device works in order, so they have read it before it is overwritten. */
 static int place_slots(struct engine *engine, const int *slots, int count, int *places, struct error *err) {
   uint64_t serials[2 * GUIDANCE_ROWS_MAX];
   if (engine->keys_version != engine->keys_weights)
@@ -90,7 +90,7 @@ static int encode_tokens(struct engine *engine, int slot, const char *text, stru
   return 0;
 }
 
-/* encoded: what stands for text. */
+/* encoded: the prompt that was encoded in place of text. */
 static void name_styles(const struct engine *engine, const char *text, const char *encoded) {
   const struct styles *styles = engine->checkpoint->styles;
   if (!styles_count(styles) || (!strcmp(text, encoded) && styles_match(styles, text)))
@@ -104,7 +104,7 @@ static void name_styles(const struct engine *engine, const char *text, const cha
            text_quote(text).text, given ? " and gives " : "", given ? given : "", names);
 }
 
-/* The model's list of styles has its say. */
+/* Encodes what the model's list of styles makes of the text. */
 static int encode_prompt(struct engine *engine, int slot, const char *text, struct error *err) {
   char *encoded = styles_prompt(engine->checkpoint->styles, text);
   if (!encoded)

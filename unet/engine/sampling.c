@@ -16,7 +16,8 @@ static enum sampler_method choose_method(enum engine_sampler sampler, const stru
   }
 }
 
-/* By itself LCM has its own grid and the others the checkpoint's, or trailing on an LCM checkpoint. */
+/* With auto, LCM has its own spacing, and the other samplers have the checkpoint's, or trailing on an LCM
+ * checkpoint. */
 static enum sampler_spacing choose_spacing(enum engine_spacing spacing, enum sampler_method method,
                                            const struct scheduler_config *config) {
   switch (spacing) {
@@ -106,7 +107,8 @@ static bool same_conditioning(const struct conditioning *a, const struct conditi
   return a->guidance == b->guidance && a->version == b->version;
 }
 
-/* Nobody waits: frames in flight have read what they need by then, and the next one comes behind. */
+/* Need not wait: the device works in order, so frames in flight read the projections before they are overwritten, and
+ * the next frame reads the new ones. */
 int sampling_times(struct engine *engine, struct prepared *prepared, const struct run_params *run, struct error *err) {
   const struct conditioning now = conditioning_of(engine, prepared, run);
   if (prepared->times_known && same_conditioning(&prepared->times, &now))

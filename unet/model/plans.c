@@ -67,8 +67,8 @@ int plans_times(const struct model *model, const struct frame_shape *shape, stru
   return plan_finish(plan, err);
 }
 
-/* The sampler's way over the U-Net to x: few steps one after the other, because a GPU takes 3 to 5 us from round to
- * round (H200); more as a loop, because each one written out takes 10 ms to prepare. */
+/* The sampler's steps, each with a call of the U-Net. Few are written out, because a GPU takes 3 to 5 us from one
+ * iteration of a loop to the next (H200); more become a loop, because each step written out takes 10 ms to prepare. */
 static void denoise(const struct model *model, const struct frame_shape *shape, struct plan *plan, struct tensor x,
                     struct tensor image, struct tensor noise) {
   struct tensor text = plan_prompt(plan, "prompt", (struct op_prompt){.slots = model->keys, .y.n = shape->rows});

@@ -1,6 +1,6 @@
-/* The walk over a U-Net's blocks, written once: its layers in the order they run, with names and shapes. Who computes
- * with the blocks, or with something that each of them has (time projections, keys and values of the text), goes
- * through this list. */
+/* The walk over a U-Net's blocks, written once: its layers in the order they run, with names and shapes. Code that
+ * computes with the blocks, or with something that each of them has (time projections, keys and values of the text),
+ * goes through this list. */
 #ifndef UNET_MODEL_WALK_H
 #define UNET_MODEL_WALK_H
 

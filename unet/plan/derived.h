@@ -43,7 +43,7 @@ struct derived *derived_find(const struct derived_table *table, int resource, co
                              const void *detail);
 /* Adds a copy; its detail is copied. */
 int derived_add(struct derived_table *table, const struct derived *copy, struct error *err);
-/* Makes anew each copy whose version is not its resource's. What a failure leaves is made by the next call. */
+/* Makes each copy again whose version is not its resource's. After a failure the next call makes the rest. */
 int derived_refresh(struct derived_table *table, struct device *device, const struct resources *resources,
                     struct error *err);
 void derived_free(struct derived_table *table);

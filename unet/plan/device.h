@@ -62,18 +62,18 @@ struct device_info {
   char name[128];   /* "NVIDIA H200", "AMD EPYC, 2 threads" */
   char detail[256]; /* driver, library versions, element type */
   int depth;        /* runs worth having in flight: 2 where it works by itself while the next is handed over, else 1 */
-  int longest_side; /* of a live picture it has time for; 0: no larger than anywhere */
-  bool replaceable; /* who left the choice open may go on with another where this one has no room */
+  int longest_side; /* of the largest live picture it has time for; 0: the same as on any device */
+  bool replaceable; /* another device may take over where this one has no room and the user named none */
   enum dtype element;               /* of what passes between layers */
   size_t memory_total, memory_free; /* bytes; 0 unknown */
-  double energy_j;                  /* that the device has taken since some time before; 0 unknown */
+  double energy_j;                  /* energy used since a fixed moment; 0 unknown */
 };
 
 /* What a program is to be. */
 struct program_options {
   enum pixel_format output; /* that OP_PIXELS_OUT writes (ignored without one) */
   bool own_memory;          /* its temporaries lie in memory of its own: other programs' runs leave them alone */
-  struct program *owner;    /* with which it shares states of the same name, and which outlives it; NULL: none */
+  struct program *owner;    /* a program that outlives this one; states of the same name are shared; NULL: none */
 };
 
 /* Counted since the device was made; printed by bench. */
@@ -116,8 +116,8 @@ struct device_impl {
                  const struct program_options *options, struct error *err);
   void (*release)(struct device *device, struct program *program);
   /* Starts one run. frame (NULL where the plan has no OP_PIXELS_IN) may be reused by the caller as soon as this
-   * returns. picture (NULL where it has no OP_PIXELS_OUT), of the device's pictures, gets what that writes, until the
-   * run is collected. At most RUNS_IN_FLIGHT are in flight. */
+   * returns. picture (NULL where it has no OP_PIXELS_OUT) is one of the device's and is written until the run is
+   * collected. At most RUNS_IN_FLIGHT are in flight. */
   int (*submit)(struct device *device, struct program *program, const struct run_params *params,
                 const struct frame *frame, const struct frame *picture, struct error *err);
   /* Waits for the oldest run in flight. */
@@ -177,16 +177,16 @@ void device_get_counters(struct device *device, struct device_counters *counters
 int device_prepare(struct device *device, struct program **program, const struct plan *plan,
                    const struct program_options *options, struct error *err);
 void device_release(struct device *device, struct program **program); /* stores NULL; takes NULL */
-/* Takes a picture out of the device's for what the run makes: STATUS_HELD, and nothing is started, where the caller
- * holds more of them than device_options.pictures. */
+/* Starts a run, whose picture comes from the device's pool. Where the caller holds more pictures than
+ * device_options.pictures, nothing is started and the status is STATUS_HELD. */
 int device_submit(struct device *device, struct program *program, const struct run_params *params,
                   const struct frame *frame, struct error *err);
 /* *picture (may be NULL) holds what the run made. */
 int device_collect(struct device *device, struct program *program, struct frame *picture, struct error *err);
 /* submit and collect in one, for plans without pixels. */
 int device_run(struct device *device, struct program *program, const struct run_params *params, struct error *err);
-/* The same without waiting, but for the run that was started before this one: its failure is this one's. In order with
- * all other runs. */
+/* Starts a run without waiting for it. Waits for the run that the last call started, and fails where that failed. In
+ * order with all other runs. */
 int device_start(struct device *device, struct program *program, const struct run_params *params, struct error *err);
 /* Changes weights, all of them at once: runs submitted before see none of the changes, runs submitted after see all.
  * Every copy that the device keeps in another form follows, at its address: programs stay valid. values are copied; the

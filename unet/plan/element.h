@@ -27,7 +27,7 @@ static inline struct element element_of(enum dtype type) {
   return element;
 }
 
-/* For what knows no scales. */
+/* For code that knows no scales. */
 static inline bool element_is(struct element element, enum dtype type) {
   return element.type == type && element.scale == 1;
 }

@@ -143,8 +143,8 @@ static bool is_whole(struct tensor t) {
   return t.offset == 0 && t.pitch == t.c;
 }
 
-/* What is wrong with an operand by its roles alone; NULL: nothing. What is written is there only if it was there
- * before. */
+/* What is wrong with an operand by its roles alone; NULL: nothing. An operand that is only written need not exist
+ * yet. */
 static const char *misfit(const struct op_operand *operand) {
   struct tensor t = operand->tensor;
   if (!tensor_exists(t))
@@ -168,7 +168,7 @@ static bool check_operands(struct plan *plan, const char *name, const struct op 
   return !plan->failed;
 }
 
-/* Where y was given: what another thread of a kernel reads may not be what one writes. */
+/* Where y was given: one thread of a kernel may not write what another still reads. */
 static bool writes_what_it_reads(const struct op *op, struct tensor y) {
   struct tensor list[OPERANDS_MAX];
   int count = op_tensors(op, OPERAND_READ, list);
@@ -257,7 +257,7 @@ struct tensor plan_state(struct plan *plan, const char *name, int n, int h, int 
                                                           : none;
 }
 
-/* What an op reads that none before it wrote is an input. */
+/* A temporary that an op reads before any op writes it is an input. */
 static void settle_lifetimes(struct plan *plan) {
   struct tensor list[OPERANDS_MAX];
   for (int i = 0; i < plan->op_count; i++) {

@@ -65,14 +65,15 @@ OP_TABLE(PLAN_CONSTRUCTOR)
  * all that an iteration hands on to the next, beside the earlier predictions that it keeps. */
 void plan_loop_begin(struct plan *plan, int iterations);
 void plan_loop_end(struct plan *plan);
-/* The highest version of the weights that the plan reads: what a run of it left as state is as old as this was then. */
+/* The highest version of the weights that the plan reads. State that a run has left is out of date when this has grown
+ * since. */
 uint64_t plan_weights_version(const struct plan *plan);
 /* How often one run of the plan runs an op. */
 int plan_op_runs(const struct plan *plan, int op);
 
-/* A temporary that no op of this plan writes, but for an OP_STEP in place: what its iterations hand on,
- * and tests' way to give a device its input (device_write). It and every temporary that is never read live for the
- * whole plan, so tests can read results. */
+/* A temporary that no op of this plan writes, except an OP_STEP in place. It holds what a loop's iterations hand on;
+ * tests give a device its input in one (device_write). It and every temporary that is never read live for the whole
+ * plan, so tests can read results. */
 struct tensor plan_input(struct plan *plan, int n, int h, int w, int c, enum demand demand);
 
 /* State that a run reads and writes and the next run reads again: latents, a flow field, a ring of keys and values. It

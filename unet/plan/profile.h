@@ -57,7 +57,7 @@ struct profile {
 struct profile_request {
   int repeats;        /* 0: as many as fit into seconds */
   double seconds;     /* about */
-  bool (*stop)(void); /* asked now and then: true gives up; NULL: never */
+  bool (*stop)(void); /* called now and then; true ends the measurement; NULL: not called */
 };
 
 /* When a run was where, in nanoseconds of CLOCK_MONOTONIC. 0: not known. */

@@ -1,8 +1,8 @@
-/* What outlives a plan: weights (read once from the checkpoint) and slots that plans fill and share (prompts, time
- * table). Plans for other sizes or step counts name the same resources, so a device uploads each one once.
+/* What outlives a plan: weights (read once from the checkpoint) and states that plans fill and share (prompt slots).
+ * Plans for other sizes or step counts name the same resources, so a device uploads each one once.
  *
- * Ownership: struct resources owns the descriptions; the weights are in the checkpoint's files, which
- * must stay open until the device has loaded them (the engine keeps them open for the engine's life). */
+ * Ownership: struct resources owns the descriptions; the weights are in the checkpoint's files, which must stay open
+ * until the device has loaded them (the engine keeps them open for the engine's life). */
 #ifndef UNET_PLAN_RESOURCES_H
 #define UNET_PLAN_RESOURCES_H
 

@@ -10,7 +10,7 @@ enum tensor_space {
   TENSOR_NONE = 0,  /* an operand left out; what a zeroed struct says */
   TENSOR_TEMPORARY, /* lives in the plan's arena between its first and its last use */
   TENSOR_STATE,     /* a plan's state: what a run leaves there the next one finds, see plan_state */
-  TENSOR_RESOURCE,  /* weight or slots, kept by the device across plans: see resources.h */
+  TENSOR_RESOURCE,  /* a weight or a state that the device keeps across plans: see resources.h */
 };
 
 struct tensor {

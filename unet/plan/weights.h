@@ -42,8 +42,8 @@ struct weight_part {
   const char *name;               /* of the tensor, for messages; borrowed */
 };
 
-/* Elements [first, first + count) of a part as they are stored, into out. One that is not finite is an error,
- * STATUS_MODEL, that names the tensor; with f16, so is one that is not once it is rounded to FP16. */
+/* Elements [first, first + count) of a part as they are stored, into out. A value that is not finite is an error
+ * (STATUS_MODEL) that names the tensor; with f16, so is a value that becomes infinite in FP16. */
 int weight_part_read(const struct weight_part *part, size_t first, size_t count, bool f16, void *out,
                      struct error *err);
 

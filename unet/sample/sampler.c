@@ -40,8 +40,8 @@ static double clamp_timestep(double t) {
   return t < 0 ? 0 : t > TIMESTEPS - 1 ? TIMESTEPS - 1 : t;
 }
 
-/* The count points of LCM's grid over [0, length): first of its original_inference_steps points every so many. kept: of
- * these points, how many from the low end take part. */
+/* The count timesteps of LCM's spacing over [0, length): first of its original_inference_steps points every so many.
+ * kept: of these points, how many from the low end take part. */
 static void lcm_timesteps(const struct scheduler_config *config, double length, int kept, int count,
                           double *timesteps) {
   int apart = TIMESTEPS / config->original_inference_steps;

@@ -32,7 +32,7 @@ struct scheduler_config {
   bool zero_snr;                /* rescale_betas_zero_snr */
   int steps_offset;             /* leading spacing */
   bool set_alpha_to_one;        /* DDIM: the last step ends on abar 1, else on abar_0 */
-  int original_inference_steps; /* LCM spacing: points of the grid that steps are chosen from */
+  int original_inference_steps; /* LCM spacing: timesteps that those of the steps are chosen from */
   double timestep_scaling;      /* LCM boundary condition */
 };
 
@@ -62,12 +62,11 @@ double sampler_abar_at(const double abar[TIMESTEPS], double t);
 
 /* Fills *table.
  *
- * Continuous strength (quantised false): t = round(1000 strength) - 1 is the first timestep of a grid over [0, t] with
- * all the steps, spaced by the rule of sampling->spacing; each step goes to the next timestep of the grid.
- * Quantised: diffusers' image-to-image keeps the last int(steps * strength) points of the full grid (at least one here,
- * where diffusers fails); LCM spacing truncates the grid that steps are chosen from, as diffusers' LCM pipeline does;
- * DDIM goes to t - 1000 / steps (integer division), which differs from the next timestep where steps does not divide
- * 1000.
+ * Continuous strength (quantised false): t = round(1000 strength) - 1 is the first timestep; all the steps are spread
+ * over [0, t] by the rule of sampling->spacing, and each goes to the next one's timestep. Quantised: diffusers'
+ * image-to-image keeps the last int(steps * strength) timesteps of strength 1 (at least one here, where diffusers
+ * fails); LCM spacing truncates the list that timesteps are chosen from, as diffusers' LCM pipeline does; DDIM goes to
+ * t - 1000 / steps (integer division), which differs from the next timestep where steps does not divide 1000.
  *
  * Noise: OP_START and the steps of METHOD_LCM need independent noise, so OP_START's noise operand and OP_STEP's must be
  * different noise samples: noise_fill's sample 0, and noise samples 1 + step. */
