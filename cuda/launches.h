@@ -23,6 +23,7 @@ enum launch_kind {
   LAUNCH_PIXELS_IN,
   LAUNCH_PIXELS_OUT,
 };
+enum { LAUNCH_KINDS = LAUNCH_PIXELS_OUT + 1 };
 
 /* One launch. */
 struct launch {

@@ -265,13 +265,13 @@ static int prepare_pixels_out(struct preparation *p) {
   return append(p, &launch);
 }
 
-static int prepare_conv(struct preparation *p) {
+static int prepare_product(struct preparation *p) {
   return product_prepare(p->device, p->program, p->program->base.plan, p->index, p->err);
 }
 
-static int prepare_linear(struct preparation *p) {
-  return product_prepare(p->device, p->program, p->program->base.plan, p->index, p->err);
-}
+/* Both are products. */
+#define prepare_conv prepare_product
+#define prepare_linear prepare_product
 
 int op_prepare(struct cuda_device *device, struct cuda_program *program, const struct plan *plan, int index,
                struct error *err) {

@@ -89,7 +89,7 @@ fi
 if wanted mini && [ -e "$mini/model_index.json" ]; then
   step mini-512 "$programs/tests/gpu_frame" "$mini" time 500 512 512
   step mini-256 "$programs/tests/gpu_frame" "$mini" time 500 256 256
-  step mini-512-steps "$programs/tests/gpu_frame" "$mini" steps "$out/mini-512-steps.txt" 512 512
+  step mini-512-launches "$programs/tests/gpu_frame" "$mini" launches "$out/mini-512-launches.txt" 512 512
   TUNING_DIR=$work/changes step mini-changes-cold "$programs/tests/gpu_changes" "$mini" 512 512
   TUNING_DIR=$work/changes step mini-changes-warm "$programs/tests/gpu_changes" "$mini" 512 512
 elif wanted mini; then
@@ -105,7 +105,7 @@ if wanted shapes && python3 -c 'import torch, diffusers, transformers' 2>/dev/nu
   step turbo-512 "$programs/tests/gpu_frame" "$work/turbo-shapes" time 200
   step turbo-512-again "$programs/tests/gpu_frame" "$work/turbo-shapes" time 20
   step sd15-512 "$programs/tests/gpu_frame" "$work/sd15-shapes" time 200
-  step turbo-512-steps "$programs/tests/gpu_frame" "$work/turbo-shapes" steps "$out/turbo-512-steps.txt"
+  step turbo-512-launches "$programs/tests/gpu_frame" "$work/turbo-shapes" launches "$out/turbo-512-launches.txt"
   TUNING_DIR=$work/changes step turbo-changes-cold "$programs/tests/gpu_changes" "$work/turbo-shapes"
   TUNING_DIR=$work/changes step turbo-changes-warm "$programs/tests/gpu_changes" "$work/turbo-shapes"
 elif wanted shapes; then

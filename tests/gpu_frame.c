@@ -7,9 +7,9 @@
  *   gpu_frame MODEL picture FOLDER STEPS
  *       reads picture.in.rgba, noise.f32 and tokens.i32, writes picture.out.rgba and the coefficients, steps.txt
  *   gpu_frame MODEL time FRAMES [W H [STEPS]]
- *       times of whole frames; of steps in a loop, kernels and calls are one iteration's
- *   gpu_frame MODEL steps FILE [W H [STEPS]]
- *       time of each launch of a frame to FILE, largest first; of steps in a loop, one iteration's
+ *       times of whole frames; of a loop, kernels and calls are one iteration's
+ *   gpu_frame MODEL launches FILE [W H [STEPS]]
+ *       time of each launch of a frame to FILE, largest first; of a loop, one iteration's
  */
 #include <math.h>
 #include <stdio.h>
@@ -363,30 +363,21 @@ static int slowest_first(const void *a, const void *b) {
   return x > y ? -1 : x < y;
 }
 
-static const char *const kinds[] = {
-    [LAUNCH_GEMM] = "gemm",         [LAUNCH_NARROW] = "narrow",       [LAUNCH_BLAS] = "cublaslt",
-    [LAUNCH_DNN] = "cudnn",         [LAUNCH_NORM] = "norm",           [LAUNCH_GATHER] = "gather",
-    [LAUNCH_EPILOGUE] = "epilogue", [LAUNCH_ATTENTION] = "attention", [LAUNCH_PLAIN_ATTENTION] = "plain attention",
-    [LAUNCH_SAMPLE] = "sample",     [LAUNCH_PIXELS_IN] = "pixels in", [LAUNCH_PIXELS_OUT] = "pixels out",
-    [LAUNCH_PRODUCT] = "sm90",      [LAUNCH_HALO] = "halo",
-};
-
+/* What runs the launch, on which shape, for which op. */
 static void describe(const struct launch *launch, const struct op *op, char *out, size_t size) {
-  const struct gemm_args *g = &launch->gemm;
-  if (launch->kind == LAUNCH_GEMM || launch->kind == LAUNCH_NARROW)
-    snprintf(out, size, "%dx%dx%d c%d+%d to %d k%d s%d, tile %d, %d splits: %s", g->n, g->h, g->w, g->c, g->c2,
-             g->columns, g->kernel, g->stride, g->tile, g->splits, op->name);
-  else if (launch->kind == LAUNCH_PRODUCT)
-    snprintf(out, size, "%dx%dx%d c%d+%d to %d k%d s%d, tile %d, pair %d, %d splits: %s", g->n, g->h, g->w, g->c, g->c2,
-             g->columns, g->kernel, g->stride, launch->product.tile, launch->product.pair, g->splits, op->name);
-  else if (launch->kind == LAUNCH_HALO)
-    snprintf(out, size, "%dx%dx%d c%d to %d, tile %d: %s", g->n, g->h, g->w, g->c, g->columns,
-             halo_tile_pixels[launch->halo.tile], op->name);
+  char name[96], shape[96] = "";
+  const struct gemm_args *g = launch->kind == LAUNCH_GEMM || launch->kind == LAUNCH_NARROW ? &launch->gemm
+                              : launch->kind == LAUNCH_PRODUCT                             ? &launch->product.gemm
+                              : launch->kind == LAUNCH_HALO                                ? &launch->halo.gemm
+                                                                                           : NULL;
+  launch_describe(launch, name, sizeof name);
+  if (g)
+    snprintf(shape, sizeof shape, "%dx%dx%d c%d+%d to %d k%d s%d: ", g->n, g->h, g->w, g->c, g->c2, g->columns,
+             g->kernel, g->stride);
   else if (op->type == OP_CONV || op->type == OP_LINEAR)
-    snprintf(out, size, "%dx%dx%d c%d+%d to %d k%d: %s", op->conv.x.n, op->conv.x.h, op->conv.x.w, op->conv.x.c,
-             op->conv.x2.c, op->conv.weight.n, op->conv.weight.h, op->name);
-  else
-    snprintf(out, size, "%s", op->name);
+    snprintf(shape, sizeof shape, "%dx%dx%d c%d+%d to %d k%d: ", op->conv.x.n, op->conv.x.h, op->conv.x.w, op->conv.x.c,
+             op->conv.x2.c, op->conv.weight.n, op->conv.weight.h);
+  snprintf(out, size, "%-20s %s%s", name, shape, op->name);
 }
 
 static void time_launches(struct bench *b, int argc, char **argv) {
@@ -399,18 +390,16 @@ static void time_launches(struct bench *b, int argc, char **argv) {
   struct cuda_program *program = cuda_program(b->program);
   int count = program->launches.count;
   struct line *lines = malloc((size_t)count * sizeof *lines);
-  double total[sizeof kinds / sizeof kinds[0]] = {0}, sum = 0;
-  int launches[sizeof kinds / sizeof kinds[0]] = {0};
+  double total[LAUNCH_KINDS] = {0}, sum = 0;
+  int launches[LAUNCH_KINDS] = {0};
   FILE *file = fopen(argv[3], "w");
   if (!file || !lines)
     exit(1);
   for (int i = 0; i < count; i++) {
     const struct launch *launch = &program->launches.list[i];
     struct launches one = {.list = (struct launch *)launch, .count = 1};
-    char text[192];
-    describe(launch, &b->plan.ops[launch->op], text, sizeof text);
     lines[i].seconds = launches_time(cuda_device(b->device), &one, INFINITY);
-    snprintf(lines[i].text, sizeof lines[i].text, "%-10s %s", kinds[launch->kind], text);
+    describe(launch, &b->plan.ops[launch->op], lines[i].text, sizeof lines[i].text);
     total[launch->kind] += lines[i].seconds;
     launches[launch->kind]++;
     sum += lines[i].seconds;
@@ -420,9 +409,9 @@ static void time_launches(struct bench *b, int argc, char **argv) {
     fprintf(file, "%8.2f us  %s\n", 1e6 * lines[i].seconds, lines[i].text);
   fclose(file);
   printf("launches one by one, warm: %.3f ms in all\n", 1e3 * sum);
-  for (size_t i = 0; i < sizeof kinds / sizeof kinds[0]; i++)
+  for (int i = 0; i < LAUNCH_KINDS; i++)
     if (launches[i])
-      printf("  %-16s %4d launches %8.3f ms\n", kinds[i], launches[i], 1e3 * total[i]);
+      printf("  %-16s %4d launches %8.3f ms\n", launch_kind_name((enum launch_kind)i), launches[i], 1e3 * total[i]);
   device_release(b->device, &b->program);
   plan_free(&b->plan);
   free(lines);
@@ -433,8 +422,8 @@ int main(int argc, char **argv) {
   struct bench b = {0};
   double started = clock_seconds();
   if (argc < 4) {
-    fprintf(stderr, "usage: gpu_frame MODEL networks FOLDER | picture FOLDER STEPS | time FRAMES [W H [STEPS]] | steps "
-                    "FILE [W H [STEPS]]\n");
+    fprintf(stderr, "usage: gpu_frame MODEL networks FOLDER | picture FOLDER STEPS | time FRAMES [W H [STEPS]] | "
+                    "launches FILE [W H [STEPS]]\n");
     return 2;
   }
   open_model(&b, argv[1]);
