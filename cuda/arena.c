@@ -149,7 +149,8 @@ static void free_own(struct arena *arena, void *data, size_t bytes) {
 
 /* --- opening --- */
 
-/* Whether memory behind these addresses can be written: what is said to be there and is not is better known now. */
+/* Whether memory behind these addresses can be written. Some systems report a support that they lack, which is better
+ * found now. */
 static bool try_out(struct arena *arena) {
   const struct cuda_arena *a = arena->opaque;
   if (resize(arena, a->granularity, NULL) < 0)

@@ -125,7 +125,7 @@ static void destroy(struct device *base) {
   cuda_memory_free(device);
   cuda_arena_close(device);
   nvml_close(device->nvml);
-  turns_finish(&device->turns);
+  turns_free(&device->turns);
   device_end(base);
   free(device);
 }

@@ -6,7 +6,7 @@ void turns_init(struct turns *turns) {
   pthread_cond_init(&turns->changed, NULL);
 }
 
-void turns_finish(struct turns *turns) {
+void turns_free(struct turns *turns) {
   pthread_cond_destroy(&turns->changed);
   pthread_mutex_destroy(&turns->lock);
 }

@@ -122,8 +122,8 @@ struct device_impl {
                 const struct frame *frame, const struct frame *picture, struct error *err);
   /* Waits for the oldest run in flight. */
   int (*collect)(struct device *device, struct program *program, struct error *err);
-  /* device_update, with weights held; version is what that of the changed resources becomes when it succeeds. Copies in
-   * other forms that are not made before it returns have to be made before the next run reads them. */
+  /* device_update, with weights held; when it succeeds, the changed resources get this version. Copies in other forms
+   * are made before it returns or before the next run reads them. */
   int (*update)(struct device *device, const struct weight_change *changes, int count, uint64_t version,
                 struct error *err);
   /* Host FP32 to or from a resource or a temporary of a program (program may be NULL for a resource), elements in NHWC
@@ -193,8 +193,8 @@ int device_start(struct device *device, struct program *program, const struct ru
  * device need not be done when this returns. On failure nothing has changed. Changes must not overlap. What plans have
  * left in states (prompt slots, time projections) stays as it is: see plan_weights_version. */
 int device_update(struct device *device, const struct weight_change *changes, int count, struct error *err);
-/* To a temporary, a state or slots; weights change by device_update alone. What a temporary
- * holds lasts until another program runs, unless one of the two has own_memory. */
+/* To a temporary or a state; weights change by device_update alone. What a temporary holds lasts until another program
+ * runs, unless one of the two has own_memory. */
 int device_write(struct device *device, struct program *program, struct tensor tensor, size_t first, const float *data,
                  size_t count, struct error *err);
 int device_read(struct device *device, struct program *program, struct tensor tensor, size_t first, float *data,
