@@ -343,6 +343,53 @@ static void memory_beyond_the_limit_is_refused(void **state) {
   rig_close(r);
 }
 
+/* A plan of two 512x512 tensors, 3 MB each, whose picture is 1 MB. */
+static void plan_large(struct plan *plan, struct resources *resources) {
+  struct error err = {0};
+  plan_init(plan, resources);
+  struct tensor x = plan_pixels_in(plan, "in", (struct op_pixels_in){.scale = 1, .y = {.h = 512, .w = 512}});
+  x = plan_norm(plan, "act", (struct op_norm){.x = x, .prologue.act = ACT_RELU});
+  plan_pixels_out(plan, "out", (struct op_pixels_out){.scale = 1, .x = x});
+  assert_int_equal(plan_finish(plan, &err), 0);
+}
+
+/* The device's three pictures count, and those of a program that finds no room are given back. */
+static void pictures_count_as_memory(void **state) {
+  (void)state;
+  const struct {
+    size_t limit;
+    const char *what; /* finds no room; NULL: nothing */
+  } cases[] = {{5u << 20, "working memory"}, {8u << 20, "output pictures"}, {10u << 20, NULL}};
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    struct rig *r = rig_begin();
+    struct device_options options = {.name = "cpu:plain", .memory_limit = cases[i].limit, .pictures = 1};
+    struct program_options wish = {.output = PIXEL_RGBA};
+    struct device_counters before, after;
+    struct program *program;
+    struct plan large;
+    struct error err = {0};
+    rig_plan(r);
+    plan_large(&large, &r->resources);
+    assert_int_equal(plan_finish(&r->plan, &err), 0);
+    assert_int_equal(device_open(&r->device, &r->resources, &options, &err), 0);
+    assert_int_equal(device_prepare(r->device, &r->program, &r->plan, &wish, &err), 0);
+    device_get_counters(r->device, &before);
+    assert_int_equal(device_prepare(r->device, &program, &large, &wish, &err), cases[i].what ? -1 : 0);
+    device_get_counters(r->device, &after);
+    if (cases[i].what) {
+      assert_int_equal(err.status, STATUS_DEVICE);
+      assert_non_null(strstr(err.message, cases[i].what));
+      assert_null(program);
+      assert_int_equal(after.bytes, before.bytes);
+    } else {
+      assert_true(after.bytes > 9u << 20 && after.bytes <= cases[i].limit);
+    }
+    device_release(r->device, &program);
+    plan_free(&large);
+    rig_close(r);
+  }
+}
+
 static void a_changed_weight_takes_effect(void **state) {
   (void)state;
   struct rig *r = rig_open("cpu");
@@ -377,6 +424,7 @@ int main(void) {
       cmocka_unit_test(a_picture_outlives_its_device),
       cmocka_unit_test(a_run_allocates_nothing),
       cmocka_unit_test(memory_beyond_the_limit_is_refused),
+      cmocka_unit_test(pictures_count_as_memory),
       cmocka_unit_test(a_changed_weight_takes_effect),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

@@ -364,11 +364,22 @@ static int poison(struct device *base, struct program *base_program, struct erro
 
 /* --- pictures --- */
 
+/* Of all pictures of a pool together; none where there is none. */
+static size_t bytes_of(const struct device_pictures *pictures) {
+  return pictures->bytes * (size_t)pictures->count;
+}
+
+/* The first picture of a pool, whose others follow at once, is counted with them. */
 static int picture_make(void *opaque, struct picture *picture, struct error *err) {
   const struct device_pictures *pictures = opaque;
+  struct cpu_device *device = cpu_device(pictures->device);
+  if (cpu_count_pictures(device, bytes_of(pictures), err) < 0)
+    return -1;
   uint8_t *memory = platform_alloc(CPU_ALIGN, pictures->bytes);
-  if (!memory)
+  if (!memory) {
+    cpu_count_pictures(device, bytes_of(&device->base.pictures), NULL);
     return error_set(err, STATUS_DEVICE, "output pictures: no memory for %zu MB", pictures->bytes >> 20);
+  }
   memset(memory, 0, pictures->bytes); /* rows' padding, too */
   picture->memory = MEMORY_HOST;
   picture->template.plane[0] = memory;

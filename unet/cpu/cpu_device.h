@@ -37,6 +37,7 @@ struct cpu_device {
   bool bf16; /* activations between convolutions and linear layers are bfloat16 */
   size_t memory_limit;
   struct device_counters counters;
+  size_t picture_bytes; /* cpu_count_pictures: of the counted ones, those of pictures */
   bool plain;                        /* "cpu:plain" */
   const struct cpu_kernels *kernels; /* vectorised C; NULL on "cpu:plain" */
   struct cpu_dnnl *dnnl;             /* NULL on "cpu:plain" and without oneDNN */

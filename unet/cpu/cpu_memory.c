@@ -49,6 +49,15 @@ void cpu_free(struct cpu_device *device, void *data, size_t bytes) {
   platform_free(data);
 }
 
+int cpu_count_pictures(struct cpu_device *device, size_t bytes, struct error *err) {
+  if (bytes > device->picture_bytes && count_bytes(device, bytes - device->picture_bytes, "output pictures", err) < 0)
+    return -1;
+  if (bytes < device->picture_bytes)
+    forget_bytes(device, device->picture_bytes - bytes);
+  device->picture_bytes = bytes;
+  return 0;
+}
+
 /* --- arenas --- */
 
 static const char working[] = "working memory";

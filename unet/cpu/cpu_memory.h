@@ -11,6 +11,10 @@ enum { CPU_ALIGN = 64 };
 void *cpu_alloc(struct cpu_device *device, size_t bytes, const char *what, struct error *err);
 void cpu_free(struct cpu_device *device, void *data, size_t bytes); /* takes NULL */
 
+/* Counts the memory of the device's pictures, which outlive it, as so many bytes from now on. -1: more than the limit
+ * allows, and as many as before. On the thread that prepares. */
+int cpu_count_pictures(struct cpu_device *device, size_t bytes, struct error *err);
+
 /* Working memory that all programs share. Without room for its addresses each has its own. */
 void cpu_arena_open(struct cpu_device *device, struct arena *arena);
 void cpu_arena_close(struct arena *arena);

@@ -104,6 +104,17 @@ static int check_owner(const struct plan *plan, const struct program *owner, str
   return 0;
 }
 
+void device_release(struct device *device, struct program **program) {
+  if (*program) {
+    struct frame made[RUNS_IN_FLIGHT];
+    memcpy(made, (*program)->made, sizeof made);
+    device->impl->release(device, *program); /* waits for the runs that write them */
+    for (int i = 0; i < RUNS_IN_FLIGHT; i++)
+      frame_release(&made[i]);
+  }
+  *program = NULL;
+}
+
 int device_prepare(struct device *device, struct program **program, const struct plan *plan,
                    const struct program_options *options, struct error *err) {
   *program = NULL;
@@ -114,24 +125,16 @@ int device_prepare(struct device *device, struct program **program, const struct
   if (options->output >= PIXEL_FORMATS)
     return error_set(err, STATUS_FAILED, "prepare: there is no pixel format %d", (int)options->output);
   const struct frame described = describe_output(plan, options->output);
-  if (check_owner(plan, options->owner, err) < 0 || make_room(&device->pictures, &described, err) < 0 ||
-      device->impl->prepare(device, program, plan, options, err) < 0)
+  if (check_owner(plan, options->owner, err) < 0 || device->impl->prepare(device, program, plan, options, err) < 0)
     return -1;
   (*program)->plan = plan;
   (*program)->output = described;
   (*program)->submitted = (*program)->collected = 0;
-  return 0;
-}
-
-void device_release(struct device *device, struct program **program) {
-  if (*program) {
-    struct frame made[RUNS_IN_FLIGHT];
-    memcpy(made, (*program)->made, sizeof made);
-    device->impl->release(device, *program); /* waits for the runs that write them */
-    for (int i = 0; i < RUNS_IN_FLIGHT; i++)
-      frame_release(&made[i]);
-  }
-  *program = NULL;
+  /* Last, because pictures that have grown stay so: a program that has no room leaves them as they were. */
+  if (make_room(&device->pictures, &described, err) == 0)
+    return 0;
+  device_release(device, program);
+  return -1;
 }
 
 /* --- arguments of a run --- */
