@@ -1,6 +1,6 @@
 #include <string.h>
-#include <time.h>
 
+#include "unet/base/platform.h"
 #include "unet/engine/engine_impl.h"
 
 static float clamp01(float x) {
@@ -100,18 +100,12 @@ static int fill_run(struct engine *engine, const struct engine_request *request,
 
 /* --- frames --- */
 
-static int64_t now_ns(void) {
-  struct timespec now;
-  clock_gettime(CLOCK_MONOTONIC, &now);
-  return now.tv_sec * INT64_C(1000000000) + now.tv_nsec;
-}
-
 int engine_in_flight(const struct engine *engine) {
   return engine->in_flight;
 }
 
 int engine_submit(struct engine *engine, const struct engine_request *request, struct error *err) {
-  const struct flight flight = {request->prepared, request->identity, request->opaque, now_ns()};
+  const struct flight flight = {request->prepared, request->identity, request->opaque, platform_now_ns()};
   const struct frame *frame;
   struct run_params run = {0};
   if (engine->in_flight == IN_FLIGHT_MAX)
@@ -134,7 +128,7 @@ int engine_collect(struct engine *engine, struct engine_result *result, struct e
   result->submitted_ns = flight.submitted_ns;
   if (device_collect(engine->device, flight.prepared->program, &result->picture, err) < 0)
     return -1;
-  result->finished_ns = now_ns();
+  result->finished_ns = platform_now_ns();
   result->picture.pts = flight.identity.pts;
   result->picture.captured_ns = flight.identity.captured_ns;
   result->picture.serial = flight.identity.serial;
