@@ -144,7 +144,7 @@ struct engine_request {
 struct engine_result {
   struct frame picture; /* held (picture.h), also beyond its handle and the engine */
   void *opaque;
-  int64_t submitted_ns, finished_ns; /* CLOCK_MONOTONIC: when engine_submit was called, when the picture was there */
+  int64_t submitted_ns, finished_ns; /* of platform_now_ns: when engine_submit was called, when the picture was there */
   double device_ms; /* the frame's time by the device's own clock, from planes in its memory to the picture in its
                        memory; 0: the device has no clock of its own (CPU) */
   struct run_stamps stamps; /* of engines opened with stamps */

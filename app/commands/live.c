@@ -94,7 +94,7 @@ static int open_engine(void *opaque, struct engine **engine, struct prepared **p
   prepared_get_info(*prepared, &own);
   beginning->values = live->first_values;
   setup_values(&beginning->values, &info, &own);
-  /* setup_engine encodes those of the command line, or the default one. */
+  /* setup_live_engine has encoded those of the command line, or the default one. */
   int encoded = live->options->prompt_count ? live->options->prompt_count : 1;
   for (int i = 0; i < encoded; i++)
     beginning->encoded[SLOT_PRESET_1 + i] = true;

@@ -1,4 +1,4 @@
-/* Statistics of frame times. All stamps come from one clock: CLOCK_MONOTONIC, in nanoseconds. */
+/* Statistics of frame times. All stamps come from one clock, platform_now_ns. */
 #ifndef APP_FLOW_STATS_H
 #define APP_FLOW_STATS_H
 

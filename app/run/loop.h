@@ -49,9 +49,8 @@ enum loop_action loop_decide(const struct loop_situation *situation);
 
 struct loop;
 
-/* Starts the thread. in: frames; NULL for text to image, where a picture is made when
- * a control changes. out: pictures, closed when no more will come. Both outlive the
- * loop. */
+/* Starts the thread. in: frames; NULL for text to image, where a picture is made when a control changes. out: pictures,
+ * closed when no more will come. Both outlive the loop. */
 int loop_start(struct loop **loop, const struct loop_params *params, struct mailbox *in, struct mailbox *out,
                struct error *err);
 /* The marked changes apply from the next frame on. Any thread may call this at any time; changes sent before the engine

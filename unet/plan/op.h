@@ -257,8 +257,9 @@ struct op_pixels_in {
   float scale, bias;
 };
 
-/* The run's output picture = clamp(mix * (x * scale + bias) + (1 - mix) * input, 0, 1), as run.output_format. YUV
- * formats are written limited range, BT.709; a chroma sample is the mean of its pixels. 8-bit values round to nearest.
+/* The run's output picture = clamp(mix * (x * scale + bias) + (1 - mix) * input, 0, 1), in the format of
+ * program_options.output. YUV formats are written limited range, BT.709; a chroma sample is the mean of its pixels.
+ * 8-bit values round to nearest.
  *   x      [1, H, W, 3]
  *   input  from OP_PIXELS_IN */
 #define OPERANDS_PIXELS_OUT(T, P)                                                                                      \

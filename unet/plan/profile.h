@@ -60,7 +60,7 @@ struct profile_request {
   bool (*stop)(void); /* called now and then; true ends the measurement; NULL: not called */
 };
 
-/* When a run was where, in nanoseconds of CLOCK_MONOTONIC. 0: not known. */
+/* When a run was where, by platform_now_ns. 0: not known. */
 struct run_stamps {
   int64_t upload_ns, uploaded_ns; /* planes and parameters on their way to the device */
   int64_t begun_ns, computed_ns;
