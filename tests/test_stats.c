@@ -1,4 +1,4 @@
-/* Quantiles of frame times against a sort, in the histogram and in the window of recent ones. */
+/* Quantiles of frame times against a sort, in the histogram. */
 #include "tests/cmocka_all.h"
 
 #include <math.h>
@@ -58,19 +58,6 @@ static void test_few_and_extreme_values(void **state) {
   assert_near(stats_quantile(&stats, 0.5), 12.5, 0.011);
 }
 
-static void test_recent_forgets(void **state) {
-  (void)state;
-  struct stats_recent recent = {0};
-  assert_true(stats_recent_mean(&recent) == 0 && stats_recent_quantile(&recent, 0.5) == 0);
-  for (int i = 0; i < 1000; i++)
-    stats_recent_add(&recent, 999);
-  for (int i = 1; i <= STATS_WINDOW; i++)
-    stats_recent_add(&recent, i);
-  assert_near(stats_recent_mean(&recent), (STATS_WINDOW + 1) / 2.0, 1e-12);
-  assert_true(stats_recent_quantile(&recent, 0.5) == STATS_WINDOW / 2);
-  assert_true(stats_recent_quantile(&recent, 1) == STATS_WINDOW);
-}
-
 static void test_clock_rises(void **state) {
   (void)state;
   int64_t before = clock_now_ns();
@@ -81,7 +68,6 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_quantiles_match_a_sort),
       cmocka_unit_test(test_few_and_extreme_values),
-      cmocka_unit_test(test_recent_forgets),
       cmocka_unit_test(test_clock_rises),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

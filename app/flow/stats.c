@@ -1,8 +1,6 @@
 #include "app/flow/stats.h"
 
 #include <math.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "unet/base/platform.h"
 
@@ -59,32 +57,4 @@ void stats_summarise(const struct stats *stats, struct stats_summary *summary) {
   summary->jitter_ms = summary->p99_ms - summary->median_ms;
   double half = stats_quantile(stats, 0.75) - stats_quantile(stats, 0.25), bucket = summary->median_ms * bucket_error;
   summary->spread_ms = stats->count ? fmax(half / sqrt((double)stats->count), bucket) : 0;
-}
-
-void stats_recent_add(struct stats_recent *recent, double ms) {
-  recent->ms[recent->next] = ms;
-  recent->next = (recent->next + 1) % STATS_WINDOW;
-  recent->count += recent->count < STATS_WINDOW;
-}
-
-double stats_recent_mean(const struct stats_recent *recent) {
-  double sum = 0;
-  for (int i = 0; i < recent->count; i++)
-    sum += recent->ms[i];
-  return recent->count ? sum / recent->count : 0;
-}
-
-static int compare_ms(const void *a, const void *b) {
-  double x = *(const double *)a, y = *(const double *)b;
-  return (x > y) - (x < y);
-}
-
-double stats_recent_quantile(const struct stats_recent *recent, double q) {
-  double sorted[STATS_WINDOW];
-  if (!recent->count)
-    return 0;
-  memcpy(sorted, recent->ms, sizeof *sorted * (size_t)recent->count);
-  qsort(sorted, (size_t)recent->count, sizeof *sorted, compare_ms);
-  int rank = (int)ceil(q * recent->count) - 1;
-  return sorted[rank < 0 ? 0 : rank];
 }

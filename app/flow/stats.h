@@ -30,16 +30,4 @@ struct stats_summary {
 
 void stats_summarise(const struct stats *stats, struct stats_summary *summary);
 
-/* The last STATS_WINDOW samples, for figures on screen that follow what happens now. Zero-initialise to start. */
-enum { STATS_WINDOW = 120 };
-
-struct stats_recent {
-  double ms[STATS_WINDOW];
-  int count, next;
-};
-
-void stats_recent_add(struct stats_recent *recent, double ms);
-double stats_recent_mean(const struct stats_recent *recent);
-double stats_recent_quantile(const struct stats_recent *recent, double q);
-
 #endif
