@@ -20,6 +20,7 @@ struct engine_params default_params(const struct golden *golden, const char *dev
   struct engine_params params = ENGINE_PARAMS_DEFAULTS;
   params.model = golden->folder;
   params.device.name = device;
+  params.device.cache_dir = getenv("TUNING_DIR");
   return params;
 }
 

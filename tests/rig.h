@@ -18,7 +18,8 @@ void must(int status, const struct error *err);
 /* One line, of this class, that contains what. */
 void assert_error(const struct error *err, enum status status, const char *what);
 
-/* The golden's own checkpoint, and its size. */
+/* The golden's own checkpoint, and its size. Engines of a test that sets TUNING_DIR choose the same kernels: only then
+ * are pictures of two of them equal to the bit on a GPU. */
 struct engine_params default_params(const struct golden *golden, const char *device);
 struct engine_shape default_shape(const struct golden *golden);
 

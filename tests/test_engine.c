@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "fixture.h"
 #include "rig.h"
 #include "unet/model/plans.h"
 
@@ -736,5 +737,9 @@ int main(int argc, char **argv) {
       cmocka_unit_test(test_fit),
       cmocka_unit_test(test_held_pictures),
   };
-  return cmocka_run_group_tests(tests, NULL, NULL);
+  char *tuning = fixture_make(); /* so that all engines choose the same kernels, and their pictures can be compared */
+  setenv("TUNING_DIR", tuning, 1);
+  int failed = cmocka_run_group_tests(tests, NULL, NULL);
+  fixture_remove(tuning);
+  return failed;
 }

@@ -10,8 +10,7 @@
 #include "fixture.h"
 #include "rig.h"
 
-static char **args;  /* the program's */
-static char *tuning; /* folder: every engine of this program chooses alike */
+static char **args; /* the program's */
 
 enum { SHAPES = 3 };
 
@@ -28,9 +27,7 @@ static void open_engine(struct rig *rig, const struct engine_params *params) {
 }
 
 static struct engine_params params_of(const struct rig *rig) {
-  struct engine_params params = default_params(&rig->golden, args[2]);
-  params.device.cache_dir = tuning;
-  return params;
+  return default_params(&rig->golden, args[2]);
 }
 
 static void rig_begin(struct rig *rig, const char *name) {
@@ -368,7 +365,8 @@ int main(int argc, char **argv) {
     if (!served)
       return 77;
   }
-  tuning = fixture_make();
+  char *tuning = fixture_make();
+  setenv("TUNING_DIR", tuning, 1);
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_in_turn),
       cmocka_unit_test(test_in_turn_in_their_own_memory),
