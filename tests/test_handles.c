@@ -222,6 +222,9 @@ static void test_release_in_flight(void **state) {
   must(engine_collect(rig.engine, &result, &rig.err), &rig.err);
   assert_int_equal(result.picture.width, shapes[2].width);
   frame_release(&result.picture);
+  const struct engine_request gone = {.prepared = handles[0], .controls = &rig.controls, .frame = &rig.golden.frame};
+  assert_int_equal(engine_submit(rig.engine, &gone, &rig.err), -1);
+  assert_error(&rig.err, STATUS_FAILED, "engine_prepare");
   const struct engine_request last = {.prepared = handles[1], .controls = &rig.controls, .frame = &rig.golden.frame};
   must(engine_submit(rig.engine, &last, &rig.err), &rig.err);
   rig_close(&rig); /* with a frame in flight */

@@ -158,7 +158,5 @@ struct stack_part {
  * projections, all time projections of a U-Net. */
 struct tensor checkpoint_stack(const struct component *from, struct resources *to, const char *name,
                                const struct stack_part *parts, int part_count, int columns, struct error *err);
-/* Whether there is a tensor of this name. */
-bool checkpoint_has(const struct component *from, const char *name);
 
 #endif

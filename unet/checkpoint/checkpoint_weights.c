@@ -88,9 +88,3 @@ struct tensor checkpoint_stack(const struct component *from, struct resources *t
   free(found);
   return tensor;
 }
-
-bool checkpoint_has(const struct component *from, const char *name) {
-  char key[NAME_MAX_LENGTH];
-  snprintf(key, sizeof key, "%s%s", from->prefix, name);
-  return safetensors_find(from->files, key) != NULL;
-}

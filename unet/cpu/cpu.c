@@ -225,6 +225,7 @@ static int run_program(struct cpu_device *device, struct cpu_program *program, c
   threads_set(device->threads);
   if (cpu_refresh(device, err) < 0)
     return -1;
+  program->failed = NULL;
   run_ops(&run, 0, loop->first);
   for (; run.iteration < loop->iterations; run.iteration++)
     run_ops(&run, loop->first, loop->end);

@@ -20,8 +20,10 @@ static int count_bytes(struct cpu_device *device, size_t bytes, const char *what
   pthread_mutex_unlock(&device->base.memory);
   if (fits)
     return 0;
-  return error_set(err, STATUS_DEVICE, "%s: %zu MB wanted, and %zu of the %zu MB allowed are in use", what, bytes >> 20,
-                   used >> 20, device->memory_limit >> 20);
+  const double mb = 1 << 20;
+  return error_set(err, STATUS_DEVICE,
+                   "%s: %.1f MB wanted, and %.1f of the %.1f MB allowed are in use: allow more, or choose a smaller size",
+                   what, (double)bytes / mb, (double)used / mb, (double)device->memory_limit / mb);
 }
 
 static void forget_bytes(struct cpu_device *device, size_t bytes) {

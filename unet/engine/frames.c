@@ -108,6 +108,8 @@ int engine_submit(struct engine *engine, const struct engine_request *request, s
   const struct flight flight = {request->prepared, request->identity, request->opaque, platform_now_ns()};
   const struct frame *frame;
   struct run_params run = {0};
+  if (!request->prepared)
+    return error_set(err, STATUS_FAILED, "no picture is prepared: engine_prepare comes before frames");
   if (engine->in_flight == IN_FLIGHT_MAX)
     return error_set(err, STATUS_FAILED, "%d frames are in flight already", IN_FLIGHT_MAX);
   if (fill_run(engine, request, &run, &frame, err) < 0 ||
