@@ -24,33 +24,14 @@ static size_t round_up(size_t bytes) {
 }
 
 int cuda_count(struct cuda_device *device, size_t bytes, const char *what, struct error *err) {
-  struct device_counters *counters = &device->counters;
-  size_t limit = device->memory_limit;
-  pthread_mutex_lock(&device->base.memory);
-  size_t taken = counters->bytes;
-  bool fits = !limit || (bytes <= limit && taken <= limit - bytes);
-  if (fits) {
-    counters->allocations++;
-    counters->bytes += bytes;
-    if (counters->bytes > counters->peak_bytes)
-      counters->peak_bytes = counters->bytes;
-  }
-  pthread_mutex_unlock(&device->base.memory);
-  if (fits) {
-    log_line(device->log, LOG_DEBUG, "cuda: %s takes %.1f MB, %.1f in all", what, (double)bytes / 1e6,
-             (double)(taken + bytes) / 1e6);
-    return 0;
-  }
-  return error_set(err, STATUS_DEVICE,
-                   "cuda: %s needs %.1f MB, but %.1f of the %.1f MB allowed are taken: allow more, or choose a "
-                   "smaller size",
-                   what, (double)bytes / 1e6, (double)taken / 1e6, (double)limit / 1e6);
+  if (device_count_bytes(&device->base, &device->counters, device->memory_limit, bytes, what, err) < 0)
+    return -1;
+  log_line(device->log, LOG_DEBUG, "cuda: %s takes %.1f MB", what, (double)bytes / 1e6);
+  return 0;
 }
 
 void cuda_uncount(struct cuda_device *device, size_t bytes) {
-  pthread_mutex_lock(&device->base.memory);
-  device->counters.bytes -= bytes;
-  pthread_mutex_unlock(&device->base.memory);
+  device_uncount_bytes(&device->base, &device->counters, bytes);
 }
 
 int cuda_no_room(struct cuda_device *device, size_t bytes, const char *what, struct error *err) {

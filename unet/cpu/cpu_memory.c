@@ -5,31 +5,12 @@
 
 #include "unet/base/platform.h"
 
-/* Counts bytes that are to be allocated, where the limit allows them. */
 static int count_bytes(struct cpu_device *device, size_t bytes, const char *what, struct error *err) {
-  struct device_counters *counters = &device->counters;
-  pthread_mutex_lock(&device->base.memory);
-  size_t used = counters->bytes;
-  bool fits = !device->memory_limit || bytes <= device->memory_limit - used;
-  if (fits) {
-    counters->allocations++;
-    counters->bytes += bytes;
-    if (counters->bytes > counters->peak_bytes)
-      counters->peak_bytes = counters->bytes;
-  }
-  pthread_mutex_unlock(&device->base.memory);
-  if (fits)
-    return 0;
-  const double mb = 1 << 20;
-  return error_set(err, STATUS_DEVICE,
-                   "%s: %.1f MB wanted, and %.1f of the %.1f MB allowed are in use: allow more, or choose a smaller size",
-                   what, (double)bytes / mb, (double)used / mb, (double)device->memory_limit / mb);
+  return device_count_bytes(&device->base, &device->counters, device->memory_limit, bytes, what, err);
 }
 
-static void forget_bytes(struct cpu_device *device, size_t bytes) {
-  pthread_mutex_lock(&device->base.memory);
-  device->counters.bytes -= bytes;
-  pthread_mutex_unlock(&device->base.memory);
+static void uncount_bytes(struct cpu_device *device, size_t bytes) {
+  device_uncount_bytes(&device->base, &device->counters, bytes);
 }
 
 void *cpu_alloc(struct cpu_device *device, size_t bytes, const char *what, struct error *err) {
@@ -37,7 +18,7 @@ void *cpu_alloc(struct cpu_device *device, size_t bytes, const char *what, struc
     return NULL;
   void *data = bytes > SIZE_MAX / 2 ? NULL : platform_alloc(CPU_ALIGN, bytes);
   if (!data) {
-    forget_bytes(device, bytes);
+    uncount_bytes(device, bytes);
     error_set(err, STATUS_DEVICE, "%s: no memory for %zu MB", what, bytes >> 20);
     return NULL;
   }
@@ -47,7 +28,7 @@ void *cpu_alloc(struct cpu_device *device, size_t bytes, const char *what, struc
 
 void cpu_free(struct cpu_device *device, void *data, size_t bytes) {
   if (data)
-    forget_bytes(device, bytes);
+    uncount_bytes(device, bytes);
   platform_free(data);
 }
 
@@ -55,7 +36,7 @@ int cpu_count_pictures(struct cpu_device *device, size_t bytes, struct error *er
   if (bytes > device->picture_bytes && count_bytes(device, bytes - device->picture_bytes, "output pictures", err) < 0)
     return -1;
   if (bytes < device->picture_bytes)
-    forget_bytes(device, device->picture_bytes - bytes);
+    uncount_bytes(device, device->picture_bytes - bytes);
   device->picture_bytes = bytes;
   return 0;
 }
@@ -67,11 +48,11 @@ static const char working[] = "working memory";
 static int resize_arena(struct arena *arena, size_t bytes, struct error *err) {
   if (bytes < arena->mapped) {
     platform_uncommit(arena->base, bytes, arena->mapped);
-    forget_bytes(arena->opaque, arena->mapped - bytes);
+    uncount_bytes(arena->opaque, arena->mapped - bytes);
   } else if (count_bytes(arena->opaque, bytes - arena->mapped, working, err) < 0) {
     return -1;
   } else if (platform_commit(arena->base, bytes) < 0) {
-    forget_bytes(arena->opaque, bytes - arena->mapped);
+    uncount_bytes(arena->opaque, bytes - arena->mapped);
     return error_set(err, STATUS_DEVICE, "%s: no memory for %zu MB", working, bytes >> 20);
   }
   arena->mapped = bytes;

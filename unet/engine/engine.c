@@ -5,14 +5,6 @@
 #include "unet/devices.h"
 #include "unet/engine/engine_impl.h"
 
-void engine_look_up_weights(struct engine *engine) {
-  if (engine->weights_version == engine->resources.version)
-    return;
-  engine->text_weights = plan_weights_version(&engine->text_plan);
-  engine->keys_weights = plan_weights_version(&engine->keys_plan);
-  engine->weights_version = engine->resources.version;
-}
-
 /* --- open, close --- */
 
 static int prepare_prompts(struct engine *engine, struct error *err) {

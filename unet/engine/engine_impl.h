@@ -123,9 +123,4 @@ int sampling_noise(struct engine *engine, struct prepared *prepared, uint64_t se
 void sampling_table(const struct engine *engine, struct prepared *prepared, double strength);
 int sampling_times(struct engine *engine, struct prepared *prepared, const struct run_params *run, struct error *err);
 
-/* --- engine.c --- */
-
-/* Versions of the weights that the plans of texts and keys read, as they are now. */
-void engine_look_up_weights(struct engine *engine);
-
 #endif

@@ -5,11 +5,20 @@
 #include "unet/engine/engine_impl.h"
 #include "unet/base/text.h"
 
+/* Versions of the weights that the plans of texts and keys read, as they are now. */
+static void look_up_weights(struct engine *engine) {
+  if (engine->weights_version == engine->resources.version)
+    return;
+  engine->text_weights = plan_weights_version(&engine->text_plan);
+  engine->keys_weights = plan_weights_version(&engine->keys_plan);
+  engine->weights_version = engine->resources.version;
+}
+
 /* The slot's tokens through the text encoder. */
 static int encode_slot(struct engine *engine, int slot, const int *tokens, struct error *err) {
   struct run_params run = {.slot = slot};
   memcpy(run.tokens, tokens, sizeof run.tokens);
-  engine_look_up_weights(engine);
+  look_up_weights(engine);
   if (device_start(engine->device, engine->text_program, &run, err) < 0)
     return -1;
   engine->slots[slot].version = engine->text_weights;
@@ -54,7 +63,7 @@ int prompts_place(struct engine *engine, int rows, struct run_params *run, struc
   int slots[2 * GUIDANCE_ROWS_MAX], places[2 * GUIDANCE_ROWS_MAX];
   for (int i = 0; i < 2 * rows; i++)
     slots[i] = run->prompt[i / 2].slot[i % 2];
-  engine_look_up_weights(engine);
+  look_up_weights(engine);
   if (place_slots(engine, slots, 2 * rows, places, err) < 0)
     return -1;
   for (int i = 0; i < 2 * rows; i++)

@@ -15,6 +15,31 @@ void device_end(struct device *device) {
   pthread_mutex_destroy(&device->memory);
 }
 
+int device_count_bytes(struct device *device, struct device_counters *counters, size_t limit, size_t bytes,
+                       const char *what, struct error *err) {
+  pthread_mutex_lock(&device->memory);
+  size_t taken = counters->bytes;
+  bool fits = !limit || (bytes <= limit && taken <= limit - bytes);
+  if (fits) {
+    counters->allocations++;
+    counters->bytes += bytes;
+    if (counters->bytes > counters->peak_bytes)
+      counters->peak_bytes = counters->bytes;
+  }
+  pthread_mutex_unlock(&device->memory);
+  if (fits)
+    return 0;
+  return error_set(err, STATUS_DEVICE,
+                   "%s needs %.1f MB, but %.1f of the %.1f MB allowed are taken: allow more, or choose a smaller size",
+                   what, (double)bytes / 1e6, (double)taken / 1e6, (double)limit / 1e6);
+}
+
+void device_uncount_bytes(struct device *device, struct device_counters *counters, size_t bytes) {
+  pthread_mutex_lock(&device->memory);
+  counters->bytes -= bytes;
+  pthread_mutex_unlock(&device->memory);
+}
+
 void device_close(struct device **device) {
   if (*device) {
     picture_pool_close(&(*device)->pictures.pool);

@@ -157,6 +157,12 @@ struct device {
 void device_begin(struct device *device);
 void device_end(struct device *device);
 
+/* Counts bytes that are to be allocated for `what` in the implementation's counters, where the limit (0: none) allows
+ * them, and bytes that are not allocated any more. */
+int device_count_bytes(struct device *device, struct device_counters *counters, size_t limit, size_t bytes,
+                       const char *what, struct error *err);
+void device_uncount_bytes(struct device *device, struct device_counters *counters, size_t bytes);
+
 /* Every program begins with this; device.c fills it after prepare and keeps it. */
 struct program {
   const struct plan *plan;
