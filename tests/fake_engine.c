@@ -7,7 +7,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "app/flow/stats.h"
+#include "unet/base/platform.h"
 
 enum { NATIVE = 64, MULTIPLE = 8, MAX_IN_FLIGHT = 2 };
 
@@ -94,7 +94,7 @@ static int make_pictures(struct engine *engine, const struct engine_shape *shape
 
 int engine_open(struct engine **out, const struct engine_params *params, struct error *err) {
   (void)params;
-  sleep_until(clock_now_ns() + script.open_ms * INT64_C(1000000));
+  sleep_until(platform_now_ns() + script.open_ms * INT64_C(1000000));
   struct engine *engine = calloc(1, sizeof *engine);
   if (!engine)
     return error_set(err, STATUS_FAILED, "no memory");
@@ -236,7 +236,7 @@ int engine_submit(struct engine *engine, const struct engine_request *request, s
   const struct frame *frame = shape->text_to_image ? NULL : request->frame;
   if (record.submitted + 1 == script.fail_at_submit)
     return error_set(err, STATUS_DEVICE, "the fake device fails as told");
-  int64_t now = clock_now_ns();
+  int64_t now = platform_now_ns();
   struct fake_flight *flight = &engine->flights[record.submitted % MAX_IN_FLIGHT];
   struct frame picture;
   if (picture_pool_take(engine->pool, &picture, err) != 1) {
@@ -284,7 +284,7 @@ int engine_collect(struct engine *engine, struct engine_result *result, struct e
   *result = (struct engine_result){.picture = oldest->frame,
                                    .opaque = oldest->opaque,
                                    .submitted_ns = oldest->submitted_ns,
-                                   .finished_ns = clock_now_ns()};
+                                   .finished_ns = platform_now_ns()};
   oldest->frame = (struct frame){0};
   return 0;
 }

@@ -4,7 +4,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "app/flow/stats.h"
+#include "unet/base/platform.h"
 
 enum { WIDTH = 32, HEIGHT = 16 };
 
@@ -63,7 +63,7 @@ int source_read(struct source *source, struct frame *frame, struct error *err) {
     return -1;
   memset(frame_plane(frame, 0), (int)fake->read, (size_t)frame->pitch[0] * HEIGHT);
   frame->pts = (script.jump_at ? fake->read % script.jump_at : fake->read) * script.frame_ms;
-  frame->captured_ns = clock_now_ns();
+  frame->captured_ns = platform_now_ns();
   frame->serial = (uint64_t)fake->read++;
   return 1;
 }

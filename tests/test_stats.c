@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "app/flow/stats.h"
+#include "unet/base/platform.h"
 
 static double next_random(unsigned *state) {
   *state = *state * 1664525u + 1013904223u;
@@ -60,8 +61,8 @@ static void test_few_and_extreme_values(void **state) {
 
 static void test_clock_rises(void **state) {
   (void)state;
-  int64_t before = clock_now_ns();
-  assert_true(before > 0 && clock_now_ns() >= before);
+  int64_t before = platform_now_ns();
+  assert_true(before > 0 && platform_now_ns() >= before);
 }
 
 int main(void) {

@@ -12,6 +12,7 @@
 #include "app/run/report.h"
 #include "app/commands/setup.h"
 #include "app/run/trace_json.h"
+#include "unet/base/platform.h"
 
 /* Without --frames a row runs for about so long, within these bounds. */
 static const double row_seconds = 5;
@@ -76,10 +77,10 @@ static int warm_up(struct bench *bench, struct error *err) {
     return -1;
   bench->report.first_frame_ms = platform_process_age_ms();
   for (long i = 0; i < warmup && !atomic_load(&setup_stop); i++) {
-    int64_t begin = clock_now_ns();
+    int64_t begin = platform_now_ns();
     if (once(bench, &bench->still, err))
       return -1;
-    double ms = (double)(clock_now_ns() - begin) * 1e-6;
+    double ms = (double)(platform_now_ns() - begin) * 1e-6;
     if (!i || ms < fastest_ms)
       fastest_ms = ms;
   }
@@ -117,17 +118,17 @@ static int measure_compute(struct bench *bench, struct error *err) {
   struct stats stats = {0}, device = {0};
   struct engine_info info;
   engine_get_info(bench->engine, &info);
-  int64_t begin = clock_now_ns();
+  int64_t begin = platform_now_ns();
   for (long i = 0; i < bench->frames && !atomic_load(&setup_stop); i++) {
-    int64_t before = clock_now_ns();
+    int64_t before = platform_now_ns();
     struct engine_result result;
     if (once_with_result(bench, &bench->still, &result, err))
       return -1;
-    stats_add(&stats, (double)(clock_now_ns() - before) * 1e-6);
+    stats_add(&stats, (double)(platform_now_ns() - before) * 1e-6);
     if (result.device_ms > 0)
       stats_add(&device, result.device_ms);
   }
-  double seconds = (double)(clock_now_ns() - begin) * 1e-9;
+  double seconds = (double)(platform_now_ns() - begin) * 1e-9;
   count_calls(bench, &info, stats.count);
   if (device.count)
     add_row(bench, "on the device", "from planes to picture in the device's own memory, by its clock", &device,
@@ -144,17 +145,17 @@ static int measure_latency(struct bench *bench, struct error *err) {
   struct frame frame = {0};
   if (open_pattern(bench, &source, err))
     return -1;
-  int64_t begin = clock_now_ns();
+  int64_t begin = platform_now_ns();
   int status = 0;
   for (long i = 0; i < bench->frames && !status && !atomic_load(&setup_stop); i++) {
-    int64_t before = clock_now_ns();
+    int64_t before = platform_now_ns();
     status = source_read(source, &frame, err) == 1 ? once(bench, &frame, err) : -1;
     frame_release(&frame);
-    stats_add(&stats, (double)(clock_now_ns() - before) * 1e-6);
+    stats_add(&stats, (double)(platform_now_ns() - before) * 1e-6);
   }
   source_close(&source);
   add_row(bench, "end to end, one by one", "source, engine and sink in turn: the latency of a frame", &stats,
-          (double)(clock_now_ns() - begin) * 1e-9);
+          (double)(platform_now_ns() - begin) * 1e-9);
   return status;
 }
 

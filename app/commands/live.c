@@ -16,6 +16,7 @@
 #include "app/commands/setup.h"
 #include "app/window/snapshot.h"
 #include "app/window/window.h"
+#include "unet/base/platform.h"
 
 enum {
   /* Without --size the picture has the source's shape and this longest side, or the one the device has time for. */
@@ -316,14 +317,14 @@ static void draw(struct live *live, int width, int height) {
   hud_draw(live->hud, width, height);
   window_swap(live->window);
   live->overlay_changed = false;
-  live->drawn_ns = clock_now_ns();
+  live->drawn_ns = platform_now_ns();
 }
 
 static void count_shown(struct live *live) {
   struct live_figures *figures = &live->figures;
   if (!figures->shown)
     log_line(&live->log, LOG_INFO, "first picture %.2f s after the start", platform_process_age_ms() / 1000);
-  live_figures_shown(figures, live->shown, clock_now_ns());
+  live_figures_shown(figures, live->shown, platform_now_ns());
   figures->dropped = mailbox_count(&live->frames).dropped - live->dropped_before + live->engine.dropped +
                      mailbox_count(&live->pictures).dropped;
 }
@@ -337,8 +338,8 @@ static bool is_over(const struct live *live, int64_t now_ns) {
 
 /* Until it is over; -1 when the window was lost. */
 static int run(struct live *live, struct error *err) {
-  live->started_ns = clock_now_ns();
-  for (int64_t now_ns = live->started_ns; !is_over(live, now_ns); now_ns = clock_now_ns()) {
+  live->started_ns = platform_now_ns();
+  for (int64_t now_ns = live->started_ns; !is_over(live, now_ns); now_ns = platform_now_ns()) {
     int width, height;
     bool redraw = handle_events(live, now_ns);
     if (window_check(live->window, err))

@@ -1,4 +1,4 @@
-/* What the live window measures. All stamps are of clock_now_ns. */
+/* What the live window measures. All stamps are of platform_now_ns. */
 #ifndef APP_COMMANDS_LIVE_FIGURES_H
 #define APP_COMMANDS_LIVE_FIGURES_H
 

@@ -2,7 +2,7 @@
 
 #include <errno.h>
 
-#include "app/flow/stats.h"
+#include "unet/base/platform.h"
 #include "app/flow/wait.h"
 
 void mail_release(struct mail *mail) {
@@ -43,7 +43,7 @@ void mailbox_close(struct mailbox *mailbox) {
 }
 
 int mailbox_take(struct mailbox *mailbox, const struct mail **mail, int wait_ms) {
-  struct timespec deadline = wait_deadline(clock_now_ns() + (int64_t)wait_ms * 1000000);
+  struct timespec deadline = wait_deadline(platform_now_ns() + (int64_t)wait_ms * 1000000);
   int result = 0;
   pthread_mutex_lock(&mailbox->lock);
   while (!mailbox->full && !mailbox->closed && wait_ms > 0)

@@ -2,14 +2,8 @@
 
 #include <math.h>
 
-#include "unet/base/platform.h"
-
 enum { PER_OCTAVE = 64 };
 static const double smallest_ms = 1.0 / 1024;
-
-int64_t clock_now_ns(void) {
-  return platform_now_ns();
-}
 
 static int bucket_of(double ms) {
   if (!(ms > smallest_ms))

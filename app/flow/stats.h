@@ -4,8 +4,6 @@
 
 #include <stdint.h>
 
-int64_t clock_now_ns(void);
-
 /* A histogram with a fixed number of logarithmic buckets (1/64 octave, so a quantile is within 1.1 %) and an exact
  * minimum, maximum and sum: constant memory however long the program runs. Zero-initialise to start. */
 enum { STATS_BUCKETS = 64 * 40 };

@@ -1,4 +1,4 @@
-/* Waiting on a condition until a moment of clock_now_ns, which pthreads' own default clock is not. */
+/* Waiting on a condition until a moment of platform_now_ns, which pthreads' own default clock is not. */
 #ifndef APP_FLOW_WAIT_H
 #define APP_FLOW_WAIT_H
 

@@ -5,7 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "app/flow/stats.h"
 #include "unet/base/platform.h"
 
 enum { MAX_DEPTH = 2, IDLE_MS = 10 };
@@ -63,7 +62,7 @@ static void current_moment(struct loop *loop, struct moment *now) {
   pthread_mutex_lock(&loop->lock);
   now->settings = loop->settings;
   pthread_mutex_unlock(&loop->lock);
-  settings_controls(&now->settings, clock_now_ns(), &now->controls);
+  settings_controls(&now->settings, platform_now_ns(), &now->controls);
 }
 
 static void publish_status(struct loop *loop) {
@@ -145,7 +144,7 @@ static void change_steps(struct loop *loop, int steps) {
 
 static bool is_stale(const struct loop *loop, const struct moment *now) {
   const struct parameters *values = &now->settings.values;
-  bool quiet = values->pause || !loop->in || clock_now_ns() - loop->taken_ns > quiet_ns;
+  bool quiet = values->pause || !loop->in || platform_now_ns() - loop->taken_ns > quiet_ns;
   if (!quiet || (loop->in && !loop->newest))
     return false;
   return !loop->submitted || !moment_equal(now, &loop->last) || (values->split && !loop->last.settings.values.split) ||
@@ -168,7 +167,7 @@ static void take_newest(struct loop *loop, int wait_ms) {
       count_dropped(loop);
     loop->newest = mail;
     loop->fresh = true;
-    loop->taken_ns = clock_now_ns();
+    loop->taken_ns = platform_now_ns();
   }
   loop->ended = got < 0;
 }
@@ -269,7 +268,7 @@ static int open_engine(struct loop *loop) {
       note_encoded(loop, slot, values_slot_text(&beginning.values, slot));
   settings_begin(&settings, &beginning.values);
   pthread_mutex_lock(&loop->lock);
-  settings_apply(&settings, &loop->settings.values, clock_now_ns());
+  settings_apply(&settings, &loop->settings.values, platform_now_ns());
   loop->settings = settings;
   pthread_mutex_unlock(&loop->lock);
   publish_status(loop);
@@ -312,7 +311,7 @@ int loop_start(struct loop **out, const struct loop_params *params, struct mailb
 
 void loop_send(struct loop *loop, const struct parameters *changes) {
   pthread_mutex_lock(&loop->lock);
-  settings_apply(&loop->settings, changes, clock_now_ns());
+  settings_apply(&loop->settings, changes, platform_now_ns());
   pthread_mutex_unlock(&loop->lock);
 }
 

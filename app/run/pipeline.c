@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "app/flow/queue.h"
+#include "unet/base/platform.h"
 
 enum { IN_FLIGHT_MAX = 2 };
 
@@ -29,11 +30,11 @@ static void *read_frames(void *opaque) {
   const struct pipeline *pipeline = run->pipeline;
   for (long count = 0; !pipeline->frames || count < pipeline->frames; count++) {
     struct frame frame;
-    int64_t begin = clock_now_ns();
+    int64_t begin = platform_now_ns();
     int got = source_read(pipeline->source, &frame, &run->read_error);
     run->whole = got == 0 && !source_interrupted(pipeline->source);
     run->read_failed = got < 0;
-    trace_add(pipeline->trace, TRACK_CAPTURE, "capture", count, begin, clock_now_ns());
+    trace_add(pipeline->trace, TRACK_CAPTURE, "capture", count, begin, platform_now_ns());
     if (got <= 0 || !queue_put(&run->decoded, &frame))
       break;
   }
@@ -49,10 +50,10 @@ static void *write_frames(void *opaque) {
   struct run *run = opaque;
   struct frame picture;
   while (queue_take(&run->made, &picture)) {
-    int64_t begin = clock_now_ns();
+    int64_t begin = platform_now_ns();
     run->write_failed = sink_write(run->sink, &picture, &run->write_error) < 0;
     frame_release(&picture);
-    trace_add(run->pipeline->trace, TRACK_PRESENT, "present", run->written, begin, clock_now_ns());
+    trace_add(run->pipeline->trace, TRACK_PRESENT, "present", run->written, begin, platform_now_ns());
     if (run->write_failed) {
       queue_abort(&run->made);
       break;
@@ -76,11 +77,11 @@ static int submit(struct run *run, const struct frame *frame, struct error *err)
     return -1;
   const struct engine_request request = {
       .prepared = pipeline->prepared, .controls = &controls, .frame = frame, .identity = frame_identity(frame)};
-  int64_t begin = clock_now_ns();
+  int64_t begin = platform_now_ns();
   long number = run->collected + engine_in_flight(pipeline->engine);
   if (engine_submit(pipeline->engine, &request, err))
     return -1;
-  trace_add(pipeline->trace, TRACK_ENGINE, "submit", number, begin, clock_now_ns());
+  trace_add(pipeline->trace, TRACK_ENGINE, "submit", number, begin, platform_now_ns());
   return 0;
 }
 
@@ -110,7 +111,7 @@ static void trace_collect(const struct run *run, int64_t begin_ns, const struct 
 /* Takes the oldest picture out of the engine and passes it on. 1: the writer has given up. */
 static int collect(struct run *run, struct error *err) {
   struct engine_result made;
-  int64_t begin = clock_now_ns();
+  int64_t begin = platform_now_ns();
   if (engine_collect(run->pipeline->engine, &made, err))
     return -1;
   trace_collect(run, begin, &made);
@@ -127,7 +128,7 @@ static int make_pictures(struct run *run, struct frame *first, struct error *err
   struct source_info source;
   source_get_info(run->pipeline->source, &source);
   run->time_base = source.time_base_den ? (double)source.time_base_num / source.time_base_den : 0;
-  run->started_ns = run->last_ns = clock_now_ns();
+  run->started_ns = run->last_ns = platform_now_ns();
   struct frame frame = *first;
   for (bool got = true; got; got = !state && queue_take(&run->decoded, &frame)) {
     state = submit(run, &frame, err);
@@ -190,7 +191,7 @@ int pipeline_run(const struct pipeline *pipeline, struct pipeline_result *result
     status = -1;
   }
   if (run.started_ns)
-    result->seconds = (double)(clock_now_ns() - run.started_ns) * 1e-9;
+    result->seconds = (double)(platform_now_ns() - run.started_ns) * 1e-9;
   sink_close(&run.sink);
   queue_free(&run.decoded);
   queue_free(&run.made);

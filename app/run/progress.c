@@ -2,7 +2,7 @@
 
 #include <stdio.h>
 
-#include "app/flow/stats.h"
+#include "unet/base/platform.h"
 #include "app/platform/app_platform.h"
 
 enum { BAR = 30 };
@@ -14,7 +14,7 @@ void progress_begin(struct progress *progress, long total, bool terminal, bool q
 }
 
 void progress_init(struct progress *progress, long total, bool quiet) {
-  progress_begin(progress, total, platform_is_terminal(STANDARD_ERROR), quiet, clock_now_ns());
+  progress_begin(progress, total, platform_is_terminal(STANDARD_ERROR), quiet, platform_now_ns());
 }
 
 bool progress_is_due(struct progress *progress, int64_t now_ns) {
@@ -47,7 +47,7 @@ static void draw_bar(long total, long frames, const char *text) {
 
 void progress_update(struct progress *progress, long frames, double seconds) {
   char text[PROGRESS_TEXT_MAX];
-  if (!progress_is_due(progress, clock_now_ns()))
+  if (!progress_is_due(progress, platform_now_ns()))
     return;
   progress_text(text, progress->total, frames, seconds);
   if (!progress->terminal)

@@ -16,7 +16,7 @@
 #include "app/sink/muxer.h"
 #include "app/sink/neighbour.h"
 #include "app/sink/sound.h"
-#include "app/flow/stats.h"
+#include "unet/base/platform.h"
 #include "app/sink/target.h"
 #include "app/source/protocols.h"
 
@@ -58,7 +58,7 @@ static int wants_out(void *opaque) {
   struct ffmpeg_sink *to = opaque;
   if (to->seekable || !to->stop || !atomic_load(to->stop))
     return 0;
-  int64_t now = clock_now_ns();
+  int64_t now = platform_now_ns();
   if (!to->stopped_ns)
     to->stopped_ns = now;
   return !to->header || now - to->stopped_ns > farewell_ns;
@@ -233,10 +233,10 @@ static int drain(struct ffmpeg_sink *to) {
 
 /* What is watched while it is sent would come faster than it is shown; there is no one else to slow it down. */
 static void wait_until_due(struct ffmpeg_sink *to, double time) {
-  int64_t now = clock_now_ns(), at = (int64_t)(time * 1e9);
+  int64_t now = platform_now_ns(), at = (int64_t)(time * 1e9);
   if (to->last_pts == AV_NOPTS_VALUE)
     to->started_ns = now - at;
-  for (; now < to->started_ns + at && !(to->stop && atomic_load(to->stop)); now = clock_now_ns()) {
+  for (; now < to->started_ns + at && !(to->stop && atomic_load(to->stop)); now = platform_now_ns()) {
     int64_t left = to->started_ns + at - now;
     platform_sleep_ns(left < look_up_ns ? left : look_up_ns);
   }

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "app/flow/stats.h"
+#include "unet/base/platform.h"
 #include "app/flow/wait.h"
 
 enum {
@@ -49,7 +49,7 @@ struct reader {
 static bool wait_until(struct reader *reader, int64_t until_ns) {
   struct timespec deadline = wait_deadline(until_ns);
   pthread_mutex_lock(&reader->lock);
-  while (!reader->stop && clock_now_ns() < until_ns)
+  while (!reader->stop && platform_now_ns() < until_ns)
     pthread_cond_timedwait(&reader->changed, &reader->lock, &deadline);
   bool go_on = !reader->stop;
   pthread_mutex_unlock(&reader->lock);
@@ -112,7 +112,7 @@ static bool recover(struct reader *reader, const char *reason) {
   set_lost(reader, true, reason);
   swap_source(reader, NULL);
   for (;;) {
-    if (!wait_until(reader, clock_now_ns() + (int64_t)reader->retry_ms * 1000000))
+    if (!wait_until(reader, platform_now_ns() + (int64_t)reader->retry_ms * 1000000))
       return false;
     reader->retry_ms = reader->retry_ms * 2 < RETRY_MOST_MS ? reader->retry_ms * 2 : RETRY_MOST_MS;
     struct source *source = NULL;
@@ -136,10 +136,10 @@ static int await_time(struct reader *reader, struct frame *frame) {
     return !paused;
   if (paused)
     reader->pace.started = false;
-  if (!wait_until(reader, pace_due(&reader->pace, media_ns, clock_now_ns(), reader->info.fps)))
+  if (!wait_until(reader, pace_due(&reader->pace, media_ns, platform_now_ns(), reader->info.fps)))
     return -1;
   /* A file's frame counts as captured when it is due: until then it waited on purpose. */
-  frame->captured_ns = clock_now_ns();
+  frame->captured_ns = platform_now_ns();
   return 1;
 }
 

@@ -13,7 +13,6 @@
 #include "app/source/pipe_input.h"
 #include "app/source/protocols.h"
 #include "app/source/source_impl.h"
-#include "app/flow/stats.h"
 #include "unet/base/platform.h"
 
 enum { DAMAGE_IN_A_ROW_MAX = 1000, DECODER_THREADS_MAX = 4 };
@@ -519,7 +518,7 @@ static int ffmpeg_read(struct source *source, struct frame *frame, struct error 
     return -1;
   if (!got)
     return finish(from, err);
-  int64_t captured_ns = clock_now_ns();
+  int64_t captured_ns = platform_now_ns();
   double aspect = sample_aspect(from, from->frame);
   if (convert_frame(&from->convert, from->frame, frame, err))
     return error_prefix(err, "%s: ", from->spec);

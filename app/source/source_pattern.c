@@ -6,7 +6,6 @@
 #include <string.h>
 
 #include "app/source/source_impl.h"
-#include "app/flow/stats.h"
 #include "unet/base/platform.h"
 
 enum { DEFAULT_WIDTH = 640, DEFAULT_HEIGHT = 360, DEFAULT_FPS = 30, SIDE_MIN = 16, SIDE_MAX = 16384 };
@@ -146,7 +145,7 @@ bool pattern_read_number(const struct frame *frame, uint32_t *number) {
 /* Waits for the frame's time, in slices short enough for an interrupt to be heard. */
 static bool wait_until(struct pattern_source *pattern, int64_t due_ns) {
   for (;;) {
-    int64_t left = due_ns - clock_now_ns();
+    int64_t left = due_ns - platform_now_ns();
     if (source_interrupted(&pattern->source))
       return false;
     if (left <= 0)
@@ -162,7 +161,7 @@ static int pattern_read(struct source *source, struct frame *frame, struct error
       (pattern->options.duration > 0 && (double)serial >= pattern->options.duration * pattern->fps))
     return 0;
   if (!serial)
-    pattern->started_ns = clock_now_ns();
+    pattern->started_ns = platform_now_ns();
   if (pattern->options.live &&
       !wait_until(pattern, pattern->started_ns + (int64_t)((double)serial * 1e9 / pattern->fps)))
     return 0;
@@ -182,7 +181,7 @@ static int pattern_read(struct source *source, struct frame *frame, struct error
   if (host_pictures_copy(&pattern->pictures, &window, frame, err))
     return -1;
   draw_number(frame, (uint32_t)serial);
-  frame->captured_ns = clock_now_ns();
+  frame->captured_ns = platform_now_ns();
   pattern->serial++;
   return 1;
 }
