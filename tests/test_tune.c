@@ -129,15 +129,14 @@ static void test_for_one_gpu_and_driver(void **state) {
 /* The first line begins with what the ways were when they were timed: of others nothing is read. */
 static void test_for_these_ways(void **state) {
   (void)state;
-  char bytes[8192];
-  FILE *file = fopen(path, "rb");
-  assert_non_null(file);
-  size_t size = fread(bytes, 1, sizeof bytes, file);
-  fclose(file);
+  size_t size;
+  char *bytes = fixture_read(path, &size);
+  assert_non_null(bytes);
   assert_int_equal(strspn(bytes + strlen("ways "), "0123456789abcdef"), 16);
   assert_memory_equal(bytes, "ways ", strlen("ways "));
   bytes[strlen("ways ")] ^= 1;
   write_file(path, bytes, size);
+  free(bytes);
   assert_int_equal(count_in_file("Some GPU", "1.2"), 0);
 }
 
@@ -171,16 +170,15 @@ static void test_hash(void **state) {
 /* Cut at every length: what is left of it is right, the rest is timed anew, and saving makes it whole again. */
 static void test_truncated(void **state) {
   (void)state;
-  char bytes[8192];
-  FILE *file = fopen(path, "rb");
-  assert_non_null(file);
-  size_t size = fread(bytes, 1, sizeof bytes, file);
-  fclose(file);
-  assert_in_range(size, 1000, sizeof bytes - 1);
+  size_t size;
+  char *bytes = fixture_read(path, &size);
+  assert_non_null(bytes);
+  assert_in_range(size, 1000, 8191);
   for (size_t length = 0; length < size; length++) {
     write_file(path, bytes, length);
     assert_in_range(count_in_file("Some GPU", "1.2"), 0, CHOICES);
   }
+  free(bytes);
   struct tuner *tuner = open_tuner("Some GPU", "1.2", folder);
   store_all(tuner);
   tuner_save(tuner, NULL);
