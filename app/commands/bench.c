@@ -266,13 +266,14 @@ static int write_report(struct bench *bench, struct error *err) {
 }
 
 static int run(struct bench *bench, struct error *err) {
+  const struct setup setup = {
+      .options = bench->options, .output = PIXEL_RGBA, .pictures = PIPELINE_HOLDS, .log = &bench->log};
   struct engine_info info;
   struct prepared_info prepared;
   if (bench->options->sweep == SWEEP_BATCH)
     return error_set(err, STATUS_USAGE, "--sweep batch: the engine makes one picture a run; there are size and steps");
   if ((bench->options->compare && compare_open(&bench->compare, bench->options->compare, err)) ||
-      setup_engine(&bench->engine, &bench->prepared, bench->options, NULL, 0, PIXEL_RGBA, PIPELINE_HOLDS, &bench->log,
-                   err))
+      setup_engine(&bench->engine, &bench->prepared, &setup, err))
     return -1;
   engine_get_info(bench->engine, &info);
   prepared_get_info(bench->prepared, &prepared);

@@ -68,8 +68,9 @@ int command_info(const struct options *options, struct error *err) {
   struct options wish = *options;
   if (options->input && parameters_set_text(&wish.values, PARAMETER_MODEL, 0, options->input, err))
     return -1;
+  const struct setup setup = {.options = &wish, .output = PIXEL_RGBA, .log = &log};
   setup_log(&log, options);
-  if (setup_params(&params, &wish, NULL, 0, PIXEL_RGBA, &log, err) || print_model(&params, options->verbose > 0, err))
+  if (setup_params(&params, &setup, err) || print_model(&params, options->verbose > 0, err))
     return -1;
   printf("\ndevices\n");
   print_device("cuda", options);

@@ -85,9 +85,16 @@ static int open_source(struct live *live, struct source **source, struct error *
 static int open_engine(void *opaque, struct engine **engine, struct prepared **prepared,
                        struct loop_beginning *beginning, struct error *err) {
   struct live *live = opaque;
-  const struct source_info *source = live->spec ? &live->info : NULL;
-  if (setup_live_engine(engine, prepared, live->options, source, LONGEST_SIDE, PIXEL_RGBA, LOOP_HOLDS + SNAPSHOT_HOLDS,
-                        &live->log, err))
+  const struct setup setup = {
+      .options = live->options,
+      .info = live->spec ? &live->info : NULL,
+      .longest = LONGEST_SIDE,
+      .larger = true,
+      .output = PIXEL_RGBA,
+      .pictures = LOOP_HOLDS + SNAPSHOT_HOLDS,
+      .log = &live->log,
+  };
+  if (setup_engine(engine, prepared, &setup, err))
     return -1;
   struct engine_info info;
   struct prepared_info own;
@@ -95,7 +102,7 @@ static int open_engine(void *opaque, struct engine **engine, struct prepared **p
   prepared_get_info(*prepared, &own);
   beginning->values = live->first_values;
   setup_values(&beginning->values, &info, &own);
-  /* setup_live_engine has encoded those of the command line, or the default one. */
+  /* setup_engine has encoded those of the command line, or the default one. */
   int encoded = live->options->prompt_count ? live->options->prompt_count : 1;
   for (int i = 0; i < encoded; i++)
     beginning->encoded[SLOT_PRESET_1 + i] = true;

@@ -140,8 +140,15 @@ int command_render(const struct options *options, struct error *err) {
   source_get_info(render.source, &info);
   struct options first = *options;
   first.prompt_count = options->prompt_count > 1 ? 1 : options->prompt_count;
-  if (setup_engine(&render.engine, &render.prepared, &first, &info, LONGEST_SIDE, PIXEL_YUV420P, PIPELINE_HOLDS,
-                   &render.log, err))
+  const struct setup setup = {
+      .options = &first,
+      .info = &info,
+      .longest = LONGEST_SIDE,
+      .output = PIXEL_YUV420P,
+      .pictures = PIPELINE_HOLDS,
+      .log = &render.log,
+  };
+  if (setup_engine(&render.engine, &render.prepared, &setup, err))
     goto done;
   status = run(&render, err);
 done:

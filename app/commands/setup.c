@@ -42,10 +42,10 @@ void setup_source_options(struct source_options *source, const struct options *o
   };
 }
 
-static void choose_size(struct engine_shape *shape, const struct options *options, const struct source_info *info,
-                        int longest) {
-  shape->width = options->values.size.width;
-  shape->height = options->values.size.height;
+static void choose_size(struct engine_shape *shape, const struct setup *setup, int longest) {
+  const struct source_info *info = setup->info;
+  shape->width = setup->options->values.size.width;
+  shape->height = setup->options->values.size.height;
   if (shape->width || !longest || !info || info->shape <= 0)
     return;
   shape->width = (int)lrint(longest * fmin(info->shape, 1));
@@ -64,8 +64,8 @@ static int set_prompts(struct engine *engine, const struct options *options, str
   return negative ? engine_set_prompt(engine, SLOT_NEGATIVE, negative, err) : 0;
 }
 
-int setup_params(struct setup_params *params, const struct options *options, const struct source_info *info,
-                 int longest, enum pixel_format output, const struct log *log, struct error *err) {
+int setup_params(struct setup_params *params, const struct setup *setup, struct error *err) {
+  const struct options *options = setup->options;
   const struct parameters *values = &options->values;
   const char *model = parameters_text(values, PARAMETER_MODEL, 0);
   if (!model && paths_data(params->model, "mini/model", STATUS_MODEL, err))
@@ -78,30 +78,30 @@ int setup_params(struct setup_params *params, const struct options *options, con
       .strength_diffusers = values->strength_grid == STRENGTH_DIFFUSERS,
       .snap_strength = values->strength_grid == STRENGTH_TRAINED,
       .fit = (enum fit)values->fit,
-      .output = output,
+      .output = setup->output,
       .device = options->device,
   };
   params->engine.device.cache_dir = paths_cache(params->cache);
   params->engine.device.stamps = options->trace != NULL;
-  params->engine.device.log = log;
+  params->engine.device.pictures = setup->pictures;
+  params->engine.device.log = setup->log;
   params->shape = (struct engine_shape){
       .steps = parameters_marked(values, PARAMETER_STEPS, 0) ? (int)values->steps : 0,
       .text_to_image = values->text_to_image,
       .guidance = values->guidance != 1,
   };
-  choose_size(&params->shape, options, info, longest);
+  choose_size(&params->shape, setup, setup->longest);
   return 0;
 }
 
 /* The negative prompt acts on rows of its own, which are not always computed. */
-static void check_negative(const struct engine *engine, const struct prepared *prepared, const struct options *options,
-                           const struct log *log) {
+static void check_negative(const struct engine *engine, const struct prepared *prepared, const struct setup *setup) {
   struct engine_info info;
   struct prepared_info own;
   engine_get_info(engine, &info);
   prepared_get_info(prepared, &own);
-  if (options->values.negative.given && own.rows == 1)
-    log_line(log, LOG_WARNING, "--negative does nothing %s",
+  if (setup->options->values.negative.given && own.rows == 1)
+    log_line(setup->log, LOG_WARNING, "--negative does nothing %s",
              info.has_guidance_embedding ? "on this model: its guidance is embedded"
              : info.refuses_guidance     ? "on this model: it was trained without guidance"
                                          : "without --guidance above 1");
@@ -115,56 +115,35 @@ int setup_prepare(struct engine *engine, const struct engine_shape *shape, struc
 }
 
 /* At the size that the device has time for. False: no larger than wished for, or it has no room. */
-static bool prepare_larger(struct engine *engine, const struct setup_params *params, const struct options *options,
-                           const struct source_info *info, int longest, struct prepared **prepared) {
+static bool prepare_larger(struct engine *engine, const struct setup *setup, const struct engine_shape *shape,
+                           struct prepared **prepared) {
   struct engine_info device;
-  struct engine_shape larger = params->shape;
+  struct engine_shape larger = *shape;
   struct error err;
   engine_get_info(engine, &device);
-  if (options->values.size.width || !info || device.longest_side <= longest)
+  if (!setup->larger || setup->options->values.size.width || !setup->info || device.longest_side <= setup->longest)
     return false;
-  choose_size(&larger, options, info, device.longest_side);
+  choose_size(&larger, setup, device.longest_side);
   if (!engine_prepare(engine, &larger, prepared, &err))
     return true;
-  log_line(params->engine.device.log, LOG_INFO, "%dx%d instead of %dx%d: %s", params->shape.width, params->shape.height,
-           larger.width, larger.height, err.message);
+  log_line(setup->log, LOG_INFO, "%dx%d instead of %dx%d: %s", shape->width, shape->height, larger.width, larger.height,
+           err.message);
   return false;
 }
 
-static int finish_engine(struct engine *engine, const struct prepared *prepared, const struct options *options,
-                         const struct log *log, struct error *err) {
-  check_negative(engine, prepared, options, log);
-  return set_prompts(engine, options, err);
-}
-
-static int open_engine(struct engine **engine, struct prepared **prepared, const struct options *options,
-                       const struct source_info *info, int longest, bool live, enum pixel_format output, int pictures,
-                       const struct log *log, struct error *err) {
+int setup_engine(struct engine **engine, struct prepared **prepared, const struct setup *setup, struct error *err) {
   struct setup_params params;
   *engine = NULL;
-  if (setup_params(&params, options, info, longest, output, log, err))
+  if (setup_params(&params, setup, err) || engine_open(engine, &params.engine, err))
     return -1;
-  params.engine.device.pictures = pictures;
-  if (engine_open(engine, &params.engine, err))
-    return -1;
-  bool larger = live && prepare_larger(*engine, &params, options, info, longest, prepared);
-  if ((larger || !setup_prepare(*engine, &params.shape, prepared, err)) &&
-      !finish_engine(*engine, *prepared, options, log, err))
-    return 0;
+  if (prepare_larger(*engine, setup, &params.shape, prepared) ||
+      !setup_prepare(*engine, &params.shape, prepared, err)) {
+    check_negative(*engine, *prepared, setup);
+    if (!set_prompts(*engine, setup->options, err))
+      return 0;
+  }
   engine_close(engine);
   return -1;
-}
-
-int setup_engine(struct engine **engine, struct prepared **prepared, const struct options *options,
-                 const struct source_info *info, int longest, enum pixel_format output, int pictures,
-                 const struct log *log, struct error *err) {
-  return open_engine(engine, prepared, options, info, longest, false, output, pictures, log, err);
-}
-
-int setup_live_engine(struct engine **engine, struct prepared **prepared, const struct options *options,
-                      const struct source_info *info, int longest, enum pixel_format output, int pictures,
-                      const struct log *log, struct error *err) {
-  return open_engine(engine, prepared, options, info, longest, true, output, pictures, log, err);
 }
 
 void setup_values(struct parameters *values, const struct engine_info *info, const struct prepared_info *prepared) {

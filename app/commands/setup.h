@@ -16,31 +16,34 @@ void setup_log(struct log *log, const struct options *options);
 void setup_source_options(struct source_options *source, const struct options *options, bool live,
                           const struct log *log);
 
-/* What the command line says of an engine. */
+/* What a command asks for: the options, and what it knows itself. */
+struct setup {
+  const struct options *options;
+  const struct source_info *info; /* of the input; NULL: there is none */
+  /* Longest side of the picture, in the input's shape, where there is no --size; 0: the model's native size. */
+  int longest;
+  bool larger; /* than longest, where the device has time for it, and room */
+  enum pixel_format output;
+  int pictures; /* as in struct device_options */
+  const struct log *log;
+};
+
+/* The same as an engine takes it. */
 struct setup_params {
   struct engine_params engine; /* points at the rest */
   struct engine_shape shape;
   char model[PATHS_MAX], cache[PATHS_MAX];
 };
 
-/* Model found, size chosen: --size, else the source's shape with its longest side `longest`, rounded to the model's
- * multiple; longest 0: the model's native size. info may be NULL (no input). */
-int setup_params(struct setup_params *params, const struct options *options, const struct source_info *info,
-                 int longest, enum pixel_format output, const struct log *log, struct error *err);
+/* Model found, size chosen and rounded to the model's multiple. */
+int setup_params(struct setup_params *params, const struct setup *setup, struct error *err);
 
 /* engine_prepare, on the CPU where the choice of a device was left open and the GPU has no room. */
 int setup_prepare(struct engine *engine, const struct engine_shape *shape, struct prepared **prepared,
                   struct error *err);
 
-/* Opens the engine by these and prepares its first handle, prompts encoded into slots 1..prompt_count and the negative
- * one. */
-int setup_engine(struct engine **engine, struct prepared **prepared, const struct options *options,
-                 const struct source_info *info, int longest, enum pixel_format output, int pictures,
-                 const struct log *log, struct error *err);
-/* The same for live: where the device has time for a larger picture than longest, and room, it is larger. */
-int setup_live_engine(struct engine **engine, struct prepared **prepared, const struct options *options,
-                      const struct source_info *info, int longest, enum pixel_format output, int pictures,
-                      const struct log *log, struct error *err);
+/* Opens the engine and prepares its first handle, prompts encoded into slots 1..prompt_count and the negative one. */
+int setup_engine(struct engine **engine, struct prepared **prepared, const struct setup *setup, struct error *err);
 
 /* What suits the model, where values have no mark: the engine's steps, and as strength 1 where the network sees the
  * input picture itself or there is none, else 0.5, which keeps its shapes. */
