@@ -203,6 +203,14 @@ static int prepare_prompt(struct preparation *p) {
                                              .rows = o->y.n});
 }
 
+static int prepare_affine(struct preparation *p) {
+  const struct op_affine *o = &p->op->affine;
+  struct sample_args args = {.count = tensor_elements(o->y), .scale = o->scale, .shift = o->bias};
+  args.x = operand_either(p, o->x, &args.x_type);
+  args.y = operand_either(p, o->y, &args.y_type);
+  return append_sample(p, launch_affine, &args);
+}
+
 static int prepare_start(struct preparation *p) {
   const struct op_start *o = &p->op->start;
   struct sample_args args = {.noise = operand(p, o->noise, ROLE_VECTOR), .count = tensor_elements(o->y)};

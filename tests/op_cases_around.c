@@ -74,6 +74,14 @@ static void build_prompt(struct op_test *t, const void *argument) {
   test_output(t, plan_prompt(&t->plan, "prompt", (struct op_prompt){.slots = slots, .y.n = 3}));
 }
 
+static void build_affine(struct op_test *t, const void *argument) {
+  const enum demand *demand = argument;
+  struct op_affine op = {.x = test_input(t, 1, 5, 7, 4, *demand, FILL_NORMAL), .scale = 5.490118f, .bias = 0.1159f};
+  test_output(t, plan_affine(&t->plan, "affine", op));
+}
+
+static const enum demand affine_cases[] = {ELEMENT_DEVICE, ELEMENT_PRECISE};
+
 static void build_start(struct op_test *t, const void *argument) {
   const bool *image = argument;
   struct op_start op = {.noise = test_state(t, 4, 5, 7, 16, ELEMENT_PRECISE)};
@@ -203,6 +211,7 @@ const struct op_cases op_cases_around[] = {
     OP_CASE_EXACT("time row", build_time_row),
     OP_CASES_EXACT("store slot", build_store_slot, store_cases),
     OP_CASE_EXACT("prompt", build_prompt),
+    OP_CASES("affine", build_affine, affine_cases),
     OP_CASES_EXACT("start", build_start, start_cases),
     OP_CASES_EXACT("unet input", build_unet_input, unet_input_cases),
     OP_CASES_EXACT("step", build_step, step_cases),

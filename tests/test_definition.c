@@ -202,6 +202,13 @@ static void activations_have_their_known_values(void **state) {
   }
 }
 
+static void affine_scales_and_then_adds(void **state) {
+  (void)state;
+  struct bench b = begin();
+  struct op_affine op = {.x = input(&b, 1, 1, 3, nine), .scale = 2, .bias = -0.5f};
+  expect(&b, plan_affine(&b.plan, "affine", op), (float[]){1.5f, 3.5f, 5.5f}, 0);
+}
+
 /* --- norms --- */
 
 static void group_norm_centres_each_group_over_both_inputs(void **state) {
@@ -599,6 +606,7 @@ int main(void) {
       cmocka_unit_test(a_linear_layer_adds_after_it_activates),
       cmocka_unit_test(geglu_gates_the_first_half_with_the_second),
       cmocka_unit_test(activations_have_their_known_values),
+      cmocka_unit_test(affine_scales_and_then_adds),
       cmocka_unit_test(group_norm_centres_each_group_over_both_inputs),
       cmocka_unit_test(layer_norm_centres_each_row),
       cmocka_unit_test(attention_is_a_weighted_mean),

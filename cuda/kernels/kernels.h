@@ -166,7 +166,7 @@ struct segment {
 /* Copies all segments; list is in device memory. */
 cudaError_t launch_publish(const struct launch_queue *queue, const void *shadow, const struct segment *list, int count);
 
-/* --- pixels.cu, sample.cu: what reads the run's parameters --- */
+/* --- pixels.cu, sample.cu: what reads the run's parameters, and what the latents go through --- */
 
 /* How stored numbers become R, G, B: value = (number - zero) * scale of each component, then the matrix. */
 struct coding {
@@ -236,7 +236,7 @@ struct sample_args {
   int step;
   unsigned image_rows;
   bool cos_first;
-  float shift;
+  float scale, shift;
 };
 cudaError_t launch_embed(const struct launch_queue *queue, const struct sample_args *args);
 cudaError_t launch_timestep(const struct launch_queue *queue, const struct sample_args *args);
@@ -244,6 +244,7 @@ cudaError_t launch_guidance_embed(const struct launch_queue *queue, const struct
 cudaError_t launch_time_row(const struct launch_queue *queue, const struct sample_args *args);
 cudaError_t launch_store_slot(const struct launch_queue *queue, const struct sample_args *args);
 cudaError_t launch_prompt(const struct launch_queue *queue, const struct sample_args *args);
+cudaError_t launch_affine(const struct launch_queue *queue, const struct sample_args *args);
 cudaError_t launch_start(const struct launch_queue *queue, const struct sample_args *args);
 cudaError_t launch_unet_input(const struct launch_queue *queue, const struct sample_args *args);
 cudaError_t launch_step(const struct launch_queue *queue, const struct sample_args *args);

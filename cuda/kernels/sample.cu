@@ -109,6 +109,13 @@ __global__ void __launch_bounds__(THREADS) prompt_kernel(const __grid_constant__
     static_cast<__half *>(p.y)[i] = __float2half_rn(sum[0]);
 }
 
+__global__ void __launch_bounds__(THREADS) affine_kernel(const __grid_constant__ struct sample_args p) {
+  size_t i = thread_index();
+  wait_for_previous();
+  if (i < p.count)
+    element_write(p.y, p.y_type, i, p.scale * element_read(p.x, p.x_type, i) + p.shift);
+}
+
 __global__ void __launch_bounds__(THREADS) start_kernel(const __grid_constant__ struct sample_args p) {
   size_t i = thread_index();
   wait_for_previous();
@@ -211,6 +218,10 @@ cudaError_t launch_prompt(const struct launch_queue *queue, const struct sample_
   size_t count = args->count * args->rows;
   return args->count % 8 == 0 ? launch_over(queue, prompt_kernel<8>, count / 8, args)
                               : launch_over(queue, prompt_kernel<1>, count, args);
+}
+
+cudaError_t launch_affine(const struct launch_queue *queue, const struct sample_args *args) {
+  return launch_over(queue, affine_kernel, args->count, args);
 }
 
 cudaError_t launch_start(const struct launch_queue *queue, const struct sample_args *args) {

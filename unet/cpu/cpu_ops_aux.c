@@ -71,7 +71,16 @@ static void time_row_run(const struct cpu_run *run, const struct cpu_node *node)
   memcpy(cpu_f32(run->program, op->y), cpu_f32(run->program, op->table) + row * c, c * sizeof(float));
 }
 
-/* --- sampler --- */
+/* --- latents, sampler --- */
+
+static void affine_run(const struct cpu_run *run, const struct cpu_node *node) {
+  const struct op_affine *op = &node->op->affine;
+  const float *x = cpu_f32(run->program, op->x);
+  float *y = cpu_f32(run->program, op->y);
+  size_t count = tensor_elements(op->y);
+  for (size_t i = 0; i < count; i++)
+    y[i] = op->scale * x[i] + op->bias;
+}
 
 static void start_run(const struct cpu_run *run, const struct cpu_node *node) {
   const struct op_start *op = &node->op->start;
@@ -124,6 +133,7 @@ const struct cpu_impl cpu_define_prompt = {.run = prompt_run};
 const struct cpu_impl cpu_define_timestep = {.run = timestep_run};
 const struct cpu_impl cpu_define_guidance_embed = {.run = guidance_embed_run};
 const struct cpu_impl cpu_define_time_row = {.run = time_row_run};
+const struct cpu_impl cpu_define_affine = {.run = affine_run};
 const struct cpu_impl cpu_define_start = {.run = start_run};
 const struct cpu_impl cpu_define_unet_input = {.run = unet_input_run};
 const struct cpu_impl cpu_define_step = {.run = step_run};

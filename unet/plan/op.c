@@ -145,6 +145,12 @@ static const char *check_norm(const struct op *op, int runs, struct op_result *y
   return check_input(op->norm.x, (struct tensor){0}, &op->norm.prologue);
 }
 
+static const char *check_affine(const struct op *op, int runs, struct op_result *y) {
+  (void)runs;
+  *y = shape_of(op->affine.x);
+  return NULL;
+}
+
 static const char *check_attention(const struct op *op, int runs, struct op_result *y) {
   const struct op_attention *o = &op->attention;
   (void)runs;

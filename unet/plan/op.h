@@ -120,6 +120,15 @@ struct op_norm {
   OPERANDS(NORM)
 };
 
+/* y = scale * x + bias, value by value. */
+#define OPERANDS_AFFINE(T, P)                                                                                          \
+  T(x, OPERAND_READ)                                                                                                   \
+  T(y, OPERAND_WRITE)
+struct op_affine {
+  OPERANDS(AFFINE)
+  float scale, bias;
+};
+
 /* y = softmax(scale * q k^T) v for each n and head. Tokens are rows (h * w); head i has channels [i D, (i + 1) D).
  * FP32 accumulation and softmax everywhere.
  *   q, k, v  read in place from fused projections and prompt state; k, v with n == 1 serve all n
@@ -277,6 +286,7 @@ struct op_pixels_out {
   ROW(CONV, conv, "conv", nothing, conv_flops)                                                                         \
   ROW(LINEAR, linear, "linear", nothing, linear_flops)                                                                 \
   ROW(NORM, norm, "norm", nothing, no_flops)                                                                           \
+  ROW(AFFINE, affine, "affine", nothing, no_flops)                                                                     \
   ROW(ATTENTION, attention, "attention", nothing, attention_flops)                                                     \
   ROW(EMBED, embed, "embed", tokens, no_flops)                                                                         \
   ROW(TIMESTEP, timestep, "timestep", timesteps, no_flops)                                                             \
