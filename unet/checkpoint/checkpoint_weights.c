@@ -35,11 +35,15 @@ static int find_part(const struct component *from, const char *name, int rank, c
     char has[128], wants[128];
     print_shape(has, t->rank, t->shape);
     print_shape(wants, rank, shape);
-    return error_set(err, STATUS_MODEL, "%s: tensor %s: has shape %s where config.json asks for %s",
-                     safetensors_path(from->files), key, has, wants);
+    return error_set(err, STATUS_MODEL, "%s: tensor %s: has shape %s where config.json asks for %s", t->file->path,
+                     t->key, has, wants);
   }
-  *part = (struct weight_part){
-      .dtype = t->dtype, .rows = (int)shape[0], .file = t->file, .offset = t->offset, .name = t->name};
+  *part = (struct weight_part){.dtype = t->dtype,
+                               .rows = (int)shape[0],
+                               .file = t->file,
+                               .offset = t->offset,
+                               .name = t->key,
+                               .columns = t->transposed ? (int)shape[1] : 0};
   return 0;
 }
 

@@ -1,4 +1,4 @@
-#include "unet/checkpoint/safetensors.h"
+#include "unet/checkpoint/safetensors_impl.h"
 
 #include <cjson/cJSON.h>
 #include <math.h>
@@ -16,14 +16,6 @@
 #define INDEX_LIMIT ((size_t)8 << 20)
 /* Each stays open. Three sets of so many leave room for what else the program opens where a process may have 256. */
 #define SHARDS_MAX 64
-
-struct safetensors {
-  char *path;
-  struct weight_file **opened; /* each by itself: tensors point to it */
-  int opened_count;
-  struct safetensor *list; /* sorted by name once open */
-  size_t count, capacity;
-};
 
 static const struct type_info {
   const char *name;
@@ -105,26 +97,32 @@ static int read_type(struct safetensor *t, const cJSON *dtype, uint64_t elements
   return 0;
 }
 
-static struct safetensor *append(struct safetensors *files, const char *name) {
-  if (files->count == files->capacity) {
-    size_t capacity = files->capacity ? 2 * files->capacity : 512;
-    struct safetensor *list = realloc(files->list, capacity * sizeof *list);
-    if (!list)
-      return NULL;
-    files->list = list;
-    files->capacity = capacity;
-  }
-  char *copy = strdup(name);
-  if (!copy)
+static int grow(struct safetensors *files) {
+  if (files->count < files->capacity)
+    return 0;
+  size_t capacity = files->capacity ? 2 * files->capacity : 512;
+  struct safetensor *list = realloc(files->list, capacity * sizeof *list);
+  if (!list)
+    return -1;
+  files->list = list;
+  files->capacity = capacity;
+  return 0;
+}
+
+struct safetensor *safetensors_append(struct safetensors *files, const char *name, const char *key) {
+  char *name_copy = grow(files) ? NULL : strdup(name), *key_copy = name_copy && key ? strdup(key) : name_copy;
+  if (!key_copy) {
+    free(name_copy);
     return NULL;
+  }
   struct safetensor *t = &files->list[files->count++];
-  *t = (struct safetensor){.name = copy};
+  *t = (struct safetensor){.name = name_copy, .key = key_copy};
   return t;
 }
 
 static int read_tensor(struct safetensors *files, const cJSON *item, const struct weight_file *file, size_t data_start,
                        struct error *err) {
-  struct safetensor *t = append(files, item->string);
+  struct safetensor *t = safetensors_append(files, item->string, NULL);
   if (!t)
     return error_set(err, STATUS_FAILED, "%s: out of memory", file->path);
   if (!cJSON_IsObject(item))
@@ -226,6 +224,8 @@ static int add_file(struct safetensors *files, const char *path, struct error *e
     if (strcmp(item->string, "__metadata__") && (result = read_tensor(files, item, file, data_start, err)))
       break;
   }
+  if (!files->metadata)
+    files->metadata = cJSON_DetachItemFromObjectCaseSensitive(header, "__metadata__");
   cJSON_Delete(header);
   return result ? result : check_overlap(files, first, path, err);
 }
@@ -234,19 +234,26 @@ static int compare_names(const void *a, const void *b) {
   return strcmp(((const struct safetensor *)a)->name, ((const struct safetensor *)b)->name);
 }
 
-static int sort_names(struct safetensors *files, struct error *err) {
+const struct safetensor *safetensors_sort(struct safetensors *files) {
   if (files->count)
     qsort(files->list, files->count, sizeof *files->list, compare_names);
   for (size_t i = 1; i < files->count; i++)
     if (!strcmp(files->list[i].name, files->list[i - 1].name))
-      return bad_tensor(files->path, files->list[i].name, "it is there twice", err);
-  return 0;
+      return &files->list[i];
+  return NULL;
 }
 
-static struct safetensors *make(const char *path, struct error *err) {
+static int sort_names(struct safetensors *files, struct error *err) {
+  const struct safetensor *twice = safetensors_sort(files);
+  return twice ? bad_tensor(files->path, twice->name, "it is there twice", err) : 0;
+}
+
+struct safetensors *safetensors_make(const char *path, struct error *err) {
   struct safetensors *files = calloc(1, sizeof *files);
-  if (files)
+  if (files) {
+    files->shares = 1;
     files->path = strdup(path);
+  }
   if (files && files->path)
     return files;
   free(files);
@@ -255,7 +262,7 @@ static struct safetensors *make(const char *path, struct error *err) {
 }
 
 int safetensors_open_file(struct safetensors **result, const char *path, struct error *err) {
-  struct safetensors *files = make(path, err);
+  struct safetensors *files = safetensors_make(path, err);
   if (!files)
     return -1;
   if (add_file(files, path, err) || sort_names(files, err)) {
@@ -316,7 +323,7 @@ static int open_index(struct safetensors **result, const char *folder, const cha
   free(text);
   if (unread)
     return -1;
-  struct safetensors *files = make(path, err);
+  struct safetensors *files = safetensors_make(path, err);
   int failed = !files || add_shards(files, folder, cJSON_GetObjectItemCaseSensitive(index, "weight_map"), err);
   cJSON_Delete(index);
   if (failed) {
@@ -358,14 +365,21 @@ int safetensors_open(struct safetensors **files, const char *folder, const char 
 void safetensors_close(struct safetensors **files) {
   struct safetensors *f = *files;
   *files = NULL;
-  if (!f)
+  if (!f || --f->shares > 0)
     return;
-  for (size_t i = 0; i < f->count; i++)
+  for (size_t i = 0; i < f->count; i++) {
+    if (f->list[i].key != f->list[i].name)
+      free((char *)f->list[i].key);
     free((char *)f->list[i].name);
+  }
+  for (int i = 0; i < f->set_count; i++)
+    safetensors_close(&f->set[i]);
   for (int i = 0; i < f->opened_count; i++) {
     weight_file_close(f->opened[i]);
     free(f->opened[i]);
   }
+  cJSON_Delete(f->metadata);
+  free(f->set);
   free(f->list);
   free(f->opened);
   free(f->path);
@@ -387,13 +401,22 @@ const struct safetensor *safetensors_find(const struct safetensors *files, const
 
 const struct safetensor *safetensors_get(const struct safetensors *files, const char *name, struct error *err) {
   const struct safetensor *t = safetensors_find(files, name);
-  if (!t)
+  if (!t && files->set)
+    error_set(err, STATUS_MODEL, "%s: has no tensor for the model's %s; the file is not whole, or not of this kind",
+              files->path, name);
+  else if (!t)
     error_set(err, STATUS_MODEL, "%s: has no tensor %s; the file and its config.json are not of the same model",
               files->path, name);
   else if (!t->usable)
     error_set(err, STATUS_MODEL, "%s: tensor %s: type %s with %d dimensions is not supported (F32, F16 or BF16 is)",
-              files->path, name, text_quote(t->type).text, t->rank);
+              t->file->path, t->key, text_quote(t->type).text, t->rank);
   return t && t->usable ? t : NULL;
+}
+
+const char *safetensors_metadata(const struct safetensors *files, const char *field) {
+  while (files->set)
+    files = files->set[0];
+  return cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(files->metadata, field));
 }
 
 size_t safetensors_bytes(const struct safetensors *files) {

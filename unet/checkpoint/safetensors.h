@@ -1,8 +1,9 @@
-/* Weights on disk: one safetensors file, or the shards that a *.safetensors.index.json lists. Files are untrusted:
- * every name, shape, type and offset is checked against the file's size before it is handed out.
+/* Weights on disk: one safetensors file, the shards that a *.safetensors.index.json lists, or a view of such sets
+ * (view.h), in which tensors have other names and shapes. Files are untrusted: every name, shape, type and offset is
+ * checked against the file's size before it is handed out.
  *
- * Ownership: struct safetensors owns files, names and the list; all pointers below stay valid until
- * safetensors_close. Threads: read-only once open. */
+ * Ownership: struct safetensors owns files, names and the list, a view a share of the sets that it is made of; all
+ * pointers below stay valid until safetensors_close. Threads: read-only once open. */
 #ifndef UNET_CHECKPOINT_SAFETENSORS_H
 #define UNET_CHECKPOINT_SAFETENSORS_H
 
@@ -16,12 +17,14 @@
 enum { SAFETENSOR_RANK_MAX = 5 };
 
 struct safetensor {
-  const char *name;
+  const char *name; /* what the tensor is found by */
+  const char *key;  /* its name in the file, for messages: name itself, but in a view. No two tensors share it */
   char type[12];    /* as the file says: "F16", "I64" */
   bool usable;      /* F32, F16 or BF16, at most SAFETENSOR_RANK_MAX dimensions: dtype and shape hold */
   enum dtype dtype; /* of a usable tensor */
   int rank;
   int64_t shape[SAFETENSOR_RANK_MAX];
+  bool transposed; /* a matrix whose shape is [rows, columns] and whose bytes are [columns][rows] */
   const struct weight_file *file;
   size_t offset, bytes; /* in the file, little endian */
 };
@@ -42,6 +45,9 @@ const struct safetensor *safetensors_at(const struct safetensors *files, size_t 
 const struct safetensor *safetensors_find(const struct safetensors *files, const char *name);
 /* By name; a missing or unusable tensor is an error that names the file, and NULL. */
 const struct safetensor *safetensors_get(const struct safetensors *files, const char *name, struct error *err);
+/* A field of the header's __metadata__; NULL if there is none. Of shards the first that has it, of a view its first
+ * set's. */
+const char *safetensors_metadata(const struct safetensors *files, const char *field);
 /* Bytes of all tensors. */
 size_t safetensors_bytes(const struct safetensors *files);
 /* File that was opened (the index of a sharded set), for messages. */

@@ -106,13 +106,41 @@ static int refuse(const struct weight_part *part, const void *stored, size_t fir
                    path, name, first + i, value != value ? "not a number" : "infinite");
 }
 
-int weight_part_read(const struct weight_part *part, size_t first, size_t count, bool f16, void *out,
-                     struct error *err) {
+/* Elements as they lie in memory or in the file. */
+static int read_stored(const struct weight_part *part, size_t first, size_t count, void *out, struct error *err) {
   size_t size = dtype_size(part->dtype);
   if (part->data)
     memcpy(out, (const char *)part->data + first * size, count * size);
   else if (weight_file_read(part->file, part->offset + first * size, out, count * size, err))
     return error_prefix(err, "tensor %s: ", part->name);
+  return 0;
+}
+
+/* Of a matrix that is stored by columns: each column's share of the rows, put in its place where it is asked for. */
+static int read_turned(const struct weight_part *part, size_t first, size_t count, void *out, struct error *err) {
+  size_t size = dtype_size(part->dtype), columns = (size_t)part->columns;
+  size_t top = first / columns, rows = (first + count - 1) / columns + 1 - top;
+  char *column = malloc(rows * size);
+  if (!column)
+    return error_set(err, STATUS_FAILED, "%s: out of memory", part->name);
+  int result = 0;
+  for (size_t c = 0; !result && c < columns; c++) {
+    result = read_stored(part, c * (size_t)part->rows + top, rows, column, err);
+    for (size_t r = 0; !result && r < rows; r++) {
+      size_t at = (top + r) * columns + c;
+      if (at >= first && at < first + count)
+        memcpy((char *)out + (at - first) * size, column + r * size, size);
+    }
+  }
+  free(column);
+  return result;
+}
+
+int weight_part_read(const struct weight_part *part, size_t first, size_t count, bool f16, void *out,
+                     struct error *err) {
+  bool turned = part->columns && count;
+  if (turned ? read_turned(part, first, count, out, err) : read_stored(part, first, count, out, err))
+    return -1;
   uint32_t limit = refused_from(part->dtype, f16);
   return reaches(part->dtype, out, count, limit) ? refuse(part, out, first, limit, err) : 0;
 }

@@ -32,18 +32,20 @@ void weight_file_close(struct weight_file *file);
 /* Reads size bytes from offset on. A file that ends sooner is an error, STATUS_MODEL, as every other failure is. */
 int weight_file_read(const struct weight_file *file, size_t offset, void *out, size_t size, struct error *err);
 
-/* One checkpoint tensor. A convolution's is [rows = out][in][kh][kw], a matrix' [rows = out][in], a vector's [rows]. */
+/* One checkpoint tensor, or some of its rows. A convolution's is [rows = out][in][kh][kw], a matrix' [rows = out][in],
+ * a vector's [rows]. */
 struct weight_part {
   const void *data; /* little endian, any alignment; NULL: in file */
   enum dtype dtype;
   int rows;
   const struct weight_file *file; /* borrowed */
-  size_t offset;                  /* of the tensor in the file */
-  const char *name;               /* of the tensor, for messages; borrowed */
+  size_t offset;                  /* of the first row in the file */
+  const char *name;               /* of the tensor in the file, for messages; borrowed */
+  int columns;                    /* of a matrix that is stored as [columns][rows]; 0: stored as it is read */
 };
 
-/* Elements [first, first + count) of a part as they are stored, into out. A value that is not finite is an error
- * (STATUS_MODEL) that names the tensor; with f16, so is a value that becomes infinite in FP16. */
+/* Elements [first, first + count) of a part, of the type that is stored, into out. A value that is not finite is an
+ * error (STATUS_MODEL) that names the tensor; with f16, so is a value that becomes infinite in FP16. */
 int weight_part_read(const struct weight_part *part, size_t first, size_t count, bool f16, void *out,
                      struct error *err);
 
