@@ -178,7 +178,7 @@ static int use(const struct checkpoint *checkpoint, struct error *err) {
              plans_times(&model, &shape, &plans[2], err) || plans_frame(&model, &shape, &plans[3], &noise, err) ||
              read_weights(&resources, err);
   if (!result)
-    model_log_unused(&model, NULL);
+    result = plans_check_unused(checkpoint, err);
   for (int i = 0; i < 4; i++)
     plan_free(&plans[i]);
   model_free(&model);

@@ -187,6 +187,104 @@ static void test_wrong_weights(void **state) {
   golden_close(&golden);
 }
 
+/* --- weights that no network reads --- */
+
+/* original's file called name in the folder, with tensors of these names behind the others. */
+static void add_tensors(const char *folder, const char *original, const char *name, const char *const names[],
+                        int count) {
+  char *path = fixture_path(original, name), *header = NULL;
+  size_t size, header_size = 0, printed;
+  char *bytes = fixture_read(path, &size);
+  assert_non_null(bytes);
+  for (int i = 0; i < 8; i++)
+    header_size |= (size_t)(unsigned char)bytes[i] << 8 * i;
+  size_t data = size - 8 - header_size, more = 4 * (size_t)count; /* each: two zeros */
+  bytes = realloc(bytes, size + more);
+  memset(bytes + size, 0, more);
+  FILE *out = open_memstream(&header, &printed);
+  *(char *)memrchr(bytes + 8, '}', header_size) = 0;
+  fputs(bytes + 8, out);
+  for (int i = 0; i < count; i++)
+    fprintf(out, ",\"%s\":{\"dtype\":\"F16\",\"shape\":[2],\"data_offsets\":[%zu,%zu]}", names[i], data + 4 * (size_t)i,
+            data + 4 * (size_t)(i + 1));
+  fputs("}", out);
+  fclose(out);
+  fixture_tensors(folder, name, header, -1, bytes + 8 + header_size, data + more);
+  free(header);
+  free(bytes);
+  free(path);
+}
+
+/* A copy of the model whose component has more tensors. */
+static char *model_with_tensors(const char *original, const char *component, const char *basename,
+                                const char *const names[], int count) {
+  static const char *const parts[] = {"unet", "vae", "text_encoder", "tokenizer", "scheduler", "model_index.json"};
+  char *folder = fixture_make(), config[64], weights[64];
+  snprintf(config, sizeof config, "%s/config.json", component);
+  snprintf(weights, sizeof weights, "%s/%s.safetensors", component, basename);
+  for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
+    if (strcmp(parts[i], component))
+      link_into(original, folder, parts[i]);
+  add_tensors(folder, original, weights, names, count);
+  link_into(original, folder, config);
+  return folder;
+}
+
+/* Opens a copy of pix2pix with more tensors in a component. */
+static int open_with_tensors(const char *component, const char *basename, const char *const names[], int count,
+                             struct error *err) {
+  char whole[PATH_MAX];
+  assert_non_null(realpath(args[1], whole));
+  struct golden golden;
+  assert_int_equal(golden_open(&golden, whole, "pix2pix"), 0);
+  char *folder = model_with_tensors(golden.folder, component, basename, names, count);
+  struct engine_params params = default_params(&golden, args[2]);
+  params.model = folder;
+  struct engine *engine;
+  int result = engine_open(&engine, &params, err);
+  engine_close(&engine);
+  fixture_remove(folder);
+  golden_close(&golden);
+  return result;
+}
+
+#define UNET_FILE "diffusion_pytorch_model"
+
+/* Weights that the network has no place for are of another network: the picture would be wrong without a word. */
+static void test_weights_without_place(void **state) {
+  (void)state;
+  static const struct {
+    const char *component, *basename, *names[2], *said;
+  } cases[] = {
+      {"unet",
+       UNET_FILE,
+       {"down_blocks.0.attentions.0.proj_in.lora_B.weight", "down_blocks.0.attentions.0.proj_in.lora_A.weight"},
+       "2 tensors that the network of config.json has no place for, the first "
+       "down_blocks.0.attentions.0.proj_in.lora_A"},
+      {"unet", UNET_FILE, {"add_embedding.linear_1.bias"}, "1 tensor that"},
+      {"vae", UNET_FILE, {"decoder.layers.3.pool.0.weight"}, "decoder.layers.3.pool.0.weight"},
+      {"vae", UNET_FILE, {"encoder.layers.99.weight"}, "encoder.layers.99.weight"},
+      {"text_encoder", "model", {"text_model.encoder.layers.1.adapter.bias"}, "layers.1.adapter"},
+      {"text_encoder", "model", {"text_model.encoder.layers.", "text_model.encoder.layers.1"}, "2 tensors"},
+  };
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    struct error err = {0};
+    int count = cases[i].names[1] ? 2 : 1;
+    assert_int_equal(open_with_tensors(cases[i].component, cases[i].basename, cases[i].names, count, &err), -1);
+    assert_error(&err, STATUS_MODEL, cases[i].said);
+  }
+}
+
+/* Tensors that published files carry along and no pipeline reads. */
+static void test_weights_that_may_stay(void **state) {
+  (void)state;
+  static const char *const names[] = {"text_model.embeddings.position_ids", "logit_scale", "text_projection.weight",
+                                      "text_model.encoder.layers.2.mlp.fc1.bias",
+                                      "text_model.encoder.layers.11.mlp.fc1.bias"};
+  struct error err = {0};
+  must(open_with_tensors("text_encoder", "model", names, sizeof names / sizeof *names, &err), &err);
+}
+
 static void open_with(struct rig *rig, const struct engine_params *params, const struct engine_shape *shape) {
   must(rig_engine(rig, params, shape), &rig->err);
   must(engine_set_prompt(rig->engine, 1, "an oil painting", &rig->err), &rig->err);
@@ -304,10 +402,16 @@ int main(int argc, char **argv) {
   }
   args = argv;
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_info),           cmocka_unit_test(test_refusals),
-      cmocka_unit_test(test_refused_shapes), cmocka_unit_test(test_lent_checkpoint),
-      cmocka_unit_test(test_wrong_weights),  cmocka_unit_test(test_other_autoencoder),
-      cmocka_unit_test(test_samplers),       cmocka_unit_test(test_prompt_warnings),
+      cmocka_unit_test(test_info),
+      cmocka_unit_test(test_refusals),
+      cmocka_unit_test(test_refused_shapes),
+      cmocka_unit_test(test_lent_checkpoint),
+      cmocka_unit_test(test_wrong_weights),
+      cmocka_unit_test(test_weights_without_place),
+      cmocka_unit_test(test_weights_that_may_stay),
+      cmocka_unit_test(test_other_autoencoder),
+      cmocka_unit_test(test_samplers),
+      cmocka_unit_test(test_prompt_warnings),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -81,7 +81,8 @@ static int open_all(struct engine *engine, const struct engine_params *params, s
   }
   engine->blends = styles_blends(engine->checkpoint->styles) && !params->strength_diffusers;
   sampling_choose(&engine->sampling, params, engine->checkpoint);
-  if (model_init(&engine->model, engine->checkpoint, &engine->resources, err) < 0 || prompts_begin(engine, err) < 0)
+  if (plans_check_unused(engine->checkpoint, err) < 0 ||
+      model_init(&engine->model, engine->checkpoint, &engine->resources, err) < 0 || prompts_begin(engine, err) < 0)
     return -1;
   return open_device(engine, err) < 0 ? engine_fall_back(engine, err) : 0;
 }

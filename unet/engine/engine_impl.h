@@ -91,7 +91,6 @@ struct engine {
 
   pthread_mutex_t preparing; /* held while a handle is prepared or released */
   struct prepared *handles;  /* under preparing */
-  bool told_unused;          /* under preparing */
 };
 
 /* --- prepared.c --- */

@@ -116,9 +116,6 @@ static int prepare(struct engine *engine, const struct engine_shape *wish, struc
     destroy(engine, prepared);
     return -1;
   }
-  if (!engine->told_unused)
-    model_log_unused(&engine->model, engine->log);
-  engine->told_unused = true;
   prepared->next = engine->handles;
   engine->handles = prepared;
   *out = prepared;

@@ -120,23 +120,3 @@ int plans_frame(const struct model *model, const struct frame_shape *shape, stru
                       .scale = scale, .bias = bias, .x = x, .input = pixels, .input_scale = scale, .input_bias = bias});
   return plan_finish(plan, err);
 }
-
-static bool is_used(const struct resources *resources, const struct safetensor *t) {
-  for (int i = 0; i < resources->count; i++)
-    for (int j = 0; j < resources->list[i].part_count; j++)
-      if (resources->list[i].parts[j].name == t->key)
-        return true;
-  return false;
-}
-
-void model_log_unused(const struct model *model, const struct log *log) {
-  const struct component *component;
-  for (int i = 0; (component = checkpoint_component(model->checkpoint, i)); i++) {
-    const struct safetensors *files = component->files;
-    for (size_t j = 0; j < safetensors_count(files); j++) {
-      const struct safetensor *t = safetensors_at(files, j);
-      if (!t->usable || !is_used(model->resources, t))
-        log_line(log, LOG_DEBUG, "%s: %s is not used", component->folder, t->key);
-    }
-  }
-}

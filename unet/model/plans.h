@@ -62,7 +62,7 @@ int plans_times(const struct model *model, const struct frame_shape *shape, stru
 int plans_frame(const struct model *model, const struct frame_shape *shape, struct plan *plan,
                 struct frame_noise *noise, struct error *err);
 
-/* Says at debug level which tensors of the checkpoint no plan has used. */
-void model_log_unused(const struct model *model, const struct log *log);
+/* Refuses weights that none of the plans above would read (unused.c), but for a few that published files carry along. */
+int plans_check_unused(const struct checkpoint *checkpoint, struct error *err);
 
 #endif

@@ -1,0 +1,88 @@
+/* Weights that no plan reads: those of another network than the configs describe, which would be left out of the
+ * picture without a word. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "unet/base/text.h"
+#include "unet/model/plans.h"
+
+/* Appends every network of the model once to a plan; sets *resources to the weights that they read. */
+static int plan_all(const struct checkpoint *checkpoint, struct resources *resources, struct error *err) {
+  struct model model;
+  struct plan text = {0}, keys = {0}, times = {0}, frame = {0};
+  struct frame_noise noise;
+  if (model_init(&model, checkpoint, resources, err) < 0)
+    return -1;
+  int size = model_size_multiple(&model);
+  const struct frame_shape shape = {.width = size, .height = size, .steps = 1, .rows = 1};
+  int result = plans_text(&model, &text, err);
+  result = result ? result : plans_keys(&model, &keys, err);
+  result = result ? result : plans_times(&model, &shape, &times, err);
+  result = result ? result : plans_frame(&model, &shape, &frame, &noise, err);
+  plan_free(&text);
+  plan_free(&keys);
+  plan_free(&times);
+  plan_free(&frame);
+  model_free(&model);
+  return result;
+}
+
+static bool is_read(const struct resources *resources, const struct safetensor *t) {
+  for (int i = 0; i < resources->count; i++)
+    for (int j = 0; j < resources->list[i].part_count; j++)
+      if (resources->list[i].parts[j].name == t->key)
+        return true;
+  return false;
+}
+
+/* What published text encoders carry along: numbers that are no weights, the projection of CLIP's other uses, and
+ * layers behind those that the config counts. */
+static bool is_harmless(const struct text_encoder *encoder, const char *name) {
+  static const char *const buffers[] = {"position_ids", "logit_scale", "text_projection.weight", "text_projection"};
+  static const char layers[] = "encoder.layers.";
+  const char *in = strstr(name, layers), *last = strstr(name, "position_ids");
+  if (in && in[strlen(layers)] >= '0' && in[strlen(layers)] <= '9')
+    return atoi(in + strlen(layers)) >= encoder->config.layers;
+  for (size_t i = 0; i < sizeof buffers / sizeof *buffers; i++)
+    if (!strcmp(last ? last : name, buffers[i]))
+      return true;
+  return false;
+}
+
+/* encoder: NULL for a component that is none. */
+static int check_component(const struct component *component, const struct text_encoder *encoder,
+                           const struct resources *resources, struct error *err) {
+  const char *first = NULL;
+  int count = 0;
+  for (size_t i = 0; i < safetensors_count(component->files); i++) {
+    const struct safetensor *t = safetensors_at(component->files, i);
+    if (is_read(resources, t) || (encoder && is_harmless(encoder, t->name)))
+      continue;
+    first = first ? first : t->key;
+    count++;
+  }
+  if (!count)
+    return 0;
+  return error_set(err, STATUS_MODEL,
+                   "%s: has %d tensor%s that the network of config.json has no place for, the first %s: they belong to "
+                   "another network, or to one that is changed in a way that config.json does not say",
+                   safetensors_path(component->files), count, count > 1 ? "s" : "", text_quote(first).text);
+}
+
+static int check_all(const struct checkpoint *c, const struct resources *resources, struct error *err) {
+  for (int i = 0; i < c->predictor_count; i++)
+    if (check_component(&c->predictors[i].weights, NULL, resources, err))
+      return -1;
+  for (int i = 0; i < c->text_encoder_count; i++)
+    if (check_component(&c->text_encoders[i].weights, &c->text_encoders[i], resources, err))
+      return -1;
+  return check_component(&c->autoencoder.weights, NULL, resources, err);
+}
+
+int plans_check_unused(const struct checkpoint *checkpoint, struct error *err) {
+  struct resources resources = {0};
+  int result = plan_all(checkpoint, &resources, err);
+  result = result ? result : check_all(checkpoint, &resources, err);
+  resources_free(&resources);
+  return result;
+}
