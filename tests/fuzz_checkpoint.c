@@ -216,7 +216,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   write_edited(chosen, data + 1, size - 1);
   struct checkpoint *checkpoint = NULL;
   struct error err = {0};
-  int result = checkpoint_open(&checkpoint, folder, NULL, NULL, &err);
+  int result = checkpoint_open(&checkpoint, &(struct checkpoint_sources){.model = folder}, NULL, &err);
   FUZZ_CHECK(!result == (checkpoint != NULL));
   if (checkpoint)
     result = use(checkpoint, &err);

@@ -50,7 +50,7 @@ static void print_line(void *opaque, enum log_level level, const char *text) {
 static void open_model(struct bench *b, const char *folder) {
   static const struct log log = {.line = print_line};
   struct device_options options = {.name = "cuda", .cache_dir = getenv("TUNING_DIR"), .log = &log};
-  must(b, checkpoint_open(&b->checkpoint, folder, NULL, &log, &b->err));
+  must(b, checkpoint_open(&b->checkpoint, &(struct checkpoint_sources){.model = folder}, &log, &b->err));
   must(b, model_init(&b->model, b->checkpoint, &b->resources, &b->err));
   if (device_open(&b->device, &b->resources, &options, &b->err) < 0) {
     printf("skipped: %s\n", b->err.message);

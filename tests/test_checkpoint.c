@@ -405,7 +405,7 @@ static char *make_model(void) {
 static struct checkpoint *open_model(const char *folder, const char *vae) {
   struct checkpoint *checkpoint;
   struct error err;
-  if (checkpoint_open(&checkpoint, folder, vae, NULL, &err))
+  if (checkpoint_open(&checkpoint, &(struct checkpoint_sources){.model = folder, .vae = vae}, NULL, &err))
     fail_msg("%s", err.message);
   return checkpoint;
 }
@@ -479,7 +479,7 @@ static void test_open_refusals(void **state) {
       fixture_text(folder, bad[i][0], bad[i][1]);
     struct checkpoint *checkpoint = NULL;
     struct error err = {0};
-    if (!checkpoint_open(&checkpoint, folder, NULL, NULL, &err))
+    if (!checkpoint_open(&checkpoint, &(struct checkpoint_sources){.model = folder}, NULL, &err))
       fail_msg("accepted %s: %s", bad[i][0], bad[i][1]);
     check_message(&err, folder, bad[i][2], "");
     assert_null(checkpoint);

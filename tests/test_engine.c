@@ -364,7 +364,7 @@ static struct engine_weight scaled_weight(const struct rig *rig, const char *nam
   struct error err = {0};
   const struct frame_shape shape = {
       .width = rig->golden.frame.width, .height = rig->golden.frame.height, .steps = 1, .rows = 1};
-  must(checkpoint_open(&checkpoint, rig->golden.folder, NULL, NULL, &err), &err);
+  must(checkpoint_open(&checkpoint, &(struct checkpoint_sources){.model = rig->golden.folder}, NULL, &err), &err);
   must(model_init(&model, checkpoint, &resources, &err), &err);
   must(plans_text(&model, &text, &err), &err);
   must(plans_keys(&model, &keys, &err), &err);

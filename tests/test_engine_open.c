@@ -115,7 +115,8 @@ static void test_lent_checkpoint(void **state) {
   uint8_t *own = generate_default(&rig);
   struct engine_params params = default_params(&rig.golden, args[2]);
   const struct engine_shape shape = default_shape(&rig.golden);
-  must(checkpoint_open(&params.checkpoint, params.model, NULL, NULL, &rig.err), &rig.err);
+  must(checkpoint_open(&params.checkpoint, &(struct checkpoint_sources){.model = params.model}, NULL, &rig.err),
+       &rig.err);
   params.model = "/nowhere";
   for (int i = 0; i < 2; i++) {
     engine_close(&rig.engine);

@@ -50,7 +50,7 @@ static int setup(void **state) {
   struct bench *b = calloc(1, sizeof *b);
   if (golden_open(&b->golden, goldens, test->name) < 0)
     fail_msg("%s", b->golden.missing);
-  must(checkpoint_open(&b->checkpoint, model_folder(&b->golden), NULL, NULL, &b->err));
+  must(checkpoint_open(&b->checkpoint, &(struct checkpoint_sources){.model = model_folder(&b->golden)}, NULL, &b->err));
   must(model_init(&b->model, b->checkpoint, &b->resources, &b->err));
   must(device_open(&b->device, &b->resources, &(struct device_options){.name = test->device}, &b->err));
   plan_init(&b->plan, &b->resources);

@@ -231,7 +231,7 @@ static void test_shrinks_before_loading(void **state) {
     char *folder = make_model(&golden);
     struct engine_params params = default_params(&golden, args[2]);
     struct error err = {0};
-    must(checkpoint_open(&params.checkpoint, folder, NULL, NULL, &err), &err);
+    must(checkpoint_open(&params.checkpoint, &(struct checkpoint_sources){.model = folder}, NULL, &err), &err);
     shrink(folder, files[i]);
     expect_refused(&params, files[i], "tensor ");
     checkpoint_close(&params.checkpoint);

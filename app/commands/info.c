@@ -54,7 +54,8 @@ static int print_need(const struct setup_params *params, struct error *err) {
 
 static int print_model(struct setup_params *params, bool tensors, struct error *err) {
   struct engine_params *engine = &params->engine;
-  if (checkpoint_open(&engine->checkpoint, engine->model, engine->vae, engine->device.log, err))
+  const struct checkpoint_sources sources = {.model = engine->model, .vae = engine->vae};
+  if (checkpoint_open(&engine->checkpoint, &sources, engine->device.log, err))
     return -1;
   checkpoint_print(engine->checkpoint, tensors, stdout);
   int status = print_need(params, err);

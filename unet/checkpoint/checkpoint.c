@@ -208,23 +208,25 @@ static char *folder_name(const char *folder) {
   return name ? text_clean(name) : NULL;
 }
 
-static int load(struct checkpoint *c, const char *folder, const char *vae, const struct log *log, struct error *err) {
+static int load(struct checkpoint *c, const struct checkpoint_sources *sources, const struct log *log,
+                struct error *err) {
+  const char *folder = sources->model;
   c->name = folder_name(folder);
   if (!c->name)
     return error_set(err, STATUS_FAILED, "%s: out of memory", folder);
-  if (check_index(folder, err) || add_predictor(c, folder, "unet", err) || load_autoencoder(c, folder, vae, err) ||
-      add_text_encoder(c, folder, "text_encoder", "tokenizer", err) || load_scheduler(c, folder, log, err) ||
-      load_styles(c, folder, err))
+  if (check_index(folder, err) || add_predictor(c, folder, "unet", err) ||
+      load_autoencoder(c, folder, sources->vae, err) || add_text_encoder(c, folder, "text_encoder", "tokenizer", err) ||
+      load_scheduler(c, folder, log, err) || load_styles(c, folder, err))
     return -1;
   return check_fit(c, err);
 }
 
-int checkpoint_open(struct checkpoint **checkpoint, const char *folder, const char *vae, const struct log *log,
+int checkpoint_open(struct checkpoint **checkpoint, const struct checkpoint_sources *sources, const struct log *log,
                     struct error *err) {
   struct checkpoint *c = calloc(1, sizeof *c);
   if (!c)
-    return error_set(err, STATUS_FAILED, "%s: out of memory", folder);
-  if (load(c, folder, vae, log, err)) {
+    return error_set(err, STATUS_FAILED, "%s: out of memory", sources->model);
+  if (load(c, sources, log, err)) {
     checkpoint_close(&c);
     return -1;
   }

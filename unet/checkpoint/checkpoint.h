@@ -119,9 +119,14 @@ struct checkpoint {
   struct styles *styles; /* NULL: the folder has no styles.json */
 };
 
-/* Opens folder. vae (may be NULL) is an autoencoder's folder that replaces the model's own, which is then not opened.
- * The networks are checked against each other (channels, text width, vocabulary). Errors are STATUS_MODEL. */
-int checkpoint_open(struct checkpoint **checkpoint, const char *folder, const char *vae, const struct log *log,
+/* What a model is made of. All but model may be NULL. */
+struct checkpoint_sources {
+  const char *model; /* a diffusers folder */
+  const char *vae;   /* an autoencoder's folder, in the place of the model's own, which is then not opened */
+};
+
+/* The networks are checked against each other (channels, text width, vocabulary). Errors are STATUS_MODEL. */
+int checkpoint_open(struct checkpoint **checkpoint, const struct checkpoint_sources *sources, const struct log *log,
                     struct error *err);
 void checkpoint_close(struct checkpoint **checkpoint); /* stores NULL; takes NULL */
 

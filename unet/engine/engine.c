@@ -75,7 +75,8 @@ static int open_all(struct engine *engine, const struct engine_params *params, s
   if (copy_options(engine, params, err) < 0)
     return -1;
   if (!engine->checkpoint) {
-    if (checkpoint_open(&engine->own_checkpoint, params->model, params->vae, params->device.log, err) < 0)
+    const struct checkpoint_sources sources = {.model = params->model, .vae = params->vae};
+    if (checkpoint_open(&engine->own_checkpoint, &sources, params->device.log, err) < 0)
       return -1;
     engine->checkpoint = engine->own_checkpoint;
   }
