@@ -60,7 +60,7 @@ static double table_error(const struct sampler_table *table, const cJSON *golden
   for (int i = 0; i < table->steps; i++) {
     const cJSON *row = cJSON_GetArrayItem(rows, i);
     const struct step_params *step = &table->step[i];
-    if (step->timestep != (float)number(row, 0))
+    if (fabs((double)step->timestep - number(row, 0)) > 1e-4)
       return 1e9;
     worst = fmax(worst, error_of(step->x, number(row, 1)));
     worst = fmax(worst, error_of(step->model, number(row, 2)));
@@ -97,6 +97,7 @@ static struct sampling golden_sampling(const cJSON *golden, const struct schedul
                            .steps = cJSON_GetObjectItem(golden, "steps")->valueint,
                            .strength = cJSON_GetObjectItem(golden, "strength")->valuedouble,
                            .text_to_image = cJSON_IsTrue(cJSON_GetObjectItem(golden, "from_noise")),
+                           .lcm_pipeline = cJSON_IsTrue(cJSON_GetObjectItem(golden, "lcm_pipeline")),
                            .quantised = true};
 }
 
@@ -233,7 +234,7 @@ static void test_lcm_strength(void **state) {
   } cases[] = {{0.5, {499, 379, 259, 139}}, {0.8, {799, 599, 399, 199}}, {0.3, {299, 239, 159, 79}}};
   struct scheduler_config config = usual_config();
   for (int c = 0; c < 3; c++) {
-    struct sampling sampling = {METHOD_LCM, SPACING_LCM, 4, cases[c].strength, .quantised = true};
+    struct sampling sampling = {METHOD_LCM, SPACING_LCM, 4, cases[c].strength, .quantised = true, .lcm_pipeline = true};
     struct sampler_table table;
     sampler_table(&config, &sampling, &table);
     for (int i = 0; i < 4; i++)
@@ -322,10 +323,10 @@ static void test_pad(void **state) {
   padded = table;
   sampler_pad(&padded, 4);
   assert_int_equal(padded.steps, 4);
-  assert_memory_equal(&padded.step[2], table.step, 2 * sizeof *table.step);
-  for (int i = 0; i < 2; i++) {
+  assert_memory_equal(padded.step, table.step, 2 * sizeof *table.step);
+  for (int i = 2; i < 4; i++) {
     assert_true(padded.step[i].x == 1 && padded.step[i].model == 0 && padded.step[i].noise == 0);
-    assert_true(padded.step[i].timestep == table.step[0].timestep);
+    assert_true(padded.step[i].timestep == table.step[1].timestep);
   }
 }
 

@@ -46,9 +46,9 @@ def widen(scheduler):
         scheduler.final_alpha_cumprod = torch.tensor(1.0 if c.set_alpha_to_one else abar[0], dtype=torch.float64)
 
 
-def set_grid(scheduler, steps, strength):
-    """The pipeline's timesteps: image-to-image drops the first ones, or for LCM cuts the grid they are chosen from."""
-    if isinstance(scheduler, LCMScheduler):
+def set_grid(scheduler, steps, strength, lcm_pipeline):
+    """The pipeline's timesteps: image-to-image drops the first ones; LCM's own cuts the grid they are chosen from."""
+    if lcm_pipeline:
         scheduler.set_timesteps(steps, original_inference_steps=scheduler.config.original_inference_steps,
                                 strength=strength)
         return 0
@@ -62,26 +62,26 @@ def step(scheduler, model, t, sample, noise):
     return scheduler.step(one(model), t, one(sample), return_dict=False)[0].item()
 
 
-def coefficients(config, steps, strength, from_noise):
+def coefficients(config, steps, strength, from_noise, lcm_pipeline):
     """[first latent and noise factor, [[timestep, x, model, noise], ...]] in terms of x = a x0 + b eps."""
     scheduler = make(config)
     widen(scheduler)
     scheduler.is_scale_input_called = True  # or Euler's step warns
-    first = set_grid(scheduler, steps, strength)
+    first = set_grid(scheduler, steps, strength, lcm_pipeline)
     times, abar = scheduler.timesteps[first:], scheduler.alphas_cumprod.numpy()
     euler = isinstance(scheduler, EulerDiscreteScheduler)
     if euler:  # again in FP64; set_timesteps rounds to FP32
         sigmas = np.sqrt((1 - abar) / abar)
         scheduler.sigmas = torch.tensor(np.append(np.interp(scheduler.timesteps.double(), np.arange(1000), sigmas), 0))
     scale = lambda i: 1 / math.sqrt(scheduler.sigmas[first + i].item() ** 2 + 1) if euler else 1.0
-    a, b = math.sqrt(abar[int(times[0])]), math.sqrt(1 - abar[int(times[0])])
-    start = [a, b]
+    start = [scale(0), scale(0) * scheduler.sigmas[first].item()] if euler else [
+        math.sqrt(abar[int(times[0])]), math.sqrt(1 - abar[int(times[0])])]
     if from_noise:
         sigma = scheduler.init_noise_sigma
         start = [0.0, float(sigma) * scale(0)]
     rows = []
     for i, t in enumerate(times):
-        row = [int(t)]
+        row = [float(t)]
         for sample, model, noise in ((1., 0., 0.), (0., 1., 0.), (0., 0., 1.)):
             scheduler._step_index = first + i if not isinstance(scheduler, DDIMScheduler) else None
             row.append(step(scheduler, model, t, sample / scale(i), noise) * scale(i + 1))
@@ -93,10 +93,10 @@ def fake_model(x, t):
     return [0.3 * v + 0.2 * math.cos(t / 100 + k) for k, v in enumerate(x)]
 
 
-def walk(config, steps, strength, from_noise):
+def walk(config, steps, strength, from_noise, lcm_pipeline):
     """End state of the whole recursion in diffusers, with a model that anyone can compute and noise that is all 0.5."""
     scheduler = make(config)
-    first = set_grid(scheduler, steps, strength)
+    first = set_grid(scheduler, steps, strength, lcm_pipeline)
     scheduling_lcm.randn_tensor = lambda shape, **_: torch.full(shape, 0.5)
     latent, noise = torch.tensor([.5, -1., .25, 2.]), torch.tensor([1., -.5, -2., .1])
     times = scheduler.timesteps[first:]
@@ -109,11 +109,14 @@ def walk(config, steps, strength, from_noise):
     return x.tolist()
 
 
-def case(steps, strength=1.0, from_noise=True, **config):
+def case(steps, strength=1.0, from_noise=True, lcm_pipeline=None, **config):
     config = {**config, **BASE, **{k: config[k] for k in config if k in BASE}}
-    start, rows = coefficients(config, steps, strength, from_noise)
-    return dict(config=config, steps=steps, strength=strength, from_noise=from_noise, start=start, rows=rows,
-                walk=walk(config, steps, strength, from_noise))
+    if lcm_pipeline is None:
+        lcm_pipeline = config['_class_name'] == 'LCMScheduler'
+    arguments = config, steps, strength, from_noise, lcm_pipeline
+    start, rows = coefficients(*arguments)
+    return dict(config=config, steps=steps, strength=strength, from_noise=from_noise, lcm_pipeline=lcm_pipeline,
+                start=start, rows=rows, walk=walk(*arguments))
 
 
 def make_cases():
@@ -121,7 +124,7 @@ def make_cases():
     ddim['clip_sample'] = False
     for kind in ('epsilon', 'v_prediction'):
         for n in COUNTS:
-            for spacing in ('trailing', 'leading'):
+            for spacing in ('trailing', 'leading', 'linspace'):
                 yield case(n, **euler, timestep_spacing=spacing, steps_offset=1, prediction_type=kind)
             for spacing in ('trailing', 'leading', 'linspace'):
                 yield case(n, **ddim, timestep_spacing=spacing, steps_offset=1, prediction_type=kind,
@@ -135,6 +138,9 @@ def make_cases():
             yield case(n, **lcm, prediction_type=kind, original_inference_steps=100, timestep_scaling=2.0)
         for strength in (0.1, 0.29, 0.3, 0.5, 0.75, 0.95, 1.0):
             for n in (2, 4, 20, 31, 50):
+                if int(n * strength) and n in (2, 4, 31):
+                    yield case(n, strength, False, **euler, timestep_spacing='linspace', prediction_type=kind)
+                    yield case(n, strength, False, False, **lcm, prediction_type=kind)
                 if int(n * strength):
                     for spacing in ('trailing', 'leading'):
                         yield case(n, strength, False, **euler, timestep_spacing=spacing, prediction_type=kind)

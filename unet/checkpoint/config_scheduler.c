@@ -111,8 +111,6 @@ static void log_differences(const struct scheduler_config *scheduler, const stru
     log_line(log, LOG_WARNING,
              "%s: %s is not built in: DDIM runs in its place, with its %s timesteps and %s prediction", path,
              class->name, sampler_spacing_name(scheduler->spacing), prediction_name(scheduler->prediction));
-  else if (scheduler->method == METHOD_EULER && scheduler->spacing == SPACING_LINSPACE)
-    log_line(log, LOG_INFO, "%s: %s with linspace timesteps: they are rounded to whole numbers", path, class->name);
 }
 
 int scheduler_config_parse(struct scheduler_config *scheduler, const char *text, const char *path,

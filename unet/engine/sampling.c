@@ -50,6 +50,8 @@ void sampling_choose(struct sampling *sampling, const struct engine_params *para
   sampling->strength = 1;
   sampling->image_condition = checkpoint->image_condition;
   sampling->quantised = params->strength_diffusers;
+  /* Merged LCM models have no embedding of guidance, and run in Stable Diffusion's pipelines. */
+  sampling->lcm_pipeline = checkpoint->predictors[0].config.time_cond_proj_dim > 0;
   sampling->snap = params->snap_strength;
 }
 

@@ -51,17 +51,24 @@ static void lcm_timesteps(const struct scheduler_config *config, double length, 
   }
 }
 
+/* Number back of count evenly spaced timesteps from 0 to last. diffusers' Euler has them as real numbers in FP32, the
+ * others round them. */
+static double linspace_timestep(const struct sampling *s, double last, int count, int back) {
+  double t = count > 1 ? back * (last / (count - 1)) : 0;
+  return s->method == METHOD_EULER ? (double)(float)t : rint(t);
+}
+
 /* count timesteps over [0, length), highest first. rint rounds halves to even, as NumPy does. */
-static void make_timesteps(const struct scheduler_config *config, enum sampler_spacing spacing, double length,
-                           int count, double *timesteps) {
-  if (spacing == SPACING_LCM) {
+static void make_timesteps(const struct scheduler_config *config, const struct sampling *s, double length, int count,
+                           double *timesteps) {
+  if (s->spacing == SPACING_LCM) {
     lcm_timesteps(config, length, config->original_inference_steps, count, timesteps);
     return;
   }
   for (int i = 0; i < count; i++) {
     int back = count - 1 - i;
     double t = 0;
-    switch (spacing) {
+    switch (s->spacing) {
     case SPACING_TRAILING:
       t = rint(length - i * (length / count)) - 1;
       break;
@@ -69,7 +76,7 @@ static void make_timesteps(const struct scheduler_config *config, enum sampler_s
       t = back * floor(length / count) + config->steps_offset;
       break;
     default:
-      t = count > 1 ? rint(back * ((length - 1) / (count - 1))) : 0;
+      t = linspace_timestep(s, length - 1, count, back);
     }
     timesteps[i] = clamp_timestep(t);
   }
@@ -91,14 +98,14 @@ static int clamp_count(int count, int min, int max) {
 /* Timesteps by diffusers' rule; returns how many. */
 static int quantised_timesteps(const struct scheduler_config *config, const struct sampling *s, double strength,
                                double *timesteps) {
-  if (s->spacing == SPACING_LCM) {
+  if (s->spacing == SPACING_LCM && s->lcm_pipeline) {
     int points = config->original_inference_steps;
     lcm_timesteps(config, TIMESTEPS, clamp_count((int)(points * strength), 1, points), s->steps, timesteps);
     return s->steps;
   }
   double full[STEPS_MAX];
   int kept = clamp_count((int)(s->steps * strength), 1, s->steps);
-  make_timesteps(config, s->spacing, TIMESTEPS, s->steps, full);
+  make_timesteps(config, s, TIMESTEPS, s->steps, full);
   for (int i = 0; i < kept; i++)
     timesteps[i] = full[s->steps - kept + i];
   return kept;
@@ -109,7 +116,7 @@ static int continuous_timesteps(const struct scheduler_config *config, const str
   double t = clamp_timestep(rint(TIMESTEPS * strength) - 1);
   if (s->snap)
     t = snap_timestep(t);
-  make_timesteps(config, s->spacing, t + 1, s->steps, timesteps);
+  make_timesteps(config, s, t + 1, s->steps, timesteps);
   return s->steps;
 }
 
@@ -185,14 +192,8 @@ int sampler_noise_samples(enum sampler_method method, int steps) {
 }
 
 void sampler_pad(struct sampler_table *table, int count) {
-  int pad = count - table->steps;
-  if (pad <= 0)
-    return;
-  for (int i = count - 1; i >= pad; i--)
-    table->step[i] = table->step[i - pad];
-  for (int i = 0; i < pad; i++)
-    table->step[i] = (struct step_params){table->step[pad].timestep, 1, 0, 0};
-  table->steps = count;
+  for (; table->steps < count; table->steps++)
+    table->step[table->steps] = (struct step_params){table->step[table->steps - 1].timestep, 1, 0, 0};
 }
 
 const char *sampler_method_name(enum sampler_method method) {

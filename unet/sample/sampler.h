@@ -15,7 +15,7 @@ enum sampler_method {
   METHOD_LCM,   /* x' = a' d + b' fresh noise, d = c_out x0 + c_skip x; ends on d */
 };
 
-enum sampler_spacing { SPACING_TRAILING, SPACING_LEADING, SPACING_LINSPACE /* rounded to integers */, SPACING_LCM };
+enum sampler_spacing { SPACING_TRAILING, SPACING_LEADING, SPACING_LINSPACE, SPACING_LCM };
 
 enum prediction { PREDICT_EPSILON, PREDICT_V /* v = a eps - b x0 */ };
 
@@ -45,6 +45,7 @@ struct sampling {
   bool text_to_image;   /* no starting latent */
   bool image_condition; /* the U-Net sees the input picture itself: at strength 1 the start is pure noise */
   bool quantised;       /* diffusers' rules to the letter: see sampler_table */
+  bool lcm_pipeline;    /* of these, the one of the pipeline for full LCM */
   bool snap;            /* the start is the nearest of 249, 499, 749, 999 */
 };
 
@@ -65,7 +66,7 @@ double sampler_abar_at(const double abar[TIMESTEPS], double t);
  * Continuous strength (quantised false): t = round(1000 strength) - 1 is the first timestep; all the steps are spread
  * over [0, t] by the rule of sampling->spacing, and each goes to the next one's timestep. Quantised: diffusers'
  * image-to-image keeps the last int(steps * strength) timesteps of strength 1 (at least one here, where diffusers
- * fails); LCM spacing truncates the list that timesteps are chosen from, as diffusers' LCM pipeline does; DDIM goes to
+ * fails); with lcm_pipeline, LCM spacing truncates the list that timesteps are chosen from instead; DDIM goes to
  * t - 1000 / steps (integer division), which differs from the next timestep where steps does not divide 1000.
  *
  * Noise: OP_START and the steps of METHOD_LCM need independent noise, so OP_START's noise operand and OP_STEP's must be
@@ -76,8 +77,8 @@ void sampler_table(const struct scheduler_config *config, const struct sampling 
  * in every table. */
 int sampler_noise_samples(enum sampler_method method, int steps);
 
-/* Puts steps that change nothing before the others until there are count: a plan made for count steps can then run the
- * table. */
+/* Puts steps that change nothing behind the others until there are count: a plan made for count steps can then run the
+ * table, and the steps keep their numbers, which say what noise they add. */
 void sampler_pad(struct sampler_table *table, int count);
 
 const char *sampler_method_name(enum sampler_method method);
