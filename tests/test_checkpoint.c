@@ -361,11 +361,18 @@ static void test_scheduler_refusals(void **state) {
   }
 }
 
+/* Parts that make no pictures are no reason to refuse. */
+#define MODEL_INDEX(more)                                                                                              \
+  "{\"_class_name\": \"StableDiffusionPipeline\", \"unet\": [\"diffusers\", \"UNet2DConditionModel\"],"                \
+  "\"vae\": [\"diffusers\", \"AutoencoderTiny\"], \"text_encoder\": [\"transformers\", \"CLIPTextModel\"],"            \
+  "\"tokenizer\": [\"transformers\", \"CLIPTokenizer\"], \"scheduler\": [\"diffusers\", \"DDIMScheduler\"],"           \
+  "\"safety_checker\": [\"stable_diffusion\", \"StableDiffusionSafetyChecker\"], \"feature_extractor\": [null, null]," \
+  "\"image_encoder\": [\"transformers\", \"CLIPVisionModel\"], \"motion_adapter\": [null, null],"                      \
+  "\"requires_safety_checker\": true, \"_name_or_path\": [\"a\", \"b\"]" more "}"
+
 /* A small model. Its files are valid; the tests spoil one at a time. */
 static const char *const model_files[][2] = {
-    {"model_index.json", "{\"_class_name\": \"StableDiffusionPipeline\", \"unet\": [\"diffusers\","
-                         "\"UNet2DConditionModel\"], \"vae\": [\"diffusers\", \"AutoencoderTiny\"], \"text_encoder\":"
-                         "[\"transformers\", \"CLIPTextModel\"], \"safety_checker\": [null, null]}"},
+    {"model_index.json", MODEL_INDEX("")},
     {"unet/config.json", "{\"cross_attention_dim\": 16, \"attention_head_dim\": 2, " LEVELS2 "}"},
     {"vae/config.json", "{\"_class_name\": \"AutoencoderTiny\"}"},
     {"text_encoder/config.json", "{\"hidden_size\": 16, \"vocab_size\": 4}"},
@@ -447,6 +454,9 @@ static void test_open_refusals(void **state) {
       {"model_index.json", "{\"unet\": [\"diffusers\", \"Kandinsky3UNet\"]}", "Kandinsky3UNet"},
       {"model_index.json", "{\"text_encoder_2\": [\"transformers\", \"CLIPTextModelWithProjection\"]}",
        "text_encoder_2"},
+      {"model_index.json", MODEL_INDEX(", \"motion_adapter\": [\"diffusers\", \"MotionAdapter\"]"), "motion_adapter"},
+      {"model_index.json", MODEL_INDEX(", \"adapter\": [\"diffusers\", \"T2IAdapter\"]"), "T2IAdapter"},
+      {"model_index.json", MODEL_INDEX(", \"depth_estimator\": [\"transformers\", \"DPT\"]"), "depth_estimator"},
       {"unet/config.json", NULL, "unet/config.json"},
       {"unet/config.json", "{}", "cross_attention_dim"},
       {"unet/config.json", "{\"in_channels\": 9, \"cross_attention_dim\": 16}", "in_channels: 9"},

@@ -38,21 +38,13 @@ static void check_part(struct config *index, const char *key, const char *class)
   config_ignore(index, (const char *const[]){key, NULL});
 }
 
-/* A part that this program would have to run, and cannot. */
-static void check_absent(struct config *index, const char *key) {
-  char found[64];
-  config_item(index, key, 1, found, sizeof found);
-  if (*found)
-    config_refuse(index, key, found, "pipelines of one U-Net, one text encoder and one autoencoder are");
-}
-
 static int parse_index(const struct config_file *file, struct error *err) {
-  static const char *const absent[] = {"text_encoder_2", "text_encoder_3", "image_encoder",      "transformer",
-                                       "controlnet",     "prior",          "image_unclip_noiser"};
+  /* With them parts that judge pictures or wait for an IP-Adapter. */
+  static const char *const known[] = {"unet",          "text_encoder",   "tokenizer",         "vae", "scheduler",
+                                      "image_encoder", "safety_checker", "feature_extractor", NULL};
   struct config index;
   config_start(&index, file->text, file->path);
-  for (size_t i = 0; i < sizeof absent / sizeof *absent; i++)
-    check_absent(&index, absent[i]);
+  config_only_parts(&index, known, "pipelines of one U-Net, one text encoder and one autoencoder are");
   check_part(&index, "unet", "UNet2DConditionModel");
   check_part(&index, "text_encoder", "CLIPTextModel");
   return config_finish_open(&index, err);

@@ -70,6 +70,18 @@ static void refuse_item(struct config *config, const cJSON *item, const char *hi
   cJSON_free(value);
 }
 
+void config_only_parts(struct config *config, const char *const *known, const char *hint) {
+  const cJSON *item = NULL;
+  cJSON_ArrayForEach(item, config->root) {
+    const char *class = cJSON_GetStringValue(cJSON_GetArrayItem(item, 1));
+    bool is_known = item->string[0] == '_' || !class;
+    for (const char *const *name = known; *name && !is_known; name++)
+      is_known = !strcmp(*name, item->string);
+    if (!is_known)
+      config_refuse(config, item->string, class, hint); /* of several, the first is kept */
+  }
+}
+
 int config_finish_open(struct config *config, struct error *err) {
   cJSON_Delete(config->root);
   config->root = NULL;

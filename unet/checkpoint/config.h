@@ -26,6 +26,10 @@ int config_finish(struct config *config, struct error *err);
 /* As config_finish, for objects that may have any other fields. */
 int config_finish_open(struct config *config, struct error *err);
 
+/* Refuses the first field that names a part as model_index.json does, [library, class], and is not among the known
+ * ones. The list ends with NULL. */
+void config_only_parts(struct config *config, const char *const *known, const char *hint);
+
 /* Records "PATH: KEY: VALUE is not supported (HINT)"; hint may be NULL. */
 void config_refuse(struct config *config, const char *key, const char *value, const char *hint);
 

@@ -10,6 +10,7 @@
 #include "unet/base/platform.h"
 #include "unet/base/text.h"
 #include "unet/base/text_file.h"
+#include "unet/checkpoint/kind.h"
 
 /* A header of these files has about 130 bytes a tensor; parsed it takes some twenty times its size. */
 #define HEADER_LIMIT ((uint64_t)8 << 20)
@@ -171,6 +172,8 @@ static cJSON *parse_header(const struct weight_file *file, const char *text, siz
 static cJSON *read_header(const struct weight_file *file, size_t *data_start, struct error *err) {
   unsigned char prefix[8];
   uint64_t length = 0;
+  if (kind_check_format(file, err))
+    return NULL;
   if (file->size < sizeof prefix + 2) {
     error_set(err, STATUS_MODEL, "%s: has %zu bytes, too few for a safetensors file; fetch it again", file->path,
               file->size);
@@ -181,8 +184,11 @@ static cJSON *read_header(const struct weight_file *file, size_t *data_start, st
   for (int i = 7; i >= 0; i--)
     length = length << 8 | prefix[i];
   if (length > file->size - sizeof prefix || length > HEADER_LIMIT) {
-    error_set(err, STATUS_MODEL, "%s: is no safetensors file, or cut short (a header of %llu bytes); fetch it again",
-              file->path, (unsigned long long)length);
+    if (kind_is_pickle_name(file->path))
+      kind_refuse_pickle(file->path, err);
+    else
+      error_set(err, STATUS_MODEL, "%s: is no safetensors file, or cut short (a header of %llu bytes); fetch it again",
+                file->path, (unsigned long long)length);
     return NULL;
   }
   *data_start = sizeof prefix + (size_t)length;
@@ -334,6 +340,26 @@ static int open_index(struct safetensors **result, const char *folder, const cha
   return 0;
 }
 
+/* Where the weights are there as a pickle alone, it is named. */
+static int refuse_folder(const char *folder, const char *basename, struct error *err) {
+  static const char *const pickles[] = {"%s/%s.bin",  "%s/%s.fp16.bin",    "%s/%s.bin.index.json",
+                                        "%s/%s.ckpt", "%s/pytorch_%s.bin", "%s/pytorch_%s.bin.index.json"};
+  for (size_t i = 0; i < sizeof pickles / sizeof *pickles; i++) {
+    char *path;
+    if (asprintf(&path, pickles[i], folder, basename) < 0)
+      return error_set(err, STATUS_FAILED, "%s: out of memory", folder);
+    bool there = platform_exists(path);
+    if (there)
+      kind_refuse_pickle(path, err);
+    free(path);
+    if (there)
+      return -1;
+  }
+  return error_set(err, STATUS_MODEL,
+                   "%s: has no %s.safetensors; fetch the model's safetensors files (not .bin or .ckpt)", folder,
+                   basename);
+}
+
 int safetensors_open(struct safetensors **files, const char *folder, const char *basename, struct error *err) {
   static const struct {
     const char *ending;
@@ -357,9 +383,7 @@ int safetensors_open(struct safetensors **files, const char *folder, const char 
     if (there)
       return result;
   }
-  return error_set(err, STATUS_MODEL,
-                   "%s: has no %s.safetensors; fetch the model's safetensors files (not .bin or .ckpt)", folder,
-                   basename);
+  return refuse_folder(folder, basename, err);
 }
 
 void safetensors_close(struct safetensors **files) {

@@ -1,0 +1,172 @@
+/* What a file of weights is, and what is said of one that is something else. */
+#include "tests/cmocka_all.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "tests/fixture.h"
+#include "unet/checkpoint/kind.h"
+
+static char *folder;
+
+static int setup(void **state) {
+  (void)state;
+  folder = fixture_make();
+  return 0;
+}
+
+static int teardown(void **state) {
+  (void)state;
+  fixture_remove(folder);
+  return 0;
+}
+
+static void check_says(const struct error *err, const char *name, const char *says) {
+  assert_int_equal(err->status, STATUS_MODEL);
+  if (!strstr(err->message, name) || !strstr(err->message, says) || strchr(err->message, '\n'))
+    fail_msg("expected %s and %s in: %s", name, says, err->message);
+}
+
+/* --- formats --- */
+
+static void check_file(const char *name, const void *bytes, size_t size, const char *says) {
+  struct safetensors *files = NULL;
+  struct error err = {0};
+  char *path = fixture_path(folder, name);
+  fixture_write(folder, name, bytes, size);
+  assert_int_equal(safetensors_open_file(&files, path, &err), -1);
+  check_says(&err, name, says);
+  free(path);
+}
+
+static void test_formats(void **state) {
+  (void)state;
+  static const char zip[40] = "PK\3\4", pickle[40] = "\x80\2}q", other[40] = "something else that has no known start";
+  static const char *const pickles[] = {"a.ckpt", "a.pt", "a.pth", "a.bin", "a.CKPT", "a.safetensors"};
+  for (size_t i = 0; i < sizeof pickles / sizeof *pickles; i++) {
+    check_file(pickles[i], zip, sizeof zip, "run code");
+    check_file(pickles[i], pickle, sizeof pickle, ".safetensors");
+  }
+  for (size_t i = 0; i < 5; i++) /* a name that says so is enough where the content says nothing */
+    check_file(pickles[i], other, sizeof other, "run code");
+  check_file("a.safetensors", other, sizeof other, "is no safetensors file");
+  check_file("a.safetensors", "GGUF\3\0\0\0\0\0\0\0", 12, "GGUF");
+  check_file("a.safetensors", "version https://git-lfs.github.com/spec/v1\n", 43, "git lfs pull");
+  check_file("a.safetensors", "<!DOCTYPE html><html><title>Sign in</title>", 43, "web page");
+}
+
+/* A header whose length begins like a pickle is none. */
+static void test_length_like_pickle(void **state) {
+  (void)state;
+  enum { LENGTH = 0x280 };
+  char header[LENGTH + 1];
+  memset(header, ' ', LENGTH);
+  header[LENGTH] = 0;
+  memcpy(header, "{}", 2);
+  fixture_tensors(folder, "like.safetensors", header, LENGTH, "", 0);
+  struct safetensors *files;
+  struct error err = {0};
+  char *path = fixture_path(folder, "like.safetensors");
+  if (safetensors_open_file(&files, path, &err))
+    fail_msg("%s", err.message);
+  safetensors_close(&files);
+  free(path);
+}
+
+/* A part of which there is a pickle alone is refused by that file's name. */
+static void test_folder_of_pickles(void **state) {
+  (void)state;
+  static const char *const names[] = {"net.bin", "net.fp16.bin", "pytorch_net.bin", "net.ckpt", "net.bin.index.json"};
+  for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+    struct safetensors *files;
+    struct error err = {0};
+    char *path = fixture_path(folder, names[i]);
+    fixture_text(folder, names[i], "PK");
+    assert_int_equal(safetensors_open(&files, folder, "net", &err), -1);
+    check_says(&err, names[i], "run code");
+    assert_int_equal(unlink(path), 0);
+    free(path);
+  }
+}
+
+/* --- kinds --- */
+
+static const struct {
+  enum weights_kind kind;
+  const char *names[3];
+} cases[] = {
+    {WEIGHTS_UNKNOWN, {"something.weight"}},
+    {WEIGHTS_UNKNOWN, {"xconv_in.weight", "conv_in.bias", "conv_in.weight.x"}},
+    {WEIGHTS_MODEL, {"model.diffusion_model.input_blocks.0.0.weight", "first_stage_model.x", "x.lora_A.weight"}},
+    {WEIGHTS_UNET, {"conv_in.weight", "down_blocks.0.resnets.0.conv1.weight"}},
+    {WEIGHTS_UNET, {"input_blocks.0.0.weight"}},
+    {WEIGHTS_UNET, {"conv_in.weight", "mid_block.attn.lora_A.weight"}}, /* with a LoRA left in it */
+    {WEIGHTS_VAE, {"encoder.conv_in.weight", "decoder.conv_in.weight"}},
+    {WEIGHTS_VAE, {"first_stage_model.encoder.conv_in.weight"}},
+    {WEIGHTS_TINY, {"encoder.layers.0.weight", "decoder.layers.0.weight"}},
+    {WEIGHTS_TINY, {"0.weight", "1.conv.0.weight"}},
+    {WEIGHTS_TINY, {"1.weight", "3.conv.0.weight", "1.conv.0.weight"}},
+    {WEIGHTS_TEXT_ENCODER, {"text_model.embeddings.token_embedding.weight"}},
+    {WEIGHTS_LORA, {"lora_unet_down_blocks_0_attentions_0_proj_in.lora_down.weight"}},
+    {WEIGHTS_LORA, {"unet.down_blocks.0.attn1.to_q.lora_A.weight"}},
+    {WEIGHTS_LORA, {"unet.down_blocks.0.attn1.processor.to_q_lora.down.weight"}},
+    {WEIGHTS_LORA, {"text_encoder.a.lora_linear_layer.up.weight"}},
+    {WEIGHTS_LORA, {"lycoris_mid_block.hada_w1_a"}},
+    {WEIGHTS_LORA, {"base_model.model.transformer_blocks.0.lora_A.weight"}},
+    {WEIGHTS_LORA, {"mid_block.lokr_w1"}},
+    {WEIGHTS_CONTROLNET, {"controlnet_cond_embedding.conv_in.weight", "conv_in.weight"}},
+    {WEIGHTS_CONTROLNET, {"control_model.x", "model.diffusion_model.input_blocks.0.0.weight"}},
+    {WEIGHTS_CONTROLNET, {"zero_convs.0.0.weight", "input_blocks.0.0.weight"}},
+    {WEIGHTS_CONTROLNET, {"lllite_unet_x.down.0.weight"}},
+    {WEIGHTS_ADAPTER, {"adapter.body.0.resnets.0.block1.weight"}},
+    {WEIGHTS_IP_ADAPTER, {"image_proj.proj.weight", "ip_adapter.1.to_k_ip.weight"}},
+    {WEIGHTS_EMBEDDING, {"emb_params"}},
+    {WEIGHTS_EMBEDDING, {"clip_g", "clip_l"}},
+    {WEIGHTS_MOTION, {"down_blocks.0.motion_modules.0.norm.weight"}},
+    {WEIGHTS_TRANSFORMER, {"model.diffusion_model.double_blocks.0.img_attn.qkv.weight"}},
+    {WEIGHTS_TRANSFORMER, {"transformer_blocks.0.attn.to_q.weight"}},
+};
+
+static struct safetensors *open_names(const char *const names[3]) {
+  char header[1024] = "{";
+  size_t used = 1;
+  for (int i = 0; i < 3 && names[i]; i++)
+    used += (size_t)snprintf(header + used, sizeof header - used,
+                             "%s\"%s\": {\"dtype\": \"F16\", \"shape\": [0], \"data_offsets\": [0, 0]}", i ? ", " : "",
+                             names[i]);
+  snprintf(header + used, sizeof header - used, "}");
+  fixture_tensors(folder, "kind.safetensors", header, -1, "", 0);
+  struct safetensors *files;
+  struct error err;
+  char *path = fixture_path(folder, "kind.safetensors");
+  if (safetensors_open_file(&files, path, &err))
+    fail_msg("%s", err.message);
+  free(path);
+  return files;
+}
+
+static void test_kinds(void **state) {
+  (void)state;
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    struct safetensors *files = open_names(cases[i].names);
+    struct error err = {0};
+    enum weights_kind kind = weights_kind(files);
+    if (kind != cases[i].kind)
+      fail_msg("%s is taken for %s", cases[i].names[0], weights_kind_name(kind));
+    assert_int_equal(weights_kind_refuse(kind, "file", "what is wanted", &err), -1);
+    check_says(&err, weights_kind_name(kind), "what is wanted");
+    safetensors_close(&files);
+  }
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(test_formats),
+      cmocka_unit_test(test_length_like_pickle),
+      cmocka_unit_test(test_folder_of_pickles),
+      cmocka_unit_test(test_kinds),
+  };
+  return cmocka_run_group_tests(tests, setup, teardown);
+}

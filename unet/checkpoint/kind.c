@@ -1,0 +1,141 @@
+#include "unet/checkpoint/kind.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+enum { FORMAT_BYTES = 32 };
+
+/* --- formats --- */
+
+bool kind_is_pickle_name(const char *path) {
+  static const char *const endings[] = {".ckpt", ".pt", ".pth", ".bin", ".pkl", ".pickle"};
+  size_t length = strlen(path);
+  for (size_t i = 0; i < sizeof endings / sizeof *endings; i++) {
+    size_t end = strlen(endings[i]);
+    if (length > end && !strcasecmp(path + length - end, endings[i]))
+      return true;
+  }
+  return false;
+}
+
+int kind_refuse_pickle(const char *path, struct error *err) {
+  return error_set(err, STATUS_MODEL,
+                   "%s: is a PyTorch pickle, and such a file can run code when it is loaded: it is never opened; fetch "
+                   "the same weights as .safetensors, or convert them where you trust the file",
+                   path);
+}
+
+/* torch.save: a zip archive, or in old files a pickle of protocol 2 and up. A safetensors header of a fitting length
+ * may begin so, too: its JSON follows. */
+static bool is_pickle(const unsigned char start[FORMAT_BYTES]) {
+  bool zip = !memcmp(start, "PK\3\4", 4), pickle = start[0] == 0x80 && start[1] >= 2 && start[1] <= 5;
+  return zip || (pickle && start[8] != '{');
+}
+
+static const struct format {
+  const char *start, *is;
+} formats[] = {
+    {"GGUF", "a GGUF file, whose quantised weights are not supported; fetch the weights as .safetensors"},
+    {"version https://git-lfs", "a pointer of Git LFS in the place of the file; fetch the file itself (git lfs pull)"},
+    {"<!DOCTYPE", "a web page in the place of the file; fetch it again from its download address"},
+    {"<!doctype", "a web page in the place of the file; fetch it again from its download address"},
+    {"<html", "a web page in the place of the file; fetch it again from its download address"},
+};
+
+int kind_check_format(const struct weight_file *file, struct error *err) {
+  unsigned char start[FORMAT_BYTES] = {0};
+  size_t size = file->size < sizeof start ? file->size : sizeof start;
+  if (weight_file_read(file, 0, start, size, err))
+    return -1;
+  if (is_pickle(start))
+    return kind_refuse_pickle(file->path, err);
+  for (size_t i = 0; i < sizeof formats / sizeof *formats; i++)
+    if (!strncmp((const char *)start, formats[i].start, strlen(formats[i].start)))
+      return error_set(err, STATUS_MODEL, "%s: is %s", file->path, formats[i].is);
+  return 0;
+}
+
+/* --- kinds --- */
+
+static bool has_name(const char *name, const char *text, bool anywhere) {
+  return anywhere ? strstr(name, text) != NULL : !strncmp(name, text, strlen(text));
+}
+
+/* Whether a tensor's name begins with the text, or with '*' in front has it anywhere; with '=' it is the text. */
+static bool matches(const struct safetensors *files, const char *text) {
+  if (*text == '=')
+    return safetensors_find(files, text + 1) != NULL;
+  bool anywhere = *text == '*';
+  for (size_t i = 0; i < safetensors_count(files); i++)
+    if (has_name(safetensors_at(files, i)->name, text + anywhere, anywhere))
+      return true;
+  return false;
+}
+
+/* In this order: what is more special goes before what its keys look like, too. */
+static const struct rule {
+  enum weights_kind kind;
+  const char *names[10]; /* one of them is enough */
+} rules[] = {
+    {WEIGHTS_CONTROLNET,
+     {"control_model.", "controlnet_cond_embedding.", "input_hint_block.", "zero_convs.", "lllite_",
+      "=lora_controlnet"}},
+    {WEIGHTS_MODEL, {"=model.diffusion_model.input_blocks.0.0.weight"}},
+    {WEIGHTS_MOTION, {"*motion_modules."}},
+    {WEIGHTS_UNET, {"=conv_in.weight", "=input_blocks.0.0.weight", "=unet.conv_in.weight"}},
+    {WEIGHTS_LORA,
+     {"lora_unet_", "lora_te", "lycoris_", "lora_transformer_", "*.lora_A.", "*.lora_down.", "*_lora.down.",
+      "*.lora.down.", "*.lora_linear_layer.", "*.hada_w1_a"}},
+    {WEIGHTS_LORA, {"*.lokr_w", "*.oft_blocks", "*.oft_diag", "*.dora_scale", "*.ia3_l", "*.glora_"}},
+    {WEIGHTS_TRANSFORMER,
+     {"model.diffusion_model.double_blocks.", "model.diffusion_model.joint_blocks.", "double_blocks.", "joint_blocks.",
+      "transformer_blocks.", "single_transformer_blocks.", "model.diffusion_model.layers.", "blocks.0."}},
+    {WEIGHTS_VAE,
+     {"first_stage_model.", "=encoder.conv_in.weight", "=decoder.conv_in.weight", "=vae.encoder.conv_in.weight",
+      "=vae.decoder.conv_in.weight"}},
+    {WEIGHTS_IP_ADAPTER, {"ip_adapter.", "image_proj.", "perceiver_resampler."}},
+    {WEIGHTS_ADAPTER, {"adapter.body.", "=body.0.block1.weight"}},
+    {WEIGHTS_TINY, {"=encoder.layers.0.weight", "=decoder.layers.0.weight", "=0.weight", "=1.conv.0.weight"}},
+    {WEIGHTS_TEXT_ENCODER,
+     {"text_model.embeddings.", "embeddings.token_embedding.", "=token_embedding.weight", "cond_stage_model.",
+      "conditioner.embedders."}},
+    {WEIGHTS_EMBEDDING, {"=emb_params", "=clip_g", "=clip_l", "<"}},
+};
+
+enum weights_kind weights_kind(const struct safetensors *files) {
+  for (size_t i = 0; i < sizeof rules / sizeof *rules; i++)
+    for (const char *const *name = rules[i].names; name < rules[i].names + 10 && *name; name++)
+      if (matches(files, *name))
+        return rules[i].kind;
+  return WEIGHTS_UNKNOWN;
+}
+
+static const struct description {
+  const char *name, *instead;
+} descriptions[] = {
+    [WEIGHTS_UNKNOWN] = {"a file of no kind that is known here", "a diffusers folder or a single-file checkpoint of "
+                                                                 "SD 1, SD 2 or SDXL is what --model takes"},
+    [WEIGHTS_MODEL] = {"a whole model", "give it with --model"},
+    [WEIGHTS_UNET] = {"a U-Net alone", "give it with --unet beside the --model whose other parts it is to have"},
+    [WEIGHTS_VAE] = {"an autoencoder (VAE) alone", "give it with --vae beside a --model"},
+    [WEIGHTS_TINY] = {"a tiny autoencoder alone", "give it with --vae beside a --model"},
+    [WEIGHTS_TEXT_ENCODER] = {"a text encoder alone", "it is a part of a model's folder or file"},
+    [WEIGHTS_LORA] = {"a LoRA or one of its kin", "it changes a model: give it with --lora beside the --model"},
+    [WEIGHTS_CONTROLNET] = {"a ControlNet", "ControlNets are not supported"},
+    [WEIGHTS_ADAPTER] = {"a T2I-Adapter", "T2I-Adapters are not supported"},
+    [WEIGHTS_IP_ADAPTER] = {"an IP-Adapter", "IP-Adapters are not supported"},
+    [WEIGHTS_EMBEDDING] = {"an embedding (textual inversion)", "embeddings are not supported"},
+    [WEIGHTS_MOTION] = {"a motion module", "video networks are not supported"},
+    [WEIGHTS_TRANSFORMER] = {"a transformer network (FLUX, SD 3 and their like)",
+                             "models with a U-Net are supported: SD 1, SD 2, SDXL"},
+};
+
+const char *weights_kind_name(enum weights_kind kind) {
+  return descriptions[kind].name;
+}
+
+int weights_kind_refuse(enum weights_kind kind, const char *path, const char *wanted, struct error *err) {
+  return error_set(err, STATUS_MODEL, "%s: is %s, not %s; %s", path, descriptions[kind].name, wanted,
+                   descriptions[kind].instead);
+}

@@ -1,0 +1,36 @@
+/* What a file of weights is: told by its first bytes, its name and the names of its tensors. */
+#ifndef UNET_CHECKPOINT_KIND_H
+#define UNET_CHECKPOINT_KIND_H
+
+#include "unet/checkpoint/safetensors.h"
+
+/* Refuses what is no safetensors file and known to be something else: a pickle (which can run code when it is loaded),
+ * GGUF, a web page or a pointer in a file's place. Any other content passes. */
+int kind_check_format(const struct weight_file *file, struct error *err);
+/* The same by name alone, for files whose content says nothing. */
+bool kind_is_pickle_name(const char *path);
+int kind_refuse_pickle(const char *path, struct error *err);
+
+enum weights_kind {
+  WEIGHTS_UNKNOWN,
+  WEIGHTS_MODEL, /* a whole model, or its U-Net, in the original key layout with prefixes */
+  WEIGHTS_UNET,  /* a U-Net alone: diffusers' names, or the original ones without prefix */
+  WEIGHTS_VAE,   /* an AutoencoderKL alone, any of its key layouts */
+  WEIGHTS_TINY,  /* a tiny autoencoder, whole or one half */
+  WEIGHTS_TEXT_ENCODER,
+  WEIGHTS_LORA, /* and its kin: LoHa, LoKr, ... */
+  WEIGHTS_CONTROLNET,
+  WEIGHTS_ADAPTER,    /* T2I-Adapter */
+  WEIGHTS_IP_ADAPTER, /* also FaceID */
+  WEIGHTS_EMBEDDING,  /* textual inversion */
+  WEIGHTS_MOTION,     /* a motion module for video */
+  WEIGHTS_TRANSFORMER /* FLUX, SD 3 and their like: no U-Net */
+};
+enum weights_kind weights_kind(const struct safetensors *files);
+const char *weights_kind_name(enum weights_kind kind); /* "a LoRA" */
+
+/* Refuses a file given where another kind is wanted: "FILE: is a LoRA, not WANTED; ...", with what to do instead.
+ * wanted is what the place is for: "a model". */
+int weights_kind_refuse(enum weights_kind kind, const char *path, const char *wanted, struct error *err);
+
+#endif
