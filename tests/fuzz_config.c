@@ -14,6 +14,9 @@ const struct fuzz_seed fuzz_seeds[] = {
               "\"only_cross_attention\":[true,false],\"cross_attention_dim\":16,\"norm_eps\":1e-5,"
               "\"time_cond_proj_dim\":256,\"class_embed_type\":null,\"mid_block_type\":null}"),
     FUZZ_SEED("u", "{\"norm_num_groups\":16,\"freq_shift\":0,\"conv_in_kernel\":3,\"act_fn\":\"silu\"}"),
+    FUZZ_SEED("u", "{\"addition_embed_type\":\"text_time\",\"addition_time_embed_dim\":256,"
+                   "\"projection_class_embeddings_input_dim\":2816,\"transformer_layers_per_block\":[1,[2,2],4,1],"
+                   "\"reverse_transformer_layers_per_block\":[[4,4,10],[2,1,1],1,1]}"),
     FUZZ_SEED("v", "{\"_class_name\":\"AutoencoderTiny\",\"encoder_block_out_channels\":[8,8],"
                    "\"decoder_block_out_channels\":[8,8],\"num_encoder_blocks\":[0,2],\"num_decoder_blocks\":[1,1]}"),
     FUZZ_SEED("t", "{\"hidden_size\":64,\"num_attention_heads\":4,\"hidden_act\":\"gelu\",\"vocab_size\":100,"
@@ -33,7 +36,8 @@ static int check_unet(const char *text, struct error *err) {
   FUZZ_CHECK(c.sample_height > 0 && c.sample_width > 0 && c.time_embed_dim > 0 && c.cross_attention_dim > 0);
   for (int i = 0; i < c.levels; i++)
     FUZZ_CHECK(c.channels[i] > 0 && c.channels[i] % c.norm_num_groups == 0 && c.layers[i] > 0 && c.heads[i] > 0 &&
-               c.transformer_layers[i] > 0);
+               (!c.down_attention[i] || c.down_depth[i][c.layers[i] - 1] > 0) &&
+               (!c.up_attention[i] || c.up_depth[i][c.layers[i]] > 0));
   return 0;
 }
 

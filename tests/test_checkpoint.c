@@ -45,7 +45,8 @@ static void test_unet_sd15(void **state) {
     assert_int_equal(unet.channels[i], ((int[]){320, 640, 1280, 1280})[i]);
     assert_int_equal(unet.layers[i], 2);
     assert_int_equal(unet.heads[i], 8);
-    assert_int_equal(unet.transformer_layers[i], 1);
+    assert_int_equal(i < 3 ? unet.down_depth[i][1] : unet.mid_depth, 1);
+    assert_int_equal(unet.up_depth[i][2], i < 3);
     assert_int_equal(unet.down_attention[i], i < 3);
     assert_int_equal(unet.up_attention[i], i < 3);
   }
@@ -71,7 +72,8 @@ static void test_unet_others(void **state) {
   assert_int_equal(unet.sample_height, 40);
   assert_int_equal(unet.sample_width, 64);
   assert_int_equal(unet.layers[1], 3);
-  assert_int_equal(unet.transformer_layers[1], 5);
+  assert_int_equal(unet.down_depth[0][0], 2);
+  assert_int_equal(unet.up_depth[0][1], 2);
   assert_true(unet.only_cross_attention[0] && !unet.only_cross_attention[1]);
   assert_true(!unet.mid_block && !unet.flip_sin_to_cos && unet.freq_shift == 1 && unet.norm_eps == 1e-6f);
   assert_int_equal(unet.time_cond_proj_dim, 256);
@@ -81,6 +83,38 @@ static void test_unet_others(void **state) {
   assert_true(unet.mid_block && !unet.mid_attention);
   unet = good_unet("{\"only_cross_attention\": true, \"mid_block_only_cross_attention\": true}");
   assert_true(unet.only_cross_attention[0] && unet.only_cross_attention[3]);
+}
+
+/* The published fields of SDXL, and of SSD-1B in its own spelling. */
+#define SDXL_UNET                                                                                                      \
+  "{\"_class_name\": \"UNet2DConditionModel\", \"addition_embed_type\": \"text_time\","                                \
+  "\"addition_embed_type_num_heads\": 64, \"addition_time_embed_dim\": 256, \"attention_head_dim\": [5, 10, 20],"      \
+  "\"block_out_channels\": [320, 640, 1280], \"class_embed_type\": null, \"conv_in_kernel\": 3,"                       \
+  "\"cross_attention_dim\": 2048, \"down_block_types\": [\"DownBlock2D\", \"CrossAttnDownBlock2D\","                   \
+  "\"CrossAttnDownBlock2D\"], \"layers_per_block\": 2, \"mid_block_only_cross_attention\": null,"                      \
+  "\"num_attention_heads\": null, \"only_cross_attention\": false, \"projection_class_embeddings_input_dim\": 2816,"   \
+  "\"resnet_skip_time_act\": false, \"sample_size\": 128, \"time_embedding_type\": \"positional\","                    \
+  "\"up_block_types\": [\"CrossAttnUpBlock2D\", \"CrossAttnUpBlock2D\", \"UpBlock2D\"], \"upcast_attention\": null,"   \
+  "\"use_linear_projection\": true, "
+
+static void test_unet_sdxl(void **state) {
+  (void)state;
+  struct unet_config unet = good_unet(SDXL_UNET "\"mid_block_type\": \"UNetMidBlock2DCrossAttn\","
+                                                "\"reverse_transformer_layers_per_block\": null,"
+                                                "\"transformer_layers_per_block\": [1, 2, 10]}");
+  assert_int_equal(unet.added_text_dim, 1280);
+  assert_int_equal(unet.added_size_dim, 256);
+  assert_int_equal(unet.cross_attention_dim, 2048);
+  assert_true(!unet.down_attention[0] && unet.down_attention[2] && unet.mid_attention);
+  assert_true(unet.down_depth[1][1] == 2 && unet.mid_depth == 10 && unet.up_depth[2][2] == 10 &&
+              unet.up_depth[1][0] == 2);
+  unet = good_unet(SDXL_UNET "\"mid_block_type\": \"UNetMidBlock2D\","
+                             "\"reverse_transformer_layers_per_block\": [[4, 4, 10], [2, 1, 1], 1],"
+                             "\"transformer_layers_per_block\": [[1], [2, 2], [4, 4]]}");
+  assert_true(unet.mid_block && !unet.mid_attention);
+  assert_memory_equal(unet.down_depth[2], ((int[]){4, 4, 0}), 3 * sizeof(int));
+  assert_memory_equal(unet.up_depth[2], ((int[]){4, 4, 10}), 3 * sizeof(int));
+  assert_memory_equal(unet.up_depth[1], ((int[]){2, 1, 1}), 3 * sizeof(int));
 }
 
 /* A refusal names the file, the field and the value. */
@@ -99,7 +133,13 @@ static const struct {
     {"{} {}", "unet/config.json", "not a JSON object"},
     {"{\"_class_name\": \"UNet2DModel\"}", "_class_name", "UNet2DModel"},
     {"{\"act_fn\": \"gelu\"}", "act_fn", "gelu"},
-    {"{\"addition_embed_type\": \"text_time\"}", "addition_embed_type", "text_time"},
+    {"{\"addition_embed_type\": \"text\"}", "addition_embed_type", "text"},
+    {"{\"addition_embed_type\": \"text_time\"}", "projection_class_embeddings_input_dim", "six sizes"},
+    {"{\"addition_embed_type\": \"text_time\", \"addition_time_embed_dim\": 256,"
+     "\"projection_class_embeddings_input_dim\": 1536}",
+     "projection_class_embeddings_input_dim", "six sizes"},
+    {"{\"addition_time_embed_dim\": 256}", "addition_time_embed_dim", "256"},
+    {"{\"projection_class_embeddings_input_dim\": 2816}", "projection_class_embeddings_input_dim", "2816"},
     {"{\"class_embed_type\": \"timestep\"}", "class_embed_type", "timestep"},
     {"{\"center_input_sample\": true}", "center_input_sample", "true"},
     {"{\"dual_cross_attention\": true}", "dual_cross_attention", "true"},
@@ -119,6 +159,10 @@ static const struct {
     {"{\"timestep_post_act\": \"silu\"}", "timestep_post_act", "silu"},
     {"{\"cross_attention_norm\": \"layer_norm\"}", "cross_attention_norm", "layer_norm"},
     {"{\"reverse_transformer_layers_per_block\": [[1], [2]]}", "reverse_transformer", "[[1],[2]]"},
+    {"{\"reverse_transformer_layers_per_block\": [1, 1, [2, 2], 1]}", "reverse_transformer", "for each of its layers"},
+    {"{\"transformer_layers_per_block\": [1, 0, 1, 1]}", "transformer_layers_per_block", "[1,0,1,1]"},
+    {"{\"transformer_layers_per_block\": [1, 1]}", "transformer_layers_per_block", "each level"},
+    {"{\"transformer_layers_per_block\": \"2\"}", "transformer_layers_per_block", "2"},
     {"{\"cross_attention_dim\": [1, 1, 1, 2]}", "cross_attention_dim", "different widths"},
     {"{\"down_block_types\": [\"DownBlock2D\"]}", "down_block_types", "length"},
     {"{\"down_block_types\": [1, 2, 3, 4]}", "down_block_types", "plain or a cross-attention"},
@@ -134,7 +178,7 @@ static const struct {
     {"{\"attention_head_dim\": null}", "attention_head_dim", "null"},
     {"{\"layers_per_block\": 2.5}", "layers_per_block", "2.5"},
     {"{\"layers_per_block\": 0}", "layers_per_block", "0"},
-    {"{\"transformer_layers_per_block\": [[1, 1], 1, 1, 1]}", "transformer_layers_per_block", "[[1,1],1,1,1]"},
+    {"{\"transformer_layers_per_block\": [[1, 1], 1, 1, 1]}", "transformer_layers_per_block", "mirror image"},
     {"{\"only_cross_attention\": [true, 1, false, false]}", "only_cross_attention", "[true,1,false,false]"},
     {"{\"norm_eps\": \"1e-5\"}", "norm_eps", "1e-5"},
     {"{\"norm_eps\": -1}", "norm_eps", "-1"},
@@ -459,6 +503,10 @@ static void test_open_refusals(void **state) {
       {"model_index.json", MODEL_INDEX(", \"depth_estimator\": [\"transformers\", \"DPT\"]"), "depth_estimator"},
       {"unet/config.json", NULL, "unet/config.json"},
       {"unet/config.json", "{}", "cross_attention_dim"},
+      {"unet/config.json",
+       "{\"cross_attention_dim\": 16, \"addition_embed_type\": \"text_time\", \"addition_time_embed_dim\": 8,"
+       "\"projection_class_embeddings_input_dim\": 64}",
+       "asks for pooled text"},
       {"unet/config.json", "{\"in_channels\": 9, \"cross_attention_dim\": 16}", "in_channels: 9"},
       {"unet/config.json", "{\"out_channels\": 8, \"cross_attention_dim\": 16}", "--vae"},
       {"unet/diffusion_pytorch_model.safetensors", NULL, "safetensors"},
@@ -630,13 +678,21 @@ static void test_default_style(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_unet_sd15),     cmocka_unit_test(test_unet_others),
-      cmocka_unit_test(test_unet_refusals), cmocka_unit_test(test_tae),
-      cmocka_unit_test(test_tae_refusals),  cmocka_unit_test(test_clip),
-      cmocka_unit_test(test_scheduler),     cmocka_unit_test(test_scheduler_refusals),
-      cmocka_unit_test(test_open),          cmocka_unit_test(test_open_refusals),
-      cmocka_unit_test(test_other_vae),     cmocka_unit_test(test_image_condition),
-      cmocka_unit_test(test_weights),       cmocka_unit_test(test_styles),
+      cmocka_unit_test(test_unet_sd15),
+      cmocka_unit_test(test_unet_others),
+      cmocka_unit_test(test_unet_sdxl),
+      cmocka_unit_test(test_unet_refusals),
+      cmocka_unit_test(test_tae),
+      cmocka_unit_test(test_tae_refusals),
+      cmocka_unit_test(test_clip),
+      cmocka_unit_test(test_scheduler),
+      cmocka_unit_test(test_scheduler_refusals),
+      cmocka_unit_test(test_open),
+      cmocka_unit_test(test_open_refusals),
+      cmocka_unit_test(test_other_vae),
+      cmocka_unit_test(test_image_condition),
+      cmocka_unit_test(test_weights),
+      cmocka_unit_test(test_styles),
       cmocka_unit_test(test_default_style),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

@@ -96,6 +96,24 @@ static void test_depths(void **state) {
   walk_free(&walk);
 }
 
+/* As SSD-1B: a depth for each attention, fewer on the way down than on the way up. */
+static void test_depth_of_each(void **state) {
+  (void)state;
+  struct walk walk =
+      walk_of("{\"block_out_channels\": [320, 640, 1280], \"attention_head_dim\": [5, 10, 20],"
+              "\"down_block_types\": [\"DownBlock2D\", \"CrossAttnDownBlock2D\", \"CrossAttnDownBlock2D\"],"
+              "\"up_block_types\": [\"CrossAttnUpBlock2D\", \"CrossAttnUpBlock2D\", \"UpBlock2D\"],"
+              "\"mid_block_type\": \"UNetMidBlock2D\", \"transformer_layers_per_block\": [[1], [2, 2], [4, 4]],"
+              "\"reverse_transformer_layers_per_block\": [[4, 4, 10], [2, 1, 1], 1], \"cross_attention_dim\": 2048}");
+  check_walk(&walk, 320);
+  assert_int_equal(find(&walk, "down_blocks.2.attentions.1")->depth, 4);
+  assert_int_equal(find(&walk, "up_blocks.0.attentions.2")->depth, 10);
+  assert_int_equal(find(&walk, "up_blocks.1.attentions.0")->depth, 2);
+  assert_int_equal(find(&walk, "up_blocks.1.attentions.2")->depth, 1);
+  assert_int_equal(walk.text_channels, 2 * (640 * (4 + 4) + 1280 * (8 + 18)));
+  walk_free(&walk);
+}
+
 static void test_no_mid_block(void **state) {
   (void)state;
   struct walk walk = walk_of("{\"block_out_channels\": [64, 128], \"layers_per_block\": [1, 3],"
@@ -112,6 +130,7 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_sd),
       cmocka_unit_test(test_depths),
+      cmocka_unit_test(test_depth_of_each),
       cmocka_unit_test(test_no_mid_block),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

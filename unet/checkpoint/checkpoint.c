@@ -170,6 +170,15 @@ static int check_text(const struct checkpoint *c, const struct predictor *predic
                    predictor->weights.folder, predictor->config.cross_attention_dim, width);
 }
 
+/* What the time embedding is to have of the text. */
+static int check_pooled(const struct predictor *predictor, struct error *err) {
+  if (!predictor->config.added_text_dim)
+    return 0;
+  return error_set(err, STATUS_MODEL,
+                   "%s/config.json: addition_embed_type: text_time asks for pooled text, and no text encoder gives it",
+                   predictor->weights.folder);
+}
+
 static int check_vocabulary(const struct text_encoder *encoder, struct error *err) {
   int tokens = tokenizer_vocabulary(encoder->tokenizer);
   if (tokens <= encoder->config.vocab_size)
@@ -180,7 +189,8 @@ static int check_vocabulary(const struct text_encoder *encoder, struct error *er
 
 static int check_fit(struct checkpoint *c, struct error *err) {
   for (int i = 0; i < c->predictor_count; i++)
-    if (check_latents(&c->predictors[i], &c->autoencoder, err) || check_text(c, &c->predictors[i], err))
+    if (check_latents(&c->predictors[i], &c->autoencoder, err) || check_text(c, &c->predictors[i], err) ||
+        check_pooled(&c->predictors[i], err))
       return -1;
   for (int i = 0; i < c->text_encoder_count; i++)
     if (check_vocabulary(&c->text_encoders[i], err))

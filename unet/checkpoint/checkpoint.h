@@ -33,7 +33,9 @@ struct unet_config {
   bool down_attention[LEVELS_MAX]; /* CrossAttnDownBlock2D, else DownBlock2D */
   bool up_attention[LEVELS_MAX]; /* CrossAttnUpBlock2D, else UpBlock2D; indexed by level, so up_blocks.0 is the last */
   int heads[LEVELS_MAX];         /* attention_head_dim, which in these files is the number of heads */
-  int transformer_layers[LEVELS_MAX];    /* transformer_layers_per_block */
+  /* Transformer blocks of each attention, where there is one: transformer_layers_per_block, and for the way up
+   * reverse_transformer_layers_per_block. Indexed by level, then by res block. */
+  int down_depth[LEVELS_MAX][LAYERS_MAX], mid_depth, up_depth[LEVELS_MAX][LAYERS_MAX + 1];
   bool only_cross_attention[LEVELS_MAX]; /* attn1 attends to the text as well */
   bool mid_block;                        /* there is one */
   bool mid_attention; /* UNetMidBlock2DCrossAttn, with the innermost level's layers and heads; else UNetMidBlock2D */
@@ -46,6 +48,9 @@ struct unet_config {
   float freq_shift;
   int time_embed_dim;     /* 4 * channels[0] unless the file says otherwise */
   int time_cond_proj_dim; /* w-embedding of full LCM; 0: none */
+  /* addition_embed_type text_time: the width of the pooled text and of the sinusoid of each of SIZES sizes, which
+   * together go through add_embedding to the time embedding; 0: none */
+  int added_text_dim, added_size_dim;
 };
 
 /* text_encoder/config.json: CLIPTextModel. */

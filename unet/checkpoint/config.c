@@ -82,6 +82,12 @@ void config_only_parts(struct config *config, const char *const *known, const ch
   }
 }
 
+void config_refuse_field(struct config *config, const char *key, const char *hint) {
+  const cJSON *item = find(config, key);
+  if (item)
+    refuse_item(config, item, hint);
+}
+
 int config_finish_open(struct config *config, struct error *err) {
   cJSON_Delete(config->root);
   config->root = NULL;
@@ -176,6 +182,35 @@ void config_ints(struct config *config, const char *key, int absent, int min, in
       refuse_number(config, item, min, max, true);
   }
   take(config, item);
+}
+
+void config_item_ints(struct config *config, const char *key, int index, int items, int absent, int min, int max,
+                      int *values, int count) {
+  const cJSON *field = find(config, key), *item = field;
+  if (cJSON_IsArray(field)) {
+    item = cJSON_GetArrayItem(field, index);
+    if (cJSON_GetArraySize(field) != items || (cJSON_IsArray(item) && cJSON_GetArraySize(item) < count)) {
+      refuse_item(config, field, "one number for each level, or for each of its layers, is");
+      item = NULL;
+    }
+  }
+  for (int i = 0; i < count; i++) {
+    const cJSON *one = cJSON_IsArray(item) ? cJSON_GetArrayItem(item, i) : item;
+    values[i] = absent;
+    if (one && is_number(one, min, max, true))
+      values[i] = (int)one->valuedouble;
+    else if (one && !config->failed)
+      refuse_number(config, field, min, max, true);
+  }
+}
+
+bool config_is_nested(const struct config *config, const char *key) {
+  const cJSON *item, *field = find(config, key);
+  cJSON_ArrayForEach(item, field) {
+    if (cJSON_IsArray(field) && cJSON_IsArray(item))
+      return true;
+  }
+  return false;
 }
 
 bool config_bools(struct config *config, const char *key, bool absent, bool *values, int count) {

@@ -32,6 +32,8 @@ void config_only_parts(struct config *config, const char *const *known, const ch
 
 /* Records "PATH: KEY: VALUE is not supported (HINT)"; hint may be NULL. */
 void config_refuse(struct config *config, const char *key, const char *value, const char *hint);
+/* The same for the value that the field has. */
+void config_refuse_field(struct config *config, const char *key, const char *hint);
 
 bool config_has(const struct config *config, const char *key); /* there and not null */
 int config_int(struct config *config, const char *key, int absent, int min, int max);
@@ -42,8 +44,14 @@ void config_string(struct config *config, const char *key, const char *absent, c
 
 /* A list of exactly count whole numbers, or one number for all. absent fills all. */
 void config_ints(struct config *config, const char *key, int absent, int min, int max, int *values, int count);
-/* Likewise. Returns whether it was a list. */
+/* As config_ints does, for item number index of a list of count items: one number for all values, or a list of at least
+ * so many. A field that is one number is every item. The field stays. */
+void config_item_ints(struct config *config, const char *key, int index, int items, int absent, int min, int max,
+                      int *values, int count);
+/* A list of exactly count truths, or one for all. Returns whether it was a list. */
 bool config_bools(struct config *config, const char *key, bool absent, bool *values, int count);
+/* Whether it is a list with a list in it. */
+bool config_is_nested(const struct config *config, const char *key);
 /* Length of a list, 1 for anything else, 0 where there is none. */
 int config_length(const struct config *config, const char *key);
 /* String number index of a list, copied; "" where it is none. The field stays. */

@@ -5,12 +5,10 @@
 #include "unet/checkpoint/checkpoint.h"
 #include "unet/checkpoint/config.h"
 
-enum { CHANNELS_MAX = 1 << 14, SAMPLES_MAX = 1 << 12 };
+enum { CHANNELS_MAX = 1 << 14, SAMPLES_MAX = 1 << 12, DEPTH_MAX = 64 };
 
 /* Fields of diffusers' class for networks that we do not build. */
-static const char *const other_networks[] = {"addition_embed_type",
-                                             "addition_time_embed_dim",
-                                             "class_embed_type",
+static const char *const other_networks[] = {"class_embed_type",
                                              "class_embeddings_concat",
                                              "cross_attention_norm",
                                              "encoder_hid_dim",
@@ -19,11 +17,9 @@ static const char *const other_networks[] = {"addition_embed_type",
                                              "num_class_embeds",
                                              "dual_cross_attention",
                                              "center_input_sample",
-                                             "projection_class_embeddings_input_dim",
                                              "resnet_skip_time_act",
                                              "time_embedding_act_fn",
                                              "timestep_post_act",
-                                             "reverse_transformer_layers_per_block",
                                              NULL};
 
 static const char *const no_matter[] = {"dropout", "addition_embed_type_num_heads", NULL};
@@ -49,6 +45,10 @@ static void read_channels(struct unet_config *unet, struct config *config) {
     return;
   }
   config_ints(config, "block_out_channels", 0, 1, CHANNELS_MAX, unet->channels, unet->levels);
+}
+
+static void read_layers(struct unet_config *unet, struct config *config) {
+  config_ints(config, "layers_per_block", 2, 1, LAYERS_MAX, unet->layers, unet->levels);
 }
 
 /* One of two block types for each level; usual[] when the file says nothing. */
@@ -83,10 +83,27 @@ static void read_blocks(struct unet_config *unet, struct config *config) {
     config_refuse(config, "mid_block_type", mid, "UNetMidBlock2DCrossAttn, UNetMidBlock2D or null is");
 }
 
+/* The middle block's depth is the innermost level's, of whose attentions it has the first. */
+static void read_depths(struct unet_config *unet, struct config *config) {
+  static const char *const down = "transformer_layers_per_block", *const up = "reverse_transformer_layers_per_block";
+  int levels = unet->levels;
+  bool mirrored = !config_has(config, up);
+  if (mirrored && config_is_nested(config, down))
+    config_refuse_field(config, down, "its mirror image for the way up is not given");
+  for (int i = 0; i < levels; i++) {
+    int layers = unet->layers[i];
+    config_item_ints(config, down, i, levels, 1, 1, DEPTH_MAX, unet->down_depth[i],
+                     unet->down_attention[i] ? layers : 0);
+    config_item_ints(config, mirrored ? down : up, mirrored ? i : levels - 1 - i, levels, 1, 1, DEPTH_MAX,
+                     unet->up_depth[i], unet->up_attention[i] ? layers + 1 : 0);
+  }
+  config_item_ints(config, down, levels - 1, levels, 1, 1, DEPTH_MAX, &unet->mid_depth, unet->mid_attention);
+  config_ignore(config, (const char *const[]){down, up, NULL});
+}
+
 static void read_attention(struct unet_config *unet, struct config *config) {
   int levels = unet->levels, width[LEVELS_MAX];
   config_ints(config, "attention_head_dim", 8, 1, 1024, unet->heads, levels);
-  config_ints(config, "transformer_layers_per_block", 1, 1, 64, unet->transformer_layers, levels);
   config_ints(config, "cross_attention_dim", 1280, 1, CHANNELS_MAX, width, levels);
   for (int i = 1; i < levels; i++)
     if (width[i] != width[0])
@@ -112,10 +129,29 @@ static void read_time(struct unet_config *unet, struct config *config) {
   config_only_string(config, "time_embedding_type", "positional");
 }
 
+/* What is added to the time embedding: nothing, or pooled text and sizes. */
+static void read_added(struct unet_config *unet, struct config *config) {
+  static const char *const fields[] = {"addition_time_embed_dim", "projection_class_embeddings_input_dim", NULL};
+  char type[32];
+  config_string(config, "addition_embed_type", "", type, sizeof type);
+  if (!*type) {
+    config_only_null(config, fields);
+    return;
+  }
+  if (strcmp(type, "text_time"))
+    config_refuse(config, "addition_embed_type", type, "text_time is");
+  unet->added_size_dim = config_int(config, fields[0], 0, 2, CHANNELS_MAX);
+  int width = config_int(config, fields[1], 0, 1, CHANNELS_MAX);
+  unet->added_text_dim = width - SIZES * unet->added_size_dim;
+  if (unet->added_size_dim % 2)
+    config_refuse(config, fields[0], "an odd width", NULL);
+  if (!unet->added_size_dim || unet->added_text_dim < 1)
+    config_refuse(config, fields[1], "a width without room for text and six sizes", NULL);
+}
+
 static void read_rest(struct unet_config *unet, struct config *config) {
   unet->in_channels = config_int(config, "in_channels", 4, 1, 1024);
   unet->out_channels = config_int(config, "out_channels", 4, 1, 1024);
-  config_ints(config, "layers_per_block", 2, 1, LAYERS_MAX, unet->layers, unet->levels);
   unet->norm_num_groups = config_int(config, "norm_num_groups", 32, 1, CHANNELS_MAX);
   unet->norm_eps = (float)config_number(config, "norm_eps", 1e-5, 1e-12, 1);
   config_only_string(config, "act_fn", "silu");
@@ -147,9 +183,12 @@ int unet_config_parse(struct unet_config *unet, const char *text, const char *pa
   config_ignore(&config, no_matter);
   read_sample_size(unet, &config);
   read_channels(unet, &config);
+  read_layers(unet, &config);
   read_blocks(unet, &config);
   read_attention(unet, &config);
+  read_depths(unet, &config);
   read_time(unet, &config);
+  read_added(unet, &config);
   read_rest(unet, &config);
   check_sizes(unet, &config);
   return config_finish(&config, err);

@@ -29,10 +29,10 @@ static void add_res(struct walker *w, int index, int out) {
   w->walk->time_channels += out;
 }
 
-static void add_transformer(struct walker *w, int index, int level) {
+static void add_transformer(struct walker *w, int index, int level, int depth) {
   struct unet_layer *layer = add(w, LAYER_TRANSFORMER, "attentions", index);
   layer->heads = w->config->heads[level];
-  layer->depth = w->config->transformer_layers[level];
+  layer->depth = depth;
   /* In the middle it is off, whatever mid_block_only_cross_attention says: as in diffusers. */
   layer->only_cross_attention = w->part != UNET_MID && w->config->only_cross_attention[level];
   layer->text = w->walk->text_channels;
@@ -52,7 +52,7 @@ static void walk_down(struct walker *w, int level) {
   for (int i = 0; i < config->layers[level]; i++) {
     add_res(w, i, config->channels[level]);
     if (config->down_attention[level])
-      add_transformer(w, i, level);
+      add_transformer(w, i, level, config->down_depth[level][i]);
     keep(w);
   }
   if (level < config->levels - 1) {
@@ -67,7 +67,7 @@ static void walk_mid(struct walker *w) {
   add_res(w, 0, w->channels);
   if (!w->config->mid_attention)
     return;
-  add_transformer(w, 0, w->config->levels - 1);
+  add_transformer(w, 0, w->config->levels - 1, w->config->mid_depth);
   add_res(w, 1, w->channels);
 }
 
@@ -78,7 +78,7 @@ static void walk_up(struct walker *w, int level) {
   for (int i = 0; i <= config->layers[level]; i++) {
     add_res(w, i, config->channels[level]);
     if (config->up_attention[level])
-      add_transformer(w, i, level);
+      add_transformer(w, i, level, config->up_depth[level][i]);
   }
   if (level > 0)
     add(w, LAYER_UPSAMPLE, "upsamplers", 0);

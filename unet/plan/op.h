@@ -22,6 +22,7 @@ enum {
   TOKENS_MAX = 256,      /* text positions */
   TIMESTEPS = 1000,      /* of training: a timestep is a real number from 0 to one less */
   EARLIER_MAX = 3,       /* predictions that a sampler's step may look back on */
+  SIZES = 6,             /* that a U-Net may be told: of the original picture, of its crop's corner, of the target */
 };
 
 enum activation {
