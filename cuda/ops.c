@@ -165,7 +165,13 @@ static int prepare_embed(struct preparation *p) {
 
 static int prepare_timestep(struct preparation *p) {
   const struct op_timestep *o = &p->op->timestep;
-  struct sample_args args = {.count = tensor_elements(o->y), .c = o->y.c, .cos_first = o->cos_first, .shift = o->shift};
+  struct sample_args args = {.count = tensor_elements(o->y),
+                             .c = o->y.c,
+                             .cos_first = o->cos_first,
+                             .shift = o->shift,
+                             .period = o->rows ? o->rows : 1,
+                             .values = o->values};
+  memcpy(args.value, o->value, sizeof args.value);
   args.y = operand_either(p, o->y, &args.y_type);
   return append_sample(p, launch_timestep, &args);
 }
@@ -200,7 +206,16 @@ static int prepare_prompt(struct preparation *p) {
                        &(struct sample_args){.table = operand(p, o->slots, ROLE_MATRIX),
                                              .y = operand(p, o->y, ROLE_ANY),
                                              .count = tensor_elements(o->y) / (size_t)o->y.n,
-                                             .rows = o->y.n});
+                                             .rows = o->y.n,
+                                             .period = o->rows ? o->rows : o->y.n});
+}
+
+static int prepare_end_token(struct preparation *p) {
+  const struct op_end_token *o = &p->op->end_token;
+  struct sample_args args = {.count = tensor_elements(o->y)};
+  args.x = operand_either(p, o->x, &args.x_type);
+  args.y = operand_either(p, o->y, &args.y_type);
+  return append_sample(p, launch_end_token, &args);
 }
 
 static int prepare_affine(struct preparation *p) {
@@ -277,8 +292,19 @@ static int prepare_product(struct preparation *p) {
   return product_prepare(p->device, p->program, p->program->base.plan, p->index, p->err);
 }
 
-/* Both are products. */
-#define prepare_conv prepare_product
+static int prepare_conv(struct preparation *p) {
+  const struct op_conv *o = &p->op->conv;
+  if (prepare_product(p) < 0 || o->time.n <= 1)
+    return p->failed ? -1 : 0;
+  return append_sample(p, launch_add_times,
+                       &(struct sample_args){.table = operand(p, o->time, ROLE_ANY),
+                                             .y = operand(p, o->y, ROLE_ANY),
+                                             .count = tensor_elements(o->y) / (size_t)o->y.n,
+                                             .rows = o->y.n,
+                                             .c = o->y.c,
+                                             .pitch = o->time.pitch});
+}
+
 #define prepare_linear prepare_product
 
 int op_prepare(struct cuda_device *device, struct cuda_program *program, const struct plan *plan, int index,

@@ -25,6 +25,17 @@ static void build_timestep(struct op_test *t, const void *argument) {
                        (struct op_timestep){.y = {.n = 5, .c = c->c}, .cos_first = c->cos_first, .shift = c->shift}));
 }
 
+/* Two rows of each step; and six values beside each other. */
+static void build_timestep_rows(struct op_test *t, const void *argument) {
+  (void)argument;
+  for (int i = 0; i < 3; i++)
+    t->params.step[i].timestep = 100.0f * (float)i + 99;
+  struct op_timestep op = {.y = {.n = 6, .c = 64}, .cos_first = true, .rows = 2};
+  test_output(t, plan_timestep(&t->plan, "time", op));
+  op = (struct op_timestep){.y = {.n = 3, .c = 6 * 32}, .values = 6, .value = {1024, 512, 0, 0, 576, 1023}};
+  test_output(t, plan_timestep(&t->plan, "sizes", op));
+}
+
 static const struct timestep_case timestep_cases[] = {{true, 0, 128}, {false, 1, 64}, {true, 0, 320}};
 
 static void build_guidance_embed(struct op_test *t, const void *argument) {
@@ -39,6 +50,13 @@ static void build_time_row(struct op_test *t, const void *argument) {
   const int rows[] = {0, 6, 3};
   for (int i = 0; i < 3; i++)
     test_output(t, plan_time_row(&t->plan, "row", (struct op_time_row){.step = rows[i], .table = table}));
+}
+
+static void build_time_rows(struct op_test *t, const void *argument) {
+  (void)argument;
+  struct tensor table = test_state(t, 12, 1, 1, 40, ELEMENT_DEVICE);
+  for (int i = 0; i < 4; i += 3)
+    test_output(t, plan_time_row(&t->plan, "row", (struct op_time_row){.step = i, .table = table, .y.n = 3}));
 }
 
 struct store_case {
@@ -81,6 +99,24 @@ static void build_affine(struct op_test *t, const void *argument) {
 }
 
 static const enum demand affine_cases[] = {ELEMENT_DEVICE, ELEMENT_PRECISE};
+
+/* Two rows of guidance, for each of four steps; a row of nothing. */
+static void build_prompt_rows(struct op_test *t, const void *argument) {
+  (void)argument;
+  struct tensor slots = test_slots(t, 12, 1, 1, 40);
+  t->params.prompt[0] = (struct prompt_params){{3, 5}, {0.25f, 0.75f}};
+  t->params.prompt[1] = (struct prompt_params){{1000, 1000}, {0, 0}};
+  test_output(t, plan_prompt(&t->plan, "prompt", (struct op_prompt){.slots = slots, .y.n = 8, .rows = 2}));
+}
+
+static void build_end_token(struct op_test *t, const void *argument) {
+  const enum demand *demand = argument;
+  t->params.end = test_integer(t, 0, 76);
+  test_output(t, plan_end_token(&t->plan, "end",
+                                (struct op_end_token){.x = test_input(t, 1, 1, 77, 24, *demand, FILL_NORMAL)}));
+}
+
+static const enum demand end_token_cases[] = {ELEMENT_DEVICE, ELEMENT_PRECISE};
 
 static void build_start(struct op_test *t, const void *argument) {
   const bool *image = argument;
@@ -207,11 +243,15 @@ static const struct step_case step_cases[] = {{1, true}, {2, true}, {3, true}, {
 const struct op_cases op_cases_around[] = {
     OP_CASE_EXACT("embed", build_embed),
     OP_CASES_EXACT("timestep", build_timestep, timestep_cases),
+    OP_CASE_EXACT("timestep of several rows", build_timestep_rows),
     OP_CASE_EXACT("guidance embed", build_guidance_embed),
     OP_CASE_EXACT("time row", build_time_row),
+    OP_CASE_EXACT("time row of several", build_time_rows),
     OP_CASES_EXACT("store slot", build_store_slot, store_cases),
     OP_CASE_EXACT("prompt", build_prompt),
     OP_CASES("affine", build_affine, affine_cases),
+    OP_CASE_EXACT("prompt of several steps", build_prompt_rows),
+    OP_CASES_EXACT("end token", build_end_token, end_token_cases),
     OP_CASES_EXACT("start", build_start, start_cases),
     OP_CASES_EXACT("unet input", build_unet_input, unet_input_cases),
     OP_CASES_EXACT("step", build_step, step_cases),

@@ -29,7 +29,7 @@ struct conv_case {
   bool end, up, no_pad; /* padding at the end only; upsampling; k = 3 without padding */
   struct before before;
   enum activation act;
-  bool bias, time, residual;
+  bool bias, time, residual, times; /* times: a time row for each picture */
   enum fill fill;
 };
 
@@ -45,8 +45,9 @@ static void build_conv(struct op_test *t, const void *argument) {
   op.prologue = prologue(t, &c->before, in);
   if (c->bias)
     op.bias = test_vector(t, c->out, 0);
-  if (c->time) /* a slice of all time projections, as in the U-Net */
-    op.time = tensor_channels(test_input(t, 1, 1, 1, c->out + 24, ELEMENT_DEVICE, FILL_NORMAL), 16, c->out);
+  if (c->time || c->times) /* a slice of all time projections, as in the U-Net */
+    op.time =
+        tensor_channels(test_input(t, c->times ? c->n : 1, 1, 1, c->out + 24, ELEMENT_DEVICE, FILL_NORMAL), 16, c->out);
   if (c->residual) {
     int border = c->end ? 1 : 2 * op.pad;
     int h = ((c->h << c->up) + border - k) / op.stride + 1, w = ((c->w << c->up) + border - k) / op.stride + 1;
@@ -121,6 +122,11 @@ static const struct conv_case conv_cases[] = {
     /* awkward ones; the first are large enough for Winograd's algorithm */
     {1, 29, 31, 19, 0, 7, .bias = true, .act = ACT_SILU},
     {3, 14, 17, 33, 0, 23, .time = true, .residual = true, .act = ACT_RELU},
+    {2, 16, 16, 64, 0, 64, .before = GROUP_SILU(32), .bias = true, .times = true},
+    {3, 8, 8, 128, 64, 96, .bias = true, .times = true, .residual = true},
+    {2, 9, 5, 40, 0, 24, .stride = 2, .times = true},
+    {3, 6, 7, 33, 0, 23, .bias = true, .times = true},
+    {2, 5, 5, 16, 0, 24, .k = 1, .bias = true, .times = true},
     {1, 13, 17, 17, 0, 40, .up = true, .bias = true},
     {1, 27, 30, 9, 11, 100, .before = {.norm = NORM_LAYER, .act = ACT_RELU}},
     {1, 1, 200, 16, 0, 16, .residual = true, .act = ACT_TANH3},
@@ -377,7 +383,7 @@ static void build_own_residual(struct op_test *t, const void *argument) {
 /* Time projections of a state: slices of its middle row. */
 static void build_kept_times(struct op_test *t, const void *argument) {
   struct tensor x = test_input(t, 1, 6, 6, 16, ELEMENT_DEVICE, FILL_NORMAL);
-  struct tensor times = tensor_row(test_state(t, 3, 1, 1, 56, ELEMENT_DEVICE), 1);
+  struct tensor times = tensor_rows_of(test_state(t, 3, 1, 1, 56, ELEMENT_DEVICE), 1, 1);
   (void)argument;
   for (int i = 0; i < 2; i++)
     x = plan_conv(&t->plan, "conv",

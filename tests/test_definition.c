@@ -155,6 +155,16 @@ static void a_convolution_adds_before_it_activates(void **state) {
   expect(&b, plan_conv(&b.plan, "sum", op), (float[]){0, 1}, 0);
 }
 
+static void each_picture_has_its_time_row(void **state) {
+  (void)state;
+  struct bench b = begin();
+  struct tensor x = give(&b, plan_input(&b.plan, 2, 1, 2, 1, ELEMENT_DEVICE), (float[]){1, 2, 3, 4});
+  struct tensor times = give(&b, plan_input(&b.plan, 2, 1, 1, 3, ELEMENT_DEVICE), (float[]){10, 20, 30, 40, 50, 60});
+  struct op_conv op = {.x = x, .stride = 1, .time = tensor_channels(times, 1, 1)};
+  op.weight = weight(&b, "w", 1, 1, 1, ones);
+  expect(&b, plan_conv(&b.plan, "sum", op), (float[]){21, 22, 53, 54}, 0);
+}
+
 static void padding_is_zero_after_the_norm(void **state) {
   (void)state;
   struct bench b = begin();
@@ -292,6 +302,43 @@ static void timesteps_become_waves(void **state) {
       }
     finish(&b);
   }
+}
+
+/* Two rows a step; and two values, of which each has one frequency, beside each other in each of three rows. */
+static void timesteps_have_rows_and_values(void **state) {
+  (void)state;
+  for (int values = 0; values < 2; values++) {
+    struct bench b = begin();
+    struct op_timestep op = {.y = {.n = 4, .c = 2}, .rows = 2};
+    if (values)
+      op = (struct op_timestep){.y = {.n = 3, .c = 4}, .cos_first = true, .values = 2, .value = {0, 2}};
+    float s1 = (float)sin(1), s2 = (float)sin(2), c1 = (float)cos(1), c2 = (float)cos(2);
+    b.params.step[0].timestep = 1;
+    b.params.step[1].timestep = 2;
+    expect(&b, plan_timestep(&b.plan, "time", op),
+           values ? (float[]){1, 0, c2, s2, 1, 0, c2, s2, 1, 0, c2, s2} : (float[]){s1, c1, s1, c1, s2, c2, s2, c2},
+           1e-6);
+  }
+}
+
+static void the_end_token_is_picked(void **state) {
+  (void)state;
+  struct bench b = begin();
+  struct op_end_token op = {.x = input(&b, 1, 3, 2, (float[]){1, 2, 3, 4, 5, 6})};
+  b.params.end = 1;
+  expect(&b, plan_end_token(&b.plan, "end", op), (float[]){3, 4}, 0);
+}
+
+static void prompts_repeat_for_each_step(void **state) {
+  (void)state;
+  struct bench b = begin();
+  struct error err = {0};
+  struct tensor slots = resources_state(&b.resources, "slots", 2, 1, 1, 1, ELEMENT_DEVICE, &err);
+  b.plan.resources = &b.resources;
+  give(&b, slots, (float[]){10, 100});
+  b.params.prompt[0] = (struct prompt_params){{0, 1}, {1, 2}};
+  expect(&b, plan_prompt(&b.plan, "prompt", (struct op_prompt){.slots = slots, .y.n = 4, .rows = 2}),
+         (float[]){210, 0, 210, 0}, 0);
 }
 
 static void guidance_becomes_a_wave(void **state) {
@@ -613,6 +660,10 @@ int main(void) {
       cmocka_unit_test(a_causal_row_sees_no_later_one),
       cmocka_unit_test(heads_do_not_mix),
       cmocka_unit_test(timesteps_become_waves),
+      cmocka_unit_test(timesteps_have_rows_and_values),
+      cmocka_unit_test(the_end_token_is_picked),
+      cmocka_unit_test(prompts_repeat_for_each_step),
+      cmocka_unit_test(each_picture_has_its_time_row),
       cmocka_unit_test(guidance_becomes_a_wave),
       cmocka_unit_test(the_sampler_step_is_linear),
       cmocka_unit_test(a_step_looks_back),

@@ -178,7 +178,8 @@ static void tokens_slots_and_timesteps_are_checked(void **state) {
   struct tensor x = plan_embed(&r->plan, "embed", (struct op_embed){.token = words, .position = words});
   plan_store_slot(&r->plan, "store", (struct op_store_slot){.x = x, .slots = slots});
   plan_prompt(&r->plan, "prompt", (struct op_prompt){.slots = slots, .y.n = 1});
-  plan_timestep(&r->plan, "time", (struct op_timestep){.y = {.n = 2, .c = 4}});
+  plan_end_token(&r->plan, "end", (struct op_end_token){.x = x});
+  plan_timestep(&r->plan, "time", (struct op_timestep){.y = {.n = 4, .c = 4}, .rows = 2});
   rig_prepare(r, "cpu");
   struct run_params good = {.prompt = {{{0, 77}, {1, 0}}}}, bad;
   assert_int_equal(device_run(r->device, r->program, &good, &err), 0);
@@ -190,6 +191,11 @@ static void tokens_slots_and_timesteps_are_checked(void **state) {
   assert_int_equal(device_run(r->device, r->program, &bad, &err), -1);
   bad = good, bad.prompt[0].weight[1] = 0.5f;
   assert_int_equal(device_run(r->device, r->program, &bad, &err), -1);
+  for (int end = -1; end <= 4; end += 5) {
+    bad = good, bad.end = end;
+    assert_int_equal(device_run(r->device, r->program, &bad, &err), -1);
+    assert_non_null(strstr(err.message, "token"));
+  }
   static const float timesteps[] = {TIMESTEPS, -0.5f, NAN};
   for (int i = 0; i < 3; i++) {
     bad = good, bad.step[1].timestep = timesteps[i];

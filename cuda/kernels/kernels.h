@@ -233,6 +233,10 @@ struct sample_args {
   size_t count;   /* elements of one row of y: a latent, a slot, an embedding */
   int rows;       /* guidance rows, timesteps or text positions; of a ring, or 0 */
   int c, c_image; /* channels */
+  int pitch;      /* from one row of table to the next */
+  int period;     /* rows of a step */
+  int values;     /* embedded beside each other in place of the steps' timesteps; 0: none */
+  float value[SIZES];
   int step;
   unsigned image_rows;
   bool cos_first;
@@ -245,6 +249,9 @@ cudaError_t launch_time_row(const struct launch_queue *queue, const struct sampl
 cudaError_t launch_store_slot(const struct launch_queue *queue, const struct sample_args *args);
 cudaError_t launch_prompt(const struct launch_queue *queue, const struct sample_args *args);
 cudaError_t launch_affine(const struct launch_queue *queue, const struct sample_args *args);
+cudaError_t launch_end_token(const struct launch_queue *queue, const struct sample_args *args);
+/* y += each picture's own row of table, of a convolution. */
+cudaError_t launch_add_times(const struct launch_queue *queue, const struct sample_args *args);
 cudaError_t launch_start(const struct launch_queue *queue, const struct sample_args *args);
 cudaError_t launch_unet_input(const struct launch_queue *queue, const struct sample_args *args);
 cudaError_t launch_step(const struct launch_queue *queue, const struct sample_args *args);

@@ -50,9 +50,9 @@ __global__ void __launch_bounds__(THREADS) timestep_kernel(const __grid_constant
   wait_for_previous();
   if (i >= p.count)
     return;
-  int half = p.c / 2, k = (int)(i % p.c);
-  element_write(p.y, p.y_type, i,
-                wave((double)p.block->run.step[i / p.c].timestep, k % half, half, p.shift, p.cos_first == (k < half)));
+  int width = p.values ? p.c / p.values : p.c, half = width / 2, k = (int)(i % width);
+  float t = p.values ? p.value[i % p.c / width] : p.block->run.step[i / p.c / p.period].timestep;
+  element_write(p.y, p.y_type, i, wave((double)t, k % half, half, p.shift, p.cos_first == (k < half)));
 }
 
 __global__ void __launch_bounds__(THREADS) guidance_embed_kernel(const __grid_constant__ struct sample_args p) {
@@ -88,7 +88,7 @@ __global__ void __launch_bounds__(THREADS) prompt_kernel(const __grid_constant__
   wait_for_previous();
   if (i >= p.count * p.rows)
     return;
-  const struct prompt_params &prompt = p.block->run.prompt[i / p.count];
+  const struct prompt_params &prompt = p.block->run.prompt[i / p.count % p.period];
   float sum[WIDTH] = {};
   for (int part = 0; part < 2; part++) {
     if (prompt.weight[part] == 0.0f)
@@ -114,6 +114,35 @@ __global__ void __launch_bounds__(THREADS) affine_kernel(const __grid_constant__
   wait_for_previous();
   if (i < p.count)
     element_write(p.y, p.y_type, i, p.scale * element_read(p.x, p.x_type, i) + p.shift);
+}
+
+__global__ void __launch_bounds__(THREADS) end_token_kernel(const __grid_constant__ struct sample_args p) {
+  size_t i = thread_index();
+  wait_for_previous();
+  if (i < p.count)
+    element_write(p.y, p.y_type, i, element_read(p.x, p.x_type, p.block->run.end * p.count + i));
+}
+
+/* Eight elements a thread; p.c and the places of rows are multiples of 8, or WIDTH is 1. */
+template <int WIDTH>
+__global__ void __launch_bounds__(THREADS) add_times_kernel(const __grid_constant__ struct sample_args p) {
+  size_t i = thread_index() * WIDTH;
+  wait_for_previous();
+  if (i >= p.count * p.rows)
+    return;
+  const __half *row = p.table + i / p.count * p.pitch + i % p.c;
+  __half *y = static_cast<__half *>(p.y) + i;
+  if constexpr (WIDTH == 8) {
+    float v[8], time[8];
+    load8(y, v);
+    load8(row, time);
+#pragma unroll
+    for (int j = 0; j < 8; j++)
+      v[j] += time[j];
+    store8(y, v);
+  } else {
+    *y = __float2half_rn(__half2float(*y) + __half2float(*row));
+  }
 }
 
 __global__ void __launch_bounds__(THREADS) start_kernel(const __grid_constant__ struct sample_args p) {
@@ -222,6 +251,17 @@ cudaError_t launch_prompt(const struct launch_queue *queue, const struct sample_
 
 cudaError_t launch_affine(const struct launch_queue *queue, const struct sample_args *args) {
   return launch_over(queue, affine_kernel, args->count, args);
+}
+
+cudaError_t launch_end_token(const struct launch_queue *queue, const struct sample_args *args) {
+  return launch_over(queue, end_token_kernel, args->count, args);
+}
+
+cudaError_t launch_add_times(const struct launch_queue *queue, const struct sample_args *args) {
+  size_t count = args->count * args->rows;
+  bool wide = args->c % 8 == 0 && args->pitch % 8 == 0 && (uintptr_t)args->table % 16 == 0;
+  return wide ? launch_over(queue, add_times_kernel<8>, count / 8, args)
+              : launch_over(queue, add_times_kernel<1>, count, args);
 }
 
 cudaError_t launch_start(const struct launch_queue *queue, const struct sample_args *args) {

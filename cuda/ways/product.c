@@ -11,7 +11,10 @@ struct operands {
 static struct operands get_operands(const struct op *op) {
   if (op->type == OP_CONV) {
     const struct op_conv *o = &op->conv;
-    return (struct operands){o->x, o->x2, o->weight, o->bias, o->time, o->residual, o->y, o->prologue};
+    struct operands all = {o->x, o->x2, o->weight, o->bias, o->time, o->residual, o->y, o->prologue};
+    if (o->time.n > 1) /* each picture's own is added behind the product */
+      all.time = (struct tensor){0};
+    return all;
   }
   const struct op_linear *o = &op->linear;
   return (struct operands){.x = o->x,

@@ -19,6 +19,30 @@ bool cpu_winograd_takes(const struct op *op) {
   return c->weight.c >= CHANNELS_LEAST && tiles >= (bytes < LARGE ? TILES_LEAST : TILES_LEAST_LARGE);
 }
 
+/* --- time rows --- */
+
+static void add_row(void *y, enum dtype dtype, const float *row, int count) {
+  float *f32 = y;
+  uint16_t *bf16 = y;
+  for (int c = 0; c < count; c++)
+    if (dtype == DTYPE_BF16)
+      bf16[c] = f32_to_bf16(bf16_to_f32(bf16[c]) + row[c]);
+    else
+      f32[c] += row[c];
+}
+
+void cpu_add_times(const struct cpu_program *program, const struct op_conv *op) {
+  if (op->time.n <= 1)
+    return;
+  const float *time = cpu_f32(program, op->time);
+  enum dtype dtype = cpu_dtype(program, op->y);
+  char *y = cpu_data(program, op->y);
+  size_t rows = (size_t)op->y.h * (size_t)op->y.w, row = (size_t)op->y.c * dtype_size(dtype);
+#pragma omp parallel for
+  for (size_t i = 0; i < (size_t)op->y.n * rows; i++)
+    add_row(y + i * row, dtype, time + i / rows * (size_t)op->time.pitch, op->y.c);
+}
+
 /* --- weights --- */
 
 static int transform(struct device *base, const struct derived *copy, struct error *err) {
@@ -66,7 +90,7 @@ static int prepare(struct cpu_program *program, struct cpu_node *node, struct er
 
 /* bias + time, either of which may be left out. */
 static const float *offsets(const struct cpu_program *program, const struct op_conv *op, float *sum) {
-  const float *bias = cpu_f32(program, op->bias), *time = cpu_f32(program, op->time);
+  const float *bias = cpu_f32(program, op->bias), *time = cpu_f32(program, cpu_time_of_all(op));
   if (!bias || !time)
     return bias ? bias : time;
   for (int c = 0; c < op->y.c; c++)
@@ -102,6 +126,7 @@ static void run(const struct cpu_run *run, const struct cpu_node *node) {
       .c_out = op->y.c,
       .scratch = (float *)scratch,
   });
+  cpu_add_times(p, op);
 }
 
 const struct cpu_impl cpu_winograd_conv = {.prepare = prepare, .run = run, .takes_bf16 = true, .packs_weight = true};

@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "unet/cpu/cpu_dnnl.h"
+#include "unet/cpu/cpu_conv.h"
 #include "unet/cpu/cpu_fast.h"
 #include "unet/cpu/cpu_memory.h"
 #include "unet/cpu/cpu_weights.h"
@@ -332,7 +333,7 @@ static int conv_make(struct cpu_program *program, struct state *s, const struct 
   dnnl_dims_t strides = {op->stride, op->stride}, before = {op->pad, op->pad}, behind = {end, end};
   dnnl_memory_desc_t src, weights, bias, dst;
   dnnl_convolution_desc_t desc;
-  bool biased = tensor_exists(op->bias) || tensor_exists(op->time);
+  bool biased = tensor_exists(op->bias) || tensor_exists(cpu_time_of_all(op));
   if (check(dnnl_memory_desc_init_by_tag(&src, 4, src_dims, type, dnnl_nhwc), "input", err) < 0 ||
       check(dnnl_memory_desc_init_by_tag(&weights, 4, weight_dims, type, dnnl_format_tag_any), "weights", err) < 0 ||
       check(dnnl_memory_desc_init_by_tag(&bias, 1, bias_dims, dnnl_f32, dnnl_a), "bias", err) < 0 ||
@@ -353,15 +354,15 @@ static int conv_prepare(struct cpu_program *program, struct cpu_node *node, stru
   if (!s || conv_make(program, s, op, &after, err) < 0)
     return -1;
   plan_input_of(program, s, op->x, op->x2, &op->prologue, op->upsample, &total);
-  s->sum_vector = tensor_exists(op->bias) && tensor_exists(op->time);
+  s->sum_vector = tensor_exists(op->bias) && tensor_exists(cpu_time_of_all(op));
   s->vector_at = cpu_bump(&total, s->sum_vector ? (size_t)op->y.c * sizeof(float) : 0);
   s->inner_at = cpu_bump(&total, inner_bytes(&s->layer));
   cpu_reserve(program, total);
   struct places at = {
       .src = s->gathered ? NULL : cpu_data(program, op->x),
-      .bias = s->sum_vector ? NULL : cpu_data(program, tensor_exists(op->bias) ? op->bias : op->time),
+      .bias = s->sum_vector ? NULL : cpu_data(program, tensor_exists(op->bias) ? op->bias : cpu_time_of_all(op)),
       .dst = cpu_data(program, op->y),
-      .has_bias = tensor_exists(op->bias) || tensor_exists(op->time),
+      .has_bias = tensor_exists(op->bias) || tensor_exists(cpu_time_of_all(op)),
   };
   return layer_bind(program, &s->layer, op->weight, 0, op->weight.n, &at, &after, err);
 }
@@ -379,6 +380,7 @@ static void conv_run(const struct cpu_run *run, const struct cpu_node *node) {
   run_input(run, node);
   run_residual(run, op->residual, op->y);
   layer_run(run, node, &s->layer);
+  cpu_add_times(run->program, op);
 }
 
 /* --- linear --- */

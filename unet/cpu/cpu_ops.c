@@ -114,13 +114,14 @@ static double conv_sum(const struct conv_args *args, int n, int oy, int ox, int 
 
 static void conv_row(const struct conv_args *args, int n, int oy) {
   const struct op_conv *op = args->op;
+  const float *time = args->time && op->time.n > 1 ? args->time + (size_t)n * (size_t)op->time.pitch : args->time;
   for (int ox = 0; ox < op->y.w; ox++)
     for (int o = 0; o < op->y.c; o++) {
       size_t at =
           (((size_t)n * (size_t)op->y.h + (size_t)oy) * (size_t)op->y.w + (size_t)ox) * (size_t)op->y.c + (size_t)o;
       double y = conv_sum(args, n, oy, ox, o);
       y += args->bias ? (double)args->bias[o] : 0;
-      y += args->time ? (double)args->time[o] : 0;
+      y += time ? (double)time[o] : 0;
       y += args->residual ? (double)args->residual[at] : 0;
       args->y[at] = (float)cpu_activate(op->act, y);
     }

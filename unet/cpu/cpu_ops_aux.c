@@ -30,12 +30,19 @@ static void prompt_run(const struct cpu_run *run, const struct cpu_node *node) {
   float *y = cpu_f32(run->program, op->y);
   size_t count = (size_t)op->slots.w * (size_t)op->slots.c;
   memset(y, 0, tensor_elements(op->y) * sizeof *y);
+  size_t rows = (size_t)(op->rows ? op->rows : op->y.n);
   for (size_t r = 0; r < (size_t)op->y.n; r++)
     for (int i = 0; i < 2; i++) {
-      const struct prompt_params *p = &run->params->prompt[r];
+      const struct prompt_params *p = &run->params->prompt[r % rows];
       for (size_t e = 0; p->weight[i] != 0 && e < count; e++)
         y[r * count + e] += p->weight[i] * slots[(size_t)p->slot[i] * count + e];
     }
+}
+
+static void end_token_run(const struct cpu_run *run, const struct cpu_node *node) {
+  const struct op_end_token *op = &node->op->end_token;
+  size_t c = (size_t)op->y.c;
+  memcpy(cpu_f32(run->program, op->y), cpu_f32(run->program, op->x) + (size_t)run->params->end * c, c * sizeof(float));
 }
 
 /* --- time --- */
@@ -53,9 +60,11 @@ static void sinusoid(double angle, double divisor, bool cos_first, int c, float 
 static void timestep_run(const struct cpu_run *run, const struct cpu_node *node) {
   const struct op_timestep *op = &node->op->timestep;
   float *y = cpu_f32(run->program, op->y);
-  for (int i = 0; i < op->y.n; i++)
-    sinusoid((double)run->params->step[i].timestep, op->y.c / 2 - (double)op->shift, op->cos_first, op->y.c,
-             y + (size_t)i * (size_t)op->y.c);
+  int rows = op->rows ? op->rows : 1, values = op->values ? op->values : 1, c = op->y.c / values;
+  for (int i = 0; i < op->y.n * values; i++) {
+    float t = op->values ? op->value[i % values] : run->params->step[i / rows].timestep;
+    sinusoid((double)t, c / 2 - (double)op->shift, op->cos_first, c, y + (size_t)i * (size_t)c);
+  }
 }
 
 static void guidance_embed_run(const struct cpu_run *run, const struct cpu_node *node) {
@@ -67,8 +76,8 @@ static void guidance_embed_run(const struct cpu_run *run, const struct cpu_node 
 
 static void time_row_run(const struct cpu_run *run, const struct cpu_node *node) {
   const struct op_time_row *op = &node->op->time_row;
-  size_t row = (size_t)(op->step + run->iteration), c = (size_t)op->y.c;
-  memcpy(cpu_f32(run->program, op->y), cpu_f32(run->program, op->table) + row * c, c * sizeof(float));
+  size_t step = (size_t)(op->step + run->iteration), count = tensor_elements(op->y);
+  memcpy(cpu_f32(run->program, op->y), cpu_f32(run->program, op->table) + step * count, count * sizeof(float));
 }
 
 /* --- latents, sampler --- */
@@ -130,6 +139,7 @@ static void step_run(const struct cpu_run *run, const struct cpu_node *node) {
 const struct cpu_impl cpu_define_embed = {.run = embed_run};
 const struct cpu_impl cpu_define_store_slot = {.run = store_slot_run};
 const struct cpu_impl cpu_define_prompt = {.run = prompt_run};
+const struct cpu_impl cpu_define_end_token = {.run = end_token_run};
 const struct cpu_impl cpu_define_timestep = {.run = timestep_run};
 const struct cpu_impl cpu_define_guidance_embed = {.run = guidance_embed_run};
 const struct cpu_impl cpu_define_time_row = {.run = time_row_run};

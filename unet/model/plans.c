@@ -80,7 +80,7 @@ static void denoise(const struct model *model, const struct frame_shape *shape, 
     plan_loop_begin(plan, shape->steps);
   for (int step = 0; step < steps && !plan->failed; step++) {
     struct tensor time =
-        loop ? plan_time_row(plan, "time", (struct op_time_row){.table = times}) : tensor_row(times, step);
+        loop ? plan_time_row(plan, "time", (struct op_time_row){.table = times}) : tensor_rows_of(times, step, 1);
     struct tensor y = unet_predict(&model->unet, plan, plan_unet_input(plan, "input", input), time, text);
     struct op_step op = {
         .step = step, .x = x, .model = y, .noise = step < shape->noise_samples ? noise : (struct tensor){0}};

@@ -214,7 +214,7 @@ static int check_frame(const struct op *op, const struct submission *s, struct e
 
 static int check_prompts(const struct op *op, const struct submission *s, struct error *err) {
   const struct op_prompt *o = &op->prompt;
-  for (int r = 0; r < o->y.n; r++)
+  for (int r = 0; r < (o->rows ? o->rows : o->y.n); r++)
     for (int i = 0; i < 2; i++)
       if (s->params->prompt[r].weight[i] != 0 && !valid_slot(s->params->prompt[r].slot[i], o->slots))
         return error_set(err, STATUS_FAILED, "submit: there is no prompt slot %d", s->params->prompt[r].slot[i]);
@@ -236,8 +236,16 @@ static int check_tokens(const struct op *op, const struct submission *s, struct 
   return 0;
 }
 
+static int check_end(const struct op *op, const struct submission *s, struct error *err) {
+  int end = s->params->end, tokens = op->end_token.x.w;
+  return end >= 0 && end < tokens ? 0
+                                  : error_set(err, STATUS_FAILED, "submit: there is no token %d of %d", end, tokens);
+}
+
 static int check_timesteps(const struct op *op, const struct submission *s, struct error *err) {
-  for (int i = 0; i < op->timestep.y.n; i++)
+  const struct op_timestep *o = &op->timestep;
+  int steps = o->values ? 0 : o->y.n / (o->rows ? o->rows : 1);
+  for (int i = 0; i < steps; i++)
     if (!(s->params->step[i].timestep >= 0 && s->params->step[i].timestep <= TIMESTEPS - 1))
       return error_set(err, STATUS_FAILED, "submit: there is no timestep %g", (double)s->params->step[i].timestep);
   return 0;

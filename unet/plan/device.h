@@ -49,6 +49,7 @@ struct run_params {
   int slot;                                       /* OP_STORE_SLOT */
   unsigned turn;                                  /* its place in rings: one more in each run */
   int tokens[TOKENS_MAX];                         /* OP_EMBED */
+  int end;                                        /* OP_END_TOKEN */
 };
 
 /* New values of some rows of a weight (resource_rows), FP32, each row in device order. */

@@ -89,6 +89,13 @@ static const char *check_input(struct tensor x, struct tensor x2, const struct p
   return p->act == ACT_GEGLU ? "GEGLU cannot be applied to an input" : NULL;
 }
 
+/* Of all pictures or of each. */
+static bool has_time_rows(const struct op_conv *o) {
+  struct tensor one = o->time;
+  one.n = o->time.n == o->x.n ? 1 : o->time.n;
+  return is_vector(one, o->weight.n);
+}
+
 static const char *check_conv_kernel(const struct op_conv *o) {
   struct tensor w = o->weight;
   if (w.c != o->x.c + o->x2.c)
@@ -99,8 +106,10 @@ static const char *check_conv_kernel(const struct op_conv *o) {
     return "only strides 1 and 2 are supported";
   if (o->pad_end_only && o->pad)
     return "padding at the end only excludes other padding";
-  if (!is_vector(o->bias, w.n) || !is_vector(o->time, w.n))
-    return "bias or time row does not match the output channels";
+  if (!is_vector(o->bias, w.n) || !has_time_rows(o))
+    return "bias or time row does not match the output";
+  if (o->time.n > 1 && o->act != ACT_NONE)
+    return "a time row for each picture excludes an activation";
   return o->act == ACT_GEGLU ? "GEGLU belongs to linear layers" : NULL;
 }
 
@@ -174,12 +183,15 @@ static const char *check_embed(const struct op *op, int runs, struct op_result *
 }
 
 static const char *check_timestep(const struct op *op, int runs, struct op_result *y) {
-  int n = op->timestep.y.n, c = op->timestep.y.c;
+  const struct op_timestep *o = &op->timestep;
+  int n = o->y.n, c = o->y.c, rows = o->rows ? o->rows : 1, values = o->values ? o->values : 1;
   (void)runs;
   *y = (struct op_result){.n = n, .h = 1, .w = 1, .c = c};
-  if (n < 1 || n > STEPS_MAX)
+  if (rows < 1 || rows > GUIDANCE_ROWS_MAX || n < 1 || n % rows || n / rows > STEPS_MAX)
     return "no such number of steps";
-  return c > 0 && c % 2 == 0 ? NULL : "the embedding's width is odd";
+  if (values < 1 || values > SIZES)
+    return "no such number of values";
+  return c > 0 && c % (2 * values) == 0 ? NULL : "the embedding's width is odd";
 }
 
 static const char *check_guidance_embed(const struct op *op, int runs, struct op_result *y) {
@@ -196,8 +208,9 @@ static bool has_steps(int step, int runs) {
 
 static const char *check_time_row(const struct op *op, int runs, struct op_result *y) {
   const struct op_time_row *o = &op->time_row;
-  *y = (struct op_result){.n = 1, .h = 1, .w = 1, .c = o->table.c};
-  return o->step >= 0 && o->step + runs <= o->table.n ? NULL : "the table has no such row";
+  int rows = o->y.n ? o->y.n : 1;
+  *y = (struct op_result){.n = rows, .h = 1, .w = 1, .c = o->table.c};
+  return rows > 0 && o->step >= 0 && o->step + runs <= o->table.n / rows ? NULL : "the table has no such row";
 }
 
 static const char *check_store_slot(const struct op *op, int runs, struct op_result *y) {
@@ -210,8 +223,18 @@ static const char *check_store_slot(const struct op *op, int runs, struct op_res
 static const char *check_prompt(const struct op *op, int runs, struct op_result *y) {
   const struct op_prompt *o = &op->prompt;
   (void)runs;
+  int rows = o->rows ? o->rows : o->y.n;
   *y = (struct op_result){.n = o->y.n, .h = 1, .w = o->slots.w, .c = o->slots.c};
-  return o->y.n >= 1 && o->y.n <= GUIDANCE_ROWS_MAX ? NULL : "too many guidance rows";
+  if (rows < 1 || rows > GUIDANCE_ROWS_MAX)
+    return "too many guidance rows";
+  return o->y.n >= 1 && o->y.n % rows == 0 ? NULL : "the rows are not all there";
+}
+
+static const char *check_end_token(const struct op *op, int runs, struct op_result *y) {
+  const struct op_end_token *o = &op->end_token;
+  (void)runs;
+  *y = (struct op_result){.n = 1, .h = 1, .w = 1, .c = o->x.c};
+  return o->x.n == 1 && o->x.h == 1 ? NULL : "the text is not one row of tokens";
 }
 
 static bool fits_noise(struct tensor x, struct tensor noise) {

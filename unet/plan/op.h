@@ -73,7 +73,7 @@ enum operand_role {
  *   x2        concatenated after x along c; same n, h, w
  *   weight    [c_out, k, k, c_in]; k is 1 or 3
  *   bias      [c_out]
- *   time      [1, 1, 1, c_out]: added to every pixel
+ *   time      [1 or n, 1, 1, c_out]: added to every pixel of all pictures, or of each; in the second case act is none
  *   residual  shape of y */
 #define OPERANDS_CONV(T, P)                                                                                            \
   T(x, OPERAND_READ)                                                                                                   \
@@ -160,12 +160,17 @@ struct op_embed {
 
 /* Sinusoidal embedding: row i of y is that of t = run.step[i].timestep, a real number. half = c / 2, f_k =
  * exp(-ln(10000) k / (half - shift)); [cos | sin] of t f_k with cos_first (diffusers' flip_sin_to_cos), else [sin |
- * cos]. Computed in FP32 or better. y  [rows, 1, 1, c]; rows and c are given as y.n and y.c */
+ * cos]. Computed in FP32 or better. With rows, so many rows in a row are of the same step. With values, each row is the
+ * embeddings of these values beside each other instead, with half = c / (2 values).
+ *   y  [rows, 1, 1, c]; rows and c are given as y.n and y.c */
 #define OPERANDS_TIMESTEP(T, P) T(y, OPERAND_WRITE)
 struct op_timestep {
   OPERANDS(TIMESTEP)
   bool cos_first;
   float shift; /* freq_shift */
+  int rows;    /* of each step; 0: 1 */
+  int values;
+  float value[SIZES];
 };
 
 /* w-embedding of full LCM models, the same for each row: w = (run.guidance - 1) * 1000,
@@ -176,10 +181,10 @@ struct op_guidance_embed {
   OPERANDS(GUIDANCE_EMBED)
 };
 
-/* y = row `step` of table, in a loop of the iteration's step: all time projections of one U-Net call. Outside a loop
- * tensor_row says the same without an op.
- *   table  [rows, 1, 1, c]: a state
- *   y      [1, 1, 1, c] */
+/* y = the rows of `step` in table, in a loop of the iteration's step: all time projections of one U-Net call. Outside a
+ * loop tensor_rows_of says the same without an op.
+ *   table  [steps * rows, 1, 1, c]: a state
+ *   y      [rows, 1, 1, c]; the rows are given as y.n, or 0 for 1 */
 #define OPERANDS_TIME_ROW(T, P)                                                                                        \
   T(table, OPERAND_READ | OPERAND_MATRIX | OPERAND_STATE)                                                              \
   T(y, OPERAND_WRITE)
@@ -199,14 +204,25 @@ struct op_store_slot {
   bool ring;
 };
 
-/* Row r of y = sum over i of run.prompt[r].weight[i] * slots[run.prompt[r].slot[i]], for r < y.n. A weight of 0 means
- * the slot is not read.
- *   y  [rows, 1, tokens, c]; the rows are given as y.n */
+/* Row r of y = sum over i of run.prompt[p].weight[i] * slots[run.prompt[p].slot[i]], for r < y.n, where p is r modulo
+ * rows. A weight of 0 means the slot is not read.
+ *   y  [n, 1, tokens, c]; n is given, a multiple of rows */
 #define OPERANDS_PROMPT(T, P)                                                                                          \
   T(slots, OPERAND_READ | OPERAND_MATRIX | OPERAND_STATE)                                                              \
   T(y, OPERAND_WRITE)
 struct op_prompt {
   OPERANDS(PROMPT)
+  int rows; /* 0: n */
+};
+
+/* y = token run.end of x: the one whose hidden state stands for the whole text.
+ *   x  [1, 1, tokens, c]
+ *   y  [1, 1, 1, c] */
+#define OPERANDS_END_TOKEN(T, P)                                                                                       \
+  T(x, OPERAND_READ)                                                                                                   \
+  T(y, OPERAND_WRITE)
+struct op_end_token {
+  OPERANDS(END_TOKEN)
 };
 
 /* y = run.start_latent * z + run.start_noise * noise[0]: what the sampler starts from.
@@ -295,6 +311,7 @@ struct op_pixels_out {
   ROW(TIME_ROW, time_row, "time row", nothing, no_flops)                                                               \
   ROW(STORE_SLOT, store_slot, "store slot", slot, no_flops)                                                            \
   ROW(PROMPT, prompt, "prompt", prompts, no_flops)                                                                     \
+  ROW(END_TOKEN, end_token, "end token", end, no_flops)                                                                \
   ROW(START, start, "start", nothing, no_flops)                                                                        \
   ROW(UNET_INPUT, unet_input, "unet input", nothing, no_flops)                                                         \
   ROW(STEP, step, "step", coefficients, no_flops)                                                                      \

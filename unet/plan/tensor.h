@@ -32,10 +32,10 @@ static inline struct tensor tensor_channels(struct tensor t, int first, int coun
   return t;
 }
 
-/* Picture number i of t, which has one pixel each, as a vector. */
-static inline struct tensor tensor_row(struct tensor t, int i) {
-  t.offset += i * t.pitch;
-  t.n = 1;
+/* Pictures [first, first + count) of t, which have one pixel each, as vectors. */
+static inline struct tensor tensor_rows_of(struct tensor t, int first, int count) {
+  t.offset += first * t.pitch;
+  t.n = count;
   return t;
 }
 
