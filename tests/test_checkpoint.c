@@ -185,6 +185,7 @@ static const struct {
     {"{\"norm_num_groups\": null}", "norm_num_groups", "null"},
     {"{\"use_linear_projection\": 1}", "use_linear_projection", "1"},
     {"{\"sample_size\": 0}", "sample_size", "0"},
+    {"{\"_image_scaling_factor\": 0}", "_image_scaling_factor", "0"},
     {"{\"some_new_field\": 3}", "some_new_field", "3"},
     {"{\"some_new_field\": \"x\\ny\"}", "some_new_field", "x"},
     {"{\"in_channels\": 4, \"in_channels\": 8}", "in_channels", "8"},
@@ -570,7 +571,12 @@ static void test_image_condition(void **state) {
   char *folder = make_model();
   fixture_text(folder, "unet/config.json", "{\"in_channels\": 8, \"cross_attention_dim\": 16}");
   struct checkpoint *checkpoint = open_model(folder, NULL);
-  assert_true(checkpoint->image_condition);
+  assert_true(checkpoint->image_condition && checkpoint->image_scale == 1 / 0.18215f);
+  checkpoint_close(&checkpoint);
+  fixture_text(folder, "unet/config.json",
+               "{\"in_channels\": 8, \"cross_attention_dim\": 16, \"_image_scaling_factor\": 0.5}");
+  checkpoint = open_model(folder, NULL);
+  assert_true(checkpoint->image_scale == 2);
   checkpoint_close(&checkpoint);
   fixture_remove(folder);
 }

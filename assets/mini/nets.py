@@ -245,7 +245,8 @@ class UNet(nn.Module):
             use_linear_projection=True, act_fn='silu', norm_num_groups=32, norm_eps=1e-5, center_input_sample=False,
             flip_sin_to_cos=True, freq_shift=0, downsample_padding=1, mid_block_scale_factor=1,
             only_cross_attention=False, dual_cross_attention=False, upcast_attention=False,
-            transformer_layers_per_block=1, resnet_time_scale_shift='default')
+            transformer_layers_per_block=1, resnet_time_scale_shift='default',
+            _image_scaling_factor=1.0)                                # the frame's latent is seen as it is
 
     def forward(self, x, t, context):
         frequency = torch.exp(-math.log(10000) * torch.arange(self.half, device=x.device, dtype=torch.float32) / self.half)

@@ -106,7 +106,8 @@ CASES = {
                  run("text-4-weak", "text", 4, guidance=2.0),
                  run("image-4", "image", 4, guidance=8.5, strength=0.5)],
     },
-    # Everything per level, 16 latent channels, an autoencoder of scale 4, sine before cosine: shaped like mini.
+    # Everything per level, 16 latent channels, an autoencoder of scale 4, sine before cosine, the picture's latent as
+    # the sampler has it: shaped like mini.
     "levels": {
         "seed": 6, "dtype": "float16", "prefix": "text_model.", "height": 48, "width": 32,
         "pipeline": "StableDiffusionInstructPix2PixPipeline",
@@ -116,6 +117,7 @@ CASES = {
                  "transformer_layers_per_block": [1, 2, 1], "only_cross_attention": [True, False, True],
                  "cross_attention_dim": 16, "norm_num_groups": 8, "norm_eps": 1e-6, "use_linear_projection": True,
                  "flip_sin_to_cos": False, "freq_shift": 1, "time_embedding_dim": 48},
+        "unet_extra": {"_image_scaling_factor": 1.0},
         "vae": vae(16, 12, 8, [0, 2, 1], [2, 1, 0]),
         "text": text(16, 4, 1, "quick_gelu", 16, 1e-6),
         "scheduler": {"_class_name": "EulerDiscreteScheduler", "prediction_type": "v_prediction",

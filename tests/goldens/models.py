@@ -184,6 +184,12 @@ def fit_autoencoder(vae, images):
     return z
 
 
+def image_divisor(config):
+    """InstructPix2Pix models see the latent that AutoencoderKL itself makes, which the sampler's, and a tiny
+    autoencoder's, is 0.18215 times of; others say what theirs is divided by."""
+    return config.get("_image_scaling_factor", 0.18215)
+
+
 def fit_unet(unet, z, text, scheduler, generator):
     """Fits conv_out to the scheduler's kind of prediction on latents z."""
     z = z.repeat(4, 1, 1, 1)
@@ -193,7 +199,7 @@ def fit_unet(unet, z, text, scheduler, generator):
     x = abar.sqrt() * z + (1 - abar).sqrt() * eps
     target = abar.sqrt() * eps - (1 - abar).sqrt() * z if scheduler["prediction_type"] == "v_prediction" else eps
     if unet.config.in_channels > z.shape[1]:
-        x = torch.cat([x, z], 1)
+        x = torch.cat([x, z / image_divisor(unet.config)], 1)
     w = torch.randn(len(z), unet.config.time_cond_proj_dim or 1, generator=generator)
     condition = w if unet.config.time_cond_proj_dim else None
     run = lambda: unet(x, t, text[torch.arange(len(z)) % len(text)], timestep_cond=condition)
@@ -231,6 +237,7 @@ def make_checkpoint(folder, case):
     ends = {"bos_token_id": ids["<|startoftext|>"], "eos_token_id": ids["<|endoftext|>"]}
     text = transformers.CLIPTextModel(transformers.CLIPTextConfig(vocab_size=len(ids), **ends, **case["text"]))
     vae, unet = diffusers.AutoencoderTiny(**case["vae"]), diffusers.UNet2DConditionModel(**case["unet"])
+    unet.register_to_config(**case.get("unet_extra", {}))
     for model in (text, vae, unet):
         randomise(model.eval(), generator)
 
@@ -364,6 +371,9 @@ def run_pipeline(parts, scheduler, run, image, noise):
     pipe = cls(**parts, scheduler=scheduler, safety_checker=None, feature_extractor=None,
                requires_safety_checker=False)
     pipe.set_progress_bar_config(disable=True)
+    if edit:
+        encode = pipe.prepare_image_latents
+        pipe.prepare_image_latents = lambda *a, **k: encode(*a, **k) / image_divisor(pipe.unet.config)
     noise.start(run["seed"])
     return np.rint(pipe(**arguments).images[0] * 255).astype(np.uint8)
 

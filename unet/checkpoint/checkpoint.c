@@ -187,6 +187,16 @@ static int check_vocabulary(const struct text_encoder *encoder, struct error *er
                    encoder->weights.folder, encoder->config.vocab_size, tokens);
 }
 
+/* InstructPix2Pix models see the latent that AutoencoderKL itself makes, whose factor a tiny autoencoder in its place
+ * has in its weights. */
+static float image_scale(const struct checkpoint *c) {
+  const struct autoencoder *autoencoder = &c->autoencoder;
+  float said = c->predictors[0].config.image_scaling_factor, usual = c->text_encoder_count > 1 ? 0.13025f : 0.18215f;
+  if (said > 0)
+    return 1 / said;
+  return 1 / (autoencoder->type == AUTOENCODER_TAE ? usual : autoencoder->scaling_factor);
+}
+
 static int check_fit(struct checkpoint *c, struct error *err) {
   for (int i = 0; i < c->predictor_count; i++)
     if (check_latents(&c->predictors[i], &c->autoencoder, err) || check_text(c, &c->predictors[i], err) ||
@@ -196,6 +206,7 @@ static int check_fit(struct checkpoint *c, struct error *err) {
     if (check_vocabulary(&c->text_encoders[i], err))
       return -1;
   c->image_condition = c->predictors[0].config.in_channels == 2 * c->autoencoder.latent_channels;
+  c->image_scale = image_scale(c);
   return 0;
 }
 

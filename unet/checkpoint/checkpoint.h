@@ -51,6 +51,9 @@ struct unet_config {
   /* addition_embed_type text_time: the width of the pooled text and of the sinusoid of each of SIZES sizes, which
    * together go through add_embedding to the time embedding; 0: none */
   int added_text_dim, added_size_dim;
+  /* "_image_scaling_factor", a field of ours: what the sampler's latent of the input picture is divided by where the
+   * network sees it. 0: nothing is said */
+  float image_scaling_factor;
 };
 
 /* text_encoder/config.json: CLIPTextModel. */
@@ -115,6 +118,7 @@ enum { TEXT_ENCODERS_MAX = 2, PREDICTORS_MAX = 2, ADAPTERS_MAX = 8 };
 struct checkpoint {
   char *name;           /* of the folder, for people */
   bool image_condition; /* the predictors' input is [latent | picture latent]: InstructPix2Pix, mini */
+  float image_scale;    /* that picture latent is this times the sampler's */
   struct text_encoder text_encoders[TEXT_ENCODERS_MAX];
   struct predictor predictors[PREDICTORS_MAX];
   struct component adapters[ADAPTERS_MAX]; /* what changes the others or adds to them: none, as no kind is supported */

@@ -152,6 +152,7 @@ static void read_added(struct unet_config *unet, struct config *config) {
 static void read_rest(struct unet_config *unet, struct config *config) {
   unet->in_channels = config_int(config, "in_channels", 4, 1, 1024);
   unet->out_channels = config_int(config, "out_channels", 4, 1, 1024);
+  unet->image_scaling_factor = (float)config_number(config, "_image_scaling_factor", 0, 1e-6, 1e6);
   unet->norm_num_groups = config_int(config, "norm_num_groups", 32, 1, CHANNELS_MAX);
   unet->norm_eps = (float)config_number(config, "norm_eps", 1e-5, 1e-12, 1);
   config_only_string(config, "act_fn", "silu");

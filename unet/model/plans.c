@@ -90,6 +90,15 @@ static void denoise(const struct model *model, const struct frame_shape *shape, 
     plan_loop_end(plan);
 }
 
+/* What the U-Net sees of the picture. */
+static struct tensor image_condition(const struct checkpoint *checkpoint, struct plan *plan, struct tensor z) {
+  if (!checkpoint->image_condition)
+    return (struct tensor){0};
+  return checkpoint->image_scale == 1
+             ? z
+             : plan_affine(plan, "image latent", (struct op_affine){.x = z, .scale = checkpoint->image_scale});
+}
+
 int plans_frame(const struct model *model, const struct frame_shape *shape, struct plan *plan,
                 struct frame_noise *noise, struct error *err) {
   const struct checkpoint *checkpoint = model->checkpoint;
@@ -111,7 +120,7 @@ int plans_frame(const struct model *model, const struct frame_shape *shape, stru
         (struct op_pixels_in){.scale = range, .bias = kind->black, .y = {.h = shape->height, .w = shape->width}});
     z = kind->encode(autoencoder, plan, pixels);
   }
-  struct tensor image = checkpoint->image_condition ? z : (struct tensor){0};
+  struct tensor image = image_condition(checkpoint, plan, z);
   struct tensor x = plan_start(plan, "start", (struct op_start){.z = z, .noise = noise->start});
   denoise(model, shape, plan, x, image, noise->steps);
   x = kind->decode(autoencoder, plan, x);
