@@ -2,6 +2,7 @@
 #include "cuda_device.h"
 
 #include <assert.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -149,6 +150,7 @@ static int load_part(struct cuda_device *device, const struct resource *r, const
     total += (size_t)r->parts[i].rows;
   size_t row = (size_t)r->n * taps * (size_t)r->c / total, row_bytes = row * dtype_size(part->dtype);
   size_t most = STAGING_BYTES / row_bytes, rows = (size_t)part->rows;
+  struct element raised = {element.type, element.scale * ldexpf(1, -part->exponent)}; /* divides by its scale */
   if (most < 1)
     return error_set(err, STATUS_MODEL, "%s: rows of %zu bytes are not supported", r->name, row_bytes);
   for (size_t first = 0; first < rows; first += most) {
@@ -158,7 +160,7 @@ static int load_part(struct cuda_device *device, const struct resource *r, const
     if (!staged)
       return -1;
     struct convert_args convert = {staged,   part->dtype, (char *)target + first * row * element_size(element),
-                                   element,  count,       (int)(row / taps),
+                                   raised,   count,       (int)(row / taps),
                                    (int)taps};
     if (cuda_check(cudaEventSynchronize(device->staging_free[turn]), "loading weights", err) < 0)
       return -1;

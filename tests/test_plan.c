@@ -257,6 +257,11 @@ static void weights_are_read_in_device_order(void **state) {
   assert_int_equal(resource_read_f32(&resources.list[2], out, &err), 0);
   assert_memory_equal(out, conv, 4 * sizeof *out);
 
+  struct weight_part raised = {conv, DTYPE_F32, 1, .exponent = -2};
+  resources_weight(&resources, "raised", 1, 1, 1, 4, &raised, 1, &err);
+  assert_int_equal(resource_read_f32(&resources.list[3], out, &err), 0);
+  assert_memory_equal(out, ((const float[]){0, 0.25f, 0.5f, 0.75f}), 4 * sizeof *out);
+
   struct tensor other = resources_weight(&resources, "one row", 1, 1, 1, 5, NULL, 0, &err);
   assert_false(tensor_exists(other));
   assert_int_equal(err.status, STATUS_MODEL);

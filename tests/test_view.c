@@ -106,7 +106,8 @@ static void test_weights(void **state) {
   struct resources resources = {0};
   struct error err = {0};
   check_values(&resources, checkpoint_matrix(&part, &resources, "k", 2, 2, &err), (float[]){4, 5, 6, 7}, 4);
-  check_values(&resources, checkpoint_conv(&part, &resources, "v", 2, 2, 1, &err), (float[]){8, 9, 10, 11}, 4);
+  check_values(&resources, checkpoint_conv(&part, &resources, &(struct stack_part){"v", 2}, 2, 1, &err),
+               (float[]){8, 9, 10, 11}, 4);
   check_values(&resources, checkpoint_matrix(&part, &resources, "projection", 3, 2, &err),
                (float[]){12, 15, 13, 16, 14, 17}, 6);
   check_values(&resources, checkpoint_matrix(&part, &resources, "linear", 2, 2, &err), (float[]){0, 1, 2, 3}, 4);

@@ -170,14 +170,18 @@ static void test_beyond_f16(void **state) {
   golden_close(&golden);
 }
 
-static void expect_limit(enum dtype dtype, uint32_t bits, bool finite, bool fits_f16) {
+/* A value of a tensor that is taken times 2 to the power of exponent. */
+static void expect_limit(enum dtype dtype, uint32_t bits, int exponent, bool finite, bool fits_f16) {
   uint32_t values[9] = {0}, out[9];
   uint16_t halves[9] = {0};
   struct error err = {0};
   values[7] = bits;
   halves[7] = (uint16_t)bits;
-  struct weight_part part = {
-      .data = dtype == DTYPE_F32 ? (void *)values : halves, .dtype = dtype, .rows = 9, .name = "limit"};
+  struct weight_part part = {.data = dtype == DTYPE_F32 ? (void *)values : halves,
+                             .dtype = dtype,
+                             .rows = 9,
+                             .name = "limit",
+                             .exponent = exponent};
   assert_int_equal(weight_part_read(&part, 0, 9, false, out, &err), finite ? 0 : -1);
   assert_int_equal(weight_part_read(&part, 0, 9, true, out, &err), fits_f16 ? 0 : -1);
   if (!fits_f16)
@@ -187,20 +191,25 @@ static void expect_limit(enum dtype dtype, uint32_t bits, bool finite, bool fits
 
 static void test_limits(void **state) {
   (void)state;
-  expect_limit(DTYPE_F32, 0x7f800000, false, false);
-  expect_limit(DTYPE_F32, 0xff800000, false, false);
-  expect_limit(DTYPE_F32, 0x7f800001, false, false);
-  expect_limit(DTYPE_F32, 0x7f7fffff, true, false);
-  expect_limit(DTYPE_F32, 0xc77ff000, true, false); /* -65520: rounds to infinity */
-  expect_limit(DTYPE_F32, 0xc77fefff, true, true);
-  expect_limit(DTYPE_BF16, 0x7f80, false, false);
-  expect_limit(DTYPE_BF16, 0xffff, false, false);
-  expect_limit(DTYPE_BF16, 0xff7f, true, false);
-  expect_limit(DTYPE_BF16, 0x4780, true, false);
-  expect_limit(DTYPE_BF16, 0x477f, true, true);
-  expect_limit(DTYPE_F16, 0x7c00, false, false);
-  expect_limit(DTYPE_F16, 0xfc01, false, false);
-  expect_limit(DTYPE_F16, 0xfbff, true, true);
+  expect_limit(DTYPE_F32, 0x7f800000, 0, false, false);
+  expect_limit(DTYPE_F32, 0xff800000, 0, false, false);
+  expect_limit(DTYPE_F32, 0x7f800001, 0, false, false);
+  expect_limit(DTYPE_F32, 0x7f7fffff, 0, true, false);
+  expect_limit(DTYPE_F32, 0xc77ff000, 0, true, false); /* -65520: rounds to infinity */
+  expect_limit(DTYPE_F32, 0xc77fefff, 0, true, true);
+  expect_limit(DTYPE_BF16, 0x7f80, 0, false, false);
+  expect_limit(DTYPE_BF16, 0xffff, 0, false, false);
+  expect_limit(DTYPE_BF16, 0xff7f, 0, true, false);
+  expect_limit(DTYPE_BF16, 0x4780, 0, true, false);
+  expect_limit(DTYPE_BF16, 0x477f, 0, true, true);
+  expect_limit(DTYPE_F16, 0x7c00, 0, false, false);
+  expect_limit(DTYPE_F16, 0xfc01, 0, false, false);
+  expect_limit(DTYPE_F16, 0xfbff, 0, true, true);
+  expect_limit(DTYPE_F32, 0x49fff000, -5, true, false); /* 32 times 65520 */
+  expect_limit(DTYPE_F32, 0xc9ffefff, -5, true, true);
+  expect_limit(DTYPE_BF16, 0x4a00, -5, true, false);
+  expect_limit(DTYPE_BF16, 0x49ff, -5, true, true);
+  expect_limit(DTYPE_F16, 0xfbff, -5, true, true);
 }
 
 /* Every finite FP16 number, subnormal ones among them. */

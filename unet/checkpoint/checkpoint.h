@@ -91,9 +91,22 @@ struct tae_config {
   int encoder_blocks[LEVELS_MAX], decoder_blocks[LEVELS_MAX]; /* num_encoder_blocks, num_decoder_blocks */
 };
 
+/* AutoencoderKL. */
+struct kl_config {
+  int levels;
+  int channels[LEVELS_MAX]; /* block_out_channels, the outermost level first */
+  int layers;               /* layers_per_block of the encoder; the decoder has one more */
+  int groups;               /* norm_num_groups */
+  bool quant_conv, post_quant_conv;
+  bool mid_attention;
+  bool force_upcast; /* its inner values may leave FP16's range */
+};
+
 /* The kinds of autoencoder: KIND, its field in struct autoencoder, its class in diffusers. For each there are a struct
  * FIELD_config, FIELD_config_read and FIELD_print here, and FIELD_kind in unet/model/autoencoder.h. */
-#define AUTOENCODER_TABLE(ROW) ROW(TAE, tae, "AutoencoderTiny")
+#define AUTOENCODER_TABLE(ROW)                                                                                         \
+  ROW(TAE, tae, "AutoencoderTiny")                                                                                     \
+  ROW(KL, kl, "AutoencoderKL")
 
 #define AUTOENCODER_TYPE(KIND, field, class) AUTOENCODER_##KIND,
 enum autoencoder_type { AUTOENCODER_TABLE(AUTOENCODER_TYPE) AUTOENCODER_TYPES };
@@ -105,7 +118,7 @@ struct autoencoder {
   enum autoencoder_type type;
   int scale; /* pixels to a latent sample, each way */
   int latent_channels;
-  float scaling_factor; /* the sampler's latents are this times the network's own */
+  float scaling_factor, shift_factor; /* the sampler's latent is (the network's own - shift) * scaling */
   union {
     AUTOENCODER_TABLE(AUTOENCODER_CONFIG)
   };
@@ -156,18 +169,21 @@ int scheduler_config_parse(struct scheduler_config *config, const char *text, co
 /* Weights as resources. name is the key without the component's prefix ("conv_in.weight"); the resource is called
  * "unet/conv_in.weight". A missing tensor or another shape is an error that names file, key and both shapes; the
  * returned space is then TENSOR_NONE. */
-/* [out][in][kernel][kernel] on disk, [out, kernel, kernel, in] as resource. */
-struct tensor checkpoint_conv(const struct component *from, struct resources *to, const char *name, int out, int in,
+/* A tensor, or its first rows. */
+struct stack_part {
+  const char *name;
+  int rows;
+  int of;       /* rows that the file's tensor has; 0: no more */
+  int exponent; /* values are the file's times 2 to this power */
+};
+/* [rows][in][kernel][kernel] on disk, [rows, kernel, kernel, in] as resource. */
+struct tensor checkpoint_conv(const struct component *from, struct resources *to, const struct stack_part *part, int in,
                               int kernel, struct error *err);
 /* [rows][columns], or a 1x1 convolution's [rows][columns][1][1]. */
 struct tensor checkpoint_matrix(const struct component *from, struct resources *to, const char *name, int rows,
                                 int columns, struct error *err);
 struct tensor checkpoint_vector(const struct component *from, struct resources *to, const char *name, int length,
                                 struct error *err);
-struct stack_part {
-  const char *name;
-  int rows;
-};
 /* Several matrices stacked by rows, or with columns 0 vectors end to end, as one resource called name: fused
  * projections, all time projections of a U-Net. */
 struct tensor checkpoint_stack(const struct component *from, struct resources *to, const char *name,

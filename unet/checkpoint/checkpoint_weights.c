@@ -23,11 +23,13 @@ static bool has_shape(const struct safetensor *t, int rank, const int64_t *shape
   return true;
 }
 
-/* Finds a tensor and checks its shape; dimensions beyond rank must be 1 (1x1 convolutions as matrices). */
-static int find_part(const struct component *from, const char *name, int rank, const int64_t *shape,
+/* Finds a tensor and checks its shape, whose first dimension is the part's; dimensions beyond rank must be 1 (1x1
+ * convolutions as matrices). */
+static int find_part(const struct component *from, const struct stack_part *wanted, int rank, int64_t *shape,
                      struct weight_part *part, struct error *err) {
   char key[NAME_MAX_LENGTH];
-  snprintf(key, sizeof key, "%s%s", from->prefix, name);
+  snprintf(key, sizeof key, "%s%s", from->prefix, wanted->name);
+  shape[0] = wanted->of ? wanted->of : wanted->rows;
   const struct safetensor *t = safetensors_get(from->files, key, err);
   if (!t)
     return -1;
@@ -39,11 +41,12 @@ static int find_part(const struct component *from, const char *name, int rank, c
                      t->key, has, wants);
   }
   *part = (struct weight_part){.dtype = t->dtype,
-                               .rows = (int)shape[0],
+                               .rows = wanted->rows,
                                .file = t->file,
                                .offset = t->offset,
                                .name = t->key,
-                               .columns = t->transposed ? (int)shape[1] : 0};
+                               .columns = t->transposed ? (int)shape[1] : 0,
+                               .exponent = wanted->exponent};
   return 0;
 }
 
@@ -54,22 +57,22 @@ static struct tensor add(const struct component *from, struct resources *to, con
   return resources_weight(to, full, size[0], size[1], size[2], size[3], parts, part_count, err);
 }
 
-struct tensor checkpoint_conv(const struct component *from, struct resources *to, const char *name, int out, int in,
+struct tensor checkpoint_conv(const struct component *from, struct resources *to, const struct stack_part *part, int in,
                               int kernel, struct error *err) {
-  struct weight_part part;
-  if (find_part(from, name, 4, (const int64_t[]){out, in, kernel, kernel}, &part, err))
+  struct weight_part found;
+  if (find_part(from, part, 4, (int64_t[]){0, in, kernel, kernel}, &found, err))
     return (struct tensor){0};
-  return add(from, to, name, (const int[]){out, kernel, kernel, in}, &part, 1, err);
+  return add(from, to, part->name, (const int[]){part->rows, kernel, kernel, in}, &found, 1, err);
 }
 
 struct tensor checkpoint_matrix(const struct component *from, struct resources *to, const char *name, int rows,
                                 int columns, struct error *err) {
-  return checkpoint_stack(from, to, name, &(struct stack_part){name, rows}, 1, columns, err);
+  return checkpoint_stack(from, to, name, &(struct stack_part){.name = name, .rows = rows}, 1, columns, err);
 }
 
 struct tensor checkpoint_vector(const struct component *from, struct resources *to, const char *name, int length,
                                 struct error *err) {
-  return checkpoint_stack(from, to, name, &(struct stack_part){name, length}, 1, 0, err);
+  return checkpoint_stack(from, to, name, &(struct stack_part){.name = name, .rows = length}, 1, 0, err);
 }
 
 struct tensor checkpoint_stack(const struct component *from, struct resources *to, const char *name,
@@ -82,7 +85,7 @@ struct tensor checkpoint_stack(const struct component *from, struct resources *t
   struct tensor tensor = {0};
   int rows = 0, i = 0;
   for (; i < part_count; i++) {
-    if (find_part(from, parts[i].name, columns ? 2 : 1, (const int64_t[]){parts[i].rows, columns}, &found[i], err))
+    if (find_part(from, &parts[i], columns ? 2 : 1, (int64_t[]){0, columns}, &found[i], err))
       break;
     rows += parts[i].rows;
   }

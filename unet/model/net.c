@@ -6,7 +6,7 @@ enum { KEY_MAX = 512, PARTS_MAX = 4 };
 
 struct net net_begin(struct plan *plan, const struct component *weights) {
   size_t mark = plan_enter(plan, "%s", weights->name);
-  return (struct net){plan, weights, strlen(plan->scope), mark};
+  return (struct net){.plan = plan, .weights = weights, .root = strlen(plan->scope), .mark = mark};
 }
 
 void net_end(const struct net *net) {
@@ -33,23 +33,33 @@ static const char *key(const struct net *net, char out[KEY_MAX], const char *nam
   return out;
 }
 
+/* A failure becomes the plan's. */
+static struct tensor found(const struct net *net, struct tensor t, const struct error *err) {
+  if (!tensor_exists(t))
+    net_fail(net, err);
+  return t;
+}
+
+/* A vector of a norm. */
 static struct tensor vector(const struct net *net, const char *name, const char *suffix, int length) {
   char text[KEY_MAX];
   struct error err = {0};
-  struct tensor t = checkpoint_vector(net->weights, net->plan->resources, key(net, text, name, suffix), length, &err);
-  if (!tensor_exists(t))
-    net_fail(net, &err);
-  return t;
+  key(net, text, name, suffix);
+  return found(net, checkpoint_vector(net->weights, net->plan->resources, text, length, &err), &err);
+}
+
+static struct tensor bias_of(const struct net *net, const char *name, int out) {
+  char text[KEY_MAX];
+  struct error err = {0};
+  struct stack_part part = {key(net, text, name, "bias"), out, net->rows, net->bias_exponent};
+  return found(net, checkpoint_stack(net->weights, net->plan->resources, text, &part, 1, 0, &err), &err);
 }
 
 static struct tensor matrix(const struct net *net, const char *name, int rows, int columns) {
   char text[KEY_MAX];
   struct error err = {0};
-  struct tensor t =
-      checkpoint_matrix(net->weights, net->plan->resources, key(net, text, name, "weight"), rows, columns, &err);
-  if (!tensor_exists(t))
-    net_fail(net, &err);
-  return t;
+  struct stack_part part = {key(net, text, name, "weight"), rows, net->rows, net->weight_exponent};
+  return found(net, checkpoint_stack(net->weights, net->plan->resources, text, &part, 1, columns, &err), &err);
 }
 
 struct tensor net_conv(const struct net *net, const char *name, struct op_conv op, int out, enum bias bias) {
@@ -57,14 +67,12 @@ struct tensor net_conv(const struct net *net, const char *name, struct op_conv o
     return (struct tensor){0};
   char text[KEY_MAX];
   struct error err = {0};
-  op.weight = checkpoint_conv(net->weights, net->plan->resources, key(net, text, name, "weight"), out, op.x.c + op.x2.c,
-                              3, &err);
-  if (!tensor_exists(op.weight))
-    net_fail(net, &err);
+  struct stack_part part = {key(net, text, name, "weight"), out, net->rows, net->weight_exponent};
+  op.weight = found(net, checkpoint_conv(net->weights, net->plan->resources, &part, op.x.c + op.x2.c, 3, &err), &err);
   if (bias)
-    op.bias = vector(net, name, "bias", out);
+    op.bias = bias_of(net, name, out);
   op.stride = op.stride ? op.stride : 1;
-  op.pad = 1;
+  op.pad = op.pad_end_only ? 0 : 1;
   return plan_conv(net->plan, name, op);
 }
 
@@ -73,7 +81,7 @@ struct tensor net_linear(const struct net *net, const char *name, struct op_line
     return (struct tensor){0};
   op.weight = matrix(net, name, out, op.x.c + op.x2.c);
   if (bias)
-    op.bias = vector(net, name, "bias", out);
+    op.bias = bias_of(net, name, out);
   return plan_linear(net->plan, name, op);
 }
 
@@ -83,13 +91,10 @@ static struct tensor stack(const struct net *net, const char *name, const char *
   char names[PARTS_MAX][KEY_MAX], fused[KEY_MAX];
   struct stack_part list[PARTS_MAX];
   for (int i = 0; i < part_count; i++)
-    list[i] = (struct stack_part){key(net, names[i], parts[i], suffix), outs[i]};
+    list[i] = (struct stack_part){.name = key(net, names[i], parts[i], suffix), .rows = outs[i]};
   struct error err = {0};
-  struct tensor t = checkpoint_stack(net->weights, net->plan->resources, key(net, fused, name, suffix), list,
-                                     part_count, columns, &err);
-  if (!tensor_exists(t))
-    net_fail(net, &err);
-  return t;
+  key(net, fused, name, suffix);
+  return found(net, checkpoint_stack(net->weights, net->plan->resources, fused, list, part_count, columns, &err), &err);
 }
 
 struct tensor net_fused(const struct net *net, const char *name, struct op_linear op, const char *const parts[],

@@ -7,12 +7,14 @@
 #include "unet/plan/plan.h"
 
 /* A network while it is appended to a plan: its checkpoint component, and where the checkpoint's keys begin in the
- * plan's scope. */
+ * plan's scope. The last three fields, as a rule 0, are for the layers of a copy in which they are set. */
 struct net {
   struct plan *plan;
   const struct component *weights;
   size_t root;
-  size_t mark; /* of the plan's scope: for net_end */
+  size_t mark;                        /* of the plan's scope: for net_end */
+  int rows;                           /* that the file's tensors have, where a layer takes their first ones alone */
+  int weight_exponent, bias_exponent; /* a layer's values are the file's times 2 to these powers */
 };
 
 enum bias { NO_BIAS, WITH_BIAS };
@@ -21,7 +23,7 @@ enum bias { NO_BIAS, WITH_BIAS };
 struct net net_begin(struct plan *plan, const struct component *weights);
 void net_end(const struct net *net);
 
-/* 3x3 convolution name.weight, name.bias: padding 1, stride as given or 1. Returns y. */
+/* 3x3 convolution name.weight, name.bias: padding 1 unless it is at the end only, stride as given or 1. Returns y. */
 struct tensor net_conv(const struct net *net, const char *name, struct op_conv op, int out, enum bias bias);
 /* Linear layer, or a 1x1 convolution, name.weight, name.bias. With ACT_GEGLU, out counts before halving. */
 struct tensor net_linear(const struct net *net, const char *name, struct op_linear op, int out, enum bias bias);

@@ -35,7 +35,7 @@ PRINTF_LIKE(3, 4) static void stack_add(struct stack *stack, int rows, const cha
   va_start(args, format);
   vsnprintf(text, sizeof stack->keys->text, format, args);
   va_end(args);
-  stack->parts[stack->count++] = (struct stack_part){text, rows};
+  stack->parts[stack->count++] = (struct stack_part){.name = text, .rows = rows};
 }
 
 /* The time projections of all res blocks: weight or bias. */

@@ -1,5 +1,6 @@
 #include "unet/plan/resources.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -135,6 +136,12 @@ static void piece_close(struct piece *piece) {
   free(piece->values);
 }
 
+static void raise(float *values, size_t count, int exponent) {
+  float factor = ldexpf(1, exponent);
+  for (size_t i = 0; exponent && i < count; i++)
+    values[i] *= factor;
+}
+
 /* Rows in checkpoint order to device order. */
 static void turn_rows(const struct resource *r, const float *rows, size_t count, size_t row, float *out) {
   size_t taps = (size_t)r->h * (size_t)r->w, channels = row / taps;
@@ -153,7 +160,9 @@ static int read_part(const struct resource *r, const struct weight_part *part, s
     if (weight_part_read(part, first * piece->row, elements, f16, piece->stored, err))
       return -1;
     if (out) {
-      weights_to_f32(part->dtype, piece->stored, elements, turned ? piece->values : out);
+      float *values = turned ? piece->values : out;
+      weights_to_f32(part->dtype, piece->stored, elements, values);
+      raise(values, elements, part->exponent);
       if (turned)
         turn_rows(r, piece->values, count, piece->row, out);
       out += elements;

@@ -50,13 +50,15 @@ static float stored_value(enum dtype dtype, const void *stored, size_t i) {
   return dtype == DTYPE_F16 ? f16_to_f32(bits) : bf16_to_f32(bits);
 }
 
-/* The bits of the smallest magnitude that is refused: infinity's, or those of what FP16 rounds to it. */
-static uint32_t refused_from(enum dtype dtype, bool f16) {
-  switch (dtype) {
+/* The bits of the smallest magnitude that is refused: infinity's, or those of what FP16 rounds to it. FP16 itself has
+ * no more values than it can hold, as long as its exponents are not raised. */
+static uint32_t refused_from(const struct weight_part *part, bool f16) {
+  int32_t raised = part->exponent;
+  switch (part->dtype) {
   case DTYPE_F32:
-    return f16 ? 0x477ff000 : 0x7f800000;
+    return f16 ? (uint32_t)(0x477ff000 - raised * (1 << 23)) : 0x7f800000;
   case DTYPE_BF16:
-    return f16 ? 0x4780 : 0x7f80;
+    return f16 ? (uint32_t)(0x4780 - raised * (1 << 7)) : 0x7f80;
   default:
     return 0x7c00;
   }
@@ -141,7 +143,7 @@ int weight_part_read(const struct weight_part *part, size_t first, size_t count,
   bool turned = part->columns && count;
   if (turned ? read_turned(part, first, count, out, err) : read_stored(part, first, count, out, err))
     return -1;
-  uint32_t limit = refused_from(part->dtype, f16);
+  uint32_t limit = refused_from(part, f16);
   return reaches(part->dtype, out, count, limit) ? refuse(part, out, first, limit, err) : 0;
 }
 

@@ -42,10 +42,12 @@ struct weight_part {
   size_t offset;                  /* of the first row in the file */
   const char *name;               /* of the tensor in the file, for messages; borrowed */
   int columns;                    /* of a matrix that is stored as [columns][rows]; 0: stored as it is read */
+  int exponent;                   /* values are what is stored times 2 to this power */
 };
 
 /* Elements [first, first + count) of a part, of the type that is stored, into out. A value that is not finite is an
- * error (STATUS_MODEL) that names the tensor; with f16, so is a value that becomes infinite in FP16. */
+ * error (STATUS_MODEL) that names the tensor; with f16, so is a value that becomes infinite in FP16 once it has the
+ * part's exponent. */
 int weight_part_read(const struct weight_part *part, size_t first, size_t count, bool f16, void *out,
                      struct error *err);
 
