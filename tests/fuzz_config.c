@@ -19,6 +19,9 @@ const struct fuzz_seed fuzz_seeds[] = {
                    "\"reverse_transformer_layers_per_block\":[[4,4,10],[2,1,1],1,1]}"),
     FUZZ_SEED("v", "{\"_class_name\":\"AutoencoderTiny\",\"encoder_block_out_channels\":[8,8],"
                    "\"decoder_block_out_channels\":[8,8],\"num_encoder_blocks\":[0,2],\"num_decoder_blocks\":[1,1]}"),
+    FUZZ_SEED("v", "{\"_class_name\":\"AutoencoderKL\",\"block_out_channels\":[8,16],\"norm_num_groups\":4,"
+                   "\"down_block_types\":[\"DownEncoderBlock2D\",\"DownEncoderBlock2D\"],\"force_upcast\":false,"
+                   "\"up_block_types\":[\"UpDecoderBlock2D\",\"UpDecoderBlock2D\"],\"shift_factor\":0.1}"),
     FUZZ_SEED("t", "{\"hidden_size\":64,\"num_attention_heads\":4,\"hidden_act\":\"gelu\",\"vocab_size\":100,"
                    "\"architectures\":[\"CLIPTextModel\"],\"layer_norm_eps\":1e-5}"),
     FUZZ_SEED("s", "{\"_class_name\":\"DDIMScheduler\",\"clip_sample\":false,\"timestep_spacing\":\"leading\","
@@ -45,7 +48,13 @@ static int check_autoencoder(const char *text, struct error *err) {
   struct autoencoder a = {.type = AUTOENCODER_TYPES};
   if (autoencoder_config_parse(&a, text, "vae", err))
     return -1;
-  FUZZ_CHECK(a.type == AUTOENCODER_TAE && a.scale >= 1 && a.latent_channels > 0);
+  FUZZ_CHECK(a.type < AUTOENCODER_TYPES && a.scale >= 1 && a.latent_channels > 0 && a.scaling_factor > 0);
+  if (a.type == AUTOENCODER_KL) {
+    FUZZ_CHECK(a.kl.levels >= 1 && a.kl.levels <= LEVELS_MAX && a.kl.layers > 0 && a.kl.groups > 0);
+    for (int i = 0; i < a.kl.levels; i++)
+      FUZZ_CHECK(a.kl.channels[i] > 0 && a.kl.channels[i] % a.kl.groups == 0);
+    return 0;
+  }
   FUZZ_CHECK(a.tae.levels >= 1 && a.tae.levels <= LEVELS_MAX && a.tae.encoder_channels > 0);
   for (int i = 0; i < a.tae.levels; i++)
     FUZZ_CHECK(a.tae.encoder_blocks[i] >= 0 && a.tae.decoder_blocks[i] >= 0);

@@ -236,7 +236,7 @@ static void test_tae_refusals(void **state) {
   static const struct {
     const char *fields, *field, *value;
   } cases[] = {
-      {"\"_class_name\": \"AutoencoderKL\"", "_class_name", "--vae"},
+      {"\"_class_name\": \"VQModel\"", "VQModel", "--vae"},
       {"\"sample_size\": 512", "_class_name", "--vae"},
 #define TINY "\"_class_name\": \"AutoencoderTiny\", "
       {TINY "\"act_fn\": \"silu\"", "act_fn", "silu"},
@@ -256,6 +256,69 @@ static void test_tae_refusals(void **state) {
   for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
     char text[512];
     snprintf(text, sizeof text, "{%s}", cases[i].fields);
+    struct autoencoder autoencoder;
+    struct error err = {0};
+    if (!autoencoder_config_parse(&autoencoder, text, "vae/config.json", &err))
+      fail_msg("accepted: %s", text);
+    check_message(&err, "vae/config.json", cases[i].field, cases[i].value);
+  }
+}
+
+/* The configs of SD 1 and of SDXL as they are published, and the class' own defaults. */
+static void test_kl(void **state) {
+  (void)state;
+  static const char sd1[] =
+      "{\"_class_name\": \"AutoencoderKL\", \"_diffusers_version\": \"0.6.0\", \"act_fn\": \"silu\","
+      "\"block_out_channels\": [128, 256, 512, 512], \"down_block_types\": [\"DownEncoderBlock2D\","
+      "\"DownEncoderBlock2D\", \"DownEncoderBlock2D\", \"DownEncoderBlock2D\"], \"in_channels\": 3,"
+      "\"latent_channels\": 4, \"layers_per_block\": 2, \"norm_num_groups\": 32, \"out_channels\": 3,"
+      "\"sample_size\": 512, \"up_block_types\": [\"UpDecoderBlock2D\", \"UpDecoderBlock2D\", \"UpDecoderBlock2D\","
+      "\"UpDecoderBlock2D\"]";
+  char text[1024];
+  struct autoencoder a = {.type = AUTOENCODER_TYPES};
+  struct error err = {0};
+  snprintf(text, sizeof text, "%s}", sd1);
+  assert_int_equal(autoencoder_config_parse(&a, text, "vae/config.json", &err), 0);
+  assert_int_equal(a.type, AUTOENCODER_KL);
+  assert_int_equal(a.scale, 8);
+  assert_int_equal(a.latent_channels, 4);
+  assert_true(a.scaling_factor == 0.18215f && a.shift_factor == 0);
+  assert_int_equal(a.kl.levels, 4);
+  assert_int_equal(a.kl.channels[3], 512);
+  assert_int_equal(a.kl.layers, 2);
+  assert_true(a.kl.quant_conv && a.kl.post_quant_conv && a.kl.mid_attention && a.kl.force_upcast);
+  snprintf(text, sizeof text,
+           "%s, \"scaling_factor\": 0.13025, \"force_upcast\": false, \"latents_mean\": null, \"shift_factor\": 0.25,"
+           "\"use_quant_conv\": false, \"use_post_quant_conv\": false, \"mid_block_add_attention\": false}",
+           sd1);
+  assert_int_equal(autoencoder_config_parse(&a, text, "vae/config.json", &err), 0);
+  assert_true(a.scaling_factor == 0.13025f && a.shift_factor == 0.25f);
+  assert_false(a.kl.quant_conv || a.kl.post_quant_conv || a.kl.mid_attention || a.kl.force_upcast);
+  assert_int_equal(autoencoder_config_parse(&a, "{\"_class_name\": \"AutoencoderKL\"}", "vae/config.json", &err), 0);
+  assert_int_equal(a.kl.levels, 1);
+  assert_int_equal(a.kl.channels[0], 64);
+}
+
+static void test_kl_refusals(void **state) {
+  (void)state;
+  static const struct {
+    const char *fields, *field, *value;
+  } cases[] = {
+      {"\"latents_mean\": [0, 0, 0, 0]", "latents_mean", "[0,0,0,0]"},
+      {"\"block_out_channels\": []", "block_out_channels", "length"},
+      {"\"block_out_channels\": [64, 64]", "down_block_types", "length"},
+      {"\"down_block_types\": [\"AttnDownEncoderBlock2D\"]", "down_block_types", "AttnDownEncoderBlock2D"},
+      {"\"up_block_types\": [\"AttnUpDecoderBlock2D\"]", "up_block_types", "AttnUpDecoderBlock2D"},
+      {"\"block_out_channels\": [80]", "norm_num_groups", "divide"},
+      {"\"act_fn\": \"gelu\"", "act_fn", "gelu"},
+      {"\"in_channels\": 4", "in_channels", "4"},
+      {"\"out_channels\": 6", "out_channels", "6"},
+      {"\"scaling_factor\": 0", "scaling_factor", "0"},
+      {"\"batch_norm_eps\": 1e-4", "batch_norm_eps", "unknown"},
+  };
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    char text[512];
+    snprintf(text, sizeof text, "{\"_class_name\": \"AutoencoderKL\", %s}", cases[i].fields);
     struct autoencoder autoencoder;
     struct error err = {0};
     if (!autoencoder_config_parse(&autoencoder, text, "vae/config.json", &err))
@@ -514,7 +577,7 @@ static void test_open_refusals(void **state) {
       {"unet/diffusion_pytorch_model.safetensors", "", "0 bytes"},
       {"unet/diffusion_pytorch_model.safetensors", "random bytes that are none", "safetensors file"},
       {"vae/config.json", NULL, "vae/config.json"},
-      {"vae/config.json", "{\"_class_name\": \"AutoencoderKL\"}", "--vae"},
+      {"vae/config.json", "{\"_class_name\": \"VQModel\"}", "--vae"},
       {"vae/diffusion_pytorch_model.fp16.safetensors", NULL, "diffusion_pytorch_model.safetensors"},
       {"text_encoder/config.json", NULL, "text_encoder/config.json"},
       {"text_encoder/config.json", "{\"hidden_size\": 16, \"vocab_size\": 3}", "vocab_size: 3"},
@@ -551,7 +614,7 @@ static void test_open_refusals(void **state) {
 static void test_other_vae(void **state) {
   (void)state;
   char *folder = make_model(), *other = make_model(), *path = fixture_path(folder, "vae/config.json");
-  fixture_text(folder, "vae/config.json", "{\"_class_name\": \"AutoencoderKL\"}");
+  fixture_text(folder, "vae/config.json", "{\"_class_name\": \"VQModel\"}");
   char *vae = fixture_path(other, "vae");
   struct checkpoint *checkpoint = open_model(folder, vae);
   assert_string_equal(checkpoint->autoencoder.weights.folder, vae);
@@ -588,7 +651,7 @@ static void test_weights(void **state) {
   const struct component *unet = &checkpoint->predictors[0].weights;
   struct resources resources = {0};
   struct error err = {0};
-  struct tensor conv = checkpoint_conv(unet, &resources, "conv.weight", 2, 3, 3, &err);
+  struct tensor conv = checkpoint_conv(unet, &resources, &(struct stack_part){"conv.weight", 2}, 3, 3, &err);
   assert_int_equal(conv.space, TENSOR_RESOURCE);
   assert_true(conv.n == 2 && conv.h == 3 && conv.w == 3 && conv.c == 3);
   assert_string_equal(resources.list[conv.index].name, "unet/conv.weight");
@@ -604,7 +667,7 @@ static void test_weights(void **state) {
   assert_true(matrix.n == 3 && matrix.c == 4);
   assert_int_equal(checkpoint_matrix(unet, &resources, "k", 3, 4, &err).index, matrix.index);
 
-  assert_false(tensor_exists(checkpoint_conv(unet, &resources, "conv.weight", 2, 4, 3, &err)));
+  assert_false(tensor_exists(checkpoint_conv(unet, &resources, &(struct stack_part){"conv.weight", 2}, 4, 3, &err)));
   check_message(&err, "conv.weight", "[2, 3, 3, 3]", "[2, 4, 3, 3]");
   assert_false(tensor_exists(checkpoint_vector(unet, &resources, "q", 2, &err)));
   check_message(&err, "tensor q", "[2, 4]", "[2]");
@@ -689,6 +752,8 @@ int main(void) {
       cmocka_unit_test(test_unet_sdxl),
       cmocka_unit_test(test_unet_refusals),
       cmocka_unit_test(test_tae),
+      cmocka_unit_test(test_kl),
+      cmocka_unit_test(test_kl_refusals),
       cmocka_unit_test(test_tae_refusals),
       cmocka_unit_test(test_clip),
       cmocka_unit_test(test_scheduler),

@@ -5,6 +5,7 @@
  *   test_models GOLDENS cuda            the random checkpoints on the CUDA device; skipped where there is no GPU
  *   test_models GOLDENS MODEL cuda      the model in folder MODEL on the CUDA device
  */
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -142,6 +143,51 @@ static void autoencoder(void **state) {
   free(picture.data);
   free(latent.data);
   free(decoded.data);
+}
+
+/* The largest value between the layers of encoder and decoder, as the device stores it. */
+static float largest_inside(struct bench *b) {
+  struct values picture = golden_values(&b->golden, "vae.picture"), latent = golden_values(&b->golden, "vae.latent");
+  const struct autoencoder *autoencoder = &b->checkpoint->autoencoder;
+  const struct autoencoder_kind *kind = autoencoder_kind(autoencoder);
+  struct tensor x = plan_input(&b->plan, 1, picture.shape[1], picture.shape[2], 3, ELEMENT_DEVICE);
+  struct tensor z = plan_input(&b->plan, 1, latent.shape[1], latent.shape[2], latent.shape[3], ELEMENT_PRECISE);
+  kind->encode(autoencoder, &b->plan, x);
+  kind->decode(autoencoder, &b->plan, z);
+  must(plan_finish(&b->plan, &b->err));
+  for (int i = 0; i < b->plan.temporary_count; i++) /* so that none takes another's place */
+    b->plan.temporaries[i].first = 0, b->plan.temporaries[i].last = b->plan.op_count - 1;
+  must(device_prepare(b->device, &b->program, &b->plan, &(struct program_options){PIXEL_RGBA}, &b->err));
+  write_values(b, x, &picture);
+  write_values(b, z, &latent);
+  must(device_run(b->device, b->program, &(struct run_params){0}, &b->err));
+  float most = 0;
+  for (int i = 0; i < b->plan.temporary_count; i++) {
+    const struct temporary *t = &b->plan.temporaries[i];
+    const struct tensor whole = {TENSOR_TEMPORARY, i, t->n, t->h, t->w, t->c, 0, t->c};
+    size_t count = tensor_elements(whole);
+    float *values = malloc(count * sizeof *values);
+    must(device_read(b->device, b->program, whole, 0, values, count, &b->err));
+    for (size_t j = 0; j < count; j++)
+      most = fmaxf(most, fabsf(values[j]));
+    free(values);
+  }
+  free(picture.data);
+  free(latent.data);
+  return most;
+}
+
+/* Where PyTorch's FP16 overflows, what is stored stays within FP16's range: force_upcast asks for it. */
+static void fp16_range(void **state) {
+  struct bench *b = *state;
+  assert_true(b->checkpoint->autoencoder.kl.force_upcast);
+  assert_in_range((int)largest_inside(b), 1024, 65504);
+}
+
+static void fp16_range_without(void **state) {
+  struct bench *b = *state;
+  b->checkpoint->autoencoder.kl.force_upcast = false;
+  assert_true(largest_inside(b) > 65504);
 }
 
 /* The time projections of the run's steps, for the frame program. */
@@ -343,11 +389,22 @@ int main(int argc, char **argv) {
   model = argc - cuda == 3 ? argv[2] : NULL;
   if ((cuda && !has_device("cuda")) || (model && !has_model()))
     return 77;
-  const struct CMUnitTest all[] = {MODEL("sd15"), MODEL("sd21"),   MODEL("turbo"), MODEL("pix2pix"),
-                                   MODEL("lcm"),  MODEL("levels"), MODEL("nomid")};
-  const struct CMUnitTest all_cuda[] = {CUDA_MODEL("sd15"),    CUDA_MODEL("sd21"), CUDA_MODEL("turbo"),
-                                        CUDA_MODEL("pix2pix"), CUDA_MODEL("lcm"),  CUDA_MODEL("levels"),
-                                        CUDA_MODEL("nomid")};
+  const struct CMUnitTest all[] = {
+      MODEL("sd15"),
+      MODEL("sd21"),
+      MODEL("turbo"),
+      MODEL("pix2pix"),
+      MODEL("lcm"),
+      MODEL("levels"),
+      MODEL("nomid"),
+      MODEL("kl"),
+      MODEL("klpix"),
+      MODEL("klwide"),
+      {"FP16's range", fp16_range, setup, teardown, &(struct test_case){"klwide", "cpu"}},
+      {"FP16's range, left", fp16_range_without, setup, teardown, &(struct test_case){"klwide", "cpu"}}};
+  const struct CMUnitTest all_cuda[] = {
+      CUDA_MODEL("sd15"),   CUDA_MODEL("sd21"),  CUDA_MODEL("turbo"), CUDA_MODEL("pix2pix"), CUDA_MODEL("lcm"),
+      CUDA_MODEL("levels"), CUDA_MODEL("nomid"), CUDA_MODEL("kl"),    CUDA_MODEL("klpix"),   CUDA_MODEL("klwide")};
 #ifdef __SANITIZE_ADDRESS__ /* which the definition's loops meet in the small models; in this one they take minutes */
   const struct CMUnitTest mini[] = {ON_DEVICE("mini", "cpu")};
 #else

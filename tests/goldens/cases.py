@@ -19,6 +19,12 @@ def vae(latent, encoder, decoder, encoder_blocks, decoder_blocks):
             "num_decoder_blocks": decoder_blocks}
 
 
+def kl(channels, layers, **more):
+    return {"block_out_channels": channels, "layers_per_block": layers, "norm_num_groups": 4,
+            "down_block_types": ["DownEncoderBlock2D"] * len(channels),
+            "up_block_types": ["UpDecoderBlock2D"] * len(channels), **more}
+
+
 def run(name, mode, steps, **more):
     return {"name": name, "mode": mode, "prompt": "an oil painting", "steps": steps, "seed": 5, **more}
 
@@ -136,5 +142,46 @@ CASES = {
         "scheduler": {"_class_name": "DDIMScheduler", "prediction_type": "epsilon", "timestep_spacing": "leading",
                       "steps_offset": 1, "set_alpha_to_one": True, "clip_sample": False, **BETAS},
         "runs": [run("text-2", "text", 2)],
+    },
+    # AutoencoderKL: three levels of three layers, one of which keeps its width; a shift beside the factor.
+    "kl": {
+        "seed": 8, "dtype": "float16", "prefix": "text_model.", "height": 40, "width": 56,
+        "pipeline": "StableDiffusionPipeline",
+        "unet": {"sample_size": 8, "in_channels": 4, "out_channels": 4, "block_out_channels": [8, 16],
+                 "layers_per_block": 1, "down_block_types": [CROSS, PLAIN], "up_block_types": [PLAIN_UP, CROSS_UP],
+                 "attention_head_dim": [1, 2], "cross_attention_dim": 16, "norm_num_groups": 4,
+                 "use_linear_projection": True},
+        "vae": kl([8, 12, 12], 3, scaling_factor=0.36, shift_factor=0.12),
+        "text": text(16, 2, 1, "gelu", 16),
+        "scheduler": {"_class_name": "EulerDiscreteScheduler", "prediction_type": "epsilon",
+                      "timestep_spacing": "trailing", "steps_offset": 1, "interpolation_type": "linear", **BETAS},
+        "runs": [run("text-1", "text", 1), run("image-2", "image", 2, strength=0.5),
+                 run("image-4", "image", 4, strength=0.75)],
+    },
+    # InstructPix2Pix's picture latent is unscaled; four levels, no quantisation layers, plain FP16 without a way out.
+    "klpix": {
+        "seed": 9, "dtype": "bfloat16", "prefix": "text_model.", "height": 48, "width": 64,
+        "pipeline": "StableDiffusionInstructPix2PixPipeline",
+        "unet": {"sample_size": 8, "in_channels": 8, "out_channels": 4, "block_out_channels": [8, 8],
+                 "layers_per_block": 1, "down_block_types": [CROSS, PLAIN], "up_block_types": [PLAIN_UP, CROSS_UP],
+                 "attention_head_dim": 2, "cross_attention_dim": 16, "norm_num_groups": 4},
+        "vae": kl([4, 8, 8, 12], 1, use_quant_conv=False, use_post_quant_conv=False, force_upcast=False),
+        "text": text(16, 2, 1, "quick_gelu", 16),
+        "scheduler": {"_class_name": "EulerDiscreteScheduler", "prediction_type": "epsilon",
+                      "timestep_spacing": "leading", "steps_offset": 1, "interpolation_type": "linear", **BETAS},
+        "runs": [run("edit-3", "edit", 3), run("edit-3-cfg", "edit", 3, guidance=7.5, image_guidance=1.5)],
+    },
+    # An autoencoder whose inner values FP16 cannot hold, as SDXL's.
+    "klwide": {
+        "seed": 10, "dtype": "float32", "prefix": "text_model.", "height": 32, "width": 48, "widened": 2.0**20,
+        "pipeline": "StableDiffusionPipeline",
+        "unet": {"sample_size": 8, "in_channels": 4, "out_channels": 4, "block_out_channels": [8, 8],
+                 "layers_per_block": 1, "down_block_types": [CROSS, PLAIN], "up_block_types": [PLAIN_UP, CROSS_UP],
+                 "attention_head_dim": 2, "cross_attention_dim": 16, "norm_num_groups": 4},
+        "vae": kl([8, 12], 1, scaling_factor=0.13025),
+        "text": text(16, 2, 1, "gelu", 16),
+        "scheduler": {"_class_name": "EulerDiscreteScheduler", "prediction_type": "epsilon",
+                      "timestep_spacing": "trailing", "steps_offset": 1, "interpolation_type": "linear", **BETAS},
+        "runs": [run("image-2", "image", 2, strength=0.5)],
     },
 }

@@ -32,6 +32,7 @@ import numpy as np
 import torch
 import torch.nn.functional as F
 import transformers
+from diffusers.models.autoencoders.vae import DiagonalGaussianDistribution
 from safetensors.torch import load_file, save_file
 
 from cases import CASES
@@ -44,6 +45,8 @@ DRAWN_IN = [
     "diffusers.pipelines.latent_consistency_models.pipeline_latent_consistency_img2img",
     "diffusers.schedulers.scheduling_lcm",
 ]
+# Encoding by the posterior's mode, which no noise disturbs from frame to frame.
+DiagonalGaussianDistribution.sample = lambda self, generator=None: self.mode()
 PROMPTS = ["", "an oil painting", "a cat at night"]
 TIMESTEPS = (999, 480, 1)
 
@@ -173,14 +176,39 @@ def features_of(conv, run):
     return torch.cat(seen)
 
 
+def is_kl(vae):
+    return isinstance(vae, diffusers.AutoencoderKL)
+
+
+def in_range(vae, images):
+    """Pictures in 0..1 as reverie hands them to the network: AutoencoderTiny's class maps them twice."""
+    return images * 2 - 1 if is_kl(vae) else images
+
+
+def own_latent(vae, pictures):
+    """The autoencoder's own latent of such pictures: of a posterior its mean."""
+    return vae.encode(pictures).latent_dist.mode() if is_kl(vae) else vae.encode(pictures * 2 - 1).latents
+
+
+def decoded(vae, z):
+    return vae.decode(z).sample if is_kl(vae) else vae.decode(z).sample / 2 + 0.5
+
+
+def scaled_latent(vae, z):
+    return (z - (vae.config.shift_factor or 0)) * vae.config.scaling_factor if is_kl(vae) else z
+
+
 def fit_autoencoder(vae, images):
-    last = vae.encoder.layers[-1]
-    z = vae.encode(images * 2 - 1).latents
-    last.weight.data /= z.std()
-    last.bias.data = (last.bias.data - z.mean()) / z.std()
-    z = vae.encode(images * 2 - 1).latents
-    last = vae.decoder.layers[-1]
-    fit(last, features_of(last, lambda: vae.decode(z)), images)
+    """Latents of unit variance once they are scaled, and a decoder that inverts the encoder. Returns own latents."""
+    kl, pictures = is_kl(vae), in_range(vae, images)
+    last = (vae.quant_conv or vae.encoder.conv_out) if kl else vae.encoder.layers[-1]
+    z = own_latent(vae, pictures)
+    factor, shift = (vae.config.scaling_factor, vae.config.shift_factor or 0) if kl else (1, 0)
+    last.weight.data /= z.std() * factor
+    last.bias.data = (last.bias.data - z.mean()) / (z.std() * factor) + shift
+    z = own_latent(vae, pictures)
+    last = vae.decoder.conv_out if kl else vae.decoder.layers[-1]
+    fit(last, features_of(last, lambda: vae.decode(z)), pictures)
     return z
 
 
@@ -190,16 +218,30 @@ def image_divisor(config):
     return config.get("_image_scaling_factor", 0.18215)
 
 
-def fit_unet(unet, z, text, scheduler, generator):
-    """Fits conv_out to the scheduler's kind of prediction on latents z."""
-    z = z.repeat(4, 1, 1, 1)
+def image_latent(unet, vae, own):
+    """What the U-Net sees of the picture."""
+    return own if is_kl(vae) else own / image_divisor(unet.config)
+
+
+def widen(vae, factor):
+    """Multiplies the stream of residuals, which the norms behind it take back: what FP16 cannot hold, but FP32 can."""
+    for name, layer in vae.named_modules():
+        if name.endswith(("conv_in", "conv2", "to_out.0")):
+            layer.weight.data *= factor
+        if name.endswith(("conv_in", "conv2", "to_out.0", "conv_shortcut", "samplers.0.conv")):
+            layer.bias.data *= factor
+
+
+def fit_unet(unet, z, seen, text, scheduler, generator):
+    """Fits conv_out to the scheduler's kind of prediction on latents z, of which the U-Net sees seen as the picture."""
+    z, seen = z.repeat(4, 1, 1, 1), seen.repeat(4, 1, 1, 1)
     t = torch.randint(0, 1000, (len(z),), generator=generator)
     abar = torch.cumprod(1 - torch.linspace(0.00085**0.5, 0.012**0.5, 1000) ** 2, 0)[t].reshape(-1, 1, 1, 1)
     eps = torch.randn(z.shape, generator=generator)
     x = abar.sqrt() * z + (1 - abar).sqrt() * eps
     target = abar.sqrt() * eps - (1 - abar).sqrt() * z if scheduler["prediction_type"] == "v_prediction" else eps
     if unet.config.in_channels > z.shape[1]:
-        x = torch.cat([x, z / image_divisor(unet.config)], 1)
+        x = torch.cat([x, seen], 1)
     w = torch.randn(len(z), unet.config.time_cond_proj_dim or 1, generator=generator)
     condition = w if unet.config.time_cond_proj_dim else None
     run = lambda: unet(x, t, text[torch.arange(len(z)) % len(text)], timestep_cond=condition)
@@ -229,6 +271,10 @@ def save_weights(model, folder, basename, dtype, prefix, shards):
         json.dumps({"metadata": {"total_size": sizes}, "weight_map": index}))
 
 
+def make_autoencoder(config):
+    return (diffusers.AutoencoderKL if "down_block_types" in config else diffusers.AutoencoderTiny)(**config)
+
+
 @torch.no_grad()
 def make_checkpoint(folder, case):
     shutil.rmtree(folder, ignore_errors=True)
@@ -236,17 +282,20 @@ def make_checkpoint(folder, case):
     ids = write_tokenizer(folder / "tokenizer", case["text"]["max_position_embeddings"], case.get("pad", "<|endoftext|>"))
     ends = {"bos_token_id": ids["<|startoftext|>"], "eos_token_id": ids["<|endoftext|>"]}
     text = transformers.CLIPTextModel(transformers.CLIPTextConfig(vocab_size=len(ids), **ends, **case["text"]))
-    vae, unet = diffusers.AutoencoderTiny(**case["vae"]), diffusers.UNet2DConditionModel(**case["unet"])
+    vae, unet = make_autoencoder(case["vae"]), diffusers.UNet2DConditionModel(**case["unet"])
     unet.register_to_config(**case.get("unet_extra", {}))
     for model in (text, vae, unet):
         randomise(model.eval(), generator)
 
     height, width = case["height"], case["width"]
     images = torch.cat([as_tensor(picture(height, width, s)) for s in range(16)])
-    z = fit_autoencoder(vae, images)
+    own = fit_autoencoder(vae, images)
+    z = scaled_latent(vae, own)
     tokens = torch.randint(0, len(ids), (4, case["text"]["max_position_embeddings"]), generator=generator)
-    fit_unet(unet, z, text(tokens).last_hidden_state, case["scheduler"], generator)
+    fit_unet(unet, z, image_latent(unet, vae, own), text(tokens).last_hidden_state, case["scheduler"], generator)
 
+    if "widened" in case:
+        widen(vae, case["widened"])
     dtype = getattr(torch, case["dtype"])
     parts = {"unet": unet, "vae": vae, "text_encoder": text}
     for name, model in parts.items():
@@ -257,7 +306,7 @@ def make_checkpoint(folder, case):
     (folder / "scheduler").mkdir()
     (folder / "scheduler" / "scheduler_config.json").write_text(json.dumps(case["scheduler"], indent=1))
     index = {"_class_name": case["pipeline"], "unet": ["diffusers", "UNet2DConditionModel"],
-             "vae": ["diffusers", "AutoencoderTiny"], "text_encoder": ["transformers", "CLIPTextModel"],
+             "vae": ["diffusers", type(vae).__name__], "text_encoder": ["transformers", "CLIPTextModel"],
              "tokenizer": ["transformers", "CLIPTokenizer"],
              "scheduler": ["diffusers", case["scheduler"]["_class_name"]]}
     (folder / "model_index.json").write_text(json.dumps(index, indent=1))
@@ -268,7 +317,8 @@ def make_checkpoint(folder, case):
 
 def load(folder):
     """The folder's networks in FP32, read by diffusers and transformers themselves."""
-    classes = {"vae": diffusers.AutoencoderTiny, "unet": diffusers.UNet2DConditionModel,
+    vae = json.loads((folder / "vae" / "config.json").read_text())["_class_name"]
+    classes = {"vae": getattr(diffusers, vae), "unet": diffusers.UNet2DConditionModel,
                "text_encoder": transformers.CLIPTextModel}
     parts = {"tokenizer": transformers.CLIPTokenizer.from_pretrained(folder / "tokenizer")}
     for name, cls in classes.items():
@@ -313,26 +363,37 @@ def network_goldens(parts, height, width, noise, seed):
     unet, vae = parts["unet"], parts["vae"]
     image = picture(height, width, seed)
     ids, text = encode(parts, PROMPTS[1])
-    z = vae.encode(as_tensor(image) * 2 - 1).latents
+    z = own_latent(vae, in_range(vae, as_tensor(image)))
     x = noise.make(seed, 7, (1, unet.config.in_channels, *z.shape[2:]))
-    out = {"text.ids": ids[0].float(), "text.out": text[0], "vae.picture": nhwc(as_tensor(image)), "vae.latent": nhwc(z),
-           "vae.decoded": nhwc(vae.decode(z).sample) / 2 + 0.5, "unet.x": nhwc(x)}
+    out = {"text.ids": ids[0].float(), "text.out": text[0], "vae.picture": nhwc(in_range(vae, as_tensor(image))),
+           "vae.latent": nhwc(z), "vae.decoded": nhwc(decoded(vae, z)), "unet.x": nhwc(x)}
     for t in TIMESTEPS:
         out[f"unet.out.{t}"] = nhwc(unet(x, t, text, timestep_cond=condition_of(unet)).sample)
     return {k: v.detach().clone() for k, v in out.items()}
 
 
-def half_errors(parts, exact):
+def narrowed(parts, exact, widened):
+    """The networks with the autoencoder as it was before it was widened, which FP16 can hold."""
+    wide = copy.deepcopy(parts["vae"]).half()
+    assert not decoded(wide, nchw(exact["vae.latent"]).half()).isfinite().all(), "FP16 holds it: widen it more"
+    assert not own_latent(wide, nchw(exact["vae.picture"]).half()).isfinite().all(), "FP16 holds it: widen it more"
+    vae = copy.deepcopy(parts["vae"])
+    widen(vae, 1 / widened)
+    return parts | {"vae": vae}
+
+
+def half_errors(parts, exact, widened=None):
     """Relative errors of the same networks on the same inputs in FP16."""
     device = "cuda" if torch.cuda.is_available() else "cpu"
+    parts = narrowed(parts, exact, widened) if widened else parts
     unet, vae, text_encoder = (copy.deepcopy(parts[k]).half().to(device) for k in ("unet", "vae", "text_encoder"))
     ready = lambda t: t.half().to(device)
     condition = condition_of(parts["unet"])
     condition = None if condition is None else ready(condition)
     x, text = ready(nchw(exact["unet.x"])), ready(exact["text.out"][None])
     out = {"text.out": text_encoder(exact["text.ids"].long()[None].to(device)).last_hidden_state[0],
-           "vae.latent": nhwc(vae.encode(ready(nchw(exact["vae.picture"])) * 2 - 1).latents),
-           "vae.decoded": nhwc(vae.decode(ready(nchw(exact["vae.latent"]))).sample) / 2 + 0.5}
+           "vae.latent": nhwc(own_latent(vae, ready(nchw(exact["vae.picture"])))),
+           "vae.decoded": nhwc(decoded(vae, ready(nchw(exact["vae.latent"]))))}
     for t in TIMESTEPS:
         out[f"unet.out.{t}"] = nhwc(unet(x, t, text, timestep_cond=condition).sample)
     error = lambda a, b: ((a.double().cpu() - b.double()).norm() / b.double().norm()).item()
@@ -347,9 +408,27 @@ def write_golden(folder, golden):
 def update_half(model, out):
     exact = {k: v.float() for k, v in load_file(out / "golden.safetensors").items()}
     golden = json.loads((out / "golden.json").read_text())
-    golden["half"] = half_errors(load(model), exact)
+    golden["half"] = half_errors(load(model), exact, golden.get("widened"))
     print(f"  {out.name}:", golden["half"])
     write_golden(out, golden)
+
+
+def with_shift(vae):
+    """An autoencoder whose latents are shifted: the pipelines know the factor alone."""
+    shift = getattr(vae.config, "shift_factor", None)
+    if not shift:
+        return vae
+    vae = copy.deepcopy(vae)
+    encode, decode = vae.encode, vae.decode
+
+    def encode_shifted(pictures, **arguments):
+        out = encode(pictures, **arguments)
+        out.latent_dist.mean = out.latent_dist.mean - shift
+        return out
+
+    vae.encode = encode_shifted
+    vae.decode = lambda z, *rest, **arguments: decode(z + shift, *rest, **arguments)
+    return vae
 
 
 def run_pipeline(parts, scheduler, run, image, noise):
@@ -368,12 +447,12 @@ def run_pipeline(parts, scheduler, run, image, noise):
     else:
         cls = diffusers.LatentConsistencyModelImg2ImgPipeline if lcm else diffusers.StableDiffusionImg2ImgPipeline
         arguments |= dict(image=as_tensor(image), strength=run["strength"])
-    pipe = cls(**parts, scheduler=scheduler, safety_checker=None, feature_extractor=None,
+    pipe = cls(**parts | {"vae": with_shift(parts["vae"])}, scheduler=scheduler, safety_checker=None, feature_extractor=None,
                requires_safety_checker=False)
     pipe.set_progress_bar_config(disable=True)
     if edit:
         encode = pipe.prepare_image_latents
-        pipe.prepare_image_latents = lambda *a, **k: encode(*a, **k) / image_divisor(pipe.unet.config)
+        pipe.prepare_image_latents = lambda *a, **k: image_latent(pipe.unet, pipe.vae, encode(*a, **k))
     noise.start(run["seed"])
     return np.rint(pipe(**arguments).images[0] * 255).astype(np.uint8)
 
@@ -394,7 +473,7 @@ def check_runs(name, pictures):
 
 
 @torch.no_grad()
-def make_goldens(model, out, runs, height, width, seed, noise):
+def make_goldens(model, out, runs, height, width, seed, noise, widened=None):
     parts, image = load(model), picture(height, width, seed)
     tensors = network_goldens(parts, height, width, noise, seed)
     pictures = {}
@@ -405,8 +484,10 @@ def make_goldens(model, out, runs, height, width, seed, noise):
     tensors |= {f"run.{k}": torch.from_numpy(v).half().contiguous() for k, v in pictures.items()}
     out.mkdir(parents=True, exist_ok=True)
     save_readable(tensors, out / "golden.safetensors")
-    write_golden(out, {"prompt": PROMPTS[1], "height": height, "width": width, "guidance": 8.5, "runs": runs,
-                       "half": half_errors(parts, tensors)})
+    golden = {"prompt": PROMPTS[1], "height": height, "width": width, "guidance": 8.5, "runs": runs}
+    if widened:
+        golden["widened"] = widened
+    write_golden(out, golden | {"half": half_errors(parts, tensors, widened)})
 
 
 MINI_RUNS = [
@@ -439,7 +520,8 @@ def main():
         for name in options.cases or CASES:
             case, folder = CASES[name], options.out / name
             make_checkpoint(folder, case)
-            make_goldens(folder, folder, case["runs"], case["height"], case["width"], case["seed"], noise)
+            make_goldens(folder, folder, case["runs"], case["height"], case["width"], case["seed"], noise,
+                         case.get("widened"))
 
 
 if __name__ == "__main__":

@@ -193,8 +193,8 @@ static float image_scale(const struct checkpoint *c) {
   const struct autoencoder *autoencoder = &c->autoencoder;
   float said = c->predictors[0].config.image_scaling_factor, usual = c->text_encoder_count > 1 ? 0.13025f : 0.18215f;
   if (said > 0)
-    return 1 / said;
-  return 1 / (autoencoder->type == AUTOENCODER_TAE ? usual : autoencoder->scaling_factor);
+    return autoencoder->scaling_factor / said;
+  return autoencoder->type == AUTOENCODER_TAE ? autoencoder->scaling_factor / usual : 1;
 }
 
 static int check_fit(struct checkpoint *c, struct error *err) {

@@ -131,7 +131,7 @@ enum { TEXT_ENCODERS_MAX = 2, PREDICTORS_MAX = 2, ADAPTERS_MAX = 8 };
 struct checkpoint {
   char *name;           /* of the folder, for people */
   bool image_condition; /* the predictors' input is [latent | picture latent]: InstructPix2Pix, mini */
-  float image_scale;    /* that picture latent is this times the sampler's */
+  float image_scale;    /* that picture latent is this times the autoencoder's own */
   struct text_encoder text_encoders[TEXT_ENCODERS_MAX];
   struct predictor predictors[PREDICTORS_MAX];
   struct component adapters[ADAPTERS_MAX]; /* what changes the others or adds to them: none, as no kind is supported */

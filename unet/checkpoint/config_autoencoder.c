@@ -32,7 +32,7 @@ int autoencoder_config_parse(struct autoencoder *autoencoder, const char *text, 
     rows[type].read(autoencoder, &config);
   } else {
     config_refuse(&config, "_class_name", *class ? class : "no name",
-                  "AutoencoderTiny is: give the folder of one with --vae, such as madebyollin/taesd for SD 1 and 2");
+                  "AutoencoderKL and AutoencoderTiny are: give the folder of one with --vae");
   }
   return config_finish(&config, err);
 }

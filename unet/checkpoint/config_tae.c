@@ -41,6 +41,7 @@ void tae_config_read(struct autoencoder *autoencoder, struct config *config) {
   autoencoder->scale = 1 << (tae->levels - 1);
   autoencoder->latent_channels = config_int(config, "latent_channels", 4, 1, 256);
   autoencoder->scaling_factor = 1;
+  autoencoder->shift_factor = 0;
   config_only_number(config, "in_channels", 3);
   config_only_number(config, "out_channels", 3);
   tae->encoder_channels = read_width(config, "encoder_block_out_channels", tae->levels);

@@ -35,9 +35,9 @@ struct tensor unet_predict(const struct unet *unet, struct plan *plan, struct te
 /* What each kind is: one struct of functions, FIELD_kind. */
 struct autoencoder_kind {
   float black; /* in the pictures it reads and writes, whose white is 1 */
-  /* picture [1, H, W, 3] -> latent [1, H / scale, W / scale, latent_channels], as the sampler has it */
+  /* picture [1, H, W, 3] -> latent [1, H / scale, W / scale, latent_channels], the network's own */
   struct tensor (*encode)(const struct autoencoder *autoencoder, struct plan *plan, struct tensor picture);
-  /* latent -> picture, not clamped */
+  /* such a latent, which may be precise -> picture, not clamped */
   struct tensor (*decode)(const struct autoencoder *autoencoder, struct plan *plan, struct tensor latent);
 };
 
@@ -46,6 +46,10 @@ AUTOENCODER_TABLE(AUTOENCODER_KIND)
 #undef AUTOENCODER_KIND
 
 const struct autoencoder_kind *autoencoder_kind(const struct autoencoder *autoencoder);
+
+/* The network's own latent as the sampler has it, and back. */
+struct tensor autoencoder_scaled(const struct autoencoder *autoencoder, struct plan *plan, struct tensor latent);
+struct tensor autoencoder_unscaled(const struct autoencoder *autoencoder, struct plan *plan, struct tensor latent);
 
 /* --- CLIPTextModel (clip.c) --- */
 

@@ -90,13 +90,13 @@ static void denoise(const struct model *model, const struct frame_shape *shape, 
     plan_loop_end(plan);
 }
 
-/* What the U-Net sees of the picture. */
-static struct tensor image_condition(const struct checkpoint *checkpoint, struct plan *plan, struct tensor z) {
+/* What the U-Net sees of the picture, whose latent the autoencoder has as own. */
+static struct tensor image_condition(const struct checkpoint *checkpoint, struct plan *plan, struct tensor own) {
   if (!checkpoint->image_condition)
     return (struct tensor){0};
   return checkpoint->image_scale == 1
-             ? z
-             : plan_affine(plan, "image latent", (struct op_affine){.x = z, .scale = checkpoint->image_scale});
+             ? own
+             : plan_affine(plan, "image latent", (struct op_affine){.x = own, .scale = checkpoint->image_scale});
 }
 
 int plans_frame(const struct model *model, const struct frame_shape *shape, struct plan *plan,
@@ -113,17 +113,18 @@ int plans_frame(const struct model *model, const struct frame_shape *shape, stru
     noise->steps =
         plan_state(plan, "noise/steps", shape->noise_samples, h, w, model->unet.config->out_channels, ELEMENT_PRECISE);
 
-  struct tensor pixels = {0}, z = {0};
+  struct tensor pixels = {0}, own = {0}, z = {0};
   if (!shape->text_to_image) {
     pixels = plan_pixels_in(
         plan, "pixels in",
         (struct op_pixels_in){.scale = range, .bias = kind->black, .y = {.h = shape->height, .w = shape->width}});
-    z = kind->encode(autoencoder, plan, pixels);
+    own = kind->encode(autoencoder, plan, pixels);
+    z = autoencoder_scaled(autoencoder, plan, own);
   }
-  struct tensor image = image_condition(checkpoint, plan, z);
+  struct tensor image = image_condition(checkpoint, plan, own);
   struct tensor x = plan_start(plan, "start", (struct op_start){.z = z, .noise = noise->start});
   denoise(model, shape, plan, x, image, noise->steps);
-  x = kind->decode(autoencoder, plan, x);
+  x = kind->decode(autoencoder, plan, autoencoder_unscaled(autoencoder, plan, x));
   plan_pixels_out(plan, "pixels out",
                   (struct op_pixels_out){
                       .scale = scale, .bias = bias, .x = x, .input = pixels, .input_scale = scale, .input_bias = bias});
