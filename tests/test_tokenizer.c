@@ -53,7 +53,7 @@ static void add_alphabet(cJSON *vocabulary) {
 
 /* vocab.json and merges.txt from the file that CLIP publishes. */
 static void write_vocabulary(void) {
-  FILE *in = popen("gzip -dc '" SOURCE_DIR "/tests/data/bpe_simple_vocab_16e6.txt.gz'", "r");
+  FILE *in = popen("gzip -dc '" SOURCE_DIR "/assets/clip/bpe_simple_vocab_16e6.txt.gz'", "r");
   char *path = fixture_path(folder, "merges.txt"), line[256];
   FILE *out = fopen(path, "w");
   assert_non_null(in);
@@ -178,6 +178,54 @@ static void test_goldens(void **state) {
     print_message("if only mini's are: tests/goldens/tokenizer.py writes its part anew\n");
   assert_true(total >= 2000);
   assert_int_equal(wrong, 0);
+}
+
+static const cJSON *find_variant(const char *name) {
+  const cJSON *variant;
+  cJSON_ArrayForEach(variant, cJSON_GetObjectItem(goldens, "variants")) {
+    if (!strcmp(cJSON_GetObjectItem(variant, "name")->valuestring, name))
+      return variant;
+  }
+  fail_msg("no variant %s", name);
+  return NULL;
+}
+
+/* From the merges alone, the tokens of the published models. */
+static void test_clip(void **state) {
+  (void)state;
+  static const char *const names[] = {"sd15", "sd21"};
+  for (int open_clip = 0; open_clip < 2; open_clip++) {
+    struct tokenizer *tokenizer;
+    struct error err;
+    if (tokenizer_open_clip(&tokenizer, SOURCE_DIR "/assets/clip/bpe_simple_vocab_16e6.txt.gz", open_clip, &err))
+      fail_msg("%s", err.message);
+    assert_int_equal(tokenizer_vocabulary(tokenizer), 49408);
+    assert_int_equal(tokenizer_pad_id(tokenizer), open_clip ? 0 : 49407);
+    int wrong = 0;
+    const cJSON *golden;
+    cJSON_ArrayForEach(golden, cJSON_GetObjectItem(find_variant(names[open_clip]), "cases")) {
+      wrong += !check_case(tokenizer, golden, tokenizer_pad_id(tokenizer));
+    }
+    assert_int_equal(wrong, 0);
+    tokenizer_close(&tokenizer);
+  }
+}
+
+static void test_clip_refused(void **state) {
+  (void)state;
+  static const char *const names[] = {"none.gz", "vocab.json", "merges.txt"}; /* not there, no merges, too few */
+  for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+    struct tokenizer *tokenizer;
+    struct error err = {0};
+    char *small = fixture_make(), *path = fixture_path(small, names[i]);
+    if (i)
+      fixture_text(small, names[i], i == 1 ? "{}" : "#version: 0.2\ni n\n");
+    assert_int_equal(tokenizer_open_clip(&tokenizer, path, false, &err), -1);
+    assert_int_equal(err.status, STATUS_MODEL);
+    assert_non_null(strstr(err.message, names[i]));
+    free(path);
+    fixture_remove(small);
+  }
 }
 
 /* FNV-1a over ids as 4 little-endian bytes. */
@@ -357,7 +405,7 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_goldens),       cmocka_unit_test(test_code_points), cmocka_unit_test(test_invalid_utf8),
       cmocka_unit_test(test_long_word),     cmocka_unit_test(test_bad_files),   cmocka_unit_test(test_cut_merges),
-      cmocka_unit_test(test_unknown_bytes),
+      cmocka_unit_test(test_unknown_bytes), cmocka_unit_test(test_clip),        cmocka_unit_test(test_clip_refused),
   };
   return cmocka_run_group_tests(tests, setup, teardown);
 }

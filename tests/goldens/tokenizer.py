@@ -2,7 +2,7 @@
 """Writes ../data/tokenizer.json: token ids as transformers' fast CLIPTokenizer gives them, for tests/test_tokenizer.c.
 
 Run from anywhere, with transformers installed (made with 5.23.0, tokenizers 0.23.3). The vocabulary is CLIP's own, built
-from ../data/bpe_simple_vocab_16e6.txt.gz. If the shipped model is there, its tokenizer is written about as well.
+from assets/clip. If the shipped model is there, its tokenizer is written about as well.
 """
 import gzip
 import json
@@ -27,7 +27,7 @@ def byte_chars():
 
 
 def write_vocabulary(folder):
-    lines = gzip.open(os.path.join(DATA, 'bpe_simple_vocab_16e6.txt.gz')).read().decode().split('\n')
+    lines = gzip.open(os.path.join(HERE, '..', '..', 'assets', 'clip', 'bpe_simple_vocab_16e6.txt.gz')).read().decode().split('\n')
     merges = lines[1:48895]
     chars = byte_chars()
     tokens = chars + [c + '</w>' for c in chars] + [''.join(m.split()) for m in merges] + [START, END]

@@ -256,17 +256,32 @@ static int normalise_added(struct tokenizer *t, struct error *err) {
   return 0;
 }
 
-int tokenizer_open(struct tokenizer **result, const char *folder, struct error *err) {
-  struct tokenizer *tokenizer = calloc(1, sizeof *tokenizer);
-  if (!tokenizer)
-    return error_set(err, STATUS_FAILED, "%s: out of memory", folder);
-  if (tokenizer_files_read(&tokenizer->files, folder, err) || normalise_added(tokenizer, err) ||
-      compile_words(tokenizer, err)) {
+/* What follows the reading of files. */
+static int finish(struct tokenizer **result, struct tokenizer *tokenizer, int status, struct error *err) {
+  if (status || normalise_added(tokenizer, err) || compile_words(tokenizer, err)) {
     tokenizer_close(&tokenizer);
     return -1;
   }
   *result = tokenizer;
   return 0;
+}
+
+static struct tokenizer *make(const char *path, struct error *err) {
+  struct tokenizer *tokenizer = calloc(1, sizeof *tokenizer);
+  if (!tokenizer)
+    error_set(err, STATUS_FAILED, "%s: out of memory", path);
+  return tokenizer;
+}
+
+int tokenizer_open(struct tokenizer **result, const char *folder, struct error *err) {
+  struct tokenizer *tokenizer = make(folder, err);
+  return tokenizer ? finish(result, tokenizer, tokenizer_files_read(&tokenizer->files, folder, err), err) : -1;
+}
+
+int tokenizer_open_clip(struct tokenizer **result, const char *merges, bool open_clip, struct error *err) {
+  struct tokenizer *tokenizer = make(merges, err);
+  const char *pad = open_clip ? "!" : "<|endoftext|>";
+  return tokenizer ? finish(result, tokenizer, tokenizer_files_clip(&tokenizer->files, merges, pad, err), err) : -1;
 }
 
 void tokenizer_close(struct tokenizer **tokenizer) {

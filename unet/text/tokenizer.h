@@ -5,6 +5,8 @@
 #ifndef UNET_TEXT_TOKENIZER_H
 #define UNET_TEXT_TOKENIZER_H
 
+#include <stdbool.h>
+
 #include "unet/base/error.h"
 
 struct tokenizer;
@@ -12,6 +14,8 @@ struct tokenizer;
 /* Reads vocab.json, merges.txt and, where there are such files, tokenizer_config.json and special_tokens_map.json of
  * the folder. Errors are STATUS_MODEL. */
 int tokenizer_open(struct tokenizer **tokenizer, const char *folder, struct error *err);
+/* CLIP's own, from its published merges (gzip). With open_clip the texts are filled up as OpenCLIP does, with "!". */
+int tokenizer_open_clip(struct tokenizer **tokenizer, const char *merges, bool open_clip, struct error *err);
 void tokenizer_close(struct tokenizer **tokenizer); /* stores NULL; takes NULL */
 
 /* Fills ids[0..length): start, text, end, padding. Text too long is cut so that the end token fits. Bytes that are not

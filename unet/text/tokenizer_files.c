@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <zlib.h>
 
 #include "unet/base/json.h"
 #include "unet/base/platform.h"
@@ -314,6 +315,15 @@ static int read_optional(const char *folder, const char *name, char **path, cJSO
   return *json ? 0 : -1;
 }
 
+/* tokenizer_config.json and special_tokens_map.json; each may be NULL. */
+static int add_roles(struct tokenizer_files *files, struct vocabulary *vocabulary, const cJSON *config,
+                     const char *config_path, const cJSON *map, struct error *err) {
+  int result = 0;
+  for (size_t i = 0; i < sizeof roles / sizeof *roles && !result; i++)
+    result = add_role(files, vocabulary, &roles[i], config, map, err);
+  return result ? result : add_listed(files, config, config_path, err);
+}
+
 static int read_roles(struct tokenizer_files *files, struct vocabulary *vocabulary, const char *folder,
                       struct error *err) {
   char *config_path = NULL, *map_path = NULL;
@@ -321,10 +331,8 @@ static int read_roles(struct tokenizer_files *files, struct vocabulary *vocabula
   int result = read_optional(folder, "tokenizer_config.json", &config_path, &config, err);
   if (!result)
     result = read_optional(folder, "special_tokens_map.json", &map_path, &map, err);
-  for (size_t i = 0; i < sizeof roles / sizeof *roles && !result; i++)
-    result = add_role(files, vocabulary, &roles[i], config, map, err);
   if (!result)
-    result = add_listed(files, config, config_path, err);
+    result = add_roles(files, vocabulary, config, config_path, map, err);
   cJSON_Delete(config);
   cJSON_Delete(map);
   free(config_path);
@@ -347,6 +355,106 @@ int tokenizer_files_read(struct tokenizer_files *files, const char *folder, stru
   free(vocabulary.table);
   cJSON_Delete(json);
   free(path);
+  return result;
+}
+
+/* --- CLIP's own vocabulary --- */
+
+enum { CLIP_MERGES = 48894 /* of the file's, as many as CLIP uses */, CLIP_TEXT_MAX = 1 << 20 };
+
+/* The file's first line, which says what it is, and the merges. text holds CLIP_TEXT_MAX. */
+static int read_clip(char *text, const char *path, struct error *err) {
+  gzFile file = gzopen(path, "rb");
+  int length = file ? gzread(file, text, CLIP_TEXT_MAX - 1) : -1;
+  if (file)
+    gzclose(file);
+  if (length < 0)
+    return error_set(err, STATUS_MODEL, "%s: cannot be read", path);
+  text[length] = 0;
+  char *end = text;
+  for (int line = 0; end && line <= CLIP_MERGES; line++)
+    end = strchr(line ? end + 1 : end, '\n');
+  if (!end)
+    return error_set(err, STATUS_MODEL, "%s: is not CLIP's list of merges", path);
+  *end = 0;
+  return 0;
+}
+
+static bool add_clip_token(cJSON *vocabulary, const char *text, int id) {
+  return cJSON_AddNumberToObject(vocabulary, text, id);
+}
+
+/* The bytes' characters, printable ones first; the same at a word's end; what the merges make; start and end. */
+static cJSON *clip_vocabulary(const char *merges) {
+  cJSON *vocabulary = cJSON_CreateObject();
+  int id = 0;
+  bool good = vocabulary;
+  for (int i = 0; i < 4; i++)
+    for (int byte = 0; byte < 256; byte++) {
+      char text[8];
+      byte_char(byte, text);
+      bool printable = (unsigned char)text[0] < 0xC4; /* others are from U+0100 on */
+      if (printable == (i % 2 == 0))
+        good = good && add_clip_token(vocabulary, i < 2 ? text : strcat(text, "</w>"), id++);
+    }
+  for (const char *line = merges; good && line; line = strchr(line, '\n')) {
+    char left[512], right[512], joined[1024];
+    line += *line == '\n';
+    good = sscanf(line, "%511s %511s", left, right) == 2;
+    snprintf(joined, sizeof joined, "%s%s", good ? left : "", good ? right : "");
+    good = good && add_clip_token(vocabulary, joined, id++);
+  }
+  if (good && add_clip_token(vocabulary, "<|startoftext|>", id) && add_clip_token(vocabulary, "<|endoftext|>", id + 1))
+    return vocabulary;
+  cJSON_Delete(vocabulary);
+  return NULL;
+}
+
+/* As published models have them in special_tokens_map.json. */
+static cJSON *clip_special_tokens(const char *pad) {
+  cJSON *map = cJSON_CreateObject();
+  bool good = map && cJSON_AddStringToObject(map, "pad_token", pad);
+  for (size_t i = 0; i < sizeof roles / sizeof *roles && good; i++) {
+    if (!strcmp(roles[i].key, "pad_token"))
+      continue;
+    cJSON *token = cJSON_AddObjectToObject(map, roles[i].key);
+    good = token && cJSON_AddStringToObject(token, "content", roles[i].usual) &&
+           cJSON_AddTrueToObject(token, "normalized");
+  }
+  if (good)
+    return map;
+  cJSON_Delete(map);
+  return NULL;
+}
+
+static int clip_from_text(struct tokenizer_files *files, char *text, const char *path, const char *pad,
+                          struct error *err) {
+  struct vocabulary vocabulary = {.path = path};
+  char *merges = strchr(text, '\n') + 1;
+  cJSON *json = clip_vocabulary(merges), *map = clip_special_tokens(pad);
+  int result = json && map ? list_vocabulary(files, &vocabulary, json, err)
+                           : error_set(err, STATUS_MODEL, "%s: is not CLIP's list of merges", path);
+  if (!result)
+    result = add_roles(files, &vocabulary, NULL, path, map, err);
+  if (!result) {
+    find_bytes(files, &vocabulary);
+    result = parse_merges(files, &vocabulary, merges, path, err);
+  }
+  if (!result)
+    result = check_merges(files, &vocabulary, path, err);
+  free(vocabulary.table);
+  cJSON_Delete(json);
+  cJSON_Delete(map);
+  return result;
+}
+
+int tokenizer_files_clip(struct tokenizer_files *files, const char *merges, const char *pad, struct error *err) {
+  char *text = malloc(CLIP_TEXT_MAX);
+  if (!text)
+    return error_set(err, STATUS_FAILED, "%s: out of memory", merges);
+  int result = read_clip(text, merges, err);
+  result = result ? result : clip_from_text(files, text, merges, pad, err);
+  free(text);
   return result;
 }
 

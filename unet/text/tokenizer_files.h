@@ -26,6 +26,9 @@ struct tokenizer_files {
 /* vocab.json and merges.txt must be there; tokenizer_config.json and special_tokens_map.json may be. files must be
  * zeroed; tokenizer_files_free must follow, also on failure. Errors are STATUS_MODEL. */
 int tokenizer_files_read(struct tokenizer_files *files, const char *folder, struct error *err);
+/* The same from CLIP's published merges (gzip) alone, from which its vocabulary follows. pad is the text of the token
+ * that fills up: its own end token for CLIP, "!" for OpenCLIP. */
+int tokenizer_files_clip(struct tokenizer_files *files, const char *merges, const char *pad, struct error *err);
 void tokenizer_files_free(struct tokenizer_files *files);
 
 #endif
