@@ -441,7 +441,8 @@ static void test_scheduler_refusals(void **state) {
       {"{\"_class_name\": \"DDIMScheduler\"}", "clip_sample", "true"},
 #define EULER "{\"_class_name\": \"EulerDiscreteScheduler\", "
       {EULER "\"beta_schedule\": \"squaredcos_cap_v2\"}", "beta_schedule", "squaredcos"},
-      {EULER "\"prediction_type\": \"sample\"}", "prediction_type", "sample"},
+      {EULER "\"prediction_type\": \"flow\"}", "prediction_type", "flow"},
+      {EULER "\"prediction_type\": \"sample\", \"rescale_betas_zero_snr\": true}", "rescale_betas_zero_snr", "true"},
       {EULER "\"timestep_spacing\": \"karras\"}", "timestep_spacing", "karras"},
       {EULER "\"use_karras_sigmas\": true}", "use_karras_sigmas", "true"},
       {EULER "\"thresholding\": true}", "thresholding", "true"},

@@ -35,11 +35,21 @@ enum engine_sampler {
   SAMPLER_DDIM,
   SAMPLER_LCM
 };
+enum engine_prediction {
+  ENGINE_PREDICTION_AUTO /* what the scheduler's config or the file says */,
+  ENGINE_PREDICTION_EPSILON,
+  ENGINE_PREDICTION_V,
+  ENGINE_PREDICTION_SAMPLE
+};
 enum engine_spacing { ENGINE_SPACING_AUTO, ENGINE_SPACING_TRAILING, ENGINE_SPACING_LEADING, ENGINE_SPACING_LCM };
 
 struct engine_params {
-  const char *model; /* diffusers folder */
-  const char *vae;   /* autoencoder folder that replaces the model's own; NULL: the model's */
+  const char *model;      /* diffusers folder, or a file in the original key layout */
+  const char *vae;        /* autoencoder folder that replaces the model's own; NULL: the model's */
+  const char *unet;       /* U-Net file whose weights replace the model's own; NULL: the model's */
+  const char *config;     /* folder that has the configs and tokenizers of a model that is a file; NULL: its family's */
+  const char *vocabulary; /* CLIP's merges (gzip), for such a family; NULL: there are none */
+  enum engine_prediction prediction;
   enum engine_sampler sampler;
   enum engine_spacing spacing;
   bool strength_diffusers; /* strength as in diffusers' image-to-image, for fidelity comparisons: it is quantised, and
@@ -88,6 +98,8 @@ struct prepared_info {
   double flops;              /* of one frame's matrix products */
 };
 
+/* Opens the checkpoint that engine_open would, to be lent to engines by params->checkpoint. */
+int engine_open_checkpoint(struct checkpoint **checkpoint, const struct engine_params *params, struct error *err);
 int engine_open(struct engine **engine, const struct engine_params *params, struct error *err);
 void engine_close(struct engine **engine); /* releases every handle; stores NULL; takes NULL */
 void engine_get_info(const struct engine *engine, struct engine_info *info);

@@ -54,8 +54,7 @@ static int print_need(const struct setup_params *params, struct error *err) {
 
 static int print_model(struct setup_params *params, bool tensors, struct error *err) {
   struct engine_params *engine = &params->engine;
-  const struct checkpoint_sources sources = {.model = engine->model, .vae = engine->vae};
-  if (checkpoint_open(&engine->checkpoint, &sources, engine->device.log, err))
+  if (engine_open_checkpoint(&engine->checkpoint, engine, err))
     return -1;
   checkpoint_print(engine->checkpoint, tensors, stdout);
   int status = print_need(params, err);

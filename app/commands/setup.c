@@ -70,9 +70,14 @@ int setup_params(struct setup_params *params, const struct setup *setup, struct 
   const char *model = parameters_text(values, PARAMETER_MODEL, 0);
   if (!model && paths_data(params->model, "mini/model", STATUS_MODEL, err))
     return -1;
+  bool has_vocabulary = !paths_data(params->vocabulary, "clip/bpe_simple_vocab_16e6.txt.gz", STATUS_MODEL, NULL);
   params->engine = (struct engine_params){
       .model = model ? model : params->model,
       .vae = parameters_text(values, PARAMETER_VAE, 0),
+      .unet = parameters_text(values, PARAMETER_UNET, 0),
+      .config = parameters_text(values, PARAMETER_CONFIG, 0),
+      .vocabulary = has_vocabulary ? params->vocabulary : NULL,
+      .prediction = (enum engine_prediction)values->prediction,
       .sampler = (enum engine_sampler)values->sampler,
       .spacing = (enum engine_spacing)values->spacing,
       .strength_diffusers = values->strength_grid == STRENGTH_DIFFUSERS,

@@ -32,7 +32,7 @@ struct setup {
 struct setup_params {
   struct engine_params engine; /* points at the rest */
   struct engine_shape shape;
-  char model[PATHS_MAX], cache[PATHS_MAX];
+  char model[PATHS_MAX], vocabulary[PATHS_MAX], cache[PATHS_MAX];
 };
 
 /* Model found, size chosen and rounded to the model's multiple. */

@@ -14,9 +14,18 @@
 
 static const struct parameter_row table[PARAMETERS] = {
     [PARAMETER_MODEL] = {"model", TYPE_TEXT, NEED_START, FIELD(model), .from = "the built-in mini model",
-                         .help = "checkpoint in diffusers layout"},
+                         .help = "checkpoint: a folder in diffusers layout, or one .safetensors file"},
     [PARAMETER_VAE] = {"vae", TYPE_TEXT, NEED_START, FIELD(vae),
                        .help = "autoencoder that replaces the checkpoint's own"},
+    [PARAMETER_UNET] = {"unet", TYPE_TEXT, NEED_START, FIELD(unet),
+                        .help = "file of a U-Net published alone (SDXL-Lightning, Hyper-SD) in the place of the "
+                                "checkpoint's own"},
+    [PARAMETER_CONFIG] = {"config", TYPE_TEXT, NEED_START, FIELD(config), .from = "those its family was published with",
+                          .help = "folder in diffusers layout whose configs and tokenizer a checkpoint that is one "
+                                  "file has"},
+    [PARAMETER_PREDICTION] = {"prediction", TYPE_CHOICE, NEED_START, FIELD(prediction),
+                              .choices = "auto|epsilon|v|sample", .from = "auto, what the checkpoint says",
+                              .help = "what the network predicts; files of SD 2 do not always tell"},
     [PARAMETER_PROMPT] = {"prompt[]", TYPE_TEXT, NEED_ENCODING, FIELDS(prompt, 1, SLOT_PRESETS),
                           .from = PARAMETER_PROMPT_DEFAULT,
                           .help = "what to make of the picture; up to 9 of them are the presets of live's keys 1 to 9"},

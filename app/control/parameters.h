@@ -22,6 +22,9 @@ enum parameter {
   PARAMETER_NONE,
   PARAMETER_MODEL,
   PARAMETER_VAE,
+  PARAMETER_UNET,
+  PARAMETER_CONFIG,
+  PARAMETER_PREDICTION,
   PARAMETER_PROMPT,
   PARAMETER_NEGATIVE,
   PARAMETER_PRESET,
@@ -97,11 +100,11 @@ struct parameter_text {
 
 /* A plain value. */
 struct parameters {
-  struct parameter_text model, vae, prompt[SLOT_PRESETS], negative;
+  struct parameter_text model, vae, unet, config, prompt[SLOT_PRESETS], negative;
   struct parameter_size size;
   double guidance, image_guidance, strength, mix, split_at;
   int64_t preset, steps, seed;
-  int fit, sampler, spacing, strength_grid;
+  int fit, sampler, spacing, strength_grid, prediction;
   bool text_to_image, pause, split, fullscreen, hud, help;
   /* A bit an instance: set since the marks were last cleared. Not a value: equality does not look at it. */
   uint16_t marks[PARAMETERS];

@@ -16,9 +16,14 @@ enum {
 #define COUNT_MAX 1e9
 
 const struct option option_table[] = {
-    {"model", 'm', OPTION_PARAMETER, GROUP_PICTURE, ENGINE | INFO, "DIR", .value = VALUE_DIR,
+    {"model", 'm', OPTION_PARAMETER, GROUP_PICTURE, ENGINE | INFO, "PATH", .value = VALUE_FILE,
      .parameter = PARAMETER_MODEL},
     {"vae", 0, OPTION_PARAMETER, GROUP_PICTURE, ENGINE | INFO, "DIR", .value = VALUE_DIR, .parameter = PARAMETER_VAE},
+    {"unet", 0, OPTION_PARAMETER, GROUP_PICTURE, ENGINE | INFO, "FILE", .value = VALUE_FILE,
+     .parameter = PARAMETER_UNET},
+    {"config", 0, OPTION_PARAMETER, GROUP_PICTURE, ENGINE | INFO, "DIR", .value = VALUE_DIR,
+     .parameter = PARAMETER_CONFIG},
+    {"prediction", 0, OPTION_PARAMETER, GROUP_PICTURE, ENGINE | INFO, .parameter = PARAMETER_PREDICTION},
     {"prompt", 'p', OPTION_PROMPT, GROUP_PICTURE, ENGINE, "TEXT", .parameter = PARAMETER_PROMPT},
     {"negative", 0, OPTION_PARAMETER, GROUP_PICTURE, ENGINE, "TEXT", .parameter = PARAMETER_NEGATIVE},
     {"guidance", 'g', OPTION_PARAMETER, GROUP_PICTURE, ENGINE | INFO, "X", .parameter = PARAMETER_GUIDANCE},

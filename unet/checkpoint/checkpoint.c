@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "unet/checkpoint/config.h"
+#include "unet/checkpoint/single.h"
 #include "unet/base/platform.h"
 #include "unet/base/text.h"
 #include "unet/base/text_file.h"
@@ -17,11 +18,13 @@ struct config_file {
 };
 
 /* close_config must follow, also on failure. */
-static int read_config(struct config_file *file, const char *folder, const char *name, struct error *err) {
+static int read_config(const struct checkpoint *c, struct config_file *file, const char *folder, const char *name,
+                       struct error *err) {
   *file = (struct config_file){text_path(folder, name), NULL};
   if (!file->path)
     return error_set(err, STATUS_FAILED, "%s: out of memory", folder);
-  return text_read(file->path, CONFIG_LIMIT, &file->text, NULL, err);
+  int result = c->single ? single_config(c->single, file->path, &file->text, err) : 1;
+  return result == 1 ? text_read(file->path, CONFIG_LIMIT, &file->text, NULL, err) : result;
 }
 
 static void close_config(struct config_file *file) {
@@ -50,9 +53,9 @@ static int parse_index(const struct config_file *file, struct error *err) {
   return config_finish_open(&index, err);
 }
 
-static int check_index(const char *folder, struct error *err) {
+static int check_index(const struct checkpoint *c, const char *folder, struct error *err) {
   struct config_file file;
-  int result = read_config(&file, folder, "model_index.json", err);
+  int result = read_config(c, &file, folder, "model_index.json", err);
   result = result ? error_prefix(err, "no diffusers folder: ") : parse_index(&file, err);
   close_config(&file);
   return result;
@@ -65,24 +68,34 @@ static int name_component(struct component *component, const char *name, char *f
   return folder ? 0 : error_set(err, STATUS_FAILED, "%s: out of memory", name);
 }
 
-static int open_weights(struct component *component, const char *basename, struct error *err) {
-  return safetensors_open(&component->files, component->folder, basename, err);
+static int open_weights(const struct checkpoint *c, struct component *component, const char *basename,
+                        struct error *err) {
+  return c->single ? single_weights(c->single, component, err)
+                   : safetensors_open(&component->files, component->folder, basename, err);
 }
 
-static int add_predictor(struct checkpoint *c, const char *folder, const char *name, struct error *err) {
+/* unet: a file in the place of its own weights, or NULL. */
+static int add_predictor(struct checkpoint *c, const char *folder, const char *name, const char *unet,
+                         struct error *err) {
   struct predictor *predictor = &c->predictors[c->predictor_count++];
   struct config_file file;
   if (name_component(&predictor->weights, name, text_path(folder, name), err))
     return -1;
-  int result = read_config(&file, predictor->weights.folder, "config.json", err);
+  int result = read_config(c, &file, predictor->weights.folder, "config.json", err);
   result = result ? result : unet_config_parse(&predictor->config, file.text, file.path, err);
   close_config(&file);
-  return result ? result : open_weights(&predictor->weights, "diffusion_pytorch_model", err);
+  if (result || unet)
+    return result ? result : single_open_unet(&predictor->weights.files, unet, err);
+  return open_weights(c, &predictor->weights, "diffusion_pytorch_model", err);
 }
 
-static int open_tokenizer(struct tokenizer **tokenizer, const char *folder, const char *name, struct error *err) {
+static int open_tokenizer(const struct checkpoint *c, struct tokenizer **tokenizer, const char *folder,
+                          const char *name, struct error *err) {
   char *path = text_path(folder, name);
-  int result = path ? tokenizer_open(tokenizer, path, err) : error_set(err, STATUS_FAILED, "%s: out of memory", folder);
+  if (!path)
+    return error_set(err, STATUS_FAILED, "%s: out of memory", folder);
+  int result = c->single ? single_tokenizer(c->single, path, tokenizer, err) : 1;
+  result = result == 1 ? tokenizer_open(tokenizer, path, err) : result;
   free(path);
   return result;
 }
@@ -93,14 +106,14 @@ static int add_text_encoder(struct checkpoint *c, const char *folder, const char
   struct config_file file;
   if (name_component(&encoder->weights, name, text_path(folder, name), err))
     return -1;
-  int result = read_config(&file, encoder->weights.folder, "config.json", err);
+  int result = read_config(c, &file, encoder->weights.folder, "config.json", err);
   result = result ? result : clip_config_parse(&encoder->config, file.text, file.path, err);
   close_config(&file);
-  if (result || open_weights(&encoder->weights, "model", err))
+  if (result || open_weights(c, &encoder->weights, "model", err))
     return -1;
   if (safetensors_find(encoder->weights.files, "text_model.embeddings.token_embedding.weight"))
     encoder->weights.prefix = "text_model.";
-  return open_tokenizer(&encoder->tokenizer, folder, tokenizer, err);
+  return open_tokenizer(c, &encoder->tokenizer, folder, tokenizer, err);
 }
 
 /* The folder given with --vae, or the one inside it when it is a whole model. */
@@ -119,15 +132,19 @@ static int load_autoencoder(struct checkpoint *c, const char *folder, const char
   struct config_file file;
   if (name_component(&autoencoder->weights, "vae", vae_folder(folder, vae), err))
     return -1;
-  int result = read_config(&file, autoencoder->weights.folder, "config.json", err);
+  int result = read_config(c, &file, autoencoder->weights.folder, "config.json", err);
   result = result ? result : autoencoder_config_parse(autoencoder, file.text, file.path, err);
   close_config(&file);
-  return result ? result : open_weights(&autoencoder->weights, "diffusion_pytorch_model", err);
+  if (result || vae)
+    return result ? result
+                  : safetensors_open(&autoencoder->weights.files, autoencoder->weights.folder,
+                                     "diffusion_pytorch_model", err);
+  return open_weights(c, &autoencoder->weights, "diffusion_pytorch_model", err);
 }
 
 static int load_scheduler(struct checkpoint *c, const char *folder, const struct log *log, struct error *err) {
   struct config_file file;
-  int result = read_config(&file, folder, "scheduler/scheduler_config.json", err);
+  int result = read_config(c, &file, folder, "scheduler/scheduler_config.json", err);
   result = result ? result : scheduler_config_parse(&c->scheduler, file.text, file.path, log, err);
   close_config(&file);
   return result;
@@ -210,15 +227,41 @@ static int check_fit(struct checkpoint *c, struct error *err) {
   return 0;
 }
 
-/* Last part of the folder's real path, or the part before it where that says nothing ("sd-turbo/model"). */
+/* Last part of the folder's real path, or the part before it where that says nothing ("sd-turbo/model"); of a file
+ * without its ending. */
 static char *folder_name(const char *folder) {
   char *real = platform_real_path(folder);
   if (real && strlen(real) > strlen("/model") && !strcmp(strrchr(real, '/'), "/model"))
     *strrchr(real, '/') = 0;
   const char *path = real ? real : folder, *slash = strrchr(path, '/');
-  char *name = strdup(slash && slash[1] ? slash + 1 : path);
+  char *name = strdup(slash && slash[1] ? slash + 1 : path), *ending = name ? strstr(name, ".safetensors") : NULL;
   free(real);
+  if (ending && ending > name)
+    *ending = 0;
   return name ? text_clean(name) : NULL;
+}
+
+bool checkpoint_prediction(const struct checkpoint_sources *sources, enum prediction *prediction) {
+  static const enum prediction chosen[] = {
+      [PREDICTION_EPSILON] = PREDICT_EPSILON, [PREDICTION_V] = PREDICT_V, [PREDICTION_SAMPLE] = PREDICT_SAMPLE};
+  if (sources->prediction == PREDICTION_AUTO)
+    return false;
+  *prediction = chosen[sources->prediction];
+  return true;
+}
+
+/* The model's file, where it is one. */
+static int open_single(struct checkpoint *c, const struct checkpoint_sources *sources, const struct log *log,
+                       struct error *err) {
+  struct platform_file file;
+  bool is_file = !platform_open(&file, sources->model) && file.regular;
+  platform_close(&file);
+  if (is_file)
+    return single_open(&c->single, sources, log, err);
+  if (sources->config)
+    return error_set(err, STATUS_MODEL, "%s: is no file, so it has configs of its own and --config is not for it",
+                     sources->model);
+  return 0;
 }
 
 static int load(struct checkpoint *c, const struct checkpoint_sources *sources, const struct log *log,
@@ -227,10 +270,15 @@ static int load(struct checkpoint *c, const struct checkpoint_sources *sources, 
   c->name = folder_name(folder);
   if (!c->name)
     return error_set(err, STATUS_FAILED, "%s: out of memory", folder);
-  if (check_index(folder, err) || add_predictor(c, folder, "unet", err) ||
+  if (open_single(c, sources, log, err))
+    return -1;
+  if (c->single && sources->config)
+    folder = sources->config;
+  if (check_index(c, folder, err) || add_predictor(c, folder, "unet", sources->unet, err) ||
       load_autoencoder(c, folder, sources->vae, err) || add_text_encoder(c, folder, "text_encoder", "tokenizer", err) ||
       load_scheduler(c, folder, log, err) || load_styles(c, folder, err))
     return -1;
+  checkpoint_prediction(sources, &c->scheduler.prediction);
   return check_fit(c, err);
 }
 
@@ -267,6 +315,7 @@ void checkpoint_close(struct checkpoint **checkpoint) {
   for (int i = 0; i < c->adapter_count; i++)
     close_component(&c->adapters[i]);
   styles_close(&c->styles);
+  single_close(&c->single);
   free(c->name);
   free(c);
 }

@@ -129,9 +129,10 @@ enum { TEXT_ENCODERS_MAX = 2, PREDICTORS_MAX = 2, ADAPTERS_MAX = 8 };
 
 /* The folder as lists. Each predictor reads the texts of all text encoders. */
 struct checkpoint {
-  char *name;           /* of the folder, for people */
-  bool image_condition; /* the predictors' input is [latent | picture latent]: InstructPix2Pix, mini */
-  float image_scale;    /* that picture latent is this times the autoencoder's own */
+  char *name;            /* of the folder or file, for people */
+  struct single *single; /* the one file that it was opened from; NULL: a folder */
+  bool image_condition;  /* the predictors' input is [latent | picture latent]: InstructPix2Pix, mini */
+  float image_scale;     /* that picture latent is this times the autoencoder's own */
   struct text_encoder text_encoders[TEXT_ENCODERS_MAX];
   struct predictor predictors[PREDICTORS_MAX];
   struct component adapters[ADAPTERS_MAX]; /* what changes the others or adds to them: none, as no kind is supported */
@@ -141,11 +142,22 @@ struct checkpoint {
   struct styles *styles; /* NULL: the folder has no styles.json */
 };
 
+enum prediction_choice { PREDICTION_AUTO, PREDICTION_EPSILON, PREDICTION_V, PREDICTION_SAMPLE };
+
 /* What a model is made of. All but model may be NULL. */
 struct checkpoint_sources {
-  const char *model; /* a diffusers folder */
+  const char *model; /* a diffusers folder, or one .safetensors file in the original key layout */
   const char *vae;   /* an autoencoder's folder, in the place of the model's own, which is then not opened */
+  const char *unet;  /* a U-Net's file, in the place of the model's own weights: the config stays the model's */
+  /* For a model that is one file: */
+  const char *config;     /* a diffusers folder whose configs and tokenizers it has; NULL: those of its family */
+  const char *vocabulary; /* CLIP's merges (gzip), for the tokenizer of a family */
+  /* What the network predicts, where the scheduler's config or the family are not to say it. */
+  enum prediction_choice prediction;
 };
+
+/* Stores the one that was chosen, if one was. */
+bool checkpoint_prediction(const struct checkpoint_sources *sources, enum prediction *prediction);
 
 /* The networks are checked against each other (channels, text width, vocabulary). Errors are STATUS_MODEL. */
 int checkpoint_open(struct checkpoint **checkpoint, const struct checkpoint_sources *sources, const struct log *log,

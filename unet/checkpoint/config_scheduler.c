@@ -115,7 +115,8 @@ static void log_differences(const struct scheduler_config *scheduler, const stru
 
 int scheduler_config_parse(struct scheduler_config *scheduler, const char *text, const char *path,
                            const struct log *log, struct error *err) {
-  static const char *const predictions[] = {[PREDICT_EPSILON] = "epsilon", [PREDICT_V] = "v_prediction", NULL};
+  static const char *const predictions[] = {
+      [PREDICT_EPSILON] = "epsilon", [PREDICT_V] = "v_prediction", [PREDICT_SAMPLE] = "sample", NULL};
   struct config config;
   *scheduler = (struct scheduler_config){0};
   config_start(&config, text, path);
@@ -124,11 +125,11 @@ int scheduler_config_parse(struct scheduler_config *scheduler, const char *text,
   read_betas(scheduler, class, &config);
   read_spacing(scheduler, class, &config);
   scheduler->prediction = (enum prediction)read_choice(&config, "prediction_type", predictions, PREDICT_EPSILON,
-                                                       "epsilon and v_prediction are");
+                                                       "epsilon, v_prediction and sample are");
   scheduler->set_alpha_to_one = config_bool(&config, "set_alpha_to_one", class->set_alpha_to_one);
   if (config_bool(&config, "clip_sample", class->clip_sample))
     config_refuse(&config, "clip_sample", "true", "false is, and latent diffusion models want it so");
-  if (scheduler->zero_snr && scheduler->prediction == PREDICT_EPSILON)
+  if (scheduler->zero_snr && scheduler->prediction != PREDICT_V)
     config_refuse(&config, "rescale_betas_zero_snr", "true", "it needs prediction_type v_prediction");
   config_only_null(&config, other_schedules);
   config_ignore(&config, no_matter);

@@ -67,6 +67,20 @@ static int copy_options(struct engine *engine, const struct engine_params *param
   return whole ? 0 : error_set(err, STATUS_FAILED, "out of memory");
 }
 
+int engine_open_checkpoint(struct checkpoint **checkpoint, const struct engine_params *params, struct error *err) {
+  static const enum prediction_choice predictions[] = {[ENGINE_PREDICTION_AUTO] = PREDICTION_AUTO,
+                                                       [ENGINE_PREDICTION_EPSILON] = PREDICTION_EPSILON,
+                                                       [ENGINE_PREDICTION_V] = PREDICTION_V,
+                                                       [ENGINE_PREDICTION_SAMPLE] = PREDICTION_SAMPLE};
+  const struct checkpoint_sources sources = {.model = params->model,
+                                             .vae = params->vae,
+                                             .unet = params->unet,
+                                             .config = params->config,
+                                             .vocabulary = params->vocabulary,
+                                             .prediction = predictions[params->prediction]};
+  return checkpoint_open(checkpoint, &sources, params->device.log, err);
+}
+
 static int open_all(struct engine *engine, const struct engine_params *params, struct error *err) {
   engine->log = params->device.log;
   engine->fit = params->fit;
@@ -75,8 +89,7 @@ static int open_all(struct engine *engine, const struct engine_params *params, s
   if (copy_options(engine, params, err) < 0)
     return -1;
   if (!engine->checkpoint) {
-    const struct checkpoint_sources sources = {.model = params->model, .vae = params->vae};
-    if (checkpoint_open(&engine->own_checkpoint, &sources, params->device.log, err) < 0)
+    if (engine_open_checkpoint(&engine->own_checkpoint, params, err) < 0)
       return -1;
     engine->checkpoint = engine->own_checkpoint;
   }

@@ -140,6 +140,8 @@ struct estimate {
 static struct estimate estimate(enum prediction prediction, double a, double b) {
   if (prediction == PREDICT_V)
     return (struct estimate){{a, -b}, {b, a}};
+  if (prediction == PREDICT_SAMPLE)
+    return (struct estimate){{0, 1}, {1 / b, -a / b}};
   return (struct estimate){{1 / a, -b / a}, {0, 1}};
 }
 
@@ -210,5 +212,6 @@ const char *sampler_spacing_name(enum sampler_spacing spacing) {
 }
 
 const char *prediction_name(enum prediction prediction) {
-  return prediction == PREDICT_V ? "v" : "epsilon";
+  static const char *const names[] = {[PREDICT_EPSILON] = "epsilon", [PREDICT_V] = "v", [PREDICT_SAMPLE] = "sample"};
+  return names[prediction];
 }

@@ -17,7 +17,7 @@ enum sampler_method {
 
 enum sampler_spacing { SPACING_TRAILING, SPACING_LEADING, SPACING_LINSPACE, SPACING_LCM };
 
-enum prediction { PREDICT_EPSILON, PREDICT_V /* v = a eps - b x0 */ };
+enum prediction { PREDICT_EPSILON, PREDICT_V /* v = a eps - b x0 */, PREDICT_SAMPLE /* x0 */ };
 
 enum beta_schedule { BETAS_SCALED_LINEAR, BETAS_LINEAR };
 
@@ -83,6 +83,6 @@ void sampler_pad(struct sampler_table *table, int count);
 
 const char *sampler_method_name(enum sampler_method method);
 const char *sampler_spacing_name(enum sampler_spacing spacing);
-const char *prediction_name(enum prediction prediction);
+const char *prediction_name(enum prediction prediction); /* "epsilon", "v", "sample" */
 
 #endif

@@ -1,0 +1,232 @@
+/* Models that are one file in the original key layout make the pictures of their folders; U-Nets published alone take
+ * the place of a model's own.
+ *
+ *   test_single GOLDENS DEVICE */
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "fixture.h"
+#include "rig.h"
+#include "single_file.h"
+#include "unet/checkpoint/checkpoint.h"
+
+static char **args; /* the program's */
+static char *scratch;
+
+static int setup(void **state) {
+  (void)state;
+  scratch = fixture_make();
+  return 0;
+}
+
+static int teardown(void **state) {
+  (void)state;
+  fixture_remove(scratch);
+  return 0;
+}
+
+/* A golden's folder, and a file made of it. */
+struct models {
+  struct rig rig;
+  char *file, *vae, *unet;
+};
+
+static void models_open(struct models *m, const char *name, const struct single_file_change *change) {
+  *m = (struct models){.rig = {.controls = CONTROLS_DEFAULTS}};
+  if (golden_open(&m->rig.golden, args[1], name) < 0)
+    fail_msg("%s", m->rig.golden.missing);
+  single_file_write(&m->rig.golden, scratch, "model.safetensors", change);
+  m->file = fixture_path(scratch, "model.safetensors");
+  m->vae = fixture_path(m->rig.golden.folder, "vae");
+  m->unet = fixture_path(m->rig.golden.folder, "unet/diffusion_pytorch_model.safetensors");
+}
+
+static void models_close(struct models *m) {
+  golden_close(&m->rig.golden);
+  free(m->file);
+  free(m->vae);
+  free(m->unet);
+}
+
+static uint8_t *picture_of(struct models *m, const struct engine_params *params) {
+  const struct engine_shape shape = default_shape(&m->rig.golden);
+  must(rig_engine(&m->rig, params, &shape), &m->rig.err);
+  must(engine_set_prompt(m->rig.engine, 1, "an oil painting", &m->rig.err), &m->rig.err);
+  m->rig.controls.prompt = 1;
+  uint8_t *picture = generate_default(&m->rig);
+  engine_close(&m->rig.engine);
+  return picture;
+}
+
+/* The file with the folder's configs and tokenizer, and with its autoencoder, where that is a tiny one. */
+static struct engine_params file_params(const struct models *m) {
+  struct engine_params params = default_params(&m->rig.golden, args[2]);
+  params.model = m->file;
+  params.config = m->rig.golden.folder;
+  params.vae = m->vae;
+  return params;
+}
+
+static void test_same_pictures(void **state) {
+  (void)state;
+  static const char *const names[] = {"sd15", "sd21", "levels"}; /* CLIP, OpenCLIP, levels of different depth */
+  for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+    struct models m;
+    models_open(&m, names[i], NULL);
+    struct engine_params folder = default_params(&m.rig.golden, args[2]), file = file_params(&m);
+    uint8_t *expected = picture_of(&m, &folder);
+    assert_same(&m.rig, expected, picture_of(&m, &file));
+    models_close(&m);
+  }
+}
+
+/* Averaged copies, constants of training and the like change nothing. */
+static void test_harmless(void **state) {
+  (void)state;
+  static const char *const names[] = {"model_ema.diffusion_modelinput_blocks00weight",
+                                      "betas",
+                                      "alphas_cumprod_prev",
+                                      "cond_stage_model.transformer.text_model.embeddings.position_ids",
+                                      "cond_stage_model.logit_scale",
+                                      "first_stage_model.encoder.conv_in.weight"};
+  for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+    struct models m;
+    struct checkpoint *checkpoint;
+    models_open(&m, "sd15", &(struct single_file_change){.extra = names[i]});
+    struct engine_params file = file_params(&m);
+    must(engine_open_checkpoint(&checkpoint, &file, &m.rig.err), &m.rig.err);
+    checkpoint_close(&checkpoint);
+    free(picture_of(&m, &file));
+    models_close(&m);
+  }
+}
+
+static void open_fails(struct models *m, const struct engine_params *params, const char *says) {
+  assert_int_equal(rig_engine(&m->rig, params, &(struct engine_shape){0}), -1);
+  assert_error(&m->rig.err, STATUS_MODEL, says);
+}
+
+static void test_refused(void **state) {
+  (void)state;
+  static const struct {
+    struct single_file_change change;
+    const char *says;
+  } cases[] = {
+      {{.extra = "something.else"}, "something.else"},
+      {{.extra = "model.diffusion_model.input_blocks.1.2.weight"}, "model.diffusion_model.input_blocks.1.2.weight"},
+      {{.extra = "model.diffusion_model.label_emb.0.0.bias"}, "model.diffusion_model.label_emb.0.0.bias"},
+      {{.extra = "model.diffusion_model.output_blocks.99999999999.0.weight"}, "output_blocks.99999999999.0.weight"},
+      {{.extra = "cond_stage_model.transformer.text_model.other.weight"}, "text_model.other.weight"},
+      {{.without = "model.diffusion_model.middle_block.0.in_layers.2"}, "the model's mid_block.resnets.0.conv1.weight"},
+      {{.without = "model.diffusion_model.input_blocks.0.0.weight"}, "text encoder"},
+      {{.without = "cond_stage_model."}, "has no text_encoder"},
+      {{.only = "nothing"}, "no kind that is known"},
+  };
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    struct models m;
+    models_open(&m, "sd15", &cases[i].change);
+    struct engine_params file = file_params(&m);
+    open_fails(&m, &file, cases[i].says);
+    assert_non_null(strstr(m.rig.err.message, "model.safetensors"));
+    models_close(&m);
+  }
+}
+
+/* Without the folder's configs it would have to be of a published family; a folder has configs of its own. */
+static void test_configs(void **state) {
+  (void)state;
+  struct models m;
+  models_open(&m, "sd15", NULL);
+  struct engine_params file = file_params(&m), folder = file;
+  file.config = NULL;
+  open_fails(&m, &file, "--config DIR");
+  folder.model = m.rig.golden.folder;
+  open_fails(&m, &folder, "--config");
+  file = file_params(&m);
+  file.vae = NULL; /* there is a tiny one's config, and no such weights in the file */
+  open_fails(&m, &file, "has no vae");
+  models_close(&m);
+}
+
+/* The same U-Net in each layout that U-Nets are published in. */
+static void test_unet_alone(void **state) {
+  (void)state;
+  static const struct single_file_change layouts[] = {
+      {.without = NULL},
+      {.only = "model.diffusion_model."},
+      {.only = "model.diffusion_model.", .from = "model.diffusion_model.", .to = ""},
+  };
+  struct models m;
+  models_open(&m, "sd15", NULL);
+  struct engine_params folder = default_params(&m.rig.golden, args[2]);
+  uint8_t *expected = picture_of(&m, &folder);
+  for (size_t i = 0; i < sizeof layouts / sizeof *layouts; i++) {
+    single_file_write(&m.rig.golden, scratch, "unet.safetensors", &layouts[i]);
+    char *unet = fixture_path(scratch, "unet.safetensors");
+    struct engine_params params = folder;
+    params.unet = unet;
+    uint8_t *picture = picture_of(&m, &params);
+    assert_memory_equal(picture, expected, picture_bytes(&m.rig));
+    free(picture);
+    free(unet);
+  }
+  struct engine_params params = folder;
+  params.unet = m.unet; /* as diffusers has it */
+  assert_same(&m.rig, expected, picture_of(&m, &params));
+  models_close(&m);
+}
+
+/* It takes the place of the weights, and has to fit the model's config. */
+static void test_other_unet(void **state) {
+  (void)state;
+  struct models m, other;
+  models_open(&m, "sd15", NULL);
+  models_open(&other, "sd21", NULL);
+  struct engine_params params = default_params(&m.rig.golden, args[2]);
+  params.unet = other.unet;
+  open_fails(&m, &params, "config.json asks for");
+  params.unet = m.vae;
+  open_fails(&m, &params, "not a regular file");
+  char *vae = fixture_path(m.vae, "diffusion_pytorch_model.safetensors");
+  params.unet = vae;
+  open_fails(&m, &params, "a tiny autoencoder alone, not a U-Net");
+  params.unet = NULL;
+  params.model = vae;
+  open_fails(&m, &params, "--vae");
+  free(vae);
+  models_close(&m);
+  models_close(&other);
+}
+
+/* What the network predicts can be said for it. */
+static void test_prediction(void **state) {
+  (void)state;
+  static const char *const names[] = {"epsilon", "epsilon", "v", "sample"};
+  struct models m;
+  models_open(&m, "sd15", NULL);
+  struct engine_params params = file_params(&m);
+  for (int i = 0; i < 4; i++) {
+    struct engine_info info;
+    params.prediction = (enum engine_prediction)i;
+    must(rig_engine(&m.rig, &params, &(struct engine_shape){0}), &m.rig.err);
+    engine_get_info(m.rig.engine, &info);
+    assert_string_equal(info.prediction, names[i]);
+    assert_string_equal(info.model, "model");
+    engine_close(&m.rig.engine);
+  }
+  models_close(&m);
+}
+
+int main(int argc, char **argv) {
+  args = argv;
+  if (argc != 3)
+    return 2;
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(test_same_pictures), cmocka_unit_test(test_harmless),   cmocka_unit_test(test_refused),
+      cmocka_unit_test(test_configs),       cmocka_unit_test(test_unet_alone), cmocka_unit_test(test_other_unet),
+      cmocka_unit_test(test_prediction),
+  };
+  return cmocka_run_group_tests(tests, setup, teardown);
+}

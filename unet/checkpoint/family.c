@@ -1,0 +1,318 @@
+#include "unet/checkpoint/family.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* --- published configs --- */
+
+/* Fields beyond the defaults of diffusers' and transformers' classes. */
+struct family_row {
+  const char *name;
+  int context, levels, layers; /* width of the text; levels of the U-Net, its resnets on the first */
+  enum { MID_NONE, MID_RESNET, MID_CROSS } mid;
+  int depth; /* transformer blocks of the innermost way down's first attention; 0: not looked at */
+  const char *unet;
+  enum { STAGES_SD1, STAGES_SD2, STAGES_SDXL } stages; /* text encoders, scheduler, autoencoder */
+};
+
+#define XL_LEVELS                                                                                                      \
+  "\"block_out_channels\": [320, 640, 1280], \"attention_head_dim\": [5, 10, 20], \"cross_attention_dim\": 2048,"      \
+  "\"down_block_types\": [\"DownBlock2D\", \"CrossAttnDownBlock2D\", \"CrossAttnDownBlock2D\"],"                       \
+  "\"up_block_types\": [\"CrossAttnUpBlock2D\", \"CrossAttnUpBlock2D\", \"UpBlock2D\"],"                               \
+  "\"use_linear_projection\": true, \"addition_embed_type\": \"text_time\", \"addition_time_embed_dim\": 256,"         \
+  "\"projection_class_embeddings_input_dim\": 2816, \"sample_size\": 128"
+#define SD1_WIDTH "\"attention_head_dim\": 8, \"cross_attention_dim\": 768, \"sample_size\": 64"
+#define SD2_WIDTH "\"cross_attention_dim\": 1024, \"use_linear_projection\": true"
+#define THREE_LEVELS                                                                                                   \
+  "\"block_out_channels\": [320, 640, 1280], \"down_block_types\": [\"CrossAttnDownBlock2D\", "                        \
+  "\"CrossAttnDownBlock2D\","                                                                                          \
+  "\"CrossAttnDownBlock2D\"], \"up_block_types\": [\"CrossAttnUpBlock2D\", \"CrossAttnUpBlock2D\","                    \
+  "\"CrossAttnUpBlock2D\"]"
+#define ONE_LAYER "\"layers_per_block\": 1"
+#define NO_MID "\"mid_block_type\": null"
+#define HEADS4 "\"attention_head_dim\": [5, 10, 20, 20]"
+#define HEADS3 "\"attention_head_dim\": [5, 10, 20]"
+
+static const struct family_row rows[] = {
+    {"SD 1", 768, 4, 2, MID_CROSS, 1, SD1_WIDTH, STAGES_SD1},
+    {"SD 2", 1024, 4, 2, MID_CROSS, 1, SD2_WIDTH ", " HEADS4, STAGES_SD2},
+    {"SDXL", 2048, 3, 2, MID_CROSS, 10, XL_LEVELS ", \"transformer_layers_per_block\": [1, 2, 10]", STAGES_SDXL},
+    {"SSD-1B", 2048, 3, 2, MID_RESNET, 4,
+     XL_LEVELS ", \"mid_block_type\": \"UNetMidBlock2D\", \"transformer_layers_per_block\": [[1, 1], [2, 2], [4, 4]],"
+               "\"reverse_transformer_layers_per_block\": [[4, 4, 10], [2, 1, 1], 1]",
+     STAGES_SDXL},
+    {"Segmind Vega", 2048, 3, 2, MID_RESNET, 2,
+     XL_LEVELS ", \"mid_block_type\": \"UNetMidBlock2D\", \"transformer_layers_per_block\": [1, 1, 2]", STAGES_SDXL},
+    {"BK-SDM base (SD 1)", 768, 4, 1, MID_CROSS, 1, SD1_WIDTH ", " ONE_LAYER, STAGES_SD1},
+    {"BK-SDM small (SD 1)", 768, 4, 1, MID_NONE, 1, SD1_WIDTH ", " ONE_LAYER ", " NO_MID, STAGES_SD1},
+    {"BK-SDM tiny (SD 1)", 768, 3, 1, MID_NONE, 1, SD1_WIDTH ", " ONE_LAYER ", " NO_MID ", " THREE_LEVELS, STAGES_SD1},
+    {"BK-SDM base (SD 2)", 1024, 4, 1, MID_CROSS, 1, SD2_WIDTH ", " ONE_LAYER ", " HEADS4, STAGES_SD2},
+    {"BK-SDM small (SD 2)", 1024, 4, 1, MID_NONE, 1, SD2_WIDTH ", " ONE_LAYER ", " NO_MID ", " HEADS4, STAGES_SD2},
+    {"BK-SDM tiny (SD 2)", 1024, 3, 1, MID_NONE, 1, SD2_WIDTH ", " ONE_LAYER ", " NO_MID ", " HEADS3 ", " THREE_LEVELS,
+     STAGES_SD2},
+};
+
+#define CLIP_L "\"hidden_size\": 768, \"intermediate_size\": 3072, \"num_attention_heads\": 12"
+#define OPEN_CLIP_H                                                                                                    \
+  "\"hidden_act\": \"gelu\", \"hidden_size\": 1024, \"intermediate_size\": 4096, \"num_attention_heads\": 16,"         \
+  "\"num_hidden_layers\": 23"
+#define OPEN_CLIP_G                                                                                                    \
+  "\"architectures\": [\"CLIPTextModelWithProjection\"], \"hidden_act\": \"gelu\", \"hidden_size\": 1280,"             \
+  "\"intermediate_size\": 5120, \"num_attention_heads\": 20, \"num_hidden_layers\": 32, \"projection_dim\": 1280"
+#define BETAS "\"beta_schedule\": \"scaled_linear\", \"beta_start\": 0.00085, \"beta_end\": 0.012, \"steps_offset\": 1"
+#define KL                                                                                                             \
+  "\"_class_name\": \"AutoencoderKL\", \"block_out_channels\": [128, 256, 512, 512], \"layers_per_block\": 2,"         \
+  "\"down_block_types\": [\"DownEncoderBlock2D\", \"DownEncoderBlock2D\", \"DownEncoderBlock2D\","                     \
+  "\"DownEncoderBlock2D\"], \"up_block_types\": [\"UpDecoderBlock2D\", \"UpDecoderBlock2D\", \"UpDecoderBlock2D\","    \
+  "\"UpDecoderBlock2D\"]"
+#define PARTS                                                                                                          \
+  "\"unet\": [\"diffusers\", \"UNet2DConditionModel\"], \"text_encoder\": [\"transformers\", \"CLIPTextModel\"]"
+
+static const struct stages {
+  const char *index, *text_encoder, *text_encoder_2, *vae, *scheduler;
+} stages[] = {
+    [STAGES_SD1] =
+        {"\"_class_name\": \"StableDiffusionPipeline\", " PARTS, CLIP_L, NULL, KL ", \"scaling_factor\": 0.18215",
+         "\"_class_name\": \"PNDMScheduler\", \"skip_prk_steps\": true, \"set_alpha_to_one\": false, " BETAS},
+    [STAGES_SD2] = {"\"_class_name\": \"StableDiffusionPipeline\", " PARTS, OPEN_CLIP_H, NULL,
+                    KL ", \"scaling_factor\": 0.18215",
+                    "\"_class_name\": \"DDIMScheduler\", \"clip_sample\": false, \"set_alpha_to_one\": false, " BETAS},
+    [STAGES_SDXL] = {"\"_class_name\": \"StableDiffusionXLPipeline\", \"force_zeros_for_empty_prompt\": true, " PARTS
+                     ", \"text_encoder_2\": [\"transformers\", \"CLIPTextModelWithProjection\"]",
+                     CLIP_L, OPEN_CLIP_G, KL ", \"scaling_factor\": 0.13025, \"force_upcast\": true",
+                     "\"_class_name\": \"EulerDiscreteScheduler\", \"timestep_spacing\": \"leading\", " BETAS},
+};
+
+const char *family_name(const struct family *family) {
+  return family->row->name;
+}
+
+static char *unet_config(const struct family *family) {
+  char *text;
+  bool sd2 = family->row->stages == STAGES_SD2, large = sd2 && family->prediction == PREDICT_V;
+  int length = asprintf(&text, "{\"_class_name\": \"UNet2DConditionModel\", \"in_channels\": %d, %s%s}",
+                        family->in_channels, family->row->unet,
+                        !sd2    ? ""
+                        : large ? ", \"upcast_attention\": true, \"sample_size\": 96"
+                                : ", \"sample_size\": 64");
+  return length < 0 ? NULL : text;
+}
+
+static char *scheduler_config(const struct family *family) {
+  static const char *const predictions[] = {
+      [PREDICT_EPSILON] = "epsilon", [PREDICT_V] = "v_prediction", [PREDICT_SAMPLE] = "sample"};
+  char *text;
+  int length =
+      asprintf(&text, "{%s, \"prediction_type\": \"%s\"%s}", stages[family->row->stages].scheduler,
+               predictions[family->prediction],
+               family->zero_snr && family->prediction == PREDICT_V ? ", \"rescale_betas_zero_snr\": true" : "");
+  return length < 0 ? NULL : text;
+}
+
+char *family_config(const struct family *family, const char *name) {
+  const struct stages *own = &stages[family->row->stages];
+  const struct {
+    const char *name, *fields;
+  } files[] = {{"model_index.json", own->index},
+               {"text_encoder/config.json", own->text_encoder},
+               {"text_encoder_2/config.json", own->text_encoder_2},
+               {"vae/config.json", own->vae}};
+  if (!strcmp(name, "unet/config.json"))
+    return unet_config(family);
+  if (!strcmp(name, "scheduler/scheduler_config.json"))
+    return scheduler_config(family);
+  for (size_t i = 0; i < sizeof files / sizeof *files; i++) {
+    char *text;
+    if (!strcmp(name, files[i].name) && files[i].fields)
+      return asprintf(&text, "{%s}", files[i].fields) < 0 ? NULL : text;
+  }
+  return NULL;
+}
+
+/* --- what a file shows --- */
+
+struct signs {
+  const struct safetensors *files;
+  int in, out;        /* channels of the first convolution */
+  int context, label; /* widths of the text and of what is added to the time embedding; 0: none */
+  int levels, layers, mid, depth;
+};
+
+static const struct safetensor *find_unet(const struct signs *signs, const char *name) {
+  char full[256];
+  snprintf(full, sizeof full, FAMILY_UNET "%s", name);
+  return safetensors_find(signs->files, full);
+}
+
+/* A dimension that a network may have; 0: none such. */
+static int dimension(const struct safetensor *t, int index) {
+  return t && index < t->rank && index < SAFETENSOR_RANK_MAX && t->shape[index] <= 1 << 20 ? (int)t->shape[index] : 0;
+}
+
+static bool ends_with(const char *name, const char *end) {
+  size_t length = strlen(name), tail = strlen(end);
+  return length >= tail && !strcmp(name + length - tail, end);
+}
+
+/* The width of the text that the first cross-attention reads; there is one in any of these networks. */
+static int find_context(const struct safetensors *files) {
+  for (size_t i = 0; i < safetensors_count(files); i++) {
+    const struct safetensor *t = safetensors_at(files, i);
+    if (!strncmp(t->name, FAMILY_UNET, strlen(FAMILY_UNET)) && ends_with(t->name, ".attn2.to_k.weight"))
+      return dimension(t, 1);
+  }
+  return 0;
+}
+
+/* Levels by their samplers, layers by what comes before the first of them. */
+static void count_levels(struct signs *signs) {
+  char name[64];
+  signs->levels = 1;
+  for (int i = 1; i < 100; i++) {
+    snprintf(name, sizeof name, "input_blocks.%d.0.op.weight", i);
+    signs->levels += find_unet(signs, name) != NULL;
+    snprintf(name, sizeof name, "input_blocks.%d.0.in_layers.0.weight", i);
+    signs->layers += find_unet(signs, name) && signs->levels == 1;
+  }
+}
+
+/* Transformer blocks of the last attention but one on the way down: SDXL's innermost level has two of the same. */
+static int count_depth(const struct signs *signs) {
+  char name[96];
+  int depth = 0, last = 0;
+  for (int i = 1; i < 100; i++) {
+    snprintf(name, sizeof name, "input_blocks.%d.1.proj_in.weight", i);
+    last = find_unet(signs, name) ? i : last;
+  }
+  for (;; depth++) {
+    snprintf(name, sizeof name, "input_blocks.%d.1.transformer_blocks.%d.norm1.bias", last, depth);
+    if (!find_unet(signs, name))
+      return depth;
+  }
+}
+
+static void read_signs(struct signs *signs, const struct safetensors *files) {
+  *signs = (struct signs){.files = files, .context = find_context(files)};
+  const struct safetensor *first = find_unet(signs, "input_blocks.0.0.weight");
+  signs->out = dimension(first, 0);
+  signs->in = dimension(first, 1);
+  signs->label = dimension(find_unet(signs, "label_emb.0.0.weight"), 1);
+  count_levels(signs);
+  signs->depth = count_depth(signs);
+  signs->mid = !find_unet(signs, "middle_block.0.in_layers.0.weight") ? MID_NONE
+               : find_unet(signs, "middle_block.1.proj_in.weight")    ? MID_CROSS
+                                                                      : MID_RESNET;
+}
+
+/* --- refusals --- */
+
+/* What the file is of those that look like one of ours and are not; NULL: nothing of the kind. */
+static const char *look_alike(const struct signs *signs) {
+  if (safetensors_find(signs->files, "edm_mean") || safetensors_find(signs->files, "edm_vpred.sigma_max"))
+    return "Playground 2.5 or another model of the EDM formulation";
+  if (safetensors_find(signs->files, "cc_projection.weight"))
+    return "Zero123, which turns objects";
+  if (signs->in == 7)
+    return "the x4 upscaler";
+  if (signs->in == 5)
+    return "a depth-to-image model";
+  if (signs->context == 1280 || signs->label == 2560)
+    return "SDXL's refiner";
+  if (signs->label == 768 || signs->label == 1536 || signs->label == 2048)
+    return "unCLIP or Stable Video Diffusion";
+  return NULL;
+}
+
+static const struct family_row *find_row(const struct signs *signs) {
+  bool known = signs->out == 320 && (signs->in == 4 || signs->in == 8 || signs->in == 9);
+  for (size_t i = 0; known && i < sizeof rows / sizeof *rows; i++) {
+    const struct family_row *row = &rows[i];
+    if (row->context == signs->context && row->levels == signs->levels && row->layers == signs->layers &&
+        (int)row->mid == signs->mid && row->depth == signs->depth && (row->context == 2048) == (signs->label == 2816))
+      return row;
+  }
+  return NULL;
+}
+
+/* --- prediction --- */
+
+/* The spread of trained values differs between the two kinds of SD 2: the only sign in the file itself. */
+static int v_by_spread(const struct signs *signs, bool *v, struct error *err) {
+  const struct safetensor *t = find_unet(signs, "output_blocks.11.1.transformer_blocks.0.norm1.bias");
+  *v = false;
+  if (!t || !t->usable || t->rank != 1 || t->shape[0] < 1 || t->shape[0] > 1 << 14)
+    return 0;
+  size_t count = (size_t)t->shape[0];
+  float *values = malloc(2 * count * sizeof *values), *stored = values ? values + count : NULL;
+  if (!values)
+    return error_set(err, STATUS_FAILED, "%s: out of memory", t->file->path);
+  const struct weight_part part = {
+      .dtype = t->dtype, .rows = (int)count, .file = t->file, .offset = t->offset, .name = t->key};
+  int result = weight_part_read(&part, 0, count, false, stored, err);
+  double mean = 0, square = 0;
+  if (!result)
+    weights_to_f32(t->dtype, stored, count, values);
+  for (size_t i = 0; !result && i < count; i++) {
+    mean += (double)values[i] / (double)count;
+    square += (double)values[i] * (double)values[i] / (double)count;
+  }
+  *v = sqrt(fmax(square - mean * mean, 0)) > 0.09;
+  free(values);
+  return result;
+}
+
+/* What the metadata say, if anything. */
+static bool prediction_by_metadata(struct family *family, const struct safetensors *files) {
+  const char *type = safetensors_metadata(files, "modelspec.prediction_type");
+  const char *architecture = safetensors_metadata(files, "modelspec.architecture");
+  if (type && (!strcmp(type, "v") || !strcmp(type, "epsilon"))) {
+    family->prediction = *type == 'v' ? PREDICT_V : PREDICT_EPSILON;
+    family->prediction_by = "its metadata's modelspec.prediction_type";
+    return true;
+  }
+  bool v = architecture && !strcmp(architecture, "stable-diffusion-v2-768-v");
+  if (!v && !(architecture && !strcmp(architecture, "stable-diffusion-v2-512")))
+    return false;
+  family->prediction = v ? PREDICT_V : PREDICT_EPSILON;
+  family->prediction_by = "its metadata's modelspec.architecture";
+  return true;
+}
+
+static int find_prediction(struct family *family, const struct signs *signs, struct error *err) {
+  bool v = false;
+  family->zero_snr = safetensors_find(signs->files, "ztsnr");
+  family->prediction = PREDICT_EPSILON;
+  family->prediction_by = "its family";
+  if (prediction_by_metadata(family, signs->files))
+    return 0;
+  if (safetensors_find(signs->files, "v_pred")) {
+    family->prediction = PREDICT_V;
+    family->prediction_by = "its tensor v_pred";
+  } else if (family->row->stages == STAGES_SD2 && signs->in == 4) {
+    if (v_by_spread(signs, &v, err))
+      return -1;
+    family->prediction = v ? PREDICT_V : PREDICT_EPSILON;
+    family->prediction_by = "the spread of output_blocks.11's norm1.bias";
+  }
+  return 0;
+}
+
+int family_recognise(struct family *family, const struct safetensors *files, struct error *err) {
+  struct signs signs;
+  *family = (struct family){0};
+  read_signs(&signs, files);
+  const char *other = look_alike(&signs);
+  if (other)
+    return error_set(err, STATUS_MODEL, "%s: is %s, which is not supported", safetensors_path(files), other);
+  family->row = find_row(&signs);
+  family->in_channels = signs.in;
+  if (!family->row)
+    return error_set(
+        err, STATUS_MODEL,
+        "%s: is a U-Net of no published family (%d channels, text of %d, %d levels of %d layers); give its "
+        "configs with --config DIR",
+        safetensors_path(files), signs.out, signs.context, signs.levels, signs.layers);
+  return find_prediction(family, &signs, err);
+}

@@ -1,0 +1,27 @@
+/* Families of models: which one the tensors of a single file are of, and the configs that it was published with. */
+#ifndef UNET_CHECKPOINT_FAMILY_H
+#define UNET_CHECKPOINT_FAMILY_H
+
+#include "unet/checkpoint/safetensors.h"
+#include "unet/sample/sampler.h"
+
+struct family_row;
+
+struct family {
+  const struct family_row *row;
+  int in_channels;
+  enum prediction prediction;
+  const char *prediction_by; /* what tells it: "modelspec.prediction_type" */
+  bool zero_snr;
+};
+
+/* The prefix of a U-Net in a file of the original layout. */
+#define FAMILY_UNET "model.diffusion_model."
+
+/* By keys, shapes and metadata. Files of other networks are refused with what they look like. */
+int family_recognise(struct family *family, const struct safetensors *files, struct error *err);
+const char *family_name(const struct family *family); /* "SD 1" */
+/* Text of a file of the family's folder ("unet/config.json"), allocated; NULL: no memory, or there is no such file. */
+char *family_config(const struct family *family, const char *name);
+
+#endif

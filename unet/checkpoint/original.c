@@ -1,0 +1,342 @@
+#include "unet/checkpoint/original.h"
+
+#include <ctype.h>
+#include <stdio.h>
+#include <string.h>
+
+enum { KEY_MAX = 512, BLOCKS_MAX = 100 };
+
+/* --- names --- */
+
+/* The text after start, or NULL where the name does not begin so. */
+static const char *after(const char *name, const char *start) {
+  size_t length = strlen(start);
+  return strncmp(name, start, length) ? NULL : name + length;
+}
+
+/* Reads "12." to *number and returns what follows; NULL: there is none below BLOCKS_MAX. */
+static const char *take_number(const char *name, int *number) {
+  *number = 0;
+  if (!isdigit((unsigned char)*name) || (*name == '0' && name[1] != '.'))
+    return NULL;
+  for (; isdigit((unsigned char)*name); name++)
+    if ((*number = 10 * *number + *name - '0') >= BLOCKS_MAX)
+      return NULL;
+  return *name == '.' ? name + 1 : NULL;
+}
+
+struct rename {
+  const char *from, *to;
+};
+
+/* The name with a beginning from the list, which ends with an empty one, replaced. */
+static bool rename_start(const char *name, const struct rename *list, char key[KEY_MAX]) {
+  for (; list->from; list++) {
+    const char *rest = after(name, list->from);
+    if (rest)
+      return snprintf(key, KEY_MAX, "%s%s", list->to, rest) < KEY_MAX;
+  }
+  return false;
+}
+
+/* --- views --- */
+
+static int add(struct safetensors *view, const struct safetensor *t, const char *key, struct error *err) {
+  return view_add(view, &(struct view_tensor){.name = key, .from = t}, err);
+}
+
+/* How a network's tensors are called. key holds KEY_MAX. */
+typedef bool naming(const void *opaque, const char *name, char *key);
+
+static int add_named(struct safetensors *view, const struct safetensors *files, const char *prefix, naming *named,
+                     const void *opaque, struct error *err) {
+  for (size_t i = 0; i < safetensors_count(files); i++) {
+    const struct safetensor *t = safetensors_at(files, i);
+    const char *name = after(t->name, prefix);
+    char key[KEY_MAX];
+    if (name && add(view, t, named(opaque, name, key) ? key : NULL, err))
+      return -1;
+  }
+  return 0;
+}
+
+/* --- the U-Net --- */
+
+/* What number n of input_blocks or output_blocks is. The numbers may have gaps: what the blocks hold tells. */
+struct place {
+  enum { PLACE_NONE, PLACE_RESNET, PLACE_DOWN } kind;
+  int block, layer;
+};
+
+struct numbering {
+  struct place in[BLOCKS_MAX], out[BLOCKS_MAX];
+};
+
+static bool has(const struct safetensors *files, const char *prefix, const char *list, int number, const char *end) {
+  char name[KEY_MAX];
+  snprintf(name, sizeof name, "%s%s%d.%s", prefix, list, number, end);
+  return safetensors_find(files, name);
+}
+
+static void number_in(struct numbering *numbering, const struct safetensors *files, const char *prefix) {
+  int block = 0, layer = 0;
+  for (int i = 1; i < BLOCKS_MAX; i++) {
+    if (has(files, prefix, "input_blocks.", i, "0.op.weight")) {
+      numbering->in[i] = (struct place){PLACE_DOWN, block++};
+      layer = 0;
+    } else if (has(files, prefix, "input_blocks.", i, "0.in_layers.0.weight")) {
+      numbering->in[i] = (struct place){PLACE_RESNET, block, layer++};
+    }
+  }
+}
+
+static void number_out(struct numbering *numbering, const struct safetensors *files, const char *prefix) {
+  int block = 0, layer = 0;
+  for (int i = 0; i < BLOCKS_MAX; i++) {
+    if (!has(files, prefix, "output_blocks.", i, "0.in_layers.0.weight"))
+      continue;
+    numbering->out[i] = (struct place){PLACE_RESNET, block, layer++};
+    if (has(files, prefix, "output_blocks.", i, "1.conv.weight") ||
+        has(files, prefix, "output_blocks.", i, "2.conv.weight")) {
+      block++;
+      layer = 0;
+    }
+  }
+}
+
+/* After "down_blocks.0.resnets.1.". */
+static bool name_resnet(const char *name, const char *where, char *key) {
+  static const struct rename parts[] = {{"in_layers.0.", "norm1."},
+                                        {"in_layers.2.", "conv1."},
+                                        {"emb_layers.1.", "time_emb_proj."},
+                                        {"out_layers.0.", "norm2."},
+                                        {"out_layers.3.", "conv2."},
+                                        {"skip_connection.", "conv_shortcut."},
+                                        {0}};
+  char part[KEY_MAX];
+  return rename_start(name, parts, part) && snprintf(key, KEY_MAX, "%s%s", where, part) < KEY_MAX;
+}
+
+/* "0.in_layers.0.weight", "1.proj_in.weight", "1.conv.weight" of such a place. */
+static bool name_in_block(const char *blocks, const struct place *place, const char *name, char *key) {
+  char where[64];
+  const char *rest;
+  snprintf(where, sizeof where, "%s.%d.", blocks, place->block);
+  if (place->kind == PLACE_DOWN)
+    return (rest = after(name, "0.op.")) && snprintf(key, KEY_MAX, "%sdownsamplers.0.conv.%s", where, rest) < KEY_MAX;
+  if ((rest = after(name, "0."))) {
+    snprintf(where, sizeof where, "%s.%d.resnets.%d.", blocks, place->block, place->layer);
+    return name_resnet(rest, where, key);
+  }
+  if (*blocks == 'u' && ((rest = after(name, "1.conv.")) || (rest = after(name, "2.conv."))))
+    return snprintf(key, KEY_MAX, "%supsamplers.0.conv.%s", where, rest) < KEY_MAX;
+  return (rest = after(name, "1.")) &&
+         snprintf(key, KEY_MAX, "%sattentions.%d.%s", where, place->layer, rest) < KEY_MAX;
+}
+
+static bool name_in_unet(const void *opaque, const char *name, char *key) {
+  static const struct rename ends[] = {{"input_blocks.0.0.", "conv_in."},
+                                       {"time_embed.0.", "time_embedding.linear_1."},
+                                       {"time_embed.2.", "time_embedding.linear_2."},
+                                       {"label_emb.0.0.", "add_embedding.linear_1."},
+                                       {"label_emb.0.2.", "add_embedding.linear_2."},
+                                       {"middle_block.1.", "mid_block.attentions.0."},
+                                       {"out.0.", "conv_norm_out."},
+                                       {"out.2.", "conv_out."},
+                                       {0}};
+  const struct numbering *numbering = opaque;
+  const char *rest;
+  int number;
+  if (rename_start(name, ends, key))
+    return true;
+  if ((rest = after(name, "middle_block.0.")))
+    return name_resnet(rest, "mid_block.resnets.0.", key);
+  if ((rest = after(name, "middle_block.2.")))
+    return name_resnet(rest, "mid_block.resnets.1.", key);
+  bool in = (rest = after(name, "input_blocks."));
+  if (!in && !(rest = after(name, "output_blocks.")))
+    return false;
+  if (!(rest = take_number(rest, &number)))
+    return false;
+  const struct place *place = in ? &numbering->in[number] : &numbering->out[number];
+  return place->kind && name_in_block(in ? "down_blocks" : "up_blocks", place, rest, key);
+}
+
+int original_unet(struct safetensors *view, const struct safetensors *files, const char *prefix, struct error *err) {
+  struct numbering numbering = {0};
+  number_in(&numbering, files, prefix);
+  number_out(&numbering, files, prefix);
+  return add_named(view, files, prefix, name_in_unet, &numbering, err);
+}
+
+/* --- CLIP --- */
+
+static bool name_in_clip(const void *opaque, const char *name, char *key) {
+  (void)opaque;
+  return snprintf(key, KEY_MAX, "%s", name) < KEY_MAX;
+}
+
+int original_clip(struct safetensors *view, const struct safetensors *files, const char *prefix, struct error *err) {
+  return add_named(view, files, prefix, name_in_clip, NULL, err);
+}
+
+/* "ln_1.weight" and the like of one block. */
+static bool name_in_layer(int layer, const char *name, char *key) {
+  static const struct rename parts[] = {
+      {"ln_1.", "layer_norm1."}, {"ln_2.", "layer_norm2."},   {"attn.out_proj.", "self_attn.out_proj."},
+      {"mlp.c_fc.", "mlp.fc1."}, {"mlp.c_proj.", "mlp.fc2."}, {0}};
+  char part[KEY_MAX];
+  return rename_start(name, parts, part) &&
+         snprintf(key, KEY_MAX, "text_model.encoder.layers.%d.%s", layer, part) < KEY_MAX;
+}
+
+/* The three projections of an attention are one tensor: rows of q, then k, then v. */
+static int add_projections(struct safetensors *view, const struct safetensor *t, int layer, const char *kind,
+                           struct error *err) {
+  static const char *const parts[] = {"q", "k", "v"};
+  int64_t rows = t->rank >= 1 ? t->shape[0] / 3 : 0;
+  if (!rows || 3 * rows != t->shape[0])
+    return add(view, t, NULL, err);
+  for (int i = 0; i < 3; i++) {
+    char key[KEY_MAX];
+    snprintf(key, sizeof key, "text_model.encoder.layers.%d.self_attn.%s_proj.%s", layer, parts[i], kind);
+    if (view_add(view, &(struct view_tensor){.name = key, .from = t, .first = i * rows, .rows = rows}, err))
+      return -1;
+  }
+  return 0;
+}
+
+/* A tensor outside of the blocks. */
+static int add_end(struct safetensors *view, const struct safetensor *t, const char *name, struct error *err) {
+  static const struct rename ends[] = {{"token_embedding.weight", "text_model.embeddings.token_embedding.weight"},
+                                       {"positional_embedding", "text_model.embeddings.position_embedding.weight"},
+                                       {"ln_final.", "text_model.final_layer_norm."},
+                                       {"logit_scale", "logit_scale"},
+                                       {0}};
+  char key[KEY_MAX];
+  if (!strcmp(name, "text_projection"))
+    return view_add(view, &(struct view_tensor){.name = "text_projection.weight", .from = t, .transposed = true}, err);
+  return add(view, t, rename_start(name, ends, key) ? key : NULL, err);
+}
+
+static int add_open_clip(struct safetensors *view, const struct safetensor *t, const char *name, struct error *err) {
+  const char *rest = after(name, "transformer.resblocks.");
+  char key[KEY_MAX];
+  int layer;
+  if (!rest)
+    return add_end(view, t, name, err);
+  if (!(rest = take_number(rest, &layer)))
+    return add(view, t, NULL, err);
+  if (!strcmp(rest, "attn.in_proj_weight"))
+    return add_projections(view, t, layer, "weight", err);
+  if (!strcmp(rest, "attn.in_proj_bias"))
+    return add_projections(view, t, layer, "bias", err);
+  return add(view, t, name_in_layer(layer, rest, key) ? key : NULL, err);
+}
+
+int original_open_clip(struct safetensors *view, const struct safetensors *files, const char *prefix,
+                       struct error *err) {
+  for (size_t i = 0; i < safetensors_count(files); i++) {
+    const struct safetensor *t = safetensors_at(files, i);
+    const char *name = after(t->name, prefix);
+    if (name && add_open_clip(view, t, name, err))
+      return -1;
+  }
+  return 0;
+}
+
+/* --- AutoencoderKL --- */
+
+struct kl_levels {
+  int count; /* of the decoder, which counts them from the other end */
+};
+
+static bool name_in_attention(const char *name, const char *where, char *key) {
+  static const struct rename parts[] = {
+      {"norm.", "group_norm."}, {"q.", "to_q."}, {"k.", "to_k."}, {"v.", "to_v."}, {"proj_out.", "to_out.0."}, {0}};
+  char part[KEY_MAX];
+  return rename_start(name, parts, part) && snprintf(key, KEY_MAX, "%s%s", where, part) < KEY_MAX;
+}
+
+static bool name_in_kl_resnet(const char *name, const char *where, char *key) {
+  const char *rest = after(name, "nin_shortcut.");
+  return snprintf(key, KEY_MAX, "%s%s%s", where, rest ? "conv_shortcut." : "", rest ? rest : name) < KEY_MAX;
+}
+
+/* "down.1.block.0.conv1.weight" and the like, of a half. */
+static bool name_in_level(const struct kl_levels *levels, const char *half, bool down, const char *name, char *key) {
+  char where[64];
+  const char *rest;
+  int level, block;
+  if (!(name = take_number(name, &level)) || (!down && level >= levels->count))
+    return false;
+  int length = snprintf(where, sizeof where, "%s%s_blocks.%d.", half, down ? "down" : "up",
+                        down ? level : levels->count - 1 - level);
+  if ((rest = after(name, down ? "downsample." : "upsample.")))
+    return snprintf(key, KEY_MAX, "%s%s.0.%s", where, down ? "downsamplers" : "upsamplers", rest) < KEY_MAX;
+  if (!(rest = after(name, "block.")) || !(rest = take_number(rest, &block)))
+    return false;
+  snprintf(where + length, sizeof where - (size_t)length, "resnets.%d.", block);
+  return name_in_kl_resnet(rest, where, key);
+}
+
+static bool name_in_half(const struct kl_levels *levels, const char *half, const char *name, char *key) {
+  char where[64];
+  const char *rest;
+  if ((rest = after(name, "norm_out.")))
+    return snprintf(key, KEY_MAX, "%sconv_norm_out.%s", half, rest) < KEY_MAX;
+  for (int i = 0; i < 2; i++)
+    if ((rest = after(name, i ? "mid.block_2." : "mid.block_1."))) {
+      snprintf(where, sizeof where, "%smid_block.resnets.%d.", half, i);
+      return name_in_kl_resnet(rest, where, key);
+    }
+  snprintf(where, sizeof where, "%smid_block.attentions.0.", half);
+  if ((rest = after(name, "mid.attn_1.")))
+    return name_in_attention(rest, where, key);
+  if ((rest = after(name, "down.")))
+    return name_in_level(levels, half, true, rest, key);
+  if ((rest = after(name, "up.")))
+    return name_in_level(levels, half, false, rest, key);
+  return snprintf(key, KEY_MAX, "%s%s", half, name) < KEY_MAX;
+}
+
+static bool name_in_kl(const void *opaque, const char *name, char *key) {
+  const char *rest;
+  if ((rest = after(name, "encoder.")))
+    return name_in_half(opaque, "encoder.", rest, key);
+  if ((rest = after(name, "decoder.")))
+    return name_in_half(opaque, "decoder.", rest, key);
+  return snprintf(key, KEY_MAX, "%s", name) < KEY_MAX;
+}
+
+int original_kl(struct safetensors *view, const struct safetensors *files, const char *prefix, struct error *err) {
+  struct kl_levels levels = {0};
+  while (levels.count < BLOCKS_MAX && has(files, prefix, "decoder.up.", levels.count, "block.0.norm1.weight"))
+    levels.count++;
+  return add_named(view, files, prefix, name_in_kl, &levels, err);
+}
+
+/* --- what is no weight --- */
+
+bool original_is_harmless(const char *name) {
+  static const char *const starts[] = {"model_ema.",
+                                       "betas",
+                                       "alphas_cumprod",
+                                       "sqrt_",
+                                       "log_one_minus_",
+                                       "posterior_",
+                                       "denoiser.",
+                                       "lvlb_weights",
+                                       "logvar",
+                                       "scale_factor",
+                                       "v_pred",
+                                       "ztsnr",
+                                       "global_step",
+                                       "cond_stage_model.logit_scale",
+                                       "conditioner.embedders.0.logit_scale",
+                                       NULL};
+  for (const char *const *start = starts; *start; start++)
+    if (after(name, *start))
+      return true;
+  return false;
+}

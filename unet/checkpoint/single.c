@@ -1,0 +1,205 @@
+#include "unet/checkpoint/single.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "unet/checkpoint/family.h"
+#include "unet/checkpoint/kind.h"
+#include "unet/checkpoint/original.h"
+
+struct single {
+  char *path;
+  struct safetensors *files;
+  char *vocabulary; /* NULL: none */
+  bool recognised;
+  struct family family;
+};
+
+/* Where the parts are; of each the first prefix that the file has. */
+typedef int add_part(struct safetensors *view, const struct safetensors *files, const char *prefix, struct error *err);
+static const struct place {
+  const char *part, *prefix;
+  add_part *add;
+} places[] = {
+    {"unet", FAMILY_UNET, original_unet},
+    {"vae", "first_stage_model.", original_kl},
+    {"vae", "vae.", original_kl},
+    {"text_encoder", "cond_stage_model.transformer.", original_clip},
+    {"text_encoder", "conditioner.embedders.0.transformer.", original_clip},
+    {"text_encoder", "cond_stage_model.model.", original_open_clip},
+    {"text_encoder", "conditioner.embedders.0.model.", original_open_clip},
+    {"text_encoder_2", "conditioner.embedders.1.model.", original_open_clip},
+};
+enum { PLACES = sizeof places / sizeof *places };
+
+static bool begins(const char *name, const char *prefix) {
+  return !strncmp(name, prefix, strlen(prefix));
+}
+
+static const struct place *find_place(const struct single *single, const char *part) {
+  for (const struct place *place = places; place < places + PLACES; place++)
+    for (size_t i = 0; !strcmp(place->part, part) && i < safetensors_count(single->files); i++)
+      if (begins(safetensors_at(single->files, i)->name, place->prefix))
+        return place;
+  return NULL;
+}
+
+/* --- open, close --- */
+
+static int recognise(struct single *single, const struct checkpoint_sources *sources, const struct log *log,
+                     struct error *err) {
+  struct family *family = &single->family;
+  if (family_recognise(family, single->files, err))
+    return -1;
+  single->recognised = true;
+  if (checkpoint_prediction(sources, &family->prediction))
+    family->prediction_by = "--prediction";
+  log_line(log, LOG_INFO, "%s: %s by its tensors; %s prediction, told by %s", single->path, family_name(family),
+           prediction_name(family->prediction), family->prediction_by);
+  return 0;
+}
+
+static int load(struct single *single, const struct checkpoint_sources *sources, const struct log *log,
+                struct error *err) {
+  single->path = strdup(sources->model);
+  single->vocabulary = sources->vocabulary ? strdup(sources->vocabulary) : NULL;
+  if (!single->path || (sources->vocabulary && !single->vocabulary))
+    return error_set(err, STATUS_FAILED, "%s: out of memory", sources->model);
+  if (safetensors_open_file(&single->files, single->path, err))
+    return -1;
+  enum weights_kind kind = weights_kind(single->files);
+  if (kind != WEIGHTS_MODEL)
+    return weights_kind_refuse(kind, single->path, "a whole model", err);
+  return sources->config ? 0 : recognise(single, sources, log, err);
+}
+
+int single_open(struct single **result, const struct checkpoint_sources *sources, const struct log *log,
+                struct error *err) {
+  struct single *single = calloc(1, sizeof *single);
+  if (!single)
+    return error_set(err, STATUS_FAILED, "%s: out of memory", sources->model);
+  if (load(single, sources, log, err)) {
+    single_close(&single);
+    return -1;
+  }
+  *result = single;
+  return 0;
+}
+
+void single_close(struct single **single) {
+  struct single *s = *single;
+  *single = NULL;
+  if (!s)
+    return;
+  safetensors_close(&s->files);
+  free(s->vocabulary);
+  free(s->path);
+  free(s);
+}
+
+const char *single_family(const struct single *single) {
+  return single->recognised ? family_name(&single->family) : NULL;
+}
+
+/* --- the folder that it would be --- */
+
+/* What a path has after the file's own. */
+static const char *below(const struct single *single, const char *path) {
+  size_t length = strlen(single->path);
+  return single->recognised && begins(path, single->path) && path[length] == '/' ? path + length + 1 : NULL;
+}
+
+int single_config(const struct single *single, const char *path, char **text, struct error *err) {
+  const char *name = below(single, path);
+  if (!name)
+    return 1;
+  *text = family_config(&single->family, name);
+  return *text ? 0 : error_set(err, STATUS_FAILED, "%s: out of memory", path);
+}
+
+int single_tokenizer(const struct single *single, const char *path, struct tokenizer **tokenizer, struct error *err) {
+  const char *name = below(single, path);
+  if (!name)
+    return 1;
+  if (!single->vocabulary)
+    return error_set(err, STATUS_MODEL,
+                     "%s: brings no tokenizer, and CLIP's vocabulary is not installed with the program; give a folder "
+                     "that has one with --config DIR",
+                     single->path);
+  const struct place *place = find_place(single, strcmp(name, "tokenizer_2") ? "text_encoder" : "text_encoder_2");
+  return tokenizer_open_clip(tokenizer, single->vocabulary, place && place->add == original_open_clip, err);
+}
+
+/* --- weights --- */
+
+/* Tensors of no part: with the U-Net's, so that they are refused as weights that nobody reads. */
+static int add_others(struct safetensors *view, const struct safetensors *files, struct error *err) {
+  for (size_t i = 0; i < safetensors_count(files); i++) {
+    const struct safetensor *t = safetensors_at(files, i);
+    bool known = original_is_harmless(t->name);
+    for (const struct place *place = places; place < places + PLACES && !known; place++)
+      known = begins(t->name, place->prefix);
+    if (!known && view_add(view, &(struct view_tensor){.from = t}, err))
+      return -1;
+  }
+  return 0;
+}
+
+int single_weights(const struct single *single, struct component *component, struct error *err) {
+  struct safetensors *files = single->files;
+  const struct place *place = find_place(single, component->name);
+  if (!place)
+    return error_set(err, STATUS_MODEL, "%s: has no %s%s", single->path, component->name,
+                     strcmp(component->name, "vae") ? "" : "; give one with --vae");
+  if (view_open(&component->files, &files, 1, err) || place->add(component->files, files, place->prefix, err))
+    return -1;
+  if (place->add == original_unet && add_others(component->files, files, err))
+    return -1;
+  return view_finish(component->files, err);
+}
+
+/* --- U-Nets alone --- */
+
+static int add_plain(struct safetensors *view, const struct safetensors *files, const char *prefix, struct error *err) {
+  for (size_t i = 0; i < safetensors_count(files); i++) {
+    const struct safetensor *t = safetensors_at(files, i);
+    const char *name = begins(t->name, prefix) ? t->name + strlen(prefix) : NULL;
+    if (view_add(view, &(struct view_tensor){.name = name, .from = t}, err))
+      return -1;
+  }
+  return 0;
+}
+
+static int view_unet(struct safetensors **view, struct safetensors *files, struct error *err) {
+  static const struct {
+    const char *first, *prefix;
+    add_part *add;
+  } layouts[] = {
+      {"unet.conv_in.weight", "unet.", add_plain},
+      {"conv_in.weight", "", add_plain},
+      {FAMILY_UNET "input_blocks.0.0.weight", FAMILY_UNET, original_unet},
+      {"input_blocks.0.0.weight", "", original_unet},
+  };
+  for (size_t i = 0; i < sizeof layouts / sizeof *layouts; i++)
+    if (safetensors_find(files, layouts[i].first))
+      return view_open(view, &files, 1, err) || layouts[i].add(*view, files, layouts[i].prefix, err) ||
+                     view_finish(*view, err)
+                 ? -1
+                 : 0;
+  return weights_kind_refuse(weights_kind(files), safetensors_path(files), "a U-Net", err);
+}
+
+int single_open_unet(struct safetensors **result, const char *path, struct error *err) {
+  struct safetensors *files = NULL, *view = NULL;
+  if (safetensors_open_file(&files, path, err))
+    return -1;
+  enum weights_kind kind = weights_kind(files);
+  int status = kind == WEIGHTS_UNET || kind == WEIGHTS_MODEL ? view_unet(&view, files, err)
+                                                             : weights_kind_refuse(kind, path, "a U-Net", err);
+  safetensors_close(&files);
+  if (status)
+    safetensors_close(&view);
+  else
+    *result = view;
+  return status;
+}
