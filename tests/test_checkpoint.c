@@ -412,8 +412,8 @@ static void test_scheduler(void **state) {
        "\"solver_type\": \"midpoint\", \"time_shift_type\": \"exponential\", \"use_lu_lambdas\": false,"
        "\"variance_type\": null, \"timestep_spacing\": \"trailing\"}",
        METHOD_DDIM, SPACING_TRAILING, true, true},
-      {"{\"_class_name\": \"EulerAncestralDiscreteScheduler\", \"timestep_spacing\": \"trailing\"}", METHOD_DDIM,
-       SPACING_TRAILING, true, true},
+      {"{\"_class_name\": \"EulerAncestralDiscreteScheduler\", \"timestep_spacing\": \"trailing\"}",
+       METHOD_EULER_ANCESTRAL, SPACING_TRAILING, true, false},
       {"{\"_class_name\": \"DPMSolverMultistepScheduler\", \"algorithm_type\": \"dpmsolver++\"}", METHOD_DDIM,
        SPACING_LINSPACE, true, true},
   };

@@ -299,6 +299,7 @@ static void test_table_is_consistent(void **state) {
   assert_int_equal(accept("bench --sampler auto").values.sampler, SAMPLER_AUTO);
   assert_int_equal(accept("bench --sampler euler").values.sampler, SAMPLER_EULER);
   assert_int_equal(accept("bench --sampler ddim").values.sampler, SAMPLER_DDIM);
+  assert_int_equal(accept("bench --sampler euler-a").values.sampler, SAMPLER_EULER_ANCESTRAL);
   assert_int_equal(accept("bench --grid auto").values.spacing, ENGINE_SPACING_AUTO);
   assert_int_equal(accept("bench --grid trailing").values.spacing, ENGINE_SPACING_TRAILING);
   assert_int_equal(accept("bench --grid lcm").values.spacing, ENGINE_SPACING_LCM);

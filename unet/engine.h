@@ -33,7 +33,8 @@ enum engine_sampler {
   SAMPLER_AUTO /* what the checkpoint's scheduler names */,
   SAMPLER_EULER,
   SAMPLER_DDIM,
-  SAMPLER_LCM
+  SAMPLER_LCM,
+  SAMPLER_EULER_ANCESTRAL
 };
 enum engine_prediction {
   ENGINE_PREDICTION_AUTO /* what the scheduler's config or the file says */,

@@ -57,7 +57,7 @@ static const struct parameter_row table[PARAMETERS] = {
     [PARAMETER_FIT] = {"fit", TYPE_CHOICE, NEED_START, FIELD(fit), .choices = "crop|letterbox|stretch",
                        .help = "how an input of another shape is fitted in; pixels that are not square count by the "
                                "shape they are meant to be seen in"},
-    [PARAMETER_SAMPLER] = {"sampler", TYPE_CHOICE, NEED_START, FIELD(sampler), .choices = "auto|euler|ddim|lcm",
+    [PARAMETER_SAMPLER] = {"sampler", TYPE_CHOICE, NEED_START, FIELD(sampler), .choices = "auto|euler|ddim|lcm|euler-a",
                            .by_model = true, .from = "auto, the one the checkpoint names", .help = "sampler"},
     [PARAMETER_SPACING] = {"grid", TYPE_CHOICE, NEED_START, FIELD(spacing), .choices = "auto|trailing|leading|lcm",
                            .by_model = true, .help = "which timesteps are visited"},

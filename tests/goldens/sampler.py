@@ -12,12 +12,13 @@ import os
 
 import numpy as np
 import torch
-from diffusers import DDIMScheduler, EulerDiscreteScheduler, LCMScheduler
-from diffusers.schedulers import scheduling_lcm
+from diffusers import DDIMScheduler, EulerAncestralDiscreteScheduler, EulerDiscreteScheduler, LCMScheduler
+from diffusers.schedulers import scheduling_euler_ancestral_discrete, scheduling_lcm
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 CLASSES = {'EulerDiscreteScheduler': EulerDiscreteScheduler, 'DDIMScheduler': DDIMScheduler,
-           'LCMScheduler': LCMScheduler}
+           'LCMScheduler': LCMScheduler, 'EulerAncestralDiscreteScheduler': EulerAncestralDiscreteScheduler}
+EULERS = EulerDiscreteScheduler, EulerAncestralDiscreteScheduler
 BASE = dict(num_train_timesteps=1000, beta_start=0.00085, beta_end=0.012, beta_schedule='scaled_linear')
 COUNTS = [1, 2, 3, 4, 5, 6, 7, 8, 10, 12, 15, 16, 20, 25, 30, 31, 40, 50]
 
@@ -39,7 +40,7 @@ def widen(scheduler):
         root = np.sqrt(abar)
         root = (root - root[-1]) * root[0] / (root[0] - root[-1])
         abar = root ** 2
-        if isinstance(scheduler, EulerDiscreteScheduler):
+        if isinstance(scheduler, EULERS):
             abar[-1] = 2 ** -24
     scheduler.alphas_cumprod = torch.tensor(abar)
     if isinstance(scheduler, DDIMScheduler):
@@ -56,8 +57,13 @@ def set_grid(scheduler, steps, strength, lcm_pipeline):
     return steps - min(int(steps * strength), steps)
 
 
+def set_noise(value, dtype):
+    for module in scheduling_lcm, scheduling_euler_ancestral_discrete:
+        module.randn_tensor = lambda shape, **_: torch.full(shape, value, dtype=dtype)
+
+
 def step(scheduler, model, t, sample, noise):
-    scheduling_lcm.randn_tensor = lambda shape, **_: torch.full(shape, noise, dtype=torch.float64)
+    set_noise(noise, torch.float64)
     one = lambda v: torch.full((1,), v, dtype=torch.float64)
     return scheduler.step(one(model), t, one(sample), return_dict=False)[0].item()
 
@@ -69,7 +75,7 @@ def coefficients(config, steps, strength, from_noise, lcm_pipeline):
     scheduler.is_scale_input_called = True  # or Euler's step warns
     first = set_grid(scheduler, steps, strength, lcm_pipeline)
     times, abar = scheduler.timesteps[first:], scheduler.alphas_cumprod.numpy()
-    euler = isinstance(scheduler, EulerDiscreteScheduler)
+    euler = isinstance(scheduler, EULERS)
     if euler:  # again in FP64; set_timesteps rounds to FP32
         sigmas = np.sqrt((1 - abar) / abar)
         scheduler.sigmas = torch.tensor(np.append(np.interp(scheduler.timesteps.double(), np.arange(1000), sigmas), 0))
@@ -97,7 +103,7 @@ def walk(config, steps, strength, from_noise, lcm_pipeline):
     """End state of the whole recursion in diffusers, with a model that anyone can compute and noise that is all 0.5."""
     scheduler = make(config)
     first = set_grid(scheduler, steps, strength, lcm_pipeline)
-    scheduling_lcm.randn_tensor = lambda shape, **_: torch.full(shape, 0.5)
+    set_noise(0.5, torch.float32)
     latent, noise = torch.tensor([.5, -1., .25, 2.]), torch.tensor([1., -.5, -2., .1])
     times = scheduler.timesteps[first:]
     if hasattr(scheduler, 'set_begin_index'):
@@ -120,8 +126,12 @@ def case(steps, strength=1.0, from_noise=True, lcm_pipeline=None, **config):
 
 
 def make_cases():
-    euler, ddim, lcm = ({'_class_name': n} for n in CLASSES)
+    euler, ddim, lcm, ancestral = ({'_class_name': n} for n in CLASSES)
     ddim['clip_sample'] = False
+    for n in (1, 2, 4, 8):  # SDXL-Lightning's one step, and more
+        for scheduler in (euler, ddim):
+            yield case(n, **scheduler, timestep_spacing='trailing', prediction_type='sample')
+        yield case(n, **lcm, prediction_type='sample')
     for kind in ('epsilon', 'v_prediction'):
         for n in COUNTS:
             for spacing in ('trailing', 'leading', 'linspace'):
@@ -136,6 +146,10 @@ def make_cases():
             yield case(n, **ddim, timestep_spacing='trailing', rescale_betas_zero_snr=kind != 'epsilon',
                        prediction_type=kind)
             yield case(n, **lcm, prediction_type=kind, original_inference_steps=100, timestep_scaling=2.0)
+        for n in (1, 2, 4, 10, 25):
+            for spacing in ('trailing', 'leading', 'linspace'):
+                yield case(n, **ancestral, timestep_spacing=spacing, steps_offset=1, prediction_type=kind)
+            yield case(n, 0.6 if n > 1 else 1.0, False, **ancestral, timestep_spacing='trailing', prediction_type=kind)
         for strength in (0.1, 0.29, 0.3, 0.5, 0.75, 0.95, 1.0):
             for n in (2, 4, 20, 31, 50):
                 if int(n * strength) and n in (2, 4, 31):

@@ -14,6 +14,8 @@ static const struct scheduler_class {
   enum beta_schedule beta_schedule;
 } classes[] = {
     {"EulerDiscreteScheduler", METHOD_EULER, false, SPACING_LINSPACE, false, true, 0.0001, 0.02, BETAS_LINEAR},
+    {"EulerAncestralDiscreteScheduler", METHOD_EULER_ANCESTRAL, false, SPACING_LINSPACE, false, true, 0.0001, 0.02,
+     BETAS_LINEAR},
     {"DDIMScheduler", METHOD_DDIM, false, SPACING_LEADING, true, true, 0.0001, 0.02, BETAS_LINEAR},
     {"LCMScheduler", METHOD_LCM, false, SPACING_LCM, false, true, 0.00085, 0.012, BETAS_SCALED_LINEAR},
     {"TCDScheduler", METHOD_DDIM, true, SPACING_LCM, false, true, 0.00085, 0.012, BETAS_SCALED_LINEAR},
@@ -24,7 +26,6 @@ static const struct scheduler_class {
     {"DPMSolverSinglestepScheduler", METHOD_DDIM, true, SPACING_LINSPACE, false, true, 0.0001, 0.02, BETAS_LINEAR},
     {"DPMSolverSDEScheduler", METHOD_DDIM, true, SPACING_LINSPACE, false, true, 0.00085, 0.012, BETAS_LINEAR},
     {"DEISMultistepScheduler", METHOD_DDIM, true, SPACING_LINSPACE, false, true, 0.0001, 0.02, BETAS_LINEAR},
-    {"EulerAncestralDiscreteScheduler", METHOD_DDIM, true, SPACING_LINSPACE, false, true, 0.0001, 0.02, BETAS_LINEAR},
     {"HeunDiscreteScheduler", METHOD_DDIM, true, SPACING_LINSPACE, false, true, 0.00085, 0.012, BETAS_LINEAR},
     {"KDPM2DiscreteScheduler", METHOD_DDIM, true, SPACING_LINSPACE, false, true, 0.00085, 0.012, BETAS_LINEAR},
     {"KDPM2AncestralDiscreteScheduler", METHOD_DDIM, true, SPACING_LINSPACE, false, true, 0.00085, 0.012, BETAS_LINEAR},
@@ -60,7 +61,7 @@ static const struct scheduler_class *read_class(struct scheduler_config *schedul
     if (!strcmp(scheduler->class_name, classes[i].name))
       return &classes[i];
   config_refuse(config, "_class_name", *scheduler->class_name ? scheduler->class_name : "no name",
-                "EulerDiscreteScheduler, DDIMScheduler and LCMScheduler are");
+                "EulerDiscreteScheduler, EulerAncestralDiscreteScheduler, DDIMScheduler and LCMScheduler are");
   return &classes[0];
 }
 
@@ -126,6 +127,8 @@ int scheduler_config_parse(struct scheduler_config *scheduler, const char *text,
   read_spacing(scheduler, class, &config);
   scheduler->prediction = (enum prediction)read_choice(&config, "prediction_type", predictions, PREDICT_EPSILON,
                                                        "epsilon, v_prediction and sample are");
+  if (scheduler->prediction == PREDICT_SAMPLE && scheduler->method == METHOD_EULER_ANCESTRAL)
+    config_refuse(&config, "prediction_type", "sample", "with this scheduler epsilon and v_prediction are");
   scheduler->set_alpha_to_one = config_bool(&config, "set_alpha_to_one", class->set_alpha_to_one);
   if (config_bool(&config, "clip_sample", class->clip_sample))
     config_refuse(&config, "clip_sample", "true", "false is, and latent diffusion models want it so");

@@ -11,6 +11,8 @@ static enum sampler_method choose_method(enum engine_sampler sampler, const stru
     return METHOD_DDIM;
   case SAMPLER_LCM:
     return METHOD_LCM;
+  case SAMPLER_EULER_ANCESTRAL:
+    return METHOD_EULER_ANCESTRAL;
   default:
     return config->method;
   }
@@ -39,7 +41,8 @@ int sampling_default_steps(const struct engine *engine) {
   const struct scheduler_config *config = &engine->checkpoint->scheduler;
   if (engine->sampling.method == METHOD_LCM)
     return 4;
-  return config->method == METHOD_EULER && config->spacing == SPACING_TRAILING ? 1 : 20;
+  bool euler = config->method == METHOD_EULER || config->method == METHOD_EULER_ANCESTRAL;
+  return euler && config->spacing == SPACING_TRAILING ? 1 : 20;
 }
 
 void sampling_choose(struct sampling *sampling, const struct engine_params *params,

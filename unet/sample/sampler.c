@@ -51,11 +51,15 @@ static void lcm_timesteps(const struct scheduler_config *config, double length, 
   }
 }
 
+static bool is_euler(enum sampler_method method) {
+  return method == METHOD_EULER || method == METHOD_EULER_ANCESTRAL;
+}
+
 /* Number back of count evenly spaced timesteps from 0 to last. diffusers' Euler has them as real numbers in FP32, the
  * others round them. */
 static double linspace_timestep(const struct sampling *s, double last, int count, int back) {
   double t = count > 1 ? back * (last / (count - 1)) : 0;
-  return s->method == METHOD_EULER ? (double)(float)t : rint(t);
+  return is_euler(s->method) ? (double)(float)t : rint(t);
 }
 
 /* count timesteps over [0, length), highest first. rint rounds halves to even, as NumPy does. */
@@ -153,6 +157,13 @@ static struct step_params lcm_step(const struct scheduler_config *config, struct
                               (float)(a_next * c_out * e.x0.model), (float)b_next};
 }
 
+/* Part of the way down to the next sigma is noise: y' = x0 + down eps + up noise with down^2 + up^2 = sigma'^2. */
+static struct step_params ancestral_step(struct estimate e, double t, double sigma, double a_next, double sigma_next) {
+  double part = sigma_next / sigma, down = sigma_next * part, up = sigma_next * sqrt(fmax(0, 1 - part * part));
+  return (struct step_params){(float)t, (float)(a_next * (e.x0.x + down * e.eps.x)),
+                              (float)(a_next * (e.x0.model + down * e.eps.model)), (float)(a_next * up)};
+}
+
 static struct step_params make_step(const struct scheduler_config *config, enum sampler_method method,
                                     const double *abar, double t, double next) {
   double final = method == METHOD_DDIM && !config->set_alpha_to_one ? abar[0] : 1;
@@ -161,6 +172,8 @@ static struct step_params make_step(const struct scheduler_config *config, enum 
   struct estimate e = estimate(config->prediction, sqrt(abar_t), sqrt(1 - abar_t));
   if (method == METHOD_LCM)
     return lcm_step(config, e, t, a_next, b_next);
+  if (method == METHOD_EULER_ANCESTRAL)
+    return ancestral_step(e, t, sqrt((1 - abar_t) / abar_t), a_next, b_next / a_next);
   return (struct step_params){(float)t, (float)(a_next * e.x0.x + b_next * e.eps.x),
                               (float)(a_next * e.x0.model + b_next * e.eps.model), 0};
 }
@@ -171,7 +184,7 @@ static void make_start(struct sampler_table *table, const struct sampling *s, bo
   double a = sqrt(abar), b = sqrt(1 - abar);
   table->start_latent = noise_alone ? 0 : (float)a;
   table->start_noise = (float)b;
-  if (noise_alone && (s->method != METHOD_EULER || s->spacing == SPACING_LEADING))
+  if (noise_alone && (!is_euler(s->method) || s->spacing == SPACING_LEADING))
     table->start_noise = 1;
 }
 
@@ -179,7 +192,7 @@ void sampler_table(const struct scheduler_config *config, const struct sampling 
   double abar[TIMESTEPS], strength = s->text_to_image ? 1 : s->strength;
   double timesteps[STEPS_MAX];
   sampler_abar(config, abar);
-  if (config->zero_snr && s->method == METHOD_EULER)
+  if (config->zero_snr && is_euler(s->method))
     abar[TIMESTEPS - 1] = 0x1p-24; /* as diffusers: sigma is to stay finite */
   int count = s->quantised ? quantised_timesteps(config, s, strength, timesteps)
                            : continuous_timesteps(config, s, strength, timesteps);
@@ -190,7 +203,8 @@ void sampler_table(const struct scheduler_config *config, const struct sampling 
 }
 
 int sampler_noise_samples(enum sampler_method method, int steps) {
-  return method == METHOD_LCM ? steps - 1 : 0; /* the last step ends on the prediction */
+  return method == METHOD_LCM || method == METHOD_EULER_ANCESTRAL ? steps - 1
+                                                                  : 0; /* the last step ends on the prediction */
 }
 
 void sampler_pad(struct sampler_table *table, int count) {
@@ -199,7 +213,10 @@ void sampler_pad(struct sampler_table *table, int count) {
 }
 
 const char *sampler_method_name(enum sampler_method method) {
-  static const char *const names[] = {[METHOD_EULER] = "Euler", [METHOD_DDIM] = "DDIM", [METHOD_LCM] = "LCM"};
+  static const char *const names[] = {[METHOD_EULER] = "Euler",
+                                      [METHOD_DDIM] = "DDIM",
+                                      [METHOD_LCM] = "LCM",
+                                      [METHOD_EULER_ANCESTRAL] = "Euler ancestral"};
   return names[method];
 }
 

@@ -10,9 +10,10 @@
 #include "unet/plan/device.h"
 
 enum sampler_method {
-  METHOD_EULER, /* x' = a' x0 + b' eps; ends on x0 */
-  METHOD_DDIM,  /* likewise, eta 0; ends on final_abar */
-  METHOD_LCM,   /* x' = a' d + b' fresh noise, d = c_out x0 + c_skip x; ends on d */
+  METHOD_EULER,           /* x' = a' x0 + b' eps; ends on x0 */
+  METHOD_DDIM,            /* likewise, eta 0; ends on final_abar */
+  METHOD_LCM,             /* x' = a' d + b' fresh noise, d = c_out x0 + c_skip x; ends on d */
+  METHOD_EULER_ANCESTRAL, /* Euler to a smaller sigma, and fresh noise up to the next one's; ends on x0 */
 };
 
 enum sampler_spacing { SPACING_TRAILING, SPACING_LEADING, SPACING_LINSPACE, SPACING_LCM };
@@ -69,8 +70,8 @@ double sampler_abar_at(const double abar[TIMESTEPS], double t);
  * fails); with lcm_pipeline, LCM spacing truncates the list that timesteps are chosen from instead; DDIM goes to
  * t - 1000 / steps (integer division), which differs from the next timestep where steps does not divide 1000.
  *
- * Noise: OP_START and the steps of METHOD_LCM need independent noise, so OP_START's noise operand and OP_STEP's must be
- * different noise samples: noise_fill's sample 0, and noise samples 1 + step. */
+ * Noise: OP_START and the steps of METHOD_LCM and METHOD_EULER_ANCESTRAL need independent noise, so OP_START's noise
+ * operand and OP_STEP's must be different noise samples: noise_fill's sample 0, and noise samples 1 + step. */
 void sampler_table(const struct scheduler_config *config, const struct sampling *sampling, struct sampler_table *table);
 
 /* How many of so many steps add noise of their own, whatever the strength: the first ones. The others' coefficient is 0
