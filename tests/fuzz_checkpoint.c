@@ -174,7 +174,7 @@ static int use(const struct checkpoint *checkpoint, struct error *err) {
   struct frame_noise noise;
   int result = model_init(&model, checkpoint, &resources, err);
   if (!result)
-    result = plans_text(&model, &plans[0], err) || plans_keys(&model, &plans[1], err) ||
+    result = plans_text(&model, 0, &plans[0], err) || plans_keys(&model, &plans[1], err) ||
              plans_times(&model, &shape, &plans[2], err) || plans_frame(&model, &shape, &plans[3], &noise, err) ||
              read_weights(&resources, err);
   if (!result)

@@ -2,8 +2,8 @@
  * people. Not a test by itself.
  *
  *   gpu_frame MODEL networks FOLDER
- *       reads FOLDER/NAME.in.f32 and writes FOLDER/NAME.out.f32 for text, encode, unet and decode; the text encoder
- *       reads tokens.i32 instead, the U-Net also text.in.f32
+ *       reads FOLDER/NAME.in.f32 and writes FOLDER/NAME.out.f32 for text, encode, unet and decode, of SDXL also text2
+ *       and pooled; the text encoders read tokens.i32 instead, the U-Net also what is named after them
  *   gpu_frame MODEL picture FOLDER STEPS
  *       reads picture.in.rgba, noise.f32 and tokens.i32, writes picture.out.rgba and the coefficients, steps.txt
  *   gpu_frame MODEL time FRAMES [W H [STEPS]]
@@ -65,15 +65,24 @@ static void close_model(struct bench *b) {
   checkpoint_close(&b->checkpoint);
 }
 
-static void run_plan(struct bench *b, int (*make)(const struct model *, struct plan *, struct error *),
-                     const struct run_params *run) {
-  struct plan plan;
+static void run_plan(struct bench *b, struct plan *plan, const struct run_params *run) {
   struct program *program;
-  must(b, make(&b->model, &plan, &b->err));
-  must(b, device_prepare(b->device, &program, &plan, &(struct program_options){PIXEL_RGBA}, &b->err));
+  must(b, device_prepare(b->device, &program, plan, &(struct program_options){PIXEL_RGBA}, &b->err));
   must(b, device_run(b->device, program, run, &b->err));
   device_release(b->device, &program);
-  plan_free(&plan);
+  plan_free(plan);
+}
+
+/* The prompt of all text encoders, with the same tokens, to keys and values. */
+static void run_prompt(struct bench *b, struct run_params *run) {
+  struct plan plan;
+  for (int i = 0; i < b->checkpoint->text_encoder_count; i++) {
+    run->end = clip_end(&b->checkpoint->text_encoders[i], run->tokens);
+    must(b, plans_text(&b->model, i, &plan, &b->err));
+    run_plan(b, &plan, run);
+  }
+  must(b, plans_keys(&b->model, &plan, &b->err));
+  run_plan(b, &plan, run);
 }
 
 /* The time projections of the run's steps, for the frame program. */
@@ -138,11 +147,23 @@ static void run_networks(struct bench *b, const char *folder) {
   struct tensor picture = plan_input(plan, 1, h * scale, w * scale, 3, ELEMENT_DEVICE);
   struct tensor latent = plan_input(plan, 1, h, w, autoencoder->latent_channels, ELEMENT_PRECISE);
   struct tensor x = plan_input(plan, 1, h, w, u->in_channels, ELEMENT_DEVICE);
-  struct tensor hidden = plan_input(plan, 1, 1, positions, encoder->config.hidden_size, ELEMENT_DEVICE);
-  struct tensor text = clip_encode(encoder, plan);
+  struct tensor hidden = plan_input(plan, 1, 1, positions, encoder->config.hidden_size, ELEMENT_DEVICE), hidden2 = {0};
+  const struct text_encoder *second = c->text_encoder_count > 1 ? &c->text_encoders[1] : NULL;
+  float width = (float)(w * scale), height = (float)(h * scale);
+  struct unet_moments of = {1, 1, {0}, {height, width, 0, 0, height, width}};
+  struct clip_text texts[2] = {0};
+  if (second) {
+    hidden2 = plan_input(plan, 1, 1, positions, second->config.hidden_size, ELEMENT_DEVICE);
+    of.pooled = plan_input(plan, 1, 1, 1, second->config.projection_dim, ELEMENT_DEVICE);
+    run.end = clip_end(second, run.tokens);
+  }
+  for (int i = 0; i < c->text_encoder_count; i++) { /* copies: layers behind may take the place of what they read */
+    texts[i] = clip_encode(&c->text_encoders[i], plan);
+    texts[i].hidden = plan_norm(plan, "copy", (struct op_norm){.x = texts[i].hidden});
+  }
   struct tensor encoded = kind->encode(autoencoder, plan, picture);
-  struct tensor time = unet_times(&b->model.unet, plan, 1, (struct tensor){0});
-  struct tensor y = unet_predict(&b->model.unet, plan, x, time, unet_texts(&b->model.unet, plan, hidden));
+  struct tensor time = unet_times(&b->model.unet, plan, &of, (struct tensor){0});
+  struct tensor y = unet_predict(&b->model.unet, plan, x, time, unet_texts(&b->model.unet, plan, hidden, hidden2));
   struct tensor decoded = kind->decode(autoencoder, plan, latent);
   must(b, plan_finish(plan, &b->err));
   must(b, device_prepare(b->device, &b->program, plan, &(struct program_options){PIXEL_RGBA}, &b->err));
@@ -151,8 +172,16 @@ static void run_networks(struct bench *b, const char *folder) {
   write_input(b, folder, "decode.in.f32", latent);
   write_input(b, folder, "unet.in.f32", x);
   write_input(b, folder, "text.in.f32", hidden);
+  if (second) {
+    write_input(b, folder, "text2.in.f32", hidden2);
+    write_input(b, folder, "pooled.in.f32", of.pooled);
+  }
   must(b, device_run(b->device, b->program, &run, &b->err));
-  write_output(b, folder, "text.out.f32", text);
+  write_output(b, folder, "text.out.f32", texts[0].hidden);
+  if (second) {
+    write_output(b, folder, "text2.out.f32", texts[1].hidden);
+    write_output(b, folder, "pooled.out.f32", texts[1].pooled);
+  }
   write_output(b, folder, "encode.out.f32", encoded);
   write_output(b, folder, "unet.out.f32", y);
   write_output(b, folder, "decode.out.f32", decoded);
@@ -210,9 +239,8 @@ static void run_picture(struct bench *b, const char *folder, int steps) {
   make_steps(b, folder, steps, &run);
   must(b, plans_frame(&b->model, &shape, &b->plan, &noise, &b->err));
   must(b, device_prepare(b->device, &b->program, &b->plan, &(struct program_options){PIXEL_RGBA}, &b->err));
+  run_prompt(b, &run);
   run_times(b, &shape, &run);
-  run_plan(b, plans_text, &run);
-  run_plan(b, plans_keys, &run);
   write_input(b, folder, "noise.f32", noise.start);
   uint8_t *pixels = read_file(folder, "picture.in.rgba", (size_t)w * (size_t)h * 4);
   struct frame frame = {.format = PIXEL_RGBA, .width = w, .height = h, .plane = {pixels}, .pitch = {4 * w}}, picture;
@@ -238,9 +266,8 @@ static void prepare_frame(struct bench *b, struct frame_shape *shape, int argc, 
                                 .rows = 1};
   must(b, plans_frame(&b->model, shape, &b->plan, &noise, &b->err));
   must(b, device_prepare(b->device, &b->program, &b->plan, &(struct program_options){PIXEL_RGBA}, &b->err));
+  run_prompt(b, &prompt);
   run_times(b, shape, &prompt);
-  run_plan(b, plans_text, &prompt);
-  run_plan(b, plans_keys, &prompt);
   size_t count = tensor_elements(noise.start);
   float *sample = malloc(count * sizeof *sample);
   noise_fill(1, 0, 0, sample, count);

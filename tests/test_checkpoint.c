@@ -348,7 +348,7 @@ static void test_clip(void **state) {
   static const char *const bad[][3] = {
       {"{\"hidden_act\": \"relu\"}", "hidden_act", "relu"},
       {"{\"model_type\": \"clip\"}", "model_type", "clip"},
-      {"{\"architectures\": [\"CLIPTextModelWithProjection\"]}", "architectures", "WithProjection"},
+      {"{\"architectures\": [\"CLIPModel\"]}", "architectures", "CLIPModel"},
       {"{\"text_config\": {\"hidden_size\": 3}}", "text_config", "hidden_size"},
       {"{\"num_attention_heads\": 3}", "num_attention_heads", "divide"},
       {"{\"max_position_embeddings\": 100000}", "max_position_embeddings", "100000"},
@@ -561,8 +561,7 @@ static void test_open_refusals(void **state) {
       {"model_index.json", NULL, "model_index.json"},
       {"model_index.json", "", "model_index.json"},
       {"model_index.json", "{\"unet\": [\"diffusers\", \"Kandinsky3UNet\"]}", "Kandinsky3UNet"},
-      {"model_index.json", "{\"text_encoder_2\": [\"transformers\", \"CLIPTextModelWithProjection\"]}",
-       "text_encoder_2"},
+      {"model_index.json", "{\"text_encoder_3\": [\"transformers\", \"T5EncoderModel\"]}", "text_encoder_3"},
       {"model_index.json", MODEL_INDEX(", \"motion_adapter\": [\"diffusers\", \"MotionAdapter\"]"), "motion_adapter"},
       {"model_index.json", MODEL_INDEX(", \"adapter\": [\"diffusers\", \"T2IAdapter\"]"), "T2IAdapter"},
       {"model_index.json", MODEL_INDEX(", \"depth_estimator\": [\"transformers\", \"DPT\"]"), "depth_estimator"},

@@ -13,10 +13,9 @@ static char **args; /* the program's */
 
 /* --- prompts --- */
 
-static void test_slots(void **state) {
-  (void)state;
+static void check_slots(const char *golden) {
   struct rig rig;
-  rig_open(&rig, args, "turbo", false);
+  rig_open(&rig, args, golden, false);
   uint8_t *first = generate_default(&rig);
   rig.controls.prompt = 2;
   assert_differ(&rig, first, generate_default(&rig));
@@ -41,10 +40,15 @@ static void test_slots(void **state) {
   rig_close(&rig);
 }
 
-static void test_blending(void **state) {
+static void test_slots(void **state) {
   (void)state;
+  check_slots("turbo");
+  check_slots("sdxl"); /* whose prompts are part of the time projections, too */
+}
+
+static void check_blending(const char *golden) {
   struct rig rig;
-  rig_open(&rig, args, "turbo", false);
+  rig_open(&rig, args, golden, false);
   uint8_t *first = generate_default(&rig);
   rig.controls.prompt = 2;
   uint8_t *second = generate_default(&rig);
@@ -68,6 +72,12 @@ static void test_blending(void **state) {
   rig.controls.blend = 0;
   assert_differ(&rig, middle, generate_default(&rig));
   rig_close(&rig);
+}
+
+static void test_blending(void **state) {
+  (void)state;
+  check_blending("turbo");
+  check_blending("sdxl"); /* whose prompts are part of the time projections, too */
 }
 
 /* --- controls --- */
@@ -214,11 +224,42 @@ static void test_time_projections(void **state) {
   }
 }
 
+/* Pooled text makes prompts part of the time projections: of each row of guidance its own. */
+static void test_pooled_text(void **state) {
+  (void)state;
+  struct rig rig;
+  rig_open(&rig, args, "sdxl", true);
+  rig.controls.guidance = 4;
+  rig.controls.prompt = 2;
+  free(generate_default(&rig));
+  rig.controls.prompt = 1;
+  uint8_t *first = generate_default(&rig);
+  long steady = frame_launches(&rig);
+  rig.controls.prompt_to = 2, rig.controls.blend = 0.25f;
+  assert_true(frame_launches(&rig) > steady);
+  assert_int_equal(frame_launches(&rig), steady);
+  rig.controls.guidance = 5;
+  assert_int_equal(frame_launches(&rig), steady);
+  rig.controls.guidance = 4, rig.controls.blend = 0;
+  must(engine_set_prompt(rig.engine, SLOT_NEGATIVE, "a cat at night", &rig.err), &rig.err);
+  uint8_t *other = generate_default(&rig);
+  assert_differ(&rig, first, generate_default(&rig));
+  must(engine_set_prompt(rig.engine, SLOT_NEGATIVE, "", &rig.err), &rig.err); /* zeros, as where it was never set */
+  first = generate_default(&rig);
+  assert_differ(&rig, other, generate_default(&rig));
+  rig.controls.prompt = 2;
+  free(generate_default(&rig));
+  rig.controls.prompt = 1;
+  assert_same(&rig, first, generate_default(&rig));
+  rig_close(&rig);
+}
+
 /* What may change while the picture runs is data: on a GPU no graph is captured anew, on no device is memory taken. */
 static void test_changes_capture_nothing(void **state) {
   (void)state;
-  static const char *const names[] = {"turbo", "lcm"}; /* guidance by a second row, and by the time projections */
-  for (int i = 0; i < 2; i++) {
+  /* guidance by a second row, by the time projections, and by a second row of both */
+  static const char *const names[] = {"turbo", "lcm", "sdxl"};
+  for (int i = 0; i < 3; i++) {
     struct rig rig;
     rig_open(&rig, args, names[i], true);
     free(generate_default(&rig));
@@ -332,10 +373,9 @@ static void test_strength_in_flight(void **state) {
 }
 
 /* A prompt set while frames are in flight is for the next ones. */
-static void test_prompt_in_flight(void **state) {
-  (void)state;
+static void check_prompt_in_flight(const char *golden) {
   struct rig rig;
-  rig_open(&rig, args, "turbo", false);
+  rig_open(&rig, args, golden, false);
   uint8_t *before = generate_default(&rig);
   struct frame picture;
   must(rig_submit(&rig, &rig.golden.frame), &rig.err);
@@ -351,6 +391,12 @@ static void test_prompt_in_flight(void **state) {
   rig_close(&rig);
 }
 
+static void test_prompt_in_flight(void **state) {
+  (void)state;
+  check_prompt_in_flight("turbo");
+  check_prompt_in_flight("sdxl"); /* whose prompts are part of the time projections, too */
+}
+
 /* --- weights that change --- */
 
 /* The golden's weight of this name, times factor; the caller frees the values. */
@@ -358,7 +404,7 @@ static struct engine_weight scaled_weight(const struct rig *rig, const char *nam
   struct checkpoint *checkpoint;
   struct resources resources = {0};
   struct model model;
-  struct plan text, keys, times;
+  struct plan text[TEXT_ENCODERS_MAX] = {0}, keys, times;
   struct frame_noise noise;
   struct plan frame;
   struct error err = {0};
@@ -366,7 +412,8 @@ static struct engine_weight scaled_weight(const struct rig *rig, const char *nam
       .width = rig->golden.frame.width, .height = rig->golden.frame.height, .steps = 1, .rows = 1};
   must(checkpoint_open(&checkpoint, &(struct checkpoint_sources){.model = rig->golden.folder}, NULL, &err), &err);
   must(model_init(&model, checkpoint, &resources, &err), &err);
-  must(plans_text(&model, &text, &err), &err);
+  for (int i = 0; i < checkpoint->text_encoder_count; i++)
+    must(plans_text(&model, i, &text[i], &err), &err);
   must(plans_keys(&model, &keys, &err), &err);
   must(plans_times(&model, &shape, &times, &err), &err);
   must(plans_frame(&model, &shape, &frame, &noise, &err), &err);
@@ -379,7 +426,8 @@ static struct engine_weight scaled_weight(const struct rig *rig, const char *nam
   must(resource_read_f32(r, values, &err), &err);
   for (size_t i = 0; i < elements; i++)
     values[i] *= factor;
-  plan_free(&text);
+  for (int i = 0; i < TEXT_ENCODERS_MAX; i++)
+    plan_free(&text[i]);
   plan_free(&keys);
   plan_free(&times);
   plan_free(&frame);
@@ -405,6 +453,9 @@ static void test_changed_weights(void **state) {
       {"turbo", "unet/text_kv.weight"},
       {"turbo", "unet/time_embedding.linear_1.weight"}, /* through the time projections */
       {"lcm", "unet/time_emb_proj.bias"},
+      {"sdxl", "text_encoder_2/embeddings.position_embedding.weight"},
+      {"sdxl", "text_encoder_2/text_projection.weight"}, /* through both */
+      {"sdxl", "unet/add_embedding.linear_1.weight"},
       {"turbo", "unet/conv_in.weight"}, /* and in the frame itself */
   };
   for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
@@ -724,6 +775,7 @@ int main(int argc, char **argv) {
       cmocka_unit_test(test_image_guidance),
       cmocka_unit_test(test_guidance_embedding),
       cmocka_unit_test(test_time_projections),
+      cmocka_unit_test(test_pooled_text),
       cmocka_unit_test(test_changes_capture_nothing),
       cmocka_unit_test(test_two_in_flight),
       cmocka_unit_test(test_strength_in_flight),

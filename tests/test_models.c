@@ -107,22 +107,41 @@ static void compare(struct bench *b, const char *golden, struct tensor t, const 
     fail_msg("%s: relative error %.3g, bound %.3g", golden, error, bound);
 }
 
+static void compare_golden(struct bench *b, const char *golden, struct tensor t) {
+  struct values expected = golden_values(&b->golden, "%s", golden);
+  compare(b, golden, t, &expected);
+  free(expected.data);
+}
+
 /* The token ids are the tokenizer's, so that this covers text to hidden state. */
-static void text_encoder(void **state) {
-  struct bench *b = *state;
-  struct values ids = golden_values(&b->golden, "text.ids"), expected = golden_values(&b->golden, "text.out");
-  struct tensor y = clip_encode(&b->checkpoint->text_encoders[0], &b->plan);
+static void encode_text(struct bench *b, const struct text_encoder *encoder, const char *ids_name, const char *out) {
+  struct values ids = golden_values(&b->golden, "%s", ids_name);
+  struct clip_text y = clip_encode(encoder, &b->plan);
+  struct tensor hidden =
+      plan_norm(&b->plan, "copy", (struct op_norm){.x = y.hidden}); /* layers behind may take its place */
   prepare(b);
   struct run_params run = {0};
   const char *prompt = json_string(b->golden.json, "prompt", "");
-  assert_true(tokenizer_encode(b->checkpoint->text_encoders[0].tokenizer, prompt, run.tokens, (int)ids.count, &b->err) >
-              0);
+  assert_true(tokenizer_encode(encoder->tokenizer, prompt, run.tokens, (int)ids.count, &b->err) > 0);
   for (size_t i = 0; i < ids.count; i++)
     assert_int_equal(run.tokens[i], (int)ids.data[i]);
+  run.end = clip_end(encoder, run.tokens);
   must(device_run(b->device, b->program, &run, &b->err));
-  compare(b, "text.out", y, &expected);
+  compare_golden(b, out, hidden);
+  if (encoder->pooled)
+    compare_golden(b, "pooled.out", y.pooled);
   free(ids.data);
-  free(expected.data);
+}
+
+static void text_encoder(void **state) {
+  struct bench *b = *state;
+  encode_text(b, &b->checkpoint->text_encoders[0], "text.ids", "text.out");
+  if (b->checkpoint->text_encoder_count == 1)
+    return;
+  device_release(b->device, &b->program);
+  plan_free(&b->plan);
+  plan_init(&b->plan, &b->resources);
+  encode_text(b, &b->checkpoint->text_encoders[1], "text2.ids", "text2.out");
 }
 
 static void autoencoder(void **state) {
@@ -201,30 +220,49 @@ static void make_times(struct bench *b, const struct frame_shape *shape, const s
   plan_free(&plan);
 }
 
+/* A golden as an input of the plan; none where the checkpoint has no second text encoder. */
+struct given {
+  struct tensor tensor;
+  struct values values;
+};
+
+static struct given give(struct bench *b, const char *golden, bool there) {
+  if (!there)
+    return (struct given){0};
+  struct values v = golden_values(&b->golden, "%s", golden);
+  return (struct given){plan_input(&b->plan, 1, v.shape[1], v.shape[2], v.shape[3], ELEMENT_DEVICE), v};
+}
+
+static void write_given(struct bench *b, struct given *given, int count) {
+  for (int i = 0; i < count; i++) {
+    if (tensor_exists(given[i].tensor))
+      write_values(b, given[i].tensor, &given[i].values);
+    free(given[i].values.data);
+  }
+}
+
 static void unet(void **state) {
   struct bench *b = *state;
   static const float timesteps[] = {999, 480, 1};
-  struct values x = golden_values(&b->golden, "unet.x"), text = golden_values(&b->golden, "text.out");
+  bool two = b->checkpoint->text_encoder_count > 1;
   struct plan *plan = &b->plan;
-  struct tensor sample = plan_input(plan, 1, x.shape[1], x.shape[2], x.shape[3], ELEMENT_DEVICE);
-  struct tensor hidden = plan_input(plan, 1, 1, text.shape[2], text.shape[3], ELEMENT_DEVICE);
-  struct tensor time = unet_times(&b->model.unet, plan, 1, (struct tensor){0});
-  struct tensor y = unet_predict(&b->model.unet, plan, sample, time, unet_texts(&b->model.unet, plan, hidden));
+  struct given in[] = {give(b, "unet.x", true), give(b, "text.out", true), give(b, "text2.out", two),
+                       give(b, "pooled.out", two)};
+  float width = (float)b->golden.frame.width, height = (float)b->golden.frame.height;
+  const struct unet_moments of = {1, 1, in[3].tensor, {height, width, 0, 0, height, width}};
+  struct tensor time = unet_times(&b->model.unet, plan, &of, (struct tensor){0});
+  struct tensor text = unet_texts(&b->model.unet, plan, in[1].tensor, in[2].tensor);
+  struct tensor y = unet_predict(&b->model.unet, plan, in[0].tensor, time, text);
   prepare(b);
-  write_values(b, sample, &x);
-  write_values(b, hidden, &text);
+  write_given(b, in, 4);
   for (int i = 0; i < 3; i++) {
     struct run_params run = {.step = {{.timestep = timesteps[i]}},
                              .guidance = (float)json_number(b->golden.json, "guidance", 1)};
     char name[32];
     snprintf(name, sizeof name, "unet.out.%g", (double)timesteps[i]);
     must(device_run(b->device, b->program, &run, &b->err));
-    struct values expected = golden_values(&b->golden, "%s", name);
-    compare(b, name, y, &expected);
-    free(expected.data);
+    compare_golden(b, name, y);
   }
-  free(x.data);
-  free(text.data);
 }
 
 /* --- loops --- */
@@ -400,11 +438,14 @@ int main(int argc, char **argv) {
       MODEL("kl"),
       MODEL("klpix"),
       MODEL("klwide"),
+      MODEL("sdxl"),
+      MODEL("ssd"),
       {"FP16's range", fp16_range, setup, teardown, &(struct test_case){"klwide", "cpu"}},
       {"FP16's range, left", fp16_range_without, setup, teardown, &(struct test_case){"klwide", "cpu"}}};
-  const struct CMUnitTest all_cuda[] = {
-      CUDA_MODEL("sd15"),   CUDA_MODEL("sd21"),  CUDA_MODEL("turbo"), CUDA_MODEL("pix2pix"), CUDA_MODEL("lcm"),
-      CUDA_MODEL("levels"), CUDA_MODEL("nomid"), CUDA_MODEL("kl"),    CUDA_MODEL("klpix"),   CUDA_MODEL("klwide")};
+  const struct CMUnitTest all_cuda[] = {CUDA_MODEL("sd15"),    CUDA_MODEL("sd21"), CUDA_MODEL("turbo"),
+                                        CUDA_MODEL("pix2pix"), CUDA_MODEL("lcm"),  CUDA_MODEL("levels"),
+                                        CUDA_MODEL("nomid"),   CUDA_MODEL("kl"),   CUDA_MODEL("klpix"),
+                                        CUDA_MODEL("klwide"),  CUDA_MODEL("sdxl"), CUDA_MODEL("ssd")};
 #ifdef __SANITIZE_ADDRESS__ /* which the definition's loops meet in the small models; in this one they take minutes */
   const struct CMUnitTest mini[] = {ON_DEVICE("mini", "cpu")};
 #else

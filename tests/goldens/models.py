@@ -43,7 +43,10 @@ DRAWN_IN = [
     "diffusers.pipelines.stable_diffusion.pipeline_stable_diffusion_instruct_pix2pix",
     "diffusers.pipelines.latent_consistency_models.pipeline_latent_consistency_text2img",
     "diffusers.pipelines.latent_consistency_models.pipeline_latent_consistency_img2img",
+    "diffusers.pipelines.stable_diffusion_xl.pipeline_stable_diffusion_xl",
+    "diffusers.pipelines.stable_diffusion_xl.pipeline_stable_diffusion_xl_img2img",
     "diffusers.schedulers.scheduling_lcm",
+    "diffusers.schedulers.scheduling_euler_ancestral_discrete",
 ]
 # Encoding by the posterior's mode, which no noise disturbs from frame to frame.
 DiagonalGaussianDistribution.sample = lambda self, generator=None: self.mode()
@@ -232,7 +235,17 @@ def widen(vae, factor):
             layer.bias.data *= factor
 
 
-def fit_unet(unet, z, seen, text, scheduler, generator):
+def sizes_of(height, width):
+    """What SDXL is told of a picture that was made at its size, and not cut."""
+    return torch.tensor([[height, width, 0, 0, height, width]], dtype=torch.float32)
+
+
+def added(pooled, sizes):
+    """The U-Net's other arguments: SDXL's."""
+    return {} if pooled is None else {"added_cond_kwargs": {"text_embeds": pooled, "time_ids": sizes.repeat(len(pooled), 1)}}
+
+
+def fit_unet(unet, z, seen, text, pooled, sizes, scheduler, generator):
     """Fits conv_out to the scheduler's kind of prediction on latents z, of which the U-Net sees seen as the picture."""
     z, seen = z.repeat(4, 1, 1, 1), seen.repeat(4, 1, 1, 1)
     t = torch.randint(0, 1000, (len(z),), generator=generator)
@@ -244,7 +257,9 @@ def fit_unet(unet, z, seen, text, scheduler, generator):
         x = torch.cat([x, seen], 1)
     w = torch.randn(len(z), unet.config.time_cond_proj_dim or 1, generator=generator)
     condition = w if unet.config.time_cond_proj_dim else None
-    run = lambda: unet(x, t, text[torch.arange(len(z)) % len(text)], timestep_cond=condition)
+    rows = torch.arange(len(z)) % len(text)
+    more = added(None if pooled is None else pooled[rows], sizes)
+    run = lambda: unet(x, t, text[rows], timestep_cond=condition, **more)
     fit(unet.conv_out, features_of(unet.conv_out, run), target)
 
 
@@ -256,7 +271,9 @@ def save_readable(tensors, path):
 def save_weights(model, folder, basename, dtype, prefix, shards):
     state = {k: v.to(dtype).contiguous() for k, v in model.state_dict().items()}
     model.load_state_dict({k: v.float() for k, v in state.items()})
-    state = {prefix + k: v for k, v in state.items()}
+    if prefix is not None:  # of a text encoder's keys but its projection's
+        bare = {k.removeprefix("text_model."): v for k, v in state.items()}
+        state = {k if k.startswith("text_projection") else prefix + k: v for k, v in bare.items()}
     if shards == 1:
         save_readable(state, folder / f"{basename}.safetensors")
         return
@@ -284,7 +301,12 @@ def make_checkpoint(folder, case):
     text = transformers.CLIPTextModel(transformers.CLIPTextConfig(vocab_size=len(ids), **ends, **case["text"]))
     vae, unet = make_autoencoder(case["vae"]), diffusers.UNet2DConditionModel(**case["unet"])
     unet.register_to_config(**case.get("unet_extra", {}))
-    for model in (text, vae, unet):
+    parts = {"unet": unet, "vae": vae, "text_encoder": text}
+    if "text2" in case:
+        write_tokenizer(folder / "tokenizer_2", case["text2"]["max_position_embeddings"], "!")
+        config = transformers.CLIPTextConfig(**{"vocab_size": len(ids)} | ends | case["text2"])
+        parts["text_encoder_2"] = transformers.CLIPTextModelWithProjection(config)
+    for model in (text, vae, unet, *list(parts.values())[3:]):
         randomise(model.eval(), generator)
 
     height, width = case["height"], case["width"]
@@ -292,23 +314,28 @@ def make_checkpoint(folder, case):
     own = fit_autoencoder(vae, images)
     z = scaled_latent(vae, own)
     tokens = torch.randint(0, len(ids), (4, case["text"]["max_position_embeddings"]), generator=generator)
-    fit_unet(unet, z, image_latent(unet, vae, own), text(tokens).last_hidden_state, case["scheduler"], generator)
+    outs, pooled = encode_tokens(parts, [tokens] * (len(parts) - 2))
+    fit_unet(unet, z, image_latent(unet, vae, own), torch.cat(outs, -1), pooled, sizes_of(height, width),
+             case["scheduler"], generator)
 
     if "widened" in case:
         widen(vae, case["widened"])
     dtype = getattr(torch, case["dtype"])
-    parts = {"unet": unet, "vae": vae, "text_encoder": text}
     for name, model in parts.items():
-        model.save_config(folder / name) if name != "text_encoder" else text.config.save_pretrained(folder / name)
-        basename = "model" if name == "text_encoder" else "diffusion_pytorch_model"
+        is_text = name.startswith("text_encoder")
+        model.config.save_pretrained(folder / name) if is_text else model.save_config(folder / name)
+        basename = "model" if is_text else "diffusion_pytorch_model"
         shards = case.get("shards", 1) if name == "unet" else 1
-        save_weights(model, folder / name, basename, dtype, case["prefix"] if name == "text_encoder" else "", shards)
+        save_weights(model, folder / name, basename, dtype, case["prefix"] if is_text else None, shards)
     (folder / "scheduler").mkdir()
     (folder / "scheduler" / "scheduler_config.json").write_text(json.dumps(case["scheduler"], indent=1))
     index = {"_class_name": case["pipeline"], "unet": ["diffusers", "UNet2DConditionModel"],
              "vae": ["diffusers", type(vae).__name__], "text_encoder": ["transformers", "CLIPTextModel"],
              "tokenizer": ["transformers", "CLIPTokenizer"],
-             "scheduler": ["diffusers", case["scheduler"]["_class_name"]]}
+             "scheduler": ["diffusers", case["scheduler"]["_class_name"]], **case.get("index", {})}
+    if "text2" in case:
+        index |= {"text_encoder_2": ["transformers", "CLIPTextModelWithProjection"],
+                  "tokenizer_2": ["transformers", "CLIPTokenizer"]}
     (folder / "model_index.json").write_text(json.dumps(index, indent=1))
 
 
@@ -321,6 +348,9 @@ def load(folder):
     classes = {"vae": getattr(diffusers, vae), "unet": diffusers.UNet2DConditionModel,
                "text_encoder": transformers.CLIPTextModel}
     parts = {"tokenizer": transformers.CLIPTokenizer.from_pretrained(folder / "tokenizer")}
+    if (folder / "text_encoder_2").exists():
+        classes["text_encoder_2"] = transformers.CLIPTextModelWithProjection
+        parts["tokenizer_2"] = transformers.CLIPTokenizer.from_pretrained(folder / "tokenizer_2")
     for name, cls in classes.items():
         model, info = cls.from_pretrained(folder / name, torch_dtype=torch.float32, output_loading_info=True)
         assert not info["missing_keys"] and not info["unexpected_keys"], f"{folder / name}: {info}"
@@ -335,11 +365,19 @@ def make_scheduler(folder):
     return getattr(diffusers, name).from_config(config)
 
 
+def encode_tokens(parts, ids):
+    """What the U-Net attends to of each text encoder, and the pooled text where there are two."""
+    if "text_encoder_2" not in parts:
+        return [parts["text_encoder"](ids[0]).last_hidden_state], None
+    both = [parts[name](i, output_hidden_states=True) for name, i in zip(("text_encoder", "text_encoder_2"), ids)]
+    return [text.hidden_states[-2] for text in both], both[1].text_embeds
+
+
 def encode(parts, prompt):
-    ids = parts["tokenizer"](prompt, padding="max_length", truncation=True,
-                             max_length=parts["text_encoder"].config.max_position_embeddings,
-                             return_tensors="pt").input_ids
-    return ids, parts["text_encoder"](ids).last_hidden_state
+    length = parts["text_encoder"].config.max_position_embeddings
+    ids = [parts[name](prompt, padding="max_length", truncation=True, max_length=length, return_tensors="pt").input_ids
+           for name in ("tokenizer", "tokenizer_2") if name in parts]
+    return ids, *encode_tokens(parts, ids)
 
 
 def condition_of(unet):
@@ -362,13 +400,16 @@ def network_goldens(parts, height, width, noise, seed):
     """Each network by itself."""
     unet, vae = parts["unet"], parts["vae"]
     image = picture(height, width, seed)
-    ids, text = encode(parts, PROMPTS[1])
+    ids, texts, pooled = encode(parts, PROMPTS[1])
+    more = added(pooled, sizes_of(height, width))
     z = own_latent(vae, in_range(vae, as_tensor(image)))
     x = noise.make(seed, 7, (1, unet.config.in_channels, *z.shape[2:]))
-    out = {"text.ids": ids[0].float(), "text.out": text[0], "vae.picture": nhwc(in_range(vae, as_tensor(image))),
-           "vae.latent": nhwc(z), "vae.decoded": nhwc(decoded(vae, z)), "unet.x": nhwc(x)}
+    out = {f"text{n}.{k}": v[0].float() for n, i, t in zip(("", "2"), ids, texts) for k, v in (("ids", i), ("out", t))}
+    out |= {} if pooled is None else {"pooled.out": pooled}
+    out |= {"vae.picture": nhwc(in_range(vae, as_tensor(image))), "vae.latent": nhwc(z),
+            "vae.decoded": nhwc(decoded(vae, z)), "unet.x": nhwc(x)}
     for t in TIMESTEPS:
-        out[f"unet.out.{t}"] = nhwc(unet(x, t, text, timestep_cond=condition_of(unet)).sample)
+        out[f"unet.out.{t}"] = nhwc(unet(x, t, torch.cat(texts, -1), timestep_cond=condition_of(unet), **more).sample)
     return {k: v.detach().clone() for k, v in out.items()}
 
 
@@ -386,16 +427,24 @@ def half_errors(parts, exact, widened=None):
     """Relative errors of the same networks on the same inputs in FP16."""
     device = "cuda" if torch.cuda.is_available() else "cpu"
     parts = narrowed(parts, exact, widened) if widened else parts
-    unet, vae, text_encoder = (copy.deepcopy(parts[k]).half().to(device) for k in ("unet", "vae", "text_encoder"))
+    half = {k: copy.deepcopy(m).half().to(device) for k, m in parts.items() if not k.startswith("tokenizer")}
+    unet, vae = half["unet"], half["vae"]
     ready = lambda t: t.half().to(device)
     condition = condition_of(parts["unet"])
     condition = None if condition is None else ready(condition)
-    x, text = ready(nchw(exact["unet.x"])), ready(exact["text.out"][None])
-    out = {"text.out": text_encoder(exact["text.ids"].long()[None].to(device)).last_hidden_state[0],
-           "vae.latent": nhwc(own_latent(vae, ready(nchw(exact["vae.picture"])))),
-           "vae.decoded": nhwc(decoded(vae, ready(nchw(exact["vae.latent"]))))}
+    suffixes = [""] + ["2"] * ("text2.ids" in exact)
+    texts, pooled = encode_tokens(half, [exact[f"text{n}.ids"].long()[None].to(device) for n in suffixes])
+    out = {f"text{n}.out": t[0] for n, t in zip(suffixes, texts)}
+    more = {}
+    if pooled is not None:
+        out["pooled.out"] = pooled
+        height, width = exact["vae.picture"].shape[1:3]
+        more = added(ready(exact["pooled.out"]), sizes_of(height, width).to(device))
+    x, text = ready(nchw(exact["unet.x"])), torch.cat([ready(exact[f"text{n}.out"][None]) for n in suffixes], -1)
+    out |= {"vae.latent": nhwc(own_latent(vae, ready(nchw(exact["vae.picture"])))),
+            "vae.decoded": nhwc(decoded(vae, ready(nchw(exact["vae.latent"]))))}
     for t in TIMESTEPS:
-        out[f"unet.out.{t}"] = nhwc(unet(x, t, text, timestep_cond=condition).sample)
+        out[f"unet.out.{t}"] = nhwc(unet(x, t, text, timestep_cond=condition, **more).sample)
     error = lambda a, b: ((a.double().cpu() - b.double()).norm() / b.double().norm()).item()
     return {k: float(f"{error(v, exact[k]):.3g}") for k, v in out.items()}
 
@@ -431,26 +480,38 @@ def with_shift(vae):
     return vae
 
 
-def run_pipeline(parts, scheduler, run, image, noise):
+PIPELINES = {
+    ("sd", "text"): diffusers.StableDiffusionPipeline,
+    ("sd", "image"): diffusers.StableDiffusionImg2ImgPipeline,
+    ("sd", "edit"): diffusers.StableDiffusionInstructPix2PixPipeline,
+    ("lcm", "text"): diffusers.LatentConsistencyModelPipeline,
+    ("lcm", "image"): diffusers.LatentConsistencyModelImg2ImgPipeline,
+    ("sdxl", "text"): diffusers.StableDiffusionXLPipeline,
+    ("sdxl", "image"): diffusers.StableDiffusionXLImg2ImgPipeline,
+}
+
+
+def run_pipeline(parts, index, scheduler, run, image, noise):
     """One run of cases.py through the diffusers pipeline that is meant for it; uint8 picture."""
-    lcm, edit = isinstance(scheduler, diffusers.LCMScheduler), run["mode"] == "edit"
+    lcm = isinstance(scheduler, diffusers.LCMScheduler)
+    family = "lcm" if lcm else "sdxl" if "text_encoder_2" in parts else "sd"
+    settings = {"safety_checker": None, "feature_extractor": None, "requires_safety_checker": False}
+    if family == "sdxl":
+        settings = {"add_watermarker": False, **{k: v for k, v in index.items() if k.startswith("force_zeros")}}
     arguments = dict(prompt=run["prompt"], num_inference_steps=run["steps"], guidance_scale=run.get("guidance", 1.0),
                      output_type="np")
     if not lcm:
         arguments["negative_prompt"] = run.get("negative")
     if run["mode"] == "text":
-        cls = diffusers.LatentConsistencyModelPipeline if lcm else diffusers.StableDiffusionPipeline
         arguments |= dict(height=image.shape[0], width=image.shape[1])
-    elif edit:
-        cls = diffusers.StableDiffusionInstructPix2PixPipeline
+    elif run["mode"] == "edit":
         arguments |= dict(image=as_tensor(image), image_guidance_scale=run.get("image_guidance", 1.0))
     else:
-        cls = diffusers.LatentConsistencyModelImg2ImgPipeline if lcm else diffusers.StableDiffusionImg2ImgPipeline
         arguments |= dict(image=as_tensor(image), strength=run["strength"])
-    pipe = cls(**parts | {"vae": with_shift(parts["vae"])}, scheduler=scheduler, safety_checker=None, feature_extractor=None,
-               requires_safety_checker=False)
+    parts = parts | {"vae": with_shift(parts["vae"])}
+    pipe = PIPELINES[family, run["mode"]](**parts, scheduler=scheduler, **settings)
     pipe.set_progress_bar_config(disable=True)
-    if edit:
+    if run["mode"] == "edit":
         encode = pipe.prepare_image_latents
         pipe.prepare_image_latents = lambda *a, **k: image_latent(pipe.unet, pipe.vae, encode(*a, **k))
     noise.start(run["seed"])
@@ -476,9 +537,9 @@ def check_runs(name, pictures):
 def make_goldens(model, out, runs, height, width, seed, noise, widened=None):
     parts, image = load(model), picture(height, width, seed)
     tensors = network_goldens(parts, height, width, noise, seed)
-    pictures = {}
+    index, pictures = json.loads((model / "model_index.json").read_text()), {}
     for run in runs:
-        pictures[run["name"]] = run_pipeline(parts, make_scheduler(model), run, image, noise)
+        pictures[run["name"]] = run_pipeline(parts, index, make_scheduler(model), run, image, noise)
     check_runs(out.name, pictures)
     tensors["input"] = torch.from_numpy(image).half()  # 0..255 is exact in FP16
     tensors |= {f"run.{k}": torch.from_numpy(v).half().contiguous() for k, v in pictures.items()}

@@ -41,22 +41,41 @@ static void check_part(struct config *index, const char *key, const char *class)
   config_ignore(index, (const char *const[]){key, NULL});
 }
 
-static int parse_index(const struct config_file *file, struct error *err) {
+/* What model_index.json says beside that. */
+struct index {
+  bool text_encoder_2, zero_negative;
+};
+
+static void read_second_text_encoder(struct index *out, struct config *index) {
+  char class[64];
+  config_item(index, "text_encoder_2", 1, class, sizeof class);
+  out->text_encoder_2 = *class;
+  if (!out->text_encoder_2)
+    return;
+  check_part(index, "text_encoder_2", "CLIPTextModelWithProjection");
+  out->zero_negative = config_bool(index, "force_zeros_for_empty_prompt", true);
+  config_only_null(index, (const char *const[]){"requires_aesthetics_score", NULL});
+}
+
+static int parse_index(struct index *out, const struct config_file *file, struct error *err) {
   /* With them parts that judge pictures or wait for an IP-Adapter. */
-  static const char *const known[] = {"unet",          "text_encoder",   "tokenizer",         "vae", "scheduler",
-                                      "image_encoder", "safety_checker", "feature_extractor", NULL};
+  static const char *const known[] = {"unet", "text_encoder", "text_encoder_2", "tokenizer",      "tokenizer_2",
+                                      "vae",  "scheduler",    "image_encoder",  "safety_checker", "feature_extractor",
+                                      NULL};
   struct config index;
+  *out = (struct index){0};
   config_start(&index, file->text, file->path);
-  config_only_parts(&index, known, "pipelines of one U-Net, one text encoder and one autoencoder are");
+  config_only_parts(&index, known, "pipelines of one U-Net, one or two text encoders and one autoencoder are");
   check_part(&index, "unet", "UNet2DConditionModel");
   check_part(&index, "text_encoder", "CLIPTextModel");
+  read_second_text_encoder(out, &index);
   return config_finish_open(&index, err);
 }
 
-static int check_index(const struct checkpoint *c, const char *folder, struct error *err) {
+static int read_index(const struct checkpoint *c, struct index *index, const char *folder, struct error *err) {
   struct config_file file;
   int result = read_config(c, &file, folder, "model_index.json", err);
-  result = result ? error_prefix(err, "no diffusers folder: ") : parse_index(&file, err);
+  result = result ? error_prefix(err, "no diffusers folder: ") : parse_index(index, &file, err);
   close_config(&file);
   return result;
 }
@@ -114,6 +133,19 @@ static int add_text_encoder(struct checkpoint *c, const char *folder, const char
   if (safetensors_find(encoder->weights.files, "text_model.embeddings.token_embedding.weight"))
     encoder->weights.prefix = "text_model.";
   return open_tokenizer(c, &encoder->tokenizer, folder, tokenizer, err);
+}
+
+/* One; or two in the way of SDXL. */
+static int load_text_encoders(struct checkpoint *c, const char *folder, const struct index *index, struct error *err) {
+  if (add_text_encoder(c, folder, "text_encoder", "tokenizer", err))
+    return -1;
+  if (!index->text_encoder_2)
+    return 0;
+  if (add_text_encoder(c, folder, "text_encoder_2", "tokenizer_2", err))
+    return -1;
+  c->text_encoders[0].penultimate = c->text_encoders[1].penultimate = c->text_encoders[1].pooled = true;
+  c->zero_negative = index->zero_negative;
+  return 0;
 }
 
 /* The folder given with --vae, or the one inside it when it is a whole model. */
@@ -187,13 +219,30 @@ static int check_text(const struct checkpoint *c, const struct predictor *predic
                    predictor->weights.folder, predictor->config.cross_attention_dim, width);
 }
 
-/* What the time embedding is to have of the text. */
-static int check_pooled(const struct predictor *predictor, struct error *err) {
-  if (!predictor->config.added_text_dim)
+/* The time embedding gets the pooled text of the encoder that gives it. */
+static int check_pooled(const struct checkpoint *c, const struct predictor *predictor, struct error *err) {
+  const struct text_encoder *last = &c->text_encoders[c->text_encoder_count - 1];
+  int wanted = predictor->config.added_text_dim, given = last->pooled ? last->config.projection_dim : 0;
+  if (wanted == given)
     return 0;
+  if (!given)
+    return error_set(
+        err, STATUS_MODEL,
+        "%s/config.json: addition_embed_type: text_time asks for pooled text, and no text encoder gives it",
+        predictor->weights.folder);
   return error_set(err, STATUS_MODEL,
-                   "%s/config.json: addition_embed_type: text_time asks for pooled text, and no text encoder gives it",
-                   predictor->weights.folder);
+                   "%s/config.json: projection_class_embeddings_input_dim: has room for a pooled text of %d beside six "
+                   "sizes, and projection_dim of %s is %d",
+                   predictor->weights.folder, wanted, last->weights.folder, given);
+}
+
+/* What they say is put side by side, token by token. */
+static int check_positions(const struct checkpoint *c, struct error *err) {
+  const struct text_encoder *first = &c->text_encoders[0], *last = &c->text_encoders[c->text_encoder_count - 1];
+  if (first->config.positions == last->config.positions)
+    return 0;
+  return error_set(err, STATUS_MODEL, "%s/config.json: max_position_embeddings: %d does not fit the %d of %s",
+                   last->weights.folder, last->config.positions, first->config.positions, first->weights.folder);
 }
 
 static int check_vocabulary(const struct text_encoder *encoder, struct error *err) {
@@ -217,11 +266,13 @@ static float image_scale(const struct checkpoint *c) {
 static int check_fit(struct checkpoint *c, struct error *err) {
   for (int i = 0; i < c->predictor_count; i++)
     if (check_latents(&c->predictors[i], &c->autoencoder, err) || check_text(c, &c->predictors[i], err) ||
-        check_pooled(&c->predictors[i], err))
+        check_pooled(c, &c->predictors[i], err))
       return -1;
   for (int i = 0; i < c->text_encoder_count; i++)
     if (check_vocabulary(&c->text_encoders[i], err))
       return -1;
+  if (check_positions(c, err))
+    return -1;
   c->image_condition = c->predictors[0].config.in_channels == 2 * c->autoencoder.latent_channels;
   c->image_scale = image_scale(c);
   return 0;
@@ -267,6 +318,7 @@ static int open_single(struct checkpoint *c, const struct checkpoint_sources *so
 static int load(struct checkpoint *c, const struct checkpoint_sources *sources, const struct log *log,
                 struct error *err) {
   const char *folder = sources->model;
+  struct index index;
   c->name = folder_name(folder);
   if (!c->name)
     return error_set(err, STATUS_FAILED, "%s: out of memory", folder);
@@ -274,8 +326,8 @@ static int load(struct checkpoint *c, const struct checkpoint_sources *sources, 
     return -1;
   if (c->single && sources->config)
     folder = sources->config;
-  if (check_index(c, folder, err) || add_predictor(c, folder, "unet", sources->unet, err) ||
-      load_autoencoder(c, folder, sources->vae, err) || add_text_encoder(c, folder, "text_encoder", "tokenizer", err) ||
+  if (read_index(c, &index, folder, err) || add_predictor(c, folder, "unet", sources->unet, err) ||
+      load_autoencoder(c, folder, sources->vae, err) || load_text_encoders(c, folder, &index, err) ||
       load_scheduler(c, folder, log, err) || load_styles(c, folder, err))
     return -1;
   checkpoint_prediction(sources, &c->scheduler.prediction);

@@ -56,11 +56,12 @@ struct unet_config {
   float image_scaling_factor;
 };
 
-/* text_encoder/config.json: CLIPTextModel. */
+/* text_encoder/config.json: CLIPTextModel, CLIPTextModelWithProjection. */
 struct clip_config {
   int vocab_size, hidden_size, intermediate_size, layers, heads;
   int positions;              /* max_position_embeddings */
   enum activation hidden_act; /* ACT_QUICK_GELU or ACT_GELU */
+  int projection_dim, end_token;
   float layer_norm_eps;
 };
 
@@ -76,6 +77,8 @@ struct text_encoder {
   struct component weights;
   struct clip_config config;
   struct tokenizer *tokenizer;
+  bool penultimate; /* the U-Net attends to what the last layer but one gives, without the final norm: SDXL */
+  bool pooled;      /* CLIPTextModelWithProjection, whose projection of the end token the U-Net is told as well */
 };
 
 /* A network that the sampler asks: a U-Net. */
@@ -131,6 +134,7 @@ enum { TEXT_ENCODERS_MAX = 2, PREDICTORS_MAX = 2, ADAPTERS_MAX = 8 };
 struct checkpoint {
   char *name;            /* of the folder or file, for people */
   struct single *single; /* the one file that it was opened from; NULL: a folder */
+  bool zero_negative;    /* the empty negative prompt is zeros, not its encoding: force_zeros_for_empty_prompt */
   bool image_condition;  /* the predictors' input is [latent | picture latent]: InstructPix2Pix, mini */
   float image_scale;     /* that picture latent is this times the autoencoder's own */
   struct text_encoder text_encoders[TEXT_ENCODERS_MAX];

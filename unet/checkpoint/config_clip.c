@@ -25,11 +25,9 @@ static const char *const text_no_matter[] = {"architectures",
                                              "torch_dtype",
                                              "dtype",
                                              "transformers_version",
-                                             "projection_dim",
                                              "gradient_checkpointing",
                                              "use_cache",
                                              "bos_token_id",
-                                             "eos_token_id",
                                              "pad_token_id",
                                              "return_dict",
                                              "id2label",
@@ -44,8 +42,8 @@ static void check_clip(struct config *config) {
   if (strcmp(type, "clip_text_model"))
     config_refuse(config, "model_type", type, "clip_text_model is");
   config_item(config, "architectures", 0, class, sizeof class);
-  if (*class && strcmp(class, "CLIPTextModel"))
-    config_refuse(config, "architectures", class, "CLIPTextModel is");
+  if (*class && strcmp(class, "CLIPTextModel") && strcmp(class, "CLIPTextModelWithProjection"))
+    config_refuse(config, "architectures", class, "CLIPTextModel and CLIPTextModelWithProjection are");
 }
 
 int clip_config_parse(struct clip_config *clip, const char *text, const char *path, struct error *err) {
@@ -62,6 +60,12 @@ int clip_config_parse(struct clip_config *clip, const char *text, const char *pa
   clip->positions = config_int(&config, "max_position_embeddings", 77, 4, TOKENS_MAX);
   clip->layer_norm_eps = (float)config_number(&config, "layer_norm_eps", 1e-5, 1e-12, 1);
   clip->hidden_act = read_activation(&config);
+  clip->projection_dim = 512;
+  clip->end_token = 49407;
+  if (config_has(&config, "projection_dim"))
+    clip->projection_dim = config_int(&config, "projection_dim", 512, 1, 1 << 14);
+  if (config_has(&config, "eos_token_id"))
+    clip->end_token = config_int(&config, "eos_token_id", 49407, 0, 1 << 22);
   if (clip->hidden_size % clip->heads)
     config_refuse(&config, "num_attention_heads", "a number that does not divide hidden_size", NULL);
   return config_finish(&config, err);

@@ -7,13 +7,22 @@
 
 /* --- open, close --- */
 
+static int prepare_text(struct engine *engine, int encoder, const struct program_options *options, struct error *err) {
+  struct plan *plan = &engine->text_plan[encoder];
+  return plans_text(&engine->model, encoder, plan, err) < 0 ||
+                 device_prepare(engine->device, &engine->text_program[encoder], plan, options, err) < 0
+             ? -1
+             : 0;
+}
+
 static int prepare_prompts(struct engine *engine, struct error *err) {
   const struct program_options options = {.output = engine->output};
   struct device *device = engine->device;
   engine->keys = (struct recent){.count = KEY_SLOTS};
-  if (plans_text(&engine->model, &engine->text_plan, err) < 0 ||
-      plans_keys(&engine->model, &engine->keys_plan, err) < 0 ||
-      device_prepare(device, &engine->text_program, &engine->text_plan, &options, err) < 0 ||
+  for (int i = 0; i < engine->checkpoint->text_encoder_count; i++)
+    if (prepare_text(engine, i, &options, err) < 0)
+      return -1;
+  if (plans_keys(&engine->model, &engine->keys_plan, err) < 0 ||
       device_prepare(device, &engine->keys_program, &engine->keys_plan, &options, err) < 0)
     return -1;
   return prompts_restore(engine, err);
@@ -29,11 +38,13 @@ static int open_device(struct engine *engine, struct error *err) {
 static void leave_device(struct engine *engine) {
   prepared_release_all(engine);
   if (engine->device) {
-    device_release(engine->device, &engine->text_program);
+    for (int i = 0; i < TEXT_ENCODERS_MAX; i++)
+      device_release(engine->device, &engine->text_program[i]);
     device_release(engine->device, &engine->keys_program);
   }
   device_close(&engine->device);
-  plan_free(&engine->text_plan);
+  for (int i = 0; i < TEXT_ENCODERS_MAX; i++)
+    plan_free(&engine->text_plan[i]);
   plan_free(&engine->keys_plan);
 }
 

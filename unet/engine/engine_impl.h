@@ -22,8 +22,12 @@ enum { IN_FLIGHT_MAX = 2 };
  */
 struct conditioning {
   float timestep[STEPS_MAX];
-  float guidance;   /* 0 where it is no input of theirs */
-  uint64_t version; /* of the weights */
+  struct {
+    uint64_t serial[2]; /* of the encodings that are blended; 0 where the weight is */
+    float weight[2];
+  } text[GUIDANCE_ROWS_MAX]; /* of each time row, where pooled text is an input */
+  float guidance;            /* 0 where it is no input of theirs */
+  uint64_t version;          /* of the weights */
 };
 
 /* A frame plan ready to run, and what it samples. */
@@ -56,10 +60,11 @@ struct flight {
 
 /* What a prompt slot on the device was encoded from. */
 struct prompt_slot {
-  bool filled; /* else SLOT_EMPTY stands in */
-  int tokens[TOKENS_MAX];
-  uint64_t version; /* of the weights then: plan_weights_version */
-  uint64_t serial;  /* number of the encoding: a new one for every text */
+  bool filled;                               /* else SLOT_EMPTY stands in */
+  bool empty;                                /* of the text "" */
+  int tokens[TEXT_ENCODERS_MAX][TOKENS_MAX]; /* for each text encoder */
+  uint64_t version;                          /* of the weights then: plan_weights_version */
+  uint64_t serial;                           /* number of the encoding: a new one for every text */
 };
 
 struct engine {
@@ -74,8 +79,8 @@ struct engine {
   enum fit fit;
   enum pixel_format output;
 
-  struct plan text_plan, keys_plan;
-  struct program *text_program, *keys_program;
+  struct plan text_plan[TEXT_ENCODERS_MAX], keys_plan;
+  struct program *text_program[TEXT_ENCODERS_MAX], *keys_program;
 
   struct prompt_slot slots[SLOTS];
   uint64_t encodings;       /* done so far */
@@ -100,8 +105,10 @@ void prepared_release_all(struct engine *engine);
 
 /* --- prompts.c --- */
 
-/* Replaces the prompt slots in *run, of so many guidance rows, by the slots of their keys and values. Keys and values
- * are computed where they are missing; texts are encoded again where a weight has changed. */
+/* Encodes the texts of the run's prompt slots, of so many guidance rows, again where a weight has changed. */
+int prompts_refresh(struct engine *engine, int rows, const struct run_params *run, struct error *err);
+/* Replaces the prompt slots in *run, which are fresh, by the slots of their keys and values, which are computed where
+ * they are missing. */
 int prompts_place(struct engine *engine, int rows, struct run_params *run, struct error *err);
 /* Puts the empty prompt's tokens into its slot; prompts_restore encodes them. */
 int prompts_begin(struct engine *engine, struct error *err);
@@ -109,6 +116,8 @@ int prompts_begin(struct engine *engine, struct error *err);
 int prompts_restore(struct engine *engine, struct error *err);
 /* The slot, or the empty prompt's where it was never set. */
 int prompts_slot(const struct engine *engine, int slot);
+/* Whether the negative prompt is zeros: it says nothing, and the model wants that so. */
+bool prompts_zero_negative(const struct engine *engine);
 
 /* --- sampling.c --- */
 

@@ -43,7 +43,8 @@ static void fill_guidance(const struct engine *engine, int rows, const struct co
   int slot = prompts_slot(engine, controls->prompt), negative = prompts_slot(engine, SLOT_NEGATIVE);
   int slot_to = blend > 0 ? prompts_slot(engine, controls->prompt_to) : slot;
   run->prompt[0] = (struct prompt_params){{slot, slot_to}, {1 - blend, blend}};
-  run->prompt[1] = run->prompt[2] = (struct prompt_params){{negative, negative}, {1, 0}};
+  run->prompt[1] = run->prompt[2] =
+      (struct prompt_params){{negative, negative}, {prompts_zero_negative(engine) ? 0 : 1, 0}};
   switch (rows) {
   case 1:
     run->row_weight[0] = 1;
@@ -93,7 +94,7 @@ static int fill_run(struct engine *engine, const struct engine_request *request,
   fill_guidance(engine, prepared->shape.rows, controls, run);
   if (*frame)
     run->geometry = fit_geometry(engine->fit, *frame, prepared->shape.width, prepared->shape.height);
-  if (sampling_times(engine, prepared, run, err) < 0)
+  if (prompts_refresh(engine, prepared->shape.rows, run, err) < 0 || sampling_times(engine, prepared, run, err) < 0)
     return -1;
   return prompts_place(engine, prepared->shape.rows, run, err);
 }

@@ -9,18 +9,24 @@
 static void look_up_weights(struct engine *engine) {
   if (engine->weights_version == engine->resources.version)
     return;
-  engine->text_weights = plan_weights_version(&engine->text_plan);
+  engine->text_weights = 0;
+  for (int i = 0; i < engine->checkpoint->text_encoder_count; i++) {
+    uint64_t version = plan_weights_version(&engine->text_plan[i]);
+    engine->text_weights = version > engine->text_weights ? version : engine->text_weights;
+  }
   engine->keys_weights = plan_weights_version(&engine->keys_plan);
   engine->weights_version = engine->resources.version;
 }
 
-/* The slot's tokens through the text encoder. */
-static int encode_slot(struct engine *engine, int slot, const int *tokens, struct error *err) {
-  struct run_params run = {.slot = slot};
-  memcpy(run.tokens, tokens, sizeof run.tokens);
+/* The slot's tokens through the text encoders. */
+static int encode_slot(struct engine *engine, int slot, int tokens[][TOKENS_MAX], struct error *err) {
   look_up_weights(engine);
-  if (device_start(engine->device, engine->text_program, &run, err) < 0)
-    return -1;
+  for (int i = 0; i < engine->checkpoint->text_encoder_count; i++) {
+    struct run_params run = {.slot = slot, .end = clip_end(&engine->checkpoint->text_encoders[i], tokens[i])};
+    memcpy(run.tokens, tokens[i], sizeof run.tokens);
+    if (device_start(engine->device, engine->text_program[i], &run, err) < 0)
+      return -1;
+  }
   engine->slots[slot].version = engine->text_weights;
   engine->slots[slot].serial = ++engine->encodings;
   return 0;
@@ -28,7 +34,7 @@ static int encode_slot(struct engine *engine, int slot, const int *tokens, struc
 
 /* The text that a slot holds, encoded again where a weight has changed since. */
 static int refresh_slot(struct engine *engine, int slot, struct error *err) {
-  const struct prompt_slot *s = &engine->slots[slot];
+  struct prompt_slot *s = &engine->slots[slot];
   return s->version == engine->text_weights ? 0 : encode_slot(engine, slot, s->tokens, err);
 }
 
@@ -41,15 +47,12 @@ static int make_keys(struct engine *engine, int slot, int place, struct error *e
 /* Finds a place for each slot's keys and values, and computes those that are missing. Runs in flight may still read
  * what is in a place now; the device works in order, so they have read it before it is overwritten. */
 static int place_slots(struct engine *engine, const int *slots, int count, int *places, struct error *err) {
-  uint64_t serials[2 * GUIDANCE_ROWS_MAX];
+  uint64_t serials[2 * GUIDANCE_ROWS_MAX] = {0};
   if (engine->keys_version != engine->keys_weights)
     recent_forget_all(&engine->keys);
   engine->keys_version = engine->keys_weights;
-  for (int i = 0; i < count; i++) {
-    if (refresh_slot(engine, slots[i], err) < 0)
-      return -1;
+  for (int i = 0; i < count; i++)
     serials[i] = engine->slots[slots[i]].serial;
-  }
   unsigned come = recent_assign(&engine->keys, serials, count, places);
   for (int i = 0; i < count; i++)
     if (come >> i & 1 && make_keys(engine, slots[i], places[i], err) < 0) {
@@ -59,11 +62,18 @@ static int place_slots(struct engine *engine, const int *slots, int count, int *
   return 0;
 }
 
+int prompts_refresh(struct engine *engine, int rows, const struct run_params *run, struct error *err) {
+  look_up_weights(engine);
+  for (int i = 0; i < 2 * rows; i++)
+    if (refresh_slot(engine, run->prompt[i / 2].slot[i % 2], err) < 0)
+      return -1;
+  return 0;
+}
+
 int prompts_place(struct engine *engine, int rows, struct run_params *run, struct error *err) {
   int slots[2 * GUIDANCE_ROWS_MAX], places[2 * GUIDANCE_ROWS_MAX];
   for (int i = 0; i < 2 * rows; i++)
     slots[i] = run->prompt[i / 2].slot[i % 2];
-  look_up_weights(engine);
   if (place_slots(engine, slots, 2 * rows, places, err) < 0)
     return -1;
   for (int i = 0; i < 2 * rows; i++)
@@ -71,10 +81,22 @@ int prompts_place(struct engine *engine, int rows, struct run_params *run, struc
   return 0;
 }
 
+/* The text's tokens for each encoder; the most that one of them needs, or -1. */
+static int tokenize(const struct engine *engine, const char *text, int tokens[][TOKENS_MAX], struct error *err) {
+  int needed = 0;
+  for (int i = 0; i < engine->checkpoint->text_encoder_count; i++) {
+    const struct text_encoder *encoder = &engine->checkpoint->text_encoders[i];
+    int count = tokenizer_encode(encoder->tokenizer, text, tokens[i], encoder->config.positions, err);
+    if (count < 0)
+      return -1;
+    needed = count > needed ? count : needed;
+  }
+  return needed;
+}
+
 int prompts_begin(struct engine *engine, struct error *err) {
-  const struct text_encoder *encoder = &engine->checkpoint->text_encoders[0];
-  int *tokens = engine->slots[SLOT_EMPTY].tokens;
-  return tokenizer_encode(encoder->tokenizer, "", tokens, encoder->config.positions, err) < 0 ? -1 : 0;
+  engine->slots[SLOT_EMPTY].empty = true;
+  return tokenize(engine, "", engine->slots[SLOT_EMPTY].tokens, err) < 0 ? -1 : 0;
 }
 
 int prompts_restore(struct engine *engine, struct error *err) {
@@ -86,9 +108,8 @@ int prompts_restore(struct engine *engine, struct error *err) {
 }
 
 static int encode_tokens(struct engine *engine, int slot, const char *text, struct error *err) {
-  const struct text_encoder *encoder = &engine->checkpoint->text_encoders[0];
-  int tokens[TOKENS_MAX] = {0}, positions = encoder->config.positions;
-  int needed = tokenizer_encode(encoder->tokenizer, text, tokens, positions, err);
+  int tokens[TEXT_ENCODERS_MAX][TOKENS_MAX] = {0}, positions = engine->checkpoint->text_encoders[0].config.positions;
+  int needed = tokenize(engine, text, tokens, err);
   if (needed < 0)
     return -1;
   if (needed > positions)
@@ -96,6 +117,7 @@ static int encode_tokens(struct engine *engine, int slot, const char *text, stru
   if (encode_slot(engine, slot, tokens, err) < 0)
     return -1;
   memcpy(engine->slots[slot].tokens, tokens, sizeof tokens);
+  engine->slots[slot].empty = !*text;
   return 0;
 }
 
@@ -135,4 +157,8 @@ int engine_set_prompt(struct engine *engine, int slot, const char *text, struct 
 
 int prompts_slot(const struct engine *engine, int slot) {
   return engine->slots[slot].filled ? slot : SLOT_EMPTY;
+}
+
+bool prompts_zero_negative(const struct engine *engine) {
+  return engine->checkpoint->zero_negative && engine->slots[prompts_slot(engine, SLOT_NEGATIVE)].empty;
 }

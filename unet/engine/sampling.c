@@ -102,14 +102,27 @@ static struct conditioning conditioning_of(const struct engine *engine, struct p
     c.timestep[i] = run->step[i].timestep;
   if (model_embeds_guidance(&engine->model))
     c.guidance = run->guidance;
+  for (int i = 0; tensor_exists(engine->model.pooled) && i < 2 * prepared->shape.rows; i++) {
+    const struct prompt_params *prompt = &run->prompt[i / 2];
+    c.text[i / 2].weight[i % 2] = prompt->weight[i % 2];
+    c.text[i / 2].serial[i % 2] = prompt->weight[i % 2] != 0 ? engine->slots[prompt->slot[i % 2]].serial : 0;
+  }
   return c;
+}
+
+static bool same_texts(const struct conditioning *a, const struct conditioning *b) {
+  for (int i = 0; i < 2 * GUIDANCE_ROWS_MAX; i++)
+    if (a->text[i / 2].serial[i % 2] != b->text[i / 2].serial[i % 2] ||
+        a->text[i / 2].weight[i % 2] != b->text[i / 2].weight[i % 2])
+      return false;
+  return true;
 }
 
 static bool same_conditioning(const struct conditioning *a, const struct conditioning *b) {
   for (int i = 0; i < STEPS_MAX; i++)
     if (a->timestep[i] != b->timestep[i])
       return false;
-  return a->guidance == b->guidance && a->version == b->version;
+  return a->guidance == b->guidance && a->version == b->version && same_texts(a, b);
 }
 
 /* Need not wait: the device works in order, so frames in flight read the projections before they are overwritten, and

@@ -31,21 +31,61 @@ static struct tensor mlp(const struct clip_config *config, const struct net *net
   return net_linear(net, "mlp.fc2", (struct op_linear){.x = h, .residual = x}, config->hidden_size, WITH_BIAS);
 }
 
-struct tensor clip_encode(const struct text_encoder *encoder, struct plan *plan) {
+int clip_layers(const struct text_encoder *encoder) {
+  return encoder->config.layers - (encoder->penultimate && !encoder->pooled);
+}
+
+bool clip_has_final_norm(const struct text_encoder *encoder) {
+  return !encoder->penultimate || encoder->pooled;
+}
+
+int clip_end(const struct text_encoder *encoder, const int *tokens) {
+  /* Configs of before 2023 say 2 whatever the end token is, which has the highest number. */
+  int end = encoder->config.end_token, place = 0;
+  for (int i = encoder->config.positions - 1; i >= 0; i--)
+    if (end == 2 ? tokens[i] >= tokens[place] : tokens[i] == end)
+      place = i;
+  return place;
+}
+
+/* The projection of the end token's hidden state, behind the final norm. */
+static struct tensor pool(const struct text_encoder *encoder, struct plan *plan, struct tensor x,
+                          struct prologue norm) {
+  struct component whole = encoder->weights; /* the projection's key has no prefix */
+  whole.prefix = "";
+  struct net net = net_begin(plan, &whole);
+  x = plan_end_token(plan, "end token", (struct op_end_token){.x = x});
+  x = net_linear(&net, "text_projection", (struct op_linear){.x = x, .prologue = norm}, encoder->config.projection_dim,
+                 NO_BIAS);
+  net_end(&net);
+  return x;
+}
+
+struct clip_text clip_encode(const struct text_encoder *encoder, struct plan *plan) {
   const struct clip_config *config = &encoder->config;
   struct net net = net_begin(plan, &encoder->weights);
   int c = config->hidden_size;
   struct op_embed embed = {.token = net_table(&net, "embeddings.token_embedding", config->vocab_size, c),
                            .position = net_table(&net, "embeddings.position_embedding", config->positions, c)};
   struct tensor x = plan->failed ? (struct tensor){0} : plan_embed(plan, "embeddings", embed);
-  for (int i = 0; i < config->layers; i++) {
+  struct clip_text text = {0};
+  for (int i = 0; i < clip_layers(encoder); i++) {
+    if (i == config->layers - 1)
+      text.hidden = x;
     size_t mark = plan_enter(plan, "encoder.layers.%d", i);
     x = self_attention(config, &net, x);
     x = mlp(config, &net, x);
     plan_leave(plan, mark);
   }
-  struct prologue norm = net_layer_norm(&net, "final_layer_norm", c, config->layer_norm_eps);
-  x = plan_norm(plan, "final_layer_norm", (struct op_norm){.x = x, .prologue = norm});
+  struct prologue norm = {0};
+  if (clip_has_final_norm(encoder))
+    norm = net_layer_norm(&net, "final_layer_norm", c, config->layer_norm_eps);
+  if (clip_layers(encoder) < config->layers)
+    text.hidden = x;
+  else if (!encoder->penultimate)
+    text.hidden = plan_norm(plan, "final_layer_norm", (struct op_norm){.x = x, .prologue = norm});
   net_end(&net);
-  return x;
+  if (encoder->pooled)
+    text.pooled = pool(encoder, plan, x, norm);
+  return text;
 }

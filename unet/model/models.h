@@ -19,14 +19,22 @@ struct unet {
 int unet_init(struct unet *unet, const struct predictor *predictor, struct error *err);
 void unet_free(struct unet *unet); /* also of a zeroed one */
 
-/* The time projections of all res blocks for the timesteps of run.step[0..rows), and run.guidance where the U-Net has a
- * guidance embedding: [rows, 1, 1, walk.time_channels], in y where that is given. Whatever else a U-Net adds to its
- * time embedding belongs here. */
-struct tensor unet_times(const struct unet *unet, struct plan *plan, int rows, struct tensor y);
-/* Keys and values of all attention to text [1, 1, tokens, cross_attention_dim]: [1, 1, tokens, walk.text_channels]. */
-struct tensor unet_texts(const struct unet *unet, struct plan *plan, struct tensor text);
-/* One call: x [rows, h, w, in_channels], time a row of unet_times, text [1 or rows, 1, tokens, walk.text_channels].
- * Returns [rows, h, w, out_channels]. */
+/* What a U-Net's time projections depend on beside the run's parameters. */
+struct unet_moments {
+  int steps, rows;      /* rows of each step: those of guidance, where pooled text tells them apart, else 1 */
+  struct tensor pooled; /* [steps * rows, 1, 1, added_text_dim], of U-Nets that have that */
+  float sizes[SIZES];   /* likewise */
+};
+
+/* The time projections of all res blocks for the timesteps of run.step[0..steps), and run.guidance where the U-Net has
+ * a guidance embedding: [steps * rows, 1, 1, walk.time_channels], in y where that is given. Whatever else a U-Net adds
+ * to its time embedding belongs here. */
+struct tensor unet_times(const struct unet *unet, struct plan *plan, const struct unet_moments *of, struct tensor y);
+/* Keys and values of all attention to the text ++ text2 of [1, 1, tokens, cross_attention_dim]: [1, 1, tokens,
+ * walk.text_channels]. text2 may be left out. */
+struct tensor unet_texts(const struct unet *unet, struct plan *plan, struct tensor text, struct tensor text2);
+/* One call: x [rows, h, w, in_channels], time a row of unet_times, or one for each of x, text [1 or rows, 1, tokens,
+ * walk.text_channels]. Returns [rows, h, w, out_channels]. */
 struct tensor unet_predict(const struct unet *unet, struct plan *plan, struct tensor x, struct tensor time,
                            struct tensor text);
 
@@ -51,9 +59,19 @@ const struct autoencoder_kind *autoencoder_kind(const struct autoencoder *autoen
 struct tensor autoencoder_scaled(const struct autoencoder *autoencoder, struct plan *plan, struct tensor latent);
 struct tensor autoencoder_unscaled(const struct autoencoder *autoencoder, struct plan *plan, struct tensor latent);
 
-/* --- CLIPTextModel (clip.c) --- */
+/* --- CLIPTextModel, CLIPTextModelWithProjection (clip.c) --- */
 
-/* run.tokens -> last hidden state after the final norm, [1, 1, positions, hidden_size]. */
-struct tensor clip_encode(const struct text_encoder *encoder, struct plan *plan);
+struct clip_text {
+  struct tensor hidden; /* what the U-Net attends to: [1, 1, positions, hidden_size] */
+  struct tensor pooled; /* the end token's projection, [1, 1, 1, projection_dim]; none where the encoder gives none */
+};
+
+/* Of run.tokens, whose end token run.end is. */
+struct clip_text clip_encode(const struct text_encoder *encoder, struct plan *plan);
+/* Its layers that run, and whether its final norm does. */
+int clip_layers(const struct text_encoder *encoder);
+bool clip_has_final_norm(const struct text_encoder *encoder);
+/* Where in the tokens the text ends, by the rule of transformers. */
+int clip_end(const struct text_encoder *encoder, const int *tokens);
 
 #endif

@@ -2,17 +2,32 @@
 
 enum { UNROLLED_MAX = 4 };
 
+/* What prompts leave on the device. */
+static int add_states(struct model *model, struct resources *resources, struct error *err) {
+  const struct checkpoint *checkpoint = model->checkpoint;
+  for (int i = 0; i < checkpoint->text_encoder_count; i++) {
+    const struct text_encoder *encoder = &checkpoint->text_encoders[i];
+    const struct clip_config *text = &encoder->config;
+    model->texts[i] = resources_state(resources, i ? "prompt texts 2" : "prompt texts", SLOTS, 1, text->positions,
+                                      text->hidden_size, ELEMENT_DEVICE, err);
+    if (encoder->pooled)
+      model->pooled =
+          resources_state(resources, "pooled texts", SLOTS, 1, 1, text->projection_dim, ELEMENT_DEVICE, err);
+    if (!tensor_exists(model->texts[i]) || (encoder->pooled && !tensor_exists(model->pooled)))
+      return -1;
+  }
+  model->keys =
+      resources_state(resources, "prompt keys and values", KEY_SLOTS, 1, checkpoint->text_encoders[0].config.positions,
+                      model->unet.walk.text_channels, ELEMENT_DEVICE, err);
+  return tensor_exists(model->keys) ? 0 : -1;
+}
+
 int model_init(struct model *model, const struct checkpoint *checkpoint, struct resources *resources,
                struct error *err) {
   *model = (struct model){.checkpoint = checkpoint, .resources = resources};
   if (unet_init(&model->unet, &checkpoint->predictors[0], err) < 0)
     return -1;
-  const struct clip_config *text = &checkpoint->text_encoders[0].config;
-  model->texts =
-      resources_state(resources, "prompt texts", SLOTS, 1, text->positions, text->hidden_size, ELEMENT_DEVICE, err);
-  model->keys = resources_state(resources, "prompt keys and values", KEY_SLOTS, 1, text->positions,
-                                model->unet.walk.text_channels, ELEMENT_DEVICE, err);
-  if (tensor_exists(model->texts) && tensor_exists(model->keys))
+  if (add_states(model, resources, err) == 0)
     return 0;
   model_free(model);
   return -1;
@@ -26,6 +41,10 @@ int model_rows(const struct model *model, bool guidance) {
   if (!guidance || model_embeds_guidance(model))
     return 1;
   return model->checkpoint->image_condition ? 3 : 2;
+}
+
+int model_time_rows(const struct model *model, int rows) {
+  return model->unet.config->added_text_dim ? rows : 1;
 }
 
 bool model_embeds_guidance(const struct model *model) {
@@ -42,28 +61,41 @@ void model_native_size(const struct model *model, int *width, int *height) {
   *height = model->unet.config->sample_height * scale;
 }
 
-int plans_text(const struct model *model, struct plan *plan, struct error *err) {
+int plans_text(const struct model *model, int encoder, struct plan *plan, struct error *err) {
   plan_init(plan, model->resources);
-  struct tensor text = clip_encode(&model->checkpoint->text_encoders[0], plan);
-  plan_store_slot(plan, "slot", (struct op_store_slot){.x = text, .slots = model->texts});
+  struct clip_text text = clip_encode(&model->checkpoint->text_encoders[encoder], plan);
+  plan_store_slot(plan, "slot", (struct op_store_slot){.x = text.hidden, .slots = model->texts[encoder]});
+  if (model->checkpoint->text_encoders[encoder].pooled)
+    plan_store_slot(plan, "pooled slot", (struct op_store_slot){.x = text.pooled, .slots = model->pooled});
   return plan_finish(plan, err);
 }
 
 int plans_keys(const struct model *model, struct plan *plan, struct error *err) {
   plan_init(plan, model->resources);
-  struct tensor text = plan_prompt(plan, "text", (struct op_prompt){.slots = model->texts, .y.n = 1});
-  struct tensor keys_values = unet_texts(&model->unet, plan, text);
+  struct tensor text[TEXT_ENCODERS_MAX] = {0};
+  for (int i = 0; i < model->checkpoint->text_encoder_count; i++)
+    text[i] = plan_prompt(plan, i ? "text 2" : "text", (struct op_prompt){.slots = model->texts[i], .y.n = 1});
+  struct tensor keys_values = unet_texts(&model->unet, plan, text[0], text[1]);
   plan_store_slot(plan, "slot", (struct op_store_slot){.x = keys_values, .slots = model->keys});
   return plan_finish(plan, err);
 }
 
-static struct tensor times_state(const struct model *model, struct plan *plan, int steps) {
-  return plan_state(plan, "times", steps, 1, 1, model->unet.walk.time_channels, ELEMENT_DEVICE);
+static struct tensor times_state(const struct model *model, const struct frame_shape *shape, struct plan *plan) {
+  int rows = shape->steps * model_time_rows(model, shape->rows);
+  return plan_state(plan, "times", rows, 1, 1, model->unet.walk.time_channels, ELEMENT_DEVICE);
 }
 
 int plans_times(const struct model *model, const struct frame_shape *shape, struct plan *plan, struct error *err) {
+  float width = (float)shape->width, height = (float)shape->height;
+  /* As if the picture had been made at this size, and nothing cut off. */
+  struct unet_moments of = {.steps = shape->steps,
+                            .rows = model_time_rows(model, shape->rows),
+                            .sizes = {height, width, 0, 0, height, width}};
   plan_init(plan, model->resources);
-  unet_times(&model->unet, plan, shape->steps, times_state(model, plan, shape->steps));
+  if (tensor_exists(model->pooled))
+    of.pooled = plan_prompt(plan, "pooled text",
+                            (struct op_prompt){.slots = model->pooled, .y.n = of.steps * of.rows, .rows = of.rows});
+  unet_times(&model->unet, plan, &of, times_state(model, shape, plan));
   return plan_finish(plan, err);
 }
 
@@ -73,14 +105,15 @@ static void denoise(const struct model *model, const struct frame_shape *shape, 
                     struct tensor image, struct tensor noise) {
   struct tensor text = plan_prompt(plan, "prompt", (struct op_prompt){.slots = model->keys, .y.n = shape->rows});
   struct op_unet_input input = {.x = x, .image = image, .image_rows = shape->rows == 3 ? 3 : 1, .y.n = shape->rows};
-  struct tensor times = times_state(model, plan, shape->steps);
+  struct tensor times = times_state(model, shape, plan);
+  int time_rows = model_time_rows(model, shape->rows);
   bool loop = shape->steps > UNROLLED_MAX;
   int steps = loop ? 1 : shape->steps;
   if (loop)
     plan_loop_begin(plan, shape->steps);
   for (int step = 0; step < steps && !plan->failed; step++) {
-    struct tensor time =
-        loop ? plan_time_row(plan, "time", (struct op_time_row){.table = times}) : tensor_rows_of(times, step, 1);
+    struct tensor time = loop ? plan_time_row(plan, "time", (struct op_time_row){.table = times, .y.n = time_rows})
+                              : tensor_rows_of(times, step * time_rows, time_rows);
     struct tensor y = unet_predict(&model->unet, plan, plan_unet_input(plan, "input", input), time, text);
     struct op_step op = {
         .step = step, .x = x, .model = y, .noise = step < shape->noise_samples ? noise : (struct tensor){0}};

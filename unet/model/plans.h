@@ -16,8 +16,9 @@ struct model {
   const struct checkpoint *checkpoint;
   struct resources *resources;
   struct unet unet;
-  struct tensor texts; /* state [SLOTS, 1, positions, hidden_size]: each prompt, as the text encoder has it */
-  struct tensor keys;  /* state [KEY_SLOTS, 1, positions, text_channels]: keys and values of the prompts in use */
+  /* States. [SLOTS, 1, positions, hidden_size]: each prompt, as each text encoder has it; [SLOTS, 1, 1, projection_dim]
+   * where an encoder pools it; [KEY_SLOTS, 1, positions, text_channels]: keys and values of the prompts in use */
+  struct tensor texts[TEXT_ENCODERS_MAX], pooled, keys;
 };
 
 /* What a frame plan is for. */
@@ -43,6 +44,8 @@ void model_free(struct model *model); /* also of a zeroed one */
  * U-Net sees the input picture. Row 0 is prompt and picture; 1 of 2 is the negative prompt; 1 of 3 is the negative
  * prompt with the picture; 2 of 3 is the negative prompt without the picture. */
 int model_rows(const struct model *model, bool guidance);
+/* Rows of the time projections for each step: each guidance row has its own where pooled text tells them apart. */
+int model_time_rows(const struct model *model, int rows);
 /* Guidance is an input of the time projections (full LCM), and acts without a second row. */
 bool model_embeds_guidance(const struct model *model);
 
@@ -52,17 +55,18 @@ int model_size_multiple(const struct model *model);
 void model_native_size(const struct model *model, int *width, int *height);
 
 /* Build and finish a plan, which the caller frees, also after a failure. */
-/* run.tokens -> texts[run.slot] */
-int plans_text(const struct model *model, struct plan *plan, struct error *err);
-/* texts as run.prompt[0] has it -> keys[run.slot] */
+/* run.tokens, of the encoder's tokenizer, -> texts[encoder] and pooled [run.slot] */
+int plans_text(const struct model *model, int encoder, struct plan *plan, struct error *err);
+/* All texts as run.prompt[0] has them -> keys[run.slot] */
 int plans_keys(const struct model *model, struct plan *plan, struct error *err);
-/* run.step's timesteps -> the frame plan's state of time projections: for a program beside the frame's
- * (program_options.owner), run when what it reads has changed. */
+/* run.step's timesteps, and the pooled text of the slots of run.prompt where there is any, -> the frame plan's state of
+ * time projections: for a program beside the frame's (program_options.owner), run when what it reads has changed. */
 int plans_times(const struct model *model, const struct frame_shape *shape, struct plan *plan, struct error *err);
 int plans_frame(const struct model *model, const struct frame_shape *shape, struct plan *plan,
                 struct frame_noise *noise, struct error *err);
 
-/* Refuses weights that none of the plans above would read (unused.c), but for a few that published files carry along. */
+/* Refuses weights that none of the plans above would read (unused.c), but for a few that published files carry along.
+ */
 int plans_check_unused(const struct checkpoint *checkpoint, struct error *err);
 
 #endif

@@ -2,6 +2,7 @@
 
 #include <stdarg.h>
 #include <stdlib.h>
+#include <string.h>
 
 int unet_init(struct unet *unet, const struct predictor *predictor, struct error *err) {
   *unet = (struct unet){.config = &predictor->config, .weights = &predictor->weights};
@@ -87,35 +88,68 @@ static struct tensor bind_stack(const struct net *net, const struct walk *walk, 
   return t;
 }
 
-struct tensor unet_times(const struct unet *unet, struct plan *plan, int rows, struct tensor y) {
-  const struct unet_config *config = unet->config;
-  struct net net = net_begin(plan, unet->weights);
-  struct op_timestep sinusoid = {
-      .y = {.n = rows, .c = config->channels[0]}, .cos_first = config->flip_sin_to_cos, .shift = config->freq_shift};
-  struct tensor h = plan_timestep(plan, "time_proj", sinusoid);
+static struct tensor sinusoids(const struct net *net, const struct unet_config *config, const char *name,
+                               struct op_timestep op) {
+  op.cos_first = config->flip_sin_to_cos;
+  op.shift = config->freq_shift;
+  return plan_timestep(net->plan, name, op);
+}
+
+/* The timesteps' embedding, act applied to it. */
+static struct tensor embed_times(const struct net *net, const struct unet_config *config, const struct unet_moments *of,
+                                 enum activation act) {
+  struct plan *plan = net->plan;
+  int n = of->steps * of->rows, c = config->time_embed_dim;
+  struct tensor h = sinusoids(net, config, "time_proj",
+                              (struct op_timestep){.y = {.n = n, .c = config->channels[0]}, .rows = of->rows});
   size_t mark = plan_enter(plan, "time_embedding");
   if (config->time_cond_proj_dim) {
-    struct tensor w = plan_guidance_embed(
-        plan, "guidance", (struct op_guidance_embed){.y = {.n = rows, .c = config->time_cond_proj_dim}});
-    h = net_linear(&net, "cond_proj", (struct op_linear){.x = w, .residual = h}, h.c, NO_BIAS);
+    struct tensor w = plan_guidance_embed(plan, "guidance",
+                                          (struct op_guidance_embed){.y = {.n = n, .c = config->time_cond_proj_dim}});
+    h = net_linear(net, "cond_proj", (struct op_linear){.x = w, .residual = h}, h.c, NO_BIAS);
   }
-  int c = config->time_embed_dim;
-  h = net_linear(&net, "linear_1", (struct op_linear){.x = h, .act = ACT_SILU}, c, WITH_BIAS);
-  /* Every res block applies SiLU to the embedding before its projection: done once, here. */
-  h = net_linear(&net, "linear_2", (struct op_linear){.x = h, .act = ACT_SILU}, c, WITH_BIAS);
+  h = net_linear(net, "linear_1", (struct op_linear){.x = h, .act = ACT_SILU}, c, WITH_BIAS);
+  h = net_linear(net, "linear_2", (struct op_linear){.x = h, .act = act}, c, WITH_BIAS);
   plan_leave(plan, mark);
-  struct tensor weight = bind_stack(&net, &unet->walk, "time_emb_proj", "weight", stack_times, c);
+  return h;
+}
+
+/* h + the embedding of pooled text and sizes. */
+static struct tensor add_embedding(const struct net *net, const struct unet_config *config,
+                                   const struct unet_moments *of, struct tensor h) {
+  struct op_timestep op = {.y = {.n = of->steps * of->rows, .c = SIZES * config->added_size_dim}, .values = SIZES};
+  memcpy(op.value, of->sizes, sizeof op.value);
+  struct tensor sizes = sinusoids(net, config, "add_time_proj", op);
+  size_t mark = plan_enter(net->plan, "add_embedding");
+  struct op_linear first = {.x = of->pooled, .x2 = sizes, .act = ACT_SILU};
+  struct tensor x = net_linear(net, "linear_1", first, config->time_embed_dim, WITH_BIAS);
+  h = net_linear(net, "linear_2", (struct op_linear){.x = x, .residual = h}, config->time_embed_dim, WITH_BIAS);
+  plan_leave(net->plan, mark);
+  return h;
+}
+
+struct tensor unet_times(const struct unet *unet, struct plan *plan, const struct unet_moments *of, struct tensor y) {
+  const struct unet_config *config = unet->config;
+  struct net net = net_begin(plan, unet->weights);
+  bool added = config->added_text_dim;
+  /* Every res block applies SiLU to the embedding before its projection: done once, here. */
+  struct tensor h = embed_times(&net, config, of, added ? ACT_NONE : ACT_SILU);
+  struct prologue before = {.act = added ? ACT_SILU : ACT_NONE};
+  if (added)
+    h = add_embedding(&net, config, of, h);
+  struct tensor weight = bind_stack(&net, &unet->walk, "time_emb_proj", "weight", stack_times, config->time_embed_dim);
   struct tensor bias = bind_stack(&net, &unet->walk, "time_emb_proj", "bias", stack_times, 0);
-  y = plan_linear(plan, "time_emb_proj", (struct op_linear){.x = h, .weight = weight, .bias = bias, .y = y});
+  struct op_linear op = {.x = h, .prologue = before, .weight = weight, .bias = bias, .y = y};
+  y = plan_linear(plan, "time_emb_proj", op);
   net_end(&net);
   return y;
 }
 
-struct tensor unet_texts(const struct unet *unet, struct plan *plan, struct tensor text) {
+struct tensor unet_texts(const struct unet *unet, struct plan *plan, struct tensor text, struct tensor text2) {
   struct net net = net_begin(plan, unet->weights);
   struct tensor weight =
       bind_stack(&net, &unet->walk, "text_kv", "weight", stack_texts, unet->config->cross_attention_dim);
-  struct tensor y = plan_linear(plan, "text_kv", (struct op_linear){.x = text, .weight = weight});
+  struct tensor y = plan_linear(plan, "text_kv", (struct op_linear){.x = text, .x2 = text2, .weight = weight});
   net_end(&net);
   return y;
 }

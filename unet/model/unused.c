@@ -9,17 +9,20 @@
 /* Appends every network of the model once to a plan; sets *resources to the weights that they read. */
 static int plan_all(const struct checkpoint *checkpoint, struct resources *resources, struct error *err) {
   struct model model;
-  struct plan text = {0}, keys = {0}, times = {0}, frame = {0};
+  struct plan text[TEXT_ENCODERS_MAX] = {0}, keys = {0}, times = {0}, frame = {0};
   struct frame_noise noise;
   if (model_init(&model, checkpoint, resources, err) < 0)
     return -1;
   int size = model_size_multiple(&model);
   const struct frame_shape shape = {.width = size, .height = size, .steps = 1, .rows = 1};
-  int result = plans_text(&model, &text, err);
+  int result = 0;
+  for (int i = 0; result == 0 && i < checkpoint->text_encoder_count; i++)
+    result = plans_text(&model, i, &text[i], err);
   result = result ? result : plans_keys(&model, &keys, err);
   result = result ? result : plans_times(&model, &shape, &times, err);
   result = result ? result : plans_frame(&model, &shape, &frame, &noise, err);
-  plan_free(&text);
+  for (int i = 0; i < TEXT_ENCODERS_MAX; i++)
+    plan_free(&text[i]);
   plan_free(&keys);
   plan_free(&times);
   plan_free(&frame);
@@ -36,13 +39,15 @@ static bool is_read(const struct resources *resources, const struct safetensor *
 }
 
 /* What published text encoders carry along: numbers that are no weights, the projection of CLIP's other uses, and
- * layers behind those that the config counts. */
+ * layers behind those that are asked for, with the norm behind them. */
 static bool is_harmless(const struct text_encoder *encoder, const char *name) {
   static const char *const buffers[] = {"position_ids", "logit_scale", "text_projection.weight", "text_projection"};
   static const char layers[] = "encoder.layers.";
   const char *in = strstr(name, layers), *last = strstr(name, "position_ids");
   if (in && in[strlen(layers)] >= '0' && in[strlen(layers)] <= '9')
-    return atoi(in + strlen(layers)) >= encoder->config.layers;
+    return atoi(in + strlen(layers)) >= clip_layers(encoder);
+  if (!clip_has_final_norm(encoder) && strstr(name, "final_layer_norm."))
+    return true;
   for (size_t i = 0; i < sizeof buffers / sizeof *buffers; i++)
     if (!strcmp(last ? last : name, buffers[i]))
       return true;
