@@ -259,7 +259,8 @@ static void check_truth(enum sampler_method method, enum sampler_spacing spacing
     const struct step_params *step = &table.step[i];
     double a = sqrt(abar[(int)step->timestep]), b = sqrt(1 - abar[(int)step->timestep]);
     assert_true(fabs(x - (a * x0 + b * eps)) < 1e-4);
-    x = step->x * x + step->model * (prediction == PREDICT_V ? a * eps - b * x0 : eps) + step->noise * eps;
+    const double model[] = {[PREDICT_EPSILON] = eps, [PREDICT_V] = a * eps - b * x0, [PREDICT_SAMPLE] = x0};
+    x = step->x * x + step->model * model[prediction] + step->noise * eps;
   }
   assert_true(fabs(x - x0) < (method == METHOD_LCM ? 1e-2 : 1e-4)); /* LCM's boundary mixes in x at low timesteps */
 }
@@ -270,7 +271,7 @@ static void test_truth(void **state) {
   static const double strengths[] = {0.05, 0.3, 0.5, 0.77, 1};
   for (size_t n = 0; n < sizeof counts / sizeof *counts; n++)
     for (size_t s = 0; s < sizeof strengths / sizeof *strengths; s++)
-      for (int prediction = PREDICT_EPSILON; prediction <= PREDICT_V; prediction++) {
+      for (int prediction = PREDICT_EPSILON; prediction <= PREDICT_SAMPLE; prediction++) {
         check_truth(METHOD_EULER, SPACING_TRAILING, (enum prediction)prediction, counts[n], strengths[s]);
         check_truth(METHOD_DDIM, SPACING_LEADING, (enum prediction)prediction, counts[n], strengths[s]);
         check_truth(METHOD_DDIM, SPACING_LINSPACE, (enum prediction)prediction, counts[n], strengths[s]);

@@ -71,11 +71,14 @@ static struct engine_params file_params(const struct models *m) {
 
 static void test_same_pictures(void **state) {
   (void)state;
-  static const char *const names[] = {"sd15", "sd21", "levels"}; /* CLIP, OpenCLIP, levels of different depth */
+  /* CLIP, OpenCLIP, levels of different depth, AutoencoderKL in the file */
+  static const char *const names[] = {"sd15", "sd21", "levels", "kl"};
   for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
     struct models m;
     models_open(&m, names[i], NULL);
     struct engine_params folder = default_params(&m.rig.golden, args[2]), file = file_params(&m);
+    if (!strcmp(names[i], "kl"))
+      file.vae = NULL;
     uint8_t *expected = picture_of(&m, &folder);
     assert_same(&m.rig, expected, picture_of(&m, &file));
     models_close(&m);

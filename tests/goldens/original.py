@@ -6,7 +6,7 @@ how is "" (as it is), "turn" (transposed), "rows" (the parts' rows in one tensor
     original.py tests/data/goldens [CASE...]
 
 Names go from diffusers' to the original ones here, the other way round than in the program. What diffusers itself reads
-of the U-Net from such a file must be the folder's.
+of U-Net and autoencoder from such a file must be the folder's.
 
 Needs torch and diffusers. Run from the root of the source tree.
 """
@@ -20,7 +20,7 @@ import diffusers
 import torch
 from safetensors.torch import load_file, save_file
 
-CASES = {"sd15": "clip", "sd21": "open_clip", "levels": "clip"}
+CASES = {"sd15": "clip", "sd21": "open_clip", "levels": "clip", "kl": "clip"}
 UNET, VAE = "model.diffusion_model.", "first_stage_model."
 TEXT = {"clip": "cond_stage_model.transformer.", "open_clip": "cond_stage_model.model."}
 RESNET = {"norm1": "in_layers.0", "conv1": "in_layers.2", "time_emb_proj": "emb_layers.1", "norm2": "out_layers.0",
@@ -125,7 +125,7 @@ def read_part(folder, part):
 
 
 def check(folder, lines):
-    """diffusers reads the U-Net of such a file as the folder's."""
+    """diffusers reads the networks of such a file as the folder's."""
     parts = {part: read_part(folder, part) for part in {line[1] for line in lines}}
     state = {}
     for key, part, names, how in lines:
@@ -136,12 +136,13 @@ def check(folder, lines):
     with tempfile.TemporaryDirectory() as scratch:
         path = pathlib.Path(scratch) / "model.safetensors"
         save_file(state, path)
-        read = diffusers.UNet2DConditionModel.from_single_file(str(path), config=str(folder), subfolder="unet",
-                                                               torch_dtype=torch.float32).state_dict()
-    wanted = parts["unet"]
-    assert read.keys() == wanted.keys()
-    for name, value in wanted.items():
-        assert torch.equal(read[name].reshape(value.shape), value.float()), name
+        for part in parts.keys() - {"text_encoder"}:
+            cls = diffusers.UNet2DConditionModel if part == "unet" else diffusers.AutoencoderKL
+            read = cls.from_single_file(str(path), config=str(folder), subfolder=part,
+                                        torch_dtype=torch.float32).state_dict()
+            assert read.keys() == parts[part].keys()
+            for name, value in parts[part].items():
+                assert torch.equal(read[name].reshape(value.shape), value.float()), name
 
 
 def main():
