@@ -177,8 +177,9 @@ static int use(const struct checkpoint *checkpoint, struct error *err) {
     result = plans_text(&model, 0, &plans[0], err) || plans_keys(&model, &plans[1], err) ||
              plans_times(&model, &shape, &plans[2], err) || plans_frame(&model, &shape, &plans[3], &noise, err) ||
              read_weights(&resources, err);
+  size_t elements;
   if (!result)
-    result = plans_check_unused(checkpoint, err);
+    result = plans_check_unused(checkpoint, &elements, err);
   for (int i = 0; i < 4; i++)
     plan_free(&plans[i]);
   model_free(&model);

@@ -545,6 +545,8 @@ static void test_open(void **state) {
   checkpoint_print(checkpoint, true, out);
   fclose(out);
   assert_non_null(strstr(text, "native size 512x512"));
+  assert_non_null(strstr(text, "a family of its own"));
+  assert_int_equal(checkpoint_parameters(checkpoint), 54 + 8 + 12 + 5 + 64);
   assert_non_null(strstr(text, "conv.weight"));
   assert_non_null(strstr(text, "EulerDiscreteScheduler"));
   free(text);

@@ -101,6 +101,44 @@ static void test_bad_model(void **state) {
   free(folder);
 }
 
+/* A safetensors file with one tensor, empty. */
+static void write_weights(const char *name, const char *tensor) {
+  shell("h='{\"__metadata__\":{\"ss_network_dim\":\"8\"},\"%s\":{\"dtype\":\"F16\",\"shape\":[0],\"data_offsets\":[0,0]"
+        "}}';"
+        "printf \"\\\\$(printf %%03o ${#h})\\\\0\\\\0\\\\0\\\\0\\\\0\\\\0\\\\0%%s\" \"$h\" >%s",
+        tensor, name);
+}
+
+/* Files that are no whole model: info says what they are, the others what to do with them. */
+static void test_other_files(void **state) {
+  (void)state;
+  static const struct {
+    const char *tensor, *kind, *use;
+  } cases[] = {
+      {"lora_unet_mid_block.lora_down.weight", "LoRA", "--lora"},
+      {"encoder.conv_in.weight", "autoencoder (VAE)", "--vae"},
+      {"controlnet_cond_embedding.conv_in.weight", "ControlNet", "not supported"},
+      {"conv_in.weight", "U-Net alone", "--unet"},
+      {"something", "no kind that is known", "--model"},
+  };
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    write_weights("part.safetensors", cases[i].tensor);
+    program_expect(4, cases[i].kind, "render good.mp4 never.mp4 --size 64x64 --model part.safetensors");
+    program_expect(4, cases[i].use, "render good.mp4 never.mp4 --size 64x64 --model part.safetensors");
+    program_expect(0, NULL, "info part.safetensors");
+    shell("grep -qF '%s' out.txt && grep -q 'ss_network_dim: 8' out.txt", cases[i].kind);
+  }
+  write_weights("part.safetensors", "lora_unet_mid_block.lora_down.weight");
+  program_expect(4, "not a U-Net", "render good.mp4 never.mp4 --size 64x64 --unet part.safetensors");
+  shell("printf 'PK\\003\\004 and so on, a zip archive' >part.ckpt");
+  static const char *const options[] = {"--model", "--unet"};
+  for (size_t i = 0; i < sizeof options / sizeof *options; i++)
+    program_expect(4, "can run code", "render good.mp4 never.mp4 --size 64x64 %s part.ckpt", options[i]);
+  program_expect(4, "can run code", "info part.ckpt");
+  program_expect(4, "--config is not for it", "info --config nowhere");
+  shell("rm part.*; test ! -e never.mp4");
+}
+
 /* A scheduler that is not built in is named, once. */
 static void test_scheduler_stand_in(void **state) {
   (void)state;
@@ -204,6 +242,7 @@ int main(int argc, char **argv) {
       cmocka_unit_test(test_sizes),
       cmocka_unit_test(test_device),
       cmocka_unit_test(test_bad_model),
+      cmocka_unit_test(test_other_files),
       cmocka_unit_test(test_negative_without_guidance),
       cmocka_unit_test(test_mini),
       cmocka_unit_test(test_output),

@@ -106,6 +106,19 @@ static void test_refusals(void **state) {
   golden_close(&golden);
 }
 
+/* That there is no room for the weights is said, with the numbers, before any is read: this one could not be. */
+static void test_no_room(void **state) {
+  (void)state;
+  struct golden golden;
+  assert_int_equal(golden_open(&golden, args[1], "sd15"), 0);
+  struct engine_params params = default_params(&golden, args[2]);
+  params.device.memory_limit = 100000;
+  open_fails(&params, STATUS_DEVICE, "more than the 0.1 MB allowed");
+  open_fails(&params, STATUS_DEVICE, "sd15: its weights take");
+  open_fails(&params, STATUS_DEVICE, "--memory-limit");
+  golden_close(&golden);
+}
+
 /* Who has opened a checkpoint lends it to one engine after the other; they make what one of the folder's makes. */
 static void test_lent_checkpoint(void **state) {
   (void)state;
@@ -407,6 +420,7 @@ int main(int argc, char **argv) {
       cmocka_unit_test(test_info),
       cmocka_unit_test(test_refusals),
       cmocka_unit_test(test_refused_shapes),
+      cmocka_unit_test(test_no_room),
       cmocka_unit_test(test_lent_checkpoint),
       cmocka_unit_test(test_wrong_weights),
       cmocka_unit_test(test_weights_without_place),

@@ -101,6 +101,8 @@ struct prepared_info {
 
 /* Opens the checkpoint that engine_open would, to be lent to engines by params->checkpoint. */
 int engine_open_checkpoint(struct checkpoint **checkpoint, const struct engine_params *params, struct error *err);
+/* Steps that suit a checkpoint, with the sampler that it names. */
+int engine_usual_steps(const struct checkpoint *checkpoint);
 int engine_open(struct engine **engine, const struct engine_params *params, struct error *err);
 void engine_close(struct engine **engine); /* releases every handle; stores NULL; takes NULL */
 void engine_get_info(const struct engine *engine, struct engine_info *info);

@@ -3,7 +3,9 @@
 
 #include "app/options/options.h"
 #include "app/commands/setup.h"
+#include "unet/base/platform.h"
 #include "unet/checkpoint/checkpoint.h"
+#include "unet/checkpoint/kind.h"
 #include "unet/devices.h"
 
 static void print_bytes(const char *what, size_t bytes) {
@@ -52,14 +54,31 @@ static int print_need(const struct setup_params *params, struct error *err) {
   return 0;
 }
 
-static int print_model(struct setup_params *params, bool tensors, struct error *err) {
+static int print_checkpoint(struct setup_params *params, bool tensors, struct error *err) {
   struct engine_params *engine = &params->engine;
   if (engine_open_checkpoint(&engine->checkpoint, engine, err))
     return -1;
   checkpoint_print(engine->checkpoint, tensors, stdout);
+  int steps = engine_usual_steps(engine->checkpoint);
+  printf("steps         %d %s\n", steps, steps == 1 ? "suits it" : "suit it");
   int status = print_need(params, err);
   checkpoint_close(&engine->checkpoint);
   return status;
+}
+
+/* A file that is no whole model is said to be what it is. */
+static int print_model(struct setup_params *params, bool tensors, struct error *err) {
+  struct platform_file file;
+  bool regular = !platform_open(&file, params->engine.model) && file.regular;
+  platform_close(&file);
+  struct safetensors *files = NULL;
+  if (regular && safetensors_open_file(&files, params->engine.model, err))
+    return -1;
+  bool model = !files || weights_kind(files) == WEIGHTS_MODEL;
+  if (!model)
+    weights_print(files, tensors, stdout);
+  safetensors_close(&files);
+  return model ? print_checkpoint(params, tensors, err) : 0;
 }
 
 int command_info(const struct options *options, struct error *err) {

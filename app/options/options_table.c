@@ -146,7 +146,9 @@ const struct command_text command_table[] = {
      "source to sink.",
      0, 0},
     {COMMAND_INFO, "info", "[MODEL]", "say what a checkpoint contains and which devices there are",
-     "MODEL is a checkpoint folder (default: the built-in mini model). Tried with --size, --steps and --guidance, it "
+     "MODEL is a checkpoint, a folder or one file (default: the built-in mini model); of another file it says what "
+     "that "
+     "is. Tried with --size, --steps and --guidance, it "
      "also says how much memory a frame needs on the device, and whether it fits. -v lists every tensor.",
      0, 1},
 };

@@ -172,8 +172,12 @@ void checkpoint_close(struct checkpoint **checkpoint); /* stores NULL; takes NUL
 const struct component *checkpoint_component(const struct checkpoint *checkpoint, int index);
 /* Bytes of the weights on disk. */
 size_t checkpoint_bytes(const struct checkpoint *checkpoint);
-/* Lines for people: classes, sizes, element types, bytes; with tensors, also each tensor. */
+/* Elements of the weights on disk. */
+size_t checkpoint_parameters(const struct checkpoint *checkpoint);
+/* Lines for people: family, classes, sizes, parameters, element types, bytes; with tensors, also each tensor. */
 void checkpoint_print(const struct checkpoint *checkpoint, bool tensors, FILE *out);
+/* The same of a file that is no model. */
+void weights_print(const struct safetensors *files, bool tensors, FILE *out);
 
 /* Configs alone, from text of a config.json; what checkpoint_open and the fuzzer use. path is for messages. */
 int unet_config_parse(struct unet_config *config, const char *text, const char *path, struct error *err);

@@ -3,10 +3,29 @@
 
 #include "unet/checkpoint/autoencoders.h"
 #include "unet/base/text.h"
+#include "unet/checkpoint/kind.h"
+#include "unet/checkpoint/single.h"
 
-/* "F16 25.0 MiB, 316 tensors": element types in the order of their first tensor. */
-static void print_files(const struct component *component, FILE *out) {
-  const struct safetensors *files = component->files;
+/* Elements of what can be a weight. */
+static size_t count_parameters(const struct safetensors *files) {
+  size_t count = 0;
+  for (size_t i = 0; i < safetensors_count(files); i++) {
+    const struct safetensor *t = safetensors_at(files, i);
+    count += t->usable ? t->bytes / dtype_size(t->dtype) : 0;
+  }
+  return count;
+}
+
+size_t checkpoint_parameters(const struct checkpoint *c) {
+  size_t count = 0;
+  const struct component *component;
+  for (int i = 0; (component = checkpoint_component(c, i)); i++)
+    count += count_parameters(component->files);
+  return count;
+}
+
+/* "25.0 MiB F16, 316 tensors, 12.3 M parameters": element types in the order of their first tensor. */
+static void print_files(const struct safetensors *files, FILE *out) {
   const char *types[4] = {0};
   for (size_t i = 0; i < safetensors_count(files); i++)
     for (size_t k = 0; k < 4; k++) {
@@ -18,7 +37,7 @@ static void print_files(const struct component *component, FILE *out) {
   fprintf(out, "%.1f MiB", (double)safetensors_bytes(files) / (1 << 20));
   for (size_t k = 0; k < 4 && types[k]; k++)
     fprintf(out, "%s %s", k ? "," : "", text_quote(types[k]).text);
-  fprintf(out, ", %zu tensors, ", safetensors_count(files));
+  fprintf(out, ", %zu tensors, %.2f M parameters, ", safetensors_count(files), (double)count_parameters(files) * 1e-6);
   text_put(out, safetensors_path(files));
   fputc('\n', out);
 }
@@ -28,15 +47,45 @@ static void print_list(FILE *out, const int *values, int count) {
     fprintf(out, "%s%d", i ? "/" : "", values[i]);
 }
 
-static void print_tensors(const struct component *component, FILE *out) {
-  fprintf(out, "%s\n", component->name);
-  for (size_t i = 0; i < safetensors_count(component->files); i++) {
-    const struct safetensor *t = safetensors_at(component->files, i);
+static void print_tensors(const struct safetensors *files, FILE *out) {
+  for (size_t i = 0; i < safetensors_count(files); i++) {
+    const struct safetensor *t = safetensors_at(files, i);
     fprintf(out, "  %-72s %-5s", text_quote(t->name).text, text_quote(t->type).text);
     for (int d = 0; d < t->rank && d < SAFETENSOR_RANK_MAX; d++)
       fprintf(out, "%s%lld", d ? "x" : " ", (long long)t->shape[d]);
-    fprintf(out, "\n");
+    fprintf(out, "%s%s\n", t->key != t->name ? " from " : "", t->key != t->name ? text_quote(t->key).text : "");
   }
+}
+
+/* By the width of the texts that the network reads: each family has its own. */
+static const char *family_of(const struct checkpoint *c) {
+  const struct unet_config *unet = &c->predictors[0].config;
+  if (c->single && single_family(c->single))
+    return single_family(c->single);
+  switch (unet->cross_attention_dim) {
+  case 768:
+    return "SD 1";
+  case 1024:
+    return "SD 2";
+  case 2048:
+    return "SDXL";
+  default:
+    return "a family of its own";
+  }
+}
+
+/* What the U-Net sees and was trained for beyond its family. */
+static void print_family(const struct checkpoint *c, FILE *out) {
+  const struct unet_config *unet = &c->predictors[0].config;
+  int latent = c->autoencoder.latent_channels;
+  bool pix2pix = unet->in_channels == 8 && latent == 4;
+  fprintf(out, "family        %s%s%s%s", family_of(c), pix2pix ? ", InstructPix2Pix" : "",
+          unet->in_channels == 2 * latent + 1 ? ", inpainting" : "",
+          unet->time_cond_proj_dim ? ", full LCM (guidance embedded)" : "");
+  if (c->single)
+    fprintf(out, "; one file, with %s",
+            single_family(c->single) ? "the configs and the scheduler of its family" : "the configs of --config");
+  fputc('\n', out);
 }
 
 static void print_predictor(const struct checkpoint *c, const struct predictor *predictor, FILE *out) {
@@ -49,21 +98,21 @@ static void print_predictor(const struct checkpoint *c, const struct predictor *
   print_list(out, unet->heads, unet->levels);
   fprintf(out, ", in %d, out %d%s%s\n              ", unet->in_channels, unet->out_channels,
           c->image_condition ? ", sees the input picture" : "", unet->time_cond_proj_dim ? ", guidance embedded" : "");
-  print_files(&predictor->weights, out);
+  print_files(predictor->weights.files, out);
 }
 
 static void print_autoencoder(const struct autoencoder *autoencoder, FILE *out) {
   fprintf(out, "vae           %s, %d latent channels, ", autoencoder_class(autoencoder), autoencoder->latent_channels);
   autoencoder_print(autoencoder, out);
   fprintf(out, "\n              ");
-  print_files(&autoencoder->weights, out);
+  print_files(autoencoder->weights.files, out);
 }
 
 static void print_text_encoder(const struct text_encoder *encoder, FILE *out) {
   const struct clip_config *config = &encoder->config;
   fprintf(out, "text encoder  CLIP, %d layers of %d, %d heads, %d tokens of %d\n              ", config->layers,
           config->hidden_size, config->heads, config->positions, config->vocab_size);
-  print_files(&encoder->weights, out);
+  print_files(encoder->weights.files, out);
 }
 
 static void print_styles(const struct checkpoint *c, FILE *out) {
@@ -79,6 +128,8 @@ void checkpoint_print(const struct checkpoint *c, bool tensors, FILE *out) {
   int scale = c->autoencoder.scale;
   fprintf(out, "model         %s, native size %dx%d, %.1f MiB of weights\n", c->name, unet->sample_width * scale,
           unet->sample_height * scale, (double)checkpoint_bytes(c) / (1 << 20));
+  print_family(c, out);
+  fprintf(out, "parameters    %.2f M\n", (double)checkpoint_parameters(c) * 1e-6);
   for (int i = 0; i < c->predictor_count; i++)
     print_predictor(c, &c->predictors[i], out);
   print_autoencoder(&c->autoencoder, out);
@@ -89,6 +140,29 @@ void checkpoint_print(const struct checkpoint *c, bool tensors, FILE *out) {
           prediction_name(c->scheduler.prediction));
   print_styles(c, out);
   const struct component *component;
-  for (int i = 0; tensors && (component = checkpoint_component(c, i)); i++)
-    print_tensors(component, out);
+  for (int i = 0; tensors && (component = checkpoint_component(c, i)); i++) {
+    fprintf(out, "%s\n", component->name);
+    print_tensors(component->files, out);
+  }
+}
+
+/* What people look for in a header. */
+static void print_metadata(const struct safetensors *files, FILE *out) {
+  static const char *const fields[] = {"modelspec.title",      "modelspec.architecture", "modelspec.prediction_type",
+                                       "modelspec.resolution", "ss_base_model_version",  "ss_network_module",
+                                       "ss_network_dim",       "ss_network_alpha"};
+  for (size_t i = 0; i < sizeof fields / sizeof *fields; i++) {
+    const char *value = safetensors_metadata(files, fields[i]);
+    if (value)
+      fprintf(out, "metadata      %s: %s\n", fields[i], text_quote(value).text);
+  }
+}
+
+void weights_print(const struct safetensors *files, bool tensors, FILE *out) {
+  enum weights_kind kind = weights_kind(files);
+  fprintf(out, "kind          %s; %s\n              ", weights_kind_name(kind), weights_kind_use(kind));
+  print_files(files, out);
+  print_metadata(files, out);
+  if (tensors)
+    print_tensors(files, out);
 }

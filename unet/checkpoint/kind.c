@@ -135,6 +135,10 @@ const char *weights_kind_name(enum weights_kind kind) {
   return descriptions[kind].name;
 }
 
+const char *weights_kind_use(enum weights_kind kind) {
+  return descriptions[kind].instead;
+}
+
 int weights_kind_refuse(enum weights_kind kind, const char *path, const char *wanted, struct error *err) {
   return error_set(err, STATUS_MODEL, "%s: is %s, not %s; %s", path, descriptions[kind].name, wanted,
                    descriptions[kind].instead);

@@ -27,7 +27,8 @@ enum weights_kind {
   WEIGHTS_TRANSFORMER /* FLUX, SD 3 and their like: no U-Net */
 };
 enum weights_kind weights_kind(const struct safetensors *files);
-const char *weights_kind_name(enum weights_kind kind); /* "a LoRA" */
+const char *weights_kind_name(enum weights_kind kind); /* "a ControlNet" */
+const char *weights_kind_use(enum weights_kind kind);  /* what to do with it: "give it with --vae beside a --model" */
 
 /* Refuses a file given where another kind is wanted: "FILE: is a LoRA, not WANTED; ...", with what to do instead.
  * wanted is what the place is for: "a model". */

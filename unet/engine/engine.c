@@ -28,11 +28,27 @@ static int prepare_prompts(struct engine *engine, struct error *err) {
   return prompts_restore(engine, err);
 }
 
+/* That the weights alone would not fit is said before any is loaded, which may take long. */
+static int check_room(const struct engine *engine, struct error *err) {
+  struct device_info info;
+  device_get_info(engine->device, &info);
+  size_t need = engine->weight_elements * dtype_size(info.element), limit = engine->options.memory_limit;
+  bool limited = limit && (!info.memory_free || limit < info.memory_free);
+  size_t room = limited ? limit : info.memory_free;
+  if (!room || need <= room)
+    return 0;
+  return error_set(err, STATUS_DEVICE, "%s: its weights take %.1f MB on %s, more than the %.1f MB %s: %s",
+                   engine->checkpoint->name, (double)need * 1e-6, info.name, (double)room * 1e-6,
+                   limited ? "allowed" : "free there",
+                   limited ? "allow more with --memory-limit, or choose a smaller model"
+                           : "end what else uses it, or choose a smaller model or another device");
+}
+
 /* Opens the device and brings onto it what all handles share. */
 static int open_device(struct engine *engine, struct error *err) {
-  return device_open(&engine->device, &engine->resources, &engine->options, err) < 0 || prepare_prompts(engine, err) < 0
-             ? -1
-             : 0;
+  if (device_open(&engine->device, &engine->resources, &engine->options, err) < 0 || check_room(engine, err) < 0)
+    return -1;
+  return prepare_prompts(engine, err);
 }
 
 static void leave_device(struct engine *engine) {
@@ -106,7 +122,7 @@ static int open_all(struct engine *engine, const struct engine_params *params, s
   }
   engine->blends = styles_blends(engine->checkpoint->styles) && !params->strength_diffusers;
   sampling_choose(&engine->sampling, params, engine->checkpoint);
-  if (plans_check_unused(engine->checkpoint, err) < 0 ||
+  if (plans_check_unused(engine->checkpoint, &engine->weight_elements, err) < 0 ||
       model_init(&engine->model, engine->checkpoint, &engine->resources, err) < 0 || prompts_begin(engine, err) < 0)
     return -1;
   return open_device(engine, err) < 0 ? engine_fall_back(engine, err) : 0;

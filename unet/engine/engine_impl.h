@@ -72,6 +72,7 @@ struct engine {
   char *model_path; /* for messages */
   struct checkpoint *checkpoint;
   struct checkpoint *own_checkpoint; /* the same, or NULL: borrowed */
+  size_t weight_elements;            /* of all weights that its networks read */
   struct resources resources;
   struct model model;
   struct device *device;

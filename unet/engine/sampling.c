@@ -37,12 +37,19 @@ static enum sampler_spacing choose_spacing(enum engine_spacing spacing, enum sam
 }
 
 /* A checkpoint with Euler on trailing timesteps is a turbo model, made for one step. */
-int sampling_default_steps(const struct engine *engine) {
-  const struct scheduler_config *config = &engine->checkpoint->scheduler;
-  if (engine->sampling.method == METHOD_LCM)
+static int usual_steps(const struct scheduler_config *config, enum sampler_method method) {
+  if (method == METHOD_LCM)
     return 4;
   bool euler = config->method == METHOD_EULER || config->method == METHOD_EULER_ANCESTRAL;
   return euler && config->spacing == SPACING_TRAILING ? 1 : 20;
+}
+
+int sampling_default_steps(const struct engine *engine) {
+  return usual_steps(&engine->checkpoint->scheduler, engine->sampling.method);
+}
+
+int engine_usual_steps(const struct checkpoint *checkpoint) {
+  return usual_steps(&checkpoint->scheduler, checkpoint->scheduler.method);
 }
 
 void sampling_choose(struct sampling *sampling, const struct engine_params *params,

@@ -66,7 +66,7 @@ int plans_frame(const struct model *model, const struct frame_shape *shape, stru
                 struct frame_noise *noise, struct error *err);
 
 /* Refuses weights that none of the plans above would read (unused.c), but for a few that published files carry along.
- */
-int plans_check_unused(const struct checkpoint *checkpoint, struct error *err);
+ * *elements is how many numbers the weights have that they read. */
+int plans_check_unused(const struct checkpoint *checkpoint, size_t *elements, struct error *err);
 
 #endif

@@ -84,10 +84,21 @@ static int check_all(const struct checkpoint *c, const struct resources *resourc
   return check_component(&c->autoencoder.weights, NULL, resources, err);
 }
 
-int plans_check_unused(const struct checkpoint *checkpoint, struct error *err) {
+static size_t count_elements(const struct resources *resources) {
+  size_t count = 0;
+  for (int i = 0; i < resources->count; i++) {
+    const struct resource *r = &resources->list[i];
+    if (r->kind == RESOURCE_WEIGHT)
+      count += (size_t)r->n * (size_t)r->h * (size_t)r->w * (size_t)r->c;
+  }
+  return count;
+}
+
+int plans_check_unused(const struct checkpoint *checkpoint, size_t *elements, struct error *err) {
   struct resources resources = {0};
   int result = plan_all(checkpoint, &resources, err);
   result = result ? result : check_all(checkpoint, &resources, err);
+  *elements = count_elements(&resources);
   resources_free(&resources);
   return result;
 }
