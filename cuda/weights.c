@@ -132,8 +132,10 @@ static int plan_change(struct cuda_device *device, struct update *update, const 
                        struct error *err) {
   const struct resource *r = &device->base.resources->list[change->resource];
   struct resource_memory *memory = resource_load(device, change->resource, ROLE_ANY, err);
-  if (!memory || check_f16(r, change, err) < 0)
+  if (!memory || (!change->blend && check_f16(r, change, err) < 0))
     return -1;
+  if (change->blend)
+    return error_set(err, STATUS_DEVICE, "cuda: %s: adapters are not supported yet; --device cpu has them", r->name);
   size_t row = resource_row_elements(r), first = change->first * row, elements = change->rows * row;
   size_t element = element_size(memory->element);
   add_segment(update, (char *)memory->data + first * element, elements * element);

@@ -1,5 +1,6 @@
 #include "unet/plan/device.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -355,6 +356,21 @@ static int check_values(const struct resource *r, const struct weight_change *ch
   return 0;
 }
 
+/* The host's copy of the factors is what has the values; devices load them as any weight. */
+static int check_blend(const struct device *device, const struct resource *r, const struct weight_change *change,
+                       struct error *err) {
+  const struct blend *blend = change->blend;
+  const struct resources *resources = device->resources;
+  bool fits = blend->rows == change->rows && blend->taps > 0 && blend->channels > 0 &&
+              (size_t)blend->taps * (size_t)blend->channels == resource_row_elements(r);
+  for (int i = 0; fits && i < blend->count; i++) {
+    const struct blend_term *t = &blend->terms[i];
+    fits = t->store >= 0 && t->store < resources_count(resources) && isfinite(t->weight * t->scale) &&
+           blend_term_fits(t, blend, (size_t)resources->list[t->store].c);
+  }
+  return fits ? 0 : error_set(err, STATUS_FAILED, "update: %s: what is added does not fit it", r->name);
+}
+
 static int check_change(const struct device *device, const struct weight_change *change, struct error *err) {
   const struct resources *resources = device->resources;
   if (change->resource < 0 || change->resource >= resources_count(resources) ||
@@ -365,7 +381,7 @@ static int check_change(const struct device *device, const struct weight_change 
   if (change->first > rows || change->rows > rows - change->first)
     return error_set(err, STATUS_FAILED, "update: rows %zu to %zu of %s, which has %zu", change->first,
                      change->first + change->rows, r->name, rows);
-  return check_values(r, change, err);
+  return change->blend ? check_blend(device, r, change, err) : check_values(r, change, err);
 }
 
 static bool overlap(const struct weight_change *a, const struct weight_change *b) {

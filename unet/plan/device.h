@@ -12,6 +12,7 @@
 #include "unet/base/device_options.h"
 #include "unet/base/frame.h"
 #include "unet/base/log.h"
+#include "unet/plan/blend.h"
 #include "unet/plan/plan.h"
 #include "unet/plan/profile.h"
 
@@ -52,11 +53,13 @@ struct run_params {
   int end;                                        /* OP_END_TOKEN */
 };
 
-/* New values of some rows of a weight (resource_rows), FP32, each row in device order. */
+/* New values of some rows of a weight (resource_rows), FP32, each row in device order: those that are given, or the
+ * checkpoint's with what adapters add to them, which the device computes in FP32. */
 struct weight_change {
   int resource;
   size_t first, rows;
   const float *values;
+  const struct blend *blend; /* of these rows; NULL: values */
 };
 
 struct device_info {
@@ -198,7 +201,9 @@ int device_start(struct device *device, struct program *program, const struct ru
 /* Changes weights, all of them at once: runs submitted before see none of the changes, runs submitted after see all.
  * Every copy that the device keeps in another form follows, at its address: programs stay valid. values are copied; the
  * device need not be done when this returns. On failure nothing has changed. Changes must not overlap. What plans have
- * left in states (prompt slots, time projections) stays as it is: see plan_weights_version. */
+ * left in states (prompt slots, time projections) stays as it is: see plan_weights_version. Blends are of the
+ * checkpoint's values, whatever the weight was changed to; a CUDA device keeps these beside the weight from the first
+ * blend on, in FP16 where the file has FP16, else in FP32. */
 int device_update(struct device *device, const struct weight_change *changes, int count, struct error *err);
 /* To a temporary or a state; weights change by device_update alone. What a temporary holds lasts until another program
  * runs, unless one of the two has own_memory. */

@@ -151,12 +151,12 @@ static void turn_rows(const struct resource *r, const float *rows, size_t count,
         *out++ = rows[o * row + i * taps + tap];
 }
 
-/* out NULL: checks alone. */
-static int read_part(const struct resource *r, const struct weight_part *part, struct piece *piece, bool f16,
-                     float *out, struct error *err) {
+/* Rows [first, end) of a part. out NULL: checks alone. */
+static int read_part(const struct resource *r, const struct weight_part *part, size_t first, size_t end,
+                     struct piece *piece, bool f16, float *out, struct error *err) {
   bool turned = r->h * r->w > 1;
-  for (size_t first = 0, rows = (size_t)part->rows; first < rows;) {
-    size_t count = rows - first < piece->rows ? rows - first : piece->rows, elements = count * piece->row;
+  while (first < end) {
+    size_t count = end - first < piece->rows ? end - first : piece->rows, elements = count * piece->row;
     if (weight_part_read(part, first * piece->row, elements, f16, piece->stored, err))
       return -1;
     if (out) {
@@ -172,22 +172,34 @@ static int read_part(const struct resource *r, const struct weight_part *part, s
   return 0;
 }
 
-static int read_parts(const struct resource *r, bool f16, float *out, struct error *err) {
+static size_t clamp(size_t row, size_t first, size_t rows) {
+  return row < first ? 0 : row - first < rows ? row - first : rows;
+}
+
+/* Rows [first, end) of the resource. */
+static int read_rows(const struct resource *r, size_t first, size_t end, bool f16, float *out, struct error *err) {
   struct piece piece;
   int result = piece_open(&piece, r, err);
+  size_t at = 0;
   for (int p = 0; !result && p < r->part_count; p++) {
-    result = read_part(r, &r->parts[p], &piece, f16, out, err);
+    size_t rows = (size_t)r->parts[p].rows, from = clamp(first, at, rows), to = clamp(end, at, rows);
+    result = read_part(r, &r->parts[p], from, to, &piece, f16, out, err);
     if (out)
-      out += (size_t)r->parts[p].rows * piece.row;
+      out += (to - from) * piece.row;
+    at += rows;
   }
   piece_close(&piece);
   return result;
 }
 
 int resource_read_f32(const struct resource *r, float *out, struct error *err) {
-  return read_parts(r, false, out, err);
+  return read_rows(r, 0, resource_rows(r), false, out, err);
+}
+
+int resource_read_rows_f32(const struct resource *r, size_t first, size_t rows, float *out, struct error *err) {
+  return read_rows(r, first, first + rows, false, out, err);
 }
 
 int resource_check_f16(const struct resource *r, struct error *err) {
-  return r->kind == RESOURCE_WEIGHT ? read_parts(r, true, NULL, err) : 0;
+  return r->kind == RESOURCE_WEIGHT ? read_rows(r, 0, resource_rows(r), true, NULL, err) : 0;
 }

@@ -56,6 +56,8 @@ size_t resource_row_elements(const struct resource *resource);
 
 /* Writes a weight as FP32 in device order (NHWC of struct resource; OIHW parts become OHWI). out holds n*h*w*c. */
 int resource_read_f32(const struct resource *resource, float *out, struct error *err);
+/* The same of rows [first, first + rows) alone. */
+int resource_read_rows_f32(const struct resource *resource, size_t first, size_t rows, float *out, struct error *err);
 /* Refuses a weight that FP16 cannot hold: see weight_part_read. State is never refused. */
 int resource_check_f16(const struct resource *resource, struct error *err);
 
