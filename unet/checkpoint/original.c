@@ -169,6 +169,67 @@ int original_unet(struct safetensors *view, const struct safetensors *files, con
   return add_named(view, files, prefix, name_in_unet, &numbering, err);
 }
 
+/* The numbers of a file that has every block. */
+static void number_all(struct numbering *numbering, int levels, const int *layers) {
+  int in = 1, out = 0;
+  for (int block = 0; block < levels; block++) {
+    for (int layer = 0; layer < layers[block] && in < BLOCKS_MAX; layer++)
+      numbering->in[in++] = (struct place){PLACE_RESNET, block, layer};
+    if (block < levels - 1 && in < BLOCKS_MAX)
+      numbering->in[in++] = (struct place){PLACE_DOWN, block};
+    for (int layer = 0; layer <= layers[levels - 1 - block] && out < BLOCKS_MAX; layer++)
+      numbering->out[out++] = (struct place){PLACE_RESNET, block, layer};
+  }
+}
+
+static const char *const resnet_parts[] = {"in_layers.0.",  "in_layers.2.",  "emb_layers.1.",
+                                           "out_layers.0.", "out_layers.3.", "skip_connection."};
+enum { RESNET_PARTS = sizeof resnet_parts / sizeof *resnet_parts };
+
+static int pass_name(const struct numbering *numbering, const char *original, original_name *each, void *opaque) {
+  char key[KEY_MAX];
+  return name_in_unet(numbering, original, key) ? each(opaque, original, key) : 0;
+}
+
+/* What may be in a block; what is not has no name. */
+static int pass_block(const struct numbering *numbering, const char *list, int number, original_name *each,
+                      void *opaque) {
+  static const char *const others[] = {"0.op.", "1.", "1.conv.", "2.conv."};
+  const struct place *place = &numbering->out[number], *next = place + (number + 1 < BLOCKS_MAX);
+  bool last = !next->kind || next->block != place->block; /* of its block: an upsampler may follow */
+  char original[KEY_MAX];
+  int result = 0;
+  for (int i = 0; !result && i < RESNET_PARTS; i++) {
+    snprintf(original, sizeof original, "%s%d.0.%s", list, number, resnet_parts[i]);
+    result = pass_name(numbering, original, each, opaque);
+  }
+  for (int i = 0; !result && i < (last ? 4 : 2); i++) {
+    snprintf(original, sizeof original, "%s%d.%s", list, number, others[i]);
+    result = pass_name(numbering, original, each, opaque);
+  }
+  return result;
+}
+
+int original_unet_names(int levels, const int *layers, original_name *each, void *opaque) {
+  static const char *const ends[] = {"input_blocks.0.0.", "time_embed.0.",   "time_embed.2.", "label_emb.0.0.",
+                                     "label_emb.0.2.",    "middle_block.1.", "out.0.",        "out.2."};
+  struct numbering numbering = {0};
+  char original[KEY_MAX];
+  int result = 0;
+  number_all(&numbering, levels, layers);
+  for (size_t i = 0; !result && i < sizeof ends / sizeof *ends; i++)
+    result = pass_name(&numbering, ends[i], each, opaque);
+  for (int i = 0; !result && i < 2 * RESNET_PARTS; i++) {
+    snprintf(original, sizeof original, "middle_block.%d.%s", i % 2 * 2, resnet_parts[i / 2]);
+    result = pass_name(&numbering, original, each, opaque);
+  }
+  for (int i = 0; !result && i < BLOCKS_MAX; i++) {
+    result = pass_block(&numbering, "input_blocks.", i, each, opaque);
+    result = result ? result : pass_block(&numbering, "output_blocks.", i, each, opaque);
+  }
+  return result;
+}
+
 /* --- CLIP --- */
 
 static bool name_in_clip(const void *opaque, const char *name, char *key) {

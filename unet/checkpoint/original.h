@@ -15,6 +15,12 @@ int original_clip(struct safetensors *view, const struct safetensors *files, con
 int original_open_clip(struct safetensors *view, const struct safetensors *files, const char *prefix,
                        struct error *err);
 
+/* For each beginning of a module's name in a U-Net ("input_blocks.1.0.in_layers.2."), what diffusers has in its place
+ * ("down_blocks.0.resnets.0.conv1."). levels have so many layers each, and blocks are numbered without gaps. Stops with
+ * the first result other than 0, and returns it. */
+typedef int original_name(void *opaque, const char *original, const char *name);
+int original_unet_names(int levels, const int *layers, original_name *each, void *opaque);
+
 /* Whether a tensor of a single file is no weight of a network: constants of training, averaged copies, counters. */
 bool original_is_harmless(const char *name);
 
