@@ -61,6 +61,9 @@ struct engine_params {
   struct device_options device; /* its log is the engine's, too; name and cache_dir are copied */
   /* model with vae, opened already: borrowed for as long as the engine is there. NULL: the engine opens them */
   struct checkpoint *checkpoint;
+  const char *const *adapters; /* files of LoRA and its kin, at most ADAPTERS_MAX; controls.adapter has their weights */
+  int adapter_count;
+  bool adapters_lenient; /* what of them has no place in the model is left out with a warning, else refused */
 };
 
 #define ENGINE_PARAMS_DEFAULTS                                                                                         \
@@ -138,6 +141,12 @@ struct engine_weight {
 /* Changes weights, all of them at once: frames submitted before see none of the changes, frames submitted after see
  * all. Prompts and time projections are computed again. values are copied. On failure nothing has changed. */
 int engine_update(struct engine *engine, const struct engine_weight *weights, int count, struct error *err);
+
+/* Gives each adapter its weight, as the next frame would with controls.adapter: a frame shows all of a change or
+ * nothing of it, and the first is the one that has it in its controls. With no weight other than 0 the adapters cost
+ * nothing; from the first other one on a GPU keeps the changed weights a second time as they are in the checkpoint, and
+ * a third time while they change. */
+int engine_weigh(struct engine *engine, const float weights[ADAPTERS_MAX], struct error *err);
 
 /* What a frame keeps on its way through the engine. */
 struct frame_identity {

@@ -9,6 +9,7 @@
 enum { SLOT_SCRATCH = 0, SLOT_PRESET_1 = 1, SLOT_PRESETS = 9, SLOT_NEGATIVE = 10, SLOT_EMPTY = 11, SLOTS = 12 };
 
 enum { STEPS_MAX = 50 }; /* of the sampler */
+enum { ADAPTERS_MAX = 8 };
 
 struct controls {
   int prompt;     /* slot of the prompt */
@@ -18,9 +19,10 @@ struct controls {
                      model trained from pure noise alone, the picture is blended with the input */
   float guidance; /* classifier-free guidance scale; acts where guidance rows were prepared, and in LCM models that
                      embed it */
-  float image_guidance; /* InstructPix2Pix: how closely the input picture is followed */
-  float mix;            /* 1: the generated picture, 0: the input picture, between: cross-fade */
-  uint64_t seed;        /* of the starting noise; the same seed gives the same noise every frame and on every device */
+  float image_guidance;        /* InstructPix2Pix: how closely the input picture is followed */
+  float mix;                   /* 1: the generated picture, 0: the input picture, between: cross-fade */
+  float adapter[ADAPTERS_MAX]; /* weight of each of the engine's adapters: 0 leaves the model as it is */
+  uint64_t seed; /* of the starting noise; the same seed gives the same noise every frame and on every device */
 };
 
 #define CONTROLS_DEFAULTS                                                                                              \

@@ -11,6 +11,7 @@
 #include <stddef.h>
 #include <stdio.h>
 
+#include "unet/base/controls.h"
 #include "unet/base/error.h"
 #include "unet/base/log.h"
 #include "unet/plan/op.h"
@@ -128,7 +129,7 @@ struct autoencoder {
 };
 #undef AUTOENCODER_CONFIG
 
-enum { TEXT_ENCODERS_MAX = 2, PREDICTORS_MAX = 2, ADAPTERS_MAX = 8 };
+enum { TEXT_ENCODERS_MAX = 2, PREDICTORS_MAX = 2 };
 
 /* The folder as lists. Each predictor reads the texts of all text encoders. */
 struct checkpoint {

@@ -7,6 +7,12 @@
 
 /* --- open, close --- */
 
+static int open_adapters(struct engine *engine, const struct engine_params *params, struct error *err) {
+  const struct adapter_options options = {.lenient = params->adapters_lenient, .log = engine->log};
+  return adapters_open(&engine->adapters, params->adapters, params->adapter_count, engine->checkpoint, &options,
+                       &engine->resources, err);
+}
+
 static int prepare_text(struct engine *engine, int encoder, const struct program_options *options, struct error *err) {
   struct plan *plan = &engine->text_plan[encoder];
   return plans_text(&engine->model, encoder, plan, err) < 0 ||
@@ -123,7 +129,8 @@ static int open_all(struct engine *engine, const struct engine_params *params, s
   engine->blends = styles_blends(engine->checkpoint->styles) && !params->strength_diffusers;
   sampling_choose(&engine->sampling, params, engine->checkpoint);
   if (plans_check_unused(engine->checkpoint, &engine->weight_elements, err) < 0 ||
-      model_init(&engine->model, engine->checkpoint, &engine->resources, err) < 0 || prompts_begin(engine, err) < 0)
+      model_init(&engine->model, engine->checkpoint, &engine->resources, err) < 0 ||
+      open_adapters(engine, params, err) < 0 || prompts_begin(engine, err) < 0)
     return -1;
   return open_device(engine, err) < 0 ? engine_fall_back(engine, err) : 0;
 }
@@ -149,6 +156,7 @@ void engine_close(struct engine **engine_ref) {
   leave_device(engine);
   model_free(&engine->model);
   resources_free(&engine->resources);
+  adapters_free(&engine->adapters);
   checkpoint_close(&engine->own_checkpoint);
   pthread_mutex_destroy(&engine->preparing);
   free((char *)engine->options.name);
@@ -173,6 +181,10 @@ int engine_update(struct engine *engine, const struct engine_weight *weights, in
     result = device_update(engine->device, changes, count, err);
   free(changes);
   return result;
+}
+
+int engine_weigh(struct engine *engine, const float weights[ADAPTERS_MAX], struct error *err) {
+  return adapters_apply(&engine->adapters, engine->device, weights, err);
 }
 
 /* --- information --- */

@@ -4,6 +4,7 @@
  * prepared.c   handles: a frame plan prepared for a size and a step count
  * prompts.c    slots: text to tokens to the device, keys and values of those in use
  * sampling.c   what is sampled: schedule, noise, time projections
+ * adapters.c   adapters: what they change, and when
  * frames.c     submit, collect: controls to the arguments of a run */
 #ifndef UNET_ENGINE_ENGINE_IMPL_H
 #define UNET_ENGINE_ENGINE_IMPL_H
@@ -11,6 +12,7 @@
 #include <pthread.h>
 
 #include "unet/engine.h"
+#include "unet/engine/adapters.h"
 #include "unet/engine/recent.h"
 #include "unet/model/plans.h"
 #include "unet/plan/device.h"
@@ -79,6 +81,8 @@ struct engine {
   struct device_options options; /* the device's; name and cache_dir are owned */
   enum fit fit;
   enum pixel_format output;
+
+  struct adapters adapters;
 
   struct plan text_plan[TEXT_ENCODERS_MAX], keys_plan;
   struct program *text_program[TEXT_ENCODERS_MAX], *keys_program;

@@ -91,6 +91,8 @@ static int fill_run(struct engine *engine, const struct engine_request *request,
     return -1;
   fill_sampling(engine, prepared, controls, run);
   run->guidance = controls->guidance;
+  if (engine_weigh(engine, controls->adapter, err) < 0)
+    return -1;
   fill_guidance(engine, prepared->shape.rows, controls, run);
   if (*frame)
     run->geometry = fit_geometry(engine->fit, *frame, prepared->shape.width, prepared->shape.height);

@@ -1,0 +1,243 @@
+#include "unet/adapter/adapter_impl.h"
+
+#include <limits.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "unet/base/platform.h"
+#include "unet/base/text.h"
+#include "unet/checkpoint/kind.h"
+
+enum { READERS_MAX = 16 };
+
+/* What is needed while an adapter is opened. */
+struct opening {
+  struct adapter *adapter;
+  const struct adapter_options *options;
+  struct safetensors *files;
+  struct groups groups;
+  struct module_table table;
+  struct peft peft;
+  struct recipe *recipes;
+  int recipe_count;
+};
+
+/* --- the file --- */
+
+/* The file itself, or the one that PEFT or diffusers leaves in a folder; allocated, NULL: out of memory. */
+static char *find_file(const char *path) {
+  static const char *const names[] = {"adapter_model.safetensors", "pytorch_lora_weights.safetensors"};
+  for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+    char *inside;
+    if (asprintf(&inside, "%s/%s", path, names[i]) < 0)
+      return NULL;
+    if (platform_exists(inside))
+      return inside;
+    free(inside);
+  }
+  return strdup(path);
+}
+
+static int open_file(struct opening *o, const char *path, struct error *err) {
+  char *file = find_file(path);
+  int result = file ? safetensors_open_file(&o->files, file, err) : error_set(err, STATUS_FAILED, "out of memory");
+  if (!result && !adapter_recognise(o->files))
+    result = weights_kind_refuse(weights_kind(o->files), file, "a LoRA", err);
+  if (!result)
+    result = groups_init(&o->groups, o->files, err) || peft_open(&o->peft, o->files, file, err) ? -1 : 0;
+  free(file);
+  return result;
+}
+
+/* --- which module --- */
+
+/* Tensors that no module of the model takes, and the first of them. */
+struct unmatched {
+  int count;
+  const char *first;
+};
+
+static void add_unmatched(struct unmatched *unmatched, const struct group *group) {
+  for (int i = 0; i < PIECES; i++)
+    if (group->piece[i]) {
+      if (!unmatched->count++)
+        unmatched->first = group->piece[i]->name;
+    }
+}
+
+static int report_unmatched(const struct opening *o, const struct unmatched *unmatched, struct error *err) {
+  const char *path = safetensors_path(o->files);
+  if (!unmatched->count)
+    return 0;
+  if (!o->options->lenient)
+    return error_set(err, STATUS_MODEL,
+                     "%s: %d of its tensors have no place in this model, the first is %s: is it for another family? "
+                     "--lora-lenient leaves them out",
+                     path, unmatched->count, text_quote(unmatched->first).text);
+  log_line(o->options->log, LOG_WARNING, "%s: %d of its tensors have no place in this model and are left out: %s ...",
+           path, unmatched->count, text_quote(unmatched->first).text);
+  return 0;
+}
+
+static int find_modules(struct opening *o, struct error *err) {
+  struct unmatched unmatched = {o->groups.strange, o->groups.first_strange};
+  int found = 0;
+  for (int i = 0; i < o->groups.count; i++) {
+    struct group *group = &o->groups.list[i];
+    group->module = modules_find(&o->table, &group->key, &group->original);
+    found += group->module >= 0;
+    if (group->module < 0)
+      add_unmatched(&unmatched, group);
+  }
+  if (report_unmatched(o, &unmatched, err))
+    return -1;
+  if (!found)
+    return error_set(err, STATUS_MODEL, "%s: nothing of it has a place in this model: it is no adapter for it",
+                     safetensors_path(o->files));
+  return 0;
+}
+
+/* Files may name a module twice, as single files and as diffusers do: the latter stays. */
+static int choose_names(struct opening *o, struct error *err) {
+  struct group **of_module = calloc((size_t)o->table.module_count + 1, sizeof(*of_module));
+  int result = of_module ? 0 : error_set(err, STATUS_FAILED, "out of memory");
+  for (int i = 0; !result && i < o->groups.count; i++) {
+    struct group *group = &o->groups.list[i];
+    if (group->module < 0)
+      continue;
+    struct group **first = &of_module[group->module], *drop = *first && (*first)->original ? *first : group;
+    if (*first && group->original == (*first)->original)
+      result = error_set(err, STATUS_MODEL, "%s: has two adapters for %s", safetensors_path(o->files),
+                         o->table.modules[group->module].weight->name);
+    else if (*first)
+      drop->module = -1;
+    if (drop == *first || !*first)
+      *first = group;
+  }
+  free(of_module);
+  return result;
+}
+
+/* --- what is added --- */
+
+static int plan(struct opening *o, struct error *err) {
+  struct adapter *adapter = o->adapter;
+  size_t most = (size_t)o->groups.count;
+  o->recipes = calloc(most + 1, sizeof *o->recipes);
+  adapter->places = calloc(2 * most + 1, sizeof *adapter->places);
+  if (!o->recipes || !adapter->places)
+    return error_set(err, STATUS_FAILED, "out of memory");
+  for (int i = 0; i < o->groups.count; i++) {
+    const struct group *group = &o->groups.list[i];
+    if (group->module < 0)
+      continue;
+    struct recipe *recipe = &o->recipes[o->recipe_count++];
+    *recipe = (struct recipe){.group = group, .module = &o->table.modules[group->module]};
+    if (recipe_plan(recipe, &o->peft, adapter, &adapter->factor_count, err))
+      return -1;
+  }
+  if (adapter->factor_count > INT_MAX)
+    return error_set(err, STATUS_MODEL, "%s: takes %.1f GB as factors, which is not supported (8.5 GB is)",
+                     adapter->path, 4e-9 * (double)adapter->factor_count);
+  return 0;
+}
+
+/* Recipes that several threads fill, each taking the next. */
+struct filling {
+  struct opening *opening;
+  int next;
+  pthread_mutex_t lock;
+  bool failed;
+  struct error error;
+};
+
+static const struct recipe *next_recipe(struct filling *filling) {
+  const struct opening *o = filling->opening;
+  pthread_mutex_lock(&filling->lock);
+  bool left = !filling->failed && filling->next < o->recipe_count;
+  const struct recipe *recipe = left ? &o->recipes[filling->next++] : NULL;
+  pthread_mutex_unlock(&filling->lock);
+  return recipe;
+}
+
+static void *fill_some(void *opaque) {
+  struct filling *filling = opaque;
+  const struct recipe *recipe;
+  struct error err;
+  while ((recipe = next_recipe(filling)))
+    if (recipe_fill(recipe, filling->opening->adapter, &err)) {
+      pthread_mutex_lock(&filling->lock);
+      filling->failed = true;
+      filling->error = err;
+      pthread_mutex_unlock(&filling->lock);
+    }
+  return NULL;
+}
+
+static int fill(struct opening *o, struct error *err) {
+  struct adapter *adapter = o->adapter;
+  struct filling filling = {.opening = o};
+  pthread_t threads[READERS_MAX];
+  int wanted = platform_processors() - 1, started = 0;
+  adapter->factors = malloc(adapter->factor_count * sizeof *adapter->factors + 1);
+  if (!adapter->factors)
+    return error_set(err, STATUS_FAILED, "%s: out of memory", adapter->path);
+  pthread_mutex_init(&filling.lock, NULL);
+  while (started < wanted && started < READERS_MAX && started + 1 < o->recipe_count &&
+         !pthread_create(&threads[started], NULL, fill_some, &filling))
+    started++;
+  fill_some(&filling);
+  while (started > 0)
+    pthread_join(threads[--started], NULL);
+  pthread_mutex_destroy(&filling.lock);
+  if (filling.failed)
+    *err = filling.error;
+  return filling.failed ? -1 : 0;
+}
+
+static int read_all(struct opening *o, const char *path, const struct checkpoint *checkpoint, struct error *err) {
+  struct adapter *adapter = o->adapter;
+  if (open_file(o, path, err) || modules_init(&o->table, checkpoint, err) || find_modules(o, err) ||
+      choose_names(o, err) || plan(o, err) || fill(o, err))
+    return -1;
+  groups_summarise(&o->groups, &adapter->summary);
+  adapter->summary.bytes = safetensors_bytes(o->files);
+  for (int i = 0; i < adapter->place_count; i++)
+    adapter->places[i].term.factors = adapter->factors;
+  return 0;
+}
+
+int adapter_open(struct adapter **result, const char *path, const struct checkpoint *checkpoint,
+                 const struct adapter_options *options, struct error *err) {
+  struct adapter *adapter = calloc(1, sizeof *adapter);
+  struct opening opening = {.adapter = adapter, .options = options};
+  *result = NULL;
+  if (adapter)
+    adapter->path = strdup(path);
+  if (!adapter || !adapter->path) {
+    adapter_close(&adapter);
+    return error_set(err, STATUS_FAILED, "%s: out of memory", path);
+  }
+  int status = read_all(&opening, path, checkpoint, err);
+  free(opening.recipes);
+  groups_free(&opening.groups);
+  modules_free(&opening.table);
+  peft_close(&opening.peft);
+  safetensors_close(&opening.files);
+  if (status)
+    adapter_close(&adapter);
+  *result = adapter;
+  return status;
+}
+
+void adapter_close(struct adapter **adapter) {
+  struct adapter *a = *adapter;
+  *adapter = NULL;
+  if (!a)
+    return;
+  free(a->path);
+  free(a->places);
+  free(a->factors);
+  free(a);
+}

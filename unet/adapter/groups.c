@@ -1,0 +1,168 @@
+#include "unet/adapter/adapter_impl.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "unet/base/text.h"
+
+struct entry {
+  const struct safetensor *tensor;
+  struct adapter_key key;
+};
+
+/* By module, which is the name's beginning. */
+static int compare_entries(const void *a, const void *b) {
+  const struct entry *x = a, *y = b;
+  size_t shorter = x->key.module < y->key.module ? x->key.module : y->key.module;
+  int order = memcmp(x->tensor->name, y->tensor->name, shorter);
+  return order ? order : (x->key.module > y->key.module) - (x->key.module < y->key.module);
+}
+
+static bool same_module(const struct entry *a, const struct entry *b) {
+  return compare_entries(a, b) == 0;
+}
+
+/* --- one group --- */
+
+static int refuse(const struct entry *entry, const char *what, struct error *err) {
+  char name[256];
+  snprintf(name, sizeof name, "%.*s", (int)entry->key.module, entry->tensor->name);
+  return error_set(err, STATUS_MODEL, "%s: the tensors of %s %s", entry->tensor->file->path, text_quote(name).text,
+                   what);
+}
+
+static int add_piece(struct group *group, const struct entry *entry, struct error *err) {
+  enum family family = entry->key.family;
+  bool difference = family == FAMILY_FULL || family == FAMILY_ANY;
+  if (group->piece[entry->key.piece])
+    return refuse(entry, "are there twice", err);
+  if (!difference && group->family != FAMILY_FULL && group->family != family)
+    return refuse(entry, "are of two kinds", err);
+  if (!difference)
+    group->family = family;
+  group->piece[entry->key.piece] = entry->tensor;
+  return 0;
+}
+
+static bool has(const struct group *group, enum piece piece) {
+  return group->piece[piece] != NULL;
+}
+
+static bool is_whole(const struct group *g) {
+  bool w1 = has(g, PIECE_W1_A) && has(g, PIECE_W1_B), w2 = has(g, PIECE_W2_A) && has(g, PIECE_W2_B);
+  bool rest = !has(g, PIECE_DIFF);
+  switch (g->family) {
+  case FAMILY_LORA:
+    return rest && has(g, PIECE_DOWN) && has(g, PIECE_UP);
+  case FAMILY_LOHA:
+    return rest && w1 && w2 && has(g, PIECE_T1) == has(g, PIECE_T2);
+  case FAMILY_LOKR:
+    return rest && has(g, PIECE_W1) != w1 && has(g, PIECE_W2) != w2 && (w2 || !has(g, PIECE_T2));
+  default:
+    return (has(g, PIECE_DIFF) || has(g, PIECE_DIFF_BIAS)) && !has(g, PIECE_MAGNITUDE);
+  }
+}
+
+static int check_usable(const struct group *group, const struct entry *entry, struct error *err) {
+  for (int i = 0; i < PIECES; i++) {
+    const struct safetensor *t = group->piece[i];
+    if (t && !t->usable && i != PIECE_ALPHA)
+      return error_set(err, STATUS_MODEL,
+                       "%s: tensor %s: type %s with %d dimensions is not supported (F32, F16 or BF16 is)",
+                       t->file->path, text_quote(t->name).text, text_quote(t->type).text, t->rank);
+  }
+  return is_whole(group) ? 0 : refuse(entry, "are not complete: is the file whole?", err);
+}
+
+/* --- all of them --- */
+
+static int read_entries(struct groups *groups, const struct safetensors *files, struct entry *entries, size_t *count,
+                        struct error *err) {
+  for (size_t i = 0; i < safetensors_count(files); i++) {
+    const struct safetensor *t = safetensors_at(files, i);
+    const char *refused = adapter_key_refused(t->name);
+    if (refused)
+      return error_set(err, STATUS_MODEL,
+                       "%s: is %s, by its tensor %s: that is not supported (LoRA, LoCon, LoHa, LoKr and DoRA are)",
+                       safetensors_path(files), refused, text_quote(t->name).text);
+    entries[*count].tensor = t;
+    if (adapter_key_read(t->name, &entries[*count].key))
+      ++*count;
+    else if (groups->strange++ == 0)
+      groups->first_strange = t->name;
+  }
+  qsort(entries, *count, sizeof *entries, compare_entries);
+  return 0;
+}
+
+static int make_groups(struct groups *groups, const struct entry *entries, size_t count, struct error *err) {
+  groups->list = calloc(count + 1, sizeof *groups->list);
+  if (!groups->list)
+    return error_set(err, STATUS_FAILED, "out of memory");
+  for (size_t i = 0, next; i < count; i = next) {
+    struct group *group = &groups->list[groups->count++];
+    *group = (struct group){.key = entries[i].key, .family = FAMILY_FULL, .module = -1};
+    for (next = i; next < count && same_module(&entries[i], &entries[next]); next++) {
+      if (add_piece(group, &entries[next], err))
+        return -1;
+      group->key.processor |= entries[next].key.processor;
+    }
+    if (check_usable(group, &entries[i], err))
+      return -1;
+  }
+  return 0;
+}
+
+int groups_init(struct groups *groups, const struct safetensors *files, struct error *err) {
+  *groups = (struct groups){0};
+  size_t count = 0;
+  struct entry *entries = malloc((safetensors_count(files) + 1) * sizeof *entries);
+  int result = entries ? read_entries(groups, files, entries, &count, err)
+                       : error_set(err, STATUS_FAILED, "%s: out of memory", safetensors_path(files));
+  result = result ? result : make_groups(groups, entries, count, err);
+  free(entries);
+  return result;
+}
+
+void groups_free(struct groups *groups) {
+  free(groups->list);
+  *groups = (struct groups){0};
+}
+
+/* --- what they are --- */
+
+/* Keys and values of attention to the text are made of as many channels as the text has. */
+static int text_width(const struct group *group) {
+  const struct safetensor *t = group->piece[group->family == FAMILY_LORA ? PIECE_DOWN : PIECE_W1_B];
+  char name[512];
+  snprintf(name, sizeof name, "%.*s", (int)group->key.length, group->key.path);
+  bool reads_text = strstr(name, "attn2") && (strstr(name, "to_k") || strstr(name, "to_v"));
+  return reads_text && group->family < FAMILY_LOKR && t->rank > 1 && t->shape[1] < 1 << 20 ? (int)t->shape[1] : 0;
+}
+
+/* Of a module whose name does not say it. */
+static enum part guess_part(const struct adapter_key *key) {
+  char name[512];
+  snprintf(name, sizeof name, "%.*s", (int)key->length, key->path);
+  if (key->part != PART_ANY)
+    return key->part;
+  return strstr(name, "encoder.layers") || strstr(name, "encoder_layers") ? PART_TEXT : PART_UNET;
+}
+
+void groups_summarise(const struct groups *groups, struct adapter_summary *summary) {
+  *summary = (struct adapter_summary){0};
+  for (int i = 0; i < groups->count; i++) {
+    const struct group *g = &groups->list[i];
+    int rank = group_rank(g), width = text_width(g);
+    summary->modules[guess_part(&g->key)]++;
+    summary->kinds[g->family]++;
+    summary->middle += has(g, PIECE_MID) || has(g, PIECE_T2);
+    summary->magnitude += has(g, PIECE_MAGNITUDE);
+    if (rank && (!summary->rank_min || rank < summary->rank_min))
+      summary->rank_min = rank;
+    if (rank > summary->rank_max)
+      summary->rank_max = rank;
+    if (width)
+      summary->text_width = width;
+  }
+}

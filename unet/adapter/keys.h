@@ -1,0 +1,51 @@
+/* What the names of an adapter's tensors say. Kohya, LyCORIS, diffusers (old and new) and PEFT name them differently:
+ * a module of the model, then what the tensor is to it. */
+#ifndef UNET_ADAPTER_KEYS_H
+#define UNET_ADAPTER_KEYS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+/* What a tensor is to its module. */
+enum piece {
+  PIECE_DOWN, /* LoRA: [rank, in, ..] */
+  PIECE_UP,   /* [out, rank, ..] */
+  PIECE_MID,  /* [rank, rank, kh, kw] */
+  PIECE_ALPHA,
+  PIECE_MAGNITUDE, /* DoRA */
+  PIECE_UP_BIAS,   /* of the layer's bias, scaled as the product is */
+  PIECE_W1_A,      /* LoHa: hada_, LoKr: lokr_ */
+  PIECE_W1_B,
+  PIECE_W2_A,
+  PIECE_W2_B,
+  PIECE_T1,
+  PIECE_T2,
+  PIECE_W1, /* LoKr: whole */
+  PIECE_W2,
+  PIECE_DIFF, /* added as it is */
+  PIECE_DIFF_BIAS,
+  PIECES
+};
+
+enum family { FAMILY_LORA, FAMILY_LOHA, FAMILY_LOKR, FAMILY_FULL, FAMILY_ANY /* alpha and magnitude */ };
+
+/* Which part of the model a name is of. */
+enum part { PART_UNET, PART_TEXT, PART_TEXT_2, PART_ANY, PARTS };
+
+struct adapter_key {
+  enum piece piece;
+  enum family family;
+  enum part part;
+  bool flat;        /* the module's name has underscores in place of dots */
+  bool processor;   /* as diffusers' attention processors named their layers: to_q_lora */
+  const char *path; /* of the module, inside the name */
+  size_t length;
+  size_t module; /* length of the name up to what the tensor is: equal for all tensors of a module */
+};
+
+/* Reads a name. False: it is none of an adapter's. */
+bool adapter_key_read(const char *name, struct adapter_key *key);
+/* What kind of file a name gives away that is no adapter of these kinds ("OFT", "a ControlNet-LLLite"); NULL: none. */
+const char *adapter_key_refused(const char *name);
+
+#endif

@@ -1,0 +1,208 @@
+#include "unet/engine/adapters.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* --- opening --- */
+
+static int compare_tensors(const void *a, const void *b) {
+  const struct changed_tensor *x = a, *y = b;
+  if (x->file != y->file)
+    return (x->file > y->file) - (x->file < y->file);
+  if (x->offset != y->offset)
+    return (x->offset > y->offset) - (x->offset < y->offset);
+  return x->adapter - y->adapter;
+}
+
+static int list_changed(struct adapters *a, struct error *err) {
+  size_t count = 0;
+  for (int i = 0; i < a->count; i++)
+    count += (size_t)a->list[i]->place_count;
+  a->changed = malloc((count + 1) * sizeof *a->changed);
+  if (!a->changed)
+    return error_set(err, STATUS_FAILED, "out of memory");
+  for (int i = 0; i < a->count; i++)
+    for (int j = 0; j < a->list[i]->place_count; j++) {
+      const struct adapter_place *place = &a->list[i]->places[j];
+      a->changed[a->changed_count++] = (struct changed_tensor){place->tensor->file, place->tensor->offset, i, place};
+    }
+  qsort(a->changed, (size_t)a->changed_count, sizeof *a->changed, compare_tensors);
+  return 0;
+}
+
+static int add_store(struct adapters *a, int index, struct resources *resources, struct error *err) {
+  struct adapter *adapter = a->list[index];
+  char name[32];
+  snprintf(name, sizeof name, "lora[%d]", index + 1);
+  const struct weight_part part = {
+      .data = adapter->factors, .dtype = DTYPE_F32, .rows = (int)adapter->factor_count, .name = name};
+  struct tensor t = resources_weight(resources, name, 1, 1, 1, (int)adapter->factor_count, &part, 1, err);
+  if (!tensor_exists(t))
+    return -1;
+  resources->list[t.index].parts[0].name = resources->list[t.index].name;
+  a->store[index] = t.index;
+  return 0;
+}
+
+int adapters_open(struct adapters *a, const char *const *paths, int count, const struct checkpoint *checkpoint,
+                  const struct adapter_options *options, struct resources *resources, struct error *err) {
+  if (count > ADAPTERS_MAX)
+    return error_set(err, STATUS_USAGE, "%d adapters: at most %d are supported", count, ADAPTERS_MAX);
+  for (int i = 0; i < count; i++, a->count++) {
+    char text[256];
+    if (adapter_open(&a->list[i], paths[i], checkpoint, options, err) || add_store(a, i, resources, err)) {
+      adapter_close(&a->list[i]);
+      return -1;
+    }
+    adapter_describe(&a->list[i]->summary, text, sizeof text);
+    log_line(options->log, LOG_INFO, "%s: %s; its factors take %.1f MB", paths[i], text,
+             4e-6 * (double)a->list[i]->factor_count);
+  }
+  return list_changed(a, err);
+}
+
+void adapters_free(struct adapters *a) {
+  for (int i = 0; i < a->count; i++)
+    adapter_close(&a->list[i]);
+  free(a->changed);
+  free(a->bound);
+  *a = (struct adapters){0};
+}
+
+/* --- binding: places to rows of the weights that plans have asked for so far --- */
+
+/* The first of that tensor; as many follow as adapters change it. */
+static const struct changed_tensor *find_changed(const struct adapters *a, const struct weight_part *part) {
+  const struct changed_tensor key = {.file = part->file, .offset = part->offset, .adapter = -1};
+  int low = 0, high = a->changed_count;
+  while (low < high) {
+    int middle = low + (high - low) / 2;
+    if (compare_tensors(&a->changed[middle], &key) < 0)
+      low = middle + 1;
+    else
+      high = middle;
+  }
+  return a->changed + low;
+}
+
+static int bind(struct adapters *a, const struct bound *bound, struct error *err) {
+  if (a->bound_count == a->bound_room) {
+    int room = a->bound_room ? 2 * a->bound_room : 256;
+    struct bound *list = realloc(a->bound, (size_t)room * sizeof *list);
+    if (!list)
+      return error_set(err, STATUS_FAILED, "out of memory");
+    a->bound = list;
+    a->bound_room = room;
+  }
+  a->bound[a->bound_count++] = *bound;
+  return 0;
+}
+
+static int bind_part(struct adapters *a, int resource, const struct weight_part *part, size_t first,
+                     struct error *err) {
+  const struct changed_tensor *t = find_changed(a, part), *end = a->changed + a->changed_count;
+  for (; part->file && t < end && t->file == part->file && t->offset == part->offset; t++) {
+    const struct bound bound = {resource, t->adapter, first, (size_t)part->rows, t->place};
+    if (bind(a, &bound, err))
+      return -1;
+  }
+  return 0;
+}
+
+/* A failure leaves it as if a resource had not been looked at. */
+static int bind_resource(struct adapters *a, const struct resource *r, int index, struct error *err) {
+  int before = a->bound_count;
+  size_t first = 0;
+  for (int i = 0; i < r->part_count; i++) {
+    if (bind_part(a, index, &r->parts[i], first, err)) {
+      a->bound_count = before;
+      return -1;
+    }
+    first += (size_t)r->parts[i].rows;
+  }
+  return 0;
+}
+
+static int bind_new(struct adapters *a, const struct resources *resources, struct error *err) {
+  for (int count = resources_count(resources); a->seen < count; a->seen++)
+    if (bind_resource(a, &resources->list[a->seen], a->seen, err))
+      return -1;
+  return 0;
+}
+
+/* --- applying --- */
+
+/* Changes under way: each with its blend, whose terms lie in one list. */
+struct changing {
+  struct weight_change *changes;
+  struct blend *blends;
+  struct blend_term *terms;
+  int count, term_count;
+};
+
+static bool same_rows(const struct bound *a, const struct bound *b) {
+  return a->resource == b->resource && a->first == b->first;
+}
+
+static bool has_changed(const struct adapters *a, int index, const float *weights) {
+  int adapter = a->bound[index].adapter;
+  return weights[adapter] != (index < a->fresh ? a->applied[adapter] : 0);
+}
+
+static void add_change(struct changing *c, const struct adapters *a, const struct resource *r, int from, int to,
+                       const float *weights) {
+  const struct bound *bound = &a->bound[from];
+  struct blend *blend = &c->blends[c->count];
+  int taps = r->h * r->w, channels = (int)(resource_row_elements(r) / (size_t)taps);
+  *blend = (struct blend){&c->terms[c->term_count], to - from, bound->rows, taps, channels};
+  for (int i = from; i < to; i++) {
+    struct blend_term *term = &c->terms[c->term_count++];
+    *term = a->bound[i].place->term;
+    term->weight = weights[a->bound[i].adapter];
+    term->store = a->store[a->bound[i].adapter];
+  }
+  c->changes[c->count++] =
+      (struct weight_change){.resource = bound->resource, .first = bound->first, .rows = bound->rows, .blend = blend};
+}
+
+static void collect_changes(struct changing *c, const struct adapters *a, const struct resources *resources,
+                            const float *weights) {
+  for (int from = 0, to; from < a->bound_count; from = to) {
+    bool changed = false;
+    for (to = from; to < a->bound_count && same_rows(&a->bound[from], &a->bound[to]); to++)
+      changed |= has_changed(a, to, weights);
+    if (changed)
+      add_change(c, a, &resources->list[a->bound[from].resource], from, to, weights);
+  }
+}
+
+static int change(struct adapters *a, struct device *device, const float *weights, struct error *err) {
+  size_t room = (size_t)a->bound_count + 1;
+  struct changing c = {.changes = malloc(room * sizeof *c.changes),
+                       .blends = malloc(room * sizeof *c.blends),
+                       .terms = malloc(room * sizeof *c.terms)};
+  int status = 0;
+  if (!c.changes || !c.blends || !c.terms)
+    status = error_set(err, STATUS_FAILED, "out of memory");
+  if (status == 0)
+    collect_changes(&c, a, device->resources, weights);
+  if (status == 0 && c.count)
+    status = device_update(device, c.changes, c.count, err);
+  free(c.changes);
+  free(c.blends);
+  free(c.terms);
+  return status;
+}
+
+int adapters_apply(struct adapters *a, struct device *device, const float weights[ADAPTERS_MAX], struct error *err) {
+  if (!a->count || bind_new(a, device->resources, err))
+    return a->count ? -1 : 0;
+  if (a->fresh == a->bound_count && !memcmp(a->applied, weights, (size_t)a->count * sizeof *weights))
+    return 0;
+  if (change(a, device, weights, err))
+    return -1;
+  memcpy(a->applied, weights, (size_t)a->count * sizeof *weights);
+  a->fresh = a->bound_count;
+  return 0;
+}
