@@ -117,7 +117,7 @@ static void test_refusals(void **state) {
   refuse("render a b --cfg=7", "did you mean --guidance?");
   refuse("render a b --width 512", "did you mean --size?");
   refuse("render a b --xyzzy", "unknown option --xyzzy (see");
-  refuse("render a b --lora x", "unknown option --lora (see"); /* half of --loop is not enough */
+  refuse("render a b --lo x", "unknown option --lo (see"); /* half of --loop is not enough */
   refuse("render a b -Z", "unknown option -Z");
   refuse("render a b --budget 3", "it belongs to live");
   refuse("live --yes", "it belongs to render");
@@ -272,8 +272,8 @@ static void test_options_are_parameters(void **state) {
   int bound = 0;
   for (int i = 0; i < option_count; i++) {
     const struct option *option = &option_table[i];
-    bool binds = option->kind == OPTION_PARAMETER || option->kind == OPTION_PROMPT || option->kind == OPTION_ON ||
-                 option->kind == OPTION_OFF;
+    bool binds = option->kind == OPTION_PARAMETER || option->kind == OPTION_PROMPT || option->kind == OPTION_LORA ||
+                 option->kind == OPTION_ON || option->kind == OPTION_OFF;
     assert_int_equal(binds, option->parameter != PARAMETER_NONE);
     if (!binds || option->kind == OPTION_OFF)
       continue;

@@ -86,6 +86,11 @@ int setup_params(struct setup_params *params, const struct setup *setup, struct 
       .output = setup->output,
       .device = options->device,
   };
+  for (int i = 0; i < options->lora_count; i++)
+    params->adapters[i] = parameters_text(values, PARAMETER_LORA, i + 1);
+  params->engine.adapters = params->adapters;
+  params->engine.adapter_count = options->lora_count;
+  params->engine.adapters_lenient = values->lora_lenient;
   params->engine.device.cache_dir = paths_cache(params->cache);
   params->engine.device.stamps = options->trace != NULL;
   params->engine.device.pictures = setup->pictures;
@@ -97,6 +102,13 @@ int setup_params(struct setup_params *params, const struct setup *setup, struct 
   };
   choose_size(&params->shape, setup, setup->longest);
   return 0;
+}
+
+/* Before the texts are encoded, which adapters may change as well, and before a picture waits for it. */
+static int weigh_adapters(struct engine *engine, const struct parameters *values, struct error *err) {
+  struct controls controls;
+  values_controls(values, &controls);
+  return engine_weigh(engine, controls.adapter, err);
 }
 
 /* The negative prompt acts on rows of its own, which are not always computed. */
@@ -144,7 +156,7 @@ int setup_engine(struct engine **engine, struct prepared **prepared, const struc
   if (prepare_larger(*engine, setup, &params.shape, prepared) ||
       !setup_prepare(*engine, &params.shape, prepared, err)) {
     check_negative(*engine, *prepared, setup);
-    if (!set_prompts(*engine, setup->options, err))
+    if (!weigh_adapters(*engine, &setup->options->values, err) && !set_prompts(*engine, setup->options, err))
       return 0;
   }
   engine_close(engine);

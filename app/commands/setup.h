@@ -32,6 +32,7 @@ struct setup {
 struct setup_params {
   struct engine_params engine; /* points at the rest */
   struct engine_shape shape;
+  const char *adapters[ADAPTERS_MAX];
   char model[PATHS_MAX], vocabulary[PATHS_MAX], cache[PATHS_MAX];
 };
 

@@ -25,6 +25,9 @@ enum parameter {
   PARAMETER_UNET,
   PARAMETER_CONFIG,
   PARAMETER_PREDICTION,
+  PARAMETER_LORA,
+  PARAMETER_LORA_WEIGHT,
+  PARAMETER_LORA_LENIENT,
   PARAMETER_PROMPT,
   PARAMETER_NEGATIVE,
   PARAMETER_PRESET,
@@ -100,12 +103,13 @@ struct parameter_text {
 
 /* A plain value. */
 struct parameters {
-  struct parameter_text model, vae, unet, config, prompt[SLOT_PRESETS], negative;
+  struct parameter_text model, vae, unet, config, lora[ADAPTERS_MAX], prompt[SLOT_PRESETS], negative;
   struct parameter_size size;
+  double lora_weight[ADAPTERS_MAX];
   double guidance, image_guidance, strength, mix, split_at;
   int64_t preset, steps, seed;
   int fit, sampler, spacing, strength_grid, prediction;
-  bool text_to_image, pause, split, fullscreen, hud, help;
+  bool lora_lenient, text_to_image, pause, split, fullscreen, hud, help;
   /* A bit an instance: set since the marks were last cleared. Not a value: equality does not look at it. */
   uint16_t marks[PARAMETERS];
 };

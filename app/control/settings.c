@@ -23,6 +23,8 @@ void values_controls(const struct parameters *values, struct controls *controls)
       .mix = (float)values->mix,
       .seed = (uint64_t)values->seed,
   };
+  for (int i = 0; i < ADAPTERS_MAX; i++)
+    controls->adapter[i] = (float)values->lora_weight[i];
 }
 
 void settings_controls(const struct settings *settings, int64_t now_ns, struct controls *controls) {

@@ -186,6 +186,33 @@ static int add_prompt(const struct option *option, struct options *options, cons
   return set_parameter(option, options, ++options->prompt_count, text, err);
 }
 
+/* Where the weight begins in FILE:WEIGHT, behind the last colon; NULL: there is none. */
+static const char *find_weight(const char *text, double *weight) {
+  const char *colon = strrchr(text, ':');
+  char *end;
+  if (!colon || !colon[1] || isspace((unsigned char)colon[1]))
+    return NULL;
+  *weight = strtod(colon + 1, &end);
+  return *end ? NULL : colon;
+}
+
+static int add_lora(const struct option *option, struct options *options, const char *text, struct error *err) {
+  double weight = 1;
+  char file[PARAMETER_TEXT_MAX];
+  const char *colon = find_weight(text, &weight);
+  size_t length = colon ? (size_t)(colon - text) : strlen(text);
+  if (!length)
+    return usage(err, "--lora %.40s: FILE or FILE:WEIGHT is needed", text);
+  if (options->lora_count == ADAPTERS_MAX)
+    return usage(err, "--lora: at most %d can be given", ADAPTERS_MAX);
+  snprintf(file, sizeof file, "%.*s", (int)(length < sizeof file ? length : sizeof file - 1), text);
+  int index = ++options->lora_count;
+  struct error why;
+  if (colon && parameters_set_number(&options->values, PARAMETER_LORA_WEIGHT, index, weight, &why))
+    return usage(err, "--%s", why.message);
+  return set_parameter(option, options, index, length < sizeof file ? file : text, err);
+}
+
 /* Generate's value is checked here and not stored as a number: the request carries its name. */
 static int request_generate(const struct option *option, struct options_request *request, const char *text,
                             struct error *err) {
@@ -214,6 +241,8 @@ static int apply(const struct option *option, struct options *options, struct op
     return set_parameter(option, options, 0, text, err);
   case OPTION_PROMPT:
     return add_prompt(option, options, text, err);
+  case OPTION_LORA:
+    return add_lora(option, options, text, err);
   case OPTION_ON:
   case OPTION_OFF:
     return parameters_set_number(&options->values, option->parameter, 0, option->kind == OPTION_ON, err);

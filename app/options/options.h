@@ -30,6 +30,7 @@ struct options {
 
   struct parameters values;
   int prompt_count; /* of values.prompt, given from the first on */
+  int lora_count;   /* of values.lora */
 
   struct device_options device; /* log, cache_dir and stamps are not options */
 
