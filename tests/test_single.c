@@ -71,8 +71,8 @@ static struct engine_params file_params(const struct models *m) {
 
 static void test_same_pictures(void **state) {
   (void)state;
-  /* CLIP, OpenCLIP, levels of different depth, AutoencoderKL in the file */
-  static const char *const names[] = {"sd15", "sd21", "levels", "kl"};
+  /* CLIP, OpenCLIP, levels of different depth, AutoencoderKL in the file, two text encoders, SSD-1B's middle */
+  static const char *const names[] = {"sd15", "sd21", "levels", "kl", "sdxl", "ssd"};
   for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
     struct models m;
     models_open(&m, names[i], NULL);

@@ -20,9 +20,12 @@ import diffusers
 import torch
 from safetensors.torch import load_file, save_file
 
-CASES = {"sd15": "clip", "sd21": "open_clip", "levels": "clip", "kl": "clip"}
+# Text encoders: part, layout, prefix.
+SD1, SD2 = [("text_encoder", "clip", "cond_stage_model.transformer.")], [("text_encoder", "open_clip", "cond_stage_model.model.")]
+SDXL = [("text_encoder", "clip", "conditioner.embedders.0.transformer."),
+        ("text_encoder_2", "open_clip", "conditioner.embedders.1.model.")]
+CASES = {"sd15": SD1, "sd21": SD2, "levels": SD1, "kl": SD1, "sdxl": SDXL, "ssd": SDXL}
 UNET, VAE = "model.diffusion_model.", "first_stage_model."
-TEXT = {"clip": "cond_stage_model.transformer.", "open_clip": "cond_stage_model.model."}
 RESNET = {"norm1": "in_layers.0", "conv1": "in_layers.2", "time_emb_proj": "emb_layers.1", "norm2": "out_layers.0",
           "conv2": "out_layers.3", "conv_shortcut": "skip_connection"}
 ENDS = {"conv_in": "input_blocks.0.0", "conv_norm_out": "out.0", "conv_out": "out.2",
@@ -112,12 +115,13 @@ def lines_of(folder, text):
             original = vae_module(module, vae)
             matrix = kind == "weight" and re.search(r"mid\.attn_1\.(q|k|v|proj_out)$", original)
             yield [f"{VAE}{original}.{kind}", "vae", [name], "1x1" if matrix else ""]
-    clip = [n if n.startswith("text_model.") else f"text_model.{n}" for n in names("text_encoder", "model")]
-    bare = not any(n.startswith("text_model.") for n in names("text_encoder", "model"))
-    lines = open_clip_lines(clip, "text_encoder", TEXT[text]) if text == "open_clip" else (
-        [TEXT[text] + n, "text_encoder", [n], ""] for n in clip)
-    for key, part, parts, how in lines:
-        yield [key, part, [p.removeprefix("text_model.") if bare else p for p in parts], how]
+    for part, layout, prefix in text:
+        bare = not any(n.startswith("text_model.") for n in names(part, "model"))
+        whole = {f"text_model.{n}" if bare and n != "text_projection.weight" else n: n for n in names(part, "model")}
+        lines = open_clip_lines(whole, part, prefix) if layout == "open_clip" else (
+            [prefix + n, part, [n], ""] for n in whole)
+        for key, _, parts, how in lines:
+            yield [key, part, [whole[p] for p in parts], how]
 
 
 def read_part(folder, part):
@@ -136,7 +140,7 @@ def check(folder, lines):
     with tempfile.TemporaryDirectory() as scratch:
         path = pathlib.Path(scratch) / "model.safetensors"
         save_file(state, path)
-        for part in parts.keys() - {"text_encoder"}:
+        for part in parts.keys() & {"unet", "vae"}:
             cls = diffusers.UNet2DConditionModel if part == "unet" else diffusers.AutoencoderKL
             read = cls.from_single_file(str(path), config=str(folder), subfolder=part,
                                         torch_dtype=torch.float32).state_dict()
