@@ -3,9 +3,12 @@
  *
  *   test_single GOLDENS DEVICE */
 #include <limits.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
+#include <zlib.h>
 
 #include "fixture.h"
 #include "rig.h"
@@ -222,6 +225,84 @@ static void test_prediction(void **state) {
   models_close(&m);
 }
 
+/* --- files of published size: names and shapes; their weights are holes in the file --- */
+
+static void write_published(const char *name, const char *to) {
+  char path[PATH_MAX], line[512];
+  snprintf(path, sizeof path, "%s/../published/%s.txt.gz", args[1], name);
+  gzFile in = gzopen(path, "rb");
+  char *header;
+  size_t length, at = 0;
+  FILE *out = open_memstream(&header, &length);
+  assert_true(in && out);
+  fputc('{', out);
+  while (gzgets(in, line, sizeof line)) {
+    char *shape = strchr(line, ' ');
+    assert_non_null(shape);
+    *shape++ = 0;
+    shape[strcspn(shape, "\n")] = 0;
+    size_t elements = 1;
+    for (const char *size = shape; *size; size += strcspn(size, ","), size += *size == ',')
+      elements *= strtoul(size, NULL, 10);
+    fprintf(out, "%s\"%s\":{\"dtype\":\"F16\",\"shape\":[%s],\"data_offsets\":[%zu,%zu]}", at ? "," : "", line, shape,
+            at, at + 2 * elements);
+    at += 2 * elements;
+  }
+  fputc('}', out);
+  assert_int_equal(fclose(out), 0);
+  gzclose(in);
+  fixture_tensors(scratch, to, header, -1, "", 0);
+  char *file = fixture_path(scratch, to);
+  assert_int_equal(truncate(file, (off_t)(8 + length + at)), 0);
+  free(file);
+  free(header);
+}
+
+/* Every network is built, every weight of the file has its place, and then there is no room. */
+static void test_published(void **state) {
+  (void)state;
+  static const struct {
+    const char *name, *family;
+    double parameters; /* that are read, in millions: SDXL stops before the last layer of CLIP-L */
+  } cases[] = {
+      {"sd15", "SD 1", 859.52 + 83.65 + 123.06},
+      {"sd15-pix2pix", "SD 1, InstructPix2Pix", 859.53 + 83.65 + 123.06},
+      {"sd21", "SD 2", 865.91 + 83.65 + 340.39},
+      {"sdxl", "SDXL", 2567.46 + 83.65 + 115.97 + 694.66},
+      {"ssd-1b", "SSD-1B", 1331.33 + 83.65 + 115.97 + 694.66},
+  };
+  char *file = fixture_path(scratch, "published.safetensors");
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    struct golden golden = {0};
+    struct rig rig = {0};
+    struct engine_params params = default_params(&golden, args[2]);
+    write_published(cases[i].name, "published.safetensors");
+    params.model = file;
+    params.vocabulary = SOURCE_DIR "/assets/clip/bpe_simple_vocab_16e6.txt.gz";
+    params.device.memory_limit = 1;
+    assert_int_equal(rig_engine(&rig, &params, &(struct engine_shape){0}), -1);
+    if (rig.err.status != STATUS_DEVICE)
+      fail_msg("%s: %s", cases[i].name, rig.err.message);
+    assert_error(&rig.err, STATUS_DEVICE, "its weights take");
+    double taken = strtod(strstr(rig.err.message, "take") + 4, NULL), wanted = 4 * cases[i].parameters;
+    if (!(fabs(taken - wanted) < 1e-3 * wanted))
+      fail_msg("%s takes %.1f MB, not %.1f", cases[i].name, taken, wanted);
+
+    must(engine_open_checkpoint(&params.checkpoint, &params, &rig.err), &rig.err);
+    char *text, family[64];
+    size_t length;
+    FILE *out = open_memstream(&text, &length);
+    checkpoint_print(params.checkpoint, false, out);
+    fclose(out);
+    snprintf(family, sizeof family, "family        %s; one file", cases[i].family);
+    if (!strstr(text, family))
+      fail_msg("expected %s in: %s", family, text);
+    free(text);
+    checkpoint_close(&params.checkpoint);
+  }
+  free(file);
+}
+
 int main(int argc, char **argv) {
   args = argv;
   if (argc != 3)
@@ -229,7 +310,7 @@ int main(int argc, char **argv) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_same_pictures), cmocka_unit_test(test_harmless),   cmocka_unit_test(test_refused),
       cmocka_unit_test(test_configs),       cmocka_unit_test(test_unet_alone), cmocka_unit_test(test_other_unet),
-      cmocka_unit_test(test_prediction),
+      cmocka_unit_test(test_prediction),    cmocka_unit_test(test_published),
   };
   return cmocka_run_group_tests(tests, setup, teardown);
 }

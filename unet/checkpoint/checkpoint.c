@@ -183,6 +183,8 @@ static int load_scheduler(struct checkpoint *c, const char *folder, const struct
 }
 
 static int load_styles(struct checkpoint *c, const char *folder, struct error *err) {
+  if (c->single && single_family(c->single))
+    return 0;
   char *path = text_path(folder, "styles.json");
   int result = path ? styles_open(&c->styles, path, err) : error_set(err, STATUS_FAILED, "%s: out of memory", folder);
   free(path);
