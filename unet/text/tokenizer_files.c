@@ -398,10 +398,12 @@ static cJSON *clip_vocabulary(const char *merges) {
         good = good && add_clip_token(vocabulary, i < 2 ? text : strcat(text, "</w>"), id++);
     }
   for (const char *line = merges; good && line; line = strchr(line, '\n')) {
-    char left[512], right[512], joined[1024];
+    char joined[1024];
     line += *line == '\n';
-    good = sscanf(line, "%511s %511s", left, right) == 2;
-    snprintf(joined, sizeof joined, "%s%s", good ? left : "", good ? right : "");
+    int left = (int)strcspn(line, " \n"), right = (int)strcspn(line + left, "\n") - 1;
+    good = line[left] == ' ' && left + right < (int)sizeof joined;
+    if (good)
+      snprintf(joined, sizeof joined, "%.*s%.*s", left, line, right, line + left + 1);
     good = good && add_clip_token(vocabulary, joined, id++);
   }
   if (good && add_clip_token(vocabulary, "<|startoftext|>", id) && add_clip_token(vocabulary, "<|endoftext|>", id + 1))
