@@ -2,15 +2,18 @@
 
 #include "cuda/check.h"
 
-cudaGraphExec_t graph_capture(struct cuda_device *device,
-                              cudaError_t (*record)(struct cuda_device *device, const void *opaque), const void *opaque,
-                              struct error *err) {
-  cudaStream_t stream = device->queue.stream;
+/* A relaxed capture forbids nothing, neither to this thread, where a library may load code or take memory on the way,
+ * nor to the thread whose runs go on meanwhile. */
+cudaGraphExec_t graph_capture(struct cuda_device *device, const struct launch_queue *queue,
+                              cudaError_t (*record)(struct cuda_device *device, const struct launch_queue *queue,
+                                                    const void *opaque),
+                              const void *opaque, struct error *err) {
+  cudaStream_t stream = queue->stream;
   cudaGraph_t graph = NULL;
   cudaGraphExec_t ready = NULL;
   if (cuda_check(cudaStreamBeginCapture(stream, cudaStreamCaptureModeRelaxed), "capturing", err) < 0)
     return NULL;
-  cudaError_t recorded = record(device, opaque), ended = cudaStreamEndCapture(stream, &graph);
+  cudaError_t recorded = record(device, queue, opaque), ended = cudaStreamEndCapture(stream, &graph);
   if (cuda_check(recorded, "launching while capturing (--graph off does without)", err) == 0 &&
       cuda_check(ended, "capturing", err) == 0 &&
       cuda_check(cudaGraphInstantiate(&ready, graph, 0), "making the graph", err) < 0)

@@ -4,9 +4,10 @@
 
 #include "cuda/cuda_device.h"
 
-/* Records what `record` launches into the compute stream; NULL with err set on failure. The caller destroys it. */
-cudaGraphExec_t graph_capture(struct cuda_device *device,
-                              cudaError_t (*record)(struct cuda_device *device, const void *opaque), const void *opaque,
-                              struct error *err);
+/* Records what `record` launches into the queue; NULL with err set on failure. The caller destroys it. */
+cudaGraphExec_t graph_capture(struct cuda_device *device, const struct launch_queue *queue,
+                              cudaError_t (*record)(struct cuda_device *device, const struct launch_queue *queue,
+                                                    const void *opaque),
+                              const void *opaque, struct error *err);
 
 #endif

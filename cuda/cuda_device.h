@@ -10,23 +10,36 @@
  * program.[ch]        what a program is made of, and where its tensors are
  * launches.[ch]       what a launch is
  * arena.[ch]          working memory, shared by all programs
- * turns.[ch]          one thread at a time
  * memory.c            device and pinned memory, counted and limited; resources: weights and state
  * weights.c           weights in other forms, weights that change
  * libraries/          what is opened at run time: cuBLASLt, cuDNN, NVML
  * kernels/            the project's own: product_sm90.cu (PRODUCT.md) and gemm.cu for products, halo_sm90.cu and
  * narrow.cu for convolutions of few channels, group_norm.cu and layer_norm.cu (NORM.md), the others by name
  *
- * One compute stream runs everything in order, so that programs may share workspaces. Frames travel on streams of their
- * own, beside the compute of the frame before. */
+ * One compute stream runs all runs in order, so that programs may share workspaces. Frames travel on streams of their
+ * own, beside the compute of the frame before.
+ *
+ * Programs are prepared on another thread while runs go on, and no run waits for that. Trials of candidates and
+ * captures have a stream of the lowest priority with a workspace, counters and operands of their own (struct
+ * preparing); weights come on a stream that neither trials nor runs are on (loads). Captured launches name the final
+ * addresses. Two streams at work at once cannot lock each other up: no kernel here waits for a block that may not have
+ * started. Those that add up parts or splits leave the sum to whichever block comes last (gemm.cu, epilogue_sm90.cuh,
+ * attention's kernel_sm90.cuh); blocks that wait for each other are a cluster, which starts as one; and a programmatic
+ * dependent starts once all blocks of the kernel ahead have.
+ *
+ * Memory comes from a pool, since cudaMalloc and cudaFree may wait for the whole GPU. What is left of that kind and can
+ * hold a frame up for a moment: the driver's own locks while a graph is made or a kernel's code is loaded, pinned
+ * memory (cudaHostAlloc, cudaFreeHost), and cuDNN or cuBLASLt where the first product that tries them is prepared
+ * beside runs. */
 #ifndef CUDA_CUDA_DEVICE_H
 #define CUDA_CUDA_DEVICE_H
+
+#include <stdatomic.h>
 
 #include "attention/attention.h"
 #include "cuda/kernels/kernels.h"
 #include "cuda/kernels/halo_sm90.h"
 #include "cuda/kernels/product_sm90.h"
-#include "cuda/turns.h"
 #include "unet/plan/arena.h"
 #include "unet/plan/derived.h"
 #include "unet/plan/device.h"
@@ -52,7 +65,30 @@ struct chunk { /* of device memory that lives as long as the device */
 
 enum {
   WORKSPACE_BYTES = 32 << 20, /* for split sums and libraries; one op at a time uses it */
+  STAGING_BYTES = 4 << 20,    /* of a buffer on the way to the device */
   ARRIVALS = 1 << 14,         /* counters of split products: the most tiles one may have */
+};
+
+/* Where host data pass on their way to the device: two pinned buffers in turn, and memory of the device's in which they
+ * arrive to be converted. One thread at a time uses one. */
+struct staging {
+  struct launch_queue queue;
+  void *buffer[2]; /* pinned, made on first use */
+  cudaEvent_t free[2];
+  int turn;
+  char *arrived;
+};
+
+/* What preparing has for itself. */
+struct preparing {
+  pthread_mutex_t lock;      /* one program at a time is prepared or released; taken before base.weights */
+  struct launch_queue queue; /* trials and captures */
+  cudaStream_t loop_body;    /* for capture alone: a loop's body is captured on it beside the rest */
+  cudaEvent_t loaded;        /* trials wait for it: weights that loads has brought */
+  /* Of trials, for as long as a program is prepared: workspace and counters as below, then operands. NULL: none were
+   * needed yet. */
+  void *memory;
+  size_t bytes;
 };
 
 struct cuda_device {
@@ -64,7 +100,6 @@ struct cuda_device {
   struct nvml *nvml;         /* NULL: not there */
   struct launch_queue queue; /* compute */
   cudaStream_t upload, download;
-  cudaStream_t loop_body; /* for capture alone: a loop's body is captured on it beside the rest */
   bool use_graph;
   bool stamps;
   cudaEvent_t origin; /* stamps: an event that was at origin_ns of CLOCK_MONOTONIC; NULL: none yet */
@@ -74,19 +109,19 @@ struct cuda_device {
   void *attention_workspace; /* the largest any attention has asked for; 0 between launches */
   size_t attention_bytes;
 
-  struct turns turns;  /* taken by all that touches what follows, or a stream; after base.weights, where both are */
-  struct arena arena;  /* what programs work in by turns */
+  struct preparing preparing;
+  struct arena arena;  /* what programs work in by turns; under preparing.lock */
+  cudaMemPool_t pool;  /* NULL: there are none on this system */
+  cudaStream_t memory; /* orders what the pool gives; nothing else is on it */
   size_t memory_limit; /* 0: none */
   struct device_counters counters;
+  struct staging writes; /* of tensors, in order with runs */
+
+  /* Under base.weights */
   struct chunk *chunks;
   struct resource_memory *resource; /* RESOURCES_MAX, by index in base.resources->list */
-  void *staging[2];                 /* pinned, STAGING_BYTES each: checkpoint bytes on their way */
-  void *staged;                     /* the same on the device for the stream of changes, both after each other */
-  cudaEvent_t staging_free[2];
-  int staging_turn;
-
-  struct derived_table derived; /* weights that are kept in other forms as well */
-  cudaStream_t changes;         /* on which a change of weights is made ready in the shadow */
+  struct staging loads;             /* weights: from the checkpoint, into other forms, and changes into the shadow */
+  struct derived_table derived;     /* weights that are kept in other forms as well */
   void *shadow;
   size_t shadow_bytes;
   cudaEvent_t shadow_ready, published;
@@ -100,7 +135,9 @@ struct cuda_device {
   struct tuner *tuner;
   const struct choice *forced; /* tests: taken by every product that can take it; NULL: the device chooses */
   bool tune_always;            /* tests: also time candidates for plans that make no picture */
-  bool running;                /* a picture was asked for: from now on preparing keeps somebody waiting */
+  atomic_bool running;         /* a picture was asked for: from now on preparing keeps somebody waiting */
+  atomic_uint runs;            /* begun so far */
+  atomic_int pictures_in_flight;
 };
 
 static inline struct cuda_device *cuda_device(struct device *device) {
@@ -125,12 +162,16 @@ int cuda_no_room(struct cuda_device *device, size_t bytes, const char *what, str
 /* Device memory that lives as long as the device. */
 int cuda_keep(struct cuda_device *device, void **pointer, size_t bytes, const char *what, struct error *err);
 void cuda_memory_free(struct cuda_device *device);
+/* The pool that this memory comes from, where the system has pools, and giving back what is free in it. */
+int cuda_pool_open(struct cuda_device *device, struct error *err);
+void cuda_pool_trim(struct cuda_device *device);
 
 /* What a tensor of the checkpoint is used as. */
 enum role { ROLE_ANY /* by its shape */, ROLE_MATRIX, ROLE_VECTOR };
 /* The element type of a resource: chosen here for all of them. */
 struct element resource_element(const struct resource *r, enum role role);
-/* The resource on the device, loaded on first use; NULL with err set on failure. */
+/* The resource on the device, loaded on first use, which what is on the stream of loads has then still to wait for;
+ * NULL with err set on failure. Of these four the caller holds base.weights. */
 struct resource_memory *resource_load(struct cuda_device *device, int index, enum role role, struct error *err);
 /* The same weight with every tap's channels padded with 0 to a multiple of 8. */
 half_t *resource_padded(struct cuda_device *device, int index, struct error *err);
@@ -144,16 +185,16 @@ half_t *resource_f16(struct cuda_device *device, int index, struct error *err);
 int weights_update(struct device *device, const struct weight_change *changes, int count, uint64_t version,
                    struct error *err);
 
-/* Blocking copies between host and device, in order with the compute stream. cudaMemcpy would not be: the device's
- * streams do not wait for CUDA's default stream, on which it may still be at work when it returns. */
-int memory_copy(const struct cuda_device *device, void *target, const void *source, size_t bytes, const char *doing,
+/* Blocking copies between host and device, in order with a stream. cudaMemcpy would not be: the device's streams do not
+ * wait for CUDA's default stream, on which it may still be at work when it returns. */
+int memory_copy(cudaStream_t stream, void *target, const void *source, size_t bytes, const char *doing,
                 struct error *err);
 /* Host FP32 to device memory of any element type, by way of pinned memory. data are copied; the queue may still be at
  * work when this returns. */
-int staging_send(struct cuda_device *device, const struct launch_queue *queue, void *target, struct element element,
-                 const float *data, size_t count, struct error *err);
-int staging_copy(struct cuda_device *device, const struct launch_queue *queue, void *target, const void *data,
-                 size_t bytes, struct error *err); /* bytes as they are */
+int staging_send(struct staging *staging, void *target, struct element element, const float *data, size_t count,
+                 struct error *err);
+int staging_copy(struct staging *staging, void *target, const void *data, size_t bytes,
+                 struct error *err); /* bytes as they are */
 /* FP32 on the compute stream, and the blocking way back. */
 int memory_write(struct cuda_device *device, void *target, struct element element, size_t first, const float *data,
                  size_t count, struct error *err);

@@ -69,13 +69,22 @@ static int check_code(struct cuda_device *device, struct error *err) {
 }
 
 static int open_streams(struct cuda_device *device, struct error *err) {
-  cudaStream_t *streams[] = {&device->queue.stream, &device->upload, &device->download, &device->loop_body,
-                             &device->changes};
-  cudaEvent_t *events[] = {&device->shadow_ready, &device->published};
-  for (int i = 0; i < 5; i++)
-    if (cuda_check(cudaStreamCreateWithFlags(streams[i], cudaStreamNonBlocking), "stream", err) < 0)
+  struct preparing *preparing = &device->preparing;
+  cudaStream_t *streams[] = {
+      &device->queue.stream,       &device->upload,          &device->download,    &device->memory,
+      &device->loads.queue.stream, &preparing->queue.stream, &preparing->loop_body};
+  enum { STREAMS = sizeof streams / sizeof streams[0], WITH_FRAMES = 5 };
+  cudaEvent_t *events[] = {&device->shadow_ready, &device->published, &preparing->loaded};
+  int least = 0, greatest = 0;
+  preparing->queue = device->writes.queue = device->loads.queue = device->queue;
+  if (cuda_check(cudaDeviceGetStreamPriorityRange(&least, &greatest), "stream", err) < 0)
+    return -1;
+  for (int i = 0; i < STREAMS; i++)
+    if (cuda_check(cudaStreamCreateWithPriority(streams[i], cudaStreamNonBlocking, i < WITH_FRAMES ? greatest : least),
+                   "stream", err) < 0)
       return -1;
-  for (int i = 0; i < 2; i++)
+  device->writes.queue.stream = device->queue.stream;
+  for (int i = 0; i < 3; i++)
     if (cuda_check(cudaEventCreateWithFlags(events[i], cudaEventDisableTiming), "event", err) < 0)
       return -1;
   return 0;
@@ -83,13 +92,16 @@ static int open_streams(struct cuda_device *device, struct error *err) {
 
 static int open_workspaces(struct cuda_device *device, struct error *err) {
   size_t counters = ARRIVALS * sizeof(unsigned);
-  void *memory;
+  void *memory, *arrived;
   if (cuda_keep(device, &device->workspace, WORKSPACE_BYTES, "workspace", err) < 0 ||
       cuda_keep(device, (void **)&device->norm_partial, NORM_PARTIAL_FLOATS * sizeof(float), "workspace", err) < 0 ||
       cuda_keep(device, &memory, counters, "workspace", err) < 0 ||
+      cuda_keep(device, &arrived, 2 * STAGING_BYTES, "workspace", err) < 0 ||
       cuda_check(cudaMemsetAsync(memory, 0, counters, device->queue.stream), "workspace", err) < 0)
     return -1;
   device->arrivals = memory;
+  device->loads.arrived = arrived;
+  device->writes.arrived = device->workspace; /* in order with the runs that use it */
   return 0;
 }
 
@@ -109,14 +121,17 @@ static int open_gpu(struct cuda_device *device, const char *name, struct error *
 
 static void destroy(struct device *base) {
   struct cuda_device *device = cuda_enter(base);
-  cudaStream_t streams[] = {device->queue.stream, device->upload, device->download, device->loop_body, device->changes};
-  for (int i = 0; i < 5; i++)
+  struct preparing *preparing = &device->preparing;
+  cudaStream_t streams[] = {device->queue.stream,       device->upload,          device->download,
+                            device->loads.queue.stream, preparing->queue.stream, preparing->loop_body};
+  enum { STREAMS = sizeof streams / sizeof streams[0] };
+  for (int i = 0; i < STREAMS; i++)
     if (streams[i]) {
       cudaStreamSynchronize(streams[i]);
       cudaStreamDestroy(streams[i]);
     }
-  cudaEvent_t events[] = {device->origin, device->shadow_ready, device->published};
-  for (int i = 0; i < 3; i++)
+  cudaEvent_t events[] = {device->origin, device->shadow_ready, device->published, preparing->loaded};
+  for (int i = 0; i < 4; i++)
     if (events[i])
       cudaEventDestroy(events[i]);
   blas_close(device->blas);
@@ -124,8 +139,10 @@ static void destroy(struct device *base) {
   tuner_close(device->tuner);
   cuda_memory_free(device);
   cuda_arena_close(device);
+  if (device->memory)
+    cudaStreamDestroy(device->memory);
   nvml_close(device->nvml);
-  turns_free(&device->turns);
+  pthread_mutex_destroy(&preparing->lock);
   device_end(base);
   free(device);
 }
@@ -140,13 +157,14 @@ static int create(struct device **out, const struct device_options *options, str
   device->memory_limit = options->memory_limit;
   device->resource = calloc(RESOURCES_MAX, sizeof *device->resource); /* memory comes as it is used */
   device_begin(&device->base);
-  turns_init(&device->turns);
+  pthread_mutex_init(&device->preparing.lock, NULL);
   if (!device->resource) {
     error_set(err, STATUS_FAILED, "out of memory");
     goto fail;
   }
-  if (open_gpu(device, options->name, err) < 0 || open_streams(device, err) < 0 || open_workspaces(device, err) < 0 ||
-      cuda_arena_open(device, err) < 0 || cuda_check(attention_open(&device->attention), "attention", err) < 0)
+  if (open_gpu(device, options->name, err) < 0 || open_streams(device, err) < 0 || cuda_pool_open(device, err) < 0 ||
+      open_workspaces(device, err) < 0 || cuda_arena_open(device, err) < 0 ||
+      cuda_check(attention_open(&device->attention), "attention", err) < 0)
     goto fail;
   product_open(&device->product);
   device->blas = blas_open();
@@ -194,18 +212,28 @@ static void counters(struct device *base, struct device_counters *counters) {
 
 /* --- tensors --- */
 
+/* Where a resource is, once it has come there. */
+static void *find_resource(struct cuda_device *device, struct tensor tensor, struct element *element,
+                           struct error *err) {
+  pthread_mutex_lock(&device->base.weights);
+  void *data = tensor_data(device, NULL, tensor, element, ROLE_ANY, err);
+  if (data && cuda_check(cudaStreamSynchronize(device->loads.queue.stream), "loading weights", err) < 0)
+    data = NULL;
+  pthread_mutex_unlock(&device->base.weights);
+  return data;
+}
+
 static int transfer(struct device *base, struct program *program, struct tensor tensor, size_t first,
                     const float *source, float *target, size_t count, struct error *err) {
   struct cuda_device *device = cuda_enter(base);
   struct element element;
-  int status = -1;
-  turns_take(&device->turns);
-  void *data = tensor_data(device, program ? cuda_program(program) : NULL, tensor, &element, ROLE_ANY, err);
-  if (data)
-    status = source ? memory_write(device, data, element, first, source, count, err)
-                    : memory_read(device, data, element, first, target, count, err);
-  turns_give(&device->turns);
-  return status;
+  void *data = tensor.space == TENSOR_RESOURCE
+                   ? find_resource(device, tensor, &element, err)
+                   : tensor_data(device, cuda_program(program), tensor, &element, ROLE_ANY, err);
+  if (!data)
+    return -1;
+  return source ? memory_write(device, data, element, first, source, count, err)
+                : memory_read(device, data, element, first, target, count, err);
 }
 
 static int write_tensor(struct device *device, struct program *program, struct tensor tensor, size_t first,
@@ -237,37 +265,6 @@ static void picture_destroy(struct picture *picture) {
 static const struct picture_owner picture_owner = {
     .bytes = sizeof(struct picture), .make = picture_make, .destroy = picture_destroy};
 
-/* --- in turn --- */
-
-static int submit(struct device *device, struct program *program, const struct run_params *params,
-                  const struct frame *frame, const struct frame *picture, struct error *err) {
-  turns_take(&cuda_device(device)->turns);
-  int status = program_submit(device, program, params, frame, picture, err);
-  turns_give(&cuda_device(device)->turns);
-  return status;
-}
-
-static void release(struct device *device, struct program *program) {
-  turns_take(&cuda_device(device)->turns);
-  program_release(device, program);
-  turns_give(&cuda_device(device)->turns);
-}
-
-static int update(struct device *device, const struct weight_change *changes, int count, uint64_t version,
-                  struct error *err) {
-  turns_take(&cuda_device(device)->turns);
-  int status = weights_update(device, changes, count, version, err);
-  turns_give(&cuda_device(device)->turns);
-  return status;
-}
-
-static int poison(struct device *device, struct program *program, struct error *err) {
-  turns_take(&cuda_device(device)->turns);
-  int status = program_poison(device, program, err);
-  turns_give(&cuda_device(device)->turns);
-  return status;
-}
-
 extern const struct device_impl cuda_device_impl;
 const struct device_impl cuda_device_impl = {
     .name = "cuda",
@@ -277,12 +274,12 @@ const struct device_impl cuda_device_impl = {
     .info = info,
     .counters = counters,
     .prepare = program_prepare,
-    .release = release,
-    .submit = submit,
+    .release = program_release,
+    .submit = program_submit,
     .collect = program_collect,
-    .update = update,
+    .update = weights_update,
     .write = write_tensor,
     .read = read_tensor,
     .profile = program_profile,
-    .poison = poison,
+    .poison = program_poison,
 };

@@ -30,9 +30,9 @@
 #define cudaGraphAddNode cudaGraphAddNode_v2
 #endif
 
-/* Seconds that may go into timing candidates while frames run: another size or step count is to show within one.
- * Candidates left over are timed when the shape is prepared again. */
-static const double tune_running_s = 0.5;
+/* Seconds that may go into timing candidates while frames run: somebody waits for another size or step count, though
+ * the picture goes on. Candidates left over are timed when the shape is prepared again. */
+static const double tune_running_s = 2;
 
 static const double origin_seconds = 0.5;
 
@@ -40,12 +40,11 @@ enum { PLANES_OFFSET = (sizeof(struct run_block) + 255) / 256 * 256 };
 
 /* --- capture --- */
 
-static cudaError_t launch_iteration(struct cuda_device *device, const struct cuda_program *program,
-                                    const cudaGraphConditionalHandle *again) {
+static cudaError_t launch_iteration(const struct cuda_device *device, const struct launch_queue *queue,
+                                    const struct cuda_program *program, const cudaGraphConditionalHandle *again) {
   const struct plan_loop *loop = &program->loop;
-  cudaError_t status = launches_enqueue(device, &program->launches, loop->first, loop->end);
-  return status == cudaSuccess ? launch_next_iteration(&device->queue, program->block, loop->iterations, again)
-                               : status;
+  cudaError_t status = launches_enqueue(device, queue, &program->launches, loop->first, loop->end);
+  return status == cudaSuccess ? launch_next_iteration(queue, program->block, loop->iterations, again) : status;
 }
 
 /* Puts a node that repeats its body behind what is captured so far; params gets the body and the handle by which the
@@ -69,42 +68,43 @@ static cudaError_t append_loop_node(cudaStream_t stream, struct cudaGraphNodePar
   return status;
 }
 
-/* Launches go into device->queue: for an iteration that is the body's capture. */
-static cudaError_t capture_loop(struct cuda_device *device, const struct cuda_program *program) {
+/* The body is captured on a stream of its own. */
+static cudaError_t capture_loop(const struct cuda_device *device, const struct launch_queue *queue,
+                                const struct cuda_program *program) {
   struct cudaGraphNodeParams params;
-  cudaStream_t stream = device->queue.stream;
+  struct launch_queue inside = *queue;
   cudaGraph_t body;
-  cudaError_t status = append_loop_node(stream, &params);
+  cudaError_t status = append_loop_node(queue->stream, &params);
+  inside.stream = device->preparing.loop_body;
   if (status == cudaSuccess)
-    status = cudaStreamBeginCaptureToGraph(device->loop_body, params.conditional.phGraph_out[0], NULL, NULL, 0,
+    status = cudaStreamBeginCaptureToGraph(inside.stream, params.conditional.phGraph_out[0], NULL, NULL, 0,
                                            cudaStreamCaptureModeRelaxed);
   if (status != cudaSuccess)
     return status;
-  device->queue.stream = device->loop_body;
-  status = launch_iteration(device, program, &params.conditional.handle);
-  device->queue.stream = stream;
-  cudaError_t ended = cudaStreamEndCapture(device->loop_body, &body);
+  status = launch_iteration(device, &inside, program, &params.conditional.handle);
+  cudaError_t ended = cudaStreamEndCapture(inside.stream, &body);
   return status == cudaSuccess ? ended : status;
 }
 
-static cudaError_t launch_loop(struct cuda_device *device, const struct cuda_program *program) {
+static cudaError_t launch_loop(const struct cuda_device *device, const struct launch_queue *queue,
+                               const struct cuda_program *program) {
   cudaError_t status = cudaSuccess;
   if (device->use_graph && program->loop.iterations)
-    return capture_loop(device, program);
+    return capture_loop(device, queue, program);
   for (int i = 0; status == cudaSuccess && i < program->loop.iterations; i++)
-    status = launch_iteration(device, program, NULL);
+    status = launch_iteration(device, queue, program, NULL);
   return status;
 }
 
-static cudaError_t record_program(struct cuda_device *device, const void *opaque) {
+static cudaError_t record_program(struct cuda_device *device, const struct launch_queue *queue, const void *opaque) {
   const struct cuda_program *program = opaque;
-  cudaError_t status = launch_begin(&device->queue, program->ring, program->block);
+  cudaError_t status = launch_begin(queue, program->ring, program->block);
   if (status == cudaSuccess)
-    status = launches_enqueue(device, &program->launches, 0, program->loop.first);
+    status = launches_enqueue(device, queue, &program->launches, 0, program->loop.first);
   if (status == cudaSuccess)
-    status = launch_loop(device, program);
+    status = launch_loop(device, queue, program);
   return status == cudaSuccess
-             ? launches_enqueue(device, &program->launches, program->loop.end, program->launches.count)
+             ? launches_enqueue(device, queue, &program->launches, program->loop.end, program->launches.count)
              : status;
 }
 
@@ -161,8 +161,8 @@ static int output_create(struct cuda_device *device, struct cuda_program *progra
     if (cuda_alloc(device, &memory, program->output_bytes, "the output pictures", err) < 0)
       return -1;
     picture->plane[0] = memory; /* from here on program_release frees it */
-    if (cuda_check(cudaMemsetAsync(memory, 0, program->output_bytes, device->queue.stream), "the output pictures",
-                   err) < 0) /* rows' padding */
+    if (cuda_check(cudaMemsetAsync(memory, 0, program->output_bytes, device->preparing.queue.stream),
+                   "the output pictures", err) < 0) /* rows' padding */
       return -1;
     picture_layout(picture, format, width, height, memory);
     picture->matrix = MATRIX_BT709;
@@ -183,19 +183,21 @@ static void buffers_free(struct cuda_device *device, struct cuda_program *progra
   program->buffer_bytes = 0;
 }
 
-int program_set_turn(struct cuda_device *device, struct cuda_program *program, const char *doing, struct error *err) {
+int program_set_turn(cudaStream_t stream, struct cuda_program *program, const char *doing, struct error *err) {
   struct run_ring ring = {.turn = program->base.submitted};
   for (int i = 0; i < RUNS_IN_FLIGHT; i++)
     ring.buffer[i] = program->buffer[i].device;
-  return memory_copy(device, program->ring, &ring, sizeof ring, doing, err);
+  return memory_copy(stream, program->ring, &ring, sizeof ring, doing, err);
 }
 
 /* Makes the buffers hold `bytes`, which only a larger frame than ever before needs, and tells the device where they
- * are. After a failure there are none, and the next frame tries again. */
-static int buffers_grow(struct cuda_device *device, struct cuda_program *program, size_t bytes, struct error *err) {
+ * are. The stream is the one that the program is on: the preparation's, then that of runs. After a failure there are no
+ * buffers, and the next frame tries again. */
+static int buffers_grow(struct cuda_device *device, cudaStream_t stream, struct cuda_program *program, size_t bytes,
+                        struct error *err) {
   if (bytes <= program->buffer_bytes)
     return 0;
-  if (cuda_check(cudaStreamSynchronize(device->queue.stream), "making room for larger frames", err) < 0)
+  if (cuda_check(cudaStreamSynchronize(stream), "making room for larger frames", err) < 0)
     return -1;
   buffers_free(device, program);
   program->buffer_bytes = bytes;
@@ -205,7 +207,7 @@ static int buffers_grow(struct cuda_device *device, struct cuda_program *program
         cuda_check(cudaHostAlloc((void **)&buffer->host, bytes, cudaHostAllocDefault), "pinned memory", err) < 0)
       goto fail;
   }
-  if (program_set_turn(device, program, "input frames", err) == 0)
+  if (program_set_turn(stream, program, "input frames", err) == 0)
     return 0;
 fail:
   buffers_free(device, program);
@@ -228,7 +230,7 @@ static int buffers_create(struct cuda_device *device, struct cuda_program *progr
         cuda_check(cudaEventCreateWithFlags(&buffer->downloaded, flags), "event", err) < 0)
       return -1;
   }
-  return buffers_grow(device, program, PLANES_OFFSET, err);
+  return buffers_grow(device, device->preparing.queue.stream, program, PLANES_OFFSET, err);
 }
 
 /* --- prepare, release --- */
@@ -259,11 +261,7 @@ static int memory_create(struct cuda_device *device, struct cuda_program *progra
     return -1;
   program->arena = program->working.data;
   program->scratch = (char *)program->arena + program->arena_bytes;
-  /* Timing candidates on zeros would flatter them. */
-  if (cuda_check(cudaMemsetAsync(program->arena, 0x3c, program->arena_bytes, device->queue.stream), "arena", err) < 0)
-    return -1;
-  return cuda_check(cudaMemsetAsync(program->scratch, 0x3c, program->scratch_bytes, device->queue.stream), "arena",
-                    err);
+  return 0;
 }
 
 /* Candidates are timed for what runs every frame. */
@@ -271,16 +269,6 @@ static double choose_tune_until(const struct cuda_device *device, const struct c
   if (!program->has_output && !device->tune_always)
     return 0;
   return device->running ? clock_seconds() + tune_running_s : INFINITY;
-}
-
-static void prepare_begin(struct cuda_device *device) {
-  pthread_mutex_lock(&device->base.weights);
-  turns_take(&device->turns);
-}
-
-static void prepare_end(struct cuda_device *device) {
-  turns_give(&device->turns);
-  pthread_mutex_unlock(&device->base.weights);
 }
 
 static int launches_create(struct cuda_device *device, struct cuda_program *program, const struct plan *plan,
@@ -300,10 +288,11 @@ static int launches_create(struct cuda_device *device, struct cuda_program *prog
   for (int i = 0; i < plan->op_count; i++) {
     if (i == plan->loop.first)
       program->loop.first = program->launches.count;
-    if (op_prepare(device, program, plan, i, err) < 0)
+    pthread_mutex_lock(&device->base.weights);
+    int status = op_prepare(device, program, plan, i, err);
+    pthread_mutex_unlock(&device->base.weights);
+    if (status < 0)
       return -1;
-    prepare_end(device); /* runs of another thread come between two ops */
-    prepare_begin(device);
     if (i + 1 == plan->loop.end)
       program->loop.end = program->launches.count;
   }
@@ -311,8 +300,19 @@ static int launches_create(struct cuda_device *device, struct cuda_program *prog
   return 0;
 }
 
+/* Waits for what the preparation has started: its program can run, or be freed, as its trials' memory is. */
+static int preparing_settle(struct cuda_device *device, struct error *err) {
+  struct preparing *p = &device->preparing;
+  cudaError_t trials = cudaStreamSynchronize(p->queue.stream),
+              loads = cudaStreamSynchronize(device->loads.queue.stream);
+  cuda_free(device, p->memory, p->bytes);
+  p->memory = NULL;
+  return cuda_check(trials == cudaSuccess ? loads : trials, "preparing", err);
+}
+
 static int create(struct cuda_device *device, struct cuda_program *program, const struct program_options *options,
                   struct error *err) {
+  const struct launch_queue *queue = &device->preparing.queue;
   const struct plan *plan = program->base.plan;
   const struct cuda_program *owner = options->owner ? cuda_program(options->owner) : NULL;
   if (elements_choose(program, owner, err) < 0 || states_create(device, program, owner, err) < 0 ||
@@ -320,35 +320,15 @@ static int create(struct cuda_device *device, struct cuda_program *program, cons
       launches_create(device, program, plan, options->output, err) < 0)
     return -1;
   if (device->use_graph) {
-    program->graph = graph_capture(device, record_program, program, err);
-    if (!program->graph || cuda_check(cudaGraphUpload(program->graph, device->queue.stream), "the graph", err) < 0)
+    program->graph = graph_capture(device, queue, record_program, program, err);
+    if (!program->graph || cuda_check(cudaGraphUpload(program->graph, queue->stream), "the graph", err) < 0)
       return -1;
   }
-  return cuda_check(cudaStreamSynchronize(device->queue.stream), "preparing", err);
+  return preparing_settle(device, err);
 }
 
-int program_prepare(struct device *base, struct program **out, const struct plan *plan,
-                    const struct program_options *options, struct error *err) {
-  struct cuda_device *device = cuda_enter(base);
-  struct cuda_program *program = calloc(1, sizeof *program);
-  if (!program)
-    return error_set(err, STATUS_FAILED, "out of memory");
-  program->base.plan = plan;
-  prepare_begin(device);
-  int status = create(device, program, options, err);
-  if (status < 0)
-    program_release(base, &program->base);
-  prepare_end(device);
-  *out = status < 0 ? NULL : &program->base;
-  return status;
-}
-
-void program_release(struct device *base, struct program *program_base) {
-  struct cuda_device *device = cuda_enter(base);
-  struct cuda_program *program = cuda_program(program_base);
-  cudaStreamSynchronize(device->upload);
-  cudaStreamSynchronize(device->queue.stream);
-  cudaStreamSynchronize(device->download);
+/* Nothing is at work on it. */
+static void program_free(struct cuda_device *device, struct cuda_program *program) {
   if (program->graph)
     cudaGraphExecDestroy(program->graph);
   launches_free(&program->launches);
@@ -367,6 +347,38 @@ void program_release(struct device *base, struct program *program_base) {
   states_free(device, program);
   free(program->offset);
   free(program);
+}
+
+int program_prepare(struct device *base, struct program **out, const struct plan *plan,
+                    const struct program_options *options, struct error *err) {
+  struct cuda_device *device = cuda_enter(base);
+  struct cuda_program *program = calloc(1, sizeof *program);
+  if (!program)
+    return error_set(err, STATUS_FAILED, "out of memory");
+  program->base.plan = plan;
+  pthread_mutex_lock(&device->preparing.lock);
+  int status = create(device, program, options, err);
+  if (status < 0) {
+    preparing_settle(device, NULL);
+    program_free(device, program);
+  }
+  cuda_pool_trim(device);
+  pthread_mutex_unlock(&device->preparing.lock);
+  *out = status < 0 ? NULL : &program->base;
+  return status;
+}
+
+void program_release(struct device *base, struct program *program) {
+  struct cuda_device *device = cuda_enter(base);
+  cudaStreamSynchronize(device->upload);
+  cudaStreamSynchronize(device->queue.stream);
+  cudaStreamSynchronize(device->download);
+  if (cuda_program(program)->has_output)
+    device->pictures_in_flight -= program_in_flight(program);
+  pthread_mutex_lock(&device->preparing.lock);
+  program_free(device, cuda_program(program));
+  cuda_pool_trim(device);
+  pthread_mutex_unlock(&device->preparing.lock);
 }
 
 /* --- runs --- */
@@ -388,7 +400,7 @@ static size_t fill_buffer(struct cuda_device *device, struct cuda_program *progr
   size_t bytes = PLANES_OFFSET;
   if (program->has_input) {
     bytes += picture_layout(&input, frame->format, frame->width, frame->height, NULL);
-    if (buffers_grow(device, program, bytes, err) < 0)
+    if (buffers_grow(device, device->queue.stream, program, bytes, err) < 0)
       return 0;
     picture_layout(&input, frame->format, frame->width, frame->height, (uint8_t *)buffer->device + PLANES_OFFSET);
     input.matrix = frame->matrix;
@@ -419,7 +431,7 @@ static cudaError_t run(struct cuda_device *device, struct cuda_program *program)
     return cudaGraphLaunch(program->graph, device->queue.stream);
   }
   device->counters.launches += count_launches(program);
-  return record_program(device, program);
+  return record_program(device, &device->queue, program);
 }
 
 /* Relates the GPU's clock to the host's; the error is at most half of what the two calls take. The clocks drift apart
@@ -494,16 +506,19 @@ int program_submit(struct device *base, struct program *program_base, const stru
   struct cuda_device *device = cuda_enter(base);
   struct cuda_program *program = cuda_program(program_base);
   struct run_buffer *buffer = &program->buffer[program->base.submitted % RUNS_IN_FLIGHT];
-  device->running |= program->has_output;
+  device->runs++;
+  if (program->has_output)
+    device->running = true;
   size_t bytes = fill_buffer(device, program, buffer, params, frame, err);
   if (!bytes)
     return -1;
   if (start_launches(device, program, buffer, bytes, err) == 0 &&
       start_download(device, program, buffer, picture, err) == 0) {
+    device->pictures_in_flight += program->has_output;
     return 0;
   }
   /* If the launches were started, they have passed the turn on. It becomes this run's again. */
-  program_set_turn(device, program, "after a failure", NULL);
+  program_set_turn(device->queue.stream, program, "after a failure", NULL);
   return -1;
 }
 
@@ -514,6 +529,7 @@ int program_collect(struct device *base, struct program *program_base, struct er
   const struct run_buffer *buffer = &program->buffer[program_base->collected % RUNS_IN_FLIGHT];
   float milliseconds;
   device->counters.waits++;
+  device->pictures_in_flight -= program->has_output;
   if (cuda_check(cudaEventSynchronize(program->has_output ? buffer->downloaded : buffer->computed), stopped, err) < 0 ||
       cuda_check(cudaEventElapsedTime(&milliseconds, buffer->begun, buffer->computed), stopped, err) < 0)
     return -1;

@@ -1,5 +1,4 @@
-/* The device's functions that concern programs. program_profile is profile.c's. All but program_prepare, which takes
- * turns by itself, are called in their turn; program_collect needs none. */
+/* The device's functions that concern programs. program_profile is profile.c's. */
 #ifndef CUDA_GRAPH_H
 #define CUDA_GRAPH_H
 
@@ -13,6 +12,6 @@ int program_submit(struct device *device, struct program *program, const struct 
 int program_collect(struct device *device, struct program *program, struct error *err);
 int program_poison(struct device *device, struct program *program, struct error *err);
 /* Tells the GPU where the buffers are, and that the next turn is the next run's. */
-int program_set_turn(struct cuda_device *device, struct cuda_program *program, const char *doing, struct error *err);
+int program_set_turn(cudaStream_t stream, struct cuda_program *program, const char *doing, struct error *err);
 
 #endif

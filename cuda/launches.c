@@ -38,8 +38,8 @@ void launches_free(struct launches *launches) {
 
 /* --- launching --- */
 
-cudaError_t launch_enqueue(struct cuda_device *device, const struct launch *launch) {
-  const struct launch_queue *queue = &device->queue;
+cudaError_t launch_enqueue(const struct cuda_device *device, const struct launch_queue *queue,
+                           const struct launch *launch) {
   switch (launch->kind) {
   case LAUNCH_GEMM:
     return launch_gemm(queue, &launch->gemm);
@@ -74,10 +74,11 @@ cudaError_t launch_enqueue(struct cuda_device *device, const struct launch *laun
   return cudaErrorInvalidValue;
 }
 
-cudaError_t launches_enqueue(struct cuda_device *device, const struct launches *launches, int first, int end) {
+cudaError_t launches_enqueue(const struct cuda_device *device, const struct launch_queue *queue,
+                             const struct launches *launches, int first, int end) {
   cudaError_t status = cudaSuccess;
   for (int i = first; status == cudaSuccess && i < end; i++)
-    status = launch_enqueue(device, &launches->list[i]);
+    status = launch_enqueue(device, queue, &launches->list[i]);
   return status;
 }
 

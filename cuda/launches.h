@@ -60,9 +60,11 @@ struct launches {
 int launches_append(struct launches *launches, const struct launch *launch, struct error *err);
 void launches_truncate(struct launches *launches, int count); /* drops all behind the first count */
 void launches_free(struct launches *launches);                /* also of a zeroed one */
-cudaError_t launch_enqueue(struct cuda_device *device, const struct launch *launch);
+cudaError_t launch_enqueue(const struct cuda_device *device, const struct launch_queue *queue,
+                           const struct launch *launch);
 /* Launches [first, end). */
-cudaError_t launches_enqueue(struct cuda_device *device, const struct launches *launches, int first, int end);
+cudaError_t launches_enqueue(const struct cuda_device *device, const struct launch_queue *queue,
+                             const struct launches *launches, int first, int end);
 const char *launch_kind_name(enum launch_kind kind);
 /* The kind's name with tile, splits or algorithm: "gemm 64x64/2". */
 void launch_describe(const struct launch *launch, char *out, size_t size);

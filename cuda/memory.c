@@ -8,7 +8,7 @@
 
 /* Small things share chunks. A model has many matrices of just a quarter of a chunk, of which one finds no room beside
  * three others and their vectors: from LARGE_BYTES on each is alone, and what a chunk has left is less. */
-enum { CHUNK_BYTES = 32 << 20, LARGE_BYTES = 4 << 20, STAGING_BYTES = 8 << 20, ALIGN = 256 };
+enum { CHUNK_BYTES = 32 << 20, LARGE_BYTES = 4 << 20, ALIGN = 256 };
 static_assert(2 * STAGING_BYTES <= WORKSPACE_BYTES, "what arrives fits the workspace");
 
 int cuda_check(cudaError_t status, const char *doing, struct error *err) {
@@ -36,17 +36,28 @@ void cuda_uncount(struct cuda_device *device, size_t bytes) {
 }
 
 int cuda_no_room(struct cuda_device *device, size_t bytes, const char *what, struct error *err) {
+  pthread_mutex_lock(&device->base.memory);
+  size_t taken = device->counters.bytes;
+  pthread_mutex_unlock(&device->base.memory);
   return error_set(err, STATUS_DEVICE,
                    "cuda: %s needs %.1f MB and the GPU has no room beside the %.1f MB taken: choose a smaller size, or "
                    "end what else uses the GPU",
-                   what, (double)bytes / 1e6, (double)device->counters.bytes / 1e6);
+                   what, (double)bytes / 1e6, (double)taken / 1e6);
+}
+
+/* Nothing but the pool's own work is on the stream: this waits for no kernel. */
+static cudaError_t allocate(const struct cuda_device *device, void **pointer, size_t bytes) {
+  if (!device->pool)
+    return cudaMalloc(pointer, bytes);
+  cudaError_t status = cudaMallocFromPoolAsync(pointer, bytes, device->pool, device->memory);
+  return status == cudaSuccess ? cudaStreamSynchronize(device->memory) : status;
 }
 
 int cuda_alloc(struct cuda_device *device, void **pointer, size_t bytes, const char *what, struct error *err) {
   *pointer = NULL;
   if (cuda_count(device, bytes, what, err) < 0)
     return -1;
-  cudaError_t status = cudaMalloc(pointer, bytes);
+  cudaError_t status = allocate(device, pointer, bytes);
   if (status == cudaSuccess)
     return 0;
   *pointer = NULL;
@@ -60,8 +71,34 @@ int cuda_alloc(struct cuda_device *device, void **pointer, size_t bytes, const c
 void cuda_free(struct cuda_device *device, void *pointer, size_t bytes) {
   if (!pointer)
     return;
-  cudaFree(pointer);
+  if (device->pool)
+    cudaFreeAsync(pointer, device->memory);
+  else
+    cudaFree(pointer);
   cuda_uncount(device, bytes);
+}
+
+int cuda_pool_open(struct cuda_device *device, struct error *err) {
+  const struct cudaMemPoolProps kind = {.allocType = cudaMemAllocationTypePinned,
+                                        .location = {.type = cudaMemLocationTypeDevice, .id = device->ordinal}};
+  uint64_t all = UINT64_MAX;
+  int supported = 0;
+  if (cudaDeviceGetAttribute(&supported, cudaDevAttrMemoryPoolsSupported, device->ordinal) != cudaSuccess ||
+      !supported) {
+    cudaGetLastError();
+    return 0;
+  }
+  /* What is free goes back when cuda_pool_trim says so, and not in the middle of a run. */
+  if (cuda_check(cudaMemPoolCreate(&device->pool, &kind), "memory", err) < 0)
+    return -1;
+  return cuda_check(cudaMemPoolSetAttribute(device->pool, cudaMemPoolAttrReleaseThreshold, &all), "memory", err);
+}
+
+void cuda_pool_trim(struct cuda_device *device) {
+  if (!device->pool)
+    return;
+  cudaStreamSynchronize(device->memory);
+  cudaMemPoolTrimTo(device->pool, 0);
 }
 
 static struct chunk *find_room(const struct cuda_device *device, size_t bytes) {
@@ -99,6 +136,15 @@ int cuda_keep(struct cuda_device *device, void **pointer, size_t bytes, const ch
   return 0;
 }
 
+static void staging_free(struct staging *staging) {
+  for (int i = 0; i < 2; i++) {
+    if (staging->buffer[i])
+      cudaFreeHost(staging->buffer[i]);
+    if (staging->free[i])
+      cudaEventDestroy(staging->free[i]);
+  }
+}
+
 void cuda_memory_free(struct cuda_device *device) {
   while (device->chunks) {
     struct chunk *chunk = device->chunks;
@@ -106,45 +152,57 @@ void cuda_memory_free(struct cuda_device *device) {
     cuda_free(device, chunk->data, chunk->size);
     free(chunk);
   }
-  for (int i = 0; i < 2; i++) {
-    if (device->staging[i])
-      cudaFreeHost(device->staging[i]);
-    if (device->staging_free[i])
-      cudaEventDestroy(device->staging_free[i]);
-  }
-  cuda_free(device, device->staged, 2 * STAGING_BYTES);
+  staging_free(&device->writes);
+  staging_free(&device->loads);
   cuda_free(device, device->shadow, device->shadow_bytes);
   derived_free(&device->derived);
   free(device->resource);
+  cuda_pool_trim(device);
+  if (device->pool)
+    cudaMemPoolDestroy(device->pool);
 }
 
 /* --- checkpoint to device --- */
 
-static int staging_open(struct cuda_device *device, struct error *err) {
+static int staging_open(struct staging *staging, struct error *err) {
   for (int i = 0; i < 2; i++) { /* an earlier try may have come as far as one of them */
-    if (!device->staging[i] &&
-        cuda_check(cudaHostAlloc(&device->staging[i], STAGING_BYTES, cudaHostAllocDefault), "pinned memory", err) < 0)
+    if (!staging->buffer[i] &&
+        cuda_check(cudaHostAlloc(&staging->buffer[i], STAGING_BYTES, cudaHostAllocDefault), "pinned memory", err) < 0)
       return -1;
-    if (!device->staging_free[i] &&
-        cuda_check(cudaEventCreateWithFlags(&device->staging_free[i], cudaEventDisableTiming), "event", err) < 0)
+    if (!staging->free[i] &&
+        cuda_check(cudaEventCreateWithFlags(&staging->free[i], cudaEventDisableTiming), "event", err) < 0)
       return -1;
   }
   return 0;
 }
 
-/* Where on the device a buffer's bytes arrive: in the workspace, which the compute stream's work shares, one after the
- * other; work beside it has memory of its own. */
-static char *staged_for(struct cuda_device *device, const struct launch_queue *queue, int turn, struct error *err) {
-  bool compute = queue->stream == device->queue.stream;
-  if (!compute && !device->staged &&
-      cuda_alloc(device, &device->staged, 2 * STAGING_BYTES, "changing weights", err) < 0)
-    return NULL;
-  return (char *)(compute ? device->workspace : device->staged) + (size_t)turn * STAGING_BYTES;
+/* The buffer whose turn it is, once its last bytes are gone; NULL with err set on failure. */
+static void *next_buffer(struct staging *staging, const char *doing, struct error *err) {
+  int turn = staging->turn ^= 1;
+  return cuda_check(cudaEventSynchronize(staging->free[turn]), doing, err) < 0 ? NULL : staging->buffer[turn];
+}
+
+/* That buffer's bytes on their way to target, or, with convert, to where it takes them from. */
+static int send_buffer(struct staging *staging, void *target, size_t bytes, struct convert_args *convert,
+                       const char *doing, struct error *err) {
+  const struct launch_queue *queue = &staging->queue;
+  char *arrived = staging->arrived + (size_t)staging->turn * STAGING_BYTES;
+  void *to = convert ? arrived : target;
+  if (cuda_check(cudaMemcpyAsync(to, staging->buffer[staging->turn], bytes, cudaMemcpyHostToDevice, queue->stream),
+                 doing, err) < 0)
+    return -1;
+  if (convert) {
+    convert->source = arrived;
+    if (cuda_check(launch_convert(queue, convert), doing, err) < 0)
+      return -1;
+  }
+  return cuda_check(cudaEventRecord(staging->free[staging->turn], queue->stream), doing, err);
 }
 
 /* Rows of one checkpoint tensor to their place, by way of the two staging buffers in turn. */
-static int load_part(struct cuda_device *device, const struct resource *r, const struct weight_part *part, void *target,
+static int load_part(struct staging *staging, const struct resource *r, const struct weight_part *part, void *target,
                      struct element element, struct error *err) {
+  static const char doing[] = "loading weights";
   size_t taps = (size_t)r->h * (size_t)r->w, total = 0;
   for (int i = 0; i < r->part_count; i++)
     total += (size_t)r->parts[i].rows;
@@ -155,37 +213,30 @@ static int load_part(struct cuda_device *device, const struct resource *r, const
     return error_set(err, STATUS_MODEL, "%s: rows of %zu bytes are not supported", r->name, row_bytes);
   for (size_t first = 0; first < rows; first += most) {
     size_t count = rows - first < most ? rows - first : most;
-    int turn = device->staging_turn ^= 1;
-    char *staged = staged_for(device, &device->queue, turn, err);
-    if (!staged)
-      return -1;
-    struct convert_args convert = {staged,   part->dtype, (char *)target + first * row * element_size(element),
-                                   raised,   count,       (int)(row / taps),
-                                   (int)taps};
-    if (cuda_check(cudaEventSynchronize(device->staging_free[turn]), "loading weights", err) < 0)
-      return -1;
-    if (weight_part_read(part, first * row, count * row, element.type == DTYPE_F16, device->staging[turn], err) < 0)
-      return -1;
-    if (cuda_check(cudaMemcpyAsync(staged, device->staging[turn], count * row_bytes, cudaMemcpyHostToDevice,
-                                   device->queue.stream),
-                   "loading weights", err) < 0 ||
-        cuda_check(launch_convert(&device->queue, &convert), "loading weights", err) < 0 ||
-        cuda_check(cudaEventRecord(device->staging_free[turn], device->queue.stream), "loading weights", err) < 0)
+    struct convert_args convert = {.dtype = part->dtype,
+                                   .target = (char *)target + first * row * element_size(element),
+                                   .element = raised,
+                                   .rows = count,
+                                   .channels = (int)(row / taps),
+                                   .taps = (int)taps};
+    void *buffer = next_buffer(staging, doing, err);
+    if (!buffer || weight_part_read(part, first * row, count * row, element.type == DTYPE_F16, buffer, err) < 0 ||
+        send_buffer(staging, NULL, count * row_bytes, &convert, doing, err) < 0)
       return -1;
   }
   return 0;
 }
 
-static int load_parts(struct cuda_device *device, const struct resource *r, void *target, struct element element,
+static int load_parts(struct staging *staging, const struct resource *r, void *target, struct element element,
                       struct error *err) {
-  if (staging_open(device, err) < 0)
+  if (staging_open(staging, err) < 0)
     return -1;
   size_t taps = (size_t)r->h * (size_t)r->w, total = 0, done = 0;
   for (int i = 0; i < r->part_count; i++)
     total += (size_t)r->parts[i].rows;
   size_t row = (size_t)r->n * taps * (size_t)r->c / total;
   for (int i = 0; i < r->part_count; i++) {
-    if (load_part(device, r, &r->parts[i], (char *)target + done * row * element_size(element), element, err) < 0)
+    if (load_part(staging, r, &r->parts[i], (char *)target + done * row * element_size(element), element, err) < 0)
       return -1;
     done += (size_t)r->parts[i].rows;
   }
@@ -214,9 +265,9 @@ struct resource_memory *resource_load(struct cuda_device *device, int index, enu
   if (cuda_keep(device, &data, bytes, r->name, err) < 0)
     return NULL;
   if (r->kind == RESOURCE_STATE) {
-    if (cuda_check(cudaMemsetAsync(data, 0, bytes, device->queue.stream), r->name, err) < 0)
+    if (cuda_check(cudaMemsetAsync(data, 0, bytes, device->loads.queue.stream), r->name, err) < 0)
       return NULL;
-  } else if (load_parts(device, r, data, element, err) < 0) {
+  } else if (load_parts(&device->loads, r, data, element, err) < 0) {
     return NULL;
   }
   memory->data = data;
@@ -226,56 +277,48 @@ struct resource_memory *resource_load(struct cuda_device *device, int index, enu
 
 /* --- host FP32 to and from the device --- */
 
-int memory_copy(const struct cuda_device *device, void *target, const void *source, size_t bytes, const char *doing,
+int memory_copy(cudaStream_t stream, void *target, const void *source, size_t bytes, const char *doing,
                 struct error *err) {
-  cudaStream_t stream = device->queue.stream;
   if (cuda_check(cudaMemcpyAsync(target, source, bytes, cudaMemcpyDefault, stream), doing, err) < 0)
     return -1;
   return cuda_check(cudaStreamSynchronize(stream), doing, err);
 }
 
-int staging_send(struct cuda_device *device, const struct launch_queue *queue, void *target, struct element element,
-                 const float *data, size_t count, struct error *err) {
+int staging_send(struct staging *staging, void *target, struct element element, const float *data, size_t count,
+                 struct error *err) {
   static const char doing[] = "writing a tensor";
   enum { MOST = STAGING_BYTES / sizeof(float) };
-  if (staging_open(device, err) < 0)
+  if (staging_open(staging, err) < 0)
     return -1;
   for (size_t first = 0; first < count; first += MOST) {
     size_t part = count - first < MOST ? count - first : MOST;
-    int turn = device->staging_turn ^= 1;
-    char *staged = staged_for(device, queue, turn, err);
-    if (!staged)
+    struct convert_args convert = {.dtype = DTYPE_F32,
+                                   .target = (char *)target + first * element_size(element),
+                                   .element = element,
+                                   .rows = part,
+                                   .channels = 1,
+                                   .taps = 1};
+    void *buffer = next_buffer(staging, doing, err);
+    if (!buffer)
       return -1;
-    const struct convert_args convert = {
-        staged, DTYPE_F32, (char *)target + first * element_size(element), element, part, .channels = 1, .taps = 1};
-    if (cuda_check(cudaEventSynchronize(device->staging_free[turn]), doing, err) < 0)
-      return -1;
-    memcpy(device->staging[turn], data + first, part * sizeof(float));
-    if (cuda_check(
-            cudaMemcpyAsync(staged, device->staging[turn], part * sizeof(float), cudaMemcpyHostToDevice, queue->stream),
-            doing, err) < 0 ||
-        cuda_check(launch_convert(queue, &convert), doing, err) < 0 ||
-        cuda_check(cudaEventRecord(device->staging_free[turn], queue->stream), doing, err) < 0)
+    memcpy(buffer, data + first, part * sizeof(float));
+    if (send_buffer(staging, NULL, part * sizeof(float), &convert, doing, err) < 0)
       return -1;
   }
   return 0;
 }
 
-int staging_copy(struct cuda_device *device, const struct launch_queue *queue, void *target, const void *data,
-                 size_t bytes, struct error *err) {
+int staging_copy(struct staging *staging, void *target, const void *data, size_t bytes, struct error *err) {
   static const char doing[] = "writing a tensor";
-  if (staging_open(device, err) < 0)
+  if (staging_open(staging, err) < 0)
     return -1;
   for (size_t first = 0; first < bytes; first += STAGING_BYTES) {
     size_t part = bytes - first < STAGING_BYTES ? bytes - first : STAGING_BYTES;
-    int turn = device->staging_turn ^= 1;
-    if (cuda_check(cudaEventSynchronize(device->staging_free[turn]), doing, err) < 0)
+    void *buffer = next_buffer(staging, doing, err);
+    if (!buffer)
       return -1;
-    memcpy(device->staging[turn], (const char *)data + first, part);
-    if (cuda_check(
-            cudaMemcpyAsync((char *)target + first, device->staging[turn], part, cudaMemcpyHostToDevice, queue->stream),
-            doing, err) < 0 ||
-        cuda_check(cudaEventRecord(device->staging_free[turn], queue->stream), doing, err) < 0)
+    memcpy(buffer, (const char *)data + first, part);
+    if (send_buffer(staging, (char *)target + first, part, NULL, doing, err) < 0)
       return -1;
   }
   return 0;
@@ -283,8 +326,7 @@ int staging_copy(struct cuda_device *device, const struct launch_queue *queue, v
 
 int memory_write(struct cuda_device *device, void *target, struct element element, size_t first, const float *data,
                  size_t count, struct error *err) {
-  return staging_send(device, &device->queue, (char *)target + first * element_size(element), element, data, count,
-                      err);
+  return staging_send(&device->writes, (char *)target + first * element_size(element), element, data, count, err);
 }
 
 int memory_read(const struct cuda_device *device, const void *source, struct element element, size_t first, float *data,
@@ -293,11 +335,11 @@ int memory_read(const struct cuda_device *device, const void *source, struct ele
   size_t size = element_size(element);
   const char *from = (const char *)source + first * size;
   if (element_is(element, DTYPE_F32))
-    return memory_copy(device, data, from, count * size, doing, err);
+    return memory_copy(device->queue.stream, data, from, count * size, doing, err);
   void *stored = malloc(count * size + 1);
   if (!stored)
     return error_set(err, STATUS_FAILED, "out of memory");
-  int status = memory_copy(device, stored, from, count * size, doing, err);
+  int status = memory_copy(device->queue.stream, stored, from, count * size, doing, err);
   for (size_t i = 0; status == 0 && i < count; i++)
     data[i] = element_load(element, stored, i);
   free(stored);

@@ -95,7 +95,7 @@ static int reserve_attention(struct cuda_device *device, const struct attn_args 
   if (bytes > device->attention_bytes) {
     void *memory;
     if (cuda_keep(device, &memory, bytes, "attention", err) < 0 ||
-        cuda_check(cudaMemsetAsync(memory, 0, bytes, device->queue.stream), "attention", err) < 0)
+        cuda_check(cudaMemsetAsync(memory, 0, bytes, device->preparing.queue.stream), "attention", err) < 0)
       return -1;
     device->attention_workspace = memory;
     device->attention_bytes = bytes;

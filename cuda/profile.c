@@ -77,20 +77,20 @@ struct profiler {
 
 /* --- graphs --- */
 
-static cudaError_t record_ranges(struct cuda_device *device, const void *opaque) {
+static cudaError_t record_ranges(struct cuda_device *device, const struct launch_queue *queue, const void *opaque) {
   const struct recording *recording = opaque;
   const struct cuda_program *program = recording->program;
   cudaError_t status = cudaSuccess;
   for (int part = 0; part < 2; part++)
     for (int i = recording->parts[part].first; status == cudaSuccess && i < recording->parts[part].end; i++)
-      status = i == 0 ? launch_begin(&device->queue, program->ring, program->block)
-                      : launch_enqueue(device, &program->launches.list[i - 1]);
+      status = i == 0 ? launch_begin(queue, program->ring, program->block)
+                      : launch_enqueue(device, queue, &program->launches.list[i - 1]);
   return status;
 }
 
 static cudaGraphExec_t capture(const struct profiler *p, struct range first, struct range second, struct error *err) {
   const struct recording recording = {p->program, {first, second}};
-  return graph_capture(p->device, record_ranges, &recording, err);
+  return graph_capture(p->device, &p->device->queue, record_ranges, &recording, err);
 }
 
 /* Captures what runs before place `end`, enough of it to replace what is in the cache; it may begin in the frame
@@ -270,13 +270,13 @@ struct flushed {
   size_t bytes;
 };
 
-static cudaError_t record_flushed(struct cuda_device *device, const void *opaque) {
+static cudaError_t record_flushed(struct cuda_device *device, const struct launch_queue *queue, const void *opaque) {
   const struct flushed *flushed = opaque;
   cudaError_t status = cudaSuccess;
   for (int i = 0; status == cudaSuccess && i < FLUSHED_REPEATS; i++) {
-    status = launch_evict(&device->queue, flushed->zeros, flushed->bytes);
+    status = launch_evict(queue, flushed->zeros, flushed->bytes);
     for (int j = 0; status == cudaSuccess && j < flushed->launches->count; j++)
-      status = launch_enqueue(device, &flushed->launches->list[j]);
+      status = launch_enqueue(device, queue, &flushed->launches->list[j]);
   }
   return status;
 }
@@ -286,7 +286,7 @@ static double time_flushed(const struct profiler *p, const struct flushed *flush
   const struct sample *events = &p->samples[0];
   cudaStream_t stream = p->device->queue.stream;
   double best = INFINITY;
-  cudaGraphExec_t graph = graph_capture(p->device, record_flushed, flushed, NULL);
+  cudaGraphExec_t graph = graph_capture(p->device, &p->device->queue, record_flushed, flushed, NULL);
   for (int i = 0; graph && i < FLUSHED_RUNS; i++) {
     float milliseconds = INFINITY;
     if (cudaEventRecord(events->begun, stream) || cudaGraphLaunch(graph, stream) ||
@@ -304,6 +304,7 @@ static double time_flushed(const struct profiler *p, const struct flushed *flush
 static int fill_alone(const struct profiler *p, struct profile *profile, const struct profile_request *request,
                       const void *zeros, size_t bytes, struct error *err) {
   const struct launches none = {0};
+  bool disturbed; /* a preparation beside it would be the user's */
   double nothing = zeros ? time_flushed(p, &(struct flushed){&none, zeros, bytes}) : INFINITY;
   for (int first = 1, end; first < p->places; first = end) {
     struct profile_row *row = &profile->rows[op_of(p, first)];
@@ -312,7 +313,7 @@ static int fill_alone(const struct profiler *p, struct profile *profile, const s
     const struct launches launches = {.list = &p->program->launches.list[first - 1], .count = end - first};
     if (interrupted(request, err) < 0)
       return -1;
-    row->warm_us = fmax(0, 1e6 * launches_time(p->device, &launches, INFINITY));
+    row->warm_us = fmax(0, 1e6 * launches_time(p->device, &p->device->queue, &launches, INFINITY, &disturbed));
     if (isfinite(nothing))
       row->flushed_us = fmax(0, time_flushed(p, &(struct flushed){&launches, zeros, bytes}) - nothing);
   }
@@ -370,7 +371,7 @@ static int measure(struct profiler *p, const struct profile_request *request, st
   }
   profiler_close(p);
   /* Each graph that ran has passed the turn on. */
-  int restored = program_set_turn(p->device, p->program, "after the profile", status == 0 ? err : NULL);
+  int restored = program_set_turn(p->device->queue.stream, p->program, "after the profile", status == 0 ? err : NULL);
   return restored < 0 ? -1 : status;
 }
 
@@ -383,8 +384,5 @@ int program_profile(struct device *base, struct program *program_base, const str
     return error_set(err, STATUS_USAGE, "--profile measures graphs: leave out --graph off");
   if (run_twice(base, program_base, params, frame, err) < 0)
     return -1;
-  turns_take(&p.device->turns);
-  int status = measure(&p, request, profile, err);
-  turns_give(&p.device->turns);
-  return status;
+  return measure(&p, request, profile, err);
 }

@@ -57,7 +57,7 @@ int states_create(struct cuda_device *device, struct cuda_program *program, cons
       program->state[i] = next;
       next += state_bytes(program, i);
     }
-  return cuda_check(cudaMemsetAsync(program->states, 0, total, device->queue.stream), "states", err);
+  return cuda_check(cudaMemsetAsync(program->states, 0, total, device->preparing.queue.stream), "states", err);
 }
 
 void states_free(struct cuda_device *device, struct cuda_program *program) {

@@ -45,7 +45,7 @@ static inline struct cuda_program *cuda_program(struct program *program) {
 
 /* Chooses the element types of all temporaries and states; those states that are owner's keep theirs. */
 int elements_choose(struct cuda_program *program, const struct cuda_program *owner, struct error *err);
-/* Memory of the states; owner may be NULL. */
+/* Memory of the states, zero once the queue of struct preparing has come so far; owner may be NULL. */
 int states_create(struct cuda_device *device, struct cuda_program *program, const struct cuda_program *owner,
                   struct error *err);
 void states_free(struct cuda_device *device, struct cuda_program *program);

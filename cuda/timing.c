@@ -5,7 +5,7 @@
 #include "cuda/capture.h"
 #include "unet/base/platform.h"
 
-enum { REPEATS = 10, RUNS = 3 };
+enum { REPEATS = 10, RUNS = 3, DISTURBED_RUNS = 8 };
 
 double clock_seconds(void) {
   return 1e-9 * (double)platform_now_ns();
@@ -16,84 +16,114 @@ double clock_seconds(void) {
  * before they are repeated. */
 static const double loading_s = 0.3, long_s = 1e-3, enough_s = 5e-3, short_s = 1e-4;
 
-static cudaError_t launch_all(struct cuda_device *device, const struct launches *launches) {
-  return launches_enqueue(device, launches, 0, launches->count);
+/* What is timed, and where. */
+struct stopwatch {
+  struct cuda_device *device;
+  const struct launch_queue *queue;
+  const struct launches *launches;
+  cudaEvent_t start, stop;
+};
+
+/* A time; disturbed: a program ran meanwhile. Negative: a failure. */
+struct reading {
+  double seconds;
+  bool disturbed;
+};
+
+static const struct reading failure = {-1, false};
+
+/* The fastest that nothing disturbed, else the fastest: what disturbs a run makes it slower, never faster. */
+static struct reading better(struct reading a, struct reading b) {
+  if (a.disturbed != b.disturbed)
+    return a.disturbed ? b : a;
+  return a.seconds < b.seconds ? a : b;
 }
 
-static cudaError_t record_repeats(struct cuda_device *device, const void *opaque) {
+static const struct reading none = {INFINITY, true};
+
+/* --- one time --- */
+
+static cudaError_t record_repeats(struct cuda_device *device, const struct launch_queue *queue, const void *opaque) {
+  const struct launches *launches = opaque;
   cudaError_t status = cudaSuccess;
   for (int i = 0; status == cudaSuccess && i < REPEATS; i++)
-    status = launch_all(device, opaque);
+    status = launches_enqueue(device, queue, launches, 0, launches->count);
   return status;
 }
 
-/* Seconds from one event, which lies before the work, to the other, which is put behind it. */
-static double read_events(const struct cuda_device *device, cudaEvent_t start, cudaEvent_t stop) {
+/* Of the graph, or of the launches one by one where that is NULL. */
+static struct reading time_once(const struct stopwatch *w, cudaGraphExec_t graph) {
+  cudaStream_t stream = w->queue->stream;
   float milliseconds;
-  if (cudaEventRecord(stop, device->queue.stream) || cudaEventSynchronize(stop) ||
-      cudaEventElapsedTime(&milliseconds, start, stop))
-    return -1;
-  return (double)milliseconds * 1e-3;
-}
-
-static double time_once(struct cuda_device *device, const struct launches *launches, cudaEvent_t start,
-                        cudaEvent_t stop) {
-  if (cudaEventRecord(start, device->queue.stream) || launch_all(device, launches)) {
+  unsigned runs = w->device->runs;
+  bool busy = w->device->pictures_in_flight > 0;
+  if (cudaEventRecord(w->start, stream) ||
+      (graph ? cudaGraphLaunch(graph, stream)
+             : launches_enqueue(w->device, w->queue, w->launches, 0, w->launches->count)) ||
+      cudaEventRecord(w->stop, stream) || cudaEventSynchronize(w->stop) ||
+      cudaEventElapsedTime(&milliseconds, w->start, w->stop)) {
     cudaGetLastError();
-    return -1;
+    return failure;
   }
-  return read_events(device, start, stop);
+  return (struct reading){(double)milliseconds * 1e-3, busy || w->device->runs != runs};
 }
 
-/* The fastest of a few runs: what disturbs a run makes it slower, never faster. */
-static double time_long(struct cuda_device *device, const struct launches *launches, cudaEvent_t start,
-                        cudaEvent_t stop) {
-  double best = INFINITY;
+/* --- the best of a few --- */
+
+static struct reading time_long(const struct stopwatch *w) {
+  struct reading best = none;
   for (double spent = 0; spent < enough_s;) {
-    double seconds = time_once(device, launches, start, stop);
-    if (seconds < long_s) /* it was the code; or a failure */
-      return seconds;
-    best = fmin(best, seconds);
-    spent += seconds;
+    struct reading reading = time_once(w, NULL);
+    if (reading.seconds < long_s) /* it was the code; or a failure */
+      return reading;
+    best = better(best, reading);
+    spent += reading.seconds;
   }
   return best;
 }
 
 /* The same with replays of a graph, in which the launches follow each other without gaps. */
-static double time_graph(struct cuda_device *device, const struct launches *launches, cudaEvent_t start,
-                         cudaEvent_t stop) {
-  double best = INFINITY;
-  cudaGraphExec_t graph = graph_capture(device, record_repeats, launches, NULL);
-  for (int i = 0; i < RUNS && best >= 0; i++) {
-    double seconds = -1;
-    if (graph && !cudaEventRecord(start, device->queue.stream) && !cudaGraphLaunch(graph, device->queue.stream))
-      seconds = read_events(device, start, stop) / REPEATS;
-    if (i > 0 || seconds < 0) /* the first brings in the graph, and maybe code */
-      best = fmin(best, seconds);
+static struct reading time_graph(const struct stopwatch *w) {
+  struct reading best = none;
+  cudaGraphExec_t graph = graph_capture(w->device, w->queue, record_repeats, w->launches, NULL);
+  if (!graph)
+    return failure;
+  /* The first brings in the graph, and maybe code. Others are repeated for as long as all were disturbed. */
+  for (int i = 0; i < RUNS || (best.disturbed && i < DISTURBED_RUNS); i++) {
+    struct reading reading = time_once(w, graph);
+    if (reading.seconds < 0) {
+      best = failure;
+      break;
+    }
+    if (i > 0)
+      best = better(best, reading);
   }
-  if (graph)
-    cudaGraphExecDestroy(graph);
+  cudaGraphExecDestroy(graph);
+  best.seconds /= best.seconds < 0 ? 1 : REPEATS;
   return best;
 }
 
-static double time_launches(struct cuda_device *device, const struct launches *launches, double least,
-                            cudaEvent_t start, cudaEvent_t stop) {
-  double seconds = least < short_s ? 0 : time_once(device, launches, start, stop);
-  if (seconds < 0 || seconds > 2 * least + loading_s)
-    return seconds;
-  if (seconds >= long_s)
-    seconds = time_long(device, launches, start, stop);
-  return seconds < 0 || seconds >= long_s ? seconds : time_graph(device, launches, start, stop);
+static struct reading time_launches(const struct stopwatch *w, double least) {
+  struct reading reading = {0};
+  if (least >= short_s)
+    reading = time_once(w, NULL);
+  if (reading.seconds < 0 || reading.seconds > 2 * least + loading_s)
+    return reading;
+  if (reading.seconds >= long_s)
+    reading = time_long(w);
+  return reading.seconds < 0 || reading.seconds >= long_s ? reading : time_graph(w);
 }
 
-double launches_time(struct cuda_device *device, const struct launches *launches, double least) {
-  cudaEvent_t start = NULL, stop = NULL;
-  double seconds = -1;
-  if (cudaEventCreate(&start) == cudaSuccess && cudaEventCreate(&stop) == cudaSuccess)
-    seconds = time_launches(device, launches, least, start, stop);
-  if (start)
-    cudaEventDestroy(start);
-  if (stop)
-    cudaEventDestroy(stop);
-  return seconds;
+double launches_time(struct cuda_device *device, const struct launch_queue *queue, const struct launches *launches,
+                     double least, bool *disturbed) {
+  struct stopwatch w = {.device = device, .queue = queue, .launches = launches};
+  struct reading reading = failure;
+  if (cudaEventCreate(&w.start) == cudaSuccess && cudaEventCreate(&w.stop) == cudaSuccess)
+    reading = time_launches(&w, least);
+  if (w.start)
+    cudaEventDestroy(w.start);
+  if (w.stop)
+    cudaEventDestroy(w.stop);
+  *disturbed = reading.disturbed;
+  return reading.seconds;
 }

@@ -58,16 +58,15 @@ static int make(struct device *base, const struct derived *copy, struct error *e
   const struct cuda_device *device = cuda_device(base);
   const struct cuda_form *form = (const struct cuda_form *)copy->form;
   const struct resource *r = &base->resources->list[copy->resource];
-  return cuda_check(
-      form->launch(&device->queue, r, device->resource[copy->resource].data, copy->data, resource_elements(r)), r->name,
-      err);
+  const void *source = device->resource[copy->resource].data;
+  return cuda_check(form->launch(&device->loads.queue, r, source, copy->data, resource_elements(r)), r->name, err);
 }
 
 static const struct cuda_form padded = {{.make = make}, padded_bytes, launch_padded},
                               quartered = {{.make = make}, quartered_bytes, launch_quartered},
                               f16 = {{.make = make}, f16_bytes, launch_f16_copy};
 
-/* The copy of a resource that is loaded, made on first use. */
+/* The copy of a resource that is loaded, made on first use: of its values behind the last change. */
 static half_t *derive(struct cuda_device *device, int index, const struct cuda_form *form, struct error *err) {
   const struct resource *r = &device->base.resources->list[index];
   const struct derived *found = derived_find(&device->derived, index, &form->form, NULL);
@@ -75,8 +74,9 @@ static half_t *derive(struct cuda_device *device, int index, const struct cuda_f
     return found->data;
   struct derived copy = {
       .resource = index, .version = r->version, .form = &form->form, .bytes = form->bytes(r, resource_elements(r))};
-  if (cuda_keep(device, &copy.data, copy.bytes, r->name, err) < 0 || make(&device->base, &copy, err) < 0 ||
-      derived_add(&device->derived, &copy, err) < 0)
+  if (cuda_keep(device, &copy.data, copy.bytes, r->name, err) < 0 ||
+      cuda_check(cudaStreamWaitEvent(device->loads.queue.stream, device->published, 0), r->name, err) < 0 ||
+      make(&device->base, &copy, err) < 0 || derived_add(&device->derived, &copy, err) < 0)
     return NULL;
   return copy.data;
 }
@@ -100,8 +100,8 @@ half_t *resource_f16(struct cuda_device *device, int index, struct error *err) {
 
 /* --- changes --- */
 
-/* Changed rows and their other forms are made in a shadow, on a stream of its own beside the frames. Then one kernel
- * between two runs copies all of them to their places. */
+/* Changed rows and their other forms are made in a shadow, on the stream of loads beside the frames. Then one kernel
+ * between two runs copies all of them to their places. What a preparation was loading has arrived by then. */
 struct update {
   const struct weight_change *changes;
   int count;
@@ -178,28 +178,22 @@ static int shadow_reserve(struct cuda_device *device, size_t bytes, struct error
   return 0;
 }
 
-static struct launch_queue changes_queue(const struct cuda_device *device) {
-  struct launch_queue queue = device->queue;
-  queue.stream = device->changes;
-  return queue;
-}
-
 /* The rows and their other forms, in the shadow. Returns the segment after the change's last. */
 static struct segment *fill_change(struct cuda_device *device, const struct weight_change *change,
                                    struct segment *segment, struct error *err) {
   const struct resource *r = &device->base.resources->list[change->resource];
-  const struct launch_queue queue = changes_queue(device);
   size_t elements = change->rows * resource_row_elements(r);
   char *shadow = device->shadow, *rows = shadow + segment->source;
-  if (staging_send(device, &queue, rows, device->resource[change->resource].element, change->values, elements, err) < 0)
+  struct element element = device->resource[change->resource].element;
+  if (staging_send(&device->loads, rows, element, change->values, elements, err) < 0)
     return NULL;
   segment++;
   for (int i = 0; i < device->derived.count; i++) {
     const struct cuda_form *form = (const struct cuda_form *)device->derived.list[i].form;
     if (device->derived.list[i].resource != change->resource)
       continue;
-    if (elements &&
-        cuda_check(form->launch(&queue, r, rows, shadow + segment->source, elements), "changing weights", err) < 0)
+    if (elements && cuda_check(form->launch(&device->loads.queue, r, rows, shadow + segment->source, elements),
+                               "changing weights", err) < 0)
       return NULL;
     segment++;
   }
@@ -208,7 +202,7 @@ static struct segment *fill_change(struct cuda_device *device, const struct weig
 
 static int fill_shadow(struct cuda_device *device, const struct update *update, struct error *err) {
   struct segment *segment = update->segments;
-  if (cuda_check(cudaStreamWaitEvent(device->changes, device->published, 0), "changing weights", err) < 0)
+  if (cuda_check(cudaStreamWaitEvent(device->loads.queue.stream, device->published, 0), "changing weights", err) < 0)
     return -1;
   for (int i = 0; i < update->count; i++)
     if (!(segment = fill_change(device, &update->changes[i], segment, err)))
@@ -222,10 +216,9 @@ static int fill_shadow(struct cuda_device *device, const struct update *update, 
 static int publish(struct cuda_device *device, const struct update *update, struct error *err) {
   static const char doing[] = "changing weights";
   char *list = (char *)device->shadow + update->list_at;
-  const struct launch_queue queue = changes_queue(device);
-  if (staging_copy(device, &queue, list, update->segments, (size_t)update->segment_count * sizeof *update->segments,
+  if (staging_copy(&device->loads, list, update->segments, (size_t)update->segment_count * sizeof *update->segments,
                    err) < 0 ||
-      cuda_check(cudaEventRecord(device->shadow_ready, device->changes), doing, err) < 0 ||
+      cuda_check(cudaEventRecord(device->shadow_ready, device->loads.queue.stream), doing, err) < 0 ||
       cuda_check(cudaStreamWaitEvent(device->queue.stream, device->shadow_ready, 0), doing, err) < 0 ||
       cuda_check(launch_publish(&device->queue, device->shadow, (const struct segment *)list, update->segment_count),
                  doing, err) < 0)

@@ -178,7 +178,8 @@ static void append(struct launches *launches, const struct launch *launch) {
 
 /* Microseconds of a launch, or of what a library needs in its place; launches are given up. */
 static double time_and_free(struct bench *b, struct launches *launches) {
-  double seconds = launches_time(b->device, launches, INFINITY);
+  bool disturbed;
+  double seconds = launches_time(b->device, &b->device->queue, launches, INFINITY, &disturbed);
   launches_free(launches);
   return seconds < 0 ? INFINITY : 1e6 * seconds / b->copies;
 }
@@ -188,7 +189,7 @@ static double time_and_free(struct bench *b, struct launches *launches) {
 static void run_and_read(struct bench *b, const struct launch *launch, half_t *to) {
   must(cudaMemset(b->y, 0xff, b->y_count * 2), "poison");
   must(cudaDeviceSynchronize(), "poison");
-  must(launch_enqueue(b->device, launch), "launch");
+  must(launch_enqueue(b->device, &b->device->queue, launch), "launch");
   must(cudaStreamSynchronize(b->device->queue.stream), "run");
   must(cudaMemcpy(to, b->y, b->y_count * 2, cudaMemcpyDeviceToHost), "result");
 }

@@ -34,7 +34,7 @@ static char *save_own(size_t *size) {
   struct tuner *tuner = open_tuner();
   struct choice own = {&way_cudnn, 5, 7}, found;
   tuner_find(tuner, KEY, &found);
-  tuner_store(tuner, "own", &own);
+  tuner_store(tuner, "own", &own, true);
   tuner_save(tuner, NULL);
   FUZZ_CHECK(tuner_find(tuner, "own", &found) && found.way == &way_cudnn && found.index == 5 && found.splits == 7);
   tuner_close(tuner);

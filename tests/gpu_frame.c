@@ -414,8 +414,10 @@ static void time_launches(struct bench *b, int argc, char **argv) {
   struct frame frame = make_frame(&shape);
   must(b, device_submit(b->device, b->program, &run, &frame, &b->err)); /* the launches then find a run's parameters */
   must(b, device_collect(b->device, b->program, NULL, &b->err));
+  struct cuda_device *device = cuda_device(b->device);
   struct cuda_program *program = cuda_program(b->program);
   int count = program->launches.count;
+  bool disturbed;
   struct line *lines = malloc((size_t)count * sizeof *lines);
   double total[LAUNCH_KINDS] = {0}, sum = 0;
   int launches[LAUNCH_KINDS] = {0};
@@ -425,7 +427,7 @@ static void time_launches(struct bench *b, int argc, char **argv) {
   for (int i = 0; i < count; i++) {
     const struct launch *launch = &program->launches.list[i];
     struct launches one = {.list = (struct launch *)launch, .count = 1};
-    lines[i].seconds = launches_time(cuda_device(b->device), &one, INFINITY);
+    lines[i].seconds = launches_time(device, &device->queue, &one, INFINITY, &disturbed);
     describe(launch, &b->plan.ops[launch->op], lines[i].text, sizeof lines[i].text);
     total[launch->kind] += lines[i].seconds;
     launches[launch->kind]++;

@@ -1,12 +1,16 @@
 /* The CUDA device as a whole: captured graphs, frames in flight, memory, tuning results, faults. Without a GPU: that
  * the device says so in one line and "auto" goes on with the CPU; then skipped. */
 #include <math.h>
+#include <pthread.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "cmocka_all.h"
 #include "cuda/cuda_device.h"
+#include "cuda/ways/tuner.h"
 #include "unet/base/picture.h"
 #include "unet/devices.h"
 #include "tests/fixture.h"
@@ -257,6 +261,157 @@ static void test_tuning_file(void **state) {
   fixture_remove(folder);
 }
 
+/* --- a preparation beside runs --- */
+
+/* A function of the host's that keeps a stream busy until it is let go. */
+static void CUDART_CB hold(void *opaque) {
+  while (atomic_load((atomic_bool *)opaque))
+    ;
+}
+
+static int failing_record;            /* that many calls from now on fails; 0: none */
+static _Atomic(cudaStream_t) hold_at; /* held from the next record on; NULL: none is */
+static atomic_bool held;
+
+/* The linker puts this in front of CUDA's. */
+cudaError_t __real_cudaEventRecord(cudaEvent_t event, cudaStream_t stream);
+cudaError_t __wrap_cudaEventRecord(cudaEvent_t event, cudaStream_t stream);
+cudaError_t __wrap_cudaEventRecord(cudaEvent_t event, cudaStream_t stream) {
+  if (failing_record && --failing_record == 0)
+    return cudaErrorUnknown;
+  if (stream == hold_at) {
+    hold_at = NULL;
+    cudaLaunchHostFunc(stream, hold, &held);
+  }
+  return __real_cudaEventRecord(event, stream);
+}
+
+struct beside {
+  struct rig *rig;
+  struct program *program;
+  atomic_bool done;
+  int status;
+  struct error err;
+};
+
+static void *prepare_beside(void *opaque) {
+  struct beside *b = opaque;
+  const struct program_options options = {PIXEL_RGBA};
+  b->status = device_prepare(b->rig->device, &b->program, &b->rig->net.plan, &options, &b->err);
+  b->done = true;
+  return NULL;
+}
+
+/* What is prepared next is timed again. */
+static void forget_choices(struct rig *rig) {
+  struct cuda_device *device = cuda_device(rig->device);
+  tuner_close(device->tuner);
+  must(rig, tuner_open(&device->tuner, device, NULL, &rig->err));
+}
+
+static void release_second(struct beside *b, pthread_t thread) {
+  static uint8_t expected[SIDE * SIDE * 4], got[SIDE * SIDE * 4];
+  pthread_join(thread, NULL);
+  if (b->status < 0)
+    fail_msg("%s", b->err.message);
+  one_frame(b->rig, 1, expected);
+  device_release(b->rig->device, &b->rig->program);
+  b->rig->program = b->program;
+  one_frame(b->rig, 1, got);
+  int most = 0; /* another choice may round otherwise */
+  for (size_t i = 0; i < sizeof got; i++)
+    most = abs(got[i] - expected[i]) > most ? abs(got[i] - expected[i]) : most;
+  assert_in_range(most, 0, 3);
+}
+
+enum { PATIENCE_MS = 60000 };
+
+/* While no run can end, a program is prepared to the end: trials and capture wait for no run, nor does any memory that
+ * they take and give back. */
+static void test_preparation_waits_for_no_run(void **state) {
+  (void)state;
+  static uint8_t picture[SIDE * SIDE * 4];
+  struct rig rig;
+  pthread_t thread;
+  rig_open(&rig, &(struct device_options){.name = "cuda"});
+  one_frame(&rig, 0, picture);
+  forget_choices(&rig);
+  struct beside b = {.rig = &rig};
+  held = true;
+  assert_int_equal(cudaLaunchHostFunc(cuda_device(rig.device)->queue.stream, hold, &held), cudaSuccess);
+  assert_int_equal(pthread_create(&thread, NULL, prepare_beside, &b), 0);
+  for (int i = 0; i < PATIENCE_MS && !b.done; i++)
+    usleep(1000);
+  bool done = b.done;
+  held = false;
+  release_second(&b, thread);
+  assert_true(done);
+  rig_close(&rig);
+}
+
+/* While no trial can end, frames and changes of weights come and go. */
+static void test_run_waits_for_no_preparation(void **state) {
+  (void)state;
+  enum { RUNS = 50 };
+  static uint8_t expected[2][SIDE * SIDE * 4], picture[SIDE * SIDE * 4];
+  struct rig rig;
+  pthread_t thread;
+  rig_open(&rig, &(struct device_options){.name = "cuda"});
+  for (int i = 0; i < 2; i++)
+    one_frame(&rig, i, expected[i]);
+  forget_choices(&rig);
+  struct beside b = {.rig = &rig};
+  held = true;
+  hold_at = cuda_device(rig.device)->preparing.queue.stream;
+  assert_int_equal(pthread_create(&thread, NULL, prepare_beside, &b), 0);
+  for (int i = 0; i < PATIENCE_MS && hold_at; i++)
+    usleep(1000);
+  assert_null(hold_at); /* it has come to its first trial */
+  for (int i = 0; i < RUNS; i++) {
+    const struct weight_change same = {0, 0, 1, rig.net.weights[0]};
+    must(&rig, device_update(rig.device, &same, 1, &rig.err));
+    one_frame(&rig, i % 2, picture);
+    assert_memory_equal(picture, expected[i % 2], sizeof picture);
+  }
+  assert_false(b.done);
+  held = false;
+  release_second(&b, thread);
+  rig_close(&rig);
+}
+
+/* Choices made beside frames are for this device alone, those of a quiet time are kept in the file. */
+static void test_disturbed_choices_are_not_kept(void **state) {
+  (void)state;
+  static uint8_t picture[SIDE * SIDE * 4];
+  char *folder = fixture_make(), command[256];
+  struct rig rig;
+  pthread_t thread;
+  rig_open(&rig, &(struct device_options){.name = "cuda"});
+  one_frame(&rig, 0, picture);
+  struct cuda_device *device = cuda_device(rig.device);
+  tuner_close(device->tuner);
+  must(&rig, tuner_open(&device->tuner, device, folder, &rig.err));
+  struct beside b = {.rig = &rig};
+  submit(&rig, 0); /* and stays in flight */
+  assert_int_equal(pthread_create(&thread, NULL, prepare_beside, &b), 0);
+  pthread_join(thread, NULL);
+  collect(&rig, picture);
+  if (b.status < 0)
+    fail_msg("%s", b.err.message);
+  snprintf(command, sizeof command, "! test -s %s/tuning-*.txt", folder);
+  assert_int_equal(system(command), 0);
+  device_release(rig.device, &b.program);
+  forget_choices(&rig);
+  tuner_close(device->tuner);
+  must(&rig, tuner_open(&device->tuner, device, folder, &rig.err));
+  assert_int_equal(pthread_create(&thread, NULL, prepare_beside, &b), 0);
+  release_second(&b, thread);
+  snprintf(command, sizeof command, "test $(cat %s/tuning-*.txt | wc -l) -ge 6", folder);
+  assert_int_equal(system(command), 0);
+  rig_close(&rig);
+  fixture_remove(folder);
+}
+
 static void assert_one_line(const struct error *err, const char *what) {
   assert_int_equal(err->status, STATUS_DEVICE);
   assert_non_null(strstr(err->message, what));
@@ -288,17 +443,6 @@ static void test_no_such_gpu(void **state) {
   struct error err = {0};
   assert_int_equal(device_open(&device, &resources, &(struct device_options){.name = "cuda:99"}, &err), -1);
   assert_one_line(&err, "99");
-}
-
-/* The linker puts this in front of CUDA's. */
-static int failing_record; /* that many calls from now on fails; 0: none */
-
-cudaError_t __real_cudaEventRecord(cudaEvent_t event, cudaStream_t stream);
-cudaError_t __wrap_cudaEventRecord(cudaEvent_t event, cudaStream_t stream);
-cudaError_t __wrap_cudaEventRecord(cudaEvent_t event, cudaStream_t stream) {
-  if (failing_record && --failing_record == 0)
-    return cudaErrorUnknown;
-  return __real_cudaEventRecord(event, stream);
 }
 
 /* A submit that fails, before the graph is launched or behind it, costs that frame alone: those after it are their own.
@@ -410,6 +554,9 @@ int main(void) {
       cmocka_unit_test(test_tuning_file),
       cmocka_unit_test(test_memory_limit),
       cmocka_unit_test(test_profile),
+      cmocka_unit_test(test_preparation_waits_for_no_run),
+      cmocka_unit_test(test_run_waits_for_no_preparation),
+      cmocka_unit_test(test_disturbed_choices_are_not_kept),
       cmocka_unit_test(test_failed_submit),
       cmocka_unit_test(test_no_such_gpu),
       cmocka_unit_test(test_launch_error),

@@ -9,6 +9,7 @@
 
 #include "fixture.h"
 #include "rig.h"
+#include "unet/base/platform.h"
 
 static char **args; /* the program's */
 
@@ -338,11 +339,17 @@ static void test_prepared_while_another_runs(void **state) {
   pthread_t thread;
   assert_int_equal(pthread_create(&thread, NULL, prepare_beside, &beside), 0);
   int frames = 0;
+  int64_t longest_ns = 0;
   for (; beside.rounds < ROUNDS || frames < 8; frames++) {
+    int64_t begun = platform_now_ns();
     must(engine_set_prompt(rig.engine, 2, frames % 3 ? "a cat at night" : "a dog", &err), &err);
     expect_picture(&rig, running, &shapes[0], 1 + (uint64_t)(frames % 2), frames % 2 ? other : expected[0]);
+    int64_t taken = platform_now_ns() - begun;
+    longest_ns = taken > longest_ns ? taken : longest_ns;
   }
   pthread_join(thread, NULL);
+  print_message("  %d frames beside %d preparations, the longest %.1f ms\n", frames, ROUNDS * (SHAPES - 1),
+                1e-6 * (double)longest_ns);
   if (beside.failures)
     fail_msg("%s", beside.err.message);
   for (int i = 1; i < SHAPES; i++)

@@ -21,7 +21,7 @@ static int sms;                     /* that kernels are told of; 0: all */
 static void opened(struct device *device) {
   cuda_device(device)->forced = forced;
   if (sms)
-    cuda_device(device)->queue.sms = sms;
+    cuda_device(device)->queue.sms = cuda_device(device)->preparing.queue.sms = sms;
 }
 
 static void opened_to_tune(struct device *device) {

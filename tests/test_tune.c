@@ -43,7 +43,7 @@ static const char *make_key(int i) {
 
 static void store_one(struct tuner *tuner, int i) {
   struct choice choice = make_choice(i);
-  tuner_store(tuner, make_key(i), &choice);
+  tuner_store(tuner, make_key(i), &choice, true);
 }
 
 static void store_all(struct tuner *tuner) {
@@ -296,18 +296,38 @@ static int kept_splits(const char *key) {
 static void test_newest_wins(void **state) {
   (void)state;
   struct tuner *first = open_tuner("Some GPU", "1.2", folder), *second = open_tuner("Some GPU", "1.2", folder);
-  tuner_store(second, "key", &(struct choice){&way_gemm, 0, 2});
-  tuner_store(second, make_key(0), &(struct choice){&way_gemm, 0, 20});
+  tuner_store(second, "key", &(struct choice){&way_gemm, 0, 2}, true);
+  tuner_store(second, make_key(0), &(struct choice){&way_gemm, 0, 20}, true);
   tuner_save(second, &counting);
-  tuner_store(first, "key", &(struct choice){&way_gemm, 0, 3});
+  tuner_store(first, "key", &(struct choice){&way_gemm, 0, 3}, true);
   tuner_save(first, &counting);
   assert_int_equal(kept_splits("key"), 3);
   assert_int_equal(kept_splits(make_key(0)), 20); /* which first has read as another when it was opened */
-  tuner_store(second, "other", &(struct choice){&way_gemm, 0, 4});
+  tuner_store(second, "other", &(struct choice){&way_gemm, 0, 4}, true);
   tuner_save(second, &counting);
   assert_int_equal(kept_splits("key"), 2);
   tuner_close(first);
   tuner_close(second);
+}
+
+/* What was found while something disturbed the trials holds for this tuner, and the file never has it. */
+static void test_disturbed_stays_out(void **state) {
+  (void)state;
+  struct tuner *tuner = open_tuner("Some GPU", "1.2", folder);
+  struct choice found;
+  tuner_store(tuner, "key", &(struct choice){&way_gemm, 0, 2}, false);
+  assert_true(tuner_find(tuner, "key", &found));
+  assert_int_equal(found.splits, 2);
+  tuner_save(tuner, &counting);
+  assert_int_equal(kept_splits("key"), -1);
+  tuner_store(tuner, make_key(0), &(struct choice){&way_gemm, 0, 20}, true);
+  tuner_save(tuner, &counting);
+  assert_int_equal(kept_splits("key"), -1);
+  assert_int_equal(kept_splits(make_key(0)), 20);
+  tuner_store(tuner, "key", &(struct choice){&way_gemm, 0, 3}, true);
+  tuner_save(tuner, &counting);
+  assert_int_equal(kept_splits("key"), 3);
+  tuner_close(tuner);
 }
 
 /* Every number-th choice, each saved by itself. */
@@ -353,6 +373,7 @@ int main(void) {
       CASE(test_private),
       CASE(test_two_at_once),
       CASE(test_newest_wins),
+      CASE(test_disturbed_stays_out),
       CASE(test_many_processes),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

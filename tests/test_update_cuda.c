@@ -50,10 +50,10 @@ static void assert_forms(struct rig *rig, const half_t *padded, const half_t *f1
   struct cuda_device *device = cuda_device(rig->device);
   must(rig, device_read(rig->device, NULL, rig->matrix, 0, matrix, ROWS * ROW, &rig->err));
   must(rig, device_read(rig->device, NULL, rig->vector, 0, vector, ROWS, &rig->err));
-  must(rig, memory_copy(device, copy, padded, sizeof copy, "reading", &rig->err));
+  must(rig, memory_copy(device->queue.stream, copy, padded, sizeof copy, "reading", &rig->err));
   for (int i = 0; i < ROWS * TAPS * PITCH; i++)
     assert_int_equal(copy[i], i % PITCH < INPUTS ? f32_to_f16(matrix[i / PITCH * INPUTS + i % PITCH]) : 0);
-  must(rig, memory_copy(device, copy, f16, ROWS * sizeof *copy, "reading", &rig->err));
+  must(rig, memory_copy(device->queue.stream, copy, f16, ROWS * sizeof *copy, "reading", &rig->err));
   for (int i = 0; i < ROWS; i++)
     assert_int_equal(copy[i], f32_to_f16(vector[i]));
 }
@@ -73,7 +73,7 @@ static void assert_quarters(struct rig *rig, const half_t *quarters) {
   static float matrix[ROWS * ROW];
   static half_t copy[ROWS * 16 * PITCH];
   must(rig, device_read(rig->device, NULL, rig->matrix, 0, matrix, ROWS * ROW, &rig->err));
-  must(rig, memory_copy(cuda_device(rig->device), copy, quarters, sizeof copy, "reading", &rig->err));
+  must(rig, memory_copy(cuda_device(rig->device)->queue.stream, copy, quarters, sizeof copy, "reading", &rig->err));
   for (int i = 0; i < ROWS * 16 * PITCH; i++) {
     int c = i % PITCH, at = i / PITCH;
     float expected = c < INPUTS ? quarter(matrix + at / 16 * ROW, at / 4 % 4, at % 4, c) : 0;

@@ -6,6 +6,7 @@
 #include "cuda/libraries/libraries.h"
 
 #include <dlfcn.h>
+#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -42,6 +43,7 @@ struct graph {
 
 struct dnn {
   struct graph *graphs;
+  pthread_mutex_t lock; /* one thread at a time uses the handle: without a graph, runs do beside preparations */
   void *library;
   cudnnHandle_t handle; /* made on first use: it is slow */
   size_t version;
@@ -90,6 +92,7 @@ struct dnn *dnn_open(void) {
   struct dnn *dnn = calloc(1, sizeof *dnn);
   if (!dnn)
     return NULL;
+  pthread_mutex_init(&dnn->lock, NULL);
   dnn->library = dlopen("libcudnn.so.9", RTLD_NOW | RTLD_LOCAL);
   if (dnn->library && load(dnn))
     return dnn;
@@ -117,6 +120,7 @@ void dnn_close(struct dnn *dnn) {
   if (dnn->handle)
     dnn->destroy(dnn->handle);
   /* The library stays mapped, as cuBLASLt does. */
+  pthread_mutex_destroy(&dnn->lock);
   free(dnn);
 }
 
@@ -406,10 +410,8 @@ static object pack_create(struct dnn *dnn, const struct gemm_args *args, const h
   return NULL;
 }
 
-struct dnn_conv *dnn_conv_create(struct dnn *dnn, const struct gemm_args *args, const half_t *bias, bool fused,
-                                 int index, void *workspace, size_t workspace_bytes) {
-  if (fused && ((args->act != ACT_NONE && args->act != ACT_RELU) || (uintptr_t)bias % 16))
-    return NULL;
+static struct dnn_conv *conv_create(struct dnn *dnn, const struct gemm_args *args, const half_t *bias, bool fused,
+                                    int index, void *workspace, size_t workspace_bytes) {
   if (!dnn->handle && dnn->create(&dnn->handle)) {
     dnn->handle = NULL;
     return NULL;
@@ -429,6 +431,16 @@ struct dnn_conv *dnn_conv_create(struct dnn *dnn, const struct gemm_args *args, 
   return NULL;
 }
 
+struct dnn_conv *dnn_conv_create(struct dnn *dnn, const struct gemm_args *args, const half_t *bias, bool fused,
+                                 int index, void *workspace, size_t workspace_bytes) {
+  if (fused && ((args->act != ACT_NONE && args->act != ACT_RELU) || (uintptr_t)bias % 16))
+    return NULL;
+  pthread_mutex_lock(&dnn->lock);
+  struct dnn_conv *conv = conv_create(dnn, args, bias, fused, index, workspace, workspace_bytes);
+  pthread_mutex_unlock(&dnn->lock);
+  return conv;
+}
+
 void dnn_conv_destroy(struct dnn_conv *conv) {
   if (!conv)
     return;
@@ -438,9 +450,11 @@ void dnn_conv_destroy(struct dnn_conv *conv) {
 }
 
 cudaError_t dnn_conv_launch(const struct dnn_conv *conv, cudaStream_t stream) {
-  if (conv->dnn->set_stream(conv->dnn->handle, stream) || conv->dnn->execute(conv->dnn->handle, conv->plan, conv->pack))
-    return cudaErrorUnknown;
-  return cudaSuccess;
+  struct dnn *dnn = conv->dnn;
+  pthread_mutex_lock(&dnn->lock);
+  bool failed = dnn->set_stream(dnn->handle, stream) || dnn->execute(dnn->handle, conv->plan, conv->pack);
+  pthread_mutex_unlock(&dnn->lock);
+  return failed ? cudaErrorUnknown : cudaSuccess;
 }
 
 #else

@@ -1,6 +1,8 @@
 /* NVIDIA's libraries, opened at run time once a GPU was found: a machine without them runs the same program on the
  * project's own kernels. cublaslt.c knows cuBLASLt, cudnn.c cuDNN.
  *
+ * Threads: one at a time creates and destroys; another may launch meanwhile.
+ *
  * What the libraries answer for a shape is kept as long as they are open, so workspace_bytes is to be the same in every
  * call. */
 #ifndef CUDA_LIBRARIES_LIBRARIES_H

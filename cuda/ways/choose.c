@@ -35,28 +35,137 @@ static void make_key(const struct gemm_args *a, char *key, size_t size) {
            a->time != NULL, a->residual != NULL);
 }
 
+/* --- trials --- */
+
+static size_t aligned(size_t bytes) {
+  return (bytes + 255) / 256 * 256;
+}
+
+static size_t input_rows(const struct gemm_args *a) {
+  return (size_t)a->n * (size_t)a->h * (size_t)a->w;
+}
+
+static size_t output_rows(const struct gemm_args *a) {
+  return (size_t)a->n * (size_t)a->out_h * (size_t)a->out_w;
+}
+
+/* The next place for so many bytes, as far from a multiple of 256 as `like`: what suits the one, suits the other. */
+static void *place(uintptr_t *next, const void *like, size_t bytes) {
+  uintptr_t at = *next + (uintptr_t)like % 256;
+  *next += aligned(bytes) + 256;
+  return (void *)at;
+}
+
+/* Puts operands and scratch behind each other from base on; a residual that is the output too stays so. Returns the
+ * bytes that takes; base may be NULL. */
+static size_t place_operands(void *base, const size_t scratch[SCRATCH_AREAS], struct product *product) {
+  struct gemm_args *a = &product->args;
+  uintptr_t next = (uintptr_t)base;
+  bool in_place = a->residual == a->y;
+  size_t row = (size_t)a->columns * sizeof(half_t);
+  a->x = place(&next, a->x, input_rows(a) * (size_t)a->c * sizeof(half_t));
+  if (a->x2)
+    a->x2 = place(&next, a->x2, input_rows(a) * (size_t)a->c2 * sizeof(half_t));
+  a->y = place(&next, a->y, output_rows(a) * row);
+  if (a->residual)
+    a->residual = in_place ? a->y : place(&next, a->residual, output_rows(a) * row);
+  if (a->time)
+    a->time = place(&next, a->time, row);
+  for (int i = 0; i < SCRATCH_AREAS; i++)
+    product->scratch[i] = place(&next, product->scratch[i], scratch[i]);
+  return (size_t)(next - (uintptr_t)base);
+}
+
+/* The most that operands of any of the program's products take. */
+static size_t trial_bytes(const struct cuda_device *device, const struct cuda_program *program) {
+  const struct plan *plan = program->base.plan;
+  size_t most = 0;
+  for (int i = 0; i < plan->op_count; i++) {
+    static const half_t there;
+    size_t scratch[SCRATCH_AREAS];
+    struct product product = {0};
+    if (plan->ops[i].type != OP_CONV && plan->ops[i].type != OP_LINEAR)
+      continue;
+    product_scratch(device, program, &plan->ops[i], scratch);
+    product_shape(program, &plan->ops[i], &product.args);
+    product.args.x2 = product.args.residual = product.args.time = &there;
+    size_t bytes = place_operands(NULL, scratch, &product);
+    most = bytes > most ? bytes : most;
+  }
+  return most;
+}
+
+enum { COUNTER_BYTES = ARRIVALS * sizeof(unsigned), OWN_BYTES = WORKSPACE_BYTES + COUNTER_BYTES };
+
+static int reserve_trials(struct cuda_device *device, const struct cuda_program *program) {
+  struct preparing *p = &device->preparing;
+  if (p->memory)
+    return 0;
+  p->bytes = OWN_BYTES + trial_bytes(device, program);
+  if (cuda_alloc(device, &p->memory, p->bytes, "trials", NULL) < 0)
+    return -1;
+  char *counters = (char *)p->memory + WORKSPACE_BYTES;
+  return cudaMemsetAsync(counters, 0, COUNTER_BYTES, p->queue.stream) == cudaSuccess ? 0 : -1;
+}
+
+/* The product on operands, workspace and counters of the trials' own: those of programs belong to runs that go on
+ * meanwhile. Weights are only read. Zeros would flatter the candidates. Where there is no room, nothing is timed. */
+static int make_trial(struct cuda_device *device, const struct cuda_program *program, const struct product *product,
+                      struct product *trial) {
+  struct preparing *p = &device->preparing;
+  size_t scratch[SCRATCH_AREAS];
+  if (reserve_trials(device, program) < 0)
+    return -1;
+  char *operands = (char *)p->memory + OWN_BYTES;
+  *trial = *product;
+  trial->workspace = p->memory;
+  trial->arrivals = (unsigned *)((char *)p->memory + WORKSPACE_BYTES);
+  product_scratch(device, program, &program->base.plan->ops[product->prologue.op], scratch);
+  size_t bytes = place_operands(operands, scratch, trial);
+  return cudaMemsetAsync(operands, 0x3c, bytes, p->queue.stream) == cudaSuccess ? 0 : -1;
+}
+
 /* A tiny kernel ahead of each candidate. In a frame most products stand between small kernels of our own. Timed behind
  * itself, a kernel that needs much shared memory could not begin early, and a library's would have one gap instead of
  * two. */
-static int append_spacer(const struct cuda_device *device, struct launches *launches, struct error *err) {
+static int append_spacer(const struct product *product, struct launches *launches, struct error *err) {
   struct launch launch = {.kind = LAUNCH_GATHER};
   launch.gather =
-      (struct gather_args){.x = device->arrivals, .y = device->workspace, .n = 1, .h = 1, .w = 1, .c = 8, .pitch = 8};
+      (struct gather_args){.x = product->arrivals, .y = product->workspace, .n = 1, .h = 1, .w = 1, .c = 8, .pitch = 8};
   return launches_append(launches, &launch, err);
 }
 
-/* *best gets the fastest of the candidates that were timed before `until`. Returns whether all were. */
-static bool time_candidates(struct cuda_device *device, const struct product *product, const char *key,
-                            const struct choice *list, int count, double until, struct choice *best) {
+/* Seconds of a candidate. Runs go on beside it, and so do changes of weights: base.weights is let go meanwhile. */
+static double time_candidate(struct cuda_device *device, const struct product *product, const struct choice *choice,
+                             double least, bool *disturbed) {
+  struct preparing *p = &device->preparing;
+  struct launches trial = {0};
+  double seconds = -1;
+  if (append_spacer(product, &trial, NULL) == 0 && choice->way->append(device, product, choice, &trial, NULL) == 0 &&
+      cudaEventRecord(p->loaded, device->loads.queue.stream) == cudaSuccess &&
+      cudaStreamWaitEvent(p->queue.stream, p->loaded, 0) == cudaSuccess) {
+    pthread_mutex_unlock(&device->base.weights);
+    seconds = launches_time(device, &p->queue, &trial, least, disturbed);
+    pthread_mutex_lock(&device->base.weights);
+  }
+  launches_free(&trial);
+  return seconds;
+}
+
+enum outcome { LEFT_OVER /* not all were timed */, DISTURBED /* beside runs */, SETTLED };
+
+/* *best gets the fastest of the candidates that were timed before `until`. */
+static enum outcome time_candidates(struct cuda_device *device, const struct product *product, const char *key,
+                                    const struct choice *list, int count, double until, struct choice *best) {
   double least = INFINITY;
+  enum outcome outcome = SETTLED;
   for (int i = 0; i < count; i++) {
-    struct launches trial = {0};
-    double seconds = -1;
+    bool disturbed = false;
     if (clock_seconds() >= until)
-      return false;
-    if (append_spacer(device, &trial, NULL) == 0 && list[i].way->append(device, product, &list[i], &trial, NULL) == 0)
-      seconds = launches_time(device, &trial, least);
-    launches_free(&trial);
+      return LEFT_OVER;
+    double seconds = time_candidate(device, product, &list[i], least, &disturbed);
+    if (disturbed)
+      outcome = DISTURBED;
     log_line(device->log, LOG_DEBUG, "%s: %s %d, %d splits: %.2f us", key, way_name(list[i].way), list[i].index,
              list[i].splits, seconds * 1e6);
     if (seconds >= 0 && seconds < least) {
@@ -64,7 +173,7 @@ static bool time_candidates(struct cuda_device *device, const struct product *pr
       *best = list[i];
     }
   }
-  return true;
+  return outcome;
 }
 
 static int list_candidates(const struct cuda_device *device, const struct gemm_args *args,
@@ -80,12 +189,16 @@ static int list_candidates(const struct cuda_device *device, const struct gemm_a
 static struct choice find_best(struct cuda_device *device, const struct cuda_program *program,
                                const struct product *product) {
   struct choice list[CANDIDATES_MAX];
+  struct product trial;
   char key[128];
   int count = list_candidates(device, &product->args, list);
   struct choice best = list[0];
   make_key(&product->args, key, sizeof key);
-  if (time_candidates(device, product, key, list, count, program->tune_until, &best))
-    tuner_store(device->tuner, key, &best);
+  if (clock_seconds() >= program->tune_until || make_trial(device, program, product, &trial) < 0)
+    return best;
+  enum outcome outcome = time_candidates(device, &trial, key, list, count, program->tune_until, &best);
+  if (outcome != LEFT_OVER)
+    tuner_store(device->tuner, key, &best, outcome == SETTLED);
   return best;
 }
 

@@ -43,7 +43,7 @@ static int append(struct cuda_device *device, const struct product *product, con
     return -1;
   struct launch launch = {.kind = LAUNCH_BLAS, .op = product->prologue.op, .algorithm = index};
   half_t *y = raw ? product->scratch[SCRATCH_LIBRARY] : args.y;
-  launch.blas = blas_product_create(device->blas, &args, bias, y, index, device->workspace, WORKSPACE_BYTES);
+  launch.blas = blas_product_create(device->blas, &args, bias, y, index, product->workspace, WORKSPACE_BYTES);
   if (!launch.blas)
     return error_set(err, STATUS_DEVICE, "cuda: cuBLASLt has no algorithm %d for this product", index);
   if (launches_append(launches, &launch, err) < 0) {

@@ -63,11 +63,12 @@ static int candidates(const struct cuda_device *device, const struct gemm_args *
 static int append(struct cuda_device *device, const struct product *product, const struct choice *choice,
                   struct launches *launches, struct error *err) {
   struct launch launch = {.kind = LAUNCH_GEMM, .op = product->prologue.op, .gemm = product->args};
+  (void)device;
   launch.gemm.tile = (enum gemm_tile)choice->index;
   launch.gemm.splits = choice->splits;
   if (choice->splits > 1) {
-    launch.gemm.partial = device->workspace;
-    launch.gemm.arrived = device->arrivals;
+    launch.gemm.partial = product->workspace;
+    launch.gemm.arrived = product->arrivals;
   }
   return launches_append(launches, &launch, err);
 }

@@ -131,8 +131,11 @@ int product_fill(struct cuda_device *device, struct cuda_program *program, const
   struct gemm_args *args = &product->args;
   enum dtype type = DTYPE_F16;
   bool ok = true;
-  *product = (struct product){
-      .prologue = {.op = index}, .weight = o.weight.index, .bias = tensor_exists(o.bias) ? o.bias.index : -1};
+  *product = (struct product){.prologue = {.op = index},
+                              .weight = o.weight.index,
+                              .bias = tensor_exists(o.bias) ? o.bias.index : -1,
+                              .workspace = device->workspace,
+                              .arrivals = device->arrivals};
   for (int i = 0; i < SCRATCH_AREAS; i++)
     product->scratch[i] = (char *)program->scratch + program->scratch_at[i];
   fill_shape(args, op, &o);

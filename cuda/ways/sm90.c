@@ -107,8 +107,8 @@ static int append(struct cuda_device *device, const struct product *product, con
   }
   struct launch launch = {.kind = LAUNCH_PRODUCT, .op = product->prologue.op};
   launch.product = as_product(&args, choice);
-  launch.product.gemm.partial = device->workspace;
-  launch.product.gemm.arrived = device->arrivals;
+  launch.product.gemm.partial = product->workspace;
+  launch.product.gemm.arrived = product->arrivals;
   return launches_append(launches, &launch, err);
 }
 

@@ -14,7 +14,8 @@ enum { KEY_MAX = 128 };
 struct entry {
   char key[KEY_MAX];
   struct choice choice;
-  bool own; /* found by this run, else read from the file */
+  bool own;   /* found by this run, else read from the file */
+  bool final; /* belongs into the file */
 };
 
 struct tuner {
@@ -41,7 +42,7 @@ bool tuner_find(const struct tuner *tuner, const char *key, struct choice *choic
   return entry != NULL;
 }
 
-static void store(struct tuner *tuner, const char *key, const struct choice *choice, bool own) {
+static void store(struct tuner *tuner, const char *key, const struct choice *choice, bool own, bool final) {
   struct entry *entry = entry_find(tuner, key);
   if (entry && entry->own && !own)
     return;
@@ -59,11 +60,12 @@ static void store(struct tuner *tuner, const char *key, const struct choice *cho
   }
   entry->choice = *choice;
   entry->own = own;
+  entry->final = final;
 }
 
-void tuner_store(struct tuner *tuner, const char *key, const struct choice *choice) {
-  store(tuner, key, choice, true);
-  tuner->changed = true;
+void tuner_store(struct tuner *tuner, const char *key, const struct choice *choice, bool final) {
+  store(tuner, key, choice, true, final);
+  tuner->changed |= final;
 }
 
 /* --- the file: a version line, then "way index splits key" a line --- */
@@ -81,7 +83,7 @@ static void read_line(struct tuner *tuner, char *line) {
     return;
   choice.way = way_find(name);
   if (choice.way)
-    store(tuner, line + used, &choice, false);
+    store(tuner, line + used, &choice, false, true);
 }
 
 /* Entries that this run has found are kept. */
@@ -102,7 +104,8 @@ static bool write_file(const struct tuner *tuner) {
   bool good = file && fprintf(file, "%s\n", tuner->version) > 0;
   for (int i = 0; good && i < tuner->count; i++) {
     const struct entry *e = &tuner->list[i];
-    good = fprintf(file, "%s %d %d %s\n", way_name(e->choice.way), e->choice.index, e->choice.splits, e->key) > 0;
+    if (e->final)
+      good = fprintf(file, "%s %d %d %s\n", way_name(e->choice.way), e->choice.index, e->choice.splits, e->key) > 0;
   }
   if (file && fclose(file) != 0)
     good = false;

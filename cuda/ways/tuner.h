@@ -11,7 +11,9 @@ void tuner_close(struct tuner *tuner); /* takes NULL */
 
 /* The choice kept for a key (a line's worth of text without line breaks), or false. */
 bool tuner_find(const struct tuner *tuner, const char *key, struct choice *choice);
-void tuner_store(struct tuner *tuner, const char *key, const struct choice *choice);
+/* final: it goes into the file, too. Others, found while something disturbed the trials, hold for as long as the tuner
+ * is open, so that all programs of a device do a product alike; the next start is quiet and finds better. */
+void tuner_store(struct tuner *tuner, const char *key, const struct choice *choice, bool final);
 /* Writes the file again when something was stored since. The file is replaced in one step; it keeps what other
  * processes have saved meanwhile, which the tuner then knows too. A failure is one log line. */
 void tuner_save(struct tuner *tuner, const struct log *log);

@@ -20,6 +20,8 @@ struct product {
   bool has_prologue;
   int weight, bias; /* resources; bias may be -1 */
   void *scratch[SCRATCH_AREAS];
+  void *workspace; /* those of runs, or of trials */
+  unsigned *arrivals;
 };
 
 struct way;

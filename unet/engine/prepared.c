@@ -102,8 +102,7 @@ static int make(struct engine *engine, const struct engine_shape *wish, struct p
   prepared->noise_sample = malloc(tensor_elements(prepared->noise.start) * sizeof *prepared->noise_sample);
   if (!prepared->noise_sample)
     return error_set(err, STATUS_FAILED, "out of memory");
-  prepared->times_weights = plan_weights_version(&prepared->times_plan);
-  prepared->weights_version = engine->resources.version;
+  prepared->weights_version = UINT64_MAX; /* not looked up: weights may be changing on the thread that runs */
   return prepare_programs(engine, prepared, err);
 }
 
