@@ -1,6 +1,7 @@
 #include "fake_engine.h"
 
 #include <math.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,7 +14,8 @@ enum { NATIVE = 64, MULTIPLE = 8, MAX_IN_FLIGHT = 2 };
 
 /* A frame in flight. */
 struct fake_flight {
-  struct frame frame;
+  struct frame frame; /* held until it is collected */
+  const struct prepared *prepared;
   void *opaque;
   int64_t submitted_ns, done_ns;
 };
@@ -36,13 +38,20 @@ struct engine {
 /* The tests' switches and findings: one engine at a time. */
 static struct fake_engine_script script;
 static struct fake_engine_log record;
-static atomic_int released;
+static atomic_int released, preparable;
+/* Handles, flights and pictures: one thread may prepare and release while another submits and collects. */
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static char texts[SLOTS][64];
 
 void fake_engine_begin(const struct fake_engine_script *new_script) {
   script = *new_script;
   memset(&record, 0, sizeof record);
   released = 0;
+  preparable = 0;
+}
+
+void fake_engine_let_prepare(int handles) {
+  preparable += handles;
 }
 
 void fake_engine_release(int pictures) {
@@ -117,8 +126,9 @@ int engine_fall_back(struct engine *engine, struct error *err) {
 
 int engine_prepare(struct engine *engine, const struct engine_shape *shape, struct prepared **out, struct error *err) {
   *out = NULL;
-  record.handles_made++;
-  record.prepared_busy |= record.submitted > record.collected;
+  int number = record.handles_made++;
+  while (script.slow_to_prepare && number > preparable)
+    usleep(1000);
   if (shape->steps && shape->steps == script.refuse_steps)
     return error_set(err, STATUS_DEVICE, "%d steps do not fit", shape->steps);
   struct prepared *prepared = calloc(1, sizeof *prepared);
@@ -128,24 +138,32 @@ int engine_prepare(struct engine *engine, const struct engine_shape *shape, stru
   prepared->info.shape.width = rounded(shape->width);
   prepared->info.shape.height = rounded(shape->height);
   prepared->info.shape.steps = shape->steps ? shape->steps : 1;
-  prepared->info.rows = 1;
-  if (make_pictures(engine, &prepared->info.shape, err)) {
-    free(prepared);
-    return -1;
+  prepared->info.rows = shape->guidance ? 2 : 1;
+  pthread_mutex_lock(&lock);
+  int status = make_pictures(engine, &prepared->info.shape, err);
+  if (status == 0) {
+    prepared->next = engine->handles;
+    engine->handles = prepared;
+    *out = prepared;
   }
-  prepared->next = engine->handles;
-  engine->handles = prepared;
-  *out = prepared;
-  return 0;
+  pthread_mutex_unlock(&lock);
+  if (status)
+    free(prepared);
+  return status;
 }
 
 void engine_release(struct engine *engine, struct prepared **handle) {
   struct prepared *prepared = *handle, **link = &engine->handles;
   if (!prepared)
     return;
+  pthread_mutex_lock(&lock);
+  for (int i = 0; i < MAX_IN_FLIGHT; i++)
+    if (engine->flights[i].prepared == prepared)
+      record.released_busy = true;
   while (*link != prepared)
     link = &(*link)->next;
   *link = prepared->next;
+  pthread_mutex_unlock(&lock);
   free(prepared);
   *handle = NULL;
   record.handles_released++;
@@ -158,6 +176,8 @@ void prepared_get_info(const struct prepared *prepared, struct prepared_info *in
 void engine_close(struct engine **engine) {
   if (!*engine)
     return;
+  for (int i = 0; i < MAX_IN_FLIGHT; i++)
+    (*engine)->flights[i].prepared = NULL; /* they are dropped */
   while ((*engine)->handles) {
     struct prepared *prepared = (*engine)->handles;
     engine_release(*engine, &prepared);
@@ -239,7 +259,10 @@ int engine_submit(struct engine *engine, const struct engine_request *request, s
   int64_t now = platform_now_ns();
   struct fake_flight *flight = &engine->flights[record.submitted % MAX_IN_FLIGHT];
   struct frame picture;
-  if (picture_pool_take(engine->pool, &picture, err) != 1) {
+  pthread_mutex_lock(&lock);
+  int got = picture_pool_take(engine->pool, &picture, err);
+  pthread_mutex_unlock(&lock);
+  if (got != 1) {
     record.starved = true;
     return error_set(err, STATUS_HELD, "all pictures are held");
   }
@@ -249,7 +272,8 @@ int engine_submit(struct engine *engine, const struct engine_request *request, s
                                 .captured_ns = request->identity.captured_ns,
                                 .submitted_ns = now,
                                 .controls = *controls,
-                                .steps = shape->steps};
+                                .steps = shape->steps,
+                                .guidance = shape->guidance};
   record.unset_prompt_used |= !record.prompts[controls->prompt];
   record.unset_prompt_used |= controls->blend > 0 && !record.prompts[controls->prompt_to];
   record.submitted++;
@@ -267,7 +291,9 @@ int engine_submit(struct engine *engine, const struct engine_request *request, s
   entry->input = frame ? frame->plane[0] : NULL;
   entry->output = picture.plane[0];
   engine->last_done_ns = (engine->last_done_ns > now ? engine->last_done_ns : now) + script.frame_ms * INT64_C(1000000);
-  *flight = (struct fake_flight){picture, request->opaque, now, engine->last_done_ns};
+  pthread_mutex_lock(&lock);
+  *flight = (struct fake_flight){picture, request->prepared, request->opaque, now, engine->last_done_ns};
+  pthread_mutex_unlock(&lock);
   return 0;
 }
 
@@ -285,6 +311,9 @@ int engine_collect(struct engine *engine, struct engine_result *result, struct e
                                    .opaque = oldest->opaque,
                                    .submitted_ns = oldest->submitted_ns,
                                    .finished_ns = platform_now_ns()};
+  pthread_mutex_lock(&lock);
   oldest->frame = (struct frame){0};
+  oldest->prepared = NULL;
+  pthread_mutex_unlock(&lock);
   return 0;
 }

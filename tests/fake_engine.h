@@ -11,10 +11,11 @@ enum { FAKE_LOG = 512 };
 
 struct fake_engine_script {
   int open_ms, frame_ms;
-  bool gated;          /* no picture is done before fake_engine_release lets it be */
-  int depth;           /* frames worth having in flight; 0: one */
-  long fail_at_submit; /* from 1: this submit fails; 0: none */
-  int refuse_steps;    /* engine_prepare fails for it; 0: for none */
+  bool gated;           /* no picture is done before fake_engine_release lets it be */
+  int depth;            /* frames worth having in flight; 0: one */
+  long fail_at_submit;  /* from 1: this submit fails; 0: none */
+  int refuse_steps;     /* engine_prepare fails for it; 0: for none */
+  bool slow_to_prepare; /* from the second handle on, none is done before fake_engine_let_prepare lets it be */
 };
 
 struct fake_submit {
@@ -24,6 +25,7 @@ struct fake_submit {
   int64_t captured_ns, submitted_ns;
   struct controls controls;
   int steps;
+  bool guidance; /* the handle has rows for it */
 };
 
 /* What happened since fake_engine_begin. Read it when the engine is closed. */
@@ -31,12 +33,12 @@ struct fake_engine_log {
   struct fake_submit submits[FAKE_LOG];
   atomic_int submitted; /* a test may watch it grow */
   int collected, most_in_flight;
-  bool starved;                       /* all pictures were held when one was to be made */
-  bool overfull;                      /* a third frame in flight, or a collect with none */
-  int handles_made, handles_released; /* calls of engine_prepare, failed ones too, and handles gone */
-  bool prepared_busy;                 /* one of the calls with a frame in flight */
-  atomic_int prompts[SLOTS];          /* how often each slot was set; to be watched, too */
-  int refused_prompts;                /* calls of engine_set_prompt */
+  bool starved;                              /* all pictures were held when one was to be made */
+  bool overfull;                             /* a third frame in flight, or a collect with none */
+  atomic_int handles_made, handles_released; /* calls of engine_prepare, failed ones too, and handles gone */
+  atomic_bool released_busy;                 /* a handle went while a frame of its was in flight */
+  atomic_int prompts[SLOTS];                 /* how often each slot was set; to be watched, too */
+  int refused_prompts;                       /* calls of engine_set_prompt */
   bool unset_prompt_used;
   bool closed;
 };
@@ -45,6 +47,9 @@ void fake_engine_begin(const struct fake_engine_script *script);
 const struct fake_engine_log *fake_engine_log(void);
 /* What a slot was set to last; after a look at prompts[slot], which grows later. */
 const char *fake_engine_text(int slot);
+
+/* Lets so many more handles be done. */
+void fake_engine_let_prepare(int handles);
 
 /* Lets so many more pictures of a gated engine be done. */
 void fake_engine_release(int pictures);

@@ -81,7 +81,7 @@ static void rig_finish(struct rig *rig, int expected) {
   assert_true(fake_engine_log()->closed);
   assert_false(fake_engine_log()->overfull);
   assert_false(fake_engine_log()->starved);
-  assert_false(fake_engine_log()->prepared_busy);
+  assert_false(fake_engine_log()->released_busy);
   assert_false(fake_engine_log()->unset_prompt_used);
 }
 
@@ -283,34 +283,41 @@ static void pause_and_try_controls(void **state) {
   rig_finish(&rig, 0);
 }
 
-/* Frames come until the engine has followed a wish for steps. */
-static int feed_until_followed(struct rig *rig, int serial, int steps, int refused) {
+/* Frames come until the engine has followed a wish, and some more then. */
+static int feed_until_followed(struct rig *rig, int serial, const struct engine_shape *wish, bool refused) {
   struct loop_status status = {0};
   const struct mail *mail;
-  set_number(rig->loop, PARAMETER_STEPS, steps);
-  for (int i = 0; i < PATIENCE_MS && !(status.prepared.shape.steps == steps || status.refused_steps == steps); i++) {
+  bool made = false, denied = false;
+  for (int i = 0; i < PATIENCE_MS && !made && !denied; i++) {
     put_frame(rig, serial++);
     usleep(1000);
     loop_get_status(rig->loop, &status);
+    made = status.prepared.shape.steps == wish->steps && status.prepared.shape.guidance == wish->guidance;
+    denied = status.refused.steps == wish->steps && status.refused.guidance == wish->guidance;
   }
-  assert_int_equal(status.refused_steps, refused);
-  assert_true((status.prepared.shape.steps == steps) == (refused != steps));
-  for (int i = 0; i < 3; i++) { /* and some frames more with them */
+  assert_true(made != denied);
+  assert_true(denied == refused);
+  for (int i = 0; i < 3; i++) {
     put_frame(rig, serial++);
     assert_int_equal(mailbox_take(&rig->out, &mail, PATIENCE_MS), 1);
   }
   return serial;
 }
 
-/* The engine is emptied before its steps change; what it refuses is not asked of it again for every frame. */
-static void steps_change_between_frames(void **state) {
+static int feed_until_steps(struct rig *rig, int serial, int steps, bool refused) {
+  set_number(rig->loop, PARAMETER_STEPS, steps);
+  return feed_until_followed(rig, serial, &(struct engine_shape){.steps = steps}, refused);
+}
+
+/* What the engine refuses is not asked of it again for every frame, and frames go on as they were. */
+static void steps_change_beside_frames(void **state) {
   (void)state;
   struct rig rig = {0};
   rig_start(&rig, &(struct fake_engine_script){.frame_ms = 5, .depth = 2, .refuse_steps = 5}, true);
-  int serial = feed_until_followed(&rig, 1, 2, 0);
-  serial = feed_until_followed(&rig, serial, 5, 5);
-  feed_until_followed(&rig, serial, 3, 0);
-  rig_finish(&rig, 0); /* checks that nothing was in flight */
+  int serial = feed_until_steps(&rig, 1, 2, false);
+  serial = feed_until_steps(&rig, serial, 5, true);
+  feed_until_steps(&rig, serial, 3, false);
+  rig_finish(&rig, 0); /* checks that no handle went with a frame in flight */
   const struct fake_engine_log *log = fake_engine_log();
   assert_int_equal(log->handles_made, 4);
   bool two = false;
@@ -320,6 +327,82 @@ static void steps_change_between_frames(void **state) {
   }
   assert_true(two);
   assert_int_equal(log->submits[log->submitted - 1].steps, 3);
+}
+
+static void wait_for_handles(int count) {
+  for (int i = 0; i < PATIENCE_MS && fake_engine_log()->handles_made < count; i++)
+    usleep(1000);
+  assert_int_equal(fake_engine_log()->handles_made, count);
+}
+
+static int feed_frames(struct rig *rig, int serial, int count) {
+  for (int i = 0; i < count; i++) {
+    put_frame(rig, serial++);
+    expect_picture(rig);
+  }
+  return serial;
+}
+
+/* While a handle is prepared the picture goes on with the old one. Where guidance comes to be other than 1, the handle
+ * has rows for it, and has none once it is 1 again. */
+static void picture_goes_on_while_preparing(void **state) {
+  (void)state;
+  enum { MEANWHILE = 10 };
+  static const struct engine_shape without = {.steps = 1}, with = {.steps = 1, .guidance = true};
+  struct rig rig = {0};
+  const struct fake_engine_log *log = fake_engine_log();
+  rig_start(&rig, &(struct fake_engine_script){.frame_ms = 1, .depth = 2, .slow_to_prepare = true}, true);
+  int serial = feed_frames(&rig, 1, 3);
+  for (int turn = 0; turn < 2; turn++) {
+    int before = log->submitted;
+    set_number(rig.loop, PARAMETER_GUIDANCE, turn ? 1 : 3);
+    wait_for_handles(2 + turn);
+    serial = feed_frames(&rig, serial, MEANWHILE);
+    for (int i = before; i < before + MEANWHILE; i++)
+      assert_true(log->submits[i].guidance == (turn == 1));
+    fake_engine_let_prepare(1);
+    serial = feed_until_followed(&rig, serial, turn ? &without : &with, false);
+    assert_true(log->submits[log->submitted - 1].guidance == (turn == 0));
+  }
+  set_number(rig.loop, PARAMETER_GUIDANCE, 1);
+  feed_frames(&rig, serial, MEANWHILE);
+  rig_finish(&rig, 0);
+  assert_int_equal(log->handles_made, 3);
+}
+
+/* Who changes his mind gets what he wishes for last, and nothing before. */
+static void wishes_overtake_a_preparation(void **state) {
+  (void)state;
+  struct rig rig = {0};
+  const struct fake_engine_log *log = fake_engine_log();
+  rig_start(&rig, &(struct fake_engine_script){.frame_ms = 1, .slow_to_prepare = true}, true);
+  int serial = feed_frames(&rig, 1, 3);
+  set_number(rig.loop, PARAMETER_STEPS, 2);
+  wait_for_handles(2);
+  set_number(rig.loop, PARAMETER_STEPS, 4);
+  serial = feed_frames(&rig, serial, 3);
+  fake_engine_let_prepare(2);
+  feed_until_followed(&rig, serial, &(struct engine_shape){.steps = 4}, false);
+  rig_finish(&rig, 0);
+  assert_int_equal(log->handles_made, 3);
+  for (int i = 0; i < log->submitted; i++)
+    assert_int_not_equal(log->submits[i].steps, 2);
+  assert_int_equal(log->submits[log->submitted - 1].steps, 4);
+}
+
+/* Also where nothing new comes: the last frame is done again with the new handle. */
+static void another_handle_shows_while_paused(void **state) {
+  (void)state;
+  struct rig rig = {0};
+  rig_start(&rig, &(struct fake_engine_script){.frame_ms = 1}, true);
+  put_frame(&rig, 1);
+  expect_picture(&rig);
+  set_number(rig.loop, PARAMETER_PAUSE, 1);
+  set_number(rig.loop, PARAMETER_STEPS, 2);
+  expect_again(&rig, 1);
+  expect_nothing(&rig, 100);
+  rig_finish(&rig, 0);
+  assert_int_equal(fake_engine_log()->submits[1].steps, 2);
 }
 
 /* A prompt is encoded before it is used and only once; the rest are when there is time. */
@@ -641,7 +724,10 @@ int main(void) {
       cmocka_unit_test(input_goes_with_its_picture),
       cmocka_unit_test(slow_window_starves_nobody),
       cmocka_unit_test(pause_and_try_controls),
-      cmocka_unit_test(steps_change_between_frames),
+      cmocka_unit_test(steps_change_beside_frames),
+      cmocka_unit_test(picture_goes_on_while_preparing),
+      cmocka_unit_test(wishes_overtake_a_preparation),
+      cmocka_unit_test(another_handle_shows_while_paused),
       cmocka_unit_test(prompts_are_there_when_needed),
       cmocka_unit_test(prompts_change_while_running),
       cmocka_unit_test(refused_prompt_is_tried_once),

@@ -237,16 +237,30 @@ static void exchange_settings(struct live *live) {
   }
 }
 
+/* What the engine refused is as it was before. */
+static void follow_refusal(struct live *live, int64_t now_ns) {
+  struct parameters *values = &live->state.settings.values;
+  const struct loop_refusal *refused = &live->engine.refused;
+  int steps = live->engine.prepared.shape.steps;
+  struct error err;
+  if (refused->steps != values->steps || refused->guidance != (values->guidance != 1))
+    return;
+  if (refused->steps != steps) {
+    live_notice(&live->state, now_ns, "%d steps: refused, see the terminal", refused->steps);
+    parameters_set_number(values, PARAMETER_STEPS, 0, steps, &err);
+  } else {
+    live_notice(&live->state, now_ns, "guidance %g: refused, see the terminal", values->guidance);
+    parameters_set_number(values, PARAMETER_GUIDANCE, 0, 1, &err);
+  }
+}
+
 /* Brings window, reader and engine thread to what the state says. */
 static void follow_state(struct live *live, int64_t now_ns) {
   struct live_state *state = &live->state;
   struct parameters *values = &state->settings.values;
-  struct error err;
   exchange_settings(live);
-  if (state->ready && live->engine.refused_steps == values->steps) {
-    live_notice(state, now_ns, "%d steps: refused, see the terminal", live->engine.refused_steps);
-    parameters_set_number(values, PARAMETER_STEPS, 0, live->engine.prepared.shape.steps, &err);
-  }
+  if (state->ready)
+    follow_refusal(live, now_ns);
   window_set_fullscreen(live->window, values->fullscreen);
   window_show_pointer(live->window, !values->fullscreen || values->split);
   save_snapshots(live, now_ns);

@@ -64,11 +64,11 @@ enum parameter_type {
 /* What a change needs until it is seen. All but the first are live. */
 enum parameter_need {
   NEED_START,       /* the engine is opened with it */
-  NEED_PREPARATION, /* the engine prepares anew, between two frames */
+  NEED_PREPARATION, /* the engine prepares anew, beside the frames */
   NEED_ENCODING,    /* the engine encodes the text before the next frame that uses it */
   NEED_FRAME,       /* the next frame takes it */
-  NEED_ROWS,        /* likewise, if the engine was prepared with guidance rows (or embeds guidance); else it is without
-                       effect until there is a start with --guidance other than 1 */
+  NEED_ROWS,        /* likewise, with guidance rows: where guidance comes to be other than 1, or to be 1 again, the engine
+                       prepares anew, unless it embeds guidance */
   NEED_NOTHING,     /* no picture depends on it */
   NEEDS
 };

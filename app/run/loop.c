@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "app/run/preparer.h"
 #include "unet/base/platform.h"
 
 enum { MAX_DEPTH = 2, IDLE_MS = 10 };
@@ -22,7 +23,7 @@ struct loop {
   struct loop_params params;
   struct mailbox *in, *out;
   struct engine *engine;
-  struct prepared *prepared;
+  struct prepared *prepared; /* the handle in use */
   bool failed;
   struct error err; /* valid after the thread's end if failed */
   atomic_bool stop;
@@ -37,7 +38,13 @@ struct loop {
   int depth;
   long submitted, collected;
   int64_t last_finished_ns;
-  int steps, refused_steps;             /* of the handle in use; the count that was refused last */
+  struct engine_shape shape;   /* of the handle in use */
+  struct loop_refusal refused; /* what was refused last */
+  long changes, last_changes;  /* of the handle in use; at the last frame submitted */
+  struct preparer preparer;
+  struct prepared *former; /* goes once the frames submitted until then are collected */
+  long former_until;
+  bool guidance_embedded;
   struct parameter_text encoded[SLOTS]; /* what each slot holds, or what could not be encoded */
 
   pthread_mutex_t lock;
@@ -74,10 +81,11 @@ static void publish_status(struct loop *loop) {
   loop->status.ready = true;
   loop->status.info = info;
   loop->status.prepared = prepared;
-  loop->status.refused_steps = loop->refused_steps;
+  loop->status.refused = loop->refused;
   pthread_mutex_unlock(&loop->lock);
   loop->depth = info.depth < MAX_DEPTH ? info.depth : MAX_DEPTH;
-  loop->steps = prepared.shape.steps;
+  loop->shape = prepared.shape;
+  loop->guidance_embedded = info.has_guidance_embedding;
 }
 
 static void note_encoded(struct loop *loop, int slot, const char *text) {
@@ -120,27 +128,74 @@ static void encode_ahead(struct loop *loop, const struct parameters *values) {
     }
 }
 
-static bool steps_wanted(const struct loop *loop, const struct parameters *now) {
-  return now->steps != loop->steps && now->steps != loop->refused_steps;
+/* --- another handle --- */
+
+/* The handle that suits these values. */
+static struct engine_shape suitable(const struct loop *loop, const struct parameters *values) {
+  struct engine_shape shape = loop->shape;
+  shape.steps = (int)values->steps;
+  if (!loop->guidance_embedded)
+    shape.guidance = values->guidance != 1;
+  return shape;
 }
 
-/* Prepares a handle for another step count and releases the old one, which must have no frame in flight. */
-static void change_steps(struct loop *loop, int steps) {
-  struct error err;
-  struct prepared *prepared;
-  struct prepared_info info;
-  prepared_get_info(loop->prepared, &info);
-  info.shape.steps = steps;
-  bool refused = engine_prepare(loop->engine, &info.shape, &prepared, &err);
-  loop->refused_steps = refused ? steps : 0;
-  if (refused) {
-    log_line(loop->params.log, LOG_WARNING, "%s", err.message);
-  } else {
-    engine_release(loop->engine, &loop->prepared);
-    loop->prepared = prepared;
-  }
+static bool same_shape(const struct engine_shape *a, const struct engine_shape *b) {
+  return a->steps == b->steps && a->guidance == b->guidance;
+}
+
+static bool is_refused(const struct loop *loop, const struct engine_shape *shape) {
+  const struct loop_refusal *r = &loop->refused;
+  return r->steps == shape->steps && r->guidance == shape->guidance;
+}
+
+static void refuse(struct loop *loop, const struct engine_shape *shape, const struct error *err) {
+  log_line(loop->params.log, LOG_WARNING, "%s", err->message);
+  loop->refused = (struct loop_refusal){.steps = shape->steps, .guidance = shape->guidance};
   publish_status(loop);
 }
+
+/* The old handle goes when its frames have come. */
+static void change_handle(struct loop *loop, struct prepared *prepared) {
+  loop->former = loop->prepared;
+  loop->former_until = loop->submitted;
+  loop->prepared = prepared;
+  loop->changes++;
+  loop->refused = (struct loop_refusal){0};
+  publish_status(loop);
+}
+
+/* What was prepared is used, unless something else has come to be wished for meanwhile. */
+static void take_prepared(struct loop *loop, const struct engine_shape *wanted) {
+  struct error err;
+  struct prepared *prepared = NULL;
+  int got = preparer_take(&loop->preparer, &prepared, &err);
+  if (got < 0)
+    refuse(loop, &loop->preparer.shape, &err);
+  else if (got && same_shape(&loop->preparer.shape, wanted))
+    change_handle(loop, prepared);
+  else if (got) {
+    loop->former = prepared;
+    loop->former_until = 0;
+  }
+}
+
+/* Frames go on with the handle in use while another is prepared, or a former one released. */
+static void follow_shape(struct loop *loop, const struct parameters *values) {
+  struct error err;
+  const struct engine_shape wanted = suitable(loop, values);
+  take_prepared(loop, &wanted);
+  if (loop->preparer.busy)
+    return;
+  if (loop->former) {
+    if (loop->collected >= loop->former_until && preparer_release(&loop->preparer, &loop->former, &err))
+      engine_release(loop->engine, &loop->former);
+  } else if (!same_shape(&loop->shape, &wanted) && !is_refused(loop, &wanted) &&
+             preparer_ask(&loop->preparer, &wanted, &err)) {
+    refuse(loop, &wanted, &err);
+  }
+}
+
+/* --- frames --- */
 
 static bool is_stale(const struct loop *loop, const struct moment *now) {
   const struct parameters *values = &now->settings.values;
@@ -148,7 +203,7 @@ static bool is_stale(const struct loop *loop, const struct moment *now) {
   if (!quiet || (loop->in && !loop->newest))
     return false;
   return !loop->submitted || !moment_equal(now, &loop->last) || (values->split && !loop->last.settings.values.split) ||
-         steps_wanted(loop, values);
+         loop->changes != loop->last_changes;
 }
 
 static void count_dropped(struct loop *loop) {
@@ -188,6 +243,7 @@ static int submit(struct loop *loop, const struct moment *now) {
   loop->submitted++;
   loop->fresh = false;
   loop->last = *now;
+  loop->last_changes = loop->changes;
   return 0;
 }
 
@@ -228,12 +284,11 @@ static int run(struct loop *loop) {
     struct moment now;
     const struct parameters *values = &now.settings.values;
     current_moment(loop, &now);
-    /* A new step count waits until the engine is empty. */
-    int depth = steps_wanted(loop, values) ? 1 : loop->depth;
-    if (engine_in_flight(loop->engine) < depth && !values->pause)
+    follow_shape(loop, values);
+    if (engine_in_flight(loop->engine) < loop->depth && !values->pause)
       take_newest(loop, 0);
     struct loop_situation situation = {.in_flight = engine_in_flight(loop->engine),
-                                       .depth = depth,
+                                       .depth = loop->depth,
                                        .fresh = loop->fresh && !values->pause,
                                        .stale = is_stale(loop, &now),
                                        .ended = loop->ended && !values->pause};
@@ -248,8 +303,6 @@ static int run(struct loop *loop) {
         return -1;
       break;
     default:
-      if (steps_wanted(loop, values))
-        change_steps(loop, (int)values->steps);
       if (submit(loop, &now))
         return -1;
     }
@@ -271,6 +324,7 @@ static int open_engine(struct loop *loop) {
   settings_apply(&settings, &loop->settings.values, platform_now_ns());
   loop->settings = settings;
   pthread_mutex_unlock(&loop->lock);
+  loop->preparer.engine = loop->engine;
   publish_status(loop);
   return 0;
 }
@@ -278,6 +332,7 @@ static int open_engine(struct loop *loop) {
 static void *loop_main(void *opaque) {
   struct loop *loop = opaque;
   loop->failed = open_engine(loop) || run(loop);
+  preparer_end(&loop->preparer);
   engine_close(&loop->engine);
   mailbox_close(loop->out);
   return NULL;

@@ -1,5 +1,6 @@
 /* The engine thread of the live window: the newest frame and the controls of this moment go into the engine, pictures
- * come out into a mailbox. It alone calls the engine, from opening to closing it. */
+ * come out into a mailbox. It alone calls the engine, from opening to closing it, but for preparing another handle,
+ * which goes on beside the frames: they keep to the old one until the new one is there. */
 #ifndef APP_RUN_LOOP_H
 #define APP_RUN_LOOP_H
 
@@ -24,13 +25,19 @@ struct loop_params {
   const struct log *log;
 };
 
+/* A handle that the engine refused to prepare; steps 0: none. */
+struct loop_refusal {
+  int steps;
+  bool guidance; /* rows for it */
+};
+
 struct loop_status {
   bool ready;              /* the engine is open; the fields below are filled */
-  struct engine_info info; /* as of the last change of steps */
+  struct engine_info info; /* as of the last change of handle */
   struct prepared_info prepared;
-  int refused_steps; /* the step count that it refused last; 0: none */
-  long frames;       /* pictures made */
-  long dropped;      /* frames taken and replaced by newer ones before the engine got them */
+  struct loop_refusal refused; /* last */
+  long frames;                 /* pictures made */
+  long dropped;                /* frames taken and replaced by newer ones before the engine got them */
 };
 
 /* What the thread knows when it decides what to do next. */
