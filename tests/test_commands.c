@@ -83,6 +83,38 @@ static void prompts_fade(void **unused) {
   assert_true(now.blend == 0);
 }
 
+static bool controls_differ(const struct parameters *a, const struct parameters *b) {
+  struct controls first, second;
+  memset(&first, 0, sizeof first);
+  memset(&second, 0, sizeof second);
+  values_controls(a, &first);
+  values_controls(b, &second);
+  return memcmp(&first, &second, sizeof first) != 0;
+}
+
+/* What the next frame is to take, a frame's controls have: a parameter that values_controls leaves out has no effect.
+ */
+static void each_value_of_a_frame_is_in_its_controls(void **unused) {
+  (void)unused;
+  int count = 0;
+  struct parameters standard;
+  parameters_init(&standard);
+  assert_false(controls_differ(&standard, &standard));
+  for (enum parameter id = PARAMETER_NONE + 1; id < PARAMETERS; id++) {
+    const struct parameter_row *row = parameter_row(id);
+    struct parameters changed = standard;
+    struct error err;
+    if (row->need != NEED_FRAME && row->need != NEED_ROWS)
+      continue;
+    double other = row->standard == row->max ? row->min : row->max;
+    assert_int_equal(parameters_set_number(&changed, id, row->first, other, &err), 0);
+    if (!controls_differ(&standard, &changed))
+      fail_msg("%s does not reach the controls", row->name);
+    count++;
+  }
+  assert_in_range(count, 6, PARAMETERS);
+}
+
 /* Back half way: the picture is the same just before and just after. */
 static void fade_turns_round(void **unused) {
   (void)unused;
@@ -319,6 +351,7 @@ int main(void) {
       cmocka_unit_test(no_key_twice),
       cmocka_unit_test(help_names_every_key),
       cmocka_unit_test(prompts_fade),
+      cmocka_unit_test(each_value_of_a_frame_is_in_its_controls),
       cmocka_unit_test(fade_turns_round),
       cmocka_unit_test(fade_to_a_third_starts_at_the_nearer),
       cmocka_unit_test(prompt_keys),
