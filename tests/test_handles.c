@@ -231,6 +231,24 @@ static void test_release_in_flight(void **state) {
   rig_close(&rig); /* with a frame in flight */
 }
 
+/* A copy of a handle that was released names none: frames are refused, and releasing it does nothing. */
+static void test_released_handle_is_known(void **state) {
+  (void)state;
+  struct rig rig;
+  rig_begin_engine(&rig);
+  struct prepared *kept = prepare(&rig, &shapes[2]), *handle = prepare(&rig, &shapes[0]), *copy = handle;
+  uint8_t *expected = run(&rig, kept, &rig.controls);
+  engine_release(rig.engine, &handle);
+  const struct engine_request request = {.prepared = copy, .controls = &rig.controls, .frame = &rig.golden.frame};
+  assert_int_equal(engine_submit(rig.engine, &request, &rig.err), -1);
+  assert_error(&rig.err, STATUS_FAILED, "engine_prepare");
+  engine_release(rig.engine, &copy);
+  assert_null(copy);
+  expect_picture(&rig, kept, &shapes[2], 1, expected);
+  free(expected);
+  rig_close(&rig);
+}
+
 /* --- memory --- */
 
 static size_t device_bytes(const struct rig *rig) {
@@ -384,6 +402,7 @@ int main(int argc, char **argv) {
       cmocka_unit_test(test_in_flight_together),
       cmocka_unit_test(test_identity_without_a_frame),
       cmocka_unit_test(test_release_in_flight),
+      cmocka_unit_test(test_released_handle_is_known),
       cmocka_unit_test(test_shared_memory),
       cmocka_unit_test(test_growth_that_fails),
       cmocka_unit_test(test_prepared_while_another_runs),

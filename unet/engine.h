@@ -115,7 +115,8 @@ void engine_get_info(const struct engine *engine, struct engine_info *info);
 int engine_prepare(struct engine *engine, const struct engine_shape *shape, struct prepared **prepared,
                    struct error *err);
 /* Waits for the device and frees all that belongs to the handle. On the thread that submits, the handle's frames in
- * flight are dropped; on another there must be none. Stores NULL; takes NULL. */
+ * flight are dropped; on another there must be none. Stores NULL; takes NULL, and a handle that was released
+ * before. */
 void engine_release(struct engine *engine, struct prepared **prepared);
 void prepared_get_info(const struct prepared *prepared, struct prepared_info *info);
 

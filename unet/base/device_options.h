@@ -20,7 +20,8 @@ struct device_options {
   const char *name;         /* "auto", "cpu", "cpu:plain" (the definition), "cuda", "cuda:N"; NULL: auto */
   int threads;              /* CPU threads; 0: one a core */
   enum precision precision; /* CPU: of arithmetic; FP32 where the processor has no other, with a warning */
-  size_t memory_limit;      /* bytes the device may allocate; 0: what there is */
+  size_t memory_limit;      /* bytes of the device's memory that may be taken; 0: what there is. A GPU's is its own:
+                               pinned main memory, in which its pictures arrive, is not counted */
   const char *cache_dir;    /* for tuning results; NULL: none kept */
   enum graph_use graph;     /* CUDA: off launches the ops one by one instead of one captured graph (for comparison) */
   int pictures;             /* the most that the caller holds at a time, collected and not yet released; 0: 1 */

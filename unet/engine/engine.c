@@ -141,6 +141,7 @@ int engine_open(struct engine **engine_out, const struct engine_params *params, 
   if (!engine)
     return error_set(err, STATUS_FAILED, "out of memory");
   pthread_mutex_init(&engine->preparing, NULL);
+  pthread_mutex_init(&engine->listing, NULL);
   if (open_all(engine, params, err) < 0) {
     engine_close(&engine);
     return -1;
@@ -159,6 +160,7 @@ void engine_close(struct engine **engine_ref) {
   adapters_free(&engine->adapters);
   checkpoint_close(&engine->own_checkpoint);
   pthread_mutex_destroy(&engine->preparing);
+  pthread_mutex_destroy(&engine->listing);
   free((char *)engine->options.name);
   free((char *)engine->options.cache_dir);
   free(engine->model_path);

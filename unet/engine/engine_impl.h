@@ -100,11 +100,14 @@ struct engine {
   int in_flight;
 
   pthread_mutex_t preparing; /* held while a handle is prepared or released */
-  struct prepared *handles;  /* under preparing */
+  struct prepared *handles;  /* changed under preparing and listing, read under either */
+  pthread_mutex_t listing;   /* held for moments */
 };
 
 /* --- prepared.c --- */
 
+/* Whether it is a handle of the engine's: one that was released is none. It is not looked into. */
+bool prepared_is_known(struct engine *engine, const struct prepared *prepared);
 /* Releases every handle, when the engine is closed. */
 void prepared_release_all(struct engine *engine);
 

@@ -86,6 +86,8 @@ static int fill_run(struct engine *engine, const struct engine_request *request,
   struct prepared *prepared = request->prepared;
   const struct controls *controls = request->controls;
   *frame = request->frame;
+  if (!prepared_is_known(engine, prepared))
+    return error_set(err, STATUS_FAILED, "no picture is prepared: engine_prepare comes before frames");
   if (choose_input(prepared, frame, err) < 0 || check_controls(controls, err) < 0 ||
       sampling_noise(engine, prepared, controls->seed, err) < 0)
     return -1;
@@ -111,8 +113,6 @@ int engine_submit(struct engine *engine, const struct engine_request *request, s
   const struct flight flight = {request->prepared, request->identity, request->opaque, platform_now_ns()};
   const struct frame *frame;
   struct run_params run = {0};
-  if (!request->prepared)
-    return error_set(err, STATUS_FAILED, "no picture is prepared: engine_prepare comes before frames");
   if (engine->in_flight == IN_FLIGHT_MAX)
     return error_set(err, STATUS_FAILED, "%d frames are in flight already", IN_FLIGHT_MAX);
   if (fill_run(engine, request, &run, &frame, err) < 0 ||

@@ -115,8 +115,10 @@ static int prepare(struct engine *engine, const struct engine_shape *wish, struc
     destroy(engine, prepared);
     return -1;
   }
+  pthread_mutex_lock(&engine->listing);
   prepared->next = engine->handles;
   engine->handles = prepared;
+  pthread_mutex_unlock(&engine->listing);
   *out = prepared;
   return 0;
 }
@@ -138,11 +140,24 @@ static void drop_flights(struct engine *engine, const struct prepared *prepared)
   engine->in_flight = left;
 }
 
+bool prepared_is_known(struct engine *engine, const struct prepared *prepared) {
+  pthread_mutex_lock(&engine->listing);
+  const struct prepared *handle = engine->handles;
+  while (handle && handle != prepared)
+    handle = handle->next;
+  pthread_mutex_unlock(&engine->listing);
+  return handle != NULL;
+}
+
 static void release(struct engine *engine, struct prepared *prepared) {
   struct prepared **link = &engine->handles;
-  while (*link != prepared)
+  while (*link && *link != prepared)
     link = &(*link)->next;
+  if (!*link) /* it was released before */
+    return;
+  pthread_mutex_lock(&engine->listing);
   *link = prepared->next;
+  pthread_mutex_unlock(&engine->listing);
   if (program_in_flight(prepared->program)) /* then this is the thread that submits */
     drop_flights(engine, prepared);
   destroy(engine, prepared);
