@@ -5,9 +5,9 @@
  * share one working memory, which is as large as the largest of them needs.
  *
  * Threads: one thread at a time calls an engine, but for one exception. While one thread submits and collects, others
- * may prepare and release handles; those wait for each other. On a CUDA device a preparation lets frames through
- * between two of its ops, so that a frame may wait for the timing of one. The thread that submits knows a handle when
- * engine_prepare has returned, and has collected all frames of a handle that another thread releases. */
+ * may prepare and release handles; those wait for each other, and no frame waits for them. The processor or GPU is
+ * shared, so that frames may take longer meanwhile. The thread that submits knows a handle when engine_prepare has
+ * returned, and has collected all frames of a handle that another thread releases. */
 #ifndef UNET_ENGINE_H
 #define UNET_ENGINE_H
 

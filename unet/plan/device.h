@@ -1,9 +1,9 @@
 /* The device interface: what the engine calls, and the duties of a device (struct device_impl). All device work of the
  * program goes through here. Arguments are checked once, in device.c; implementations contain no argument checks.
  *
- * Threads: one thread at a time uses a device, and one other may prepare and release programs meanwhile. Programs,
- * their arguments and the order of runs belong to the first; weights, and what is counted, are shared under the locks
- * of struct device, none of which is held for long. */
+ * Threads: one thread at a time uses a device, and one other may prepare and release programs meanwhile, for which no
+ * run waits. Programs, their arguments and the order of runs belong to the first; weights, and what is counted, are
+ * shared under the locks of struct device, none of which is held for longer than it takes to load a weight. */
 #ifndef UNET_PLAN_DEVICE_H
 #define UNET_PLAN_DEVICE_H
 
