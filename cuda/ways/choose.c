@@ -82,7 +82,7 @@ static size_t trial_bytes(const struct cuda_device *device, const struct cuda_pr
   size_t most = 0;
   for (int i = 0; i < plan->op_count; i++) {
     static const half_t there;
-    size_t scratch[SCRATCH_AREAS];
+    size_t scratch[SCRATCH_AREAS] = {0};
     struct product product = {0};
     if (plan->ops[i].type != OP_CONV && plan->ops[i].type != OP_LINEAR)
       continue;
@@ -113,7 +113,7 @@ static int reserve_trials(struct cuda_device *device, const struct cuda_program 
 static int make_trial(struct cuda_device *device, const struct cuda_program *program, const struct product *product,
                       struct product *trial) {
   struct preparing *p = &device->preparing;
-  size_t scratch[SCRATCH_AREAS];
+  size_t scratch[SCRATCH_AREAS] = {0};
   if (reserve_trials(device, program) < 0)
     return -1;
   char *operands = (char *)p->memory + OWN_BYTES;

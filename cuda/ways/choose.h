@@ -4,7 +4,7 @@
 
 #include "cuda/ways/way.h"
 
-/* Scratch for a convolution or linear layer: the most that any way needs of each area. */
+/* Scratch for a convolution or linear layer: bytes, zero at first, gets the most that any way needs of each area. */
 void product_scratch(const struct cuda_device *device, const struct cuda_program *program, const struct op *op,
                      size_t bytes[SCRATCH_AREAS]);
 /* Appends the launches of op number `index`, a convolution or linear layer. */
