@@ -229,6 +229,11 @@ static void test_pooled_text(void **state) {
   (void)state;
   struct rig rig;
   rig_open(&rig, args, "sdxl", true);
+  /* texts of both encoders, pooled texts, and keys and values of 48 channels outside and 256 inside, each two bytes or
+   * four */
+  size_t elements = SLOTS * 16 * (16 + 24) + SLOTS * 16 + KEY_SLOTS * 16 * (48 + 256),
+         bytes = info_of(&rig).prompt_bytes;
+  assert_true(bytes == 2 * elements || bytes == 4 * elements);
   rig.controls.guidance = 4;
   rig.controls.prompt = 2;
   free(generate_default(&rig));

@@ -92,6 +92,7 @@ struct engine_info {
   const char *sampler, *spacing, *prediction;
   size_t weight_bytes; /* in the checkpoint */
   size_t device_bytes, device_peak_bytes;
+  size_t prompt_bytes;    /* of these, what prompts take: texts, and keys and values of those in use */
   double device_energy_j; /* energy used since a fixed moment; 0: unknown */
   long device_allocations, device_launches, device_waits, device_captures; /* counted since start */
 };

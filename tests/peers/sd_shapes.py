@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""The shapes of SD-Turbo and Stable Diffusion 1.5 with seeded random weights: diffusers on this GPU beside reverie's
-CUDA device, the same numbers in.
+"""The shapes of SD-Turbo, Stable Diffusion 1.5 and SDXL-Turbo with seeded random weights: diffusers on this GPU beside
+reverie's CUDA device, the same numbers in.
 
     sd_shapes.py GPU_FRAME WORK [--compile] [MODEL...]
 
-GPU_FRAME is the program built from tests/gpu_frame.c; WORK is a folder for the checkpoints (2 GB each), made as
-WORK/MODEL-shapes; MODEL is turbo or sd15 (default: both). Needs torch, diffusers, transformers and a GPU. Prints a table
+GPU_FRAME is the program built from tests/gpu_frame.c; WORK is a folder for the checkpoints (2 GB each, SDXL 7), made as
+WORK/MODEL-shapes; MODEL is turbo, sd15 or sdxl (default: the first two). Needs torch, diffusers, transformers and a GPU. Prints a table
 for each model: each network's relative error against FP32, of diffusers in FP16 and of reverie; pictures after 1, 2 and
 4 steps at strength 0.5 likewise, as PSNR; the time of diffusers' frame as a CUDA graph. Exits with 1 when reverie's
 error exceeds 1e-2 and twice that of diffusers, or its PSNR is below 40 dB and 1 dB less than that of diffusers.
@@ -16,6 +16,7 @@ import argparse
 import copy
 import json
 import pathlib
+import shutil
 import subprocess
 import sys
 
@@ -38,7 +39,17 @@ MODELS = {
     "sd15": {"unet": UNET | {"attention_head_dim": 8, "cross_attention_dim": 768},
              "text": TEXT | {"hidden_size": 768, "intermediate_size": 3072, "num_attention_heads": 12,
                              "num_hidden_layers": 12, "hidden_act": "quick_gelu", "projection_dim": 768}},
+    "sdxl": {"unet": UNET | {"block_out_channels": [320, 640, 1280], "down_block_types": [PLAIN, CROSS, CROSS],
+                             "up_block_types": [CROSS_UP, CROSS_UP, PLAIN_UP], "attention_head_dim": [5, 10, 20],
+                             "transformer_layers_per_block": [1, 2, 10], "cross_attention_dim": 2048,
+                             "use_linear_projection": True, "addition_embed_type": "text_time",
+                             "addition_time_embed_dim": 256, "projection_class_embeddings_input_dim": 2816},
+             "text": TEXT | {"hidden_size": 768, "intermediate_size": 3072, "num_attention_heads": 12,
+                             "num_hidden_layers": 12, "hidden_act": "quick_gelu", "projection_dim": 768},
+             "text2": TEXT | {"hidden_size": 1280, "intermediate_size": 5120, "num_attention_heads": 20,
+                              "num_hidden_layers": 32, "hidden_act": "gelu", "projection_dim": 1280}},
 }
+SIZES = [[512, 512, 0, 0, 512, 512]]  # what SDXL is told of the picture
 SCHEDULER = {"_class_name": "EulerDiscreteScheduler", "prediction_type": "epsilon", "timestep_spacing": "trailing",
              "steps_offset": 1, "beta_schedule": "scaled_linear", "beta_start": 0.00085, "beta_end": 0.012,
              "num_train_timesteps": 1000, "interpolation_type": "linear"}
@@ -51,14 +62,17 @@ def make(folder, shapes):
     letters = [chr(c) for c in [*range(33, 127), *range(161, 173), *range(174, 256), *range(256, 324)]]
     vocabulary = letters + [c + "</w>" for c in letters] + ["<|startoftext|>", "<|endoftext|>"]
     ends = {"bos_token_id": len(vocabulary) - 2, "eos_token_id": len(vocabulary) - 1}
+    clip = lambda shape: transformers.CLIPTextConfig(vocab_size=len(vocabulary), **ends, **shape)
     with torch.device("cuda"):
         parts = {"unet": diffusers.UNet2DConditionModel(**shapes["unet"]), "vae": diffusers.AutoencoderTiny(),
-                 "text_encoder": transformers.CLIPTextModel(
-                     transformers.CLIPTextConfig(vocab_size=len(vocabulary), **ends, **shapes["text"]))}
+                 "text_encoder": transformers.CLIPTextModel(clip(shapes["text"]))}
+        if "text2" in shapes:
+            parts["text_encoder_2"] = transformers.CLIPTextModelWithProjection(clip(shapes["text2"]))
     for name, model in parts.items():
         model.half().float().eval().requires_grad_(False)  # FP32 sums of the FP16 weights that the file holds
-        model.config.save_pretrained(folder / name) if name == "text_encoder" else model.save_config(folder / name)
-        file = "model" if name == "text_encoder" else "diffusion_pytorch_model"
+        is_text = name.startswith("text_encoder")
+        model.config.save_pretrained(folder / name) if is_text else model.save_config(folder / name)
+        file = "model" if is_text else "diffusion_pytorch_model"
         save_file({k: v.half().contiguous() for k, v in model.state_dict().items()},
                   folder / name / f"{file}.safetensors", {"format": "pt"})
     tokenizer = folder / "tokenizer"
@@ -70,11 +84,16 @@ def make(folder, shapes):
     (tokenizer / "special_tokens_map.json").write_text(json.dumps(special))
     (tokenizer / "tokenizer_config.json").write_text(
         json.dumps({"tokenizer_class": "CLIPTokenizer", "model_max_length": 77, **special}))
+    if "text2" in shapes:
+        shutil.copytree(tokenizer, folder / "tokenizer_2", dirs_exist_ok=True)
     (folder / "scheduler").mkdir(exist_ok=True)
     (folder / "scheduler" / "scheduler_config.json").write_text(json.dumps(SCHEDULER))
     index = {"_class_name": "StableDiffusionPipeline", "unet": ["diffusers", "UNet2DConditionModel"],
              "vae": ["diffusers", "AutoencoderTiny"], "text_encoder": ["transformers", "CLIPTextModel"],
              "tokenizer": ["transformers", "CLIPTokenizer"], "scheduler": ["diffusers", "EulerDiscreteScheduler"]}
+    if "text2" in shapes:
+        index |= {"_class_name": "StableDiffusionXLPipeline", "tokenizer_2": ["transformers", "CLIPTokenizer"],
+                  "text_encoder_2": ["transformers", "CLIPTextModelWithProjection"]}
     (folder / "model_index.json").write_text(json.dumps(index))
     return parts, len(vocabulary)
 
@@ -87,15 +106,36 @@ def write(path, t):
     nhwc(t).float().cpu().numpy().tofile(path)
 
 
+def encode_text(parts, tokens):
+    """What the text encoders say, by name."""
+    if "text_encoder_2" not in parts:
+        return {"text": parts["text_encoder"](tokens).last_hidden_state}
+    one, two = (parts[name](tokens, output_hidden_states=True) for name in ("text_encoder", "text_encoder_2"))
+    return {"text": one.hidden_states[-2], "text2": two.hidden_states[-2], "pooled": two.text_embeds}
+
+
+def conditions(text, dtype, sizes=SIZES):
+    """The U-Net's arguments for it."""
+    text = {k: v.to(dtype) for k, v in text.items()}
+    if "text2" not in text:
+        return {"encoder_hidden_states": text["text"]}
+    return {"encoder_hidden_states": torch.cat([text["text"], text["text2"]], -1),
+            "added_cond_kwargs": {"text_embeds": text["pooled"], "time_ids": torch.tensor(sizes, device="cuda", dtype=dtype)}}
+
+
+def text_inputs(inputs):
+    return {k: inputs[f"{k}.in"] for k in ("text", "text2", "pooled") if f"{k}.in" in inputs}
+
+
 @torch.no_grad()
 def run(parts, inputs):
     """Each network by itself."""
     dtype = parts["unet"].dtype
-    text, x = inputs["text.in"].to(dtype), inputs["unet.in"].to(dtype)
+    x = inputs["unet.in"].to(dtype)
     decoded = parts["vae"].decode(inputs["decode.in"].to(dtype)).sample
-    return {"text": parts["text_encoder"](inputs["tokens"]).last_hidden_state,
+    return {**encode_text(parts, inputs["tokens"]),
             "encode": parts["vae"].encode(inputs["encode.in"].to(dtype) * 2 - 1).latents,
-            "unet": parts["unet"](x, TIMESTEP, text).sample, "decode": decoded / 2 + 0.5}
+            "unet": parts["unet"](x, TIMESTEP, **conditions(text_inputs(inputs), dtype)).sample, "decode": decoded / 2 + 0.5}
 
 
 def relative(a, b):
@@ -123,11 +163,11 @@ def picture(parts, inputs, steps):
     """The whole way by the coefficients that reverie's sampler wrote down; uint8, height x width x 3."""
     dtype = parts["unet"].dtype
     start, *rest = [[float(v) for v in line.split()] for line in steps.splitlines()]
-    text = parts["text_encoder"](inputs["tokens"]).last_hidden_state
+    text = conditions(encode_text(parts, inputs["tokens"]), dtype)
     z = parts["vae"].encode(inputs["picture"].to(dtype) * 2 - 1).latents
     x = start[0] * z.float() + start[1] * inputs["noise"]
     for t, keep, add in rest:
-        x = keep * x + add * parts["unet"](x.to(dtype), int(t), text).sample.float()
+        x = keep * x + add * parts["unet"](x.to(dtype), int(t), **text).sample.float()
     out = parts["vae"].decode(x.to(dtype)).sample / 2 + 0.5
     return (out[0].float().clamp(0, 1) * 255).round().permute(1, 2, 0).cpu().numpy()
 
@@ -161,7 +201,10 @@ def make_inputs(shapes, vocabulary, work):
               "unet.in": half(1, 4, 64, 64), "text.in": half(1, 77, shapes["text"]["hidden_size"]),
               "noise": half(1, 4, 64, 64), "picture": pixels.cuda() / 255,
               "tokens": torch.randint(0, vocabulary, (1, 77), device="cuda")}
-    for name in ("encode.in", "decode.in", "unet.in", "text.in", "noise"):
+    if "text2" in shapes:
+        inputs |= {"text2.in": half(1, 77, shapes["text2"]["hidden_size"]),
+                   "pooled.in": half(1, shapes["text2"]["projection_dim"])}
+    for name in inputs.keys() - {"picture", "tokens"}:
         write(work / f"{name}.f32", inputs[name])
     inputs["tokens"].int().cpu().numpy().tofile(work / "tokens.i32")
     rgba = torch.cat([pixels, torch.full_like(pixels[:, :1], 255)], 1)
@@ -170,17 +213,17 @@ def make_inputs(shapes, vocabulary, work):
 
 
 @torch.no_grad()
-def time_frame(parts, text, compile_it):
+def time_frame(parts, text, compile_it, size=512):
     """uint8 picture on the device to uint8 picture on the device, one step, as one CUDA graph; median milliseconds."""
     unet, vae = parts["unet"].to(memory_format=torch.channels_last), parts["vae"].to(memory_format=torch.channels_last)
-    noise = torch.randn(1, 4, 64, 64, device="cuda").half().to(memory_format=torch.channels_last)
-    picture = torch.randint(0, 256, (1, 512, 512, 3), device="cuda", dtype=torch.uint8)
+    noise = torch.randn(1, 4, size // 8, size // 8, device="cuda").half().to(memory_format=torch.channels_last)
+    picture = torch.randint(0, 256, (1, size, size, 3), device="cuda", dtype=torch.uint8)
     timestep = torch.tensor(TIMESTEP, device="cuda")
 
     def frame(image):
         z = vae.encode(image.permute(0, 3, 1, 2).half() / 127.5 - 1).latents
         x = A * z + B * noise
-        x0 = (x - B * unet(x, timestep, text).sample) / A
+        x0 = (x - B * unet(x, timestep, **text).sample) / A
         out = vae.decode(x0).sample
         return ((out / 2 + 0.5).clamp(0, 1) * 255).round().to(torch.uint8).permute(0, 2, 3, 1).contiguous()
 
@@ -215,7 +258,7 @@ def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("program")
     parser.add_argument("work", type=pathlib.Path)
-    parser.add_argument("models", nargs="*", default=list(MODELS), metavar="MODEL")
+    parser.add_argument("models", nargs="*", default=["turbo", "sd15"], metavar="MODEL")
     parser.add_argument("--compile", action="store_true")
     options = parser.parse_args()
     torch.backends.cuda.matmul.allow_tf32 = torch.backends.cudnn.allow_tf32 = False
@@ -228,8 +271,11 @@ def main():
         failed |= compare_networks(parts, inputs, options.program, model, options.work)
         failed |= compare_pictures(parts, inputs, options.program, model, options.work)
         parts = {k: m.half() for k, m in parts.items()}
-        text = inputs["text.in"].half()
+        text = conditions(text_inputs(inputs), torch.float16)
         print(f"PyTorch {torch.__version__}, CUDA graph of eager: {time_frame(parts, text, False):.3f} ms a frame")
+        if "text2" in shapes:
+            text = conditions(text_inputs(inputs), torch.float16, [[1024, 1024, 0, 0, 1024, 1024]])
+            print(f"the same at 1024x1024: {time_frame(parts, text, False, 1024):.3f} ms a frame", flush=True)
         if options.compile:
             print(f"PyTorch {torch.__version__}, torch.compile: {time_frame(parts, text, True):.3f} ms a frame")
     sys.exit(failed)

@@ -191,6 +191,11 @@ int engine_weigh(struct engine *engine, const float weights[ADAPTERS_MAX], struc
 
 /* --- information --- */
 
+/* A device's own states hold its own element or FP32. */
+static size_t prompt_bytes(const struct model *model, enum dtype element) {
+  return model_prompt_elements(model) * dtype_size(element == DTYPE_F16 ? DTYPE_F16 : DTYPE_F32);
+}
+
 void engine_get_info(const struct engine *engine, struct engine_info *info) {
   const struct checkpoint *checkpoint = engine->checkpoint;
   struct device_info device;
@@ -210,6 +215,7 @@ void engine_get_info(const struct engine *engine, struct engine_info *info) {
       .weight_bytes = checkpoint_bytes(checkpoint),
       .device_bytes = counters.bytes,
       .device_peak_bytes = counters.peak_bytes,
+      .prompt_bytes = prompt_bytes(&engine->model, device.element),
       .device_energy_j = device.energy_j,
       .device_allocations = counters.allocations,
       .device_launches = counters.launches,

@@ -37,6 +37,13 @@ void model_free(struct model *model) {
   unet_free(&model->unet);
 }
 
+size_t model_prompt_elements(const struct model *model) {
+  size_t elements = tensor_elements(model->keys) + tensor_elements(model->pooled);
+  for (int i = 0; i < TEXT_ENCODERS_MAX; i++)
+    elements += tensor_elements(model->texts[i]);
+  return elements;
+}
+
 int model_rows(const struct model *model, bool guidance) {
   if (!guidance || model_embeds_guidance(model))
     return 1;

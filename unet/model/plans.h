@@ -44,6 +44,8 @@ void model_free(struct model *model); /* also of a zeroed one */
  * U-Net sees the input picture. Row 0 is prompt and picture; 1 of 2 is the negative prompt; 1 of 3 is the negative
  * prompt with the picture; 2 of 3 is the negative prompt without the picture. */
 int model_rows(const struct model *model, bool guidance);
+/* Of all that prompts leave on the device. */
+size_t model_prompt_elements(const struct model *model);
 /* Rows of the time projections for each step: each guidance row has its own where pooled text tells them apart. */
 int model_time_rows(const struct model *model, int rows);
 /* Guidance is an input of the time projections (full LCM), and acts without a second row. */
