@@ -234,11 +234,23 @@ static int prepare_start(struct preparation *p) {
   return append_sample(p, launch_start, &args);
 }
 
+static int prepare_mask(struct preparation *p) {
+  const struct op_mask *o = &p->op->mask;
+  struct sample_args args = {
+      .kept_pixels = operand(p, o->kept, ROLE_VECTOR), .count = tensor_elements(o->y), .c = o->x.c, .shift = o->value};
+  args.x = operand_either(p, o->x, &args.x_type);
+  args.y = operand_either(p, o->y, &args.y_type);
+  return append_sample(p, launch_mask, &args);
+}
+
 static int prepare_unet_input(struct preparation *p) {
   const struct op_unet_input *o = &p->op->unet_input;
   struct sample_args args = {.image = operand(p, o->image, ROLE_ANY),
                              .count = tensor_elements(o->y) / (size_t)o->y.n,
                              .rows = o->y.n,
+                             .kept_pixels = operand(p, o->kept, ROLE_VECTOR),
+                             .w = o->x.w,
+                             .size = o->kept.w / o->x.w,
                              .c = o->x.c,
                              .c_image = o->image.c,
                              .image_rows = o->image_rows};

@@ -130,9 +130,21 @@ static void build_start(struct op_test *t, const void *argument) {
 
 static const bool start_cases[] = {true, false};
 
+static struct tensor test_kept(struct op_test *t, int h, int w) {
+  return test_state(t, 1, h, w, 1, ELEMENT_PRECISE);
+}
+
+static void build_mask(struct op_test *t, const void *argument) {
+  const enum demand *demand = argument;
+  struct op_mask op = {
+      .x = test_input(t, 1, 10, 14, 3, *demand, FILL_NORMAL), .kept = test_kept(t, 10, 14), .value = 0.375f};
+  test_output(t, plan_mask(&t->plan, "mask", op));
+}
+
 struct unet_input_case {
   int rows, c_image;
   unsigned image_rows;
+  int size; /* of the mask for each pixel; 0: there is none */
 };
 
 static void build_unet_input(struct op_test *t, const void *argument) {
@@ -141,10 +153,13 @@ static void build_unet_input(struct op_test *t, const void *argument) {
       .x = test_input(t, 1, 5, 7, 16, ELEMENT_PRECISE, FILL_NORMAL), .image_rows = c->image_rows, .y.n = c->rows};
   if (c->c_image)
     op.image = test_input(t, 1, 5, 7, c->c_image, ELEMENT_DEVICE, FILL_NORMAL);
+  if (c->size)
+    op.kept = test_kept(t, 5 * c->size, 7 * c->size);
   test_output(t, plan_unet_input(&t->plan, "input", op));
 }
 
-static const struct unet_input_case unet_input_cases[] = {{1, 0, 0}, {2, 0, 0}, {1, 16, 1}, {3, 4, 3}, {2, 16, 2}};
+static const struct unet_input_case unet_input_cases[] = {{1, 0, 0},  {2, 0, 0},    {1, 16, 1},   {3, 4, 3},
+                                                          {2, 16, 2}, {1, 4, 1, 8}, {2, 4, 3, 4}, {3, 4, 1, 1}};
 
 struct step_case {
   int rows;
@@ -253,6 +268,7 @@ const struct op_cases op_cases_around[] = {
     OP_CASE_EXACT("prompt of several steps", build_prompt_rows),
     OP_CASES_EXACT("end token", build_end_token, end_token_cases),
     OP_CASES_EXACT("start", build_start, start_cases),
+    OP_CASES_EXACT("mask", build_mask, affine_cases),
     OP_CASES_EXACT("unet input", build_unet_input, unet_input_cases),
     OP_CASES_EXACT("step", build_step, step_cases),
     OP_CASES("step with earlier predictions", build_look_back, look_back_cases),

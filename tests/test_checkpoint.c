@@ -573,7 +573,7 @@ static void test_open_refusals(void **state) {
        "{\"cross_attention_dim\": 16, \"addition_embed_type\": \"text_time\", \"addition_time_embed_dim\": 8,"
        "\"projection_class_embeddings_input_dim\": 64}",
        "asks for pooled text"},
-      {"unet/config.json", "{\"in_channels\": 9, \"cross_attention_dim\": 16}", "in_channels: 9"},
+      {"unet/config.json", "{\"in_channels\": 7, \"cross_attention_dim\": 16}", "in_channels: 7"},
       {"unet/config.json", "{\"out_channels\": 8, \"cross_attention_dim\": 16}", "--vae"},
       {"unet/diffusion_pytorch_model.safetensors", NULL, "safetensors"},
       {"unet/diffusion_pytorch_model.safetensors", "", "0 bytes"},
@@ -641,7 +641,11 @@ static void test_image_condition(void **state) {
   fixture_text(folder, "unet/config.json",
                "{\"in_channels\": 8, \"cross_attention_dim\": 16, \"_image_scaling_factor\": 0.5}");
   checkpoint = open_model(folder, NULL);
-  assert_true(checkpoint->image_scale == 2);
+  assert_true(checkpoint->image_scale == 2 && !checkpoint->inpainting);
+  checkpoint_close(&checkpoint);
+  fixture_text(folder, "unet/config.json", "{\"in_channels\": 9, \"cross_attention_dim\": 16}");
+  checkpoint = open_model(folder, NULL);
+  assert_true(checkpoint->inpainting && !checkpoint->image_condition);
   checkpoint_close(&checkpoint);
   fixture_remove(folder);
 }

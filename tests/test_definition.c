@@ -465,6 +465,32 @@ static void only_chosen_rows_see_the_image(void **state) {
   expect(&b, plan_unet_input(&b.plan, "in", op), (float[]){5, 0, 0, 5, 6, 7, 5, 0, 0}, 0);
 }
 
+/* A state of a program. */
+static struct tensor state_of(struct bench *b, int h, int w, const float *data) {
+  return give(b, plan_state(&b->plan, "kept", 1, h, w, 1, ELEMENT_PRECISE), data);
+}
+
+static void what_is_not_kept_is_hidden(void **state) {
+  (void)state;
+  struct bench b = begin();
+  struct tensor kept = state_of(&b, 2, 2, (float[]){1, 0.5f, 0.25f, 0});
+  struct op_mask op = {.x = input(&b, 2, 2, 2, (float[]){1, 2, 3, 4, 5, 6, 7, 8}), .kept = kept, .value = 9};
+  expect(&b, plan_mask(&b.plan, "mask", op), (float[]){1, 2, 3, 4, 9, 9, 9, 9}, 0);
+}
+
+/* The first value of each pixel's counts. */
+static void the_mask_is_beside_the_latent(void **state) {
+  (void)state;
+  struct bench b = begin();
+  float kept[8] = {1, 0, 0, 1, 0, 0, 0, 0};
+  struct op_unet_input op = {.x = input(&b, 1, 2, 1, (float[]){5, 6}),
+                             .kept = state_of(&b, 2, 4, kept),
+                             .image = input(&b, 1, 2, 1, (float[]){7, 8})};
+  op.image_rows = 1;
+  op.y.n = 1;
+  expect(&b, plan_unet_input(&b.plan, "in", op), (float[]){5, 0, 7, 6, 1, 8}, 0);
+}
+
 /* --- pixels in --- */
 
 static struct frame frame_of(enum pixel_format format, int width, int height, const void *p0, const void *p1,
@@ -670,6 +696,8 @@ int main(void) {
       cmocka_unit_test(multistep_solvers_fit_the_step),
       cmocka_unit_test(a_loop_hands_on_its_latent),
       cmocka_unit_test(only_chosen_rows_see_the_image),
+      cmocka_unit_test(what_is_not_kept_is_hidden),
+      cmocka_unit_test(the_mask_is_beside_the_latent),
       cmocka_unit_test(known_colours_are_decoded),
       cmocka_unit_test(ten_bits_and_full_range_are_scaled),
       cmocka_unit_test(an_unscaled_frame_is_exact),

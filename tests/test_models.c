@@ -333,6 +333,22 @@ static struct engine_shape shape_of(const struct golden *golden, const cJSON *ru
                                .guidance = json_number(run, "guidance", 1) > 1};
 }
 
+/* The golden's mask, where the run is one of inpainting. */
+static void set_mask(struct engine *engine, const struct golden *golden, const cJSON *run) {
+  if (strcmp(json_string(run, "mode", ""), "inpaint"))
+    return;
+  struct values mask = golden_values(golden, "mask");
+  uint8_t *pixels = malloc(4 * mask.count);
+  for (size_t i = 0; i < 4 * mask.count; i++)
+    pixels[i] = (uint8_t)mask.data[i / 4];
+  struct frame frame = golden->frame;
+  frame.plane[0] = pixels;
+  struct error err = {0};
+  assert_ok(engine_set_mask(engine, &frame, MASK_WHITE, &err), &err, __LINE__);
+  free(pixels);
+  free(mask.data);
+}
+
 static double run_psnr(const struct golden *golden, const cJSON *run, const char *device) {
   const struct engine_shape shape = shape_of(golden, run);
   struct engine_params params = ENGINE_PARAMS_DEFAULTS;
@@ -353,6 +369,7 @@ static double run_psnr(const struct golden *golden, const cJSON *run, const char
   controls.image_guidance = (float)json_number(run, "image_guidance", 1);
   const struct engine_request request = {.prepared = prepared, .controls = &controls, .frame = &golden->frame};
   struct engine_result made;
+  set_mask(engine, golden, run);
   assert_ok(engine_submit(engine, &request, &err), &err, __LINE__);
   assert_ok(engine_collect(engine, &made, &err), &err, __LINE__);
   struct values expected = golden_values(golden, "run.%s", json_string(run, "name", ""));
@@ -435,6 +452,11 @@ int main(int argc, char **argv) {
       MODEL("lcm"),
       MODEL("levels"),
       MODEL("nomid"),
+      MODEL("inpaint"),
+      MODEL("bkbase"),
+      MODEL("bktiny"),
+      MODEL("sdxs"),
+      MODEL("merged"),
       MODEL("kl"),
       MODEL("klpix"),
       MODEL("klwide"),
@@ -442,10 +464,11 @@ int main(int argc, char **argv) {
       MODEL("ssd"),
       {"FP16's range", fp16_range, setup, teardown, &(struct test_case){"klwide", "cpu"}},
       {"FP16's range, left", fp16_range_without, setup, teardown, &(struct test_case){"klwide", "cpu"}}};
-  const struct CMUnitTest all_cuda[] = {CUDA_MODEL("sd15"),    CUDA_MODEL("sd21"), CUDA_MODEL("turbo"),
-                                        CUDA_MODEL("pix2pix"), CUDA_MODEL("lcm"),  CUDA_MODEL("levels"),
-                                        CUDA_MODEL("nomid"),   CUDA_MODEL("kl"),   CUDA_MODEL("klpix"),
-                                        CUDA_MODEL("klwide"),  CUDA_MODEL("sdxl"), CUDA_MODEL("ssd")};
+  const struct CMUnitTest all_cuda[] = {
+      CUDA_MODEL("sd15"),   CUDA_MODEL("sd21"),  CUDA_MODEL("turbo"),   CUDA_MODEL("pix2pix"), CUDA_MODEL("lcm"),
+      CUDA_MODEL("levels"), CUDA_MODEL("nomid"), CUDA_MODEL("kl"),      CUDA_MODEL("klpix"),   CUDA_MODEL("klwide"),
+      CUDA_MODEL("sdxl"),   CUDA_MODEL("ssd"),   CUDA_MODEL("inpaint"), CUDA_MODEL("bkbase"),  CUDA_MODEL("bktiny"),
+      CUDA_MODEL("sdxs"),   CUDA_MODEL("merged")};
 #ifdef __SANITIZE_ADDRESS__ /* which the definition's loops meet in the small models; in this one they take minutes */
   const struct CMUnitTest mini[] = {ON_DEVICE("mini", "cpu")};
 #else

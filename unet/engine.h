@@ -86,7 +86,8 @@ struct engine_info {
   char device[128], device_detail[256];
   int depth, longest_side; /* as device_info has them */
   int native_width, native_height, size_multiple;
-  bool image_conditioned;      /* the U-Net sees the input picture itself (InstructPix2Pix, mini) */
+  bool image_conditioned;      /* the U-Net sees the input picture itself (InstructPix2Pix, inpainting, mini) */
+  bool inpaints;               /* it repaints what a mask marks: see engine_set_mask */
   bool refuses_guidance;       /* trained without: engine_shape.guidance is an error (mini) */
   bool has_guidance_embedding; /* full LCM: guidance acts with no second row */
   const char *sampler, *spacing, *prediction;
@@ -131,6 +132,15 @@ int engine_fall_back(struct engine *engine, struct error *err);
  * If the model has a list of styles it knows (mini's styles.json) and the text names none, the model's default style
  * takes its place (see styles_prompt) and one log line says so and names the styles. */
 int engine_set_prompt(struct engine *engine, int slot, const char *text, struct error *err);
+
+/* Where a mask asks for new pixels: where it is white, or where it is transparent. */
+enum mask_channel { MASK_WHITE, MASK_TRANSPARENT };
+
+/* What an inpainting model repaints of the frames that are submitted from now on. The mask is copied; it may have any
+ * size, and becomes a picture's as a frame does, but each pixel takes the nearest. Outside it the picture stays. Before
+ * the first mask, and with NULL, all is repainted, and the network sees nothing of the frame but where strength below 1
+ * starts from it. */
+int engine_set_mask(struct engine *engine, const struct frame *mask, enum mask_channel channel, struct error *err);
 
 /* New values of rows [first, first + rows) of a weight: FP32, a convolution's row as [kh][kw][in]. Layers that read the
  * same input are one weight. */

@@ -230,12 +230,14 @@ struct sample_args {
   int kept;
   void *y;
   enum dtype y_type;
-  size_t count;   /* elements of one row of y: a latent, a slot, an embedding */
-  int rows;       /* guidance rows, timesteps or text positions; of a ring, or 0 */
-  int c, c_image; /* channels */
-  int pitch;      /* from one row of table to the next */
-  int period;     /* rows of a step */
-  int values;     /* embedded beside each other in place of the steps' timesteps; 0: none */
+  size_t count;             /* elements of one row of y: a latent, a slot, an embedding */
+  int rows;                 /* guidance rows, timesteps or text positions; of a ring, or 0 */
+  const float *kept_pixels; /* of the picture, size times as wide as the latent, each way; or NULL */
+  int w, size;              /* the latent's width */
+  int c, c_image;           /* channels */
+  int pitch;                /* from one row of table to the next */
+  int period;               /* rows of a step */
+  int values;               /* embedded beside each other in place of the steps' timesteps; 0: none */
   float value[SIZES];
   int step;
   unsigned image_rows;
@@ -253,6 +255,7 @@ cudaError_t launch_end_token(const struct launch_queue *queue, const struct samp
 /* y += each picture's own row of table, of a convolution. */
 cudaError_t launch_add_times(const struct launch_queue *queue, const struct sample_args *args);
 cudaError_t launch_start(const struct launch_queue *queue, const struct sample_args *args);
+cudaError_t launch_mask(const struct launch_queue *queue, const struct sample_args *args);
 cudaError_t launch_unet_input(const struct launch_queue *queue, const struct sample_args *args);
 cudaError_t launch_step(const struct launch_queue *queue, const struct sample_args *args);
 

@@ -157,18 +157,34 @@ __global__ void __launch_bounds__(THREADS) start_kernel(const __grid_constant__ 
   element_write(p.y, p.y_type, i, v);
 }
 
+__global__ void __launch_bounds__(THREADS) mask_kernel(const __grid_constant__ struct sample_args p) {
+  size_t i = thread_index();
+  wait_for_previous();
+  if (i < p.count)
+    element_write(p.y, p.y_type, i, p.kept_pixels[i / p.c] >= 0.5f ? element_read(p.x, p.x_type, i) : p.shift);
+}
+
+/* Whether the picture behind a pixel of the latent is to be made anew. */
+__device__ __forceinline__ float repainted(const struct sample_args &p, size_t pixel) {
+  size_t row = pixel / p.w * p.size, column = pixel % p.w * p.size;
+  return p.kept_pixels[row * p.w * p.size + column] >= 0.5f ? 0.0f : 1.0f;
+}
+
 __global__ void __launch_bounds__(THREADS) unet_input_kernel(const __grid_constant__ struct sample_args p) {
   size_t i = thread_index();
   wait_for_previous();
   if (i >= p.count * p.rows)
     return;
-  size_t row = i / p.count, pixel = i % p.count / (p.c + p.c_image);
-  int channel = (int)(i % (p.c + p.c_image));
+  int masks = p.kept_pixels != nullptr, channels = p.c + masks + p.c_image;
+  size_t row = i / p.count, pixel = i % p.count / channels;
+  int channel = (int)(i % channels), image = channel - p.c - masks;
   float v = 0.0f;
   if (channel < p.c)
     v = element_read(p.x, p.x_type, pixel * p.c + channel);
+  else if (image < 0)
+    v = repainted(p, pixel);
   else if (p.image_rows >> row & 1)
-    v = __half2float(p.image[pixel * p.c_image + (channel - p.c)]);
+    v = __half2float(p.image[pixel * p.c_image + image]);
   element_write(p.y, p.y_type, i, v);
 }
 
@@ -266,6 +282,10 @@ cudaError_t launch_add_times(const struct launch_queue *queue, const struct samp
 
 cudaError_t launch_start(const struct launch_queue *queue, const struct sample_args *args) {
   return launch_over(queue, start_kernel, args->count, args);
+}
+
+cudaError_t launch_mask(const struct launch_queue *queue, const struct sample_args *args) {
+  return launch_over(queue, mask_kernel, args->count, args);
 }
 
 cudaError_t launch_unet_input(const struct launch_queue *queue, const struct sample_args *args) {

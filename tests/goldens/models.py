@@ -40,6 +40,7 @@ from cases import CASES
 DRAWN_IN = [
     "diffusers.pipelines.stable_diffusion.pipeline_stable_diffusion",
     "diffusers.pipelines.stable_diffusion.pipeline_stable_diffusion_img2img",
+    "diffusers.pipelines.stable_diffusion.pipeline_stable_diffusion_inpaint",
     "diffusers.pipelines.stable_diffusion.pipeline_stable_diffusion_instruct_pix2pix",
     "diffusers.pipelines.latent_consistency_models.pipeline_latent_consistency_text2img",
     "diffusers.pipelines.latent_consistency_models.pipeline_latent_consistency_img2img",
@@ -95,6 +96,13 @@ def picture(height, width, seed):
         cy, cx, r = rng.uniform(0, height), rng.uniform(0, width), rng.uniform(0.1, 0.3) * height
         image[(y - cy) ** 2 + (x - cx) ** 2 < r * r] = rng.uniform(0, 255, 3)
     return np.clip(np.rint(image), 0, 255).astype(np.uint8)
+
+
+def mask(height, width):
+    """What is to be repainted of a picture: 255 in a disc and along an edge, uint8 [height, width]."""
+    y, x = np.mgrid[0:height, 0:width]
+    inside = ((y - 0.45 * height) ** 2 + (x - 0.6 * width) ** 2 < (0.27 * height) ** 2) | (x < 0.13 * width)
+    return np.where(inside, 255, 0).astype(np.uint8)
 
 
 def as_tensor(image):
@@ -253,7 +261,10 @@ def fit_unet(unet, z, seen, text, pooled, sizes, scheduler, generator):
     eps = torch.randn(z.shape, generator=generator)
     x = abar.sqrt() * z + (1 - abar).sqrt() * eps
     target = abar.sqrt() * eps - (1 - abar).sqrt() * z if scheduler["prediction_type"] == "v_prediction" else eps
-    if unet.config.in_channels > z.shape[1]:
+    if unet.config.in_channels > 2 * z.shape[1]:
+        hidden = torch.rand(len(z), 1, *z.shape[2:], generator=generator).round()
+        x = torch.cat([x, hidden, z * (1 - hidden)], 1)
+    elif unet.config.in_channels > z.shape[1]:
         x = torch.cat([x, seen], 1)
     w = torch.randn(len(z), unet.config.time_cond_proj_dim or 1, generator=generator)
     condition = w if unet.config.time_cond_proj_dim else None
@@ -326,6 +337,10 @@ def make_checkpoint(folder, case):
         model.config.save_pretrained(folder / name) if is_text else model.save_config(folder / name)
         basename = "model" if is_text else "diffusion_pytorch_model"
         shards = case.get("shards", 1) if name == "unet" else 1
+        if name == "unet" and case.get("unet_absent"):
+            config = json.loads((folder / name / "config.json").read_text())
+            left = {k: v for k, v in config.items() if k not in case["unet_absent"]}
+            (folder / name / "config.json").write_text(json.dumps(left, indent=2))
         save_weights(model, folder / name, basename, dtype, case["prefix"] if is_text else None, shards)
     (folder / "scheduler").mkdir()
     (folder / "scheduler" / "scheduler_config.json").write_text(json.dumps(case["scheduler"], indent=1))
@@ -484,6 +499,7 @@ PIPELINES = {
     ("sd", "text"): diffusers.StableDiffusionPipeline,
     ("sd", "image"): diffusers.StableDiffusionImg2ImgPipeline,
     ("sd", "edit"): diffusers.StableDiffusionInstructPix2PixPipeline,
+    ("sd", "inpaint"): diffusers.StableDiffusionInpaintPipeline,
     ("lcm", "text"): diffusers.LatentConsistencyModelPipeline,
     ("lcm", "image"): diffusers.LatentConsistencyModelImg2ImgPipeline,
     ("sdxl", "text"): diffusers.StableDiffusionXLPipeline,
@@ -493,7 +509,7 @@ PIPELINES = {
 
 def run_pipeline(parts, index, scheduler, run, image, noise):
     """One run of cases.py through the diffusers pipeline that is meant for it; uint8 picture."""
-    lcm = isinstance(scheduler, diffusers.LCMScheduler)
+    lcm = bool(parts["unet"].config.time_cond_proj_dim)  # merged ones run in the others' pipelines
     family = "lcm" if lcm else "sdxl" if "text_encoder_2" in parts else "sd"
     settings = {"safety_checker": None, "feature_extractor": None, "requires_safety_checker": False}
     if family == "sdxl":
@@ -506,6 +522,10 @@ def run_pipeline(parts, index, scheduler, run, image, noise):
         arguments |= dict(height=image.shape[0], width=image.shape[1])
     elif run["mode"] == "edit":
         arguments |= dict(image=as_tensor(image), image_guidance_scale=run.get("image_guidance", 1.0))
+    elif run["mode"] == "inpaint":
+        size = image.shape[:2]
+        arguments |= dict(image=as_tensor(image), mask_image=torch.from_numpy(mask(*size))[None, None] / 255,
+                          height=size[0], width=size[1], strength=run["strength"])
     else:
         arguments |= dict(image=as_tensor(image), strength=run["strength"])
     parts = parts | {"vae": with_shift(parts["vae"])}
@@ -542,6 +562,8 @@ def make_goldens(model, out, runs, height, width, seed, noise, widened=None):
         pictures[run["name"]] = run_pipeline(parts, index, make_scheduler(model), run, image, noise)
     check_runs(out.name, pictures)
     tensors["input"] = torch.from_numpy(image).half()  # 0..255 is exact in FP16
+    if any(run["mode"] == "inpaint" for run in runs):
+        tensors["mask"] = torch.from_numpy(mask(height, width)).half()
     tensors |= {f"run.{k}": torch.from_numpy(v).half().contiguous() for k, v in pictures.items()}
     out.mkdir(parents=True, exist_ok=True)
     save_readable(tensors, out / "golden.safetensors")

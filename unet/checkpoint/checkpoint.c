@@ -201,11 +201,11 @@ static int check_latents(const struct predictor *predictor, const struct autoenc
                      "%s/config.json: out_channels: %d does not fit the autoencoder %s, which has %d "
                      "latent channels; give a fitting one with --vae",
                      predictor->weights.folder, unet->out_channels, autoencoder->weights.folder, latent);
-  if (unet->in_channels != latent && unet->in_channels != 2 * latent)
+  if (unet->in_channels != latent && unet->in_channels != 2 * latent && unet->in_channels != 2 * latent + 1)
     return error_set(err, STATUS_MODEL,
-                     "%s/config.json: in_channels: %d is not supported (%d, or %d with the input picture, is; "
-                     "inpainting and depth models are not)",
-                     predictor->weights.folder, unet->in_channels, latent, 2 * latent);
+                     "%s/config.json: in_channels: %d is not supported (%d, %d with the input picture, and %d with "
+                     "a mask and the picture are; depth models are not)",
+                     predictor->weights.folder, unet->in_channels, latent, 2 * latent, 2 * latent + 1);
   return 0;
 }
 
@@ -259,7 +259,8 @@ static int check_vocabulary(const struct text_encoder *encoder, struct error *er
  * has in its weights. */
 static float image_scale(const struct checkpoint *c) {
   const struct autoencoder *autoencoder = &c->autoencoder;
-  float said = c->predictors[0].config.image_scaling_factor, usual = c->text_encoder_count > 1 ? 0.13025f : 0.18215f;
+  float said = c->predictors[0].config.image_scaling_factor,
+        usual = c->predictors[0].config.added_size_dim ? 0.13025f : 0.18215f;
   if (said > 0)
     return autoencoder->scaling_factor / said;
   return autoencoder->type == AUTOENCODER_TAE ? autoencoder->scaling_factor / usual : 1;
@@ -277,6 +278,7 @@ static int check_fit(struct checkpoint *c, struct error *err) {
     return -1;
   c->image_condition = c->predictors[0].config.in_channels == 2 * c->autoencoder.latent_channels;
   c->image_scale = image_scale(c);
+  c->inpainting = c->predictors[0].config.in_channels == 2 * c->autoencoder.latent_channels + 1;
   return 0;
 }
 

@@ -97,7 +97,10 @@ static void print_predictor(const struct checkpoint *c, const struct predictor *
   fprintf(out, ", heads ");
   print_list(out, unet->heads, unet->levels);
   fprintf(out, ", in %d, out %d%s%s\n              ", unet->in_channels, unet->out_channels,
-          c->image_condition ? ", sees the input picture" : "", unet->time_cond_proj_dim ? ", guidance embedded" : "");
+          c->image_condition ? ", sees the input picture"
+          : c->inpainting    ? ", repaints what a mask marks"
+                             : "",
+          unet->time_cond_proj_dim ? ", guidance embedded" : "");
   print_files(predictor->weights.files, out);
 }
 

@@ -100,15 +100,33 @@ static void start_run(const struct cpu_run *run, const struct cpu_node *node) {
     y[i] = (z ? run->params->start_latent * z[i] : 0) + run->params->start_noise * noise[i];
 }
 
+static void mask_run(const struct cpu_run *run, const struct cpu_node *node) {
+  const struct op_mask *op = &node->op->mask;
+  const float *x = cpu_f32(run->program, op->x), *kept = cpu_f32(run->program, op->kept);
+  float *y = cpu_f32(run->program, op->y);
+  size_t count = tensor_elements(op->y);
+  for (size_t i = 0; i < count; i++)
+    y[i] = kept[i / (size_t)op->x.c] >= 0.5f ? x[i] : op->value;
+}
+
+/* Whether the picture behind a pixel of the latent is to be made anew. */
+static bool is_repainted(const struct op_unet_input *op, const float *kept, size_t pixel) {
+  size_t w = (size_t)op->x.w, k = (size_t)(op->kept.w / op->x.w);
+  return !(kept[(pixel / w * k) * (w * k) + pixel % w * k] >= 0.5f);
+}
+
 static void unet_input_run(const struct cpu_run *run, const struct cpu_node *node) {
   const struct op_unet_input *op = &node->op->unet_input;
-  const float *x = cpu_f32(run->program, op->x), *image = cpu_f32(run->program, op->image);
+  const float *x = cpu_f32(run->program, op->x), *image = cpu_f32(run->program, op->image),
+              *kept = cpu_f32(run->program, op->kept);
   float *y = cpu_f32(run->program, op->y);
   size_t pixels = (size_t)op->x.h * (size_t)op->x.w;
   for (int r = 0; r < op->y.n; r++)
     for (size_t i = 0; i < pixels; i++) {
       for (int c = 0; c < op->x.c; c++)
         *y++ = x[i * (size_t)op->x.c + (size_t)c];
+      if (kept)
+        *y++ = is_repainted(op, kept, i);
       for (int c = 0; c < op->image.c; c++)
         *y++ = op->image_rows >> r & 1 ? image[i * (size_t)op->image.c + (size_t)c] : 0;
     }
@@ -145,5 +163,6 @@ const struct cpu_impl cpu_define_guidance_embed = {.run = guidance_embed_run};
 const struct cpu_impl cpu_define_time_row = {.run = time_row_run};
 const struct cpu_impl cpu_define_affine = {.run = affine_run};
 const struct cpu_impl cpu_define_start = {.run = start_run};
+const struct cpu_impl cpu_define_mask = {.run = mask_run};
 const struct cpu_impl cpu_define_unet_input = {.run = unet_input_run};
 const struct cpu_impl cpu_define_step = {.run = step_run};

@@ -164,6 +164,7 @@ void engine_close(struct engine **engine_ref) {
   free((char *)engine->options.name);
   free((char *)engine->options.cache_dir);
   free(engine->model_path);
+  free(engine->mask.kept);
   free(engine);
   *engine_ref = NULL;
 }
@@ -206,7 +207,8 @@ void engine_get_info(const struct engine *engine, struct engine_info *info) {
       .depth = device.depth,
       .longest_side = device.longest_side,
       .size_multiple = model_size_multiple(&engine->model),
-      .image_conditioned = checkpoint->image_condition,
+      .image_conditioned = checkpoint->image_condition || checkpoint->inpainting,
+      .inpaints = checkpoint->inpainting,
       .refuses_guidance = styles_refuses_guidance(checkpoint->styles),
       .has_guidance_embedding = model_embeds_guidance(&engine->model),
       .sampler = sampler_method_name(engine->sampling.method),

@@ -5,6 +5,7 @@
  * prompts.c    slots: text to tokens to the device, keys and values of those in use
  * sampling.c   what is sampled: schedule, noise, time projections
  * adapters.c   adapters: what they change, and when
+ * mask.c       what inpainting models are to repaint
  * frames.c     submit, collect: controls to the arguments of a run */
 #ifndef UNET_ENGINE_ENGINE_IMPL_H
 #define UNET_ENGINE_ENGINE_IMPL_H
@@ -46,6 +47,8 @@ struct prepared {
   bool table_known;
   uint64_t seed; /* of the noise on the device */
   bool noise_known;
+  float *kept;           /* the mask on its way to the device; NULL: the plan has none */
+  uint64_t mask_version; /* of the mask on the device: engine.mask's; 0: all is repainted */
   struct conditioning times;
   bool times_known;
   /* Version of the weights that the plan of times reads; looked up again when weights_version is behind. */
@@ -67,6 +70,14 @@ struct prompt_slot {
   int tokens[TEXT_ENCODERS_MAX][TOKENS_MAX]; /* for each text encoder */
   uint64_t version;                          /* of the weights then: plan_weights_version */
   uint64_t serial;                           /* number of the encoding: a new one for every text */
+};
+
+/* What inpainting models leave of a picture. */
+struct mask {
+  uint8_t *kept; /* [height][width]: 1 where it stays; NULL: nowhere */
+  int width, height;
+  float sample_aspect; /* as a frame's */
+  uint64_t version;    /* raised by each change */
 };
 
 struct engine {
@@ -92,7 +103,8 @@ struct engine {
   struct recent keys;       /* the texts, by serial, whose keys and values are on the device */
   uint64_t keys_version;    /* of the weights they were computed with */
   struct sampling sampling; /* what each handle begins with */
-  bool blends;              /* strength is the picture's share beside the input; the sampler's is always 1 */
+  struct mask mask;
+  bool blends; /* strength is the picture's share beside the input; the sampler's is always 1 */
   /* Versions of the weights that the plans read; looked up again when weights_version is behind. */
   uint64_t text_weights, keys_weights, weights_version;
 
@@ -126,6 +138,16 @@ int prompts_restore(struct engine *engine, struct error *err);
 int prompts_slot(const struct engine *engine, int slot);
 /* Whether the negative prompt is zeros: it says nothing, and the model wants that so. */
 bool prompts_zero_negative(const struct engine *engine);
+
+/* --- mask.c --- */
+
+/* Brings the engine's mask to the handle's size and to the device, where it is not there yet. */
+int mask_write(struct engine *engine, struct prepared *prepared, struct error *err);
+
+/* --- frames.c --- */
+
+/* Where a frame of this shape comes to lie in a picture. */
+struct geometry frames_geometry(enum fit fit, const struct frame *frame, int width, int height);
 
 /* --- sampling.c --- */
 

@@ -9,7 +9,7 @@ static float clamp01(float x) {
 
 /* --- controls to arguments --- */
 
-static struct geometry fit_geometry(enum fit fit, const struct frame *frame, int width, int height) {
+struct geometry frames_geometry(enum fit fit, const struct frame *frame, int width, int height) {
   float w = (float)frame->width, h = (float)frame->height;
   struct geometry g = {0, 0, w, h, 0, 0, width, height};
   float wider = (float)(frame_aspect(frame) * height / width); /* than the picture, whose pixels are square */
@@ -89,7 +89,7 @@ static int fill_run(struct engine *engine, const struct engine_request *request,
   if (!prepared_is_known(engine, prepared))
     return error_set(err, STATUS_FAILED, "no picture is prepared: engine_prepare comes before frames");
   if (choose_input(prepared, frame, err) < 0 || check_controls(controls, err) < 0 ||
-      sampling_noise(engine, prepared, controls->seed, err) < 0)
+      sampling_noise(engine, prepared, controls->seed, err) < 0 || mask_write(engine, prepared, err) < 0)
     return -1;
   fill_sampling(engine, prepared, controls, run);
   run->guidance = controls->guidance;
@@ -97,7 +97,7 @@ static int fill_run(struct engine *engine, const struct engine_request *request,
     return -1;
   fill_guidance(engine, prepared->shape.rows, controls, run);
   if (*frame)
-    run->geometry = fit_geometry(engine->fit, *frame, prepared->shape.width, prepared->shape.height);
+    run->geometry = frames_geometry(engine->fit, *frame, prepared->shape.width, prepared->shape.height);
   if (prompts_refresh(engine, prepared->shape.rows, run, err) < 0 || sampling_times(engine, prepared, run, err) < 0)
     return -1;
   return prompts_place(engine, prepared->shape.rows, run, err);

@@ -36,9 +36,9 @@ static int check_shape(const struct model *model, const struct frame_shape *shap
 /* Refuses what the checkpoint was not trained for and what the engine cannot do. */
 static int check_wish(const struct engine *engine, const struct engine_shape *wish, struct error *err) {
   const struct checkpoint *checkpoint = engine->checkpoint;
-  if (wish->text_to_image && checkpoint->image_condition)
-    return error_set(err, STATUS_USAGE, "%s: this model restyles an input picture and cannot make one from text alone",
-                     engine->model_path);
+  if (wish->text_to_image && (checkpoint->image_condition || checkpoint->inpainting))
+    return error_set(err, STATUS_USAGE, "%s: this model %s an input picture and cannot make one from text alone",
+                     engine->model_path, checkpoint->inpainting ? "repaints" : "restyles");
   if (wish->guidance && styles_refuses_guidance(checkpoint->styles))
     return error_set(
         err, STATUS_USAGE,
@@ -77,6 +77,7 @@ static void destroy(struct engine *engine, struct prepared *prepared) {
   plan_free(&prepared->times_plan);
   plan_free(&prepared->plan);
   free(prepared->noise_sample);
+  free(prepared->kept);
   free(prepared);
 }
 
@@ -100,7 +101,9 @@ static int make(struct engine *engine, const struct engine_shape *wish, struct p
   prepared->sampling.steps = prepared->shape.steps;
   prepared->sampling.text_to_image = prepared->shape.text_to_image;
   prepared->noise_sample = malloc(tensor_elements(prepared->noise.start) * sizeof *prepared->noise_sample);
-  if (!prepared->noise_sample)
+  if (tensor_exists(prepared->noise.kept))
+    prepared->kept = malloc(tensor_elements(prepared->noise.kept) * sizeof *prepared->kept);
+  if (!prepared->noise_sample || !prepared->kept != !tensor_exists(prepared->noise.kept))
     return error_set(err, STATUS_FAILED, "out of memory");
   prepared->weights_version = UINT64_MAX; /* not looked up: weights may be changing on the thread that runs */
   return prepare_programs(engine, prepared, err);

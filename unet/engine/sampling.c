@@ -58,7 +58,7 @@ void sampling_choose(struct sampling *sampling, const struct engine_params *para
   sampling->method = choose_method(params->sampler, config);
   sampling->spacing = choose_spacing(params->spacing, sampling->method, config);
   sampling->strength = 1;
-  sampling->image_condition = checkpoint->image_condition;
+  sampling->image_condition = checkpoint->image_condition || checkpoint->inpainting;
   sampling->quantised = params->strength_diffusers;
   /* Merged LCM models have no embedding of guidance, and run in Stable Diffusion's pipelines. */
   sampling->lcm_pipeline = checkpoint->predictors[0].config.time_cond_proj_dim > 0;

@@ -109,9 +109,10 @@ int plans_times(const struct model *model, const struct frame_shape *shape, stru
 /* The sampler's steps, each with a call of the U-Net. Few are written out, because a GPU takes 3 to 5 us from one
  * iteration of a loop to the next (H200); more become a loop, because each step written out takes 10 ms to prepare. */
 static void denoise(const struct model *model, const struct frame_shape *shape, struct plan *plan, struct tensor x,
-                    struct tensor image, struct tensor noise) {
+                    struct tensor image, const struct frame_noise *state) {
   struct tensor text = plan_prompt(plan, "prompt", (struct op_prompt){.slots = model->keys, .y.n = shape->rows});
-  struct op_unet_input input = {.x = x, .image = image, .image_rows = shape->rows == 3 ? 3 : 1, .y.n = shape->rows};
+  struct op_unet_input input = {.x = x, .kept = state->kept, .image = image, .y.n = shape->rows};
+  input.image_rows = shape->rows == 3 || model->checkpoint->inpainting ? 3 : 1;
   struct tensor times = times_state(model, shape, plan);
   int time_rows = model_time_rows(model, shape->rows);
   bool loop = shape->steps > UNROLLED_MAX;
@@ -123,7 +124,7 @@ static void denoise(const struct model *model, const struct frame_shape *shape, 
                               : tensor_rows_of(times, step * time_rows, time_rows);
     struct tensor y = unet_predict(&model->unet, plan, plan_unet_input(plan, "input", input), time, text);
     struct op_step op = {
-        .step = step, .x = x, .model = y, .noise = step < shape->noise_samples ? noise : (struct tensor){0}};
+        .step = step, .x = x, .model = y, .noise = step < shape->noise_samples ? state->steps : (struct tensor){0}};
     plan_step(plan, "step", op);
   }
   if (loop)
@@ -131,7 +132,14 @@ static void denoise(const struct model *model, const struct frame_shape *shape, 
 }
 
 /* What the U-Net sees of the picture, whose latent the autoencoder has as own. */
-static struct tensor image_condition(const struct checkpoint *checkpoint, struct plan *plan, struct tensor own) {
+static struct tensor image_condition(const struct checkpoint *checkpoint, struct plan *plan, struct tensor pixels,
+                                     struct tensor own, struct tensor kept) {
+  const struct autoencoder *autoencoder = &checkpoint->autoencoder;
+  const struct autoencoder_kind *kind = autoencoder_kind(autoencoder);
+  if (checkpoint->inpainting) {
+    struct op_mask mask = {.x = pixels, .kept = kept, .value = (1 + kind->black) / 2};
+    return autoencoder_scaled(autoencoder, plan, kind->encode(autoencoder, plan, plan_mask(plan, "mask", mask)));
+  }
   if (!checkpoint->image_condition)
     return (struct tensor){0};
   return checkpoint->image_scale == 1
@@ -148,7 +156,9 @@ int plans_frame(const struct model *model, const struct frame_shape *shape, stru
   float range = 1 - kind->black, scale = 1 / range, bias = (0 - kind->black) / range; /* to its pictures; and back */
   plan_init(plan, model->resources);
   noise->start = plan_state(plan, "noise/start", 1, h, w, model->unet.config->out_channels, ELEMENT_PRECISE);
-  noise->steps = (struct tensor){0};
+  noise->steps = noise->kept = (struct tensor){0};
+  if (checkpoint->inpainting)
+    noise->kept = plan_state(plan, "kept", 1, shape->height, shape->width, 1, ELEMENT_PRECISE);
   if (shape->noise_samples)
     noise->steps =
         plan_state(plan, "noise/steps", shape->noise_samples, h, w, model->unet.config->out_channels, ELEMENT_PRECISE);
@@ -161,9 +171,9 @@ int plans_frame(const struct model *model, const struct frame_shape *shape, stru
     own = kind->encode(autoencoder, plan, pixels);
     z = autoencoder_scaled(autoencoder, plan, own);
   }
-  struct tensor image = image_condition(checkpoint, plan, own);
+  struct tensor image = image_condition(checkpoint, plan, pixels, own, noise->kept);
   struct tensor x = plan_start(plan, "start", (struct op_start){.z = z, .noise = noise->start});
-  denoise(model, shape, plan, x, image, noise->steps);
+  denoise(model, shape, plan, x, image, noise);
   x = kind->decode(autoencoder, plan, autoencoder_unscaled(autoencoder, plan, x));
   plan_pixels_out(plan, "pixels out",
                   (struct op_pixels_out){

@@ -30,10 +30,13 @@ struct frame_shape {
   bool text_to_image;
 };
 
-/* The frame plan's noise, as state that the caller fills: latent [h, w, c] for each sample. */
+/* What a frame plan reads beside the frame, as state that the caller fills: noise, a latent [h, w, c] for each sample,
+ * and a mask. */
 struct frame_noise {
   struct tensor start; /* [1, h, w, c]: OP_START's */
   struct tensor steps; /* [samples, h, w, c]: OP_STEP's, one a step; none where shape.noise_samples is 0 */
+  struct tensor
+      kept; /* [1, height, width, 1], of inpainting models: 1 where the picture stays, 0 where it is made anew */
 };
 
 int model_init(struct model *model, const struct checkpoint *checkpoint, struct resources *resources,

@@ -248,10 +248,26 @@ static const char *check_start(const struct op *op, int runs, struct op_result *
   return fits_noise(o->z, o->noise) ? NULL : "the noise's shape is not the latent's";
 }
 
+static const char *check_mask(const struct op *op, int runs, struct op_result *y) {
+  const struct op_mask *o = &op->mask;
+  (void)runs;
+  *y = shape_of(o->x);
+  bool fits = has_size(o->kept, o->x) && o->x.n == 1 && o->kept.c == 1;
+  return fits ? NULL : "the mask's size differs from the picture's";
+}
+
+/* Whether there is a mask value or k x k of them for each pixel. */
+static bool fits_mask(struct tensor kept, struct tensor x) {
+  int k = kept.h / x.h;
+  return !tensor_exists(kept) || (k > 0 && kept.n == 1 && kept.h == k * x.h && kept.w == k * x.w && kept.c == 1);
+}
+
 static const char *check_unet_input(const struct op *op, int runs, struct op_result *y) {
   const struct op_unet_input *o = &op->unet_input;
   (void)runs;
-  *y = (struct op_result){.n = o->y.n, .h = o->x.h, .w = o->x.w, .c = o->x.c + o->image.c};
+  *y = (struct op_result){.n = o->y.n, .h = o->x.h, .w = o->x.w, .c = o->x.c + o->kept.c + o->image.c};
+  if (!fits_mask(o->kept, o->x))
+    return "the mask's size is no multiple of the latent's";
   if (o->y.n < 1 || o->y.n > GUIDANCE_ROWS_MAX)
     return "too many guidance rows";
   bool fits = !tensor_exists(o->image) || (o->image.n == 1 && o->image.h == o->x.h && o->image.w == o->x.w);

@@ -237,12 +237,28 @@ struct op_start {
   OPERANDS(START)
 };
 
-/* y = rows copies of [x | image], the U-Net's input; where bit r of image_rows is clear, row r's image part is zero.
+/* y = x where kept is at least 0.5, else value: what an inpainting network sees of the picture.
+ *   x     [1, H, W, c]
+ *   kept  precise [1, H, W, 1] */
+#define OPERANDS_MASK(T, P)                                                                                            \
+  T(x, OPERAND_READ)                                                                                                   \
+  T(kept, OPERAND_READ | OPERAND_STATE)                                                                                \
+  T(y, OPERAND_WRITE)
+struct op_mask {
+  OPERANDS(MASK)
+  float value;
+};
+
+/* y = rows copies of [x | mask | image], the U-Net's input; where bit r of image_rows is clear, row r's image part is
+ * zero. mask is one channel, there with kept: 0 where kept is at least 0.5 in the first of a pixel's k x k values, else
+ * 1.
  *   x      precise [1, h, w, c]
+ *   kept   precise [1, k h, k w, 1]
  *   image  [1, h, w, c_image]
- *   y      [rows, h, w, c + c_image]; the rows are given as y.n */
+ *   y      [rows, h, w, c + 1 + c_image]; the rows are given as y.n */
 #define OPERANDS_UNET_INPUT(T, P)                                                                                      \
   T(x, OPERAND_READ)                                                                                                   \
+  T(kept, OPERAND_READ | OPERAND_STATE | OPERAND_OPTIONAL)                                                             \
   T(image, OPERAND_READ | OPERAND_OPTIONAL)                                                                            \
   T(y, OPERAND_WRITE)
 struct op_unet_input {
@@ -313,6 +329,7 @@ struct op_pixels_out {
   ROW(PROMPT, prompt, "prompt", prompts, no_flops)                                                                     \
   ROW(END_TOKEN, end_token, "end token", end, no_flops)                                                                \
   ROW(START, start, "start", nothing, no_flops)                                                                        \
+  ROW(MASK, mask, "mask", nothing, no_flops)                                                                           \
   ROW(UNET_INPUT, unet_input, "unet input", nothing, no_flops)                                                         \
   ROW(STEP, step, "step", coefficients, no_flops)                                                                      \
   ROW(PIXELS_IN, pixels_in, "pixels in", frame, no_flops)                                                              \
