@@ -462,6 +462,54 @@ static void test_text_to_image_is_refused(void **state) {
   program_expect(2, "restyles an input picture", "render pattern null: --text-to-image --size 64x64");
 }
 
+/* Inpainting: a still mask, one that moves along with the input, and the input's own alpha. The input is 8 frames that
+ * all differ; hashes of frames that are repainted as a whole are the same, since the model sees none of them. */
+#define INPAINT "--model \"$REVERIE_GOLDENS/inpaint\" --device cpu --size 80x64 --steps 2 -y"
+#define HASHES(name) "$(grep '^[0-9]' " name " | cut -d' ' -f3)"
+
+static void test_inpainting(void **state) {
+  (void)state;
+  shell(FFMPEG "-f lavfi -i testsrc2=s=80x64:r=8 -frames:v 8 -pix_fmt yuv420p -c:v ffv1 in.mkv");
+  shell(FFMPEG "-f lavfi -i color=black:s=160x128,drawbox=20:20:70:60:white:fill -frames:v 1 box.png");
+  shell(FFMPEG "-f lavfi -i color=white:s=50x40 -frames:v 1 white.png");
+  shell(FFMPEG "-loop 1 -r 8 -t 0.5 -i box.png -loop 1 -r 8 -t 0.25 -i white.png -filter_complex "
+               "'[1]scale=160:128[w];[0][w]concat' -c:v ffv1 moves.mkv");
+  struct outcome outcome;
+  program_run(&outcome, "render in.mkv hash:none.txt " INPAINT);
+  assert_int_equal(outcome.status, 0);
+  assert_non_null(strstr(outcome.said, "everything is repainted"));
+  program_expect(0, "8 frames", "render in.mkv hash:white.txt --mask white.png " INPAINT);
+  program_expect(0, "8 frames", "render in.mkv hash:box.txt --mask box.png " INPAINT);
+  program_expect(0, "8 frames", "render in.mkv hash:moves.txt --mask moves.mkv " INPAINT);
+  shell("cmp none.txt white.txt && test $(echo " HASHES("none.txt") " | tr ' ' '\n' | sort -u | wc -l) = 1");
+  shell("test $(echo " HASHES("box.txt") " " HASHES("none.txt") " | tr ' ' '\n' | sort -u | wc -l) = 9");
+  shell("grep '^[0-3] ' box.txt > a && grep '^[0-3] ' moves.txt > b && cmp a b");
+  shell("grep '^[4-7] ' none.txt > a && grep '^[4-7] ' moves.txt > b && cmp a b");
+}
+
+/* Where the input is transparent; 40 columns are. */
+static void test_inpainting_alpha(void **state) {
+  (void)state;
+  shell(FFMPEG
+        "-f lavfi -i testsrc2=s=80x64:r=8 -frames:v 4 -vf "
+        "\"format=rgba,geq=r='r(X,Y)':g='g(X,Y)':b='b(X,Y)':a='if(gt(X,39),0,255)',format=rgba\" -c:v png a.mkv");
+  shell(FFMPEG "-i a.mkv -vf format=rgb24 -c:v png opaque.mkv");
+  shell(FFMPEG "-f lavfi -i color=black:s=80x64,drawbox=40:0:40:64:white:fill -frames:v 1 right.png");
+  program_expect(0, "4 frames", "render a.mkv hash:alpha.txt --mask alpha " INPAINT);
+  program_expect(0, "4 frames", "render opaque.mkv hash:right.txt --mask right.png " INPAINT);
+  shell("cmp alpha.txt right.txt");
+  program_expect(3, "have no alpha", "render opaque.mkv hash:no.txt --mask alpha " INPAINT);
+}
+
+static void test_mask_refusals(void **state) {
+  (void)state;
+  clip_random_bytes("noise.bin", 5000);
+  program_expect(2, "takes no mask", "render pattern:96x64 hash:no.txt --size 64x64 --frames 1 --mask white.png");
+  program_expect(3, "nosuch.png", "render in.mkv hash:no.txt --mask nosuch.png " INPAINT);
+  program_expect(3, "--mask", "render in.mkv hash:no.txt --mask noise.bin " INPAINT);
+  program_expect(2, "text alone", "render in.mkv hash:no.txt --text-to-image " INPAINT);
+}
+
 /* The sample clip, losslessly, against stored pictures (make_expected.sh): all of it, or under the slow sanitizers a
  * third. */
 static void test_sample_clip(void **state) {
@@ -515,6 +563,9 @@ int main(int argc, char **argv) {
       cmocka_unit_test(test_bench),
       cmocka_unit_test(test_bench_interrupted),
       cmocka_unit_test(test_text_to_image_is_refused),
+      cmocka_unit_test(test_inpainting),
+      cmocka_unit_test(test_inpainting_alpha),
+      cmocka_unit_test(test_mask_refusals),
       cmocka_unit_test(test_sample_clip),
   };
   if (argc != 2 || !clips_open())

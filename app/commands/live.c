@@ -12,6 +12,7 @@
 #include "app/window/present.h"
 #include "app/source/reader.h"
 #include "app/run/loop.h"
+#include "app/run/masking.h"
 #include "app/run/report.h"
 #include "app/commands/setup.h"
 #include "app/window/snapshot.h"
@@ -45,6 +46,7 @@ struct live {
   struct source_info info;
   struct mailbox frames, pictures;
   struct reader *reader;
+  struct masking *masking;
   struct loop *loop;
 
   struct window *window;
@@ -100,6 +102,10 @@ static int open_engine(void *opaque, struct engine **engine, struct prepared **p
   struct prepared_info own;
   engine_get_info(*engine, &info);
   prepared_get_info(*prepared, &own);
+  if (masking_check(live->masking, &info, &live->log, err)) {
+    engine_close(engine);
+    return -1;
+  }
   beginning->values = live->first_values;
   setup_values(&beginning->values, &info, &own);
   /* setup_engine has encoded those of the command line, or the default one. */
@@ -108,6 +114,12 @@ static int open_engine(void *opaque, struct engine **engine, struct prepared **p
     beginning->encoded[SLOT_PRESET_1 + i] = true;
   beginning->encoded[SLOT_NEGATIVE] = beginning->values.negative.given;
   return 0;
+}
+
+/* Frames are seen when they come: their own times say nothing where a file is shown again and again. */
+static int before(void *opaque, struct engine *engine, const struct frame *frame, struct error *err) {
+  struct live *live = opaque;
+  return masking_apply(live->masking, engine, frame, frame ? (double)frame->captured_ns * 1e-9 : 0, err);
 }
 
 /* Which prompt lies on which key: those given, then the default ones that are not among them. */
@@ -124,7 +136,7 @@ static int choose_prompts(const struct options *options, struct parameters *valu
 }
 
 static int start_threads(struct live *live, struct source **source, struct error *err) {
-  struct loop_params params = {.open = open_engine, .opaque = live, .log = &live->log};
+  struct loop_params params = {.open = open_engine, .before = before, .opaque = live, .log = &live->log};
   live->first_values = live->options->values;
   if (choose_prompts(live->options, &live->first_values, err))
     return -1;
@@ -407,6 +419,10 @@ static int open_all(struct live *live, struct error *err) {
       return -1;
     source_get_info(source, &live->info);
   }
+  if (masking_open(&live->masking, live->options->mask, &live->log, &setup_stop, err)) {
+    source_close(&source);
+    return -1;
+  }
   /* The engine opens while the window does. */
   if (start_threads(live, &source, err)) {
     source_close(&source);
@@ -429,6 +445,7 @@ int command_live(const struct options *options, struct error *err) {
   struct error ignored;
   if (stop_threads(&live, status ? &ignored : err))
     status = -1;
+  masking_close(&live.masking);
   mailbox_free(&live.pictures);
   mailbox_free(&live.frames);
   if (atomic_load(&setup_stop))

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "app/options/options.h"
+#include "app/run/masking.h"
 #include "app/run/pipeline.h"
 #include "app/run/progress.h"
 #include "app/commands/setup.h"
@@ -16,6 +17,7 @@ struct render {
   struct log log;
   struct source_options source_options;
   struct source *source;
+  struct masking *masking;
   struct engine *engine;
   struct prepared *prepared;
   struct controls controls;
@@ -34,6 +36,11 @@ static int controls_at(void *opaque, double seconds, struct controls *controls, 
   (void)seconds, (void)err;
   *controls = render->controls;
   return 0;
+}
+
+static int before(void *opaque, const struct frame *frame, double seconds, struct error *err) {
+  struct render *render = opaque;
+  return masking_apply(render->masking, render->engine, frame, seconds, err);
 }
 
 static int open_sink(void *opaque, struct sink **sink, struct error *err) {
@@ -93,9 +100,12 @@ static int run(struct render *render, struct error *err) {
       .frames = options->frames,
       .open_sink = open_sink,
       .controls_at = controls_at,
+      .before = before,
       .progress = show_progress,
       .opaque = render,
   };
+  if (masking_check(render->masking, &engine, &render->log, err))
+    return -1;
   setup_controls(&render->controls, options, &engine, &prepared);
   long total = options->frames && (!source.frames || options->frames < source.frames) ? options->frames : source.frames;
   progress_init(&render->progress, total, options->verbose < 0);
@@ -135,7 +145,8 @@ int command_render(const struct options *options, struct error *err) {
     return -1;
   if (options->prompt_count > 1)
     log_line(&render.log, LOG_WARNING, "render uses the first --prompt alone; more of them are for live's keys");
-  if (source_open(&render.source, options->input, &render.source_options, err))
+  if (source_open(&render.source, options->input, &render.source_options, err) ||
+      masking_open(&render.masking, options->mask, &render.log, &setup_stop, err))
     goto done;
   source_get_info(render.source, &info);
   struct options first = *options;
@@ -153,6 +164,7 @@ int command_render(const struct options *options, struct error *err) {
   status = run(&render, err);
 done:
   engine_close(&render.engine);
+  masking_close(&render.masking);
   source_close(&render.source);
   if (status && atomic_load(&setup_stop) && err->status != STATUS_INTERRUPTED)
     return error_set(err, STATUS_INTERRUPTED, "interrupted");

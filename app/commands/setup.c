@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "app/platform/app_platform.h"
+#include "app/run/masking.h"
 
 atomic_bool setup_stop;
 
@@ -30,6 +31,7 @@ void setup_source_options(struct source_options *source, const struct options *o
   *source = (struct source_options){
       .live = live,
       .loop = options->loop,
+      .alpha = options->mask && !strcmp(options->mask, MASKING_ALPHA),
       .input_format = options->input_format,
       .input_options = options->input_options,
       .width = options->input_width,

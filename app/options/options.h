@@ -36,6 +36,7 @@ struct options {
 
   /* Source */
   const char *input_format, *input_options;
+  const char *mask;              /* picture or video of what is to be repainted, or "alpha"; NULL: none */
   int input_width, input_height; /* asked of a camera, screen or pattern */
   double input_fps;
   bool loop;

@@ -58,6 +58,9 @@ const struct option option_table[] = {
      .help = "options for it, such as rtsp_transport=tcp, or protocol_whitelist=file,http,https,tls,tcp for a playlist "
              "in a "
              "file that names servers; otherwise it may only name files beside it, and one from a pipe nothing"},
+    {"mask", 0, OPTION_TEXT, GROUP_INPUT, LIVE | RENDER, "FILE", .value = VALUE_FILE, AT(mask),
+     .help = "what an inpainting model repaints: where a picture, or a video that runs beside the input, is white; "
+             "alpha: where the input itself is transparent"},
     {"input-size", 0, OPTION_SIZE, GROUP_INPUT, LIVE | RENDER | BENCH, "WxH", AT(input_width), .min = 1, .max = 16384,
      .help = "size asked of a camera, screen or the test pattern"},
     {"input-fps", 0, OPTION_REAL, GROUP_INPUT, LIVE | RENDER, "X", AT(input_fps), .min = 0.01, .max = 1000,

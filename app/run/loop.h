@@ -21,6 +21,8 @@ struct loop_params {
   /* Opens the engine and prepares a handle; runs on the thread. */
   int (*open)(void *opaque, struct engine **engine, struct prepared **prepared, struct loop_beginning *beginning,
               struct error *err);
+  /* Called before a frame is submitted, on the same thread; frame is NULL where there is no source. */
+  int (*before)(void *opaque, struct engine *engine, const struct frame *frame, struct error *err);
   void *opaque;
   const struct log *log;
 };

@@ -73,7 +73,9 @@ static int start(pthread_t *thread, bool *running, void *(*function)(void *), st
 static int submit(struct run *run, const struct frame *frame, struct error *err) {
   const struct pipeline *pipeline = run->pipeline;
   struct controls controls;
-  if (pipeline->controls_at(pipeline->opaque, (double)frame->pts * run->time_base, &controls, err))
+  double seconds = (double)frame->pts * run->time_base;
+  if (pipeline->controls_at(pipeline->opaque, seconds, &controls, err) ||
+      (pipeline->before && pipeline->before(pipeline->opaque, frame, seconds, err)))
     return -1;
   const struct engine_request request = {
       .prepared = pipeline->prepared, .controls = &controls, .frame = frame, .identity = frame_identity(frame)};

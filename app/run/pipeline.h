@@ -30,6 +30,8 @@ struct pipeline {
   /* Asked before each frame for what is to be done with it; seconds is the frame's time. On the calling thread, so that
    * it may set prompts. */
   int (*controls_at)(void *opaque, double seconds, struct controls *controls, struct error *err);
+  /* Called before each frame is submitted, on the same thread; NULL: none. */
+  int (*before)(void *opaque, const struct frame *frame, double seconds, struct error *err);
   /* After every frame, on the calling thread; NULL: none. */
   void (*progress)(void *opaque, const struct pipeline_progress *progress);
   void *opaque;

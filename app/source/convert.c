@@ -22,10 +22,11 @@ static bool find_direct(enum AVPixelFormat from, enum pixel_format *to) {
   return false;
 }
 
-/* What a format that the engine does not read becomes: RGB stays RGB, deep YUV stays deep (but at odd sizes, where
- * swscale leaves P010's last chroma samples unwritten). */
-static enum pixel_format substitute(const AVPixFmtDescriptor *from, int width, int height, enum AVPixelFormat *to) {
-  if (from->flags & (AV_PIX_FMT_FLAG_RGB | AV_PIX_FMT_FLAG_PAL)) {
+/* What a format that the engine does not read becomes: RGB, and all that is to keep its alpha, becomes RGBA, deep YUV
+ * stays deep (but at odd sizes, where swscale leaves P010's last chroma samples unwritten). */
+static enum pixel_format substitute(const AVPixFmtDescriptor *from, bool alpha, int width, int height,
+                                    enum AVPixelFormat *to) {
+  if (alpha || from->flags & (AV_PIX_FMT_FLAG_RGB | AV_PIX_FMT_FLAG_PAL)) {
     *to = AV_PIX_FMT_RGBA;
     return PIXEL_RGBA;
   }
@@ -207,6 +208,13 @@ static int keep(struct convert *convert, AVFrame *in, struct frame *frame, struc
 
 /* --- */
 
+/* Whether the format is one that frames with alpha may have, or can become one. */
+static int check_alpha(const struct convert *convert, const AVPixFmtDescriptor *format, struct error *err) {
+  if (!(format->flags & AV_PIX_FMT_FLAG_ALPHA))
+    return error_set(err, STATUS_INPUT, "--mask alpha: the input's pixels, %s, have no alpha", format->name);
+  return turns(convert) ? error_set(err, STATUS_INPUT, "--mask alpha: the alpha of turned video cannot be read") : 0;
+}
+
 /* The frame as it is stored, its planes borrowed. */
 static void borrow(struct frame *frame, const AVFrame *in, enum pixel_format format) {
   frame->format = format;
@@ -222,6 +230,8 @@ int convert_frame(struct convert *convert, AVFrame *in, struct frame *frame, str
   const AVPixFmtDescriptor *description = av_pix_fmt_desc_get(in->format);
   if (!description || description->flags & AV_PIX_FMT_FLAG_HWACCEL)
     return error_set(err, STATUS_INPUT, "frames come in a pixel format that cannot be read here");
+  if (convert->alpha && check_alpha(convert, description, err))
+    return -1;
   *frame = (struct frame){.matrix = find_matrix(in), .range = find_range(in, description)};
   /* Turning is written for one layout; turned video is rare enough for the detour. */
   bool turned = turns(convert);
@@ -231,7 +241,7 @@ int convert_frame(struct convert *convert, AVFrame *in, struct frame *frame, str
   if (direct) {
     borrow(frame, in, format);
   } else {
-    format = turned ? PIXEL_YUV420P : substitute(description, in->width, in->height, &to);
+    format = turned ? PIXEL_YUV420P : substitute(description, convert->alpha, in->width, in->height, &to);
     if (turned && description->flags & AV_PIX_FMT_FLAG_RGB)
       frame->range = RANGE_LIMITED;
     if (scale(convert, in, to, format, frame, err))

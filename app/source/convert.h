@@ -12,6 +12,7 @@ struct SwsContext;
 /* Zero-initialise to start: nothing is turned then. It must stay where it is. */
 struct convert {
   bool copies; /* planes as they are belong to a driver that has few of them: they are not kept */
+  bool alpha;  /* as in struct source_options */
   /* Display pixel (x, y) = (xx x + xy y, yx x + yy y) of the stored one, each 0 or +-1; all 0: as stored. */
   int xx, xy, yx, yy;
   struct SwsContext *scaler;

@@ -15,8 +15,9 @@
 struct source;
 
 struct source_options {
-  bool live; /* newest frame matters, not every frame: slice threads only, small buffers, no read-ahead */
-  bool loop; /* start again at the end */
+  bool live;  /* newest frame matters, not every frame: slice threads only, small buffers, no read-ahead */
+  bool loop;  /* start again at the end */
+  bool alpha; /* frames come with theirs, in RGBA or BGRA; those that have none are an error */
   const char *input_format;  /* FFmpeg demuxer or device ("v4l2", "x11grab", "lavfi"); NULL: found from the name */
   const char *input_options; /* "key=value:key=value" for it; NULL: none */
   int width, height;         /* wanted of a camera, screen or pattern; 0: its own choice */

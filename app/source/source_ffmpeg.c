@@ -259,6 +259,7 @@ static int prepare(struct ffmpeg_source *from, struct error *err) {
     return -1;
   from->realtime = paces_itself(from);
   from->convert.copies = lends_few(from);
+  from->convert.alpha = from->options.alpha;
   read_orientation(from);
   settle_clock(from);
   settle_info(from);
