@@ -51,32 +51,32 @@ enum { DATA_MAX = 1 << 16 };
 
 /* --- the file --- */
 
-/* The header of one tensor, with as much data as there is room for. */
+/* Sizes of a shape, from "320,4,3,3" on to what is none; returns its elements, at most DATA_MAX. */
+static size_t write_shape(FILE *out, const char *text, size_t length) {
+  size_t elements = 1, at = 0;
+  for (bool first = true; at < length && text[at] >= '0' && text[at] <= '9'; first = false) {
+    unsigned long long size = 0;
+    for (; at < length && text[at] >= '0' && text[at] <= '9'; at++)
+      size = size < 1ull << 50 ? 10 * size + (unsigned long long)(text[at] - '0') : size;
+    fprintf(out, "%s%llu", first ? "" : ",", size);
+    elements = size < DATA_MAX && elements * size < DATA_MAX ? elements * size : DATA_MAX;
+    at += at < length && text[at] == ',';
+  }
+  return elements;
+}
+
+/* The header of one tensor, with data where there is room for it. */
 static void write_tensor(FILE *out, const char *line, size_t length, size_t *used) {
   const char *space = memchr(line, ' ', length);
-  size_t name = space ? (size_t)(space - line) : length;
+  size_t name = space ? (size_t)(space - line) : length, shape = space ? name + 1 : length;
   fprintf(out, "%s\"", ftell(out) > 1 ? "," : "");
   for (size_t i = 0; i < name; i++)
     fputc((unsigned char)line[i] < ' ' || strchr("\"\\", line[i]) ? '_' : line[i], out);
   fprintf(out, "\":{\"shape\":[");
-  unsigned long long size = 0, elements = 1;
-  bool digits = false;
-  for (size_t i = name + 1; i <= length; i++) {
-    if (i < length && line[i] >= '0' && line[i] <= '9' && size < 1ull << 50) {
-      size = 10 * size + (unsigned long long)(line[i] - '0');
-      digits = true;
-    } else if (digits) {
-      fprintf(out, "%llu%s", size, i < length && line[i] == ',' && line[i + 1] >= '0' && line[i + 1] <= '9' ? "," : "");
-      elements = size < DATA_MAX && elements < DATA_MAX ? elements * size : DATA_MAX;
-      size = 0;
-      digits = false;
-      if (i == length || line[i] != ',' || line[i + 1] < '0' || line[i + 1] > '9')
-        break;
-    }
-  }
-  bool fits = elements < DATA_MAX && *used + 2 * elements <= DATA_MAX;
+  size_t bytes = 2 * write_shape(out, line + shape, length - shape);
+  bool fits = bytes < 2 * DATA_MAX && *used + bytes <= DATA_MAX;
   fprintf(out, "],\"dtype\":\"%s\",\"data_offsets\":[%zu,", fits ? "F16" : "NONE", *used);
-  *used += fits ? 2 * (size_t)elements : 0;
+  *used += fits ? bytes : 0;
   fprintf(out, "%zu]}", *used);
 }
 
