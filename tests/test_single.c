@@ -206,6 +206,19 @@ static void test_other_unet(void **state) {
   models_close(&other);
 }
 
+/* Two tensors of a file that would have one name in the model. */
+static void test_twice(void **state) {
+  (void)state;
+  const struct single_file_change layout = {
+      .only = "model.diffusion_model.", .from = "model.diffusion_model.", .to = "", .extra = "conv_in.bias"};
+  struct models m;
+  models_open(&m, "sd15", &layout);
+  struct engine_params params = default_params(&m.rig.golden, args[2]);
+  params.unet = m.file;
+  open_fails(&m, &params, "are both conv_in.bias");
+  models_close(&m);
+}
+
 /* What the network predicts can be said for it. */
 static void test_prediction(void **state) {
   (void)state;
@@ -222,6 +235,20 @@ static void test_prediction(void **state) {
     assert_string_equal(info.model, "model");
     engine_close(&m.rig.engine);
   }
+  models_close(&m);
+}
+
+/* A schedule that ends in noise alone goes with v and sample. */
+static void test_prediction_at_zero_snr(void **state) {
+  (void)state;
+  struct models m;
+  models_open(&m, "sd21", NULL);
+  struct engine_params params = default_params(&m.rig.golden, args[2]);
+  params.prediction = ENGINE_PREDICTION_SAMPLE;
+  must(rig_engine(&m.rig, &params, &(struct engine_shape){0}), &m.rig.err);
+  engine_close(&m.rig.engine);
+  params.prediction = ENGINE_PREDICTION_EPSILON;
+  open_fails(&m, &params, "rescale_betas_zero_snr");
   models_close(&m);
 }
 
@@ -308,9 +335,16 @@ int main(int argc, char **argv) {
   if (argc != 3)
     return 2;
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_same_pictures), cmocka_unit_test(test_harmless),   cmocka_unit_test(test_refused),
-      cmocka_unit_test(test_configs),       cmocka_unit_test(test_unet_alone), cmocka_unit_test(test_other_unet),
-      cmocka_unit_test(test_prediction),    cmocka_unit_test(test_published),
+      cmocka_unit_test(test_same_pictures),
+      cmocka_unit_test(test_harmless),
+      cmocka_unit_test(test_refused),
+      cmocka_unit_test(test_configs),
+      cmocka_unit_test(test_unet_alone),
+      cmocka_unit_test(test_other_unet),
+      cmocka_unit_test(test_twice),
+      cmocka_unit_test(test_prediction),
+      cmocka_unit_test(test_prediction_at_zero_snr),
+      cmocka_unit_test(test_published),
   };
   return cmocka_run_group_tests(tests, setup, teardown);
 }

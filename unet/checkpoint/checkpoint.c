@@ -335,6 +335,11 @@ static int load(struct checkpoint *c, const struct checkpoint_sources *sources, 
       load_scheduler(c, folder, log, err) || load_styles(c, folder, err))
     return -1;
   checkpoint_prediction(sources, &c->scheduler.prediction);
+  if (c->scheduler.zero_snr && c->scheduler.prediction == PREDICT_EPSILON)
+    return error_set(err, STATUS_MODEL,
+                     "%s: --prediction epsilon: its schedule ends in noise alone (rescale_betas_zero_snr), from which "
+                     "nothing follows then",
+                     folder);
   return check_fit(c, err);
 }
 
