@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "tests/clips.h"
+#include "tests/fixture.h"
 #include "tests/program.h"
 
 #define FFMPEG "ffmpeg -nostdin -v error -y "
@@ -101,34 +102,41 @@ static void test_bad_model(void **state) {
   free(folder);
 }
 
-/* A safetensors file with one tensor, empty. */
-static void write_weights(const char *name, const char *tensor) {
-  shell("h='{\"__metadata__\":{\"ss_network_dim\":\"8\"},\"%s\":{\"dtype\":\"F16\",\"shape\":[0],\"data_offsets\":[0,0]"
-        "}}';"
-        "printf \"\\\\$(printf %%03o ${#h})\\\\0\\\\0\\\\0\\\\0\\\\0\\\\0\\\\0%%s\" \"$h\" >%s",
-        tensor, name);
+/* A safetensors file with a tensor of one number, or with two of them. */
+static void write_weights(const char *name, const char *tensor, const char *other) {
+  static const char zeros[4];
+  char header[512];
+  int used = snprintf(header, sizeof header,
+                      "{\"__metadata__\":{\"ss_network_dim\":\"8\"},"
+                      "\"%s\":{\"dtype\":\"F16\",\"shape\":[1,1],\"data_offsets\":[0,2]}",
+                      tensor);
+  snprintf(header + used, sizeof header - (size_t)used,
+           other ? ",\"%s\":{\"dtype\":\"F16\",\"shape\":[1,1],\"data_offsets\":[2,4]}}" : "}%s", other ? other : "");
+  fixture_tensors(clip("."), name, header, -1, zeros, other ? 4 : 2);
 }
 
 /* Files that are no whole model: info says what they are, the others what to do with them. */
 static void test_other_files(void **state) {
   (void)state;
   static const struct {
-    const char *tensor, *kind, *use;
+    const char *tensor, *other, *kind, *use;
   } cases[] = {
-      {"lora_unet_mid_block.lora_down.weight", "LoRA", "--lora"},
-      {"encoder.conv_in.weight", "autoencoder (VAE)", "--vae"},
-      {"controlnet_cond_embedding.conv_in.weight", "ControlNet", "not supported"},
-      {"conv_in.weight", "U-Net alone", "--unet"},
-      {"something", "no kind that is known", "--model"},
+      {"lora_unet_mid_block.lora_down.weight", "lora_unet_mid_block.lora_up.weight", "LoRA", "--lora"},
+      {"encoder.conv_in.weight", NULL, "autoencoder (VAE)", "--vae"},
+      {"controlnet_cond_embedding.conv_in.weight", NULL, "ControlNet", "not supported"},
+      {"conv_in.weight", NULL, "U-Net alone", "--unet"},
+      {"something", NULL, "no kind that is known", "--model"},
   };
   for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-    write_weights("part.safetensors", cases[i].tensor);
+    write_weights("part.safetensors", cases[i].tensor, cases[i].other);
     program_expect(4, cases[i].kind, "render good.mp4 never.mp4 --size 64x64 --model part.safetensors");
     program_expect(4, cases[i].use, "render good.mp4 never.mp4 --size 64x64 --model part.safetensors");
     program_expect(0, NULL, "info part.safetensors");
     shell("grep -qF '%s' out.txt && grep -q 'ss_network_dim: 8' out.txt", cases[i].kind);
   }
-  write_weights("part.safetensors", "lora_unet_mid_block.lora_down.weight");
+  write_weights("part.safetensors", cases[0].tensor, cases[0].other);
+  program_expect(0, NULL, "info part.safetensors");
+  shell("grep -q 'LoRA of rank 1' out.txt");
   program_expect(4, "not a U-Net", "render good.mp4 never.mp4 --size 64x64 --unet part.safetensors");
   shell("printf 'PK\\003\\004 and so on, a zip archive' >part.ckpt");
   static const char *const options[] = {"--model", "--unet"};

@@ -3,6 +3,7 @@
 
 #include "app/options/options.h"
 #include "app/commands/setup.h"
+#include "unet/adapter/adapter.h"
 #include "unet/base/platform.h"
 #include "unet/checkpoint/checkpoint.h"
 #include "unet/checkpoint/kind.h"
@@ -75,11 +76,15 @@ static int print_model(struct setup_params *params, bool tensors, struct error *
   struct safetensors *files = NULL;
   if (regular && safetensors_open_file(&files, params->engine.model, err))
     return -1;
-  bool model = !files || weights_kind(files) == WEIGHTS_MODEL;
+  enum weights_kind kind = files ? weights_kind(files) : WEIGHTS_MODEL;
+  bool model = kind == WEIGHTS_MODEL;
+  int status = 0;
   if (!model)
     weights_print(files, tensors, stdout);
+  if (kind == WEIGHTS_LORA)
+    status = adapter_print(files, stdout, err);
   safetensors_close(&files);
-  return model ? print_checkpoint(params, tensors, err) : 0;
+  return model ? print_checkpoint(params, tensors, err) : status;
 }
 
 int command_info(const struct options *options, struct error *err) {
