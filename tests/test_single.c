@@ -293,6 +293,7 @@ static void test_published(void **state) {
     double parameters; /* that are read, in millions: SDXL stops before the last layer of CLIP-L */
   } cases[] = {
       {"sd15", "SD 1", 859.52 + 83.65 + 123.06},
+      {"sd15-inpainting", "SD 1, inpainting", 859.54 + 83.65 + 123.06},
       {"sd15-pix2pix", "SD 1, InstructPix2Pix", 859.53 + 83.65 + 123.06},
       {"sd21", "SD 2", 865.91 + 83.65 + 340.39},
       {"sdxl", "SDXL", 2567.46 + 83.65 + 115.97 + 694.66},
