@@ -12,6 +12,7 @@
  * arena.[ch]          working memory, shared by all programs
  * memory.c            device and pinned memory, counted and limited; resources: weights and state
  * weights.c           weights in other forms, weights that change
+ * blends.[ch]         changes that the device computes: adapters
  * libraries/          what is opened at run time: cuBLASLt, cuDNN, NVML
  * kernels/            the project's own: product_sm90.cu (PRODUCT.md) and gemm.cu for products, halo_sm90.cu and
  * narrow.cu for convolutions of few channels, group_norm.cu and layer_norm.cu (NORM.md), the others by name
@@ -55,6 +56,8 @@ struct tuner;
 struct resource_memory {
   void *data; /* in device order; NULL until asked for */
   struct element element;
+  void *base; /* of a weight that adapters add to: the checkpoint's values, which data had; NULL until asked for */
+  struct element base_element;
 };
 
 struct chunk { /* of device memory that lives as long as the device */
@@ -173,6 +176,9 @@ struct element resource_element(const struct resource *r, enum role role);
 /* The resource on the device, loaded on first use, which what is on the stream of loads has then still to wait for;
  * NULL with err set on failure. Of these four the caller holds base.weights. */
 struct resource_memory *resource_load(struct cuda_device *device, int index, enum role role, struct error *err);
+/* The same with the checkpoint's values beside it: in FP16 where the device has that and the file as well, else FP32.
+ */
+struct resource_memory *resource_base(struct cuda_device *device, int index, struct error *err);
 /* The same weight with every tap's channels padded with 0 to a multiple of 8. */
 half_t *resource_padded(struct cuda_device *device, int index, struct error *err);
 /* The weights of a 3x3 convolution behind a doubling in size, as launch_quarters makes them; channels padded

@@ -275,6 +275,37 @@ struct resource_memory *resource_load(struct cuda_device *device, int index, enu
   return memory;
 }
 
+/* What the file has, to the bit where that is FP16 as on the device. */
+static struct element base_element(const struct resource *r, struct element element) {
+  for (int i = 0; i < r->part_count; i++)
+    if (r->parts[i].dtype != DTYPE_F16)
+      element = element_of(DTYPE_F32);
+  return element;
+}
+
+struct resource_memory *resource_base(struct cuda_device *device, int index, struct error *err) {
+  const struct resource *r = &device->base.resources->list[index];
+  struct resource_memory *memory = resource_load(device, index, ROLE_ANY, err);
+  if (!memory || memory->base)
+    return memory;
+  struct element element = base_element(r, memory->element);
+  size_t bytes = (size_t)r->n * (size_t)r->h * (size_t)r->w * (size_t)r->c * element_size(element);
+  bool untouched = r->version == 0 && element_is(memory->element, element.type);
+  void *base;
+  if (cuda_keep(device, &base, bytes, r->name, err) < 0)
+    return NULL;
+  int status =
+      untouched
+          ? cuda_check(cudaMemcpyAsync(base, memory->data, bytes, cudaMemcpyDeviceToDevice, device->loads.queue.stream),
+                       r->name, err)
+          : load_parts(&device->loads, r, base, element, err);
+  if (status < 0)
+    return NULL;
+  memory->base = base;
+  memory->base_element = element;
+  return memory;
+}
+
 /* --- host FP32 to and from the device --- */
 
 int memory_copy(cudaStream_t stream, void *target, const void *source, size_t bytes, const char *doing,

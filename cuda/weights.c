@@ -1,4 +1,5 @@
 /* Weights in other forms, and weights that change: see device_update. */
+#include "blends.h"
 #include "check.h"
 #include "cuda_device.h"
 
@@ -107,8 +108,9 @@ struct update {
   int count;
   struct segment *segments; /* of each change: its rows, then their other forms; source is the place in the shadow */
   int segment_count;
-  size_t bytes; /* of the shadow: the segments' data, then the list of them */
-  size_t list_at;
+  size_t bytes; /* of the shadow: the segments' data, the list of them, the lists of blends */
+  size_t list_at, blends_at;
+  struct blends blends;
 };
 
 static const float f16_limit = 65520; /* what rounds to infinity */
@@ -134,10 +136,10 @@ static int plan_change(struct cuda_device *device, struct update *update, const 
   struct resource_memory *memory = resource_load(device, change->resource, ROLE_ANY, err);
   if (!memory || (!change->blend && check_f16(r, change, err) < 0))
     return -1;
-  if (change->blend)
-    return error_set(err, STATUS_DEVICE, "cuda: %s: adapters are not supported yet; --device cpu has them", r->name);
   size_t row = resource_row_elements(r), first = change->first * row, elements = change->rows * row;
   size_t element = element_size(memory->element);
+  if (change->blend && blends_add(&update->blends, device, change, update->bytes, err) < 0)
+    return -1;
   add_segment(update, (char *)memory->data + first * element, elements * element);
   for (int i = 0; i < device->derived.count; i++) {
     const struct derived *copy = &device->derived.list[i];
@@ -156,11 +158,14 @@ static int plan_update(struct cuda_device *device, struct update *update, struct
   update->segments = malloc((most + 1) * sizeof *update->segments);
   if (!update->segments)
     return error_set(err, STATUS_FAILED, "out of memory");
+  if (blends_init(&update->blends, update->changes, update->count, err) < 0)
+    return -1;
   for (int i = 0; i < update->count; i++)
     if (plan_change(device, update, &update->changes[i], err) < 0)
       return -1;
   update->list_at = update->bytes;
-  update->bytes += (size_t)update->segment_count * sizeof *update->segments;
+  update->blends_at = (update->list_at + (size_t)update->segment_count * sizeof *update->segments + 255) / 256 * 256;
+  update->bytes = update->blends_at + blends_bytes(&update->blends);
   return 0;
 }
 
@@ -178,15 +183,29 @@ static int shadow_reserve(struct cuda_device *device, size_t bytes, struct error
   return 0;
 }
 
-/* The rows and their other forms, in the shadow. Returns the segment after the change's last. */
-static struct segment *fill_change(struct cuda_device *device, const struct weight_change *change,
-                                   struct segment *segment, struct error *err) {
+/* Goes over the changes' segments: each one's rows, then so many other forms. */
+static int fill_rows(struct cuda_device *device, const struct update *update, struct error *err) {
+  const struct segment *segment = update->segments;
+  for (int i = 0; i < update->count; i++) {
+    const struct weight_change *change = &update->changes[i];
+    const struct resource *r = &device->base.resources->list[change->resource];
+    if (!change->blend && staging_send(&device->loads, (char *)device->shadow + segment->source,
+                                       device->resource[change->resource].element, change->values,
+                                       change->rows * resource_row_elements(r), err) < 0)
+      return -1;
+    segment++;
+    for (int j = 0; j < device->derived.count; j++)
+      segment += device->derived.list[j].resource == change->resource;
+  }
+  return 0;
+}
+
+/* The other forms of rows that are in the shadow. Returns the segment after the change's last. */
+static const struct segment *fill_forms(struct cuda_device *device, const struct weight_change *change,
+                                        const struct segment *segment, struct error *err) {
   const struct resource *r = &device->base.resources->list[change->resource];
   size_t elements = change->rows * resource_row_elements(r);
   char *shadow = device->shadow, *rows = shadow + segment->source;
-  struct element element = device->resource[change->resource].element;
-  if (staging_send(&device->loads, rows, element, change->values, elements, err) < 0)
-    return NULL;
   segment++;
   for (int i = 0; i < device->derived.count; i++) {
     const struct cuda_form *form = (const struct cuda_form *)device->derived.list[i].form;
@@ -200,12 +219,13 @@ static struct segment *fill_change(struct cuda_device *device, const struct weig
   return segment;
 }
 
-static int fill_shadow(struct cuda_device *device, const struct update *update, struct error *err) {
-  struct segment *segment = update->segments;
-  if (cuda_check(cudaStreamWaitEvent(device->loads.queue.stream, device->published, 0), "changing weights", err) < 0)
+static int fill_shadow(struct cuda_device *device, struct update *update, struct error *err) {
+  const struct segment *segment = update->segments;
+  if (cuda_check(cudaStreamWaitEvent(device->loads.queue.stream, device->published, 0), "changing weights", err) < 0 ||
+      fill_rows(device, update, err) < 0 || blends_run(&update->blends, device, update->blends_at, err) < 0)
     return -1;
   for (int i = 0; i < update->count; i++)
-    if (!(segment = fill_change(device, &update->changes[i], segment, err)))
+    if (!(segment = fill_forms(device, &update->changes[i], segment, err)))
       return -1;
   return 0;
 }
@@ -247,6 +267,7 @@ int weights_update(struct device *base, const struct weight_change *changes, int
   }
   if (status == 0)
     mark_copies(device, &update, version);
+  blends_free(&update.blends);
   free(update.segments);
   return status;
 }

@@ -75,6 +75,7 @@ fi
 if wanted models; then
   step engine "$programs/tests/test_engine" tests/data/goldens cuda
   step handles "$programs/tests/test_handles" tests/data/goldens cuda
+  step adapters "$programs/tests/test_adapters" tests/data/goldens cuda
   step models "$programs/tests/test_models" tests/data/goldens cuda
   step models-mini "$programs/tests/test_models" tests/data/goldens "$mini" cuda
 fi
@@ -104,6 +105,10 @@ if wanted shapes && python3 -c 'import torch, diffusers, transformers' 2>/dev/nu
   step shapes python3 tests/peers/sd_shapes.py "$programs/tests/gpu_frame" "$work" ${SHAPES_OPTIONS:-}
   step turbo-512 "$programs/tests/gpu_frame" "$work/turbo-shapes" time 200
   step turbo-512-again "$programs/tests/gpu_frame" "$work/turbo-shapes" time 20
+  for rank in 16 64; do
+    step "lora-$rank-file" python3 tests/peers/sd_lora.py "$work/turbo-shapes" "$work/lora$rank.safetensors" "$rank"
+    step "lora-$rank" "$programs/tests/gpu_lora" "$work/turbo-shapes" "$work/lora$rank.safetensors"
+  done
   step sd15-512 "$programs/tests/gpu_frame" "$work/sd15-shapes" time 200
   step turbo-512-launches "$programs/tests/gpu_frame" "$work/turbo-shapes" launches "$out/turbo-512-launches.txt"
   TUNING_DIR=$work/changes step turbo-changes-cold "$programs/tests/gpu_changes" "$work/turbo-shapes"

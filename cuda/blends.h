@@ -1,0 +1,31 @@
+/* Changes of weights that the device computes itself: see struct weight_change.
+ *
+ * The checkpoint's values lie beside a weight from its first blend on, the adapters' factors as resources of their own.
+ * Blends are computed into the shadow of an update, all in one launch. */
+#ifndef CUDA_BLENDS_H
+#define CUDA_BLENDS_H
+
+#include "cuda_device.h"
+#include "kernels/blend.h"
+
+struct blends {
+  struct blend_task *tasks;
+  const char **names; /* of their weights */
+  struct blend_piece *pieces;
+  int count, piece_count;
+  unsigned tiles;
+};
+
+/* Room for the blends among the changes; blends_free must follow, also on failure. */
+int blends_init(struct blends *blends, const struct weight_change *changes, int count, struct error *err);
+void blends_free(struct blends *blends);
+/* Loads what a blend is made of and adds it. Its rows go to so many bytes behind the shadow's beginning. */
+int blends_add(struct blends *blends, struct cuda_device *device, const struct weight_change *change, size_t target,
+               struct error *err);
+/* Bytes of the lists that blends_run needs in device memory. */
+size_t blends_bytes(const struct blends *blends);
+/* Computes all of them, with their lists at such a place in the shadow. Waits for the result, for a value that is
+ * not finite is an error. */
+int blends_run(struct blends *blends, struct cuda_device *device, size_t lists, struct error *err);
+
+#endif

@@ -1,0 +1,54 @@
+/* blend.cu: weights as the checkpoint's values and what adapters add to them (unet/plan/blend.h), many in one launch.
+ */
+#ifndef CUDA_KERNELS_BLEND_H
+#define CUDA_KERNELS_BLEND_H
+
+#include "cuda/kernels/kernels.h"
+#include "unet/plan/blend.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+enum { BLEND_TILE = 64 };
+
+/* What one adapter adds: a struct blend_term with its factors in device memory. */
+struct blend_piece {
+  enum blend_kind kind;
+  enum blend_gain axis;
+  float weight, scale;
+  int rank, rank2, block_rows, block_channels;
+  const float *left, *right, *left2, *right2, *gain;
+};
+
+/* Some rows of a weight. Tiles are BLEND_TILE rows and columns; the tasks' follow each other. */
+struct blend_task {
+  const void *base;
+  void *target;
+  enum dtype base_type, type;
+  int rows, columns, taps, channels;
+  int first_piece, pieces;
+  unsigned first_tile;
+};
+
+static inline unsigned blend_tiles(int rows, int columns) {
+  unsigned down = ((unsigned)rows + BLEND_TILE - 1) / BLEND_TILE;
+  return down * (((unsigned)columns + BLEND_TILE - 1) / BLEND_TILE);
+}
+
+/* tasks, pieces and *overflow are in device memory. Where a value is not finite in the target's type, *overflow becomes
+ * the largest 1 + task's number of those; it is 0 before. */
+struct blend_args {
+  const struct blend_task *tasks;
+  const struct blend_piece *pieces;
+  int count;
+  unsigned tiles;
+  int *overflow;
+};
+cudaError_t launch_blend(const struct launch_queue *queue, const struct blend_args *args);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif
