@@ -331,6 +331,54 @@ static void test_published(void **state) {
   free(file);
 }
 
+static void remember_line(void *opaque, enum log_level level, const char *text) {
+  if (level == LOG_INFO && strstr(text, "prediction"))
+    snprintf(opaque, 512, "%s", text);
+}
+
+/* One line says what SD 2 is taken for, and by what. At 768x768 it predicts velocity. */
+static void test_told_by(void **state) {
+  (void)state;
+  static const struct {
+    enum engine_prediction asked;
+    const char *says;
+    int size;
+  } cases[] = {
+      {ENGINE_PREDICTION_AUTO, "SD 2 by its tensors; epsilon prediction, told by the spread", 512},
+      {ENGINE_PREDICTION_V, "SD 2 by its tensors; v prediction, told by --prediction", 768},
+  };
+  char *file = fixture_path(scratch, "published.safetensors");
+  write_published("sd21", "published.safetensors");
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    char line[512] = "";
+    struct error err;
+    struct checkpoint *checkpoint;
+    const struct log log = {remember_line, line};
+    const struct engine_params params = {.model = file,
+                                         .vocabulary = SOURCE_DIR "/assets/clip/bpe_simple_vocab_16e6.txt.gz",
+                                         .prediction = cases[i].asked,
+                                         .device.log = &log};
+    must(engine_open_checkpoint(&checkpoint, &params, &err), &err);
+    if (!strstr(line, cases[i].says))
+      fail_msg("expected %s in: %s", cases[i].says, line);
+    assert_int_equal(checkpoint->predictors[0].config.sample_width * checkpoint->autoencoder.scale, cases[i].size);
+    checkpoint_close(&checkpoint);
+  }
+  free(file);
+}
+
+/* Without CLIP's merges a file that has no tokenizer is refused with the way out. */
+static void test_no_vocabulary(void **state) {
+  (void)state;
+  char *file = fixture_path(scratch, "published.safetensors");
+  struct checkpoint *checkpoint;
+  struct error err = {0};
+  write_published("sd15", "published.safetensors");
+  assert_int_equal(engine_open_checkpoint(&checkpoint, &(struct engine_params){.model = file}, &err), -1);
+  assert_error(&err, STATUS_MODEL, "--config DIR");
+  free(file);
+}
+
 int main(int argc, char **argv) {
   args = argv;
   if (argc != 3)
@@ -346,6 +394,8 @@ int main(int argc, char **argv) {
       cmocka_unit_test(test_prediction),
       cmocka_unit_test(test_prediction_at_zero_snr),
       cmocka_unit_test(test_published),
+      cmocka_unit_test(test_told_by),
+      cmocka_unit_test(test_no_vocabulary),
   };
   return cmocka_run_group_tests(tests, setup, teardown);
 }
