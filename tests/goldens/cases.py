@@ -207,6 +207,23 @@ CASES = {
                  run("text-4-negative", "text", 4, guidance=5.0, negative="a cat"),
                  run("image-2", "image", 2, strength=0.5), run("image-6-cfg", "image", 6, guidance=3.0, strength=0.5)],
     },
+    # InstructPix2Pix with SDXL: pooled text for each of three rows.
+    "sdxlpix": {
+        "seed": 11, "dtype": "float16", "prefix": "text_model.", "height": 32, "width": 48,
+        "pipeline": "StableDiffusionXLInstructPix2PixPipeline",
+        "unet": {"sample_size": 8, "in_channels": 8, "out_channels": 4, "block_out_channels": [8, 8],
+                 "layers_per_block": 1, "down_block_types": [PLAIN, CROSS], "up_block_types": [CROSS_UP, PLAIN_UP],
+                 "attention_head_dim": [1, 2], "cross_attention_dim": 16, "norm_num_groups": 4,
+                 "use_linear_projection": True, "addition_embed_type": "text_time", "addition_time_embed_dim": 4,
+                 "projection_class_embeddings_input_dim": 32},
+        "vae": vae(4, 8, 8, [1, 1, 1, 1], [1, 1, 1, 1]),
+        "text": text(8, 2, 2, "quick_gelu", 16),
+        "text2": text(8, 1, 2, "gelu", 16) | {"projection_dim": 8, "eos_token_id": 2},
+        "scheduler": {"_class_name": "EulerDiscreteScheduler", "prediction_type": "epsilon",
+                      "timestep_spacing": "leading", "steps_offset": 1, "interpolation_type": "linear", **BETAS},
+        "runs": [run("edit-3", "edit", 3), run("edit-3-cfg", "edit", 3, guidance=5.0, image_guidance=1.5),
+                 run("edit-3-negative", "edit", 3, guidance=5.0, image_guidance=1.5, negative="a cat")],
+    },
     # SSD-1B: a depth for each attention, fewer on the way down, and none in the middle; ancestral steps as SDXL-Turbo;
     # keys of the text encoders without their usual prefix.
     "ssd": {

@@ -46,6 +46,7 @@ DRAWN_IN = [
     "diffusers.pipelines.latent_consistency_models.pipeline_latent_consistency_img2img",
     "diffusers.pipelines.stable_diffusion_xl.pipeline_stable_diffusion_xl",
     "diffusers.pipelines.stable_diffusion_xl.pipeline_stable_diffusion_xl_img2img",
+    "diffusers.pipelines.stable_diffusion_xl.pipeline_stable_diffusion_xl_instruct_pix2pix",
     "diffusers.schedulers.scheduling_lcm",
     "diffusers.schedulers.scheduling_euler_ancestral_discrete",
 ]
@@ -226,7 +227,7 @@ def fit_autoencoder(vae, images):
 def image_divisor(config):
     """InstructPix2Pix models see the latent that AutoencoderKL itself makes, which the sampler's, and a tiny
     autoencoder's, is 0.18215 times of; others say what theirs is divided by."""
-    return config.get("_image_scaling_factor", 0.18215)
+    return config.get("_image_scaling_factor", 0.13025 if config.addition_embed_type else 0.18215)
 
 
 def image_latent(unet, vae, own):
@@ -504,6 +505,7 @@ PIPELINES = {
     ("lcm", "image"): diffusers.LatentConsistencyModelImg2ImgPipeline,
     ("sdxl", "text"): diffusers.StableDiffusionXLPipeline,
     ("sdxl", "image"): diffusers.StableDiffusionXLImg2ImgPipeline,
+    ("sdxl", "edit"): diffusers.StableDiffusionXLInstructPix2PixPipeline,
 }
 
 
@@ -522,6 +524,8 @@ def run_pipeline(parts, index, scheduler, run, image, noise):
         arguments |= dict(height=image.shape[0], width=image.shape[1])
     elif run["mode"] == "edit":
         arguments |= dict(image=as_tensor(image), image_guidance_scale=run.get("image_guidance", 1.0))
+        if family == "sdxl":  # else the picture is resized
+            arguments |= dict(height=image.shape[0], width=image.shape[1])
     elif run["mode"] == "inpaint":
         size = image.shape[:2]
         arguments |= dict(image=as_tensor(image), mask_image=torch.from_numpy(mask(*size))[None, None] / 255,

@@ -54,7 +54,7 @@ static void read_second_text_encoder(struct index *out, struct config *index) {
     return;
   check_part(index, "text_encoder_2", "CLIPTextModelWithProjection");
   out->zero_negative = config_bool(index, "force_zeros_for_empty_prompt", true);
-  config_only_null(index, (const char *const[]){"requires_aesthetics_score", NULL});
+  config_only_null(index, (const char *const[]){"requires_aesthetics_score", "is_cosxl_edit", NULL});
 }
 
 static int parse_index(struct index *out, const struct config_file *file, struct error *err) {
