@@ -470,6 +470,92 @@ static void test_scheduler_refusals(void **state) {
   }
 }
 
+/* SDXL's golden in a folder of its own. */
+static char *make_sdxl(void) {
+  static const char *const files[] = {"model_index.json",
+                                      "scheduler/scheduler_config.json",
+                                      "unet/config.json",
+                                      "unet/diffusion_pytorch_model.safetensors",
+                                      "vae/config.json",
+                                      "vae/diffusion_pytorch_model.safetensors",
+                                      "text_encoder/config.json",
+                                      "text_encoder/model.safetensors",
+                                      "text_encoder_2/config.json",
+                                      "text_encoder_2/model.safetensors",
+                                      "tokenizer/vocab.json",
+                                      "tokenizer/merges.txt",
+                                      "tokenizer/tokenizer_config.json",
+                                      "tokenizer_2/vocab.json",
+                                      "tokenizer_2/merges.txt",
+                                      "tokenizer_2/tokenizer_config.json"};
+  char *folder = fixture_make();
+  for (size_t i = 0; i < sizeof files / sizeof *files; i++) {
+    size_t length;
+    char *path = fixture_path(SOURCE_DIR "/tests/data/goldens/sdxl", files[i]), *bytes = fixture_read(path, &length);
+    assert_non_null(bytes);
+    fixture_write(folder, files[i], bytes, length);
+    free(bytes);
+    free(path);
+  }
+  return folder;
+}
+
+/* Puts `to` in the place of `from` in a file of the folder. */
+static void edit(const char *folder, const char *name, const char *from, const char *to) {
+  char *path = fixture_path(folder, name), *text = fixture_read(path, NULL), *at = text ? strstr(text, from) : NULL;
+  assert_non_null(at);
+  size_t size = strlen(text) + strlen(to) + 1;
+  char *edited = malloc(size);
+  snprintf(edited, size, "%.*s%s%s", (int)(at - text), text, to, at + strlen(from));
+  fixture_text(folder, name, edited);
+  free(edited);
+  free(text);
+  free(path);
+}
+
+static void test_second_text_encoder(void **state) {
+  (void)state;
+  static const char *const bad[][4] = {
+      {"model_index.json", "CLIPTextModelWithProjection", "T5EncoderModel", "T5EncoderModel"},
+      {"model_index.json", "\"force_zeros", "\"requires_aesthetics_score\": true, \"force_zeros", "aesthetics"},
+      {"model_index.json", "\"text_encoder_2\": [", "\"_text_encoder_2\": [", "cross_attention_dim"},
+      {"text_encoder_2/config.json", "\"projection_dim\": 16", "\"projection_dim\": 24", "projection_dim"},
+      {"text_encoder_2/config.json", "\"max_position_embeddings\": 16", "\"max_position_embeddings\": 8",
+       "position_embeddings"},
+      {"text_encoder_2/config.json", "\"vocab_size\": 531", "\"vocab_size\": 5", "vocab_size"},
+      {"unet/config.json", "\"text_time\"", "null", "addition_time_embed_dim"},
+      {"unet/config.json", "\"projection_class_embeddings_input_dim\": 64",
+       "\"projection_class_embeddings_input_dim\": 56", "beside six sizes"},
+      {"tokenizer_2/vocab.json", "{", "[", "tokenizer_2"},
+  };
+  struct checkpoint *checkpoint;
+  struct error err = {0};
+  for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+    char *folder = make_sdxl();
+    edit(folder, bad[i][0], bad[i][1], bad[i][2]);
+    if (!checkpoint_open(&checkpoint, &(struct checkpoint_sources){.model = folder}, NULL, &err))
+      fail_msg("accepted: %s in %s", bad[i][2], bad[i][0]);
+    check_message(&err, folder, bad[i][3], "");
+    fixture_remove(folder);
+  }
+  char *folder = make_sdxl();
+  for (int zeros = 1; zeros >= 0; zeros--) {
+    assert_int_equal(checkpoint_open(&checkpoint, &(struct checkpoint_sources){.model = folder}, NULL, &err), 0);
+    assert_int_equal(checkpoint->text_encoder_count, 2);
+    assert_true(checkpoint->text_encoders[0].penultimate && !checkpoint->text_encoders[0].pooled);
+    assert_true(checkpoint->text_encoders[1].penultimate && checkpoint->text_encoders[1].pooled);
+    assert_int_equal(checkpoint->zero_negative, zeros);
+    checkpoint_close(&checkpoint);
+    edit(folder, "model_index.json", zeros ? "\"force_zeros_for_empty_prompt\": true" : "{",
+         zeros ? "\"force_zeros_for_empty_prompt\": false" : "{");
+  }
+  edit(folder, "model_index.json", "\"force_zeros_for_empty_prompt\": false,", ""); /* then it is true */
+  assert_int_equal(checkpoint_open(&checkpoint, &(struct checkpoint_sources){.model = folder}, NULL, &err), 0);
+  assert_true(checkpoint->zero_negative);
+  checkpoint_close(&checkpoint);
+  fixture_remove(folder);
+}
+
 /* Parts that make no pictures are no reason to refuse. */
 #define MODEL_INDEX(more)                                                                                              \
   "{\"_class_name\": \"StableDiffusionPipeline\", \"unet\": [\"diffusers\", \"UNet2DConditionModel\"],"                \
@@ -766,6 +852,7 @@ int main(void) {
       cmocka_unit_test(test_scheduler_refusals),
       cmocka_unit_test(test_open),
       cmocka_unit_test(test_open_refusals),
+      cmocka_unit_test(test_second_text_encoder),
       cmocka_unit_test(test_other_vae),
       cmocka_unit_test(test_image_condition),
       cmocka_unit_test(test_weights),
