@@ -128,7 +128,8 @@ void prepared_get_info(const struct prepared *prepared, struct prepared_info *in
  * fails as well. No handle may exist. */
 int engine_fall_back(struct engine *engine, struct error *err);
 
-/* Encodes text into a slot (controls.h). Slots never set hold the empty prompt. Frames in flight keep the old prompt.
+/* Encodes text into a slot (controls.h). Slots never set hold the empty prompt; as the negative one it is zeros where
+ * the model wants that (SDXL). Frames in flight keep the old prompt.
  * If the model has a list of styles it knows (mini's styles.json) and the text names none, the model's default style
  * takes its place (see styles_prompt) and one log line says so and names the styles. */
 int engine_set_prompt(struct engine *engine, int slot, const char *text, struct error *err);

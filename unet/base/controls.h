@@ -14,7 +14,8 @@ enum { ADAPTERS_MAX = 8 };
 struct controls {
   int prompt;     /* slot of the prompt */
   int prompt_to;  /* slot to blend towards; read only where blend > 0 */
-  float blend;    /* 0: prompt alone, 1: prompt_to alone; linear in the cross-attention keys and values */
+  float blend;    /* 0: prompt alone, 1: prompt_to alone; linear in the cross-attention keys and values, and in
+                     pooled text */
   float strength; /* 0 returns the input, 1 starts from pure noise; between, the start is the noisy input, or, with a
                      model trained from pure noise alone, the picture is blended with the input */
   float guidance; /* classifier-free guidance scale; acts where guidance rows were prepared, and in LCM models that
