@@ -92,6 +92,7 @@ struct preparing {
    * needed yet. */
   void *memory;
   size_t bytes;
+  bool cramped; /* there was no room for it */
 };
 
 struct cuda_device {

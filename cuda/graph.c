@@ -307,6 +307,7 @@ static int preparing_settle(struct cuda_device *device, struct error *err) {
               loads = cudaStreamSynchronize(device->loads.queue.stream);
   cuda_free(device, p->memory, p->bytes);
   p->memory = NULL;
+  p->cramped = false;
   return cuda_check(trials == cudaSuccess ? loads : trials, "preparing", err);
 }
 

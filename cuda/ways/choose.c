@@ -194,8 +194,13 @@ static struct choice find_best(struct cuda_device *device, const struct cuda_pro
   int count = list_candidates(device, &product->args, list);
   struct choice best = list[0];
   make_key(&product->args, key, sizeof key);
-  if (clock_seconds() >= program->tune_until || make_trial(device, program, product, &trial) < 0)
+  if (clock_seconds() >= program->tune_until || device->preparing.cramped)
     return best;
+  if (make_trial(device, program, product, &trial) < 0) {
+    device->preparing.cramped = true;
+    log_line(device->log, LOG_INFO, "cuda: no room to try out the ways to do this network's products: choices by rule");
+    return best;
+  }
   enum outcome outcome = time_candidates(device, &trial, key, list, count, program->tune_until, &best);
   if (outcome != LEFT_OVER)
     tuner_store(device->tuner, key, &best, outcome == SETTLED);
