@@ -91,6 +91,7 @@ if wanted mini && [ -e "$mini/model_index.json" ]; then
   step mini-512 "$programs/tests/gpu_frame" "$mini" time 500 512 512
   step mini-256 "$programs/tests/gpu_frame" "$mini" time 500 256 256
   step mini-512-launches "$programs/tests/gpu_frame" "$mini" launches "$out/mini-512-launches.txt" 512 512
+  TUNING_DIR=$work/beside step mini-beside "$programs/tests/gpu_beside" "$mini" 512 512 1 384 384 1 0
   TUNING_DIR=$work/changes step mini-changes-cold "$programs/tests/gpu_changes" "$mini" 512 512
   TUNING_DIR=$work/changes step mini-changes-warm "$programs/tests/gpu_changes" "$mini" 512 512
 elif wanted mini; then
@@ -111,6 +112,7 @@ if wanted shapes && python3 -c 'import torch, diffusers, transformers' 2>/dev/nu
   done
   step sd15-512 "$programs/tests/gpu_frame" "$work/sd15-shapes" time 200
   step turbo-512-launches "$programs/tests/gpu_frame" "$work/turbo-shapes" launches "$out/turbo-512-launches.txt"
+  TUNING_DIR=$work/beside step turbo-beside "$programs/tests/gpu_beside" "$work/turbo-shapes" 512 512 1 512 512 1 1
   TUNING_DIR=$work/changes step turbo-changes-cold "$programs/tests/gpu_changes" "$work/turbo-shapes"
   TUNING_DIR=$work/changes step turbo-changes-warm "$programs/tests/gpu_changes" "$work/turbo-shapes"
 elif wanted shapes; then
@@ -128,8 +130,8 @@ fi
 cp "$TUNING_DIR"/tuning-*.txt "$out" 2>/dev/null
 
 echo
-for log in products attention-peers models-mini program shapes mini-256 mini-512 mini-changes-cold mini-changes-warm turbo-512 \
-  turbo-512-again turbo-changes-cold turbo-changes-warm sd15-512 device faults; do
+for log in products attention-peers models-mini program shapes mini-256 mini-512 mini-beside mini-changes-cold mini-changes-warm turbo-512 \
+  turbo-512-again turbo-beside turbo-changes-cold turbo-changes-warm sd15-512 device faults; do
   [ -e "$out/$log.log" ] && echo "--- $log" && grep -vE " splits: .* us$|^\[ (RUN|      OK) |^\[=|  (normal|large|one-hot|constant|huge|largest) " "$out/$log.log" |
     tail -n 60
 done
