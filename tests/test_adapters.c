@@ -565,6 +565,53 @@ static void test_values(void **state) {
   attempt_end(&attempt);
 }
 
+/* SDXL: two text encoders, and names as single files have them; where a file has both, those of diffusers stay. */
+static void test_two_text_encoders(void **state) {
+  (void)state;
+  static const struct tensor_text tensors[] = {
+      {"lora_te1_text_model_encoder_layers_0_mlp_fc1.lora_down.weight", {1, 16}},
+      {"lora_te1_text_model_encoder_layers_0_mlp_fc1.lora_up.weight", {32, 1}},
+      {"lora_te2_text_model_encoder_layers_0_mlp_fc1.lora_down.weight", {1, 24}},
+      {"lora_te2_text_model_encoder_layers_0_mlp_fc1.lora_up.weight", {48, 1}},
+      {"lora_unet_input_blocks_3_1_transformer_blocks_0_attn1_to_q.lora_down.weight", {1, 8}},
+      {"lora_unet_input_blocks_3_1_transformer_blocks_0_attn1_to_q.lora_up.weight", {8, 1}},
+      {"lora_unet_down_blocks_1_attentions_0_transformer_blocks_0_attn1_to_q.lora_down.weight", {1, 8}},
+      {"lora_unet_down_blocks_1_attentions_0_transformer_blocks_0_attn1_to_q.lora_up.weight", {8, 1}},
+      {"lora_unet_down_blocks_1_attentions_0_transformer_blocks_0_attn1_to_q.alpha", {1}},
+      {"lora_unet_output_blocks_1_1_transformer_blocks_1_attn2_to_q.lora_down.weight", {1, 16}},
+      {"lora_unet_output_blocks_1_1_transformer_blocks_1_attn2_to_q.lora_up.weight", {16, 1}},
+      {"lora_unet_label_emb_0_0.lora_down.weight", {1, 64}},
+      {"lora_unet_label_emb_0_0.lora_up.weight", {32, 1}},
+      {0}};
+  static const struct {
+    const char *tensor;
+    float scale;
+  } places[] = {{"text_encoder/text_model.encoder.layers.0.mlp.fc1.weight", 1},
+                {"text_encoder_2/text_model.encoder.layers.0.mlp.fc1.weight", 1},
+                {"unet/down_blocks.1.attentions.0.transformer_blocks.0.attn1.to_q.weight", 3},
+                {"unet/up_blocks.0.attentions.1.transformer_blocks.1.attn2.to_q.weight", 1},
+                {"unet/add_embedding.linear_1.weight", 1}};
+  struct attempt attempt;
+  struct adapter *adapter;
+  attempt_begin(&attempt);
+  checkpoint_close(&attempt.suite.checkpoint);
+  char *model = fixture_path(args[1], "sdxl");
+  const struct checkpoint_sources sources = {.model = model};
+  must(checkpoint_open(&attempt.suite.checkpoint, &sources, NULL, &attempt.suite.err), &attempt.suite.err);
+  must(try_adapter(&attempt, &adapter, tensors, 3, false), &attempt.suite.err);
+  assert_int_equal(adapter->place_count, 5);
+  for (int i = 0; i < 5; i++) {
+    const struct safetensor *t = find_tensor(attempt.suite.checkpoint, places[i].tensor);
+    int found = 0;
+    for (int k = 0; k < adapter->place_count; k++)
+      found += adapter->places[k].tensor == t && adapter->places[k].term.scale == places[i].scale;
+    assert_int_equal(found, 1);
+  }
+  adapter_close(&adapter);
+  free(model);
+  attempt_end(&attempt);
+}
+
 /* What becomes infinite with a weight is refused, and the frame before goes on. */
 static void test_overflow(void **state) {
   (void)state;
@@ -591,9 +638,11 @@ static void test_overflow(void **state) {
 
 int main(int argc, char **argv) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_merged),    cmocka_unit_test(test_original_names), cmocka_unit_test(test_pictures),
-      cmocka_unit_test(test_live),      cmocka_unit_test(test_one_frame),      cmocka_unit_test(test_other_handle),
-      cmocka_unit_test(test_unmatched), cmocka_unit_test(test_hostile),        cmocka_unit_test(test_values),
+      cmocka_unit_test(test_merged),    cmocka_unit_test(test_original_names),
+      cmocka_unit_test(test_pictures),  cmocka_unit_test(test_live),
+      cmocka_unit_test(test_one_frame), cmocka_unit_test(test_other_handle),
+      cmocka_unit_test(test_unmatched), cmocka_unit_test(test_hostile),
+      cmocka_unit_test(test_values),    cmocka_unit_test(test_two_text_encoders),
       cmocka_unit_test(test_overflow),
   };
   if (argc != 3)

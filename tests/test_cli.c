@@ -189,6 +189,25 @@ static void test_mini(void **state) {
   shell("cmp castle.txt photo.txt && test ! -e never.mp4");
 }
 
+/* Adapters that are none, and for another model. */
+static void test_adapters(void **state) {
+  (void)state;
+  static const char up[] = "lora_unet_down_blocks_9_attentions_0_proj_in.lora_up.weight",
+                    down[] = "lora_unet_down_blocks_9_attentions_0_proj_in.lora_down.weight";
+  float zeros[8] = {0};
+  char header[512];
+  snprintf(header, sizeof header,
+           "{\"%s\":{\"dtype\":\"F32\",\"shape\":[4,1],\"data_offsets\":[0,16]},\"%s\":{\"dtype\":\"F32\","
+           "\"shape\":[1,4],\"data_offsets\":[16,32]}}",
+           up, down);
+  fixture_tensors(clip("."), "other.safetensors", header, -1, zeros, sizeof zeros);
+  program_expect(4, "missing.safetensors", "render good.mp4 never.mp4 --size 64x64 --lora missing.safetensors");
+  program_expect(4, "random.mp4", "render good.mp4 never.mp4 --size 64x64 --lora random.mp4:0.5");
+  program_expect(4, "2 of its tensors", "render good.mp4 never.mp4 --size 64x64 --lora other.safetensors:0");
+  program_expect(4, "nothing of it", "render good.mp4 never.mp4 --size 64x64 --lora other.safetensors --lora-lenient");
+  shell("test ! -e never.mp4");
+}
+
 static void test_output(void **state) {
   (void)state;
   program_expect(6, "No such file", "render good.mp4 nowhere/out.mp4 --size 64x64");
@@ -253,6 +272,7 @@ int main(int argc, char **argv) {
       cmocka_unit_test(test_other_files),
       cmocka_unit_test(test_negative_without_guidance),
       cmocka_unit_test(test_mini),
+      cmocka_unit_test(test_adapters),
       cmocka_unit_test(test_output),
       cmocka_unit_test(test_scheduler_stand_in),
       cmocka_unit_test(test_full_disk),

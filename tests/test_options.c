@@ -107,6 +107,25 @@ static void test_values(void **state) {
   assert_true(options.warmup == 0 && options.values.size.width == 8 && options.values.size.height == 8192);
 }
 
+/* A weight stands behind the last colon; what is no number there belongs to the name. */
+static void test_adapters(void **state) {
+  (void)state;
+  struct options options = accept("render a b --lora one.safetensors --lora two:0.5 --lora a:b:-1.25 --lora c:0x:d "
+                                  "--lora-lenient");
+  static const char *const files[] = {"one.safetensors", "two", "a:b", "c:0x:d"};
+  static const double weights[] = {1, 0.5, -1.25, 1};
+  assert_int_equal(options.lora_count, 4);
+  for (int i = 0; i < 4; i++) {
+    assert_string_equal(parameters_text(&options.values, PARAMETER_LORA, i + 1), files[i]);
+    assert_true(parameters_number(&options.values, PARAMETER_LORA_WEIGHT, i + 1) == weights[i]);
+  }
+  assert_true(options.values.lora_lenient);
+  refuse("render a b --lora x:1e9", "lora[1].weight");
+  refuse("render a b --lora x:nan", "lora[1].weight");
+  refuse("render a b --lora :0.5", "FILE or FILE:WEIGHT");
+  refuse("live --lora 1 --lora 2 --lora 3 --lora 4 --lora 5 --lora 6 --lora 7 --lora 8 --lora 9", "at most 8");
+}
+
 static void test_refusals(void **state) {
   (void)state;
   refuse("", "command is needed");
@@ -321,6 +340,7 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_defaults),
       cmocka_unit_test(test_values),
+      cmocka_unit_test(test_adapters),
       cmocka_unit_test(test_refusals),
       cmocka_unit_test(test_long_arguments_fit),
       cmocka_unit_test(test_requests),
