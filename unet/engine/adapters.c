@@ -47,6 +47,7 @@ static int add_store(struct adapters *a, int index, struct resources *resources,
 
 int adapters_open(struct adapters *a, const char *const *paths, int count, const struct checkpoint *checkpoint,
                   const struct adapter_options *options, struct resources *resources, struct error *err) {
+  a->log = options->log;
   if (count > ADAPTERS_MAX)
     return error_set(err, STATUS_USAGE, "%d adapters: at most %d are supported", count, ADAPTERS_MAX);
   for (int i = 0; i < count; i++, a->count++) {
@@ -195,12 +196,26 @@ static int change(struct adapters *a, struct device *device, const float *weight
   return status;
 }
 
+/* The first change, and what it has taken of the device's memory for good. */
+static int change_first(struct adapters *a, struct device *device, const float *weights, struct error *err) {
+  struct device_counters before, after;
+  device_get_counters(device, &before);
+  if (change(a, device, weights, err))
+    return -1;
+  device_get_counters(device, &after);
+  a->told = after.bytes > before.bytes;
+  if (a->told)
+    log_line(a->log, LOG_INFO, "adapters take %.0f MB of device memory, so that their weights can change",
+             1e-6 * (double)(after.bytes - before.bytes));
+  return 0;
+}
+
 int adapters_apply(struct adapters *a, struct device *device, const float weights[ADAPTERS_MAX], struct error *err) {
   if (!a->count || bind_new(a, device->resources, err))
     return a->count ? -1 : 0;
   if (a->fresh == a->bound_count && !memcmp(a->applied, weights, (size_t)a->count * sizeof *weights))
     return 0;
-  if (change(a, device, weights, err))
+  if ((a->told ? change : change_first)(a, device, weights, err))
     return -1;
   memcpy(a->applied, weights, (size_t)a->count * sizeof *weights);
   a->fresh = a->bound_count;

@@ -34,6 +34,8 @@ struct adapters {
   int bound_count, bound_room;
   int seen;  /* resources that were looked at */
   int fresh; /* bound from here on: not on the device yet */
+  const struct log *log;
+  bool told; /* what changing weights takes */
 };
 
 /* Opens files and makes their factors resources. adapters_free must follow, also on failure. */
