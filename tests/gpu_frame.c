@@ -10,6 +10,9 @@
  *       times of whole frames; of a loop, kernels and calls are one iteration's
  *   gpu_frame MODEL launches FILE [W H [STEPS]]
  *       time of each launch of a frame to FILE, largest first; of a loop, one iteration's
+ *   gpu_frame VAE encode|decode FOLDER W H RUNS
+ *       an autoencoder's folder alone: reads FOLDER/encode.in.f32 or decode.in.f32, writes .out.f32 and the time of
+ * each launch, largest first, and prints the times of so many runs
  */
 #include <math.h>
 #include <stdio.h>
@@ -19,6 +22,7 @@
 #include "cuda/program.h"
 #include "cuda/timing.h"
 #include "unet/base/picture.h"
+#include "unet/base/text_file.h"
 #include "unet/sample/noise.h"
 #include "unet/model/plans.h"
 #include "unet/devices.h"
@@ -47,11 +51,15 @@ static void print_line(void *opaque, enum log_level level, const char *text) {
   fprintf(stderr, "%s\n", text);
 }
 
+static const struct log lines_log = {.line = print_line};
+
 static void open_model(struct bench *b, const char *folder) {
-  static const struct log log = {.line = print_line};
-  struct device_options options = {.name = "cuda", .cache_dir = getenv("TUNING_DIR"), .log = &log};
-  must(b, checkpoint_open(&b->checkpoint, &(struct checkpoint_sources){.model = folder}, &log, &b->err));
+  must(b, checkpoint_open(&b->checkpoint, &(struct checkpoint_sources){.model = folder}, &lines_log, &b->err));
   must(b, model_init(&b->model, b->checkpoint, &b->resources, &b->err));
+}
+
+static void open_device(struct bench *b) {
+  struct device_options options = {.name = "cuda", .cache_dir = getenv("TUNING_DIR"), .log = &lines_log};
   if (device_open(&b->device, &b->resources, &options, &b->err) < 0) {
     printf("skipped: %s\n", b->err.message);
     exit(SKIPPED);
@@ -407,13 +415,8 @@ static void describe(const struct launch *launch, const struct op *op, char *out
   snprintf(out, size, "%-20s %s%s", name, shape, op->name);
 }
 
-static void time_launches(struct bench *b, int argc, char **argv) {
-  struct frame_shape shape;
-  prepare_frame(b, &shape, argc, argv);
-  struct run_params run = frame_params(&shape);
-  struct frame frame = make_frame(&shape);
-  must(b, device_submit(b->device, b->program, &run, &frame, &b->err)); /* the launches then find a run's parameters */
-  must(b, device_collect(b->device, b->program, NULL, &b->err));
+/* Times each launch of the program by itself, into a file. */
+static void write_launches(struct bench *b, const char *path) {
   struct cuda_device *device = cuda_device(b->device);
   struct cuda_program *program = cuda_program(b->program);
   int count = program->launches.count;
@@ -421,7 +424,7 @@ static void time_launches(struct bench *b, int argc, char **argv) {
   struct line *lines = malloc((size_t)count * sizeof *lines);
   double total[LAUNCH_KINDS] = {0}, sum = 0;
   int launches[LAUNCH_KINDS] = {0};
-  FILE *file = fopen(argv[3], "w");
+  FILE *file = fopen(path, "w");
   if (!file || !lines)
     exit(1);
   for (int i = 0; i < count; i++) {
@@ -441,10 +444,70 @@ static void time_launches(struct bench *b, int argc, char **argv) {
   for (int i = 0; i < LAUNCH_KINDS; i++)
     if (launches[i])
       printf("  %-16s %4d launches %8.3f ms\n", launch_kind_name((enum launch_kind)i), launches[i], 1e3 * total[i]);
+  free(lines);
+}
+
+static void time_launches(struct bench *b, int argc, char **argv) {
+  struct frame_shape shape;
+  prepare_frame(b, &shape, argc, argv);
+  struct run_params run = frame_params(&shape);
+  struct frame frame = make_frame(&shape);
+  must(b, device_submit(b->device, b->program, &run, &frame, &b->err)); /* the launches then find a run's parameters */
+  must(b, device_collect(b->device, b->program, NULL, &b->err));
+  write_launches(b, argv[3]);
   device_release(b->device, &b->program);
   plan_free(&b->plan);
-  free(lines);
   free((void *)frame.plane[0]);
+}
+
+/* --- an autoencoder alone --- */
+
+static void open_autoencoder(struct bench *b, const char *folder) {
+  char path[512], *text = NULL;
+  struct autoencoder *autoencoder;
+  b->checkpoint = calloc(1, sizeof *b->checkpoint);
+  if (!b->checkpoint)
+    exit(1);
+  autoencoder = &b->checkpoint->autoencoder;
+  autoencoder->weights = (struct component){.folder = strdup(folder), .name = "vae", .prefix = ""};
+  snprintf(path, sizeof path, "%s/config.json", folder);
+  must(b, text_read(path, 1 << 20, &text, NULL, &b->err));
+  must(b, autoencoder_config_parse(autoencoder, text, path, &b->err));
+  must(b, safetensors_open(&autoencoder->weights.files, folder, "diffusion_pytorch_model", &b->err));
+  free(text);
+}
+
+static void run_autoencoder(struct bench *b, bool encodes, char **argv) {
+  const struct autoencoder *autoencoder = &b->checkpoint->autoencoder;
+  const struct autoencoder_kind *kind = autoencoder_kind(autoencoder);
+  const char *folder = argv[3], *name = argv[2];
+  int w = atoi(argv[4]), h = atoi(argv[5]), runs = atoi(argv[6]), scale = autoencoder->scale;
+  double *times = malloc((size_t)runs * sizeof *times);
+  char path[512];
+  struct tensor x = encodes
+                        ? plan_input(&b->plan, 1, h, w, 3, ELEMENT_DEVICE)
+                        : plan_input(&b->plan, 1, h / scale, w / scale, autoencoder->latent_channels, ELEMENT_PRECISE);
+  struct tensor y = (encodes ? kind->encode : kind->decode)(autoencoder, &b->plan, x);
+  cuda_device(b->device)->tune_always = true;
+  must(b, plan_finish(&b->plan, &b->err));
+  must(b, device_prepare(b->device, &b->program, &b->plan, &(struct program_options){PIXEL_RGBA}, &b->err));
+  must(b, device_poison(b->device, b->program, &b->err));
+  snprintf(path, sizeof path, "%s.in.f32", name);
+  write_input(b, folder, path, x);
+  must(b, device_run(b->device, b->program, &(struct run_params){0}, &b->err));
+  snprintf(path, sizeof path, "%s.out.f32", name);
+  write_output(b, folder, path, y);
+  time_device(b, times, runs);
+  print_times(name, times, runs);
+  struct device_counters counters;
+  device_get_counters(b->device, &counters);
+  printf("%.1f MB at most, %.1f MB of them working memory\n", (double)counters.peak_bytes / 1e6,
+         (double)(cuda_program(b->program)->arena_bytes + cuda_program(b->program)->scratch_bytes) / 1e6);
+  snprintf(path, sizeof path, "%s/%s.launches.txt", folder, name);
+  write_launches(b, path);
+  device_release(b->device, &b->program);
+  plan_free(&b->plan);
+  free(times);
 }
 
 int main(int argc, char **argv) {
@@ -452,11 +515,17 @@ int main(int argc, char **argv) {
   double started = clock_seconds();
   if (argc < 4) {
     fprintf(stderr, "usage: gpu_frame MODEL networks FOLDER | picture FOLDER STEPS | time FRAMES [W H [STEPS]] | "
-                    "launches FILE [W H [STEPS]]\n");
+                    "launches FILE [W H [STEPS]]\n"
+                    "       gpu_frame VAE encode|decode FOLDER W H RUNS\n");
     return 2;
   }
-  open_model(&b, argv[1]);
-  if (!strcmp(argv[2], "networks"))
+  bool encodes = !strcmp(argv[2], "encode"), alone = encodes || !strcmp(argv[2], "decode");
+  (alone ? open_autoencoder : open_model)(&b, argv[1]);
+  open_device(&b);
+  plan_init(&b.plan, &b.resources);
+  if (alone && argc > 6)
+    run_autoencoder(&b, encodes, argv);
+  else if (!strcmp(argv[2], "networks"))
     run_networks(&b, argv[3]);
   else if (!strcmp(argv[2], "picture") && argc > 4)
     run_picture(&b, argv[3], atoi(argv[4]));
