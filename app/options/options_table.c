@@ -18,7 +18,7 @@ enum {
 const struct option option_table[] = {
     {"model", 'm', OPTION_PARAMETER, GROUP_PICTURE, ENGINE | INFO, "PATH", .value = VALUE_FILE,
      .parameter = PARAMETER_MODEL},
-    {"vae", 0, OPTION_PARAMETER, GROUP_PICTURE, ENGINE | INFO, "DIR", .value = VALUE_DIR, .parameter = PARAMETER_VAE},
+    {"vae", 0, OPTION_PARAMETER, GROUP_PICTURE, ENGINE | INFO, "PATH", .value = VALUE_FILE, .parameter = PARAMETER_VAE},
     {"unet", 0, OPTION_PARAMETER, GROUP_PICTURE, ENGINE | INFO, "FILE", .value = VALUE_FILE,
      .parameter = PARAMETER_UNET},
     {"config", 0, OPTION_PARAMETER, GROUP_PICTURE, ENGINE | INFO, "DIR", .value = VALUE_DIR,

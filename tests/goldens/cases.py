@@ -143,6 +143,19 @@ CASES = {
                       "steps_offset": 1, "set_alpha_to_one": True, "clip_sample": False, **BETAS},
         "runs": [run("text-2", "text", 2)],
     },
+    # The layers that the tiny autoencoder of FLUX.2 has and diffusers' class has not.
+    "pools": {
+        "seed": 11, "dtype": "float16", "prefix": "text_model.", "height": 32, "width": 48,
+        "pipeline": "StableDiffusionPipeline",
+        "unet": {"sample_size": 8, "in_channels": 6, "out_channels": 6, "block_out_channels": [8, 8],
+                 "layers_per_block": 1, "down_block_types": [CROSS, PLAIN], "up_block_types": [PLAIN_UP, CROSS_UP],
+                 "attention_head_dim": 2, "cross_attention_dim": 16, "norm_num_groups": 4},
+        "vae": vae(6, 8, 8, [0, 1, 2], [2, 1, 1]), "pools": {"encoder": [4, 5], "decoder": [2, 3]},
+        "text": text(16, 2, 1, "gelu", 16),
+        "scheduler": {"_class_name": "EulerDiscreteScheduler", "prediction_type": "epsilon",
+                      "timestep_spacing": "trailing", "steps_offset": 1, "interpolation_type": "linear", **BETAS},
+        "runs": [run("image-2", "image", 2, strength=0.5)],
+    },
     # AutoencoderKL: three levels of three layers, one of which keeps its width; a shift beside the factor.
     "kl": {
         "seed": 8, "dtype": "float16", "prefix": "text_model.", "height": 40, "width": 56,

@@ -33,6 +33,7 @@ import torch
 import torch.nn.functional as F
 import transformers
 from diffusers.models.autoencoders.vae import DiagonalGaussianDistribution
+from diffusers.models.unets.unet_2d_blocks import AutoencoderTinyBlock
 from safetensors.torch import load_file, save_file
 
 from cases import CASES
@@ -300,8 +301,27 @@ def save_weights(model, folder, basename, dtype, prefix, shards):
         json.dumps({"metadata": {"total_size": sizes}, "weight_map": index}))
 
 
-def make_autoencoder(config):
-    return (diffusers.AutoencoderKL if "down_block_types" in config else diffusers.AutoencoderTiny)(**config)
+def with_pool(forward):
+    return lambda block, x: forward(block, x + block.pool(x) if hasattr(block, "pool") else x)
+
+
+AutoencoderTinyBlock.forward = with_pool(AutoencoderTinyBlock.forward)
+
+
+def add_pools(vae, layers):
+    """The layers that taef2 has before the sums of some blocks, which diffusers' class leaves out."""
+    for half, numbers in layers.items():
+        for number in numbers:
+            block = getattr(vae, half).layers[number]
+            c = block.conv[0].in_channels
+            block.pool = torch.nn.Sequential(torch.nn.Conv2d(c, 4 * c, 1, bias=False), torch.nn.GroupNorm(4, 4 * c),
+                                             torch.nn.ReLU(), torch.nn.Conv2d(4 * c, c, 1, bias=False))
+
+
+def make_autoencoder(config, pools=None):
+    vae = (diffusers.AutoencoderKL if "down_block_types" in config else diffusers.AutoencoderTiny)(**config)
+    add_pools(vae, pools or {})
+    return vae
 
 
 @torch.no_grad()
@@ -311,7 +331,7 @@ def make_checkpoint(folder, case):
     ids = write_tokenizer(folder / "tokenizer", case["text"]["max_position_embeddings"], case.get("pad", "<|endoftext|>"))
     ends = {"bos_token_id": ids["<|startoftext|>"], "eos_token_id": ids["<|endoftext|>"]}
     text = transformers.CLIPTextModel(transformers.CLIPTextConfig(vocab_size=len(ids), **ends, **case["text"]))
-    vae, unet = make_autoencoder(case["vae"]), diffusers.UNet2DConditionModel(**case["unet"])
+    vae, unet = make_autoencoder(case["vae"], case.get("pools")), diffusers.UNet2DConditionModel(**case["unet"])
     unet.register_to_config(**case.get("unet_extra", {}))
     parts = {"unet": unet, "vae": vae, "text_encoder": text}
     if "text2" in case:
@@ -358,6 +378,14 @@ def make_checkpoint(folder, case):
 # ---------------------------------------------------------------- what diffusers computes
 
 
+def load_pools(vae, folder):
+    """What diffusers' class has left in the file."""
+    state = load_file(folder / "diffusion_pytorch_model.safetensors")
+    places = sorted({tuple(k.split(".")[:3]) for k in state if ".pool." in k})
+    add_pools(vae, {half: [int(n) for h, _, n in places if h == half] for half in ("encoder", "decoder")})
+    vae.load_state_dict({k: v.float() for k, v in state.items()})
+
+
 def load(folder):
     """The folder's networks in FP32, read by diffusers and transformers themselves."""
     vae = json.loads((folder / "vae" / "config.json").read_text())["_class_name"]
@@ -369,6 +397,9 @@ def load(folder):
         parts["tokenizer_2"] = transformers.CLIPTokenizer.from_pretrained(folder / "tokenizer_2")
     for name, cls in classes.items():
         model, info = cls.from_pretrained(folder / name, torch_dtype=torch.float32, output_loading_info=True)
+        if any(".pool." in k for k in info["unexpected_keys"]):
+            load_pools(model, folder / name)
+            info["unexpected_keys"] = ()
         assert not info["missing_keys"] and not info["unexpected_keys"], f"{folder / name}: {info}"
         parts[name] = model.eval()
     return parts

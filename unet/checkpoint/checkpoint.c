@@ -6,6 +6,7 @@
 
 #include "unet/checkpoint/config.h"
 #include "unet/checkpoint/single.h"
+#include "unet/checkpoint/vae_files.h"
 #include "unet/base/platform.h"
 #include "unet/base/text.h"
 #include "unet/base/text_file.h"
@@ -162,16 +163,19 @@ static char *vae_folder(const char *folder, const char *vae) {
 static int load_autoencoder(struct checkpoint *c, const char *folder, const char *vae, struct error *err) {
   struct autoencoder *autoencoder = &c->autoencoder;
   struct config_file file;
-  if (name_component(&autoencoder->weights, "vae", vae_folder(folder, vae), err))
+  bool files = vae && vae_files_are(vae);
+  if (name_component(&autoencoder->weights, "vae", files ? strdup(vae) : vae_folder(folder, vae), err))
     return -1;
+  if (files)
+    return vae_files_open(autoencoder, vae, c->predictors[0].config.added_text_dim > 0, err);
   int result = read_config(c, &file, autoencoder->weights.folder, "config.json", err);
   result = result ? result : autoencoder_config_parse(autoencoder, file.text, file.path, err);
   close_config(&file);
-  if (result || vae)
-    return result ? result
-                  : safetensors_open(&autoencoder->weights.files, autoencoder->weights.folder,
-                                     "diffusion_pytorch_model", err);
-  return open_weights(c, &autoencoder->weights, "diffusion_pytorch_model", err);
+  if (!result && vae)
+    result = safetensors_open(&autoencoder->weights.files, autoencoder->weights.folder, "diffusion_pytorch_model", err);
+  else if (!result)
+    result = open_weights(c, &autoencoder->weights, "diffusion_pytorch_model", err);
+  return result ? result : vae_files_rename(&autoencoder->weights.files, err);
 }
 
 static int load_scheduler(struct checkpoint *c, const char *folder, const struct log *log, struct error *err) {

@@ -191,6 +191,8 @@ int scheduler_config_parse(struct scheduler_config *config, const char *text, co
 /* Weights as resources. name is the key without the component's prefix ("conv_in.weight"); the resource is called
  * "unet/conv_in.weight". A missing tensor or another shape is an error that names file, key and both shapes; the
  * returned space is then TENSOR_NONE. */
+/* Whether there is such a tensor. */
+bool checkpoint_has(const struct component *from, const char *name);
 /* A tensor, or its first rows. */
 struct stack_part {
   const char *name;

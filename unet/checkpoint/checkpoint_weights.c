@@ -50,6 +50,12 @@ static int find_part(const struct component *from, const struct stack_part *want
   return 0;
 }
 
+bool checkpoint_has(const struct component *from, const char *name) {
+  char key[NAME_MAX_LENGTH];
+  snprintf(key, sizeof key, "%s%s", from->prefix, name);
+  return safetensors_find(from->files, key);
+}
+
 static struct tensor add(const struct component *from, struct resources *to, const char *name, const int size[4],
                          const struct weight_part *parts, int part_count, struct error *err) {
   char full[NAME_MAX_LENGTH];

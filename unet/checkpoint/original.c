@@ -386,6 +386,7 @@ bool original_is_harmless(const char *name) {
                                        "sqrt_",
                                        "log_one_minus_",
                                        "posterior_",
+                                       "loss.",
                                        "denoiser.",
                                        "lvlb_weights",
                                        "logvar",

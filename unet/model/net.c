@@ -130,6 +130,11 @@ struct prologue net_layer_norm(const struct net *net, const char *name, int chan
   return p;
 }
 
+bool net_has(const struct net *net, const char *name) {
+  char text[KEY_MAX];
+  return !net->plan->failed && checkpoint_has(net->weights, key(net, text, name, "weight"));
+}
+
 struct tensor net_table(const struct net *net, const char *name, int rows, int c) {
   return net->plan->failed ? (struct tensor){0} : matrix(net, name, rows, c);
 }

@@ -38,6 +38,9 @@ struct prologue net_layer_norm(const struct net *net, const char *name, int chan
 /* An embedding table name.weight [rows, 1, 1, c]. */
 struct tensor net_table(const struct net *net, const char *name, int rows, int c);
 
+/* Whether the checkpoint has name.weight. */
+bool net_has(const struct net *net, const char *name);
+
 /* Makes err the plan's error, if it has none yet. */
 void net_fail(const struct net *net, const struct error *err);
 

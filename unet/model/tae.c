@@ -3,9 +3,20 @@
 /* AutoencoderTiny works on pictures with values 0..1: the diffusers class maps its -1..1 there first and back last, so
  * here both are left out. */
 
+/* x + what each pixel says by itself: in some blocks of the one for FLUX.2 (taef2), whose config does not say so. */
+static struct tensor pool(const struct net *net, struct tensor x) {
+  enum { WIDER = 4, GROUPS = 4 };
+  int inner = WIDER * x.c;
+  struct tensor h = net_linear(net, "pool.0", (struct op_linear){.x = x}, inner, NO_BIAS);
+  struct prologue norm = net_group_norm(net, "pool.1", inner, GROUPS, 1e-5f, ACT_RELU);
+  return net_linear(net, "pool.3", (struct op_linear){.x = h, .prologue = norm, .residual = x}, x.c, NO_BIAS);
+}
+
 /* relu(x + three convolutions) */
 static struct tensor tiny_block(const struct net *net, int layer, struct tensor x) {
   size_t mark = plan_enter(net->plan, "%d", layer);
+  if (net_has(net, "pool.0"))
+    x = pool(net, x);
   struct tensor h = net_conv(net, "conv.0", (struct op_conv){.x = x, .act = ACT_RELU}, x.c, WITH_BIAS);
   h = net_conv(net, "conv.2", (struct op_conv){.x = h, .act = ACT_RELU}, x.c, WITH_BIAS);
   h = net_conv(net, "conv.4", (struct op_conv){.x = h, .residual = x, .act = ACT_RELU}, x.c, WITH_BIAS);

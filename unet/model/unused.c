@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "unet/base/text.h"
+#include "unet/checkpoint/original.h"
 #include "unet/model/plans.h"
 
 /* Appends every network of the model once to a plan; sets *resources to the weights that they read. */
@@ -61,7 +62,7 @@ static int check_component(const struct component *component, const struct text_
   int count = 0;
   for (size_t i = 0; i < safetensors_count(component->files); i++) {
     const struct safetensor *t = safetensors_at(component->files, i);
-    if (is_read(resources, t) || (encoder && is_harmless(encoder, t->name)))
+    if (is_read(resources, t) || (encoder ? is_harmless(encoder, t->name) : original_is_harmless(t->name)))
       continue;
     first = first ? first : t->key;
     count++;
