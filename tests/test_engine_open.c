@@ -28,7 +28,7 @@ static void test_info(void **state) {
   struct prepared_info own;
   prepared_get_info(rig.prepared, &own);
   assert_int_equal(own.shape.steps, 1);
-  assert_true(info.image_conditioned && !info.has_guidance_embedding);
+  assert_true(info.image_conditioned && !info.has_guidance_embedding && !info.large_autoencoder);
   assert_int_equal(own.rows, 1);
   assert_string_equal(info.sampler, "Euler");
   assert_string_equal(info.spacing, "trailing");

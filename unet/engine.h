@@ -88,6 +88,7 @@ struct engine_info {
   int native_width, native_height, size_multiple;
   bool image_conditioned;      /* the U-Net sees the input picture itself (InstructPix2Pix, inpainting, mini) */
   bool inpaints;               /* it repaints what a mask marks: see engine_set_mask */
+  bool large_autoencoder;      /* AutoencoderKL: a tiny one takes a tenth of its time */
   bool refuses_guidance;       /* trained without: engine_shape.guidance is an error (mini) */
   bool has_guidance_embedding; /* full LCM: guidance acts with no second row */
   const char *sampler, *spacing, *prediction;

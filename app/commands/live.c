@@ -182,6 +182,8 @@ static void adopt_engine(struct live *live) {
   log_line(&live->log, LOG_INFO, "%s -> %dx%d, %d step%s, %s", live->spec ? live->info.description : "text to image",
            live->engine.prepared.shape.width, live->engine.prepared.shape.height, live->engine.prepared.shape.steps,
            live->engine.prepared.shape.steps == 1 ? "" : "s", live->engine.info.device);
+  if (live->engine.info.large_autoencoder)
+    log_line(&live->log, LOG_INFO, "the model's autoencoder is a large one; --vae with a tiny one makes frames faster");
 }
 
 static void move_split(struct live *live, float x) {

@@ -16,7 +16,8 @@ static const struct parameter_row table[PARAMETERS] = {
     [PARAMETER_MODEL] = {"model", TYPE_TEXT, NEED_START, FIELD(model), .from = "the built-in mini model",
                          .help = "checkpoint: a folder in diffusers layout, or one .safetensors file"},
     [PARAMETER_VAE] = {"vae", TYPE_TEXT, NEED_START, FIELD(vae),
-                       .help = "autoencoder that replaces the checkpoint's own"},
+                       .help = "autoencoder that replaces the checkpoint's own: a folder in diffusers "
+                               "layout, or files"},
     [PARAMETER_UNET] = {"unet", TYPE_TEXT, NEED_START, FIELD(unet),
                         .help = "file of a U-Net published alone (SDXL-Lightning, Hyper-SD) in the place of the "
                                 "checkpoint's own"},

@@ -209,6 +209,7 @@ void engine_get_info(const struct engine *engine, struct engine_info *info) {
       .size_multiple = model_size_multiple(&engine->model),
       .image_conditioned = checkpoint->image_condition || checkpoint->inpainting,
       .inpaints = checkpoint->inpainting,
+      .large_autoencoder = checkpoint->autoencoder.type != AUTOENCODER_TAE,
       .refuses_guidance = styles_refuses_guidance(checkpoint->styles),
       .has_guidance_embedding = model_embeds_guidance(&engine->model),
       .sampler = sampler_method_name(engine->sampling.method),
