@@ -698,6 +698,21 @@ static void test_open_refusals(void **state) {
   }
 }
 
+/* Folders of something else are said to be what they are. */
+static void test_other_folders(void **state) {
+  (void)state;
+  static const char *const cases[][2] = {{"adapter_config.json", "--lora"}, {"config.json", "--vae"}};
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    char *folder = fixture_make();
+    struct checkpoint *checkpoint = NULL;
+    struct error err = {0};
+    fixture_text(folder, cases[i][0], "{}");
+    assert_int_equal(checkpoint_open(&checkpoint, &(struct checkpoint_sources){.model = folder}, NULL, &err), -1);
+    check_message(&err, folder, cases[i][1], "not");
+    fixture_remove(folder);
+  }
+}
+
 /* With --vae the model's own autoencoder is not even looked at. */
 static void test_other_vae(void **state) {
   (void)state;
@@ -854,6 +869,7 @@ int main(void) {
       cmocka_unit_test(test_open_refusals),
       cmocka_unit_test(test_second_text_encoder),
       cmocka_unit_test(test_other_vae),
+      cmocka_unit_test(test_other_folders),
       cmocka_unit_test(test_image_condition),
       cmocka_unit_test(test_weights),
       cmocka_unit_test(test_styles),

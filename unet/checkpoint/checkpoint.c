@@ -73,10 +73,29 @@ static int parse_index(struct index *out, const struct config_file *file, struct
   return config_finish_open(&index, err);
 }
 
+static bool has_file(const char *folder, const char *name) {
+  char *path = text_path(folder, name);
+  bool there = path && platform_exists(path);
+  free(path);
+  return there;
+}
+
+/* A folder without an index is often one of these. */
+static int refuse_folder(const char *folder, struct error *err) {
+  if (has_file(folder, "adapter_config.json"))
+    return error_set(err, STATUS_MODEL, "%s: is a LoRA's folder, not a model's; give it with --lora beside the --model",
+                     folder);
+  if (has_file(folder, "config.json"))
+    return error_set(err, STATUS_MODEL,
+                     "%s: is the folder of one part, not of a model; an autoencoder's goes with --vae beside a --model",
+                     folder);
+  return error_prefix(err, "no diffusers folder: ");
+}
+
 static int read_index(const struct checkpoint *c, struct index *index, const char *folder, struct error *err) {
   struct config_file file;
   int result = read_config(c, &file, folder, "model_index.json", err);
-  result = result ? error_prefix(err, "no diffusers folder: ") : parse_index(index, &file, err);
+  result = result ? refuse_folder(folder, err) : parse_index(index, &file, err);
   close_config(&file);
   return result;
 }
