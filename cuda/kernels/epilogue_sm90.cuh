@@ -97,7 +97,7 @@ template <class T> struct epilogue : consumer<T> {
       p.arrived[index] = 0;
     clear();
     int s = 0;
-    if constexpr (T::BLOCKS == 1 && COLUMNS <= 80) /* else there are no registers for it */
+    if constexpr (T::BLOCKS == 1 && T::CONSUMERS < 3 && COLUMNS <= 80) /* else there are no registers for it */
 #pragma unroll 1
       for (; s + 1 < p.splits; s += 2)
         add_two<COLUMNS>(all + s * pitch, all + (s + 1) * pitch);

@@ -17,6 +17,8 @@ using shape_128x128 = tile_shape<128, 128, 3, 2, false>;
 using shape_128x80_deep = tile_shape<128, 80, 7, 1, true>;
 using shape_64x80_deep = tile_shape<64, 80, 11, 1, true>;
 using shape_128x64 = tile_shape<128, 64, 3, 3, false>;
+using shape_192x160 = tile_shape<192, 160, 3, 1, true>;
+using shape_192x80 = tile_shape<192, 80, 5, 1, true>;
 using shape_64x64 = tile_shape<64, 64, 4, 3, true>;
 
 void *find_driver_function(const char *name) {
@@ -27,12 +29,12 @@ void *find_driver_function(const char *name) {
 }
 
 bool gates(enum product_tile tile) {
-  return tile == PRODUCT_128x160 ? shape_128x160::GATED : tile == PRODUCT_128x128 && shape_128x128::GATED;
+  return tile == PRODUCT_128x160 || tile == PRODUCT_128x128 || tile == PRODUCT_192x160;
 }
 
 bool sums(enum product_tile tile) {
   return tile == PRODUCT_128x160 || tile == PRODUCT_64x80 || tile == PRODUCT_128x80_DEEP ||
-         tile == PRODUCT_64x80_DEEP || tile == PRODUCT_64x64;
+         tile == PRODUCT_64x80_DEEP || tile == PRODUCT_64x64 || tile == PRODUCT_192x160 || tile == PRODUCT_192x80;
 }
 
 bool aligned(const void *pointer) {
@@ -42,7 +44,8 @@ bool aligned(const void *pointer) {
 } // namespace
 
 const struct product_tile_size product_tile_sizes[PRODUCT_TILES] = {
-    {128, 80, 2}, {128, 160, 1}, {64, 80, 2}, {128, 128, 2}, {128, 80, 1}, {64, 80, 1}, {128, 64, 3}, {64, 64, 3}};
+    {128, 80, 2}, {128, 160, 1}, {64, 80, 2}, {128, 128, 2}, {128, 80, 1},
+    {64, 80, 1},  {128, 64, 3},  {64, 64, 3}, {192, 160, 1}, {192, 80, 1}};
 
 void product_open(struct product_device *device) {
   int index, major = 0, minor = 0;
@@ -113,6 +116,10 @@ cudaError_t launch_product(const struct product_device *device, const struct lau
     return launch_tile<shape_128x64>(device, queue, args);
   case PRODUCT_64x64:
     return launch_tile<shape_64x64>(device, queue, args);
+  case PRODUCT_192x160:
+    return launch_tile<shape_192x160>(device, queue, args);
+  case PRODUCT_192x80:
+    return launch_tile<shape_192x80>(device, queue, args);
   default:
     return launch_tile<shape_128x128>(device, queue, args);
   }
