@@ -84,11 +84,18 @@ template <class T> struct producer {
     return (p.bias ? (half_columns(0) + half_columns(1)) * 4 : 0) + (p.time ? time_columns() * 2 : 0);
   }
 
-  /* Goes from a block of the sum to the next. */
-  __device__ __forceinline__ void step(int &tap, int &inner) const {
-    if (++inner == p.tap_blocks) {
-      inner = 0;
-      tap++;
+  /* load() is told of each block of the tile's sum, once its stage is free: its number, the stage, its tap, and which
+   * it is of that tap's. */
+  template <class Load> __device__ __forceinline__ void each_block(ring<T> &at_stage, Load load) const {
+    int tap = w.begin ? w.begin / p.tap_blocks : 0, inner = w.begin - tap * p.tap_blocks;
+#pragma unroll 1
+    for (int i = w.begin; i < w.end; i++, at_stage.advance()) {
+      barrier_wait(w.empty(at_stage.stage), at_stage.parity ^ 1);
+      load(i, at_stage.stage, tap, inner);
+      if (++inner == p.tap_blocks) {
+        inner = 0;
+        tap++;
+      }
     }
   }
 
@@ -96,11 +103,7 @@ template <class T> struct producer {
   __device__ __forceinline__ void run_weights() {
     ring<T> at_stage;
     do {
-      int tap = w.begin ? w.begin / p.tap_blocks : 0, inner = w.begin - tap * p.tap_blocks;
-#pragma unroll 1
-      for (int i = w.begin; i < w.end; i++, step(tap, inner), at_stage.advance()) {
-        int s = at_stage.stage;
-        barrier_wait(w.empty(s), at_stage.parity ^ 1);
+      each_block(at_stage, [&](int i, int s, int tap, int inner) {
         barrier_expect(w.full(s), T::B_BYTES);
         load_weights(s, tap, inner);
         if (i == w.begin && w.has_vectors(p)) {
@@ -108,7 +111,7 @@ template <class T> struct producer {
           if (p.bias)
             load_bias();
         }
-      }
+      });
 #pragma unroll 1
       for (int i = 0; i < w.chunks(p); i++, at_stage.advance()) {
         barrier_wait(w.empty(at_stage.stage), at_stage.parity ^ 1);
@@ -122,16 +125,12 @@ template <class T> struct producer {
     wait_for_predecessors();
     launch_dependents();
     do {
-      int tap = w.begin ? w.begin / p.tap_blocks : 0, inner = w.begin - tap * p.tap_blocks;
-#pragma unroll 1
-      for (int i = w.begin; i < w.end; i++, step(tap, inner), at_stage.advance()) {
-        int s = at_stage.stage;
-        barrier_wait(w.empty(s), at_stage.parity ^ 1);
+      each_block(at_stage, [&](int i, int s, int tap, int inner) {
         barrier_expect(w.full(s), T::A_BYTES);
         load_input(s, tap, inner);
         if (i == w.begin && p.time && w.has_vectors(p))
           load_time();
-      }
+      });
       load_residual(at_stage);
     } while (w.next(p));
   }
