@@ -3,9 +3,9 @@
 #include "cuda/ways/product.h"
 
 static bool suits(const struct gemm_args *args) {
-  int h = args->h << args->upsample;
-  return args->kernel == 3 && args->columns % 8 == 0 &&
-         args->out_h == (h + 2 * args->pad - args->kernel) / args->stride + 1;
+  int h = args->h << args->upsample, w = args->w << args->upsample, border = 2 * args->pad - args->kernel;
+  return args->kernel == 3 && args->columns % 8 == 0 && args->out_h == (h + border) / args->stride + 1 &&
+         args->out_w == (w + border) / args->stride + 1; /* no padding at the end alone */
 }
 
 static bool takes(const struct cuda_device *device, const struct gemm_args *args, const struct choice *choice) {
