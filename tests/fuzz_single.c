@@ -11,6 +11,8 @@
 #include "unet/checkpoint/kind.h"
 #include "unet/checkpoint/original.h"
 #include "unet/checkpoint/single.h"
+#include "unet/checkpoint/vae_files.h"
+#include "unet/model/models.h"
 
 #define U "model.diffusion_model."
 #define C "cond_stage_model."
@@ -42,6 +44,20 @@ const struct fuzz_seed fuzz_seeds[] = {
     FUZZ_SEED("l", "unet.conv_in.weight 320,4,3,3\nconv_in.weight 2\nunet.mid_block.attentions.0.norm.bias 2\n"),
     FUZZ_SEED("l",
               "lora_unet_mid_block.lora_down.weight 2,2\nzero_convs.0.0.weight 2\n0.weight 2\n1.conv.0.weight 2\n"),
+    FUZZ_SEED("l",
+              "encoder.conv_in.weight 32,3,3,3\nencoder.conv_in.bias 32\nencoder.down.0.block.0.conv1.weight 32,2\n"
+              "encoder.down.1.block.0.conv1.weight 64,2\nencoder.mid.attn_1.q.weight 2,2,1,1\n"
+              "decoder.up.0.block.0.norm1.weight 32\ndecoder.up.1.block.0.norm1.weight 32\n"
+              "decoder.conv_in.weight 64,4,3,3\nquant_conv.weight 8,8,1,1\nloss.logvar 1\n"),
+    FUZZ_SEED("l", "encoder.conv_in.weight 32,3,3,3\nencoder.down_blocks.0.resnets.0.conv1.weight 32,32,3,3\n"
+                   "decoder.conv_in.weight 32,4,3,3\ndecoder.mid_block.attentions.0.query.weight 32,32\n"
+                   "decoder.mid_block.attentions.0.proj_attn.bias 32\n"),
+    FUZZ_SEED("l", "encoder.0.weight 8,3,3,3\nencoder.0.bias 8\nencoder.1.conv.0.weight 8,8,3,3\n"
+                   "encoder.1.pool.0.weight 32,8,1,1\nencoder.2.weight 8,8,3,3\nencoder.3.weight 4,8,3,3\n"
+                   "decoder.1.weight 8,4,3,3\ndecoder.3.conv.0.weight 8,8,3,3\ndecoder.5.weight 8,8,3,3\n"
+                   "decoder.6.weight 3,8,3,3\n"),
+    FUZZ_SEED("l", "encoder.layers.0.weight 8,3,3,3\nencoder.layers.1.weight 4,8,3,3\n"
+                   "decoder.layers.0.weight 8,4,3,3\ndecoder.layers.63.weight 3,8,3,3\n"),
     FUZZ_SEED("h", "{\"__metadata__\":{\"modelspec.prediction_type\":\"v\"},\"" U
                    "input_blocks.0.0.weight\":{\"dtype\":\"F16\",\"shape\":[1,1,1,1,1,1,1],\"data_offsets\":[0,2]}}"),
 };
@@ -178,6 +194,29 @@ static void check_checkpoint(const char *path) {
   safetensors_close(&unet);
 }
 
+/* An autoencoder by itself: what is accepted has sizes that its network can be made of, or is refused there. */
+static void check_vae(const char *path) {
+  struct autoencoder a = {.weights = {.name = "vae", .prefix = ""}};
+  struct error err = {0};
+  if (vae_files_open(&a, path, false, &err)) {
+    check_error(&err);
+  } else {
+    struct resources resources = {0};
+    struct plan plan;
+    FUZZ_CHECK(a.type < AUTOENCODER_TYPES && a.scale >= 1 && a.latent_channels > 0 && a.scaling_factor > 0);
+    for (size_t i = 0; i < safetensors_count(a.weights.files); i++)
+      check_tensor(a.weights.files, safetensors_at(a.weights.files, i));
+    plan_init(&plan, &resources);
+    autoencoder_kind(&a)->encode(&a, &plan, plan_input(&plan, 1, 2 * a.scale, 3 * a.scale, 3, ELEMENT_DEVICE));
+    autoencoder_kind(&a)->decode(&a, &plan, plan_input(&plan, 1, 2, 3, a.latent_channels, ELEMENT_PRECISE));
+    if (plan_finish(&plan, &err))
+      check_error(&err);
+    plan_free(&plan);
+    resources_free(&resources);
+  }
+  safetensors_close(&a.weights.files);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   if (!size)
     return 0;
@@ -198,6 +237,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     check_mapping(files, original_open_clip, C "model.");
     check_mapping(files, original_open_clip, E "1.model.");
     check_checkpoint(path);
+    check_vae(path);
     safetensors_close(&files);
   }
   close(fd);
