@@ -138,8 +138,9 @@ static void test_other_files(void **state) {
   program_expect(0, NULL, "info part.safetensors");
   shell("grep -q 'LoRA of rank 1' out.txt");
   program_expect(4, "not a U-Net", "render good.mp4 never.mp4 --size 64x64 --unet part.safetensors");
+  program_expect(4, "not an autoencoder", "render good.mp4 never.mp4 --size 64x64 --vae part.safetensors");
   shell("printf 'PK\\003\\004 and so on, a zip archive' >part.ckpt");
-  static const char *const options[] = {"--model", "--unet"};
+  static const char *const options[] = {"--model", "--vae", "--unet", "--lora"};
   for (size_t i = 0; i < sizeof options / sizeof *options; i++)
     program_expect(4, "can run code", "render good.mp4 never.mp4 --size 64x64 %s part.ckpt", options[i]);
   program_expect(4, "can run code", "info part.ckpt");
