@@ -104,6 +104,7 @@ elif wanted program; then
 fi
 if wanted shapes && python3 -c 'import torch, diffusers, transformers' 2>/dev/null; then
   step shapes python3 tests/peers/sd_shapes.py "$programs/tests/gpu_frame" "$work" ${SHAPES_OPTIONS:-}
+  step range python3 tests/peers/half_range.py "$programs/tests/gpu_frame" "$work"
   step turbo-512 "$programs/tests/gpu_frame" "$work/turbo-shapes" time 200
   step turbo-512-again "$programs/tests/gpu_frame" "$work/turbo-shapes" time 20
   for rank in 16 64; do
@@ -130,7 +131,7 @@ fi
 cp "$TUNING_DIR"/tuning-*.txt "$out" 2>/dev/null
 
 echo
-for log in products attention-peers models-mini program shapes mini-256 mini-512 mini-beside mini-changes-cold mini-changes-warm turbo-512 \
+for log in products attention-peers models-mini program shapes range mini-256 mini-512 mini-beside mini-changes-cold mini-changes-warm turbo-512 \
   turbo-512-again turbo-beside turbo-changes-cold turbo-changes-warm sd15-512 device faults; do
   [ -e "$out/$log.log" ] && echo "--- $log" && grep -vE " splits: .* us$|^\[ (RUN|      OK) |^\[=|  (normal|large|one-hot|constant|huge|largest) " "$out/$log.log" |
     tail -n 60
