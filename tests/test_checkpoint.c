@@ -438,7 +438,6 @@ static void test_scheduler_refusals(void **state) {
   static const char *const bad[][3] = {
       {"{}", "_class_name", "no name"},
       {"{\"_class_name\": \"FlowMatchEulerDiscreteScheduler\"}", "_class_name", "FlowMatch"},
-      {"{\"_class_name\": \"DDIMScheduler\"}", "clip_sample", "true"},
 #define EULER "{\"_class_name\": \"EulerDiscreteScheduler\", "
       {EULER "\"beta_schedule\": \"squaredcos_cap_v2\"}", "beta_schedule", "squaredcos"},
       {EULER "\"prediction_type\": \"flow\"}", "prediction_type", "flow"},
@@ -446,7 +445,6 @@ static void test_scheduler_refusals(void **state) {
       {EULER "\"timestep_spacing\": \"karras\"}", "timestep_spacing", "karras"},
       {EULER "\"use_karras_sigmas\": true}", "use_karras_sigmas", "true"},
       {EULER "\"thresholding\": true}", "thresholding", "true"},
-      {EULER "\"clip_sample\": true}", "clip_sample", "true"},
       {EULER "\"trained_betas\": [0.1]}", "trained_betas", "[0.1]"},
       {EULER "\"num_train_timesteps\": 4000}", "num_train_timesteps", "4000"},
       {EULER "\"rescale_betas_zero_snr\": true}", "rescale_betas_zero_snr", "v_prediction"},
@@ -565,6 +563,217 @@ static void test_second_text_encoder(void **state) {
   "\"image_encoder\": [\"transformers\", \"CLIPVisionModel\"], \"motion_adapter\": [null, null],"                      \
   "\"requires_safety_checker\": true, \"_name_or_path\": [\"a\", \"b\"]" more "}"
 
+/* --- every field of diffusers' and transformers' classes, at a value that is not its default --- */
+
+enum effect { REFUSED, CHANGES, NOTHING /* diffusers does not act on it either, in what these pipelines do */ };
+
+struct field {
+  const char *key, *value;
+  enum effect effect;
+};
+
+#define EULER_FIELDS                                                                                                   \
+  {"num_train_timesteps", "500", REFUSED}, {"beta_start", "0.001", CHANGES}, {"beta_end", "0.03", CHANGES},            \
+      {"beta_schedule", "\"scaled_linear\"", CHANGES}, {"beta_schedule", "\"squaredcos_cap_v2\"", REFUSED},            \
+      {"trained_betas", "[0.1]", REFUSED}, {"prediction_type", "\"epsilon\"", CHANGES},                                \
+      {"prediction_type", "\"flow\"", REFUSED}, {"timestep_spacing", "\"trailing\"", CHANGES},                         \
+      {"timestep_spacing", "\"linspace\"", CHANGES}, {"steps_offset", "7", CHANGES}, {                                 \
+    "rescale_betas_zero_snr", "true", CHANGES                                                                          \
+  }
+#define CLIPPING_FIELDS                                                                                                \
+  {"thresholding", "true", REFUSED}, {"dynamic_thresholding_ratio", "0.5", NOTHING},                                   \
+      {"clip_sample_range", "2.0", NOTHING}, {                                                                         \
+    "sample_max_value", "2.0", NOTHING                                                                                 \
+  }
+
+static const struct field euler_fields[] = {EULER_FIELDS,
+                                            {"interpolation_type", "\"log_linear\"", REFUSED},
+                                            {"use_karras_sigmas", "true", REFUSED},
+                                            {"use_exponential_sigmas", "true", REFUSED},
+                                            {"use_beta_sigmas", "true", REFUSED},
+                                            {"sigma_min", "0.1", REFUSED},
+                                            {"sigma_max", "10", REFUSED},
+                                            {"timestep_type", "\"continuous\"", REFUSED},
+                                            {"final_sigmas_type", "\"sigma_min\"", REFUSED},
+                                            {NULL}};
+static const struct field ancestral_fields[] = {EULER_FIELDS, {"prediction_type", "\"sample\"", REFUSED}, {NULL}};
+static const struct field ddim_fields[] = {
+    EULER_FIELDS, CLIPPING_FIELDS, {"set_alpha_to_one", "false", CHANGES}, {"clip_sample", "true", CHANGES}, {NULL}};
+/* LCM's spacing is its own, and its last step ends on the prediction. */
+static const struct field lcm_fields[] = {{"num_train_timesteps", "500", REFUSED},
+                                          {"beta_start", "0.001", CHANGES},
+                                          {"beta_end", "0.03", CHANGES},
+                                          {"beta_schedule", "\"linear\"", CHANGES},
+                                          {"trained_betas", "[0.1]", REFUSED},
+                                          {"prediction_type", "\"epsilon\"", CHANGES},
+                                          {"timestep_spacing", "\"trailing\"", NOTHING},
+                                          {"steps_offset", "7", NOTHING},
+                                          {"rescale_betas_zero_snr", "true", CHANGES},
+                                          {"set_alpha_to_one", "false", NOTHING},
+                                          {"original_inference_steps", "100", CHANGES},
+                                          {"timestep_scaling", "2.0", CHANGES},
+                                          {"clip_sample", "true", CHANGES},
+                                          CLIPPING_FIELDS,
+                                          {NULL}};
+
+/* A file of this class with the field, in the place of one of the usual ones. */
+static void write_scheduler(char *text, size_t size, const char *class, const struct field *field) {
+  static const char *const usual[][2] = {
+      {"clip_sample", "false"}, {"prediction_type", "\"v_prediction\""}, {"timestep_spacing", "\"leading\""}};
+  int used = snprintf(text, size, "{\"_class_name\": \"%s\"", class);
+  for (size_t i = 0; i < sizeof usual / sizeof *usual; i++)
+    if (!field || strcmp(field->key, usual[i][0]))
+      used += snprintf(text + used, size - (size_t)used, ", \"%s\": %s", usual[i][0], usual[i][1]);
+  if (field)
+    used += snprintf(text + used, size - (size_t)used, ", \"%s\": %s", field->key, field->value);
+  snprintf(text + used, size - (size_t)used, "}");
+}
+
+/* What a scheduler's file makes of a run; false: it is refused. */
+static bool scheduler_effect(const char *class, const struct field *field, struct sampler_table *table,
+                             bool *clip_sample) {
+  char text[400];
+  struct scheduler_config config;
+  struct error err = {0};
+  write_scheduler(text, sizeof text, class, field);
+  if (scheduler_config_parse(&config, text, "s.json", NULL, &err)) {
+    assert_true(field && strstr(err.message, field->key));
+    return false;
+  }
+  struct sampling sampling = {config.method, config.spacing, 4, 1, .text_to_image = true, .quantised = true};
+  memset(table, 0, sizeof *table);
+  sampler_table(&config, &sampling, table);
+  *clip_sample = config.clip_sample;
+  return true;
+}
+
+static void check_scheduler_fields(const char *class, const struct field *fields) {
+  struct sampler_table usual, table;
+  bool clips, clips_now;
+  assert_true(scheduler_effect(class, NULL, &usual, &clips));
+  for (; fields->key; fields++) {
+    enum effect effect = REFUSED;
+    if (scheduler_effect(class, fields, &table, &clips_now))
+      effect = clips != clips_now || memcmp(&usual, &table, sizeof table) ? CHANGES : NOTHING;
+    if (effect != fields->effect)
+      fail_msg("%s: %s %s: effect %d, wanted %d", class, fields->key, fields->value, effect, fields->effect);
+  }
+}
+
+static void test_scheduler_fields(void **state) {
+  (void)state;
+  check_scheduler_fields("EulerDiscreteScheduler", euler_fields);
+  check_scheduler_fields("EulerAncestralDiscreteScheduler", ancestral_fields);
+  check_scheduler_fields("DDIMScheduler", ddim_fields);
+  check_scheduler_fields("LCMScheduler", lcm_fields);
+}
+
+static const struct field unet_fields[] = {
+    {"sample_size", "96", CHANGES},
+    {"in_channels", "8", CHANGES},
+    {"out_channels", "8", CHANGES},
+    {"center_input_sample", "true", REFUSED},
+    {"flip_sin_to_cos", "false", CHANGES},
+    {"freq_shift", "1", CHANGES},
+    {"down_block_types", "[\"DownBlock2D\", \"DownBlock2D\", \"DownBlock2D\", \"DownBlock2D\"]", CHANGES},
+    {"down_block_types", "[\"AttnDownBlock2D\", \"DownBlock2D\", \"DownBlock2D\", \"DownBlock2D\"]", REFUSED},
+    {"mid_block_type", "\"UNetMidBlock2D\"", CHANGES},
+    {"mid_block_type", "null", CHANGES},
+    {"up_block_types", "[\"UpBlock2D\", \"UpBlock2D\", \"UpBlock2D\", \"UpBlock2D\"]", CHANGES},
+    {"only_cross_attention", "true", CHANGES},
+    {"block_out_channels", "[320, 640, 1280, 640]", CHANGES},
+    {"layers_per_block", "3", CHANGES},
+    {"downsample_padding", "0", REFUSED},
+    {"mid_block_scale_factor", "2", REFUSED},
+    {"dropout", "0.5", NOTHING}, /* acts in training */
+    {"act_fn", "\"gelu\"", REFUSED},
+    {"norm_num_groups", "16", CHANGES},
+    {"norm_eps", "1e-6", CHANGES},
+    {"cross_attention_dim", "768", CHANGES},
+    {"transformer_layers_per_block", "2", CHANGES},
+    {"reverse_transformer_layers_per_block", "[[1, 1, 1], [2, 2, 2], [1, 1, 1], [1, 1, 1]]", CHANGES},
+    {"encoder_hid_dim", "4096", REFUSED},
+    {"encoder_hid_dim_type", "\"text_proj\"", REFUSED},
+    {"attention_head_dim", "16", CHANGES},
+    {"num_attention_heads", "4", REFUSED},
+    {"dual_cross_attention", "true", REFUSED},
+    {"use_linear_projection", "true", CHANGES},
+    {"class_embed_type", "\"timestep\"", REFUSED},
+    {"addition_embed_type", "\"image\"", REFUSED},
+    {"num_class_embeds", "10", REFUSED},
+    {"upcast_attention", "true", CHANGES},
+    {"resnet_time_scale_shift", "\"scale_shift\"", REFUSED},
+    {"resnet_skip_time_act", "true", REFUSED},
+    {"resnet_out_scale_factor", "2", REFUSED},
+    {"time_embedding_type", "\"fourier\"", REFUSED},
+    {"time_embedding_dim", "640", CHANGES},
+    {"time_embedding_act_fn", "\"silu\"", REFUSED},
+    {"timestep_post_act", "\"silu\"", REFUSED},
+    {"time_cond_proj_dim", "256", CHANGES},
+    {"conv_in_kernel", "1", REFUSED},
+    {"conv_out_kernel", "1", REFUSED},
+    {"attention_type", "\"gated\"", REFUSED},
+    {"class_embeddings_concat", "true", REFUSED},
+    {"mid_block_only_cross_attention", "true", NOTHING}, /* the class takes it and does not act on it */
+    {"cross_attention_norm", "\"layer_norm\"", REFUSED},
+    {"addition_embed_type_num_heads", "32", NOTHING}, /* of the type "text", which is refused */
+};
+
+static void test_unet_fields(void **state) {
+  (void)state;
+  const struct unet_config usual = good_unet("{}");
+  for (size_t i = 0; i < sizeof unet_fields / sizeof *unet_fields; i++) {
+    const struct field *field = &unet_fields[i];
+    char text[300];
+    struct unet_config unet;
+    struct error err = {0};
+    enum effect effect = REFUSED;
+    snprintf(text, sizeof text, "{\"%s\": %s}", field->key, field->value);
+    if (!unet_config_parse(&unet, text, "unet/config.json", &err))
+      effect = memcmp(&unet, &usual, sizeof unet) ? CHANGES : NOTHING;
+    if (effect != field->effect)
+      fail_msg("%s %s: effect %d, wanted %d (%s)", field->key, field->value, effect, field->effect, err.message);
+  }
+}
+
+static const struct field clip_fields[] = {
+    {"vocab_size", "1000", CHANGES},
+    {"hidden_size", "1024", CHANGES},
+    {"intermediate_size", "4096", CHANGES},
+    {"projection_dim", "768", CHANGES},
+    {"num_hidden_layers", "23", CHANGES},
+    {"num_attention_heads", "16", CHANGES},
+    {"max_position_embeddings", "64", CHANGES},
+    {"hidden_act", "\"gelu\"", CHANGES},
+    {"hidden_act", "\"relu\"", REFUSED},
+    {"layer_norm_eps", "1e-6", CHANGES},
+    {"attention_dropout", "0.5", NOTHING}, /* acts in training */
+    {"initializer_range", "0.5", NOTHING},
+    {"initializer_factor", "0.5", NOTHING},
+    {"pad_token_id", "5", NOTHING}, /* the tokenizer's own fills up */
+    {"bos_token_id", "5", NOTHING},
+    {"eos_token_id", "5", CHANGES},
+    {"text_config", "{\"hidden_size\": 3}", REFUSED},
+    {"is_decoder", "true", REFUSED},
+};
+
+static void test_clip_fields(void **state) {
+  (void)state;
+  struct clip_config usual, clip;
+  struct error err = {0};
+  assert_int_equal(clip_config_parse(&usual, "{}", "config.json", &err), 0);
+  for (size_t i = 0; i < sizeof clip_fields / sizeof *clip_fields; i++) {
+    const struct field *field = &clip_fields[i];
+    char text[200];
+    enum effect effect = REFUSED;
+    snprintf(text, sizeof text, "{\"%s\": %s}", field->key, field->value);
+    if (!clip_config_parse(&clip, text, "config.json", &err))
+      effect = memcmp(&clip, &usual, sizeof clip) ? CHANGES : NOTHING;
+    if (effect != field->effect)
+      fail_msg("%s %s: effect %d, wanted %d", field->key, field->value, effect, field->effect);
+  }
+}
+
 /* A small model. Its files are valid; the tests spoil one at a time. */
 static const char *const model_files[][2] = {
     {"model_index.json", MODEL_INDEX("")},
@@ -671,6 +880,7 @@ static void test_open_refusals(void **state) {
       {"text_encoder/config.json", "{\"hidden_size\": 16, \"vocab_size\": 3}", "vocab_size: 3"},
       {"text_encoder/model.safetensors", NULL, "model.safetensors"},
       {"tokenizer/vocab.json", NULL, "vocab.json"},
+      {"tokenizer/tokenizer_config.json", "{\"model_max_length\": 64}", "model_max_length 64"},
       {"tokenizer/merges.txt", NULL, "merges.txt"},
       {"scheduler/scheduler_config.json", NULL, "scheduler_config.json"},
       {"styles.json", "{}", "styles.json"},
@@ -749,6 +959,38 @@ static void test_image_condition(void **state) {
   assert_true(checkpoint->inpainting && !checkpoint->image_condition);
   checkpoint_close(&checkpoint);
   fixture_remove(folder);
+}
+
+/* What a model of this U-Net makes of a DDIM scheduler whose file says little; NULL: it is refused. */
+static struct checkpoint *open_with_scheduler(const char *unet, const char *scheduler) {
+  char *folder = make_model();
+  struct checkpoint *checkpoint = NULL;
+  struct error err = {0};
+  fixture_text(folder, "unet/config.json", unet);
+  fixture_text(folder, "scheduler/scheduler_config.json", scheduler);
+  if (checkpoint_open(&checkpoint, &(struct checkpoint_sources){.model = folder}, NULL, &err))
+    check_message(&err, strrchr(folder, '/') + 1, "clip_sample", "true");
+  fixture_remove(folder);
+  return checkpoint;
+}
+
+static void test_pipelines_settle_schedulers(void **state) {
+  (void)state;
+#define DDIM "{\"_class_name\": \"DDIMScheduler\", \"steps_offset\": 0, \"clip_sample\": "
+  struct checkpoint *sd = open_with_scheduler("{\"cross_attention_dim\": 16}", DDIM "true}");
+  assert_non_null(sd);
+  assert_true(sd->scheduler.steps_offset == 1 && !sd->scheduler.clip_sample);
+  checkpoint_close(&sd);
+  struct checkpoint *pix2pix = open_with_scheduler("{\"in_channels\": 8, \"cross_attention_dim\": 16}", DDIM "false}");
+  assert_non_null(pix2pix);
+  assert_int_equal(pix2pix->scheduler.steps_offset, 0);
+  checkpoint_close(&pix2pix);
+  struct checkpoint *inpaint = open_with_scheduler("{\"in_channels\": 9, \"cross_attention_dim\": 16}", DDIM "false}");
+  assert_non_null(inpaint);
+  assert_int_equal(inpaint->scheduler.steps_offset, 1);
+  checkpoint_close(&inpaint);
+  assert_null(open_with_scheduler("{\"in_channels\": 9, \"cross_attention_dim\": 16}", DDIM "true}"));
+  assert_null(open_with_scheduler("{\"in_channels\": 8, \"cross_attention_dim\": 16}", DDIM "true}"));
 }
 
 static void test_weights(void **state) {
@@ -865,6 +1107,10 @@ int main(void) {
       cmocka_unit_test(test_clip),
       cmocka_unit_test(test_scheduler),
       cmocka_unit_test(test_scheduler_refusals),
+      cmocka_unit_test(test_scheduler_fields),
+      cmocka_unit_test(test_unet_fields),
+      cmocka_unit_test(test_clip_fields),
+      cmocka_unit_test(test_pipelines_settle_schedulers),
       cmocka_unit_test(test_open),
       cmocka_unit_test(test_open_refusals),
       cmocka_unit_test(test_second_text_encoder),

@@ -380,6 +380,35 @@ static void test_samplers(void **state) {
   golden_close(&rig.golden);
 }
 
+/* A network that was trained at one timestep takes one step by itself; anything else gets one line. */
+static void test_one_timestep(void **state) {
+  (void)state;
+  struct golden golden;
+  assert_int_equal(golden_open(&golden, args[1], "sdxs"), 0);
+  struct warnings said = {0};
+  struct log log = {remember_warning, &said};
+  struct engine_params params = default_params(&golden, args[2]);
+  params.device.log = &log;
+  params.sampler = SAMPLER_LCM; /* whose usual steps are 4 */
+  struct engine_shape shape = default_shape(&golden);
+  struct engine *engine;
+  struct prepared *prepared;
+  struct prepared_info info;
+  struct error err = {0};
+  must(engine_open(&engine, &params, &err), &err);
+  shape.text_to_image = true;
+  must(engine_prepare(engine, &shape, &prepared, &err), &err);
+  prepared_get_info(prepared, &info);
+  assert_int_equal(info.shape.steps, 1);
+  assert_int_equal(said.count, 0);
+  shape.text_to_image = false;
+  must(engine_prepare(engine, &shape, &prepared, &err), &err);
+  assert_int_equal(said.count, 1);
+  assert_non_null(strstr(said.last, "one timestep"));
+  engine_close(&engine);
+  golden_close(&golden);
+}
+
 /* A prompt that names no style of a model with a list of them, and one that is too long, get one line each. */
 static void test_prompt_warnings(void **state) {
   (void)state;
@@ -427,6 +456,7 @@ int main(int argc, char **argv) {
       cmocka_unit_test(test_weights_that_may_stay),
       cmocka_unit_test(test_other_autoencoder),
       cmocka_unit_test(test_samplers),
+      cmocka_unit_test(test_one_timestep),
       cmocka_unit_test(test_prompt_warnings),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

@@ -291,7 +291,8 @@ CASES = {
                       "set_alpha_to_one": False, "skip_prk_steps": True, "clip_sample": False, **BETAS},
         "runs": [run("text-2", "text", 2), run("image-4", "image", 4, strength=0.5)],
     },
-    # BK-SDM tiny and tiny-sd: attention at all of three levels, no middle block; small has a fourth level without.
+    # BK-SDM tiny and tiny-sd: attention at all of three levels, no middle block; small has a fourth level without. Of
+    # its scheduler the pipeline sets steps_offset and clip_sample right.
     "bktiny": {
         "seed": 10, "dtype": "float16", "prefix": "text_model.", "height": 32, "width": 64,
         "pipeline": "StableDiffusionPipeline",
@@ -302,7 +303,7 @@ CASES = {
         "vae": vae(4, 8, 8, [1, 1, 1, 1], [1, 1, 1, 1]),
         "text": text(16, 2, 1, "quick_gelu", 16),
         "scheduler": {"_class_name": "DDIMScheduler", "prediction_type": "epsilon", "timestep_spacing": "leading",
-                      "steps_offset": 1, "set_alpha_to_one": False, "clip_sample": False, **BETAS},
+                      "set_alpha_to_one": False, **BETAS},
         "runs": [run("text-2", "text", 2), run("image-4", "image", 4, strength=0.5)],
     },
     # SDXS: no attention at the first level, no middle block, one step. (SDXS 0.9 has the levels of BK-SDM tiny.)

@@ -271,7 +271,12 @@ static int check_positions(const struct checkpoint *c, struct error *err) {
 }
 
 static int check_vocabulary(const struct text_encoder *encoder, struct error *err) {
-  int tokens = tokenizer_vocabulary(encoder->tokenizer);
+  int tokens = tokenizer_vocabulary(encoder->tokenizer), longest = tokenizer_longest(encoder->tokenizer);
+  if (longest && longest < encoder->config.positions)
+    return error_set(err, STATUS_MODEL,
+                     "%s/config.json: max_position_embeddings: %d does not fit the tokenizer's model_max_length %d: "
+                     "shorter texts are not supported",
+                     encoder->weights.folder, encoder->config.positions, longest);
   if (tokens <= encoder->config.vocab_size)
     return 0;
   return error_set(err, STATUS_MODEL, "%s/config.json: vocab_size: %d does not fit the tokenizer, which has %d tokens",
@@ -289,6 +294,29 @@ static float image_scale(const struct checkpoint *c) {
   return autoencoder->type == AUTOENCODER_TAE ? autoencoder->scaling_factor / usual : 1;
 }
 
+/* diffusers' pipelines for Stable Diffusion set right what schedulers of old files say, or leave out; those for
+ * InstructPix2Pix, full LCM and SDXL take them at their word, and the one for inpainting in part. */
+static int settle_scheduler(struct checkpoint *c, struct error *err) {
+  const struct unet_config *unet = &c->predictors[0].config;
+  bool settles = !c->image_condition && !unet->time_cond_proj_dim && !unet->added_size_dim;
+  if (settles)
+    c->scheduler.steps_offset = 1;
+  if (settles && !c->inpainting)
+    c->scheduler.clip_sample = false;
+  if (!c->scheduler.clip_sample)
+    return 0;
+  return error_set(err, STATUS_MODEL,
+                   "%s: the scheduler's clip_sample: true is not supported for such a model (false is, and latent "
+                   "diffusion wants it so)",
+                   c->name);
+}
+
+/* The networks of SDXS-512 and SDXS-512 0.9. */
+static bool has_one_timestep(const struct unet_config *unet) {
+  return unet->levels == 3 && !unet->mid_block && unet->layers[0] == 1 &&
+         (!unet->down_attention[0] || unet->only_cross_attention[0]);
+}
+
 static int check_fit(struct checkpoint *c, struct error *err) {
   for (int i = 0; i < c->predictor_count; i++)
     if (check_latents(&c->predictors[i], &c->autoencoder, err) || check_text(c, &c->predictors[i], err) ||
@@ -302,7 +330,8 @@ static int check_fit(struct checkpoint *c, struct error *err) {
   c->image_condition = c->predictors[0].config.in_channels == 2 * c->autoencoder.latent_channels;
   c->image_scale = image_scale(c);
   c->inpainting = c->predictors[0].config.in_channels == 2 * c->autoencoder.latent_channels + 1;
-  return 0;
+  c->one_timestep = has_one_timestep(&c->predictors[0].config);
+  return settle_scheduler(c, err);
 }
 
 /* Last part of the folder's real path, or the part before it where that says nothing ("sd-turbo/model"); of a file

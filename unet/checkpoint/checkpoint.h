@@ -138,6 +138,7 @@ struct checkpoint {
   bool zero_negative;    /* the empty negative prompt is zeros, not its encoding: force_zeros_for_empty_prompt */
   bool image_condition;  /* the predictors' input is [latent | picture latent]: InstructPix2Pix, mini */
   float image_scale;     /* that picture latent is this times the autoencoder's own */
+  bool one_timestep;     /* the predictor was trained at the noisiest alone: SDXS */
   bool inpainting;       /* it is [latent | mask | latent of what the mask leaves of the picture] */
   struct text_encoder text_encoders[TEXT_ENCODERS_MAX];
   struct predictor predictors[PREDICTORS_MAX];

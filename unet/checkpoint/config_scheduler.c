@@ -130,8 +130,7 @@ int scheduler_config_parse(struct scheduler_config *scheduler, const char *text,
   if (scheduler->prediction == PREDICT_SAMPLE && scheduler->method == METHOD_EULER_ANCESTRAL)
     config_refuse(&config, "prediction_type", "sample", "with this scheduler epsilon and v_prediction are");
   scheduler->set_alpha_to_one = config_bool(&config, "set_alpha_to_one", class->set_alpha_to_one);
-  if (config_bool(&config, "clip_sample", class->clip_sample))
-    config_refuse(&config, "clip_sample", "true", "false is, and latent diffusion models want it so");
+  scheduler->clip_sample = config_bool(&config, "clip_sample", class->clip_sample);
   if (scheduler->zero_snr && scheduler->prediction != PREDICT_V)
     config_refuse(&config, "rescale_betas_zero_snr", "true", "it needs prediction_type v_prediction");
   config_only_null(&config, other_schedules);

@@ -33,6 +33,15 @@ static int check_shape(const struct model *model, const struct frame_shape *shap
   return 0;
 }
 
+/* Says what the network was not trained for. */
+static void warn_of_steps(const struct engine *engine, const struct frame_shape *shape) {
+  if (engine->checkpoint->one_timestep && (shape->steps > 1 || !shape->text_to_image))
+    log_line(engine->log, LOG_WARNING,
+             "%s: a network like this one (SDXS) was trained at one timestep alone: it makes pictures from text "
+             "(--text-to-image) in one step; an input picture comes out as mud",
+             engine->model_path);
+}
+
 /* Refuses what the checkpoint was not trained for and what the engine cannot do. */
 static int check_wish(const struct engine *engine, const struct engine_shape *wish, struct error *err) {
   const struct checkpoint *checkpoint = engine->checkpoint;
@@ -92,6 +101,7 @@ static int prepare_programs(struct engine *engine, struct prepared *prepared, st
 static int make(struct engine *engine, const struct engine_shape *wish, struct prepared *prepared, struct error *err) {
   if (check_wish(engine, wish, err) < 0 || choose_shape(engine, wish, &prepared->shape, err) < 0)
     return -1;
+  warn_of_steps(engine, &prepared->shape);
   if (plans_frame(&engine->model, &prepared->shape, &prepared->plan, &prepared->noise, err) < 0 ||
       plans_times(&engine->model, &prepared->shape, &prepared->times_plan, err) < 0)
     return -1;

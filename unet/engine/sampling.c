@@ -37,7 +37,10 @@ static enum sampler_spacing choose_spacing(enum engine_spacing spacing, enum sam
 }
 
 /* A checkpoint with Euler on trailing timesteps is a turbo model, made for one step. */
-static int usual_steps(const struct scheduler_config *config, enum sampler_method method) {
+static int usual_steps(const struct checkpoint *checkpoint, enum sampler_method method) {
+  const struct scheduler_config *config = &checkpoint->scheduler;
+  if (checkpoint->one_timestep)
+    return 1;
   if (method == METHOD_LCM)
     return 4;
   bool euler = config->method == METHOD_EULER || config->method == METHOD_EULER_ANCESTRAL;
@@ -45,11 +48,11 @@ static int usual_steps(const struct scheduler_config *config, enum sampler_metho
 }
 
 int sampling_default_steps(const struct engine *engine) {
-  return usual_steps(&engine->checkpoint->scheduler, engine->sampling.method);
+  return usual_steps(engine->checkpoint, engine->sampling.method);
 }
 
 int engine_usual_steps(const struct checkpoint *checkpoint) {
-  return usual_steps(&checkpoint->scheduler, checkpoint->scheduler.method);
+  return usual_steps(checkpoint, checkpoint->scheduler.method);
 }
 
 void sampling_choose(struct sampling *sampling, const struct engine_params *params,

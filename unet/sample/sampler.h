@@ -32,6 +32,7 @@ struct scheduler_config {
   double beta_start, beta_end;
   bool zero_snr;                /* rescale_betas_zero_snr */
   int steps_offset;             /* leading spacing */
+  bool clip_sample;             /* what is predicted of the picture is clipped to -1..1: not supported */
   bool set_alpha_to_one;        /* DDIM: the last step ends on abar 1, else on abar_0 */
   int original_inference_steps; /* LCM spacing: timesteps that those of the steps are chosen from */
   double timestep_scaling;      /* LCM boundary condition */

@@ -299,6 +299,10 @@ int tokenizer_vocabulary(const struct tokenizer *tokenizer) {
   return tokenizer->files.vocabulary;
 }
 
+int tokenizer_longest(const struct tokenizer *tokenizer) {
+  return tokenizer->files.longest;
+}
+
 int tokenizer_start_id(const struct tokenizer *tokenizer) {
   return tokenizer->files.start;
 }

@@ -25,6 +25,7 @@ int tokenizer_encode(struct tokenizer *tokenizer, const char *text, int *ids, in
 
 /* Highest id + 1, and the ids that frame a text. */
 int tokenizer_vocabulary(const struct tokenizer *tokenizer);
+int tokenizer_longest(const struct tokenizer *tokenizer); /* tokens of a text, as the files say; 0: they do not */
 int tokenizer_start_id(const struct tokenizer *tokenizer);
 int tokenizer_end_id(const struct tokenizer *tokenizer);
 int tokenizer_pad_id(const struct tokenizer *tokenizer);

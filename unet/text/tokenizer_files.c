@@ -324,6 +324,13 @@ static int add_roles(struct tokenizer_files *files, struct vocabulary *vocabular
   return result ? result : add_listed(files, config, config_path, err);
 }
 
+/* Lists without it, or with the huge number that stands for none, say nothing. */
+static void read_longest(struct tokenizer_files *files, const cJSON *config) {
+  const cJSON *item = cJSON_GetObjectItemCaseSensitive(config, "model_max_length");
+  if (cJSON_IsNumber(item) && item->valuedouble >= 1 && item->valuedouble < ID_MAX)
+    files->longest = (int)item->valuedouble;
+}
+
 static int read_roles(struct tokenizer_files *files, struct vocabulary *vocabulary, const char *folder,
                       struct error *err) {
   char *config_path = NULL, *map_path = NULL;
@@ -333,6 +340,7 @@ static int read_roles(struct tokenizer_files *files, struct vocabulary *vocabula
     result = read_optional(folder, "special_tokens_map.json", &map_path, &map, err);
   if (!result)
     result = add_roles(files, vocabulary, config, config_path, map, err);
+  read_longest(files, config);
   cJSON_Delete(config);
   cJSON_Delete(map);
   free(config_path);

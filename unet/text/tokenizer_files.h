@@ -21,6 +21,7 @@ struct tokenizer_files {
   int added_count;
   int start, end, pad, unknown;
   int vocabulary; /* highest id + 1 */
+  int longest;    /* model_max_length: tokens of a text, padding among them; 0: nothing is said */
 };
 
 /* vocab.json and merges.txt must be there; tokenizer_config.json and special_tokens_map.json may be. files must be
