@@ -20,6 +20,11 @@ struct rig {
   struct host_pictures frames;
   struct loop *loop;
   bool early; /* changes are sent before the engine is open */
+  /* What loop_params.before was called with, if it is to be: how often, the last frame's serial, and from which on it
+   * fails. */
+  bool before;
+  int befores;
+  uint64_t before_serial, refused;
 };
 
 static void set_prompt_text(struct loop *loop, int index, const char *text) {
@@ -50,13 +55,21 @@ static int open_fake(void *opaque, struct engine **engine, struct prepared **pre
   return 0;
 }
 
+static int note_before(void *opaque, struct engine *engine, const struct frame *frame, struct error *err) {
+  struct rig *rig = opaque;
+  assert_non_null(engine);
+  assert_int_equal(engine_in_flight(engine), 0); /* frames come one by one here */
+  rig->befores++;
+  rig->before_serial = frame->serial;
+  return rig->refused && frame->serial >= rig->refused ? error_set(err, STATUS_INPUT, "no mask") : 0;
+}
+
 static void rig_start(struct rig *rig, const struct fake_engine_script *script, bool has_frames) {
-  bool early = rig->early;
-  *rig = (struct rig){.early = early};
+  *rig = (struct rig){.early = rig->early, .before = rig->before, .refused = rig->refused};
   fake_engine_begin(script);
   mailbox_init(&rig->in);
   mailbox_init(&rig->out);
-  const struct loop_params params = {.open = open_fake};
+  const struct loop_params params = {.open = open_fake, .before = rig->before ? note_before : NULL, .opaque = rig};
   assert_int_equal(loop_start(&rig->loop, &params, has_frames ? &rig->in : NULL, &rig->out, NULL), 0);
   struct loop_status status = {0};
   if (rig->early) {
@@ -158,6 +171,24 @@ static void newest_frame_only(void **state) {
   assert_int_equal(mailbox_count(&rig.in).dropped, 4);
   assert_int_equal(fake_engine_log()->submitted, 2);
   rig_finish(&rig, 0);
+}
+
+/* A mask comes before its frame, and what is wrong with it ends the loop. */
+static void called_before_each_frame(void **state) {
+  (void)state;
+  struct rig rig = {.before = true, .refused = 4};
+  rig_start(&rig, &(struct fake_engine_script){0}, true);
+  for (int i = 1; i < 4; i++) {
+    put_frame(&rig, i);
+    assert_int_equal(expect_picture(&rig)->frame.serial, i);
+    assert_int_equal(rig.before_serial, i);
+  }
+  put_frame(&rig, 4);
+  const struct mail *mail;
+  assert_int_equal(mailbox_take(&rig.out, &mail, PATIENCE_MS), -1);
+  assert_int_equal(fake_engine_log()->submitted, 3);
+  assert_int_equal(rig.befores, 4);
+  rig_finish(&rig, -1);
 }
 
 static void stamps_rise(void **state) {
@@ -719,6 +750,7 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(policy),
       cmocka_unit_test(newest_frame_only),
+      cmocka_unit_test(called_before_each_frame),
       cmocka_unit_test(stamps_rise),
       cmocka_unit_test(two_in_flight_for_a_gpu),
       cmocka_unit_test(input_goes_with_its_picture),
