@@ -79,6 +79,10 @@ static void test_unet_others(void **state) {
   assert_int_equal(unet.time_cond_proj_dim, 256);
   assert_int_equal(unet.time_embed_dim, 100);
   assert_int_equal(unet.in_channels, 8);
+  unet = good_unet("{\"_diffusers_version\": \"0.6.0\", \"sample_size\": 32}"); /* SD 1's files: made for 64 */
+  assert_true(unet.sample_height == 64 && unet.sample_width == 64);
+  unet = good_unet("{\"_diffusers_version\": \"0.9.0\", \"sample_size\": 32}");
+  assert_int_equal(unet.sample_width, 32);
   unet = good_unet("{\"mid_block_type\": \"UNetMidBlock2D\"}");
   assert_true(unet.mid_block && !unet.mid_attention);
   unet = good_unet("{\"only_cross_attention\": true, \"mid_block_only_cross_attention\": true}");

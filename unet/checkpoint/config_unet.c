@@ -1,4 +1,5 @@
 /* unet/config.json. Defaults are those of diffusers' UNet2DConditionModel. */
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -24,10 +25,21 @@ static const char *const other_networks[] = {"class_embed_type",
 
 static const char *const no_matter[] = {"dropout", "addition_embed_type_num_heads", NULL};
 
+/* Files older than diffusers 0.9, in which its pipelines take one sample size below 64 for a mistake. */
+static bool is_early(struct config *config) {
+  char version[64];
+  int major, minor;
+  config_string(config, "_diffusers_version", "", version, sizeof version);
+  return sscanf(version, "%d.%d", &major, &minor) == 2 && major == 0 && minor < 9;
+}
+
 static void read_sample_size(struct unet_config *unet, struct config *config) {
   int size[2] = {64, 64}; /* where a file says nothing: that of SD 1 and 2 base */
+  bool one = config_length(config, "sample_size") == 1, early = is_early(config);
   if (config_has(config, "sample_size"))
     config_ints(config, "sample_size", 64, 1, SAMPLES_MAX, size, 2);
+  if (one && early && size[0] < 64)
+    size[0] = size[1] = 64;
   unet->sample_height = size[0];
   unet->sample_width = size[1];
 }
