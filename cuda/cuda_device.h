@@ -3,6 +3,7 @@
  * device.c            the GPU: choice, opening, information
  * profile.[ch]        times of a program's launches, in their place and alone
  * graph.[ch]          programs: capture, submit, collect
+ * fuse.[ch]           several ops that are one launch
  * ops.[ch]            a plan's ops -> the launches of a program
  * ways/               convolutions and linear layers: which way can do one, which is fastest
  * timing.[ch]         how long launches take
@@ -15,7 +16,8 @@
  * blends.[ch]         changes that the device computes: adapters
  * libraries/          what is opened at run time: cuBLASLt, cuDNN, NVML
  * kernels/            the project's own: product_sm90.cu (PRODUCT.md) and gemm.cu for products, halo_sm90.cu and
- * narrow.cu for convolutions of few channels, group_norm.cu and layer_norm.cu (NORM.md), the others by name
+ * narrow.cu for convolutions of few channels, group_norm.cu and layer_norm.cu (NORM.md), rows.cu, block.cu and
+ * norm_conv.cu for several ops at once (ROWS.md), the others by name
  *
  * One compute stream runs all runs in order, so that programs may share workspaces. Frames travel on streams of their
  * own, beside the compute of the frame before.
@@ -38,9 +40,12 @@
 #include <stdatomic.h>
 
 #include "attention/attention.h"
+#include "cuda/kernels/block.h"
 #include "cuda/kernels/kernels.h"
 #include "cuda/kernels/halo_sm90.h"
+#include "cuda/kernels/norm_conv.h"
 #include "cuda/kernels/product_sm90.h"
+#include "cuda/kernels/rows.h"
 #include "unet/plan/arena.h"
 #include "unet/plan/derived.h"
 #include "unet/plan/device.h"
@@ -138,6 +143,7 @@ struct cuda_device {
   struct dnn *dnn;   /* NULL: not there */
   struct tuner *tuner;
   const struct choice *forced; /* tests: taken by every product that can take it; NULL: the device chooses */
+  bool apart;                  /* tests: no launch does several ops */
   bool tune_always;            /* tests: also time candidates for plans that make no picture */
   atomic_bool running;         /* a picture was asked for: from now on preparing keeps somebody waiting */
   atomic_uint runs;            /* begun so far */

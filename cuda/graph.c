@@ -16,6 +16,7 @@
 
 #include "cuda/capture.h"
 #include "cuda/check.h"
+#include "cuda/fuse.h"
 #include "cuda/ops.h"
 #include "cuda/timing.h"
 #include "cuda/ways/tuner.h"
@@ -235,13 +236,27 @@ static int buffers_create(struct cuda_device *device, struct cuda_program *progr
 
 /* --- prepare, release --- */
 
+/* Of all temporaries, laid out for what the launches keep at the same time. */
+static size_t lay_out(const struct cuda_program *program, const struct plan *plan) {
+  struct plan seen = *plan;
+  size_t bytes = (size_t)plan->temporary_count * sizeof *plan->temporaries;
+  seen.temporaries = malloc(bytes + 1);
+  if (!seen.temporaries)
+    return SIZE_MAX;
+  memcpy(seen.temporaries, plan->temporaries, bytes);
+  fusions_lifetimes(program, seen.temporaries);
+  size_t total = plan_layout(&seen, program->element, 256, program->offset);
+  free(seen.temporaries);
+  return total;
+}
+
 static int memory_create(struct cuda_device *device, struct cuda_program *program, const struct plan *plan,
                          bool own_memory, struct error *err) {
   program->offset = malloc(((size_t)plan->temporary_count + 1) * sizeof *program->offset);
   if (!program->offset)
     return error_set(err, STATUS_FAILED, "out of memory");
   size_t most[SCRATCH_AREAS] = {0};
-  program->arena_bytes = plan_layout(plan, program->element, 256, program->offset);
+  program->arena_bytes = lay_out(program, plan);
   if (program->arena_bytes == SIZE_MAX)
     return error_set(err, STATUS_FAILED, "out of memory");
   for (int i = 0; i < plan->op_count; i++) {
@@ -285,15 +300,17 @@ static int launches_create(struct cuda_device *device, struct cuda_program *prog
   }
   program->tune_until = choose_tune_until(device, program);
   program->loop.iterations = plan->loop.iterations;
-  for (int i = 0; i < plan->op_count; i++) {
+  for (int i = 0, ops; i < plan->op_count; i += ops) {
+    bool fused = program->fused[i].count > 0;
+    ops = fused ? program->fused[i].count : 1;
     if (i == plan->loop.first)
       program->loop.first = program->launches.count;
     pthread_mutex_lock(&device->base.weights);
-    int status = op_prepare(device, program, plan, i, err);
+    int status = fused ? fused_prepare(device, program, i, err) : op_prepare(device, program, plan, i, err);
     pthread_mutex_unlock(&device->base.weights);
     if (status < 0)
       return -1;
-    if (i + 1 == plan->loop.end)
+    if (i + ops == plan->loop.end)
       program->loop.end = program->launches.count;
   }
   tuner_save(device->tuner, device->log);
@@ -316,7 +333,8 @@ static int create(struct cuda_device *device, struct cuda_program *program, cons
   const struct launch_queue *queue = &device->preparing.queue;
   const struct plan *plan = program->base.plan;
   const struct cuda_program *owner = options->owner ? cuda_program(options->owner) : NULL;
-  if (elements_choose(program, owner, err) < 0 || states_create(device, program, owner, err) < 0 ||
+  if (elements_choose(program, owner, err) < 0 || fusions_find(device, program, err) < 0 ||
+      states_create(device, program, owner, err) < 0 ||
       memory_create(device, program, plan, options->own_memory, err) < 0 || buffers_create(device, program, err) < 0 ||
       launches_create(device, program, plan, options->output, err) < 0)
     return -1;
@@ -347,6 +365,7 @@ static void program_free(struct cuda_device *device, struct cuda_program *progra
   arena_give(&device->arena, &program->working);
   states_free(device, program);
   free(program->offset);
+  free(program->fused);
   free(program);
 }
 

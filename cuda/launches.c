@@ -59,6 +59,16 @@ cudaError_t launch_enqueue(const struct cuda_device *device, const struct launch
     return launch_gather(queue, &launch->gather);
   case LAUNCH_EPILOGUE:
     return launch_epilogue(queue, &launch->epilogue);
+  case LAUNCH_BLOCK:
+    return launch_block(queue, &launch->block);
+  case LAUNCH_NORM_CONV:
+    return launch_norm_conv(queue, &launch->norm_conv);
+  case LAUNCH_ROW_ENTER:
+    return launch_row_enter(queue, &launch->row_enter);
+  case LAUNCH_ROW_ATTEND:
+    return launch_row_attend(queue, &launch->row_attend);
+  case LAUNCH_ROW_LEAVE:
+    return launch_row_leave(queue, &launch->row_leave);
   case LAUNCH_ATTENTION:
     return attention_launch(&device->attention, &launch->attention.args, ATTN_AUTO, launch->attention.workspace,
                             queue->stream);
@@ -86,11 +96,13 @@ cudaError_t launches_enqueue(const struct cuda_device *device, const struct laun
 
 const char *launch_kind_name(enum launch_kind kind) {
   static const char *const names[] = {
-      [LAUNCH_GEMM] = "gemm",         [LAUNCH_NARROW] = "narrow",       [LAUNCH_BLAS] = "cublaslt",
-      [LAUNCH_DNN] = "cudnn",         [LAUNCH_NORM] = "norm",           [LAUNCH_GATHER] = "gather",
-      [LAUNCH_EPILOGUE] = "epilogue", [LAUNCH_ATTENTION] = "attention", [LAUNCH_PLAIN_ATTENTION] = "plain attention",
-      [LAUNCH_SAMPLE] = "sample",     [LAUNCH_PIXELS_IN] = "pixels in", [LAUNCH_PIXELS_OUT] = "pixels out",
-      [LAUNCH_PRODUCT] = "sm90",      [LAUNCH_HALO] = "halo",
+      [LAUNCH_GEMM] = "gemm",           [LAUNCH_NARROW] = "narrow",       [LAUNCH_BLAS] = "cublaslt",
+      [LAUNCH_DNN] = "cudnn",           [LAUNCH_NORM] = "norm",           [LAUNCH_GATHER] = "gather",
+      [LAUNCH_EPILOGUE] = "epilogue",   [LAUNCH_ATTENTION] = "attention", [LAUNCH_PLAIN_ATTENTION] = "plain attention",
+      [LAUNCH_SAMPLE] = "sample",       [LAUNCH_PIXELS_IN] = "pixels in", [LAUNCH_PIXELS_OUT] = "pixels out",
+      [LAUNCH_PRODUCT] = "sm90",        [LAUNCH_HALO] = "halo",           [LAUNCH_NORM_CONV] = "norm conv",
+      [LAUNCH_BLOCK] = "block",         [LAUNCH_ROW_ENTER] = "row enter", [LAUNCH_ROW_ATTEND] = "row attend",
+      [LAUNCH_ROW_LEAVE] = "row leave",
   };
   bool named = (size_t)kind < sizeof names / sizeof names[0] && names[kind];
   return named ? names[kind] : "other";

@@ -17,6 +17,11 @@ enum launch_kind {
   LAUNCH_NORM,
   LAUNCH_GATHER,
   LAUNCH_EPILOGUE,
+  LAUNCH_BLOCK,
+  LAUNCH_NORM_CONV,
+  LAUNCH_ROW_ENTER,
+  LAUNCH_ROW_ATTEND,
+  LAUNCH_ROW_LEAVE,
   LAUNCH_ATTENTION,
   LAUNCH_PLAIN_ATTENTION,
   LAUNCH_SAMPLE,
@@ -39,6 +44,11 @@ struct launch {
     struct norm_args norm;
     struct gather_args gather;
     struct epilogue_args epilogue;
+    struct block_args block;
+    struct norm_conv_args norm_conv;
+    struct row_enter row_enter;
+    struct row_attend row_attend;
+    struct row_leave row_leave;
     struct {
       struct attn_args args;
       void *workspace;

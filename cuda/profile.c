@@ -355,6 +355,13 @@ static void fill_roof(const struct cuda_device *device, struct profile_roof *roo
   roof->element = sizeof(half_t);
 }
 
+/* Ops whose time is that of the one before. */
+static void name_fused(const struct profiler *p, struct profile *profile) {
+  for (int i = 0; i < p->plan->op_count; i++)
+    for (int j = 1; j < p->program->fused[i].count; j++)
+      snprintf(profile->rows[i + j].way, sizeof profile->rows[i + j].way, "with the op above");
+}
+
 static int measure(struct profiler *p, const struct profile_request *request, struct profile *profile,
                    struct error *err) {
   int status = profiler_open(p, err) < 0 || sweep_all(p, request, err) < 0 ? -1 : 0;
@@ -364,6 +371,7 @@ static int measure(struct profiler *p, const struct profile_request *request, st
     fill_row(p, &profile->rows[op_of(p, first)], first, end);
   }
   if (status == 0) {
+    name_fused(p, profile);
     profile->frame_us = difference(p, 0, -1, &profile->frame_spread_us);
     profile->repeats = p->repeats;
     fill_roof(p->device, &profile->roof);

@@ -15,8 +15,14 @@ struct run_buffer {
   cudaEvent_t uploading, uploaded, begun, computed, downloaded;
 };
 
+/* Ops that one launch does (fuse.h). */
+struct fused {
+  int count, pattern; /* count 0: the op is none or not the first of them */
+};
+
 struct cuda_program {
   struct program base;
+  struct fused *fused;     /* of each op */
   size_t *offset;          /* of each temporary in the arena */
   struct element *element; /* of each temporary and state (plan_place) */
   void **state;            /* of each of the plan's states: where it is */

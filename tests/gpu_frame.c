@@ -13,7 +13,8 @@
  *   gpu_frame VAE encode|decode FOLDER W H RUNS
  *       an autoencoder's folder alone: reads FOLDER/encode.in.f32 or decode.in.f32, writes .out.f32 and the time of
  * each launch, largest first, and prints the times of so many runs
- */
+ *
+ * With APART in the environment no launch does several ops. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -64,6 +65,7 @@ static void open_device(struct bench *b) {
     printf("skipped: %s\n", b->err.message);
     exit(SKIPPED);
   }
+  cuda_device(b->device)->apart = getenv("APART") != NULL;
 }
 
 static void close_model(struct bench *b) {

@@ -4,6 +4,7 @@
  *
  * test_ops_cuda [PREFIX [SEED]]   the cases whose names begin with PREFIX; SEED repeats a failure
  * test_ops_cuda --way WAY         the ways whose names begin with WAY
+ * test_ops_cuda --fused           chains of ops that are one launch
  * test_ops_cuda --quick [WAY]     a few cases for each of those ways, for compute-sanitizer */
 #include <stdio.h>
 #include <stdlib.h>
@@ -24,14 +25,18 @@ static void opened(struct device *device) {
     cuda_device(device)->queue.sms = cuda_device(device)->preparing.queue.sms = sms;
 }
 
+static void opened_apart(struct device *device) {
+  cuda_device(device)->apart = true;
+}
+
 static void opened_to_tune(struct device *device) {
   cuda_device(device)->tune_always = true;
 }
 
 /* --- who did it --- */
 
-/* Convolutions and linear layers, who did them, and how many were done the forced way. */
-static struct { int products, by[WAYS], forced; } tally;
+/* Convolutions and linear layers, who did them, and how many were done the forced way; launches that do several ops. */
+static struct { int products, by[WAYS], forced, fused; } tally;
 
 /* Number among the ways; WAYS for a launch that is no product. */
 static int find_way(const struct launch *launch) {
@@ -61,6 +66,9 @@ static void prepared(const struct program *base) {
   for (int i = 0; i < launches->count; i++) {
     const struct launch *launch = &launches->list[i];
     int way = find_way(launch);
+    tally.fused += launch->kind == LAUNCH_BLOCK || launch->kind == LAUNCH_NORM_CONV ||
+                   launch->kind == LAUNCH_ROW_ENTER || launch->kind == LAUNCH_ROW_ATTEND ||
+                   launch->kind == LAUNCH_ROW_LEAVE;
     if (way == WAYS)
       continue;
     tally.products++;
@@ -134,6 +142,24 @@ static int run(const char *what, const char *prefix, const struct op_test_option
   return failed;
 }
 
+/* Chains that are one launch, which most of the cases are and some just miss; then op by op. */
+static int run_fused(bool sm90, struct op_test_options options) {
+  enum { FEWEST = 34 };
+  int failed = run("together", "fused", &options, NULL), fused = tally.fused;
+  printf("%d launches of several ops\n", fused);
+  if (sm90 && fused < FEWEST) {
+    printf("FAIL together: fewer than %d\n", FEWEST);
+    failed++;
+  }
+  options.opened = opened_apart;
+  failed += run("op by op", "fused", &options, NULL);
+  if (tally.fused) {
+    printf("FAIL op by op: %d launches of several ops\n", tally.fused);
+    failed++;
+  }
+  return failed;
+}
+
 /* One way with the cases that begin with prefix, or all of convolutions and linear layers. A way that did nothing is a
  * failure unless the prefix may have left nothing for it. */
 static int run_way(const struct forced_way *way, const char *prefix, const struct op_test_options *options) {
@@ -189,6 +215,8 @@ int main(int argc, char **argv) {
   bool blas = cuda_device(device)->blas, dnn = cuda_device(device)->dnn;
   bool sm90 = cuda_device(device)->product.encode_tiled;
   device_close(&device);
+  if (argc > 1 && !strcmp(argv[1], "--fused"))
+    return run_fused(sm90, options) != 0;
   int failed = *only ? 0 : run("the device's choice", prefix, &options, NULL);
   for (int i = 0; i < (int)(sizeof cases / sizeof cases[0]); i++) {
     const char *lack = find_lack(&cases[i], blas, dnn, sm90);
@@ -201,6 +229,8 @@ int main(int argc, char **argv) {
     else
       failed += run_way(&cases[i], prefix, &options);
   }
+  if (!*only && !*prefix)
+    failed += run_fused(sm90, options);
   if (some)
     return failed != 0;
   options.opened = opened_to_tune;

@@ -1,0 +1,368 @@
+#include "cuda/fuse.h"
+
+#include <stdlib.h>
+
+#include "cuda/ways/way.h"
+
+enum { LAUNCHES_MAX = 2 }; /* of a pattern */
+
+/* --- operands --- */
+
+/* For kernels that read rows of FP16 channels, 16 bytes at a time. */
+static bool has_rows(const struct cuda_program *program, struct tensor t) {
+  return tensor_exists(t) && t.offset % 8 == 0 && t.pitch % 8 == 0 && t.c % 8 == 0 &&
+         element_is(tensor_element(program, t), DTYPE_F16);
+}
+
+static bool is_same(struct tensor a, struct tensor b) {
+  return a.space == b.space && a.index == b.index && a.offset == b.offset && a.c == b.c && a.n == b.n && a.h == b.h &&
+         a.w == b.w;
+}
+
+/* Whether nothing behind op number `last` reads it. */
+static bool is_inner(const struct cuda_program *program, struct tensor t, int last) {
+  return t.space == TENSOR_TEMPORARY && program->base.plan->temporaries[t.index].last <= last;
+}
+
+/* What an op's preparation asks for. After a failure ok is false and err set. */
+struct addresses {
+  struct cuda_device *device;
+  const struct cuda_program *program;
+  struct error *err;
+  bool ok;
+};
+
+static void *address(struct addresses *a, struct tensor t, enum role role) {
+  if (!tensor_exists(t))
+    return NULL;
+  void *data = tensor_data_as(a->device, a->program, t, role == ROLE_VECTOR ? DTYPE_F32 : DTYPE_F16, role, a->err);
+  a->ok = a->ok && data;
+  return data;
+}
+
+static struct row_product row_product(struct addresses *a, const struct op_linear *o) {
+  return (struct row_product){address(a, o->weight, ROLE_MATRIX), address(a, o->bias, ROLE_VECTOR)};
+}
+
+static struct row_norm row_norm(struct addresses *a, const struct prologue *p) {
+  return (struct row_norm){address(a, p->gamma, ROLE_VECTOR), address(a, p->beta, ROLE_VECTOR), p->eps};
+}
+
+/* --- linear layers of a transformer's block --- */
+
+/* A linear layer of c to `columns` channels behind such a norm. */
+static bool is_linear(const struct cuda_program *program, const struct op *op, enum norm_kind norm, int columns,
+                      enum activation act) {
+  const struct op_linear *o = &op->linear;
+  return op->type == OP_LINEAR && o->prologue.norm == norm && o->prologue.act == ACT_NONE && !tensor_exists(o->x2) &&
+         o->act == act && o->weight.n == columns && has_rows(program, o->x) && has_rows(program, o->y) &&
+         (!tensor_exists(o->residual) || has_rows(program, o->residual));
+}
+
+static int rows_of(struct tensor t) {
+  return t.h * t.w;
+}
+
+static struct row_enter shape_enter(const struct op *op) {
+  const struct op_linear *first = &op[0].linear, *second = &op[1].linear;
+  return (struct row_enter){.groups = first->prologue.norm == NORM_GROUP ? first->prologue.groups : 0,
+                            .eps = first->prologue.eps,
+                            .n = first->x.n,
+                            .rows = rows_of(first->x),
+                            .c = first->x.c,
+                            .columns = second->weight.n};
+}
+
+static int match_enter(const struct cuda_device *device, const struct cuda_program *program, const struct op *op,
+                       int left) {
+  const struct op_linear *first = &op[0].linear, *second = &op[1].linear;
+  if (left < 2 || op[0].type != OP_LINEAR || op[1].type != OP_LINEAR)
+    return 0;
+  if (!(is_linear(program, &op[0], NORM_GROUP, first->x.c, ACT_NONE) ||
+        is_linear(program, &op[0], NORM_NONE, first->x.c, ACT_NONE)) ||
+      tensor_exists(first->residual) || !is_linear(program, &op[1], NORM_LAYER, second->weight.n, ACT_NONE) ||
+      tensor_exists(second->residual) || !is_same(first->y, second->x))
+    return 0;
+  struct row_enter args = shape_enter(op);
+  if (args.groups && !row_enter_has_norm(args.rows, args.c))
+    args.groups = 0;
+  return row_enter_supported(&device->queue, &args) ? 2 : 0;
+}
+
+/* The group norm of a picture that is too large to be read by each thread block, as a launch ahead. */
+static struct launch norm_ahead(const struct addresses *a, struct row_enter *args) {
+  const struct cuda_program *program = a->program;
+  struct launch launch = {.kind = LAUNCH_NORM};
+  launch.norm = (struct norm_args){.x = args->x,
+                                   .gamma = args->gamma,
+                                   .beta = args->beta,
+                                   .y = (half_t *)((char *)program->scratch + program->scratch_at[SCRATCH_PROLOGUE]),
+                                   .n = args->n,
+                                   .pixels = args->rows,
+                                   .c = args->c,
+                                   .pitch = args->c,
+                                   .groups = args->groups,
+                                   .eps = args->eps,
+                                   .partial = a->device->norm_partial};
+  args->x = launch.norm.y;
+  args->groups = 0;
+  return launch;
+}
+
+static int prepare_enter(struct addresses *a, const struct op *op, struct launch launches[LAUNCHES_MAX]) {
+  const struct op_linear *first = &op[0].linear, *second = &op[1].linear;
+  struct launch own = {0}, *launch = &own;
+  launch->kind = LAUNCH_ROW_ENTER;
+  launch->row_enter = shape_enter(op);
+  launch->row_enter.x = address(a, first->x, ROLE_ANY);
+  launch->row_enter.gamma = address(a, first->prologue.gamma, ROLE_VECTOR);
+  launch->row_enter.beta = address(a, first->prologue.beta, ROLE_VECTOR);
+  launch->row_enter.first = row_product(a, first);
+  launch->row_enter.second = row_product(a, second);
+  launch->row_enter.norm = row_norm(a, &second->prologue);
+  launch->row_enter.y = address(a, first->y, ROLE_ANY);
+  launch->row_enter.z = address(a, second->y, ROLE_ANY);
+  int count = 0;
+  if (own.row_enter.groups && !row_enter_has_norm(own.row_enter.rows, own.row_enter.c))
+    launches[count++] = norm_ahead(a, &own.row_enter);
+  launches[count++] = own;
+  return count;
+}
+
+static struct row_attend shape_attend(const struct op *op) {
+  const struct op_attention *o = &op[2].attention;
+  return (struct row_attend){.k_row = o->k.pitch,
+                             .k_batch = o->k.n == 1 ? 0 : (long)rows_of(o->k) * o->k.pitch,
+                             .v_row = o->v.pitch,
+                             .v_batch = o->v.n == 1 ? 0 : (long)rows_of(o->v) * o->v.pitch,
+                             .tokens = rows_of(o->k),
+                             .scale = o->scale,
+                             .n = o->q.n,
+                             .rows = rows_of(o->q),
+                             .c = o->q.c,
+                             .heads = o->heads};
+}
+
+static int match_attend(const struct cuda_device *device, const struct cuda_program *program, const struct op *op,
+                        int left) {
+  const struct op_linear *first = &op[0].linear, *query = &op[1].linear, *last = &op[3].linear;
+  const struct op_attention *attention = &op[2].attention;
+  if (left < 4 || op[2].type != OP_ATTENTION || attention->causal ||
+      !is_linear(program, &op[0], NORM_NONE, first->x.c, ACT_NONE) || !tensor_exists(first->residual) ||
+      !is_linear(program, &op[1], NORM_LAYER, first->x.c, ACT_NONE) || tensor_exists(query->residual) ||
+      !is_linear(program, &op[3], NORM_NONE, first->x.c, ACT_NONE) || !is_same(first->y, query->x) ||
+      !is_same(query->y, attention->q) || !is_same(attention->y, last->x) || !is_same(first->y, last->residual) ||
+      !has_rows(program, attention->k) || !has_rows(program, attention->v))
+    return 0;
+  int end = (int)(op - program->base.plan->ops) + 3;
+  struct row_attend args = shape_attend(op);
+  bool inner =
+      is_inner(program, first->y, end) && is_inner(program, query->y, end) && is_inner(program, attention->y, end);
+  return inner && row_attend_supported(&device->queue, &args) ? 4 : 0;
+}
+
+static int prepare_attend(struct addresses *a, const struct op *op, struct launch launch[LAUNCHES_MAX]) {
+  const struct op_linear *first = &op[0].linear, *query = &op[1].linear, *last = &op[3].linear;
+  launch->kind = LAUNCH_ROW_ATTEND;
+  launch->row_attend = shape_attend(op);
+  launch->row_attend.x = address(a, first->x, ROLE_ANY);
+  launch->row_attend.residual = address(a, first->residual, ROLE_ANY);
+  launch->row_attend.first = row_product(a, first);
+  launch->row_attend.query = row_product(a, query);
+  launch->row_attend.last = row_product(a, last);
+  launch->row_attend.norm = row_norm(a, &query->prologue);
+  launch->row_attend.k = address(a, op[2].attention.k, ROLE_MATRIX);
+  launch->row_attend.v = address(a, op[2].attention.v, ROLE_MATRIX);
+  launch->row_attend.y = address(a, last->y, ROLE_ANY);
+  return 1;
+}
+
+static struct row_leave shape_leave(const struct op *op) {
+  return (struct row_leave){.rows = (int)tensor_rows(op[0].linear.x), .c = op[0].linear.x.c};
+}
+
+static int match_leave(const struct cuda_device *device, const struct cuda_program *program, const struct op *op,
+                       int left) {
+  const struct op_linear *wide = &op[0].linear, *narrow = &op[1].linear, *last = &op[2].linear;
+  if (left < 3 || !is_linear(program, &op[0], NORM_LAYER, 8 * wide->x.c, ACT_GEGLU) || tensor_exists(wide->residual) ||
+      !is_linear(program, &op[1], NORM_NONE, wide->x.c, ACT_NONE) ||
+      !is_linear(program, &op[2], NORM_NONE, wide->x.c, ACT_NONE) || !tensor_exists(last->residual) ||
+      !is_same(wide->y, narrow->x) || !is_same(wide->x, narrow->residual) || !is_same(narrow->y, last->x))
+    return 0;
+  int end = (int)(op - program->base.plan->ops) + 2;
+  struct row_leave args = shape_leave(op);
+  return is_inner(program, wide->y, end) && is_inner(program, narrow->y, end) &&
+                 row_leave_supported(&device->queue, &args)
+             ? 3
+             : 0;
+}
+
+static int prepare_leave(struct addresses *a, const struct op *op, struct launch launch[LAUNCHES_MAX]) {
+  const struct op_linear *wide = &op[0].linear, *narrow = &op[1].linear, *last = &op[2].linear;
+  launch->kind = LAUNCH_ROW_LEAVE;
+  launch->row_leave = shape_leave(op);
+  launch->row_leave.x = address(a, wide->x, ROLE_ANY);
+  launch->row_leave.residual = address(a, last->residual, ROLE_ANY);
+  launch->row_leave.norm = row_norm(a, &wide->prologue);
+  launch->row_leave.wide = row_product(a, wide);
+  launch->row_leave.narrow = row_product(a, narrow);
+  launch->row_leave.last = row_product(a, last);
+  launch->row_leave.y = address(a, last->y, ROLE_ANY);
+  return 1;
+}
+
+/* --- an autoencoder's block --- */
+
+/* 3x3 with ReLU, to as many channels. */
+static bool is_block_conv(const struct cuda_program *program, const struct op *op) {
+  const struct op_conv *o = &op->conv;
+  return op->type == OP_CONV && o->weight.h == 3 && o->stride == 1 && o->pad == 1 && !o->upsample && !o->pad_end_only &&
+         o->act == ACT_RELU && o->prologue.norm == NORM_NONE && o->prologue.act == ACT_NONE && !tensor_exists(o->x2) &&
+         !tensor_exists(o->time) && o->weight.n == o->x.c && has_rows(program, o->x) && has_rows(program, o->y);
+}
+
+static struct block_args shape_block(const struct op *op) {
+  struct tensor x = op->conv.x;
+  return (struct block_args){.n = x.n, .h = x.h, .w = x.w, .c = x.c};
+}
+
+static int match_block(const struct cuda_device *device, const struct cuda_program *program, const struct op *op,
+                       int left) {
+  if (left < 3 || !is_block_conv(program, &op[0]) || !is_block_conv(program, &op[1]) ||
+      !is_block_conv(program, &op[2]) || tensor_exists(op[0].conv.residual) || tensor_exists(op[1].conv.residual) ||
+      !tensor_exists(op[2].conv.residual) || !is_same(op[0].conv.y, op[1].conv.x) ||
+      !is_same(op[1].conv.y, op[2].conv.x) || !is_same(op[0].conv.x, op[2].conv.residual))
+    return 0;
+  int end = (int)(op - program->base.plan->ops) + 2;
+  struct block_args args = shape_block(op);
+  return is_inner(program, op[0].conv.y, end) && is_inner(program, op[1].conv.y, end) &&
+                 block_supported(&device->queue, &args)
+             ? 3
+             : 0;
+}
+
+static int prepare_block(struct addresses *a, const struct op *op, struct launch launch[LAUNCHES_MAX]) {
+  launch->kind = LAUNCH_BLOCK;
+  launch->block = shape_block(op);
+  launch->block.x = address(a, op[0].conv.x, ROLE_ANY);
+  launch->block.y = address(a, op[2].conv.y, ROLE_ANY);
+  for (int i = 0; i < 3; i++) {
+    launch->block.weight[i] = address(a, op[i].conv.weight, ROLE_MATRIX);
+    launch->block.bias[i] = address(a, op[i].conv.bias, ROLE_VECTOR);
+  }
+  return 1;
+}
+
+/* --- a convolution and its norm --- */
+
+static struct norm_conv_args shape_norm_conv(const struct op *op) {
+  const struct op_conv *o = &op->conv;
+  return (struct norm_conv_args){.c = o->x.c,
+                                 .c2 = o->x2.c,
+                                 .groups = o->prologue.groups,
+                                 .eps = o->prologue.eps,
+                                 .act = o->prologue.act,
+                                 .n = o->x.n,
+                                 .h = o->x.h,
+                                 .w = o->x.w,
+                                 .columns = o->weight.n};
+}
+
+static int match_norm_conv(const struct cuda_device *device, const struct cuda_program *program, const struct op *op,
+                           int left) {
+  const struct op_conv *o = &op->conv;
+  (void)left;
+  if (op->type != OP_CONV || o->prologue.norm != NORM_GROUP || o->weight.h != 3 || o->stride != 1 || o->pad != 1 ||
+      o->upsample || o->pad_end_only || o->act != ACT_NONE || !has_rows(program, o->x) ||
+      (tensor_exists(o->x2) && !has_rows(program, o->x2)) || !has_rows(program, o->y))
+    return 0;
+  struct norm_conv_args args = shape_norm_conv(op);
+  return norm_conv_supported(&device->queue, &args) ? 1 : 0;
+}
+
+static int prepare_norm_conv(struct addresses *a, const struct op *op, struct launch launch[LAUNCHES_MAX]) {
+  const struct op_conv *o = &op->conv;
+  launch->kind = LAUNCH_NORM_CONV;
+  launch->norm_conv = shape_norm_conv(op);
+  launch->norm_conv.x = address(a, o->x, ROLE_ANY);
+  launch->norm_conv.x2 = address(a, o->x2, ROLE_ANY);
+  launch->norm_conv.gamma = address(a, o->prologue.gamma, ROLE_VECTOR);
+  launch->norm_conv.beta = address(a, o->prologue.beta, ROLE_VECTOR);
+  launch->norm_conv.weight = address(a, o->weight, ROLE_MATRIX);
+  launch->norm_conv.bias = address(a, o->bias, ROLE_VECTOR);
+  launch->norm_conv.time = address(a, o->time, ROLE_ANY);
+  launch->norm_conv.residual = address(a, o->residual, ROLE_ANY);
+  launch->norm_conv.y = address(a, o->y, ROLE_ANY);
+  return 1;
+}
+
+/* --- patterns --- */
+
+static const struct pattern {
+  /* How many ops from this one on are one launch, of those left; 0: none. Goes by shapes alone. */
+  int (*match)(const struct cuda_device *device, const struct cuda_program *program, const struct op *op, int left);
+  /* Fills in the launches; their number. */
+  int (*prepare)(struct addresses *addresses, const struct op *op, struct launch launches[LAUNCHES_MAX]);
+} patterns[] = {
+    {match_norm_conv, prepare_norm_conv}, {match_block, prepare_block}, {match_enter, prepare_enter},
+    {match_attend, prepare_attend},       {match_leave, prepare_leave},
+};
+enum { PATTERNS = sizeof patterns / sizeof patterns[0] };
+
+/* Ops up to which a launch may go: a loop's beginning and end are between launches. */
+static int find_limit(const struct plan *plan, int index) {
+  if (plan->loop.iterations && index < plan->loop.first)
+    return plan->loop.first;
+  return plan->loop.iterations && index < plan->loop.end ? plan->loop.end : plan->op_count;
+}
+
+int fusions_find(const struct cuda_device *device, struct cuda_program *program, struct error *err) {
+  const struct plan *plan = program->base.plan;
+  program->fused = calloc((size_t)plan->op_count + 1, sizeof *program->fused);
+  if (!program->fused)
+    return error_set(err, STATUS_FAILED, "out of memory");
+  bool able = device->product.encode_tiled && !device->forced && !device->apart; /* the kernels are for 9.0 */
+  for (int i = 0, count; able && i < plan->op_count; i += count) {
+    count = 0;
+    for (int j = 0; j < PATTERNS && !count; j++) {
+      count = patterns[j].match(device, program, &plan->ops[i], find_limit(plan, i) - i);
+      if (count)
+        program->fused[i] = (struct fused){.count = count, .pattern = j};
+    }
+    count = count ? count : 1;
+  }
+  return 0;
+}
+
+static void extend(const struct plan *plan, int first, int end, struct temporary *lifetimes) {
+  for (int i = first; i < end; i++) {
+    struct tensor list[OPERANDS_MAX];
+    int reads = op_tensors(&plan->ops[i], OPERAND_READ, list);
+    for (int j = 0; j < reads; j++)
+      if (list[j].space == TENSOR_TEMPORARY && lifetimes[list[j].index].last < end - 1)
+        lifetimes[list[j].index].last = end - 1;
+    int writes = op_tensors(&plan->ops[i], OPERAND_WRITE, list);
+    for (int j = 0; j < writes; j++)
+      if (list[j].space == TENSOR_TEMPORARY && lifetimes[list[j].index].first > first)
+        lifetimes[list[j].index].first = first;
+  }
+}
+
+void fusions_lifetimes(const struct cuda_program *program, struct temporary *lifetimes) {
+  const struct plan *plan = program->base.plan;
+  for (int i = 0; i < plan->op_count; i++)
+    if (program->fused[i].count)
+      extend(plan, i, i + program->fused[i].count, lifetimes);
+}
+
+int fused_prepare(struct cuda_device *device, struct cuda_program *program, int index, struct error *err) {
+  struct addresses addresses = {device, program, err, true};
+  struct launch launches[LAUNCHES_MAX] = {0};
+  const struct op *op = &program->base.plan->ops[index];
+  int count = patterns[program->fused[index].pattern].prepare(&addresses, op, launches);
+  for (int i = 0; i < count && addresses.ok; i++) {
+    launches[i].op = index;
+    addresses.ok = launches_append(&program->launches, &launches[i], err) == 0;
+  }
+  return addresses.ok ? 0 : -1;
+}

@@ -1,0 +1,98 @@
+/* Instructions for thread blocks of a cluster that write into each other's shared memory (compute capability 9.0 and
+ * up), and loads of weights. */
+#ifndef CUDA_KERNELS_CLUSTER_SM90_CUH
+#define CUDA_KERNELS_CLUSTER_SM90_CUH
+
+#include "attention/hopper.cuh"
+#include "cuda/kernels/common.cuh"
+
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ < 900
+#define CLUSTERS 0
+#else
+#define CLUSTERS 1
+#endif
+
+static __device__ __forceinline__ void cluster_begin() {
+#if CLUSTERS
+  attention::cluster_arrive_relaxed();
+#endif
+}
+
+/* All have begun: behind it they may be written to. */
+static __device__ __forceinline__ void cluster_begun() {
+#if CLUSTERS
+  attention::cluster_wait();
+#endif
+}
+
+static __device__ __forceinline__ void cluster_synchronize() {
+#if CLUSTERS
+  attention::cluster_arrive();
+  attention::cluster_wait();
+#endif
+}
+
+/* Writes what lies at `here` in the thread block of that rank. */
+static __device__ __forceinline__ void store_remote(void *here, int rank, float2 value) {
+#if CLUSTERS
+  asm volatile(
+      "st.shared::cluster.v2.f32 [%0], {%1, %2};" ::"r"(attention::cluster_address(shared_address(here), rank)),
+      "f"(value.x), "f"(value.y)
+      : "memory");
+#endif
+}
+
+static __device__ __forceinline__ void store_remote(void *here, int rank, float value) {
+#if CLUSTERS
+  asm volatile("st.shared::cluster.f32 [%0], %1;" ::"r"(attention::cluster_address(shared_address(here), rank)),
+               "f"(value)
+               : "memory");
+#endif
+}
+
+static __device__ __forceinline__ void store_remote(void *here, int rank, uint32_t value) {
+#if CLUSTERS
+  asm volatile("st.shared::cluster.u32 [%0], %1;" ::"r"(attention::cluster_address(shared_address(here), rank)),
+               "r"(value)
+               : "memory");
+#endif
+}
+
+/* Here and now, ahead of wait_for_previous: the compiler would put a plain load where its value is used. */
+static __device__ __forceinline__ uint4 load_weights(const __half *from) {
+  uint4 v;
+  asm volatile("ld.global.nc.v4.u32 {%0, %1, %2, %3}, [%4];" : "=r"(v.x), "=r"(v.y), "=r"(v.z), "=r"(v.w) : "l"(from));
+  return v;
+}
+
+static __device__ __forceinline__ float load_single(const float *from) {
+  float v;
+  asm volatile("ld.global.nc.f32 %0, [%1];" : "=f"(v) : "l"(from));
+  return v;
+}
+
+static __device__ __forceinline__ float2 load_pair(const float *from) {
+  float2 v;
+  asm volatile("ld.global.nc.v2.f32 {%0, %1}, [%2];" : "=f"(v.x), "=f"(v.y) : "l"(from));
+  return v;
+}
+
+/* Four 8x8 matrices of halves, transposed: lane l gives the address of row l % 8 of matrix l / 8, and gets of each
+ * elements l / 4 of rows 2 (l % 4) and the one after. */
+static __device__ __forceinline__ void load_transposed(uint32_t out[4], const void *row) {
+  asm volatile("ldmatrix.sync.aligned.m8n8.x4.trans.shared.b16 {%0, %1, %2, %3}, [%4];"
+               : "=r"(out[0]), "=r"(out[1]), "=r"(out[2]), "=r"(out[3])
+               : "r"(shared_address(row))
+               : "memory");
+}
+
+/* The way back, of two matrices: lanes 0 to 15 give the address of row l % 8 of matrix l / 8. */
+static __device__ __forceinline__ void store_transposed(void *row, uint32_t first, uint32_t second) {
+#if CLUSTERS
+  asm volatile("stmatrix.sync.aligned.m8n8.x2.trans.shared.b16 [%0], {%1, %2};" ::"r"(shared_address(row)), "r"(first),
+               "r"(second)
+               : "memory");
+#endif
+}
+
+#endif

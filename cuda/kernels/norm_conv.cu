@@ -1,0 +1,454 @@
+/* A group norm and the 3x3 convolution behind it in one launch, for pictures of up to 8 x 8 (ROWS.md).
+ *
+ * A cluster of four thread blocks makes some rows of a picture, of some columns: each has a quarter of the input's
+ * channels, which are whole groups, so that it can find their statistics by itself, in one reading of the picture. It
+ * keeps the rows that its own rows' windows see, normalised, multiplies them with its quarter of the weights, which
+ * came while the kernel ahead still ran, and the four sums are added, a quarter of the results by each.
+ *
+ *          picture                     tile of a thread block          sums
+ *     +---------------+            +-------------------+
+ *     |               |            | zeros             |          0: W x of channels   0 to  31 \
+ *     |   all of it:  |            | rows above        |          1:                  32 to  63  } added through
+ *     |   statistics  |     ->     | its own rows      |    ->    2:                  64 to  95  } shared memory
+ *     |               |            | rows below        |          3:                  96 to 127 /
+ *     +---------------+            +-------------------+
+ *
+ * y^T = W x^T: a warp makes 16 M columns of y (the tensor cores' rows) of 8 N pixels. A thread keeps what it reads of
+ * the picture in registers until the statistics are known. All that only sizes tell is done, and all constants are
+ * fetched, ahead of the wait for the kernel ahead: what takes time here is not arithmetic but one wait after another.
+ *
+ * Weights and tile lie in planes of 32 channels, a plane's last 16 maybe by themselves, with 16 bytes between rows, so
+ * that eight rows' 16 bytes lie in different banks. */
+#include "cuda/kernels/norm_conv.h"
+
+#include "cuda/kernels/cluster_sm90.cuh"
+
+namespace {
+
+enum { SLICES = 4, WARPS = 8, THREADS = 32 * WARPS, CHANNELS_MAX = 96, HELD = 13 };
+
+struct division {
+  int slice;        /* channels of a thread block */
+  int rows, blocks; /* of the picture for a cluster; clusters for a picture */
+};
+
+constexpr int WIDE = 32 + 8, NARROW = 16 + 8; /* halves from a row of a plane to the next */
+
+/* Offsets in halves of what has one row for each of `count` pixels or weight rows. */
+struct planes {
+  int slice, count;
+  __device__ __forceinline__ int place(int index, int octet) const {
+    int full = slice / 32;
+    return octet < 4 * full ? (octet / 4 * count + index) * WIDE + octet % 4 * 8
+                            : full * count * WIDE + index * NARROW + (octet - 4 * full) * 8;
+  }
+};
+
+__host__ __device__ constexpr int plane_halves(int slice, int count) {
+  return slice / 32 * count * WIDE + (slice % 32 ? count * NARROW : 0);
+}
+
+/* A thread stays with eight channels, threads of as many as fit lie in lines. */
+struct lines {
+  int count, line, octet;
+  bool active;
+  __device__ __forceinline__ explicit lines(int slice)
+      : count(THREADS / (slice / 8)), line(threadIdx.x / (slice / 8)), octet(threadIdx.x % (slice / 8)),
+        active(line < count) {}
+};
+
+struct memory {
+  float2 partial[THREADS * 8]; /* [line][channel] */
+  float2 parts[THREADS];       /* [part][channel] */
+  float2 channels[CHANNELS_MAX], factors[CHANNELS_MAX];
+};
+
+/* Where the slice's channels of a pixel are. */
+__device__ __forceinline__ const __half *find_source(const struct norm_conv_args &p, int picture, int channel,
+                                                     int *pitch) {
+  size_t pixels = (size_t)picture * p.h * p.w;
+  bool second = channel >= p.c;
+  *pitch = second ? p.c2 : p.c;
+  return second ? p.x2 + pixels * p.c2 + (channel - p.c) : p.x + pixels * p.c + channel;
+}
+
+/* A thread's pixels of the picture, own.count apart: what it has read, and where in the tile that belongs. */
+struct held {
+  uint4 raw[HELD];
+  int at[HELD]; /* -1: not in the tile */
+
+  __device__ __forceinline__ void find_places(const struct norm_conv_args &p, const division &d, const lines &own,
+                                              int top, const planes &place) {
+    int x = own.line % p.w, y = own.line / p.w, right = own.count % p.w, down = own.count / p.w;
+#pragma unroll
+    for (int i = 0; i < HELD; i++) {
+      int row = y - top + 1;
+      at[i] = y < p.h && row >= 0 && row < d.rows + 2 ? place.place(row * (p.w + 2) + x + 1, own.octet) : -1;
+      x += right;
+      y += down;
+      if (x >= p.w) {
+        x -= p.w;
+        y++;
+      }
+    }
+  }
+
+  __device__ __forceinline__ void read(const struct norm_conv_args &p, const lines &own, const __half *from,
+                                       int pitch) {
+#pragma unroll
+    for (int i = 0; i < HELD; i++)
+      if (own.line + i * own.count < p.h * p.w)
+        raw[i] = *reinterpret_cast<const uint4 *>(from + (size_t)(own.line + i * own.count) * pitch);
+  }
+
+  /* Sums of distances to each channel's first value and of their squares. */
+  __device__ __forceinline__ void add_up(const struct norm_conv_args &p, const lines &own, const float pivot[8],
+                                         float2 *to) const {
+    float sum[8] = {}, square[8] = {};
+#pragma unroll
+    for (int i = 0; i < HELD; i++) {
+      if (own.line + i * own.count >= p.h * p.w)
+        break;
+      float v[8];
+      unpack8(raw[i], v);
+#pragma unroll
+      for (int k = 0; k < 8; k++) {
+        float distance = v[k] - pivot[k];
+        sum[k] += distance;
+        square[k] += distance * distance;
+      }
+    }
+#pragma unroll
+    for (int k = 0; k < 8; k++)
+      to[k] = make_float2(sum[k], square[k]);
+  }
+
+  __device__ __forceinline__ void normalise(const struct norm_conv_args &p, const lines &own, const float2 *factors,
+                                            __half *tile) const {
+    float2 factor[8];
+#pragma unroll
+    for (int k = 0; k < 8; k++)
+      factor[k] = factors[k];
+#pragma unroll
+    for (int i = 0; i < HELD; i++) {
+      if (own.line + i * own.count >= p.h * p.w)
+        break;
+      if (at[i] < 0)
+        continue;
+      float v[8];
+      unpack8(raw[i], v);
+#pragma unroll
+      for (int k = 0; k < 8; k++) {
+        v[k] = v[k] * factor[k].x + factor[k].y;
+        v[k] = p.act == ACT_SILU ? silu(v[k]) : v[k];
+      }
+      store8(tile + at[i], v);
+    }
+  }
+};
+
+/* From the lines' sums to what a channel's values are multiplied with and what is added. first and size: the channel's
+ * group. */
+__device__ __forceinline__ void find_factors(const struct norm_conv_args &p, const division &d, const lines &own,
+                                             int part, int parts, int channel, int first, int size, float gamma,
+                                             float beta, float pivot, memory *m) {
+  float pixels = (float)(p.h * p.w);
+  float2 total = make_float2(0, 0);
+  if (part < parts) {
+#pragma unroll 4
+    for (int i = part; i < own.count; i += parts) {
+      float2 add = m->partial[i * d.slice + channel];
+      total.x += add.x;
+      total.y += add.y;
+    }
+    m->parts[threadIdx.x] = total;
+  }
+  __syncthreads();
+  if (threadIdx.x < d.slice) {
+#pragma unroll 4
+    for (int i = 1; i < parts; i++) {
+      total.x += m->parts[i * d.slice + channel].x;
+      total.y += m->parts[i * d.slice + channel].y;
+    }
+    float distance = __fdividef(total.x, pixels);
+    m->channels[channel] = make_float2(pivot + distance, total.y - total.x * distance);
+  }
+  __syncthreads();
+  if (threadIdx.x < d.slice) {
+    float mean = 0, square = 0;
+#pragma unroll 4
+    for (int i = 0; i < size; i++)
+      mean += m->channels[first + i].x;
+    mean = __fdividef(mean, (float)size);
+#pragma unroll 4
+    for (int i = 0; i < size; i++) {
+      float2 other = m->channels[first + i];
+      square += other.y + pixels * (other.x - mean) * (other.x - mean);
+    }
+    float scale = gamma * rsqrtf(__fdividef(fmaxf(square, 0.0f), pixels * (float)size) + p.eps);
+    m->factors[channel] = make_float2(scale, beta - mean * scale);
+  }
+  __syncthreads();
+}
+
+/* Zeros where the tile has no pixels of the picture. */
+__device__ __forceinline__ void clear_borders(const struct norm_conv_args &p, const division &d, const lines &own,
+                                              int top, const planes &place, __half *tile) {
+  int wide = p.w + 2, x = own.line % wide, y = own.line / wide, right = own.count % wide, down = own.count / wide;
+  for (int pixel = own.line; pixel < place.count; pixel += own.count) {
+    int row = top + y - 1;
+    if (x == 0 || x == wide - 1 || row < 0 || row >= p.h)
+      *reinterpret_cast<uint4 *>(tile + place.place(pixel, own.octet)) = make_uint4(0, 0, 0, 0);
+    x += right;
+    y += down;
+    if (x >= wide) {
+      x -= wide;
+      y++;
+    }
+  }
+}
+
+template <int M>
+__device__ __forceinline__ void copy_weights(const struct norm_conv_args &p, int first, int slice, int channel,
+                                             __half *to) {
+  const planes place = {slice, 9 * 16 * M};
+  int octets = slice / 8, channels = p.c + p.c2;
+  for (int i = threadIdx.x; i < 9 * 16 * M * octets; i += THREADS) {
+    int octet = i % octets, tap = i / octets % 9, column = i / octets / 9;
+    copy16(to + place.place(tap * 16 * M + column, octet),
+           p.weight + ((size_t)(first + column) * 9 + tap) * channels + channel + octet * 8, true);
+  }
+  copies_commit();
+}
+
+/* One place of the window, 16 STEPS channels of one plane. */
+template <int M, int N, int STEPS>
+__device__ __forceinline__ void multiply(float (&sum)[M][N][4], const __half *weights, const __half *tile,
+                                         const int (&at)[N], int offset) {
+  constexpr int PITCH = STEPS == 2 ? WIDE : NARROW;
+  uint32_t a[M][STEPS][4];
+#pragma unroll
+  for (int m = 0; m < M; m++)
+#pragma unroll
+    for (int s = 0; s < STEPS; s++)
+      load_matrices(a[m][s], weights + 16 * m * PITCH + 16 * s);
+#pragma unroll
+  for (int i = 0; i < N; i++) {
+    uint32_t x[4];
+    load_matrices(x, tile + (at[i] + offset) * PITCH);
+#pragma unroll
+    for (int s = 0; s < STEPS; s++)
+#pragma unroll
+      for (int m = 0; m < M; m++) {
+        const uint32_t b[2] = {x[2 * s], x[2 * s + 1]};
+        multiply_add(sum[m][i], a[m][s], b);
+      }
+  }
+}
+
+template <int M, int N>
+__global__ void __launch_bounds__(THREADS, 1)
+    norm_conv_kernel(const __grid_constant__ struct norm_conv_args p, const __grid_constant__ division d) {
+  extern __shared__ uint4 dynamic_memory[];
+  memory *m = reinterpret_cast<memory *>(dynamic_memory);
+  float *results = reinterpret_cast<float *>(m + 1); /* [slice][M N][thread] */
+  __half *weights = reinterpret_cast<__half *>(results + SLICES * M * N * THREADS);
+  __half *tile = weights + plane_halves(d.slice, 9 * 16 * M);
+  int rank = blockIdx.x % SLICES, block = blockIdx.x / SLICES, picture = block / d.blocks;
+  int top = block % d.blocks * d.rows, first = blockIdx.y * 16 * M, begin = rank * d.slice, pitch, pixel_pitch;
+  int warp = threadIdx.x / 32, lane = threadIdx.x % 32, wide = p.w + 2;
+  const planes place = {d.slice, (d.rows + 2) * wide};
+  const lines own(d.slice);
+  cluster_begin();
+  copy_weights<M>(p, first, d.slice, begin, weights);
+  /* Of the statistics: a channel, and its group. */
+  int parts = THREADS / d.slice, part = threadIdx.x / d.slice, channel = threadIdx.x - part * d.slice;
+  int size = (p.c + p.c2) / p.groups, group = channel / size * size;
+  const __half *single = find_source(p, picture, begin + channel, &pixel_pitch);
+  const __half *from = find_source(p, picture, begin + own.octet * 8, &pitch);
+  float gamma = p.gamma ? load_single(p.gamma + begin + channel) : 1.0f;
+  float beta = p.beta ? load_single(p.beta + begin + channel) : 0.0f;
+  struct held held;
+  held.find_places(p, d, own, top, place);
+  if (own.active)
+    clear_borders(p, d, own, top, place, tile);
+  /* Of the products: a lane's rows of weights and tile. */
+  int at[N], pixels = d.rows * p.w;
+#pragma unroll
+  for (int i = 0; i < N; i++) {
+    int pixel = (i * WARPS + warp) * 8 + lane % 8;
+    pixel = pixel < pixels ? pixel : pixels - 1;
+    at[i] = pixel / p.w * wide + pixel % p.w;
+  }
+  /* Of the results: one of each four sums of a lane, of the upper or lower 8 columns, every second pixel. */
+  int column = first + rank / 2 * 8 + lane / 4;
+  float result[M][N], bias[M];
+  size_t to[N];
+  bool there[N];
+#pragma unroll
+  for (int i = 0; i < N; i++) {
+    int pixel = (i * WARPS + warp) * 8 + lane % 4 * 2 + rank % 2, y = top + pixel / p.w;
+    there[i] = pixel < pixels && y < p.h;
+    to[i] = (((size_t)picture * p.h + y) * p.w + pixel % p.w) * p.columns + column;
+  }
+#pragma unroll
+  for (int u = 0; u < M; u++)
+    bias[u] = p.bias ? load_single(p.bias + column + 16 * u) : 0.0f;
+  wait_for_previous();
+  float pivot = __half2float(*single), pivots[8];
+  if (own.active) {
+    load8(from, pivots);
+    held.read(p, own, from, pitch);
+  }
+#pragma unroll
+  for (int u = 0; u < M; u++) {
+    float time = p.time ? __half2float(p.time[column + 16 * u]) : 0.0f;
+#pragma unroll
+    for (int i = 0; i < N; i++) {
+      result[u][i] = bias[u] + time;
+      if (p.residual && there[i])
+        result[u][i] += __half2float(p.residual[to[i] + 16 * u]);
+    }
+  }
+  if (own.active)
+    held.add_up(p, own, pivots, &m->partial[own.line * d.slice + own.octet * 8]);
+  __syncthreads();
+  find_factors(p, d, own, part, parts, channel, group, size, gamma, beta, pivot, m);
+  if (own.active)
+    held.normalise(p, own, m->factors + own.octet * 8, tile);
+  copies_wait<0>();
+  __syncthreads();
+  float sum[M][N][4] = {};
+  int full = d.slice / 32;
+#pragma unroll 1
+  for (int plane = 0; plane < full; plane++) {
+    const __half *w = weights + (plane * 9 * 16 * M + lane % 16) * WIDE + lane / 16 * 8;
+    const __half *x = tile + plane * place.count * WIDE + lane / 8 * 8;
+#pragma unroll
+    for (int tap = 0; tap < 9; tap++)
+      multiply<M, N, 2>(sum, w + tap * 16 * M * WIDE, x, at, tap / 3 * wide + tap % 3);
+  }
+  if (d.slice % 32) {
+    const __half *w = weights + full * 9 * 16 * M * WIDE + lane % 16 * NARROW + lane / 16 * 8;
+    const __half *x = tile + full * place.count * WIDE + lane / 8 % 2 * 8;
+#pragma unroll
+    for (int tap = 0; tap < 9; tap++)
+      multiply<M, N, 1>(sum, w + tap * 16 * M * NARROW, x, at, tap / 3 * wide + tap % 3);
+  }
+  cluster_begun();
+#pragma unroll
+  for (int u = 0; u < M * N; u++)
+#pragma unroll
+    for (int of = 0; of < SLICES; of++)
+      store_remote(results + (rank * M * N + u) * THREADS + threadIdx.x, of, sum[u / N][u % N][of]);
+  cluster_synchronize();
+#pragma unroll
+  for (int u = 0; u < M; u++)
+#pragma unroll
+    for (int i = 0; i < N; i++) {
+#pragma unroll
+      for (int of = 0; of < SLICES; of++)
+        result[u][i] += results[(of * M * N + u * N + i) * THREADS + threadIdx.x];
+      if (there[i])
+        p.y[to[i] + 16 * u] = __float2half_rn(result[u][i]);
+    }
+}
+
+/* --- which shape --- */
+
+size_t count_bytes(const struct norm_conv_args *a, const division *d, int m, int n) {
+  size_t halves =
+      (size_t)plane_halves(d->slice, 9 * 16 * m) + (size_t)plane_halves(d->slice, (d->rows + 2) * (a->w + 2));
+  return sizeof(memory) + (size_t)SLICES * m * n * THREADS * sizeof(float) + halves * sizeof(__half);
+}
+
+template <int M, int N>
+cudaError_t launch_shape(const struct launch_queue *queue, const struct norm_conv_args *a, const division *d) {
+  cudaLaunchAttribute attributes[2] = {};
+  attributes[0].id = cudaLaunchAttributeProgrammaticStreamSerialization;
+  attributes[0].val.programmaticStreamSerializationAllowed = 1;
+  attributes[1].id = cudaLaunchAttributeClusterDimension;
+  attributes[1].val.clusterDim.x = SLICES;
+  attributes[1].val.clusterDim.y = 1;
+  attributes[1].val.clusterDim.z = 1;
+  cudaLaunchConfig_t config = {};
+  config.gridDim = dim3((unsigned)(SLICES * d->blocks * a->n), (unsigned)(a->columns / (16 * M)));
+  config.blockDim = dim3(THREADS);
+  config.dynamicSmemBytes = count_bytes(a, d, M, N);
+  config.stream = queue->stream;
+  config.attrs = attributes;
+  config.numAttrs = 2;
+  cudaError_t status = cudaFuncSetAttribute(norm_conv_kernel<M, N>, cudaFuncAttributeMaxDynamicSharedMemorySize,
+                                            (int)config.dynamicSmemBytes);
+  return status == cudaSuccess ? cudaLaunchKernelEx(&config, norm_conv_kernel<M, N>, *a, *d) : status;
+}
+
+const struct kind {
+  int m, n; /* 16 columns and 8 pixels of a warp, so many times */
+  cudaError_t (*launch)(const struct launch_queue *, const struct norm_conv_args *, const division *);
+} kinds[] = {
+    {1, 1, launch_shape<1, 1>}, {1, 2, launch_shape<1, 2>}, {2, 1, launch_shape<2, 1>}, {2, 2, launch_shape<2, 2>}};
+
+enum { SHARED_MAX = 227 << 10, KINDS = sizeof kinds / sizeof kinds[0] };
+
+/* False where this kind cannot do it. */
+bool divide(const struct norm_conv_args *a, const struct kind *kind, division *d) {
+  d->slice = (a->c + a->c2) / SLICES;
+  d->rows = 64 * kind->n / a->w < a->h ? 64 * kind->n / a->w : a->h;
+  if (d->rows < 1 || a->columns % (16 * kind->m))
+    return false;
+  d->blocks = (a->h + d->rows - 1) / d->rows;
+  return count_bytes(a, d, kind->m, kind->n) <= SHARED_MAX;
+}
+
+/* Clocks by a simple model: what the products read of shared memory, and what all kinds have beside it. */
+double model_time(const struct launch_queue *queue, const struct norm_conv_args *a, const struct kind *kind,
+                  const division *d) {
+  double blocks = (double)SLICES * d->blocks * a->n * (a->columns / (16.0 * kind->m));
+  double waves = (double)(long)((blocks + queue->sms - 1) / queue->sms);
+  double products = WARPS * 9 * (d->slice / 32.0) * (kind->m + kind->n / 2.0) * 1024 / 128;
+  return waves * (8000 + products);
+}
+
+const struct kind *choose(const struct launch_queue *queue, const struct norm_conv_args *a, division *best) {
+  const struct kind *chosen = nullptr;
+  double least = 0;
+  for (int i = 0; i < KINDS; i++) {
+    division d;
+    if (!divide(a, &kinds[i], &d))
+      continue;
+    double time = model_time(queue, a, &kinds[i], &d);
+    if (chosen && time >= least)
+      continue;
+    chosen = &kinds[i];
+    least = time;
+    *best = d;
+  }
+  return chosen;
+}
+
+bool aligned(const void *pointer) {
+  return (uintptr_t)pointer % 16 == 0;
+}
+
+} // namespace
+
+/* Each thread block reads a quarter of the picture's channels: at 16 x 16 two launches are as fast. */
+bool norm_conv_supported(const struct launch_queue *queue, const struct norm_conv_args *a) {
+  const int pixels_most = 64;
+  int channels = a->c + a->c2;
+  division d;
+  return queue->overlap && channels % (16 * SLICES) == 0 && channels / SLICES <= CHANNELS_MAX && a->c % 8 == 0 &&
+         a->c2 % 8 == 0 && a->groups % SLICES == 0 && channels % a->groups == 0 &&
+         (a->act == ACT_NONE || a->act == ACT_SILU) && a->h * a->w <= pixels_most &&
+         a->h * a->w <= HELD * (THREADS / (channels / SLICES / 8)) && aligned(a->x) && aligned(a->x2) &&
+         aligned(a->weight) && choose(queue, a, &d);
+}
+
+cudaError_t launch_norm_conv(const struct launch_queue *queue, const struct norm_conv_args *a) {
+  if (!norm_conv_supported(queue, a))
+    return cudaErrorNotSupported;
+  division d;
+  const struct kind *kind = choose(queue, a, &d);
+  return kind->launch(queue, a, &d);
+}

@@ -1,0 +1,71 @@
+/* Parts of a transformer's block in one launch each, for few channels: rows.cu. Up to 256 channels a thread block keeps
+ * whole rows, so that norms need nobody else, and weights come from the cache while the kernel ahead still runs. */
+#ifndef CUDA_KERNELS_ROWS_H
+#define CUDA_KERNELS_ROWS_H
+
+#include "cuda/kernels/kernels.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* A layer norm. */
+struct row_norm {
+  const float *gamma, *beta; /* [c] or NULL */
+  float eps;
+};
+
+/* [columns, c]; bias may be NULL. */
+struct row_product {
+  const half_t *weight;
+  const float *bias;
+};
+
+/* y = W1 norm(x), z = W2 layer norm(y): a transformer's way in, to queries, keys and values. */
+struct row_enter {
+  const half_t *x;           /* [n, rows, c] */
+  int groups;                /* of the group norm over each n; 0: none */
+  const float *gamma, *beta; /* of the group norm: [c] or NULL */
+  float eps;
+  struct row_product first, second;
+  struct row_norm norm;
+  half_t *y; /* [n, rows, c] */
+  half_t *z; /* [n, rows, columns] */
+  int n, rows, c, columns;
+};
+/* Whether a picture is so small that the group norm need not run before. */
+bool row_enter_has_norm(int rows, int c);
+bool row_enter_supported(const struct launch_queue *queue, const struct row_enter *args);
+cudaError_t launch_row_enter(const struct launch_queue *queue, const struct row_enter *args);
+
+/* h = x1 + W1 x; y = h + W3 attention(W2 layer norm(h)) to a few rows of keys and values. */
+struct row_attend {
+  const half_t *x, *residual; /* [n, rows, c] */
+  struct row_product first, query, last;
+  struct row_norm norm;
+  const half_t *k, *v;
+  long k_row, k_batch, v_row, v_batch; /* elements; batches may be 0 */
+  int tokens;
+  float scale;
+  half_t *y; /* [n, rows, c] */
+  int n, rows, c, heads;
+};
+bool row_attend_supported(const struct launch_queue *queue, const struct row_attend *args);
+cudaError_t launch_row_attend(const struct launch_queue *queue, const struct row_attend *args);
+
+/* h = x + W2 GEGLU(W1 layer norm(x)); y = residual + W3 h: the feed-forward of 4 c channels and the way out. */
+struct row_leave {
+  const half_t *x, *residual; /* [rows, c] */
+  struct row_norm norm;
+  struct row_product wide, narrow, last; /* [8 c, c], values then gates; [c, 4 c]; [c, c] */
+  half_t *y;                             /* [rows, c] */
+  int rows, c;
+};
+bool row_leave_supported(const struct launch_queue *queue, const struct row_leave *args);
+cudaError_t launch_row_leave(const struct launch_queue *queue, const struct row_leave *args);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif
