@@ -128,6 +128,8 @@ static void test_refused(void **state) {
       {{.without = "model.diffusion_model.middle_block.0.in_layers.2"}, "the model's mid_block.resnets.0.conv1.weight"},
       {{.without = "model.diffusion_model.input_blocks.0.0.weight"}, "text encoder"},
       {{.without = "cond_stage_model."}, "has no text_encoder"},
+      {{.extra = "conditioner.embedders.1.model.ln_final.bias"}, "conditioner.embedders.1.model.ln_final.bias"},
+      {{.extra = "cond_stage_model.model.ln_final.bias"}, "cond_stage_model.model.ln_final.bias"},
       {{.only = "nothing"}, "no kind that is known"},
   };
   for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {

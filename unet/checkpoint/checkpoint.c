@@ -157,6 +157,8 @@ static int add_text_encoder(struct checkpoint *c, const char *folder, const char
 
 /* One; or two in the way of SDXL. */
 static int load_text_encoders(struct checkpoint *c, const char *folder, const struct index *index, struct error *err) {
+  if (c->single && single_check_text(c->single, index->text_encoder_2, err))
+    return -1;
   if (add_text_encoder(c, folder, "text_encoder", "tokenizer", err))
     return -1;
   if (!index->text_encoder_2)

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "unet/base/text.h"
 #include "unet/checkpoint/family.h"
 #include "unet/checkpoint/kind.h"
 #include "unet/checkpoint/original.h"
@@ -143,6 +144,26 @@ static int add_others(struct safetensors *view, const struct safetensors *files,
       return -1;
   }
   return 0;
+}
+
+/* Text encoders beside those of the model: a second one in a model of one, or one in two layouts. */
+int single_check_text(const struct single *single, bool second, struct error *err) {
+  const struct place *own[] = {find_place(single, "text_encoder"),
+                               second ? find_place(single, "text_encoder_2") : NULL};
+  const char *first = NULL;
+  int count = 0;
+  for (size_t i = 0; i < safetensors_count(single->files); i++) {
+    const char *name = safetensors_at(single->files, i)->name;
+    for (const struct place *place = places; place < places + PLACES; place++)
+      if (begins(place->part, "text_encoder") && place != own[0] && place != own[1] && begins(name, place->prefix) &&
+          !count++)
+        first = name;
+  }
+  return count ? error_set(err, STATUS_MODEL,
+                           "%s: has %d tensor%s of a text encoder that this model has no place for, the first %s: it "
+                           "is put together from two models",
+                           single->path, count, count == 1 ? "" : "s", text_quote(first).text)
+               : 0;
 }
 
 int single_weights(const struct single *single, struct component *component, struct error *err) {
