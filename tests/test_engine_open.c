@@ -94,7 +94,10 @@ static void test_refusals(void **state) {
   const struct engine_params good = default_params(&golden, args[2]);
   struct engine_params params = good;
   params.model = "/nowhere";
-  open_fails(&params, STATUS_MODEL, "/nowhere");
+  open_fails(&params, STATUS_MODEL, "/nowhere: cannot be read: No such file");
+  params = good;
+  params.vae = "/nowhere";
+  open_fails(&params, STATUS_MODEL, "/nowhere: cannot be read: No such file");
   params = good;
   params.device.name = "abacus";
   open_fails(&params, STATUS_USAGE, "abacus");

@@ -1,6 +1,7 @@
 #include "unet/checkpoint/checkpoint.h"
 
 #include <cjson/cJSON.h>
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -373,6 +374,12 @@ static int open_single(struct checkpoint *c, const struct checkpoint_sources *so
   return 0;
 }
 
+/* A wrong name is no folder that lacks a config. path: NULL where none is given. */
+static int check_there(const char *path, struct error *err) {
+  return !path || platform_exists(path) ? 0
+                                        : error_set(err, STATUS_MODEL, "%s: cannot be read: %s", path, strerror(errno));
+}
+
 static int load(struct checkpoint *c, const struct checkpoint_sources *sources, const struct log *log,
                 struct error *err) {
   const char *folder = sources->model;
@@ -380,7 +387,8 @@ static int load(struct checkpoint *c, const struct checkpoint_sources *sources, 
   c->name = folder_name(folder);
   if (!c->name)
     return error_set(err, STATUS_FAILED, "%s: out of memory", folder);
-  if (open_single(c, sources, log, err))
+  if (check_there(folder, err) || open_single(c, sources, log, err) || check_there(sources->config, err) ||
+      check_there(sources->vae, err))
     return -1;
   if (c->single && sources->config)
     folder = sources->config;
