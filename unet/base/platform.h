@@ -73,7 +73,7 @@ void platform_sleep_ns(int64_t ns);
 /* "AMD EPYC"; "CPU" where it is not known. */
 void platform_cpu_name(char *name, size_t size);
 int platform_processors(void);
-/* Both 0 where they are not known. */
+/* available: with what the system keeps of files and would give up. Both 0 where they are not known. */
 void platform_memory(size_t *total, size_t *available);
 
 #endif
