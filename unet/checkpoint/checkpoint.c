@@ -351,15 +351,6 @@ static char *folder_name(const char *folder) {
   return name ? text_clean(name) : NULL;
 }
 
-bool checkpoint_prediction(const struct checkpoint_sources *sources, enum prediction *prediction) {
-  static const enum prediction chosen[] = {
-      [PREDICTION_EPSILON] = PREDICT_EPSILON, [PREDICTION_V] = PREDICT_V, [PREDICTION_SAMPLE] = PREDICT_SAMPLE};
-  if (sources->prediction == PREDICTION_AUTO)
-    return false;
-  *prediction = chosen[sources->prediction];
-  return true;
-}
-
 /* The model's file, where it is one. */
 static int open_single(struct checkpoint *c, const struct checkpoint_sources *sources, const struct log *log,
                        struct error *err) {
@@ -396,7 +387,7 @@ static int load(struct checkpoint *c, const struct checkpoint_sources *sources, 
       load_autoencoder(c, folder, sources->vae, err) || load_text_encoders(c, folder, &index, err) ||
       load_scheduler(c, folder, log, err) || load_styles(c, folder, err))
     return -1;
-  checkpoint_prediction(sources, &c->scheduler.prediction);
+  sources_prediction(sources, &c->scheduler.prediction);
   if (c->scheduler.zero_snr && c->scheduler.prediction == PREDICT_EPSILON)
     return error_set(err, STATUS_MODEL,
                      "%s: --prediction epsilon: its schedule ends in noise alone (rescale_betas_zero_snr), from which "
@@ -435,8 +426,6 @@ void checkpoint_close(struct checkpoint **checkpoint) {
     close_component(&c->text_encoders[i].weights);
     tokenizer_close(&c->text_encoders[i].tokenizer);
   }
-  for (int i = 0; i < c->adapter_count; i++)
-    close_component(&c->adapters[i]);
   styles_close(&c->styles);
   single_close(&c->single);
   free(c->name);
@@ -450,10 +439,7 @@ const struct component *checkpoint_component(const struct checkpoint *c, int ind
   if (index == 0)
     return &c->autoencoder.weights;
   index -= 1;
-  if (index < c->text_encoder_count)
-    return &c->text_encoders[index].weights;
-  index -= c->text_encoder_count;
-  return index < c->adapter_count ? &c->adapters[index] : NULL;
+  return index < c->text_encoder_count ? &c->text_encoders[index].weights : NULL;
 }
 
 size_t checkpoint_bytes(const struct checkpoint *c) {

@@ -1,15 +1,8 @@
-/* What a file of weights is: told by its first bytes, its name and the names of its tensors. */
+/* What a file of weights is: told by the names of its tensors. */
 #ifndef UNET_CHECKPOINT_KIND_H
 #define UNET_CHECKPOINT_KIND_H
 
 #include "unet/checkpoint/safetensors.h"
-
-/* Refuses what is no safetensors file and known to be something else: a pickle (which can run code when it is loaded),
- * GGUF, a web page or a pointer in a file's place. Any other content passes. */
-int kind_check_format(const struct weight_file *file, struct error *err);
-/* The same by name alone, for files whose content says nothing. */
-bool kind_is_pickle_name(const char *path);
-int kind_refuse_pickle(const char *path, struct error *err);
 
 enum weights_kind {
   WEIGHTS_UNKNOWN,

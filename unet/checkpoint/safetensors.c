@@ -10,7 +10,7 @@
 #include "unet/base/platform.h"
 #include "unet/base/text.h"
 #include "unet/base/text_file.h"
-#include "unet/checkpoint/kind.h"
+#include "unet/checkpoint/format.h"
 
 /* A header of these files has about 130 bytes a tensor; parsed it takes some twenty times its size. */
 #define HEADER_LIMIT ((uint64_t)8 << 20)
@@ -172,7 +172,7 @@ static cJSON *parse_header(const struct weight_file *file, const char *text, siz
 static cJSON *read_header(const struct weight_file *file, size_t *data_start, struct error *err) {
   unsigned char prefix[8];
   uint64_t length = 0;
-  if (kind_check_format(file, err))
+  if (format_check(file, err))
     return NULL;
   if (file->size < sizeof prefix + 2) {
     error_set(err, STATUS_MODEL, "%s: has %zu bytes, too few for a safetensors file; fetch it again", file->path,
@@ -184,8 +184,8 @@ static cJSON *read_header(const struct weight_file *file, size_t *data_start, st
   for (int i = 7; i >= 0; i--)
     length = length << 8 | prefix[i];
   if (length > file->size - sizeof prefix || length > HEADER_LIMIT) {
-    if (kind_is_pickle_name(file->path))
-      kind_refuse_pickle(file->path, err);
+    if (format_is_pickle_name(file->path))
+      format_refuse_pickle(file->path, err);
     else
       error_set(err, STATUS_MODEL, "%s: is no safetensors file, or cut short (a header of %llu bytes); fetch it again",
                 file->path, (unsigned long long)length);
@@ -350,7 +350,7 @@ static int refuse_folder(const char *folder, const char *basename, struct error 
       return error_set(err, STATUS_FAILED, "%s: out of memory", folder);
     bool there = platform_exists(path);
     if (there)
-      kind_refuse_pickle(path, err);
+      format_refuse_pickle(path, err);
     free(path);
     if (there)
       return -1;

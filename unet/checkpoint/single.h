@@ -6,7 +6,9 @@
 #ifndef UNET_CHECKPOINT_SINGLE_H
 #define UNET_CHECKPOINT_SINGLE_H
 
-#include "unet/checkpoint/checkpoint.h"
+#include "unet/base/log.h"
+#include "unet/checkpoint/parts.h"
+#include "unet/checkpoint/sources.h"
 
 struct single;
 

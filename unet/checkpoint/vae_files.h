@@ -4,7 +4,7 @@
 #ifndef UNET_CHECKPOINT_VAE_FILES_H
 #define UNET_CHECKPOINT_VAE_FILES_H
 
-#include "unet/checkpoint/checkpoint.h"
+#include "unet/checkpoint/parts.h"
 
 /* Whether path is such: a file, or a folder that holds a pair and no config. */
 bool vae_files_are(const char *path);

@@ -6,6 +6,7 @@
  * sampling.c   what is sampled: schedule, noise, time projections
  * adapters.c   adapters: what they change, and when
  * mask.c       what inpainting models are to repaint
+ * geometry.c   which part of an input a picture shows
  * frames.c     submit, collect: controls to the arguments of a run */
 #ifndef UNET_ENGINE_ENGINE_IMPL_H
 #define UNET_ENGINE_ENGINE_IMPL_H
@@ -144,10 +145,10 @@ bool prompts_zero_negative(const struct engine *engine);
 /* Brings the engine's mask to the handle's size and to the device, where it is not there yet. */
 int mask_write(struct engine *engine, struct prepared *prepared, struct error *err);
 
-/* --- frames.c --- */
+/* --- geometry.c --- */
 
 /* Where a frame of this shape comes to lie in a picture. */
-struct geometry frames_geometry(enum fit fit, const struct frame *frame, int width, int height);
+struct geometry geometry_fit(enum fit fit, const struct frame *frame, int width, int height);
 
 /* --- sampling.c --- */
 

@@ -9,26 +9,6 @@ static float clamp01(float x) {
 
 /* --- controls to arguments --- */
 
-struct geometry frames_geometry(enum fit fit, const struct frame *frame, int width, int height) {
-  float w = (float)frame->width, h = (float)frame->height;
-  struct geometry g = {0, 0, w, h, 0, 0, width, height};
-  float wider = (float)(frame_aspect(frame) * height / width); /* than the picture, whose pixels are square */
-  if (fit == FIT_CROP) {
-    g.source_w = wider > 1 ? w / wider : w;
-    g.source_h = wider > 1 ? h : h * wider;
-    g.source_x = (w - g.source_w) / 2;
-    g.source_y = (h - g.source_h) / 2;
-  } else if (fit == FIT_LETTERBOX) {
-    int dest_w = wider > 1 ? width : (int)((float)width * wider + 0.5f);
-    int dest_h = wider > 1 ? (int)((float)height / wider + 0.5f) : height;
-    g.dest_w = dest_w < 1 ? 1 : dest_w;
-    g.dest_h = dest_h < 1 ? 1 : dest_h;
-    g.dest_x = (width - g.dest_w) / 2;
-    g.dest_y = (height - g.dest_h) / 2;
-  }
-  return g;
-}
-
 static int check_controls(const struct controls *controls, struct error *err) {
   if (controls->prompt < 0 || controls->prompt >= SLOT_EMPTY)
     return error_set(err, STATUS_USAGE, "prompt slot %d: there are slots 0 to %d", controls->prompt, SLOT_EMPTY - 1);
@@ -97,7 +77,7 @@ static int fill_run(struct engine *engine, const struct engine_request *request,
     return -1;
   fill_guidance(engine, prepared->shape.rows, controls, run);
   if (*frame)
-    run->geometry = frames_geometry(engine->fit, *frame, prepared->shape.width, prepared->shape.height);
+    run->geometry = geometry_fit(engine->fit, *frame, prepared->shape.width, prepared->shape.height);
   if (prompts_refresh(engine, prepared->shape.rows, run, err) < 0 || sampling_times(engine, prepared, run, err) < 0)
     return -1;
   return prompts_place(engine, prepared->shape.rows, run, err);

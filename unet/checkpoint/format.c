@@ -1,0 +1,54 @@
+#include "unet/checkpoint/format.h"
+
+#include <string.h>
+#include <strings.h>
+
+enum { FORMAT_BYTES = 32 };
+
+bool format_is_pickle_name(const char *path) {
+  static const char *const endings[] = {".ckpt", ".pt", ".pth", ".bin", ".pkl", ".pickle"};
+  size_t length = strlen(path);
+  for (size_t i = 0; i < sizeof endings / sizeof *endings; i++) {
+    size_t end = strlen(endings[i]);
+    if (length > end && !strcasecmp(path + length - end, endings[i]))
+      return true;
+  }
+  return false;
+}
+
+int format_refuse_pickle(const char *path, struct error *err) {
+  return error_set(err, STATUS_MODEL,
+                   "%s: is a PyTorch pickle, and such a file can run code when it is loaded: it is never opened; fetch "
+                   "the same weights as .safetensors, or convert them where you trust the file",
+                   path);
+}
+
+/* torch.save: a zip archive, or in old files a pickle of protocol 2 and up. A safetensors header of a fitting length
+ * may begin so, too: its JSON follows. */
+static bool is_pickle(const unsigned char start[FORMAT_BYTES]) {
+  bool zip = !memcmp(start, "PK\3\4", 4), pickle = start[0] == 0x80 && start[1] >= 2 && start[1] <= 5;
+  return zip || (pickle && start[8] != '{');
+}
+
+static const struct format {
+  const char *start, *is;
+} formats[] = {
+    {"GGUF", "a GGUF file, whose quantised weights are not supported; fetch the weights as .safetensors"},
+    {"version https://git-lfs", "a pointer of Git LFS in the place of the file; fetch the file itself (git lfs pull)"},
+    {"<!DOCTYPE", "a web page in the place of the file; fetch it again from its download address"},
+    {"<!doctype", "a web page in the place of the file; fetch it again from its download address"},
+    {"<html", "a web page in the place of the file; fetch it again from its download address"},
+};
+
+int format_check(const struct weight_file *file, struct error *err) {
+  unsigned char start[FORMAT_BYTES] = {0};
+  size_t size = file->size < sizeof start ? file->size : sizeof start;
+  if (weight_file_read(file, 0, start, size, err))
+    return -1;
+  if (is_pickle(start))
+    return format_refuse_pickle(file->path, err);
+  for (size_t i = 0; i < sizeof formats / sizeof *formats; i++)
+    if (!strncmp((const char *)start, formats[i].start, strlen(formats[i].start)))
+      return error_set(err, STATUS_MODEL, "%s: is %s", file->path, formats[i].is);
+  return 0;
+}

@@ -1,0 +1,22 @@
+/* Which part of an input of any shape a picture shows, and where. */
+#include "unet/engine/engine_impl.h"
+
+struct geometry geometry_fit(enum fit fit, const struct frame *frame, int width, int height) {
+  float w = (float)frame->width, h = (float)frame->height;
+  struct geometry g = {0, 0, w, h, 0, 0, width, height};
+  float wider = (float)(frame_aspect(frame) * height / width); /* than the picture, whose pixels are square */
+  if (fit == FIT_CROP) {
+    g.source_w = wider > 1 ? w / wider : w;
+    g.source_h = wider > 1 ? h : h * wider;
+    g.source_x = (w - g.source_w) / 2;
+    g.source_y = (h - g.source_h) / 2;
+  } else if (fit == FIT_LETTERBOX) {
+    int dest_w = wider > 1 ? width : (int)((float)width * wider + 0.5f);
+    int dest_h = wider > 1 ? (int)((float)height / wider + 0.5f) : height;
+    g.dest_w = dest_w < 1 ? 1 : dest_w;
+    g.dest_h = dest_h < 1 ? 1 : dest_h;
+    g.dest_x = (width - g.dest_w) / 2;
+    g.dest_y = (height - g.dest_h) / 2;
+  }
+  return g;
+}
