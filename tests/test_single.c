@@ -333,36 +333,47 @@ static void test_published(void **state) {
   free(file);
 }
 
+struct told {
+  char line[512];
+  enum log_level level;
+};
+
 static void remember_line(void *opaque, enum log_level level, const char *text) {
-  if (level == LOG_INFO && strstr(text, "prediction"))
-    snprintf(opaque, 512, "%s", text);
+  struct told *told = opaque;
+  if (!strstr(text, "prediction"))
+    return;
+  snprintf(told->line, sizeof told->line, "%s", text);
+  told->level = level;
 }
 
-/* One line says what SD 2 is taken for, and by what. At 768x768 it predicts velocity. */
+/* One line says what SD 2 is taken for, and by what; a guess is said to whoever did not ask. At 768x768 it predicts
+ * velocity. */
 static void test_told_by(void **state) {
   (void)state;
   static const struct {
     enum engine_prediction asked;
     const char *says;
     int size;
+    enum log_level level;
   } cases[] = {
-      {ENGINE_PREDICTION_AUTO, "SD 2 by its tensors; epsilon prediction, told by the spread", 512},
-      {ENGINE_PREDICTION_V, "SD 2 by its tensors; v prediction, told by --prediction", 768},
+      {ENGINE_PREDICTION_AUTO, "SD 2 by its tensors; epsilon prediction, told by the spread", 512, LOG_WARNING},
+      {ENGINE_PREDICTION_V, "SD 2 by its tensors; v prediction, told by --prediction", 768, LOG_INFO},
   };
   char *file = fixture_path(scratch, "published.safetensors");
   write_published("sd21", "published.safetensors");
   for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-    char line[512] = "";
+    struct told told = {0};
     struct error err;
     struct checkpoint *checkpoint;
-    const struct log log = {remember_line, line};
+    const struct log log = {remember_line, &told};
     const struct engine_params params = {.model = file,
                                          .vocabulary = SOURCE_DIR "/assets/clip/bpe_simple_vocab_16e6.txt.gz",
                                          .prediction = cases[i].asked,
                                          .device.log = &log};
     must(engine_open_checkpoint(&checkpoint, &params, &err), &err);
-    if (!strstr(line, cases[i].says))
-      fail_msg("expected %s in: %s", cases[i].says, line);
+    if (!strstr(told.line, cases[i].says))
+      fail_msg("expected %s in: %s", cases[i].says, told.line);
+    assert_int_equal(told.level, cases[i].level);
     assert_int_equal(checkpoint->predictors[0].config.sample_width * checkpoint->autoencoder.scale, cases[i].size);
     checkpoint_close(&checkpoint);
   }

@@ -294,6 +294,7 @@ static int find_prediction(struct family *family, const struct signs *signs, str
     if (v_by_spread(signs, &v, err))
       return -1;
     family->prediction = v ? PREDICT_V : PREDICT_EPSILON;
+    family->guessed = true;
     family->prediction_by = "the spread of output_blocks.11's norm1.bias";
   }
   return 0;

@@ -12,6 +12,7 @@ struct family {
   int in_channels;
   enum prediction prediction;
   const char *prediction_by; /* what tells it: "modelspec.prediction_type" */
+  bool guessed;              /* it may be wrong */
   bool zero_snr;
 };
 

@@ -53,10 +53,13 @@ static int recognise(struct single *single, const struct checkpoint_sources *sou
   if (family_recognise(family, single->files, err))
     return -1;
   single->recognised = true;
-  if (sources_prediction(sources, &family->prediction))
+  if (sources_prediction(sources, &family->prediction)) {
     family->prediction_by = "--prediction";
-  log_line(log, LOG_INFO, "%s: %s by its tensors; %s prediction, told by %s", single->path, family_name(family),
-           prediction_name(family->prediction), family->prediction_by);
+    family->guessed = false;
+  }
+  log_line(log, family->guessed ? LOG_WARNING : LOG_INFO, "%s: %s by its tensors; %s prediction, told by %s%s",
+           single->path, family_name(family), prediction_name(family->prediction), family->prediction_by,
+           family->guessed ? ": --prediction says otherwise where that is wrong" : "");
   return 0;
 }
 
