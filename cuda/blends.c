@@ -95,7 +95,7 @@ static int check_overflow(const struct blends *b, struct cuda_device *device, co
   int number;
   if (memory_copy(device->loads.queue.stream, &number, overflow, sizeof number, doing, err) < 0)
     return -1;
-  return number ? error_set(err, STATUS_FAILED,
+  return number ? error_set(err, STATUS_MODEL,
                             "%s: with what adapters add to it, it has values beyond FP16's 65504, in which this device "
                             "computes",
                             b->names[number - 1])
