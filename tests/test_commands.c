@@ -177,6 +177,34 @@ static void strength_keys(void **unused) {
   assert_true((float)state.settings.values.strength == 0);
 }
 
+static double lora_weight(const struct live_state *state, int index) {
+  return parameters_number(&state->settings.values, PARAMETER_LORA_WEIGHT, index);
+}
+
+/* The keys change the weight of the LoRA that was chosen last, and say which that is. */
+static void lora_keys(void **unused) {
+  (void)unused;
+  struct live_state state = fresh_state();
+  struct error err;
+  press(&state, '.');
+  assert_non_null(strstr(state.notice, "no LoRA"));
+  assert_true(lora_weight(&state, 1) == 1);
+  for (int i = 1; i <= 2; i++)
+    assert_int_equal(parameters_set_text(&state.settings.values, PARAMETER_LORA, i, i == 1 ? "a/one" : "two", &err), 0);
+  parameters_clear_marks(&state.settings.values);
+  press(&state, '.');
+  assert_string_equal(state.notice, "LoRA 1, one: 1.10");
+  assert_true(parameters_marked(&state.settings.values, PARAMETER_LORA_WEIGHT, 1));
+  press(&state, 'l');
+  assert_string_equal(state.notice, "LoRA 2, two: 1.00");
+  press(&state, ',');
+  press(&state, '<');
+  assert_string_equal(state.notice, "LoRA 2, two: 0.80");
+  assert_true(lora_weight(&state, 1) == 1.1 && lora_weight(&state, 2) == 0.8);
+  press(&state, 'l');
+  assert_string_equal(state.notice, "LoRA 1, one: 1.10");
+}
+
 static void step_keys(void **unused) {
   (void)unused;
   struct live_state state = fresh_state();
@@ -356,6 +384,7 @@ int main(void) {
       cmocka_unit_test(fade_to_a_third_starts_at_the_nearer),
       cmocka_unit_test(prompt_keys),
       cmocka_unit_test(strength_keys),
+      cmocka_unit_test(lora_keys),
       cmocka_unit_test(step_keys),
       cmocka_unit_test(switches),
       cmocka_unit_test(seeds_differ),

@@ -61,6 +61,37 @@ static void run_add(struct live_state *state, const struct command_call *call) {
   parameters_add(&state->settings.values, call->entry->parameter, 0, call->value);
 }
 
+/* Several LoRAs share two keys: those for the weight act on the one chosen. */
+static int chosen_lora(struct live_state *state, int64_t now_ns) {
+  if (parameters_text(&state->settings.values, PARAMETER_LORA, 1))
+    return state->lora ? state->lora : 1;
+  live_notice(state, now_ns, "there is no LoRA: --lora FILE gives one");
+  return 0;
+}
+
+static void tell_lora(struct live_state *state, int index, int64_t now_ns) {
+  const char *path = parameters_text(&state->settings.values, PARAMETER_LORA, index), *slash = strrchr(path, '/');
+  live_notice(state, now_ns, "LoRA %d, %s: %.2f", index, slash && slash[1] ? slash + 1 : path,
+              parameters_number(&state->settings.values, PARAMETER_LORA_WEIGHT, index));
+}
+
+static void run_next_lora(struct live_state *state, const struct command_call *call) {
+  int index = chosen_lora(state, call->now_ns);
+  if (!index)
+    return;
+  bool last = index == ADAPTERS_MAX || !parameters_text(&state->settings.values, PARAMETER_LORA, index + 1);
+  state->lora = last ? 1 : index + 1;
+  tell_lora(state, state->lora, call->now_ns);
+}
+
+static void run_lora_weight(struct live_state *state, const struct command_call *call) {
+  int index = chosen_lora(state, call->now_ns);
+  if (!index)
+    return;
+  parameters_add(&state->settings.values, PARAMETER_LORA_WEIGHT, index, call->value);
+  tell_lora(state, index, call->now_ns);
+}
+
 static void run_switch(struct live_state *state, const struct command_call *call) {
   set(state, call->entry->parameter, !get(state, call->entry->parameter), call->now_ns);
 }
@@ -94,6 +125,10 @@ static const struct command_entry table[] = {
     {"weaker", "-_", KEY_DOWN, NULL, "less strength", true, true, run_add, PARAMETER_STRENGTH, -0.05},
     {"more-steps", "]", KEY_NONE, "[ ]", "fewer, more steps", true, true, run_add, PARAMETER_STEPS, 1},
     {"fewer-steps", "[", KEY_NONE, NULL, "fewer steps", true, true, run_add, PARAMETER_STEPS, -1},
+    {"more-lora", ".>", KEY_NONE, ", .", "less, more of the LoRA", true, true, run_lora_weight, PARAMETER_LORA_WEIGHT,
+     0.1},
+    {"less-lora", ",<", KEY_NONE, NULL, "less of the LoRA", true, true, run_lora_weight, PARAMETER_LORA_WEIGHT, -0.1},
+    {"next-lora", "l", KEY_NONE, "l", "choose the next LoRA", false, true, run_next_lora, PARAMETER_NONE, 0},
     {"new-seed", "r", KEY_NONE, "r", "new seed", false, true, run_new_seed, PARAMETER_SEED, 0},
     {"pause", " ", KEY_NONE, "space", "pause", false, true, run_switch, PARAMETER_PAUSE, 0},
     {"split", "b", KEY_NONE, "b", "before and after; drag the line", false, true, run_switch, PARAMETER_SPLIT, 0},

@@ -15,6 +15,7 @@ enum { NOTICE_MS = 2500 };
 struct live_state {
   struct settings settings; /* what commands change is marked in its values until the engine thread has it */
   int slot_before;          /* the prompt before this one */
+  int lora;                 /* the LoRA whose weight the keys change, from 1; 0: the first */
   bool ready;               /* the engine is open: until then commands that it must follow do nothing */
   bool quit;
   int snapshots_asked; /* grows by one for each */
