@@ -83,6 +83,8 @@ static void test_tells_what_is_no_file(void **state) {
   assert_false(file.regular);
   platform_close(&file);
   assert_int_equal(mkfifo(pipe, 0600), 0);
+  assert_false(platform_can_read_file(missing) || platform_can_read_file(folder) || platform_can_read_file(pipe));
+  assert_true(platform_can_read_file("/proc/self/exe"));
   assert_int_equal(platform_open(&file, pipe), 0); /* nobody writes into it */
   assert_false(file.regular);
   platform_close(&file);

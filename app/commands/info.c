@@ -70,11 +70,8 @@ static int print_checkpoint(struct setup_params *params, bool tensors, struct er
 
 /* A file that is no whole model is said to be what it is. */
 static int print_model(struct setup_params *params, bool tensors, struct error *err) {
-  struct platform_file file;
-  bool regular = !platform_open(&file, params->engine.model) && file.regular;
-  platform_close(&file);
   struct safetensors *files = NULL;
-  if (regular && safetensors_open_file(&files, params->engine.model, err))
+  if (platform_can_read_file(params->engine.model) && safetensors_open_file(&files, params->engine.model, err))
     return -1;
   enum weights_kind kind = files ? weights_kind(files) : WEIGHTS_MODEL;
   bool model = kind == WEIGHTS_MODEL;

@@ -25,6 +25,14 @@ void platform_close(struct platform_file *file); /* takes one that is not open *
 /* Reads size bytes from offset on, fewer only where the file ends. Returns their number, or -1. */
 int64_t platform_read(const struct platform_file *file, uint64_t offset, void *out, size_t size);
 
+/* Whether a regular file is there that can be read. */
+static inline bool platform_can_read_file(const char *path) {
+  struct platform_file file;
+  bool regular = !platform_open(&file, path) && file.regular;
+  platform_close(&file);
+  return regular;
+}
+
 /* fopen. */
 FILE *platform_stream(const char *path, const char *mode);
 bool platform_exists(const char *path);

@@ -354,10 +354,7 @@ static char *folder_name(const char *folder) {
 /* The model's file, where it is one. */
 static int open_single(struct checkpoint *c, const struct checkpoint_sources *sources, const struct log *log,
                        struct error *err) {
-  struct platform_file file;
-  bool is_file = !platform_open(&file, sources->model) && file.regular;
-  platform_close(&file);
-  if (is_file)
+  if (platform_can_read_file(sources->model))
     return single_open(&c->single, sources, log, err);
   if (sources->config)
     return error_set(err, STATUS_MODEL, "%s: is no file, so it has configs of its own and --config is not for it",

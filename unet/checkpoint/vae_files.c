@@ -262,17 +262,10 @@ static const char *find_pair(const char *folder, int *count, char path[PATH_LENG
 
 /* --- any of them --- */
 
-static bool is_file(const char *path) {
-  struct platform_file file;
-  bool regular = !platform_open(&file, path) && file.regular;
-  platform_close(&file);
-  return regular;
-}
-
 bool vae_files_are(const char *path) {
   char name[PATH_LENGTH_MAX];
   int count;
-  if (is_file(path))
+  if (platform_can_read_file(path))
     return true;
   if (snprintf(name, sizeof name, "%s/config.json", path) >= (int)sizeof name || platform_exists(name))
     return false;
@@ -321,7 +314,7 @@ static int read_config(struct autoencoder *a, const char *path, struct error *er
 int vae_files_open(struct autoencoder *a, const char *path, bool xl, struct error *err) {
   char half[PATH_LENGTH_MAX];
   int count = 0;
-  if (!is_file(path)) {
+  if (!platform_can_read_file(path)) {
     const char *first = find_pair(path, &count, half);
     if (!first)
       return error_set(err, STATUS_MODEL, "%s: holds %d tiny autoencoders; give a file of the one that is meant", path,
