@@ -22,7 +22,8 @@ struct render {
   struct prepared *prepared;
   struct controls controls;
   struct progress progress;
-  long first_number; /* of the pictures of a sequence */
+  long first_number;        /* of the pictures of a sequence */
+  enum pixel_format pixels; /* from the engine to the sink */
 };
 
 static void show_progress(void *opaque, const struct pipeline_progress *at) {
@@ -51,7 +52,7 @@ static int open_sink(void *opaque, struct sink **sink, struct error *err) {
   prepared_get_info(render->prepared, &prepared);
   source_get_info(render->source, &source);
   const struct sink_options sink_options = {
-      .format = PIXEL_YUV420P,
+      .format = render->pixels,
       .width = prepared.shape.width,
       .height = prepared.shape.height,
       .time_base_num = source.time_base_num,
@@ -149,13 +150,14 @@ int command_render(const struct options *options, struct error *err) {
       masking_open(&render.masking, options->mask, &render.log, &setup_stop, err))
     goto done;
   source_get_info(render.source, &info);
+  render.pixels = sink_pixels(options->output, options->output_format, options->codec);
   struct options first = *options;
   first.prompt_count = options->prompt_count > 1 ? 1 : options->prompt_count;
   const struct setup setup = {
       .options = &first,
       .info = &info,
       .longest = LONGEST_SIDE,
-      .output = PIXEL_YUV420P,
+      .output = render.pixels,
       .pictures = PIPELINE_HOLDS,
       .log = &render.log,
   };

@@ -39,8 +39,10 @@ static bool is_rgb_picture(enum AVCodecID codec) {
   return codec == AV_CODEC_ID_WEBP || codec == AV_CODEC_ID_JPEG2000 || codec == AV_CODEC_ID_TIFF;
 }
 
-static enum AVPixelFormat choose_format(const AVCodec *codec) {
-  const enum AVPixelFormat ours = is_rgb_picture(codec->id) ? AV_PIX_FMT_RGB24 : AV_PIX_FMT_YUV420P;
+/* The encoder's format for pixels of this one. */
+static enum AVPixelFormat choose_format(const AVCodec *codec, enum pixel_format from) {
+  bool rgb = from == PIXEL_RGBA || is_rgb_picture(codec->id);
+  const enum AVPixelFormat ours = rgb ? AV_PIX_FMT_RGB24 : AV_PIX_FMT_YUV420P;
   if (codec->id == AV_CODEC_ID_GIF)
     return AV_PIX_FMT_PAL8;
   if (!codec->pix_fmts)
@@ -192,7 +194,7 @@ static int try_clock(struct encoder *encoder, const AVCodec *codec, const AVOutp
   context->width = options->width;
   context->height = options->height;
   context->sample_aspect_ratio = (AVRational){1, 1};
-  context->pix_fmt = choose_format(codec);
+  context->pix_fmt = choose_format(codec, options->format);
   tag_colors(context, container);
   set_clock(context, container, options, own_clock);
   set_quality(context, &wishes, options->quality);
@@ -217,21 +219,26 @@ static int try_codec(struct encoder *encoder, const AVCodec *codec, const AVOutp
   return code < 0 && own_clock ? try_clock(encoder, codec, container, options, false) : code;
 }
 
-static bool takes_engine_pixels(const AVCodecContext *to) {
-  return to->pix_fmt == AV_PIX_FMT_YUV420P && to->colorspace == AVCOL_SPC_BT709 && to->color_range == AVCOL_RANGE_MPEG;
+static bool takes_engine_pixels(const AVCodecContext *to, enum pixel_format from) {
+  return from == PIXEL_YUV420P && to->pix_fmt == AV_PIX_FMT_YUV420P && to->colorspace == AVCOL_SPC_BT709 &&
+         to->color_range == AVCOL_RANGE_MPEG;
 }
 
-static int open_scaler(struct encoder *encoder) {
+static enum AVPixelFormat ffmpeg_pixels(enum pixel_format format) {
+  return format == PIXEL_RGBA ? AV_PIX_FMT_RGBA : AV_PIX_FMT_YUV420P;
+}
+
+static int open_scaler(struct encoder *encoder, enum pixel_format from) {
   const AVCodecContext *to = encoder->context;
   bool palette = to->pix_fmt == AV_PIX_FMT_PAL8;
   encoder->borrowed = av_frame_alloc();
   encoder->indexed = av_frame_alloc();
   if (!encoder->borrowed || !encoder->indexed)
     return AVERROR(ENOMEM);
-  if (takes_engine_pixels(to))
+  if (takes_engine_pixels(to, from))
     return 0;
   enum AVPixelFormat format = palette ? AV_PIX_FMT_RGB32 : to->pix_fmt;
-  encoder->scaler = sws_getContext(to->width, to->height, AV_PIX_FMT_YUV420P, to->width, to->height, format,
+  encoder->scaler = sws_getContext(to->width, to->height, ffmpeg_pixels(from), to->width, to->height, format,
                                    SWS_BICUBIC | SWS_ACCURATE_RND | SWS_FULL_CHR_H_INT, NULL, NULL, NULL);
   encoder->scaled = av_frame_alloc();
   if (!encoder->scaler || !encoder->scaled)
@@ -252,13 +259,16 @@ static int rate_unknown(const char *path, const AVCodec *codec, const struct sin
                    codec->name, av_q2d(rate_of(options)));
 }
 
+static const AVCodec *find_named(const char *name) {
+  const AVCodec *codec = avcodec_find_encoder_by_name(name);
+  const AVCodecDescriptor *kind = avcodec_descriptor_get_by_name(name); /* "h264": the usual one for it */
+  return codec || !kind ? codec : avcodec_find_encoder(kind->id);
+}
+
 static int open_named(struct encoder *encoder, const AVOutputFormat *container, const char *path,
                       const struct sink_options *options, struct error *err) {
   char reason[128];
-  const AVCodec *codec = avcodec_find_encoder_by_name(options->codec);
-  const AVCodecDescriptor *kind = avcodec_descriptor_get_by_name(options->codec); /* "h264": the usual one for it */
-  if (!codec && kind)
-    codec = avcodec_find_encoder(kind->id);
+  const AVCodec *codec = find_named(options->codec);
   if (!codec || codec->type != AVMEDIA_TYPE_VIDEO)
     return error_set(err, STATUS_USAGE, "--codec %s: FFmpeg here has no such video encoder", options->codec);
   if (avformat_query_codec(container, codec->id, FF_COMPLIANCE_EXPERIMENTAL) == 0)
@@ -280,12 +290,26 @@ static enum AVCodecID own_codec(const AVOutputFormat *container, const char *pat
   return mpeg1 && !is_near(rate_of(options), known_rate(codec, container, options)) ? AV_CODEC_ID_MPEG2VIDEO : own;
 }
 
+static bool container_takes_h264(const AVOutputFormat *container) {
+  /* The muxers of streams do not say what they take. */
+  return avformat_query_codec(container, AV_CODEC_ID_H264, FF_COMPLIANCE_NORMAL) == 1 ||
+         av_match_name(container->name, "mpegts,rtp_mpegts,rtsp,rtp");
+}
+
+enum pixel_format encoder_pixels(const AVOutputFormat *container, const char *path, const char *codec) {
+  const AVCodec *found = NULL;
+  if (codec)
+    found = find_named(codec);
+  else if (!container_takes_h264(container))
+    found = avcodec_find_encoder(av_guess_codec(container, NULL, path, NULL, AVMEDIA_TYPE_VIDEO));
+  bool video = found && found->type == AVMEDIA_TYPE_VIDEO;
+  return video && is_rgb(choose_format(found, PIXEL_YUV420P)) ? PIXEL_RGBA : PIXEL_YUV420P;
+}
+
 static int open_chosen(struct encoder *encoder, const AVOutputFormat *container, const char *path,
                        const struct sink_options *options, struct error *err) {
   enum AVCodecID own = own_codec(container, path, options);
-  /* The muxers of streams do not say what they take. */
-  bool takes_h264 = avformat_query_codec(container, AV_CODEC_ID_H264, FF_COMPLIANCE_NORMAL) == 1 ||
-                    av_match_name(container->name, "mpegts,rtp_mpegts,rtsp,rtp");
+  bool takes_h264 = container_takes_h264(container);
   const AVCodec *candidates[] = {
       takes_h264 ? avcodec_find_encoder_by_name("libx264") : NULL,
       takes_h264 ? avcodec_find_encoder_by_name("libopenh264") : NULL,
@@ -319,7 +343,7 @@ int encoder_open(struct encoder *encoder, const AVOutputFormat *container, const
                               : open_chosen(encoder, container, path, options, err);
   if (failed)
     return -1;
-  int code = open_scaler(encoder);
+  int code = open_scaler(encoder, options->format);
   return code < 0 ? error_set(err, STATUS_OUTPUT, "%s: %s", path, ffmpeg_reason(code, reason)) : 0;
 }
 
@@ -347,11 +371,11 @@ static void lend(struct encoder *encoder, AVFrame *to, const struct frame *frame
 }
 
 static void borrow(AVFrame *to, const struct frame *frame) {
-  for (int i = 0; i < 3; i++) {
+  for (int i = 0; i < frame_planes(frame->format); i++) {
     to->data[i] = (uint8_t *)(uintptr_t)frame->plane[i];
     to->linesize[i] = frame->pitch[i];
   }
-  to->format = AV_PIX_FMT_YUV420P;
+  to->format = ffmpeg_pixels(frame->format);
   to->width = frame->width;
   to->height = frame->height;
 }

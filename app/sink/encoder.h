@@ -26,6 +26,10 @@ struct encoder {
   bool low_delay;
 };
 
+/* The engine's format that suits what encoder_open will open: RGBA where the encoder takes RGB, so that its chroma is
+ * whole, else YUV420P. codec: as options', may be NULL. */
+enum pixel_format encoder_pixels(const AVOutputFormat *container, const char *path, const char *codec);
+
 /* Opens options->codec, or the first encoder that works of: H.264, the container's own, MPEG-4, FFV1. The time base is
  * options' own where container and codec can keep it, else 1/fps. low_delay: packets come out without waiting for later
  * frames, which costs some size. */

@@ -11,6 +11,7 @@
 #include "app/platform/app_platform.h"
 #include "app/source/ffmpeg_util.h"
 #include "app/source/protocols.h"
+#include "app/sink/encoder.h"
 #include "app/sink/files.h"
 #include "app/sink/target.h"
 #include "unet/base/text.h"
@@ -161,6 +162,13 @@ bool sink_has_tracks(const char *spec, const char *format) {
   struct target target;
   return find(spec) == &sink_ffmpeg && !target_choose(&target, spec, format, NULL) &&
          target.container->audio_codec != AV_CODEC_ID_NONE;
+}
+
+enum pixel_format sink_pixels(const char *spec, const char *format, const char *codec) {
+  struct target target;
+  if (find(spec) != &sink_ffmpeg || target_choose(&target, spec, format, NULL))
+    return PIXEL_YUV420P;
+  return encoder_pixels(target.container, target.url, codec);
 }
 
 int sink_check_file(const char *path, bool overwrite, struct error *err) {

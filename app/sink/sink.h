@@ -11,7 +11,7 @@ struct sink;
 enum { SINK_HOLDS = 2 };
 
 struct sink_options {
-  enum pixel_format format;                   /* of the frames to come */
+  enum pixel_format format;                   /* of the frames to come: YUV420P or RGBA */
   int width, height;                          /* likewise; their pixels are square */
   int time_base_num, time_base_den;           /* of frame.pts */
   double fps;                                 /* average, for rate control and the last frame's duration; 0 unknown */
@@ -56,6 +56,9 @@ int sink_check(const struct sink_wish *wish, long *first, struct error *err);
 
 /* Whether spec is a container of more than pictures, so that what it lacks of the input is missed. */
 bool sink_has_tracks(const char *spec, const char *format);
+
+/* The format of frames that spec's encoder loses least of. codec, format: as in sink_options; may be NULL. */
+enum pixel_format sink_pixels(const char *spec, const char *format, const char *codec);
 
 /* As sink_check, for a file that is no video. */
 int sink_check_file(const char *path, bool overwrite, struct error *err);
