@@ -1,11 +1,13 @@
 /* A checkpoint's networks and frames on the CUDA device: raw tensors in and out for tests/peers/sd_shapes.py, times for
  * people. Not a test by itself.
  *
- *   gpu_frame MODEL networks FOLDER
+ *   gpu_frame MODEL networks FOLDER [ADAPTER]
  *       reads FOLDER/NAME.in.f32 and writes FOLDER/NAME.out.f32 for text, encode, unet and decode, of SDXL also text2
- *       and pooled; the text encoders read tokens.i32 instead, the U-Net also what is named after them
+ *       and pooled; the text encoders read tokens.i32 instead, the U-Net also what is named after them. With an adapter
+ *       also merged.f32, each MERGED_APARTth row of each weight that it changes, and merged.txt, their names and sizes
  *   gpu_frame MODEL picture FOLDER STEPS
- *       reads picture.in.rgba, noise.f32 and tokens.i32, writes picture.out.rgba and the coefficients, steps.txt
+ *       reads picture.in.rgba, noise.f32 and tokens.i32, of LCM also noises.f32, a sample for each step but the last;
+ *       writes picture.out.rgba and the coefficients, steps.txt
  *   gpu_frame MODEL time FRAMES [W H [STEPS]]
  *       times of whole frames; of a loop, kernels and calls are one iteration's
  *   gpu_frame MODEL launches FILE [W H [STEPS]]
@@ -14,7 +16,8 @@
  *       an autoencoder's folder alone: reads FOLDER/encode.in.f32 or decode.in.f32, writes .out.f32 and the time of
  * each launch, largest first, and prints the times of so many runs
  *
- * With APART in the environment no launch does several ops. */
+ * With APART in the environment no launch does several ops. DEVICE names another device for networks and picture. A
+ * model with guidance as an embedding gets GUIDANCE. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -25,10 +28,13 @@
 #include "unet/base/picture.h"
 #include "unet/base/text_file.h"
 #include "unet/sample/noise.h"
+#include "unet/engine/adapters.h"
 #include "unet/model/plans.h"
 #include "unet/devices.h"
 
-enum { SKIPPED = 77 };
+enum { SKIPPED = 77, MERGED_APART = 8 };
+
+static const float GUIDANCE = 8.5f;
 
 struct bench {
   struct checkpoint *checkpoint;
@@ -37,6 +43,8 @@ struct bench {
   struct device *device;
   struct plan plan;
   struct program *program;
+  struct adapters adapters;
+  bool on_cuda;
   struct error err;
 };
 
@@ -60,16 +68,20 @@ static void open_model(struct bench *b, const char *folder) {
 }
 
 static void open_device(struct bench *b) {
-  struct device_options options = {.name = "cuda", .cache_dir = getenv("TUNING_DIR"), .log = &lines_log};
+  const char *name = getenv("DEVICE");
+  struct device_options options = {.name = name ? name : "cuda", .cache_dir = getenv("TUNING_DIR"), .log = &lines_log};
   if (device_open(&b->device, &b->resources, &options, &b->err) < 0) {
     printf("skipped: %s\n", b->err.message);
     exit(SKIPPED);
   }
-  cuda_device(b->device)->apart = getenv("APART") != NULL;
+  b->on_cuda = !name || !strncmp(name, "cuda", 4);
+  if (b->on_cuda)
+    cuda_device(b->device)->apart = getenv("APART") != NULL;
 }
 
 static void close_model(struct bench *b) {
   device_close(&b->device);
+  adapters_free(&b->adapters);
   model_free(&b->model);
   resources_free(&b->resources);
   checkpoint_close(&b->checkpoint);
@@ -140,7 +152,55 @@ static void write_output(struct bench *b, const char *folder, const char *name, 
   free(data);
 }
 
-static void run_networks(struct bench *b, const char *folder) {
+static FILE *open_output(const char *folder, const char *name) {
+  char path[512];
+  snprintf(path, sizeof path, "%s/%s", folder, name);
+  FILE *file = fopen(path, "wb");
+  if (!file) {
+    fprintf(stderr, "%s: cannot write\n", path);
+    exit(1);
+  }
+  return file;
+}
+
+/* "unet" or "text_encoder": the component that has the tensor. */
+static const char *component_of(const struct bench *b, const struct safetensor *tensor) {
+  const struct component *component;
+  for (int i = 0; (component = checkpoint_component(b->checkpoint, i)); i++)
+    if (safetensors_find(component->files, tensor->name) == tensor)
+      return component->name;
+  return "";
+}
+
+static void write_merged(struct bench *b, const struct bound *bound, FILE *names, FILE *data) {
+  const struct resource *r = &b->resources.list[bound->resource];
+  const struct safetensor *tensor = bound->place->tensor;
+  size_t row = resource_row_elements(r), count = bound->rows * row;
+  struct tensor t = resources_weight(&b->resources, r->name, r->n, r->h, r->w, r->c, r->parts, r->part_count, &b->err);
+  float *values = malloc(count * sizeof *values);
+  if (!values)
+    exit(1);
+  must(b, device_read(b->device, NULL, t, bound->first * row, values, count, &b->err));
+  fprintf(names, "%s/%s %zu %zu\n", component_of(b, tensor), tensor->name, bound->rows, row);
+  for (size_t i = 0; i < bound->rows; i += MERGED_APART)
+    fwrite(values + i * row, sizeof *values, row, data);
+  free(values);
+}
+
+/* At weight 1, in what the program reads. */
+static void merge_adapter(struct bench *b, const char *folder, const char *path) {
+  const struct adapter_options options = {.log = &lines_log};
+  const float weights[ADAPTERS_MAX] = {1};
+  must(b, adapters_open(&b->adapters, &path, 1, b->checkpoint, &options, &b->resources, &b->err));
+  must(b, adapters_apply(&b->adapters, b->device, weights, &b->err));
+  FILE *names = open_output(folder, "merged.txt"), *data = open_output(folder, "merged.f32");
+  for (int i = 0; i < b->adapters.bound_count; i++)
+    write_merged(b, &b->adapters.bound[i], names, data);
+  if (fclose(names) != 0 || fclose(data) != 0)
+    exit(1);
+}
+
+static void run_networks(struct bench *b, const char *folder, const char *adapter) {
   const struct checkpoint *c = b->checkpoint;
   const struct unet_config *u = &c->predictors[0].config;
   const struct text_encoder *encoder = &c->text_encoders[0];
@@ -148,11 +208,12 @@ static void run_networks(struct bench *b, const char *folder) {
   const struct autoencoder_kind *kind = autoencoder_kind(autoencoder);
   struct plan *plan = &b->plan;
   int scale = autoencoder->scale, h = u->sample_height, w = u->sample_width, positions = encoder->config.positions;
-  struct run_params run = {.guidance = 1, .step = {{.timestep = 499}}};
+  struct run_params run = {.guidance = GUIDANCE, .step = {{.timestep = 499}}};
   int *tokens = read_file(folder, "tokens.i32", (size_t)positions * sizeof *tokens);
   memcpy(run.tokens, tokens, (size_t)positions * sizeof *tokens);
   free(tokens);
-  cuda_device(b->device)->tune_always = true;
+  if (b->on_cuda)
+    cuda_device(b->device)->tune_always = true;
   plan_init(plan, &b->resources);
   struct tensor picture = plan_input(plan, 1, h * scale, w * scale, 3, ELEMENT_DEVICE);
   struct tensor latent = plan_input(plan, 1, h, w, autoencoder->latent_channels, ELEMENT_PRECISE);
@@ -186,6 +247,8 @@ static void run_networks(struct bench *b, const char *folder) {
     write_input(b, folder, "text2.in.f32", hidden2);
     write_input(b, folder, "pooled.in.f32", of.pooled);
   }
+  if (adapter)
+    merge_adapter(b, folder, adapter);
   must(b, device_run(b->device, b->program, &run, &b->err));
   write_output(b, folder, "text.out.f32", texts[0].hidden);
   if (second) {
@@ -217,8 +280,8 @@ static void make_steps(struct bench *b, const char *folder, int steps, struct ru
     exit(1);
   fprintf(file, "%.9g %.9g\n", (double)run->start_latent, (double)run->start_noise);
   for (int i = 0; i < steps; i++)
-    fprintf(file, "%.9g %.9g %.9g\n", (double)run->step[i].timestep, (double)run->step[i].x,
-            (double)run->step[i].model);
+    fprintf(file, "%.9g %.9g %.9g %.9g\n", (double)run->step[i].timestep, (double)run->step[i].x,
+            (double)run->step[i].model, (double)run->step[i].noise);
   fclose(file);
 }
 
@@ -235,8 +298,12 @@ static void write_picture(const char *folder, const struct frame *picture) {
 static void run_picture(struct bench *b, const char *folder, int steps) {
   int w, h, positions = b->checkpoint->text_encoders[0].config.positions;
   model_native_size(&b->model, &w, &h);
-  struct frame_shape shape = {.width = w, .height = h, .steps = steps, .rows = 1};
-  struct run_params run = {.guidance = 1,
+  struct frame_shape shape = {.width = w,
+                              .height = h,
+                              .steps = steps,
+                              .noise_samples = sampler_noise_samples(b->checkpoint->scheduler.method, steps),
+                              .rows = 1};
+  struct run_params run = {.guidance = GUIDANCE,
                            .slot = SLOT_PRESET_1,
                            .row_weight = {1},
                            .mix = 1,
@@ -252,6 +319,8 @@ static void run_picture(struct bench *b, const char *folder, int steps) {
   run_prompt(b, &run);
   run_times(b, &shape, &run);
   write_input(b, folder, "noise.f32", noise.start);
+  if (shape.noise_samples)
+    write_input(b, folder, "noises.f32", noise.steps);
   uint8_t *pixels = read_file(folder, "picture.in.rgba", (size_t)w * (size_t)h * 4);
   struct frame frame = {.format = PIXEL_RGBA, .width = w, .height = h, .plane = {pixels}, .pitch = {4 * w}}, picture;
   must(b, device_submit(b->device, b->program, &run, &frame, &b->err));
@@ -516,9 +585,10 @@ int main(int argc, char **argv) {
   struct bench b = {0};
   double started = clock_seconds();
   if (argc < 4) {
-    fprintf(stderr, "usage: gpu_frame MODEL networks FOLDER | picture FOLDER STEPS | time FRAMES [W H [STEPS]] | "
-                    "launches FILE [W H [STEPS]]\n"
-                    "       gpu_frame VAE encode|decode FOLDER W H RUNS\n");
+    fprintf(stderr,
+            "usage: gpu_frame MODEL networks FOLDER [ADAPTER] | picture FOLDER STEPS | time FRAMES [W H [STEPS]] | "
+            "launches FILE [W H [STEPS]]\n"
+            "       gpu_frame VAE encode|decode FOLDER W H RUNS\n");
     return 2;
   }
   bool encodes = !strcmp(argv[2], "encode"), alone = encodes || !strcmp(argv[2], "decode");
@@ -528,7 +598,7 @@ int main(int argc, char **argv) {
   if (alone && argc > 6)
     run_autoencoder(&b, encodes, argv);
   else if (!strcmp(argv[2], "networks"))
-    run_networks(&b, argv[3]);
+    run_networks(&b, argv[3], argc > 4 ? argv[4] : NULL);
   else if (!strcmp(argv[2], "picture") && argc > 4)
     run_picture(&b, argv[3], atoi(argv[4]));
   else if (!strcmp(argv[2], "time"))

@@ -1,21 +1,27 @@
 #!/usr/bin/env python3
-"""The shapes of SD-Turbo, Stable Diffusion 1.5 and SDXL-Turbo with seeded random weights: diffusers on this GPU beside
-reverie's CUDA device, the same numbers in.
+"""The shapes of SD-Turbo, Stable Diffusion 1.5, 2.1 (v), LCM and SDXL-Turbo with seeded random weights: diffusers on
+this GPU beside reverie's CUDA device, the same numbers in.
 
-    sd_shapes.py GPU_FRAME WORK [--compile] [MODEL...]
+    sd_shapes.py GPU_FRAME WORK [--compile] [--lora RANK] [--json FILE] [MODEL...]
 
 GPU_FRAME is the program built from tests/gpu_frame.c; WORK is a folder for the checkpoints (2 GB each, SDXL 7), made as
-WORK/MODEL-shapes; MODEL is turbo, sd15 or sdxl (default: the first two). Needs torch, diffusers, transformers and a GPU. Prints a table
-for each model: each network's relative error against FP32, of diffusers in FP16 and of reverie; pictures after 1, 2 and
-4 steps at strength 0.5 likewise, as PSNR; the time of diffusers' frame as a CUDA graph. Exits with 1 when reverie's
-error exceeds 1e-2 and twice that of diffusers, or its PSNR is below 40 dB and 1 dB less than that of diffusers.
+WORK/MODEL-shapes; MODEL is turbo, sd15, sd21v, lcm or sdxl (default: the first two). Needs torch, diffusers,
+transformers and a GPU. Prints a table for each model: each network's relative error against FP32, of diffusers in FP16
+and of reverie; pictures after 1, 2, 4 and 20 steps at strength 0.5 likewise, as PSNR; the times of diffusers' frame as a
+CUDA graph and of reverie's. Exits with 1 when reverie's error exceeds 1e-2 and twice that of diffusers, or its PSNR is
+below 40 dB and 1 dB less than that of diffusers.
 
---compile also times torch.compile, which takes about a minute.
+--lora also merges a LoRA of random factors for all layers of U-Net and text encoder (sd_lora.py) and compares the
+weights and the networks with those that peft merges; needs peft. --json also writes the rows for page.py. --compile
+also times torch.compile, which takes about a minute. --tiny takes two levels of few channels and times nothing: it
+tries the script itself, without a GPU, too.
 """
 import argparse
 import copy
 import json
+import os
 import pathlib
+import re
 import shutil
 import subprocess
 import sys
@@ -24,22 +30,25 @@ import diffusers
 import numpy as np
 import torch
 import transformers
-from safetensors.torch import save_file
+from safetensors.torch import load_file, save_file
 
+from rows import Rows
+
+DEVICE = "cuda" if torch.cuda.is_available() else "cpu"
 CROSS, PLAIN, CROSS_UP, PLAIN_UP = "CrossAttnDownBlock2D", "DownBlock2D", "CrossAttnUpBlock2D", "UpBlock2D"
 UNET = {"sample_size": 64, "in_channels": 4, "out_channels": 4, "block_out_channels": [320, 640, 1280, 1280],
         "layers_per_block": 2, "down_block_types": [CROSS, CROSS, CROSS, PLAIN],
         "up_block_types": [PLAIN_UP, CROSS_UP, CROSS_UP, CROSS_UP], "norm_num_groups": 32}
 TEXT = {"max_position_embeddings": 77}
 MODELS = {
-    "turbo": {"unet": UNET | {"attention_head_dim": [5, 10, 20, 20], "cross_attention_dim": 1024,
+    "turbo": {"name": "SD-Turbo", "unet": UNET | {"attention_head_dim": [5, 10, 20, 20], "cross_attention_dim": 1024,
                               "use_linear_projection": True},
               "text": TEXT | {"hidden_size": 1024, "intermediate_size": 4096, "num_attention_heads": 16,
                               "num_hidden_layers": 23, "hidden_act": "gelu", "projection_dim": 512}},
-    "sd15": {"unet": UNET | {"attention_head_dim": 8, "cross_attention_dim": 768},
+    "sd15": {"name": "Stable Diffusion 1.5", "unet": UNET | {"attention_head_dim": 8, "cross_attention_dim": 768},
              "text": TEXT | {"hidden_size": 768, "intermediate_size": 3072, "num_attention_heads": 12,
                              "num_hidden_layers": 12, "hidden_act": "quick_gelu", "projection_dim": 768}},
-    "sdxl": {"unet": UNET | {"block_out_channels": [320, 640, 1280], "down_block_types": [PLAIN, CROSS, CROSS],
+    "sdxl": {"name": "SDXL-Turbo", "unet": UNET | {"block_out_channels": [320, 640, 1280], "down_block_types": [PLAIN, CROSS, CROSS],
                              "up_block_types": [CROSS_UP, CROSS_UP, PLAIN_UP], "attention_head_dim": [5, 10, 20],
                              "transformer_layers_per_block": [1, 2, 10], "cross_attention_dim": 2048,
                              "use_linear_projection": True, "addition_embed_type": "text_time",
@@ -49,11 +58,39 @@ MODELS = {
              "text2": TEXT | {"hidden_size": 1280, "intermediate_size": 5120, "num_attention_heads": 20,
                               "num_hidden_layers": 32, "hidden_act": "gelu", "projection_dim": 1280}},
 }
-SIZES = [[512, 512, 0, 0, 512, 512]]  # what SDXL is told of the picture
 SCHEDULER = {"_class_name": "EulerDiscreteScheduler", "prediction_type": "epsilon", "timestep_spacing": "trailing",
              "steps_offset": 1, "beta_schedule": "scaled_linear", "beta_start": 0.00085, "beta_end": 0.012,
              "num_train_timesteps": 1000, "interpolation_type": "linear"}
+BETAS = {"beta_schedule": "scaled_linear", "beta_start": 0.00085, "beta_end": 0.012, "num_train_timesteps": 1000,
+         "steps_offset": 1, "clip_sample": False}
+MODELS["sd21v"] = {"name": "Stable Diffusion 2.1 (v)",
+                   "unet": MODELS["turbo"]["unet"] | {"sample_size": 96, "upcast_attention": True},
+                   "text": MODELS["turbo"]["text"],
+                   "scheduler": BETAS | {"_class_name": "DDIMScheduler", "prediction_type": "v_prediction",
+                                         "set_alpha_to_one": False}}
+MODELS["lcm"] = {"name": "LCM (guidance embedded)", "unet": MODELS["sd15"]["unet"] | {"time_cond_proj_dim": 256},
+                 "text": MODELS["sd15"]["text"],
+                 "scheduler": BETAS | {"_class_name": "LCMScheduler", "prediction_type": "epsilon",
+                                       "set_alpha_to_one": True, "original_inference_steps": 50,
+                                       "timestep_scaling": 10.0}}
+STEPS = (1, 2, 4, 20)
+GUIDANCE = 8.5  # gpu_frame's, for models that embed it
 TIMESTEP, A, B = 499, 0.526944, 0.8499
+
+
+def tiny(shapes):
+    """The same with few channels and layers, at 64x64."""
+    unet = shapes["unet"] | {"block_out_channels": [32, 64], "attention_head_dim": 8, "layers_per_block": 1,
+                             "sample_size": 8, "norm_num_groups": 8, "down_block_types": [PLAIN, CROSS],
+                             "up_block_types": [CROSS_UP, PLAIN_UP]}
+    text = {"hidden_size": 32, "intermediate_size": 64, "num_attention_heads": 4, "num_hidden_layers": 2,
+            "projection_dim": 32}
+    small = shapes | {"unet": unet | {"cross_attention_dim": 32}, "text": shapes["text"] | text}
+    if "text2" in shapes:
+        small["text2"] = shapes["text2"] | text
+        small["unet"] |= {"cross_attention_dim": 64, "transformer_layers_per_block": 1, "addition_time_embed_dim": 8,
+                          "projection_class_embeddings_input_dim": 32 + 6 * 8}
+    return small
 
 
 def make(folder, shapes):
@@ -63,7 +100,7 @@ def make(folder, shapes):
     vocabulary = letters + [c + "</w>" for c in letters] + ["<|startoftext|>", "<|endoftext|>"]
     ends = {"bos_token_id": len(vocabulary) - 2, "eos_token_id": len(vocabulary) - 1}
     clip = lambda shape: transformers.CLIPTextConfig(vocab_size=len(vocabulary), **ends, **shape)
-    with torch.device("cuda"):
+    with torch.device(DEVICE):
         parts = {"unet": diffusers.UNet2DConditionModel(**shapes["unet"]), "vae": diffusers.AutoencoderTiny(),
                  "text_encoder": transformers.CLIPTextModel(clip(shapes["text"]))}
         if "text2" in shapes:
@@ -87,10 +124,10 @@ def make(folder, shapes):
     if "text2" in shapes:
         shutil.copytree(tokenizer, folder / "tokenizer_2", dirs_exist_ok=True)
     (folder / "scheduler").mkdir(exist_ok=True)
-    (folder / "scheduler" / "scheduler_config.json").write_text(json.dumps(SCHEDULER))
+    (folder / "scheduler" / "scheduler_config.json").write_text(json.dumps(shapes.get("scheduler", SCHEDULER)))
     index = {"_class_name": "StableDiffusionPipeline", "unet": ["diffusers", "UNet2DConditionModel"],
              "vae": ["diffusers", "AutoencoderTiny"], "text_encoder": ["transformers", "CLIPTextModel"],
-             "tokenizer": ["transformers", "CLIPTokenizer"], "scheduler": ["diffusers", "EulerDiscreteScheduler"]}
+             "tokenizer": ["transformers", "CLIPTokenizer"], "scheduler": ["diffusers", shapes.get("scheduler", SCHEDULER)["_class_name"]]}
     if "text2" in shapes:
         index |= {"_class_name": "StableDiffusionXLPipeline", "tokenizer_2": ["transformers", "CLIPTokenizer"],
                   "text_encoder_2": ["transformers", "CLIPTextModelWithProjection"]}
@@ -114,13 +151,24 @@ def encode_text(parts, tokens):
     return {"text": one.hidden_states[-2], "text2": two.hidden_states[-2], "pooled": two.text_embeds}
 
 
-def conditions(text, dtype, sizes=SIZES):
-    """The U-Net's arguments for it."""
-    text = {k: v.to(dtype) for k, v in text.items()}
+def embed_guidance(unet, guidance=GUIDANCE):
+    """As LatentConsistencyModelPipeline embeds it; None for U-Nets that take none."""
+    if not unet.config.time_cond_proj_dim:
+        return None
+    embed = diffusers.LatentConsistencyModelPipeline.get_guidance_scale_embedding
+    return embed(None, torch.tensor([guidance - 1.0]), unet.config.time_cond_proj_dim).to(DEVICE, unet.dtype)
+
+
+def conditions(unet, text, size=None):
+    """The U-Net's arguments for what the text encoders say."""
+    text = {k: v.to(unet.dtype) for k, v in text.items()}
+    more = {"timestep_cond": embed_guidance(unet)}
     if "text2" not in text:
-        return {"encoder_hidden_states": text["text"]}
+        return {"encoder_hidden_states": text["text"]} | more
+    size = size or 8 * unet.config.sample_size  # what SDXL is told of the picture
+    sizes = torch.tensor([[size, size, 0, 0, size, size]], device=DEVICE, dtype=unet.dtype)
     return {"encoder_hidden_states": torch.cat([text["text"], text["text2"]], -1),
-            "added_cond_kwargs": {"text_embeds": text["pooled"], "time_ids": torch.tensor(sizes, device="cuda", dtype=dtype)}}
+            "added_cond_kwargs": {"text_embeds": text["pooled"], "time_ids": sizes}} | more
 
 
 def text_inputs(inputs):
@@ -135,27 +183,133 @@ def run(parts, inputs):
     decoded = parts["vae"].decode(inputs["decode.in"].to(dtype)).sample
     return {**encode_text(parts, inputs["tokens"]),
             "encode": parts["vae"].encode(inputs["encode.in"].to(dtype) * 2 - 1).latents,
-            "unet": parts["unet"](x, TIMESTEP, **conditions(text_inputs(inputs), dtype)).sample, "decode": decoded / 2 + 0.5}
+            "unet": parts["unet"](x, TIMESTEP, **conditions(parts["unet"], text_inputs(inputs))).sample, "decode": decoded / 2 + 0.5}
 
 
 def relative(a, b):
     return ((a.double() - b.double()).norm() / b.double().norm()).item()
 
 
-def compare_networks(parts, inputs, program, model, work):
-    exact = run(parts, inputs)
-    halves = run({k: copy.deepcopy(m).half() for k, m in parts.items()}, inputs)
-    subprocess.run([program, model, "networks", work], check=True)
+def call(*command):
+    """gpu_frame; without a GPU on the CPU."""
+    subprocess.run(command, check=True, env=os.environ | ({} if DEVICE == "cuda" else {"DEVICE": DEVICE}))
+
+
+def compare_outputs(exact, halves, work, title, table, rows):
+    """Of networks: diffusers in FP32 and FP16, and what gpu_frame wrote."""
     failed = False
-    print(f"{'network':10} {'diffusers FP16':>15} {'reverie':>10}   relative error against FP32")
     for name, reference in exact.items():
         shape = nhwc(reference)
-        ours = torch.from_numpy(np.fromfile(work / f"{name}.out.f32", np.float32)).reshape(shape.shape).cuda()
+        ours = torch.from_numpy(np.fromfile(work / f"{name}.out.f32", np.float32)).reshape(shape.shape).to(DEVICE)
         theirs, error = relative(halves[name], reference), relative(ours, shape)
         good = error <= max(1e-2, 2 * theirs)
         failed |= not good
+        rows.add(table, title, name, theirs, error)
         print(f"{name:10} {theirs:15.2e} {error:10.2e}   {'' if good else 'FAIL'}")
     return failed
+
+
+def halved(parts):
+    return {k: copy.deepcopy(m).half() for k, m in parts.items()}
+
+
+def compare_networks(parts, inputs, program, model, work, title, rows):
+    exact = run(parts, inputs)
+    halves = run(halved(parts), inputs)
+    call(program, model, "networks", work)
+    print(f"{'network':10} {'diffusers FP16':>15} {'reverie':>10}   relative error against FP32")
+    return compare_outputs(exact, halves, work, title, "networks", rows)
+
+
+# ---------------------------------------------------------------- LoRA
+
+
+def merged_by_peft(parts, lora, dtype):
+    """U-Net and text encoder with all that the file adds at weight 1, summed up by peft in this type."""
+    import peft
+    out = {}
+    for part, prefix in (("unet", "lora_unet_"), ("text_encoder", "lora_te_")):
+        model, state, targets = copy.deepcopy(parts[part]).to(dtype), {}, []
+        for name, layer in model.named_modules():
+            key = prefix + name.replace(".", "_")
+            if f"{key}.lora_down.weight" in lora:
+                targets.append(name)
+                state |= {f"{name}.lora_A.weight": lora[f"{key}.lora_down.weight"].to(DEVICE, dtype),
+                          f"{name}.lora_B.weight": lora[f"{key}.lora_up.weight"].to(DEVICE, dtype)}
+        rank = next(iter(state.values())).shape[0]  # and alpha is the rank in sd_lora.py's files
+        config = peft.LoraConfig(r=rank, lora_alpha=rank, target_modules=targets)
+        model = peft.inject_adapter_in_model(config, model)
+        loaded = peft.set_peft_model_state_dict(model, state)
+        assert not loaded.unexpected_keys, loaded.unexpected_keys
+        for layer in list(model.modules()):
+            if isinstance(layer, peft.tuners.lora.LoraLayer):
+                layer.merge()
+        out[part] = {n.replace(".base_layer", ""): v for n, v in model.state_dict().items() if "lora_" not in n}
+    return out
+
+
+def with_weights(parts, merged):
+    """Copies of the parts with these weights."""
+    out = {}
+    for name, part in parts.items():
+        out[name] = copy.deepcopy(part)
+        if name in merged:
+            out[name].load_state_dict(merged[name])
+    return out
+
+
+def changed_weights(merged, parts):
+    """Names of the weights that are others than the parts' own. SDXL reads no text encoder's last layer."""
+    layers = parts["text_encoder"].config.num_hidden_layers
+    unread = f"encoder.layers.{layers - 1}." if "text_encoder_2" in parts else None
+    return [(part, key) for part in merged for key, value in merged[part].items()
+            if not torch.equal(value, parts[part].state_dict()[key]) and not (unread and part != "unet" and unread in key)]
+
+
+def merge_errors(merged, changed, work):
+    """Relative errors of gpu_frame's merged weights against peft's FP32 ones."""
+    apart, offset, errors, missing = 8, 0, [], set(changed)
+    data = np.fromfile(work / "merged.f32", np.float32)
+    for line in (work / "merged.txt").read_text().splitlines():
+        name, rows, row = line.split()
+        part, _, key = name.partition("/")
+        exact, count = merged[part][key], -(-int(rows) // apart) * int(row)
+        exact = (exact.permute(0, 2, 3, 1) if exact.dim() == 4 else exact).reshape(int(rows), int(row))[::apart]
+        ours = torch.from_numpy(data[offset:offset + count]).reshape(exact.shape).to(DEVICE)
+        errors.append(relative(ours, exact))
+        offset += count
+        missing.remove((part, key))
+    assert offset == data.size and not missing, f"not merged: {missing}"
+    return errors
+
+
+@torch.no_grad()
+def compare_lora(parts, inputs, program, model, work, title, rank, rows):
+    file = work / f"{model.name}-lora.safetensors"
+    subprocess.run([sys.executable, pathlib.Path(__file__).parent / "sd_lora.py", model, file, str(rank)], check=True)
+    lora = load_file(file)
+    merged, half = (merged_by_peft(parts, lora, dtype) for dtype in (torch.float32, torch.float16))
+    call(program, model, "networks", work, file)
+    changed = changed_weights(merged, parts)
+    errors = merge_errors(merged, changed, work)
+    theirs = [relative(half[part][key], merged[part][key]) for part, key in changed]
+    failed = max(errors) > 1e-3
+    print(f"a LoRA of rank {rank} merged into {len(errors)} weights, relative error against FP32's, mean and worst: peft in "
+          f"FP16 {np.mean(theirs):.2e} {max(theirs):.2e}, reverie {np.mean(errors):.2e} {max(errors):.2e} "
+          f"{'FAIL' if failed else ''}")
+    rows.add("merges", title, f"rank {rank}: weights, mean of {len(errors)}", float(np.mean(theirs)), float(np.mean(errors)))
+    rows.add("merges", title, f"rank {rank}: the worst weight", max(theirs), max(errors))
+    full, halves = with_weights(parts, merged), with_weights(halved(parts), half)
+    keep = {"text", "unet"}
+    exact, coarse = ({k: v for k, v in run(p, inputs).items() if k in keep} for p in (full, halves))
+    rows_of = Rows()
+    failed |= compare_outputs(exact, coarse, work, title, "merges", rows_of)
+    for row in rows_of.rows:
+        rows.rows.append(row | {"name": f"rank {rank}: {row['name']}'s output"})
+    return failed
+
+
+# ---------------------------------------------------------------- pictures
 
 
 @torch.no_grad()
@@ -163,11 +317,13 @@ def picture(parts, inputs, steps):
     """The whole way by the coefficients that reverie's sampler wrote down; uint8, height x width x 3."""
     dtype = parts["unet"].dtype
     start, *rest = [[float(v) for v in line.split()] for line in steps.splitlines()]
-    text = conditions(encode_text(parts, inputs["tokens"]), dtype)
+    text = conditions(parts["unet"], encode_text(parts, inputs["tokens"]))
     z = parts["vae"].encode(inputs["picture"].to(dtype) * 2 - 1).latents
     x = start[0] * z.float() + start[1] * inputs["noise"]
-    for t, keep, add in rest:
+    for i, (t, keep, add, fresh) in enumerate(rest):
         x = keep * x + add * parts["unet"](x.to(dtype), int(t), **text).sample.float()
+        if fresh:
+            x += fresh * inputs["noises"][i]
     out = parts["vae"].decode(x.to(dtype)).sample / 2 + 0.5
     return (out[0].float().clamp(0, 1) * 255).round().permute(1, 2, 0).cpu().numpy()
 
@@ -176,31 +332,34 @@ def psnr(a, b):
     return 10 * np.log10(255**2 / max(np.mean((a.astype(float) - b.astype(float)) ** 2), 1e-9))
 
 
-def compare_pictures(parts, inputs, program, model, work):
+def compare_pictures(parts, inputs, program, model, work, title, rows):
     failed = False
     print(f"{'steps':10} {'diffusers FP16':>15} {'reverie':>10}   dB against FP32")
-    halves = {k: copy.deepcopy(m).half() for k, m in parts.items()}
-    for count in (1, 2, 4):
-        subprocess.run([program, model, "picture", work, str(count)], check=True)
+    halves = halved(parts)
+    for count in STEPS:
+        call(program, model, "picture", work, str(count))
         steps = (work / "steps.txt").read_text()
         exact = picture(parts, inputs, steps)
         ours = np.fromfile(work / "picture.out.rgba", np.uint8).reshape(*exact.shape[:2], 4)[..., :3]
         theirs, mine = psnr(picture(halves, inputs, steps), exact), psnr(ours, exact)
         good = mine >= min(40, theirs - 1)
         failed |= not good
+        rows.add("pictures", title, count, theirs, mine)
         print(f"{count:<10} {theirs:15.1f} {mine:10.1f}   {'' if good else 'FAIL'}")
     return failed
 
 
 def make_inputs(shapes, vocabulary, work):
     torch.manual_seed(8)
-    half = lambda *shape: torch.randn(*shape, device="cuda").half().float()  # what FP16 programs can be given exactly
+    half = lambda *shape: torch.randn(*shape, device=DEVICE).half().float()  # what FP16 programs can be given exactly
+    side = shapes["unet"]["sample_size"]
+    size = 8 * side
     pixels = torch.rand(16, 16, 3).permute(2, 0, 1)[None]
-    pixels = torch.nn.functional.interpolate(pixels, (512, 512), mode="bicubic").clamp(0, 1).mul(255).round()
-    inputs = {"encode.in": torch.rand(1, 3, 512, 512, device="cuda").half().float(), "decode.in": half(1, 4, 64, 64),
-              "unet.in": half(1, 4, 64, 64), "text.in": half(1, 77, shapes["text"]["hidden_size"]),
-              "noise": half(1, 4, 64, 64), "picture": pixels.cuda() / 255,
-              "tokens": torch.randint(0, vocabulary, (1, 77), device="cuda")}
+    pixels = torch.nn.functional.interpolate(pixels, (size, size), mode="bicubic").clamp(0, 1).mul(255).round()
+    inputs = {"encode.in": torch.rand(1, 3, size, size, device=DEVICE).half().float(), "decode.in": half(1, 4, side, side),
+              "unet.in": half(1, 4, side, side), "text.in": half(1, 77, shapes["text"]["hidden_size"]),
+              "noise": half(1, 4, side, side), "noises": half(max(STEPS) - 1, 4, side, side),
+              "picture": pixels.to(DEVICE) / 255, "tokens": torch.randint(0, vocabulary, (1, 77), device=DEVICE)}
     if "text2" in shapes:
         inputs |= {"text2.in": half(1, 77, shapes["text2"]["hidden_size"]),
                    "pooled.in": half(1, shapes["text2"]["projection_dim"])}
@@ -254,30 +413,51 @@ def time_frame(parts, text, compile_it, size=512):
     return float(np.median(times))
 
 
+def reverie_time(program, model, size):
+    """Median milliseconds, device planes to device picture, one step."""
+    done = subprocess.run([program, model, "time", "100", str(size), str(size)], check=True, capture_output=True, text=True)
+    return float(re.search(r"device planes to device picture +median +([0-9.]+)", done.stdout)[1])
+
+
+def compare_times(parts, inputs, program, model, title, options, rows):
+    parts = {k: m.half() for k, m in parts.items()}
+    native = 8 * parts["unet"].config.sample_size
+    for size in (native, 1024) if "text_encoder_2" in parts else (native,):
+        text = conditions(parts["unet"], text_inputs(inputs), size)
+        theirs, mine = time_frame(parts, text, False, size), reverie_time(program, model, size)
+        rows.add("times", title, f"{size}x{size}, 1 step", theirs, mine)
+        print(f"{size}x{size}: PyTorch {torch.__version__}, CUDA graph of eager: {theirs:.3f} ms a frame, reverie {mine:.3f}",
+              flush=True)
+    if options.compile:
+        text = conditions(parts["unet"], text_inputs(inputs))
+        print(f"PyTorch {torch.__version__}, torch.compile: {time_frame(parts, text, True, native):.3f} ms a frame")
+
+
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("program")
     parser.add_argument("work", type=pathlib.Path)
     parser.add_argument("models", nargs="*", default=["turbo", "sd15"], metavar="MODEL")
     parser.add_argument("--compile", action="store_true")
-    options = parser.parse_args()
+    parser.add_argument("--lora", type=int, metavar="RANK")
+    parser.add_argument("--json", metavar="FILE")
+    parser.add_argument("--tiny", action="store_true")
+    options = parser.parse_intermixed_args()
     torch.backends.cuda.matmul.allow_tf32 = torch.backends.cudnn.allow_tf32 = False
-    failed = False
+    failed, rows = False, Rows()
     for name in options.models:
         print(f"--- {name}'s shapes, random weights", flush=True)
-        shapes, model = MODELS[name], options.work / f"{name}-shapes"
+        shapes, model = tiny(MODELS[name]) if options.tiny else MODELS[name], options.work / f"{name}-shapes"
+        title = shapes["name"]
         parts, vocabulary = make(model, shapes)
         inputs = make_inputs(shapes, vocabulary, options.work)
-        failed |= compare_networks(parts, inputs, options.program, model, options.work)
-        failed |= compare_pictures(parts, inputs, options.program, model, options.work)
-        parts = {k: m.half() for k, m in parts.items()}
-        text = conditions(text_inputs(inputs), torch.float16)
-        print(f"PyTorch {torch.__version__}, CUDA graph of eager: {time_frame(parts, text, False):.3f} ms a frame")
-        if "text2" in shapes:
-            text = conditions(text_inputs(inputs), torch.float16, [[1024, 1024, 0, 0, 1024, 1024]])
-            print(f"the same at 1024x1024: {time_frame(parts, text, False, 1024):.3f} ms a frame", flush=True)
-        if options.compile:
-            print(f"PyTorch {torch.__version__}, torch.compile: {time_frame(parts, text, True):.3f} ms a frame")
+        failed |= compare_networks(parts, inputs, options.program, model, options.work, title, rows)
+        failed |= compare_pictures(parts, inputs, options.program, model, options.work, title, rows)
+        if options.lora:
+            failed |= compare_lora(parts, inputs, options.program, model, options.work, title, options.lora, rows)
+        if not options.tiny:
+            compare_times(parts, inputs, options.program, model, title, options, rows)
+        rows.write(options.json)
     sys.exit(failed)
 
 
