@@ -6,10 +6,13 @@
 #                                FOLDER/lib, FFmpeg's programs in FOLDER/bin
 #
 # Environment: OUT    where logs go (default: gpu-logs)
-#              PARTS  what to run (default: all): ops products sanitizer models attention mini program shapes device
+#              PARTS  what to run (default: all but fidelity): ops products sanitizer models attention mini program shapes
+#                     fidelity device
 #              MINI   a mini model (default: assets/mini/model)
-# "program" needs the built program and the ffmpeg program, "shapes" Python with torch, diffusers and transformers. They
-# are left out, by name, where those are not.
+#              COMMIT what FIDELITY.md says was measured (default: git's word)
+# "program" needs the built program and the ffmpeg program, "shapes" Python with torch, diffusers and transformers,
+# "fidelity" for LoRA peft, too. They are left out, by name, where those are not. "fidelity" compares every family with diffusers,
+# which takes minutes and 20 GB of disk, and writes FIDELITY.md, here and among the logs.
 set -uo pipefail
 cd "$(dirname "$0")/.."
 programs=${1:-}
@@ -119,6 +122,24 @@ if wanted shapes && python3 -c 'import torch, diffusers, transformers' 2>/dev/nu
 elif wanted shapes; then
   left_out shapes "Python lacks torch, diffusers or transformers"
 fi
+if wanted fidelity && python3 -c 'import torch, diffusers, transformers' 2>/dev/null; then
+  shapes=$work/fidelity measured=$out/measured lora=(--lora 16)
+  python3 -c 'import peft' 2>/dev/null || { lora=() && left_out fidelity-lora "Python lacks peft"; }
+  mkdir -p "$shapes" "$measured"
+  for model in turbo sd15 sd21v lcm sdxl; do # a file each: what fails takes no other's rows along
+    step "fidelity-$model" python3 tests/peers/sd_shapes.py "$programs/tests/gpu_frame" "$shapes" "$model" "${lora[@]}" \
+      --json "$measured/$model.json"
+    rm -rf "${shapes:?}"/*
+  done
+  step fidelity-kl python3 tests/peers/kl_shapes.py "$programs/tests/gpu_frame" "$shapes" --json "$measured/kl.json"
+  step fidelity-range python3 tests/peers/half_range.py "$programs/tests/gpu_frame" "$shapes" \
+    --json "$measured/range.json"
+  cp "$measured"/*.json tests/peers/measured
+  step FIDELITY.md python3 tests/peers/page.py tests/peers/measured/*.json
+  [ -s "$out/FIDELITY.md.log" ] && cp "$out/FIDELITY.md.log" FIDELITY.md && mv "$out/FIDELITY.md.log" "$out/FIDELITY.md"
+elif wanted fidelity; then
+  left_out fidelity "Python lacks torch, diffusers or transformers"
+fi
 # Last what makes the GPU fail on purpose: nothing measured comes after it.
 if wanted device; then
   step tune "$programs/tests/test_tune"
@@ -132,7 +153,8 @@ cp "$TUNING_DIR"/tuning-*.txt "$out" 2>/dev/null
 
 echo
 for log in products attention-peers models-mini program shapes range mini-256 mini-512 mini-beside mini-changes-cold mini-changes-warm turbo-512 \
-  turbo-512-again turbo-beside turbo-changes-cold turbo-changes-warm sd15-512 device faults; do
+  turbo-512-again turbo-beside turbo-changes-cold turbo-changes-warm sd15-512 \
+  fidelity-turbo fidelity-sd15 fidelity-sd21v fidelity-lcm fidelity-sdxl fidelity-kl fidelity-range device faults; do
   [ -e "$out/$log.log" ] && echo "--- $log" && grep -vE " splits: .* us$|^\[ (RUN|      OK) |^\[=|  (normal|large|one-hot|constant|huge|largest) " "$out/$log.log" |
     tail -n 60
 done

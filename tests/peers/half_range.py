@@ -3,22 +3,22 @@
 until diffusers in FP16 overflows on this GPU; at the last power of two before that, reverie's CUDA device must not
 overflow either, nor be further from FP32 than 1e-2 and twice diffusers.
 
-    half_range.py GPU_FRAME WORK
+    half_range.py GPU_FRAME WORK [--json FILE]
 
 GPU_FRAME is the program built from tests/gpu_frame.c. Needs torch, diffusers, transformers and a GPU. The layers are
 Stable Diffusion 1.5's, two levels of them at 512x512. Prints a table; exits with 1 where reverie overflows first or is
-worse. "never" means that the weights themselves end first.
+worse. "never" means that the weights themselves end first. --json also writes the rows for page.py.
 """
 import argparse
 import copy
 import pathlib
-import subprocess
 import sys
 
 import numpy as np
 import torch
 
-from sd_shapes import CROSS, CROSS_UP, MODELS, PLAIN, PLAIN_UP, make, make_inputs, nhwc, relative, run
+from rows import Rows
+from sd_shapes import CROSS, CROSS_UP, DEVICE, MODELS, PLAIN, PLAIN_UP, call, make, make_inputs, nhwc, relative, run
 
 SHAPES = {"unet": MODELS["sd15"]["unet"] | {"block_out_channels": [320, 640], "down_block_types": [CROSS, PLAIN],
                                             "up_block_types": [PLAIN_UP, CROSS_UP], "layers_per_block": 1},
@@ -70,12 +70,12 @@ def save(model, folder, name):
 
 
 def outputs_of(program, model, work, shapes):
-    subprocess.run([program, model, "networks", work], check=True)
-    return {n: torch.from_numpy(np.fromfile(work / f"{n}.out.f32", np.float32)).reshape(s).cuda()
+    call(program, model, "networks", work)
+    return {n: torch.from_numpy(np.fromfile(work / f"{n}.out.f32", np.float32)).reshape(s).to(DEVICE)
             for n, s in shapes.items()}
 
 
-def check(parts, inputs, rows, program, folder, work):
+def check(parts, inputs, rows, program, folder, work, measured):
     """rows: of each network one kind of layers, scaled as far as diffusers bears it."""
     changed = {n: scaled(parts[n], layers, e) for n, (_, layers, e, _) in rows.items()}
     exact = run(parts | changed, inputs)
@@ -90,6 +90,7 @@ def check(parts, inputs, rows, program, folder, work):
             good = ours[n].isfinite().all().item() and mine <= max(1e-2, 2 * theirs)
             failed |= not good
             bound = f"2^{exponent + 1}" if overflows else "never"
+            measured.add("range", "layers of Stable Diffusion 1.5", f"{n}: {kind}, times 2^{exponent}", theirs, mine)
             print(f"{n:8} {kind:22} {bound:>8} {theirs:12.2e} {mine:12.2e}   {'' if good else 'FAIL'}", flush=True)
     return failed
 
@@ -99,9 +100,10 @@ def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("program")
     parser.add_argument("work", type=pathlib.Path)
+    parser.add_argument("--json", metavar="FILE")
     options = parser.parse_args()
     torch.backends.cuda.matmul.allow_tf32 = torch.backends.cudnn.allow_tf32 = False
-    folder, failed = options.work / "range-shapes", False
+    folder, failed, measured = options.work / "range-shapes", False, Rows()
     parts, vocabulary = make(folder, SHAPES)
     inputs = make_inputs(SHAPES, vocabulary, options.work)
     found = {network: [(kind, layers, *last_finite(parts, network, layers, names, inputs))
@@ -109,7 +111,8 @@ def main():
     print(f"{'network':8} {'scaled':22} {'FP16 end':>8} {'diffusers':>12} {'reverie':>12}   relative error before")
     for i in range(max(len(kinds) for kinds in found.values())):
         rows = {network: kinds[i] for network, kinds in found.items() if i < len(kinds)}
-        failed |= check(parts, inputs, rows, options.program, folder, options.work)
+        failed |= check(parts, inputs, rows, options.program, folder, options.work, measured)
+    measured.write(options.json)
     sys.exit(failed)
 
 

@@ -2,13 +2,13 @@
 """AutoencoderKL of Stable Diffusion at 512x512 and of SDXL at 1024x1024 with seeded random weights: diffusers on this
 GPU beside reverie's CUDA device, the same numbers in.
 
-    kl_shapes.py GPU_FRAME WORK [MODEL...]
+    kl_shapes.py GPU_FRAME WORK [--json FILE] [MODEL...]
 
 MODEL is sd-512, sdxl-1024 or wide (default: all). GPU_FRAME is the program built from tests/gpu_frame.c; WORK is a
 folder for the weights (160 MB each). Needs torch, diffusers and a GPU. Prints for each half of a model: relative errors
 against FP32 of diffusers in FP16 and of reverie, the times of diffusers' FP16 as one CUDA graph, in the faster of its two
 memory formats, and of reverie, and memory. "wide" has inner values that FP16 cannot hold, as SDXL's trained weights have
-them. Exits with 1 when reverie's error exceeds twice that of diffusers, or its decoder takes more than 0.6 of its time.
+them. --json also writes the rows for page.py. Exits with 1 when reverie's error exceeds twice that of diffusers, or its decoder takes more than 0.6 of its time.
 """
 import argparse
 import copy
@@ -22,9 +22,12 @@ import numpy as np
 import torch
 from safetensors.torch import save_file
 
+from rows import Rows
+
 CONFIG = {"block_out_channels": [128, 256, 512, 512], "layers_per_block": 2, "norm_num_groups": 32,
           "down_block_types": ["DownEncoderBlock2D"] * 4, "up_block_types": ["UpDecoderBlock2D"] * 4}
 MODELS = {"sd-512": (512, CONFIG | {"scaling_factor": 0.18215}), "sdxl-1024": (1024, CONFIG | {"scaling_factor": 0.13025})}
+TITLES = {"sd-512": "AutoencoderKL of SD, 512x512", "sdxl-1024": "AutoencoderKL of SDXL, 1024x1024"}
 RUNS = 30
 
 
@@ -100,7 +103,7 @@ def ours(program, folder, way, x, size, shape):
 
 
 @torch.no_grad()
-def compare(name, program, work):
+def compare(name, program, work, rows):
     size, config = MODELS[name]
     folder, vae = work / name, make(config)
     save(vae, folder)
@@ -125,6 +128,8 @@ def compare(name, program, work):
         error = relative(out, exact)
         good = error <= 2 * theirs and (way == "encode" or mine <= 0.6 * time)
         failed |= not good
+        rows.add("autoencoders", TITLES[name], way, theirs, error)
+        rows.add("times", TITLES[name], way, time, mine)
         print(f"{name:10} {way:7} error {theirs:9.2e} {error:9.2e}   time {time:7.3f} {mine:7.3f} ms  {mine / time:5.2f}"
               f"   memory {memory:.0f} MB; {'' if good else 'FAIL'}"
               f"   (channels last {last:.3f} ms)")
@@ -134,7 +139,7 @@ def compare(name, program, work):
 
 
 @torch.no_grad()
-def compare_wide(name, program, work):
+def compare_wide(name, program, work, rows):
     """Widened until diffusers' FP16 overflows in both halves."""
     size, config = MODELS[name]
     size //= 2
@@ -159,6 +164,8 @@ def compare_wide(name, program, work):
         error = relative(out, exact) if out.isfinite().all() else float("inf")
         good = error <= 2 * narrow[way]
         failed |= not good
+        rows.add("range", "AutoencoderKL of SDXL", f"{way}: stream of residuals, times 2^{exponent}",
+                 relative(nhwc(run(half, inputs[way].half())), exact) if finite[way] else float("inf"), error)
         print(f"{name} times 2^{exponent}: {way}: diffusers FP16 {'finite' if finite[way] else 'overflows'}, reverie's "
               f"error {error:.2e}, diffusers' before {narrow[way]:.2e} {'' if good else 'FAIL'}", flush=True)
     return failed
@@ -169,11 +176,14 @@ def main():
     parser.add_argument("program")
     parser.add_argument("work", type=pathlib.Path)
     parser.add_argument("models", nargs="*", default=[*MODELS, "wide"], metavar="MODEL")
-    options = parser.parse_args()
+    parser.add_argument("--json", metavar="FILE")
+    options = parser.parse_intermixed_args()
     torch.backends.cuda.matmul.allow_tf32 = torch.backends.cudnn.allow_tf32 = False
     print("columns: diffusers FP16, reverie")
-    failed = [compare_wide("sdxl-1024", options.program, options.work) if name == "wide" else
-              compare(name, options.program, options.work) for name in options.models]
+    rows = Rows()
+    failed = [compare_wide("sdxl-1024", options.program, options.work, rows) if name == "wide" else
+              compare(name, options.program, options.work, rows) for name in options.models]
+    rows.write(options.json)
     sys.exit(any(failed))
 
 

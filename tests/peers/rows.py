@@ -1,8 +1,9 @@
 """What the scripts beside this one measure, as rows that page.py reads: {"machine": {...}, "rows": [...]}.
 
 A row has a table ("networks", "pictures", "merges", "autoencoders", "range", "times"), the model and the name of what was
-measured, and two figures, diffusers' and reverie's. Either may be None: nobody measured it."""
+measured, and two figures, diffusers' and reverie's: numbers, or "overflows", or None, which nobody measured."""
 import json
+import math
 import os
 import pathlib
 import subprocess
@@ -37,7 +38,8 @@ class Rows:
         self.rows = []
 
     def add(self, table, model, name, diffusers, reverie):
-        self.rows.append(dict(zip(FIELDS, (table, model, str(name), diffusers, reverie))))
+        figures = ("overflows" if not math.isfinite(v) else v for v in (float(diffusers), float(reverie)))
+        self.rows.append(dict(zip(FIELDS, (table, model, str(name), *figures))))
 
     def write(self, path):
         """Nothing where path is None."""

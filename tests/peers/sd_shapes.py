@@ -358,11 +358,12 @@ def make_inputs(shapes, vocabulary, work):
     pixels = torch.nn.functional.interpolate(pixels, (size, size), mode="bicubic").clamp(0, 1).mul(255).round()
     inputs = {"encode.in": torch.rand(1, 3, size, size, device=DEVICE).half().float(), "decode.in": half(1, 4, side, side),
               "unet.in": half(1, 4, side, side), "text.in": half(1, 77, shapes["text"]["hidden_size"]),
-              "noise": half(1, 4, side, side), "noises": half(max(STEPS) - 1, 4, side, side),
-              "picture": pixels.to(DEVICE) / 255, "tokens": torch.randint(0, vocabulary, (1, 77), device=DEVICE)}
+              "noise": half(1, 4, side, side), "picture": pixels.to(DEVICE) / 255,
+              "tokens": torch.randint(0, vocabulary, (1, 77), device=DEVICE)}
     if "text2" in shapes:
         inputs |= {"text2.in": half(1, 77, shapes["text2"]["hidden_size"]),
                    "pooled.in": half(1, shapes["text2"]["projection_dim"])}
+    inputs["noises"] = half(max(STEPS) - 1, 4, side, side)
     for name in inputs.keys() - {"picture", "tokens"}:
         write(work / f"{name}.f32", inputs[name])
     inputs["tokens"].int().cpu().numpy().tofile(work / "tokens.i32")
