@@ -389,7 +389,9 @@ static void picture_goes_on_while_preparing(void **state) {
     set_number(rig.loop, PARAMETER_GUIDANCE, turn ? 1 : 3);
     wait_for_handles(2 + turn);
     serial = feed_frames(&rig, serial, MEANWHILE);
-    for (int i = before; i < before + MEANWHILE; i++)
+    int until = log->submitted; /* some of the pictures that were taken may be of frames before */
+    assert_true(until - before >= MEANWHILE / 2);
+    for (int i = before; i < until; i++)
       assert_true(log->submits[i].guidance == (turn == 1));
     fake_engine_let_prepare(1);
     serial = feed_until_followed(&rig, serial, turn ? &without : &with, false);
