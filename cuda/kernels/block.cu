@@ -50,15 +50,6 @@ struct weights {
   }
 };
 
-__device__ __forceinline__ uint32_t pack(float x, float y) {
-  union {
-    __half2 pair;
-    uint32_t raw;
-  } pack;
-  pack.pair = __floats2half2_rn(x, y);
-  return pack.raw;
-}
-
 /* One convolution of a region of pixels: from [HEIGHT + 2][WIDTH + 2] to [HEIGHT][WIDTH], whose first pixel is at
  * (left, top) of the picture; pixels outside it become 0. LAST adds the input's middle. */
 template <int WIDTH, int HEIGHT, bool LAST>
@@ -107,8 +98,8 @@ __device__ __forceinline__ void convolve(__half *to, const __half *from, const _
       int pixel = first + lane % 8, x = left + pixel % WIDTH, y = top + pixel / WIDTH;
       unsigned inside = __ballot_sync(0xffffffffu, pixel < PIXELS && x >= 0 && x < p.w && y >= 0 && y < p.h);
       bool left_in = inside >> (lane % 4 * 2) & 1, right_in = inside >> (lane % 4 * 2 + 1) & 1;
-      uint32_t upper = pack(left_in ? fmaxf(sum[i][0], 0.0f) : 0.0f, right_in ? fmaxf(sum[i][1], 0.0f) : 0.0f);
-      uint32_t lower = pack(left_in ? fmaxf(sum[i][2], 0.0f) : 0.0f, right_in ? fmaxf(sum[i][3], 0.0f) : 0.0f);
+      uint32_t upper = pack2(left_in ? fmaxf(sum[i][0], 0.0f) : 0.0f, right_in ? fmaxf(sum[i][1], 0.0f) : 0.0f);
+      uint32_t lower = pack2(left_in ? fmaxf(sum[i][2], 0.0f) : 0.0f, right_in ? fmaxf(sum[i][3], 0.0f) : 0.0f);
       if (first < PIXELS)
         store_transposed(to + pixel * C + channel + lane / 8 % 2 * 8, upper, lower);
     }

@@ -60,6 +60,15 @@ union pack8 {
   __half2 pair[4];
 };
 
+static __device__ __forceinline__ uint32_t pack2(float low, float high) {
+  __half2 two = __floats2half2_rn(low, high);
+  return *reinterpret_cast<uint32_t *>(&two);
+}
+
+static __device__ __forceinline__ float2 unpack2(uint32_t raw) {
+  return __half22float2(*reinterpret_cast<__half2 *>(&raw));
+}
+
 static __device__ __forceinline__ void unpack8(uint4 raw, float out[8]) {
   union pack8 pack;
   pack.raw = raw;

@@ -124,8 +124,8 @@ template <class T> struct epilogue : consumer<T> {
 #pragma unroll
       for (int half = 0; half < 2; half++) {
         uint32_t *to = reinterpret_cast<uint32_t *>(stage + place<COLUMNS>(row + 8 * half, g, lane));
-        float2 more = RESIDUAL ? unpack(*to) : make_float2(0, 0);
-        *to = pack(fmaxf(v[2 * half] + more.x, p.least), fmaxf(v[2 * half + 1] + more.y, p.least));
+        float2 more = RESIDUAL ? unpack2(*to) : make_float2(0, 0);
+        *to = pack2(fmaxf(v[2 * half] + more.x, p.least), fmaxf(v[2 * half + 1] + more.y, p.least));
       }
     }
   }
@@ -139,7 +139,7 @@ template <class T> struct epilogue : consumer<T> {
 #pragma unroll
       for (int half = 0; half < 2; half++)
         *reinterpret_cast<uint32_t *>(stage + place<T::CHUNK>(row + 8 * half, g, lane)) =
-            pack(v[2 * half] * gelu(gate[2 * half]), v[2 * half + 1] * gelu(gate[2 * half + 1]));
+            pack2(v[2 * half] * gelu(gate[2 * half]), v[2 * half + 1] * gelu(gate[2 * half + 1]));
     }
   }
 

@@ -155,15 +155,6 @@ template <class T> struct producer {
 
 /* --- consumers --- */
 
-__device__ __forceinline__ uint32_t pack(float a, float b) {
-  __half2 two = __floats2half2_rn(a, b);
-  return *reinterpret_cast<uint32_t *>(&two);
-}
-
-__device__ __forceinline__ float2 unpack(uint32_t two) {
-  return __half22float2(*reinterpret_cast<__half2 *>(&two));
-}
-
 template <class T> struct consumer {
   const params &p;
   work<T> w;
@@ -201,7 +192,7 @@ template <class T> struct consumer {
       if (p.time)
 #pragma unroll
         for (int g = 0; g < T::N / 8; g++)
-          add(sum[g], unpack(time[g * 4]));
+          add(sum[g], unpack2(time[g * 4]));
     }
     pin(sum);
   }

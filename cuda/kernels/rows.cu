@@ -94,24 +94,6 @@ template <int M, int N> __device__ __forceinline__ void begin(float (&sum)[M][N]
     }
 }
 
-__device__ __forceinline__ uint32_t pack(float x, float y) {
-  union {
-    __half2 pair;
-    uint32_t raw;
-  } pack;
-  pack.pair = __floats2half2_rn(x, y);
-  return pack.raw;
-}
-
-__device__ __forceinline__ float2 unpack(uint32_t raw) {
-  union {
-    uint32_t raw;
-    __half2 pair;
-  } pack;
-  pack.raw = raw;
-  return __half22float2(pack.pair);
-}
-
 /* A lane's part of results in memory: two columns of each 8, of rows of the upper and the lower half of 16. */
 template <int M, int N> struct halves {
   uint32_t pair[M][N][2];
@@ -144,7 +126,7 @@ template <int M, int N> struct halves {
       for (int j = 0; j < N; j++)
 #pragma unroll
         for (int half = 0; half < 2; half++)
-          pair[m][j][half] = pack(sum[m][j][2 * half], sum[m][j][2 * half + 1]);
+          pair[m][j][half] = pack2(sum[m][j][2 * half], sum[m][j][2 * half + 1]);
   }
   __device__ __forceinline__ void add_to(float (&sum)[M][N][4]) const {
 #pragma unroll
@@ -153,7 +135,7 @@ template <int M, int N> struct halves {
       for (int j = 0; j < N; j++)
 #pragma unroll
         for (int half = 0; half < 2; half++) {
-          float2 add = unpack(pair[m][j][half]);
+          float2 add = unpack2(pair[m][j][half]);
           sum[m][j][2 * half] += add.x;
           sum[m][j][2 * half + 1] += add.y;
         }
@@ -244,7 +226,7 @@ __device__ __forceinline__ void normalise(__half *to, const __half *from, const 
     float sum = 0, square = 0;
 #pragma unroll
     for (int i = 0; i < PAIRS; i++) {
-      v[i] = unpack(*reinterpret_cast<const uint32_t *>(from + start + 32 * i));
+      v[i] = unpack2(*reinterpret_cast<const uint32_t *>(from + start + 32 * i));
       sum += v[i].x + v[i].y;
     }
     float mean = add_16_lanes(sum) * (1.0f / C);
@@ -260,7 +242,7 @@ __device__ __forceinline__ void normalise(__half *to, const __half *from, const 
       float4 f = *reinterpret_cast<const float4 *>(factors + 2 * lane + 32 * i);
       if (there)
         *reinterpret_cast<uint32_t *>(to + start + 32 * i) =
-            pack(v[i].x * scale * f.x + f.y, v[i].y * scale * f.z + f.w);
+            pack2(v[i].x * scale * f.x + f.y, v[i].y * scale * f.z + f.w);
     }
   }
 }
@@ -361,7 +343,7 @@ template <int C> __global__ void __launch_bounds__(2 * C, 1) enter_kernel(const 
       float2 f = m->factors[mine.column + i];
       v[i] = v[i] * f.x + f.y;
     }
-    own = make_uint4(pack(v[0], v[1]), pack(v[2], v[3]), pack(v[4], v[5]), pack(v[6], v[7]));
+    own = make_uint4(pack2(v[0], v[1]), pack2(v[2], v[3]), pack2(v[4], v[5]), pack2(v[6], v[7]));
   }
   mine.share_out(m->tile, own);
   __syncthreads();
@@ -639,8 +621,8 @@ __global__ void __launch_bounds__(2 * C, 1) leave_kernel(const __grid_constant__
       sum.x += add.x;
       sum.y += add.y;
     }
-    float2 add = unpack(*reinterpret_cast<const uint32_t *>(m->x + row * P + place(own + at)));
-    uint32_t both = pack(sum.x + add.x, sum.y + add.y);
+    float2 add = unpack2(*reinterpret_cast<const uint32_t *>(m->x + row * P + place(own + at)));
+    uint32_t both = pack2(sum.x + add.x, sum.y + add.y);
 #pragma unroll
     for (int part = 0; part < CLUSTER; part++)
       store_remote(m->tile + row * P + place(own + at), part, both);
