@@ -6,23 +6,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "tests/fixture.h"
+#include "tests/scratch.h"
 #include "unet/checkpoint/checkpoint.h"
 #include "unet/checkpoint/family.h"
-
-static char *folder;
-
-static int setup(void **state) {
-  (void)state;
-  folder = fixture_make();
-  return 0;
-}
-
-static int teardown(void **state) {
-  (void)state;
-  fixture_remove(folder);
-  return 0;
-}
 
 /* What a U-Net is to look like. */
 struct look {
@@ -89,11 +75,11 @@ static struct safetensors *open_look(const struct look *look) {
   fprintf(out, "}");
   assert_int_equal(fclose(out), 0);
   const float values[2] = {1 - look->spread, 1 + look->spread};
-  fixture_tensors(folder, "look.safetensors", header, -1, values, sizeof values);
+  fixture_tensors(scratch, "look.safetensors", header, -1, values, sizeof values);
   free(header);
   struct safetensors *files;
   struct error err;
-  char *path = fixture_path(folder, "look.safetensors");
+  char *path = fixture_path(scratch, "look.safetensors");
   if (safetensors_open_file(&files, path, &err))
     fail_msg("%s", err.message);
   free(path);
@@ -313,5 +299,5 @@ int main(void) {
       cmocka_unit_test(test_prediction),
       cmocka_unit_test(test_configs),
   };
-  return cmocka_run_group_tests(tests, setup, teardown);
+  return cmocka_run_group_tests(tests, scratch_make, scratch_remove);
 }

@@ -6,22 +6,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "tests/fixture.h"
+#include "tests/scratch.h"
 #include "unet/checkpoint/kind.h"
-
-static char *folder;
-
-static int setup(void **state) {
-  (void)state;
-  folder = fixture_make();
-  return 0;
-}
-
-static int teardown(void **state) {
-  (void)state;
-  fixture_remove(folder);
-  return 0;
-}
 
 static void check_says(const struct error *err, const char *name, const char *says) {
   assert_int_equal(err->status, STATUS_MODEL);
@@ -34,8 +20,8 @@ static void check_says(const struct error *err, const char *name, const char *sa
 static void check_file(const char *name, const void *bytes, size_t size, const char *says) {
   struct safetensors *files = NULL;
   struct error err = {0};
-  char *path = fixture_path(folder, name);
-  fixture_write(folder, name, bytes, size);
+  char *path = fixture_path(scratch, name);
+  fixture_write(scratch, name, bytes, size);
   assert_int_equal(safetensors_open_file(&files, path, &err), -1);
   check_says(&err, name, says);
   free(path);
@@ -65,10 +51,10 @@ static void test_length_like_pickle(void **state) {
   memset(header, ' ', LENGTH);
   header[LENGTH] = 0;
   memcpy(header, "{}", 2);
-  fixture_tensors(folder, "like.safetensors", header, LENGTH, "", 0);
+  fixture_tensors(scratch, "like.safetensors", header, LENGTH, "", 0);
   struct safetensors *files;
   struct error err = {0};
-  char *path = fixture_path(folder, "like.safetensors");
+  char *path = fixture_path(scratch, "like.safetensors");
   if (safetensors_open_file(&files, path, &err))
     fail_msg("%s", err.message);
   safetensors_close(&files);
@@ -82,9 +68,9 @@ static void test_folder_of_pickles(void **state) {
   for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
     struct safetensors *files;
     struct error err = {0};
-    char *path = fixture_path(folder, names[i]);
-    fixture_text(folder, names[i], "PK");
-    assert_int_equal(safetensors_open(&files, folder, "net", &err), -1);
+    char *path = fixture_path(scratch, names[i]);
+    fixture_text(scratch, names[i], "PK");
+    assert_int_equal(safetensors_open(&files, scratch, "net", &err), -1);
     check_says(&err, names[i], "run code");
     assert_int_equal(unlink(path), 0);
     free(path);
@@ -137,10 +123,10 @@ static struct safetensors *open_names(const char *const names[3]) {
                              "%s\"%s\": {\"dtype\": \"F16\", \"shape\": [0], \"data_offsets\": [0, 0]}", i ? ", " : "",
                              names[i]);
   snprintf(header + used, sizeof header - used, "}");
-  fixture_tensors(folder, "kind.safetensors", header, -1, "", 0);
+  fixture_tensors(scratch, "kind.safetensors", header, -1, "", 0);
   struct safetensors *files;
   struct error err;
-  char *path = fixture_path(folder, "kind.safetensors");
+  char *path = fixture_path(scratch, "kind.safetensors");
   if (safetensors_open_file(&files, path, &err))
     fail_msg("%s", err.message);
   free(path);
@@ -168,5 +154,5 @@ int main(void) {
       cmocka_unit_test(test_folder_of_pickles),
       cmocka_unit_test(test_kinds),
   };
-  return cmocka_run_group_tests(tests, setup, teardown);
+  return cmocka_run_group_tests(tests, scratch_make, scratch_remove);
 }

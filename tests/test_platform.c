@@ -8,29 +8,15 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "tests/fixture.h"
+#include "tests/scratch.h"
 #include "unet/base/platform.h"
-
-static char *folder;
-
-static int make_folder(void **state) {
-  (void)state;
-  folder = fixture_make();
-  return 0;
-}
-
-static int remove_folder(void **state) {
-  (void)state;
-  fixture_remove(folder);
-  return 0;
-}
 
 /* Four of these names can be had at a time. */
 static const char *in_folder(const char *name) {
   static char path[4][1024];
   static int next;
   next = (next + 1) % 4;
-  snprintf(path[next], sizeof path[next], "%s/%s", folder, name);
+  snprintf(path[next], sizeof path[next], "%s/%s", scratch, name);
   return path[next];
 }
 
@@ -79,11 +65,11 @@ static void test_tells_what_is_no_file(void **state) {
   assert_int_equal(errno, ENOENT);
   assert_int_equal(file.descriptor, -1);
   assert_null(platform_real_path(missing));
-  assert_int_equal(platform_open(&file, folder), 0);
+  assert_int_equal(platform_open(&file, scratch), 0);
   assert_false(file.regular);
   platform_close(&file);
   assert_int_equal(mkfifo(pipe, 0600), 0);
-  assert_false(platform_can_read_file(missing) || platform_can_read_file(folder) || platform_can_read_file(pipe));
+  assert_false(platform_can_read_file(missing) || platform_can_read_file(scratch) || platform_can_read_file(pipe));
   assert_true(platform_can_read_file("/proc/self/exe"));
   assert_int_equal(platform_open(&file, pipe), 0); /* nobody writes into it */
   assert_false(file.regular);
@@ -221,5 +207,5 @@ int main(void) {
       cmocka_unit_test(test_memory_of_kept_files),
       cmocka_unit_test(test_knows_the_machine),
   };
-  return cmocka_run_group_tests(tests, make_folder, remove_folder);
+  return cmocka_run_group_tests(tests, scratch_make, scratch_remove);
 }

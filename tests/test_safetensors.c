@@ -7,22 +7,8 @@
 #include <sys/resource.h>
 #include <sys/stat.h>
 
-#include "tests/fixture.h"
+#include "tests/scratch.h"
 #include "unet/checkpoint/safetensors.h"
-
-static char *folder;
-
-static int setup(void **state) {
-  (void)state;
-  folder = fixture_make();
-  return 0;
-}
-
-static int teardown(void **state) {
-  (void)state;
-  fixture_remove(folder);
-  return 0;
-}
 
 /* A file with data bytes 0, 1, 2, ...; a length of -1 stands for the header's own. */
 static void write_tensors(const char *name, const char *header, long long length, size_t data_bytes) {
@@ -30,13 +16,13 @@ static void write_tensors(const char *name, const char *header, long long length
   assert_true(data_bytes <= sizeof data);
   for (size_t i = 0; i < sizeof data; i++)
     data[i] = (unsigned char)i;
-  fixture_tensors(folder, name, header, length, data, data_bytes);
+  fixture_tensors(scratch, name, header, length, data, data_bytes);
 }
 
 static struct safetensors *open_good(const char *basename) {
   struct safetensors *files;
   struct error err;
-  if (safetensors_open(&files, folder, basename, &err))
+  if (safetensors_open(&files, scratch, basename, &err))
     fail_msg("%s", err.message);
   return files;
 }
@@ -45,7 +31,7 @@ static struct safetensors *open_good(const char *basename) {
 static void check_refused(const char *basename, const char *says) {
   struct safetensors *files = NULL;
   struct error err = {0};
-  if (!safetensors_open(&files, folder, basename, &err)) {
+  if (!safetensors_open(&files, scratch, basename, &err)) {
     safetensors_close(&files);
     fail_msg("%s was accepted; it should say: %s", basename, says);
   }
@@ -112,9 +98,9 @@ static void test_unusable(void **state) {
 static void test_bad_files(void **state) {
   (void)state;
   check_refused("none", "has no none.safetensors");
-  fixture_write(folder, "bad.safetensors", "", 0);
+  fixture_write(scratch, "bad.safetensors", "", 0);
   check_refused("bad", "has 0 bytes");
-  fixture_write(folder, "bad.safetensors", "\2\0\0\0\0\0\0", 7);
+  fixture_write(scratch, "bad.safetensors", "\2\0\0\0\0\0\0", 7);
   check_refused("bad", "has 7 bytes");
   write_tensors("bad.safetensors", "{}", 3, 0);
   check_refused("bad", "cut short");
@@ -130,11 +116,11 @@ static void test_bad_files(void **state) {
   check_header("{\"a\": ", 0, "not JSON");
   check_header("[]", 0, "not JSON");
   check_header("{} x", 0, "not JSON");
-  char *path = fixture_path(folder, "folder.safetensors");
+  char *path = fixture_path(scratch, "folder.safetensors");
   mkdir(path, 0777);
   check_refused("folder", "not a regular file");
   free(path);
-  path = fixture_path(folder, "pipe.safetensors");
+  path = fixture_path(scratch, "pipe.safetensors");
   assert_int_equal(mkfifo(path, 0600), 0);
   check_refused("pipe", "not a regular file");
   free(path);
@@ -195,7 +181,7 @@ static void write_shards(void) {
 static void test_shards(void **state) {
   (void)state;
   write_shards();
-  fixture_text(folder, "s.safetensors.index.json",
+  fixture_text(scratch, "s.safetensors.index.json",
                "{\"metadata\": {\"total_size\": 6},"
                "\"weight_map\": {\"y\": \"s-2.safetensors\", \"x\": \"s-1.safetensors\"}}");
   struct safetensors *files = open_good("s");
@@ -220,7 +206,7 @@ static void write_many_shards(int count) {
   }
   fprintf(map, "}}");
   assert_int_equal(fclose(map), 0);
-  fixture_text(folder, "m.safetensors.index.json", index);
+  fixture_text(scratch, "m.safetensors.index.json", index);
   free(index);
 }
 
@@ -267,7 +253,7 @@ static void test_bad_shards(void **state) {
   write_shards();
   write_tensors("copy.safetensors", "{\"x\": {\"dtype\": \"F16\", \"shape\": [1], \"data_offsets\": [0, 2]}}", -1, 2);
   for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-    fixture_text(folder, "t.safetensors.index.json", cases[i].index);
+    fixture_text(scratch, "t.safetensors.index.json", cases[i].index);
     check_refused("t", cases[i].says);
   }
 }
@@ -292,5 +278,5 @@ int main(void) {
       cmocka_unit_test(test_hostile_headers), cmocka_unit_test(test_shards),   cmocka_unit_test(test_bad_shards),
       cmocka_unit_test(test_many_shards),     cmocka_unit_test(test_names),
   };
-  return cmocka_run_group_tests(tests, setup, teardown);
+  return cmocka_run_group_tests(tests, scratch_make, scratch_remove);
 }

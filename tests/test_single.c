@@ -10,26 +10,12 @@
 #include <unistd.h>
 #include <zlib.h>
 
-#include "fixture.h"
 #include "rig.h"
+#include "scratch.h"
 #include "single_file.h"
 #include "unet/checkpoint/checkpoint.h"
 
 static char **args; /* the program's */
-static char *scratch;
-
-static int setup(void **state) {
-  (void)state;
-  scratch = fixture_make();
-  return 0;
-}
-
-static int teardown(void **state) {
-  (void)state;
-  fixture_remove(scratch);
-  return 0;
-}
-
 /* A golden's folder, and a file made of it. */
 struct models {
   struct rig rig;
@@ -410,5 +396,5 @@ int main(int argc, char **argv) {
       cmocka_unit_test(test_told_by),
       cmocka_unit_test(test_no_vocabulary),
   };
-  return cmocka_run_group_tests(tests, setup, teardown);
+  return cmocka_run_group_tests(tests, scratch_make, scratch_remove);
 }

@@ -7,27 +7,13 @@
 #include <string.h>
 
 #include "cmocka_all.h"
-#include "fixture.h"
 #include "golden.h"
 #include "rig.h"
+#include "scratch.h"
 #include "single_file.h"
 #include "unet/model/models.h"
 
 static char **args; /* the program's */
-static char *scratch;
-
-static int setup(void **state) {
-  (void)state;
-  scratch = fixture_make();
-  return 0;
-}
-
-static int teardown(void **state) {
-  (void)state;
-  fixture_remove(scratch);
-  return 0;
-}
-
 /* --- files made of a golden's autoencoder --- */
 
 enum { KEY_MAX = 256 };
@@ -312,7 +298,7 @@ int main(int argc, char **argv) {
     fprintf(stderr, "usage: test_vae_files GOLDENS\n");
     return 2;
   }
-#define TEST(test) cmocka_unit_test_setup_teardown(test, setup, teardown)
+#define TEST(test) cmocka_unit_test_setup_teardown(test, scratch_make, scratch_remove)
   const struct CMUnitTest tests[] = {TEST(test_pair),      TEST(test_whole),    TEST(test_pair_refusals),
                                      TEST(test_old_names), TEST(test_original), TEST(test_sizes),
                                      TEST(test_others)};
