@@ -1,15 +1,12 @@
-/* Adapters: "h" then a header of safetensors, which gets its length and zeros as data; "k" then the name of a tensor.
- * The checkpoint is the golden sd15. */
+/* Adapters: files as fuzz_file.h writes them, or "k" then the name of a tensor. The checkpoint is the golden sd15. */
 #include "tests/fuzz.h"
 
 #include <string.h>
-#include <sys/mman.h>
 #include <unistd.h>
 
+#include "tests/fuzz_file.h"
 #include "unet/adapter/adapter.h"
 #include "unet/adapter/modules.h"
-
-enum { DATA_BYTES = 1 << 15 };
 
 #define T(name, shape, from, to)                                                                                       \
   "\"" name "\":{\"dtype\":\"F32\",\"shape\":[" shape "],\"data_offsets\":[" from "," to "]}"
@@ -129,10 +126,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     try_name(data + 1, size - 1);
     return 0;
   }
-  int fd = memfd_create("fuzz", MFD_CLOEXEC);
-  uint64_t length = size - 1;
-  FUZZ_CHECK(fd >= 0 && write(fd, &length, sizeof length) == sizeof length &&
-             write(fd, data + 1, size - 1) == (ssize_t)(size - 1) && !ftruncate(fd, (off_t)(size + 7 + DATA_BYTES)));
+  int fd = fuzz_file(data, size);
   char path[64];
   snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
   try_file(path, false);

@@ -1,18 +1,16 @@
-/* Single files: "h" then a whole header, or "l" then lines "NAME SIZE,SIZE\n", a tensor each. What the file is, which
- * family it is of, and its parts under the names of a folder: no tensor may get lost on the way, and none may show
- * bytes that it does not have. */
+/* Single files, as fuzz_file.h writes them. What the file is, which family it is of, and its parts under the names of a
+ * folder: no tensor may get lost on the way, and none may show bytes that it does not have. */
 #include "tests/fuzz.h"
 
 #include <string.h>
-#include <sys/mman.h>
 #include <unistd.h>
 
+#include "tests/fuzz_file.h"
+#include "unet/checkpoint/checkpoint.h"
 #include "unet/checkpoint/family.h"
 #include "unet/checkpoint/kind.h"
 #include "unet/checkpoint/original.h"
 #include "unet/checkpoint/single.h"
-#include "unet/checkpoint/vae_files.h"
-#include "unet/model/models.h"
 
 #define U "model.diffusion_model."
 #define C "cond_stage_model."
@@ -44,89 +42,10 @@ const struct fuzz_seed fuzz_seeds[] = {
     FUZZ_SEED("l", "unet.conv_in.weight 320,4,3,3\nconv_in.weight 2\nunet.mid_block.attentions.0.norm.bias 2\n"),
     FUZZ_SEED("l",
               "lora_unet_mid_block.lora_down.weight 2,2\nzero_convs.0.0.weight 2\n0.weight 2\n1.conv.0.weight 2\n"),
-    FUZZ_SEED("l",
-              "encoder.conv_in.weight 32,3,3,3\nencoder.conv_in.bias 32\nencoder.down.0.block.0.conv1.weight 32,2\n"
-              "encoder.down.1.block.0.conv1.weight 64,2\nencoder.mid.attn_1.q.weight 2,2,1,1\n"
-              "decoder.up.0.block.0.norm1.weight 32\ndecoder.up.1.block.0.norm1.weight 32\n"
-              "decoder.conv_in.weight 64,4,3,3\nquant_conv.weight 8,8,1,1\nloss.logvar 1\n"),
-    FUZZ_SEED("l", "encoder.conv_in.weight 32,3,3,3\nencoder.down_blocks.0.resnets.0.conv1.weight 32,32,3,3\n"
-                   "decoder.conv_in.weight 32,4,3,3\ndecoder.mid_block.attentions.0.query.weight 32,32\n"
-                   "decoder.mid_block.attentions.0.proj_attn.bias 32\n"),
-    FUZZ_SEED("l", "encoder.0.weight 8,3,3,3\nencoder.0.bias 8\nencoder.1.conv.0.weight 8,8,3,3\n"
-                   "encoder.1.pool.0.weight 32,8,1,1\nencoder.2.weight 8,8,3,3\nencoder.3.weight 4,8,3,3\n"
-                   "decoder.1.weight 8,4,3,3\ndecoder.3.conv.0.weight 8,8,3,3\ndecoder.5.weight 8,8,3,3\n"
-                   "decoder.6.weight 3,8,3,3\n"),
-    FUZZ_SEED("l", "encoder.layers.0.weight 8,3,3,3\nencoder.layers.1.weight 4,8,3,3\n"
-                   "decoder.layers.0.weight 8,4,3,3\ndecoder.layers.63.weight 3,8,3,3\n"),
     FUZZ_SEED("h", "{\"__metadata__\":{\"modelspec.prediction_type\":\"v\"},\"" U
                    "input_blocks.0.0.weight\":{\"dtype\":\"F16\",\"shape\":[1,1,1,1,1,1,1],\"data_offsets\":[0,2]}}"),
 };
 const size_t fuzz_seed_count = sizeof fuzz_seeds / sizeof *fuzz_seeds;
-
-enum { DATA_MAX = 1 << 16 };
-
-/* --- the file --- */
-
-/* Sizes of a shape, from "320,4,3,3" on to what is none; returns its elements, at most DATA_MAX. */
-static size_t write_shape(FILE *out, const char *text, size_t length) {
-  size_t elements = 1, at = 0;
-  for (bool first = true; at < length && text[at] >= '0' && text[at] <= '9'; first = false) {
-    unsigned long long size = 0;
-    for (; at < length && text[at] >= '0' && text[at] <= '9'; at++)
-      size = size < 1ull << 50 ? 10 * size + (unsigned long long)(text[at] - '0') : size;
-    fprintf(out, "%s%llu", first ? "" : ",", size);
-    elements = size < DATA_MAX && elements * size < DATA_MAX ? elements * size : DATA_MAX;
-    at += at < length && text[at] == ',';
-  }
-  return elements;
-}
-
-/* The header of one tensor, with data where there is room for it. */
-static void write_tensor(FILE *out, const char *line, size_t length, size_t *used) {
-  const char *space = memchr(line, ' ', length);
-  size_t name = space ? (size_t)(space - line) : length, shape = space ? name + 1 : length;
-  fprintf(out, "%s\"", ftell(out) > 1 ? "," : "");
-  for (size_t i = 0; i < name; i++)
-    fputc((unsigned char)line[i] < ' ' || strchr("\"\\", line[i]) ? '_' : line[i], out);
-  fprintf(out, "\":{\"shape\":[");
-  size_t bytes = 2 * write_shape(out, line + shape, length - shape);
-  bool fits = bytes < 2 * DATA_MAX && *used + bytes <= DATA_MAX;
-  fprintf(out, "],\"dtype\":\"%s\",\"data_offsets\":[%zu,", fits ? "F16" : "NONE", *used);
-  *used += fits ? bytes : 0;
-  fprintf(out, "%zu]}", *used);
-}
-
-static char *write_header(const uint8_t *data, size_t size, size_t *length) {
-  char *header;
-  size_t used = 0;
-  FILE *out = open_memstream(&header, length);
-  FUZZ_CHECK(out);
-  fputc('{', out);
-  for (size_t at = 0; at < size;) {
-    const uint8_t *end = memchr(data + at, '\n', size - at);
-    size_t line = end ? (size_t)(end - data) - at : size - at;
-    if (line)
-      write_tensor(out, (const char *)data + at, line, &used);
-    at += line + 1;
-  }
-  fputc('}', out);
-  FUZZ_CHECK(!fclose(out));
-  return header;
-}
-
-static int write_file(const uint8_t *data, size_t size) {
-  uint64_t length = size - 1;
-  size_t made;
-  char *header = data[0] == 'l' ? write_header(data + 1, size - 1, &made) : NULL;
-  int fd = memfd_create("fuzz", MFD_CLOEXEC);
-  FUZZ_CHECK(fd >= 0);
-  length = header ? made : length;
-  const void *text = header ? (const void *)header : data + 1;
-  FUZZ_CHECK(write(fd, &length, sizeof length) == sizeof length && write(fd, text, length) == (ssize_t)length);
-  FUZZ_CHECK(!ftruncate(fd, (off_t)(sizeof length + length + DATA_MAX)));
-  free(header);
-  return fd;
-}
 
 /* --- what must hold --- */
 
@@ -194,33 +113,10 @@ static void check_checkpoint(const char *path) {
   safetensors_close(&unet);
 }
 
-/* An autoencoder by itself: what is accepted has sizes that its network can be made of, or is refused there. */
-static void check_vae(const char *path) {
-  struct autoencoder a = {.weights = {.name = "vae", .prefix = ""}};
-  struct error err = {0};
-  if (vae_files_open(&a, path, false, &err)) {
-    check_error(&err);
-  } else {
-    struct resources resources = {0};
-    struct plan plan;
-    FUZZ_CHECK(a.type < AUTOENCODER_TYPES && a.scale >= 1 && a.latent_channels > 0 && a.scaling_factor > 0);
-    for (size_t i = 0; i < safetensors_count(a.weights.files); i++)
-      check_tensor(a.weights.files, safetensors_at(a.weights.files, i));
-    plan_init(&plan, &resources);
-    autoencoder_kind(&a)->encode(&a, &plan, plan_input(&plan, 1, 2 * a.scale, 3 * a.scale, 3, ELEMENT_DEVICE));
-    autoencoder_kind(&a)->decode(&a, &plan, plan_input(&plan, 1, 2, 3, a.latent_channels, ELEMENT_PRECISE));
-    if (plan_finish(&plan, &err))
-      check_error(&err);
-    plan_free(&plan);
-    resources_free(&resources);
-  }
-  safetensors_close(&a.weights.files);
-}
-
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   if (!size)
     return 0;
-  int fd = write_file(data, size);
+  int fd = fuzz_file(data, size);
   char path[64];
   snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
   struct safetensors *files = NULL;
@@ -237,7 +133,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     check_mapping(files, original_open_clip, C "model.");
     check_mapping(files, original_open_clip, E "1.model.");
     check_checkpoint(path);
-    check_vae(path);
     safetensors_close(&files);
   }
   close(fd);
