@@ -75,7 +75,7 @@ static struct safetensors *open_look(const struct look *look) {
   fprintf(out, "}");
   assert_int_equal(fclose(out), 0);
   const float values[2] = {1 - look->spread, 1 + look->spread};
-  fixture_tensors(scratch, "look.safetensors", header, -1, values, sizeof values);
+  fixture_tensors(scratch, "look.safetensors", header, -1, values, look->spread > 0 ? sizeof values : 0);
   free(header);
   struct safetensors *files;
   struct error err;

@@ -162,8 +162,11 @@ static void test_hostile_headers(void **state) {
        "\"y\": {\"dtype\": \"F16\", \"shape\": [2], \"data_offsets\": [2, 6]}}",
        "shares bytes"},
       {"{\"x\": {\"dtype\": \"F16\", \"shape\": [1], \"data_offsets\": [0, 2]},"
-       "\"x\": {\"dtype\": \"F16\", \"shape\": [1], \"data_offsets\": [2, 4]}}",
+       "\"x\": {\"dtype\": \"F16\", \"shape\": [3], \"data_offsets\": [2, 8]}}",
        "twice"},
+      {TENSOR("\"F16\"", "[1]", "[0, 2]"), "6 bytes follow its last tensor"},
+      {TENSOR("\"F16\"", "[2]", "[4, 8]"), "tensor x: before it are bytes of none"},
+      {"{}", "8 bytes follow its last tensor"},
       {"{\"evil\\n\\u001b[2Jname\": 1}", "evil??[2Jname"},
   };
   for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)

@@ -25,8 +25,8 @@ static int setup(void **state) {
                   "\"turned\": {\"dtype\": \"F32\", \"shape\": [2, 3], \"data_offsets\": [48, 72]},"
                   "\"bias\": {\"dtype\": \"F32\", \"shape\": [3], \"data_offsets\": [72, 84]},"
                   "\"deep\": {\"dtype\": \"F16\", \"shape\": [1, 1, 1, 1, 1, 1], \"data_offsets\": [84, 86]},"
-                  "\"ids\": {\"dtype\": \"I64\", \"shape\": [1], \"data_offsets\": [88, 96]}}",
-                  -1, values, sizeof values);
+                  "\"ids\": {\"dtype\": \"I64\", \"shape\": [1], \"data_offsets\": [86, 94]}}",
+                  -1, values, 94);
   fixture_tensors(folder, "b.safetensors",
                   "{\"conv\": {\"dtype\": \"F32\", \"shape\": [2, 2, 1, 1], \"data_offsets\": [0, 16]}}", -1, values,
                   16);

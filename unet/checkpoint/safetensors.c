@@ -141,16 +141,22 @@ static int compare_offsets(const void *a, const void *b) {
   return p != q ? (p > q) - (p < q) : (x->bytes > y->bytes) - (x->bytes < y->bytes);
 }
 
-/* Tensors that share bytes: no writer makes them, so the offsets are wrong. */
-static int check_overlap(struct safetensors *files, size_t first, const char *path, struct error *err) {
+/* Each byte of the data is one tensor's: writers make no others, so else the offsets are wrong. */
+static int check_cover(struct safetensors *files, size_t first, const struct weight_file *file, size_t at,
+                       struct error *err) {
   size_t count = files->count - first;
-  if (!count)
-    return 0;
-  struct safetensor *list = files->list + first;
-  qsort(list, count, sizeof *list, compare_offsets);
-  for (size_t i = 1; i < count; i++)
-    if (list[i].offset < list[i - 1].offset + list[i - 1].bytes)
-      return bad_tensor(path, list[i].name, "it shares bytes with another tensor", err);
+  struct safetensor *list = count ? files->list + first : NULL;
+  if (count)
+    qsort(list, count, sizeof *list, compare_offsets);
+  for (size_t i = 0; i < count; at += list[i++].bytes)
+    if (list[i].offset != at)
+      return bad_tensor(file->path, list[i].name,
+                        list[i].offset < at ? "it shares bytes with another tensor" : "before it are bytes of none",
+                        err);
+  if (at < file->size)
+    return error_set(err, STATUS_MODEL,
+                     "%s: %zu bytes follow its last tensor: the file is damaged, or two are in one; fetch it again",
+                     file->path, file->size - at);
   return 0;
 }
 
@@ -233,7 +239,7 @@ static int add_file(struct safetensors *files, const char *path, struct error *e
   if (!files->metadata)
     files->metadata = cJSON_DetachItemFromObjectCaseSensitive(header, "__metadata__");
   cJSON_Delete(header);
-  return result ? result : check_overlap(files, first, path, err);
+  return result ? result : check_cover(files, first, file, data_start, err);
 }
 
 static int compare_names(const void *a, const void *b) {
