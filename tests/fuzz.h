@@ -2,11 +2,13 @@
  * fixed number of mutations of those, the same every time, so that the targets run under any compiler in the test
  * suite. To fuzz in earnest, leave fuzz_main.c out:
  *
- *   clang -std=gnu17 -D_GNU_SOURCE -g -fsanitize=fuzzer,address,undefined -I. tests/fuzz_config.c tests/fixture.c \
- *     unet/{bpe,checkpoint,checkpoint_print,checkpoint_weights,config*,safetensors,sampler,styles,text,tokenizer*}.c \
- *     unet/{error,log,resources,weights}.c -lcjson -lpcre2-8 -lutf8proc -lm -o fuzz_config
- *
- * fuzz_checkpoint also needs unet/{blocks,frame,model_*,net,op,plan,plans}.c and -DGOLDENS='"tests/data/goldens"'.
+ *   CC=clang meson setup build-fuzz -Dcuda=disabled -Donednn=disabled -Dprogram=auto -Db_lundef=false \
+ *     -Dc_args='-fsanitize=fuzzer-no-link,address,undefined -fno-sanitize-recover=undefined'
+ *   ninja -C build-fuzz unet/libunet_{model,core,noise}.a
+ *   clang -std=gnu17 -D_GNU_SOURCE -g -O1 -fsanitize=fuzzer,address,undefined -fno-sanitize-recover=undefined -I. \
+ *     -DGOLDENS='"tests/data/goldens"' tests/fuzz_single.c tests/fuzz_file.c tests/fixture.c \
+ *     -Wl,--start-group build-fuzz/unet/libunet_{model,core,noise}.a -Wl,--end-group \
+ *     -lcjson -lpcre2-8 -lutf8proc -lz -lm -o fuzz_single
  */
 #ifndef TESTS_FUZZ_H
 #define TESTS_FUZZ_H
