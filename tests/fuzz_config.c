@@ -76,7 +76,7 @@ static int check_scheduler(const char *text, struct error *err) {
     return -1;
   static const double strengths[] = {0.01, 0.5, 1};
   for (int i = 0; i < 24; i++) {
-    struct sampling s = {c.method,
+    struct sampling s = {c.sampler,
                          c.spacing,
                          (int[]){1, 3, 20, 50}[i % 4],
                          strengths[i / 4 % 3],

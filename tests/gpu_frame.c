@@ -266,8 +266,11 @@ static void run_networks(struct bench *b, const char *folder, const char *adapte
 
 static void make_steps(struct bench *b, const char *folder, int steps, struct run_params *run) {
   const struct scheduler_config *config = &b->checkpoint->scheduler;
-  struct sampling sampling = {
-      .method = config->method, .spacing = config->spacing, .steps = steps, .strength = 0.5, .image_condition = false};
+  struct sampling sampling = {.sampler = config->sampler,
+                              .spacing = config->spacing,
+                              .steps = steps,
+                              .strength = 0.5,
+                              .image_condition = false};
   struct sampler_table table;
   char path[512];
   sampler_table(config, &sampling, &table);
@@ -301,7 +304,7 @@ static void run_picture(struct bench *b, const char *folder, int steps) {
   struct frame_shape shape = {.width = w,
                               .height = h,
                               .steps = steps,
-                              .noise_samples = sampler_noise_samples(b->checkpoint->scheduler.method, steps),
+                              .noise_samples = sampler_noise_samples(b->checkpoint->scheduler.sampler, steps),
                               .rows = 1};
   struct run_params run = {.guidance = GUIDANCE,
                            .slot = SLOT_PRESET_1,

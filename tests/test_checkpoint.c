@@ -382,8 +382,8 @@ static void test_scheduler(void **state) {
   (void)state;
   static const struct {
     const char *text;
-    enum sampler_method method;
-    enum sampler_spacing spacing;
+    enum sampler sampler;
+    enum spacing spacing;
     bool one, differs;
   } cases[] = {
       {"{\"_class_name\": \"EulerDiscreteScheduler\", \"beta_end\": 0.012, \"beta_schedule\": \"scaled_linear\","
@@ -391,15 +391,15 @@ static void test_scheduler(void **state) {
        "1000, \"prediction_type\": \"epsilon\", \"sigma_max\": null, \"sigma_min\": null, \"skip_prk_steps\": true,"
        "\"set_alpha_to_one\": false, \"steps_offset\": 1, \"timestep_spacing\": \"trailing\", \"timestep_type\":"
        "\"discrete\", \"trained_betas\": null, \"use_karras_sigmas\": false}",
-       METHOD_EULER, SPACING_TRAILING, false, false},
+       SAMPLER_EULER, SPACING_TRAILING, false, false},
       {"{\"_class_name\": \"PNDMScheduler\", \"clip_sample\": false, \"set_alpha_to_one\": false,"
        "\"skip_prk_steps\": true, \"steps_offset\": 1}",
-       METHOD_DDIM, SPACING_LEADING, false, true},
-      {"{\"_class_name\": \"EulerDiscreteScheduler\"}", METHOD_EULER, SPACING_LINSPACE, true, false},
-      {"{\"_class_name\": \"PNDMScheduler\"}", METHOD_DDIM, SPACING_LEADING, false, true},
-      {"{\"_class_name\": \"DDIMScheduler\", \"clip_sample\": false}", METHOD_DDIM, SPACING_LEADING, true, false},
-      {"{\"_class_name\": \"LCMScheduler\", \"timestep_spacing\": \"leading\"}", METHOD_LCM, SPACING_LCM, true, false},
-      {"{\"_class_name\": \"UniPCMultistepScheduler\", \"solver_order\": 2, \"disable_corrector\": []}", METHOD_DDIM,
+       SAMPLER_DDIM, SPACING_LEADING, false, true},
+      {"{\"_class_name\": \"EulerDiscreteScheduler\"}", SAMPLER_EULER, SPACING_LINSPACE, true, false},
+      {"{\"_class_name\": \"PNDMScheduler\"}", SAMPLER_DDIM, SPACING_LEADING, false, true},
+      {"{\"_class_name\": \"DDIMScheduler\", \"clip_sample\": false}", SAMPLER_DDIM, SPACING_LEADING, true, false},
+      {"{\"_class_name\": \"LCMScheduler\", \"timestep_spacing\": \"leading\"}", SAMPLER_LCM, SPACING_LCM, true, false},
+      {"{\"_class_name\": \"UniPCMultistepScheduler\", \"solver_order\": 2, \"disable_corrector\": []}", SAMPLER_DDIM,
        SPACING_LINSPACE, true, true},
       /* As diffusers 0.42 saves them */
       {"{\"_class_name\": \"UniPCMultistepScheduler\", \"_diffusers_version\": \"0.42.1\", \"beta_end\": 0.012,"
@@ -410,15 +410,15 @@ static void test_scheduler(void **state) {
        "\"solver_order\": 2, \"solver_p\": null, \"solver_type\": \"bh2\", \"steps_offset\": 0, \"thresholding\":"
        "false, \"time_shift_type\": \"exponential\", \"timestep_spacing\": \"linspace\", \"use_dynamic_shifting\":"
        "false, \"use_flow_sigmas\": false, \"use_karras_sigmas\": false}",
-       METHOD_DDIM, SPACING_LINSPACE, true, true},
+       SAMPLER_DDIM, SPACING_LINSPACE, true, true},
       {"{\"_class_name\": \"DPMSolverMultistepScheduler\", \"_note\": \"\\\"-Infinity\", \"algorithm_type\":"
        "\"dpmsolver++\", \"euler_at_final\": false, \"lambda_min_clipped\": -Infinity, \"lower_order_final\": true,"
        "\"solver_type\": \"midpoint\", \"time_shift_type\": \"exponential\", \"use_lu_lambdas\": false,"
        "\"variance_type\": null, \"timestep_spacing\": \"trailing\"}",
-       METHOD_DDIM, SPACING_TRAILING, true, true},
+       SAMPLER_DDIM, SPACING_TRAILING, true, true},
       {"{\"_class_name\": \"EulerAncestralDiscreteScheduler\", \"timestep_spacing\": \"trailing\"}",
-       METHOD_EULER_ANCESTRAL, SPACING_TRAILING, true, false},
-      {"{\"_class_name\": \"DPMSolverMultistepScheduler\", \"algorithm_type\": \"dpmsolver++\"}", METHOD_DDIM,
+       SAMPLER_EULER_ANCESTRAL, SPACING_TRAILING, true, false},
+      {"{\"_class_name\": \"DPMSolverMultistepScheduler\", \"algorithm_type\": \"dpmsolver++\"}", SAMPLER_DDIM,
        SPACING_LINSPACE, true, true},
   };
   for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
@@ -428,7 +428,7 @@ static void test_scheduler(void **state) {
     struct log log = {keep_line, &lines};
     if (scheduler_config_parse(&scheduler, cases[i].text, "s.json", &log, &err))
       fail_msg("%s", err.message);
-    assert_int_equal(scheduler.method, cases[i].method);
+    assert_int_equal(scheduler.sampler, cases[i].sampler);
     assert_int_equal(scheduler.spacing, cases[i].spacing);
     assert_int_equal(scheduler.set_alpha_to_one, cases[i].one);
     assert_int_equal(lines.count, cases[i].differs);
@@ -644,7 +644,7 @@ static bool scheduler_effect(const char *class, const struct field *field, struc
     assert_true(field && strstr(err.message, field->key));
     return false;
   }
-  struct sampling sampling = {config.method, config.spacing, 4, 1, .text_to_image = true, .quantised = true};
+  struct sampling sampling = {config.sampler, config.spacing, 4, 1, .text_to_image = true, .quantised = true};
   memset(table, 0, sizeof *table);
   sampler_table(&config, &sampling, table);
   *clip_sample = config.clip_sample;

@@ -340,15 +340,15 @@ static void test_other_autoencoder(void **state) {
 static void test_samplers(void **state) {
   (void)state;
   static const struct {
-    enum engine_sampler sampler;
-    enum engine_spacing spacing;
+    enum sampler sampler;
+    enum spacing spacing;
     const char *sampler_name, *spacing_name;
-  } cases[] = {{SAMPLER_AUTO, ENGINE_SPACING_AUTO, "DDIM", "leading"},
-               {SAMPLER_DDIM, ENGINE_SPACING_LEADING, "DDIM", "leading"},
-               {SAMPLER_EULER, ENGINE_SPACING_LEADING, "Euler", "leading"},
-               {SAMPLER_LCM, ENGINE_SPACING_LCM, "LCM", "LCM"},
-               {SAMPLER_EULER_ANCESTRAL, ENGINE_SPACING_AUTO, "Euler ancestral", "leading"},
-               {SAMPLER_DDIM, ENGINE_SPACING_TRAILING, "DDIM", "trailing"}};
+  } cases[] = {{SAMPLER_AUTO, SPACING_AUTO, "DDIM", "leading"},
+               {SAMPLER_DDIM, SPACING_LEADING, "DDIM", "leading"},
+               {SAMPLER_EULER, SPACING_LEADING, "Euler", "leading"},
+               {SAMPLER_LCM, SPACING_LCM, "LCM", "LCM"},
+               {SAMPLER_EULER_ANCESTRAL, SPACING_AUTO, "Euler ancestral", "leading"},
+               {SAMPLER_DDIM, SPACING_TRAILING, "DDIM", "trailing"}};
   enum { CASES = sizeof cases / sizeof *cases };
   struct rig rig = {.controls = CONTROLS_DEFAULTS};
   assert_int_equal(golden_open(&rig.golden, args[1], "sd15"), 0);

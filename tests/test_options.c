@@ -84,8 +84,7 @@ static void test_values(void **state) {
   assert_true(parameters_marked(values, PARAMETER_STRENGTH, 0) && parameters_marked(values, PARAMETER_STEPS, 0));
   assert_true(values->steps == 4 && values->seed == INT64_C(9007199254740991));
   assert_true(values->size.width == 512 && values->size.height == 288);
-  assert_true(values->fit == FIT_LETTERBOX && values->sampler == SAMPLER_LCM &&
-              values->spacing == ENGINE_SPACING_LEADING);
+  assert_true(values->fit == FIT_LETTERBOX && values->sampler == SAMPLER_LCM && values->spacing == SPACING_LEADING);
   assert_true(values->strength_grid == STRENGTH_TRAINED && values->text_to_image);
   options = accept("-v render -vyq a -- -odd-name-");
   assert_string_equal(options.output, "-odd-name-");
@@ -319,9 +318,9 @@ static void test_table_is_consistent(void **state) {
   assert_int_equal(accept("bench --sampler euler").values.sampler, SAMPLER_EULER);
   assert_int_equal(accept("bench --sampler ddim").values.sampler, SAMPLER_DDIM);
   assert_int_equal(accept("bench --sampler euler-a").values.sampler, SAMPLER_EULER_ANCESTRAL);
-  assert_int_equal(accept("bench --grid auto").values.spacing, ENGINE_SPACING_AUTO);
-  assert_int_equal(accept("bench --grid trailing").values.spacing, ENGINE_SPACING_TRAILING);
-  assert_int_equal(accept("bench --grid lcm").values.spacing, ENGINE_SPACING_LCM);
+  assert_int_equal(accept("bench --grid auto").values.spacing, SPACING_AUTO);
+  assert_int_equal(accept("bench --grid trailing").values.spacing, SPACING_TRAILING);
+  assert_int_equal(accept("bench --grid lcm").values.spacing, SPACING_LCM);
   assert_int_equal(accept("bench --precision auto").device.precision, PRECISION_AUTO);
   assert_int_equal(accept("bench --precision f32").device.precision, PRECISION_F32);
   assert_int_equal(accept("bench --strength-grid diffusers").values.strength_grid, STRENGTH_DIFFUSERS);

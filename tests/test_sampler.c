@@ -92,7 +92,7 @@ static double walk_error(const struct sampler_table *table, const cJSON *golden)
 }
 
 static struct sampling golden_sampling(const cJSON *golden, const struct scheduler_config *config) {
-  return (struct sampling){.method = config->method,
+  return (struct sampling){.sampler = config->sampler,
                            .spacing = config->spacing,
                            .steps = cJSON_GetObjectItem(golden, "steps")->valueint,
                            .strength = cJSON_GetObjectItem(golden, "strength")->valuedouble,
@@ -103,13 +103,14 @@ static struct sampling golden_sampling(const cJSON *golden, const struct schedul
 
 /* Whether continuous strength must give the same table: at strength 1, but for DDIM's steps that miss the grid. */
 static bool is_same_continuous(const struct sampling *s) {
-  return s->strength == 1 && (s->method != METHOD_DDIM || TIMESTEPS % s->steps == 0) && s->spacing != SPACING_LINSPACE;
+  return s->strength == 1 && (s->sampler != SAMPLER_DDIM || TIMESTEPS % s->steps == 0) &&
+         s->spacing != SPACING_LINSPACE;
 }
 
 /* The steps that are said to add noise do, and no other. */
-static void check_noise_samples(const struct sampler_table *table, enum sampler_method method) {
+static void check_noise_samples(const struct sampler_table *table, enum sampler sampler) {
   for (int i = 0; i < table->steps; i++)
-    assert_int_equal(table->step[i].noise != 0, i < sampler_noise_samples(method, table->steps));
+    assert_int_equal(table->step[i].noise != 0, i < sampler_noise_samples(sampler, table->steps));
 }
 
 /* Timesteps are real numbers: at training's own nothing is lost, between them sigma is in between. */
@@ -131,18 +132,19 @@ static void test_abar_between(void **state) {
 static void test_goldens(void **state) {
   (void)state;
   double worst_table = 0, worst_walk = 0;
-  int continuous = 0;
+  int continuous = 0, compared[SAMPLERS] = {0};
   const cJSON *golden;
   cJSON_ArrayForEach(golden, goldens) {
     char *text = cJSON_PrintUnformatted(cJSON_GetObjectItem(golden, "config"));
     struct scheduler_config config = parse(text);
     struct sampling sampling = golden_sampling(golden, &config);
     struct sampler_table table;
+    compared[sampling.sampler]++;
     sampler_table(&config, &sampling, &table);
-    check_noise_samples(&table, sampling.method);
+    check_noise_samples(&table, sampling.sampler);
     double error = table_error(&table, golden), walk = walk_error(&table, golden);
     /* at zero signal-to-noise ratio diffusers' Euler carries x times 4096, in FP32 */
-    double walk_bound = config.zero_snr && config.method == METHOD_EULER ? 2e-3 : 2e-5;
+    double walk_bound = config.zero_snr && config.sampler == SAMPLER_EULER ? 2e-3 : 2e-5;
     if (error > 1e-6 || walk > walk_bound)
       fail_msg("%s, %d steps, strength %g: table error %.3g, end state error %.3g", text, sampling.steps,
                sampling.strength, error, walk);
@@ -161,6 +163,9 @@ static void test_goldens(void **state) {
   print_message("%d tables, largest error %.2g; end states %.2g; %d also continuous\n", cJSON_GetArraySize(goldens),
                 worst_table, worst_walk, continuous);
   assert_true(continuous > 100);
+  for (int i = SAMPLER_AUTO + 1; i < SAMPLERS; i++)
+    if (!compared[i])
+      fail_msg("%s is compared with nothing", sampler_name((enum sampler)i));
 }
 
 /* a_t and b_t of Stable Diffusion's schedule, to the six digits they are published with. */
@@ -183,46 +188,46 @@ static void test_abar(void **state) {
   }
 }
 
-static void check_timesteps(enum sampler_method method, enum sampler_spacing spacing, double strength, bool snap,
-                            int steps, const int *wanted) {
+static void check_timesteps(enum sampler sampler, enum spacing spacing, double strength, bool snap, int steps,
+                            const int *wanted) {
   struct scheduler_config config = usual_config();
-  struct sampling sampling = {method, spacing, steps, strength, .snap = snap};
+  struct sampling sampling = {sampler, spacing, steps, strength, .snap = snap};
   struct sampler_table table;
   sampler_table(&config, &sampling, &table);
   assert_int_equal(table.steps, steps);
   for (int i = 0; i < steps; i++)
     if (table.step[i].timestep != (float)wanted[i])
-      fail_msg("%s, strength %g, %d steps: timestep %d is %g, expected %d", sampler_spacing_name(spacing), strength,
-               steps, i, (double)table.step[i].timestep, wanted[i]);
+      fail_msg("%s, strength %g, %d steps: timestep %d is %g, expected %d", spacing_name(spacing), strength, steps, i,
+               (double)table.step[i].timestep, wanted[i]);
 }
 
-#define CHECK_GRID(method, spacing, strength, snap, ...)                                                               \
-  check_timesteps(method, spacing, strength, snap, (int)(sizeof((int[]){__VA_ARGS__}) / sizeof(int)),                  \
+#define CHECK_GRID(sampler, spacing, strength, snap, ...)                                                              \
+  check_timesteps(sampler, spacing, strength, snap, (int)(sizeof((int[]){__VA_ARGS__}) / sizeof(int)),                 \
                   (int[]){__VA_ARGS__})
 
 static void test_spacings(void **state) {
   (void)state;
-  CHECK_GRID(METHOD_EULER, SPACING_TRAILING, 1, false, 999);
-  CHECK_GRID(METHOD_EULER, SPACING_TRAILING, 1, false, 999, 499);
-  CHECK_GRID(METHOD_EULER, SPACING_TRAILING, 1, false, 999, 666, 332);
-  CHECK_GRID(METHOD_EULER, SPACING_TRAILING, 1, false, 999, 749, 499, 249);
-  CHECK_GRID(METHOD_LCM, SPACING_LCM, 1, false, 999);
-  CHECK_GRID(METHOD_LCM, SPACING_LCM, 1, false, 999, 679, 339);
-  CHECK_GRID(METHOD_LCM, SPACING_LCM, 1, false, 999, 759, 499, 259);
-  CHECK_GRID(METHOD_LCM, SPACING_LCM, 1, false, 999, 839, 679, 499, 339, 179);
-  CHECK_GRID(METHOD_LCM, SPACING_LCM, 1, false, 999, 879, 759, 639, 499, 379, 259, 139);
+  CHECK_GRID(SAMPLER_EULER, SPACING_TRAILING, 1, false, 999);
+  CHECK_GRID(SAMPLER_EULER, SPACING_TRAILING, 1, false, 999, 499);
+  CHECK_GRID(SAMPLER_EULER, SPACING_TRAILING, 1, false, 999, 666, 332);
+  CHECK_GRID(SAMPLER_EULER, SPACING_TRAILING, 1, false, 999, 749, 499, 249);
+  CHECK_GRID(SAMPLER_LCM, SPACING_LCM, 1, false, 999);
+  CHECK_GRID(SAMPLER_LCM, SPACING_LCM, 1, false, 999, 679, 339);
+  CHECK_GRID(SAMPLER_LCM, SPACING_LCM, 1, false, 999, 759, 499, 259);
+  CHECK_GRID(SAMPLER_LCM, SPACING_LCM, 1, false, 999, 839, 679, 499, 339, 179);
+  CHECK_GRID(SAMPLER_LCM, SPACING_LCM, 1, false, 999, 879, 759, 639, 499, 379, 259, 139);
   /* continuous strength: the first timestep is round(1000 s) - 1, the rest by the grid's own rule */
-  CHECK_GRID(METHOD_EULER, SPACING_TRAILING, 0.5, false, 499);
-  CHECK_GRID(METHOD_EULER, SPACING_TRAILING, 0.337, false, 336);
-  CHECK_GRID(METHOD_EULER, SPACING_TRAILING, 0.6, false, 599, 299);
-  CHECK_GRID(METHOD_EULER, SPACING_LEADING, 0.6, false, 300, 0);
-  CHECK_GRID(METHOD_DDIM, SPACING_LINSPACE, 0.5, false, 499, 250, 0);
-  CHECK_GRID(METHOD_LCM, SPACING_LCM, 0.5, false, 499, 379, 249, 129);
-  CHECK_GRID(METHOD_EULER, SPACING_TRAILING, 0.0001, false, 0, 0, 0);
+  CHECK_GRID(SAMPLER_EULER, SPACING_TRAILING, 0.5, false, 499);
+  CHECK_GRID(SAMPLER_EULER, SPACING_TRAILING, 0.337, false, 336);
+  CHECK_GRID(SAMPLER_EULER, SPACING_TRAILING, 0.6, false, 599, 299);
+  CHECK_GRID(SAMPLER_EULER, SPACING_LEADING, 0.6, false, 300, 0);
+  CHECK_GRID(SAMPLER_DDIM, SPACING_LINSPACE, 0.5, false, 499, 250, 0);
+  CHECK_GRID(SAMPLER_LCM, SPACING_LCM, 0.5, false, 499, 379, 249, 129);
+  CHECK_GRID(SAMPLER_EULER, SPACING_TRAILING, 0.0001, false, 0, 0, 0);
   /* snapped to what adversarially distilled models were trained at */
-  CHECK_GRID(METHOD_EULER, SPACING_TRAILING, 0.6, true, 499);
-  CHECK_GRID(METHOD_EULER, SPACING_TRAILING, 0.63, true, 749, 374);
-  CHECK_GRID(METHOD_EULER, SPACING_TRAILING, 0.05, true, 249);
+  CHECK_GRID(SAMPLER_EULER, SPACING_TRAILING, 0.6, true, 499);
+  CHECK_GRID(SAMPLER_EULER, SPACING_TRAILING, 0.63, true, 749, 374);
+  CHECK_GRID(SAMPLER_EULER, SPACING_TRAILING, 0.05, true, 249);
 }
 
 /* LCM's own pipeline at strengths below 1. */
@@ -234,7 +239,8 @@ static void test_lcm_strength(void **state) {
   } cases[] = {{0.5, {499, 379, 259, 139}}, {0.8, {799, 599, 399, 199}}, {0.3, {299, 239, 159, 79}}};
   struct scheduler_config config = usual_config();
   for (int c = 0; c < 3; c++) {
-    struct sampling sampling = {METHOD_LCM, SPACING_LCM, 4, cases[c].strength, .quantised = true, .lcm_pipeline = true};
+    struct sampling sampling = {SAMPLER_LCM,       SPACING_LCM,       4,
+                                cases[c].strength, .quantised = true, .lcm_pipeline = true};
     struct sampler_table table;
     sampler_table(&config, &sampling, &table);
     for (int i = 0; i < 4; i++)
@@ -244,14 +250,14 @@ static void test_lcm_strength(void **state) {
 
 /* If the model always knows the true x0 and eps, every sampler must end on x0, from any strength, and each state on the
  * way must be a_t x0 + b_t eps. */
-static void check_truth(enum sampler_method method, enum sampler_spacing spacing, enum prediction prediction, int steps,
+static void check_truth(enum sampler sampler, enum spacing spacing, enum prediction prediction, int steps,
                         double strength) {
   struct scheduler_config config = usual_config();
   config.prediction = prediction;
   config.set_alpha_to_one = true;
   double abar[TIMESTEPS], x0 = 0.7, eps = -1.3;
   sampler_abar(&config, abar);
-  struct sampling sampling = {method, spacing, steps, strength};
+  struct sampling sampling = {sampler, spacing, steps, strength};
   struct sampler_table table;
   sampler_table(&config, &sampling, &table);
   double x = table.start_latent * x0 + table.start_noise * eps;
@@ -262,7 +268,7 @@ static void check_truth(enum sampler_method method, enum sampler_spacing spacing
     const double model[] = {[PREDICT_EPSILON] = eps, [PREDICT_V] = a * eps - b * x0, [PREDICT_SAMPLE] = x0};
     x = step->x * x + step->model * model[prediction] + step->noise * eps;
   }
-  assert_true(fabs(x - x0) < (method == METHOD_LCM ? 1e-2 : 1e-4)); /* LCM's boundary mixes in x at low timesteps */
+  assert_true(fabs(x - x0) < (sampler == SAMPLER_LCM ? 1e-2 : 1e-4)); /* LCM's boundary mixes in x at low timesteps */
 }
 
 static void test_truth(void **state) {
@@ -272,10 +278,10 @@ static void test_truth(void **state) {
   for (size_t n = 0; n < sizeof counts / sizeof *counts; n++)
     for (size_t s = 0; s < sizeof strengths / sizeof *strengths; s++)
       for (int prediction = PREDICT_EPSILON; prediction <= PREDICT_SAMPLE; prediction++) {
-        check_truth(METHOD_EULER, SPACING_TRAILING, (enum prediction)prediction, counts[n], strengths[s]);
-        check_truth(METHOD_DDIM, SPACING_LEADING, (enum prediction)prediction, counts[n], strengths[s]);
-        check_truth(METHOD_DDIM, SPACING_LINSPACE, (enum prediction)prediction, counts[n], strengths[s]);
-        check_truth(METHOD_LCM, SPACING_TRAILING, (enum prediction)prediction, counts[n] > 4 ? 4 : counts[n],
+        check_truth(SAMPLER_EULER, SPACING_TRAILING, (enum prediction)prediction, counts[n], strengths[s]);
+        check_truth(SAMPLER_DDIM, SPACING_LEADING, (enum prediction)prediction, counts[n], strengths[s]);
+        check_truth(SAMPLER_DDIM, SPACING_LINSPACE, (enum prediction)prediction, counts[n], strengths[s]);
+        check_truth(SAMPLER_LCM, SPACING_TRAILING, (enum prediction)prediction, counts[n] > 4 ? 4 : counts[n],
                     strengths[s]);
       }
 }
@@ -284,7 +290,7 @@ static void test_truth(void **state) {
 static void test_start(void **state) {
   (void)state;
   struct scheduler_config config = usual_config();
-  struct sampling sampling = {METHOD_EULER, SPACING_TRAILING, 1, 1, .image_condition = true};
+  struct sampling sampling = {SAMPLER_EULER, SPACING_TRAILING, 1, 1, .image_condition = true};
   struct sampler_table table;
   sampler_table(&config, &sampling, &table);
   assert_true(table.start_latent == 0);
@@ -307,7 +313,7 @@ static void test_one_step_v(void **state) {
   (void)state;
   struct scheduler_config config = usual_config();
   config.prediction = PREDICT_V;
-  struct sampling sampling = {METHOD_EULER, SPACING_TRAILING, 1, 1, .image_condition = true};
+  struct sampling sampling = {SAMPLER_EULER, SPACING_TRAILING, 1, 1, .image_condition = true};
   struct sampler_table table;
   sampler_table(&config, &sampling, &table);
   assert_true(fabs(table.step[0].x - 0.0682649) < 1e-6);
@@ -317,7 +323,7 @@ static void test_one_step_v(void **state) {
 static void test_pad(void **state) {
   (void)state;
   struct scheduler_config config = usual_config();
-  struct sampling sampling = {METHOD_EULER, SPACING_TRAILING, 4, 0.5, .quantised = true};
+  struct sampling sampling = {SAMPLER_EULER, SPACING_TRAILING, 4, 0.5, .quantised = true};
   struct sampler_table table, padded;
   sampler_table(&config, &sampling, &table);
   assert_int_equal(table.steps, 2);

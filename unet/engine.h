@@ -20,6 +20,7 @@
 #include "unet/base/frame.h"
 #include "unet/base/log.h"
 #include "unet/base/picture.h"
+#include "unet/base/samplers.h"
 #include "unet/plan/profile.h"
 
 struct checkpoint;
@@ -29,20 +30,12 @@ struct prepared;
 /* How a frame of another shape (frame_aspect) becomes a picture, whose pixels are always square. */
 enum fit { FIT_CROP, FIT_LETTERBOX, FIT_STRETCH };
 
-enum engine_sampler {
-  SAMPLER_AUTO /* what the checkpoint's scheduler names */,
-  SAMPLER_EULER,
-  SAMPLER_DDIM,
-  SAMPLER_LCM,
-  SAMPLER_EULER_ANCESTRAL
-};
 enum engine_prediction {
   ENGINE_PREDICTION_AUTO /* what the scheduler's config or the file says */,
   ENGINE_PREDICTION_EPSILON,
   ENGINE_PREDICTION_V,
   ENGINE_PREDICTION_SAMPLE
 };
-enum engine_spacing { ENGINE_SPACING_AUTO, ENGINE_SPACING_TRAILING, ENGINE_SPACING_LEADING, ENGINE_SPACING_LCM };
 
 struct engine_params {
   const char *model;      /* diffusers folder, or a file in the original key layout */
@@ -51,8 +44,8 @@ struct engine_params {
   const char *config;     /* folder that has the configs and tokenizers of a model that is a file; NULL: its family's */
   const char *vocabulary; /* CLIP's merges (gzip), for such a family; NULL: there are none */
   enum engine_prediction prediction;
-  enum engine_sampler sampler;
-  enum engine_spacing spacing;
+  enum sampler sampler;
+  enum spacing spacing;
   bool strength_diffusers; /* strength as in diffusers' image-to-image, for fidelity comparisons: it is quantised, and
                               sets the starting point on every model */
   bool snap_strength;      /* strength snapped to the trained points of adversarially distilled models */

@@ -7,6 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "unet/base/samplers.h"
+
 #define FIELD(field) .offset = offsetof(struct parameters, field), .size = sizeof(((struct parameters *)0)->field)
 #define FIELDS(field, base, number)                                                                                    \
   .first = (base), .count = (number), .offset = offsetof(struct parameters, field),                                    \
@@ -65,10 +67,10 @@ static const struct parameter_row table[PARAMETERS] = {
     [PARAMETER_FIT] = {"fit", TYPE_CHOICE, NEED_START, FIELD(fit), .choices = "crop|letterbox|stretch",
                        .help = "how an input of another shape is fitted in; pixels that are not square count by the "
                                "shape they are meant to be seen in"},
-    [PARAMETER_SAMPLER] = {"sampler", TYPE_CHOICE, NEED_START, FIELD(sampler), .choices = "auto|euler|ddim|lcm|euler-a",
+    [PARAMETER_SAMPLER] = {"sampler", TYPE_CHOICE, NEED_START, FIELD(sampler), .choices = SAMPLER_WORDS,
                            .by_model = true, .from = "auto, the one the checkpoint names", .help = "sampler"},
-    [PARAMETER_SPACING] = {"grid", TYPE_CHOICE, NEED_START, FIELD(spacing), .choices = "auto|trailing|leading|lcm",
-                           .by_model = true, .help = "which timesteps are visited"},
+    [PARAMETER_SPACING] = {"grid", TYPE_CHOICE, NEED_START, FIELD(spacing), .choices = SPACING_WORDS, .by_model = true,
+                           .help = "which timesteps are visited"},
     [PARAMETER_STRENGTH_GRID] = {"strength-grid", TYPE_CHOICE, NEED_START, FIELD(strength_grid),
                                  .choices = "continuous|diffusers|trained", .from = "",
                                  .help = "noise levels --strength may choose: any, diffusers' rounding, or a distilled "

@@ -139,7 +139,7 @@ void checkpoint_print(const struct checkpoint *c, bool tensors, FILE *out) {
   for (int i = 0; i < c->text_encoder_count; i++)
     print_text_encoder(&c->text_encoders[i], out);
   fprintf(out, "scheduler     %s: runs as %s, %s timesteps, %s prediction\n", text_quote(c->scheduler.class_name).text,
-          sampler_method_name(c->scheduler.method), sampler_spacing_name(c->scheduler.spacing),
+          sampler_name(c->scheduler.sampler), spacing_name(c->scheduler.spacing),
           prediction_name(c->scheduler.prediction));
   print_styles(c, out);
   const struct component *component;

@@ -4,35 +4,44 @@
 #include "unet/checkpoint/checkpoint.h"
 #include "unet/checkpoint/config.h"
 
-static const struct scheduler_class {
+struct scheduler_class {
   const char *name;
-  enum sampler_method method;
-  bool stand_in; /* a sampler we lack: METHOD_DDIM runs instead */
-  enum sampler_spacing spacing;
+  enum spacing spacing;
   bool clip_sample, set_alpha_to_one;
   double beta_start, beta_end;
   enum beta_schedule beta_schedule;
-} classes[] = {
-    {"EulerDiscreteScheduler", METHOD_EULER, false, SPACING_LINSPACE, false, true, 0.0001, 0.02, BETAS_LINEAR},
-    {"EulerAncestralDiscreteScheduler", METHOD_EULER_ANCESTRAL, false, SPACING_LINSPACE, false, true, 0.0001, 0.02,
-     BETAS_LINEAR},
-    {"DDIMScheduler", METHOD_DDIM, false, SPACING_LEADING, true, true, 0.0001, 0.02, BETAS_LINEAR},
-    {"LCMScheduler", METHOD_LCM, false, SPACING_LCM, false, true, 0.00085, 0.012, BETAS_SCALED_LINEAR},
-    {"TCDScheduler", METHOD_DDIM, true, SPACING_LCM, false, true, 0.00085, 0.012, BETAS_SCALED_LINEAR},
-    {"PNDMScheduler", METHOD_DDIM, true, SPACING_LEADING, false, false, 0.0001, 0.02, BETAS_LINEAR},
-    {"DDPMScheduler", METHOD_DDIM, true, SPACING_LEADING, true, true, 0.0001, 0.02, BETAS_LINEAR},
-    {"UniPCMultistepScheduler", METHOD_DDIM, true, SPACING_LINSPACE, false, true, 0.0001, 0.02, BETAS_LINEAR},
-    {"DPMSolverMultistepScheduler", METHOD_DDIM, true, SPACING_LINSPACE, false, true, 0.0001, 0.02, BETAS_LINEAR},
-    {"DPMSolverSinglestepScheduler", METHOD_DDIM, true, SPACING_LINSPACE, false, true, 0.0001, 0.02, BETAS_LINEAR},
-    {"DPMSolverSDEScheduler", METHOD_DDIM, true, SPACING_LINSPACE, false, true, 0.00085, 0.012, BETAS_LINEAR},
-    {"DEISMultistepScheduler", METHOD_DDIM, true, SPACING_LINSPACE, false, true, 0.0001, 0.02, BETAS_LINEAR},
-    {"HeunDiscreteScheduler", METHOD_DDIM, true, SPACING_LINSPACE, false, true, 0.00085, 0.012, BETAS_LINEAR},
-    {"KDPM2DiscreteScheduler", METHOD_DDIM, true, SPACING_LINSPACE, false, true, 0.00085, 0.012, BETAS_LINEAR},
-    {"KDPM2AncestralDiscreteScheduler", METHOD_DDIM, true, SPACING_LINSPACE, false, true, 0.00085, 0.012, BETAS_LINEAR},
-    {"LMSDiscreteScheduler", METHOD_DDIM, true, SPACING_LINSPACE, false, true, 0.0001, 0.02, BETAS_LINEAR},
 };
 
-/* Fields of other schedulers that files carry along, and of the solvers that METHOD_DDIM stands in for. */
+static const struct scheduler_class class_euler = {
+    "EulerDiscreteScheduler", SPACING_LINSPACE, false, true, 0.0001, 0.02, BETAS_LINEAR};
+static const struct scheduler_class class_euler_ancestral = {
+    "EulerAncestralDiscreteScheduler", SPACING_LINSPACE, false, true, 0.0001, 0.02, BETAS_LINEAR};
+static const struct scheduler_class class_ddim = {"DDIMScheduler", SPACING_LEADING, true, true, 0.0001, 0.02,
+                                                  BETAS_LINEAR};
+static const struct scheduler_class class_lcm = {"LCMScheduler", SPACING_LCM,        false, true, 0.00085,
+                                                 0.012,          BETAS_SCALED_LINEAR};
+
+#define OWN(ID, identifier, ...) [SAMPLER_##ID] = &class_##identifier,
+static const struct scheduler_class *const own_classes[SAMPLERS] = {SAMPLER_TABLE(OWN)};
+#undef OWN
+
+/* Of samplers that are not built in: DDIM runs in their place. */
+static const struct scheduler_class other_classes[] = {
+    {"TCDScheduler", SPACING_LCM, false, true, 0.00085, 0.012, BETAS_SCALED_LINEAR},
+    {"PNDMScheduler", SPACING_LEADING, false, false, 0.0001, 0.02, BETAS_LINEAR},
+    {"DDPMScheduler", SPACING_LEADING, true, true, 0.0001, 0.02, BETAS_LINEAR},
+    {"UniPCMultistepScheduler", SPACING_LINSPACE, false, true, 0.0001, 0.02, BETAS_LINEAR},
+    {"DPMSolverMultistepScheduler", SPACING_LINSPACE, false, true, 0.0001, 0.02, BETAS_LINEAR},
+    {"DPMSolverSinglestepScheduler", SPACING_LINSPACE, false, true, 0.0001, 0.02, BETAS_LINEAR},
+    {"DPMSolverSDEScheduler", SPACING_LINSPACE, false, true, 0.00085, 0.012, BETAS_LINEAR},
+    {"DEISMultistepScheduler", SPACING_LINSPACE, false, true, 0.0001, 0.02, BETAS_LINEAR},
+    {"HeunDiscreteScheduler", SPACING_LINSPACE, false, true, 0.00085, 0.012, BETAS_LINEAR},
+    {"KDPM2DiscreteScheduler", SPACING_LINSPACE, false, true, 0.00085, 0.012, BETAS_LINEAR},
+    {"KDPM2AncestralDiscreteScheduler", SPACING_LINSPACE, false, true, 0.00085, 0.012, BETAS_LINEAR},
+    {"LMSDiscreteScheduler", SPACING_LINSPACE, false, true, 0.0001, 0.02, BETAS_LINEAR},
+};
+
+/* Fields of other schedulers that files carry along, and of the solvers that SAMPLER_DDIM stands in for. */
 static const char *const no_matter[] = {"skip_prk_steps",
                                         "solver_order",
                                         "solver_type",
@@ -57,30 +66,44 @@ static const char *const other_schedules[] = {
 
 static const struct scheduler_class *read_class(struct scheduler_config *scheduler, struct config *config) {
   config_string(config, "_class_name", "", scheduler->class_name, sizeof scheduler->class_name);
-  for (size_t i = 0; i < sizeof classes / sizeof *classes; i++)
-    if (!strcmp(scheduler->class_name, classes[i].name))
-      return &classes[i];
+  for (int i = SAMPLER_AUTO + 1; i < SAMPLERS; i++)
+    if (!strcmp(scheduler->class_name, own_classes[i]->name)) {
+      scheduler->sampler = (enum sampler)i;
+      return own_classes[i];
+    }
+  scheduler->sampler = SAMPLER_DDIM;
+  for (size_t i = 0; i < sizeof other_classes / sizeof *other_classes; i++)
+    if (!strcmp(scheduler->class_name, other_classes[i].name)) {
+      scheduler->stand_in = true;
+      return &other_classes[i];
+    }
   config_refuse(config, "_class_name", *scheduler->class_name ? scheduler->class_name : "no name",
                 "EulerDiscreteScheduler, EulerAncestralDiscreteScheduler, DDIMScheduler and LCMScheduler are");
-  return &classes[0];
+  return own_classes[scheduler->sampler];
 }
 
-/* Index of the field's text in a list that ends with NULL; a text that is not in it is refused. */
-static int read_choice(struct config *config, const char *key, const char *const *choices, int absent,
-                       const char *hint) {
+/* The words a field may have, by their index; those that are NULL are none. */
+struct choices {
+  const char *const *words;
+  int count;
+  const char *hint;
+};
+#define CHOICES(list, hint) (&(struct choices){list, (int)(sizeof(list) / sizeof *(list)), hint})
+
+static int read_choice(struct config *config, const char *key, const struct choices *choices, int absent) {
   char value[64];
-  config_string(config, key, choices[absent], value, sizeof value);
-  for (int i = 0; choices[i]; i++)
-    if (!strcmp(value, choices[i]))
+  config_string(config, key, choices->words[absent], value, sizeof value);
+  for (int i = 0; i < choices->count; i++)
+    if (choices->words[i] && !strcmp(value, choices->words[i]))
       return i;
-  config_refuse(config, key, value, hint);
+  config_refuse(config, key, value, choices->hint);
   return absent;
 }
 
 static void read_betas(struct scheduler_config *scheduler, const struct scheduler_class *class, struct config *config) {
-  static const char *const schedules[] = {[BETAS_SCALED_LINEAR] = "scaled_linear", [BETAS_LINEAR] = "linear", NULL};
-  scheduler->beta_schedule = (enum beta_schedule)read_choice(config, "beta_schedule", schedules, class->beta_schedule,
-                                                             "scaled_linear and linear are");
+  static const char *const schedules[] = {[BETAS_SCALED_LINEAR] = "scaled_linear", [BETAS_LINEAR] = "linear"};
+  scheduler->beta_schedule = (enum beta_schedule)read_choice(
+      config, "beta_schedule", CHOICES(schedules, "scaled_linear and linear are"), (int)class->beta_schedule);
   scheduler->beta_start = config_number(config, "beta_start", class->beta_start, 1e-6, 0.1);
   scheduler->beta_end = config_number(config, "beta_end", class->beta_end, 1e-6, 0.1);
   scheduler->zero_snr = config_bool(config, "rescale_betas_zero_snr", false);
@@ -90,13 +113,13 @@ static void read_betas(struct scheduler_config *scheduler, const struct schedule
 static void read_spacing(struct scheduler_config *scheduler, const struct scheduler_class *class,
                          struct config *config) {
   static const char *const spacings[] = {
-      [SPACING_TRAILING] = "trailing", [SPACING_LEADING] = "leading", [SPACING_LINSPACE] = "linspace", NULL};
+      [SPACING_TRAILING] = "trailing", [SPACING_LEADING] = "leading", [SPACING_LINSPACE] = "linspace"};
   scheduler->spacing = class->spacing;
   if (class->spacing == SPACING_LCM) /* these classes have a spacing of their own and read no timestep_spacing */
     config_ignore(config, (const char *const[]){"timestep_spacing", NULL});
   else
-    scheduler->spacing = (enum sampler_spacing)read_choice(config, "timestep_spacing", spacings, (int)class->spacing,
-                                                           "trailing, leading and linspace are");
+    scheduler->spacing = (enum spacing)read_choice(
+        config, "timestep_spacing", CHOICES(spacings, "trailing, leading and linspace are"), (int)class->spacing);
   scheduler->steps_offset = config_int(config, "steps_offset", 0, 0, TIMESTEPS - 1);
   scheduler->original_inference_steps = config_int(config, "original_inference_steps", 50, 1, TIMESTEPS);
   scheduler->timestep_scaling = config_number(config, "timestep_scaling", 10, 1e-6, 1e6);
@@ -106,28 +129,26 @@ static void read_spacing(struct scheduler_config *scheduler, const struct schedu
 }
 
 /* Says where our samplers are not the file's own. */
-static void log_differences(const struct scheduler_config *scheduler, const struct scheduler_class *class,
-                            const char *path, const struct log *log) {
-  if (class->stand_in)
+static void log_differences(const struct scheduler_config *scheduler, const char *path, const struct log *log) {
+  if (scheduler->stand_in)
     log_line(log, LOG_WARNING,
              "%s: %s is not built in: DDIM runs in its place, with its %s timesteps and %s prediction", path,
-             class->name, sampler_spacing_name(scheduler->spacing), prediction_name(scheduler->prediction));
+             scheduler->class_name, spacing_name(scheduler->spacing), prediction_name(scheduler->prediction));
 }
 
 int scheduler_config_parse(struct scheduler_config *scheduler, const char *text, const char *path,
                            const struct log *log, struct error *err) {
   static const char *const predictions[] = {
-      [PREDICT_EPSILON] = "epsilon", [PREDICT_V] = "v_prediction", [PREDICT_SAMPLE] = "sample", NULL};
+      [PREDICT_EPSILON] = "epsilon", [PREDICT_V] = "v_prediction", [PREDICT_SAMPLE] = "sample"};
   struct config config;
   *scheduler = (struct scheduler_config){0};
   config_start(&config, text, path);
   const struct scheduler_class *class = read_class(scheduler, &config);
-  scheduler->method = class->method;
   read_betas(scheduler, class, &config);
   read_spacing(scheduler, class, &config);
-  scheduler->prediction = (enum prediction)read_choice(&config, "prediction_type", predictions, PREDICT_EPSILON,
-                                                       "epsilon, v_prediction and sample are");
-  if (scheduler->prediction == PREDICT_SAMPLE && scheduler->method == METHOD_EULER_ANCESTRAL)
+  scheduler->prediction = (enum prediction)read_choice(
+      &config, "prediction_type", CHOICES(predictions, "epsilon, v_prediction and sample are"), PREDICT_EPSILON);
+  if (scheduler->prediction == PREDICT_SAMPLE && scheduler->sampler == SAMPLER_EULER_ANCESTRAL)
     config_refuse(&config, "prediction_type", "sample", "with this scheduler epsilon and v_prediction are");
   scheduler->set_alpha_to_one = config_bool(&config, "set_alpha_to_one", class->set_alpha_to_one);
   scheduler->clip_sample = config_bool(&config, "clip_sample", class->clip_sample);
@@ -137,6 +158,6 @@ int scheduler_config_parse(struct scheduler_config *scheduler, const char *text,
   config_ignore(&config, no_matter);
   if (config_finish(&config, err))
     return -1;
-  log_differences(scheduler, class, path, log);
+  log_differences(scheduler, path, log);
   return 0;
 }

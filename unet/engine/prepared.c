@@ -67,7 +67,7 @@ static int choose_shape(const struct engine *engine, const struct engine_shape *
       .width = wish->width ? wish->width : width,
       .height = wish->height ? wish->height : height,
       .steps = steps,
-      .noise_samples = sampler_noise_samples(engine->sampling.method, steps),
+      .noise_samples = sampler_noise_samples(engine->sampling.sampler, steps),
       .rows = model_rows(&engine->model, wish->guidance),
       .text_to_image = wish->text_to_image,
   };

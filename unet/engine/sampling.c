@@ -3,63 +3,40 @@
 
 /* --- the choice --- */
 
-static enum sampler_method choose_method(enum engine_sampler sampler, const struct scheduler_config *config) {
-  switch (sampler) {
-  case SAMPLER_EULER:
-    return METHOD_EULER;
-  case SAMPLER_DDIM:
-    return METHOD_DDIM;
-  case SAMPLER_LCM:
-    return METHOD_LCM;
-  case SAMPLER_EULER_ANCESTRAL:
-    return METHOD_EULER_ANCESTRAL;
-  default:
-    return config->method;
-  }
-}
-
 /* With auto, LCM has its own spacing, and the other samplers have the checkpoint's, or trailing on an LCM
  * checkpoint. */
-static enum sampler_spacing choose_spacing(enum engine_spacing spacing, enum sampler_method method,
-                                           const struct scheduler_config *config) {
-  switch (spacing) {
-  case ENGINE_SPACING_TRAILING:
-    return SPACING_TRAILING;
-  case ENGINE_SPACING_LEADING:
-    return SPACING_LEADING;
-  case ENGINE_SPACING_LCM:
+static enum spacing choose_spacing(enum spacing wish, enum sampler sampler, const struct scheduler_config *config) {
+  if (wish != SPACING_AUTO)
+    return wish;
+  if (sampler_has_lcm_spacing(sampler))
     return SPACING_LCM;
-  default:
-    if (method == METHOD_LCM)
-      return SPACING_LCM;
-    return config->spacing == SPACING_LCM ? SPACING_TRAILING : config->spacing;
-  }
+  return config->spacing == SPACING_LCM ? SPACING_TRAILING : config->spacing;
 }
 
 /* A checkpoint with Euler on trailing timesteps is a turbo model, made for one step. */
-static int usual_steps(const struct checkpoint *checkpoint, enum sampler_method method) {
+static int usual_steps(const struct checkpoint *checkpoint, enum sampler sampler) {
   const struct scheduler_config *config = &checkpoint->scheduler;
   if (checkpoint->one_timestep)
     return 1;
-  if (method == METHOD_LCM)
-    return 4;
-  bool euler = config->method == METHOD_EULER || config->method == METHOD_EULER_ANCESTRAL;
+  if (sampler_usual_steps(sampler))
+    return sampler_usual_steps(sampler);
+  bool euler = config->sampler == SAMPLER_EULER || config->sampler == SAMPLER_EULER_ANCESTRAL;
   return euler && config->spacing == SPACING_TRAILING ? 1 : 20;
 }
 
 int sampling_default_steps(const struct engine *engine) {
-  return usual_steps(engine->checkpoint, engine->sampling.method);
+  return usual_steps(engine->checkpoint, engine->sampling.sampler);
 }
 
 int engine_usual_steps(const struct checkpoint *checkpoint) {
-  return usual_steps(checkpoint, checkpoint->scheduler.method);
+  return usual_steps(checkpoint, checkpoint->scheduler.sampler);
 }
 
 void sampling_choose(struct sampling *sampling, const struct engine_params *params,
                      const struct checkpoint *checkpoint) {
   const struct scheduler_config *config = &checkpoint->scheduler;
-  sampling->method = choose_method(params->sampler, config);
-  sampling->spacing = choose_spacing(params->spacing, sampling->method, config);
+  sampling->sampler = params->sampler != SAMPLER_AUTO ? params->sampler : config->sampler;
+  sampling->spacing = choose_spacing(params->spacing, sampling->sampler, config);
   sampling->strength = 1;
   sampling->image_condition = checkpoint->image_condition || checkpoint->inpainting;
   sampling->quantised = params->strength_diffusers;

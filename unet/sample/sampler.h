@@ -7,16 +7,8 @@
 
 #include <stdbool.h>
 
+#include "unet/base/samplers.h"
 #include "unet/plan/device.h"
-
-enum sampler_method {
-  METHOD_EULER,           /* x' = a' x0 + b' eps; ends on x0 */
-  METHOD_DDIM,            /* likewise, eta 0; ends on final_abar */
-  METHOD_LCM,             /* x' = a' d + b' fresh noise, d = c_out x0 + c_skip x; ends on d */
-  METHOD_EULER_ANCESTRAL, /* Euler to a smaller sigma, and fresh noise up to the next one's; ends on x0 */
-};
-
-enum sampler_spacing { SPACING_TRAILING, SPACING_LEADING, SPACING_LINSPACE, SPACING_LCM };
 
 enum prediction { PREDICT_EPSILON, PREDICT_V /* v = a eps - b x0 */, PREDICT_SAMPLE /* x0 */ };
 
@@ -24,9 +16,10 @@ enum beta_schedule { BETAS_SCALED_LINEAR, BETAS_LINEAR };
 
 /* scheduler_config.json, as checkpoint.c reads it. */
 struct scheduler_config {
-  char class_name[64]; /* "EulerDiscreteScheduler": as the file says, even where method is a stand-in */
-  enum sampler_method method;
-  enum sampler_spacing spacing; /* SPACING_LCM for LCMScheduler */
+  char class_name[64]; /* "EulerDiscreteScheduler": as the file says, even where sampler is a stand-in */
+  enum sampler sampler;
+  bool stand_in;        /* sampler is not what the file names */
+  enum spacing spacing; /* SPACING_LCM for LCMScheduler */
   enum prediction prediction;
   enum beta_schedule beta_schedule;
   double beta_start, beta_end;
@@ -40,8 +33,8 @@ struct scheduler_config {
 
 /* What one run of the sampler is to do. */
 struct sampling {
-  enum sampler_method method;
-  enum sampler_spacing spacing;
+  enum sampler sampler;
+  enum spacing spacing;
   int steps;            /* 1..STEPS_MAX */
   double strength;      /* above 0 to 1; text to image ignores it. Strength 0 is the engine's: it returns the input */
   bool text_to_image;   /* no starting latent */
@@ -71,20 +64,23 @@ double sampler_abar_at(const double abar[TIMESTEPS], double t);
  * fails); with lcm_pipeline, LCM spacing truncates the list that timesteps are chosen from instead; DDIM goes to
  * t - 1000 / steps (integer division), which differs from the next timestep where steps does not divide 1000.
  *
- * Noise: OP_START and the steps of METHOD_LCM and METHOD_EULER_ANCESTRAL need independent noise, so OP_START's noise
+ * Noise: OP_START and the steps of SAMPLER_LCM and SAMPLER_EULER_ANCESTRAL need independent noise, so OP_START's noise
  * operand and OP_STEP's must be different noise samples: noise_fill's sample 0, and noise samples 1 + step. */
 void sampler_table(const struct scheduler_config *config, const struct sampling *sampling, struct sampler_table *table);
 
 /* How many of so many steps add noise of their own, whatever the strength: the first ones. The others' coefficient is 0
  * in every table. */
-int sampler_noise_samples(enum sampler_method method, int steps);
+int sampler_noise_samples(enum sampler sampler, int steps);
 
 /* Puts steps that change nothing behind the others until there are count: a plan made for count steps can then run the
  * table, and the steps keep their numbers, which say what noise they add. */
 void sampler_pad(struct sampler_table *table, int count);
 
-const char *sampler_method_name(enum sampler_method method);
-const char *sampler_spacing_name(enum sampler_spacing spacing);
+bool sampler_has_lcm_spacing(enum sampler sampler); /* SPACING_LCM is its own */
+int sampler_usual_steps(enum sampler sampler);      /* that suit it; 0: it depends on the model */
+
+const char *sampler_name(enum sampler sampler);
+const char *spacing_name(enum spacing spacing);
 const char *prediction_name(enum prediction prediction); /* "epsilon", "v", "sample" */
 
 #endif

@@ -1,0 +1,16 @@
+#include <math.h>
+
+#include "unet/sample/steps.h"
+
+/* x' = a' d + b' fresh noise with d = c_out x0 + c_skip x; the last step ends on d. */
+static void fill(const struct schedule *s, struct sampler_table *table) {
+  for (int i = 0; i < s->count; i++) {
+    double scaled = s->timestep[i] * s->config->timestep_scaling, variance = 0.25; /* sigma_data 0.5, squared */
+    double c_skip = variance / (scaled * scaled + variance), c_out = scaled / sqrt(scaled * scaled + variance);
+    struct linear d = estimate_mix(schedule_estimate(s, i), c_out, 0);
+    d.x += c_skip;
+    table->step[i] = step_params(s->timestep[i], (struct linear){s->to[i].a * d.x, s->to[i].a * d.model}, s->to[i].b);
+  }
+}
+
+const struct sampler_impl sampler_lcm = {.lcm_spacing = true, .fresh = FRESH_BUT_LAST, .usual_steps = 4, .fill = fill};

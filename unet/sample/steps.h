@@ -1,0 +1,77 @@
+/* What the samplers share: the noise levels that a run goes through, and what a prediction says at one of them. */
+#ifndef UNET_SAMPLE_STEPS_H
+#define UNET_SAMPLE_STEPS_H
+
+#include "unet/sample/sampler.h"
+
+/* x = a x0 + b eps with a^2 + b^2 = 1. */
+struct level {
+  double a, b;
+};
+
+/* What a sampler goes by: step i asks the network at timestep[i] and leads from one level to another. */
+struct schedule {
+  const struct scheduler_config *config;
+  const struct sampling *sampling;
+  const struct sampler_impl *impl;
+  double abar[TIMESTEPS];
+  int count;
+  double timestep[STEPS_MAX];
+  struct level from[STEPS_MAX], to[STEPS_MAX];
+};
+
+/* Where the last step ends. */
+enum final {
+  FINAL_PICTURE, /* no noise is left */
+  FINAL_ALPHA,   /* likewise, or at timestep 0: set_alpha_to_one */
+};
+
+/* Which of the steps may add fresh noise. */
+enum fresh { FRESH_NONE, FRESH_BUT_LAST };
+
+/* A sampler's own part. */
+struct sampler_impl {
+  bool finite_sigma;   /* zero signal-to-noise ratio is a little above zero */
+  bool real_timesteps; /* of linspace spacing; else they are rounded */
+  bool by_ratio;       /* quantised, a step goes 1000 / steps down, wherever the next one begins */
+  bool lcm_spacing;    /* SPACING_LCM is its own */
+  bool noise_by_sigma; /* without a picture the start is as in diffusers' Euler: see make_start */
+  enum final final;
+  enum fresh fresh;
+  int usual_steps; /* that suit it; 0: it depends on the model */
+  /* Fills the table's steps, one for each call of the network. */
+  void (*fill)(const struct schedule *schedule, struct sampler_table *table);
+};
+
+/* The levels and timesteps of a run. */
+void schedule_make(struct schedule *schedule, const struct scheduler_config *config, const struct sampling *sampling,
+                   const struct sampler_impl *impl);
+/* The level at a timestep from 0 to TIMESTEPS - 1. */
+struct level schedule_level(const struct schedule *schedule, double timestep);
+
+/* x * X + model * M, of a latent X and the network's output M for it. */
+struct linear {
+  double x, model;
+};
+
+/* What the network's output in step i says. */
+struct estimate {
+  struct linear x0, eps;
+};
+struct estimate schedule_estimate(const struct schedule *schedule, int i);
+
+/* x0 share[0] + eps share[1]: what steps lead to. */
+static inline struct linear estimate_mix(struct estimate e, double x0, double eps) {
+  return (struct linear){x0 * e.x0.x + eps * e.eps.x, x0 * e.x0.model + eps * e.eps.model};
+}
+
+static inline struct step_params step_params(double timestep, struct linear to, double noise) {
+  return (struct step_params){
+      .timestep = (float)timestep, .x = (float)to.x, .model = (float)to.model, .noise = (float)noise};
+}
+
+#define SAMPLER_IMPL(ID, identifier, ...) extern const struct sampler_impl sampler_##identifier;
+SAMPLER_TABLE(SAMPLER_IMPL)
+#undef SAMPLER_IMPL
+
+#endif
