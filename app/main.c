@@ -7,6 +7,7 @@
 
 #include "app/options/options.h"
 #include "app/commands/setup.h"
+#include "app/models/names.h"
 #include "app/platform/app_platform.h"
 #include "unet/base/text.h"
 
@@ -70,7 +71,13 @@ static int act(const struct options *options, const struct options_request *requ
     puts("reverie " REVERIE_VERSION);
     break;
   case ACTION_GENERATE:
-    return options_generate(stdout, request->generate, err);
+    if (options_generate(stdout, request->generate, err))
+      return -1;
+    break;
+  case ACTION_NAMES:
+    if (names_print(stdout, err))
+      return -1;
+    break;
   default:
     calm_openmp(argv);
     return run(options, err);

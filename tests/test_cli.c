@@ -144,7 +144,7 @@ static void test_other_files(void **state) {
   for (size_t i = 0; i < sizeof options / sizeof *options; i++)
     program_expect(4, "can run code", "render good.mp4 never.mp4 --size 64x64 %s part.ckpt", options[i]);
   program_expect(4, "can run code", "info part.ckpt");
-  program_expect(4, "--config is not for it", "info --config nowhere");
+  program_expect(4, "--config is not for it", "info --config folder");
   shell("rm part.*; test ! -e never.mp4");
 }
 

@@ -223,6 +223,14 @@ static char *written(void (*help)(FILE *, enum command), enum command command, c
   return text;
 }
 
+/* Completions ask the program for the names of models, by an option that they do not offer. */
+static bool offers(const char *text, const char *option) {
+  while ((text = strstr(text, option)))
+    if (strncmp(text += strlen(option), " models 2>", 10) != 0)
+      return true;
+  return false;
+}
+
 /* Every option is in the help of each command that has it, and in no other's; and in all that is generated. */
 static void test_texts_are_complete(void **state) {
   (void)state;
@@ -256,7 +264,7 @@ static void test_texts_are_complete(void **state) {
         snprintf(escaped + strlen(escaped), sizeof escaped - strlen(escaped), k == 0 && *at == '-' ? "\\%c" : "%c",
                  *at);
       snprintf(name, sizeof name, "%s%s", kinds[k].dashes, escaped);
-      if (!strstr(text, name) == !option_is_hidden(&option_table[i]))
+      if (!offers(text, name) == !option_is_hidden(&option_table[i]))
         fail_msg("%s: --%s is %s", kinds[k].kind, option_table[i].name,
                  !option_is_hidden(&option_table[i]) ? "missing" : "shown");
     }

@@ -39,6 +39,7 @@ enum engine_prediction {
 
 struct engine_params {
   const char *model;      /* diffusers folder, or a file in the original key layout */
+  const char *name;       /* of the model, for people; NULL: as the folder or file is called */
   const char *vae;        /* autoencoder folder that replaces the model's own; NULL: the model's */
   const char *unet;       /* U-Net file whose weights replace the model's own; NULL: the model's */
   const char *config;     /* folder that has the configs and tokenizers of a model that is a file; NULL: its family's */

@@ -1,8 +1,9 @@
-/* info: what a checkpoint contains, whether it fits, which devices there are. */
+/* info: what a checkpoint contains, whether it fits, which models and devices there are. */
 #include <stdio.h>
 
 #include "app/options/options.h"
 #include "app/commands/setup.h"
+#include "app/models/inventory.h"
 #include "unet/adapter/adapter.h"
 #include "unet/base/platform.h"
 #include "unet/checkpoint/checkpoint.h"
@@ -94,6 +95,11 @@ int command_info(const struct options *options, struct error *err) {
   setup_log(&log, options);
   if (setup_params(&params, &setup, err) || print_model(&params, options->verbose > 0, err))
     return -1;
+  if (!parameters_text(&wish.values, PARAMETER_MODEL, 0)) {
+    printf("\nmodels\n");
+    if (inventory_print(stdout, err))
+      return -1;
+  }
   printf("\ndevices\n");
   print_device("cuda", options);
   print_device("cpu", options);

@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "app/models/names.h"
 #include "app/platform/app_platform.h"
 #include "app/run/masking.h"
 
@@ -66,18 +67,39 @@ static int set_prompts(struct engine *engine, const struct options *options, str
   return negative ? engine_set_prompt(engine, SLOT_NEGATIVE, negative, err) : 0;
 }
 
+/* *found: path, where the file or folder is that a parameter names; NULL: it names none. */
+static int find_named(const char **found, char *path, const struct parameters *values, enum parameter id, int index,
+                      struct error *err) {
+  const char *name = parameters_text(values, id, index);
+  *found = name ? path : NULL;
+  return name ? names_find(path, name, err) : 0;
+}
+
+static int find_models(struct setup_params *params, const struct options *options, struct error *err) {
+  const struct parameters *values = &options->values;
+  struct engine_params *engine = &params->engine;
+  if (find_named(&engine->model, params->model, values, PARAMETER_MODEL, 0, err) ||
+      find_named(&engine->vae, params->vae, values, PARAMETER_VAE, 0, err) ||
+      find_named(&engine->unet, params->unet, values, PARAMETER_UNET, 0, err) ||
+      find_named(&engine->config, params->config, values, PARAMETER_CONFIG, 0, err))
+    return -1;
+  for (int i = 0; i < options->lora_count; i++)
+    if (find_named(&params->adapters[i], params->adapter[i], values, PARAMETER_LORA, i + 1, err))
+      return -1;
+  if (engine->model) {
+    const char *name = parameters_text(values, PARAMETER_MODEL, 0);
+    engine->name = strcmp(name, params->model) ? name : NULL;
+    return 0;
+  }
+  engine->model = params->model;
+  return paths_data(params->model, "mini/model", STATUS_MODEL, err);
+}
+
 int setup_params(struct setup_params *params, const struct setup *setup, struct error *err) {
   const struct options *options = setup->options;
   const struct parameters *values = &options->values;
-  const char *model = parameters_text(values, PARAMETER_MODEL, 0);
-  if (!model && paths_data(params->model, "mini/model", STATUS_MODEL, err))
-    return -1;
   bool has_vocabulary = !paths_data(params->vocabulary, "clip/bpe_simple_vocab_16e6.txt.gz", STATUS_MODEL, NULL);
   params->engine = (struct engine_params){
-      .model = model ? model : params->model,
-      .vae = parameters_text(values, PARAMETER_VAE, 0),
-      .unet = parameters_text(values, PARAMETER_UNET, 0),
-      .config = parameters_text(values, PARAMETER_CONFIG, 0),
       .vocabulary = has_vocabulary ? params->vocabulary : NULL,
       .prediction = (enum engine_prediction)values->prediction,
       .sampler = (enum sampler)values->sampler,
@@ -88,8 +110,8 @@ int setup_params(struct setup_params *params, const struct setup *setup, struct 
       .output = setup->output,
       .device = options->device,
   };
-  for (int i = 0; i < options->lora_count; i++)
-    params->adapters[i] = parameters_text(values, PARAMETER_LORA, i + 1);
+  if (find_models(params, options, err))
+    return -1;
   params->engine.adapters = params->adapters;
   params->engine.adapter_count = options->lora_count;
   params->engine.adapters_lenient = values->lora_lenient;

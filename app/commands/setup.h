@@ -33,10 +33,11 @@ struct setup_params {
   struct engine_params engine; /* points at the rest */
   struct engine_shape shape;
   const char *adapters[ADAPTERS_MAX];
-  char model[PATHS_MAX], vocabulary[PATHS_MAX], cache[PATHS_MAX];
+  char model[PATHS_MAX], vae[PATHS_MAX], unet[PATHS_MAX], config[PATHS_MAX], adapter[ADAPTERS_MAX][PATHS_MAX];
+  char vocabulary[PATHS_MAX], cache[PATHS_MAX];
 };
 
-/* Model found, size chosen and rounded to the model's multiple. */
+/* Models found by their names, size chosen and rounded to the model's multiple. */
 int setup_params(struct setup_params *params, const struct setup *setup, struct error *err);
 
 /* engine_prepare, on the CPU where the choice of a device was left open and the GPU has no room. */

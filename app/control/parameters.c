@@ -16,10 +16,12 @@
 
 static const struct parameter_row table[PARAMETERS] = {
     [PARAMETER_MODEL] = {"model", TYPE_TEXT, NEED_START, FIELD(model), .from = "the built-in mini model",
-                         .help = "checkpoint: a folder in diffusers layout, or one .safetensors file"},
+                         .help =
+                             "checkpoint: a folder in diffusers layout, one .safetensors file, or the name of one that "
+                             "`reverie info` lists, as ORG/NAME or NAME"},
     [PARAMETER_VAE] = {"vae", TYPE_TEXT, NEED_START, FIELD(vae),
                        .help = "autoencoder that replaces the checkpoint's own: a folder in diffusers "
-                               "layout, or files"},
+                               "layout, files, or a name"},
     [PARAMETER_UNET] = {"unet", TYPE_TEXT, NEED_START, FIELD(unet),
                         .help = "file of a U-Net published alone (SDXL-Lightning, Hyper-SD) in the place of the "
                                 "checkpoint's own"},

@@ -7,6 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "app/options/spelling.h"
+
 PRINTF_LIKE(2, 3) static int usage(struct error *err, const char *format, ...);
 
 static int usage(struct error *err, const char *format, ...) {
@@ -16,29 +18,6 @@ static int usage(struct error *err, const char *format, ...) {
   vsnprintf(text, sizeof text, format, args);
   va_end(args);
   return error_set(err, STATUS_USAGE, "%s", text);
-}
-
-/* Edits (insert, delete, replace) that turn a into b; more than 32 characters are not looked at. */
-static int edit_distance(const char *a, const char *b) {
-  enum { MAX = 32 };
-  int la = (int)strnlen(a, MAX), lb = (int)strnlen(b, MAX);
-  int row[MAX + 1];
-  for (int j = 0; j <= lb; j++)
-    row[j] = j;
-  for (int i = 1; i <= la; i++) {
-    int diagonal = row[0];
-    row[0] = i;
-    for (int j = 1; j <= lb; j++) {
-      int best = diagonal + (a[i - 1] != b[j - 1]);
-      diagonal = row[j];
-      if (row[j] + 1 < best)
-        best = row[j] + 1;
-      if (row[j - 1] + 1 < best)
-        best = row[j - 1] + 1;
-      row[j] = best;
-    }
-  }
-  return row[lb];
 }
 
 /* What similar programs call it. */
@@ -67,7 +46,7 @@ static const struct option *nearest_option(const char *name, unsigned commands) 
     const struct option *option = &option_table[i];
     if (option_is_hidden(option) || !(option->commands & commands))
       continue;
-    int distance = edit_distance(name, option->name);
+    int distance = spelling_distance(name, option->name);
     if (distance < best && 2 * distance < (int)strlen(option->name)) {
       best = distance;
       nearest = option;
@@ -85,7 +64,7 @@ static const struct command_text *find_command(const char *name) {
 
 static int unknown_command(const char *name, struct error *err) {
   for (int i = 0; i < command_count; i++)
-    if (edit_distance(name, command_table[i].name) <= 2)
+    if (spelling_distance(name, command_table[i].name) <= 2)
       return usage(err, "unknown command '%.60s': did you mean %s?", name, command_table[i].name);
   return usage(err, "unknown command '%.60s': the commands are live, render, bench and info (see reverie --help)",
                name);
@@ -213,11 +192,12 @@ static int add_lora(const struct option *option, struct options *options, const 
   return set_parameter(option, options, index, length < sizeof file ? file : text, err);
 }
 
-/* Generate's value is checked here and not stored as a number: the request carries its name. */
+/* Generate's value is checked here and not stored as a number: the request carries its name. The names of models are
+ * what completions ask for. */
 static int request_generate(const struct option *option, struct options_request *request, const char *text,
                             struct error *err) {
   unsigned choice;
-  request->action = ACTION_GENERATE;
+  request->action = strcmp(text, "models") ? ACTION_GENERATE : ACTION_NAMES;
   request->generate = text;
   return parse_choice(option, text, &choice, err);
 }

@@ -69,7 +69,7 @@ struct options {
 };
 
 /* What the command line asked for besides running a command. */
-enum options_action { ACTION_RUN, ACTION_HELP, ACTION_VERSION, ACTION_GENERATE };
+enum options_action { ACTION_RUN, ACTION_HELP, ACTION_VERSION, ACTION_GENERATE, ACTION_NAMES };
 
 struct options_request {
   enum options_action action;

@@ -16,15 +16,16 @@ enum {
 #define COUNT_MAX 1e9
 
 const struct option option_table[] = {
-    {"model", 'm', OPTION_PARAMETER, GROUP_PICTURE, ENGINE | INFO, "PATH", .value = VALUE_FILE,
+    {"model", 'm', OPTION_PARAMETER, GROUP_PICTURE, ENGINE | INFO, "MODEL", .value = VALUE_MODEL,
      .parameter = PARAMETER_MODEL},
-    {"vae", 0, OPTION_PARAMETER, GROUP_PICTURE, ENGINE | INFO, "PATH", .value = VALUE_FILE, .parameter = PARAMETER_VAE},
-    {"unet", 0, OPTION_PARAMETER, GROUP_PICTURE, ENGINE | INFO, "FILE", .value = VALUE_FILE,
+    {"vae", 0, OPTION_PARAMETER, GROUP_PICTURE, ENGINE | INFO, "MODEL", .value = VALUE_MODEL,
+     .parameter = PARAMETER_VAE},
+    {"unet", 0, OPTION_PARAMETER, GROUP_PICTURE, ENGINE | INFO, "FILE", .value = VALUE_MODEL,
      .parameter = PARAMETER_UNET},
-    {"config", 0, OPTION_PARAMETER, GROUP_PICTURE, ENGINE | INFO, "DIR", .value = VALUE_DIR,
+    {"config", 0, OPTION_PARAMETER, GROUP_PICTURE, ENGINE | INFO, "DIR", .value = VALUE_MODEL,
      .parameter = PARAMETER_CONFIG},
     {"prediction", 0, OPTION_PARAMETER, GROUP_PICTURE, ENGINE | INFO, .parameter = PARAMETER_PREDICTION},
-    {"lora", 0, OPTION_LORA, GROUP_PICTURE, ENGINE | INFO, "FILE[:WEIGHT]", .value = VALUE_FILE,
+    {"lora", 0, OPTION_LORA, GROUP_PICTURE, ENGINE | INFO, "FILE[:WEIGHT]", .value = VALUE_MODEL,
      .parameter = PARAMETER_LORA},
     {"lora-lenient", 0, OPTION_ON, GROUP_PICTURE, ENGINE | INFO, .parameter = PARAMETER_LORA_LENIENT},
     {"prompt", 'p', OPTION_PROMPT, GROUP_PICTURE, ENGINE, "TEXT", .parameter = PARAMETER_PROMPT},
@@ -126,7 +127,7 @@ const struct option option_table[] = {
     {"quiet", 'q', OPTION_QUIET, GROUP_GENERAL, ALL, .help = "say nothing but errors"},
     {"help", 'h', OPTION_HELP, GROUP_GENERAL, ALL, .help = "show help, also of one command"},
     {"version", 0, OPTION_VERSION, GROUP_GENERAL, ALL, .help = "show the version"},
-    {"generate", 0, OPTION_GENERATE, GROUP_GENERAL, ALL, NULL, "man|bash|zsh|fish"},
+    {"generate", 0, OPTION_GENERATE, GROUP_GENERAL, ALL, NULL, "man|bash|zsh|fish|models"},
 };
 const int option_count = sizeof option_table / sizeof *option_table;
 _Static_assert(sizeof option_table / sizeof *option_table <= 64, "the parser keeps one bit a row in a uint64_t");
@@ -151,11 +152,11 @@ const struct command_text command_table[] = {
      "Renders a built-in moving pattern and prints how long frames take: the engine alone, and the whole way from "
      "source to sink.",
      0, 0},
-    {COMMAND_INFO, "info", "[MODEL]", "say what a checkpoint contains and which devices there are",
-     "MODEL is a checkpoint, a folder or one file (default: the built-in mini model); of another file it says what "
-     "that "
-     "is. Tried with --size, --steps and --guidance, it "
-     "also says how much memory a frame needs on the device, and whether it fits. -v lists every tensor.",
+    {COMMAND_INFO, "info", "[MODEL]", "say what a checkpoint contains, and which models and devices there are",
+     "MODEL is a checkpoint: a name, a folder or one file; of another file it says what that is. Without MODEL it says "
+     "this of the built-in mini model, and lists the models that can be given by name. Tried with --size, --steps and "
+     "--guidance, it also says how much memory a frame needs on the device, and whether it fits. -v lists every "
+     "tensor.",
      0, 1},
 };
 const int command_count = sizeof command_table / sizeof *command_table;

@@ -37,7 +37,7 @@ enum option_group {
 };
 
 /* What a shell completes a value with. */
-enum option_value { VALUE_WORD, VALUE_FILE, VALUE_DIR };
+enum option_value { VALUE_WORD, VALUE_FILE, VALUE_DIR, VALUE_MODEL /* a model's name, or a file */ };
 
 struct option {
   const char *name;

@@ -23,7 +23,11 @@ static const struct {
   const char *name, *meaning;
 } environment_table[] = {
     {"REVERIE_DATA_DIR", "folder that holds mini/model and sample.mp4; looked in before all others"},
+    {"XDG_DATA_HOME", "models are looked for by name in reverie/models below it (default: ~/.local/share)"},
     {"XDG_CACHE_HOME", "tuning results are kept in reverie/ below it (default: ~/.cache)"},
+    {"HF_HUB_CACHE",
+     "models are looked for there next, as Hugging Face's programs keep them (default: hub/ in HF_HOME)"},
+    {"HF_HOME", "Hugging Face's folder (default: huggingface/ in XDG_CACHE_HOME)"},
 };
 enum { ENVIRONMENTS = sizeof environment_table / sizeof *environment_table };
 
@@ -240,6 +244,8 @@ static void bash_values(FILE *out) {
       fputs("COMPREPLY=($(compgen -W '", out);
       print_spaced(out, choices);
       fputs("' -- \"$cur\")); ", out);
+    } else if (option->value == VALUE_MODEL) {
+      fputs("_reverie_models \"$1\"; ", out);
     } else if (option->value != VALUE_WORD) {
       fprintf(out, "compopt -o filenames; COMPREPLY=($(compgen -%c -- \"$cur\")); ",
               option->value == VALUE_DIR ? 'd' : 'f');
@@ -250,7 +256,10 @@ static void bash_values(FILE *out) {
 }
 
 static void generate_bash(FILE *out) {
-  fputs("# bash completion for reverie\n_reverie() {\n  local cur=${COMP_WORDS[COMP_CWORD]} "
+  fputs("# bash completion for reverie\n_reverie_models() {\n  local IFS=$'\\n'\n  compopt -o filenames\n"
+        "  COMPREPLY=($(compgen -W \"$(\"$1\" --generate models 2>/dev/null)\" -- \"$cur\") "
+        "$(compgen -f -- \"$cur\"))\n}\n"
+        "_reverie() {\n  local cur=${COMP_WORDS[COMP_CWORD]} "
         "prev=${COMP_WORDS[COMP_CWORD-1]} command= word options\n  COMPREPLY=()\n",
         out);
   bash_values(out);
@@ -271,7 +280,8 @@ static void generate_bash(FILE *out) {
         out);
   for (int i = 0; i < command_count; i++)
     fprintf(out, "%s ", command_table[i].name);
-  fputs("' -- \"$cur\"))\n  else\n    compopt -o filenames\n    COMPREPLY=($(compgen -f -- \"$cur\"))\n  fi\n}\n"
+  fputs("' -- \"$cur\"))\n  elif [[ $command == info ]]; then\n    _reverie_models \"$1\"\n  else\n    compopt -o "
+        "filenames\n    COMPREPLY=($(compgen -f -- \"$cur\"))\n  fi\n}\n"
         "complete -F _reverie reverie\n",
         out);
 }
@@ -306,7 +316,7 @@ static void zsh_option(FILE *out, const struct option *option) {
       print_spaced(out, choices);
       fputc(')', out);
     } else if (valued) {
-      static const char *const actions[] = {" ", "_files", "_files -/"};
+      static const char *const actions[] = {" ", "_files", "_files -/", "_reverie_models"};
       fprintf(out, ":%s:%s", option->name, actions[option->value]);
     }
     fputs("' \\\n", out);
@@ -314,7 +324,11 @@ static void zsh_option(FILE *out, const struct option *option) {
 }
 
 static void generate_zsh(FILE *out) {
-  fputs("#compdef reverie\n_reverie() {\n  local context state line\n  _arguments -C '1:command:((", out);
+  fputs("#compdef reverie\n_reverie_models() {\n  local -a names\n"
+        "  names=(${(f)\"$(_call_program models reverie --generate models 2>/dev/null)\"})\n"
+        "  _alternative 'models:model:compadd -a names' 'files:file:_files'\n}\n_reverie() {\n  local context state "
+        "line\n  _arguments -C '1:command:((",
+        out);
   for (int i = 0; i < command_count; i++) {
     fprintf(out, "%s\\:\"", command_table[i].name);
     zsh_text(out, command_table[i].summary);
@@ -330,7 +344,7 @@ static void generate_zsh(FILE *out) {
     for (int j = 0; j < option_count; j++)
       if (shown(&option_table[j], command_table[i].command))
         zsh_option(out, &option_table[j]);
-    fputs("        '*:file:_files' ;;\n", out);
+    fprintf(out, "        '*:file:%s' ;;\n", command_table[i].command == COMMAND_INFO ? "_reverie_models" : "_files");
   }
   fputs("  esac\n}\n_reverie \"$@\"\n", out);
 }
@@ -345,6 +359,8 @@ static void fish_text(FILE *out, const char *text) {
   fputc('\'', out);
 }
 
+#define FISH_MODELS " -a '(reverie --generate models 2>/dev/null)'"
+
 static void generate_fish(FILE *out) {
   fputs("# fish completion for reverie\n", out);
   for (int i = 0; i < command_count; i++) {
@@ -352,6 +368,7 @@ static void generate_fish(FILE *out) {
     fish_text(out, command_table[i].summary);
     fputc('\n', out);
   }
+  fputs("complete -c reverie -n '__fish_seen_subcommand_from info'" FISH_MODELS "\n", out);
   for (int i = 0; i < option_count; i++) {
     const struct option *option = &option_table[i];
     const char *choices = option_choices(option);
@@ -374,7 +391,8 @@ static void generate_fish(FILE *out) {
       print_spaced(out, choices);
       fputc('\'', out);
     } else if (option->metavar) {
-      static const char *const modes[] = {" -x", " -r -F", " -x -a '(__fish_complete_directories)'"};
+      static const char *const modes[] = {" -x", " -r -F", " -x -a '(__fish_complete_directories)'",
+                                          " -r -F" FISH_MODELS};
       fputs(modes[option->value], out);
     }
     fputs(" -d ", out);

@@ -348,7 +348,7 @@ static char *folder_name(const char *folder) {
   free(real);
   if (ending && ending > name)
     *ending = 0;
-  return name ? text_clean(name) : NULL;
+  return name;
 }
 
 /* The model's file, where it is one. */
@@ -372,9 +372,10 @@ static int load(struct checkpoint *c, const struct checkpoint_sources *sources, 
                 struct error *err) {
   const char *folder = sources->model;
   struct index index;
-  c->name = folder_name(folder);
+  c->name = sources->name ? strdup(sources->name) : folder_name(folder);
   if (!c->name)
     return error_set(err, STATUS_FAILED, "%s: out of memory", folder);
+  text_clean(c->name);
   if (check_there(folder, err) || open_single(c, sources, log, err) || check_there(sources->config, err) ||
       check_there(sources->vae, err))
     return -1;

@@ -51,6 +51,8 @@ const struct component *checkpoint_component(const struct checkpoint *checkpoint
 size_t checkpoint_bytes(const struct checkpoint *checkpoint);
 /* Elements of the weights on disk. */
 size_t checkpoint_parameters(const struct checkpoint *checkpoint);
+/* "SD 1", for people. */
+const char *checkpoint_family(const struct checkpoint *checkpoint);
 /* Lines for people: family, classes, sizes, parameters, element types, bytes; with tensors, also each tensor. */
 void checkpoint_print(const struct checkpoint *checkpoint, bool tensors, FILE *out);
 /* The same of a file that is no model. */

@@ -58,7 +58,7 @@ static void print_tensors(const struct safetensors *files, FILE *out) {
 }
 
 /* By the width of the texts that the network reads: each family has its own. */
-static const char *family_of(const struct checkpoint *c) {
+const char *checkpoint_family(const struct checkpoint *c) {
   const struct unet_config *unet = &c->predictors[0].config;
   if (c->single && single_family(c->single))
     return single_family(c->single);
@@ -79,7 +79,7 @@ static void print_family(const struct checkpoint *c, FILE *out) {
   const struct unet_config *unet = &c->predictors[0].config;
   int latent = c->autoencoder.latent_channels;
   bool pix2pix = unet->in_channels == 8 && latent == 4;
-  fprintf(out, "family        %s%s%s%s", family_of(c), pix2pix ? ", InstructPix2Pix" : "",
+  fprintf(out, "family        %s%s%s%s", checkpoint_family(c), pix2pix ? ", InstructPix2Pix" : "",
           unet->in_channels == 2 * latent + 1 ? ", inpainting" : "",
           unet->time_cond_proj_dim ? ", full LCM (guidance embedded)" : "");
   if (c->single)

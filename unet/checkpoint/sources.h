@@ -11,6 +11,7 @@ enum prediction_choice { PREDICTION_AUTO, PREDICTION_EPSILON, PREDICTION_V, PRED
 /* What a model is made of. All but model may be NULL. */
 struct checkpoint_sources {
   const char *model; /* a diffusers folder, or one .safetensors file in the original key layout */
+  const char *name;  /* for people; NULL: as the folder or file is called */
   const char *vae;   /* an autoencoder's folder, in the place of the model's own, which is then not opened */
   const char *unet;  /* a U-Net's file, in the place of the model's own weights: the config stays the model's */
   /* For a model that is one file: */

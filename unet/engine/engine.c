@@ -106,6 +106,7 @@ int engine_open_checkpoint(struct checkpoint **checkpoint, const struct engine_p
                                                        [ENGINE_PREDICTION_V] = PREDICTION_V,
                                                        [ENGINE_PREDICTION_SAMPLE] = PREDICTION_SAMPLE};
   const struct checkpoint_sources sources = {.model = params->model,
+                                             .name = params->name,
                                              .vae = params->vae,
                                              .unet = params->unet,
                                              .config = params->config,

@@ -1,0 +1,204 @@
+#include "app/models/catalog.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "app/models/places.h"
+#include "app/platform/app_platform.h"
+#include "unet/base/text_file.h"
+#include "unet/checkpoint/vae_files.h"
+
+/* Links may lead in circles, and a folder of models may be named that is none. */
+enum { DEPTH_MAX = 6, FOLDERS_MAX = 20000, ENTRIES_MAX = 10000, REVISION_MAX = 256 };
+
+struct walk {
+  struct catalog *catalog;
+  bool cached, failed; /* failed: memory is short */
+  int folders;
+};
+
+/* A folder on the way. */
+struct place {
+  struct walk *walk;
+  const char *name, *path; /* name: "" for the folder of models itself */
+  int depth;
+  bool model; /* what is in it belongs to one model */
+};
+
+static bool has_ending(const char *name, const char *ending) {
+  size_t length = strlen(name), size = strlen(ending);
+  return length > size && !strcmp(name + length - size, ending);
+}
+
+static void add(const struct place *at, struct catalog_entry entry, const char *name, const char *path) {
+  struct catalog *catalog = at->walk->catalog;
+  if (catalog->count == ENTRIES_MAX)
+    return;
+  entry.name = strndup(name, strlen(name) - (entry.file ? strlen(CATALOG_WEIGHTS) : 0));
+  entry.path = strdup(path);
+  entry.cached = at->walk->cached;
+  struct catalog_entry *list = realloc(catalog->entry, (size_t)(catalog->count + 1) * sizeof *list);
+  catalog->entry = list ? list : catalog->entry;
+  if (list && entry.name && entry.path) {
+    list[catalog->count++] = entry;
+    return;
+  }
+  at->walk->failed = true;
+  free(entry.name);
+  free(entry.path);
+}
+
+static bool has_file(const char *folder, const char *name) {
+  char path[PATHS_MAX];
+  return snprintf(path, sizeof path, "%s/%s", folder, name) < (int)sizeof path && platform_exists(path);
+}
+
+/* Weights that belong to a folder's config, or are one half of an autoencoder. */
+static bool is_part(const char *name) {
+  if (has_ending(name, "_encoder" CATALOG_WEIGHTS) || has_ending(name, "_decoder" CATALOG_WEIGHTS))
+    return true;
+  static const char *const parts[] = {"diffusion_pytorch_model", "model.", "model-", "adapter_model."};
+  for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
+    if (!strncmp(name, parts[i], strlen(parts[i])))
+      return true;
+  return false;
+}
+
+static void visit_folder(const struct place *at);
+
+static void visit(void *opaque, const char *name) {
+  const struct place *at = opaque;
+  char path[PATHS_MAX], whole[PATHS_MAX];
+  if (*name == '.' || snprintf(path, sizeof path, "%s/%s", at->path, name) >= (int)sizeof path ||
+      snprintf(whole, sizeof whole, "%s%s%s", at->name, *at->name ? "/" : "", name) >= (int)sizeof whole)
+    return;
+  struct place inside = {.walk = at->walk, .name = whole, .path = path, .depth = at->depth + 1};
+  bool folder = platform_is_folder(path);
+  if (folder && !at->model)
+    visit_folder(&inside);
+  else if (!folder && has_ending(name, CATALOG_WEIGHTS) && !(at->model && is_part(name)))
+    add(at, (struct catalog_entry){.file = true, .beside = at->model}, whole, path);
+}
+
+static void visit_folder(const struct place *at) {
+  struct place inside = *at;
+  bool unfinished = has_file(at->path, CATALOG_UNFINISHED);
+  if (at->depth > DEPTH_MAX || at->walk->folders++ > FOLDERS_MAX)
+    return;
+  inside.model =
+      *at->name && (unfinished || has_file(at->path, "model_index.json") || has_file(at->path, "config.json") ||
+                    has_file(at->path, "adapter_config.json") || vae_files_are(at->path));
+  if (inside.model)
+    add(at, (struct catalog_entry){.unfinished = unfinished}, at->name, at->path);
+  if (!unfinished)
+    platform_list(at->path, visit, &inside);
+}
+
+/* --- the cache --- */
+
+/* models--ORG--NAME as ORG/NAME; false: it is something else. */
+static bool read_repository(const char *folder, char *name) {
+  static const char start[] = "models--";
+  if (strncmp(folder, start, strlen(start)) != 0 || strlen(folder) >= PATHS_MAX)
+    return false;
+  strcpy(name, folder + strlen(start));
+  char *dashes = strstr(name, "--");
+  if (dashes) {
+    *dashes = '/';
+    memmove(dashes + 1, dashes + 2, strlen(dashes + 2) + 1);
+  }
+  return *name != 0;
+}
+
+/* The commit that a revision is. */
+static bool read_commit(const char *refs, const char *revision, char *commit) {
+  char path[PATHS_MAX], *text;
+  if (snprintf(path, sizeof path, "%s/%s", refs, revision) >= (int)sizeof path ||
+      text_read(path, REVISION_MAX - 1, &text, NULL, NULL))
+    return false;
+  snprintf(commit, REVISION_MAX, "%.*s", (int)strspn(text, "0123456789abcdef"), text);
+  free(text);
+  return *commit != 0;
+}
+
+struct repository {
+  struct walk *walk;
+  const char *name, *path;
+  char refs[PATHS_MAX];
+  bool named;              /* a revision names a snapshot */
+  char only[REVISION_MAX]; /* snapshot, where there is one alone */
+  int snapshots;
+};
+
+static void visit_snapshot(const struct repository *repository, const char *name, const char *commit) {
+  char path[PATHS_MAX];
+  if (snprintf(path, sizeof path, "%s/snapshots/%s", repository->path, commit) < (int)sizeof path &&
+      platform_is_folder(path))
+    visit_folder(&(struct place){.walk = repository->walk, .name = name, .path = path});
+}
+
+static void visit_revision(void *opaque, const char *revision) {
+  struct repository *repository = opaque;
+  char commit[REVISION_MAX], name[PATHS_MAX];
+  bool main = !strcmp(revision, "main");
+  if (*revision == '.' || !read_commit(repository->refs, revision, commit) ||
+      snprintf(name, sizeof name, "%s%s%s", repository->name, main ? "" : "@", main ? "" : revision) >=
+          (int)sizeof name)
+    return;
+  repository->named = true;
+  visit_snapshot(repository, name, commit);
+}
+
+static void count_snapshot(void *opaque, const char *commit) {
+  struct repository *repository = opaque;
+  if (*commit == '.' || strlen(commit) >= sizeof repository->only)
+    return;
+  strcpy(repository->only, commit);
+  repository->snapshots++;
+}
+
+/* A snapshot that was asked for by its commit has no name; one alone needs none. */
+static void visit_repository(void *opaque, const char *folder) {
+  char name[PATHS_MAX], path[PATHS_MAX], snapshots[PATHS_MAX];
+  struct repository repository = {.walk = opaque, .name = name, .path = path};
+  if (!read_repository(folder, name) ||
+      snprintf(path, sizeof path, "%s/%s", repository.walk->catalog->cache, folder) >= (int)sizeof path ||
+      snprintf(repository.refs, sizeof repository.refs, "%s/refs", path) >= (int)sizeof repository.refs ||
+      snprintf(snapshots, sizeof snapshots, "%s/snapshots", path) >= (int)sizeof snapshots)
+    return;
+  platform_list(repository.refs, visit_revision, &repository);
+  if (!repository.named)
+    platform_list(snapshots, count_snapshot, &repository);
+  if (repository.snapshots == 1)
+    visit_snapshot(&repository, name, repository.only);
+}
+
+/* --- both --- */
+
+static int compare_entries(const void *a, const void *b) {
+  const struct catalog_entry *x = a, *y = b;
+  int order = strcmp(x->name, y->name);
+  return order ? order : x->cached != y->cached ? x->cached - y->cached : x->file - y->file;
+}
+
+int catalog_read(struct catalog *catalog, struct error *err) {
+  *catalog = (struct catalog){0};
+  struct walk own = {.catalog = catalog}, cache = {.catalog = catalog, .cached = true};
+  if (places_models(catalog->models))
+    visit_folder(&(struct place){.walk = &own, .name = "", .path = catalog->models});
+  if (places_hub_cache(catalog->cache))
+    platform_list(catalog->cache, visit_repository, &cache);
+  if (catalog->count)
+    qsort(catalog->entry, (size_t)catalog->count, sizeof *catalog->entry, compare_entries);
+  return own.failed || cache.failed ? error_set(err, STATUS_FAILED, "models: out of memory") : 0;
+}
+
+void catalog_free(struct catalog *catalog) {
+  for (int i = 0; i < catalog->count; i++) {
+    free(catalog->entry[i].name);
+    free(catalog->entry[i].path);
+  }
+  free(catalog->entry);
+  *catalog = (struct catalog){0};
+}
