@@ -165,11 +165,12 @@ static int prepare_embed(struct preparation *p) {
 
 static int prepare_timestep(struct preparation *p) {
   const struct op_timestep *o = &p->op->timestep;
+  const struct guidance_rows rows = guidance_rows(o->first, o->rows, 1);
   struct sample_args args = {.count = tensor_elements(o->y),
                              .c = o->y.c,
                              .cos_first = o->cos_first,
                              .shift = o->shift,
-                             .period = o->rows ? o->rows : 1,
+                             .rows = rows,
                              .values = o->values};
   memcpy(args.value, o->value, sizeof args.value);
   args.y = operand_either(p, o->y, &args.y_type);
@@ -194,7 +195,7 @@ static int prepare_time_row(struct preparation *p) {
 
 static int prepare_store_slot(struct preparation *p) {
   const struct op_store_slot *o = &p->op->store_slot;
-  struct sample_args args = {.count = tensor_elements(o->x), .rows = o->ring ? o->slots.n : 0};
+  struct sample_args args = {.count = tensor_elements(o->x), .n = o->ring ? o->slots.n : 0};
   args.x = operand_either(p, o->x, &args.x_type);
   args.y = operand_either(p, o->slots, &args.y_type);
   return append_sample(p, launch_store_slot, &args);
@@ -202,12 +203,13 @@ static int prepare_store_slot(struct preparation *p) {
 
 static int prepare_prompt(struct preparation *p) {
   const struct op_prompt *o = &p->op->prompt;
+  const struct guidance_rows rows = guidance_rows(o->first, o->rows, o->y.n);
   return append_sample(p, launch_prompt,
                        &(struct sample_args){.table = operand(p, o->slots, ROLE_MATRIX),
                                              .y = operand(p, o->y, ROLE_ANY),
                                              .count = tensor_elements(o->y) / (size_t)o->y.n,
-                                             .rows = o->y.n,
-                                             .period = o->rows ? o->rows : o->y.n});
+                                             .n = o->y.n,
+                                             .rows = rows});
 }
 
 static int prepare_end_token(struct preparation *p) {
@@ -247,7 +249,7 @@ static int prepare_unet_input(struct preparation *p) {
   const struct op_unet_input *o = &p->op->unet_input;
   struct sample_args args = {.image = operand(p, o->image, ROLE_ANY),
                              .count = tensor_elements(o->y) / (size_t)o->y.n,
-                             .rows = o->y.n,
+                             .n = o->y.n,
                              .kept_pixels = operand(p, o->kept, ROLE_VECTOR),
                              .w = o->x.w,
                              .size = o->kept.w / o->x.w,
@@ -259,13 +261,26 @@ static int prepare_unet_input(struct preparation *p) {
   return append_sample(p, launch_unet_input, &args);
 }
 
+static int prepare_guide(struct preparation *p) {
+  const struct op_guide *o = &p->op->guide;
+  struct sample_args args = {.anew = operand(p, o->anew, ROLE_VECTOR),
+                             .sums = p->device->norm_partial,
+                             .count = tensor_elements(o->y) / (size_t)o->y.n,
+                             .n = o->y.n,
+                             .rows = guidance_rows(o->first, o->rows, o->model.n),
+                             .step = o->step};
+  args.model = operand_either(p, o->model, &args.model_type);
+  args.x = operand_either(p, o->x, &args.x_type);
+  args.reference = operand_either(p, o->reference, &args.reference_type);
+  args.y = operand_either(p, o->y, &args.y_type);
+  return append_sample(p, launch_guide_sums, &args) < 0 ? -1 : append_sample(p, launch_guide, &args);
+}
+
 static int prepare_step(struct preparation *p) {
   const struct op_step *o = &p->op->step;
-  struct sample_args args = {.model = operand(p, o->model, ROLE_ANY),
-                             .noise = operand(p, o->noise, ROLE_VECTOR),
-                             .count = tensor_elements(o->x),
-                             .rows = o->model.n,
-                             .step = o->step};
+  struct sample_args args = {
+      .noise = operand(p, o->noise, ROLE_VECTOR), .count = tensor_elements(o->x), .step = o->step};
+  args.model = operand_either(p, o->model, &args.model_type);
   args.x = args.y = operand_either(p, o->x, &args.x_type);
   args.y_type = args.x_type;
   args.earlier = operand(p, o->earlier, ROLE_VECTOR);
@@ -312,7 +327,7 @@ static int prepare_conv(struct preparation *p) {
                        &(struct sample_args){.table = operand(p, o->time, ROLE_ANY),
                                              .y = operand(p, o->y, ROLE_ANY),
                                              .count = tensor_elements(o->y) / (size_t)o->y.n,
-                                             .rows = o->y.n,
+                                             .n = o->y.n,
                                              .c = o->y.c,
                                              .pitch = o->time.pitch});
 }

@@ -196,7 +196,8 @@ static int read_weights(const struct resources *resources, struct error *err) {
 }
 
 static int use(const struct checkpoint *checkpoint, struct error *err) {
-  static const struct frame_shape shape = {.width = 64, .height = 64, .steps = 2, .rows = 3};
+  static const struct frame_shape shape = {
+      .width = 64, .height = 64, .steps = 2, .guidance = GUIDANCE_FULL, .rows = {3, 3}};
   FILE *nowhere = fopen("/dev/null", "w");
   FUZZ_CHECK(nowhere);
   checkpoint_print(checkpoint, true, nowhere);

@@ -221,7 +221,7 @@ static void run_networks(struct bench *b, const char *folder, const char *adapte
   struct tensor hidden = plan_input(plan, 1, 1, positions, encoder->config.hidden_size, ELEMENT_DEVICE), hidden2 = {0};
   const struct text_encoder *second = c->text_encoder_count > 1 ? &c->text_encoders[1] : NULL;
   float width = (float)(w * scale), height = (float)(h * scale);
-  struct unet_moments of = {1, 1, {0}, {height, width, 0, 0, height, width}};
+  struct unet_moments of = {1, {1, 1}, {0}, {height, width, 0, 0, height, width}};
   struct clip_text texts[2] = {0};
   if (second) {
     hidden2 = plan_input(plan, 1, 1, positions, second->config.hidden_size, ELEMENT_DEVICE);
@@ -305,10 +305,9 @@ static void run_picture(struct bench *b, const char *folder, int steps) {
                               .height = h,
                               .steps = steps,
                               .noise_samples = sampler_noise_samples(b->checkpoint->scheduler.sampler, steps),
-                              .rows = 1};
+                              .rows = {1, 1}};
   struct run_params run = {.guidance = GUIDANCE,
                            .slot = SLOT_PRESET_1,
-                           .row_weight = {1},
                            .mix = 1,
                            .prompt = {{{SLOT_PRESET_1}, {1}}},
                            .geometry = {0, 0, (float)w, (float)h, 0, 0, w, h}};
@@ -345,7 +344,7 @@ static void prepare_frame(struct bench *b, struct frame_shape *shape, int argc, 
   *shape = (struct frame_shape){.width = argc > 5 ? atoi(argv[4]) : width,
                                 .height = argc > 5 ? atoi(argv[5]) : height,
                                 .steps = argc > 6 ? atoi(argv[6]) : 1,
-                                .rows = 1};
+                                .rows = {1, 1}};
   must(b, plans_frame(&b->model, shape, &b->plan, &noise, &b->err));
   must(b, device_prepare(b->device, &b->program, &b->plan, &(struct program_options){PIXEL_RGBA}, &b->err));
   run_prompt(b, &prompt);
@@ -361,7 +360,6 @@ static struct run_params frame_params(const struct frame_shape *shape) {
   struct run_params run = {
       .start_latent = 0.526944f,
       .start_noise = 0.8499f,
-      .row_weight = {1},
       .mix = 1,
       .prompt = {{{SLOT_PRESET_1}, {1}}},
       .geometry = {0, 0, (float)shape->width, (float)shape->height, 0, 0, shape->width, shape->height}};

@@ -32,6 +32,8 @@ static void build_timestep_rows(struct op_test *t, const void *argument) {
     t->params.step[i].timestep = 100.0f * (float)i + 99;
   struct op_timestep op = {.y = {.n = 6, .c = 64}, .cos_first = true, .rows = 2};
   test_output(t, plan_timestep(&t->plan, "time", op));
+  op = (struct op_timestep){.y = {.n = 4, .c = 64}, .cos_first = true, .rows = 1, .first = 2};
+  test_output(t, plan_timestep(&t->plan, "more rows of the first", op));
   op = (struct op_timestep){.y = {.n = 3, .c = 6 * 32}, .values = 6, .value = {1024, 512, 0, 0, 576, 1023}};
   test_output(t, plan_timestep(&t->plan, "sizes", op));
 }
@@ -107,6 +109,8 @@ static void build_prompt_rows(struct op_test *t, const void *argument) {
   t->params.prompt[0] = (struct prompt_params){{3, 5}, {0.25f, 0.75f}};
   t->params.prompt[1] = (struct prompt_params){{1000, 1000}, {0, 0}};
   test_output(t, plan_prompt(&t->plan, "prompt", (struct op_prompt){.slots = slots, .y.n = 8, .rows = 2}));
+  test_output(t, plan_prompt(&t->plan, "more rows of the first",
+                             (struct op_prompt){.slots = slots, .y.n = 5, .rows = 1, .first = 2}));
 }
 
 static void build_end_token(struct op_test *t, const void *argument) {
@@ -161,11 +165,49 @@ static void build_unet_input(struct op_test *t, const void *argument) {
 static const struct unet_input_case unet_input_cases[] = {{1, 0, 0},  {2, 0, 0},    {1, 16, 1},   {3, 4, 3},
                                                           {2, 16, 2}, {1, 4, 1, 8}, {2, 4, 3, 4}, {3, 4, 1, 1}};
 
+struct guide_case {
+  int latents, rows, first;
+  bool x, reference, anew, device;
+  float rescale;
+};
+
+static void build_guide(struct op_test *t, const void *argument) {
+  const struct guide_case *c = argument;
+  int first = c->first ? c->first : c->rows, n = c->latents;
+  struct op_guide op = {.step = 2, .rows = c->rows, .first = c->first};
+  op.model = test_input(t, first + (n - 1) * c->rows, 9, 7, 16, ELEMENT_DEVICE, FILL_NORMAL);
+  if (c->x)
+    op.x = test_input(t, n, 9, 7, 16, ELEMENT_PRECISE, FILL_NORMAL);
+  if (c->reference)
+    op.reference = test_input(t, n, 9, 7, 16, c->device ? ELEMENT_DEVICE : ELEMENT_PRECISE, FILL_NORMAL);
+  if (c->anew)
+    op.anew = test_state(t, n, 9, 7, 16, ELEMENT_PRECISE);
+  for (int i = 0; i < GUIDANCE_ROWS_MAX; i++)
+    t->params.row_weight[i] = (float)(i + 1) * (i % 2 ? -1.5f : 1.25f);
+  t->params.virtual_weight = -0.375f;
+  t->params.guidance_rescale = c->rescale;
+  for (int i = 0; i < STEPS_MAX; i++)
+    t->params.residual[i] = (struct residual_params){1.25f + (float)i, -0.5f, 2, 0.25f * (float)i};
+  test_output(t, plan_guide(&t->plan, "guide", op));
+  if (c->anew)
+    test_output(t, op.anew);
+}
+
+static const struct guide_case guide_cases[] = {
+    {1, 2, .rescale = 0},
+    {1, 3, .rescale = 0.75f},
+    {1, 2, .x = true, .anew = true, .rescale = 1},
+    {1, 1, .x = true, .rescale = 0.5f},
+    {1, 1, .x = true, .reference = true, .device = true},
+    {4, 2, .x = true, .rescale = 0.7f},
+    {3, 1, .x = true, .reference = true, .rescale = 0.7f},
+    {3, 1, .first = 2, .x = true, .reference = true, .anew = true, .rescale = 0.25f},
+};
+
 struct step_case {
-  int rows;
   bool noise;
   int kept; /* earlier predictions: none, or of four steps that look back on them */
-  bool state, loop;
+  bool state, loop, precise;
 };
 
 /* What looking back means is up to the coefficients; each step looks back as far as there is something. */
@@ -189,12 +231,10 @@ static struct tensor start(struct op_test *t, struct tensor z) {
 static void build_step(struct op_test *t, const void *argument) {
   const struct step_case *c = argument;
   struct op_step op = {.step = 2, .x = start(t, test_input(t, 1, 5, 7, 16, ELEMENT_DEVICE, FILL_NORMAL))};
-  op.model = test_input(t, c->rows, 5, 7, 16, ELEMENT_DEVICE, FILL_NORMAL);
+  op.model = test_input(t, 1, 5, 7, 16, c->precise ? ELEMENT_PRECISE : ELEMENT_DEVICE, FILL_NORMAL);
   if (c->noise)
     op.noise = test_state(t, 4, 5, 7, 16, ELEMENT_PRECISE);
   t->params.step[2] = (struct step_params){499, 0.75f, -0.5f, 0.25f};
-  for (int i = 0; i < GUIDANCE_ROWS_MAX; i++)
-    t->params.row_weight[i] = (float)(i + 1) * (i % 2 ? -1.5f : 1.25f);
   plan_step(&t->plan, "step", op);
   test_output(t, op.x);
 }
@@ -207,7 +247,6 @@ static void build_look_back(struct op_test *t, const void *argument) {
   struct tensor weight = test_weight(t, 16, 1, 16);
   op.earlier = c->state ? test_state(t, c->kept, 5, 7, 16, ELEMENT_PRECISE)
                         : plan_input(plan, c->kept, 5, 7, 16, ELEMENT_PRECISE); /* poison, at first */
-  t->params.row_weight[0] = 1;
   look_back(t, 3, 4, c->kept);
   if (c->loop)
     plan_loop_begin(plan, 4);
@@ -247,13 +286,12 @@ static void build_loop(struct op_test *t, const void *argument) {
   plan_loop_end(plan);
   test_output(t, plan_unet_input(plan, "latent", (struct op_unet_input){.x = x, .y.n = 1}));
   test_output(t, plan_time_row(plan, "row", (struct op_time_row){.step = 0, .table = table}));
-  t->params.row_weight[0] = 1;
   t->params.step[1] = (struct step_params){999, 0.75f, -0.5f, 0.25f};
   t->params.step[2] = (struct step_params){480, 1.25f, -0.25f, 0.5f};
   t->params.step[3] = (struct step_params){1, 0.5f, 0.5f, 0};
 }
 
-static const struct step_case step_cases[] = {{1, true}, {2, true}, {3, true}, {1, false}};
+static const struct step_case step_cases[] = {{.noise = true}, {.noise = false}, {.noise = true, .precise = true}};
 
 const struct op_cases op_cases_around[] = {
     OP_CASE_EXACT("embed", build_embed),
@@ -270,6 +308,7 @@ const struct op_cases op_cases_around[] = {
     OP_CASES_EXACT("start", build_start, start_cases),
     OP_CASES_EXACT("mask", build_mask, affine_cases),
     OP_CASES_EXACT("unet input", build_unet_input, unet_input_cases),
+    OP_CASES("guide", build_guide, guide_cases),
     OP_CASES_EXACT("step", build_step, step_cases),
     OP_CASES("step with earlier predictions", build_look_back, look_back_cases),
     OP_CASE("loop", build_loop),

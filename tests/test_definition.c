@@ -364,13 +364,49 @@ static void the_sampler_step_is_linear(void **state) {
   struct tensor noise = resources_state(&b.resources, "noise", 2, 1, 1, 2, ELEMENT_PRECISE, &err);
   struct op_step op = {.step = 1, .x = input(&b, 1, 1, 2, (float[]){1, 2}), .noise = noise};
   b.plan.resources = &b.resources;
-  op.model = give(&b, plan_input(&b.plan, 2, 1, 1, 2, ELEMENT_DEVICE), (float[]){10, 20, 30, 40});
+  op.model = input(&b, 1, 1, 2, (float[]){50, 60});
   give(&b, noise, (float[]){-1, -1, 1, 2});
   b.params.step[1] = (struct step_params){0, 2, 0.5f, 100};
-  b.params.row_weight[0] = -1;
-  b.params.row_weight[1] = 2;
   plan_step(&b.plan, "step", op);
   expect(&b, op.x, (float[]){127, 234}, 0);
+}
+
+/* Rows are weighed; the prediction that leads to a reference is one more of them; and what spreads three times as wide
+ * as its first row is brought back half of the way. */
+static void guidance_weighs_predictions(void **state) {
+  (void)state;
+  struct bench b = begin();
+  struct tensor model = give(&b, plan_input(&b.plan, 2, 1, 1, 2, ELEMENT_DEVICE), (float[]){10, 20, 30, 40});
+  b.params.row_weight[0] = -1;
+  b.params.row_weight[1] = 2;
+  expect(&b, plan_guide(&b.plan, "guide", (struct op_guide){.model = model}), (float[]){50, 60}, 0);
+  b = begin();
+  struct tensor x = input(&b, 1, 1, 2, (float[]){1, 2}), reference = input(&b, 1, 1, 2, (float[]){3, 5});
+  struct op_guide op = {.step = 1, .model = input(&b, 1, 1, 2, (float[]){10, 20}), .x = x, .reference = reference};
+  b.params.row_weight[0] = 3;
+  b.params.virtual_weight = 10;
+  b.params.residual[1] = (struct residual_params){.x = 2, .reference = -1};
+  expect(&b, plan_guide(&b.plan, "guide", op), (float[]){30 + 10 * (2 - 3), 60 + 10 * (4 - 5)}, 0);
+  b = begin();
+  b.params.row_weight[0] = 3;
+  b.params.guidance_rescale = 0.5f;
+  op = (struct op_guide){.model = input(&b, 1, 1, 2, (float[]){10, 20})};
+  expect(&b, plan_guide(&b.plan, "guide", op), (float[]){20, 40}, 1e-5f); /* 30 and 60, times (1 + 1 / 3) / 2 */
+}
+
+/* The first step's negative row leaves the reference that the second step reads. */
+static void guidance_makes_its_reference(void **state) {
+  (void)state;
+  struct bench b = begin();
+  struct tensor model = give(&b, plan_input(&b.plan, 2, 1, 1, 1, ELEMENT_DEVICE), (float[]){10, 30});
+  struct tensor x = input(&b, 1, 1, 1, (float[]){5}), anew = plan_input(&b.plan, 1, 1, 1, 1, ELEMENT_PRECISE);
+  plan_guide(&b.plan, "first", (struct op_guide){.model = model, .x = x, .anew = anew});
+  struct op_guide op = {.step = 1, .model = input(&b, 1, 1, 1, (float[]){2}), .x = x, .reference = anew};
+  b.params.row_weight[0] = 4;
+  b.params.row_weight[1] = b.params.virtual_weight = -3;
+  b.params.residual[0] = (struct residual_params){100, 100, 2, -1}; /* 10 - 30 */
+  b.params.residual[1] = (struct residual_params){.x = 1, .reference = 0.5f};
+  expect(&b, plan_guide(&b.plan, "second", op), (float[]){8 - 3 * (5 - 10)}, 0);
 }
 
 /* x = 2 x + m + 10 e0 + 100 e1, and e0 = m - x is kept: three steps by hand. */
@@ -384,7 +420,6 @@ static void a_step_looks_back(void **state) {
     b.params.step[i] = (struct step_params){
         .x = 2, .model = 1, .earlier = {i > 0 ? 10 : 0, i > 1 ? 100 : 0}, .keep_x = -1, .keep_model = 1};
   }
-  b.params.row_weight[0] = 1;
   prepare(&b, PIXEL_RGBA);
   run(&b, NULL, NULL);
   /* 2 + 3 = 5, keeps 2; 10 + 3 + 20 = 33, keeps -2; 66 + 3 - 20 + 200 = 249, keeps -30 */
@@ -419,7 +454,6 @@ static void multistep_solvers_fit_the_step(void **state) {
     b.params.step[i] =
         (struct step_params){.x = 1, .model = h * f[0], .earlier = {h * f[1], h * f[2], h * f[3]}, .keep_model = 1};
   }
-  b.params.row_weight[0] = 1;
   prepare(&b, PIXEL_RGBA);
   run(&b, NULL, NULL);
   float end;
@@ -444,7 +478,6 @@ static void a_loop_hands_on_its_latent(void **state) {
   plan_step(&b.plan, "step", (struct op_step){.step = 1, .x = x, .model = row, .noise = noise});
   plan_loop_end(&b.plan);
   struct tensor behind = plan_time_row(&b.plan, "row", (struct op_time_row){.step = 0, .table = table});
-  b.params.row_weight[0] = 1;
   b.params.step[1] = (struct step_params){999, 2, -1, 100};
   b.params.step[2] = (struct step_params){4, 2, -1, 0};
   prepare(&b, PIXEL_RGBA);
@@ -691,6 +724,8 @@ int main(void) {
       cmocka_unit_test(prompts_repeat_for_each_step),
       cmocka_unit_test(each_picture_has_its_time_row),
       cmocka_unit_test(guidance_becomes_a_wave),
+      cmocka_unit_test(guidance_weighs_predictions),
+      cmocka_unit_test(guidance_makes_its_reference),
       cmocka_unit_test(the_sampler_step_is_linear),
       cmocka_unit_test(a_step_looks_back),
       cmocka_unit_test(multistep_solvers_fit_the_step),

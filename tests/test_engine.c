@@ -143,6 +143,109 @@ static void test_guidance(void **state) {
   rig_close(&guided);
 }
 
+static struct prepared_info shape_of(const struct rig *rig) {
+  struct prepared_info info;
+  prepared_get_info(rig->prepared, &info);
+  return info;
+}
+
+static struct engine_info info_of(const struct rig *rig) {
+  struct engine_info info;
+  engine_get_info(rig->engine, &info);
+  return info;
+}
+
+static long frame_launches(struct rig *rig) {
+  long before = info_of(rig).device_launches;
+  free(generate_default(rig));
+  return info_of(rig).device_launches - before;
+}
+
+/* A handle of so many steps for a mode, in the rig's place. */
+static void guide(struct rig *rig, enum guidance_mode mode, int steps, bool text_to_image) {
+  struct engine_shape shape = shape_of(rig).shape;
+  shape.guidance = mode;
+  shape.steps = steps;
+  shape.text_to_image = text_to_image;
+  engine_release(rig->engine, &rig->prepared);
+  must(engine_prepare(rig->engine, &shape, &rig->prepared, &rig->err), &rig->err);
+}
+
+/* A picture with one control at this value. */
+static uint8_t *with(struct rig *rig, float *control, float value) {
+  float before = *control;
+  *control = value;
+  uint8_t *picture = generate_default(rig);
+  *control = before;
+  return picture;
+}
+
+/* Residual guidance: at a scale of 1 it is none, to the bit where it has no row of its own; scale, delta and rescale
+ * count and capture nothing; the negative prompt counts where there is a row for it. */
+static void test_guidance_modes(void **state) {
+  (void)state;
+  static const struct {
+    enum guidance_mode mode;
+    int steps;
+    bool text_to_image;
+  } cases[] = {{GUIDANCE_SELF, 2, false},
+               {GUIDANCE_ONE_TIME, 3, false},
+               {GUIDANCE_SELF, 6, true},
+               {GUIDANCE_ONE_TIME, 6, false},
+               {GUIDANCE_FULL, 2, true}};
+  static const char *const names[] = {"turbo", "sdxl"};
+  for (size_t i = 0; i < 2 * sizeof cases / sizeof *cases; i++) {
+    struct rig rig;
+    bool one_time = cases[i / 2].mode == GUIDANCE_ONE_TIME, self = cases[i / 2].mode == GUIDANCE_SELF;
+    rig_open(&rig, args, names[i % 2], false);
+    struct controls *c = &rig.controls;
+    c->strength = 0.6f;
+    guide(&rig, GUIDANCE_NONE, cases[i / 2].steps, cases[i / 2].text_to_image);
+    uint8_t *none = generate_default(&rig);
+    guide(&rig, cases[i / 2].mode, cases[i / 2].steps, cases[i / 2].text_to_image);
+    assert_int_equal(shape_of(&rig).rows, self ? 1 : 2);
+    if (self)
+      assert_same(&rig, none, with(&rig, &c->guidance, 1));
+    c->guidance = 3;
+    uint8_t *three = generate_default(&rig);
+    long captures = info_of(&rig).device_captures, steady = frame_launches(&rig);
+    if (!self)
+      assert_memory_not_equal(none, three, picture_bytes(&rig));
+    assert_differ(&rig, with(&rig, &c->guidance, 2), with(&rig, &c->guidance, 3));
+    assert_differ(&rig, with(&rig, &c->guidance_rescale, 0.7f), with(&rig, &c->guidance_rescale, 0));
+    uint8_t *delta = with(&rig, &c->delta, 0.5f);
+    assert_true((memcmp(delta, three, picture_bytes(&rig)) != 0) == (self || one_time));
+    free(delta);
+    assert_int_equal(frame_launches(&rig), steady);
+    assert_int_equal(info_of(&rig).device_captures, captures);
+    must(engine_set_prompt(rig.engine, SLOT_NEGATIVE, "a cat", &rig.err), &rig.err);
+    uint8_t *other = generate_default(&rig);
+    assert_true((memcmp(other, three, picture_bytes(&rig)) == 0) == self);
+    free(other);
+    free(three);
+    if (!self)
+      free(none);
+    rig_close(&rig);
+  }
+}
+
+/* Guidance that is not by a row for the negative prompt alone has no residual; what cannot be is refused in one line.
+ */
+static void test_guidance_refused(void **state) {
+  (void)state;
+  static const char *const names[] = {"lcm", "pix2pix"};
+  for (int i = 0; i < 4; i++) {
+    struct rig rig;
+    rig_open(&rig, args, names[i % 2], false);
+    struct engine_shape shape = shape_of(&rig).shape;
+    shape.guidance = i < 2 ? GUIDANCE_SELF : GUIDANCE_ONE_TIME;
+    struct prepared *prepared;
+    assert_int_equal(engine_prepare(rig.engine, &shape, &prepared, &rig.err), -1);
+    assert_error(&rig.err, STATUS_USAGE, "--guidance-mode full or none");
+    rig_close(&rig);
+  }
+}
+
 static void test_image_guidance(void **state) {
   (void)state;
   struct rig rig;
@@ -153,12 +256,6 @@ static void test_image_guidance(void **state) {
   rig.controls.image_guidance = 1;
   assert_differ(&rig, first, generate_default(&rig));
   rig_close(&rig);
-}
-
-static struct prepared_info shape_of(const struct rig *rig) {
-  struct prepared_info info;
-  prepared_get_info(rig->prepared, &info);
-  return info;
 }
 
 /* Full LCM: guidance is in the time projections, which are made anew when it changes. */
@@ -180,18 +277,6 @@ static void test_guidance_embedding(void **state) {
   rig.controls.guidance = 8;
   assert_same(&rig, eight, generate_default(&rig));
   rig_close(&rig);
-}
-
-static struct engine_info info_of(const struct rig *rig) {
-  struct engine_info info;
-  engine_get_info(rig->engine, &info);
-  return info;
-}
-
-static long frame_launches(struct rig *rig) {
-  long before = info_of(rig).device_launches;
-  free(generate_default(rig));
-  return info_of(rig).device_launches - before;
 }
 
 /* Time projections are no part of a frame: they are made when what they are made of changes, on a GPU by one launch,
@@ -504,7 +589,7 @@ static struct engine_weight scaled_weight(const struct rig *rig, const char *nam
   struct plan frame;
   struct error err = {0};
   const struct frame_shape shape = {
-      .width = rig->golden.frame.width, .height = rig->golden.frame.height, .steps = 1, .rows = 1};
+      .width = rig->golden.frame.width, .height = rig->golden.frame.height, .steps = 1, .rows = {1, 1}};
   must(checkpoint_open(&checkpoint, &(struct checkpoint_sources){.model = rig->golden.folder}, NULL, &err), &err);
   must(model_init(&model, checkpoint, &resources, &err), &err);
   for (int i = 0; i < checkpoint->text_encoder_count; i++)
@@ -867,6 +952,8 @@ int main(int argc, char **argv) {
       cmocka_unit_test(test_seed),
       cmocka_unit_test(test_strength),
       cmocka_unit_test(test_guidance),
+      cmocka_unit_test(test_guidance_modes),
+      cmocka_unit_test(test_guidance_refused),
       cmocka_unit_test(test_image_guidance),
       cmocka_unit_test(test_guidance_embedding),
       cmocka_unit_test(test_time_projections),

@@ -249,7 +249,7 @@ static void unet(void **state) {
   struct given in[] = {give(b, "unet.x", true), give(b, "text.out", true), give(b, "text2.out", two),
                        give(b, "pooled.out", two)};
   float width = (float)b->golden.frame.width, height = (float)b->golden.frame.height;
-  const struct unet_moments of = {1, 1, in[3].tensor, {height, width, 0, 0, height, width}};
+  const struct unet_moments of = {1, {1, 1}, in[3].tensor, {height, width, 0, 0, height, width}};
   struct tensor time = unet_times(&b->model.unet, plan, &of, (struct tensor){0});
   struct tensor text = unet_texts(&b->model.unet, plan, in[1].tensor, in[2].tensor);
   struct tensor y = unet_predict(&b->model.unet, plan, in[0].tensor, time, text);
@@ -291,8 +291,8 @@ static void make_steps(struct bench *b, const struct frame_noise *noise, int pad
 static uint8_t *make_picture(struct bench *b, int steps) {
   const struct frame *frame = &b->golden.frame;
   struct frame_shape shape = {
-      .width = frame->width, .height = frame->height, .steps = steps, .noise_samples = steps - 1, .rows = 1};
-  struct run_params run = {.start_latent = 0.5f, .start_noise = 0.9f, .row_weight = {1}, .mix = 1};
+      .width = frame->width, .height = frame->height, .steps = steps, .noise_samples = steps - 1, .rows = {1, 1}};
+  struct run_params run = {.start_latent = 0.5f, .start_noise = 0.9f, .mix = 1};
   run.guidance = (float)json_number(b->golden.json, "guidance", 1);
   struct frame_noise noise;
   struct frame picture;

@@ -33,7 +33,7 @@ static struct tensor weight(struct rig *rig, const char *name, int out, int k, i
 
 /* Pixels, a 3x3 convolution, a linear layer three times over in a loop, pixels. */
 static void rig_open(struct rig *rig, const char *device) {
-  *rig = (struct rig){.params = {.mix = 1, .row_weight = {1}, .geometry = {0, 0, W, H, 0, 0, W, H}},
+  *rig = (struct rig){.params = {.mix = 1, .geometry = {0, 0, W, H, 0, 0, W, H}},
                       .frame = {.format = PIXEL_RGBA, .width = W, .height = H, .pitch = {4 * W}}};
   struct plan *plan = &rig->plan;
   plan_init(plan, &rig->resources);

@@ -59,7 +59,6 @@ static void build(struct net *net) {
   struct op_attention attention = {.q = net->x, .k = keys, .v = keys, .heads = 1, .scale = 0.25f};
   net->y = plan_attention(plan, "attention", attention);
   must(net, plan_finish(plan, &net->err));
-  net->params.row_weight[0] = 1;
   net->params.step[0] = (struct step_params){.x = 0.5f, .model = 1};
 }
 

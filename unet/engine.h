@@ -18,6 +18,7 @@
 #include "unet/base/device_options.h"
 #include "unet/base/error.h"
 #include "unet/base/frame.h"
+#include "unet/base/guidance.h"
 #include "unet/base/log.h"
 #include "unet/base/picture.h"
 #include "unet/base/samplers.h"
@@ -65,14 +66,14 @@ struct engine_params {
 
 /* What a handle is for. */
 struct engine_shape {
-  int width, height;  /* of the generated picture; 0: the model's native size. Multiples of
-                         engine_info.size_multiple, else an error says which sizes are near */
-  bool nearest_size;  /* width and height are wishes: rounded to the nearest multiple instead of refused */
-  int steps;          /* 1..50; 0: what suits the model (1 for turbo and mini, 4 for LCM, 20 else) */
-  bool text_to_image; /* no input frame */
-  bool guidance;      /* guidance rows are computed: 2, or 3 for InstructPix2Pix models */
-  int batch;          /* pictures of one run: 1, or 0, which is 1 */
-  bool own_memory;    /* works in memory of its own: what a run leaves there outlasts the runs of other handles */
+  int width, height;           /* of the generated picture; 0: the model's native size. Multiples of
+                                  engine_info.size_multiple, else an error says which sizes are near */
+  bool nearest_size;           /* width and height are wishes: rounded to the nearest multiple instead of refused */
+  int steps;                   /* 1..50; 0: what suits the model (1 for turbo and mini, 4 for LCM, 20 else) */
+  bool text_to_image;          /* no input frame */
+  enum guidance_mode guidance; /* see there; where the model embeds guidance, full is that, and residual is refused */
+  int batch;                   /* pictures of one run: 1, or 0, which is 1 */
+  bool own_memory; /* works in memory of its own: what a run leaves there outlasts the runs of other handles */
 };
 
 struct engine_info {
@@ -95,7 +96,7 @@ struct engine_info {
 
 struct prepared_info {
   struct engine_shape shape; /* as prepared: nothing is left open */
-  int rows;                  /* guidance rows of one U-Net call */
+  int rows;                  /* guidance rows of the first U-Net call */
   double flops;              /* of one frame's matrix products */
 };
 

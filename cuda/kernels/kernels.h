@@ -224,20 +224,24 @@ struct sample_args {
   const struct run_block *block;
   const void *x;
   enum dtype x_type; /* FP32 or FP16 */
-  const half_t *model, *image, *table, *position;
+  const half_t *image, *table, *position;
   const float *noise;
+  enum dtype model_type, reference_type;
+  const void *model, *reference; /* FP32 or FP16 */
+  float *anew;
+  float *sums;    /* [latents][GUIDE_BLOCKS][4] */
   float *earlier; /* [kept] latents */
   int kept;
   void *y;
   enum dtype y_type;
-  size_t count;             /* elements of one row of y: a latent, a slot, an embedding */
-  int rows;                 /* guidance rows, timesteps or text positions; of a ring, or 0 */
-  const float *kept_pixels; /* of the picture, size times as wide as the latent, each way; or NULL */
-  int w, size;              /* the latent's width */
-  int c, c_image;           /* channels */
-  int pitch;                /* from one row of table to the next */
-  int period;               /* rows of a step */
-  int values;               /* embedded beside each other in place of the steps' timesteps; 0: none */
+  size_t count;              /* elements of one row of y: a latent, a slot, an embedding */
+  int n;                     /* rows of y, latents; of a ring, or 0 */
+  const float *kept_pixels;  /* of the picture, size times as wide as the latent, each way; or NULL */
+  int w, size;               /* the latent's width */
+  int c, c_image;            /* channels */
+  int pitch;                 /* from one row of table to the next */
+  struct guidance_rows rows; /* of a step or a latent */
+  int values;                /* embedded beside each other in place of the steps' timesteps; 0: none */
   float value[SIZES];
   int step;
   unsigned image_rows;
@@ -257,6 +261,10 @@ cudaError_t launch_add_times(const struct launch_queue *queue, const struct samp
 cudaError_t launch_start(const struct launch_queue *queue, const struct sample_args *args);
 cudaError_t launch_mask(const struct launch_queue *queue, const struct sample_args *args);
 cudaError_t launch_unet_input(const struct launch_queue *queue, const struct sample_args *args);
+/* How far a latent's predictions spread, for launch_guide; where the run does not rescale it does nothing. */
+enum { GUIDE_BLOCKS = 32 };
+cudaError_t launch_guide_sums(const struct launch_queue *queue, const struct sample_args *args);
+cudaError_t launch_guide(const struct launch_queue *queue, const struct sample_args *args);
 cudaError_t launch_step(const struct launch_queue *queue, const struct sample_args *args);
 
 /* --- profile.cu --- */

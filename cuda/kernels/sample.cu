@@ -11,6 +11,19 @@ __device__ __forceinline__ size_t thread_index() {
   return (size_t)blockIdx.x * THREADS + threadIdx.x;
 }
 
+/* guidance_index, guidance_row and guidance_total of unet/plan/op.h. */
+__device__ __forceinline__ int index_of(struct guidance_rows rows, int row) {
+  return row < rows.first ? 0 : 1 + (row - rows.first) / rows.each;
+}
+
+__device__ __forceinline__ int row_of(struct guidance_rows rows, int row) {
+  return row < rows.first ? row : (row - rows.first) % rows.each;
+}
+
+__device__ __forceinline__ int total_of(struct guidance_rows rows, int count) {
+  return count ? rows.first + (count - 1) * rows.each : 0;
+}
+
 __global__ void __launch_bounds__(THREADS) begin_kernel(struct run_ring *ring, struct run_block *block) {
   wait_for_previous();
   const uint32_t *from = reinterpret_cast<const uint32_t *>(ring->buffer[ring->turn & 1]);
@@ -51,7 +64,7 @@ __global__ void __launch_bounds__(THREADS) timestep_kernel(const __grid_constant
   if (i >= p.count)
     return;
   int width = p.values ? p.c / p.values : p.c, half = width / 2, k = (int)(i % width);
-  float t = p.values ? p.value[i % p.c / width] : p.block->run.step[i / p.c / p.period].timestep;
+  float t = p.values ? p.value[i % p.c / width] : p.block->run.step[index_of(p.rows, (int)(i / p.c))].timestep;
   element_write(p.y, p.y_type, i, wave((double)t, k % half, half, p.shift, p.cos_first == (k < half)));
 }
 
@@ -76,7 +89,7 @@ __global__ void __launch_bounds__(THREADS) store_slot_kernel(const __grid_consta
   size_t i = thread_index();
   wait_for_previous();
   const struct run_params &run = p.block->run;
-  size_t slot = p.rows ? run.turn % (unsigned)p.rows : (unsigned)run.slot;
+  size_t slot = p.n ? run.turn % (unsigned)p.n : (unsigned)run.slot;
   if (i < p.count)
     element_write(p.y, p.y_type, slot * p.count + i, element_read(p.x, p.x_type, i));
 }
@@ -86,9 +99,9 @@ template <int WIDTH>
 __global__ void __launch_bounds__(THREADS) prompt_kernel(const __grid_constant__ struct sample_args p) {
   size_t i = thread_index() * WIDTH;
   wait_for_previous();
-  if (i >= p.count * p.rows)
+  if (i >= p.count * p.n)
     return;
-  const struct prompt_params &prompt = p.block->run.prompt[i / p.count % p.period];
+  const struct prompt_params &prompt = p.block->run.prompt[row_of(p.rows, (int)(i / p.count))];
   float sum[WIDTH] = {};
   for (int part = 0; part < 2; part++) {
     if (prompt.weight[part] == 0.0f)
@@ -128,7 +141,7 @@ template <int WIDTH>
 __global__ void __launch_bounds__(THREADS) add_times_kernel(const __grid_constant__ struct sample_args p) {
   size_t i = thread_index() * WIDTH;
   wait_for_previous();
-  if (i >= p.count * p.rows)
+  if (i >= p.count * p.n)
     return;
   const __half *row = p.table + i / p.count * p.pitch + i % p.c;
   __half *y = static_cast<__half *>(p.y) + i;
@@ -173,7 +186,7 @@ __device__ __forceinline__ float repainted(const struct sample_args &p, size_t p
 __global__ void __launch_bounds__(THREADS) unet_input_kernel(const __grid_constant__ struct sample_args p) {
   size_t i = thread_index();
   wait_for_previous();
-  if (i >= p.count * p.rows)
+  if (i >= p.count * p.n)
     return;
   int masks = p.kept_pixels != nullptr, channels = p.c + masks + p.c_image;
   size_t row = i / p.count, pixel = i % p.count / channels;
@@ -186,6 +199,90 @@ __global__ void __launch_bounds__(THREADS) unet_input_kernel(const __grid_consta
   else if (p.image_rows >> row & 1)
     v = __half2float(p.image[pixel * p.c_image + image]);
   element_write(p.y, p.y_type, i, v);
+}
+
+/* What guidance makes of element i of a latent, before it is rescaled. */
+__device__ __forceinline__ float guided(const struct sample_args &p, int latent, size_t i) {
+  const struct run_params &run = p.block->run;
+  int rows = latent ? p.rows.each : p.rows.first;
+  size_t row = total_of(p.rows, latent), at = latent * p.count + i;
+  float m = 0.0f;
+  for (int r = 0; r < rows; r++)
+    m += run.row_weight[r] * element_read(p.model, p.model_type, (row + r) * p.count + i);
+  if (!p.x || (p.anew && latent == 0))
+    return m;
+  const struct residual_params &residual = run.residual[p.step + p.block->iteration + latent];
+  float towards = residual.x * element_read(p.x, p.x_type, at);
+  if (p.reference)
+    towards += residual.reference * element_read(p.reference, p.reference_type, at);
+  return m + run.virtual_weight * towards;
+}
+
+/* Sums of the text's row and its squares, of what is guided and its squares: added up over the block. */
+__device__ __forceinline__ void add_up(float sums[4], float *out) {
+  __shared__ float of_warp[THREADS / 32][4];
+  for (int j = 0; j < 4; j++) {
+    for (int lane = 16; lane; lane /= 2)
+      sums[j] += __shfl_down_sync(~0u, sums[j], lane);
+    if (threadIdx.x % 32 == 0)
+      of_warp[threadIdx.x / 32][j] = sums[j];
+  }
+  __syncthreads();
+  if (threadIdx.x < 4) {
+    float sum = 0.0f;
+    for (int warp = 0; warp < THREADS / 32; warp++)
+      sum += of_warp[warp][threadIdx.x];
+    out[threadIdx.x] = sum;
+  }
+}
+
+__global__ void __launch_bounds__(THREADS) guide_sums_kernel(const __grid_constant__ struct sample_args p) {
+  int latent = blockIdx.y;
+  wait_for_previous();
+  if (p.block->run.guidance_rescale == 0.0f)
+    return;
+  size_t row = total_of(p.rows, latent);
+  float sums[4] = {};
+  for (size_t i = thread_index(); i < p.count; i += GUIDE_BLOCKS * THREADS) {
+    float text = element_read(p.model, p.model_type, row * p.count + i), m = guided(p, latent, i);
+    sums[0] += text;
+    sums[1] += text * text;
+    sums[2] += m;
+    sums[3] += m * m;
+  }
+  add_up(sums, p.sums + (latent * GUIDE_BLOCKS + blockIdx.x) * 4);
+}
+
+/* What rescaling multiplies a latent's predictions by. */
+__device__ __forceinline__ float rescaled(const struct sample_args &p, int latent) {
+  float f = p.block->run.guidance_rescale;
+  if (f == 0.0f)
+    return 1.0f;
+  double sums[4] = {};
+  for (int block = 0; block < GUIDE_BLOCKS; block++)
+    for (int j = 0; j < 4; j++)
+      sums[j] += p.sums[(latent * GUIDE_BLOCKS + block) * 4 + j];
+  double text = sums[1] - sums[0] * sums[0] / p.count, spread = sums[3] - sums[2] * sums[2] / p.count;
+  return spread > 0.0 ? 1.0f - f + f * (float)sqrt(fmax(text, 0.0) / spread) : 1.0f;
+}
+
+__global__ void __launch_bounds__(THREADS) guide_kernel(const __grid_constant__ struct sample_args p) {
+  __shared__ float factor;
+  int latent = blockIdx.y;
+  size_t i = thread_index();
+  wait_for_previous();
+  if (threadIdx.x == 0)
+    factor = rescaled(p, latent);
+  __syncthreads();
+  if (i >= p.count)
+    return;
+  float m = guided(p, latent, i);
+  if (p.anew && latent == 0) {
+    const struct residual_params &residual = p.block->run.residual[p.step + p.block->iteration];
+    p.anew[i] = residual.clean_x * element_read(p.x, p.x_type, i) +
+                residual.clean_model * element_read(p.model, p.model_type, p.count + i);
+  }
+  element_write(p.y, p.y_type, latent * p.count + i, factor * m);
 }
 
 /* What the earlier predictions add; then each goes one place back, and the first is `now`. */
@@ -210,9 +307,7 @@ __global__ void __launch_bounds__(THREADS) step_kernel(const __grid_constant__ s
   const struct run_params &run = p.block->run;
   int step = p.step + p.block->iteration;
   const struct step_params &s = run.step[step];
-  float model = 0.0f;
-  for (int row = 0; row < p.rows; row++)
-    model += run.row_weight[row] * __half2float(p.model[row * p.count + i]);
+  float model = element_read(p.model, p.model_type, i);
   float x = element_read(p.x, p.x_type, i), v = s.x * x + s.model * model;
   if (p.noise && s.noise != 0.0f)
     v += s.noise * p.noise[step * p.count + i];
@@ -260,7 +355,7 @@ cudaError_t launch_store_slot(const struct launch_queue *queue, const struct sam
 }
 
 cudaError_t launch_prompt(const struct launch_queue *queue, const struct sample_args *args) {
-  size_t count = args->count * args->rows;
+  size_t count = args->count * args->n;
   return args->count % 8 == 0 ? launch_over(queue, prompt_kernel<8>, count / 8, args)
                               : launch_over(queue, prompt_kernel<1>, count, args);
 }
@@ -274,7 +369,7 @@ cudaError_t launch_end_token(const struct launch_queue *queue, const struct samp
 }
 
 cudaError_t launch_add_times(const struct launch_queue *queue, const struct sample_args *args) {
-  size_t count = args->count * args->rows;
+  size_t count = args->count * args->n;
   bool wide = args->c % 8 == 0 && args->pitch % 8 == 0 && (uintptr_t)args->table % 16 == 0;
   return wide ? launch_over(queue, add_times_kernel<8>, count / 8, args)
               : launch_over(queue, add_times_kernel<1>, count, args);
@@ -289,7 +384,16 @@ cudaError_t launch_mask(const struct launch_queue *queue, const struct sample_ar
 }
 
 cudaError_t launch_unet_input(const struct launch_queue *queue, const struct sample_args *args) {
-  return launch_over(queue, unet_input_kernel, args->count * args->rows, args);
+  return launch_over(queue, unet_input_kernel, args->count * args->n, args);
+}
+
+cudaError_t launch_guide_sums(const struct launch_queue *queue, const struct sample_args *args) {
+  return launch(queue, guide_sums_kernel, dim3(GUIDE_BLOCKS, args->n), dim3(THREADS), 0, *args);
+}
+
+cudaError_t launch_guide(const struct launch_queue *queue, const struct sample_args *args) {
+  dim3 grid(blocks_for(args->count, THREADS), args->n);
+  return launch(queue, guide_kernel, grid, dim3(THREADS), 0, *args);
 }
 
 cudaError_t launch_step(const struct launch_queue *queue, const struct sample_args *args) {

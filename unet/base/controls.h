@@ -20,13 +20,18 @@ struct controls {
                      model trained from pure noise alone, the picture is blended with the input */
   float guidance; /* classifier-free guidance scale; acts where guidance rows were prepared, and in LCM models that
                      embed it */
-  float image_guidance;        /* InstructPix2Pix: how closely the input picture is followed */
-  float mix;                   /* 1: the generated picture, 0: the input picture, between: cross-fade */
+  float image_guidance;   /* InstructPix2Pix: how closely the input picture is followed */
+  float guidance_rescale; /* how far the guided prediction's spread is brought back to the unguided one's: 0 to 1 */
+  float delta;            /* residual guidance: weight of what is led away from */
+  float mix;              /* 1: the generated picture, 0: the input picture, between: cross-fade */
   float adapter[ADAPTERS_MAX]; /* weight of each of the engine's adapters: 0 leaves the model as it is */
   uint64_t seed; /* of the starting noise; the same seed gives the same noise every frame and on every device */
 };
 
 #define CONTROLS_DEFAULTS                                                                                              \
-  { .prompt = SLOT_PRESET_1, .strength = 1.0f, .guidance = 1.0f, .image_guidance = 1.5f, .mix = 1.0f, .seed = 1 }
+  {                                                                                                                    \
+    .prompt = SLOT_PRESET_1, .strength = 1.0f, .guidance = 1.0f, .image_guidance = 1.5f, .delta = 1.0f, .mix = 1.0f,   \
+    .seed = 1                                                                                                          \
+  }
 
 #endif

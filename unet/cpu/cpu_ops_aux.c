@@ -30,10 +30,10 @@ static void prompt_run(const struct cpu_run *run, const struct cpu_node *node) {
   float *y = cpu_f32(run->program, op->y);
   size_t count = (size_t)op->slots.w * (size_t)op->slots.c;
   memset(y, 0, tensor_elements(op->y) * sizeof *y);
-  size_t rows = (size_t)(op->rows ? op->rows : op->y.n);
+  const struct guidance_rows rows = guidance_rows(op->first, op->rows, op->y.n);
   for (size_t r = 0; r < (size_t)op->y.n; r++)
     for (int i = 0; i < 2; i++) {
-      const struct prompt_params *p = &run->params->prompt[r % rows];
+      const struct prompt_params *p = &run->params->prompt[guidance_row(rows, (int)r)];
       for (size_t e = 0; p->weight[i] != 0 && e < count; e++)
         y[r * count + e] += p->weight[i] * slots[(size_t)p->slot[i] * count + e];
     }
@@ -60,9 +60,10 @@ static void sinusoid(double angle, double divisor, bool cos_first, int c, float 
 static void timestep_run(const struct cpu_run *run, const struct cpu_node *node) {
   const struct op_timestep *op = &node->op->timestep;
   float *y = cpu_f32(run->program, op->y);
-  int rows = op->rows ? op->rows : 1, values = op->values ? op->values : 1, c = op->y.c / values;
+  const struct guidance_rows rows = guidance_rows(op->first, op->rows, 1);
+  int values = op->values ? op->values : 1, c = op->y.c / values;
   for (int i = 0; i < op->y.n * values; i++) {
-    float t = op->values ? op->value[i % values] : run->params->step[i / rows].timestep;
+    float t = op->values ? op->value[i % values] : run->params->step[guidance_index(rows, i)].timestep;
     sinusoid((double)t, c / 2 - (double)op->shift, op->cos_first, c, y + (size_t)i * (size_t)c);
   }
 }
@@ -132,6 +133,78 @@ static void unet_input_run(const struct cpu_run *run, const struct cpu_node *nod
     }
 }
 
+/* Sums of the values and of their squares. */
+struct moments {
+  double sum, squares;
+};
+
+static void moments_add(struct moments *m, double value) {
+  m->sum += value;
+  m->squares += value * value;
+}
+
+static double moments_variance(const struct moments *m, size_t count) {
+  return m->squares - m->sum * m->sum / (double)count; /* times the count */
+}
+
+/* A latent of OP_GUIDE. */
+struct guided {
+  const float *model, *x, *reference;
+  float *y, *anew;
+  int rows;
+  size_t count;
+};
+
+static double guide_value(const struct run_params *params, const struct residual_params *p, const struct guided *g,
+                          size_t i) {
+  double m = 0;
+  for (int r = 0; r < g->rows; r++)
+    m += (double)params->row_weight[r] * (double)g->model[(size_t)r * g->count + i];
+  if (!g->x || g->anew)
+    return m;
+  double towards = (double)p->x * (double)g->x[i];
+  towards += g->reference ? (double)p->reference * (double)g->reference[i] : 0;
+  return m + (double)params->virtual_weight * towards;
+}
+
+static void guide_latent(const struct run_params *params, const struct residual_params *p, const struct guided *g) {
+  struct moments text = {0}, all = {0};
+  for (size_t i = 0; i < g->count; i++) {
+    double m = guide_value(params, p, g, i);
+    moments_add(&text, (double)g->model[i]);
+    moments_add(&all, m);
+    g->y[i] = (float)m;
+    if (g->anew)
+      g->anew[i] =
+          (float)((double)p->clean_x * (double)g->x[i] + (double)p->clean_model * (double)g->model[g->count + i]);
+  }
+  double f = (double)params->guidance_rescale, spread = moments_variance(&all, g->count);
+  double scale = 1 - f + f * sqrt(fmax(moments_variance(&text, g->count), 0) / spread);
+  for (size_t i = 0; i < g->count && f != 0 && spread > 0; i++)
+    g->y[i] = (float)(scale * (double)g->y[i]);
+}
+
+static void guide_run(const struct cpu_run *run, const struct cpu_node *node) {
+  const struct op_guide *op = &node->op->guide;
+  const float *model = cpu_f32(run->program, op->model), *x = cpu_f32(run->program, op->x),
+              *reference = cpu_f32(run->program, op->reference);
+  float *y = cpu_f32(run->program, op->y), *anew = cpu_f32(run->program, op->anew);
+  const struct guidance_rows rows = guidance_rows(op->first, op->rows, op->model.n);
+  size_t count = tensor_elements(op->y) / (size_t)op->y.n;
+  for (int i = 0; i < op->y.n; i++) {
+    size_t at = (size_t)i * count;
+    struct guided g = {.model = model,
+                       .x = x ? x + at : NULL,
+                       .reference = reference ? reference + at : NULL,
+                       .y = y + at,
+                       .anew = i == 0 ? anew : NULL,
+                       .rows = i == 0 ? rows.first : rows.each,
+                       .count = count};
+    guide_latent(run->params, &run->params->residual[op->step + run->iteration + i], &g);
+    model += (size_t)g.rows * count;
+  }
+}
+
 static void step_run(const struct cpu_run *run, const struct cpu_node *node) {
   const struct op_step *op = &node->op->step;
   size_t index = (size_t)(op->step + run->iteration), count = tensor_elements(op->x);
@@ -140,9 +213,7 @@ static void step_run(const struct cpu_run *run, const struct cpu_node *node) {
   float *x = cpu_f32(run->program, op->x), *earlier = cpu_f32(run->program, op->earlier);
   size_t kept = (size_t)op->earlier.n;
   for (size_t i = 0; i < count; i++) {
-    double prediction = 0;
-    for (size_t r = 0; r < (size_t)op->model.n; r++)
-      prediction += (double)run->params->row_weight[r] * (double)model[r * count + i];
+    double prediction = (double)model[i];
     double more = noise && s->noise != 0 ? (double)s->noise * (double)noise[index * count + i] : 0;
     for (size_t j = 0; j < kept; j++)
       more += s->earlier[j] != 0 ? (double)s->earlier[j] * (double)earlier[j * count + i] : 0;
@@ -165,4 +236,5 @@ const struct cpu_impl cpu_define_affine = {.run = affine_run};
 const struct cpu_impl cpu_define_start = {.run = start_run};
 const struct cpu_impl cpu_define_mask = {.run = mask_run};
 const struct cpu_impl cpu_define_unet_input = {.run = unet_input_run};
+const struct cpu_impl cpu_define_guide = {.run = guide_run};
 const struct cpu_impl cpu_define_step = {.run = step_run};

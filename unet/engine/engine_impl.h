@@ -38,7 +38,8 @@ struct conditioning {
 struct prepared {
   struct prepared *next; /* of the engine's */
   struct frame_shape shape;
-  bool guidance, own_memory; /* as wished */
+  enum guidance_mode guidance; /* as wished */
+  bool own_memory;             /* likewise */
   struct plan plan, times_plan;
   struct program *program, *times_program;
   struct frame_noise noise;
@@ -156,8 +157,8 @@ void sampling_choose(struct sampling *sampling, const struct engine_params *para
                      const struct checkpoint *checkpoint);
 /* Steps that suit the model. */
 int sampling_default_steps(const struct engine *engine);
-/* sampling_noise writes this seed's noise to the device, sampling_table fills the handle's table for this strength, and
- * sampling_times computes the time projections of this run's steps. Each does nothing where that is up to date. */
+/* sampling_noise writes this seed's noise to the device, sampling_table fills the handle's table for this strength,
+ * and sampling_times computes the time projections of this run's steps. Each does nothing where that is up to date. */
 int sampling_noise(struct engine *engine, struct prepared *prepared, uint64_t seed, struct error *err);
 void sampling_table(const struct engine *engine, struct prepared *prepared, double strength);
 int sampling_times(struct engine *engine, struct prepared *prepared, const struct run_params *run, struct error *err);

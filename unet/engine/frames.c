@@ -17,27 +17,35 @@ static int check_controls(const struct controls *controls, struct error *err) {
   return 0;
 }
 
-static void fill_guidance(const struct engine *engine, int rows, const struct controls *controls,
+static void fill_rows(enum guidance_mode mode, int rows, const struct controls *controls, struct run_params *run) {
+  float g = controls->guidance, image = controls->image_guidance;
+  run->guidance_rescale = clamp01(controls->guidance_rescale);
+  switch (mode) {
+  case GUIDANCE_NONE:
+    run->row_weight[0] = 1;
+    return;
+  case GUIDANCE_SELF: /* delta s + g (c - delta s), s what takes the place of u */
+  case GUIDANCE_ONE_TIME:
+    run->row_weight[0] = g;
+    run->row_weight[1] = run->virtual_weight = (1 - g) * controls->delta;
+    return;
+  case GUIDANCE_FULL:
+    break;
+  }
+  run->row_weight[0] = g;
+  run->row_weight[1] = rows == 3 ? image - g : 1 - g; /* u + g (c - u) */
+  run->row_weight[2] = 1 - image;                     /* u + image (i - u) + g (t - i): InstructPix2Pix, 2023 */
+}
+
+static void fill_guidance(const struct engine *engine, const struct frame_shape *shape, const struct controls *controls,
                           struct run_params *run) {
-  float blend = clamp01(controls->blend), g = controls->guidance, image = controls->image_guidance;
+  float blend = clamp01(controls->blend);
   int slot = prompts_slot(engine, controls->prompt), negative = prompts_slot(engine, SLOT_NEGATIVE);
   int slot_to = blend > 0 ? prompts_slot(engine, controls->prompt_to) : slot;
   run->prompt[0] = (struct prompt_params){{slot, slot_to}, {1 - blend, blend}};
   run->prompt[1] = run->prompt[2] =
       (struct prompt_params){{negative, negative}, {prompts_zero_negative(engine) ? 0 : 1, 0}};
-  switch (rows) {
-  case 1:
-    run->row_weight[0] = 1;
-    break;
-  case 2: /* u + g (c - u) */
-    run->row_weight[0] = g;
-    run->row_weight[1] = 1 - g;
-    break;
-  default: /* u + image (i - u) + g (t - i): Brooks et al., InstructPix2Pix, 2023 */
-    run->row_weight[0] = g;
-    run->row_weight[1] = image - g;
-    run->row_weight[2] = 1 - image;
-  }
+  fill_rows(shape->guidance, shape->rows.first, controls, run);
 }
 
 static void fill_sampling(const struct engine *engine, struct prepared *prepared, const struct controls *controls,
@@ -46,6 +54,7 @@ static void fill_sampling(const struct engine *engine, struct prepared *prepared
   float strength = clamp01(controls->strength);
   sampling_table(engine, prepared, text_to_image || engine->blends || strength == 0 ? 1 : (double)strength);
   memcpy(run->step, prepared->table.step, sizeof run->step);
+  memcpy(run->residual, prepared->table.residual, sizeof run->residual);
   run->start_latent = prepared->table.start_latent;
   run->start_noise = prepared->table.start_noise;
   run->mix = text_to_image ? 1 : strength == 0 ? 0 : clamp01(controls->mix) * (engine->blends ? strength : 1);
@@ -75,12 +84,13 @@ static int fill_run(struct engine *engine, const struct engine_request *request,
   run->guidance = controls->guidance;
   if (engine_weigh(engine, controls->adapter, err) < 0)
     return -1;
-  fill_guidance(engine, prepared->shape.rows, controls, run);
+  fill_guidance(engine, &prepared->shape, controls, run);
   if (*frame)
     run->geometry = geometry_fit(engine->fit, *frame, prepared->shape.width, prepared->shape.height);
-  if (prompts_refresh(engine, prepared->shape.rows, run, err) < 0 || sampling_times(engine, prepared, run, err) < 0)
+  int rows = prepared->shape.rows.first;
+  if (prompts_refresh(engine, rows, run, err) < 0 || sampling_times(engine, prepared, run, err) < 0)
     return -1;
-  return prompts_place(engine, prepared->shape.rows, run, err);
+  return prompts_place(engine, rows, run, err);
 }
 
 /* --- frames --- */

@@ -53,6 +53,9 @@ static int check_wish(const struct engine *engine, const struct engine_shape *wi
         err, STATUS_USAGE,
         "%s: this model was trained without guidance, which would spoil its pictures: leave --guidance at 1",
         engine->model_path);
+  if (wish->guidance > GUIDANCE_FULL && (checkpoint->image_condition || model_embeds_guidance(&engine->model)))
+    return error_set(err, STATUS_USAGE, "%s: this model %s: --guidance-mode full or none suits it", engine->model_path,
+                     checkpoint->image_condition ? "is guided by prompt and picture apart" : "embeds guidance");
   if (wish->batch < 0 || wish->batch > 1)
     return error_set(err, STATUS_USAGE, "a batch of %d: one picture a run is supported", wish->batch);
   return 0;
@@ -68,6 +71,7 @@ static int choose_shape(const struct engine *engine, const struct engine_shape *
       .height = wish->height ? wish->height : height,
       .steps = steps,
       .noise_samples = sampler_noise_samples(engine->sampling.sampler, steps),
+      .guidance = model_embeds_guidance(&engine->model) ? GUIDANCE_NONE : wish->guidance,
       .rows = model_rows(&engine->model, wish->guidance),
       .text_to_image = wish->text_to_image,
   };
@@ -200,7 +204,7 @@ void prepared_get_info(const struct prepared *prepared, struct prepared_info *in
                                            .guidance = prepared->guidance,
                                            .batch = 1,
                                            .own_memory = prepared->own_memory},
-                                 .rows = shape->rows};
+                                 .rows = shape->rows.first};
   for (int i = 0; i < plan->op_count; i++)
     info->flops += op_flops(&plan->ops[i]) * plan_op_runs(plan, i);
 }

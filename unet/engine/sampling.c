@@ -89,7 +89,7 @@ static struct conditioning conditioning_of(const struct engine *engine, struct p
     c.timestep[i] = run->step[i].timestep;
   if (model_embeds_guidance(&engine->model))
     c.guidance = run->guidance;
-  for (int i = 0; tensor_exists(engine->model.pooled) && i < 2 * prepared->shape.rows; i++) {
+  for (int i = 0; tensor_exists(engine->model.pooled) && i < 2 * prepared->shape.rows.first; i++) {
     const struct prompt_params *prompt = &run->prompt[i / 2];
     c.text[i / 2].weight[i % 2] = prompt->weight[i % 2];
     c.text[i / 2].serial[i % 2] = prompt->weight[i % 2] != 0 ? engine->slots[prompt->slot[i % 2]].serial : 0;

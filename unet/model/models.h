@@ -21,14 +21,15 @@ void unet_free(struct unet *unet); /* also of a zeroed one */
 
 /* What a U-Net's time projections depend on beside the run's parameters. */
 struct unet_moments {
-  int steps, rows;      /* rows of each step: those of guidance, where pooled text tells them apart, else 1 */
-  struct tensor pooled; /* [steps * rows, 1, 1, added_text_dim], of U-Nets that have that */
-  float sizes[SIZES];   /* likewise */
+  int steps;
+  struct guidance_rows rows; /* of each step: those of guidance, where something tells them apart, else 1 */
+  struct tensor pooled;      /* [rows of all steps, 1, 1, added_text_dim], of U-Nets that have that */
+  float sizes[SIZES];        /* likewise */
 };
 
 /* The time projections of all res blocks for the timesteps of run.step[0..steps), and run.guidance where the U-Net has
- * a guidance embedding: [steps * rows, 1, 1, walk.time_channels], in y where that is given. Whatever else a U-Net adds
- * to its time embedding belongs here. */
+ * a guidance embedding: [rows of all steps, 1, 1, walk.time_channels], in y where that is given. Whatever else a U-Net
+ * adds to its time embedding belongs here. */
 struct tensor unet_times(const struct unet *unet, struct plan *plan, const struct unet_moments *of, struct tensor y);
 /* Keys and values of all attention to the text ++ text2 of [1, 1, tokens, cross_attention_dim]: [1, 1, tokens,
  * walk.text_channels]. text2 may be left out. */

@@ -44,14 +44,20 @@ size_t model_prompt_elements(const struct model *model) {
   return elements;
 }
 
-int model_rows(const struct model *model, bool guidance) {
-  if (!guidance || model_embeds_guidance(model))
-    return 1;
-  return model->checkpoint->image_condition ? 3 : 2;
+struct guidance_rows model_rows(const struct model *model, enum guidance_mode guidance) {
+  struct guidance_rows rows = {1, 1};
+  int more = model->checkpoint->image_condition ? 3 : 2;
+  if (model_embeds_guidance(model))
+    return rows;
+  if (guidance == GUIDANCE_FULL || guidance == GUIDANCE_ONE_TIME)
+    rows.first = more;
+  if (guidance == GUIDANCE_FULL)
+    rows.each = more;
+  return rows;
 }
 
-int model_time_rows(const struct model *model, int rows) {
-  return model->unet.config->added_text_dim ? rows : 1;
+struct guidance_rows model_time_rows(const struct model *model, struct guidance_rows rows) {
+  return model->unet.config->added_text_dim ? rows : (struct guidance_rows){1, 1};
 }
 
 bool model_embeds_guidance(const struct model *model) {
@@ -88,7 +94,7 @@ int plans_keys(const struct model *model, struct plan *plan, struct error *err) 
 }
 
 static struct tensor times_state(const struct model *model, const struct frame_shape *shape, struct plan *plan) {
-  int rows = shape->steps * model_time_rows(model, shape->rows);
+  int rows = guidance_total(model_time_rows(model, shape->rows), shape->steps);
   return plan_state(plan, "times", rows, 1, 1, model->unet.walk.time_channels, ELEMENT_DEVICE);
 }
 
@@ -101,34 +107,85 @@ int plans_times(const struct model *model, const struct frame_shape *shape, stru
   plan_init(plan, model->resources);
   if (tensor_exists(model->pooled))
     of.pooled = plan_prompt(plan, "pooled text",
-                            (struct op_prompt){.slots = model->pooled, .y.n = of.steps * of.rows, .rows = of.rows});
+                            (struct op_prompt){.slots = model->pooled,
+                                               .y.n = guidance_total(of.rows, of.steps),
+                                               .rows = of.rows.each,
+                                               .first = of.rows.first});
   unet_times(&model->unet, plan, &of, times_state(model, shape, plan));
   return plan_finish(plan, err);
 }
 
+/* What the steps of a frame have in common. */
+struct denoising {
+  const struct model *model;
+  const struct frame_shape *shape;
+  struct plan *plan;
+  const struct frame_noise *noise;
+  struct tensor x, image;
+  struct tensor reference; /* what residual guidance leads away from: the input's latent; none: zeros */
+  struct tensor anew;      /* the place of a reference that the first step makes */
+  struct tensor times;
+};
+
+static struct tensor call_unet(const struct denoising *d, struct tensor text, struct tensor time, int rows) {
+  struct op_unet_input input = {.x = d->x, .kept = d->noise->kept, .image = d->image, .y.n = rows};
+  input.image_rows = rows == 3 || d->model->checkpoint->inpainting ? 3 : 1;
+  return unet_predict(&d->model->unet, d->plan, plan_unet_input(d->plan, "input", input), time, text);
+}
+
+/* What guidance makes of the prediction. */
+static struct tensor guide(const struct denoising *d, struct tensor prediction, int step) {
+  enum guidance_mode mode = d->shape->guidance;
+  struct op_guide op = {.step = step, .model = prediction};
+  bool residual = mode == GUIDANCE_SELF || mode == GUIDANCE_ONE_TIME;
+  if (residual)
+    op.x = d->x;
+  if (mode == GUIDANCE_SELF)
+    op.reference = d->reference;
+  else if (residual && step == 0)
+    op.anew = d->anew;
+  else if (residual)
+    op.reference = d->anew;
+  return mode == GUIDANCE_NONE ? prediction : plan_guide(d->plan, "guide", op);
+}
+
+/* A step with its call of the U-Net; in a loop, its first iteration's. */
+static void append_step(const struct denoising *d, int step, struct tensor text, bool loop) {
+  const struct guidance_rows time_rows = model_time_rows(d->model, d->shape->rows);
+  int rows = step ? d->shape->rows.each : d->shape->rows.first;
+  int first = guidance_total(time_rows, step), count = step ? time_rows.each : time_rows.first;
+  struct tensor time =
+      loop
+          ? plan_time_row(d->plan, "time", (struct op_time_row){.step = first / count, .table = d->times, .y.n = count})
+          : tensor_rows_of(d->times, first, count);
+  struct tensor y = guide(d, call_unet(d, text, time, rows), step);
+  struct op_step op = {.step = step, .x = d->x, .model = y};
+  if (step < d->shape->noise_samples)
+    op.noise = d->noise->steps;
+  plan_step(d->plan, "step", op);
+}
+
+static struct tensor texts_of(const struct denoising *d, int rows) {
+  return plan_prompt(d->plan, "prompt", (struct op_prompt){.slots = d->model->keys, .y.n = rows});
+}
+
 /* The sampler's steps, each with a call of the U-Net. Few are written out, because a GPU takes 3 to 5 us from one
- * iteration of a loop to the next (H200); more become a loop, because each step written out takes 10 ms to prepare. */
-static void denoise(const struct model *model, const struct frame_shape *shape, struct plan *plan, struct tensor x,
-                    struct tensor image, const struct frame_noise *state) {
-  struct tensor text = plan_prompt(plan, "prompt", (struct op_prompt){.slots = model->keys, .y.n = shape->rows});
-  struct op_unet_input input = {.x = x, .kept = state->kept, .image = image, .y.n = shape->rows};
-  input.image_rows = shape->rows == 3 || model->checkpoint->inpainting ? 3 : 1;
-  struct tensor times = times_state(model, shape, plan);
-  int time_rows = model_time_rows(model, shape->rows);
-  bool loop = shape->steps > UNROLLED_MAX;
-  int steps = loop ? 1 : shape->steps;
-  if (loop)
-    plan_loop_begin(plan, shape->steps);
-  for (int step = 0; step < steps && !plan->failed; step++) {
-    struct tensor time = loop ? plan_time_row(plan, "time", (struct op_time_row){.table = times, .y.n = time_rows})
-                              : tensor_rows_of(times, step * time_rows, time_rows);
-    struct tensor y = unet_predict(&model->unet, plan, plan_unet_input(plan, "input", input), time, text);
-    struct op_step op = {
-        .step = step, .x = x, .model = y, .noise = step < shape->noise_samples ? state->steps : (struct tensor){0}};
-    plan_step(plan, "step", op);
-  }
-  if (loop)
-    plan_loop_end(plan);
+ * iteration of a loop to the next (H200); more become a loop, because each step written out takes 10 ms to prepare. A
+ * first step that has other rows than the rest is always written out. */
+static void denoise(const struct denoising *d) {
+  const struct guidance_rows rows = d->shape->rows;
+  bool loop = d->shape->steps > UNROLLED_MAX, apart = rows.first != rows.each;
+  int written = loop ? apart : d->shape->steps;
+  struct tensor text = texts_of(d, rows.first), later = text;
+  if (apart && d->shape->steps > 1)
+    later = texts_of(d, rows.each);
+  for (int step = 0; step < written && !d->plan->failed; step++)
+    append_step(d, step, step ? later : text, false);
+  if (!loop)
+    return;
+  plan_loop_begin(d->plan, d->shape->steps - written);
+  append_step(d, written, later, true);
+  plan_loop_end(d->plan);
 }
 
 /* What the U-Net sees of the picture, whose latent the autoencoder has as own. */
@@ -172,9 +229,18 @@ int plans_frame(const struct model *model, const struct frame_shape *shape, stru
     z = autoencoder_scaled(autoencoder, plan, own);
   }
   struct tensor image = image_condition(checkpoint, plan, pixels, own, noise->kept);
-  struct tensor x = plan_start(plan, "start", (struct op_start){.z = z, .noise = noise->start});
-  denoise(model, shape, plan, x, image, noise);
-  x = kind->decode(autoencoder, plan, autoencoder_unscaled(autoencoder, plan, x));
+  struct denoising d = {.model = model,
+                        .shape = shape,
+                        .plan = plan,
+                        .noise = noise,
+                        .x = plan_start(plan, "start", (struct op_start){.z = z, .noise = noise->start}),
+                        .image = image,
+                        .reference = z,
+                        .times = times_state(model, shape, plan)};
+  if (shape->guidance == GUIDANCE_ONE_TIME)
+    d.anew = plan_input(plan, 1, h, w, model->unet.config->out_channels, ELEMENT_PRECISE);
+  denoise(&d);
+  struct tensor x = kind->decode(autoencoder, plan, autoencoder_unscaled(autoencoder, plan, d.x));
   plan_pixels_out(plan, "pixels out",
                   (struct op_pixels_out){
                       .scale = scale, .bias = bias, .x = x, .input = pixels, .input_scale = scale, .input_bias = bias});

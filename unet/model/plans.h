@@ -4,6 +4,7 @@
 #define UNET_MODEL_PLANS_H
 
 #include "unet/base/controls.h"
+#include "unet/base/guidance.h"
 #include "unet/model/models.h"
 
 /* Keys and values take 24 times the memory of a text (SD-Turbo; SDXL 81 times), so there are few of them: what one run
@@ -26,7 +27,8 @@ struct frame_shape {
   int width, height; /* of the picture */
   int steps;         /* U-Net calls */
   int noise_samples; /* for the first of the steps: see sampler_noise_samples */
-  int rows;          /* guidance rows, see model_rows */
+  enum guidance_mode guidance;
+  struct guidance_rows rows; /* of the first step, of each later one: see model_rows */
   bool text_to_image;
 };
 
@@ -43,14 +45,14 @@ int model_init(struct model *model, const struct checkpoint *checkpoint, struct 
                struct error *err);
 void model_free(struct model *model); /* also of a zeroed one */
 
-/* Guidance rows of a U-Net call: 1 without guidance and for models that have it as an embedding, else 2, or 3 where the
- * U-Net sees the input picture. Row 0 is prompt and picture; 1 of 2 is the negative prompt; 1 of 3 is the negative
- * prompt with the picture; 2 of 3 is the negative prompt without the picture. */
-int model_rows(const struct model *model, bool guidance);
+/* Guidance rows of the U-Net calls: 1 where guidance needs none and for models that have it as an embedding, else 2, or
+ * 3 where the U-Net sees the input picture. Row 0 is prompt and picture; 1 of 2 is the negative prompt; 1 of 3 is the
+ * negative prompt with the picture; 2 of 3 is the negative prompt without the picture. */
+struct guidance_rows model_rows(const struct model *model, enum guidance_mode guidance);
 /* Of all that prompts leave on the device. */
 size_t model_prompt_elements(const struct model *model);
-/* Rows of the time projections for each step: each guidance row has its own where pooled text tells them apart. */
-int model_time_rows(const struct model *model, int rows);
+/* Rows of the time projections: each guidance row has its own where pooled text tells them apart. */
+struct guidance_rows model_time_rows(const struct model *model, struct guidance_rows rows);
 /* Guidance is an input of the time projections (full LCM), and acts without a second row. */
 bool model_embeds_guidance(const struct model *model);
 

@@ -99,9 +99,9 @@ static struct tensor sinusoids(const struct net *net, const struct unet_config *
 static struct tensor embed_times(const struct net *net, const struct unet_config *config, const struct unet_moments *of,
                                  enum activation act) {
   struct plan *plan = net->plan;
-  int n = of->steps * of->rows, c = config->time_embed_dim;
-  struct tensor h = sinusoids(net, config, "time_proj",
-                              (struct op_timestep){.y = {.n = n, .c = config->channels[0]}, .rows = of->rows});
+  int n = guidance_total(of->rows, of->steps), c = config->time_embed_dim;
+  struct op_timestep op = {.y = {.n = n, .c = config->channels[0]}, .rows = of->rows.each, .first = of->rows.first};
+  struct tensor h = sinusoids(net, config, "time_proj", op);
   size_t mark = plan_enter(plan, "time_embedding");
   if (config->time_cond_proj_dim) {
     struct tensor w = plan_guidance_embed(plan, "guidance",
@@ -117,7 +117,8 @@ static struct tensor embed_times(const struct net *net, const struct unet_config
 /* h + the embedding of pooled text and sizes. */
 static struct tensor add_embedding(const struct net *net, const struct unet_config *config,
                                    const struct unet_moments *of, struct tensor h) {
-  struct op_timestep op = {.y = {.n = of->steps * of->rows, .c = SIZES * config->added_size_dim}, .values = SIZES};
+  struct op_timestep op = {.y = {.n = guidance_total(of->rows, of->steps), .c = SIZES * config->added_size_dim},
+                           .values = SIZES};
   memcpy(op.value, of->sizes, sizeof op.value);
   struct tensor sizes = sinusoids(net, config, "add_time_proj", op);
   size_t mark = plan_enter(net->plan, "add_embedding");

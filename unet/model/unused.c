@@ -15,7 +15,7 @@ static int plan_all(const struct checkpoint *checkpoint, struct resources *resou
   if (model_init(&model, checkpoint, resources, err) < 0)
     return -1;
   int size = model_size_multiple(&model);
-  const struct frame_shape shape = {.width = size, .height = size, .steps = 1, .rows = 1};
+  const struct frame_shape shape = {.width = size, .height = size, .steps = 1, .rows = {1, 1}};
   int result = 0;
   for (int i = 0; result == 0 && i < checkpoint->text_encoder_count; i++)
     result = plans_text(&model, i, &text[i], err);

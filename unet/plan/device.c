@@ -215,7 +215,8 @@ static int check_frame(const struct op *op, const struct submission *s, struct e
 
 static int check_prompts(const struct op *op, const struct submission *s, struct error *err) {
   const struct op_prompt *o = &op->prompt;
-  for (int r = 0; r < (o->rows ? o->rows : o->y.n); r++)
+  const struct guidance_rows rows = guidance_rows(o->first, o->rows, o->y.n);
+  for (int r = 0; r < (rows.first > rows.each ? rows.first : rows.each) && r < o->y.n; r++)
     for (int i = 0; i < 2; i++)
       if (s->params->prompt[r].weight[i] != 0 && !valid_slot(s->params->prompt[r].slot[i], o->slots))
         return error_set(err, STATUS_FAILED, "submit: there is no prompt slot %d", s->params->prompt[r].slot[i]);
@@ -245,7 +246,7 @@ static int check_end(const struct op *op, const struct submission *s, struct err
 
 static int check_timesteps(const struct op *op, const struct submission *s, struct error *err) {
   const struct op_timestep *o = &op->timestep;
-  int steps = o->values ? 0 : o->y.n / (o->rows ? o->rows : 1);
+  int steps = o->values ? 0 : 1 + guidance_index(guidance_rows(o->first, o->rows, 1), o->y.n - 1);
   for (int i = 0; i < steps; i++)
     if (!(s->params->step[i].timestep >= 0 && s->params->step[i].timestep <= TIMESTEPS - 1))
       return error_set(err, STATUS_FAILED, "submit: there is no timestep %g", (double)s->params->step[i].timestep);

@@ -33,6 +33,11 @@ struct step_params {
   float earlier[EARLIER_MAX], keep_x, keep_model;
 };
 
+/* Coefficients of OP_GUIDE at a step. */
+struct residual_params {
+  float x, reference, clean_x, clean_model;
+};
+
 struct prompt_params {
   int slot[2];
   float weight[2];
@@ -42,8 +47,11 @@ struct prompt_params {
 struct run_params {
   struct geometry geometry;
   struct step_params step[STEPS_MAX];
-  float start_latent, start_noise;                /* OP_START */
-  float row_weight[GUIDANCE_ROWS_MAX];            /* OP_STEP */
+  float start_latent, start_noise;     /* OP_START */
+  float row_weight[GUIDANCE_ROWS_MAX]; /* OP_GUIDE, to guidance_rescale */
+  float virtual_weight;
+  struct residual_params residual[STEPS_MAX];
+  float guidance_rescale;
   struct prompt_params prompt[GUIDANCE_ROWS_MAX]; /* OP_PROMPT */
   float mix;                                      /* OP_PIXELS_OUT */
   float guidance;                                 /* OP_GUIDANCE_EMBED */

@@ -182,12 +182,19 @@ static const char *check_embed(const struct op *op, int runs, struct op_result *
   return o->token.c == o->position.c ? NULL : "token and position embeddings differ in width";
 }
 
+/* Whether n rows are those of one latent or step or of several. */
+static bool has_rows(struct guidance_rows rows, int n) {
+  return rows.first >= 1 && rows.first <= GUIDANCE_ROWS_MAX && rows.each >= 1 && rows.each <= GUIDANCE_ROWS_MAX &&
+         n >= rows.first && (n - rows.first) % rows.each == 0;
+}
+
 static const char *check_timestep(const struct op *op, int runs, struct op_result *y) {
   const struct op_timestep *o = &op->timestep;
-  int n = o->y.n, c = o->y.c, rows = o->rows ? o->rows : 1, values = o->values ? o->values : 1;
+  const struct guidance_rows rows = guidance_rows(o->first, o->rows, 1);
+  int n = o->y.n, c = o->y.c, values = o->values ? o->values : 1;
   (void)runs;
   *y = (struct op_result){.n = n, .h = 1, .w = 1, .c = c};
-  if (rows < 1 || rows > GUIDANCE_ROWS_MAX || n < 1 || n % rows || n / rows > STEPS_MAX)
+  if (!has_rows(rows, n) || (!o->values && guidance_index(rows, n - 1) >= STEPS_MAX))
     return "no such number of steps";
   if (values < 1 || values > SIZES)
     return "no such number of values";
@@ -223,11 +230,8 @@ static const char *check_store_slot(const struct op *op, int runs, struct op_res
 static const char *check_prompt(const struct op *op, int runs, struct op_result *y) {
   const struct op_prompt *o = &op->prompt;
   (void)runs;
-  int rows = o->rows ? o->rows : o->y.n;
   *y = (struct op_result){.n = o->y.n, .h = 1, .w = o->slots.w, .c = o->slots.c};
-  if (rows < 1 || rows > GUIDANCE_ROWS_MAX)
-    return "too many guidance rows";
-  return o->y.n >= 1 && o->y.n % rows == 0 ? NULL : "the rows are not all there";
+  return has_rows(guidance_rows(o->first, o->rows, o->y.n), o->y.n) ? NULL : "the guidance rows are not all there";
 }
 
 static const char *check_end_token(const struct op *op, int runs, struct op_result *y) {
@@ -278,6 +282,29 @@ static bool is_same(struct tensor a, struct tensor b) {
   return tensor_exists(a) && a.space == b.space && a.index == b.index;
 }
 
+static bool has_shape_of(struct tensor t, struct tensor other) {
+  return !tensor_exists(t) || (has_size(t, other) && t.c == other.c);
+}
+
+static const char *check_guide(const struct op *op, int runs, struct op_result *y) {
+  const struct op_guide *o = &op->guide;
+  const struct guidance_rows rows = guidance_rows(o->first, o->rows, o->model.n);
+  int latents = tensor_exists(o->x) ? o->x.n : 1;
+  struct tensor one = o->model;
+  one.n = latents;
+  *y = shape_of(one);
+  y->demand = ELEMENT_PRECISE;
+  if (!has_steps(o->step, runs + latents - 1))
+    return "no such step";
+  if (!has_rows(rows, o->model.n) || guidance_total(rows, latents) != o->model.n)
+    return "the guidance rows are not all there";
+  if (!has_shape_of(o->x, one) || !has_shape_of(o->reference, one) || !has_shape_of(o->anew, one))
+    return "x, reference or anew do not have the prediction's shape";
+  if (tensor_exists(o->anew) && (rows.first != 2 || !tensor_exists(o->x)))
+    return "there is nothing to make the reference anew from";
+  return !tensor_exists(o->reference) || tensor_exists(o->x) ? NULL : "a reference without an x";
+}
+
 static const char *check_step(const struct op *op, int runs, struct op_result *y) {
   const struct op_step *o = &op->step;
   struct tensor m = o->model;
@@ -286,9 +313,8 @@ static const char *check_step(const struct op *op, int runs, struct op_result *y
     return "no such step";
   if (!fits_noise(o->x, o->noise))
     return "the noise's shape is not the latent's";
-  bool fits = m.h == o->x.h && m.w == o->x.w && m.c == o->x.c && m.n <= GUIDANCE_ROWS_MAX;
-  if (!fits)
-    return "the U-Net's output does not have the latent's shape";
+  if (!has_shape_of(m, o->x))
+    return "the prediction does not have the latent's shape";
   if (!fits_noise(o->x, o->earlier) || o->earlier.n > EARLIER_MAX)
     return "the earlier predictions do not have the latent's shape, or are too many";
   return is_same(o->earlier, o->x) || is_same(o->earlier, m) ? "the earlier predictions are another operand" : NULL;

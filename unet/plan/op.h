@@ -61,6 +61,27 @@ enum operand_role {
   OPERAND_ADDEND = 128, /* added to y elementwise: where nothing reads it later, y may take its place */
 };
 
+/* Guidance rows of several latents or steps after each other: so many of the first, so many of each later one. */
+struct guidance_rows {
+  int first, each;
+};
+
+/* Whose row it is, which of its rows, and how many rows there are of so many. */
+static inline int guidance_index(struct guidance_rows rows, int row) {
+  return row < rows.first ? 0 : 1 + (row - rows.first) / rows.each;
+}
+static inline int guidance_row(struct guidance_rows rows, int row) {
+  return row < rows.first ? row : (row - rows.first) % rows.each;
+}
+static inline int guidance_total(struct guidance_rows rows, int count) {
+  return count ? rows.first + (count - 1) * rows.each : 0;
+}
+/* From an op's fields, where 0 stands for something. */
+static inline struct guidance_rows guidance_rows(int first, int each, int standard) {
+  each = each ? each : standard;
+  return (struct guidance_rows){first ? first : each, each};
+}
+
 /* The lists of operands: T(name, roles) is a tensor; P(name) a prologue, whose gamma and beta are vectors. In this
  * order op_operands gives them. */
 #define OPERAND_TENSOR(name, roles) struct tensor name;
@@ -160,15 +181,16 @@ struct op_embed {
 
 /* Sinusoidal embedding: row i of y is that of t = run.step[i].timestep, a real number. half = c / 2, f_k =
  * exp(-ln(10000) k / (half - shift)); [cos | sin] of t f_k with cos_first (diffusers' flip_sin_to_cos), else [sin |
- * cos]. Computed in FP32 or better. With rows, so many rows in a row are of the same step. With values, each row is the
+ * cos]. Computed in FP32 or better. With rows, so many rows in a row are of the same step, first of them of the first.
+ * With values, each row is the
  * embeddings of these values beside each other instead, with half = c / (2 values).
  *   y  [rows, 1, 1, c]; rows and c are given as y.n and y.c */
 #define OPERANDS_TIMESTEP(T, P) T(y, OPERAND_WRITE)
 struct op_timestep {
   OPERANDS(TIMESTEP)
   bool cos_first;
-  float shift; /* freq_shift */
-  int rows;    /* of each step; 0: 1 */
+  float shift;     /* freq_shift */
+  int rows, first; /* of each step; 0: 1. Of the first one; 0: as many */
   int values;
   float value[SIZES];
 };
@@ -204,15 +226,15 @@ struct op_store_slot {
   bool ring;
 };
 
-/* Row r of y = sum over i of run.prompt[p].weight[i] * slots[run.prompt[p].slot[i]], for r < y.n, where p is r modulo
- * rows. A weight of 0 means the slot is not read.
- *   y  [n, 1, tokens, c]; n is given, a multiple of rows */
+/* Row r of y = sum over i of run.prompt[p].weight[i] * slots[run.prompt[p].slot[i]], for r < y.n, where p is r for the
+ * first rows and then their number modulo rows. A weight of 0 means the slot is not read.
+ *   y  [n, 1, tokens, c]; n is given, first and a multiple of rows */
 #define OPERANDS_PROMPT(T, P)                                                                                          \
   T(slots, OPERAND_READ | OPERAND_MATRIX | OPERAND_STATE)                                                              \
   T(y, OPERAND_WRITE)
 struct op_prompt {
   OPERANDS(PROMPT)
-  int rows; /* 0: n */
+  int rows, first; /* 0: n, and as many as rows */
 };
 
 /* y = token run.end of x: the one whose hidden state stands for the whole text.
@@ -266,14 +288,40 @@ struct op_unet_input {
   unsigned image_rows;
 };
 
-/* x becomes s.x * x + s.model * m + sum over i of s.earlier[i] * earlier[i] + s.noise * noise[step], with
- * s = run.step[step] and m = sum over r of run.row_weight[r] * model[r]. Then earlier[i] becomes earlier[i - 1], and
- * earlier[0] s.keep_x * x + s.keep_model * m, of the x before: what the step knew, as epsilon or as x0. Every few-step
+/* What guidance makes of a U-Net's predictions, for each latent i of x, with rows model[first row of i + r]:
+ *   m = sum over r of run.row_weight[r] * model[r]
+ * and, where the op has an x that it compares with reference and no anew of its own for the latent,
+ *   m += run.virtual_weight * (p.x * x + p.reference * reference), p = run.residual[step + i]
+ * which is the prediction that would lead from x to the reference (zeros where there is none): Kodaira et al.,
+ * StreamDiffusion, 2023. Then y = m * (1 - f + f * std(model[0]) / std(m)), f = run.guidance_rescale, std over all of a
+ * latent: Lin et al., Common Diffusion Noise Schedules and Sample Steps are Flawed, 2023.
+ * anew: of the first latent, which has two rows, it becomes p.clean_x * x + p.clean_model * model[1]: the picture that
+ * the negative prompt alone would lead to.
+ *   model      [rows, h, w, c]
+ *   x          precise [n, h, w, c]; without it there is one latent
+ *   reference  [n, h, w, c]
+ *   y          precise [n, h, w, c]
+ *   anew       precise [n, h, w, c], of which the first is written; may be reference */
+#define OPERANDS_GUIDE(T, P)                                                                                           \
+  T(model, OPERAND_READ)                                                                                               \
+  T(x, OPERAND_READ | OPERAND_OPTIONAL)                                                                                \
+  T(reference, OPERAND_READ | OPERAND_OPTIONAL)                                                                        \
+  T(y, OPERAND_WRITE)                                                                                                  \
+  T(anew, OPERAND_WRITE | OPERAND_OPTIONAL)
+struct op_guide {
+  OPERANDS(GUIDE)
+  int step;
+  int rows, first; /* of each latent, of the first one; 0: all there are, as many as of each */
+};
+
+/* x becomes s.x * x + s.model * model + sum over i of s.earlier[i] * earlier[i] + s.noise * noise[step], with
+ * s = run.step[step]. Then earlier[i] becomes earlier[i - 1], and earlier[0] s.keep_x * x + s.keep_model * model, of
+ * the x before: what the step knew, as epsilon or as x0. Every few-step
  * sampler on epsilon- or v-prediction is of this form, and so are multistep ones (DPM-Solver++ 2M, PNDM, UniPC):
  * sampler.c makes the coefficients in double. In place: x and earlier are what one iteration hands on. What has the
  * coefficient 0 is not read: before the first step, earlier may hold anything.
  *   x      precise [1, h, w, c]
- *   model  [rows, h, w, c]
+ *   model  [1, h, w, c]
  *   earlier  precise [1..EARLIER_MAX, h, w, c], a temporary or a state: coefficients behind them must be 0
  *   noise  precise [samples, h, w, c]: without it s.noise is not read, and it must be 0 for steps from samples on
  *          (device_submit checks) */
@@ -331,6 +379,7 @@ struct op_pixels_out {
   ROW(START, start, "start", nothing, no_flops)                                                                        \
   ROW(MASK, mask, "mask", nothing, no_flops)                                                                           \
   ROW(UNET_INPUT, unet_input, "unet input", nothing, no_flops)                                                         \
+  ROW(GUIDE, guide, "guide", nothing, no_flops)                                                                        \
   ROW(STEP, step, "step", coefficients, no_flops)                                                                      \
   ROW(PIXELS_IN, pixels_in, "pixels in", frame, no_flops)                                                              \
   ROW(PIXELS_OUT, pixels_out, "pixels out", nothing, no_flops)

@@ -23,6 +23,8 @@ void sampler_table(const struct scheduler_config *config, const struct sampling 
   schedule_make(&schedule, config, sampling, impls[sampling->sampler]);
   *table = (struct sampler_table){.steps = schedule.count};
   make_start(table, &schedule);
+  for (int i = 0; i < schedule.count; i++)
+    table->residual[i] = schedule_residual(&schedule, i);
   schedule.impl->fill(&schedule, table);
 }
 

@@ -47,7 +47,8 @@ struct sampling {
 struct sampler_table {
   int steps; /* STEPS_MAX at most; fewer than asked for where quantised strength leaves fewer */
   struct step_params step[STEPS_MAX];
-  float start_latent, start_noise; /* OP_START */
+  struct residual_params residual[STEPS_MAX]; /* OP_GUIDE, of the same steps */
+  float start_latent, start_noise;            /* OP_START */
 };
 
 /* abar[0..TIMESTEPS), in double. */

@@ -59,6 +59,8 @@ struct estimate {
   struct linear x0, eps;
 };
 struct estimate schedule_estimate(const struct schedule *schedule, int i);
+/* What residual guidance makes of it. */
+struct residual_params schedule_residual(const struct schedule *schedule, int i);
 
 /* x0 share[0] + eps share[1]: what steps lead to. */
 static inline struct linear estimate_mix(struct estimate e, double x0, double eps) {
