@@ -62,6 +62,11 @@ int blends_add(struct blends *b, struct cuda_device *device, const struct weight
   for (int i = 0; i < blend->count; i++)
     if (add_piece(b, device, &blend->terms[i], err) < 0)
       return -1;
+  bool plain = true;
+  for (int i = first_piece; i < b->piece_count; i++)
+    plain &= b->pieces[i].kind == BLEND_PRODUCT && b->pieces[i].axis == GAIN_NONE;
+  b->any_plain |= plain;
+  b->any_other |= !plain;
   b->names[b->count] = r->name;
   b->tasks[b->count++] =
       (struct blend_task){.base = (const char *)memory->base + first * element_size(memory->base_element),
@@ -74,7 +79,8 @@ int blends_add(struct blends *b, struct cuda_device *device, const struct weight
                           .channels = blend->channels,
                           .first_piece = first_piece,
                           .pieces = b->piece_count - first_piece,
-                          .first_tile = b->tiles};
+                          .first_tile = b->tiles,
+                          .plain = plain};
   b->tiles += blend_tiles((int)blend->rows, columns);
   return 0;
 }
@@ -110,6 +116,8 @@ int blends_run(struct blends *b, struct cuda_device *device, size_t lists, struc
                                   .pieces = (const struct blend_piece *)pieces,
                                   .count = b->count,
                                   .tiles = b->tiles,
+                                  .any_plain = b->any_plain,
+                                  .any_other = b->any_other,
                                   .overflow = (int *)(pieces + piece_bytes(b))};
   for (int i = 0; i < b->count; i++)
     b->tasks[i].target = shadow + (size_t)b->tasks[i].target;

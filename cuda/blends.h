@@ -14,6 +14,7 @@ struct blends {
   struct blend_piece *pieces;
   int count, piece_count;
   unsigned tiles;
+  bool any_plain, any_other;
 };
 
 /* Room for the blends among the changes; blends_free must follow, also on failure. */

@@ -10,7 +10,7 @@
 extern "C" {
 #endif
 
-enum { BLEND_TILE = 64 };
+enum { BLEND_ROWS = 64, BLEND_COLUMNS = 128 }; /* of a tile */
 
 /* What one adapter adds: a struct blend_term with its factors in device memory. */
 struct blend_piece {
@@ -21,7 +21,7 @@ struct blend_piece {
   const float *left, *right, *left2, *right2, *gain;
 };
 
-/* Some rows of a weight. Tiles are BLEND_TILE rows and columns; the tasks' follow each other. */
+/* Some rows of a weight. The tasks' tiles follow each other. */
 struct blend_task {
   const void *base;
   void *target;
@@ -29,11 +29,12 @@ struct blend_task {
   int rows, columns, taps, channels;
   int first_piece, pieces;
   unsigned first_tile;
+  bool plain; /* its pieces are products without gains */
 };
 
 static inline unsigned blend_tiles(int rows, int columns) {
-  unsigned down = ((unsigned)rows + BLEND_TILE - 1) / BLEND_TILE;
-  return down * (((unsigned)columns + BLEND_TILE - 1) / BLEND_TILE);
+  unsigned down = ((unsigned)rows + BLEND_ROWS - 1) / BLEND_ROWS;
+  return down * (((unsigned)columns + BLEND_COLUMNS - 1) / BLEND_COLUMNS);
 }
 
 /* tasks, pieces and *overflow are in device memory. Where a value is not finite in the target's type, *overflow becomes
@@ -43,6 +44,7 @@ struct blend_args {
   const struct blend_piece *pieces;
   int count;
   unsigned tiles;
+  bool any_plain, any_other;
   int *overflow;
 };
 cudaError_t launch_blend(const struct launch_queue *queue, const struct blend_args *args);
