@@ -25,35 +25,37 @@ static __device__ __forceinline__ void cluster_begun() {
 #endif
 }
 
-static __device__ __forceinline__ void cluster_synchronize() {
+/* A barrier that says when so many bytes have come from the cluster; made by one thread before cluster_begin. A barrier
+ * of the whole cluster would first wait for all that its threads have under way, which takes a thousand clocks. */
+static __device__ __forceinline__ void arrivals_make(uint64_t *arrivals, int bytes) {
 #if CLUSTERS
-  attention::cluster_arrive();
-  attention::cluster_wait();
+  attention::barrier_init(shared_address(arrivals), 1);
+  attention::barrier_init_fence();
+  attention::barrier_expect(shared_address(arrivals), bytes);
 #endif
 }
 
-/* Writes what lies at `here` in the thread block of that rank. */
-static __device__ __forceinline__ void store_remote(void *here, int rank, float2 value) {
+static __device__ __forceinline__ void arrivals_wait(uint64_t *arrivals) {
 #if CLUSTERS
-  asm volatile(
-      "st.shared::cluster.v2.f32 [%0], {%1, %2};" ::"r"(attention::cluster_address(shared_address(here), rank)),
-      "f"(value.x), "f"(value.y)
-      : "memory");
+  attention::barrier_wait(shared_address(arrivals), 0);
 #endif
 }
 
-static __device__ __forceinline__ void store_remote(void *here, int rank, float value) {
+/* Writes what lies at `here` in the thread block of that rank, whose barrier counts the bytes. */
+static __device__ __forceinline__ void store_remote(void *here, int rank, uint64_t *arrivals, float2 value) {
 #if CLUSTERS
-  asm volatile("st.shared::cluster.f32 [%0], %1;" ::"r"(attention::cluster_address(shared_address(here), rank)),
-               "f"(value)
+  asm volatile("st.async.weak.shared::cluster.mbarrier::complete_tx::bytes.v2.f32 [%0], {%1, %2}, [%3];" ::"r"(
+                   attention::cluster_address(shared_address(here), rank)),
+               "f"(value.x), "f"(value.y), "r"(attention::cluster_address(shared_address(arrivals), rank))
                : "memory");
 #endif
 }
 
-static __device__ __forceinline__ void store_remote(void *here, int rank, uint32_t value) {
+static __device__ __forceinline__ void store_remote(void *here, int rank, uint64_t *arrivals, uint32_t value) {
 #if CLUSTERS
-  asm volatile("st.shared::cluster.u32 [%0], %1;" ::"r"(attention::cluster_address(shared_address(here), rank)),
-               "r"(value)
+  asm volatile("st.async.weak.shared::cluster.mbarrier::complete_tx::bytes.u32 [%0], %1, [%2];" ::"r"(
+                   attention::cluster_address(shared_address(here), rank)),
+               "r"(value), "r"(attention::cluster_address(shared_address(arrivals), rank))
                : "memory");
 #endif
 }

@@ -61,6 +61,7 @@ struct memory {
   float2 partial[THREADS * 8]; /* [line][channel] */
   float2 parts[THREADS];       /* [part][channel] */
   float2 channels[CHANNELS_MAX], factors[CHANNELS_MAX];
+  alignas(16) uint64_t results_there;
 };
 
 /* Where the slice's channels of a pixel are. */
@@ -259,6 +260,8 @@ __global__ void __launch_bounds__(THREADS, 1)
   int warp = threadIdx.x / 32, lane = threadIdx.x % 32, wide = p.w + 2;
   const planes place = {d.slice, (d.rows + 2) * wide};
   const lines own(d.slice);
+  if (threadIdx.x == 0)
+    arrivals_make(&m->results_there, SLICES * M * N * THREADS * (int)sizeof(float));
   cluster_begin();
   copy_weights<M>(p, first, d.slice, begin, weights);
   /* Of the statistics: a channel, and its group. */
@@ -340,8 +343,9 @@ __global__ void __launch_bounds__(THREADS, 1)
   for (int u = 0; u < M * N; u++)
 #pragma unroll
     for (int of = 0; of < SLICES; of++)
-      store_remote(results + (rank * M * N + u) * THREADS + threadIdx.x, of, sum[u / N][u % N][of]);
-  cluster_synchronize();
+      store_remote(results + (rank * M * N + u) * THREADS + threadIdx.x, of, &m->results_there,
+                   __float_as_uint(sum[u / N][u % N][of]));
+  arrivals_wait(&m->results_there);
 #pragma unroll
   for (int u = 0; u < M; u++)
 #pragma unroll

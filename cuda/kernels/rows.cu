@@ -541,6 +541,7 @@ template <int C, int M, int CLUSTER> struct leave_shape {
     __half wide[ROWS * PITCH<WIDE>];
     float parts[CLUSTER][ROWS][OWN];
     float2 norm[C], bias[OWN / 2];
+    uint64_t parts_there, rows_there;
   };
 };
 
@@ -559,6 +560,10 @@ __global__ void __launch_bounds__(2 * C, 1) leave_kernel(const __grid_constant__
   uint4 values[N][C / 32], gates[N][C / 32], narrow[2][S::WIDE / 32], last[1][C / 32];
   float2 value_bias[N], gate_bias[N], last_bias[1];
   vectors<C> layer;
+  if (threadIdx.x == 0) {
+    arrivals_make(&m->parts_there, (int)sizeof m->parts);
+    arrivals_make(&m->rows_there, S::ROWS * C * (int)sizeof(__half));
+  }
   cluster_begin();
   fetch(values, p.wide.weight + (size_t)wide * C, C);
   fetch(gates, p.wide.weight + (size_t)(4 * C + wide) * C, C);
@@ -607,11 +612,11 @@ __global__ void __launch_bounds__(2 * C, 1) leave_kernel(const __grid_constant__
 #pragma unroll
         for (int half = 0; half < 2; half++) {
           int at = column + 8 * j, to = at / S::OWN, row = 16 * i + 8 * half + lane_row();
-          store_remote(&m->parts[rank][row][at - to * S::OWN + 2 * lane_column()], to,
+          store_remote(&m->parts[rank][row][at - to * S::OWN + 2 * lane_column()], to, &m->parts_there,
                        make_float2(sum[i][j][2 * half], sum[i][j][2 * half + 1]));
         }
   }
-  cluster_synchronize();
+  arrivals_wait(&m->parts_there);
   for (int i = threadIdx.x; i < S::ROWS * S::OWN / 2; i += 2 * C) {
     int row = i / (S::OWN / 2), at = i % (S::OWN / 2) * 2;
     float2 sum = m->bias[at / 2];
@@ -625,13 +630,13 @@ __global__ void __launch_bounds__(2 * C, 1) leave_kernel(const __grid_constant__
     uint32_t both = pack2(sum.x + add.x, sum.y + add.y);
 #pragma unroll
     for (int part = 0; part < CLUSTER; part++)
-      store_remote(m->tile + row * P + place(own + at), part, both);
+      store_remote(m->tile + row * P + place(own + at), part, &m->rows_there, both);
   }
   float sum[1][1][4];
   begin(sum, last_bias);
-  cluster_synchronize();
   if (!works)
     return;
+  arrivals_wait(&m->rows_there);
   multiply(sum, m->tile + last_row * P, P, last);
   residual.add_to(sum);
   residual.round(sum);
