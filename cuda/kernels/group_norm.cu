@@ -4,7 +4,7 @@
  * In one launch where a cluster of thread blocks can keep a slice of the channels in registers, else in two, with the
  * statistics of runs of pixels in memory between them. Sums are taken in a fixed order: the same bits every time. They
  * are of distances to each group's pivot, its first value in the picture, so that a large mean costs no digits. */
-#include "attention/hopper.cuh"
+#include "cuda/kernels/cluster_sm90.cuh"
 #include "cuda/kernels/norm.cuh"
 
 namespace {
@@ -84,21 +84,13 @@ __device__ __forceinline__ float2 add_group(const float4 *sums, const division &
   return add_lanes(total, 32);
 }
 
-/* Leaves a block's total with every block of the cluster: the lanes of a warp call. */
-__device__ __forceinline__ void tell_cluster(float2 *slot, float2 total, int cluster) {
+/* Leaves a block's total with every block of the cluster, whose barrier counts it: the lanes of a warp call. */
+__device__ __forceinline__ void tell_cluster(float2 *slot, uint64_t *arrivals, float2 total, int cluster) {
   int lane = threadIdx.x % 32;
-#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
-  if (cluster > 1) {
-    uint32_t here = static_cast<uint32_t>(__cvta_generic_to_shared(slot));
-    if (lane < cluster)
-      asm volatile("st.shared::cluster.v2.f32 [%0], {%1, %2};" ::"r"(attention::cluster_address(here, lane)),
-                   "f"(total.x), "f"(total.y)
-                   : "memory");
-    return;
-  }
-#endif
-  if (lane == 0)
+  if (cluster == 1 && lane == 0)
     *slot = total;
+  if (cluster > 1 && lane < cluster)
+    store_remote(slot, lane, arrivals, total);
 }
 
 template <int HELD>
@@ -106,6 +98,7 @@ __global__ void __launch_bounds__(THREADS_MAX, 1)
     slice_kernel(const __grid_constant__ struct norm_args p, const __grid_constant__ division d) {
   extern __shared__ float4 sums[]; /* [columns][rows + 1] */
   __shared__ float2 totals[CLUSTER_MAX][SLICE_GROUPS];
+  __shared__ uint64_t totals_there;
   __shared__ float pivots[SLICE_GROUPS];
   __shared__ float2 factors[SLICE_CHANNELS]; /* of a channel: scale, shift */
   int part = blockIdx.x / d.cluster, rank = blockIdx.x % d.cluster, picture = part / d.slices;
@@ -115,10 +108,11 @@ __global__ void __launch_bounds__(THREADS_MAX, 1)
   size_t start = (size_t)picture * p.pixels;
   bool active = row < d.rows;
   float gamma = 1.0f, beta = 0.0f;
-#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
-  if (d.cluster > 1)
-    attention::cluster_arrive_relaxed();
-#endif
+  if (d.cluster > 1) {
+    if (threadIdx.x == 0)
+      arrivals_make(&totals_there, d.cluster * groups * (int)sizeof(float2));
+    cluster_begin();
+  }
   if (threadIdx.x < channels) {
     read_vector<1>(p.gamma, base + threadIdx.x, 1.0f, &gamma);
     read_vector<1>(p.beta, base + threadIdx.x, 0.0f, &beta);
@@ -155,19 +149,14 @@ __global__ void __launch_bounds__(THREADS_MAX, 1)
     sums[column * (d.rows + 1) + row] = two;
   }
   __syncthreads();
-#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
   if (d.cluster > 1)
-    attention::cluster_wait(); /* all have begun */
-#endif
+    cluster_begun();
 #pragma unroll 1
   for (int g = threadIdx.x / 32; g < groups; g += blockDim.x / 32)
-    tell_cluster(&totals[rank][g], add_group(sums, d, g, size), d.cluster);
-#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
-  if (d.cluster > 1) {
-    attention::cluster_arrive();
-    attention::cluster_wait();
-  } else
-#endif
+    tell_cluster(&totals[rank][g], &totals_there, add_group(sums, d, g, size), d.cluster);
+  if (d.cluster > 1)
+    arrivals_wait(&totals_there);
+  else
     __syncthreads();
   if (threadIdx.x < channels) {
     int g = threadIdx.x / size;
