@@ -25,7 +25,7 @@ struct fake_submit {
   int64_t captured_ns, submitted_ns;
   struct controls controls;
   int steps;
-  bool guidance; /* the handle has rows for it */
+  enum guidance_mode guidance; /* the handle is for it */
 };
 
 /* What happened since fake_engine_begin. Read it when the engine is closed. */

@@ -174,6 +174,22 @@ static void test_negative_without_guidance(void **state) {
   assert_non_null(strstr(outcome.said, "--negative does nothing on this model"));
 }
 
+static void test_guidance_modes(void **state) {
+  (void)state;
+  struct outcome outcome;
+  program_expect(0, "1 frame", GOLDEN "turbo --guidance 2 --guidance-mode one-time --steps 2 --guidance-rescale 0.5");
+  program_run(&outcome, GOLDEN "turbo --guidance 2 --guidance-mode self --delta 0.5");
+  assert_int_equal(outcome.status, 0);
+  assert_non_null(strstr(outcome.said, "--negative does nothing with --guidance-mode self"));
+  program_run(&outcome, GOLDEN "turbo --guidance 2 --guidance-mode none");
+  assert_int_equal(outcome.status, 0);
+  assert_non_null(strstr(outcome.said, "--negative does nothing with --guidance-mode none"));
+  program_expect(2, "guided by prompt and picture apart: --guidance-mode full or none",
+                 GOLDEN "pix2pix --guidance 2 --guidance-mode one-time");
+  program_expect(2, "embeds guidance: --guidance-mode full or none", GOLDEN "lcm --guidance 2 --guidance-mode self");
+  program_expect(2, "one of none|full|self|one-time", GOLDEN "turbo --guidance-mode negative");
+}
+
 /* What the built-in model was not trained for. */
 static void test_mini(void **state) {
   (void)state;
@@ -272,6 +288,7 @@ int main(int argc, char **argv) {
       cmocka_unit_test(test_bad_model),
       cmocka_unit_test(test_other_files),
       cmocka_unit_test(test_negative_without_guidance),
+      cmocka_unit_test(test_guidance_modes),
       cmocka_unit_test(test_mini),
       cmocka_unit_test(test_adapters),
       cmocka_unit_test(test_output),

@@ -379,7 +379,7 @@ static int feed_frames(struct rig *rig, int serial, int count) {
 static void picture_goes_on_while_preparing(void **state) {
   (void)state;
   enum { MEANWHILE = 10 };
-  static const struct engine_shape without = {.steps = 1}, with = {.steps = 1, .guidance = true};
+  static const struct engine_shape without = {.steps = 1}, with = {.steps = 1, .guidance = GUIDANCE_FULL};
   struct rig rig = {0};
   const struct fake_engine_log *log = fake_engine_log();
   rig_start(&rig, &(struct fake_engine_script){.frame_ms = 1, .depth = 2, .slow_to_prepare = true}, true);
@@ -401,6 +401,40 @@ static void picture_goes_on_while_preparing(void **state) {
   feed_frames(&rig, serial, MEANWHILE);
   rig_finish(&rig, 0);
   assert_int_equal(log->handles_made, 3);
+}
+
+/* Another mode of guidance is another handle. Of the one that needs no further row the scale is free, also at 1; scale,
+ * delta and rescale never take another handle. */
+static void guidance_modes_change_beside_frames(void **state) {
+  (void)state;
+  static const struct {
+    enum parameter id;
+    double value;
+    enum guidance_mode handle;
+    int made; /* handles so far */
+  } changes[] = {
+      {PARAMETER_GUIDANCE, 3, GUIDANCE_FULL, 2},
+      {PARAMETER_GUIDANCE_MODE, GUIDANCE_SELF, GUIDANCE_SELF, 3},
+      {PARAMETER_GUIDANCE, 1, GUIDANCE_SELF, 3},
+      {PARAMETER_DELTA, 0.5, GUIDANCE_SELF, 3},
+      {PARAMETER_GUIDANCE, 2, GUIDANCE_SELF, 3},
+      {PARAMETER_GUIDANCE_MODE, GUIDANCE_ONE_TIME, GUIDANCE_ONE_TIME, 4},
+      {PARAMETER_GUIDANCE_RESCALE, 0.7, GUIDANCE_ONE_TIME, 4},
+      {PARAMETER_GUIDANCE_MODE, GUIDANCE_NONE, GUIDANCE_NONE, 5},
+      {PARAMETER_GUIDANCE, 5, GUIDANCE_NONE, 5},
+  };
+  struct rig rig = {0};
+  const struct fake_engine_log *log = fake_engine_log();
+  rig_start(&rig, &(struct fake_engine_script){.frame_ms = 1, .depth = 2}, true);
+  int serial = feed_frames(&rig, 1, 3);
+  for (size_t i = 0; i < sizeof changes / sizeof *changes; i++) {
+    set_number(rig.loop, changes[i].id, changes[i].value);
+    const struct engine_shape wish = {.steps = 1, .guidance = changes[i].handle};
+    serial = feed_until_followed(&rig, serial, &wish, false);
+    assert_int_equal(log->handles_made, changes[i].made);
+    assert_true(log->submits[log->submitted - 1].guidance == changes[i].handle);
+  }
+  rig_finish(&rig, 0);
 }
 
 /* Who changes his mind gets what he wishes for last, and nothing before. */
@@ -760,6 +794,7 @@ int main(void) {
       cmocka_unit_test(pause_and_try_controls),
       cmocka_unit_test(steps_change_beside_frames),
       cmocka_unit_test(picture_goes_on_while_preparing),
+      cmocka_unit_test(guidance_modes_change_beside_frames),
       cmocka_unit_test(wishes_overtake_a_preparation),
       cmocka_unit_test(another_handle_shows_while_paused),
       cmocka_unit_test(prompts_are_there_when_needed),

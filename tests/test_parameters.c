@@ -238,7 +238,37 @@ static void guidance_needs_its_rows(void **state) {
   settings_apply(&b.settings, &change, 0);
   assert_false(moment_equal(&a, &b)); /* another picture, where there are rows */
   for (enum parameter id = PARAMETER_NONE + 1; id < PARAMETERS; id++)
-    assert_true((parameter_row(id)->need == NEED_ROWS) == (strstr(parameter_row(id)->name, "guidance") != NULL));
+    if (id != PARAMETER_GUIDANCE_MODE && id != PARAMETER_DELTA)
+      assert_true((parameter_row(id)->need == NEED_ROWS) == (strstr(parameter_row(id)->name, "guidance") != NULL));
+  assert_true(parameter_row(PARAMETER_DELTA)->need == NEED_ROWS);
+  assert_true(parameter_row(PARAMETER_GUIDANCE_MODE)->need == NEED_PREPARATION);
+}
+
+/* A scale of 1 wants no rows; without a row of its own the handle is the same whatever the scale. */
+static void guidance_modes_choose_the_handle(void **state) {
+  (void)state;
+  static const struct {
+    enum guidance_mode mode;
+    double scale;
+    enum guidance_mode handle;
+    float told; /* to the engine */
+  } cases[] = {
+      {GUIDANCE_NONE, 5, GUIDANCE_NONE, 1},         {GUIDANCE_FULL, 1, GUIDANCE_NONE, 1},
+      {GUIDANCE_FULL, 5, GUIDANCE_FULL, 5},         {GUIDANCE_SELF, 1, GUIDANCE_SELF, 1},
+      {GUIDANCE_SELF, 5, GUIDANCE_SELF, 5},         {GUIDANCE_ONE_TIME, 1, GUIDANCE_NONE, 1},
+      {GUIDANCE_ONE_TIME, 0, GUIDANCE_ONE_TIME, 0},
+  };
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    struct parameters values = defaults();
+    struct controls controls;
+    values.guidance_mode = cases[i].mode;
+    values.guidance = cases[i].scale;
+    values.guidance_rescale = 0.25;
+    values.delta = 0.5;
+    values_controls(&values, &controls);
+    assert_int_equal(values_guidance(&values), cases[i].handle);
+    assert_true(controls.guidance == cases[i].told && controls.guidance_rescale == 0.25f && controls.delta == 0.5f);
+  }
 }
 
 static void steps_stop_at_the_ends(void **state) {
@@ -268,6 +298,7 @@ int main(void) {
       cmocka_unit_test(equality_sees_every_parameter),
       cmocka_unit_test(sizes_are_two_sides),
       cmocka_unit_test(guidance_needs_its_rows),
+      cmocka_unit_test(guidance_modes_choose_the_handle),
       cmocka_unit_test(steps_stop_at_the_ends),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

@@ -256,15 +256,19 @@ static void follow_refusal(struct live *live, int64_t now_ns) {
   struct parameters *values = &live->state.settings.values;
   const struct loop_refusal *refused = &live->engine.refused;
   int steps = live->engine.prepared.shape.steps;
+  enum guidance_mode guidance = live->engine.prepared.shape.guidance;
   struct error err;
-  if (refused->steps != values->steps || refused->guidance != (values->guidance != 1))
+  if (refused->steps != values->steps || refused->guidance != values_guidance(values))
     return;
   if (refused->steps != steps) {
     live_notice(&live->state, now_ns, "%d steps: refused, see the terminal", refused->steps);
     parameters_set_number(values, PARAMETER_STEPS, 0, steps, &err);
   } else {
     live_notice(&live->state, now_ns, "guidance %g: refused, see the terminal", values->guidance);
-    parameters_set_number(values, PARAMETER_GUIDANCE, 0, 1, &err);
+    if (guidance == GUIDANCE_NONE)
+      parameters_set_number(values, PARAMETER_GUIDANCE, 0, 1, &err);
+    parameters_set_number(values, PARAMETER_GUIDANCE_MODE, 0, guidance == GUIDANCE_NONE ? GUIDANCE_FULL : guidance,
+                          &err);
   }
 }
 

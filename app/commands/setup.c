@@ -122,7 +122,7 @@ int setup_params(struct setup_params *params, const struct setup *setup, struct 
   params->shape = (struct engine_shape){
       .steps = parameters_marked(values, PARAMETER_STEPS, 0) ? (int)values->steps : 0,
       .text_to_image = values->text_to_image,
-      .guidance = values->guidance != 1,
+      .guidance = values_guidance(values),
   };
   choose_size(&params->shape, setup, setup->longest);
   return 0;
@@ -139,13 +139,16 @@ static int weigh_adapters(struct engine *engine, const struct parameters *values
 static void check_negative(const struct engine *engine, const struct prepared *prepared, const struct setup *setup) {
   struct engine_info info;
   struct prepared_info own;
+  int mode = setup->options->values.guidance_mode;
   engine_get_info(engine, &info);
   prepared_get_info(prepared, &own);
   if (setup->options->values.negative.given && own.rows == 1)
     log_line(setup->log, LOG_WARNING, "--negative does nothing %s",
-             info.has_guidance_embedding ? "on this model: its guidance is embedded"
-             : info.refuses_guidance     ? "on this model: it was trained without guidance"
-                                         : "without --guidance above 1");
+             info.has_guidance_embedding           ? "on this model: its guidance is embedded"
+             : info.refuses_guidance               ? "on this model: it was trained without guidance"
+             : own.shape.guidance == GUIDANCE_SELF ? "with --guidance-mode self"
+             : mode == GUIDANCE_NONE               ? "with --guidance-mode none"
+                                                   : "without --guidance above 1");
 }
 
 int setup_prepare(struct engine *engine, const struct engine_shape *shape, struct prepared **prepared,

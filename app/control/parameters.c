@@ -7,6 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "unet/base/guidance.h"
+
 #include "unet/base/samplers.h"
 
 #define FIELD(field) .offset = offsetof(struct parameters, field), .size = sizeof(((struct parameters *)0)->field)
@@ -42,7 +44,8 @@ static const struct parameter_row table[PARAMETERS] = {
                           .from = PARAMETER_PROMPT_DEFAULT,
                           .help = "what to make of the picture; up to 9 of them are the presets of live's keys 1 to 9"},
     [PARAMETER_NEGATIVE] = {"negative", TYPE_TEXT, NEED_ENCODING, FIELD(negative),
-                            .help = "what to stay away from; acts with --guidance above 1"},
+                            .help =
+                                "what to stay away from; acts with --guidance above 1 in the modes full and one-time"},
     [PARAMETER_PRESET] = {"preset", TYPE_WHOLE, NEED_FRAME, FIELD(preset), .min = 1, .max = SLOT_PRESETS, .standard = 1,
                           .help = "which prompt is shown; another one is faded to"},
     [PARAMETER_GUIDANCE] =
@@ -51,6 +54,17 @@ static const struct parameter_row table[PARAMETERS] = {
     [PARAMETER_IMAGE_GUIDANCE] = {"image-guidance", TYPE_REAL, NEED_ROWS, FIELD(image_guidance), .max = 100,
                                   .standard = 1.5, .decimals = 2,
                                   .help = "how closely InstructPix2Pix models follow the input picture"},
+    [PARAMETER_GUIDANCE_MODE] = {"guidance-mode", TYPE_CHOICE, NEED_PREPARATION, FIELD(guidance_mode),
+                                 .choices = "none|full|self|one-time", .standard = GUIDANCE_FULL,
+                                 .help =
+                                     "what --guidance leads away from: in each step the negative prompt, at twice the "
+                                     "cost; the input itself, at none; or what the first step makes of the "
+                                     "negative prompt, at the cost of one more"},
+    [PARAMETER_DELTA] = {"delta", TYPE_REAL, NEED_ROWS, FIELD(delta), .max = 10, .standard = 1, .decimals = 2,
+                         .help = "weight of what the guidance modes self and one-time lead away from"},
+    [PARAMETER_GUIDANCE_RESCALE] = {"guidance-rescale", TYPE_REAL, NEED_ROWS, FIELD(guidance_rescale), .max = 1,
+                                    .decimals = 2,
+                                    .help = "how far what guidance adds in contrast is taken back, 0 to 1"},
     [PARAMETER_STRENGTH] =
         {"strength", TYPE_REAL, NEED_FRAME, FIELD(strength), .max = 1, .standard = 0.5, .by_model = true, .decimals = 2,
          .from = "1 for models that see the input, else 0.5",

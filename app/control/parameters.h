@@ -33,6 +33,9 @@ enum parameter {
   PARAMETER_PRESET,
   PARAMETER_GUIDANCE,
   PARAMETER_IMAGE_GUIDANCE,
+  PARAMETER_GUIDANCE_MODE,
+  PARAMETER_DELTA,
+  PARAMETER_GUIDANCE_RESCALE,
   PARAMETER_STRENGTH,
   PARAMETER_STEPS,
   PARAMETER_SEED,
@@ -106,8 +109,9 @@ struct parameters {
   struct parameter_text model, vae, unet, config, lora[ADAPTERS_MAX], prompt[SLOT_PRESETS], negative;
   struct parameter_size size;
   double lora_weight[ADAPTERS_MAX];
-  double guidance, image_guidance, strength, mix, split_at;
+  double guidance, image_guidance, delta, guidance_rescale, strength, mix, split_at;
   int64_t preset, steps, seed;
+  int guidance_mode; /* enum guidance_mode */
   int fit, sampler, spacing, strength_grid, prediction;
   bool lora_lenient, text_to_image, pause, split, fullscreen, hud, help;
   /* A bit an instance: set since the marks were last cleared. Not a value: equality does not look at it. */

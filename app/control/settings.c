@@ -18,8 +18,10 @@ void values_controls(const struct parameters *values, struct controls *controls)
       .prompt = (int)values->preset,
       .prompt_to = (int)values->preset,
       .strength = (float)values->strength,
-      .guidance = (float)values->guidance,
+      .guidance = values->guidance_mode == GUIDANCE_NONE ? 1 : (float)values->guidance,
       .image_guidance = (float)values->image_guidance,
+      .guidance_rescale = (float)values->guidance_rescale,
+      .delta = (float)values->delta,
       .mix = (float)values->mix,
       .seed = (uint64_t)values->seed,
   };
@@ -30,6 +32,11 @@ void values_controls(const struct parameters *values, struct controls *controls)
 void settings_controls(const struct settings *settings, int64_t now_ns, struct controls *controls) {
   values_controls(&settings->values, controls);
   fade_apply(&settings->fade, now_ns, controls);
+}
+
+enum guidance_mode values_guidance(const struct parameters *values) {
+  enum guidance_mode mode = (enum guidance_mode)values->guidance_mode;
+  return mode != GUIDANCE_SELF && values->guidance == 1 ? GUIDANCE_NONE : mode;
 }
 
 const char *values_slot_text(const struct parameters *values, int slot) {
@@ -50,7 +57,7 @@ bool moment_equal(const struct moment *a, const struct moment *b) {
   const struct controls *first = &a->controls, *second = &b->controls;
   bool fading = first->blend > 0;
   return parameters_equal(&a->settings.values, &b->settings.values, 1u << NEED_FRAME | 1u << NEED_ROWS) &&
-         first->prompt == second->prompt && first->blend == second->blend &&
+         first->guidance == second->guidance && first->prompt == second->prompt && first->blend == second->blend &&
          (!fading || first->prompt_to == second->prompt_to) && text_equal(a, b, first->prompt) &&
          (!fading || text_equal(a, b, first->prompt_to)) && text_equal(a, b, SLOT_NEGATIVE);
 }

@@ -6,6 +6,7 @@
 
 #include "app/control/fade.h"
 #include "app/control/parameters.h"
+#include "unet/base/guidance.h"
 
 /* A plain value: the engine thread takes a copy before each frame. */
 struct settings {
@@ -23,6 +24,10 @@ void settings_apply(struct settings *settings, const struct parameters *changes,
 void settings_controls(const struct settings *settings, int64_t now_ns, struct controls *controls);
 /* Without a fade. */
 void values_controls(const struct parameters *values, struct controls *controls);
+
+/* The handle that these values want, of an engine that does not embed guidance: without a further row a scale of 1 is
+ * guidance as well, so that leaving it takes no other handle. */
+enum guidance_mode values_guidance(const struct parameters *values);
 
 /* Whether a frame at one moment would be the same picture at another: values, fade and the texts in use. The controls
  * are those of the moment. The step count is not looked at. */

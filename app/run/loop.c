@@ -134,8 +134,8 @@ static void encode_ahead(struct loop *loop, const struct parameters *values) {
 static struct engine_shape suitable(const struct loop *loop, const struct parameters *values) {
   struct engine_shape shape = loop->shape;
   shape.steps = (int)values->steps;
-  if (!loop->guidance_embedded)
-    shape.guidance = values->guidance != 1;
+  if (!loop->guidance_embedded || values_guidance(values) > GUIDANCE_FULL)
+    shape.guidance = values_guidance(values);
   return shape;
 }
 

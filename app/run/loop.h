@@ -30,7 +30,7 @@ struct loop_params {
 /* A handle that the engine refused to prepare; steps 0: none. */
 struct loop_refusal {
   int steps;
-  bool guidance; /* rows for it */
+  enum guidance_mode guidance;
 };
 
 struct loop_status {

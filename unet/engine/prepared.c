@@ -51,7 +51,7 @@ static int check_wish(const struct engine *engine, const struct engine_shape *wi
   if (wish->guidance && styles_refuses_guidance(checkpoint->styles))
     return error_set(
         err, STATUS_USAGE,
-        "%s: this model was trained without guidance, which would spoil its pictures: leave --guidance at 1",
+        "%s: this model was trained without guidance, which would spoil its pictures: leave --guidance at 1, in the mode full or none",
         engine->model_path);
   if (wish->guidance > GUIDANCE_FULL && (checkpoint->image_condition || model_embeds_guidance(&engine->model)))
     return error_set(err, STATUS_USAGE, "%s: this model %s: --guidance-mode full or none suits it", engine->model_path,
