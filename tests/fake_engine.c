@@ -275,7 +275,8 @@ int engine_submit(struct engine *engine, const struct engine_request *request, s
                                 .steps = shape->steps,
                                 .guidance = shape->guidance};
   record.unset_prompt_used |= !record.prompts[controls->prompt];
-  record.unset_prompt_used |= controls->blend > 0 && !record.prompts[controls->prompt_to];
+  for (int i = 0; i < SLOT_PRESETS; i++)
+    record.unset_prompt_used |= controls->blend[i] > 0 && !record.prompts[SLOT_PRESET_1 + i];
   record.submitted++;
   int in_flight = record.submitted - record.collected;
   record.overfull |= in_flight > MAX_IN_FLIGHT;

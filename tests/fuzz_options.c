@@ -101,11 +101,12 @@ static void check_styles(const char *prompt) {
 
 /* The overlay's own marks are single bytes below 0x20, ends of lines among them: as many as without the prompt. */
 static void check_overlay(const char *prompt) {
-  static const struct hud_content plain = {.figures = true, .running = true, .prompt = "", .prompt_to = ""};
+  static const struct hud_content plain = {
+      .figures = true, .running = true, .prompts = {{"", 0.5f}, {"", 0.5f}}, .prompt_count = 2};
   struct hud_content content = plain;
   char text[HUD_TEXT_MAX], empty[HUD_TEXT_MAX];
   int marks = 0;
-  content.prompt = content.prompt_to = prompt;
+  content.prompts[0].words = content.prompts[1].words = prompt;
   hud_figures_text(text, &content);
   hud_figures_text(empty, &plain);
   FUZZ_CHECK(strnlen(text, HUD_TEXT_MAX) < HUD_TEXT_MAX);

@@ -84,15 +84,21 @@ static const struct store_case store_cases[] = {
     {.n = 1, .h = 2, .state = true, .ring = true, .demand = ELEMENT_PRECISE},
 };
 
-/* One slot, a blend, and one whose second slot does not exist and must not be read. */
+/* Blends of one prompt, two, four and all; what is behind the first weight of 0 does not exist and must not be read. */
 static void build_prompt(struct op_test *t, const void *argument) {
-  (void)argument;
   struct tensor slots = test_slots(t, 12, 1, 77, 24);
-  t->params.prompt[0] = (struct prompt_params){{3, 0}, {1, 0}};
-  t->params.prompt[1] = (struct prompt_params){{11, 5}, {0.25f, 0.75f}};
-  t->params.prompt[2] = (struct prompt_params){{0, 1000}, {1, 0}};
-  test_output(t, plan_prompt(&t->plan, "prompt", (struct op_prompt){.slots = slots, .y.n = 3}));
+  const int *count = argument;
+  for (int row = 0; row < GUIDANCE_ROWS_MAX; row++) {
+    struct prompt_params *prompt = &t->params.prompt[row];
+    for (int i = 0; i < PROMPTS_MAX; i++) {
+      prompt->slot[i] = i < *count ? test_integer(t, 0, 11) : 1000;
+      prompt->weight[i] = i < *count ? (float)test_integer(t, 1, 100) / 100 : i > *count ? 1 : 0;
+    }
+  }
+  test_output(t, plan_prompt(&t->plan, "prompt", (struct op_prompt){.slots = slots, .y.n = GUIDANCE_ROWS_MAX}));
 }
+
+static const int prompt_cases[] = {1, 2, 4, PROMPTS_MAX};
 
 static void build_affine(struct op_test *t, const void *argument) {
   const enum demand *demand = argument;
@@ -301,7 +307,7 @@ const struct op_cases op_cases_around[] = {
     OP_CASE_EXACT("time row", build_time_row),
     OP_CASE_EXACT("time row of several", build_time_rows),
     OP_CASES_EXACT("store slot", build_store_slot, store_cases),
-    OP_CASE_EXACT("prompt", build_prompt),
+    OP_CASES_EXACT("prompt", build_prompt, prompt_cases),
     OP_CASES("affine", build_affine, affine_cases),
     OP_CASE_EXACT("prompt of several steps", build_prompt_rows),
     OP_CASES_EXACT("end token", build_end_token, end_token_cases),

@@ -30,14 +30,15 @@ static void no_key_twice(void **unused) {
   (void)unused;
   int count;
   const struct command_entry *entries = commands_table(&count);
-  bool seen[512] = {false};
+  bool seen[KEY_CONTROL + 128] = {false};
   for (int i = 0; i < count; i++) {
     assert_true(strlen(entries[i].help) > 0);
+    int held = entries[i].special == KEY_CONTROL ? KEY_CONTROL : 0;
     for (const char *key = entries[i].keys; *key; key++) {
-      assert_false(seen[(unsigned char)*key]);
-      seen[(unsigned char)*key] = true;
+      assert_false(seen[held + *key]);
+      seen[held + *key] = true;
     }
-    if (entries[i].special != KEY_NONE) {
+    if (entries[i].special != KEY_NONE && !held) {
       assert_false(seen[entries[i].special]);
       seen[entries[i].special] = true;
     }
@@ -67,20 +68,31 @@ static void help_names_every_key(void **unused) {
       assert_non_null(strstr(text, entries[i].help));
 }
 
+/* What is shown at that time, in hundredths. */
+static void expect_shares(const struct fade *fade, int64_t now_ns, const int expected[SLOT_PRESETS]) {
+  float shares[SLOT_PRESETS];
+  fade_apply(fade, now_ns, shares);
+  for (int i = 0; i < SLOT_PRESETS; i++)
+    assert_int_equal(lrintf(100 * shares[i]), expected[i]);
+}
+
+#define SHARES(...) ((const int[SLOT_PRESETS]){__VA_ARGS__})
+
 static void prompts_fade(void **unused) {
   (void)unused;
   struct live_state state = fresh_state();
-  assert_true(commands_run(&state, '3', false, 10 * second_ns));
-  struct controls now = {0};
-  fade_apply(&state.settings.fade, 10 * second_ns, &now);
-  assert_int_equal(now.prompt, 1);
-  assert_int_equal(now.prompt_to, 3);
-  assert_true(now.blend == 0);
-  fade_apply(&state.settings.fade, 10 * second_ns + FADE_MS * 250000, &now);
-  assert_true(now.blend > 0.24f && now.blend < 0.26f);
-  fade_apply(&state.settings.fade, 11 * second_ns, &now);
+  const struct fade *fade = &state.settings.fade;
+  int64_t start = 10 * second_ns;
+  struct controls now;
+  assert_true(commands_run(&state, '3', false, start));
+  expect_shares(fade, start, SHARES(100));
+  expect_shares(fade, start + FADE_MS * 250000, SHARES(75, 0, 25));
+  settings_controls(&state.settings, start + FADE_MS * 250000, &now);
+  assert_true(now.blend[0] == 0.75f && now.blend[2] == 0.25f);
+  settings_controls(&state.settings, 11 * second_ns, &now);
   assert_int_equal(now.prompt, 3);
-  assert_true(now.blend == 0);
+  for (int i = 0; i < SLOT_PRESETS; i++)
+    assert_true(now.blend[i] == 0);
 }
 
 static bool controls_differ(const struct parameters *a, const struct parameters *b) {
@@ -115,49 +127,102 @@ static void each_value_of_a_frame_is_in_its_controls(void **unused) {
   assert_in_range(count, 6, PARAMETERS);
 }
 
-/* Back half way: the picture is the same just before and just after. */
-static void fade_turns_round(void **unused) {
+/* Back on the way, or on to a third: the picture is the same just before and just after. */
+static void fades_begin_where_they_are(void **unused) {
   (void)unused;
-  struct fade fade = {1, 1, 0};
-  int64_t start = 5 * second_ns, half = start + FADE_MS * 500000 - FADE_MS * 100000; /* at 0.4 */
-  struct controls now = {0};
-  fade_turn(&fade, 2, start);
-  fade_apply(&fade, half, &now);
-  assert_true(now.prompt == 1 && now.prompt_to == 2 && now.blend > 0.39f && now.blend < 0.41f);
-  fade_turn(&fade, 1, half);
-  fade_apply(&fade, half, &now);
-  assert_true(now.prompt == 2 && now.prompt_to == 1 && now.blend > 0.59f && now.blend < 0.61f);
-  fade_apply(&fade, half + second_ns, &now);
-  assert_int_equal(now.prompt, 1);
+  const float one[SLOT_PRESETS] = {1}, two[SLOT_PRESETS] = {0, 1}, three[SLOT_PRESETS] = {0, 0, 1};
+  int64_t start = 5 * second_ns, step = FADE_MS * 100000; /* a tenth */
+  struct fade fade;
+  fade_begin(&fade, one);
+  expect_shares(&fade, start, SHARES(100));
+  fade_turn(&fade, two, start);
+  expect_shares(&fade, start + 4 * step, SHARES(60, 40));
+  fade_turn(&fade, one, start + 4 * step);
+  expect_shares(&fade, start + 4 * step, SHARES(60, 40));
+  fade_turn(&fade, three, start + 9 * step);
+  expect_shares(&fade, start + 9 * step, SHARES(80, 20));
+  expect_shares(&fade, start + 14 * step, SHARES(40, 10, 50));
+  expect_shares(&fade, start + 19 * step, SHARES(0, 0, 100));
 }
 
-static void fade_to_a_third_starts_at_the_nearer(void **unused) {
+/* Between blends, too; shares of the prompts that are there already act at once. */
+static void blends_fade_and_move(void **unused) {
   (void)unused;
-  struct fade fade = {1, 1, 0};
-  fade_turn(&fade, 2, second_ns);
-  fade_turn(&fade, 3, second_ns + FADE_MS * 900000);
-  assert_int_equal(fade.from, 2);
-  assert_int_equal(fade.to, 3);
-  fade_turn(&fade, 4, second_ns + FADE_MS * 1000000); /* a tenth of the way to 3 */
-  assert_int_equal(fade.from, 2);
-  assert_int_equal(fade.to, 4);
+  const float from[SLOT_PRESETS] = {0.5f, 0.5f}, to[SLOT_PRESETS] = {0, 0, 0.8f, 0.2f},
+              moved[SLOT_PRESETS] = {0, 0, 0.4f, 0.6f};
+  struct fade fade;
+  fade_begin(&fade, from);
+  fade_turn(&fade, to, second_ns);
+  expect_shares(&fade, second_ns + FADE_MS * 500000, SHARES(25, 25, 40, 10));
+  fade_turn(&fade, moved, second_ns + FADE_MS * 500000);
+  expect_shares(&fade, second_ns + FADE_MS * 500000, SHARES(25, 25, 20, 30));
+  expect_shares(&fade, 3 * second_ns, SHARES(0, 0, 40, 60));
+  fade_turn(&fade, to, 3 * second_ns);
+  expect_shares(&fade, 3 * second_ns, SHARES(0, 0, 80, 20));
+}
+
+static bool weights_are(const struct live_state *state, const int expected[SLOT_PRESETS]) {
+  bool same = true;
+  for (int i = 0; i < SLOT_PRESETS; i++)
+    same = same && lrint(100 * state->settings.values.blend[i]) == expected[i];
+  return same;
+}
+
+static void blend_keys(void **unused) {
+  (void)unused;
+  struct live_state state = fresh_state();
+  press(&state, 'k');
+  assert_non_null(strstr(state.notice, "no blend"));
+  press(&state, KEY_CONTROL + '1'); /* it is there already */
+  assert_true(weights_are(&state, SHARES(0)));
+  press(&state, KEY_CONTROL + '3');
+  assert_true(weights_are(&state, SHARES(100, 0, 100)));
+  assert_string_equal(state.notice, "blend 1 50%, 3 50%");
+  for (int i = 0; i < 5; i++)
+    assert_true(commands_run(&state, 'j', i > 0, 0));
+  assert_true(weights_are(&state, SHARES(100, 0, 50)));
+  assert_string_equal(state.notice, "blend 1 67%, 3 33%");
+  press(&state, KEY_CONTROL + '9');
+  assert_non_null(strstr(state.notice, "no prompt 9"));
+  press(&state, KEY_CONTROL + '4');
+  press(&state, 'k');
+  assert_true(weights_are(&state, SHARES(100, 0, 50, 100)));
+  press(&state, KEY_CONTROL + '4');
+  press(&state, 'j'); /* of the first one that is left */
+  assert_true(weights_are(&state, SHARES(90, 0, 50)));
+  for (int i = 0; i < 20; i++)
+    press(&state, 'j');
+  assert_true(weights_are(&state, SHARES(10, 0, 50)));
+  press(&state, KEY_CONTROL + '1');
+  assert_true(weights_are(&state, SHARES(0)));
+  assert_int_equal(state.settings.values.preset, 3);
+  press(&state, KEY_CONTROL + '2');
+  press(&state, '3'); /* alone, though it was chosen before */
+  assert_true(weights_are(&state, SHARES(0)));
+  assert_int_equal(state.settings.values.preset, 3);
+}
+
+static int shown_at_last(const struct live_state *state) {
+  struct controls now;
+  settings_controls(&state->settings, INT64_MAX / 2, &now);
+  return now.prompt;
 }
 
 static void prompt_keys(void **unused) {
   (void)unused;
   struct live_state state = fresh_state();
   press(&state, '4');
-  assert_int_equal(state.settings.fade.to, 4);
+  assert_int_equal(shown_at_last(&state), 4);
   press(&state, 't');
-  assert_int_equal(state.settings.fade.to, 1);
+  assert_int_equal(shown_at_last(&state), 1);
   press(&state, 't');
-  assert_int_equal(state.settings.fade.to, 4);
+  assert_int_equal(shown_at_last(&state), 4);
   press(&state, 'p');
-  assert_int_equal(state.settings.fade.to, 5);
+  assert_int_equal(shown_at_last(&state), 5);
   press(&state, 'p'); /* 6 to 9 are empty */
-  assert_int_equal(state.settings.fade.to, 1);
+  assert_int_equal(shown_at_last(&state), 1);
   press(&state, '9');
-  assert_int_equal(state.settings.fade.to, 1);
+  assert_int_equal(shown_at_last(&state), 1);
   assert_non_null(strstr(state.notice, "9"));
 }
 
@@ -284,6 +349,9 @@ static void commands_take_values(void **unused) {
     assert_int_equal(state.settings.values.preset, 3);
     assert_int_equal(state.slot_before, 1);
     assert_true(state.notice[0]);
+    state.notice[0] = 0;
+    assert_true(commands_call(&state, named("blend"), wrong[i], 0));
+    assert_true(weights_are(&state, SHARES(0)) && state.notice[0]);
   }
 }
 
@@ -335,8 +403,8 @@ static void figures_text(void **unused) {
                                 .frame_ms = 41.2,
                                 .budget_ms = 40,
                                 .dropped = 12,
-                                .prompt = "oil\npainting\x02\xc2\x9b\xe2\x80\xae",
-                                .prompt_to = "neon",
+                                .prompts = {{"oil\npainting\x02\xc2\x9b\xe2\x80\xae", 0.625f}, {"neon", 0.375f}},
+                                .prompt_count = 2,
                                 .values = &values};
   hud_figures_text(text, &content);
   const char late[] = {TONE_ALERT, 0};
@@ -346,6 +414,7 @@ static void figures_text(void **unused) {
   assert_non_null(strstr(text, late));
   assert_non_null(strstr(text, "oil?painting???")); /* no line break and no mark comes in from outside */
   assert_non_null(strstr(text, "neon"));
+  assert_non_null(strstr(text, " 38% "));
   assert_non_null(strstr(text, "0.85"));
   const char shown[] = {TONE_DIM, 's', 't', 'e', 'p', 's', ' ', TONE_PLAIN, '2', ' ', 0};
   assert_non_null(strstr(text, shown));
@@ -367,7 +436,9 @@ static void long_words_are_cut(void **unused) {
   memset(words, 'x', sizeof words - 1);
   text[HUD_TEXT_MAX] = 77;
   struct hud_content content = {
-      .figures = true, .running = true, .prompt = words, .prompt_to = words, .state = words, .notice = words};
+      .figures = true, .running = true, .prompt_count = SLOT_PRESETS, .state = words, .notice = words};
+  for (int i = 0; i < SLOT_PRESETS; i++)
+    content.prompts[i] = (struct hud_prompt){words, 0.1f};
   hud_figures_text(text, &content);
   assert_true(strlen(text) < HUD_TEXT_MAX);
   hud_notice_text(text, &content);
@@ -380,8 +451,9 @@ int main(void) {
       cmocka_unit_test(help_names_every_key),
       cmocka_unit_test(prompts_fade),
       cmocka_unit_test(each_value_of_a_frame_is_in_its_controls),
-      cmocka_unit_test(fade_turns_round),
-      cmocka_unit_test(fade_to_a_third_starts_at_the_nearer),
+      cmocka_unit_test(fades_begin_where_they_are),
+      cmocka_unit_test(blends_fade_and_move),
+      cmocka_unit_test(blend_keys),
       cmocka_unit_test(prompt_keys),
       cmocka_unit_test(strength_keys),
       cmocka_unit_test(lora_keys),

@@ -1,6 +1,7 @@
 /* The engine's promises, on the random checkpoints of the goldens.
  *
  *   test_engine GOLDENS DEVICE       skipped where there is no such device */
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -52,25 +53,46 @@ static void check_blending(const char *golden) {
   uint8_t *first = generate_default(&rig);
   rig.controls.prompt = 2;
   uint8_t *second = generate_default(&rig);
-  rig.controls.prompt = 1;
-  rig.controls.prompt_to = 2;
-  rig.controls.blend = 0;
+  float *blend = rig.controls.blend;
+  rig.controls.prompt = 7;
+  blend[0] = 0.3f, blend[1] = (float)NAN, blend[2] = -1; /* one prompt alone, whatever its weight */
   assert_same(&rig, first, generate_default(&rig));
-  rig.controls.blend = 1;
+  blend[0] = 0, blend[1] = 1e30f, blend[2] = 0;
   assert_same(&rig, second, generate_default(&rig));
 
-  rig.controls.blend = 0.5f;
+  blend[0] = blend[1] = 1;
   uint8_t *middle = generate_default(&rig);
-  rig.controls.prompt = 2;
-  rig.controls.prompt_to = 1;
-  uint8_t *swapped = generate_default(&rig); /* the same sum, in the other order */
-  struct frame a = rig.golden.frame, b = rig.golden.frame;
-  a.plane[0] = middle;
-  b.plane[0] = swapped;
-  assert_true(frame_psnr(&a, &b) > 55);
-  free(swapped);
-  rig.controls.blend = 0;
+  blend[0] = blend[1] = 0.125f; /* the shares count, not the weights */
+  uint8_t *weak = generate_default(&rig);
+  assert_memory_equal(weak, middle, picture_bytes(&rig));
+  free(weak);
+  blend[1] = 0.25f;
   assert_differ(&rig, middle, generate_default(&rig));
+  rig_close(&rig);
+}
+
+/* The same prompts and weights in other slots: the same sum, in another order. */
+static void check_order(const char *golden) {
+  static const char *const texts[4] = {"an oil painting", "a cat at night", "oil", ""};
+  static const float weights[4] = {1, 0.5f, 0.25f, 0.75f};
+  static const int orders[2][4] = {{0, 1, 2, 3}, {8, 5, 6, 2}};
+  struct rig rig;
+  uint8_t *pictures[2];
+  rig_open(&rig, args, golden, false);
+  for (int order = 0; order < 2; order++) {
+    memset(rig.controls.blend, 0, sizeof rig.controls.blend);
+    for (int i = 0; i < 4; i++) {
+      rig.controls.blend[orders[order][i]] = weights[i];
+      must(engine_set_prompt(rig.engine, SLOT_PRESET_1 + orders[order][i], texts[i], &rig.err), &rig.err);
+    }
+    pictures[order] = generate_default(&rig);
+  }
+  struct frame a = rig.golden.frame, b = rig.golden.frame;
+  a.plane[0] = pictures[0];
+  b.plane[0] = pictures[1];
+  assert_true(frame_psnr(&a, &b) > 55);
+  free(pictures[0]);
+  free(pictures[1]);
   rig_close(&rig);
 }
 
@@ -78,6 +100,8 @@ static void test_blending(void **state) {
   (void)state;
   check_blending("turbo");
   check_blending("sdxl"); /* whose prompts are part of the time projections, too */
+  check_order("turbo");
+  check_order("sdxl");
 }
 
 /* --- controls --- */
@@ -325,12 +349,12 @@ static void test_pooled_text(void **state) {
   rig.controls.prompt = 1;
   uint8_t *first = generate_default(&rig);
   long steady = frame_launches(&rig);
-  rig.controls.prompt_to = 2, rig.controls.blend = 0.25f;
+  rig.controls.blend[0] = 0.75f, rig.controls.blend[1] = 0.25f;
   assert_true(frame_launches(&rig) > steady);
   assert_int_equal(frame_launches(&rig), steady);
   rig.controls.guidance = 5;
   assert_int_equal(frame_launches(&rig), steady);
-  rig.controls.guidance = 4, rig.controls.blend = 0;
+  rig.controls.guidance = 4, rig.controls.blend[0] = rig.controls.blend[1] = 0;
   must(engine_set_prompt(rig.engine, SLOT_NEGATIVE, "a cat at night", &rig.err), &rig.err);
   uint8_t *other = generate_default(&rig);
   assert_differ(&rig, first, generate_default(&rig));
@@ -361,7 +385,7 @@ static void test_changes_capture_nothing(void **state) {
         c->prompt = 2;
         break;
       case 1:
-        c->prompt_to = 1, c->blend = 0.3f;
+        c->blend[0] = 0.3f, c->blend[1] = 0.5f, c->blend[8] = 0.1f;
         break;
       case 2:
         must(engine_set_prompt(rig.engine, 2, "a cat", &rig.err), &rig.err);
@@ -714,13 +738,19 @@ static void set_prompts(struct rig *rig, bool negative) {
     must(engine_set_prompt(rig->engine, SLOT_NEGATIVE, many_texts[SLOT_NEGATIVE], &rig->err), &rig->err);
 }
 
-/* Moment number i of a walk through all prompts, with blends and steps back; slot 0 was never set. */
+/* Moment number i of a walk through all prompts, with blends and steps back; slot 0 was never set, and the last moment
+ * has all the others. */
 static void set_moment(struct rig *rig, int i) {
   static const int prompts[MANY] = {1, 2, 3, 4, 5, 1, 6, 7, 7, 8, 9, 0, 2, 1, 2, 5};
   static const float blends[MANY] = {0, 0, 0.5f, 0, 0.25f, 1, 0, 0.75f, 0, 0.5f, 0, 0, 0, 0.5f, 0, 0.5f};
   rig->controls.prompt = prompts[i];
-  rig->controls.prompt_to = 1 + (5 * i + 3) % SLOT_PRESETS;
-  rig->controls.blend = blends[i];
+  memset(rig->controls.blend, 0, sizeof rig->controls.blend);
+  if (blends[i] > 0) {
+    rig->controls.blend[(5 * i + 3) % SLOT_PRESETS] = blends[i];
+    rig->controls.blend[prompts[i] - SLOT_PRESET_1] += 1 - blends[i];
+  }
+  for (int slot = 0; i == MANY - 1 && slot < SLOT_PRESETS; slot++)
+    rig->controls.blend[slot] = (float)(slot + 1);
 }
 
 static uint8_t *collect_copy(struct rig *rig) {
@@ -769,7 +799,7 @@ static long launches_of_a_frame(struct rig *rig, int prompt) {
   return info_of(rig).device_launches - before;
 }
 
-/* A prompt costs a run of its own where it is not among the last ones, and there alone. */
+/* A prompt costs a run of its own the first time, and there alone: keys and values of all presets are kept. */
 static void test_steady_prompts_cost_nothing(void **state) {
   (void)state;
   struct rig rig;
@@ -783,6 +813,9 @@ static void test_steady_prompts_cost_nothing(void **state) {
     assert_int_equal(launches_of_a_frame(&rig, prompt - 1), frame);
     assert_int_equal(launches_of_a_frame(&rig, prompt), frame);
   }
+  for (int prompt = 1; prompt <= SLOT_PRESETS; prompt++)
+    assert_int_equal(launches_of_a_frame(&rig, prompt), frame);
+  must(engine_set_prompt(rig.engine, 1, "another", &rig.err), &rig.err);
   assert_int_equal(launches_of_a_frame(&rig, 1), frame + change);
   change_weight(&rig, "unet/text_kv.weight", 0.5f); /* of the keys and values alone: no text is encoded again */
   assert_int_equal(launches_of_a_frame(&rig, 1), frame + change);

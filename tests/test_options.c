@@ -125,6 +125,29 @@ static void test_adapters(void **state) {
   refuse("live --lora 1 --lora 2 --lora 3 --lora 4 --lora 5 --lora 6 --lora 7 --lora 8 --lora 9", "at most 8");
 }
 
+static void test_blends(void **state) {
+  (void)state;
+  struct options options = accept("live --blend 1:0.25,3,9:1e-3");
+  const double *blend = options.values.blend;
+  assert_true(blend[0] == 0.25 && blend[1] == 0 && blend[2] == 1 && blend[8] == 0.001);
+  options = accept("render a b -p x -p y --blend 1,2 --blend 2:0.5"); /* the last one counts */
+  assert_true(blend[0] == 0 && blend[1] == 0.5);
+  static const char *const wrong[] = {"",        ",",  "1,", "0",   "10",   "1:",    "1x",       "x",
+                                      "1:0.5:2", "-1", " 1", "1:2", "1:-1", "1:nan", "1:0.5,,2", "99999999999999999999",
+                                      "1: 0.5"};
+  for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+    char *argv[] = {"reverie", "live", "--blend", (char *)(uintptr_t)wrong[i]};
+    struct options_request request;
+    struct error err = {0};
+    if (!options_parse(&options, &request, 4, argv, &err))
+      fail_msg("--blend '%s' is accepted", wrong[i]);
+    assert_int_equal(err.status, STATUS_USAGE);
+    assert_non_null(strstr(err.message, "--blend"));
+  }
+  refuse("render a b --blend 1:1,2:0.5", "--blend 2: there is 1 prompt: give another");
+  refuse("bench -p x -p y --blend 4", "--blend 4: there are 2 prompts");
+}
+
 static void test_refusals(void **state) {
   (void)state;
   refuse("", "command is needed");
@@ -299,7 +322,7 @@ static void test_options_are_parameters(void **state) {
   for (int i = 0; i < option_count; i++) {
     const struct option *option = &option_table[i];
     bool binds = option->kind == OPTION_PARAMETER || option->kind == OPTION_PROMPT || option->kind == OPTION_LORA ||
-                 option->kind == OPTION_ON || option->kind == OPTION_OFF;
+                 option->kind == OPTION_BLEND || option->kind == OPTION_ON || option->kind == OPTION_OFF;
     assert_int_equal(binds, option->parameter != PARAMETER_NONE);
     if (!binds || option->kind == OPTION_OFF)
       continue;
@@ -348,6 +371,7 @@ int main(void) {
       cmocka_unit_test(test_defaults),
       cmocka_unit_test(test_values),
       cmocka_unit_test(test_adapters),
+      cmocka_unit_test(test_blends),
       cmocka_unit_test(test_refusals),
       cmocka_unit_test(test_long_arguments_fit),
       cmocka_unit_test(test_requests),

@@ -335,6 +335,19 @@ static void test_same_bits(void **state) {
   }
 }
 
+/* A blend of one prompt is that prompt; one of two is neither. */
+static void test_blends(void **state) {
+  (void)state;
+  static const char *const blends[] = {"-p neon", "-p mosaic -p neon --blend 2:0.3", "-p mosaic",
+                                       "-p mosaic -p neon --blend 1:0.5,2"};
+  for (int i = 0; i < 4; i++)
+    program_expect(0, "1 frame", "render pattern:96x64 hash:blend%d.txt --size 64x64 --frames 1 %s", i, blends[i]);
+  shell("cmp blend0.txt blend1.txt && ! cmp -s blend0.txt blend3.txt && ! cmp -s blend2.txt blend3.txt");
+  struct outcome outcome;
+  program_run(&outcome, "render pattern:96x64 hash:blend0.txt -y --size 64x64 --frames 1 -p neon -p mosaic");
+  assert_non_null(strstr(outcome.said, "more of them are for --blend"));
+}
+
 static void wait_for_size(const char *name, off_t size) {
   struct stat file;
   for (int i = 0; i < 6000; i++) {
@@ -556,6 +569,7 @@ int main(int argc, char **argv) {
       cmocka_unit_test(test_odd_containers),
       cmocka_unit_test(test_rates_of_codecs),
       cmocka_unit_test(test_same_bits),
+      cmocka_unit_test(test_blends),
       cmocka_unit_test(test_interrupted),
       cmocka_unit_test(test_ignored_signal),
       cmocka_unit_test(test_killed),

@@ -184,8 +184,10 @@ struct engine_result {
   struct run_stamps stamps; /* of engines opened with stamps */
 };
 
-/* Starts one frame: controls and frame are copied or consumed before this returns. At most two frames are in flight, of
- * whichever handles. STATUS_HELD, with nothing started, where more pictures than device_options.pictures are held. */
+/* Starts one frame: controls and frame are copied or consumed before this returns. The frame shows all of what its
+ * controls say, and of the texts and the mask that were set before, as if they had never been different; frames
+ * submitted before show nothing of it. At most two frames are in flight, of whichever handles. STATUS_HELD, with nothing
+ * started, where more pictures than device_options.pictures are held. */
 int engine_submit(struct engine *engine, const struct engine_request *request, struct error *err);
 /* Waits for the oldest frame in flight. After a failure *result has opaque and submitted_ns, and the frame is gone. */
 int engine_collect(struct engine *engine, struct engine_result *result, struct error *err);

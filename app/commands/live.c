@@ -306,6 +306,17 @@ static bool take_picture(struct live *live) {
   return true;
 }
 
+static void list_prompts(struct hud_content *content, const struct parameters *values, const struct controls *now) {
+  for (int i = 0; i < SLOT_PRESETS; i++) {
+    const char *words = values_slot_text(values, SLOT_PRESET_1 + i);
+    if (now->blend[i] > 0)
+      content->prompts[content->prompt_count++] = (struct hud_prompt){words ? words : "", now->blend[i]};
+  }
+  const char *alone = values_slot_text(values, now->prompt);
+  if (!content->prompt_count && alone)
+    content->prompts[content->prompt_count++] = (struct hud_prompt){alone, 1};
+}
+
 static bool update_hud(struct live *live, int64_t now_ns, int width, int height) {
   const struct live_state *state = &live->state;
   struct parameters values = state->settings.values;
@@ -327,8 +338,7 @@ static bool update_hud(struct live *live, int64_t now_ns, int width, int height)
   struct controls now = {0};
   values.steps = live->engine.prepared.shape.steps; /* those of the pictures, not those wished for */
   settings_controls(&state->settings, now_ns, &now);
-  content.prompt = values_slot_text(&values, now.prompt);
-  content.prompt_to = now.blend > 0 ? values_slot_text(&values, now.prompt_to) : NULL;
+  list_prompts(&content, &values, &now);
   if (reader.lost) {
     snprintf(words, sizeof words, "source lost: %s", reader.reason);
     content.state = words;

@@ -135,6 +135,13 @@ static int check_output(struct render *render, struct error *err) {
   return sink_check(&wish, &render->first_number, err);
 }
 
+static bool is_blended(const struct parameters *values) {
+  bool blended = false;
+  for (int i = 0; i < SLOT_PRESETS; i++)
+    blended = blended || values->blend[i] > 0;
+  return blended;
+}
+
 int command_render(const struct options *options, struct error *err) {
   struct render render = {.options = options};
   struct source_info info;
@@ -144,15 +151,18 @@ int command_render(const struct options *options, struct error *err) {
   render.source_options.tell_left_out = sink_has_tracks(options->output, options->output_format);
   if (check_output(&render, err))
     return -1;
-  if (options->prompt_count > 1)
-    log_line(&render.log, LOG_WARNING, "render uses the first --prompt alone; more of them are for live's keys");
+  struct options first = *options;
+  if (options->prompt_count > 1 && !is_blended(&options->values)) {
+    log_line(&render.log, LOG_WARNING,
+             "render uses the first --prompt alone; more of them are for --blend and live's "
+             "keys");
+    first.prompt_count = 1;
+  }
   if (source_open(&render.source, options->input, &render.source_options, err) ||
       masking_open(&render.masking, options->mask, &render.log, &setup_stop, err))
     goto done;
   source_get_info(render.source, &info);
   render.pixels = sink_pixels(options->output, options->output_format, options->codec);
-  struct options first = *options;
-  first.prompt_count = options->prompt_count > 1 ? 1 : options->prompt_count;
   const struct setup setup = {
       .options = &first,
       .info = &info,

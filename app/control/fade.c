@@ -1,29 +1,36 @@
 #include "app/control/fade.h"
 
+#include <stdbool.h>
+#include <string.h>
+
 static const int64_t duration_ns = (int64_t)FADE_MS * 1000000;
 
 static float progress(const struct fade *fade, int64_t now_ns) {
   int64_t elapsed = now_ns - fade->start_ns;
-  if (fade->from == fade->to || elapsed >= duration_ns)
+  if (elapsed >= duration_ns)
     return 1;
   return elapsed <= 0 ? 0 : (float)elapsed / (float)duration_ns;
 }
 
-void fade_turn(struct fade *fade, int slot, int64_t now_ns) {
-  float done = progress(fade, now_ns);
-  if (slot == fade->to)
-    return;
-  if (done < 1 && slot == fade->from) {
-    *fade = (struct fade){fade->to, slot, now_ns - (int64_t)((1 - done) * (float)duration_ns)};
-    return;
-  }
-  *fade = (struct fade){done < 0.5f ? fade->from : fade->to, slot, now_ns};
+void fade_begin(struct fade *fade, const float shares[SLOT_PRESETS]) {
+  memcpy(fade->from, shares, sizeof fade->from);
+  memcpy(fade->to, shares, sizeof fade->to);
+  fade->start_ns = INT64_MIN / 2;
 }
 
-void fade_apply(const struct fade *fade, int64_t now_ns, struct controls *controls) {
+void fade_turn(struct fade *fade, const float shares[SLOT_PRESETS], int64_t now_ns) {
+  bool same = true;
+  for (int i = 0; i < SLOT_PRESETS; i++)
+    same = same && (shares[i] > 0) == (fade->to[i] > 0);
+  if (!same) {
+    fade_apply(fade, now_ns, fade->from);
+    fade->start_ns = now_ns;
+  }
+  memcpy(fade->to, shares, sizeof fade->to);
+}
+
+void fade_apply(const struct fade *fade, int64_t now_ns, float shares[SLOT_PRESETS]) {
   float done = progress(fade, now_ns);
-  int over = done >= 1;
-  controls->prompt = over ? fade->to : fade->from;
-  controls->prompt_to = fade->to;
-  controls->blend = over ? 0 : done;
+  for (int i = 0; i < SLOT_PRESETS; i++)
+    shares[i] = done * fade->to[i] + (1 - done) * fade->from[i];
 }

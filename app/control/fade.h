@@ -1,4 +1,4 @@
-/* The cross-fade from one prompt to the next: a pure function of time. */
+/* The cross-fade from one blend of prompts to the next: a pure function of time. */
 #ifndef APP_CONTROL_FADE_H
 #define APP_CONTROL_FADE_H
 
@@ -6,17 +6,20 @@
 
 enum { FADE_MS = 500 };
 
-/* from == to: no fade runs. */
+/* Shares of the presets in the picture: from those, which add up to 1, to these. */
 struct fade {
-  int from, to; /* prompt slots */
+  float from[SLOT_PRESETS], to[SLOT_PRESETS];
   int64_t start_ns;
 };
 
-/* Turns towards a slot at time now. Back to where a running fade came from, it turns round at the same point; towards a
- * third slot it goes on from the nearer of the two, because only two prompts can be blended. */
-void fade_turn(struct fade *fade, int slot, int64_t now_ns);
+/* At these shares, with no fade on its way. */
+void fade_begin(struct fade *fade, const float shares[SLOT_PRESETS]);
 
-/* Sets prompt, prompt_to and blend. */
-void fade_apply(const struct fade *fade, int64_t now_ns, struct controls *controls);
+/* Turns towards other shares at time now. Where a prompt comes in or goes out, a fade begins from what is shown now.
+ * Where the prompts stay, their new shares act at once, or in the rest of the fade that is on its way. */
+void fade_turn(struct fade *fade, const float shares[SLOT_PRESETS], int64_t now_ns);
+
+/* What is shown at time now. */
+void fade_apply(const struct fade *fade, int64_t now_ns, float shares[SLOT_PRESETS]);
 
 #endif

@@ -18,23 +18,51 @@ static double get(const struct live_state *state, enum parameter id) {
 }
 
 /* What a command sets is in range, or it says why not. */
-static void set(struct live_state *state, enum parameter id, double number, int64_t now_ns) {
+static int set_at(struct live_state *state, enum parameter id, int index, double number, int64_t now_ns) {
   struct error err;
-  if (parameters_set_number(&state->settings.values, id, 0, number, &err))
+  int status = parameters_set_number(&state->settings.values, id, index, number, &err);
+  if (status)
     live_notice(state, now_ns, "%s", err.message);
-  fade_turn(&state->settings.fade, (int)state->settings.values.preset, now_ns);
+  return status;
 }
 
+static void set(struct live_state *state, enum parameter id, double number, int64_t now_ns) {
+  set_at(state, id, 0, number, now_ns);
+}
+
+static double weight_of(const struct live_state *state, int prompt) {
+  return parameters_number(&state->settings.values, PARAMETER_BLEND, prompt);
+}
+
+static int count_blended(const struct live_state *state) {
+  int count = 0;
+  for (int i = 1; i <= SLOT_PRESETS; i++)
+    count += weight_of(state, i) > 0;
+  return count;
+}
+
+static void end_blend(struct live_state *state, int64_t now_ns) {
+  for (int i = 1; i <= SLOT_PRESETS; i++)
+    if (weight_of(state, i) > 0)
+      set_at(state, PARAMETER_BLEND, i, 0, now_ns);
+}
+
+/* Whether there is a prompt of that number; else it says so. */
+static bool has_prompt(struct live_state *state, double number, int64_t now_ns) {
+  bool in_range = number >= 1 && number <= SLOT_PRESETS;
+  if (!in_range || parameters_text(&state->settings.values, PARAMETER_PROMPT, (int)number))
+    return true;
+  live_notice(state, now_ns, "no prompt %d", (int)number);
+  return false;
+}
+
+/* That prompt alone. */
 static void choose_prompt(struct live_state *state, double number, int64_t now_ns) {
   int before = (int)state->settings.values.preset;
-  bool in_range = number >= 1 && number <= SLOT_PRESETS;
-  if (in_range && !parameters_text(&state->settings.values, PARAMETER_PROMPT, (int)number)) {
-    live_notice(state, now_ns, "no prompt %d", (int)number);
+  if (!has_prompt(state, number, now_ns) || set_at(state, PARAMETER_PRESET, 0, number, now_ns))
     return;
-  }
-  if (number == before)
-    return;
-  set(state, PARAMETER_PRESET, number, now_ns);
+  end_blend(state, now_ns);
+  settings_turn(&state->settings, now_ns);
   if (state->settings.values.preset != before)
     state->slot_before = before;
 }
@@ -55,6 +83,65 @@ static void run_next_prompt(struct live_state *state, const struct command_call 
 
 static void run_prompt_before(struct live_state *state, const struct command_call *call) {
   choose_prompt(state, state->slot_before, call->now_ns);
+}
+
+/* "blend 1 70%, 3 30%" */
+static void tell_blend(struct live_state *state, int64_t now_ns) {
+  char words[120] = "no blend";
+  float shares[SLOT_PRESETS];
+  size_t used = 0;
+  values_shares(&state->settings.values, shares);
+  for (int i = 0; count_blended(state) && i < SLOT_PRESETS; i++)
+    if (shares[i] > 0)
+      used += (size_t)snprintf(words + used, sizeof words - used, "%s%d %.0f%%", used ? ", " : "blend ", i + 1,
+                               100 * (double)shares[i]);
+  live_notice(state, now_ns, "%s", words);
+}
+
+/* A prompt comes into the blend, whose first one was the one alone, or goes out; the last one left is alone again. */
+static void toggle_blended(struct live_state *state, int prompt, int64_t now_ns) {
+  int alone = (int)state->settings.values.preset;
+  bool comes = weight_of(state, prompt) <= 0;
+  if (comes && !count_blended(state) && prompt != alone)
+    set_at(state, PARAMETER_BLEND, alone, 1, now_ns);
+  set_at(state, PARAMETER_BLEND, prompt, comes, now_ns);
+  if (count_blended(state) > 1)
+    return;
+  for (int i = 1; i <= SLOT_PRESETS; i++)
+    if (weight_of(state, i) > 0)
+      set_at(state, PARAMETER_PRESET, 0, i, now_ns);
+  end_blend(state, now_ns);
+}
+
+static void run_blend(struct live_state *state, const struct command_call *call) {
+  int index = call->value >= 1 && call->value <= SLOT_PRESETS ? (int)call->value : 0;
+  if (index != call->value || !index) {
+    live_notice(state, call->now_ns, "there are prompts 1 to %d", SLOT_PRESETS);
+    return;
+  }
+  if (!has_prompt(state, index, call->now_ns))
+    return;
+  toggle_blended(state, index, call->now_ns);
+  state->share = index;
+  settings_turn(&state->settings, call->now_ns);
+  tell_blend(state, call->now_ns);
+}
+
+/* Of the prompt that came in last, as long as it is there. */
+static void run_blend_weight(struct live_state *state, const struct command_call *call) {
+  int prompt = state->share && weight_of(state, state->share) > 0 ? state->share : 0;
+  for (int i = 1; !prompt && i <= SLOT_PRESETS; i++)
+    prompt = weight_of(state, i) > 0 ? i : 0;
+  if (!prompt) {
+    live_notice(state, call->now_ns, "no blend: Ctrl and a digit adds a prompt");
+    return;
+  }
+  double before = weight_of(state, prompt);
+  parameters_add(&state->settings.values, PARAMETER_BLEND, prompt, call->value);
+  if (weight_of(state, prompt) <= 0) /* Ctrl and the digit takes it out */
+    set_at(state, PARAMETER_BLEND, prompt, before, call->now_ns);
+  settings_turn(&state->settings, call->now_ns);
+  tell_blend(state, call->now_ns);
 }
 
 static void run_add(struct live_state *state, const struct command_call *call) {
@@ -118,6 +205,12 @@ static void run_quit(struct live_state *state, const struct command_call *call) 
 static const struct command_entry table[] = {
     {"prompt", "123456789", KEY_NONE, "1 - 9", "prompt of that number", false, true, run_prompt, PARAMETER_PRESET,
      (double)NAN},
+    {"blend", "123456789", KEY_CONTROL, "Ctrl 1 - 9", "blend that prompt in, or out again", false, true, run_blend,
+     PARAMETER_BLEND, (double)NAN},
+    {"more-blend", "k", KEY_NONE, "j k", "less, more of the prompt blended in last", true, true, run_blend_weight,
+     PARAMETER_BLEND, 0.1},
+    {"less-blend", "j", KEY_NONE, NULL, "less of the prompt blended in last", true, true, run_blend_weight,
+     PARAMETER_BLEND, -0.1},
     {"next-prompt", "p", KEY_RIGHT, "p right", "next prompt", false, true, run_next_prompt, PARAMETER_PRESET, 0},
     {"prompt-before", "t", KEY_LEFT, "t left", "back to the prompt before", false, true, run_prompt_before,
      PARAMETER_PRESET, 0},
@@ -149,9 +242,12 @@ static const struct command_entry *find(int key) {
     return NULL;
   int count;
   const struct command_entry *entries = commands_table(&count);
-  for (int i = 0; i < count; i++)
-    if (entries[i].special == key || (key < 128 && strchr(entries[i].keys, key)))
+  for (int i = 0; i < count; i++) {
+    int held = entries[i].special == KEY_CONTROL ? KEY_CONTROL : 0, character = key - held;
+    bool typed = character > 0 && character < 128 && strchr(entries[i].keys, character);
+    if (typed || entries[i].special == key)
       return &entries[i];
+  }
   return NULL;
 }
 
@@ -166,5 +262,5 @@ bool commands_run(struct live_state *state, int key, bool repeat, int64_t now_ns
   const struct command_entry *entry = find(key);
   if (!entry || (repeat && !entry->repeats))
     return false;
-  return commands_call(state, entry, isnan(entry->value) ? key - '0' : entry->value, now_ns);
+  return commands_call(state, entry, isnan(entry->value) ? (key & 127) - '0' : entry->value, now_ns);
 }

@@ -6,8 +6,9 @@
 
 #include "app/control/settings.h"
 
-/* Keys are the characters they type, so that the layout of the keyboard does not matter, or one of these. */
-enum key { KEY_NONE = 0, KEY_ESCAPE = 256, KEY_UP, KEY_DOWN, KEY_LEFT, KEY_RIGHT, KEY_F11, KEY_F1 };
+/* Keys are the characters they type, so that the layout of the keyboard does not matter, or one of these. KEY_CONTROL
+ * is added to a digit. */
+enum key { KEY_NONE = 0, KEY_ESCAPE = 256, KEY_UP, KEY_DOWN, KEY_LEFT, KEY_RIGHT, KEY_F11, KEY_F1, KEY_CONTROL = 512 };
 
 enum { NOTICE_MS = 2500 };
 
@@ -15,6 +16,7 @@ enum { NOTICE_MS = 2500 };
 struct live_state {
   struct settings settings; /* what commands change is marked in its values until the engine thread has it */
   int slot_before;          /* the prompt before this one */
+  int share;                /* the prompt whose weight in a blend the keys change, from 1; 0: none yet */
   int lora;                 /* the LoRA whose weight the keys change, from 1; 0: the first */
   bool ready;               /* the engine is open: until then commands that it must follow do nothing */
   bool quit;
@@ -35,7 +37,7 @@ struct command_call {
 struct command_entry {
   const char *name;
   const char *keys;  /* characters, each of which runs it; "" none */
-  int special;       /* enum key: another key, or KEY_NONE */
+  int special;       /* enum key: another key, or KEY_CONTROL: its characters are digits and Ctrl is held */
   const char *label; /* the keys as the help overlay shows them; NULL: shown with the entry before */
   const char *help;
   bool repeats;      /* runs again while the key is held */

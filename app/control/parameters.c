@@ -47,7 +47,12 @@ static const struct parameter_row table[PARAMETERS] = {
                             .help =
                                 "what to stay away from; acts with --guidance above 1 in the modes full and one-time"},
     [PARAMETER_PRESET] = {"preset", TYPE_WHOLE, NEED_FRAME, FIELD(preset), .min = 1, .max = SLOT_PRESETS, .standard = 1,
-                          .help = "which prompt is shown; another one is faded to"},
+                          .help = "which prompt is shown where no blend is; another one is faded to"},
+    [PARAMETER_BLEND] = {"blend[]", TYPE_REAL, NEED_FRAME, FIELDS(blend, 1, SLOT_PRESETS), .max = 1, .decimals = 2,
+                         .from = "",
+                         .help =
+                             "prompts to blend, by number, and their weights (1), as in 1:0.7,3:0.3; each counts by "
+                             "its share of the sum of the weights, and where all are 0, one prompt is shown"},
     [PARAMETER_GUIDANCE] =
         {"guidance", TYPE_REAL, NEED_ROWS, FIELD(guidance), .max = 100, .standard = 1, .decimals = 2,
          .help = "classifier-free guidance scale; other than 1, the network runs on more rows; mini takes 1 alone"},

@@ -31,6 +31,7 @@ enum parameter {
   PARAMETER_PROMPT,
   PARAMETER_NEGATIVE,
   PARAMETER_PRESET,
+  PARAMETER_BLEND,
   PARAMETER_GUIDANCE,
   PARAMETER_IMAGE_GUIDANCE,
   PARAMETER_GUIDANCE_MODE,
@@ -70,9 +71,9 @@ enum parameter_need {
   NEED_PREPARATION, /* the engine prepares anew, beside the frames */
   NEED_ENCODING,    /* the engine encodes the text before the next frame that uses it */
   NEED_FRAME,       /* the next frame takes it */
-  NEED_ROWS,        /* likewise, with guidance rows: where guidance comes to be other than 1, or to be 1 again, the engine
-                       prepares anew, unless it embeds guidance */
-  NEED_NOTHING,     /* no picture depends on it */
+  NEED_ROWS,    /* likewise, with guidance rows: where guidance comes to be other than 1, or to be 1 again, the engine
+                   prepares anew, unless it embeds guidance */
+  NEED_NOTHING, /* no picture depends on it */
   NEEDS
 };
 
@@ -108,7 +109,7 @@ struct parameter_text {
 struct parameters {
   struct parameter_text model, vae, unet, config, lora[ADAPTERS_MAX], prompt[SLOT_PRESETS], negative;
   struct parameter_size size;
-  double lora_weight[ADAPTERS_MAX];
+  double lora_weight[ADAPTERS_MAX], blend[SLOT_PRESETS];
   double guidance, image_guidance, delta, guidance_rescale, strength, mix, split_at;
   int64_t preset, steps, seed;
   int guidance_mode; /* enum guidance_mode */

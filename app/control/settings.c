@@ -3,20 +3,35 @@
 #include <string.h>
 
 void settings_begin(struct settings *settings, const struct parameters *values) {
-  int slot = (int)values->preset;
-  *settings = (struct settings){.values = *values, .fade = {.from = slot, .to = slot}};
+  float shares[SLOT_PRESETS];
+  *settings = (struct settings){.values = *values};
   parameters_clear_marks(&settings->values);
+  values_shares(values, shares);
+  fade_begin(&settings->fade, shares);
+}
+
+void settings_turn(struct settings *settings, int64_t now_ns) {
+  float shares[SLOT_PRESETS];
+  values_shares(&settings->values, shares);
+  fade_turn(&settings->fade, shares, now_ns);
 }
 
 void settings_apply(struct settings *settings, const struct parameters *changes, int64_t now_ns) {
   parameters_apply(&settings->values, changes);
-  fade_turn(&settings->fade, (int)settings->values.preset, now_ns);
+  settings_turn(settings, now_ns);
+}
+
+void values_shares(const struct parameters *values, float shares[SLOT_PRESETS]) {
+  double sum = 0;
+  for (int i = 0; i < SLOT_PRESETS; i++)
+    sum += values->blend[i];
+  for (int i = 0; i < SLOT_PRESETS; i++)
+    shares[i] = sum > 0 ? (float)(values->blend[i] / sum) : i + SLOT_PRESET_1 == values->preset;
 }
 
 void values_controls(const struct parameters *values, struct controls *controls) {
   *controls = (struct controls){
       .prompt = (int)values->preset,
-      .prompt_to = (int)values->preset,
       .strength = (float)values->strength,
       .guidance = values->guidance_mode == GUIDANCE_NONE ? 1 : (float)values->guidance,
       .image_guidance = (float)values->image_guidance,
@@ -27,11 +42,27 @@ void values_controls(const struct parameters *values, struct controls *controls)
   };
   for (int i = 0; i < ADAPTERS_MAX; i++)
     controls->adapter[i] = (float)values->lora_weight[i];
+  for (int i = 0; i < SLOT_PRESETS; i++)
+    controls->blend[i] = (float)values->blend[i];
+}
+
+/* One prompt alone is no blend. */
+static void set_shares(const float shares[SLOT_PRESETS], struct controls *controls) {
+  int count = 0;
+  for (int i = 0; i < SLOT_PRESETS; i++)
+    if (shares[i] > 0) {
+      controls->prompt = SLOT_PRESET_1 + i;
+      count++;
+    }
+  for (int i = 0; i < SLOT_PRESETS; i++)
+    controls->blend[i] = count > 1 ? shares[i] : 0;
 }
 
 void settings_controls(const struct settings *settings, int64_t now_ns, struct controls *controls) {
+  float shares[SLOT_PRESETS];
   values_controls(&settings->values, controls);
-  fade_apply(&settings->fade, now_ns, controls);
+  fade_apply(&settings->fade, now_ns, shares);
+  set_shares(shares, controls);
 }
 
 enum guidance_mode values_guidance(const struct parameters *values) {
@@ -55,9 +86,11 @@ static bool text_equal(const struct moment *a, const struct moment *b, int slot)
 
 bool moment_equal(const struct moment *a, const struct moment *b) {
   const struct controls *first = &a->controls, *second = &b->controls;
-  bool fading = first->blend > 0;
-  return parameters_equal(&a->settings.values, &b->settings.values, 1u << NEED_FRAME | 1u << NEED_ROWS) &&
-         first->guidance == second->guidance && first->prompt == second->prompt && first->blend == second->blend &&
-         (!fading || first->prompt_to == second->prompt_to) && text_equal(a, b, first->prompt) &&
-         (!fading || text_equal(a, b, first->prompt_to)) && text_equal(a, b, SLOT_NEGATIVE);
+  bool equal = parameters_equal(&a->settings.values, &b->settings.values, 1u << NEED_FRAME | 1u << NEED_ROWS) &&
+               first->guidance == second->guidance && first->prompt == second->prompt &&
+               text_equal(a, b, first->prompt) && text_equal(a, b, SLOT_NEGATIVE);
+  for (int i = 0; i < SLOT_PRESETS; i++)
+    equal =
+        equal && first->blend[i] == second->blend[i] && (first->blend[i] <= 0 || text_equal(a, b, SLOT_PRESET_1 + i));
+  return equal;
 }

@@ -1,4 +1,4 @@
-/* What the engine follows while it runs: values, and the fade that leads from one prompt to the next. */
+/* What the engine follows while it runs: values, and the fade that leads from one blend of prompts to the next. */
 #ifndef APP_CONTROL_SETTINGS_H
 #define APP_CONTROL_SETTINGS_H
 
@@ -11,14 +11,19 @@
 /* A plain value: the engine thread takes a copy before each frame. */
 struct settings {
   struct parameters values;
-  struct fade fade; /* follows values.preset */
+  struct fade fade; /* follows values.preset and values.blend */
 };
 
 /* From these values, without marks and with no fade on its way. */
 void settings_begin(struct settings *settings, const struct parameters *values);
 
+/* The fade turns to what values say at time now. */
+void settings_turn(struct settings *settings, int64_t now_ns);
 /* What is marked in changes, at time now. */
 void settings_apply(struct settings *settings, const struct parameters *changes, int64_t now_ns);
+
+/* Each preset's part of the picture that values ask for; they add up to 1. */
+void values_shares(const struct parameters *values, float shares[SLOT_PRESETS]);
 
 /* What the engine is told for a frame. */
 void settings_controls(const struct settings *settings, int64_t now_ns, struct controls *controls);

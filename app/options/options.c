@@ -192,6 +192,34 @@ static int add_lora(const struct option *option, struct options *options, const 
   return set_parameter(option, options, index, length < sizeof file ? file : text, err);
 }
 
+/* One prompt of a blend, "N" or "N:WEIGHT" of so many characters. */
+static int add_share(const struct option *option, struct options *options, const char *text, size_t length,
+                     struct error *err) {
+  char part[40], *end = part;
+  struct error why;
+  snprintf(part, sizeof part, "%.*s", (int)(length < sizeof part ? length : sizeof part - 1), text);
+  long index = isdigit((unsigned char)*part) ? strtol(part, &end, 10) : 0;
+  if (index < 1 || index > SLOT_PRESETS || (*end && (*end != ':' || !end[1])))
+    return usage(err, "--blend %s: the number of a prompt, from 1 to %d, and its weight are needed, as in 1:0.7,3:0.3",
+                 part, SLOT_PRESETS);
+  if (parameters_parse(&options->values, option->parameter, (int)index, *end ? end + 1 : "1", &why))
+    return usage(err, "--%s", why.message);
+  return 0;
+}
+
+static int parse_blend(const struct option *option, struct options *options, const char *text, struct error *err) {
+  for (int i = 1; i <= SLOT_PRESETS; i++)
+    parameters_set_number(&options->values, option->parameter, i, 0, err);
+  const char *end;
+  do {
+    end = text + strcspn(text, ",");
+    if (add_share(option, options, text, (size_t)(end - text), err))
+      return -1;
+    text = end + 1;
+  } while (*end);
+  return 0;
+}
+
 /* Generate's value is checked here and not stored as a number: the request carries its name. The names of models are
  * what completions ask for. */
 static int request_generate(const struct option *option, struct options_request *request, const char *text,
@@ -223,6 +251,8 @@ static int apply(const struct option *option, struct options *options, struct op
     return add_prompt(option, options, text, err);
   case OPTION_LORA:
     return add_lora(option, options, text, err);
+  case OPTION_BLEND:
+    return parse_blend(option, options, text, err);
   case OPTION_ON:
   case OPTION_OFF:
     return parameters_set_number(&options->values, option->parameter, 0, option->kind == OPTION_ON, err);
@@ -366,6 +396,16 @@ static int check_belongs(const struct parser *parser, const struct command_text 
   return 0;
 }
 
+/* In live every number has a prompt. */
+static int check_blend(const struct options *options, const struct command_text *command, struct error *err) {
+  int count = options->prompt_count ? options->prompt_count : 1;
+  for (int i = count + 1; i <= SLOT_PRESETS && command->command != COMMAND_LIVE; i++)
+    if (options->values.blend[i - 1] > 0)
+      return usage(err, "--blend %d: there %s %d prompt%s: give another with --prompt", i, count == 1 ? "is" : "are",
+                   count, count == 1 ? "" : "s");
+  return 0;
+}
+
 static int check_arguments(struct parser *parser, const struct command_text *command, struct error *err) {
   if (parser->positionals < command->arguments_min)
     return usage(err, "%s needs %s (see reverie %s --help)", command->name, command->arguments, command->name);
@@ -379,7 +419,7 @@ static int check_arguments(struct parser *parser, const struct command_text *com
   parser->options->output = parser->positional[1];
   if (command->command == COMMAND_INFO && parser->options->input && parser->options->values.model.given)
     return usage(err, "info: MODEL is given twice");
-  return 0;
+  return check_blend(parser->options, command, err);
 }
 
 int options_parse(struct options *options, struct options_request *request, int argc, char **argv, struct error *err) {

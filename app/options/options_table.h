@@ -10,6 +10,7 @@ enum option_kind {
   OPTION_PARAMETER, /* in options.values; the parameter's row has type, range, choices, default and help */
   OPTION_PROMPT,    /* the next of the parameter's instances */
   OPTION_LORA,      /* likewise, "FILE" or "FILE:WEIGHT" */
+  OPTION_BLEND,     /* some of the instances: "INDEX" or "INDEX:NUMBER", with commas between */
   OPTION_ON,        /* a switch of options.values */
   OPTION_OFF,
   OPTION_INT,

@@ -114,8 +114,9 @@ static void need_prompt(struct loop *loop, const struct parameters *values, int 
 
 static void need_prompts(struct loop *loop, const struct moment *now) {
   need_prompt(loop, &now->settings.values, now->controls.prompt);
-  if (now->controls.blend > 0)
-    need_prompt(loop, &now->settings.values, now->controls.prompt_to);
+  for (int i = 0; i < SLOT_PRESETS; i++)
+    if (now->controls.blend[i] > 0)
+      need_prompt(loop, &now->settings.values, SLOT_PRESET_1 + i);
   need_prompt(loop, &now->settings.values, SLOT_NEGATIVE);
 }
 

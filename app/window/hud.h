@@ -13,14 +13,17 @@ struct hud;
 
 /* What the overlay says. Strings are read during hud_update only. */
 struct hud_content {
-  bool figures, help;              /* shown or not */
-  bool running;                    /* the engine is open; else only state is shown */
-  double fps, frame_ms;            /* of late */
-  double budget_ms;                /* 0: none */
-  double source_fps;               /* 0: unknown */
-  long dropped;                    /* so far */
-  const char *prompt;              /* NULL: none */
-  const char *prompt_to;           /* the one it fades to; NULL: it does not */
+  bool figures, help;   /* shown or not */
+  bool running;         /* the engine is open; else only state is shown */
+  double fps, frame_ms; /* of late */
+  double budget_ms;     /* 0: none */
+  double source_fps;    /* 0: unknown */
+  long dropped;         /* so far */
+  struct hud_prompt {
+    const char *words;
+    float share;           /* of the picture */
+  } prompts[SLOT_PRESETS]; /* in use */
+  int prompt_count;
   const struct parameters *values; /* of which some are shown; NULL: none */
   const char *state;  /* "paused", "camera lost: ..."; shown even without the figures. NULL: nothing to say */
   bool alert;         /* state is bad news */

@@ -69,12 +69,10 @@ static void put_figures(struct writer *writer, const struct hud_content *content
   put(writer, TONE_DIM, "  dropped ");
   put(writer, TONE_PLAIN, "%-5ld", content->dropped);
   end_line(writer);
-  if (content->prompt) {
-    put_foreign(writer, TONE_TITLE, content->prompt);
-    if (content->prompt_to) {
-      put(writer, TONE_DIM, " \u2192 ");
-      put_foreign(writer, TONE_TITLE, content->prompt_to);
-    }
+  for (int i = 0; i < content->prompt_count; i++) {
+    if (content->prompt_count > 1)
+      put(writer, TONE_PLAIN, "%3.0f%% ", 100 * (double)content->prompts[i].share);
+    put_foreign(writer, TONE_TITLE, content->prompts[i].words);
     end_line(writer);
   }
   if (content->values)

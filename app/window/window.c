@@ -13,7 +13,7 @@ struct window {
   SDL_Window *sdl;
   SDL_GLContext context;
   bool software;
-  bool key_repeats; /* of the key whose text comes next */
+  bool key_repeats, key_controls; /* of the key whose text comes next: it is held; Ctrl is held, too */
   bool fullscreen, pointer_hidden;
   int width, height; /* asked for in full screen, for the time after it; 0: nothing was */
   bool lost;         /* the X server is gone */
@@ -178,6 +178,18 @@ static int special_key(SDL_Keycode code) {
   }
 }
 
+/* Ctrl with Alt is how some systems tell of AltGr, which types characters. */
+static bool holds_control(const SDL_Keysym *key) {
+  return (key->mod & KMOD_CTRL) && !(key->mod & (KMOD_ALT | KMOD_MODE));
+}
+
+/* The digits' places, whatever the layout types there. */
+static int control_key(const SDL_Keysym *key) {
+  return key->scancode >= SDL_SCANCODE_1 && key->scancode <= SDL_SCANCODE_9
+             ? KEY_CONTROL + '1' + (int)key->scancode - SDL_SCANCODE_1
+             : KEY_NONE;
+}
+
 /* From window coordinates to pixels, which differ on dense screens. */
 static float to_pixels(const struct window *window, int x) {
   int width, pixels;
@@ -194,10 +206,15 @@ static bool translate(struct window *window, const SDL_Event *sdl, struct window
     return true;
   case SDL_KEYDOWN:
     window->key_repeats = sdl->key.repeat;
+    window->key_controls = holds_control(&sdl->key.keysym);
     *event = (struct window_event){
         .type = WINDOW_KEY, .key = special_key(sdl->key.keysym.sym), .repeat = sdl->key.repeat != 0};
+    if (window->key_controls && event->key == KEY_NONE)
+      event->key = control_key(&sdl->key.keysym);
     return event->key != KEY_NONE;
   case SDL_TEXTINPUT:
+    if (window->key_controls) /* some systems have Ctrl and a digit type the digit */
+      return false;
     *event = (struct window_event){
         .type = WINDOW_KEY, .key = (unsigned char)sdl->text.text[0], .repeat = window->key_repeats};
     return event->key < 128;

@@ -103,9 +103,10 @@ __global__ void __launch_bounds__(THREADS) prompt_kernel(const __grid_constant__
     return;
   const struct prompt_params &prompt = p.block->run.prompt[row_of(p.rows, (int)(i / p.count))];
   float sum[WIDTH] = {};
-  for (int part = 0; part < 2; part++) {
-    if (prompt.weight[part] == 0.0f)
-      continue;
+  for (int part = 0; part < PROMPTS_MAX; part++) {
+    float weight = prompt.weight[part];
+    if (weight == 0.0f)
+      break;
     const __half *from = p.table + prompt.slot[part] * p.count + i % p.count;
     float v[WIDTH];
     if constexpr (WIDTH == 8)
@@ -114,7 +115,7 @@ __global__ void __launch_bounds__(THREADS) prompt_kernel(const __grid_constant__
       v[0] = __half2float(*from);
 #pragma unroll
     for (int j = 0; j < WIDTH; j++)
-      sum[j] += prompt.weight[part] * v[j];
+      sum[j] += weight * v[j];
   }
   if constexpr (WIDTH == 8)
     store8(static_cast<__half *>(p.y) + i, sum);

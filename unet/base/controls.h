@@ -12,10 +12,11 @@ enum { STEPS_MAX = 50 }; /* of the sampler */
 enum { ADAPTERS_MAX = 8 };
 
 struct controls {
-  int prompt;     /* slot of the prompt */
-  int prompt_to;  /* slot to blend towards; read only where blend > 0 */
-  float blend;    /* 0: prompt alone, 1: prompt_to alone; linear in the cross-attention keys and values, and in
-                     pooled text */
+  int prompt; /* slot of the prompt */
+  /* Weights of slots SLOT_PRESET_1 and on, whose blend takes the place of prompt where one of them is above 0: linear
+   * in the cross-attention keys and values, and in pooled text. Each counts by its share of their sum, so that 1 and 1
+   * are the same as 0.5 and 0.5, and one alone is that prompt; what is not above 0 does not count */
+  float blend[SLOT_PRESETS];
   float strength; /* 0 returns the input, 1 starts from pure noise; between, the start is the noisy input, or, with a
                      model trained from pure noise alone, the picture is blended with the input */
   float guidance; /* classifier-free guidance scale; acts where guidance rows were prepared, and in LCM models that

@@ -31,12 +31,12 @@ static void prompt_run(const struct cpu_run *run, const struct cpu_node *node) {
   size_t count = (size_t)op->slots.w * (size_t)op->slots.c;
   memset(y, 0, tensor_elements(op->y) * sizeof *y);
   const struct guidance_rows rows = guidance_rows(op->first, op->rows, op->y.n);
-  for (size_t r = 0; r < (size_t)op->y.n; r++)
-    for (int i = 0; i < 2; i++) {
-      const struct prompt_params *p = &run->params->prompt[guidance_row(rows, (int)r)];
-      for (size_t e = 0; p->weight[i] != 0 && e < count; e++)
+  for (size_t r = 0; r < (size_t)op->y.n; r++) {
+    const struct prompt_params *p = &run->params->prompt[guidance_row(rows, (int)r)];
+    for (int i = 0; i < PROMPTS_MAX && p->weight[i] != 0; i++)
+      for (size_t e = 0; e < count; e++)
         y[r * count + e] += p->weight[i] * slots[(size_t)p->slot[i] * count + e];
-    }
+  }
 }
 
 static void end_token_run(const struct cpu_run *run, const struct cpu_node *node) {

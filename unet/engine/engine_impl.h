@@ -27,8 +27,8 @@ enum { IN_FLIGHT_MAX = 2 };
 struct conditioning {
   float timestep[STEPS_MAX];
   struct {
-    uint64_t serial[2]; /* of the encodings that are blended; 0 where the weight is */
-    float weight[2];
+    uint64_t serial[PROMPTS_MAX]; /* of the encodings that are blended; 0 where the weight is */
+    float weight[PROMPTS_MAX];
   } text[GUIDANCE_ROWS_MAX]; /* of each time row, where pooled text is an input */
   float guidance;            /* 0 where it is no input of theirs */
   uint64_t version;          /* of the weights */
@@ -128,7 +128,7 @@ void prepared_release_all(struct engine *engine);
 /* --- prompts.c --- */
 
 /* Encodes the texts of the run's prompt slots, of so many guidance rows, again where a weight has changed. */
-int prompts_refresh(struct engine *engine, int rows, const struct run_params *run, struct error *err);
+int prompts_refresh(struct engine *engine, int rows, struct run_params *run, struct error *err);
 /* Replaces the prompt slots in *run, which are fresh, by the slots of their keys and values, which are computed where
  * they are missing. */
 int prompts_place(struct engine *engine, int rows, struct run_params *run, struct error *err);

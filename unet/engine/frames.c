@@ -12,8 +12,6 @@ static float clamp01(float x) {
 static int check_controls(const struct controls *controls, struct error *err) {
   if (controls->prompt < 0 || controls->prompt >= SLOT_EMPTY)
     return error_set(err, STATUS_USAGE, "prompt slot %d: there are slots 0 to %d", controls->prompt, SLOT_EMPTY - 1);
-  if (controls->blend > 0 && (controls->prompt_to < 0 || controls->prompt_to >= SLOT_EMPTY))
-    return error_set(err, STATUS_USAGE, "prompt slot %d: there are slots 0 to %d", controls->prompt_to, SLOT_EMPTY - 1);
   return 0;
 }
 
@@ -37,14 +35,31 @@ static void fill_rows(enum guidance_mode mode, int rows, const struct controls *
   run->row_weight[2] = 1 - image;                     /* u + image (i - u) + g (t - i): InstructPix2Pix, 2023 */
 }
 
+static double counted(float weight) {
+  return weight > 0 ? (double)weight : 0;
+}
+
+/* What the picture is of. One prompt alone has the weight 1 exactly. */
+static void fill_prompt(const struct engine *engine, const struct controls *controls, struct prompt_params *prompt) {
+  double sum = 0;
+  int count = 0;
+  for (int i = 0; i < SLOT_PRESETS; i++)
+    sum += counted(controls->blend[i]);
+  *prompt = (struct prompt_params){{prompts_slot(engine, controls->prompt)}, {1}};
+  for (int i = 0; i < SLOT_PRESETS; i++) {
+    float share = sum > 0 ? (float)(counted(controls->blend[i]) / sum) : 0;
+    if (share > 0) {
+      prompt->slot[count] = prompts_slot(engine, SLOT_PRESET_1 + i);
+      prompt->weight[count++] = share;
+    }
+  }
+}
+
 static void fill_guidance(const struct engine *engine, const struct frame_shape *shape, const struct controls *controls,
                           struct run_params *run) {
-  float blend = clamp01(controls->blend);
-  int slot = prompts_slot(engine, controls->prompt), negative = prompts_slot(engine, SLOT_NEGATIVE);
-  int slot_to = blend > 0 ? prompts_slot(engine, controls->prompt_to) : slot;
-  run->prompt[0] = (struct prompt_params){{slot, slot_to}, {1 - blend, blend}};
+  fill_prompt(engine, controls, &run->prompt[0]);
   run->prompt[1] = run->prompt[2] =
-      (struct prompt_params){{negative, negative}, {prompts_zero_negative(engine) ? 0 : 1, 0}};
+      (struct prompt_params){{prompts_slot(engine, SLOT_NEGATIVE)}, {prompts_zero_negative(engine) ? 0 : 1}};
   fill_rows(shape->guidance, shape->rows.first, controls, run);
 }
 

@@ -38,16 +38,27 @@ static int refresh_slot(struct engine *engine, int slot, struct error *err) {
   return s->version == engine->text_weights ? 0 : encode_slot(engine, slot, s->tokens, err);
 }
 
+enum { USED_MAX = PROMPTS_MAX * GUIDANCE_ROWS_MAX };
+
+/* The slots that the run's rows read, in place; the number of them. */
+static int find_used(struct run_params *run, int rows, int *used[USED_MAX]) {
+  int count = 0;
+  for (int row = 0; row < rows; row++)
+    for (int i = 0; i < PROMPTS_MAX && run->prompt[row].weight[i] != 0; i++)
+      used[count++] = &run->prompt[row].slot[i];
+  return count;
+}
+
 /* The text that a slot holds to keys and values. */
 static int make_keys(struct engine *engine, int slot, int place, struct error *err) {
-  const struct run_params run = {.prompt[0] = {{slot, slot}, {1, 0}}, .slot = place};
+  const struct run_params run = {.prompt[0] = {{slot}, {1}}, .slot = place};
   return device_start(engine->device, engine->keys_program, &run, err);
 }
 
 /* Finds a place for each slot's keys and values, and computes those that are missing. Runs in flight may still read
  * what is in a place now; the device works in order, so they have read it before it is overwritten. */
 static int place_slots(struct engine *engine, const int *slots, int count, int *places, struct error *err) {
-  uint64_t serials[2 * GUIDANCE_ROWS_MAX] = {0};
+  uint64_t serials[USED_MAX] = {0};
   if (engine->keys_version != engine->keys_weights)
     recent_forget_all(&engine->keys);
   engine->keys_version = engine->keys_weights;
@@ -62,22 +73,23 @@ static int place_slots(struct engine *engine, const int *slots, int count, int *
   return 0;
 }
 
-int prompts_refresh(struct engine *engine, int rows, const struct run_params *run, struct error *err) {
+int prompts_refresh(struct engine *engine, int rows, struct run_params *run, struct error *err) {
+  int *used[USED_MAX], count = find_used(run, rows, used);
   look_up_weights(engine);
-  for (int i = 0; i < 2 * rows; i++)
-    if (refresh_slot(engine, run->prompt[i / 2].slot[i % 2], err) < 0)
+  for (int i = 0; i < count; i++)
+    if (refresh_slot(engine, *used[i], err) < 0)
       return -1;
   return 0;
 }
 
 int prompts_place(struct engine *engine, int rows, struct run_params *run, struct error *err) {
-  int slots[2 * GUIDANCE_ROWS_MAX], places[2 * GUIDANCE_ROWS_MAX];
-  for (int i = 0; i < 2 * rows; i++)
-    slots[i] = run->prompt[i / 2].slot[i % 2];
-  if (place_slots(engine, slots, 2 * rows, places, err) < 0)
+  int *used[USED_MAX], count = find_used(run, rows, used), slots[USED_MAX], places[USED_MAX];
+  for (int i = 0; i < count; i++)
+    slots[i] = *used[i];
+  if (place_slots(engine, slots, count, places, err) < 0)
     return -1;
-  for (int i = 0; i < 2 * rows; i++)
-    run->prompt[i / 2].slot[i % 2] = places[i];
+  for (int i = 0; i < count; i++)
+    *used[i] = places[i];
   return 0;
 }
 

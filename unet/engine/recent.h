@@ -4,7 +4,7 @@
 
 #include <stdint.h>
 
-enum { RECENT_MAX = 8 };
+enum { RECENT_MAX = 16 };
 
 /* Zeroed but for the count: all places are free. */
 struct recent {

@@ -89,19 +89,19 @@ static struct conditioning conditioning_of(const struct engine *engine, struct p
     c.timestep[i] = run->step[i].timestep;
   if (model_embeds_guidance(&engine->model))
     c.guidance = run->guidance;
-  for (int i = 0; tensor_exists(engine->model.pooled) && i < 2 * prepared->shape.rows.first; i++) {
-    const struct prompt_params *prompt = &run->prompt[i / 2];
-    c.text[i / 2].weight[i % 2] = prompt->weight[i % 2];
-    c.text[i / 2].serial[i % 2] = prompt->weight[i % 2] != 0 ? engine->slots[prompt->slot[i % 2]].serial : 0;
-  }
+  for (int row = 0; tensor_exists(engine->model.pooled) && row < prepared->shape.rows.first; row++)
+    for (int i = 0; i < PROMPTS_MAX && run->prompt[row].weight[i] != 0; i++) {
+      c.text[row].weight[i] = run->prompt[row].weight[i];
+      c.text[row].serial[i] = engine->slots[run->prompt[row].slot[i]].serial;
+    }
   return c;
 }
 
 static bool same_texts(const struct conditioning *a, const struct conditioning *b) {
-  for (int i = 0; i < 2 * GUIDANCE_ROWS_MAX; i++)
-    if (a->text[i / 2].serial[i % 2] != b->text[i / 2].serial[i % 2] ||
-        a->text[i / 2].weight[i % 2] != b->text[i / 2].weight[i % 2])
-      return false;
+  for (int row = 0; row < GUIDANCE_ROWS_MAX; row++)
+    for (int i = 0; i < PROMPTS_MAX; i++)
+      if (a->text[row].serial[i] != b->text[row].serial[i] || a->text[row].weight[i] != b->text[row].weight[i])
+        return false;
   return true;
 }
 

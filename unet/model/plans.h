@@ -8,9 +8,8 @@
 #include "unet/model/models.h"
 
 /* Keys and values take 24 times the memory of a text (SD-Turbo; SDXL 81 times), so there are few of them: what one run
- * can ask for (two prompts that are blended and the negative one) and one more, so that going back to the last prompt
- * costs nothing. */
-enum { KEY_SLOTS = 4 };
+ * can ask for, all presets blended and the negative prompt. */
+enum { KEY_SLOTS = SLOT_PRESETS + 1 };
 
 /* What plans of one model share. Borrows checkpoint and resources. */
 struct model {

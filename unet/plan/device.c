@@ -216,10 +216,12 @@ static int check_frame(const struct op *op, const struct submission *s, struct e
 static int check_prompts(const struct op *op, const struct submission *s, struct error *err) {
   const struct op_prompt *o = &op->prompt;
   const struct guidance_rows rows = guidance_rows(o->first, o->rows, o->y.n);
-  for (int r = 0; r < (rows.first > rows.each ? rows.first : rows.each) && r < o->y.n; r++)
-    for (int i = 0; i < 2; i++)
-      if (s->params->prompt[r].weight[i] != 0 && !valid_slot(s->params->prompt[r].slot[i], o->slots))
-        return error_set(err, STATUS_FAILED, "submit: there is no prompt slot %d", s->params->prompt[r].slot[i]);
+  for (int r = 0; r < (rows.first > rows.each ? rows.first : rows.each) && r < o->y.n; r++) {
+    const struct prompt_params *p = &s->params->prompt[r];
+    for (int i = 0; i < PROMPTS_MAX && p->weight[i] != 0; i++)
+      if (!valid_slot(p->slot[i], o->slots))
+        return error_set(err, STATUS_FAILED, "submit: there is no prompt slot %d", p->slot[i]);
+  }
   return 0;
 }
 

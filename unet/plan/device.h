@@ -38,9 +38,11 @@ struct residual_params {
   float x, reference, clean_x, clean_model;
 };
 
+/* Of one row: the first weight of 0 ends the list. */
+enum { PROMPTS_MAX = SLOT_PRESETS };
 struct prompt_params {
-  int slot[2];
-  float weight[2];
+  int slot[PROMPTS_MAX];
+  float weight[PROMPTS_MAX];
 };
 
 /* Everything a run reads that is not a tensor: copied at submit, so the caller may change its copy at once. */

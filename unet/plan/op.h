@@ -227,7 +227,8 @@ struct op_store_slot {
 };
 
 /* Row r of y = sum over i of run.prompt[p].weight[i] * slots[run.prompt[p].slot[i]], for r < y.n, where p is r for the
- * first rows and then their number modulo rows. A weight of 0 means the slot is not read.
+ * first rows and then their number modulo rows. The sum ends before the first weight of 0: what is behind is not
+ * read.
  *   y  [n, 1, tokens, c]; n is given, first and a multiple of rows */
 #define OPERANDS_PROMPT(T, P)                                                                                          \
   T(slots, OPERAND_READ | OPERAND_MATRIX | OPERAND_STATE)                                                              \
