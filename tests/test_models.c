@@ -349,6 +349,19 @@ static void set_mask(struct engine *engine, const struct golden *golden, const c
   free(mask.data);
 }
 
+/* The run's prompts and their weights, where it is one of a blend. */
+static void set_blend(struct engine *engine, const cJSON *run, struct controls *controls) {
+  const cJSON *entry, *blend = cJSON_GetObjectItemCaseSensitive(run, "blend");
+  struct error err = {0};
+  int i = 0;
+  cJSON_ArrayForEach(entry, blend) {
+    assert_in_range(i, 0, SLOT_PRESETS - 1);
+    const char *prompt = cJSON_GetStringValue(entry->child);
+    assert_ok(engine_set_prompt(engine, SLOT_PRESET_1 + i, prompt, &err), &err, __LINE__);
+    controls->blend[i++] = (float)cJSON_GetNumberValue(entry->child->next);
+  }
+}
+
 static double run_psnr(const struct golden *golden, const cJSON *run, const char *device) {
   const struct engine_shape shape = shape_of(golden, run);
   struct engine_params params = ENGINE_PARAMS_DEFAULTS;
@@ -370,6 +383,7 @@ static double run_psnr(const struct golden *golden, const cJSON *run, const char
   const struct engine_request request = {.prepared = prepared, .controls = &controls, .frame = &golden->frame};
   struct engine_result made;
   set_mask(engine, golden, run);
+  set_blend(engine, run, &controls);
   assert_ok(engine_submit(engine, &request, &err), &err, __LINE__);
   assert_ok(engine_collect(engine, &made, &err), &err, __LINE__);
   struct values expected = golden_values(golden, "run.%s", json_string(run, "name", ""));

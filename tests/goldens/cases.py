@@ -25,6 +25,10 @@ def kl(channels, layers, **more):
             "up_block_types": ["UpDecoderBlock2D"] * len(channels), **more}
 
 
+# Prompts and weights whose sum is not 1.
+BLEND = [["an oil painting", 1.0], ["a cat at night", 0.75], ["", 0.125], ["night", 0.5]]
+
+
 def run(name, mode, steps, **more):
     return {"name": name, "mode": mode, "prompt": "an oil painting", "steps": steps, "seed": 5, **more}
 
@@ -79,7 +83,8 @@ CASES = {
         "scheduler": {"_class_name": "EulerDiscreteScheduler", "prediction_type": "epsilon",
                       "timestep_spacing": "trailing", "steps_offset": 1, "interpolation_type": "linear", **BETAS},
         "runs": [run("text-1", "text", 1), run("text-2", "text", 2), run("text-4", "text", 4),
-                 run("image-2", "image", 2, strength=0.5), run("image-4", "image", 4, strength=0.75)],
+                 run("image-2", "image", 2, strength=0.5), run("image-4", "image", 4, strength=0.75),
+                 run("blend-2-cfg", "text", 2, guidance=20.0, negative="a cat", blend=BLEND)],
     },
     # InstructPix2Pix: the picture's latent beside the noisy one, three rows of guidance, Euler on leading timesteps; and
     # a middle block without attention.
@@ -259,7 +264,8 @@ CASES = {
                       "clip_sample": False, **BETAS},
         "index": {"force_zeros_for_empty_prompt": False},
         "runs": [run("text-1", "text", 1), run("text-2", "text", 2), run("text-4-cfg", "text", 4, guidance=4.0),
-                 run("image-2", "image", 2, strength=0.5), run("image-4", "image", 4, strength=0.75)],
+                 run("image-2", "image", 2, strength=0.5), run("image-4", "image", 4, strength=0.75),
+                 run("blend-2-cfg", "text", 2, guidance=8.0, negative="a cat", blend=BLEND)],
     },
     # Inpainting: beside the noisy latent the mask and the latent of what it leaves of the picture.
     "inpaint": {

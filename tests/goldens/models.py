@@ -540,6 +540,17 @@ PIPELINES = {
 }
 
 
+def blended(pipe, blend):
+    """A pipeline's arguments in place of a prompt: the sum of texts by the shares of their weights."""
+    total = sum(weight for _, weight in blend)
+    names, out = ("prompt_embeds", "pooled_prompt_embeds"), {}
+    for prompt, weight in blend:
+        texts = pipe.encode_prompt(prompt, device="cpu", num_images_per_prompt=1, do_classifier_free_guidance=False)
+        for name, text in zip(names, texts[::2]):  # the others are the negative prompt's
+            out[name] = out.get(name, 0) + weight / total * text
+    return {"prompt": None, **out}
+
+
 def run_pipeline(parts, index, scheduler, run, image, noise):
     """One run of cases.py through the diffusers pipeline that is meant for it; uint8 picture."""
     lcm = bool(parts["unet"].config.time_cond_proj_dim)  # merged ones run in the others' pipelines
@@ -566,6 +577,8 @@ def run_pipeline(parts, index, scheduler, run, image, noise):
     parts = parts | {"vae": with_shift(parts["vae"])}
     pipe = PIPELINES[family, run["mode"]](**parts, scheduler=scheduler, **settings)
     pipe.set_progress_bar_config(disable=True)
+    if "blend" in run:
+        arguments |= blended(pipe, run["blend"])
     if run["mode"] == "edit":
         encode = pipe.prepare_image_latents
         pipe.prepare_image_latents = lambda *a, **k: image_latent(pipe.unet, pipe.vae, encode(*a, **k))
