@@ -67,6 +67,7 @@ static void check_vae(const char *path) {
     resources_free(&resources);
   }
   safetensors_close(&a.weights.files);
+  free(a.weights.config);
 }
 
 /* --- pairs: names in a folder that lead to files in memory --- */

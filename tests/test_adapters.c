@@ -628,6 +628,7 @@ static void test_overflow(void **state) {
   const struct engine_request request = {.prepared = stage.prepared, .controls = &stage.controls};
   assert_int_equal(engine_submit(stage.engine, &request, &stage.err), -1);
   assert_non_null(strstr(stage.err.message, "attn1"));
+  assert_non_null(strstr(stage.err.message, path));
   set_weights(&stage, 0.5f, 0, 0);
   expect_same(&stage, before, render(&stage));
   free(before);

@@ -148,6 +148,29 @@ static void test_other_files(void **state) {
   shell("rm part.*; test ! -e never.mp4");
 }
 
+/* What --lora brings is part of what info says; a bad one is refused before anything is said. */
+static void test_info_of_adapters(void **state) {
+  (void)state;
+#define INFO "info \"$REVERIE_GOLDENS\"/sd15 --lora "
+  struct outcome outcome;
+  program_run(&outcome, INFO "\"$REVERIE_GOLDENS\"/adapters/kohya.safetensors:0.5");
+  assert_int_equal(outcome.status, 0);
+  shell(
+      "grep -q '^adapter  *LoRA of ranks 2 to 4, 3 layers of the U-Net' out.txt && grep -q kohya.safetensors out.txt");
+  write_weights("part.safetensors", "something", NULL);
+  static const struct {
+    const char *lora, *says;
+  } cases[] = {{"nowhere.safetensors", "nowhere.safetensors: cannot be read"},
+               {"part.safetensors", "not a LoRA; --lora takes"},
+               {".", "nor a folder with adapter_model.safetensors"}};
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    program_expect(4, cases[i].says, INFO "%s", cases[i].lora);
+    shell("! test -s out.txt");
+  }
+  shell("rm part.safetensors");
+#undef INFO
+}
+
 /* A scheduler that is not built in is named, once. */
 static void test_scheduler_stand_in(void **state) {
   (void)state;
@@ -290,6 +313,7 @@ int main(int argc, char **argv) {
       cmocka_unit_test(test_negative_without_guidance),
       cmocka_unit_test(test_guidance_modes),
       cmocka_unit_test(test_mini),
+      cmocka_unit_test(test_info_of_adapters),
       cmocka_unit_test(test_adapters),
       cmocka_unit_test(test_output),
       cmocka_unit_test(test_scheduler_stand_in),

@@ -276,7 +276,7 @@ static void test_weights_without_place(void **state) {
       {"unet",
        UNET_FILE,
        {"down_blocks.0.attentions.0.proj_in.lora_B.weight", "down_blocks.0.attentions.0.proj_in.lora_A.weight"},
-       "2 tensors that the network of config.json has no place for, the first "
+       "/config.json has no place for, the first "
        "down_blocks.0.attentions.0.proj_in.lora_A"},
       {"unet", UNET_FILE, {"add_embedding.linear_1.bias"}, "1 tensor that"},
       {"vae", UNET_FILE, {"decoder.layers.3.pool.0.weight"}, "decoder.layers.3.pool.0.weight"},

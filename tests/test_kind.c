@@ -85,6 +85,7 @@ static const struct {
 } cases[] = {
     {WEIGHTS_UNKNOWN, {"something.weight"}},
     {WEIGHTS_UNKNOWN, {"xconv_in.weight", "conv_in.bias", "conv_in.weight.x"}},
+    {WEIGHTS_UNET, {"model.diffusion_model.input_blocks.0.0.weight", "model_ema.decay"}},
     {WEIGHTS_MODEL, {"model.diffusion_model.input_blocks.0.0.weight", "first_stage_model.x", "x.lora_A.weight"}},
     {WEIGHTS_UNET, {"conv_in.weight", "down_blocks.0.resnets.0.conv1.weight"}},
     {WEIGHTS_UNET, {"input_blocks.0.0.weight"}},
@@ -141,18 +142,34 @@ static void test_kinds(void **state) {
     enum weights_kind kind = weights_kind(files);
     if (kind != cases[i].kind)
       fail_msg("%s is taken for %s", cases[i].names[0], weights_kind_name(kind));
-    assert_int_equal(weights_kind_refuse(kind, "file", "what is wanted", &err), -1);
-    check_says(&err, weights_kind_name(kind), "what is wanted");
+    assert_int_equal(weights_kind_refuse(kind, "file", WEIGHTS_LORA, &err), -1);
+    check_says(&err, weights_kind_name(kind), "not a LoRA");
     safetensors_close(&files);
+  }
+}
+
+/* What a file of no kind is wanted for decides what is to be given instead. */
+static void test_unknown(void **state) {
+  (void)state;
+  static const struct {
+    enum weights_kind wanted;
+    const char *says;
+  } places[] = {{WEIGHTS_MODEL, "--model takes"},
+                {WEIGHTS_UNET, "--unet takes"},
+                {WEIGHTS_VAE, "--vae takes"},
+                {WEIGHTS_LORA, "--lora takes"}};
+  for (size_t i = 0; i < sizeof places / sizeof *places; i++) {
+    struct error err = {0};
+    weights_kind_refuse(WEIGHTS_UNKNOWN, "file", places[i].wanted, &err);
+    check_says(&err, "no kind that is known", places[i].says);
   }
 }
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_formats),
-      cmocka_unit_test(test_length_like_pickle),
-      cmocka_unit_test(test_folder_of_pickles),
-      cmocka_unit_test(test_kinds),
+      cmocka_unit_test(test_formats),           cmocka_unit_test(test_length_like_pickle),
+      cmocka_unit_test(test_folder_of_pickles), cmocka_unit_test(test_kinds),
+      cmocka_unit_test(test_unknown),
   };
   return cmocka_run_group_tests(tests, scratch_make, scratch_remove);
 }

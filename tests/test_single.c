@@ -113,7 +113,7 @@ static void test_refused(void **state) {
       {{.extra = "cond_stage_model.transformer.text_model.other.weight"}, "text_model.other.weight"},
       {{.without = "model.diffusion_model.middle_block.0.in_layers.2"}, "the model's mid_block.resnets.0.conv1.weight"},
       {{.without = "model.diffusion_model.input_blocks.0.0.weight"}, "text encoder"},
-      {{.without = "cond_stage_model."}, "has no text_encoder"},
+      {{.without = "cond_stage_model."}, "a U-Net alone, not a whole model; give it with --unet"},
       {{.extra = "conditioner.embedders.1.model.ln_final.bias"}, "conditioner.embedders.1.model.ln_final.bias"},
       {{.extra = "cond_stage_model.model.ln_final.bias"}, "cond_stage_model.model.ln_final.bias"},
       {{.only = "nothing"}, "no kind that is known"},
@@ -192,6 +192,28 @@ static void test_other_unet(void **state) {
   free(vae);
   models_close(&m);
   models_close(&other);
+}
+
+/* What a model's file has beside its parts is looked at, also where its U-Net is not used. */
+static void test_unet_beside_surplus(void **state) {
+  (void)state;
+  struct models m;
+  models_open(&m, "sd15", &(struct single_file_change){.extra = "something.else"});
+  struct engine_params params = file_params(&m);
+  params.unet = m.unet;
+  open_fails(&m, &params, "model.safetensors: has 1 tensor that this model has no place for, the first of no part");
+  models_close(&m);
+}
+
+/* An autoencoder under each of two names: one of them would not be read. */
+static void test_two_autoencoders(void **state) {
+  (void)state;
+  struct models m;
+  models_open(&m, "kl", &(struct single_file_change){.extra = "vae.decoder.conv_in.bias"});
+  struct engine_params params = file_params(&m);
+  params.vae = NULL;
+  open_fails(&m, &params, "the first of a second autoencoder, vae.decoder.conv_in.bias");
+  models_close(&m);
 }
 
 /* Two tensors of a file that would have one name in the model. */
@@ -389,6 +411,8 @@ int main(int argc, char **argv) {
       cmocka_unit_test(test_configs),
       cmocka_unit_test(test_unet_alone),
       cmocka_unit_test(test_other_unet),
+      cmocka_unit_test(test_unet_beside_surplus),
+      cmocka_unit_test(test_two_autoencoders),
       cmocka_unit_test(test_twice),
       cmocka_unit_test(test_prediction),
       cmocka_unit_test(test_prediction_at_zero_snr),

@@ -12,6 +12,7 @@
 #include "scratch.h"
 #include "single_file.h"
 #include "unet/model/models.h"
+#include "unet/model/plans.h"
 
 static char **args; /* the program's */
 /* --- files made of a golden's autoencoder --- */
@@ -104,6 +105,32 @@ static void copy_config(const char *golden) {
   char *text = fixture_read(path, NULL);
   fixture_text(scratch, "config.json", text);
   free(text);
+}
+
+/* The decoder with a tensor that no layer has. */
+static bool decoder_and_more(const char *name, char key[KEY_MAX]) {
+  if (!strcmp(name, "encoder.layers.0.bias"))
+    return snprintf(key, KEY_MAX, "7.extra") > 0;
+  return decoder_alone(name, key);
+}
+
+static bool decoder_with_gap(const char *name, char key[KEY_MAX]) {
+  return !strstr(name, ".conv.2.bias") && decoder_alone(name, key);
+}
+
+static bool decoder_turned(const char *name, char key[KEY_MAX]) {
+  if (!decoder_alone(name, key))
+    return false;
+  char *weight = strstr(key, ".conv.0.weight"), *bias = strstr(key, ".conv.0.bias");
+  if (weight)
+    strcpy(weight, ".conv.0.bias");
+  if (bias)
+    strcpy(bias, ".conv.0.weight");
+  return true;
+}
+
+static bool decoder_without_end(const char *name, char key[KEY_MAX]) {
+  return strstr(name, ".conv.") && decoder_alone(name, key);
 }
 
 /* --- comparing --- */
@@ -222,6 +249,35 @@ static void test_pair_refusals(void **state) {
   expect_refused("sd15", "nowhere", "nowhere");
 }
 
+/* The file that is wrong is named, and no config that is not there. */
+static void test_blamed(void **state) {
+  (void)state;
+  static const struct {
+    renaming *decoder;
+    const char *says;
+  } cases[] = {
+      {decoder_and_more,
+       "taesd_decoder.safetensors: has 1 tensor that the network has no place for, the first 7.extra"},
+      {decoder_with_gap, "taesd_decoder.safetensors: has no tensor for the model's decoder.layers."},
+      {decoder_turned, "where its place in the network asks for"},
+      {decoder_without_end, "taesd_decoder.safetensors: is no whole decoder"},
+  };
+  char *pair = fixture_path(scratch, "taesd_encoder.safetensors");
+  write_file("sd15", "taesd_encoder.safetensors", encoder_alone, 1);
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    struct checkpoint *checkpoint;
+    struct error err = {0};
+    size_t elements;
+    write_file("sd15", "taesd_decoder.safetensors", cases[i].decoder, 1);
+    if (open_with("sd15", pair, &checkpoint, &err) && !plans_check_unused(checkpoint, &elements, &err))
+      fail_msg("accepted: %s", cases[i].says);
+    assert_error(&err, STATUS_MODEL, cases[i].says);
+    assert_null(strstr(err.message, "config"));
+    checkpoint_close(&checkpoint);
+  }
+  free(pair);
+}
+
 /* Names that diffusers wrote once, in a folder and in a file. */
 static void test_old_names(void **state) {
   (void)state;
@@ -299,8 +355,8 @@ int main(int argc, char **argv) {
     return 2;
   }
 #define TEST(test) cmocka_unit_test_setup_teardown(test, scratch_make, scratch_remove)
-  const struct CMUnitTest tests[] = {TEST(test_pair),      TEST(test_whole),    TEST(test_pair_refusals),
-                                     TEST(test_old_names), TEST(test_original), TEST(test_sizes),
-                                     TEST(test_others)};
+  const struct CMUnitTest tests[] = {TEST(test_pair),   TEST(test_whole),     TEST(test_pair_refusals),
+                                     TEST(test_blamed), TEST(test_old_names), TEST(test_original),
+                                     TEST(test_sizes),  TEST(test_others)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -6,6 +6,7 @@
 #include "app/models/inventory.h"
 #include "unet/adapter/adapter.h"
 #include "unet/base/platform.h"
+#include "unet/base/text.h"
 #include "unet/checkpoint/checkpoint.h"
 #include "unet/checkpoint/kind.h"
 #include "unet/devices.h"
@@ -57,14 +58,51 @@ static int print_need(const struct setup_params *params, struct error *err) {
   return 0;
 }
 
-static int print_checkpoint(struct setup_params *params, bool tensors, struct error *err) {
-  struct engine_params *engine = &params->engine;
-  if (engine_open_checkpoint(&engine->checkpoint, engine, err))
+/* What --lora brings, in a few words. */
+struct brought {
+  char text[256];
+  size_t factor_count;
+};
+
+static int describe_adapters(const struct engine_params *engine, struct brought list[ADAPTERS_MAX], struct error *err) {
+  const struct adapter_options options = {.lenient = engine->adapters_lenient, .log = engine->device.log};
+  for (int i = 0; i < engine->adapter_count; i++) {
+    struct adapter *adapter;
+    if (adapter_open(&adapter, engine->adapters[i], engine->checkpoint, &options, err))
+      return -1;
+    adapter_describe(&adapter->summary, list[i].text, sizeof list[i].text);
+    list[i].factor_count = adapter->factor_count;
+    adapter_close(&adapter);
+  }
+  return 0;
+}
+
+static void print_adapter(const struct brought *brought, const char *path) {
+  printf("adapter       %s\n              its factors take %.1f MB, ", brought->text,
+         4e-6 * (double)brought->factor_count);
+  text_put(stdout, path);
+  putchar('\n');
+}
+
+/* Nothing is said of a model before all that is to change it is known to be good. */
+static int print_parts(const struct engine_params *engine, bool tensors, struct error *err) {
+  struct brought list[ADAPTERS_MAX];
+  if (describe_adapters(engine, list, err))
     return -1;
   checkpoint_print(engine->checkpoint, tensors, stdout);
   int steps = engine_usual_steps(engine->checkpoint);
   printf("steps         %d %s\n", steps, steps == 1 ? "suits it" : "suit it");
-  int status = print_need(params, err);
+  for (int i = 0; i < engine->adapter_count; i++)
+    print_adapter(&list[i], engine->adapters[i]);
+  return 0;
+}
+
+static int print_checkpoint(struct setup_params *params, bool tensors, struct error *err) {
+  struct engine_params *engine = &params->engine;
+  if (engine_open_checkpoint(&engine->checkpoint, engine, err))
+    return -1;
+  int status = print_parts(engine, tensors, err);
+  status = status ? status : print_need(params, err);
   checkpoint_close(&engine->checkpoint);
   return status;
 }

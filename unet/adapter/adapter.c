@@ -39,11 +39,21 @@ static char *find_file(const char *path) {
   return strdup(path);
 }
 
+/* Of path; file is what was found there. */
+static int open_found(struct opening *o, const char *path, const char *file, struct error *err) {
+  if (!strcmp(path, file) && platform_exists(file) && !platform_can_read_file(file))
+    return error_set(err, STATUS_MODEL,
+                     "%s: is no file, nor a folder with adapter_model.safetensors or pytorch_lora_weights.safetensors "
+                     "in it; give --lora the LoRA's file",
+                     path);
+  return safetensors_open_file(&o->files, file, err);
+}
+
 static int open_file(struct opening *o, const char *path, struct error *err) {
   char *file = find_file(path);
-  int result = file ? safetensors_open_file(&o->files, file, err) : error_set(err, STATUS_FAILED, "out of memory");
+  int result = file ? open_found(o, path, file, err) : error_set(err, STATUS_FAILED, "out of memory");
   if (!result && !adapter_recognise(o->files))
-    result = weights_kind_refuse(weights_kind(o->files), file, "a LoRA", err);
+    result = weights_kind_refuse(weights_kind(o->files), file, WEIGHTS_LORA, err);
   if (!result)
     result = groups_init(&o->groups, o->files, err) || peft_open(&o->peft, o->files, file, err) ? -1 : 0;
   free(file);

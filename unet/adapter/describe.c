@@ -49,7 +49,7 @@ void adapter_describe(const struct adapter_summary *s, char *text, size_t size) 
   append_ranks(s, text, size);
   for (int i = 0; i < PART_ANY; i++)
     if (s->modules[i]) {
-      snprintf(part, sizeof part, ", %d layers of %s", s->modules[i], part_names[i]);
+      snprintf(part, sizeof part, ", %d layer%s of %s", s->modules[i], s->modules[i] == 1 ? "" : "s", part_names[i]);
       append(text, size, part);
     }
 }

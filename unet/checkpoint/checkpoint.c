@@ -14,24 +14,35 @@
 
 #define CONFIG_LIMIT ((size_t)1 << 20)
 
-/* Text of a config file and its name, for messages. */
+/* Text of a config file and its name, for messages; own: it is a family's, and there is no such file. */
 struct config_file {
   char *path, *text;
+  bool own;
 };
 
 /* close_config must follow, also on failure. */
 static int read_config(const struct checkpoint *c, struct config_file *file, const char *folder, const char *name,
                        struct error *err) {
-  *file = (struct config_file){text_path(folder, name), NULL};
+  *file = (struct config_file){.path = text_path(folder, name)};
   if (!file->path)
     return error_set(err, STATUS_FAILED, "%s: out of memory", folder);
   int result = c->single ? single_config(c->single, file->path, &file->text, err) : 1;
+  file->own = result != 1;
   return result == 1 ? text_read(file->path, CONFIG_LIMIT, &file->text, NULL, err) : result;
 }
 
 static void close_config(struct config_file *file) {
   free(file->path);
   free(file->text);
+}
+
+/* The same of a part, which remembers where its config is. */
+static void close_part_config(struct component *component, struct config_file *file) {
+  if (!file->own) {
+    component->config = file->path;
+    file->path = NULL;
+  }
+  close_config(file);
 }
 
 /* model_index.json says which classes a pipeline is made of: [library, class], or nulls for a part left out. */
@@ -123,7 +134,7 @@ static int add_predictor(struct checkpoint *c, const char *folder, const char *n
     return -1;
   int result = read_config(c, &file, predictor->weights.folder, "config.json", err);
   result = result ? result : unet_config_parse(&predictor->config, file.text, file.path, err);
-  close_config(&file);
+  close_part_config(&predictor->weights, &file);
   if (result || unet)
     return result ? result : single_open_unet(&predictor->weights.files, unet, err);
   return open_weights(c, &predictor->weights, "diffusion_pytorch_model", err);
@@ -148,7 +159,7 @@ static int add_text_encoder(struct checkpoint *c, const char *folder, const char
     return -1;
   int result = read_config(c, &file, encoder->weights.folder, "config.json", err);
   result = result ? result : clip_config_parse(&encoder->config, file.text, file.path, err);
-  close_config(&file);
+  close_part_config(&encoder->weights, &file);
   if (result || open_weights(c, &encoder->weights, "model", err))
     return -1;
   if (safetensors_find(encoder->weights.files, "text_model.embeddings.token_embedding.weight"))
@@ -158,8 +169,6 @@ static int add_text_encoder(struct checkpoint *c, const char *folder, const char
 
 /* One; or two in the way of SDXL. */
 static int load_text_encoders(struct checkpoint *c, const char *folder, const struct index *index, struct error *err) {
-  if (c->single && single_check_text(c->single, index->text_encoder_2, err))
-    return -1;
   if (add_text_encoder(c, folder, "text_encoder", "tokenizer", err))
     return -1;
   if (!index->text_encoder_2)
@@ -192,7 +201,7 @@ static int load_autoencoder(struct checkpoint *c, const char *folder, const char
     return vae_files_open(autoencoder, vae, c->predictors[0].config.added_text_dim > 0, err);
   int result = read_config(c, &file, autoencoder->weights.folder, "config.json", err);
   result = result ? result : autoencoder_config_parse(autoencoder, file.text, file.path, err);
-  close_config(&file);
+  close_part_config(&autoencoder->weights, &file);
   if (!result && vae)
     result = safetensors_open(&autoencoder->weights.files, autoencoder->weights.folder, "diffusion_pytorch_model", err);
   else if (!result)
@@ -224,14 +233,14 @@ static int check_latents(const struct predictor *predictor, const struct autoenc
   int latent = autoencoder->latent_channels;
   if (unet->out_channels != latent)
     return error_set(err, STATUS_MODEL,
-                     "%s/config.json: out_channels: %d does not fit the autoencoder %s, which has %d "
+                     "%s: out_channels: %d does not fit the autoencoder %s, which has %d "
                      "latent channels; give a fitting one with --vae",
-                     predictor->weights.folder, unet->out_channels, autoencoder->weights.folder, latent);
+                     component_origin(&predictor->weights), unet->out_channels, autoencoder->weights.folder, latent);
   if (unet->in_channels != latent && unet->in_channels != 2 * latent && unet->in_channels != 2 * latent + 1)
     return error_set(err, STATUS_MODEL,
-                     "%s/config.json: in_channels: %d is not supported (%d, %d with the input picture, and %d with "
+                     "%s: in_channels: %d is not supported (%d, %d with the input picture, and %d with "
                      "a mask and the picture are; depth models are not)",
-                     predictor->weights.folder, unet->in_channels, latent, 2 * latent, 2 * latent + 1);
+                     component_origin(&predictor->weights), unet->in_channels, latent, 2 * latent, 2 * latent + 1);
   return 0;
 }
 
@@ -242,9 +251,8 @@ static int check_text(const struct checkpoint *c, const struct predictor *predic
     width += c->text_encoders[i].config.hidden_size;
   if (predictor->config.cross_attention_dim == width)
     return 0;
-  return error_set(err, STATUS_MODEL,
-                   "%s/config.json: cross_attention_dim: %d does not fit the text encoder's hidden_size %d",
-                   predictor->weights.folder, predictor->config.cross_attention_dim, width);
+  return error_set(err, STATUS_MODEL, "%s: cross_attention_dim: %d does not fit the text encoder's hidden_size %d",
+                   component_origin(&predictor->weights), predictor->config.cross_attention_dim, width);
 }
 
 /* The time embedding gets the pooled text of the encoder that gives it. */
@@ -254,14 +262,13 @@ static int check_pooled(const struct checkpoint *c, const struct predictor *pred
   if (wanted == given)
     return 0;
   if (!given)
-    return error_set(
-        err, STATUS_MODEL,
-        "%s/config.json: addition_embed_type: text_time asks for pooled text, and no text encoder gives it",
-        predictor->weights.folder);
+    return error_set(err, STATUS_MODEL,
+                     "%s: addition_embed_type: text_time asks for pooled text, and no text encoder gives it",
+                     component_origin(&predictor->weights));
   return error_set(err, STATUS_MODEL,
-                   "%s/config.json: projection_class_embeddings_input_dim: has room for a pooled text of %d beside six "
+                   "%s: projection_class_embeddings_input_dim: has room for a pooled text of %d beside six "
                    "sizes, and projection_dim of %s is %d",
-                   predictor->weights.folder, wanted, last->weights.folder, given);
+                   component_origin(&predictor->weights), wanted, last->weights.folder, given);
 }
 
 /* What they say is put side by side, token by token. */
@@ -269,21 +276,22 @@ static int check_positions(const struct checkpoint *c, struct error *err) {
   const struct text_encoder *first = &c->text_encoders[0], *last = &c->text_encoders[c->text_encoder_count - 1];
   if (first->config.positions == last->config.positions)
     return 0;
-  return error_set(err, STATUS_MODEL, "%s/config.json: max_position_embeddings: %d does not fit the %d of %s",
-                   last->weights.folder, last->config.positions, first->config.positions, first->weights.folder);
+  return error_set(err, STATUS_MODEL, "%s: max_position_embeddings: %d does not fit the %d of %s",
+                   component_origin(&last->weights), last->config.positions, first->config.positions,
+                   first->weights.folder);
 }
 
 static int check_vocabulary(const struct text_encoder *encoder, struct error *err) {
   int tokens = tokenizer_vocabulary(encoder->tokenizer), longest = tokenizer_longest(encoder->tokenizer);
   if (longest && longest < encoder->config.positions)
     return error_set(err, STATUS_MODEL,
-                     "%s/config.json: max_position_embeddings: %d does not fit the tokenizer's model_max_length %d: "
+                     "%s: max_position_embeddings: %d does not fit the tokenizer's model_max_length %d: "
                      "shorter texts are not supported",
-                     encoder->weights.folder, encoder->config.positions, longest);
+                     component_origin(&encoder->weights), encoder->config.positions, longest);
   if (tokens <= encoder->config.vocab_size)
     return 0;
-  return error_set(err, STATUS_MODEL, "%s/config.json: vocab_size: %d does not fit the tokenizer, which has %d tokens",
-                   encoder->weights.folder, encoder->config.vocab_size, tokens);
+  return error_set(err, STATUS_MODEL, "%s: vocab_size: %d does not fit the tokenizer, which has %d tokens",
+                   component_origin(&encoder->weights), encoder->config.vocab_size, tokens);
 }
 
 /* InstructPix2Pix models see the latent that AutoencoderKL itself makes, whose factor a tiny autoencoder in its place
@@ -381,9 +389,9 @@ static int load(struct checkpoint *c, const struct checkpoint_sources *sources, 
     return -1;
   if (c->single && sources->config)
     folder = sources->config;
-  if (read_index(c, &index, folder, err) || add_predictor(c, folder, "unet", sources->unet, err) ||
-      load_autoencoder(c, folder, sources->vae, err) || load_text_encoders(c, folder, &index, err) ||
-      load_scheduler(c, folder, log, err) || load_styles(c, folder, err))
+  if (read_index(c, &index, folder, err) || (c->single && single_check_parts(c->single, index.text_encoder_2, err)) ||
+      add_predictor(c, folder, "unet", sources->unet, err) || load_autoencoder(c, folder, sources->vae, err) ||
+      load_text_encoders(c, folder, &index, err) || load_scheduler(c, folder, log, err) || load_styles(c, folder, err))
     return -1;
   sources_prediction(sources, &c->scheduler.prediction);
   if (c->scheduler.zero_snr && c->scheduler.prediction == PREDICT_EPSILON)
@@ -409,6 +417,7 @@ int checkpoint_open(struct checkpoint **checkpoint, const struct checkpoint_sour
 
 static void close_component(struct component *component) {
   safetensors_close(&component->files);
+  free(component->config);
   free(component->folder);
 }
 
@@ -438,6 +447,10 @@ const struct component *checkpoint_component(const struct checkpoint *c, int ind
     return &c->autoencoder.weights;
   index -= 1;
   return index < c->text_encoder_count ? &c->text_encoders[index].weights : NULL;
+}
+
+const char *component_origin(const struct component *component) {
+  return component->config ? component->config : safetensors_path(component->files);
 }
 
 size_t checkpoint_bytes(const struct checkpoint *c) {

@@ -47,6 +47,8 @@ void checkpoint_close(struct checkpoint **checkpoint); /* stores NULL; takes NUL
 
 /* Part number index of all lists: predictors, autoencoder, text encoders. NULL behind the last. */
 const struct component *checkpoint_component(const struct checkpoint *checkpoint, int index);
+/* What describes a part, for messages: its config.json, or the file of its weights. */
+const char *component_origin(const struct component *component);
 /* Bytes of the weights on disk. */
 size_t checkpoint_bytes(const struct checkpoint *checkpoint);
 /* Elements of the weights on disk. */

@@ -37,8 +37,8 @@ static int find_part(const struct component *from, const struct stack_part *want
     char has[128], wants[128];
     print_shape(has, t->rank, t->shape);
     print_shape(wants, rank, shape);
-    return error_set(err, STATUS_MODEL, "%s: tensor %s: has shape %s where config.json asks for %s", t->file->path,
-                     t->key, has, wants);
+    return error_set(err, STATUS_MODEL, "%s: tensor %s: has shape %s where %s asks for %s", t->file->path, t->key, has,
+                     from->config ? from->config : "its place in the network", wants);
   }
   *part = (struct weight_part){.dtype = t->dtype,
                                .rows = wanted->rows,

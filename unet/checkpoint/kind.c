@@ -49,11 +49,20 @@ static const struct rule {
     {WEIGHTS_EMBEDDING, {"=emb_params", "=clip_g", "=clip_l", "<"}},
 };
 
+/* A file of the original layout that has nothing beside the U-Net. */
+static bool is_unet_alone(const struct safetensors *files) {
+  static const char *const others[] = {"cond_stage_model.", "conditioner.", "first_stage_model.", "vae."};
+  for (size_t i = 0; i < sizeof others / sizeof *others; i++)
+    if (matches(files, others[i]))
+      return false;
+  return true;
+}
+
 enum weights_kind weights_kind(const struct safetensors *files) {
   for (size_t i = 0; i < sizeof rules / sizeof *rules; i++)
     for (const char *const *name = rules[i].names; name < rules[i].names + 10 && *name; name++)
       if (matches(files, *name))
-        return rules[i].kind;
+        return rules[i].kind == WEIGHTS_MODEL && is_unet_alone(files) ? WEIGHTS_UNET : rules[i].kind;
   return WEIGHTS_UNKNOWN;
 }
 
@@ -85,7 +94,15 @@ const char *weights_kind_use(enum weights_kind kind) {
   return descriptions[kind].instead;
 }
 
-int weights_kind_refuse(enum weights_kind kind, const char *path, const char *wanted, struct error *err) {
-  return error_set(err, STATUS_MODEL, "%s: is %s, not %s; %s", path, descriptions[kind].name, wanted,
-                   descriptions[kind].instead);
+int weights_kind_refuse(enum weights_kind kind, const char *path, enum weights_kind wanted, struct error *err) {
+  static const struct {
+    const char *name, *takes;
+  } places[] = {
+      [WEIGHTS_MODEL] = {"a whole model", "--model takes a diffusers folder, or one file of SD 1, SD 2 or SDXL"},
+      [WEIGHTS_UNET] = {"a U-Net", "--unet takes one of diffusers, or in the original key layout"},
+      [WEIGHTS_VAE] = {"an autoencoder", "--vae takes an AutoencoderKL or a tiny one, a file or a diffusers folder"},
+      [WEIGHTS_LORA] = {"a LoRA", "--lora takes LoRA, LoCon, LoHa, LoKr and DoRA"},
+  };
+  return error_set(err, STATUS_MODEL, "%s: is %s, not %s; %s", path, descriptions[kind].name, places[wanted].name,
+                   kind == WEIGHTS_UNKNOWN ? places[wanted].takes : descriptions[kind].instead);
 }

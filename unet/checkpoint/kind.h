@@ -6,8 +6,8 @@
 
 enum weights_kind {
   WEIGHTS_UNKNOWN,
-  WEIGHTS_MODEL, /* a whole model, or its U-Net, in the original key layout with prefixes */
-  WEIGHTS_UNET,  /* a U-Net alone: diffusers' names, or the original ones without prefix */
+  WEIGHTS_MODEL, /* a whole model, or the U-Net and another part, in the original key layout */
+  WEIGHTS_UNET,  /* a U-Net alone: diffusers' names, or the original ones with or without prefix */
   WEIGHTS_VAE,   /* an AutoencoderKL alone, any of its key layouts */
   WEIGHTS_TINY,  /* a tiny autoencoder, whole or one half */
   WEIGHTS_TEXT_ENCODER,
@@ -24,7 +24,7 @@ const char *weights_kind_name(enum weights_kind kind); /* "a ControlNet" */
 const char *weights_kind_use(enum weights_kind kind);  /* what to do with it: "give it with --vae beside a --model" */
 
 /* Refuses a file given where another kind is wanted: "FILE: is a LoRA, not WANTED; ...", with what to do instead.
- * wanted is what the place is for: "a model". */
-int weights_kind_refuse(enum weights_kind kind, const char *path, const char *wanted, struct error *err);
+ * wanted: WEIGHTS_MODEL, UNET, VAE or LORA. */
+int weights_kind_refuse(enum weights_kind kind, const char *path, enum weights_kind wanted, struct error *err);
 
 #endif

@@ -59,6 +59,7 @@ struct clip_config {
 /* One of the folder's parts. */
 struct component {
   char *folder;       /* for messages: "sd-turbo/unet" */
+  char *config;       /* path of the config.json that describes it; NULL: its family or its own tensors do */
   const char *name;   /* "unet", "vae", "text_encoder": begins the names of its resources */
   const char *prefix; /* "text_model." where the file's keys have it, else "" */
   struct safetensors *files;

@@ -429,14 +429,34 @@ const struct safetensor *safetensors_find(const struct safetensors *files, const
   return files->count ? bsearch(&key, files->list, files->count, sizeof key, compare_names) : NULL;
 }
 
+static size_t count_equal(const char *a, const char *b) {
+  size_t count = 0;
+  while (a[count] && a[count] == b[count])
+    count++;
+  return count;
+}
+
+/* The file that has what is called most alike: of a pair, of shards. */
+static const char *file_of_kin(const struct safetensors *files, const char *name) {
+  const char *path = files->path;
+  size_t best = 0;
+  for (size_t i = 0; i < files->count; i++) {
+    size_t equal = count_equal(files->list[i].name, name);
+    if (equal > best)
+      path = files->list[i].file->path;
+    best = equal > best ? equal : best;
+  }
+  return path;
+}
+
 const struct safetensor *safetensors_get(const struct safetensors *files, const char *name, struct error *err) {
   const struct safetensor *t = safetensors_find(files, name);
   if (!t && files->set)
     error_set(err, STATUS_MODEL, "%s: has no tensor for the model's %s; the file is not whole, or not of this kind",
-              files->path, name);
+              file_of_kin(files, name), name);
   else if (!t)
-    error_set(err, STATUS_MODEL, "%s: has no tensor %s; the file and its config.json are not of the same model",
-              files->path, name);
+    error_set(err, STATUS_MODEL, "%s: has no tensor %s; the file is not whole, or not of this model", files->path,
+              name);
   else if (!t->usable)
     error_set(err, STATUS_MODEL, "%s: tensor %s: type %s with %d dimensions is not supported (F32, F16 or BF16 is)",
               t->file->path, t->key, text_quote(t->type).text, t->rank);

@@ -73,7 +73,7 @@ static int load(struct single *single, const struct checkpoint_sources *sources,
     return -1;
   enum weights_kind kind = weights_kind(single->files);
   if (kind != WEIGHTS_MODEL)
-    return weights_kind_refuse(kind, single->path, "a whole model", err);
+    return weights_kind_refuse(kind, single->path, WEIGHTS_MODEL, err);
   return sources->config ? 0 : recognise(single, sources, log, err);
 }
 
@@ -136,37 +136,38 @@ int single_tokenizer(const struct single *single, const char *path, struct token
 
 /* --- weights --- */
 
-/* Tensors of no part: with the U-Net's, so that they are refused as weights that nobody reads. */
-static int add_others(struct safetensors *view, const struct safetensors *files, struct error *err) {
-  for (size_t i = 0; i < safetensors_count(files); i++) {
-    const struct safetensor *t = safetensors_at(files, i);
-    bool known = original_is_harmless(t->name);
-    for (const struct place *place = places; place < places + PLACES && !known; place++)
-      known = begins(t->name, place->prefix);
-    if (!known && view_add(view, &(struct view_tensor){.from = t}, err))
-      return -1;
-  }
-  return 0;
+static const struct place *place_of(const char *name) {
+  for (const struct place *place = places; place < places + PLACES; place++)
+    if (begins(name, place->prefix))
+      return place;
+  return NULL;
 }
 
-/* Text encoders beside those of the model: a second one in a model of one, or one in two layouts. */
-int single_check_text(const struct single *single, bool second, struct error *err) {
-  const struct place *own[] = {find_place(single, "text_encoder"),
-                               second ? find_place(single, "text_encoder_2") : NULL};
-  const char *first = NULL;
+/* Where the model reads its parts: each in one place. */
+static void choose_places(const struct single *single, bool second, bool read[PLACES]) {
+  for (int i = 0; i < PLACES; i++)
+    read[i] = &places[i] == find_place(single, places[i].part) && (second || strcmp(places[i].part, "text_encoder_2"));
+}
+
+int single_check_parts(const struct single *single, bool second, struct error *err) {
+  const char *first = NULL, *of = NULL;
+  bool read[PLACES];
   int count = 0;
+  choose_places(single, second, read);
   for (size_t i = 0; i < safetensors_count(single->files); i++) {
     const char *name = safetensors_at(single->files, i)->name;
-    for (const struct place *place = places; place < places + PLACES; place++)
-      if (begins(place->part, "text_encoder") && place != own[0] && place != own[1] && begins(name, place->prefix) &&
-          !count++)
-        first = name;
+    const struct place *place = place_of(name);
+    if (original_is_harmless(name) || (place && read[place - places]) || count++)
+      continue;
+    first = name;
+    of = !place ? "no part that is known here" : *place->part == 't' ? "a text encoder" : "a second autoencoder";
   }
-  return count ? error_set(err, STATUS_MODEL,
-                           "%s: has %d tensor%s of a text encoder that this model has no place for, the first %s: it "
-                           "is put together from two models",
-                           single->path, count, count == 1 ? "" : "s", text_quote(first).text)
-               : 0;
+  if (!count)
+    return 0;
+  return error_set(err, STATUS_MODEL,
+                   "%s: has %d tensor%s that this model has no place for, the first of %s, %s: it is put together from "
+                   "two models, or of a family that is not known",
+                   single->path, count, count == 1 ? "" : "s", of, text_quote(first).text);
 }
 
 int single_weights(const struct single *single, struct component *component, struct error *err) {
@@ -176,8 +177,6 @@ int single_weights(const struct single *single, struct component *component, str
     return error_set(err, STATUS_MODEL, "%s: has no %s%s", single->path, component->name,
                      strcmp(component->name, "vae") ? "" : "; give one with --vae");
   if (view_open(&component->files, &files, 1, err) || place->add(component->files, files, place->prefix, err))
-    return -1;
-  if (place->add == original_unet && add_others(component->files, files, err))
     return -1;
   return view_finish(component->files, err);
 }
@@ -210,7 +209,7 @@ static int view_unet(struct safetensors **view, struct safetensors *files, struc
                      view_finish(*view, err)
                  ? -1
                  : 0;
-  return weights_kind_refuse(weights_kind(files), safetensors_path(files), "a U-Net", err);
+  return weights_kind_refuse(weights_kind(files), safetensors_path(files), WEIGHTS_UNET, err);
 }
 
 int single_open_unet(struct safetensors **result, const char *path, struct error *err) {
@@ -219,7 +218,7 @@ int single_open_unet(struct safetensors **result, const char *path, struct error
     return -1;
   enum weights_kind kind = weights_kind(files);
   int status = kind == WEIGHTS_UNET || kind == WEIGHTS_MODEL ? view_unet(&view, files, err)
-                                                             : weights_kind_refuse(kind, path, "a U-Net", err);
+                                                             : weights_kind_refuse(kind, path, WEIGHTS_UNET, err);
   safetensors_close(&files);
   if (status)
     safetensors_close(&view);

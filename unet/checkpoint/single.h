@@ -21,8 +21,8 @@ void single_close(struct single **single); /* stores NULL; takes NULL */
 int single_config(const struct single *single, const char *path, char **text, struct error *err);
 /* The weights of a part: a view of the file. */
 int single_weights(const struct single *single, struct component *component, struct error *err);
-/* Refuses text encoders that nobody would read; second: the model has two. */
-int single_check_text(const struct single *single, bool second, struct error *err);
+/* Refuses tensors of parts that nobody would read, or of none; second: the model has two text encoders. */
+int single_check_parts(const struct single *single, bool second, struct error *err);
 /* The tokenizer at such a path; 1: as above. */
 int single_tokenizer(const struct single *single, const char *path, struct tokenizer **tokenizer, struct error *err);
 

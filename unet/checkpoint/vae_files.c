@@ -28,8 +28,8 @@ static int dimension(const struct safetensor *t, int d) {
   return fits ? (int)t->shape[d] : 0;
 }
 
-static int refuse(const struct safetensors *files, const char *what, struct error *err) {
-  return error_set(err, STATUS_MODEL, "%s: %s; give the autoencoder's diffusers folder", safetensors_path(files), what);
+static int refuse(const char *path, const char *what, struct error *err) {
+  return error_set(err, STATUS_MODEL, "%s: %s; give the autoencoder's diffusers folder", path, what);
 }
 
 /* The sizes of an AutoencoderKL, whose tensors have the names of a diffusers folder. */
@@ -48,10 +48,10 @@ static int read_kl(struct autoencoder *a, bool xl, struct error *err) {
   kl->mid_attention = safetensors_find(files, "decoder.mid_block.attentions.0.to_q.weight");
   a->latent_channels = dimension(safetensors_find(files, "decoder.conv_in.weight"), 1);
   if (!kl->levels || !a->latent_channels)
-    return refuse(files, "is no whole AutoencoderKL", err);
+    return refuse(safetensors_path(files), "is no whole AutoencoderKL", err);
   for (int i = 0; i < kl->levels; i++)
     if (kl->channels[i] % kl->groups)
-      return refuse(files, "has widths that are no multiples of 32", err);
+      return refuse(safetensors_path(files), "has widths that are no multiples of 32", err);
   a->scale = 1 << (kl->levels - 1);
   a->scaling_factor = xl ? 0.13025f : 0.18215f;
   a->shift_factor = 0;
@@ -78,6 +78,14 @@ static int count_blocks(const struct safetensors *files, const char *half, int b
   return level > 0 ? level : 0;
 }
 
+/* The file that a half is in. */
+static const char *half_path(const struct safetensors *files, const char *prefix) {
+  for (size_t i = 0; i < safetensors_count(files); i++)
+    if (!strncmp(safetensors_at(files, i)->name, prefix, strlen(prefix)))
+      return safetensors_at(files, i)->file->path;
+  return safetensors_path(files);
+}
+
 /* The sizes of a tiny autoencoder. */
 static int read_tiny(struct autoencoder *a, struct error *err) {
   const struct safetensors *files = a->weights.files;
@@ -88,9 +96,10 @@ static int read_tiny(struct autoencoder *a, struct error *err) {
   tae->encoder_channels = dimension(safetensors_find(files, "encoder.layers.0.weight"), 0);
   tae->decoder_channels = dimension(safetensors_find(files, "decoder.layers.0.weight"), 0);
   a->latent_channels = dimension(safetensors_find(files, "decoder.layers.0.weight"), 1);
-  if (!tae->levels || count_blocks(files, "decoder", tae->decoder_blocks) != tae->levels || !tae->encoder_channels ||
-      !a->latent_channels)
-    return refuse(files, "is no whole tiny autoencoder", err);
+  if (!tae->levels || !tae->encoder_channels)
+    return refuse(half_path(files, "encoder."), "is no whole encoder of a tiny autoencoder", err);
+  if (count_blocks(files, "decoder", tae->decoder_blocks) != tae->levels || !a->latent_channels)
+    return refuse(half_path(files, "decoder."), "is no whole decoder of a tiny autoencoder", err);
   a->scale = 1 << (tae->levels - 1);
   a->scaling_factor = 1;
   a->shift_factor = 0;
@@ -289,7 +298,7 @@ static int view_file(struct autoencoder *a, const char *path, struct error *err)
   if (kind == WEIGHTS_VAE || kind == WEIGHTS_MODEL)
     return view_kl(a, err);
   if (kind != WEIGHTS_TINY)
-    return weights_kind_refuse(kind, path, "an autoencoder", err);
+    return weights_kind_refuse(kind, path, WEIGHTS_VAE, err);
   return is_half(a->weights.files) ? view_half(a, path, err) : view_whole(a, err);
 }
 
@@ -305,6 +314,9 @@ static int read_config(struct autoencoder *a, const char *path, struct error *er
   int result = text_read(config, CONFIG_LIMIT, &text, NULL, err);
   result = result ? result : autoencoder_config_parse(a, text, config, err);
   free(text);
+  a->weights.config = strdup(config);
+  if (!a->weights.config)
+    return error_set(err, STATUS_FAILED, "%s: out of memory", config);
   if (!result && a->type != type)
     return error_set(err, STATUS_MODEL, "%s: is of another autoencoder than %s beside it; put one of them elsewhere",
                      config, path);

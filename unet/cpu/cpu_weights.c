@@ -87,7 +87,8 @@ static float *make_blend(struct cpu_device *device, const struct weight_change *
   if (status == 0) {
     blend_all(device, change->blend, row, values, scratch);
     if (!all_finite(values, count))
-      status = error_set(err, STATUS_MODEL, "%s: with what adapters add to it, it has values that are not finite", r->name);
+      status =
+          error_set(err, STATUS_MODEL, "%s: with what adapters add to it, it has values that are not finite", r->name);
   }
   free(scratch);
   if (status == 0)

@@ -178,6 +178,26 @@ static void collect_changes(struct changing *c, const struct adapters *a, const 
   }
 }
 
+/* Whether an adapter adds to the weight that an error names first. */
+static bool is_blamed(const struct adapters *a, int adapter, const struct resources *resources, const float *weights,
+                      const char *message) {
+  for (int i = 0; weights[adapter] != 0 && i < a->bound_count; i++) {
+    const char *name = resources->list[a->bound[i].resource].name;
+    if (a->bound[i].adapter == adapter && !strncmp(message, name, strlen(name)) && message[strlen(name)] == ':')
+      return true;
+  }
+  return false;
+}
+
+/* An error of the model is here one of the files that change it. */
+static void name_adapters(const struct adapters *a, const struct resources *resources, const float *weights,
+                          struct error *err) {
+  const struct error told = *err;
+  for (int i = a->count - 1; i >= 0; i--)
+    if (is_blamed(a, i, resources, weights, told.message))
+      error_prefix(err, "%s: give it less weight: ", a->list[i]->path);
+}
+
 static int change(struct adapters *a, struct device *device, const float *weights, struct error *err) {
   size_t room = (size_t)a->bound_count + 1;
   struct changing c = {.changes = malloc(room * sizeof *c.changes),
@@ -190,6 +210,8 @@ static int change(struct adapters *a, struct device *device, const float *weight
     collect_changes(&c, a, device->resources, weights);
   if (status == 0 && c.count)
     status = device_update(device, c.changes, c.count, err);
+  if (status && err && err->status == STATUS_MODEL)
+    name_adapters(a, device->resources, weights, err);
   free(c.changes);
   free(c.blends);
   free(c.terms);

@@ -58,21 +58,23 @@ static bool is_harmless(const struct text_encoder *encoder, const char *name) {
 /* encoder: NULL for a component that is none. */
 static int check_component(const struct component *component, const struct text_encoder *encoder,
                            const struct resources *resources, struct error *err) {
-  const char *first = NULL;
+  const struct safetensor *first = NULL;
   int count = 0;
   for (size_t i = 0; i < safetensors_count(component->files); i++) {
     const struct safetensor *t = safetensors_at(component->files, i);
     if (is_read(resources, t) || (encoder ? is_harmless(encoder, t->name) : original_is_harmless(t->name)))
       continue;
-    first = first ? first : t->key;
+    first = first ? first : t;
     count++;
   }
   if (!count)
     return 0;
+  const char *config = component->config;
   return error_set(err, STATUS_MODEL,
-                   "%s: has %d tensor%s that the network of config.json has no place for, the first %s: they belong to "
-                   "another network, or to one that is changed in a way that config.json does not say",
-                   safetensors_path(component->files), count, count > 1 ? "s" : "", text_quote(first).text);
+                   "%s: has %d tensor%s that the network%s%s has no place for, the first %s: they belong to another "
+                   "network, or to one that is changed%s",
+                   first->file->path, count, count > 1 ? "s" : "", config ? " of " : "", config ? config : "",
+                   text_quote(first->key).text, config ? " in a way that its config does not say" : "");
 }
 
 static int check_all(const struct checkpoint *c, const struct resources *resources, struct error *err) {
