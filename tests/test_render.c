@@ -520,6 +520,9 @@ static void test_mask_refusals(void **state) {
   program_expect(2, "takes no mask", "render pattern:96x64 hash:no.txt --size 64x64 --frames 1 --mask white.png");
   program_expect(3, "nosuch.png", "render in.mkv hash:no.txt --mask nosuch.png " INPAINT);
   program_expect(3, "--mask", "render in.mkv hash:no.txt --mask noise.bin " INPAINT);
+  shell("seq 500 >notes.txt");
+  program_expect(3, "notes.txt: is text, no picture or video", "render in.mkv hash:no.txt --mask notes.txt " INPAINT);
+  program_expect(3, "is text, no picture or video", "render notes.txt hash:no.txt");
   program_expect(2, "text alone", "render in.mkv hash:no.txt --text-to-image " INPAINT);
 }
 

@@ -129,6 +129,11 @@ static int refuse(const char *spec, const char *url, const AVInputFormat *format
                    unknown ? "this is no video FFmpeg knows, or it is damaged" : ffmpeg_reason(code, reason), hint);
 }
 
+/* FFmpeg draws any file whose name ends with .txt on a terminal's screen. */
+static bool is_text(const AVFormatContext *input) {
+  return !strcmp(input->iformat->name, "tty");
+}
+
 int ffmpeg_open_input(AVFormatContext **input, const char *spec, const struct source_options *options,
                       const AVIOInterruptCB *interrupt, AVIOContext *io, struct error *err) {
   avdevice_register_all();
@@ -164,6 +169,10 @@ int ffmpeg_open_input(AVFormatContext **input, const char *spec, const struct so
   code = avformat_open_input(input, url, format, &wishes);
   if (code < 0) {
     refuse(spec, url, format, code, err);
+    goto done;
+  }
+  if (!format && is_text(*input)) {
+    error_set(err, STATUS_INPUT, "%s: is text, no picture or video (--input-format tty draws text as a source)", spec);
     goto done;
   }
   const AVDictionaryEntry *left = av_dict_get(wishes, "", NULL, AV_DICT_IGNORE_SUFFIX);
