@@ -478,13 +478,17 @@ int main(int argc, char **argv) {
       MODEL("sdxl"),
       MODEL("sdxlpix"),
       MODEL("ssd"),
+      MODEL("sdxlkl"),
+      MODEL("sdxlinpaint"),
       {"FP16's range", fp16_range, setup, teardown, &(struct test_case){"klwide", "cpu"}},
       {"FP16's range, left", fp16_range_without, setup, teardown, &(struct test_case){"klwide", "cpu"}}};
-  const struct CMUnitTest all_cuda[] = {
-      CUDA_MODEL("sd15"),   CUDA_MODEL("sd21"),   CUDA_MODEL("turbo"),   CUDA_MODEL("pix2pix"), CUDA_MODEL("lcm"),
-      CUDA_MODEL("levels"), CUDA_MODEL("nomid"),  CUDA_MODEL("pools"),   CUDA_MODEL("kl"),      CUDA_MODEL("klpix"),
-      CUDA_MODEL("klwide"), CUDA_MODEL("sdxl"),   CUDA_MODEL("sdxlpix"), CUDA_MODEL("ssd"),     CUDA_MODEL("inpaint"),
-      CUDA_MODEL("bkbase"), CUDA_MODEL("bktiny"), CUDA_MODEL("sdxs"),    CUDA_MODEL("merged")};
+  const struct CMUnitTest all_cuda[] = {CUDA_MODEL("sd15"),    CUDA_MODEL("sd21"),   CUDA_MODEL("turbo"),
+                                        CUDA_MODEL("pix2pix"), CUDA_MODEL("lcm"),    CUDA_MODEL("levels"),
+                                        CUDA_MODEL("nomid"),   CUDA_MODEL("pools"),  CUDA_MODEL("kl"),
+                                        CUDA_MODEL("klpix"),   CUDA_MODEL("klwide"), CUDA_MODEL("sdxl"),
+                                        CUDA_MODEL("sdxlpix"), CUDA_MODEL("ssd"),    CUDA_MODEL("inpaint"),
+                                        CUDA_MODEL("bkbase"),  CUDA_MODEL("bktiny"), CUDA_MODEL("sdxs"),
+                                        CUDA_MODEL("merged"),  CUDA_MODEL("sdxlkl"), CUDA_MODEL("sdxlinpaint")};
 #ifdef __SANITIZE_ADDRESS__ /* which the definition's loops meet in the small models; in this one they take minutes */
   const struct CMUnitTest mini[] = {ON_DEVICE("mini", "cpu")};
 #else

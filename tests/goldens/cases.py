@@ -243,6 +243,40 @@ CASES = {
                  run("edit-3-negative", "edit", 3, guidance=5.0, image_guidance=1.5, negative="a cat")],
     },
     # SSD-1B: a depth for each attention, fewer on the way down, and none in the middle; ancestral steps as SDXL-Turbo;
+    # SDXL with an AutoencoderKL, whose scaling factor is another than SD's.
+    "sdxlkl": {
+        "seed": 12, "dtype": "float16", "prefix": "text_model.", "height": 32, "width": 32,
+        "pipeline": "StableDiffusionXLPipeline",
+        "unet": {"sample_size": 8, "in_channels": 4, "out_channels": 4, "block_out_channels": [4, 8],
+                 "layers_per_block": 1, "down_block_types": [PLAIN, CROSS], "up_block_types": [CROSS_UP, PLAIN_UP],
+                 "attention_head_dim": [1, 2], "cross_attention_dim": 8, "norm_num_groups": 2,
+                 "use_linear_projection": True, "addition_embed_type": "text_time", "addition_time_embed_dim": 4,
+                 "projection_class_embeddings_input_dim": 32},
+        "vae": kl([4, 4, 4, 8], 1, scaling_factor=0.13025, force_upcast=True),
+        "text": text(4, 1, 1, "quick_gelu", 16),
+        "text2": text(4, 1, 1, "gelu", 16) | {"projection_dim": 8, "eos_token_id": 2},
+        "scheduler": {"_class_name": "EulerAncestralDiscreteScheduler", "prediction_type": "epsilon",
+                      "timestep_spacing": "trailing", "steps_offset": 1, "interpolation_type": "linear", **BETAS},
+        "runs": [run("text-1", "text", 1), run("image-2", "image", 2, strength=0.5),
+                 run("image-4-cfg", "image", 4, guidance=5.0, strength=0.75, negative="a cat")],
+    },
+    # SDXL inpainting: nine channels.
+    "sdxlinpaint": {
+        "seed": 14, "dtype": "float16", "prefix": "text_model.", "height": 32, "width": 32,
+        "pipeline": "StableDiffusionXLInpaintPipeline",
+        "unet": {"sample_size": 8, "in_channels": 9, "out_channels": 4, "block_out_channels": [4, 8],
+                 "layers_per_block": 1, "down_block_types": [PLAIN, CROSS], "up_block_types": [CROSS_UP, PLAIN_UP],
+                 "attention_head_dim": [1, 2], "cross_attention_dim": 8, "norm_num_groups": 2,
+                 "use_linear_projection": True, "addition_embed_type": "text_time", "addition_time_embed_dim": 4,
+                 "projection_class_embeddings_input_dim": 32},
+        "vae": vae(4, 4, 4, [0, 1, 1, 1], [1, 1, 1, 0]),
+        "text": text(4, 1, 1, "quick_gelu", 16),
+        "text2": text(4, 1, 1, "gelu", 16) | {"projection_dim": 8, "eos_token_id": 2},
+        "scheduler": {"_class_name": "EulerDiscreteScheduler", "prediction_type": "epsilon",
+                      "timestep_spacing": "leading", "steps_offset": 1, "interpolation_type": "linear", **BETAS},
+        "runs": [run("inpaint-3", "inpaint", 3, strength=1.0),
+                 run("inpaint-4-cfg", "inpaint", 4, guidance=5.0, strength=0.5, negative="a cat")],
+    },
     # keys of the text encoders without their usual prefix.
     "ssd": {
         "seed": 9, "dtype": "float16", "prefix": "", "height": 64, "width": 32,

@@ -47,6 +47,7 @@ DRAWN_IN = [
     "diffusers.pipelines.latent_consistency_models.pipeline_latent_consistency_img2img",
     "diffusers.pipelines.stable_diffusion_xl.pipeline_stable_diffusion_xl",
     "diffusers.pipelines.stable_diffusion_xl.pipeline_stable_diffusion_xl_img2img",
+    "diffusers.pipelines.stable_diffusion_xl.pipeline_stable_diffusion_xl_inpaint",
     "diffusers.pipelines.stable_diffusion_xl.pipeline_stable_diffusion_xl_instruct_pix2pix",
     "diffusers.schedulers.scheduling_lcm",
     "diffusers.schedulers.scheduling_euler_ancestral_discrete",
@@ -536,6 +537,7 @@ PIPELINES = {
     ("lcm", "image"): diffusers.LatentConsistencyModelImg2ImgPipeline,
     ("sdxl", "text"): diffusers.StableDiffusionXLPipeline,
     ("sdxl", "image"): diffusers.StableDiffusionXLImg2ImgPipeline,
+    ("sdxl", "inpaint"): diffusers.StableDiffusionXLInpaintPipeline,
     ("sdxl", "edit"): diffusers.StableDiffusionXLInstructPix2PixPipeline,
 }
 
