@@ -57,6 +57,8 @@ static int run(const struct options *options, struct error *err) {
     return command_bench(options, err);
   case COMMAND_INFO:
     return command_info(options, err);
+  case COMMAND_FETCH:
+    return command_fetch(options, err);
   default:
     return error_set(err, STATUS_USAGE, "a command is needed (see reverie --help)");
   }
@@ -79,7 +81,8 @@ static int act(const struct options *options, const struct options_request *requ
       return -1;
     break;
   default:
-    calm_openmp(argv);
+    if (options->command != COMMAND_FETCH)
+      calm_openmp(argv);
     return run(options, err);
   }
   return fflush(stdout) || ferror(stdout) ? error_set(err, STATUS_OUTPUT, "standard output cannot be written") : 0;

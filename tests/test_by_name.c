@@ -35,7 +35,7 @@ static void test_models(void **state) {
   program_expect(0, NULL, RENDER "-q --model org/sd-small --vae acme/vae --lora kohya:0.5 --lora kohya");
   program_expect(4, "near it: org/sd-small", RENDER "--model sd-smal");
   program_expect(4, "near it: kohya", RENDER "--lora koya:0.5");
-  program_expect(4, "`hf download ORG/NAME` gets one", RENDER "--vae nowhere/taesd");
+  program_expect(4, "`reverie fetch ORG/NAME` gets one", RENDER "--vae nowhere/taesd");
   program_expect(4, "no model of this name", RENDER "--unet nowhere");
   program_expect(4, "no model of this name", "info --config nowhere");
 }
@@ -62,7 +62,7 @@ static void test_list(void **state) {
         "grep -q '^  acme/worse  *cannot be used: .*model_index.json' list.txt && "
         "grep -q '^  acme/vae  *cannot be used: .*reverie fetch acme/vae' list.txt");
   program_expect(0, NULL, "export XDG_DATA_HOME=/nowhere HF_HOME=/nowhere; @ info");
-  shell("grep -q '^  none in /nowhere/reverie/models or /nowhere/hub; .hf download' out.txt; "
+  shell("grep -q '^  none in /nowhere/reverie/models or /nowhere/hub; .reverie fetch' out.txt; "
         "rm -r data/reverie/models/bad.safetensors data/reverie/models/acme/worse data/reverie/models/acme/vae/.unf*");
 }
 

@@ -164,7 +164,7 @@ static void test_refusals(void **state) {
   refuses("SD-Turbo", "near it: stabilityai/sd-turbo");
   refuses("someone/sd-turbo", "near it: stabilityai/sd-turbo");
   refuses("nothing-like-it", "data/reverie/models or ");
-  refuses("nothing-like-it", "`hf download ORG/NAME` gets one");
+  refuses("nothing-like-it", "`reverie fetch ORG/NAME` gets one");
   refuses("pickle", "no model of this name");
   refuses("half/done", "`reverie fetch half/done` goes on");
   refuses("unet", "no model of this name");

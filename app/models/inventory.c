@@ -98,7 +98,7 @@ int inventory_print(FILE *out, struct error *err) {
     text_put(out, *catalog.models ? catalog.models : "~/.local/share");
     fputs(" or ", out);
     text_put(out, *catalog.cache ? catalog.cache : "~/.cache");
-    fputs("; `hf download ORG/NAME` gets one\n", out);
+    fputs("; `reverie fetch ORG/NAME` gets one\n", out);
   }
   catalog_free(&catalog);
   return result;

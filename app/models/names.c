@@ -116,7 +116,7 @@ static int refuse_unknown(const struct catalog *catalog, const char *name, const
       list_add(&near, catalog->entry[i].name);
   return error_set(err, STATUS_MODEL,
                    "%s: no file or folder, and no model of this name in %.120s or %.120s%s%s; "
-                   "`hf download ORG/NAME` gets one",
+                   "`reverie fetch ORG/NAME` gets one",
                    text_quote(name).text, *catalog->models ? catalog->models : "~/.local/share",
                    *catalog->cache ? catalog->cache : "~/.cache", near.count ? "; near it: " : "", list_text(&near));
 }

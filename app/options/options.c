@@ -66,8 +66,8 @@ static int unknown_command(const char *name, struct error *err) {
   for (int i = 0; i < command_count; i++)
     if (spelling_distance(name, command_table[i].name) <= 2)
       return usage(err, "unknown command '%.60s': did you mean %s?", name, command_table[i].name);
-  return usage(err, "unknown command '%.60s': the commands are live, render, bench and info (see reverie --help)",
-               name);
+  return usage(
+      err, "unknown command '%.60s': the commands are live, render, bench, info and fetch (see reverie --help)", name);
 }
 
 static const struct option *find_long(const char *name, size_t length) {
@@ -298,7 +298,7 @@ struct parser {
   int argc, next;
   char **argv;
   uint64_t seen; /* bit a table row */
-  const char *positional[3];
+  const char *positional[1 + FETCH_FILES_MAX];
   int positionals;
 };
 
@@ -356,7 +356,7 @@ static int parse_positional(struct parser *parser, const char *text, struct erro
     parser->options->command = command->command;
     return 0;
   }
-  if (parser->positionals == 2)
+  if (parser->positionals == 1 + FETCH_FILES_MAX)
     return usage(err, "'%.60s': too many arguments", text);
   parser->positional[parser->positionals++] = text;
   return 0;
@@ -417,6 +417,10 @@ static int check_arguments(struct parser *parser, const struct command_text *com
       return usage(err, "%s: an empty argument names nothing", command->name);
   parser->options->input = parser->positional[0];
   parser->options->output = parser->positional[1];
+  if (command->command == COMMAND_FETCH) {
+    parser->options->file_count = parser->positionals - 1;
+    memcpy(parser->options->files, parser->positional + 1, sizeof parser->options->files);
+  }
   if (command->command == COMMAND_INFO && parser->options->input && parser->options->values.model.given)
     return usage(err, "info: MODEL is given twice");
   return check_blend(parser->options, command, err);
@@ -432,7 +436,7 @@ int options_parse(struct options *options, struct options_request *request, int 
   if (request->action != ACTION_RUN)
     return 0;
   if (options->command == COMMAND_NONE)
-    return usage(err, "a command is needed: live, render, bench or info (see reverie --help)");
+    return usage(err, "a command is needed: live, render, bench, info or fetch (see reverie --help)");
   const struct command_text *command = &command_table[options->command - COMMAND_LIVE];
   if (check_belongs(&parser, command, err))
     return -1;

@@ -13,7 +13,9 @@
 #include "app/control/parameters.h"
 #include "unet/engine.h"
 
-enum command { COMMAND_NONE, COMMAND_LIVE, COMMAND_RENDER, COMMAND_BENCH, COMMAND_INFO };
+enum command { COMMAND_NONE, COMMAND_LIVE, COMMAND_RENDER, COMMAND_BENCH, COMMAND_INFO, COMMAND_FETCH };
+
+enum { FETCH_FILES_MAX = 32 };
 
 enum sweep_by { SWEEP_NONE, SWEEP_SIZE, SWEEP_STEPS, SWEEP_BATCH };
 
@@ -25,8 +27,10 @@ enum strength_grid {
 
 struct options {
   enum command command;
-  const char *input;  /* live: SOURCE, render: IN, info: MODEL */
-  const char *output; /* render: OUT */
+  const char *input;                  /* live: SOURCE, render: IN, info: MODEL, fetch: REPO */
+  const char *output;                 /* render: OUT */
+  const char *files[FETCH_FILES_MAX]; /* fetch: FILE... */
+  int file_count;
 
   struct parameters values;
   int prompt_count; /* of values.prompt, given from the first on */
@@ -91,5 +95,6 @@ int command_live(const struct options *options, struct error *err);
 int command_render(const struct options *options, struct error *err);
 int command_bench(const struct options *options, struct error *err);
 int command_info(const struct options *options, struct error *err);
+int command_fetch(const struct options *options, struct error *err);
 
 #endif

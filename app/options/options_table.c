@@ -9,7 +9,7 @@ enum {
   BENCH = 1 << COMMAND_BENCH,
   INFO = 1 << COMMAND_INFO,
   ENGINE = LIVE | RENDER | BENCH,
-  ALL = ENGINE | INFO | 1 << COMMAND_NONE,
+  ALL = ENGINE | INFO | 1 << COMMAND_FETCH | 1 << COMMAND_NONE,
 };
 
 #define AT(field) .offset = offsetof(struct options, field)
@@ -162,6 +162,18 @@ const struct command_text command_table[] = {
      "--guidance, it also says how much memory a frame needs on the device, and whether it fits. -v lists every "
      "tensor.",
      0, 1},
+    {COMMAND_FETCH, "fetch", "REPO [FILE...]", "get a model from Hugging Face's hub, to be given by its name",
+     "REPO is ORG/NAME, or ORG/NAME@REVISION, as the hub's pages call it. Of a model in diffusers' layout the files "
+     "that "
+     "reverie reads are fetched: configs, tokenizers, and the half-precision weights where there are some, else the "
+     "plain "
+     "ones. Of a repository with several files of weights, say which: FILE. Pickles are never fetched. The model comes "
+     "into reverie/models/ORG/NAME in XDG_DATA_HOME, and --model ORG/NAME finds it there. Each file is checked by its "
+     "checksum before it takes its name; after Ctrl-C or a lost connection the same command goes on where it was. "
+     "HF_TOKEN, or the token of `hf auth login`, is sent to the hub alone; HF_ENDPOINT names another hub, and proxies "
+     "are "
+     "those of https_proxy and its kin.",
+     1, 1 + FETCH_FILES_MAX},
 };
 const int command_count = sizeof command_table / sizeof *command_table;
 

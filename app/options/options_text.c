@@ -12,9 +12,10 @@ static const struct {
     {STATUS_FAILED, "failed for a reason without a number of its own"},
     {STATUS_USAGE, "the command line"},
     {STATUS_INPUT, "the video, camera or screen that frames come from; render has completed what could be read of it"},
-    {STATUS_MODEL, "the checkpoint"},
+    {STATUS_MODEL, "the checkpoint; fetch: the hub or the way to it, or bytes that came damaged"},
     {STATUS_DEVICE, "the CPU or GPU that runs the network, or its memory"},
-    {STATUS_OUTPUT, "the file, stream or window that frames go to"},
+    {STATUS_OUTPUT,
+     "the file, stream or window that frames go to; fetch: the folder of models, or no room on its disk"},
     {STATUS_INTERRUPTED, "interrupted by Ctrl-C or a signal; what was written is complete so far"},
 };
 enum { EXITS = sizeof exit_table / sizeof *exit_table };
@@ -28,6 +29,9 @@ static const struct {
     {"HF_HUB_CACHE",
      "models are looked for there next, as Hugging Face's programs keep them (default: hub/ in HF_HOME)"},
     {"HF_HOME", "Hugging Face's folder (default: huggingface/ in XDG_CACHE_HOME)"},
+    {"HF_TOKEN", "token that fetch shows the hub, for gated and private models (default: the file token in HF_HOME)"},
+    {"HF_ENDPOINT", "hub that fetch asks (default: https://huggingface.co)"},
+    {"CURL_CA_BUNDLE", "file of the certificate authorities that fetch trusts (default: the system's)"},
 };
 enum { ENVIRONMENTS = sizeof environment_table / sizeof *environment_table };
 
@@ -219,6 +223,7 @@ static void generate_man(FILE *out) {
   }
   fputs(".SH EXAMPLES\n.nf\nreverie render clip.mp4 neon.mp4 \\-\\-prompt neon\n"
         "reverie render clip.mp4 \\- | mpv \\-\n"
+        "reverie fetch stabilityai/sd\\-turbo && reverie live \\-\\-model sd\\-turbo\n"
         "reverie live /dev/video0 \\-\\-prompt \"pencil sketch\"\n"
         "reverie bench \\-\\-size 512x512 \\-\\-json \\-\n.fi\n.SH SEE ALSO\n.BR ffmpeg (1)\n",
         out);

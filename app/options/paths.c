@@ -49,8 +49,7 @@ int paths_data(char *path, const char *name, enum status status, struct error *e
                    name, REVERIE_DATA);
 }
 
-/* Makes the folder and those above it that are missing, for the user alone. */
-static bool make_folders(char *path) {
+bool paths_make(char *path) {
   for (char *slash = strchr(path + 1, '/'); slash; slash = strchr(slash + 1, '/')) {
     *slash = 0;
     bool made = !platform_make_folder(path);
@@ -65,5 +64,5 @@ const char *paths_cache(char *path) {
   const char *cache = getenv("XDG_CACHE_HOME"), *home = getenv("HOME");
   bool named = cache && *cache == '/' ? join(path, cache, "reverie")
                                       : home && *home == '/' && join(path, home, ".cache/reverie");
-  return named && make_folders(path) ? path : NULL;
+  return named && paths_make(path) ? path : NULL;
 }

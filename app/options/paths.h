@@ -2,6 +2,7 @@
 #ifndef APP_OPTIONS_PATHS_H
 #define APP_OPTIONS_PATHS_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 #include "unet/base/error.h"
@@ -16,5 +17,9 @@ int paths_data(char *path, const char *name, enum status status, struct error *e
 /* Makes and names the folder for what may be computed again: reverie in $XDG_CACHE_HOME, else in ~/.cache. Returns
  * path, or NULL where there is none to be had: nothing is cached then. path holds PATHS_MAX characters. */
 const char *paths_cache(char *path);
+
+/* Makes the folder and those above it that are missing, for the user alone. Returns whether it is there and can be
+ * written to, else with errno. */
+bool paths_make(char *path);
 
 #endif

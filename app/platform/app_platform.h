@@ -34,6 +34,11 @@ bool platform_is_folder(const char *path);
 bool platform_can_read(const char *path);
 bool platform_can_write(const char *path);
 
+/* What this user may still write where path is. Returns 0 or -1. */
+int platform_free_space(const char *path, uint64_t *bytes);
+/* Puts what was written to the file on the disk. Returns 0 or -1. */
+int platform_save(FILE *file);
+
 /* Calls take for every name that a pattern of *, ? and [] finds, in any order, until it returns other than 0. Returns
  * that, 0, or -1 with ENOMEM. */
 int platform_glob(const char *pattern, int (*take)(void *opaque, const char *path), void *opaque);
@@ -44,6 +49,8 @@ int platform_cut(const char *path, int64_t size);
 /* A new file, locked as long as it is open, so that one whose process was killed can be told from one that is being
  * written. path ends with XXXXXX, which becomes a name that there was not. Returns a descriptor or -1. */
 int platform_make_locked(char *path);
+/* Likewise, of a file that may be there already. Returns -1 with EWOULDBLOCK where another process has it open so. */
+int platform_open_locked(const char *path);
 void platform_close_descriptor(int descriptor);
 /* Gives the file path's owner, as far as that is allowed, and path's mode. Returns 0 or -1. */
 int platform_make_like(int descriptor, const char *path);

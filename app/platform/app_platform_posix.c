@@ -13,6 +13,7 @@
 #include <sys/file.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/statvfs.h>
 #include <unistd.h>
 
 /* --- files --- */
@@ -63,6 +64,18 @@ bool platform_can_write(const char *path) {
   return !access(path, W_OK);
 }
 
+int platform_free_space(const char *path, uint64_t *bytes) {
+  struct statvfs volume;
+  if (statvfs(path, &volume) || !volume.f_blocks) /* none: files there take no room, as those of /proc */
+    return -1;
+  *bytes = (uint64_t)volume.f_bavail * volume.f_frsize;
+  return 0;
+}
+
+int platform_save(FILE *file) {
+  return fflush(file) || fsync(fileno(file)) ? -1 : 0;
+}
+
 int platform_glob(const char *pattern, int (*take)(void *opaque, const char *path), void *opaque) {
   glob_t found = {0};
   int result = 0;
@@ -102,6 +115,24 @@ int platform_make_locked(char *path) {
       return descriptor;
     close(descriptor);
     memcpy(letters, "XXXXXX", strlen("XXXXXX"));
+  }
+}
+
+/* Between opening and locking, another process may have removed it. */
+int platform_open_locked(const char *path) {
+  struct stat made;
+  for (;;) {
+    int descriptor = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
+    if (descriptor < 0)
+      return -1;
+    if (flock(descriptor, LOCK_EX | LOCK_NB) && errno == EWOULDBLOCK) {
+      close(descriptor);
+      errno = EWOULDBLOCK;
+      return -1;
+    }
+    if (!fstat(descriptor, &made) && made.st_nlink == 1)
+      return descriptor;
+    close(descriptor);
   }
 }
 

@@ -1,0 +1,274 @@
+#include "app/models/http.h"
+
+#include <curl/curl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+#include "unet/base/text.h"
+
+enum { REDIRECTS_MAX = 10, CONNECT_SECONDS = 30, SILENT_SECONDS = 30 };
+
+struct http {
+  const struct http_origin *origin;
+  CURL *curl;
+};
+
+/* One request on its way, over all its redirects. */
+struct transfer {
+  const struct http_request *request;
+  struct http_answer *answer;
+  struct error *err;
+  CURL *curl;
+  bool started, refused; /* refused: the caller ended it, and err says why */
+};
+
+int http_open(struct http **http, const struct http_origin *origin, struct error *err) {
+  struct http *made = calloc(1, sizeof *made);
+  *http = made;
+  if (!made || curl_global_init(CURL_GLOBAL_DEFAULT)) {
+    free(made);
+    *http = NULL;
+    return error_set(err, STATUS_FAILED, "libcurl: out of memory");
+  }
+  made->origin = origin;
+  made->curl = curl_easy_init();
+  if (made->curl)
+    return 0;
+  http_close(http);
+  return error_set(err, STATUS_FAILED, "libcurl: out of memory");
+}
+
+void http_close(struct http **http) {
+  if (!*http)
+    return;
+  curl_easy_cleanup((*http)->curl);
+  curl_global_cleanup();
+  free(*http);
+  *http = NULL;
+}
+
+/* --- where a request goes --- */
+
+/* Scheme, host and port. false: it is no URL of HTTP. */
+static bool read_place(const char *url, char place[HTTP_FIELD_MAX]) {
+  CURLU *parts = curl_url();
+  char *scheme = NULL, *host = NULL, *port = NULL;
+  bool good = parts && !curl_url_set(parts, CURLUPART_URL, url, 0) &&
+              !curl_url_get(parts, CURLUPART_SCHEME, &scheme, 0) && !curl_url_get(parts, CURLUPART_HOST, &host, 0) &&
+              !curl_url_get(parts, CURLUPART_PORT, &port, CURLU_DEFAULT_PORT) &&
+              (!strcmp(scheme, "https") || !strcmp(scheme, "http")) &&
+              snprintf(place, HTTP_FIELD_MAX, "%s://%s:%s", scheme, host, port) < HTTP_FIELD_MAX;
+  curl_free(scheme);
+  curl_free(host);
+  curl_free(port);
+  curl_url_cleanup(parts);
+  return good;
+}
+
+static bool is_encrypted(const char *place) {
+  return !strncmp(place, "https:", 6);
+}
+
+static int refuse_place(const char *url, struct error *err) {
+  return error_set(err, STATUS_MODEL, "%s: the hub leads there, and only https:// is followed", text_quote(url).text);
+}
+
+/* The fields of a request to url, the token among them where it belongs; NULL: failed. */
+static struct curl_slist *make_fields(const struct http *http, const char *url, struct error *err) {
+  char place[HTTP_FIELD_MAX], origin[HTTP_FIELD_MAX], field[1024];
+  const char *token = http->origin->token;
+  if (!read_place(http->origin->url, origin)) {
+    error_set(err, STATUS_USAGE, "HF_ENDPOINT %s: an address that begins with https:// is needed",
+              text_quote(http->origin->url).text);
+    return NULL;
+  }
+  if (!read_place(url, place) || (!is_encrypted(place) && is_encrypted(origin))) {
+    refuse_place(url, err);
+    return NULL;
+  }
+  struct curl_slist *fields = curl_slist_append(NULL, "Accept-Encoding: identity");
+  if (fields && token && !strcasecmp(place, origin)) {
+    snprintf(field, sizeof field, "Authorization: Bearer %s", token);
+    struct curl_slist *both = curl_slist_append(fields, field);
+    if (!both)
+      curl_slist_free_all(fields);
+    fields = both;
+  }
+  if (!fields)
+    error_set(err, STATUS_FAILED, "libcurl: out of memory");
+  return fields;
+}
+
+/* --- what comes back --- */
+
+static void read_field(const char *line, const char *name, char value[HTTP_FIELD_MAX]) {
+  size_t length = strlen(name);
+  if (strncasecmp(line, name, length) != 0 || line[length] != ':')
+    return;
+  line += length + 1;
+  line += strspn(line, " \t\"");
+  snprintf(value, HTTP_FIELD_MAX, "%.*s", (int)strcspn(line, "\"\r\n"), line);
+}
+
+/* "bytes 100-199/200" */
+static void read_range(const char *text, struct http_answer *answer) {
+  int64_t from, to, total;
+  if (sscanf(text, "bytes %" SCNd64 "-%" SCNd64 "/%" SCNd64, &from, &to, &total) != 3 || from < 0)
+    return;
+  answer->from = from;
+  answer->total = total;
+}
+
+static size_t take_field(char *bytes, size_t size, size_t count, void *opaque) {
+  struct transfer *transfer = opaque;
+  char line[1024], range[HTTP_FIELD_MAX] = "";
+  snprintf(line, sizeof line, "%.*s", (int)(size * count), bytes);
+  if (!strncmp(line, "HTTP/", 5)) { /* the next answer begins */
+    transfer->answer->from = transfer->answer->total = -1;
+  }
+  read_field(line, "X-Linked-ETag", transfer->answer->linked_etag);
+  read_field(line, "X-Error-Code", transfer->answer->error_code);
+  read_field(line, "Content-Range", range);
+  read_range(range, transfer->answer);
+  return size * count;
+}
+
+static bool start(struct transfer *transfer) {
+  const struct http_request *request = transfer->request;
+  struct http_answer *answer = transfer->answer;
+  curl_off_t length = -1;
+  curl_easy_getinfo(transfer->curl, CURLINFO_RESPONSE_CODE, &answer->status);
+  curl_easy_getinfo(transfer->curl, CURLINFO_CONTENT_LENGTH_DOWNLOAD_T, &length);
+  if (answer->status == 200) {
+    answer->from = 0;
+    answer->total = length;
+  }
+  transfer->started = true;
+  transfer->refused = (answer->status == 200 || answer->status == 206) && request->start &&
+                      request->start(request->opaque, answer, transfer->err);
+  return !transfer->refused;
+}
+
+static size_t take_bytes(char *bytes, size_t size, size_t count, void *opaque) {
+  struct transfer *transfer = opaque;
+  const struct http_request *request = transfer->request;
+  if (!transfer->started && !start(transfer))
+    return 0;
+  if (transfer->answer->status != 200 && transfer->answer->status != 206)
+    return size * count;
+  transfer->refused = request->take(request->opaque, bytes, size * count, transfer->err);
+  return transfer->refused ? 0 : size * count;
+}
+
+static int watch(void *opaque, curl_off_t total, curl_off_t now, curl_off_t out_total, curl_off_t out_now) {
+  const struct transfer *transfer = opaque;
+  (void)total, (void)now, (void)out_total, (void)out_now;
+  return atomic_load(transfer->request->stop);
+}
+
+/* --- a request --- */
+
+static void set_up(struct transfer *transfer, const char *url, struct curl_slist *fields) {
+  /* What the curl program heeds, too. */
+  const char *authorities = getenv("CURL_CA_BUNDLE");
+  CURL *curl = transfer->curl;
+  char range[32];
+  curl_easy_reset(curl);
+  curl_easy_setopt(curl, CURLOPT_URL, url);
+  curl_easy_setopt(curl, CURLOPT_HTTPHEADER, fields);
+  curl_easy_setopt(curl, CURLOPT_USERAGENT, "reverie/" REVERIE_VERSION);
+  curl_easy_setopt(curl, CURLOPT_NOSIGNAL, 1L);
+  curl_easy_setopt(curl, CURLOPT_CONNECTTIMEOUT, (long)CONNECT_SECONDS);
+  curl_easy_setopt(curl, CURLOPT_LOW_SPEED_LIMIT, 1L);
+  curl_easy_setopt(curl, CURLOPT_LOW_SPEED_TIME, (long)SILENT_SECONDS);
+  curl_easy_setopt(curl, CURLOPT_HEADERFUNCTION, take_field);
+  curl_easy_setopt(curl, CURLOPT_HEADERDATA, transfer);
+  curl_easy_setopt(curl, CURLOPT_WRITEFUNCTION, take_bytes);
+  curl_easy_setopt(curl, CURLOPT_WRITEDATA, transfer);
+  curl_easy_setopt(curl, CURLOPT_XFERINFOFUNCTION, watch);
+  curl_easy_setopt(curl, CURLOPT_XFERINFODATA, transfer);
+  curl_easy_setopt(curl, CURLOPT_NOPROGRESS, 0L);
+  if (authorities && *authorities)
+    curl_easy_setopt(curl, CURLOPT_CAINFO, authorities);
+  snprintf(range, sizeof range, "%" PRId64 "-", transfer->request->from);
+  if (transfer->request->from)
+    curl_easy_setopt(curl, CURLOPT_RANGE, range);
+}
+
+/* Trouble on the way; but a certificate, a name or a proxy that is wrong stays so. */
+static bool may_pass(CURLcode code) {
+  switch (code) {
+  case CURLE_COULDNT_CONNECT:
+  case CURLE_PARTIAL_FILE:
+  case CURLE_OPERATION_TIMEDOUT:
+  case CURLE_GOT_NOTHING:
+  case CURLE_SEND_ERROR:
+  case CURLE_RECV_ERROR:
+  case CURLE_SSL_CONNECT_ERROR:
+  case CURLE_HTTP2:
+  case CURLE_HTTP2_STREAM:
+    return true;
+  default:
+    return false;
+  }
+}
+
+static enum http_result perform(struct transfer *transfer, const char *url) {
+  char reason[CURL_ERROR_SIZE] = "";
+  curl_easy_setopt(transfer->curl, CURLOPT_ERRORBUFFER, reason);
+  CURLcode code = curl_easy_perform(transfer->curl);
+  curl_easy_setopt(transfer->curl, CURLOPT_ERRORBUFFER, NULL);
+  if (transfer->refused)
+    return HTTP_FAILED;
+  if (atomic_load(transfer->request->stop)) {
+    error_set(transfer->err, STATUS_INTERRUPTED, "interrupted");
+    return HTTP_FAILED;
+  }
+  if (!code && !transfer->started && !start(transfer)) /* an answer without a byte */
+    return HTTP_FAILED;
+  if (!code)
+    return HTTP_DONE;
+  char place[HTTP_FIELD_MAX];
+  error_set(transfer->err, STATUS_MODEL, "%s: %s", read_place(url, place) ? place : text_quote(url).text,
+            *reason ? reason : curl_easy_strerror(code));
+  return may_pass(code) ? HTTP_CUT : HTTP_FAILED;
+}
+
+/* *next: where the answer leads to; NULL: nowhere. */
+static enum http_result ask(struct http *http, struct transfer *transfer, const char *url, const char **next) {
+  struct curl_slist *fields = make_fields(http, url, transfer->err);
+  *next = NULL;
+  if (!fields)
+    return HTTP_FAILED;
+  transfer->started = transfer->refused = false;
+  set_up(transfer, url, fields);
+  enum http_result result = perform(transfer, url);
+  curl_slist_free_all(fields);
+  if (result == HTTP_DONE)
+    curl_easy_getinfo(http->curl, CURLINFO_REDIRECT_URL, next);
+  return result;
+}
+
+enum http_result http_get(struct http *http, const struct http_request *request, struct http_answer *answer,
+                          struct error *err) {
+  struct transfer transfer = {.request = request, .answer = answer, .err = err, .curl = http->curl};
+  char url[HTTP_URL_MAX];
+  *answer = (struct http_answer){.total = -1};
+  snprintf(url, sizeof url, "%s", request->url);
+  for (int i = 0; i <= REDIRECTS_MAX; i++) {
+    const char *next;
+    enum http_result result = ask(http, &transfer, url, &next);
+    if (result != HTTP_DONE || !next)
+      return result;
+    if (strlen(next) >= sizeof url) {
+      refuse_place(next, err);
+      return HTTP_FAILED;
+    }
+    memmove(url, next, strlen(next) + 1);
+  }
+  error_set(err, STATUS_MODEL, "%s: leads from place to place and never to the file", text_quote(request->url).text);
+  return HTTP_FAILED;
+}
