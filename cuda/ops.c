@@ -220,6 +220,14 @@ static int prepare_end_token(struct preparation *p) {
   return append_sample(p, launch_end_token, &args);
 }
 
+static int prepare_emphasis(struct preparation *p) {
+  const struct op_emphasis *o = &p->op->emphasis;
+  struct sample_args args = {.count = tensor_elements(o->x), .rows = o->x.w, .c = o->x.c};
+  args.x = operand_either(p, o->x, &args.x_type);
+  args.y = operand_either(p, o->y, &args.y_type);
+  return append_sample(p, launch_emphasis, &args);
+}
+
 static int prepare_affine(struct preparation *p) {
   const struct op_affine *o = &p->op->affine;
   struct sample_args args = {.count = tensor_elements(o->y), .scale = o->scale, .shift = o->bias};

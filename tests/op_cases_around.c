@@ -128,6 +128,27 @@ static void build_end_token(struct op_test *t, const void *argument) {
 
 static const enum demand end_token_cases[] = {ELEMENT_DEVICE, ELEMENT_PRECISE};
 
+struct emphasis_case {
+  enum demand demand;
+  float emphasis[2]; /* of the even tokens, of the odd ones */
+};
+
+/* The mean is far from 0: else the factor would be rounding alone. */
+static void build_emphasis(struct op_test *t, const void *argument) {
+  const struct emphasis_case *c = argument;
+  struct tensor x = test_input(t, 1, 1, 77, 40, c->demand, FILL_OFFSET);
+  for (int i = 0; i < 77; i++)
+    t->params.emphasis[i] = c->emphasis[i % 2];
+  test_output(t, plan_emphasis(&t->plan, "emphasis", (struct op_emphasis){.x = x}));
+}
+
+static const struct emphasis_case emphasis_cases[] = {
+    {ELEMENT_DEVICE, {0.331f, 0}},
+    {ELEMENT_PRECISE, {-1.5f, 9}},
+    {ELEMENT_DEVICE, {-1, -1}},
+    {ELEMENT_PRECISE, {0, 0}},
+};
+
 static void build_start(struct op_test *t, const void *argument) {
   const bool *image = argument;
   struct op_start op = {.noise = test_state(t, 4, 5, 7, 16, ELEMENT_PRECISE)};
@@ -311,6 +332,7 @@ const struct op_cases op_cases_around[] = {
     OP_CASES("affine", build_affine, affine_cases),
     OP_CASE_EXACT("prompt of several steps", build_prompt_rows),
     OP_CASES_EXACT("end token", build_end_token, end_token_cases),
+    OP_CASES("emphasis", build_emphasis, emphasis_cases),
     OP_CASES_EXACT("start", build_start, start_cases),
     OP_CASES_EXACT("mask", build_mask, affine_cases),
     OP_CASES_EXACT("unet input", build_unet_input, unet_input_cases),

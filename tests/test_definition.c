@@ -329,6 +329,26 @@ static void the_end_token_is_picked(void **state) {
   expect(&b, plan_end_token(&b.plan, "end", op), (float[]){3, 4}, 0);
 }
 
+/* Two tokens of two channels, whose mean stays 2.5 unless that cannot be. */
+static void emphasis_keeps_the_mean(void **state) {
+  (void)state;
+  static const struct {
+    float emphasis[2], y[4];
+  } cases[] = {
+      {{0, 0}, {1, 2, 3, 4}},
+      {{0.5f, 0}, {1.5f * 10 / 11.5f, 3 * 10 / 11.5f, 3 * 10 / 11.5f, 4 * 10 / 11.5f}},
+      {{-1, -2}, {0, 0, 3 * 10 / 7.0f, 4 * 10 / 7.0f}},
+      {{-1, -1}, {0, 0, 0, 0}},
+      {{6, -4}, {70, 140, -90, -120}}, /* their mean is 0 */
+  };
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    struct bench b = begin();
+    struct op_emphasis op = {.x = input(&b, 1, 2, 2, (float[]){1, 2, 3, 4})};
+    memcpy(b.params.emphasis, cases[i].emphasis, sizeof cases[i].emphasis);
+    expect(&b, plan_emphasis(&b.plan, "emphasis", op), cases[i].y, i ? 1e-5 : 0);
+  }
+}
+
 static void prompts_repeat_for_each_step(void **state) {
   (void)state;
   struct bench b = begin();
@@ -721,6 +741,7 @@ int main(void) {
       cmocka_unit_test(timesteps_become_waves),
       cmocka_unit_test(timesteps_have_rows_and_values),
       cmocka_unit_test(the_end_token_is_picked),
+      cmocka_unit_test(emphasis_keeps_the_mean),
       cmocka_unit_test(prompts_repeat_for_each_step),
       cmocka_unit_test(each_picture_has_its_time_row),
       cmocka_unit_test(guidance_becomes_a_wave),

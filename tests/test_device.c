@@ -179,6 +179,7 @@ static void tokens_slots_and_timesteps_are_checked(void **state) {
   plan_store_slot(&r->plan, "store", (struct op_store_slot){.x = x, .slots = slots});
   plan_prompt(&r->plan, "prompt", (struct op_prompt){.slots = slots, .y.n = 1});
   plan_end_token(&r->plan, "end", (struct op_end_token){.x = x});
+  plan_emphasis(&r->plan, "emphasis", (struct op_emphasis){.x = x});
   plan_timestep(&r->plan, "time", (struct op_timestep){.y = {.n = 4, .c = 4}, .rows = 2});
   rig_prepare(r, "cpu");
   struct run_params good = {.prompt = {{{0, 77}, {1, 0}}}}, bad;
@@ -195,6 +196,12 @@ static void tokens_slots_and_timesteps_are_checked(void **state) {
     bad = good, bad.end = end;
     assert_int_equal(device_run(r->device, r->program, &bad, &err), -1);
     assert_non_null(strstr(err.message, "token"));
+  }
+  static const float emphasis[] = {9.5f, -INFINITY, NAN};
+  for (int i = 0; i < 3; i++) {
+    bad = good, bad.emphasis[3] = emphasis[i];
+    assert_int_equal(device_run(r->device, r->program, &bad, &err), -1);
+    assert_non_null(strstr(err.message, "token 3 has a weight"));
   }
   static const float timesteps[] = {TIMESTEPS, -0.5f, NAN};
   for (int i = 0; i < 3; i++) {

@@ -137,6 +137,45 @@ __global__ void __launch_bounds__(THREADS) end_token_kernel(const __grid_constan
     element_write(p.y, p.y_type, i, element_read(p.x, p.x_type, p.block->run.end * p.count + i));
 }
 
+/* A thread's share of the sums of x before and after its emphasis. */
+__device__ __forceinline__ float2 emphasis_sums(const struct sample_args &p) {
+  float2 sum = {0, 0};
+  for (size_t i = threadIdx.x; i < p.count; i += THREADS) {
+    float x = element_read(p.x, p.x_type, i);
+    sum.x += x;
+    sum.y += (1.0f + p.block->run.emphasis[i / p.c]) * x;
+  }
+  return sum;
+}
+
+/* The same factor in every block. */
+__device__ __forceinline__ float emphasis_factor(const struct sample_args &p) {
+  __shared__ float2 shared[THREADS];
+  shared[threadIdx.x] = emphasis_sums(p);
+  for (int half = THREADS / 2; half > 0; half /= 2) {
+    __syncthreads();
+    if (threadIdx.x < half) {
+      shared[threadIdx.x].x += shared[threadIdx.x + half].x;
+      shared[threadIdx.x].y += shared[threadIdx.x + half].y;
+    }
+  }
+  __syncthreads();
+  float factor = shared[0].x / shared[0].y;
+  return isnan(factor) ? 1.0f : fminf(fmaxf(factor, -EMPHASIS_MAX), EMPHASIS_MAX);
+}
+
+/* A block for each token. All of them read the whole text, which is small, and only where a token has emphasis. */
+__global__ void __launch_bounds__(THREADS) emphasis_kernel(const __grid_constant__ struct sample_args p) {
+  wait_for_previous();
+  const float *emphasis = p.block->run.emphasis;
+  bool changed = false;
+  for (int i = threadIdx.x; i < p.rows; i += THREADS)
+    changed |= emphasis[i] != 0.0f;
+  float factor = __syncthreads_or(changed) ? emphasis_factor(p) * (1.0f + emphasis[blockIdx.x]) : 1.0f;
+  for (size_t i = (size_t)blockIdx.x * p.c + threadIdx.x; i < (size_t)(blockIdx.x + 1) * p.c; i += THREADS)
+    element_write(p.y, p.y_type, i, factor * element_read(p.x, p.x_type, i));
+}
+
 /* Eight elements a thread; p.c and the places of rows are multiples of 8, or WIDTH is 1. */
 template <int WIDTH>
 __global__ void __launch_bounds__(THREADS) add_times_kernel(const __grid_constant__ struct sample_args p) {
@@ -367,6 +406,10 @@ cudaError_t launch_affine(const struct launch_queue *queue, const struct sample_
 
 cudaError_t launch_end_token(const struct launch_queue *queue, const struct sample_args *args) {
   return launch_over(queue, end_token_kernel, args->count, args);
+}
+
+cudaError_t launch_emphasis(const struct launch_queue *queue, const struct sample_args *args) {
+  return launch_over(queue, emphasis_kernel, (size_t)args->rows * THREADS, args);
 }
 
 cudaError_t launch_add_times(const struct launch_queue *queue, const struct sample_args *args) {

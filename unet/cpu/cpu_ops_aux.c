@@ -45,6 +45,26 @@ static void end_token_run(const struct cpu_run *run, const struct cpu_node *node
   memcpy(cpu_f32(run->program, op->y), cpu_f32(run->program, op->x) + (size_t)run->params->end * c, c * sizeof(float));
 }
 
+static double mean_factor(double before, double after) {
+  double factor = before / after;
+  return isnan(factor) ? 1 : fmin(fmax(factor, -EMPHASIS_MAX), EMPHASIS_MAX);
+}
+
+static void emphasis_run(const struct cpu_run *run, const struct cpu_node *node) {
+  const struct op_emphasis *op = &node->op->emphasis;
+  const float *x = cpu_f32(run->program, op->x), *emphasis = run->params->emphasis;
+  float *y = cpu_f32(run->program, op->y);
+  size_t c = (size_t)op->x.c, count = tensor_elements(op->x);
+  double before = 0, after = 0;
+  for (size_t i = 0; i < count; i++) {
+    before += (double)x[i];
+    after += (1 + (double)emphasis[i / c]) * (double)x[i];
+  }
+  double factor = mean_factor(before, after);
+  for (size_t i = 0; i < count; i++)
+    y[i] = (float)(factor * (1 + (double)emphasis[i / c]) * (double)x[i]);
+}
+
 /* --- time --- */
 
 /* frequencies[k] = exp(-ln(10000) k / divisor) times angle, first half sine or cosine, second half the other. */
@@ -229,6 +249,7 @@ const struct cpu_impl cpu_define_embed = {.run = embed_run};
 const struct cpu_impl cpu_define_store_slot = {.run = store_slot_run};
 const struct cpu_impl cpu_define_prompt = {.run = prompt_run};
 const struct cpu_impl cpu_define_end_token = {.run = end_token_run};
+const struct cpu_impl cpu_define_emphasis = {.run = emphasis_run};
 const struct cpu_impl cpu_define_timestep = {.run = timestep_run};
 const struct cpu_impl cpu_define_guidance_embed = {.run = guidance_embed_run};
 const struct cpu_impl cpu_define_time_row = {.run = time_row_run};

@@ -77,7 +77,8 @@ void model_native_size(const struct model *model, int *width, int *height) {
 int plans_text(const struct model *model, int encoder, struct plan *plan, struct error *err) {
   plan_init(plan, model->resources);
   struct clip_text text = clip_encode(&model->checkpoint->text_encoders[encoder], plan);
-  plan_store_slot(plan, "slot", (struct op_store_slot){.x = text.hidden, .slots = model->texts[encoder]});
+  struct tensor hidden = plan_emphasis(plan, "emphasis", (struct op_emphasis){.x = text.hidden});
+  plan_store_slot(plan, "slot", (struct op_store_slot){.x = hidden, .slots = model->texts[encoder]});
   if (model->checkpoint->text_encoders[encoder].pooled)
     plan_store_slot(plan, "pooled slot", (struct op_store_slot){.x = text.pooled, .slots = model->pooled});
   return plan_finish(plan, err);

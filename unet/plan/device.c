@@ -246,6 +246,14 @@ static int check_end(const struct op *op, const struct submission *s, struct err
                                   : error_set(err, STATUS_FAILED, "submit: there is no token %d of %d", end, tokens);
 }
 
+static int check_emphasis(const struct op *op, const struct submission *s, struct error *err) {
+  for (int i = 0; i < op->emphasis.x.w; i++)
+    if (!(fabsf(1 + s->params->emphasis[i]) <= EMPHASIS_MAX))
+      return error_set(err, STATUS_FAILED, "submit: token %d has a weight of %g, outside -%d to %d", i,
+                       1 + (double)s->params->emphasis[i], EMPHASIS_MAX, EMPHASIS_MAX);
+  return 0;
+}
+
 static int check_timesteps(const struct op *op, const struct submission *s, struct error *err) {
   const struct op_timestep *o = &op->timestep;
   int steps = o->values ? 0 : 1 + guidance_index(guidance_rows(o->first, o->rows, 1), o->y.n - 1);

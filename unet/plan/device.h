@@ -61,6 +61,7 @@ struct run_params {
   unsigned turn;                                  /* its place in rings: one more in each run */
   int tokens[TOKENS_MAX];                         /* OP_EMBED */
   int end;                                        /* OP_END_TOKEN */
+  float emphasis[TOKENS_MAX];                     /* OP_EMPHASIS: what each token's weight exceeds 1 by */
 };
 
 /* New values of some rows of a weight (resource_rows), FP32, each row in device order: those that are given, or the

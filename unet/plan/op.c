@@ -241,6 +241,13 @@ static const char *check_end_token(const struct op *op, int runs, struct op_resu
   return o->x.n == 1 && o->x.h == 1 ? NULL : "the text is not one row of tokens";
 }
 
+static const char *check_emphasis(const struct op *op, int runs, struct op_result *y) {
+  const struct op_emphasis *o = &op->emphasis;
+  (void)runs;
+  *y = shape_of(o->x);
+  return o->x.n == 1 && o->x.h == 1 && o->x.w <= TOKENS_MAX ? NULL : "the text is not one row of tokens";
+}
+
 static bool fits_noise(struct tensor x, struct tensor noise) {
   return !tensor_exists(x) || !tensor_exists(noise) || (noise.h == x.h && noise.w == x.w && noise.c == x.c);
 }

@@ -22,6 +22,7 @@ enum {
   TOKENS_MAX = 256,      /* text positions */
   TIMESTEPS = 1000,      /* of training: a timestep is a real number from 0 to one less */
   EARLIER_MAX = 3,       /* predictions that a sampler's step may look back on */
+  EMPHASIS_MAX = 10,     /* that a token's weight may be, either way */
   SIZES = 6,             /* that a U-Net may be told: of the original picture, of its crop's corner, of the target */
 };
 
@@ -248,6 +249,16 @@ struct op_end_token {
   OPERANDS(END_TOKEN)
 };
 
+/* y = f w x, where w = 1 + run.emphasis[t] for each token t, and f = mean(x) / mean(w x) brings the mean over tokens
+ * and channels back to what it was. f stays within -EMPHASIS_MAX and EMPHASIS_MAX, and is 1 where it is no number.
+ * Without emphasis y is x to the bit. x  [1, 1, tokens, c] */
+#define OPERANDS_EMPHASIS(T, P)                                                                                        \
+  T(x, OPERAND_READ)                                                                                                   \
+  T(y, OPERAND_WRITE)
+struct op_emphasis {
+  OPERANDS(EMPHASIS)
+};
+
 /* y = run.start_latent * z + run.start_noise * noise[0]: what the sampler starts from.
  *   z      [1, h, w, c]: without it, text to image
  *   noise  precise [steps, h, w, c]
@@ -377,6 +388,7 @@ struct op_pixels_out {
   ROW(STORE_SLOT, store_slot, "store slot", slot, no_flops)                                                            \
   ROW(PROMPT, prompt, "prompt", prompts, no_flops)                                                                     \
   ROW(END_TOKEN, end_token, "end token", end, no_flops)                                                                \
+  ROW(EMPHASIS, emphasis, "emphasis", emphasis, no_flops)                                                              \
   ROW(START, start, "start", nothing, no_flops)                                                                        \
   ROW(MASK, mask, "mask", nothing, no_flops)                                                                           \
   ROW(UNET_INPUT, unet_input, "unet input", nothing, no_flops)                                                         \
