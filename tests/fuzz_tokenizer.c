@@ -1,10 +1,11 @@
-/* The tokenizer: "t" then a prompt, or one of its files: "v" vocab.json, "m" merges.txt, "c" tokenizer_config.json. */
+/* The tokenizer, and what weighs and cuts prompts: "t" then a prompt, or one of its files: "v" vocab.json, "m"
+ * merges.txt, "c" tokenizer_config.json. */
 #include "tests/fuzz.h"
 
 #include <string.h>
 
 #include "tests/fixture.h"
-#include "unet/text/tokenizer.h"
+#include "unet/text/prompt.h"
 
 #define VOCABULARY                                                                                                     \
   "{\"a\":0,\"b\":1,\"a</w>\":2,\"b</w>\":3,\"ab\":4,\"ab</w>\":5,\"aab</w>\":6,\"\\u0120\":7,\"!\":8,\"\xC3\x83\":9," \
@@ -17,6 +18,9 @@
 const struct fuzz_seed fuzz_seeds[] = {
     FUZZ_SEED("t", "An aaaabbb aab! <|endoftext|> b'll 12 \xC4\xB0 e\xCC\x81 \xF0\x9F\x8E\xA8 \xE2\x80\x83x"),
     FUZZ_SEED("t", "<|STARTOFTEXT|><|endoftext\xFF\xED\xA0\x80 \xEA\xB0\x80\xE1\x86\xA8"),
+    FUZZ_SEED("t",
+              "a (b:1.2) [[aab]] \\(ab\\) BREAK ((a:-3) b:1e9, (a:nan), a AND [a|b] [a:b:0.5] <lora:b:1> a, b, aab"),
+    FUZZ_SEED("t", ")](a [b) BREAKb aBREAK \\\\ \\ (:0) : (a : +.5 ) (a:99999999999) ((((((((b:1.2.3)"),
     FUZZ_SEED("v", VOCABULARY),
     FUZZ_SEED("m", MERGES),
     FUZZ_SEED("c", CONFIG),
@@ -36,6 +40,43 @@ static void check_prompt(struct tokenizer *tokenizer, const char *text) {
     FUZZ_CHECK(ids[i] >= 0 && ids[i] < vocabulary);
     FUZZ_CHECK(i < end || ids[i] == tokenizer_pad_id(tokenizer));
   }
+}
+
+static void check_chunk(struct tokenizer *tokenizer, const struct prompt_chunk *chunk) {
+  FUZZ_CHECK(chunk->ids[0] == tokenizer_start_id(tokenizer) && chunk->weights[0] == 1);
+  for (int i = 0; i < LENGTH; i++) {
+    FUZZ_CHECK(chunk->ids[i] >= 0 && chunk->ids[i] < tokenizer_vocabulary(tokenizer));
+    FUZZ_CHECK(chunk->weights[i] >= -SYNTAX_WEIGHT_MAX && chunk->weights[i] <= SYNTAX_WEIGHT_MAX);
+  }
+}
+
+static void check_spans(const struct spans *spans, size_t length) {
+  FUZZ_CHECK(spans->count >= 1 && spans->notes < 1 << NOTES);
+  size_t at = 0;
+  for (int i = 0; i < spans->count; i++) {
+    const struct span *span = &spans->list[i];
+    FUZZ_CHECK(span->start == at && span->weight >= -SYNTAX_WEIGHT_MAX && span->weight <= SYNTAX_WEIGHT_MAX);
+    FUZZ_CHECK(!span->ends_chunk || !span->length);
+    at += span->length;
+  }
+  FUZZ_CHECK(at <= length);
+}
+
+/* Every text has spans, and every span tokens; all of them are in chunks or left out. */
+static void check_syntax(struct tokenizer *tokenizer, const char *text) {
+  struct spans spans;
+  struct prompt *prompt = malloc(sizeof *prompt);
+  FUZZ_CHECK(prompt && !spans_read(&spans, text));
+  check_spans(&spans, strlen(text));
+  FUZZ_CHECK(!prompt_from_spans(prompt, tokenizer, &spans, LENGTH, NULL));
+  FUZZ_CHECK(prompt->count >= 1 && prompt->count <= PROMPT_CHUNKS_MAX);
+  FUZZ_CHECK(prompt->words - prompt->left_out <= prompt->count * (LENGTH - 2));
+  for (int i = 0; i < PROMPT_CHUNKS_MAX; i++)
+    check_chunk(tokenizer, &prompt->chunks[i]);
+  FUZZ_CHECK(!prompt_from_text(prompt, tokenizer, text, LENGTH, NULL) && prompt->count == 1);
+  check_chunk(tokenizer, &prompt->chunks[0]);
+  spans_free(&spans);
+  free(prompt);
 }
 
 static char *folder; /* with good files */
@@ -79,6 +120,7 @@ static void check_text(const char *text) {
     tokenizer = open_folder();
   FUZZ_CHECK(tokenizer);
   check_prompt(tokenizer, text);
+  check_syntax(tokenizer, text);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {

@@ -117,33 +117,36 @@ static int normalise(struct text text, struct text *result) {
   return b.failed ? -1 : 0;
 }
 
-/* Where ids go: kept as far as there is room, counted all. */
-struct sink {
-  int *ids, room, count;
-};
-
-static void emit(struct sink *sink, int id) {
-  if (sink->count < sink->room)
-    sink->ids[sink->count] = id;
-  sink->count++;
+static int emit(struct token_list *list, int id) {
+  if (list->count == list->room) {
+    int room = 2 * list->room + 64;
+    int *ids = realloc(list->ids, (size_t)room * sizeof *ids);
+    if (!ids)
+      return -1;
+    list->ids = ids;
+    list->room = room;
+  }
+  list->ids[list->count++] = id;
+  return 0;
 }
 
-static int encode_word(const struct tokenizer *t, struct text word, struct sink *sink) {
+static int encode_word(const struct tokenizer *t, struct text word, struct token_list *sink) {
   int *ids = malloc((word.length + 1) * sizeof *ids);
   if (!ids)
     return -1;
   for (size_t i = 0; i < word.length; i++)
     ids[i] = t->files.byte_id[i + 1 == word.length][(unsigned char)word.bytes[i]];
   int count = bpe_merge(&t->files.bpe, ids, (int)word.length);
-  for (int i = 0; i < count; i++)
-    emit(sink, ids[i]);
+  int failed = count < 0;
+  for (int i = 0; i < count && !failed; i++)
+    failed = emit(sink, ids[i]) < 0;
   free(ids);
-  return count < 0 ? -1 : 0;
+  return failed ? -1 : 0;
 }
 
 /* The reference cuts words a second time, by an expression without the two markers, so a marker that got here (it was
  * written in capitals) falls into three. */
-static int encode_piece(const struct tokenizer *t, struct text piece, struct sink *sink) {
+static int encode_piece(const struct tokenizer *t, struct text piece, struct token_list *sink) {
   bool marker = piece.length > 4 && !memcmp(piece.bytes, "<|", 2) && piece.bytes[2] >= 'a' && piece.bytes[2] <= 'z';
   if (!marker)
     return encode_word(t, piece, sink);
@@ -155,7 +158,7 @@ static int encode_piece(const struct tokenizer *t, struct text piece, struct sin
 }
 
 /* Text without added tokens, normalised. */
-static int encode_words(const struct tokenizer *t, struct text text, struct sink *sink) {
+static int encode_words(const struct tokenizer *t, struct text text, struct token_list *sink) {
   const PCRE2_SIZE *range = pcre2_get_ovector_pointer(t->match);
   size_t at = 0;
   while (at < text.length) {
@@ -195,10 +198,10 @@ static const struct added_token *find_added(const struct tokenizer *t, bool norm
   return NULL;
 }
 
-static int encode_stage(const struct tokenizer *t, bool normalised, struct text text, struct sink *sink);
+static int encode_stage(const struct tokenizer *t, bool normalised, struct text text, struct token_list *sink);
 
 /* Text between two added tokens of a stage. */
-static int encode_stretch(const struct tokenizer *t, bool normalised, struct text text, struct sink *sink) {
+static int encode_stretch(const struct tokenizer *t, bool normalised, struct text text, struct token_list *sink) {
   if (normalised)
     return encode_words(t, text, sink);
   struct text folded;
@@ -210,7 +213,7 @@ static int encode_stretch(const struct tokenizer *t, bool normalised, struct tex
 }
 
 /* Added tokens are cut out of the text as written, and those of the normalised kind out of what is left, normalised. */
-static int encode_stage(const struct tokenizer *t, bool normalised, struct text text, struct sink *sink) {
+static int encode_stage(const struct tokenizer *t, bool normalised, struct text text, struct token_list *sink) {
   size_t start = 0;
   while (start < text.length) {
     size_t at = start;
@@ -219,26 +222,40 @@ static int encode_stage(const struct tokenizer *t, bool normalised, struct text 
       return -1;
     if (!added)
       break;
-    emit(sink, added->id);
+    if (emit(sink, added->id))
+      return -1;
     start = at + strlen(added->text);
   }
   return 0;
 }
 
-int tokenizer_encode(struct tokenizer *t, const char *text, int *ids, int length, struct error *err) {
-  struct sink sink = {ids, length - 1, 0}; /* the last place is for the end token */
+int tokenizer_words(struct tokenizer *t, const char *text, size_t length, struct token_list *list, struct error *err) {
   struct builder valid = {0};
-  add_valid(&valid, text, strlen(text));
-  emit(&sink, t->files.start);
-  int failed = valid.failed || encode_stage(t, false, (struct text){valid.bytes, valid.length}, &sink);
+  add_valid(&valid, text, length);
+  int failed = valid.failed || encode_stage(t, false, (struct text){valid.bytes, valid.length}, list);
   free(valid.bytes);
-  if (failed)
-    return error_set(err, STATUS_FAILED, "the prompt cannot be tokenized: out of memory");
-  int kept = sink.count < sink.room ? sink.count : sink.room;
-  ids[kept] = t->files.end;
-  for (int i = kept + 1; i < length; i++)
+  return failed ? error_set(err, STATUS_FAILED, "the prompt cannot be tokenized: out of memory") : 0;
+}
+
+void tokenizer_frame(const struct tokenizer *t, const int *words, int count, int *ids, int length) {
+  int kept = count < length - 2 ? count : length - 2;
+  ids[0] = t->files.start;
+  for (int i = 0; i < kept; i++)
+    ids[1 + i] = words[i];
+  ids[1 + kept] = t->files.end;
+  for (int i = kept + 2; i < length; i++)
     ids[i] = t->files.pad;
-  return sink.count + 1;
+}
+
+int tokenizer_encode(struct tokenizer *t, const char *text, int *ids, int length, struct error *err) {
+  struct token_list words = {0};
+  int result = tokenizer_words(t, text, strlen(text), &words, err);
+  if (result == 0) {
+    tokenizer_frame(t, words.ids, words.count, ids, length);
+    result = words.count + 2;
+  }
+  free(words.ids);
+  return result;
 }
 
 /* Added tokens of the normalised kind are looked for in normalised text, so theirs must be normalised too. */

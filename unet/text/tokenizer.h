@@ -6,6 +6,7 @@
 #define UNET_TEXT_TOKENIZER_H
 
 #include <stdbool.h>
+#include <stddef.h>
 
 #include "unet/base/error.h"
 
@@ -18,9 +19,18 @@ int tokenizer_open(struct tokenizer **tokenizer, const char *folder, struct erro
 int tokenizer_open_clip(struct tokenizer **tokenizer, const char *merges, bool open_clip, struct error *err);
 void tokenizer_close(struct tokenizer **tokenizer); /* stores NULL; takes NULL */
 
-/* Fills ids[0..length): start, text, end, padding. Text too long is cut so that the end token fits. Bytes that are not
- * UTF-8 count as U+FFFD. Returns how many ids the text needs with start and end (more than length: it was cut), or -1.
- */
+/* Tokens of a text, without start and end. Zeroed: none; ids are to be freed. */
+struct token_list {
+  int *ids, count, room;
+};
+
+/* Appends the tokens of text[0..length), all of them. Bytes that are not UTF-8 count as U+FFFD. */
+int tokenizer_words(struct tokenizer *tokenizer, const char *text, size_t length, struct token_list *list,
+                    struct error *err);
+/* Fills ids[0..length): start, as many of the words as fit, end, padding. */
+void tokenizer_frame(const struct tokenizer *tokenizer, const int *words, int count, int *ids, int length);
+/* Fills ids[0..length): start, text, end, padding. Text too long is cut so that the end token fits. Returns how many
+ * ids the text needs with start and end (more than length: it was cut), or -1. */
 int tokenizer_encode(struct tokenizer *tokenizer, const char *text, int *ids, int length, struct error *err);
 
 /* Highest id + 1, and the ids that frame a text. */
