@@ -138,6 +138,7 @@ int engine_prepare(struct engine *engine, const struct engine_shape *shape, stru
   prepared->info.shape.width = rounded(shape->width);
   prepared->info.shape.height = rounded(shape->height);
   prepared->info.shape.steps = shape->steps ? shape->steps : 1;
+  prepared->info.shape.chunks = shape->chunks ? shape->chunks : 1;
   prepared->info.rows = shape->guidance ? 2 : 1;
   pthread_mutex_lock(&lock);
   int status = make_pictures(engine, &prepared->info.shape, err);
@@ -210,6 +211,15 @@ int engine_set_prompt(struct engine *engine, int slot, const char *text, struct 
   return 0;
 }
 
+static int chunks_of(int slot) {
+  return strncmp(texts[slot], "long", 4) ? 1 : 2;
+}
+
+int engine_chunks(const struct engine *engine, const struct controls *controls) {
+  (void)engine;
+  return chunks_of(controls->prompt);
+}
+
 /* Luma of the nearest pixel; the fakes and the pattern give 8-bit formats with luma in plane 0, and RGBA. */
 static int grey_at(const struct frame *frame, int x, int y) {
   const uint8_t *row = frame->plane[0] + (ptrdiff_t)y * frame->pitch[0];
@@ -273,6 +283,7 @@ int engine_submit(struct engine *engine, const struct engine_request *request, s
                                 .submitted_ns = now,
                                 .controls = *controls,
                                 .steps = shape->steps,
+                                .chunks = shape->chunks,
                                 .guidance = shape->guidance};
   record.unset_prompt_used |= !record.prompts[controls->prompt];
   for (int i = 0; i < SLOT_PRESETS; i++)

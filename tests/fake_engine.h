@@ -24,7 +24,7 @@ struct fake_submit {
   uint64_t serial;
   int64_t captured_ns, submitted_ns;
   struct controls controls;
-  int steps;
+  int steps, chunks;           /* the handle's; prompts that begin with "long" have two chunks */
   enum guidance_mode guidance; /* the handle is for it */
 };
 

@@ -208,7 +208,7 @@ static int use(const struct checkpoint *checkpoint, struct error *err) {
   struct frame_noise noise;
   int result = model_init(&model, checkpoint, &resources, err);
   if (!result)
-    result = plans_keys(&model, &plans[0], err) || plans_text(&model, 0, &texts[0], err) ||
+    result = plans_keys(&model, 1, &plans[0], err) || plans_text(&model, 0, &texts[0], err) ||
              (checkpoint->text_encoder_count > 1 && plans_text(&model, 1, &texts[1], err)) ||
              plans_times(&model, &shape, &plans[1], err) || plans_frame(&model, &shape, &plans[2], &noise, err) ||
              read_weights(&resources, err);

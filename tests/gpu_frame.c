@@ -103,7 +103,7 @@ static void run_prompt(struct bench *b, struct run_params *run) {
     must(b, plans_text(&b->model, i, &plan, &b->err));
     run_plan(b, &plan, run);
   }
-  must(b, plans_keys(&b->model, &plan, &b->err));
+  must(b, plans_keys(&b->model, 1, &plan, &b->err));
   run_plan(b, &plan, run);
 }
 

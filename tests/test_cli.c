@@ -222,6 +222,10 @@ static void test_mini(void **state) {
   program_run(&outcome, "render good.mp4 null: --size 64x64 --frames 1 --negative blurry");
   assert_int_equal(outcome.status, 0);
   assert_non_null(strstr(outcome.said, "--negative does nothing on this model"));
+  program_expect(2, "weights|plain", "render a b --prompt-syntax lisp");
+  program_run(&outcome, "render good.mp4 null: --size 64x64 --frames 1 --prompt '[oil|ink] painting'");
+  assert_int_equal(outcome.status, 0);
+  assert_non_null(strstr(outcome.said, "[a|b] is plain text"));
   program_run(&outcome, "render good.mp4 hash:castle.txt --size 64x64 --frames 1 --prompt 'a castle made of ice'");
   assert_int_equal(outcome.status, 0);
   assert_non_null(strstr(outcome.said, "names no style that this model knows and gives photo: photo, oil"));

@@ -340,7 +340,7 @@ static void test_pooled_text(void **state) {
   rig_open(&rig, args, "sdxl", true);
   /* texts of both encoders, pooled texts, and keys and values of 48 channels outside and 256 inside, each two bytes or
    * four */
-  size_t elements = SLOTS * 16 * (16 + 24) + SLOTS * 16 + KEY_SLOTS * 16 * (48 + 256),
+  size_t elements = TEXTS * 16 * (16 + 24) + TEXTS * 16 + KEY_SLOTS * 16 * (48 + 256),
          bytes = info_of(&rig).prompt_bytes;
   assert_true(bytes == 2 * elements || bytes == 4 * elements);
   rig.controls.guidance = 4;
@@ -618,7 +618,7 @@ static struct engine_weight scaled_weight(const struct rig *rig, const char *nam
   must(model_init(&model, checkpoint, &resources, &err), &err);
   for (int i = 0; i < checkpoint->text_encoder_count; i++)
     must(plans_text(&model, i, &text[i], &err), &err);
-  must(plans_keys(&model, &keys, &err), &err);
+  must(plans_keys(&model, 1, &keys, &err), &err);
   must(plans_times(&model, &shape, &times, &err), &err);
   must(plans_frame(&model, &shape, &frame, &noise, &err), &err);
   int index = resources_find(&resources, name);

@@ -314,6 +314,11 @@ static void pause_and_try_controls(void **state) {
   rig_finish(&rig, 0);
 }
 
+/* Nothing said of chunks is one. */
+static bool same_wish(const struct engine_shape *wish, int steps, enum guidance_mode guidance, int chunks) {
+  return steps == wish->steps && guidance == wish->guidance && chunks == (wish->chunks ? wish->chunks : 1);
+}
+
 /* Frames come until the engine has followed a wish, and some more then. */
 static int feed_until_followed(struct rig *rig, int serial, const struct engine_shape *wish, bool refused) {
   struct loop_status status = {0};
@@ -323,8 +328,9 @@ static int feed_until_followed(struct rig *rig, int serial, const struct engine_
     put_frame(rig, serial++);
     usleep(1000);
     loop_get_status(rig->loop, &status);
-    made = status.prepared.shape.steps == wish->steps && status.prepared.shape.guidance == wish->guidance;
-    denied = status.refused.steps == wish->steps && status.refused.guidance == wish->guidance;
+    const struct engine_shape *shape = &status.prepared.shape;
+    made = same_wish(wish, shape->steps, shape->guidance, shape->chunks);
+    denied = same_wish(wish, status.refused.steps, status.refused.guidance, status.refused.chunks);
   }
   assert_true(made != denied);
   assert_true(denied == refused);
@@ -435,6 +441,30 @@ static void guidance_modes_change_beside_frames(void **state) {
     assert_true(log->submits[log->submitted - 1].guidance == changes[i].handle);
   }
   rig_finish(&rig, 0);
+}
+
+/* A longer prompt is another handle: until it is there, the old one shows what it can of the prompt. */
+static void long_prompts_are_prepared_for(void **state) {
+  (void)state;
+  static const struct engine_shape one = {.steps = 1}, two = {.steps = 1, .chunks = 2};
+  struct rig rig = {0};
+  const struct fake_engine_log *log = fake_engine_log();
+  rig_start(&rig, &(struct fake_engine_script){.frame_ms = 1, .depth = 2, .slow_to_prepare = true}, true);
+  int serial = feed_frames(&rig, 1, 3);
+  set_prompt_text(rig.loop, 1, "long, and longer");
+  put_frame(&rig, serial++);
+  wait_for_handles(2);
+  int before = log->submitted;
+  serial = feed_frames(&rig, serial, 5);
+  assert_true(log->submitted > before && log->submits[log->submitted - 1].chunks == 1);
+  fake_engine_let_prepare(1);
+  serial = feed_until_followed(&rig, serial, &two, false);
+  assert_int_equal(log->submits[log->submitted - 1].chunks, 2);
+  set_prompt_text(rig.loop, 1, "short");
+  fake_engine_let_prepare(1);
+  feed_until_followed(&rig, serial, &one, false);
+  rig_finish(&rig, 0);
+  assert_int_equal(log->handles_made, 3);
 }
 
 /* Who changes his mind gets what he wishes for last, and nothing before. */
@@ -793,6 +823,7 @@ int main(void) {
       cmocka_unit_test(slow_window_starves_nobody),
       cmocka_unit_test(pause_and_try_controls),
       cmocka_unit_test(steps_change_beside_frames),
+      cmocka_unit_test(long_prompts_are_prepared_for),
       cmocka_unit_test(picture_goes_on_while_preparing),
       cmocka_unit_test(guidance_modes_change_beside_frames),
       cmocka_unit_test(wishes_overtake_a_preparation),

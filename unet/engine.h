@@ -38,6 +38,10 @@ enum engine_prediction {
   ENGINE_PREDICTION_SAMPLE
 };
 
+/* How prompts are read: (words:1.2) weigh more and long ones have chunks (text/syntax.h, text/prompt.h), or as
+ * diffusers reads them: as they are, as far as the model's tokens reach. */
+enum engine_prompt_syntax { PROMPT_SYNTAX_WEIGHTS, PROMPT_SYNTAX_PLAIN };
+
 struct engine_params {
   const char *model;      /* diffusers folder, or a file in the original key layout */
   const char *name;       /* of the model, for people; NULL: as the folder or file is called */
@@ -48,6 +52,7 @@ struct engine_params {
   enum engine_prediction prediction;
   enum sampler sampler;
   enum spacing spacing;
+  enum engine_prompt_syntax prompt_syntax;
   bool strength_diffusers; /* strength as in diffusers' image-to-image, for fidelity comparisons: it is quantised, and
                               sets the starting point on every model */
   bool snap_strength;      /* strength snapped to the trained points of adversarially distilled models */
@@ -73,6 +78,7 @@ struct engine_shape {
   bool text_to_image;          /* no input frame */
   enum guidance_mode guidance; /* see there; where the model embeds guidance, full is that, and residual is refused */
   int batch;                   /* pictures of one run: 1, or 0, which is 1 */
+  int chunks;                  /* of prompts that are attended to, 1 to 4; 0: 1. See engine_chunks */
   bool own_memory; /* works in memory of its own: what a run leaves there outlasts the runs of other handles */
 };
 
@@ -130,6 +136,19 @@ int engine_fall_back(struct engine *engine, struct error *err);
  * takes its place (see styles_prompt) and one log line says so and names the styles. */
 int engine_set_prompt(struct engine *engine, int slot, const char *text, struct error *err);
 
+/* A long prompt has several chunks (text/prompt.h), and in a run each prompt is as long as the longest: the empty
+ * prompt's chunk fills up the others. A handle attends to as many as it was prepared for. A prompt of more shows
+ * without those behind; prompts of fewer show as they are where the handle has a multiple of their chunks, else filled
+ * up. */
+
+/* Chunks of a text that is to come into a slot, or -1. */
+int engine_count_chunks(const struct engine *engine, int slot, const char *text, struct error *err);
+/* What a handle is best prepared for, where prompts need `now` chunks, and others that may come at most `most`: those
+ * that come are then no reason to prepare another. */
+int engine_choose_chunks(int most, int now);
+/* The same for these controls, with what the slots hold. */
+int engine_chunks(const struct engine *engine, const struct controls *controls);
+
 /* Where a mask asks for new pixels: where it is white, or where it is transparent. */
 enum mask_channel { MASK_WHITE, MASK_TRANSPARENT };
 
@@ -186,8 +205,8 @@ struct engine_result {
 
 /* Starts one frame: controls and frame are copied or consumed before this returns. The frame shows all of what its
  * controls say, and of the texts and the mask that were set before, as if they had never been different; frames
- * submitted before show nothing of it. At most two frames are in flight, of whichever handles. STATUS_HELD, with nothing
- * started, where more pictures than device_options.pictures are held. */
+ * submitted before show nothing of it. At most two frames are in flight, of whichever handles. STATUS_HELD, with
+ * nothing started, where more pictures than device_options.pictures are held. */
 int engine_submit(struct engine *engine, const struct engine_request *request, struct error *err);
 /* Waits for the oldest frame in flight. After a failure *result has opaque and submitted_ns, and the frame is gone. */
 int engine_collect(struct engine *engine, struct engine_result *result, struct error *err);

@@ -95,6 +95,30 @@ static int find_models(struct setup_params *params, const struct options *option
   return paths_data(params->model, "mini/model", STATUS_MODEL, err);
 }
 
+static int count_chunks(const struct engine *engine, int slot, const char *text, int *most, struct error *err) {
+  int chunks = engine_count_chunks(engine, slot, text, err);
+  *most = chunks > *most ? chunks : *most;
+  return chunks;
+}
+
+/* The chunks that suit all prompts, the first of which comes first. */
+static int choose_chunks(const struct engine *engine, const struct options *options, int *chunks, struct error *err) {
+  const struct parameters *values = &options->values;
+  const char *negative = parameters_text(values, PARAMETER_NEGATIVE, 0);
+  int now = 1;
+  if (negative && count_chunks(engine, SLOT_NEGATIVE, negative, &now, err) < 0)
+    return -1;
+  if (options->prompt_count &&
+      count_chunks(engine, SLOT_PRESET_1, parameters_text(values, PARAMETER_PROMPT, 1), &now, err) < 0)
+    return -1;
+  int most = now;
+  for (int i = 2; i <= options->prompt_count; i++)
+    if (count_chunks(engine, SLOT_PRESET_1 + i - 1, parameters_text(values, PARAMETER_PROMPT, i), &most, err) < 0)
+      return -1;
+  *chunks = engine_choose_chunks(most, now);
+  return 0;
+}
+
 int setup_params(struct setup_params *params, const struct setup *setup, struct error *err) {
   const struct options *options = setup->options;
   const struct parameters *values = &options->values;
@@ -104,6 +128,7 @@ int setup_params(struct setup_params *params, const struct setup *setup, struct 
       .prediction = (enum engine_prediction)values->prediction,
       .sampler = (enum sampler)values->sampler,
       .spacing = (enum spacing)values->spacing,
+      .prompt_syntax = (enum engine_prompt_syntax)values->prompt_syntax,
       .strength_diffusers = values->strength_grid == STRENGTH_DIFFUSERS,
       .snap_strength = values->strength_grid == STRENGTH_TRAINED,
       .fit = (enum fit)values->fit,
@@ -180,8 +205,9 @@ int setup_engine(struct engine **engine, struct prepared **prepared, const struc
   *engine = NULL;
   if (setup_params(&params, setup, err) || engine_open(engine, &params.engine, err))
     return -1;
-  if (prepare_larger(*engine, setup, &params.shape, prepared) ||
-      !setup_prepare(*engine, &params.shape, prepared, err)) {
+  if (!choose_chunks(*engine, setup->options, &params.shape.chunks, err) &&
+      (prepare_larger(*engine, setup, &params.shape, prepared) ||
+       !setup_prepare(*engine, &params.shape, prepared, err))) {
     check_negative(*engine, *prepared, setup);
     if (!weigh_adapters(*engine, &setup->options->values, err) && !set_prompts(*engine, setup->options, err))
       return 0;

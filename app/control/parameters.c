@@ -46,6 +46,10 @@ static const struct parameter_row table[PARAMETERS] = {
     [PARAMETER_NEGATIVE] = {"negative", TYPE_TEXT, NEED_ENCODING, FIELD(negative),
                             .help =
                                 "what to stay away from; acts with --guidance above 1 in the modes full and one-time"},
+    [PARAMETER_PROMPT_SYNTAX] = {"prompt-syntax", TYPE_CHOICE, NEED_START, FIELD(prompt_syntax),
+                                 .choices = "weights|plain",
+                                 .help = "weights: (word:1.2) and (word) count more, [word] less, \\( is a bracket, "
+                                         "and long prompts are read to the end; plain: as diffusers reads them"},
     [PARAMETER_PRESET] = {"preset", TYPE_WHOLE, NEED_FRAME, FIELD(preset), .min = 1, .max = SLOT_PRESETS, .standard = 1,
                           .help = "which prompt is shown where no blend is; another one is faded to"},
     [PARAMETER_BLEND] = {"blend[]", TYPE_REAL, NEED_FRAME, FIELDS(blend, 1, SLOT_PRESETS), .max = 1, .decimals = 2,

@@ -131,9 +131,11 @@ static void encode_ahead(struct loop *loop, const struct parameters *values) {
 
 /* --- another handle --- */
 
-/* The handle that suits these values. */
-static struct engine_shape suitable(const struct loop *loop, const struct parameters *values) {
+/* The handle that suits this moment. */
+static struct engine_shape suitable(const struct loop *loop, const struct moment *now) {
+  const struct parameters *values = &now->settings.values;
   struct engine_shape shape = loop->shape;
+  shape.chunks = engine_chunks(loop->engine, &now->controls);
   shape.steps = (int)values->steps;
   if (!loop->guidance_embedded || values_guidance(values) > GUIDANCE_FULL)
     shape.guidance = values_guidance(values);
@@ -141,17 +143,17 @@ static struct engine_shape suitable(const struct loop *loop, const struct parame
 }
 
 static bool same_shape(const struct engine_shape *a, const struct engine_shape *b) {
-  return a->steps == b->steps && a->guidance == b->guidance;
+  return a->steps == b->steps && a->guidance == b->guidance && a->chunks == b->chunks;
 }
 
 static bool is_refused(const struct loop *loop, const struct engine_shape *shape) {
   const struct loop_refusal *r = &loop->refused;
-  return r->steps == shape->steps && r->guidance == shape->guidance;
+  return r->steps == shape->steps && r->guidance == shape->guidance && r->chunks == shape->chunks;
 }
 
 static void refuse(struct loop *loop, const struct engine_shape *shape, const struct error *err) {
   log_line(loop->params.log, LOG_WARNING, "%s", err->message);
-  loop->refused = (struct loop_refusal){.steps = shape->steps, .guidance = shape->guidance};
+  loop->refused = (struct loop_refusal){.steps = shape->steps, .guidance = shape->guidance, .chunks = shape->chunks};
   publish_status(loop);
 }
 
@@ -181,9 +183,9 @@ static void take_prepared(struct loop *loop, const struct engine_shape *wanted) 
 }
 
 /* Frames go on with the handle in use while another is prepared, or a former one released. */
-static void follow_shape(struct loop *loop, const struct parameters *values) {
+static void follow_shape(struct loop *loop, const struct moment *now) {
   struct error err;
-  const struct engine_shape wanted = suitable(loop, values);
+  const struct engine_shape wanted = suitable(loop, now);
   take_prepared(loop, &wanted);
   if (loop->preparer.busy)
     return;
@@ -287,7 +289,7 @@ static int run(struct loop *loop) {
     struct moment now;
     const struct parameters *values = &now.settings.values;
     current_moment(loop, &now);
-    follow_shape(loop, values);
+    follow_shape(loop, &now);
     if (engine_in_flight(loop->engine) < loop->depth && !values->pause)
       take_newest(loop, 0);
     struct loop_situation situation = {.in_flight = engine_in_flight(loop->engine),

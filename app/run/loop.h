@@ -31,6 +31,7 @@ struct loop_params {
 struct loop_refusal {
   int steps;
   enum guidance_mode guidance;
+  int chunks;
 };
 
 struct loop_status {

@@ -23,13 +23,10 @@ static int prepare_text(struct engine *engine, int encoder, const struct program
 
 static int prepare_prompts(struct engine *engine, struct error *err) {
   const struct program_options options = {.output = engine->output};
-  struct device *device = engine->device;
-  engine->keys = (struct recent){.count = KEY_SLOTS};
   for (int i = 0; i < engine->checkpoint->text_encoder_count; i++)
     if (prepare_text(engine, i, &options, err) < 0)
       return -1;
-  if (plans_keys(&engine->model, &engine->keys_plan, err) < 0 ||
-      device_prepare(device, &engine->keys_program, &engine->keys_plan, &options, err) < 0)
+  if (prompts_prepare_keys(engine, 1, err) < 0)
     return -1;
   return prompts_restore(engine, err);
 }
@@ -62,12 +59,14 @@ static void leave_device(struct engine *engine) {
   if (engine->device) {
     for (int i = 0; i < TEXT_ENCODERS_MAX; i++)
       device_release(engine->device, &engine->text_program[i]);
-    device_release(engine->device, &engine->keys_program);
+    for (int i = 0; i < PROMPT_CHUNKS_MAX; i++)
+      device_release(engine->device, &engine->keys[i].program);
   }
   device_close(&engine->device);
   for (int i = 0; i < TEXT_ENCODERS_MAX; i++)
     plan_free(&engine->text_plan[i]);
-  plan_free(&engine->keys_plan);
+  for (int i = 0; i < PROMPT_CHUNKS_MAX; i++)
+    plan_free(&engine->keys[i].plan);
 }
 
 /* Whether the CPU may take over: the user left the choice of a device open, and the GPU could be opened and then
@@ -119,6 +118,7 @@ static int open_all(struct engine *engine, const struct engine_params *params, s
   engine->log = params->device.log;
   engine->fit = params->fit;
   engine->output = params->output;
+  engine->syntax = params->prompt_syntax;
   engine->checkpoint = params->checkpoint;
   if (copy_options(engine, params, err) < 0)
     return -1;
@@ -194,8 +194,12 @@ int engine_weigh(struct engine *engine, const float weights[ADAPTERS_MAX], struc
 /* --- information --- */
 
 /* A device's own states hold its own element or FP32. */
-static size_t prompt_bytes(const struct model *model, enum dtype element) {
-  return model_prompt_elements(model) * dtype_size(element == DTYPE_F16 ? DTYPE_F16 : DTYPE_F32);
+static size_t prompt_bytes(const struct engine *engine, enum dtype element) {
+  size_t elements = model_prompt_elements(&engine->model);
+  for (int i = 1; i < PROMPT_CHUNKS_MAX; i++)
+    if (__atomic_load_n(&engine->keys[i].program, __ATOMIC_ACQUIRE))
+      elements += model_keys_elements(&engine->model, 1 + i);
+  return elements * dtype_size(element == DTYPE_F16 ? DTYPE_F16 : DTYPE_F32);
 }
 
 void engine_get_info(const struct engine *engine, struct engine_info *info) {
@@ -219,7 +223,7 @@ void engine_get_info(const struct engine *engine, struct engine_info *info) {
       .weight_bytes = checkpoint_bytes(checkpoint),
       .device_bytes = counters.bytes,
       .device_peak_bytes = counters.peak_bytes,
-      .prompt_bytes = prompt_bytes(&engine->model, device.element),
+      .prompt_bytes = prompt_bytes(engine, device.element),
       .device_energy_j = device.energy_j,
       .device_allocations = counters.allocations,
       .device_launches = counters.launches,

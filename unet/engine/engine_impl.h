@@ -67,11 +67,20 @@ struct flight {
 
 /* What a prompt slot on the device was encoded from. */
 struct prompt_slot {
-  bool filled;                               /* else SLOT_EMPTY stands in */
-  bool empty;                                /* of the text "" */
-  int tokens[TEXT_ENCODERS_MAX][TOKENS_MAX]; /* for each text encoder */
-  uint64_t version;                          /* of the weights then: plan_weights_version */
-  uint64_t serial;                           /* number of the encoding: a new one for every text */
+  bool filled;                             /* else SLOT_EMPTY stands in */
+  bool empty;                              /* of the text "" */
+  int chunks;                              /* at least 1 */
+  struct prompt tokens[TEXT_ENCODERS_MAX]; /* for each text encoder */
+  uint64_t version;                        /* of the weights then: plan_weights_version */
+  uint64_t serial;                         /* number of the encoding: a new one for every text */
+};
+
+/* Keys and values of prompts, so many chunks of each. */
+struct prompt_keys {
+  struct plan plan;
+  struct program *program; /* NULL: no handle has needed it so far */
+  struct recent recent;    /* the texts whose are on the device */
+  uint64_t version;        /* of the weights they were computed with */
 };
 
 /* What inpainting models leave of a picture. */
@@ -97,13 +106,14 @@ struct engine {
 
   struct adapters adapters;
 
-  struct plan text_plan[TEXT_ENCODERS_MAX], keys_plan;
-  struct program *text_program[TEXT_ENCODERS_MAX], *keys_program;
+  struct plan text_plan[TEXT_ENCODERS_MAX];
+  struct program *text_program[TEXT_ENCODERS_MAX];
 
   struct prompt_slot slots[SLOTS];
-  uint64_t encodings;       /* done so far */
-  struct recent keys;       /* the texts, by serial, whose keys and values are on the device */
-  uint64_t keys_version;    /* of the weights they were computed with */
+  uint64_t encodings;                         /* done so far */
+  struct prompt_keys keys[PROMPT_CHUNKS_MAX]; /* of as many chunks as the index and 1; under preparing until a handle
+                                                 has come that needs them */
+  enum engine_prompt_syntax syntax;
   struct sampling sampling; /* what each handle begins with */
   struct mask mask;
   bool blends; /* strength is the picture's share beside the input; the sampler's is always 1 */
@@ -130,8 +140,10 @@ void prepared_release_all(struct engine *engine);
 /* Encodes the texts of the run's prompt slots, of so many guidance rows, again where a weight has changed. */
 int prompts_refresh(struct engine *engine, int rows, struct run_params *run, struct error *err);
 /* Replaces the prompt slots in *run, which are fresh, by the slots of their keys and values, which are computed where
- * they are missing. */
-int prompts_place(struct engine *engine, int rows, struct run_params *run, struct error *err);
+ * they are missing. chunks: of the handle that runs. */
+int prompts_place(struct engine *engine, int rows, int chunks, struct run_params *run, struct error *err);
+/* Makes ready what handles of so many chunks need. */
+int prompts_prepare_keys(struct engine *engine, int chunks, struct error *err);
 /* Puts the empty prompt's tokens into its slot; prompts_restore encodes them. */
 int prompts_begin(struct engine *engine, struct error *err);
 /* Encodes every slot that is filled, on a device that was just opened. */

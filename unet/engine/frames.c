@@ -105,7 +105,7 @@ static int fill_run(struct engine *engine, const struct engine_request *request,
   int rows = prepared->shape.rows.first;
   if (prompts_refresh(engine, rows, run, err) < 0 || sampling_times(engine, prepared, run, err) < 0)
     return -1;
-  return prompts_place(engine, rows, run, err);
+  return prompts_place(engine, rows, prepared->shape.chunks, run, err);
 }
 
 /* --- frames --- */

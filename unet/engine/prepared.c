@@ -56,6 +56,8 @@ static int check_wish(const struct engine *engine, const struct engine_shape *wi
   if (wish->guidance > GUIDANCE_FULL && (checkpoint->image_condition || model_embeds_guidance(&engine->model)))
     return error_set(err, STATUS_USAGE, "%s: this model %s: --guidance-mode full or none suits it", engine->model_path,
                      checkpoint->image_condition ? "is guided by prompt and picture apart" : "embeds guidance");
+  if (wish->chunks < 0 || wish->chunks > PROMPT_CHUNKS_MAX)
+    return error_set(err, STATUS_USAGE, "prompts of %d chunks: 1 to %d are supported", wish->chunks, PROMPT_CHUNKS_MAX);
   if (wish->batch < 0 || wish->batch > 1)
     return error_set(err, STATUS_USAGE, "a batch of %d: one picture a run is supported", wish->batch);
   return 0;
@@ -73,6 +75,7 @@ static int choose_shape(const struct engine *engine, const struct engine_shape *
       .noise_samples = sampler_noise_samples(engine->sampling.sampler, steps),
       .guidance = model_embeds_guidance(&engine->model) ? GUIDANCE_NONE : wish->guidance,
       .rows = model_rows(&engine->model, wish->guidance),
+      .chunks = wish->chunks ? wish->chunks : 1,
       .text_to_image = wish->text_to_image,
   };
   if (wish->nearest_size) {
@@ -106,6 +109,8 @@ static int make(struct engine *engine, const struct engine_shape *wish, struct p
   if (check_wish(engine, wish, err) < 0 || choose_shape(engine, wish, &prepared->shape, err) < 0)
     return -1;
   warn_of_steps(engine, &prepared->shape);
+  if (prompts_prepare_keys(engine, prepared->shape.chunks, err) < 0)
+    return -1;
   if (plans_frame(&engine->model, &prepared->shape, &prepared->plan, &prepared->noise, err) < 0 ||
       plans_times(&engine->model, &prepared->shape, &prepared->times_plan, err) < 0)
     return -1;
@@ -202,6 +207,7 @@ void prepared_get_info(const struct prepared *prepared, struct prepared_info *in
                                            .steps = shape->steps,
                                            .text_to_image = shape->text_to_image,
                                            .guidance = prepared->guidance,
+                                           .chunks = shape->chunks,
                                            .batch = 1,
                                            .own_memory = prepared->own_memory},
                                  .rows = shape->rows.first};

@@ -5,6 +5,9 @@
 #include "unet/engine/engine_impl.h"
 #include "unet/base/text.h"
 
+_Static_assert((int)PROMPT_LENGTH_MAX == (int)TOKENS_MAX && (int)SYNTAX_WEIGHT_MAX == (int)EMPHASIS_MAX,
+               "what prompts may be is what devices take");
+
 /* Versions of the weights that the plans of texts and keys read, as they are now. */
 static void look_up_weights(struct engine *engine) {
   if (engine->weights_version == engine->resources.version)
@@ -14,19 +17,28 @@ static void look_up_weights(struct engine *engine) {
     uint64_t version = plan_weights_version(&engine->text_plan[i]);
     engine->text_weights = version > engine->text_weights ? version : engine->text_weights;
   }
-  engine->keys_weights = plan_weights_version(&engine->keys_plan);
+  engine->keys_weights = plan_weights_version(&engine->keys[0].plan); /* all of them read the same */
   engine->weights_version = engine->resources.version;
 }
 
+/* A chunk through a text encoder. */
+static int encode_chunk(struct engine *engine, int encoder, const struct prompt_chunk *chunk, int place,
+                        struct error *err) {
+  const struct text_encoder *e = &engine->checkpoint->text_encoders[encoder];
+  struct run_params run = {.slot = place, .end = clip_end(e, chunk->ids)};
+  memcpy(run.tokens, chunk->ids, sizeof run.tokens);
+  for (int i = 0; i < e->config.positions; i++)
+    run.emphasis[i] = chunk->weights[i] - 1;
+  return device_start(engine->device, engine->text_program[encoder], &run, err);
+}
+
 /* The slot's tokens through the text encoders. */
-static int encode_slot(struct engine *engine, int slot, int tokens[][TOKENS_MAX], struct error *err) {
+static int encode_slot(struct engine *engine, int slot, const struct prompt *tokens, int chunks, struct error *err) {
   look_up_weights(engine);
-  for (int i = 0; i < engine->checkpoint->text_encoder_count; i++) {
-    struct run_params run = {.slot = slot, .end = clip_end(&engine->checkpoint->text_encoders[i], tokens[i])};
-    memcpy(run.tokens, tokens[i], sizeof run.tokens);
-    if (device_start(engine->device, engine->text_program[i], &run, err) < 0)
-      return -1;
-  }
+  for (int c = 0; c < chunks; c++)
+    for (int i = 0; i < engine->checkpoint->text_encoder_count; i++)
+      if (encode_chunk(engine, i, &tokens[i].chunks[c], text_place(slot, c), err) < 0)
+        return -1;
   engine->slots[slot].version = engine->text_weights;
   engine->slots[slot].serial = ++engine->encodings;
   return 0;
@@ -35,7 +47,22 @@ static int encode_slot(struct engine *engine, int slot, int tokens[][TOKENS_MAX]
 /* The text that a slot holds, encoded again where a weight has changed since. */
 static int refresh_slot(struct engine *engine, int slot, struct error *err) {
   struct prompt_slot *s = &engine->slots[slot];
-  return s->version == engine->text_weights ? 0 : encode_slot(engine, slot, s->tokens, err);
+  return s->version == engine->text_weights ? 0 : encode_slot(engine, slot, s->tokens, s->chunks, err);
+}
+
+/* --- keys and values --- */
+
+/* Chunk number c of a handle's: the slots in use need `most` of them. The prompt that has fewer is filled up with the
+ * empty one. A handle of a multiple goes through them again, which changes no picture: to attend to something twice is
+ * to attend to it. */
+static int chunk_place(const struct engine *engine, int slot, int c, int most, int chunks) {
+  c = chunks % most ? c : c % most;
+  return c < engine->slots[slot].chunks ? text_place(slot, c) : text_place(SLOT_EMPTY, 0);
+}
+
+/* What says which keys and values these are. */
+static uint64_t keys_name(const struct engine *engine, int slot, int most) {
+  return engine->slots[slot].serial * PROMPT_CHUNKS_MAX + (uint64_t)most - 1;
 }
 
 enum { USED_MAX = PROMPTS_MAX * GUIDANCE_ROWS_MAX };
@@ -50,85 +77,158 @@ static int find_used(struct run_params *run, int rows, int *used[USED_MAX]) {
 }
 
 /* The text that a slot holds to keys and values. */
-static int make_keys(struct engine *engine, int slot, int place, struct error *err) {
-  const struct run_params run = {.prompt[0] = {{slot}, {1}}, .slot = place};
-  return device_start(engine->device, engine->keys_program, &run, err);
+static int make_keys(struct engine *engine, int slot, int most, int chunks, int place, struct error *err) {
+  for (int c = 0; c < chunks; c++) {
+    int text = chunk_place(engine, slot, c, most, chunks);
+    const struct run_params run = {.prompt[0] = {{text}, {1}}, .slot = place * chunks + c};
+    if (device_start(engine->device, engine->keys[chunks - 1].program, &run, err) < 0)
+      return -1;
+  }
+  return 0;
+}
+
+static int most_chunks(const struct engine *engine, const int *slots, int count) {
+  int most = 1;
+  for (int i = 0; i < count; i++)
+    most = engine->slots[slots[i]].chunks > most ? engine->slots[slots[i]].chunks : most;
+  return most;
 }
 
 /* Finds a place for each slot's keys and values, and computes those that are missing. Runs in flight may still read
  * what is in a place now; the device works in order, so they have read it before it is overwritten. */
-static int place_slots(struct engine *engine, const int *slots, int count, int *places, struct error *err) {
-  uint64_t serials[USED_MAX] = {0};
-  if (engine->keys_version != engine->keys_weights)
-    recent_forget_all(&engine->keys);
-  engine->keys_version = engine->keys_weights;
+static int place_slots(struct engine *engine, const int *slots, int count, int chunks, int *places, struct error *err) {
+  struct prompt_keys *keys = &engine->keys[chunks - 1];
+  uint64_t names[USED_MAX] = {0};
+  int most = most_chunks(engine, slots, count);
+  if (keys->version != engine->keys_weights)
+    recent_forget_all(&keys->recent);
+  keys->version = engine->keys_weights;
   for (int i = 0; i < count; i++)
-    serials[i] = engine->slots[slots[i]].serial;
-  unsigned come = recent_assign(&engine->keys, serials, count, places);
+    names[i] = keys_name(engine, slots[i], most);
+  unsigned come = recent_assign(&keys->recent, names, count, places);
   for (int i = 0; i < count; i++)
-    if (come >> i & 1 && make_keys(engine, slots[i], places[i], err) < 0) {
-      recent_forget_all(&engine->keys);
+    if (come >> i & 1 && make_keys(engine, slots[i], most, chunks, places[i], err) < 0) {
+      recent_forget_all(&keys->recent);
       return -1;
     }
   return 0;
 }
 
-int prompts_refresh(struct engine *engine, int rows, struct run_params *run, struct error *err) {
-  int *used[USED_MAX], count = find_used(run, rows, used);
-  look_up_weights(engine);
-  for (int i = 0; i < count; i++)
-    if (refresh_slot(engine, *used[i], err) < 0)
-      return -1;
+int prompts_prepare_keys(struct engine *engine, int chunks, struct error *err) {
+  struct prompt_keys *keys = &engine->keys[chunks - 1];
+  struct program *program;
+  if (keys->program)
+    return 0;
+  keys->recent = (struct recent){.count = KEY_SLOTS};
+  keys->version = 0;
+  plan_free(&keys->plan);
+  if (plans_keys(&engine->model, chunks, &keys->plan, err) < 0 ||
+      device_prepare(engine->device, &program, &keys->plan, &(struct program_options){.output = engine->output}, err) <
+          0)
+    return -1;
+  __atomic_store_n(&keys->program, program, __ATOMIC_RELEASE);
   return 0;
 }
 
-int prompts_place(struct engine *engine, int rows, struct run_params *run, struct error *err) {
+int prompts_refresh(struct engine *engine, int rows, struct run_params *run, struct error *err) {
+  int *used[USED_MAX], count = find_used(run, rows, used);
+  bool filled_up = false;
+  look_up_weights(engine);
+  for (int i = 0; i < count; i++) {
+    if (refresh_slot(engine, *used[i], err) < 0)
+      return -1;
+    filled_up |= engine->slots[*used[i]].chunks > 1; /* one that is shorter */
+  }
+  return filled_up ? refresh_slot(engine, SLOT_EMPTY, err) : 0;
+}
+
+int prompts_place(struct engine *engine, int rows, int chunks, struct run_params *run, struct error *err) {
   int *used[USED_MAX], count = find_used(run, rows, used), slots[USED_MAX], places[USED_MAX];
   for (int i = 0; i < count; i++)
     slots[i] = *used[i];
-  if (place_slots(engine, slots, count, places, err) < 0)
+  if (place_slots(engine, slots, count, chunks, places, err) < 0)
     return -1;
   for (int i = 0; i < count; i++)
     *used[i] = places[i];
   return 0;
 }
 
-/* The text's tokens for each encoder; the most that one of them needs, or -1. */
-static int tokenize(const struct engine *engine, const char *text, int tokens[][TOKENS_MAX], struct error *err) {
-  int needed = 0;
+/* --- texts to tokens --- */
+
+/* The text's tokens for each encoder; the chunks that one of them needs, or -1. */
+static int tokenize(const struct engine *engine, const char *text, const struct spans *spans, struct prompt *tokens,
+                    struct error *err) {
+  int chunks = 1;
   for (int i = 0; i < engine->checkpoint->text_encoder_count; i++) {
     const struct text_encoder *encoder = &engine->checkpoint->text_encoders[i];
-    int count = tokenizer_encode(encoder->tokenizer, text, tokens[i], encoder->config.positions, err);
-    if (count < 0)
+    int length = encoder->config.positions;
+    if ((spans ? prompt_from_spans(&tokens[i], encoder->tokenizer, spans, length, err)
+               : prompt_from_text(&tokens[i], encoder->tokenizer, text, length, err)) < 0)
       return -1;
-    needed = count > needed ? count : needed;
+    chunks = tokens[i].count > chunks ? tokens[i].count : chunks;
   }
-  return needed;
+  return chunks;
+}
+
+/* Likewise, by the engine's syntax. *notes is what the syntax has to say. */
+static int read_text(const struct engine *engine, const char *text, struct prompt *tokens, unsigned *notes,
+                     struct error *err) {
+  struct spans spans;
+  *notes = 0;
+  if (engine->syntax == PROMPT_SYNTAX_PLAIN)
+    return tokenize(engine, text, NULL, tokens, err);
+  if (spans_read(&spans, text) < 0)
+    return error_set(err, STATUS_FAILED, "out of memory");
+  *notes = spans.notes;
+  int chunks = tokenize(engine, text, &spans, tokens, err);
+  spans_free(&spans);
+  return chunks;
 }
 
 int prompts_begin(struct engine *engine, struct error *err) {
-  engine->slots[SLOT_EMPTY].empty = true;
-  return tokenize(engine, "", engine->slots[SLOT_EMPTY].tokens, err) < 0 ? -1 : 0;
+  struct prompt_slot *s = &engine->slots[SLOT_EMPTY];
+  unsigned notes;
+  s->empty = true;
+  s->chunks = read_text(engine, "", s->tokens, &notes, err);
+  return s->chunks < 0 ? -1 : 0;
 }
 
 int prompts_restore(struct engine *engine, struct error *err) {
-  for (int slot = 0; slot < SLOTS; slot++)
-    if ((slot == SLOT_EMPTY || engine->slots[slot].filled) &&
-        encode_slot(engine, slot, engine->slots[slot].tokens, err) < 0)
+  for (int slot = 0; slot < SLOTS; slot++) {
+    struct prompt_slot *s = &engine->slots[slot];
+    if ((slot == SLOT_EMPTY || s->filled) && encode_slot(engine, slot, s->tokens, s->chunks, err) < 0)
       return -1;
+  }
   return 0;
 }
 
+/* Says what of a prompt is not as it is written. */
+static void warn_of_reading(const struct engine *engine, const char *text, const struct prompt *tokens,
+                            unsigned notes) {
+  int room = engine->checkpoint->text_encoders[0].config.positions - 2;
+  for (int i = 0; i < NOTES; i++)
+    if (notes >> i & 1)
+      log_line(engine->log, LOG_WARNING, "the prompt \"%s\": %s", text_quote(text).text,
+               syntax_note_text((enum syntax_note)(1 << i)));
+  if (tokens->left_out && engine->syntax == PROMPT_SYNTAX_PLAIN)
+    log_line(engine->log, LOG_WARNING,
+             "the prompt is cut: it has %d tokens, and %d are read with --prompt-syntax plain", tokens->words, room);
+  else if (tokens->left_out)
+    log_line(engine->log, LOG_WARNING, "the prompt is cut: it has %d tokens, and at most %d chunks of %d are read",
+             tokens->words, PROMPT_CHUNKS_MAX, room);
+}
+
 static int encode_tokens(struct engine *engine, int slot, const char *text, struct error *err) {
-  int tokens[TEXT_ENCODERS_MAX][TOKENS_MAX] = {0}, positions = engine->checkpoint->text_encoders[0].config.positions;
-  int needed = tokenize(engine, text, tokens, err);
-  if (needed < 0)
+  struct prompt tokens[TEXT_ENCODERS_MAX] = {0};
+  unsigned notes;
+  int chunks = read_text(engine, text, tokens, &notes, err);
+  if (chunks < 0)
     return -1;
-  if (needed > positions)
-    log_line(engine->log, LOG_WARNING, "the prompt is cut: it needs %d tokens, the model reads %d", needed, positions);
-  if (encode_slot(engine, slot, tokens, err) < 0)
+  warn_of_reading(engine, text, &tokens[0], notes);
+  if (encode_slot(engine, slot, tokens, chunks, err) < 0)
     return -1;
   memcpy(engine->slots[slot].tokens, tokens, sizeof tokens);
+  engine->slots[slot].chunks = chunks;
   engine->slots[slot].empty = !*text;
   return 0;
 }
@@ -147,24 +247,52 @@ static void name_styles(const struct engine *engine, const char *text, const cha
            text_quote(text).text, given ? " and gives " : "", given ? given : "", names);
 }
 
-/* Encodes what the model's list of styles makes of the text. */
-static int encode_prompt(struct engine *engine, int slot, const char *text, struct error *err) {
-  char *encoded = styles_prompt(engine->checkpoint->styles, text);
+/* What is encoded of a text, allocated: the negative prompt as it is, others as the model's list of styles has it. */
+static char *encoded_text(const struct engine *engine, int slot, const char *text, struct error *err) {
+  char *encoded = slot == SLOT_NEGATIVE ? strdup(text) : styles_prompt(engine->checkpoint->styles, text);
   if (!encoded)
-    return error_set(err, STATUS_FAILED, "out of memory");
-  int result = encode_tokens(engine, slot, encoded, err);
-  if (result == 0)
-    name_styles(engine, text, encoded);
-  free(encoded);
-  return result;
+    error_set(err, STATUS_FAILED, "out of memory");
+  return encoded;
 }
 
 int engine_set_prompt(struct engine *engine, int slot, const char *text, struct error *err) {
   if (slot < 0 || slot >= SLOT_EMPTY)
     return error_set(err, STATUS_USAGE, "prompt slot %d: there are slots 0 to %d", slot, SLOT_EMPTY - 1);
-  int result = slot == SLOT_NEGATIVE ? encode_tokens(engine, slot, text, err) : encode_prompt(engine, slot, text, err);
+  char *encoded = encoded_text(engine, slot, text, err);
+  int result = encoded ? encode_tokens(engine, slot, encoded, err) : -1;
+  if (result == 0 && slot != SLOT_NEGATIVE)
+    name_styles(engine, text, encoded);
+  free(encoded);
   engine->slots[slot].filled |= result == 0;
   return result;
+}
+
+/* --- how many chunks a handle needs --- */
+
+int engine_count_chunks(const struct engine *engine, int slot, const char *text, struct error *err) {
+  struct prompt tokens[TEXT_ENCODERS_MAX];
+  unsigned notes;
+  char *encoded = encoded_text(engine, slot, text, err);
+  int chunks = encoded ? read_text(engine, encoded, tokens, &notes, err) : -1;
+  free(encoded);
+  return chunks;
+}
+
+int engine_choose_chunks(int most, int now) {
+  return most % now ? now : most;
+}
+
+int engine_chunks(const struct engine *engine, const struct controls *controls) {
+  int slots[PROMPTS_MAX + 1], count = 0, most = 1;
+  for (int i = 0; i < SLOTS; i++)
+    most = engine->slots[i].filled && engine->slots[i].chunks > most ? engine->slots[i].chunks : most;
+  slots[count++] = prompts_slot(engine, SLOT_NEGATIVE);
+  for (int i = 0; i < SLOT_PRESETS; i++)
+    if (controls->blend[i] > 0)
+      slots[count++] = prompts_slot(engine, SLOT_PRESET_1 + i);
+  if (count == 1) /* nothing is blended */
+    slots[count++] = prompts_slot(engine, controls->prompt);
+  return engine_choose_chunks(most, most_chunks(engine, slots, count));
 }
 
 int prompts_slot(const struct engine *engine, int slot) {

@@ -1,6 +1,21 @@
 #include "unet/model/plans.h"
 
+#include <stdio.h>
+
 enum { UNROLLED_MAX = 4 };
+
+static int add_keys(struct model *model, struct resources *resources, int positions, struct error *err) {
+  for (int chunks = 1; chunks <= PROMPT_CHUNKS_MAX; chunks++) {
+    char name[48] = "prompt keys and values";
+    if (chunks > 1)
+      snprintf(name, sizeof name, "prompt keys and values, %d chunks", chunks);
+    model->keys[chunks - 1] = resources_state(resources, name, KEY_SLOTS * chunks, 1, positions,
+                                              model->unet.walk.text_channels, ELEMENT_DEVICE, err);
+    if (!tensor_exists(model->keys[chunks - 1]))
+      return -1;
+  }
+  return 0;
+}
 
 /* What prompts leave on the device. */
 static int add_states(struct model *model, struct resources *resources, struct error *err) {
@@ -8,18 +23,15 @@ static int add_states(struct model *model, struct resources *resources, struct e
   for (int i = 0; i < checkpoint->text_encoder_count; i++) {
     const struct text_encoder *encoder = &checkpoint->text_encoders[i];
     const struct clip_config *text = &encoder->config;
-    model->texts[i] = resources_state(resources, i ? "prompt texts 2" : "prompt texts", SLOTS, 1, text->positions,
+    model->texts[i] = resources_state(resources, i ? "prompt texts 2" : "prompt texts", TEXTS, 1, text->positions,
                                       text->hidden_size, ELEMENT_DEVICE, err);
     if (encoder->pooled)
       model->pooled =
-          resources_state(resources, "pooled texts", SLOTS, 1, 1, text->projection_dim, ELEMENT_DEVICE, err);
+          resources_state(resources, "pooled texts", TEXTS, 1, 1, text->projection_dim, ELEMENT_DEVICE, err);
     if (!tensor_exists(model->texts[i]) || (encoder->pooled && !tensor_exists(model->pooled)))
       return -1;
   }
-  model->keys =
-      resources_state(resources, "prompt keys and values", KEY_SLOTS, 1, checkpoint->text_encoders[0].config.positions,
-                      model->unet.walk.text_channels, ELEMENT_DEVICE, err);
-  return tensor_exists(model->keys) ? 0 : -1;
+  return add_keys(model, resources, checkpoint->text_encoders[0].config.positions, err);
 }
 
 int model_init(struct model *model, const struct checkpoint *checkpoint, struct resources *resources,
@@ -38,10 +50,14 @@ void model_free(struct model *model) {
 }
 
 size_t model_prompt_elements(const struct model *model) {
-  size_t elements = tensor_elements(model->keys) + tensor_elements(model->pooled);
+  size_t elements = model_keys_elements(model, 1) + tensor_elements(model->pooled);
   for (int i = 0; i < TEXT_ENCODERS_MAX; i++)
     elements += tensor_elements(model->texts[i]);
   return elements;
+}
+
+size_t model_keys_elements(const struct model *model, int chunks) {
+  return tensor_elements(model->keys[chunks - 1]);
 }
 
 struct guidance_rows model_rows(const struct model *model, enum guidance_mode guidance) {
@@ -84,13 +100,13 @@ int plans_text(const struct model *model, int encoder, struct plan *plan, struct
   return plan_finish(plan, err);
 }
 
-int plans_keys(const struct model *model, struct plan *plan, struct error *err) {
+int plans_keys(const struct model *model, int chunks, struct plan *plan, struct error *err) {
   plan_init(plan, model->resources);
   struct tensor text[TEXT_ENCODERS_MAX] = {0};
   for (int i = 0; i < model->checkpoint->text_encoder_count; i++)
     text[i] = plan_prompt(plan, i ? "text 2" : "text", (struct op_prompt){.slots = model->texts[i], .y.n = 1});
   struct tensor keys_values = unet_texts(&model->unet, plan, text[0], text[1]);
-  plan_store_slot(plan, "slot", (struct op_store_slot){.x = keys_values, .slots = model->keys});
+  plan_store_slot(plan, "slot", (struct op_store_slot){.x = keys_values, .slots = model->keys[chunks - 1]});
   return plan_finish(plan, err);
 }
 
@@ -114,6 +130,14 @@ int plans_times(const struct model *model, const struct frame_shape *shape, stru
                                                .first = of.rows.first});
   unet_times(&model->unet, plan, &of, times_state(model, shape, plan));
   return plan_finish(plan, err);
+}
+
+/* Keys and values of whole prompts: their chunks side by side. */
+static struct tensor prompt_keys(const struct model *model, int chunks) {
+  struct tensor keys = model->keys[chunks - 1];
+  keys.n /= chunks;
+  keys.w *= chunks;
+  return keys;
 }
 
 /* What the steps of a frame have in common. */
@@ -167,7 +191,8 @@ static void append_step(const struct denoising *d, int step, struct tensor text,
 }
 
 static struct tensor texts_of(const struct denoising *d, int rows) {
-  return plan_prompt(d->plan, "prompt", (struct op_prompt){.slots = d->model->keys, .y.n = rows});
+  struct tensor keys = prompt_keys(d->model, d->shape->chunks ? d->shape->chunks : 1);
+  return plan_prompt(d->plan, "prompt", (struct op_prompt){.slots = keys, .y.n = rows});
 }
 
 /* The sampler's steps, each with a call of the U-Net. Few are written out, because a GPU takes 3 to 5 us from one

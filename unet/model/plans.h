@@ -6,6 +6,7 @@
 #include "unet/base/controls.h"
 #include "unet/base/guidance.h"
 #include "unet/model/models.h"
+#include "unet/text/prompt.h"
 
 /* Keys and values take 24 times the memory of a text (SD-Turbo; SDXL 81 times), so there are few of them: what one run
  * can ask for, all presets blended and the negative prompt. */
@@ -16,10 +17,17 @@ struct model {
   const struct checkpoint *checkpoint;
   struct resources *resources;
   struct unet unet;
-  /* States. [SLOTS, 1, positions, hidden_size]: each prompt, as each text encoder has it; [SLOTS, 1, 1, projection_dim]
-   * where an encoder pools it; [KEY_SLOTS, 1, positions, text_channels]: keys and values of the prompts in use */
-  struct tensor texts[TEXT_ENCODERS_MAX], pooled, keys;
+  /* States. [TEXTS, 1, positions, hidden_size]: each chunk of each prompt, as each text encoder has it; [TEXTS, 1, 1,
+   * projection_dim] where an encoder pools it; [KEY_SLOTS * chunks, 1, positions, text_channels] at chunks - 1: keys
+   * and values of the prompts in use, so many chunks of each. Devices have those alone that a plan reads. */
+  struct tensor texts[TEXT_ENCODERS_MAX], pooled, keys[PROMPT_CHUNKS_MAX];
 };
+
+/* Where a chunk of a prompt slot is in texts and pooled: a slot's first is where its number says. */
+enum { TEXTS = SLOTS * PROMPT_CHUNKS_MAX };
+static inline int text_place(int slot, int chunk) {
+  return chunk * SLOTS + slot;
+}
 
 /* What a frame plan is for. */
 struct frame_shape {
@@ -28,6 +36,7 @@ struct frame_shape {
   int noise_samples; /* for the first of the steps: see sampler_noise_samples */
   enum guidance_mode guidance;
   struct guidance_rows rows; /* of the first step, of each later one: see model_rows */
+  int chunks;                /* of prompts that the network attends to; 0: 1 */
   bool text_to_image;
 };
 
@@ -48,8 +57,10 @@ void model_free(struct model *model); /* also of a zeroed one */
  * 3 where the U-Net sees the input picture. Row 0 is prompt and picture; 1 of 2 is the negative prompt; 1 of 3 is the
  * negative prompt with the picture; 2 of 3 is the negative prompt without the picture. */
 struct guidance_rows model_rows(const struct model *model, enum guidance_mode guidance);
-/* Of all that prompts leave on the device. */
+/* Of all that prompts leave on the device, where plans attend to one chunk of each; and what those with so many chunks
+ * add. */
 size_t model_prompt_elements(const struct model *model);
+size_t model_keys_elements(const struct model *model, int chunks);
 /* Rows of the time projections: each guidance row has its own where pooled text tells them apart. */
 struct guidance_rows model_time_rows(const struct model *model, struct guidance_rows rows);
 /* Guidance is an input of the time projections (full LCM), and acts without a second row. */
@@ -63,8 +74,8 @@ void model_native_size(const struct model *model, int *width, int *height);
 /* Build and finish a plan, which the caller frees, also after a failure. */
 /* run.tokens, of the encoder's tokenizer, -> texts[encoder] and pooled [run.slot] */
 int plans_text(const struct model *model, int encoder, struct plan *plan, struct error *err);
-/* All texts as run.prompt[0] has them -> keys[run.slot] */
-int plans_keys(const struct model *model, struct plan *plan, struct error *err);
+/* All texts as run.prompt[0] has them: one chunk -> keys[chunks - 1][run.slot] */
+int plans_keys(const struct model *model, int chunks, struct plan *plan, struct error *err);
 /* run.step's timesteps, and the pooled text of the slots of run.prompt where there is any, -> the frame plan's state of
  * time projections: for a program beside the frame's (program_options.owner), run when what it reads has changed. */
 int plans_times(const struct model *model, const struct frame_shape *shape, struct plan *plan, struct error *err);

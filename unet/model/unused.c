@@ -19,7 +19,7 @@ static int plan_all(const struct checkpoint *checkpoint, struct resources *resou
   int result = 0;
   for (int i = 0; result == 0 && i < checkpoint->text_encoder_count; i++)
     result = plans_text(&model, i, &text[i], err);
-  result = result ? result : plans_keys(&model, &keys, err);
+  result = result ? result : plans_keys(&model, 1, &keys, err);
   result = result ? result : plans_times(&model, &shape, &times, err);
   result = result ? result : plans_frame(&model, &shape, &frame, &noise, err);
   for (int i = 0; i < TEXT_ENCODERS_MAX; i++)

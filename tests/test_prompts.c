@@ -1,0 +1,447 @@
+/* How prompts are read and what comes of them, beside tests/goldens/prompts.py, which writes data/prompts.json and
+ * data/goldens/NAME/prompts.safetensors.
+ *
+ *   test_prompts GOLDENS DEVICE       skipped where there is no such device */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "fixture.h"
+#include "rig.h"
+#include "unet/text/prompt.h"
+
+enum { LENGTH = 77 };
+
+static char **args; /* the program's */
+static cJSON *goldens;
+
+static const cJSON *item(const cJSON *array, int index) {
+  const cJSON *found = cJSON_GetArrayItem(array, index);
+  assert_non_null(found);
+  return found;
+}
+
+/* --- text to spans, spans to chunks --- */
+
+static bool same_spans(const struct spans *spans, const cJSON *golden) {
+  if (cJSON_GetArraySize(golden) != spans->count)
+    return false;
+  for (int i = 0; i < spans->count; i++) {
+    const struct span *span = &spans->list[i];
+    const char *words = cJSON_GetStringValue(item(item(golden, i), 0));
+    double weight = item(item(golden, i), 1)->valuedouble;
+    if (span->ends_chunk != !words || (words && (strlen(words) != span->length || span->weight != weight ||
+                                                 memcmp(spans->text + span->start, words, span->length))))
+      return false;
+  }
+  return true;
+}
+
+static bool same_chunk(const struct tokenizer *tokenizer, const struct prompt_chunk *chunk, const cJSON *golden) {
+  int ids[LENGTH], words[LENGTH], count = cJSON_GetArraySize(item(golden, 0)), at = 1;
+  const cJSON *run;
+  for (int i = 0; i < count; i++)
+    words[i] = item(item(golden, 0), i)->valueint;
+  tokenizer_frame(tokenizer, words, count, ids, LENGTH);
+  if (memcmp(ids, chunk->ids, sizeof ids) || chunk->weights[0] != 1)
+    return false;
+  cJSON_ArrayForEach(run, item(golden, 1)) {
+    for (int i = 0; i < item(run, 1)->valueint; i++)
+      if (chunk->weights[at++] != (float)item(run, 0)->valuedouble)
+        return false;
+  }
+  while (at < LENGTH)
+    if (chunk->weights[at++] != 1)
+      return false;
+  return true;
+}
+
+static bool same_chunks(const struct tokenizer *tokenizer, const struct prompt *prompt, const cJSON *golden) {
+  const cJSON *chunks = cJSON_GetObjectItem(golden, "chunks");
+  bool same = prompt->count == cJSON_GetArraySize(chunks) &&
+              prompt->left_out == cJSON_GetObjectItem(golden, "left_out")->valueint;
+  for (int i = 0; same && i < prompt->count; i++)
+    same = same_chunk(tokenizer, &prompt->chunks[i], item(chunks, i));
+  return same;
+}
+
+static struct tokenizer *open_clip(void) {
+  struct tokenizer *tokenizer;
+  struct error err;
+  must(tokenizer_open_clip(&tokenizer, SOURCE_DIR "/assets/clip/bpe_simple_vocab_16e6.txt.gz", true, &err), &err);
+  return tokenizer;
+}
+
+static void test_goldens(void **state) {
+  (void)state;
+  struct tokenizer *tokenizer = open_clip();
+  int total = 0, wrong = 0;
+  const cJSON *golden;
+  cJSON_ArrayForEach(golden, cJSON_GetObjectItem(goldens, "texts")) {
+    const char *text = cJSON_GetObjectItem(golden, "text")->valuestring;
+    struct spans spans;
+    struct prompt prompt;
+    struct error err;
+    assert_int_equal(spans_read(&spans, text), 0);
+    assert_int_equal(spans.notes, 0);
+    must(prompt_from_spans(&prompt, tokenizer, &spans, LENGTH, &err), &err);
+    bool same = same_spans(&spans, cJSON_GetObjectItem(golden, "spans")),
+         alike = same_chunks(tokenizer, &prompt, golden);
+    if (!same || !alike)
+      print_error("\"%s\": its %s differ\n", text, same ? "chunks" : "spans");
+    wrong += !same || !alike;
+    total++;
+    spans_free(&spans);
+  }
+  print_message("%d texts, %d wrong\n", total, wrong);
+  tokenizer_close(&tokenizer);
+  assert_true(total > 200);
+  assert_int_equal(wrong, 0);
+}
+
+/* The spans of a text as "words=weight" with | between them; BREAK as /. */
+static void print_spans(const struct spans *spans, char *out, size_t size) {
+  size_t used = 0;
+  for (int i = 0; i < spans->count && used < size; i++) {
+    const struct span *span = &spans->list[i];
+    used += (size_t)(span->ends_chunk ? snprintf(out + used, size - used, "/")
+                                      : snprintf(out + used, size - used, "%.*s=%.3g|", (int)span->length,
+                                                 spans->text + span->start, span->weight));
+  }
+}
+
+/* What is read otherwise than in AUTOMATIC1111 is said. */
+static void test_notes(void **state) {
+  (void)state;
+  static const struct {
+    const char *text, *spans;
+    unsigned notes;
+  } cases[] = {
+      {"[a:b:0.5]", "[a:b:0.5]=1|", NOTE_SCHEDULE},
+      {"x ([a:(b):.5])", "x =1|[a:=1.1|b=1.21|:.5]=1.1|", NOTE_SCHEDULE},
+      {"[a:3]", "[a:3]=1|", NOTE_SCHEDULE},
+      {"[(a:3)]", "a=2.73|", 0},
+      {"[a|b]", "[a|b]=1|", NOTE_ALTERNATION},
+      {"[[a|b]]", "[a|b]=0.909|", NOTE_ALTERNATION},
+      {"[a|b:0.5] [c:d:1]", "[a|b:0.5] [c:d:1]=1|", NOTE_ALTERNATION | NOTE_SCHEDULE},
+      {"a|b", "a|b=1|", 0},
+      {"[a:b]", "a:b=0.909|", 0},
+      {"[a\\|b", "a|b=0.909|", 0},
+      {"a AND b", "a AND b=1|", NOTE_AND},
+      {"SAND ANDES", "SAND ANDES=1|", 0},
+      {"a <lora:b:1>", "a <lora:b:1>=1|", NOTE_NETWORK},
+      {"(a:1e30)", "a:1e30=1.1|", NOTE_NUMBER},
+      {"(a:nan)", "a:nan=1.1|", NOTE_NUMBER},
+      {"(a: inf)", "a: inf=1.1|", NOTE_NUMBER},
+      {"(a:1.2.3)", "a:1.2.3=1.1|", NOTE_NUMBER},
+      {"(a:.)", "a:.=1.1|", NOTE_NUMBER},
+      {"(a:1,5)", "a:1,5=1.1|", NOTE_NUMBER},
+      {"(a:b)", "a:b=1.1|", 0},
+      {"(a:1000)", "a=10|", NOTE_RANGE},
+      {"(a:-1000)", "a=-10|", NOTE_RANGE},
+      {"((a:1000):0.001)", "a=1|", 0},
+      {"(a BREAK b:2)", "a=2|/b=2|", 0},
+  };
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    struct spans spans;
+    char text[256] = "";
+    assert_int_equal(spans_read(&spans, cases[i].text), 0);
+    print_spans(&spans, text, sizeof text);
+    assert_string_equal(text, cases[i].spans);
+    if (spans.notes != cases[i].notes)
+      fail_msg("%s: notes %#x", cases[i].text, spans.notes);
+    spans_free(&spans);
+  }
+}
+
+/* Numbers without end, and brackets. */
+static void test_absurd(void **state) {
+  (void)state;
+  enum { SIZE = 20000 };
+  char *text = malloc(SIZE + 1);
+  assert_non_null(text);
+  static const char *const repeated[] = {"(",   "[",   ")",      "]", "\\",      ":",   "(a",
+                                         "(a)", "[a|", "BREAK ", "9", "(a:1.5)", "\xff"};
+  struct tokenizer *tokenizer = open_clip();
+  for (size_t i = 0; i < sizeof repeated / sizeof *repeated; i++) {
+    struct spans spans;
+    struct prompt prompt;
+    struct error err;
+    size_t length = strlen(repeated[i]);
+    for (size_t at = 0; at < SIZE; at++)
+      text[at] = repeated[i][at % length];
+    text[SIZE] = 0;
+    assert_int_equal(spans_read(&spans, text), 0);
+    for (int s = 0; s < spans.count; s++)
+      assert_true(fabs(spans.list[s].weight) <= SYNTAX_WEIGHT_MAX);
+    must(prompt_from_spans(&prompt, tokenizer, &spans, LENGTH, &err), &err);
+    assert_in_range(prompt.count, 1, PROMPT_CHUNKS_MAX);
+    spans_free(&spans);
+  }
+  memset(text, '9', SIZE);
+  memcpy(text, "(a:", 3);
+  memcpy(text + SIZE - 1, ")", 2);
+  struct spans spans;
+  assert_int_equal(spans_read(&spans, text), 0);
+  assert_int_equal(spans.notes, NOTE_RANGE);
+  assert_true(spans.list[0].weight == SYNTAX_WEIGHT_MAX); /* infinity's */
+  spans_free(&spans);
+  tokenizer_close(&tokenizer);
+  free(text);
+}
+
+/* --- engines --- */
+
+struct prompts_rig {
+  struct rig rig;
+  struct warnings warnings;
+  struct log log;
+};
+
+static void open_rig(struct prompts_rig *r, const char *name, enum engine_prompt_syntax syntax, int chunks,
+                     bool text_to_image) {
+  *r = (struct prompts_rig){.rig.controls = CONTROLS_DEFAULTS, .log = {remember_warning, &r->warnings}};
+  if (golden_open(&r->rig.golden, args[1], name) < 0)
+    fail_msg("%s", r->rig.golden.missing);
+  struct engine_params params = default_params(&r->rig.golden, args[2]);
+  struct engine_shape shape = default_shape(&r->rig.golden);
+  params.prompt_syntax = syntax;
+  params.device.log = &r->log;
+  shape.text_to_image = text_to_image;
+  shape.guidance = text_to_image ? GUIDANCE_FULL : GUIDANCE_NONE;
+  shape.steps = text_to_image ? 2 : 1;
+  shape.chunks = chunks;
+  must(rig_engine(&r->rig, &params, &shape), &r->rig.err);
+  r->warnings.count = 0; /* of the model */
+}
+
+static void set(struct prompts_rig *r, int slot, const char *text) {
+  must(engine_set_prompt(r->rig.engine, slot, text, &r->rig.err), &r->rig.err);
+}
+
+/* With a handle of its own for so many chunks. */
+static uint8_t *picture_of(struct prompts_rig *r, int chunks) {
+  struct prepared_info info;
+  prepared_get_info(r->rig.prepared, &info);
+  info.shape.chunks = chunks;
+  struct prepared *former = r->rig.prepared;
+  must(engine_prepare(r->rig.engine, &info.shape, &r->rig.prepared, &r->rig.err), &r->rig.err);
+  engine_release(r->rig.engine, &former);
+  return generate_default(&r->rig);
+}
+
+static void check_picture(const char *name, const struct golden *pictures, const cJSON *run) {
+  struct prompts_rig r;
+  open_rig(&r, name, PROMPT_SYNTAX_WEIGHTS, 0, true);
+  set(&r, 1, json_string(run, "prompt", ""));
+  set(&r, 2, json_string(run, "prompt_to", ""));
+  set(&r, SLOT_NEGATIVE, json_string(run, "negative", ""));
+  r.rig.controls.blend[1] = (float)json_number(run, "blend", 0);
+  r.rig.controls.blend[0] = 1 - r.rig.controls.blend[1];
+  r.rig.controls.guidance = (float)json_number(run, "guidance", 1);
+  r.rig.controls.seed = (uint64_t)json_number(run, "seed", 0);
+  uint8_t *pixels = picture_of(&r, engine_chunks(r.rig.engine, &r.rig.controls));
+  struct values expected = golden_values(pictures, "run.%s", json_string(run, "name", ""));
+  struct frame frame = r.rig.golden.frame;
+  frame.plane[0] = pixels;
+  double db = picture_psnr(&frame, &expected), least = strcmp(args[2], "cuda") ? 60 : 40;
+  print_message("  %s, %s: %.1f dB\n", name, json_string(run, "name", ""), db);
+  if (!(db >= least))
+    fail_msg("%s, %s: %.1f dB", name, json_string(run, "name", ""), db);
+  free(expected.data);
+  free(pixels);
+  rig_close(&r.rig);
+}
+
+static void test_pictures(void **state) {
+  (void)state;
+  const cJSON *model, *run;
+  cJSON_ArrayForEach(model, cJSON_GetObjectItem(goldens, "pictures")) {
+    struct golden pictures = {0};
+    struct error err;
+    char path[1024];
+    snprintf(path, sizeof path, "%s/%s/prompts.safetensors", args[1], model->string);
+    must(safetensors_open_file(&pictures.tensors, path, &err), &err);
+    cJSON_ArrayForEach(run, model) {
+      check_picture(model->string, &pictures, run);
+    }
+    golden_close(&pictures);
+  }
+}
+
+static double picture_distance(const struct prompts_rig *r, uint8_t *a, uint8_t *b) {
+  struct frame first = r->rig.golden.frame, second = first;
+  first.plane[0] = a, second.plane[0] = b;
+  double db = frame_psnr(&first, &second);
+  free(a);
+  free(b);
+  return db;
+}
+
+#define LONG "an oil painting, a cat at night, an oil painting of a cat"
+
+/* A handle that goes through the chunks of shorter prompts more than once shows them as they are. */
+static void test_handles_for_more(void **state) {
+  (void)state;
+  struct prompts_rig r;
+  open_rig(&r, "turbo", PROMPT_SYNTAX_WEIGHTS, 0, true);
+  r.rig.controls.guidance = 30;
+  set(&r, 1, "a cat at night");
+  set(&r, 2, LONG);
+  assert_int_equal(engine_chunks(r.rig.engine, &r.rig.controls), 2); /* of the second, which may come */
+  assert_true(picture_distance(&r, picture_of(&r, 1), picture_of(&r, 2)) > 60);
+  assert_true(picture_distance(&r, picture_of(&r, 1), picture_of(&r, 3)) > 60);
+  r.rig.controls.prompt = 2;
+  assert_true(picture_distance(&r, picture_of(&r, 2), picture_of(&r, 4)) > 60);
+  assert_true(picture_distance(&r, picture_of(&r, 2), picture_of(&r, 1)) < 50); /* its first chunk alone */
+  assert_true(picture_distance(&r, picture_of(&r, 2), picture_of(&r, 3)) < 99); /* as it can */
+  set(&r, 3, LONG " BREAK " LONG);
+  assert_int_equal(engine_chunks(r.rig.engine, &r.rig.controls), 4);
+  set(&r, 3, LONG " BREAK a cat");
+  assert_int_equal(engine_chunks(r.rig.engine, &r.rig.controls), 2); /* 3 are no multiple of it */
+  r.rig.controls.blend[1] = r.rig.controls.blend[2] = 0.5f;
+  assert_int_equal(engine_chunks(r.rig.engine, &r.rig.controls), 3);
+  assert_int_equal(r.warnings.count, 0);
+  for (int chunks = -1; chunks < 10; chunks += 6) {
+    struct engine_shape shape = default_shape(&r.rig.golden);
+    struct prepared *prepared;
+    shape.chunks = chunks;
+    assert_int_equal(engine_prepare(r.rig.engine, &shape, &prepared, &r.rig.err), -1);
+    assert_error(&r.rig.err, STATUS_USAGE, "chunks: 1 to 4");
+  }
+  rig_close(&r.rig);
+}
+
+/* Keys and values of long prompts take memory from when they come. */
+static void test_memory(void **state) {
+  (void)state;
+  struct prompts_rig r;
+  struct engine_info before, after;
+  open_rig(&r, "turbo", PROMPT_SYNTAX_WEIGHTS, 0, false);
+  set(&r, 1, LONG);
+  engine_get_info(r.rig.engine, &before);
+  free(picture_of(&r, 2));
+  engine_get_info(r.rig.engine, &after);
+  assert_true(after.prompt_bytes > before.prompt_bytes);
+  assert_true(after.device_bytes >= before.device_bytes + after.prompt_bytes - before.prompt_bytes);
+  rig_close(&r.rig);
+}
+
+/* A change of prompts whose keys are there costs nothing anew, also with chunks. */
+static void test_chunks_are_kept(void **state) {
+  (void)state;
+  struct prompts_rig r;
+  struct engine_info before, after;
+  open_rig(&r, "turbo", PROMPT_SYNTAX_WEIGHTS, 2, false);
+  set(&r, 1, LONG);
+  free(generate_default(&r.rig));
+  engine_get_info(r.rig.engine, &before);
+  free(generate_default(&r.rig));
+  engine_get_info(r.rig.engine, &after);
+  long steady = after.device_launches - before.device_launches;
+  set(&r, 2, "a cat");
+  r.rig.controls.prompt = 2;
+  free(generate_default(&r.rig));
+  r.rig.controls.prompt = 1;
+  engine_get_info(r.rig.engine, &before);
+  free(generate_default(&r.rig));
+  engine_get_info(r.rig.engine, &after);
+  assert_int_equal(after.device_launches - before.device_launches, steady);
+  rig_close(&r.rig);
+}
+
+static void test_syntaxes(void **state) {
+  (void)state;
+  struct prompts_rig weights, plain;
+  open_rig(&weights, "sd15", PROMPT_SYNTAX_WEIGHTS, 0, true);
+  open_rig(&plain, "sd15", PROMPT_SYNTAX_PLAIN, 0, true);
+  weights.rig.controls.guidance = plain.rig.controls.guidance = 30;
+  static const struct {
+    const char *weights, *plain;
+    bool same;
+  } cases[] = {
+      {"a cat", "a cat", true},      {"", "", true},   {"\\(cat\\)", "(cat)", true},
+      {"(cat:3)", "(cat:3)", false}, {"()", "", true}, {"(cat:1)", "cat", true},
+  };
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    set(&weights, 1, cases[i].weights);
+    set(&plain, 1, cases[i].plain);
+    double db = picture_distance(&weights, picture_of(&weights, 1), picture_of(&plain, 1));
+    if (cases[i].same != (db >= 90))
+      fail_msg("%s: %.1f dB", cases[i].weights, db);
+  }
+  assert_int_equal(weights.warnings.count + plain.warnings.count, 0);
+  rig_close(&weights.rig);
+  rig_close(&plain.rig);
+}
+
+/* What is left out, and what is read in a way of its own, is said in one line. */
+static void test_warnings(void **state) {
+  (void)state;
+  static const struct {
+    enum engine_prompt_syntax syntax;
+    const char *text, *says;
+  } cases[] = {
+      {PROMPT_SYNTAX_PLAIN, LONG, "--prompt-syntax plain"},
+      {PROMPT_SYNTAX_PLAIN, "[a|b] (c:1e9)", NULL},
+      {PROMPT_SYNTAX_WEIGHTS, LONG, NULL},
+      {PROMPT_SYNTAX_WEIGHTS, LONG " " LONG " " LONG, "at most 4 chunks of 14 are read"},
+      {PROMPT_SYNTAX_WEIGHTS, "a [b|c]", "[a|b] is plain text"},
+      {PROMPT_SYNTAX_WEIGHTS, "(cat:99)", "-10 to 10"},
+  };
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    struct prompts_rig r;
+    open_rig(&r, "turbo", cases[i].syntax, 0, false);
+    set(&r, 1, cases[i].text);
+    assert_int_equal(r.warnings.count, cases[i].says ? 1 : 0);
+    if (cases[i].says && !strstr(r.warnings.last, cases[i].says))
+      fail_msg("%s: %s", cases[i].text, r.warnings.last);
+    free(generate_default(&r.rig));
+    rig_close(&r.rig);
+  }
+}
+
+static int setup(void **state) {
+  (void)state;
+  char *text = fixture_read(SOURCE_DIR "/tests/data/prompts.json", NULL);
+  assert_non_null(text);
+  goldens = cJSON_Parse(text);
+  assert_non_null(goldens);
+  free(text);
+  return 0;
+}
+
+static int teardown(void **state) {
+  (void)state;
+  cJSON_Delete(goldens);
+  return 0;
+}
+
+static bool is_served(void) {
+  struct golden golden;
+  if (golden_open(&golden, args[1], "turbo") < 0)
+    return true; /* the tests say so */
+  struct engine_params params = default_params(&golden, args[2]);
+  bool served = has_device(&params);
+  golden_close(&golden);
+  return served;
+}
+
+int main(int argc, char **argv) {
+  if (argc != 3) {
+    fprintf(stderr, "usage: test_prompts GOLDENS DEVICE\n");
+    return 2;
+  }
+  args = argv;
+  if (!is_served())
+    return 77;
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(test_goldens),          cmocka_unit_test(test_notes),
+      cmocka_unit_test(test_absurd),           cmocka_unit_test(test_pictures),
+      cmocka_unit_test(test_handles_for_more), cmocka_unit_test(test_memory),
+      cmocka_unit_test(test_chunks_are_kept),  cmocka_unit_test(test_syntaxes),
+      cmocka_unit_test(test_warnings),
+  };
+  return cmocka_run_group_tests(tests, setup, teardown);
+}
