@@ -1,6 +1,7 @@
 /* `reverie fetch` against a server that behaves like the hub, and misbehaves as hubs, stores and ways to them do.
  *
- * Arguments: the program; the same without libcurl; python3 and hub_server.py; libcount_connections.so. */
+ * Arguments: the program; the same without libcurl; python3 and hub_server.py; libcount_connections.so, libinject.so.
+ */
 #include "tests/cmocka_all.h"
 
 #include <signal.h>
@@ -18,7 +19,8 @@ enum { SKIPPED = 77, WAIT_MS = 20000 };
 #define RENDER "render pattern:96x64 null: --size 64x64 --frames 1 --device cpu -q "
 #define MODELS "data/reverie/models/acme/"
 
-static const char *without_curl, *shim;
+static const char *without_curl;
+static char *shim, *inject; /* NULL: the sanitizers have their own of these */
 static char *program;
 static pid_t server;
 static int tls_port;
@@ -104,6 +106,16 @@ static void test_again(void **state) {
   program_expect(0, NULL, "fetch acme/pipeline");
   heard(3, ".");
   shell("cmp " MODELS "pipeline/unet/config.json \"$REVERIE_GOLDENS\"/merged/unet/config.json");
+  /* Killed between the last file and the end; and weights that somebody else has put there. */
+  shell("touch " MODELS "pipeline/.unfinished");
+  program_expect(0, NULL, "fetch acme/pipeline");
+  shell("test ! -e " MODELS "pipeline/.unfinished && cp " MODELS
+        "pipeline/unet/diffusion_pytorch_model.fp16.safetensors " MODELS
+        "pipeline/unet/diffusion_pytorch_model.safetensors");
+  struct outcome outcome;
+  program_run(&outcome, "fetch acme/pipeline");
+  assert_int_equal(outcome.status, 0);
+  assert_non_null(strstr(outcome.said, "unet/diffusion_pytorch_model.safetensors: is there from before, and read"));
 }
 
 static void test_other_repositories(void **state) {
@@ -343,6 +355,29 @@ static void test_disk(void **state) {
   program_expect(6, "plain/model.safetensors: Is a directory", "fetch acme/plain");
 }
 
+/* Whatever fails, a line says so, and the next run makes it good. */
+static void test_faults(void **state) {
+  (void)state;
+  static const char *const kinds[] = {"read", "write", "open", "file", "alloc"};
+  struct outcome outcome;
+  if (!inject)
+    skip();
+  for (size_t k = 0; k < sizeof kinds / sizeof *kinds; k++)
+    for (int at = 1; at < 40; at += at < 4 ? 1 : 12) {
+      shell("rm -rf data");
+      program_run(&outcome,
+                  "export LD_PRELOAD='%s' REVERIE_INJECT_KIND=%s REVERIE_INJECT_IN=reverie "
+                  "REVERIE_INJECT_AT=%d; @ fetch -q acme/plain",
+                  inject, kinds[k], at);
+      if ((outcome.status && outcome.lines != 1) || outcome.status > 6)
+        fail_msg("%s %d: status %d: %s", kinds[k], at, outcome.status, outcome.said);
+      shell("test ! -e " MODELS "plain/model.safetensors || test $(stat -c %%s " MODELS
+            "plain/model.safetensors) = 600000");
+    }
+  program_expect(0, NULL, "fetch acme/plain");
+  expect_whole("plain");
+}
+
 /* --- the way --- */
 
 static void test_tls(void **state) {
@@ -424,6 +459,7 @@ int main(int argc, char **argv) {
       cmocka_unit_test_setup(test_hostile_names, clear),
       cmocka_unit_test_setup(test_hostile_lists, clear),
       cmocka_unit_test_setup(test_disk, clear),
+      cmocka_unit_test_setup(test_faults, clear),
       cmocka_unit_test_setup(test_tls, clear),
       cmocka_unit_test_setup(test_proxy, clear),
       cmocka_unit_test_setup(test_nothing_else_connects, clear),
@@ -435,7 +471,8 @@ int main(int argc, char **argv) {
   }
   program = realpath(argv[1], NULL);
   without_curl = argv[2];
-  shim = argc > 5 ? realpath(argv[5], NULL) : NULL;
+  shim = argc > 6 ? realpath(argv[5], NULL) : NULL;
+  inject = argc > 6 ? realpath(argv[6], NULL) : NULL;
   program_set(program);
   set_environment();
   start_server(argv[3], argv[4]);
@@ -444,6 +481,7 @@ int main(int argc, char **argv) {
   waitpid(server, NULL, 0);
   clips_close();
   free(program);
-  free((char *)shim);
+  free(shim);
+  free(inject);
   return failed;
 }

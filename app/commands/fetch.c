@@ -204,6 +204,17 @@ static void tell_end(const struct fetch *f, const struct options *options) {
   fputc('\n', stdout);
 }
 
+/* Weights that were put there otherwise, and that the loader takes before those of half precision. */
+static void tell_besides(const struct fetch *f, const struct log *log) {
+  for (int i = 0; i < f->list.count; i++) {
+    const struct hub_file *file = &f->list.file[i];
+    char *path = f->choice.wanted[i] || !choice_is_weights(file->path) ? NULL : in_folder(f, file->path);
+    if (path && platform_exists(path))
+      log_line(log, LOG_WARNING, "%s: is there from before, and read in the place of what is fetched", path);
+    free(path);
+  }
+}
+
 /* Whatever went wrong, what has come is kept. */
 static int tell_kept(const struct fetch *f, struct error *err) {
   struct error why = *err;
@@ -289,6 +300,10 @@ static int fetch(struct fetch *f, const struct options *options, const struct lo
   tell_choice(f, log);
   if (look(f, err) || (f->missing && get_all(f, options, err)))
     return -1;
+  if (!f->missing && !options->file_count) /* all had come before, and only that was not said */
+    unmark(f);
+  if (!options->file_count)
+    tell_besides(f, log);
   tell_end(f, options);
   return fflush(stdout) || ferror(stdout) ? error_set(err, STATUS_OUTPUT, "standard output cannot be written") : 0;
 }

@@ -29,6 +29,10 @@ static bool is_pickle(const char *path) {
   return false;
 }
 
+bool choice_is_weights(const char *path) {
+  return ends(path, WEIGHTS);
+}
+
 static int find(const struct hub_list *list, const char *path) {
   for (int i = 0; i < list->count; i++)
     if (!strcmp(list->file[i].path, path))

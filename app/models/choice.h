@@ -22,4 +22,7 @@ int choice_make(struct choice *choice, const struct hub_list *list, const char *
                 const char *repository, struct error *err);
 void choice_free(struct choice *choice);
 
+/* Whether a file holds weights that can be read. */
+bool choice_is_weights(const char *path);
+
 #endif

@@ -9,7 +9,7 @@
 
 #include "unet/base/text.h"
 
-enum { REDIRECTS_MAX = 10, CONNECT_SECONDS = 30, SILENT_SECONDS = 30 };
+enum { REDIRECTS_MAX = 10, CONNECT_SECONDS = 30, SILENT_SECONDS = 30, BUFFER = 512 << 10 };
 
 struct http {
   const struct http_origin *origin;
@@ -52,20 +52,26 @@ void http_close(struct http **http) {
 
 /* --- where a request goes --- */
 
-/* Scheme, host and port. false: it is no URL of HTTP. */
-static bool read_place(const char *url, char place[HTTP_FIELD_MAX]) {
+static bool get_part(CURLUcode *code, CURLU *parts, CURLUPart part, char **text) {
+  *code = curl_url_get(parts, part, text, part == CURLUPART_PORT ? CURLU_DEFAULT_PORT : 0);
+  return !*code;
+}
+
+/* Scheme, host and port. Returns CURLUE_OK, CURLUE_OUT_OF_MEMORY, or what else shows that it is no URL of HTTP. */
+static CURLUcode read_place(const char *url, char place[HTTP_FIELD_MAX]) {
   CURLU *parts = curl_url();
   char *scheme = NULL, *host = NULL, *port = NULL;
-  bool good = parts && !curl_url_set(parts, CURLUPART_URL, url, 0) &&
-              !curl_url_get(parts, CURLUPART_SCHEME, &scheme, 0) && !curl_url_get(parts, CURLUPART_HOST, &host, 0) &&
-              !curl_url_get(parts, CURLUPART_PORT, &port, CURLU_DEFAULT_PORT) &&
-              (!strcmp(scheme, "https") || !strcmp(scheme, "http")) &&
-              snprintf(place, HTTP_FIELD_MAX, "%s://%s:%s", scheme, host, port) < HTTP_FIELD_MAX;
+  CURLUcode code = parts ? curl_url_set(parts, CURLUPART_URL, url, 0) : CURLUE_OUT_OF_MEMORY;
+  if (!code && get_part(&code, parts, CURLUPART_SCHEME, &scheme) && get_part(&code, parts, CURLUPART_HOST, &host) &&
+      get_part(&code, parts, CURLUPART_PORT, &port) &&
+      ((strcmp(scheme, "https") != 0 && strcmp(scheme, "http") != 0) ||
+       snprintf(place, HTTP_FIELD_MAX, "%s://%s:%s", scheme, host, port) >= HTTP_FIELD_MAX))
+    code = CURLUE_UNSUPPORTED_SCHEME;
   curl_free(scheme);
   curl_free(host);
   curl_free(port);
   curl_url_cleanup(parts);
-  return good;
+  return code;
 }
 
 static bool is_encrypted(const char *place) {
@@ -80,12 +86,17 @@ static int refuse_place(const char *url, struct error *err) {
 static struct curl_slist *make_fields(const struct http *http, const char *url, struct error *err) {
   char place[HTTP_FIELD_MAX], origin[HTTP_FIELD_MAX], field[1024];
   const char *token = http->origin->token;
-  if (!read_place(http->origin->url, origin)) {
+  CURLUcode bad_origin = read_place(http->origin->url, origin), bad = read_place(url, place);
+  if (bad_origin == CURLUE_OUT_OF_MEMORY || bad == CURLUE_OUT_OF_MEMORY) {
+    error_set(err, STATUS_FAILED, "libcurl: out of memory");
+    return NULL;
+  }
+  if (bad_origin) {
     error_set(err, STATUS_USAGE, "HF_ENDPOINT %s: an address that begins with https:// is needed",
               text_quote(http->origin->url).text);
     return NULL;
   }
-  if (!read_place(url, place) || (!is_encrypted(place) && is_encrypted(origin))) {
+  if (bad || (!is_encrypted(place) && is_encrypted(origin))) {
     refuse_place(url, err);
     return NULL;
   }
@@ -181,6 +192,7 @@ static void set_up(struct transfer *transfer, const char *url, struct curl_slist
   curl_easy_setopt(curl, CURLOPT_HTTPHEADER, fields);
   curl_easy_setopt(curl, CURLOPT_USERAGENT, "reverie/" REVERIE_VERSION);
   curl_easy_setopt(curl, CURLOPT_NOSIGNAL, 1L);
+  curl_easy_setopt(curl, CURLOPT_BUFFERSIZE, (long)BUFFER);
   curl_easy_setopt(curl, CURLOPT_CONNECTTIMEOUT, (long)CONNECT_SECONDS);
   curl_easy_setopt(curl, CURLOPT_LOW_SPEED_LIMIT, 1L);
   curl_easy_setopt(curl, CURLOPT_LOW_SPEED_TIME, (long)SILENT_SECONDS);
@@ -232,7 +244,7 @@ static enum http_result perform(struct transfer *transfer, const char *url) {
   if (!code)
     return HTTP_DONE;
   char place[HTTP_FIELD_MAX];
-  error_set(transfer->err, STATUS_MODEL, "%s: %s", read_place(url, place) ? place : text_quote(url).text,
+  error_set(transfer->err, STATUS_MODEL, "%s: %s", read_place(url, place) ? text_quote(url).text : place,
             *reason ? reason : curl_easy_strerror(code));
   return may_pass(code) ? HTTP_CUT : HTTP_FAILED;
 }
