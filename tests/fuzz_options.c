@@ -23,7 +23,7 @@ const struct fuzz_seed fuzz_seeds[] = {
          "31m blur\x1B[2J"),
     SEED("info|--model|m|--vae|v|--device|cpu:plain|--precision|bf16"),
     SEED("render|a\xFF\xED\xA0\x80|b\n|-s1e-300|--start|1e999|--duration|nan|--fps|0x10|--"),
-    SEED("live|--promt|x|--grid|leading|--sampler|lcm|--strength-grid|trained|--graph|off|--fit|letterbox"),
+    SEED("live|--promt|x|--spacing|leading|--sampler|lcm|--strength-grid|trained|--graph|off|--fit|letterbox"),
     SEED("help|render|--help|--version|--generate|zsh"),
 };
 const size_t fuzz_seed_count = sizeof fuzz_seeds / sizeof *fuzz_seeds;

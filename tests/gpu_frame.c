@@ -5,9 +5,10 @@
  *       reads FOLDER/NAME.in.f32 and writes FOLDER/NAME.out.f32 for text, encode, unet and decode, of SDXL also text2
  *       and pooled; the text encoders read tokens.i32 instead, the U-Net also what is named after them. With an adapter
  *       also merged.f32, each MERGED_APARTth row of each weight that it changes, and merged.txt, their names and sizes
- *   gpu_frame MODEL picture FOLDER STEPS
- *       reads picture.in.rgba, noise.f32 and tokens.i32, of LCM also noises.f32, a sample for each step but the last;
- *       writes picture.out.rgba and the coefficients, steps.txt
+ *   gpu_frame MODEL picture FOLDER STEPS [SAMPLER]
+ *       reads picture.in.rgba, noise.f32 and tokens.i32, for samplers with noise of their own also noises.f32, a sample
+ *       for each step; writes picture.out.rgba and the coefficients, steps.txt: of each call timestep, x, model, noise,
+ *       keep_x, keep_model and those of earlier predictions
  *   gpu_frame MODEL time FRAMES [W H [STEPS]]
  *       times of whole frames; of a loop, kernels and calls are one iteration's
  *   gpu_frame MODEL launches FILE [W H [STEPS]]
@@ -264,16 +265,27 @@ static void run_networks(struct bench *b, const char *folder, const char *adapte
 
 /* --- one picture --- */
 
-static void make_steps(struct bench *b, const char *folder, int steps, struct run_params *run) {
+/* As a command line chooses them: strength 0.5, and the checkpoint's sampler or one that takes its place. */
+static struct sampling choose_sampling(const struct bench *b, int steps, const char *word) {
   const struct scheduler_config *config = &b->checkpoint->scheduler;
-  struct sampling sampling = {.sampler = config->sampler,
-                              .spacing = config->spacing,
-                              .steps = steps,
-                              .strength = 0.5,
-                              .image_condition = false};
+  enum sampler sampler = word ? sampler_of_word(word) : config->sampler;
+  if (word && sampler == SAMPLER_AUTO) {
+    fprintf(stderr, "%s: there is no such sampler\n", word);
+    exit(2);
+  }
+  bool own = sampler_has_lcm_spacing(sampler);
+  return (struct sampling){.sampler = sampler,
+                           .spacing = own && config->spacing != SPACING_LCM ? SPACING_LCM : config->spacing,
+                           .sigmas = config->sigmas,
+                           .steps = steps,
+                           .strength = 0.5,
+                           .eta = sampler_usual_eta(sampler)};
+}
+
+static void make_steps(struct bench *b, const char *folder, const struct sampling *sampling, struct run_params *run) {
   struct sampler_table table;
   char path[512];
-  sampler_table(config, &sampling, &table);
+  sampler_table(&b->checkpoint->scheduler, sampling, &table);
   memcpy(run->step, table.step, sizeof run->step);
   run->start_latent = table.start_latent;
   run->start_noise = table.start_noise;
@@ -282,9 +294,14 @@ static void make_steps(struct bench *b, const char *folder, int steps, struct ru
   if (!file)
     exit(1);
   fprintf(file, "%.9g %.9g\n", (double)run->start_latent, (double)run->start_noise);
-  for (int i = 0; i < steps; i++)
-    fprintf(file, "%.9g %.9g %.9g %.9g\n", (double)run->step[i].timestep, (double)run->step[i].x,
-            (double)run->step[i].model, (double)run->step[i].noise);
+  for (int i = 0; i < table.steps; i++) {
+    const struct step_params *s = &run->step[i];
+    fprintf(file, "%.9g %.9g %.9g %.9g %.9g %.9g", (double)s->timestep, (double)s->x, (double)s->model,
+            (double)s->noise, (double)s->keep_x, (double)s->keep_model);
+    for (int j = 0; j < EARLIER_MAX; j++)
+      fprintf(file, " %.9g", (double)s->earlier[j]);
+    fputc('\n', file);
+  }
   fclose(file);
 }
 
@@ -298,13 +315,15 @@ static void write_picture(const char *folder, const struct frame *picture) {
     exit(1);
 }
 
-static void run_picture(struct bench *b, const char *folder, int steps) {
+static void run_picture(struct bench *b, const char *folder, int steps, const char *sampler) {
+  struct sampling sampling = choose_sampling(b, steps, sampler);
   int w, h, positions = b->checkpoint->text_encoders[0].config.positions;
   model_native_size(&b->model, &w, &h);
   struct frame_shape shape = {.width = w,
                               .height = h,
-                              .steps = steps,
-                              .noise_samples = sampler_noise_samples(b->checkpoint->scheduler.sampler, steps),
+                              .steps = sampler_calls(sampling.sampler, steps),
+                              .noise_samples = sampler_noise_samples(sampling.sampler, steps),
+                              .earlier = sampler_earlier(&b->checkpoint->scheduler, sampling.sampler, steps),
                               .rows = {1, 1}};
   struct run_params run = {.guidance = GUIDANCE,
                            .slot = SLOT_PRESET_1,
@@ -315,7 +334,7 @@ static void run_picture(struct bench *b, const char *folder, int steps) {
   int *tokens = read_file(folder, "tokens.i32", (size_t)positions * sizeof *tokens);
   memcpy(run.tokens, tokens, (size_t)positions * sizeof *tokens);
   free(tokens);
-  make_steps(b, folder, steps, &run);
+  make_steps(b, folder, &sampling, &run);
   must(b, plans_frame(&b->model, &shape, &b->plan, &noise, &b->err));
   must(b, device_prepare(b->device, &b->program, &b->plan, &(struct program_options){PIXEL_RGBA}, &b->err));
   run_prompt(b, &run);
@@ -586,10 +605,10 @@ int main(int argc, char **argv) {
   struct bench b = {0};
   double started = clock_seconds();
   if (argc < 4) {
-    fprintf(stderr,
-            "usage: gpu_frame MODEL networks FOLDER [ADAPTER] | picture FOLDER STEPS | time FRAMES [W H [STEPS]] | "
-            "launches FILE [W H [STEPS]]\n"
-            "       gpu_frame VAE encode|decode FOLDER W H RUNS\n");
+    fprintf(stderr, "usage: gpu_frame MODEL networks FOLDER [ADAPTER] | picture FOLDER STEPS [SAMPLER] | time FRAMES "
+                    "[W H [STEPS]] | "
+                    "launches FILE [W H [STEPS]]\n"
+                    "       gpu_frame VAE encode|decode FOLDER W H RUNS\n");
     return 2;
   }
   bool encodes = !strcmp(argv[2], "encode"), alone = encodes || !strcmp(argv[2], "decode");
@@ -601,7 +620,7 @@ int main(int argc, char **argv) {
   else if (!strcmp(argv[2], "networks"))
     run_networks(&b, argv[3], argc > 4 ? argv[4] : NULL);
   else if (!strcmp(argv[2], "picture") && argc > 4)
-    run_picture(&b, argv[3], atoi(argv[4]));
+    run_picture(&b, argv[3], atoi(argv[4]), argc > 5 ? argv[5] : NULL);
   else if (!strcmp(argv[2], "time"))
     time_frames(&b, argc, argv, started);
   else

@@ -237,12 +237,15 @@ struct step_case {
   bool state, loop, precise;
 };
 
-/* What looking back means is up to the coefficients; each step looks back as far as there is something. */
+/* What looking back means is up to the coefficients; each step looks back as far as there is something. The second step
+ * keeps nothing, so that the third looks back on the first. */
 static void look_back(struct op_test *t, int first, int count, int kept) {
   for (int i = 0; i < count; i++) {
     struct step_params *s = &t->params.step[first + i];
     *s = (struct step_params){.x = 0.75f, .model = test_normal(t), .keep_x = test_normal(t), .keep_model = 0.5f};
-    for (int j = 0; j < kept && j < i; j++)
+    if (i == 1)
+      s->keep_x = s->keep_model = 0;
+    for (int j = 0; j < kept && j < (i > 1 ? i - 1 : i); j++)
       s->earlier[j] = 0.5f * test_normal(t);
   }
 }

@@ -227,6 +227,7 @@ static void stage_open(struct stage *stage, const char *const files[], int count
     paths[i] = case_file(&stage->suite, files[i]);
   struct engine_params params = default_params(&stage->suite.golden, args[2]);
   params.model = stage->suite.model;
+  params.sampler = SAMPLER_DDIM;
   params.adapters = paths;
   params.adapter_count = count;
   struct engine_shape shape = default_shape(&stage->suite.golden);

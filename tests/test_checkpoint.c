@@ -384,23 +384,25 @@ static void test_scheduler(void **state) {
     const char *text;
     enum sampler sampler;
     enum spacing spacing;
-    bool one, differs;
+    bool one;
+    const char *differs; /* in what: a word of the line that says so */
   } cases[] = {
       {"{\"_class_name\": \"EulerDiscreteScheduler\", \"beta_end\": 0.012, \"beta_schedule\": \"scaled_linear\","
        "\"beta_start\": 0.00085, \"clip_sample\": false, \"interpolation_type\": \"linear\", \"num_train_timesteps\":"
        "1000, \"prediction_type\": \"epsilon\", \"sigma_max\": null, \"sigma_min\": null, \"skip_prk_steps\": true,"
        "\"set_alpha_to_one\": false, \"steps_offset\": 1, \"timestep_spacing\": \"trailing\", \"timestep_type\":"
        "\"discrete\", \"trained_betas\": null, \"use_karras_sigmas\": false}",
-       SAMPLER_EULER, SPACING_TRAILING, false, false},
+       SAMPLER_EULER, SPACING_TRAILING, false, NULL},
       {"{\"_class_name\": \"PNDMScheduler\", \"clip_sample\": false, \"set_alpha_to_one\": false,"
        "\"skip_prk_steps\": true, \"steps_offset\": 1}",
-       SAMPLER_DDIM, SPACING_LEADING, false, true},
-      {"{\"_class_name\": \"EulerDiscreteScheduler\"}", SAMPLER_EULER, SPACING_LINSPACE, true, false},
-      {"{\"_class_name\": \"PNDMScheduler\"}", SAMPLER_DDIM, SPACING_LEADING, false, true},
-      {"{\"_class_name\": \"DDIMScheduler\", \"clip_sample\": false}", SAMPLER_DDIM, SPACING_LEADING, true, false},
-      {"{\"_class_name\": \"LCMScheduler\", \"timestep_spacing\": \"leading\"}", SAMPLER_LCM, SPACING_LCM, true, false},
-      {"{\"_class_name\": \"UniPCMultistepScheduler\", \"solver_order\": 2, \"disable_corrector\": []}", SAMPLER_DDIM,
-       SPACING_LINSPACE, true, true},
+       SAMPLER_PNDM, SPACING_LEADING, false, NULL},
+      {"{\"_class_name\": \"EulerDiscreteScheduler\"}", SAMPLER_EULER, SPACING_LINSPACE, true, NULL},
+      {"{\"_class_name\": \"PNDMScheduler\"}", SAMPLER_PNDM, SPACING_LEADING, false, "skip_prk_steps"},
+      {"{\"_class_name\": \"DDIMScheduler\", \"clip_sample\": false}", SAMPLER_DDIM, SPACING_LEADING, true, NULL},
+      {"{\"_class_name\": \"LCMScheduler\", \"timestep_spacing\": \"leading\"}", SAMPLER_LCM, SPACING_LCM, true, NULL},
+      {"{\"_class_name\": \"TCDScheduler\", \"timestep_spacing\": \"leading\"}", SAMPLER_TCD, SPACING_LCM, true, NULL},
+      {"{\"_class_name\": \"UniPCMultistepScheduler\", \"solver_order\": 2, \"disable_corrector\": []}", SAMPLER_UNIPC,
+       SPACING_LINSPACE, true, NULL},
       /* As diffusers 0.42 saves them */
       {"{\"_class_name\": \"UniPCMultistepScheduler\", \"_diffusers_version\": \"0.42.1\", \"beta_end\": 0.012,"
        "\"beta_schedule\": \"scaled_linear\", \"beta_start\": 0.00085, \"disable_corrector\": [],"
@@ -410,16 +412,18 @@ static void test_scheduler(void **state) {
        "\"solver_order\": 2, \"solver_p\": null, \"solver_type\": \"bh2\", \"steps_offset\": 0, \"thresholding\":"
        "false, \"time_shift_type\": \"exponential\", \"timestep_spacing\": \"linspace\", \"use_dynamic_shifting\":"
        "false, \"use_flow_sigmas\": false, \"use_karras_sigmas\": false}",
-       SAMPLER_DDIM, SPACING_LINSPACE, true, true},
+       SAMPLER_UNIPC, SPACING_LINSPACE, true, NULL},
       {"{\"_class_name\": \"DPMSolverMultistepScheduler\", \"_note\": \"\\\"-Infinity\", \"algorithm_type\":"
        "\"dpmsolver++\", \"euler_at_final\": false, \"lambda_min_clipped\": -Infinity, \"lower_order_final\": true,"
        "\"solver_type\": \"midpoint\", \"time_shift_type\": \"exponential\", \"use_lu_lambdas\": false,"
        "\"variance_type\": null, \"timestep_spacing\": \"trailing\"}",
-       SAMPLER_DDIM, SPACING_TRAILING, true, true},
+       SAMPLER_DPM, SPACING_TRAILING, true, NULL},
       {"{\"_class_name\": \"EulerAncestralDiscreteScheduler\", \"timestep_spacing\": \"trailing\"}",
-       SAMPLER_EULER_ANCESTRAL, SPACING_TRAILING, true, false},
-      {"{\"_class_name\": \"DPMSolverMultistepScheduler\", \"algorithm_type\": \"dpmsolver++\"}", SAMPLER_DDIM,
-       SPACING_LINSPACE, true, true},
+       SAMPLER_EULER_ANCESTRAL, SPACING_TRAILING, true, NULL},
+      {"{\"_class_name\": \"DPMSolverMultistepScheduler\", \"algorithm_type\": \"sde-dpmsolver++\"}", SAMPLER_DPM_SDE,
+       SPACING_LINSPACE, true, NULL},
+      {"{\"_class_name\": \"DEISMultistepScheduler\", \"solver_order\": 3}", SAMPLER_DDIM, SPACING_LINSPACE, true,
+       "DDIM"},
   };
   for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
     struct scheduler_config scheduler;
@@ -431,9 +435,9 @@ static void test_scheduler(void **state) {
     assert_int_equal(scheduler.sampler, cases[i].sampler);
     assert_int_equal(scheduler.spacing, cases[i].spacing);
     assert_int_equal(scheduler.set_alpha_to_one, cases[i].one);
-    assert_int_equal(lines.count, cases[i].differs);
+    assert_int_equal(lines.count, cases[i].differs != NULL);
     if (cases[i].differs)
-      assert_non_null(strstr(lines.last, "DDIM"));
+      assert_non_null(strstr(lines.last, cases[i].differs));
   }
 }
 
@@ -447,14 +451,30 @@ static void test_scheduler_refusals(void **state) {
       {EULER "\"prediction_type\": \"flow\"}", "prediction_type", "flow"},
       {EULER "\"prediction_type\": \"sample\", \"rescale_betas_zero_snr\": true}", "rescale_betas_zero_snr", "true"},
       {EULER "\"timestep_spacing\": \"karras\"}", "timestep_spacing", "karras"},
-      {EULER "\"use_karras_sigmas\": true}", "use_karras_sigmas", "true"},
+      {EULER "\"use_karras_sigmas\": true, \"use_exponential_sigmas\": true}", "use_exponential_sigmas", "true"},
+      {EULER "\"use_beta_sigmas\": true}", "use_beta_sigmas", "true"},
+      {EULER "\"sigma_min\": -1}", "sigma_min", "-1"},
+      {EULER "\"steps_offset\": 1000000000}", "steps_offset", "1000000000"},
+      {"{\"_class_name\": \"DDIMScheduler\", \"use_karras_sigmas\": true}", "use_karras_sigmas", "true"},
+#define UNIPC "{\"_class_name\": \"UniPCMultistepScheduler\", "
+      {UNIPC "\"solver_order\": 4}", "solver_order", "4"},
+      {UNIPC "\"solver_type\": \"rk\"}", "solver_type", "rk"},
+      {UNIPC "\"disable_corrector\": [-1]}", "disable_corrector", "-1"},
+      {UNIPC "\"predict_x0\": false}", "predict_x0", "false"},
+      {UNIPC "\"use_karras_sigmas\": true, \"final_sigmas_type\": \"sigma_min\"}", "final_sigmas_type", "sigma_min"},
+#define DPM "{\"_class_name\": \"DPMSolverMultistepScheduler\", "
+      {DPM "\"algorithm_type\": \"sde-dpmsolver\"}", "algorithm_type", "sde-dpmsolver"},
+      {DPM "\"algorithm_type\": \"dpmsolver\"}", "algorithm_type", "dpmsolver"},
+      {DPM "\"lambda_min_clipped\": 0}", "lambda_min_clipped", "0"},
+      {DPM "\"variance_type\": \"learned\"}", "variance_type", "learned"},
+      {DPM "\"use_lu_lambdas\": true}", "use_lu_lambdas", "true"},
       {EULER "\"thresholding\": true}", "thresholding", "true"},
       {EULER "\"trained_betas\": [0.1]}", "trained_betas", "[0.1]"},
       {EULER "\"num_train_timesteps\": 4000}", "num_train_timesteps", "4000"},
       {EULER "\"rescale_betas_zero_snr\": true}", "rescale_betas_zero_snr", "v_prediction"},
       {EULER "\"interpolation_type\": \"log_linear\"}", "interpolation_type", "log_linear"},
       {EULER "\"timestep_type\": \"continuous\"}", "timestep_type", "continuous"},
-      {EULER "\"final_sigmas_type\": \"sigma_min\"}", "final_sigmas_type", "sigma_min"},
+      {EULER "\"final_sigmas_type\": \"none\"}", "final_sigmas_type", "none"},
       {EULER "\"beta_start\": 0}", "beta_start", "0"},
       {EULER "\"beta_end\": 2}", "beta_end", "2"},
       {EULER "\"steps_offset\": -1}", "steps_offset", "-1"},
@@ -592,17 +612,49 @@ struct field {
 
 static const struct field euler_fields[] = {EULER_FIELDS,
                                             {"interpolation_type", "\"log_linear\"", REFUSED},
-                                            {"use_karras_sigmas", "true", REFUSED},
-                                            {"use_exponential_sigmas", "true", REFUSED},
+                                            {"use_karras_sigmas", "true", CHANGES},
+                                            {"use_exponential_sigmas", "true", CHANGES},
                                             {"use_beta_sigmas", "true", REFUSED},
-                                            {"sigma_min", "0.1", REFUSED},
-                                            {"sigma_max", "10", REFUSED},
+                                            {"sigma_min", "0.1", NOTHING}, /* without use_karras_sigmas */
+                                            {"sigma_max", "10", NOTHING},
                                             {"timestep_type", "\"continuous\"", REFUSED},
-                                            {"final_sigmas_type", "\"sigma_min\"", REFUSED},
+                                            {"final_sigmas_type", "\"sigma_min\"", CHANGES},
                                             {NULL}};
-static const struct field ancestral_fields[] = {EULER_FIELDS, {"prediction_type", "\"sample\"", REFUSED}, {NULL}};
+static const struct field ancestral_fields[] = {EULER_FIELDS, {"prediction_type", "\"sample\"", CHANGES}, {NULL}};
 static const struct field ddim_fields[] = {
     EULER_FIELDS, CLIPPING_FIELDS, {"set_alpha_to_one", "false", CHANGES}, {"clip_sample", "true", CHANGES}, {NULL}};
+static const struct field pndm_fields[] = {
+    EULER_FIELDS, {"thresholding", "true", REFUSED}, {"set_alpha_to_one", "true", CHANGES}, {NULL}};
+/* The last step is of the first order anyhow, because it leaves no noise. */
+#define SOLVER_FIELDS                                                                                                  \
+  {"solver_order", "1", CHANGES}, {"solver_order", "3", CHANGES}, {"solver_order", "0", REFUSED},                      \
+      {"lower_order_final", "false", NOTHING}, {"use_karras_sigmas", "true", CHANGES},                                 \
+      {"use_exponential_sigmas", "true", CHANGES}, {"use_beta_sigmas", "true", REFUSED},                               \
+      {"use_flow_sigmas", "true", REFUSED}, {"flow_shift", "3.0", NOTHING}, {"thresholding", "true", REFUSED},         \
+      {"sample_max_value", "2.0", NOTHING}, {"use_dynamic_shifting", "true", REFUSED}, {                               \
+    "final_sigmas_type", "\"sigma_min\"", CHANGES                                                                      \
+  }
+static const struct field unipc_fields[] = {EULER_FIELDS,
+                                            SOLVER_FIELDS,
+                                            {"predict_x0", "false", REFUSED},
+                                            {"solver_type", "\"bh1\"", CHANGES},
+                                            {"solver_type", "\"midpoint\"", NOTHING},
+                                            {"disable_corrector", "[0]", CHANGES},
+                                            {"solver_p", "\"DDIM\"", REFUSED},
+                                            {"shift_terminal", "0.1", REFUSED},
+                                            {NULL}};
+static const struct field dpm_fields[] = {EULER_FIELDS,
+                                          SOLVER_FIELDS,
+                                          {"algorithm_type", "\"sde-dpmsolver++\"", CHANGES},
+                                          {"algorithm_type", "\"deis\"", NOTHING},
+                                          {"solver_type", "\"heun\"", CHANGES},
+                                          {"solver_type", "\"bh2\"", NOTHING},
+                                          {"euler_at_final", "true", NOTHING},
+                                          {"use_lu_lambdas", "true", REFUSED},
+                                          {"lambda_min_clipped", "-5.1", NOTHING}, /* it is below all of them */
+                                          {"lambda_min_clipped", "-1", REFUSED},
+                                          {"variance_type", "\"learned\"", REFUSED},
+                                          {NULL}};
 /* LCM's spacing is its own, and its last step ends on the prediction. */
 static const struct field lcm_fields[] = {{"num_train_timesteps", "500", REFUSED},
                                           {"beta_start", "0.001", CHANGES},
@@ -618,6 +670,18 @@ static const struct field lcm_fields[] = {{"num_train_timesteps", "500", REFUSED
                                           {"timestep_scaling", "2.0", CHANGES},
                                           {"clip_sample", "true", CHANGES},
                                           CLIPPING_FIELDS,
+                                          {NULL}};
+
+static const struct field tcd_fields[] = {{"num_train_timesteps", "500", REFUSED},
+                                          {"beta_start", "0.001", CHANGES},
+                                          {"prediction_type", "\"epsilon\"", CHANGES},
+                                          {"timestep_spacing", "\"trailing\"", NOTHING},
+                                          {"steps_offset", "7", NOTHING},
+                                          {"rescale_betas_zero_snr", "true", CHANGES},
+                                          {"set_alpha_to_one", "false", NOTHING},
+                                          {"original_inference_steps", "100", CHANGES},
+                                          {"timestep_scaling", "2.0", NOTHING},
+                                          {"thresholding", "true", REFUSED},
                                           {NULL}};
 
 /* A file of this class with the field, in the place of one of the usual ones. */
@@ -644,7 +708,8 @@ static bool scheduler_effect(const char *class, const struct field *field, struc
     assert_true(field && strstr(err.message, field->key));
     return false;
   }
-  struct sampling sampling = {config.sampler, config.spacing, 4, 1, .text_to_image = true, .quantised = true};
+  struct sampling sampling = {config.sampler,    config.spacing,         7, 1, .text_to_image = true,
+                              .quantised = true, .sigmas = config.sigmas};
   memset(table, 0, sizeof *table);
   sampler_table(&config, &sampling, table);
   *clip_sample = config.clip_sample;
@@ -670,6 +735,10 @@ static void test_scheduler_fields(void **state) {
   check_scheduler_fields("EulerAncestralDiscreteScheduler", ancestral_fields);
   check_scheduler_fields("DDIMScheduler", ddim_fields);
   check_scheduler_fields("LCMScheduler", lcm_fields);
+  check_scheduler_fields("TCDScheduler", tcd_fields);
+  check_scheduler_fields("PNDMScheduler", pndm_fields);
+  check_scheduler_fields("UniPCMultistepScheduler", unipc_fields);
+  check_scheduler_fields("DPMSolverMultistepScheduler", dpm_fields);
 }
 
 static const struct field unet_fields[] = {

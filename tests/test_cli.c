@@ -171,16 +171,24 @@ static void test_info_of_adapters(void **state) {
 #undef INFO
 }
 
-/* A scheduler that is not built in is named, once. */
+/* A scheduler that is not built in is named, once; an option that does nothing, and one that cannot be, get a line. */
 static void test_scheduler_stand_in(void **state) {
   (void)state;
   struct outcome outcome;
-  program_run(&outcome,
-              "render good.mp4 null: --model \"$REVERIE_EXPECTED\"/../data/goldens/sd15 --size 64x64 --frames 1");
+  shell("cp -r \"$REVERIE_EXPECTED\"/../data/goldens/sd15 heun && "
+        "sed -i s/PNDMScheduler/HeunDiscreteScheduler/ heun/scheduler/scheduler_config.json");
+  program_run(&outcome, "render good.mp4 null: --model heun --size 64x64 --frames 1");
   assert_int_equal(outcome.status, 0);
-  const char *said = strstr(outcome.said, "PNDMScheduler is not built in: DDIM runs in its place");
+  const char *said = strstr(outcome.said, "HeunDiscreteScheduler is not built in: DDIM runs in its place");
   assert_non_null(said);
-  assert_null(strstr(said + 20, "not built in"));
+  assert_null(strstr(said + 30, "not built in"));
+  shell("sed -i s/HeunDiscreteScheduler/UniPCMultistepScheduler/ heun/scheduler/scheduler_config.json");
+  program_run(&outcome, "render good.mp4 null: --model heun --size 64x64 --frames 1 --steps 2 --eta 0.5");
+  assert_int_equal(outcome.status, 0);
+  assert_non_null(strstr(outcome.said, "--eta does nothing with the sampler UniPC"));
+  program_expect(2, "Karras spacing: DDIM takes timesteps alone",
+                 "render good.mp4 null: --model heun --size 64x64 --frames 1 --sampler ddim --spacing karras");
+  shell("rm -r heun");
 }
 
 static void test_negative_without_guidance(void **state) {

@@ -454,6 +454,26 @@ static void a_step_looks_back(void **state) {
   finish(&b);
 }
 
+/* PNDM asks twice for its first step: what the second asking says is used and not kept. */
+static void a_step_may_keep_nothing(void **state) {
+  (void)state;
+  struct bench b = begin();
+  struct tensor x = input(&b, 1, 1, 1, (float[]){1}), m = input(&b, 1, 1, 1, (float[]){3});
+  struct tensor earlier = plan_input(&b.plan, 1, 1, 1, 1, ELEMENT_PRECISE);
+  for (int i = 0; i < 3; i++) {
+    plan_step(&b.plan, "step", (struct op_step){.step = i, .x = x, .model = m, .earlier = earlier});
+    b.params.step[i] = (struct step_params){.x = 2, .earlier = {i > 0}, .keep_x = i != 1};
+  }
+  prepare(&b, PIXEL_RGBA);
+  run(&b, NULL, NULL);
+  float latent, kept; /* 2, keeps 1; 4 + 1, keeps that 1; 10 + 1, keeps 5 */
+  struct error err = {0};
+  assert_int_equal(device_read(b.device, b.program, x, 0, &latent, 1, &err), 0);
+  assert_int_equal(device_read(b.device, b.program, earlier, 0, &kept, 1, &err), 0);
+  assert_true(latent == 11 && kept == 5);
+  finish(&b);
+}
+
 /* Adams and Bashforth's formula of the fourth order, as PNDM has it, on x' = -x from 1 in a loop of ten iterations: its
  * error is what three earlier predictions are worth. */
 static void multistep_solvers_fit_the_step(void **state) {
@@ -749,6 +769,7 @@ int main(void) {
       cmocka_unit_test(guidance_makes_its_reference),
       cmocka_unit_test(the_sampler_step_is_linear),
       cmocka_unit_test(a_step_looks_back),
+      cmocka_unit_test(a_step_may_keep_nothing),
       cmocka_unit_test(multistep_solvers_fit_the_step),
       cmocka_unit_test(a_loop_hands_on_its_latent),
       cmocka_unit_test(only_chosen_rows_see_the_image),

@@ -418,6 +418,36 @@ static void test_changes_capture_nothing(void **state) {
   }
 }
 
+/* Every sampler, at few steps and in a loop: strength and eta change from frame to frame and take nothing, and a frame
+ * leaves nothing to the next. */
+static void test_samplers_change_live(void **state) {
+  (void)state;
+  for (int sampler = SAMPLER_AUTO + 1; sampler < SAMPLERS; sampler++) {
+    struct rig rig = {.controls = CONTROLS_DEFAULTS};
+    assert_int_equal(golden_open(&rig.golden, args[1], "sd15"), 0);
+    struct engine_params params = default_params(&rig.golden, args[2]);
+    struct engine_shape shape = default_shape(&rig.golden);
+    params.sampler = (enum sampler)sampler;
+    shape.steps = sampler % 2 ? 3 : 6;
+    must(rig_engine(&rig, &params, &shape), &rig.err);
+    must(engine_set_prompt(rig.engine, 1, "a cat", &rig.err), &rig.err);
+    rig.controls.strength = 0.5f;
+    uint8_t *first = generate_default(&rig);
+    struct engine_info before = info_of(&rig);
+    rig.controls.eta = before.has_eta && before.eta == 0;
+    if (before.has_eta)
+      assert_differ(&rig, memcpy(malloc(picture_bytes(&rig)), first, picture_bytes(&rig)), generate_default(&rig));
+    rig.controls.strength = 0.9f;
+    free(generate_default(&rig));
+    rig.controls.eta = -1;
+    rig.controls.strength = 0.5f;
+    assert_same(&rig, first, generate_default(&rig));
+    assert_int_equal(info_of(&rig).device_captures, before.device_captures);
+    assert_int_equal(info_of(&rig).device_allocations, before.device_allocations);
+    rig_close(&rig);
+  }
+}
+
 /* --- frames --- */
 
 static void test_two_in_flight(void **state) {
@@ -992,6 +1022,7 @@ int main(int argc, char **argv) {
       cmocka_unit_test(test_time_projections),
       cmocka_unit_test(test_pooled_text),
       cmocka_unit_test(test_changes_capture_nothing),
+      cmocka_unit_test(test_samplers_change_live),
       cmocka_unit_test(test_two_in_flight),
       cmocka_unit_test(test_strength_in_flight),
       cmocka_unit_test(test_prompt_in_flight),

@@ -362,12 +362,24 @@ static void set_blend(struct engine *engine, const cJSON *run, struct controls *
   }
 }
 
+/* Place of a word in a list as "auto|euler": its enum's value. */
+static int word_index(const char *words, const char *word) {
+  size_t length = strlen(word);
+  for (int i = 0;; i++, words += strcspn(words, "|") + 1) {
+    if (strcspn(words, "|") == length && !strncmp(words, word, length))
+      return i;
+    assert_true(words[strcspn(words, "|")] == '|');
+  }
+}
+
 static double run_psnr(const struct golden *golden, const cJSON *run, const char *device) {
   const struct engine_shape shape = shape_of(golden, run);
   struct engine_params params = ENGINE_PARAMS_DEFAULTS;
   params.model = model_folder(golden);
   params.device.name = device;
   params.strength_diffusers = true;
+  params.sampler = (enum sampler)word_index(SAMPLER_WORDS, json_string(run, "sampler", "auto"));
+  params.spacing = (enum spacing)word_index(SPACING_WORDS, json_string(run, "spacing", "auto"));
   struct engine *engine;
   struct prepared *prepared;
   struct error err = {0};
@@ -379,6 +391,7 @@ static double run_psnr(const struct golden *golden, const cJSON *run, const char
   controls.seed = (uint64_t)json_number(run, "seed", 0);
   controls.strength = (float)json_number(run, "strength", 1);
   controls.guidance = (float)json_number(run, "guidance", 1);
+  controls.eta = (float)json_number(run, "eta", -1);
   controls.image_guidance = (float)json_number(run, "image_guidance", 1);
   const struct engine_request request = {.prepared = prepared, .controls = &controls, .frame = &golden->frame};
   struct engine_result made;

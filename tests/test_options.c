@@ -71,7 +71,7 @@ static void test_values(void **state) {
   struct options options =
       accept("render a b --model m --vae v -p oil~painting --prompt=neon --negative blur -g 7.5 --image-guidance 2 "
              "-s0.25 --steps 4 --seed 9007199254740991 --size 512x288 --fit letterbox --sampler lcm "
-             "--grid leading --strength-grid trained --text-to-image");
+             "--spacing leading --strength-grid trained --text-to-image");
   assert_string_equal(parameters_text(&options.values, PARAMETER_MODEL, 0), "m");
   assert_string_equal(parameters_text(&options.values, PARAMETER_VAE, 0), "v");
   assert_int_equal(options.prompt_count, 2);
@@ -349,9 +349,12 @@ static void test_table_is_consistent(void **state) {
   assert_int_equal(accept("bench --sampler euler").values.sampler, SAMPLER_EULER);
   assert_int_equal(accept("bench --sampler ddim").values.sampler, SAMPLER_DDIM);
   assert_int_equal(accept("bench --sampler euler-a").values.sampler, SAMPLER_EULER_ANCESTRAL);
-  assert_int_equal(accept("bench --grid auto").values.spacing, SPACING_AUTO);
-  assert_int_equal(accept("bench --grid trailing").values.spacing, SPACING_TRAILING);
-  assert_int_equal(accept("bench --grid lcm").values.spacing, SPACING_LCM);
+  assert_int_equal(accept("bench --spacing auto").values.spacing, SPACING_AUTO);
+  assert_int_equal(accept("bench --spacing trailing").values.spacing, SPACING_TRAILING);
+  assert_int_equal(accept("bench --spacing lcm").values.spacing, SPACING_LCM);
+  assert_int_equal(accept("bench --spacing karras").values.spacing, SPACING_KARRAS);
+  assert_int_equal(accept("bench --sampler dpm++-sde").values.sampler, SAMPLER_DPM_SDE);
+  assert_true(accept("bench --sampler tcd --eta 1").values.eta == 1);
   assert_int_equal(accept("bench --precision auto").device.precision, PRECISION_AUTO);
   assert_int_equal(accept("bench --precision f32").device.precision, PRECISION_F32);
   assert_int_equal(accept("bench --strength-grid diffusers").values.strength_grid, STRENGTH_DIFFUSERS);

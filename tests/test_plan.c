@@ -289,9 +289,9 @@ static void a_loop_keeps_what_its_next_iteration_reads(void **state) {
   struct resources resources = {0};
   struct plan plan;
   struct error err = {0};
-  struct tensor table = resources_state(&resources, "table", STEPS_MAX, 1, 1, 8, ELEMENT_DEVICE, &err), before;
+  struct tensor table = resources_state(&resources, "table", CALLS_MAX, 1, 1, 8, ELEMENT_DEVICE, &err), before;
   plan_init(&plan, &resources);
-  struct tensor early = append_loop(&plan, table, STEPS_MAX, &before);
+  struct tensor early = append_loop(&plan, table, CALLS_MAX, &before);
   assert_int_equal(plan_finish(&plan, &err), 0);
   assert_int_equal(plan.op_count, 6);
   assert_int_equal(plan.temporaries[0].first, 0);
@@ -300,7 +300,7 @@ static void a_loop_keeps_what_its_next_iteration_reads(void **state) {
   assert_int_equal(plan.temporaries[before.index].last, 4); /* the step, not the norm that reads it */
   assert_int_equal(plan.temporaries[early.index].first, 2);
   assert_int_equal(plan.temporaries[early.index].last, 3);
-  const int runs[6] = {1, STEPS_MAX, STEPS_MAX, STEPS_MAX, STEPS_MAX, 1};
+  const int runs[6] = {1, CALLS_MAX, CALLS_MAX, CALLS_MAX, CALLS_MAX, 1};
   for (int i = 0; i < 6; i++)
     assert_int_equal(plan_op_runs(&plan, i), runs[i]);
   plan_free(&plan);
@@ -320,9 +320,9 @@ static void loops_that_make_no_sense_are_refused(void **state) {
   struct resources resources = {0};
   struct plan plan;
   struct error err = {0};
-  struct tensor table = resources_state(&resources, "table", STEPS_MAX, 1, 1, 8, ELEMENT_DEVICE, &err), before;
+  struct tensor table = resources_state(&resources, "table", CALLS_MAX, 1, 1, 8, ELEMENT_DEVICE, &err), before;
   plan_init(&plan, &resources);
-  append_loop(&plan, table, STEPS_MAX + 1, &before);
+  append_loop(&plan, table, CALLS_MAX + 1, &before);
   expect_failure(&plan, "iterations");
   plan_init(&plan, &resources);
   append_loop(&plan, table, 2, &before);
@@ -340,7 +340,7 @@ static void loops_that_make_no_sense_are_refused(void **state) {
   plan_loop_begin(&plan, 2);
   expect_failure(&plan, "no end");
   plan_init(&plan, &resources);
-  plan_loop_begin(&plan, STEPS_MAX);
+  plan_loop_begin(&plan, CALLS_MAX);
   plan_time_row(&plan, "time", (struct op_time_row){.step = 1, .table = table});
   expect_failure(&plan, "no such row");
   resources_free(&resources);

@@ -1,4 +1,5 @@
-/* Schedules and samplers against diffusers: tests/goldens/sampler.py writes data/sampler.json. */
+/* Schedules and samplers against diffusers: tests/goldens/sampler.py writes data/sampler.json, sampler_walks.py
+ * data/sampler_walks.json. */
 #include "tests/cmocka_all.h"
 
 #include <cjson/cJSON.h>
@@ -10,21 +11,28 @@
 #include "tests/fixture.h"
 #include "unet/checkpoint/checkpoint.h"
 
-static cJSON *goldens;
+static cJSON *goldens, *walks;
+
+static cJSON *read_json(const char *path) {
+  char *text = fixture_read(path, NULL);
+  assert_non_null(text);
+  cJSON *json = cJSON_Parse(text);
+  free(text);
+  return json;
+}
 
 static int setup(void **state) {
   (void)state;
-  char *text = fixture_read(SOURCE_DIR "/tests/data/sampler.json", NULL);
-  assert_non_null(text);
-  goldens = cJSON_Parse(text);
-  free(text);
-  assert_true(cJSON_GetArraySize(goldens) > 500);
+  goldens = read_json(SOURCE_DIR "/tests/data/sampler.json");
+  walks = read_json(SOURCE_DIR "/tests/data/sampler_walks.json");
+  assert_true(cJSON_GetArraySize(goldens) > 500 && cJSON_GetArraySize(walks) > 100);
   return 0;
 }
 
 static int teardown(void **state) {
   (void)state;
   cJSON_Delete(goldens);
+  cJSON_Delete(walks);
   return 0;
 }
 
@@ -69,24 +77,45 @@ static double table_error(const struct sampler_table *table, const cJSON *golden
   return worst;
 }
 
-/* The golden's recursion with the golden script's stand-in for a network; largest error of the end state, relative to
- * its largest element. */
-static double walk_error(const struct sampler_table *table, const cJSON *golden) {
+enum { ELEMENTS = 4 };
+
+/* OP_STEP on a few elements: what a run of the table does. */
+struct walker {
+  double x[ELEMENTS], earlier[EARLIER_MAX][ELEMENTS];
+};
+
+static void walker_begin(struct walker *w, const struct sampler_table *table) {
   static const double latent[] = {0.5, -1, 0.25, 2}, noise[] = {1, -0.5, -2, 0.1};
-  const cJSON *end = cJSON_GetObjectItem(golden, "walk");
-  double x[4], worst = 0, largest = 0;
-  for (int k = 0; k < 4; k++)
-    x[k] = table->start_latent * latent[k] + table->start_noise * noise[k];
-  for (int i = 0; i < table->steps; i++) {
-    const struct step_params *step = &table->step[i];
-    for (int k = 0; k < 4; k++) {
-      double model = 0.3 * x[k] + 0.2 * cos((double)step->timestep / 100.0 + k);
-      x[k] = step->x * x[k] + step->model * model + step->noise * 0.5;
+  *w = (struct walker){0};
+  for (int k = 0; k < ELEMENTS; k++)
+    w->x[k] = table->start_latent * latent[k] + table->start_noise * noise[k];
+}
+
+static void walker_step(struct walker *w, const struct step_params *step, int k, double model, double noise) {
+  double x = step->x * w->x[k] + step->model * model + step->noise * noise;
+  for (int j = 0; j < EARLIER_MAX; j++)
+    x += step->earlier[j] * w->earlier[j][k];
+  for (int j = EARLIER_MAX - 1; j > 0 && (step->keep_x != 0 || step->keep_model != 0); j--)
+    w->earlier[j][k] = w->earlier[j - 1][k];
+  if (step->keep_x != 0 || step->keep_model != 0)
+    w->earlier[0][k] = step->keep_x * w->x[k] + step->keep_model * model;
+  w->x[k] = x;
+}
+
+/* The golden's recursion with the golden script's stand-in for a network; largest error of the end state, which is
+ * list's items from first on, relative to its largest element. */
+static double walk_error(const struct sampler_table *table, const cJSON *list, int first) {
+  struct walker w;
+  double worst = 0, largest = 0;
+  walker_begin(&w, table);
+  for (int i = 0; i < table->steps; i++)
+    for (int k = 0; k < ELEMENTS; k++) {
+      double model = 0.3 * w.x[k] + 0.2 * cos((double)table->step[i].timestep / 100.0 + k);
+      walker_step(&w, &table->step[i], k, model, 0.5);
     }
-  }
-  for (int k = 0; k < 4; k++) {
-    worst = fmax(worst, fabs(x[k] - number(end, k)));
-    largest = fmax(largest, fabs(number(end, k)));
+  for (int k = 0; k < ELEMENTS; k++) {
+    worst = fmax(worst, fabs(w.x[k] - number(list, first + k)));
+    largest = fmax(largest, fabs(number(list, first + k)));
   }
   return worst / largest;
 }
@@ -107,10 +136,13 @@ static bool is_same_continuous(const struct sampling *s) {
          s->spacing != SPACING_LINSPACE;
 }
 
-/* The steps that are said to add noise do, and no other. */
-static void check_noise_samples(const struct sampler_table *table, enum sampler sampler) {
-  for (int i = 0; i < table->steps; i++)
-    assert_int_equal(table->step[i].noise != 0, i < sampler_noise_samples(sampler, table->steps));
+/* No step adds noise but those that are said to, and all of these do in samplers that always add some. */
+static void check_noise_samples(const struct sampler_table *table, enum sampler sampler, int steps) {
+  int samples = sampler_noise_samples(sampler, steps);
+  assert_true(sampler_table_noise(table) <= samples);
+  for (int i = 0; i < table->steps && !sampler_has_eta(sampler); i++)
+    if (table->steps == steps && sampler != SAMPLER_DPM_SDE)
+      assert_int_equal(table->step[i].noise != 0, i < samples);
 }
 
 /* Timesteps are real numbers: at training's own nothing is lost, between them sigma is in between. */
@@ -129,6 +161,13 @@ static void test_abar_between(void **state) {
     }
 }
 
+static struct scheduler_config group_config(const cJSON *group) {
+  char *text = cJSON_PrintUnformatted(cJSON_GetObjectItem(group, "config"));
+  struct scheduler_config config = parse(text);
+  cJSON_free(text);
+  return config;
+}
+
 static void test_goldens(void **state) {
   (void)state;
   double worst_table = 0, worst_walk = 0;
@@ -141,8 +180,8 @@ static void test_goldens(void **state) {
     struct sampler_table table;
     compared[sampling.sampler]++;
     sampler_table(&config, &sampling, &table);
-    check_noise_samples(&table, sampling.sampler);
-    double error = table_error(&table, golden), walk = walk_error(&table, golden);
+    check_noise_samples(&table, sampling.sampler, table.steps);
+    double error = table_error(&table, golden), walk = walk_error(&table, cJSON_GetObjectItem(golden, "walk"), 0);
     /* at zero signal-to-noise ratio diffusers' Euler carries x times 4096, in FP32 */
     double walk_bound = config.zero_snr && config.sampler == SAMPLER_EULER ? 2e-3 : 2e-5;
     if (error > 1e-6 || walk > walk_bound)
@@ -163,9 +202,71 @@ static void test_goldens(void **state) {
   print_message("%d tables, largest error %.2g; end states %.2g; %d also continuous\n", cJSON_GetArraySize(goldens),
                 worst_table, worst_walk, continuous);
   assert_true(continuous > 100);
+  const cJSON *group;
+  cJSON_ArrayForEach(group, walks) compared[group_config(group).sampler]++;
   for (int i = SAMPLER_AUTO + 1; i < SAMPLERS; i++)
     if (!compared[i])
       fail_msg("%s is compared with nothing", sampler_name((enum sampler)i));
+}
+
+/* A case of sampler_walks.json: steps, strength, eta, timesteps, two projections, the end state. */
+static struct sampling walk_sampling(const cJSON *item, const struct scheduler_config *config) {
+  double strength = number(item, 1);
+  return (struct sampling){.sampler = config->sampler,
+                           .spacing = config->spacing,
+                           .sigmas = config->sigmas,
+                           .steps = (int)number(item, 0),
+                           .strength = strength,
+                           .text_to_image = strength == 0,
+                           .eta = number(item, 2),
+                           .quantised = true};
+}
+
+/* Largest error of the projections, in units of what was added up; 1e9 where the timesteps differ, which may be real
+ * numbers that FP32 has rounded. */
+static double projection_error(const struct sampler_table *table, const cJSON *item, bool real) {
+  double timesteps = 0, sum[2] = {0}, size[2] = {0};
+  struct walker w;
+  walker_begin(&w, table);
+  for (int i = 0; i < table->steps; i++) {
+    timesteps += (i + 1) * (double)table->step[i].timestep;
+    for (int k = 0; k < 2; k++) {
+      double noise = (k ? -0.25 : 0.5) * (1 + 0.1 * i);
+      walker_step(&w, &table->step[i], k, k ? sin(2 + 0.7 * i) : cos(1 + 1.3 * i), noise);
+      sum[k] += cos(i + 1) * w.x[k];
+      size[k] += fabs(cos(i + 1) * w.x[k]);
+    }
+  }
+  if (fabs(timesteps - number(item, 3)) > real * (1e-5 * timesteps + 1e-2))
+    return 1e9;
+  return fmax(fabs(sum[0] - number(item, 4)) / size[0], fabs(sum[1] - number(item, 5)) / size[1]);
+}
+
+static void test_walks(void **state) {
+  (void)state;
+  double worst = 0, worst_walk = 0;
+  int count = 0;
+  const cJSON *group, *item;
+  cJSON_ArrayForEach(group, walks) {
+    struct scheduler_config config = group_config(group);
+    cJSON_ArrayForEach(item, cJSON_GetObjectItem(group, "cases")) {
+      struct sampling sampling = walk_sampling(item, &config);
+      struct sampler_table table;
+      sampler_table(&config, &sampling, &table);
+      check_noise_samples(&table, config.sampler, sampling.steps);
+      double error = projection_error(&table, item, config.sampler == SAMPLER_EULER),
+             walk = walk_error(&table, item, 6);
+      char *text = cJSON_PrintUnformatted(cJSON_GetObjectItem(group, "config"));
+      if (error > 1e-6 || walk > 2e-5)
+        fail_msg("%s, %d steps, strength %g, eta %g: error %.3g, end state %.3g\n", text, sampling.steps,
+                 sampling.strength, sampling.eta, error, walk);
+      cJSON_free(text);
+      worst = fmax(worst, error);
+      worst_walk = fmax(worst_walk, walk);
+      count++;
+    }
+  }
+  print_message("%d walks, largest error %.2g; end states %.2g\n", count, worst, worst_walk);
 }
 
 /* a_t and b_t of Stable Diffusion's schedule, to the six digits they are published with. */
@@ -339,9 +440,10 @@ static void test_pad(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_abar_between), cmocka_unit_test(test_goldens),      cmocka_unit_test(test_abar),
-      cmocka_unit_test(test_spacings),     cmocka_unit_test(test_lcm_strength), cmocka_unit_test(test_truth),
-      cmocka_unit_test(test_start),        cmocka_unit_test(test_one_step_v),   cmocka_unit_test(test_pad),
+      cmocka_unit_test(test_abar_between), cmocka_unit_test(test_goldens),  cmocka_unit_test(test_walks),
+      cmocka_unit_test(test_abar),         cmocka_unit_test(test_spacings), cmocka_unit_test(test_lcm_strength),
+      cmocka_unit_test(test_truth),        cmocka_unit_test(test_start),    cmocka_unit_test(test_one_step_v),
+      cmocka_unit_test(test_pad),
   };
   return cmocka_run_group_tests(tests, setup, teardown);
 }

@@ -93,6 +93,8 @@ struct engine_info {
   bool refuses_guidance;       /* trained without: engine_shape.guidance is an error (mini) */
   bool has_guidance_embedding; /* full LCM: guidance acts with no second row */
   const char *sampler, *spacing, *prediction;
+  bool has_eta;        /* the sampler reads controls.eta */
+  double eta;          /* that suits it */
   size_t weight_bytes; /* in the checkpoint */
   size_t device_bytes, device_peak_bytes;
   size_t prompt_bytes;    /* of these, what prompts take: texts, and keys and values of those in use */

@@ -176,6 +176,13 @@ static void check_negative(const struct engine *engine, const struct prepared *p
                                                    : "without --guidance above 1");
 }
 
+static void check_eta(const struct engine *engine, const struct setup *setup) {
+  struct engine_info info;
+  engine_get_info(engine, &info);
+  if (parameters_marked(&setup->options->values, PARAMETER_ETA, 0) && !info.has_eta)
+    log_line(setup->log, LOG_WARNING, "--eta does nothing with the sampler %s: ddim and tcd read it", info.sampler);
+}
+
 int setup_prepare(struct engine *engine, const struct engine_shape *shape, struct prepared **prepared,
                   struct error *err) {
   if (!engine_prepare(engine, shape, prepared, err))
@@ -209,6 +216,7 @@ int setup_engine(struct engine **engine, struct prepared **prepared, const struc
       (prepare_larger(*engine, setup, &params.shape, prepared) ||
        !setup_prepare(*engine, &params.shape, prepared, err))) {
     check_negative(*engine, *prepared, setup);
+    check_eta(*engine, setup);
     if (!weigh_adapters(*engine, &setup->options->values, err) && !set_prompts(*engine, setup->options, err))
       return 0;
   }
@@ -219,6 +227,8 @@ int setup_engine(struct engine **engine, struct prepared **prepared, const struc
 void setup_values(struct parameters *values, const struct engine_info *info, const struct prepared_info *prepared) {
   if (!parameters_marked(values, PARAMETER_STRENGTH, 0) && (info->image_conditioned || values->text_to_image))
     values->strength = 1;
+  if (!parameters_marked(values, PARAMETER_ETA, 0))
+    values->eta = info->eta;
   values->size = (struct parameter_size){prepared->shape.width, prepared->shape.height};
   values->steps = prepared->shape.steps;
 }

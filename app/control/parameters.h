@@ -46,6 +46,7 @@ enum parameter {
   PARAMETER_FIT,
   PARAMETER_SAMPLER,
   PARAMETER_SPACING,
+  PARAMETER_ETA,
   PARAMETER_STRENGTH_GRID,
   PARAMETER_TEXT_TO_IMAGE,
   PARAMETER_PAUSE,
@@ -111,7 +112,7 @@ struct parameters {
   struct parameter_text model, vae, unet, config, lora[ADAPTERS_MAX], prompt[SLOT_PRESETS], negative;
   struct parameter_size size;
   double lora_weight[ADAPTERS_MAX], blend[SLOT_PRESETS];
-  double guidance, image_guidance, delta, guidance_rescale, strength, mix, split_at;
+  double guidance, image_guidance, eta, delta, guidance_rescale, strength, mix, split_at;
   int64_t preset, steps, seed;
   int guidance_mode; /* enum guidance_mode */
   int fit, sampler, spacing, strength_grid, prediction, prompt_syntax;

@@ -37,6 +37,7 @@ void values_controls(const struct parameters *values, struct controls *controls)
       .image_guidance = (float)values->image_guidance,
       .guidance_rescale = (float)values->guidance_rescale,
       .delta = (float)values->delta,
+      .eta = (float)values->eta,
       .mix = (float)values->mix,
       .seed = (uint64_t)values->seed,
   };

@@ -33,6 +33,9 @@ static const struct {
     {"denoising-strength", "strength"},
     {"width", "size"},
     {"height", "size"},
+    {"scheduler", "sampler"},
+    {"grid", "spacing"},
+    {"timestep-spacing", "spacing"},
 };
 enum { OTHER_NAMES = sizeof other_names / sizeof *other_names };
 
@@ -297,7 +300,7 @@ struct parser {
   struct options_request *request;
   int argc, next;
   char **argv;
-  uint64_t seen; /* bit a table row */
+  bool seen[OPTIONS_MAX]; /* each row of the table */
   const char *positional[1 + FETCH_FILES_MAX];
   int positionals;
 };
@@ -312,7 +315,7 @@ static int parse_value(struct parser *parser, const struct option *option, const
   }
   if (!takes_value(option) && attached)
     return usage(err, "--%s takes no value", option->name);
-  parser->seen |= 1ull << (option - option_table);
+  parser->seen[option - option_table] = true;
   return apply(option, parser->options, parser->request, text, err);
 }
 
@@ -386,7 +389,7 @@ static int parse_all(struct parser *parser, struct error *err) {
 static int check_belongs(const struct parser *parser, const struct command_text *command, struct error *err) {
   for (int i = 0; i < option_count; i++) {
     const struct option *option = &option_table[i];
-    if (!(parser->seen >> i & 1) || option->commands & 1u << command->command)
+    if (!parser->seen[i] || option->commands & 1u << command->command)
       continue;
     for (int j = 0; j < command_count; j++)
       if (option->commands & 1u << command_table[j].command)

@@ -43,7 +43,8 @@ const struct option option_table[] = {
     {"size", 0, OPTION_PARAMETER, GROUP_PICTURE, ENGINE | INFO, "WxH", .parameter = PARAMETER_SIZE},
     {"fit", 0, OPTION_PARAMETER, GROUP_PICTURE, ENGINE, .parameter = PARAMETER_FIT},
     {"sampler", 0, OPTION_PARAMETER, GROUP_PICTURE, ENGINE, .parameter = PARAMETER_SAMPLER},
-    {"grid", 0, OPTION_PARAMETER, GROUP_PICTURE, ENGINE, .parameter = PARAMETER_SPACING},
+    {"spacing", 0, OPTION_PARAMETER, GROUP_PICTURE, ENGINE, .parameter = PARAMETER_SPACING},
+    {"eta", 0, OPTION_PARAMETER, GROUP_PICTURE, ENGINE, "X", .parameter = PARAMETER_ETA},
     {"strength-grid", 0, OPTION_PARAMETER, GROUP_PICTURE, ENGINE, .parameter = PARAMETER_STRENGTH_GRID},
     {"text-to-image", 0, OPTION_ON, GROUP_PICTURE, ENGINE, .parameter = PARAMETER_TEXT_TO_IMAGE},
 
@@ -135,7 +136,7 @@ const struct option option_table[] = {
     {"generate", 0, OPTION_GENERATE, GROUP_GENERAL, ALL, NULL, "man|bash|zsh|fish|models"},
 };
 const int option_count = sizeof option_table / sizeof *option_table;
-_Static_assert(sizeof option_table / sizeof *option_table <= 64, "the parser keeps one bit a row in a uint64_t");
+_Static_assert(sizeof option_table / sizeof *option_table <= OPTIONS_MAX, "the parser keeps a bool a row");
 
 const struct command_text command_table[] = {
     {COMMAND_LIVE, "live", "[SOURCE]", "show a camera, screen or video restyled in a window",

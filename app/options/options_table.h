@@ -67,6 +67,7 @@ struct command_text {
   int arguments_min, arguments_max;
 };
 
+enum { OPTIONS_MAX = 128 };
 extern const struct option option_table[];
 extern const int option_count;
 extern const struct command_text command_table[];

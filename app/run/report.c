@@ -38,8 +38,9 @@ static void print_rows(const struct report *report, FILE *out) {
 void report_table(const struct report *report, FILE *out) {
   const struct engine_info *engine = &report->engine;
   const struct engine_shape *shape = &report->prepared.shape;
-  fprintf(out, "%s, %dx%d, %d step%s (%s), %.1f GFLOP a frame\n", engine->model, shape->width, shape->height,
-          shape->steps, shape->steps == 1 ? "" : "s", engine->sampler, report->prepared.flops * 1e-9);
+  fprintf(out, "%s, %dx%d, %d step%s (%s, %s spacing), %.1f GFLOP a frame\n", engine->model, shape->width,
+          shape->height, shape->steps, shape->steps == 1 ? "" : "s", engine->sampler, engine->spacing,
+          report->prepared.flops * 1e-9);
   fprintf(out, "%s%s%s\n", engine->device, *engine->device_detail ? ", " : "", engine->device_detail);
   fprintf(out, "input: %s\n\n", report->source);
   if (report->profile.count)
@@ -79,6 +80,7 @@ static char *make_json(const struct report *report) {
   cJSON_AddNumberToObject(root, "height", report->prepared.shape.height);
   cJSON_AddNumberToObject(root, "steps", report->prepared.shape.steps);
   cJSON_AddStringToObject(root, "sampler", engine->sampler);
+  cJSON_AddStringToObject(root, "spacing", engine->spacing);
   cJSON_AddNumberToObject(root, "flops", report->prepared.flops);
   cJSON_AddNumberToObject(root, "first_frame_ms", report->first_frame_ms);
   cJSON_AddNumberToObject(root, "peak_memory_bytes", (double)report->peak_bytes);

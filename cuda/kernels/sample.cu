@@ -325,15 +325,17 @@ __global__ void __launch_bounds__(THREADS) guide_kernel(const __grid_constant__ 
   element_write(p.y, p.y_type, latent * p.count + i, factor * m);
 }
 
-/* What the earlier predictions add; then each goes one place back, and the first is `now`. */
+/* What the earlier predictions add; then each goes one place back, and the first is `now`, where the step keeps it. */
 __device__ __forceinline__ float look_back(const struct sample_args &p, const struct step_params &s, size_t i,
                                            float now) {
   float sum = 0.0f;
+  bool keeps = s.keep_x != 0.0f || s.keep_model != 0.0f;
   for (int j = 0; j < p.kept; j++) {
     float *place = p.earlier + j * p.count + i, before = *place;
     if (s.earlier[j] != 0.0f)
       sum += s.earlier[j] * before;
-    *place = now;
+    if (keeps)
+      *place = now;
     now = before;
   }
   return sum;

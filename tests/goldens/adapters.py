@@ -251,7 +251,8 @@ def main():
     image = models.picture(case["height"], case["width"], 1)
     with tempfile.TemporaryDirectory() as scratch:
         noise = models.Noise(pathlib.Path(scratch))
-        render = lambda parts: models.run_pipeline(parts, models.make_scheduler(checkpoint), RUN, image, noise)
+        scheduler = lambda: models.make_scheduler(checkpoint, {"sampler": "ddim"})
+        render = lambda parts: models.run_pipeline(parts, scheduler(), RUN, image, noise)
         plain = render(base.parts)
 
         def finish(name, file, model, weight, styles=()):

@@ -34,8 +34,8 @@ def run(name, mode, steps, **more):
 
 
 CASES = {
-    # Stable Diffusion 1.5: one number of heads, projections that are 1x1 convolutions, quick_gelu; its PNDM scheduler
-    # becomes DDIM on the leading grid.
+    # Stable Diffusion 1.5: one number of heads, projections that are 1x1 convolutions, quick_gelu; PNDM, and the
+    # other samplers that look back, or mix in fresh noise, in its place.
     "sd15": {
         "seed": 1, "dtype": "float16", "prefix": "text_model.", "height": 48, "width": 64,
         "pipeline": "StableDiffusionPipeline",
@@ -50,7 +50,20 @@ CASES = {
         "runs": [run("text-4-cfg", "text", 4, guidance=7.5, negative="a cat"),
                  run("text-3", "text", 3),
                  run("image-4-cfg", "image", 4, guidance=5.0, strength=0.5),
-                 run("image-2", "image", 2, strength=0.5, prompt="a cat at night")],
+                 run("image-2", "image", 2, strength=0.5, prompt="a cat at night"),
+                 *(run(f"pndm-{n}", "text", n) for n in (1, 2, 20)),
+                 run("pndm-image-20", "image", 20, strength=0.5),
+                 *(run(f"{sampler}-{n}", "text", n, sampler=sampler) | {"seed": seed} for sampler, seed in
+                   (("unipc", 6), ("dpm++", 7), ("dpm++-sde", 8)) for n in (2, 4, 20)),
+                 run("dpm++-1", "text", 1, sampler="dpm++"),
+                 run("dpm++-karras-4", "text", 4, sampler="dpm++", spacing="karras"),
+                 run("euler-karras-4", "text", 4, sampler="euler", spacing="karras"),
+                 run("unipc-image-20", "image", 20, sampler="unipc", strength=0.5),
+                 run("dpm++-image-4", "image", 4, sampler="dpm++", strength=0.5),
+                 run("dpm++-sde-image-20", "image", 20, sampler="dpm++-sde", strength=0.5, prompt="a cat at night"),
+                 *(run(f"tcd-{n}", "text", n, sampler="tcd", eta=0.3) for n in (1, 2, 4, 20)),
+                 run("tcd-image-4", "image", 4, sampler="tcd", eta=1.0, strength=0.75),
+                 run("ddim-eta-4", "text", 4, sampler="ddim", eta=1.0)],
     },
     # Stable Diffusion 2.1: heads per level, linear projections, gelu, v-prediction, padding by "!", three levels, two
     # layers; zero terminal SNR.

@@ -3,6 +3,7 @@
 each family of models, and what diffusers and transformers compute from them in FP32 on the CPU.
 
     models.py tests/data/goldens [CASE...]       the random checkpoints and their outputs
+    models.py --runs tests/data/goldens [CASE...]           only the pictures of whole runs, anew
     models.py --mini MODEL OUT                   the outputs of the model in folder MODEL
     models.py --half tests/data/goldens [CASE...]           only "half" in golden.json, anew: how far the same networks
     models.py --half --mini MODEL OUT                       in FP16 are from FP32, on a GPU where there is one
@@ -49,7 +50,10 @@ DRAWN_IN = [
     "diffusers.pipelines.stable_diffusion_xl.pipeline_stable_diffusion_xl_img2img",
     "diffusers.pipelines.stable_diffusion_xl.pipeline_stable_diffusion_xl_inpaint",
     "diffusers.pipelines.stable_diffusion_xl.pipeline_stable_diffusion_xl_instruct_pix2pix",
+    "diffusers.schedulers.scheduling_ddim",
+    "diffusers.schedulers.scheduling_dpmsolver_multistep",
     "diffusers.schedulers.scheduling_lcm",
+    "diffusers.schedulers.scheduling_tcd",
     "diffusers.schedulers.scheduling_euler_ancestral_discrete",
 ]
 # Encoding by the posterior's mode, which no noise disturbs from frame to frame.
@@ -406,11 +410,32 @@ def load(folder):
     return parts
 
 
-def make_scheduler(folder):
-    """The scheduler of the folder; where reverie has a stand-in for it, the stand-in."""
+SAMPLERS = {"euler": "EulerDiscrete", "ddim": "DDIM", "tcd": "TCD", "unipc": "UniPCMultistep",
+            "dpm++": "DPMSolverMultistep", "dpm++-sde": "DPMSolverMultistep"}
+
+
+def make_scheduler(folder, run={}):
+    """The scheduler of the folder, or the run's own."""
     config = json.loads((folder / "scheduler" / "scheduler_config.json").read_text())
-    name = {"PNDMScheduler": "DDIMScheduler"}.get(config["_class_name"], config["_class_name"])
-    return getattr(diffusers, name).from_config(config)
+    sampler, more = run.get("sampler"), {}
+    if sampler:
+        more = {"algorithm_type": "sde-dpmsolver++"} if sampler == "dpm++-sde" else {}
+        more |= {f"use_{run['spacing']}_sigmas": True} if "spacing" in run else {}
+    name = SAMPLERS[sampler] + "Scheduler" if sampler else config["_class_name"]
+    return getattr(diffusers, name).from_config(config, **more)
+
+
+def repeat_second(pipe):
+    """PNDM asks twice for the second timestep, also where image to image begins late: see sampler_walks.py."""
+    get = pipe.get_timesteps
+
+    def timesteps_of(steps, strength, *more):
+        whole = sorted({int(t) for t in pipe.scheduler.timesteps}, reverse=True)
+        kept = whole[steps - min(int(steps * strength), steps):]
+        get(steps, strength, *more)
+        return torch.tensor(kept[:2] + kept[1:]), len(kept)
+
+    pipe.get_timesteps = timesteps_of
 
 
 def encode_tokens(parts, ids):
@@ -581,6 +606,10 @@ def run_pipeline(parts, index, scheduler, run, image, noise):
     pipe.set_progress_bar_config(disable=True)
     if "blend" in run:
         arguments |= blended(pipe, run["blend"])
+    if isinstance(scheduler, diffusers.PNDMScheduler) and run["mode"] == "image":
+        repeat_second(pipe)
+    if "eta" in run:
+        arguments["eta"] = run["eta"]
     if run["mode"] == "edit":
         encode = pipe.prepare_image_latents
         pipe.prepare_image_latents = lambda *a, **k: image_latent(pipe.unet, pipe.vae, encode(*a, **k))
@@ -603,24 +632,38 @@ def check_runs(name, pictures):
         assert image.std() > 10 and clipped < 0.5 and nearest < 50, f"{name}/{run} proves too little"
 
 
+def run_tensors(parts, model, out, runs, image, noise):
+    index, pictures = json.loads((model / "model_index.json").read_text()), {}
+    for run in runs:
+        pictures[run["name"]] = run_pipeline(parts, index, make_scheduler(model, run), run, image, noise)
+    check_runs(out.name, pictures)
+    return {f"run.{k}": torch.from_numpy(v).half().contiguous() for k, v in pictures.items()}
+
+
 @torch.no_grad()
 def make_goldens(model, out, runs, height, width, seed, noise, widened=None):
     parts, image = load(model), picture(height, width, seed)
     tensors = network_goldens(parts, height, width, noise, seed)
-    index, pictures = json.loads((model / "model_index.json").read_text()), {}
-    for run in runs:
-        pictures[run["name"]] = run_pipeline(parts, index, make_scheduler(model), run, image, noise)
-    check_runs(out.name, pictures)
+    tensors |= run_tensors(parts, model, out, runs, image, noise)
     tensors["input"] = torch.from_numpy(image).half()  # 0..255 is exact in FP16
     if any(run["mode"] == "inpaint" for run in runs):
         tensors["mask"] = torch.from_numpy(mask(height, width)).half()
-    tensors |= {f"run.{k}": torch.from_numpy(v).half().contiguous() for k, v in pictures.items()}
     out.mkdir(parents=True, exist_ok=True)
     save_readable(tensors, out / "golden.safetensors")
     golden = {"prompt": PROMPTS[1], "height": height, "width": width, "guidance": 8.5, "runs": runs}
     if widened:
         golden["widened"] = widened
     write_golden(out, golden | {"half": half_errors(parts, tensors, widened)})
+
+
+@torch.no_grad()
+def update_runs(folder, case, noise):
+    golden = json.loads((folder / "golden.json").read_text())
+    tensors = {k: v for k, v in load_file(folder / "golden.safetensors").items() if not k.startswith("run.")}
+    image = picture(case["height"], case["width"], case["seed"])
+    tensors |= run_tensors(load(folder), folder, folder, case["runs"], image, noise)
+    save_readable(tensors, folder / "golden.safetensors")
+    write_golden(folder, golden | {"runs": case["runs"]})
 
 
 MINI_RUNS = [
@@ -634,6 +677,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--mini", metavar="MODEL", type=pathlib.Path)
     parser.add_argument("--half", action="store_true")
+    parser.add_argument("--runs", action="store_true")
     parser.add_argument("out", type=pathlib.Path)
     parser.add_argument("cases", nargs="*", default=[])
     options = parser.parse_args()
@@ -652,6 +696,9 @@ def main():
             return
         for name in options.cases or CASES:
             case, folder = CASES[name], options.out / name
+            if options.runs:
+                update_runs(folder, case, noise)
+                continue
             make_checkpoint(folder, case)
             make_goldens(folder, folder, case["runs"], case["height"], case["width"], case["seed"], noise,
                          case.get("widened"))

@@ -2,7 +2,7 @@
 """The shapes of SD-Turbo, Stable Diffusion 1.5, 2.1 (v), LCM and SDXL-Turbo with seeded random weights: diffusers on
 this GPU beside reverie's CUDA device, the same numbers in.
 
-    sd_shapes.py GPU_FRAME WORK [--compile] [--lora RANK] [--json FILE] [MODEL...]
+    sd_shapes.py GPU_FRAME WORK [--compile] [--lora RANK] [--json FILE] [--samplers SAMPLER,...] [MODEL...]
 
 GPU_FRAME is the program built from tests/gpu_frame.c; WORK is a folder for the checkpoints (2 GB each, SDXL 7), made as
 WORK/MODEL-shapes; MODEL is turbo, sd15, sd21v, lcm or sdxl (default: the first two). Needs torch, diffusers,
@@ -12,7 +12,8 @@ CUDA graph and of reverie's. Exits with 1 when reverie's error exceeds 1e-2 and 
 below 40 dB and 1 dB less than that of diffusers.
 
 --lora also merges a LoRA of random factors for all layers of U-Net and text encoder (sd_lora.py) and compares the
-weights and the networks with those that peft merges; needs peft. --json also writes the rows for page.py. --compile
+weights and the networks with those that peft merges; needs peft. --samplers (such as pndm,dpm++) also makes
+the pictures with other samplers in the place of the checkpoint's: each is compared with FP32 by its own coefficients. --json also writes the rows for page.py. --compile
 also times torch.compile, which takes about a minute. --tiny takes two levels of few channels and times nothing: it
 tries the script itself, without a GPU, too.
 """
@@ -320,10 +321,15 @@ def picture(parts, inputs, steps):
     text = conditions(parts["unet"], encode_text(parts, inputs["tokens"]))
     z = parts["vae"].encode(inputs["picture"].to(dtype) * 2 - 1).latents
     x = start[0] * z.float() + start[1] * inputs["noise"]
-    for i, (t, keep, add, fresh) in enumerate(rest):
-        x = keep * x + add * parts["unet"](x.to(dtype), int(t), **text).sample.float()
+    earlier = []
+    for i, (t, keep, add, fresh, keep_x, keep_model, *back) in enumerate(rest):
+        model = parts["unet"](x.to(dtype), int(t), **text).sample.float()
+        before, x = x, keep * x + add * model
+        x = x + sum(factor * known for factor, known in zip(back, earlier))
         if fresh:
-            x += fresh * inputs["noises"][i]
+            x = x + fresh * inputs["noises"][i]
+        if keep_x or keep_model:
+            earlier = [keep_x * before + keep_model * model, *earlier][:len(back)]
     out = parts["vae"].decode(x.to(dtype)).sample / 2 + 0.5
     return (out[0].float().clamp(0, 1) * 255).round().permute(1, 2, 0).cpu().numpy()
 
@@ -332,20 +338,22 @@ def psnr(a, b):
     return 10 * np.log10(255**2 / max(np.mean((a.astype(float) - b.astype(float)) ** 2), 1e-9))
 
 
-def compare_pictures(parts, inputs, program, model, work, title, rows):
+def compare_pictures(parts, inputs, program, model, work, title, rows, samplers):
     failed = False
     print(f"{'steps':10} {'diffusers FP16':>15} {'reverie':>10}   dB against FP32")
     halves = halved(parts)
-    for count in STEPS:
-        call(program, model, "picture", work, str(count))
+    runs = [(count, None) for count in STEPS] + [(count, sampler) for sampler in samplers for count in STEPS]
+    for count, sampler in runs:
+        call(program, model, "picture", work, str(count), *[sampler] * bool(sampler))
         steps = (work / "steps.txt").read_text()
         exact = picture(parts, inputs, steps)
         ours = np.fromfile(work / "picture.out.rgba", np.uint8).reshape(*exact.shape[:2], 4)[..., :3]
         theirs, mine = psnr(picture(halves, inputs, steps), exact), psnr(ours, exact)
         good = mine >= min(40, theirs - 1)
         failed |= not good
-        rows.add("pictures", title, count, theirs, mine)
-        print(f"{count:<10} {theirs:15.1f} {mine:10.1f}   {'' if good else 'FAIL'}")
+        name = f"{count} {sampler}" if sampler else count
+        rows.add("pictures", title, name, theirs, mine)
+        print(f"{name:<12} {theirs:15.1f} {mine:10.1f}   {'' if good else 'FAIL'}")
     return failed
 
 
@@ -363,7 +371,7 @@ def make_inputs(shapes, vocabulary, work):
     if "text2" in shapes:
         inputs |= {"text2.in": half(1, 77, shapes["text2"]["hidden_size"]),
                    "pooled.in": half(1, shapes["text2"]["projection_dim"])}
-    inputs["noises"] = half(max(STEPS) - 1, 4, side, side)
+    inputs["noises"] = half(max(STEPS), 4, side, side)
     for name in inputs.keys() - {"picture", "tokens"}:
         write(work / f"{name}.f32", inputs[name])
     inputs["tokens"].int().cpu().numpy().tofile(work / "tokens.i32")
@@ -441,6 +449,7 @@ def main():
     parser.add_argument("models", nargs="*", default=["turbo", "sd15"], metavar="MODEL")
     parser.add_argument("--compile", action="store_true")
     parser.add_argument("--lora", type=int, metavar="RANK")
+    parser.add_argument("--samplers", default=[], type=lambda names: names.split(","), metavar="SAMPLER,...")
     parser.add_argument("--json", metavar="FILE")
     parser.add_argument("--tiny", action="store_true")
     options = parser.parse_intermixed_args()
@@ -453,7 +462,7 @@ def main():
         parts, vocabulary = make(model, shapes)
         inputs = make_inputs(shapes, vocabulary, options.work)
         failed |= compare_networks(parts, inputs, options.program, model, options.work, title, rows)
-        failed |= compare_pictures(parts, inputs, options.program, model, options.work, title, rows)
+        failed |= compare_pictures(parts, inputs, options.program, model, options.work, title, rows, options.samplers)
         if options.lora:
             failed |= compare_lora(parts, inputs, options.program, model, options.work, title, options.lora, rows)
         if not options.tiny:

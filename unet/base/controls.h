@@ -8,7 +8,8 @@
  * last one is the engine's own: the empty prompt, which stands in for slots never set. */
 enum { SLOT_SCRATCH = 0, SLOT_PRESET_1 = 1, SLOT_PRESETS = 9, SLOT_NEGATIVE = 10, SLOT_EMPTY = 11, SLOTS = 12 };
 
-enum { STEPS_MAX = 50 }; /* of the sampler */
+enum { STEPS_MAX = 50 };            /* of the sampler */
+enum { CALLS_MAX = STEPS_MAX + 1 }; /* of the network in one run: PNDM asks once more than it has steps */
 enum { ADAPTERS_MAX = 8 };
 
 struct controls {
@@ -24,6 +25,7 @@ struct controls {
   float image_guidance;   /* InstructPix2Pix: how closely the input picture is followed */
   float guidance_rescale; /* how far the guided prediction's spread is brought back to the unguided one's: 0 to 1 */
   float delta;            /* residual guidance: weight of what is led away from */
+  float eta;              /* 0 to 1: fresh noise in each step of DDIM and TCD; below 0: as suits the sampler */
   float mix;              /* 1: the generated picture, 0: the input picture, between: cross-fade */
   float adapter[ADAPTERS_MAX]; /* weight of each of the engine's adapters: 0 leaves the model as it is */
   uint64_t seed; /* of the starting noise; the same seed gives the same noise every frame and on every device */
@@ -31,8 +33,8 @@ struct controls {
 
 #define CONTROLS_DEFAULTS                                                                                              \
   {                                                                                                                    \
-    .prompt = SLOT_PRESET_1, .strength = 1.0f, .guidance = 1.0f, .image_guidance = 1.5f, .delta = 1.0f, .mix = 1.0f,   \
-    .seed = 1                                                                                                          \
+    .prompt = SLOT_PRESET_1, .strength = 1.0f, .guidance = 1.0f, .image_guidance = 1.5f, .delta = 1.0f, .eta = -1,     \
+    .mix = 1.0f, .seed = 1                                                                                             \
   }
 
 #endif

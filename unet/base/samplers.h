@@ -11,13 +11,21 @@
   S(EULER, euler, "euler", "Euler")                                                                                    \
   S(DDIM, ddim, "ddim", "DDIM")                                                                                        \
   S(LCM, lcm, "lcm", "LCM")                                                                                            \
-  S(EULER_ANCESTRAL, euler_ancestral, "euler-a", "Euler ancestral")
+  S(EULER_ANCESTRAL, euler_ancestral, "euler-a", "Euler ancestral")                                                    \
+  S(TCD, tcd, "tcd", "TCD")                                                                                            \
+  S(PNDM, pndm, "pndm", "PNDM")                                                                                        \
+  S(UNIPC, unipc, "unipc", "UniPC")                                                                                    \
+  S(DPM, dpm, "dpm++", "DPM++")                                                                                        \
+  S(DPM_SDE, dpm_sde, "dpm++-sde", "DPM++ SDE")
 
+/* The last ones space noise levels, from which timesteps follow; the others timesteps. */
 #define SPACING_TABLE(S)                                                                                               \
   S(TRAILING, "trailing", "trailing")                                                                                  \
   S(LEADING, "leading", "leading")                                                                                     \
   S(LINSPACE, "linspace", "linspace")                                                                                  \
-  S(LCM, "lcm", "LCM")
+  S(LCM, "lcm", "LCM")                                                                                                 \
+  S(KARRAS, "karras", "Karras")                                                                                        \
+  S(EXPONENTIAL, "exponential", "exponential")
 
 /* SAMPLER_AUTO: what the checkpoint's scheduler names; SPACING_AUTO: what suits the two. */
 #define SAMPLER_ID(ID, ...) SAMPLER_##ID,

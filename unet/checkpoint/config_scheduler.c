@@ -1,4 +1,6 @@
 /* scheduler/scheduler_config.json. Defaults are those of the diffusers class that the file names. */
+#include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "unet/checkpoint/checkpoint.h"
@@ -20,6 +22,15 @@ static const struct scheduler_class class_ddim = {"DDIMScheduler", SPACING_LEADI
                                                   BETAS_LINEAR};
 static const struct scheduler_class class_lcm = {"LCMScheduler", SPACING_LCM,        false, true, 0.00085,
                                                  0.012,          BETAS_SCALED_LINEAR};
+static const struct scheduler_class class_tcd = {"TCDScheduler", SPACING_LCM,        false, true, 0.00085,
+                                                 0.012,          BETAS_SCALED_LINEAR};
+static const struct scheduler_class class_pndm = {"PNDMScheduler", SPACING_LEADING, false, false, 0.0001, 0.02,
+                                                  BETAS_LINEAR};
+static const struct scheduler_class class_unipc = {
+    "UniPCMultistepScheduler", SPACING_LINSPACE, false, true, 0.0001, 0.02, BETAS_LINEAR};
+static const struct scheduler_class class_dpm = {
+    "DPMSolverMultistepScheduler", SPACING_LINSPACE, false, true, 0.0001, 0.02, BETAS_LINEAR};
+#define class_dpm_sde class_dpm /* algorithm_type tells them apart */
 
 #define OWN(ID, identifier, ...) [SAMPLER_##ID] = &class_##identifier,
 static const struct scheduler_class *const own_classes[SAMPLERS] = {SAMPLER_TABLE(OWN)};
@@ -27,11 +38,7 @@ static const struct scheduler_class *const own_classes[SAMPLERS] = {SAMPLER_TABL
 
 /* Of samplers that are not built in: DDIM runs in their place. */
 static const struct scheduler_class other_classes[] = {
-    {"TCDScheduler", SPACING_LCM, false, true, 0.00085, 0.012, BETAS_SCALED_LINEAR},
-    {"PNDMScheduler", SPACING_LEADING, false, false, 0.0001, 0.02, BETAS_LINEAR},
     {"DDPMScheduler", SPACING_LEADING, true, true, 0.0001, 0.02, BETAS_LINEAR},
-    {"UniPCMultistepScheduler", SPACING_LINSPACE, false, true, 0.0001, 0.02, BETAS_LINEAR},
-    {"DPMSolverMultistepScheduler", SPACING_LINSPACE, false, true, 0.0001, 0.02, BETAS_LINEAR},
     {"DPMSolverSinglestepScheduler", SPACING_LINSPACE, false, true, 0.0001, 0.02, BETAS_LINEAR},
     {"DPMSolverSDEScheduler", SPACING_LINSPACE, false, true, 0.00085, 0.012, BETAS_LINEAR},
     {"DEISMultistepScheduler", SPACING_LINSPACE, false, true, 0.0001, 0.02, BETAS_LINEAR},
@@ -41,7 +48,7 @@ static const struct scheduler_class other_classes[] = {
     {"LMSDiscreteScheduler", SPACING_LINSPACE, false, true, 0.0001, 0.02, BETAS_LINEAR},
 };
 
-/* Fields of other schedulers that files carry along, and of the solvers that SAMPLER_DDIM stands in for. */
+/* Fields of other schedulers that files carry along, of the solvers that DDIM stands in for, and of thresholding. */
 static const char *const no_matter[] = {"skip_prk_steps",
                                         "solver_order",
                                         "solver_type",
@@ -64,6 +71,21 @@ static const char *const other_schedules[] = {
     "trained_betas", "thresholding", "use_karras_sigmas", "use_exponential_sigmas", "use_beta_sigmas",
     "sigma_min",     "sigma_max",    "use_lu_lambdas",    "use_flow_sigmas",        NULL};
 
+/* Whether the class has use_karras_sigmas and final_sigmas_type. */
+static bool takes_sigmas(const struct scheduler_config *scheduler) {
+  return !scheduler->stand_in && sampler_takes_sigmas(scheduler->sampler);
+}
+
+static void refuse_class(const struct scheduler_config *scheduler, struct config *config) {
+  char hint[400];
+  int used = 0;
+  for (int i = SAMPLER_AUTO + 1; i < SAMPLERS; i++)
+    if (i == SAMPLER_AUTO + 1 || own_classes[i] != own_classes[i - 1])
+      used += snprintf(hint + used, sizeof hint - (size_t)used, "%s, ", own_classes[i]->name);
+  snprintf(hint + used - 2, sizeof hint - (size_t)used + 2, " are");
+  config_refuse(config, "_class_name", *scheduler->class_name ? scheduler->class_name : "no name", hint);
+}
+
 static const struct scheduler_class *read_class(struct scheduler_config *scheduler, struct config *config) {
   config_string(config, "_class_name", "", scheduler->class_name, sizeof scheduler->class_name);
   for (int i = SAMPLER_AUTO + 1; i < SAMPLERS; i++)
@@ -77,8 +99,7 @@ static const struct scheduler_class *read_class(struct scheduler_config *schedul
       scheduler->stand_in = true;
       return &other_classes[i];
     }
-  config_refuse(config, "_class_name", *scheduler->class_name ? scheduler->class_name : "no name",
-                "EulerDiscreteScheduler, EulerAncestralDiscreteScheduler, DDIMScheduler and LCMScheduler are");
+  refuse_class(scheduler, config);
   return own_classes[scheduler->sampler];
 }
 
@@ -125,7 +146,98 @@ static void read_spacing(struct scheduler_config *scheduler, const struct schedu
   scheduler->timestep_scaling = config_number(config, "timestep_scaling", 10, 1e-6, 1e6);
   config_only_string(config, "interpolation_type", "linear");
   config_only_string(config, "timestep_type", "discrete");
-  config_only_string(config, "final_sigmas_type", "zero");
+}
+
+static double read_sigma(struct config *config, const char *key) {
+  return config_has(config, key) ? config_number(config, key, 0, 1e-4, 1e4) : 0;
+}
+
+/* Levels of their own spacing, and where the last step ends. */
+static void read_sigmas(struct scheduler_config *scheduler, struct config *config) {
+  static const char *const finals[] = {"zero", "sigma_min"};
+  scheduler->sigmas = SPACING_AUTO;
+  if (!takes_sigmas(scheduler)) {
+    config_only_string(config, "final_sigmas_type", "zero");
+    return;
+  }
+  bool karras = config_bool(config, "use_karras_sigmas", false),
+       exponential = config_bool(config, "use_exponential_sigmas", false);
+  if (karras && exponential)
+    config_refuse(config, "use_exponential_sigmas", "true", "one spacing is, beside use_karras_sigmas");
+  scheduler->sigmas = karras ? SPACING_KARRAS : exponential ? SPACING_EXPONENTIAL : SPACING_AUTO;
+  scheduler->final_sigma_min = read_choice(config, "final_sigmas_type", CHOICES(finals, "zero and sigma_min are"), 0);
+  if (scheduler->sampler == SAMPLER_UNIPC && scheduler->sigmas && scheduler->final_sigma_min)
+    config_refuse(config, "final_sigmas_type", "sigma_min", "zero is, with levels of their own spacing");
+  if (scheduler->sampler == SAMPLER_DPM)
+    return;
+  scheduler->sigma_min = read_sigma(config, "sigma_min");
+  scheduler->sigma_max = read_sigma(config, "sigma_max");
+}
+
+static uint64_t read_uncorrected(struct config *config) {
+  int steps[STEPS_MAX], count = config_length(config, "disable_corrector");
+  uint64_t bits = 0;
+  if (count > STEPS_MAX) {
+    config_refuse_field(config, "disable_corrector", "a shorter list is");
+    return 0;
+  }
+  config_ints(config, "disable_corrector", 0, 0, TIMESTEPS - 1, steps, count);
+  for (int i = 0; i < count; i++)
+    bits |= steps[i] < 64 ? UINT64_C(1) << steps[i] : 0;
+  return bits;
+}
+
+static void read_unipc(struct scheduler_config *scheduler, struct config *config) {
+  scheduler->uncorrected = read_uncorrected(config);
+  if (!config_bool(config, "predict_x0", true))
+    config_refuse(config, "predict_x0", "false", "true is");
+  config_only_null(config, (const char *const[]){"solver_p", NULL});
+}
+
+/* The noisiest timesteps are left out from where the logarithm of the signal-to-noise ratio's root falls below
+ * lambda_min_clipped: with a bound below all of them, none are. */
+static void read_clipped_lambda(const struct scheduler_config *scheduler, struct config *config) {
+  double abar[TIMESTEPS];
+  if (!config_has(config, "lambda_min_clipped"))
+    return;
+  sampler_abar(scheduler, abar);
+  double last = fmax(abar[TIMESTEPS - 1], 0x1p-24);
+  config_number(config, "lambda_min_clipped", 0, -1e300, 0.5 * log(last / (1 - last)));
+}
+
+static void read_dpm(struct scheduler_config *scheduler, struct config *config) {
+  enum { PLUS_PLUS, DEIS, SDE_PLUS_PLUS, EPSILON };
+  static const char *const algorithms[] = {
+      [PLUS_PLUS] = "dpmsolver++", [DEIS] = "deis", [SDE_PLUS_PLUS] = "sde-dpmsolver++", [EPSILON] = "dpmsolver"};
+  int algorithm = read_choice(config, "algorithm_type",
+                              CHOICES(algorithms, "dpmsolver++, sde-dpmsolver++ and dpmsolver are"), PLUS_PLUS);
+  scheduler->solver_epsilon = algorithm == EPSILON;
+  if (algorithm == SDE_PLUS_PLUS)
+    scheduler->sampler = SAMPLER_DPM_SDE;
+  if (algorithm == EPSILON && !scheduler->final_sigma_min)
+    config_refuse(config, "algorithm_type", "dpmsolver", "it is with final_sigmas_type sigma_min");
+  scheduler->euler_at_final = config_bool(config, "euler_at_final", false);
+  read_clipped_lambda(scheduler, config);
+  config_only_null(config, (const char *const[]){"variance_type", NULL});
+}
+
+/* What other classes' files say of a solver is for none; the defaults are for who chooses one of the two. */
+static void read_solver(struct scheduler_config *scheduler, struct config *config) {
+  static const char *const types[] = {
+      [SOLVER_MIDPOINT] = "midpoint", [SOLVER_HEUN] = "heun", [SOLVER_BH1] = "bh1", [SOLVER_BH2] = "bh2"};
+  bool unipc = scheduler->sampler == SAMPLER_UNIPC;
+  scheduler->solver_order = 2;
+  scheduler->lower_order_final = true;
+  if (!unipc && scheduler->sampler != SAMPLER_DPM)
+    return;
+  scheduler->solver_order = config_int(config, "solver_order", 2, 1, SOLVER_ORDER_MAX);
+  scheduler->lower_order_final = config_bool(config, "lower_order_final", true);
+  scheduler->solver_type = (enum solver_type)read_choice(
+      config, "solver_type", CHOICES(types, "midpoint, heun, bh1 and bh2 are"), unipc ? SOLVER_BH2 : SOLVER_MIDPOINT);
+  if (unipc)
+    read_unipc(scheduler, config);
+  else
+    read_dpm(scheduler, config);
 }
 
 /* Says where our samplers are not the file's own. */
@@ -134,6 +246,9 @@ static void log_differences(const struct scheduler_config *scheduler, const char
     log_line(log, LOG_WARNING,
              "%s: %s is not built in: DDIM runs in its place, with its %s timesteps and %s prediction", path,
              scheduler->class_name, spacing_name(scheduler->spacing), prediction_name(scheduler->prediction));
+  if (scheduler->warms_up)
+    log_line(log, LOG_WARNING,
+             "%s: the Runge-Kutta steps of PNDMScheduler are not built in: it runs as with skip_prk_steps true", path);
 }
 
 int scheduler_config_parse(struct scheduler_config *scheduler, const char *text, const char *path,
@@ -148,8 +263,10 @@ int scheduler_config_parse(struct scheduler_config *scheduler, const char *text,
   read_spacing(scheduler, class, &config);
   scheduler->prediction = (enum prediction)read_choice(
       &config, "prediction_type", CHOICES(predictions, "epsilon, v_prediction and sample are"), PREDICT_EPSILON);
-  if (scheduler->prediction == PREDICT_SAMPLE && scheduler->sampler == SAMPLER_EULER_ANCESTRAL)
-    config_refuse(&config, "prediction_type", "sample", "with this scheduler epsilon and v_prediction are");
+  read_sigmas(scheduler, &config);
+  read_solver(scheduler, &config);
+  if (!scheduler->stand_in && scheduler->sampler == SAMPLER_PNDM)
+    scheduler->warms_up = !config_bool(&config, "skip_prk_steps", false);
   scheduler->set_alpha_to_one = config_bool(&config, "set_alpha_to_one", class->set_alpha_to_one);
   scheduler->clip_sample = config_bool(&config, "clip_sample", class->clip_sample);
   if (scheduler->zero_snr && scheduler->prediction != PREDICT_V)

@@ -232,14 +232,15 @@ static void step_run(const struct cpu_run *run, const struct cpu_node *node) {
   const float *model = cpu_f32(run->program, op->model), *noise = cpu_f32(run->program, op->noise);
   float *x = cpu_f32(run->program, op->x), *earlier = cpu_f32(run->program, op->earlier);
   size_t kept = (size_t)op->earlier.n;
+  bool keeps = kept && (s->keep_x != 0 || s->keep_model != 0);
   for (size_t i = 0; i < count; i++) {
     double prediction = (double)model[i];
     double more = noise && s->noise != 0 ? (double)s->noise * (double)noise[index * count + i] : 0;
     for (size_t j = 0; j < kept; j++)
       more += s->earlier[j] != 0 ? (double)s->earlier[j] * (double)earlier[j * count + i] : 0;
-    for (size_t j = kept; j > 1; j--)
+    for (size_t j = kept; keeps && j > 1; j--)
       earlier[(j - 1) * count + i] = earlier[(j - 2) * count + i];
-    if (kept)
+    if (keeps)
       earlier[i] = (float)((double)s->keep_x * (double)x[i] + (double)s->keep_model * prediction);
     x[i] = (float)((double)s->x * (double)x[i] + (double)s->model * prediction + more);
   }

@@ -25,7 +25,7 @@ enum { IN_FLIGHT_MAX = 2 };
 /* What the time projections on the device were computed from. Whatever a U-Net adds to its time embedding belongs here.
  */
 struct conditioning {
-  float timestep[STEPS_MAX];
+  float timestep[CALLS_MAX];
   struct {
     uint64_t serial[PROMPTS_MAX]; /* of the encodings that are blended; 0 where the weight is */
     float weight[PROMPTS_MAX];
@@ -45,10 +45,11 @@ struct prepared {
   struct frame_noise noise;
   float *noise_sample; /* one sample of noise, on its way to the device */
   struct sampling sampling;
-  struct sampler_table table; /* of sampling: made anew when the strength changes */
+  struct sampler_table table; /* of sampling: made anew when strength or eta changes */
   bool table_known;
   uint64_t seed; /* of the noise on the device */
   bool noise_known;
+  int noise_samples;     /* of the steps, that are on the device */
   float *kept;           /* the mask on its way to the device; NULL: the plan has none */
   uint64_t mask_version; /* of the mask on the device: engine.mask's; 0: all is repainted */
   struct conditioning times;
@@ -165,14 +166,15 @@ struct geometry geometry_fit(enum fit fit, const struct frame *frame, int width,
 
 /* --- sampling.c --- */
 
-void sampling_choose(struct sampling *sampling, const struct engine_params *params,
-                     const struct checkpoint *checkpoint);
+int sampling_choose(struct sampling *sampling, const struct engine_params *params, const struct checkpoint *checkpoint,
+                    struct error *err);
 /* Steps that suit the model. */
 int sampling_default_steps(const struct engine *engine);
-/* sampling_noise writes this seed's noise to the device, sampling_table fills the handle's table for this strength,
- * and sampling_times computes the time projections of this run's steps. Each does nothing where that is up to date. */
+/* sampling_table fills the handle's table for this strength and eta, sampling_noise writes this seed's noise to the
+ * device as far as the table adds it, and sampling_times computes the time projections of this run's steps. Each does
+ * nothing where that is up to date. */
+void sampling_table(const struct engine *engine, struct prepared *prepared, double strength, double eta);
 int sampling_noise(struct engine *engine, struct prepared *prepared, uint64_t seed, struct error *err);
-void sampling_table(const struct engine *engine, struct prepared *prepared, double strength);
 int sampling_times(struct engine *engine, struct prepared *prepared, const struct run_params *run, struct error *err);
 
 #endif

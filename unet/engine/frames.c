@@ -67,7 +67,8 @@ static void fill_sampling(const struct engine *engine, struct prepared *prepared
                           struct run_params *run) {
   bool text_to_image = prepared->shape.text_to_image;
   float strength = clamp01(controls->strength);
-  sampling_table(engine, prepared, text_to_image || engine->blends || strength == 0 ? 1 : (double)strength);
+  double eta = controls->eta < 0 ? sampler_usual_eta(prepared->sampling.sampler) : (double)clamp01(controls->eta);
+  sampling_table(engine, prepared, text_to_image || engine->blends || strength == 0 ? 1 : (double)strength, eta);
   memcpy(run->step, prepared->table.step, sizeof run->step);
   memcpy(run->residual, prepared->table.residual, sizeof run->residual);
   run->start_latent = prepared->table.start_latent;
@@ -93,9 +94,11 @@ static int fill_run(struct engine *engine, const struct engine_request *request,
   if (!prepared_is_known(engine, prepared))
     return error_set(err, STATUS_FAILED, "no picture is prepared: engine_prepare comes before frames");
   if (choose_input(prepared, frame, err) < 0 || check_controls(controls, err) < 0 ||
-      sampling_noise(engine, prepared, controls->seed, err) < 0 || mask_write(engine, prepared, err) < 0)
+      mask_write(engine, prepared, err) < 0)
     return -1;
   fill_sampling(engine, prepared, controls, run);
+  if (sampling_noise(engine, prepared, controls->seed, err) < 0)
+    return -1;
   run->guidance = controls->guidance;
   if (engine_weigh(engine, controls->adapter, err) < 0)
     return -1;

@@ -28,8 +28,6 @@ static int check_shape(const struct model *model, const struct frame_shape *shap
   int multiple = model_size_multiple(model);
   if (check_side("width", shape->width, multiple, err) < 0 || check_side("height", shape->height, multiple, err) < 0)
     return -1;
-  if (shape->steps < 1 || shape->steps > STEPS_MAX)
-    return error_set(err, STATUS_USAGE, "%d steps: 1 to %d are supported", shape->steps, STEPS_MAX);
   return 0;
 }
 
@@ -63,16 +61,24 @@ static int check_wish(const struct engine *engine, const struct engine_shape *wi
   return 0;
 }
 
-static int choose_shape(const struct engine *engine, const struct engine_shape *wish, struct frame_shape *shape,
-                        struct error *err) {
+static int choose_steps(const struct engine *engine, const struct engine_shape *wish, int *steps, struct error *err) {
+  *steps = wish->steps ? wish->steps : sampling_default_steps(engine);
+  return *steps >= 1 && *steps <= STEPS_MAX
+             ? 0
+             : error_set(err, STATUS_USAGE, "%d steps: 1 to %d are supported", *steps, STEPS_MAX);
+}
+
+static int choose_shape(const struct engine *engine, const struct engine_shape *wish, int steps,
+                        struct frame_shape *shape, struct error *err) {
   int width, height, multiple = model_size_multiple(&engine->model);
-  int steps = wish->steps ? wish->steps : sampling_default_steps(engine);
+  enum sampler sampler = engine->sampling.sampler;
   model_native_size(&engine->model, &width, &height);
   *shape = (struct frame_shape){
       .width = wish->width ? wish->width : width,
       .height = wish->height ? wish->height : height,
-      .steps = steps,
-      .noise_samples = sampler_noise_samples(engine->sampling.sampler, steps),
+      .steps = sampler_calls(sampler, steps),
+      .noise_samples = sampler_noise_samples(sampler, steps),
+      .earlier = sampler_earlier(&engine->checkpoint->scheduler, sampler, steps),
       .guidance = model_embeds_guidance(&engine->model) ? GUIDANCE_NONE : wish->guidance,
       .rows = model_rows(&engine->model, wish->guidance),
       .chunks = wish->chunks ? wish->chunks : 1,
@@ -106,7 +112,9 @@ static int prepare_programs(struct engine *engine, struct prepared *prepared, st
 }
 
 static int make(struct engine *engine, const struct engine_shape *wish, struct prepared *prepared, struct error *err) {
-  if (check_wish(engine, wish, err) < 0 || choose_shape(engine, wish, &prepared->shape, err) < 0)
+  prepared->sampling = engine->sampling;
+  if (check_wish(engine, wish, err) < 0 || choose_steps(engine, wish, &prepared->sampling.steps, err) < 0 ||
+      choose_shape(engine, wish, prepared->sampling.steps, &prepared->shape, err) < 0)
     return -1;
   warn_of_steps(engine, &prepared->shape);
   if (prompts_prepare_keys(engine, prepared->shape.chunks, err) < 0)
@@ -116,8 +124,6 @@ static int make(struct engine *engine, const struct engine_shape *wish, struct p
     return -1;
   prepared->guidance = wish->guidance;
   prepared->own_memory = wish->own_memory;
-  prepared->sampling = engine->sampling;
-  prepared->sampling.steps = prepared->shape.steps;
   prepared->sampling.text_to_image = prepared->shape.text_to_image;
   prepared->noise_sample = malloc(tensor_elements(prepared->noise.start) * sizeof *prepared->noise_sample);
   if (tensor_exists(prepared->noise.kept))
@@ -204,7 +210,7 @@ void prepared_get_info(const struct prepared *prepared, struct prepared_info *in
   const struct plan *plan = &prepared->plan;
   *info = (struct prepared_info){.shape = {.width = shape->width,
                                            .height = shape->height,
-                                           .steps = shape->steps,
+                                           .steps = prepared->sampling.steps,
                                            .text_to_image = shape->text_to_image,
                                            .guidance = prepared->guidance,
                                            .chunks = shape->chunks,

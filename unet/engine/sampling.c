@@ -3,14 +3,20 @@
 
 /* --- the choice --- */
 
-/* With auto, LCM has its own spacing, and the other samplers have the checkpoint's, or trailing on an LCM
- * checkpoint. */
-static enum spacing choose_spacing(enum spacing wish, enum sampler sampler, const struct scheduler_config *config) {
-  if (wish != SPACING_AUTO)
-    return wish;
-  if (sampler_has_lcm_spacing(sampler))
-    return SPACING_LCM;
-  return config->spacing == SPACING_LCM ? SPACING_TRAILING : config->spacing;
+/* With auto, LCM and TCD have their own spacing, and the other samplers have the checkpoint's, or trailing on an LCM
+ * checkpoint. Levels of a spacing of their own are chosen beside that of the timesteps, which gives Euler their ends.
+ */
+static void choose_spacing(struct sampling *sampling, enum spacing wish, const struct scheduler_config *config) {
+  bool levels = wish >= SPACING_KARRAS;
+  sampling->sigmas = levels ? wish : SPACING_AUTO;
+  if (wish == SPACING_AUTO && sampler_takes_sigmas(sampling->sampler))
+    sampling->sigmas = config->sigmas;
+  if (wish != SPACING_AUTO && !levels)
+    sampling->spacing = wish;
+  else if (sampler_has_lcm_spacing(sampling->sampler))
+    sampling->spacing = SPACING_LCM;
+  else
+    sampling->spacing = config->spacing == SPACING_LCM ? SPACING_TRAILING : config->spacing;
 }
 
 /* A checkpoint with Euler on trailing timesteps is a turbo model, made for one step. */
@@ -32,17 +38,24 @@ int engine_usual_steps(const struct checkpoint *checkpoint) {
   return usual_steps(checkpoint, checkpoint->scheduler.sampler);
 }
 
-void sampling_choose(struct sampling *sampling, const struct engine_params *params,
-                     const struct checkpoint *checkpoint) {
+int sampling_choose(struct sampling *sampling, const struct engine_params *params, const struct checkpoint *checkpoint,
+                    struct error *err) {
   const struct scheduler_config *config = &checkpoint->scheduler;
   sampling->sampler = params->sampler != SAMPLER_AUTO ? params->sampler : config->sampler;
-  sampling->spacing = choose_spacing(params->spacing, sampling->sampler, config);
+  choose_spacing(sampling, params->spacing, config);
+  sampling->eta = sampler_usual_eta(sampling->sampler);
   sampling->strength = 1;
   sampling->image_condition = checkpoint->image_condition || checkpoint->inpainting;
   sampling->quantised = params->strength_diffusers;
   /* Merged LCM models have no embedding of guidance, and run in Stable Diffusion's pipelines. */
   sampling->lcm_pipeline = checkpoint->predictors[0].config.time_cond_proj_dim > 0;
   sampling->snap = params->snap_strength;
+  if (params->spacing >= SPACING_KARRAS && !sampler_takes_sigmas(sampling->sampler))
+    return error_set(
+        err, STATUS_USAGE,
+        "%s spacing: %s takes timesteps alone; --sampler euler, unipc, dpm++ and dpm++-sde take noise levels",
+        spacing_name(params->spacing), sampler_name(sampling->sampler));
+  return 0;
 }
 
 /* --- noise --- */
@@ -54,26 +67,37 @@ static int write_noise_sample(struct engine *engine, struct prepared *prepared, 
   return device_write(engine->device, prepared->program, to, index * count, prepared->noise_sample, count, err);
 }
 
-int sampling_noise(struct engine *engine, struct prepared *prepared, uint64_t seed, struct error *err) {
-  if (prepared->noise_known && prepared->seed == seed)
-    return 0;
-  prepared->noise_known = false;
-  if (write_noise_sample(engine, prepared, seed, 0, prepared->noise.start, 0, err) < 0)
+/* That of the steps is written when a table first adds it. */
+static int write_noise(struct engine *engine, struct prepared *prepared, uint64_t seed, struct error *err) {
+  if (!prepared->noise_known && write_noise_sample(engine, prepared, seed, 0, prepared->noise.start, 0, err) < 0)
     return -1;
-  for (int i = 0; i < prepared->shape.noise_samples; i++)
+  for (; prepared->noise_samples < sampler_table_noise(&prepared->table); prepared->noise_samples++) {
+    int i = prepared->noise_samples;
     if (write_noise_sample(engine, prepared, seed, 1 + (uint32_t)i, prepared->noise.steps, (size_t)i, err) < 0)
       return -1;
+  }
+  return 0;
+}
+
+int sampling_noise(struct engine *engine, struct prepared *prepared, uint64_t seed, struct error *err) {
+  if (prepared->seed != seed) {
+    prepared->noise_known = false;
+    prepared->noise_samples = 0;
+  }
   prepared->seed = seed;
+  if (write_noise(engine, prepared, seed, err) < 0)
+    return -1;
   prepared->noise_known = true;
   return 0;
 }
 
 /* --- coefficients and time projections --- */
 
-void sampling_table(const struct engine *engine, struct prepared *prepared, double strength) {
-  if (prepared->table_known && prepared->sampling.strength == strength)
+void sampling_table(const struct engine *engine, struct prepared *prepared, double strength, double eta) {
+  if (prepared->table_known && prepared->sampling.strength == strength && prepared->sampling.eta == eta)
     return;
   prepared->sampling.strength = strength;
+  prepared->sampling.eta = eta;
   sampler_table(&engine->checkpoint->scheduler, &prepared->sampling, &prepared->table);
   sampler_pad(&prepared->table, prepared->shape.steps);
   prepared->table_known = true;
@@ -106,7 +130,7 @@ static bool same_texts(const struct conditioning *a, const struct conditioning *
 }
 
 static bool same_conditioning(const struct conditioning *a, const struct conditioning *b) {
-  for (int i = 0; i < STEPS_MAX; i++)
+  for (int i = 0; i < CALLS_MAX; i++)
     if (a->timestep[i] != b->timestep[i])
       return false;
   return a->guidance == b->guidance && a->version == b->version && same_texts(a, b);

@@ -150,6 +150,7 @@ struct denoising {
   struct tensor reference; /* what residual guidance leads away from: the input's latent; none: zeros */
   struct tensor anew;      /* the place of a reference that the first step makes */
   struct tensor times;
+  struct tensor earlier; /* predictions that steps look back on; none: they do not */
 };
 
 static struct tensor call_unet(const struct denoising *d, struct tensor text, struct tensor time, int rows) {
@@ -184,7 +185,7 @@ static void append_step(const struct denoising *d, int step, struct tensor text,
           ? plan_time_row(d->plan, "time", (struct op_time_row){.step = first / count, .table = d->times, .y.n = count})
           : tensor_rows_of(d->times, first, count);
   struct tensor y = guide(d, call_unet(d, text, time, rows), step);
-  struct op_step op = {.step = step, .x = d->x, .model = y};
+  struct op_step op = {.step = step, .x = d->x, .model = y, .earlier = d->earlier};
   if (step < d->shape->noise_samples)
     op.noise = d->noise->steps;
   plan_step(d->plan, "step", op);
@@ -265,6 +266,8 @@ int plans_frame(const struct model *model, const struct frame_shape *shape, stru
                         .times = times_state(model, shape, plan)};
   if (shape->guidance == GUIDANCE_ONE_TIME)
     d.anew = plan_input(plan, 1, h, w, model->unet.config->out_channels, ELEMENT_PRECISE);
+  if (shape->earlier)
+    d.earlier = plan_input(plan, shape->earlier, h, w, model->unet.config->out_channels, ELEMENT_PRECISE);
   denoise(&d);
   struct tensor x = kind->decode(autoencoder, plan, autoencoder_unscaled(autoencoder, plan, d.x));
   plan_pixels_out(plan, "pixels out",

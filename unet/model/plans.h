@@ -33,7 +33,8 @@ static inline int text_place(int slot, int chunk) {
 struct frame_shape {
   int width, height; /* of the picture */
   int steps;         /* U-Net calls */
-  int noise_samples; /* for the first of the steps: see sampler_noise_samples */
+  int noise_samples; /* for the first of them: see sampler_noise_samples */
+  int earlier;       /* predictions that steps look back on: see sampler_earlier */
   enum guidance_mode guidance;
   struct guidance_rows rows; /* of the first step, of each later one: see model_rows */
   int chunks;                /* of prompts that the network attends to; 0: 1 */

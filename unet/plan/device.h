@@ -48,11 +48,11 @@ struct prompt_params {
 /* Everything a run reads that is not a tensor: copied at submit, so the caller may change its copy at once. */
 struct run_params {
   struct geometry geometry;
-  struct step_params step[STEPS_MAX];
+  struct step_params step[CALLS_MAX];
   float start_latent, start_noise;     /* OP_START */
   float row_weight[GUIDANCE_ROWS_MAX]; /* OP_GUIDE, to guidance_rescale */
   float virtual_weight;
-  struct residual_params residual[STEPS_MAX];
+  struct residual_params residual[CALLS_MAX];
   float guidance_rescale;
   struct prompt_params prompt[GUIDANCE_ROWS_MAX]; /* OP_PROMPT */
   float mix;                                      /* OP_PIXELS_OUT */

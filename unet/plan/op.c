@@ -194,7 +194,7 @@ static const char *check_timestep(const struct op *op, int runs, struct op_resul
   int n = o->y.n, c = o->y.c, values = o->values ? o->values : 1;
   (void)runs;
   *y = (struct op_result){.n = n, .h = 1, .w = 1, .c = c};
-  if (!has_rows(rows, n) || (!o->values && guidance_index(rows, n - 1) >= STEPS_MAX))
+  if (!has_rows(rows, n) || (!o->values && guidance_index(rows, n - 1) >= CALLS_MAX))
     return "no such number of steps";
   if (values < 1 || values > SIZES)
     return "no such number of values";
@@ -210,7 +210,7 @@ static const char *check_guidance_embed(const struct op *op, int runs, struct op
 
 /* Whether there are steps enough for an op that runs so often, first at this one. */
 static bool has_steps(int step, int runs) {
-  return step >= 0 && step + runs <= STEPS_MAX;
+  return step >= 0 && step + runs <= CALLS_MAX;
 }
 
 static const char *check_time_row(const struct op *op, int runs, struct op_result *y) {

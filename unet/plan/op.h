@@ -328,11 +328,10 @@ struct op_guide {
 
 /* x becomes s.x * x + s.model * model + sum over i of s.earlier[i] * earlier[i] + s.noise * noise[step], with
  * s = run.step[step]. Then earlier[i] becomes earlier[i - 1], and earlier[0] s.keep_x * x + s.keep_model * model, of
- * the x before: what the step knew, as epsilon or as x0. Every few-step
- * sampler on epsilon- or v-prediction is of this form, and so are multistep ones (DPM-Solver++ 2M, PNDM, UniPC):
- * sampler.c makes the coefficients in double. In place: x and earlier are what one iteration hands on. What has the
- * coefficient 0 is not read: before the first step, earlier may hold anything.
- *   x      precise [1, h, w, c]
+ * the x before: what the step knew, as epsilon or as x0. A step that keeps nothing, both factors 0, leaves earlier as
+ * it is. Every few-step sampler on epsilon- or v-prediction is of this form, and so are multistep ones (DPM-Solver++,
+ * PNDM, UniPC): unet/sample/ makes the coefficients in double. In place: x and earlier are what one iteration hands on.
+ * What has the coefficient 0 is not read: before the first step, earlier may hold anything. x      precise [1, h, w, c]
  *   model  [1, h, w, c]
  *   earlier  precise [1..EARLIER_MAX, h, w, c], a temporary or a state: coefficients behind them must be 0
  *   noise  precise [samples, h, w, c]: without it s.noise is not read, and it must be 0 for steps from samples on

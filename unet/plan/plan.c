@@ -108,7 +108,7 @@ static bool loop_is_open(const struct plan *plan) {
 
 void plan_loop_begin(struct plan *plan, int iterations) {
   if (check(plan, "loop", plan->loop.iterations == 0, "a plan has one loop at most") &&
-      check(plan, "loop", iterations >= 1 && iterations <= STEPS_MAX, "no such number of iterations"))
+      check(plan, "loop", iterations >= 1 && iterations <= CALLS_MAX, "no such number of iterations"))
     plan->loop = (struct plan_loop){.first = plan->op_count, .iterations = iterations};
 }
 

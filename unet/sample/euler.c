@@ -7,8 +7,12 @@ static void fill_euler(const struct schedule *s, struct sampler_table *table) {
     table->step[i] = step_params(s->timestep[i], estimate_mix(schedule_estimate(s, i), s->to[i].a, s->to[i].b), 0);
 }
 
-const struct sampler_impl sampler_euler = {
-    .finite_sigma = true, .real_timesteps = true, .noise_by_sigma = true, .fill = fill_euler};
+const struct sampler_impl sampler_euler = {.finite_sigma = true,
+                                           .real_timesteps = true,
+                                           .noise_by_sigma = true,
+                                           .sigmas = SIGMAS_OF_STEPS,
+                                           .final = FINAL_SIGMA,
+                                           .fill = fill_euler};
 
 /* Part of the way down to the next sigma is noise: y' = x0 + down eps + up noise with down^2 + up^2 = sigma'^2. */
 static void fill_ancestral(const struct schedule *s, struct sampler_table *table) {

@@ -1,5 +1,7 @@
 #include "unet/sample/sampler.h"
 
+#include <string.h>
+
 #include "unet/sample/steps.h"
 
 #define ROW(ID, identifier, ...) [SAMPLER_##ID] = &sampler_##identifier,
@@ -21,15 +23,33 @@ void sampler_table(const struct scheduler_config *config, const struct sampling 
                    struct sampler_table *table) {
   struct schedule schedule;
   schedule_make(&schedule, config, sampling, impls[sampling->sampler]);
-  *table = (struct sampler_table){.steps = schedule.count};
+  *table = (struct sampler_table){0};
   make_start(table, &schedule);
-  for (int i = 0; i < schedule.count; i++)
-    table->residual[i] = schedule_residual(&schedule, i);
+  table->steps = sampler_calls(sampling->sampler, schedule.count);
+  for (int call = 0; call < table->steps; call++) /* the second of two for one step is made where the next one begins */
+    table->residual[call] = schedule_residual(&schedule, schedule.impl->asks_twice && call > 1 ? call - 1 : call);
   schedule.impl->fill(&schedule, table);
 }
 
+int sampler_calls(enum sampler sampler, int steps) {
+  return impls[sampler]->asks_twice && steps > 1 ? steps + 1 : steps;
+}
+
 int sampler_noise_samples(enum sampler sampler, int steps) {
-  return impls[sampler]->fresh == FRESH_BUT_LAST ? steps - 1 : 0;
+  const int samples[] = {[FRESH_NONE] = 0, [FRESH_BUT_LAST] = steps - 1, [FRESH_ALL] = steps};
+  return samples[impls[sampler]->fresh];
+}
+
+int sampler_earlier(const struct scheduler_config *config, enum sampler sampler, int steps) {
+  int earlier = impls[sampler]->earlier ? impls[sampler]->earlier(config) : 0;
+  return earlier < steps - 1 ? earlier : steps - 1;
+}
+
+int sampler_table_noise(const struct sampler_table *table) {
+  int count = table->steps;
+  while (count > 0 && table->step[count - 1].noise == 0)
+    count--;
+  return count;
 }
 
 void sampler_pad(struct sampler_table *table, int count) {
@@ -39,6 +59,18 @@ void sampler_pad(struct sampler_table *table, int count) {
 
 bool sampler_has_lcm_spacing(enum sampler sampler) {
   return impls[sampler]->lcm_spacing;
+}
+
+bool sampler_takes_sigmas(enum sampler sampler) {
+  return impls[sampler]->sigmas != SIGMAS_NONE;
+}
+
+bool sampler_has_eta(enum sampler sampler) {
+  return impls[sampler]->has_eta;
+}
+
+double sampler_usual_eta(enum sampler sampler) {
+  return impls[sampler]->usual_eta;
 }
 
 int sampler_usual_steps(enum sampler sampler) {
@@ -51,6 +83,15 @@ int sampler_usual_steps(enum sampler sampler) {
 const char *sampler_name(enum sampler sampler) {
   static const char *const names[SAMPLERS] = {SAMPLER_TABLE(SAMPLER_NAME)};
   return names[sampler];
+}
+
+enum sampler sampler_of_word(const char *word) {
+#define SAMPLER_WORD_OF(ID, identifier, word, name) [SAMPLER_##ID] = (word),
+  static const char *const words[SAMPLERS] = {SAMPLER_TABLE(SAMPLER_WORD_OF)};
+  for (int i = SAMPLER_AUTO + 1; i < SAMPLERS; i++)
+    if (!strcmp(word, words[i]))
+      return (enum sampler)i;
+  return SAMPLER_AUTO;
 }
 
 const char *spacing_name(enum spacing spacing) {

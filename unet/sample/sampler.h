@@ -6,6 +6,7 @@
 #define UNET_SAMPLE_SAMPLER_H
 
 #include <stdbool.h>
+#include <stdint.h>
 
 #include "unet/base/samplers.h"
 #include "unet/plan/device.h"
@@ -13,6 +14,10 @@
 enum prediction { PREDICT_EPSILON, PREDICT_V /* v = a eps - b x0 */, PREDICT_SAMPLE /* x0 */ };
 
 enum beta_schedule { BETAS_SCALED_LINEAR, BETAS_LINEAR };
+
+/* Of DPM++ and UniPC. */
+enum solver_type { SOLVER_MIDPOINT, SOLVER_HEUN, SOLVER_BH1, SOLVER_BH2 };
+enum { SOLVER_ORDER_MAX = 3 };
 
 /* scheduler_config.json, as checkpoint.c reads it. */
 struct scheduler_config {
@@ -29,6 +34,16 @@ struct scheduler_config {
   bool set_alpha_to_one;        /* DDIM: the last step ends on abar 1, else on abar_0 */
   int original_inference_steps; /* LCM spacing: timesteps that those of the steps are chosen from */
   double timestep_scaling;      /* LCM boundary condition */
+  enum spacing sigmas;          /* SPACING_KARRAS or what follows it; SPACING_AUTO: those of the timesteps */
+  double sigma_min, sigma_max;  /* its ends; 0: the schedule's */
+  bool final_sigma_min;         /* the last step leaves the noise of timestep 0 */
+  int solver_order;             /* 1..SOLVER_ORDER_MAX */
+  enum solver_type solver_type;
+  bool solver_epsilon;    /* DPM-Solver as first published, on predictions of noise */
+  bool lower_order_final; /* fewer earlier predictions count in the last steps */
+  bool warms_up;          /* PNDM: Runge-Kutta steps come first: not supported */
+  bool euler_at_final;    /* none in the last one */
+  uint64_t uncorrected;   /* UniPC: bit i: what step i led to is not corrected by the next one */
 };
 
 /* What one run of the sampler is to do. */
@@ -42,12 +57,14 @@ struct sampling {
   bool quantised;       /* diffusers' rules to the letter: see sampler_table */
   bool lcm_pipeline;    /* of these, the one of the pipeline for full LCM */
   bool snap;            /* the start is the nearest of 249, 499, 749, 999 */
+  enum spacing sigmas;  /* as scheduler_config's */
+  double eta;           /* 0 to 1: how much of each step of DDIM and TCD is fresh noise */
 };
 
 struct sampler_table {
-  int steps; /* STEPS_MAX at most; fewer than asked for where quantised strength leaves fewer */
-  struct step_params step[STEPS_MAX];
-  struct residual_params residual[STEPS_MAX]; /* OP_GUIDE, of the same steps */
+  int steps; /* calls of the network; fewer than sampler_calls where quantised strength leaves fewer */
+  struct step_params step[CALLS_MAX];
+  struct residual_params residual[CALLS_MAX]; /* OP_GUIDE, of the same calls */
   float start_latent, start_noise;            /* OP_START */
 };
 
@@ -69,18 +86,29 @@ double sampler_abar_at(const double abar[TIMESTEPS], double t);
  * operand and OP_STEP's must be different noise samples: noise_fill's sample 0, and noise samples 1 + step. */
 void sampler_table(const struct scheduler_config *config, const struct sampling *sampling, struct sampler_table *table);
 
-/* How many of so many steps add noise of their own, whatever the strength: the first ones. The others' coefficient is 0
- * in every table. */
+/* How often the network is asked in so many steps. */
+int sampler_calls(enum sampler sampler, int steps);
+/* How many calls are followed by noise of their own, whatever strength and eta: the first ones. The others' coefficient
+ * is 0 in every table. */
 int sampler_noise_samples(enum sampler sampler, int steps);
+/* How many earlier predictions the table of so many steps looks back on, at most. */
+int sampler_earlier(const struct scheduler_config *config, enum sampler sampler, int steps);
+
+/* How many of a table's first calls hold all that add noise. */
+int sampler_table_noise(const struct sampler_table *table);
 
 /* Puts steps that change nothing behind the others until there are count: a plan made for count steps can then run the
  * table, and the steps keep their numbers, which say what noise they add. */
 void sampler_pad(struct sampler_table *table, int count);
 
 bool sampler_has_lcm_spacing(enum sampler sampler); /* SPACING_LCM is its own */
+bool sampler_takes_sigmas(enum sampler sampler);    /* SPACING_KARRAS and what follows it */
 int sampler_usual_steps(enum sampler sampler);      /* that suit it; 0: it depends on the model */
+bool sampler_has_eta(enum sampler sampler);
+double sampler_usual_eta(enum sampler sampler);
 
 const char *sampler_name(enum sampler sampler);
+enum sampler sampler_of_word(const char *word); /* SAMPLER_AUTO: none is called so */
 const char *spacing_name(enum spacing spacing);
 const char *prediction_name(enum prediction prediction); /* "epsilon", "v", "sample" */
 

@@ -3,9 +3,6 @@
 
 #include "unet/sample/steps.h"
 
-/* "No timestep": a step to here ends the walk. */
-static const double final_timestep = -1;
-
 static double scaled_beta(const struct scheduler_config *config, int i) {
   double f = (double)i / (TIMESTEPS - 1);
   if (config->beta_schedule == BETAS_LINEAR)
@@ -44,9 +41,9 @@ struct level schedule_level(const struct schedule *schedule, double timestep) {
   return level_of(sampler_abar_at(schedule->abar, timestep));
 }
 
-struct estimate schedule_estimate(const struct schedule *schedule, int i) {
-  double a = schedule->from[i].a, b = schedule->from[i].b;
-  switch (schedule->config->prediction) {
+struct estimate level_estimate(enum prediction prediction, struct level level) {
+  double a = level.a, b = level.b;
+  switch (prediction) {
   case PREDICT_V:
     return (struct estimate){{a, -b}, {b, a}};
   case PREDICT_SAMPLE:
@@ -54,6 +51,15 @@ struct estimate schedule_estimate(const struct schedule *schedule, int i) {
   default:
     return (struct estimate){{1 / a, -b / a}, {0, 1}};
   }
+}
+
+int schedule_order(const struct schedule *s, int i, int order) {
+  int usable = 1;
+  bool moves = level_lambda(s->to[i]) > level_lambda(s->from[i]);
+  while (moves && usable < order && usable <= i &&
+         level_lambda(s->from[i - usable + 1]) > level_lambda(s->from[i - usable]))
+    usable++;
+  return usable;
 }
 
 /* --- timesteps --- */
@@ -81,28 +87,98 @@ static double linspace_timestep(const struct schedule *s, double last, int count
 }
 
 /* count timesteps over [0, length), highest first. rint rounds halves to even, as NumPy does. */
-static void make_timesteps(const struct schedule *s, double length, int count, double *timesteps) {
+static void make_timesteps(struct schedule *s, double length, int count) {
   const struct scheduler_config *config = s->config;
+  int points = s->impl->skips_lowest ? count + 1 : count;
   if (s->sampling->spacing == SPACING_LCM) {
-    lcm_timesteps(config, length, config->original_inference_steps, count, timesteps);
+    lcm_timesteps(config, length, config->original_inference_steps, count, s->timestep);
     return;
   }
   for (int i = 0; i < count; i++) {
-    int back = count - 1 - i;
+    int back = points - 1 - i;
     double t = 0;
     switch (s->sampling->spacing) {
     case SPACING_TRAILING:
       t = rint(length - i * (length / count)) - 1;
       break;
     case SPACING_LEADING:
-      t = back * floor(length / count) + config->steps_offset;
+      t = back * floor(length / points) + config->steps_offset;
       break;
     default:
-      t = linspace_timestep(s, length - 1, count, back);
+      t = linspace_timestep(s, length - 1, points, back);
     }
-    timesteps[i] = clamp_timestep(t);
+    s->timestep[i] = clamp_timestep(t);
   }
 }
+
+/* --- levels --- */
+
+static double sigma_of(struct level level) {
+  return level.b / level.a;
+}
+
+/* The timestep at which the schedule has this sigma, between two of training's by the logarithm. */
+static double sigma_timestep(const struct schedule *s, double sigma) {
+  int low = 0, high = TIMESTEPS - 1;
+  while (high - low > 1) {
+    int middle = (low + high) / 2;
+    if (sigma_of(level_of(s->abar[middle])) <= sigma)
+      low = middle;
+    else
+      high = middle;
+  }
+  double below = log(sigma_of(level_of(s->abar[low]))), above = log(sigma_of(level_of(s->abar[high])));
+  double part = (log(sigma) - below) / (above - below);
+  return low + fmin(1, fmax(0, part));
+}
+
+/* Karras et al., "Elucidating the Design Space of Diffusion-Based Generative Models", 2022, equation 5; or evenly by
+ * the logarithm. part: 0 at the highest sigma, 1 at the lowest. */
+static double spaced_sigma(enum spacing sigmas, double high, double low, double part) {
+  if (sigmas == SPACING_EXPONENTIAL)
+    return high * pow(low / high, part);
+  double first = pow(high, 1 / 7.0), last = pow(low, 1 / 7.0);
+  return pow(first + part * (last - first), 7);
+}
+
+/* Timesteps of levels, as diffusers has them: in its Euler real numbers in FP32, elsewhere rounded, or cut off. */
+static double level_timestep(const struct schedule *s, double t) {
+  if (s->impl->real_timesteps)
+    return (double)(float)t;
+  return s->sampling->sigmas == SPACING_KARRAS ? rint(t) : floor(fmax(0, t - 1e-6));
+}
+
+/* Puts levels of their own spacing in the place of those of the timesteps over [0, length), and their timesteps. */
+static void space_levels(struct schedule *s, double length, int count) {
+  const struct scheduler_config *c = s->config;
+  bool all = s->impl->sigmas == SIGMAS_ALL;
+  double high = sigma_of(all ? schedule_level(s, length - 1) : s->from[0]);
+  double low = sigma_of(all ? schedule_level(s, 0) : s->from[count - 1]);
+  if (c->sigma_max > 0)
+    high = length < TIMESTEPS ? fmin(high, c->sigma_max) : c->sigma_max;
+  if (c->sigma_min > 0)
+    low = c->sigma_min;
+  for (int i = 0; i < count; i++) {
+    double sigma = spaced_sigma(s->sampling->sigmas, high, fmin(low, high), count > 1 ? (double)i / (count - 1) : 0);
+    double a = 1 / sqrt(1 + sigma * sigma);
+    s->timestep[i] = level_timestep(s, sigma_timestep(s, sigma));
+    s->from[i] = (struct level){a, sigma * a};
+  }
+}
+
+static void find_levels(struct schedule *s, int count) {
+  for (int i = 0; i < count; i++)
+    s->from[i] = schedule_level(s, s->timestep[i]);
+}
+
+static void make_points(struct schedule *s, double length, int count) {
+  make_timesteps(s, length, count);
+  find_levels(s, count);
+  if (s->impl->sigmas != SIGMAS_NONE && s->sampling->sigmas != SPACING_AUTO)
+    space_levels(s, length, count);
+}
+
+/* --- strength --- */
 
 static double snap_timestep(double t) {
   static const double trained[] = {249, 499, 749, 999};
@@ -118,61 +194,64 @@ static int clamp_count(int count, int min, int max) {
 }
 
 /* By diffusers' rule. */
-static void quantised_timesteps(struct schedule *schedule, double strength) {
+static void quantised_points(struct schedule *schedule, double strength) {
   const struct sampling *s = schedule->sampling;
   if (s->spacing == SPACING_LCM && s->lcm_pipeline) {
     int points = schedule->config->original_inference_steps;
     schedule->count = s->steps;
     lcm_timesteps(schedule->config, TIMESTEPS, clamp_count((int)(points * strength), 1, points), s->steps,
                   schedule->timestep);
+    find_levels(schedule, s->steps);
     return;
   }
-  double full[STEPS_MAX];
   schedule->count = clamp_count((int)(s->steps * strength), 1, s->steps);
-  make_timesteps(schedule, TIMESTEPS, s->steps, full);
-  for (int i = 0; i < schedule->count; i++)
-    schedule->timestep[i] = full[s->steps - schedule->count + i];
+  make_points(schedule, TIMESTEPS, s->steps);
+  for (int i = 0, first = s->steps - schedule->count; i < schedule->count; i++) {
+    schedule->timestep[i] = schedule->timestep[first + i];
+    schedule->from[i] = schedule->from[first + i];
+  }
 }
 
-static void continuous_timesteps(struct schedule *schedule, double strength) {
+static void continuous_points(struct schedule *schedule, double strength) {
   const struct sampling *s = schedule->sampling;
   double t = clamp_timestep(rint(TIMESTEPS * strength) - 1);
   if (s->snap)
     t = snap_timestep(t);
   schedule->count = s->steps;
-  make_timesteps(schedule, t + 1, s->steps, schedule->timestep);
-}
-
-/* --- levels --- */
-
-/* Where step i leads: the next timestep, or final_timestep. */
-static double next_timestep(const struct schedule *s, int i) {
-  if (s->sampling->quantised && s->impl->by_ratio) {
-    double t = s->timestep[i] - TIMESTEPS / s->sampling->steps;
-    return t < 0 ? final_timestep : t;
-  }
-  return i + 1 < s->count ? s->timestep[i + 1] : final_timestep;
+  make_points(schedule, t + 1, s->steps);
 }
 
 static struct level final_level(const struct schedule *s) {
-  bool rest = s->impl->final == FINAL_ALPHA && !s->config->set_alpha_to_one;
-  return level_of(rest ? s->abar[0] : 1);
+  const bool rest[] = {[FINAL_PICTURE] = false,
+                       [FINAL_ALPHA] = !s->config->set_alpha_to_one,
+                       [FINAL_SIGMA] = s->config->final_sigma_min,
+                       [FINAL_LOWEST] = true};
+  struct level level = level_of(rest[s->impl->final] ? s->abar[0] : 1);
+  if (s->impl->noise_by_sigma) /* the latent is left as Euler on sigmas has it, x / a */
+    level = (struct level){1, sigma_of(level)};
+  return level;
+}
+
+/* Where step i leads. */
+static struct level next_level(const struct schedule *s, int i) {
+  if (s->sampling->quantised && s->impl->by_ratio) {
+    double t = s->timestep[i] - TIMESTEPS / s->sampling->steps;
+    return t < 0 ? final_level(s) : schedule_level(s, t);
+  }
+  return i + 1 < s->count ? s->from[i + 1] : final_level(s);
 }
 
 void schedule_make(struct schedule *s, const struct scheduler_config *config, const struct sampling *sampling,
                    const struct sampler_impl *impl) {
   double strength = sampling->text_to_image ? 1 : sampling->strength;
-  *s = (struct schedule){.config = config, .sampling = sampling, .impl = impl};
+  *s = (struct schedule){.config = config, .sampling = sampling, .impl = impl, .full_count = sampling->steps};
   sampler_abar(config, s->abar);
   if (config->zero_snr && impl->finite_sigma)
     s->abar[TIMESTEPS - 1] = 0x1p-24; /* as diffusers */
   if (sampling->quantised)
-    quantised_timesteps(s, strength);
+    quantised_points(s, strength);
   else
-    continuous_timesteps(s, strength);
-  for (int i = 0; i < s->count; i++) {
-    double next = next_timestep(s, i);
-    s->from[i] = schedule_level(s, s->timestep[i]);
-    s->to[i] = next == final_timestep ? final_level(s) : schedule_level(s, next);
-  }
+    continuous_points(s, strength);
+  for (int i = 0; i < s->count; i++)
+    s->to[i] = next_level(s, i);
 }

@@ -2,6 +2,8 @@
 #ifndef UNET_SAMPLE_STEPS_H
 #define UNET_SAMPLE_STEPS_H
 
+#include <math.h>
+
 #include "unet/sample/sampler.h"
 
 /* x = a x0 + b eps with a^2 + b^2 = 1. */
@@ -15,6 +17,7 @@ struct schedule {
   const struct sampling *sampling;
   const struct sampler_impl *impl;
   double abar[TIMESTEPS];
+  int full_count; /* steps of which the last count are taken */
   int count;
   double timestep[STEPS_MAX];
   struct level from[STEPS_MAX], to[STEPS_MAX];
@@ -24,21 +27,33 @@ struct schedule {
 enum final {
   FINAL_PICTURE, /* no noise is left */
   FINAL_ALPHA,   /* likewise, or at timestep 0: set_alpha_to_one */
+  FINAL_SIGMA,   /* likewise: final_sigmas_type */
+  FINAL_LOWEST,  /* at timestep 0 */
 };
 
 /* Which of the steps may add fresh noise. */
-enum fresh { FRESH_NONE, FRESH_BUT_LAST };
+enum fresh { FRESH_NONE, FRESH_BUT_LAST, FRESH_ALL };
+
+/* Whether SPACING_KARRAS and what follows it are taken, and over which levels. */
+enum sigmas { SIGMAS_NONE, SIGMAS_OF_STEPS /* those that the spacing of timesteps gave */, SIGMAS_ALL };
 
 /* A sampler's own part. */
 struct sampler_impl {
   bool finite_sigma;   /* zero signal-to-noise ratio is a little above zero */
   bool real_timesteps; /* of linspace spacing; else they are rounded */
   bool by_ratio;       /* quantised, a step goes 1000 / steps down, wherever the next one begins */
+  bool skips_lowest;   /* linspace and leading spacing are those of one step more, without the lowest */
   bool lcm_spacing;    /* SPACING_LCM is its own */
   bool noise_by_sigma; /* without a picture the start is as in diffusers' Euler: see make_start */
+  enum sigmas sigmas;
   enum final final;
   enum fresh fresh;
+  bool has_eta;
+  double usual_eta;
+  bool asks_twice; /* for the first of several steps */
   int usual_steps; /* that suit it; 0: it depends on the model */
+  /* How many earlier predictions its steps look back on; NULL: none. */
+  int (*earlier)(const struct scheduler_config *config);
   /* Fills the table's steps, one for each call of the network. */
   void (*fill)(const struct schedule *schedule, struct sampler_table *table);
 };
@@ -46,6 +61,8 @@ struct sampler_impl {
 /* The levels and timesteps of a run. */
 void schedule_make(struct schedule *schedule, const struct scheduler_config *config, const struct sampling *sampling,
                    const struct sampler_impl *impl);
+/* The order of step i's multistep formula: as wished, where so many predictions at different levels were made. */
+int schedule_order(const struct schedule *schedule, int i, int order);
 /* The level at a timestep from 0 to TIMESTEPS - 1. */
 struct level schedule_level(const struct schedule *schedule, double timestep);
 
@@ -54,13 +71,23 @@ struct linear {
   double x, model;
 };
 
-/* What the network's output in step i says. */
+/* What the network's output at a level says; in step i. */
 struct estimate {
   struct linear x0, eps;
 };
-struct estimate schedule_estimate(const struct schedule *schedule, int i);
+struct estimate level_estimate(enum prediction prediction, struct level level);
+
+static inline struct estimate schedule_estimate(const struct schedule *schedule, int i) {
+  return level_estimate(schedule->config->prediction, schedule->from[i]);
+}
+
 /* What residual guidance makes of it. */
 struct residual_params schedule_residual(const struct schedule *schedule, int i);
+
+/* Logarithm of the signal-to-noise ratio's root; without noise infinite. */
+static inline double level_lambda(struct level level) {
+  return log(level.a / level.b);
+}
 
 /* x0 share[0] + eps share[1]: what steps lead to. */
 static inline struct linear estimate_mix(struct estimate e, double x0, double eps) {

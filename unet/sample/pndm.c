@@ -1,0 +1,47 @@
+/* Liu et al., "Pseudo Numerical Methods for Diffusion Models on Manifolds", 2022, without its Runge-Kutta steps, as
+ * Stable Diffusion has it: the linear multistep method (PLMS). The first of several steps is tried, the network is
+ * asked where it led, and the step is taken again with the mean of the two. */
+#include "unet/sample/steps.h"
+
+/* Where a step leads from one level to another, if the network says the same all the way. */
+static struct linear lead(const struct schedule *s, struct level from, struct level to) {
+  return estimate_mix(level_estimate(s->config->prediction, from), to.a, to.b);
+}
+
+/* The first step again, from x undone of the first try. */
+static struct step_params second_try(const struct schedule *s, struct linear first) {
+  struct level from = s->from[0], to = s->to[0];
+  if (s->sampling->quantised) { /* as diffusers: its own timestep, from a ratio above it */
+    from = schedule_level(s, fmin(s->timestep[1] + TIMESTEPS / s->full_count, TIMESTEPS - 1));
+    to = s->from[1];
+  }
+  struct linear whole = lead(s, from, to), mean = {whole.x, whole.model / 2};
+  double undone = mean.x / first.x;
+  struct step_params step = step_params(s->timestep[1], (struct linear){undone, mean.model}, 0);
+  step.earlier[0] = (float)(mean.model - undone * first.model);
+  return step;
+}
+
+static void fill(const struct schedule *s, struct sampler_table *table) {
+  static const double weights[4][4] = {
+      {1}, {3 / 2., -1 / 2.}, {23 / 12., -16 / 12., 5 / 12.}, {55 / 24., -59 / 24., 37 / 24., -9 / 24.}};
+  for (int i = 0, call = 0; i < s->count; i++, call++) {
+    const double *w = weights[i < 3 ? i : 3];
+    struct linear whole = lead(s, s->from[i], s->to[i]);
+    struct step_params *step = &table->step[call];
+    *step = step_params(s->timestep[i], (struct linear){whole.x, w[0] * whole.model}, 0);
+    step->keep_model = 1;
+    for (int j = 0; j < EARLIER_MAX; j++)
+      step->earlier[j] = (float)(w[j + 1] * whole.model);
+    if (i == 0 && s->count > 1)
+      table->step[++call] = second_try(s, whole);
+  }
+}
+
+static int earlier(const struct scheduler_config *config) {
+  (void)config;
+  return EARLIER_MAX;
+}
+
+const struct sampler_impl sampler_pndm = {
+    .by_ratio = true, .final = FINAL_ALPHA, .asks_twice = true, .earlier = earlier, .fill = fill};
