@@ -85,7 +85,7 @@ static void check_tokens(const char *prompt) {
     FUZZ_CHECK(!tokenizer_open(&tokenizer, MINI "tokenizer", &err));
     vocabulary = tokenizer_vocabulary(tokenizer);
   }
-  int needed = tokenizer_encode(tokenizer, prompt, ids, TOKENS, &err);
+  int needed = tokenizer_encode(tokenizer, FIX_FAST, prompt, ids, TOKENS, &err);
   FUZZ_CHECK(needed >= 2 && ids[0] == tokenizer_start_id(tokenizer));
   for (int i = 0; i < TOKENS; i++)
     FUZZ_CHECK(ids[i] >= 0 && ids[i] < vocabulary);

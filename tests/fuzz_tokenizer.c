@@ -21,6 +21,8 @@ const struct fuzz_seed fuzz_seeds[] = {
     FUZZ_SEED("t",
               "a (b:1.2) [[aab]] \\(ab\\) BREAK ((a:-3) b:1e9, (a:nan), a AND [a|b] [a:b:0.5] <lora:b:1> a, b, aab"),
     FUZZ_SEED("t", ")](a [b) BREAKb aBREAK \\\\ \\ (:0) : (a : +.5 ) (a:99999999999) ((((((((b:1.2.3)"),
+    FUZZ_SEED("t", "&lt;&#97;&#xE9;&EACUTE;&amp;amp;&#0;&#99999999999;&nbsp; \xE2\x80\x9C\xE2\x80\x99 \xEF\xAC\x81 "
+                   "\xEF\xBC\xA1 \x1B[1;31m \xC2\x93 \xC7\x85"),
     FUZZ_SEED("v", VOCABULARY),
     FUZZ_SEED("m", MERGES),
     FUZZ_SEED("c", CONFIG),
@@ -32,7 +34,7 @@ enum { LENGTH = 16 };
 /* A prompt must give ids of the vocabulary between start and end, whatever its bytes. */
 static void check_prompt(struct tokenizer *tokenizer, const char *text) {
   int ids[LENGTH], vocabulary = tokenizer_vocabulary(tokenizer);
-  int needed = tokenizer_encode(tokenizer, text, ids, LENGTH, NULL);
+  int needed = tokenizer_encode(tokenizer, FIX_FAST, text, ids, LENGTH, NULL);
   FUZZ_CHECK(needed >= 2 && ids[0] == tokenizer_start_id(tokenizer));
   int end = needed < LENGTH ? needed : LENGTH;
   FUZZ_CHECK(ids[end - 1] == tokenizer_end_id(tokenizer));
@@ -63,17 +65,17 @@ static void check_spans(const struct spans *spans, size_t length) {
 }
 
 /* Every text has spans, and every span tokens; all of them are in chunks or left out. */
-static void check_syntax(struct tokenizer *tokenizer, const char *text) {
+static void check_syntax(struct tokenizer *tokenizer, enum text_fix fix, const char *text) {
   struct spans spans;
   struct prompt *prompt = malloc(sizeof *prompt);
   FUZZ_CHECK(prompt && !spans_read(&spans, text));
   check_spans(&spans, strlen(text));
-  FUZZ_CHECK(!prompt_from_spans(prompt, tokenizer, &spans, LENGTH, NULL));
+  FUZZ_CHECK(!prompt_from_spans(prompt, tokenizer, fix, &spans, LENGTH, NULL));
   FUZZ_CHECK(prompt->count >= 1 && prompt->count <= PROMPT_CHUNKS_MAX);
   FUZZ_CHECK(prompt->words - prompt->left_out <= prompt->count * (LENGTH - 2));
   for (int i = 0; i < PROMPT_CHUNKS_MAX; i++)
     check_chunk(tokenizer, &prompt->chunks[i]);
-  FUZZ_CHECK(!prompt_from_text(prompt, tokenizer, text, LENGTH, NULL) && prompt->count == 1);
+  FUZZ_CHECK(!prompt_from_text(prompt, tokenizer, fix, text, LENGTH, NULL) && prompt->count == 1);
   check_chunk(tokenizer, &prompt->chunks[0]);
   spans_free(&spans);
   free(prompt);
@@ -120,7 +122,8 @@ static void check_text(const char *text) {
     tokenizer = open_folder();
   FUZZ_CHECK(tokenizer);
   check_prompt(tokenizer, text);
-  check_syntax(tokenizer, text);
+  for (int fix = FIX_FTFY; fix <= FIX_FAST; fix++)
+    check_syntax(tokenizer, (enum text_fix)fix, text);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {

@@ -231,6 +231,7 @@ static void test_mini(void **state) {
   assert_int_equal(outcome.status, 0);
   assert_non_null(strstr(outcome.said, "--negative does nothing on this model"));
   program_expect(2, "weights|plain", "render a b --prompt-syntax lisp");
+  program_expect(2, "ftfy|basic|fast", "render a b --text-fix none");
   program_run(&outcome, "render good.mp4 null: --size 64x64 --frames 1 --prompt '[oil|ink] painting'");
   assert_int_equal(outcome.status, 0);
   assert_non_null(strstr(outcome.said, "[a|b] is plain text"));

@@ -122,7 +122,7 @@ static void encode_text(struct bench *b, const struct text_encoder *encoder, con
   prepare(b);
   struct run_params run = {0};
   const char *prompt = json_string(b->golden.json, "prompt", "");
-  assert_true(tokenizer_encode(encoder->tokenizer, prompt, run.tokens, (int)ids.count, &b->err) > 0);
+  assert_true(tokenizer_encode(encoder->tokenizer, FIX_FAST, prompt, run.tokens, (int)ids.count, &b->err) > 0);
   for (size_t i = 0; i < ids.count; i++)
     assert_int_equal(run.tokens[i], (int)ids.data[i]);
   run.end = clip_end(encoder, run.tokens);

@@ -85,7 +85,7 @@ static void test_goldens(void **state) {
     struct error err;
     assert_int_equal(spans_read(&spans, text), 0);
     assert_int_equal(spans.notes, 0);
-    must(prompt_from_spans(&prompt, tokenizer, &spans, LENGTH, &err), &err);
+    must(prompt_from_spans(&prompt, tokenizer, FIX_FAST, &spans, LENGTH, &err), &err);
     bool same = same_spans(&spans, cJSON_GetObjectItem(golden, "spans")),
          alike = same_chunks(tokenizer, &prompt, golden);
     if (!same || !alike)
@@ -175,7 +175,7 @@ static void test_absurd(void **state) {
     assert_int_equal(spans_read(&spans, text), 0);
     for (int s = 0; s < spans.count; s++)
       assert_true(fabs(spans.list[s].weight) <= SYNTAX_WEIGHT_MAX);
-    must(prompt_from_spans(&prompt, tokenizer, &spans, LENGTH, &err), &err);
+    must(prompt_from_spans(&prompt, tokenizer, FIX_FAST, &spans, LENGTH, &err), &err);
     assert_in_range(prompt.count, 1, PROMPT_CHUNKS_MAX);
     spans_free(&spans);
   }
@@ -188,6 +188,49 @@ static void test_absurd(void **state) {
   assert_true(spans.list[0].weight == SYNTAX_WEIGHT_MAX); /* infinity's */
   spans_free(&spans);
   tokenizer_close(&tokenizer);
+  free(text);
+}
+
+/* --- characters --- */
+
+static bool same_words(struct tokenizer *tokenizer, enum text_fix fix, const char *text, const cJSON *golden) {
+  struct token_list words = {0};
+  struct error err;
+  must(tokenizer_words(tokenizer, fix, text, strlen(text), &words, &err), &err);
+  bool same = words.count == cJSON_GetArraySize(golden);
+  for (int i = 0; same && i < words.count; i++)
+    same = words.ids[i] == item(golden, i)->valueint;
+  free(words.ids);
+  return same;
+}
+
+/* As the slow tokenizer of transformers 4 has it, with ftfy and without. */
+static void test_fixes(void **state) {
+  (void)state;
+  static const char *const names[] = {"ftfy", "basic"};
+  char *text = fixture_read(SOURCE_DIR "/tests/data/text_fix.json", NULL);
+  cJSON *rows = text ? cJSON_Parse(text) : NULL;
+  struct tokenizer *tokenizer;
+  struct error err;
+  int total = 0, wrong = 0;
+  assert_non_null(rows);
+  must(tokenizer_open_clip(&tokenizer, SOURCE_DIR "/assets/clip/bpe_simple_vocab_16e6.txt.gz", false, &err), &err);
+  const cJSON *row;
+  cJSON_ArrayForEach(row, rows) {
+    const char *prompt = cJSON_GetStringValue(item(row, 0));
+    for (int fix = FIX_FTFY; fix <= FIX_BASIC; fix++) {
+      if (same_words(tokenizer, (enum text_fix)fix, prompt, item(row, 1 + fix)))
+        continue;
+      print_error("%s: \"%s\"\n", names[fix], prompt);
+      wrong++;
+    }
+    total++;
+  }
+  print_message("%d texts, %d wrong\n", total, wrong);
+  assert_true(total > 1000);
+  assert_int_equal(wrong, 0);
+  tokenizer_close(&tokenizer);
+  cJSON_Delete(rows);
   free(text);
 }
 
@@ -437,10 +480,9 @@ int main(int argc, char **argv) {
   if (!is_served())
     return 77;
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_goldens),          cmocka_unit_test(test_notes),
-      cmocka_unit_test(test_absurd),           cmocka_unit_test(test_pictures),
-      cmocka_unit_test(test_handles_for_more), cmocka_unit_test(test_memory),
-      cmocka_unit_test(test_chunks_are_kept),  cmocka_unit_test(test_syntaxes),
+      cmocka_unit_test(test_goldens),  cmocka_unit_test(test_notes),           cmocka_unit_test(test_absurd),
+      cmocka_unit_test(test_fixes),    cmocka_unit_test(test_pictures),        cmocka_unit_test(test_handles_for_more),
+      cmocka_unit_test(test_memory),   cmocka_unit_test(test_chunks_are_kept), cmocka_unit_test(test_syntaxes),
       cmocka_unit_test(test_warnings),
   };
   return cmocka_run_group_tests(tests, setup, teardown);

@@ -148,7 +148,7 @@ static int check_case(struct tokenizer *tokenizer, const cJSON *golden, int pad)
   cJSON_ArrayForEach(id, cJSON_GetArrayItem(golden, 1)) wanted[count++] = id->valueint;
   for (int i = count; i < LENGTH; i++)
     wanted[i] = pad;
-  int needed = tokenizer_encode(tokenizer, text, ids, LENGTH, NULL);
+  int needed = tokenizer_encode(tokenizer, FIX_FAST, text, ids, LENGTH, NULL);
   if (needed == cJSON_GetArrayItem(golden, 2)->valueint && !memcmp(ids, wanted, sizeof ids))
     return 1;
   print_error("text \"%s\" needs %d, expected %d\n", text, needed, cJSON_GetArrayItem(golden, 2)->valueint);
@@ -241,7 +241,7 @@ static uint64_t hash_run(struct tokenizer *tokenizer, int first, int count) {
     char text[8] = "a";
     utf8proc_ssize_t used = utf8proc_encode_char(c, (utf8proc_uint8_t *)text + 1);
     text[1 + used] = 'b';
-    int ids[LENGTH], needed = tokenizer_encode(tokenizer, text, ids, LENGTH, NULL);
+    int ids[LENGTH], needed = tokenizer_encode(tokenizer, FIX_FAST, text, ids, LENGTH, NULL);
     assert_in_range(needed, 3, LENGTH);
     for (int i = 0; i < needed; i++)
       hash = hash_id(hash, (uint32_t)ids[i]);
@@ -290,8 +290,8 @@ static void test_invalid_utf8(void **state) {
   struct tokenizer *tokenizer = open_variant(cJSON_GetObjectItem(goldens, "variants")->child);
   for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
     int ids[LENGTH], same[LENGTH];
-    int needed = tokenizer_encode(tokenizer, cases[i].text, ids, LENGTH, NULL);
-    assert_int_equal(needed, tokenizer_encode(tokenizer, cases[i].same, same, LENGTH, NULL));
+    int needed = tokenizer_encode(tokenizer, FIX_FAST, cases[i].text, ids, LENGTH, NULL);
+    assert_int_equal(needed, tokenizer_encode(tokenizer, FIX_FAST, cases[i].same, same, LENGTH, NULL));
     assert_memory_equal(ids, same, sizeof ids);
   }
   tokenizer_close(&tokenizer);
@@ -307,7 +307,7 @@ static void test_long_word(void **state) {
   for (size_t i = 0; i < length; i++)
     text[i] = "aehlo"[i * i % 5];
   text[length] = 0;
-  int ids[4], needed = tokenizer_encode(tokenizer, text, ids, 4, NULL);
+  int ids[4], needed = tokenizer_encode(tokenizer, FIX_FAST, text, ids, 4, NULL);
   assert_in_range(needed, 1000, 1000000);
   assert_int_equal(ids[0], tokenizer_start_id(tokenizer));
   assert_int_equal(ids[3], tokenizer_end_id(tokenizer));
@@ -394,7 +394,7 @@ static void test_unknown_bytes(void **state) {
   fixture_text(small, "merges.txt", "#version: 0.2\r\na b</w>\r\n");
   struct tokenizer *tokenizer = open_folder(small);
   int ids[8];
-  assert_int_equal(tokenizer_encode(tokenizer, "AB zab a", ids, 8, NULL), 6);
+  assert_int_equal(tokenizer_encode(tokenizer, FIX_FAST, "AB zab a", ids, 8, NULL), 6);
   assert_memory_equal(ids, ((int[]){0, 4, 1, 4, 1, 1, 1, 1}), sizeof ids);
   assert_int_equal(tokenizer_vocabulary(tokenizer), 5);
   tokenizer_close(&tokenizer);

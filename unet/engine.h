@@ -42,6 +42,9 @@ enum engine_prediction {
  * diffusers reads them: as they are, as far as the model's tokens reach. */
 enum engine_prompt_syntax { PROMPT_SYNTAX_WEIGHTS, PROMPT_SYNTAX_PLAIN };
 
+/* What happens to a prompt's characters first: see text/fix.h, whose order this is. */
+enum engine_text_fix { ENGINE_FIX_FTFY, ENGINE_FIX_BASIC, ENGINE_FIX_FAST };
+
 struct engine_params {
   const char *model;      /* diffusers folder, or a file in the original key layout */
   const char *name;       /* of the model, for people; NULL: as the folder or file is called */
@@ -53,6 +56,7 @@ struct engine_params {
   enum sampler sampler;
   enum spacing spacing;
   enum engine_prompt_syntax prompt_syntax;
+  enum engine_text_fix text_fix;
   bool strength_diffusers; /* strength as in diffusers' image-to-image, for fidelity comparisons: it is quantised, and
                               sets the starting point on every model */
   bool snap_strength;      /* strength snapped to the trained points of adversarially distilled models */

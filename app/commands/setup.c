@@ -128,6 +128,7 @@ int setup_params(struct setup_params *params, const struct setup *setup, struct 
       .prediction = (enum engine_prediction)values->prediction,
       .sampler = (enum sampler)values->sampler,
       .spacing = (enum spacing)values->spacing,
+      .text_fix = (enum engine_text_fix)values->text_fix,
       .prompt_syntax = (enum engine_prompt_syntax)values->prompt_syntax,
       .strength_diffusers = values->strength_grid == STRENGTH_DIFFUSERS,
       .snap_strength = values->strength_grid == STRENGTH_TRAINED,

@@ -50,6 +50,10 @@ static const struct parameter_row table[PARAMETERS] = {
                                  .choices = "weights|plain",
                                  .help = "weights: (word:1.2) and (word) count more, [word] less, \\( is a bracket, "
                                          "and long prompts are read to the end; plain: as diffusers reads them"},
+    [PARAMETER_TEXT_FIX] = {"text-fix", TYPE_CHOICE, NEED_START, FIELD(text_fix), .choices = "ftfy|basic|fast",
+                            .help = "characters of prompts as pipelines of transformers 4 read them with ftfy (curly "
+                                    "quotes straight, ligatures apart, HTML entities read), without it, or as the fast "
+                                    "tokenizer of transformers 5 does"},
     [PARAMETER_PRESET] = {"preset", TYPE_WHOLE, NEED_FRAME, FIELD(preset), .min = 1, .max = SLOT_PRESETS, .standard = 1,
                           .help = "which prompt is shown where no blend is; another one is faded to"},
     [PARAMETER_BLEND] = {"blend[]", TYPE_REAL, NEED_FRAME, FIELDS(blend, 1, SLOT_PRESETS), .max = 1, .decimals = 2,

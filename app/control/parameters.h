@@ -31,6 +31,7 @@ enum parameter {
   PARAMETER_PROMPT,
   PARAMETER_NEGATIVE,
   PARAMETER_PROMPT_SYNTAX,
+  PARAMETER_TEXT_FIX,
   PARAMETER_PRESET,
   PARAMETER_BLEND,
   PARAMETER_GUIDANCE,
@@ -115,7 +116,7 @@ struct parameters {
   double guidance, image_guidance, eta, delta, guidance_rescale, strength, mix, split_at;
   int64_t preset, steps, seed;
   int guidance_mode; /* enum guidance_mode */
-  int fit, sampler, spacing, strength_grid, prediction, prompt_syntax;
+  int fit, sampler, spacing, strength_grid, prediction, prompt_syntax, text_fix;
   bool lora_lenient, text_to_image, pause, split, fullscreen, hud, help;
   /* A bit an instance: set since the marks were last cleared. Not a value: equality does not look at it. */
   uint16_t marks[PARAMETERS];

@@ -32,6 +32,7 @@ const struct option option_table[] = {
     {"blend", 0, OPTION_BLEND, GROUP_PICTURE, ENGINE, "N[:X],...", .parameter = PARAMETER_BLEND},
     {"negative", 0, OPTION_PARAMETER, GROUP_PICTURE, ENGINE, "TEXT", .parameter = PARAMETER_NEGATIVE},
     {"prompt-syntax", 0, OPTION_PARAMETER, GROUP_PICTURE, ENGINE, .parameter = PARAMETER_PROMPT_SYNTAX},
+    {"text-fix", 0, OPTION_PARAMETER, GROUP_PICTURE, ENGINE, .parameter = PARAMETER_TEXT_FIX},
     {"guidance", 'g', OPTION_PARAMETER, GROUP_PICTURE, ENGINE | INFO, "X", .parameter = PARAMETER_GUIDANCE},
     {"image-guidance", 0, OPTION_PARAMETER, GROUP_PICTURE, ENGINE, "X", .parameter = PARAMETER_IMAGE_GUIDANCE},
     {"guidance-mode", 0, OPTION_PARAMETER, GROUP_PICTURE, ENGINE | INFO, .parameter = PARAMETER_GUIDANCE_MODE},

@@ -115,6 +115,7 @@ struct engine {
   struct prompt_keys keys[PROMPT_CHUNKS_MAX]; /* of as many chunks as the index and 1; under preparing until a handle
                                                  has come that needs them */
   enum engine_prompt_syntax syntax;
+  enum text_fix text_fix;
   struct sampling sampling; /* what each handle begins with */
   struct mask mask;
   bool blends; /* strength is the picture's share beside the input; the sampler's is always 1 */

@@ -162,8 +162,8 @@ static int tokenize(const struct engine *engine, const char *text, const struct 
   for (int i = 0; i < engine->checkpoint->text_encoder_count; i++) {
     const struct text_encoder *encoder = &engine->checkpoint->text_encoders[i];
     int length = encoder->config.positions;
-    if ((spans ? prompt_from_spans(&tokens[i], encoder->tokenizer, spans, length, err)
-               : prompt_from_text(&tokens[i], encoder->tokenizer, text, length, err)) < 0)
+    if ((spans ? prompt_from_spans(&tokens[i], encoder->tokenizer, engine->text_fix, spans, length, err)
+               : prompt_from_text(&tokens[i], encoder->tokenizer, engine->text_fix, text, length, err)) < 0)
       return -1;
     chunks = tokens[i].count > chunks ? tokens[i].count : chunks;
   }

@@ -9,6 +9,7 @@ enum { BACKTRACK_MAX = 20 };
 struct filling {
   struct prompt *prompt;
   const struct tokenizer *tokenizer;
+  enum text_fix fix;
   int length, room; /* tokens of a chunk, and those that its text may take */
   int comma;        /* the comma's token; -1: it is none */
   int done;         /* chunks, also those that there is no room for */
@@ -65,7 +66,7 @@ static void add_token(struct filling *f, int id, float weight) {
 static int add_span(struct filling *f, struct tokenizer *tokenizer, const struct spans *spans, const struct span *span,
                     struct error *err) {
   struct token_list words = {0};
-  int result = tokenizer_words(tokenizer, spans->text + span->start, span->length, &words, err);
+  int result = tokenizer_words(tokenizer, f->fix, spans->text + span->start, span->length, &words, err);
   for (int i = 0; result == 0 && i < words.count; i++)
     add_token(f, words.ids[i], (float)span->weight);
   free(words.ids);
@@ -74,7 +75,7 @@ static int add_span(struct filling *f, struct tokenizer *tokenizer, const struct
 
 static int find_comma(struct tokenizer *tokenizer, int *comma, struct error *err) {
   struct token_list words = {0};
-  int result = tokenizer_words(tokenizer, ",", 1, &words, err);
+  int result = tokenizer_words(tokenizer, FIX_FAST, ",", 1, &words, err);
   *comma = result == 0 && words.count == 1 ? words.ids[0] : -1;
   free(words.ids);
   return result;
@@ -85,9 +86,10 @@ static void pad(struct prompt *prompt, const struct tokenizer *tokenizer, int le
     fill_chunk(&prompt->chunks[i], tokenizer, NULL, NULL, 0, length);
 }
 
-int prompt_from_spans(struct prompt *prompt, struct tokenizer *tokenizer, const struct spans *spans, int length,
-                      struct error *err) {
-  struct filling f = {.prompt = prompt, .tokenizer = tokenizer, .length = length, .room = length - 2, .last_comma = -1};
+int prompt_from_spans(struct prompt *prompt, struct tokenizer *tokenizer, enum text_fix fix, const struct spans *spans,
+                      int length, struct error *err) {
+  struct filling f = {
+      .prompt = prompt, .tokenizer = tokenizer, .fix = fix, .length = length, .room = length - 2, .last_comma = -1};
   *prompt = (struct prompt){0};
   if (find_comma(tokenizer, &f.comma, err))
     return -1;
@@ -102,10 +104,10 @@ int prompt_from_spans(struct prompt *prompt, struct tokenizer *tokenizer, const 
   return 0;
 }
 
-int prompt_from_text(struct prompt *prompt, struct tokenizer *tokenizer, const char *text, int length,
-                     struct error *err) {
+int prompt_from_text(struct prompt *prompt, struct tokenizer *tokenizer, enum text_fix fix, const char *text,
+                     int length, struct error *err) {
   struct token_list words = {0};
-  if (tokenizer_words(tokenizer, text, strlen(text), &words, err))
+  if (tokenizer_words(tokenizer, fix, text, strlen(text), &words, err))
     return -1;
   *prompt = (struct prompt){.count = 1, .words = words.count};
   prompt->left_out = words.count > length - 2 ? words.count - (length - 2) : 0;

@@ -27,10 +27,10 @@ struct prompt {
 
 /* length: tokens of a chunk, at least 3. As AUTOMATIC1111 cuts them: where the words between the last comma and a
  * chunk's end are at most 20 tokens, they go to the next chunk; BREAK begins another one. */
-int prompt_from_spans(struct prompt *prompt, struct tokenizer *tokenizer, const struct spans *spans, int length,
-                      struct error *err);
+int prompt_from_spans(struct prompt *prompt, struct tokenizer *tokenizer, enum text_fix fix, const struct spans *spans,
+                      int length, struct error *err);
 /* As diffusers reads it: one chunk, and what does not fit into it is left out. */
-int prompt_from_text(struct prompt *prompt, struct tokenizer *tokenizer, const char *text, int length,
-                     struct error *err);
+int prompt_from_text(struct prompt *prompt, struct tokenizer *tokenizer, enum text_fix fix, const char *text,
+                     int length, struct error *err);
 
 #endif

@@ -8,6 +8,7 @@
 #include <utf8proc.h>
 
 #include "unet/text/bpe.h"
+#include "unet/text/chars.h"
 #include "unet/text/tokenizer_files.h"
 
 struct tokenizer {
@@ -34,41 +35,6 @@ struct text {
   size_t length;
 };
 
-/* Growing text. failed sticks. */
-struct builder {
-  char *bytes;
-  size_t length, capacity;
-  bool failed;
-};
-
-static void add_bytes(struct builder *b, const void *bytes, size_t length) {
-  if (b->length + length > b->capacity) {
-    size_t capacity = 2 * (b->length + length) + 64;
-    char *grown = realloc(b->bytes, capacity);
-    b->failed |= !grown;
-    if (!grown)
-      return;
-    b->bytes = grown;
-    b->capacity = capacity;
-  }
-  memcpy(b->bytes + b->length, bytes, length);
-  b->length += length;
-}
-
-static void add_char(struct builder *b, utf8proc_int32_t c) {
-  utf8proc_uint8_t bytes[4];
-  add_bytes(b, bytes, (size_t)utf8proc_encode_char(c, bytes));
-}
-
-/* Reads one code point; what is not UTF-8 is U+FFFD, a byte at a time. Returns the bytes it took. */
-static size_t next_char(const char *bytes, size_t length, utf8proc_int32_t *c) {
-  utf8proc_ssize_t used = utf8proc_iterate((const utf8proc_uint8_t *)bytes, (utf8proc_ssize_t)length, c);
-  if (used > 0)
-    return (size_t)used;
-  *c = 0xFFFD;
-  return 1;
-}
-
 static void add_valid(struct builder *b, const char *bytes, size_t length) {
   utf8proc_int32_t c;
   for (size_t at = 0; at < length;) {
@@ -83,9 +49,36 @@ static bool is_space(utf8proc_int32_t c) {
          c == 0x2028 || c == 0x2029 || c == 0x202F || c == 0x205F || c == 0x3000;
 }
 
-/* White space collapsed, lower case. U+0130 alone becomes two code points in lower case. */
-static void add_folded(struct builder *b, struct text text) {
-  bool after_space = false;
+/* Cased letters; and what may stand between letters of a word without being one. */
+static bool is_cased(utf8proc_int32_t c) {
+  utf8proc_category_t category = utf8proc_category(c);
+  return category == UTF8PROC_CATEGORY_LU || category == UTF8PROC_CATEGORY_LL || category == UTF8PROC_CATEGORY_LT;
+}
+
+static bool is_case_ignorable(utf8proc_int32_t c) {
+  static const utf8proc_int32_t within_words[] = {'\'',   '.',    ':',    '^',    '`',    0xB7,   0x387,
+                                                  0x55F,  0x5F4,  0x2018, 0x2019, 0x2024, 0x2027, 0xFE13,
+                                                  0xFE52, 0xFE55, 0xFF07, 0xFF0E, 0xFF1A};
+  for (size_t i = 0; i < sizeof within_words / sizeof *within_words; i++)
+    if (c == within_words[i])
+      return true;
+  utf8proc_category_t category = utf8proc_category(c);
+  return category == UTF8PROC_CATEGORY_MN || category == UTF8PROC_CATEGORY_ME || category == UTF8PROC_CATEGORY_CF ||
+         category == UTF8PROC_CATEGORY_LM || category == UTF8PROC_CATEGORY_SK;
+}
+
+/* Whether a letter follows within the word. */
+static bool is_followed(struct text text, size_t at) {
+  utf8proc_int32_t c = '.';
+  while (at < text.length && is_case_ignorable(c))
+    at += next_char(text.bytes + at, text.length - at, &c);
+  return is_cased(c);
+}
+
+/* White space collapsed, lower case. U+0130 alone becomes two code points in lower case. final_sigma: at the end of a
+ * word a sigma has its other shape, as Python has it. */
+static void add_folded(struct builder *b, struct text text, bool final_sigma) {
+  bool after_space = false, after_letter = false;
   utf8proc_int32_t c;
   for (size_t at = 0; at < text.length;) {
     at += next_char(text.bytes + at, text.length - at, &c);
@@ -94,23 +87,24 @@ static void add_folded(struct builder *b, struct text text) {
       add_bytes(b, " ", 1);
     else if (c == 0x130)
       add_bytes(b, "i\xCC\x87", 3);
+    else if (c == 0x3A3 && final_sigma && after_letter && !is_followed(text, at))
+      add_char(b, 0x3C2);
     else if (!space)
       add_char(b, utf8proc_tolower(c));
     after_space = space;
+    after_letter = is_cased(c) || (after_letter && is_case_ignorable(c));
   }
 }
 
-/* NFC, then folding. result->bytes is allocated, and ends with a zero byte that its length does not count. */
-static int normalise(struct text text, struct text *result) {
-  utf8proc_uint8_t *composed;
-  utf8proc_ssize_t length = utf8proc_map((const utf8proc_uint8_t *)text.bytes, (utf8proc_ssize_t)text.length, &composed,
-                                         UTF8PROC_STABLE | UTF8PROC_COMPOSE);
-  if (length < 0)
-    return -1;
-  struct builder b = {0};
-  add_folded(&b, (struct text){(char *)composed, (size_t)length});
-  free(composed);
+/* Fixed and in NFC, then folded. result->bytes is allocated, and ends with a zero byte that its length does not count.
+ */
+static int normalise(enum text_fix fix, struct text text, struct text *result) {
+  struct builder fixed = {0}, b = {0};
+  add_fixed(&fixed, fix, text.bytes, text.length);
+  add_folded(&b, (struct text){fixed.bytes, fixed.length}, fix != FIX_FAST);
   add_bytes(&b, "", 1);
+  b.failed |= fixed.failed;
+  free(fixed.bytes);
   *result = (struct text){b.bytes, b.length - 1};
   if (b.failed)
     free(b.bytes);
@@ -144,12 +138,14 @@ static int encode_word(const struct tokenizer *t, struct text word, struct token
   return failed ? -1 : 0;
 }
 
-/* The reference cuts words a second time, by an expression without the two markers, so a marker that got here (it was
- * written in capitals) falls into three. */
-static int encode_piece(const struct tokenizer *t, struct text piece, struct token_list *sink) {
+/* The fast tokenizer cuts words a second time, by an expression without the two markers, so a marker that got here (it
+ * was written in capitals) falls into three. The other one knows it. */
+static int encode_piece(const struct tokenizer *t, enum text_fix fix, struct text piece, struct token_list *sink) {
   bool marker = piece.length > 4 && !memcmp(piece.bytes, "<|", 2) && piece.bytes[2] >= 'a' && piece.bytes[2] <= 'z';
   if (!marker)
     return encode_word(t, piece, sink);
+  if (fix != FIX_FAST)
+    return emit(sink, piece.bytes[2] == 's' ? t->files.start : t->files.end);
   return encode_word(t, (struct text){piece.bytes, 2}, sink) ||
                  encode_word(t, (struct text){piece.bytes + 2, piece.length - 4}, sink) ||
                  encode_word(t, (struct text){piece.bytes + piece.length - 2, 2}, sink)
@@ -157,29 +153,43 @@ static int encode_piece(const struct tokenizer *t, struct text piece, struct tok
              : 0;
 }
 
+/* A text on its way to tokens. */
+struct encoding {
+  const struct tokenizer *t;
+  enum text_fix fix;
+  struct token_list *list;
+};
+
 /* Text without added tokens, normalised. */
-static int encode_words(const struct tokenizer *t, struct text text, struct token_list *sink) {
-  const PCRE2_SIZE *range = pcre2_get_ovector_pointer(t->match);
+static int encode_words(const struct encoding *e, struct text text) {
+  const PCRE2_SIZE *range = pcre2_get_ovector_pointer(e->t->match);
   size_t at = 0;
   while (at < text.length) {
-    int found = pcre2_match(t->words, (PCRE2_SPTR)text.bytes, text.length, at, PCRE2_NO_UTF_CHECK, t->match, NULL);
+    int found =
+        pcre2_match(e->t->words, (PCRE2_SPTR)text.bytes, text.length, at, PCRE2_NO_UTF_CHECK, e->t->match, NULL);
     if (found == PCRE2_ERROR_NOMATCH)
       break;
-    if (found < 0 || encode_piece(t, (struct text){text.bytes + range[0], range[1] - range[0]}, sink))
+    if (found < 0 || encode_piece(e->t, e->fix, (struct text){text.bytes + range[0], range[1] - range[0]}, e->list))
       return -1;
     at = range[1];
   }
   return 0;
 }
 
+/* Whether a token is looked for in normalised text, or in the text as written: the fast tokenizer asks its kind, the
+ * other one finds all of them in the text as written. */
+static bool is_looked_for(const struct encoding *e, bool normalised, const struct added_token *added) {
+  return normalised == (e->fix == FIX_FAST && added->normalised);
+}
+
 /* The added token that begins at text's first byte, the longest of several; NULL: none. */
-static const struct added_token *match_added(const struct tokenizer *t, bool normalised, struct text text) {
+static const struct added_token *match_added(const struct encoding *e, bool normalised, struct text text) {
   const struct added_token *best = NULL;
   size_t best_length = 0;
-  for (int i = 0; i < t->files.added_count; i++) {
-    const struct added_token *added = &t->files.added[i];
+  for (int i = 0; i < e->t->files.added_count; i++) {
+    const struct added_token *added = &e->t->files.added[i];
     size_t length = strlen(added->text);
-    if (added->normalised == normalised && length > best_length && length <= text.length &&
+    if (is_looked_for(e, normalised, added) && length > best_length && length <= text.length &&
         !memcmp(added->text, text.bytes, length)) {
       best = added;
       best_length = length;
@@ -189,50 +199,52 @@ static const struct added_token *match_added(const struct tokenizer *t, bool nor
 }
 
 /* The first added token at or after *at, which moves there, or to the end of the text where there is none (NULL). */
-static const struct added_token *find_added(const struct tokenizer *t, bool normalised, struct text text, size_t *at) {
+static const struct added_token *find_added(const struct encoding *e, bool normalised, struct text text, size_t *at) {
   for (; *at < text.length; ++*at) {
-    const struct added_token *added = match_added(t, normalised, (struct text){text.bytes + *at, text.length - *at});
+    const struct added_token *added = match_added(e, normalised, (struct text){text.bytes + *at, text.length - *at});
     if (added)
       return added;
   }
   return NULL;
 }
 
-static int encode_stage(const struct tokenizer *t, bool normalised, struct text text, struct token_list *sink);
+static int encode_stage(const struct encoding *e, bool normalised, struct text text);
 
 /* Text between two added tokens of a stage. */
-static int encode_stretch(const struct tokenizer *t, bool normalised, struct text text, struct token_list *sink) {
+static int encode_stretch(const struct encoding *e, bool normalised, struct text text) {
   if (normalised)
-    return encode_words(t, text, sink);
+    return encode_words(e, text);
   struct text folded;
-  if (normalise(text, &folded))
+  if (normalise(e->fix, text, &folded))
     return -1;
-  int result = encode_stage(t, true, folded, sink);
+  int result = encode_stage(e, true, folded);
   free(folded.bytes);
   return result;
 }
 
 /* Added tokens are cut out of the text as written, and those of the normalised kind out of what is left, normalised. */
-static int encode_stage(const struct tokenizer *t, bool normalised, struct text text, struct token_list *sink) {
+static int encode_stage(const struct encoding *e, bool normalised, struct text text) {
   size_t start = 0;
   while (start < text.length) {
     size_t at = start;
-    const struct added_token *added = find_added(t, normalised, text, &at);
-    if (at > start && encode_stretch(t, normalised, (struct text){text.bytes + start, at - start}, sink))
+    const struct added_token *added = find_added(e, normalised, text, &at);
+    if (at > start && encode_stretch(e, normalised, (struct text){text.bytes + start, at - start}))
       return -1;
     if (!added)
       break;
-    if (emit(sink, added->id))
+    if (emit(e->list, added->id))
       return -1;
     start = at + strlen(added->text);
   }
   return 0;
 }
 
-int tokenizer_words(struct tokenizer *t, const char *text, size_t length, struct token_list *list, struct error *err) {
+int tokenizer_words(struct tokenizer *t, enum text_fix fix, const char *text, size_t length, struct token_list *list,
+                    struct error *err) {
+  const struct encoding encoding = {t, fix, list};
   struct builder valid = {0};
   add_valid(&valid, text, length);
-  int failed = valid.failed || encode_stage(t, false, (struct text){valid.bytes, valid.length}, list);
+  int failed = valid.failed || encode_stage(&encoding, false, (struct text){valid.bytes, valid.length});
   free(valid.bytes);
   return failed ? error_set(err, STATUS_FAILED, "the prompt cannot be tokenized: out of memory") : 0;
 }
@@ -247,9 +259,10 @@ void tokenizer_frame(const struct tokenizer *t, const int *words, int count, int
     ids[i] = t->files.pad;
 }
 
-int tokenizer_encode(struct tokenizer *t, const char *text, int *ids, int length, struct error *err) {
+int tokenizer_encode(struct tokenizer *t, enum text_fix fix, const char *text, int *ids, int length,
+                     struct error *err) {
   struct token_list words = {0};
-  int result = tokenizer_words(t, text, strlen(text), &words, err);
+  int result = tokenizer_words(t, fix, text, strlen(text), &words, err);
   if (result == 0) {
     tokenizer_frame(t, words.ids, words.count, ids, length);
     result = words.count + 2;
@@ -265,7 +278,7 @@ static int normalise_added(struct tokenizer *t, struct error *err) {
     struct text folded;
     if (!added->normalised)
       continue;
-    if (normalise((struct text){added->text, strlen(added->text)}, &folded))
+    if (normalise(FIX_FAST, (struct text){added->text, strlen(added->text)}, &folded))
       return error_set(err, STATUS_MODEL, "the tokenizer's added token %d cannot be normalised", added->id);
     free(added->text);
     added->text = folded.bytes;

@@ -1,5 +1,5 @@
-/* The byte-pair tokenizer of CLIP, as transformers' fast CLIPTokenizer defines it: NFC, white space collapsed, lower
- * case, words cut by CLIP's expression, byte-level pairs merged in rank order.
+/* The byte-pair tokenizer of CLIP, as transformers' CLIPTokenizer defines it: characters fixed (fix.h), NFC, white
+ * space collapsed, lower case, words cut by CLIP's expression, byte-level pairs merged in rank order.
  *
  * Threads: one thread at a time uses a tokenizer. */
 #ifndef UNET_TEXT_TOKENIZER_H
@@ -9,6 +9,7 @@
 #include <stddef.h>
 
 #include "unet/base/error.h"
+#include "unet/text/fix.h"
 
 struct tokenizer;
 
@@ -25,13 +26,14 @@ struct token_list {
 };
 
 /* Appends the tokens of text[0..length), all of them. Bytes that are not UTF-8 count as U+FFFD. */
-int tokenizer_words(struct tokenizer *tokenizer, const char *text, size_t length, struct token_list *list,
-                    struct error *err);
+int tokenizer_words(struct tokenizer *tokenizer, enum text_fix fix, const char *text, size_t length,
+                    struct token_list *list, struct error *err);
 /* Fills ids[0..length): start, as many of the words as fit, end, padding. */
 void tokenizer_frame(const struct tokenizer *tokenizer, const int *words, int count, int *ids, int length);
 /* Fills ids[0..length): start, text, end, padding. Text too long is cut so that the end token fits. Returns how many
  * ids the text needs with start and end (more than length: it was cut), or -1. */
-int tokenizer_encode(struct tokenizer *tokenizer, const char *text, int *ids, int length, struct error *err);
+int tokenizer_encode(struct tokenizer *tokenizer, enum text_fix fix, const char *text, int *ids, int length,
+                     struct error *err);
 
 /* Highest id + 1, and the ids that frame a text. */
 int tokenizer_vocabulary(const struct tokenizer *tokenizer);
