@@ -27,6 +27,14 @@ const struct fuzz_seed fuzz_seeds[] = {
     FUZZ_SEED("s", "{\"_class_name\":\"DDIMScheduler\",\"clip_sample\":false,\"timestep_spacing\":\"leading\","
                    "\"steps_offset\":1,\"prediction_type\":\"v_prediction\",\"rescale_betas_zero_snr\":true}"),
     FUZZ_SEED("s", "{\"_class_name\":\"LCMScheduler\",\"original_inference_steps\":50,\"beta_schedule\":\"linear\"}"),
+    FUZZ_SEED("s", "{\"_class_name\":\"UniPCMultistepScheduler\",\"solver_order\":3,\"solver_type\":\"bh1\","
+                   "\"disable_corrector\":[0,2],\"use_karras_sigmas\":true,\"sigma_min\":0.1,\"sigma_max\":10,"
+                   "\"lower_order_final\":false,\"predict_x0\":true}"),
+    FUZZ_SEED("s", "{\"_class_name\":\"DPMSolverMultistepScheduler\",\"algorithm_type\":\"sde-dpmsolver++\","
+                   "\"final_sigmas_type\":\"sigma_min\",\"use_exponential_sigmas\":true,\"solver_order\":3,"
+                   "\"euler_at_final\":true,\"lambda_min_clipped\":-5.1,\"timestep_spacing\":\"linspace\"}"),
+    FUZZ_SEED("s", "{\"_class_name\":\"PNDMScheduler\",\"skip_prk_steps\":true,\"set_alpha_to_one\":false,"
+                   "\"timestep_spacing\":\"trailing\",\"prediction_type\":\"v_prediction\"}"),
     FUZZ_SEED("y", "{\"styles\":{\"oil\":[\"oil painting\",\"a\"]},\"moods\":{\"night\":[\"at night\"]}}"),
 };
 const size_t fuzz_seed_count = sizeof fuzz_seeds / sizeof *fuzz_seeds;
@@ -69,27 +77,37 @@ static int check_clip(const char *text, struct error *err) {
   return 0;
 }
 
-/* Any accepted scheduler must give finite tables. */
+static void check_table(const struct scheduler_config *c, const struct sampling *s) {
+  struct sampler_table table;
+  sampler_table(c, s, &table);
+  FUZZ_CHECK(table.steps >= 1 && table.steps <= sampler_calls(s->sampler, s->steps));
+  FUZZ_CHECK(sampler_table_noise(&table) <= sampler_noise_samples(s->sampler, s->steps));
+  for (int k = 0; k < table.steps; k++) {
+    const struct step_params *p = &table.step[k];
+    FUZZ_CHECK(p->timestep >= 0 && p->timestep < TIMESTEPS);
+    FUZZ_CHECK(p->x - p->x == 0 && p->model - p->model == 0 && p->noise - p->noise == 0);
+    FUZZ_CHECK(p->keep_x - p->keep_x == 0 && p->keep_model - p->keep_model == 0);
+    for (int j = 0; j < EARLIER_MAX; j++)
+      FUZZ_CHECK(p->earlier[j] - p->earlier[j] == 0 &&
+                 (j < sampler_earlier(c, s->sampler, s->steps) || p->earlier[j] == 0));
+  }
+}
+
+/* Any accepted scheduler must give finite tables, also to a sampler that takes its own's place. */
 static int check_scheduler(const char *text, struct error *err) {
   struct scheduler_config c;
   if (scheduler_config_parse(&c, text, "scheduler", NULL, err))
     return -1;
   static const double strengths[] = {0.01, 0.5, 1};
   for (int i = 0; i < 24; i++) {
-    struct sampling s = {c.sampler,
-                         c.spacing,
-                         (int[]){1, 3, 20, 50}[i % 4],
-                         strengths[i / 4 % 3],
-                         .quantised = i >= 12,
-                         .text_to_image = i % 4 == 1};
-    struct sampler_table table;
-    sampler_table(&c, &s, &table);
-    FUZZ_CHECK(table.steps >= 1 && table.steps <= s.steps);
-    for (int k = 0; k < table.steps; k++) {
-      const struct step_params *p = &table.step[k];
-      FUZZ_CHECK(p->timestep >= 0 && p->timestep < TIMESTEPS);
-      FUZZ_CHECK(p->x - p->x == 0 && p->model - p->model == 0 && p->noise - p->noise == 0);
-    }
+    struct sampling s = {
+        c.sampler,          c.spacing,          (int[]){1, 3, 20, 50}[i % 4], strengths[i / 4 % 3],
+        .sigmas = c.sigmas, .eta = i % 3 / 2.0, .quantised = i >= 12,         .text_to_image = i % 4 == 1};
+    check_table(&c, &s);
+    if (c.zero_snr && c.prediction != PREDICT_V)
+      continue;
+    s.sampler = (enum sampler)(SAMPLER_AUTO + 1 + i % (SAMPLERS - SAMPLER_AUTO - 1));
+    check_table(&c, &s);
   }
   return 0;
 }

@@ -3,9 +3,22 @@
  * asked where it led, and the step is taken again with the mean of the two. */
 #include "unet/sample/steps.h"
 
-/* Where a step leads from one level to another, if the network says the same all the way. */
+/* Whether steps look back on predictions as the network gives them. diffusers does, of velocities, too, although one is
+ * another at each level where the network says the same: the noise that they stand for is not. Without a signal there
+ * is no telling it. */
+static bool keeps_outputs(const struct schedule *s) {
+  return s->config->prediction != PREDICT_V || s->sampling->quantised || s->config->zero_snr;
+}
+
+/* What of a prediction at a level is looked back on. */
+static struct linear known_at(const struct schedule *s, struct level level) {
+  return keeps_outputs(s) ? (struct linear){0, 1} : level_estimate(s->config->prediction, level).eps;
+}
+
+/* Where a step leads: x of x, and model of what is known, if that stays the same all the way. */
 static struct linear lead(const struct schedule *s, struct level from, struct level to) {
-  return estimate_mix(level_estimate(s->config->prediction, from), to.a, to.b);
+  enum prediction prediction = keeps_outputs(s) ? s->config->prediction : PREDICT_EPSILON;
+  return estimate_mix(level_estimate(prediction, from), to.a, to.b);
 }
 
 /* The first step again, from x undone of the first try. */
@@ -15,10 +28,11 @@ static struct step_params second_try(const struct schedule *s, struct linear fir
     from = schedule_level(s, fmin(s->timestep[1] + TIMESTEPS / s->full_count, TIMESTEPS - 1));
     to = s->from[1];
   }
-  struct linear whole = lead(s, from, to), mean = {whole.x, whole.model / 2};
-  double undone = mean.x / first.x;
-  struct step_params step = step_params(s->timestep[1], (struct linear){undone, mean.model}, 0);
-  step.earlier[0] = (float)(mean.model - undone * first.model);
+  struct linear whole = lead(s, from, to), known = known_at(s, s->from[1]);
+  double undone = whole.x / first.x, half = whole.model / 2;
+  struct step_params step =
+      step_params(s->timestep[1], (struct linear){undone + half * known.x, half * known.model}, 0);
+  step.earlier[0] = (float)(half - undone * first.model);
   return step;
 }
 
@@ -27,10 +41,12 @@ static void fill(const struct schedule *s, struct sampler_table *table) {
       {1}, {3 / 2., -1 / 2.}, {23 / 12., -16 / 12., 5 / 12.}, {55 / 24., -59 / 24., 37 / 24., -9 / 24.}};
   for (int i = 0, call = 0; i < s->count; i++, call++) {
     const double *w = weights[i < 3 ? i : 3];
-    struct linear whole = lead(s, s->from[i], s->to[i]);
+    struct linear whole = lead(s, s->from[i], s->to[i]), known = known_at(s, s->from[i]);
+    double now = w[0] * whole.model;
     struct step_params *step = &table->step[call];
-    *step = step_params(s->timestep[i], (struct linear){whole.x, w[0] * whole.model}, 0);
-    step->keep_model = 1;
+    *step = step_params(s->timestep[i], (struct linear){whole.x + now * known.x, now * known.model}, 0);
+    step->keep_x = (float)known.x;
+    step->keep_model = (float)known.model;
     for (int j = 0; j < EARLIER_MAX; j++)
       step->earlier[j] = (float)(w[j + 1] * whole.model);
     if (i == 0 && s->count > 1)

@@ -99,7 +99,7 @@ static void make_timesteps(struct schedule *s, double length, int count) {
     double t = 0;
     switch (s->sampling->spacing) {
     case SPACING_TRAILING:
-      t = rint(length - i * (length / count)) - 1;
+      t = rint(length + i * (length - length / count - length)) - 1; /* halves fall as in NumPy's arange */
       break;
     case SPACING_LEADING:
       t = back * floor(length / points) + config->steps_offset;
