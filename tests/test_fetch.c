@@ -150,11 +150,8 @@ static void test_revisions(void **state) {
 
 static void test_command_line(void **state) {
   (void)state;
-  static const char *const names[] = {"''",           "a/b/c",   "../x",      "https://huggingface.co/acme/lora",
-                                      "acme/",        "/lora",   "a@",        "a@../b",
-                                      "'acme/lo ra'", "acme/.x", "'a/b?c=d'", "a%%2Fb",
-                                      "a@b@c"};
-  for (size_t i = 1; i < sizeof names / sizeof *names; i++)
+  static const char *const names[] = {"a/b/c", "../x", "https://huggingface.co/acme/lora", "a@../b", "'a/b?c=d'"};
+  for (size_t i = 0; i < sizeof names / sizeof *names; i++)
     program_expect(2, "ORG/NAME", "@ fetch %s", names[i]);
   program_expect(2, "an empty argument", "fetch ''");
   program_expect(2, "fetch needs REPO", "fetch");
@@ -363,7 +360,7 @@ static void test_faults(void **state) {
   if (!inject)
     skip();
   for (size_t k = 0; k < sizeof kinds / sizeof *kinds; k++)
-    for (int at = 1; at < 40; at += at < 4 ? 1 : 12) {
+    for (int at = 1; at < 28; at += at < 3 ? 1 : 12) {
       shell("rm -rf data");
       program_run(&outcome,
                   "export LD_PRELOAD='%s' REVERIE_INJECT_KIND=%s REVERIE_INJECT_IN=reverie "
