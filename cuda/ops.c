@@ -222,7 +222,7 @@ static int prepare_end_token(struct preparation *p) {
 
 static int prepare_emphasis(struct preparation *p) {
   const struct op_emphasis *o = &p->op->emphasis;
-  struct sample_args args = {.count = tensor_elements(o->x), .rows = o->x.w, .c = o->x.c};
+  struct sample_args args = {.count = tensor_elements(o->x), .n = o->x.w, .c = o->x.c};
   args.x = operand_either(p, o->x, &args.x_type);
   args.y = operand_either(p, o->y, &args.y_type);
   return append_sample(p, launch_emphasis, &args);

@@ -235,7 +235,7 @@ struct sample_args {
   void *y;
   enum dtype y_type;
   size_t count;              /* elements of one row of y: a latent, a slot, an embedding */
-  int n;                     /* rows of y, latents; of a ring, or 0 */
+  int n;                     /* rows of y, latents, text positions; of a ring, or 0 */
   const float *kept_pixels;  /* of the picture, size times as wide as the latent, each way; or NULL */
   int w, size;               /* the latent's width */
   int c, c_image;            /* channels */

@@ -169,7 +169,7 @@ __global__ void __launch_bounds__(THREADS) emphasis_kernel(const __grid_constant
   wait_for_previous();
   const float *emphasis = p.block->run.emphasis;
   bool changed = false;
-  for (int i = threadIdx.x; i < p.rows; i += THREADS)
+  for (int i = threadIdx.x; i < p.n; i += THREADS)
     changed |= emphasis[i] != 0.0f;
   float factor = __syncthreads_or(changed) ? emphasis_factor(p) * (1.0f + emphasis[blockIdx.x]) : 1.0f;
   for (size_t i = (size_t)blockIdx.x * p.c + threadIdx.x; i < (size_t)(blockIdx.x + 1) * p.c; i += THREADS)
@@ -411,7 +411,7 @@ cudaError_t launch_end_token(const struct launch_queue *queue, const struct samp
 }
 
 cudaError_t launch_emphasis(const struct launch_queue *queue, const struct sample_args *args) {
-  return launch_over(queue, emphasis_kernel, (size_t)args->rows * THREADS, args);
+  return launch_over(queue, emphasis_kernel, (size_t)args->n * THREADS, args);
 }
 
 cudaError_t launch_add_times(const struct launch_queue *queue, const struct sample_args *args) {
