@@ -116,8 +116,9 @@ void launch_describe(const struct launch *launch, char *out, size_t size) {
     snprintf(out, size, "%s %dx%d/%d", kind, gemm_tile_sizes[launch->gemm.tile].m, gemm_tile_sizes[launch->gemm.tile].n,
              launch->gemm.splits);
   else if (launch->kind == LAUNCH_PRODUCT)
-    snprintf(out, size, "%s %dx%d/%d%s", kind, product_tile_sizes[launch->product.tile].m,
-             product_tile_sizes[launch->product.tile].n, launch->product.gemm.splits, pairs[launch->product.pair]);
+    snprintf(out, size, "%s %dx%d/%d%s%s", kind, product_tile_sizes[launch->product.tile].m,
+             product_tile_sizes[launch->product.tile].n, launch->product.gemm.splits, pairs[launch->product.pair],
+             launch->product.tile == PRODUCT_128x160_TURNS ? " turns" : "");
   else if (launch->kind == LAUNCH_HALO)
     snprintf(out, size, "%s %d", kind, halo_tile_pixels[launch->halo.tile]);
   else if (launch->kind == LAUNCH_BLAS || launch->kind == LAUNCH_DNN)

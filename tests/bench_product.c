@@ -3,7 +3,7 @@
  * before. Results are compared with gemm.cu's. Nothing depends on the times.
  *
  * bench_product FILE [PREFIX]   a line for each way to FILE, a table of the best to standard output; PREFIX: of
- *                               "linear", "conv" or "narrow", convolutions of at most 64 channels */
+ *                               "linear", "linear gated", "conv" or "narrow", convolutions of at most 64 channels */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -62,6 +62,9 @@ static const struct shape {
     {.h = 256, .w = 256, .c = 64, .columns = 64, .kernel = 3, .times = 19, .act = ACT_RELU},
     {.h = 128, .w = 128, .c = 64, .columns = 64, .kernel = 3, .times = 20, .act = ACT_RELU},
     {.h = 64, .w = 64, .c = 64, .columns = 64, .kernel = 3, .times = 20, .act = ACT_RELU},
+    {.h = 1, .w = 9216, .c = 320, .columns = 2560, .kernel = 1, .act = ACT_GEGLU},
+    {.h = 1, .w = 2304, .c = 640, .columns = 5120, .kernel = 1, .act = ACT_GEGLU},
+    {.h = 1, .w = 576, .c = 1280, .columns = 10240, .kernel = 1, .act = ACT_GEGLU},
     {.h = 512, .w = 512, .c = 32, .columns = 32, .kernel = 3, .act = ACT_RELU},
     {.h = 256, .w = 256, .c = 32, .columns = 32, .kernel = 3, .act = ACT_RELU, .residual = true},
     {.h = 128, .w = 128, .c = 32, .columns = 32, .kernel = 3, .act = ACT_RELU},
@@ -375,7 +378,7 @@ static void time_shape(struct bench *b, const struct shape *s, double total[3]) 
 }
 
 static const char *kind_of(const struct shape *s) {
-  return s->kernel == 1 ? "linear" : s->columns <= 64 ? "narrow" : "conv";
+  return s->act == ACT_GEGLU ? "linear gated" : s->kernel == 1 ? "linear" : s->columns <= 64 ? "narrow" : "conv";
 }
 
 int main(int argc, char **argv) {

@@ -220,6 +220,14 @@ static const struct linear_case linear_cases[] = {
     {1, 8, 8, 64, 0, 128, .before = LAYER, .bias = true, .act = ACT_GEGLU, .fill = FILL_ZEROS},
     {1, 8, 8, 64, 0, 64, .bias = true, .residual = true, .fill = FILL_LARGE},
     {1, 8, 8, 64, 0, 64, .act = ACT_GELU, .bias = true, .fill = FILL_TINY},
+    /* more than two blocks deep, and one of each way that is tried on every seventh case */
+    {1, 1, 520, 192, 0, 784, .bias = true, .act = ACT_GEGLU},
+    {3, 9, 11, 264, 0, 336, .act = ACT_GEGLU},
+    {1, 1, 129, 136, 0, 1312, .bias = true, .act = ACT_GEGLU},
+    {1, 20, 20, 640, 0, 480, .before = LAYER, .bias = true, .act = ACT_GEGLU},
+    {2, 1, 190, 520, 0, 1040, .bias = true, .act = ACT_GEGLU},
+    {1, 1, 700, 320, 0, 160, .bias = true, .act = ACT_GEGLU, .fill = FILL_LARGE},
+    {1, 8, 16, 1280, 0, 1600, .bias = true, .act = ACT_GEGLU},
 };
 
 /* Large enough that a GPU's thread blocks have several tiles each. */

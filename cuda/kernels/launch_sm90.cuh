@@ -134,6 +134,33 @@ template <class T> unsigned column_groups(const struct launch_queue *queue, cons
   return each * groups * 10 <= grid.y * 11 && groups * grid.x * 10 >= places * 9 ? groups : 0;
 }
 
+inline cudaError_t launch_shared(const struct launch_queue *queue, void (*kernel)(params), dim3 grid, dim3 cluster,
+                                 dim3 block, int shared, const params &p) {
+  cudaError_t status = cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, shared);
+  if (status != cudaSuccess)
+    return status;
+  cudaLaunchAttribute attributes[2] = {};
+  int count = 0;
+  if (queue->overlap) {
+    attributes[count].id = cudaLaunchAttributeProgrammaticStreamSerialization;
+    attributes[count++].val.programmaticStreamSerializationAllowed = 1;
+  }
+  if (cluster.x * cluster.y * cluster.z > 1) {
+    attributes[count].id = cudaLaunchAttributeClusterDimension;
+    attributes[count].val.clusterDim.x = cluster.x;
+    attributes[count].val.clusterDim.y = cluster.y;
+    attributes[count++].val.clusterDim.z = cluster.z;
+  }
+  cudaLaunchConfig_t config = {};
+  config.gridDim = grid;
+  config.blockDim = block;
+  config.dynamicSmemBytes = (size_t)shared;
+  config.stream = queue->stream;
+  config.attrs = attributes;
+  config.numAttrs = count;
+  return cudaLaunchKernelEx(&config, kernel, p);
+}
+
 template <class T>
 cudaError_t launch_tile(const struct product_device *device, const struct launch_queue *queue,
                         const struct product_args *args) {
@@ -149,29 +176,8 @@ cudaError_t launch_tile(const struct product_device *device, const struct launch
    * multiprocessors early, two would share one and take twice as long. */
   bool alone = grid.x * grid.y * grid.z <= (unsigned)queue->sms && T::SHARED_BYTES < ALONE_BYTES;
   int shared = alone ? ALONE_BYTES : T::SHARED_BYTES;
-  cudaError_t status = cudaFuncSetAttribute(product_kernel<T>, cudaFuncAttributeMaxDynamicSharedMemorySize, shared);
-  if (status != cudaSuccess)
-    return status;
-  cudaLaunchAttribute attributes[2] = {};
-  int count = 0;
-  if (queue->overlap) {
-    attributes[count].id = cudaLaunchAttributeProgrammaticStreamSerialization;
-    attributes[count++].val.programmaticStreamSerializationAllowed = 1;
-  }
-  if (args->pair != PAIR_NONE) {
-    attributes[count].id = cudaLaunchAttributeClusterDimension;
-    attributes[count].val.clusterDim.x = args->pair == PAIR_WEIGHTS ? 2 : 1;
-    attributes[count].val.clusterDim.y = args->pair == PAIR_INPUT ? 2 : 1;
-    attributes[count++].val.clusterDim.z = args->pair == PAIR_SUM ? 2 : 1;
-  }
-  cudaLaunchConfig_t config = {};
-  config.gridDim = grid;
-  config.blockDim = dim3(T::THREADS);
-  config.dynamicSmemBytes = (size_t)shared;
-  config.stream = queue->stream;
-  config.attrs = attributes;
-  config.numAttrs = count;
-  return cudaLaunchKernelEx(&config, product_kernel<T>, p);
+  dim3 cluster(args->pair == PAIR_WEIGHTS ? 2 : 1, args->pair == PAIR_INPUT ? 2 : 1, args->pair == PAIR_SUM ? 2 : 1);
+  return launch_shared(queue, product_kernel<T>, grid, cluster, dim3(T::THREADS), shared, p);
 }
 
 } // namespace product_sm90

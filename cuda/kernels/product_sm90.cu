@@ -4,6 +4,7 @@
  * ring of stages filled with blocks of 64 channels of A and W; M / 64 warpgroups, the consumers, multiply. After the
  * last block the ring brings the tile's residual, and in its place the results leave. */
 #include "cuda/kernels/launch_sm90.cuh"
+#include "cuda/kernels/turns_sm90.cuh"
 
 namespace {
 
@@ -29,7 +30,7 @@ void *find_driver_function(const char *name) {
 }
 
 bool gates(enum product_tile tile) {
-  return tile == PRODUCT_128x160 || tile == PRODUCT_128x128 || tile == PRODUCT_192x160;
+  return tile == PRODUCT_128x160 || tile == PRODUCT_128x128 || tile == PRODUCT_192x160 || tile == PRODUCT_128x160_TURNS;
 }
 
 bool sums(enum product_tile tile) {
@@ -41,11 +42,28 @@ bool aligned(const void *pointer) {
   return (uintptr_t)pointer % 16 == 0;
 }
 
+/* As many thread blocks as have a multiprocessor, or fewer where there are fewer tiles. */
+cudaError_t launch_turns(const struct product_device *device, const struct launch_queue *queue,
+                         const struct product_args *args) {
+  params p = describe(args);
+  if (!encode_maps<turns_shape>(device, &p, args))
+    return cudaErrorInvalidValue;
+  dim3 tiles = grid_of(args);
+  unsigned count = tiles.x * tiles.y, most = (unsigned)queue->sms;
+  p.row_tiles = (int)tiles.x;
+  p.column_tiles = (int)tiles.y;
+  bool pair = args->pair == PAIR_WEIGHTS;
+  if (pair)
+    most = most > 2 ? most / 2 * 2 : 2;
+  return launch_shared(queue, turns_kernel, dim3(count < most ? count : most), dim3(pair ? 2 : 1),
+                       dim3(turns_shape::THREADS), turns_shape::SHARED_BYTES, p);
+}
+
 } // namespace
 
 const struct product_tile_size product_tile_sizes[PRODUCT_TILES] = {
-    {128, 80, 2}, {128, 160, 1}, {64, 80, 2}, {128, 128, 2}, {128, 80, 1},
-    {64, 80, 1},  {128, 64, 3},  {64, 64, 3}, {192, 160, 1}, {192, 80, 1}};
+    {128, 80, 2}, {128, 160, 1}, {64, 80, 2},   {128, 128, 2}, {128, 80, 1}, {64, 80, 1},
+    {128, 64, 3}, {64, 64, 3},   {192, 160, 1}, {192, 80, 1},  {128, 160, 1}};
 
 void product_open(struct product_device *device) {
   int index, major = 0, minor = 0;
@@ -89,8 +107,11 @@ bool product_supported(const struct product_device *device, const struct product
              (gated && gates(args->tile) && !a->residual && !a->time);
   bool pair = args->pair != PAIR_SUM || (sums(args->tile) && !gated && 2 * a->splits <= product_depth(a));
   bool doubled = a->kernel == 3 && a->stride == 1 && a->pad == 1 && a->w % 8 == 0 && !a->residual;
+  bool turns = args->tile != PRODUCT_128x160_TURNS ||
+               (gated && linear && a->c2 == 0 && a->splits == 1 && product_depth(a) >= turns_shape::DEPTH_LEAST &&
+                (args->pair == PAIR_NONE || args->pair == PAIR_WEIGHTS));
   bool few = a->columns == 4 && !a->residual && !a->time && !a->upsample && !gated; /* bias still is 16 bytes */
-  return device->encode_tiled && device->encode_im2col && (linear || window) && act && pair &&
+  return device->encode_tiled && device->encode_im2col && (linear || window) && act && pair && turns &&
          (!a->upsample || doubled) && a->c % 8 == 0 && a->c2 % 8 == 0 && (a->columns % (gated ? 16 : 8) == 0 || few) &&
          rows_of(a) < 1u << 30 && aligned(a->x) && aligned(a->x2) && aligned(a->weight) && aligned(a->bias) &&
          aligned(a->time) && aligned(a->residual) && aligned(a->y) && a->splits >= 1 && a->splits <= product_depth(a);
@@ -120,6 +141,8 @@ cudaError_t launch_product(const struct product_device *device, const struct lau
     return launch_tile<shape_192x160>(device, queue, args);
   case PRODUCT_192x80:
     return launch_tile<shape_192x80>(device, queue, args);
+  case PRODUCT_128x160_TURNS:
+    return launch_turns(device, queue, args);
   default:
     return launch_tile<shape_128x128>(device, queue, args);
   }

@@ -55,6 +55,7 @@ struct params {
   int out_w, pixels;     /* of a picture of the product's rows; taps 1: not read */
   int taps, stride, pad; /* taps: 1, 4 or 9 */
   int column_tiles;      /* where a thread block makes several, every gridDim.y-th; else 0 */
+  int row_tiles;         /* of tiles in turns */
   int quarter_tiles;     /* of columns: of each pixel of 2x2 that a row becomes; 0: a row is one pixel of y */
   enum product_pair pair;
 };

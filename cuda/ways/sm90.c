@@ -50,7 +50,7 @@ static bool takes(const struct cuda_device *device, const struct gemm_args *args
  * multiprocessor; beginnings, ends, and the sum of splits, of which a multiprocessor reads all of a tile's. */
 static double model_time(const struct cuda_device *device, const struct gemm_args *args, const struct choice *choice) {
   static const double flops = 5.5e6, cache = 1.1e7, memory = 4.2e6, weights = 5.1e4, sums = 1.8e5; /* a microsecond */
-  static const double slower[PRODUCT_TILES] = {1.2, 0.9, 1, 1.1, 1, 1, 1.5, 1, 0.9, 0.95};
+  static const double slower[PRODUCT_TILES] = {1.2, 0.9, 1, 1.1, 1, 1, 1.5, 1, 0.9, 0.95, 0.9};
   struct product_args product = as_product(args, choice);
   const struct product_tile_size *size = &product_tile_sizes[product.tile];
   bool pair_sum = product.pair == PAIR_SUM;
@@ -61,6 +61,8 @@ static double model_time(const struct cuda_device *device, const struct gemm_arg
   double rows = size->m / (product.pair == PAIR_INPUT ? 2.0 : 1) + size->n / (product.pair == PAIR_WEIGHTS ? 2.0 : 1);
   double tile = (double)size->m * size->n, partial = tile * 4 / (pair_sum ? 2 : 1);
   double multiply = fmax(waves * deep * tile * 2 / flops * slower[product.tile], blocks * deep * rows * 2 / cache);
+  if (product.tile == PRODUCT_128x160_TURNS) /* all ends but the last lie under products */
+    resident = 1;
   double columns = (double)args->columns * (product.gemm.upsample ? 4 : 1);
   double load = fmax(columns * 64 * depth * 2 / memory, waves * deep * size->n * 2 / weights);
   double sum = pair_sum ? 0.45 * tile / 10240 : 0;
