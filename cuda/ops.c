@@ -236,6 +236,13 @@ static int prepare_affine(struct preparation *p) {
   return append_sample(p, launch_affine, &args);
 }
 
+static int prepare_between(struct preparation *p) {
+  const struct op_between *o = &p->op->between;
+  struct sample_args args = {.noise = operand(p, o->ends, ROLE_VECTOR), .count = tensor_elements(o->noise)};
+  args.y = operand_either(p, o->noise, &args.y_type);
+  return append_sample(p, launch_between, &args);
+}
+
 static int prepare_start(struct preparation *p) {
   const struct op_start *o = &p->op->start;
   struct sample_args args = {.noise = operand(p, o->noise, ROLE_VECTOR), .count = tensor_elements(o->y)};

@@ -149,6 +149,18 @@ static const struct emphasis_case emphasis_cases[] = {
     {ELEMENT_PRECISE, {0, 0}},
 };
 
+static void build_between(struct op_test *t, const void *argument) {
+  const int *samples = argument;
+  struct op_between op = {.ends = test_state(t, 2 * *samples, 5, 7, 4, ELEMENT_PRECISE),
+                          .noise = test_state(t, *samples, 5, 7, 4, ELEMENT_PRECISE)};
+  t->params.between[0] = 0.6f;
+  t->params.between[1] = -0.8f;
+  plan_between(&t->plan, "between", op);
+  test_output(t, op.noise);
+}
+
+static const int between_cases[] = {1, 3};
+
 static void build_start(struct op_test *t, const void *argument) {
   const bool *image = argument;
   struct op_start op = {.noise = test_state(t, 4, 5, 7, 16, ELEMENT_PRECISE)};
@@ -336,6 +348,7 @@ const struct op_cases op_cases_around[] = {
     OP_CASE_EXACT("prompt of several steps", build_prompt_rows),
     OP_CASES_EXACT("end token", build_end_token, end_token_cases),
     OP_CASES("emphasis", build_emphasis, emphasis_cases),
+    OP_CASES_EXACT("between", build_between, between_cases),
     OP_CASES_EXACT("start", build_start, start_cases),
     OP_CASES_EXACT("mask", build_mask, affine_cases),
     OP_CASES_EXACT("unet input", build_unet_input, unet_input_cases),

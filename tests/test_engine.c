@@ -8,6 +8,7 @@
 
 #include "fixture.h"
 #include "rig.h"
+#include "unet/engine/engine_impl.h"
 #include "unet/model/plans.h"
 
 static char **args; /* the program's */
@@ -117,6 +118,92 @@ static void test_seed(void **state) {
   free(second);
   rig.controls.seed = 1;
   assert_same(&rig, first, generate_default(&rig));
+  rig_close(&rig);
+}
+
+/* Whole positions are seeds, to the bit, from whichever side they are come to; between them is neither. */
+static void check_seed_walk(const char *golden, int steps) {
+  struct rig rig;
+  uint8_t *seeds[4];
+  rig_open(&rig, args, golden, false);
+  must(rig_reshape(&rig, 0, 0, steps), &rig.err);
+  for (int i = 0; i < 4; i++) {
+    rig.controls.seed = 7 + (uint64_t)i;
+    seeds[i] = generate_default(&rig);
+  }
+  rig.controls.seed = 8;
+  static const double positions[] = {0.25, 1, 0.5, 0, -1, -0.75, 1.5, 2, 1.5};
+  for (size_t i = 0; i < sizeof positions / sizeof *positions; i++) {
+    double whole = floor(positions[i]);
+    rig.controls.seed_position = positions[i];
+    uint8_t *picture = generate_default(&rig);
+    bool is_seed = !memcmp(picture, seeds[1 + (int)whole], picture_bytes(&rig));
+    if (is_seed != (positions[i] == whole))
+      fail_msg("%s: at %g", golden, positions[i]);
+    free(picture);
+  }
+  rig.controls.seed = 6, rig.controls.seed_position = 3.5; /* the same place, counted from another seed */
+  uint8_t *same = generate_default(&rig);
+  rig.controls.seed = 8, rig.controls.seed_position = 1.5;
+  assert_same(&rig, same, generate_default(&rig));
+  for (int i = 0; i < 4; i++)
+    free(seeds[i]);
+  rig_close(&rig);
+}
+
+static void test_seed_walk(void **state) {
+  (void)state;
+  check_seed_walk("turbo", 1);
+  check_seed_walk("ssd", 3); /* whose steps add noise as well */
+  check_seed_walk("lcm", 2);
+}
+
+/* Seeds and positions that are no use are no harm either. */
+static void test_far_positions(void **state) {
+  (void)state;
+  struct rig rig;
+  rig_open(&rig, args, "turbo", false);
+  static const double positions[] = {1e9 + 0.5, -1e9 - 0.5, 1e300, -1e300, (double)INFINITY, (double)NAN};
+  rig.controls.seed = UINT64_MAX;
+  for (size_t i = 0; i < sizeof positions / sizeof *positions; i++) {
+    rig.controls.seed_position = positions[i];
+    free(generate_default(&rig));
+  }
+  rig.controls.seed_position = 0.5; /* on to seed 0 */
+  uint8_t *over = generate_default(&rig);
+  rig.controls.seed = 0, rig.controls.seed_position = -0.5;
+  assert_same(&rig, over, generate_default(&rig));
+  rig_close(&rig);
+}
+
+/* Any part of the way is as normal as its ends are. */
+static void test_noise_between_is_normal(void **state) {
+  (void)state;
+  struct rig rig;
+  rig_open(&rig, args, "turbo", false);
+  must(rig_reshape(&rig, 512, 512, 1), &rig.err);
+  struct tensor noise = rig.prepared->noise.start;
+  size_t count = tensor_elements(noise);
+  float *values = malloc(count * sizeof *values);
+  assert_non_null(values);
+  for (int part = 0; part <= 8; part++) {
+    rig.controls.seed_position = part / 8.0;
+    struct frame picture;
+    must(rig_submit(&rig, &rig.golden.frame), &rig.err);
+    must(rig_collect(&rig, &picture), &rig.err);
+    frame_release(&picture);
+    must(device_read(rig.engine->device, rig.prepared->program, noise, 0, values, count, &rig.err), &rig.err);
+    double sum[5] = {0};
+    for (size_t i = 0; i < count; i++)
+      for (int power = 1; power < 5; power++)
+        sum[power] += pow((double)values[i], power) / (double)count;
+    double chance = 4 / sqrt((double)count); /* deviations */
+    assert_float_equal(sum[1], 0, chance);
+    assert_float_equal(sum[2], 1, chance * sqrt(2));
+    assert_float_equal(sum[3], 0, chance * sqrt(15));
+    assert_float_equal(sum[4], 3, chance * sqrt(96));
+  }
+  free(values);
   rig_close(&rig);
 }
 
@@ -1013,6 +1100,9 @@ int main(int argc, char **argv) {
       cmocka_unit_test(test_slots),
       cmocka_unit_test(test_blending),
       cmocka_unit_test(test_seed),
+      cmocka_unit_test(test_seed_walk),
+      cmocka_unit_test(test_far_positions),
+      cmocka_unit_test(test_noise_between_is_normal),
       cmocka_unit_test(test_strength),
       cmocka_unit_test(test_guidance),
       cmocka_unit_test(test_guidance_modes),

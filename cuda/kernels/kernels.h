@@ -259,6 +259,7 @@ cudaError_t launch_end_token(const struct launch_queue *queue, const struct samp
 cudaError_t launch_emphasis(const struct launch_queue *queue, const struct sample_args *args);
 /* y += each picture's own row of table, of a convolution. */
 cudaError_t launch_add_times(const struct launch_queue *queue, const struct sample_args *args);
+cudaError_t launch_between(const struct launch_queue *queue, const struct sample_args *args);
 cudaError_t launch_start(const struct launch_queue *queue, const struct sample_args *args);
 cudaError_t launch_mask(const struct launch_queue *queue, const struct sample_args *args);
 cudaError_t launch_unet_input(const struct launch_queue *queue, const struct sample_args *args);

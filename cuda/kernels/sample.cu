@@ -198,6 +198,15 @@ __global__ void __launch_bounds__(THREADS) add_times_kernel(const __grid_constan
   }
 }
 
+__global__ void __launch_bounds__(THREADS) between_kernel(const __grid_constant__ struct sample_args p) {
+  size_t i = thread_index();
+  wait_for_previous();
+  if (i >= p.count)
+    return;
+  const float *part = p.block->run.between;
+  element_write(p.y, p.y_type, i, part[0] * p.noise[i] + part[1] * p.noise[p.count + i]);
+}
+
 __global__ void __launch_bounds__(THREADS) start_kernel(const __grid_constant__ struct sample_args p) {
   size_t i = thread_index();
   wait_for_previous();
@@ -419,6 +428,10 @@ cudaError_t launch_add_times(const struct launch_queue *queue, const struct samp
   bool wide = args->c % 8 == 0 && args->pitch % 8 == 0 && (uintptr_t)args->table % 16 == 0;
   return wide ? launch_over(queue, add_times_kernel<8>, count / 8, args)
               : launch_over(queue, add_times_kernel<1>, count, args);
+}
+
+cudaError_t launch_between(const struct launch_queue *queue, const struct sample_args *args) {
+  return launch_over(queue, between_kernel, args->count, args);
 }
 
 cudaError_t launch_start(const struct launch_queue *queue, const struct sample_args *args) {

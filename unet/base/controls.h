@@ -28,7 +28,11 @@ struct controls {
   float eta;              /* 0 to 1: fresh noise in each step of DDIM and TCD; below 0: as suits the sampler */
   float mix;              /* 1: the generated picture, 0: the input picture, between: cross-fade */
   float adapter[ADAPTERS_MAX]; /* weight of each of the engine's adapters: 0 leaves the model as it is */
-  uint64_t seed; /* of the starting noise; the same seed gives the same noise every frame and on every device */
+  uint64_t seed;               /* of the noise; the same seed gives the same noise every frame and on every device */
+  /* A walk from seed to seed: at 2.25 the noise lies a quarter of the way from that of seed + 2 to that of seed + 3, at
+   * 2 it is that of seed + 2 to the bit. Between, it goes along the circle through the two, so that it stays standard
+   * normal; it may go on for ever, and back */
+  double seed_position;
 };
 
 #define CONTROLS_DEFAULTS                                                                                              \

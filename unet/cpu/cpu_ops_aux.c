@@ -112,6 +112,15 @@ static void affine_run(const struct cpu_run *run, const struct cpu_node *node) {
     y[i] = op->scale * x[i] + op->bias;
 }
 
+static void between_run(const struct cpu_run *run, const struct cpu_node *node) {
+  const struct op_between *op = &node->op->between;
+  const float *ends = cpu_f32(run->program, op->ends), *part = run->params->between;
+  float *noise = cpu_f32(run->program, op->noise);
+  size_t count = tensor_elements(op->noise);
+  for (size_t i = 0; i < count; i++)
+    noise[i] = part[0] * ends[i] + part[1] * ends[count + i];
+}
+
 static void start_run(const struct cpu_run *run, const struct cpu_node *node) {
   const struct op_start *op = &node->op->start;
   const float *z = cpu_f32(run->program, op->z), *noise = cpu_f32(run->program, op->noise);
@@ -255,6 +264,7 @@ const struct cpu_impl cpu_define_timestep = {.run = timestep_run};
 const struct cpu_impl cpu_define_guidance_embed = {.run = guidance_embed_run};
 const struct cpu_impl cpu_define_time_row = {.run = time_row_run};
 const struct cpu_impl cpu_define_affine = {.run = affine_run};
+const struct cpu_impl cpu_define_between = {.run = between_run};
 const struct cpu_impl cpu_define_start = {.run = start_run};
 const struct cpu_impl cpu_define_mask = {.run = mask_run};
 const struct cpu_impl cpu_define_unet_input = {.run = unet_input_run};

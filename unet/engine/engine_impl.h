@@ -34,22 +34,38 @@ struct conditioning {
   uint64_t version;          /* of the weights */
 };
 
+/* Between which seeds noise lies: this much of the way from that of seed to that of the next. */
+struct noise_place {
+  uint64_t seed;
+  double part; /* 0 to below 1 */
+};
+
+/* A seed's noise on the device. */
+struct held_noise {
+  uint64_t seed;
+  bool start;  /* that of the start is there */
+  int samples; /* of the steps, that are there */
+};
+
 /* A frame plan ready to run, and what it samples. */
 struct prepared {
   struct prepared *next; /* of the engine's */
   struct frame_shape shape;
   enum guidance_mode guidance; /* as wished */
   bool own_memory;             /* likewise */
-  struct plan plan, times_plan;
-  struct program *program, *times_program;
+  struct plan plan, times_plan, noise_plan;
+  struct program *program, *times_program, *noise_program;
   struct frame_noise noise;
+  struct noise_ends ends;
   float *noise_sample; /* one sample of noise, on its way to the device */
   struct sampling sampling;
   struct sampler_table table; /* of sampling: made anew when strength or eta changes */
   bool table_known;
-  uint64_t seed; /* of the noise on the device */
-  bool noise_known;
-  int noise_samples;     /* of the steps, that are on the device */
+  struct held_noise whole;  /* the frame plan's noise, where it is a seed's */
+  struct held_noise end[2]; /* of ends */
+  struct noise_place place; /* of the frame plan's noise, where it lies between two seeds', and how many samples of it */
+  int place_samples;
+  bool place_known;
   float *kept;           /* the mask on its way to the device; NULL: the plan has none */
   uint64_t mask_version; /* of the mask on the device: engine.mask's; 0: all is repainted */
   struct conditioning times;
@@ -171,11 +187,12 @@ int sampling_choose(struct sampling *sampling, const struct engine_params *param
                     struct error *err);
 /* Steps that suit the model. */
 int sampling_default_steps(const struct engine *engine);
-/* sampling_table fills the handle's table for this strength and eta, sampling_noise writes this seed's noise to the
- * device as far as the table adds it, and sampling_times computes the time projections of this run's steps. Each does
- * nothing where that is up to date. */
+/* sampling_table fills the handle's table for this strength and eta, sampling_noise brings the noise that controls ask
+ * for to the device as far as the table adds it, and sampling_times computes the time projections of this run's steps.
+ * Each does nothing where that is up to date. */
 void sampling_table(const struct engine *engine, struct prepared *prepared, double strength, double eta);
-int sampling_noise(struct engine *engine, struct prepared *prepared, uint64_t seed, struct error *err);
+int sampling_noise(struct engine *engine, struct prepared *prepared, const struct controls *controls,
+                   struct error *err);
 int sampling_times(struct engine *engine, struct prepared *prepared, const struct run_params *run, struct error *err);
 
 #endif

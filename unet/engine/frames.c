@@ -97,7 +97,7 @@ static int fill_run(struct engine *engine, const struct engine_request *request,
       mask_write(engine, prepared, err) < 0)
     return -1;
   fill_sampling(engine, prepared, controls, run);
-  if (sampling_noise(engine, prepared, controls->seed, err) < 0)
+  if (sampling_noise(engine, prepared, controls, err) < 0)
     return -1;
   run->guidance = controls->guidance;
   if (engine_weigh(engine, controls->adapter, err) < 0)

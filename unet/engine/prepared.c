@@ -47,10 +47,10 @@ static int check_wish(const struct engine *engine, const struct engine_shape *wi
     return error_set(err, STATUS_USAGE, "%s: this model %s an input picture and cannot make one from text alone",
                      engine->model_path, checkpoint->inpainting ? "repaints" : "restyles");
   if (wish->guidance && styles_refuses_guidance(checkpoint->styles))
-    return error_set(
-        err, STATUS_USAGE,
-        "%s: this model was trained without guidance, which would spoil its pictures: leave --guidance at 1, in the mode full or none",
-        engine->model_path);
+    return error_set(err, STATUS_USAGE,
+                     "%s: this model was trained without guidance, which would spoil its pictures: leave --guidance at "
+                     "1, in the mode full or none",
+                     engine->model_path);
   if (wish->guidance > GUIDANCE_FULL && (checkpoint->image_condition || model_embeds_guidance(&engine->model)))
     return error_set(err, STATUS_USAGE, "%s: this model %s: --guidance-mode full or none suits it", engine->model_path,
                      checkpoint->image_condition ? "is guided by prompt and picture apart" : "embeds guidance");
@@ -94,8 +94,10 @@ static int choose_shape(const struct engine *engine, const struct engine_shape *
 /* --- handles --- */
 
 static void destroy(struct engine *engine, struct prepared *prepared) {
+  device_release(engine->device, &prepared->noise_program);
   device_release(engine->device, &prepared->times_program);
   device_release(engine->device, &prepared->program);
+  plan_free(&prepared->noise_plan);
   plan_free(&prepared->times_plan);
   plan_free(&prepared->plan);
   free(prepared->noise_sample);
@@ -107,8 +109,10 @@ static int prepare_programs(struct engine *engine, struct prepared *prepared, st
   const struct program_options frame = {.output = engine->output, .own_memory = prepared->own_memory};
   if (device_prepare(engine->device, &prepared->program, &prepared->plan, &frame, err) < 0)
     return -1;
-  const struct program_options times = {.owner = prepared->program};
-  return device_prepare(engine->device, &prepared->times_program, &prepared->times_plan, &times, err);
+  const struct program_options beside = {.owner = prepared->program};
+  if (device_prepare(engine->device, &prepared->times_program, &prepared->times_plan, &beside, err) < 0)
+    return -1;
+  return device_prepare(engine->device, &prepared->noise_program, &prepared->noise_plan, &beside, err);
 }
 
 static int make(struct engine *engine, const struct engine_shape *wish, struct prepared *prepared, struct error *err) {
@@ -120,7 +124,8 @@ static int make(struct engine *engine, const struct engine_shape *wish, struct p
   if (prompts_prepare_keys(engine, prepared->shape.chunks, err) < 0)
     return -1;
   if (plans_frame(&engine->model, &prepared->shape, &prepared->plan, &prepared->noise, err) < 0 ||
-      plans_times(&engine->model, &prepared->shape, &prepared->times_plan, err) < 0)
+      plans_times(&engine->model, &prepared->shape, &prepared->times_plan, err) < 0 ||
+      plans_noise(&engine->model, &prepared->shape, &prepared->noise_plan, &prepared->ends, err) < 0)
     return -1;
   prepared->guidance = wish->guidance;
   prepared->own_memory = wish->own_memory;

@@ -231,6 +231,29 @@ static struct tensor image_condition(const struct checkpoint *checkpoint, struct
              : plan_affine(plan, "image latent", (struct op_affine){.x = own, .scale = checkpoint->image_scale});
 }
 
+/* State of n samples of noise. */
+static struct tensor noise_state(const struct model *model, const struct frame_shape *shape, struct plan *plan,
+                                 const char *name, int n) {
+  int scale = model->checkpoint->autoencoder.scale;
+  return n ? plan_state(plan, name, n, shape->height / scale, shape->width / scale, model->unet.config->out_channels,
+                        ELEMENT_PRECISE)
+           : (struct tensor){0};
+}
+
+int plans_noise(const struct model *model, const struct frame_shape *shape, struct plan *plan, struct noise_ends *ends,
+                struct error *err) {
+  plan_init(plan, model->resources);
+  ends->start = noise_state(model, shape, plan, "ends/start", 2);
+  ends->steps = noise_state(model, shape, plan, "ends/steps", 2 * shape->noise_samples);
+  plan_between(plan, "start between",
+               (struct op_between){ends->start, noise_state(model, shape, plan, "noise/start", 1)});
+  if (shape->noise_samples)
+    plan_between(
+        plan, "steps between",
+        (struct op_between){ends->steps, noise_state(model, shape, plan, "noise/steps", shape->noise_samples)});
+  return plan_finish(plan, err);
+}
+
 int plans_frame(const struct model *model, const struct frame_shape *shape, struct plan *plan,
                 struct frame_noise *noise, struct error *err) {
   const struct checkpoint *checkpoint = model->checkpoint;
@@ -239,13 +262,11 @@ int plans_frame(const struct model *model, const struct frame_shape *shape, stru
   int h = shape->height / autoencoder->scale, w = shape->width / autoencoder->scale;
   float range = 1 - kind->black, scale = 1 / range, bias = (0 - kind->black) / range; /* to its pictures; and back */
   plan_init(plan, model->resources);
-  noise->start = plan_state(plan, "noise/start", 1, h, w, model->unet.config->out_channels, ELEMENT_PRECISE);
-  noise->steps = noise->kept = (struct tensor){0};
+  noise->start = noise_state(model, shape, plan, "noise/start", 1);
+  noise->kept = (struct tensor){0};
   if (checkpoint->inpainting)
     noise->kept = plan_state(plan, "kept", 1, shape->height, shape->width, 1, ELEMENT_PRECISE);
-  if (shape->noise_samples)
-    noise->steps =
-        plan_state(plan, "noise/steps", shape->noise_samples, h, w, model->unet.config->out_channels, ELEMENT_PRECISE);
+  noise->steps = noise_state(model, shape, plan, "noise/steps", shape->noise_samples);
 
   struct tensor pixels = {0}, own = {0}, z = {0};
   if (!shape->text_to_image) {

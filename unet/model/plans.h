@@ -50,6 +50,11 @@ struct frame_noise {
       kept; /* [1, height, width, 1], of inpainting models: 1 where the picture stays, 0 where it is made anew */
 };
 
+/* Two of what struct frame_noise has, one after the other: [2, h, w, c] and [2 samples, h, w, c]. */
+struct noise_ends {
+  struct tensor start, steps;
+};
+
 int model_init(struct model *model, const struct checkpoint *checkpoint, struct resources *resources,
                struct error *err);
 void model_free(struct model *model); /* also of a zeroed one */
@@ -82,6 +87,9 @@ int plans_keys(const struct model *model, int chunks, struct plan *plan, struct 
 int plans_times(const struct model *model, const struct frame_shape *shape, struct plan *plan, struct error *err);
 int plans_frame(const struct model *model, const struct frame_shape *shape, struct plan *plan,
                 struct frame_noise *noise, struct error *err);
+/* *ends, which the caller fills, by run.between -> the frame plan's state of noise: for a program as that of times. */
+int plans_noise(const struct model *model, const struct frame_shape *shape, struct plan *plan, struct noise_ends *ends,
+                struct error *err);
 
 /* Refuses weights that none of the plans above would read (unused.c), but for a few that published files carry along.
  * *elements is how many numbers the weights have that they read. */

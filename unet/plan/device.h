@@ -49,6 +49,7 @@ struct prompt_params {
 struct run_params {
   struct geometry geometry;
   struct step_params step[CALLS_MAX];
+  float between[2];                    /* OP_BETWEEN */
   float start_latent, start_noise;     /* OP_START */
   float row_weight[GUIDANCE_ROWS_MAX]; /* OP_GUIDE, to guidance_rescale */
   float virtual_weight;

@@ -252,6 +252,13 @@ static bool fits_noise(struct tensor x, struct tensor noise) {
   return !tensor_exists(x) || !tensor_exists(noise) || (noise.h == x.h && noise.w == x.w && noise.c == x.c);
 }
 
+static const char *check_between(const struct op *op, int runs, struct op_result *y) {
+  struct tensor ends = op->between.ends, noise = op->between.noise;
+  (void)runs, (void)y;
+  bool fits = ends.n == 2 * noise.n && ends.h == noise.h && ends.w == noise.w && ends.c == noise.c;
+  return fits ? NULL : "the ends are not two of the noise's shape";
+}
+
 static const char *check_start(const struct op *op, int runs, struct op_result *y) {
   const struct op_start *o = &op->start;
   (void)runs;

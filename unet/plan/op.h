@@ -259,6 +259,16 @@ struct op_emphasis {
   OPERANDS(EMPHASIS)
 };
 
+/* noise = run.between[0] * a + run.between[1] * b, where ends is a and then b.
+ *   ends   precise [2 samples, h, w, c]
+ *   noise  precise [samples, h, w, c] */
+#define OPERANDS_BETWEEN(T, P)                                                                                         \
+  T(ends, OPERAND_READ | OPERAND_STATE)                                                                                \
+  T(noise, OPERAND_WRITE | OPERAND_STATE)
+struct op_between {
+  OPERANDS(BETWEEN)
+};
+
 /* y = run.start_latent * z + run.start_noise * noise[0]: what the sampler starts from.
  *   z      [1, h, w, c]: without it, text to image
  *   noise  precise [steps, h, w, c]
@@ -388,6 +398,7 @@ struct op_pixels_out {
   ROW(PROMPT, prompt, "prompt", prompts, no_flops)                                                                     \
   ROW(END_TOKEN, end_token, "end token", end, no_flops)                                                                \
   ROW(EMPHASIS, emphasis, "emphasis", emphasis, no_flops)                                                              \
+  ROW(BETWEEN, between, "between", nothing, no_flops)                                                                  \
   ROW(START, start, "start", nothing, no_flops)                                                                        \
   ROW(MASK, mask, "mask", nothing, no_flops)                                                                           \
   ROW(UNET_INPUT, unet_input, "unet input", nothing, no_flops)                                                         \
