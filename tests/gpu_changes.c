@@ -87,6 +87,24 @@ static void change_seed(struct run *run) {
   run->controls.seed++;
 }
 
+/* Half way to the next, for which its noise comes to the device; then a little further. */
+static void walk_to_seed(struct run *run) {
+  run->controls.seed_position = 0.5;
+}
+
+static void walk_on(struct run *run) {
+  run->controls.seed_position += 0.1;
+}
+
+static void change_blend(struct run *run) {
+  for (int i = 0; i < 4; i++)
+    run->controls.blend[i] = (float)(1 + i);
+}
+
+static void change_negative(struct run *run) {
+  must(run, engine_set_prompt(run->engine, SLOT_NEGATIVE, "night", &run->err));
+}
+
 static void change_guidance(struct run *run) {
   run->controls.guidance = 2;
 }
@@ -178,8 +196,13 @@ int main(int argc, char **argv) {
   measure(&run, "guidance scale", change_guidance, false);
   measure(&run, "another prompt", change_prompt, false);
   measure(&run, "the prompt's text", change_text, false);
+  measure(&run, "a blend of four", change_blend, false);
+  measure(&run, "the negative prompt", change_negative, false);
   measure(&run, "strength", change_strength, false);
   measure(&run, "seed", change_seed, false);
+  measure(&run, "on the way to the next", walk_to_seed, false);
+  for (int i = 0; i < 3; i++)
+    measure(&run, "further on that way", walk_on, false);
   measure(&run, "2 steps", two_steps, true);
   measure(&run, "4 steps", four_steps, true);
   measure(&run, "20 steps", twenty_steps, true);

@@ -355,6 +355,67 @@ static void commands_take_values(void **unused) {
   }
 }
 
+static void seed_walk_keys(void **unused) {
+  (void)unused;
+  struct live_state state = fresh_state();
+  struct settings *settings = &state.settings;
+  struct controls now;
+  char text[HUD_TEXT_MAX];
+  const struct hud_content content = {.figures = true, .running = true, .values = &settings->values};
+  hud_figures_text(text, &content);
+  assert_null(strstr(text, "seed"));
+  press(&state, 'x');
+  press(&state, 'x');
+  press(&state, 'z');
+  assert_true(settings->values.seed_position == 0.05);
+  assert_string_equal(state.notice, "seed 1.05");
+  settings_walk(settings, 5 * second_ns); /* the first moment of all: nothing has gone by */
+  settings_walk(settings, 6 * second_ns);
+  assert_true(settings->values.seed_position == 0.05);
+  press(&state, 'w');
+  assert_string_equal(state.notice, "seed walk: 0.25 a second");
+  settings_walk(settings, 8 * second_ns);
+  settings_controls(settings, 8 * second_ns, &now);
+  assert_float_equal(now.seed_position, 0.55, 1e-12);
+  hud_figures_text(text, &content);
+  assert_non_null(strstr(text, "1.55"));
+  press(&state, ' ');
+  settings_walk(settings, 18 * second_ns);
+  press(&state, ' ');
+  assert_float_equal(settings->values.seed_position, 0.55, 1e-12);
+  settings->values.seed_walk = -2;
+  press(&state, 'w');
+  assert_true(settings->values.seed_walk == 0);
+  press(&state, 'w');
+  assert_true(settings->values.seed_walk == -2);
+  settings_walk(settings, 20 * second_ns);
+  assert_float_equal(settings->values.seed_position, -3.45, 1e-12);
+  press(&state, 'r');
+  assert_true(settings->values.seed_position == 0 && settings->values.seed_walk == -2);
+}
+
+/* A walk by changes of its speed: each acts from its own moment on. */
+static void walks_follow_their_speed(void **unused) {
+  (void)unused;
+  struct settings settings;
+  struct parameters values, changes;
+  struct error err;
+  parameters_init(&values);
+  settings_begin(&settings, &values);
+  settings_walk(&settings, second_ns);
+  const double speeds[] = {1, -0.5, 0};
+  for (int i = 0; i < 3; i++) {
+    parameters_init(&changes);
+    assert_int_equal(parameters_set_number(&changes, PARAMETER_SEED_WALK, 0, speeds[i], &err), 0);
+    settings_apply(&settings, &changes, (2 + 2 * i) * second_ns);
+  }
+  settings_walk(&settings, 50 * second_ns);
+  assert_float_equal(settings.values.seed_position, 2 - 1, 1e-12);
+  settings.values.seed_walk = 100;
+  settings_walk(&settings, INT64_MAX / 2);
+  assert_true(settings.values.seed_position == parameter_row(PARAMETER_SEED_POSITION)->max);
+}
+
 /* What a command changed is marked, for the engine thread to take, and nothing else is. */
 static void changes_are_marked(void **unused) {
   (void)unused;
@@ -375,7 +436,7 @@ static void held_keys(void **unused) {
   assert_true(commands_run(&state, '+', true, 0));
   assert_false(commands_run(&state, 'f', true, 0));
   assert_false(state.settings.values.fullscreen);
-  assert_false(commands_run(&state, 'x', false, 0));
+  assert_false(commands_run(&state, '0', false, 0));
   assert_false(commands_run(&state, KEY_NONE, false, 0));
 }
 
@@ -460,6 +521,8 @@ int main(void) {
       cmocka_unit_test(step_keys),
       cmocka_unit_test(switches),
       cmocka_unit_test(seeds_differ),
+      cmocka_unit_test(seed_walk_keys),
+      cmocka_unit_test(walks_follow_their_speed),
       cmocka_unit_test(commands_take_values),
       cmocka_unit_test(changes_are_marked),
       cmocka_unit_test(held_keys),

@@ -628,6 +628,67 @@ static void test_prompt_in_flight(void **state) {
   check_prompt_in_flight("sdxl"); /* whose prompts are part of the time projections, too */
 }
 
+enum { LIVE_CHANGES = 8 };
+
+static void change_live(struct rig *rig, int change) {
+  static const char *const negatives[] = {"fog", "oil"};
+  struct controls *c = &rig->controls;
+  switch (change % LIVE_CHANGES) {
+  case 0:
+    *c = (struct controls)CONTROLS_DEFAULTS;
+    c->guidance = 3, c->strength = 0.5f;
+    must(engine_set_prompt(rig->engine, SLOT_NEGATIVE, "", &rig->err), &rig->err);
+    break;
+  case 1:
+    c->blend[0] = 0.5f, c->blend[1] = 1, c->blend[4] = 0.25f;
+    break;
+  case 2:
+  case 3:
+    must(engine_set_prompt(rig->engine, SLOT_NEGATIVE, negatives[change % 2], &rig->err), &rig->err);
+    break;
+  case 4:
+    c->seed_position = 0.25;
+    break;
+  case 5:
+    c->seed_position = 1.75;
+    break;
+  case 6:
+    c->blend[1] = 0.1f;
+    break;
+  default:
+    c->guidance = 5, c->strength = 0.75f;
+  }
+}
+
+/* Of frames two in flight, each shows all of the change that it was submitted with and nothing of the next one. */
+static void check_changes_show_whole(const char *golden) {
+  struct rig rig;
+  uint8_t *alone[LIVE_CHANGES];
+  rig_open(&rig, args, golden, true);
+  for (int i = 0; i < LIVE_CHANGES; i++) {
+    change_live(&rig, i);
+    alone[i] = generate_default(&rig);
+    for (int j = 0; j < i; j++)
+      assert_memory_not_equal(alone[i], alone[j], picture_bytes(&rig));
+  }
+  for (int i = 0; i < 2 * LIVE_CHANGES; i++) {
+    change_live(&rig, i);
+    must(rig_submit(&rig, &rig.golden.frame), &rig.err);
+    if (i)
+      collect_expected(&rig, alone[(i - 1) % LIVE_CHANGES]);
+  }
+  collect_expected(&rig, alone[LIVE_CHANGES - 1]);
+  for (int i = 0; i < LIVE_CHANGES; i++)
+    free(alone[i]);
+  rig_close(&rig);
+}
+
+static void test_changes_show_whole(void **state) {
+  (void)state;
+  check_changes_show_whole("turbo");
+  check_changes_show_whole("ssd"); /* pooled text, steps that add noise */
+}
+
 /* --- the mask of inpainting models --- */
 
 enum { MASK_WIDTH = 40, MASK_HEIGHT = 32 };
@@ -1118,6 +1179,7 @@ int main(int argc, char **argv) {
       cmocka_unit_test(test_prompt_in_flight),
       cmocka_unit_test(test_many_prompts),
       cmocka_unit_test(test_steady_prompts_cost_nothing),
+      cmocka_unit_test(test_changes_show_whole),
       cmocka_unit_test(test_mask),
       cmocka_unit_test(test_mask_in_flight),
       cmocka_unit_test(test_mask_refusals),

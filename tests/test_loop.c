@@ -19,7 +19,10 @@ struct rig {
   struct mailbox in, out;
   struct host_pictures frames;
   struct loop *loop;
+  struct log log;
   bool early; /* changes are sent before the engine is open */
+  int warnings;
+  char warned[200]; /* last */
   /* What loop_params.before was called with, if it is to be: how often, the last frame's serial, and from which on it
    * fails. */
   bool before;
@@ -55,6 +58,14 @@ static int open_fake(void *opaque, struct engine **engine, struct prepared **pre
   return 0;
 }
 
+static void note_line(void *opaque, enum log_level level, const char *text) {
+  struct rig *rig = opaque;
+  if (level != LOG_WARNING)
+    return;
+  snprintf(rig->warned, sizeof rig->warned, "%s", text);
+  rig->warnings++;
+}
+
 static int note_before(void *opaque, struct engine *engine, const struct frame *frame, struct error *err) {
   struct rig *rig = opaque;
   assert_non_null(engine);
@@ -69,7 +80,9 @@ static void rig_start(struct rig *rig, const struct fake_engine_script *script, 
   fake_engine_begin(script);
   mailbox_init(&rig->in);
   mailbox_init(&rig->out);
-  const struct loop_params params = {.open = open_fake, .before = rig->before ? note_before : NULL, .opaque = rig};
+  rig->log = (struct log){note_line, rig};
+  const struct loop_params params = {
+      .open = open_fake, .before = rig->before ? note_before : NULL, .opaque = rig, .log = &rig->log};
   assert_int_equal(loop_start(&rig->loop, &params, has_frames ? &rig->in : NULL, &rig->out, NULL), 0);
   struct loop_status status = {0};
   if (rig->early) {
@@ -524,6 +537,62 @@ static void prompts_are_there_when_needed(void **state) {
   assert_true(last->blend[2] > 0 || last->prompt == 3);
 }
 
+static void set_negative(struct loop *loop, const char *text) {
+  struct parameters changes = {0};
+  assert_int_equal(parameters_set_text(&changes, PARAMETER_NEGATIVE, 0, text, NULL), 0);
+  loop_send(loop, &changes);
+}
+
+/* A negative prompt is encoded before the next frame. Where guidance is off that frame is as it was, and a line says
+ * so. */
+static void negative_changes_while_running(void **state) {
+  (void)state;
+  struct rig rig = {0};
+  rig_start(&rig, &(struct fake_engine_script){.frame_ms = 1}, true);
+  put_frame(&rig, 1);
+  expect_picture(&rig);
+  set_negative(rig.loop, "fog");
+  put_frame(&rig, 2);
+  expect_picture(&rig);
+  assert_string_equal(fake_engine_text(SLOT_NEGATIVE), "fog");
+  set_number(rig.loop, PARAMETER_GUIDANCE, 3);
+  for (int i = 0; i < PATIENCE_MS && !fake_engine_log()->submits[fake_engine_log()->submitted - 1].guidance; i++) {
+    put_frame(&rig, 3 + i);
+    expect_picture(&rig);
+  }
+  set_negative(rig.loop, "rain");
+  put_frame(&rig, 1000);
+  while (expect_picture(&rig)->frame.serial != 1000)
+    ;
+  assert_string_equal(fake_engine_text(SLOT_NEGATIVE), "rain");
+  rig_finish(&rig, 0);
+  assert_int_equal(fake_engine_log()->prompts[SLOT_NEGATIVE], 2);
+  assert_int_equal(rig.warnings, 1);
+  assert_string_equal(rig.warned, "the negative prompt does nothing without --guidance above 1");
+}
+
+/* Pictures of the last frame come by themselves as long as the noise walks. */
+static void a_walk_goes_on_by_itself(void **state) {
+  (void)state;
+  struct rig rig = {0};
+  rig_start(&rig, &(struct fake_engine_script){.frame_ms = 1}, true);
+  put_frame(&rig, 1);
+  expect_picture(&rig);
+  set_number(rig.loop, PARAMETER_SEED_WALK, 2);
+  for (int i = 0; i < 5; i++)
+    expect_again(&rig, 1);
+  set_number(rig.loop, PARAMETER_PAUSE, 1);
+  const struct mail *mail = NULL;
+  while (mailbox_take(&rig.out, &mail, 300) == 1) /* while paused it stands */
+    ;
+  set_number(rig.loop, PARAMETER_PAUSE, 0);
+  expect_again(&rig, 1);
+  rig_finish(&rig, 0);
+  const struct fake_engine_log *log = fake_engine_log();
+  for (int i = 2; i < log->submitted && log->submitted <= FAKE_LOG; i++)
+    assert_true(log->submits[i].controls.seed_position > log->submits[i - 1].controls.seed_position);
+}
+
 /* Texts that change while frames are made: encoded anew before the next frame that uses them, with nothing prepared
  * anew; a text in use shows on the last frame though nothing new comes. */
 static void prompts_change_while_running(void **state) {
@@ -830,6 +899,8 @@ int main(void) {
       cmocka_unit_test(another_handle_shows_while_paused),
       cmocka_unit_test(prompts_are_there_when_needed),
       cmocka_unit_test(prompts_change_while_running),
+      cmocka_unit_test(negative_changes_while_running),
+      cmocka_unit_test(a_walk_goes_on_by_itself),
       cmocka_unit_test(refused_prompt_is_tried_once),
       cmocka_unit_test(changes_wait_for_the_engine),
       cmocka_unit_test(engine_failure_ends_it),

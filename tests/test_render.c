@@ -335,6 +335,24 @@ static void test_same_bits(void **state) {
   }
 }
 
+/* A walk from seed to seed goes by the frames' times: the same every time, and at whole seeds that seed. 4 frames of
+ * 0.1 s of a picture that stands still. */
+static void test_seed_walk(void **state) {
+  (void)state;
+  static const char input[] =
+      "render lavfi:color=c=red:s=96x64:r=10 hash:%s.txt -y --size 64x64 --frames 4 --seed %d%s";
+  program_expect(0, "4 frames", input, "walk1", 5, " --seed-walk 5");
+  program_expect(0, "4 frames", input, "walk2", 5, " --seed-walk 5");
+  program_expect(0, "4 frames", input, "seed5", 5, "");
+  program_expect(0, "4 frames", input, "seed6", 6, "");
+  program_expect(0, "4 frames", input, "back6", 8, " --seed-position=-2");
+  shell("cmp walk1.txt walk2.txt && cmp seed6.txt back6.txt");
+  shell("for f in walk1 seed5 seed6; do grep '^[0-9]' $f.txt | cut -d' ' -f3 > $f.sums; done");
+  shell("test $(sort -u walk1.sums | wc -l) = 4 && test $(sort -u seed5.sums | wc -l) = 1");
+  shell("test $(sed -n 1p walk1.sums) = $(sed -n 1p seed5.sums) && test $(sed -n 3p walk1.sums) = $(sed -n 3p "
+        "seed6.sums)");
+}
+
 /* A blend of one prompt is that prompt; one of two is neither. */
 static void test_blends(void **state) {
   (void)state;
@@ -573,6 +591,7 @@ int main(int argc, char **argv) {
       cmocka_unit_test(test_rates_of_codecs),
       cmocka_unit_test(test_same_bits),
       cmocka_unit_test(test_blends),
+      cmocka_unit_test(test_seed_walk),
       cmocka_unit_test(test_interrupted),
       cmocka_unit_test(test_ignored_signal),
       cmocka_unit_test(test_killed),

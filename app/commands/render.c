@@ -31,11 +31,12 @@ static void show_progress(void *opaque, const struct pipeline_progress *at) {
   progress_update(&render->progress, at->frames, at->seconds);
 }
 
-/* The same for every frame. */
+/* The same for every frame, but for a walk from seed to seed. */
 static int controls_at(void *opaque, double seconds, struct controls *controls, struct error *err) {
   const struct render *render = opaque;
-  (void)seconds, (void)err;
+  (void)err;
   *controls = render->controls;
+  controls->seed_position = values_seed_position(&render->options->values, seconds);
   return 0;
 }
 

@@ -165,16 +165,11 @@ static int weigh_adapters(struct engine *engine, const struct parameters *values
 static void check_negative(const struct engine *engine, const struct prepared *prepared, const struct setup *setup) {
   struct engine_info info;
   struct prepared_info own;
-  int mode = setup->options->values.guidance_mode;
   engine_get_info(engine, &info);
   prepared_get_info(prepared, &own);
-  if (setup->options->values.negative.given && own.rows == 1)
-    log_line(setup->log, LOG_WARNING, "--negative does nothing %s",
-             info.has_guidance_embedding           ? "on this model: its guidance is embedded"
-             : info.refuses_guidance               ? "on this model: it was trained without guidance"
-             : own.shape.guidance == GUIDANCE_SELF ? "with --guidance-mode self"
-             : mode == GUIDANCE_NONE               ? "with --guidance-mode none"
-                                                   : "without --guidance above 1");
+  const char *why = values_negative_idle(&setup->options->values, &info, &own);
+  if (why)
+    log_line(setup->log, LOG_WARNING, "--negative does nothing %s", why);
 }
 
 static void check_eta(const struct engine *engine, const struct setup *setup) {

@@ -189,7 +189,22 @@ static void run_new_seed(struct live_state *state, const struct command_call *ca
   uint64_t mixed = (before + (uint64_t)call->now_ns) * UINT64_C(0x9e3779b97f4a7c15);
   uint64_t seed = mixed >> 44;
   set(state, PARAMETER_SEED, (double)(seed == before ? seed + 1 : seed), call->now_ns);
+  if (get(state, PARAMETER_SEED_POSITION) != 0)
+    set(state, PARAMETER_SEED_POSITION, 0, call->now_ns);
   live_notice(state, call->now_ns, "seed %lld", (long long)state->settings.values.seed);
+}
+
+static void run_seed_walk(struct live_state *state, const struct command_call *call) {
+  double speed = get(state, PARAMETER_SEED_WALK);
+  if (speed != 0)
+    state->walk = speed;
+  set(state, PARAMETER_SEED_WALK, speed != 0 ? 0 : state->walk != 0 ? state->walk : call->value, call->now_ns);
+  live_notice(state, call->now_ns, "seed walk: %g a second", get(state, PARAMETER_SEED_WALK));
+}
+
+static void run_seed_position(struct live_state *state, const struct command_call *call) {
+  parameters_add(&state->settings.values, PARAMETER_SEED_POSITION, 0, call->value);
+  live_notice(state, call->now_ns, "seed %.2f", get(state, PARAMETER_SEED) + get(state, PARAMETER_SEED_POSITION));
 }
 
 static void run_snapshot(struct live_state *state, const struct command_call *call) {
@@ -223,6 +238,12 @@ static const struct command_entry table[] = {
     {"less-lora", ",<", KEY_NONE, NULL, "less of the LoRA", true, true, run_lora_weight, PARAMETER_LORA_WEIGHT, -0.1},
     {"next-lora", "l", KEY_NONE, "l", "choose the next LoRA", false, true, run_next_lora, PARAMETER_NONE, 0},
     {"new-seed", "r", KEY_NONE, "r", "new seed", false, true, run_new_seed, PARAMETER_SEED, 0},
+    {"seed-walk", "w", KEY_NONE, "w", "walk from seed to seed, or stand", false, true, run_seed_walk,
+     PARAMETER_SEED_WALK, 0.25},
+    {"seed-on", "x", KEY_NONE, "z x", "back, on towards the next seed", true, true, run_seed_position,
+     PARAMETER_SEED_POSITION, 0.05},
+    {"seed-back", "z", KEY_NONE, NULL, "back towards the seed before", true, true, run_seed_position,
+     PARAMETER_SEED_POSITION, -0.05},
     {"pause", " ", KEY_NONE, "space", "pause", false, true, run_switch, PARAMETER_PAUSE, 0},
     {"split", "b", KEY_NONE, "b", "before and after; drag the line", false, true, run_switch, PARAMETER_SPLIT, 0},
     {"snapshot", "s", KEY_NONE, "s", "save the picture", false, true, run_snapshot, PARAMETER_NONE, 0},

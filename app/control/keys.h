@@ -17,6 +17,7 @@ struct live_state {
   struct settings settings; /* what commands change is marked in its values until the engine thread has it */
   int slot_before;          /* the prompt before this one */
   int share;                /* the prompt whose weight in a blend the keys change, from 1; 0: none yet */
+  double walk;              /* seeds a second of the last walk; 0: none yet */
   int lora;                 /* the LoRA whose weight the keys change, from 1; 0: the first */
   bool ready;               /* the engine is open: until then commands that it must follow do nothing */
   bool quit;

@@ -87,6 +87,15 @@ static const struct parameter_row table[PARAMETERS] = {
                          .help = "sampling steps, 1 to 50"},
     [PARAMETER_SEED] = {"seed", TYPE_WHOLE, NEED_FRAME, FIELD(seed), .max = PARAMETER_WHOLE_MAX, .standard = 1,
                         .help = "seed of the fixed noise"},
+    [PARAMETER_SEED_POSITION] =
+        {"seed-position", TYPE_REAL, NEED_FRAME, FIELD(seed_position), .min = -1e9, .max = 1e9, .decimals = 3,
+         .unit = "seeds",
+         .help = "how far the noise has walked from --seed: at 2.25 it lies a quarter of the way from that of the "
+                 "second seed after it to that of the third"},
+    [PARAMETER_SEED_WALK] = {"seed-walk", TYPE_REAL, NEED_NOTHING, FIELD(seed_walk), .min = -100, .max = 100,
+                             .decimals = 2, .unit = "seeds/s",
+                             .help = "seeds a second that --seed-position moves on by itself, for ever; in render by "
+                                     "the frames' own times, so that a walk is the same every time"},
     [PARAMETER_MIX] = {"mix", TYPE_REAL, NEED_FRAME, FIELD(mix), .max = 1, .standard = 1, .decimals = 2,
                        .help = "0 shows the input, 1 the generated picture"},
     [PARAMETER_SIZE] = {"size", TYPE_SIZE, NEED_START, FIELD(size), .min = 1, .max = 8192, .by_model = true,

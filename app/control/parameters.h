@@ -42,6 +42,8 @@ enum parameter {
   PARAMETER_STRENGTH,
   PARAMETER_STEPS,
   PARAMETER_SEED,
+  PARAMETER_SEED_POSITION,
+  PARAMETER_SEED_WALK,
   PARAMETER_MIX,
   PARAMETER_SIZE,
   PARAMETER_FIT,
@@ -76,7 +78,7 @@ enum parameter_need {
   NEED_FRAME,       /* the next frame takes it */
   NEED_ROWS,    /* likewise, with guidance rows: where guidance comes to be other than 1, or to be 1 again, the engine
                    prepares anew, unless it embeds guidance */
-  NEED_NOTHING, /* no picture depends on it */
+  NEED_NOTHING, /* no picture depends on it, but for what it moves */
   NEEDS
 };
 
@@ -113,7 +115,7 @@ struct parameters {
   struct parameter_text model, vae, unet, config, lora[ADAPTERS_MAX], prompt[SLOT_PRESETS], negative;
   struct parameter_size size;
   double lora_weight[ADAPTERS_MAX], blend[SLOT_PRESETS];
-  double guidance, image_guidance, eta, delta, guidance_rescale, strength, mix, split_at;
+  double guidance, image_guidance, eta, delta, guidance_rescale, strength, seed_position, seed_walk, mix, split_at;
   int64_t preset, steps, seed;
   int guidance_mode; /* enum guidance_mode */
   int fit, sampler, spacing, strength_grid, prediction, prompt_syntax, text_fix;

@@ -1,5 +1,6 @@
 #include "app/control/settings.h"
 
+#include <math.h>
 #include <string.h>
 
 void settings_begin(struct settings *settings, const struct parameters *values) {
@@ -17,6 +18,7 @@ void settings_turn(struct settings *settings, int64_t now_ns) {
 }
 
 void settings_apply(struct settings *settings, const struct parameters *changes, int64_t now_ns) {
+  settings_walk(settings, now_ns);
   parameters_apply(&settings->values, changes);
   settings_turn(settings, now_ns);
 }
@@ -27,6 +29,18 @@ void values_shares(const struct parameters *values, float shares[SLOT_PRESETS]) 
     sum += values->blend[i];
   for (int i = 0; i < SLOT_PRESETS; i++)
     shares[i] = sum > 0 ? (float)(values->blend[i] / sum) : i + SLOT_PRESET_1 == values->preset;
+}
+
+double values_seed_position(const struct parameters *values, double seconds) {
+  const struct parameter_row *row = parameter_row(PARAMETER_SEED_POSITION);
+  return fmin(row->max, fmax(row->min, values->seed_position + values->seed_walk * seconds));
+}
+
+void settings_walk(struct settings *settings, int64_t now_ns) {
+  struct parameters *values = &settings->values;
+  if (settings->walked_ns && !values->pause)
+    values->seed_position = values_seed_position(values, (double)(now_ns - settings->walked_ns) * 1e-9);
+  settings->walked_ns = now_ns;
 }
 
 void values_controls(const struct parameters *values, struct controls *controls) {
@@ -40,6 +54,7 @@ void values_controls(const struct parameters *values, struct controls *controls)
       .eta = (float)values->eta,
       .mix = (float)values->mix,
       .seed = (uint64_t)values->seed,
+      .seed_position = values->seed_position,
   };
   for (int i = 0; i < ADAPTERS_MAX; i++)
     controls->adapter[i] = (float)values->lora_weight[i];
@@ -69,6 +84,19 @@ void settings_controls(const struct settings *settings, int64_t now_ns, struct c
 enum guidance_mode values_guidance(const struct parameters *values) {
   enum guidance_mode mode = (enum guidance_mode)values->guidance_mode;
   return mode != GUIDANCE_SELF && values->guidance == 1 ? GUIDANCE_NONE : mode;
+}
+
+const char *values_negative_idle(const struct parameters *values, const struct engine_info *info,
+                                 const struct prepared_info *prepared) {
+  if (!values->negative.given || prepared->rows > 1)
+    return NULL;
+  if (info->has_guidance_embedding)
+    return "on this model: its guidance is embedded";
+  if (info->refuses_guidance)
+    return "on this model: it was trained without guidance";
+  if (prepared->shape.guidance == GUIDANCE_SELF)
+    return "with --guidance-mode self";
+  return values->guidance_mode == GUIDANCE_NONE ? "with --guidance-mode none" : "without --guidance above 1";
 }
 
 const char *values_slot_text(const struct parameters *values, int slot) {

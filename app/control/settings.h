@@ -6,12 +6,14 @@
 
 #include "app/control/fade.h"
 #include "app/control/parameters.h"
+#include "unet/engine.h"
 #include "unet/base/guidance.h"
 
 /* A plain value: the engine thread takes a copy before each frame. */
 struct settings {
   struct parameters values;
-  struct fade fade; /* follows values.preset and values.blend */
+  struct fade fade;  /* follows values.preset and values.blend */
+  int64_t walked_ns; /* when values.seed_position was up to date; 0: never yet */
 };
 
 /* From these values, without marks and with no fade on its way. */
@@ -24,6 +26,12 @@ void settings_apply(struct settings *settings, const struct parameters *changes,
 
 /* Each preset's part of the picture that values ask for; they add up to 1. */
 void values_shares(const struct parameters *values, float shares[SLOT_PRESETS]);
+
+/* Where a walk from seed to seed has come to after so many seconds. */
+double values_seed_position(const struct parameters *values, double seconds);
+
+/* values.seed_position walks on until time now; while paused it stands. */
+void settings_walk(struct settings *settings, int64_t now_ns);
 
 /* What the engine is told for a frame. */
 void settings_controls(const struct settings *settings, int64_t now_ns, struct controls *controls);
@@ -41,6 +49,10 @@ struct moment {
   struct controls controls;
 };
 bool moment_equal(const struct moment *a, const struct moment *b);
+
+/* Why a negative prompt that is given does nothing with such a handle; NULL: it acts, or there is none. */
+const char *values_negative_idle(const struct parameters *values, const struct engine_info *info,
+                                 const struct prepared_info *prepared);
 
 /* The text that belongs into a slot of the engine; NULL: none. */
 const char *values_slot_text(const struct parameters *values, int slot);

@@ -66,10 +66,12 @@ enum loop_action loop_decide(const struct loop_situation *s) {
 }
 
 static void current_moment(struct loop *loop, struct moment *now) {
+  int64_t now_ns = platform_now_ns();
   pthread_mutex_lock(&loop->lock);
+  settings_walk(&loop->settings, now_ns);
   now->settings = loop->settings;
   pthread_mutex_unlock(&loop->lock);
-  settings_controls(&now->settings, platform_now_ns(), &now->controls);
+  settings_controls(&now->settings, now_ns, &now->controls);
 }
 
 static void publish_status(struct loop *loop) {
@@ -86,6 +88,21 @@ static void publish_status(struct loop *loop) {
   loop->depth = info.depth < MAX_DEPTH ? info.depth : MAX_DEPTH;
   loop->shape = prepared.shape;
   loop->guidance_embedded = info.has_guidance_embedding;
+}
+
+/* The handle that suits this moment. */
+static struct engine_shape suitable(const struct loop *loop, const struct moment *now) {
+  const struct parameters *values = &now->settings.values;
+  struct engine_shape shape = loop->shape;
+  shape.chunks = engine_chunks(loop->engine, &now->controls);
+  shape.steps = (int)values->steps;
+  if (!loop->guidance_embedded || values_guidance(values) > GUIDANCE_FULL)
+    shape.guidance = values_guidance(values);
+  return shape;
+}
+
+static bool same_shape(const struct engine_shape *a, const struct engine_shape *b) {
+  return a->steps == b->steps && a->guidance == b->guidance && a->chunks == b->chunks;
 }
 
 static void note_encoded(struct loop *loop, int slot, const char *text) {
@@ -112,12 +129,23 @@ static void need_prompt(struct loop *loop, const struct parameters *values, int 
     log_line(loop->params.log, LOG_WARNING, "%s", err.message);
 }
 
+/* A new negative prompt that does nothing is one log line, unless guidance is on its way. */
+static void need_negative(struct loop *loop, const struct moment *now) {
+  const struct parameters *values = &now->settings.values;
+  bool comes = !is_encoded(loop, values, SLOT_NEGATIVE);
+  need_prompt(loop, values, SLOT_NEGATIVE);
+  const struct engine_shape wanted = suitable(loop, now);
+  const char *why = values_negative_idle(values, &loop->status.info, &loop->status.prepared);
+  if (comes && why && same_shape(&loop->shape, &wanted))
+    log_line(loop->params.log, LOG_WARNING, "the negative prompt does nothing %s", why);
+}
+
 static void need_prompts(struct loop *loop, const struct moment *now) {
   need_prompt(loop, &now->settings.values, now->controls.prompt);
   for (int i = 0; i < SLOT_PRESETS; i++)
     if (now->controls.blend[i] > 0)
       need_prompt(loop, &now->settings.values, SLOT_PRESET_1 + i);
-  need_prompt(loop, &now->settings.values, SLOT_NEGATIVE);
+  need_negative(loop, now);
 }
 
 /* One more prompt, in spare time. */
@@ -130,21 +158,6 @@ static void encode_ahead(struct loop *loop, const struct parameters *values) {
 }
 
 /* --- another handle --- */
-
-/* The handle that suits this moment. */
-static struct engine_shape suitable(const struct loop *loop, const struct moment *now) {
-  const struct parameters *values = &now->settings.values;
-  struct engine_shape shape = loop->shape;
-  shape.chunks = engine_chunks(loop->engine, &now->controls);
-  shape.steps = (int)values->steps;
-  if (!loop->guidance_embedded || values_guidance(values) > GUIDANCE_FULL)
-    shape.guidance = values_guidance(values);
-  return shape;
-}
-
-static bool same_shape(const struct engine_shape *a, const struct engine_shape *b) {
-  return a->steps == b->steps && a->guidance == b->guidance && a->chunks == b->chunks;
-}
 
 static bool is_refused(const struct loop *loop, const struct engine_shape *shape) {
   const struct loop_refusal *r = &loop->refused;

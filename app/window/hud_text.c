@@ -55,6 +55,10 @@ static void put_values(struct writer *writer, const struct parameters *values) {
     put(writer, TONE_DIM, "%s ", parameter_row(shown[i])->name);
     put(writer, TONE_PLAIN, "%s  ", parameters_show(values, shown[i], 0, words, sizeof words));
   }
+  if (values->seed_position != 0 || values->seed_walk != 0) {
+    put(writer, TONE_DIM, "seed ");
+    put(writer, TONE_PLAIN, "%.2f  ", (double)values->seed + values->seed_position);
+  }
 }
 
 static void put_figures(struct writer *writer, const struct hud_content *content) {

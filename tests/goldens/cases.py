@@ -97,7 +97,7 @@ CASES = {
                       "timestep_spacing": "trailing", "steps_offset": 1, "interpolation_type": "linear", **BETAS},
         "runs": [run("text-1", "text", 1), run("text-2", "text", 2), run("text-4", "text", 4),
                  run("image-2", "image", 2, strength=0.5), run("image-4", "image", 4, strength=0.75),
-                 run("blend-2-cfg", "text", 2, guidance=20.0, negative="a cat", blend=BLEND)],
+                 run("blend-2-cfg", "text", 2, guidance=8.0, negative="a cat", blend=BLEND)],
     },
     # InstructPix2Pix: the picture's latent beside the noisy one, three rows of guidance, Euler on leading timesteps; and
     # a middle block without attention.
