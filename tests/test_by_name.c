@@ -88,12 +88,22 @@ static void test_completion(void **state) {
   complete("render comp", "complete.sh\\ncompleted.txt\\n");
 }
 
+/* A file may be called like a command, which the shell must not run. */
+static void test_hostile_completion(void **state) {
+  (void)state;
+  shell("touch 'data/reverie/models/zz$(touch pwned)`touch pwned`;*$HOME.safetensors'");
+  program_expect(0, NULL, "--generate bash >reverie.bash");
+  complete("render --model zz", "zz$(touch pwned)`touch pwned`;*$HOME\\n");
+  shell("! test -e pwned; rm data/reverie/models/zz*");
+}
+
 int main(int argc, char **argv) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_models),
       cmocka_unit_test(test_info),
       cmocka_unit_test(test_list),
       cmocka_unit_test(test_completion),
+      cmocka_unit_test(test_hostile_completion),
   };
   if (argc < 2 || !clips_open()) {
     puts("skipped: there is no ffmpeg program");

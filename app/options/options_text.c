@@ -261,9 +261,13 @@ static void bash_values(FILE *out) {
 }
 
 static void generate_bash(FILE *out) {
-  fputs("# bash completion for reverie\n_reverie_models() {\n  local IFS=$'\\n'\n  compopt -o filenames\n"
-        "  COMPREPLY=($(compgen -W \"$(\"$1\" --generate models 2>/dev/null)\" -- \"$cur\") "
-        "$(compgen -f -- \"$cur\"))\n}\n"
+  /* compgen -W would expand the names as the shell's own words: a file of a model may be called $(anything). */
+  fputs("# bash completion for reverie\n_reverie_models() {\n  local IFS=$'\\n' name\n"
+        "  compopt -o filenames\n"
+        "  while read -r name; do\n"
+        "    [[ -n $name && $name == \"$cur\"* ]] && COMPREPLY+=(\"$name\")\n"
+        "  done <<<\"$(\"$1\" --generate models 2>/dev/null)\"\n"
+        "  COMPREPLY+=($(compgen -f -- \"$cur\"))\n}\n"
         "_reverie() {\n  local cur=${COMP_WORDS[COMP_CWORD]} "
         "prev=${COMP_WORDS[COMP_CWORD-1]} command= word options\n  COMPREPLY=()\n",
         out);
