@@ -132,6 +132,22 @@ static void test_cache(void **state) {
   refuses("by/pictures", "no model of this name");
 }
 
+/* A model has one name, even where a link leads back to a folder around it. */
+static void test_circles(void **state) {
+  (void)state;
+  char *own = fixture_path(scratch, "data/reverie/models/acme/circle");
+  char *cached = fixture_path(scratch, CACHE "stabilityai--sd-turbo/snapshots/" COMMIT "/circle");
+  assert_int_equal(symlink("..", own), 0);
+  assert_int_equal(symlink(".", cached), 0);
+  finds("sd15", "data/reverie/models/acme/sd15");
+  finds("sd-turbo", CACHE "stabilityai--sd-turbo/snapshots/" COMMIT);
+  refuses("acme/circle/acme/sd15", "no model of this name");
+  unlink(own);
+  unlink(cached);
+  free(own);
+  free(cached);
+}
+
 /* What a user has put into the own folder goes before what a cache holds under the same name. */
 static void test_own_goes_first(void **state) {
   (void)state;
@@ -240,9 +256,9 @@ static void test_places(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_own_folder),     cmocka_unit_test(test_cache),    cmocka_unit_test(test_own_goes_first),
-      cmocka_unit_test(test_paths_go_first), cmocka_unit_test(test_refusals), cmocka_unit_test(test_names_are_told),
-      cmocka_unit_test(test_places),
+      cmocka_unit_test(test_own_folder),     cmocka_unit_test(test_cache),          cmocka_unit_test(test_circles),
+      cmocka_unit_test(test_own_goes_first), cmocka_unit_test(test_paths_go_first), cmocka_unit_test(test_refusals),
+      cmocka_unit_test(test_names_are_told), cmocka_unit_test(test_places),
   };
   return cmocka_run_group_tests(tests, make_models, scratch_remove);
 }

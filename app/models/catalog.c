@@ -21,6 +21,8 @@ struct walk {
 /* A folder on the way. */
 struct place {
   struct walk *walk;
+  const struct place *around; /* the folder that it is in; NULL: none */
+  struct platform_entry entry;
   const char *name, *path; /* name: "" for the folder of models itself */
   int depth;
   bool model; /* what is in it belongs to one model */
@@ -73,7 +75,7 @@ static void visit(void *opaque, const char *name) {
   if (*name == '.' || snprintf(path, sizeof path, "%s/%s", at->path, name) >= (int)sizeof path ||
       snprintf(whole, sizeof whole, "%s%s%s", at->name, *at->name ? "/" : "", name) >= (int)sizeof whole)
     return;
-  struct place inside = {.walk = at->walk, .name = whole, .path = path, .depth = at->depth + 1};
+  struct place inside = {.walk = at->walk, .around = at, .name = whole, .path = path, .depth = at->depth + 1};
   bool folder = platform_is_folder(path);
   if (folder && !at->model)
     visit_folder(&inside);
@@ -81,10 +83,19 @@ static void visit(void *opaque, const char *name) {
     add(at, (struct catalog_entry){.file = true, .beside = at->model}, whole, path);
 }
 
+/* Whether a link has led back to a folder that is being visited, whose models have names without it. */
+static bool is_circle(const struct place *at) {
+  for (const struct place *around = at->around; around; around = around->around)
+    if (around->entry.number == at->entry.number && around->entry.volume == at->entry.volume)
+      return true;
+  return false;
+}
+
 static void visit_folder(const struct place *at) {
   struct place inside = *at;
   bool unfinished = has_file(at->path, CATALOG_UNFINISHED);
-  if (at->depth > DEPTH_MAX || at->walk->folders++ > FOLDERS_MAX)
+  if (platform_look(&inside.entry, at->path) || is_circle(&inside) || at->depth > DEPTH_MAX ||
+      at->walk->folders++ > FOLDERS_MAX)
     return;
   inside.model =
       *at->name && (unfinished || has_file(at->path, "model_index.json") || has_file(at->path, "config.json") ||
