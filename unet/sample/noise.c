@@ -5,6 +5,7 @@
 #include "unet/sample/noise.h"
 
 #include <math.h>
+#include <stdbool.h>
 #include <string.h>
 
 static void philox_round(uint32_t c[4], const uint32_t k[2]) {
@@ -26,55 +27,82 @@ void noise_philox(const uint32_t counter[4], const uint32_t key[2], uint32_t out
   }
 }
 
+/* So many pairs are made side by side: each is a chain of divisions, which wait for each other and for none of another
+ * pair. */
+enum { PAIRS = 8, PER_BLOCK = 2, BLOCKS = PAIRS / PER_BLOCK };
+
 /* ln x for x in (0, 1]: x = m 2^e with m in [sqrt(1/2), sqrt(2)); ln m = 2 artanh((m - 1) / (m + 1)) by its series. */
-static double natural_log(double x) {
-  int e;
-  double m = frexp(x, &e);
-  if (m < 0x1.6a09e667f3bcdp-1) {
-    m *= 2;
-    e--;
+static void natural_logs(const double x[PAIRS], double out[PAIRS]) {
+  double s[PAIRS], z[PAIRS], sum[PAIRS] = {0}, exponent[PAIRS];
+  for (int i = 0; i < PAIRS; i++) {
+    int e;
+    double m = frexp(x[i], &e);
+    bool low = m < 0x1.6a09e667f3bcdp-1;
+    m = low ? 2 * m : m;
+    exponent[i] = e - low;
+    s[i] = (m - 1) / (m + 1);
+    z[i] = s[i] * s[i];
   }
-  double s = (m - 1) / (m + 1), z = s * s, sum = 0;
   for (int k = 21; k >= 1; k -= 2) /* |s| < 0.172: the first term left out is below 1e-18 */
-    sum = sum * z + 1.0 / k;
-  return e * 0x1.62e42fefa39efp-1 + 2 * s * sum;
+    for (int i = 0; i < PAIRS; i++)
+      sum[i] = sum[i] * z[i] + 1.0 / k;
+  for (int i = 0; i < PAIRS; i++)
+    out[i] = exponent[i] * 0x1.62e42fefa39efp-1 + 2 * s[i] * sum[i];
 }
 
 /* cos and sin of 2 pi word / 2^32: the top two bits are the quadrant, the rest the angle in it, taken from the
  * quadrant's middle: x in [-pi/4, pi/4), where both series are short. */
-static void turn(uint32_t word, double *cosine, double *sine) {
-  double x = ((double)(word & 0x3fffffff) * 0x1p-32 - 0.125) * 0x1.921fb54442d18p2, z = x * x;
-  double c = 1, s = 1;
-  for (int k = 18; k >= 2; k -= 2) {
-    c = 1 - c * z / (k * (k - 1));
-    s = 1 - s * z / (k * (k + 1));
+static void turns(const uint32_t word[PAIRS], double cosine[PAIRS], double sine[PAIRS]) {
+  double x[PAIRS], z[PAIRS], c[PAIRS], s[PAIRS];
+  for (int i = 0; i < PAIRS; i++) {
+    x[i] = ((double)(word[i] & 0x3fffffff) * 0x1p-32 - 0.125) * 0x1.921fb54442d18p2;
+    z[i] = x[i] * x[i];
+    c[i] = s[i] = 1;
   }
-  s *= x;
-  double half = 0x1.6a09e667f3bcdp-1; /* sqrt(1/2): the middle is at 45 degrees */
-  double u = half * (c - s), v = half * (c + s);
-  unsigned quadrant = word >> 30;
-  *cosine = quadrant == 0 ? u : quadrant == 1 ? -v : quadrant == 2 ? -u : v;
-  *sine = quadrant == 0 ? v : quadrant == 1 ? u : quadrant == 2 ? -v : -u;
+  for (int k = 18; k >= 2; k -= 2)
+    for (int i = 0; i < PAIRS; i++) {
+      c[i] = 1 - c[i] * z[i] / (k * (k - 1));
+      s[i] = 1 - s[i] * z[i] / (k * (k + 1));
+    }
+  for (int i = 0; i < PAIRS; i++) {
+    double half = 0x1.6a09e667f3bcdp-1; /* sqrt(1/2): the middle is at 45 degrees */
+    s[i] *= x[i];
+    double u = half * (c[i] - s[i]), v = half * (c[i] + s[i]);
+    unsigned quadrant = word[i] >> 30;
+    cosine[i] = quadrant == 0 ? u : quadrant == 1 ? -v : quadrant == 2 ? -u : v;
+    sine[i] = quadrant == 0 ? v : quadrant == 1 ? u : quadrant == 2 ? -v : -u;
+  }
 }
 
-/* Elements 4 block .. 4 block + 3. */
-static void make_block(uint64_t seed, uint32_t sample, uint64_t block, float out[4]) {
-  uint32_t counter[4] = {(uint32_t)block, (uint32_t)(block >> 32), sample, 0}, words[4];
-  noise_philox(counter, (const uint32_t[2]){(uint32_t)seed, (uint32_t)(seed >> 32)}, words);
-  for (int pair = 0; pair < 4; pair += 2) {
-    double cosine, sine, radius = sqrt(-2 * natural_log((words[pair] + 0.5) * 0x1p-32));
-    turn(words[pair + 1], &cosine, &sine);
-    out[pair] = (float)(radius * cosine);
-    out[pair + 1] = (float)(radius * sine);
+/* Elements 4 block .. 4 (block + BLOCKS) - 1. */
+static void make_blocks(uint64_t seed, uint32_t sample, uint64_t block, float out[2 * PAIRS]) {
+  double x[PAIRS], logs[PAIRS], cosine[PAIRS], sine[PAIRS];
+  uint32_t turn[PAIRS];
+  for (int b = 0; b < BLOCKS; b++) {
+    uint64_t at = block + (uint64_t)b;
+    uint32_t counter[4] = {(uint32_t)at, (uint32_t)(at >> 32), sample, 0}, words[4];
+    noise_philox(counter, (const uint32_t[2]){(uint32_t)seed, (uint32_t)(seed >> 32)}, words);
+    for (int i = 0; i < PER_BLOCK; i++) {
+      x[PER_BLOCK * b + i] = (words[2 * i] + 0.5) * 0x1p-32;
+      turn[PER_BLOCK * b + i] = words[2 * i + 1];
+    }
+  }
+  natural_logs(x, logs);
+  turns(turn, cosine, sine);
+  for (int i = 0; i < PAIRS; i++) {
+    double radius = sqrt(-2 * logs[i]);
+    out[2 * i] = (float)(radius * cosine[i]);
+    out[2 * i + 1] = (float)(radius * sine[i]);
   }
 }
 
 void noise_fill(uint64_t seed, uint32_t sample, uint64_t first, float *out, size_t count) {
-  float block[4];
+  enum { AT_ONCE = 2 * PAIRS };
+  float made[AT_ONCE];
   for (size_t i = 0; i < count; i++) {
-    uint64_t element = first + i;
-    if (!i || element % 4 == 0)
-      make_block(seed, sample, element / 4, block);
-    out[i] = block[element % 4];
+    uint64_t element = first + i, at = element % AT_ONCE;
+    if (!i || at == 0)
+      make_blocks(seed, sample, (element - at) / 4, made);
+    out[i] = made[at];
   }
 }
