@@ -50,7 +50,7 @@ static int add_piece(struct blends *b, struct cuda_device *device, const struct 
   return 0;
 }
 
-int blends_add(struct blends *b, struct cuda_device *device, const struct weight_change *change, size_t target,
+int blends_add(struct blends *b, struct cuda_device *device, const struct weight_change *change, void *target,
                struct error *err) {
   const struct resource *r = &device->base.resources->list[change->resource];
   const struct blend *blend = change->blend;
@@ -70,7 +70,7 @@ int blends_add(struct blends *b, struct cuda_device *device, const struct weight
   b->names[b->count] = r->name;
   b->tasks[b->count++] =
       (struct blend_task){.base = (const char *)memory->base + first * element_size(memory->base_element),
-                          .target = (void *)target, /* from the shadow's beginning until it is known */
+                          .target = target,
                           .base_type = memory->base_element.type,
                           .type = memory->element.type,
                           .rows = (int)blend->rows,
@@ -97,34 +97,41 @@ size_t blends_bytes(const struct blends *b) {
   return b->count ? task_bytes(b) + piece_bytes(b) + 256 : 0;
 }
 
-static int check_overflow(const struct blends *b, struct cuda_device *device, const int *overflow, struct error *err) {
-  int number;
-  if (memory_copy(device->loads.queue.stream, &number, overflow, sizeof number, doing, err) < 0)
+int blends_check(const struct blends *b, int overflow, struct error *err) {
+  return overflow ? error_set(err, STATUS_MODEL,
+                              "%s: with what adapters add to it, it has values beyond FP16's 65504, in which this "
+                              "device computes",
+                              b->names[overflow - 1])
+                  : 0;
+}
+
+int blends_send(const struct blends *b, struct cuda_device *device, void *lists, struct blend_args *args,
+                struct error *err) {
+  char *tasks = lists, *pieces = tasks + task_bytes(b);
+  *args = (struct blend_args){.tasks = (const struct blend_task *)tasks,
+                              .pieces = (const struct blend_piece *)pieces,
+                              .count = b->count,
+                              .tiles = b->tiles,
+                              .any_plain = b->any_plain,
+                              .any_other = b->any_other,
+                              .overflow = (int *)(pieces + piece_bytes(b))};
+  if (staging_copy(&device->loads, tasks, b->tasks, (size_t)b->count * sizeof *b->tasks, err) < 0 ||
+      staging_copy(&device->loads, pieces, b->pieces, (size_t)b->piece_count * sizeof *b->pieces, err) < 0)
     return -1;
-  return number ? error_set(err, STATUS_MODEL,
-                            "%s: with what adapters add to it, it has values beyond FP16's 65504, in which this device "
-                            "computes",
-                            b->names[number - 1])
-                : 0;
+  return cuda_check(cudaMemsetAsync(args->overflow, 0, sizeof(int), device->loads.queue.stream), doing, err);
 }
 
 int blends_run(struct blends *b, struct cuda_device *device, size_t lists, struct error *err) {
+  char *shadow = device->shadow;
+  struct blend_args args;
+  int overflow = 0;
   if (!b->count)
     return 0;
-  char *shadow = device->shadow, *tasks = shadow + lists, *pieces = tasks + task_bytes(b);
-  const struct blend_args args = {.tasks = (const struct blend_task *)tasks,
-                                  .pieces = (const struct blend_piece *)pieces,
-                                  .count = b->count,
-                                  .tiles = b->tiles,
-                                  .any_plain = b->any_plain,
-                                  .any_other = b->any_other,
-                                  .overflow = (int *)(pieces + piece_bytes(b))};
   for (int i = 0; i < b->count; i++)
     b->tasks[i].target = shadow + (size_t)b->tasks[i].target;
-  if (staging_copy(&device->loads, tasks, b->tasks, (size_t)b->count * sizeof *b->tasks, err) < 0 ||
-      staging_copy(&device->loads, pieces, b->pieces, (size_t)b->piece_count * sizeof *b->pieces, err) < 0 ||
-      cuda_check(cudaMemsetAsync(args.overflow, 0, sizeof(int), device->loads.queue.stream), doing, err) < 0 ||
-      cuda_check(launch_blend(&device->loads.queue, &args), doing, err) < 0)
+  if (blends_send(b, device, shadow + lists, &args, err) < 0 ||
+      cuda_check(launch_blend(&device->loads.queue, &args), doing, err) < 0 ||
+      memory_copy(device->loads.queue.stream, &overflow, args.overflow, sizeof overflow, doing, err) < 0)
     return -1;
-  return check_overflow(b, device, args.overflow, err);
+  return blends_check(b, overflow, err);
 }

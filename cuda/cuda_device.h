@@ -13,6 +13,7 @@
  * arena.[ch]          working memory, shared by all programs
  * memory.c            device and pinned memory, counted and limited; resources: weights and state
  * weights.c           weights in other forms, weights that change
+ * merges.[ch]         weights that adapters add to, in two sets
  * blends.[ch]         changes that the device computes: adapters
  * libraries/          what is opened at run time: cuBLASLt, cuDNN, NVML
  * kernels/            the project's own: product_sm90.cu (PRODUCT.md) and gemm.cu for products, halo_sm90.cu and
@@ -53,6 +54,7 @@
 struct blas;
 struct choice;
 struct dnn;
+struct merge;
 struct nvml;
 struct tuner;
 
@@ -61,9 +63,15 @@ struct tuner;
 struct resource_memory {
   void *data; /* in device order; NULL until asked for */
   struct element element;
-  void *base; /* of a weight that adapters add to: the checkpoint's values, which data had; NULL until asked for */
+  void *other; /* of a weight in two sets: where the second set has it; NULL: in one place */
+  void *base;  /* of a weight that adapters add to: the checkpoint's values, which data had; NULL until asked for */
   struct element base_element;
 };
+
+/* Where one of the two sets has it. */
+static inline void *resource_data(const struct resource_memory *memory, int set) {
+  return set && memory->other ? memory->other : memory->data;
+}
 
 struct chunk { /* of device memory that lives as long as the device */
   struct chunk *next;
@@ -130,7 +138,9 @@ struct cuda_device {
   struct chunk *chunks;
   struct resource_memory *resource; /* RESOURCES_MAX, by index in base.resources->list */
   struct staging loads;             /* weights: from the checkpoint, into other forms, and changes into the shadow */
-  struct derived_table derived;     /* weights that are kept in other forms as well */
+  struct derived_table derived[2];  /* of each set: weights that are kept in other forms as well */
+  struct merge *merge;              /* NULL: there is one set of weights */
+  int set;                          /* that runs read; on the thread that submits, under base.weights elsewhere */
   void *shadow;
   size_t shadow_bytes;
   cudaEvent_t shadow_ready, published;
@@ -186,15 +196,17 @@ struct resource_memory *resource_load(struct cuda_device *device, int index, enu
 /* The same with the checkpoint's values beside it: in FP16 where the device has that and the file as well, else FP32.
  */
 struct resource_memory *resource_base(struct cuda_device *device, int index, struct error *err);
-/* The same weight with every tap's channels padded with 0 to a multiple of 8. */
-half_t *resource_padded(struct cuda_device *device, int index, struct error *err);
+/* The same weight, of one of the sets, with every tap's channels padded with 0 to a multiple of 8. */
+half_t *resource_padded(struct cuda_device *device, int index, int set, struct error *err);
 /* The weights of a 3x3 convolution behind a doubling in size, as launch_quarters makes them; channels padded
  * likewise. */
-half_t *resource_quartered(struct cuda_device *device, int index, struct error *err);
+half_t *resource_quartered(struct cuda_device *device, int index, int set, struct error *err);
 /* The same vector in FP16. */
-half_t *resource_f16(struct cuda_device *device, int index, struct error *err);
+half_t *resource_f16(struct cuda_device *device, int index, int set, struct error *err);
 
-/* weights.c: the device's update. */
+/* weights.c: a copy in another form, made from what one set has, and the device's update. */
+int weights_make_form(struct cuda_device *device, const struct launch_queue *queue, int set, const struct derived *copy,
+                      struct error *err);
 int weights_update(struct device *device, const struct weight_change *changes, int count, uint64_t version,
                    struct error *err);
 

@@ -7,6 +7,7 @@
 #include "cuda/graph.h"
 #include "cuda/libraries/libraries.h"
 #include "cuda/libraries/nvml.h"
+#include "cuda/merges.h"
 #include "cuda/profile.h"
 #include "cuda/ways/tuner.h"
 #include "unet/base/picture.h"
@@ -137,6 +138,7 @@ static void destroy(struct device *base) {
   blas_close(device->blas);
   dnn_close(device->dnn);
   tuner_close(device->tuner);
+  merge_close(device);
   cuda_memory_free(device);
   cuda_arena_close(device);
   if (device->memory)
@@ -164,6 +166,7 @@ static int create(struct device **out, const struct device_options *options, str
   }
   if (open_gpu(device, options->name, err) < 0 || open_streams(device, err) < 0 || cuda_pool_open(device, err) < 0 ||
       open_workspaces(device, err) < 0 || cuda_arena_open(device, err) < 0 ||
+      (options->two_sets && merge_open(device, err) < 0) ||
       cuda_check(attention_open(&device->attention), "attention", err) < 0)
     goto fail;
   product_open(&device->product);
@@ -198,6 +201,7 @@ static void info(struct device *base, struct device_info *info) {
   info->depth = 2;
   info->longest_side = LIVE_LONGEST;
   info->replaceable = true;
+  info->two_sets = device->merge != NULL;
   info->element = DTYPE_F16;
   info->energy_j = nvml_energy(device->nvml);
   if (cudaMemGetInfo(&info->memory_free, &info->memory_total) != cudaSuccess)
@@ -246,6 +250,10 @@ static int read_tensor(struct device *device, struct program *program, struct te
   return transfer(device, program, tensor, first, NULL, data, count, err);
 }
 
+static int settle(struct device *base, struct error *err) {
+  return cuda_check(cudaStreamSynchronize(cuda_enter(base)->queue.stream), "waiting", err);
+}
+
 static int picture_make(void *opaque, struct picture *picture, struct error *err) {
   const struct device_pictures *pictures = opaque;
   void *memory = NULL;
@@ -276,10 +284,15 @@ const struct device_impl cuda_device_impl = {
     .prepare = program_prepare,
     .release = program_release,
     .submit = program_submit,
+    .start_part = program_start_part,
     .collect = program_collect,
     .update = weights_update,
+    .merge_begin = merge_begin,
+    .merge_go_on = merge_go_on,
+    .merge_show = merge_show,
     .write = write_tensor,
     .read = read_tensor,
+    .settle = settle,
     .profile = program_profile,
     .poison = program_poison,
 };

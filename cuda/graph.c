@@ -41,10 +41,18 @@ enum { PLANES_OFFSET = (sizeof(struct run_block) + 255) / 256 * 256 };
 
 /* --- capture --- */
 
+/* Launches of one part of a run, with the weights of one set. */
+struct recording {
+  const struct cuda_program *program;
+  const struct launches *launches;
+  int part;
+};
+
 static cudaError_t launch_iteration(const struct cuda_device *device, const struct launch_queue *queue,
-                                    const struct cuda_program *program, const cudaGraphConditionalHandle *again) {
+                                    const struct recording *r, const cudaGraphConditionalHandle *again) {
+  const struct cuda_program *program = r->program;
   const struct plan_loop *loop = &program->loop;
-  cudaError_t status = launches_enqueue(device, queue, &program->launches, loop->first, loop->end);
+  cudaError_t status = launches_enqueue(device, queue, r->launches, loop->first, loop->end);
   return status == cudaSuccess ? launch_next_iteration(queue, program->block, loop->iterations, again) : status;
 }
 
@@ -71,7 +79,7 @@ static cudaError_t append_loop_node(cudaStream_t stream, struct cudaGraphNodePar
 
 /* The body is captured on a stream of its own. */
 static cudaError_t capture_loop(const struct cuda_device *device, const struct launch_queue *queue,
-                                const struct cuda_program *program) {
+                                const struct recording *r) {
   struct cudaGraphNodeParams params;
   struct launch_queue inside = *queue;
   cudaGraph_t body;
@@ -82,31 +90,40 @@ static cudaError_t capture_loop(const struct cuda_device *device, const struct l
                                            cudaStreamCaptureModeRelaxed);
   if (status != cudaSuccess)
     return status;
-  status = launch_iteration(device, &inside, program, &params.conditional.handle);
+  status = launch_iteration(device, &inside, r, &params.conditional.handle);
   cudaError_t ended = cudaStreamEndCapture(inside.stream, &body);
   return status == cudaSuccess ? ended : status;
 }
 
 static cudaError_t launch_loop(const struct cuda_device *device, const struct launch_queue *queue,
-                               const struct cuda_program *program) {
+                               const struct recording *r) {
   cudaError_t status = cudaSuccess;
-  if (device->use_graph && program->loop.iterations)
-    return capture_loop(device, queue, program);
-  for (int i = 0; status == cudaSuccess && i < program->loop.iterations; i++)
-    status = launch_iteration(device, queue, program, NULL);
+  int iterations = r->program->loop.iterations;
+  if (device->use_graph && iterations)
+    return capture_loop(device, queue, r);
+  for (int i = 0; status == cudaSuccess && i < iterations; i++)
+    status = launch_iteration(device, queue, r, NULL);
   return status;
 }
 
-static cudaError_t record_program(struct cuda_device *device, const struct launch_queue *queue, const void *opaque) {
-  const struct cuda_program *program = opaque;
-  cudaError_t status = launch_begin(queue, program->ring, program->block);
+/* Launches of a program without a loop before those of a part. */
+static int part_begin(const struct recording *r, int part) {
+  return r->launches->count * part / r->program->base.parts;
+}
+
+static cudaError_t record_part(struct cuda_device *device, const struct launch_queue *queue, const void *opaque) {
+  const struct recording *r = opaque;
+  const struct cuda_program *program = r->program;
+  cudaError_t status = r->part ? cudaSuccess : launch_begin(queue, program->ring, program->block);
+  if (status != cudaSuccess)
+    return status;
+  if (program->base.parts > 1)
+    return launches_enqueue(device, queue, r->launches, part_begin(r, r->part), part_begin(r, r->part + 1));
+  status = launches_enqueue(device, queue, r->launches, 0, program->loop.first);
   if (status == cudaSuccess)
-    status = launches_enqueue(device, queue, &program->launches, 0, program->loop.first);
-  if (status == cudaSuccess)
-    status = launch_loop(device, queue, program);
-  return status == cudaSuccess
-             ? launches_enqueue(device, queue, &program->launches, program->loop.end, program->launches.count)
-             : status;
+    status = launch_loop(device, queue, r);
+  return status == cudaSuccess ? launches_enqueue(device, queue, r->launches, program->loop.end, r->launches->count)
+                               : status;
 }
 
 /* --- pictures and buffers --- */
@@ -286,8 +303,8 @@ static double choose_tune_until(const struct cuda_device *device, const struct c
   return device->running ? clock_seconds() + tune_running_s : INFINITY;
 }
 
-static int launches_create(struct cuda_device *device, struct cuda_program *program, const struct plan *plan,
-                           enum pixel_format output, struct error *err) {
+static int outputs_create(struct cuda_device *device, struct cuda_program *program, const struct plan *plan,
+                          enum pixel_format output, struct error *err) {
   for (int i = 0; i < plan->op_count; i++) {
     const struct op *op = &plan->ops[i];
     if (op->type == OP_PIXELS_IN)
@@ -298,6 +315,11 @@ static int launches_create(struct cuda_device *device, struct cuda_program *prog
         return -1;
     }
   }
+  return 0;
+}
+
+static int launches_create(struct cuda_device *device, struct cuda_program *program, const struct plan *plan,
+                           struct error *err) {
   program->tune_until = choose_tune_until(device, program);
   program->loop.iterations = plan->loop.iterations;
   for (int i = 0, ops; i < plan->op_count; i += ops) {
@@ -317,6 +339,46 @@ static int launches_create(struct cuda_device *device, struct cuda_program *prog
   return 0;
 }
 
+/* Whether it reads a weight that is in two sets. */
+static bool reads_adapted(const struct plan *plan) {
+  for (int i = 0; i < plan->op_count; i++) {
+    struct tensor list[OPERANDS_MAX];
+    int count = op_tensors(&plan->ops[i], OPERAND_READ, list);
+    for (int j = 0; j < count; j++)
+      if (list[j].space == TENSOR_RESOURCE && plan->resources->list[list[j].index].adapted)
+        return true;
+  }
+  return false;
+}
+
+/* The launches once more, by the same choices, with the other set's weights. */
+static int other_create(struct cuda_device *device, struct cuda_program *program, const struct plan *plan,
+                        struct error *err) {
+  if (!device->merge || !reads_adapted(plan))
+    return 0;
+  const struct launches first = program->launches;
+  program->launches = (struct launches){0};
+  program->set = 1;
+  int status = launches_create(device, program, plan, err);
+  program->set = 0;
+  program->other_launches = program->launches;
+  program->launches = first;
+  program->doubled = true;
+  return status;
+}
+
+static int graphs_create(struct cuda_device *device, struct cuda_program *program, const struct launches *launches,
+                         cudaGraphExec_t graph[PARTS_MAX], struct error *err) {
+  const struct launch_queue *queue = &device->preparing.queue;
+  for (int part = 0; device->use_graph && part < program->base.parts; part++) {
+    const struct recording recording = {program, launches, part};
+    graph[part] = graph_capture(device, queue, record_part, &recording, err);
+    if (!graph[part] || cuda_check(cudaGraphUpload(graph[part], queue->stream), "the graph", err) < 0)
+      return -1;
+  }
+  return 0;
+}
+
 /* Waits for what the preparation has started: its program can run, or be freed, as its trials' memory is. */
 static int preparing_settle(struct cuda_device *device, struct error *err) {
   struct preparing *p = &device->preparing;
@@ -330,27 +392,34 @@ static int preparing_settle(struct cuda_device *device, struct error *err) {
 
 static int create(struct cuda_device *device, struct cuda_program *program, const struct program_options *options,
                   struct error *err) {
-  const struct launch_queue *queue = &device->preparing.queue;
   const struct plan *plan = program->base.plan;
   const struct cuda_program *owner = options->owner ? cuda_program(options->owner) : NULL;
   if (elements_choose(program, owner, err) < 0 || fusions_find(device, program, err) < 0 ||
       states_create(device, program, owner, err) < 0 ||
       memory_create(device, program, plan, options->own_memory, err) < 0 || buffers_create(device, program, err) < 0 ||
-      launches_create(device, program, plan, options->output, err) < 0)
+      outputs_create(device, program, plan, options->output, err) < 0 ||
+      launches_create(device, program, plan, err) < 0 || other_create(device, program, plan, err) < 0)
     return -1;
-  if (device->use_graph) {
-    program->graph = graph_capture(device, queue, record_program, program, err);
-    if (!program->graph || cuda_check(cudaGraphUpload(program->graph, queue->stream), "the graph", err) < 0)
-      return -1;
-  }
+  program->base.parts = plan->loop.iterations || options->parts < 1 ? 1
+                        : options->parts < PARTS_MAX                ? options->parts
+                                                                    : PARTS_MAX;
+  if (graphs_create(device, program, &program->launches, program->graph, err) < 0 ||
+      (program->doubled && graphs_create(device, program, &program->other_launches, program->other_graph, err) < 0))
+    return -1;
   return preparing_settle(device, err);
 }
 
 /* Nothing is at work on it. */
 static void program_free(struct cuda_device *device, struct cuda_program *program) {
-  if (program->graph)
-    cudaGraphExecDestroy(program->graph);
+  for (int i = 0; i < PARTS_MAX; i++) {
+    if (program->graph[i])
+      cudaGraphExecDestroy(program->graph[i]);
+    if (program->other_graph[i])
+      cudaGraphExecDestroy(program->other_graph[i]);
+  }
   launches_free(&program->launches);
+  launches_free(&program->other_launches);
+  free(program->chosen);
   buffers_free(device, program);
   for (int i = 0; i < RUNS_IN_FLIGHT; i++) {
     const struct run_buffer *buffer = &program->buffer[i];
@@ -445,13 +514,17 @@ static int count_launches(const struct cuda_program *program) {
   return 1 + program->launches.count + more;
 }
 
-static cudaError_t run(struct cuda_device *device, struct cuda_program *program) {
-  if (program->graph) {
+static cudaError_t run(struct cuda_device *device, struct cuda_program *program, int part, int set) {
+  bool other = set && program->doubled;
+  cudaGraphExec_t graph = other ? program->other_graph[part] : program->graph[part];
+  const struct recording recording = {program, other ? &program->other_launches : &program->launches, part};
+  if (graph) {
     device->counters.launches++;
-    return cudaGraphLaunch(program->graph, device->queue.stream);
+    return cudaGraphLaunch(graph, device->queue.stream);
   }
-  device->counters.launches += count_launches(program);
-  return record_program(device, &device->queue, program);
+  if (part == 0)
+    device->counters.launches += count_launches(program);
+  return record_part(device, &device->queue, &recording);
 }
 
 /* Relates the GPU's clock to the host's; the error is at most half of what the two calls take. The clocks drift apart
@@ -490,9 +563,9 @@ static struct run_stamps take_stamps(const struct cuda_device *device, const str
                              .downloaded_ns = program->has_output ? stamp(device, buffer->downloaded) : 0};
 }
 
-/* Parameters and frame on their way up, and the launches behind them. */
-static int start_launches(struct cuda_device *device, struct cuda_program *program, const struct run_buffer *buffer,
-                          size_t bytes, struct error *err) {
+/* Parameters and frame on their way up. */
+static int start_upload(struct cuda_device *device, struct cuda_program *program, const struct run_buffer *buffer,
+                        size_t bytes, struct error *err) {
   cudaStream_t compute = device->queue.stream;
   if (device->stamps && (set_origin(device, program, err) < 0 ||
                          cuda_check(cudaEventRecord(buffer->uploading, device->upload), "upload", err) < 0))
@@ -500,11 +573,20 @@ static int start_launches(struct cuda_device *device, struct cuda_program *progr
   if (cuda_check(cudaMemcpyAsync(buffer->device, buffer->host, bytes, cudaMemcpyHostToDevice, device->upload), "upload",
                  err) < 0 ||
       cuda_check(cudaEventRecord(buffer->uploaded, device->upload), "upload", err) < 0 ||
-      cuda_check(cudaStreamWaitEvent(compute, buffer->uploaded, 0), "upload", err) < 0 ||
-      cuda_check(cudaEventRecord(buffer->begun, compute), "starting a frame", err) < 0 ||
-      cuda_check(run(device, program), "starting a frame", err) < 0)
+      cuda_check(cudaStreamWaitEvent(compute, buffer->uploaded, 0), "upload", err) < 0)
     return -1;
-  return cuda_check(cudaEventRecord(buffer->computed, compute), "starting a frame", err);
+  return cuda_check(cudaEventRecord(buffer->begun, compute), "starting a frame", err);
+}
+
+/* That, and the launches behind it. */
+static int start_launches(struct cuda_device *device, struct cuda_program *program, const struct run_buffer *buffer,
+                          size_t bytes, struct error *err) {
+  if (start_upload(device, program, buffer, bytes, err) < 0)
+    return -1;
+  for (int part = 0; part < program->base.parts; part++)
+    if (cuda_check(run(device, program, part, device->set), "starting a frame", err) < 0)
+      return -1;
+  return cuda_check(cudaEventRecord(buffer->computed, device->queue.stream), "starting a frame", err);
 }
 
 /* The picture has the output's layout: one copy does it. */
@@ -540,6 +622,22 @@ int program_submit(struct device *base, struct program *program_base, const stru
   /* If the launches were started, they have passed the turn on. It becomes this run's again. */
   program_set_turn(device->queue.stream, program, "after a failure", NULL);
   return -1;
+}
+
+/* The buffer stays the run's until its last part was started. */
+int program_start_part(struct device *base, struct program *program_base, const struct run_params *params, int part,
+                       bool merged, struct error *err) {
+  struct cuda_device *device = cuda_enter(base);
+  struct cuda_program *program = cuda_program(program_base);
+  struct run_buffer *buffer = &program->buffer[program_base->submitted % RUNS_IN_FLIGHT];
+  int set = merged ? !device->set : device->set;
+  size_t bytes = part ? 0 : fill_buffer(device, program, buffer, params, NULL, err);
+  if ((part == 0 && (!bytes || start_upload(device, program, buffer, bytes, err) < 0)) ||
+      cuda_check(run(device, program, part, set), "starting a part", err) < 0)
+    return -1;
+  if (part < program_base->parts - 1)
+    return 0;
+  return cuda_check(cudaEventRecord(buffer->computed, device->queue.stream), "starting a part", err);
 }
 
 int program_collect(struct device *base, struct program *program_base, struct error *err) {

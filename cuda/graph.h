@@ -9,6 +9,8 @@ int program_prepare(struct device *device, struct program **program, const struc
 void program_release(struct device *device, struct program *program);
 int program_submit(struct device *device, struct program *program, const struct run_params *params,
                    const struct frame *frame, const struct frame *picture, struct error *err);
+int program_start_part(struct device *device, struct program *program, const struct run_params *params, int part,
+                       bool merged, struct error *err);
 int program_collect(struct device *device, struct program *program, struct error *err);
 int program_poison(struct device *device, struct program *program, struct error *err);
 /* Tells the GPU where the buffers are, and that the next turn is the next run's. */

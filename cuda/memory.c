@@ -155,7 +155,8 @@ void cuda_memory_free(struct cuda_device *device) {
   staging_free(&device->writes);
   staging_free(&device->loads);
   cuda_free(device, device->shadow, device->shadow_bytes);
-  derived_free(&device->derived);
+  for (int set = 0; set < 2; set++)
+    derived_free(&device->derived[set]);
   free(device->resource);
   cuda_pool_trim(device);
   if (device->pool)
@@ -243,11 +244,64 @@ static int load_parts(struct staging *staging, const struct resource *r, void *t
   return 0;
 }
 
+static size_t resource_elements(const struct resource *r) {
+  return (size_t)r->n * (size_t)r->h * (size_t)r->w * (size_t)r->c;
+}
+
+/* What the file has, to the bit where that is FP16 as on the device. */
+static struct element base_element(const struct resource *r, struct element element) {
+  for (int i = 0; i < r->part_count; i++)
+    if (r->parts[i].dtype != DTYPE_F16)
+      element = element_of(DTYPE_F32);
+  return element;
+}
+
+/* The checkpoint's values beside a weight that is loaded. */
+static int load_base(struct cuda_device *device, int index, struct error *err) {
+  const struct resource *r = &device->base.resources->list[index];
+  struct resource_memory *memory = &device->resource[index];
+  struct element element = base_element(r, memory->element);
+  size_t bytes = resource_elements(r) * element_size(element);
+  bool untouched = r->version == 0 && element_is(memory->element, element.type);
+  void *base;
+  if (memory->base)
+    return 0;
+  if (cuda_keep(device, &base, bytes, r->name, err) < 0)
+    return -1;
+  int status =
+      untouched
+          ? cuda_check(cudaMemcpyAsync(base, memory->data, bytes, cudaMemcpyDeviceToDevice, device->loads.queue.stream),
+                       r->name, err)
+          : load_parts(&device->loads, r, base, element, err);
+  if (status < 0)
+    return -1;
+  memory->base = base;
+  memory->base_element = element;
+  return 0;
+}
+
 /* Matrices, tables and states FP16, vectors and what is to be precise FP32. */
 struct element resource_element(const struct resource *r, enum role role) {
   bool vector = r->kind == RESOURCE_WEIGHT && r->n == 1 && r->h == 1 && r->w == 1;
   bool precise = role == ROLE_VECTOR || (role == ROLE_ANY && (vector || r->demand == ELEMENT_PRECISE));
   return element_of(precise ? DTYPE_F32 : DTYPE_F16);
+}
+
+/* The second place of a weight that adapters add to, with what the first has, and the checkpoint's values. */
+static int double_up(struct cuda_device *device, int index, struct error *err) {
+  const struct resource *r = &device->base.resources->list[index];
+  struct resource_memory *memory = &device->resource[index];
+  size_t bytes = resource_elements(r) * element_size(memory->element);
+  cudaStream_t stream = device->loads.queue.stream;
+  void *other;
+  if (!device->merge || !r->adapted || memory->other)
+    return 0;
+  if (cuda_keep(device, &other, bytes, r->name, err) < 0 ||
+      cuda_check(cudaMemcpyAsync(other, memory->data, bytes, cudaMemcpyDeviceToDevice, stream), r->name, err) < 0 ||
+      load_base(device, index, err) < 0)
+    return -1;
+  memory->other = other;
+  return 0;
 }
 
 struct resource_memory *resource_load(struct cuda_device *device, int index, enum role role, struct error *err) {
@@ -256,11 +310,11 @@ struct resource_memory *resource_load(struct cuda_device *device, int index, enu
   struct element element = resource_element(r, role);
   if (memory->data) {
     if (role == ROLE_ANY || element_is(memory->element, element.type))
-      return memory;
+      return double_up(device, index, err) < 0 ? NULL : memory;
     error_set(err, STATUS_FAILED, "%s: used both as a matrix and as a vector", r->name);
     return NULL;
   }
-  size_t bytes = (size_t)r->n * (size_t)r->h * (size_t)r->w * (size_t)r->c * element_size(element);
+  size_t bytes = resource_elements(r) * element_size(element);
   void *data;
   if (cuda_keep(device, &data, bytes, r->name, err) < 0)
     return NULL;
@@ -272,38 +326,12 @@ struct resource_memory *resource_load(struct cuda_device *device, int index, enu
   }
   memory->data = data;
   memory->element = element;
-  return memory;
-}
-
-/* What the file has, to the bit where that is FP16 as on the device. */
-static struct element base_element(const struct resource *r, struct element element) {
-  for (int i = 0; i < r->part_count; i++)
-    if (r->parts[i].dtype != DTYPE_F16)
-      element = element_of(DTYPE_F32);
-  return element;
+  return double_up(device, index, err) < 0 ? NULL : memory;
 }
 
 struct resource_memory *resource_base(struct cuda_device *device, int index, struct error *err) {
-  const struct resource *r = &device->base.resources->list[index];
   struct resource_memory *memory = resource_load(device, index, ROLE_ANY, err);
-  if (!memory || memory->base)
-    return memory;
-  struct element element = base_element(r, memory->element);
-  size_t bytes = (size_t)r->n * (size_t)r->h * (size_t)r->w * (size_t)r->c * element_size(element);
-  bool untouched = r->version == 0 && element_is(memory->element, element.type);
-  void *base;
-  if (cuda_keep(device, &base, bytes, r->name, err) < 0)
-    return NULL;
-  int status =
-      untouched
-          ? cuda_check(cudaMemcpyAsync(base, memory->data, bytes, cudaMemcpyDeviceToDevice, device->loads.queue.stream),
-                       r->name, err)
-          : load_parts(&device->loads, r, base, element, err);
-  if (status < 0)
-    return NULL;
-  memory->base = base;
-  memory->base_element = element;
-  return memory;
+  return memory && load_base(device, index, err) == 0 ? memory : NULL;
 }
 
 /* --- host FP32 to and from the device --- */

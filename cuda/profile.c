@@ -163,7 +163,7 @@ static int profiler_open(struct profiler *p, struct error *err) {
   if (!p->bytes || !p->primes || !p->samples || !p->sample_of || !p->times || !p->differences)
     return error_set(err, STATUS_FAILED, "profile: out of memory");
   count_bytes(p);
-  if (add_sample(p, p->program->graph, p->program->graph, err) < 0)
+  if (add_sample(p, p->program->graph[0], p->program->graph[0], err) < 0)
     return -1;
   for (int first = 1, end; first < p->places; first = end) {
     end = block_end(p, first);
@@ -388,7 +388,7 @@ int program_profile(struct device *base, struct program *program_base, const str
                     struct profile *profile, struct error *err) {
   struct profiler p = {.device = cuda_enter(base), .program = cuda_program(program_base), .plan = program_base->plan};
   (void)picture; /* the runs take their own */
-  if (!p.program->graph)
+  if (!p.program->graph[0])
     return error_set(err, STATUS_USAGE, "--profile measures graphs: leave out --graph off");
   if (run_twice(base, program_base, params, frame, err) < 0)
     return -1;

@@ -81,7 +81,7 @@ void *tensor_data(struct cuda_device *device, const struct cuda_program *program
     const struct resource_memory *memory = resource_load(device, t.index, role, err);
     if (!memory)
       return NULL;
-    first = memory->data;
+    first = resource_data(memory, program ? program->set : device->set);
     *element = memory->element;
   } else {
     first = t.space == TENSOR_STATE ? program->state[t.index] : (char *)program->arena + program->offset[t.index];

@@ -6,7 +6,7 @@
 
 #include "cuda/launches.h"
 
-enum { SCRATCH_AREAS = 3 }; /* ways/way.h says what for */
+enum { SCRATCH_AREAS = 3, PARTS_MAX = 16 }; /* ways/way.h says what for */
 
 /* A run's way to the device: parameters and planes in one copy. */
 struct run_buffer {
@@ -41,8 +41,14 @@ struct cuda_program {
   struct planes output[RUNS_IN_FLIGHT]; /* device memory; sizes and planes */
   size_t output_bytes;
   struct launches launches;
-  struct plan_loop loop; /* the plan's, as launches */
-  cudaGraphExec_t graph; /* NULL: one launch after the other */
+  struct plan_loop loop;            /* the plan's, as launches */
+  cudaGraphExec_t graph[PARTS_MAX]; /* of each part. NULL: one launch after the other */
+  /* The same for the other set of weights; none where the plan reads no weight that is in two. */
+  bool doubled;
+  struct launches other_launches;
+  cudaGraphExec_t other_graph[PARTS_MAX];
+  int set;               /* of weights whose launches are being made */
+  struct choice *chosen; /* of each op, for the other set; NULL: none yet */
 };
 
 static inline struct cuda_program *cuda_program(struct program *program) {

@@ -55,48 +55,60 @@ static size_t resource_elements(const struct resource *r) {
   return (size_t)r->n * (size_t)r->h * (size_t)r->w * (size_t)r->c;
 }
 
-static int make(struct device *base, const struct derived *copy, struct error *err) {
-  const struct cuda_device *device = cuda_device(base);
+int weights_make_form(struct cuda_device *device, const struct launch_queue *queue, int set, const struct derived *copy,
+                      struct error *err) {
   const struct cuda_form *form = (const struct cuda_form *)copy->form;
-  const struct resource *r = &base->resources->list[copy->resource];
-  const void *source = device->resource[copy->resource].data;
-  return cuda_check(form->launch(&device->loads.queue, r, source, copy->data, resource_elements(r)), r->name, err);
+  const struct resource *r = &device->base.resources->list[copy->resource];
+  const void *source = resource_data(&device->resource[copy->resource], set);
+  return cuda_check(form->launch(queue, r, source, copy->data, resource_elements(r)), r->name, err);
+}
+
+static int make(struct device *base, const struct derived *copy, struct error *err) {
+  return weights_make_form(cuda_device(base), &cuda_device(base)->loads.queue, 0, copy, err);
 }
 
 static const struct cuda_form padded = {{.make = make}, padded_bytes, launch_padded},
                               quartered = {{.make = make}, quartered_bytes, launch_quartered},
                               f16 = {{.make = make}, f16_bytes, launch_f16_copy};
 
+/* Forms of what is in one place are in the first table. */
+static int table_of(const struct cuda_device *device, int index, int set) {
+  return device->resource[index].other ? set : 0;
+}
+
 /* The copy of a resource that is loaded, made on first use: of its values behind the last change. */
-static half_t *derive(struct cuda_device *device, int index, const struct cuda_form *form, struct error *err) {
+static half_t *derive(struct cuda_device *device, int index, int set, const struct cuda_form *form, struct error *err) {
   const struct resource *r = &device->base.resources->list[index];
-  const struct derived *found = derived_find(&device->derived, index, &form->form, NULL);
+  set = table_of(device, index, set);
+  const struct derived *found = derived_find(&device->derived[set], index, &form->form, NULL);
   if (found)
     return found->data;
   struct derived copy = {
       .resource = index, .version = r->version, .form = &form->form, .bytes = form->bytes(r, resource_elements(r))};
   if (cuda_keep(device, &copy.data, copy.bytes, r->name, err) < 0 ||
       cuda_check(cudaStreamWaitEvent(device->loads.queue.stream, device->published, 0), r->name, err) < 0 ||
-      make(&device->base, &copy, err) < 0 || derived_add(&device->derived, &copy, err) < 0)
+      weights_make_form(device, &device->loads.queue, set, &copy, err) < 0 ||
+      cuda_check(cudaEventRecord(device->shadow_ready, device->loads.queue.stream), r->name, err) < 0 ||
+      derived_add(&device->derived[set], &copy, err) < 0)
     return NULL;
   return copy.data;
 }
 
-half_t *resource_padded(struct cuda_device *device, int index, struct error *err) {
-  return resource_load(device, index, ROLE_MATRIX, err) ? derive(device, index, &padded, err) : NULL;
+half_t *resource_padded(struct cuda_device *device, int index, int set, struct error *err) {
+  return resource_load(device, index, ROLE_MATRIX, err) ? derive(device, index, set, &padded, err) : NULL;
 }
 
-half_t *resource_quartered(struct cuda_device *device, int index, struct error *err) {
-  return resource_load(device, index, ROLE_MATRIX, err) ? derive(device, index, &quartered, err) : NULL;
+half_t *resource_quartered(struct cuda_device *device, int index, int set, struct error *err) {
+  return resource_load(device, index, ROLE_MATRIX, err) ? derive(device, index, set, &quartered, err) : NULL;
 }
 
-half_t *resource_f16(struct cuda_device *device, int index, struct error *err) {
+half_t *resource_f16(struct cuda_device *device, int index, int set, struct error *err) {
   if (!resource_load(device, index, ROLE_VECTOR, err))
     return NULL;
-  bool known = derived_find(&device->derived, index, &f16.form, NULL);
+  bool known = derived_find(&device->derived[table_of(device, index, set)], index, &f16.form, NULL);
   if (!known && resource_check_f16(&device->base.resources->list[index], err) < 0)
     return NULL;
-  return derive(device, index, &f16, err);
+  return derive(device, index, set, &f16, err);
 }
 
 /* --- changes --- */
@@ -130,6 +142,13 @@ static void add_segment(struct update *update, void *target, size_t bytes) {
   update->bytes += (bytes + 255) / 256 * 256;
 }
 
+static size_t count_forms(const struct cuda_device *device, int set, int resource) {
+  size_t count = 0;
+  for (int i = 0; i < device->derived[set].count; i++)
+    count += device->derived[set].list[i].resource == resource;
+  return count;
+}
+
 static int plan_change(struct cuda_device *device, struct update *update, const struct weight_change *change,
                        struct error *err) {
   const struct resource *r = &device->base.resources->list[change->resource];
@@ -138,11 +157,11 @@ static int plan_change(struct cuda_device *device, struct update *update, const 
     return -1;
   size_t row = resource_row_elements(r), first = change->first * row, elements = change->rows * row;
   size_t element = element_size(memory->element);
-  if (change->blend && blends_add(&update->blends, device, change, update->bytes, err) < 0)
+  if (change->blend && blends_add(&update->blends, device, change, (void *)update->bytes, err) < 0)
     return -1;
   add_segment(update, (char *)memory->data + first * element, elements * element);
-  for (int i = 0; i < device->derived.count; i++) {
-    const struct derived *copy = &device->derived.list[i];
+  for (int i = 0; i < device->derived[0].count; i++) {
+    const struct derived *copy = &device->derived[0].list[i];
     const struct cuda_form *form = (const struct cuda_form *)copy->form;
     if (copy->resource == change->resource)
       add_segment(update, (char *)copy->data + form->bytes(r, first), form->bytes(r, elements));
@@ -150,12 +169,33 @@ static int plan_change(struct cuda_device *device, struct update *update, const 
   return 0;
 }
 
+/* The second set of weights gets what the first does: the sources are the same, which begin with those of `first`. */
+static void plan_other(struct cuda_device *device, struct update *update, const struct weight_change *change,
+                       const struct segment *first) {
+  const struct resource *r = &device->base.resources->list[change->resource];
+  const struct resource_memory *memory = &device->resource[change->resource];
+  size_t row = resource_row_elements(r), at = change->first * row;
+  if (!memory->other)
+    return;
+  struct segment *to = update->segments + update->segment_count;
+  *to++ = (struct segment){first->source, (char *)memory->other + at * element_size(memory->element), first->bytes};
+  for (int i = 0; i < device->derived[0].count; i++) {
+    const struct derived *copy = &device->derived[0].list[i], *other;
+    const struct cuda_form *form = (const struct cuda_form *)copy->form;
+    if (copy->resource != change->resource)
+      continue;
+    first++;
+    if ((other = derived_find(&device->derived[1], copy->resource, copy->form, NULL)))
+      *to++ = (struct segment){first->source, (char *)other->data + form->bytes(r, at), first->bytes};
+  }
+  update->segment_count = (int)(to - update->segments);
+}
+
 static int plan_update(struct cuda_device *device, struct update *update, struct error *err) {
   size_t most = (size_t)update->count;
   for (int i = 0; i < update->count; i++)
-    for (int j = 0; j < device->derived.count; j++)
-      most += device->derived.list[j].resource == update->changes[i].resource;
-  update->segments = malloc((most + 1) * sizeof *update->segments);
+    most += count_forms(device, 0, update->changes[i].resource);
+  update->segments = malloc((2 * most + 1) * sizeof *update->segments);
   if (!update->segments)
     return error_set(err, STATUS_FAILED, "out of memory");
   if (blends_init(&update->blends, update->changes, update->count, err) < 0)
@@ -163,6 +203,11 @@ static int plan_update(struct cuda_device *device, struct update *update, struct
   for (int i = 0; i < update->count; i++)
     if (plan_change(device, update, &update->changes[i], err) < 0)
       return -1;
+  const struct segment *segment = update->segments;
+  for (int i = 0; i < update->count; i++) {
+    plan_other(device, update, &update->changes[i], segment);
+    segment += 1 + count_forms(device, 0, update->changes[i].resource);
+  }
   update->list_at = update->bytes;
   update->blends_at = (update->list_at + (size_t)update->segment_count * sizeof *update->segments + 255) / 256 * 256;
   update->bytes = update->blends_at + blends_bytes(&update->blends);
@@ -193,9 +238,7 @@ static int fill_rows(struct cuda_device *device, const struct update *update, st
                                        device->resource[change->resource].element, change->values,
                                        change->rows * resource_row_elements(r), err) < 0)
       return -1;
-    segment++;
-    for (int j = 0; j < device->derived.count; j++)
-      segment += device->derived.list[j].resource == change->resource;
+    segment += 1 + count_forms(device, 0, change->resource);
   }
   return 0;
 }
@@ -207,9 +250,9 @@ static const struct segment *fill_forms(struct cuda_device *device, const struct
   size_t elements = change->rows * resource_row_elements(r);
   char *shadow = device->shadow, *rows = shadow + segment->source;
   segment++;
-  for (int i = 0; i < device->derived.count; i++) {
-    const struct cuda_form *form = (const struct cuda_form *)device->derived.list[i].form;
-    if (device->derived.list[i].resource != change->resource)
+  for (int i = 0; i < device->derived[0].count; i++) {
+    const struct cuda_form *form = (const struct cuda_form *)device->derived[0].list[i].form;
+    if (device->derived[0].list[i].resource != change->resource)
       continue;
     if (elements && cuda_check(form->launch(&device->loads.queue, r, rows, shadow + segment->source, elements),
                                "changing weights", err) < 0)
@@ -247,10 +290,10 @@ static int publish(struct cuda_device *device, const struct update *update, stru
 }
 
 static void mark_copies(struct cuda_device *device, const struct update *update, uint64_t version) {
-  for (int i = 0; i < device->derived.count; i++)
+  for (int i = 0; i < device->derived[0].count; i++)
     for (int j = 0; j < update->count; j++)
-      if (device->derived.list[i].resource == update->changes[j].resource)
-        device->derived.list[i].version = version;
+      if (device->derived[0].list[i].resource == update->changes[j].resource)
+        device->derived[0].list[i].version = version;
 }
 
 int weights_update(struct device *base, const struct weight_change *changes, int count, uint64_t version,

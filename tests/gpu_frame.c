@@ -408,7 +408,7 @@ static void time_device(struct bench *b, double *times, int count) {
   cudaEventCreate(&stop);
   for (int i = 0; i < count; i++) {
     cudaEventRecord(start, device->queue.stream);
-    cudaGraphLaunch(program->graph, device->queue.stream);
+    cudaGraphLaunch(program->graph[0], device->queue.stream);
     cudaEventRecord(stop, device->queue.stream);
     if (cudaEventSynchronize(stop) != cudaSuccess || cudaEventElapsedTime(&milliseconds, start, stop) != cudaSuccess)
       exit(1);

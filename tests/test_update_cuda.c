@@ -87,9 +87,9 @@ static void other_forms_follow(void **state) {
   float values[ROWS * ROW], vector[ROWS], seen[ROWS * ROW];
   rig_open(&rig);
   struct cuda_device *device = cuda_device(rig.device);
-  half_t *padded = resource_padded(device, rig.matrix.index, &rig.err);
-  half_t *f16 = resource_f16(device, rig.vector.index, &rig.err);
-  half_t *quartered = resource_quartered(device, rig.matrix.index, &rig.err);
+  half_t *padded = resource_padded(device, rig.matrix.index, 0, &rig.err);
+  half_t *f16 = resource_f16(device, rig.vector.index, 0, &rig.err);
+  half_t *quartered = resource_quartered(device, rig.matrix.index, 0, &rig.err);
   assert_true(padded && f16 && quartered);
   assert_forms(&rig, padded, f16);
   assert_quarters(&rig, quartered);
@@ -106,9 +106,9 @@ static void other_forms_follow(void **state) {
     assert_forms(&rig, padded, f16);
     assert_quarters(&rig, quartered);
   }
-  assert_ptr_equal(resource_padded(device, rig.matrix.index, &rig.err), padded);
-  assert_ptr_equal(resource_f16(device, rig.vector.index, &rig.err), f16);
-  assert_int_equal(derived_find(&device->derived, rig.matrix.index, device->derived.list[0].form, NULL)->version, 4);
+  assert_ptr_equal(resource_padded(device, rig.matrix.index, 0, &rig.err), padded);
+  assert_ptr_equal(resource_f16(device, rig.vector.index, 0, &rig.err), f16);
+  assert_int_equal(derived_find(&device->derived[0], rig.matrix.index, device->derived[0].list[0].form, NULL)->version, 4);
   rig_close(&rig);
 }
 

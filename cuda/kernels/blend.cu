@@ -226,11 +226,12 @@ template <bool plain>
 __global__ void __launch_bounds__(THREADS, plain ? 3 : 1) blend_kernel(const __grid_constant__ struct blend_args p) {
   __shared__ struct factors shared;
   wait_for_previous();
-  const int number = find_task(p, blockIdx.x);
+  const unsigned place = p.first + blockIdx.x;
+  const int number = find_task(p, place);
   const struct blend_task task = p.tasks[number];
   if (task.plain != plain)
     return;
-  const struct tile t = find_tile(task, blockIdx.x - task.first_tile);
+  const struct tile t = find_tile(task, place - task.first_tile);
   struct block sum;
   load(task, t, sum);
   if constexpr (plain) {

@@ -43,7 +43,7 @@ struct blend_args {
   const struct blend_task *tasks;
   const struct blend_piece *pieces;
   int count;
-  unsigned tiles;
+  unsigned first, tiles; /* those that are made */
   bool any_plain, any_other;
   int *overflow;
 };

@@ -2,6 +2,7 @@
 
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 
 #include "cuda/timing.h"
 #include "cuda/ways/product.h"
@@ -232,6 +233,19 @@ static bool pad_pixels(struct launches *launches, const struct launch *prologue)
   return true;
 }
 
+/* For the launches with the other set of weights. */
+static int keep_choice(const struct cuda_device *device, struct cuda_program *program, int index,
+                       const struct choice *choice, struct error *err) {
+  if (!device->merge)
+    return 0;
+  if (!program->chosen)
+    program->chosen = calloc((size_t)program->base.plan->op_count, sizeof *program->chosen);
+  if (!program->chosen)
+    return error_set(err, STATUS_FAILED, "out of memory");
+  program->chosen[index] = *choice;
+  return 0;
+}
+
 int product_prepare(struct cuda_device *device, struct cuda_program *program, const struct plan *plan, int index,
                     struct error *err) {
   struct product product;
@@ -240,15 +254,17 @@ int product_prepare(struct cuda_device *device, struct cuda_program *program, co
   if (product.has_prologue && !pad_pixels(&program->launches, &product.prologue) &&
       launches_append(&program->launches, &product.prologue, err) < 0)
     return -1;
-  struct choice choice = choose(device, program, &product);
+  struct choice choice = program->set ? program->chosen[index] : choose(device, program, &product);
   int mark = program->launches.count;
   if (choice.way->append(device, &product, &choice, &program->launches, err) == 0)
-    return 0;
+    return keep_choice(device, program, index, &choice, err);
   if (choice.way == ways[0])
     return -1;
   /* A library refused the choice in the tuning file. The candidates include the first way, which takes every
    * product. */
   launches_truncate(&program->launches, mark);
   choice = find_best(device, program, &product);
-  return choice.way->append(device, &product, &choice, &program->launches, err);
+  return choice.way->append(device, &product, &choice, &program->launches, err) < 0
+             ? -1
+             : keep_choice(device, program, index, &choice, err);
 }

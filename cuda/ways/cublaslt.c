@@ -37,7 +37,7 @@ static int append(struct cuda_device *device, const struct product *product, con
   struct gemm_args args = product->args;
   bool raw = args.act != ACT_NONE;
   const half_t *bias = NULL;
-  if (!raw && product->bias >= 0 && !(bias = resource_f16(device, product->bias, err)))
+  if (!raw && product->bias >= 0 && !(bias = resource_f16(device, product->bias, product->set, err)))
     return -1;
   if (product_append_dense(product, &args, launches, err) < 0)
     return -1;

@@ -38,7 +38,7 @@ static int append_bias(struct cuda_device *device, const struct product *product
   if (!args->bias)
     return 0;
   if (!args->time)
-    return (*vector = resource_f16(device, product->bias, err)) ? 0 : -1;
+    return (*vector = resource_f16(device, product->bias, product->set, err)) ? 0 : -1;
   if ((uintptr_t)args->time % 16)
     return error_set(err, STATUS_DEVICE, "cuda: cuDNN needs aligned vectors");
   struct launch launch = {.kind = LAUNCH_EPILOGUE, .op = product->prologue.op};

@@ -134,6 +134,7 @@ int product_fill(struct cuda_device *device, struct cuda_program *program, const
   *product = (struct product){.prologue = {.op = index},
                               .weight = o.weight.index,
                               .bias = tensor_exists(o.bias) ? o.bias.index : -1,
+                              .set = program->set,
                               .workspace = device->workspace,
                               .arrivals = device->arrivals};
   for (int i = 0; i < SCRATCH_AREAS; i++)
@@ -150,7 +151,7 @@ int product_fill(struct cuda_device *device, struct cuda_program *program, const
   const float *gamma = optional(device, program, o.prologue.gamma, ROLE_VECTOR, &ok, err);
   const float *beta = optional(device, program, o.prologue.beta, ROLE_VECTOR, &ok, err);
   if (ok && (o.x.c + o.x2.c) % 8)
-    ok = (args->weight = resource_padded(device, o.weight.index, err)) != NULL;
+    ok = (args->weight = resource_padded(device, o.weight.index, program->set, err)) != NULL;
   if (!ok)
     return -1;
   if (needs_prologue(program, &o))

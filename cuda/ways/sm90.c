@@ -101,7 +101,7 @@ static int append(struct cuda_device *device, const struct product *product, con
                   struct launches *launches, struct error *err) {
   struct gemm_args args = product->args;
   if (in_quarters(&args)) {
-    args.weight = resource_quartered(device, product->weight, err);
+    args.weight = resource_quartered(device, product->weight, product->set, err);
     if (!args.weight)
       return -1;
   } else if (args.upsample && product_append_dense(product, &args, launches, err) < 0) {

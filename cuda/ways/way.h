@@ -19,6 +19,7 @@ struct product {
   struct launch prologue; /* first, when has_prologue */
   bool has_prologue;
   int weight, bias; /* resources; bias may be -1 */
+  int set;          /* of weights */
   void *scratch[SCRATCH_AREAS];
   void *workspace; /* those of runs, or of trials */
   unsigned *arrivals;

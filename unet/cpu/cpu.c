@@ -157,6 +157,7 @@ static int prepare(struct device *base, struct program **result, const struct pl
   program->device = device;
   program->plan = plan;
   program->own_memory = options->own_memory;
+  program->base.parts = plan->loop.iterations || options->parts < 1 ? 1 : options->parts;
   program->nodes = calloc((size_t)plan->op_count + 1, sizeof *program->nodes);
   program->offset = calloc((size_t)plan->temporary_count + 1, sizeof *program->offset);
   program->element = calloc((size_t)plan_places(plan) + 1, sizeof *program->element);
@@ -243,6 +244,28 @@ static int submit(struct device *base, struct program *program, const struct run
   int status = run_program(cpu_device(base), cpu_program(program), params, frame, picture, NULL, err);
   *stamps = (struct run_stamps){.begun_ns = begin, .computed_ns = (int64_t)(clock_seconds() * 1e9)};
   return status;
+}
+
+static int start_part(struct device *base, struct program *base_program, const struct run_params *params, int part,
+                      bool merged, struct error *err) {
+  struct cpu_device *device = cpu_device(base);
+  struct cpu_program *program = cpu_program(base_program);
+  const struct cpu_run run = {.program = program, .params = params};
+  int ops = program->plan->op_count, parts = base_program->parts;
+  (void)merged;
+  if (parts == 1)
+    return run_program(device, program, params, NULL, NULL, NULL, err);
+  threads_set(device->threads);
+  if (cpu_refresh(device, err) < 0)
+    return -1;
+  program->failed = NULL;
+  run_ops(&run, ops * part / parts, ops * (part + 1) / parts);
+  return program->failed ? error_set(err, STATUS_DEVICE, "%s: oneDNN could not run it", program->failed->name) : 0;
+}
+
+static int settle(struct device *device, struct error *err) {
+  (void)device, (void)err;
+  return 0;
 }
 
 static int collect(struct device *base, struct program *program, struct error *err) {
@@ -404,10 +427,12 @@ const struct device_impl cpu_device_impl = {
     .prepare = prepare,
     .release = release,
     .submit = submit,
+    .start_part = start_part,
     .collect = collect,
     .update = cpu_update,
     .write = write_tensor,
     .read = read_tensor,
+    .settle = settle,
     .profile = profile,
     .poison = poison,
 };

@@ -151,11 +151,14 @@ int device_prepare(struct device *device, struct program **program, const struct
   if (options->output >= PIXEL_FORMATS)
     return error_set(err, STATUS_FAILED, "prepare: there is no pixel format %d", (int)options->output);
   const struct frame described = describe_output(plan, options->output);
-  if (check_owner(plan, options->owner, err) < 0 || device->impl->prepare(device, program, plan, options, err) < 0)
+  struct program_options wanted = *options;
+  wanted.own_memory |= options->parts > 1;
+  if (check_owner(plan, options->owner, err) < 0 || device->impl->prepare(device, program, plan, &wanted, err) < 0)
     return -1;
   (*program)->plan = plan;
   (*program)->output = described;
   (*program)->submitted = (*program)->collected = 0;
+  (*program)->started = 0;
   /* Last, because pictures that have grown stay so: a program that has no room leaves them as they were. */
   if (make_room(&device->pictures, &described, err) == 0)
     return 0;
@@ -334,6 +337,23 @@ int device_start(struct device *device, struct program *program, const struct ru
   return device_submit(device, program, params, NULL, err);
 }
 
+int device_start_part(struct device *device, struct program *program, const struct run_params *params, bool merged,
+                      struct error *err) {
+  if (program->started == 0 && program_in_flight(program) && device_collect(device, program, NULL, err) < 0)
+    return -1;
+  if (program->started == 0 && check_run(program, params, NULL, err) < 0)
+    return -1;
+  if (device->impl->start_part(device, program, params, program->started, merged, err) < 0)
+    return -1;
+  program->started = (program->started + 1) % program->parts;
+  program->submitted += program->started == 0;
+  return program->started > 0;
+}
+
+int device_settle(struct device *device, struct error *err) {
+  return device->impl->settle(device, err);
+}
+
 int device_profile(struct device *device, struct program *program, const struct run_params *params,
                    const struct frame *frame, const struct profile_request *request, struct profile *profile,
                    struct error *err) {
@@ -430,6 +450,37 @@ int device_update(struct device *device, const struct weight_change *changes, in
   int status = update(device, changes, count, err);
   pthread_mutex_unlock(&device->weights);
   return status;
+}
+
+int device_merge_begin(struct device *device, const struct weight_change *changes, int count, struct error *err) {
+  if (check_changes(device, changes, count, err) < 0)
+    return -1;
+  pthread_mutex_lock(&device->weights);
+  int status = device->impl->merge_begin(device, changes, count, err);
+  pthread_mutex_unlock(&device->weights);
+  return status;
+}
+
+int device_merge_go_on(struct device *device, bool all, struct error *err) {
+  pthread_mutex_lock(&device->weights);
+  int status = device->impl->merge_go_on(device, all, err);
+  pthread_mutex_unlock(&device->weights);
+  return status;
+}
+
+void device_merge_made(struct device *device, const struct weight_change *changes, int count) {
+  struct resources *resources = device->resources;
+  pthread_mutex_lock(&device->weights);
+  resources->version++;
+  for (int i = 0; i < count; i++)
+    resources->list[changes[i].resource].version = resources->version;
+  pthread_mutex_unlock(&device->weights);
+}
+
+void device_merge_show(struct device *device) {
+  pthread_mutex_lock(&device->weights);
+  device->impl->merge_show(device);
+  pthread_mutex_unlock(&device->weights);
 }
 
 /* --- tensors --- */

@@ -79,6 +79,7 @@ struct device_info {
   char detail[256]; /* driver, library versions, element type */
   int depth;        /* runs worth having in flight: 2 where it works by itself while the next is handed over, else 1 */
   int longest_side; /* of the largest live picture it has time for; 0: the same as on any device */
+  bool two_sets;    /* weights that adapters add to: see device_merge_begin */
   bool replaceable; /* another device may take over where this one has no room and the user named none */
   enum dtype element;               /* of what passes between layers */
   size_t memory_total, memory_free; /* bytes; 0 unknown */
@@ -88,6 +89,7 @@ struct device_info {
 /* What a program is to be. */
 struct program_options {
   enum pixel_format output; /* that OP_PIXELS_OUT writes (ignored without one) */
+  int parts;                /* more than 1: runs may be started in up to so many (device_start_part), in own memory */
   bool own_memory;          /* its temporaries lie in memory of its own: other programs' runs leave them alone */
   struct program *owner;    /* a program that outlives this one; states of the same name are shared; NULL: none */
 };
@@ -136,12 +138,20 @@ struct device_impl {
    * collected. At most RUNS_IN_FLIGHT are in flight. */
   int (*submit)(struct device *device, struct program *program, const struct run_params *params,
                 const struct frame *frame, const struct frame *picture, struct error *err);
+  /* Starts one part of a run without pixels, as submit the first time. merged: with the weights of the set that runs do
+   * not read. */
+  int (*start_part)(struct device *device, struct program *program, const struct run_params *params, int part,
+                    bool merged, struct error *err);
   /* Waits for the oldest run in flight. */
   int (*collect)(struct device *device, struct program *program, struct error *err);
   /* device_update, with weights held; when it succeeds, the changed resources get this version. Copies in other forms
    * are made before it returns or before the next run reads them. */
   int (*update)(struct device *device, const struct weight_change *changes, int count, uint64_t version,
                 struct error *err);
+  /* device_merge_*, with weights held; NULL: the device has one set. */
+  int (*merge_begin)(struct device *device, const struct weight_change *changes, int count, struct error *err);
+  int (*merge_go_on)(struct device *device, bool all, struct error *err);
+  void (*merge_show)(struct device *device);
   /* Host FP32 to or from a resource or a temporary of a program (program may be NULL for a resource), elements in NHWC
    * order, starting at element first. In order with runs; a read waits for what is in flight, a write copies data and
    * need not be done. A resource is loaded first if it was not yet. */
@@ -149,6 +159,8 @@ struct device_impl {
                size_t count, struct error *err);
   int (*read)(struct device *device, struct program *program, struct tensor tensor, size_t first, float *data,
               size_t count, struct error *err);
+  /* Waits for all that was started. */
+  int (*settle)(struct device *device, struct error *err);
   /* Measures each op of a plan that makes pictures, in its place in a run with these arguments: fills what is measured
    * in profile's rows, which are there and zeroed, and its roof. No run is in flight. */
   int (*profile)(struct device *device, struct program *program, const struct run_params *params,
@@ -185,6 +197,8 @@ struct program {
   struct frame output;               /* what OP_PIXELS_OUT writes, without planes; no size: there is none */
   struct frame made[RUNS_IN_FLIGHT]; /* of run number i the one at i modulo RUNS_IN_FLIGHT, until it is collected */
   unsigned submitted, collected;     /* runs */
+  int parts;                         /* in which a run may be started; the device's */
+  int started;                       /* of the run that is being started */
   const struct element *element;     /* of each temporary and state (plan_place); the device's */
 };
 
@@ -210,6 +224,13 @@ int device_run(struct device *device, struct program *program, const struct run_
 /* Starts a run without waiting for it. Waits for the run that the last call started, and fails where that failed. In
  * order with all other runs. */
 int device_start(struct device *device, struct program *program, const struct run_params *params, struct error *err);
+/* Starts the next part of a run, program->parts in all, so that other runs may come between two: whatever is started
+ * stays in order. The arguments are the first part's; a run that was begun is gone on with before anything else of its
+ * program. Waits as device_start does before the first part. 1: parts are left; 0: it was the last. */
+int device_start_part(struct device *device, struct program *program, const struct run_params *params, bool merged,
+                      struct error *err);
+/* Waits for all that was started. */
+int device_settle(struct device *device, struct error *err);
 /* Changes weights, all of them at once: runs submitted before see none of the changes, runs submitted after see all.
  * Every copy that the device keeps in another form follows, at its address: programs stay valid. values are copied; the
  * device need not be done when this returns. On failure nothing has changed. Changes must not overlap. What plans have
@@ -217,6 +238,17 @@ int device_start(struct device *device, struct program *program, const struct ru
  * checkpoint's values, whatever the weight was changed to; a CUDA device keeps these beside the weight from the first
  * blend on, in FP16 where the file has FP16, else in FP32. */
 int device_update(struct device *device, const struct weight_change *changes, int count, struct error *err);
+/* The same beside runs, of weights that are in two sets (device_info.two_sets, resource.adapted): runs read one while
+ * blends are made in the other, in order with runs, in slices of at most 0.3 ms.
+ *   begin    takes the blends, which stay the caller's and are there until the end; those before are dropped
+ *   go_on    starts a slice, or with all every one, and waits for them. 1: it is not known yet whether all is well; 0:
+ *            it is; -1: it is not, and what the other set holds of these rows is anything
+ *   made     these resources have new versions, and parts that are started as merged (device_start_part) read them
+ *   show     runs submitted from now on read the other set, and what they have read so far is the other one */
+int device_merge_begin(struct device *device, const struct weight_change *changes, int count, struct error *err);
+int device_merge_go_on(struct device *device, bool all, struct error *err);
+void device_merge_made(struct device *device, const struct weight_change *changes, int count);
+void device_merge_show(struct device *device);
 /* To a temporary or a state; weights change by device_update alone. What a temporary holds lasts until another program
  * runs, unless one of the two has own_memory. */
 int device_write(struct device *device, struct program *program, struct tensor tensor, size_t first, const float *data,

@@ -25,6 +25,7 @@ struct resource {
   struct weight_part *parts;
   int part_count;   /* parts are stacked along n (matrices) or c (vectors) */
   uint64_t version; /* of a weight: 0 as in the checkpoint, raised by each device_update that changes it */
+  bool adapted;     /* adapters add to it: see device_options.two_sets */
 };
 
 enum { RESOURCES_MAX = 1 << 14 };
