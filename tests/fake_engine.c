@@ -18,6 +18,7 @@ struct fake_flight {
   const struct prepared *prepared;
   void *opaque;
   int64_t submitted_ns, done_ns;
+  bool whole;
 };
 
 struct prepared {
@@ -30,6 +31,8 @@ struct engine {
   struct prepared *handles;
   struct fake_flight flights[MAX_IN_FLIGHT]; /* by their number, modulo MAX_IN_FLIGHT */
   int64_t last_done_ns;
+  int left; /* slices */
+  bool behind;
   int pictures;
   size_t bytes; /* of one */
   struct picture_pool *pool;
@@ -201,13 +204,13 @@ int engine_in_flight(const struct engine *engine) {
 }
 
 int engine_set_prompt(struct engine *engine, int slot, const char *text, struct error *err) {
-  (void)engine;
   if (!text[0]) {
     record.refused_prompts++;
     return error_set(err, STATUS_MODEL, "an empty prompt");
   }
   snprintf(texts[slot], sizeof texts[slot], "%s", text);
   record.prompts[slot]++;
+  engine->left += record.submitted ? script.slices : 0;
   return 0;
 }
 
@@ -218,6 +221,21 @@ static int chunks_of(int slot) {
 int engine_chunks(const struct engine *engine, const struct controls *controls) {
   (void)engine;
   return chunks_of(controls->prompt);
+}
+
+int engine_go_on(struct engine *engine, struct error *err) {
+  (void)err;
+  record.slices += engine->left > 0;
+  engine->left -= engine->left > 0;
+  return engine->left > 0;
+}
+
+bool engine_is_behind(const struct engine *engine) {
+  return engine->behind;
+}
+
+bool engine_is_busy(const struct engine *engine) {
+  return engine->left > 0;
 }
 
 /* Luma of the nearest pixel; the fakes and the pattern give 8-bit formats with luma in plane 0, and RGBA. */
@@ -304,7 +322,10 @@ int engine_submit(struct engine *engine, const struct engine_request *request, s
   entry->output = picture.plane[0];
   engine->last_done_ns = (engine->last_done_ns > now ? engine->last_done_ns : now) + script.frame_ms * INT64_C(1000000);
   pthread_mutex_lock(&lock);
-  *flight = (struct fake_flight){picture, request->prepared, request->opaque, now, engine->last_done_ns};
+  *flight =
+      (struct fake_flight){picture, request->prepared, request->opaque, now, engine->last_done_ns, engine->left == 0};
+  engine->behind = engine->left > 0;
+  engine->left -= engine->left > 0;
   pthread_mutex_unlock(&lock);
   return 0;
 }
@@ -321,6 +342,7 @@ int engine_collect(struct engine *engine, struct engine_result *result, struct e
     usleep(1000);
   *result = (struct engine_result){.picture = oldest->frame,
                                    .opaque = oldest->opaque,
+                                   .whole = oldest->whole,
                                    .submitted_ns = oldest->submitted_ns,
                                    .finished_ns = platform_now_ns()};
   pthread_mutex_lock(&lock);

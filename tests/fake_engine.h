@@ -15,6 +15,7 @@ struct fake_engine_script {
   int depth;            /* frames worth having in flight; 0: one */
   long fail_at_submit;  /* from 1: this submit fails; 0: none */
   int refuse_steps;     /* engine_prepare fails for it; 0: for none */
+  int slices;           /* that a text takes beside frames, once there was one; 0: it is there at once */
   bool slow_to_prepare; /* from the second handle on, none is done before fake_engine_let_prepare lets it be */
 };
 
@@ -38,6 +39,7 @@ struct fake_engine_log {
   atomic_int handles_made, handles_released; /* calls of engine_prepare, failed ones too, and handles gone */
   atomic_bool released_busy;                 /* a handle went while a frame of its was in flight */
   atomic_int prompts[SLOTS];                 /* how often each slot was set; to be watched, too */
+  int slices;                                /* done by engine_go_on */
   int refused_prompts;                       /* calls of engine_set_prompt */
   bool unset_prompt_used;
   bool closed;

@@ -113,6 +113,8 @@ if wanted shapes && python3 -c 'import torch, diffusers, transformers' 2>/dev/nu
   for rank in 16 64; do
     step "lora-$rank-file" python3 tests/peers/sd_lora.py "$work/turbo-shapes" "$work/lora$rank.safetensors" "$rank"
     step "lora-$rank" "$programs/tests/gpu_lora" "$work/turbo-shapes" "$work/lora$rank.safetensors"
+    TUNING_DIR=$work/deadlines step "deadlines-$rank" "$programs/tests/gpu_deadlines" "$work/turbo-shapes" \
+      "$work/lora$rank.safetensors"
   done
   step sd15-512 "$programs/tests/gpu_frame" "$work/sd15-shapes" time 200
   step turbo-512-launches "$programs/tests/gpu_frame" "$work/turbo-shapes" launches "$out/turbo-512-launches.txt"

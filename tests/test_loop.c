@@ -515,6 +515,44 @@ static void another_handle_shows_while_paused(void **state) {
   assert_int_equal(fake_engine_log()->submits[1].steps, 2);
 }
 
+/* A text that the engine makes beside frames: while the picture stands, the loop lets it be made, and then shows it. */
+static void text_comes_to_a_picture_that_stands(void **state) {
+  (void)state;
+  struct rig rig = {0};
+  rig_start(&rig, &(struct fake_engine_script){.frame_ms = 1, .slices = 5}, true);
+  put_frame(&rig, 1);
+  expect_picture(&rig);
+  set_number(rig.loop, PARAMETER_PAUSE, 1);
+  set_prompt_text(rig.loop, 1, "another");
+  expect_again(&rig, 1); /* as it was */
+  expect_again(&rig, 1); /* with the text */
+  expect_nothing(&rig, 100);
+  rig_finish(&rig, 0);
+  assert_string_equal(fake_engine_text(1), "another");
+  assert_true(fake_engine_log()->slices >= 4);
+}
+
+/* A text that changes with every frame has its turn when the one before is there: those between are left out, the last
+ * is not. */
+static void texts_do_not_pile_up(void **state) {
+  (void)state;
+  struct rig rig = {0};
+  char text[16];
+  rig_start(&rig, &(struct fake_engine_script){.frame_ms = 1, .slices = 20}, true);
+  put_frame(&rig, 1);
+  expect_picture(&rig);
+  for (int i = 2; i < 22; i++) {
+    snprintf(text, sizeof text, "text %d", i);
+    set_prompt_text(rig.loop, 1, text);
+    put_frame(&rig, i);
+    expect_picture(&rig);
+  }
+  for (int i = 0; i < PATIENCE_MS && strcmp(fake_engine_text(1), "text 21"); i++)
+    usleep(1000);
+  rig_finish(&rig, 0);
+  assert_string_equal(fake_engine_text(1), "text 21");
+}
+
 /* A prompt is encoded before it is used and only once; the rest are when there is time. */
 static void prompts_are_there_when_needed(void **state) {
   (void)state;
@@ -897,6 +935,8 @@ int main(void) {
       cmocka_unit_test(guidance_modes_change_beside_frames),
       cmocka_unit_test(wishes_overtake_a_preparation),
       cmocka_unit_test(another_handle_shows_while_paused),
+      cmocka_unit_test(text_comes_to_a_picture_that_stands),
+      cmocka_unit_test(texts_do_not_pile_up),
       cmocka_unit_test(prompts_are_there_when_needed),
       cmocka_unit_test(prompts_change_while_running),
       cmocka_unit_test(negative_changes_while_running),

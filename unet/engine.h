@@ -67,6 +67,7 @@ struct engine_params {
   struct checkpoint *checkpoint;
   const char *const *adapters; /* files of LoRA and its kin, at most ADAPTERS_MAX; controls.adapter has their weights */
   int adapter_count;
+  bool smooth;           /* what texts and adapters take is done beside frames, 0.3 ms of each: see engine_go_on */
   bool adapters_lenient; /* what of them has no place in the model is left out with a warning, else refused */
 };
 
@@ -179,8 +180,22 @@ int engine_update(struct engine *engine, const struct engine_weight *weights, in
 /* Gives each adapter its weight, as the next frame would with controls.adapter: a frame shows all of a change or
  * nothing of it, and the first is the one that has it in its controls. With no weight other than 0 the adapters cost
  * nothing; from the first other one on a GPU keeps the changed weights a second time as they are in the checkpoint, and
- * a third time while they change. */
+ * a third time while they change. A smooth engine does from the start. */
 int engine_weigh(struct engine *engine, const float weights[ADAPTERS_MAX], struct error *err);
+
+/* Of a smooth engine. Where a frame asks for a text that is not encoded yet, or for other weights of adapters, it shows
+ * the texts and weights of the frame before, whole, and so do those after it until everything is there; the first frame
+ * that has it says so (engine_result.whole). All other controls are the frame's own. Each frame's submission starts one
+ * slice of what is left to do, behind the frame; engine_go_on does another one in the time between frames, and waits
+ * for it where no frame is in flight. Returns 1 while something is left, 0 when nothing is. What frames ask for
+ * meanwhile has its turn after that. The first frame waits for everything, as those of other engines do, and so does
+ * one of another handle with more rows, and one that asks for more prompts than find room beside those shown. Adapters
+ * are changed so where the device keeps weights twice (CUDA); elsewhere a frame waits for them. */
+int engine_go_on(struct engine *engine, struct error *err);
+/* Whether something is left; whether the frame that was submitted last lacks something. A caller whose texts change
+ * with every frame sets one when both are false: each then comes to be shown. */
+bool engine_is_busy(const struct engine *engine);
+bool engine_is_behind(const struct engine *engine);
 
 /* What a frame keeps on its way through the engine. */
 struct frame_identity {
@@ -203,6 +218,7 @@ struct engine_request {
 struct engine_result {
   struct frame picture; /* held (picture.h), also beyond its handle and the engine */
   void *opaque;
+  bool whole;                        /* it shows all that its controls ask for */
   int64_t submitted_ns, finished_ns; /* of platform_now_ns: when engine_submit was called, when the picture was there */
   double device_ms; /* the frame's time by the device's own clock, from planes in its memory to the picture in its
                        memory; 0: the device has no clock of its own (CPU) */

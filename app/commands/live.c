@@ -92,6 +92,7 @@ static int open_engine(void *opaque, struct engine **engine, struct prepared **p
       .info = live->spec ? &live->info : NULL,
       .longest = LONGEST_SIDE,
       .larger = true,
+      .smooth = true,
       .output = PIXEL_RGBA,
       .pictures = LOOP_HOLDS + SNAPSHOT_HOLDS,
       .log = &live->log,

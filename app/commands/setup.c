@@ -141,6 +141,7 @@ int setup_params(struct setup_params *params, const struct setup *setup, struct 
   params->engine.adapters = params->adapters;
   params->engine.adapter_count = options->lora_count;
   params->engine.adapters_lenient = values->lora_lenient;
+  params->engine.smooth = setup->smooth;
   params->engine.device.cache_dir = paths_cache(params->cache);
   params->engine.device.stamps = options->trace != NULL;
   params->engine.device.pictures = setup->pictures;

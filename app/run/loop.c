@@ -140,7 +140,18 @@ static void need_negative(struct loop *loop, const struct moment *now) {
     log_line(loop->params.log, LOG_WARNING, "the negative prompt does nothing %s", why);
 }
 
+static bool has_texts(const struct loop *loop, const struct moment *now) {
+  const struct parameters *values = &now->settings.values;
+  for (int i = 0; i < SLOT_PRESETS; i++)
+    if (now->controls.blend[i] > 0 && !is_encoded(loop, values, SLOT_PRESET_1 + i))
+      return false;
+  return is_encoded(loop, values, now->controls.prompt) && is_encoded(loop, values, SLOT_NEGATIVE);
+}
+
+/* One after the other: a text that changes with every frame would else have others waiting before it. */
 static void need_prompts(struct loop *loop, const struct moment *now) {
+  if (engine_is_busy(loop->engine) || engine_is_behind(loop->engine))
+    return;
   need_prompt(loop, &now->settings.values, now->controls.prompt);
   for (int i = 0; i < SLOT_PRESETS; i++)
     if (now->controls.blend[i] > 0)
@@ -219,7 +230,8 @@ static bool is_stale(const struct loop *loop, const struct moment *now) {
   if (!quiet || (loop->in && !loop->newest))
     return false;
   return !loop->submitted || !moment_equal(now, &loop->last) || (values->split && !loop->last.settings.values.split) ||
-         loop->changes != loop->last_changes;
+         loop->changes != loop->last_changes ||
+         (!engine_is_busy(loop->engine) && (engine_is_behind(loop->engine) || !has_texts(loop, now)));
 }
 
 static void count_dropped(struct loop *loop) {
@@ -288,12 +300,20 @@ static int collect(struct loop *loop) {
   return 0;
 }
 
-static void wait_for_frame(struct loop *loop, const struct parameters *values) {
-  encode_ahead(loop, values);
-  if (values->pause || !loop->in)
+/* What the engine has put off is done meanwhile. */
+static int wait_for_frame(struct loop *loop, const struct parameters *values) {
+  int left = engine_go_on(loop->engine, &loop->err);
+  if (left < 0)
+    return -1;
+  if (!left)
+    encode_ahead(loop, values);
+  if (left)
+    take_newest(loop, 0);
+  else if (values->pause || !loop->in)
     platform_sleep_ns((int64_t)IDLE_MS * 1000000);
   else
     take_newest(loop, IDLE_MS);
+  return 0;
 }
 
 /* The frame loop. Returns -1 when the engine failed. */
@@ -314,7 +334,8 @@ static int run(struct loop *loop) {
     case LOOP_END:
       return 0;
     case LOOP_WAIT:
-      wait_for_frame(loop, values);
+      if (wait_for_frame(loop, values))
+        return -1;
       break;
     case LOOP_COLLECT:
       if (collect(loop))

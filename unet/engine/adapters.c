@@ -1,5 +1,6 @@
 #include "unet/engine/adapters.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -63,7 +64,10 @@ int adapters_open(struct adapters *a, const char *const *paths, int count, const
   return list_changed(a, err);
 }
 
+static void drop_changing(struct adapters *a);
+
 void adapters_free(struct adapters *a) {
+  drop_changing(a);
   for (int i = 0; i < a->count; i++)
     adapter_close(&a->list[i]);
   free(a->changed);
@@ -98,6 +102,23 @@ static int bind(struct adapters *a, const struct bound *bound, struct error *err
   }
   a->bound[a->bound_count++] = *bound;
   return 0;
+}
+
+/* Whether an adapter changes a part of it. */
+static bool is_adapted(const struct adapters *a, const struct resource *r) {
+  for (int i = 0; i < r->part_count; i++) {
+    const struct weight_part *part = &r->parts[i];
+    const struct changed_tensor *t = find_changed(a, part);
+    if (part->file && t < a->changed + a->changed_count && t->file == part->file && t->offset == part->offset)
+      return true;
+  }
+  return false;
+}
+
+void adapters_mark(const struct adapters *a, struct resources *resources) {
+  for (int i = 0, count = resources_count(resources); a->count && i < count; i++)
+    if (!__atomic_load_n(&resources->list[i].adapted, __ATOMIC_RELAXED) && is_adapted(a, &resources->list[i]))
+      __atomic_store_n(&resources->list[i].adapted, true, __ATOMIC_RELAXED);
 }
 
 static int bind_part(struct adapters *a, int resource, const struct weight_part *part, size_t first,
@@ -140,15 +161,21 @@ struct changing {
   struct blend *blends;
   struct blend_term *terms;
   int count, term_count;
+  float weights[ADAPTERS_MAX];
+  int bound_count; /* of those that are looked at */
 };
 
 static bool same_rows(const struct bound *a, const struct bound *b) {
   return a->resource == b->resource && a->first == b->first;
 }
 
+/* In the set that frames see, or in the one that is to be changed. */
 static bool has_changed(const struct adapters *a, int index, const float *weights) {
   int adapter = a->bound[index].adapter;
-  return weights[adapter] != (index < a->fresh ? a->applied[adapter] : 0);
+  for (int i = 0; i < 2; i++)
+    if (weights[adapter] != (index < a->sets[i].fresh ? a->sets[i].weights[adapter] : 0))
+      return true;
+  return false;
 }
 
 static void add_change(struct changing *c, const struct adapters *a, const struct resource *r, int from, int to,
@@ -198,24 +225,129 @@ static void name_adapters(const struct adapters *a, const struct resources *reso
       error_prefix(err, "%s: give it less weight: ", a->list[i]->path);
 }
 
-static int change(struct adapters *a, struct device *device, const float *weights, struct error *err) {
+static void free_changing(struct changing *c) {
+  if (c) {
+    free(c->changes);
+    free(c->blends);
+    free(c->terms);
+  }
+  free(c);
+}
+
+static void drop_changing(struct adapters *a) {
+  free_changing(a->changing);
+  a->changing = NULL;
+}
+
+/* NULL: there is no memory. */
+static struct changing *make_changing(const struct adapters *a, const struct resources *resources, const float *weights,
+                                      struct error *err) {
   size_t room = (size_t)a->bound_count + 1;
-  struct changing c = {.changes = malloc(room * sizeof *c.changes),
-                       .blends = malloc(room * sizeof *c.blends),
-                       .terms = malloc(room * sizeof *c.terms)};
-  int status = 0;
-  if (!c.changes || !c.blends || !c.terms)
-    status = error_set(err, STATUS_FAILED, "out of memory");
-  if (status == 0)
-    collect_changes(&c, a, device->resources, weights);
-  if (status == 0 && c.count)
-    status = device_update(device, c.changes, c.count, err);
-  if (status && err && err->status == STATUS_MODEL)
-    name_adapters(a, device->resources, weights, err);
-  free(c.changes);
-  free(c.blends);
-  free(c.terms);
+  struct changing *c = calloc(1, sizeof *c);
+  if (c) {
+    memcpy(c->weights, weights, sizeof c->weights);
+    c->bound_count = a->bound_count;
+    c->changes = malloc(room * sizeof *c->changes);
+    c->blends = malloc(room * sizeof *c->blends);
+    c->terms = malloc(room * sizeof *c->terms);
+  }
+  if (c && c->changes && c->blends && c->terms) {
+    collect_changes(c, a, resources, weights);
+    return c;
+  }
+  free_changing(c);
+  error_set(err, STATUS_FAILED, "out of memory");
+  return NULL;
+}
+
+static bool set_has(const struct adapters *a, int set, const float *weights) {
+  return a->sets[set].fresh == a->bound_count &&
+         !memcmp(a->sets[set].weights, weights, (size_t)a->count * sizeof *weights);
+}
+
+/* Bound are those of plans made so far; where that fails, none are known to be. */
+static void note_set(struct adapters *a, int set, const struct changing *c) {
+  memcpy(a->sets[set].weights, c->weights, sizeof c->weights);
+  a->sets[set].fresh = c->bound_count;
+}
+
+bool adapters_are(const struct adapters *a, const struct device *device, const float weights[ADAPTERS_MAX]) {
+  return !a->count || (a->seen == resources_count(device->resources) && set_has(a, a->set, weights));
+}
+
+/* --- beside frames --- */
+
+int adapters_begin(struct adapters *a, struct device *device, const float weights[ADAPTERS_MAX], struct error *err) {
+  drop_changing(a);
+  if (bind_new(a, device->resources, err))
+    return -1;
+  adapters_mark(a, device->resources);
+  a->changing = make_changing(a, device->resources, weights, err);
+  if (!a->changing || device_merge_begin(device, a->changing->changes, a->changing->count, err)) {
+    drop_changing(a);
+    return -1;
+  }
+  return 0;
+}
+
+int adapters_go_on(struct adapters *a, struct device *device, bool all, struct error *err) {
+  int status = device_merge_go_on(device, all, err);
+  if (status < 0) {
+    if (err && err->status == STATUS_MODEL)
+      name_adapters(a, device->resources, a->changing->weights, err);
+    for (int i = 0; i < ADAPTERS_MAX; i++)
+      a->sets[!a->set].weights[i] = NAN;
+    a->sets[!a->set].fresh = a->changing->bound_count;
+    drop_changing(a);
+  }
   return status;
+}
+
+void adapters_made(struct adapters *a, struct device *device) {
+  device_merge_made(device, a->changing->changes, a->changing->count);
+  note_set(a, !a->set, a->changing);
+}
+
+void adapters_show(struct adapters *a, struct device *device) {
+  device_merge_show(device);
+  a->set = !a->set;
+  drop_changing(a);
+}
+
+int adapters_load(struct adapters *a, struct device *device, struct error *err) {
+  struct device_info info;
+  device_get_info(device, &info);
+  a->two_sets = info.two_sets;
+  for (int i = 0; i < a->count; i++) {
+    const struct resource *r = &device->resources->list[a->store[i]];
+    const struct tensor t = {TENSOR_RESOURCE, a->store[i], r->n, r->h, r->w, r->c, 0, r->c};
+    if (device_read(device, NULL, t, 0, NULL, 0, err) < 0)
+      return -1;
+  }
+  return 0;
+}
+
+/* --- at once --- */
+
+static int change_one_set(struct adapters *a, struct device *device, const float *weights, struct error *err) {
+  struct changing *c = make_changing(a, device->resources, weights, err);
+  int status = c && (!c->count || device_update(device, c->changes, c->count, err) == 0) ? 0 : -1;
+  for (int set = 0; set < 2 && status == 0; set++)
+    note_set(a, set, c);
+  if (c && status && err && err->status == STATUS_MODEL)
+    name_adapters(a, device->resources, weights, err);
+  free_changing(c);
+  return status;
+}
+
+static int change(struct adapters *a, struct device *device, const float *weights, struct error *err) {
+  if (!a->two_sets)
+    return change_one_set(a, device, weights, err);
+  if (adapters_begin(a, device, weights, err) || adapters_go_on(a, device, true, err) < 0)
+    return -1;
+  adapters_made(a, device);
+  adapters_show(a, device);
+  return 0;
 }
 
 /* The first change, and what it has taken of the device's memory for good. */
@@ -235,11 +367,7 @@ static int change_first(struct adapters *a, struct device *device, const float *
 int adapters_apply(struct adapters *a, struct device *device, const float weights[ADAPTERS_MAX], struct error *err) {
   if (!a->count || bind_new(a, device->resources, err))
     return a->count ? -1 : 0;
-  if (a->fresh == a->bound_count && !memcmp(a->applied, weights, (size_t)a->count * sizeof *weights))
+  if (set_has(a, a->set, weights))
     return 0;
-  if ((a->told ? change : change_first)(a, device, weights, err))
-    return -1;
-  memcpy(a->applied, weights, (size_t)a->count * sizeof *weights);
-  a->fresh = a->bound_count;
-  return 0;
+  return (a->told ? change : change_first)(a, device, weights, err);
 }

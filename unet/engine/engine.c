@@ -13,18 +13,17 @@ static int open_adapters(struct engine *engine, const struct engine_params *para
                        &engine->resources, err);
 }
 
-static int prepare_text(struct engine *engine, int encoder, const struct program_options *options, struct error *err) {
+static int prepare_text(struct engine *engine, int encoder, struct error *err) {
   struct plan *plan = &engine->text_plan[encoder];
   return plans_text(&engine->model, encoder, plan, err) < 0 ||
-                 device_prepare(engine->device, &engine->text_program[encoder], plan, options, err) < 0
+                 beside_prepare(engine, &engine->text_program[encoder], plan, err) < 0
              ? -1
              : 0;
 }
 
 static int prepare_prompts(struct engine *engine, struct error *err) {
-  const struct program_options options = {.output = engine->output};
   for (int i = 0; i < engine->checkpoint->text_encoder_count; i++)
-    if (prepare_text(engine, i, &options, err) < 0)
+    if (prepare_text(engine, i, err) < 0)
       return -1;
   if (prompts_prepare_keys(engine, 1, err) < 0)
     return -1;
@@ -49,12 +48,14 @@ static int check_room(const struct engine *engine, struct error *err) {
 
 /* Opens the device and brings onto it what all handles share. */
 static int open_device(struct engine *engine, struct error *err) {
-  if (device_open(&engine->device, &engine->resources, &engine->options, err) < 0 || check_room(engine, err) < 0)
+  if (device_open(&engine->device, &engine->resources, &engine->options, err) < 0 || check_room(engine, err) < 0 ||
+      prepare_prompts(engine, err) < 0)
     return -1;
-  return prepare_prompts(engine, err);
+  return engine->beside.smooth ? adapters_load(&engine->adapters, engine->device, err) : 0;
 }
 
 static void leave_device(struct engine *engine) {
+  beside_free(engine);
   prepared_release_all(engine);
   if (engine->device) {
     for (int i = 0; i < TEXT_ENCODERS_MAX; i++)
@@ -92,6 +93,7 @@ int engine_fall_back(struct engine *engine, struct error *err) {
 static int copy_options(struct engine *engine, const struct engine_params *params, struct error *err) {
   const struct device_options *wish = &params->device;
   engine->options = *wish;
+  engine->options.two_sets = params->smooth && params->adapter_count > 0;
   engine->options.name = strdup(wish->name ? wish->name : "auto");
   engine->options.cache_dir = wish->cache_dir ? strdup(wish->cache_dir) : NULL;
   engine->model_path = strdup(params->model);
@@ -120,6 +122,7 @@ static int open_all(struct engine *engine, const struct engine_params *params, s
   engine->output = params->output;
   engine->syntax = params->prompt_syntax;
   engine->text_fix = (enum text_fix)params->text_fix;
+  engine->beside.smooth = params->smooth;
   engine->checkpoint = params->checkpoint;
   if (copy_options(engine, params, err) < 0)
     return -1;
@@ -183,12 +186,16 @@ int engine_update(struct engine *engine, const struct engine_weight *weights, in
       result = error_set(err, STATUS_MODEL, "%s: this model has no such weight", w->name);
   }
   if (result == 0)
+    result = beside_finish(engine, err);
+  if (result == 0)
     result = device_update(engine->device, changes, count, err);
   free(changes);
   return result;
 }
 
 int engine_weigh(struct engine *engine, const float weights[ADAPTERS_MAX], struct error *err) {
+  if (beside_finish(engine, err) < 0)
+    return -1;
   return adapters_apply(&engine->adapters, engine->device, weights, err);
 }
 

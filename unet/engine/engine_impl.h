@@ -5,6 +5,7 @@
  * prompts.c    slots: text to tokens to the device, keys and values of those in use
  * sampling.c   what is sampled: schedule, noise, time projections
  * adapters.c   adapters: what they change, and when
+ * beside.c     texts, keys and adapters in slices beside frames
  * mask.c       what inpainting models are to repaint
  * geometry.c   which part of an input a picture shows
  * frames.c     submit, collect: controls to the arguments of a run */
@@ -80,6 +81,7 @@ struct flight {
   struct frame_identity identity;
   void *opaque;
   int64_t submitted_ns;
+  bool whole;
 };
 
 /* What a prompt slot on the device was encoded from. */
@@ -96,8 +98,7 @@ struct prompt_slot {
 struct prompt_keys {
   struct plan plan;
   struct program *program; /* NULL: no handle has needed it so far */
-  struct recent recent;    /* the texts whose are on the device */
-  uint64_t version;        /* of the weights they were computed with */
+  struct recent recent;    /* those that are on the device: keys_name */
 };
 
 /* What inpainting models leave of a picture. */
@@ -106,6 +107,36 @@ struct mask {
   int width, height;
   float sample_aspect; /* as a frame's */
   uint64_t version;    /* raised by each change */
+};
+
+/* A run of a program of texts or keys that waits for its turn. */
+struct job {
+  struct program *program;
+  struct run_params run;
+};
+
+/* What a frame shows of its prompts. */
+struct shown {
+  bool known;
+  int rows, chunks;
+  struct prompt_params prompt[GUIDANCE_ROWS_MAX]; /* places of keys and values */
+  uint64_t names[KEY_SLOTS];                      /* of what is there */
+  int name_count;
+};
+
+/* What a smooth engine does beside frames: one thing after the other. */
+struct beside {
+  bool smooth;
+  bool at_once; /* what is started now is not put off */
+  bool behind;  /* the last frame lacks something */
+  struct job *jobs;
+  int first, count, room; /* of jobs: those from first on are left */
+  enum { MERGE_NONE, MERGE_MAKING, MERGE_MADE } merge;
+  struct controls wanted; /* of the frame that has begun a merge, and its handle's shape */
+  struct frame_shape wanted_shape;
+  struct shown shown;
+  bool failed; /* a slice behind a frame has: the next call says so */
+  struct error err;
 };
 
 struct engine {
@@ -122,6 +153,7 @@ struct engine {
   enum pixel_format output;
 
   struct adapters adapters;
+  struct beside beside;
 
   struct plan text_plan[TEXT_ENCODERS_MAX];
   struct program *text_program[TEXT_ENCODERS_MAX];
@@ -162,6 +194,12 @@ int prompts_refresh(struct engine *engine, int rows, struct run_params *run, str
 int prompts_place(struct engine *engine, int rows, int chunks, struct run_params *run, struct error *err);
 /* Makes ready what handles of so many chunks need. */
 int prompts_prepare_keys(struct engine *engine, int chunks, struct error *err);
+/* Notes what a frame of a handle of so many chunks shows: its slots, and their places. */
+void prompts_show(struct engine *engine, int rows, int chunks, struct run_params *slots,
+                  const struct run_params *placed);
+/* Whether a job writes what so many rows of a run of these slots, in these places, read. */
+bool prompts_await(const struct engine *engine, int rows, int chunks, struct run_params *slots,
+                   struct run_params *places);
 /* Puts the empty prompt's tokens into its slot; prompts_restore encodes them. */
 int prompts_begin(struct engine *engine, struct error *err);
 /* Encodes every slot that is filled, on a device that was just opened. */
@@ -170,6 +208,28 @@ int prompts_restore(struct engine *engine, struct error *err);
 int prompts_slot(const struct engine *engine, int slot);
 /* Whether the negative prompt is zeros: it says nothing, and the model wants that so. */
 bool prompts_zero_negative(const struct engine *engine);
+
+/* --- frames.c --- */
+
+/* The run's prompt slots and the weights of guidance rows. */
+void frames_fill_guidance(const struct engine *engine, const struct frame_shape *shape, const struct controls *controls,
+                          struct run_params *run);
+
+/* --- beside.c --- */
+
+/* Prompts and adapters of a frame, and its time projections: as the controls have them where all is there, which
+ * returns 1, else as the frame before had them (0). -1: failed. */
+int beside_fill(struct engine *engine, struct prepared *prepared, const struct controls *controls,
+                struct run_params *run, struct error *err);
+/* Prepares a program of texts or keys. */
+int beside_prepare(struct engine *engine, struct program **program, const struct plan *plan, struct error *err);
+/* Starts a run of one, or puts it off. */
+int beside_start(struct engine *engine, struct program *program, const struct run_params *run, struct error *err);
+/* A slice of what was put off, behind a frame. */
+void beside_after_frame(struct engine *engine);
+/* All of it, now. */
+int beside_finish(struct engine *engine, struct error *err);
+void beside_free(struct engine *engine);
 
 /* --- mask.c --- */
 
@@ -194,5 +254,8 @@ void sampling_table(const struct engine *engine, struct prepared *prepared, doub
 int sampling_noise(struct engine *engine, struct prepared *prepared, const struct controls *controls,
                    struct error *err);
 int sampling_times(struct engine *engine, struct prepared *prepared, const struct run_params *run, struct error *err);
+/* The same while texts and weights are those of the frame before. 0: that cannot be told from what is there. */
+int sampling_times_before(struct engine *engine, struct prepared *prepared, const struct run_params *run,
+                          struct error *err);
 
 #endif

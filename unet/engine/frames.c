@@ -55,7 +55,7 @@ static void fill_prompt(const struct engine *engine, const struct controls *cont
   }
 }
 
-static void fill_guidance(const struct engine *engine, const struct frame_shape *shape, const struct controls *controls,
+void frames_fill_guidance(const struct engine *engine, const struct frame_shape *shape, const struct controls *controls,
                           struct run_params *run) {
   fill_prompt(engine, controls, &run->prompt[0]);
   run->prompt[1] = run->prompt[2] =
@@ -85,7 +85,7 @@ static int choose_input(const struct prepared *prepared, const struct frame **fr
   return 0;
 }
 
-/* The request as a run: its arguments and its input. */
+/* The request as a run: its arguments and its input. 1: it shows all that its controls ask for; 0: not yet. */
 static int fill_run(struct engine *engine, const struct engine_request *request, struct run_params *run,
                     const struct frame **frame, struct error *err) {
   struct prepared *prepared = request->prepared;
@@ -100,15 +100,9 @@ static int fill_run(struct engine *engine, const struct engine_request *request,
   if (sampling_noise(engine, prepared, controls, err) < 0)
     return -1;
   run->guidance = controls->guidance;
-  if (engine_weigh(engine, controls->adapter, err) < 0)
-    return -1;
-  fill_guidance(engine, &prepared->shape, controls, run);
   if (*frame)
     run->geometry = geometry_fit(engine->fit, *frame, prepared->shape.width, prepared->shape.height);
-  int rows = prepared->shape.rows.first;
-  if (prompts_refresh(engine, rows, run, err) < 0 || sampling_times(engine, prepared, run, err) < 0)
-    return -1;
-  return prompts_place(engine, rows, prepared->shape.chunks, run, err);
+  return beside_fill(engine, prepared, controls, run, err);
 }
 
 /* --- frames --- */
@@ -118,15 +112,18 @@ int engine_in_flight(const struct engine *engine) {
 }
 
 int engine_submit(struct engine *engine, const struct engine_request *request, struct error *err) {
-  const struct flight flight = {request->prepared, request->identity, request->opaque, platform_now_ns()};
+  struct flight flight = {request->prepared, request->identity, request->opaque, platform_now_ns()};
   const struct frame *frame;
   struct run_params run = {0};
   if (engine->in_flight == IN_FLIGHT_MAX)
     return error_set(err, STATUS_FAILED, "%d frames are in flight already", IN_FLIGHT_MAX);
-  if (fill_run(engine, request, &run, &frame, err) < 0 ||
-      device_submit(engine->device, request->prepared->program, &run, frame, err) < 0)
+  int filled = fill_run(engine, request, &run, &frame, err);
+  if (filled < 0 || device_submit(engine->device, request->prepared->program, &run, frame, err) < 0)
     return -1;
+  flight.whole = filled;
+  engine->beside.behind = !filled;
   engine->flights[engine->in_flight++] = flight;
+  beside_after_frame(engine);
   return 0;
 }
 
@@ -139,6 +136,7 @@ int engine_collect(struct engine *engine, struct engine_result *result, struct e
   engine->in_flight--;
   result->opaque = flight.opaque;
   result->submitted_ns = flight.submitted_ns;
+  result->whole = flight.whole;
   if (device_collect(engine->device, flight.prepared->program, &result->picture, err) < 0)
     return -1;
   result->finished_ns = platform_now_ns();
@@ -159,7 +157,7 @@ int engine_profile(struct engine *engine, const struct engine_request *request,
   *profile = (struct profile){0};
   if (engine->in_flight)
     return error_set(err, STATUS_FAILED, "there is no profile while a frame is in flight");
-  if (fill_run(engine, request, &run, &frame, err) < 0)
+  if (fill_run(engine, request, &run, &frame, err) < 0 || beside_finish(engine, err) < 0)
     return -1;
   return device_profile(engine->device, request->prepared->program, &run, frame, profile_request, profile, err);
 }

@@ -127,6 +127,7 @@ static int make(struct engine *engine, const struct engine_shape *wish, struct p
       plans_times(&engine->model, &prepared->shape, &prepared->times_plan, err) < 0 ||
       plans_noise(&engine->model, &prepared->shape, &prepared->noise_plan, &prepared->ends, err) < 0)
     return -1;
+  adapters_mark(&engine->adapters, &engine->resources);
   prepared->guidance = wish->guidance;
   prepared->own_memory = wish->own_memory;
   prepared->sampling.text_to_image = prepared->shape.text_to_image;

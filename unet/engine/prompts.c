@@ -29,7 +29,7 @@ static int encode_chunk(struct engine *engine, int encoder, const struct prompt_
   memcpy(run.tokens, chunk->ids, sizeof run.tokens);
   for (int i = 0; i < e->config.positions; i++)
     run.emphasis[i] = chunk->weights[i] - 1;
-  return device_start(engine->device, engine->text_program[encoder], &run, err);
+  return beside_start(engine, engine->text_program[encoder], &run, err);
 }
 
 /* The slot's tokens through the text encoders. */
@@ -60,9 +60,10 @@ static int chunk_place(const struct engine *engine, int slot, int c, int most, i
   return c < engine->slots[slot].chunks ? text_place(slot, c) : text_place(SLOT_EMPTY, 0);
 }
 
-/* What says which keys and values these are. */
+/* What says which keys and values these are: text, chunks and weights. */
 static uint64_t keys_name(const struct engine *engine, int slot, int most) {
-  return engine->slots[slot].serial * PROMPT_CHUNKS_MAX + (uint64_t)most - 1;
+  uint64_t version = engine->keys_weights > engine->text_weights ? engine->keys_weights : engine->text_weights;
+  return (engine->slots[slot].serial * PROMPT_CHUNKS_MAX + (uint64_t)most - 1) << 32 | (uint32_t)version;
 }
 
 enum { USED_MAX = PROMPTS_MAX * GUIDANCE_ROWS_MAX };
@@ -81,7 +82,7 @@ static int make_keys(struct engine *engine, int slot, int most, int chunks, int 
   for (int c = 0; c < chunks; c++) {
     int text = chunk_place(engine, slot, c, most, chunks);
     const struct run_params run = {.prompt[0] = {{text}, {1}}, .slot = place * chunks + c};
-    if (device_start(engine->device, engine->keys[chunks - 1].program, &run, err) < 0)
+    if (beside_start(engine, engine->keys[chunks - 1].program, &run, err) < 0)
       return -1;
   }
   return 0;
@@ -94,24 +95,91 @@ static int most_chunks(const struct engine *engine, const int *slots, int count)
   return most;
 }
 
+static int count_different(const uint64_t *names, int count) {
+  int different = 0;
+  for (int i = 0; i < count; i++) {
+    bool seen = false;
+    for (int j = 0; j < i; j++)
+      seen |= names[j] == names[i];
+    different += !seen;
+  }
+  return different;
+}
+
+enum { NAMES_MAX = USED_MAX + KEY_SLOTS };
+
+/* Adds to those names the ones of what frames show meanwhile: that keeps its place. Where there is no room for both,
+ * nothing is put off. Returns how many there are. */
+static int keep_shown(struct engine *engine, int chunks, uint64_t names[NAMES_MAX], int count, struct error *err) {
+  const struct shown *shown = &engine->beside.shown;
+  if (!shown->known || shown->chunks != chunks)
+    return count;
+  memcpy(names + count, shown->names, (size_t)shown->name_count * sizeof *names);
+  if (count_different(names, count + shown->name_count) <= KEY_SLOTS)
+    return count + shown->name_count;
+  engine->beside.shown.known = false;
+  return beside_finish(engine, err) < 0 ? -1 : count;
+}
+
 /* Finds a place for each slot's keys and values, and computes those that are missing. Runs in flight may still read
  * what is in a place now; the device works in order, so they have read it before it is overwritten. */
 static int place_slots(struct engine *engine, const int *slots, int count, int chunks, int *places, struct error *err) {
-  struct prompt_keys *keys = &engine->keys[chunks - 1];
-  uint64_t names[USED_MAX] = {0};
-  int most = most_chunks(engine, slots, count);
-  if (keys->version != engine->keys_weights)
-    recent_forget_all(&keys->recent);
-  keys->version = engine->keys_weights;
+  struct recent *recent = &engine->keys[chunks - 1].recent;
+  uint64_t names[NAMES_MAX] = {0};
+  int all[NAMES_MAX], most = most_chunks(engine, slots, count);
   for (int i = 0; i < count; i++)
     names[i] = keys_name(engine, slots[i], most);
-  unsigned come = recent_assign(&keys->recent, names, count, places);
+  int number = keep_shown(engine, chunks, names, count, err);
+  if (number < 0)
+    return -1;
+  uint64_t come = recent_assign(recent, names, number, all);
+  memcpy(places, all, (size_t)count * sizeof *places);
   for (int i = 0; i < count; i++)
     if (come >> i & 1 && make_keys(engine, slots[i], most, chunks, places[i], err) < 0) {
-      recent_forget_all(&keys->recent);
+      recent_forget_all(recent);
       return -1;
     }
   return 0;
+}
+
+void prompts_show(struct engine *engine, int rows, int chunks, struct run_params *slots,
+                  const struct run_params *placed) {
+  struct shown *shown = &engine->beside.shown;
+  int *used[USED_MAX], count = find_used(slots, rows, used), numbers[USED_MAX] = {0};
+  *shown = (struct shown){.known = true, .rows = rows, .chunks = chunks};
+  memcpy(shown->prompt, placed->prompt, sizeof shown->prompt);
+  for (int i = 0; i < count; i++)
+    numbers[i] = *used[i];
+  int most = most_chunks(engine, numbers, count);
+  for (int i = 0; i < count; i++) {
+    uint64_t name = keys_name(engine, numbers[i], most);
+    bool listed = false;
+    for (int j = 0; j < shown->name_count; j++)
+      listed |= shown->names[j] == name;
+    if (!listed)
+      shown->names[shown->name_count++] = name;
+  }
+}
+
+static bool reads(struct run_params *run, int rows, int slot) {
+  int *used[USED_MAX], count = find_used(run, rows, used);
+  for (int i = 0; i < count; i++)
+    if (*used[i] == slot)
+      return true;
+  return false;
+}
+
+bool prompts_await(const struct engine *engine, int rows, int chunks, struct run_params *slots,
+                   struct run_params *places) {
+  const struct beside *b = &engine->beside;
+  for (int i = b->first; i < b->count; i++) {
+    const struct job *job = &b->jobs[i];
+    bool text = job->program == engine->text_program[0] || job->program == engine->text_program[1];
+    if (text ? reads(slots, rows, job->run.slot % SLOTS)
+             : job->program == engine->keys[chunks - 1].program && reads(places, rows, job->run.slot / chunks))
+      return true;
+  }
+  return false;
 }
 
 int prompts_prepare_keys(struct engine *engine, int chunks, struct error *err) {
@@ -120,11 +188,9 @@ int prompts_prepare_keys(struct engine *engine, int chunks, struct error *err) {
   if (keys->program)
     return 0;
   keys->recent = (struct recent){.count = KEY_SLOTS};
-  keys->version = 0;
   plan_free(&keys->plan);
   if (plans_keys(&engine->model, chunks, &keys->plan, err) < 0 ||
-      device_prepare(engine->device, &program, &keys->plan, &(struct program_options){.output = engine->output}, err) <
-          0)
+      beside_prepare(engine, &program, &keys->plan, err) < 0)
     return -1;
   __atomic_store_n(&keys->program, program, __ATOMIC_RELEASE);
   return 0;
@@ -143,7 +209,7 @@ int prompts_refresh(struct engine *engine, int rows, struct run_params *run, str
 }
 
 int prompts_place(struct engine *engine, int rows, int chunks, struct run_params *run, struct error *err) {
-  int *used[USED_MAX], count = find_used(run, rows, used), slots[USED_MAX], places[USED_MAX];
+  int *used[USED_MAX], count = find_used(run, rows, used), slots[USED_MAX] = {0}, places[USED_MAX];
   for (int i = 0; i < count; i++)
     slots[i] = *used[i];
   if (place_slots(engine, slots, count, chunks, places, err) < 0)

@@ -16,8 +16,8 @@ static int oldest(const struct recent *recent) {
   return place;
 }
 
-unsigned recent_assign(struct recent *recent, const uint64_t keys[], int count, int places[]) {
-  unsigned come = 0;
+uint64_t recent_assign(struct recent *recent, const uint64_t keys[], int count, int places[]) {
+  uint64_t come = 0;
   recent->now++;
   /* What is there already first, so that nothing that comes in takes its place. */
   for (int i = 0; i < count; i++) {
@@ -32,7 +32,7 @@ unsigned recent_assign(struct recent *recent, const uint64_t keys[], int count, 
     places[i] = oldest(recent);
     recent->place[places[i]].key = keys[i];
     recent->place[places[i]].used = recent->now;
-    come |= 1u << i;
+    come |= UINT64_C(1) << i;
   }
   return come;
 }

@@ -18,7 +18,7 @@ struct recent {
 /* Gives each key, which is not 0, a place in places: the one where it is already, else one that nothing asked for here
  * is in. Keys may repeat; there are at most recent->count different ones. Returns the keys that have come in, one bit
  * each: of one that repeats, the first. */
-unsigned recent_assign(struct recent *recent, const uint64_t keys[], int count, int places[]);
+uint64_t recent_assign(struct recent *recent, const uint64_t keys[], int count, int places[]);
 /* Nothing is there any more. */
 void recent_forget_all(struct recent *recent);
 

@@ -1,4 +1,5 @@
 #include <math.h>
+#include <string.h>
 
 #include "unet/engine/engine_impl.h"
 #include "unet/sample/noise.h"
@@ -150,9 +151,11 @@ void sampling_table(const struct engine *engine, struct prepared *prepared, doub
 
 static struct conditioning conditioning_of(const struct engine *engine, struct prepared *prepared,
                                            const struct run_params *run) {
-  if (prepared->weights_version != engine->resources.version)
+  bool merged = engine->beside.merge == MERGE_MADE; /* and frames do not see it yet */
+  if (prepared->weights_version != engine->resources.version && !merged)
     prepared->times_weights = plan_weights_version(&prepared->times_plan);
-  prepared->weights_version = engine->resources.version;
+  if (!merged)
+    prepared->weights_version = engine->resources.version;
   struct conditioning c = {.version = prepared->times_weights};
   for (int i = 0; i < prepared->shape.steps; i++)
     c.timestep[i] = run->step[i].timestep;
@@ -183,14 +186,31 @@ static bool same_conditioning(const struct conditioning *a, const struct conditi
 
 /* Need not wait: the device works in order, so frames in flight read the projections before they are overwritten, and
  * the next frame reads the new ones. */
-int sampling_times(struct engine *engine, struct prepared *prepared, const struct run_params *run, struct error *err) {
-  const struct conditioning now = conditioning_of(engine, prepared, run);
-  if (prepared->times_known && same_conditioning(&prepared->times, &now))
+static int make_times(struct engine *engine, struct prepared *prepared, const struct conditioning *now,
+                      const struct run_params *run, struct error *err) {
+  if (prepared->times_known && same_conditioning(&prepared->times, now))
     return 0;
   prepared->times_known = false;
   if (device_start(engine->device, prepared->times_program, run, err) < 0)
     return -1;
-  prepared->times = now;
+  prepared->times = *now;
   prepared->times_known = true;
   return 0;
+}
+
+int sampling_times(struct engine *engine, struct prepared *prepared, const struct run_params *run, struct error *err) {
+  const struct conditioning now = conditioning_of(engine, prepared, run);
+  return make_times(engine, prepared, &now, run, err);
+}
+
+int sampling_times_before(struct engine *engine, struct prepared *prepared, const struct run_params *run,
+                          struct error *err) {
+  struct conditioning now = conditioning_of(engine, prepared, run);
+  bool pooled = tensor_exists(engine->model.pooled);
+  if (!prepared->times_known)
+    return 0;
+  memcpy(now.text, prepared->times.text, sizeof now.text);
+  if (pooled && !same_conditioning(&prepared->times, &now))
+    return 0; /* the pooled texts may be those to come */
+  return make_times(engine, prepared, &now, run, err) < 0 ? -1 : 1;
 }

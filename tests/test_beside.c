@@ -1,0 +1,335 @@
+/* Smooth engines: texts and adapters come in slices beside frames, each frame shows all of a change or nothing of it,
+ * and says which; what it shows is what other engines show.
+ *
+ *   test_beside GOLDENS DEVICE       skipped where there is no such device */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "fixture.h"
+#include "rig.h"
+
+enum { SKIPPED = 77, PATIENCE = 10000 };
+
+static char **args; /* the program's */
+static const char first_text[] = "an oil painting", second_text[] = "neon rain over a harbour";
+
+static void open_rig(struct rig *rig, const char *golden, bool smooth, bool guidance, const char *const *adapters,
+                     int adapter_count) {
+  *rig = (struct rig){.controls = CONTROLS_DEFAULTS};
+  if (golden_open(&rig->golden, args[1], golden) < 0)
+    fail_msg("%s", rig->golden.missing);
+  struct engine_params params = default_params(&rig->golden, args[2]);
+  struct engine_shape shape = default_shape(&rig->golden);
+  params.smooth = smooth;
+  params.adapters = adapters;
+  params.adapter_count = adapter_count;
+  shape.guidance = guidance;
+  must(rig_engine(rig, &params, &shape), &rig->err);
+  must(engine_set_prompt(rig->engine, 1, first_text, &rig->err), &rig->err);
+}
+
+static void set_text(struct rig *rig, int slot, const char *text) {
+  must(engine_set_prompt(rig->engine, slot, text, &rig->err), &rig->err);
+}
+
+static uint8_t *collect_frame(struct rig *rig, bool *whole) {
+  struct engine_result result;
+  must(engine_collect(rig->engine, &result, &rig->err), &rig->err);
+  *whole = result.whole;
+  return picture_copy(&result.picture);
+}
+
+static uint8_t *frame(struct rig *rig, bool *whole) {
+  must(rig_submit(rig, &rig->golden.frame), &rig->err);
+  return collect_frame(rig, whole);
+}
+
+/* A frame that has to be whole. */
+static uint8_t *whole_frame(struct rig *rig) {
+  bool whole;
+  uint8_t *picture = frame(rig, &whole);
+  assert_true(whole);
+  return picture;
+}
+
+static bool same(const struct rig *rig, const uint8_t *a, const uint8_t *b) {
+  return !memcmp(a, b, picture_bytes(rig));
+}
+
+/* Frames until one is whole: those before show `before`, that one `after`. Returns how many come before it. */
+static int frames_until_whole(struct rig *rig, const uint8_t *before, const uint8_t *after) {
+  for (int i = 0; i < PATIENCE; i++) {
+    bool whole;
+    uint8_t *picture = frame(rig, &whole);
+    if (!same(rig, picture, whole ? after : before))
+      fail_msg("frame %d behind the change, which is %s, shows something else", i, whole ? "whole" : "not yet whole");
+    free(picture);
+    if (whole)
+      return i;
+  }
+  fail_msg("the change never comes");
+  return 0;
+}
+
+static void go_on(struct rig *rig) {
+  int left, slices = 0;
+  while ((left = engine_go_on(rig->engine, &rig->err)) > 0)
+    assert_true(++slices < PATIENCE);
+  must(left, &rig->err);
+}
+
+/* What an engine shows that is not smooth. */
+static uint8_t *expected(const char *golden, const char *text, const struct controls *controls) {
+  struct rig rig;
+  open_rig(&rig, golden, false, false, NULL, 0);
+  set_text(&rig, 1, text);
+  rig.controls = *controls;
+  uint8_t *picture = whole_frame(&rig);
+  rig_close(&rig);
+  return picture;
+}
+
+/* --- texts --- */
+
+static void check_text(const char *golden) {
+  struct rig rig;
+  open_rig(&rig, golden, true, false, NULL, 0);
+  uint8_t *first = expected(golden, first_text, &rig.controls), *second = expected(golden, second_text, &rig.controls);
+  assert_false(same(&rig, first, second));
+  assert_same(&rig, whole_frame(&rig), expected(golden, first_text, &rig.controls)); /* the first waits for its text */
+  assert_int_equal(frames_until_whole(&rig, first, first), 0);
+  set_text(&rig, 1, second_text);
+  assert_true(frames_until_whole(&rig, first, second) > 0);
+  assert_int_equal(frames_until_whole(&rig, second, second), 0);
+
+  /* Between frames there is time for all of it: a text for another slot, then for the one shown. */
+  set_text(&rig, 2, first_text);
+  go_on(&rig);
+  rig.controls.prompt = 2;
+  bool whole;
+  free(frame(&rig, &whole));
+  go_on(&rig); /* keys and values */
+  assert_int_equal(frames_until_whole(&rig, first, first), 0);
+  rig.controls.prompt = 1;
+  assert_int_equal(frames_until_whole(&rig, second, second), 0); /* is still there */
+  free(first);
+  free(second);
+  rig_close(&rig);
+}
+
+static void test_text(void **state) {
+  (void)state;
+  check_text("turbo");
+  check_text("sdxl"); /* whose texts are part of the time projections, too */
+}
+
+/* Other controls do not wait for the text. */
+static void check_controls(const char *golden, bool pooled) {
+  struct rig rig;
+  open_rig(&rig, golden, true, false, NULL, 0);
+  rig.controls.strength = 0.5f;
+  free(whole_frame(&rig));
+  set_text(&rig, 1, second_text);
+  rig.controls.strength = 0.8f;
+  rig.controls.seed = 9;
+  bool whole;
+  uint8_t *picture = frame(&rig, &whole);
+  assert_true(whole == pooled); /* pooled texts are in the projections that the strength changes: it waits */
+  assert_same(&rig, picture, expected(golden, whole ? second_text : first_text, &rig.controls));
+  go_on(&rig);
+  assert_same(&rig, whole_frame(&rig), expected(golden, second_text, &rig.controls));
+  rig_close(&rig);
+}
+
+static void test_controls(void **state) {
+  (void)state;
+  check_controls("turbo", false);
+  check_controls("sdxl", true);
+}
+
+/* A text that changes while one is under way has its turn behind it; with one for every frame, each frame shows one of
+ * them, and they do not stand still. */
+static void test_many_texts(void **state) {
+  (void)state;
+  static const char *const texts[] = {first_text, second_text};
+  struct rig rig;
+  uint8_t *pictures[2];
+  int seen[2] = {0}, set = 0;
+  open_rig(&rig, "turbo", true, false, NULL, 0);
+  for (int i = 0; i < 2; i++)
+    pictures[i] = expected("turbo", texts[i], &rig.controls);
+  for (int i = 0; i < 60; i++) {
+    bool whole, quiet = engine_go_on(rig.engine, &rig.err) == 0 && !engine_is_behind(rig.engine);
+    if (quiet)
+      set_text(&rig, 1, texts[++set % 2]);
+    uint8_t *picture = frame(&rig, &whole);
+    bool is_second = same(&rig, picture, pictures[1]);
+    assert_true(is_second || same(&rig, picture, pictures[0]));
+    seen[is_second]++;
+    free(picture);
+  }
+  assert_true(seen[0] > 3 && seen[1] > 3);
+  set_text(&rig, 1, first_text); /* all three are put off, and the last counts */
+  set_text(&rig, 1, second_text);
+  set_text(&rig, 1, first_text);
+  go_on(&rig);
+  free(frame(&rig, &(bool){0})); /* asks for its keys */
+  go_on(&rig);
+  uint8_t *last = whole_frame(&rig);
+  assert_true(same(&rig, last, pictures[0]));
+  free(last);
+  for (int i = 0; i < 2; i++)
+    free(pictures[i]);
+  rig_close(&rig);
+}
+
+/* Two frames in flight, and a handle with more rows, whose first frame waits. */
+static void test_in_flight(void **state) {
+  (void)state;
+  struct rig rig;
+  struct prepared *rows;
+  struct engine_shape shape;
+  open_rig(&rig, "turbo", true, false, NULL, 0);
+  uint8_t *first = expected("turbo", first_text, &rig.controls),
+          *second = expected("turbo", second_text, &rig.controls);
+  must(rig_submit(&rig, &rig.golden.frame), &rig.err);
+  for (int i = 0; i < 30; i++) {
+    if (i == 3)
+      set_text(&rig, 1, second_text);
+    must(rig_submit(&rig, &rig.golden.frame), &rig.err);
+    bool whole;
+    uint8_t *picture = collect_frame(&rig, &whole);
+    assert_true(same(&rig, picture, i > 3 && whole ? second : first));
+    assert_true(whole || (i >= 3 && i < 28));
+    free(picture);
+  }
+  free(collect_frame(&rig, &(bool){0}));
+
+  struct prepared_info info;
+  prepared_get_info(rig.prepared, &info);
+  shape = info.shape;
+  shape.guidance = true;
+  must(engine_prepare(rig.engine, &shape, &rows, &rig.err), &rig.err);
+  set_text(&rig, SLOT_NEGATIVE, "rain");
+  set_text(&rig, 1, first_text);
+  engine_release(rig.engine, &rig.prepared);
+  rig.prepared = rows;
+  rig.controls.guidance = 2;
+  uint8_t *ours = whole_frame(&rig);
+  struct rig other;
+  open_rig(&other, "turbo", false, true, NULL, 0);
+  set_text(&other, SLOT_NEGATIVE, "rain");
+  other.controls.guidance = 2;
+  assert_same(&rig, ours, whole_frame(&other));
+  rig_close(&other);
+  free(first);
+  free(second);
+  rig_close(&rig);
+}
+
+/* --- adapters --- */
+
+static const char *const files[] = {"locon.safetensors", "loha-tucker.safetensors", "dora-channels.safetensors"};
+enum { FILES = 3 };
+
+static void open_adapted(struct rig *rig, bool smooth) {
+  char paths[FILES][600];
+  const char *list[FILES];
+  for (int i = 0; i < FILES; i++) {
+    snprintf(paths[i], sizeof paths[i], "%s/adapters/%s", args[1], files[i]);
+    list[i] = paths[i];
+  }
+  open_rig(rig, "sd15", smooth, false, list, FILES);
+  rig->controls.strength = 0.5f;
+}
+
+static uint8_t *expected_adapted(const char *text, const struct controls *controls) {
+  struct rig rig;
+  open_adapted(&rig, false);
+  set_text(&rig, 1, text);
+  rig.controls = *controls;
+  uint8_t *picture = whole_frame(&rig);
+  rig_close(&rig);
+  return picture;
+}
+
+/* Weights that go to and fro, a text with them, and what each frame shows. */
+static void test_adapters(void **state) {
+  (void)state;
+  static const float weights[][FILES] = {{1, 0, 0}, {0, 0, 0}, {0.3f, 0.5f, 1}, {-1, 0, 2}};
+  struct rig rig;
+  open_adapted(&rig, true);
+  uint8_t *before = expected_adapted(first_text, &rig.controls);
+  uint8_t *shown = whole_frame(&rig);
+  assert_true(same(&rig, shown, before));
+  free(shown);
+  for (size_t i = 0; i < sizeof weights / sizeof *weights; i++) {
+    const char *text = i % 2 ? first_text : second_text;
+    memcpy(rig.controls.adapter, weights[i], sizeof weights[i]);
+    set_text(&rig, 1, text);
+    uint8_t *after = expected_adapted(text, &rig.controls);
+    bool beside = i % 3 == 2; /* or between frames */
+    if (beside) {
+      bool whole;
+      uint8_t *picture = frame(&rig, &whole);
+      assert_true(same(&rig, picture, whole ? after : before));
+      free(picture);
+      go_on(&rig);
+      free(frame(&rig, &whole)); /* what this one asks for may be keys alone */
+      go_on(&rig);
+    }
+    int frames = frames_until_whole(&rig, before, after);
+    assert_true(!beside || frames == 0);
+    free(before);
+    before = after;
+  }
+  free(before);
+  rig_close(&rig);
+}
+
+/* Other weights with every frame: each shows weights and text that belong together, and the last ones come. */
+static void test_weights_every_frame(void **state) {
+  (void)state;
+  struct rig rig;
+  open_adapted(&rig, true);
+  free(whole_frame(&rig));
+  for (int i = 0; i < 8; i++) {
+    rig.controls.adapter[0] = 0.05f * (float)i;
+    bool whole;
+    free(frame(&rig, &whole));
+  }
+  uint8_t *after = expected_adapted(first_text, &rig.controls);
+  for (int i = 0; i < 3; i++) { /* weights under way, then these, then their keys */
+    go_on(&rig);
+    bool whole;
+    free(frame(&rig, &whole));
+  }
+  assert_int_equal(frames_until_whole(&rig, after, after), 0);
+  must(engine_weigh(rig.engine, (float[ADAPTERS_MAX]){0}, &rig.err), &rig.err); /* at once */
+  memset(rig.controls.adapter, 0, sizeof rig.controls.adapter);
+  free(after);
+  after = expected_adapted(first_text, &rig.controls);
+  bool whole;
+  free(frame(&rig, &whole));
+  go_on(&rig);
+  assert_int_equal(frames_until_whole(&rig, after, after), 0);
+  free(after);
+  rig_close(&rig);
+}
+
+int main(int argc, char **argv) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(test_text),      cmocka_unit_test(test_controls), cmocka_unit_test(test_many_texts),
+      cmocka_unit_test(test_in_flight), cmocka_unit_test(test_adapters), cmocka_unit_test(test_weights_every_frame),
+  };
+  if (argc != 3)
+    return 2;
+  args = argv;
+  char model[600];
+  snprintf(model, sizeof model, "%s/turbo", argv[1]);
+  struct engine_params params = ENGINE_PARAMS_DEFAULTS;
+  params.model = model;
+  params.device.name = argv[2];
+  return has_device(&params) ? cmocka_run_group_tests(tests, NULL, NULL) : SKIPPED;
+}
