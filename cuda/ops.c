@@ -201,6 +201,15 @@ static int prepare_store_slot(struct preparation *p) {
   return append_sample(p, launch_store_slot, &args);
 }
 
+static int prepare_shift(struct preparation *p) {
+  const struct op_shift *o = &p->op->shift;
+  struct sample_args args = {.n = o->rows.n / (o->by ? o->by : 1)};
+  args.count = tensor_elements(o->rows) / (size_t)args.n;
+  args.x = operand_either(p, o->x, &args.x_type);
+  args.y = operand_either(p, o->rows, &args.y_type);
+  return append_sample(p, launch_shift, &args);
+}
+
 static int prepare_prompt(struct preparation *p) {
   const struct op_prompt *o = &p->op->prompt;
   const struct guidance_rows rows = guidance_rows(o->first, o->rows, o->y.n);
@@ -265,6 +274,7 @@ static int prepare_unet_input(struct preparation *p) {
   struct sample_args args = {.image = operand(p, o->image, ROLE_ANY),
                              .count = tensor_elements(o->y) / (size_t)o->y.n,
                              .n = o->y.n,
+                             .rows = guidance_rows(o->first, o->rows, o->y.n),
                              .kept_pixels = operand(p, o->kept, ROLE_VECTOR),
                              .w = o->x.w,
                              .size = o->kept.w / o->x.w,
@@ -293,13 +303,15 @@ static int prepare_guide(struct preparation *p) {
 
 static int prepare_step(struct preparation *p) {
   const struct op_step *o = &p->op->step;
-  struct sample_args args = {
-      .noise = operand(p, o->noise, ROLE_VECTOR), .count = tensor_elements(o->x), .step = o->step};
+  struct sample_args args = {.noise = operand(p, o->noise, ROLE_VECTOR),
+                             .count = tensor_elements(o->x) / (size_t)o->x.n,
+                             .n = o->x.n,
+                             .step = o->step};
   args.model = operand_either(p, o->model, &args.model_type);
   args.x = args.y = operand_either(p, o->x, &args.x_type);
   args.y_type = args.x_type;
   args.earlier = operand(p, o->earlier, ROLE_VECTOR);
-  args.kept = o->earlier.n;
+  args.kept = o->earlier.n / o->x.n;
   return append_sample(p, launch_step, &args);
 }
 

@@ -84,6 +84,28 @@ static const struct store_case store_cases[] = {
     {.n = 1, .h = 2, .state = true, .ring = true, .demand = ELEMENT_PRECISE},
 };
 
+struct shift_case {
+  int n, by;
+  bool x;
+  enum demand demand, x_demand;
+};
+
+static void build_shift(struct op_test *t, const void *argument) {
+  const struct shift_case *c = argument;
+  struct op_shift op = {.rows = test_state(t, c->n, 5, 7, 6, c->demand), .by = c->by};
+  if (c->x)
+    op.x = test_input(t, c->by ? c->by : 1, 5, 7, 6, c->x_demand, FILL_NORMAL);
+  plan_shift(&t->plan, "shift", op);
+  test_output(t, op.rows);
+}
+
+static const struct shift_case shift_cases[] = {
+    {.n = 4, .x = true},
+    {.n = 6, .by = 2, .x = true, .demand = ELEMENT_PRECISE, .x_demand = ELEMENT_PRECISE},
+    {.n = 3, .demand = ELEMENT_PRECISE},
+    {.n = 2, .x = true, .demand = ELEMENT_PRECISE},
+};
+
 /* Blends of one prompt, two, four and all; what is behind the first weight of 0 does not exist and must not be read. */
 static void build_prompt(struct op_test *t, const void *argument) {
   struct tensor slots = test_slots(t, 12, 1, 77, 24);
@@ -103,6 +125,14 @@ static const int prompt_cases[] = {1, 2, 4, PROMPTS_MAX};
 static void build_affine(struct op_test *t, const void *argument) {
   const enum demand *demand = argument;
   struct op_affine op = {.x = test_input(t, 1, 5, 7, 4, *demand, FILL_NORMAL), .scale = 5.490118f, .bias = 0.1159f};
+  test_output(t, plan_affine(&t->plan, "affine", op));
+}
+
+/* One of several pictures, as it is. */
+static void build_affine_of_one(struct op_test *t, const void *argument) {
+  const enum demand *demand = argument;
+  struct tensor all = test_state(t, 3, 5, 7, 4, *demand);
+  struct op_affine op = {.x = tensor_pictures(all, 2, 1), .scale = 1, .precise = *demand == ELEMENT_PRECISE};
   test_output(t, plan_affine(&t->plan, "affine", op));
 }
 
@@ -188,21 +218,34 @@ struct unet_input_case {
   int rows, c_image;
   unsigned image_rows;
   int size; /* of the mask for each pixel; 0: there is none */
+  int latents, first;
 };
 
 static void build_unet_input(struct op_test *t, const void *argument) {
   const struct unet_input_case *c = argument;
-  struct op_unet_input op = {
-      .x = test_input(t, 1, 5, 7, 16, ELEMENT_PRECISE, FILL_NORMAL), .image_rows = c->image_rows, .y.n = c->rows};
+  int n = c->latents ? c->latents : 1, first = c->first ? c->first : c->rows;
+  struct op_unet_input op = {.x = test_input(t, n, 5, 7, 16, ELEMENT_PRECISE, FILL_NORMAL),
+                             .image_rows = c->image_rows,
+                             .rows = c->rows,
+                             .first = c->first,
+                             .y.n = first + (n - 1) * c->rows};
   if (c->c_image)
-    op.image = test_input(t, 1, 5, 7, c->c_image, ELEMENT_DEVICE, FILL_NORMAL);
+    op.image = test_input(t, n, 5, 7, c->c_image, ELEMENT_DEVICE, FILL_NORMAL);
   if (c->size)
-    op.kept = test_kept(t, 5 * c->size, 7 * c->size);
+    op.kept = test_state(t, n, 5 * c->size, 7 * c->size, 1, ELEMENT_PRECISE);
   test_output(t, plan_unet_input(&t->plan, "input", op));
 }
 
-static const struct unet_input_case unet_input_cases[] = {{1, 0, 0},  {2, 0, 0},    {1, 16, 1},   {3, 4, 3},
-                                                          {2, 16, 2}, {1, 4, 1, 8}, {2, 4, 3, 4}, {3, 4, 1, 1}};
+static const struct unet_input_case unet_input_cases[] = {{1, 0, 0},
+                                                          {2, 0, 0},
+                                                          {1, 16, 1},
+                                                          {3, 4, 3},
+                                                          {2, 16, 2},
+                                                          {1, 4, 1, 8},
+                                                          {2, 4, 3, 4},
+                                                          {3, 4, 1, 1},
+                                                          {2, 4, 1, 2, .latents = 3},
+                                                          {1, 4, 3, 4, .latents = 4, .first = 2}};
 
 struct guide_case {
   int latents, rows, first;
@@ -247,6 +290,7 @@ struct step_case {
   bool noise;
   int kept; /* earlier predictions: none, or of four steps that look back on them */
   bool state, loop, precise;
+  int latents;
 };
 
 /* What looking back means is up to the coefficients; each step looks back as far as there is something. The second step
@@ -333,6 +377,28 @@ static void build_loop(struct op_test *t, const void *argument) {
   t->params.step[3] = (struct step_params){1, 0.5f, 0.5f, 0};
 }
 
+/* Several latents, each at a step of its own. */
+static void build_steps(struct op_test *t, const void *argument) {
+  const struct step_case *c = argument;
+  int n = c->latents;
+  struct op_step op = {.step = 1, .x = test_state(t, n, 5, 7, 16, ELEMENT_PRECISE)};
+  op.model = test_input(t, n, 5, 7, 16, ELEMENT_DEVICE, FILL_NORMAL);
+  if (c->noise)
+    op.noise = test_state(t, n, 5, 7, 16, ELEMENT_PRECISE); /* one less than steps: the last has none */
+  if (c->kept)
+    op.earlier = test_state(t, n * c->kept, 5, 7, 16, ELEMENT_PRECISE);
+  look_back(t, 1, n, c->kept);
+  for (int i = 1; c->noise && i < n; i++)
+    t->params.step[i].noise = 0.25f * (float)i;
+  plan_step(&t->plan, "step", op);
+  test_output(t, op.x);
+  if (c->kept)
+    test_output(t, op.earlier);
+}
+
+static const struct step_case steps_cases[] = {
+    {.latents = 4, .noise = true}, {.latents = 3, .kept = 2}, {.latents = 8, .noise = true, .kept = 1}};
+
 static const struct step_case step_cases[] = {{.noise = true}, {.noise = false}, {.noise = true, .precise = true}};
 
 const struct op_cases op_cases_around[] = {
@@ -343,8 +409,10 @@ const struct op_cases op_cases_around[] = {
     OP_CASE_EXACT("time row", build_time_row),
     OP_CASE_EXACT("time row of several", build_time_rows),
     OP_CASES_EXACT("store slot", build_store_slot, store_cases),
+    OP_CASES_EXACT("shift", build_shift, shift_cases),
     OP_CASES_EXACT("prompt", build_prompt, prompt_cases),
     OP_CASES("affine", build_affine, affine_cases),
+    OP_CASES_EXACT("affine of one picture", build_affine_of_one, affine_cases),
     OP_CASE_EXACT("prompt of several steps", build_prompt_rows),
     OP_CASES_EXACT("end token", build_end_token, end_token_cases),
     OP_CASES("emphasis", build_emphasis, emphasis_cases),
@@ -354,6 +422,7 @@ const struct op_cases op_cases_around[] = {
     OP_CASES_EXACT("unet input", build_unet_input, unet_input_cases),
     OP_CASES("guide", build_guide, guide_cases),
     OP_CASES_EXACT("step", build_step, step_cases),
+    OP_CASES("steps of several latents", build_steps, steps_cases),
     OP_CASES("step with earlier predictions", build_look_back, look_back_cases),
     OP_CASE("loop", build_loop),
     {NULL},

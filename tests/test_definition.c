@@ -429,6 +429,20 @@ static void guidance_makes_its_reference(void **state) {
   expect(&b, plan_guide(&b.plan, "second", op), (float[]){8 - 3 * (5 - 10)}, 0);
 }
 
+/* What waits goes one place on, and each latent takes the step of its place. */
+static void latents_take_steps_of_their_own(void **state) {
+  (void)state;
+  struct bench b = begin();
+  struct tensor rows = give(&b, plan_state(&b.plan, "rows", 3, 1, 1, 1, ELEMENT_PRECISE), (float[]){2, 3, 4});
+  struct tensor x = input(&b, 1, 1, 1, (float[]){1});
+  plan_shift(&b.plan, "shift", (struct op_shift){.x = x, .rows = rows});
+  struct tensor model = give(&b, plan_input(&b.plan, 3, 1, 1, 1, ELEMENT_DEVICE), (float[]){5, 6, 7});
+  plan_step(&b.plan, "step", (struct op_step){.x = rows, .model = model});
+  for (int i = 0; i < 3; i++)
+    b.params.step[i] = (struct step_params){.x = 10, .model = (float)i};
+  expect(&b, rows, (float[]){10, 20 + 6, 30 + 2 * 7}, 0);
+}
+
 /* x = 2 x + m + 10 e0 + 100 e1, and e0 = m - x is kept: three steps by hand. */
 static void a_step_looks_back(void **state) {
   (void)state;
@@ -767,6 +781,7 @@ int main(void) {
       cmocka_unit_test(guidance_becomes_a_wave),
       cmocka_unit_test(guidance_weighs_predictions),
       cmocka_unit_test(guidance_makes_its_reference),
+      cmocka_unit_test(latents_take_steps_of_their_own),
       cmocka_unit_test(the_sampler_step_is_linear),
       cmocka_unit_test(a_step_looks_back),
       cmocka_unit_test(a_step_may_keep_nothing),

@@ -82,6 +82,7 @@ struct engine_shape {
   int steps;                   /* 1..50; 0: what suits the model (1 for turbo and mini, 4 for LCM, 20 else) */
   bool text_to_image;          /* no input frame */
   enum guidance_mode guidance; /* see there; where the model embeds guidance, full is that, and residual is refused */
+  bool stream_batch;           /* all steps in one U-Net call, each for another frame: see engine_submit */
   int batch;                   /* pictures of one run: 1, or 0, which is 1 */
   int chunks;                  /* of prompts that are attended to, 1 to 4; 0: 1. See engine_chunks */
   bool own_memory; /* works in memory of its own: what a run leaves there outlasts the runs of other handles */
@@ -107,8 +108,12 @@ struct engine_info {
   long device_allocations, device_launches, device_waits, device_captures; /* counted since start */
 };
 
+/* Frames that a stream batch works on at a time. */
+enum { STREAM_BATCH_MAX = 8 };
+
 struct prepared_info {
   struct engine_shape shape; /* as prepared: nothing is left open */
+  int frames_behind;         /* a picture comes so many frames after its own: of a stream batch the steps but one */
   int rows;                  /* guidance rows of the first U-Net call */
   double flops;              /* of one frame's matrix products */
 };
@@ -212,11 +217,13 @@ struct engine_request {
   const struct controls *controls;
   const struct frame *frame;      /* the input; not read for text to image */
   struct frame_identity identity; /* of the frame, which the picture gets */
+  bool drain;                     /* there is no frame: those under way in a stream batch go on by one step */
   void *opaque;                   /* the caller's own; comes back with the picture */
 };
 
 struct engine_result {
   struct frame picture; /* held (picture.h), also beyond its handle and the engine */
+  bool pending;         /* there is no picture: a stream batch has not come so far. opaque is NULL then */
   void *opaque;
   bool whole;                        /* it shows all that its controls ask for */
   int64_t submitted_ns, finished_ns; /* of platform_now_ns: when engine_submit was called, when the picture was there */
@@ -225,10 +232,16 @@ struct engine_result {
   struct run_stamps stamps; /* of engines opened with stamps */
 };
 
+/* Of a handle with a stream batch each frame is one step further with every frame that follows: the result of a submit
+ * is the picture of the frame submitted frames_behind before, or none. Strength, sampler, mix and identity stay with
+ * their frame; prompts, guidance and seed act on all that are under way. Whoever has no more frames drains the rest:
+ * as many pictures come as engine_under_way says, each of the same controls as alone, but for a GPU's rounding. */
+int engine_under_way(const struct prepared *prepared);
+
 /* Starts one frame: controls and frame are copied or consumed before this returns. The frame shows all of what its
  * controls say, and of the texts and the mask that were set before, as if they had never been different; frames
- * submitted before show nothing of it. At most two frames are in flight, of whichever handles. STATUS_HELD, with
- * nothing started, where more pictures than device_options.pictures are held. */
+ * submitted before show nothing of it, but for those under way in a stream batch. At most two frames are in flight, of
+ * whichever handles. STATUS_HELD, with nothing started, where more pictures than device_options.pictures are held. */
 int engine_submit(struct engine *engine, const struct engine_request *request, struct error *err);
 /* Waits for the oldest frame in flight. After a failure *result has opaque and submitted_ns, and the frame is gone. */
 int engine_collect(struct engine *engine, struct engine_result *result, struct error *err);

@@ -253,6 +253,7 @@ cudaError_t launch_timestep(const struct launch_queue *queue, const struct sampl
 cudaError_t launch_guidance_embed(const struct launch_queue *queue, const struct sample_args *args);
 cudaError_t launch_time_row(const struct launch_queue *queue, const struct sample_args *args);
 cudaError_t launch_store_slot(const struct launch_queue *queue, const struct sample_args *args);
+cudaError_t launch_shift(const struct launch_queue *queue, const struct sample_args *args);
 cudaError_t launch_prompt(const struct launch_queue *queue, const struct sample_args *args);
 cudaError_t launch_affine(const struct launch_queue *queue, const struct sample_args *args);
 cudaError_t launch_end_token(const struct launch_queue *queue, const struct sample_args *args);

@@ -94,6 +94,18 @@ __global__ void __launch_bounds__(THREADS) store_slot_kernel(const __grid_consta
     element_write(p.y, p.y_type, slot * p.count + i, element_read(p.x, p.x_type, i));
 }
 
+/* A thread for each element of what goes on together. */
+__global__ void __launch_bounds__(THREADS) shift_kernel(const __grid_constant__ struct sample_args p) {
+  size_t i = thread_index();
+  wait_for_previous();
+  if (i >= p.count)
+    return;
+  for (int row = p.n - 1; row > 0; row--)
+    element_write(p.y, p.y_type, row * p.count + i, element_read(p.y, p.y_type, (row - 1) * p.count + i));
+  if (p.x)
+    element_write(p.y, p.y_type, i, element_read(p.x, p.x_type, i));
+}
+
 /* Eight elements a thread; p.count is a multiple of 8, or WIDTH is 1. */
 template <int WIDTH>
 __global__ void __launch_bounds__(THREADS) prompt_kernel(const __grid_constant__ struct sample_args p) {
@@ -226,9 +238,9 @@ __global__ void __launch_bounds__(THREADS) mask_kernel(const __grid_constant__ s
     element_write(p.y, p.y_type, i, p.kept_pixels[i / p.c] >= 0.5f ? element_read(p.x, p.x_type, i) : p.shift);
 }
 
-/* Whether the picture behind a pixel of the latent is to be made anew. */
+/* Whether the picture behind a pixel of a latent is to be made anew. */
 __device__ __forceinline__ float repainted(const struct sample_args &p, size_t pixel) {
-  size_t row = pixel / p.w * p.size, column = pixel % p.w * p.size;
+  size_t row = pixel / p.w * p.size, column = pixel % p.w * p.size; /* all latents below each other */
   return p.kept_pixels[row * p.w * p.size + column] >= 0.5f ? 0.0f : 1.0f;
 }
 
@@ -238,7 +250,8 @@ __global__ void __launch_bounds__(THREADS) unet_input_kernel(const __grid_consta
   if (i >= p.count * p.n)
     return;
   int masks = p.kept_pixels != nullptr, channels = p.c + masks + p.c_image;
-  size_t row = i / p.count, pixel = i % p.count / channels;
+  int copy = (int)(i / p.count), latent = index_of(p.rows, copy), row = row_of(p.rows, copy);
+  size_t pixel = latent * (p.count / channels) + i % p.count / channels;
   int channel = (int)(i % channels), image = channel - p.c - masks;
   float v = 0.0f;
   if (channel < p.c)
@@ -337,10 +350,10 @@ __global__ void __launch_bounds__(THREADS) guide_kernel(const __grid_constant__ 
 /* What the earlier predictions add; then each goes one place back, and the first is `now`, where the step keeps it. */
 __device__ __forceinline__ float look_back(const struct sample_args &p, const struct step_params &s, size_t i,
                                            float now) {
-  float sum = 0.0f;
+  float sum = 0.0f, *earlier = p.earlier + blockIdx.y * p.kept * p.count;
   bool keeps = s.keep_x != 0.0f || s.keep_model != 0.0f;
   for (int j = 0; j < p.kept; j++) {
-    float *place = p.earlier + j * p.count + i, before = *place;
+    float *place = earlier + j * p.count + i, before = *place;
     if (s.earlier[j] != 0.0f)
       sum += s.earlier[j] * before;
     if (keeps)
@@ -356,15 +369,16 @@ __global__ void __launch_bounds__(THREADS) step_kernel(const __grid_constant__ s
   if (i >= p.count)
     return;
   const struct run_params &run = p.block->run;
-  int step = p.step + p.block->iteration;
+  int step = p.step + p.block->iteration + blockIdx.y;
   const struct step_params &s = run.step[step];
-  float model = element_read(p.model, p.model_type, i);
-  float x = element_read(p.x, p.x_type, i), v = s.x * x + s.model * model;
+  size_t at = blockIdx.y * p.count + i;
+  float model = element_read(p.model, p.model_type, at);
+  float x = element_read(p.x, p.x_type, at), v = s.x * x + s.model * model;
   if (p.noise && s.noise != 0.0f)
     v += s.noise * p.noise[step * p.count + i];
   if (p.kept)
     v += look_back(p, s, i, s.keep_x * x + s.keep_model * model);
-  element_write(p.y, p.y_type, i, v);
+  element_write(p.y, p.y_type, at, v);
 }
 
 template <typename Kernel>
@@ -403,6 +417,10 @@ cudaError_t launch_time_row(const struct launch_queue *queue, const struct sampl
 
 cudaError_t launch_store_slot(const struct launch_queue *queue, const struct sample_args *args) {
   return launch_over(queue, store_slot_kernel, args->count, args);
+}
+
+cudaError_t launch_shift(const struct launch_queue *queue, const struct sample_args *args) {
+  return launch_over(queue, shift_kernel, args->count, args);
 }
 
 cudaError_t launch_prompt(const struct launch_queue *queue, const struct sample_args *args) {
@@ -456,5 +474,5 @@ cudaError_t launch_guide(const struct launch_queue *queue, const struct sample_a
 }
 
 cudaError_t launch_step(const struct launch_queue *queue, const struct sample_args *args) {
-  return launch_over(queue, step_kernel, args->count, args);
+  return launch(queue, step_kernel, dim3(blocks_for(args->count, THREADS), args->n), dim3(THREADS), 0, *args);
 }

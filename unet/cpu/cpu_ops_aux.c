@@ -24,6 +24,16 @@ static void store_slot_run(const struct cpu_run *run, const struct cpu_node *nod
   memcpy(cpu_f32(run->program, op->slots) + slot * count, cpu_f32(run->program, op->x), count * sizeof(float));
 }
 
+static void shift_run(const struct cpu_run *run, const struct cpu_node *node) {
+  const struct op_shift *op = &node->op->shift;
+  const float *x = cpu_f32(run->program, op->x);
+  float *rows = cpu_f32(run->program, op->rows);
+  size_t all = tensor_elements(op->rows), by = all / (size_t)op->rows.n * (size_t)(op->by ? op->by : 1);
+  memmove(rows + by, rows, (all - by) * sizeof *rows);
+  if (x)
+    memcpy(rows, x, by * sizeof *rows);
+}
+
 static void prompt_run(const struct cpu_run *run, const struct cpu_node *node) {
   const struct op_prompt *op = &node->op->prompt;
   const float *slots = cpu_f32(run->program, op->slots);
@@ -147,19 +157,25 @@ static bool is_repainted(const struct op_unet_input *op, const float *kept, size
 
 static void unet_input_run(const struct cpu_run *run, const struct cpu_node *node) {
   const struct op_unet_input *op = &node->op->unet_input;
-  const float *x = cpu_f32(run->program, op->x), *image = cpu_f32(run->program, op->image),
-              *kept = cpu_f32(run->program, op->kept);
+  const float *xs = cpu_f32(run->program, op->x), *images = cpu_f32(run->program, op->image),
+              *masks = cpu_f32(run->program, op->kept);
+  const struct guidance_rows rows = guidance_rows(op->first, op->rows, op->y.n);
   float *y = cpu_f32(run->program, op->y);
   size_t pixels = (size_t)op->x.h * (size_t)op->x.w;
-  for (int r = 0; r < op->y.n; r++)
+  for (int r = 0; r < op->y.n; r++) {
+    size_t latent = (size_t)guidance_index(rows, r);
+    const float *x = xs + latent * pixels * (size_t)op->x.c, *image = images + latent * pixels * (size_t)op->image.c,
+                *kept = masks ? masks + latent * (size_t)op->kept.h * (size_t)op->kept.w : NULL;
+    bool sees = op->image_rows >> guidance_row(rows, r) & 1;
     for (size_t i = 0; i < pixels; i++) {
       for (int c = 0; c < op->x.c; c++)
         *y++ = x[i * (size_t)op->x.c + (size_t)c];
       if (kept)
         *y++ = is_repainted(op, kept, i);
       for (int c = 0; c < op->image.c; c++)
-        *y++ = op->image_rows >> r & 1 ? image[i * (size_t)op->image.c + (size_t)c] : 0;
+        *y++ = sees ? image[i * (size_t)op->image.c + (size_t)c] : 0;
     }
+  }
 }
 
 /* Sums of the values and of their squares. */
@@ -234,20 +250,23 @@ static void guide_run(const struct cpu_run *run, const struct cpu_node *node) {
   }
 }
 
-static void step_run(const struct cpu_run *run, const struct cpu_node *node) {
-  const struct op_step *op = &node->op->step;
-  size_t index = (size_t)(op->step + run->iteration), count = tensor_elements(op->x);
-  const struct step_params *s = &run->params->step[index];
-  const float *model = cpu_f32(run->program, op->model), *noise = cpu_f32(run->program, op->noise);
-  float *x = cpu_f32(run->program, op->x), *earlier = cpu_f32(run->program, op->earlier);
-  size_t kept = (size_t)op->earlier.n;
-  bool keeps = kept && (s->keep_x != 0 || s->keep_model != 0);
+/* A latent of OP_STEP. */
+struct stepped {
+  float *x, *earlier;
+  const float *model, *noise;
+  size_t kept, count;
+};
+
+static void step_latent(const struct step_params *s, const struct stepped *l) {
+  size_t count = l->count;
+  float *x = l->x, *earlier = l->earlier;
+  bool keeps = l->kept && (s->keep_x != 0 || s->keep_model != 0);
   for (size_t i = 0; i < count; i++) {
-    double prediction = (double)model[i];
-    double more = noise && s->noise != 0 ? (double)s->noise * (double)noise[index * count + i] : 0;
-    for (size_t j = 0; j < kept; j++)
+    double prediction = (double)l->model[i];
+    double more = l->noise && s->noise != 0 ? (double)s->noise * (double)l->noise[i] : 0;
+    for (size_t j = 0; j < l->kept; j++)
       more += s->earlier[j] != 0 ? (double)s->earlier[j] * (double)earlier[j * count + i] : 0;
-    for (size_t j = kept; keeps && j > 1; j--)
+    for (size_t j = l->kept; keeps && j > 1; j--)
       earlier[(j - 1) * count + i] = earlier[(j - 2) * count + i];
     if (keeps)
       earlier[i] = (float)((double)s->keep_x * (double)x[i] + (double)s->keep_model * prediction);
@@ -255,8 +274,28 @@ static void step_run(const struct cpu_run *run, const struct cpu_node *node) {
   }
 }
 
+static void step_run(const struct cpu_run *run, const struct cpu_node *node) {
+  const struct op_step *op = &node->op->step;
+  size_t count = tensor_elements(op->x) / (size_t)op->x.n;
+  struct stepped l = {.x = cpu_f32(run->program, op->x),
+                      .earlier = cpu_f32(run->program, op->earlier),
+                      .model = cpu_f32(run->program, op->model),
+                      .kept = (size_t)(op->earlier.n / op->x.n),
+                      .count = count};
+  const float *noise = cpu_f32(run->program, op->noise);
+  for (int i = 0; i < op->x.n; i++) {
+    int step = op->step + run->iteration + i;
+    l.noise = noise && step < op->noise.n ? noise + (size_t)step * count : NULL;
+    step_latent(&run->params->step[step], &l);
+    l.x += count;
+    l.model += count;
+    l.earlier += l.earlier ? l.kept * count : 0;
+  }
+}
+
 const struct cpu_impl cpu_define_embed = {.run = embed_run};
 const struct cpu_impl cpu_define_store_slot = {.run = store_slot_run};
+const struct cpu_impl cpu_define_shift = {.run = shift_run};
 const struct cpu_impl cpu_define_prompt = {.run = prompt_run};
 const struct cpu_impl cpu_define_end_token = {.run = end_token_run};
 const struct cpu_impl cpu_define_emphasis = {.run = emphasis_run};

@@ -48,6 +48,17 @@ struct held_noise {
   int samples; /* of the steps, that are there */
 };
 
+/* A frame on its way through a stream batch. */
+struct passenger {
+  bool there; /* else a place that drains left empty */
+  struct frame_identity identity;
+  void *opaque;
+  int64_t submitted_ns;
+  bool whole; /* when it came on board */
+  float mix;
+  struct sampler_table table;
+};
+
 /* A frame plan ready to run, and what it samples. */
 struct prepared {
   struct prepared *next; /* of the engine's */
@@ -57,6 +68,7 @@ struct prepared {
   struct plan plan, times_plan, noise_plan;
   struct program *program, *times_program, *noise_program;
   struct frame_noise noise;
+  struct passenger *passengers; /* of a stream batch, newest first: after a run the one at the end has left */
   struct noise_ends ends;
   float *noise_sample; /* one sample of noise, on its way to the device */
   struct sampling sampling;
@@ -64,7 +76,8 @@ struct prepared {
   bool table_known;
   struct held_noise whole;  /* the frame plan's noise, where it is a seed's */
   struct held_noise end[2]; /* of ends */
-  struct noise_place place; /* of the frame plan's noise, where it lies between two seeds', and how many samples of it */
+  struct noise_place
+      place; /* of the frame plan's noise, where it lies between two seeds', and how many samples of it */
   int place_samples;
   bool place_known;
   float *kept;           /* the mask on its way to the device; NULL: the plan has none */
@@ -78,6 +91,7 @@ struct prepared {
 /* A frame in flight. */
 struct flight {
   struct prepared *prepared;
+  bool pending; /* its run makes no picture that anyone waits for */
   struct frame_identity identity;
   void *opaque;
   int64_t submitted_ns;

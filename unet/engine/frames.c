@@ -76,29 +76,87 @@ static void fill_sampling(const struct engine *engine, struct prepared *prepared
   run->mix = text_to_image ? 1 : strength == 0 ? 0 : clamp01(controls->mix) * (engine->blends ? strength : 1);
 }
 
+/* Stands in for a frame where nobody waits for its picture. */
+static const struct frame *blank(void) {
+  static uint8_t pixels[4 * 4];
+  static const struct frame frame = {
+      .format = PIXEL_RGBA, .width = 2, .height = 2, .plane = {pixels}, .pitch = {2 * 4}, .range = RANGE_FULL};
+  return &frame;
+}
+
 /* Where the plan has no input, *frame becomes NULL. */
-static int choose_input(const struct prepared *prepared, const struct frame **frame, struct error *err) {
+static int choose_input(const struct prepared *prepared, bool drain, const struct frame **frame, struct error *err) {
   if (prepared->shape.text_to_image)
     *frame = NULL;
+  else if (drain)
+    *frame = blank();
   else if (!*frame || (*frame)->width < 1 || (*frame)->height < 1)
     return error_set(err, STATUS_INPUT, "there is no input picture");
   return 0;
 }
 
+/* --- stream batch --- */
+
+static bool is_batched(const struct prepared *prepared) {
+  return prepared->shape.stream_batch && prepared->shape.steps > 1;
+}
+
+int engine_under_way(const struct prepared *prepared) {
+  int count = 0;
+  for (int i = 0; is_batched(prepared) && i < prepared->shape.steps - 1; i++)
+    count += prepared->passengers[i].there;
+  return count;
+}
+
+/* Who a request brings on board. */
+static struct passenger passenger_of(const struct engine_request *request, const struct run_params *run) {
+  return (struct passenger){.there = !request->drain,
+                            .identity = request->identity,
+                            .opaque = request->opaque,
+                            .mix = run->mix,
+                            .table = request->prepared->table};
+}
+
+/* Each step is that of the frame which is there; in an empty place that of this one. */
+static void fill_batch(const struct prepared *prepared, struct run_params *run) {
+  int steps = prepared->shape.steps;
+  for (int i = 1; i < steps; i++) {
+    const struct passenger *p = &prepared->passengers[i - 1];
+    if (!p->there)
+      continue;
+    run->step[i] = p->table.step[i];
+    run->residual[i] = p->table.residual[i];
+    if (i == steps - 1)
+      run->mix = p->mix;
+  }
+}
+
+/* All go on by one place; the one at the end leaves with this run. */
+static const struct passenger *board(struct prepared *prepared, const struct passenger *newest) {
+  struct passenger *all = prepared->passengers;
+  int count = is_batched(prepared) ? prepared->shape.steps : 1;
+  memmove(all + 1, all, (size_t)(count - 1) * sizeof *all);
+  all[0] = *newest;
+  return &all[count - 1];
+}
+
 /* The request as a run: its arguments and its input. 1: it shows all that its controls ask for; 0: not yet. */
 static int fill_run(struct engine *engine, const struct engine_request *request, struct run_params *run,
-                    const struct frame **frame, struct error *err) {
+                    struct passenger *newest, const struct frame **frame, struct error *err) {
   struct prepared *prepared = request->prepared;
   const struct controls *controls = request->controls;
   *frame = request->frame;
   if (!prepared_is_known(engine, prepared))
     return error_set(err, STATUS_FAILED, "no picture is prepared: engine_prepare comes before frames");
-  if (choose_input(prepared, frame, err) < 0 || check_controls(controls, err) < 0 ||
+  if (choose_input(prepared, request->drain, frame, err) < 0 || check_controls(controls, err) < 0 ||
       mask_write(engine, prepared, err) < 0)
     return -1;
   fill_sampling(engine, prepared, controls, run);
   if (sampling_noise(engine, prepared, controls, err) < 0)
     return -1;
+  *newest = passenger_of(request, run);
+  if (is_batched(prepared))
+    fill_batch(prepared, run);
   run->guidance = controls->guidance;
   if (*frame)
     run->geometry = geometry_fit(engine->fit, *frame, prepared->shape.width, prepared->shape.height);
@@ -112,17 +170,25 @@ int engine_in_flight(const struct engine *engine) {
 }
 
 int engine_submit(struct engine *engine, const struct engine_request *request, struct error *err) {
-  struct flight flight = {request->prepared, request->identity, request->opaque, platform_now_ns()};
+  int64_t now_ns = platform_now_ns();
   const struct frame *frame;
   struct run_params run = {0};
+  struct passenger newest;
   if (engine->in_flight == IN_FLIGHT_MAX)
     return error_set(err, STATUS_FAILED, "%d frames are in flight already", IN_FLIGHT_MAX);
-  int filled = fill_run(engine, request, &run, &frame, err);
+  int filled = fill_run(engine, request, &run, &newest, &frame, err);
   if (filled < 0 || device_submit(engine->device, request->prepared->program, &run, frame, err) < 0)
     return -1;
-  flight.whole = filled;
+  newest.submitted_ns = now_ns;
+  newest.whole = filled;
+  const struct passenger *leaves = board(request->prepared, &newest);
+  engine->flights[engine->in_flight++] = (struct flight){.prepared = request->prepared,
+                                                         .pending = !leaves->there,
+                                                         .identity = leaves->identity,
+                                                         .opaque = leaves->there ? leaves->opaque : NULL,
+                                                         .submitted_ns = leaves->submitted_ns,
+                                                         .whole = leaves->whole && filled};
   engine->beside.behind = !filled;
-  engine->flights[engine->in_flight++] = flight;
   beside_after_frame(engine);
   return 0;
 }
@@ -137,8 +203,11 @@ int engine_collect(struct engine *engine, struct engine_result *result, struct e
   result->opaque = flight.opaque;
   result->submitted_ns = flight.submitted_ns;
   result->whole = flight.whole;
+  result->pending = flight.pending;
   if (device_collect(engine->device, flight.prepared->program, &result->picture, err) < 0)
     return -1;
+  if (flight.pending)
+    frame_release(&result->picture);
   result->finished_ns = platform_now_ns();
   result->picture.pts = flight.identity.pts;
   result->picture.captured_ns = flight.identity.captured_ns;
@@ -153,11 +222,12 @@ int engine_collect(struct engine *engine, struct engine_result *result, struct e
 int engine_profile(struct engine *engine, const struct engine_request *request,
                    const struct profile_request *profile_request, struct profile *profile, struct error *err) {
   struct run_params run = {0};
+  struct passenger newest;
   const struct frame *frame;
   *profile = (struct profile){0};
   if (engine->in_flight)
     return error_set(err, STATUS_FAILED, "there is no profile while a frame is in flight");
-  if (fill_run(engine, request, &run, &frame, err) < 0 || beside_finish(engine, err) < 0)
+  if (fill_run(engine, request, &run, &newest, &frame, err) < 0 || beside_finish(engine, err) < 0)
     return -1;
   return device_profile(engine->device, request->prepared->program, &run, frame, profile_request, profile, err);
 }

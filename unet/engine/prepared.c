@@ -26,6 +26,9 @@ static int nearest(int size, int multiple) {
 
 static int check_shape(const struct model *model, const struct frame_shape *shape, struct error *err) {
   int multiple = model_size_multiple(model);
+  if (shape->stream_batch && shape->steps > STREAM_BATCH_MAX)
+    return error_set(err, STATUS_USAGE, "a stream batch of %d steps: at most %d are supported", shape->steps,
+                     STREAM_BATCH_MAX);
   if (check_side("width", shape->width, multiple, err) < 0 || check_side("height", shape->height, multiple, err) < 0)
     return -1;
   return 0;
@@ -83,6 +86,7 @@ static int choose_shape(const struct engine *engine, const struct engine_shape *
       .rows = model_rows(&engine->model, wish->guidance),
       .chunks = wish->chunks ? wish->chunks : 1,
       .text_to_image = wish->text_to_image,
+      .stream_batch = wish->stream_batch,
   };
   if (wish->nearest_size) {
     shape->width = nearest(shape->width, multiple);
@@ -100,6 +104,7 @@ static void destroy(struct engine *engine, struct prepared *prepared) {
   plan_free(&prepared->noise_plan);
   plan_free(&prepared->times_plan);
   plan_free(&prepared->plan);
+  free(prepared->passengers);
   free(prepared->noise_sample);
   free(prepared->kept);
   free(prepared);
@@ -131,10 +136,11 @@ static int make(struct engine *engine, const struct engine_shape *wish, struct p
   prepared->guidance = wish->guidance;
   prepared->own_memory = wish->own_memory;
   prepared->sampling.text_to_image = prepared->shape.text_to_image;
+  prepared->passengers = calloc((size_t)prepared->shape.steps, sizeof *prepared->passengers);
   prepared->noise_sample = malloc(tensor_elements(prepared->noise.start) * sizeof *prepared->noise_sample);
   if (tensor_exists(prepared->noise.kept))
     prepared->kept = malloc(tensor_elements(prepared->noise.kept) * sizeof *prepared->kept);
-  if (!prepared->noise_sample || !prepared->kept != !tensor_exists(prepared->noise.kept))
+  if (!prepared->passengers || !prepared->noise_sample || !prepared->kept != !tensor_exists(prepared->noise.kept))
     return error_set(err, STATUS_FAILED, "out of memory");
   prepared->weights_version = UINT64_MAX; /* not looked up: weights may be changing on the thread that runs */
   return prepare_programs(engine, prepared, err);
@@ -221,7 +227,9 @@ void prepared_get_info(const struct prepared *prepared, struct prepared_info *in
                                            .guidance = prepared->guidance,
                                            .chunks = shape->chunks,
                                            .batch = 1,
+                                           .stream_batch = shape->stream_batch,
                                            .own_memory = prepared->own_memory},
+                                 .frames_behind = shape->stream_batch ? shape->steps - 1 : 0,
                                  .rows = shape->rows.first};
   for (int i = 0; i < plan->op_count; i++)
     info->flops += op_flops(&plan->ops[i]) * plan_op_runs(plan, i);

@@ -72,8 +72,15 @@ struct guidance_rows model_rows(const struct model *model, enum guidance_mode gu
   return rows;
 }
 
-struct guidance_rows model_time_rows(const struct model *model, struct guidance_rows rows) {
-  return model->unet.config->added_text_dim ? rows : (struct guidance_rows){1, 1};
+static bool is_batched(const struct frame_shape *shape) {
+  return shape->stream_batch && shape->steps > 1;
+}
+
+/* Rows of the time projections: each guidance row has its own where pooled text tells them apart, or where the call has
+ * rows of several steps. */
+static struct guidance_rows time_rows(const struct model *model, const struct frame_shape *shape) {
+  bool apart = model->unet.config->added_text_dim || is_batched(shape);
+  return apart ? shape->rows : (struct guidance_rows){1, 1};
 }
 
 bool model_embeds_guidance(const struct model *model) {
@@ -111,16 +118,15 @@ int plans_keys(const struct model *model, int chunks, struct plan *plan, struct 
 }
 
 static struct tensor times_state(const struct model *model, const struct frame_shape *shape, struct plan *plan) {
-  int rows = guidance_total(model_time_rows(model, shape->rows), shape->steps);
+  int rows = guidance_total(time_rows(model, shape), shape->steps);
   return plan_state(plan, "times", rows, 1, 1, model->unet.walk.time_channels, ELEMENT_DEVICE);
 }
 
 int plans_times(const struct model *model, const struct frame_shape *shape, struct plan *plan, struct error *err) {
   float width = (float)shape->width, height = (float)shape->height;
   /* As if the picture had been made at this size, and nothing cut off. */
-  struct unet_moments of = {.steps = shape->steps,
-                            .rows = model_time_rows(model, shape->rows),
-                            .sizes = {height, width, 0, 0, height, width}};
+  struct unet_moments of = {
+      .steps = shape->steps, .rows = time_rows(model, shape), .sizes = {height, width, 0, 0, height, width}};
   plan_init(plan, model->resources);
   if (tensor_exists(model->pooled))
     of.pooled = plan_prompt(plan, "pooled text",
@@ -146,16 +152,18 @@ struct denoising {
   const struct frame_shape *shape;
   struct plan *plan;
   const struct frame_noise *noise;
-  struct tensor x, image;
-  struct tensor reference; /* what residual guidance leads away from: the input's latent; none: zeros */
-  struct tensor anew;      /* the place of a reference that the first step makes */
+  struct tensor x, image, kept;
+  struct tensor reference; /* what residual guidance leads away from: the input's latent, or its place until the first
+                              step makes it; none: zeros */
   struct tensor times;
   struct tensor earlier; /* predictions that steps look back on; none: they do not */
 };
 
 static struct tensor call_unet(const struct denoising *d, struct tensor text, struct tensor time, int rows) {
-  struct op_unet_input input = {.x = d->x, .kept = d->noise->kept, .image = d->image, .y.n = rows};
-  input.image_rows = rows == 3 || d->model->checkpoint->inpainting ? 3 : 1;
+  struct op_unet_input input = {.x = d->x, .kept = d->kept, .image = d->image, .y.n = rows};
+  input.image_rows = d->shape->rows.first == 3 || d->model->checkpoint->inpainting ? 3 : 1;
+  if (is_batched(d->shape))
+    input.rows = d->shape->rows.each, input.first = d->shape->rows.first;
   return unet_predict(&d->model->unet, d->plan, plan_unet_input(d->plan, "input", input), time, text);
 }
 
@@ -163,23 +171,23 @@ static struct tensor call_unet(const struct denoising *d, struct tensor text, st
 static struct tensor guide(const struct denoising *d, struct tensor prediction, int step) {
   enum guidance_mode mode = d->shape->guidance;
   struct op_guide op = {.step = step, .model = prediction};
+  if (is_batched(d->shape))
+    op.rows = d->shape->rows.each, op.first = d->shape->rows.first;
   bool residual = mode == GUIDANCE_SELF || mode == GUIDANCE_ONE_TIME;
-  if (residual)
+  if (residual || is_batched(d->shape))
     op.x = d->x;
-  if (mode == GUIDANCE_SELF)
+  if (residual && (mode == GUIDANCE_SELF || step || is_batched(d->shape)))
     op.reference = d->reference;
-  else if (residual && step == 0)
-    op.anew = d->anew;
-  else if (residual)
-    op.reference = d->anew;
+  if (mode == GUIDANCE_ONE_TIME && step == 0)
+    op.anew = d->reference;
   return mode == GUIDANCE_NONE ? prediction : plan_guide(d->plan, "guide", op);
 }
 
 /* A step with its call of the U-Net; in a loop, its first iteration's. */
 static void append_step(const struct denoising *d, int step, struct tensor text, bool loop) {
-  const struct guidance_rows time_rows = model_time_rows(d->model, d->shape->rows);
+  const struct guidance_rows each = time_rows(d->model, d->shape);
   int rows = step ? d->shape->rows.each : d->shape->rows.first;
-  int first = guidance_total(time_rows, step), count = step ? time_rows.each : time_rows.first;
+  int first = guidance_total(each, step), count = step ? each.each : each.first;
   struct tensor time =
       loop
           ? plan_time_row(d->plan, "time", (struct op_time_row){.step = first / count, .table = d->times, .y.n = count})
@@ -191,9 +199,12 @@ static void append_step(const struct denoising *d, int step, struct tensor text,
   plan_step(d->plan, "step", op);
 }
 
+static struct tensor frame_keys(const struct denoising *d) {
+  return prompt_keys(d->model, d->shape->chunks ? d->shape->chunks : 1);
+}
+
 static struct tensor texts_of(const struct denoising *d, int rows) {
-  struct tensor keys = prompt_keys(d->model, d->shape->chunks ? d->shape->chunks : 1);
-  return plan_prompt(d->plan, "prompt", (struct op_prompt){.slots = keys, .y.n = rows});
+  return plan_prompt(d->plan, "prompt", (struct op_prompt){.slots = frame_keys(d), .y.n = rows});
 }
 
 /* The sampler's steps, each with a call of the U-Net. Few are written out, because a GPU takes 3 to 5 us from one
@@ -213,6 +224,64 @@ static void denoise(const struct denoising *d) {
   plan_loop_begin(d->plan, d->shape->steps - written);
   append_step(d, written, later, true);
   plan_loop_end(d->plan);
+}
+
+/* What each frame in a stream batch has for itself: the newest first. */
+static struct tensor queue(const struct denoising *d, const char *name, struct tensor newest, enum demand demand) {
+  if (!tensor_exists(newest))
+    return newest;
+  struct tensor rows = plan_state(d->plan, name, d->shape->steps, newest.h, newest.w, newest.c, demand);
+  plan_shift(d->plan, name, (struct op_shift){.x = newest, .rows = rows});
+  return rows;
+}
+
+/* The frame whose last step this run is. */
+static struct tensor oldest(const struct denoising *d, const char *name, struct tensor rows, bool precise) {
+  if (!tensor_exists(rows))
+    return rows;
+  struct tensor last = tensor_pictures(rows, d->shape->steps - 1, 1);
+  return plan_affine(d->plan, name, (struct op_affine){.x = last, .scale = 1, .precise = precise});
+}
+
+/* So many latents of each frame, which its first step makes. */
+static struct tensor queue_of(const struct denoising *d, const char *name, int each) {
+  int n = d->shape->steps * each;
+  struct tensor rows = plan_state(d->plan, name, n, d->x.h, d->x.w, d->x.c, ELEMENT_PRECISE);
+  plan_shift(d->plan, name, (struct op_shift){.rows = rows, .by = each});
+  return rows;
+}
+
+static struct tensor batch_reference(const struct denoising *d) {
+  switch (d->shape->guidance) {
+  case GUIDANCE_SELF:
+    return queue(d, "batch/references", d->reference, ELEMENT_PRECISE);
+  case GUIDANCE_ONE_TIME:
+    return queue_of(d, "batch/references", 1);
+  default:
+    return (struct tensor){0};
+  }
+}
+
+/* All steps in one call of the U-Net, each for another frame. */
+static void denoise_batch(struct denoising *d) {
+  const struct guidance_rows rows = d->shape->rows;
+  int total = guidance_total(rows, d->shape->steps);
+  bool one_text = rows.first == 1 && rows.each == 1;
+  struct op_prompt prompt = {.slots = frame_keys(d), .y.n = one_text ? 1 : total};
+  if (!one_text)
+    prompt.rows = rows.each, prompt.first = rows.first;
+  d->x = queue(d, "batch/latents", d->x, ELEMENT_PRECISE);
+  d->kept = queue(d, "batch/kept", d->kept, ELEMENT_PRECISE);
+  d->image = queue(d, "batch/images", d->image, ELEMENT_DEVICE);
+  d->reference = batch_reference(d);
+  struct tensor y = guide(d, call_unet(d, plan_prompt(d->plan, "prompt", prompt), d->times, total), 0);
+  struct op_step op = {.x = d->x, .model = y};
+  if (d->shape->earlier)
+    op.earlier = queue_of(d, "batch/earlier", d->shape->earlier);
+  if (d->shape->noise_samples)
+    op.noise = d->noise->steps;
+  plan_step(d->plan, "step", op);
+  d->x = oldest(d, "latent", d->x, true);
 }
 
 /* What the U-Net sees of the picture, whose latent the autoencoder has as own. */
@@ -283,13 +352,19 @@ int plans_frame(const struct model *model, const struct frame_shape *shape, stru
                         .noise = noise,
                         .x = plan_start(plan, "start", (struct op_start){.z = z, .noise = noise->start}),
                         .image = image,
+                        .kept = noise->kept,
                         .reference = z,
                         .times = times_state(model, shape, plan)};
-  if (shape->guidance == GUIDANCE_ONE_TIME)
-    d.anew = plan_input(plan, 1, h, w, model->unet.config->out_channels, ELEMENT_PRECISE);
-  if (shape->earlier)
+  if (shape->guidance == GUIDANCE_ONE_TIME && !is_batched(shape))
+    d.reference = plan_input(plan, 1, h, w, model->unet.config->out_channels, ELEMENT_PRECISE);
+  if (shape->earlier && !is_batched(shape))
     d.earlier = plan_input(plan, shape->earlier, h, w, model->unet.config->out_channels, ELEMENT_PRECISE);
-  denoise(&d);
+  if (is_batched(shape)) {
+    denoise_batch(&d);
+    pixels = oldest(&d, "pixels", queue(&d, "batch/pixels", pixels, ELEMENT_DEVICE), false);
+  } else {
+    denoise(&d);
+  }
   struct tensor x = kind->decode(autoencoder, plan, autoencoder_unscaled(autoencoder, plan, d.x));
   plan_pixels_out(plan, "pixels out",
                   (struct op_pixels_out){

@@ -38,6 +38,7 @@ struct frame_shape {
   enum guidance_mode guidance;
   struct guidance_rows rows; /* of the first step, of each later one: see model_rows */
   int chunks;                /* of prompts that the network attends to; 0: 1 */
+  bool stream_batch;         /* see plans_frame */
   bool text_to_image;
 };
 
@@ -67,8 +68,6 @@ struct guidance_rows model_rows(const struct model *model, enum guidance_mode gu
  * add. */
 size_t model_prompt_elements(const struct model *model);
 size_t model_keys_elements(const struct model *model, int chunks);
-/* Rows of the time projections: each guidance row has its own where pooled text tells them apart. */
-struct guidance_rows model_time_rows(const struct model *model, struct guidance_rows rows);
 /* Guidance is an input of the time projections (full LCM), and acts without a second row. */
 bool model_embeds_guidance(const struct model *model);
 
@@ -85,6 +84,9 @@ int plans_keys(const struct model *model, int chunks, struct plan *plan, struct 
 /* run.step's timesteps, and the pooled text of the slots of run.prompt where there is any, -> the frame plan's state of
  * time projections: for a program beside the frame's (program_options.owner), run when what it reads has changed. */
 int plans_times(const struct model *model, const struct frame_shape *shape, struct plan *plan, struct error *err);
+/* With stream_batch and several steps a run takes as many frames one step on, all in one U-Net call: its own is at the
+ * first step, the one that came steps - 1 runs before at the last, and it is that one's picture that is made. run.step,
+ * run.residual and run.mix are of the frame that each step is for. */
 int plans_frame(const struct model *model, const struct frame_shape *shape, struct plan *plan,
                 struct frame_noise *noise, struct error *err);
 /* *ends, which the caller fills, by run.between -> the frame plan's state of noise: for a program as that of times. */

@@ -268,14 +268,15 @@ static int check_timesteps(const struct op *op, const struct submission *s, stru
 
 static int check_coefficients(const struct op *op, const struct submission *s, struct error *err) {
   const struct op_step *o = &op->step;
-  for (int i = o->noise.n; tensor_exists(o->noise) && i < o->step + s->runs; i++)
+  int end = o->step + s->runs + o->x.n - 1, kept = o->earlier.n / o->x.n;
+  for (int i = o->noise.n; tensor_exists(o->noise) && i < end; i++)
     if (s->params->step[i].noise != 0)
       return error_set(err, STATUS_FAILED, "submit: step %d adds noise and there are %d noise samples", i, o->noise.n);
-  for (int i = o->step; i < o->step + s->runs; i++)
-    for (int j = o->earlier.n; j < EARLIER_MAX; j++)
+  for (int i = o->step; i < end; i++)
+    for (int j = kept; j < EARLIER_MAX; j++)
       if (s->params->step[i].earlier[j] != 0)
         return error_set(err, STATUS_FAILED, "submit: step %d looks back on prediction %d and %d are kept", i, j + 1,
-                         o->earlier.n);
+                         kept);
   return 0;
 }
 

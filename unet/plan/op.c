@@ -157,7 +157,8 @@ static const char *check_norm(const struct op *op, int runs, struct op_result *y
 static const char *check_affine(const struct op *op, int runs, struct op_result *y) {
   (void)runs;
   *y = shape_of(op->affine.x);
-  return NULL;
+  y->demand = op->affine.precise ? ELEMENT_PRECISE : ELEMENT_DEVICE;
+  return op->affine.x.pitch == op->affine.x.c ? NULL : "x is a slice of channels";
 }
 
 static const char *check_attention(const struct op *op, int runs, struct op_result *y) {
@@ -171,6 +172,11 @@ static const char *check_attention(const struct op *op, int runs, struct op_resu
   if (o->k.h * o->k.w != o->v.h * o->v.w)
     return "k and v differ in length";
   return o->k.n == o->v.n && (o->k.n == 1 || o->k.n == o->q.n) ? NULL : "k and v do not match q's rows";
+}
+
+/* Of as many latents of one shape; or left out. */
+static bool fits_latents(struct tensor t, struct tensor other) {
+  return !tensor_exists(t) || (has_size(t, other) && t.c == other.c);
 }
 
 static const char *check_embed(const struct op *op, int runs, struct op_result *y) {
@@ -227,6 +233,16 @@ static const char *check_store_slot(const struct op *op, int runs, struct op_res
   return fits ? NULL : "the shape differs from the slots'";
 }
 
+static const char *check_shift(const struct op *op, int runs, struct op_result *y) {
+  const struct op_shift *o = &op->shift;
+  struct tensor rows = o->rows;
+  (void)runs, (void)y;
+  rows.n = o->by ? o->by : 1;
+  if (o->by < 0 || o->rows.n % rows.n)
+    return "the rows do not go on by so many";
+  return fits_latents(o->x, rows) ? NULL : "the shape differs from the rows'";
+}
+
 static const char *check_prompt(const struct op *op, int runs, struct op_result *y) {
   const struct op_prompt *o = &op->prompt;
   (void)runs;
@@ -277,7 +293,7 @@ static const char *check_mask(const struct op *op, int runs, struct op_result *y
 /* Whether there is a mask value or k x k of them for each pixel. */
 static bool fits_mask(struct tensor kept, struct tensor x) {
   int k = kept.h / x.h;
-  return !tensor_exists(kept) || (k > 0 && kept.n == 1 && kept.h == k * x.h && kept.w == k * x.w && kept.c == 1);
+  return !tensor_exists(kept) || (k > 0 && kept.n == x.n && kept.h == k * x.h && kept.w == k * x.w && kept.c == 1);
 }
 
 static const char *check_unet_input(const struct op *op, int runs, struct op_result *y) {
@@ -286,18 +302,16 @@ static const char *check_unet_input(const struct op *op, int runs, struct op_res
   *y = (struct op_result){.n = o->y.n, .h = o->x.h, .w = o->x.w, .c = o->x.c + o->kept.c + o->image.c};
   if (!fits_mask(o->kept, o->x))
     return "the mask's size is no multiple of the latent's";
-  if (o->y.n < 1 || o->y.n > GUIDANCE_ROWS_MAX)
-    return "too many guidance rows";
-  bool fits = !tensor_exists(o->image) || (o->image.n == 1 && o->image.h == o->x.h && o->image.w == o->x.w);
-  return fits ? NULL : "the image latent's size differs from the noisy latent's";
+  const struct guidance_rows rows = guidance_rows(o->first, o->rows, o->y.n);
+  if (!has_rows(rows, o->y.n) || guidance_total(rows, o->x.n) != o->y.n)
+    return "the guidance rows are not all there";
+  return !tensor_exists(o->image) || has_size(o->image, o->x)
+             ? NULL
+             : "the image latent's size differs from the noisy latent's";
 }
 
 static bool is_same(struct tensor a, struct tensor b) {
   return tensor_exists(a) && a.space == b.space && a.index == b.index;
-}
-
-static bool has_shape_of(struct tensor t, struct tensor other) {
-  return !tensor_exists(t) || (has_size(t, other) && t.c == other.c);
 }
 
 static const char *check_guide(const struct op *op, int runs, struct op_result *y) {
@@ -312,7 +326,7 @@ static const char *check_guide(const struct op *op, int runs, struct op_result *
     return "no such step";
   if (!has_rows(rows, o->model.n) || guidance_total(rows, latents) != o->model.n)
     return "the guidance rows are not all there";
-  if (!has_shape_of(o->x, one) || !has_shape_of(o->reference, one) || !has_shape_of(o->anew, one))
+  if (!fits_latents(o->x, one) || !fits_latents(o->reference, one) || !fits_latents(o->anew, one))
     return "x, reference or anew do not have the prediction's shape";
   if (tensor_exists(o->anew) && (rows.first != 2 || !tensor_exists(o->x)))
     return "there is nothing to make the reference anew from";
@@ -323,13 +337,13 @@ static const char *check_step(const struct op *op, int runs, struct op_result *y
   const struct op_step *o = &op->step;
   struct tensor m = o->model;
   (void)y;
-  if (!has_steps(o->step, runs) || (tensor_exists(o->noise) && o->step >= o->noise.n))
+  if (!has_steps(o->step, runs + o->x.n - 1) || (tensor_exists(o->noise) && o->step >= o->noise.n))
     return "no such step";
   if (!fits_noise(o->x, o->noise))
     return "the noise's shape is not the latent's";
-  if (!has_shape_of(m, o->x))
+  if (!fits_latents(m, o->x))
     return "the prediction does not have the latent's shape";
-  if (!fits_noise(o->x, o->earlier) || o->earlier.n > EARLIER_MAX)
+  if (!fits_noise(o->x, o->earlier) || o->earlier.n % o->x.n || o->earlier.n / o->x.n > EARLIER_MAX)
     return "the earlier predictions do not have the latent's shape, or are too many";
   return is_same(o->earlier, o->x) || is_same(o->earlier, m) ? "the earlier predictions are another operand" : NULL;
 }

@@ -143,13 +143,16 @@ struct op_norm {
   OPERANDS(NORM)
 };
 
-/* y = scale * x + bias, value by value. */
+/* y = scale * x + bias, value by value.
+ *   x  may be some of a tensor's pictures
+ *   y  precise where asked for */
 #define OPERANDS_AFFINE(T, P)                                                                                          \
-  T(x, OPERAND_READ)                                                                                                   \
+  T(x, OPERAND_READ | OPERAND_VIEW)                                                                                    \
   T(y, OPERAND_WRITE)
 struct op_affine {
   OPERANDS(AFFINE)
   float scale, bias;
+  bool precise;
 };
 
 /* y = softmax(scale * q k^T) v for each n and head. Tokens are rows (h * w); head i has channels [i D, (i + 1) D).
@@ -227,6 +230,18 @@ struct op_store_slot {
   bool ring;
 };
 
+/* What waits goes `by` places on, and x takes the first ones: from the last on, rows[i] = rows[i - by]; then
+ * rows[0 .. by) = x. Without x these stay as they are.
+ *   x     [by, h, w, c]
+ *   rows  [a multiple of by, h, w, c] */
+#define OPERANDS_SHIFT(T, P)                                                                                           \
+  T(x, OPERAND_READ | OPERAND_OPTIONAL)                                                                                \
+  T(rows, OPERAND_READ | OPERAND_WRITE | OPERAND_STATE)
+struct op_shift {
+  OPERANDS(SHIFT)
+  int by; /* 0: 1 */
+};
+
 /* Row r of y = sum over i of run.prompt[p].weight[i] * slots[run.prompt[p].slot[i]], for r < y.n, where p is r for the
  * first rows and then their number modulo rows. The sum ends before the first weight of 0: what is behind is not
  * read.
@@ -293,13 +308,10 @@ struct op_mask {
   float value;
 };
 
-/* y = rows copies of [x | mask | image], the U-Net's input; where bit r of image_rows is clear, row r's image part is
- * zero. mask is one channel, there with kept: 0 where kept is at least 0.5 in the first of a pixel's k x k values, else
- * 1.
- *   x      precise [1, h, w, c]
- *   kept   precise [1, k h, k w, 1]
- *   image  [1, h, w, c_image]
- *   y      [rows, h, w, c + 1 + c_image]; the rows are given as y.n */
+/* y = of each latent so many copies of [x | mask | image], the U-Net's input; where bit r of image_rows is clear, the
+ * image part of its copy r is zero. mask is one channel, there with kept: 0 where kept is at least 0.5 in the first of
+ * a pixel's k x k values, else 1. x      precise [n, h, w, c] kept   precise [n, k h, k w, 1] image  [n, h, w, c_image]
+ *   y      [copies of all, h, w, c + 1 + c_image]; their number is given as y.n */
 #define OPERANDS_UNET_INPUT(T, P)                                                                                      \
   T(x, OPERAND_READ)                                                                                                   \
   T(kept, OPERAND_READ | OPERAND_STATE | OPERAND_OPTIONAL)                                                             \
@@ -308,6 +320,7 @@ struct op_mask {
 struct op_unet_input {
   OPERANDS(UNET_INPUT)
   unsigned image_rows;
+  int rows, first; /* copies of each latent, of the first one; 0: y.n, and as many as of each */
 };
 
 /* What guidance makes of a U-Net's predictions, for each latent i of x, with rows model[first row of i + r]:
@@ -341,9 +354,11 @@ struct op_guide {
  * the x before: what the step knew, as epsilon or as x0. A step that keeps nothing, both factors 0, leaves earlier as
  * it is. Every few-step sampler on epsilon- or v-prediction is of this form, and so are multistep ones (DPM-Solver++,
  * PNDM, UniPC): unet/sample/ makes the coefficients in double. In place: x and earlier are what one iteration hands on.
- * What has the coefficient 0 is not read: before the first step, earlier may hold anything. x      precise [1, h, w, c]
- *   model  [1, h, w, c]
- *   earlier  precise [1..EARLIER_MAX, h, w, c], a temporary or a state: coefficients behind them must be 0
+ * What has the coefficient 0 is not read: before the first step, earlier may hold anything. Of several latents latent i
+ * is at step + i, with an earlier and a noise of its own.
+ *   x      precise [n, h, w, c]
+ *   model  [n, h, w, c]
+ *   earlier  precise [n times 1..EARLIER_MAX, h, w, c], a temporary or a state: coefficients behind them must be 0
  *   noise  precise [samples, h, w, c]: without it s.noise is not read, and it must be 0 for steps from samples on
  *          (device_submit checks) */
 #define OPERANDS_STEP(T, P)                                                                                            \
@@ -395,6 +410,7 @@ struct op_pixels_out {
   ROW(GUIDANCE_EMBED, guidance_embed, "guidance embed", nothing, no_flops)                                             \
   ROW(TIME_ROW, time_row, "time row", nothing, no_flops)                                                               \
   ROW(STORE_SLOT, store_slot, "store slot", slot, no_flops)                                                            \
+  ROW(SHIFT, shift, "shift", nothing, no_flops)                                                                        \
   ROW(PROMPT, prompt, "prompt", prompts, no_flops)                                                                     \
   ROW(END_TOKEN, end_token, "end token", end, no_flops)                                                                \
   ROW(EMPHASIS, emphasis, "emphasis", emphasis, no_flops)                                                              \

@@ -39,6 +39,13 @@ static inline struct tensor tensor_rows_of(struct tensor t, int first, int count
   return t;
 }
 
+/* Pictures [first, first + count) of t: likewise. */
+static inline struct tensor tensor_pictures(struct tensor t, int first, int count) {
+  t.offset += first * t.h * t.w * t.pitch;
+  t.n = count;
+  return t;
+}
+
 /* All of t's pictures after each other as one row of pixels: the keys of a ring (OP_STORE_SLOT), for attention. */
 static inline struct tensor tensor_joined(struct tensor t) {
   t.w *= t.n * t.h;
