@@ -18,12 +18,13 @@ struct fake_flight {
   const struct prepared *prepared;
   void *opaque;
   int64_t submitted_ns, done_ns;
-  bool whole;
+  bool there, whole;
 };
 
 struct prepared {
   struct prepared *next;
   struct prepared_info info;
+  struct fake_flight waiting[STREAM_BATCH_MAX]; /* in its stream batch, newest first */
 };
 
 struct engine {
@@ -95,7 +96,7 @@ static const struct picture_owner owner = {
 
 /* As many as are in flight, and as the caller said, with room for the largest handle's. */
 static int make_pictures(struct engine *engine, const struct engine_shape *shape, struct error *err) {
-  int count = MAX_IN_FLIGHT + engine->pictures;
+  int count = MAX_IN_FLIGHT + engine->pictures + STREAM_BATCH_MAX;
   size_t bytes = (size_t)shape->width * (size_t)shape->height * 4;
   if (bytes <= engine->bytes)
     return 0;
@@ -142,6 +143,7 @@ int engine_prepare(struct engine *engine, const struct engine_shape *shape, stru
   prepared->info.shape.height = rounded(shape->height);
   prepared->info.shape.steps = shape->steps ? shape->steps : 1;
   prepared->info.shape.chunks = shape->chunks ? shape->chunks : 1;
+  prepared->info.frames_behind = shape->stream_batch ? prepared->info.shape.steps - 1 : 0;
   prepared->info.rows = shape->guidance ? 2 : 1;
   pthread_mutex_lock(&lock);
   int status = make_pictures(engine, &prepared->info.shape, err);
@@ -168,6 +170,8 @@ void engine_release(struct engine *engine, struct prepared **handle) {
     link = &(*link)->next;
   *link = prepared->next;
   pthread_mutex_unlock(&lock);
+  for (int i = 0; i < prepared->info.frames_behind; i++)
+    frame_release(&prepared->waiting[i].frame);
   free(prepared);
   *handle = NULL;
   record.handles_released++;
@@ -278,10 +282,26 @@ static void paint(const struct engine_shape *shape, const struct frame *picture,
     }
 }
 
+int engine_under_way(const struct prepared *prepared) {
+  int count = 0;
+  for (int i = 0; i < prepared->info.frames_behind; i++)
+    count += prepared->waiting[i].there;
+  return count;
+}
+
+/* Who comes in last, and who leaves. */
+static struct fake_flight board(struct prepared *prepared, const struct fake_flight *newest) {
+  int behind = prepared->info.frames_behind;
+  struct fake_flight leaves = behind ? prepared->waiting[behind - 1] : *newest;
+  memmove(prepared->waiting + 1, prepared->waiting, sizeof prepared->waiting - sizeof *prepared->waiting);
+  prepared->waiting[0] = *newest;
+  return leaves;
+}
+
 int engine_submit(struct engine *engine, const struct engine_request *request, struct error *err) {
   const struct engine_shape *shape = &request->prepared->info.shape;
   const struct controls *controls = request->controls;
-  const struct frame *frame = shape->text_to_image ? NULL : request->frame;
+  const struct frame *frame = shape->text_to_image || request->drain ? NULL : request->frame;
   if (record.submitted + 1 == script.fail_at_submit)
     return error_set(err, STATUS_DEVICE, "the fake device fails as told");
   int64_t now = platform_now_ns();
@@ -322,8 +342,16 @@ int engine_submit(struct engine *engine, const struct engine_request *request, s
   entry->output = picture.plane[0];
   engine->last_done_ns = (engine->last_done_ns > now ? engine->last_done_ns : now) + script.frame_ms * INT64_C(1000000);
   pthread_mutex_lock(&lock);
-  *flight =
-      (struct fake_flight){picture, request->prepared, request->opaque, now, engine->last_done_ns, engine->left == 0};
+  const struct fake_flight newest = {.frame = picture,
+                                     .prepared = request->prepared,
+                                     .opaque = request->opaque,
+                                     .submitted_ns = now,
+                                     .done_ns = engine->last_done_ns,
+                                     .there = !request->drain,
+                                     .whole = engine->left == 0};
+  *flight = board(request->prepared, &newest);
+  flight->prepared = request->prepared;
+  flight->done_ns = engine->last_done_ns;
   engine->behind = engine->left > 0;
   engine->left -= engine->left > 0;
   pthread_mutex_unlock(&lock);
@@ -341,10 +369,13 @@ int engine_collect(struct engine *engine, struct engine_result *result, struct e
   while (script.gated && released < record.collected)
     usleep(1000);
   *result = (struct engine_result){.picture = oldest->frame,
-                                   .opaque = oldest->opaque,
+                                   .pending = !oldest->there,
+                                   .opaque = oldest->there ? oldest->opaque : NULL,
                                    .whole = oldest->whole,
                                    .submitted_ns = oldest->submitted_ns,
                                    .finished_ns = platform_now_ns()};
+  if (result->pending)
+    frame_release(&result->picture);
   pthread_mutex_lock(&lock);
   oldest->frame = (struct frame){0};
   oldest->prepared = NULL;

@@ -221,6 +221,26 @@ static void test_guidance_modes(void **state) {
   program_expect(2, "one of none|full|self|one-time", GOLDEN "turbo --guidance-mode negative");
 }
 
+/* The same frames at the same times, each made as alone, and the latency told. */
+static void test_stream_batch(void **state) {
+  (void)state;
+#define TURBO " --size 64x64 --model \"$REVERIE_EXPECTED\"/../data/goldens/turbo --device cpu:plain"
+  struct outcome outcome;
+  program_expect(0, "5 frames", "render good.mp4 hash:alone.txt --frames 5 --steps 3" TURBO);
+  program_run(&outcome, "render good.mp4 hash:batch.txt --frames 5 --steps 3 --stream-batch" TURBO);
+  assert_int_equal(outcome.status, 0);
+  assert_non_null(strstr(outcome.said, "5 frames"));
+  assert_non_null(strstr(outcome.said, "stream batch: a picture comes 2 frames after its own, "));
+  shell("cmp alone.txt batch.txt");
+  program_run(&outcome, "render good.mp4 null: --frames 1 --stream-batch" TURBO);
+  assert_non_null(strstr(outcome.said, "--stream-batch does nothing in one step"));
+  program_expect(2, "a stream batch of 9 steps: at most 8", "render good.mp4 null: --steps 9 --stream-batch" TURBO);
+  program_run(&outcome, "bench --steps 3 --stream-batch --frames 4 --warmup 0" TURBO " >bench.txt");
+  assert_int_equal(outcome.status, 0);
+  shell("grep -q 'stream batch: a picture comes 2 frames after its own' bench.txt");
+  shell("grep -q 'end to end, one by one' bench.txt");
+}
+
 /* What the built-in model was not trained for. */
 static void test_mini(void **state) {
   (void)state;
@@ -325,6 +345,7 @@ int main(int argc, char **argv) {
       cmocka_unit_test(test_other_files),
       cmocka_unit_test(test_negative_without_guidance),
       cmocka_unit_test(test_guidance_modes),
+      cmocka_unit_test(test_stream_batch),
       cmocka_unit_test(test_mini),
       cmocka_unit_test(test_info_of_adapters),
       cmocka_unit_test(test_adapters),

@@ -342,7 +342,7 @@ static int feed_until_followed(struct rig *rig, int serial, const struct engine_
     usleep(1000);
     loop_get_status(rig->loop, &status);
     const struct engine_shape *shape = &status.prepared.shape;
-    made = same_wish(wish, shape->steps, shape->guidance, shape->chunks);
+    made = same_wish(wish, shape->steps, shape->guidance, shape->chunks) && wish->stream_batch == shape->stream_batch;
     denied = same_wish(wish, status.refused.steps, status.refused.guidance, status.refused.chunks);
   }
   assert_true(made != denied);
@@ -478,6 +478,34 @@ static void long_prompts_are_prepared_for(void **state) {
   feed_until_followed(&rig, serial, &one, false);
   rig_finish(&rig, 0);
   assert_int_equal(log->handles_made, 3);
+}
+
+/* In a stream batch a picture comes so many frames later; where nothing new comes the rest is drained, and a change is
+ * shown whole. Switching it off takes another handle; frames that it leaves under way count as dropped. */
+static void stream_batch_is_drained(void **state) {
+  (void)state;
+  struct rig rig = {0};
+  rig_start(&rig, &(struct fake_engine_script){.frame_ms = 1, .depth = 2}, true);
+  struct parameters changes = {0};
+  assert_int_equal(parameters_set_number(&changes, PARAMETER_STEPS, 0, 4, NULL), 0);
+  assert_int_equal(parameters_set_number(&changes, PARAMETER_STREAM_BATCH, 0, 1, NULL), 0);
+  loop_send(rig.loop, &changes);
+  int serial = feed_until_followed(&rig, 1, &(struct engine_shape){.steps = 4, .stream_batch = true}, false);
+  const struct mail *mail;
+  int last = 0;
+  while (last < serial - 1) {
+    assert_int_equal(mailbox_take(&rig.out, &mail, PATIENCE_MS), 1);
+    assert_true((int)mail->frame.serial >= last);
+    last = (int)mail->frame.serial;
+  }
+  expect_nothing(&rig, 50);
+  set_number(rig.loop, PARAMETER_STRENGTH, 0.25);
+  expect_again(&rig, serial - 1);
+  expect_nothing(&rig, 50);
+  set_number(rig.loop, PARAMETER_STREAM_BATCH, 0);
+  feed_until_followed(&rig, serial, &(struct engine_shape){.steps = 4}, false);
+  rig_finish(&rig, 0);
+  assert_false(fake_engine_log()->overfull);
 }
 
 /* Who changes his mind gets what he wishes for last, and nothing before. */
@@ -933,6 +961,7 @@ int main(void) {
       cmocka_unit_test(long_prompts_are_prepared_for),
       cmocka_unit_test(picture_goes_on_while_preparing),
       cmocka_unit_test(guidance_modes_change_beside_frames),
+      cmocka_unit_test(stream_batch_is_drained),
       cmocka_unit_test(wishes_overtake_a_preparation),
       cmocka_unit_test(another_handle_shows_while_paused),
       cmocka_unit_test(text_comes_to_a_picture_that_stands),

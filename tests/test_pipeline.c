@@ -138,6 +138,7 @@ static int open_checking(void *opaque, struct sink **sink, struct error *err) {
 }
 
 struct scene {
+  int batched;   /* steps in a stream batch; 0: none */
   bool changing; /* controls change by time */
   struct grey_source source;
   struct checking_sink sink;
@@ -156,7 +157,11 @@ static struct scene new_scene(long frames) {
 static int play(struct scene *scene) {
   struct engine *engine;
   fake_engine_begin(&scene->engine);
-  const struct engine_shape shape = {.width = 32, .height = 32, .text_to_image = scene->sink.text_to_image};
+  const struct engine_shape shape = {.width = 32,
+                                     .height = 32,
+                                     .steps = scene->batched,
+                                     .stream_batch = scene->batched > 0,
+                                     .text_to_image = scene->sink.text_to_image};
   assert_int_equal(engine_open(&engine, &(struct engine_params){.device.pictures = PIPELINE_HOLDS}, &scene->err), 0);
   assert_int_equal(engine_prepare(engine, &shape, &scene->pipeline.prepared, &scene->err), 0);
   assert_int_equal(engine_set_prompt(engine, SLOT_PRESET_1, "grey", &scene->err), 0);
@@ -222,6 +227,28 @@ static void test_few_frames(void **state) {
     assert_int_equal(play(&scene), 0);
     assert_int_equal(scene.sink.written, frames);
   }
+}
+
+/* Of a stream batch the tail is drained: every frame comes, in order and with its own time. */
+static void test_stream_batch(void **state) {
+  (void)state;
+  for (int depth = 1; depth <= 2; depth++)
+    for (long frames = 1; frames <= 9; frames++) {
+      struct scene scene = new_scene(frames);
+      scene.batched = 4;
+      scene.engine.depth = depth;
+      assert_int_equal(play(&scene), 0);
+      assert_int_equal(scene.sink.written, frames);
+      assert_int_equal(scene.result.frame_ms.count, frames);
+      assert_int_equal(fake_engine_log()->submitted, frames + 3);
+      assert_true(scene.result.whole);
+    }
+  struct scene scene = new_scene(30); /* what was begun is written after an interrupt as well */
+  scene.batched = 4;
+  scene.sink.interrupt = &scene.source.source;
+  play(&scene);
+  assert_false(scene.result.whole);
+  assert_int_equal(scene.sink.written + 3, fake_engine_log()->submitted);
 }
 
 static void test_limit(void **state) {
@@ -357,6 +384,7 @@ int main(void) {
       cmocka_unit_test(test_every_frame_once),
       cmocka_unit_test(test_holding_sink),
       cmocka_unit_test(test_few_frames),
+      cmocka_unit_test(test_stream_batch),
       cmocka_unit_test(test_limit),
       cmocka_unit_test(test_trace),
       cmocka_unit_test(test_controls_by_time),

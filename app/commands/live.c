@@ -259,11 +259,15 @@ static void follow_refusal(struct live *live, int64_t now_ns) {
   int steps = live->engine.prepared.shape.steps;
   enum guidance_mode guidance = live->engine.prepared.shape.guidance;
   struct error err;
-  if (refused->steps != values->steps || refused->guidance != values_guidance(values))
+  if (refused->steps != values->steps || refused->guidance != values_guidance(values) ||
+      refused->stream_batch != values->stream_batch)
     return;
   if (refused->steps != steps) {
     live_notice(&live->state, now_ns, "%d steps: refused, see the terminal", refused->steps);
     parameters_set_number(values, PARAMETER_STEPS, 0, steps, &err);
+  } else if (refused->stream_batch != live->engine.prepared.shape.stream_batch) {
+    live_notice(&live->state, now_ns, "stream batch: refused, see the terminal");
+    parameters_set_number(values, PARAMETER_STREAM_BATCH, 0, !values->stream_batch, &err);
   } else {
     live_notice(&live->state, now_ns, "guidance %g: refused, see the terminal", values->guidance);
     if (guidance == GUIDANCE_NONE)
@@ -411,8 +415,10 @@ static void close_window(struct live *live) {
   hud_close(&live->hud);
   present_close(&live->present);
   window_close(&live->window);
-  if (live->options->verbose >= 0)
-    live_figures_print(&live->figures, live->engine.info.device, stderr);
+  if (live->options->verbose < 0)
+    return;
+  live_figures_print(&live->figures, live->engine.info.device, stderr);
+  setup_print_behind(stderr, &live->engine.prepared, live_figures_mean_fps(&live->figures));
 }
 
 /* Ends the threads, the one that feeds first. Returns -1 and err when one of them had failed. */

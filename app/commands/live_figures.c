@@ -38,16 +38,21 @@ double live_figures_fps(const struct live_figures *figures, int64_t now_ns) {
   return since > second_ns ? fmin(fps, 1e9 / (double)since) : fps;
 }
 
+double live_figures_mean_fps(const struct live_figures *figures) {
+  double seconds = (double)(figures->last_ns - figures->first_ns) / 1e9;
+  return seconds > 0 ? (double)(figures->shown - 1) / seconds : 0;
+}
+
 void live_figures_print(const struct live_figures *figures, const char *device, FILE *out) {
   if (!figures->shown)
     return;
-  double seconds = (double)(figures->last_ns - figures->first_ns) / 1e9;
+  double fps = live_figures_mean_fps(figures);
   struct stats_summary frame, latency;
   stats_summarise(&figures->frame, &frame);
   stats_summarise(&figures->latency, &latency);
   fprintf(out, "%ld frame%s, ", figures->shown, figures->shown == 1 ? "" : "s");
-  if (seconds > 0)
-    fprintf(out, "%.2f fps, ", (double)(figures->shown - 1) / seconds);
+  if (fps > 0)
+    fprintf(out, "%.2f fps, ", fps);
   fprintf(out, "median %.1f ms, p99 %.1f ms, ", frame.median_ms, frame.p99_ms);
   if (latency.count)
     fprintf(out, "capture to screen %.1f ms, p99 %.1f ms, ", latency.median_ms, latency.p99_ms);

@@ -25,6 +25,9 @@ void live_figures_shown(struct live_figures *figures, const struct mail *mail, i
  * next one is overdue. 0: not known, because there was no second picture in the last minute. */
 double live_figures_fps(const struct live_figures *figures, int64_t now_ns);
 
+/* From the first picture to the last; 0: there was no second one. */
+double live_figures_mean_fps(const struct live_figures *figures);
+
 /* The closing line. Nothing if nothing was shown. */
 void live_figures_print(const struct live_figures *figures, const char *device, FILE *out);
 

@@ -82,6 +82,9 @@ static void close_line(const struct render *render, const struct pipeline_result
   fprintf(stderr, "%ld frame%s, %.2f fps, median %.1f ms, p99 %.1f ms, %s\n", result->written,
           result->written == 1 ? "" : "s", (double)result->written / result->seconds, times.median_ms, times.p99_ms,
           engine.device);
+  struct prepared_info prepared;
+  prepared_get_info(render->prepared, &prepared);
+  setup_print_behind(stderr, &prepared, (double)result->written / result->seconds);
 }
 
 static int run(struct render *render, struct error *err) {

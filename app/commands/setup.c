@@ -150,6 +150,7 @@ int setup_params(struct setup_params *params, const struct setup *setup, struct 
       .steps = parameters_marked(values, PARAMETER_STEPS, 0) ? (int)values->steps : 0,
       .text_to_image = values->text_to_image,
       .guidance = values_guidance(values),
+      .stream_batch = values->stream_batch,
   };
   choose_size(&params->shape, setup, setup->longest);
   return 0;
@@ -178,6 +179,20 @@ static void check_eta(const struct engine *engine, const struct setup *setup) {
   engine_get_info(engine, &info);
   if (parameters_marked(&setup->options->values, PARAMETER_ETA, 0) && !info.has_eta)
     log_line(setup->log, LOG_WARNING, "--eta does nothing with the sampler %s: ddim and tcd read it", info.sampler);
+}
+
+static void check_stream_batch(const struct prepared *prepared, const struct setup *setup) {
+  struct prepared_info own;
+  prepared_get_info(prepared, &own);
+  if (own.shape.stream_batch && !own.frames_behind)
+    log_line(setup->log, LOG_WARNING, "--stream-batch does nothing in one step");
+}
+
+void setup_print_behind(FILE *out, const struct prepared_info *prepared, double fps) {
+  int behind = prepared->frames_behind;
+  if (behind && fps > 0)
+    fprintf(out, "stream batch: a picture comes %d frame%s after its own, %.1f ms at %.2f fps\n", behind,
+            behind == 1 ? "" : "s", behind * 1e3 / fps, fps);
 }
 
 int setup_prepare(struct engine *engine, const struct engine_shape *shape, struct prepared **prepared,
@@ -214,6 +229,7 @@ int setup_engine(struct engine **engine, struct prepared **prepared, const struc
        !setup_prepare(*engine, &params.shape, prepared, err))) {
     check_negative(*engine, *prepared, setup);
     check_eta(*engine, setup);
+    check_stream_batch(*prepared, setup);
     if (!weigh_adapters(*engine, &setup->options->values, err) && !set_prompts(*engine, setup->options, err))
       return 0;
   }

@@ -56,6 +56,9 @@ void setup_values(struct parameters *values, const struct engine_info *info, con
 void setup_controls(struct controls *controls, const struct options *options, const struct engine_info *info,
                     const struct prepared_info *prepared);
 
+/* What a stream batch adds to the latency, at the rate that was measured; nothing where it adds none. */
+void setup_print_behind(FILE *out, const struct prepared_info *prepared, double fps);
+
 /* Set by the first Ctrl-C, SIGTERM or SIGHUP; a second one ends the program at once. Sources watch it while they block.
  */
 extern atomic_bool setup_stop;

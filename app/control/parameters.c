@@ -85,6 +85,9 @@ static const struct parameter_row table[PARAMETERS] = {
     [PARAMETER_STEPS] = {"steps", TYPE_WHOLE, NEED_PREPARATION, FIELD(steps), .min = 1, .max = STEPS_MAX, .standard = 1,
                          .by_model = true, .unit = "steps", .from = "what suits the model",
                          .help = "sampling steps, 1 to 50"},
+    [PARAMETER_STREAM_BATCH] = {"stream-batch", TYPE_SWITCH, NEED_PREPARATION, FIELD(stream_batch), .from = "",
+                                .help = "all steps in one call of the network, each for another frame: more frames a "
+                                        "second, and each comes the steps but one later"},
     [PARAMETER_SEED] = {"seed", TYPE_WHOLE, NEED_FRAME, FIELD(seed), .max = PARAMETER_WHOLE_MAX, .standard = 1,
                         .help = "seed of the fixed noise"},
     [PARAMETER_SEED_POSITION] =

@@ -41,6 +41,7 @@ enum parameter {
   PARAMETER_GUIDANCE_RESCALE,
   PARAMETER_STRENGTH,
   PARAMETER_STEPS,
+  PARAMETER_STREAM_BATCH,
   PARAMETER_SEED,
   PARAMETER_SEED_POSITION,
   PARAMETER_SEED_WALK,
@@ -119,7 +120,7 @@ struct parameters {
   int64_t preset, steps, seed;
   int guidance_mode; /* enum guidance_mode */
   int fit, sampler, spacing, strength_grid, prediction, prompt_syntax, text_fix;
-  bool lora_lenient, text_to_image, pause, split, fullscreen, hud, help;
+  bool lora_lenient, stream_batch, text_to_image, pause, split, fullscreen, hud, help;
   /* A bit an instance: set since the marks were last cleared. Not a value: equality does not look at it. */
   uint16_t marks[PARAMETERS];
 };

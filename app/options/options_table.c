@@ -40,6 +40,7 @@ const struct option option_table[] = {
     {"guidance-rescale", 0, OPTION_PARAMETER, GROUP_PICTURE, ENGINE, "X", .parameter = PARAMETER_GUIDANCE_RESCALE},
     {"strength", 's', OPTION_PARAMETER, GROUP_PICTURE, ENGINE, "X", .parameter = PARAMETER_STRENGTH},
     {"steps", 'n', OPTION_PARAMETER, GROUP_PICTURE, ENGINE | INFO, "N", .parameter = PARAMETER_STEPS},
+    {"stream-batch", 0, OPTION_ON, GROUP_PICTURE, ENGINE | INFO, .parameter = PARAMETER_STREAM_BATCH},
     {"seed", 0, OPTION_PARAMETER, GROUP_PICTURE, ENGINE, "N", .parameter = PARAMETER_SEED},
     {"seed-position", 0, OPTION_PARAMETER, GROUP_PICTURE, ENGINE, "X", .parameter = PARAMETER_SEED_POSITION},
     {"seed-walk", 0, OPTION_PARAMETER, GROUP_PICTURE, LIVE | RENDER, "X", .parameter = PARAMETER_SEED_WALK},

@@ -8,7 +8,7 @@
 #include "app/run/preparer.h"
 #include "unet/base/platform.h"
 
-enum { MAX_DEPTH = 2, IDLE_MS = 10 };
+enum { MAX_DEPTH = 2, IDLE_MS = 10, COMPANIONS = MAX_DEPTH + STREAM_BATCH_MAX };
 /* After this long without a new frame, a changed control is shown on the old one. */
 static const int64_t quiet_ns = 100000000;
 
@@ -33,10 +33,11 @@ struct loop {
   bool fresh;                /* the engine has not seen it */
   int64_t taken_ns;
   bool ended;
-  struct moment last;                     /* of the last frame submitted */
-  struct companion companions[MAX_DEPTH]; /* that of frame number n is at n modulo MAX_DEPTH */
+  struct moment last;                      /* of the last frame submitted */
+  struct companion companions[COMPANIONS]; /* that of submit number n is at n modulo COMPANIONS */
   int depth;
-  long submitted, collected;
+  long submitted, collected; /* runs */
+  long pictures;             /* that came of them */
   int64_t last_finished_ns;
   struct engine_shape shape;   /* of the handle in use */
   struct loop_refusal refused; /* what was refused last */
@@ -58,6 +59,8 @@ enum loop_action loop_decide(const struct loop_situation *s) {
     return LOOP_COLLECT;
   if (s->fresh)
     return LOOP_SUBMIT_FRESH;
+  if (s->waiting && (s->ended || !s->stale))
+    return LOOP_DRAIN;
   if (s->in_flight > 0)
     return LOOP_COLLECT;
   if (s->ended)
@@ -98,11 +101,13 @@ static struct engine_shape suitable(const struct loop *loop, const struct moment
   shape.steps = (int)values->steps;
   if (!loop->guidance_embedded || values_guidance(values) > GUIDANCE_FULL)
     shape.guidance = values_guidance(values);
+  shape.stream_batch = values->stream_batch;
   return shape;
 }
 
 static bool same_shape(const struct engine_shape *a, const struct engine_shape *b) {
-  return a->steps == b->steps && a->guidance == b->guidance && a->chunks == b->chunks;
+  return a->steps == b->steps && a->guidance == b->guidance && a->chunks == b->chunks &&
+         a->stream_batch == b->stream_batch;
 }
 
 static void note_encoded(struct loop *loop, int slot, const char *text) {
@@ -172,17 +177,26 @@ static void encode_ahead(struct loop *loop, const struct parameters *values) {
 
 static bool is_refused(const struct loop *loop, const struct engine_shape *shape) {
   const struct loop_refusal *r = &loop->refused;
-  return r->steps == shape->steps && r->guidance == shape->guidance && r->chunks == shape->chunks;
+  return r->steps == shape->steps && r->guidance == shape->guidance && r->chunks == shape->chunks &&
+         r->stream_batch == shape->stream_batch;
 }
 
 static void refuse(struct loop *loop, const struct engine_shape *shape, const struct error *err) {
   log_line(loop->params.log, LOG_WARNING, "%s", err->message);
-  loop->refused = (struct loop_refusal){.steps = shape->steps, .guidance = shape->guidance, .chunks = shape->chunks};
+  loop->refused = (struct loop_refusal){
+      .steps = shape->steps, .guidance = shape->guidance, .chunks = shape->chunks, .stream_batch = shape->stream_batch};
   publish_status(loop);
 }
 
-/* The old handle goes when its frames have come. */
+static void count_dropped(struct loop *loop, int count) {
+  pthread_mutex_lock(&loop->lock);
+  loop->status.dropped += count;
+  pthread_mutex_unlock(&loop->lock);
+}
+
+/* The old handle goes when its frames have come; those under way in its stream batch never do. */
 static void change_handle(struct loop *loop, struct prepared *prepared) {
+  count_dropped(loop, engine_under_way(loop->prepared));
   loop->former = loop->prepared;
   loop->former_until = loop->submitted;
   loop->prepared = prepared;
@@ -224,20 +238,18 @@ static void follow_shape(struct loop *loop, const struct moment *now) {
 
 /* --- frames --- */
 
+static bool is_quiet(const struct loop *loop, const struct parameters *values) {
+  return values->pause || !loop->in || loop->ended || platform_now_ns() - loop->taken_ns > quiet_ns;
+}
+
 static bool is_stale(const struct loop *loop, const struct moment *now) {
   const struct parameters *values = &now->settings.values;
-  bool quiet = values->pause || !loop->in || platform_now_ns() - loop->taken_ns > quiet_ns;
+  bool quiet = is_quiet(loop, values);
   if (!quiet || (loop->in && !loop->newest))
     return false;
   return !loop->submitted || !moment_equal(now, &loop->last) || (values->split && !loop->last.settings.values.split) ||
          loop->changes != loop->last_changes ||
          (!engine_is_busy(loop->engine) && (engine_is_behind(loop->engine) || !has_texts(loop, now)));
-}
-
-static void count_dropped(struct loop *loop) {
-  pthread_mutex_lock(&loop->lock);
-  loop->status.dropped++;
-  pthread_mutex_unlock(&loop->lock);
 }
 
 static void take_newest(struct loop *loop, int wait_ms) {
@@ -247,7 +259,7 @@ static void take_newest(struct loop *loop, int wait_ms) {
   int got = mailbox_take(loop->in, &mail, wait_ms);
   if (got == 1) {
     if (loop->fresh)
-      count_dropped(loop);
+      count_dropped(loop, 1);
     loop->newest = mail;
     loop->fresh = true;
     loop->taken_ns = platform_now_ns();
@@ -257,10 +269,11 @@ static void take_newest(struct loop *loop, int wait_ms) {
 
 static int submit(struct loop *loop, const struct moment *now) {
   const struct frame *frame = loop->newest ? &loop->newest->frame : NULL;
-  struct companion *companion = &loop->companions[loop->submitted % MAX_DEPTH];
+  struct companion *companion = &loop->companions[loop->submitted % COMPANIONS];
   struct engine_request request = {
       .prepared = loop->prepared, .controls = &now->controls, .frame = frame, .opaque = companion};
   need_prompts(loop, now);
+  frame_release(&companion->input); /* of a frame that another handle left under way */
   companion->again = !loop->fresh;
   if (frame)
     request.identity = frame_identity(frame);
@@ -277,10 +290,23 @@ static int submit(struct loop *loop, const struct moment *now) {
   return 0;
 }
 
+/* Takes those under way in a stream batch one step on. */
+static int drain(struct loop *loop, const struct moment *now) {
+  const struct engine_request request = {.prepared = loop->prepared, .controls = &now->controls, .drain = true};
+  need_prompts(loop, now);
+  if (engine_submit(loop->engine, &request, &loop->err))
+    return -1;
+  loop->submitted++;
+  return 0;
+}
+
 static int collect(struct loop *loop) {
   struct engine_result made;
   if (engine_collect(loop->engine, &made, &loop->err))
     return -1;
+  loop->collected++;
+  if (made.pending)
+    return 0;
   struct companion *companion = made.opaque;
   struct mail mail = {.frame = made.picture,
                       .submitted_ns = made.submitted_ns,
@@ -292,9 +318,9 @@ static int collect(struct loop *loop) {
   mail.input = companion->input;
   companion->input = (struct frame){0};
   loop->last_finished_ns = mail.finished_ns;
-  loop->collected++;
+  loop->pictures++;
   pthread_mutex_lock(&loop->lock);
-  loop->status.frames = loop->collected;
+  loop->status.frames = loop->pictures;
   pthread_mutex_unlock(&loop->lock);
   mailbox_put(loop->out, &mail);
   return 0;
@@ -329,12 +355,17 @@ static int run(struct loop *loop) {
                                        .depth = loop->depth,
                                        .fresh = loop->fresh && !values->pause,
                                        .stale = is_stale(loop, &now),
+                                       .waiting = is_quiet(loop, values) && engine_under_way(loop->prepared) > 0,
                                        .ended = loop->ended && !values->pause};
     switch (loop_decide(&situation)) {
     case LOOP_END:
       return 0;
     case LOOP_WAIT:
       if (wait_for_frame(loop, values))
+        return -1;
+      break;
+    case LOOP_DRAIN:
+      if (drain(loop, &now))
         return -1;
       break;
     case LOOP_COLLECT:
@@ -378,7 +409,7 @@ static void *loop_main(void *opaque) {
 }
 
 static void loop_free(struct loop *loop) {
-  for (int i = 0; i < MAX_DEPTH; i++)
+  for (int i = 0; i < COMPANIONS; i++)
     frame_release(&loop->companions[i].input);
   pthread_mutex_destroy(&loop->lock);
   free(loop);

@@ -32,6 +32,7 @@ struct loop_refusal {
   int steps;
   enum guidance_mode guidance;
   int chunks;
+  bool stream_batch;
 };
 
 struct loop_status {
@@ -48,10 +49,11 @@ struct loop_situation {
   int in_flight, depth; /* frames in the engine; how many are worth having there */
   bool fresh;           /* a frame that the engine has not seen */
   bool stale;           /* nothing new comes, and the last picture was made with other controls */
+  bool waiting;         /* nothing new comes, and frames are under way in a stream batch */
   bool ended;           /* no more frames will come */
 };
 
-enum loop_action { LOOP_SUBMIT_FRESH, LOOP_SUBMIT_AGAIN, LOOP_COLLECT, LOOP_WAIT, LOOP_END };
+enum loop_action { LOOP_SUBMIT_FRESH, LOOP_SUBMIT_AGAIN, LOOP_DRAIN, LOOP_COLLECT, LOOP_WAIT, LOOP_END };
 
 /* The drop policy, in one place: a frame is taken from the mailbox only at the moment the engine has room for it, so
  * that it is the newest there is; all others were dropped there. */

@@ -20,6 +20,7 @@ struct run {
   long written;
   /* The engine's side */
   int in_flight_max;
+  struct controls last; /* of the last frame */
   long collected;
   int64_t started_ns, last_ns;
   double time_base; /* seconds of a pts */
@@ -83,8 +84,16 @@ static int submit(struct run *run, const struct frame *frame, struct error *err)
   long number = run->collected + engine_in_flight(pipeline->engine);
   if (engine_submit(pipeline->engine, &request, err))
     return -1;
+  run->last = controls;
   trace_add(pipeline->trace, TRACK_ENGINE, "submit", number, begin, platform_now_ns());
   return 0;
+}
+
+/* What is still under way in a stream batch goes on by one step. */
+static int drain(struct run *run, struct error *err) {
+  const struct pipeline *pipeline = run->pipeline;
+  const struct engine_request request = {.prepared = pipeline->prepared, .controls = &run->last, .drain = true};
+  return engine_submit(pipeline->engine, &request, err);
 }
 
 static void account(struct run *run, const struct engine_result *made) {
@@ -116,6 +125,8 @@ static int collect(struct run *run, struct error *err) {
   int64_t begin = platform_now_ns();
   if (engine_collect(run->pipeline->engine, &made, err))
     return -1;
+  if (made.pending)
+    return 0;
   trace_collect(run, begin, &made);
   account(run, &made);
   return queue_put(&run->made, &made.picture) ? 0 : 1;
@@ -135,6 +146,11 @@ static int make_pictures(struct run *run, struct frame *first, struct error *err
   for (bool got = true; got; got = !state && queue_take(&run->decoded, &frame)) {
     state = submit(run, &frame, err);
     frame_release(&frame);
+    if (!state && engine_in_flight(run->pipeline->engine) == run->in_flight_max)
+      state = collect(run, err);
+  }
+  while (!state && engine_under_way(run->pipeline->prepared)) {
+    state = drain(run, err);
     if (!state && engine_in_flight(run->pipeline->engine) == run->in_flight_max)
       state = collect(run, err);
   }
