@@ -239,6 +239,27 @@ static void test_stream_batch(void **state) {
   assert_int_equal(outcome.status, 0);
   shell("grep -q 'stream batch: a picture comes 2 frames after its own' bench.txt");
   shell("grep -q 'end to end, one by one' bench.txt");
+#undef TURBO
+}
+
+/* What shapes guidance says so where there is none to shape. */
+static void test_idle_guidance(void **state) {
+  (void)state;
+  struct outcome outcome;
+#define TURBO "render good.mp4 null: --size 64x64 --frames 1 --model \"$REVERIE_EXPECTED\"/../data/goldens/turbo "
+  program_run(&outcome, TURBO "--guidance-mode self --delta 0.5 --guidance-rescale 0.5");
+  assert_int_equal(outcome.status, 0);
+  assert_non_null(strstr(outcome.said, "--guidance-mode does nothing while --guidance is 1"));
+  assert_non_null(strstr(outcome.said, "--delta does nothing while --guidance is 1"));
+  assert_non_null(strstr(outcome.said, "--guidance-rescale does nothing while --guidance is 1"));
+  program_run(&outcome, TURBO "--guidance 2 --delta 0.5 --guidance-rescale 0.5");
+  assert_int_equal(outcome.status, 0);
+  assert_non_null(strstr(outcome.said, "--delta does nothing with --guidance-mode full"));
+  assert_null(strstr(outcome.said, "--guidance-rescale"));
+  program_run(&outcome, TURBO "--guidance 2 --guidance-mode one-time --delta 0.5 --guidance-rescale 0.5");
+  assert_int_equal(outcome.status, 0);
+  assert_null(strstr(outcome.said, "does nothing"));
+#undef TURBO
 }
 
 /* What the built-in model was not trained for. */
@@ -346,6 +367,7 @@ int main(int argc, char **argv) {
       cmocka_unit_test(test_negative_without_guidance),
       cmocka_unit_test(test_guidance_modes),
       cmocka_unit_test(test_stream_batch),
+      cmocka_unit_test(test_idle_guidance),
       cmocka_unit_test(test_mini),
       cmocka_unit_test(test_info_of_adapters),
       cmocka_unit_test(test_adapters),

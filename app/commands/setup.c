@@ -174,6 +174,34 @@ static void check_negative(const struct engine *engine, const struct prepared *p
     log_line(setup->log, LOG_WARNING, "--negative does nothing %s", why);
 }
 
+/* Why nothing is guided; NULL: something is. */
+static const char *guidance_idle(const struct parameters *values, const struct engine_info *info) {
+  if (info->refuses_guidance)
+    return "on this model: it was trained without guidance";
+  if (info->has_guidance_embedding)
+    return "on this model: its guidance is embedded";
+  if (values->guidance_mode == GUIDANCE_NONE)
+    return "with --guidance-mode none";
+  return values->guidance == 1 ? "while --guidance is 1" : NULL;
+}
+
+static void warn_idle(const struct setup *setup, enum parameter id, const char *why) {
+  if (why && parameters_marked(&setup->options->values, id, 0))
+    log_line(setup->log, LOG_WARNING, "--%s does nothing %s", parameter_row(id)->name, why);
+}
+
+static void check_guidance(const struct engine *engine, const struct setup *setup) {
+  const struct parameters *values = &setup->options->values;
+  struct engine_info info;
+  engine_get_info(engine, &info);
+  const char *idle = guidance_idle(values, &info);
+  bool residual = values->guidance_mode == GUIDANCE_SELF || values->guidance_mode == GUIDANCE_ONE_TIME;
+  if (residual)
+    warn_idle(setup, PARAMETER_GUIDANCE_MODE, idle);
+  warn_idle(setup, PARAMETER_DELTA, idle || residual ? idle : "with --guidance-mode full: self and one-time read it");
+  warn_idle(setup, PARAMETER_GUIDANCE_RESCALE, idle);
+}
+
 static void check_eta(const struct engine *engine, const struct setup *setup) {
   struct engine_info info;
   engine_get_info(engine, &info);
@@ -228,6 +256,7 @@ int setup_engine(struct engine **engine, struct prepared **prepared, const struc
       (prepare_larger(*engine, setup, &params.shape, prepared) ||
        !setup_prepare(*engine, &params.shape, prepared, err))) {
     check_negative(*engine, *prepared, setup);
+    check_guidance(*engine, setup);
     check_eta(*engine, setup);
     check_stream_batch(*prepared, setup);
     if (!weigh_adapters(*engine, &setup->options->values, err) && !set_prompts(*engine, setup->options, err))
