@@ -259,6 +259,23 @@ static void test_idle_guidance(void **state) {
   program_run(&outcome, TURBO "--guidance 2 --guidance-mode one-time --delta 0.5 --guidance-rescale 0.5");
   assert_int_equal(outcome.status, 0);
   assert_null(strstr(outcome.said, "does nothing"));
+}
+
+/* What of a prompt is not read gets a line that says which prompt it is. */
+static void test_cut_prompts(void **state) {
+  (void)state;
+  struct outcome outcome;
+  shell("for i in $(seq 99); do printf 'word '; done >words.txt");
+  program_run(&outcome, TURBO "--prompt \"$(cat words.txt)\"");
+  assert_int_equal(outcome.status, 0);
+  assert_non_null(strstr(outcome.said, "the prompt \"word word"));
+  assert_non_null(strstr(outcome.said, "\" is cut: it has 396 tokens, and at most 4 chunks of 14 are read"));
+  program_run(&outcome,
+              TURBO "--prompt hill --negative \"$(head -c 50 words.txt)\" --guidance 2 --prompt-syntax plain");
+  assert_int_equal(outcome.status, 0);
+  assert_non_null(strstr(outcome.said, "\" is cut: it has 40 tokens, and 14 are read with --prompt-syntax plain"));
+  program_run(&outcome, TURBO "--prompt \"$(head -c 50 words.txt)\"");
+  assert_null(strstr(outcome.said, "is cut"));
 #undef TURBO
 }
 
@@ -368,6 +385,7 @@ int main(int argc, char **argv) {
       cmocka_unit_test(test_guidance_modes),
       cmocka_unit_test(test_stream_batch),
       cmocka_unit_test(test_idle_guidance),
+      cmocka_unit_test(test_cut_prompts),
       cmocka_unit_test(test_mini),
       cmocka_unit_test(test_info_of_adapters),
       cmocka_unit_test(test_adapters),

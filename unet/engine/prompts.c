@@ -278,9 +278,11 @@ static void warn_of_reading(const struct engine *engine, const char *text, const
                syntax_note_text((enum syntax_note)(1 << i)));
   if (tokens->left_out && engine->syntax == PROMPT_SYNTAX_PLAIN)
     log_line(engine->log, LOG_WARNING,
-             "the prompt is cut: it has %d tokens, and %d are read with --prompt-syntax plain", tokens->words, room);
+             "the prompt \"%s\" is cut: it has %d tokens, and %d are read with --prompt-syntax plain",
+             text_quote(text).text, tokens->words, room);
   else if (tokens->left_out)
-    log_line(engine->log, LOG_WARNING, "the prompt is cut: it has %d tokens, and at most %d chunks of %d are read",
+    log_line(engine->log, LOG_WARNING,
+             "the prompt \"%s\" is cut: it has %d tokens, and at most %d chunks of %d are read", text_quote(text).text,
              tokens->words, PROMPT_CHUNKS_MAX, room);
 }
 
