@@ -105,9 +105,10 @@ int cpu_layout(struct cpu_program *program, struct error *err) {
     goto end;
   }
   if (home && written && layout.temporaries) {
-    memcpy(layout.temporaries, program->plan->temporaries, (count - 1) * sizeof *layout.temporaries);
-    for (int i = 0; i < layout.temporary_count; i++)
+    for (int i = 0; i < layout.temporary_count; i++) { /* a plan may have none, and then no list either */
+      layout.temporaries[i] = program->plan->temporaries[i];
       home[i] = i;
+    }
     if (!program->device->plain)
       join_residuals(program, layout.temporaries, home, written);
     program->arena_bytes = plan_layout(&layout, program->element, 64, program->offset);
