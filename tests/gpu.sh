@@ -79,6 +79,10 @@ if wanted models; then
   step engine "$programs/tests/test_engine" tests/data/goldens cuda
   step handles "$programs/tests/test_handles" tests/data/goldens cuda
   step adapters "$programs/tests/test_adapters" tests/data/goldens cuda
+  step guidance "$programs/tests/test_guidance" tests/data/goldens cuda
+  step stream-batch "$programs/tests/test_stream_batch" tests/data/goldens cuda
+  step prompts "$programs/tests/test_prompts" tests/data/goldens cuda
+  step beside "$programs/tests/test_beside" tests/data/goldens cuda
   step models "$programs/tests/test_models" tests/data/goldens cuda
   step models-mini "$programs/tests/test_models" tests/data/goldens "$mini" cuda
 fi
