@@ -130,7 +130,6 @@ struct cuda_device {
   struct arena arena;  /* what programs work in by turns; under preparing.lock */
   cudaMemPool_t pool;  /* NULL: there are none on this system */
   cudaStream_t memory; /* orders what the pool gives; nothing else is on it */
-  size_t memory_limit; /* 0: none */
   struct device_counters counters;
   struct staging writes; /* of tensors, in order with runs */
 

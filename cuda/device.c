@@ -156,9 +156,9 @@ static int create(struct device **out, const struct device_options *options, str
   device->log = options->log;
   device->use_graph = options->graph == GRAPH_ON;
   device->stamps = options->stamps;
-  device->memory_limit = options->memory_limit;
   device->resource = calloc(RESOURCES_MAX, sizeof *device->resource); /* memory comes as it is used */
   device_begin(&device->base);
+  device->base.memory_limit = options->memory_limit;
   pthread_mutex_init(&device->preparing.lock, NULL);
   if (!device->resource) {
     error_set(err, STATUS_FAILED, "out of memory");

@@ -25,7 +25,7 @@ static size_t round_up(size_t bytes) {
 }
 
 int cuda_count(struct cuda_device *device, size_t bytes, const char *what, struct error *err) {
-  if (device_count_bytes(&device->base, &device->counters, device->memory_limit, bytes, what, err) < 0)
+  if (device_count_bytes(&device->base, &device->counters, bytes, what, err) < 0)
     return -1;
   log_line(device->log, LOG_DEBUG, "cuda: %s takes %.1f MB", what, (double)bytes / 1e6);
   return 0;

@@ -380,6 +380,90 @@ static void test_prepared_while_another_runs(void **state) {
   rig_close(&rig);
 }
 
+/* --- engines --- */
+
+struct opening {
+  struct rig rig;
+  int status;
+  atomic_bool done;
+};
+
+static void *open_beside(void *opaque) {
+  struct opening *o = opaque;
+  const struct engine_params params = default_params(&o->rig.golden, args[2]);
+  o->status = rig_engine(&o->rig, &params, &shapes[1]);
+  o->done = true;
+  return NULL;
+}
+
+static void *close_beside(void *opaque) {
+  struct opening *o = opaque;
+  engine_close(&o->rig.engine);
+  o->done = true;
+  return NULL;
+}
+
+static int frames_beside(void *(*beside)(void *), struct opening *opening, struct rig *rig, struct prepared *prepared,
+                         const uint8_t *expected) {
+  pthread_t thread;
+  int frames = 0;
+  opening->done = false;
+  assert_int_equal(pthread_create(&thread, NULL, beside, opening), 0);
+  for (; !opening->done || frames < 4; frames++)
+    expect_picture(rig, prepared, &shapes[0], 1, expected);
+  pthread_join(thread, NULL);
+  return frames;
+}
+
+/* An engine of another model comes and goes on another thread while one runs, and each makes what it makes alone, also
+ * on a thread that did not open it. A picture outlives its engine. */
+static void test_engine_beside_another(void **state) {
+  (void)state;
+  struct rig rig;
+  static struct opening other;
+  struct engine_result kept;
+  uint8_t *expected = fresh_picture(&shapes[0], 1);
+  rig_begin_engine(&rig);
+  rig_begin(&other.rig, "sd15");
+  struct prepared *prepared = prepare(&rig, &shapes[0]);
+  int frames = frames_beside(open_beside, &other, &rig, prepared, expected);
+  must(other.status, &other.rig.err);
+  uint8_t *first = run(&other.rig, other.rig.prepared, &other.rig.controls);
+  expect_picture(&rig, prepared, &shapes[0], 1, expected);
+  expect_picture(&other.rig, other.rig.prepared, &shapes[1], 1, first);
+  const struct engine_request request = {
+      .prepared = other.rig.prepared, .controls = &other.rig.controls, .frame = &other.rig.golden.frame};
+  must(engine_submit(other.rig.engine, &request, &rig.err), &rig.err);
+  must(engine_collect(other.rig.engine, &kept, &rig.err), &rig.err);
+  frames += frames_beside(close_beside, &other, &rig, prepared, expected);
+  print_message("  %d frames beside opening and closing\n", frames);
+  uint8_t *last = picture_copy(&kept.picture);
+  assert_memory_equal(last, first, bytes_of(&shapes[1]));
+  free(first);
+  free(last);
+  free(expected);
+  golden_close(&other.rig.golden);
+  rig_close(&rig);
+}
+
+/* What another engine leaves is this one's, from when it is told so. */
+static void test_limit_that_changes(void **state) {
+  (void)state;
+  struct rig rig;
+  struct engine_info info;
+  struct prepared *prepared;
+  const struct engine_shape huge = {.width = 512, .height = 512};
+  rig_begin_engine(&rig);
+  engine_get_info(rig.engine, &info);
+  assert_string_equal(info.device_name, args[2]);
+  engine_limit_memory(rig.engine, info.device_bytes + 1000);
+  assert_int_equal(engine_prepare(rig.engine, &huge, &prepared, &rig.err), -1);
+  assert_error(&rig.err, STATUS_DEVICE, "MB");
+  engine_limit_memory(rig.engine, 0);
+  prepare(&rig, &huge);
+  rig_close(&rig);
+}
+
 int main(int argc, char **argv) {
   if (argc != 3) {
     fprintf(stderr, "usage: test_handles GOLDENS DEVICE\n");
@@ -407,6 +491,8 @@ int main(int argc, char **argv) {
       cmocka_unit_test(test_shared_memory),
       cmocka_unit_test(test_growth_that_fails),
       cmocka_unit_test(test_prepared_while_another_runs),
+      cmocka_unit_test(test_engine_beside_another),
+      cmocka_unit_test(test_limit_that_changes),
   };
   int failed = cmocka_run_group_tests(tests, NULL, NULL);
   fixture_remove(tuning);

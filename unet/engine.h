@@ -7,7 +7,8 @@
  * Threads: one thread at a time calls an engine, but for one exception. While one thread submits and collects, others
  * may prepare and release handles; those wait for each other, and no frame waits for them. The processor or GPU is
  * shared, so that frames may take longer meanwhile. The thread that submits knows a handle when engine_prepare has
- * returned, and has collected all frames of a handle that another thread releases. */
+ * returned, and has collected all frames of a handle that another thread releases. Engines are independent: one may be
+ * opened, used and closed on one thread while another works on another, on the same device. */
 #ifndef UNET_ENGINE_H
 #define UNET_ENGINE_H
 
@@ -91,6 +92,7 @@ struct engine_shape {
 struct engine_info {
   char model[128]; /* name for people */
   char device[128], device_detail[256];
+  char device_name[16];    /* as device_options.name has it, which opens the same one */
   int depth, longest_side; /* as device_info has them */
   int native_width, native_height, size_multiple;
   bool image_conditioned;      /* the U-Net sees the input picture itself (InstructPix2Pix, inpainting, mini) */
@@ -160,6 +162,10 @@ int engine_count_chunks(const struct engine *engine, int slot, const char *text,
 int engine_choose_chunks(int most, int now);
 /* The same for these controls, with what the slots hold. */
 int engine_chunks(const struct engine *engine, const struct controls *controls);
+
+/* Another limit of device memory than the engine was opened with, for what it takes from now on; 0: none. Any thread
+ * may call this. */
+void engine_limit_memory(struct engine *engine, size_t bytes);
 
 /* Where a mask asks for new pixels: where it is white, or where it is transparent. */
 enum mask_channel { MASK_WHITE, MASK_TRANSPARENT };

@@ -61,7 +61,6 @@ static int create(struct device **result, const struct device_options *options, 
   if (!device)
     return error_set(err, STATUS_DEVICE, "cpu: out of memory");
   device->threads = threads_choose(options->threads);
-  device->memory_limit = options->memory_limit;
   device->log = options->log;
   device->plain = plain;
   threads_set(device->threads);
@@ -69,6 +68,7 @@ static int create(struct device **result, const struct device_options *options, 
   snprintf(device->detail, sizeof device->detail, "plain loops");
   device->resource = calloc(RESOURCES_MAX, sizeof *device->resource); /* memory comes as it is used */
   device_begin(&device->base);
+  device->base.memory_limit = options->memory_limit;
   cpu_arena_open(device, &device->arena);
   cpu_arena_open(device, &device->scratch);
   if (!device->resource) {

@@ -35,9 +35,8 @@ struct cpu_device {
   struct arena arena, scratch;           /* what programs work in by turns */
   int threads;
   bool bf16; /* activations between convolutions and linear layers are bfloat16 */
-  size_t memory_limit;
   struct device_counters counters;
-  size_t picture_bytes; /* cpu_count_pictures: of the counted ones, those of pictures */
+  size_t picture_bytes;              /* cpu_count_pictures: of the counted ones, those of pictures */
   bool plain;                        /* "cpu:plain" */
   const struct cpu_kernels *kernels; /* vectorised C; NULL on "cpu:plain" */
   struct cpu_dnnl *dnnl;             /* NULL on "cpu:plain" and without oneDNN */

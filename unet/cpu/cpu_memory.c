@@ -6,7 +6,7 @@
 #include "unet/base/platform.h"
 
 static int count_bytes(struct cpu_device *device, size_t bytes, const char *what, struct error *err) {
-  return device_count_bytes(&device->base, &device->counters, device->memory_limit, bytes, what, err);
+  return device_count_bytes(&device->base, &device->counters, bytes, what, err);
 }
 
 static void uncount_bytes(struct cpu_device *device, size_t bytes) {

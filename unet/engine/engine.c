@@ -174,6 +174,10 @@ void engine_close(struct engine **engine_ref) {
   *engine_ref = NULL;
 }
 
+void engine_limit_memory(struct engine *engine, size_t bytes) {
+  device_limit_memory(engine->device, bytes);
+}
+
 /* --- weights --- */
 
 int engine_update(struct engine *engine, const struct engine_weight *weights, int count, struct error *err) {
@@ -243,5 +247,7 @@ void engine_get_info(const struct engine *engine, struct engine_info *info) {
   model_native_size(&engine->model, &info->native_width, &info->native_height);
   snprintf(info->model, sizeof info->model, "%s", checkpoint->name);
   snprintf(info->device, sizeof info->device, "%s", device.name);
+  snprintf(info->device_name, sizeof info->device_name, "%s",
+           strcmp(engine->options.name, "auto") ? engine->options.name : engine->device->impl->name);
   snprintf(info->device_detail, sizeof info->device_detail, "%s", device.detail);
 }

@@ -16,10 +16,10 @@ void device_end(struct device *device) {
   pthread_mutex_destroy(&device->memory);
 }
 
-int device_count_bytes(struct device *device, struct device_counters *counters, size_t limit, size_t bytes,
-                       const char *what, struct error *err) {
+int device_count_bytes(struct device *device, struct device_counters *counters, size_t bytes, const char *what,
+                       struct error *err) {
   pthread_mutex_lock(&device->memory);
-  size_t taken = counters->bytes;
+  size_t taken = counters->bytes, limit = device->memory_limit;
   bool fits = !limit || (bytes <= limit && taken <= limit - bytes);
   if (fits) {
     counters->allocations++;
@@ -38,6 +38,12 @@ int device_count_bytes(struct device *device, struct device_counters *counters, 
 void device_uncount_bytes(struct device *device, struct device_counters *counters, size_t bytes) {
   pthread_mutex_lock(&device->memory);
   counters->bytes -= bytes;
+  pthread_mutex_unlock(&device->memory);
+}
+
+void device_limit_memory(struct device *device, size_t bytes) {
+  pthread_mutex_lock(&device->memory);
+  device->memory_limit = bytes;
   pthread_mutex_unlock(&device->memory);
 }
 

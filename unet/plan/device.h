@@ -178,17 +178,18 @@ struct device {
   /* Weights as the device has them, their versions, and their copies in other forms: held while one is loaded, made or
    * changed. It is taken before memory. */
   pthread_mutex_t weights;
-  pthread_mutex_t memory; /* what is allocated: counters */
+  pthread_mutex_t memory; /* what is allocated: counters, limit */
+  size_t memory_limit;    /* 0: none */
 };
 
 /* What an implementation's create and destroy do with the part that is device.c's. */
 void device_begin(struct device *device);
 void device_end(struct device *device);
 
-/* Counts bytes that are to be allocated for `what` in the implementation's counters, where the limit (0: none) allows
- * them, and bytes that are not allocated any more. */
-int device_count_bytes(struct device *device, struct device_counters *counters, size_t limit, size_t bytes,
-                       const char *what, struct error *err);
+/* Counts bytes that are to be allocated for `what` in the implementation's counters, where the limit allows them, and
+ * bytes that are not allocated any more. */
+int device_count_bytes(struct device *device, struct device_counters *counters, size_t bytes, const char *what,
+                       struct error *err);
 void device_uncount_bytes(struct device *device, struct device_counters *counters, size_t bytes);
 
 /* Every program begins with this; device.c fills it after prepare and keeps it. */
@@ -209,6 +210,8 @@ static inline int program_in_flight(const struct program *program) {
 void device_close(struct device **device); /* stores NULL; takes NULL */
 void device_get_info(struct device *device, struct device_info *info);
 void device_get_counters(struct device *device, struct device_counters *counters);
+/* Another limit than the one it was opened with, for what is allocated from now on; 0: none. Any thread may. */
+void device_limit_memory(struct device *device, size_t bytes);
 
 int device_prepare(struct device *device, struct program **program, const struct plan *plan,
                    const struct program_options *options, struct error *err);
