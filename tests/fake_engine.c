@@ -28,6 +28,8 @@ struct prepared {
 };
 
 struct engine {
+  int number;                           /* in the order of opening */
+  bool prompts[SLOTS], has_long[SLOTS]; /* slots that were set; those whose text is a long one */
   struct engine_info info;
   struct prepared *handles;
   struct fake_flight flights[MAX_IN_FLIGHT]; /* by their number, modulo MAX_IN_FLIGHT */
@@ -39,10 +41,10 @@ struct engine {
   struct picture_pool *pool;
 };
 
-/* The tests' switches and findings: one engine at a time. */
+/* The tests' switches and findings. One engine at a time has frames in flight. */
 static struct fake_engine_script script;
 static struct fake_engine_log record;
-static atomic_int released, preparable;
+static atomic_int released, preparable, openable;
 /* Handles, flights and pictures: one thread may prepare and release while another submits and collects. */
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static char texts[SLOTS][64];
@@ -52,6 +54,11 @@ void fake_engine_begin(const struct fake_engine_script *new_script) {
   memset(&record, 0, sizeof record);
   released = 0;
   preparable = 0;
+  openable = 0;
+}
+
+void fake_engine_let_open(int engines) {
+  openable += engines;
 }
 
 void fake_engine_let_prepare(int handles) {
@@ -106,11 +113,19 @@ static int make_pictures(struct engine *engine, const struct engine_shape *shape
 }
 
 int engine_open(struct engine **out, const struct engine_params *params, struct error *err) {
-  (void)params;
+  int number = ++record.engines_tried;
+  *out = NULL;
   sleep_until(platform_now_ns() + script.open_ms * INT64_C(1000000));
+  while (script.slow_to_open && number > 1 + openable)
+    usleep(1000);
+  if (params->model && !strcmp(params->model, FAKE_REFUSED))
+    return error_set(err, STATUS_MODEL, "%s: as told", params->model);
   struct engine *engine = calloc(1, sizeof *engine);
   if (!engine)
     return error_set(err, STATUS_FAILED, "no memory");
+  engine->number = number;
+  int open = ++record.engines_open;
+  record.most_engines = open > record.most_engines ? open : record.most_engines;
   engine->info = (struct engine_info){.model = "fake",
                                       .device = "fake",
                                       .depth = script.depth ? script.depth : 1,
@@ -184,8 +199,10 @@ void prepared_get_info(const struct prepared *prepared, struct prepared_info *in
 void engine_close(struct engine **engine) {
   if (!*engine)
     return;
-  for (int i = 0; i < MAX_IN_FLIGHT; i++)
+  for (int i = 0; i < MAX_IN_FLIGHT; i++) {
+    record.released_busy |= record.engines_open > 1 && (*engine)->flights[i].prepared;
     (*engine)->flights[i].prepared = NULL; /* they are dropped */
+  }
   while ((*engine)->handles) {
     struct prepared *prepared = (*engine)->handles;
     engine_release(*engine, &prepared);
@@ -195,7 +212,13 @@ void engine_close(struct engine **engine) {
   picture_pool_close(&(*engine)->pool);
   free(*engine);
   *engine = NULL;
-  record.closed = true;
+  record.engines_closed++;
+  record.closed = --record.engines_open == 0;
+}
+
+void engine_limit_memory(struct engine *engine, size_t bytes) {
+  (void)engine;
+  record.memory_limit = bytes;
 }
 
 void engine_get_info(const struct engine *engine, struct engine_info *info) {
@@ -212,19 +235,18 @@ int engine_set_prompt(struct engine *engine, int slot, const char *text, struct 
     record.refused_prompts++;
     return error_set(err, STATUS_MODEL, "an empty prompt");
   }
+  pthread_mutex_lock(&lock); /* another engine may be told beside this one */
   snprintf(texts[slot], sizeof texts[slot], "%s", text);
+  pthread_mutex_unlock(&lock);
   record.prompts[slot]++;
   engine->left += record.submitted ? script.slices : 0;
+  engine->prompts[slot] = true;
+  engine->has_long[slot] = !strncmp(text, "long", 4);
   return 0;
 }
 
-static int chunks_of(int slot) {
-  return strncmp(texts[slot], "long", 4) ? 1 : 2;
-}
-
 int engine_chunks(const struct engine *engine, const struct controls *controls) {
-  (void)engine;
-  return chunks_of(controls->prompt);
+  return engine->has_long[controls->prompt] ? 2 : 1;
 }
 
 int engine_go_on(struct engine *engine, struct error *err) {
@@ -320,12 +342,13 @@ int engine_submit(struct engine *engine, const struct engine_request *request, s
                                 .captured_ns = request->identity.captured_ns,
                                 .submitted_ns = now,
                                 .controls = *controls,
+                                .engine = engine->number,
                                 .steps = shape->steps,
                                 .chunks = shape->chunks,
                                 .guidance = shape->guidance};
-  record.unset_prompt_used |= !record.prompts[controls->prompt];
+  record.unset_prompt_used |= !engine->prompts[controls->prompt];
   for (int i = 0; i < SLOT_PRESETS; i++)
-    record.unset_prompt_used |= controls->blend[i] > 0 && !record.prompts[SLOT_PRESET_1 + i];
+    record.unset_prompt_used |= controls->blend[i] > 0 && !engine->prompts[SLOT_PRESET_1 + i];
   record.submitted++;
   int in_flight = record.submitted - record.collected;
   record.overfull |= in_flight > MAX_IN_FLIGHT;

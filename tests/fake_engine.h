@@ -17,7 +17,11 @@ struct fake_engine_script {
   int refuse_steps;     /* engine_prepare fails for it; 0: for none */
   int slices;           /* that a text takes beside frames, once there was one; 0: it is there at once */
   bool slow_to_prepare; /* from the second handle on, none is done before fake_engine_let_prepare lets it be */
+  bool slow_to_open;    /* from the second engine on, none is open before fake_engine_let_open lets it be */
 };
+
+/* A model that engine_open refuses. */
+#define FAKE_REFUSED "refused"
 
 struct fake_submit {
   bool has_frame;
@@ -27,6 +31,7 @@ struct fake_submit {
   struct controls controls;
   int steps, chunks;           /* the handle's; prompts that begin with "long" have two chunks */
   enum guidance_mode guidance; /* the handle is for it */
+  int engine;                  /* which one it was, from 1, in the order of opening */
 };
 
 /* What happened since fake_engine_begin. Read it when the engine is closed. */
@@ -42,13 +47,19 @@ struct fake_engine_log {
   int slices;                                /* done by engine_go_on */
   int refused_prompts;                       /* calls of engine_set_prompt */
   bool unset_prompt_used;
-  bool closed;
+  atomic_int engines_tried, engines_open, engines_closed; /* calls of engine_open, and engines */
+  int most_engines;                                       /* open at a time */
+  atomic_size_t memory_limit;                             /* engine_limit_memory's last */
+  bool closed;                                            /* all of them */
 };
 
 void fake_engine_begin(const struct fake_engine_script *script);
 const struct fake_engine_log *fake_engine_log(void);
 /* What a slot was set to last; after a look at prompts[slot], which grows later. */
 const char *fake_engine_text(int slot);
+
+/* Lets so many more engines be open. */
+void fake_engine_let_open(int engines);
 
 /* Lets so many more handles be done. */
 void fake_engine_let_prepare(int handles);

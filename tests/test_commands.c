@@ -242,6 +242,10 @@ static void strength_keys(void **unused) {
   assert_true((float)state.settings.values.strength == 0);
 }
 
+static void set_text(struct live_state *state, enum parameter id, const char *text) {
+  assert_int_equal(parameters_set_text(&state->settings.values, id, 0, text, NULL), 0);
+}
+
 static double lora_weight(const struct live_state *state, int index) {
   return parameters_number(&state->settings.values, PARAMETER_LORA_WEIGHT, index);
 }
@@ -268,6 +272,47 @@ static void lora_keys(void **unused) {
   assert_true(lora_weight(&state, 1) == 1.1 && lora_weight(&state, 2) == 0.8);
   press(&state, 'l');
   assert_string_equal(state.notice, "LoRA 1, one: 1.10");
+}
+
+static const char *text_of(const struct live_state *state, enum parameter id) {
+  return parameters_text(&state->settings.values, id, 0);
+}
+
+static void model_keys(void **unused) {
+  (void)unused;
+  struct live_state state = fresh_state();
+  struct parameter_choices models = {{"one", "a/two"}, 1}, vaes = {{"tiny"}, 1};
+  press(&state, 'm');
+  assert_non_null(strstr(state.notice, "no other model"));
+  press(&state, 'v');
+  assert_non_null(strstr(state.notice, "no other VAE"));
+  state.models = &models;
+  state.vaes = &vaes;
+  press(&state, 'm');
+  assert_non_null(strstr(state.notice, "no other model"));
+  assert_null(text_of(&state, PARAMETER_MODEL));
+  models.count = 2;
+  set_text(&state, PARAMETER_MODEL, "one");
+  press(&state, 'm');
+  assert_string_equal(text_of(&state, PARAMETER_MODEL), "a/two");
+  assert_string_equal(state.notice, "model a/two");
+  assert_true(parameters_marked(&state.settings.values, PARAMETER_MODEL, 0));
+  assert_null(text_of(&state, PARAMETER_VAE));
+  press(&state, 'm');
+  assert_string_equal(text_of(&state, PARAMETER_MODEL), "one");
+  /* The VAE that was given, and the model's own. */
+  set_text(&state, PARAMETER_VAE, "tiny");
+  press(&state, 'v');
+  assert_string_equal(text_of(&state, PARAMETER_VAE), "own");
+  press(&state, 'v');
+  assert_string_equal(text_of(&state, PARAMETER_VAE), "tiny");
+  /* One for each model. */
+  vaes = (struct parameter_choices){{"tiny", "own"}, 2};
+  press(&state, 'm');
+  assert_string_equal(text_of(&state, PARAMETER_MODEL), "a/two");
+  assert_string_equal(text_of(&state, PARAMETER_VAE), "own");
+  press(&state, 'm');
+  assert_string_equal(text_of(&state, PARAMETER_VAE), "tiny");
 }
 
 static void step_keys(void **unused) {
@@ -479,9 +524,18 @@ static void figures_text(void **unused) {
   assert_non_null(strstr(text, "0.85"));
   const char shown[] = {TONE_DIM, 's', 't', 'e', 'p', 's', ' ', TONE_PLAIN, '2', ' ', 0};
   assert_non_null(strstr(text, shown));
+  assert_null(strstr(text, "model"));
   content.frame_ms = 39;
+  content.model = "one";
   hud_figures_text(text, &content);
   assert_null(strstr(text, late));
+  assert_non_null(strstr(text, "model "));
+  assert_non_null(strstr(text, "one"));
+  assert_null(strstr(text, "loading"));
+  content.loading = "an\nother";
+  hud_figures_text(text, &content);
+  assert_non_null(strstr(text, "loading "));
+  assert_non_null(strstr(text, "an?other"));
   content.figures = false;
   hud_figures_text(text, &content);
   assert_string_equal(text, "");
@@ -518,6 +572,7 @@ int main(void) {
       cmocka_unit_test(prompt_keys),
       cmocka_unit_test(strength_keys),
       cmocka_unit_test(lora_keys),
+      cmocka_unit_test(model_keys),
       cmocka_unit_test(step_keys),
       cmocka_unit_test(switches),
       cmocka_unit_test(seeds_differ),

@@ -334,6 +334,63 @@ static void wait_for(const char *command) {
   fail_msg("never came true: %s", command);
 }
 
+#define GOLDEN "\"$REVERIE_GOLDENS\"/"
+
+/* What render makes of that model. */
+static void render_model(const char *name, const char *options) {
+  program_expect(0, NULL, "render still.mkv %s.mkv -y -c ffv1 --size 64x64 --seed 7 --frames 1 %s", name, options);
+}
+
+static void expect_model(const char *rendered) {
+  expect_window(BELOW_WORDS, true, 0.9, rendered, "scale=256:256," BELOW_WORDS);
+}
+
+/* Key by key; the picture goes on, and what cannot be loaded leaves the model that is there. */
+static void test_another_model(void **state) {
+  (void)state;
+  render_model("first", "");
+  render_model("second", "--model " GOLDEN "sd15");
+  start_window("still.mkv --loop --size 64x64 --window 256x256 --seed 7 --threads 1 --no-hud -v "
+               "--model mini --model " GOLDEN "sd15 --model nowhere");
+  wait_said("-> mini, 64x64, 1 step,");
+  expect_model("first.mkv");
+  press("m");
+  wait_said("-> sd15, 64x64, 20 steps,");
+  expect_model("second.mkv");
+  press("m");
+  wait_said("nowhere: no file or folder");
+  expect_model("second.mkv");
+  quit_window();
+}
+
+/* Both fit alone, and not together. */
+static void test_another_model_without_room(void **state) {
+  (void)state;
+  start_window("still.mkv --loop --size 64x64 --threads 1 -v --device cpu --precision f32 --memory-limit 140M "
+               "--model mini --model \"$REVERIE_ASSETS/mini/model\"");
+  press("m");
+  wait_said("(mini runs beside it and takes ");
+  quit_window();
+}
+
+/* The mask is the next engine's as well: nothing of the picture changes. */
+static void test_another_model_has_the_mask(void **state) {
+  (void)state;
+  shell(FFMPEG "-f lavfi -i color=black:s=64x64 -vf drawbox=0:0:32:64:white:fill -frames:v 1 mask.png");
+  start_window("still.mkv --loop --snapshot-dir shots --mask mask.png --device cpu --strength 1 --size 64x64 --window "
+               "256x256 --seed 7 --threads 1 --no-hud -v --model " GOLDEN "inpaint --model " GOLDEN "inpaint/");
+  freeze();
+  shell("cp shot.png first.png");
+  press("m");
+  wait_for("test $(grep -c -- '-> inpaint, ' err.txt) = 2");
+  expect_standstill();
+  save();
+  double similar = similarity("shot.png", WHOLE, "first.png", WHOLE);
+  if (similar < 0.999)
+    fail_msg("with the same mask: %.4f alike", similar);
+  quit_window();
+}
+
 /* The window does not wait for the frame that the engine is at; what was to be saved is, and the figures are told. */
 static void test_slow_frame_does_not_hold_the_window(void **state) {
   (void)state;
@@ -504,6 +561,9 @@ int main(int argc, char **argv) {
       CASE(test_out_of_fullscreen),
       CASE(test_render_gives_the_same),
       CASE(test_keys),
+      CASE(test_another_model),
+      CASE(test_another_model_without_room),
+      CASE(test_another_model_has_the_mask),
       CASE(test_interrupt),
       CASE(test_slow_frame_does_not_hold_the_window),
       CASE(test_display_that_is_not_there),

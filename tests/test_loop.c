@@ -12,7 +12,7 @@
 #include "tests/fake_engine.h"
 #include "tests/fake_source.h"
 
-enum { SIDE = 16, PATIENCE_MS = 120000, OTHERS_HOLD = 2 };
+enum { SIDE = 16, PATIENCE_MS = 120000, OTHERS_HOLD = 2, LIMIT = 4096 };
 
 /* A loop with its mailboxes. */
 struct rig {
@@ -42,19 +42,31 @@ static void set_number(struct loop *loop, enum parameter id, double number) {
   loop_send(loop, &changes);
 }
 
-static int open_fake(void *opaque, struct engine **engine, struct prepared **prepared, struct loop_beginning *beginning,
-                     struct error *err) {
+/* A model's name is what it is known by, and how many steps suit it: "steps 3". */
+static int open_fake(void *opaque, const struct engine_info *used, struct opened *opened, struct error *err) {
   (void)opaque;
   struct engine_params params = ENGINE_PARAMS_DEFAULTS;
+  struct parameters *values = &opened->beginning.values;
+  struct engine_shape shape = {.steps = 1, .guidance = values_guidance(values)};
   params.device.pictures = LOOP_HOLDS + OTHERS_HOLD;
-  if (engine_open(engine, &params, err) || engine_prepare(*engine, &(struct engine_shape){0}, prepared, err) ||
-      engine_set_prompt(*engine, 1, "given", err))
-    return -1;
+  params.model = parameters_text(values, PARAMETER_MODEL, 0);
+  if (params.model)
+    sscanf(params.model, "steps %d", &shape.steps);
+  if (parameters_marked(values, PARAMETER_STEPS, 0))
+    shape.steps = (int)values->steps;
   static const char *const texts[] = {"given", "second", "third"};
-  for (int i = 0; i < 3; i++)
-    if (parameters_set_text(&beginning->values, PARAMETER_PROMPT, i + 1, texts[i], err))
+  for (int i = 0; !used && i < 3; i++)
+    if (parameters_set_text(values, PARAMETER_PROMPT, i + 1, texts[i], err))
       return -1;
-  beginning->encoded[SLOT_PRESET_1] = true;
+  if (engine_open(&opened->engine, &params, err))
+    return -1;
+  if (engine_prepare(opened->engine, &shape, &opened->prepared, err) ||
+      engine_set_prompt(opened->engine, 1, parameters_text(values, PARAMETER_PROMPT, 1), err)) {
+    engine_close(&opened->engine);
+    return -1;
+  }
+  values->steps = shape.steps;
+  opened->beginning.encoded[SLOT_PRESET_1] = true;
   return 0;
 }
 
@@ -64,6 +76,12 @@ static void note_line(void *opaque, enum log_level level, const char *text) {
     return;
   snprintf(rig->warned, sizeof rig->warned, "%s", text);
   rig->warnings++;
+}
+
+static void set_model(struct loop *loop, const char *model) {
+  struct parameters changes = {0};
+  assert_int_equal(parameters_set_text(&changes, PARAMETER_MODEL, 0, model, NULL), 0);
+  loop_send(loop, &changes);
 }
 
 static int note_before(void *opaque, struct engine *engine, const struct frame *frame, struct error *err) {
@@ -81,8 +99,11 @@ static void rig_start(struct rig *rig, const struct fake_engine_script *script, 
   mailbox_init(&rig->in);
   mailbox_init(&rig->out);
   rig->log = (struct log){note_line, rig};
-  const struct loop_params params = {
-      .open = open_fake, .before = rig->before ? note_before : NULL, .opaque = rig, .log = &rig->log};
+  const struct loop_params params = {.open = open_fake,
+                                     .before = rig->before ? note_before : NULL,
+                                     .opaque = rig,
+                                     .memory_limit = LIMIT,
+                                     .log = &rig->log};
   assert_int_equal(loop_start(&rig->loop, &params, has_frames ? &rig->in : NULL, &rig->out, NULL), 0);
   struct loop_status status = {0};
   if (rig->early) {
@@ -581,6 +602,237 @@ static void texts_do_not_pile_up(void **state) {
   assert_string_equal(fake_engine_text(1), "text 21");
 }
 
+/* --- another engine --- */
+
+static struct loop_status status_of(struct rig *rig) {
+  struct loop_status status;
+  loop_get_status(rig->loop, &status);
+  return status;
+}
+
+static const char *model_of(struct rig *rig, struct settings *settings) {
+  assert_true(loop_get_settings(rig->loop, settings));
+  return parameters_text(&settings->values, PARAMETER_MODEL, 0);
+}
+
+static void wait_for_count(const atomic_int *count, int wanted) {
+  for (int i = 0; i < PATIENCE_MS && *count < wanted; i++)
+    usleep(1000);
+  assert_true(*count >= wanted);
+}
+
+/* Frames until a picture of that engine's is submitted, and some more. */
+static int feed_until_engine(struct rig *rig, int serial, int engine) {
+  const struct fake_engine_log *log = fake_engine_log();
+  for (int i = 0; i < PATIENCE_MS && log->submits[log->submitted - 1].engine != engine; i++) {
+    usleep(1000);
+    put_frame(rig, serial++);
+    expect_picture(rig);
+  }
+  return feed_frames(rig, serial, 3);
+}
+
+/* Each engine's frames in one piece, in this order. */
+static void expect_engines(const int *engines, int count) {
+  const struct fake_engine_log *log = fake_engine_log();
+  int at = 0;
+  assert_true(log->submitted <= FAKE_LOG);
+  for (int i = 0; i < log->submitted; i++) {
+    if (log->submits[i].engine != engines[at])
+      at++;
+    assert_true(at < count);
+    assert_int_equal(log->submits[i].engine, engines[at]);
+  }
+  assert_int_equal(at, count - 1);
+}
+
+/* The old one goes on as long as it takes; then the new one goes on, with what suits it and what it was told, and the
+ * old one is gone. */
+static void another_engine_comes_beside_frames(void **state) {
+  (void)state;
+  struct rig rig = {0};
+  struct settings settings;
+  const struct fake_engine_log *log = fake_engine_log();
+  rig_start(&rig, &(struct fake_engine_script){.frame_ms = 1, .depth = 2, .slow_to_open = true}, true);
+  int serial = feed_frames(&rig, 1, 3);
+  set_prompt_text(rig.loop, 2, "the other");
+  set_number(rig.loop, PARAMETER_PRESET, 2);
+  set_model(rig.loop, "steps 3");
+  wait_for_count(&log->engines_tried, 2);
+  serial = feed_frames(&rig, serial, 10);
+  assert_true(status_of(&rig).opening);
+  assert_int_equal(log->submits[log->submitted - 1].engine, 1);
+  set_number(rig.loop, PARAMETER_SEED, 5);
+  fake_engine_let_open(1);
+  feed_until_engine(&rig, serial, 2);
+  wait_for_count(&log->engines_closed, 1);
+  assert_false(status_of(&rig).opening);
+  assert_int_equal(status_of(&rig).prepared.shape.steps, 3);
+  assert_string_equal(model_of(&rig, &settings), "steps 3");
+  assert_int_equal(settings.values.steps, 3);
+  assert_int_equal(settings.values.seed, 5);
+  rig_finish(&rig, 0);
+  expect_engines((const int[]){1, 2}, 2);
+  assert_int_equal(log->most_engines, 2);
+  assert_int_equal(log->submits[log->submitted - 1].controls.prompt, 2);
+  assert_int_equal(log->submits[log->submitted - 1].controls.seed, 5);
+  assert_string_equal(fake_engine_text(2), "the other");
+}
+
+/* Pictures come in the order of their frames, those of the old engine first, with two in flight. */
+static void pictures_keep_their_order(void **state) {
+  (void)state;
+  struct rig rig = {0};
+  const struct fake_engine_log *log = fake_engine_log();
+  const struct mail *mail = NULL;
+  int serial = 1, first = 0;
+  uint64_t last = 0;
+  rig_start(&rig, &(struct fake_engine_script){.frame_ms = 5, .depth = 2}, true);
+  for (; serial < PATIENCE_MS && (!first || serial < first + 10); serial++) {
+    if (serial == 10)
+      set_model(rig.loop, "other");
+    put_frame(&rig, serial);
+    if (mailbox_take(&rig.out, &mail, 2) == 1) {
+      assert_true(mail->frame.serial > last);
+      last = mail->frame.serial;
+    }
+    if (!first && log->submitted && log->submits[log->submitted - 1].engine == 2)
+      first = serial;
+  }
+  assert_true(first);
+  rig_finish(&rig, 0);
+  expect_engines((const int[]){1, 2}, 2);
+}
+
+/* What was refused is not tried again, and the wish is what it was before. */
+static void refused_engine_leaves_the_old(void **state) {
+  (void)state;
+  struct rig rig = {0};
+  struct settings settings;
+  const struct fake_engine_log *log = fake_engine_log();
+  rig_start(&rig, &(struct fake_engine_script){.frame_ms = 1}, true);
+  int serial = feed_frames(&rig, 1, 3);
+  for (int wishes = 1; wishes <= 2; wishes++) {
+    set_model(rig.loop, FAKE_REFUSED);
+    for (int i = 0; i < PATIENCE_MS && status_of(&rig).engines_refused < wishes; i++)
+      usleep(1000);
+    serial = feed_frames(&rig, serial, 10);
+    assert_int_equal(status_of(&rig).engines_refused, wishes);
+    assert_false(status_of(&rig).opening);
+    assert_null(model_of(&rig, &settings));
+    assert_int_equal(log->engines_tried, 1 + wishes);
+  }
+  set_model(rig.loop, "other");
+  feed_until_engine(&rig, serial, 4);
+  rig_finish(&rig, 0);
+  expect_engines((const int[]){1, 4}, 2);
+}
+
+/* Who changes his mind gets what he wished for last; an engine in between makes no picture. */
+static void wishes_overtake_an_engine(void **state) {
+  (void)state;
+  struct rig rig = {0};
+  const struct fake_engine_log *log = fake_engine_log();
+  rig_start(&rig, &(struct fake_engine_script){.frame_ms = 1, .slow_to_open = true}, true);
+  int serial = feed_frames(&rig, 1, 3);
+  set_model(rig.loop, "between");
+  wait_for_count(&log->engines_tried, 2);
+  set_model(rig.loop, "last");
+  serial = feed_frames(&rig, serial, 3);
+  fake_engine_let_open(2);
+  serial = feed_until_engine(&rig, serial, 3);
+  wait_for_count(&log->engines_closed, 2);
+  /* And back before the other one is there. */
+  set_model(rig.loop, "fourth");
+  wait_for_count(&log->engines_tried, 4);
+  set_model(rig.loop, "last");
+  serial = feed_frames(&rig, serial, 3);
+  fake_engine_let_open(1);
+  wait_for_count(&log->engines_closed, 3);
+  feed_frames(&rig, serial, 3);
+  rig_finish(&rig, 0);
+  expect_engines((const int[]){1, 3}, 2);
+  assert_int_equal(log->engines_tried, 4);
+  assert_int_equal(log->most_engines, 2);
+}
+
+/* What somebody has set stays, on whatever model. */
+static void set_values_outlast_an_engine(void **state) {
+  (void)state;
+  struct rig rig = {0};
+  struct settings settings;
+  const struct fake_engine_log *log = fake_engine_log();
+  rig_start(&rig, &(struct fake_engine_script){.frame_ms = 1, .slow_to_open = true}, true);
+  int serial = feed_frames(&rig, 1, 3);
+  set_model(rig.loop, "steps 3");
+  wait_for_count(&log->engines_tried, 2);
+  set_number(rig.loop, PARAMETER_STEPS, 2); /* which the other one was not prepared for */
+  fake_engine_let_open(1);
+  serial = feed_until_engine(&rig, serial, 2);
+  feed_until_followed(&rig, serial, &(struct engine_shape){.steps = 2}, false);
+  model_of(&rig, &settings);
+  assert_int_equal(settings.values.steps, 2);
+  rig_finish(&rig, 0);
+  assert_int_equal(log->submits[log->submitted - 1].steps, 2);
+}
+
+/* A handle that is being prepared is waited for, and the limit of memory is the new engine's when the old is closed. */
+static void preparing_holds_an_engine_up(void **state) {
+  (void)state;
+  struct rig rig = {0};
+  const struct fake_engine_log *log = fake_engine_log();
+  rig_start(&rig, &(struct fake_engine_script){.frame_ms = 1, .slow_to_prepare = true}, true);
+  int serial = feed_frames(&rig, 1, 3);
+  set_number(rig.loop, PARAMETER_STEPS, 2);
+  wait_for_handles(2);
+  set_model(rig.loop, "other");
+  wait_for_count(&log->engines_open, 2);
+  serial = feed_frames(&rig, serial, 5);
+  assert_int_equal(log->submits[log->submitted - 1].engine, 1);
+  assert_int_equal(log->memory_limit, 0);
+  fake_engine_let_prepare(5);
+  feed_until_engine(&rig, serial, 2);
+  wait_for_count(&log->engines_closed, 1);
+  for (int i = 0; i < PATIENCE_MS && !log->memory_limit; i++)
+    usleep(1000);
+  assert_int_equal(log->memory_limit, LIMIT);
+  rig_finish(&rig, 0);
+}
+
+/* The window need not wait for more than the opening itself. */
+static void stop_while_opening(void **state) {
+  (void)state;
+  for (int refused = 0; refused < 2; refused++) {
+    struct rig rig = {0};
+    rig_start(&rig, &(struct fake_engine_script){.frame_ms = 1, .slow_to_open = true}, true);
+    feed_frames(&rig, 1, 3);
+    set_model(rig.loop, refused ? FAKE_REFUSED : "other");
+    wait_for_count(&fake_engine_log()->engines_tried, 2);
+    loop_end(rig.loop);
+    const struct mail *mail = NULL;
+    fake_engine_let_open(1);
+    while (mailbox_take(&rig.out, &mail, PATIENCE_MS) == 1)
+      ;
+    rig_finish(&rig, 0);
+    assert_int_equal(fake_engine_log()->engines_open, 0);
+  }
+}
+
+/* The last frame is done again by the new engine. */
+static void another_engine_shows_while_paused(void **state) {
+  (void)state;
+  struct rig rig = {0};
+  rig_start(&rig, &(struct fake_engine_script){.frame_ms = 1}, true);
+  put_frame(&rig, 1);
+  expect_picture(&rig);
+  set_number(rig.loop, PARAMETER_PAUSE, 1);
+  set_model(rig.loop, "other");
+  expect_again(&rig, 1);
+  expect_nothing(&rig, 100);
+  rig_finish(&rig, 0);
+  expect_engines((const int[]){1, 2}, 2);
+}
+
 /* A prompt is encoded before it is used and only once; the rest are when there is time. */
 static void prompts_are_there_when_needed(void **state) {
   (void)state;
@@ -966,6 +1218,14 @@ int main(void) {
       cmocka_unit_test(another_handle_shows_while_paused),
       cmocka_unit_test(text_comes_to_a_picture_that_stands),
       cmocka_unit_test(texts_do_not_pile_up),
+      cmocka_unit_test(another_engine_comes_beside_frames),
+      cmocka_unit_test(pictures_keep_their_order),
+      cmocka_unit_test(refused_engine_leaves_the_old),
+      cmocka_unit_test(wishes_overtake_an_engine),
+      cmocka_unit_test(set_values_outlast_an_engine),
+      cmocka_unit_test(preparing_holds_an_engine_up),
+      cmocka_unit_test(stop_while_opening),
+      cmocka_unit_test(another_engine_shows_while_paused),
       cmocka_unit_test(prompts_are_there_when_needed),
       cmocka_unit_test(prompts_change_while_running),
       cmocka_unit_test(negative_changes_while_running),

@@ -125,6 +125,22 @@ static void test_adapters(void **state) {
   refuse("live --lora 1 --lora 2 --lora 3 --lora 4 --lora 5 --lora 6 --lora 7 --lora 8 --lora 9", "at most 8");
 }
 
+/* The first is the one that is begun with; keys step through all. */
+static void test_several_models(void **state) {
+  (void)state;
+  struct options options = accept("live --model one -m two --vae own --model three");
+  assert_string_equal(parameters_text(&options.values, PARAMETER_MODEL, 0), "one");
+  assert_string_equal(parameters_text(&options.values, PARAMETER_VAE, 0), "own");
+  assert_int_equal(options.models.count, 3);
+  assert_string_equal(options.models.text[1], "two");
+  assert_string_equal(options.models.text[2], "three");
+  assert_int_equal(options.vaes.count, 1);
+  refuse("render a b --model one --model two", "render takes one --model");
+  refuse("bench --vae one --vae two", "bench takes one --vae");
+  refuse("live --model one --model=", "--model: an empty MODEL");
+  refuse("live -m1 -m2 -m3 -m4 -m5 -m6 -m7 -m8 -m9 -m10 -m11 -m12 -m13 -m14 -m15 -m16 -m17", "at most 16");
+}
+
 static void test_blends(void **state) {
   (void)state;
   struct options options = accept("live --blend 1:0.25,3,9:1e-3");
@@ -321,8 +337,9 @@ static void test_options_are_parameters(void **state) {
   int bound = 0;
   for (int i = 0; i < option_count; i++) {
     const struct option *option = &option_table[i];
-    bool binds = option->kind == OPTION_PARAMETER || option->kind == OPTION_PROMPT || option->kind == OPTION_LORA ||
-                 option->kind == OPTION_BLEND || option->kind == OPTION_ON || option->kind == OPTION_OFF;
+    bool binds = option->kind == OPTION_PARAMETER || option->kind == OPTION_SEVERAL || option->kind == OPTION_PROMPT ||
+                 option->kind == OPTION_LORA || option->kind == OPTION_BLEND || option->kind == OPTION_ON ||
+                 option->kind == OPTION_OFF;
     assert_int_equal(binds, option->parameter != PARAMETER_NONE);
     if (!binds || option->kind == OPTION_OFF)
       continue;
@@ -374,6 +391,7 @@ int main(void) {
       cmocka_unit_test(test_defaults),
       cmocka_unit_test(test_values),
       cmocka_unit_test(test_adapters),
+      cmocka_unit_test(test_several_models),
       cmocka_unit_test(test_blends),
       cmocka_unit_test(test_refusals),
       cmocka_unit_test(test_long_arguments_fit),

@@ -225,6 +225,39 @@ static void sizes_are_two_sides(void **state) {
   assert_false(parameters_equal(&values, &other, 1u << NEED_START));
 }
 
+/* What nobody has set is the model's. */
+static void unset_values_are_the_models(void **state) {
+  (void)state;
+  struct parameters values = defaults(), suited = defaults();
+  struct error err;
+  assert_int_equal(parameters_set_number(&values, PARAMETER_STEPS, 0, 7, &err), 0);
+  values.strength = 1;
+  values.size = (struct parameter_size){64, 32};
+  values.seed = 3;
+  parameters_leave_to_model(&values);
+  assert_int_equal(values.steps, 7);
+  assert_true(values.strength == 0.5);
+  assert_int_equal(values.size.width, 0);
+  assert_int_equal(values.seed, 3);
+  suited.steps = 20;
+  suited.strength = 0.75;
+  suited.size = (struct parameter_size){512, 256};
+  suited.seed = 4;
+  parameters_follow_model(&values, &suited);
+  assert_int_equal(values.steps, 7);
+  assert_true(values.strength == 0.75);
+  assert_int_equal(values.size.height, 256);
+  assert_int_equal(values.seed, 3);
+  suited = defaults();
+  assert_int_equal(parameters_set_text(&suited, PARAMETER_MODEL, 0, "one", &err), 0);
+  assert_int_equal(parameters_set_text(&suited, PARAMETER_LORA, 8, "two", &err), 0);
+  parameters_copy(&values, &suited, 1u << NEED_ENGINE);
+  assert_string_equal(parameters_text(&values, PARAMETER_MODEL, 0), "one");
+  assert_string_equal(parameters_text(&values, PARAMETER_LORA, 8), "two");
+  assert_false(parameters_marked(&values, PARAMETER_MODEL, 0));
+  assert_int_equal(values.steps, 7);
+}
+
 /* What a network without guidance rows does not follow is told by the table. */
 static void guidance_needs_its_rows(void **state) {
   (void)state;
@@ -297,6 +330,7 @@ int main(void) {
       cmocka_unit_test(names_with_an_index),
       cmocka_unit_test(equality_sees_every_parameter),
       cmocka_unit_test(sizes_are_two_sides),
+      cmocka_unit_test(unset_values_are_the_models),
       cmocka_unit_test(guidance_needs_its_rows),
       cmocka_unit_test(guidance_modes_choose_the_handle),
       cmocka_unit_test(steps_stop_at_the_ends),

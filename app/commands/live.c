@@ -56,6 +56,8 @@ struct live {
   struct parameters first_values; /* the engine's first ones, prompts of all keys among them */
   struct live_state state;
   struct loop_status engine;
+  int engines_told; /* engine.engines and engine.engines_refused, as far as the user knows of them */
+  long refusals_told;
   const struct mail *shown; /* valid until the next picture is taken; NULL: none yet */
   struct snapshot snapshot; /* on its way to its file */
   int snapshots;            /* begun so far */
@@ -83,12 +85,35 @@ static int open_source(struct live *live, struct source **source, struct error *
   return source_open(source, live->spec, &live->source_options, err);
 }
 
-/* Runs on the engine thread, and reads only what no longer changes. */
-static int open_engine(void *opaque, struct engine **engine, struct prepared **prepared,
-                       struct loop_beginning *beginning, struct error *err) {
-  struct live *live = opaque;
+static int count_given(const struct parameters *values, enum parameter id) {
+  int count = 0;
+  while (count < parameter_instances(id) && parameters_text(values, id, count + 1))
+    count++;
+  return count;
+}
+
+/* The options as they are with these values, for an engine that is opened beside one in use: on its device, and in the
+ * memory that it leaves. */
+static int wish_options(struct options *wish, const struct options *options, const struct parameters *values,
+                        const struct engine_info *used, struct error *err) {
+  size_t limit = options->device.memory_limit;
+  *wish = *options;
+  wish->values = *values;
+  wish->prompt_count = count_given(values, PARAMETER_PROMPT);
+  wish->lora_count = count_given(values, PARAMETER_LORA);
+  wish->device.name = used->device_name;
+  if (limit)
+    wish->device.memory_limit = limit > used->device_bytes ? limit - used->device_bytes : 1;
+  parameters_leave_to_model(&wish->values);
+  for (int i = wish->lora_count + 1; i <= ADAPTERS_MAX; i++)
+    if (parameters_text(values, PARAMETER_LORA, i))
+      return error_set(err, STATUS_USAGE, "lora[%d]: there is no lora[%d]", i, wish->lora_count + 1);
+  return 0;
+}
+
+static int open_with(struct live *live, const struct options *options, struct opened *opened, struct error *err) {
   const struct setup setup = {
-      .options = live->options,
+      .options = options,
       .info = live->spec ? &live->info : NULL,
       .longest = LONGEST_SIDE,
       .larger = true,
@@ -97,24 +122,42 @@ static int open_engine(void *opaque, struct engine **engine, struct prepared **p
       .pictures = LOOP_HOLDS + SNAPSHOT_HOLDS,
       .log = &live->log,
   };
-  if (setup_engine(engine, prepared, &setup, err))
-    return -1;
   struct engine_info info;
   struct prepared_info own;
-  engine_get_info(*engine, &info);
-  prepared_get_info(*prepared, &own);
+  if (setup_engine(&opened->engine, &opened->prepared, &setup, err))
+    return -1;
+  engine_get_info(opened->engine, &info);
+  prepared_get_info(opened->prepared, &own);
   if (masking_check(live->masking, &info, &live->log, err)) {
-    engine_close(engine);
+    engine_close(&opened->engine);
     return -1;
   }
-  beginning->values = live->first_values;
-  setup_values(&beginning->values, &info, &own);
-  /* setup_engine has encoded those of the command line, or the default one. */
-  int encoded = live->options->prompt_count ? live->options->prompt_count : 1;
+  setup_values(&opened->beginning.values, &info, &own);
+  /* setup_engine has encoded those of the options, or the default one. */
+  int encoded = options->prompt_count ? options->prompt_count : 1;
   for (int i = 0; i < encoded; i++)
-    beginning->encoded[SLOT_PRESET_1 + i] = true;
-  beginning->encoded[SLOT_NEGATIVE] = beginning->values.negative.given;
+    opened->beginning.encoded[SLOT_PRESET_1 + i] = true;
+  opened->beginning.encoded[SLOT_NEGATIVE] = options->values.negative.given;
   return 0;
+}
+
+/* Runs on the engine thread, then on the opener's, and reads only what no longer changes. */
+static int open_engine_for(void *opaque, const struct engine_info *used, struct opened *opened, struct error *err) {
+  struct live *live = opaque;
+  struct options wish;
+  if (!used) {
+    opened->beginning.values = live->first_values;
+    return open_with(live, live->options, opened, err);
+  }
+  if (wish_options(&wish, live->options, &opened->beginning.values, used, err))
+    return -1;
+  opened->beginning.values = wish.values;
+  if (!open_with(live, &wish, opened, err))
+    return 0;
+  const struct error why = *err;
+  return why.status != STATUS_DEVICE ? -1
+                                     : error_set(err, why.status, "%.400s (%s runs beside it and takes %.1f MB)",
+                                                 why.message, used->model, (double)used->device_bytes * 1e-6);
 }
 
 /* Frames are seen when they come: their own times say nothing where a file is shown again and again. */
@@ -137,11 +180,17 @@ static int choose_prompts(const struct options *options, struct parameters *valu
 }
 
 static int start_threads(struct live *live, struct source **source, struct error *err) {
-  struct loop_params params = {.open = open_engine, .before = before, .opaque = live, .log = &live->log};
+  struct loop_params params = {.open = open_engine_for,
+                               .before = before,
+                               .opaque = live,
+                               .memory_limit = live->options->device.memory_limit,
+                               .log = &live->log};
   live->first_values = live->options->values;
   if (choose_prompts(live->options, &live->first_values, err))
     return -1;
   settings_begin(&live->state.settings, &live->first_values);
+  live->state.models = &live->options->models;
+  live->state.vaes = &live->options->vaes;
   if (*source && reader_start(&live->reader, source, live->spec, &live->source_options, &live->frames, err))
     return -1;
   return loop_start(&live->loop, &params, live->reader ? &live->frames : NULL, &live->pictures, err);
@@ -170,6 +219,15 @@ static int open_window(struct live *live, struct error *err) {
   return 0;
 }
 
+static void tell_engine(const struct live *live) {
+  log_line(&live->log, LOG_INFO, "%s -> %s, %dx%d, %d step%s, %s",
+           live->spec ? live->info.description : "text to image", live->engine.info.model,
+           live->engine.prepared.shape.width, live->engine.prepared.shape.height, live->engine.prepared.shape.steps,
+           live->engine.prepared.shape.steps == 1 ? "" : "s", live->engine.info.device);
+  if (live->engine.info.large_autoencoder)
+    log_line(&live->log, LOG_INFO, "the model's autoencoder is a large one; --vae with a tiny one makes frames faster");
+}
+
 /* The engine is open: its settings become the user's, its picture's shape the window's. */
 static void adopt_engine(struct live *live) {
   struct live_state *state = &live->state;
@@ -180,11 +238,6 @@ static void adopt_engine(struct live *live) {
     fit_window((double)live->engine.prepared.shape.width / live->engine.prepared.shape.height, &width, &height);
     window_resize(live->window, width, height);
   }
-  log_line(&live->log, LOG_INFO, "%s -> %dx%d, %d step%s, %s", live->spec ? live->info.description : "text to image",
-           live->engine.prepared.shape.width, live->engine.prepared.shape.height, live->engine.prepared.shape.steps,
-           live->engine.prepared.shape.steps == 1 ? "" : "s", live->engine.info.device);
-  if (live->engine.info.large_autoencoder)
-    log_line(&live->log, LOG_INFO, "the model's autoencoder is a large one; --vae with a tiny one makes frames faster");
 }
 
 static void move_split(struct live *live, float x) {
@@ -250,6 +303,9 @@ static void exchange_settings(struct live *live) {
     state->slot_before = (int)state->settings.values.preset;
     adopt_engine(live);
   }
+  if (live->engine.engines != live->engines_told)
+    tell_engine(live);
+  live->engines_told = live->engine.engines;
 }
 
 /* What the engine refused is as it was before. */
@@ -277,6 +333,12 @@ static void follow_refusal(struct live *live, int64_t now_ns) {
   }
 }
 
+static void follow_engine_refusal(struct live *live, int64_t now_ns) {
+  if (live->engine.engines_refused != live->refusals_told)
+    live_notice(&live->state, now_ns, "it stays with %s, see the terminal", live->engine.info.model);
+  live->refusals_told = live->engine.engines_refused;
+}
+
 /* Brings window, reader and engine thread to what the state says. */
 static void follow_state(struct live *live, int64_t now_ns) {
   struct live_state *state = &live->state;
@@ -284,6 +346,7 @@ static void follow_state(struct live *live, int64_t now_ns) {
   exchange_settings(live);
   if (state->ready)
     follow_refusal(live, now_ns);
+  follow_engine_refusal(live, now_ns);
   window_set_fullscreen(live->window, values->fullscreen);
   window_show_pointer(live->window, !values->fullscreen || values->split);
   save_snapshots(live, now_ns);
@@ -322,6 +385,12 @@ static void list_prompts(struct hud_content *content, const struct parameters *v
     content->prompts[content->prompt_count++] = (struct hud_prompt){alone, 1};
 }
 
+/* The last part of what is wished for. */
+static const char *model_words(const struct parameters *values) {
+  const char *name = parameters_text(values, PARAMETER_MODEL, 0), *slash = name ? strrchr(name, '/') : NULL;
+  return !name ? PARAMETER_MODEL_BUILT_IN : slash && slash[1] ? slash + 1 : name;
+}
+
 static bool update_hud(struct live *live, int64_t now_ns, int width, int height) {
   const struct live_state *state = &live->state;
   struct parameters values = state->settings.values;
@@ -338,6 +407,8 @@ static bool update_hud(struct live *live, int64_t now_ns, int width, int height)
       .budget_ms = live->options->budget_ms,
       .dropped = live->figures.dropped,
       .values = &values,
+      .model = live->engine.info.model,
+      .loading = live->engine.opening ? model_words(&values) : NULL,
       .notice = now_ns < state->notice_until_ns ? state->notice : NULL,
   };
   struct controls now = {0};
@@ -357,11 +428,12 @@ static bool update_hud(struct live *live, int64_t now_ns, int width, int height)
 }
 
 static void draw(struct live *live, int width, int height) {
+  const struct frame *shown = live->shown ? &live->shown->frame : NULL;
   const struct present_view view = {
       .width = width,
       .height = height,
-      .shape_w = live->engine.prepared.shape.width,
-      .shape_h = live->engine.prepared.shape.height,
+      .shape_w = shown ? shown->width : live->engine.prepared.shape.width,
+      .shape_h = shown ? shown->height : live->engine.prepared.shape.height,
       .fit = (enum fit)live->options->values.fit,
       .split = live->state.settings.values.split && live->shown && live->shown->input.plane[0],
       .split_at = (float)live->state.settings.values.split_at,

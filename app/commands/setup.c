@@ -67,12 +67,18 @@ static int set_prompts(struct engine *engine, const struct options *options, str
   return negative ? engine_set_prompt(engine, SLOT_NEGATIVE, negative, err) : 0;
 }
 
+static bool names_standard(enum parameter id, const char *name) {
+  const char *word = id == PARAMETER_MODEL ? PARAMETER_MODEL_BUILT_IN : id == PARAMETER_VAE ? PARAMETER_VAE_OWN : NULL;
+  return word && !strcmp(name, word) && !platform_exists(name);
+}
+
 /* *found: path, where the file or folder is that a parameter names; NULL: it names none. */
 static int find_named(const char **found, char *path, const struct parameters *values, enum parameter id, int index,
                       struct error *err) {
   const char *name = parameters_text(values, id, index);
-  *found = name ? path : NULL;
-  return name ? names_find(path, name, err) : 0;
+  bool named = name && !names_standard(id, name);
+  *found = named ? path : NULL;
+  return named ? names_find(path, name, err) : 0;
 }
 
 static int find_models(struct setup_params *params, const struct options *options, struct error *err) {

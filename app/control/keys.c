@@ -179,6 +179,47 @@ static void run_lora_weight(struct live_state *state, const struct command_call 
   tell_lora(state, index, call->now_ns);
 }
 
+/* The one behind that in use, from the first again; in use is none of them: the first. */
+static int choose_next(const struct live_state *state, enum parameter id, const struct parameter_choices *choices) {
+  const char *now = parameters_text(&state->settings.values, id, 0);
+  for (int i = 0; now && i < choices->count; i++)
+    if (!strcmp(choices->text[i], now))
+      return (i + 1) % choices->count;
+  return 0;
+}
+
+static void set_choice(struct live_state *state, enum parameter id, const char *text, int64_t now_ns) {
+  struct error err;
+  if (parameters_set_text(&state->settings.values, id, 0, text, &err))
+    live_notice(state, now_ns, "%s", err.message);
+  else
+    live_notice(state, now_ns, "%s %s", parameter_row(id)->name, text);
+}
+
+static void run_next_model(struct live_state *state, const struct command_call *call) {
+  const struct parameter_choices *models = state->models;
+  if (!models || models->count < 2) {
+    live_notice(state, call->now_ns, "there is no other model: several --model give some");
+    return;
+  }
+  int next = choose_next(state, PARAMETER_MODEL, models);
+  if (state->vaes && state->vaes->count == models->count)
+    set_choice(state, PARAMETER_VAE, state->vaes->text[next], call->now_ns);
+  set_choice(state, PARAMETER_MODEL, models->text[next], call->now_ns);
+}
+
+/* The model's own is one of them. */
+static void run_next_vae(struct live_state *state, const struct command_call *call) {
+  struct parameter_choices vaes = {.text = {PARAMETER_VAE_OWN}, .count = 1};
+  for (int i = 0; state->vaes && i < state->vaes->count && vaes.count < CHOICES_MAX; i++)
+    if (strcmp(state->vaes->text[i], PARAMETER_VAE_OWN))
+      vaes.text[vaes.count++] = state->vaes->text[i];
+  if (vaes.count == 1)
+    live_notice(state, call->now_ns, "there is no other VAE: --vae gives one");
+  else
+    set_choice(state, PARAMETER_VAE, vaes.text[choose_next(state, PARAMETER_VAE, &vaes)], call->now_ns);
+}
+
 static void run_switch(struct live_state *state, const struct command_call *call) {
   set(state, call->entry->parameter, !get(state, call->entry->parameter), call->now_ns);
 }
@@ -237,6 +278,9 @@ static const struct command_entry table[] = {
      0.1},
     {"less-lora", ",<", KEY_NONE, NULL, "less of the LoRA", true, true, run_lora_weight, PARAMETER_LORA_WEIGHT, -0.1},
     {"next-lora", "l", KEY_NONE, "l", "choose the next LoRA", false, true, run_next_lora, PARAMETER_NONE, 0},
+    {"next-model", "m", KEY_NONE, "m", "next model; the old one runs on until it is there", false, true, run_next_model,
+     PARAMETER_MODEL, 0},
+    {"next-vae", "v", KEY_NONE, "v", "next VAE, likewise", false, true, run_next_vae, PARAMETER_VAE, 0},
     {"new-seed", "r", KEY_NONE, "r", "new seed", false, true, run_new_seed, PARAMETER_SEED, 0},
     {"seed-walk", "w", KEY_NONE, "w", "walk from seed to seed, or stand", false, true, run_seed_walk,
      PARAMETER_SEED_WALK, 0.25},

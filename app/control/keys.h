@@ -18,8 +18,9 @@ struct live_state {
   int slot_before;          /* the prompt before this one */
   int share;                /* the prompt whose weight in a blend the keys change, from 1; 0: none yet */
   double walk;              /* seeds a second of the last walk; 0: none yet */
-  int lora;                 /* the LoRA whose weight the keys change, from 1; 0: the first */
-  bool ready;               /* the engine is open: until then commands that it must follow do nothing */
+  const struct parameter_choices *models, *vaes; /* that keys step through; NULL: none */
+  int lora;                                      /* the LoRA whose weight the keys change, from 1; 0: the first */
+  bool ready; /* the engine is open: until then commands that it must follow do nothing */
   bool quit;
   int snapshots_asked; /* grows by one for each */
   char notice[200];    /* a line shown for a moment */

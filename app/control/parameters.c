@@ -17,28 +17,30 @@
   .size = sizeof(*((struct parameters *)0)->field)
 
 static const struct parameter_row table[PARAMETERS] = {
-    [PARAMETER_MODEL] = {"model", TYPE_TEXT, NEED_START, FIELD(model), .from = "the built-in mini model",
+    [PARAMETER_MODEL] = {"model", TYPE_TEXT, NEED_ENGINE, FIELD(model), .from = "mini, the built-in one",
                          .help =
                              "checkpoint: a folder in diffusers layout, one .safetensors file, or the name of one that "
-                             "`reverie info` lists, as ORG/NAME or NAME"},
-    [PARAMETER_VAE] = {"vae", TYPE_TEXT, NEED_START, FIELD(vae),
-                       .help = "autoencoder that replaces the checkpoint's own: a folder in diffusers "
-                               "layout, files, or a name"},
-    [PARAMETER_UNET] = {"unet", TYPE_TEXT, NEED_START, FIELD(unet),
+                             "`reverie info` lists, as ORG/NAME or NAME; live's key m steps through up to 16"},
+    [PARAMETER_VAE] = {"vae", TYPE_TEXT, NEED_ENGINE, FIELD(vae), .from = "own, the model's",
+                       .help = "autoencoder that replaces the checkpoint's own: a folder in diffusers layout, files, "
+                               "or a name; live's key v steps through them, and as many as there are models go with "
+                               "these in order"},
+    [PARAMETER_UNET] = {"unet", TYPE_TEXT, NEED_ENGINE, FIELD(unet),
                         .help = "file of a U-Net published alone (SDXL-Lightning, Hyper-SD) in the place of the "
                                 "checkpoint's own"},
-    [PARAMETER_CONFIG] = {"config", TYPE_TEXT, NEED_START, FIELD(config), .from = "those its family was published with",
+    [PARAMETER_CONFIG] = {"config", TYPE_TEXT, NEED_ENGINE, FIELD(config),
+                          .from = "those its family was published with",
                           .help = "folder in diffusers layout whose configs and tokenizer a checkpoint that is one "
                                   "file has"},
-    [PARAMETER_PREDICTION] = {"prediction", TYPE_CHOICE, NEED_START, FIELD(prediction),
+    [PARAMETER_PREDICTION] = {"prediction", TYPE_CHOICE, NEED_ENGINE, FIELD(prediction),
                               .choices = "auto|epsilon|v|sample", .from = "auto, what the checkpoint says",
                               .help = "what the network predicts; files of SD 2 do not always tell"},
-    [PARAMETER_LORA] = {"lora[]", TYPE_TEXT, NEED_START, FIELDS(lora, 1, ADAPTERS_MAX), .from = "",
+    [PARAMETER_LORA] = {"lora[]", TYPE_TEXT, NEED_ENGINE, FIELDS(lora, 1, ADAPTERS_MAX), .from = "",
                         .help = "LoRA, LoCon, LoHa, LoKr or DoRA file and its weight (1); up to 8 are added up"},
     [PARAMETER_LORA_WEIGHT] = {"lora[].weight", TYPE_REAL, NEED_FRAME, FIELDS(lora_weight, 1, ADAPTERS_MAX),
                                .min = -100, .max = 100, .standard = 1, .decimals = 2,
                                .help = "how much of it is added; 0 leaves the model as it is"},
-    [PARAMETER_LORA_LENIENT] = {"lora-lenient", TYPE_SWITCH, NEED_START, FIELD(lora_lenient), .from = "",
+    [PARAMETER_LORA_LENIENT] = {"lora-lenient", TYPE_SWITCH, NEED_ENGINE, FIELD(lora_lenient), .from = "",
                                 .help = "leave out, with a warning, what of a LoRA has no place in the model"},
     [PARAMETER_PROMPT] = {"prompt[]", TYPE_TEXT, NEED_ENCODING, FIELDS(prompt, 1, SLOT_PRESETS),
                           .from = PARAMETER_PROMPT_DEFAULT,
@@ -472,13 +474,35 @@ void parameters_clear_marks(struct parameters *values) {
   memset(values->marks, 0, sizeof values->marks);
 }
 
+static void copy_value(struct parameters *to, const struct parameters *from, enum parameter id, int index) {
+  memcpy(field(to, id, index), const_field(from, id, index), table[id].size);
+}
+
 void parameters_apply(struct parameters *to, const struct parameters *from) {
   for (enum parameter id = PARAMETER_NONE + 1; id < PARAMETERS; id++)
     for (int i = table[id].first; from->marks[id] && i < table[id].first + parameter_instances(id); i++)
       if (parameters_marked(from, id, i)) {
-        memcpy(field(to, id, i), const_field(from, id, i), table[id].size);
+        copy_value(to, from, id, i);
         mark(to, id, i);
       }
+}
+
+void parameters_copy(struct parameters *to, const struct parameters *from, unsigned needs) {
+  for (enum parameter id = PARAMETER_NONE + 1; id < PARAMETERS; id++)
+    for (int i = 0; needs >> table[id].need & 1 && i < parameter_instances(id); i++)
+      copy_value(to, from, id, table[id].first + i);
+}
+
+void parameters_follow_model(struct parameters *to, const struct parameters *from) {
+  for (enum parameter id = PARAMETER_NONE + 1; id < PARAMETERS; id++)
+    if (table[id].by_model && !parameters_marked(to, id, table[id].first))
+      copy_value(to, from, id, table[id].first);
+}
+
+void parameters_leave_to_model(struct parameters *values) {
+  struct parameters standard;
+  parameters_init(&standard);
+  parameters_follow_model(values, &standard);
 }
 
 static bool instance_equal(const struct parameters *a, const struct parameters *b, enum parameter id, int index) {

@@ -16,6 +16,10 @@
 enum { PARAMETER_TEXT_MAX = 2048, PARAMETER_NAME_MAX = 48, PARAMETER_INSTANCES_MAX = 16 };
 /* Used where no prompt is given: its effect is easy to see. */
 #define PARAMETER_PROMPT_DEFAULT "neon"
+/* Names of what there is without a name, where no file or folder is called so: the model that comes with the program,
+ * and a model's own autoencoder. */
+#define PARAMETER_MODEL_BUILT_IN "mini"
+#define PARAMETER_VAE_OWN "own"
 #define PARAMETER_WHOLE_MAX 9007199254740991.0 /* 2^53 - 1 */
 
 enum parameter {
@@ -74,6 +78,7 @@ enum parameter_type {
 /* What a change needs until it is seen. All but the first are live. */
 enum parameter_need {
   NEED_START,       /* the engine is opened with it */
+  NEED_ENGINE,      /* another engine is opened with it, beside the frames of the one in use */
   NEED_PREPARATION, /* the engine prepares anew, beside the frames */
   NEED_ENCODING,    /* the engine encodes the text before the next frame that uses it */
   NEED_FRAME,       /* the next frame takes it */
@@ -109,6 +114,13 @@ struct parameter_size {
 struct parameter_text {
   bool given;
   char words[PARAMETER_TEXT_MAX];
+};
+
+/* Texts of one parameter that a key steps through. */
+enum { CHOICES_MAX = 16 };
+struct parameter_choices {
+  const char *text[CHOICES_MAX];
+  int count;
 };
 
 /* A plain value. */
@@ -163,7 +175,13 @@ void parameters_clear_marks(struct parameters *values);
 
 /* Copies what is marked in from; it is then marked in to as well. */
 void parameters_apply(struct parameters *to, const struct parameters *from);
-/* Compares the values of those parameters that have one of these needs (bits 1 << enum parameter_need). */
+/* Copies the values of those parameters that have one of these needs (bits 1 << enum parameter_need), without marks. */
+void parameters_copy(struct parameters *to, const struct parameters *from, unsigned needs);
+/* What is by_model and has no mark is as the table has it: for a model that has not said yet what suits it. */
+void parameters_leave_to_model(struct parameters *values);
+/* Copies what is by_model and has no mark in to. */
+void parameters_follow_model(struct parameters *to, const struct parameters *from);
+/* Compares the values of those parameters that have one of these needs. */
 bool parameters_equal(const struct parameters *a, const struct parameters *b, unsigned needs);
 
 #endif

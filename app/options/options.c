@@ -162,6 +162,16 @@ static int refuse_empty(const struct option *option, const char *text, struct er
   return *text ? 0 : usage(err, "--%s: an empty %s makes no sense", option->name, option->metavar);
 }
 
+static int add_choice(const struct option *option, struct options *options, const char *text, struct error *err) {
+  struct parameter_choices *choices = (struct parameter_choices *)((char *)options + option->offset);
+  if (refuse_empty(option, text, err))
+    return -1;
+  if (choices->count == CHOICES_MAX)
+    return usage(err, "--%s: at most %d can be given", option->name, CHOICES_MAX);
+  choices->text[choices->count++] = text;
+  return choices->count > 1 ? 0 : set_parameter(option, options, 0, text, err);
+}
+
 static int add_prompt(const struct option *option, struct options *options, const char *text, struct error *err) {
   if (options->prompt_count == SLOT_PRESETS)
     return usage(err, "--prompt: at most %d can be given", SLOT_PRESETS);
@@ -250,6 +260,8 @@ static int apply(const struct option *option, struct options *options, struct op
     if (parameter_row(option->parameter)->type == TYPE_TEXT && refuse_empty(option, text, err))
       return -1;
     return set_parameter(option, options, 0, text, err);
+  case OPTION_SEVERAL:
+    return add_choice(option, options, text, err);
   case OPTION_PROMPT:
     return add_prompt(option, options, text, err);
   case OPTION_LORA:
@@ -399,6 +411,14 @@ static int check_belongs(const struct parser *parser, const struct command_text 
   return 0;
 }
 
+/* Keys step through them, and only live has keys. */
+static int check_choices(const struct options *options, const struct command_text *command, struct error *err) {
+  if (command->command != COMMAND_LIVE && (options->models.count > 1 || options->vaes.count > 1))
+    return usage(err, "%s takes one --%s; live steps through several", command->name,
+                 options->models.count > 1 ? "model" : "vae");
+  return 0;
+}
+
 /* In live every number has a prompt. */
 static int check_blend(const struct options *options, const struct command_text *command, struct error *err) {
   int count = options->prompt_count ? options->prompt_count : 1;
@@ -426,6 +446,8 @@ static int check_arguments(struct parser *parser, const struct command_text *com
   }
   if (command->command == COMMAND_INFO && parser->options->input && parser->options->values.model.given)
     return usage(err, "info: MODEL is given twice");
+  if (check_choices(parser->options, command, err))
+    return -1;
   return check_blend(parser->options, command, err);
 }
 

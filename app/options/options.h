@@ -33,8 +33,9 @@ struct options {
   int file_count;
 
   struct parameters values;
-  int prompt_count; /* of values.prompt, given from the first on */
-  int lora_count;   /* of values.lora */
+  struct parameter_choices models, vaes; /* all that were given; the first are in values */
+  int prompt_count;                      /* of values.prompt, given from the first on */
+  int lora_count;                        /* of values.lora */
 
   struct device_options device; /* log, cache_dir and stamps are not options */
 

@@ -16,9 +16,9 @@ enum {
 #define COUNT_MAX 1e9
 
 const struct option option_table[] = {
-    {"model", 'm', OPTION_PARAMETER, GROUP_PICTURE, ENGINE | INFO, "MODEL", .value = VALUE_MODEL,
+    {"model", 'm', OPTION_SEVERAL, GROUP_PICTURE, ENGINE | INFO, "MODEL", AT(models), .value = VALUE_MODEL,
      .parameter = PARAMETER_MODEL},
-    {"vae", 0, OPTION_PARAMETER, GROUP_PICTURE, ENGINE | INFO, "MODEL", .value = VALUE_MODEL,
+    {"vae", 0, OPTION_SEVERAL, GROUP_PICTURE, ENGINE | INFO, "MODEL", AT(vaes), .value = VALUE_MODEL,
      .parameter = PARAMETER_VAE},
     {"unet", 0, OPTION_PARAMETER, GROUP_PICTURE, ENGINE | INFO, "FILE", .value = VALUE_MODEL,
      .parameter = PARAMETER_UNET},

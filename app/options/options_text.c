@@ -308,7 +308,8 @@ static void zsh_text(FILE *out, const char *text) {
 }
 
 static void zsh_option(FILE *out, const struct option *option) {
-  bool repeats = option->kind == OPTION_PROMPT || option->kind == OPTION_LORA || option->kind == OPTION_VERBOSE;
+  bool repeats = option->kind == OPTION_SEVERAL || option->kind == OPTION_PROMPT || option->kind == OPTION_LORA ||
+                 option->kind == OPTION_VERBOSE;
   const char *choices = option_choices(option);
   bool valued = option->metavar || choices;
   char help[OPTION_HELP_MAX];

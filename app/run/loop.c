@@ -5,12 +5,15 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "app/run/opener.h"
 #include "app/run/preparer.h"
 #include "unet/base/platform.h"
 
 enum { MAX_DEPTH = 2, IDLE_MS = 10, COMPANIONS = MAX_DEPTH + STREAM_BATCH_MAX };
 /* After this long without a new frame, a changed control is shown on the old one. */
 static const int64_t quiet_ns = 100000000;
+/* What another engine is opened for. */
+static const unsigned engine_needs = 1u << NEED_ENGINE;
 
 /* What goes with a frame through the engine. */
 struct companion {
@@ -45,12 +48,16 @@ struct loop {
   struct preparer preparer;
   struct prepared *former; /* goes once the frames submitted until then are collected */
   long former_until;
+  struct opener opener;
+  struct opened next;            /* comes into use as soon as the old engine has nothing to do; no engine: none */
+  struct engine *former_engine;  /* to be closed; no frame of it is in flight */
+  struct parameters opened_with; /* what the engine in use was opened with */
   bool guidance_embedded;
   struct parameter_text encoded[SLOTS]; /* what each slot holds, or what could not be encoded */
 
   pthread_mutex_t lock;
   /* Protected by lock */
-  struct settings settings; /* before the engine is open: the changes so far, marked */
+  struct settings settings; /* marked: what somebody has set; before the engine is open, the changes so far */
   struct loop_status status;
 };
 
@@ -225,7 +232,7 @@ static void follow_shape(struct loop *loop, const struct moment *now) {
   struct error err;
   const struct engine_shape wanted = suitable(loop, now);
   take_prepared(loop, &wanted);
-  if (loop->preparer.busy)
+  if (loop->preparer.busy || loop->next.engine)
     return;
   if (loop->former) {
     if (loop->collected >= loop->former_until && preparer_release(&loop->preparer, &loop->former, &err))
@@ -326,6 +333,117 @@ static int collect(struct loop *loop) {
   return 0;
 }
 
+/* --- another engine --- */
+
+static void publish_opening(struct loop *loop, bool opening) {
+  pthread_mutex_lock(&loop->lock);
+  loop->status.opening = opening;
+  pthread_mutex_unlock(&loop->lock);
+}
+
+/* What was wished for is as it was, unless something else has come to be wished for meanwhile. */
+static void refuse_engine(struct loop *loop, const struct error *err) {
+  struct parameters *values = &loop->settings.values;
+  log_line(loop->params.log, LOG_WARNING, "%s", err->message);
+  pthread_mutex_lock(&loop->lock);
+  if (parameters_equal(values, &loop->opener.wish, engine_needs))
+    parameters_copy(values, &loop->opened_with, engine_needs);
+  loop->status.engines_refused++;
+  loop->status.opening = false;
+  pthread_mutex_unlock(&loop->lock);
+}
+
+/* Everything that knows the engine knows this one. */
+static void begin_engine(struct loop *loop, const struct opened *opened) {
+  const struct loop_beginning *beginning = &opened->beginning;
+  loop->engine = opened->engine;
+  loop->prepared = opened->prepared;
+  loop->preparer.engine = opened->engine;
+  loop->opened_with = beginning->values;
+  memset(loop->encoded, 0, sizeof loop->encoded);
+  for (int slot = 0; slot < SLOTS; slot++)
+    if (beginning->encoded[slot])
+      note_encoded(loop, slot, values_slot_text(&beginning->values, slot));
+  loop->refused = (struct loop_refusal){0};
+  loop->changes++;
+}
+
+/* The old engine gives out its last pictures before the new one makes its first; those under way in its stream batch
+ * never come. */
+static int change_engine(struct loop *loop) {
+  while (engine_in_flight(loop->engine) > 0)
+    if (collect(loop))
+      return -1;
+  count_dropped(loop, engine_under_way(loop->prepared));
+  loop->former_engine = loop->engine;
+  loop->former = NULL; /* a handle of that engine's */
+  begin_engine(loop, &loop->next);
+  loop->next.engine = NULL;
+  pthread_mutex_lock(&loop->lock);
+  parameters_follow_model(&loop->settings.values, &loop->opened_with);
+  loop->status.engines++;
+  loop->status.opening = false;
+  pthread_mutex_unlock(&loop->lock);
+  publish_status(loop);
+  return 1;
+}
+
+/* An engine that was opened is used, unless something else has come to be wished for meanwhile. Returns 1 where the
+ * wish was refused. */
+static int take_opened(struct loop *loop, const struct parameters *values) {
+  struct error err;
+  struct opened opened;
+  switch (opener_take(&loop->opener, &opened, &err)) {
+  case OPENER_REFUSED:
+    refuse_engine(loop, &err);
+    return 1;
+  case OPENER_CLOSED: /* its memory is the other one's */
+    engine_limit_memory(loop->engine, loop->params.memory_limit);
+    break;
+  case OPENER_OPENED:
+    if (parameters_equal(&loop->opener.wish, values, engine_needs)) {
+      loop->next = opened;
+    } else {
+      loop->former_engine = opened.engine;
+      publish_opening(loop, false);
+    }
+    break;
+  case OPENER_NOTHING:
+    break;
+  }
+  return 0;
+}
+
+static void ask_for_engine(struct loop *loop, const struct parameters *values) {
+  struct error err;
+  struct engine_info used;
+  engine_get_info(loop->engine, &used);
+  publish_opening(loop, true);
+  if (opener_ask(&loop->opener, values, &used, &err))
+    refuse_engine(loop, &err);
+}
+
+/* Frames go on with the engine in use while another is opened, or a former one closed. Returns 1 where values have
+ * changed by that. */
+static int follow_engine(struct loop *loop, const struct parameters *values) {
+  struct error err;
+  if (take_opened(loop, values))
+    return 1;
+  if (loop->next.engine)
+    return loop->preparer.busy ? 0 : change_engine(loop);
+  if (loop->opener.busy)
+    return 0;
+  if (loop->former_engine) {
+    if (opener_close(&loop->opener, &loop->former_engine, &err))
+      engine_close(&loop->former_engine);
+  } else if (!parameters_equal(&loop->opened_with, values, engine_needs)) {
+    ask_for_engine(loop, values);
+  }
+  return 0;
+}
+
+/* --- the thread --- */
+
 /* What the engine has put off is done meanwhile. */
 static int wait_for_frame(struct loop *loop, const struct parameters *values) {
   int left = engine_go_on(loop->engine, &loop->err);
@@ -349,6 +467,11 @@ static int run(struct loop *loop) {
     const struct parameters *values = &now.settings.values;
     current_moment(loop, &now);
     follow_shape(loop, &now);
+    int changed = follow_engine(loop, values);
+    if (changed < 0)
+      return -1;
+    if (changed)
+      continue;
     if (engine_in_flight(loop->engine) < loop->depth && !values->pause)
       take_newest(loop, 0);
     struct loop_situation situation = {.in_flight = engine_in_flight(loop->engine),
@@ -380,30 +503,37 @@ static int run(struct loop *loop) {
   return 0;
 }
 
-static int open_engine(struct loop *loop) {
-  struct loop_beginning beginning = {0};
+static int open_first(struct loop *loop) {
+  struct opened opened = {0};
   struct settings settings;
-  parameters_init(&beginning.values);
-  if (loop->params.open(loop->params.opaque, &loop->engine, &loop->prepared, &beginning, &loop->err))
+  const struct parameters *values = &opened.beginning.values;
+  parameters_init(&opened.beginning.values);
+  if (loop->params.open(loop->params.opaque, NULL, &opened, &loop->err))
     return -1;
-  for (int slot = 0; slot < SLOTS; slot++)
-    if (beginning.encoded[slot])
-      note_encoded(loop, slot, values_slot_text(&beginning.values, slot));
-  settings_begin(&settings, &beginning.values);
+  begin_engine(loop, &opened);
+  settings_begin(&settings, values);
+  memcpy(settings.values.marks, values->marks, sizeof values->marks);
   pthread_mutex_lock(&loop->lock);
   settings_apply(&settings, &loop->settings.values, platform_now_ns());
   loop->settings = settings;
+  loop->status.engines = 1;
   pthread_mutex_unlock(&loop->lock);
-  loop->preparer.engine = loop->engine;
   publish_status(loop);
   return 0;
 }
 
+static void close_all(struct loop *loop) {
+  preparer_end(&loop->preparer);
+  opener_end(&loop->opener);
+  engine_close(&loop->former_engine);
+  engine_close(&loop->next.engine);
+  engine_close(&loop->engine);
+}
+
 static void *loop_main(void *opaque) {
   struct loop *loop = opaque;
-  loop->failed = open_engine(loop) || run(loop);
-  preparer_end(&loop->preparer);
-  engine_close(&loop->engine);
+  loop->failed = open_first(loop) || run(loop);
+  close_all(loop);
   mailbox_close(loop->out);
   return NULL;
 }
@@ -421,6 +551,7 @@ int loop_start(struct loop **out, const struct loop_params *params, struct mailb
   if (!loop)
     return error_set(err, STATUS_FAILED, "no memory for the frame loop");
   loop->params = *params;
+  loop->opener = (struct opener){.open = params->open, .opaque = params->opaque};
   parameters_init(&loop->settings.values);
   loop->in = in;
   loop->out = pictures;

@@ -1,29 +1,25 @@
 /* The engine thread of the live window: the newest frame and the controls of this moment go into the engine, pictures
- * come out into a mailbox. It alone calls the engine, from opening to closing it, but for preparing another handle,
- * which goes on beside the frames: they keep to the old one until the new one is there. */
+ * come out into a mailbox. It alone calls the engine, but for preparing another handle and for opening another engine,
+ * which go on beside the frames: they keep to the old one until the new one is there. */
 #ifndef APP_RUN_LOOP_H
 #define APP_RUN_LOOP_H
 
 #include "app/control/settings.h"
 #include "app/flow/mailbox.h"
+#include "app/run/opener.h"
 #include "unet/engine.h"
 
 /* Pictures of the engine's that loop and mailboxes hold at most: in the mailbox, and on the way to it. */
 enum { LOOP_HOLDS = MAILBOX_HOLDS + 1 };
 
-/* What an engine and its first handle begin with. */
-struct loop_beginning {
-  struct parameters values;
-  bool encoded[SLOTS]; /* slots that hold their text already; others are encoded when needed or when there is time */
-};
-
 struct loop_params {
-  /* Opens the engine and prepares a handle; runs on the thread. */
-  int (*open)(void *opaque, struct engine **engine, struct prepared **prepared, struct loop_beginning *beginning,
-              struct error *err);
+  /* The first time it runs on the thread, and beginning->values are for it to fill; then on one of its own, beside
+   * frames, with values that were wished for. Marks say what somebody has set: the rest suits the model. */
+  open_engine *open;
   /* Called before a frame is submitted, on the same thread; frame is NULL where there is no source. */
   int (*before)(void *opaque, struct engine *engine, const struct frame *frame, struct error *err);
   void *opaque;
+  size_t memory_limit; /* of the device, for all engines together; 0: none */
   const struct log *log;
 };
 
@@ -37,9 +33,12 @@ struct loop_refusal {
 
 struct loop_status {
   bool ready;              /* the engine is open; the fields below are filled */
-  struct engine_info info; /* as of the last change of handle */
+  struct engine_info info; /* as of the last change of handle or engine */
   struct prepared_info prepared;
   struct loop_refusal refused; /* last */
+  int engines;                 /* used so far: another number is another engine */
+  bool opening;                /* another engine, beside this one */
+  long engines_refused;        /* so far; what they were wished for with has become what it was before */
   long frames;                 /* pictures made */
   long dropped;                /* frames taken and replaced by newer ones before the engine got them */
 };
@@ -75,7 +74,8 @@ void loop_get_status(struct loop *loop, struct loop_status *status);
 /* Lets the thread end after the frame it is at, and does not wait for it. Takes NULL. */
 void loop_end(struct loop *loop);
 
-/* Ends the thread and closes the engine. Returns -1 and err when the engine had failed. Stores NULL; takes NULL. */
+/* Ends the thread and closes the engine; waits for one that is being opened. Returns -1 and err when the engine had
+ * failed. Stores NULL; takes NULL. */
 int loop_stop(struct loop **loop, struct error *err);
 
 #endif

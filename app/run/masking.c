@@ -10,7 +10,9 @@ struct masking {
   bool running, ended;
   struct frame next; /* read ahead, for next_at seconds after the first; no size: none */
   double next_at, first_pts;
-  uint64_t serial; /* of the frame whose alpha was taken last */
+  uint64_t serial;             /* of the frame whose alpha was taken last */
+  struct frame last;           /* what the engine has; no size: nothing */
+  const struct engine *engine; /* the one that has it */
 };
 
 static int open_file(struct masking *masking, const char *spec, const struct log *log, const atomic_bool *stop,
@@ -49,6 +51,7 @@ void masking_close(struct masking **ref) {
   if (!masking)
     return;
   frame_release(&masking->next);
+  frame_release(&masking->last);
   source_close(&masking->source);
   free(masking);
 }
@@ -81,28 +84,26 @@ static int read_ahead(struct masking *masking, struct error *err) {
 }
 
 /* The last of the mask's frames up to this time after the first. */
-static int follow(struct masking *masking, struct engine *engine, double now, struct error *err) {
-  struct frame current = {0};
-  int status = 0;
-  while (!status && !masking->ended) {
+static int follow(struct masking *masking, struct engine *engine, double now, bool again, struct error *err) {
+  while (!masking->ended) {
     if (masking->next.width && masking->next_at > now)
       break;
     if (masking->next.width) {
-      frame_release(&current);
-      current = masking->next;
+      frame_release(&masking->last);
+      masking->last = masking->next;
       masking->next = (struct frame){0};
+      again = true;
     }
-    status = read_ahead(masking, err);
+    if (read_ahead(masking, err))
+      return -1;
     masking->running = true;
   }
-  if (!status && current.width)
-    status = engine_set_mask(engine, &current, MASK_WHITE, err);
-  frame_release(&current);
-  return status;
+  return again && masking->last.width ? engine_set_mask(engine, &masking->last, MASK_WHITE, err) : 0;
 }
 
-static int take_alpha(struct masking *masking, struct engine *engine, const struct frame *frame, struct error *err) {
-  if (!frame || (masking->running && frame->serial == masking->serial))
+static int take_alpha(struct masking *masking, struct engine *engine, const struct frame *frame, bool again,
+                      struct error *err) {
+  if (!frame || (!again && masking->running && frame->serial == masking->serial))
     return 0;
   masking->running = true;
   masking->serial = frame->serial;
@@ -113,9 +114,12 @@ int masking_apply(struct masking *masking, struct engine *engine, const struct f
                   struct error *err) {
   if (!masking)
     return 0;
+  /* Another engine is there before the one in use goes: two that follow each other are never at one address. */
+  bool again = masking->engine != engine;
+  masking->engine = engine;
   if (!masking->source)
-    return take_alpha(masking, engine, frame, err);
+    return take_alpha(masking, engine, frame, again, err);
   if (!masking->running)
     masking->begun = seconds;
-  return follow(masking, engine, seconds - masking->begun, err);
+  return follow(masking, engine, seconds - masking->begun, again, err);
 }

@@ -19,8 +19,8 @@ void masking_close(struct masking **masking); /* stores NULL */
 /* Refuses a mask for a model that takes none; says what a model that takes one does without. */
 int masking_check(const struct masking *masking, const struct engine_info *info, const struct log *log,
                   struct error *err);
-/* Gives the engine the mask of a frame that is to be submitted next, where it is another one. seconds: the frame's
- * time. frame may be NULL. */
+/* Gives the engine the mask of a frame that is to be submitted next, where it is another one, or another engine.
+ * seconds: the frame's time. frame may be NULL. */
 int masking_apply(struct masking *masking, struct engine *engine, const struct frame *frame, double seconds,
                   struct error *err);
 

@@ -24,6 +24,7 @@ struct hud_content {
     float share;           /* of the picture */
   } prompts[SLOT_PRESETS]; /* in use */
   int prompt_count;
+  const char *model, *loading;     /* in use; to come, or NULL */
   const struct parameters *values; /* of which some are shown; NULL: none */
   const char *state;  /* "paused", "camera lost: ..."; shown even without the figures. NULL: nothing to say */
   bool alert;         /* state is bad news */

@@ -61,6 +61,16 @@ static void put_values(struct writer *writer, const struct parameters *values) {
   }
 }
 
+static void put_model(struct writer *writer, const struct hud_content *content) {
+  put(writer, TONE_DIM, "model ");
+  put_foreign(writer, TONE_PLAIN, content->model);
+  if (content->loading) {
+    put(writer, TONE_DIM, "  loading ");
+    put_foreign(writer, TONE_PLAIN, content->loading);
+  }
+  end_line(writer);
+}
+
 static void put_figures(struct writer *writer, const struct hud_content *content) {
   bool late = content->budget_ms > 0 && content->frame_ms > content->budget_ms;
   put(writer, TONE_DIM, "fps ");
@@ -79,6 +89,8 @@ static void put_figures(struct writer *writer, const struct hud_content *content
     put_foreign(writer, TONE_TITLE, content->prompts[i].words);
     end_line(writer);
   }
+  if (content->model)
+    put_model(writer, content);
   if (content->values)
     put_values(writer, content->values);
   put(writer, TONE_DIM, "? help");
