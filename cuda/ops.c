@@ -348,8 +348,10 @@ static int prepare_product(struct preparation *p) {
 
 static int prepare_conv(struct preparation *p) {
   const struct op_conv *o = &p->op->conv;
-  if (prepare_product(p) < 0 || o->time.n <= 1)
-    return p->failed ? -1 : 0;
+  if (prepare_product(p) < 0)
+    return -1;
+  if (o->time.n <= 1)
+    return 0;
   return append_sample(p, launch_add_times,
                        &(struct sample_args){.table = operand(p, o->time, ROLE_ANY),
                                              .y = operand(p, o->y, ROLE_ANY),
