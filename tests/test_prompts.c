@@ -66,16 +66,29 @@ static bool same_chunks(const struct tokenizer *tokenizer, const struct prompt *
   return same;
 }
 
-static struct tokenizer *open_clip(void) {
+static struct tokenizer *open_clip(bool fill_as_openclip) {
   struct tokenizer *tokenizer;
   struct error err;
-  must(tokenizer_open_clip(&tokenizer, SOURCE_DIR "/assets/clip/bpe_simple_vocab_16e6.txt.gz", true, &err), &err);
+  char *merges = fixture_path(args[1], "../../../assets/clip/bpe_simple_vocab_16e6.txt.gz");
+  must(tokenizer_open_clip(&tokenizer, merges, fill_as_openclip, &err), &err);
+  free(merges);
   return tokenizer;
+}
+
+/* What lies beside the goldens' folder. */
+static cJSON *read_beside(const char *name) {
+  char *path = fixture_path(args[1], name), *text = fixture_read(path, NULL);
+  assert_non_null(text);
+  cJSON *json = cJSON_Parse(text);
+  assert_non_null(json);
+  free(text);
+  free(path);
+  return json;
 }
 
 static void test_goldens(void **state) {
   (void)state;
-  struct tokenizer *tokenizer = open_clip();
+  struct tokenizer *tokenizer = open_clip(true);
   int total = 0, wrong = 0;
   const cJSON *golden;
   cJSON_ArrayForEach(golden, cJSON_GetObjectItem(goldens, "texts")) {
@@ -163,7 +176,7 @@ static void test_absurd(void **state) {
   assert_non_null(text);
   static const char *const repeated[] = {"(",   "[",   ")",      "]", "\\",      ":",   "(a",
                                          "(a)", "[a|", "BREAK ", "9", "(a:1.5)", "\xff"};
-  struct tokenizer *tokenizer = open_clip();
+  struct tokenizer *tokenizer = open_clip(true);
   for (size_t i = 0; i < sizeof repeated / sizeof *repeated; i++) {
     struct spans spans;
     struct prompt prompt;
@@ -208,13 +221,9 @@ static bool same_words(struct tokenizer *tokenizer, enum text_fix fix, const cha
 static void test_fixes(void **state) {
   (void)state;
   static const char *const names[] = {"ftfy", "basic"};
-  char *text = fixture_read(SOURCE_DIR "/tests/data/text_fix.json", NULL);
-  cJSON *rows = text ? cJSON_Parse(text) : NULL;
-  struct tokenizer *tokenizer;
-  struct error err;
+  cJSON *rows = read_beside("../text_fix.json");
+  struct tokenizer *tokenizer = open_clip(false);
   int total = 0, wrong = 0;
-  assert_non_null(rows);
-  must(tokenizer_open_clip(&tokenizer, SOURCE_DIR "/assets/clip/bpe_simple_vocab_16e6.txt.gz", false, &err), &err);
   const cJSON *row;
   cJSON_ArrayForEach(row, rows) {
     const char *prompt = cJSON_GetStringValue(item(row, 0));
@@ -231,7 +240,6 @@ static void test_fixes(void **state) {
   assert_int_equal(wrong, 0);
   tokenizer_close(&tokenizer);
   cJSON_Delete(rows);
-  free(text);
 }
 
 /* --- engines --- */
@@ -447,11 +455,7 @@ static void test_warnings(void **state) {
 
 static int setup(void **state) {
   (void)state;
-  char *text = fixture_read(SOURCE_DIR "/tests/data/prompts.json", NULL);
-  assert_non_null(text);
-  goldens = cJSON_Parse(text);
-  assert_non_null(goldens);
-  free(text);
+  goldens = read_beside("../prompts.json");
   return 0;
 }
 
