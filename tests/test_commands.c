@@ -328,6 +328,19 @@ static void step_keys(void **unused) {
   assert_int_equal(state.settings.values.steps, STEPS_MAX);
 }
 
+static void guidance_keys(void **unused) {
+  (void)unused;
+  struct live_state state = fresh_state();
+  double before = state.settings.values.guidance;
+  press(&state, 'o');
+  assert_float_equal(state.settings.values.guidance, before + 0.1, 1e-9);
+  press(&state, 'i');
+  assert_float_equal(state.settings.values.guidance, before, 1e-9);
+  for (int i = 0; i < 2000; i++)
+    press(&state, 'i');
+  assert_float_equal(state.settings.values.guidance, 0, 0);
+}
+
 static void switches(void **unused) {
   (void)unused;
   struct live_state state = fresh_state();
@@ -571,6 +584,7 @@ int main(void) {
       cmocka_unit_test(blend_keys),
       cmocka_unit_test(prompt_keys),
       cmocka_unit_test(strength_keys),
+      cmocka_unit_test(guidance_keys),
       cmocka_unit_test(lora_keys),
       cmocka_unit_test(model_keys),
       cmocka_unit_test(step_keys),

@@ -274,6 +274,8 @@ static const struct command_entry table[] = {
     {"weaker", "-_", KEY_DOWN, NULL, "less strength", true, true, run_add, PARAMETER_STRENGTH, -0.05},
     {"more-steps", "]", KEY_NONE, "[ ]", "fewer, more steps", true, true, run_add, PARAMETER_STEPS, 1},
     {"fewer-steps", "[", KEY_NONE, NULL, "fewer steps", true, true, run_add, PARAMETER_STEPS, -1},
+    {"more-guidance", "o", KEY_NONE, "i o", "less, more guidance", true, true, run_add, PARAMETER_GUIDANCE, 0.1},
+    {"less-guidance", "i", KEY_NONE, NULL, "less guidance", true, true, run_add, PARAMETER_GUIDANCE, -0.1},
     {"more-lora", ".>", KEY_NONE, ", .", "less, more of the LoRA", true, true, run_lora_weight, PARAMETER_LORA_WEIGHT,
      0.1},
     {"less-lora", ",<", KEY_NONE, NULL, "less of the LoRA", true, true, run_lora_weight, PARAMETER_LORA_WEIGHT, -0.1},
