@@ -179,6 +179,13 @@ static int take(void *opaque, const void *bytes, size_t size, struct error *err)
   return 0;
 }
 
+/* For people: without the scheme, and without a user and password that somebody put there. */
+static const char *shown_host(const char *url) {
+  const char *scheme = strstr(url, "://"), *host = scheme ? scheme + 3 : url;
+  const char *login = memchr(host, '@', strcspn(host, "/"));
+  return login ? login + 1 : host;
+}
+
 /* Refusals of a whole repository; others are not told apart by users. */
 int hub_refuse(const struct http_origin *origin, const struct hub_repository *repository,
                const struct http_answer *answer, const char *what, struct error *err) {
@@ -189,7 +196,7 @@ int hub_refuse(const struct http_origin *origin, const struct hub_repository *re
         err, STATUS_MODEL,
         "%s: its terms have to be accepted first, at %s/%s; then set HF_TOKEN to a token of that account, or "
         "run `hf auth login`",
-        name, origin->url, name);
+        name, shown_host(origin->url), name);
   if (!strcmp(code, "RevisionNotFound"))
     return error_set(err, STATUS_MODEL, "%s: has no revision %s", name, repository->revision);
   if (answer->status == 401 && token && strcmp(code, "RepoNotFound") != 0)
