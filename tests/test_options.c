@@ -64,6 +64,8 @@ static void test_defaults(void **state) {
   assert_string_equal(options.device.name, "auto");
   assert_null(accept("live").input);
   assert_string_equal(accept("info sd-turbo").input, "sd-turbo");
+  options = accept("render a b --negative=");
+  assert_string_equal(parameters_text(&options.values, PARAMETER_NEGATIVE, 0), "");
 }
 
 static void test_values(void **state) {
@@ -208,7 +210,7 @@ static void test_refusals(void **state) {
   refuse("render a b --seed -1", "--seed -1: a whole number from 0 to 9007199254740991 is needed");
   refuse("render a b --seed 9007199254740992", "from 0 to 9007199254740991");
   refuse("render a b --seed 18446744073709551615", "from 0 to 9007199254740991");
-  refuse("render a b --negative=", "--negative: an empty TEXT");
+  refuse("render a b --config=", "--config: an empty");
   refuse("render a b --memory-limit 2T", "bytes are needed");
   refuse("render a b --memory-limit 0", "bytes are needed");
   refuse("render a b --memory-limit -1G", "bytes are needed");

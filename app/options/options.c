@@ -257,7 +257,8 @@ static int apply(const struct option *option, struct options *options, struct op
     *(const char **)field = text;
     return 0;
   case OPTION_PARAMETER:
-    if (parameter_row(option->parameter)->type == TYPE_TEXT && refuse_empty(option, text, err))
+    if (parameter_row(option->parameter)->type == TYPE_TEXT && option->parameter != PARAMETER_NEGATIVE &&
+        refuse_empty(option, text, err))
       return -1;
     return set_parameter(option, options, 0, text, err);
   case OPTION_SEVERAL:
