@@ -1,4 +1,4 @@
-#include "unet/sample/steps.h"
+#include "unet/sample/schedule.h"
 
 /* eta: the share of fresh noise in a step, of as much as leaves the noise of DDPM. */
 static void fill(const struct schedule *s, struct sampler_table *table) {

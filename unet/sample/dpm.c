@@ -1,7 +1,7 @@
 /* Lu et al., "DPM-Solver++: Fast Solver for Guided Sampling of Diffusion Probabilistic Models", 2022, the multistep
  * solvers of the first to third order, as an ODE and as an SDE; on predictions of noise, DPM-Solver's. With
  * lambda = log(a / b), one formula has them all: see `solver`. */
-#include "unet/sample/steps.h"
+#include "unet/sample/schedule.h"
 
 /* The order of step i: no more than there are earlier predictions, and lower in the last steps. */
 static int order_of(const struct schedule *s, int i) {

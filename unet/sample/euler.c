@@ -1,6 +1,6 @@
 #include <math.h>
 
-#include "unet/sample/steps.h"
+#include "unet/sample/schedule.h"
 
 static void fill_euler(const struct schedule *s, struct sampler_table *table) {
   for (int i = 0; i < s->count; i++)

@@ -1,6 +1,6 @@
 #include <math.h>
 
-#include "unet/sample/steps.h"
+#include "unet/sample/schedule.h"
 
 /* x' = a' d + b' fresh noise with d = c_out x0 + c_skip x; the last step ends on d. */
 static void fill(const struct schedule *s, struct sampler_table *table) {

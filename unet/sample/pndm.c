@@ -1,7 +1,7 @@
 /* Liu et al., "Pseudo Numerical Methods for Diffusion Models on Manifolds", 2022, without its Runge-Kutta steps, as
  * Stable Diffusion has it: the linear multistep method (PLMS). The first of several steps is tried, the network is
  * asked where it led, and the step is taken again with the mean of the two. */
-#include "unet/sample/steps.h"
+#include "unet/sample/schedule.h"
 
 /* Whether steps look back on predictions as the network gives them. diffusers does, of velocities, too, although one is
  * another at each level where the network says the same: the noise that they stand for is not. Without a signal there

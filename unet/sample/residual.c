@@ -1,4 +1,4 @@
-#include "unet/sample/steps.h"
+#include "unet/sample/schedule.h"
 
 #include <math.h>
 

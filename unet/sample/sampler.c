@@ -2,7 +2,7 @@
 
 #include <string.h>
 
-#include "unet/sample/steps.h"
+#include "unet/sample/schedule.h"
 
 #define ROW(ID, identifier, ...) [SAMPLER_##ID] = &sampler_##identifier,
 static const struct sampler_impl *const impls[SAMPLERS] = {SAMPLER_TABLE(ROW)};

@@ -1,7 +1,7 @@
 /* Timesteps and noise levels. */
 #include <math.h>
 
-#include "unet/sample/steps.h"
+#include "unet/sample/schedule.h"
 
 static double scaled_beta(const struct scheduler_config *config, int i) {
   double f = (double)i / (TIMESTEPS - 1);

@@ -1,6 +1,6 @@
 /* Zheng et al., "Trajectory Consistency Distillation", 2024, algorithm 4: each step goes below the next level, to
  * (1 - eta) of its timestep, and fresh noise leads up to it; the last one ends at timestep 0. */
-#include "unet/sample/steps.h"
+#include "unet/sample/schedule.h"
 
 static void fill(const struct schedule *s, struct sampler_table *table) {
   double eta = s->sampling->eta;

@@ -1,7 +1,7 @@
 /* Zhao et al., "UniPC: A Unified Predictor-Corrector Framework for Fast Sampling of Diffusion Models", 2023, of the
  * first to third order, on predictions of the picture. What a step led to is corrected when the network has been asked
  * there; corrector and predictor of the next step are one step here, because both are linear. */
-#include "unet/sample/steps.h"
+#include "unet/sample/schedule.h"
 
 /* How a step from one level to another uses predictions: with h of lambda between them, at the distances r[j], in
  * units of h, of earlier ones from the first (and 1, of the last, in a corrector). */

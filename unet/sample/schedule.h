@@ -1,6 +1,6 @@
 /* What the samplers share: the noise levels that a run goes through, and what a prediction says at one of them. */
-#ifndef UNET_SAMPLE_STEPS_H
-#define UNET_SAMPLE_STEPS_H
+#ifndef UNET_SAMPLE_SCHEDULE_H
+#define UNET_SAMPLE_SCHEDULE_H
 
 #include <math.h>
 
