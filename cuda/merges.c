@@ -119,7 +119,7 @@ static int start(struct cuda_device *device, struct error *err) {
   return cuda_check(cudaStreamWaitEvent(device->queue.stream, device->shadow_ready, 0), doing, err);
 }
 
-int merge_begin(struct device *base, const struct weight_change *changes, int count, struct error *err) {
+int merges_begin(struct device *base, const struct weight_change *changes, int count, struct error *err) {
   struct cuda_device *device = cuda_enter(base);
   struct merge *m = device->merge;
   finish(device);
@@ -233,7 +233,7 @@ static int go_on(struct cuda_device *device, bool all, struct error *err) {
   return look_at_finding(device, all, err);
 }
 
-int merge_go_on(struct device *base, bool all, struct error *err) {
+int merges_go_on(struct device *base, bool all, struct error *err) {
   struct cuda_device *device = cuda_enter(base);
   int status = go_on(device, all, err);
   if (status < 0)
@@ -241,7 +241,7 @@ int merge_go_on(struct device *base, bool all, struct error *err) {
   return status;
 }
 
-void merge_show(struct device *base) {
+void merges_show(struct device *base) {
   struct cuda_device *device = cuda_enter(base);
   device->set = !device->set;
   finish(device);

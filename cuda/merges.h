@@ -9,8 +9,8 @@ int merge_open(struct cuda_device *device, struct error *err);
 void merge_close(struct cuda_device *device); /* takes a device without */
 
 /* The device's functions: see device_merge_begin. */
-int merge_begin(struct device *device, const struct weight_change *changes, int count, struct error *err);
-int merge_go_on(struct device *device, bool all, struct error *err);
-void merge_show(struct device *device);
+int merges_begin(struct device *device, const struct weight_change *changes, int count, struct error *err);
+int merges_go_on(struct device *device, bool all, struct error *err);
+void merges_show(struct device *device);
 
 #endif
