@@ -16,7 +16,7 @@ static int open_adapters(struct engine *engine, const struct engine_params *para
 static int prepare_text(struct engine *engine, int encoder, struct error *err) {
   struct plan *plan = &engine->text_plan[encoder];
   return plans_text(&engine->model, encoder, plan, err) < 0 ||
-                 beside_prepare(engine, &engine->text_program[encoder], plan, err) < 0
+                 slices_prepare(engine, &engine->text_program[encoder], plan, err) < 0
              ? -1
              : 0;
 }
@@ -55,7 +55,7 @@ static int open_device(struct engine *engine, struct error *err) {
 }
 
 static void leave_device(struct engine *engine) {
-  beside_free(engine);
+  slices_free(engine);
   prepared_release_all(engine);
   if (engine->device) {
     for (int i = 0; i < TEXT_ENCODERS_MAX; i++)
@@ -190,7 +190,7 @@ int engine_update(struct engine *engine, const struct engine_weight *weights, in
       result = error_set(err, STATUS_MODEL, "%s: this model has no such weight", w->name);
   }
   if (result == 0)
-    result = beside_finish(engine, err);
+    result = slices_finish(engine, err);
   if (result == 0)
     result = device_update(engine->device, changes, count, err);
   free(changes);
@@ -198,7 +198,7 @@ int engine_update(struct engine *engine, const struct engine_weight *weights, in
 }
 
 int engine_weigh(struct engine *engine, const float weights[ADAPTERS_MAX], struct error *err) {
-  if (beside_finish(engine, err) < 0)
+  if (slices_finish(engine, err) < 0)
     return -1;
   return adapters_apply(&engine->adapters, engine->device, weights, err);
 }

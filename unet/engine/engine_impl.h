@@ -5,9 +5,11 @@
  * prompts.c    slots: text to tokens to the device, keys and values of those in use
  * sampling.c   what is sampled: schedule, noise, time projections
  * adapters.c   adapters: what they change, and when
- * beside.c     texts, keys and adapters in slices beside frames
+ * slices.c     runs of texts and keys, changes of adapters: in slices beside frames
+ * beside.c     what a frame shows of these
  * mask.c       what inpainting models are to repaint
  * geometry.c   which part of an input a picture shows
+ * guidance.c   which prompts a run reads, and how its rows are weighed
  * frames.c     submit, collect: controls to the arguments of a run */
 #ifndef UNET_ENGINE_ENGINE_IMPL_H
 #define UNET_ENGINE_ENGINE_IMPL_H
@@ -139,6 +141,8 @@ struct shown {
 };
 
 /* What a smooth engine does beside frames: one thing after the other. */
+struct engine;
+
 struct beside {
   bool smooth;
   bool at_once; /* what is started now is not put off */
@@ -146,6 +150,7 @@ struct beside {
   struct job *jobs;
   int first, count, room; /* of jobs: those from first on are left */
   enum { MERGE_NONE, MERGE_MAKING, MERGE_MADE } merge;
+  int (*after_merge)(struct engine *engine, struct error *err); /* starts the texts and keys with the new weights */
   struct controls wanted; /* of the frame that has begun a merge, and its handle's shape */
   struct frame_shape wanted_shape;
   struct shown shown;
@@ -223,11 +228,29 @@ int prompts_slot(const struct engine *engine, int slot);
 /* Whether the negative prompt is zeros: it says nothing, and the model wants that so. */
 bool prompts_zero_negative(const struct engine *engine);
 
-/* --- frames.c --- */
+/* --- guidance.c --- */
 
 /* The run's prompt slots and the weights of guidance rows. */
-void frames_fill_guidance(const struct engine *engine, const struct frame_shape *shape, const struct controls *controls,
-                          struct run_params *run);
+void guidance_fill(const struct engine *engine, const struct frame_shape *shape, const struct controls *controls,
+                   struct run_params *run);
+
+/* x held between 0 and 1; of a NaN 0. */
+float clamp01(float x);
+
+/* --- slices.c --- */
+
+/* Prepares a program of texts or keys. */
+int slices_prepare(struct engine *engine, struct program **program, const struct plan *plan, struct error *err);
+/* Starts a run of one, or puts it off. */
+int slices_start(struct engine *engine, struct program *program, const struct run_params *run, struct error *err);
+/* A slice of what was put off, behind a frame. A failure is told by what is called next. */
+void slices_after_frame(struct engine *engine);
+int slices_tell_failure(struct beside *beside, struct error *err);
+/* All of it, now. */
+int slices_finish(struct engine *engine, struct error *err);
+void slices_free(struct engine *engine);
+
+bool slices_are_due(const struct beside *beside);
 
 /* --- beside.c --- */
 
@@ -235,15 +258,6 @@ void frames_fill_guidance(const struct engine *engine, const struct frame_shape 
  * returns 1, else as the frame before had them (0). -1: failed. */
 int beside_fill(struct engine *engine, struct prepared *prepared, const struct controls *controls,
                 struct run_params *run, struct error *err);
-/* Prepares a program of texts or keys. */
-int beside_prepare(struct engine *engine, struct program **program, const struct plan *plan, struct error *err);
-/* Starts a run of one, or puts it off. */
-int beside_start(struct engine *engine, struct program *program, const struct run_params *run, struct error *err);
-/* A slice of what was put off, behind a frame. */
-void beside_after_frame(struct engine *engine);
-/* All of it, now. */
-int beside_finish(struct engine *engine, struct error *err);
-void beside_free(struct engine *engine);
 
 /* --- mask.c --- */
 

@@ -3,64 +3,12 @@
 #include "unet/base/platform.h"
 #include "unet/engine/engine_impl.h"
 
-static float clamp01(float x) {
-  return x > 0 ? (x < 1 ? x : 1) : 0; /* a NaN is 0 */
-}
-
 /* --- controls to arguments --- */
 
 static int check_controls(const struct controls *controls, struct error *err) {
   if (controls->prompt < 0 || controls->prompt >= SLOT_EMPTY)
     return error_set(err, STATUS_USAGE, "prompt slot %d: there are slots 0 to %d", controls->prompt, SLOT_EMPTY - 1);
   return 0;
-}
-
-static void fill_rows(enum guidance_mode mode, int rows, const struct controls *controls, struct run_params *run) {
-  float g = controls->guidance, image = controls->image_guidance;
-  run->guidance_rescale = clamp01(controls->guidance_rescale);
-  switch (mode) {
-  case GUIDANCE_NONE:
-    run->row_weight[0] = 1;
-    return;
-  case GUIDANCE_SELF: /* delta s + g (c - delta s), s what takes the place of u */
-  case GUIDANCE_ONE_TIME:
-    run->row_weight[0] = g;
-    run->row_weight[1] = run->virtual_weight = (1 - g) * controls->delta;
-    return;
-  case GUIDANCE_FULL:
-    break;
-  }
-  run->row_weight[0] = g;
-  run->row_weight[1] = rows == 3 ? image - g : 1 - g; /* u + g (c - u) */
-  run->row_weight[2] = 1 - image;                     /* u + image (i - u) + g (t - i): InstructPix2Pix, 2023 */
-}
-
-static double counted(float weight) {
-  return weight > 0 ? (double)weight : 0;
-}
-
-/* What the picture is of. One prompt alone has the weight 1 exactly. */
-static void fill_prompt(const struct engine *engine, const struct controls *controls, struct prompt_params *prompt) {
-  double sum = 0;
-  int count = 0;
-  for (int i = 0; i < SLOT_PRESETS; i++)
-    sum += counted(controls->blend[i]);
-  *prompt = (struct prompt_params){{prompts_slot(engine, controls->prompt)}, {1}};
-  for (int i = 0; i < SLOT_PRESETS; i++) {
-    float share = sum > 0 ? (float)(counted(controls->blend[i]) / sum) : 0;
-    if (share > 0) {
-      prompt->slot[count] = prompts_slot(engine, SLOT_PRESET_1 + i);
-      prompt->weight[count++] = share;
-    }
-  }
-}
-
-void frames_fill_guidance(const struct engine *engine, const struct frame_shape *shape, const struct controls *controls,
-                          struct run_params *run) {
-  fill_prompt(engine, controls, &run->prompt[0]);
-  run->prompt[1] = run->prompt[2] =
-      (struct prompt_params){{prompts_slot(engine, SLOT_NEGATIVE)}, {prompts_zero_negative(engine) ? 0 : 1}};
-  fill_rows(shape->guidance, shape->rows.first, controls, run);
 }
 
 static void fill_sampling(const struct engine *engine, struct prepared *prepared, const struct controls *controls,
@@ -189,7 +137,7 @@ int engine_submit(struct engine *engine, const struct engine_request *request, s
                                                          .submitted_ns = leaves->submitted_ns,
                                                          .whole = leaves->whole && filled};
   engine->beside.behind = !filled;
-  beside_after_frame(engine);
+  slices_after_frame(engine);
   return 0;
 }
 
@@ -227,7 +175,7 @@ int engine_profile(struct engine *engine, const struct engine_request *request,
   *profile = (struct profile){0};
   if (engine->in_flight)
     return error_set(err, STATUS_FAILED, "there is no profile while a frame is in flight");
-  if (fill_run(engine, request, &run, &newest, &frame, err) < 0 || beside_finish(engine, err) < 0)
+  if (fill_run(engine, request, &run, &newest, &frame, err) < 0 || slices_finish(engine, err) < 0)
     return -1;
   return device_profile(engine->device, request->prepared->program, &run, frame, profile_request, profile, err);
 }

@@ -29,7 +29,7 @@ static int encode_chunk(struct engine *engine, int encoder, const struct prompt_
   memcpy(run.tokens, chunk->ids, sizeof run.tokens);
   for (int i = 0; i < e->config.positions; i++)
     run.emphasis[i] = chunk->weights[i] - 1;
-  return beside_start(engine, engine->text_program[encoder], &run, err);
+  return slices_start(engine, engine->text_program[encoder], &run, err);
 }
 
 /* The slot's tokens through the text encoders. */
@@ -82,7 +82,7 @@ static int make_keys(struct engine *engine, int slot, int most, int chunks, int 
   for (int c = 0; c < chunks; c++) {
     int text = chunk_place(engine, slot, c, most, chunks);
     const struct run_params run = {.prompt[0] = {{text}, {1}}, .slot = place * chunks + c};
-    if (beside_start(engine, engine->keys[chunks - 1].program, &run, err) < 0)
+    if (slices_start(engine, engine->keys[chunks - 1].program, &run, err) < 0)
       return -1;
   }
   return 0;
@@ -118,7 +118,7 @@ static int keep_shown(struct engine *engine, int chunks, uint64_t names[NAMES_MA
   if (count_different(names, count + shown->name_count) <= KEY_SLOTS)
     return count + shown->name_count;
   engine->beside.shown.known = false;
-  return beside_finish(engine, err) < 0 ? -1 : count;
+  return slices_finish(engine, err) < 0 ? -1 : count;
 }
 
 /* Finds a place for each slot's keys and values, and computes those that are missing. Runs in flight may still read
@@ -190,7 +190,7 @@ int prompts_prepare_keys(struct engine *engine, int chunks, struct error *err) {
   keys->recent = (struct recent){.count = KEY_SLOTS};
   plan_free(&keys->plan);
   if (plans_keys(&engine->model, chunks, &keys->plan, err) < 0 ||
-      beside_prepare(engine, &program, &keys->plan, err) < 0)
+      slices_prepare(engine, &program, &keys->plan, err) < 0)
     return -1;
   __atomic_store_n(&keys->program, program, __ATOMIC_RELEASE);
   return 0;
