@@ -1,4 +1,6 @@
 /* Cases of the ops around the networks: text, time, prompt slots, the sampler. */
+#include <math.h>
+
 #include "op_cases.h"
 
 static void build_embed(struct op_test *t, const void *argument) {
@@ -293,16 +295,22 @@ struct step_case {
   int latents;
 };
 
+static float factor(struct op_test *t, float most) {
+  return most * fmaxf(-1, fminf(1, test_normal(t)));
+}
+
 /* What looking back means is up to the coefficients; each step looks back as far as there is something. The second step
- * keeps nothing, so that the third looks back on the first. */
+ * keeps nothing, so that the third looks back on the first. A latent outweighs what is added to it, or errors of steps
+ * in a row would grow. */
 static void look_back(struct op_test *t, int first, int count, int kept) {
   for (int i = 0; i < count; i++) {
     struct step_params *s = &t->params.step[first + i];
-    *s = (struct step_params){.x = 0.75f, .model = test_normal(t), .keep_x = test_normal(t), .keep_model = 0.5f};
+    *s =
+        (struct step_params){.x = 0.75f, .model = factor(t, 0.25f), .keep_x = 1 + factor(t, 0.25f), .keep_model = 0.5f};
     if (i == 1)
       s->keep_x = s->keep_model = 0;
     for (int j = 0; j < kept && j < (i > 1 ? i - 1 : i); j++)
-      s->earlier[j] = 0.5f * test_normal(t);
+      s->earlier[j] = factor(t, 0.125f);
   }
 }
 
