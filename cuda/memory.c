@@ -244,10 +244,6 @@ static int load_parts(struct staging *staging, const struct resource *r, void *t
   return 0;
 }
 
-static size_t resource_elements(const struct resource *r) {
-  return (size_t)r->n * (size_t)r->h * (size_t)r->w * (size_t)r->c;
-}
-
 /* What the file has, to the bit where that is FP16 as on the device. */
 static struct element base_element(const struct resource *r, struct element element) {
   for (int i = 0; i < r->part_count; i++)

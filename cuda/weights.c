@@ -51,10 +51,6 @@ static cudaError_t launch_f16_copy(const struct launch_queue *queue, const struc
   return launch_to_f16(queue, source, target, elements);
 }
 
-static size_t resource_elements(const struct resource *r) {
-  return (size_t)r->n * (size_t)r->h * (size_t)r->w * (size_t)r->c;
-}
-
 int weights_make_form(struct cuda_device *device, const struct launch_queue *queue, int set, const struct derived *copy,
                       struct error *err) {
   const struct cuda_form *form = (const struct cuda_form *)copy->form;

@@ -107,7 +107,7 @@ int cpu_load_held(struct cpu_device *device, int index, struct error *err) {
   struct cpu_resource *r = &device->resource[index];
   if (r->data)
     return 0;
-  size_t bytes = (size_t)source->n * (size_t)source->h * (size_t)source->w * (size_t)source->c * sizeof(float);
+  size_t bytes = resource_elements(source) * sizeof(float);
   float *data = cpu_alloc(device, bytes, source->name, err);
   if (!data)
     return -1;
@@ -131,7 +131,7 @@ const float *cpu_peek(struct cpu_device *device, int resource, float **temporary
   const struct resource *r = &device->base.resources->list[resource];
   if (device->resource[resource].data)
     return device->resource[resource].data;
-  *temporary = malloc((size_t)r->n * (size_t)r->h * (size_t)r->w * (size_t)r->c * sizeof(float));
+  *temporary = malloc(resource_elements(r) * sizeof(float));
   if (!*temporary)
     error_set(err, STATUS_DEVICE, "%s: out of memory", r->name);
   else if (!resource_read_f32(r, *temporary, err))

@@ -92,7 +92,7 @@ static size_t count_elements(const struct resources *resources) {
   for (int i = 0; i < resources->count; i++) {
     const struct resource *r = &resources->list[i];
     if (r->kind == RESOURCE_WEIGHT)
-      count += (size_t)r->n * (size_t)r->h * (size_t)r->w * (size_t)r->c;
+      count += resource_elements(r);
   }
   return count;
 }

@@ -108,8 +108,12 @@ size_t resource_rows(const struct resource *r) {
   return rows;
 }
 
+size_t resource_elements(const struct resource *r) {
+  return (size_t)r->n * (size_t)r->h * (size_t)r->w * (size_t)r->c;
+}
+
 size_t resource_row_elements(const struct resource *r) {
-  return (size_t)r->n * (size_t)r->h * (size_t)r->w * (size_t)r->c / resource_rows(r);
+  return resource_elements(r) / resource_rows(r);
 }
 
 /* Room for some rows at a time, as stored and as FP32. */

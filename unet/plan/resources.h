@@ -51,6 +51,7 @@ static inline int resources_count(const struct resources *resources) {
 int resources_find(const struct resources *resources, const char *name);
 void resources_free(struct resources *resources);
 
+size_t resource_elements(const struct resource *resource);
 /* A weight as rows: as many as the checkpoint's tensors have, of a vector one for each element. */
 size_t resource_rows(const struct resource *resource);
 size_t resource_row_elements(const struct resource *resource);
