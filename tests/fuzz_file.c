@@ -80,3 +80,18 @@ int fuzz_file(const uint8_t *data, size_t size) {
   free(made);
   return fd;
 }
+
+void fuzz_check_error(const struct error *err) {
+  FUZZ_CHECK(err->status == STATUS_MODEL && *err->message && !strchr(err->message, '\n'));
+}
+
+void fuzz_check_tensor(const struct safetensors *view, const struct safetensor *t) {
+  FUZZ_CHECK(safetensors_find(view, t->name) == t);
+  FUZZ_CHECK(t->offset <= t->file->size && t->bytes <= t->file->size - t->offset);
+  if (!t->usable)
+    return;
+  uint64_t elements = 1;
+  for (int i = 0; i < t->rank; i++)
+    elements *= (uint64_t)t->shape[i];
+  FUZZ_CHECK(t->rank <= SAFETENSOR_RANK_MAX && elements * dtype_size(t->dtype) == t->bytes);
+}

@@ -49,21 +49,6 @@ const size_t fuzz_seed_count = sizeof fuzz_seeds / sizeof *fuzz_seeds;
 
 /* --- what must hold --- */
 
-static void check_error(const struct error *err) {
-  FUZZ_CHECK(err->status == STATUS_MODEL && *err->message && !strchr(err->message, '\n'));
-}
-
-static void check_tensor(const struct safetensors *view, const struct safetensor *t) {
-  FUZZ_CHECK(safetensors_find(view, t->name) == t);
-  FUZZ_CHECK(t->offset <= t->file->size && t->bytes <= t->file->size - t->offset);
-  if (!t->usable)
-    return;
-  uint64_t elements = 1;
-  for (int i = 0; i < t->rank; i++)
-    elements *= (uint64_t)t->shape[i];
-  FUZZ_CHECK(t->rank <= SAFETENSOR_RANK_MAX && elements * dtype_size(t->dtype) == t->bytes);
-}
-
 typedef int mapping(struct safetensors *view, const struct safetensors *files, const char *prefix, struct error *err);
 
 /* Each tensor with the prefix is in the view with all of its bytes, and no other tensor is. */
@@ -73,14 +58,14 @@ static void check_mapping(struct safetensors *files, mapping *map, const char *p
   size_t bytes = 0;
   FUZZ_CHECK(!view_open(&view, &files, 1, &err));
   if (map(view, files, prefix, &err) || view_finish(view, &err)) {
-    check_error(&err);
+    fuzz_check_error(&err);
   } else {
     for (size_t i = 0; i < safetensors_count(files); i++)
       if (!strncmp(safetensors_at(files, i)->name, prefix, strlen(prefix)))
         bytes += safetensors_at(files, i)->bytes;
     FUZZ_CHECK(safetensors_bytes(view) == bytes);
     for (size_t i = 0; i < safetensors_count(view); i++)
-      check_tensor(view, safetensors_at(view, i));
+      fuzz_check_tensor(view, safetensors_at(view, i));
   }
   safetensors_close(&view);
 }
@@ -92,7 +77,7 @@ static void check_family(const struct safetensors *files) {
   struct family family;
   struct error err = {0};
   if (family_recognise(&family, files, &err)) {
-    check_error(&err);
+    fuzz_check_error(&err);
     return;
   }
   for (size_t i = 0; i < sizeof names / sizeof *names; i++)
@@ -105,11 +90,11 @@ static void check_checkpoint(const char *path) {
   struct error err = {0};
   const struct checkpoint_sources sources = {.model = path};
   FUZZ_CHECK(checkpoint_open(&checkpoint, &sources, NULL, &err)); /* it brings no tokenizer */
-  check_error(&err);
+  fuzz_check_error(&err);
   if (single_open_unet(&unet, path, &err))
-    check_error(&err);
+    fuzz_check_error(&err);
   for (size_t i = 0; unet && i < safetensors_count(unet); i++)
-    check_tensor(unet, safetensors_at(unet, i));
+    fuzz_check_tensor(unet, safetensors_at(unet, i));
   safetensors_close(&unet);
 }
 
@@ -122,7 +107,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   struct safetensors *files = NULL;
   struct error err = {0};
   if (safetensors_open_file(&files, path, &err)) {
-    check_error(&err);
+    fuzz_check_error(&err);
   } else {
     FUZZ_CHECK(*weights_kind_name(weights_kind(files)));
     check_family(files);

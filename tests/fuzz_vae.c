@@ -31,38 +31,23 @@ const struct fuzz_seed fuzz_seeds[] = {
 };
 const size_t fuzz_seed_count = sizeof fuzz_seeds / sizeof *fuzz_seeds;
 
-static void check_error(const struct error *err) {
-  FUZZ_CHECK(err->status == STATUS_MODEL && *err->message && !strchr(err->message, '\n'));
-}
-
-static void check_tensor(const struct safetensors *view, const struct safetensor *t) {
-  FUZZ_CHECK(safetensors_find(view, t->name) == t);
-  FUZZ_CHECK(t->offset <= t->file->size && t->bytes <= t->file->size - t->offset);
-  if (!t->usable)
-    return;
-  uint64_t elements = 1;
-  for (int i = 0; i < t->rank; i++)
-    elements *= (uint64_t)t->shape[i];
-  FUZZ_CHECK(t->rank <= SAFETENSOR_RANK_MAX && elements * dtype_size(t->dtype) == t->bytes);
-}
-
 /* An autoencoder by itself: what is accepted has sizes that its network can be made of, or is refused there. */
 static void check_vae(const char *path) {
   struct autoencoder a = {.weights = {.name = "vae", .prefix = ""}};
   struct error err = {0};
   if (vae_files_open(&a, path, false, &err)) {
-    check_error(&err);
+    fuzz_check_error(&err);
   } else {
     struct resources resources = {0};
     struct plan plan;
     FUZZ_CHECK(a.type < AUTOENCODER_TYPES && a.scale >= 1 && a.latent_channels > 0 && a.scaling_factor > 0);
     for (size_t i = 0; i < safetensors_count(a.weights.files); i++)
-      check_tensor(a.weights.files, safetensors_at(a.weights.files, i));
+      fuzz_check_tensor(a.weights.files, safetensors_at(a.weights.files, i));
     plan_init(&plan, &resources);
     autoencoder_kind(&a)->encode(&a, &plan, plan_input(&plan, 1, 2 * a.scale, 3 * a.scale, 3, ELEMENT_DEVICE));
     autoencoder_kind(&a)->decode(&a, &plan, plan_input(&plan, 1, 2, 3, a.latent_channels, ELEMENT_PRECISE));
     if (plan_finish(&plan, &err))
-      check_error(&err);
+      fuzz_check_error(&err);
     plan_free(&plan);
     resources_free(&resources);
   }
