@@ -38,6 +38,16 @@ bool has_device(const struct engine_params *params) {
   return !refused;
 }
 
+bool golden_has_device(const char *goldens, const char *name, const char *device) {
+  struct golden golden;
+  if (golden_open(&golden, goldens, name) < 0)
+    return true;
+  struct engine_params params = default_params(&golden, device);
+  bool served = has_device(&params);
+  golden_close(&golden);
+  return served;
+}
+
 void remember_warning(void *opaque, enum log_level level, const char *text) {
   struct warnings *warnings = opaque;
   if (level != LOG_WARNING)

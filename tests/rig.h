@@ -25,6 +25,8 @@ struct engine_shape default_shape(const struct golden *golden);
 
 /* Whether an engine can have its device; else why not, on standard error. Every other failure is left to the tests. */
 bool has_device(const struct engine_params *params);
+/* The same with a golden checkpoint; where that cannot be opened, the tests say so. */
+bool golden_has_device(const char *goldens, const char *name, const char *device);
 
 /* The warnings of a log: how many, and the last one. A struct log of {remember_warning, &warnings} fills it. */
 struct warnings {

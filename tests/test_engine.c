@@ -1095,16 +1095,6 @@ static void test_fit(void **state) {
   golden_close(&golden);
 }
 
-static bool is_served(void) {
-  struct golden golden;
-  if (golden_open(&golden, args[1], "turbo") < 0)
-    return true; /* the tests say so */
-  struct engine_params params = default_params(&golden, args[2]);
-  bool served = has_device(&params);
-  golden_close(&golden);
-  return served;
-}
-
 /* Pictures are the caller's until it releases them: with other frames, another size, and no engine any more. */
 static void test_held_pictures(void **state) {
   (void)state;
@@ -1155,7 +1145,7 @@ int main(int argc, char **argv) {
     return 2;
   }
   args = argv;
-  if (!is_served())
+  if (!golden_has_device(args[1], "turbo", args[2]))
     return 77;
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_slots),

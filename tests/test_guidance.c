@@ -85,14 +85,8 @@ int main(int argc, char **argv) {
     return 2;
   }
   args = argv;
-  struct golden golden;
-  if (golden_open(&golden, args[1], "turbo") == 0) {
-    const struct engine_params params = default_params(&golden, args[2]);
-    bool there = has_device(&params);
-    golden_close(&golden);
-    if (!there)
-      return 77;
-  }
+  if (!golden_has_device(args[1], "turbo", args[2]))
+    return 77;
   const struct CMUnitTest tests[] = {cmocka_unit_test(pictures_follow_the_formulas)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -470,14 +470,8 @@ int main(int argc, char **argv) {
     return 2;
   }
   args = argv;
-  struct golden golden;
-  if (golden_open(&golden, args[1], "turbo") == 0) {
-    const struct engine_params params = default_params(&golden, args[2]);
-    bool served = has_device(&params);
-    golden_close(&golden);
-    if (!served)
-      return 77;
-  }
+  if (!golden_has_device(args[1], "turbo", args[2]))
+    return 77;
   char *tuning = fixture_make();
   setenv("TUNING_DIR", tuning, 1);
   const struct CMUnitTest tests[] = {

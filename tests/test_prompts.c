@@ -465,23 +465,13 @@ static int teardown(void **state) {
   return 0;
 }
 
-static bool is_served(void) {
-  struct golden golden;
-  if (golden_open(&golden, args[1], "turbo") < 0)
-    return true; /* the tests say so */
-  struct engine_params params = default_params(&golden, args[2]);
-  bool served = has_device(&params);
-  golden_close(&golden);
-  return served;
-}
-
 int main(int argc, char **argv) {
   if (argc != 3) {
     fprintf(stderr, "usage: test_prompts GOLDENS DEVICE\n");
     return 2;
   }
   args = argv;
-  if (!is_served())
+  if (!golden_has_device(args[1], "turbo", args[2]))
     return 77;
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_goldens),  cmocka_unit_test(test_notes),           cmocka_unit_test(test_absurd),

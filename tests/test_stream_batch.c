@@ -219,14 +219,8 @@ int main(int argc, char **argv) {
     return 2;
   }
   args = argv;
-  struct golden golden;
-  if (golden_open(&golden, args[1], "turbo") == 0) {
-    const struct engine_params params = default_params(&golden, args[2]);
-    bool there = has_device(&params);
-    golden_close(&golden);
-    if (!there)
-      return 77;
-  }
+  if (!golden_has_device(args[1], "turbo", args[2]))
+    return 77;
   const struct CMUnitTest tests[] = {cmocka_unit_test(pictures_are_those_of_frames_alone),
                                      cmocka_unit_test(steady_batches_capture_nothing),
                                      cmocka_unit_test(too_many_steps_are_refused)};
