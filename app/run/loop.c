@@ -144,11 +144,12 @@ static void need_prompt(struct loop *loop, const struct parameters *values, int 
 /* A new negative prompt that does nothing is one log line, unless guidance is on its way. */
 static void need_negative(struct loop *loop, const struct moment *now) {
   const struct parameters *values = &now->settings.values;
-  bool comes = !is_encoded(loop, values, SLOT_NEGATIVE);
+  if (is_encoded(loop, values, SLOT_NEGATIVE))
+    return;
   need_prompt(loop, values, SLOT_NEGATIVE);
   const struct engine_shape wanted = suitable(loop, now);
   const char *why = values_negative_idle(values, &loop->status.info, &loop->status.prepared);
-  if (comes && why && same_shape(&loop->shape, &wanted))
+  if (why && same_shape(&loop->shape, &wanted))
     log_line(loop->params.log, LOG_WARNING, "the negative prompt does nothing %s", why);
 }
 
@@ -232,7 +233,7 @@ static void follow_shape(struct loop *loop, const struct moment *now) {
   struct error err;
   const struct engine_shape wanted = suitable(loop, now);
   take_prepared(loop, &wanted);
-  if (loop->preparer.busy || loop->next.engine)
+  if (loop->preparer.errand.busy || loop->next.engine)
     return;
   if (loop->former) {
     if (loop->collected >= loop->former_until && preparer_release(&loop->preparer, &loop->former, &err))
@@ -430,8 +431,8 @@ static int follow_engine(struct loop *loop, const struct parameters *values) {
   if (take_opened(loop, values))
     return 1;
   if (loop->next.engine)
-    return loop->preparer.busy ? 0 : change_engine(loop);
-  if (loop->opener.busy)
+    return loop->preparer.errand.busy ? 0 : change_engine(loop);
+  if (loop->opener.errand.busy)
     return 0;
   if (loop->former_engine) {
     if (opener_close(&loop->opener, &loop->former_engine, &err))

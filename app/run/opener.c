@@ -1,25 +1,16 @@
 #include "app/run/opener.h"
 
-#include <string.h>
-
-static void *work(void *opaque) {
+static void work(void *opaque) {
   struct opener *o = opaque;
   if (o->closes)
     engine_close(&o->opened.engine);
   else
     o->status = o->open(o->opaque, &o->used, &o->opened, &o->err);
-  o->done = true;
-  return NULL;
 }
 
 static int start(struct opener *o, struct error *err) {
-  o->done = false;
   o->status = 0;
-  int code = pthread_create(&o->thread, NULL, work, o);
-  if (code)
-    return error_set(err, STATUS_FAILED, "cannot start the thread that opens models: %s", strerror(code));
-  o->busy = true;
-  return 0;
+  return errand_start(&o->errand, work, o, "opens models", err);
 }
 
 int opener_ask(struct opener *o, const struct parameters *wish, const struct engine_info *used, struct error *err) {
@@ -41,16 +32,10 @@ int opener_close(struct opener *o, struct engine **engine, struct error *err) {
   return 0;
 }
 
-static void join(struct opener *o) {
-  if (o->busy)
-    pthread_join(o->thread, NULL);
-  o->busy = false;
-}
-
 enum opener_news opener_take(struct opener *o, struct opened *opened, struct error *err) {
-  if (!o->busy || !o->done)
+  if (!errand_is_done(&o->errand))
     return OPENER_NOTHING;
-  join(o);
+  errand_join(&o->errand);
   if (o->closes)
     return OPENER_CLOSED;
   if (o->status) {
@@ -63,6 +48,6 @@ enum opener_news opener_take(struct opener *o, struct opened *opened, struct err
 }
 
 void opener_end(struct opener *o) {
-  join(o);
+  errand_join(&o->errand);
   engine_close(&o->opened.engine);
 }

@@ -3,10 +3,8 @@
 #ifndef APP_RUN_OPENER_H
 #define APP_RUN_OPENER_H
 
-#include <pthread.h>
-#include <stdatomic.h>
-
 #include "app/control/parameters.h"
+#include "app/run/errand.h"
 #include "unet/engine.h"
 
 /* What an engine and its first handle begin with. */
@@ -30,9 +28,7 @@ typedef int open_engine(void *opaque, const struct engine_info *used, struct ope
 struct opener {
   open_engine *open;
   void *opaque;
-  pthread_t thread;
-  bool busy; /* the thread is there */
-  atomic_bool done;
+  struct errand errand;
   bool closes;
   struct parameters wish; /* asked for last */
   struct engine_info used;

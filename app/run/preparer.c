@@ -1,25 +1,16 @@
 #include "app/run/preparer.h"
 
-#include <string.h>
-
-static void *work(void *opaque) {
+static void work(void *opaque) {
   struct preparer *p = opaque;
   if (p->releases)
     engine_release(p->engine, &p->prepared);
   else
     p->status = engine_prepare(p->engine, &p->shape, &p->prepared, &p->err);
-  p->done = true;
-  return NULL;
 }
 
 static int start(struct preparer *p, struct error *err) {
-  p->done = false;
   p->status = 0;
-  int code = pthread_create(&p->thread, NULL, work, p);
-  if (code)
-    return error_set(err, STATUS_FAILED, "cannot start the thread that prepares: %s", strerror(code));
-  p->busy = true;
-  return 0;
+  return errand_start(&p->errand, work, p, "prepares", err);
 }
 
 int preparer_ask(struct preparer *p, const struct engine_shape *shape, struct error *err) {
@@ -39,7 +30,7 @@ int preparer_release(struct preparer *p, struct prepared **prepared, struct erro
 }
 
 int preparer_take(struct preparer *p, struct prepared **prepared, struct error *err) {
-  if (!p->busy || !p->done)
+  if (!errand_is_done(&p->errand))
     return 0;
   preparer_end(p);
   if (p->releases)
@@ -51,7 +42,5 @@ int preparer_take(struct preparer *p, struct prepared **prepared, struct error *
 }
 
 void preparer_end(struct preparer *p) {
-  if (p->busy)
-    pthread_join(p->thread, NULL);
-  p->busy = false;
+  errand_join(&p->errand);
 }

@@ -3,17 +3,13 @@
 #ifndef APP_RUN_PREPARER_H
 #define APP_RUN_PREPARER_H
 
-#include <pthread.h>
-#include <stdatomic.h>
-
+#include "app/run/errand.h"
 #include "unet/engine.h"
 
 /* Zero-initialise to start, but for the engine. */
 struct preparer {
   struct engine *engine;
-  pthread_t thread;
-  bool busy; /* the thread is there */
-  atomic_bool done;
+  struct errand errand;
   struct engine_shape shape;
   struct prepared *prepared; /* made, or to be released */
   bool releases;
