@@ -6,6 +6,7 @@
 
 #include "app/options/spelling.h"
 #include "unet/base/text.h"
+#include "unet/checkpoint/format.h"
 
 #define WEIGHTS ".safetensors"
 enum { LISTED_MAX = 6, LIST_MAX = 360 };
@@ -19,14 +20,6 @@ static bool begins(const char *text, const char *start) {
 static bool ends(const char *text, const char *end) {
   size_t length = strlen(text), size = strlen(end);
   return length > size && !strcmp(text + length - size, end);
-}
-
-static bool is_pickle(const char *path) {
-  static const char *const endings[] = {".bin", ".ckpt", ".pt", ".pth", ".pkl", ".pickle"};
-  for (size_t i = 0; i < sizeof endings / sizeof *endings; i++)
-    if (ends(path, endings[i]))
-      return true;
-  return false;
 }
 
 bool choice_is_weights(const char *path) {
@@ -117,7 +110,7 @@ static bool has_folder(const struct hub_list *list, const char *folder) {
 
 static int refuse_part(const struct choosing *c, const char *folder, struct error *err) {
   for (int i = 0; i < c->list->count; i++)
-    if (in_folder(c->list->file[i].path, folder) && is_pickle(c->list->file[i].path))
+    if (in_folder(c->list->file[i].path, folder) && format_is_pickle_name(c->list->file[i].path))
       return error_set(err, STATUS_MODEL,
                        "%s: has %s as a pickle alone, which can run code when it is loaded and is never fetched; look "
                        "for a repository with safetensors",
@@ -203,7 +196,7 @@ static int refuse_name(const struct choosing *c, const char *name, struct error 
 }
 
 static int choose_named(struct choosing *c, const char *name, struct error *err) {
-  if (is_pickle(name))
+  if (format_is_pickle_name(name))
     return error_set(err, STATUS_USAGE, "%s: is a pickle, which can run code when it is loaded and is never fetched",
                      text_quote(name).text);
   return want_path(c, "", name) ? 0 : refuse_name(c, name, err);
@@ -234,7 +227,7 @@ static int count_wanted(struct choice *choice, const struct hub_file *file, cons
 }
 
 static void count_left_out(struct choice *choice, const struct hub_file *file) {
-  if (is_pickle(file->path)) {
+  if (format_is_pickle_name(file->path)) {
     choice->pickles++;
   } else if (ends(file->path, WEIGHTS)) {
     choice->doubles++;
