@@ -18,6 +18,7 @@
 #include "app/window/snapshot.h"
 #include "app/window/window.h"
 #include "unet/base/platform.h"
+#include "unet/base/text.h"
 
 enum {
   /* Without --size the picture has the source's shape and this longest side, or the one the device has time for. */
@@ -387,8 +388,8 @@ static void list_prompts(struct hud_content *content, const struct parameters *v
 
 /* The last part of what is wished for. */
 static const char *model_words(const struct parameters *values) {
-  const char *name = parameters_text(values, PARAMETER_MODEL, 0), *slash = name ? strrchr(name, '/') : NULL;
-  return !name ? PARAMETER_MODEL_BUILT_IN : slash && slash[1] ? slash + 1 : name;
+  const char *name = parameters_text(values, PARAMETER_MODEL, 0);
+  return name ? text_last_part(name) : PARAMETER_MODEL_BUILT_IN;
 }
 
 static bool update_hud(struct live *live, int64_t now_ns, int width, int height) {

@@ -5,6 +5,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "unet/base/text.h"
+
 void live_notice(struct live_state *state, int64_t now_ns, const char *format, ...) {
   va_list args;
   va_start(args, format);
@@ -157,8 +159,8 @@ static int chosen_lora(struct live_state *state, int64_t now_ns) {
 }
 
 static void tell_lora(struct live_state *state, int index, int64_t now_ns) {
-  const char *path = parameters_text(&state->settings.values, PARAMETER_LORA, index), *slash = strrchr(path, '/');
-  live_notice(state, now_ns, "LoRA %d, %s: %.2f", index, slash && slash[1] ? slash + 1 : path,
+  const char *path = parameters_text(&state->settings.values, PARAMETER_LORA, index);
+  live_notice(state, now_ns, "LoRA %d, %s: %.2f", index, text_last_part(path),
               parameters_number(&state->settings.values, PARAMETER_LORA_WEIGHT, index));
 }
 

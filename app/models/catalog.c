@@ -6,6 +6,7 @@
 
 #include "app/models/places.h"
 #include "app/platform/app_platform.h"
+#include "unet/base/text.h"
 #include "unet/base/text_file.h"
 #include "unet/checkpoint/vae_files.h"
 
@@ -27,11 +28,6 @@ struct place {
   int depth;
   bool model; /* what is in it belongs to one model */
 };
-
-static bool has_ending(const char *name, const char *ending) {
-  size_t length = strlen(name), size = strlen(ending);
-  return length > size && !strcmp(name + length - size, ending);
-}
 
 static void add(const struct place *at, struct catalog_entry entry, const char *name, const char *path) {
   struct catalog *catalog = at->walk->catalog;
@@ -58,7 +54,7 @@ static bool has_file(const char *folder, const char *name) {
 
 /* Weights that belong to a folder's config, or are one half of an autoencoder. */
 static bool is_part(const char *name) {
-  if (has_ending(name, "_encoder" CATALOG_WEIGHTS) || has_ending(name, "_decoder" CATALOG_WEIGHTS))
+  if (text_ends(name, "_encoder" CATALOG_WEIGHTS) || text_ends(name, "_decoder" CATALOG_WEIGHTS))
     return true;
   static const char *const parts[] = {"diffusion_pytorch_model", "model.", "model-", "adapter_model."};
   for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
@@ -79,7 +75,7 @@ static void visit(void *opaque, const char *name) {
   bool folder = platform_is_folder(path);
   if (folder && !at->model)
     visit_folder(&inside);
-  else if (!folder && has_ending(name, CATALOG_WEIGHTS) && !(at->model && is_part(name)))
+  else if (!folder && text_ends(name, CATALOG_WEIGHTS) && !(at->model && is_part(name)))
     add(at, (struct catalog_entry){.file = true, .beside = at->model}, whole, path);
 }
 

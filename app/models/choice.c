@@ -17,13 +17,8 @@ static bool begins(const char *text, const char *start) {
   return !strncmp(text, start, strlen(start));
 }
 
-static bool ends(const char *text, const char *end) {
-  size_t length = strlen(text), size = strlen(end);
-  return length > size && !strcmp(text + length - size, end);
-}
-
 bool choice_is_weights(const char *path) {
-  return ends(path, WEIGHTS);
+  return text_ends(path, WEIGHTS);
 }
 
 static int find(const struct hub_list *list, const char *path) {
@@ -65,7 +60,7 @@ static int want_all(struct choosing *c, const char *folder, const char *beginnin
   int count = 0;
   for (int i = 0; i < c->list->count; i++) {
     const char *name = in_folder(c->list->file[i].path, folder);
-    if (!name || !begins(name, beginning) || !ends(name, WEIGHTS))
+    if (!name || !begins(name, beginning) || !text_ends(name, WEIGHTS))
       continue;
     want(c, i);
     count++;
@@ -165,7 +160,7 @@ static int choose_file(struct choosing *c, struct error *err) {
   int count = 0, last = 0;
   for (int i = 0; i < c->list->count; i++) {
     const char *path = c->list->file[i].path;
-    if (!ends(path, WEIGHTS))
+    if (!text_ends(path, WEIGHTS))
       continue;
     last = i;
     size_t used = strlen(text);
@@ -229,7 +224,7 @@ static int count_wanted(struct choice *choice, const struct hub_file *file, cons
 static void count_left_out(struct choice *choice, const struct hub_file *file) {
   if (format_is_pickle_name(file->path)) {
     choice->pickles++;
-  } else if (ends(file->path, WEIGHTS)) {
+  } else if (text_ends(file->path, WEIGHTS)) {
     choice->doubles++;
     choice->double_bytes += file->size > 0 && file->size < INT64_MAX / 4 - choice->double_bytes ? file->size : 0;
   } else {

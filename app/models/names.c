@@ -28,7 +28,7 @@ static bool is_path(const char *name) {
 static void read_query(struct query *query, const char *name) {
   snprintf(query->text, sizeof query->text, "%s", name);
   size_t length = strlen(query->text), size = strlen(CATALOG_WEIGHTS);
-  query->file = length > size && !strcmp(query->text + length - size, CATALOG_WEIGHTS);
+  query->file = text_ends(query->text, CATALOG_WEIGHTS);
   if (query->file)
     query->text[length - size] = 0;
 }
@@ -85,15 +85,10 @@ static void lower_word(char word[WORD_MAX], const char *name) {
   word[i] = 0;
 }
 
-static const char *last_part(const char *name) {
-  const char *slash = strrchr(name, '/');
-  return slash && slash[1] ? slash + 1 : name;
-}
-
 static bool is_near(const char *name, const char *query) {
   char word[WORD_MAX], wanted[WORD_MAX];
-  lower_word(word, last_part(name));
-  lower_word(wanted, last_part(query));
+  lower_word(word, text_last_part(name));
+  lower_word(wanted, text_last_part(query));
   int length = (int)strlen(wanted);
   return length > 2 && (strstr(word, wanted) || 3 * spelling_distance(word, wanted) <= length);
 }

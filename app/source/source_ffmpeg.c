@@ -14,6 +14,7 @@
 #include "app/source/protocols.h"
 #include "app/source/source_impl.h"
 #include "unet/base/platform.h"
+#include "unet/base/text.h"
 
 enum { DAMAGE_IN_A_ROW_MAX = 1000, DECODER_THREADS_MAX = 4 };
 
@@ -199,7 +200,7 @@ static double length_in_seconds(const struct ffmpeg_source *from) {
 static void settle_info(struct ffmpeg_source *from) {
   struct source_info *info = &from->info;
   bool swap = convert_swaps_sides(&from->convert);
-  const char *slash = strrchr(from->spec, '/'), *name = slash && slash[1] ? slash + 1 : from->spec;
+  const char *name = text_last_part(from->spec);
   info->width = swap ? from->decoder->height : from->decoder->width;
   info->height = swap ? from->decoder->width : from->decoder->height;
   info->shape = info->height > 0 ? info->width * sample_aspect(from, NULL) / info->height : 0;

@@ -58,3 +58,13 @@ void text_put(FILE *out, const char *text) {
   fputs(copy ? text_clean(copy) : text_quote(text).text, out);
   free(copy);
 }
+
+bool text_ends(const char *name, const char *ending) {
+  size_t length = strlen(name), size = strlen(ending);
+  return length > size && !strcmp(name + length - size, ending);
+}
+
+const char *text_last_part(const char *path) {
+  const char *slash = strrchr(path, '/');
+  return slash && slash[1] ? slash + 1 : path;
+}

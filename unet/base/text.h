@@ -1,7 +1,8 @@
-/* Text from outside made fit for a message. */
+/* Text from outside made fit for a message, and the ends of names. */
 #ifndef UNET_BASE_TEXT_H
 #define UNET_BASE_TEXT_H
 
+#include <stdbool.h>
 #include <stdio.h>
 
 /* Makes a string from outside fit to be shown, in place: what a terminal obeys (control characters, C1 ones too), line
@@ -17,5 +18,10 @@ struct quoted {
   char text[96];
 };
 struct quoted text_quote(const char *text);
+
+/* Whether a name has this ending, and something before it. */
+bool text_ends(const char *name, const char *ending);
+/* What is behind the last slash; all of it where that is nothing. */
+const char *text_last_part(const char *path);
 
 #endif

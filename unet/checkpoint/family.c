@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "unet/base/text.h"
+
 /* --- published configs --- */
 
 /* Fields beyond the defaults of diffusers' and transformers' classes. */
@@ -151,16 +153,11 @@ static int dimension(const struct safetensor *t, int index) {
   return t && index < t->rank && index < SAFETENSOR_RANK_MAX && t->shape[index] <= 1 << 20 ? (int)t->shape[index] : 0;
 }
 
-static bool ends_with(const char *name, const char *end) {
-  size_t length = strlen(name), tail = strlen(end);
-  return length >= tail && !strcmp(name + length - tail, end);
-}
-
 /* The width of the text that the first cross-attention reads; there is one in any of these networks. */
 static int find_context(const struct safetensors *files) {
   for (size_t i = 0; i < safetensors_count(files); i++) {
     const struct safetensor *t = safetensors_at(files, i);
-    if (!strncmp(t->name, FAMILY_UNET, strlen(FAMILY_UNET)) && ends_with(t->name, ".attn2.to_k.weight"))
+    if (!strncmp(t->name, FAMILY_UNET, strlen(FAMILY_UNET)) && text_ends(t->name, ".attn2.to_k.weight"))
       return dimension(t, 1);
   }
   return 0;
