@@ -241,6 +241,104 @@ static void iterations_are_checked(void **state) {
   rig_close(r);
 }
 
+/* A loop of four iterations, in each of which a region adds twice the model to x where its control is on, and a step
+ * adds the model to z. */
+static void append_regions(struct rig *r, struct tensor x, struct tensor z, struct tensor model) {
+  plan_loop_begin(&r->plan, 4);
+  plan_region_begin(&r->plan, (struct region_when){REGION_CONTROL, 2, .step = 1});
+  struct tensor twice = plan_affine(&r->plan, "twice", (struct op_affine){.x = model, .scale = 2});
+  plan_step(&r->plan, "add", (struct op_step){.step = 1, .x = x, .model = twice});
+  plan_region_end(&r->plan);
+  plan_step(&r->plan, "step", (struct op_step){.step = 1, .x = z, .model = model});
+  plan_loop_end(&r->plan);
+  plan_region_begin(&r->plan, (struct region_when){REGION_MAP, 3});
+  plan_step(&r->plan, "map", (struct op_step){.step = 0, .x = z, .model = model});
+  plan_region_end(&r->plan);
+  plan_region_begin(&r->plan, (struct region_when){REGION_STYLE, 1});
+  plan_step(&r->plan, "style", (struct op_step){.step = 0, .x = z, .model = model});
+  plan_region_end(&r->plan);
+}
+
+static void expect_all(struct rig *r, struct tensor t, float value) {
+  float data[2];
+  struct error err = {0};
+  assert_int_equal(device_read(r->device, r->program, t, 0, data, 2, &err), 0);
+  for (int i = 0; i < 2; i++)
+    if (data[i] != value)
+      fail_msg("%g instead of %g", (double)data[i], (double)value);
+}
+
+static void a_region_runs_where_its_value_is_not_0(void **state) {
+  (void)state;
+  const struct {
+    float gain[4], style;
+    bool map;
+    int added, more;
+  } cases[] = {{{0, 0, 0, 0}, 0, false, 0, 0},
+               {{0.5f, 0, -1, 0}, 0, false, 2, 0},
+               {{0, 0, 0, 1e-9f}, 0, true, 1, 1},
+               {{1, 1, 1, 1}, -1, false, 4, 1},
+               {{0, 0, 0, 0}, 1, true, 0, 2}};
+  static const char *const devices[] = {"cpu:plain", "cpu"};
+  for (int d = 0; d < 2; d++) {
+    struct rig *r = rig_begin();
+    struct error err = {0};
+    struct tensor x = plan_input(&r->plan, 1, 1, 1, 2, ELEMENT_PRECISE),
+                  z = plan_input(&r->plan, 1, 1, 1, 2, ELEMENT_PRECISE),
+                  model = plan_input(&r->plan, 1, 1, 1, 2, ELEMENT_PRECISE);
+    append_regions(r, x, z, model);
+    rig_prepare(r, devices[d]);
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+      struct run_params params = {.control[3].map = cases[i].map, .style[1].weight = cases[i].style};
+      struct device_counters before, after;
+      for (int s = 0; s <= 4; s++)
+        params.step[s] = (struct step_params){.x = 1, .model = 1};
+      memcpy(params.control[2].gain + 1, cases[i].gain, sizeof cases[i].gain);
+      assert_int_equal(device_poison(r->device, r->program, &err), 0);
+      assert_int_equal(device_write(r->device, r->program, x, 0, (const float[]){3, 3}, 2, &err), 0);
+      assert_int_equal(device_write(r->device, r->program, z, 0, (const float[]){0, 0}, 2, &err), 0);
+      assert_int_equal(device_write(r->device, r->program, model, 0, (const float[]){1, 1}, 2, &err), 0);
+      device_get_counters(r->device, &before);
+      assert_int_equal(device_run(r->device, r->program, &params, &err), 0);
+      device_get_counters(r->device, &after);
+      expect_all(r, x, 3 + 2 * (float)cases[i].added);
+      expect_all(r, z, 4 + (float)cases[i].more);
+      assert_int_equal(after.launches - before.launches, 4 + 2 * cases[i].added + cases[i].more);
+    }
+    rig_close(r);
+  }
+}
+
+/* Of each iteration and each latent; what no region asks for is free. */
+static void values_of_regions_are_checked(void **state) {
+  (void)state;
+  struct rig *r = rig_begin();
+  struct error err = {0};
+  struct tensor x = plan_input(&r->plan, 1, 1, 1, 2, ELEMENT_PRECISE),
+                model = plan_input(&r->plan, 1, 1, 1, 2, ELEMENT_PRECISE);
+  plan_loop_begin(&r->plan, 2);
+  plan_region_begin(&r->plan, (struct region_when){REGION_CONTROL, 0, .step = 1, .latents = 2});
+  plan_affine(&r->plan, "op", (struct op_affine){.x = model, .scale = 1});
+  plan_region_end(&r->plan);
+  plan_step(&r->plan, "step", (struct op_step){.x = x, .model = model});
+  plan_loop_end(&r->plan);
+  plan_region_begin(&r->plan, (struct region_when){REGION_STYLE, 3});
+  plan_affine(&r->plan, "op", (struct op_affine){.x = model, .scale = 1});
+  plan_region_end(&r->plan);
+  rig_prepare(r, "cpu");
+  struct run_params good = {.control = {{.gain = {NAN, -1, 0, 7, NAN}}, {.gain = {NAN}}}, .style[2].weight = NAN}, bad;
+  assert_int_equal(device_run(r->device, r->program, &good, &err), 0);
+  for (int i = 1; i <= 3; i++) {
+    bad = good, bad.control[0].gain[i] = i == 2 ? INFINITY : NAN;
+    assert_int_equal(device_run(r->device, r->program, &bad, &err), -1);
+    assert_non_null(strstr(err.message, "control 0 has a gain"));
+  }
+  bad = good, bad.style[3].weight = NAN;
+  assert_int_equal(device_run(r->device, r->program, &bad, &err), -1);
+  assert_non_null(strstr(err.message, "style 3 has a weight"));
+  rig_close(r);
+}
+
 /* Each run's picture is its own, and stays until it is released. */
 static void two_runs_are_in_flight(void **state) {
   (void)state;
@@ -432,6 +530,8 @@ int main(void) {
       cmocka_unit_test(wrong_arguments_are_refused),
       cmocka_unit_test(tokens_slots_and_timesteps_are_checked),
       cmocka_unit_test(iterations_are_checked),
+      cmocka_unit_test(a_region_runs_where_its_value_is_not_0),
+      cmocka_unit_test(values_of_regions_are_checked),
       cmocka_unit_test(two_runs_are_in_flight),
       cmocka_unit_test(pictures_are_bounded),
       cmocka_unit_test(a_picture_outlives_its_device),

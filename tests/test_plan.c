@@ -346,6 +346,137 @@ static void loops_that_make_no_sense_are_refused(void **state) {
   resources_free(&resources);
 }
 
+/* A norm of x that a step adds to it. */
+static struct tensor append_region(struct plan *plan, struct region_when when, struct tensor x) {
+  plan_region_begin(plan, when);
+  struct tensor inner = plan_norm(plan, "inner", (struct op_norm){.x = x});
+  plan_step(plan, "add", (struct op_step){.x = x, .model = inner});
+  plan_region_end(plan);
+  return inner;
+}
+
+static void a_region_changes_what_was_there(void **state) {
+  (void)state;
+  struct resources resources = {0};
+  struct plan plan;
+  struct error err = {0};
+  plan_init(&plan, &resources);
+  struct tensor z = plan_input(&plan, 1, 4, 4, 8, ELEMENT_PRECISE);
+  struct tensor kept = plan_state(&plan, "kept", 1, 4, 4, 8, ELEMENT_DEVICE);
+  struct tensor x = plan_affine(&plan, "made", (struct op_affine){.x = z, .scale = 1, .precise = true});
+  assert_true(plan_is_straight(&plan));
+  append_region(&plan, (struct region_when){REGION_CONTROL, 1, .step = 2, .latents = 3}, x);
+  plan_region_begin(&plan, (struct region_when){REGION_MAP, CONTROLS_MAX - 1});
+  plan_norm(&plan, "keep", (struct op_norm){.x = x, .y = kept});
+  plan_region_end(&plan);
+  plan_norm(&plan, "behind", (struct op_norm){.x = x});
+  plan_norm(&plan, "also", (struct op_norm){.x = kept});
+  if (plan_finish(&plan, &err) < 0)
+    fail_msg("%s", err.message);
+  assert_false(plan_is_straight(&plan));
+  assert_int_equal(plan.region_count, 2);
+  assert_null(plan_region_of(&plan, 0));
+  assert_ptr_equal(plan_region_of(&plan, 1), &plan.regions[0]);
+  assert_ptr_equal(plan_region_of(&plan, 2), &plan.regions[0]);
+  assert_ptr_equal(plan_region_of(&plan, 3), &plan.regions[1]);
+  assert_null(plan_region_of(&plan, 4));
+  assert_int_equal(plan.temporaries[x.index].first, 0);
+  assert_int_equal(plan.temporaries[x.index].last, 4);
+  plan_free(&plan);
+  resources_free(&resources);
+}
+
+/* One plan a mistake. */
+static void regions_that_make_no_sense_are_refused(void **state) {
+  (void)state;
+  struct resources resources = {0};
+  const struct region_when first = {REGION_CONTROL, 0};
+  const struct {
+    struct region_when when;
+    int runs;
+    const char *what;
+  } values[] = {
+      {{REGION_CONTROL, -1}, 1, "no such control"},
+      {{REGION_CONTROL, CONTROLS_MAX}, 1, "no such control"},
+      {{REGION_STYLE, STYLES_MAX}, 1, "no such control or style"},
+      {{(enum region_kind)3, 0}, 1, "no such control"},
+      {{REGION_CONTROL, 0, .step = -1}, 1, "no such step"},
+      {{REGION_CONTROL, 0, .step = CALLS_MAX}, 1, "no such step"},
+      {{REGION_CONTROL, 0, .step = 2147483647}, 1, "no such step"},
+      {{REGION_CONTROL, 0, .step = 1}, CALLS_MAX, "no such step"},
+      {{REGION_CONTROL, 0, .latents = CALLS_MAX + 1}, 1, "no such step"},
+      {{REGION_CONTROL, 0, .latents = -1}, 1, "no such step"},
+  };
+  for (size_t i = 0; i < sizeof values / sizeof *values; i++) {
+    struct plan plan;
+    plan_init(&plan, &resources);
+    struct tensor x = plan_input(&plan, 1, 4, 4, 8, ELEMENT_PRECISE);
+    if (values[i].runs > 1)
+      plan_loop_begin(&plan, values[i].runs);
+    append_region(&plan, values[i].when, x);
+    expect_failure(&plan, values[i].what);
+  }
+  static const char *const words[] = {"begins in another one",
+                                      "no beginning",
+                                      "no ops",
+                                      "region: it has no end",
+                                      "loop: it begins in a region",
+                                      "loop: it ends in a region",
+                                      "later: x is made in a region",
+                                      "add: model is made in a region",
+                                      "later: x is made in a region",
+                                      "out: each run makes its picture"};
+  for (int mistake = 0; mistake < 10; mistake++) {
+    struct plan plan;
+    plan_init(&plan, &resources);
+    struct tensor x = plan_input(&plan, 1, 4, 4, 3, ELEMENT_PRECISE), made;
+    if (mistake == 0) {
+      plan_region_begin(&plan, first);
+      append_region(&plan, first, x);
+    } else if (mistake == 1) {
+      plan_region_end(&plan);
+    } else if (mistake == 2) {
+      plan_region_begin(&plan, first);
+      plan_region_end(&plan);
+    } else if (mistake == 3) {
+      append_region(&plan, first, x);
+      plan_region_begin(&plan, first);
+      plan_norm(&plan, "norm", (struct op_norm){.x = x});
+    } else if (mistake == 4) {
+      plan_region_begin(&plan, first);
+      plan_loop_begin(&plan, 2);
+    } else if (mistake == 5) {
+      plan_loop_begin(&plan, 2);
+      plan_region_begin(&plan, first);
+      made = plan_norm(&plan, "norm", (struct op_norm){.x = x});
+      plan_step(&plan, "step", (struct op_step){.x = x, .model = made});
+      plan_loop_end(&plan);
+    } else if (mistake == 6) { /* behind it */
+      made = append_region(&plan, first, x);
+      plan_norm(&plan, "later", (struct op_norm){.x = made});
+    } else if (mistake == 7) { /* in another one that goes by the same value */
+      plan_region_begin(&plan, first);
+      made = plan_norm(&plan, "norm", (struct op_norm){.x = x});
+      plan_region_end(&plan);
+      plan_region_begin(&plan, first);
+      plan_step(&plan, "add", (struct op_step){.x = x, .model = made});
+      plan_region_end(&plan);
+    } else if (mistake == 8) { /* in place, but of its own */
+      plan_region_begin(&plan, first);
+      made = plan_affine(&plan, "make", (struct op_affine){.x = x, .scale = 1, .precise = true});
+      plan_step(&plan, "add", (struct op_step){.x = made, .model = x});
+      plan_region_end(&plan);
+      plan_norm(&plan, "later", (struct op_norm){.x = made});
+    } else {
+      plan_region_begin(&plan, first);
+      plan_pixels_out(&plan, "out", (struct op_pixels_out){.scale = 1, .x = x});
+      plan_region_end(&plan);
+    }
+    expect_failure(&plan, words[mistake]);
+  }
+  resources_free(&resources);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(shapes_follow_the_convolution),
@@ -358,6 +489,8 @@ int main(void) {
       cmocka_unit_test(weights_are_read_in_device_order),
       cmocka_unit_test(a_loop_keeps_what_its_next_iteration_reads),
       cmocka_unit_test(loops_that_make_no_sense_are_refused),
+      cmocka_unit_test(a_region_changes_what_was_there),
+      cmocka_unit_test(regions_that_make_no_sense_are_refused),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

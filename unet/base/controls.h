@@ -11,6 +11,8 @@ enum { SLOT_SCRATCH = 0, SLOT_PRESET_1 = 1, SLOT_PRESETS = 9, SLOT_NEGATIVE = 10
 enum { STEPS_MAX = 50 };            /* of the sampler */
 enum { CALLS_MAX = STEPS_MAX + 1 }; /* of the network in one run: PNDM asks once more than it has steps */
 enum { ADAPTERS_MAX = 8 };
+enum { CONTROLS_MAX = 4 }; /* maps, and the networks that read them */
+enum { STYLES_MAX = 4 };   /* pictures of an IP-Adapter */
 
 struct controls {
   int prompt; /* slot of the prompt */

@@ -157,7 +157,7 @@ static int prepare(struct device *base, struct program **result, const struct pl
   program->device = device;
   program->plan = plan;
   program->own_memory = options->own_memory;
-  program->base.parts = plan->loop.iterations || options->parts < 1 ? 1 : options->parts;
+  program->base.parts = !plan_is_straight(plan) || options->parts < 1 ? 1 : options->parts;
   program->nodes = calloc((size_t)plan->op_count + 1, sizeof *program->nodes);
   program->offset = calloc((size_t)plan->temporary_count + 1, sizeof *program->offset);
   program->element = calloc((size_t)plan_places(plan) + 1, sizeof *program->element);
@@ -202,18 +202,27 @@ static double clock_seconds(void) {
   return 1e-9 * (double)platform_now_ns();
 }
 
+/* The op that runs next, i or one behind a region that does not run. */
+static int skip_regions(const struct cpu_run *run, int i) {
+  const struct plan *plan = run->program->plan;
+  for (int r = 0; r < plan->region_count; r++)
+    if (plan->regions[r].first == i && !region_runs(&plan->regions[r].when, run->params, run->iteration))
+      i = plan->regions[r].end;
+  return i;
+}
+
 static void run_ops(const struct cpu_run *run, int first, int end) {
   struct cpu_program *program = run->program;
   double begin = run->seconds ? clock_seconds() : 0;
-  for (int i = first; i < end; i++) {
+  for (int i = skip_regions(run, first); i < end; i = skip_regions(run, i + 1)) {
     program->nodes[i].impl->run(run, &program->nodes[i]);
+    program->device->counters.launches++;
     if (run->seconds) {
       double now = clock_seconds();
       run->seconds[i] += now - begin;
       begin = now;
     }
   }
-  program->device->counters.launches += end - first;
 }
 
 /* seconds as cpu_run's. */

@@ -292,6 +292,33 @@ static int check_op(const struct op *op, const struct submission *submission, st
   return check[op->type](op, submission, err);
 }
 
+bool region_runs(const struct region_when *when, const struct run_params *params, int iteration) {
+  if (when->kind == REGION_MAP)
+    return params->control[when->index].map;
+  if (when->kind == REGION_STYLE)
+    return params->style[when->index].weight != 0;
+  int first = when->step + iteration, latents = when->latents ? when->latents : 1;
+  for (int i = first; i < first + latents; i++)
+    if (params->control[when->index].gain[i] != 0)
+      return true;
+  return false;
+}
+
+/* Values that regions go by. */
+static int check_region(const struct plan *plan, const struct plan_region *region, const struct run_params *params,
+                        struct error *err) {
+  const struct region_when *when = &region->when;
+  int end = when->step + plan_op_runs(plan, region->first) + (when->latents ? when->latents : 1) - 1;
+  if (when->kind == REGION_STYLE && !isfinite(params->style[when->index].weight))
+    return error_set(err, STATUS_FAILED, "submit: style %d has a weight of %g", when->index,
+                     (double)params->style[when->index].weight);
+  for (int i = when->step; when->kind == REGION_CONTROL && i < end; i++)
+    if (!isfinite(params->control[when->index].gain[i]))
+      return error_set(err, STATUS_FAILED, "submit: control %d has a gain of %g at step %d", when->index,
+                       (double)params->control[when->index].gain[i], i);
+  return 0;
+}
+
 static int check_run(const struct program *program, const struct run_params *params, const struct frame *frame,
                      struct error *err) {
   for (int i = 0; i < program->plan->op_count; i++) {
@@ -299,6 +326,9 @@ static int check_run(const struct program *program, const struct run_params *par
     if (check_op(&program->plan->ops[i], &submission, err) < 0)
       return -1;
   }
+  for (int i = 0; i < program->plan->region_count; i++)
+    if (check_region(program->plan, &program->plan->regions[i], params, err) < 0)
+      return -1;
   return 0;
 }
 

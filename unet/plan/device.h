@@ -45,6 +45,17 @@ struct prompt_params {
   float weight[PROMPTS_MAX];
 };
 
+/* Of a map and the network that reads it. */
+struct control_params {
+  float gain[CALLS_MAX]; /* OP_INJECT, and what REGION_CONTROL goes by, at each step */
+  bool guess;            /* OP_INJECT */
+  bool map;              /* REGION_MAP: it is made in this run */
+};
+
+struct style_params {
+  float weight; /* REGION_STYLE */
+};
+
 /* Everything a run reads that is not a tensor: copied at submit, so the caller may change its copy at once. */
 struct run_params {
   struct geometry geometry;
@@ -63,7 +74,12 @@ struct run_params {
   int tokens[TOKENS_MAX];                         /* OP_EMBED */
   int end;                                        /* OP_END_TOKEN */
   float emphasis[TOKENS_MAX];                     /* OP_EMPHASIS: what each token's weight exceeds 1 by */
+  struct control_params control[CONTROLS_MAX];
+  struct style_params style[STYLES_MAX];
 };
+
+/* Whether a region runs in an iteration of the plan's loop; 0 outside it. */
+bool region_runs(const struct region_when *when, const struct run_params *params, int iteration);
 
 /* New values of some rows of a weight (resource_rows), FP32, each row in device order: those that are given, or the
  * checkpoint's with what adapters add to them, which the device computes in FP32. */

@@ -16,6 +16,7 @@ void plan_free(struct plan *plan) {
   for (int i = 0; i < plan->state_count; i++)
     free(plan->states[i].name);
   free(plan->ops);
+  free(plan->regions);
   free(plan->temporaries);
   free(plan->states);
   *plan = (struct plan){0};
@@ -106,8 +107,13 @@ static bool loop_is_open(const struct plan *plan) {
   return plan->loop.iterations > 0 && plan->loop.end == 0;
 }
 
+static bool region_is_open(const struct plan *plan) {
+  return plan->region_count > 0 && plan->regions[plan->region_count - 1].end == 0;
+}
+
 void plan_loop_begin(struct plan *plan, int iterations) {
   if (check(plan, "loop", plan->loop.iterations == 0, "a plan has one loop at most") &&
+      check(plan, "loop", !region_is_open(plan), "it begins in a region") &&
       check(plan, "loop", iterations >= 1 && iterations <= CALLS_MAX, "no such number of iterations"))
     plan->loop = (struct plan_loop){.first = plan->op_count, .iterations = iterations};
 }
@@ -115,6 +121,7 @@ void plan_loop_begin(struct plan *plan, int iterations) {
 void plan_loop_end(struct plan *plan) {
   int count = plan->op_count;
   if (check(plan, "loop", loop_is_open(plan), "its end has no beginning") &&
+      check(plan, "loop", !region_is_open(plan), "it ends in a region") &&
       check(plan, "loop", count > plan->loop.first && plan->ops[count - 1].type == OP_STEP, "ends with no step"))
     plan->loop.end = count;
 }
@@ -135,6 +142,99 @@ uint64_t plan_weights_version(const struct plan *plan) {
 
 int plan_op_runs(const struct plan *plan, int op) {
   return op >= plan->loop.first && op < plan->loop.end ? plan->loop.iterations : 1;
+}
+
+/* --- regions --- */
+
+/* What is wrong with it in a plan that asks it so many times in a row; NULL: nothing. */
+static const char *misfit_when(const struct region_when *when, int runs) {
+  int latents = when->latents ? when->latents : 1;
+  if (when->kind > REGION_STYLE || when->index < 0 ||
+      when->index >= (when->kind == REGION_STYLE ? STYLES_MAX : CONTROLS_MAX))
+    return "there is no such control or style";
+  if (when->kind != REGION_CONTROL)
+    return NULL;
+  bool steps = latents > 0 && latents <= CALLS_MAX && when->step >= 0 && when->step < CALLS_MAX &&
+               when->step + runs + latents - 1 <= CALLS_MAX;
+  return steps ? NULL : "there is no such step";
+}
+
+static bool regions_grow(struct plan *plan) {
+  int capacity = plan->region_capacity ? 2 * plan->region_capacity : 8;
+  if (plan->region_count < plan->region_capacity)
+    return true;
+  struct plan_region *regions = realloc(plan->regions, (size_t)capacity * sizeof *regions);
+  if (!check(plan, "region", regions != NULL, "out of memory"))
+    return false;
+  plan->regions = regions;
+  plan->region_capacity = capacity;
+  return true;
+}
+
+void plan_region_begin(struct plan *plan, struct region_when when) {
+  const char *wrong = misfit_when(&when, loop_is_open(plan) ? plan->loop.iterations : 1);
+  if (check(plan, "region", !region_is_open(plan), "it begins in another one") &&
+      check(plan, "region", !wrong, wrong) && regions_grow(plan))
+    plan->regions[plan->region_count++] = (struct plan_region){.first = plan->op_count, .when = when};
+}
+
+void plan_region_end(struct plan *plan) {
+  if (check(plan, "region", region_is_open(plan), "its end has no beginning") &&
+      check(plan, "region", plan->op_count > plan->regions[plan->region_count - 1].first, "it has no ops"))
+    plan->regions[plan->region_count - 1].end = plan->op_count;
+}
+
+const struct plan_region *plan_region_of(const struct plan *plan, int op) {
+  for (int i = 0; i < plan->region_count; i++)
+    if (op >= plan->regions[i].first && op < plan->regions[i].end)
+      return &plan->regions[i];
+  return NULL;
+}
+
+/* The op that is the first to write each temporary; -1 for inputs, which none writes before one reads them. */
+static void find_makers(const struct plan *plan, int *maker) {
+  struct tensor list[OPERANDS_MAX];
+  for (int i = 0; i < plan->temporary_count; i++)
+    maker[i] = plan->op_count;
+  for (int i = 0; i < plan->op_count; i++) {
+    int reads = op_tensors(&plan->ops[i], OPERAND_READ, list);
+    for (int j = 0; j < reads; j++)
+      if (list[j].space == TENSOR_TEMPORARY && maker[list[j].index] == plan->op_count)
+        maker[list[j].index] = -1;
+    int writes = op_tensors(&plan->ops[i], OPERAND_WRITE, list);
+    for (int j = 0; j < writes; j++)
+      if (list[j].space == TENSOR_TEMPORARY && maker[list[j].index] == plan->op_count)
+        maker[list[j].index] = i;
+  }
+}
+
+/* An op outside a region finds nothing that only the region makes. */
+static void check_reach(struct plan *plan, int index, const int *maker) {
+  const struct op *op = &plan->ops[index];
+  const struct plan_region *region = plan_region_of(plan, index);
+  struct op_operand list[OPERANDS_MAX];
+  int count = op_operands(op, OPERAND_READ | OPERAND_WRITE, list);
+  for (int i = 0; i < count; i++) {
+    const struct plan_region *made =
+        list[i].tensor.space == TENSOR_TEMPORARY ? plan_region_of(plan, maker[list[i].tensor.index]) : NULL;
+    if (made && made != region)
+      plan_fail(plan, "%s: %s is made in a region that may be skipped", op->name, list[i].name);
+  }
+}
+
+static void check_regions(struct plan *plan) {
+  int *maker = malloc(((size_t)plan->temporary_count + 1) * sizeof *maker);
+  if (!check(plan, "region", maker != NULL, "out of memory")) {
+    free(maker);
+    return;
+  }
+  find_makers(plan, maker);
+  for (int i = 0; i < plan->op_count; i++) {
+    check_reach(plan, i, maker);
+    if (plan->ops[i].type == OP_PIXELS_OUT && plan_region_of(plan, i))
+      plan_fail(plan, "%s: each run makes its picture, and a region may be skipped", plan->ops[i].name);
+  }
+  free(maker);
 }
 
 /* --- ops --- */
@@ -284,6 +384,9 @@ static void settle_lifetimes(struct plan *plan) {
 
 int plan_finish(struct plan *plan, struct error *err) {
   check(plan, "loop", !loop_is_open(plan), "it has no end");
+  check(plan, "region", !region_is_open(plan), "it has no end");
+  if (!plan->failed && plan->region_count)
+    check_regions(plan);
   if (plan->failed) {
     *err = plan->error;
     return -1;

@@ -29,11 +29,33 @@ struct plan_loop {
   int first, end, iterations;
 };
 
+/* What decides whether a region runs: a value of the run's parameters (device.h), which is not 0 where it does. */
+enum region_kind {
+  REGION_CONTROL, /* run.control[index].gain at the step; of several latents, at any of theirs */
+  REGION_MAP,     /* run.control[index].map */
+  REGION_STYLE,   /* run.style[index].weight */
+};
+struct region_when {
+  enum region_kind kind;
+  int index;
+  int step;    /* REGION_CONTROL: as OP_TIME_ROW's */
+  int latents; /* REGION_CONTROL: latent i is at step + i; 0: 1 */
+};
+
+/* Ops [first, end) run where `when` says so; elsewhere they are skipped, and what they would have written stays as it
+ * is. */
+struct plan_region {
+  int first, end;
+  struct region_when when;
+};
+
 struct plan {
   struct resources *resources;
   struct op *ops;
   int op_count, op_capacity;
   struct plan_loop loop;
+  struct plan_region *regions; /* in the order of their ops */
+  int region_count, region_capacity;
   struct temporary *temporaries;
   int temporary_count, temporary_capacity;
   struct declared_state *states;
@@ -65,13 +87,23 @@ OP_TABLE(PLAN_CONSTRUCTOR)
  * all that an iteration hands on to the next, beside the earlier predictions that it keeps. */
 void plan_loop_begin(struct plan *plan, int iterations);
 void plan_loop_end(struct plan *plan);
+/* The ops appended between the two are a region: beside others, inside the loop or outside it. What it makes it alone
+ * reads, unless that is a state; what it changes for others to read, they find there also where it was skipped. */
+void plan_region_begin(struct plan *plan, struct region_when when);
+void plan_region_end(struct plan *plan);
+/* The region that an op is in, or NULL. */
+const struct plan_region *plan_region_of(const struct plan *plan, int op);
+/* Whether every run of the plan runs each op once. */
+static inline bool plan_is_straight(const struct plan *plan) {
+  return !plan->loop.iterations && !plan->region_count;
+}
 /* The highest version of the weights that the plan reads. State that a run has left is out of date when this has grown
  * since. */
 uint64_t plan_weights_version(const struct plan *plan);
 /* How often one run of the plan runs an op. */
 int plan_op_runs(const struct plan *plan, int op);
 
-/* A temporary that no op of this plan writes, except an OP_STEP in place. It holds what a loop's iterations hand on;
+/* A temporary that no op of this plan writes, except in place. It holds what a loop's iterations hand on;
  * tests give a device its input in one (device_write). It and every temporary that is never read live for the whole
  * plan, so tests can read results. */
 struct tensor plan_input(struct plan *plan, int n, int h, int w, int c, enum demand demand);
