@@ -208,6 +208,8 @@ static struct choice find_best(struct cuda_device *device, const struct cuda_pro
   return best;
 }
 
+/* Programs that time nothing follow the rule alone: a text is then encoded to the same bits whatever frames of the same
+ * shapes have found since. */
 static struct choice choose(struct cuda_device *device, const struct cuda_program *program,
                             const struct product *product) {
   const struct way *settled = find_settled(device, &product->args);
@@ -216,7 +218,7 @@ static struct choice choose(struct cuda_device *device, const struct cuda_progra
   if (device->forced && device->forced->way->takes(device, &product->args, device->forced))
     return *device->forced;
   make_key(&product->args, key, sizeof key);
-  if (tuner_find(device->tuner, key, &choice) && (!settled || choice.way == settled) &&
+  if (program->tune_until > 0 && tuner_find(device->tuner, key, &choice) && (!settled || choice.way == settled) &&
       choice.way->takes(device, &product->args, &choice))
     return choice;
   return find_best(device, program, product);
