@@ -198,7 +198,7 @@ def count_chunks(parts, *texts):
     return max(min(len(chunks_of(parts["tokenizer"], t, length)), CHUNKS_MAX) for t in texts)
 
 
-def picture_of(parts, index, scheduler, run, height, width, noise):
+def picture_of(parts, index, run, scheduler, height, width, noise):
     sdxl = "text_encoder_2" in parts
     texts = [run["prompt"], run.get("prompt_to", ""), run.get("negative", "")]
     count = count_chunks(parts, *texts)
@@ -221,14 +221,33 @@ def picture_of(parts, index, scheduler, run, height, width, noise):
     return np.rint(pipe(**arguments).images[0] * 255).astype(np.uint8)
 
 
+def halved(parts):
+    """The networks with weights and what passes between layers rounded to FP16, computed in FP32."""
+    rounded = lambda t: t.half().float() if isinstance(t, torch.Tensor) and t.is_floating_point() else t
+    networks = [p for p in parts.values() if isinstance(p, torch.nn.Module)]
+    for layer in (m for network in networks for m in network.modules() if not list(m.children())):
+        layer.register_forward_hook(lambda module, inputs, output: rounded(output))
+        for parameter in layer.parameters():
+            parameter.data = rounded(parameter.data)
+    return parts
+
+
+def decibels(picture, reference):
+    return 10 * np.log10(255**2 / np.mean((picture.astype(float) - reference) ** 2))
+
+
 @torch.no_grad()
 def make_pictures(name, noise):
     folder = DATA / "goldens" / name
     golden, index = (json.loads((folder / f).read_text()) for f in ("golden.json", "model_index.json"))
     parts, out = models.load(folder), {}
+    rest = models.make_scheduler(folder), golden["height"], golden["width"], noise
     for run in PICTURES[name]:
         run |= dict(steps=2, seed=5, guidance=GUIDANCE[name])
-        out[run["name"]] = picture_of(parts, index, models.make_scheduler(folder), run, golden["height"], golden["width"], noise)
+        out[run["name"]] = picture_of(parts, index, run, *rest)
+    halved(parts)  # so much guidance enlarges rounding errors as well
+    for run in PICTURES[name]:
+        run["fp16"] = round(float(decibels(picture_of(parts, index, run, *rest), out[run["name"]])), 1)
     models.check_runs(name, out)
     models.save_readable({f"run.{k}": torch.from_numpy(v).half().contiguous() for k, v in out.items()},
                          folder / "prompts.safetensors")
