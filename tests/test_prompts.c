@@ -377,7 +377,8 @@ static void test_memory(void **state) {
   free(picture_of(&r, 2));
   engine_get_info(r.rig.engine, &after);
   assert_true(after.prompt_bytes > before.prompt_bytes);
-  assert_true(after.device_bytes >= before.device_bytes + after.prompt_bytes - before.prompt_bytes);
+  if (strcmp(args[2], "cuda")) /* which has small things share what it allocates */
+    assert_true(after.device_bytes >= before.device_bytes + after.prompt_bytes - before.prompt_bytes);
   rig_close(&r.rig);
 }
 
