@@ -307,8 +307,6 @@ static int outputs_create(struct cuda_device *device, struct cuda_program *progr
                           enum pixel_format output, struct error *err) {
   for (int i = 0; i < plan->op_count; i++) {
     const struct op *op = &plan->ops[i];
-    if (op->type == OP_PIXELS_IN)
-      program->has_input = true;
     if (op->type == OP_PIXELS_OUT) {
       program->has_output = true;
       if (output_create(device, program, output, op->pixels_out.x.w, op->pixels_out.x.h, err) < 0)
@@ -481,28 +479,46 @@ static void copy_plane(uint8_t *to, int to_pitch, const uint8_t *from, int from_
     memcpy(to + (size_t)y * (size_t)to_pitch, from + (size_t)y * (size_t)from_pitch, (size_t)bytes);
 }
 
-/* Fills the pinned buffer: parameters, then the frame's planes. Returns the bytes to upload, 0 with err set on failure.
+/* Room for a run's frames. A later one may be small now and large as the others in the next run. */
+static int grow_for(struct cuda_device *device, struct cuda_program *program, const struct frame *frames,
+                    struct error *err) {
+  size_t sum = 0, most = 0;
+  for (int i = 0; i < program->base.sources; i++) {
+    struct planes planes;
+    size_t bytes = picture_layout(&planes, frames[i].format, frames[i].width, frames[i].height, NULL);
+    sum += bytes;
+    most = bytes > most ? bytes : most;
+  }
+  most *= (size_t)program->base.sources;
+  return buffers_grow(device, device->queue.stream, program, PLANES_OFFSET + (most > sum ? most : sum), err);
+}
+
+/* Copies a frame's planes into the pinned buffer, `at` bytes from its beginning, and describes them as they will be on
+ * the device. Returns where they end. */
+static size_t fill_planes(const struct run_buffer *buffer, size_t at, const struct frame *frame, struct planes *input) {
+  uint8_t *host = (uint8_t *)buffer->host, *to = (uint8_t *)buffer->device;
+  size_t bytes = picture_layout(input, frame->format, frame->width, frame->height, to + at);
+  input->matrix = frame->matrix;
+  input->range = frame->range;
+  input->coding = make_coding(frame->format, frame->matrix, frame->range);
+  for (int i = 0; i < frame_planes(frame->format); i++)
+    copy_plane(host + (input->plane[i] - to), input->pitch[i], frame->plane[i], frame->pitch[i],
+               frame_row_bytes(frame->format, i, frame->width), frame_rows(frame->format, i, frame->height));
+  return at + bytes;
+}
+
+/* Fills the pinned buffer: parameters, then the frames' planes. Returns the bytes to upload, 0 with err set on failure.
  */
 static size_t fill_buffer(struct cuda_device *device, struct cuda_program *program, struct run_buffer *buffer,
-                          const struct run_params *params, const struct frame *frame, struct error *err) {
-  struct planes input = {0};
+                          const struct run_params *params, const struct frame *frames, struct error *err) {
   size_t bytes = PLANES_OFFSET;
-  if (program->has_input) {
-    bytes += picture_layout(&input, frame->format, frame->width, frame->height, NULL);
-    if (buffers_grow(device, device->queue.stream, program, bytes, err) < 0)
-      return 0;
-    picture_layout(&input, frame->format, frame->width, frame->height, (uint8_t *)buffer->device + PLANES_OFFSET);
-    input.matrix = frame->matrix;
-    input.range = frame->range;
-    input.coding = make_coding(frame->format, frame->matrix, frame->range);
-    for (int i = 0; i < frame_planes(frame->format); i++)
-      copy_plane((uint8_t *)buffer->host + (input.plane[i] - (uint8_t *)buffer->device), input.pitch[i],
-                 frame->plane[i], frame->pitch[i], frame_row_bytes(frame->format, i, frame->width),
-                 frame_rows(frame->format, i, frame->height));
-  }
+  if (program->base.sources && grow_for(device, program, frames, err) < 0)
+    return 0;
+  for (int i = 0; i < program->base.sources; i++)
+    if (frames[i].width > 0)
+      bytes = fill_planes(buffer, bytes, &frames[i], &buffer->host->input[i]);
   buffer->host->iteration = 0;
   buffer->host->run = *params;
-  buffer->host->input = input;
   buffer->host->output = program->output[program->base.submitted % RUNS_IN_FLIGHT];
   return bytes;
 }
@@ -604,14 +620,14 @@ static int start_download(const struct cuda_device *device, struct cuda_program 
 }
 
 int program_submit(struct device *base, struct program *program_base, const struct run_params *params,
-                   const struct frame *frame, const struct frame *picture, struct error *err) {
+                   const struct frame *frames, const struct frame *picture, struct error *err) {
   struct cuda_device *device = cuda_enter(base);
   struct cuda_program *program = cuda_program(program_base);
   struct run_buffer *buffer = &program->buffer[program->base.submitted % RUNS_IN_FLIGHT];
   device->runs++;
   if (program->has_output)
     device->running = true;
-  size_t bytes = fill_buffer(device, program, buffer, params, frame, err);
+  size_t bytes = fill_buffer(device, program, buffer, params, frames, err);
   if (!bytes)
     return -1;
   if (start_launches(device, program, buffer, bytes, err) == 0 &&

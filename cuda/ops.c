@@ -322,6 +322,7 @@ static int prepare_pixels_in(struct preparation *p) {
                                        .y = operand(p, o->y, ROLE_ANY),
                                        .h = o->y.h,
                                        .w = o->y.w,
+                                       .source = o->source,
                                        .scale = o->scale,
                                        .bias = o->bias};
   return append(p, &launch);

@@ -341,9 +341,9 @@ static int measure_alone(const struct profiler *p, struct profile *profile, cons
 
 /* Two frames, so that whichever buffer a graph begins with holds this run's parameters. */
 static int run_twice(struct device *device, struct program *program, const struct run_params *params,
-                     const struct frame *frame, struct error *err) {
+                     const struct frame *frames, struct error *err) {
   for (int i = 0; i < RUNS_IN_FLIGHT; i++)
-    if (device_submit(device, program, params, frame, err) < 0 || device_collect(device, program, NULL, err) < 0)
+    if (device_submit(device, program, params, frames, err) < 0 || device_collect(device, program, NULL, err) < 0)
       return -1;
   return 0;
 }
@@ -384,13 +384,13 @@ static int measure(struct profiler *p, const struct profile_request *request, st
 }
 
 int program_profile(struct device *base, struct program *program_base, const struct run_params *params,
-                    const struct frame *frame, const struct frame *picture, const struct profile_request *request,
+                    const struct frame *frames, const struct frame *picture, const struct profile_request *request,
                     struct profile *profile, struct error *err) {
   struct profiler p = {.device = cuda_enter(base), .program = cuda_program(program_base), .plan = program_base->plan};
   (void)picture; /* the runs take their own */
   if (!p.program->graph[0])
     return error_set(err, STATUS_USAGE, "--profile measures graphs: leave out --graph off");
-  if (run_twice(base, program_base, params, frame, err) < 0)
+  if (run_twice(base, program_base, params, frames, err) < 0)
     return -1;
   return measure(&p, request, profile, err);
 }

@@ -36,7 +36,7 @@ struct cuda_program {
   struct run_ring *ring;
   struct run_buffer buffer[RUNS_IN_FLIGHT];
   size_t buffer_bytes;
-  bool has_input, has_output;
+  bool has_output;
   double tune_until;                    /* seconds of CLOCK_MONOTONIC until which candidates are timed; 0: none are */
   struct planes output[RUNS_IN_FLIGHT]; /* device memory; sizes and planes */
   size_t output_bytes;

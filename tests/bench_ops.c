@@ -75,7 +75,7 @@ static void build_attention(struct op_test *t, const struct shape *s) {
 
 static void build_pixels_in(struct op_test *t, const struct shape *s) {
   test_frame(t, PIXEL_NV12, s->c, s->out, true);
-  t->params.geometry = (struct geometry){0, 0, (float)s->c, (float)s->out, 0, 0, s->w, s->h};
+  t->params.geometry[0] = (struct geometry){0, 0, (float)s->c, (float)s->out, 0, 0, s->w, s->h};
   plan_pixels_in(&t->plan, "in", (struct op_pixels_in){.scale = 1, .y = {.h = s->h, .w = s->w}});
 }
 
@@ -139,7 +139,7 @@ static int time_runs(const struct op_test *t, struct device *device, struct prog
   int count = 0;
   while (count < 5 || (count < RUNS_MAX && now() - start < 0.5)) {
     double before = now();
-    if (device_submit(device, program, &t->params, t->pixels ? &t->frame : NULL, err) < 0 ||
+    if (device_submit(device, program, &t->params, t->frames, err) < 0 ||
         device_collect(device, program, NULL, err) < 0)
       return -1;
     times[count++] = now() - before;
@@ -151,7 +151,7 @@ static int time_runs(const struct op_test *t, struct device *device, struct prog
 }
 
 static int bench(const struct shape *s, const struct device_options *options) {
-  struct op_test t = {.random = 1, .frame = {.format = PIXEL_FORMATS}, .output = PIXEL_RGBA, .params.mix = 1};
+  struct op_test t = {.random = 1, .output = PIXEL_RGBA, .params.mix = 1};
   struct device *device = NULL;
   struct program *program = NULL;
   struct error err = {0};

@@ -329,7 +329,7 @@ static void run_picture(struct bench *b, const char *folder, int steps, const ch
                            .slot = SLOT_PRESET_1,
                            .mix = 1,
                            .prompt = {{{SLOT_PRESET_1}, {1}}},
-                           .geometry = {0, 0, (float)w, (float)h, 0, 0, w, h}};
+                           .geometry = {{0, 0, (float)w, (float)h, 0, 0, w, h}}};
   struct frame_noise noise;
   int *tokens = read_file(folder, "tokens.i32", (size_t)positions * sizeof *tokens);
   memcpy(run.tokens, tokens, (size_t)positions * sizeof *tokens);
@@ -381,7 +381,7 @@ static struct run_params frame_params(const struct frame_shape *shape) {
       .start_noise = 0.8499f,
       .mix = 1,
       .prompt = {{{SLOT_PRESET_1}, {1}}},
-      .geometry = {0, 0, (float)shape->width, (float)shape->height, 0, 0, shape->width, shape->height}};
+      .geometry = {{0, 0, (float)shape->width, (float)shape->height, 0, 0, shape->width, shape->height}}};
   for (int i = 0; i < shape->steps; i++)
     run.step[i] = (struct step_params){.timestep = 499.0f / (float)(i + 1), .x = 1.89774f, .model = -1.61289f};
   return run;

@@ -15,14 +15,16 @@ struct in_case {
 static void build_in(struct op_test *t, const void *argument) {
   const struct in_case *c = argument;
   struct op_pixels_in op = {.scale = c->scale != 0 ? c->scale : 1, .bias = c->bias, .y = {.h = c->h, .w = c->w}};
-  test_frame(t, c->format, c->width, c->height, false);
-  t->frame.matrix = c->matrix;
-  t->frame.range = c->range;
-  t->params.geometry = (struct geometry){c->x, c->y, c->cw, c->ch, c->dx, c->dy, c->dw, c->dh};
+  struct frame *frame = test_frame(t, c->format, c->width, c->height, false);
+  op.source = t->frame_count - 1;
+  frame->matrix = c->matrix;
+  frame->range = c->range;
+  struct geometry *g = &t->params.geometry[op.source];
+  *g = (struct geometry){c->x, c->y, c->cw, c->ch, c->dx, c->dy, c->dw, c->dh};
   if (c->cw <= 0)
-    t->params.geometry.source_w = (float)c->width, t->params.geometry.source_h = (float)c->height;
+    g->source_w = (float)c->width, g->source_h = (float)c->height;
   if (c->dw == 0)
-    t->params.geometry.dest_w = c->w, t->params.geometry.dest_h = c->h;
+    g->dest_w = c->w, g->dest_h = c->h;
   test_output(t, plan_pixels_in(&t->plan, "in", op));
 }
 
@@ -64,6 +66,20 @@ static const struct in_case in_cases[] = {
     {PIXEL_NV12, B709, LIMITED, 64, 64, 8, 8, 100, -50, 4, 4}, /* all of it outside */
 };
 
+/* Two sources whose frames have nothing in common. */
+static void build_in_twice(struct op_test *t, const void *argument) {
+  const struct in_case *pair = argument;
+  build_in(t, &pair[0]);
+  build_in(t, &pair[1]);
+}
+
+static const struct in_case in_pairs[][2] = {
+    {{PIXEL_NV12, B709, LIMITED, 160, 90, 64, 64, 35, 0, 90, 90}, {PIXEL_RGBA, B709, FULL, 20, 12, 64, 64}},
+    {{PIXEL_BGRA, B709, FULL, 9, 7, 20, 20, -3, -2, 15, 12},
+     {PIXEL_P010, B2020, LIMITED, 161, 91, 33, 21, .dx = 5, .dy = 1, .dw = 20, .dh = 17}},
+    {{PIXEL_YUV420P, B601, FULL, 37, 23, 16, 24}, {PIXEL_YUYV, B709, LIMITED, 3, 5, 16, 24, .scale = 2, .bias = -1}},
+};
+
 struct out_case {
   enum pixel_format format;
   int w, h;
@@ -96,7 +112,7 @@ static const struct out_case out_cases[] = {
 static void build_through(struct op_test *t, const void *argument) {
   (void)argument;
   test_frame(t, PIXEL_NV12, 75, 41, true);
-  t->params.geometry = (struct geometry){0, 0, 75, 41, 0, 0, 75, 41};
+  t->params.geometry[0] = (struct geometry){0, 0, 75, 41, 0, 0, 75, 41};
   t->params.mix = 0.25f;
   t->output = PIXEL_YUV420P;
   t->has_picture = true;
@@ -112,7 +128,7 @@ static void build_through(struct op_test *t, const void *argument) {
 static void build_convolved(struct op_test *t, const void *argument) {
   (void)argument;
   test_frame(t, PIXEL_RGBA, 75, 41, true);
-  t->params.geometry = (struct geometry){3, 2, 60, 33, 5, 4, 60, 33};
+  t->params.geometry[0] = (struct geometry){3, 2, 60, 33, 5, 4, 60, 33};
   t->params.mix = 0.25f;
   t->output = PIXEL_RGBA;
   t->has_picture = true;
@@ -127,9 +143,7 @@ static void build_convolved(struct op_test *t, const void *argument) {
 }
 
 const struct op_cases op_cases_pixels[] = {
-    OP_CASES_EXACT("pixels in", build_in, in_cases),
-    OP_CASES("pixels out", build_out, out_cases),
-    OP_CASE("pixels through", build_through),
-    OP_CASE("pixels convolved", build_convolved),
-    {NULL},
+    OP_CASES_EXACT("pixels in", build_in, in_cases), OP_CASES_EXACT("pixels in, two sources", build_in_twice, in_pairs),
+    OP_CASES("pixels out", build_out, out_cases),    OP_CASE("pixels through", build_through),
+    OP_CASE("pixels convolved", build_convolved),    {NULL},
 };

@@ -145,8 +145,10 @@ void test_output(struct op_test *t, struct tensor y) {
   t->outputs[t->output_count++] = y;
 }
 
-void test_frame(struct op_test *t, enum pixel_format format, int width, int height, bool smooth) {
-  struct frame *f = &t->frame;
+struct frame *test_frame(struct op_test *t, enum pixel_format format, int width, int height, bool smooth) {
+  if (t->frame_count == SOURCES_MAX)
+    die("too many frames");
+  struct frame *f = &t->frames[t->frame_count];
   *f = (struct frame){.format = format, .width = width, .height = height};
   size_t place[3], size = 0;
   for (int i = 0; i < frame_planes(format); i++) {
@@ -154,16 +156,17 @@ void test_frame(struct op_test *t, enum pixel_format format, int width, int heig
     place[i] = size;
     size += (size_t)f->pitch[i] * (size_t)frame_rows(format, i, height);
   }
-  t->pixels = need(malloc(size));
+  uint8_t *pixels = t->pixels[t->frame_count++] = need(malloc(size));
   for (size_t i = 0; i < size; i++)
-    t->pixels[i] = (uint8_t)next(&t->random);
+    pixels[i] = (uint8_t)next(&t->random);
   for (int i = 0; i < frame_planes(format); i++) {
-    f->plane[i] = t->pixels + place[i];
+    f->plane[i] = pixels + place[i];
     for (int y = 0; smooth && y < frame_rows(format, i, height); y++)
       for (int x = 0; x < frame_row_bytes(format, i, width); x++)
-        t->pixels[place[i] + (size_t)y * (size_t)f->pitch[i] + (size_t)x] =
+        pixels[place[i] + (size_t)y * (size_t)f->pitch[i] + (size_t)x] =
             (uint8_t)(64 + 120 * y / height + 60 * x / (4 * width) + test_integer(t, 0, 7));
   }
+  return f;
 }
 
 /* --- running --- */
@@ -212,7 +215,7 @@ static int run_once(const struct op_test *t, struct device *device, struct progr
                     struct error *err) {
   struct frame picture = {0};
   if (write_operands(t, device, program, TENSOR_STATE, err) < 0 ||
-      device_submit(device, program, &t->params, t->frame.format < PIXEL_FORMATS ? &t->frame : NULL, err) < 0 ||
+      device_submit(device, program, &t->params, t->frames, err) < 0 ||
       device_collect(device, program, t->has_picture ? &picture : NULL, err) < 0)
     return -1;
   if (t->has_picture)
@@ -331,7 +334,8 @@ static int compare_pictures(const struct op_test *t, const struct name *c, const
 void op_test_free(struct op_test *t) {
   for (int i = 0; i < t->operand_count; i++)
     free(t->operands[i].data);
-  free(t->pixels);
+  for (int i = 0; i < SOURCES_MAX; i++)
+    free(t->pixels[i]);
   plan_free(&t->plan);
   resources_free(&t->resources);
 }
@@ -343,7 +347,7 @@ static uint64_t fresh_seed(void) {
 }
 
 int op_test_run(const struct op_cases *cases, int index, const struct op_test_options *options) {
-  struct op_test t = {.dtype = options->operands, .frame = {.format = PIXEL_FORMATS}, .output = PIXEL_RGBA};
+  struct op_test t = {.dtype = options->operands, .output = PIXEL_RGBA};
   uint64_t seed = options->seed ? options->seed : fresh_seed();
   struct result out = {0}, ref = {0};
   struct error err = {0};

@@ -30,8 +30,9 @@ struct op_test {
   struct tensor outputs[TEST_OUTPUTS];
   int output_count;
   struct run_params params;
-  struct frame frame; /* format PIXEL_FORMATS: none */
-  uint8_t *pixels;
+  struct frame frames[SOURCES_MAX];
+  uint8_t *pixels[SOURCES_MAX];
+  int frame_count;
   bool has_picture; /* the plan ends in OP_PIXELS_OUT */
   enum pixel_format output;
 };
@@ -66,8 +67,9 @@ struct tensor test_table(struct op_test *t, int rows, int c); /* an embedding: [
 struct tensor test_state(struct op_test *t, int n, int h, int w, int c, enum demand demand);
 struct tensor test_slots(struct op_test *t, int n, int h, int w, int c);
 void test_output(struct op_test *t, struct tensor y);
-/* A frame of random pixels; smooth: a gradient with a little noise, as pictures are. */
-void test_frame(struct op_test *t, enum pixel_format format, int width, int height, bool smooth);
+/* The frame of the next source, of random pixels, to be changed at will; smooth: a gradient with a little noise, as
+ * pictures are. */
+struct frame *test_frame(struct op_test *t, enum pixel_format format, int width, int height, bool smooth);
 
 /* Frees the operands, the plan and the resources. */
 void op_test_free(struct op_test *t);

@@ -94,7 +94,7 @@ static struct frame make_frame(int number) {
   return (struct frame){.format = PIXEL_BGRA, .width = SIDE, .height = SIDE, .plane = {source}, .pitch = {SIDE * 4}};
 }
 
-static const struct run_params params = {.mix = 1, .geometry = {0, 0, SIDE, SIDE, 0, 0, SIDE, SIDE}};
+static const struct run_params params = {.mix = 1, .geometry = {{0, 0, SIDE, SIDE, 0, 0, SIDE, SIDE}}};
 
 struct rig {
   struct net net;
@@ -178,6 +178,49 @@ static void test_two_in_flight(void **state) {
   rig_close(&rig);
   for (int i = 0; i < 4; i++)
     assert_memory_equal(alone[i], paired[i], sizeof alone[i]);
+}
+
+/* The picture is the mean of two sources; the second one grows, and there are two runs in flight. */
+static void test_two_sources(void **state) {
+  (void)state;
+  enum { RUNS = 6, LARGEST = 2 * SIDE };
+  static uint8_t pictures[2][RUNS][SIDE * SIDE * 4], second[LARGEST * LARGEST * 4];
+  struct rig rig = {.net.random = 1};
+  struct plan *plan = &rig.net.plan;
+  struct run_params run = params;
+  struct tensor in[SOURCES_MAX];
+  plan_init(plan, &rig.net.resources);
+  for (int i = 0; i < SOURCES_MAX; i++)
+    in[i] = plan_pixels_in(plan, "in", (struct op_pixels_in){.scale = 1, .source = i, .y = {.h = SIDE, .w = SIDE}});
+  plan_pixels_out(plan, "out", (struct op_pixels_out){.scale = 1, .x = in[1], .input = in[0], .input_scale = 1});
+  run.mix = 0.5f;
+  must(&rig, plan_finish(plan, &rig.err));
+  must(&rig, device_open(&rig.device, &rig.net.resources, &(struct device_options){.name = "cuda"}, &rig.err));
+  must(&rig, device_prepare(rig.device, &rig.program, plan, &(struct program_options){PIXEL_RGBA}, &rig.err));
+  for (int depth = 1; depth <= 2; depth++) {
+    for (int i = 0; i < RUNS; i++) {
+      int side = i % 3 == 2 ? LARGEST : 1 + i;
+      struct frame frames[SOURCES_MAX] = {make_frame(i)};
+      memset(second, 20 * i, sizeof second);
+      frames[1] =
+          (struct frame){.format = PIXEL_RGBA, .width = side, .height = side, .plane = {second}, .pitch = {side * 4}};
+      run.geometry[1] = (struct geometry){0, 0, (float)side, (float)side, 0, 0, SIDE, SIDE};
+      must(&rig, device_submit(rig.device, rig.program, &run, frames, &rig.err));
+      if (i >= depth - 1)
+        collect(&rig, pictures[depth - 1][i - depth + 1]);
+    }
+    if (depth == 2)
+      collect(&rig, pictures[1][RUNS - 1]);
+  }
+  for (int i = 0; i < RUNS; i++) {
+    make_frame(i);
+    for (int j = 0; j < SIDE * SIDE * 4; j++) { /* BGRA in, RGBA out */
+      int from = j % 4 == 3 ? j : j / 4 * 4 + 2 - j % 4, mean = j % 4 == 3 ? 255 : (source[from] + 20 * i + 1) / 2;
+      assert_in_range(pictures[0][i][j], mean ? mean - 1 : 0, mean);
+    }
+    assert_memory_equal(pictures[0][i], pictures[1][i], sizeof pictures[0][i]);
+  }
+  rig_close(&rig);
 }
 
 /* Resident memory of this process in KiB. */
@@ -551,6 +594,7 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_replay_is_direct_execution),
       cmocka_unit_test(test_two_in_flight),
+      cmocka_unit_test(test_two_sources),
       cmocka_unit_test(test_many_frames),
       cmocka_unit_test(test_tuning_file),
       cmocka_unit_test(test_memory_limit),

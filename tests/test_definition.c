@@ -597,7 +597,7 @@ static void expect_in(const struct frame *frame, struct geometry g, int w, int h
   struct error err = {0};
   struct tensor y = plan_pixels_in(&b.plan, "in", (struct op_pixels_in){.scale = 1, .y = {.h = h, .w = w}});
   float values[64];
-  b.params.geometry = g;
+  b.params.geometry[0] = g;
   prepare(&b, PIXEL_RGBA);
   run(&b, frame, NULL);
   assert_int_equal(device_read(b.device, b.program, y, 0, values, tensor_elements(y), &err), 0);
@@ -703,6 +703,32 @@ static void a_letterbox_is_black(void **state) {
             (float[]){0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 1, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0}, 0);
 }
 
+/* Each op takes the frame and the rectangle of its own source. */
+static void sources_are_apart(void **state) {
+  (void)state;
+  const uint8_t white[4] = {255, 255, 255, 255};
+  const struct frame frames[SOURCES_MAX] = {frame_of(PIXEL_RGBA, 1, 1, white, NULL, NULL),
+                                            frame_of(PIXEL_BGRA, 2, 2, four_pixels, NULL, NULL)};
+  struct bench b = begin();
+  struct error err = {0};
+  struct tensor y[3];
+  float values[2 * 3];
+  b.params.geometry[0] = (struct geometry){0, 0, 1, 1, 0, 0, 1, 1};
+  b.params.geometry[1] = (struct geometry){0, 1, 2, 1, 0, 0, 2, 1};
+  for (int i = 0; i < 3; i++)
+    y[i] = plan_pixels_in(&b.plan, "in", (struct op_pixels_in){.scale = 1, .source = i % 2, .y = {.h = 1, .w = 2}});
+  prepare(&b, PIXEL_RGBA);
+  run(&b, frames, NULL);
+  for (int i = 0; i < 3; i++) {
+    assert_int_equal(device_read(b.device, b.program, y[i], 0, values, 6, &err), 0);
+    for (int c = 0; c < 6; c++) {
+      float second = (float)four_pixels[8 + c / 3 * 4 + 2 - c % 3] / 255;
+      assert_true(fabsf(values[c] - (i % 2 ? second : c < 3)) < 1e-6f);
+    }
+  }
+  finish(&b);
+}
+
 /* --- pixels out --- */
 
 static void expect_out(enum pixel_format format, int w, int h, const float *rgb, const uint8_t *p0, const uint8_t *p1,
@@ -797,6 +823,7 @@ int main(void) {
       cmocka_unit_test(an_enlargement_is_linear),
       cmocka_unit_test(chroma_lies_between_its_pixels),
       cmocka_unit_test(a_letterbox_is_black),
+      cmocka_unit_test(sources_are_apart),
       cmocka_unit_test(pictures_are_encoded),
       cmocka_unit_test(the_input_is_mixed_in),
   };

@@ -38,7 +38,7 @@ static void rig_plan(struct rig *r) {
   x = plan_conv(&r->plan, "conv", (struct op_conv){.x = x, .weight = w, .stride = 1, .pad = 1});
   plan_pixels_out(&r->plan, "out", (struct op_pixels_out){.scale = 1, .x = x});
   r->params.mix = 1;
-  r->params.geometry = (struct geometry){0, 0, W, H, 0, 0, W, H};
+  r->params.geometry[0] = (struct geometry){0, 0, W, H, 0, 0, W, H};
   r->frame = (struct frame){.format = PIXEL_RGBA, .width = W, .height = H, .plane = {r->pixels}, .pitch = {4 * W}};
 }
 
@@ -149,7 +149,7 @@ static void wrong_arguments_are_refused(void **state) {
       {0, 0, W, H, 1, 0, W, H}, {0, 0, W, H, 0, 0, 0, H},  {0, 0, W, H, 0, 2147483647, 1, 1}};
   for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++) {
     struct run_params params = r->params;
-    params.geometry = wrong[i];
+    params.geometry[0] = wrong[i];
     assert_int_equal(device_submit(r->device, r->program, &params, &r->frame, &err), -1);
   }
   struct frame frame = r->frame;
@@ -437,6 +437,103 @@ static void a_run_allocates_nothing(void **state) {
   rig_close(r);
 }
 
+/* Two inputs, of which the picture is the mean. */
+static struct rig *rig_open_two(const char *name) {
+  struct rig *r = rig_begin();
+  struct tensor in[SOURCES_MAX];
+  for (int i = 0; i < SOURCES_MAX; i++) {
+    in[i] = plan_pixels_in(&r->plan, "in", (struct op_pixels_in){.scale = 1, .source = i, .y = {.h = H, .w = W}});
+    r->params.geometry[i] = (struct geometry){0, 0, W, H, 0, 0, W, H};
+  }
+  plan_pixels_out(&r->plan, "out", (struct op_pixels_out){.scale = 1, .x = in[1], .input = in[0], .input_scale = 1});
+  r->params.mix = 0.5f;
+  r->frame = (struct frame){.format = PIXEL_RGBA, .width = W, .height = H, .plane = {r->pixels}, .pitch = {4 * W}};
+  rig_prepare(r, name);
+  return r;
+}
+
+/* Each source has a size, a format and a place of its own, and may change them with every run. */
+static void a_run_reads_two_sources(void **state) {
+  const char *name = *state;
+  static uint8_t grey[200 * 300];
+  struct rig *r = rig_open_two(name);
+  struct error err = {0};
+  const int widths[] = {1, 300, 2, 77};
+  assert_int_equal(r->program->sources, 2);
+  memset(r->pixels, 100, sizeof r->pixels);
+  for (int i = 0; i < 4; i++) {
+    int w = widths[i], level = 40 + 50 * i;
+    struct frame picture, frames[SOURCES_MAX] = {r->frame};
+    frames[1] = (struct frame){.format = PIXEL_NV12, .width = w, .height = 2, .range = RANGE_FULL};
+    frames[1].plane[0] = grey, frames[1].plane[1] = grey + 2 * w;
+    frames[1].pitch[0] = w, frames[1].pitch[1] = (w + 1) / 2 * 2;
+    memset(grey, level, 2 * (size_t)w);
+    memset(grey + 2 * w, 128, (size_t)w + 1);
+    r->params.geometry[1] = (struct geometry){0, 0, (float)w, 2, 0, 0, W, H / 2};
+    assert_int_equal(device_submit(r->device, r->program, &r->params, frames, &err), 0);
+    assert_int_equal(device_collect(r->device, r->program, &picture, &err), 0);
+    assert_int_equal(picture.plane[0][0], (100 + level) / 2);
+    assert_int_equal(picture.plane[0][(H - 1) * picture.pitch[0]], 50);
+    frame_release(&picture);
+  }
+  rig_close(r);
+}
+
+static void the_second_source_is_checked(void **state) {
+  const char *name = *state;
+  struct rig *r = rig_open_two(name);
+  struct error err = {0};
+  struct frame frames[SOURCES_MAX] = {r->frame};
+  assert_int_equal(device_submit(r->device, r->program, &r->params, frames, &err), -1);
+  assert_non_null(strstr(err.message, "the control source: "));
+  frames[1] = r->frame;
+  r->params.geometry[1].dest_w = W + 1;
+  assert_int_equal(device_submit(r->device, r->program, &r->params, frames, &err), -1);
+  r->params.geometry[1].dest_w = W;
+  assert_int_equal(device_submit(r->device, r->program, &r->params, frames, &err), 0);
+  rig_close(r);
+}
+
+static void the_second_source_may_be_the_only_one(void **state) {
+  const char *name = *state;
+  struct rig *r = rig_begin();
+  struct error err = {0};
+  struct frame picture, frames[SOURCES_MAX] = {{0}};
+  struct op_pixels_in in = {.scale = 1, .source = 1, .y = {.h = H, .w = W}};
+  plan_pixels_out(&r->plan, "out", (struct op_pixels_out){.scale = 1, .x = plan_pixels_in(&r->plan, "in", in)});
+  r->params.mix = 1;
+  r->params.geometry[1] = (struct geometry){0, 0, W, H, 0, 0, W, H};
+  rig_prepare(r, name);
+  memset(r->pixels, 123, sizeof r->pixels);
+  frames[1] = (struct frame){.format = PIXEL_RGBA, .width = W, .height = H, .plane = {r->pixels}, .pitch = {4 * W}};
+  assert_int_equal(device_submit(r->device, r->program, &r->params, frames, &err), 0);
+  assert_int_equal(device_collect(r->device, r->program, &picture, &err), 0);
+  assert_int_equal(picture.plane[0][0], 123);
+  frame_release(&picture);
+  rig_close(r);
+}
+
+/* A frame that is there only later takes no more room than the others. */
+static void a_late_source_allocates_nothing(void **state) {
+  const char *name = *state;
+  struct rig *r = rig_open_two(name);
+  struct error err = {0};
+  struct device_counters before, after;
+  uint8_t black[4] = {0};
+  struct frame frames[SOURCES_MAX] = {r->frame,
+                                      {.format = PIXEL_RGBA, .width = 1, .height = 1, .plane = {black}, .pitch = {4}}};
+  for (int i = 0; i < 4; i++) {
+    assert_int_equal(device_submit(r->device, r->program, &r->params, frames, &err), 0);
+    assert_int_equal(device_collect(r->device, r->program, NULL, &err), 0);
+    if (i == 0)
+      device_get_counters(r->device, &before);
+    frames[1] = r->frame;
+  }
+  device_get_counters(r->device, &after);
+  assert_int_equal(after.allocations, before.allocations);
+  rig_close(r);
+}
+
 static void memory_beyond_the_limit_is_refused(void **state) {
   (void)state;
   struct rig *r = rig_begin();
@@ -536,6 +633,10 @@ int main(void) {
       cmocka_unit_test(pictures_are_bounded),
       cmocka_unit_test(a_picture_outlives_its_device),
       cmocka_unit_test(a_run_allocates_nothing),
+      cmocka_unit_test_prestate(a_run_reads_two_sources, "cpu"),
+      cmocka_unit_test_prestate(the_second_source_is_checked, "cpu"),
+      cmocka_unit_test_prestate(the_second_source_may_be_the_only_one, "cpu"),
+      cmocka_unit_test_prestate(a_late_source_allocates_nothing, "cpu"),
       cmocka_unit_test(memory_beyond_the_limit_is_refused),
       cmocka_unit_test(pictures_count_as_memory),
       cmocka_unit_test(a_changed_weight_takes_effect),

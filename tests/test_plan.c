@@ -75,7 +75,7 @@ static void operands_are_checked_by_their_roles(void **state) {
   struct resources resources = {0};
   struct error err = {0};
   struct tensor w = weight(&resources, "w", 8, 1, 8);
-  for (int mistake = 0; mistake < 7; mistake++) {
+  for (int mistake = 0; mistake < 8; mistake++) {
     struct plan plan;
     plan_init(&plan, &resources);
     struct tensor x = plan_input(&plan, 1, 4, 4, 8, ELEMENT_DEVICE), slice = tensor_channels(x, 2, 4);
@@ -92,15 +92,18 @@ static void operands_are_checked_by_their_roles(void **state) {
       y = plan_linear(&plan, "p", (struct op_linear){.x = x, .weight = w, .y = x, .residual = slice});
     else if (mistake == 5)
       y = plan_linear(&plan, "p", (struct op_linear){.x = x, .weight = w, .bias = x});
-    else
+    else if (mistake == 6)
       y = plan_norm(&plan, "p", (struct op_norm){.x = x, .y = x});
+    else
+      y = plan_pixels_in(&plan, "p", (struct op_pixels_in){.source = SOURCES_MAX, .y = {.h = 4, .w = 4}});
     const char *const words[] = {"p: x is missing",
                                  "p: x is a slice",
                                  "p: weight is no weight",
                                  "p: noise is no state",
                                  "p: residual is a slice",
                                  "p: bias is no weight",
-                                 "p: the destination is read as well"};
+                                 "p: the destination is read as well",
+                                 "p: there is no such source"};
     assert_false(tensor_exists(y));
     assert_int_equal(plan_finish(&plan, &err), -1);
     if (!strstr(err.message, words[mistake]))

@@ -33,7 +33,7 @@ static struct tensor weight(struct rig *rig, const char *name, int out, int k, i
 
 /* Pixels, a 3x3 convolution, a linear layer three times over in a loop, pixels. */
 static void rig_open(struct rig *rig, const char *device) {
-  *rig = (struct rig){.params = {.mix = 1, .geometry = {0, 0, W, H, 0, 0, W, H}},
+  *rig = (struct rig){.params = {.mix = 1, .geometry = {{0, 0, W, H, 0, 0, W, H}}},
                       .frame = {.format = PIXEL_RGBA, .width = W, .height = H, .pitch = {4 * W}}};
   struct plan *plan = &rig->plan;
   plan_init(plan, &rig->resources);
@@ -147,7 +147,7 @@ static void the_cpu_measures_each_op(void **state) {
   const struct profile_request request = {.repeats = 4};
   rig_open(&rig, "cpu:plain");
   struct run_params bad = rig.params;
-  bad.geometry.dest_w = W + 1;
+  bad.geometry[0].dest_w = W + 1;
   assert_int_equal(device_profile(rig.device, rig.program, &bad, &rig.frame, &request, &profile, &rig.err), -1);
   assert_null(profile.rows);
   assert_int_equal(device_profile(rig.device, rig.program, &rig.params, &rig.frame, &request, &profile, &rig.err), 0);

@@ -189,7 +189,7 @@ struct planes {
 /* What one run reads: arrives in one copy with the frame's planes. */
 struct run_block {
   struct run_params run;
-  struct planes input, output;
+  struct planes input[SOURCES_MAX], output;
   int iteration; /* of the plan's loop; 0 outside it */
 };
 
@@ -214,6 +214,7 @@ struct pixels_args {
   half_t *y;           /* pixels_in: [h, w, 3] */
   half_t *padded;      /* pixels_in: [h, w, 8] or NULL: the same with channels of zeros, as a convolution reads it */
   int h, w;
+  int source; /* pixels_in */
   float scale, bias, input_scale, input_bias;
 };
 cudaError_t launch_pixels_in(const struct launch_queue *queue, const struct pixels_args *args);

@@ -105,8 +105,8 @@ __global__ void pixels_in_kernel(const __grid_constant__ struct pixels_args p) {
   wait_for_previous();
   if (x >= p.w || y >= p.h)
     return;
-  const struct geometry &g = p.block->run.geometry;
-  const struct planes &input = p.block->input;
+  const struct geometry &g = p.block->run.geometry[p.source];
+  const struct planes &input = p.block->input[p.source];
   float v[3], rgb[3] = {0.0f, 0.0f, 0.0f};
   if (x >= g.dest_x && x < g.dest_x + g.dest_w && y >= g.dest_y && y < g.dest_y + g.dest_h) {
     const struct coding &k = input.coding;

@@ -69,7 +69,7 @@ struct cpu_program {
   void *scratch; /* scratch_share's, belongs to the op that runs, until it is done */
   size_t scratch_bytes;
   const struct op *failed; /* an op that could not be run */
-  float *rows; /* of OP_PIXELS_IN: cpu_pixels_row floats a thread; grows with the width of the source, which is
+  float *rows; /* of OP_PIXELS_IN: cpu_pixels_row floats a thread; grows with the width of the sources, which is
                   the one allocation that a run may make */
   size_t rows_bytes;
 };
@@ -78,7 +78,7 @@ struct cpu_program {
 struct cpu_run {
   struct cpu_program *program;
   const struct run_params *params;
-  const struct frame *frame;   /* NULL without OP_PIXELS_IN */
+  const struct frame *frames;  /* of OP_PIXELS_IN, by source */
   const struct frame *picture; /* OP_PIXELS_OUT writes its planes */
   int iteration;               /* of the plan's loop; 0 outside it */
   double *seconds;             /* each op's, added to what is there; NULL: not asked for */

@@ -128,8 +128,8 @@ static void pixels_in_run(const struct cpu_run *run, const struct cpu_node *node
   const struct op_pixels_in *op = &node->op->pixels_in;
   struct tap *taps = p->scratch;
   p->device->kernels->resize(&(struct resize){
-      .frame = run->frame,
-      .geometry = run->params->geometry,
+      .frame = &run->frames[op->source],
+      .geometry = run->params->geometry[op->source],
       .scale = op->scale,
       .bias = op->bias,
       .w = op->y.w,
@@ -138,7 +138,7 @@ static void pixels_in_run(const struct cpu_run *run, const struct cpu_node *node
       .taps = {taps, taps + op->y.w},
       .values = (float *)(taps + 2 * op->y.w),
       .rows = p->rows,
-      .row = cpu_pixels_row(run->frame),
+      .row = cpu_pixels_row(&run->frames[op->source]),
   });
 }
 

@@ -121,14 +121,14 @@ static void frame_pixel(const struct frame *frame, const struct geometry *g, int
 
 static void pixels_in_run(const struct cpu_run *run, const struct cpu_node *node) {
   const struct op_pixels_in *op = &node->op->pixels_in;
-  const struct geometry *g = &run->params->geometry;
+  const struct geometry *g = &run->params->geometry[op->source];
   float *out = cpu_f32(run->program, op->y);
 #pragma omp parallel for
   for (int y = 0; y < op->y.h; y++)
     for (int x = 0; x < op->y.w; x++) {
       double rgb[3] = {0};
       if (x >= g->dest_x && x < g->dest_x + g->dest_w && y >= g->dest_y && y < g->dest_y + g->dest_h)
-        frame_pixel(run->frame, g, x, y, rgb);
+        frame_pixel(&run->frames[op->source], g, x, y, rgb);
       for (int c = 0; c < 3; c++)
         out[((size_t)y * (size_t)op->y.w + (size_t)x) * 3 + (size_t)c] =
             (float)(rgb[c] * (double)op->scale + (double)op->bias);

@@ -107,7 +107,7 @@ static int fill_run(struct engine *engine, const struct engine_request *request,
     fill_batch(prepared, run);
   run->guidance = controls->guidance;
   if (*frame)
-    run->geometry = geometry_fit(engine->fit, *frame, prepared->shape.width, prepared->shape.height);
+    run->geometry[0] = geometry_fit(engine->fit, *frame, prepared->shape.width, prepared->shape.height);
   return beside_fill(engine, prepared, controls, run, err);
 }
 

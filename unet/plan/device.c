@@ -80,6 +80,14 @@ static struct frame describe_output(const struct plan *plan, enum pixel_format f
   return output;
 }
 
+static int count_sources(const struct plan *plan) {
+  int count = 0;
+  for (int i = 0; i < plan->op_count; i++)
+    if (plan->ops[i].type == OP_PIXELS_IN && plan->ops[i].pixels_in.source >= count)
+      count = plan->ops[i].pixels_in.source + 1;
+  return count;
+}
+
 /* Makes the device's pictures large enough. On failure they are as they were. */
 static int make_room(struct device_pictures *pictures, const struct frame *output, struct error *err) {
   struct frame frame = *output;
@@ -162,6 +170,7 @@ int device_prepare(struct device *device, struct program **program, const struct
   if (check_owner(plan, options->owner, err) < 0 || device->impl->prepare(device, program, plan, &wanted, err) < 0)
     return -1;
   (*program)->plan = plan;
+  (*program)->sources = count_sources(plan);
   (*program)->output = described;
   (*program)->submitted = (*program)->collected = 0;
   (*program)->started = 0;
@@ -209,7 +218,7 @@ static bool valid_slot(int slot, struct tensor slots) {
 /* What an op is checked against. */
 struct submission {
   const struct run_params *params;
-  const struct frame *frame;
+  const struct frame *frames;
   int runs; /* how often the op runs */
 };
 
@@ -219,7 +228,10 @@ static int check_nothing(const struct op *op, const struct submission *s, struct
 }
 
 static int check_frame(const struct op *op, const struct submission *s, struct error *err) {
-  return check_planes(s->frame, err) < 0 || check_geometry(&s->params->geometry, &op->pixels_in, err) < 0 ? -1 : 0;
+  int source = op->pixels_in.source;
+  if (check_planes(s->frames ? &s->frames[source] : NULL, err) < 0)
+    return source ? error_prefix(err, "the control source: ") : -1;
+  return check_geometry(&s->params->geometry[source], &op->pixels_in, err);
 }
 
 static int check_prompts(const struct op *op, const struct submission *s, struct error *err) {
@@ -319,10 +331,10 @@ static int check_region(const struct plan *plan, const struct plan_region *regio
   return 0;
 }
 
-static int check_run(const struct program *program, const struct run_params *params, const struct frame *frame,
+static int check_run(const struct program *program, const struct run_params *params, const struct frame *frames,
                      struct error *err) {
   for (int i = 0; i < program->plan->op_count; i++) {
-    const struct submission submission = {params, frame, plan_op_runs(program->plan, i)};
+    const struct submission submission = {params, frames, plan_op_runs(program->plan, i)};
     if (check_op(&program->plan->ops[i], &submission, err) < 0)
       return -1;
   }
@@ -333,14 +345,14 @@ static int check_run(const struct program *program, const struct run_params *par
 }
 
 int device_submit(struct device *device, struct program *program, const struct run_params *params,
-                  const struct frame *frame, struct error *err) {
+                  const struct frame *frames, struct error *err) {
   struct frame picture;
   if (program_in_flight(program) >= RUNS_IN_FLIGHT)
     return error_set(err, STATUS_FAILED, "submit: two runs are in flight already");
-  if (check_run(program, params, frame, err) < 0 ||
+  if (check_run(program, params, frames, err) < 0 ||
       take_picture(&device->pictures, &program->output, &picture, err) < 0)
     return -1;
-  if (device->impl->submit(device, program, params, frame, &picture, err) < 0) {
+  if (device->impl->submit(device, program, params, frames, &picture, err) < 0) {
     frame_release(&picture);
     return -1;
   }
@@ -392,19 +404,19 @@ int device_settle(struct device *device, struct error *err) {
 }
 
 int device_profile(struct device *device, struct program *program, const struct run_params *params,
-                   const struct frame *frame, const struct profile_request *request, struct profile *profile,
+                   const struct frame *frames, const struct profile_request *request, struct profile *profile,
                    struct error *err) {
   *profile = (struct profile){0};
   if (program_in_flight(program))
     return error_set(err, STATUS_FAILED, "profile: a run is in flight");
-  if (check_run(program, params, frame, err) < 0)
+  if (check_run(program, params, frames, err) < 0)
     return -1;
   struct frame picture;
   if (take_picture(&device->pictures, &program->output, &picture, err) < 0)
     return -1;
   int status = profile_init(profile, program->plan->op_count) < 0
                    ? error_set(err, STATUS_FAILED, "profile: out of memory")
-                   : device->impl->profile(device, program, params, frame, &picture, request, profile, err);
+                   : device->impl->profile(device, program, params, frames, &picture, request, profile, err);
   frame_release(&picture);
   if (status == 0)
     profile_describe(profile, program->plan, program->element);

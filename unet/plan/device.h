@@ -21,7 +21,7 @@ struct picture_pool;
 struct device;  /* one GPU, or the CPU */
 struct program; /* one prepared plan on one device */
 
-/* How the input frame maps to the picture the network sees. */
+/* How a frame maps to the picture the network sees. */
 struct geometry {
   float source_x, source_y, source_w, source_h; /* source rectangle, in luma samples */
   int dest_x, dest_y, dest_w, dest_h;           /* destination rectangle, in pixels of OP_PIXELS_IN's y */
@@ -58,7 +58,7 @@ struct style_params {
 
 /* Everything a run reads that is not a tensor: copied at submit, so the caller may change its copy at once. */
 struct run_params {
-  struct geometry geometry;
+  struct geometry geometry[SOURCES_MAX];
   struct step_params step[CALLS_MAX];
   float between[2];                    /* OP_BETWEEN */
   float start_latent, start_noise;     /* OP_START */
@@ -149,11 +149,11 @@ struct device_impl {
   int (*prepare)(struct device *device, struct program **program, const struct plan *plan,
                  const struct program_options *options, struct error *err);
   void (*release)(struct device *device, struct program *program);
-  /* Starts one run. frame (NULL where the plan has no OP_PIXELS_IN) may be reused by the caller as soon as this
-   * returns. picture (NULL where it has no OP_PIXELS_OUT) is one of the device's and is written until the run is
-   * collected. At most RUNS_IN_FLIGHT are in flight. */
+  /* Starts one run. frames, program->sources of them, may be reused by the caller as soon as this returns. picture
+   * (NULL where it has no OP_PIXELS_OUT) is one of the device's and is written until the run is collected. At most
+   * RUNS_IN_FLIGHT are in flight. */
   int (*submit)(struct device *device, struct program *program, const struct run_params *params,
-                const struct frame *frame, const struct frame *picture, struct error *err);
+                const struct frame *frames, const struct frame *picture, struct error *err);
   /* Starts one part of a run without pixels, as submit the first time. merged: with the weights of the set that runs do
    * not read. */
   int (*start_part)(struct device *device, struct program *program, const struct run_params *params, int part,
@@ -180,7 +180,7 @@ struct device_impl {
   /* Measures each op of a plan that makes pictures, in its place in a run with these arguments: fills what is measured
    * in profile's rows, which are there and zeroed, and its roof. No run is in flight. */
   int (*profile)(struct device *device, struct program *program, const struct run_params *params,
-                 const struct frame *frame, const struct frame *picture, const struct profile_request *request,
+                 const struct frame *frames, const struct frame *picture, const struct profile_request *request,
                  struct profile *profile, struct error *err);
   /* Fills the program's arena with quiet NaNs: tests then see what was never written. */
   int (*poison)(struct device *device, struct program *program, struct error *err);
@@ -211,6 +211,7 @@ void device_uncount_bytes(struct device *device, struct device_counters *counter
 /* Every program begins with this; device.c fills it after prepare and keeps it. */
 struct program {
   const struct plan *plan;
+  int sources;                       /* frames that a run reads: OP_PIXELS_IN's */
   struct frame output;               /* what OP_PIXELS_OUT writes, without planes; no size: there is none */
   struct frame made[RUNS_IN_FLIGHT]; /* of run number i the one at i modulo RUNS_IN_FLIGHT, until it is collected */
   unsigned submitted, collected;     /* runs */
@@ -232,10 +233,12 @@ void device_limit_memory(struct device *device, size_t bytes);
 int device_prepare(struct device *device, struct program **program, const struct plan *plan,
                    const struct program_options *options, struct error *err);
 void device_release(struct device *device, struct program **program); /* stores NULL; takes NULL */
-/* Starts a run, whose picture comes from the device's pool. Where the caller holds more pictures than
- * device_options.pictures, nothing is started and the status is STATUS_HELD. */
+/* Starts a run. frames: program->sources of them, by their number as sources, of zeros where no op reads them; NULL
+ * where there are none. The picture comes
+ * from the device's pool. Where the caller holds more pictures than device_options.pictures, nothing is started and the
+ * status is STATUS_HELD. */
 int device_submit(struct device *device, struct program *program, const struct run_params *params,
-                  const struct frame *frame, struct error *err);
+                  const struct frame *frames, struct error *err);
 /* *picture (may be NULL) holds what the run made. */
 int device_collect(struct device *device, struct program *program, struct frame *picture, struct error *err);
 /* submit and collect in one, for plans without pixels. */
@@ -277,7 +280,7 @@ int device_read(struct device *device, struct program *program, struct tensor te
 /* The caller frees *profile, which is empty after a
  * failure. */
 int device_profile(struct device *device, struct program *program, const struct run_params *params,
-                   const struct frame *frame, const struct profile_request *request, struct profile *profile,
+                   const struct frame *frames, const struct profile_request *request, struct profile *profile,
                    struct error *err);
 int device_poison(struct device *device, struct program *program, struct error *err);
 

@@ -351,7 +351,7 @@ static const char *check_step(const struct op *op, int runs, struct op_result *y
 static const char *check_pixels_in(const struct op *op, int runs, struct op_result *y) {
   (void)runs;
   *y = (struct op_result){.n = 1, .h = op->pixels_in.y.h, .w = op->pixels_in.y.w, .c = 3};
-  return NULL;
+  return op->pixels_in.source >= 0 && op->pixels_in.source < SOURCES_MAX ? NULL : "there is no such source";
 }
 
 static const char *check_pixels_out(const struct op *op, int runs, struct op_result *y) {

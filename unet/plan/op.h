@@ -371,16 +371,18 @@ struct op_step {
   int step; /* as OP_TIME_ROW's */
 };
 
-/* y = the frame, cropped, resized to y's size, as R, G, B in y = value * scale + bias with value in 0..1.
- * Geometry: run.geometry. Each output pixel is the mean of the source over its footprint, in samples of the plane,
- * centred at its mapped centre and at least one sample wide each way (so an enlargement is linear interpolation); edges
- * are clamped at the plane's, not the rectangle's; chroma is centre-sited (also YUYV's). Planes are resized first, then
- * turned to R, G, B, which are clamped to 0..1. Outside the destination rectangle: black (value 0).
- *   y  [1, H, W, 3]; its h and w are given */
+/* y = a frame of the run's, cropped, resized to y's size, as R, G, B in y = value * scale + bias with value in 0..1.
+ * Geometry: run.geometry[source]. Each output pixel is the mean of the source over its footprint, in samples of the
+ * plane, centred at its mapped centre and at least one sample wide each way (so an enlargement is linear
+ * interpolation); edges are clamped at the plane's, not the rectangle's; chroma is centre-sited (also YUYV's). Planes
+ * are resized first, then turned to R, G, B, which are clamped to 0..1. Outside the destination rectangle: black (value
+ * 0). y  [1, H, W, 3]; its h and w are given */
+enum { SOURCES_MAX = 2 };
 #define OPERANDS_PIXELS_IN(T, P) T(y, OPERAND_WRITE)
 struct op_pixels_in {
   OPERANDS(PIXELS_IN)
   float scale, bias;
+  int source; /* 0: the input; 1: what controls come from instead */
 };
 
 /* The run's output picture = clamp(mix * (x * scale + bias) + (1 - mix) * input, 0, 1), in the format of
