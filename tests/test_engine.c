@@ -207,6 +207,32 @@ static void test_noise_between_is_normal(void **state) {
   rig_close(&rig);
 }
 
+/* A walk has made the noise of the seed that it comes to before it is there, whichever way it goes, and standing, or
+ * near the seed behind, it makes none. */
+static void test_noise_is_made_ahead(void **state) {
+  (void)state;
+  struct rig rig;
+  rig_open(&rig, args, "ssd", false); /* whose steps add noise as well */
+  must(rig_reshape(&rig, 512, 512, 2), &rig.err);
+  const struct made_noise *made = &rig.prepared->made;
+  size_t all = 2 * tensor_elements(rig.prepared->noise.start);
+  rig.controls.seed = 7;
+  static const struct {
+    double from, step, to;
+    uint64_t made; /* the seed */
+  } walks[] = {{0.25, 0.05, 0.45, 8}, {0.5, 0.05, 0.95, 9}, {1.5, -0.05, 1.05, 7}, {0.6, 0, 0.6, 7}, {0.9, 7, 7.9, 15}};
+  for (size_t i = 0; i < sizeof walks / sizeof *walks; i++) {
+    int frames = walks[i].step == 0 ? 10 : (int)lrint((walks[i].to - walks[i].from) / walks[i].step);
+    for (int frame = 0; frame <= frames; frame++) {
+      rig.controls.seed_position = walks[i].from + frame * walks[i].step;
+      free(generate_default(&rig));
+    }
+    assert_int_equal(made->seed, walks[i].made);
+    assert_int_equal(made->elements, all);
+  }
+  rig_close(&rig);
+}
+
 static void test_strength(void **state) {
   (void)state;
   struct rig rig;
@@ -1154,6 +1180,7 @@ int main(int argc, char **argv) {
       cmocka_unit_test(test_seed_walk),
       cmocka_unit_test(test_far_positions),
       cmocka_unit_test(test_noise_between_is_normal),
+      cmocka_unit_test(test_noise_is_made_ahead),
       cmocka_unit_test(test_strength),
       cmocka_unit_test(test_guidance),
       cmocka_unit_test(test_guidance_modes),

@@ -3,7 +3,8 @@
  * engine.c     opening, closing, information, weights that change
  * prepared.c   handles: a frame plan prepared for a size and a step count
  * prompts.c    slots: text to tokens to the device, keys and values of those in use
- * sampling.c   what is sampled: schedule, noise, time projections
+ * sampling.c   what is sampled: schedule, time projections
+ * noise.c      noise of seeds and between them
  * adapters.c   adapters: what they change, and when
  * slices.c     runs of texts and keys, changes of adapters: in slices beside frames
  * beside.c     what a frame shows of these
@@ -50,6 +51,13 @@ struct held_noise {
   int samples; /* of the steps, that are there */
 };
 
+/* A seed's noise as the host has made it: its samples, one after the other. */
+struct made_noise {
+  uint64_t seed;
+  size_t elements; /* that are there */
+  float *values;
+};
+
 /* A frame on its way through a stream batch. */
 struct passenger {
   bool there; /* else a place that drains left empty */
@@ -72,16 +80,16 @@ struct prepared {
   struct frame_noise noise;
   struct passenger *passengers; /* of a stream batch, newest first: after a run the one at the end has left */
   struct noise_ends ends;
-  float *noise_sample; /* one sample of noise, on its way to the device */
+  struct made_noise made; /* on its way to the device, or made ahead */
   struct sampling sampling;
   struct sampler_table table; /* of sampling: made anew when strength or eta changes */
   bool table_known;
   struct held_noise whole;  /* the frame plan's noise, where it is a seed's */
   struct held_noise end[2]; /* of ends */
-  struct noise_place
-      place; /* of the frame plan's noise, where it lies between two seeds', and how many samples of it */
+  struct noise_place place; /* of the last frame */
+  double step;              /* to there from that of the frame before, in seeds */
+  bool place_known;         /* the frame plan's noise is of that place between two seeds, so many samples of it */
   int place_samples;
-  bool place_known;
   float *kept;           /* the mask on its way to the device; NULL: the plan has none */
   uint64_t mask_version; /* of the mask on the device: engine.mask's; 0: all is repainted */
   struct conditioning times;
@@ -275,15 +283,19 @@ int sampling_choose(struct sampling *sampling, const struct engine_params *param
                     struct error *err);
 /* Steps that suit the model. */
 int sampling_default_steps(const struct engine *engine);
-/* sampling_table fills the handle's table for this strength and eta, sampling_noise brings the noise that controls ask
- * for to the device as far as the table adds it, and sampling_times computes the time projections of this run's steps.
- * Each does nothing where that is up to date. */
+/* sampling_table fills the handle's table for this strength and eta, and sampling_times computes the time projections
+ * of this run's steps. Each does nothing where that is up to date. */
 void sampling_table(const struct engine *engine, struct prepared *prepared, double strength, double eta);
-int sampling_noise(struct engine *engine, struct prepared *prepared, const struct controls *controls,
-                   struct error *err);
 int sampling_times(struct engine *engine, struct prepared *prepared, const struct run_params *run, struct error *err);
 /* The same while texts and weights are those of the frame before. 0: that cannot be told from what is there. */
 int sampling_times_before(struct engine *engine, struct prepared *prepared, const struct run_params *run,
                           struct error *err);
+
+/* --- noise.c --- */
+
+/* Brings the noise that controls ask for to the device, as far as the handle's table adds it. */
+int noise_bring(struct engine *engine, struct prepared *prepared, const struct controls *controls, struct error *err);
+/* A slice of the noise of the seed that a walk comes to next, behind a frame. */
+void noise_make_ahead(struct prepared *prepared);
 
 #endif

@@ -100,7 +100,7 @@ static int fill_run(struct engine *engine, const struct engine_request *request,
       mask_write(engine, prepared, err) < 0)
     return -1;
   fill_sampling(engine, prepared, controls, run);
-  if (sampling_noise(engine, prepared, controls, err) < 0)
+  if (noise_bring(engine, prepared, controls, err) < 0)
     return -1;
   *newest = passenger_of(request, run);
   if (is_batched(prepared))
@@ -138,6 +138,7 @@ int engine_submit(struct engine *engine, const struct engine_request *request, s
                                                          .whole = leaves->whole && filled};
   engine->beside.behind = !filled;
   slices_after_frame(engine);
+  noise_make_ahead(request->prepared);
   return 0;
 }
 

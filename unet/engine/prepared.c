@@ -105,7 +105,7 @@ static void destroy(struct engine *engine, struct prepared *prepared) {
   plan_free(&prepared->times_plan);
   plan_free(&prepared->plan);
   free(prepared->passengers);
-  free(prepared->noise_sample);
+  free(prepared->made.values);
   free(prepared->kept);
   free(prepared);
 }
@@ -137,10 +137,11 @@ static int make(struct engine *engine, const struct engine_shape *wish, struct p
   prepared->own_memory = wish->own_memory;
   prepared->sampling.text_to_image = prepared->shape.text_to_image;
   prepared->passengers = calloc((size_t)prepared->shape.steps, sizeof *prepared->passengers);
-  prepared->noise_sample = malloc(tensor_elements(prepared->noise.start) * sizeof *prepared->noise_sample);
+  prepared->made.values = malloc((1 + (size_t)prepared->shape.noise_samples) * tensor_elements(prepared->noise.start) *
+                                 sizeof *prepared->made.values);
   if (tensor_exists(prepared->noise.kept))
     prepared->kept = malloc(tensor_elements(prepared->noise.kept) * sizeof *prepared->kept);
-  if (!prepared->passengers || !prepared->noise_sample || !prepared->kept != !tensor_exists(prepared->noise.kept))
+  if (!prepared->passengers || !prepared->made.values || !prepared->kept != !tensor_exists(prepared->noise.kept))
     return error_set(err, STATUS_FAILED, "out of memory");
   prepared->weights_version = UINT64_MAX; /* not looked up: weights may be changing on the thread that runs */
   return prepare_programs(engine, prepared, err);

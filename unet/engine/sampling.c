@@ -2,7 +2,6 @@
 #include <string.h>
 
 #include "unet/engine/engine_impl.h"
-#include "unet/sample/noise.h"
 
 /* --- the choice --- */
 
@@ -59,82 +58,6 @@ int sampling_choose(struct sampling *sampling, const struct engine_params *param
         "%s spacing: %s takes timesteps alone; --sampler euler, unipc, dpm++ and dpm++-sde take noise levels",
         spacing_name(params->spacing), sampler_name(sampling->sampler));
   return 0;
-}
-
-/* --- noise --- */
-
-static int write_noise_sample(struct engine *engine, struct prepared *prepared, struct program *program, uint64_t seed,
-                              uint32_t sample, struct tensor to, size_t index, struct error *err) {
-  size_t count = tensor_elements(prepared->noise.start);
-  noise_fill(seed, sample, 0, prepared->noise_sample, count);
-  return device_write(engine->device, program, to, index * count, prepared->noise_sample, count, err);
-}
-
-/* A seed's noise into the states of one of the handle's programs, behind so many of that size. That of the steps is
- * written when a table first adds it. */
-static int write_noise(struct engine *engine, struct prepared *prepared, struct program *program,
-                       struct held_noise *held, uint64_t seed, int behind, struct error *err) {
-  bool at_end = program == prepared->noise_program;
-  struct tensor start = at_end ? prepared->ends.start : prepared->noise.start,
-                steps = at_end ? prepared->ends.steps : prepared->noise.steps;
-  if (held->seed != seed)
-    *held = (struct held_noise){.seed = seed};
-  if (!held->start && write_noise_sample(engine, prepared, program, seed, 0, start, (size_t)behind, err) < 0)
-    return -1;
-  held->start = true;
-  for (; held->samples < sampler_table_noise(&prepared->table); held->samples++) {
-    size_t index = (size_t)(behind * prepared->shape.noise_samples + held->samples);
-    if (write_noise_sample(engine, prepared, program, seed, 1 + (uint32_t)held->samples, steps, index, err) < 0)
-      return -1;
-  }
-  return 0;
-}
-
-/* Even seeds are at one end and odd ones at the other: on the way from one seed to the next both stay, and then one
- * does. */
-static int write_end(struct engine *engine, struct prepared *prepared, uint64_t seed, struct error *err) {
-  int end = (int)(seed % 2);
-  return write_noise(engine, prepared, prepared->noise_program, &prepared->end[end], seed, end, err);
-}
-
-/* Two independent standard normals, times cosine and sine of one angle, add up to a standard normal. As for time
- * projections, nothing waits. */
-static int write_between(struct engine *engine, struct prepared *prepared, const struct noise_place *place,
-                         struct error *err) {
-  static const double quarter_turn = 1.57079632679489661923;
-  struct run_params run = {0};
-  int samples = sampler_table_noise(&prepared->table);
-  if (prepared->place_known && prepared->place.seed == place->seed && prepared->place.part == place->part &&
-      prepared->place_samples >= samples)
-    return 0;
-  prepared->place_known = false;
-  run.between[place->seed % 2] = (float)cos(place->part * quarter_turn);
-  run.between[(place->seed + 1) % 2] = (float)sin(place->part * quarter_turn);
-  if (write_end(engine, prepared, place->seed, err) < 0 || write_end(engine, prepared, place->seed + 1, err) < 0 ||
-      device_start(engine->device, prepared->noise_program, &run, err) < 0)
-    return -1;
-  prepared->place = *place;
-  prepared->place_samples = samples;
-  prepared->place_known = true;
-  return 0;
-}
-
-static struct noise_place find_place(const struct controls *controls) {
-  static const double far = 0x1p53;
-  double position = isfinite(controls->seed_position) ? fmin(far, fmax(-far, controls->seed_position)) : 0;
-  double whole = floor(position);
-  return (struct noise_place){controls->seed + (uint64_t)(int64_t)whole, position - whole};
-}
-
-int sampling_noise(struct engine *engine, struct prepared *prepared, const struct controls *controls,
-                   struct error *err) {
-  const struct noise_place place = find_place(controls);
-  if (place.part > 0) {
-    prepared->whole = (struct held_noise){0};
-    return write_between(engine, prepared, &place, err);
-  }
-  prepared->place_known = false;
-  return write_noise(engine, prepared, prepared->program, &prepared->whole, place.seed, 0, err);
 }
 
 /* --- coefficients and time projections --- */
