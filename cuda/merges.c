@@ -157,7 +157,7 @@ static int make_tiles(struct cuda_device *device, bool all, struct error *err) {
   unsigned left = m->args.tiles - m->tiles;
   args.first = m->tiles;
   args.tiles = all || left < m->slice ? left : m->slice;
-  bool timing = !m->timing && !all;
+  bool timing = !m->timing && !all && args.tiles == m->slice; /* few tiles' time says nothing of many */
   if ((timing && cuda_check(cudaEventRecord(m->begun, stream), doing, err) < 0) ||
       cuda_check(launch_blend(&device->queue, &args), doing, err) < 0 ||
       (timing && cuda_check(cudaEventRecord(m->ended, stream), doing, err) < 0))

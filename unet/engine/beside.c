@@ -46,16 +46,13 @@ static int start_prompts(struct engine *engine, struct error *err) {
                                                       : prompts_place(engine, rows, b->wanted_shape.chunks, &run, err);
 }
 
-static int begin_merge(struct engine *engine, const struct prepared *prepared, const struct controls *controls,
-                       struct error *err) {
+/* It begins behind the frame: what changes is listed on the host. */
+static void ask_for_merge(struct engine *engine, const struct prepared *prepared, const struct controls *controls) {
   struct beside *b = &engine->beside;
-  if (adapters_begin(&engine->adapters, engine->device, controls->adapter, err) < 0)
-    return -1;
-  b->merge = MERGE_MAKING;
+  b->merge = MERGE_ASKED;
   b->after_merge = start_prompts;
   b->wanted = *controls;
   b->wanted_shape = prepared->shape;
-  return 0;
 }
 
 /* The prompts that the controls ask for: 1, or 0 where they are yet to be made, which is begun. */
@@ -96,8 +93,10 @@ enum { JOBS_AHEAD = 8 }; /* more wait for those to end, lest they grow with ever
 static int fill_or_begin(struct engine *engine, struct prepared *prepared, const struct controls *controls,
                          bool same_adapters, struct run_params *run, struct error *err) {
   const struct beside *b = &engine->beside;
+  if (!same_adapters && !slices_are_due(b))
+    ask_for_merge(engine, prepared, controls);
   if (!same_adapters)
-    return slices_are_due(b) ? 0 : begin_merge(engine, prepared, controls, err);
+    return 0;
   if (b->merge != MERGE_NONE || b->count - b->first >= JOBS_AHEAD || b->shown.rows < prepared->shape.rows.first ||
       b->shown.chunks != prepared->shape.chunks)
     return 0;

@@ -157,9 +157,9 @@ struct beside {
   bool behind;  /* the last frame lacks something */
   struct job *jobs;
   int first, count, room; /* of jobs: those from first on are left */
-  enum { MERGE_NONE, MERGE_MAKING, MERGE_MADE } merge;
+  enum { MERGE_NONE, MERGE_ASKED, MERGE_MAKING, MERGE_MADE } merge;
   int (*after_merge)(struct engine *engine, struct error *err); /* starts the texts and keys with the new weights */
-  struct controls wanted; /* of the frame that has begun a merge, and its handle's shape */
+  struct controls wanted; /* of the frame that has asked for a merge, and its handle's shape */
   struct frame_shape wanted_shape;
   struct shown shown;
   bool failed; /* a slice behind a frame has: the next call says so */

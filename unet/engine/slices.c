@@ -54,6 +54,11 @@ static int do_job(struct engine *engine, struct error *err) {
 
 static int do_merge(struct engine *engine, bool all, struct error *err) {
   struct beside *b = &engine->beside;
+  if (b->merge == MERGE_ASKED && adapters_begin(&engine->adapters, engine->device, b->wanted.adapter, err) < 0) {
+    b->merge = MERGE_NONE;
+    return -1;
+  }
+  b->merge = MERGE_MAKING;
   int status = adapters_go_on(&engine->adapters, engine->device, all, err);
   if (status < 0)
     b->merge = MERGE_NONE;
@@ -68,7 +73,8 @@ static int do_merge(struct engine *engine, bool all, struct error *err) {
 
 static int do_slice(struct engine *engine, bool all, struct error *err) {
   struct beside *b = &engine->beside;
-  int status = b->first < b->count ? do_job(engine, err) : b->merge == MERGE_MAKING ? do_merge(engine, all, err) : 0;
+  bool merging = b->merge == MERGE_ASKED || b->merge == MERGE_MAKING;
+  int status = b->first < b->count ? do_job(engine, err) : merging ? do_merge(engine, all, err) : 0;
   if (status == 0 && b->merge == MERGE_MADE && b->first == b->count) {
     adapters_show(&engine->adapters, engine->device);
     b->merge = MERGE_NONE;
