@@ -74,6 +74,10 @@ cudaError_t launch_enqueue(const struct cuda_device *device, const struct launch
                             queue->stream);
   case LAUNCH_PLAIN_ATTENTION:
     return launch_plain_attention(queue, &launch->plain_attention);
+  case LAUNCH_STYLE:
+    return launch_style(queue, &launch->style);
+  case LAUNCH_JOIN:
+    return launch_join(queue, &launch->join);
   case LAUNCH_SAMPLE:
     return launch->sample.enqueue(queue, &launch->sample.args);
   case LAUNCH_PIXELS_IN:
@@ -102,7 +106,7 @@ const char *launch_kind_name(enum launch_kind kind) {
       [LAUNCH_SAMPLE] = "sample",       [LAUNCH_PIXELS_IN] = "pixels in", [LAUNCH_PIXELS_OUT] = "pixels out",
       [LAUNCH_PRODUCT] = "sm90",        [LAUNCH_HALO] = "halo",           [LAUNCH_NORM_CONV] = "norm conv",
       [LAUNCH_BLOCK] = "block",         [LAUNCH_ROW_ENTER] = "row enter", [LAUNCH_ROW_ATTEND] = "row attend",
-      [LAUNCH_ROW_LEAVE] = "row leave",
+      [LAUNCH_ROW_LEAVE] = "row leave", [LAUNCH_STYLE] = "style",         [LAUNCH_JOIN] = "join",
   };
   bool named = (size_t)kind < sizeof names / sizeof names[0] && names[kind];
   return named ? names[kind] : "other";

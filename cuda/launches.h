@@ -24,6 +24,8 @@ enum launch_kind {
   LAUNCH_ROW_LEAVE,
   LAUNCH_ATTENTION,
   LAUNCH_PLAIN_ATTENTION,
+  LAUNCH_STYLE,
+  LAUNCH_JOIN,
   LAUNCH_SAMPLE,
   LAUNCH_PIXELS_IN,
   LAUNCH_PIXELS_OUT,
@@ -54,6 +56,8 @@ struct launch {
       void *workspace;
     } attention;
     struct plain_attention_args plain_attention;
+    struct style_args style;
+    struct join_args join;
     struct {
       cudaError_t (*enqueue)(const struct launch_queue *queue, const struct sample_args *args);
       struct sample_args args;

@@ -153,6 +153,41 @@ static int prepare_attention(struct preparation *p) {
   return append(p, &launch);
 }
 
+static int prepare_style(struct preparation *p) {
+  const struct op_style *o = &p->op->style;
+  struct launch launch = {.kind = LAUNCH_STYLE};
+  launch.style = (struct style_args){.block = p->program->block,
+                                     .q = operand(p, o->q, ROLE_ANY),
+                                     .k = operand(p, o->k, ROLE_MATRIX),
+                                     .v = operand(p, o->v, ROLE_MATRIX),
+                                     .y = operand(p, o->y, ROLE_ANY),
+                                     .n = o->q.n,
+                                     .count = rows_of(o->q),
+                                     .heads = o->heads,
+                                     .d = o->q.c / o->heads,
+                                     .tokens = o->k.w,
+                                     .pitch = o->k.pitch,
+                                     .last = o->k.n - 1,
+                                     .q_pitch = o->q.pitch,
+                                     .y_pitch = o->y.pitch,
+                                     .scale = o->scale,
+                                     .part = (int)o->part,
+                                     .rows = guidance_rows(o->first, o->rows, o->y.n)};
+  return append(p, &launch);
+}
+
+static int prepare_join(struct preparation *p) {
+  const struct op_join *o = &p->op->join;
+  struct launch launch = {.kind = LAUNCH_JOIN};
+  launch.join = (struct join_args){.position = operand(p, o->position, ROLE_MATRIX),
+                                   .y = operand(p, o->y, ROLE_ANY),
+                                   .first = tensor_elements(o->x),
+                                   .count = tensor_elements(o->y)};
+  launch.join.x = operand_either(p, o->x, &launch.join.x_type);
+  launch.join.x2 = operand_either(p, o->x2, &launch.join.x2_type);
+  return append(p, &launch);
+}
+
 static int prepare_embed(struct preparation *p) {
   const struct op_embed *o = &p->op->embed;
   struct sample_args args = {.table = operand(p, o->token, ROLE_MATRIX),

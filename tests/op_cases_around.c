@@ -11,6 +11,16 @@ static void build_embed(struct op_test *t, const void *argument) {
   test_output(t, plan_embed(&t->plan, "embed", op));
 }
 
+/* Two rows of tokens, the first a weight. */
+static void build_join(struct op_test *t, const void *argument) {
+  const enum demand *demand = argument;
+  struct tensor first = test_table(t, 1, 24), x = test_input(t, 1, 1, 16, 24, *demand, FILL_NORMAL);
+  struct op_join op = {.x = first, .x2 = x, .position = test_table(t, 17, 24)};
+  test_output(t, plan_join(&t->plan, "join", op));
+  op = (struct op_join){.x = x, .x2 = test_input(t, 1, 1, 5, 24, ELEMENT_DEVICE, FILL_NORMAL)};
+  test_output(t, plan_join(&t->plan, "join", op));
+}
+
 struct timestep_case {
   bool cos_first;
   float shift;
@@ -419,6 +429,7 @@ const struct op_cases op_cases_around[] = {
     OP_CASES_EXACT("store slot", build_store_slot, store_cases),
     OP_CASES_EXACT("shift", build_shift, shift_cases),
     OP_CASES_EXACT("prompt", build_prompt, prompt_cases),
+    OP_CASES_EXACT("join", build_join, affine_cases),
     OP_CASES("affine", build_affine, affine_cases),
     OP_CASES_EXACT("affine of one picture", build_affine_of_one, affine_cases),
     OP_CASE_EXACT("prompt of several steps", build_prompt_rows),

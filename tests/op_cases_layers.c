@@ -341,6 +341,9 @@ static const struct attention_case attention_cases[] = {
     {1, 5, 7, 77, 8, 40},
     {1, 9, 9, 0, 2, 80},
     {1, 9, 9, 0, 2, 160},
+    {1, 1, 257, 0, 2, 80},
+    {1, 1, 257, 0, 2, 104},
+    {1, 5, 7, 77, 3, 104},
     {1, 1, 1, 0, 1, 8},
     {1, 1, 1, 1, 2, 16},
     {1, 3, 5, 1, 2, 16},
@@ -352,6 +355,54 @@ static const struct attention_case attention_cases[] = {
     {1, 8, 8, 0, 2, 64, .fill = FILL_ZEROS},
     {1, 8, 8, 77, 2, 64, .fill = FILL_LARGE, .factor = 1e-5f},
     {1, 8, 8, 0, 2, 64, .fill = FILL_OFFSET, .factor = 1e-2f},
+};
+
+/* --- attention to style pictures --- */
+
+struct style_case {
+  int n, h, w, tokens, heads, dim;
+  float gain[STYLES_MAX];
+  int first, rows; /* of each latent */
+  enum style_part part;
+};
+
+static void build_style(struct op_test *t, const void *argument) {
+  const struct style_case *c = argument;
+  int width = c->heads * c->dim;
+  struct tensor slots = test_state(t, 2 * STYLES_MAX + 1, 1, c->tokens, 2 * width + 24, ELEMENT_DEVICE);
+  struct op_style op = {.heads = c->heads, .scale = 1 / sqrtf((float)c->dim), .part = c->part, .first = c->first};
+  op.rows = c->rows;
+  op.q = tensor_channels(test_input(t, c->n, c->h, c->w, width + 16, ELEMENT_DEVICE, FILL_NORMAL), 8, width);
+  op.k = tensor_channels(slots, 8, width);
+  op.v = tensor_channels(slots, 16 + width, width);
+  struct tensor x = test_input(t, c->n, c->h, c->w, width, ELEMENT_DEVICE, FILL_NORMAL);
+  op.y = plan_norm(&t->plan, "norm", (struct op_norm){.x = x, .prologue = {.act = ACT_SILU}});
+  for (int i = 0; i < STYLES_MAX; i++) {
+    struct style_params *style = &t->params.style[i];
+    style->slot = c->gain[i] != 0 ? test_integer(t, 0, 2 * STYLES_MAX - 1) : 1000;
+    for (int part = 0; part < STYLE_PARTS; part++)
+      style->part[part] = part == (int)c->part ? 0.5f : 0;
+    style->weight = 2 * c->gain[i];
+  }
+  plan_style(&t->plan, "style", op);
+  test_output(t, op.y);
+}
+
+static const struct style_case style_cases[] = {
+    {1, 16, 16, 4, 8, 40, .gain = {1}},
+    {2, 8, 8, 4, 8, 40, .gain = {0, 0.5f}, .part = STYLE_LOOK},
+    {2, 8, 8, 16, 5, 64, .gain = {0.7f, 0, 1.5f}, .part = STYLE_COMPOSITION},
+    {3, 5, 7, 16, 3, 80, .gain = {1, 1, 1, 1}},
+    {1, 8, 8, 16, 8, 160, .gain = {0.3f}},
+    {1, 8, 8, 257, 2, 40, .gain = {1}},
+    {1, 9, 5, 257, 2, 160, .gain = {0.5f, -0.5f}},
+    {1, 5, 7, 1, 2, 8, .gain = {1}},
+    {1, 5, 7, 5, 2, 24, .gain = {1, 2}},
+    {1, 3, 3, 4, 1, 12, .gain = {1}},
+    {1, 3, 3, 7, 1, 200, .gain = {1}},
+    {5, 4, 4, 4, 2, 16, .gain = {1}, .first = 2, .rows = 1},
+    {6, 4, 4, 4, 2, 16, .gain = {1}, .first = 2, .rows = 2},
+    {1, 5, 7, 4, 2, 40, .gain = {0}},
 };
 
 /* --- chains --- */
@@ -484,6 +535,7 @@ const struct op_cases op_cases_layers[] = {
     OP_CASES("norm", build_norm, norm_cases),
     OP_CASES("conv, group norm", build_behind, behind_cases),
     OP_CASES("attention", build_attention, attention_cases),
+    OP_CASES("style", build_style, style_cases),
     OP_CASE("conv with time projections of a state", build_kept_times),
     OP_CASE("chain of tiny blocks", build_tiny_blocks),
     OP_CASE("chain with a residual that is the input", build_own_residual),

@@ -37,6 +37,11 @@ static struct tensor give(struct bench *b, struct tensor t, const float *data) {
   return t;
 }
 
+static struct tensor slots_of_four(struct bench *b, int n, const float *data) {
+  b->plan.resources = &b->resources;
+  return give(b, plan_state(&b->plan, "slots", n, 1, 1, 4, ELEMENT_DEVICE), data);
+}
+
 static struct tensor input(struct bench *b, int h, int w, int c, const float *data) {
   b->plan.resources = &b->resources;
   return give(b, plan_input(&b->plan, 1, h, w, c, ELEMENT_DEVICE), data);
@@ -319,6 +324,36 @@ static void timesteps_have_rows_and_values(void **state) {
            values ? (float[]){1, 0, c2, s2, 1, 0, c2, s2, 1, 0, c2, s2} : (float[]){s1, c1, s1, c1, s2, c2, s2, c2},
            1e-6);
   }
+}
+
+static void styles_are_added_to_what_is_there(void **state) {
+  (void)state;
+  struct bench b = begin();
+  /* Three slots of one token, whose softmax is 1, so that v is what comes of it. */
+  struct tensor kv = slots_of_four(&b, 3, (float[]){9, 9, 10, 20, 9, 9, 30, 40, 9, 9, 5, 6});
+  struct op_style op = {.q = input(&b, 2, 1, 2, (float[]){1, 2, 3, 4}),
+                        .y = input(&b, 2, 1, 2, (float[]){1, 1, 2, 2}),
+                        .k = tensor_channels(kv, 0, 2),
+                        .v = tensor_channels(kv, 2, 2),
+                        .heads = 1,
+                        .scale = 1,
+                        .part = STYLE_LOOK};
+  op.q.n = op.y.n = 2, op.q.h = op.y.h = 1;
+  b.params.style[0] = (struct style_params){.slot = 0, .weight = 2, .part = {7, 1, 7}};
+  b.params.style[1] = (struct style_params){.slot = 1, .weight = 1, .part = {7, 0.5f, 7}};
+  b.params.style[2] = (struct style_params){.slot = 99, .weight = 1, .part = {7, 0, 7}};
+  plan_style(&b.plan, "style", op);
+  /* The second picture is the row that guidance leads away from. */
+  expect(&b, op.y, (float[]){1 + 20 + 15, 1 + 40 + 20, 2 + 12.5f, 2 + 15}, 1e-5);
+}
+
+static void tokens_are_joined(void **state) {
+  (void)state;
+  struct bench b = begin();
+  struct op_join op = {.x = weight(&b, "first", 1, 1, 2, (float[]){1, 2}),
+                       .x2 = input(&b, 1, 2, 2, (float[]){3, 4, 5, 6}),
+                       .position = weight(&b, "position", 3, 1, 2, (float[]){10, 20, 30, 40, 50, 60})};
+  expect(&b, plan_join(&b.plan, "join", op), (float[]){11, 22, 33, 44, 55, 66}, 0);
 }
 
 static void the_end_token_is_picked(void **state) {
@@ -800,6 +835,8 @@ int main(void) {
       cmocka_unit_test(heads_do_not_mix),
       cmocka_unit_test(timesteps_become_waves),
       cmocka_unit_test(timesteps_have_rows_and_values),
+      cmocka_unit_test(styles_are_added_to_what_is_there),
+      cmocka_unit_test(tokens_are_joined),
       cmocka_unit_test(the_end_token_is_picked),
       cmocka_unit_test(emphasis_keeps_the_mean),
       cmocka_unit_test(prompts_repeat_for_each_step),

@@ -271,6 +271,32 @@ cudaError_t launch_guide_sums(const struct launch_queue *queue, const struct sam
 cudaError_t launch_guide(const struct launch_queue *queue, const struct sample_args *args);
 cudaError_t launch_step(const struct launch_queue *queue, const struct sample_args *args);
 
+/* --- style.cu --- */
+
+/* OP_STYLE. Slots lie after each other, tokens * pitch halves each. */
+struct style_args {
+  const struct run_block *block;
+  const half_t *q, *k, *v;
+  half_t *y;
+  int n, count, heads, d;  /* count: rows of a picture */
+  int tokens, pitch, last; /* of a slot; the last slot */
+  int q_pitch, y_pitch;    /* from one row to the next */
+  float scale;
+  int part;
+  struct guidance_rows rows; /* of a latent */
+};
+cudaError_t launch_style(const struct launch_queue *queue, const struct style_args *args);
+
+/* OP_JOIN. */
+struct join_args {
+  const void *x, *x2; /* FP32 or FP16 */
+  enum dtype x_type, x2_type;
+  const half_t *position; /* or NULL */
+  half_t *y;
+  size_t first, count; /* elements of x, of y */
+};
+cudaError_t launch_join(const struct launch_queue *queue, const struct join_args *args);
+
 /* --- profile.cu --- */
 
 /* Reads memory that holds zeros: when it is larger than the last cache, little else is in there afterwards. */

@@ -13,6 +13,9 @@ enum { CALLS_MAX = STEPS_MAX + 1 }; /* of the network in one run: PNDM asks once
 enum { ADAPTERS_MAX = 8 };
 enum { CONTROLS_MAX = 4 }; /* maps, and the networks that read them */
 enum { STYLES_MAX = 4 };   /* pictures of an IP-Adapter */
+/* The attention layers that have something to say of it: those that decide the look, those that decide where things
+ * are, all others. */
+enum style_part { STYLE_OTHER, STYLE_LOOK, STYLE_COMPOSITION, STYLE_PARTS };
 
 struct controls {
   int prompt; /* slot of the prompt */

@@ -114,6 +114,70 @@ static void attention_run(const struct cpu_run *run, const struct cpu_node *node
   });
 }
 
+/* --- attention to style pictures: what each adds, made apart --- */
+
+static size_t style_floats(const struct cpu_device *device, const struct op_style *op) {
+  size_t one = (size_t)op->heads * device->kernels->attend_packed(op->k.w, op->q.c / op->heads);
+  return (one + 15) / 16 * 16;
+}
+
+static size_t picture_floats(const struct op_style *op) {
+  return ((size_t)op->q.h * (size_t)op->q.w * (size_t)op->q.c + 15) / 16 * 16;
+}
+
+static int style_prepare(struct cpu_program *program, struct cpu_node *node, struct error *err) {
+  const struct op_style *op = &node->op->style;
+  const struct cpu_device *device = program->device;
+  (void)err;
+  size_t tiles = (size_t)device->threads * device->kernels->attend_tile(op->q.c / op->heads);
+  cpu_reserve(program, (picture_floats(op) + style_floats(device, op) + tiles) * sizeof(float));
+  return 0;
+}
+
+/* What a slot says to a picture, into the scratch. */
+static void attend_style(const struct cpu_program *p, const struct op_style *op, int picture, int slot) {
+  size_t queries = (size_t)op->q.h * (size_t)op->q.w, row = (size_t)picture * queries * (size_t)op->q.pitch;
+  size_t first = (size_t)slot * (size_t)op->k.w * (size_t)op->k.pitch;
+  float *out = p->scratch, *packed = out + picture_floats(op);
+  p->device->kernels->attend(&(struct attend){
+      .q = cpu_f32(p, op->q) + row,
+      .k = cpu_f32(p, op->k) + first,
+      .v = cpu_f32(p, op->v) + first,
+      .y = out,
+      .q_pitch = op->q.pitch,
+      .k_pitch = op->k.pitch,
+      .v_pitch = op->v.pitch,
+      .y_pitch = op->q.c,
+      .n = 1,
+      .k_n = 1,
+      .heads = op->heads,
+      .dim = op->q.c / op->heads,
+      .queries = (int)queries,
+      .keys = op->k.w,
+      .scale = op->scale,
+      .packed = packed,
+      .tiles = packed + style_floats(p->device, op),
+  });
+}
+
+static void style_run(const struct cpu_run *run, const struct cpu_node *node) {
+  const struct cpu_program *p = run->program;
+  const struct op_style *op = &node->op->style;
+  size_t count = tensor_elements(op->y) / (size_t)op->y.n;
+  for (int s = 0; s < STYLES_MAX; s++) {
+    const struct style_params *style = &run->params->style[s];
+    float gain = style_gain(style, op->part);
+    for (int n = 0; n < (gain != 0 ? op->y.n : 0); n++) {
+      const float *added = p->scratch;
+      float *y = cpu_f32(p, op->y) + (size_t)n * count;
+      attend_style(p, op, n, style_slot(op, style, n));
+#pragma omp parallel for simd
+      for (size_t i = 0; i < count; i++)
+        y[i] += gain * added[i];
+    }
+  }
+}
+
 /* --- pixels --- */
 
 static int pixels_in_prepare(struct cpu_program *program, struct cpu_node *node, struct error *err) {
@@ -166,6 +230,7 @@ static void pixels_out_run(const struct cpu_run *run, const struct cpu_node *nod
 
 static const struct cpu_impl norm = {.prepare = norm_prepare, .run = norm_run, .takes_bf16 = true};
 static const struct cpu_impl attention = {.prepare = attention_prepare, .run = attention_run, .takes_bf16 = true};
+static const struct cpu_impl style = {.prepare = style_prepare, .run = style_run};
 static const struct cpu_impl pixels_in = {.prepare = pixels_in_prepare, .run = pixels_in_run};
 static const struct cpu_impl pixels_out = {.prepare = pixels_out_prepare, .run = pixels_out_run};
 
@@ -173,6 +238,7 @@ void cpu_fast(struct cpu_device *device) {
   device->kernels = cpu_kernels();
   device->impl[OP_NORM] = &norm;
   device->impl[OP_ATTENTION] = &attention;
+  device->impl[OP_STYLE] = &style;
   device->impl[OP_PIXELS_IN] = &pixels_in;
   device->impl[OP_PIXELS_OUT] = &pixels_out;
   snprintf(device->detail, sizeof device->detail, "%s", device->kernels->name);

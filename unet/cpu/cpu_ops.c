@@ -251,7 +251,55 @@ static void attention_run(const struct cpu_run *run, const struct cpu_node *node
       attend_row(run->program, op, row, head, scores + (size_t)thread_number() * columns);
 }
 
+/* --- attention to style pictures --- */
+
+/* One row and head of y, of one style. scores has room for a value per token. */
+static void add_style(const struct cpu_program *p, const struct op_style *op, size_t row, int head, size_t slot,
+                      double gain, double *scores) {
+  size_t tokens = (size_t)op->k.w, first = slot * tokens * (size_t)op->k.pitch;
+  int dim = op->q.c / op->heads;
+  const float *q = cpu_f32(p, op->q) + row * (size_t)op->q.pitch + (size_t)head * (size_t)dim;
+  const float *k = cpu_f32(p, op->k) + first + (size_t)head * (size_t)dim;
+  const float *v = cpu_f32(p, op->v) + first + (size_t)head * (size_t)dim;
+  float *y = cpu_f32(p, op->y) + row * (size_t)op->y.c + (size_t)head * (size_t)dim;
+  double max = -INFINITY, sum = 0;
+  for (size_t j = 0; j < tokens; j++) {
+    scores[j] = (double)op->scale * dot(q, k + j * (size_t)op->k.pitch, dim);
+    max = fmax(max, scores[j]);
+  }
+  for (size_t j = 0; j < tokens; j++)
+    sum += scores[j] = exp(scores[j] - max);
+  for (int d = 0; d < dim; d++) {
+    double value = 0;
+    for (size_t j = 0; j < tokens; j++)
+      value += scores[j] / sum * (double)v[j * (size_t)op->v.pitch + (size_t)d];
+    y[d] = (float)((double)y[d] + gain * value);
+  }
+}
+
+static int style_prepare(struct cpu_program *program, struct cpu_node *node, struct error *err) {
+  (void)err;
+  cpu_reserve(program, (size_t)program->device->threads * (size_t)node->op->style.k.w * sizeof(double));
+  return 0;
+}
+
+static void style_run(const struct cpu_run *run, const struct cpu_node *node) {
+  const struct op_style *op = &node->op->style;
+  double *scores = run->program->scratch;
+  size_t rows = tensor_rows(op->q), of_picture = rows / (size_t)op->q.n;
+  for (int s = 0; s < STYLES_MAX; s++) {
+    const struct style_params *style = &run->params->style[s];
+    double gain = (double)style_gain(style, op->part);
+#pragma omp parallel for
+    for (size_t row = 0; row < (gain != 0 ? rows : 0); row++)
+      for (int head = 0; head < op->heads; head++)
+        add_style(run->program, op, row, head, (size_t)style_slot(op, style, (int)(row / of_picture)), gain,
+                  scores + (size_t)thread_number() * (size_t)op->k.w);
+  }
+}
+
 const struct cpu_impl cpu_define_conv = {.prepare = conv_prepare, .run = conv_run};
 const struct cpu_impl cpu_define_linear = {.prepare = linear_prepare, .run = linear_run};
 const struct cpu_impl cpu_define_norm = {.run = norm_run};
 const struct cpu_impl cpu_define_attention = {.prepare = attention_prepare, .run = attention_run};
+const struct cpu_impl cpu_define_style = {.prepare = style_prepare, .run = style_run};

@@ -17,6 +17,16 @@ static void embed_run(const struct cpu_run *run, const struct cpu_node *node) {
       y[t * c + i] = token[(size_t)run->params->tokens[t] * c + i] + position[t * c + i];
 }
 
+static void join_run(const struct cpu_run *run, const struct cpu_node *node) {
+  const struct op_join *op = &node->op->join;
+  const float *x = cpu_f32(run->program, op->x), *x2 = cpu_f32(run->program, op->x2);
+  const float *position = cpu_f32(run->program, op->position);
+  float *y = cpu_f32(run->program, op->y);
+  size_t first = tensor_elements(op->x), count = tensor_elements(op->y);
+  for (size_t i = 0; i < count; i++)
+    y[i] = (i < first ? x[i] : x2[i - first]) + (position ? position[i] : 0);
+}
+
 static void store_slot_run(const struct cpu_run *run, const struct cpu_node *node) {
   const struct op_store_slot *op = &node->op->store_slot;
   size_t count = tensor_elements(op->x);
@@ -297,6 +307,7 @@ const struct cpu_impl cpu_define_embed = {.run = embed_run};
 const struct cpu_impl cpu_define_store_slot = {.run = store_slot_run};
 const struct cpu_impl cpu_define_shift = {.run = shift_run};
 const struct cpu_impl cpu_define_prompt = {.run = prompt_run};
+const struct cpu_impl cpu_define_join = {.run = join_run};
 const struct cpu_impl cpu_define_end_token = {.run = end_token_run};
 const struct cpu_impl cpu_define_emphasis = {.run = emphasis_run};
 const struct cpu_impl cpu_define_timestep = {.run = timestep_run};

@@ -246,6 +246,19 @@ static int check_prompts(const struct op *op, const struct submission *s, struct
   return 0;
 }
 
+static int check_styles(const struct op *op, const struct submission *s, struct error *err) {
+  const struct op_style *o = &op->style;
+  for (int i = 0; i < STYLES_MAX; i++) {
+    const struct style_params *style = &s->params->style[i];
+    float gain = style_gain(style, o->part);
+    if (!isfinite(gain))
+      return error_set(err, STATUS_FAILED, "submit: style %d has a weight of %g", i + 1, (double)gain);
+    if (gain != 0 && !valid_slot(style->slot, o->k))
+      return error_set(err, STATUS_FAILED, "submit: there is no style slot %d", style->slot);
+  }
+  return 0;
+}
+
 static int check_slot(const struct op *op, const struct submission *s, struct error *err) {
   if (op->store_slot.ring || valid_slot(s->params->slot, op->store_slot.slots))
     return 0;

@@ -52,8 +52,11 @@ struct control_params {
   bool map;              /* REGION_MAP: it is made in this run */
 };
 
+/* Of a style picture. */
 struct style_params {
-  float weight; /* REGION_STYLE */
+  float weight;            /* REGION_STYLE, OP_STYLE; 0: it does not count */
+  float part[STYLE_PARTS]; /* OP_STYLE: of the weight, in each part */
+  int slot;                /* OP_STYLE: where its keys and values are */
 };
 
 /* Everything a run reads that is not a tensor: copied at submit, so the caller may change its copy at once. */
@@ -80,6 +83,14 @@ struct run_params {
 
 /* Whether a region runs in an iteration of the plan's loop; 0 outside it. */
 bool region_runs(const struct region_when *when, const struct run_params *params, int iteration);
+
+/* How much a style counts in a part, and the slot that a picture of OP_STYLE's y sees of a style. */
+static inline float style_gain(const struct style_params *style, enum style_part part) {
+  return style->weight * style->part[part];
+}
+static inline int style_slot(const struct op_style *op, const struct style_params *style, int picture) {
+  return guidance_row(guidance_rows(op->first, op->rows, op->y.n), picture) ? op->k.n - 1 : style->slot;
+}
 
 /* New values of some rows of a weight (resource_rows), FP32, each row in device order: those that are given, or the
  * checkpoint's with what adapters add to them, which the device computes in FP32. */

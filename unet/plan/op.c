@@ -174,6 +174,38 @@ static const char *check_attention(const struct op *op, int runs, struct op_resu
   return o->k.n == o->v.n && (o->k.n == 1 || o->k.n == o->q.n) ? NULL : "k and v do not match q's rows";
 }
 
+/* Whether n rows are those of one latent or step or of several. */
+static bool has_rows(struct guidance_rows rows, int n) {
+  return rows.first >= 1 && rows.first <= GUIDANCE_ROWS_MAX && rows.each >= 1 && rows.each <= GUIDANCE_ROWS_MAX &&
+         n >= rows.first && (n - rows.first) % rows.each == 0;
+}
+
+static const char *check_style(const struct op *op, int runs, struct op_result *y) {
+  const struct op_style *o = &op->style;
+  (void)runs, (void)y;
+  if (o->heads <= 0 || o->q.c % o->heads)
+    return "the heads do not divide the channels";
+  if (o->k.c != o->q.c || o->v.c != o->q.c || !has_size(o->y, o->q) || o->y.c != o->q.c)
+    return "q, k, v and y differ in channels or size";
+  if (!has_size(o->k, o->v) || o->k.pitch != o->v.pitch || o->k.h != 1 || o->k.n < 2)
+    return "k and v are not slices of the same slots";
+  if (o->part < 0 || o->part >= STYLE_PARTS)
+    return "no such part";
+  return has_rows(guidance_rows(o->first, o->rows, o->y.n), o->y.n) ? NULL : "the guidance rows are not all there";
+}
+
+static const char *check_join(const struct op *op, int runs, struct op_result *y) {
+  const struct op_join *o = &op->join;
+  int tokens = o->x.w + o->x2.w;
+  (void)runs;
+  *y = (struct op_result){.n = 1, .h = 1, .w = tokens, .c = o->x.c};
+  if (o->x.n != 1 || o->x.h != 1 || o->x2.n != 1 || o->x2.h != 1 || o->x2.c != o->x.c)
+    return "the parts are not rows of tokens of one width";
+  return !tensor_exists(o->position) || (o->position.n == tokens && o->position.c == o->x.c)
+             ? NULL
+             : "there is not a position for each token";
+}
+
 /* Of as many latents of one shape; or left out. */
 static bool fits_latents(struct tensor t, struct tensor other) {
   return !tensor_exists(t) || (has_size(t, other) && t.c == other.c);
@@ -186,12 +218,6 @@ static const char *check_embed(const struct op *op, int runs, struct op_result *
   if (o->position.n > TOKENS_MAX)
     return "more text positions than are supported";
   return o->token.c == o->position.c ? NULL : "token and position embeddings differ in width";
-}
-
-/* Whether n rows are those of one latent or step or of several. */
-static bool has_rows(struct guidance_rows rows, int n) {
-  return rows.first >= 1 && rows.first <= GUIDANCE_ROWS_MAX && rows.each >= 1 && rows.each <= GUIDANCE_ROWS_MAX &&
-         n >= rows.first && (n - rows.first) % rows.each == 0;
 }
 
 static const char *check_timestep(const struct op *op, int runs, struct op_result *y) {
@@ -390,6 +416,11 @@ static double linear_flops(const struct op *op) {
 static double attention_flops(const struct op *op) {
   const struct op_attention *o = &op->attention;
   return 4.0 * (double)tensor_elements(o->q) * o->k.h * o->k.w;
+}
+
+static double style_flops(const struct op *op) {
+  const struct op_style *o = &op->style;
+  return 4.0 * (double)tensor_elements(o->q) * o->k.w;
 }
 
 double op_flops(const struct op *op) {

@@ -171,6 +171,36 @@ struct op_attention {
   bool causal; /* row i sees columns 0..i */
 };
 
+/* y += sum over s of run.style[s].weight * run.style[s].part[part] * softmax(scale * q k^T) v for each n and head,
+ * where k and v are those of a style picture: each has a softmax of its own. The first row of a latent sees those in
+ * slot run.style[s].slot, its other rows, which guidance leads away from, those in the last slot: of no picture. In
+ * place. Styles that count 0 are not read. k, v  [slots, 1, tokens, c], slices of one state y     [n, h, w, q.c] */
+#define OPERANDS_STYLE(T, P)                                                                                           \
+  T(q, OPERAND_READ | OPERAND_VIEW)                                                                                    \
+  T(k, OPERAND_READ | OPERAND_VIEW | OPERAND_STATE)                                                                    \
+  T(v, OPERAND_READ | OPERAND_VIEW | OPERAND_STATE)                                                                    \
+  T(y, OPERAND_READ | OPERAND_WRITE)
+struct op_style {
+  OPERANDS(STYLE)
+  int heads;
+  float scale;
+  enum style_part part;
+  int rows, first; /* of each latent, of the first one; 0: n, and as many as of each */
+};
+
+/* y = the tokens of x, then those of x2, + position, token by token.
+ *   x, x2     [1, 1, tokens, c], also weights
+ *   position  [tokens of both, 1, 1, c]
+ *   y         [1, 1, tokens of both, c] */
+#define OPERANDS_JOIN(T, P)                                                                                            \
+  T(x, OPERAND_READ)                                                                                                   \
+  T(x2, OPERAND_READ)                                                                                                  \
+  T(position, OPERAND_READ | OPERAND_MATRIX | OPERAND_OPTIONAL)                                                        \
+  T(y, OPERAND_WRITE)
+struct op_join {
+  OPERANDS(JOIN)
+};
+
 /* y[0, 0, i] = token[run.tokens[i]] + position[i].
  *   token     [vocabulary, 1, 1, c]
  *   position  [positions, 1, 1, c]
@@ -407,6 +437,8 @@ struct op_pixels_out {
   ROW(NORM, norm, "norm", nothing, no_flops)                                                                           \
   ROW(AFFINE, affine, "affine", nothing, no_flops)                                                                     \
   ROW(ATTENTION, attention, "attention", nothing, attention_flops)                                                     \
+  ROW(STYLE, style, "style", styles, style_flops)                                                                      \
+  ROW(JOIN, join, "join", nothing, no_flops)                                                                           \
   ROW(EMBED, embed, "embed", tokens, no_flops)                                                                         \
   ROW(TIMESTEP, timestep, "timestep", timesteps, no_flops)                                                             \
   ROW(GUIDANCE_EMBED, guidance_embed, "guidance embed", nothing, no_flops)                                             \
