@@ -1,0 +1,80 @@
+/* The loop from the inside: what loop.c, which makes frames, and follow.c, which changes handles and engines, share. */
+#ifndef APP_RUN_LOOP_IMPL_H
+#define APP_RUN_LOOP_IMPL_H
+
+#include <stdatomic.h>
+
+#include "app/run/loop.h"
+#include "app/run/preparer.h"
+
+enum { MAX_DEPTH = 2, COMPANIONS = MAX_DEPTH + STREAM_BATCH_MAX };
+
+/* What goes with a frame through the engine. */
+struct companion {
+  struct frame input; /* held where the window wants it beside the result */
+  bool again;
+};
+
+struct loop {
+  pthread_t thread;
+  struct loop_params params;
+  struct mailbox *in, *out;
+  struct engine *engine;
+  struct prepared *prepared; /* the handle in use */
+  bool failed;
+  struct error err; /* valid after the thread's end if failed */
+  atomic_bool stop;
+
+  /* The thread's alone */
+  const struct mail *newest; /* the last frame taken; NULL: none yet */
+  bool fresh;                /* the engine has not seen it */
+  int64_t taken_ns;
+  bool ended;
+  struct moment last;                      /* of the last frame submitted */
+  struct companion companions[COMPANIONS]; /* that of submit number n is at n modulo COMPANIONS */
+  int depth;
+  long submitted, collected; /* runs */
+  long pictures;             /* that came of them */
+  int64_t last_finished_ns;
+  struct engine_shape shape;   /* of the handle in use */
+  struct loop_refusal refused; /* what was refused last */
+  long changes, last_changes;  /* of the handle in use; at the last frame submitted */
+  struct preparer preparer;
+  struct prepared *former; /* goes once the frames submitted until then are collected */
+  long former_until;
+  struct opener opener;
+  struct opened next;            /* comes into use as soon as the old engine has nothing to do; no engine: none */
+  struct engine *former_engine;  /* to be closed; no frame of it is in flight */
+  struct parameters opened_with; /* what the engine in use was opened with */
+  bool guidance_embedded;
+  struct parameter_text encoded[SLOTS]; /* what each slot holds, or what could not be encoded */
+
+  pthread_mutex_t lock;
+  /* Protected by lock */
+  struct settings settings; /* marked: what somebody has set; before the engine is open, the changes so far */
+  struct loop_status status;
+};
+
+/* --- loop.c --- */
+
+/* The picture of the oldest frame in flight. */
+int loop_collect(struct loop *loop);
+void loop_count_dropped(struct loop *loop, int count);
+/* A slot of the engine holds the text, or what could not be encoded of it; NULL: none. */
+void loop_note_encoded(struct loop *loop, int slot, const char *text);
+
+/* --- follow.c --- */
+
+/* Everything that knows the engine knows this one. */
+void follow_begin(struct loop *loop, const struct opened *opened);
+/* What others know of engine and handle is as it is now. */
+void follow_publish(struct loop *loop);
+/* Frames go on with the handle in use while another is prepared, or a former one released. */
+void follow_handle(struct loop *loop, const struct moment *now);
+/* Whether the handle in use is the one that suits this moment. */
+bool follow_is_suited(const struct loop *loop, const struct moment *now);
+/* Frames go on with the engine in use while another is opened, or a former one closed. Returns 1 where values have
+ * changed by that. */
+int follow_engine(struct loop *loop, const struct parameters *values);
+
+#endif
