@@ -238,6 +238,8 @@ static int buffers_create(struct cuda_device *device, struct cuda_program *progr
     return -1;
   program->block = memory;
   program->ring = (struct run_ring *)((char *)memory + PLANES_OFFSET);
+  if (cuda_check(cudaMemsetAsync(memory, 0, PLANES_OFFSET, device->preparing.queue.stream), "run parameters", err) < 0)
+    return -1; /* trials read them before a run brings any */
   for (int i = 0; i < RUNS_IN_FLIGHT; i++) {
     struct run_buffer *buffer = &program->buffer[i];
     unsigned flags = device->stamps ? cudaEventDefault : cudaEventDisableTiming;

@@ -399,6 +399,22 @@ static int prepare_conv(struct preparation *p) {
 
 #define prepare_linear prepare_product
 
+static int prepare_inject(struct preparation *p) {
+  const struct op_inject *o = &p->op->inject;
+  if (tensor_exists(o->weight))
+    return prepare_product(p);
+  struct sample_args args = {
+      .y = operand(p, o->y, ROLE_ANY), .count = tensor_elements(o->y) / (size_t)o->y.n, .n = o->y.n, .c = o->x.n == 1};
+  args.x = operand_either(p, o->x, &args.x_type);
+  args.gain = (struct product_gain){.there = true,
+                                    .block = p->program->block,
+                                    .control = o->control,
+                                    .step = o->step,
+                                    .guess = inject_guess(o),
+                                    .rows = guidance_rows(o->first, o->rows, o->y.n)};
+  return append_sample(p, launch_inject, &args);
+}
+
 int op_prepare(struct cuda_device *device, struct cuda_program *program, const struct plan *plan, int index,
                struct error *err) {
 #define PREPARE(TYPE, field, ...) [OP_##TYPE] = prepare_##field,
@@ -410,6 +426,6 @@ int op_prepare(struct cuda_device *device, struct cuda_program *program, const s
 void op_scratch(const struct cuda_device *device, const struct cuda_program *program, const struct op *op,
                 size_t bytes[SCRATCH_AREAS]) {
   memset(bytes, 0, SCRATCH_AREAS * sizeof *bytes);
-  if (op->type == OP_CONV || op->type == OP_LINEAR)
+  if (is_product(op))
     product_scratch(device, program, op, bytes);
 }

@@ -578,6 +578,36 @@ static void a_loop_hands_on_its_latent(void **state) {
   finish(&b);
 }
 
+/* Two latents of two pictures each, at steps 1 and 2 with gains 2 and -1. x W^T + bias is 1 * 3 + 10 * 4 + 5 = 48 for
+ * the first, then one more for each. Guessing, as the second of three: 10^-0.5, for first pictures alone. */
+static void a_control_adds_its_share(void **state) {
+  (void)state;
+  for (int guess = 0; guess < 2; guess++) {
+    struct bench b = begin();
+    struct error err = {0};
+    const float x[8] = {1, 10, 1.5f, 9.875f, 2, 9.75f, 2.5f, 9.625f};
+    struct op_inject op = {.control = 3, .step = 1, .index = 1, .count = 3, .rows = 2};
+    b.plan.resources = &b.resources;
+    op.x = give(&b, plan_input(&b.plan, 4, 1, 1, 2, ELEMENT_DEVICE), x);
+    op.y = give(&b, plan_input(&b.plan, 4, 1, 1, 1, ELEMENT_DEVICE), (float[]){100, 200, 300, 400});
+    op.weight = weight(&b, "w", 1, 1, 2, (float[]){3, 4});
+    op.bias = vector(&b, "b", 1, (float[]){5});
+    plan_inject(&b.plan, "inject", op);
+    b.params.control[3].gain[1] = 2;
+    b.params.control[3].gain[2] = -1;
+    b.params.control[3].guess = guess;
+    prepare(&b, PIXEL_RGBA);
+    run(&b, NULL, NULL);
+    float y[4], gain[4] = {2, guess ? 0 : 2, -1, guess ? 0 : -1};
+    assert_int_equal(device_read(b.device, b.program, op.y, 0, y, 4, &err), 0);
+    for (int i = 0; i < 4; i++) {
+      double more = (double)gain[i] * (48 + i) * (guess ? pow(10, -0.5) : 1);
+      assert_true(fabs((double)y[i] - (100 * (i + 1) + more)) < 1e-4);
+    }
+    finish(&b);
+  }
+}
+
 static void only_chosen_rows_see_the_image(void **state) {
   (void)state;
   struct bench b = begin();
@@ -850,6 +880,7 @@ int main(void) {
       cmocka_unit_test(a_step_may_keep_nothing),
       cmocka_unit_test(multistep_solvers_fit_the_step),
       cmocka_unit_test(a_loop_hands_on_its_latent),
+      cmocka_unit_test(a_control_adds_its_share),
       cmocka_unit_test(only_chosen_rows_see_the_image),
       cmocka_unit_test(what_is_not_kept_is_hidden),
       cmocka_unit_test(the_mask_is_beside_the_latent),

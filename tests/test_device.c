@@ -325,9 +325,15 @@ static void values_of_regions_are_checked(void **state) {
   plan_region_begin(&r->plan, (struct region_when){REGION_STYLE, 3});
   plan_affine(&r->plan, "op", (struct op_affine){.x = model, .scale = 1});
   plan_region_end(&r->plan);
+  plan_inject(&r->plan, "inject", (struct op_inject){.x = x, .y = model, .control = 1, .step = 1, .count = 1});
   rig_prepare(r, "cpu");
-  struct run_params good = {.control = {{.gain = {NAN, -1, 0, 7, NAN}}, {.gain = {NAN}}}, .style[2].weight = NAN}, bad;
+  struct run_params good = {.control = {{.gain = {NAN, -1, 0, 7, NAN}}, {.gain = {NAN, 1, NAN}}},
+                            .style[2].weight = NAN},
+                    bad;
   assert_int_equal(device_run(r->device, r->program, &good, &err), 0);
+  bad = good, bad.control[1].gain[1] = NAN;
+  assert_int_equal(device_run(r->device, r->program, &bad, &err), -1);
+  assert_non_null(strstr(err.message, "control 1 has a gain"));
   for (int i = 1; i <= 3; i++) {
     bad = good, bad.control[0].gain[i] = i == 2 ? INFINITY : NAN;
     assert_int_equal(device_run(r->device, r->program, &bad, &err), -1);

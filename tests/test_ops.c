@@ -86,6 +86,7 @@ static void narrower_vectors(const struct cpu_kernels *kernels) {
   run("conv", &options, 50);
   run("norm", &options, 15);
   run("attention", &options, 20);
+  run("inject", &options, 20);
   run("pixels", &options, 40);
 }
 

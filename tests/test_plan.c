@@ -349,6 +349,59 @@ static void loops_that_make_no_sense_are_refused(void **state) {
   resources_free(&resources);
 }
 
+/* One plan a mistake. */
+static void injections_are_checked(void **state) {
+  (void)state;
+  struct resources resources = {0};
+  const struct {
+    int control, step, index, count, rows, x_n, x_c;
+    bool weight, bias, self, late;
+    const char *what; /* NULL: nothing is wrong */
+  } cases[] = {
+      {0, 0, 0, 1, .x_n = 2, .x_c = 16, .weight = true, .bias = true},
+      {3, CALLS_MAX - 2, 12, 13, 1, 1, 8},
+      {-1, 0, 0, 1, 2, 2, 8, .what = "no such control"},
+      {CONTROLS_MAX, 0, 0, 1, 2, 2, 8, .what = "no such control"},
+      {0, 0, 1, 1, 2, 2, 8, .what = "no such control or injection"},
+      {0, 0, -1, 1, 2, 2, 8, .what = "no such control or injection"},
+      {0, CALLS_MAX - 1, 0, 1, 1, 2, 8, .what = "no such step"},
+      {0, -1, 0, 1, 2, 2, 8, .what = "no such step"},
+      {0, 2147483647, 0, 1, 2, 2, 8, .what = "no such step"},
+      {0, CALLS_MAX - 1, 0, 1, 2, 2, 8, .late = true, .what = "no such step"},
+      {0, 0, 0, 1, 4, 2, 8, .what = "guidance rows"},
+      {0, 0, 0, 1, 2, 3, 8, .what = "size differs"},
+      {0, 0, 0, 1, 2, 1, 16, .weight = true, .what = "size differs"},
+      {0, 0, 0, 1, 2, 2, 8, .weight = true, .what = "input features"},
+      {0, 0, 0, 1, 2, 2, 8, .bias = true, .what = "the bias"},
+      {0, 0, 0, 1, 2, 2, 16, .what = "channels differ"},
+      {0, 0, 0, 1, 2, 2, 8, .self = true, .what = "is read as well"},
+  };
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    struct error err = {0};
+    struct plan plan;
+    plan_init(&plan, &resources);
+    struct op_inject op = {.control = cases[i].control, .step = cases[i].step, .index = cases[i].index};
+    op.count = cases[i].count;
+    op.rows = cases[i].rows;
+    op.y = plan_input(&plan, 2, 3, 5, 8, ELEMENT_DEVICE);
+    op.x = cases[i].self ? op.y : plan_input(&plan, cases[i].x_n, 3, 5, cases[i].x_c, ELEMENT_DEVICE);
+    if (cases[i].weight)
+      op.weight = weight(&resources, "w", 8, 1, 16);
+    if (cases[i].bias)
+      op.bias = resources_weight(&resources, "b", 1, 1, 1, 8, NULL, 0, &err);
+    if (cases[i].late)
+      plan_loop_begin(&plan, 2);
+    plan_inject(&plan, "inject", op);
+    if (cases[i].what) {
+      expect_failure(&plan, cases[i].what);
+      continue;
+    }
+    assert_int_equal(plan_finish(&plan, &err), 0);
+    plan_free(&plan);
+  }
+  resources_free(&resources);
+}
+
 /* A norm of x that a step adds to it. */
 static struct tensor append_region(struct plan *plan, struct region_when when, struct tensor x) {
   plan_region_begin(plan, when);
@@ -492,6 +545,7 @@ int main(void) {
       cmocka_unit_test(weights_are_read_in_device_order),
       cmocka_unit_test(a_loop_keeps_what_its_next_iteration_reads),
       cmocka_unit_test(loops_that_make_no_sense_are_refused),
+      cmocka_unit_test(injections_are_checked),
       cmocka_unit_test(a_region_changes_what_was_there),
       cmocka_unit_test(regions_that_make_no_sense_are_refused),
   };

@@ -130,6 +130,26 @@ static __device__ __noinline__ float activate(float x, enum activation act) {
   }
 }
 
+/* --- what a run decides --- */
+
+/* guidance_index and guidance_row of unet/plan/op.h. */
+static __device__ __forceinline__ int index_of(struct guidance_rows rows, int row) {
+  return row < rows.first ? 0 : 1 + (row - rows.first) / rows.each;
+}
+
+static __device__ __forceinline__ int row_of(struct guidance_rows rows, int row) {
+  return row < rows.first ? row : (row - rows.first) % rows.each;
+}
+
+/* inject_gain of unet/plan/device.h. */
+static __device__ __forceinline__ float gain_of(const struct product_gain &gain, int picture) {
+  const struct control_params &control = gain.block->run.control[gain.control];
+  float g = control.gain[gain.step + gain.block->iteration + index_of(gain.rows, picture)];
+  if (!control.guess)
+    return g;
+  return row_of(gain.rows, picture) ? 0.0f : g * gain.guess;
+}
+
 /* --- what follows a matrix product --- */
 
 struct tail {

@@ -116,7 +116,18 @@ template <class T> struct epilogue : consumer<T> {
                          : row * (COLUMNS * 2) + group_of_8 * 16 + within;
   }
 
-  template <int COLUMNS, bool RESIDUAL> __device__ __forceinline__ void finish_chunk(char *stage, int chunk) {
+  /* Of the thread's two rows; those behind the last are nobody's. */
+  __device__ __forceinline__ float2 gains() const {
+    if (!p.gain.there)
+      return make_float2(1, 1);
+    int row = w.row + group * 64 + thread / 32 * 16 + lane / 4;
+    wait_for_predecessors();
+    return make_float2(gain_of(p.gain, min(row, p.rows - 1) / p.pixels),
+                       gain_of(p.gain, min(row + 8, p.rows - 1) / p.pixels));
+  }
+
+  template <int COLUMNS, bool RESIDUAL>
+  __device__ __forceinline__ void finish_chunk(char *stage, int chunk, float2 gain) {
     int row = group * 64 + thread / 32 * 16 + lane / 4;
 #pragma unroll
     for (int g = 0; g < COLUMNS / 8; g++) {
@@ -124,8 +135,13 @@ template <class T> struct epilogue : consumer<T> {
 #pragma unroll
       for (int half = 0; half < 2; half++) {
         uint32_t *to = reinterpret_cast<uint32_t *>(stage + place<COLUMNS>(row + 8 * half, g, lane));
-        float2 more = RESIDUAL ? unpack2(*to) : make_float2(0, 0);
-        *to = pack2(fmaxf(v[2 * half] + more.x, p.least), fmaxf(v[2 * half + 1] + more.y, p.least));
+        if constexpr (RESIDUAL) {
+          float2 more = unpack2(*to);
+          float g = half ? gain.y : gain.x;
+          *to = pack2(fmaxf(g * v[2 * half] + more.x, p.least), fmaxf(g * v[2 * half + 1] + more.y, p.least));
+        } else {
+          *to = pack2(fmaxf(v[2 * half], p.least), fmaxf(v[2 * half + 1], p.least));
+        }
       }
     }
   }
@@ -189,6 +205,7 @@ template <class T> struct epilogue : consumer<T> {
         store_few(column);
       return;
     }
+    const float2 gain = gains();
 #pragma unroll
     for (int chunk = 0; chunk < CHUNKS; chunk++) {
       barrier_wait(w.full(at.stage), at.parity);
@@ -197,9 +214,9 @@ template <class T> struct epilogue : consumer<T> {
         if constexpr (GATED)
           finish_gated_chunk(stage, chunk);
         else if (p.has_residual)
-          finish_chunk<CHUNK, true>(stage, chunk);
+          finish_chunk<CHUNK, true>(stage, chunk, gain);
         else
-          finish_chunk<CHUNK, false>(stage, chunk);
+          finish_chunk<CHUNK, false>(stage, chunk, gain);
         store<CHUNK>(at.stage, column + chunk * CHUNK);
       }
       if (T::SEVERAL && p.column_tiles) {

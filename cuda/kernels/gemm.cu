@@ -231,12 +231,20 @@ __device__ __forceinline__ void apply_gates(const struct gemm_args &p, const col
   __syncthreads();
 }
 
+/* OP_INJECT: product and bias times the gain of the row's picture. */
+__device__ __forceinline__ void apply_gain(const struct gemm_args &p, float *v, int count, int row, int column) {
+  float gain = gain_of(p.gain, row / (p.out_h * p.out_w));
+  for (int i = 0; i < count; i++)
+    v[i] = gain * (p.bias ? v[i] + __ldg(p.bias + column + i) : v[i]);
+}
+
 /* The tile's sums to y. */
 template <class T>
 __device__ __forceinline__ void write_tile(const struct gemm_args &p, const column_map &map, const float *tile) {
   int rows = p.n * p.out_h * p.out_w, first = (int)blockIdx.x * T::M;
   bool geglu = p.act == ACT_GEGLU;
-  struct tail tail = {geglu ? NULL : p.bias, p.time, p.residual, geglu ? ACT_NONE : p.act, p.residual_last};
+  struct tail tail = {geglu || p.gain.there ? NULL : p.bias, p.time, p.residual, geglu ? ACT_NONE : p.act,
+                      p.residual_last};
   if (map.count % 8 == 0 && is_simple(tail.act)) {
     int across = map.half / 8;
 #pragma unroll 2
@@ -249,6 +257,8 @@ __device__ __forceinline__ void write_tile(const struct gemm_args &p, const colu
       const float4 *from = reinterpret_cast<const float4 *>(tile + r * T::SUM_PITCH + offset);
       float4 low = from[0], high = from[1];
       float v[8] = {low.x, low.y, low.z, low.w, high.x, high.y, high.z, high.w};
+      if (p.gain.there)
+        apply_gain(p, v, 8, first + r, column);
       finish8(tail, v, column, residual);
       store8(p.y + at, v);
     }
@@ -258,8 +268,12 @@ __device__ __forceinline__ void write_tile(const struct gemm_args &p, const colu
   for (int i = threadIdx.x; i < T::M * map.half; i += T::THREADS) {
     int r = i / map.half, column = map.first + i % map.half;
     size_t at = (size_t)(first + r) * map.count + column;
-    if (first + r < rows && column < map.count)
-      p.y[at] = __float2half_rn(finish(tail, tile[r * T::SUM_PITCH + i % map.half], column, at));
+    if (first + r >= rows || column >= map.count)
+      continue;
+    float v = tile[r * T::SUM_PITCH + i % map.half];
+    if (p.gain.there)
+      apply_gain(p, &v, 1, first + r, column);
+    p.y[at] = __float2half_rn(finish(tail, v, column, at));
   }
 }
 

@@ -44,6 +44,17 @@ struct gemm_tile_size {
 };
 extern const struct gemm_tile_size gemm_tile_sizes[TILES];
 
+struct run_block;
+
+/* OP_INJECT's g, of each picture of a product's rows, which the run decides. */
+struct product_gain {
+  bool there; /* else it is 1 */
+  const struct run_block *block;
+  int control, step;
+  float guess; /* where the control guesses: of a latent's first picture */
+  struct guidance_rows rows;
+};
+
 /* y[rows, columns] = epilogue(A W^T): A is x itself, or gathered from it as a convolution needs. */
 struct gemm_args {
   const half_t *x, *x2;   /* [n, h, w, c], [n, h, w, c2] concatenated after it; c and c2 multiples of 8 */
@@ -58,6 +69,7 @@ struct gemm_args {
   bool upsample;           /* nearest 2x before the convolution */
   bool residual_last;      /* act before the residual, as OP_LINEAR; else after, as OP_CONV */
   enum activation act;
+  struct product_gain gain; /* of product and bias, before the residual, where there is no activation */
   int columns;
   enum gemm_tile tile;
   int splits;        /* of the sum over taps and channels; partial sums are added in a fixed order */
@@ -107,8 +119,8 @@ struct gather_args {
 };
 cudaError_t launch_gather(const struct launch_queue *queue, const struct gather_args *args);
 
-/* y = the rest of an op after a library's product: bias, time, residual, activation as in gemm_args. x may be y. With
- * ACT_GEGLU x is [rows, columns] and y [rows, columns / 2]. */
+/* y = the rest of an op after a library's product: bias, time, residual, activation, gain as in gemm_args. x may be y.
+ * With ACT_GEGLU x is [rows, columns] and y [rows, columns / 2]. */
 struct epilogue_args {
   const half_t *x;
   const float *bias;
@@ -118,6 +130,8 @@ struct epilogue_args {
   int columns;
   bool residual_last;
   enum activation act;
+  struct product_gain gain;
+  int pixels; /* rows of a picture */
 };
 cudaError_t launch_epilogue(const struct launch_queue *queue, const struct epilogue_args *args);
 
@@ -248,6 +262,7 @@ struct sample_args {
   unsigned image_rows;
   bool cos_first;
   float scale, shift;
+  struct product_gain gain;
 };
 cudaError_t launch_embed(const struct launch_queue *queue, const struct sample_args *args);
 cudaError_t launch_timestep(const struct launch_queue *queue, const struct sample_args *args);
@@ -259,6 +274,8 @@ cudaError_t launch_prompt(const struct launch_queue *queue, const struct sample_
 cudaError_t launch_affine(const struct launch_queue *queue, const struct sample_args *args);
 cudaError_t launch_end_token(const struct launch_queue *queue, const struct sample_args *args);
 cudaError_t launch_emphasis(const struct launch_queue *queue, const struct sample_args *args);
+/* y += gain * x, n pictures of count elements; c 1: x is one for all of them, else 0. */
+cudaError_t launch_inject(const struct launch_queue *queue, const struct sample_args *args);
 /* y += each picture's own row of table, of a convolution. */
 cudaError_t launch_add_times(const struct launch_queue *queue, const struct sample_args *args);
 cudaError_t launch_between(const struct launch_queue *queue, const struct sample_args *args);

@@ -104,6 +104,7 @@ inline params describe(const struct product_args *args) {
   p.stride = a->stride;
   p.pad = a->pad;
   p.pair = args->pair;
+  p.gain = a->gain;
   return p;
 }
 

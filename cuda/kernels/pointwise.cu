@@ -93,6 +93,13 @@ __global__ void __launch_bounds__(THREADS)
       v[j] = (v[j] + bias) * gelu(gate[j] + gate_bias);
     }
   }
+  if (p.gain.there) {
+    float gain = gain_of(p.gain, (int)(row / (unsigned)p.pixels));
+    tail.bias = NULL;
+#pragma unroll
+    for (int j = 0; j < 8; j++)
+      v[j] = gain * (p.bias ? v[j] + __ldg(p.bias + column + j) : v[j]);
+  }
   if (simple) {
     finish8(tail, v, column, residual);
   } else {

@@ -111,7 +111,8 @@ bool product_supported(const struct product_device *device, const struct product
                (gated && linear && a->c2 == 0 && a->splits == 1 && product_depth(a) >= turns_shape::DEPTH_LEAST &&
                 (args->pair == PAIR_NONE || args->pair == PAIR_WEIGHTS));
   bool few = a->columns == 4 && !a->residual && !a->time && !a->upsample && !gated; /* bias still is 16 bytes */
-  return device->encode_tiled && device->encode_im2col && (linear || window) && act && pair && turns &&
+  bool gain = !a->gain.there || (a->residual && a->act == ACT_NONE);
+  return device->encode_tiled && device->encode_im2col && (linear || window) && act && gain && pair && turns &&
          (!a->upsample || doubled) && a->c % 8 == 0 && a->c2 % 8 == 0 && (a->columns % (gated ? 16 : 8) == 0 || few) &&
          rows_of(a) < 1u << 30 && aligned(a->x) && aligned(a->x2) && aligned(a->weight) && aligned(a->bias) &&
          aligned(a->time) && aligned(a->residual) && aligned(a->y) && a->splits >= 1 && a->splits <= product_depth(a);

@@ -11,15 +11,7 @@ __device__ __forceinline__ size_t thread_index() {
   return (size_t)blockIdx.x * THREADS + threadIdx.x;
 }
 
-/* guidance_index, guidance_row and guidance_total of unet/plan/op.h. */
-__device__ __forceinline__ int index_of(struct guidance_rows rows, int row) {
-  return row < rows.first ? 0 : 1 + (row - rows.first) / rows.each;
-}
-
-__device__ __forceinline__ int row_of(struct guidance_rows rows, int row) {
-  return row < rows.first ? row : (row - rows.first) % rows.each;
-}
-
+/* guidance_total of unet/plan/op.h. */
 __device__ __forceinline__ int total_of(struct guidance_rows rows, int count) {
   return count ? rows.first + (count - 1) * rows.each : 0;
 }
@@ -207,6 +199,29 @@ __global__ void __launch_bounds__(THREADS) add_times_kernel(const __grid_constan
     store8(y, v);
   } else {
     *y = __float2half_rn(__half2float(*y) + __half2float(*row));
+  }
+}
+
+/* Eight elements a thread; p.count is a multiple of 8, or WIDTH is 1. */
+template <int WIDTH>
+__global__ void __launch_bounds__(THREADS) inject_kernel(const __grid_constant__ struct sample_args p) {
+  size_t i = thread_index() * WIDTH;
+  wait_for_previous();
+  if (i >= p.count * p.n)
+    return;
+  float gain = gain_of(p.gain, (int)(i / p.count));
+  size_t from = p.c ? i % p.count : i;
+  __half *y = static_cast<__half *>(p.y) + i;
+  if constexpr (WIDTH == 8) {
+    float v[8], x[8];
+    load8(y, v);
+    load8(static_cast<const __half *>(p.x) + from, x);
+#pragma unroll
+    for (int j = 0; j < 8; j++)
+      v[j] += gain * x[j];
+    store8(y, v);
+  } else {
+    *y = __float2half_rn(__half2float(*y) + gain * element_read(p.x, p.x_type, from));
   }
 }
 
@@ -446,6 +461,12 @@ cudaError_t launch_add_times(const struct launch_queue *queue, const struct samp
   bool wide = args->c % 8 == 0 && args->pitch % 8 == 0 && (uintptr_t)args->table % 16 == 0;
   return wide ? launch_over(queue, add_times_kernel<8>, count / 8, args)
               : launch_over(queue, add_times_kernel<1>, count, args);
+}
+
+cudaError_t launch_inject(const struct launch_queue *queue, const struct sample_args *args) {
+  size_t count = args->count * args->n;
+  return args->count % 8 == 0 && args->x_type == DTYPE_F16 ? launch_over(queue, inject_kernel<8>, count / 8, args)
+                                                           : launch_over(queue, inject_kernel<1>, count, args);
 }
 
 cudaError_t launch_between(const struct launch_queue *queue, const struct sample_args *args) {

@@ -58,6 +58,7 @@ struct params {
   int row_tiles;         /* of tiles in turns */
   int quarter_tiles;     /* of columns: of each pixel of 2x2 that a row becomes; 0: a row is one pixel of y */
   enum product_pair pair;
+  struct product_gain gain; /* with a residual alone */
 };
 
 /* --- a thread block's part --- */

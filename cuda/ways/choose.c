@@ -31,9 +31,9 @@ void product_scratch(const struct cuda_device *device, const struct cuda_program
 }
 
 static void make_key(const struct gemm_args *a, char *key, size_t size) {
-  snprintf(key, size, "%dx%dx%d c%d+%d to %dx%d c%d k%d s%d p%d u%d a%d b%d t%d r%d", a->n, a->h, a->w, a->c, a->c2,
+  snprintf(key, size, "%dx%dx%d c%d+%d to %dx%d c%d k%d s%d p%d u%d a%d b%d t%d r%d%s", a->n, a->h, a->w, a->c, a->c2,
            a->out_h, a->out_w, a->columns, a->kernel, a->stride, a->pad, a->upsample, (int)a->act, a->bias != NULL,
-           a->time != NULL, a->residual != NULL);
+           a->time != NULL, a->residual != NULL, a->gain.there ? " gain" : "");
 }
 
 /* --- trials --- */
@@ -85,7 +85,7 @@ static size_t trial_bytes(const struct cuda_device *device, const struct cuda_pr
     static const half_t there;
     size_t scratch[SCRATCH_AREAS] = {0};
     struct product product = {0};
-    if (plan->ops[i].type != OP_CONV && plan->ops[i].type != OP_LINEAR)
+    if (!is_product(&plan->ops[i]))
       continue;
     product_scratch(device, program, &plan->ops[i], scratch);
     product_shape(program, &plan->ops[i], &product.args);

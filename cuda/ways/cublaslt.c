@@ -26,7 +26,7 @@ static void scratch(const struct gemm_args *shape, size_t bytes[SCRATCH_AREAS]) 
     return;
   if (shape->c2)
     bytes[SCRATCH_DENSE] = product_dense_bytes(shape);
-  if (shape->act == ACT_GEGLU)
+  if (shape->act == ACT_GEGLU || shape->gain.there)
     bytes[SCRATCH_LIBRARY] =
         (size_t)shape->n * (size_t)shape->out_h * (size_t)shape->out_w * (size_t)shape->columns * sizeof(half_t);
 }
@@ -35,7 +35,7 @@ static int append(struct cuda_device *device, const struct product *product, con
                   struct launches *launches, struct error *err) {
   int index = choice->index;
   struct gemm_args args = product->args;
-  bool raw = args.act != ACT_NONE;
+  bool raw = args.act != ACT_NONE || args.gain.there;
   const half_t *bias = NULL;
   if (!raw && product->bias >= 0 && !(bias = resource_f16(device, product->bias, product->set, err)))
     return -1;
@@ -43,6 +43,8 @@ static int append(struct cuda_device *device, const struct product *product, con
     return -1;
   struct launch launch = {.kind = LAUNCH_BLAS, .op = product->prologue.op, .algorithm = index};
   half_t *y = raw ? product->scratch[SCRATCH_LIBRARY] : args.y;
+  if (raw)
+    args.residual = NULL;
   launch.blas = blas_product_create(device->blas, &args, bias, y, index, product->workspace, WORKSPACE_BYTES);
   if (!launch.blas)
     return error_set(err, STATUS_DEVICE, "cuda: cuBLASLt has no algorithm %d for this product", index);

@@ -16,6 +16,10 @@ static struct operands get_operands(const struct op *op) {
       all.time = (struct tensor){0};
     return all;
   }
+  if (op->type == OP_INJECT) { /* in place: what it adds to is its residual */
+    const struct op_inject *o = &op->inject;
+    return (struct operands){.x = o->x, .weight = o->weight, .bias = o->bias, .residual = o->y, .y = o->y};
+  }
   const struct op_linear *o = &op->linear;
   return (struct operands){.x = o->x,
                            .x2 = o->x2,
@@ -53,6 +57,13 @@ static void fill_shape(struct gemm_args *args, const struct op *op, const struct
     args->pad = op->conv.pad;
     args->upsample = op->conv.upsample;
     args->act = op->conv.act;
+  } else if (op->type == OP_INJECT) {
+    const struct op_inject *i = &op->inject;
+    args->gain = (struct product_gain){.there = true,
+                                       .control = i->control,
+                                       .step = i->step,
+                                       .guess = inject_guess(i),
+                                       .rows = guidance_rows(i->first, i->rows, i->y.n)};
   } else { /* y may be a state of another shape with as many rows as x */
     args->n = 1;
     args->h = args->out_h = 1;
@@ -140,6 +151,7 @@ int product_fill(struct cuda_device *device, struct cuda_program *program, const
   for (int i = 0; i < SCRATCH_AREAS; i++)
     product->scratch[i] = (char *)program->scratch + program->scratch_at[i];
   fill_shape(args, op, &o);
+  args->gain.block = program->block;
   args->x = tensor_data_either(device, program, o.x, &type, err);
   ok = args->x != NULL;
   args->x2 = optional(device, program, o.x2, ROLE_ANY, &ok, err);
@@ -198,6 +210,8 @@ int product_append_epilogue(const struct product *product, const half_t *x, stru
                                            .rows = (size_t)args->n * (size_t)args->out_h * (size_t)args->out_w,
                                            .columns = args->columns,
                                            .residual_last = args->residual_last,
-                                           .act = args->act};
+                                           .act = args->act,
+                                           .gain = args->gain,
+                                           .pixels = args->out_h * args->out_w};
   return launches_append(launches, &launch, err);
 }

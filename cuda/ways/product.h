@@ -4,7 +4,7 @@
 
 #include "cuda/ways/way.h"
 
-/* A convolution's or linear layer's sizes as the ways see them (way.h), and the bytes of its prologue's result. */
+/* A product's sizes as the ways see them (way.h), and the bytes of its prologue's result. */
 size_t product_shape(const struct cuda_program *program, const struct op *op, struct gemm_args *shape);
 /* The same with addresses, weights loaded, and its prologue as a launch. */
 int product_fill(struct cuda_device *device, struct cuda_program *program, const struct plan *plan, int index,

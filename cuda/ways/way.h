@@ -1,5 +1,5 @@
-/* Ways to do a convolution or a linear layer. Both are products of rows with a weight matrix (struct gemm_args); what
- * an op has beside that, its prologue, runs before.
+/* Ways to do a convolution, a linear layer or an injection. All are products of rows with a weight matrix (struct
+ * gemm_args); what an op has beside that, its prologue, runs before.
  *
  * A way is a struct of functions in a file of its own, listed in ways.c. A new one also needs a kind of launch, and the
  * operands of its launch, in launches.h. */
@@ -24,6 +24,10 @@ struct product {
   void *workspace; /* those of runs, or of trials */
   unsigned *arrivals;
 };
+
+static inline bool is_product(const struct op *op) {
+  return op->type == OP_CONV || op->type == OP_LINEAR || (op->type == OP_INJECT && tensor_exists(op->inject.weight));
+}
 
 struct way;
 

@@ -39,7 +39,7 @@ struct state {
   struct cpu_input input;
   bool gathered;   /* the input is made in scratch; else the first layer reads x in place */
   bool sum_vector; /* bias + time is made in scratch */
-  size_t input_at, work_at, vector_at, gate_at, inner_at;
+  size_t input_at, work_at, vector_at, gate_at, product_at, inner_at;
   struct layer layer, gate; /* gate: GEGLU's second half, which runs first */
 };
 
@@ -464,10 +464,61 @@ static void linear_run(const struct cpu_run *run, const struct cpu_node *node) {
   layer_run(run, node, &s->layer);
 }
 
+/* --- inject --- */
+
+/* The product alone, which goes to scratch. */
+static struct op_linear product_of(const struct op_inject *op) {
+  return (struct op_linear){.x = op->x, .weight = op->weight, .bias = op->bias};
+}
+
+static int inject_prepare(struct cpu_program *program, struct cpu_node *node, struct error *err) {
+  static const struct prologue none = {0};
+  const struct op_linear op = product_of(&node->op->inject);
+  struct after after = {.act = ACT_NONE};
+  size_t total = 0;
+  if (!tensor_exists(op.weight))
+    return 0;
+  struct state *s = new_state(node, err);
+  if (!s)
+    return -1;
+  plan_input_of(program, s, op.x, op.x2, &none, false, &total);
+  struct places at = {.src = s->gathered ? NULL : cpu_data(program, op.x),
+                      .bias = cpu_data(program, op.bias),
+                      .has_bias = tensor_exists(op.bias)};
+  if (linear_make(program, &s->layer, &op, op.weight.n, DTYPE_F32, &after, err) < 0 ||
+      layer_bind(program, &s->layer, op.weight, 0, op.weight.n, &at, &after, err) < 0)
+    return -1;
+  s->product_at = cpu_bump(&total, tensor_rows(op.x) * (size_t)op.weight.n * sizeof(float));
+  s->inner_at = cpu_bump(&total, inner_bytes(&s->layer));
+  cpu_reserve(program, total);
+  return 0;
+}
+
+static void inject_run(const struct cpu_run *run, const struct cpu_node *node) {
+  const struct cpu_program *p = run->program;
+  const struct op_inject *op = &node->op->inject;
+  const struct state *s = node->state;
+  enum dtype in = s ? DTYPE_F32 : cpu_dtype(p, op->x), out = cpu_dtype(p, op->y);
+  const char *more = s ? scratch_at(run, s->product_at) : cpu_data(p, op->x);
+  char *y = cpu_data(p, op->y);
+  size_t count = tensor_elements(op->y) / (size_t)op->y.n, step = op->x.n == 1 ? 0 : count;
+  if (s) {
+    run_input(run, node);
+    set_argument(run, node, &s->layer, DNNL_ARG_DST, (void *)more);
+    layer_run(run, node, &s->layer);
+  }
+  for (int n = 0; n < op->y.n; n++)
+    p->device->kernels->add(more + (size_t)n * step * dtype_size(in), in,
+                            inject_gain(op, run->params, run->iteration, n), y + (size_t)n * count * dtype_size(out),
+                            out, count);
+}
+
 static const struct cpu_impl conv = {
     .prepare = conv_prepare, .run = conv_run, .free = free_state, .takes_bf16 = true, .packs_weight = true};
 static const struct cpu_impl linear = {
     .prepare = linear_prepare, .run = linear_run, .free = free_state, .takes_bf16 = true, .packs_weight = true};
+static const struct cpu_impl inject = {
+    .prepare = inject_prepare, .run = inject_run, .free = free_state, .takes_bf16 = true, .packs_weight = true};
 
 int cpu_dnnl_open(struct cpu_device *device, struct error *err) {
   struct cpu_dnnl *d = calloc(1, sizeof *d);
@@ -486,6 +537,7 @@ int cpu_dnnl_open(struct cpu_device *device, struct error *err) {
   device->dnnl = d;
   device->impl[OP_CONV] = &conv;
   device->impl[OP_LINEAR] = &linear;
+  device->impl[OP_INJECT] = &inject;
   const dnnl_version_t *v = dnnl_version();
   size_t used = strlen(device->detail);
   snprintf(device->detail + used, sizeof device->detail - used, ", oneDNN %d.%d.%d", v->major, v->minor, v->patch);

@@ -14,4 +14,5 @@ const struct cpu_kernels KERNEL(cpu_kernels) = {
     .resize = KERNEL(cpu_resize),
     .compose = KERNEL(cpu_compose),
     .copy = KERNEL(cpu_copy),
+    .add = KERNEL(cpu_add),
 };

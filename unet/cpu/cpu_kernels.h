@@ -91,6 +91,8 @@ struct cpu_kernels {
   void (*compose)(const struct compose *);
   /* out = in, element by element: residuals that cannot be added in place. */
   void (*copy)(const void *in, enum dtype in_dtype, void *out, enum dtype out_dtype, size_t count);
+  /* out += factor * in. */
+  void (*add)(const void *in, enum dtype in_dtype, float factor, void *out, enum dtype out_dtype, size_t count);
 };
 
 extern const struct cpu_kernels cpu_kernels_base, cpu_kernels_avx2, cpu_kernels_avx512;
@@ -105,6 +107,7 @@ extern const struct cpu_kernels cpu_kernels_base, cpu_kernels_avx2, cpu_kernels_
 
 void KERNEL(cpu_gather)(const struct gather *g);
 void KERNEL(cpu_copy)(const void *in, enum dtype in_dtype, void *out, enum dtype out_dtype, size_t count);
+void KERNEL(cpu_add)(const void *in, enum dtype in_dtype, float factor, void *out, enum dtype out_dtype, size_t count);
 size_t KERNEL(cpu_attend_packed)(int keys, int dim);
 size_t KERNEL(cpu_attend_tile)(int dim);
 void KERNEL(cpu_attend)(const struct attend *a);

@@ -214,3 +214,16 @@ void KERNEL(cpu_copy)(const void *in, enum dtype in_dtype, void *out, enum dtype
     }
   }
 }
+
+void KERNEL(cpu_add)(const void *in, enum dtype in_dtype, float factor, void *out, enum dtype out_dtype, size_t count) {
+#pragma omp parallel
+  {
+    size_t low, high;
+    thread_share((count + LANES - 1) / LANES, &low, &high);
+    for (size_t i = low * LANES; i < high * LANES && i < count; i += LANES) {
+      int lanes = count - i < LANES ? (int)(count - i) : LANES;
+      vec sum = vec_get(out, out_dtype, i, lanes) + vec_set(factor) * vec_get(in, in_dtype, i, lanes);
+      vec_put(out, out_dtype, i, lanes, sum);
+    }
+  }
+}

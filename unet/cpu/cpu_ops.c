@@ -197,6 +197,30 @@ static void linear_run(const struct cpu_run *run, const struct cpu_node *node) {
     linear_row(&args, r);
 }
 
+/* --- inject --- */
+
+static void inject_row(const struct cpu_program *p, const struct op_inject *op, size_t row, float gain) {
+  const float *weight = cpu_f32(p, op->weight), *bias = cpu_f32(p, op->bias);
+  const float *x = cpu_f32(p, op->x) + row % tensor_rows(op->x) * (size_t)op->x.c;
+  float *y = cpu_f32(p, op->y) + row * (size_t)op->y.c;
+  for (int i = 0; i < op->y.c; i++) {
+    double more = weight ? dot(x, weight + (size_t)i * (size_t)op->x.c, op->x.c) : (double)x[i];
+    more += bias ? (double)bias[i] : 0;
+    y[i] = (float)((double)y[i] + (double)gain * more);
+  }
+}
+
+static void inject_run(const struct cpu_run *run, const struct cpu_node *node) {
+  const struct op_inject *op = &node->op->inject;
+  size_t rows = (size_t)op->y.h * (size_t)op->y.w;
+  for (int n = 0; n < op->y.n; n++) {
+    float gain = inject_gain(op, run->params, run->iteration, n);
+#pragma omp parallel for
+    for (size_t r = 0; r < rows; r++)
+      inject_row(run->program, op, (size_t)n * rows + r, gain);
+  }
+}
+
 /* --- norm --- */
 
 static void norm_run(const struct cpu_run *run, const struct cpu_node *node) {
@@ -300,6 +324,7 @@ static void style_run(const struct cpu_run *run, const struct cpu_node *node) {
 
 const struct cpu_impl cpu_define_conv = {.prepare = conv_prepare, .run = conv_run};
 const struct cpu_impl cpu_define_linear = {.prepare = linear_prepare, .run = linear_run};
+const struct cpu_impl cpu_define_inject = {.run = inject_run};
 const struct cpu_impl cpu_define_norm = {.run = norm_run};
 const struct cpu_impl cpu_define_attention = {.prepare = attention_prepare, .run = attention_run};
 const struct cpu_impl cpu_define_style = {.prepare = style_prepare, .run = style_run};

@@ -311,6 +311,20 @@ static int check_coefficients(const struct op *op, const struct submission *s, s
   return 0;
 }
 
+static int check_control(const struct run_params *params, int control, int first, int end, struct error *err) {
+  for (int i = first; i < end; i++)
+    if (!isfinite(params->control[control].gain[i]))
+      return error_set(err, STATUS_FAILED, "submit: control %d has a gain of %g at step %d", control,
+                       (double)params->control[control].gain[i], i);
+  return 0;
+}
+
+static int check_gains(const struct op *op, const struct submission *s, struct error *err) {
+  const struct op_inject *o = &op->inject;
+  int last = guidance_index(guidance_rows(o->first, o->rows, o->y.n), o->y.n - 1);
+  return check_control(s->params, o->control, o->step, o->step + s->runs + last, err);
+}
+
 static int check_op(const struct op *op, const struct submission *submission, struct error *err) {
 #define CHECK(TYPE, field, name, parameters, ...) [OP_##TYPE] = check_##parameters,
   static int (*const check[OP_TYPES])(const struct op *, const struct submission *, struct error *) = {OP_TABLE(CHECK)};
@@ -337,11 +351,16 @@ static int check_region(const struct plan *plan, const struct plan_region *regio
   if (when->kind == REGION_STYLE && !isfinite(params->style[when->index].weight))
     return error_set(err, STATUS_FAILED, "submit: style %d has a weight of %g", when->index,
                      (double)params->style[when->index].weight);
-  for (int i = when->step; when->kind == REGION_CONTROL && i < end; i++)
-    if (!isfinite(params->control[when->index].gain[i]))
-      return error_set(err, STATUS_FAILED, "submit: control %d has a gain of %g at step %d", when->index,
-                       (double)params->control[when->index].gain[i], i);
-  return 0;
+  return when->kind == REGION_CONTROL ? check_control(params, when->index, when->step, end, err) : 0;
+}
+
+float inject_gain(const struct op_inject *op, const struct run_params *params, int iteration, int picture) {
+  const struct guidance_rows rows = guidance_rows(op->first, op->rows, op->y.n);
+  const struct control_params *control = &params->control[op->control];
+  float gain = control->gain[op->step + iteration + guidance_index(rows, picture)];
+  if (!control->guess)
+    return gain;
+  return guidance_row(rows, picture) ? 0 : gain * inject_guess(op);
 }
 
 static int check_run(const struct program *program, const struct run_params *params, const struct frame *frames,

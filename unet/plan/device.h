@@ -92,6 +92,9 @@ static inline int style_slot(const struct op_style *op, const struct style_param
   return guidance_row(guidance_rows(op->first, op->rows, op->y.n), picture) ? op->k.n - 1 : style->slot;
 }
 
+/* What OP_INJECT multiplies by for a picture of its y. */
+float inject_gain(const struct op_inject *op, const struct run_params *params, int iteration, int picture);
+
 /* New values of some rows of a weight (resource_rows), FP32, each row in device order: those that are given, or the
  * checkpoint's with what adapters add to them, which the device computes in FP32. */
 struct weight_change {

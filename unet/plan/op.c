@@ -1,5 +1,6 @@
 #include "unet/plan/op.h"
 
+#include <math.h>
 #include <stdint.h>
 
 /* --- the lists of operands --- */
@@ -56,6 +57,10 @@ struct tensor *op_y(struct op *op) {
     if (places[i].roles == OPERAND_WRITE)
       return operand_at(op, &places[i]);
   return NULL;
+}
+
+float inject_guess(const struct op_inject *op) {
+  return powf(10, op->count > 1 ? (float)op->index / (float)(op->count - 1) - 1 : -1);
 }
 
 const char *op_type_name(enum op_type type) {
@@ -161,6 +166,49 @@ static const char *check_affine(const struct op *op, int runs, struct op_result 
   return op->affine.x.pitch == op->affine.x.c ? NULL : "x is a slice of channels";
 }
 
+/* Whether n rows are those of one latent or step or of several. */
+static bool has_rows(struct guidance_rows rows, int n) {
+  return rows.first >= 1 && rows.first <= GUIDANCE_ROWS_MAX && rows.each >= 1 && rows.each <= GUIDANCE_ROWS_MAX &&
+         n >= rows.first && (n - rows.first) % rows.each == 0;
+}
+
+/* Whether there are steps enough for an op that runs so often, first at this one. */
+static bool has_steps(int step, int runs) {
+  return step >= 0 && step < CALLS_MAX && step + runs <= CALLS_MAX;
+}
+
+static bool is_same(struct tensor a, struct tensor b) {
+  return tensor_exists(a) && a.space == b.space && a.index == b.index;
+}
+
+static const char *check_inject_operands(const struct op_inject *o) {
+  struct tensor one = o->x, w = o->weight;
+  one.n = o->x.n == 1 && !tensor_exists(w) ? o->y.n : o->x.n;
+  if (o->y.space == TENSOR_RESOURCE || is_same(o->x, o->y))
+    return "what it adds to is a weight, or is read as well";
+  if (!has_size(one, o->y))
+    return "the size differs from that of what it adds to";
+  if (tensor_exists(w) && (w.c != o->x.c || w.h != 1 || w.w != 1))
+    return "the weight's input features do not match the input";
+  if (tensor_exists(o->bias) && (!tensor_exists(w) || !is_vector(o->bias, w.n)))
+    return "the bias does not match the output features";
+  return o->y.c == (tensor_exists(w) ? w.n : o->x.c) ? NULL : "the channels differ from those of what it adds to";
+}
+
+static const char *check_inject(const struct op *op, int runs, struct op_result *y) {
+  const struct op_inject *o = &op->inject;
+  const struct guidance_rows rows = guidance_rows(o->first, o->rows, o->y.n);
+  const char *wrong = check_inject_operands(o);
+  (void)y;
+  if (wrong)
+    return wrong;
+  if (o->control < 0 || o->control >= CONTROLS_MAX || o->index < 0 || o->index >= o->count)
+    return "there is no such control or injection";
+  if (!has_rows(rows, o->y.n))
+    return "the guidance rows are not all there";
+  return has_steps(o->step, runs + guidance_index(rows, o->y.n - 1)) ? NULL : "no such step";
+}
+
 static const char *check_attention(const struct op *op, int runs, struct op_result *y) {
   const struct op_attention *o = &op->attention;
   (void)runs;
@@ -172,12 +220,6 @@ static const char *check_attention(const struct op *op, int runs, struct op_resu
   if (o->k.h * o->k.w != o->v.h * o->v.w)
     return "k and v differ in length";
   return o->k.n == o->v.n && (o->k.n == 1 || o->k.n == o->q.n) ? NULL : "k and v do not match q's rows";
-}
-
-/* Whether n rows are those of one latent or step or of several. */
-static bool has_rows(struct guidance_rows rows, int n) {
-  return rows.first >= 1 && rows.first <= GUIDANCE_ROWS_MAX && rows.each >= 1 && rows.each <= GUIDANCE_ROWS_MAX &&
-         n >= rows.first && (n - rows.first) % rows.each == 0;
 }
 
 static const char *check_style(const struct op *op, int runs, struct op_result *y) {
@@ -238,11 +280,6 @@ static const char *check_guidance_embed(const struct op *op, int runs, struct op
   (void)runs;
   *y = (struct op_result){.n = op->guidance_embed.y.n, .h = 1, .w = 1, .c = c};
   return c > 2 && c % 2 == 0 ? NULL : "the embedding's width is odd";
-}
-
-/* Whether there are steps enough for an op that runs so often, first at this one. */
-static bool has_steps(int step, int runs) {
-  return step >= 0 && step + runs <= CALLS_MAX;
 }
 
 static const char *check_time_row(const struct op *op, int runs, struct op_result *y) {
@@ -336,10 +373,6 @@ static const char *check_unet_input(const struct op *op, int runs, struct op_res
              : "the image latent's size differs from the noisy latent's";
 }
 
-static bool is_same(struct tensor a, struct tensor b) {
-  return tensor_exists(a) && a.space == b.space && a.index == b.index;
-}
-
 static const char *check_guide(const struct op *op, int runs, struct op_result *y) {
   const struct op_guide *o = &op->guide;
   const struct guidance_rows rows = guidance_rows(o->first, o->rows, o->model.n);
@@ -411,6 +444,10 @@ static double conv_flops(const struct op *op) {
 static double linear_flops(const struct op *op) {
   struct tensor w = op->linear.weight;
   return 2.0 * (double)tensor_rows(op->linear.x) * w.n * w.c;
+}
+
+static double inject_flops(const struct op *op) {
+  return 2.0 * (double)tensor_elements(op->inject.y) * op->inject.weight.c;
 }
 
 static double attention_flops(const struct op *op) {

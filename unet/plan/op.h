@@ -134,6 +134,25 @@ struct op_linear {
   enum activation act;
 };
 
+/* y += g * (x W^T + bias), over rows of channels, in place: what a control network adds to a U-Net's tensor. g is of
+ * each picture of y: run.control[control].gain[step + i] for all of latent i's rows; with run.control[control].guess,
+ * times 10^(-1 + index / (count - 1)) for the latent's first row and times 0 for its others. x       [n, h, w, c];
+ * without a weight, one may be for all n weight  [c_out, 1, 1, c]; without it x alone is multiplied by g bias [c_out]
+ *   y       [n, h, w, c_out]: a temporary or a state */
+#define OPERANDS_INJECT(T, P)                                                                                          \
+  T(x, OPERAND_READ)                                                                                                   \
+  T(weight, OPERAND_READ | OPERAND_MATRIX | OPERAND_OPTIONAL)                                                          \
+  T(bias, OPERAND_READ | OPERAND_VECTOR | OPERAND_OPTIONAL)                                                            \
+  T(y, OPERAND_READ | OPERAND_WRITE)
+struct op_inject {
+  OPERANDS(INJECT)
+  int control, step; /* step as OP_TIME_ROW's */
+  int index, count;  /* which of the control's injections in a call of the network */
+  int rows, first;   /* pictures of each latent, of the first one; 0: y.n, and as many as of each */
+};
+/* What guessing multiplies g by. */
+float inject_guess(const struct op_inject *op);
+
 /* y = prologue(x), for a norm that no other op can carry. */
 #define OPERANDS_NORM(T, P)                                                                                            \
   T(x, OPERAND_READ)                                                                                                   \
@@ -434,6 +453,7 @@ struct op_pixels_out {
 #define OP_TABLE(ROW)                                                                                                  \
   ROW(CONV, conv, "conv", nothing, conv_flops)                                                                         \
   ROW(LINEAR, linear, "linear", nothing, linear_flops)                                                                 \
+  ROW(INJECT, inject, "inject", gains, inject_flops)                                                                   \
   ROW(NORM, norm, "norm", nothing, no_flops)                                                                           \
   ROW(AFFINE, affine, "affine", nothing, no_flops)                                                                     \
   ROW(ATTENTION, attention, "attention", nothing, attention_flops)                                                     \

@@ -20,7 +20,8 @@ void profile_free(struct profile *profile) {
 /* --- bytes --- */
 
 static bool reads_whole(const struct op *op) {
-  return op->type == OP_CONV || op->type == OP_LINEAR || op->type == OP_NORM || op->type == OP_ATTENTION;
+  return op->type == OP_CONV || op->type == OP_LINEAR || op->type == OP_INJECT || op->type == OP_NORM ||
+         op->type == OP_ATTENTION;
 }
 
 /* Of a table, a list of prompts or of noise samples, one row is read, as long as what is made of it. */
@@ -92,12 +93,18 @@ static void describe_linear(const struct op_linear *o, char *out, size_t size) {
            o->act == ACT_GEGLU ? ", GEGLU" : "", tensor_exists(o->residual) ? ", residual" : "");
 }
 
+static void describe_inject(const struct op_inject *o, char *out, size_t size) {
+  snprintf(out, size, "%zu x %d to %d", tensor_rows(o->y), o->x.c, o->y.c);
+}
+
 static void describe_shape(const struct op *op, char *out, size_t size) {
   struct tensor y = made_by(op);
   if (op->type == OP_CONV)
     describe_conv(&op->conv, out, size);
   else if (op->type == OP_LINEAR)
     describe_linear(&op->linear, out, size);
+  else if (op->type == OP_INJECT)
+    describe_inject(&op->inject, out, size);
   else if (op->type == OP_ATTENTION)
     snprintf(out, size, "%d heads of %d, %d x %d", op->attention.heads, op->attention.q.c / op->attention.heads,
              op->attention.q.h * op->attention.q.w, op->attention.k.h * op->attention.k.w);
