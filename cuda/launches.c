@@ -80,6 +80,8 @@ cudaError_t launch_enqueue(const struct cuda_device *device, const struct launch
     return launch_join(queue, &launch->join);
   case LAUNCH_SAMPLE:
     return launch->sample.enqueue(queue, &launch->sample.args);
+  case LAUNCH_MAP:
+    return launch_map(queue, &launch->map);
   case LAUNCH_PIXELS_IN:
     return launch_pixels_in(queue, &launch->pixels);
   case LAUNCH_PIXELS_OUT:
@@ -100,13 +102,28 @@ cudaError_t launches_enqueue(const struct cuda_device *device, const struct laun
 
 const char *launch_kind_name(enum launch_kind kind) {
   static const char *const names[] = {
-      [LAUNCH_GEMM] = "gemm",           [LAUNCH_NARROW] = "narrow",       [LAUNCH_BLAS] = "cublaslt",
-      [LAUNCH_DNN] = "cudnn",           [LAUNCH_NORM] = "norm",           [LAUNCH_GATHER] = "gather",
-      [LAUNCH_EPILOGUE] = "epilogue",   [LAUNCH_ATTENTION] = "attention", [LAUNCH_PLAIN_ATTENTION] = "plain attention",
-      [LAUNCH_SAMPLE] = "sample",       [LAUNCH_PIXELS_IN] = "pixels in", [LAUNCH_PIXELS_OUT] = "pixels out",
-      [LAUNCH_PRODUCT] = "sm90",        [LAUNCH_HALO] = "halo",           [LAUNCH_NORM_CONV] = "norm conv",
-      [LAUNCH_BLOCK] = "block",         [LAUNCH_ROW_ENTER] = "row enter", [LAUNCH_ROW_ATTEND] = "row attend",
-      [LAUNCH_ROW_LEAVE] = "row leave", [LAUNCH_STYLE] = "style",         [LAUNCH_JOIN] = "join",
+      [LAUNCH_GEMM] = "gemm",
+      [LAUNCH_NARROW] = "narrow",
+      [LAUNCH_BLAS] = "cublaslt",
+      [LAUNCH_DNN] = "cudnn",
+      [LAUNCH_NORM] = "norm",
+      [LAUNCH_GATHER] = "gather",
+      [LAUNCH_EPILOGUE] = "epilogue",
+      [LAUNCH_ATTENTION] = "attention",
+      [LAUNCH_PLAIN_ATTENTION] = "plain attention",
+      [LAUNCH_SAMPLE] = "sample",
+      [LAUNCH_PIXELS_IN] = "pixels in",
+      [LAUNCH_PIXELS_OUT] = "pixels out",
+      [LAUNCH_PRODUCT] = "sm90",
+      [LAUNCH_HALO] = "halo",
+      [LAUNCH_NORM_CONV] = "norm conv",
+      [LAUNCH_BLOCK] = "block",
+      [LAUNCH_ROW_ENTER] = "row enter",
+      [LAUNCH_ROW_ATTEND] = "row attend",
+      [LAUNCH_ROW_LEAVE] = "row leave",
+      [LAUNCH_STYLE] = "style",
+      [LAUNCH_JOIN] = "join",
+      [LAUNCH_MAP] = "map",
   };
   bool named = (size_t)kind < sizeof names / sizeof names[0] && names[kind];
   return named ? names[kind] : "other";

@@ -27,6 +27,7 @@ enum launch_kind {
   LAUNCH_STYLE,
   LAUNCH_JOIN,
   LAUNCH_SAMPLE,
+  LAUNCH_MAP,
   LAUNCH_PIXELS_IN,
   LAUNCH_PIXELS_OUT,
 };
@@ -62,6 +63,7 @@ struct launch {
       cudaError_t (*enqueue)(const struct launch_queue *queue, const struct sample_args *args);
       struct sample_args args;
     } sample;
+    struct map_args map;
     struct pixels_args pixels;
   };
 };

@@ -350,6 +350,22 @@ static int prepare_step(struct preparation *p) {
   return append_sample(p, launch_step, &args);
 }
 
+static int prepare_map(struct preparation *p) {
+  const struct op_map *o = &p->op->map;
+  struct launch launch = {.kind = LAUNCH_MAP};
+  launch.map = (struct map_args){.block = p->program->block,
+                                 .x = operand(p, o->x, ROLE_ANY),
+                                 .y = operand(p, o->y, ROLE_ANY),
+                                 .scratch = (char *)p->program->scratch + p->program->scratch_at[SCRATCH_PROLOGUE],
+                                 .kind = o->kind,
+                                 .control = o->control,
+                                 .w = o->x.w,
+                                 .h = o->x.h,
+                                 .scale = 255 * o->scale,
+                                 .bias = 255 * o->bias + 0.5f};
+  return append(p, &launch);
+}
+
 static int prepare_pixels_in(struct preparation *p) {
   const struct op_pixels_in *o = &p->op->pixels_in;
   struct launch launch = {.kind = LAUNCH_PIXELS_IN};
@@ -428,4 +444,6 @@ void op_scratch(const struct cuda_device *device, const struct cuda_program *pro
   memset(bytes, 0, SCRATCH_AREAS * sizeof *bytes);
   if (is_product(op))
     product_scratch(device, program, op, bytes);
+  if (op->type == OP_MAP)
+    bytes[SCRATCH_PROLOGUE] = map_scratch_bytes(op->map.kind, op->map.x.w, op->map.x.h);
 }

@@ -271,7 +271,7 @@ fail:
 /* What a case is called in messages, and which bound applies. */
 struct name {
   char name[96];
-  bool exact;
+  bool exact, codes;
 };
 
 /* ||out - ref|| / ||ref||, or ||out - ref|| where ref is 0; NaN when an output is not a number. */
@@ -291,13 +291,25 @@ static double difference(const float *out, const float *ref, size_t count, size_
   return norm > 0 ? sqrt(sum / norm) : sqrt(sum);
 }
 
+/* How many codes differ; NaN as difference has it. */
+static double different_codes(const float *out, const float *ref, size_t count, size_t *worst) {
+  size_t differing = 0;
+  for (size_t i = 0; i < count; i++) {
+    if (!isfinite(out[i]) || !isfinite(ref[i]))
+      return NAN;
+    if (lrintf(255 * out[i]) != lrintf(255 * ref[i]))
+      *worst = i, differing++;
+  }
+  return (double)differing;
+}
+
 static int compare_values(const struct op_test *t, const struct name *c, const struct op_test_options *options,
                           const struct result *out, const struct result *ref) {
   int status = 0;
-  double bound = c->exact ? options->exact : options->product;
+  double bound = c->codes ? 0 : c->exact ? options->exact : options->product;
   for (int i = 0; i < t->output_count; i++) {
     size_t worst = 0, count = tensor_elements(t->outputs[i]), channels = (size_t)t->outputs[i].c;
-    double error = difference(out->values[i], ref->values[i], count, &worst);
+    double error = (c->codes ? different_codes : difference)(out->values[i], ref->values[i], count, &worst);
     bool good = error <= bound;
     if (!good)
       status = -1;
@@ -351,7 +363,7 @@ int op_test_run(const struct op_cases *cases, int index, const struct op_test_op
   uint64_t seed = options->seed ? options->seed : fresh_seed();
   struct result out = {0}, ref = {0};
   struct error err = {0};
-  struct name name = {.exact = cases->exact};
+  struct name name = {.exact = cases->exact, .codes = cases->codes};
   snprintf(name.name, sizeof name.name, "%s %d", cases->name, index);
   t.random = seed;
   t.params.mix = 1;

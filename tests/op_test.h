@@ -84,12 +84,15 @@ struct op_cases {
   size_t size; /* of an argument */
   int count;
   bool exact; /* which bound applies */
+  bool codes; /* outputs are 8-bit codes in 0..1, the same ones everywhere */
 };
 
 #define OP_CASES(name, build, arguments)                                                                               \
   { name, build, arguments, sizeof(arguments)[0], sizeof(arguments) / sizeof(arguments)[0], false }
 #define OP_CASES_EXACT(name, build, arguments)                                                                         \
   { name, build, arguments, sizeof(arguments)[0], sizeof(arguments) / sizeof(arguments)[0], true }
+#define OP_CASES_CODES(name, build, arguments)                                                                         \
+  { name, build, arguments, sizeof(arguments)[0], sizeof(arguments) / sizeof(arguments)[0], true, true }
 #define OP_CASE(name, build)                                                                                           \
   { name, build, NULL, 0, 1, false }
 #define OP_CASE_EXACT(name, build)                                                                                     \

@@ -88,6 +88,7 @@ static void narrower_vectors(const struct cpu_kernels *kernels) {
   run("attention", &options, 20);
   run("inject", &options, 20);
   run("pixels", &options, 40);
+  run("map", &options, 30);
 }
 
 static void base_vectors(void **state) {

@@ -234,6 +234,25 @@ struct pixels_args {
 cudaError_t launch_pixels_in(const struct launch_queue *queue, const struct pixels_args *args);
 cudaError_t launch_pixels_out(const struct launch_queue *queue, const struct pixels_args *args);
 
+/* --- maps.cu --- */
+
+struct map_args {
+  const struct run_block *block;
+  const half_t *x; /* [h, w, 3] */
+  half_t *y;       /* likewise */
+  void *scratch;   /* map_scratch_bytes */
+  enum map_kind kind;
+  int control, w, h;
+  float scale, bias; /* to codes: floor(x * scale + bias) */
+  /* Set by launch_map: parts of scratch, and which round of hysteresis it is. */
+  struct ushort4 *along;
+  struct uchar4 *mean;
+  unsigned *weak, *strong[2];
+  int pass;
+};
+size_t map_scratch_bytes(enum map_kind kind, int w, int h);
+cudaError_t launch_map(const struct launch_queue *queue, const struct map_args *args);
+
 /* The ops of sample.cu: operands as in unet/plan/op.h. What has no type here is half, noise float. */
 struct sample_args {
   const struct run_block *block;

@@ -1,5 +1,6 @@
 /* Ops that the vectorised kernels run: operands, scratch and parameters, then one call. */
 #include "unet/cpu/cpu_fast.h"
+#include "unet/cpu/cpu_maps.h"
 #include "unet/cpu/cpu_memory.h"
 
 #include <stdio.h>
@@ -228,10 +229,38 @@ static void pixels_out_run(const struct cpu_run *run, const struct cpu_node *nod
   });
 }
 
+/* --- maps --- */
+
+static void encode(const struct cpu_kernels *kernels, const struct mapping *m) {
+  kernels->encode(&(struct encode){
+      .x = m->x, .code = m->code, .count = 3 * (size_t)m->w * (size_t)m->h, .scale = m->scale, .bias = m->bias});
+}
+
+static void soften(const struct cpu_kernels *kernels, const struct mapping *m) {
+  int n = 2 * m->parameter[0] + 1, weight[SOFTEN_REACH + 1];
+  cpu_map_weights(n, weight);
+  kernels->soften(&(struct soften){.code = m->code,
+                                   .w = m->w,
+                                   .h = m->h,
+                                   .reach = 3 * m->parameter[0],
+                                   .volume = n * n * n,
+                                   .weight = weight,
+                                   .along = m->along,
+                                   .soft = m->soft,
+                                   .row = m->row,
+                                   .wide = m->wide,
+                                   .wide_row = m->wide_row});
+}
+
+static void map_run(const struct cpu_run *run, const struct cpu_node *node) {
+  cpu_map_run(run, node, &(struct map_steps){encode, soften});
+}
+
 static const struct cpu_impl norm = {.prepare = norm_prepare, .run = norm_run, .takes_bf16 = true};
 static const struct cpu_impl attention = {.prepare = attention_prepare, .run = attention_run, .takes_bf16 = true};
 static const struct cpu_impl style = {.prepare = style_prepare, .run = style_run};
 static const struct cpu_impl pixels_in = {.prepare = pixels_in_prepare, .run = pixels_in_run};
+static const struct cpu_impl map = {.prepare = cpu_map_prepare, .run = map_run};
 static const struct cpu_impl pixels_out = {.prepare = pixels_out_prepare, .run = pixels_out_run};
 
 void cpu_fast(struct cpu_device *device) {
@@ -240,6 +269,7 @@ void cpu_fast(struct cpu_device *device) {
   device->impl[OP_ATTENTION] = &attention;
   device->impl[OP_STYLE] = &style;
   device->impl[OP_PIXELS_IN] = &pixels_in;
+  device->impl[OP_MAP] = &map;
   device->impl[OP_PIXELS_OUT] = &pixels_out;
   snprintf(device->detail, sizeof device->detail, "%s", device->kernels->name);
 }

@@ -13,6 +13,8 @@ const struct cpu_kernels KERNEL(cpu_kernels) = {
     .winograd = KERNEL(cpu_winograd),
     .resize = KERNEL(cpu_resize),
     .compose = KERNEL(cpu_compose),
+    .encode = KERNEL(cpu_encode),
+    .soften = KERNEL(cpu_soften),
     .copy = KERNEL(cpu_copy),
     .add = KERNEL(cpu_add),
 };

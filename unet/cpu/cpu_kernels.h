@@ -77,6 +77,27 @@ struct compose {
   float *values;                    /* scratch: 6 * w for each thread */
 };
 
+/* code = floor(x * scale + bias) within 0 to 255, in one rounding; no number is 0. */
+struct encode {
+  const float *x;
+  uint8_t *code;
+  size_t count;
+  float scale, bias;
+};
+
+/* OP_MAP's soft of a picture's codes. */
+enum { SOFTEN_REACH = 48, SOFTEN_SPARE = 64 }; /* values of room behind a row */
+struct soften {
+  const uint8_t *code; /* [h, w, 3] */
+  int w, h;
+  int reach, volume;      /* pixels each way; what the weights sum up to */
+  const int *weight;      /* of a pixel so far away: reach + 1 */
+  uint16_t *along, *soft; /* [h] rows */
+  size_t row;             /* values from one row to the next: 3 w and SOFTEN_SPARE or more */
+  uint16_t *wide;         /* scratch: wide_row for each thread */
+  size_t wide_row;        /* 3 (w + 2 reach) and SOFTEN_SPARE or more */
+};
+
 struct cpu_kernels {
   const char *name;
   void (*gather)(const struct gather *);
@@ -89,6 +110,8 @@ struct cpu_kernels {
   void (*winograd)(const struct winograd *);
   void (*resize)(const struct resize *);
   void (*compose)(const struct compose *);
+  void (*encode)(const struct encode *);
+  void (*soften)(const struct soften *);
   /* out = in, element by element: residuals that cannot be added in place. */
   void (*copy)(const void *in, enum dtype in_dtype, void *out, enum dtype out_dtype, size_t count);
   /* out += factor * in. */
@@ -117,6 +140,8 @@ size_t KERNEL(cpu_winograd_scratch)(int c_in);
 void KERNEL(cpu_winograd)(const struct winograd *op);
 void KERNEL(cpu_resize)(const struct resize *r);
 void KERNEL(cpu_compose)(const struct compose *c);
+void KERNEL(cpu_encode)(const struct encode *e);
+void KERNEL(cpu_soften)(const struct soften *s);
 #endif
 
 #endif

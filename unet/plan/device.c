@@ -234,6 +234,18 @@ static int check_frame(const struct op *op, const struct submission *s, struct e
   return check_geometry(&s->params->geometry[source], &op->pixels_in, err);
 }
 
+static int check_map(const struct op *op, const struct submission *s, struct error *err) {
+  const struct map_parameter *list;
+  int count = map_parameters(op->map.kind, &list);
+  for (int i = 0; i < count; i++) {
+    float value = s->params->control[op->map.control].param[i];
+    if (!(value >= list[i].least && value <= list[i].most))
+      return error_set(err, STATUS_FAILED, "submit: the map %s has the %s %g, outside %g to %g", map_word(op->map.kind),
+                       list[i].name, (double)value, (double)list[i].least, (double)list[i].most);
+  }
+  return 0;
+}
+
 static int check_prompts(const struct op *op, const struct submission *s, struct error *err) {
   const struct op_prompt *o = &op->prompt;
   const struct guidance_rows rows = guidance_rows(o->first, o->rows, o->y.n);

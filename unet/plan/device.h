@@ -47,9 +47,10 @@ struct prompt_params {
 
 /* Of a map and the network that reads it. */
 struct control_params {
-  float gain[CALLS_MAX]; /* OP_INJECT, and what REGION_CONTROL goes by, at each step */
-  bool guess;            /* OP_INJECT */
-  bool map;              /* REGION_MAP: it is made in this run */
+  float gain[CALLS_MAX];   /* OP_INJECT, and what REGION_CONTROL goes by, at each step */
+  bool guess;              /* OP_INJECT */
+  bool map;                /* REGION_MAP: it is made in this run */
+  float param[MAP_PARAMS]; /* OP_MAP */
 };
 
 /* Of a style picture. */

@@ -413,6 +413,17 @@ static const char *check_pixels_in(const struct op *op, int runs, struct op_resu
   return op->pixels_in.source >= 0 && op->pixels_in.source < SOURCES_MAX ? NULL : "there is no such source";
 }
 
+static const char *check_map(const struct op *op, int runs, struct op_result *y) {
+  const struct op_map *o = &op->map;
+  (void)runs;
+  *y = shape_of(o->x);
+  if (o->x.n != 1 || o->x.c != 3)
+    return "the picture does not have three channels";
+  if (o->kind == MAP_DEPTH || o->kind == MAP_PICTURE || (size_t)o->kind >= MAP_KINDS)
+    return "no op makes such a map";
+  return o->control >= 0 && o->control < CONTROLS_MAX ? NULL : "no such control";
+}
+
 static const char *check_pixels_out(const struct op *op, int runs, struct op_result *y) {
   const struct op_pixels_out *o = &op->pixels_out;
   (void)runs, (void)y;

@@ -14,6 +14,7 @@
 #define UNET_PLAN_OP_H
 
 #include "unet/base/controls.h"
+#include "unet/base/maps.h"
 #include "unet/plan/element.h"
 #include "unet/plan/tensor.h"
 
@@ -23,7 +24,9 @@ enum {
   TIMESTEPS = 1000,      /* of training: a timestep is a real number from 0 to one less */
   EARLIER_MAX = 3,       /* predictions that a sampler's step may look back on */
   EMPHASIS_MAX = 10,     /* that a token's weight may be, either way */
-  SIZES = 6,             /* that a U-Net may be told: of the original picture, of its crop's corner, of the target */
+  EDGE_TILE = 128,       /* pixels that a round of a map's hysteresis goes */
+  EDGE_ROUNDS = 4,
+  SIZES = 6, /* that a U-Net may be told: of the original picture, of its crop's corner, of the target */
 };
 
 enum activation {
@@ -434,6 +437,38 @@ struct op_pixels_in {
   int source; /* 0: the input; 1: what controls come from instead */
 };
 
+/* y = what a control network reads of a picture: a map, 0..1. Its parameters are run.control[control].param, in the
+ * order of maps.c, each rounded to the nearest integer but gain. Everything is counted in integers, so that all devices
+ * agree: the picture becomes 8-bit codes, floor(255 (scale x + bias) + 0.5) within 0..255 by one multiply-add in FP32,
+ * no number being 0, and y is a code times 1/255. Beyond the picture's edges its outermost pixels go on. Quotients and
+ * roots lose their fraction.
+ *   grey(p)  (9798 r + 19235 g + 3735 b + 16384) / 32768, as OpenCV has it
+ *   soft(p)  the codes in sixteenths, averaged with the weights of three boxes of n = 2 radius + 1 pixels after each
+ *            other, along rows and then along columns: (16 sum + n^3 / 2) / n^3, then (sum + n^3 / 2) / n^3
+ *   sobel(v) of values v, by 3x3 weights: |gx|, |gy|
+ * CANNY     OpenCV's Canny of grey, with its L1 norm: EDGE_ROUNDS rounds of hysteresis stand for what it does to the
+ * end. Where an edge's pixel is above `high` it is strong, above `low` weak (of the two given the smaller is low). A
+ *           round: in each tile of EDGE_TILE x EDGE_TILE pixels the strong ones in it and around it, as they were
+ * before the round, make weak neighbours strong, those theirs, to the end. Strong pixels are white LINEART   d = least
+ * of soft - 16 code over r, g, b; white where d is 16 low and less: then (d - 16 low) * gain / 16, rounded. gain is
+ * rounded to sixteenths SOFTEDGE  m = the root of the largest gx^2 + gy^2 of soft's r, g, b, by sobel; e = m - 16 low:
+ *           255 e / (e + 16 half), rounded; 0 where e is not above 0
+ * COLOR     the mean of its cell of cell x cell pixels, counted from the first, rounded
+ * TILE      the same means, with linear interpolation between the cells' centres, rounded
+ * BLUR      soft, rounded
+ * GRAY      grey
+ * MASK      white where low <= grey <= high
+ *   x  [1, h, w, 3] */
+#define OPERANDS_MAP(T, P)                                                                                             \
+  T(x, OPERAND_READ)                                                                                                   \
+  T(y, OPERAND_WRITE)
+struct op_map {
+  OPERANDS(MAP)
+  enum map_kind kind; /* any but MAP_DEPTH and MAP_PICTURE */
+  int control;
+  float scale, bias;
+};
+
 /* The run's output picture = clamp(mix * (x * scale + bias) + (1 - mix) * input, 0, 1), in the format of
  * program_options.output. YUV formats are written limited range, BT.709; a chroma sample is the mean of its pixels.
  * 8-bit values round to nearest.
@@ -475,6 +510,7 @@ struct op_pixels_out {
   ROW(GUIDE, guide, "guide", nothing, no_flops)                                                                        \
   ROW(STEP, step, "step", coefficients, no_flops)                                                                      \
   ROW(PIXELS_IN, pixels_in, "pixels in", frame, no_flops)                                                              \
+  ROW(MAP, map, "map", map, no_flops)                                                                                  \
   ROW(PIXELS_OUT, pixels_out, "pixels out", nothing, no_flops)
 
 #define OP_TYPE(TYPE, field, ...) OP_##TYPE,

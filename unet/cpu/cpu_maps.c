@@ -1,0 +1,372 @@
+/* The definition of maps: unet/plan/op.h, loop by loop. */
+#include "unet/cpu/cpu_maps.h"
+#include "unet/cpu/cpu_definition.h"
+#include "unet/cpu/cpu_kernels.h"
+#include "unet/cpu/cpu_memory.h"
+#include "unet/cpu/cpu_threads.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { WEAK = 1, STRONG = 2 };
+
+static int clamp(int x, int low, int high) {
+  return x < low ? low : x > high ? high : x;
+}
+
+static size_t pixel(const struct mapping *m, int x, int y) {
+  return (size_t)clamp(y, 0, m->h - 1) * (size_t)m->w + (size_t)clamp(x, 0, m->w - 1);
+}
+
+static void put(const struct mapping *m, int x, int y, int c, int code) {
+  m->y[3 * pixel(m, x, y) + (size_t)c] = (float)code * (1 / 255.0f);
+}
+
+static void put_grey(const struct mapping *m, int x, int y, int code) {
+  for (int c = 0; c < 3; c++)
+    put(m, x, y, c, code);
+}
+
+/* --- codes --- */
+
+static int code_of(const struct mapping *m, float x) {
+  float value = fmaf(x, m->scale, m->bias);
+  return value > 0 ? (int)fminf(value, 255) : 0;
+}
+
+static void encode_plainly(const struct cpu_kernels *kernels, const struct mapping *m) {
+  (void)kernels;
+  size_t count = 3 * (size_t)m->w * (size_t)m->h;
+  for (size_t i = 0; i < count; i++)
+    m->code[i] = (uint8_t)code_of(m, m->x[i]);
+}
+
+static int grey_of(const struct mapping *m, int x, int y) {
+  const uint8_t *p = m->code + 3 * pixel(m, x, y);
+  return (9798 * p[0] + 19235 * p[1] + 3735 * p[2] + 16384) / 32768;
+}
+
+/* --- soft --- */
+
+static int pairs(int count) {
+  return count > 1 ? count * (count - 1) / 2 : 0;
+}
+
+void cpu_map_weights(int n, int *weight) {
+  for (int k = 0, reach = n / 2 * 3; k <= reach; k++) {
+    int j = reach - k;
+    weight[k] = pairs(j + 2) - 3 * pairs(j - n + 2) + 3 * pairs(j - 2 * n + 2);
+  }
+}
+
+/* Of an array of 16-bit rows. */
+static size_t soft_place(const struct mapping *m, int x, int y, int c) {
+  return (size_t)clamp(y, 0, m->h - 1) * m->row + (size_t)(3 * clamp(x, 0, m->w - 1) + c);
+}
+
+static void soften_plainly(const struct cpu_kernels *kernels, const struct mapping *m) {
+  (void)kernels;
+  int n = 2 * m->parameter[0] + 1, reach = 3 * m->parameter[0], volume = n * n * n, weight[SOFTEN_REACH + 1];
+  cpu_map_weights(n, weight);
+#pragma omp parallel for
+  for (int y = 0; y < m->h; y++)
+    for (int x = 0; x < m->w; x++)
+      for (int c = 0; c < 3; c++) {
+        int sum = 0;
+        for (int k = -reach; k <= reach; k++)
+          sum += weight[abs(k)] * m->code[3 * pixel(m, x + k, y) + (size_t)c];
+        m->along[soft_place(m, x, y, c)] = (uint16_t)((16 * sum + volume / 2) / volume);
+      }
+#pragma omp parallel for
+  for (int y = 0; y < m->h; y++)
+    for (int x = 0; x < m->w; x++)
+      for (int c = 0; c < 3; c++) {
+        int sum = 0;
+        for (int k = -reach; k <= reach; k++)
+          sum += weight[abs(k)] * m->along[soft_place(m, x, y + k, c)];
+        m->soft[soft_place(m, x, y, c)] = (uint16_t)((sum + volume / 2) / volume);
+      }
+}
+
+static void blur_row(const struct mapping *m, int y) {
+  for (int x = 0; x < m->w; x++)
+    for (int c = 0; c < 3; c++)
+      put(m, x, y, c, (m->soft[soft_place(m, x, y, c)] + 8) / 16);
+}
+
+static void lineart_row(const struct mapping *m, int y) {
+  int low = 16 * m->parameter[1], gain = m->parameter[2];
+  for (int x = 0; x < m->w; x++) {
+    int darker = 255 * 16;
+    for (int c = 0; c < 3; c++) {
+      int d = m->soft[soft_place(m, x, y, c)] - 16 * m->code[3 * pixel(m, x, y) + (size_t)c];
+      darker = d < darker ? d : darker;
+    }
+    put_grey(m, x, y, darker > low ? clamp(((darker - low) * gain + 128) / 256, 0, 255) : 0);
+  }
+}
+
+static int soft_at(const struct mapping *m, int x, int y, int c) {
+  return m->soft[soft_place(m, x, y, c)];
+}
+
+static void softedge_row(const struct mapping *m, int y) {
+  int low = 16 * m->parameter[1], half = 16 * m->parameter[2];
+  for (int x = 0; x < m->w; x++) {
+    int most = 0;
+    for (int c = 0; c < 3; c++) {
+      int gx = soft_at(m, x + 1, y - 1, c) + 2 * soft_at(m, x + 1, y, c) + soft_at(m, x + 1, y + 1, c) -
+               soft_at(m, x - 1, y - 1, c) - 2 * soft_at(m, x - 1, y, c) - soft_at(m, x - 1, y + 1, c);
+      int gy = soft_at(m, x - 1, y + 1, c) + 2 * soft_at(m, x, y + 1, c) + soft_at(m, x + 1, y + 1, c) -
+               soft_at(m, x - 1, y - 1, c) - 2 * soft_at(m, x, y - 1, c) - soft_at(m, x + 1, y - 1, c);
+      most = gx * gx + gy * gy > most ? gx * gx + gy * gy : most;
+    }
+    int e = (int)sqrtf((float)most) - low;
+    put_grey(m, x, y, e > 0 ? (255 * e + (e + half) / 2) / (e + half) : 0);
+  }
+}
+
+/* --- cells --- */
+
+static int cells(int size, int cell) {
+  return (size + cell - 1) / cell;
+}
+
+static void cell_means(const struct mapping *m) {
+  int cell = m->parameter[0], columns = cells(m->w, cell);
+#pragma omp parallel for
+  for (int row = 0; row < cells(m->h, cell); row++)
+    for (int column = 0; column < columns; column++) {
+      int right = clamp((column + 1) * cell, 0, m->w), bottom = clamp((row + 1) * cell, 0, m->h), sum[3] = {0};
+      int count = (right - column * cell) * (bottom - row * cell);
+      for (int y = row * cell; y < bottom; y++)
+        for (int x = column * cell; x < right; x++)
+          for (int c = 0; c < 3; c++)
+            sum[c] += m->code[3 * pixel(m, x, y) + (size_t)c];
+      for (int c = 0; c < 3; c++)
+        m->mean[3 * (row * columns + column) + c] = (uint8_t)((sum[c] + count / 2) / count);
+    }
+}
+
+static void color_row(const struct mapping *m, int y) {
+  int cell = m->parameter[0], columns = cells(m->w, cell);
+  for (int x = 0; x < m->w; x++)
+    for (int c = 0; c < 3; c++)
+      put(m, x, y, c, m->mean[3 * (y / cell * columns + x / cell) + c]);
+}
+
+/* Between which two of so many cells a pixel's centre lies, and how far from the first, in 2 cell. */
+struct between {
+  int first, second, part;
+};
+
+static struct between between(int position, int cell, int count) {
+  int from = 2 * position + 1 + cell, index = from / (2 * cell) - 1; /* of the cell whose centre is ahead */
+  return (struct between){clamp(index, 0, count - 1), clamp(index + 1, 0, count - 1), from % (2 * cell)};
+}
+
+static void tile_row(const struct mapping *m, int y) {
+  int cell = m->parameter[0], columns = cells(m->w, cell), all = 4 * cell * cell;
+  struct between v = between(y, cell, cells(m->h, cell));
+  for (int x = 0; x < m->w; x++) {
+    struct between u = between(x, cell, columns);
+    for (int c = 0; c < 3; c++) {
+      const uint8_t *above = m->mean + 3 * v.first * columns + c, *below = m->mean + 3 * v.second * columns + c;
+      int high = above[3 * u.first] * (2 * cell - u.part) + above[3 * u.second] * u.part;
+      int low = below[3 * u.first] * (2 * cell - u.part) + below[3 * u.second] * u.part;
+      put(m, x, y, c, (high * (2 * cell - v.part) + low * v.part + all / 2) / all);
+    }
+  }
+}
+
+/* --- tones --- */
+
+static void gray_row(const struct mapping *m, int y) {
+  for (int x = 0; x < m->w; x++)
+    put_grey(m, x, y, grey_of(m, x, y));
+}
+
+static void mask_row(const struct mapping *m, int y) {
+  for (int x = 0; x < m->w; x++) {
+    int grey = grey_of(m, x, y);
+    put_grey(m, x, y, grey >= m->parameter[0] && grey <= m->parameter[1] ? 255 : 0);
+  }
+}
+
+/* --- edges --- */
+
+static void slopes_row(const struct mapping *m, int y) {
+  for (int x = 0; x < m->w; x++) {
+    const uint8_t *g = m->grey;
+    size_t at = pixel(m, x, y);
+    int nw = g[pixel(m, x - 1, y - 1)], n = g[pixel(m, x, y - 1)], ne = g[pixel(m, x + 1, y - 1)];
+    int sw = g[pixel(m, x - 1, y + 1)], s = g[pixel(m, x, y + 1)], se = g[pixel(m, x + 1, y + 1)];
+    m->slope[0][at] = (int16_t)(ne + 2 * g[pixel(m, x + 1, y)] + se - nw - 2 * g[pixel(m, x - 1, y)] - sw);
+    m->slope[1][at] = (int16_t)(sw + 2 * s + se - nw - 2 * n - ne);
+  }
+}
+
+/* 0 outside the picture. */
+static int steepness(const struct mapping *m, int x, int y) {
+  if (x < 0 || y < 0 || x >= m->w || y >= m->h)
+    return 0;
+  size_t at = (size_t)y * (size_t)m->w + (size_t)x;
+  return abs(m->slope[0][at]) + abs(m->slope[1][at]);
+}
+
+/* Whether a pixel is as steep as no neighbour across the edge: to both sides along the gradient, which goes straight
+ * within 22.5 degrees of an axis (13573 / 32768 is their tangent), else diagonally. */
+static bool is_ridge(const struct mapping *m, int x, int y) {
+  size_t at = pixel(m, x, y);
+  int gx = m->slope[0][at], gy = m->slope[1][at], here = steepness(m, x, y);
+  long run = abs(gx), rise = (long)abs(gy) * 32768;
+  if (rise < run * 13573)
+    return here > steepness(m, x - 1, y) && here >= steepness(m, x + 1, y);
+  if (rise > run * (13573 + 65536))
+    return here > steepness(m, x, y - 1) && here >= steepness(m, x, y + 1);
+  int side = (gx < 0) != (gy < 0) ? -1 : 1;
+  return here > steepness(m, x - side, y - 1) && here > steepness(m, x + side, y + 1);
+}
+
+static void edges_row(const struct mapping *m, int y) {
+  int a = m->parameter[0], b = m->parameter[1], low = a < b ? a : b, high = a < b ? b : a;
+  for (int x = 0; x < m->w; x++) {
+    int here = steepness(m, x, y);
+    m->edge[0][pixel(m, x, y)] = here > low && is_ridge(m, x, y) ? here > high ? STRONG : WEAK : 0;
+  }
+}
+
+/* The tile whose first pixel is (left, top), from one array of edges to another. */
+static void hysteresis_tile(const struct mapping *m, int left, int top, const uint8_t *from, uint8_t *to) {
+  int right = clamp(left + EDGE_TILE, 0, m->w), bottom = clamp(top + EDGE_TILE, 0, m->h), count = 0;
+  int *stack = m->stack + (size_t)thread_number() * (EDGE_TILE * EDGE_TILE + MAP_AROUND);
+  for (int y = top; y < bottom; y++)
+    memcpy(to + y * m->w + left, from + y * m->w + left, (size_t)(right - left));
+  for (int y = clamp(top - 1, 0, m->h); y < clamp(bottom + 1, 0, m->h); y++)
+    for (int x = clamp(left - 1, 0, m->w); x < clamp(right + 1, 0, m->w); x++)
+      if (from[y * m->w + x] == STRONG)
+        stack[count++] = y * m->w + x;
+  while (count) {
+    int at = stack[--count], x = at % m->w, y = at / m->w;
+    for (int j = clamp(y - 1, top, bottom); j < clamp(y + 2, top, bottom); j++)
+      for (int i = clamp(x - 1, left, right); i < clamp(x + 2, left, right); i++)
+        if (to[j * m->w + i] == WEAK) {
+          to[j * m->w + i] = STRONG;
+          stack[count++] = j * m->w + i;
+        }
+  }
+}
+
+static void find_edges(const struct mapping *m) {
+#pragma omp parallel for
+  for (int y = 0; y < m->h; y++)
+    for (int x = 0; x < m->w; x++)
+      m->grey[pixel(m, x, y)] = (uint8_t)grey_of(m, x, y);
+#pragma omp parallel for
+  for (int y = 0; y < m->h; y++)
+    slopes_row(m, y);
+#pragma omp parallel for
+  for (int y = 0; y < m->h; y++)
+    edges_row(m, y);
+  for (int round = 0; round < EDGE_ROUNDS; round++)
+#pragma omp parallel for collapse(2)
+    for (int top = 0; top < m->h; top += EDGE_TILE)
+      for (int left = 0; left < m->w; left += EDGE_TILE)
+        hysteresis_tile(m, left, top, m->edge[round % 2], m->edge[1 - round % 2]);
+}
+
+static void canny_row(const struct mapping *m, int y) {
+  for (int x = 0; x < m->w; x++)
+    put_grey(m, x, y, m->edge[EDGE_ROUNDS % 2][pixel(m, x, y)] == STRONG ? 255 : 0);
+}
+
+/* --- all of them --- */
+
+/* What comes before a row can be made, and the row. */
+static const struct recipe {
+  bool soft;
+  void (*ahead)(const struct mapping *m);
+  void (*row)(const struct mapping *m, int y);
+} recipes[MAP_KINDS] = {
+    [MAP_CANNY] = {false, find_edges, canny_row}, [MAP_LINEART] = {true, NULL, lineart_row},
+    [MAP_SOFTEDGE] = {true, NULL, softedge_row},  [MAP_COLOR] = {false, cell_means, color_row},
+    [MAP_TILE] = {false, cell_means, tile_row},   [MAP_BLUR] = {true, NULL, blur_row},
+    [MAP_GRAY] = {false, NULL, gray_row},         [MAP_MASK] = {false, NULL, mask_row},
+};
+
+static void *place(void *base, size_t *total, size_t bytes) {
+  size_t at = cpu_bump(total, bytes);
+  return base ? (char *)base + at : NULL;
+}
+
+/* Sets the arrays, which lie in base; NULL: only counts. Returns the bytes of all. */
+static size_t lay_out(struct mapping *m, void *base, int threads) {
+  const struct recipe *recipe = &recipes[m->op->kind];
+  size_t pixels = (size_t)m->w * (size_t)m->h, total = 0;
+  m->code = place(base, &total, 3 * pixels);
+  if (recipe->soft) {
+    m->along = place(base, &total, (size_t)m->h * m->row * sizeof *m->along);
+    m->soft = place(base, &total, (size_t)m->h * m->row * sizeof *m->soft);
+    m->wide = place(base, &total, (size_t)threads * m->wide_row * sizeof *m->wide);
+  }
+  if (recipe->ahead == cell_means)
+    m->mean = place(base, &total, 3 * pixels);
+  if (recipe->ahead == find_edges) {
+    m->grey = place(base, &total, pixels);
+    for (int i = 0; i < 2; i++) {
+      m->edge[i] = place(base, &total, pixels);
+      m->slope[i] = place(base, &total, pixels * sizeof *m->slope[i]);
+    }
+    m->stack = place(base, &total, (size_t)threads * (EDGE_TILE * EDGE_TILE + MAP_AROUND) * sizeof *m->stack);
+  }
+  return total;
+}
+
+static struct mapping mapping_of(const struct op_map *op) {
+  return (struct mapping){.op = op,
+                          .w = op->x.w,
+                          .h = op->x.h,
+                          .scale = 255 * op->scale,
+                          .bias = 255 * op->bias + 0.5f,
+                          .row = 3 * (size_t)op->x.w + SOFTEN_SPARE,
+                          .wide_row = 3 * ((size_t)op->x.w + 2 * SOFTEN_REACH) + SOFTEN_SPARE};
+}
+
+int cpu_map_prepare(struct cpu_program *program, struct cpu_node *node, struct error *err) {
+  struct mapping m = mapping_of(&node->op->map);
+  (void)err;
+  cpu_reserve(program, lay_out(&m, NULL, program->device->threads));
+  return 0;
+}
+
+static void read_parameters(struct mapping *m, const float *values) {
+  const struct map_parameter *list;
+  int count = map_parameters(m->op->kind, &list);
+  for (int i = 0; i < count; i++)
+    m->parameter[i] = (int)((strcmp(list[i].name, "gain") ? values[i] : 16 * values[i]) + 0.5f);
+}
+
+void cpu_map_run(const struct cpu_run *run, const struct cpu_node *node, const struct map_steps *steps) {
+  const struct op_map *op = &node->op->map;
+  const struct recipe *recipe = &recipes[op->kind];
+  struct mapping m = mapping_of(op);
+  lay_out(&m, run->program->scratch, run->program->device->threads);
+  read_parameters(&m, run->params->control[op->control].param);
+  m.x = cpu_f32(run->program, op->x);
+  m.y = cpu_f32(run->program, op->y);
+  steps->encode(run->program->device->kernels, &m);
+  if (recipe->soft)
+    steps->soften(run->program->device->kernels, &m);
+  if (recipe->ahead)
+    recipe->ahead(&m);
+#pragma omp parallel for
+  for (int y = 0; y < m.h; y++)
+    recipe->row(&m, y);
+}
+
+static void map_run(const struct cpu_run *run, const struct cpu_node *node) {
+  cpu_map_run(run, node, &(struct map_steps){encode_plainly, soften_plainly});
+}
+
+const struct cpu_impl cpu_define_map = {.prepare = cpu_map_prepare, .run = map_run};

@@ -1,0 +1,84 @@
+/* The parts of maps that take the most time: a picture's codes, and what softens them. */
+#include "unet/cpu/cpu_kernels.h"
+#include "unet/cpu/cpu_simd.h"
+#include "unet/cpu/cpu_threads.h"
+
+enum { WIDE = 4 * LANES }; /* values that are summed at a time */
+
+/* --- codes --- */
+
+void KERNEL(cpu_encode)(const struct encode *e) {
+#pragma omp parallel
+  {
+    size_t low, high;
+    thread_share(e->count, &low, &high);
+    for (size_t i = low; i < high; i++) {
+      float value = fmaf(e->x[i], e->scale, e->bias);
+      value = value > 0 ? value : 0;
+      e->code[i] = (uint8_t)(value < 255 ? value : 255);
+    }
+  }
+}
+
+/* --- soft --- */
+
+INLINE vec_int load_wide(const uint16_t *from) {
+  return __builtin_convertvector(*(const vec_half_any *)from, vec_int);
+}
+
+/* WIDE sums over weight[k] (low[k] + high[k]), the middle once, as quotients by the weights' sum. row[reach + k] is
+ * where the values that are k away begin. */
+static void sum_wide(const struct soften *s, const uint16_t *const *row, int at, int times, uint16_t *out) {
+  int reach = s->reach;
+  vec_int sum[4];
+  for (int i = 0; i < 4; i++)
+    sum[i] = s->weight[0] * load_wide(row[reach] + at + i * LANES);
+  for (int k = 1; k <= reach; k++)
+    for (int i = 0; i < 4; i++)
+      sum[i] +=
+          s->weight[k] * (load_wide(row[reach - k] + at + i * LANES) + load_wide(row[reach + k] + at + i * LANES));
+  for (int i = 0; i < WIDE; i++) {
+    /* The half keeps it away from whole numbers, so that it is the quotient without its fraction. */
+    double whole = (double)(times * sum[i / LANES][i % LANES] + s->volume / 2) + 0.5;
+    out[at + i] = (uint16_t)(whole / s->volume);
+  }
+}
+
+/* All of a row of so many values, which has room for WIDE more, as all that it is made of. */
+static void sum_row(const struct soften *s, const uint16_t *const *row, int count, int times, uint16_t *out) {
+  for (int at = 0; at < count; at += WIDE)
+    sum_wide(s, row, at, times, out);
+}
+
+/* A row of codes with its outermost pixels going on as far as it is looked at. */
+static void extend_row(const struct soften *s, const uint8_t *code, uint16_t *wide) {
+  for (int x = -s->reach; x < s->w + s->reach; x++)
+    for (int c = 0; c < 3; c++)
+      wide[3 * (x + s->reach) + c] = code[3 * (x < 0 ? 0 : x < s->w ? x : s->w - 1) + c];
+}
+
+static int clamp(int x, int high) {
+  return x < 0 ? 0 : x > high ? high : x;
+}
+
+void KERNEL(cpu_soften)(const struct soften *s) {
+  int count = 3 * s->w;
+  const uint16_t *row[2 * SOFTEN_REACH + 1];
+#pragma omp parallel private(row)
+  {
+    uint16_t *wide = s->wide + (size_t)thread_number() * s->wide_row;
+#pragma omp for
+    for (int y = 0; y < s->h; y++) {
+      extend_row(s, s->code + (size_t)y * (size_t)count, wide);
+      for (int k = 0; k <= 2 * s->reach; k++)
+        row[k] = wide + 3 * k;
+      sum_row(s, row, count, 16, s->along + (size_t)y * s->row);
+    }
+#pragma omp for
+    for (int y = 0; y < s->h; y++) {
+      for (int k = 0; k <= 2 * s->reach; k++)
+        row[k] = s->along + (size_t)clamp(y + k - s->reach, s->h - 1) * s->row;
+      sum_row(s, row, count, 1, s->soft + (size_t)y * s->row);
+    }
+  }
+}
