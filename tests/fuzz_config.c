@@ -35,6 +35,12 @@ const struct fuzz_seed fuzz_seeds[] = {
                    "\"euler_at_final\":true,\"lambda_min_clipped\":-5.1,\"timestep_spacing\":\"linspace\"}"),
     FUZZ_SEED("s", "{\"_class_name\":\"PNDMScheduler\",\"skip_prk_steps\":true,\"set_alpha_to_one\":false,"
                    "\"timestep_spacing\":\"trailing\",\"prediction_type\":\"v_prediction\"}"),
+    FUZZ_SEED("c", "{\"_class_name\":\"ControlNetModel\",\"block_out_channels\":[32,64],\"layers_per_block\":1,"
+                   "\"down_block_types\":[\"CrossAttnDownBlock2D\",\"DownBlock2D\"],\"attention_head_dim\":4,"
+                   "\"transformer_layers_per_block\":[0,1],\"conditioning_embedding_out_channels\":[4,8,16],"
+                   "\"controlnet_conditioning_channel_order\":\"rgb\",\"global_pool_conditions\":false}"),
+    FUZZ_SEED("a", "{\"_class_name\":\"T2IAdapter\",\"adapter_type\":\"full_adapter_xl\",\"channels\":[8,16,16,16],"
+                   "\"downscale_factor\":16,\"in_channels\":1,\"num_res_blocks\":2}"),
     FUZZ_SEED("y", "{\"styles\":{\"oil\":[\"oil painting\",\"a\"]},\"moods\":{\"night\":[\"at night\"]}}"),
 };
 const size_t fuzz_seed_count = sizeof fuzz_seeds / sizeof *fuzz_seeds;
@@ -74,6 +80,29 @@ static int check_clip(const char *text, struct error *err) {
   if (clip_config_parse(&c, text, "text", err))
     return -1;
   FUZZ_CHECK(c.hidden_size > 0 && c.hidden_size % c.heads == 0 && c.positions <= TOKENS_MAX && c.layers > 0);
+  return 0;
+}
+
+static int check_controlnet(const char *text, struct error *err) {
+  struct controlnet_config c;
+  if (controlnet_config_parse(&c, text, "controlnet", err))
+    return -1;
+  FUZZ_CHECK(c.body.levels >= 1 && c.body.levels <= LEVELS_MAX && c.body.mid_block && c.body.mid_depth >= 0);
+  FUZZ_CHECK(c.hint_levels >= 1 && c.hint_levels <= LEVELS_MAX);
+  for (int i = 0; i < c.hint_levels; i++)
+    FUZZ_CHECK(c.hint[i] > 0);
+  for (int i = 0; i < c.body.levels; i++)
+    FUZZ_CHECK(c.body.channels[i] % c.body.norm_num_groups == 0 && c.body.layers[i] > 0 && c.body.heads[i] > 0);
+  return 0;
+}
+
+static int check_t2i(const char *text, struct error *err) {
+  struct t2i_config c;
+  if (t2i_config_parse(&c, text, "t2i", err))
+    return -1;
+  FUZZ_CHECK(c.levels >= 1 && c.levels <= LEVELS_MAX && c.layers > 0 && c.patch > 0 && c.in_channels % 2);
+  for (int i = 0; i < c.levels; i++)
+    FUZZ_CHECK(c.channels[i] > 0);
   return 0;
 }
 
@@ -146,6 +175,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   int result = data[0] == 'u'   ? check_unet(text, &err)
                : data[0] == 'v' ? check_autoencoder(text, &err)
                : data[0] == 't' ? check_clip(text, &err)
+               : data[0] == 'c' ? check_controlnet(text, &err)
+               : data[0] == 'a' ? check_t2i(text, &err)
                : data[0] == 's' ? check_scheduler(text, &err)
                                 : check_styles(text, &err);
   FUZZ_CHECK(!result || (err.status == STATUS_MODEL && *err.message && !strchr(err.message, '\n')));

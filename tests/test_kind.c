@@ -106,8 +106,16 @@ static const struct {
     {WEIGHTS_CONTROLNET, {"controlnet_cond_embedding.conv_in.weight", "conv_in.weight"}},
     {WEIGHTS_CONTROLNET, {"control_model.x", "model.diffusion_model.input_blocks.0.0.weight"}},
     {WEIGHTS_CONTROLNET, {"zero_convs.0.0.weight", "input_blocks.0.0.weight"}},
-    {WEIGHTS_CONTROLNET, {"lllite_unet_x.down.0.weight"}},
+    {WEIGHTS_CONTROL_DIFFERENCE, {"difference", "control_model.x"}},
+    {WEIGHTS_CONTROL_LORA, {"lora_controlnet", "input_hint_block.0.weight"}},
+    {WEIGHTS_CONTROL_LLLITE, {"lllite_unet_x.down.0.weight"}},
+    {WEIGHTS_CONTROL_UNION, {"task_embedding", "controlnet_cond_embedding.conv_in.weight"}},
+    {WEIGHTS_CONTROL_UNION, {"control_add_embedding.linear_1.weight", "input_hint_block.0.weight"}},
+    {WEIGHTS_CONTROL_XS, {"control_to_base_for_conv_in.weight", "controlnet_cond_embedding.conv_in.weight"}},
     {WEIGHTS_ADAPTER, {"adapter.body.0.resnets.0.block1.weight"}},
+    {WEIGHTS_ADAPTER, {"body.0.block1.weight", "conv_in.weight"}},
+    {WEIGHTS_ADAPTER_LIGHT, {"adapter.body.0.out_conv.weight", "adapter.body.0.resnets.0.block1.weight"}},
+    {WEIGHTS_ADAPTER_LIGHT, {"body.0.out_conv.weight", "body.0.body.0.block1.weight"}},
     {WEIGHTS_IP_ADAPTER, {"image_proj.proj.weight", "ip_adapter.1.to_k_ip.weight"}},
     {WEIGHTS_EMBEDDING, {"emb_params"}},
     {WEIGHTS_EMBEDDING, {"clip_g", "clip_l"}},
@@ -157,7 +165,8 @@ static void test_unknown(void **state) {
   } places[] = {{WEIGHTS_MODEL, "--model takes"},
                 {WEIGHTS_UNET, "--unet takes"},
                 {WEIGHTS_VAE, "--vae takes"},
-                {WEIGHTS_LORA, "--lora takes"}};
+                {WEIGHTS_LORA, "--lora takes"},
+                {WEIGHTS_CONTROLNET, "a ControlNet or a T2I-Adapter"}};
   for (size_t i = 0; i < sizeof places / sizeof *places; i++) {
     struct error err = {0};
     weights_kind_refuse(WEIGHTS_UNKNOWN, "file", places[i].wanted, &err);

@@ -8,6 +8,7 @@
 #include "unet/base/platform.h"
 #include "unet/base/text.h"
 #include "unet/checkpoint/checkpoint.h"
+#include "unet/checkpoint/control_network.h"
 #include "unet/checkpoint/kind.h"
 #include "unet/devices.h"
 
@@ -108,6 +109,15 @@ static int print_checkpoint(struct setup_params *params, bool tensors, struct er
   return status;
 }
 
+static int print_control(const char *path, struct error *err) {
+  struct control_network *network;
+  if (control_network_open(&network, path, "control", err))
+    return -1;
+  control_network_print(network, stdout);
+  control_network_close(&network);
+  return 0;
+}
+
 /* A file that is no whole model is said to be what it is. */
 static int print_model(struct setup_params *params, bool tensors, struct error *err) {
   struct safetensors *files = NULL;
@@ -120,6 +130,8 @@ static int print_model(struct setup_params *params, bool tensors, struct error *
     weights_print(files, tensors, stdout);
   if (kind == WEIGHTS_LORA)
     status = adapter_print(files, stdout, err);
+  if (kind == WEIGHTS_CONTROLNET || kind == WEIGHTS_ADAPTER)
+    status = print_control(params->engine.model, err);
   safetensors_close(&files);
   return model ? print_checkpoint(params, tensors, err) : status;
 }

@@ -1,4 +1,5 @@
-/* unet/config.json. Defaults are those of diffusers' UNet2DConditionModel. */
+/* unet/config.json and a ControlNet's. Defaults are those of diffusers' UNet2DConditionModel, which ControlNetModel
+ * shares but for its own fields. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -82,11 +83,17 @@ static void read_block_types(struct unet_config *unet, struct config *config, co
   config_ignore(config, (const char *const[]){key, NULL});
 }
 
-static void read_blocks(struct unet_config *unet, struct config *config) {
+static void read_down_blocks(struct unet_config *unet, struct config *config) {
   read_block_types(unet, config, "down_block_types", "DownBlock2D", "CrossAttnDownBlock2D",
                    (const bool[]){true, true, true, false}, false, unet->down_attention);
+}
+
+static void read_up_blocks(struct unet_config *unet, struct config *config) {
   read_block_types(unet, config, "up_block_types", "UpBlock2D", "CrossAttnUpBlock2D",
                    (const bool[]){false, true, true, true}, true, unet->up_attention);
+}
+
+static void read_mid_block(struct unet_config *unet, struct config *config) {
   char mid[64];
   config_string(config, "mid_block_type", "UNetMidBlock2DCrossAttn", mid, sizeof mid);
   unet->mid_block = *mid;
@@ -197,12 +204,71 @@ int unet_config_parse(struct unet_config *unet, const char *text, const char *pa
   read_sample_size(unet, &config);
   read_channels(unet, &config);
   read_layers(unet, &config);
-  read_blocks(unet, &config);
+  read_down_blocks(unet, &config);
+  read_up_blocks(unet, &config);
+  read_mid_block(unet, &config);
   read_attention(unet, &config);
   read_depths(unet, &config);
   read_time(unet, &config);
   read_added(unet, &config);
   read_rest(unet, &config);
   check_sizes(unet, &config);
+  return config_finish(&config, err);
+}
+
+/* --- ControlNets --- */
+
+/* An attention without transformer blocks is its two projections: SDXL's smaller variants. */
+static void read_own_depths(struct unet_config *body, struct config *config) {
+  static const char *const depths = "transformer_layers_per_block";
+  int levels = body->levels;
+  for (int i = 0; i < levels; i++)
+    config_item_ints(config, depths, i, levels, 1, 0, DEPTH_MAX, body->down_depth[i],
+                     body->down_attention[i] ? body->layers[i] : 0);
+  config_item_ints(config, depths, levels - 1, levels, 1, 0, DEPTH_MAX, &body->mid_depth, body->mid_attention);
+  config_ignore(config, (const char *const[]){depths, NULL});
+}
+
+static void read_hint(struct controlnet_config *net, struct config *config) {
+  static const char *const key = "conditioning_embedding_out_channels";
+  static const int usual[] = {16, 32, 96, 256};
+  net->hint_levels = 4;
+  memcpy(net->hint, usual, sizeof usual);
+  config_only_number(config, "conditioning_channels", 3);
+  config_only_string(config, "controlnet_conditioning_channel_order", "rgb");
+  if (!config_has(config, key))
+    return;
+  net->hint_levels = config_length(config, key);
+  if (net->hint_levels >= 1 && net->hint_levels <= LEVELS_MAX) {
+    config_ints(config, key, 0, 1, CHANNELS_MAX, net->hint, net->hint_levels);
+    return;
+  }
+  net->hint_levels = 1;
+  config_refuse(config, key, "its length", "1 to 8 numbers are");
+}
+
+int controlnet_config_parse(struct controlnet_config *net, const char *text, const char *path, struct error *err) {
+  static const char *const pooled[] = {"global_pool_conditions", NULL};
+  struct unet_config *body = &net->body;
+  struct config config;
+  *net = (struct controlnet_config){0};
+  config_start(&config, text, path);
+  config_only_string(&config, "_class_name", "ControlNetModel");
+  config_only_null(&config, other_networks);
+  config_only_null(&config, pooled);
+  config_ignore(&config, no_matter);
+  read_channels(body, &config);
+  read_layers(body, &config);
+  read_down_blocks(body, &config);
+  read_mid_block(body, &config);
+  read_attention(body, &config);
+  read_own_depths(body, &config);
+  read_time(body, &config);
+  read_added(body, &config);
+  read_rest(body, &config);
+  read_hint(net, &config);
+  check_sizes(body, &config);
+  if (!body->mid_block)
+    config_refuse(&config, "mid_block_type", "null", "ControlNets have a middle block");
   return config_finish(&config, err);
 }

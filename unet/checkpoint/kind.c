@@ -22,9 +22,14 @@ static const struct rule {
   enum weights_kind kind;
   const char *names[10]; /* one of them is enough */
 } rules[] = {
-    {WEIGHTS_CONTROLNET,
-     {"control_model.", "controlnet_cond_embedding.", "input_hint_block.", "zero_convs.", "lllite_",
-      "=lora_controlnet"}},
+    {WEIGHTS_CONTROL_DIFFERENCE, {"=difference"}},
+    {WEIGHTS_CONTROL_LORA, {"=lora_controlnet"}},
+    {WEIGHTS_CONTROL_LLLITE, {"lllite_"}},
+    {WEIGHTS_CONTROL_UNION, {"control_add_embedding.", "=task_embedding"}},
+    {WEIGHTS_CONTROL_XS, {"control_to_base_for_conv_in."}},
+    {WEIGHTS_CONTROLNET, {"control_model.", "controlnet_cond_embedding.", "input_hint_block.", "zero_convs."}},
+    {WEIGHTS_ADAPTER_LIGHT, {"=adapter.body.0.out_conv.weight", "=body.0.out_conv.weight"}},
+    {WEIGHTS_ADAPTER, {"adapter.body.", "=body.0.block1.weight"}},
     {WEIGHTS_MODEL, {"=model.diffusion_model.input_blocks.0.0.weight"}},
     {WEIGHTS_MOTION, {"*motion_modules."}},
     {WEIGHTS_UNET, {"=conv_in.weight", "=input_blocks.0.0.weight", "=unet.conv_in.weight"}},
@@ -39,7 +44,6 @@ static const struct rule {
      {"first_stage_model.", "=encoder.conv_in.weight", "=decoder.conv_in.weight", "=vae.encoder.conv_in.weight",
       "=vae.decoder.conv_in.weight"}},
     {WEIGHTS_IP_ADAPTER, {"ip_adapter.", "image_proj.", "perceiver_resampler."}},
-    {WEIGHTS_ADAPTER, {"adapter.body.", "=body.0.block1.weight"}},
     {WEIGHTS_TINY,
      {"=encoder.layers.0.weight", "=decoder.layers.0.weight", "=encoder.0.weight", "=decoder.1.weight", "=0.weight",
       "=1.weight"}},
@@ -78,7 +82,13 @@ static const struct description {
     [WEIGHTS_TEXT_ENCODER] = {"a text encoder alone", "it is a part of a model's folder or file"},
     [WEIGHTS_LORA] = {"a LoRA or one of its kin", "it changes a model: give it with --lora beside the --model"},
     [WEIGHTS_CONTROLNET] = {"a ControlNet", "ControlNets are not supported"},
+    [WEIGHTS_CONTROL_DIFFERENCE] = {"a ControlNet as its difference from a model", "whole ControlNets are supported"},
+    [WEIGHTS_CONTROL_LORA] = {"a control-LoRA", "whole ControlNets are supported"},
+    [WEIGHTS_CONTROL_LLLITE] = {"a ControlNet-LLLite", "plain ControlNets are supported"},
+    [WEIGHTS_CONTROL_UNION] = {"a ControlNet Union", "ControlNets for one kind of maps are supported"},
+    [WEIGHTS_CONTROL_XS] = {"a ControlNet-XS", "plain ControlNets are supported"},
     [WEIGHTS_ADAPTER] = {"a T2I-Adapter", "T2I-Adapters are not supported"},
+    [WEIGHTS_ADAPTER_LIGHT] = {"a light T2I-Adapter (light_adapter)", "full T2I-Adapters are supported"},
     [WEIGHTS_IP_ADAPTER] = {"an IP-Adapter", "IP-Adapters are not supported"},
     [WEIGHTS_EMBEDDING] = {"an embedding (textual inversion)", "embeddings are not supported"},
     [WEIGHTS_MOTION] = {"a motion module", "video networks are not supported"},
@@ -102,6 +112,8 @@ int weights_kind_refuse(enum weights_kind kind, const char *path, enum weights_k
       [WEIGHTS_UNET] = {"a U-Net", "--unet takes one of diffusers, or in the original key layout"},
       [WEIGHTS_VAE] = {"an autoencoder", "--vae takes an AutoencoderKL or a tiny one, a file or a diffusers folder"},
       [WEIGHTS_LORA] = {"a LoRA", "--lora takes LoRA, LoCon, LoHa, LoKr and DoRA"},
+      [WEIGHTS_CONTROLNET] = {"a control network",
+                              "what is taken is a ControlNet or a T2I-Adapter, a diffusers folder or one file"},
   };
   return error_set(err, STATUS_MODEL, "%s: is %s, not %s; %s", path, descriptions[kind].name, places[wanted].name,
                    kind == WEIGHTS_UNKNOWN ? places[wanted].takes : descriptions[kind].instead);

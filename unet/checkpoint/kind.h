@@ -13,18 +13,24 @@ enum weights_kind {
   WEIGHTS_TEXT_ENCODER,
   WEIGHTS_LORA, /* and its kin: LoHa, LoKr, ... */
   WEIGHTS_CONTROLNET,
-  WEIGHTS_ADAPTER,    /* T2I-Adapter */
-  WEIGHTS_IP_ADAPTER, /* also FaceID */
-  WEIGHTS_EMBEDDING,  /* textual inversion */
-  WEIGHTS_MOTION,     /* a motion module for video */
-  WEIGHTS_TRANSFORMER /* FLUX, SD 3 and their like: no U-Net */
+  WEIGHTS_CONTROL_DIFFERENCE, /* a ControlNet as what it adds to its model's weights */
+  WEIGHTS_CONTROL_LORA,       /* the same as a LoRA */
+  WEIGHTS_CONTROL_LLLITE,
+  WEIGHTS_CONTROL_UNION, /* one ControlNet for several kinds of maps */
+  WEIGHTS_CONTROL_XS,
+  WEIGHTS_ADAPTER,       /* T2I-Adapter */
+  WEIGHTS_ADAPTER_LIGHT, /* of another network: light_adapter */
+  WEIGHTS_IP_ADAPTER,    /* also FaceID */
+  WEIGHTS_EMBEDDING,     /* textual inversion */
+  WEIGHTS_MOTION,        /* a motion module for video */
+  WEIGHTS_TRANSFORMER    /* FLUX, SD 3 and their like: no U-Net */
 };
 enum weights_kind weights_kind(const struct safetensors *files);
 const char *weights_kind_name(enum weights_kind kind); /* "a ControlNet" */
 const char *weights_kind_use(enum weights_kind kind);  /* what to do with it: "give it with --vae beside a --model" */
 
 /* Refuses a file given where another kind is wanted: "FILE: is a LoRA, not WANTED; ...", with what to do instead.
- * wanted: WEIGHTS_MODEL, UNET, VAE or LORA. */
+ * wanted: WEIGHTS_MODEL, UNET, VAE, LORA or CONTROLNET. */
 int weights_kind_refuse(enum weights_kind kind, const char *path, enum weights_kind wanted, struct error *err);
 
 #endif

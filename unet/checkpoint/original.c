@@ -169,6 +169,68 @@ int original_unet(struct safetensors *view, const struct safetensors *files, con
   return add_named(view, files, prefix, name_in_unet, &numbering, err);
 }
 
+/* --- ControlNets --- */
+
+struct controlnet_names {
+  struct numbering numbering;
+  int last_hint; /* number of the last layer that reads the map; each other one is an activation */
+};
+
+static bool name_in_hint(const struct controlnet_names *names, const char *name, char *key) {
+  static const char where[] = "controlnet_cond_embedding.";
+  int number;
+  if (!(name = take_number(name, &number)) || number % 2)
+    return false;
+  if (number == 0 || number == names->last_hint)
+    return snprintf(key, KEY_MAX, "%s%s.%s", where, number ? "conv_out" : "conv_in", name) < KEY_MAX;
+  return snprintf(key, KEY_MAX, "%sblocks.%d.%s", where, number / 2 - 1, name) < KEY_MAX;
+}
+
+static bool name_in_controlnet(const void *opaque, const char *name, char *key) {
+  const struct controlnet_names *names = opaque;
+  const char *rest;
+  int number;
+  if ((rest = after(name, "input_hint_block.")))
+    return name_in_hint(names, rest, key);
+  if ((rest = after(name, "middle_block_out.0.")))
+    return snprintf(key, KEY_MAX, "controlnet_mid_block.%s", rest) < KEY_MAX;
+  if (!(rest = after(name, "zero_convs.")))
+    return name_in_unet(&names->numbering, name, key);
+  return (rest = take_number(rest, &number)) && (rest = after(rest, "0.")) &&
+         snprintf(key, KEY_MAX, "controlnet_down_blocks.%d.%s", number, rest) < KEY_MAX;
+}
+
+int original_controlnet(struct safetensors *view, const struct safetensors *files, const char *prefix,
+                        struct error *err) {
+  struct controlnet_names names = {0};
+  number_in(&names.numbering, files, prefix);
+  for (int i = 0; i < BLOCKS_MAX; i++)
+    if (has(files, prefix, "input_hint_block.", i, "weight"))
+      names.last_hint = i;
+  return add_named(view, files, prefix, name_in_controlnet, &names, err);
+}
+
+/* --- T2I-Adapters --- */
+
+static bool name_in_t2i(const void *opaque, const char *name, char *key) {
+  const char *rest, *in;
+  int number;
+  (void)opaque;
+  if (!(rest = after(name, "body.")))
+    return after(name, "conv_in.") && snprintf(key, KEY_MAX, "adapter.%s", name) < KEY_MAX;
+  if (!(rest = take_number(rest, &number)))
+    return false;
+  if ((in = after(rest, "in_conv.")))
+    return number % 2 == 0 && snprintf(key, KEY_MAX, "adapter.body.%d.in_conv.%s", number / 2, in) < KEY_MAX;
+  return snprintf(key, KEY_MAX, "adapter.body.%d.resnets.%d.%s", number / 2, number % 2, rest) < KEY_MAX;
+}
+
+int original_t2i(struct safetensors *view, const struct safetensors *files, const char *prefix, struct error *err) {
+  return add_named(view, files, prefix, name_in_t2i, NULL, err);
+}
+
+/* --- names of all blocks --- */
+
 /* The numbers of a file that has every block. */
 static void number_all(struct numbering *numbering, int levels, const int *layers) {
   int in = 1, out = 0;

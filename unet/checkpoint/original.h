@@ -8,6 +8,10 @@
 #include "unet/checkpoint/view.h"
 
 int original_unet(struct safetensors *view, const struct safetensors *files, const char *prefix, struct error *err);
+int original_controlnet(struct safetensors *view, const struct safetensors *files, const char *prefix,
+                        struct error *err);
+/* Whose levels have two layers each. */
+int original_t2i(struct safetensors *view, const struct safetensors *files, const char *prefix, struct error *err);
 int original_kl(struct safetensors *view, const struct safetensors *files, const char *prefix, struct error *err);
 /* CLIP as transformers has it. */
 int original_clip(struct safetensors *view, const struct safetensors *files, const char *prefix, struct error *err);

@@ -47,6 +47,22 @@ struct unet_config {
   float image_scaling_factor;
 };
 
+/* ControlNetModel: a U-Net without its way up, and the layers that read the map. */
+struct controlnet_config {
+  struct unet_config body;
+  int hint_levels, hint[LEVELS_MAX]; /* conditioning_embedding_out_channels: the first of the map's size, each other of
+                                        half the size before */
+};
+
+/* T2IAdapter. */
+struct t2i_config {
+  bool xl;         /* FullAdapterXL: of its levels the third alone is at half the size before, else all but the first */
+  int in_channels; /* of the map: 3, or 1 */
+  int patch;       /* downscale_factor: pixels to a sample, each way */
+  int levels, channels[LEVELS_MAX];
+  int layers; /* num_res_blocks of each level */
+};
+
 /* text_encoder/config.json: CLIPTextModel, CLIPTextModelWithProjection. */
 struct clip_config {
   int vocab_size, hidden_size, intermediate_size, layers, heads;
@@ -122,6 +138,8 @@ struct autoencoder {
 
 /* Configs alone, from text of a config.json; what checkpoint_open and the fuzzer use. path is for messages. */
 int unet_config_parse(struct unet_config *config, const char *text, const char *path, struct error *err);
+int controlnet_config_parse(struct controlnet_config *config, const char *text, const char *path, struct error *err);
+int t2i_config_parse(struct t2i_config *config, const char *text, const char *path, struct error *err);
 int autoencoder_config_parse(struct autoencoder *autoencoder, const char *text, const char *path, struct error *err);
 int clip_config_parse(struct clip_config *config, const char *text, const char *path, struct error *err);
 int scheduler_config_parse(struct scheduler_config *config, const char *text, const char *path, const struct log *log,

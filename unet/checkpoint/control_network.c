@@ -1,0 +1,382 @@
+#include "unet/checkpoint/control_network.h"
+
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "unet/base/platform.h"
+#include "unet/base/text.h"
+#include "unet/base/text_file.h"
+#include "unet/checkpoint/config.h"
+#include "unet/checkpoint/kind.h"
+#include "unet/checkpoint/original.h"
+
+enum { KEY_MAX = 256, CHANNELS_MAX = 1 << 14, HEAD = 64, SINUSOID = 256 };
+#define CONFIG_LIMIT ((size_t)1 << 20)
+
+/* --- configs --- */
+
+int t2i_config_parse(struct t2i_config *t2i, const char *text, const char *path, struct error *err) {
+  static const int usual[] = {320, 640, 1280, 1280};
+  struct config config;
+  char type[64];
+  *t2i = (struct t2i_config){.levels = 4};
+  memcpy(t2i->channels, usual, sizeof usual);
+  config_start(&config, text, path);
+  config_only_string(&config, "_class_name", "T2IAdapter");
+  config_string(&config, "adapter_type", "full_adapter", type, sizeof type);
+  t2i->xl = !strcmp(type, "full_adapter_xl");
+  if (!t2i->xl && strcmp(type, "full_adapter"))
+    config_refuse(&config, "adapter_type", type, "full_adapter and full_adapter_xl are");
+  t2i->in_channels = config_int(&config, "in_channels", 3, 1, 3);
+  t2i->patch = config_int(&config, "downscale_factor", 8, 1, 64);
+  t2i->layers = config_int(&config, "num_res_blocks", 2, 1, LAYERS_MAX);
+  if (t2i->in_channels == 2)
+    config_refuse(&config, "in_channels", "2", "3 and 1 are");
+  if (config_has(&config, "channels")) {
+    t2i->levels = config_length(&config, "channels");
+    if (t2i->levels < 1 || t2i->levels > LEVELS_MAX) {
+      t2i->levels = 1;
+      config_refuse(&config, "channels", "its length", "1 to 8 levels are");
+    } else {
+      config_ints(&config, "channels", 0, 1, CHANNELS_MAX, t2i->channels, t2i->levels);
+    }
+  }
+  return config_finish(&config, err);
+}
+
+/* The class that a config.json names. */
+static int read_class(char class[64], const char *text, const char *path, struct error *err) {
+  struct config config;
+  config_start(&config, text, path);
+  config_string(&config, "_class_name", "", class, 64);
+  return config_finish_open(&config, err);
+}
+
+static int parse(struct control_network *network, const char *text, const char *path, struct error *err) {
+  char class[64];
+  if (read_class(class, text, path, err))
+    return -1;
+  network->type = strcmp(class, "T2IAdapter") ? CONTROL_CONTROLNET : CONTROL_T2I;
+  return network->type == CONTROL_T2I ? t2i_config_parse(&network->t2i, text, path, err)
+                                      : controlnet_config_parse(&network->controlnet, text, path, err);
+}
+
+/* Reads folder/config.json, which becomes the weights' origin. 1: there is none. */
+static int read_config(struct control_network *network, const char *folder, struct error *err) {
+  char *path = text_path(folder, "config.json"), *text = NULL;
+  if (!path)
+    return error_set(err, STATUS_FAILED, "%s: out of memory", folder);
+  if (!platform_exists(path)) {
+    free(path);
+    return 1;
+  }
+  network->weights.config = path;
+  int result = text_read(path, CONFIG_LIMIT, &text, NULL, err);
+  result = result ? result : parse(network, text, path, err);
+  free(text);
+  return result;
+}
+
+/* --- what the tensors say --- */
+
+PRINTF_LIKE(2, 3)
+static const struct safetensor *find(const struct safetensors *files, const char *format, ...) {
+  char name[KEY_MAX];
+  va_list args;
+  va_start(args, format);
+  vsnprintf(name, sizeof name, format, args);
+  va_end(args);
+  return safetensors_find(files, name);
+}
+
+/* A dimension of a tensor; 0: there is no such tensor. */
+static int dimension(const struct safetensor *t, int d) {
+  bool fits = t && t->usable && d < t->rank && t->shape[d] > 0 && t->shape[d] <= CHANNELS_MAX;
+  return fits ? (int)t->shape[d] : 0;
+}
+
+static int refuse(const struct control_network *network, const char *what, struct error *err) {
+  return error_set(err, STATUS_MODEL, "%s: %s; give its diffusers folder", network->path, what);
+}
+
+/* Transformer blocks of an attention. */
+static int count_depth(const struct safetensors *files, const char *attention) {
+  int depth = 0;
+  while (depth < LAYERS_MAX && find(files, "%s.transformer_blocks.%d.norm1.weight", attention, depth))
+    depth++;
+  return depth;
+}
+
+static void read_level(struct unet_config *body, const struct safetensors *files, int level) {
+  char name[64];
+  int layers = 0;
+  for (; layers < LAYERS_MAX && find(files, "down_blocks.%d.resnets.%d.conv1.weight", level, layers); layers++) {
+    snprintf(name, sizeof name, "down_blocks.%d.attentions.%d", level, layers);
+    body->down_attention[level] |= find(files, "%s.norm.weight", name) != NULL;
+    body->down_depth[level][layers] = count_depth(files, name);
+  }
+  body->layers[level] = layers;
+}
+
+/* What the attentions attend to: 0 where they attend to nothing. */
+static int text_width(const struct safetensors *files) {
+  for (size_t i = 0; i < safetensors_count(files); i++)
+    if (text_ends(safetensors_at(files, i)->name, ".attn2.to_k.weight"))
+      return dimension(safetensors_at(files, i), 1);
+  return 0;
+}
+
+/* Published ones: SD 1 has 8 heads at each level, the others heads of 64. */
+static void read_heads(struct unet_config *body) {
+  for (int i = 0; i < body->levels; i++)
+    body->heads[i] = body->cross_attention_dim == 768 ? 8 : body->channels[i] / HEAD;
+}
+
+static void read_hint(struct controlnet_config *net, const struct safetensors *files) {
+  net->hint[0] = dimension(find(files, "controlnet_cond_embedding.conv_in.weight"), 0);
+  net->hint_levels = 1;
+  for (int c; net->hint_levels < LEVELS_MAX; net->hint[net->hint_levels++] = c)
+    if (!(c = dimension(find(files, "controlnet_cond_embedding.blocks.%d.weight", 2 * net->hint_levels - 1), 0)))
+      break;
+}
+
+static int check_body(const struct control_network *network, struct error *err) {
+  const struct unet_config *body = &network->controlnet.body;
+  if (!body->levels || !body->in_channels || !body->time_embed_dim || !body->mid_block || !network->controlnet.hint[0])
+    return refuse(network, "is no whole ControlNet", err);
+  for (int i = 0; i < body->levels; i++)
+    if (body->channels[i] % body->norm_num_groups || !body->heads[i] || body->channels[i] % body->heads[i])
+      return refuse(network, "has other widths than those of SD 1, SD 2 and SDXL", err);
+  return 0;
+}
+
+static int config_of_controlnet(struct control_network *network, struct error *err) {
+  const struct safetensors *files = network->weights.files;
+  struct unet_config *body = &network->controlnet.body;
+  network->controlnet = (struct controlnet_config){.hint_levels = 0};
+  *body = (struct unet_config){.norm_num_groups = 32, .norm_eps = 1e-5f, .flip_sin_to_cos = true};
+  for (int c; body->levels < LEVELS_MAX; body->channels[body->levels++] = c) {
+    if (!(c = dimension(find(files, "down_blocks.%d.resnets.0.conv1.weight", body->levels), 0)))
+      break;
+    read_level(body, files, body->levels);
+  }
+  body->in_channels = dimension(find(files, "conv_in.weight"), 1);
+  body->time_embed_dim = dimension(find(files, "time_embedding.linear_1.weight"), 0);
+  body->mid_block = find(files, "mid_block.resnets.0.conv1.weight");
+  body->mid_attention = find(files, "mid_block.attentions.0.norm.weight");
+  body->mid_depth = count_depth(files, "mid_block.attentions.0");
+  body->cross_attention_dim = text_width(files);
+  int added = dimension(find(files, "add_embedding.linear_1.weight"), 1);
+  if (added > SIZES * SINUSOID) {
+    body->added_size_dim = SINUSOID;
+    body->added_text_dim = added - SIZES * SINUSOID;
+  }
+  read_heads(body);
+  read_hint(&network->controlnet, files);
+  return check_body(network, err);
+}
+
+static int config_of_t2i(struct control_network *network, struct error *err) {
+  static const struct { int in, channels, patch; } kinds[] = {{192, 3, 8}, {64, 1, 8}, {768, 3, 16}, {256, 1, 16}};
+  const struct safetensors *files = network->weights.files;
+  struct t2i_config *t2i = &network->t2i;
+  int in = dimension(find(files, "adapter.conv_in.weight"), 1);
+  *t2i = (struct t2i_config){0};
+  for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
+    if (kinds[i].in == in)
+      t2i->in_channels = kinds[i].channels, t2i->patch = kinds[i].patch;
+  t2i->xl = t2i->patch == 16;
+  for (int c; t2i->levels < LEVELS_MAX; t2i->channels[t2i->levels++] = c)
+    if (!(c = dimension(find(files, "adapter.body.%d.resnets.0.block1.weight", t2i->levels), 0)))
+      break;
+  while (t2i->layers < LAYERS_MAX && find(files, "adapter.body.0.resnets.%d.block1.weight", t2i->layers))
+    t2i->layers++;
+  return t2i->patch && t2i->levels && t2i->layers ? 0 : refuse(network, "is no whole T2I-Adapter", err);
+}
+
+/* --- files --- */
+
+typedef int add_part(struct safetensors *view, const struct safetensors *files, const char *prefix, struct error *err);
+
+/* The original key layout under the names of a diffusers folder. */
+static int view_original(struct control_network *network, add_part *add, const char *prefix, struct error *err) {
+  struct safetensors *files = network->weights.files, *view = NULL;
+  int result = view_open(&view, &files, 1, err);
+  result = result ? result : add(view, files, prefix, err);
+  result = result ? result : view_finish(view, err);
+  safetensors_close(&files);
+  network->weights.files = view;
+  return result;
+}
+
+/* 1: the keys are diffusers'. */
+static int view_file(struct control_network *network, struct error *err) {
+  const struct safetensors *files = network->weights.files;
+  if (network->type == CONTROL_T2I)
+    return find(files, "body.0.block1.weight") ? view_original(network, original_t2i, "", err) : 1;
+  if (find(files, "control_model.input_blocks.0.0.weight"))
+    return view_original(network, original_controlnet, "control_model.", err);
+  return find(files, "input_blocks.0.0.weight") ? view_original(network, original_controlnet, "", err) : 1;
+}
+
+/* The folder that a file lies in, allocated. */
+static char *folder_of(const char *path) {
+  const char *slash = strrchr(path, '/');
+  return slash ? strndup(path, (size_t)(slash - path) + 1) : strdup(".");
+}
+
+static int read_config_beside(struct control_network *network, struct error *err) {
+  enum control_network_type type = network->type;
+  char *folder = folder_of(network->path);
+  int result =
+      folder ? read_config(network, folder, err) : error_set(err, STATUS_FAILED, "%s: out of memory", network->path);
+  free(folder);
+  if (!result && network->type != type)
+    return error_set(err, STATUS_MODEL, "%s: is of another network than %s beside it; put one of them elsewhere",
+                     network->weights.config, network->path);
+  return result;
+}
+
+static int open_file(struct control_network *network, struct error *err) {
+  struct safetensors **files = &network->weights.files;
+  if (safetensors_open_file(files, network->path, err))
+    return -1;
+  enum weights_kind kind = weights_kind(*files);
+  if (kind != WEIGHTS_CONTROLNET && kind != WEIGHTS_ADAPTER)
+    return weights_kind_refuse(kind, network->path, WEIGHTS_CONTROLNET, err);
+  network->type = kind == WEIGHTS_ADAPTER ? CONTROL_T2I : CONTROL_CONTROLNET;
+  int result = view_file(network, err);
+  result = result == 1 ? read_config_beside(network, err) : result ? result : 1;
+  if (result <= 0)
+    return result;
+  return network->type == CONTROL_T2I ? config_of_t2i(network, err) : config_of_controlnet(network, err);
+}
+
+static int open_folder(struct control_network *network, struct error *err) {
+  int result = read_config(network, network->path, err);
+  if (result == 1)
+    return error_set(err, STATUS_MODEL,
+                     "%s: has no config.json, so it is no folder of a ControlNet or T2I-Adapter as diffusers has them; "
+                     "give such a folder, or a .safetensors file",
+                     network->path);
+  return result ? result : safetensors_open(&network->weights.files, network->path, "diffusion_pytorch_model", err);
+}
+
+int control_network_open(struct control_network **out, const char *path, const char *name, struct error *err) {
+  struct control_network *network = calloc(1, sizeof *network);
+  *out = NULL;
+  if (!network)
+    return error_set(err, STATUS_FAILED, "%s: out of memory", path);
+  network->weights = (struct component){.name = name, .prefix = "", .folder = strdup(path)};
+  network->path = strdup(path);
+  int result = network->path && network->weights.folder ? 0 : error_set(err, STATUS_FAILED, "%s: out of memory", path);
+  if (!result)
+    result = platform_can_read_file(path) ? open_file(network, err) : open_folder(network, err);
+  if (result) {
+    control_network_close(&network);
+    return -1;
+  }
+  *out = network;
+  return 0;
+}
+
+void control_network_close(struct control_network **network) {
+  struct control_network *n = *network;
+  *network = NULL;
+  if (!n)
+    return;
+  safetensors_close(&n->weights.files);
+  free(n->weights.config);
+  free(n->weights.folder);
+  free(n->path);
+  free(n);
+}
+
+/* --- what must fit --- */
+
+static const char *type_name(const struct control_network *network) {
+  return network->type == CONTROL_T2I ? "T2I-Adapter" : "ControlNet";
+}
+
+const char *control_network_family(const struct control_network *network) {
+  const struct unet_config *body = &network->controlnet.body;
+  if (network->type == CONTROL_T2I)
+    return network->t2i.xl ? "SDXL" : "SD 1 or SD 2";
+  return body->cross_attention_dim == 768                            ? "SD 1"
+         : body->cross_attention_dim == 1024                         ? "SD 2"
+         : body->cross_attention_dim == 2048 || body->added_text_dim ? "SDXL"
+                                                                     : "a family of its own";
+}
+
+/* Whether the network's family is the model's. A ControlNet without any attention does not say what text it reads. */
+static bool is_of_family(const struct control_network *network, const struct unet_config *unet) {
+  const struct unet_config *body = &network->controlnet.body;
+  if (network->type == CONTROL_T2I)
+    return network->t2i.xl == (unet->added_size_dim > 0);
+  return (!body->cross_attention_dim || body->cross_attention_dim == unet->cross_attention_dim) &&
+         body->added_text_dim == unet->added_text_dim && body->added_size_dim == unet->added_size_dim;
+}
+
+/* Its injections go where the U-Net's skips are. */
+static bool fits_controlnet(const struct controlnet_config *net, const struct checkpoint *c) {
+  const struct unet_config *body = &net->body, *unet = &c->predictors[0].config;
+  bool same = body->levels == unet->levels && unet->mid_block && body->in_channels == c->autoencoder.latent_channels &&
+              1 << (net->hint_levels - 1) == c->autoencoder.scale;
+  for (int i = 0; same && i < unet->levels; i++)
+    same = body->channels[i] == unet->channels[i] && body->layers[i] == unet->layers[i];
+  return same;
+}
+
+/* Each level's map goes to that level; of SDXL's the last to the middle block. */
+static bool fits_t2i(const struct t2i_config *t2i, const struct checkpoint *c) {
+  const struct unet_config *unet = &c->predictors[0].config;
+  int more = t2i->xl ? 1 : 0;
+  bool same = t2i->levels == unet->levels + more && t2i->patch == c->autoencoder.scale << more && unet->mid_block;
+  for (int i = 0; same && i < t2i->levels; i++)
+    same = t2i->channels[i] == unet->channels[i < unet->levels ? i : unet->levels - 1];
+  return same;
+}
+
+int control_network_check(const struct control_network *network, const struct checkpoint *checkpoint,
+                          struct error *err) {
+  bool fits = network->type == CONTROL_T2I ? fits_t2i(&network->t2i, checkpoint)
+                                           : fits_controlnet(&network->controlnet, checkpoint);
+  if (!is_of_family(network, &checkpoint->predictors[0].config))
+    return error_set(err, STATUS_MODEL, "%s: is a %s for %s, and the model %s is of %s; give one for %s", network->path,
+                     type_name(network), control_network_family(network), checkpoint->name,
+                     checkpoint_family(checkpoint), checkpoint_family(checkpoint));
+  if (!fits)
+    return error_set(err, STATUS_MODEL,
+                     "%s: is a %s for a U-Net of other levels, layers or widths than that of the model %s (%s); give "
+                     "one that was made for it",
+                     network->path, type_name(network), checkpoint->name, checkpoint_family(checkpoint));
+  return 0;
+}
+
+/* --- for people --- */
+
+static void print_list(FILE *out, const int *values, int count) {
+  for (int i = 0; i < count; i++)
+    fprintf(out, "%s%d", i ? "/" : "", values[i]);
+}
+
+static void print_depths(const struct unet_config *body, FILE *out) {
+  for (int i = 0; i < body->levels; i++)
+    fprintf(out, "%s%d", i ? "/" : "", body->down_attention[i] ? body->down_depth[i][0] : 0);
+  fprintf(out, ", mid %d", body->mid_attention ? body->mid_depth : 0);
+}
+
+void control_network_print(const struct control_network *network, FILE *out) {
+  const struct t2i_config *t2i = &network->t2i;
+  fprintf(out, "control       %s for %s, channels ", type_name(network), control_network_family(network));
+  if (network->type == CONTROL_T2I) {
+    print_list(out, t2i->channels, t2i->levels);
+    fprintf(out, ", reads %s at 1/%d\n", t2i->in_channels == 1 ? "a grey map" : "a map", t2i->patch);
+    return;
+  }
+  print_list(out, network->controlnet.body.channels, network->controlnet.body.levels);
+  fprintf(out, ", transformer blocks ");
+  print_depths(&network->controlnet.body, out);
+  fputc('\n', out);
+}
