@@ -143,6 +143,12 @@ int engine_fall_back(struct engine *engine, struct error *err) {
   return -1;
 }
 
+void engine_nearest_size(const struct engine *engine, int *width, int *height) {
+  (void)engine;
+  *width = rounded(*width);
+  *height = rounded(*height);
+}
+
 int engine_prepare(struct engine *engine, const struct engine_shape *shape, struct prepared **out, struct error *err) {
   *out = NULL;
   int number = record.handles_made++;
@@ -150,6 +156,8 @@ int engine_prepare(struct engine *engine, const struct engine_shape *shape, stru
     usleep(1000);
   if (shape->steps && shape->steps == script.refuse_steps)
     return error_set(err, STATUS_DEVICE, "%d steps do not fit", shape->steps);
+  if (shape->width && shape->width == script.refuse_width)
+    return error_set(err, STATUS_DEVICE, "a width of %d does not fit", shape->width);
   struct prepared *prepared = calloc(1, sizeof *prepared);
   if (!prepared)
     return error_set(err, STATUS_FAILED, "no memory");
@@ -343,6 +351,8 @@ int engine_submit(struct engine *engine, const struct engine_request *request, s
                                 .submitted_ns = now,
                                 .controls = *controls,
                                 .engine = engine->number,
+                                .width = shape->width,
+                                .height = shape->height,
                                 .steps = shape->steps,
                                 .chunks = shape->chunks,
                                 .guidance = shape->guidance};

@@ -15,6 +15,7 @@ struct fake_engine_script {
   int depth;            /* frames worth having in flight; 0: one */
   long fail_at_submit;  /* from 1: this submit fails; 0: none */
   int refuse_steps;     /* engine_prepare fails for it; 0: for none */
+  int refuse_width;     /* likewise */
   int slices;           /* that a text takes beside frames, once there was one; 0: it is there at once */
   bool slow_to_prepare; /* from the second handle on, none is done before fake_engine_let_prepare lets it be */
   bool slow_to_open;    /* from the second engine on, none is open before fake_engine_let_open lets it be */
@@ -29,6 +30,7 @@ struct fake_submit {
   uint64_t serial;
   int64_t captured_ns, submitted_ns;
   struct controls controls;
+  int width, height;
   int steps, chunks;           /* the handle's; prompts that begin with "long" have two chunks */
   enum guidance_mode guidance; /* the handle is for it */
   int engine;                  /* which one it was, from 1, in the order of opening */

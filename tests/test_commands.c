@@ -95,6 +95,42 @@ static void prompts_fade(void **unused) {
     assert_true(now.blend[i] == 0);
 }
 
+static void expect_size(const struct live_state *state, int width, int height) {
+  const struct parameter_size *size = &state->settings.values.size;
+  if (size->width != width || size->height != height)
+    fail_msg("%dx%d in place of %dx%d", size->width, size->height, width, height);
+}
+
+/* Each key is the next size, in the picture's shape as it was before the engine rounded it. */
+static void sizes_keep_the_shape(void **unused) {
+  (void)unused;
+  struct live_state state = fresh_state();
+  struct parameter_size *size = &state.settings.values.size;
+  press(&state, '}'); /* of no size nothing follows */
+  expect_size(&state, 0, 0);
+  state.shape = 16 / 9.0;
+  *size = (struct parameter_size){512, 320};
+  press(&state, '}');
+  expect_size(&state, 576, 324);
+  *size = (struct parameter_size){576, 320};
+  press(&state, '}');
+  expect_size(&state, 640, 360);
+  press(&state, '{');
+  expect_size(&state, 576, 324);
+  assert_string_equal(state.notice, "size 576x324");
+  assert_true(parameters_marked(&state.settings.values, PARAMETER_SIZE, 0));
+  *size = (struct parameter_size){500, 1000}; /* of another shape */
+  press(&state, '{');
+  expect_size(&state, 480, 960);
+  state.shape = 1;
+  *size = (struct parameter_size){64, 64};
+  press(&state, '{');
+  expect_size(&state, 64, 64);
+  *size = (struct parameter_size){8192, 8192};
+  press(&state, '}');
+  expect_size(&state, 8192, 8192);
+}
+
 static bool controls_differ(const struct parameters *a, const struct parameters *b) {
   struct controls first, second;
   memset(&first, 0, sizeof first);
@@ -577,6 +613,7 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(no_key_twice),
       cmocka_unit_test(help_names_every_key),
+      cmocka_unit_test(sizes_keep_the_shape),
       cmocka_unit_test(prompts_fade),
       cmocka_unit_test(each_value_of_a_frame_is_in_its_controls),
       cmocka_unit_test(fades_begin_where_they_are),

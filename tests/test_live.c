@@ -363,6 +363,24 @@ static void test_another_model(void **state) {
   quit_window();
 }
 
+/* By key, while the window keeps its size; what does not fit leaves the size that is there. */
+static void test_another_size(void **state) {
+  (void)state;
+  program_expect(0, NULL, "render still.mkv large.mkv -y -c ffv1 --size 128x128 --seed 7 --frames 1");
+  start_window("still.mkv --loop --snapshot-dir shots --size 64x64 --window 256x256 --seed 7 --threads 1 --no-hud -v "
+               "--device cpu --precision f32 --memory-limit 140M");
+  press("braceright");
+  wait_said("the picture is 128x128 now");
+  expect_model("large.mkv");
+  expect_size("256x256");
+  freeze();
+  shell("test $(ffprobe -v error -show_entries stream=width,height -of csv=p=0 shot.png) = 128,128");
+  press("space");
+  shell("xdotool key --delay 20 --repeat 20 braceright");
+  wait_said(" MB allowed are taken");
+  quit_window();
+}
+
 /* Both fit alone, and not together. */
 static void test_another_model_without_room(void **state) {
   (void)state;
@@ -562,6 +580,7 @@ int main(int argc, char **argv) {
       CASE(test_render_gives_the_same),
       CASE(test_keys),
       CASE(test_another_model),
+      CASE(test_another_size),
       CASE(test_another_model_without_room),
       CASE(test_another_model_has_the_mask),
       CASE(test_interrupt),

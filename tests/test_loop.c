@@ -414,6 +414,66 @@ static int feed_frames(struct rig *rig, int serial, int count) {
   return serial;
 }
 
+static void set_size(struct loop *loop, int width, int height) {
+  struct parameters changes = {0};
+  assert_int_equal(parameters_set_size(&changes, PARAMETER_SIZE, 0, width, height, NULL), 0);
+  loop_send(loop, &changes);
+}
+
+/* Frames come until pictures have that size, or it was refused. */
+static int feed_until_size(struct rig *rig, int serial, int width, int height) {
+  struct loop_status status = {0};
+  for (int i = 0; i < PATIENCE_MS && status.prepared.shape.width != width && status.refused.width != width; i++) {
+    put_frame(rig, serial++);
+    usleep(1000);
+    loop_get_status(rig->loop, &status);
+  }
+  const struct engine_shape *shape = status.refused.width == width ? &status.refused : &status.prepared.shape;
+  assert_true(shape->width == width && shape->height == height);
+  for (int i = 0; i < 3; i++) {
+    put_frame(rig, serial++);
+    expect_picture(rig);
+  }
+  return serial;
+}
+
+/* The picture goes on at the old size until the new one is there. A size is rounded to what the engine has, for all who
+ * look at the settings, and prepared once; one that is refused leaves the picture as it is. */
+static void size_changes_beside_frames(void **state) {
+  (void)state;
+  struct rig rig = {0};
+  struct settings settings;
+  const struct fake_engine_log *log = fake_engine_log();
+  rig_start(&rig, &(struct fake_engine_script){.frame_ms = 1, .depth = 2, .slow_to_prepare = true, .refuse_width = 80},
+            true);
+  int serial = feed_frames(&rig, 1, 3);
+  set_size(rig.loop, 97, 43);
+  wait_for_handles(2);
+  serial = feed_frames(&rig, serial, 10);
+  for (int i = 0; i < log->submitted; i++)
+    assert_true(log->submits[i].width == 64 && log->submits[i].height == 64);
+  fake_engine_let_prepare(1);
+  serial = feed_until_size(&rig, serial, 96, 40);
+  assert_true(loop_get_settings(rig.loop, &settings));
+  assert_true(settings.values.size.width == 96 && settings.values.size.height == 40);
+  put_frame(&rig, serial++);
+  const struct mail *mail = expect_picture(&rig);
+  assert_true(mail->frame.width == 96 && mail->frame.height == 40);
+  set_size(rig.loop, 99, 41); /* the same, rounded */
+  serial = feed_frames(&rig, serial, 3);
+  assert_int_equal(log->handles_made, 2);
+  fake_engine_let_prepare(1);
+  set_size(rig.loop, 82, 64);
+  serial = feed_until_size(&rig, serial, 80, 64);
+  assert_int_equal(rig.warnings, 1);
+  assert_true(log->submits[log->submitted - 1].width == 96);
+  fake_engine_let_prepare(1);
+  set_size(rig.loop, 32, 32);
+  feed_until_size(&rig, serial, 32, 32);
+  rig_finish(&rig, 0);
+  assert_int_equal(log->handles_made, 4);
+}
+
 /* While a handle is prepared the picture goes on with the old one. Where guidance comes to be other than 1, the handle
  * has rows for it, and has none once it is 1 again. */
 static void picture_goes_on_while_preparing(void **state) {
@@ -1212,6 +1272,7 @@ int main(void) {
       cmocka_unit_test(pause_and_try_controls),
       cmocka_unit_test(steps_change_beside_frames),
       cmocka_unit_test(long_prompts_are_prepared_for),
+      cmocka_unit_test(size_changes_beside_frames),
       cmocka_unit_test(picture_goes_on_while_preparing),
       cmocka_unit_test(guidance_modes_change_beside_frames),
       cmocka_unit_test(stream_batch_is_drained),

@@ -222,7 +222,7 @@ static void sizes_are_two_sides(void **state) {
   assert_string_equal(parameters_show(&values, PARAMETER_SIZE, 0, text, sizeof text), "512x288");
   struct parameters other = values;
   other.size.height = 512;
-  assert_false(parameters_equal(&values, &other, 1u << NEED_START));
+  assert_false(parameters_equal(&values, &other, 1u << NEED_PREPARATION));
 }
 
 /* What nobody has set is the model's. */

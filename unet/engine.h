@@ -127,6 +127,8 @@ int engine_usual_steps(const struct checkpoint *checkpoint);
 int engine_open(struct engine **engine, const struct engine_params *params, struct error *err);
 void engine_close(struct engine **engine); /* releases every handle; stores NULL; takes NULL */
 void engine_get_info(const struct engine *engine, struct engine_info *info);
+/* The size nearest to a wished one that handles may have, as shape.nearest_size gives it. */
+void engine_nearest_size(const struct engine *engine, int *width, int *height);
 
 /* Makes a handle: plan, algorithms, captured launches, sampling state. Weights that no handle has used before are
  * loaded. On failure everything goes on as it was. The engine owns the handle. */

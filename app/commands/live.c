@@ -112,9 +112,12 @@ static int wish_options(struct options *wish, const struct options *options, con
   return 0;
 }
 
-static int open_with(struct live *live, const struct options *options, struct opened *opened, struct error *err) {
+/* used: as in open_engine. */
+static int open_with(struct live *live, const struct options *options, const struct engine_info *used,
+                     struct opened *opened, struct error *err) {
   const struct setup setup = {
       .options = options,
+      .nearest = used != NULL,
       .info = live->spec ? &live->info : NULL,
       .longest = LONGEST_SIDE,
       .larger = true,
@@ -148,12 +151,12 @@ static int open_engine_for(void *opaque, const struct engine_info *used, struct 
   struct options wish;
   if (!used) {
     opened->beginning.values = live->first_values;
-    return open_with(live, live->options, opened, err);
+    return open_with(live, live->options, used, opened, err);
   }
   if (wish_options(&wish, live->options, &opened->beginning.values, used, err))
     return -1;
   opened->beginning.values = wish.values;
-  if (!open_with(live, &wish, opened, err))
+  if (!open_with(live, &wish, used, opened, err))
     return 0;
   const struct error why = *err;
   return why.status != STATUS_DEVICE ? -1
@@ -229,10 +232,13 @@ static void tell_engine(const struct live *live) {
     log_line(&live->log, LOG_INFO, "the model's autoencoder is a large one; --vae with a tiny one makes frames faster");
 }
 
-/* The engine is open: its settings become the user's, its picture's shape the window's. */
+/* The engine is open: its settings become the user's, its picture's shape the window's, which keeps its size when the
+ * picture's changes later. */
 static void adopt_engine(struct live *live) {
   struct live_state *state = &live->state;
+  const struct parameter_size *size = &live->options->values.size;
   state->ready = true;
+  state->shape = size->width ? (double)size->width / size->height : live->info.shape;
   live->dropped_before = mailbox_count(&live->frames).dropped;
   if (!live->options->window_width) {
     int width, height;
@@ -294,12 +300,23 @@ static void finish_snapshots(struct live *live) {
   } while (live->snapshot.running);
 }
 
+/* Pictures have another size than before. */
+static void tell_size(struct live *live, const struct engine_shape *before) {
+  const struct engine_shape *now = &live->engine.prepared.shape;
+  if (!before->width || (before->width == now->width && before->height == now->height))
+    return;
+  live_notice(&live->state, platform_now_ns(), "size %dx%d", now->width, now->height);
+  log_line(&live->log, LOG_INFO, "the picture is %dx%d now", now->width, now->height);
+}
+
 /* Sends what the keys changed to the engine thread, and takes over the settings that it follows now. */
 static void exchange_settings(struct live *live) {
   struct live_state *state = &live->state;
+  const struct engine_shape before = live->engine.prepared.shape;
   loop_send(live->loop, &state->settings.values);
   bool ready = loop_get_settings(live->loop, &state->settings);
   loop_get_status(live->loop, &live->engine);
+  tell_size(live, &before);
   if (ready && !state->ready) {
     state->slot_before = (int)state->settings.values.preset;
     adopt_engine(live);
@@ -312,17 +329,21 @@ static void exchange_settings(struct live *live) {
 /* What the engine refused is as it was before. */
 static void follow_refusal(struct live *live, int64_t now_ns) {
   struct parameters *values = &live->state.settings.values;
-  const struct loop_refusal *refused = &live->engine.refused;
-  int steps = live->engine.prepared.shape.steps;
-  enum guidance_mode guidance = live->engine.prepared.shape.guidance;
+  const struct engine_shape *refused = &live->engine.refused, *shape = &live->engine.prepared.shape;
+  int steps = shape->steps;
+  enum guidance_mode guidance = shape->guidance;
   struct error err;
   if (refused->steps != values->steps || refused->guidance != values_guidance(values) ||
-      refused->stream_batch != values->stream_batch)
+      refused->stream_batch != values->stream_batch || refused->width != values->size.width ||
+      refused->height != values->size.height)
     return;
-  if (refused->steps != steps) {
+  if (refused->width != shape->width || refused->height != shape->height) {
+    live_notice(&live->state, now_ns, "%dx%d: refused, see the terminal", refused->width, refused->height);
+    parameters_set_size(values, PARAMETER_SIZE, 0, shape->width, shape->height, &err);
+  } else if (refused->steps != steps) {
     live_notice(&live->state, now_ns, "%d steps: refused, see the terminal", refused->steps);
     parameters_set_number(values, PARAMETER_STEPS, 0, steps, &err);
-  } else if (refused->stream_batch != live->engine.prepared.shape.stream_batch) {
+  } else if (refused->stream_batch != shape->stream_batch) {
     live_notice(&live->state, now_ns, "stream batch: refused, see the terminal");
     parameters_set_number(values, PARAMETER_STREAM_BATCH, 0, !values->stream_batch, &err);
   } else {

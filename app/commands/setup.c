@@ -49,6 +49,7 @@ static void choose_size(struct engine_shape *shape, const struct setup *setup, i
   const struct source_info *info = setup->info;
   shape->width = setup->options->values.size.width;
   shape->height = setup->options->values.size.height;
+  shape->nearest_size = setup->nearest;
   if (shape->width || !longest || !info || info->shape <= 0)
     return;
   shape->width = (int)lrint(longest * fmin(info->shape, 1));

@@ -250,6 +250,29 @@ static void run_seed_position(struct live_state *state, const struct command_cal
   live_notice(state, call->now_ns, "seed %.2f", get(state, PARAMETER_SEED) + get(state, PARAMETER_SEED_POSITION));
 }
 
+/* That of the pictures is rounded: it has to tell of another one before it counts. */
+static double shape_of_size(const struct live_state *state, const struct parameter_size *size) {
+  double now = (double)size->width / size->height;
+  return state->shape > 0 && fabs(log(now / state->shape)) < 0.25 ? state->shape : now;
+}
+
+/* The longest side comes to the next multiple of the command's value; the engine takes the nearest size that it has. */
+static void run_size(struct live_state *state, const struct command_call *call) {
+  const struct parameter_size *size = &state->settings.values.size;
+  const struct parameter_row *row = parameter_row(PARAMETER_SIZE);
+  struct error err;
+  if (!size->width || call->value == 0)
+    return;
+  double grid = fabs(call->value), shape = shape_of_size(state, size), longest = fmax(size->width, size->height) / grid;
+  longest = grid * (call->value > 0 ? floor(longest) + 1 : ceil(longest) - 1);
+  longest = fmin(row->max, fmax(fmin(grid, row->max), longest));
+  int width = (int)lrint(longest * fmin(1, shape)), height = (int)lrint(longest / fmax(1, shape));
+  if (parameters_set_size(&state->settings.values, PARAMETER_SIZE, 0, width, height, &err))
+    live_notice(state, call->now_ns, "%s", err.message);
+  else
+    live_notice(state, call->now_ns, "size %dx%d", width, height);
+}
+
 static void run_snapshot(struct live_state *state, const struct command_call *call) {
   (void)call;
   state->snapshots_asked++;
@@ -276,6 +299,8 @@ static const struct command_entry table[] = {
     {"weaker", "-_", KEY_DOWN, NULL, "less strength", true, true, run_add, PARAMETER_STRENGTH, -0.05},
     {"more-steps", "]", KEY_NONE, "[ ]", "fewer, more steps", true, true, run_add, PARAMETER_STEPS, 1},
     {"fewer-steps", "[", KEY_NONE, NULL, "fewer steps", true, true, run_add, PARAMETER_STEPS, -1},
+    {"larger", "}", KEY_NONE, "{ }", "smaller, larger picture", true, true, run_size, PARAMETER_SIZE, 64},
+    {"smaller", "{", KEY_NONE, NULL, "smaller picture", true, true, run_size, PARAMETER_SIZE, -64},
     {"more-guidance", "o", KEY_NONE, "i o", "less, more guidance", true, true, run_add, PARAMETER_GUIDANCE, 0.1},
     {"less-guidance", "i", KEY_NONE, NULL, "less guidance", true, true, run_add, PARAMETER_GUIDANCE, -0.1},
     {"more-lora", ".>", KEY_NONE, ", .", "less, more of the LoRA", true, true, run_lora_weight, PARAMETER_LORA_WEIGHT,

@@ -19,6 +19,7 @@ struct live_state {
   int share;                /* the prompt whose weight in a blend the keys change, from 1; 0: none yet */
   double walk;              /* seeds a second of the last walk; 0: none yet */
   const struct parameter_choices *models, *vaes; /* that keys step through; NULL: none */
+  double shape;                                  /* width over height that sizes of the picture keep to */
   int lora;                                      /* the LoRA whose weight the keys change, from 1; 0: the first */
   bool ready; /* the engine is open: until then commands that it must follow do nothing */
   bool quit;

@@ -103,10 +103,10 @@ static const struct parameter_row table[PARAMETERS] = {
                                      "the frames' own times, so that a walk is the same every time"},
     [PARAMETER_MIX] = {"mix", TYPE_REAL, NEED_FRAME, FIELD(mix), .max = 1, .standard = 1, .decimals = 2,
                        .help = "0 shows the input, 1 the generated picture"},
-    [PARAMETER_SIZE] = {"size", TYPE_SIZE, NEED_START, FIELD(size), .min = 1, .max = 8192, .by_model = true,
+    [PARAMETER_SIZE] = {"size", TYPE_SIZE, NEED_PREPARATION, FIELD(size), .min = 1, .max = 8192, .by_model = true,
                         .unit = "pixels",
                         .from = "the input's shape, longest side 512, live without a GPU 320; bench: the model's own",
-                        .help = "size of the generated picture"},
+                        .help = "size of the generated picture; live changes it to the nearest the model has"},
     [PARAMETER_FIT] = {"fit", TYPE_CHOICE, NEED_START, FIELD(fit), .choices = "crop|letterbox|stretch",
                        .help = "how an input of another shape is fitted in; pixels that are not square count by the "
                                "shape they are meant to be seen in"},

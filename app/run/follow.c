@@ -31,12 +31,16 @@ static struct engine_shape suitable(const struct loop *loop, const struct moment
   if (!loop->guidance_embedded || values_guidance(values) > GUIDANCE_FULL)
     shape.guidance = values_guidance(values);
   shape.stream_batch = values->stream_batch;
+  if (values->size.width > 0) {
+    shape.width = values->size.width;
+    shape.height = values->size.height;
+  }
   return shape;
 }
 
 static bool same_shape(const struct engine_shape *a, const struct engine_shape *b) {
-  return a->steps == b->steps && a->guidance == b->guidance && a->chunks == b->chunks &&
-         a->stream_batch == b->stream_batch;
+  return a->width == b->width && a->height == b->height && a->steps == b->steps && a->guidance == b->guidance &&
+         a->chunks == b->chunks && a->stream_batch == b->stream_batch;
 }
 
 bool follow_is_suited(const struct loop *loop, const struct moment *now) {
@@ -46,16 +50,9 @@ bool follow_is_suited(const struct loop *loop, const struct moment *now) {
 
 /* --- another handle --- */
 
-static bool is_refused(const struct loop *loop, const struct engine_shape *shape) {
-  const struct loop_refusal *r = &loop->refused;
-  return r->steps == shape->steps && r->guidance == shape->guidance && r->chunks == shape->chunks &&
-         r->stream_batch == shape->stream_batch;
-}
-
 static void refuse(struct loop *loop, const struct engine_shape *shape, const struct error *err) {
   log_line(loop->params.log, LOG_WARNING, "%s", err->message);
-  loop->refused = (struct loop_refusal){
-      .steps = shape->steps, .guidance = shape->guidance, .chunks = shape->chunks, .stream_batch = shape->stream_batch};
+  loop->refused = *shape;
   follow_publish(loop);
 }
 
@@ -66,7 +63,7 @@ static void change_handle(struct loop *loop, struct prepared *prepared) {
   loop->former_until = loop->submitted;
   loop->prepared = prepared;
   loop->changes++;
-  loop->refused = (struct loop_refusal){0};
+  loop->refused = (struct engine_shape){0};
   follow_publish(loop);
 }
 
@@ -94,7 +91,7 @@ void follow_handle(struct loop *loop, const struct moment *now) {
   if (loop->former) {
     if (loop->collected >= loop->former_until && preparer_release(&loop->preparer, &loop->former, &err))
       engine_release(loop->engine, &loop->former);
-  } else if (!same_shape(&loop->shape, &wanted) && !is_refused(loop, &wanted) &&
+  } else if (!same_shape(&loop->shape, &wanted) && !same_shape(&loop->refused, &wanted) &&
              preparer_ask(&loop->preparer, &wanted, &err)) {
     refuse(loop, &wanted, &err);
   }
@@ -130,7 +127,7 @@ void follow_begin(struct loop *loop, const struct opened *opened) {
   for (int slot = 0; slot < SLOTS; slot++)
     if (beginning->encoded[slot])
       loop_note_encoded(loop, slot, values_slot_text(&beginning->values, slot));
-  loop->refused = (struct loop_refusal){0};
+  loop->refused = (struct engine_shape){0};
   loop->changes++;
 }
 

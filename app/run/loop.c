@@ -22,9 +22,16 @@ enum loop_action loop_decide(const struct loop_situation *s) {
   return s->stale ? LOOP_SUBMIT_AGAIN : LOOP_WAIT;
 }
 
+/* A size that was wished for is one that the engine has, for whoever looks at the settings as well. */
+static void round_size(const struct loop *loop, struct parameter_size *size) {
+  if (size->width > 0)
+    engine_nearest_size(loop->engine, &size->width, &size->height);
+}
+
 static void current_moment(struct loop *loop, struct moment *now) {
   int64_t now_ns = platform_now_ns();
   pthread_mutex_lock(&loop->lock);
+  round_size(loop, &loop->settings.values.size);
   settings_walk(&loop->settings, now_ns);
   now->settings = loop->settings;
   pthread_mutex_unlock(&loop->lock);

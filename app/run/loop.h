@@ -23,19 +23,11 @@ struct loop_params {
   const struct log *log;
 };
 
-/* A handle that the engine refused to prepare; steps 0: none. */
-struct loop_refusal {
-  int steps;
-  enum guidance_mode guidance;
-  int chunks;
-  bool stream_batch;
-};
-
 struct loop_status {
   bool ready;              /* the engine is open; the fields below are filled */
   struct engine_info info; /* as of the last change of handle or engine */
   struct prepared_info prepared;
-  struct loop_refusal refused; /* last */
+  struct engine_shape refused; /* the handle that was refused last; steps 0: none */
   int engines;                 /* used so far: another number is another engine */
   bool opening;                /* another engine, beside this one */
   long engines_refused;        /* so far; what they were wished for with has become what it was before */

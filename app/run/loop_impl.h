@@ -37,7 +37,7 @@ struct loop {
   long pictures;             /* that came of them */
   int64_t last_finished_ns;
   struct engine_shape shape;   /* of the handle in use */
-  struct loop_refusal refused; /* what was refused last */
+  struct engine_shape refused; /* what was refused last */
   long changes, last_changes;  /* of the handle in use; at the last frame submitted */
   struct preparer preparer;
   struct prepared *former; /* goes once the frames submitted until then are collected */

@@ -24,6 +24,12 @@ static int nearest(int size, int multiple) {
   return (count < 1 ? 1 : count > most ? most : count) * multiple;
 }
 
+void engine_nearest_size(const struct engine *engine, int *width, int *height) {
+  int multiple = model_size_multiple(&engine->model);
+  *width = nearest(*width, multiple);
+  *height = nearest(*height, multiple);
+}
+
 static int check_shape(const struct model *model, const struct frame_shape *shape, struct error *err) {
   int multiple = model_size_multiple(model);
   if (shape->stream_batch && shape->steps > STREAM_BATCH_MAX)
@@ -73,7 +79,7 @@ static int choose_steps(const struct engine *engine, const struct engine_shape *
 
 static int choose_shape(const struct engine *engine, const struct engine_shape *wish, int steps,
                         struct frame_shape *shape, struct error *err) {
-  int width, height, multiple = model_size_multiple(&engine->model);
+  int width, height;
   enum sampler sampler = engine->sampling.sampler;
   model_native_size(&engine->model, &width, &height);
   *shape = (struct frame_shape){
@@ -88,10 +94,8 @@ static int choose_shape(const struct engine *engine, const struct engine_shape *
       .text_to_image = wish->text_to_image,
       .stream_batch = wish->stream_batch,
   };
-  if (wish->nearest_size) {
-    shape->width = nearest(shape->width, multiple);
-    shape->height = nearest(shape->height, multiple);
-  }
+  if (wish->nearest_size)
+    engine_nearest_size(engine, &shape->width, &shape->height);
   return check_shape(&engine->model, shape, err);
 }
 
