@@ -168,6 +168,7 @@ int engine_prepare(struct engine *engine, const struct engine_shape *shape, stru
   prepared->info.shape.chunks = shape->chunks ? shape->chunks : 1;
   prepared->info.frames_behind = shape->stream_batch ? prepared->info.shape.steps - 1 : 0;
   prepared->info.rows = shape->guidance ? 2 : 1;
+  prepared->info.eta = FAKE_ETA * shape->sampler;
   pthread_mutex_lock(&lock);
   int status = make_pictures(engine, &prepared->info.shape, err);
   if (status == 0) {
@@ -353,6 +354,7 @@ int engine_submit(struct engine *engine, const struct engine_request *request, s
                                 .engine = engine->number,
                                 .width = shape->width,
                                 .height = shape->height,
+                                .sampler = shape->sampler,
                                 .steps = shape->steps,
                                 .chunks = shape->chunks,
                                 .guidance = shape->guidance};

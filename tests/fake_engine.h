@@ -21,6 +21,9 @@ struct fake_engine_script {
   bool slow_to_open;    /* from the second engine on, none is open before fake_engine_let_open lets it be */
 };
 
+/* What suits a sampler, times its number. */
+#define FAKE_ETA 0.0625
+
 /* A model that engine_open refuses. */
 #define FAKE_REFUSED "refused"
 
@@ -31,6 +34,7 @@ struct fake_submit {
   int64_t captured_ns, submitted_ns;
   struct controls controls;
   int width, height;
+  enum sampler sampler;
   int steps, chunks;           /* the handle's; prompts that begin with "long" have two chunks */
   enum guidance_mode guidance; /* the handle is for it */
   int engine;                  /* which one it was, from 1, in the order of opening */

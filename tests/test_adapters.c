@@ -227,11 +227,11 @@ static void stage_open(struct stage *stage, const char *const files[], int count
     paths[i] = case_file(&stage->suite, files[i]);
   struct engine_params params = default_params(&stage->suite.golden, args[2]);
   params.model = stage->suite.model;
-  params.sampler = SAMPLER_DDIM;
   params.adapters = paths;
   params.adapter_count = count;
   struct engine_shape shape = default_shape(&stage->suite.golden);
   shape.text_to_image = true;
+  shape.sampler = SAMPLER_DDIM;
   shape.steps = (int)json_number(run, "steps", 1);
   must(engine_open(&stage->engine, &params, &stage->err), &stage->err);
   must(engine_prepare(stage->engine, &shape, &stage->prepared, &stage->err), &stage->err);
@@ -387,6 +387,7 @@ static void test_other_handle(void **state) {
   struct engine_shape shape = {.width = stage.suite.golden.frame.width,
                                .height = stage.suite.golden.frame.height,
                                .text_to_image = true,
+                               .sampler = SAMPLER_DDIM,
                                .steps = 2};
   engine_release(stage.engine, &stage.prepared);
   must(engine_prepare(stage.engine, &shape, &stage.prepared, &stage.err), &stage.err);

@@ -234,7 +234,10 @@ static void test_stream_batch(void **state) {
   shell("cmp alone.txt batch.txt");
   program_run(&outcome, "render good.mp4 null: --frames 1 --stream-batch" TURBO);
   assert_non_null(strstr(outcome.said, "--stream-batch does nothing in one step"));
-  program_expect(2, "a stream batch of 9 steps: at most 8", "render good.mp4 null: --steps 9 --stream-batch" TURBO);
+  program_expect(2, "a stream batch of 9 steps: with the sampler Euler at most 8",
+                 "render good.mp4 null: --steps 9 --stream-batch" TURBO);
+  program_expect(2, "a stream batch of 8 steps: with the sampler PNDM at most 7",
+                 "render good.mp4 null: --steps 8 --stream-batch --sampler pndm" TURBO);
   program_run(&outcome, "bench --steps 3 --stream-batch --frames 4 --warmup 0" TURBO " >bench.txt");
   assert_int_equal(outcome.status, 0);
   shell("grep -q 'stream batch: a picture comes 2 frames after its own' bench.txt");

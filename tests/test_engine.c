@@ -540,15 +540,17 @@ static void test_samplers_change_live(void **state) {
     assert_int_equal(golden_open(&rig.golden, args[1], "sd15"), 0);
     struct engine_params params = default_params(&rig.golden, args[2]);
     struct engine_shape shape = default_shape(&rig.golden);
-    params.sampler = (enum sampler)sampler;
+    shape.sampler = (enum sampler)sampler;
     shape.steps = sampler % 2 ? 3 : 6;
     must(rig_engine(&rig, &params, &shape), &rig.err);
     must(engine_set_prompt(rig.engine, 1, "a cat", &rig.err), &rig.err);
     rig.controls.strength = 0.5f;
     uint8_t *first = generate_default(&rig);
     struct engine_info before = info_of(&rig);
-    rig.controls.eta = before.has_eta && before.eta == 0;
-    if (before.has_eta)
+    struct prepared_info own;
+    prepared_get_info(rig.prepared, &own);
+    rig.controls.eta = own.has_eta && own.eta == 0;
+    if (own.has_eta)
       assert_differ(&rig, memcpy(malloc(picture_bytes(&rig)), first, picture_bytes(&rig)), generate_default(&rig));
     rig.controls.strength = 0.9f;
     free(generate_default(&rig));

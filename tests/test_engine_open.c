@@ -30,8 +30,8 @@ static void test_info(void **state) {
   assert_int_equal(own.shape.steps, 1);
   assert_true(info.image_conditioned && !info.has_guidance_embedding && !info.large_autoencoder);
   assert_int_equal(own.rows, 1);
-  assert_string_equal(info.sampler, "Euler");
-  assert_string_equal(info.spacing, "trailing");
+  assert_string_equal(own.sampler, "Euler");
+  assert_string_equal(own.spacing, "trailing");
   assert_string_equal(info.prediction, "v");
   assert_true(own.flops > 1e7 && info.weight_bytes > 100000 && info.device_peak_bytes >= info.device_bytes);
   double flops = own.flops;
@@ -367,12 +367,13 @@ static void test_samplers(void **state) {
     struct engine_shape shape = default_shape(&rig.golden);
     shape.steps = 3;
     shape.text_to_image = true;
-    params.sampler = cases[i].sampler;
-    params.spacing = cases[i].spacing;
+    struct prepared_info own;
+    shape.sampler = cases[i].sampler;
+    shape.spacing = cases[i].spacing;
     open_with(&rig, &params, &shape);
-    engine_get_info(rig.engine, &info);
-    assert_string_equal(info.sampler, cases[i].sampler_name);
-    assert_string_equal(info.spacing, cases[i].spacing_name);
+    prepared_get_info(rig.prepared, &own);
+    assert_string_equal(own.sampler, cases[i].sampler_name);
+    assert_string_equal(own.spacing, cases[i].spacing_name);
     pictures[i] = generate(&rig, NULL);
     engine_get_info(rig.engine, &info);
     bytes[i] = info.device_bytes;
@@ -393,13 +394,15 @@ static void test_samplers(void **state) {
 /* Noise levels of their own spacing are for samplers that go by noise levels. */
 static void test_refused_spacing(void **state) {
   (void)state;
-  struct golden golden;
-  assert_int_equal(golden_open(&golden, args[1], "sd15"), 0);
-  struct engine_params params = default_params(&golden, args[2]);
-  params.spacing = SPACING_KARRAS;
-  params.sampler = SAMPLER_DDIM;
-  open_fails(&params, STATUS_USAGE, "DDIM");
-  golden_close(&golden);
+  struct rig rig;
+  struct prepared *prepared;
+  rig_open(&rig, args, "sd15", false);
+  struct engine_shape shape = default_shape(&rig.golden);
+  shape.spacing = SPACING_KARRAS;
+  shape.sampler = SAMPLER_DDIM;
+  assert_int_equal(engine_prepare(rig.engine, &shape, &prepared, &rig.err), -1);
+  assert_error(&rig.err, STATUS_USAGE, "DDIM");
+  rig_close(&rig);
 }
 
 /* A network that was trained at one timestep takes one step by itself; anything else gets one line. */
@@ -411,8 +414,8 @@ static void test_one_timestep(void **state) {
   struct log log = {remember_warning, &said};
   struct engine_params params = default_params(&golden, args[2]);
   params.device.log = &log;
-  params.sampler = SAMPLER_LCM; /* whose usual steps are 4 */
   struct engine_shape shape = default_shape(&golden);
+  shape.sampler = SAMPLER_LCM; /* whose usual steps are 4 */
   struct engine *engine;
   struct prepared *prepared;
   struct prepared_info info;

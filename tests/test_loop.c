@@ -537,6 +537,30 @@ static void guidance_modes_change_beside_frames(void **state) {
   rig_finish(&rig, 0);
 }
 
+/* Another sampler, or spacing, is another handle; its eta comes with it as long as nobody has set one. */
+static void samplers_change_beside_frames(void **state) {
+  (void)state;
+  struct rig rig = {0};
+  const struct fake_engine_log *log = fake_engine_log();
+  rig_start(&rig, &(struct fake_engine_script){.frame_ms = 1, .depth = 2}, true);
+  int serial = feed_frames(&rig, 1, 3);
+  static const enum sampler samplers[] = {SAMPLER_DDIM, SAMPLER_TCD, SAMPLER_AUTO};
+  for (int i = 0; i < 3; i++) {
+    if (i == 2)
+      set_number(rig.loop, PARAMETER_ETA, 0.5);
+    set_number(rig.loop, PARAMETER_SAMPLER, samplers[i]);
+    for (int wait = 0; wait < PATIENCE_MS && log->submits[log->submitted - 1].sampler != samplers[i]; wait++)
+      serial = feed_frames(&rig, serial, 1);
+    serial = feed_frames(&rig, serial, 3);
+    double eta = i == 2 ? 0.5 : FAKE_ETA * samplers[i];
+    assert_float_equal(log->submits[log->submitted - 1].controls.eta, eta, 1e-6);
+  }
+  set_number(rig.loop, PARAMETER_SPACING, SPACING_LINSPACE);
+  wait_for_handles(5);
+  feed_frames(&rig, serial, 3);
+  rig_finish(&rig, 0);
+}
+
 /* A longer prompt is another handle: until it is there, the old one shows what it can of the prompt. */
 static void long_prompts_are_prepared_for(void **state) {
   (void)state;
@@ -1271,6 +1295,7 @@ int main(void) {
       cmocka_unit_test(slow_window_starves_nobody),
       cmocka_unit_test(pause_and_try_controls),
       cmocka_unit_test(steps_change_beside_frames),
+      cmocka_unit_test(samplers_change_beside_frames),
       cmocka_unit_test(long_prompts_are_prepared_for),
       cmocka_unit_test(size_changes_beside_frames),
       cmocka_unit_test(picture_goes_on_while_preparing),

@@ -375,13 +375,13 @@ static int word_index(const char *words, const char *word) {
 }
 
 static double run_psnr(const struct golden *golden, const cJSON *run, const char *device) {
-  const struct engine_shape shape = shape_of(golden, run);
+  struct engine_shape shape = shape_of(golden, run);
   struct engine_params params = ENGINE_PARAMS_DEFAULTS;
   params.model = model_folder(golden);
   params.device.name = device;
   params.strength_diffusers = true;
-  params.sampler = (enum sampler)word_index(SAMPLER_WORDS, json_string(run, "sampler", "auto"));
-  params.spacing = (enum spacing)word_index(SPACING_WORDS, json_string(run, "spacing", "auto"));
+  shape.sampler = (enum sampler)word_index(SAMPLER_WORDS, json_string(run, "sampler", "auto"));
+  shape.spacing = (enum spacing)word_index(SPACING_WORDS, json_string(run, "spacing", "auto"));
   struct engine *engine;
   struct prepared *prepared;
   struct error err = {0};

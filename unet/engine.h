@@ -54,8 +54,6 @@ struct engine_params {
   const char *config;     /* folder that has the configs and tokenizers of a model that is a file; NULL: its family's */
   const char *vocabulary; /* CLIP's merges (gzip), for such a family; NULL: there are none */
   enum engine_prediction prediction;
-  enum sampler sampler;
-  enum spacing spacing;
   enum engine_prompt_syntax prompt_syntax;
   enum engine_text_fix text_fix;
   bool strength_diffusers; /* strength as in diffusers' image-to-image, for fidelity comparisons: it is quantised, and
@@ -80,6 +78,8 @@ struct engine_shape {
   int width, height;           /* of the generated picture; 0: the model's native size. Multiples of
                                   engine_info.size_multiple, else an error says which sizes are near */
   bool nearest_size;           /* width and height are wishes: rounded to the nearest multiple instead of refused */
+  enum sampler sampler;        /* SAMPLER_AUTO: what the checkpoint's scheduler names */
+  enum spacing spacing;        /* SPACING_AUTO: what suits the two */
   int steps;                   /* 1..50; 0: what suits the model (1 for turbo and mini, 4 for LCM, 20 else) */
   bool text_to_image;          /* no input frame */
   enum guidance_mode guidance; /* see there; where the model embeds guidance, full is that, and residual is refused */
@@ -100,9 +100,7 @@ struct engine_info {
   bool large_autoencoder;      /* AutoencoderKL: a tiny one takes a tenth of its time */
   bool refuses_guidance;       /* trained without: engine_shape.guidance is an error (mini) */
   bool has_guidance_embedding; /* full LCM: guidance acts with no second row */
-  const char *sampler, *spacing, *prediction;
-  bool has_eta;        /* the sampler reads controls.eta */
-  double eta;          /* that suits it */
+  const char *prediction;
   size_t weight_bytes; /* in the checkpoint */
   size_t device_bytes, device_peak_bytes;
   size_t prompt_bytes;    /* of these, what prompts take: texts, and keys and values of those in use */
@@ -114,10 +112,13 @@ struct engine_info {
 enum { STREAM_BATCH_MAX = 8 };
 
 struct prepared_info {
-  struct engine_shape shape; /* as prepared: nothing is left open */
-  int frames_behind;         /* a picture comes so many frames after its own: of a stream batch the steps but one */
-  int rows;                  /* guidance rows of the first U-Net call */
-  double flops;              /* of one frame's matrix products */
+  struct engine_shape shape; /* as prepared: nothing is left open but sampler and spacing, which are as wished */
+  const char *sampler, *spacing;
+  bool has_eta;      /* the sampler reads controls.eta */
+  double eta;        /* that suits it */
+  int frames_behind; /* a picture comes so many frames after its own: of a stream batch the steps but one */
+  int rows;          /* guidance rows of the first U-Net call */
+  double flops;      /* of one frame's matrix products */
 };
 
 /* Opens the checkpoint that engine_open would, to be lent to engines by params->checkpoint. */

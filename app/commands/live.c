@@ -335,11 +335,16 @@ static void follow_refusal(struct live *live, int64_t now_ns) {
   struct error err;
   if (refused->steps != values->steps || refused->guidance != values_guidance(values) ||
       refused->stream_batch != values->stream_batch || refused->width != values->size.width ||
-      refused->height != values->size.height)
+      refused->height != values->size.height || (int)refused->sampler != values->sampler ||
+      (int)refused->spacing != values->spacing)
     return;
   if (refused->width != shape->width || refused->height != shape->height) {
     live_notice(&live->state, now_ns, "%dx%d: refused, see the terminal", refused->width, refused->height);
     parameters_set_size(values, PARAMETER_SIZE, 0, shape->width, shape->height, &err);
+  } else if (refused->sampler != shape->sampler || refused->spacing != shape->spacing) {
+    live_notice(&live->state, now_ns, "this sampler: refused, see the terminal");
+    parameters_set_number(values, PARAMETER_SAMPLER, 0, shape->sampler, &err);
+    parameters_set_number(values, PARAMETER_SPACING, 0, shape->spacing, &err);
   } else if (refused->steps != steps) {
     live_notice(&live->state, now_ns, "%d steps: refused, see the terminal", refused->steps);
     parameters_set_number(values, PARAMETER_STEPS, 0, steps, &err);

@@ -133,8 +133,6 @@ int setup_params(struct setup_params *params, const struct setup *setup, struct 
   params->engine = (struct engine_params){
       .vocabulary = has_vocabulary ? params->vocabulary : NULL,
       .prediction = (enum engine_prediction)values->prediction,
-      .sampler = (enum sampler)values->sampler,
-      .spacing = (enum spacing)values->spacing,
       .text_fix = (enum engine_text_fix)values->text_fix,
       .prompt_syntax = (enum engine_prompt_syntax)values->prompt_syntax,
       .strength_diffusers = values->strength_grid == STRENGTH_DIFFUSERS,
@@ -154,6 +152,8 @@ int setup_params(struct setup_params *params, const struct setup *setup, struct 
   params->engine.device.pictures = setup->pictures;
   params->engine.device.log = setup->log;
   params->shape = (struct engine_shape){
+      .sampler = (enum sampler)values->sampler,
+      .spacing = (enum spacing)values->spacing,
       .steps = parameters_marked(values, PARAMETER_STEPS, 0) ? (int)values->steps : 0,
       .text_to_image = values->text_to_image,
       .guidance = values_guidance(values),
@@ -209,11 +209,11 @@ static void check_guidance(const struct engine *engine, const struct setup *setu
   warn_idle(setup, PARAMETER_GUIDANCE_RESCALE, idle);
 }
 
-static void check_eta(const struct engine *engine, const struct setup *setup) {
-  struct engine_info info;
-  engine_get_info(engine, &info);
-  if (parameters_marked(&setup->options->values, PARAMETER_ETA, 0) && !info.has_eta)
-    log_line(setup->log, LOG_WARNING, "--eta does nothing with the sampler %s: ddim and tcd read it", info.sampler);
+static void check_eta(const struct prepared *prepared, const struct setup *setup) {
+  struct prepared_info own;
+  prepared_get_info(prepared, &own);
+  if (parameters_marked(&setup->options->values, PARAMETER_ETA, 0) && !own.has_eta)
+    log_line(setup->log, LOG_WARNING, "--eta does nothing with the sampler %s: ddim and tcd read it", own.sampler);
 }
 
 static void check_stream_batch(const struct prepared *prepared, const struct setup *setup) {
@@ -264,7 +264,7 @@ int setup_engine(struct engine **engine, struct prepared **prepared, const struc
        !setup_prepare(*engine, &params.shape, prepared, err))) {
     check_negative(*engine, *prepared, setup);
     check_guidance(*engine, setup);
-    check_eta(*engine, setup);
+    check_eta(*prepared, setup);
     check_stream_batch(*prepared, setup);
     if (!weigh_adapters(*engine, &setup->options->values, err) && !set_prompts(*engine, setup->options, err))
       return 0;
@@ -277,7 +277,7 @@ void setup_values(struct parameters *values, const struct engine_info *info, con
   if (!parameters_marked(values, PARAMETER_STRENGTH, 0) && (info->image_conditioned || values->text_to_image))
     values->strength = 1;
   if (!parameters_marked(values, PARAMETER_ETA, 0))
-    values->eta = info->eta;
+    values->eta = prepared->eta;
   values->size = (struct parameter_size){prepared->shape.width, prepared->shape.height};
   values->steps = prepared->shape.steps;
 }

@@ -110,11 +110,11 @@ static const struct parameter_row table[PARAMETERS] = {
     [PARAMETER_FIT] = {"fit", TYPE_CHOICE, NEED_START, FIELD(fit), .choices = "crop|letterbox|stretch",
                        .help = "how an input of another shape is fitted in; pixels that are not square count by the "
                                "shape they are meant to be seen in"},
-    [PARAMETER_SAMPLER] = {"sampler", TYPE_CHOICE, NEED_START, FIELD(sampler), .choices = SAMPLER_WORDS,
+    [PARAMETER_SAMPLER] = {"sampler", TYPE_CHOICE, NEED_PREPARATION, FIELD(sampler), .choices = SAMPLER_WORDS,
                            .by_model = true, .from = "auto, the one the checkpoint names",
                            .help = "how steps lead from noise to a picture; pndm, unipc, dpm++ (2M) and dpm++-sde look "
                                    "back on earlier steps"},
-    [PARAMETER_SPACING] = {"spacing", TYPE_CHOICE, NEED_START, FIELD(spacing), .choices = SPACING_WORDS,
+    [PARAMETER_SPACING] = {"spacing", TYPE_CHOICE, NEED_PREPARATION, FIELD(spacing), .choices = SPACING_WORDS,
                            .by_model = true, .from = "auto, that of the checkpoint, or the sampler's own",
                            .help = "which timesteps are visited; karras and exponential space noise levels, for euler, "
                                    "unipc and dpm++"},

@@ -27,6 +27,8 @@ static struct engine_shape suitable(const struct loop *loop, const struct moment
   const struct parameters *values = &now->settings.values;
   struct engine_shape shape = loop->shape;
   shape.chunks = engine_chunks(loop->engine, &now->controls);
+  shape.sampler = (enum sampler)values->sampler;
+  shape.spacing = (enum spacing)values->spacing;
   shape.steps = (int)values->steps;
   if (!loop->guidance_embedded || values_guidance(values) > GUIDANCE_FULL)
     shape.guidance = values_guidance(values);
@@ -39,8 +41,9 @@ static struct engine_shape suitable(const struct loop *loop, const struct moment
 }
 
 static bool same_shape(const struct engine_shape *a, const struct engine_shape *b) {
-  return a->width == b->width && a->height == b->height && a->steps == b->steps && a->guidance == b->guidance &&
-         a->chunks == b->chunks && a->stream_batch == b->stream_batch;
+  return a->width == b->width && a->height == b->height && a->sampler == b->sampler && a->spacing == b->spacing &&
+         a->steps == b->steps && a->guidance == b->guidance && a->chunks == b->chunks &&
+         a->stream_batch == b->stream_batch;
 }
 
 bool follow_is_suited(const struct loop *loop, const struct moment *now) {
@@ -56,6 +59,16 @@ static void refuse(struct loop *loop, const struct engine_shape *shape, const st
   follow_publish(loop);
 }
 
+/* What nobody has set is what suits the sampler. */
+static void follow_sampler(struct loop *loop) {
+  struct prepared_info info;
+  prepared_get_info(loop->prepared, &info);
+  pthread_mutex_lock(&loop->lock);
+  if (!parameters_marked(&loop->settings.values, PARAMETER_ETA, 0))
+    loop->settings.values.eta = info.eta;
+  pthread_mutex_unlock(&loop->lock);
+}
+
 /* The old handle goes when its frames have come; those under way in its stream batch never do. */
 static void change_handle(struct loop *loop, struct prepared *prepared) {
   loop_count_dropped(loop, engine_under_way(loop->prepared));
@@ -64,6 +77,7 @@ static void change_handle(struct loop *loop, struct prepared *prepared) {
   loop->prepared = prepared;
   loop->changes++;
   loop->refused = (struct engine_shape){0};
+  follow_sampler(loop);
   follow_publish(loop);
 }
 

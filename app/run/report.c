@@ -39,7 +39,7 @@ void report_table(const struct report *report, FILE *out) {
   const struct engine_info *engine = &report->engine;
   const struct engine_shape *shape = &report->prepared.shape;
   fprintf(out, "%s, %dx%d, %d step%s (%s, %s spacing), %.1f GFLOP a frame\n", engine->model, shape->width,
-          shape->height, shape->steps, shape->steps == 1 ? "" : "s", engine->sampler, engine->spacing,
+          shape->height, shape->steps, shape->steps == 1 ? "" : "s", report->prepared.sampler, report->prepared.spacing,
           report->prepared.flops * 1e-9);
   fprintf(out, "%s%s%s\n", engine->device, *engine->device_detail ? ", " : "", engine->device_detail);
   fprintf(out, "input: %s\n\n", report->source);
@@ -79,8 +79,8 @@ static char *make_json(const struct report *report) {
   cJSON_AddNumberToObject(root, "width", report->prepared.shape.width);
   cJSON_AddNumberToObject(root, "height", report->prepared.shape.height);
   cJSON_AddNumberToObject(root, "steps", report->prepared.shape.steps);
-  cJSON_AddStringToObject(root, "sampler", engine->sampler);
-  cJSON_AddStringToObject(root, "spacing", engine->spacing);
+  cJSON_AddStringToObject(root, "sampler", report->prepared.sampler);
+  cJSON_AddStringToObject(root, "spacing", report->prepared.spacing);
   cJSON_AddNumberToObject(root, "flops", report->prepared.flops);
   cJSON_AddNumberToObject(root, "first_frame_ms", report->first_frame_ms);
   cJSON_AddNumberToObject(root, "peak_memory_bytes", (double)report->peak_bytes);

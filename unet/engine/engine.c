@@ -132,8 +132,8 @@ static int open_all(struct engine *engine, const struct engine_params *params, s
     engine->checkpoint = engine->own_checkpoint;
   }
   engine->blends = styles_blends(engine->checkpoint->styles) && !params->strength_diffusers;
-  if (sampling_choose(&engine->sampling, params, engine->checkpoint, err) < 0 ||
-      plans_check_unused(engine->checkpoint, &engine->weight_elements, err) < 0 ||
+  sampling_begin(&engine->sampling, params, engine->checkpoint);
+  if (plans_check_unused(engine->checkpoint, &engine->weight_elements, err) < 0 ||
       model_init(&engine->model, engine->checkpoint, &engine->resources, err) < 0 ||
       open_adapters(engine, params, err) < 0 || prompts_begin(engine, err) < 0)
     return -1;
@@ -229,10 +229,6 @@ void engine_get_info(const struct engine *engine, struct engine_info *info) {
       .large_autoencoder = checkpoint->autoencoder.type != AUTOENCODER_TAE,
       .refuses_guidance = styles_refuses_guidance(checkpoint->styles),
       .has_guidance_embedding = model_embeds_guidance(&engine->model),
-      .sampler = sampler_name(engine->sampling.sampler),
-      .spacing = spacing_name(engine->sampling.sigmas ? engine->sampling.sigmas : engine->sampling.spacing),
-      .has_eta = sampler_has_eta(engine->sampling.sampler),
-      .eta = sampler_usual_eta(engine->sampling.sampler),
       .prediction = prediction_name(checkpoint->scheduler.prediction),
       .weight_bytes = checkpoint_bytes(checkpoint),
       .device_bytes = counters.bytes,

@@ -73,8 +73,7 @@ struct passenger {
 struct prepared {
   struct prepared *next; /* of the engine's */
   struct frame_shape shape;
-  enum guidance_mode guidance; /* as wished */
-  bool own_memory;             /* likewise */
+  struct engine_shape wish;
   struct plan plan, times_plan, noise_plan;
   struct program *program, *times_program, *noise_program;
   struct frame_noise noise;
@@ -279,10 +278,11 @@ struct geometry geometry_fit(enum fit fit, const struct frame *frame, int width,
 
 /* --- sampling.c --- */
 
-int sampling_choose(struct sampling *sampling, const struct engine_params *params, const struct checkpoint *checkpoint,
+/* What the engine says of all handles' sampling. */
+void sampling_begin(struct sampling *sampling, const struct engine_params *params, const struct checkpoint *checkpoint);
+/* What a handle's shape says. */
+int sampling_choose(struct sampling *sampling, const struct engine_shape *wish, const struct checkpoint *checkpoint,
                     struct error *err);
-/* Steps that suit the model. */
-int sampling_default_steps(const struct engine *engine);
 /* sampling_table fills the handle's table for this strength and eta, and sampling_times computes the time projections
  * of this run's steps. Each does nothing where that is up to date. */
 void sampling_table(const struct engine *engine, struct prepared *prepared, double strength, double eta);

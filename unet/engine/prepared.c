@@ -30,11 +30,14 @@ void engine_nearest_size(const struct engine *engine, int *width, int *height) {
   *height = nearest(*height, multiple);
 }
 
-static int check_shape(const struct model *model, const struct frame_shape *shape, struct error *err) {
+/* The network's calls are what a stream batch has at a time: with PNDM one more than there are steps. */
+static int check_shape(const struct model *model, const struct sampling *sampling, const struct frame_shape *shape,
+                       struct error *err) {
   int multiple = model_size_multiple(model);
   if (shape->stream_batch && shape->steps > STREAM_BATCH_MAX)
-    return error_set(err, STATUS_USAGE, "a stream batch of %d steps: at most %d are supported", shape->steps,
-                     STREAM_BATCH_MAX);
+    return error_set(err, STATUS_USAGE, "a stream batch of %d steps: with the sampler %s at most %d are supported",
+                     sampling->steps, sampler_name(sampling->sampler),
+                     STREAM_BATCH_MAX - (shape->steps - sampling->steps));
   if (check_side("width", shape->width, multiple, err) < 0 || check_side("height", shape->height, multiple, err) < 0)
     return -1;
   return 0;
@@ -70,17 +73,10 @@ static int check_wish(const struct engine *engine, const struct engine_shape *wi
   return 0;
 }
 
-static int choose_steps(const struct engine *engine, const struct engine_shape *wish, int *steps, struct error *err) {
-  *steps = wish->steps ? wish->steps : sampling_default_steps(engine);
-  return *steps >= 1 && *steps <= STEPS_MAX
-             ? 0
-             : error_set(err, STATUS_USAGE, "%d steps: 1 to %d are supported", *steps, STEPS_MAX);
-}
-
-static int choose_shape(const struct engine *engine, const struct engine_shape *wish, int steps,
+static int choose_shape(const struct engine *engine, const struct engine_shape *wish, const struct sampling *sampling,
                         struct frame_shape *shape, struct error *err) {
-  int width, height;
-  enum sampler sampler = engine->sampling.sampler;
+  int width, height, steps = sampling->steps;
+  enum sampler sampler = sampling->sampler;
   model_native_size(&engine->model, &width, &height);
   *shape = (struct frame_shape){
       .width = wish->width ? wish->width : width,
@@ -96,7 +92,7 @@ static int choose_shape(const struct engine *engine, const struct engine_shape *
   };
   if (wish->nearest_size)
     engine_nearest_size(engine, &shape->width, &shape->height);
-  return check_shape(&engine->model, shape, err);
+  return check_shape(&engine->model, sampling, shape, err);
 }
 
 /* --- handles --- */
@@ -115,7 +111,7 @@ static void destroy(struct engine *engine, struct prepared *prepared) {
 }
 
 static int prepare_programs(struct engine *engine, struct prepared *prepared, struct error *err) {
-  const struct program_options frame = {.output = engine->output, .own_memory = prepared->own_memory};
+  const struct program_options frame = {.output = engine->output, .own_memory = prepared->wish.own_memory};
   if (device_prepare(engine->device, &prepared->program, &prepared->plan, &frame, err) < 0)
     return -1;
   const struct program_options beside = {.owner = prepared->program};
@@ -126,8 +122,9 @@ static int prepare_programs(struct engine *engine, struct prepared *prepared, st
 
 static int make(struct engine *engine, const struct engine_shape *wish, struct prepared *prepared, struct error *err) {
   prepared->sampling = engine->sampling;
-  if (check_wish(engine, wish, err) < 0 || choose_steps(engine, wish, &prepared->sampling.steps, err) < 0 ||
-      choose_shape(engine, wish, prepared->sampling.steps, &prepared->shape, err) < 0)
+  prepared->wish = *wish;
+  if (check_wish(engine, wish, err) < 0 || sampling_choose(&prepared->sampling, wish, engine->checkpoint, err) < 0 ||
+      choose_shape(engine, wish, &prepared->sampling, &prepared->shape, err) < 0)
     return -1;
   warn_of_steps(engine, &prepared->shape);
   if (prompts_prepare_keys(engine, prepared->shape.chunks, err) < 0)
@@ -137,9 +134,6 @@ static int make(struct engine *engine, const struct engine_shape *wish, struct p
       plans_noise(&engine->model, &prepared->shape, &prepared->noise_plan, &prepared->ends, err) < 0)
     return -1;
   adapters_mark(&engine->adapters, &engine->resources);
-  prepared->guidance = wish->guidance;
-  prepared->own_memory = wish->own_memory;
-  prepared->sampling.text_to_image = prepared->shape.text_to_image;
   prepared->passengers = calloc((size_t)prepared->shape.steps, sizeof *prepared->passengers);
   prepared->made.values = malloc((1 + (size_t)prepared->shape.noise_samples) * tensor_elements(prepared->noise.start) *
                                  sizeof *prepared->made.values);
@@ -224,18 +218,21 @@ void prepared_release_all(struct engine *engine) {
 
 void prepared_get_info(const struct prepared *prepared, struct prepared_info *info) {
   const struct frame_shape *shape = &prepared->shape;
+  const struct sampling *sampling = &prepared->sampling;
   const struct plan *plan = &prepared->plan;
-  *info = (struct prepared_info){.shape = {.width = shape->width,
-                                           .height = shape->height,
-                                           .steps = prepared->sampling.steps,
-                                           .text_to_image = shape->text_to_image,
-                                           .guidance = prepared->guidance,
-                                           .chunks = shape->chunks,
-                                           .batch = 1,
-                                           .stream_batch = shape->stream_batch,
-                                           .own_memory = prepared->own_memory},
+  *info = (struct prepared_info){.shape = prepared->wish,
+                                 .sampler = sampler_name(sampling->sampler),
+                                 .spacing = spacing_name(sampling->sigmas ? sampling->sigmas : sampling->spacing),
+                                 .has_eta = sampler_has_eta(sampling->sampler),
+                                 .eta = sampler_usual_eta(sampling->sampler),
                                  .frames_behind = shape->stream_batch ? shape->steps - 1 : 0,
                                  .rows = shape->rows.first};
+  info->shape.width = shape->width;
+  info->shape.height = shape->height;
+  info->shape.nearest_size = false;
+  info->shape.steps = sampling->steps;
+  info->shape.chunks = shape->chunks;
+  info->shape.batch = 1;
   for (int i = 0; i < plan->op_count; i++)
     info->flops += op_flops(&plan->ops[i]) * plan_op_runs(plan, i);
 }

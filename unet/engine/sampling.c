@@ -32,31 +32,35 @@ static int usual_steps(const struct checkpoint *checkpoint, enum sampler sampler
   return euler && config->spacing == SPACING_TRAILING ? 1 : 20;
 }
 
-int sampling_default_steps(const struct engine *engine) {
-  return usual_steps(engine->checkpoint, engine->sampling.sampler);
-}
-
 int engine_usual_steps(const struct checkpoint *checkpoint) {
   return usual_steps(checkpoint, checkpoint->scheduler.sampler);
 }
 
-int sampling_choose(struct sampling *sampling, const struct engine_params *params, const struct checkpoint *checkpoint,
-                    struct error *err) {
-  const struct scheduler_config *config = &checkpoint->scheduler;
-  sampling->sampler = params->sampler != SAMPLER_AUTO ? params->sampler : config->sampler;
-  choose_spacing(sampling, params->spacing, config);
-  sampling->eta = sampler_usual_eta(sampling->sampler);
+void sampling_begin(struct sampling *sampling, const struct engine_params *params,
+                    const struct checkpoint *checkpoint) {
   sampling->strength = 1;
   sampling->image_condition = checkpoint->image_condition || checkpoint->inpainting;
   sampling->quantised = params->strength_diffusers;
   /* Merged LCM models have no embedding of guidance, and run in Stable Diffusion's pipelines. */
   sampling->lcm_pipeline = checkpoint->predictors[0].config.time_cond_proj_dim > 0;
   sampling->snap = params->snap_strength;
-  if (params->spacing >= SPACING_KARRAS && !sampler_takes_sigmas(sampling->sampler))
+}
+
+int sampling_choose(struct sampling *sampling, const struct engine_shape *wish, const struct checkpoint *checkpoint,
+                    struct error *err) {
+  const struct scheduler_config *config = &checkpoint->scheduler;
+  sampling->sampler = wish->sampler != SAMPLER_AUTO ? wish->sampler : config->sampler;
+  choose_spacing(sampling, wish->spacing, config);
+  sampling->eta = sampler_usual_eta(sampling->sampler);
+  sampling->text_to_image = wish->text_to_image;
+  sampling->steps = wish->steps ? wish->steps : usual_steps(checkpoint, sampling->sampler);
+  if (sampling->steps < 1 || sampling->steps > STEPS_MAX)
+    return error_set(err, STATUS_USAGE, "%d steps: 1 to %d are supported", sampling->steps, STEPS_MAX);
+  if (wish->spacing >= SPACING_KARRAS && !sampler_takes_sigmas(sampling->sampler))
     return error_set(
         err, STATUS_USAGE,
         "%s spacing: %s takes timesteps alone; --sampler euler, unipc, dpm++ and dpm++-sde take noise levels",
-        spacing_name(params->spacing), sampler_name(sampling->sampler));
+        spacing_name(wish->spacing), sampler_name(sampling->sampler));
   return 0;
 }
 
