@@ -1,5 +1,6 @@
-/* How fast the ops run at the sizes of our networks: bench_ops [DEVICE [THREADS [bf16]]]. Times are of whole runs, each
- * op a plan of its own; nothing depends on them. */
+/* How fast the ops run at the sizes of our networks: bench_ops [DEVICE [THREADS [bf16 [PREFIX]]]], those whose names
+ * begin with PREFIX. Times are of whole runs, each op a plan of its own; nothing depends on them. The last column is
+ * the device's own clock. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -27,8 +28,8 @@ static int ascending(const void *a, const void *b) {
 struct shape {
   const char *what;
   void (*build)(struct op_test *t, const struct shape *s);
-  int n, h, w, c, out;
-  int stride; /* 2, or 1; of attention: heads */
+  int n, h, w, c, out; /* n: of maps, how many after each other */
+  int stride;          /* 2, or 1; of attention: heads */
   bool up, norm, residual;
 };
 
@@ -86,6 +87,20 @@ static void build_pixels_out(struct op_test *t, const struct shape *s) {
       (struct op_pixels_out){.scale = 1, .x = test_input(t, 1, s->h, s->w, 3, ELEMENT_DEVICE, FILL_NORMAL)});
 }
 
+/* c: which kind. Of hills with edges between them. */
+static void build_map(struct op_test *t, const struct shape *s) {
+  struct op_map op = {.kind = (enum map_kind)s->c, .scale = 1};
+  op.x = test_input(t, 1, s->h, s->w, 3, ELEMENT_DEVICE, FILL_NORMAL);
+  float *data = t->operands[t->operand_count - 1].data;
+  for (int i = 0; i < 3 * s->h * s->w; i++) {
+    float x = (float)(i / 3 % s->w), y = (float)(i / 3 / s->w), hills = sinf(x / 19) * cosf(y / 17) + 0.1f * data[i];
+    data[i] = 0.5f + (hills > 0.3f ? 0.4f : 0.2f) * hills;
+  }
+  map_standard(op.kind, t->params.control[0].param);
+  for (int i = 0; i < s->n; i++)
+    plan_map(&t->plan, map_word(op.kind), op);
+}
+
 static const struct shape shapes[] = {
     /* mini's autoencoder at 256, then 512 */
     {"conv, relu", build_conv, 1, 256, 256, 3, 32, 1},
@@ -129,24 +144,46 @@ static const struct shape shapes[] = {
     {"pixels in from NV12", build_pixels_in, 1, 512, 512, 1920, 1080},
     {"pixels out to RGBA", build_pixels_out, 1, 256, 256, 3, 3},
     {"pixels out to YUV420P", build_pixels_out, 1, 512, 512, 3, 3, .up = true},
+    /* maps: c is the kind */
+    {"map canny", build_map, 1, 512, 512, MAP_CANNY},
+    {"map canny, 11 times", build_map, 11, 512, 512, MAP_CANNY},
+    {"map lineart", build_map, 1, 512, 512, MAP_LINEART},
+    {"map lineart, 11 times", build_map, 11, 512, 512, MAP_LINEART},
+    {"map softedge", build_map, 1, 512, 512, MAP_SOFTEDGE},
+    {"map softedge, 11 times", build_map, 11, 512, 512, MAP_SOFTEDGE},
+    {"map color", build_map, 1, 512, 512, MAP_COLOR},
+    {"map color, 11 times", build_map, 11, 512, 512, MAP_COLOR},
+    {"map tile", build_map, 1, 512, 512, MAP_TILE},
+    {"map tile, 11 times", build_map, 11, 512, 512, MAP_TILE},
+    {"map blur", build_map, 1, 512, 512, MAP_BLUR},
+    {"map blur, 11 times", build_map, 11, 512, 512, MAP_BLUR},
+    {"map gray", build_map, 1, 512, 512, MAP_GRAY},
+    {"map gray, 11 times", build_map, 11, 512, 512, MAP_GRAY},
+    {"map mask", build_map, 1, 512, 512, MAP_MASK},
+    {"map mask, 11 times", build_map, 11, 512, 512, MAP_MASK},
 };
 
 /* --- timing --- */
 
 static int time_runs(const struct op_test *t, struct device *device, struct program *program, double *median,
-                     double *least, struct error *err) {
-  double times[RUNS_MAX], start = now();
+                     double *least, double *own, struct error *err) {
+  double times[RUNS_MAX], owns[RUNS_MAX], start = now();
+  struct device_counters counters;
   int count = 0;
   while (count < 5 || (count < RUNS_MAX && now() - start < 0.5)) {
     double before = now();
     if (device_submit(device, program, &t->params, t->frames, err) < 0 ||
         device_collect(device, program, NULL, err) < 0)
       return -1;
+    device_get_counters(device, &counters);
+    owns[count] = counters.run_ms;
     times[count++] = now() - before;
   }
   qsort(times, (size_t)count, sizeof times[0], ascending);
   *median = times[count / 2];
+  qsort(owns, (size_t)count, sizeof owns[0], ascending);
   *least = times[0];
+  *own = owns[count / 2];
   return 0;
 }
 
@@ -155,7 +192,7 @@ static int bench(const struct shape *s, const struct device_options *options) {
   struct device *device = NULL;
   struct program *program = NULL;
   struct error err = {0};
-  double median = 0, least = 0, flops = 0;
+  double median = 0, least = 0, own = 0, flops = 0;
   plan_init(&t.plan, &t.resources);
   s->build(&t, s);
   int status = plan_finish(&t.plan, &err);
@@ -168,12 +205,12 @@ static int bench(const struct shape *s, const struct device_options *options) {
       status = device_write(device, program, t.operands[i].tensor, 0, t.operands[i].data,
                             tensor_elements(t.operands[i].tensor), &err);
   if (status == 0)
-    status = time_runs(&t, device, program, &median, &least, &err);
+    status = time_runs(&t, device, program, &median, &least, &own, &err);
   for (int i = 0; i < t.plan.op_count; i++)
     flops += op_flops(&t.plan.ops[i]);
   if (status == 0)
-    printf("%-22s %4dx%-4d %5d -> %-5d %9.3f %9.3f %9.0f\n", s->what, s->h, s->w, s->c, s->out, median * 1e3,
-           least * 1e3, flops / median * 1e-9);
+    printf("%-22s %4dx%-4d %5d -> %-5d %9.3f %9.3f %9.0f %9.4f\n", s->what, s->h, s->w, s->c, s->out, median * 1e3,
+           least * 1e3, flops / median * 1e-9, own);
   else
     printf("%-22s %s\n", s->what, err.message);
   device_release(device, &program);
@@ -186,8 +223,10 @@ int main(int argc, char **argv) {
   struct device_options options = {.name = argc > 1 ? argv[1] : "cpu", .threads = argc > 2 ? atoi(argv[2]) : 0};
   int failed = 0;
   options.precision = argc > 3 && !strcmp(argv[3], "bf16") ? PRECISION_BF16 : PRECISION_F32;
-  printf("%-22s %9s %14s %9s %9s %9s\n", "op", "size", "channels", "median ms", "least ms", "GFLOP/s");
+  const char *prefix = argc > 4 ? argv[4] : "";
+  printf("%-22s %9s %14s %9s %9s %9s %9s\n", "op", "size", "channels", "median ms", "least ms", "GFLOP/s", "own ms");
   for (size_t i = 0; i < sizeof shapes / sizeof shapes[0]; i++)
-    failed |= bench(&shapes[i], &options) < 0;
+    if (!strncmp(shapes[i].what, prefix, strlen(prefix)))
+      failed |= bench(&shapes[i], &options) < 0;
   return failed;
 }

@@ -197,13 +197,13 @@ static void mask_row(const struct mapping *m, int y) {
 /* --- edges --- */
 
 static void slopes_row(const struct mapping *m, int y) {
+  const uint8_t *above = m->grey + pixel(m, 0, y - 1), *here = m->grey + pixel(m, 0, y);
+  const uint8_t *below = m->grey + pixel(m, 0, y + 1);
+  int16_t *gx = m->slope[0] + pixel(m, 0, y), *gy = m->slope[1] + pixel(m, 0, y);
   for (int x = 0; x < m->w; x++) {
-    const uint8_t *g = m->grey;
-    size_t at = pixel(m, x, y);
-    int nw = g[pixel(m, x - 1, y - 1)], n = g[pixel(m, x, y - 1)], ne = g[pixel(m, x + 1, y - 1)];
-    int sw = g[pixel(m, x - 1, y + 1)], s = g[pixel(m, x, y + 1)], se = g[pixel(m, x + 1, y + 1)];
-    m->slope[0][at] = (int16_t)(ne + 2 * g[pixel(m, x + 1, y)] + se - nw - 2 * g[pixel(m, x - 1, y)] - sw);
-    m->slope[1][at] = (int16_t)(sw + 2 * s + se - nw - 2 * n - ne);
+    int l = x ? x - 1 : 0, r = x + 1 < m->w ? x + 1 : x;
+    gx[x] = (int16_t)(above[r] + 2 * here[r] + below[r] - above[l] - 2 * here[l] - below[l]);
+    gy[x] = (int16_t)(below[l] + 2 * below[x] + below[r] - above[l] - 2 * above[x] - above[r]);
   }
 }
 
@@ -211,15 +211,14 @@ static void slopes_row(const struct mapping *m, int y) {
 static int steepness(const struct mapping *m, int x, int y) {
   if (x < 0 || y < 0 || x >= m->w || y >= m->h)
     return 0;
-  size_t at = (size_t)y * (size_t)m->w + (size_t)x;
+  int at = y * m->w + x;
   return abs(m->slope[0][at]) + abs(m->slope[1][at]);
 }
 
 /* Whether a pixel is as steep as no neighbour across the edge: to both sides along the gradient, which goes straight
  * within 22.5 degrees of an axis (13573 / 32768 is their tangent), else diagonally. */
-static bool is_ridge(const struct mapping *m, int x, int y) {
-  size_t at = pixel(m, x, y);
-  int gx = m->slope[0][at], gy = m->slope[1][at], here = steepness(m, x, y);
+static bool is_ridge(const struct mapping *m, int x, int y, int here) {
+  int gx = m->slope[0][y * m->w + x], gy = m->slope[1][y * m->w + x];
   long run = abs(gx), rise = (long)abs(gy) * 32768;
   if (rise < run * 13573)
     return here > steepness(m, x - 1, y) && here >= steepness(m, x + 1, y);
@@ -233,27 +232,54 @@ static void edges_row(const struct mapping *m, int y) {
   int a = m->parameter[0], b = m->parameter[1], low = a < b ? a : b, high = a < b ? b : a;
   for (int x = 0; x < m->w; x++) {
     int here = steepness(m, x, y);
-    m->edge[0][pixel(m, x, y)] = here > low && is_ridge(m, x, y) ? here > high ? STRONG : WEAK : 0;
+    m->edge[0][y * m->w + x] = here > low && is_ridge(m, x, y, here) ? here > high ? STRONG : WEAK : 0;
   }
 }
 
-/* The tile whose first pixel is (left, top), from one array of edges to another. */
-static void hysteresis_tile(const struct mapping *m, int left, int top, const uint8_t *from, uint8_t *to) {
-  int right = clamp(left + EDGE_TILE, 0, m->w), bottom = clamp(top + EDGE_TILE, 0, m->h), count = 0;
-  int *stack = m->stack + (size_t)thread_number() * (EDGE_TILE * EDGE_TILE + MAP_AROUND);
-  for (int y = top; y < bottom; y++)
-    memcpy(to + y * m->w + left, from + y * m->w + left, (size_t)(right - left));
-  for (int y = clamp(top - 1, 0, m->h); y < clamp(bottom + 1, 0, m->h); y++)
-    for (int x = clamp(left - 1, 0, m->w); x < clamp(right + 1, 0, m->w); x++)
-      if (from[y * m->w + x] == STRONG)
-        stack[count++] = y * m->w + x;
-  while (count) {
-    int at = stack[--count], x = at % m->w, y = at / m->w;
-    for (int j = clamp(y - 1, top, bottom); j < clamp(y + 2, top, bottom); j++)
-      for (int i = clamp(x - 1, left, right); i < clamp(x + 2, left, right); i++)
-        if (to[j * m->w + i] == WEAK) {
-          to[j * m->w + i] = STRONG;
-          stack[count++] = j * m->w + i;
+/* A tile of the picture, and what is under way in it. */
+struct tile {
+  int left, top, right, bottom; /* pixels [left, right) of rows [top, bottom) */
+  const uint8_t *from;
+  uint8_t *to;
+  int *stack, count;
+};
+
+static void push_strong(struct tile *t, const struct mapping *m, int y, int left, int right) {
+  for (int x = left; x < right && y >= 0 && y < m->h; x++)
+    if (x >= 0 && x < m->w && t->from[y * m->w + x] == STRONG)
+      t->stack[t->count++] = y * m->w + x;
+}
+
+/* What may have weak neighbours in the tile: behind the first round those around it alone. */
+static void push_seeds(struct tile *t, const struct mapping *m, bool first) {
+  push_strong(t, m, t->top - 1, t->left - 1, t->right + 1);
+  push_strong(t, m, t->bottom, t->left - 1, t->right + 1);
+  for (int y = t->top; y < t->bottom; y++) {
+    if (first)
+      push_strong(t, m, y, t->left, t->right);
+    push_strong(t, m, y, t->left - 1, t->left);
+    push_strong(t, m, y, t->right, t->right + 1);
+  }
+}
+
+static void hysteresis_tile(const struct mapping *m, int left, int top, int round) {
+  struct tile t = {.left = left,
+                   .top = top,
+                   .right = clamp(left + EDGE_TILE, 0, m->w),
+                   .bottom = clamp(top + EDGE_TILE, 0, m->h),
+                   .from = m->edge[round % 2],
+                   .to = m->edge[1 - round % 2],
+                   .stack = m->stack + (size_t)thread_number() * (EDGE_TILE * EDGE_TILE + MAP_AROUND)};
+  for (int y = top; y < t.bottom; y++)
+    memcpy(t.to + y * m->w + left, t.from + y * m->w + left, (size_t)(t.right - left));
+  push_seeds(&t, m, round == 0);
+  while (t.count) {
+    int at = t.stack[--t.count], x = at % m->w, y = at / m->w;
+    for (int j = clamp(y - 1, top, t.bottom); j < clamp(y + 2, top, t.bottom); j++)
+      for (int i = clamp(x - 1, left, t.right); i < clamp(x + 2, left, t.right); i++)
+        if (t.to[j * m->w + i] == WEAK) {
+          t.to[j * m->w + i] = STRONG;
+          t.stack[t.count++] = j * m->w + i;
         }
   }
 }
@@ -273,7 +299,7 @@ static void find_edges(const struct mapping *m) {
 #pragma omp parallel for collapse(2)
     for (int top = 0; top < m->h; top += EDGE_TILE)
       for (int left = 0; left < m->w; left += EDGE_TILE)
-        hysteresis_tile(m, left, top, m->edge[round % 2], m->edge[1 - round % 2]);
+        hysteresis_tile(m, left, top, round);
 }
 
 static void canny_row(const struct mapping *m, int y) {

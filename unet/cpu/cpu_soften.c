@@ -5,6 +5,8 @@
 
 enum { WIDE = 4 * LANES }; /* values that are summed at a time */
 
+typedef double vec_double __attribute__((vector_size(2 * VECTOR_BYTES)));
+
 /* --- codes --- */
 
 void KERNEL(cpu_encode)(const struct encode *e) {
@@ -26,6 +28,13 @@ INLINE vec_int load_wide(const uint16_t *from) {
   return __builtin_convertvector(*(const vec_half_any *)from, vec_int);
 }
 
+/* The half keeps quotients away from whole numbers, so that rounding does not lead to another one. */
+INLINE void store_quotients(const struct soften *s, vec_int sum, uint16_t *out) {
+  double part = 1.0 / s->volume;
+  vec_double quotient = (__builtin_convertvector(sum, vec_double) + 0.5) * part;
+  *(vec_half_any *)out = __builtin_convertvector(__builtin_convertvector(quotient, vec_int), vec_half);
+}
+
 /* WIDE sums over weight[k] (low[k] + high[k]), the middle once, as quotients by the weights' sum. row[reach + k] is
  * where the values that are k away begin. */
 static void sum_wide(const struct soften *s, const uint16_t *const *row, int at, int times, uint16_t *out) {
@@ -37,11 +46,8 @@ static void sum_wide(const struct soften *s, const uint16_t *const *row, int at,
     for (int i = 0; i < 4; i++)
       sum[i] +=
           s->weight[k] * (load_wide(row[reach - k] + at + i * LANES) + load_wide(row[reach + k] + at + i * LANES));
-  for (int i = 0; i < WIDE; i++) {
-    /* The half keeps it away from whole numbers, so that it is the quotient without its fraction. */
-    double whole = (double)(times * sum[i / LANES][i % LANES] + s->volume / 2) + 0.5;
-    out[at + i] = (uint16_t)(whole / s->volume);
-  }
+  for (int i = 0; i < 4; i++)
+    store_quotients(s, sum[i] * times + s->volume / 2, out + at + i * LANES);
 }
 
 /* All of a row of so many values, which has room for WIDE more, as all that it is made of. */
