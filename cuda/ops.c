@@ -391,6 +391,8 @@ static int prepare_pixels_out(struct preparation *p) {
                                        .bias = o->bias,
                                        .input_scale = o->input_scale,
                                        .input_bias = o->input_bias};
+  for (int i = 0; i < CONTROLS_MAX; i++)
+    launch.pixels.map[i] = operand(p, pixels_out_map(o, i), ROLE_ANY);
   return append(p, &launch);
 }
 

@@ -108,6 +108,38 @@ static const struct out_case out_cases[] = {
     {PIXEL_YUYV, 1, 3, 1, 100, 0},
 };
 
+struct show_case {
+  enum pixel_format format;
+  int w, h;
+  enum show show;
+  int control; /* maps are there of 1 and 3 */
+  float mix;   /* 1: no input */
+};
+
+static void build_show(struct op_test *t, const void *argument) {
+  const struct show_case *c = argument;
+  struct op_pixels_out op = {.scale = 0.25f, .bias = 0.5f, .input_scale = 0.5f, .input_bias = 0.5f};
+  op.x = test_input(t, 1, c->h, c->w, 3, ELEMENT_DEVICE, FILL_NORMAL);
+  op.map1 = test_input(t, 1, c->h, c->w, 3, ELEMENT_DEVICE, FILL_NORMAL);
+  op.map3 = test_state(t, 1, c->h, c->w, 3, ELEMENT_DEVICE);
+  if (c->mix < 1)
+    op.input = test_input(t, 1, c->h, c->w, 3, ELEMENT_DEVICE, FILL_NORMAL);
+  t->params.mix = c->mix;
+  t->params.show = c->show;
+  t->params.show_control = c->control;
+  t->output = c->format;
+  t->has_picture = true;
+  plan_pixels_out(&t->plan, "out", op);
+}
+
+static const struct show_case show_cases[] = {
+    {PIXEL_RGBA, 32, 24, SHOW_MAP, 1, 1},       {PIXEL_YUV420P, 32, 24, SHOW_MAP, 3, 0.3f},
+    {PIXEL_RGBA, 32, 24, SHOW_PICTURE, 1, 1},   {PIXEL_BGRA, 32, 24, SHOW_BESIDE, 1, 0.3f},
+    {PIXEL_NV12, 33, 25, SHOW_BESIDE, 3, 1},    {PIXEL_YUYV, 7, 5, SHOW_BESIDE, 1, 0.5f},
+    {PIXEL_RGBA, 32, 24, SHOW_BESIDE, 0, 0.3f}, {PIXEL_P010, 7, 6, SHOW_MAP, 2, 1},
+    {PIXEL_RGBA, 1, 1, SHOW_BESIDE, 1, 1},      {PIXEL_YUV420P, 64, 38, SHOW_BESIDE, 3, 0.3f},
+};
+
 /* A frame through both ops, with the input mixed in. */
 static void build_through(struct op_test *t, const void *argument) {
   (void)argument;
@@ -143,7 +175,11 @@ static void build_convolved(struct op_test *t, const void *argument) {
 }
 
 const struct op_cases op_cases_pixels[] = {
-    OP_CASES_EXACT("pixels in", build_in, in_cases), OP_CASES_EXACT("pixels in, two sources", build_in_twice, in_pairs),
-    OP_CASES("pixels out", build_out, out_cases),    OP_CASE("pixels through", build_through),
-    OP_CASE("pixels convolved", build_convolved),    {NULL},
+    OP_CASES_EXACT("pixels in", build_in, in_cases),
+    OP_CASES_EXACT("pixels in, two sources", build_in_twice, in_pairs),
+    OP_CASES("pixels out", build_out, out_cases),
+    OP_CASES("pixels shown", build_show, show_cases),
+    OP_CASE("pixels through", build_through),
+    OP_CASE("pixels convolved", build_convolved),
+    {NULL},
 };

@@ -223,10 +223,11 @@ cudaError_t launch_next_iteration(const struct launch_queue *queue, struct run_b
 
 struct pixels_args {
   const struct run_block *block;
-  const half_t *x;     /* pixels_out: [h, w, 3] */
-  const half_t *input; /* pixels_out: [h, w, 3] or NULL */
-  half_t *y;           /* pixels_in: [h, w, 3] */
-  half_t *padded;      /* pixels_in: [h, w, 8] or NULL: the same with channels of zeros, as a convolution reads it */
+  const half_t *x;                 /* pixels_out: [h, w, 3] */
+  const half_t *input;             /* pixels_out: [h, w, 3] or NULL */
+  const half_t *map[CONTROLS_MAX]; /* pixels_out: likewise */
+  half_t *y;                       /* pixels_in: [h, w, 3] */
+  half_t *padded; /* pixels_in: [h, w, 8] or NULL: the same with channels of zeros, as a convolution reads it */
   int h, w;
   int source; /* pixels_in */
   float scale, bias, input_scale, input_bias;

@@ -131,7 +131,19 @@ __global__ void pixels_in_kernel(const __grid_constant__ struct pixels_args p) {
 
 /* --- out --- */
 
-__device__ __forceinline__ void read_rgb(const struct pixels_args &p, float mix, int x, int y, float rgb[3]) {
+/* What is read of a run's parameters. */
+struct view {
+  float mix;
+  const half_t *map; /* that is to be shown; NULL: none */
+  bool beside;
+};
+
+__device__ __forceinline__ view get_view(const struct pixels_args &p) {
+  const struct run_params &run = p.block->run;
+  return {run.mix, run.show == SHOW_PICTURE ? nullptr : p.map[run.show_control], run.show == SHOW_BESIDE};
+}
+
+__device__ __forceinline__ void picture_rgb(const struct pixels_args &p, float mix, int x, int y, float rgb[3]) {
   size_t at = ((size_t)y * p.w + x) * 3;
   for (int i = 0; i < 3; i++) {
     float v = __half2float(p.x[at + i]) * p.scale + p.bias;
@@ -139,6 +151,37 @@ __device__ __forceinline__ void read_rgb(const struct pixels_args &p, float mix,
       v = mix * v + (1.0f - mix) * (__half2float(p.input[at + i]) * p.input_scale + p.input_bias);
     rgb[i] = __saturatef(v);
   }
+}
+
+__device__ __forceinline__ void map_rgb(const struct pixels_args &p, const half_t *map, int x, int y, float rgb[3]) {
+  for (int i = 0; i < 3; i++)
+    rgb[i] = __saturatef(__half2float(map[((size_t)y * p.w + x) * 3 + i]));
+}
+
+__device__ __noinline__ void beside_rgb(const struct pixels_args &p, const view &v, int x, int y, float rgb[3]) {
+  int w = p.w / 2, h = p.h / 2;
+  bool left = x < w;
+  x -= left ? 0 : w;
+  y -= (p.h - h) / 2;
+  rgb[0] = rgb[1] = rgb[2] = 0.0f;
+  for (int i = 0; i < 4 && x < w && y >= 0 && y < h; i++) {
+    float one[3];
+    if (left)
+      map_rgb(p, v.map, 2 * x + i % 2, 2 * y + i / 2, one);
+    else
+      picture_rgb(p, v.mix, 2 * x + i % 2, 2 * y + i / 2, one);
+    for (int c = 0; c < 3; c++)
+      rgb[c] += 0.25f * one[c];
+  }
+}
+
+__device__ __forceinline__ void read_rgb(const struct pixels_args &p, const view &v, int x, int y, float rgb[3]) {
+  if (!v.map)
+    picture_rgb(p, v.mix, x, y, rgb);
+  else if (v.beside)
+    beside_rgb(p, v, x, y, rgb);
+  else
+    map_rgb(p, v.map, x, y, rgb);
 }
 
 __device__ __forceinline__ void store_sample(const component &c, int x, int y, float value) {
@@ -160,7 +203,7 @@ __device__ void store_rgb(const struct planes &out, int x, int y, const float rg
 }
 
 /* Luma and colour differences of up to 2 x 2 pixels; chroma is the mean over the samples' pixels. */
-__device__ void store_yuv(const struct pixels_args &p, const struct planes &out, float mix, int x0, int y0) {
+__device__ void store_yuv(const struct pixels_args &p, const struct planes &out, const view &v, int x0, int y0) {
   const struct coding &k = out.coding;
   component luma = get_component(out, 0), cb = get_component(out, 1), cr = get_component(out, 2);
   float blue = 0.0f, red = 0.0f;
@@ -168,7 +211,7 @@ __device__ void store_yuv(const struct pixels_args &p, const struct planes &out,
   for (int y = y0; y < min(y0 + 2, p.h); y++) {
     for (int x = x0; x < min(x0 + 2, p.w); x++) {
       float rgb[3];
-      read_rgb(p, mix, x, y, rgb);
+      read_rgb(p, v, x, y, rgb);
       float l = k.r * rgb[0] + k.g * rgb[1] + k.b * rgb[2];
       store_sample(luma, x, y, k.zero[0] + l / k.scale[0]);
       if (out.format == PIXEL_YUYV && x + 1 == p.w && p.w % 2) /* the pair's second luma */
@@ -193,15 +236,15 @@ __global__ void pixels_out_kernel(const __grid_constant__ struct pixels_args p) 
   if (x0 >= p.w || y0 >= p.h)
     return;
   const struct planes &out = p.block->output;
-  float mix = p.block->run.mix;
+  const view v = get_view(p);
   if (!is_rgb(out.format)) {
-    store_yuv(p, out, mix, x0, y0);
+    store_yuv(p, out, v, x0, y0);
     return;
   }
   for (int y = y0; y < min(y0 + 2, p.h); y++)
     for (int x = x0; x < min(x0 + 2, p.w); x++) {
       float rgb[3];
-      read_rgb(p, mix, x, y, rgb);
+      read_rgb(p, v, x, y, rgb);
       store_rgb(out, x, y, rgb);
     }
 }

@@ -17,6 +17,9 @@ enum { STYLES_MAX = 4 };   /* pictures of an IP-Adapter */
  * are, all others. */
 enum style_part { STYLE_OTHER, STYLE_LOOK, STYLE_COMPOSITION, STYLE_PARTS };
 
+/* What is shown: the picture, the map of one control in its place, or both beside each other. */
+enum show { SHOW_PICTURE, SHOW_MAP, SHOW_BESIDE };
+
 struct controls {
   int prompt; /* slot of the prompt */
   /* Weights of slots SLOT_PRESET_1 and on, whose blend takes the place of prompt where one of them is above 0: linear

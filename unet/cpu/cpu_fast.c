@@ -4,6 +4,7 @@
 #include "unet/cpu/cpu_memory.h"
 
 #include <stdio.h>
+#include <string.h>
 
 const struct cpu_kernels *cpu_kernels(void) {
 #ifdef __x86_64__
@@ -207,18 +208,65 @@ static void pixels_in_run(const struct cpu_run *run, const struct cpu_node *node
   });
 }
 
+/* Floats: rows for each thread, then a picture with a map beside it. */
+static size_t rows_floats(const struct cpu_program *program, const struct op_pixels_out *op) {
+  return (size_t)program->device->threads * 6 * (size_t)op->x.w;
+}
+
 static int pixels_out_prepare(struct cpu_program *program, struct cpu_node *node, struct error *err) {
+  const struct op_pixels_out *op = &node->op->pixels_out;
+  size_t floats = rows_floats(program, op);
   (void)err;
-  cpu_reserve(program, (size_t)program->device->threads * 6 * (size_t)node->op->pixels_out.x.w * sizeof(float));
+  for (int i = 0; i < CONTROLS_MAX; i++)
+    if (tensor_exists(pixels_out_map(op, i)))
+      floats = rows_floats(program, op) + tensor_elements(op->x);
+  cpu_reserve(program, floats * sizeof(float));
   return 0;
+}
+
+static float clamped(float x) {
+  return x > 0 ? (x < 1 ? x : 1) : 0;
+}
+
+/* A row of what is shown half as wide, from two rows of count values of it. */
+static void halve_row(const struct compose *c, const float *x, const float *input, size_t count, int w, float *out) {
+  for (int i = 0; i < 3 * w; i++) {
+    size_t at = (size_t)(6 * (i / 3) + i % 3);
+    float sum = 0;
+    for (size_t j = 0; j < 4; j++) {
+      size_t from = at + j % 2 * 3 + j / 2 * count;
+      sum += clamped(x[from] * c->x_scale + (input ? input[from] * c->input_scale : 0) + c->bias);
+    }
+    out[i] = sum * 0.25f;
+  }
+}
+
+/* Both halves of it, each made as compose says. */
+static void put_beside(const struct compose *map, const struct compose *picture, int w, int h, float *out) {
+  size_t count = 3 * (size_t)w;
+  int top = (h - h / 2) / 2;
+  memset(out, 0, (size_t)h * count * sizeof *out);
+#pragma omp parallel for
+  for (int y = 0; y < h / 2; y++) {
+    float *row = out + (size_t)(y + top) * count;
+    size_t from = 2 * (size_t)y * count;
+    halve_row(map, map->x + from, NULL, count, w / 2, row);
+    halve_row(picture, picture->x + from, picture->input ? picture->input + from : NULL, count, w / 2,
+              row + 3 * (w / 2));
+  }
+}
+
+static struct compose compose_map(const struct cpu_run *run, const float *map) {
+  return (struct compose){.picture = run->picture, .x = map, .x_scale = 1, .values = run->program->scratch};
 }
 
 static void pixels_out_run(const struct cpu_run *run, const struct cpu_node *node) {
   const struct cpu_program *p = run->program;
   const struct op_pixels_out *op = &node->op->pixels_out;
+  const struct run_params *params = run->params;
   bool mixed = tensor_exists(op->input);
-  float mix = mixed ? run->params->mix : 1;
-  p->device->kernels->compose(&(struct compose){
+  float mix = mixed ? params->mix : 1;
+  struct compose picture = {
       .picture = run->picture,
       .x = cpu_f32(p, op->x),
       .input = mix != 1 ? cpu_f32(p, op->input) : NULL,
@@ -226,7 +274,16 @@ static void pixels_out_run(const struct cpu_run *run, const struct cpu_node *nod
       .input_scale = (1 - mix) * op->input_scale,
       .bias = mix * op->bias + (1 - mix) * op->input_bias,
       .values = p->scratch,
-  });
+  };
+  struct compose map = compose_map(run, cpu_f32(p, pixels_out_map(op, params->show_control)));
+  float *both = (float *)p->scratch + rows_floats(p, op);
+  if (map.x && params->show == SHOW_MAP)
+    picture = map;
+  else if (map.x && params->show == SHOW_BESIDE) {
+    put_beside(&map, &picture, op->x.w, op->x.h, both);
+    picture = compose_map(run, both);
+  }
+  p->device->kernels->compose(&picture);
 }
 
 /* --- maps --- */

@@ -139,11 +139,12 @@ static void pixels_in_run(const struct cpu_run *run, const struct cpu_node *node
 
 struct output {
   const struct op_pixels_out *op;
-  const float *x, *input;
+  const float *x, *input, *map; /* map: that is to be shown; NULL: none */
   double mix;
+  bool beside;
 };
 
-static void output_rgb(const struct output *p, int x, int y, double rgb[3]) {
+static void picture_rgb(const struct output *p, int x, int y, double rgb[3]) {
   const struct op_pixels_out *op = p->op;
   for (int c = 0; c < 3; c++) {
     size_t at = ((size_t)y * (size_t)op->x.w + (size_t)x) * 3 + (size_t)c;
@@ -152,6 +153,29 @@ static void output_rgb(const struct output *p, int x, int y, double rgb[3]) {
       value = p->mix * value + (1 - p->mix) * ((double)p->input[at] * (double)op->input_scale + (double)op->input_bias);
     rgb[c] = fmin(fmax(value, 0), 1);
   }
+}
+
+static void map_rgb(const struct output *p, int x, int y, double rgb[3]) {
+  for (int c = 0; c < 3; c++)
+    rgb[c] = fmin(fmax((double)p->map[((size_t)y * (size_t)p->op->x.w + (size_t)x) * 3 + (size_t)c], 0), 1);
+}
+
+static void beside_rgb(const struct output *p, int x, int y, double rgb[3]) {
+  int w = p->op->x.w / 2, h = p->op->x.h / 2;
+  bool left = x < w;
+  x -= left ? 0 : w;
+  y -= (p->op->x.h - h) / 2;
+  rgb[0] = rgb[1] = rgb[2] = 0;
+  for (int i = 0; i < 4 && x < w && y >= 0 && y < h; i++) {
+    double one[3];
+    (left ? map_rgb : picture_rgb)(p, 2 * x + i % 2, 2 * y + i / 2, one);
+    for (int c = 0; c < 3; c++)
+      rgb[c] += one[c] / 4;
+  }
+}
+
+static void output_rgb(const struct output *p, int x, int y, double rgb[3]) {
+  (!p->map ? picture_rgb : p->beside ? beside_rgb : map_rgb)(p, x, y, rgb);
 }
 
 /* The value of channel i of the frame for one colour. */
@@ -200,7 +224,14 @@ static void fill_unused(const struct frame *out) {
 static void pixels_out_run(const struct cpu_run *run, const struct cpu_node *node) {
   const struct op_pixels_out *op = &node->op->pixels_out;
   const struct frame *out = run->picture;
-  struct output p = {op, cpu_f32(run->program, op->x), cpu_f32(run->program, op->input), (double)run->params->mix};
+  const struct run_params *params = run->params;
+  struct output p = {.op = op,
+                     .x = cpu_f32(run->program, op->x),
+                     .input = cpu_f32(run->program, op->input),
+                     .mix = (double)params->mix,
+                     .beside = params->show == SHOW_BESIDE};
+  if (params->show != SHOW_PICTURE)
+    p.map = cpu_f32(run->program, pixels_out_map(op, params->show_control));
   for (int i = 0; i < 3; i++) {
     struct channel c = frame_channel(out, i);
 #pragma omp parallel for

@@ -246,6 +246,16 @@ static int check_map(const struct op *op, const struct submission *s, struct err
   return 0;
 }
 
+static int check_shown(const struct op *op, const struct submission *s, struct error *err) {
+  const struct run_params *run = s->params;
+  (void)op;
+  if (run->show >= SHOW_PICTURE && run->show <= SHOW_BESIDE && run->show_control >= 0 &&
+      run->show_control < CONTROLS_MAX)
+    return 0;
+  return error_set(err, STATUS_FAILED, "submit: there is no way %d to show control %d", (int)run->show,
+                   run->show_control);
+}
+
 static int check_prompts(const struct op *op, const struct submission *s, struct error *err) {
   const struct op_prompt *o = &op->prompt;
   const struct guidance_rows rows = guidance_rows(o->first, o->rows, o->y.n);

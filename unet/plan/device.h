@@ -72,12 +72,14 @@ struct run_params {
   float guidance_rescale;
   struct prompt_params prompt[GUIDANCE_ROWS_MAX]; /* OP_PROMPT */
   float mix;                                      /* OP_PIXELS_OUT */
-  float guidance;                                 /* OP_GUIDANCE_EMBED */
-  int slot;                                       /* OP_STORE_SLOT */
-  unsigned turn;                                  /* its place in rings: one more in each run */
-  int tokens[TOKENS_MAX];                         /* OP_EMBED */
-  int end;                                        /* OP_END_TOKEN */
-  float emphasis[TOKENS_MAX];                     /* OP_EMPHASIS: what each token's weight exceeds 1 by */
+  enum show show;                                 /* OP_PIXELS_OUT; of control number show_control */
+  int show_control;
+  float guidance;             /* OP_GUIDANCE_EMBED */
+  int slot;                   /* OP_STORE_SLOT */
+  unsigned turn;              /* its place in rings: one more in each run */
+  int tokens[TOKENS_MAX];     /* OP_EMBED */
+  int end;                    /* OP_END_TOKEN */
+  float emphasis[TOKENS_MAX]; /* OP_EMPHASIS: what each token's weight exceeds 1 by */
   struct control_params control[CONTROLS_MAX];
   struct style_params style[STYLES_MAX];
 };

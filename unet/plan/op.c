@@ -429,8 +429,10 @@ static const char *check_pixels_out(const struct op *op, int runs, struct op_res
   (void)runs, (void)y;
   if (o->x.n != 1 || o->x.c != 3)
     return "the picture does not have three channels";
-  bool fits = !tensor_exists(o->input) || (has_size(o->input, o->x) && o->input.c == o->x.c);
-  return fits ? NULL : "input and output sizes differ";
+  for (int i = 0; i < CONTROLS_MAX; i++)
+    if (!fits_latents(pixels_out_map(o, i), o->x))
+      return "a map's size differs from the picture's";
+  return fits_latents(o->input, o->x) ? NULL : "input and output sizes differ";
 }
 
 const char *op_check(const struct op *op, int runs, struct op_result *y) {

@@ -472,16 +472,28 @@ struct op_map {
 /* The run's output picture = clamp(mix * (x * scale + bias) + (1 - mix) * input, 0, 1), in the format of
  * program_options.output. YUV formats are written limited range, BT.709; a chroma sample is the mean of its pixels.
  * 8-bit values round to nearest.
- *   x      [1, H, W, 3]
- *   input  from OP_PIXELS_IN */
+ * With run.show SHOW_MAP it is map number run.show_control instead. With SHOW_BESIDE it has the map at the left and
+ * what it would have been at the right, each whole and half as wide and high (W / 2 by H / 2, a pixel the mean of
+ * four), the rows above and below them black: (H - H / 2) / 2 above. Where there is no such map it is the picture
+ * whatever is asked for. x      [1, H, W, 3] input  from OP_PIXELS_IN map0.. [1, H, W, 3], 0..1: of each control */
 #define OPERANDS_PIXELS_OUT(T, P)                                                                                      \
   T(x, OPERAND_READ)                                                                                                   \
-  T(input, OPERAND_READ | OPERAND_OPTIONAL)
+  T(input, OPERAND_READ | OPERAND_OPTIONAL)                                                                            \
+  T(map0, OPERAND_READ | OPERAND_OPTIONAL)                                                                             \
+  T(map1, OPERAND_READ | OPERAND_OPTIONAL)                                                                             \
+  T(map2, OPERAND_READ | OPERAND_OPTIONAL)                                                                             \
+  T(map3, OPERAND_READ | OPERAND_OPTIONAL)
 struct op_pixels_out {
   OPERANDS(PIXELS_OUT)
   float scale, bias;
   float input_scale, input_bias;
 };
+
+/* Of each control. */
+static inline struct tensor pixels_out_map(const struct op_pixels_out *op, int control) {
+  const struct tensor maps[CONTROLS_MAX] = {op->map0, op->map1, op->map2, op->map3};
+  return maps[control];
+}
 
 /* All ops: TYPE, its field in struct op, its name for people, which of the run's parameters device_submit checks for it
  * (device.c), and the function that counts its floating-point operations (op.c). */
@@ -511,7 +523,7 @@ struct op_pixels_out {
   ROW(STEP, step, "step", coefficients, no_flops)                                                                      \
   ROW(PIXELS_IN, pixels_in, "pixels in", frame, no_flops)                                                              \
   ROW(MAP, map, "map", map, no_flops)                                                                                  \
-  ROW(PIXELS_OUT, pixels_out, "pixels out", nothing, no_flops)
+  ROW(PIXELS_OUT, pixels_out, "pixels out", shown, no_flops)
 
 #define OP_TYPE(TYPE, field, ...) OP_##TYPE,
 enum op_type { OP_TABLE(OP_TYPE) OP_TYPES };
