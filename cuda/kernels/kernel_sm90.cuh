@@ -79,10 +79,6 @@ __global__ void __launch_bounds__(T::THREADS, T::BLOCKS) product_kernel(const __
       c.finish();
     } while (c.w.next(p));
   }
-  if (p.pair != PAIR_NONE) { /* nobody's shared memory goes while the other may still arrive there */
-    cluster_arrive_relaxed();
-    cluster_wait();
-  }
 #endif
 }
 

@@ -118,6 +118,17 @@ template <class T> struct producer {
         barrier_arrive(w.full(at_stage.stage));
       }
     } while (w.next(p));
+    if (p.pair == PAIR_WEIGHTS || p.pair == PAIR_INPUT)
+      wait_for_releases(at_stage);
+  }
+
+  /* Until all stages are free. This thread block must not end while the other one's arrivals are on their way here, and
+   * a barrier of the cluster orders those only with a release, which takes a thousand clocks. What results of the last
+   * tile leave from is not released, but has been waited for. */
+  __device__ __forceinline__ void wait_for_releases(ring<T> &at_stage) const {
+#pragma unroll 1
+    for (int i = T::SEVERAL && p.column_tiles ? 0 : w.chunks(p); i < T::STAGES; i++, at_stage.advance())
+      barrier_wait(w.empty(at_stage.stage), at_stage.parity ^ 1);
   }
 
   __device__ __forceinline__ void run_input() {

@@ -62,6 +62,9 @@ struct turns {
         barrier_wait(empty(at.stage), at.parity ^ 1);
         load(i, at.stage, consumer);
       }
+#pragma unroll 1
+    for (int i = 0; i < T::STAGES; i++, at.advance()) /* as producer::wait_for_releases */
+      barrier_wait(empty(at.stage), at.parity ^ 1);
   }
 
   __device__ __forceinline__ void load_bias(int consumer) const {
@@ -270,10 +273,6 @@ static __global__ void __launch_bounds__(turns_shape::THREADS, 1) turns_kernel(c
     int thread = threadIdx.x % 128;
     turns_consumer c = {p, t, memory, warp / 4, thread, thread % 32};
     c.run();
-  }
-  if (pair) { /* nobody's shared memory goes while the other may still arrive there */
-    cluster_arrive_relaxed();
-    cluster_wait();
   }
 #endif
 }
