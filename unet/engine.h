@@ -66,7 +66,10 @@ struct engine_params {
   struct checkpoint *checkpoint;
   const char *const *adapters; /* files of LoRA and its kin, at most ADAPTERS_MAX; controls.adapter has their weights */
   int adapter_count;
-  bool smooth;           /* what texts and adapters take is done beside frames, 0.3 ms of each: see engine_go_on */
+  const char *ip_adapter;    /* file of an IP-Adapter; NULL: none */
+  const char *image_encoder; /* folder of its CLIP vision network; NULL: the one beside the file */
+  bool
+      smooth; /* what texts, style pictures and adapters take is done beside frames, 0.3 ms of each: see engine_go_on */
   bool adapters_lenient; /* what of them has no place in the model is left out with a warning, else refused */
 };
 
@@ -86,6 +89,7 @@ struct engine_shape {
   bool stream_batch;           /* all steps in one U-Net call, each for another frame: see engine_submit */
   int batch;                   /* pictures of one run: 1, or 0, which is 1 */
   int chunks;                  /* of prompts that are attended to, 1 to 4; 0: 1. See engine_chunks */
+  bool styles;                 /* frames show style pictures: see engine_set_style */
   bool own_memory; /* works in memory of its own: what a run leaves there outlasts the runs of other handles */
 };
 
@@ -96,6 +100,7 @@ struct engine_info {
   int depth, longest_side; /* as device_info has them */
   int native_width, native_height, size_multiple;
   bool image_conditioned;      /* the U-Net sees the input picture itself (InstructPix2Pix, inpainting, mini) */
+  bool has_styles;             /* it has an IP-Adapter, and frames may show style pictures */
   bool inpaints;               /* it repaints what a mask marks: see engine_set_mask */
   bool large_autoencoder;      /* AutoencoderKL: a tiny one takes a tenth of its time */
   bool refuses_guidance;       /* trained without: engine_shape.guidance is an error (mini) */
@@ -178,6 +183,17 @@ enum mask_channel { MASK_WHITE, MASK_TRANSPARENT };
  * the first mask, and with NULL, all is repainted, and the network sees nothing of the frame but where strength below 1
  * starts from it. */
 int engine_set_mask(struct engine *engine, const struct frame *mask, enum mask_channel channel, struct error *err);
+
+/* A picture that gives the style, as the image encoder reads it. Any thread may read one, which takes longer than a
+ * frame where the picture is large; it suits every engine with the same encoder. Chroma is taken as it is nearest. */
+struct engine_style;
+int engine_read_style(const struct engine *engine, const struct frame *frame, struct engine_style **style,
+                      struct error *err);
+void engine_free_style(struct engine_style **style); /* stores NULL; takes NULL */
+/* Pictures 0 to STYLES_MAX - 1; NULL: none. It is copied. Frames submitted from now on show it as their controls weigh
+ * it, those of a smooth engine when it has been made ready beside them (engine_result.whole). */
+int engine_set_style(struct engine *engine, int slot, const struct engine_style *style, struct error *err);
+bool engine_has_style(const struct engine *engine, int slot);
 
 /* New values of rows [first, first + rows) of a weight: FP32, a convolution's row as [kh][kw][in]. Layers that read the
  * same input are one weight. */

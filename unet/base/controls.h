@@ -16,6 +16,16 @@ enum { STYLES_MAX = 4 };   /* pictures of an IP-Adapter */
 /* The attention layers that have something to say of it: those that decide the look, those that decide where things
  * are, all others. */
 enum style_part { STYLE_OTHER, STYLE_LOOK, STYLE_COMPOSITION, STYLE_PARTS };
+/* Which of them a picture acts in. */
+enum style_layers { STYLE_LAYERS_ALL, STYLE_LAYERS_LOOK, STYLE_LAYERS_COMPOSITION, STYLE_LAYERS_BOTH, STYLE_LAYERS };
+enum { STYLE_WEIGHT_MAX = 2 };
+
+/* A style picture: how much it counts beside the prompt, 0 to STYLE_WEIGHT_MAX. 1 is what IP-Adapters are trained with.
+ * Several are added up, each with its own weight (as several IP-Adapters are in diffusers). */
+struct control_style {
+  float weight;
+  enum style_layers layers;
+};
 
 /* What is shown: the picture, the map of one control in its place, or both beside each other. */
 enum show { SHOW_PICTURE, SHOW_MAP, SHOW_BESIDE };
@@ -35,8 +45,9 @@ struct controls {
   float delta;            /* residual guidance: weight of what is led away from */
   float eta;              /* 0 to 1: fresh noise in each step of DDIM and TCD; below 0: as suits the sampler */
   float mix;              /* 1: the generated picture, 0: the input picture, between: cross-fade */
-  float adapter[ADAPTERS_MAX]; /* weight of each of the engine's adapters: 0 leaves the model as it is */
-  uint64_t seed;               /* of the noise; the same seed gives the same noise every frame and on every device */
+  float adapter[ADAPTERS_MAX];            /* weight of each of the engine's adapters: 0 leaves the model as it is */
+  struct control_style style[STYLES_MAX]; /* of the pictures that engine_set_style gave */
+  uint64_t seed; /* of the noise; the same seed gives the same noise every frame and on every device */
   /* A walk from seed to seed: at 2.25 the noise lies a quarter of the way from that of seed + 2 to that of seed + 3, at
    * 2 it is that of seed + 2 to the bit. Between, it goes along the circle through the two, so that it stays standard
    * normal; it may go on for ever, and back */

@@ -114,6 +114,7 @@ int weights_kind_refuse(enum weights_kind kind, const char *path, enum weights_k
       [WEIGHTS_LORA] = {"a LoRA", "--lora takes LoRA, LoCon, LoHa, LoKr and DoRA"},
       [WEIGHTS_CONTROLNET] = {"a control network",
                               "what is taken is a ControlNet or a T2I-Adapter, a diffusers folder or one file"},
+      [WEIGHTS_IP_ADAPTER] = {"an IP-Adapter", "--ip-adapter takes those of SD 1.5 and SDXL"},
   };
   return error_set(err, STATUS_MODEL, "%s: is %s, not %s; %s", path, descriptions[kind].name, places[wanted].name,
                    kind == WEIGHTS_UNKNOWN ? places[wanted].takes : descriptions[kind].instead);

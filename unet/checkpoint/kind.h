@@ -30,7 +30,7 @@ const char *weights_kind_name(enum weights_kind kind); /* "a ControlNet" */
 const char *weights_kind_use(enum weights_kind kind);  /* what to do with it: "give it with --vae beside a --model" */
 
 /* Refuses a file given where another kind is wanted: "FILE: is a LoRA, not WANTED; ...", with what to do instead.
- * wanted: WEIGHTS_MODEL, UNET, VAE, LORA or CONTROLNET. */
+ * wanted: WEIGHTS_MODEL, UNET, VAE, LORA, CONTROLNET or IP_ADAPTER. */
 int weights_kind_refuse(enum weights_kind kind, const char *path, enum weights_kind wanted, struct error *err);
 
 #endif

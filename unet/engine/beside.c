@@ -103,8 +103,8 @@ static int fill_or_begin(struct engine *engine, struct prepared *prepared, const
   return fill_prompts(engine, prepared, controls, run, err);
 }
 
-int beside_fill(struct engine *engine, struct prepared *prepared, const struct controls *controls,
-                struct run_params *run, struct error *err) {
+static int fill_texts(struct engine *engine, struct prepared *prepared, const struct controls *controls,
+                      struct run_params *run, struct error *err) {
   struct beside *b = &engine->beside;
   if (slices_tell_failure(b, err) < 0)
     return -1;
@@ -120,4 +120,14 @@ int beside_fill(struct engine *engine, struct prepared *prepared, const struct c
   if (filled)
     return filled < 0 ? -1 : 0;
   return finish_and_fill(engine, prepared, controls, run, err);
+}
+
+int beside_fill(struct engine *engine, struct prepared *prepared, const struct controls *controls,
+                struct run_params *run, struct error *err) {
+  bool at_once = !engine->beside.smooth || !engine->beside.shown.known;
+  int filled = fill_texts(engine, prepared, controls, run, err);
+  if (filled < 0)
+    return -1;
+  int styled = style_pictures_fill(engine, prepared, controls, at_once, run, err);
+  return styled < 0 ? -1 : filled && styled;
 }

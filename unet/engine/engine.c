@@ -27,7 +27,7 @@ static int prepare_prompts(struct engine *engine, struct error *err) {
       return -1;
   if (prompts_prepare_keys(engine, 1, err) < 0)
     return -1;
-  return prompts_restore(engine, err);
+  return prompts_restore(engine, err) < 0 ? -1 : style_pictures_begin(engine, err);
 }
 
 /* That the weights alone would not fit is said before any is loaded, which may take long. */
@@ -62,6 +62,7 @@ static void leave_device(struct engine *engine) {
       device_release(engine->device, &engine->text_program[i]);
     for (int i = 0; i < PROMPT_CHUNKS_MAX; i++)
       device_release(engine->device, &engine->keys[i].program);
+    style_pictures_leave(engine);
   }
   device_close(&engine->device);
   for (int i = 0; i < TEXT_ENCODERS_MAX; i++)
@@ -135,7 +136,8 @@ static int open_all(struct engine *engine, const struct engine_params *params, s
   sampling_begin(&engine->sampling, params, engine->checkpoint);
   if (plans_check_unused(engine->checkpoint, &engine->weight_elements, err) < 0 ||
       model_init(&engine->model, engine->checkpoint, &engine->resources, err) < 0 ||
-      open_adapters(engine, params, err) < 0 || prompts_begin(engine, err) < 0)
+      style_pictures_open(engine, params, err) < 0 || open_adapters(engine, params, err) < 0 ||
+      prompts_begin(engine, err) < 0)
     return -1;
   return open_device(engine, err) < 0 ? engine_fall_back(engine, err) : 0;
 }
@@ -160,6 +162,7 @@ void engine_close(struct engine **engine_ref) {
   if (!engine)
     return;
   leave_device(engine);
+  style_pictures_close(engine);
   model_free(&engine->model);
   resources_free(&engine->resources);
   adapters_free(&engine->adapters);
@@ -225,6 +228,7 @@ void engine_get_info(const struct engine *engine, struct engine_info *info) {
       .longest_side = device.longest_side,
       .size_multiple = model_size_multiple(&engine->model),
       .image_conditioned = checkpoint->image_condition || checkpoint->inpainting,
+      .has_styles = engine->styles.adapter != NULL,
       .inpaints = checkpoint->inpainting,
       .large_autoencoder = checkpoint->autoencoder.type != AUTOENCODER_TAE,
       .refuses_guidance = styles_refuses_guidance(checkpoint->styles),

@@ -8,6 +8,8 @@
  * adapters.c   adapters: what they change, and when
  * slices.c     runs of texts and keys, changes of adapters: in slices beside frames
  * beside.c     what a frame shows of these
+ * styles.c     style pictures: their places, when they come
+ * style_picture.c  a frame to what the image encoder reads
  * mask.c       what inpainting models are to repaint
  * geometry.c   which part of an input a picture shows
  * guidance.c   which prompts a run reads, and how its rows are weighed
@@ -124,6 +126,22 @@ struct prompt_keys {
   struct recent recent;    /* those that are on the device: keys_name */
 };
 
+/* A style picture. Pictures are numbered; 0: none. */
+struct style_slot {
+  float *patches; /* of the wanted one */
+  uint64_t wanted, started, shown;
+  int place; /* which of its two is shown */
+};
+
+struct style_pictures {
+  struct ip_adapter *adapter; /* NULL: there is none */
+  struct plan plan, none_plan;
+  struct program *program;
+  struct tensor input; /* of plan */
+  struct style_slot list[STYLES_MAX];
+  uint64_t pictures; /* so far */
+};
+
 /* What inpainting models leave of a picture. */
 struct mask {
   uint8_t *kept; /* [height][width]: 1 where it stays; NULL: nowhere */
@@ -192,6 +210,7 @@ struct engine {
   enum text_fix text_fix;
   struct sampling sampling; /* what each handle begins with */
   struct mask mask;
+  struct style_pictures styles;
   bool blends; /* strength is the picture's share beside the input; the sampler's is always 1 */
   /* Versions of the weights that the plans read; looked up again when weights_version is behind. */
   uint64_t text_weights, keys_weights, weights_version;
@@ -265,6 +284,18 @@ bool slices_are_due(const struct beside *beside);
  * returns 1, else as the frame before had them (0). -1: failed. */
 int beside_fill(struct engine *engine, struct prepared *prepared, const struct controls *controls,
                 struct run_params *run, struct error *err);
+
+/* --- styles.c --- */
+
+/* Opens what the parameters name; behind model_init. */
+int style_pictures_open(struct engine *engine, const struct engine_params *params, struct error *err);
+/* Prepares its programs on a device that was just opened, and gives them back. */
+int style_pictures_begin(struct engine *engine, struct error *err);
+void style_pictures_leave(struct engine *engine);
+void style_pictures_close(struct engine *engine);
+/* The run's styles: 1 where all that is wanted is shown, else 0. */
+int style_pictures_fill(struct engine *engine, const struct prepared *prepared, const struct controls *controls,
+                        bool at_once, struct run_params *run, struct error *err);
 
 /* --- mask.c --- */
 

@@ -22,13 +22,17 @@ static struct tensor res_block(const struct unet_call *call, const struct unet_l
   return net_conv(net, "conv2", (struct op_conv){.x = h, .prologue = norm2, .residual = shortcut}, out, WITH_BIAS);
 }
 
+static float attention_scale(struct tensor q, int heads) {
+  return 1 / sqrtf((float)q.c / (float)heads);
+}
+
 static struct tensor attend(const struct unet_call *call, struct tensor q, struct tensor k, struct tensor v,
                             int heads) {
   if (call->net.plan->failed)
     return (struct tensor){0};
-  float scale = 1 / sqrtf((float)q.c / (float)heads);
-  return plan_attention(call->net.plan, "",
-                        (struct op_attention){.q = q, .k = k, .v = v, .heads = heads, .scale = scale});
+  return plan_attention(
+      call->net.plan, "",
+      (struct op_attention){.q = q, .k = k, .v = v, .heads = heads, .scale = attention_scale(q, heads)});
 }
 
 /* x + attention of norm(x) to itself. */
@@ -46,15 +50,19 @@ static struct tensor self_attention(const struct unet_call *call, const char *na
   return h;
 }
 
-/* x + attention of norm(x) to the text, whose keys and values are there already, from this channel on. */
+/* x + attention of norm(x) to the text, whose keys and values are there already, from this channel on; and to style
+ * pictures, where block is one of the layer's. */
 static struct tensor cross_attention(const struct unet_call *call, const char *name, struct tensor x,
-                                     struct prologue norm, int heads, int channel) {
+                                     struct prologue norm, const struct unet_layer *layer, int channel, int block) {
   const struct net *net = &call->net;
   size_t mark = plan_enter(net->plan, "%s", name);
   int c = x.c;
   struct tensor k = tensor_channels(call->text, channel, c), v = tensor_channels(call->text, channel + c, c);
   struct tensor q = net_linear(net, "to_q", (struct op_linear){.x = x, .prologue = norm}, c, NO_BIAS);
-  struct tensor h = attend(call, q, k, v, heads);
+  struct tensor h = attend(call, q, k, v, layer->heads);
+  if (block >= 0)
+    style_attend(&call->style, net->plan, call->config, layer, block,
+                 (struct op_style){.q = q, .y = h, .heads = layer->heads, .scale = attention_scale(q, layer->heads)});
   h = net_linear(net, "to_out.0", (struct op_linear){.x = h, .residual = x}, c, WITH_BIAS);
   plan_leave(net->plan, mark);
   return h;
@@ -78,10 +86,10 @@ static struct tensor transformer_block(const struct unet_call *call, const struc
   struct prologue norm3 = net_layer_norm(net, "norm3", x.c, eps);
   int text = index * walk_texts_per_block(layer);
   if (layer->only_cross_attention)
-    x = cross_attention(call, "attn1", x, norm1, layer->heads, walk_text_channel(layer, text++));
+    x = cross_attention(call, "attn1", x, norm1, layer, walk_text_channel(layer, text++), -1);
   else
     x = self_attention(call, "attn1", x, norm1, layer->heads);
-  x = cross_attention(call, "attn2", x, norm2, layer->heads, walk_text_channel(layer, text));
+  x = cross_attention(call, "attn2", x, norm2, layer, walk_text_channel(layer, text), index);
   x = feed_forward(call, x, norm3);
   plan_leave(net->plan, mark);
   return x;

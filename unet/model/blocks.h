@@ -7,6 +7,7 @@
 #define UNET_MODEL_BLOCKS_H
 
 #include "unet/model/net.h"
+#include "unet/model/style.h"
 #include "unet/model/walk.h"
 
 /* What the layers of one U-Net call share. */
@@ -15,6 +16,7 @@ struct unet_call {
   const struct unet_config *config;
   struct tensor time; /* [1, 1, 1, walk.time_channels]: this step's row */
   struct tensor text; /* [1 or rows, 1, tokens, walk.text_channels] */
+  struct unet_style style;
 };
 
 /* Outputs of the way down, which the way up takes from the end. */

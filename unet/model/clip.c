@@ -1,9 +1,11 @@
 #include <math.h>
 
+#include "unet/model/clip_layer.h"
 #include "unet/model/models.h"
 
-/* x + attention of layer_norm1(x) to the positions up to each one */
-static struct tensor self_attention(const struct clip_config *config, const struct net *net, struct tensor x) {
+/* x + attention of layer_norm1(x) to all positions, or to those up to each one */
+static struct tensor self_attention(const struct clip_config *config, const struct net *net, struct tensor x,
+                                    bool causal) {
   int c = config->hidden_size;
   struct prologue norm = net_layer_norm(net, "layer_norm1", c, config->layer_norm_eps);
   size_t mark = plan_enter(net->plan, "self_attn");
@@ -17,7 +19,7 @@ static struct tensor self_attention(const struct clip_config *config, const stru
                                              .v = tensor_channels(qkv, 2 * c, c),
                                              .heads = config->heads,
                                              .scale = 1 / sqrtf((float)c / (float)config->heads),
-                                             .causal = true});
+                                             .causal = causal});
   h = net_linear(net, "out_proj", (struct op_linear){.x = h, .residual = x}, c, WITH_BIAS);
   plan_leave(net->plan, mark);
   return h;
@@ -29,6 +31,15 @@ static struct tensor mlp(const struct clip_config *config, const struct net *net
   struct op_linear fc1 = {.x = x, .prologue = norm, .act = config->hidden_act};
   struct tensor h = net_linear(net, "mlp.fc1", fc1, config->intermediate_size, WITH_BIAS);
   return net_linear(net, "mlp.fc2", (struct op_linear){.x = h, .residual = x}, config->hidden_size, WITH_BIAS);
+}
+
+struct tensor clip_layer(const struct clip_config *config, const struct net *net, int index, struct tensor x,
+                         bool causal) {
+  size_t mark = plan_enter(net->plan, "encoder.layers.%d", index);
+  x = self_attention(config, net, x, causal);
+  x = mlp(config, net, x);
+  plan_leave(net->plan, mark);
+  return x;
 }
 
 int clip_layers(const struct text_encoder *encoder) {
@@ -72,10 +83,7 @@ struct clip_text clip_encode(const struct text_encoder *encoder, struct plan *pl
   for (int i = 0; i < clip_layers(encoder); i++) {
     if (i == config->layers - 1)
       text.hidden = x;
-    size_t mark = plan_enter(plan, "encoder.layers.%d", i);
-    x = self_attention(config, &net, x);
-    x = mlp(config, &net, x);
-    plan_leave(plan, mark);
+    x = clip_layer(config, &net, i, x, true);
   }
   struct prologue norm = {0};
   if (clip_has_final_norm(encoder))

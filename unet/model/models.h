@@ -35,9 +35,9 @@ struct tensor unet_times(const struct unet *unet, struct plan *plan, const struc
  * walk.text_channels]. text2 may be left out. */
 struct tensor unet_texts(const struct unet *unet, struct plan *plan, struct tensor text, struct tensor text2);
 /* One call: x [rows, h, w, in_channels], time a row of unet_times, or one for each of x, text [1 or rows, 1, tokens,
- * walk.text_channels]. Returns [rows, h, w, out_channels]. */
+ * walk.text_channels], style NULL for no style pictures. Returns [rows, h, w, out_channels]. */
 struct tensor unet_predict(const struct unet *unet, struct plan *plan, struct tensor x, struct tensor time,
-                           struct tensor text);
+                           struct tensor text, const struct unet_style *style);
 
 /* --- autoencoders (autoencoder.c; each kind in a file of its own) --- */
 

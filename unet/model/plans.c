@@ -117,6 +117,15 @@ int plans_keys(const struct model *model, int chunks, struct plan *plan, struct 
   return plan_finish(plan, err);
 }
 
+int plans_style(const struct model *model, bool none, struct plan *plan, struct tensor *input, struct error *err) {
+  plan_init(plan, model->resources);
+  *input = (struct tensor){0};
+  if (!none || style_none_reads_patches(&model->style))
+    *input = style_input(&model->style, plan);
+  style_keys(&model->style, &model->unet, plan, *input, none);
+  return plan_finish(plan, err);
+}
+
 static struct tensor times_state(const struct model *model, const struct frame_shape *shape, struct plan *plan) {
   int rows = guidance_total(time_rows(model, shape), shape->steps);
   return plan_state(plan, "times", rows, 1, 1, model->unet.walk.time_channels, ELEMENT_DEVICE);
@@ -164,7 +173,12 @@ static struct tensor call_unet(const struct denoising *d, struct tensor text, st
   input.image_rows = d->shape->rows.first == 3 || d->model->checkpoint->inpainting ? 3 : 1;
   if (is_batched(d->shape))
     input.rows = d->shape->rows.each, input.first = d->shape->rows.first;
-  return unet_predict(&d->model->unet, d->plan, plan_unet_input(d->plan, "input", input), time, text);
+  struct unet_style style = {0};
+  if (d->shape->styles)
+    style.slots = d->model->style.slots;
+  if (is_batched(d->shape))
+    style.rows = d->shape->rows;
+  return unet_predict(&d->model->unet, d->plan, plan_unet_input(d->plan, "input", input), time, text, &style);
 }
 
 /* What guidance makes of the prediction. */

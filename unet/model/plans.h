@@ -21,6 +21,7 @@ struct model {
    * projection_dim] where an encoder pools it; [KEY_SLOTS * chunks, 1, positions, text_channels] at chunks - 1: keys
    * and values of the prompts in use, so many chunks of each. Devices have those alone that a plan reads. */
   struct tensor texts[TEXT_ENCODERS_MAX], pooled, keys[PROMPT_CHUNKS_MAX];
+  struct style style; /* of its IP-Adapter, where the caller gives it one (style_init) */
 };
 
 /* Where a chunk of a prompt slot is in texts and pooled: a slot's first is where its number says. */
@@ -39,6 +40,7 @@ struct frame_shape {
   struct guidance_rows rows; /* of the first step, of each later one: see model_rows */
   int chunks;                /* of prompts that the network attends to; 0: 1 */
   bool stream_batch;         /* see plans_frame */
+  bool styles;               /* the U-Net attends to style pictures, too */
   bool text_to_image;
 };
 
@@ -84,6 +86,9 @@ int plans_keys(const struct model *model, int chunks, struct plan *plan, struct 
 /* run.step's timesteps, and the pooled text of the slots of run.prompt where there is any, -> the frame plan's state of
  * time projections: for a program beside the frame's (program_options.owner), run when what it reads has changed. */
 int plans_times(const struct model *model, const struct frame_shape *shape, struct plan *plan, struct error *err);
+/* A picture's patches, in *input, which the caller fills (a state of the plan's), -> model.style.slots[run.slot]; none:
+ * no picture, what guidance leads away from. Where the plan reads no patches, *input is no tensor. */
+int plans_style(const struct model *model, bool none, struct plan *plan, struct tensor *input, struct error *err);
 /* With stream_batch and several steps a run takes as many frames one step on, all in one U-Net call: its own is at the
  * first step, the one that came steps - 1 runs before at the last, and it is that one's picture that is made. run.step,
  * run.residual and run.mix are of the frame that each step is for. */
@@ -95,6 +100,10 @@ int plans_noise(const struct model *model, const struct frame_shape *shape, stru
 
 /* Refuses weights that none of the plans above would read (unused.c), but for a few that published files carry along.
  * *elements is how many numbers the weights have that they read. */
+/* The same of an IP-Adapter and its encoder, once plans_style has made its plans of these resources; *elements grows.
+ */
+int plans_check_style_unused(const struct ip_adapter *adapter, const struct resources *resources, size_t *elements,
+                             struct error *err);
 int plans_check_unused(const struct checkpoint *checkpoint, size_t *elements, struct error *err);
 
 #endif

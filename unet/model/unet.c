@@ -158,10 +158,12 @@ struct tensor unet_texts(const struct unet *unet, struct plan *plan, struct tens
 /* --- one call --- */
 
 struct tensor unet_predict(const struct unet *unet, struct plan *plan, struct tensor x, struct tensor time,
-                           struct tensor text) {
+                           struct tensor text, const struct unet_style *style) {
   const struct unet_config *config = unet->config;
   struct unet_call call = {.net = net_begin(plan, unet->weights), .config = config, .time = time, .text = text};
   struct skips skips = {.count = 0};
+  if (style)
+    call.style = *style;
   x = net_conv(&call.net, "conv_in", (struct op_conv){.x = x}, config->channels[0], WITH_BIAS);
   skips.list[skips.count++] = x;
   for (int i = 0; i < unet->walk.count; i++)

@@ -1,5 +1,6 @@
 /* Weights that no plan reads: those of another network than the configs describe, which would be left out of the
  * picture without a word. */
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -55,14 +56,36 @@ static bool is_harmless(const struct text_encoder *encoder, const char *name) {
   return false;
 }
 
-/* encoder: NULL for a component that is none. */
-static int check_component(const struct component *component, const struct text_encoder *encoder,
+/* What image encoders carry along: numbers that are no weights, and what lies behind the layer that an adapter reads.
+ */
+static bool is_harmless_vision(const struct ip_adapter *a, const char *name) {
+  char last[64];
+  snprintf(last, sizeof last, "encoder.layers.%d.", a->vision.layers - 1);
+  if (strstr(name, "position_ids") || !strcmp(name, "logit_scale"))
+    return true;
+  return a->config.projection != IP_LINEAR &&
+         (strstr(name, last) || strstr(name, "post_layernorm.") || strstr(name, "visual_projection."));
+}
+
+struct carrier {
+  const struct text_encoder *encoder;
+  const struct ip_adapter *vision;
+};
+
+static bool may_carry(const struct carrier *of, const char *name) {
+  return of->encoder  ? is_harmless(of->encoder, name)
+         : of->vision ? is_harmless_vision(of->vision, name)
+                      : original_is_harmless(name);
+}
+
+/* of: what it is, where that may carry tensors along that nobody reads. */
+static int check_component(const struct component *component, const struct carrier *of,
                            const struct resources *resources, struct error *err) {
   const struct safetensor *first = NULL;
   int count = 0;
   for (size_t i = 0; i < safetensors_count(component->files); i++) {
     const struct safetensor *t = safetensors_at(component->files, i);
-    if (is_read(resources, t) || (encoder ? is_harmless(encoder, t->name) : original_is_harmless(t->name)))
+    if (is_read(resources, t) || may_carry(of, t->name))
       continue;
     first = first ? first : t;
     count++;
@@ -79,12 +102,13 @@ static int check_component(const struct component *component, const struct text_
 
 static int check_all(const struct checkpoint *c, const struct resources *resources, struct error *err) {
   for (int i = 0; i < c->predictor_count; i++)
-    if (check_component(&c->predictors[i].weights, NULL, resources, err))
+    if (check_component(&c->predictors[i].weights, &(struct carrier){0}, resources, err))
       return -1;
   for (int i = 0; i < c->text_encoder_count; i++)
-    if (check_component(&c->text_encoders[i].weights, &c->text_encoders[i], resources, err))
+    if (check_component(&c->text_encoders[i].weights, &(struct carrier){.encoder = &c->text_encoders[i]}, resources,
+                        err))
       return -1;
-  return check_component(&c->autoencoder.weights, NULL, resources, err);
+  return check_component(&c->autoencoder.weights, &(struct carrier){0}, resources, err);
 }
 
 static size_t count_elements(const struct resources *resources) {
@@ -104,4 +128,13 @@ int plans_check_unused(const struct checkpoint *checkpoint, size_t *elements, st
   *elements = count_elements(&resources);
   resources_free(&resources);
   return result;
+}
+
+int plans_check_style_unused(const struct ip_adapter *adapter, const struct resources *resources, size_t *elements,
+                             struct error *err) {
+  if (check_component(&adapter->weights, &(struct carrier){0}, resources, err) < 0 ||
+      check_component(&adapter->encoder, &(struct carrier){.vision = adapter}, resources, err) < 0)
+    return -1;
+  *elements += count_elements(resources);
+  return 0;
 }

@@ -36,6 +36,8 @@ static void add_transformer(struct walker *w, int index, int level, int depth) {
   /* In the middle it is off, whatever mid_block_only_cross_attention says: as in diffusers. */
   layer->only_cross_attention = w->part != UNET_MID && w->config->only_cross_attention[level];
   layer->text = w->walk->text_channels;
+  layer->style = w->walk->style_channels;
+  w->walk->style_channels += depth * 2 * layer->out;
   w->walk->text_channels += walk_texts(layer) * 2 * layer->out;
 }
 

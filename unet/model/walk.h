@@ -22,13 +22,14 @@ struct unet_layer {
   int heads, depth;          /* depth: transformer blocks */
   bool only_cross_attention; /* attn1 attends to the text as well */
   int text;                  /* its first channel in the keys and values of all of them */
+  int style;                 /* likewise of style pictures */
 };
 
 /* Behind conv_in, whose output is the first skip connection, to conv_norm_out. */
 struct walk {
   struct unet_layer *layers;
   int count;
-  int time_channels, text_channels; /* of all layers */
+  int time_channels, text_channels, style_channels; /* of all layers */
 };
 
 /* The most skip connections there can be. */

@@ -1,0 +1,195 @@
+/* Style pictures: an IP-Adapter, and what the device keeps of up to four pictures. Each has two places for its keys and
+ * values, so that the frame before stays as it is while another picture is made ready in slices beside frames. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "unet/engine/engine_impl.h"
+#include "unet/engine/style_picture.h"
+
+struct engine_style {
+  size_t count;
+  float values[];
+};
+
+static size_t count_values(const struct vision_config *v) {
+  int side = v->image_size / v->patch_size;
+  return (size_t)side * (size_t)side * 3 * (size_t)v->patch_size * (size_t)v->patch_size;
+}
+
+/* --- opening --- */
+
+int style_pictures_open(struct engine *engine, const struct engine_params *params, struct error *err) {
+  struct style_pictures *s = &engine->styles;
+  struct tensor none;
+  if (params->image_encoder && !params->ip_adapter)
+    return error_set(err, STATUS_USAGE, "--image-encoder: there is no --ip-adapter that would read what it says");
+  if (!params->ip_adapter)
+    return 0;
+  if (ip_adapter_open(&s->adapter, params->ip_adapter, params->image_encoder, err) < 0 ||
+      style_init(&engine->model.style, s->adapter, engine->checkpoint->name, &engine->model.unet, &engine->resources,
+                 err) < 0 ||
+      plans_style(&engine->model, false, &s->plan, &s->input, err) < 0 ||
+      plans_style(&engine->model, true, &s->none_plan, &none, err) < 0)
+    return -1;
+  return plans_check_style_unused(s->adapter, &engine->resources, &engine->weight_elements, err);
+}
+
+/* What frames see in rows that guidance leads away from the pictures: once. */
+static int make_none(struct engine *engine, struct error *err) {
+  struct program *program = NULL;
+  const struct run_params run = {.slot = STYLE_NONE};
+  int status = device_prepare(engine->device, &program, &engine->styles.none_plan, &(struct program_options){0}, err);
+  status = status ? status : device_run(engine->device, program, &run, err);
+  device_release(engine->device, &program);
+  return status;
+}
+
+int style_pictures_begin(struct engine *engine, struct error *err) {
+  struct style_pictures *s = &engine->styles;
+  if (!s->adapter)
+    return 0;
+  if (slices_prepare(engine, &s->program, &s->plan, err) < 0 || make_none(engine, err) < 0)
+    return -1;
+  for (int i = 0; i < STYLES_MAX; i++)
+    s->list[i].started = s->list[i].shown = 0;
+  return 0;
+}
+
+void style_pictures_leave(struct engine *engine) {
+  device_release(engine->device, &engine->styles.program);
+}
+
+void style_pictures_close(struct engine *engine) {
+  struct style_pictures *s = &engine->styles;
+  for (int i = 0; i < STYLES_MAX; i++)
+    free(s->list[i].patches);
+  plan_free(&s->plan);
+  plan_free(&s->none_plan);
+  ip_adapter_close(&s->adapter);
+}
+
+/* --- pictures --- */
+
+int engine_read_style(const struct engine *engine, const struct frame *frame, struct engine_style **out,
+                      struct error *err) {
+  const struct ip_adapter *adapter = engine->styles.adapter;
+  *out = NULL;
+  if (!adapter)
+    return error_set(err, STATUS_USAGE, "a style picture needs an IP-Adapter, given with --ip-adapter");
+  if (frame->width < 1 || frame->height < 1 || !frame->plane[0])
+    return error_set(err, STATUS_INPUT, "the style picture has no pixels");
+  size_t count = count_values(&adapter->vision);
+  struct engine_style *style = malloc(sizeof *style + count * sizeof *style->values);
+  if (!style)
+    return error_set(err, STATUS_FAILED, "out of memory");
+  style->count = count;
+  if (style_patches(&adapter->vision, frame, style->values, err) < 0) {
+    free(style);
+    return -1;
+  }
+  *out = style;
+  return 0;
+}
+
+void engine_free_style(struct engine_style **style) {
+  free(*style);
+  *style = NULL;
+}
+
+int engine_set_style(struct engine *engine, int slot, const struct engine_style *style, struct error *err) {
+  if (slot < 0 || slot >= STYLES_MAX)
+    return error_set(err, STATUS_USAGE, "style %d: there are styles 1 to %d", slot + 1, STYLES_MAX);
+  struct style_slot *s = &engine->styles.list[slot];
+  float *patches = NULL;
+  if (style && !engine->styles.adapter)
+    return error_set(err, STATUS_USAGE, "a style picture needs an IP-Adapter, given with --ip-adapter");
+  if (style && style->count != count_values(&engine->styles.adapter->vision))
+    return error_set(err, STATUS_USAGE, "the style picture was read for another image encoder");
+  if (style) {
+    patches = malloc(style->count * sizeof *patches);
+    if (!patches)
+      return error_set(err, STATUS_FAILED, "out of memory");
+    memcpy(patches, style->values, style->count * sizeof *patches);
+  }
+  free(s->patches);
+  s->patches = patches;
+  s->wanted = style ? ++engine->styles.pictures : 0;
+  return 0;
+}
+
+bool engine_has_style(const struct engine *engine, int slot) {
+  return slot >= 0 && slot < STYLES_MAX && engine->styles.list[slot].wanted;
+}
+
+/* --- what frames show --- */
+
+/* Whether a picture is on its way. Only one is at a time: they share the memory for patches. */
+static bool is_waiting(const struct engine *engine) {
+  const struct beside *b = &engine->beside;
+  for (int i = b->first; i < b->count; i++)
+    if (b->jobs[i].program == engine->styles.program)
+      return true;
+  return false;
+}
+
+/* Starts making a picture's keys and values in the place that is not shown. */
+static int start(struct engine *engine, int slot, struct error *err) {
+  struct style_pictures *styles = &engine->styles;
+  struct style_slot *s = &styles->list[slot];
+  const struct run_params run = {.slot = 2 * slot + !s->place};
+  if (device_write(engine->device, styles->program, styles->input, 0, s->patches, tensor_elements(styles->input), err) <
+          0 ||
+      slices_start(engine, styles->program, &run, err) < 0)
+    return -1;
+  s->started = s->wanted;
+  return 0;
+}
+
+/* Shows what has come; starts what is to come, when nothing else is on its way. 1: all is there. */
+static int refresh(struct engine *engine, struct error *err) {
+  bool whole = true;
+  for (int i = 0; i < STYLES_MAX; i++) {
+    struct style_slot *s = &engine->styles.list[i];
+    if (!s->wanted)
+      s->started = s->shown = 0;
+    if (s->wanted != s->started && !is_waiting(engine) && start(engine, i, err) < 0)
+      return -1;
+    if (s->started != s->shown && !is_waiting(engine)) {
+      s->shown = s->started;
+      s->place = !s->place;
+    }
+    whole = whole && s->shown == s->wanted;
+  }
+  return whole;
+}
+
+static void fill(const struct style_pictures *styles, const struct controls *controls, struct run_params *run) {
+  static const float parts[STYLE_LAYERS][STYLE_PARTS] = {
+      [STYLE_LAYERS_ALL] = {1, 1, 1},
+      [STYLE_LAYERS_LOOK] = {[STYLE_LOOK] = 1},
+      [STYLE_LAYERS_COMPOSITION] = {[STYLE_COMPOSITION] = 1},
+      [STYLE_LAYERS_BOTH] = {[STYLE_LOOK] = 1, [STYLE_COMPOSITION] = 1},
+  };
+  for (int i = 0; i < STYLES_MAX; i++) {
+    const struct style_slot *s = &styles->list[i];
+    const struct control_style *c = &controls->style[i];
+    float weight = c->weight > 0 ? c->weight : 0;
+    run->style[i] = (struct style_params){.slot = 2 * i + s->place};
+    run->style[i].weight = !s->shown ? 0 : weight < STYLE_WEIGHT_MAX ? weight : STYLE_WEIGHT_MAX;
+    memcpy(run->style[i].part, parts[c->layers < STYLE_LAYERS ? c->layers : 0], sizeof run->style[i].part);
+  }
+}
+
+int style_pictures_fill(struct engine *engine, const struct prepared *prepared, const struct controls *controls,
+                        bool at_once, struct run_params *run, struct error *err) {
+  struct beside *b = &engine->beside;
+  if (!engine->styles.adapter || !prepared->shape.styles)
+    return 1;
+  bool before = b->at_once;
+  b->at_once = at_once;
+  int status = refresh(engine, err);
+  b->at_once = before;
+  if (status >= 0)
+    fill(&engine->styles, controls, run);
+  return status;
+}

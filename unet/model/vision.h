@@ -1,0 +1,14 @@
+/* CLIPVisionModelWithProjection (vision.c). */
+#ifndef UNET_MODEL_VISION_H
+#define UNET_MODEL_VISION_H
+
+#include "unet/checkpoint/ip_adapter.h"
+#include "unet/plan/plan.h"
+
+/* What it says of patches [1, 1, patches, 3 * patch_size^2], each [3][rows][columns] of normalised values: with
+ * embedding the class token's projection [1, 1, 1, projection_dim] (run.end is 0), else all tokens as they come to the
+ * last layer, [1, 1, tokens, hidden_size]. */
+struct tensor vision_encode(const struct component *weights, const struct vision_config *config, struct plan *plan,
+                            struct tensor patches, bool embedding);
+
+#endif
