@@ -3,6 +3,7 @@
 #define CUDA_LAUNCHES_H
 
 #include "cuda/cuda_device.h"
+#include "cuda/kernels/depth.h"
 
 struct blas_product;
 struct dnn_conv;
@@ -28,6 +29,7 @@ enum launch_kind {
   LAUNCH_JOIN,
   LAUNCH_SAMPLE,
   LAUNCH_MAP,
+  LAUNCH_DEPTH,
   LAUNCH_PIXELS_IN,
   LAUNCH_PIXELS_OUT,
 };
@@ -64,6 +66,10 @@ struct launch {
       struct sample_args args;
     } sample;
     struct map_args map;
+    struct {
+      cudaError_t (*enqueue)(const struct launch_queue *queue, const struct depth_args *args);
+      struct depth_args args;
+    } depth;
     struct pixels_args pixels;
   };
 };

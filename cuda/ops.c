@@ -396,6 +396,78 @@ static int prepare_pixels_out(struct preparation *p) {
   return append(p, &launch);
 }
 
+static int append_depth(struct preparation *p,
+                        cudaError_t (*enqueue)(const struct launch_queue *, const struct depth_args *),
+                        const struct depth_args *args) {
+  struct launch launch = {.kind = LAUNCH_DEPTH};
+  launch.depth.enqueue = enqueue;
+  launch.depth.args = *args;
+  return append(p, &launch);
+}
+
+/* What these ops have in common. */
+static struct depth_args depth_args(struct preparation *p, struct tensor x, struct tensor y) {
+  return (struct depth_args){.x = operand(p, x, ROLE_ANY),
+                             .y = operand(p, y, ROLE_ANY),
+                             .n = x.n,
+                             .h = x.h,
+                             .w = x.w,
+                             .c = x.c,
+                             .y_h = y.h,
+                             .y_w = y.w,
+                             .y_c = y.c};
+}
+
+static int prepare_patches(struct preparation *p) {
+  const struct op_patches *o = &p->op->patches;
+  struct depth_args args = depth_args(p, o->x, o->y);
+  args.rows = o->rows;
+  args.columns = o->columns;
+  args.size = o->size;
+  memcpy(args.scale, o->scale, sizeof args.scale);
+  memcpy(args.bias, o->bias, sizeof args.bias);
+  return append_depth(p, launch_patches, &args);
+}
+
+static int prepare_unpatch(struct preparation *p) {
+  const struct op_unpatch *o = &p->op->unpatch;
+  struct depth_args args = depth_args(p, o->x, o->y);
+  args.columns = o->columns;
+  args.size = o->size;
+  args.skip = o->skip;
+  return append_depth(p, launch_unpatch, &args);
+}
+
+static int prepare_resize(struct preparation *p) {
+  const struct op_resize *o = &p->op->resize;
+  struct depth_args args = depth_args(p, o->x, o->y);
+  args.residual = operand(p, o->residual, ROLE_ANY);
+  return append_depth(p, launch_resize, &args);
+}
+
+static int prepare_range(struct preparation *p) {
+  const struct op_range *o = &p->op->range;
+  struct depth_args args = depth_args(p, o->x, (struct tensor){0});
+  args.range = operand(p, o->range, ROLE_VECTOR);
+  args.means = p->device->norm_partial;
+  args.size = o->size;
+  args.rows = o->x.h / o->size;
+  args.columns = o->x.w / o->size;
+  args.block = p->program->block;
+  args.control = o->control;
+  if (!p->failed && (long)args.rows * args.columns > DEPTH_SQUARES_MAX)
+    return error_set(p->err, STATUS_FAILED, "%s: more than %d squares are not supported", p->op->name,
+                     DEPTH_SQUARES_MAX);
+  return append_depth(p, launch_squares, &args) < 0 ? -1 : append_depth(p, launch_range, &args);
+}
+
+static int prepare_spread(struct preparation *p) {
+  const struct op_spread *o = &p->op->spread;
+  struct depth_args args = depth_args(p, o->x, o->y);
+  args.range = operand(p, o->range, ROLE_VECTOR);
+  return append_depth(p, launch_spread, &args);
+}
+
 static int prepare_product(struct preparation *p) {
   return product_prepare(p->device, p->program, p->program->base.plan, p->index, p->err);
 }

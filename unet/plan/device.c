@@ -234,13 +234,13 @@ static int check_frame(const struct op *op, const struct submission *s, struct e
   return check_geometry(&s->params->geometry[source], &op->pixels_in, err);
 }
 
-static int check_map(const struct op *op, const struct submission *s, struct error *err) {
+static int check_parameters(enum map_kind kind, const struct control_params *control, struct error *err) {
   const struct map_parameter *list;
-  int count = map_parameters(op->map.kind, &list);
+  int count = map_parameters(kind, &list);
   for (int i = 0; i < count; i++) {
-    float value = s->params->control[op->map.control].param[i];
+    float value = control->param[i];
     if (!(value >= list[i].least && value <= list[i].most))
-      return error_set(err, STATUS_FAILED, "submit: the map %s has the %s %g, outside %g to %g", map_word(op->map.kind),
+      return error_set(err, STATUS_FAILED, "submit: the map %s has the %s %g, outside %g to %g", map_word(kind),
                        list[i].name, (double)value, (double)list[i].least, (double)list[i].most);
   }
   return 0;
@@ -254,6 +254,14 @@ static int check_shown(const struct op *op, const struct submission *s, struct e
     return 0;
   return error_set(err, STATUS_FAILED, "submit: there is no way %d to show control %d", (int)run->show,
                    run->show_control);
+}
+
+static int check_map(const struct op *op, const struct submission *s, struct error *err) {
+  return check_parameters(op->map.kind, &s->params->control[op->map.control], err);
+}
+
+static int check_speed(const struct op *op, const struct submission *s, struct error *err) {
+  return check_parameters(MAP_DEPTH, &s->params->control[op->range.control], err);
 }
 
 static int check_prompts(const struct op *op, const struct submission *s, struct error *err) {

@@ -495,6 +495,72 @@ static inline struct tensor pixels_out_map(const struct op_pixels_out *op, int c
   return maps[control];
 }
 
+/* y = x in patches, as rows for a product: x is resized to rows * size by columns * size pixels, and row
+ * 1 + i * columns + j of y has the patch that is number i down and j across, pixel by pixel, with channel k times
+ * scale[k] plus bias[k]; what is behind its 3 size^2 values is 0, as is all of row 0, the place of a class token.
+ * Resizing is bicubic (Keys' kernel with a = -0.75, in FP32): centres of pixels are at halves, what lies outside is as
+ * at the edge, and a reduction is not smoothed.
+ *   x  [1, H, W, 3]
+ *   y  [1, 1, 1 + rows * columns, c], c at least 3 size^2: given */
+#define OPERANDS_PATCHES(T, P)                                                                                         \
+  T(x, OPERAND_READ)                                                                                                   \
+  T(y, OPERAND_WRITE)
+struct op_patches {
+  OPERANDS(PATCHES)
+  int rows, columns, size;
+  float scale[3], bias[3];
+};
+
+/* The other way: rows of tokens as a picture, in which each is a square of size x size pixels. Pixel (i, j) of the
+ * square of token t has channels [(i size + j) c, (i size + j + 1) c) of row skip + t.
+ *   x  [1, 1, skip + rows * columns, size^2 c]
+ *   y  [1, rows * size, columns * size, c] */
+#define OPERANDS_UNPATCH(T, P)                                                                                         \
+  T(x, OPERAND_READ)                                                                                                   \
+  T(y, OPERAND_WRITE)
+struct op_unpatch {
+  OPERANDS(UNPATCH)
+  int rows, columns, size, skip;
+};
+
+/* y = x resized + residual: linear interpolation with aligned corners, so that pixel i of W is at i (w - 1) / (W - 1)
+ * of x; 0 where W is 1. x         [n, h, w, c] residual  shape of y y         [n, H, W, c]; its h and w are given */
+#define OPERANDS_RESIZE(T, P)                                                                                          \
+  T(x, OPERAND_READ)                                                                                                   \
+  T(residual, OPERAND_READ | OPERAND_OPTIONAL | OPERAND_ADDEND)                                                        \
+  T(y, OPERAND_WRITE)
+struct op_resize {
+  OPERANDS(RESIZE)
+};
+
+/* The range of a scene's values, which follows them slowly. The least and the most of the means over squares of size x
+ * size values are the frame's own range. The first one is taken as it is; then low and high go `speed` of the way to
+ * those of each frame, which is run.control[control].param[0], or more where these are elsewhere: with d, the farther
+ * of the two distances in widths of the wider range, speed + (1 - speed) clamp(4 d - 1, 0, 1) of the way, so that a cut
+ * is followed at once. A frame whose range is not finite is left out.
+ *   x      [1, h, w, 1], h and w multiples of size
+ *   range  precise [1, 1, 1, 3]: low, high, and 1 where there is a range yet */
+#define OPERANDS_RANGE(T, P)                                                                                           \
+  T(x, OPERAND_READ)                                                                                                   \
+  T(range, OPERAND_READ | OPERAND_WRITE | OPERAND_STATE)
+struct op_range {
+  OPERANDS(RANGE)
+  int size, control;
+};
+
+/* y = clamp((resized x - low) / (high - low), 0, 1) in three channels, which are the same; 0 where high is not above
+ * low. Resized as by OP_RESIZE.
+ *   x      [1, h, w, 1]
+ *   range  OP_RANGE's
+ *   y      [1, H, W, 3]; its h and w are given, or it is a state */
+#define OPERANDS_SPREAD(T, P)                                                                                          \
+  T(x, OPERAND_READ)                                                                                                   \
+  T(range, OPERAND_READ | OPERAND_STATE)                                                                               \
+  T(y, OPERAND_WRITE)
+struct op_spread {
+  OPERANDS(SPREAD)
+};
+
 /* All ops: TYPE, its field in struct op, its name for people, which of the run's parameters device_submit checks for it
  * (device.c), and the function that counts its floating-point operations (op.c). */
 #define OP_TABLE(ROW)                                                                                                  \
@@ -522,6 +588,11 @@ static inline struct tensor pixels_out_map(const struct op_pixels_out *op, int c
   ROW(GUIDE, guide, "guide", nothing, no_flops)                                                                        \
   ROW(STEP, step, "step", coefficients, no_flops)                                                                      \
   ROW(PIXELS_IN, pixels_in, "pixels in", frame, no_flops)                                                              \
+  ROW(PATCHES, patches, "patches", nothing, no_flops)                                                                  \
+  ROW(UNPATCH, unpatch, "unpatch", nothing, no_flops)                                                                  \
+  ROW(RESIZE, resize, "resize", nothing, no_flops)                                                                     \
+  ROW(RANGE, range, "range", speed, no_flops)                                                                          \
+  ROW(SPREAD, spread, "spread", nothing, no_flops)                                                                     \
   ROW(MAP, map, "map", map, no_flops)                                                                                  \
   ROW(PIXELS_OUT, pixels_out, "pixels out", shown, no_flops)
 
