@@ -80,6 +80,12 @@ struct tensor checkpoint_matrix(const struct component *from, struct resources *
                                 int columns, struct error *err);
 struct tensor checkpoint_vector(const struct component *from, struct resources *to, const char *name, int length,
                                 struct error *err);
+/* All values of a tensor as FP32, in the file's order: for weights that are made from several. out holds them all,
+ * which the caller knows to be there (checkpoint_check). */
+int checkpoint_values(const struct component *from, const char *name, int rank, const int64_t *shape, float *out,
+                      struct error *err);
+/* Whether a tensor is there with this shape: else an error as above. */
+int checkpoint_check(const struct component *from, const char *name, int rank, const int64_t *shape, struct error *err);
 /* Several matrices stacked by rows, or with columns 0 vectors end to end, as one resource called name: fused
  * projections, all time projections of a U-Net. */
 struct tensor checkpoint_stack(const struct component *from, struct resources *to, const char *name,

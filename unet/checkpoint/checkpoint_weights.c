@@ -50,6 +50,35 @@ static int find_part(const struct component *from, const struct stack_part *want
   return 0;
 }
 
+int checkpoint_check(const struct component *from, const char *name, int rank, const int64_t *shape,
+                     struct error *err) {
+  int64_t wanted[SAFETENSOR_RANK_MAX];
+  struct weight_part part;
+  memcpy(wanted, shape, (size_t)rank * sizeof *wanted);
+  return find_part(from, &(struct stack_part){.name = name, .rows = (int)shape[0]}, rank, wanted, &part, err);
+}
+
+int checkpoint_values(const struct component *from, const char *name, int rank, const int64_t *shape, float *out,
+                      struct error *err) {
+  enum { PIECE = 4096 };
+  unsigned char stored[PIECE * sizeof(float)];
+  int64_t wanted[SAFETENSOR_RANK_MAX];
+  struct weight_part part;
+  size_t count = 1;
+  memcpy(wanted, shape, (size_t)rank * sizeof *wanted);
+  if (find_part(from, &(struct stack_part){.name = name, .rows = (int)shape[0]}, rank, wanted, &part, err))
+    return -1;
+  for (int i = 0; i < rank; i++)
+    count *= (size_t)shape[i];
+  for (size_t first = 0; first < count; first += PIECE) {
+    size_t some = count - first < PIECE ? count - first : PIECE;
+    if (weight_part_read(&part, first, some, false, stored, err))
+      return -1;
+    weights_to_f32(part.dtype, stored, some, out + first);
+  }
+  return 0;
+}
+
 bool checkpoint_has(const struct component *from, const char *name) {
   char key[NAME_MAX_LENGTH];
   snprintf(key, sizeof key, "%s%s", from->prefix, name);

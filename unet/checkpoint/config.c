@@ -59,7 +59,8 @@ void config_refuse(struct config *config, const char *key, const char *value, co
   if (config->failed)
     return;
   config->failed = true;
-  error_set(&config->error, STATUS_MODEL, "%s: %s: %s is not supported%s%s%s", config->path, text_quote(key).text,
+  error_set(&config->error, STATUS_MODEL, "%s: %s%s%s: %s is not supported%s%s%s", config->path,
+            config->inside ? config->inside : "", config->inside ? "." : "", text_quote(key).text,
             text_quote(value).text, hint ? " (" : "", hint ? hint : "", hint ? ")" : "");
 }
 
@@ -182,6 +183,45 @@ void config_ints(struct config *config, const char *key, int absent, int min, in
       refuse_number(config, item, min, max, true);
   }
   take(config, item);
+}
+
+void config_numbers(struct config *config, const char *key, const double *absent, double min, double max,
+                    double *values, int count) {
+  cJSON *item = find(config, key);
+  bool list = cJSON_IsArray(item) && cJSON_GetArraySize(item) == count;
+  if (item && !list && !cJSON_IsNull(item))
+    refuse_item(config, item, "a list of as many numbers as there are channels is");
+  for (int i = 0; i < count; i++) {
+    const cJSON *one = list ? cJSON_GetArrayItem(item, i) : NULL;
+    values[i] = absent[i];
+    if (one && is_number(one, min, max, false))
+      values[i] = one->valuedouble;
+    else if (one && !config->failed)
+      refuse_number(config, item, min, max, false);
+  }
+  take(config, item);
+}
+
+void config_inner(struct config *config, const char *key, struct config *inner) {
+  cJSON *item = find(config, key);
+  *inner = (struct config){.path = config->path, .inside = key};
+  if (item && !cJSON_IsObject(item) && !cJSON_IsNull(item))
+    refuse_item(config, item, "an object is");
+  if (cJSON_IsObject(item))
+    inner->root = cJSON_DetachItemViaPointer(config->root, item);
+  else
+    take(config, item);
+  if (!inner->root)
+    inner->root = cJSON_CreateObject();
+  inner->failed = config->failed;
+}
+
+void config_finish_inner(struct config *config, struct config *inner) {
+  struct error err;
+  if (config_finish(inner, &err) < 0 && !config->failed) {
+    config->failed = true;
+    config->error = err;
+  }
 }
 
 void config_item_ints(struct config *config, const char *key, int index, int items, int absent, int min, int max,

@@ -13,7 +13,8 @@ struct cJSON;
 
 struct config {
   struct cJSON *root;
-  const char *path; /* for messages; borrowed */
+  const char *path;   /* for messages; borrowed */
+  const char *inside; /* the field whose object this is; NULL: the file's own */
   bool failed;
   struct error error;
 };
@@ -56,6 +57,16 @@ bool config_is_nested(const struct config *config, const char *key);
 int config_length(const struct config *config, const char *key);
 /* String number index of a list, copied; "" where it is none. The field stays. */
 void config_item(const struct config *config, const char *key, int index, char *value, int size);
+
+/* The same of any numbers, of which there are as many as absent has. */
+void config_numbers(struct config *config, const char *key, const double *absent, double min, double max,
+                    double *values, int count);
+
+/* Takes out a field that is an object itself, whose own config_finish must follow: it is empty where there is none.
+ * Errors name the field before the object's own. */
+void config_inner(struct config *config, const char *key, struct config *inner);
+/* Reports the inner one's error, or its first unknown field, as the outer one's. */
+void config_finish_inner(struct config *config, struct config *inner);
 
 /* Takes a field that may only have this value, or be absent (where absent means the same). */
 void config_only_string(struct config *config, const char *key, const char *value);

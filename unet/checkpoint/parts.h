@@ -72,6 +72,25 @@ struct clip_config {
   float layer_norm_eps;
 };
 
+/* config.json of a Depth Anything V2, and preprocessor_config.json beside it. */
+enum { DEPTH_FEATURES = 4 };
+struct depth_config {
+  /* DINOv2 */
+  int hidden_size, layers, heads, mlp; /* width inside the MLP */
+  int patch;                           /* pixels, each way */
+  int side;                            /* patches each way that the table of positions is for */
+  float layer_norm_eps;
+  bool qkv_bias;
+  int feature[DEPTH_FEATURES]; /* the layers whose output the neck reads, from 1, rising */
+  bool feature_norm;           /* apply_layernorm */
+  /* DPT */
+  int neck[DEPTH_FEATURES]; /* neck_hidden_sizes */
+  int fusion, head;         /* fusion_hidden_size, head_hidden_size */
+  /* of the picture that the network sees */
+  int shorter_side; /* size */
+  double mean[3], deviation[3];
+};
+
 /* One of the folder's parts. */
 struct component {
   char *folder;       /* for messages: "sd-turbo/unet" */
@@ -142,6 +161,9 @@ int controlnet_config_parse(struct controlnet_config *config, const char *text, 
 int t2i_config_parse(struct t2i_config *config, const char *text, const char *path, struct error *err);
 int autoencoder_config_parse(struct autoencoder *autoencoder, const char *text, const char *path, struct error *err);
 int clip_config_parse(struct clip_config *config, const char *text, const char *path, struct error *err);
+int depth_config_parse(struct depth_config *depth, const char *text, const char *path, struct error *err);
+/* preprocessor_config.json; text NULL: there is none. */
+int depth_preprocessor_parse(struct depth_config *depth, const char *text, const char *path, struct error *err);
 int scheduler_config_parse(struct scheduler_config *config, const char *text, const char *path, const struct log *log,
                            struct error *err);
 

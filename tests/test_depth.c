@@ -1,0 +1,550 @@
+/* Depth Anything V2 against what transformers computes from the same files in FP32; its files as they are and as they
+ * should not be; the range of its map over time.
+ *
+ *   test_depth GOLDENS            on the CPU
+ *   test_depth GOLDENS cuda       on the CUDA device; skipped where there is no GPU
+ */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cmocka_all.h"
+#include "golden.h"
+#include "scratch.h"
+#include "unet/checkpoint/kind.h"
+#include "unet/devices.h"
+#include "unet/model/depth.h"
+
+static const char *goldens, *device_name = "cpu";
+
+/* A model on a device, and one plan on it. */
+struct bench {
+  struct golden golden;
+  struct depth *depth;
+  struct resources resources;
+  struct device *device;
+  struct plan plan;
+  struct program *program;
+  struct error err;
+};
+
+#define must(call) assert_ok((call), &b->err, __LINE__)
+static void assert_ok(int status, const struct error *err, int line) {
+  if (status < 0)
+    fail_msg("line %d: %s", line, err->message);
+}
+
+/* folder NULL: the golden's own. */
+static void bench_open(struct bench *b, const char *folder) {
+  *b = (struct bench){0};
+  if (golden_open(&b->golden, goldens, "depth") < 0)
+    fail_msg("%s", b->golden.missing);
+  must(depth_open(&b->depth, folder ? folder : b->golden.folder, &b->err));
+  must(device_open(&b->device, &b->resources, &(struct device_options){.name = device_name, .threads = 2}, &b->err));
+  plan_init(&b->plan, &b->resources);
+}
+
+static void bench_close(struct bench *b) {
+  device_release(b->device, &b->program);
+  device_close(&b->device);
+  plan_free(&b->plan);
+  resources_free(&b->resources);
+  depth_close(&b->depth);
+  golden_close(&b->golden);
+}
+
+static void prepare(struct bench *b) {
+  must(plan_finish(&b->plan, &b->err));
+  must(device_prepare(b->device, &b->program, &b->plan, &(struct program_options){PIXEL_RGBA}, &b->err));
+  must(device_poison(b->device, b->program, &b->err));
+}
+
+/* On a GPU twice what PyTorch's FP16 is off by, which depth.py measured. */
+static double bound_of(struct bench *b, const char *name) {
+  struct device_info info;
+  device_get_info(b->device, &info);
+  double half = json_number(cJSON_GetObjectItemCaseSensitive(b->golden.json, "half"), name, 0);
+  return info.element == DTYPE_F32 ? 1e-5 : 2 * (half > 0 ? half : 0x1p-11);
+}
+
+/* t's values from `skip` on, every one of `step`. */
+static void compare(struct bench *b, const char *name, struct tensor t, size_t skip, size_t step) {
+  struct values expected = golden_values(&b->golden, "%s", name);
+  size_t count = tensor_elements(t);
+  float *got = malloc(count * sizeof *got);
+  must(device_read(b->device, b->program, t, 0, got, count, &b->err));
+  assert_true((expected.count - 1) * step + skip < count);
+  for (size_t i = 0; i < expected.count; i++)
+    got[i] = got[skip + i * step];
+  double error = relative_error(got, expected.data, expected.count), bound = bound_of(b, name);
+  print_message("  %s: relative error %.2g, bound %.2g\n", name, error, bound);
+  if (!(error <= bound))
+    fail_msg("%s: relative error %.3g, bound %.3g", name, error, bound);
+  free(got);
+  free(expected.data);
+}
+
+/* A golden's picture as the engine has it, whose black is -1. */
+static struct tensor picture_input(struct bench *b, const char *name, struct values *picture) {
+  *picture = strcmp(name, "wide") ? golden_values(&b->golden, "%s.picture", name) : golden_values(&b->golden, "input");
+  for (size_t i = 0; i < picture->count; i++)
+    picture->data[i] = picture->data[i] / 127.5f - 1;
+  return plan_input(&b->plan, 1, picture->shape[1], picture->shape[2], 3, ELEMENT_DEVICE);
+}
+
+static void run_picture(struct bench *b, struct tensor x, struct values *picture) {
+  struct run_params run = {0};
+  must(device_write(b->device, b->program, x, 0, picture->data, picture->count, &b->err));
+  must(device_run(b->device, b->program, &run, &b->err));
+  free(picture->data);
+}
+
+/* What op number i of this kind makes. */
+static struct tensor result_of(struct bench *b, enum op_type type, int i) {
+  for (int op = 0; op < b->plan.op_count; op++)
+    if (b->plan.ops[op].type == type && i-- == 0)
+      return *op_y(&b->plan.ops[op]);
+  fail_msg("there is no such op");
+  return (struct tensor){0};
+}
+
+static void check_picture(const char *folder, const char *name) {
+  struct bench bench, *b = &bench;
+  struct values picture;
+  char golden[64];
+  bench_open(b, folder);
+  struct tensor x = picture_input(b, name, &picture);
+  struct tensor depth = depth_predict(b->depth, &b->plan, x, 0.5f, 0.5f);
+  prepare(b);
+  run_picture(b, x, &picture);
+  snprintf(golden, sizeof golden, "%s.depth", name);
+  compare(b, golden, depth, 0, 1);
+  device_release(b->device, &b->program);
+  plan_free(&b->plan);
+  plan_init(&b->plan, &b->resources);
+  x = picture_input(b, name, &picture);
+  struct tensor map = depth_map(b->depth, &b->plan, x, 0.5f, 0.5f, 2, (struct tensor){0});
+  prepare(b);
+  run_picture(b, x, &picture);
+  snprintf(golden, sizeof golden, "%s.map", name);
+  compare(b, golden, map, 0, 3);
+  compare(b, golden, map, 2, 3);
+  bench_close(b);
+}
+
+static void test_wide(void **state) {
+  (void)state;
+  check_picture(NULL, "wide");
+}
+
+static void test_tall(void **state) {
+  (void)state;
+  check_picture(NULL, "tall");
+}
+
+static void test_square(void **state) {
+  (void)state;
+  check_picture(NULL, "square");
+}
+
+/* What the network sees, and what the backbone says: copies, since what is behind takes the place of these. */
+static void test_inner(void **state) {
+  (void)state;
+  struct bench bench, *b = &bench;
+  struct values picture;
+  bench_open(b, NULL);
+  struct tensor x = picture_input(b, "wide", &picture);
+  depth_predict(b->depth, &b->plan, x, 0.5f, 0.5f);
+  struct tensor patches = result_of(b, OP_PATCHES, 0), kept[DEPTH_FEATURES];
+  struct tensor patches_kept = plan_norm(&b->plan, "kept", (struct op_norm){.x = patches});
+  for (int i = 0, found = 0; i < b->plan.op_count && found < DEPTH_FEATURES; i++) {
+    const struct op_linear *projection = &b->plan.ops[i].linear;
+    char name[64];
+    snprintf(name, sizeof name, "depth.neck.reassemble_stage.layers.%d.projection", found);
+    if (b->plan.ops[i].type == OP_LINEAR && !strcmp(b->plan.ops[i].name, name)) {
+      struct op_norm norm = {.x = projection->x, .prologue = projection->prologue};
+      kept[found++] = plan_norm(&b->plan, "kept", norm);
+    }
+  }
+  prepare(b);
+  run_picture(b, x, &picture);
+  compare(b, "wide.patches", patches_kept, (size_t)patches.c, 1);
+  for (int i = 0; i < DEPTH_FEATURES; i++) {
+    char name[32];
+    snprintf(name, sizeof name, "wide.feature.%d", i);
+    compare(b, name, kept[i], 0, 1);
+  }
+  bench_close(b);
+}
+
+/* --- files --- */
+
+/* A copy of the golden's folder, in which its files may be changed. */
+static char *copy_folder(void) {
+  static const char *const names[] = {"config.json", "preprocessor_config.json", "model.safetensors"};
+  char from[600];
+  for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+    size_t length;
+    snprintf(from, sizeof from, "%s/depth/%s", goldens, names[i]);
+    char *bytes = fixture_read(from, &length);
+    assert_non_null(bytes);
+    fixture_write(scratch, names[i], bytes, length);
+    free(bytes);
+  }
+  return scratch;
+}
+
+/* Every `from` in the file becomes `to`; at least one. Of a safetensors file, of its header. */
+static char *replaced(const char *text, const char *from, const char *to) {
+  size_t count = 0;
+  for (const char *at = text; (at = strstr(at, from)); at += strlen(from))
+    count++;
+  assert_true(count > 0);
+  char *out = calloc(1, strlen(text) + count * strlen(to) + 1), *end = out;
+  for (const char *at; (at = strstr(text, from)); text = at + strlen(from)) {
+    memcpy(end, text, (size_t)(at - text));
+    end += at - text;
+    end = stpcpy(end, to);
+  }
+  strcpy(end, text);
+  return out;
+}
+
+static void change_config(const char *name, const char *from, const char *to) {
+  char *path = fixture_path(scratch, name), *text = fixture_read(path, NULL), *changed = replaced(text, from, to);
+  fixture_text(scratch, name, changed);
+  free(changed);
+  free(text);
+  free(path);
+}
+
+static void change_keys(const char *const changes[][2], size_t count) {
+  char *path = fixture_path(scratch, "model.safetensors");
+  size_t length, header_length = 0;
+  char *bytes = fixture_read(path, &length);
+  for (int i = 0; i < 8; i++)
+    header_length |= (size_t)(unsigned char)bytes[i] << 8 * i;
+  char *header = strndup(bytes + 8, header_length);
+  for (size_t i = 0; i < count; i++) {
+    char *changed = replaced(header, changes[i][0], changes[i][1]);
+    free(header);
+    header = changed;
+  }
+  fixture_tensors(scratch, "model.safetensors", header, -1, bytes + 8 + header_length, length - 8 - header_length);
+  free(header);
+  free(bytes);
+  free(path);
+}
+
+/* The names of transformers 5. */
+static void test_new_keys(void **state) {
+  static const char *const names[][2] = {{"attention.attention.query", "attention.q_proj"},
+                                         {"attention.attention.key", "attention.k_proj"},
+                                         {"attention.attention.value", "attention.v_proj"},
+                                         {"attention.output.dense", "attention.o_proj"}};
+  (void)state;
+  char *folder = copy_folder();
+  change_keys(names, sizeof names / sizeof *names);
+  check_picture(folder, "square");
+}
+
+static void refuse(const char *file, const char *from, const char *to, const char *says) {
+  struct depth *depth = NULL;
+  struct error err = {0};
+  char *folder = copy_folder();
+  change_config(file, from, to);
+  assert_int_equal(depth_open(&depth, folder, &err), -1);
+  assert_null(depth);
+  assert_int_equal(err.status, STATUS_MODEL);
+  if (!strstr(err.message, file) || !strstr(err.message, says) || strchr(err.message, '\n'))
+    fail_msg("expected %s in: %s", says, err.message);
+}
+
+static void test_configs(void **state) {
+  (void)state;
+  static const struct {
+    const char *from, *to, *says;
+  } cases[] = {
+      {"\"relative\"", "\"metric\"", "depth_estimation_type: metric"},
+      {"\"use_swiglu_ffn\": false", "\"use_swiglu_ffn\": true", "backbone_config.use_swiglu_ffn"},
+      {"\"gelu\"", "\"silu\"", "backbone_config.hidden_act"},
+      {"\"dinov2\"", "\"dinov2_with_registers\"", "backbone_config.model_type"},
+      {"\"model_type\": \"depth_anything\"", "\"model_type\": \"dpt\"", "model_type: dpt"},
+      {"\"qkv_bias\": true", "\"qkv_bias\": 3", "qkv_bias"},
+      {"\"qkv_bias\": true", "\"num_register_tokens\": 4", "backbone_config.num_register_tokens"},
+      {"\"max_depth\": 1", "\"something_new\": 1", "something_new"},
+      {"\"head_in_index\": -1", "\"head_in_index\": 0", "head_in_index"},
+      {"\"num_hidden_layers\": 5", "\"num_hidden_layers\": 4", "out_indices"},
+      {"\"num_attention_heads\": 2", "\"num_attention_heads\": 3", "num_attention_heads"},
+      {"\"hidden_size\": 16", "\"hidden_size\": -16", "hidden_size"},
+      {"\"hidden_size\": 16", "\"hidden_size\": 1e30", "hidden_size"},
+      {"\"image_size\": 56", "\"image_size\": 5", "image_size"},
+      {"\"image_size\": 56", "\"image_size\": [56, 70]", "image_size"},
+      {"    0.5\n", "    0.25\n", "reassemble_factors"},
+      {"    0.5\n", "    \"a\"\n", "reassemble_factors"},
+      {"    20\n", "    0\n", "neck_hidden_sizes"},
+      {"    20\n", "    20, 20\n", "neck_hidden_sizes"},
+      {"\"backbone_config\": {", "\"backbone_config\": 3, \"other\": {", "backbone_config"},
+      {"\"backbone_config\": {", "\"backbone\": \"facebook/dinov2-small\", \"other\": {", "backbone"},
+      {"\"fusion_hidden_size\": 8", "\"fusion_hidden_size\": 1", "fusion_hidden_size"},
+  };
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
+    refuse("config.json", cases[i].from, cases[i].to, cases[i].says);
+}
+
+static void test_preprocessors(void **state) {
+  (void)state;
+  static const char name[] = "preprocessor_config.json";
+  refuse(name, "\"resample\": 3", "\"resample\": 2", "resample");
+  refuse(name, "\"do_normalize\": true", "\"do_normalize\": false", "do_normalize");
+  refuse(name, "\"do_pad\": false", "\"do_pad\": true", "do_pad");
+  refuse(name, "\"ensure_multiple_of\": 14", "\"ensure_multiple_of\": 32", "ensure_multiple_of");
+  refuse(name, "\"height\": 42", "\"height\": 43", "size.width");
+  refuse(name, "\"height\": 42", "\"height\": 0", "size.height");
+  refuse(name, "0.00392156862745098", "0.5", "rescale_factor");
+  refuse(name, "0.225", "0", "image_std");
+  refuse(name, "0.225", "\"a\"", "image_std");
+}
+
+/* Without the file beside it, a model has the values that are published with all of them. */
+static void test_no_preprocessor(void **state) {
+  (void)state;
+  struct depth *depth = NULL;
+  struct error err = {0};
+  char *folder = copy_folder(), *path = fixture_path(scratch, "preprocessor_config.json");
+  remove(path);
+  free(path);
+  if (depth_open(&depth, folder, &err))
+    fail_msg("%s", err.message);
+  assert_int_equal(depth->files.config.shorter_side, 518);
+  assert_true(depth->files.config.mean[0] == 0.485 && depth->files.config.deviation[2] == 0.225);
+  depth_close(&depth);
+}
+
+/* What is wrong with the tensors shows when a plan is made. */
+static void refuse_tensors(const char *from, const char *to, const char *says) {
+  struct depth *depth = NULL;
+  struct resources resources = {0};
+  struct plan plan;
+  struct error err = {0};
+  char *folder = copy_folder();
+  change_keys((const char *const[][2]){{from, to}}, 1);
+  if (!depth_open(&depth, folder, &err)) {
+    plan_init(&plan, &resources);
+    struct tensor x = plan_input(&plan, 1, 30, 30, 3, ELEMENT_DEVICE);
+    assert_false(tensor_exists(depth_map(depth, &plan, x, 1, 0, 0, (struct tensor){0})));
+    assert_int_equal(plan_finish(&plan, &err), -1);
+    plan_free(&plan);
+    resources_free(&resources);
+    depth_close(&depth);
+  }
+  assert_int_equal(err.status, STATUS_MODEL);
+  if (!strstr(err.message, "model.safetensors") || !strstr(err.message, says))
+    fail_msg("expected %s in: %s", says, err.message);
+}
+
+static void test_tensors(void **state) {
+  (void)state;
+  static const char *const lacking[] = {
+      "backbone.embeddings.cls_token",
+      "backbone.embeddings.position_embeddings",
+      "backbone.embeddings.patch_embeddings.projection.weight",
+      "backbone.embeddings.patch_embeddings.projection.bias",
+      "backbone.encoder.layer.3.layer_scale2.lambda1",
+      "backbone.encoder.layer.0.attention.output.dense.bias",
+      "backbone.encoder.layer.2.mlp.fc2.weight",
+      "backbone.layernorm.bias",
+      "neck.reassemble_stage.layers.0.resize.weight",
+      "neck.reassemble_stage.layers.1.resize.bias",
+      "neck.reassemble_stage.layers.3.resize.weight",
+      "neck.convs.2.weight",
+      "neck.fusion_stage.layers.2.residual_layer1.convolution2.bias",
+      "head.conv3.weight",
+  };
+  for (size_t i = 0; i < sizeof lacking / sizeof *lacking; i++)
+    refuse_tensors(lacking[i], "gone", lacking[i]);
+  refuse_tensors("[1,17,16]", "[1,16,17]", "backbone.embeddings.position_embeddings");
+  refuse_tensors("[16,3,14,14]", "[16,14,3,14]", "patch_embeddings");
+  refuse_tensors("[8,8,4,4]", "[16,4,4,4]", "layers.0.resize.weight");
+}
+
+static void test_no_folder(void **state) {
+  (void)state;
+  struct depth *depth = NULL;
+  struct error err = {0};
+  assert_int_equal(depth_open(&depth, "/nowhere/at/all", &err), -1);
+  assert_non_null(strstr(err.message, "/nowhere/at/all"));
+  char *folder = copy_folder(), *path = fixture_path(folder, "model.safetensors");
+  assert_int_equal(depth_open(&depth, path, &err), -1); /* the file alone */
+  assert_non_null(strstr(err.message, "folder"));
+  free(path);
+}
+
+/* Sizes: the shorter side is the model's, the longer one at most four times as long. */
+static void test_grid(void **state) {
+  (void)state;
+  static const struct {
+    int width, height, columns, rows;
+  } cases[] = {{512, 512, 37, 37},  {1024, 576, 66, 37}, {576, 1024, 37, 66}, {640, 480, 49, 37},
+               {64, 4096, 37, 148}, {4096, 1, 148, 37},  {513, 512, 37, 37},  {1, 1, 37, 37}};
+  struct depth depth = {.files.config = {.patch = 14, .shorter_side = 518}};
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    struct depth_grid grid = depth_grid(&depth, cases[i].width, cases[i].height);
+    assert_int_equal(grid.columns, cases[i].columns);
+    assert_int_equal(grid.rows, cases[i].rows);
+  }
+}
+
+/* --- the range over time --- */
+
+enum { SIDE = 28, SQUARE = 14 };
+
+/* Depths in, a map out. */
+struct follower {
+  struct bench bench;
+  struct tensor x, range, map;
+  struct run_params run;
+};
+
+static void follower_open(struct follower *f, float speed) {
+  struct bench *b = &f->bench;
+  f->run = (struct run_params){.control[0].param[0] = speed};
+  bench_open(b, NULL);
+  f->x = plan_input(&b->plan, 1, SIDE, SIDE, 1, ELEMENT_DEVICE);
+  f->range = plan_state(&b->plan, "range", 1, 1, 1, 3, ELEMENT_PRECISE);
+  plan_range(&b->plan, "range", (struct op_range){.x = f->x, .range = f->range, .size = SQUARE, .control = 0});
+  f->map = plan_spread(&b->plan, "map", (struct op_spread){.x = f->x, .range = f->range, .y = {.h = SIDE, .w = SIDE}});
+  must(plan_finish(&b->plan, &b->err));
+  must(device_prepare(b->device, &b->program, &b->plan, &(struct program_options){PIXEL_RGBA}, &b->err));
+}
+
+/* Four squares of these depths; the map's values in their centres. */
+static void follow(struct follower *f, const float depth[4], float shown[4]) {
+  struct bench *b = &f->bench;
+  float x[SIDE * SIDE], map[SIDE * SIDE * 3];
+  for (int i = 0; i < SIDE * SIDE; i++)
+    x[i] = depth[i / SIDE / SQUARE * 2 + i % SIDE / SQUARE];
+  must(device_write(b->device, b->program, f->x, 0, x, SIDE * SIDE, &b->err));
+  must(device_run(b->device, b->program, &f->run, &b->err));
+  must(device_read(b->device, b->program, f->map, 0, map, SIDE * SIDE * 3, &b->err));
+  for (int i = 0; i < 4; i++)
+    shown[i] = map[((i / 2 * SQUARE + SQUARE / 2) * SIDE + i % 2 * SQUARE + SQUARE / 2) * 3];
+}
+
+static float noise(unsigned long long *state) {
+  return (float)(fixture_random(state) % 2001) / 1000 - 1;
+}
+
+/* Nearest and farthest things flicker by a tenth of the scene; one between them does not move, and its shade should not
+ * either. */
+static void test_no_flicker(void **state) {
+  enum { FRAMES = 400, SETTLED = 100 };
+  (void)state;
+  struct follower f;
+  unsigned long long random = 7;
+  double ours[3] = {0}, own[3] = {0};
+  follower_open(&f, 0.05f);
+  for (int i = 0; i < FRAMES; i++) {
+    float depth[4] = {1 + 0.5f * noise(&random), 6 + 0.5f * noise(&random), 3, 2}, shown[4];
+    follow(&f, depth, shown);
+    double frame = (3.0 - (double)depth[0]) / ((double)depth[1] - (double)depth[0]);
+    double values[2] = {(double)shown[2], frame};
+    for (int k = 0; i >= SETTLED && k < 2; k++) {
+      double *sums = k ? own : ours;
+      sums[0]++, sums[1] += values[k], sums[2] += values[k] * values[k];
+    }
+  }
+  double variance = ours[2] / ours[0] - pow(ours[1] / ours[0], 2), frames = own[2] / own[0] - pow(own[1] / own[0], 2);
+  print_message("  variance of a shade that should stay: %.3g; by each frame's own range: %.3g (%.0f times)\n",
+                variance, frames, frames / variance);
+  assert_true(variance < frames / 20);
+  assert_true(fabs(ours[1] / ours[0] - 0.4) < 0.02);
+  bench_close(&f.bench);
+}
+
+/* The first frame has its own range at once, and so has the first one behind a cut. */
+static void test_cut(void **state) {
+  (void)state;
+  struct follower f;
+  float shown[4];
+  follower_open(&f, 0.05f);
+  follow(&f, (const float[]){1, 5, 3, 2}, shown);
+  assert_true(fabsf(shown[0]) < 2e-3f && fabsf(shown[1] - 1) < 2e-3f && fabsf(shown[2] - 0.5f) < 2e-3f);
+  follow(&f, (const float[]){10, 50, 30, 20}, shown);
+  assert_true(fabsf(shown[0]) < 2e-3f && fabsf(shown[1] - 1) < 2e-3f && fabsf(shown[2] - 0.5f) < 2e-3f);
+  follow(&f, (const float[]){1, 2, 1.5f, 1}, shown);
+  assert_true(fabsf(shown[0]) < 2e-3f && fabsf(shown[1] - 1) < 2e-3f && fabsf(shown[2] - 0.5f) < 2e-3f);
+  bench_close(&f.bench);
+}
+
+/* What drifts is followed: in the end the map spans 0 to 1 again. */
+static void test_drift(void **state) {
+  (void)state;
+  struct follower f;
+  float shown[4];
+  follower_open(&f, 0.05f);
+  follow(&f, (const float[]){0, 10, 5, 5}, shown);
+  follow(&f, (const float[]){0, 8, 4, 4}, shown);
+  assert_true(shown[1] > 0.75f && shown[1] < 0.85f);
+  for (int i = 0; i < 150; i++)
+    follow(&f, (const float[]){0, 8, 4, 4}, shown);
+  assert_true(fabsf(shown[1] - 1) < 0.01f && fabsf(shown[2] - 0.5f) < 0.01f);
+  bench_close(&f.bench);
+}
+
+/* A frame that is no number leaves no trace; a flat one is black. */
+static void test_no_numbers(void **state) {
+  (void)state;
+  struct follower f;
+  float shown[4];
+  follower_open(&f, 0.05f);
+  follow(&f, (const float[]){NAN, 1, 2, 3}, shown);
+  follow(&f, (const float[]){3, 3, 3, 3}, shown);
+  for (int i = 0; i < 4; i++)
+    assert_true(shown[i] == 0);
+  follow(&f, (const float[]){1, 5, 3, 2}, shown);
+  follow(&f, (const float[]){1, INFINITY, 3, 2}, shown);
+  follow(&f, (const float[]){NAN, -NAN, NAN, NAN}, shown);
+  for (int i = 0; i < 4; i++)
+    assert_true(shown[i] == 0);
+  follow(&f, (const float[]){1, 5, 3, 2}, shown);
+  assert_true(fabsf(shown[0]) < 2e-3f && fabsf(shown[1] - 1) < 2e-3f && fabsf(shown[2] - 0.5f) < 2e-3f);
+  bench_close(&f.bench);
+}
+
+static bool has_device(void) {
+  struct resources resources = {0};
+  struct device *device = NULL;
+  struct error err = {0};
+  int status = device_open(&device, &resources, &(struct device_options){.name = device_name}, &err);
+  if (status < 0)
+    fprintf(stderr, "%s\n", err.message);
+  device_close(&device);
+  resources_free(&resources);
+  return status == 0;
+}
+
+int main(int argc, char **argv) {
+  enum { SKIPPED = 77 };
+  if (argc < 2) {
+    fprintf(stderr, "usage: test_depth GOLDENS [DEVICE]\n");
+    return 2;
+  }
+  goldens = argv[1];
+  if (argc > 2)
+    device_name = argv[2];
+  if (!has_device())
+    return SKIPPED;
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(test_wide),          cmocka_unit_test(test_tall),
+      cmocka_unit_test(test_square),        cmocka_unit_test(test_inner),
+      cmocka_unit_test(test_new_keys),      cmocka_unit_test(test_configs),
+      cmocka_unit_test(test_preprocessors), cmocka_unit_test(test_no_preprocessor),
+      cmocka_unit_test(test_tensors),       cmocka_unit_test(test_no_folder),
+      cmocka_unit_test(test_grid),          cmocka_unit_test(test_no_flicker),
+      cmocka_unit_test(test_cut),           cmocka_unit_test(test_drift),
+      cmocka_unit_test(test_no_numbers),
+  };
+  return cmocka_run_group_tests(tests, scratch_make, scratch_remove);
+}
