@@ -16,6 +16,9 @@
  *   gpu_frame VAE encode|decode FOLDER W H RUNS
  *       an autoencoder's folder alone: reads FOLDER/encode.in.f32 or decode.in.f32, writes .out.f32 and the time of
  * each launch, largest first, and prints the times of so many runs
+ *   gpu_frame DEPTH depth FOLDER W H RUNS
+ *       a depth model's folder alone: reads FOLDER/depth.in.f32, a picture in 0..1, writes depth.out.f32 and
+ *       depth.launches.txt, and prints the times of so many runs, then those of the whole map
  *
  * With APART in the environment no launch does several ops. DEVICE names another device for networks and picture. A
  * model with guidance as an embedding gets GUIDANCE. */
@@ -30,6 +33,7 @@
 #include "unet/base/text_file.h"
 #include "unet/sample/noise.h"
 #include "unet/engine/adapters.h"
+#include "unet/model/depth.h"
 #include "unet/model/plans.h"
 #include "unet/devices.h"
 
@@ -601,21 +605,66 @@ static void run_autoencoder(struct bench *b, bool encodes, char **argv) {
   free(times);
 }
 
+/* --- a depth model alone --- */
+
+static void prepare_depth(struct bench *b) {
+  cuda_device(b->device)->tune_always = true;
+  must(b, plan_finish(&b->plan, &b->err));
+  must(b, device_prepare(b->device, &b->program, &b->plan, &(struct program_options){PIXEL_RGBA}, &b->err));
+}
+
+static void run_depth(struct bench *b, const struct depth *depth, char **argv) {
+  const char *folder = argv[3];
+  int w = atoi(argv[4]), h = atoi(argv[5]), runs = atoi(argv[6]);
+  double *times = malloc((size_t)runs * sizeof *times);
+  char path[512];
+  struct tensor x = plan_input(&b->plan, 1, h, w, 3, ELEMENT_DEVICE);
+  struct tensor y = depth_predict(depth, &b->plan, x, 1, 0);
+  prepare_depth(b);
+  must(b, device_poison(b->device, b->program, &b->err));
+  write_input(b, folder, "depth.in.f32", x);
+  must(b, device_run(b->device, b->program, &(struct run_params){0}, &b->err));
+  write_output(b, folder, "depth.out.f32", y);
+  time_device(b, times, runs);
+  print_times("depth", times, runs);
+  snprintf(path, sizeof path, "%s/depth.launches.txt", folder);
+  write_launches(b, path);
+  device_release(b->device, &b->program);
+  plan_free(&b->plan);
+  plan_init(&b->plan, &b->resources);
+  x = plan_input(&b->plan, 1, h, w, 3, ELEMENT_DEVICE);
+  depth_map(depth, &b->plan, x, 1, 0, 0, (struct tensor){0});
+  prepare_depth(b);
+  time_device(b, times, runs);
+  print_times("map", times, runs);
+  device_release(b->device, &b->program);
+  plan_free(&b->plan);
+  free(times);
+}
+
 int main(int argc, char **argv) {
   struct bench b = {0};
+  struct depth *depth = NULL;
   double started = clock_seconds();
   if (argc < 4) {
     fprintf(stderr, "usage: gpu_frame MODEL networks FOLDER [ADAPTER] | picture FOLDER STEPS [SAMPLER] | time FRAMES "
                     "[W H [STEPS]] | "
                     "launches FILE [W H [STEPS]]\n"
-                    "       gpu_frame VAE encode|decode FOLDER W H RUNS\n");
+                    "       gpu_frame VAE encode|decode FOLDER W H RUNS\n"
+                    "       gpu_frame DEPTH depth FOLDER W H RUNS\n");
     return 2;
   }
   bool encodes = !strcmp(argv[2], "encode"), alone = encodes || !strcmp(argv[2], "decode");
-  (alone ? open_autoencoder : open_model)(&b, argv[1]);
+  bool is_depth = !strcmp(argv[2], "depth") && argc > 6;
+  if (is_depth)
+    must(&b, depth_open(&depth, argv[1], &b.err));
+  else
+    (alone ? open_autoencoder : open_model)(&b, argv[1]);
   open_device(&b);
   plan_init(&b.plan, &b.resources);
-  if (alone && argc > 6)
+  if (is_depth)
+    run_depth(&b, depth, argv);
+  else if (alone && argc > 6)
     run_autoencoder(&b, encodes, argv);
   else if (!strcmp(argv[2], "networks"))
     run_networks(&b, argv[3], argc > 4 ? argv[4] : NULL);
@@ -626,5 +675,6 @@ int main(int argc, char **argv) {
   else
     time_launches(&b, argc, argv);
   close_model(&b);
+  depth_close(&depth);
   return 0;
 }
