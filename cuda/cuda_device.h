@@ -97,10 +97,10 @@ struct staging {
 
 /* What preparing has for itself. */
 struct preparing {
-  pthread_mutex_t lock;      /* one program at a time is prepared or released; taken before base.weights */
-  struct launch_queue queue; /* trials and captures */
-  cudaStream_t loop_body;    /* for capture alone: a loop's body is captured on it beside the rest */
-  cudaEvent_t loaded;        /* trials wait for it: weights that loads has brought */
+  pthread_mutex_t lock;                /* one program at a time is prepared or released; taken before base.weights */
+  struct launch_queue queue;           /* trials and captures */
+  cudaStream_t loop_body, region_body; /* for capture alone: bodies are captured on them beside the rest */
+  cudaEvent_t loaded;                  /* trials wait for it: weights that loads has brought */
   /* Of trials, for as long as a program is prepared: workspace and counters as below, then operands. NULL: none were
    * needed yet. */
   void *memory;

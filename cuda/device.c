@@ -72,8 +72,8 @@ static int check_code(struct cuda_device *device, struct error *err) {
 static int open_streams(struct cuda_device *device, struct error *err) {
   struct preparing *preparing = &device->preparing;
   cudaStream_t *streams[] = {
-      &device->queue.stream,       &device->upload,          &device->download,    &device->memory,
-      &device->loads.queue.stream, &preparing->queue.stream, &preparing->loop_body};
+      &device->queue.stream,       &device->upload,          &device->download,     &device->memory,
+      &device->loads.queue.stream, &preparing->queue.stream, &preparing->loop_body, &preparing->region_body};
   enum { STREAMS = sizeof streams / sizeof streams[0], WITH_FRAMES = 5 };
   cudaEvent_t *events[] = {&device->shadow_ready, &device->published, &preparing->loaded};
   int least = 0, greatest = 0;
@@ -124,7 +124,8 @@ static void destroy(struct device *base) {
   struct cuda_device *device = cuda_enter(base);
   struct preparing *preparing = &device->preparing;
   cudaStream_t streams[] = {device->queue.stream,       device->upload,          device->download,
-                            device->loads.queue.stream, preparing->queue.stream, preparing->loop_body};
+                            device->loads.queue.stream, preparing->queue.stream, preparing->loop_body,
+                            preparing->region_body};
   enum { STREAMS = sizeof streams / sizeof streams[0] };
   for (int i = 0; i < STREAMS; i++)
     if (streams[i]) {

@@ -309,11 +309,17 @@ static const struct pattern {
 };
 enum { PATTERNS = sizeof patterns / sizeof patterns[0] };
 
-/* Ops up to which a launch may go: a loop's beginning and end are between launches. */
+static int limit_to(int limit, int index, int first, int end) {
+  int next = index < first ? first : index < end ? end : limit;
+  return next < limit ? next : limit;
+}
+
+/* Ops up to which a launch may go: beginnings and ends of the loop and of regions are between launches. */
 static int find_limit(const struct plan *plan, int index) {
-  if (plan->loop.iterations && index < plan->loop.first)
-    return plan->loop.first;
-  return plan->loop.iterations && index < plan->loop.end ? plan->loop.end : plan->op_count;
+  int limit = limit_to(plan->op_count, index, plan->loop.first, plan->loop.end);
+  for (int i = 0; i < plan->region_count; i++)
+    limit = limit_to(limit, index, plan->regions[i].first, plan->regions[i].end);
+  return limit;
 }
 
 int fusions_find(const struct cuda_device *device, struct cuda_program *program, struct error *err) {

@@ -7,7 +7,8 @@
  * Two runs are in flight at most, so a buffer and an output are free again when their turn comes.
  *
  * A loop's launches are captured once, as the body of a node that the GPU repeats: fifty iterations are prepared as
- * fast as one, and a run stays one launch. */
+ * fast as one, and a run stays one launch. Regions are bodies of nodes that the GPU enters or not: what decides is read
+ * on the device, too, by one small launch for all regions of a stretch. */
 #include "cuda/graph.h"
 
 #include <math.h>
@@ -46,53 +47,137 @@ struct recording {
   const struct cuda_program *program;
   const struct launches *launches;
   int part;
+  const struct run_params *params; /* what regions go by without a graph */
 };
 
-static cudaError_t launch_iteration(const struct cuda_device *device, const struct launch_queue *queue,
-                                    const struct recording *r, const cudaGraphConditionalHandle *again) {
-  const struct cuda_program *program = r->program;
-  const struct plan_loop *loop = &program->loop;
-  cudaError_t status = launches_enqueue(device, queue, r->launches, loop->first, loop->end);
-  return status == cudaSuccess ? launch_next_iteration(queue, program->block, loop->iterations, again) : status;
+/* Of a node of the graph that is being captured; each run begins with the value `first`. */
+static cudaError_t make_handle(cudaStream_t stream, unsigned first, cudaGraphConditionalHandle *handle) {
+  enum cudaStreamCaptureStatus capturing;
+  cudaGraph_t graph;
+  const cudaGraphNode_t *before;
+  const cudaGraphEdgeData *edges;
+  size_t count;
+  cudaError_t status = cudaStreamGetCaptureInfo(stream, &capturing, NULL, &graph, &before, &edges, &count);
+  return status == cudaSuccess ? cudaGraphConditionalHandleCreate(handle, graph, first, cudaGraphCondAssignDefault)
+                               : status;
 }
 
-/* Puts a node that repeats its body behind what is captured so far; params gets the body and the handle by which the
- * body says whether to go on. */
-static cudaError_t append_loop_node(cudaStream_t stream, struct cudaGraphNodeParams *params) {
+/* Puts a node that goes by the handle behind what is captured so far. */
+static cudaError_t append_node(cudaStream_t stream, enum cudaGraphConditionalNodeType type,
+                               cudaGraphConditionalHandle handle, cudaGraph_t *body) {
   enum cudaStreamCaptureStatus capturing;
   cudaGraph_t graph;
   const cudaGraphNode_t *before;
   const cudaGraphEdgeData *edges;
   cudaGraphNode_t node;
   size_t count;
-  *params = (struct cudaGraphNodeParams){.type = cudaGraphNodeTypeConditional,
-                                         .conditional = {.type = cudaGraphCondTypeWhile, .size = 1}};
+  struct cudaGraphNodeParams params = {.type = cudaGraphNodeTypeConditional,
+                                       .conditional = {.handle = handle, .type = type, .size = 1}};
   cudaError_t status = cudaStreamGetCaptureInfo(stream, &capturing, NULL, &graph, &before, &edges, &count);
   if (status == cudaSuccess)
-    status = cudaGraphConditionalHandleCreate(&params->conditional.handle, graph, 1, cudaGraphCondAssignDefault);
-  if (status == cudaSuccess)
-    status = cudaGraphAddNode(&node, graph, before, edges, count, params);
+    status = cudaGraphAddNode(&node, graph, before, edges, count, &params);
   if (status == cudaSuccess)
     status = cudaStreamUpdateCaptureDependencies(stream, &node, NULL, 1, cudaStreamSetCaptureDependencies);
+  if (status == cudaSuccess)
+    *body = params.conditional.phGraph_out[0];
   return status;
 }
 
-/* The body is captured on a stream of its own. */
-static cudaError_t capture_loop(const struct cuda_device *device, const struct launch_queue *queue,
-                                const struct recording *r) {
-  struct cudaGraphNodeParams params;
+static cudaError_t begin_body(cudaStream_t stream, cudaGraph_t body) {
+  return cudaStreamBeginCaptureToGraph(stream, body, NULL, NULL, 0, cudaStreamCaptureModeRelaxed);
+}
+
+static cudaError_t end_body(cudaStream_t stream, cudaError_t status) {
+  cudaGraph_t body;
+  cudaError_t ended = cudaStreamEndCapture(stream, &body);
+  return status == cudaSuccess ? ended : status;
+}
+
+static cudaError_t capture_region(const struct cuda_device *device, const struct launch_queue *queue,
+                                  const struct recording *r, const struct plan_region *region,
+                                  cudaGraphConditionalHandle handle) {
   struct launch_queue inside = *queue;
   cudaGraph_t body;
-  cudaError_t status = append_loop_node(queue->stream, &params);
-  inside.stream = device->preparing.loop_body;
+  inside.stream = device->preparing.region_body;
+  cudaError_t status = append_node(queue->stream, cudaGraphCondTypeIf, handle, &body);
   if (status == cudaSuccess)
-    status = cudaStreamBeginCaptureToGraph(inside.stream, params.conditional.phGraph_out[0], NULL, NULL, 0,
-                                           cudaStreamCaptureModeRelaxed);
+    status = begin_body(inside.stream, body);
   if (status != cudaSuccess)
     return status;
-  status = launch_iteration(device, &inside, r, &params.conditional.handle);
-  cudaError_t ended = cudaStreamEndCapture(inside.stream, &body);
-  return status == cudaSuccess ? ended : status;
+  return end_body(inside.stream, launches_enqueue(device, &inside, r->launches, region->first, region->end));
+}
+
+/* Has the GPU decide on some regions. */
+static cudaError_t launch_decisions(const struct launch_queue *queue, const struct recording *r,
+                                    const struct plan_region *regions, struct decisions *decisions) {
+  cudaError_t status = cudaSuccess;
+  for (int i = 0; status == cudaSuccess && i < decisions->count; i++) {
+    decisions->when[i] = regions[i].when;
+    status = make_handle(queue->stream, 0, &decisions->node[i]);
+  }
+  return status == cudaSuccess ? launch_decide(queue, r->program->block, decisions) : status;
+}
+
+/* What comes from launch `first` to the last of `count` regions. */
+static cudaError_t launch_regions(const struct cuda_device *device, const struct launch_queue *queue,
+                                  const struct recording *r, int first, const struct plan_region *regions, int count,
+                                  int iteration) {
+  struct decisions decisions = {.count = count};
+  cudaError_t status = device->use_graph ? launch_decisions(queue, r, regions, &decisions) : cudaSuccess;
+  for (int i = 0; status == cudaSuccess && i < count; first = regions[i++].end) {
+    status = launches_enqueue(device, queue, r->launches, first, regions[i].first);
+    if (status != cudaSuccess)
+      return status;
+    if (device->use_graph)
+      status = capture_region(device, queue, r, &regions[i], decisions.node[i]);
+    else if (region_runs(&regions[i].when, r->params, iteration))
+      status = launches_enqueue(device, queue, r->launches, regions[i].first, regions[i].end);
+  }
+  return status;
+}
+
+/* Launches [first, end), which no region goes beyond. */
+static cudaError_t launch_stretch(const struct cuda_device *device, const struct launch_queue *queue,
+                                  const struct recording *r, int first, int end, int iteration) {
+  const struct plan_region *regions = r->program->regions;
+  int all = r->program->base.plan->region_count, i = 0;
+  cudaError_t status = cudaSuccess;
+  while (i < all && regions[i].first < first)
+    i++;
+  while (status == cudaSuccess && i < all && regions[i].first < end) {
+    int count = 1;
+    while (count < DECISIONS_MAX && i + count < all && regions[i + count].first < end)
+      count++;
+    status = launch_regions(device, queue, r, first, &regions[i], count, iteration);
+    i += count;
+    first = regions[i - 1].end;
+  }
+  return status == cudaSuccess ? launches_enqueue(device, queue, r->launches, first, end) : status;
+}
+
+static cudaError_t launch_iteration(const struct cuda_device *device, const struct launch_queue *queue,
+                                    const struct recording *r, int iteration, const cudaGraphConditionalHandle *again) {
+  const struct cuda_program *program = r->program;
+  const struct plan_loop *loop = &program->loop;
+  cudaError_t status = launch_stretch(device, queue, r, loop->first, loop->end, iteration);
+  return status == cudaSuccess ? launch_next_iteration(queue, program->block, loop->iterations, again) : status;
+}
+
+/* The body says by its handle whether to go on. */
+static cudaError_t capture_loop(const struct cuda_device *device, const struct launch_queue *queue,
+                                const struct recording *r) {
+  cudaGraphConditionalHandle again;
+  struct launch_queue inside = *queue;
+  cudaGraph_t body;
+  inside.stream = device->preparing.loop_body;
+  cudaError_t status = make_handle(queue->stream, 1, &again);
+  if (status == cudaSuccess)
+    status = append_node(queue->stream, cudaGraphCondTypeWhile, again, &body);
+  if (status == cudaSuccess)
+    status = begin_body(inside.stream, body);
+  if (status != cudaSuccess)
+    return status;
+  return end_body(inside.stream, launch_iteration(device, &inside, r, 0, &again));
 }
 
 static cudaError_t launch_loop(const struct cuda_device *device, const struct launch_queue *queue,
@@ -102,11 +187,11 @@ static cudaError_t launch_loop(const struct cuda_device *device, const struct la
   if (device->use_graph && iterations)
     return capture_loop(device, queue, r);
   for (int i = 0; status == cudaSuccess && i < iterations; i++)
-    status = launch_iteration(device, queue, r, NULL);
+    status = launch_iteration(device, queue, r, i, NULL);
   return status;
 }
 
-/* Launches of a program without a loop before those of a part. */
+/* Launches of a program without a loop or regions before those of a part. */
 static int part_begin(const struct recording *r, int part) {
   return r->launches->count * part / r->program->base.parts;
 }
@@ -119,11 +204,10 @@ static cudaError_t record_part(struct cuda_device *device, const struct launch_q
     return status;
   if (program->base.parts > 1)
     return launches_enqueue(device, queue, r->launches, part_begin(r, r->part), part_begin(r, r->part + 1));
-  status = launches_enqueue(device, queue, r->launches, 0, program->loop.first);
+  status = launch_stretch(device, queue, r, 0, program->loop.first, 0);
   if (status == cudaSuccess)
     status = launch_loop(device, queue, r);
-  return status == cudaSuccess ? launches_enqueue(device, queue, r->launches, program->loop.end, r->launches->count)
-                               : status;
+  return status == cudaSuccess ? launch_stretch(device, queue, r, program->loop.end, r->launches->count, 0) : status;
 }
 
 /* --- pictures and buffers --- */
@@ -318,15 +402,33 @@ static int outputs_create(struct cuda_device *device, struct cuda_program *progr
   return 0;
 }
 
+/* Regions that begin with op number `op`, or end before it, do so at the launches there are now. */
+static void regions_begin(struct cuda_program *program, const struct plan *plan, int op) {
+  for (int i = 0; i < plan->region_count; i++)
+    if (plan->regions[i].first == op)
+      program->regions[i] = (struct plan_region){.first = program->launches.count, .when = plan->regions[i].when};
+}
+
+static void regions_end(struct cuda_program *program, const struct plan *plan, int op) {
+  for (int i = 0; i < plan->region_count; i++)
+    if (plan->regions[i].end == op)
+      program->regions[i].end = program->launches.count;
+}
+
 static int launches_create(struct cuda_device *device, struct cuda_program *program, const struct plan *plan,
                            struct error *err) {
   program->tune_until = choose_tune_until(device, program);
   program->loop.iterations = plan->loop.iterations;
+  if (!program->regions)
+    program->regions = malloc(((size_t)plan->region_count + 1) * sizeof *program->regions);
+  if (!program->regions)
+    return error_set(err, STATUS_FAILED, "out of memory");
   for (int i = 0, ops; i < plan->op_count; i += ops) {
     bool fused = program->fused[i].count > 0;
     ops = fused ? program->fused[i].count : 1;
     if (i == plan->loop.first)
       program->loop.first = program->launches.count;
+    regions_begin(program, plan, i);
     pthread_mutex_lock(&device->base.weights);
     int status = fused ? fused_prepare(device, program, i, err) : op_prepare(device, program, plan, i, err);
     pthread_mutex_unlock(&device->base.weights);
@@ -334,6 +436,7 @@ static int launches_create(struct cuda_device *device, struct cuda_program *prog
       return -1;
     if (i + ops == plan->loop.end)
       program->loop.end = program->launches.count;
+    regions_end(program, plan, i + ops);
   }
   tuner_save(device->tuner, device->log);
   return 0;
@@ -371,7 +474,7 @@ static int graphs_create(struct cuda_device *device, struct cuda_program *progra
                          cudaGraphExec_t graph[PARTS_MAX], struct error *err) {
   const struct launch_queue *queue = &device->preparing.queue;
   for (int part = 0; device->use_graph && part < program->base.parts; part++) {
-    const struct recording recording = {program, launches, part};
+    const struct recording recording = {program, launches, part, NULL};
     graph[part] = graph_capture(device, queue, record_part, &recording, err);
     if (!graph[part] || cuda_check(cudaGraphUpload(graph[part], queue->stream), "the graph", err) < 0)
       return -1;
@@ -400,9 +503,9 @@ static int create(struct cuda_device *device, struct cuda_program *program, cons
       outputs_create(device, program, plan, options->output, err) < 0 ||
       launches_create(device, program, plan, err) < 0 || other_create(device, program, plan, err) < 0)
     return -1;
-  program->base.parts = plan->loop.iterations || options->parts < 1 ? 1
-                        : options->parts < PARTS_MAX                ? options->parts
-                                                                    : PARTS_MAX;
+  program->base.parts = !plan_is_straight(plan) || options->parts < 1 ? 1
+                        : options->parts < PARTS_MAX                  ? options->parts
+                                                                      : PARTS_MAX;
   if (graphs_create(device, program, &program->launches, program->graph, err) < 0 ||
       (program->doubled && graphs_create(device, program, &program->other_launches, program->other_graph, err) < 0))
     return -1;
@@ -420,6 +523,7 @@ static void program_free(struct cuda_device *device, struct cuda_program *progra
   launches_free(&program->launches);
   launches_free(&program->other_launches);
   free(program->chosen);
+  free(program->regions);
   buffers_free(device, program);
   for (int i = 0; i < RUNS_IN_FLIGHT; i++) {
     const struct run_buffer *buffer = &program->buffer[i];
@@ -525,23 +629,39 @@ static size_t fill_buffer(struct cuda_device *device, struct cuda_program *progr
   return bytes;
 }
 
+/* Of launches [first, end) those that a run has without a graph. */
+static int count_stretch(const struct cuda_program *program, int first, int end, const struct run_params *params,
+                         int iteration) {
+  int count = end - first;
+  for (int i = 0; i < program->base.plan->region_count; i++) {
+    const struct plan_region *region = &program->regions[i];
+    if (region->first >= first && region->end <= end && !region_runs(&region->when, params, iteration))
+      count -= region->end - region->first;
+  }
+  return count;
+}
+
 /* Launches of a run without a graph: its beginning, the program's, and one at the end of each iteration. */
-static int count_launches(const struct cuda_program *program) {
+static int count_launches(const struct cuda_program *program, const struct run_params *params) {
   const struct plan_loop *loop = &program->loop;
-  int more = loop->iterations ? (loop->iterations - 1) * (loop->end - loop->first) + loop->iterations : 0;
-  return 1 + program->launches.count + more;
+  int count = 1 + count_stretch(program, 0, loop->first, params, 0) +
+              count_stretch(program, loop->end, program->launches.count, params, 0);
+  for (int i = 0; i < loop->iterations; i++)
+    count += count_stretch(program, loop->first, loop->end, params, i) + 1;
+  return count;
 }
 
 static cudaError_t run(struct cuda_device *device, struct cuda_program *program, int part, int set) {
   bool other = set && program->doubled;
   cudaGraphExec_t graph = other ? program->other_graph[part] : program->graph[part];
-  const struct recording recording = {program, other ? &program->other_launches : &program->launches, part};
+  const struct run_params *params = &program->buffer[program->base.submitted % RUNS_IN_FLIGHT].host->run;
+  const struct recording recording = {program, other ? &program->other_launches : &program->launches, part, params};
   if (graph) {
     device->counters.launches++;
     return cudaGraphLaunch(graph, device->queue.stream);
   }
   if (part == 0)
-    device->counters.launches += count_launches(program);
+    device->counters.launches += count_launches(program, params);
   return record_part(device, &device->queue, &recording);
 }
 

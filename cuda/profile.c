@@ -50,6 +50,7 @@ struct range {
 
 struct recording {
   const struct cuda_program *program;
+  const bool *skipped;   /* of each place: in a region that the run skips */
   struct range parts[2]; /* one after the other */
 };
 
@@ -65,6 +66,7 @@ struct profiler {
   const struct plan *plan;
   int places;
   double *bytes;           /* moved by each place */
+  bool *skipped;           /* of each place */
   cudaGraphExec_t *primes; /* owned: one a block */
   int prime_count;
   struct sample *samples; /* 0: the whole frame */
@@ -83,13 +85,14 @@ static cudaError_t record_ranges(struct cuda_device *device, const struct launch
   cudaError_t status = cudaSuccess;
   for (int part = 0; part < 2; part++)
     for (int i = recording->parts[part].first; status == cudaSuccess && i < recording->parts[part].end; i++)
-      status = i == 0 ? launch_begin(queue, program->ring, program->block)
-                      : launch_enqueue(device, queue, &program->launches.list[i - 1]);
+      status = i == 0                  ? launch_begin(queue, program->ring, program->block)
+               : recording->skipped[i] ? cudaSuccess
+                                       : launch_enqueue(device, queue, &program->launches.list[i - 1]);
   return status;
 }
 
 static cudaGraphExec_t capture(const struct profiler *p, struct range first, struct range second, struct error *err) {
-  const struct recording recording = {p->program, {first, second}};
+  const struct recording recording = {p->program, p->skipped, {first, second}};
   return graph_capture(p->device, &p->device->queue, record_ranges, &recording, err);
 }
 
@@ -147,21 +150,24 @@ static void count_bytes(struct profiler *p) {
     if (i + 1 < p->places && op_of(p, i + 1) == op_of(p, i))
       continue;
     profile_bytes(p->plan, p->program->element, op_of(p, i), sizeof(half_t), &weights, &activations);
-    p->bytes[i] = weights + activations;
+    p->bytes[i] = p->skipped[i] ? 0 : weights + activations;
   }
 }
 
-static int profiler_open(struct profiler *p, struct error *err) {
+static int profiler_open(struct profiler *p, const struct run_params *params, struct error *err) {
   size_t places = (size_t)p->program->launches.count + 1, most = 2 * places + 1;
   p->places = (int)places;
   p->bytes = calloc(places, sizeof *p->bytes);
+  p->skipped = calloc(places, sizeof *p->skipped);
   p->primes = calloc(places, sizeof *p->primes);
   p->samples = calloc(most, sizeof *p->samples);
   p->sample_of = calloc(places, sizeof *p->sample_of);
   p->times = calloc(most * REPEATS_MAX, sizeof *p->times);
   p->differences = calloc(REPEATS_MAX, sizeof *p->differences);
-  if (!p->bytes || !p->primes || !p->samples || !p->sample_of || !p->times || !p->differences)
+  if (!p->bytes || !p->skipped || !p->primes || !p->samples || !p->sample_of || !p->times || !p->differences)
     return error_set(err, STATUS_FAILED, "profile: out of memory");
+  for (int i = 1; i < p->places; i++)
+    p->skipped[i] = run_op_runs(p->plan, op_of(p, i), params) == 0;
   count_bytes(p);
   if (add_sample(p, p->program->graph[0], p->program->graph[0], err) < 0)
     return -1;
@@ -187,6 +193,7 @@ static void profiler_close(struct profiler *p) {
   for (int i = 0; i < p->prime_count; i++)
     cudaGraphExecDestroy(p->primes[i]);
   free(p->bytes);
+  free(p->skipped);
   free(p->primes);
   free(p->samples);
   free(p->sample_of);
@@ -249,6 +256,10 @@ static double difference(const struct profiler *p, int longer, int shorter, doub
 }
 
 static void fill_row(const struct profiler *p, struct profile_row *row, int first, int end) {
+  if (p->skipped[first]) {
+    snprintf(row->way, sizeof row->way, "skipped");
+    return;
+  }
   for (int i = first; i < end; i++) {
     const struct launch *launch = &p->program->launches.list[i - 1];
     char name[32];
@@ -313,6 +324,8 @@ static int fill_alone(const struct profiler *p, struct profile *profile, const s
     const struct launches launches = {.list = &p->program->launches.list[first - 1], .count = end - first};
     if (interrupted(request, err) < 0)
       return -1;
+    if (p->skipped[first])
+      continue;
     row->warm_us = fmax(0, 1e6 * launches_time(p->device, &p->device->queue, &launches, INFINITY, &disturbed));
     if (isfinite(nothing))
       row->flushed_us = fmax(0, time_flushed(p, &(struct flushed){&launches, zeros, bytes}) - nothing);
@@ -362,9 +375,9 @@ static void name_fused(const struct profiler *p, struct profile *profile) {
       snprintf(profile->rows[i + j].way, sizeof profile->rows[i + j].way, "with the op above");
 }
 
-static int measure(struct profiler *p, const struct profile_request *request, struct profile *profile,
-                   struct error *err) {
-  int status = profiler_open(p, err) < 0 || sweep_all(p, request, err) < 0 ? -1 : 0;
+static int measure(struct profiler *p, const struct run_params *params, const struct profile_request *request,
+                   struct profile *profile, struct error *err) {
+  int status = profiler_open(p, params, err) < 0 || sweep_all(p, request, err) < 0 ? -1 : 0;
   for (int first = 1, end; status == 0 && first < p->places; first = end) {
     for (end = first + 1; end < p->places && op_of(p, end) == op_of(p, first);)
       end++;
@@ -392,5 +405,5 @@ int program_profile(struct device *base, struct program *program_base, const str
     return error_set(err, STATUS_USAGE, "--profile measures graphs: leave out --graph off");
   if (run_twice(base, program_base, params, frames, err) < 0)
     return -1;
-  return measure(&p, request, profile, err);
+  return measure(&p, params, request, profile, err);
 }

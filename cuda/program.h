@@ -42,6 +42,7 @@ struct cuda_program {
   size_t output_bytes;
   struct launches launches;
   struct plan_loop loop;            /* the plan's, as launches */
+  struct plan_region *regions;      /* likewise; as many as the plan has */
   cudaGraphExec_t graph[PARTS_MAX]; /* of each part. NULL: one launch after the other */
   /* The same for the other set of weights; none where the plan reads no weight that is in two. */
   bool doubled;

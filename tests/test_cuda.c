@@ -480,6 +480,62 @@ static void test_memory_limit(void **state) {
   net_free(&net);
 }
 
+/* A region between a network's input and output, inside a loop of three iterations and outside it: its values change
+ * from run to run, and the graph stays. */
+static void test_regions_follow_the_run(void **state) {
+  (void)state;
+  static const int cases[][4] = {{0, 0, 0, 0}, {1, 0, 1, 0}, {0, 1, 0, 1}, {1, 1, 1, 1}, {0, 0, 0, 1}, {0, 0, 0, 0}};
+  struct net net = {.random = 1};
+  struct device *device;
+  struct program *program;
+  struct error err;
+  for (int graph = 0; graph < 2; graph++) {
+    plan_init(&net.plan, &net.resources);
+    struct tensor x = plan_input(&net.plan, 1, 8, 8, 64, ELEMENT_PRECISE),
+                  model = plan_input(&net.plan, 1, 8, 8, 64, ELEMENT_PRECISE);
+    plan_loop_begin(&net.plan, 3);
+    plan_region_begin(&net.plan, (struct region_when){REGION_CONTROL, 3, .step = 7});
+    struct tensor twice = plan_affine(&net.plan, "twice", (struct op_affine){.x = model, .scale = 2});
+    plan_step(&net.plan, "add", (struct op_step){.x = x, .model = twice});
+    plan_region_end(&net.plan);
+    plan_step(&net.plan, "step", (struct op_step){.x = x, .model = model});
+    plan_loop_end(&net.plan);
+    plan_region_begin(&net.plan, (struct region_when){REGION_MAP, 1});
+    plan_step(&net.plan, "map", (struct op_step){.x = x, .model = model});
+    plan_region_end(&net.plan);
+    assert_int_equal(plan_finish(&net.plan, &err), 0);
+    const struct device_options options = {.name = "cuda", .graph = graph ? GRAPH_ON : GRAPH_OFF};
+    if (device_open(&device, &net.resources, &options, &err) < 0 ||
+        device_prepare(device, &program, &net.plan, &(struct program_options){PIXEL_RGBA}, &err) < 0)
+      fail_msg("%s", err.message);
+    struct device_counters before, after;
+    device_get_counters(device, &before);
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+      struct run_params run = {.control[1].map = cases[i][3]};
+      float value, ones[64 * 64], zeros[64 * 64] = {0}, sum = 3;
+      for (int j = 0; j < 64 * 64; j++)
+        ones[j] = 1;
+      for (int s = 0; s < 3; s++) {
+        run.step[s] = (struct step_params){.x = 1, .model = 1};
+        run.control[3].gain[7 + s] = cases[i][s] ? -0.25f : 0;
+        sum += 2 * (float)cases[i][s];
+      }
+      if (device_poison(device, program, &err) < 0 || device_write(device, program, x, 0, zeros, 64 * 64, &err) < 0 ||
+          device_write(device, program, model, 0, ones, 64 * 64, &err) < 0 ||
+          device_run(device, program, &run, &err) < 0 || device_read(device, program, x, 77, &value, 1, &err) < 0)
+        fail_msg("%s", err.message);
+      assert_true(value == sum + (float)cases[i][3]);
+    }
+    device_get_counters(device, &after);
+    assert_int_equal(after.captures, before.captures);
+    assert_int_equal(after.launches - before.launches, graph ? 6 : 6 * (1 + 3 * 2) + 6 * 2 + 3);
+    device_release(device, &program);
+    device_close(&device);
+    plan_free(&net.plan);
+  }
+  resources_free(&net.resources);
+}
+
 static void test_no_such_gpu(void **state) {
   (void)state;
   struct resources resources = {0};
@@ -603,6 +659,7 @@ int main(void) {
       cmocka_unit_test(test_run_waits_for_no_preparation),
       cmocka_unit_test(test_disturbed_choices_are_not_kept),
       cmocka_unit_test(test_failed_submit),
+      cmocka_unit_test(test_regions_follow_the_run),
       cmocka_unit_test(test_no_such_gpu),
       cmocka_unit_test(test_launch_error),
   };

@@ -309,6 +309,43 @@ static void a_region_runs_where_its_value_is_not_0(void **state) {
   }
 }
 
+/* Of a picture in and out, and a region between that adds to it: its ops count where they run. */
+static void a_profile_counts_what_runs(void **state) {
+  (void)state;
+  struct rig *r = rig_begin();
+  struct error err = {0};
+  const struct profile_request request = {.repeats = 3};
+  struct profile profile;
+  struct tensor x = plan_pixels_in(&r->plan, "in", (struct op_pixels_in){.scale = 1, .y = {.h = H, .w = W}});
+  plan_region_begin(&r->plan, (struct region_when){REGION_CONTROL, 0});
+  struct tensor h = plan_norm(&r->plan, "act", (struct op_norm){.x = x, .prologue.act = ACT_RELU});
+  plan_inject(&r->plan, "inject", (struct op_inject){.x = h, .y = x, .count = 1});
+  plan_region_end(&r->plan);
+  plan_pixels_out(&r->plan, "out", (struct op_pixels_out){.scale = 1, .x = x});
+  r->params.mix = 1;
+  r->params.geometry[0] = (struct geometry){0, 0, W, H, 0, 0, W, H};
+  r->frame = (struct frame){.format = PIXEL_RGBA, .width = W, .height = H, .plane = {r->pixels}, .pitch = {4 * W}};
+  rig_prepare(r, "cpu");
+  memset(r->pixels, 50, sizeof r->pixels);
+  for (int on = 0; on < 2; on++) {
+    struct frame picture;
+    r->params.control[0].gain[0] = on;
+    assert_int_equal(device_submit(r->device, r->program, &r->params, &r->frame, &err), 0);
+    assert_int_equal(device_collect(r->device, r->program, &picture, &err), 0);
+    assert_int_equal(picture.plane[0][0], on ? 100 : 50);
+    frame_release(&picture);
+    assert_int_equal(device_profile(r->device, r->program, &r->params, &r->frame, &request, &profile, &err), 0);
+    for (int i = 0; i < 4; i++) {
+      bool inner = i == 1 || i == 2;
+      assert_int_equal(profile.rows[i].runs, !inner || on);
+      assert_int_equal(strcmp(profile.rows[i].way, "skipped") == 0, inner && !on);
+      assert_true(profile.rows[i].runs || profile.rows[i].us == 0);
+    }
+    profile_free(&profile);
+  }
+  rig_close(r);
+}
+
 /* Of each iteration and each latent; what no region asks for is free. */
 static void values_of_regions_are_checked(void **state) {
   (void)state;
@@ -634,6 +671,7 @@ int main(void) {
       cmocka_unit_test(tokens_slots_and_timesteps_are_checked),
       cmocka_unit_test(iterations_are_checked),
       cmocka_unit_test(a_region_runs_where_its_value_is_not_0),
+      cmocka_unit_test(a_profile_counts_what_runs),
       cmocka_unit_test(values_of_regions_are_checked),
       cmocka_unit_test(two_runs_are_in_flight),
       cmocka_unit_test(pictures_are_bounded),

@@ -173,7 +173,7 @@ static int run_way(const struct forced_way *way, const char *prefix, const struc
   sms = way->sms;
   int failed = run(way->name, *prefix ? prefix : "conv", options, &done);
   if (!*prefix && linear)
-    failed += run(way->name, "linear", options, &done);
+    failed += run(way->name, "linear", options, &done) + run(way->name, "inject", options, &done);
   forced = NULL;
   sms = 0;
   if (*prefix || done)

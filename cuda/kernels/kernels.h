@@ -221,6 +221,18 @@ cudaError_t launch_begin(const struct launch_queue *queue, struct run_ring *ring
 cudaError_t launch_next_iteration(const struct launch_queue *queue, struct run_block *block, int iterations,
                                   const cudaGraphConditionalHandle *again);
 
+/* Conditional nodes of the graph being captured: regions, and when each runs. */
+enum { DECISIONS_MAX = 32 };
+struct decisions {
+  int count;
+  struct region_when when[DECISIONS_MAX];
+  cudaGraphConditionalHandle node[DECISIONS_MAX];
+};
+
+/* Tells each node whether its body runs: region_runs in the block's iteration. */
+cudaError_t launch_decide(const struct launch_queue *queue, const struct run_block *block,
+                          const struct decisions *decisions);
+
 struct pixels_args {
   const struct run_block *block;
   const half_t *x;                 /* pixels_out: [h, w, 3] */

@@ -1,6 +1,6 @@
-/* What a run's parameters decide: the first node of every run, a loop's iterations, embeddings, time rows, prompt
- * blending and the sampler's steps. All small; each reads the parameters from device memory, so that a captured graph
- * never changes. */
+/* What a run's parameters decide: the first node of every run, a loop's iterations, regions, embeddings, time rows,
+ * prompt blending and the sampler's steps. All small; each reads the parameters from device memory, so that a captured
+ * graph never changes. */
 #include "cuda/kernels/common.cuh"
 
 namespace {
@@ -33,6 +33,27 @@ __global__ void next_iteration_kernel(struct run_block *block, int iterations, c
   block->iteration = iteration < iterations ? iteration : 0;
   if (GRAPH)
     cudaGraphSetConditional(again, iteration < iterations);
+}
+
+/* region_runs of unet/plan/device.h. */
+__device__ __forceinline__ bool runs_now(const struct region_when &when, const struct run_block *block) {
+  if (when.kind == REGION_MAP)
+    return block->run.control[when.index].map;
+  if (when.kind == REGION_STYLE)
+    return block->run.style[when.index].weight != 0.0f;
+  const float *gain = block->run.control[when.index].gain + when.step + block->iteration;
+  bool any = false;
+  for (int i = 0; i < (when.latents ? when.latents : 1); i++)
+    any |= gain[i] != 0.0f;
+  return any;
+}
+
+__global__ void __launch_bounds__(DECISIONS_MAX)
+    decide_kernel(const struct run_block *block, const __grid_constant__ struct decisions p) {
+  int i = threadIdx.x;
+  wait_for_previous();
+  if (i < p.count)
+    cudaGraphSetConditional(p.node[i], runs_now(p.when[i], block));
 }
 
 __global__ void __launch_bounds__(THREADS) embed_kernel(const __grid_constant__ struct sample_args p) {
@@ -412,6 +433,11 @@ cudaError_t launch_next_iteration(const struct launch_queue *queue, struct run_b
                                   const cudaGraphConditionalHandle *again) {
   return again ? launch(queue, next_iteration_kernel<true>, dim3(1), dim3(1), 0, block, iterations, *again)
                : launch(queue, next_iteration_kernel<false>, dim3(1), dim3(1), 0, block, iterations, 0);
+}
+
+cudaError_t launch_decide(const struct launch_queue *queue, const struct run_block *block,
+                          const struct decisions *decisions) {
+  return launch(queue, decide_kernel, dim3(1), dim3(DECISIONS_MAX), 0, block, *decisions);
 }
 
 cudaError_t launch_embed(const struct launch_queue *queue, const struct sample_args *args) {

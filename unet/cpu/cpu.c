@@ -338,9 +338,11 @@ static int profile(struct device *base, struct program *base_program, const stru
     status = measure(device, program, params, frames, picture, request, profile->repeats, seconds, err);
   for (int i = 0; status == 0 && i < ops; i++) {
     struct profile_row *row = &profile->rows[i];
-    row->us = middle_us(seconds, ops + 1, i, profile->repeats, plan_op_runs(program->plan, i), &row->spread_us);
-    snprintf(row->way, sizeof row->way, "%s", way_of(device, &program->nodes[i]));
-    row->launches[row->launch_count++] = (struct profile_launch){way_of(device, &program->nodes[i]), row->us};
+    int runs = run_op_runs(program->plan, i, params);
+    row->us = middle_us(seconds, ops + 1, i, profile->repeats, runs ? runs : 1, &row->spread_us);
+    const char *way = runs ? way_of(device, &program->nodes[i]) : "skipped";
+    snprintf(row->way, sizeof row->way, "%s", way);
+    row->launches[row->launch_count++] = (struct profile_launch){way, row->us};
   }
   profile->frame_us = middle_us(seconds, ops + 1, ops, profile->repeats, 1, &profile->frame_spread_us);
   profile->roof.element = program->bf16 ? 2 : 4;

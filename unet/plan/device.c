@@ -373,6 +373,14 @@ bool region_runs(const struct region_when *when, const struct run_params *params
   return false;
 }
 
+int run_op_runs(const struct plan *plan, int op, const struct run_params *params) {
+  const struct plan_region *region = plan_region_of(plan, op);
+  int runs = 0;
+  for (int i = 0; i < plan_op_runs(plan, op); i++)
+    runs += !region || region_runs(&region->when, params, i);
+  return runs;
+}
+
 /* Values that regions go by. */
 static int check_region(const struct plan *plan, const struct plan_region *region, const struct run_params *params,
                         struct error *err) {
@@ -482,7 +490,9 @@ int device_profile(struct device *device, struct program *program, const struct 
   frame_release(&picture);
   if (status == 0)
     profile_describe(profile, program->plan, program->element);
-  else
+  for (int i = 0; status == 0 && program->plan->region_count && i < profile->count; i++)
+    profile->rows[i].runs = run_op_runs(program->plan, i, params);
+  if (status < 0)
     profile_free(profile);
   return status;
 }

@@ -95,6 +95,8 @@ static inline int style_slot(const struct op_style *op, const struct style_param
   return guidance_row(guidance_rows(op->first, op->rows, op->y.n), picture) ? op->k.n - 1 : style->slot;
 }
 
+/* How often a run with these parameters runs an op. */
+int run_op_runs(const struct plan *plan, int op, const struct run_params *params);
 /* What OP_INJECT multiplies by for a picture of its y. */
 float inject_gain(const struct op_inject *op, const struct run_params *params, int iteration, int picture);
 

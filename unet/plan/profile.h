@@ -33,7 +33,7 @@ struct profile_row {
   const char *kind; /* "conv3x3"; static */
   char shape[96];
   int level; /* pixels of what it makes, or rows */
-  int runs;  /* a frame */
+  int runs;  /* a frame; 0: in a region that this frame skips */
   double flops, weight_bytes, activation_bytes;
   double floor_us; /* the longest of what the three take at the roof; 0: unknown */
 
