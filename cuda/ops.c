@@ -280,6 +280,15 @@ static int prepare_affine(struct preparation *p) {
   return append_sample(p, launch_affine, &args);
 }
 
+static int prepare_blocks(struct preparation *p) {
+  const struct op_blocks *o = &p->op->blocks;
+  struct sample_args args = {
+      .count = tensor_elements(o->y), .w = o->y.w, .size = o->size, .c = o->x.c, .pitch = o->x.pitch, .mean = o->mean};
+  args.x = operand_either(p, o->x, &args.x_type);
+  args.y = operand_either(p, o->y, &args.y_type);
+  return append_sample(p, launch_blocks, &args);
+}
+
 static int prepare_between(struct preparation *p) {
   const struct op_between *o = &p->op->between;
   struct sample_args args = {.noise = operand(p, o->ends, ROLE_VECTOR), .count = tensor_elements(o->noise)};

@@ -39,6 +39,29 @@ static void build_inject(struct op_test *t, const void *argument) {
   test_output(t, op.y);
 }
 
+/* --- what adapters read a map by --- */
+
+struct blocks_case {
+  int n, h, w, c, first, channels, size; /* channels [first, first + channels) of c */
+  bool mean;
+};
+
+static void build_blocks(struct op_test *t, const void *argument) {
+  const struct blocks_case *c = argument;
+  struct tensor x = test_input(t, c->n, c->h, c->w, c->c, ELEMENT_DEVICE, FILL_NORMAL);
+  struct op_blocks op = {.x = tensor_channels(x, c->first, c->channels), .size = c->size, .mean = c->mean};
+  test_output(t, plan_blocks(&t->plan, "blocks", op));
+}
+
+static const struct blocks_case blocks_cases[] = {
+    {1, 32, 48, 3, 0, 3, 8},
+    {1, 32, 64, 3, 0, 1, 16},
+    {2, 6, 9, 5, 2, 2, 3},
+    {1, 5, 7, 4, 0, 4, 1},
+    {1, 16, 24, 64, .channels = 64, .size = 2, .mean = true},
+    {2, 6, 9, 7, 3, 4, 3, .mean = true},
+};
+
 static const struct inject_case inject_cases[] = {
     /* the networks' */
     {1, 16, 16, 320, 320, .bias = true},
@@ -152,6 +175,7 @@ static const struct region_case region_cases[] = {
 
 const struct op_cases op_cases_control[] = {
     OP_CASES("inject", build_inject, inject_cases),
+    OP_CASES("blocks", build_blocks, blocks_cases),
     OP_CASES("loop with regions", build_regions, region_cases),
     {NULL},
 };

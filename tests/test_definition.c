@@ -356,6 +356,24 @@ static void tokens_are_joined(void **state) {
   expect(&b, plan_join(&b.plan, "join", op), (float[]){11, 22, 33, 44, 55, 66}, 0);
 }
 
+static void blocks_become_pixels(void **state) {
+  (void)state;
+  struct bench b = begin();
+  struct op_blocks op = {.x = input(&b, 2, 4, 2, (float[]){1, 10, 2, 20, 3, 30, 4, 40, 5, 50, 6, 60, 7, 70, 8, 80}),
+                         .size = 2};
+  expect(&b, plan_blocks(&b.plan, "blocks", op), (float[]){1, 2, 5, 6, 10, 20, 50, 60, 3, 4, 7, 8, 30, 40, 70, 80}, 0);
+}
+
+static void blocks_become_means(void **state) {
+  (void)state;
+  struct bench b = begin();
+  struct op_blocks op = {.x = input(&b, 2, 4, 2, (float[]){1, 10, 2, 20, 3, 30, 4, 40, 5, 50, 6, 60, 7, 70, 8, 80}),
+                         .size = 2,
+                         .mean = true};
+  op.x = tensor_channels(op.x, 1, 1);
+  expect(&b, plan_blocks(&b.plan, "blocks", op), (float[]){35, 55}, 1e-5);
+}
+
 static void the_end_token_is_picked(void **state) {
   (void)state;
   struct bench b = begin();
@@ -867,6 +885,8 @@ int main(void) {
       cmocka_unit_test(timesteps_have_rows_and_values),
       cmocka_unit_test(styles_are_added_to_what_is_there),
       cmocka_unit_test(tokens_are_joined),
+      cmocka_unit_test(blocks_become_pixels),
+      cmocka_unit_test(blocks_become_means),
       cmocka_unit_test(the_end_token_is_picked),
       cmocka_unit_test(emphasis_keeps_the_mean),
       cmocka_unit_test(prompts_repeat_for_each_step),

@@ -292,7 +292,7 @@ struct sample_args {
   float value[SIZES];
   int step;
   unsigned image_rows;
-  bool cos_first;
+  bool cos_first, mean;
   float scale, shift;
   struct product_gain gain;
 };
@@ -304,6 +304,8 @@ cudaError_t launch_store_slot(const struct launch_queue *queue, const struct sam
 cudaError_t launch_shift(const struct launch_queue *queue, const struct sample_args *args);
 cudaError_t launch_prompt(const struct launch_queue *queue, const struct sample_args *args);
 cudaError_t launch_affine(const struct launch_queue *queue, const struct sample_args *args);
+/* OP_BLOCKS: w is y's, c and pitch are x's. */
+cudaError_t launch_blocks(const struct launch_queue *queue, const struct sample_args *args);
 cudaError_t launch_end_token(const struct launch_queue *queue, const struct sample_args *args);
 cudaError_t launch_emphasis(const struct launch_queue *queue, const struct sample_args *args);
 /* y += gain * x, n pictures of count elements; c 1: x is one for all of them, else 0. */

@@ -155,6 +155,25 @@ __global__ void __launch_bounds__(THREADS) affine_kernel(const __grid_constant__
     element_write(p.y, p.y_type, i, p.scale * element_read(p.x, p.x_type, i) + p.shift);
 }
 
+/* y's rows follow each other over all pictures, and so do x's. */
+__global__ void __launch_bounds__(THREADS) blocks_kernel(const __grid_constant__ struct sample_args p) {
+  size_t i = thread_index();
+  wait_for_previous();
+  if (i >= p.count)
+    return;
+  int blocks = p.size * p.size, channels = p.mean ? p.c : p.c * blocks;
+  int channel = (int)(i % channels), c = p.mean ? channel : channel / blocks;
+  size_t pixel = i / channels, row = pixel / p.w * p.size, column = pixel % p.w * p.size;
+  auto at = [&](int k) {
+    size_t x = (row + k / p.size) * p.w * p.size + column + k % p.size;
+    return element_read(p.x, p.x_type, x * p.pitch + c);
+  };
+  float v = 0.0f;
+  for (int k = 0; p.mean && k < blocks; k++)
+    v += at(k);
+  element_write(p.y, p.y_type, i, p.mean ? v / blocks : at(channel % blocks));
+}
+
 __global__ void __launch_bounds__(THREADS) end_token_kernel(const __grid_constant__ struct sample_args p) {
   size_t i = thread_index();
   wait_for_previous();
@@ -472,6 +491,10 @@ cudaError_t launch_prompt(const struct launch_queue *queue, const struct sample_
 
 cudaError_t launch_affine(const struct launch_queue *queue, const struct sample_args *args) {
   return launch_over(queue, affine_kernel, args->count, args);
+}
+
+cudaError_t launch_blocks(const struct launch_queue *queue, const struct sample_args *args) {
+  return launch_over(queue, blocks_kernel, args->count, args);
 }
 
 cudaError_t launch_end_token(const struct launch_queue *queue, const struct sample_args *args) {

@@ -132,6 +132,33 @@ static void affine_run(const struct cpu_run *run, const struct cpu_node *node) {
     y[i] = op->scale * x[i] + op->bias;
 }
 
+/* A pixel of y, from the first of its block. */
+static void blocks_pixel(const struct op_blocks *op, const float *x, float *y) {
+  int size = op->size, count = size * size;
+  for (int c = 0; c < op->x.c; c++) {
+    double sum = 0;
+    for (int i = 0; i < count; i++) {
+      float v = x[(size_t)(i / size * op->x.w + i % size) * (size_t)op->x.pitch + (size_t)c];
+      sum += (double)v;
+      if (!op->mean)
+        y[c * count + i] = v;
+    }
+    if (op->mean)
+      y[c] = (float)(sum / count);
+  }
+}
+
+static void blocks_run(const struct cpu_run *run, const struct cpu_node *node) {
+  const struct op_blocks *op = &node->op->blocks;
+  const float *x = cpu_f32(run->program, op->x);
+  float *y = cpu_f32(run->program, op->y);
+  size_t row = (size_t)(op->size * op->x.w) * (size_t)op->x.pitch;
+  for (int r = 0; r < op->y.n * op->y.h; r++)
+    for (int i = 0; i < op->y.w; i++)
+      blocks_pixel(op, x + (size_t)r * row + (size_t)(i * op->size) * (size_t)op->x.pitch,
+                   y + (size_t)(r * op->y.w + i) * (size_t)op->y.c);
+}
+
 static void between_run(const struct cpu_run *run, const struct cpu_node *node) {
   const struct op_between *op = &node->op->between;
   const float *ends = cpu_f32(run->program, op->ends), *part = run->params->between;
@@ -314,6 +341,7 @@ const struct cpu_impl cpu_define_timestep = {.run = timestep_run};
 const struct cpu_impl cpu_define_guidance_embed = {.run = guidance_embed_run};
 const struct cpu_impl cpu_define_time_row = {.run = time_row_run};
 const struct cpu_impl cpu_define_affine = {.run = affine_run};
+const struct cpu_impl cpu_define_blocks = {.run = blocks_run};
 const struct cpu_impl cpu_define_between = {.run = between_run};
 const struct cpu_impl cpu_define_start = {.run = start_run};
 const struct cpu_impl cpu_define_mask = {.run = mask_run};

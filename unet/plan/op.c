@@ -166,6 +166,17 @@ static const char *check_affine(const struct op *op, int runs, struct op_result 
   return op->affine.x.pitch == op->affine.x.c ? NULL : "x is a slice of channels";
 }
 
+static const char *check_blocks(const struct op *op, int runs, struct op_result *y) {
+  const struct op_blocks *o = &op->blocks;
+  int size = o->size;
+  (void)runs;
+  if (size < 1 || size > 64 || o->x.h % size || o->x.w % size)
+    return "the size is no multiple of the blocks'";
+  *y = (struct op_result){
+      .n = o->x.n, .h = o->x.h / size, .w = o->x.w / size, .c = o->mean ? o->x.c : o->x.c * size * size};
+  return NULL;
+}
+
 /* Whether n rows are those of one latent or step or of several. */
 static bool has_rows(struct guidance_rows rows, int n) {
   return rows.first >= 1 && rows.first <= GUIDANCE_ROWS_MAX && rows.each >= 1 && rows.each <= GUIDANCE_ROWS_MAX &&

@@ -177,6 +177,18 @@ struct op_affine {
   bool precise;
 };
 
+/* Of each block of size x size pixels of x one pixel: its pixels beside each other, channel (c size + row) size +
+ * column of what is channel c of x, or with mean what they are on average. x  [n, size h, size w, c] y  [n, h, w, c
+ * size^2], or with mean [n, h, w, c] */
+#define OPERANDS_BLOCKS(T, P)                                                                                          \
+  T(x, OPERAND_READ | OPERAND_VIEW)                                                                                    \
+  T(y, OPERAND_WRITE)
+struct op_blocks {
+  OPERANDS(BLOCKS)
+  int size;
+  bool mean;
+};
+
 /* y = softmax(scale * q k^T) v for each n and head. Tokens are rows (h * w); head i has channels [i D, (i + 1) D).
  * FP32 accumulation and softmax everywhere.
  *   q, k, v  read in place from fused projections and prompt state; k, v with n == 1 serve all n
@@ -569,6 +581,7 @@ struct op_spread {
   ROW(INJECT, inject, "inject", gains, inject_flops)                                                                   \
   ROW(NORM, norm, "norm", nothing, no_flops)                                                                           \
   ROW(AFFINE, affine, "affine", nothing, no_flops)                                                                     \
+  ROW(BLOCKS, blocks, "blocks", nothing, no_flops)                                                                     \
   ROW(ATTENTION, attention, "attention", nothing, attention_flops)                                                     \
   ROW(STYLE, style, "style", styles, style_flops)                                                                      \
   ROW(JOIN, join, "join", nothing, no_flops)                                                                           \
