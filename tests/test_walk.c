@@ -11,7 +11,7 @@ static struct walk walk_of(const char *text) {
   struct error err = {0};
   if (unet_config_parse(&config, text, "unet/config.json", &err))
     fail_msg("%s", err.message);
-  assert_int_equal(walk_init(&walk, &config), 0);
+  assert_int_equal(walk_init(&walk, &config, UNET_UP), 0);
   return walk;
 }
 

@@ -17,6 +17,9 @@ struct unet {
 };
 
 int unet_init(struct unet *unet, const struct predictor *predictor, struct error *err);
+/* The same up to the middle block: a ControlNet's body. */
+int unet_init_body(struct unet *unet, const struct unet_config *config, const struct component *weights,
+                   struct error *err);
 void unet_free(struct unet *unet); /* also of a zeroed one */
 
 /* What a U-Net's time projections depend on beside the run's parameters. */
@@ -38,6 +41,11 @@ struct tensor unet_texts(const struct unet *unet, struct plan *plan, struct tens
  * walk.text_channels], style NULL for no style pictures. Returns [rows, h, w, out_channels]. */
 struct tensor unet_predict(const struct unet *unet, struct plan *plan, struct tensor x, struct tensor time,
                            struct tensor text, const struct unet_style *style);
+/* The same in parts, between which others may change what is in skips and what the way down returns. hint, where given,
+ * is added to conv_in's output. */
+struct unet_call unet_begin(const struct unet *unet, struct plan *plan, struct tensor time, struct tensor text);
+struct tensor unet_down(struct unet_call *call, struct tensor x, struct tensor hint, struct skips *skips);
+struct tensor unet_up(struct unet_call *call, struct tensor x, struct skips *skips);
 
 /* --- autoencoders (autoencoder.c; each kind in a file of its own) --- */
 

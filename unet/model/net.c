@@ -107,6 +107,14 @@ struct tensor net_fused(const struct net *net, const char *name, struct op_linea
   return plan_linear(net->plan, name, op);
 }
 
+void net_inject(const struct net *net, const char *name, struct op_inject op) {
+  if (net->plan->failed)
+    return;
+  op.weight = matrix(net, name, op.y.c, op.x.c);
+  op.bias = bias_of(net, name, op.y.c);
+  plan_inject(net->plan, name, op);
+}
+
 static struct prologue norm(const struct net *net, const char *name, int channels) {
   if (net->plan->failed)
     return (struct prologue){0};

@@ -31,6 +31,8 @@ struct tensor net_linear(const struct net *net, const char *name, struct op_line
  * layer's own. */
 struct tensor net_fused(const struct net *net, const char *name, struct op_linear op, const char *const parts[],
                         const int outs[], int part_count, enum bias bias);
+/* Adds g * (x name.weight + name.bias) to op.y, in place. */
+void net_inject(const struct net *net, const char *name, struct op_inject op);
 /* Norms as prologues. */
 struct prologue net_group_norm(const struct net *net, const char *name, int channels, int groups, float eps,
                                enum activation act);

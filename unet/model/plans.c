@@ -46,7 +46,17 @@ int model_init(struct model *model, const struct checkpoint *checkpoint, struct 
 }
 
 void model_free(struct model *model) {
+  for (int i = 0; i < CONTROLS_MAX; i++)
+    control_free(&model->controls[i]);
   unet_free(&model->unet);
+}
+
+int model_add_control(struct model *model, int index, const struct control_network *network, struct error *err) {
+  const struct checkpoint *checkpoint = model->checkpoint;
+  int positions = checkpoint->text_encoders[0].config.positions;
+  if (network && control_network_check(network, checkpoint, err) < 0)
+    return -1;
+  return control_init(&model->controls[index], index, network, KEY_SLOTS, positions, model->resources, err);
 }
 
 size_t model_prompt_elements(const struct model *model) {
@@ -107,13 +117,15 @@ int plans_text(const struct model *model, int encoder, struct plan *plan, struct
   return plan_finish(plan, err);
 }
 
-int plans_keys(const struct model *model, int chunks, struct plan *plan, struct error *err) {
+/* All texts to keys and values of a network's attention. */
+static int plan_keys(const struct model *model, const struct unet *unet, struct tensor slots, struct plan *plan,
+                     struct error *err) {
   plan_init(plan, model->resources);
   struct tensor text[TEXT_ENCODERS_MAX] = {0};
   for (int i = 0; i < model->checkpoint->text_encoder_count; i++)
     text[i] = plan_prompt(plan, i ? "text 2" : "text", (struct op_prompt){.slots = model->texts[i], .y.n = 1});
-  struct tensor keys_values = unet_texts(&model->unet, plan, text[0], text[1]);
-  plan_store_slot(plan, "slot", (struct op_store_slot){.x = keys_values, .slots = model->keys[chunks - 1]});
+  struct tensor keys_values = unet_texts(unet, plan, text[0], text[1]);
+  plan_store_slot(plan, "slot", (struct op_store_slot){.x = keys_values, .slots = slots});
   return plan_finish(plan, err);
 }
 
@@ -126,9 +138,30 @@ int plans_style(const struct model *model, bool none, struct plan *plan, struct 
   return plan_finish(plan, err);
 }
 
+int plans_keys(const struct model *model, int chunks, struct plan *plan, struct error *err) {
+  return plan_keys(model, &model->unet, model->keys[chunks - 1], plan, err);
+}
+
+int plans_control_keys(const struct model *model, int control, int chunks, struct plan *plan, struct error *err) {
+  const struct control *c = &model->controls[control];
+  return plan_keys(model, &c->body, c->keys[chunks - 1], plan, err);
+}
+
 static struct tensor times_state(const struct model *model, const struct frame_shape *shape, struct plan *plan) {
   int rows = guidance_total(time_rows(model, shape), shape->steps);
   return plan_state(plan, "times", rows, 1, 1, model->unet.walk.time_channels, ELEMENT_DEVICE);
+}
+
+static struct tensor control_times_state(const struct model *model, const struct frame_shape *shape, int control,
+                                         struct plan *plan) {
+  char name[32];
+  int rows = guidance_total(time_rows(model, shape), shape->steps);
+  snprintf(name, sizeof name, "times of control %d", 1 + control);
+  return plan_state(plan, name, rows, 1, 1, model->controls[control].body.walk.time_channels, ELEMENT_DEVICE);
+}
+
+static bool has_controlnet(const struct model *model, const struct frame_shape *shape, int control) {
+  return shape->controls >> control & 1 && control_is_controlnet(&model->controls[control]);
 }
 
 int plans_times(const struct model *model, const struct frame_shape *shape, struct plan *plan, struct error *err) {
@@ -144,15 +177,19 @@ int plans_times(const struct model *model, const struct frame_shape *shape, stru
                                                .rows = of.rows.each,
                                                .first = of.rows.first});
   unet_times(&model->unet, plan, &of, times_state(model, shape, plan));
+  for (int i = 0; i < CONTROLS_MAX; i++)
+    if (has_controlnet(model, shape, i))
+      unet_times(&model->controls[i].body, plan, &of, control_times_state(model, shape, i, plan));
   return plan_finish(plan, err);
 }
 
-/* Keys and values of whole prompts: their chunks side by side. */
-static struct tensor prompt_keys(const struct model *model, int chunks) {
-  struct tensor keys = model->keys[chunks - 1];
-  keys.n /= chunks;
-  keys.w *= chunks;
-  return keys;
+/* Keys and values of whole prompts, so many chunks of each: their chunks side by side. */
+static struct tensor prompt_keys(const struct tensor keys[PROMPT_CHUNKS_MAX], const struct frame_shape *shape) {
+  int chunks = shape->chunks ? shape->chunks : 1;
+  struct tensor whole = keys[chunks - 1];
+  whole.n /= chunks;
+  whole.w *= chunks;
+  return whole;
 }
 
 /* What the steps of a frame have in common. */
@@ -166,19 +203,93 @@ struct denoising {
                               step makes it; none: zeros */
   struct tensor times;
   struct tensor earlier; /* predictions that steps look back on; none: they do not */
+  struct control_features features[CONTROLS_MAX];
 };
 
-static struct tensor call_unet(const struct denoising *d, struct tensor text, struct tensor time, int rows) {
-  struct op_unet_input input = {.x = d->x, .kept = d->kept, .image = d->image, .y.n = rows};
+/* A call of the U-Net. */
+struct call {
+  int step; /* of the first latent; in a loop of its first iteration */
+  bool loop;
+  int rows;                /* of all latents */
+  int first, count;        /* its rows of the tables of time projections */
+  struct op_prompt prompt; /* without slots: those of its rows */
+  struct tensor text;      /* what these are for the U-Net */
+};
+
+/* Where the controls' part of it is. */
+struct controlled {
+  const struct denoising *d;
+  struct control_place place;
+};
+
+static struct tensor input_of(const struct denoising *d, const struct call *call, bool latent_alone) {
+  struct op_unet_input input = {.x = d->x, .y.n = call->rows};
   input.image_rows = d->shape->rows.first == 3 || d->model->checkpoint->inpainting ? 3 : 1;
+  if (!latent_alone) {
+    input.kept = d->kept;
+    input.image = d->image;
+  }
   if (is_batched(d->shape))
     input.rows = d->shape->rows.each, input.first = d->shape->rows.first;
-  struct unet_style style = {0};
+  return plan_unet_input(d->plan, latent_alone ? "latent" : "input", input);
+}
+
+static void add_levels(const void *opaque, const struct unet_layer *layer, struct tensor x) {
+  const struct controlled *c = opaque;
+  for (int i = 0; layer && layer->level && i < CONTROLS_MAX; i++)
+    if (c->d->shape->controls >> i & 1)
+      control_add_level(&c->d->model->controls[i], &c->place, &c->d->features[i], layer, x);
+}
+
+/* What the ControlNets add before the way up. */
+static void inject_all(const struct controlled *c, const struct call *call, const struct skips *skips,
+                       struct tensor mid) {
+  const struct denoising *d = c->d;
+  for (int i = 0; i < CONTROLS_MAX; i++) {
+    if (!has_controlnet(d->model, d->shape, i))
+      continue;
+    const struct control *control = &d->model->controls[i];
+    const struct control_moment moment = {.times = control_times_state(d->model, d->shape, i, d->plan),
+                                          .keys = prompt_keys(control->keys, d->shape),
+                                          .first = call->first,
+                                          .count = call->count,
+                                          .prompt = call->prompt};
+    control_inject(control, &c->place, &d->features[i], &moment, skips, mid);
+  }
+}
+
+static struct tensor time_of(const struct denoising *d, const struct call *call) {
+  return call->loop ? plan_time_row(d->plan, "time",
+                                    (struct op_time_row){
+                                        .step = call->first / call->count, .table = d->times, .y.n = call->count})
+                    : tensor_rows_of(d->times, call->first, call->count);
+}
+
+static struct tensor call_unet(const struct denoising *d, const struct call *call) {
+  struct tensor time = time_of(d, call), x = input_of(d, call, false);
+  struct unet_call unet = unet_begin(&d->model->unet, d->plan, time, call->text);
+  struct controlled c = {
+      .d = d,
+      .place = {.plan = d->plan,
+                .step = call->step,
+                .loop = call->loop,
+                .latents = is_batched(d->shape) ? d->shape->steps : 1,
+                .rows = is_batched(d->shape) ? d->shape->rows : (struct guidance_rows){call->rows, call->rows},
+                .x = x}};
+  if (d->shape->controls) {
+    if (tensor_exists(d->image) || tensor_exists(d->kept))
+      c.place.x = input_of(d, call, true);
+    unet.behind = add_levels;
+    unet.opaque = &c;
+  }
   if (d->shape->styles)
-    style.slots = d->model->style.slots;
+    unet.style.slots = d->model->style.slots;
   if (is_batched(d->shape))
-    style.rows = d->shape->rows;
-  return unet_predict(&d->model->unet, d->plan, plan_unet_input(d->plan, "input", input), time, text, &style);
+    unet.style.rows = d->shape->rows;
+  struct skips skips;
+  struct tensor mid = unet_down(&unet, x, (struct tensor){0}, &skips);
+  inject_all(&c, call, &skips, mid);
+  return unet_up(&unet, mid, &skips);
 }
 
 /* What guidance makes of the prediction. */
@@ -201,24 +312,23 @@ static struct tensor guide(const struct denoising *d, struct tensor prediction, 
 static void append_step(const struct denoising *d, int step, struct tensor text, bool loop) {
   const struct guidance_rows each = time_rows(d->model, d->shape);
   int rows = step ? d->shape->rows.each : d->shape->rows.first;
-  int first = guidance_total(each, step), count = step ? each.each : each.first;
-  struct tensor time =
-      loop
-          ? plan_time_row(d->plan, "time", (struct op_time_row){.step = first / count, .table = d->times, .y.n = count})
-          : tensor_rows_of(d->times, first, count);
-  struct tensor y = guide(d, call_unet(d, text, time, rows), step);
+  const struct call call = {.step = step,
+                            .loop = loop,
+                            .rows = rows,
+                            .first = guidance_total(each, step),
+                            .count = step ? each.each : each.first,
+                            .prompt = {.y.n = rows},
+                            .text = text};
+  struct tensor y = guide(d, call_unet(d, &call), step);
   struct op_step op = {.step = step, .x = d->x, .model = y, .earlier = d->earlier};
   if (step < d->shape->noise_samples)
     op.noise = d->noise->steps;
   plan_step(d->plan, "step", op);
 }
 
-static struct tensor frame_keys(const struct denoising *d) {
-  return prompt_keys(d->model, d->shape->chunks ? d->shape->chunks : 1);
-}
-
 static struct tensor texts_of(const struct denoising *d, int rows) {
-  return plan_prompt(d->plan, "prompt", (struct op_prompt){.slots = frame_keys(d), .y.n = rows});
+  const struct op_prompt op = {.slots = prompt_keys(d->model->keys, d->shape), .y.n = rows};
+  return plan_prompt(d->plan, "prompt", op);
 }
 
 /* The sampler's steps, each with a call of the U-Net. Few are written out, because a GPU takes 3 to 5 us from one
@@ -281,14 +391,17 @@ static void denoise_batch(struct denoising *d) {
   const struct guidance_rows rows = d->shape->rows;
   int total = guidance_total(rows, d->shape->steps);
   bool one_text = rows.first == 1 && rows.each == 1;
-  struct op_prompt prompt = {.slots = frame_keys(d), .y.n = one_text ? 1 : total};
+  struct call call = {.rows = total, .count = d->times.n, .prompt = {.y.n = one_text ? 1 : total}};
   if (!one_text)
-    prompt.rows = rows.each, prompt.first = rows.first;
+    call.prompt.rows = rows.each, call.prompt.first = rows.first;
   d->x = queue(d, "batch/latents", d->x, ELEMENT_PRECISE);
   d->kept = queue(d, "batch/kept", d->kept, ELEMENT_PRECISE);
   d->image = queue(d, "batch/images", d->image, ELEMENT_DEVICE);
   d->reference = batch_reference(d);
-  struct tensor y = guide(d, call_unet(d, plan_prompt(d->plan, "prompt", prompt), d->times, total), 0);
+  struct op_prompt prompt = call.prompt;
+  prompt.slots = prompt_keys(d->model->keys, d->shape);
+  call.text = plan_prompt(d->plan, "prompt", prompt);
+  struct tensor y = guide(d, call_unet(d, &call), 0);
   struct op_step op = {.x = d->x, .model = y};
   if (d->shape->earlier)
     op.earlier = queue_of(d, "batch/earlier", d->shape->earlier);
@@ -337,6 +450,34 @@ int plans_noise(const struct model *model, const struct frame_shape *shape, stru
   return plan_finish(plan, err);
 }
 
+/* What controls make their maps of: the frame. */
+struct picture {
+  struct tensor pixels;
+  float scale, bias; /* pixels * scale + bias is from 0, black, to 1 */
+};
+
+/* The control's map [1, H, W, 3], from 0 to 1: the picture as it is. */
+static struct tensor make_map(struct plan *plan, const struct picture *picture) {
+  if (picture->scale == 1 && picture->bias == 0)
+    return picture->pixels;
+  struct op_affine op = {.x = picture->pixels, .scale = picture->scale, .bias = picture->bias};
+  return plan_affine(plan, "map", op);
+}
+
+/* What the controls' networks make of their maps. */
+static void read_maps(struct denoising *d, const struct picture *picture) {
+  for (int i = 0; i < CONTROLS_MAX; i++) {
+    const struct control *control = &d->model->controls[i];
+    if (!(d->shape->controls >> i & 1) || !control->network)
+      continue;
+    plan_region_begin(d->plan, (struct region_when){.kind = REGION_MAP, .index = i});
+    d->features[i] = control_read_map(control, d->plan, make_map(d->plan, picture));
+    plan_region_end(d->plan);
+    if (is_batched(d->shape))
+      control_queue(control, d->plan, d->shape->steps, &d->features[i]);
+  }
+}
+
 int plans_frame(const struct model *model, const struct frame_shape *shape, struct plan *plan,
                 struct frame_noise *noise, struct error *err) {
   const struct checkpoint *checkpoint = model->checkpoint;
@@ -351,11 +492,13 @@ int plans_frame(const struct model *model, const struct frame_shape *shape, stru
     noise->kept = plan_state(plan, "kept", 1, shape->height, shape->width, 1, ELEMENT_PRECISE);
   noise->steps = noise_state(model, shape, plan, "noise/steps", shape->noise_samples);
 
-  struct tensor pixels = {0}, own = {0}, z = {0};
-  if (!shape->text_to_image) {
-    pixels = plan_pixels_in(
+  struct tensor pixels = {0}, seen = {0}, own = {0}, z = {0};
+  if (!shape->text_to_image || shape->controls)
+    seen = plan_pixels_in(
         plan, "pixels in",
         (struct op_pixels_in){.scale = range, .bias = kind->black, .y = {.h = shape->height, .w = shape->width}});
+  if (!shape->text_to_image) {
+    pixels = seen;
     own = kind->encode(autoencoder, plan, pixels);
     z = autoencoder_scaled(autoencoder, plan, own);
   }
@@ -373,6 +516,7 @@ int plans_frame(const struct model *model, const struct frame_shape *shape, stru
     d.reference = plan_input(plan, 1, h, w, model->unet.config->out_channels, ELEMENT_PRECISE);
   if (shape->earlier && !is_batched(shape))
     d.earlier = plan_input(plan, shape->earlier, h, w, model->unet.config->out_channels, ELEMENT_PRECISE);
+  read_maps(&d, &(struct picture){seen, scale, bias});
   if (is_batched(shape)) {
     denoise_batch(&d);
     pixels = oldest(&d, "pixels", queue(&d, "batch/pixels", pixels, ELEMENT_DEVICE), false);

@@ -5,6 +5,7 @@
 
 #include "unet/base/controls.h"
 #include "unet/base/guidance.h"
+#include "unet/model/control.h"
 #include "unet/model/models.h"
 #include "unet/text/prompt.h"
 
@@ -22,6 +23,7 @@ struct model {
    * and values of the prompts in use, so many chunks of each. Devices have those alone that a plan reads. */
   struct tensor texts[TEXT_ENCODERS_MAX], pooled, keys[PROMPT_CHUNKS_MAX];
   struct style style; /* of its IP-Adapter, where the caller gives it one (style_init) */
+  struct control controls[CONTROLS_MAX]; /* those that were added */
 };
 
 /* Where a chunk of a prompt slot is in texts and pooled: a slot's first is where its number says. */
@@ -42,6 +44,7 @@ struct frame_shape {
   bool stream_batch;         /* see plans_frame */
   bool styles;               /* the U-Net attends to style pictures, too */
   bool text_to_image;
+  unsigned controls; /* of the model's: bit i is that of controls[i] */
 };
 
 /* What a frame plan reads beside the frame, as state that the caller fills: noise, a latent [h, w, c] for each sample,
@@ -61,6 +64,9 @@ struct noise_ends {
 int model_init(struct model *model, const struct checkpoint *checkpoint, struct resources *resources,
                struct error *err);
 void model_free(struct model *model); /* also of a zeroed one */
+/* Makes a network a control of the model, which borrows it. Plans made before know nothing of it. On failure the model
+ * is as it was. */
+int model_add_control(struct model *model, int index, const struct control_network *network, struct error *err);
 
 /* Guidance rows of the U-Net calls: 1 where guidance needs none and for models that have it as an embedding, else 2, or
  * 3 where the U-Net sees the input picture. Row 0 is prompt and picture; 1 of 2 is the negative prompt; 1 of 3 is the
@@ -83,8 +89,11 @@ void model_native_size(const struct model *model, int *width, int *height);
 int plans_text(const struct model *model, int encoder, struct plan *plan, struct error *err);
 /* All texts as run.prompt[0] has them: one chunk -> keys[chunks - 1][run.slot] */
 int plans_keys(const struct model *model, int chunks, struct plan *plan, struct error *err);
-/* run.step's timesteps, and the pooled text of the slots of run.prompt where there is any, -> the frame plan's state of
- * time projections: for a program beside the frame's (program_options.owner), run when what it reads has changed. */
+/* The same -> controls[control].keys, of one that has such. */
+int plans_control_keys(const struct model *model, int control, int chunks, struct plan *plan, struct error *err);
+/* run.step's timesteps, and the pooled text of the slots of run.prompt where there is any, -> the frame plan's states
+ * of time projections, the U-Net's and the controls': for a program beside the frame's (program_options.owner), run
+ * when what it reads has changed. */
 int plans_times(const struct model *model, const struct frame_shape *shape, struct plan *plan, struct error *err);
 /* A picture's patches, in *input, which the caller fills (a state of the plan's), -> model.style.slots[run.slot]; none:
  * no picture, what guidance leads away from. Where the plan reads no patches, *input is no tensor. */
@@ -105,5 +114,7 @@ int plans_noise(const struct model *model, const struct frame_shape *shape, stru
 int plans_check_style_unused(const struct ip_adapter *adapter, const struct resources *resources, size_t *elements,
                              struct error *err);
 int plans_check_unused(const struct checkpoint *checkpoint, size_t *elements, struct error *err);
+/* The same of a control's network, which must also fit the model. */
+int plans_check_control(const struct control_network *network, const struct checkpoint *checkpoint, struct error *err);
 
 #endif

@@ -6,13 +6,19 @@
 
 int unet_init(struct unet *unet, const struct predictor *predictor, struct error *err) {
   *unet = (struct unet){.config = &predictor->config, .weights = &predictor->weights};
-  if (walk_init(&unet->walk, unet->config) < 0)
+  if (walk_init(&unet->walk, unet->config, UNET_UP) < 0)
     return error_set(err, STATUS_FAILED, "out of memory");
   if (unet->walk.text_channels)
     return 0;
   unet_free(unet);
   return error_set(err, STATUS_MODEL, "%s: no block attends to the text: such models are not supported",
                    unet->weights->folder);
+}
+
+int unet_init_body(struct unet *unet, const struct unet_config *config, const struct component *weights,
+                   struct error *err) {
+  *unet = (struct unet){.config = config, .weights = weights};
+  return walk_init(&unet->walk, config, UNET_MID) < 0 ? error_set(err, STATUS_FAILED, "out of memory") : 0;
 }
 
 void unet_free(struct unet *unet) {
@@ -157,20 +163,50 @@ struct tensor unet_texts(const struct unet *unet, struct plan *plan, struct tens
 
 /* --- one call --- */
 
+struct unet_call unet_begin(const struct unet *unet, struct plan *plan, struct tensor time, struct tensor text) {
+  return (struct unet_call){.net = {.plan = plan, .weights = unet->weights},
+                            .config = unet->config,
+                            .walk = &unet->walk,
+                            .time = time,
+                            .text = text};
+}
+
+struct tensor unet_down(struct unet_call *call, struct tensor x, struct tensor hint, struct skips *skips) {
+  call->net = net_begin(call->net.plan, call->net.weights);
+  struct op_conv op = {.x = x, .residual = hint};
+  skips->count = 0;
+  x = net_conv(&call->net, "conv_in", op, call->config->channels[0], WITH_BIAS);
+  skips->list[skips->count++] = x;
+  if (call->behind)
+    call->behind(call->opaque, NULL, x);
+  for (int i = 0; i < call->walk->count && call->walk->layers[i].part != UNET_UP; i++) {
+    x = block_layer(call, &call->walk->layers[i], x, skips);
+    if (call->behind)
+      call->behind(call->opaque, &call->walk->layers[i], x);
+  }
+  net_end(&call->net);
+  return x;
+}
+
+struct tensor unet_up(struct unet_call *call, struct tensor x, struct skips *skips) {
+  const struct unet_config *config = call->config;
+  call->net = net_begin(call->net.plan, call->net.weights);
+  for (int i = 0; i < call->walk->count; i++)
+    if (call->walk->layers[i].part == UNET_UP)
+      x = block_layer(call, &call->walk->layers[i], x, skips);
+  struct prologue norm =
+      net_group_norm(&call->net, "conv_norm_out", x.c, config->norm_num_groups, config->norm_eps, ACT_SILU);
+  x = net_conv(&call->net, "conv_out", (struct op_conv){.x = x, .prologue = norm}, config->out_channels, WITH_BIAS);
+  net_end(&call->net);
+  return x;
+}
+
 struct tensor unet_predict(const struct unet *unet, struct plan *plan, struct tensor x, struct tensor time,
                            struct tensor text, const struct unet_style *style) {
-  const struct unet_config *config = unet->config;
-  struct unet_call call = {.net = net_begin(plan, unet->weights), .config = config, .time = time, .text = text};
-  struct skips skips = {.count = 0};
+  struct unet_call call = unet_begin(unet, plan, time, text);
   if (style)
     call.style = *style;
-  x = net_conv(&call.net, "conv_in", (struct op_conv){.x = x}, config->channels[0], WITH_BIAS);
-  skips.list[skips.count++] = x;
-  for (int i = 0; i < unet->walk.count; i++)
-    x = block_layer(&call, &unet->walk.layers[i], x, &skips);
-  struct prologue norm =
-      net_group_norm(&call.net, "conv_norm_out", x.c, config->norm_num_groups, config->norm_eps, ACT_SILU);
-  x = net_conv(&call.net, "conv_out", (struct op_conv){.x = x, .prologue = norm}, config->out_channels, WITH_BIAS);
-  net_end(&call.net);
-  return x;
+  struct skips skips;
+  x = unet_down(&call, x, (struct tensor){0}, &skips);
+  return unet_up(&call, x, &skips);
 }

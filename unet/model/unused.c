@@ -8,24 +8,30 @@
 #include "unet/checkpoint/original.h"
 #include "unet/model/plans.h"
 
-/* Appends every network of the model once to a plan; sets *resources to the weights that they read. */
-static int plan_all(const struct checkpoint *checkpoint, struct resources *resources, struct error *err) {
+/* Appends every network of the model once to a plan, with that of a control where one is given; sets *resources to the
+ * weights that they read. */
+static int plan_all(const struct checkpoint *checkpoint, const struct control_network *network,
+                    struct resources *resources, struct error *err) {
   struct model model;
-  struct plan text[TEXT_ENCODERS_MAX] = {0}, keys = {0}, times = {0}, frame = {0};
+  struct plan text[TEXT_ENCODERS_MAX] = {0}, keys = {0}, own_keys = {0}, times = {0}, frame = {0};
   struct frame_noise noise;
   if (model_init(&model, checkpoint, resources, err) < 0)
     return -1;
   int size = model_size_multiple(&model);
-  const struct frame_shape shape = {.width = size, .height = size, .steps = 1, .rows = {1, 1}};
-  int result = 0;
+  int result = network ? model_add_control(&model, 0, network, err) : 0;
+  const struct frame_shape shape = {
+      .width = size, .height = size, .steps = 1, .rows = {1, 1}, .controls = network != NULL};
   for (int i = 0; result == 0 && i < checkpoint->text_encoder_count; i++)
     result = plans_text(&model, i, &text[i], err);
   result = result ? result : plans_keys(&model, 1, &keys, err);
+  if (!result && tensor_exists(model.controls[0].keys[0]))
+    result = plans_control_keys(&model, 0, 1, &own_keys, err);
   result = result ? result : plans_times(&model, &shape, &times, err);
   result = result ? result : plans_frame(&model, &shape, &frame, &noise, err);
   for (int i = 0; i < TEXT_ENCODERS_MAX; i++)
     plan_free(&text[i]);
   plan_free(&keys);
+  plan_free(&own_keys);
   plan_free(&times);
   plan_free(&frame);
   model_free(&model);
@@ -123,7 +129,7 @@ static size_t count_elements(const struct resources *resources) {
 
 int plans_check_unused(const struct checkpoint *checkpoint, size_t *elements, struct error *err) {
   struct resources resources = {0};
-  int result = plan_all(checkpoint, &resources, err);
+  int result = plan_all(checkpoint, NULL, &resources, err);
   result = result ? result : check_all(checkpoint, &resources, err);
   *elements = count_elements(&resources);
   resources_free(&resources);
@@ -137,4 +143,12 @@ int plans_check_style_unused(const struct ip_adapter *adapter, const struct reso
     return -1;
   *elements += count_elements(resources);
   return 0;
+}
+
+int plans_check_control(const struct control_network *network, const struct checkpoint *checkpoint, struct error *err) {
+  struct resources resources = {0};
+  int result = plan_all(checkpoint, network, &resources, err);
+  result = result ? result : check_component(&network->weights, &(struct carrier){0}, &resources, err);
+  resources_free(&resources);
+  return result;
 }

@@ -47,7 +47,13 @@ static void keep(struct walker *w) {
   w->skips[w->skip_count++] = w->channels;
 }
 
-/* DownBlock2D or CrossAttnDownBlock2D; level 0 is the outermost. */
+/* The map of a level goes to the last layer. */
+static void take_map(struct walker *w, int level) {
+  w->walk->layers[w->walk->count - 1].level = 1 + level;
+}
+
+/* DownBlock2D or CrossAttnDownBlock2D; level 0 is the outermost. As in diffusers, an adapter's map is added before the
+ * downsampler of the second, and behind that of the first. */
 static void walk_down(struct walker *w, int level) {
   const struct unet_config *config = w->config;
   snprintf(w->block, sizeof w->block, "down_blocks.%d", level);
@@ -57,20 +63,25 @@ static void walk_down(struct walker *w, int level) {
       add_transformer(w, i, level, config->down_depth[level][i]);
     keep(w);
   }
+  if (config->down_attention[level])
+    take_map(w, level);
   if (level < config->levels - 1) {
     add(w, LAYER_DOWNSAMPLE, "downsamplers", 0);
     keep(w);
   }
+  if (!config->down_attention[level])
+    take_map(w, level);
 }
 
 /* UNetMidBlock2DCrossAttn, or UNetMidBlock2D: one res block. */
 static void walk_mid(struct walker *w) {
   snprintf(w->block, sizeof w->block, "mid_block");
   add_res(w, 0, w->channels);
-  if (!w->config->mid_attention)
-    return;
-  add_transformer(w, 0, w->config->levels - 1, w->config->mid_depth);
-  add_res(w, 1, w->channels);
+  if (w->config->mid_attention) {
+    add_transformer(w, 0, w->config->levels - 1, w->config->mid_depth);
+    add_res(w, 1, w->channels);
+  }
+  take_map(w, w->config->levels);
 }
 
 /* UpBlock2D or CrossAttnUpBlock2D of the level. */
@@ -94,7 +105,7 @@ static int layers_at_most(const struct unet_config *config) {
   return count;
 }
 
-int walk_init(struct walk *walk, const struct unet_config *config) {
+int walk_init(struct walk *walk, const struct unet_config *config, enum unet_part last) {
   struct walker w = {
       .walk = walk, .config = config, .channels = config->channels[0], .skips = {config->channels[0]}, .skip_count = 1};
   *walk = (struct walk){.layers = calloc((size_t)layers_at_most(config), sizeof *walk->layers)};
@@ -106,7 +117,7 @@ int walk_init(struct walk *walk, const struct unet_config *config) {
   if (config->mid_block)
     walk_mid(&w);
   w.part = UNET_UP;
-  for (int level = config->levels - 1; level >= 0; level--)
+  for (int level = config->levels - 1; last == UNET_UP && level >= 0; level--)
     walk_up(&w, level);
   return 0;
 }

@@ -17,6 +17,7 @@ struct unet_layer {
   int skip;      /* and of the skip connection that a res block of the way up takes beside it; else 0 */
   int out;       /* channels of its output */
   bool kept;     /* the output is a skip connection for the way up */
+  int level;     /* of a T2I-Adapter's maps: 1 + the one that is added to the output; 0: none is */
   int time;      /* of res blocks: its first channel in the time projections of all of them */
   /* Of transformers: */
   int heads, depth;          /* depth: transformer blocks */
@@ -35,8 +36,8 @@ struct walk {
 /* The most skip connections there can be. */
 enum { SKIPS_MAX = 1 + LEVELS_MAX * (LAYERS_MAX + 1) };
 
-/* Returns -1 when memory is short. */
-int walk_init(struct walk *walk, const struct unet_config *config);
+/* Up to the end of this part: a ControlNet has no way up. Returns -1 when memory is short. */
+int walk_init(struct walk *walk, const struct unet_config *config, enum unet_part last);
 void walk_free(struct walk *walk); /* also of a zeroed one */
 
 /* A transformer's attentions to the text, counted over all of its blocks: how many each block has (attn2, or attn1 and

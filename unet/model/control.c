@@ -1,0 +1,238 @@
+#include "unet/model/control.h"
+
+#include <stdio.h>
+
+bool control_is_controlnet(const struct control *control) {
+  return control->network && control->network->type == CONTROL_CONTROLNET;
+}
+
+static int add_keys(struct control *control, int slots, int positions, struct resources *resources, struct error *err) {
+  for (int chunks = 1; chunks <= PROMPT_CHUNKS_MAX; chunks++) {
+    char name[64];
+    snprintf(name, sizeof name, "prompt keys and values of control %d, %d chunks", 1 + control->index, chunks);
+    struct tensor *keys = &control->keys[chunks - 1];
+    *keys = resources_state(resources, name, slots * chunks, 1, positions, control->body.walk.text_channels,
+                            ELEMENT_DEVICE, err);
+    if (!tensor_exists(*keys))
+      return -1;
+  }
+  return 0;
+}
+
+int control_init(struct control *control, int index, const struct control_network *network, int slots, int positions,
+                 struct resources *resources, struct error *err) {
+  *control = (struct control){.index = index, .network = network};
+  if (!control_is_controlnet(control))
+    return 0;
+  if (unet_init_body(&control->body, &network->controlnet.body, &network->weights, err) < 0)
+    return -1;
+  if (!control->body.walk.text_channels || add_keys(control, slots, positions, resources, err) == 0)
+    return 0;
+  control_free(control);
+  return -1;
+}
+
+void control_free(struct control *control) {
+  unet_free(&control->body);
+  *control = (struct control){0};
+}
+
+/* --- the map, once a run --- */
+
+/* ControlNetConditioningEmbedding */
+static struct tensor read_hint(const struct net *net, const struct controlnet_config *config, struct tensor x) {
+  char name[32];
+  size_t mark = plan_enter(net->plan, "controlnet_cond_embedding");
+  x = net_conv(net, "conv_in", (struct op_conv){.x = x, .act = ACT_SILU}, config->hint[0], WITH_BIAS);
+  for (int i = 1; i < config->hint_levels; i++) {
+    snprintf(name, sizeof name, "blocks.%d", 2 * i - 2);
+    x = net_conv(net, name, (struct op_conv){.x = x, .act = ACT_SILU}, config->hint[i - 1], WITH_BIAS);
+    snprintf(name, sizeof name, "blocks.%d", 2 * i - 1);
+    x = net_conv(net, name, (struct op_conv){.x = x, .act = ACT_SILU, .stride = 2}, config->hint[i], WITH_BIAS);
+  }
+  x = net_conv(net, "conv_out", (struct op_conv){.x = x}, config->body.channels[0], WITH_BIAS);
+  plan_leave(net->plan, mark);
+  return x;
+}
+
+/* Into a state of the plan, where what is outside the region finds it. */
+static struct tensor keep(const struct control *control, struct plan *plan, const char *what, int number,
+                          struct tensor x) {
+  char name[48];
+  if (plan->failed)
+    return x;
+  snprintf(name, sizeof name, "control %d/%s %d", 1 + control->index, what, number);
+  struct tensor state = plan_state(plan, name, x.n, x.h, x.w, x.c, ELEMENT_DEVICE);
+  plan_shift(plan, what, (struct op_shift){.x = x, .rows = state, .by = x.n});
+  return state;
+}
+
+/* --- T2I-Adapters: FullAdapter, FullAdapterXL --- */
+
+static bool halves(const struct t2i_config *config, int level) {
+  return config->xl ? level == 2 : level > 0;
+}
+
+static struct tensor adapter_layer(const struct net *net, int index, struct tensor x) {
+  size_t mark = plan_enter(net->plan, "resnets.%d", index);
+  struct tensor h = net_conv(net, "block1", (struct op_conv){.x = x, .act = ACT_RELU}, x.c, WITH_BIAS);
+  h = net_linear(net, "block2", (struct op_linear){.x = h, .residual = x}, x.c, WITH_BIAS);
+  plan_leave(net->plan, mark);
+  return h;
+}
+
+static struct tensor adapter_level(const struct net *net, const struct t2i_config *config, int level, struct tensor x) {
+  size_t mark = plan_enter(net->plan, "body.%d", level);
+  if (halves(config, level))
+    x = plan_blocks(net->plan, "downsample", (struct op_blocks){.x = x, .size = 2, .mean = true});
+  if (net_has(net, "in_conv"))
+    x = net_linear(net, "in_conv", (struct op_linear){.x = x}, config->channels[level], WITH_BIAS);
+  for (int i = 0; i < config->layers; i++)
+    x = adapter_layer(net, i, x);
+  plan_leave(net->plan, mark);
+  return x;
+}
+
+/* A map of one channel is any of a grey map's three. */
+static void read_levels(const struct control *control, const struct net *net, struct tensor map,
+                        struct control_features *features) {
+  const struct t2i_config *config = &control->network->t2i;
+  struct op_blocks op = {.x = tensor_channels(map, 0, config->in_channels), .size = config->patch};
+  size_t mark = plan_enter(net->plan, "adapter");
+  struct tensor x = plan_blocks(net->plan, "unshuffle", op);
+  x = net_conv(net, "conv_in", (struct op_conv){.x = x}, config->channels[0], WITH_BIAS);
+  for (int i = 0; i < config->levels; i++) {
+    x = adapter_level(net, config, i, x);
+    features->list[features->count++] = keep(control, net->plan, "level", i, x);
+  }
+  plan_leave(net->plan, mark);
+}
+
+struct control_features control_read_map(const struct control *control, struct plan *plan, struct tensor map) {
+  struct control_features features = {.count = 0};
+  if (!control->network)
+    return features;
+  struct net net = net_begin(plan, &control->network->weights);
+  if (control_is_controlnet(control))
+    features.list[features.count++] =
+        keep(control, plan, "hint", 0, read_hint(&net, &control->network->controlnet, map));
+  else
+    read_levels(control, &net, map, &features);
+  net_end(&net);
+  return features;
+}
+
+void control_queue(const struct control *control, struct plan *plan, int frames, struct control_features *features) {
+  for (int i = 0; i < features->count && !plan->failed; i++) {
+    char name[48];
+    struct tensor *x = &features->list[i];
+    snprintf(name, sizeof name, "batch/control %d/%d", 1 + control->index, i);
+    struct tensor rows = plan_state(plan, name, frames, x->h, x->w, x->c, ELEMENT_DEVICE);
+    plan_shift(plan, name, (struct op_shift){.x = *x, .rows = rows});
+    *x = rows;
+  }
+}
+
+/* --- in each call of the U-Net --- */
+
+static void begin_region(const struct control *control, const struct control_place *place) {
+  plan_region_begin(place->plan, (struct region_when){REGION_CONTROL, control->index, place->step, place->latents});
+}
+
+/* A picture for each row of the call, of which each latent has some. */
+static struct tensor for_rows(const struct control_place *place, struct tensor x) {
+  int n = guidance_total(place->rows, place->latents);
+  if (x.n == n)
+    return x;
+  struct op_unet_input op = {.x = x, .y.n = n};
+  if (place->latents > 1)
+    op.rows = place->rows.each, op.first = place->rows.first;
+  return plan_unet_input(place->plan, "rows", op);
+}
+
+static struct op_inject injection(const struct control *control, const struct control_place *place, int index,
+                                  int count) {
+  struct op_inject op = {.control = control->index, .step = place->step, .index = index, .count = count};
+  if (place->latents > 1)
+    op.rows = place->rows.each, op.first = place->rows.first;
+  return op;
+}
+
+/* A ControlNet on its way through its body. */
+struct injecting {
+  const struct control *control;
+  const struct control_place *place;
+  const struct unet_call *call;
+  const struct skips *skips; /* of the U-Net */
+  struct tensor mid;
+  int *index; /* of the injection that comes next */
+};
+
+/* A zero convolution of what a layer gives, added where the U-Net has the like. */
+static void inject(const void *opaque, const struct unet_layer *layer, struct tensor x) {
+  const struct injecting *in = opaque;
+  const struct walk *walk = in->call->walk;
+  bool mid = layer == &walk->layers[walk->count - 1];
+  char name[48] = "controlnet_mid_block";
+  if (layer && !layer->kept && !mid)
+    return;
+  struct op_inject op = injection(in->control, in->place, (*in->index)++, in->skips->count + 1);
+  if (!mid)
+    snprintf(name, sizeof name, "controlnet_down_blocks.%d", op.index);
+  if (op.index > in->skips->count || (mid != (op.index == in->skips->count))) {
+    plan_fail(in->place->plan, "%s: the U-Net has other skip connections", name);
+    return;
+  }
+  op.x = x;
+  op.y = mid ? in->mid : in->skips->list[op.index];
+  net_inject(&in->call->net, name, op);
+}
+
+static struct tensor time_of(const struct control_place *place, const struct control_moment *m) {
+  if (!place->loop)
+    return tensor_rows_of(m->times, m->first, m->count);
+  struct op_time_row op = {.step = m->first / m->count, .table = m->times, .y.n = m->count};
+  return plan_time_row(place->plan, "time", op);
+}
+
+static struct tensor text_of(const struct control_place *place, const struct control_moment *m) {
+  struct op_prompt op = m->prompt;
+  op.slots = m->keys;
+  return tensor_exists(m->keys) ? plan_prompt(place->plan, "prompt", op) : (struct tensor){0};
+}
+
+void control_inject(const struct control *control, const struct control_place *place,
+                    const struct control_features *features, const struct control_moment *moment,
+                    const struct skips *skips, struct tensor mid) {
+  if (!control_is_controlnet(control))
+    return;
+  int index = 0;
+  struct skips own;
+  begin_region(control, place);
+  size_t mark = plan_enter(place->plan, "control %d", 1 + control->index);
+  struct tensor time = time_of(place, moment), hint = for_rows(place, features->list[0]), text = text_of(place, moment);
+  plan_leave(place->plan, mark);
+  struct unet_call call = unet_begin(&control->body, place->plan, time, text);
+  const struct injecting injecting = {control, place, &call, skips, mid, &index};
+  call.behind = inject;
+  call.opaque = &injecting;
+  unet_down(&call, place->x, hint, &own);
+  plan_region_end(place->plan);
+}
+
+/* --- T2I-Adapters --- */
+
+void control_add_level(const struct control *control, const struct control_place *place,
+                       const struct control_features *features, const struct unet_layer *layer, struct tensor x) {
+  int level = layer->level - 1;
+  if (!control->network || control_is_controlnet(control) || level >= features->count)
+    return;
+  begin_region(control, place);
+  size_t mark = plan_enter(place->plan, "control %d", 1 + control->index);
+  struct op_inject op = injection(control, place, level, features->count);
+  op.x = features->list[level].n == 1 ? features->list[level] : for_rows(place, features->list[level]);
+  op.y = x;
+  plan_inject(place->plan, "level", op);
+  plan_leave(place->plan, mark);
+  plan_region_end(place->plan);
+}
