@@ -46,6 +46,12 @@ enum engine_prompt_syntax { PROMPT_SYNTAX_WEIGHTS, PROMPT_SYNTAX_PLAIN };
 /* What happens to a prompt's characters first: see text/fix.h, whose order this is. */
 enum engine_text_fix { ENGINE_FIX_FTFY, ENGINE_FIX_BASIC, ENGINE_FIX_FAST };
 
+/* A map, and the network that reads it. */
+struct engine_control {
+  enum map_kind map;
+  const char *model; /* folder or file of a ControlNet or T2I-Adapter; NULL: the map alone */
+};
+
 struct engine_params {
   const char *model;      /* diffusers folder, or a file in the original key layout */
   const char *name;       /* of the model, for people; NULL: as the folder or file is called */
@@ -66,6 +72,8 @@ struct engine_params {
   struct checkpoint *checkpoint;
   const char *const *adapters; /* files of LoRA and its kin, at most ADAPTERS_MAX; controls.adapter has their weights */
   int adapter_count;
+  const struct engine_control *controls; /* at most CONTROLS_MAX; struct controls has their values in this order */
+  int control_count;
   const char *ip_adapter;    /* file of an IP-Adapter; NULL: none */
   const char *image_encoder; /* folder of its CLIP vision network; NULL: the one beside the file */
   bool
@@ -84,7 +92,8 @@ struct engine_shape {
   enum sampler sampler;        /* SAMPLER_AUTO: what the checkpoint's scheduler names */
   enum spacing spacing;        /* SPACING_AUTO: what suits the two */
   int steps;                   /* 1..50; 0: what suits the model (1 for turbo and mini, 4 for LCM, 20 else) */
-  bool text_to_image;          /* no input frame */
+  bool text_to_image;          /* no input frame, but where controls read it */
+  unsigned controls;           /* of the engine's, those that frames may use: bit i is number i */
   enum guidance_mode guidance; /* see there; where the model embeds guidance, full is that, and residual is refused */
   bool stream_batch;           /* all steps in one U-Net call, each for another frame: see engine_submit */
   int batch;                   /* pictures of one run: 1, or 0, which is 1 */
@@ -135,6 +144,10 @@ void engine_close(struct engine **engine); /* releases every handle; stores NULL
 void engine_get_info(const struct engine *engine, struct engine_info *info);
 /* The size nearest to a wished one that handles may have, as shape.nearest_size gives it. */
 void engine_nearest_size(const struct engine *engine, int *width, int *height);
+
+/* Opens a control later, under a number from 0 to CONTROLS_MAX - 1 that none has yet. Handles prepared before go on
+ * without it. It stays until the engine is closed. As engine_prepare, on any thread. */
+int engine_open_control(struct engine *engine, int number, const struct engine_control *control, struct error *err);
 
 /* Makes a handle: plan, algorithms, captured launches, sampling state. Weights that no handle has used before are
  * loaded. On failure everything goes on as it was. The engine owns the handle. */
@@ -240,7 +253,7 @@ static inline struct frame_identity frame_identity(const struct frame *frame) {
 struct engine_request {
   struct prepared *prepared;
   const struct controls *controls;
-  const struct frame *frame;      /* the input; not read for text to image */
+  const struct frame *frame;      /* the input; not read for text to image without controls */
   struct frame_identity identity; /* of the frame, which the picture gets */
   bool drain;                     /* there is no frame: those under way in a stream batch go on by one step */
   void *opaque;                   /* the caller's own; comes back with the picture */

@@ -2,7 +2,10 @@
 #ifndef UNET_BASE_CONTROLS_H
 #define UNET_BASE_CONTROLS_H
 
+#include <stdbool.h>
 #include <stdint.h>
+
+#include "unet/base/maps.h"
 
 /* Prompt slots: encoded prompts the device keeps, filled by engine_set_prompt. 1 to 9 belong to the keys 1 to 9. The
  * last one is the engine's own: the empty prompt, which stands in for slots never set. */
@@ -30,6 +33,15 @@ struct control_style {
 /* What is shown: the picture, the map of one control in its place, or both beside each other. */
 enum show { SHOW_PICTURE, SHOW_MAP, SHOW_BESIDE };
 
+/* Of a control: a map that is made of the frame, and the network that reads it. */
+struct control_values {
+  float weight; /* of what the network adds; 0: it does not run */
+  /* Where it acts, from 0, pure noise, to 1, the picture: a step counts by the share of its noise that lies there */
+  float start, end;
+  bool guess;              /* the prompt's row alone is led, the less the farther from the middle: for empty prompts */
+  float param[MAP_PARAMS]; /* of the map: see map_parameters, and map_standard for what they are as a rule */
+};
+
 struct controls {
   int prompt; /* slot of the prompt */
   /* Weights of slots SLOT_PRESET_1 and on, whose blend takes the place of prompt where one of them is above 0: linear
@@ -47,6 +59,7 @@ struct controls {
   float mix;              /* 1: the generated picture, 0: the input picture, between: cross-fade */
   float adapter[ADAPTERS_MAX];            /* weight of each of the engine's adapters: 0 leaves the model as it is */
   struct control_style style[STYLES_MAX]; /* of the pictures that engine_set_style gave */
+  struct control_values control[CONTROLS_MAX];
   uint64_t seed; /* of the noise; the same seed gives the same noise every frame and on every device */
   /* A walk from seed to seed: at 2.25 the noise lies a quarter of the way from that of seed + 2 to that of seed + 3, at
    * 2 it is that of seed + 2 to the bit. Between, it goes along the circle through the two, so that it stays standard
@@ -54,10 +67,12 @@ struct controls {
   double seed_position;
 };
 
+#define CONTROL_DEFAULTS                                                                                               \
+  { .weight = 1.0f, .end = 1.0f }
 #define CONTROLS_DEFAULTS                                                                                              \
   {                                                                                                                    \
     .prompt = SLOT_PRESET_1, .strength = 1.0f, .guidance = 1.0f, .image_guidance = 1.5f, .delta = 1.0f, .eta = -1,     \
-    .mix = 1.0f, .seed = 1                                                                                             \
+    .mix = 1.0f, .control = {CONTROL_DEFAULTS, CONTROL_DEFAULTS, CONTROL_DEFAULTS, CONTROL_DEFAULTS}, .seed = 1        \
   }
 
 #endif

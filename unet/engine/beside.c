@@ -5,24 +5,24 @@
 #include "unet/engine/engine_impl.h"
 
 /* The run's slots become places of keys and values, and the frame's are those from now on. */
-static int place(struct engine *engine, int rows, int chunks, struct run_params *run, struct error *err) {
+static int place(struct engine *engine, const struct frame_shape *shape, struct run_params *run, struct error *err) {
   struct run_params slots = *run;
-  if (prompts_place(engine, rows, chunks, run, err) < 0)
+  if (prompts_place(engine, shape, run, err) < 0)
     return -1;
-  prompts_show(engine, rows, chunks, &slots, run);
+  prompts_show(engine, shape, &slots, run);
   return 0;
 }
 
 /* Everything that the controls ask for, now. */
 static int fill_at_once(struct engine *engine, struct prepared *prepared, const struct controls *controls,
                         struct run_params *run, struct error *err) {
-  int rows = prepared->shape.rows.first;
   if (adapters_apply(&engine->adapters, engine->device, controls->adapter, err) < 0)
     return -1;
   guidance_fill(engine, &prepared->shape, controls, run);
-  if (prompts_refresh(engine, rows, run, err) < 0 || sampling_times(engine, prepared, run, err) < 0)
+  if (prompts_refresh(engine, prepared->shape.rows.first, run, err) < 0 ||
+      sampling_times(engine, prepared, run, err) < 0)
     return -1;
-  return place(engine, rows, prepared->shape.chunks, run, err) < 0 ? -1 : 1;
+  return place(engine, &prepared->shape, run, err) < 0 ? -1 : 1;
 }
 
 static int finish_and_fill(struct engine *engine, struct prepared *prepared, const struct controls *controls,
@@ -42,8 +42,7 @@ static int start_prompts(struct engine *engine, struct error *err) {
   struct run_params run = {0};
   int rows = b->wanted_shape.rows.first;
   guidance_fill(engine, &b->wanted_shape, &b->wanted, &run);
-  return prompts_refresh(engine, rows, &run, err) < 0 ? -1
-                                                      : prompts_place(engine, rows, b->wanted_shape.chunks, &run, err);
+  return prompts_refresh(engine, rows, &run, err) < 0 ? -1 : prompts_place(engine, &b->wanted_shape, &run, err);
 }
 
 /* It begins behind the frame: what changes is listed on the host. */
@@ -58,24 +57,29 @@ static void ask_for_merge(struct engine *engine, const struct prepared *prepared
 /* The prompts that the controls ask for: 1, or 0 where they are yet to be made, which is begun. */
 static int fill_prompts(struct engine *engine, struct prepared *prepared, const struct controls *controls,
                         struct run_params *run, struct error *err) {
-  int rows = prepared->shape.rows.first;
   guidance_fill(engine, &prepared->shape, controls, run);
-  if (prompts_refresh(engine, rows, run, err) < 0)
+  if (prompts_refresh(engine, prepared->shape.rows.first, run, err) < 0)
     return -1;
   struct run_params slots = *run;
-  if (prompts_place(engine, rows, prepared->shape.chunks, run, err) < 0)
+  if (prompts_place(engine, &prepared->shape, run, err) < 0)
     return -1;
-  if (prompts_await(engine, rows, prepared->shape.chunks, &slots, run))
+  if (prompts_await(engine, &prepared->shape, &slots, run))
     return 0;
-  prompts_show(engine, rows, prepared->shape.chunks, &slots, run);
+  prompts_show(engine, &prepared->shape, &slots, run);
   return sampling_times(engine, prepared, &slots, err) < 0 ? -1 : 1;
+}
+
+/* Whether a handle of this shape finds what is shown. */
+static bool is_shown(const struct shown *shown, const struct frame_shape *shape) {
+  return shown->known && shown->rows >= shape->rows.first && shown->chunks == shape->chunks &&
+         !(shape->controls & ~shown->controls);
 }
 
 /* Prompts as the frame before shows them. 0: that is not possible. */
 static int fill_as_before(struct engine *engine, struct prepared *prepared, const struct controls *controls,
                           struct run_params *run, struct error *err) {
   const struct shown *shown = &engine->beside.shown;
-  if (!shown->known || shown->rows < prepared->shape.rows.first || shown->chunks != prepared->shape.chunks)
+  if (!is_shown(shown, &prepared->shape))
     return 0;
   guidance_fill(engine, &prepared->shape, controls, run);
   memcpy(run->prompt, shown->prompt, sizeof run->prompt);
@@ -97,8 +101,7 @@ static int fill_or_begin(struct engine *engine, struct prepared *prepared, const
     ask_for_merge(engine, prepared, controls);
   if (!same_adapters)
     return 0;
-  if (b->merge != MERGE_NONE || b->count - b->first >= JOBS_AHEAD || b->shown.rows < prepared->shape.rows.first ||
-      b->shown.chunks != prepared->shape.chunks)
+  if (b->merge != MERGE_NONE || b->count - b->first >= JOBS_AHEAD || !is_shown(&b->shown, &prepared->shape))
     return 0;
   return fill_prompts(engine, prepared, controls, run, err);
 }

@@ -25,7 +25,7 @@ static int prepare_prompts(struct engine *engine, struct error *err) {
   for (int i = 0; i < engine->checkpoint->text_encoder_count; i++)
     if (prepare_text(engine, i, err) < 0)
       return -1;
-  if (prompts_prepare_keys(engine, 1, err) < 0)
+  if (prompts_prepare_keys(engine, &(struct frame_shape){.chunks = 1}, err) < 0)
     return -1;
   return prompts_restore(engine, err) < 0 ? -1 : style_pictures_begin(engine, err);
 }
@@ -63,12 +63,19 @@ static void leave_device(struct engine *engine) {
     for (int i = 0; i < PROMPT_CHUNKS_MAX; i++)
       device_release(engine->device, &engine->keys[i].program);
     style_pictures_leave(engine);
+    for (int i = 0; i < CONTROLS_MAX * PROMPT_CHUNKS_MAX; i++)
+      device_release(engine->device, &engine->control_keys[i / PROMPT_CHUNKS_MAX][i % PROMPT_CHUNKS_MAX].program);
   }
   device_close(&engine->device);
   for (int i = 0; i < TEXT_ENCODERS_MAX; i++)
     plan_free(&engine->text_plan[i]);
   for (int i = 0; i < PROMPT_CHUNKS_MAX; i++)
     plan_free(&engine->keys[i].plan);
+  for (int i = 0; i < CONTROLS_MAX * PROMPT_CHUNKS_MAX; i++) {
+    struct control_keys *keys = &engine->control_keys[i / PROMPT_CHUNKS_MAX][i % PROMPT_CHUNKS_MAX];
+    plan_free(&keys->plan);
+    *keys = (struct control_keys){.program = NULL};
+  }
 }
 
 /* Whether the CPU may take over: the user left the choice of a device open, and the GPU could be opened and then
@@ -137,7 +144,7 @@ static int open_all(struct engine *engine, const struct engine_params *params, s
   if (plans_check_unused(engine->checkpoint, &engine->weight_elements, err) < 0 ||
       model_init(&engine->model, engine->checkpoint, &engine->resources, err) < 0 ||
       style_pictures_open(engine, params, err) < 0 || open_adapters(engine, params, err) < 0 ||
-      prompts_begin(engine, err) < 0)
+      controls_open(engine, params, err) < 0 || prompts_begin(engine, err) < 0)
     return -1;
   return open_device(engine, err) < 0 ? engine_fall_back(engine, err) : 0;
 }
@@ -166,6 +173,7 @@ void engine_close(struct engine **engine_ref) {
   model_free(&engine->model);
   resources_free(&engine->resources);
   adapters_free(&engine->adapters);
+  controls_close(engine);
   checkpoint_close(&engine->own_checkpoint);
   pthread_mutex_destroy(&engine->preparing);
   pthread_mutex_destroy(&engine->listing);

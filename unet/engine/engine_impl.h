@@ -10,6 +10,7 @@
  * beside.c     what a frame shows of these
  * styles.c     style pictures: their places, when they come
  * style_picture.c  a frame to what the image encoder reads
+ * controls.c   controls: their networks, and how much each adds in which step
  * mask.c       what inpainting models are to repaint
  * geometry.c   which part of an input a picture shows
  * guidance.c   which prompts a run reads, and how its rows are weighed
@@ -69,6 +70,7 @@ struct passenger {
   bool whole; /* when it came on board */
   float mix;
   struct sampler_table table;
+  float gain[CONTROLS_MAX][CALLS_MAX]; /* of its controls at its steps */
 };
 
 /* A frame plan ready to run, and what it samples. */
@@ -142,6 +144,14 @@ struct style_pictures {
   uint64_t pictures; /* so far */
 };
 
+/* The same for a control's own attention, in the places that keys and values have for the model's. */
+struct control_keys {
+  struct plan plan;
+  struct program *program;     /* NULL: as above, or its network attends to no text */
+  uint64_t names[KEY_SLOTS];   /* what is there: keys_name; 0: nothing */
+  uint64_t weights[KEY_SLOTS]; /* version of the network's weights then */
+};
+
 /* What inpainting models leave of a picture. */
 struct mask {
   uint8_t *kept; /* [height][width]: 1 where it stays; NULL: nowhere */
@@ -160,6 +170,7 @@ struct job {
 struct shown {
   bool known;
   int rows, chunks;
+  unsigned controls;                              /* whose keys and values are there, too */
   struct prompt_params prompt[GUIDANCE_ROWS_MAX]; /* places of keys and values */
   uint64_t names[KEY_SLOTS];                      /* of what is there */
   int name_count;
@@ -206,6 +217,8 @@ struct engine {
   uint64_t encodings;                         /* done so far */
   struct prompt_keys keys[PROMPT_CHUNKS_MAX]; /* of as many chunks as the index and 1; under preparing until a handle
                                                  has come that needs them */
+  struct control_network *control_networks[CONTROLS_MAX]; /* those that were opened; under preparing */
+  struct control_keys control_keys[CONTROLS_MAX][PROMPT_CHUNKS_MAX];
   enum engine_prompt_syntax syntax;
   enum text_fix text_fix;
   struct sampling sampling; /* what each handle begins with */
@@ -235,15 +248,15 @@ void prepared_release_all(struct engine *engine);
 /* Encodes the texts of the run's prompt slots, of so many guidance rows, again where a weight has changed. */
 int prompts_refresh(struct engine *engine, int rows, struct run_params *run, struct error *err);
 /* Replaces the prompt slots in *run, which are fresh, by the slots of their keys and values, which are computed where
- * they are missing. chunks: of the handle that runs. */
-int prompts_place(struct engine *engine, int rows, int chunks, struct run_params *run, struct error *err);
-/* Makes ready what handles of so many chunks need. */
-int prompts_prepare_keys(struct engine *engine, int chunks, struct error *err);
-/* Notes what a frame of a handle of so many chunks shows: its slots, and their places. */
-void prompts_show(struct engine *engine, int rows, int chunks, struct run_params *slots,
+ * they are missing. shape: of the handle that runs. */
+int prompts_place(struct engine *engine, const struct frame_shape *shape, struct run_params *run, struct error *err);
+/* Makes ready what such handles need. */
+int prompts_prepare_keys(struct engine *engine, const struct frame_shape *shape, struct error *err);
+/* Notes what a frame of such a handle shows: its slots, and their places. */
+void prompts_show(struct engine *engine, const struct frame_shape *shape, struct run_params *slots,
                   const struct run_params *placed);
-/* Whether a job writes what so many rows of a run of these slots, in these places, read. */
-bool prompts_await(const struct engine *engine, int rows, int chunks, struct run_params *slots,
+/* Whether a job writes what a run of such a handle, of these slots in these places, reads. */
+bool prompts_await(const struct engine *engine, const struct frame_shape *shape, struct run_params *slots,
                    struct run_params *places);
 /* Puts the empty prompt's tokens into its slot; prompts_restore encodes them. */
 int prompts_begin(struct engine *engine, struct error *err);
@@ -296,6 +309,17 @@ void style_pictures_close(struct engine *engine);
 /* The run's styles: 1 where all that is wanted is shown, else 0. */
 int style_pictures_fill(struct engine *engine, const struct prepared *prepared, const struct controls *controls,
                         bool at_once, struct run_params *run, struct error *err);
+
+/* --- controls.c --- */
+
+/* Opens those of the parameters. */
+int controls_open(struct engine *engine, const struct engine_params *params, struct error *err);
+void controls_close(struct engine *engine);
+/* Refuses a handle with controls that were not opened. */
+int controls_check(const struct engine *engine, unsigned controls, struct error *err);
+/* The run's values of the handle's controls, whose steps' timesteps are there. */
+void controls_fill(const struct engine *engine, const struct prepared *prepared, const struct controls *controls,
+                   struct run_params *run);
 
 /* --- mask.c --- */
 

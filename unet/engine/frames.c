@@ -34,7 +34,7 @@ static const struct frame *blank(void) {
 
 /* Where the plan has no input, *frame becomes NULL. */
 static int choose_input(const struct prepared *prepared, bool drain, const struct frame **frame, struct error *err) {
-  if (prepared->shape.text_to_image)
+  if (prepared->shape.text_to_image && !prepared->shape.controls)
     *frame = NULL;
   else if (drain)
     *frame = blank();
@@ -58,11 +58,14 @@ int engine_under_way(const struct prepared *prepared) {
 
 /* Who a request brings on board. */
 static struct passenger passenger_of(const struct engine_request *request, const struct run_params *run) {
-  return (struct passenger){.there = !request->drain,
-                            .identity = request->identity,
-                            .opaque = request->opaque,
-                            .mix = run->mix,
-                            .table = request->prepared->table};
+  struct passenger newest = {.there = !request->drain,
+                             .identity = request->identity,
+                             .opaque = request->opaque,
+                             .mix = run->mix,
+                             .table = request->prepared->table};
+  for (int i = 0; i < CONTROLS_MAX; i++)
+    memcpy(newest.gain[i], run->control[i].gain, sizeof newest.gain[i]);
+  return newest;
 }
 
 /* Each step is that of the frame which is there; in an empty place that of this one. */
@@ -74,6 +77,8 @@ static void fill_batch(const struct prepared *prepared, struct run_params *run) 
       continue;
     run->step[i] = p->table.step[i];
     run->residual[i] = p->table.residual[i];
+    for (int k = 0; k < CONTROLS_MAX; k++)
+      run->control[k].gain[i] = p->gain[k][i];
     if (i == steps - 1)
       run->mix = p->mix;
   }
@@ -100,6 +105,7 @@ static int fill_run(struct engine *engine, const struct engine_request *request,
       mask_write(engine, prepared, err) < 0)
     return -1;
   fill_sampling(engine, prepared, controls, run);
+  controls_fill(engine, prepared, controls, run);
   if (noise_bring(engine, prepared, controls, err) < 0)
     return -1;
   *newest = passenger_of(request, run);

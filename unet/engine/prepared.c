@@ -72,7 +72,7 @@ static int check_wish(const struct engine *engine, const struct engine_shape *wi
     return error_set(err, STATUS_USAGE, "prompts of %d chunks: 1 to %d are supported", wish->chunks, PROMPT_CHUNKS_MAX);
   if (wish->batch < 0 || wish->batch > 1)
     return error_set(err, STATUS_USAGE, "a batch of %d: one picture a run is supported", wish->batch);
-  return 0;
+  return controls_check(engine, wish->controls, err);
 }
 
 static int choose_shape(const struct engine *engine, const struct engine_shape *wish, const struct sampling *sampling,
@@ -92,6 +92,7 @@ static int choose_shape(const struct engine *engine, const struct engine_shape *
       .text_to_image = wish->text_to_image,
       .styles = wish->styles,
       .stream_batch = wish->stream_batch,
+      .controls = wish->controls,
   };
   if (wish->nearest_size)
     engine_nearest_size(engine, &shape->width, &shape->height);
@@ -130,7 +131,7 @@ static int make(struct engine *engine, const struct engine_shape *wish, struct p
       choose_shape(engine, wish, &prepared->sampling, &prepared->shape, err) < 0)
     return -1;
   warn_of_steps(engine, &prepared->shape);
-  if (prompts_prepare_keys(engine, prepared->shape.chunks, err) < 0)
+  if (prompts_prepare_keys(engine, &prepared->shape, err) < 0)
     return -1;
   if (plans_frame(&engine->model, &prepared->shape, &prepared->plan, &prepared->noise, err) < 0 ||
       plans_times(&engine->model, &prepared->shape, &prepared->times_plan, err) < 0 ||

@@ -78,12 +78,33 @@ static int find_used(struct run_params *run, int rows, int *used[USED_MAX]) {
 }
 
 /* The text that a slot holds to keys and values. */
-static int make_keys(struct engine *engine, int slot, int most, int chunks, int place, struct error *err) {
+static int make_keys(struct engine *engine, struct program *program, int slot, int most, int chunks, int place,
+                     struct error *err) {
   for (int c = 0; c < chunks; c++) {
     int text = chunk_place(engine, slot, c, most, chunks);
     const struct run_params run = {.prompt[0] = {{text}, {1}}, .slot = place * chunks + c};
-    if (slices_start(engine, engine->keys[chunks - 1].program, &run, err) < 0)
+    if (slices_start(engine, program, &run, err) < 0)
       return -1;
+  }
+  return 0;
+}
+
+/* The same for the attention of the handle's controls, where it is not in this place yet. */
+static int make_control_keys(struct engine *engine, const struct frame_shape *shape, int slot, int most, int place,
+                             struct error *err) {
+  uint64_t name = keys_name(engine, slot, most);
+  for (int i = 0; i < CONTROLS_MAX; i++) {
+    struct control_keys *keys = &engine->control_keys[i][shape->chunks - 1];
+    if (!(shape->controls >> i & 1) || !keys->program)
+      continue;
+    uint64_t weights = plan_weights_version(&keys->plan);
+    if (keys->names[place] == name && keys->weights[place] == weights)
+      continue;
+    keys->names[place] = 0;
+    if (make_keys(engine, keys->program, slot, most, shape->chunks, place, err) < 0)
+      return -1;
+    keys->names[place] = name;
+    keys->weights[place] = weights;
   }
   return 0;
 }
@@ -123,7 +144,9 @@ static int keep_shown(struct engine *engine, int chunks, uint64_t names[NAMES_MA
 
 /* Finds a place for each slot's keys and values, and computes those that are missing. Runs in flight may still read
  * what is in a place now; the device works in order, so they have read it before it is overwritten. */
-static int place_slots(struct engine *engine, const int *slots, int count, int chunks, int *places, struct error *err) {
+static int place_slots(struct engine *engine, const struct frame_shape *shape, const int *slots, int count, int *places,
+                       struct error *err) {
+  int chunks = shape->chunks;
   struct recent *recent = &engine->keys[chunks - 1].recent;
   uint64_t names[NAMES_MAX] = {0};
   int all[NAMES_MAX], most = most_chunks(engine, slots, count);
@@ -135,18 +158,22 @@ static int place_slots(struct engine *engine, const int *slots, int count, int c
   uint64_t come = recent_assign(recent, names, number, all);
   memcpy(places, all, (size_t)count * sizeof *places);
   for (int i = 0; i < count; i++)
-    if (come >> i & 1 && make_keys(engine, slots[i], most, chunks, places[i], err) < 0) {
+    if (come >> i & 1 &&
+        make_keys(engine, engine->keys[chunks - 1].program, slots[i], most, chunks, places[i], err) < 0) {
       recent_forget_all(recent);
       return -1;
     }
+  for (int i = 0; i < count; i++)
+    if (make_control_keys(engine, shape, slots[i], most, places[i], err) < 0)
+      return -1;
   return 0;
 }
 
-void prompts_show(struct engine *engine, int rows, int chunks, struct run_params *slots,
+void prompts_show(struct engine *engine, const struct frame_shape *shape, struct run_params *slots,
                   const struct run_params *placed) {
   struct shown *shown = &engine->beside.shown;
-  int *used[USED_MAX], count = find_used(slots, rows, used), numbers[USED_MAX] = {0};
-  *shown = (struct shown){.known = true, .rows = rows, .chunks = chunks};
+  int *used[USED_MAX], rows = shape->rows.first, count = find_used(slots, rows, used), numbers[USED_MAX] = {0};
+  *shown = (struct shown){.known = true, .rows = rows, .chunks = shape->chunks, .controls = shape->controls};
   memcpy(shown->prompt, placed->prompt, sizeof shown->prompt);
   for (int i = 0; i < count; i++)
     numbers[i] = *used[i];
@@ -169,20 +196,29 @@ static bool reads(struct run_params *run, int rows, int slot) {
   return false;
 }
 
-bool prompts_await(const struct engine *engine, int rows, int chunks, struct run_params *slots,
+/* Whether a program makes keys and values that such a handle reads. */
+static bool makes_keys(const struct engine *engine, const struct frame_shape *shape, const struct program *program) {
+  bool makes = program == engine->keys[shape->chunks - 1].program;
+  for (int i = 0; i < CONTROLS_MAX; i++)
+    makes |= shape->controls >> i & 1 && program == engine->control_keys[i][shape->chunks - 1].program;
+  return makes;
+}
+
+bool prompts_await(const struct engine *engine, const struct frame_shape *shape, struct run_params *slots,
                    struct run_params *places) {
   const struct beside *b = &engine->beside;
+  int rows = shape->rows.first;
   for (int i = b->first; i < b->count; i++) {
     const struct job *job = &b->jobs[i];
     bool text = job->program == engine->text_program[0] || job->program == engine->text_program[1];
     if (text ? reads(slots, rows, job->run.slot % SLOTS)
-             : job->program == engine->keys[chunks - 1].program && reads(places, rows, job->run.slot / chunks))
+             : makes_keys(engine, shape, job->program) && reads(places, rows, job->run.slot / shape->chunks))
       return true;
   }
   return false;
 }
 
-int prompts_prepare_keys(struct engine *engine, int chunks, struct error *err) {
+static int prepare_own_keys(struct engine *engine, int chunks, struct error *err) {
   struct prompt_keys *keys = &engine->keys[chunks - 1];
   struct program *program;
   if (keys->program)
@@ -193,6 +229,28 @@ int prompts_prepare_keys(struct engine *engine, int chunks, struct error *err) {
       slices_prepare(engine, &program, &keys->plan, err) < 0)
     return -1;
   __atomic_store_n(&keys->program, program, __ATOMIC_RELEASE);
+  return 0;
+}
+
+static int prepare_control_keys(struct engine *engine, int control, int chunks, struct error *err) {
+  struct control_keys *keys = &engine->control_keys[control][chunks - 1];
+  struct program *program;
+  if (keys->program || !tensor_exists(engine->model.controls[control].keys[chunks - 1]))
+    return 0;
+  plan_free(&keys->plan);
+  if (plans_control_keys(&engine->model, control, chunks, &keys->plan, err) < 0 ||
+      slices_prepare(engine, &program, &keys->plan, err) < 0)
+    return -1;
+  __atomic_store_n(&keys->program, program, __ATOMIC_RELEASE);
+  return 0;
+}
+
+int prompts_prepare_keys(struct engine *engine, const struct frame_shape *shape, struct error *err) {
+  if (prepare_own_keys(engine, shape->chunks, err) < 0)
+    return -1;
+  for (int i = 0; i < CONTROLS_MAX; i++)
+    if (shape->controls >> i & 1 && prepare_control_keys(engine, i, shape->chunks, err) < 0)
+      return -1;
   return 0;
 }
 
@@ -208,11 +266,11 @@ int prompts_refresh(struct engine *engine, int rows, struct run_params *run, str
   return filled_up ? refresh_slot(engine, SLOT_EMPTY, err) : 0;
 }
 
-int prompts_place(struct engine *engine, int rows, int chunks, struct run_params *run, struct error *err) {
-  int *used[USED_MAX], count = find_used(run, rows, used), slots[USED_MAX] = {0}, places[USED_MAX];
+int prompts_place(struct engine *engine, const struct frame_shape *shape, struct run_params *run, struct error *err) {
+  int *used[USED_MAX], count = find_used(run, shape->rows.first, used), slots[USED_MAX] = {0}, places[USED_MAX];
   for (int i = 0; i < count; i++)
     slots[i] = *used[i];
-  if (place_slots(engine, slots, count, chunks, places, err) < 0)
+  if (place_slots(engine, shape, slots, count, places, err) < 0)
     return -1;
   for (int i = 0; i < count; i++)
     *used[i] = places[i];

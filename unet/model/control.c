@@ -19,9 +19,9 @@ static int add_keys(struct control *control, int slots, int positions, struct re
   return 0;
 }
 
-int control_init(struct control *control, int index, const struct control_network *network, int slots, int positions,
-                 struct resources *resources, struct error *err) {
-  *control = (struct control){.index = index, .network = network};
+int control_init(struct control *control, int index, enum map_kind map, const struct control_network *network,
+                 int slots, int positions, struct resources *resources, struct error *err) {
+  *control = (struct control){.there = true, .index = index, .map = map, .network = network};
   if (!control_is_controlnet(control))
     return 0;
   if (unet_init_body(&control->body, &network->controlnet.body, &network->weights, err) < 0)

@@ -12,7 +12,9 @@
 
 /* One of a model's controls. Borrows the network, which is NULL where there is the map alone. */
 struct control {
-  int index; /* in the run's parameters */
+  bool there; /* it was added to the model */
+  int index;  /* in the run's parameters */
+  enum map_kind map;
   const struct control_network *network;
   struct unet body; /* of a ControlNet */
   /* Of a ControlNet that attends to the text: as the model's. */
@@ -20,8 +22,8 @@ struct control {
 };
 
 /* slots: prompts whose keys and values find room. */
-int control_init(struct control *control, int index, const struct control_network *network, int slots, int positions,
-                 struct resources *resources, struct error *err);
+int control_init(struct control *control, int index, enum map_kind map, const struct control_network *network,
+                 int slots, int positions, struct resources *resources, struct error *err);
 void control_free(struct control *control); /* also of a zeroed one */
 
 bool control_is_controlnet(const struct control *control);

@@ -2,6 +2,8 @@
 
 #include <stdio.h>
 
+#include "unet/model/maps.h"
+
 enum { UNROLLED_MAX = 4 };
 
 static int add_keys(struct model *model, struct resources *resources, int positions, struct error *err) {
@@ -51,12 +53,13 @@ void model_free(struct model *model) {
   unet_free(&model->unet);
 }
 
-int model_add_control(struct model *model, int index, const struct control_network *network, struct error *err) {
+int model_add_control(struct model *model, int index, enum map_kind map, const struct control_network *network,
+                      struct error *err) {
   const struct checkpoint *checkpoint = model->checkpoint;
   int positions = checkpoint->text_encoders[0].config.positions;
   if (network && control_network_check(network, checkpoint, err) < 0)
     return -1;
-  return control_init(&model->controls[index], index, network, KEY_SLOTS, positions, model->resources, err);
+  return control_init(&model->controls[index], index, map, network, KEY_SLOTS, positions, model->resources, err);
 }
 
 size_t model_prompt_elements(const struct model *model) {
@@ -456,8 +459,10 @@ struct picture {
   float scale, bias; /* pixels * scale + bias is from 0, black, to 1 */
 };
 
-/* The control's map [1, H, W, 3], from 0 to 1: the picture as it is. */
-static struct tensor make_map(struct plan *plan, const struct picture *picture) {
+/* The control's map [1, H, W, 3], from 0 to 1. */
+static struct tensor make_map(const struct control *control, struct plan *plan, const struct picture *picture) {
+  if (control->map != MAP_PICTURE)
+    return map_of(plan, control->map, control->index, picture->pixels, picture->scale, picture->bias);
   if (picture->scale == 1 && picture->bias == 0)
     return picture->pixels;
   struct op_affine op = {.x = picture->pixels, .scale = picture->scale, .bias = picture->bias};
@@ -471,7 +476,7 @@ static void read_maps(struct denoising *d, const struct picture *picture) {
     if (!(d->shape->controls >> i & 1) || !control->network)
       continue;
     plan_region_begin(d->plan, (struct region_when){.kind = REGION_MAP, .index = i});
-    d->features[i] = control_read_map(control, d->plan, make_map(d->plan, picture));
+    d->features[i] = control_read_map(control, d->plan, make_map(control, d->plan, picture));
     plan_region_end(d->plan);
     if (is_batched(d->shape))
       control_queue(control, d->plan, d->shape->steps, &d->features[i]);

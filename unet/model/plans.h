@@ -64,9 +64,10 @@ struct noise_ends {
 int model_init(struct model *model, const struct checkpoint *checkpoint, struct resources *resources,
                struct error *err);
 void model_free(struct model *model); /* also of a zeroed one */
-/* Makes a network a control of the model, which borrows it. Plans made before know nothing of it. On failure the model
- * is as it was. */
-int model_add_control(struct model *model, int index, const struct control_network *network, struct error *err);
+/* Gives the model a control: a map, and the network that reads it, which is borrowed; NULL: none. Plans made before
+ * know nothing of it. On failure the model is as it was. */
+int model_add_control(struct model *model, int index, enum map_kind map, const struct control_network *network,
+                      struct error *err);
 
 /* Guidance rows of the U-Net calls: 1 where guidance needs none and for models that have it as an embedding, else 2, or
  * 3 where the U-Net sees the input picture. Row 0 is prompt and picture; 1 of 2 is the negative prompt; 1 of 3 is the

@@ -18,7 +18,7 @@ static int plan_all(const struct checkpoint *checkpoint, const struct control_ne
   if (model_init(&model, checkpoint, resources, err) < 0)
     return -1;
   int size = model_size_multiple(&model);
-  int result = network ? model_add_control(&model, 0, network, err) : 0;
+  int result = network ? model_add_control(&model, 0, MAP_PICTURE, network, err) : 0;
   const struct frame_shape shape = {
       .width = size, .height = size, .steps = 1, .rows = {1, 1}, .controls = network != NULL};
   for (int i = 0; result == 0 && i < checkpoint->text_encoder_count; i++)

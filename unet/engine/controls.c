@@ -1,0 +1,101 @@
+/* Controls: their networks, and how much each adds in which step. */
+#include <math.h>
+#include <string.h>
+
+#include "unet/engine/engine_impl.h"
+
+/* --- opening --- */
+
+static const char *const names[CONTROLS_MAX] = {"control_1", "control_2", "control_3", "control_4"};
+
+static int check_number(const struct engine *engine, int number, struct error *err) {
+  if (number < 0 || number >= CONTROLS_MAX)
+    return error_set(err, STATUS_USAGE, "control %d: at most %d are supported", 1 + number, CONTROLS_MAX);
+  if (engine->model.controls[number].there)
+    return error_set(err, STATUS_USAGE, "control %d is open already", 1 + number);
+  return 0;
+}
+
+/* With preparing held, where others could prepare. */
+static int open_one(struct engine *engine, int number, const struct engine_control *control, struct error *err) {
+  if (check_number(engine, number, err) < 0)
+    return -1;
+  if (control->map == MAP_DEPTH)
+    return error_set(err, STATUS_USAGE, "control %d: a depth map needs a network of its own", 1 + number);
+  struct control_network **network = &engine->control_networks[number];
+  int status = control->model ? control_network_open(network, control->model, names[number], err) : 0;
+  if (!status && *network)
+    status = plans_check_control(*network, engine->checkpoint, err);
+  status = status ? status : model_add_control(&engine->model, number, control->map, *network, err);
+  if (status)
+    control_network_close(network);
+  return status;
+}
+
+int engine_open_control(struct engine *engine, int number, const struct engine_control *control, struct error *err) {
+  pthread_mutex_lock(&engine->preparing);
+  int status = open_one(engine, number, control, err);
+  pthread_mutex_unlock(&engine->preparing);
+  return status;
+}
+
+int controls_open(struct engine *engine, const struct engine_params *params, struct error *err) {
+  for (int i = 0; i < params->control_count; i++)
+    if (open_one(engine, i, &params->controls[i], err) < 0)
+      return -1;
+  return 0;
+}
+
+void controls_close(struct engine *engine) {
+  for (int i = 0; i < CONTROLS_MAX; i++)
+    control_network_close(&engine->control_networks[i]);
+}
+
+int controls_check(const struct engine *engine, unsigned controls, struct error *err) {
+  for (int i = 0; i < (int)(8 * sizeof controls); i++)
+    if (controls >> i & 1 && (i >= CONTROLS_MAX || !engine->model.controls[i].there))
+      return error_set(err, STATUS_USAGE, "control %d is not open", 1 + i);
+  return 0;
+}
+
+/* --- values of a run --- */
+
+/* Where between pure noise, 0, and the picture, 1, a timestep is: the steps of trailing timesteps divide all of it
+ * evenly. */
+static double place_of(float timestep) {
+  return 1 - ((double)timestep + 1) / TIMESTEPS;
+}
+
+/* Where the noise of step i ends: at the next lower timestep, as some samplers ask twice for one. */
+static double end_of(const struct run_params *run, int i, int steps) {
+  for (int next = i + 1; next < steps; next++)
+    if (run->step[next].timestep < run->step[i].timestep)
+      return place_of(run->step[next].timestep);
+  return 1;
+}
+
+/* How much of a step's noise lies between start and end. */
+static double share_of(double start, double end, double from, double to) {
+  double low = fmax(start, from), high = fmin(end, to);
+  return high > low && to > from ? (high - low) / (to - from) : 0;
+}
+
+void controls_fill(const struct engine *engine, const struct prepared *prepared, const struct controls *controls,
+                   struct run_params *run) {
+  int steps = prepared->shape.steps;
+  for (int k = 0; k < CONTROLS_MAX; k++) {
+    const struct control_values *v = &controls->control[k];
+    struct control_params *to = &run->control[k];
+    if (!(prepared->shape.controls >> k & 1) || !isfinite(v->weight))
+      continue;
+    to->guess = v->guess;
+    for (int i = 0; i < steps; i++) {
+      double share = share_of((double)clamp01(v->start), (double)clamp01(v->end), place_of(run->step[i].timestep),
+                              end_of(run, i, steps));
+      to->gain[i] = (float)((double)v->weight * share);
+      to->map |= to->gain[i] != 0;
+    }
+    memcpy(to->param, v->param, sizeof to->param);
+    map_clamp(engine->model.controls[k].map, to->param);
+  }
+}
