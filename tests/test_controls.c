@@ -1,6 +1,7 @@
 /* Controls: pictures of diffusers' pipelines with the same networks, and what an engine does with them.
  *
  *   test_controls GOLDENS DEVICE */
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -8,6 +9,7 @@
 #include "fixture.h"
 #include "rig.h"
 #include "single_file.h"
+#include "unet/checkpoint/original.h"
 
 static char **args; /* 1: folder of goldens, 2: device */
 
@@ -130,27 +132,256 @@ static void test_pictures(void **state) {
 
 static const char *const both[] = {"first", "second", NULL};
 
+static const char *const first[] = {"first", NULL};
+
+/* The rig's handle with other controls, or as a stream batch. */
+static void reshape(struct rig *rig, unsigned controls, bool stream_batch) {
+  struct prepared *prepared;
+  struct prepared_info info;
+  prepared_get_info(rig->prepared, &info);
+  info.shape.controls = controls;
+  info.shape.stream_batch = stream_batch;
+  must(engine_prepare(rig->engine, &info.shape, &prepared, &rig->err), &rig->err);
+  engine_release(rig->engine, &rig->prepared);
+  rig->prepared = prepared;
+}
+
 /* A control of weight 0 changes nothing to the bit, and one that is not prepared is not there. */
 static void test_off(void **state) {
   (void)state;
   struct rig rig;
-  struct prepared *with;
   open_turbo(&rig, both, (struct engine_shape){.steps = 2});
   uint8_t *without = generate_default(&rig);
-  struct prepared_info info;
-  prepared_get_info(rig.prepared, &info);
-  assert_int_equal(info.shape.controls, 0);
-  info.shape.controls = 3;
-  must(engine_prepare(rig.engine, &info.shape, &with, &rig.err), &rig.err);
-  engine_release(rig.engine, &rig.prepared);
-  rig.prepared = with;
+  reshape(&rig, 3, false);
   uint8_t *on = generate_default(&rig);
   rig.controls.control[0].weight = rig.controls.control[1].weight = 0;
   uint8_t *off = generate_default(&rig);
   assert_memory_equal(off, without, picture_bytes(&rig));
-  assert_memory_not_equal(on, without, picture_bytes(&rig));
-  free(on);
-  assert_same(&rig, off, without);
+  assert_differ(&rig, on, without);
+  rig.controls.control[1].weight = 1; /* again on, with another text and another frame meanwhile */
+  rig.controls.prompt = 2;
+  on = generate_default(&rig);
+  reshape(&rig, 2, false);
+  assert_same(&rig, on, generate_default(&rig));
+  free(off);
+  rig_close(&rig);
+}
+
+/* What is on is made anew for every frame; what was off for a while finds nothing old. */
+static void test_live(void **state) {
+  (void)state;
+  struct rig rig;
+  struct engine_info before, after;
+  open_turbo(&rig, first, (struct engine_shape){.steps = 1, .controls = 1});
+  uint8_t *whole = generate_default(&rig);
+  engine_get_info(rig.engine, &before);
+  static const struct control_values changes[] = {
+      {0, 0, 1}, {0.5f, 0, 1}, {1, 0.25f, 1}, {1, 0, 0.5f}, {1, 0, 1, .guess = true}};
+  uint8_t *last = NULL;
+  for (size_t i = 0; i < sizeof changes / sizeof *changes; i++) {
+    rig.controls.control[0] = changes[i];
+    uint8_t *changed = generate_default(&rig);
+    assert_memory_not_equal(changed, whole, picture_bytes(&rig));
+    if (last)
+      assert_memory_not_equal(changed, last, picture_bytes(&rig));
+    free(last);
+    last = changed;
+  }
+  free(last);
+  rig.controls.control[0] = (struct control_values){.weight = 1, .end = 1};
+  assert_same(&rig, generate_default(&rig), whole);
+  engine_get_info(rig.engine, &after);
+  assert_int_equal(after.device_captures, before.device_captures);
+  assert_int_equal(after.device_allocations, before.device_allocations);
+  rig_close(&rig);
+}
+
+/* With one step a part of the noise is a part of the weight, and a weight of no number is none. */
+static void test_shares(void **state) {
+  (void)state;
+  struct rig rig;
+  open_turbo(&rig, first, (struct engine_shape){.steps = 1, .controls = 1, .text_to_image = true});
+  rig.controls.control[0] = (struct control_values){.weight = 0.5f, .end = 1};
+  uint8_t *half = generate_default(&rig);
+  rig.controls.control[0] = (struct control_values){.weight = 1, .start = 0.25f, .end = 0.75f};
+  assert_same(&rig, generate_default(&rig), half);
+  rig.controls.control[0] = (struct control_values){.weight = 1, .start = 0.75f, .end = 0.25f};
+  uint8_t *none = generate_default(&rig);
+  rig.controls.control[0] = (struct control_values){.weight = NAN, .start = NAN, .end = NAN};
+  uint8_t *number = generate_default(&rig);
+  reshape(&rig, 0, false);
+  uint8_t *without = generate_default(&rig);
+  assert_memory_equal(none, without, picture_bytes(&rig));
+  assert_same(&rig, number, without);
+  free(none);
+  rig_close(&rig);
+}
+
+/* Each frame of a stream batch has its own map and its own weights. */
+static void test_stream_batch(void **state) {
+  (void)state;
+  enum { FRAMES = 3, STEPS = 3 };
+  static const float weights[FRAMES] = {1, 0, 0.5f};
+  struct rig rig;
+  uint8_t *alone[FRAMES], *mirrored;
+  open_turbo(&rig, both, (struct engine_shape){.steps = STEPS, .controls = 3, .guidance = GUIDANCE_FULL});
+  rig.controls.guidance = 3;
+  size_t bytes = picture_bytes(&rig);
+  assert_non_null(mirrored = malloc(bytes));
+  for (size_t i = 0; i < bytes; i++)
+    mirrored[i] = rig.golden.input[bytes - 4 - i / 4 * 4 + i % 4];
+  struct frame other = rig.golden.frame;
+  other.plane[0] = mirrored;
+  for (int batch = 0; batch < 2; batch++) {
+    reshape(&rig, 3, batch);
+    for (int i = 0; i < FRAMES + batch * (STEPS - 1); i++) {
+      struct frame picture;
+      struct engine_request request = {.prepared = rig.prepared, .controls = &rig.controls, .drain = i >= FRAMES};
+      request.frame = i % 2 ? &other : &rig.golden.frame;
+      rig.controls.control[0].weight = weights[i % FRAMES];
+      rig.controls.control[1].weight = 1 - weights[i % FRAMES];
+      must(engine_submit(rig.engine, &request, &rig.err), &rig.err);
+      must(rig_collect(&rig, &picture), &rig.err);
+      if (!batch) {
+        alone[i] = picture_copy(&picture);
+      } else if (i >= STEPS - 1) {
+        struct frame expected = rig.golden.frame;
+        expected.plane[0] = alone[i - STEPS + 1];
+        double db = frame_psnr(&picture, &expected);
+        frame_release(&picture);
+        if (!(db >= 40))
+          fail_msg("frame %d: %.1f dB", i - STEPS + 1, db);
+      }
+    }
+  }
+  for (int i = 0; i < FRAMES; i++)
+    free(alone[i]);
+  free(mirrored);
+  rig_close(&rig);
+}
+
+/* A control that comes later is in handles prepared from then on; those before go on as they were. */
+static void test_later(void **state) {
+  (void)state;
+  struct rig rig;
+  open_turbo(&rig, first, (struct engine_shape){.steps = 2, .controls = 1});
+  uint8_t *before = generate_default(&rig);
+  struct networks networks = networks_of(&rig.golden, (const char *const[]){"second", "first", NULL});
+  assert_int_equal(engine_open_control(rig.engine, 0, &networks.list[0], &rig.err), -1);
+  assert_error(&rig.err, STATUS_USAGE, "open already");
+  assert_int_equal(engine_open_control(rig.engine, CONTROLS_MAX, &networks.list[0], &rig.err), -1);
+  assert_error(&rig.err, STATUS_USAGE, "at most 4");
+  must(engine_open_control(rig.engine, 3, &networks.list[0], &rig.err), &rig.err);
+  assert_same(&rig, generate_default(&rig), before);
+  reshape(&rig, 1 | 8, false);
+  uint8_t *with = generate_default(&rig);
+  reshape(&rig, 8, false);
+  assert_differ(&rig, with, generate_default(&rig));
+  free_networks(&networks);
+  struct prepared *prepared;
+  struct engine_shape shape = default_shape(&rig.golden);
+  shape.controls = 2;
+  assert_int_equal(engine_prepare(rig.engine, &shape, &prepared, &rig.err), -1);
+  assert_error(&rig.err, STATUS_USAGE, "control 2 is not open");
+  rig_close(&rig);
+}
+
+/* A smooth engine shows a text with a control's part of it, or nothing of it. */
+static void test_texts(void **state) {
+  (void)state;
+  struct golden golden = open_golden("controls");
+  struct rig rig, smooth = {.golden = golden, .controls = CONTROLS_DEFAULTS};
+  struct networks networks = networks_of(&golden, both);
+  struct engine_shape shape = default_shape(&golden);
+  shape.steps = 2;
+  shape.controls = 3;
+  char *folder = fixture_path(args[1], "turbo");
+  struct engine_params params = default_params(&golden, args[2]);
+  params.model = folder;
+  params.strength_diffusers = params.smooth = true;
+  params.controls = networks.list;
+  params.control_count = networks.count;
+  must(rig_engine(&smooth, &params, &shape), &smooth.err);
+  open_turbo(&rig, both, shape);
+  for (int text = 1; text <= 2; text++) {
+    char words[32];
+    uint8_t *expected, *shown = NULL, *before = NULL;
+    snprintf(words, sizeof words, "a cat %d", text);
+    must(engine_set_prompt(rig.engine, 1, words, &rig.err), &rig.err);
+    must(engine_set_prompt(smooth.engine, 1, words, &smooth.err), &smooth.err);
+    expected = generate_default(&rig);
+    for (int frame = 0; frame < 20 && (!shown || engine_is_behind(smooth.engine)); frame++) {
+      free(before);
+      before = shown;
+      shown = generate_default(&smooth);
+      if (before && engine_is_behind(smooth.engine))
+        assert_memory_equal(shown, before, picture_bytes(&rig));
+    }
+    free(before);
+    assert_same(&rig, shown, expected);
+  }
+  free_networks(&networks);
+  free(folder);
+  rig_close(&rig);
+  rig_close(&smooth);
+}
+
+/* --- files --- */
+
+/* Every tensor of a ControlNet has its name back. */
+static void check_names(const struct golden *golden, const char *scratch) {
+  struct error err = {0};
+  struct safetensors *files, *view, *folder;
+  char *file = fixture_path(scratch, "net.safetensors"), *second = fixture_path(golden->folder, "second");
+  single_file_write(golden, scratch, "net.safetensors", &(struct single_file_change){.only = "control_model."});
+  must(safetensors_open_file(&files, file, &err), &err);
+  must(safetensors_open(&folder, second, "diffusion_pytorch_model", &err), &err);
+  must(view_open(&view, &files, 1, &err), &err);
+  must(original_controlnet(view, files, "control_model.", &err), &err);
+  must(view_finish(view, &err), &err);
+  assert_int_equal(safetensors_count(view), safetensors_count(folder));
+  for (size_t i = 0; i < safetensors_count(folder); i++)
+    assert_string_equal(safetensors_at(view, i)->name, safetensors_at(folder, i)->name);
+  safetensors_close(&view);
+  safetensors_close(&files);
+  safetensors_close(&folder);
+  free(file);
+  free(second);
+}
+
+static void check_refused(struct rig *rig, const char *folder, const char *name, const char *says) {
+  struct networks networks = {.count = 0};
+  add_network(&networks, folder, name);
+  assert_int_equal(engine_open_control(rig->engine, 2, &networks.list[0], &rig->err), -1);
+  assert_error(&rig->err, STATUS_MODEL, says);
+  free_networks(&networks);
+}
+
+/* The original key layout gives the same picture; what belongs to no place in the network, or to another family, is
+ * refused, and nothing is left of it. */
+static void test_files(void **state) {
+  (void)state;
+  char *scratch = fixture_make();
+  struct rig rig;
+  struct networks files = {.count = 0};
+  const struct single_file_change adapter = {.without = "control_model."},
+                                  more = {.without = "control_model.", .extra = "body.0.other.weight"};
+  open_turbo(&rig, (const char *const[]){"adapter", NULL}, (struct engine_shape){.steps = 2, .controls = 1});
+  uint8_t *folder = generate_default(&rig);
+  check_names(&rig.golden, scratch);
+  single_file_write(&rig.golden, scratch, "adapter.safetensors", &adapter);
+  single_file_write(&rig.golden, scratch, "more.safetensors", &more);
+  check_refused(&rig, scratch, "net.safetensors", "other widths than those of SD 1");
+  check_refused(&rig, scratch, "more.safetensors", "body.0.other.weight");
+  check_refused(&rig, scratch, "none.safetensors", "none.safetensors");
+  check_refused(&rig, rig.golden.folder, "xl", "a ControlNet for SDXL, and the model turbo is of");
+  check_refused(&rig, rig.golden.folder, "xladapter", "a T2I-Adapter for SDXL, and the model turbo is of");
+  add_network(&files, scratch, "adapter.safetensors");
+  must(engine_open_control(rig.engine, 2, &files.list[0], &rig.err), &rig.err);
+  reshape(&rig, 4, false);
+  assert_same(&rig, generate_default(&rig), folder);
+  free_networks(&files);
+  fixture_remove(scratch);
   rig_close(&rig);
 }
 
@@ -163,8 +394,9 @@ int main(int argc, char **argv) {
   if (!golden_has_device(argv[1], "turbo", argv[2]))
     return 77;
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_pictures),
-      cmocka_unit_test(test_off),
+      cmocka_unit_test(test_pictures), cmocka_unit_test(test_off),          cmocka_unit_test(test_live),
+      cmocka_unit_test(test_shares),   cmocka_unit_test(test_stream_batch), cmocka_unit_test(test_later),
+      cmocka_unit_test(test_texts),    cmocka_unit_test(test_files),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
