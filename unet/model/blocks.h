@@ -18,8 +18,7 @@ struct unet_call {
   struct tensor time; /* [1, 1, 1, walk.time_channels]: this step's row */
   struct tensor text; /* [1 or rows, 1, tokens, walk.text_channels] */
   struct unet_style style;
-  /* Called behind conv_in, whose layer is NULL, and each layer of the way down and the middle, with its output; NULL:
-   * nobody is. */
+  /* Called behind each layer of the way down and the middle, with its output; NULL: nobody is. */
   void (*behind)(const void *opaque, const struct unet_layer *layer, struct tensor x);
   const void *opaque;
 };

@@ -158,34 +158,23 @@ static struct op_inject injection(const struct control *control, const struct co
   return op;
 }
 
-/* A ControlNet on its way through its body. */
-struct injecting {
-  const struct control *control;
-  const struct control_place *place;
-  const struct unet_call *call;
-  const struct skips *skips; /* of the U-Net */
-  struct tensor mid;
-  int *index; /* of the injection that comes next */
-};
-
-/* A zero convolution of what a layer gives, added where the U-Net has the like. */
-static void inject(const void *opaque, const struct unet_layer *layer, struct tensor x) {
-  const struct injecting *in = opaque;
-  const struct walk *walk = in->call->walk;
-  bool mid = layer == &walk->layers[walk->count - 1];
-  char name[48] = "controlnet_mid_block";
-  if (layer && !layer->kept && !mid)
-    return;
-  struct op_inject op = injection(in->control, in->place, (*in->index)++, in->skips->count + 1);
-  if (!mid)
-    snprintf(name, sizeof name, "controlnet_down_blocks.%d", op.index);
-  if (op.index > in->skips->count || (mid != (op.index == in->skips->count))) {
-    plan_fail(in->place->plan, "%s: the U-Net has other skip connections", name);
-    return;
+/* Zero convolutions of what its layers give, each added where the U-Net has the like. */
+static void inject(const struct control *control, const struct control_place *place, const struct skips *own,
+                   struct tensor own_mid, const struct skips *skips, struct tensor mid) {
+  struct net net = net_begin(place->plan, &control->network->weights);
+  char name[48];
+  if (own->count != skips->count)
+    plan_fail(place->plan, "%s: the U-Net has %d skip connections, not %d", net.weights->name, skips->count,
+              own->count);
+  for (int i = 0; i <= own->count && !place->plan->failed; i++) {
+    struct op_inject op = injection(control, place, i, own->count + 1);
+    bool last = i == own->count;
+    snprintf(name, sizeof name, last ? "controlnet_mid_block" : "controlnet_down_blocks.%d", i);
+    op.x = last ? own_mid : own->list[i];
+    op.y = last ? mid : skips->list[i];
+    net_inject(&net, name, op);
   }
-  op.x = x;
-  op.y = mid ? in->mid : in->skips->list[op.index];
-  net_inject(&in->call->net, name, op);
+  net_end(&net);
 }
 
 static struct tensor time_of(const struct control_place *place, const struct control_moment *m) {
@@ -206,17 +195,14 @@ void control_inject(const struct control *control, const struct control_place *p
                     const struct skips *skips, struct tensor mid) {
   if (!control_is_controlnet(control))
     return;
-  int index = 0;
   struct skips own;
   begin_region(control, place);
   size_t mark = plan_enter(place->plan, "control %d", 1 + control->index);
   struct tensor time = time_of(place, moment), hint = for_rows(place, features->list[0]), text = text_of(place, moment);
   plan_leave(place->plan, mark);
   struct unet_call call = unet_begin(&control->body, place->plan, time, text);
-  const struct injecting injecting = {control, place, &call, skips, mid, &index};
-  call.behind = inject;
-  call.opaque = &injecting;
-  unet_down(&call, place->x, hint, &own);
+  struct tensor own_mid = unet_down(&call, place->x, hint, &own);
+  inject(control, place, &own, own_mid, skips, mid);
   plan_region_end(place->plan);
 }
 

@@ -239,7 +239,7 @@ static struct tensor input_of(const struct denoising *d, const struct call *call
 
 static void add_levels(const void *opaque, const struct unet_layer *layer, struct tensor x) {
   const struct controlled *c = opaque;
-  for (int i = 0; layer && layer->level && i < CONTROLS_MAX; i++)
+  for (int i = 0; layer->level && i < CONTROLS_MAX; i++)
     if (c->d->shape->controls >> i & 1)
       control_add_level(&c->d->model->controls[i], &c->place, &c->d->features[i], layer, x);
 }

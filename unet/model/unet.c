@@ -177,8 +177,6 @@ struct tensor unet_down(struct unet_call *call, struct tensor x, struct tensor h
   skips->count = 0;
   x = net_conv(&call->net, "conv_in", op, call->config->channels[0], WITH_BIAS);
   skips->list[skips->count++] = x;
-  if (call->behind)
-    call->behind(call->opaque, NULL, x);
   for (int i = 0; i < call->walk->count && call->walk->layers[i].part != UNET_UP; i++) {
     x = block_layer(call, &call->walk->layers[i], x, skips);
     if (call->behind)
