@@ -21,7 +21,8 @@
  *       depth.launches.txt, and prints the times of so many runs, then those of the whole map
  *
  * With APART in the environment no launch does several ops. DEVICE names another device for networks and picture. A
- * model with guidance as an embedding gets GUIDANCE. */
+ * model with guidance as an embedding gets GUIDANCE. CONTROLS, folders with commas between, are control networks of
+ * pictures and frames, whose map is of the kind MAP, or the picture as it is, and whose weight is WEIGHT, or 1. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -49,6 +50,8 @@ struct bench {
   struct plan plan;
   struct program *program;
   struct adapters adapters;
+  struct control_network *networks[CONTROLS_MAX];
+  int network_count;
   bool on_cuda;
   struct error err;
 };
@@ -72,6 +75,41 @@ static void open_model(struct bench *b, const char *folder) {
   must(b, model_init(&b->model, b->checkpoint, &b->resources, &b->err));
 }
 
+/* --- controls --- */
+
+static enum map_kind control_map(void) {
+  const char *word = getenv("MAP");
+  return word ? map_find(word, strlen(word)) : MAP_PICTURE;
+}
+
+static void open_controls(struct bench *b) {
+  static const char *const names[CONTROLS_MAX] = {"control_1", "control_2", "control_3", "control_4"};
+  const char *list = getenv("CONTROLS");
+  while (list && *list && b->network_count < CONTROLS_MAX) {
+    char path[512];
+    int i = b->network_count, length = (int)strcspn(list, ",");
+    snprintf(path, sizeof path, "%.*s", length, list);
+    must(b, control_network_open(&b->networks[i], path, names[i], &b->err));
+    must(b, model_add_control(&b->model, i, control_map(), b->networks[i], &b->err));
+    b->network_count++;
+    list += length + (list[length] == ',');
+  }
+}
+
+static unsigned control_mask(const struct bench *b) {
+  return (1u << b->network_count) - 1;
+}
+
+static void set_controls(const struct bench *b, struct run_params *run) {
+  float weight = getenv("WEIGHT") ? strtof(getenv("WEIGHT"), NULL) : 1;
+  for (int i = 0; i < b->network_count; i++) {
+    for (int step = 0; step < CALLS_MAX; step++)
+      run->control[i].gain[step] = weight;
+    run->control[i].map = weight != 0;
+    map_standard(control_map(), run->control[i].param);
+  }
+}
+
 static void open_device(struct bench *b) {
   const char *name = getenv("DEVICE");
   struct device_options options = {.name = name ? name : "cuda", .cache_dir = getenv("TUNING_DIR"), .log = &lines_log};
@@ -89,6 +127,8 @@ static void close_model(struct bench *b) {
   adapters_free(&b->adapters);
   model_free(&b->model);
   resources_free(&b->resources);
+  for (int i = 0; i < CONTROLS_MAX; i++)
+    control_network_close(&b->networks[i]);
   checkpoint_close(&b->checkpoint);
 }
 
@@ -110,6 +150,12 @@ static void run_prompt(struct bench *b, struct run_params *run) {
   }
   must(b, plans_keys(&b->model, 1, &plan, &b->err));
   run_plan(b, &plan, run);
+  for (int i = 0; i < b->network_count; i++) {
+    if (!tensor_exists(b->model.controls[i].keys[0]))
+      continue;
+    must(b, plans_control_keys(&b->model, i, 1, &plan, &b->err));
+    run_plan(b, &plan, run);
+  }
 }
 
 /* The time projections of the run's steps, for the frame program. */
@@ -328,7 +374,8 @@ static void run_picture(struct bench *b, const char *folder, int steps, const ch
                               .steps = sampler_calls(sampling.sampler, steps),
                               .noise_samples = sampler_noise_samples(sampling.sampler, steps),
                               .earlier = sampler_earlier(&b->checkpoint->scheduler, sampling.sampler, steps),
-                              .rows = {1, 1}};
+                              .rows = {1, 1},
+                              .controls = control_mask(b)};
   struct run_params run = {.guidance = GUIDANCE,
                            .slot = SLOT_PRESET_1,
                            .mix = 1,
@@ -339,6 +386,7 @@ static void run_picture(struct bench *b, const char *folder, int steps, const ch
   memcpy(run.tokens, tokens, (size_t)positions * sizeof *tokens);
   free(tokens);
   make_steps(b, folder, &sampling, &run);
+  set_controls(b, &run);
   must(b, plans_frame(&b->model, &shape, &b->plan, &noise, &b->err));
   must(b, device_prepare(b->device, &b->program, &b->plan, &(struct program_options){PIXEL_RGBA}, &b->err));
   run_prompt(b, &run);
@@ -367,7 +415,8 @@ static void prepare_frame(struct bench *b, struct frame_shape *shape, int argc, 
   *shape = (struct frame_shape){.width = argc > 5 ? atoi(argv[4]) : width,
                                 .height = argc > 5 ? atoi(argv[5]) : height,
                                 .steps = argc > 6 ? atoi(argv[6]) : 1,
-                                .rows = {1, 1}};
+                                .rows = {1, 1},
+                                .controls = control_mask(b)};
   must(b, plans_frame(&b->model, shape, &b->plan, &noise, &b->err));
   must(b, device_prepare(b->device, &b->program, &b->plan, &(struct program_options){PIXEL_RGBA}, &b->err));
   run_prompt(b, &prompt);
@@ -379,7 +428,7 @@ static void prepare_frame(struct bench *b, struct frame_shape *shape, int argc, 
   free(sample);
 }
 
-static struct run_params frame_params(const struct frame_shape *shape) {
+static struct run_params frame_params(const struct bench *b, const struct frame_shape *shape) {
   struct run_params run = {
       .start_latent = 0.526944f,
       .start_noise = 0.8499f,
@@ -388,6 +437,7 @@ static struct run_params frame_params(const struct frame_shape *shape) {
       .geometry = {{0, 0, (float)shape->width, (float)shape->height, 0, 0, shape->width, shape->height}}};
   for (int i = 0; i < shape->steps; i++)
     run.step[i] = (struct step_params){.timestep = 499.0f / (float)(i + 1), .x = 1.89774f, .model = -1.61289f};
+  set_controls(b, &run);
   return run;
 }
 
@@ -440,7 +490,7 @@ static void time_frames(struct bench *b, int argc, char **argv, double started) 
   double *times = malloc((size_t)frames * sizeof *times);
   struct frame_shape shape;
   prepare_frame(b, &shape, argc, argv);
-  struct run_params run = frame_params(&shape);
+  struct run_params run = frame_params(b, &shape);
   struct frame frame = make_frame(&shape);
   struct device_counters before, after;
   for (int i = 0; i < 20; i++) {
@@ -545,7 +595,7 @@ static void write_launches(struct bench *b, const char *path) {
 static void time_launches(struct bench *b, int argc, char **argv) {
   struct frame_shape shape;
   prepare_frame(b, &shape, argc, argv);
-  struct run_params run = frame_params(&shape);
+  struct run_params run = frame_params(b, &shape);
   struct frame frame = make_frame(&shape);
   must(b, device_submit(b->device, b->program, &run, &frame, &b->err)); /* the launches then find a run's parameters */
   must(b, device_collect(b->device, b->program, NULL, &b->err));
@@ -660,6 +710,8 @@ int main(int argc, char **argv) {
     must(&b, depth_open(&depth, argv[1], &b.err));
   else
     (alone ? open_autoencoder : open_model)(&b, argv[1]);
+  if (!alone && !is_depth)
+    open_controls(&b);
   open_device(&b);
   plan_init(&b.plan, &b.resources);
   if (is_depth)

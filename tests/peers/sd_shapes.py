@@ -2,7 +2,8 @@
 """The shapes of SD-Turbo, Stable Diffusion 1.5, 2.1 (v), LCM and SDXL-Turbo with seeded random weights: diffusers on
 this GPU beside reverie's CUDA device, the same numbers in.
 
-    sd_shapes.py GPU_FRAME WORK [--compile] [--lora RANK] [--json FILE] [--samplers SAMPLER,...] [MODEL...]
+    sd_shapes.py GPU_FRAME WORK [--compile] [--lora RANK] [--controlnet N] [--json FILE] [--samplers SAMPLER,...]
+                 [MODEL...]
 
 GPU_FRAME is the program built from tests/gpu_frame.c; WORK is a folder for the checkpoints (2 GB each, SDXL 7), made as
 WORK/MODEL-shapes; MODEL is turbo, sd15, sd21v, lcm or sdxl (default: the first two). Needs torch, diffusers,
@@ -10,6 +11,9 @@ transformers and a GPU. Prints a table for each model: each network's relative e
 and of reverie; pictures after 1, 2, 4 and 20 steps at strength 0.5 likewise, as PSNR; the times of diffusers' frame as a
 CUDA graph and of reverie's. Exits with 1 when reverie's error exceeds 1e-2 and twice that of diffusers, or its PSNR is
 below 40 dB and 1 dB less than that of diffusers.
+
+--controlnet does all this with ControlNets alone, as WORK/MODEL-controlnet-I: pictures after 1 and 4 steps with N of
+them, whose map is the picture, and frames without any, with one and so on to N, each at the weight 1 and off.
 
 --lora also merges a LoRA of random factors for all layers of U-Net and text encoder (sd_lora.py) and compares the
 weights and the networks with those that peft merges; needs peft. --samplers (such as pndm,dpm++) also makes
@@ -191,9 +195,10 @@ def relative(a, b):
     return ((a.double() - b.double()).norm() / b.double().norm()).item()
 
 
-def call(*command):
+def call(*command, environment=None):
     """gpu_frame; without a GPU on the CPU."""
-    subprocess.run(command, check=True, env=os.environ | ({} if DEVICE == "cuda" else {"DEVICE": DEVICE}))
+    environment = environment or os.environ
+    subprocess.run(command, check=True, env=environment | ({} if DEVICE == "cuda" else {"DEVICE": DEVICE}))
 
 
 def compare_outputs(exact, halves, work, title, table, rows):
@@ -211,7 +216,8 @@ def compare_outputs(exact, halves, work, title, table, rows):
 
 
 def halved(parts):
-    return {k: copy.deepcopy(m).half() for k, m in parts.items()}
+    half = lambda m: [half(one) for one in m] if isinstance(m, list) else copy.deepcopy(m).half()
+    return {k: half(m) for k, m in parts.items()}
 
 
 def compare_networks(parts, inputs, program, model, work, title, rows):
@@ -310,6 +316,63 @@ def compare_lora(parts, inputs, program, model, work, title, rank, rows):
     return failed
 
 
+# ---------------------------------------------------------------- ControlNets
+
+BODY = ("block_out_channels", "layers_per_block", "down_block_types", "norm_num_groups", "attention_head_dim",
+        "cross_attention_dim", "use_linear_projection", "transformer_layers_per_block", "addition_embed_type",
+        "addition_time_embed_dim", "projection_class_embeddings_input_dim")
+
+
+def make_controlnets(work, name, shapes, count):
+    """Networks whose additions show; FP32 sums of FP16 weights, as make()'s."""
+    torch.manual_seed(11)
+    config, nets, folders = {k: v for k, v in shapes["unet"].items() if k in BODY}, [], []
+    for i in range(count):
+        with torch.device(DEVICE):
+            net = diffusers.ControlNetModel(**config)
+        for key, p in net.named_parameters():
+            if key.startswith(("controlnet_down", "controlnet_mid")) or "cond_embedding.conv_out" in key:
+                p.data = torch.randn_like(p) * (0.3 / p[0].numel() ** 0.5 if p.ndim > 1 else 0.02)  # zeros as a rule
+        net.half().float().eval().requires_grad_(False)
+        folders.append(work / f"{name}-controlnet-{i + 1}")
+        net.save_config(folders[-1])
+        save_file({k: v.half().contiguous() for k, v in net.state_dict().items()},
+                  folders[-1] / "diffusion_pytorch_model.safetensors", {"format": "pt"})
+        nets.append(net)
+    print(f"{count} ControlNets of {sum(p.numel() for p in nets[0].parameters()):,} parameters", flush=True)
+    return nets, folders
+
+
+def added_by(nets, hint, x, t, text):
+    """The U-Net's arguments that are the networks' sums; weight 1."""
+    down = mid = None
+    own = {k: v for k, v in text.items() if k != "timestep_cond"}
+    for net in nets:
+        more, middle = net(x, t, controlnet_cond=hint, return_dict=False, **own)
+        down = more if down is None else [a + b for a, b in zip(down, more)]
+        mid = middle if mid is None else mid + middle
+    return {} if mid is None else {"down_block_additional_residuals": down, "mid_block_additional_residual": mid}
+
+
+def compare_controlnets(parts, inputs, program, model, options, title, rows, name, shapes):
+    nets, folders = make_controlnets(options.work, name, shapes, options.controlnet)
+    environment = os.environ | {"CONTROLS": ",".join(map(str, folders))}
+    failed = compare_pictures(parts | {"controls": nets}, inputs, program, model, options.work, title, rows, [], (1, 4),
+                              environment)
+    if options.tiny:
+        return failed
+    parts, nets = {k: m.half() for k, m in parts.items()}, [net.half() for net in nets]
+    text, size = conditions(parts["unet"], text_inputs(inputs)), 8 * parts["unet"].config.sample_size
+    print(f"{'ControlNets':12} {'diffusers':>10} {'reverie':>10} {'canny':>10} {'off':>10}   ms a frame, {size}x{size}")
+    for count in range(len(nets) + 1):
+        use = lambda **more: os.environ | {"CONTROLS": ",".join(map(str, folders[:count]))} | more
+        theirs = time_frame(parts | {"controls": nets[:count]}, text, False, size)
+        mine = [reverie_time(program, model, size, use(**more)) for more in ({}, {"MAP": "canny"}, {"WEIGHT": "0"})]
+        rows.add("times", title, f"{count} ControlNets, {size}x{size}, 1 step", theirs, mine[0])
+        print(f"{count:<12} {theirs:10.3f} {mine[0]:10.3f} {mine[1]:10.3f} {mine[2]:10.3f}", flush=True)
+    return failed
+
+
 # ---------------------------------------------------------------- pictures
 
 
@@ -323,7 +386,8 @@ def picture(parts, inputs, steps):
     x = start[0] * z.float() + start[1] * inputs["noise"]
     earlier = []
     for i, (t, keep, add, fresh, keep_x, keep_model, *back) in enumerate(rest):
-        model = parts["unet"](x.to(dtype), int(t), **text).sample.float()
+        more = added_by(parts.get("controls", []), inputs["picture"].to(dtype), x.to(dtype), int(t), text)
+        model = parts["unet"](x.to(dtype), int(t), **text, **more).sample.float()
         before, x = x, keep * x + add * model
         x = x + sum(factor * known for factor, known in zip(back, earlier))
         if fresh:
@@ -338,13 +402,13 @@ def psnr(a, b):
     return 10 * np.log10(255**2 / max(np.mean((a.astype(float) - b.astype(float)) ** 2), 1e-9))
 
 
-def compare_pictures(parts, inputs, program, model, work, title, rows, samplers):
+def compare_pictures(parts, inputs, program, model, work, title, rows, samplers, counts=STEPS, environment=None):
     failed = False
     print(f"{'steps':10} {'diffusers FP16':>15} {'reverie':>10}   dB against FP32")
     halves = halved(parts)
-    runs = [(count, None) for count in STEPS] + [(count, sampler) for sampler in samplers for count in STEPS]
+    runs = [(count, None) for count in counts] + [(count, sampler) for sampler in samplers for count in counts]
     for count, sampler in runs:
-        call(program, model, "picture", work, str(count), *[sampler] * bool(sampler))
+        call(program, model, "picture", work, str(count), *[sampler] * bool(sampler), environment=environment)
         steps = (work / "steps.txt").read_text()
         exact = picture(parts, inputs, steps)
         ours = np.fromfile(work / "picture.out.rgba", np.uint8).reshape(*exact.shape[:2], 4)[..., :3]
@@ -352,7 +416,8 @@ def compare_pictures(parts, inputs, program, model, work, title, rows, samplers)
         good = mine >= min(40, theirs - 1)
         failed |= not good
         name = f"{count} {sampler}" if sampler else count
-        rows.add("pictures", title, name, theirs, mine)
+        rows.add("pictures", title, f"{name}, {len(parts['controls'])} ControlNets" if "controls" in parts else name, theirs,
+                 mine)
         print(f"{name:<12} {theirs:15.1f} {mine:10.1f}   {'' if good else 'FAIL'}")
     return failed
 
@@ -384,6 +449,7 @@ def make_inputs(shapes, vocabulary, work):
 def time_frame(parts, text, compile_it, size=512):
     """uint8 picture on the device to uint8 picture on the device, one step, as one CUDA graph; median milliseconds."""
     unet, vae = parts["unet"].to(memory_format=torch.channels_last), parts["vae"].to(memory_format=torch.channels_last)
+    nets = [net.to(memory_format=torch.channels_last) for net in parts.get("controls", [])]
     noise = torch.randn(1, 4, size // 8, size // 8, device="cuda").half().to(memory_format=torch.channels_last)
     picture = torch.randint(0, 256, (1, size, size, 3), device="cuda", dtype=torch.uint8)
     timestep = torch.tensor(TIMESTEP, device="cuda")
@@ -391,7 +457,8 @@ def time_frame(parts, text, compile_it, size=512):
     def frame(image):
         z = vae.encode(image.permute(0, 3, 1, 2).half() / 127.5 - 1).latents
         x = A * z + B * noise
-        x0 = (x - B * unet(x, timestep, **text).sample) / A
+        more = added_by(nets, image.permute(0, 3, 1, 2).half() / 255, x, timestep, text)
+        x0 = (x - B * unet(x, timestep, **text, **more).sample) / A
         out = vae.decode(x0).sample
         return ((out / 2 + 0.5).clamp(0, 1) * 255).round().to(torch.uint8).permute(0, 2, 3, 1).contiguous()
 
@@ -422,9 +489,10 @@ def time_frame(parts, text, compile_it, size=512):
     return float(np.median(times))
 
 
-def reverie_time(program, model, size):
+def reverie_time(program, model, size, environment=None):
     """Median milliseconds, device planes to device picture, one step."""
-    done = subprocess.run([program, model, "time", "100", str(size), str(size)], check=True, capture_output=True, text=True)
+    done = subprocess.run([program, model, "time", "100", str(size), str(size)], check=True, capture_output=True, text=True,
+                          env=environment)
     return float(re.search(r"device planes to device picture +median +([0-9.]+)", done.stdout)[1])
 
 
@@ -449,6 +517,7 @@ def main():
     parser.add_argument("models", nargs="*", default=["turbo", "sd15"], metavar="MODEL")
     parser.add_argument("--compile", action="store_true")
     parser.add_argument("--lora", type=int, metavar="RANK")
+    parser.add_argument("--controlnet", type=int, metavar="N")
     parser.add_argument("--samplers", default=[], type=lambda names: names.split(","), metavar="SAMPLER,...")
     parser.add_argument("--json", metavar="FILE")
     parser.add_argument("--tiny", action="store_true")
@@ -461,6 +530,10 @@ def main():
         title = shapes["name"]
         parts, vocabulary = make(model, shapes)
         inputs = make_inputs(shapes, vocabulary, options.work)
+        if options.controlnet:
+            failed |= compare_controlnets(parts, inputs, options.program, model, options, title, rows, name, shapes)
+            rows.write(options.json)
+            continue
         failed |= compare_networks(parts, inputs, options.program, model, options.work, title, rows)
         failed |= compare_pictures(parts, inputs, options.program, model, options.work, title, rows, options.samplers)
         if options.lora:
