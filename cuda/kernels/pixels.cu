@@ -65,15 +65,17 @@ __device__ __forceinline__ float coverage(span s, float i) {
   return fmaxf(fminf(s.high, i + 1.0f) - fmaxf(s.low, i), 0.0f);
 }
 
+__device__ __forceinline__ float one_sample(const component &c, int x, int y) {
+  const uint8_t *at = c.first + (size_t)min(max(y, 0), c.height - 1) * c.pitch + min(max(x, 0), c.width - 1) * c.stride;
+  return c.ten_bits ? (float)(*reinterpret_cast<const uint16_t *>(at) >> 6) : (float)*at;
+}
+
 __device__ float mean(const component &c, span x, span y) {
   float sum = 0.0f;
   for (float j = floorf(y.low); j < y.high; j++) {
-    const uint8_t *row = c.first + (size_t)min(max((int)j, 0), c.height - 1) * c.pitch;
     float row_sum = 0.0f;
-    for (float i = floorf(x.low); i < x.high; i++) {
-      const uint8_t *at = row + min(max((int)i, 0), c.width - 1) * c.stride;
-      row_sum += coverage(x, i) * (c.ten_bits ? (float)(*reinterpret_cast<const uint16_t *>(at) >> 6) : (float)*at);
-    }
+    for (float i = floorf(x.low); i < x.high; i++)
+      row_sum += coverage(x, i) * one_sample(c, (int)i, (int)j);
     sum += coverage(y, j) * row_sum;
   }
   return sum / ((x.high - x.low) * (y.high - y.low));
@@ -88,16 +90,23 @@ __device__ __forceinline__ bool is_same_size(const struct geometry &g) {
   return g.source_w == (float)g.dest_w && g.source_h == (float)g.dest_h && is_whole(g.source_x) && is_whole(g.source_y);
 }
 
-__device__ __forceinline__ float one_sample(const component &c, int x, int y) {
-  const uint8_t *at = c.first + (size_t)min(max(y, 0), c.height - 1) * c.pitch + min(max(x, 0), c.width - 1) * c.stride;
-  return c.ten_bits ? (float)(*reinterpret_cast<const uint16_t *>(at) >> 6) : (float)*at;
+/* The same where no more than two by two samples are covered: all are on their way at a time. */
+__device__ __forceinline__ float mean_of_four(const component &c, span x, span y) {
+  float left = floorf(x.low), top = floorf(y.low), right_part = x.low - left, lower_part = y.low - top;
+  int i = (int)left, j = (int)top;
+  float upper = (1.0f - right_part) * one_sample(c, i, j) + right_part * one_sample(c, i + 1, j);
+  float lower = (1.0f - right_part) * one_sample(c, i, j + 1) + right_part * one_sample(c, i + 1, j + 1);
+  return (1.0f - lower_part) * upper + lower_part * lower;
 }
 
 __device__ __forceinline__ float component_value(const component &c, const struct geometry &g, int x, int y) {
   if (!c.half_x && is_same_size(g))
     return one_sample(c, x - g.dest_x + (int)g.source_x, y - g.dest_y + (int)g.source_y);
-  return mean(c, pixel_span(x, g.source_x, g.source_w, g.dest_x, g.dest_w, c.half_x),
-              pixel_span(y, g.source_y, g.source_h, g.dest_y, g.dest_h, c.half_y));
+  span across = pixel_span(x, g.source_x, g.source_w, g.dest_x, g.dest_w, c.half_x);
+  span down = pixel_span(y, g.source_y, g.source_h, g.dest_y, g.dest_h, c.half_y);
+  bool few = g.source_w <= (float)g.dest_w * (c.half_x ? 2.0f : 1.0f) &&
+             g.source_h <= (float)g.dest_h * (c.half_y ? 2.0f : 1.0f); /* a span is one sample long */
+  return few ? mean_of_four(c, across, down) : mean(c, across, down);
 }
 
 __global__ void pixels_in_kernel(const __grid_constant__ struct pixels_args p) {
@@ -110,6 +119,7 @@ __global__ void pixels_in_kernel(const __grid_constant__ struct pixels_args p) {
   float v[3], rgb[3] = {0.0f, 0.0f, 0.0f};
   if (x >= g.dest_x && x < g.dest_x + g.dest_w && y >= g.dest_y && y < g.dest_y + g.dest_h) {
     const struct coding &k = input.coding;
+#pragma unroll
     for (int i = 0; i < 3; i++) {
       component c = get_component(input, i);
       v[i] = (component_value(c, g, x, y) - k.zero[i]) * k.scale[i];
