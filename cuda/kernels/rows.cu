@@ -249,19 +249,22 @@ __device__ __forceinline__ void normalise(__half *to, const __half *from, const 
 
 /* --- group norm, then two products --- */
 
-template <int C> struct enter_memory {
+template <int C, int CLUSTER> struct enter_memory {
   float2 partial[TILE][C];
+  float2 parts[CLUSTER][C]; /* the picture's sums, from each thread block of the cluster */
   float2 channels[C], factors[C], norm[C];
   __half tile[TILE * PITCH<C>], other[TILE * PITCH<C>];
+  uint64_t parts_there;
 };
 
-/* Sums of distances to each channel's first value, and of their squares, over the whole picture. */
-template <int C> __device__ __forceinline__ void add_up(const __half *picture, int rows, enter_memory<C> *m) {
+/* Sums of distances to each channel's first value, and of their squares, over rows of the picture. */
+template <int C, int CLUSTER>
+__device__ __forceinline__ void add_up(const __half *picture, int begin, int end, enter_memory<C, CLUSTER> *m) {
   share<C> mine;
   float sum[8] = {}, square[8] = {}, pivot[8];
   load8(picture + mine.column, pivot);
 #pragma unroll 8
-  for (int i = 0; i < rows; i += TILE) {
+  for (int i = begin; i < end; i += TILE) {
     float v[8];
     unpack8(mine.read(picture + (size_t)i * C, C), v);
 #pragma unroll
@@ -277,18 +280,32 @@ template <int C> __device__ __forceinline__ void add_up(const __half *picture, i
         make_float4(sum[k], square[k], sum[k + 1], square[k + 1]);
 }
 
-/* What a channel's values are multiplied with, and what is added: into m->factors. first and size: its group's. */
-template <int C>
-__device__ __forceinline__ void find_factors(const struct row_enter &p, float pivot, int first, int size,
-                                             const vectors<C> &affine, enter_memory<C> *m) {
-  if (threadIdx.x < C) {
-    float2 total = make_float2(0, 0);
+template <int LINES, int C> __device__ __forceinline__ float2 add_lines(const float2 (&lines)[LINES][C]) {
+  float2 total = make_float2(0, 0);
 #pragma unroll
-    for (int i = 0; i < TILE; i++) {
-      float2 part = m->partial[i][threadIdx.x];
-      total.x += part.x;
-      total.y += part.y;
+  for (int i = 0; i < LINES; i++) {
+    total.x += lines[i][threadIdx.x].x;
+    total.y += lines[i][threadIdx.x].y;
+  }
+  return total;
+}
+
+/* What a channel's values are multiplied with, and what is added: into m->factors. first and size: its group's. */
+template <int C, int CLUSTER>
+__device__ __forceinline__ void find_factors(const struct row_enter &p, float pivot, int first, int size,
+                                             const vectors<C> &affine, enter_memory<C, CLUSTER> *m) {
+  if (CLUSTER > 1) {
+    cluster_begun();
+    if (threadIdx.x < C) {
+      float2 part = add_lines<TILE, C>(m->partial);
+#pragma unroll
+      for (int to = 0; to < CLUSTER; to++)
+        store_remote(&m->parts[blockIdx.x % CLUSTER][threadIdx.x], to, &m->parts_there, part);
     }
+    arrivals_wait(&m->parts_there);
+  }
+  if (threadIdx.x < C) {
+    float2 total = CLUSTER > 1 ? add_lines<CLUSTER, C>(m->parts) : add_lines<TILE, C>(m->partial);
     float distance = __fdividef(total.x, (float)p.rows);
     m->channels[threadIdx.x] = make_float2(pivot + distance, total.y - total.x * distance);
   }
@@ -311,9 +328,11 @@ __device__ __forceinline__ void find_factors(const struct row_enter &p, float pi
   __syncthreads();
 }
 
-template <int C> __global__ void __launch_bounds__(2 * C, 1) enter_kernel(const __grid_constant__ struct row_enter p) {
+/* The thread blocks of a cluster, all of one picture, share the sums of its group norm. */
+template <int C, int CLUSTER>
+__global__ void __launch_bounds__(2 * C, 1) enter_kernel(const __grid_constant__ struct row_enter p) {
   extern __shared__ uint4 dynamic_memory[];
-  enter_memory<C> *m = reinterpret_cast<enter_memory<C> *>(dynamic_memory);
+  enter_memory<C, CLUSTER> *m = reinterpret_cast<enter_memory<C, CLUSTER> *>(dynamic_memory);
   constexpr int P = PITCH<C>;
   int column = threadIdx.x / 32 * 16, second = blockIdx.y * C, channel = threadIdx.x % C;
   int size = p.groups ? C / p.groups : 1, group = channel / size * size;
@@ -323,6 +342,11 @@ template <int C> __global__ void __launch_bounds__(2 * C, 1) enter_kernel(const 
   uint4 weights[2][C / 32], next[2][C / 32];
   float2 bias[2], bias2[2];
   vectors<C> affine, layer;
+  if (CLUSTER > 1) {
+    if (threadIdx.x == 0)
+      arrivals_make(&m->parts_there, (int)sizeof m->parts);
+    cluster_begin();
+  }
   fetch(weights, p.first.weight + (size_t)column * C, C);
   fetch(next, p.second.weight + (size_t)(second + column) * C, C);
   fetch_bias(bias, p.first.bias, column);
@@ -334,9 +358,10 @@ template <int C> __global__ void __launch_bounds__(2 * C, 1) enter_kernel(const 
   uint4 own = mine.read(p.x + first * C, C);
   if (p.groups) {
     float v[8], pivot = __half2float(picture[channel]);
-    add_up<C>(picture, p.rows, m);
+    int each = p.rows / CLUSTER, begin = blockIdx.x % CLUSTER * each;
+    add_up(picture, begin, begin + each, m);
     __syncthreads();
-    find_factors<C>(p, pivot, group, size, affine, m);
+    find_factors(p, pivot, group, size, affine, m);
     unpack8(own, v);
 #pragma unroll
     for (int i = 0; i < 8; i++) {
@@ -674,9 +699,14 @@ bool has_rows(const struct launch_queue *queue, int c, int rows) {
   return queue->overlap && (c == 128 || c == 192) && rows % TILE == 0;
 }
 
-template <int C> cudaError_t launch_enter(const struct launch_queue *queue, const struct row_enter *a) {
-  return launch_cluster(queue, enter_kernel<C>, dim3((unsigned)(a->n * a->rows / TILE), (unsigned)(a->columns / C)),
-                        2 * C, sizeof(enter_memory<C>), 1, *a);
+template <int C, int CLUSTER> cudaError_t launch_enter(const struct launch_queue *queue, const struct row_enter *a) {
+  dim3 grid((unsigned)(a->n * a->rows / TILE), (unsigned)(a->columns / C));
+  return launch_cluster(queue, enter_kernel<C, CLUSTER>, grid, 2 * C, sizeof(enter_memory<C, CLUSTER>), CLUSTER, *a);
+}
+
+template <int C> cudaError_t launch_enter_any(const struct launch_queue *queue, const struct row_enter *a) {
+  enum { SHARED = 8 }; /* below as many tiles, one reads a whole picture as fast as it is told */
+  return a->groups && a->rows % (SHARED * TILE) == 0 ? launch_enter<C, SHARED>(queue, a) : launch_enter<C, 1>(queue, a);
 }
 
 template <int C> cudaError_t launch_attend(const struct launch_queue *queue, const struct row_attend *a) {
@@ -707,7 +737,7 @@ bool row_enter_supported(const struct launch_queue *queue, const struct row_ente
 cudaError_t launch_row_enter(const struct launch_queue *queue, const struct row_enter *a) {
   if (!row_enter_supported(queue, a))
     return cudaErrorNotSupported;
-  return a->c == 128 ? launch_enter<128>(queue, a) : launch_enter<192>(queue, a);
+  return a->c == 128 ? launch_enter_any<128>(queue, a) : launch_enter_any<192>(queue, a);
 }
 
 bool row_attend_supported(const struct launch_queue *queue, const struct row_attend *a) {
