@@ -119,6 +119,18 @@ static const struct conv_case conv_cases[] = {
     {3, 17, 35, 32, 0, 4, .time = true},
     {2, 20, 18, 64, 0, 64, .bias = true, .time = true, .residual = true},
     {1, 33, 35, 64, 0, 64, .up = true, .time = true},
+    /* a ControlNet's hint layers */
+    {1, 37, 50, 3, 0, 16, .bias = true, .act = ACT_SILU},
+    {2, 33, 21, 16, 0, 16, .bias = true, .act = ACT_SILU},
+    {1, 18, 35, 16, 0, 16, .time = true, .residual = true, .act = ACT_SILU},
+    {1, 26, 19, 16, 0, 32, .stride = 2, .bias = true, .act = ACT_SILU},
+    {2, 41, 35, 32, 0, 32, .bias = true, .act = ACT_SILU},
+    {1, 24, 30, 32, 0, 32, .residual = true, .time = true, .act = ACT_SILU},
+    {1, 26, 22, 32, 0, 96, .stride = 2, .bias = true, .act = ACT_SILU},
+    {1, 15, 23, 96, 0, 96, .bias = true, .act = ACT_SILU},
+    {1, 18, 14, 96, 0, 256, .stride = 2, .bias = true, .act = ACT_SILU},
+    {1, 9, 9, 32, 0, 32, .bias = true, .act = ACT_SILU, .fill = FILL_LARGE},
+    {1, 9, 9, 16, 0, 16, .bias = true, .act = ACT_SILU, .fill = FILL_LARGE},
     /* awkward ones; the first are large enough for Winograd's algorithm */
     {1, 29, 31, 19, 0, 7, .bias = true, .act = ACT_SILU},
     {3, 14, 17, 33, 0, 23, .time = true, .residual = true, .act = ACT_RELU},

@@ -116,6 +116,10 @@ template <class T> struct epilogue : consumer<T> {
                          : row * (COLUMNS * 2) + group_of_8 * 16 + within;
   }
 
+  __device__ __forceinline__ float activated(float v) const {
+    return T::SILU ? silu(v) : fmaxf(v, p.least);
+  }
+
   /* Of the thread's two rows; those behind the last are nobody's. */
   __device__ __forceinline__ float2 gains() const {
     if (!p.gain.there)
@@ -138,9 +142,9 @@ template <class T> struct epilogue : consumer<T> {
         if constexpr (RESIDUAL) {
           float2 more = unpack2(*to);
           float g = half ? gain.y : gain.x;
-          *to = pack2(fmaxf(g * v[2 * half] + more.x, p.least), fmaxf(g * v[2 * half + 1] + more.y, p.least));
+          *to = pack2(activated(g * v[2 * half] + more.x), activated(g * v[2 * half + 1] + more.y));
         } else {
-          *to = pack2(fmaxf(v[2 * half], p.least), fmaxf(v[2 * half + 1], p.least));
+          *to = pack2(activated(v[2 * half]), activated(v[2 * half + 1]));
         }
       }
     }

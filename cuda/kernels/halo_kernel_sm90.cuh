@@ -103,9 +103,13 @@ template <class S> struct consumer {
     pin(sum);
   }
 
+  __device__ __forceinline__ float activated(float v) const {
+    return S::SILU ? silu(v) : fmaxf(v, p.least);
+  }
+
   __device__ __forceinline__ uint32_t finish(float a, float b, float with, uint32_t residual) const {
     float2 more = __half22float2(*reinterpret_cast<__half2 *>(&residual));
-    __half2 two = __floats2half2_rn(fmaxf(a + with + more.x, p.least), fmaxf(b + with + more.y, p.least));
+    __half2 two = __floats2half2_rn(activated(a + with + more.x), activated(b + with + more.y));
     return *reinterpret_cast<uint32_t *>(&two);
   }
 

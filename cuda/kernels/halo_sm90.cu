@@ -144,8 +144,11 @@ typedef cudaError_t (*launcher)(const struct product_device *, const struct laun
 struct kind {
   int c, columns, columns_max, stride;
   bool doubles, ends; /* takes doubled input; has a residual or an activation at its end, as all but FEW */
+  bool silu;          /* ends in SiLU, else in ReLU or none */
   launcher launch[HALO_TILES];
 };
+
+template <int C, int N, int TILES, int BLOCKS = 1> using silu_shape = shape<C, C, N, TILES, BLOCKS, false, 1, true>;
 
 const struct kind kinds[] = {
     {64,
@@ -154,6 +157,7 @@ const struct kind kinds[] = {
      1,
      true,
      true,
+     false,
      {launch_shape<shape<64, 64, 256, 2>>, launch_shape<shape<64, 64, 128, 4>>,
       launch_shape<shape<64, 64, 64, 2, 2, true>>}},
     {32,
@@ -162,19 +166,57 @@ const struct kind kinds[] = {
      1,
      true,
      true,
+     false,
      {launch_shape<shape<32, 32, 256, 2>>, launch_shape<shape<32, 32, 128, 4>>, launch_shape<shape<32, 32, 64, 2, 2>>}},
-    {64, 64, 64, 2, false, true, {nullptr, nullptr, launch_shape<shape<64, 64, 64, 2, 1, false, 2>>}},
-    {32, 32, 32, 2, false, true, {nullptr, nullptr, launch_shape<shape<32, 32, 64, 2, 1, false, 2>>}},
-    {8, 64, 64, 1, false, true, {launch_shape<shape<8, 64, 256, 4>>, nullptr, launch_shape<shape<8, 64, 64, 4, 2>>}},
-    {8, 32, 32, 1, false, true, {launch_shape<shape<8, 32, 256, 4>>, nullptr, launch_shape<shape<8, 32, 64, 4, 2>>}},
-    {64, 1, 8, 1, false, false, {launch_shape<shape<64, 8, 256, 4>>, nullptr, launch_shape<shape<64, 8, 64, 4>>}},
-    {32, 1, 8, 1, false, false, {launch_shape<shape<32, 8, 256, 4>>, nullptr, launch_shape<shape<32, 8, 64, 4>>}},
+    {32,
+     32,
+     32,
+     1,
+     true,
+     true,
+     true,
+     {launch_shape<silu_shape<32, 256, 2>>, launch_shape<silu_shape<32, 128, 4>>,
+      launch_shape<silu_shape<32, 64, 2, 2>>}},
+    {64, 64, 64, 2, false, true, false, {nullptr, nullptr, launch_shape<shape<64, 64, 64, 2, 1, false, 2>>}},
+    {32, 32, 32, 2, false, true, false, {nullptr, nullptr, launch_shape<shape<32, 32, 64, 2, 1, false, 2>>}},
+    {8,
+     64,
+     64,
+     1,
+     false,
+     true,
+     false,
+     {launch_shape<shape<8, 64, 256, 4>>, nullptr, launch_shape<shape<8, 64, 64, 4, 2>>}},
+    {8,
+     32,
+     32,
+     1,
+     false,
+     true,
+     false,
+     {launch_shape<shape<8, 32, 256, 4>>, nullptr, launch_shape<shape<8, 32, 64, 4, 2>>}},
+    {64,
+     1,
+     8,
+     1,
+     false,
+     false,
+     false,
+     {launch_shape<shape<64, 8, 256, 4>>, nullptr, launch_shape<shape<64, 8, 64, 4>>}},
+    {32,
+     1,
+     8,
+     1,
+     false,
+     false,
+     false,
+     {launch_shape<shape<32, 8, 256, 4>>, nullptr, launch_shape<shape<32, 8, 64, 4>>}},
 };
 
 bool fits(const struct kind &kind, const struct gemm_args *a) {
   return a->c == kind.c && a->columns >= kind.columns && a->columns <= kind.columns_max && a->stride == kind.stride &&
          (kind.stride == 1 ? a->pad == 1 : a->pad <= 1) && (kind.doubles || !a->upsample) &&
-         (kind.ends || !a->residual);
+         (kind.ends || !a->residual) && kind.silu == (a->act == ACT_SILU);
 }
 
 launcher find(const struct halo_args *args) {
@@ -194,7 +236,8 @@ const int halo_tile_pixels[HALO_TILES] = {256, 128, 64};
 
 bool halo_supported(const struct product_device *device, const struct halo_args *args) {
   const struct gemm_args *a = &args->gemm;
-  bool act = a->act == ACT_NONE || (a->act == ACT_RELU && !(a->residual && a->residual_last));
+  bool ends = a->act == ACT_RELU || a->act == ACT_SILU;
+  bool act = a->act == ACT_NONE || (ends && !(a->residual && a->residual_last));
   return device->encode_tiled && a->c2 == 0 && a->kernel == 3 && act && aligned(a->x) && aligned(a->weight) &&
          aligned(a->residual) && aligned(a->y) && (size_t)a->n * a->out_h * a->out_w < 1u << 28 && args->tile >= 0 &&
          args->tile < HALO_TILES && find(args);

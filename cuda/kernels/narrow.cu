@@ -23,7 +23,10 @@ template <int C_, int N_> struct shape {
 
 /* Eight rows' chunks of one number lie in different banks. */
 template <class S> __device__ __forceinline__ int place(int row, int chunk) {
-  return row * S::CHUNKS + (S::CHUNKS == 8 ? chunk ^ (row & 7) : S::CHUNKS == 4 ? chunk ^ (row >> 1 & 3) : chunk);
+  return row * S::CHUNKS + (S::CHUNKS == 8   ? chunk ^ (row & 7)
+                            : S::CHUNKS == 4 ? chunk ^ (row >> 1 & 3)
+                            : S::CHUNKS == 2 ? chunk ^ (row >> 2 & 1)
+                                             : chunk);
 }
 
 struct tiling {
@@ -101,7 +104,8 @@ __device__ __forceinline__ void write_row(const struct gemm_args &p, const float
       *reinterpret_cast<float2 *>(out + (lane / 4 + half * 8) * S::OUT_PITCH + j * 8 + lane % 4 * 2) =
           make_float2(sum[j][2 * half], sum[j][2 * half + 1]);
   __syncwarp();
-  if (p.columns == S::N && is_simple(p.act)) {
+  bool soft = p.act == ACT_SILU && !p.residual_last;
+  if (p.columns == S::N && (is_simple(p.act) || soft)) {
     uint4 residual[TURNS];
 #pragma unroll
     for (int i = 0; i < TURNS; i++) {
@@ -115,6 +119,10 @@ __device__ __forceinline__ void write_row(const struct gemm_args &p, const float
       float4 low = from[0], high = from[1];
       float v[8] = {low.x, low.y, low.z, low.w, high.x, high.y, high.z, high.w};
       finish8(tail, v, column, residual[i]);
+      if (soft)
+#pragma unroll
+        for (int j = 0; j < 8; j++)
+          v[j] = silu(v[j]);
       if (x < pixels)
         store8(p.y + (pixel + x) * S::N + column, v);
     }
@@ -176,11 +184,17 @@ template <class S> cudaError_t launch_shape(const struct launch_queue *queue, co
 
 bool narrow_supported(const struct gemm_args *args) {
   int c = args->c, columns = args->columns;
-  bool known = c == 8 ? columns == 32 || columns == 64 : (c == 32 || c == 64) && (columns == c || columns <= 16);
+  bool known = c == 8    ? columns == 16 || columns == 32 || columns == 64
+               : c == 16 ? columns == 16
+                         : (c == 32 || c == 64) && (columns == c || columns <= 16);
   return known && args->c2 == 0 && args->kernel == 3 && args->stride == 1 && args->pad == 1 && args->act != ACT_GEGLU;
 }
 
 cudaError_t launch_narrow(const struct launch_queue *queue, const struct gemm_args *args) {
+  if (args->c == 16)
+    return launch_shape<shape<16, 16>>(queue, args);
+  if (args->c == 8 && args->columns == 16)
+    return launch_shape<shape<8, 16>>(queue, args);
   if (args->c == 8)
     return args->columns == 64 ? launch_shape<shape<8, 64>>(queue, args) : launch_shape<shape<8, 32>>(queue, args);
   if (args->c == 64)

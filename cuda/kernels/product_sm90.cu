@@ -21,6 +21,9 @@ using shape_128x64 = tile_shape<128, 64, 3, 3, false>;
 using shape_192x160 = tile_shape<192, 160, 3, 1, true>;
 using shape_192x80 = tile_shape<192, 80, 5, 1, true>;
 using shape_64x64 = tile_shape<64, 64, 4, 3, true>;
+using shape_128x128_silu = tile_shape<128, 128, 3, 2, false, false, true>;
+using shape_128x64_silu = tile_shape<128, 64, 3, 3, false, false, true>;
+using shape_64x64_silu = tile_shape<64, 64, 4, 3, true, false, true>;
 
 void *find_driver_function(const char *name) {
   void *function = nullptr;
@@ -31,6 +34,11 @@ void *find_driver_function(const char *name) {
 
 bool gates(enum product_tile tile) {
   return tile == PRODUCT_128x160 || tile == PRODUCT_128x128 || tile == PRODUCT_192x160 || tile == PRODUCT_128x160_TURNS;
+}
+
+/* Whether there is an instance that ends in SiLU. */
+bool silus(enum product_tile tile) {
+  return tile == PRODUCT_128x128 || tile == PRODUCT_128x64 || tile == PRODUCT_64x64;
 }
 
 bool sums(enum product_tile tile) {
@@ -103,7 +111,8 @@ bool product_supported(const struct product_device *device, const struct product
   const struct gemm_args *a = &args->gemm;
   bool linear = a->kernel == 1 && a->stride == 1 && a->pad == 0, gated = a->act == ACT_GEGLU;
   bool window = a->kernel == 3 && a->pad <= 1 && a->stride <= 2;
-  bool act = a->act == ACT_NONE || (a->act == ACT_RELU && !(a->residual && a->residual_last)) ||
+  bool ends = a->act == ACT_RELU || (a->act == ACT_SILU && silus(args->tile) && a->columns % 8 == 0);
+  bool act = a->act == ACT_NONE || (ends && !(a->residual && a->residual_last)) ||
              (gated && gates(args->tile) && !a->residual && !a->time);
   bool pair = args->pair != PAIR_SUM || (sums(args->tile) && !gated && 2 * a->splits <= product_depth(a));
   bool doubled = a->kernel == 3 && a->stride == 1 && a->pad == 1 && a->w % 8 == 0 && !a->residual;
@@ -122,6 +131,7 @@ cudaError_t launch_product(const struct product_device *device, const struct lau
                            const struct product_args *args) {
   if (!product_supported(device, args))
     return cudaErrorNotSupported;
+  bool silu = args->gemm.act == ACT_SILU;
   switch (args->tile) {
   case PRODUCT_128x80:
     return launch_tile<shape_128x80>(device, queue, args);
@@ -135,9 +145,9 @@ cudaError_t launch_product(const struct product_device *device, const struct lau
   case PRODUCT_64x80_DEEP:
     return launch_tile<shape_64x80_deep>(device, queue, args);
   case PRODUCT_128x64:
-    return launch_tile<shape_128x64>(device, queue, args);
+    return silu ? launch_tile<shape_128x64_silu>(device, queue, args) : launch_tile<shape_128x64>(device, queue, args);
   case PRODUCT_64x64:
-    return launch_tile<shape_64x64>(device, queue, args);
+    return silu ? launch_tile<shape_64x64_silu>(device, queue, args) : launch_tile<shape_64x64>(device, queue, args);
   case PRODUCT_192x160:
     return launch_tile<shape_192x160>(device, queue, args);
   case PRODUCT_192x80:
@@ -145,6 +155,7 @@ cudaError_t launch_product(const struct product_device *device, const struct lau
   case PRODUCT_128x160_TURNS:
     return launch_turns(device, queue, args);
   default:
-    return launch_tile<shape_128x128>(device, queue, args);
+    return silu ? launch_tile<shape_128x128_silu>(device, queue, args)
+                : launch_tile<shape_128x128>(device, queue, args);
   }
 }

@@ -14,7 +14,8 @@ constexpr int BLOCK_K = 64, ROW_BYTES = 2 * BLOCK_K;
 enum { BARRIER_GROUP = 1 };         /* named barriers: one a consumer */
 constexpr int ALONE_BYTES = 118000; /* more than half of a multiprocessor's shared memory: keeps a second away */
 
-template <int M_, int N_, int STAGES_, int BLOCKS_, bool SUMS_, bool SEVERAL_ = false> struct tile_shape {
+template <int M_, int N_, int STAGES_, int BLOCKS_, bool SUMS_, bool SEVERAL_ = false, bool SILU_ = false>
+struct tile_shape {
   static constexpr int M = M_, N = N_, STAGES = STAGES_, BLOCKS = BLOCKS_;
   static constexpr int CONSUMERS = M / 64, THREADS = CONSUMERS * 128 + 64;
   static constexpr int INPUT_WARP = CONSUMERS * 4, WEIGHT_WARP = INPUT_WARP + 1; /* the producers */
@@ -27,6 +28,7 @@ template <int M_, int N_, int STAGES_, int BLOCKS_, bool SUMS_, bool SEVERAL_ = 
   /* Where a pair splits the sum: what the other thread block has of this one's half of the columns. */
   static constexpr bool SUMS = SUMS_;
   static constexpr bool SEVERAL = SEVERAL_; /* tiles a thread block */
+  static constexpr bool SILU = SILU_;       /* at the end, in place of none or ReLU */
   static constexpr int INBOX_GROUP_BYTES = 64 * HALF * 4;
   /* Bias and time row, twice: this tile's and the next one's. */
   static constexpr int BIAS_OFFSET = STAGES * STAGE_BYTES, TIME_OFFSET = BIAS_OFFSET + N * 4;
