@@ -47,7 +47,8 @@ __device__ __forceinline__ void activate8(float v[8], enum activation act) {
  * (vectors), so that each stays with its eight channels. */
 
 enum { CLUSTER_MAX = 8, HELD_MAX = 16, SLICE_GROUPS = 32, SLICE_CHANNELS = 256, THREADS_MAX = 320, ROWS_MIN = 8 };
-enum { SLICE_BYTES = 64 }; /* of a pixel: less than two sectors of memory waste much of what is read */
+/* Of a pixel, at least: a sector of memory. Two where there are no clusters, for which less was not measured. */
+enum { SLICE_BYTES = 32, SLICE_BYTES_APART = 64 };
 
 struct division {
   int slices, cluster;
@@ -193,14 +194,14 @@ bool vectors_fit(int columns, int size) {
 }
 
 /* The smallest slices that are worth reading; 0: there are none. */
-int count_slices(const struct norm_args *args) {
+int count_slices(const struct norm_args *args, int least_bytes) {
   int channels = args->c + args->c2, size = channels / args->groups, least = 0;
   for (int slices = 1; slices <= args->groups; slices++) {
     int width = channels / slices;
     if (args->groups % slices || width % 8 || width > SLICE_CHANNELS || width / size > SLICE_GROUPS ||
         !vectors_fit(width / 8, size))
       continue;
-    if (!least || width * (int)sizeof(__half) >= SLICE_BYTES)
+    if (!least || width * (int)sizeof(__half) >= least_bytes)
       least = slices;
   }
   return least;
@@ -208,8 +209,8 @@ int count_slices(const struct norm_args *args) {
 
 /* False where two launches are to do it. */
 bool divide(const struct launch_queue *queue, const struct norm_args *args, division *d) {
-  int channels = args->c + args->c2;
-  if (!norm_has_vectors(args) || args->pitch != channels || (d->slices = count_slices(args)) == 0)
+  int channels = args->c + args->c2, least_bytes = queue->overlap ? SLICE_BYTES : SLICE_BYTES_APART;
+  if (!norm_has_vectors(args) || args->pitch != channels || (d->slices = count_slices(args, least_bytes)) == 0)
     return false;
   d->columns = channels / d->slices / 8;
   d->cluster = 1;
