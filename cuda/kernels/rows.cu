@@ -754,15 +754,15 @@ cudaError_t launch_row_attend(const struct launch_queue *queue, const struct row
 }
 
 bool row_leave_supported(const struct launch_queue *queue, const struct row_leave *a) {
-  const int most = 256 * 192; /* of a matrix: each cluster reads all weights, so many rows are faster op by op */
-  return has_rows(queue, a->c, a->rows) && a->rows * a->c <= most && aligned(a->x) && aligned(a->residual) &&
+  const int most = a->c == 128 ? 1024 : 256; /* each cluster reads all weights, so more are faster op by op */
+  return has_rows(queue, a->c, a->rows) && a->rows <= most && aligned(a->x) && aligned(a->residual) &&
          aligned(a->y) && aligned(a->wide.weight) && aligned(a->narrow.weight) && aligned(a->last.weight);
 }
 
 cudaError_t launch_row_leave(const struct launch_queue *queue, const struct row_leave *a) {
   if (!row_leave_supported(queue, a))
     return cudaErrorNotSupported;
-  if (a->c == 128)
-    return launch_leave<128, 1, 8>(queue, a);
+  if (a->c == 128) /* of many rows, clusters of two fill the chip */
+    return a->rows > 384 ? launch_leave<128, 1, 2>(queue, a) : launch_leave<128, 1, 8>(queue, a);
   return a->rows % 32 == 0 && a->rows >= 256 ? launch_leave<192, 2, 8>(queue, a) : launch_leave<192, 1, 8>(queue, a);
 }
