@@ -16,8 +16,9 @@ template <int C_, int N_> struct shape {
   static constexpr int C = C_, N = N_, CHUNKS = C / 8; /* chunks of 16 bytes in a pixel */
   static constexpr int TAPS = CHUNKS == 1 ? 10 : 9, STEPS = TAPS * CHUNKS / 2;
   static constexpr int WEIGHT_CHUNKS = TAPS * N * CHUNKS, TILE_CHUNKS = BORDERED * BORDERED * CHUNKS;
-  static constexpr int UNROLL = C == 64 ? 1 : 3, BLOCKS = C == 64 ? 1 : 2; /* taps at once; blocks a multiprocessor */
-  static constexpr int OUT_PITCH = N + 8; /* floats: fragment rows in different banks */
+  static constexpr int UNROLL = C == 64 ? 1 : 3;                          /* taps at once */
+  static constexpr int BLOCKS = C == 64 ? 1 : N == 16 && C <= 16 ? 4 : 2; /* a multiprocessor */
+  static constexpr int OUT_PITCH = N + 8;                                 /* floats: fragment rows in different banks */
   static constexpr int SHARED_BYTES = (WEIGHT_CHUNKS + 2 * TILE_CHUNKS) * 16 + WARPS * SIDE * OUT_PITCH * 4;
 };
 
