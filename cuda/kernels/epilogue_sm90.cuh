@@ -117,12 +117,12 @@ template <class T> struct epilogue : consumer<T> {
   }
 
   __device__ __forceinline__ float activated(float v) const {
-    return T::SILU ? silu(v) : fmaxf(v, p.least);
+    return T::END == END_SILU ? silu(v) : fmaxf(v, p.least);
   }
 
   /* Of the thread's two rows; those behind the last are nobody's. */
   __device__ __forceinline__ float2 gains() const {
-    if (!p.gain.there)
+    if (T::END != END_GAIN)
       return make_float2(1, 1);
     int row = w.row + group * 64 + thread / 32 * 16 + lane / 4;
     wait_for_predecessors();

@@ -21,9 +21,11 @@ using shape_128x64 = tile_shape<128, 64, 3, 3, false>;
 using shape_192x160 = tile_shape<192, 160, 3, 1, true>;
 using shape_192x80 = tile_shape<192, 80, 5, 1, true>;
 using shape_64x64 = tile_shape<64, 64, 4, 3, true>;
-using shape_128x128_silu = tile_shape<128, 128, 3, 2, false, false, true>;
-using shape_128x64_silu = tile_shape<128, 64, 3, 3, false, false, true>;
-using shape_64x64_silu = tile_shape<64, 64, 4, 3, true, false, true>;
+using shape_128x128_silu = tile_shape<128, 128, 3, 2, false, false, END_SILU>;
+using shape_128x64_silu = tile_shape<128, 64, 3, 3, false, false, END_SILU>;
+using shape_128x80_gain = tile_shape<128, 80, 7, 1, true, false, END_GAIN>;
+using shape_64x80_gain = tile_shape<64, 80, 11, 1, true, false, END_GAIN>;
+using shape_64x64_silu = tile_shape<64, 64, 4, 3, true, false, END_SILU>;
 
 void *find_driver_function(const char *name) {
   void *function = nullptr;
@@ -120,7 +122,8 @@ bool product_supported(const struct product_device *device, const struct product
                (gated && linear && a->c2 == 0 && a->splits == 1 && product_depth(a) >= turns_shape::DEPTH_LEAST &&
                 (args->pair == PAIR_NONE || args->pair == PAIR_WEIGHTS));
   bool few = a->columns == 4 && !a->residual && !a->time && !a->upsample && !gated; /* bias still is 16 bytes */
-  bool gain = !a->gain.there || (a->residual && a->act == ACT_NONE);
+  bool deep = args->tile == PRODUCT_128x80_DEEP || args->tile == PRODUCT_64x80_DEEP;
+  bool gain = !a->gain.there || (deep && a->residual && a->act == ACT_NONE);
   return device->encode_tiled && device->encode_im2col && (linear || window) && act && gain && pair && turns &&
          (!a->upsample || doubled) && a->c % 8 == 0 && a->c2 % 8 == 0 && (a->columns % (gated ? 16 : 8) == 0 || few) &&
          rows_of(a) < 1u << 30 && aligned(a->x) && aligned(a->x2) && aligned(a->weight) && aligned(a->bias) &&
@@ -131,7 +134,7 @@ cudaError_t launch_product(const struct product_device *device, const struct lau
                            const struct product_args *args) {
   if (!product_supported(device, args))
     return cudaErrorNotSupported;
-  bool silu = args->gemm.act == ACT_SILU;
+  bool silu = args->gemm.act == ACT_SILU, gain = args->gemm.gain.there;
   switch (args->tile) {
   case PRODUCT_128x80:
     return launch_tile<shape_128x80>(device, queue, args);
@@ -141,9 +144,11 @@ cudaError_t launch_product(const struct product_device *device, const struct lau
   case PRODUCT_64x80:
     return launch_tile<shape_64x80>(device, queue, args);
   case PRODUCT_128x80_DEEP:
-    return launch_tile<shape_128x80_deep>(device, queue, args);
+    return gain ? launch_tile<shape_128x80_gain>(device, queue, args)
+                : launch_tile<shape_128x80_deep>(device, queue, args);
   case PRODUCT_64x80_DEEP:
-    return launch_tile<shape_64x80_deep>(device, queue, args);
+    return gain ? launch_tile<shape_64x80_gain>(device, queue, args)
+                : launch_tile<shape_64x80_deep>(device, queue, args);
   case PRODUCT_128x64:
     return silu ? launch_tile<shape_128x64_silu>(device, queue, args) : launch_tile<shape_128x64>(device, queue, args);
   case PRODUCT_64x64:

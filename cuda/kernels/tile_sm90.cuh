@@ -14,7 +14,11 @@ constexpr int BLOCK_K = 64, ROW_BYTES = 2 * BLOCK_K;
 enum { BARRIER_GROUP = 1 };         /* named barriers: one a consumer */
 constexpr int ALONE_BYTES = 118000; /* more than half of a multiprocessor's shared memory: keeps a second away */
 
-template <int M_, int N_, int STAGES_, int BLOCKS_, bool SUMS_, bool SEVERAL_ = false, bool SILU_ = false>
+/* What most products do not need has instances of its own: code that they would carry along costs them time. GAIN: the
+ * sums are multiplied by what the run says before the residual is added. */
+enum product_end { END_PLAIN, END_SILU, END_GAIN };
+
+template <int M_, int N_, int STAGES_, int BLOCKS_, bool SUMS_, bool SEVERAL_ = false, product_end END_ = END_PLAIN>
 struct tile_shape {
   static constexpr int M = M_, N = N_, STAGES = STAGES_, BLOCKS = BLOCKS_;
   static constexpr int CONSUMERS = M / 64, THREADS = CONSUMERS * 128 + 64;
@@ -28,7 +32,7 @@ struct tile_shape {
   /* Where a pair splits the sum: what the other thread block has of this one's half of the columns. */
   static constexpr bool SUMS = SUMS_;
   static constexpr bool SEVERAL = SEVERAL_; /* tiles a thread block */
-  static constexpr bool SILU = SILU_;       /* at the end, in place of none or ReLU */
+  static constexpr product_end END = END_;
   static constexpr int INBOX_GROUP_BYTES = 64 * HALF * 4;
   /* Bias and time row, twice: this tile's and the next one's. */
   static constexpr int BIAS_OFFSET = STAGES * STAGE_BYTES, TIME_OFFSET = BIAS_OFFSET + N * 4;
@@ -60,7 +64,7 @@ struct params {
   int row_tiles;         /* of tiles in turns */
   int quarter_tiles;     /* of columns: of each pixel of 2x2 that a row becomes; 0: a row is one pixel of y */
   enum product_pair pair;
-  struct product_gain gain; /* with a residual alone */
+  struct product_gain gain; /* END_GAIN */
 };
 
 /* --- a thread block's part --- */
