@@ -11,7 +11,10 @@ enum { BARRIER_GROUP = 1 }; /* named barriers: one a warpgroup */
 /* K-major operands: rows of a pixel's bytes in groups of 8, `distance` from group to group. Pixels of 16 bytes are not
  * swizzled; `further` is from those of one place to those of the next. */
 template <class S> __device__ __forceinline__ uint64_t describe(uint32_t address, int distance, int further) {
-  constexpr uint32_t SWIZZLE = S::PIXEL_BYTES == 128 ? 1u << 30 : S::PIXEL_BYTES == 64 ? 2u << 30 : 0;
+  constexpr uint32_t SWIZZLE = S::PIXEL_BYTES == 128  ? 1u << 30
+                               : S::PIXEL_BYTES == 64 ? 2u << 30
+                               : S::PIXEL_BYTES == 32 ? 3u << 30
+                                                      : 0;
   return (uint64_t)(SWIZZLE | (uint32_t)distance >> 4) << 32 |
          ((uint32_t)further >> 4 << 16 | (address & 0x3ffff) >> 4);
 }

@@ -53,6 +53,7 @@ bool encode(const struct product_device *device, CUtensorMap *map, const void *d
             int pixel_bytes) {
   CUtensorMapSwizzle swizzle = pixel_bytes == 128  ? CU_TENSOR_MAP_SWIZZLE_128B
                                : pixel_bytes == 64 ? CU_TENSOR_MAP_SWIZZLE_64B
+                               : pixel_bytes == 32 ? CU_TENSOR_MAP_SWIZZLE_32B
                                                    : CU_TENSOR_MAP_SWIZZLE_NONE;
   return ((PFN_cuTensorMapEncodeTiled_v12000)device->encode_tiled)(
              map, CU_TENSOR_MAP_DATA_TYPE_FLOAT16, (cuuint32_t)b.dimensions, const_cast<void *>(data), b.sizes, b.pitch,
@@ -179,6 +180,7 @@ const struct kind kinds[] = {
       launch_shape<silu_shape<32, 64, 2, 2>>}},
     {64, 64, 64, 2, false, true, false, {nullptr, nullptr, launch_shape<shape<64, 64, 64, 2, 1, false, 2>>}},
     {32, 32, 32, 2, false, true, false, {nullptr, nullptr, launch_shape<shape<32, 32, 64, 2, 1, false, 2>>}},
+    {16, 32, 32, 2, false, true, true, {nullptr, nullptr, launch_shape<shape<16, 32, 64, 2, 1, false, 2, true>>}},
     {8,
      64,
      64,
