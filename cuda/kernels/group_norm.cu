@@ -225,11 +225,18 @@ bool divide(const struct launch_queue *queue, const struct norm_args *args, divi
   return d->held <= HELD_MAX;
 }
 
+/* Whether thread blocks may come in while the kernel ahead still runs. Those with much to hold then lie two to each of
+ * the multiprocessors that it leaves first, and take as long again. */
+bool comes_early(const struct launch_queue *queue, const division *d) {
+  enum { HELD_EARLY = 4 };
+  return queue->overlap && d->held <= HELD_EARLY;
+}
+
 template <int HELD>
 cudaError_t launch_slices(const struct launch_queue *queue, const struct norm_args *args, const division *d) {
   cudaLaunchAttribute attributes[2] = {};
   int count = 0;
-  if (queue->overlap) {
+  if (comes_early(queue, d)) {
     attributes[count].id = cudaLaunchAttributeProgrammaticStreamSerialization;
     attributes[count++].val.programmaticStreamSerializationAllowed = 1;
   }
