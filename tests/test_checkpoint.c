@@ -422,7 +422,22 @@ static void test_scheduler(void **state) {
        SAMPLER_EULER_ANCESTRAL, SPACING_TRAILING, true, NULL},
       {"{\"_class_name\": \"DPMSolverMultistepScheduler\", \"algorithm_type\": \"sde-dpmsolver++\"}", SAMPLER_DPM_SDE,
        SPACING_LINSPACE, true, NULL},
-      {"{\"_class_name\": \"DEISMultistepScheduler\", \"solver_order\": 3}", SAMPLER_DDIM, SPACING_LINSPACE, true,
+      {"{\"_class_name\": \"DDPMScheduler\", \"_diffusers_version\": \"0.42.1\", \"clip_sample\": false,"
+       "\"clip_sample_range\": 1.0, \"dynamic_thresholding_ratio\": 0.995, \"rescale_betas_zero_snr\": false,"
+       "\"sample_max_value\": 1.0, \"steps_offset\": 0, \"thresholding\": false, \"timestep_spacing\": \"leading\","
+       "\"trained_betas\": null, \"variance_type\": \"fixed_small\"}",
+       SAMPLER_DDPM, SPACING_LEADING, true, NULL},
+      {"{\"_class_name\": \"LMSDiscreteScheduler\", \"_diffusers_version\": \"0.42.1\", \"steps_offset\": 0,"
+       "\"timestep_spacing\": \"linspace\", \"trained_betas\": null, \"use_beta_sigmas\": false,"
+       "\"use_exponential_sigmas\": false, \"use_karras_sigmas\": true}",
+       SAMPLER_LMS, SPACING_LINSPACE, true, NULL},
+      {"{\"_class_name\": \"DEISMultistepScheduler\", \"_diffusers_version\": \"0.42.1\", \"algorithm_type\": \"deis\","
+       "\"dynamic_thresholding_ratio\": 0.995, \"flow_shift\": 1.0, \"lower_order_final\": true, \"sample_max_value\":"
+       "1.0, \"solver_order\": 3, \"solver_type\": \"logrho\", \"thresholding\": false, \"time_shift_type\":"
+       "\"exponential\", \"use_beta_sigmas\": false, \"use_dynamic_shifting\": false, \"use_exponential_sigmas\":"
+       "false, \"use_flow_sigmas\": false, \"use_karras_sigmas\": false}",
+       SAMPLER_DEIS, SPACING_LINSPACE, true, NULL},
+      {"{\"_class_name\": \"DPMSolverSinglestepScheduler\", \"solver_order\": 3}", SAMPLER_DDIM, SPACING_LINSPACE, true,
        "DDIM"},
   };
   for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
@@ -462,6 +477,12 @@ static void test_scheduler_refusals(void **state) {
       {UNIPC "\"disable_corrector\": [-1]}", "disable_corrector", "-1"},
       {UNIPC "\"predict_x0\": false}", "predict_x0", "false"},
       {UNIPC "\"use_karras_sigmas\": true, \"final_sigmas_type\": \"sigma_min\"}", "final_sigmas_type", "sigma_min"},
+#define DEIS "{\"_class_name\": \"DEISMultistepScheduler\", "
+      {DEIS "\"solver_order\": 4}", "solver_order", "4"},
+      {DEIS "\"solver_type\": \"rk\"}", "solver_type", "rk"},
+      {DEIS "\"use_beta_sigmas\": true}", "use_beta_sigmas", "true"},
+      {"{\"_class_name\": \"DDPMScheduler\", \"variance_type\": \"learned\"}", "variance_type", "learned"},
+      {"{\"_class_name\": \"DDPMScheduler\", \"use_karras_sigmas\": true}", "use_karras_sigmas", "true"},
 #define DPM "{\"_class_name\": \"DPMSolverMultistepScheduler\", "
       {DPM "\"algorithm_type\": \"sde-dpmsolver\"}", "algorithm_type", "sde-dpmsolver"},
       {DPM "\"algorithm_type\": \"dpmsolver\"}", "algorithm_type", "dpmsolver"},

@@ -254,8 +254,8 @@ static void test_walks(void **state) {
       struct sampler_table table;
       sampler_table(&config, &sampling, &table);
       check_noise_samples(&table, config.sampler, sampling.steps);
-      double error = projection_error(&table, item, config.sampler == SAMPLER_EULER),
-             walk = walk_error(&table, item, 6);
+      bool real = config.sampler == SAMPLER_EULER || config.sampler == SAMPLER_LMS;
+      double error = projection_error(&table, item, real), walk = walk_error(&table, item, 6);
       char *text = cJSON_PrintUnformatted(cJSON_GetObjectItem(group, "config"));
       if (error > 1e-6 || walk > 2e-5)
         fail_msg("%s, %d steps, strength %g, eta %g: error %.3g, end state %.3g\n", text, sampling.steps,
@@ -374,9 +374,9 @@ static void check_truth(const struct sampling *sampling, enum prediction predict
                  w.x[k] - (a * x0[k] + b * eps[k]));
       walker_step(&w, step, k, model[prediction], eps[k]);
     }
-  /* LCM's boundary mixes in x at low timesteps, and TCD ends at timestep 0. */
+  /* LCM's boundary mixes in x at low timesteps, and TCD and DEIS end at timestep 0. */
   double bound = sampling->sampler == SAMPLER_LCM ? 1e-2 : 1e-4;
-  if (sampling->sampler == SAMPLER_TCD)
+  if (sampling->sampler == SAMPLER_TCD || sampling->sampler == SAMPLER_DEIS)
     bound = 0.07;
   for (int k = 0; k < ELEMENTS; k++)
     if (fabs(w.x[k] - x0[k]) > bound)
@@ -389,7 +389,8 @@ static void check_samplers(int steps, double strength, enum prediction predictio
       {SAMPLER_EULER, SPACING_TRAILING}, {SAMPLER_DDIM, SPACING_LEADING},   {SAMPLER_DDIM, SPACING_LINSPACE},
       {SAMPLER_LCM, SPACING_TRAILING},   {SAMPLER_TCD, SPACING_TRAILING},   {SAMPLER_PNDM, SPACING_LEADING},
       {SAMPLER_PNDM, SPACING_TRAILING},  {SAMPLER_UNIPC, SPACING_TRAILING}, {SAMPLER_UNIPC, SPACING_LINSPACE},
-      {SAMPLER_DPM, SPACING_TRAILING},   {SAMPLER_DPM, SPACING_LEADING}};
+      {SAMPLER_DPM, SPACING_TRAILING},   {SAMPLER_DPM, SPACING_LEADING},    {SAMPLER_LMS, SPACING_TRAILING},
+      {SAMPLER_LMS, SPACING_LEADING},    {SAMPLER_DEIS, SPACING_TRAILING},  {SAMPLER_DEIS, SPACING_LINSPACE}};
   for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
     struct sampling sampling = cases[i];
     sampling.steps = steps > 4 && (sampling.sampler == SAMPLER_LCM || sampling.sampler == SAMPLER_TCD) ? 4 : steps;

@@ -112,12 +112,13 @@ static const struct parameter_row table[PARAMETERS] = {
                                "shape they are meant to be seen in"},
     [PARAMETER_SAMPLER] = {"sampler", TYPE_CHOICE, NEED_PREPARATION, FIELD(sampler), .choices = SAMPLER_WORDS,
                            .by_model = true, .from = "auto, the one the checkpoint names",
-                           .help = "how steps lead from noise to a picture; pndm, unipc, dpm++ (2M) and dpm++-sde look "
-                                   "back on earlier steps"},
+                           .help =
+                               "how steps lead from noise to a picture; pndm, unipc, dpm++ (2M), dpm++-sde, lms and "
+                               "deis look back on earlier steps"},
     [PARAMETER_SPACING] = {"spacing", TYPE_CHOICE, NEED_PREPARATION, FIELD(spacing), .choices = SPACING_WORDS,
                            .by_model = true, .from = "auto, that of the checkpoint, or the sampler's own",
                            .help = "which timesteps are visited; karras and exponential space noise levels, for euler, "
-                                   "unipc and dpm++"},
+                                   "unipc, dpm++, lms and deis"},
     [PARAMETER_ETA] = {"eta", TYPE_REAL, NEED_FRAME, FIELD(eta), .max = 1, .by_model = true, .decimals = 2,
                        .from = "0.3 with tcd, 0 with ddim",
                        .help = "how much of each step is fresh noise, with ddim and tcd; Hyper-SD in one step wants 1"},

@@ -28,6 +28,7 @@ from sampler import BASE, COUNTS, HERE, fake_model
 
 PNDM = 'PNDMScheduler'
 SIGMAS = 'EulerDiscreteScheduler', 'DPMSolverMultistepScheduler', 'UniPCMultistepScheduler'
+BY_SIGMA = 'EulerDiscreteScheduler', 'LMSDiscreteScheduler'
 HAVE_ETA = 'DDIMScheduler', 'TCDScheduler'
 STRENGTHS = .1, .29, .3, .5, .75, .95, 1.0
 
@@ -84,7 +85,7 @@ def step(scheduler, config, eta, model, t, x, noise):
 
 def scale(scheduler, config, i):
     """From diffusers' state before call i to x = a x0 + b eps; what is left at the end is as it is."""
-    if config['_class_name'] != SIGMAS[0] or i == len(scheduler.timesteps):
+    if config['_class_name'] not in BY_SIGMA or i == len(scheduler.timesteps):
         return 1.0
     return 1 / math.sqrt(scheduler.sigmas[i].item() ** 2 + 1)
 
@@ -142,6 +143,17 @@ def mend_third_order():
     solver.multistep_dpm_solver_third_order_update = names['multistep_dpm_solver_third_order_update']
 
 
+def mend_lms():
+    """Image to image begins in the middle of the steps, with no earlier prediction: the order is of those there are."""
+    solver = diffusers.LMSDiscreteScheduler
+    source = inspect.getsource(solver.step)
+    wrong = 'min(self.step_index + 1, order)'
+    assert source.count(wrong) == 1
+    names = sys.modules[solver.__module__].__dict__
+    exec(textwrap.dedent(source).replace(wrong, 'min(len(self.derivatives), order)'), names)
+    solver.step = names['step']
+
+
 def make_groups():
     named = lambda name, **more: {'_class_name': name, **more}
     pndm = named(PNDM, skip_prk_steps=True)
@@ -185,6 +197,21 @@ def make_groups():
         yield group({**of, 'final_sigmas_type': 'sigma_min'}, counts(few))
     yield group({**euler, 'use_karras_sigmas': True, 'prediction_type': 'v_prediction'}, counts(few))
     yield group({**euler, 'use_karras_sigmas': True, 'sigma_min': .1, 'sigma_max': 10.0}, counts(few))
+    lms, deis, ddpm = (named(name) for name in ('LMSDiscreteScheduler', 'DEISMultistepScheduler', 'DDPMScheduler'))
+    ddpm['clip_sample'] = False
+    for solver in (lms, deis, ddpm):
+        for spacing in ('trailing', 'leading', 'linspace'):
+            of = {**solver, 'timestep_spacing': spacing, 'steps_offset': 1}
+            yield group(of, counts(COUNTS) + images((2, 4, 20)))
+            yield group({**of, 'prediction_type': 'v_prediction'}, counts(few))
+            yield group({**of, 'prediction_type': 'sample'}, counts(few))
+    for solver in (lms, deis):
+        several = few[solver is deis:]  # in one step diffusers' DEIS stays at the first level
+        yield group({**solver, 'use_karras_sigmas': True}, counts(several) + images((4, 20)))
+        yield group({**solver, 'use_exponential_sigmas': True}, counts(several))
+    for order in (1, 3):
+        yield group({**deis, 'solver_order': order}, counts(few))
+        yield group({**deis, 'solver_order': order, 'lower_order_final': False}, counts(few))
     for eta in (0.0, .3, .5, 1.0):
         for kind in ('epsilon', 'v_prediction', 'sample'):
             tcd = named('TCDScheduler', prediction_type=kind)
@@ -197,6 +224,7 @@ def make_groups():
 
 def main():
     mend_third_order()
+    mend_lms()
     groups = list(make_groups())
     text = json.dumps(groups, separators=(',', ':'), default=float, allow_nan=False)
     text = json.dumps(json.loads(text, parse_float=lambda s: float('%.9g' % float(s))), separators=(',', ':'))

@@ -16,7 +16,10 @@
   S(PNDM, pndm, "pndm", "PNDM")                                                                                        \
   S(UNIPC, unipc, "unipc", "UniPC")                                                                                    \
   S(DPM, dpm, "dpm++", "DPM++")                                                                                        \
-  S(DPM_SDE, dpm_sde, "dpm++-sde", "DPM++ SDE")
+  S(DPM_SDE, dpm_sde, "dpm++-sde", "DPM++ SDE")                                                                        \
+  S(DDPM, ddpm, "ddpm", "DDPM")                                                                                        \
+  S(LMS, lms, "lms", "LMS")                                                                                            \
+  S(DEIS, deis, "deis", "DEIS")
 
 /* The last ones space noise levels, from which timesteps follow; the others timesteps. */
 #define SPACING_TABLE(S)                                                                                               \

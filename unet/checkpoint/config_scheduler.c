@@ -31,6 +31,12 @@ static const struct scheduler_class class_unipc = {
 static const struct scheduler_class class_dpm = {
     "DPMSolverMultistepScheduler", SPACING_LINSPACE, false, true, 0.0001, 0.02, BETAS_LINEAR};
 #define class_dpm_sde class_dpm /* algorithm_type tells them apart */
+static const struct scheduler_class class_ddpm = {"DDPMScheduler", SPACING_LEADING, true, true, 0.0001, 0.02,
+                                                  BETAS_LINEAR};
+static const struct scheduler_class class_lms = {
+    "LMSDiscreteScheduler", SPACING_LINSPACE, false, true, 0.0001, 0.02, BETAS_LINEAR};
+static const struct scheduler_class class_deis = {
+    "DEISMultistepScheduler", SPACING_LINSPACE, false, true, 0.0001, 0.02, BETAS_LINEAR};
 
 #define OWN(ID, identifier, ...) [SAMPLER_##ID] = &class_##identifier,
 static const struct scheduler_class *const own_classes[SAMPLERS] = {SAMPLER_TABLE(OWN)};
@@ -38,14 +44,11 @@ static const struct scheduler_class *const own_classes[SAMPLERS] = {SAMPLER_TABL
 
 /* Of samplers that are not built in: DDIM runs in their place. */
 static const struct scheduler_class other_classes[] = {
-    {"DDPMScheduler", SPACING_LEADING, true, true, 0.0001, 0.02, BETAS_LINEAR},
     {"DPMSolverSinglestepScheduler", SPACING_LINSPACE, false, true, 0.0001, 0.02, BETAS_LINEAR},
     {"DPMSolverSDEScheduler", SPACING_LINSPACE, false, true, 0.00085, 0.012, BETAS_LINEAR},
-    {"DEISMultistepScheduler", SPACING_LINSPACE, false, true, 0.0001, 0.02, BETAS_LINEAR},
     {"HeunDiscreteScheduler", SPACING_LINSPACE, false, true, 0.00085, 0.012, BETAS_LINEAR},
     {"KDPM2DiscreteScheduler", SPACING_LINSPACE, false, true, 0.00085, 0.012, BETAS_LINEAR},
     {"KDPM2AncestralDiscreteScheduler", SPACING_LINSPACE, false, true, 0.00085, 0.012, BETAS_LINEAR},
-    {"LMSDiscreteScheduler", SPACING_LINSPACE, false, true, 0.0001, 0.02, BETAS_LINEAR},
 };
 
 /* Fields of other schedulers that files carry along, of the solvers that DDIM stands in for, and of thresholding. */
@@ -168,7 +171,7 @@ static void read_sigmas(struct scheduler_config *scheduler, struct config *confi
   scheduler->final_sigma_min = read_choice(config, "final_sigmas_type", CHOICES(finals, "zero and sigma_min are"), 0);
   if (scheduler->sampler == SAMPLER_UNIPC && scheduler->sigmas && scheduler->final_sigma_min)
     config_refuse(config, "final_sigmas_type", "sigma_min", "zero is, with levels of their own spacing");
-  if (scheduler->sampler == SAMPLER_DPM)
+  if (scheduler->sampler != SAMPLER_EULER && scheduler->sampler != SAMPLER_UNIPC)
     return;
   scheduler->sigma_min = read_sigma(config, "sigma_min");
   scheduler->sigma_max = read_sigma(config, "sigma_max");
@@ -221,23 +224,41 @@ static void read_dpm(struct scheduler_config *scheduler, struct config *config) 
   config_only_null(config, (const char *const[]){"variance_type", NULL});
 }
 
+static void read_deis(struct config *config) {
+  static const char *const algorithms[] = {"deis", "dpmsolver", "dpmsolver++"},
+                           *const types[] = {"logrho", "midpoint", "heun", "bh1",
+                                             "bh2"}; /* diffusers takes the others for the first */
+  read_choice(config, "algorithm_type", CHOICES(algorithms, "deis is"), 0);
+  read_choice(config, "solver_type", CHOICES(types, "logrho is"), 0);
+}
+
 /* What other classes' files say of a solver is for none; the defaults are for who chooses one of the two. */
 static void read_solver(struct scheduler_config *scheduler, struct config *config) {
   static const char *const types[] = {
       [SOLVER_MIDPOINT] = "midpoint", [SOLVER_HEUN] = "heun", [SOLVER_BH1] = "bh1", [SOLVER_BH2] = "bh2"};
-  bool unipc = scheduler->sampler == SAMPLER_UNIPC;
+  bool unipc = scheduler->sampler == SAMPLER_UNIPC, deis = scheduler->sampler == SAMPLER_DEIS;
   scheduler->solver_order = 2;
   scheduler->lower_order_final = true;
-  if (!unipc && scheduler->sampler != SAMPLER_DPM)
+  if (!unipc && !deis && scheduler->sampler != SAMPLER_DPM)
     return;
   scheduler->solver_order = config_int(config, "solver_order", 2, 1, SOLVER_ORDER_MAX);
   scheduler->lower_order_final = config_bool(config, "lower_order_final", true);
+  if (deis) {
+    read_deis(config);
+    return;
+  }
   scheduler->solver_type = (enum solver_type)read_choice(
       config, "solver_type", CHOICES(types, "midpoint, heun, bh1 and bh2 are"), unipc ? SOLVER_BH2 : SOLVER_MIDPOINT);
   if (unipc)
     read_unipc(scheduler, config);
   else
     read_dpm(scheduler, config);
+}
+
+static void read_variance(const struct scheduler_config *scheduler, struct config *config) {
+  static const char *const variances[] = {"fixed_small", "fixed_small_log"};
+  if (scheduler->sampler == SAMPLER_DDPM)
+    read_choice(config, "variance_type", CHOICES(variances, "fixed_small is"), 0);
 }
 
 /* Says where our samplers are not the file's own. */
@@ -265,6 +286,7 @@ int scheduler_config_parse(struct scheduler_config *scheduler, const char *text,
       &config, "prediction_type", CHOICES(predictions, "epsilon, v_prediction and sample are"), PREDICT_EPSILON);
   read_sigmas(scheduler, &config);
   read_solver(scheduler, &config);
+  read_variance(scheduler, &config);
   if (!scheduler->stand_in && scheduler->sampler == SAMPLER_PNDM)
     scheduler->warms_up = !config_bool(&config, "skip_prk_steps", false);
   scheduler->set_alpha_to_one = config_bool(&config, "set_alpha_to_one", class->set_alpha_to_one);

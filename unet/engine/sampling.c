@@ -57,10 +57,10 @@ int sampling_choose(struct sampling *sampling, const struct engine_shape *wish, 
   if (sampling->steps < 1 || sampling->steps > STEPS_MAX)
     return error_set(err, STATUS_USAGE, "%d steps: 1 to %d are supported", sampling->steps, STEPS_MAX);
   if (wish->spacing >= SPACING_KARRAS && !sampler_takes_sigmas(sampling->sampler))
-    return error_set(
-        err, STATUS_USAGE,
-        "%s spacing: %s takes timesteps alone; --sampler euler, unipc, dpm++ and dpm++-sde take noise levels",
-        spacing_name(wish->spacing), sampler_name(sampling->sampler));
+    return error_set(err, STATUS_USAGE,
+                     "%s spacing: %s takes timesteps alone; --sampler euler, unipc, dpm++, dpm++-sde, lms and deis "
+                     "take noise levels",
+                     spacing_name(wish->spacing), sampler_name(sampling->sampler));
   return 0;
 }
 

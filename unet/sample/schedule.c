@@ -62,6 +62,22 @@ int schedule_order(const struct schedule *s, int i, int order) {
   return usable;
 }
 
+/* By Gauss's elimination. */
+void schedule_solve(const double *at, const double *b, int count, double *x) {
+  double m[SOLVE_MAX][SOLVE_MAX + 1];
+  for (int j = 0; j < count; j++) {
+    for (int k = 0; k < count; k++)
+      m[j][k] = pow(at[k], j);
+    m[j][count] = b[j];
+  }
+  for (int p = 0; p < count; p++)
+    for (int j = 0; j < count; j++)
+      for (int k = count; j != p && k >= p; k--)
+        m[j][k] -= m[j][p] / m[p][p] * m[p][k];
+  for (int p = 0; p < count; p++)
+    x[p] = m[p][count] / m[p][p];
+}
+
 /* --- timesteps --- */
 
 static double clamp_timestep(double t) {

@@ -63,6 +63,9 @@ void schedule_make(struct schedule *schedule, const struct scheduler_config *con
                    const struct sampler_impl *impl);
 /* The order of step i's multistep formula: as wished, where so many predictions at different levels were made. */
 int schedule_order(const struct schedule *schedule, int i, int order);
+/* Solves sum over k of at[k]^j x[k] = b[j], j from 0. The places differ. */
+enum { SOLVE_MAX = EARLIER_MAX + 1 };
+void schedule_solve(const double *at, const double *b, int count, double *x);
 /* The level at a timestep from 0 to TIMESTEPS - 1. */
 struct level schedule_level(const struct schedule *schedule, double timestep);
 

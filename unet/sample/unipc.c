@@ -29,22 +29,6 @@ static double function_b(const struct schedule *s, double h) {
   return s->config->solver_type == SOLVER_BH1 ? -h : expm1(-h);
 }
 
-/* Solves sum over k of r[k]^j rho[k] = b[j], by Gauss's elimination. The r differ. */
-static void solve(const double *r, const double *b, int count, double *rho) {
-  double m[SOLVER_ORDER_MAX][SOLVER_ORDER_MAX + 1];
-  for (int j = 0; j < count; j++) {
-    for (int k = 0; k < count; k++)
-      m[j][k] = pow(r[k], j);
-    m[j][count] = b[j];
-  }
-  for (int p = 0; p < count; p++)
-    for (int j = 0; j < count; j++)
-      for (int k = count; j != p && k >= p; k--)
-        m[j][k] -= m[j][p] / m[p][p] * m[p][k];
-  for (int p = 0; p < count; p++)
-    rho[p] = m[p][count] / m[p][p];
-}
-
 /* The weights of the differences: of the first count distances. One alone counts half, by the authors' choice. */
 static void weigh(const struct schedule *s, const struct interval *in, int count, double rho[SOLVER_ORDER_MAX]) {
   double b[SOLVER_ORDER_MAX], z = -in->h, phi = expm1(z) / z - 1, factorial = 1;
@@ -56,7 +40,7 @@ static void weigh(const struct schedule *s, const struct interval *in, int count
   if (count == 1)
     rho[0] = 0.5;
   else if (count > 1)
-    solve(in->r, b, count, rho);
+    schedule_solve(in->r, b, count, rho);
 }
 
 /* How far the corrector moves x after step i - 1: factors of that step's predictions, earlier[0] the one it was taken

@@ -1,0 +1,80 @@
+/* Linear multistep methods on predictions of noise: with rho = b / a, x / a changes by the noise times d rho, and the
+ * noise of the current step and of earlier ones is interpolated, in rho (LMS; Karras et al., "Elucidating the Design
+ * Space of Diffusion-Based Generative Models", 2022, with k-diffusion's fourth order) or in log rho (Zhang, Chen, "Fast
+ * Sampling of Diffusion Models with Exponential Integrator", 2022, DEIS of the first to third order). */
+#include "unet/sample/schedule.h"
+
+static double rho(struct level level) {
+  return level.b / level.a;
+}
+
+static bool is_deis(const struct schedule *s) {
+  return s->impl == &sampler_deis;
+}
+
+/* The order of step i: no more than there are earlier predictions, and DEIS' is lower in the last of few steps. */
+static int order_of(const struct schedule *s, int i) {
+  int order = is_deis(s) ? s->config->solver_order : SOLVE_MAX, left = s->count - i;
+  if (is_deis(s) && s->config->lower_order_final && s->full_count < 15 && left < order)
+    order = left;
+  return schedule_order(s, i, order);
+}
+
+/* The integrals of v^k over d rho, v being the way that rho, or its logarithm, has gone since the step began. */
+static void integrate(const struct schedule *s, int i, int count, double integral[SOLVE_MAX]) {
+  double from = rho(s->from[i]), to = rho(s->to[i]), v = is_deis(s) ? log(to / from) : to - from;
+  for (int k = 0; k < count; k++)
+    if (!is_deis(s))
+      integral[k] = pow(v, k + 1) / (k + 1);
+    else
+      integral[k] = k ? pow(v, k) * to - k * integral[k - 1] : to - from;
+}
+
+/* The weights of the noise of step i and of those before it. */
+static void weigh(const struct schedule *s, int i, double weights[SOLVE_MAX]) {
+  double integral[SOLVE_MAX], at[SOLVE_MAX];
+  int order = order_of(s, i);
+  double here = rho(s->from[i]);
+  for (int j = 0; j < order; j++)
+    at[j] = is_deis(s) ? log(rho(s->from[i - j]) / here) : rho(s->from[i - j]) - here;
+  integrate(s, i, order, integral);
+  schedule_solve(at, integral, order, weights);
+}
+
+static void fill(const struct schedule *s, struct sampler_table *table) {
+  for (int i = 0; i < s->count; i++) {
+    struct linear eps = schedule_estimate(s, i).eps;
+    double a = s->to[i].a, weights[SOLVE_MAX] = {0};
+    weigh(s, i, weights);
+    struct linear to = {a / s->from[i].a + a * weights[0] * eps.x, a * weights[0] * eps.model};
+    struct step_params *step = &table->step[i];
+    *step = step_params(s->timestep[i], to, 0);
+    step->keep_x = (float)eps.x;
+    step->keep_model = (float)eps.model;
+    for (int j = 0; j < EARLIER_MAX; j++)
+      step->earlier[j] = (float)(a * weights[j + 1]);
+  }
+}
+
+static int earlier_of_lms(const struct scheduler_config *config) {
+  (void)config;
+  return SOLVE_MAX - 1;
+}
+
+static int earlier_of_deis(const struct scheduler_config *config) {
+  return config->solver_order - 1;
+}
+
+const struct sampler_impl sampler_lms = {.finite_sigma = true,
+                                         .real_timesteps = true,
+                                         .noise_by_sigma = true,
+                                         .sigmas = SIGMAS_OF_STEPS,
+                                         .earlier = earlier_of_lms,
+                                         .fill = fill};
+
+const struct sampler_impl sampler_deis = {.finite_sigma = true,
+                                          .skips_lowest = true,
+                                          .sigmas = SIGMAS_ALL,
+                                          .final = FINAL_LOWEST,
+                                          .earlier = earlier_of_deis,
+                                          .fill = fill};
