@@ -388,7 +388,7 @@ static void injections_are_checked(void **state) {
     if (cases[i].weight)
       op.weight = weight(&resources, "w", 8, 1, 16);
     if (cases[i].bias)
-      op.bias = resources_weight(&resources, "b", 1, 1, 1, 8, NULL, 0, &err);
+      op.bias = resources_state(&resources, "b", 1, 1, 1, 8, ELEMENT_DEVICE, &err);
     if (cases[i].late)
       plan_loop_begin(&plan, 2);
     plan_inject(&plan, "inject", op);
