@@ -95,6 +95,16 @@ struct staging {
   char *arrived;
 };
 
+/* What kernels that run one after the other keep between them. */
+struct lane {
+  void *workspace;
+  unsigned *arrivals; /* all 0 between kernels */
+  float *norm_partial;
+  void *attention; /* the largest any attention has asked for; 0 between launches */
+  size_t attention_bytes;
+};
+enum { LANES = 2 };
+
 /* What preparing has for itself. */
 struct preparing {
   pthread_mutex_t lock;                /* one program at a time is prepared or released; taken before base.weights */
@@ -123,8 +133,6 @@ struct cuda_device {
   int64_t origin_ns;
   struct attn_device attention;
   struct product_device product;
-  void *attention_workspace; /* the largest any attention has asked for; 0 between launches */
-  size_t attention_bytes;
 
   struct preparing preparing;
   struct arena arena;  /* what programs work in by turns; under preparing.lock */
@@ -144,9 +152,7 @@ struct cuda_device {
   size_t shadow_bytes;
   cudaEvent_t shadow_ready, published;
 
-  void *workspace;
-  unsigned *arrivals; /* all 0 between kernels */
-  float *norm_partial;
+  struct lane lane[LANES]; /* of runs; of what runs beside them, empty until it is needed */
 
   struct blas *blas; /* NULL: not there */
   struct dnn *dnn;   /* NULL: not there */
@@ -180,6 +186,8 @@ void cuda_uncount(struct cuda_device *device, size_t bytes);
 int cuda_no_room(struct cuda_device *device, size_t bytes, const char *what, struct error *err);
 /* Device memory that lives as long as the device. */
 int cuda_keep(struct cuda_device *device, void **pointer, size_t bytes, const char *what, struct error *err);
+/* Of a lane that has none yet; what fills it is on the stream. */
+int cuda_open_lane(struct cuda_device *device, struct lane *lane, cudaStream_t stream, struct error *err);
 void cuda_memory_free(struct cuda_device *device);
 /* The pool that this memory comes from, where the system has pools, and giving back what is free in it. */
 int cuda_pool_open(struct cuda_device *device, struct error *err);

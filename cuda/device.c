@@ -92,17 +92,12 @@ static int open_streams(struct cuda_device *device, struct error *err) {
 }
 
 static int open_workspaces(struct cuda_device *device, struct error *err) {
-  size_t counters = ARRIVALS * sizeof(unsigned);
-  void *memory, *arrived;
-  if (cuda_keep(device, &device->workspace, WORKSPACE_BYTES, "workspace", err) < 0 ||
-      cuda_keep(device, (void **)&device->norm_partial, NORM_PARTIAL_FLOATS * sizeof(float), "workspace", err) < 0 ||
-      cuda_keep(device, &memory, counters, "workspace", err) < 0 ||
-      cuda_keep(device, &arrived, 2 * STAGING_BYTES, "workspace", err) < 0 ||
-      cuda_check(cudaMemsetAsync(memory, 0, counters, device->queue.stream), "workspace", err) < 0)
+  void *arrived;
+  if (cuda_open_lane(device, &device->lane[0], device->queue.stream, err) < 0 ||
+      cuda_keep(device, &arrived, 2 * STAGING_BYTES, "workspace", err) < 0)
     return -1;
-  device->arrivals = memory;
   device->loads.arrived = arrived;
-  device->writes.arrived = device->workspace; /* in order with the runs that use it */
+  device->writes.arrived = device->lane[0].workspace; /* in order with the runs that use it */
   return 0;
 }
 

@@ -96,14 +96,14 @@ static struct launch norm_ahead(const struct addresses *a, struct row_enter *arg
   launch.norm = (struct norm_args){.x = args->x,
                                    .gamma = args->gamma,
                                    .beta = args->beta,
-                                   .y = (half_t *)((char *)program->scratch + program->scratch_at[SCRATCH_PROLOGUE]),
+                                   .y = program_scratch(program, SCRATCH_PROLOGUE),
                                    .n = args->n,
                                    .pixels = args->rows,
                                    .c = args->c,
                                    .pitch = args->c,
                                    .groups = args->groups,
                                    .eps = args->eps,
-                                   .partial = a->device->norm_partial};
+                                   .partial = a->device->lane[program->lane].norm_partial};
   args->x = launch.norm.y;
   args->groups = 0;
   return launch;
@@ -317,8 +317,11 @@ static int limit_to(int limit, int index, int first, int end) {
 /* Ops up to which a launch may go: beginnings and ends of the loop and of regions are between launches. */
 static int find_limit(const struct plan *plan, int index) {
   int limit = limit_to(plan->op_count, index, plan->loop.first, plan->loop.end);
-  for (int i = 0; i < plan->region_count; i++)
-    limit = limit_to(limit, index, plan->regions[i].first, plan->regions[i].end);
+  for (int i = 0; i < plan->region_count; i++) {
+    const struct plan_region *region = &plan->regions[i];
+    limit = limit_to(limit, index, region->first, region->end);
+    limit = region->meet ? limit_to(limit, index, region->beside, region->meet) : limit;
+  }
   return limit;
 }
 

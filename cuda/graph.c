@@ -62,25 +62,45 @@ static cudaError_t make_handle(cudaStream_t stream, unsigned first, cudaGraphCon
                                : status;
 }
 
-/* Puts a node that goes by the handle behind what is captured so far. */
-static cudaError_t append_node(cudaStream_t stream, enum cudaGraphConditionalNodeType type,
-                               cudaGraphConditionalHandle handle, cudaGraph_t *body) {
+enum { AFTER_MAX = 8 };
+
+/* A node that goes by the handle, behind what is captured so far and behind `also`, unless that is NULL. */
+static cudaError_t add_node(cudaStream_t stream, enum cudaGraphConditionalNodeType type,
+                            cudaGraphConditionalHandle handle, cudaGraphNode_t also, cudaGraphNode_t *node,
+                            cudaGraph_t *body) {
   enum cudaStreamCaptureStatus capturing;
   cudaGraph_t graph;
   const cudaGraphNode_t *before;
   const cudaGraphEdgeData *edges;
-  cudaGraphNode_t node;
+  cudaGraphNode_t after[AFTER_MAX];
+  cudaGraphEdgeData data[AFTER_MAX] = {0};
   size_t count;
   struct cudaGraphNodeParams params = {.type = cudaGraphNodeTypeConditional,
                                        .conditional = {.handle = handle, .type = type, .size = 1}};
   cudaError_t status = cudaStreamGetCaptureInfo(stream, &capturing, NULL, &graph, &before, &edges, &count);
+  if (status == cudaSuccess && count >= AFTER_MAX)
+    status = cudaErrorNotSupported;
+  for (size_t i = 0; status == cudaSuccess && i < count; i++) {
+    after[i] = before[i];
+    data[i] = edges ? edges[i] : data[i];
+  }
+  if (status == cudaSuccess && also)
+    after[count++] = also;
   if (status == cudaSuccess)
-    status = cudaGraphAddNode(&node, graph, before, edges, count, &params);
-  if (status == cudaSuccess)
-    status = cudaStreamUpdateCaptureDependencies(stream, &node, NULL, 1, cudaStreamSetCaptureDependencies);
+    status = cudaGraphAddNode(node, graph, after, data, count, &params);
   if (status == cudaSuccess)
     *body = params.conditional.phGraph_out[0];
   return status;
+}
+
+/* The same, and what is captured from now on comes behind it. */
+static cudaError_t append_node(cudaStream_t stream, enum cudaGraphConditionalNodeType type,
+                               cudaGraphConditionalHandle handle, cudaGraph_t *body) {
+  cudaGraphNode_t node;
+  cudaError_t status = add_node(stream, type, handle, NULL, &node, body);
+  return status == cudaSuccess
+             ? cudaStreamUpdateCaptureDependencies(stream, &node, NULL, 1, cudaStreamSetCaptureDependencies)
+             : status;
 }
 
 static cudaError_t begin_body(cudaStream_t stream, cudaGraph_t body) {
@@ -93,66 +113,126 @@ static cudaError_t end_body(cudaStream_t stream, cudaError_t status) {
   return status == cudaSuccess ? ended : status;
 }
 
-static cudaError_t capture_region(const struct cuda_device *device, const struct launch_queue *queue,
-                                  const struct recording *r, const struct plan_region *region,
-                                  cudaGraphConditionalHandle handle) {
-  struct launch_queue inside = *queue;
-  cudaGraph_t body;
-  inside.stream = device->preparing.region_body;
-  cudaError_t status = append_node(queue->stream, cudaGraphCondTypeIf, handle, &body);
-  if (status == cudaSuccess)
-    status = begin_body(inside.stream, body);
-  if (status != cudaSuccess)
-    return status;
-  return end_body(inside.stream, launches_enqueue(device, &inside, r->launches, region->first, region->end));
-}
+struct region_nodes {
+  cudaGraphConditionalHandle handle[2]; /* of what runs beside others; of the rest */
+  cudaGraphNode_t beside;
+};
 
-/* Has the GPU decide on some regions. */
-static cudaError_t launch_decisions(const struct launch_queue *queue, const struct recording *r,
-                                    const struct plan_region *regions, struct decisions *decisions) {
+/* Launches with regions among them, on their way into a graph. */
+struct stretch {
+  const struct cuda_device *device;
+  const struct launch_queue *queue;
+  const struct recording *r;
+  const struct plan_region *regions;
+  int count;
+  struct region_nodes *nodes;
+  cudaGraphNode_t last; /* of those that run beside others: they come after each other; NULL: none yet */
+};
+
+/* Has the GPU decide on all nodes. */
+static cudaError_t decide(const struct stretch *s) {
+  struct decisions decisions = {0};
   cudaError_t status = cudaSuccess;
-  for (int i = 0; status == cudaSuccess && i < decisions->count; i++) {
-    decisions->when[i] = regions[i].when;
-    status = make_handle(queue->stream, 0, &decisions->node[i]);
-  }
-  return status == cudaSuccess ? launch_decide(queue, r->program->block, decisions) : status;
-}
-
-/* What comes from launch `first` to the last of `count` regions. */
-static cudaError_t launch_regions(const struct cuda_device *device, const struct launch_queue *queue,
-                                  const struct recording *r, int first, const struct plan_region *regions, int count,
-                                  int iteration) {
-  struct decisions decisions = {.count = count};
-  cudaError_t status = device->use_graph ? launch_decisions(queue, r, regions, &decisions) : cudaSuccess;
-  for (int i = 0; status == cudaSuccess && i < count; first = regions[i++].end) {
-    status = launches_enqueue(device, queue, r->launches, first, regions[i].first);
-    if (status != cudaSuccess)
-      return status;
-    if (device->use_graph)
-      status = capture_region(device, queue, r, &regions[i], decisions.node[i]);
-    else if (region_runs(&regions[i].when, r->params, iteration))
-      status = launches_enqueue(device, queue, r->launches, regions[i].first, regions[i].end);
+  for (int i = 0; status == cudaSuccess && i < 2 * s->count; i++) {
+    const struct plan_region *region = &s->regions[i / 2];
+    cudaGraphConditionalHandle *handle = &s->nodes[i / 2].handle[i % 2];
+    if (i % 2 == 0 && !region->meet)
+      continue;
+    status = make_handle(s->queue->stream, 0, handle);
+    decisions.when[decisions.count] = region->when;
+    decisions.node[decisions.count++] = *handle;
+    if (status == cudaSuccess && (decisions.count == DECISIONS_MAX || i == 2 * s->count - 1)) {
+      status = launch_decide(s->queue, s->r->program->block, &decisions);
+      decisions.count = 0;
+    }
   }
   return status;
+}
+
+static cudaError_t capture_body(const struct stretch *s, cudaGraph_t body, int first, int end) {
+  struct launch_queue inside = *s->queue;
+  inside.stream = s->device->preparing.region_body;
+  cudaError_t status = begin_body(inside.stream, body);
+  return status == cudaSuccess
+             ? end_body(inside.stream, launches_enqueue(s->device, &inside, s->r->launches, first, end))
+             : status;
+}
+
+/* What a region runs beside what is captured next. */
+static cudaError_t capture_beside(struct stretch *s, int i) {
+  struct region_nodes *nodes = &s->nodes[i];
+  cudaGraph_t body;
+  cudaError_t status =
+      add_node(s->queue->stream, cudaGraphCondTypeIf, nodes->handle[0], s->last, &nodes->beside, &body);
+  s->last = nodes->beside;
+  return status == cudaSuccess ? capture_body(s, body, s->regions[i].first, s->regions[i].meet) : status;
+}
+
+/* Launches [first, end), of which none is a region's. */
+static cudaError_t capture_plain(struct stretch *s, int first, int end) {
+  cudaError_t status = cudaSuccess;
+  for (int at = first; status == cudaSuccess && at < end; at++) {
+    for (int i = 0; status == cudaSuccess && i < s->count; i++)
+      if (s->regions[i].meet && s->regions[i].beside == at)
+        status = capture_beside(s, i);
+    if (status == cudaSuccess)
+      status = launch_enqueue(s->device, s->queue, &s->r->launches->list[at]);
+  }
+  return status;
+}
+
+/* The rest of a region. */
+static cudaError_t capture_region(const struct stretch *s, int i) {
+  const struct plan_region *region = &s->regions[i];
+  struct region_nodes *nodes = &s->nodes[i];
+  int first = region->meet ? region->meet : region->first;
+  cudaGraph_t body;
+  cudaError_t status = cudaSuccess;
+  if (region->meet)
+    status = cudaStreamUpdateCaptureDependencies(s->queue->stream, &nodes->beside, NULL, 1,
+                                                 cudaStreamAddCaptureDependencies);
+  if (status == cudaSuccess)
+    status = append_node(s->queue->stream, cudaGraphCondTypeIf, nodes->handle[1], &body);
+  return status == cudaSuccess ? capture_body(s, body, first, region->end) : status;
+}
+
+static cudaError_t capture_stretch(struct stretch *s, int first, int end) {
+  s->nodes = calloc((size_t)s->count, sizeof *s->nodes);
+  cudaError_t status = s->nodes ? decide(s) : cudaErrorMemoryAllocation;
+  for (int i = 0; status == cudaSuccess && i < s->count; first = s->regions[i++].end) {
+    status = capture_plain(s, first, s->regions[i].first);
+    if (status == cudaSuccess)
+      status = capture_region(s, i);
+  }
+  if (status == cudaSuccess)
+    status = capture_plain(s, first, end);
+  free(s->nodes);
+  return status;
+}
+
+/* Without a graph: the host decides. */
+static cudaError_t enqueue_stretch(const struct stretch *s, int first, int end, int iteration) {
+  const struct recording *r = s->r;
+  cudaError_t status = cudaSuccess;
+  for (int i = 0; status == cudaSuccess && i < s->count; first = s->regions[i++].end) {
+    status = launches_enqueue(s->device, s->queue, r->launches, first, s->regions[i].first);
+    if (status == cudaSuccess && region_runs(&s->regions[i].when, r->params, iteration))
+      status = launches_enqueue(s->device, s->queue, r->launches, s->regions[i].first, s->regions[i].end);
+  }
+  return status == cudaSuccess ? launches_enqueue(s->device, s->queue, r->launches, first, end) : status;
 }
 
 /* Launches [first, end), which no region goes beyond. */
 static cudaError_t launch_stretch(const struct cuda_device *device, const struct launch_queue *queue,
                                   const struct recording *r, int first, int end, int iteration) {
   const struct plan_region *regions = r->program->regions;
-  int all = r->program->base.plan->region_count, i = 0;
-  cudaError_t status = cudaSuccess;
+  int all = r->program->base.plan->region_count, i = 0, count = 0;
   while (i < all && regions[i].first < first)
     i++;
-  while (status == cudaSuccess && i < all && regions[i].first < end) {
-    int count = 1;
-    while (count < DECISIONS_MAX && i + count < all && regions[i + count].first < end)
-      count++;
-    status = launch_regions(device, queue, r, first, &regions[i], count, iteration);
-    i += count;
-    first = regions[i - 1].end;
-  }
-  return status == cudaSuccess ? launches_enqueue(device, queue, r->launches, first, end) : status;
+  while (i + count < all && regions[i + count].first < end)
+    count++;
+  struct stretch s = {.device = device, .queue = queue, .r = r, .regions = regions + i, .count = count};
+  return device->use_graph && count ? capture_stretch(&s, first, end) : enqueue_stretch(&s, first, end, iteration);
 }
 
 static cudaError_t launch_iteration(const struct cuda_device *device, const struct launch_queue *queue,
@@ -339,8 +419,24 @@ static int buffers_create(struct cuda_device *device, struct cuda_program *progr
 
 /* --- prepare, release --- */
 
-/* Of all temporaries, laid out for what the launches keep at the same time. */
-static size_t lay_out(const struct cuda_program *program, const struct plan *plan) {
+/* Whether a temporary is made by what runs beside other ops. */
+static bool is_beside(const struct plan *plan, int temporary) {
+  return plan_is_beside(plan, plan->temporaries[temporary].first);
+}
+
+/* Of what a region makes beside other ops and reads after them, whatever may run meanwhile leaves alone: the op up to
+ * which that is. */
+static int find_last(const struct plan *plan, const struct temporary *t) {
+  const struct plan_region *own = plan_region_of(plan, t->first);
+  int last = t->last;
+  for (int i = 0; last >= own->meet && i < plan->region_count; i++)
+    if (plan->regions[i].meet && plan->regions[i].beside < own->end && plan->regions[i].end > last)
+      last = plan->regions[i].end - 1;
+  return last;
+}
+
+/* Those of one lane, one beside the other as the launches need them; the bytes they take. */
+static size_t lay_out_lane(const struct cuda_program *program, const struct plan *plan, int lane, size_t *offset) {
   struct plan seen = *plan;
   size_t bytes = (size_t)plan->temporary_count * sizeof *plan->temporaries;
   seen.temporaries = malloc(bytes + 1);
@@ -348,9 +444,43 @@ static size_t lay_out(const struct cuda_program *program, const struct plan *pla
     return SIZE_MAX;
   memcpy(seen.temporaries, plan->temporaries, bytes);
   fusions_lifetimes(program, seen.temporaries);
-  size_t total = plan_layout(&seen, program->element, 256, program->offset);
+  for (int i = 0; i < plan->temporary_count; i++) {
+    bool beside = is_beside(plan, i);
+    if (beside != (lane == 1))
+      seen.temporaries[i].n = 0;
+    else if (beside)
+      seen.temporaries[i].last = find_last(plan, &seen.temporaries[i]);
+  }
+  size_t total = plan_layout(&seen, program->element, 256, offset);
   free(seen.temporaries);
   return total;
+}
+
+static size_t lay_out(const struct cuda_program *program, const struct plan *plan) {
+  size_t *beside = malloc(((size_t)plan->temporary_count + 1) * sizeof *beside);
+  size_t first = lay_out_lane(program, plan, 0, program->offset);
+  size_t second = beside && program->lanes > 1 ? lay_out_lane(program, plan, 1, beside) : 0;
+  bool failed = !beside || first == SIZE_MAX || second == SIZE_MAX;
+  for (int i = 0; !failed && program->lanes > 1 && i < plan->temporary_count; i++)
+    if (is_beside(plan, i))
+      program->offset[i] = first + beside[i];
+  free(beside);
+  return failed ? SIZE_MAX : first + second;
+}
+
+/* One more where ops may run beside others. */
+static int lanes_open(struct cuda_device *device, struct cuda_program *program, const struct plan *plan,
+                      struct error *err) {
+  program->lanes = 1;
+  for (int i = 0; i < plan->region_count; i++)
+    if (plan->regions[i].meet)
+      program->lanes = 2;
+  if (program->lanes == 1)
+    return 0;
+  pthread_mutex_lock(&device->base.weights);
+  int status = cuda_open_lane(device, &device->lane[1], device->preparing.queue.stream, err);
+  pthread_mutex_unlock(&device->base.weights);
+  return status;
 }
 
 static int memory_create(struct cuda_device *device, struct cuda_program *program, const struct plan *plan,
@@ -359,6 +489,8 @@ static int memory_create(struct cuda_device *device, struct cuda_program *progra
   if (!program->offset)
     return error_set(err, STATUS_FAILED, "out of memory");
   size_t most[SCRATCH_AREAS] = {0};
+  if (lanes_open(device, program, plan, err) < 0)
+    return -1;
   program->arena_bytes = lay_out(program, plan);
   if (program->arena_bytes == SIZE_MAX)
     return error_set(err, STATUS_FAILED, "out of memory");
@@ -374,7 +506,7 @@ static int memory_create(struct cuda_device *device, struct cuda_program *progra
   }
   program->arena_bytes += 256; /* never empty, and a multiple of that */
   program->scratch_bytes += 256;
-  size_t bytes = program->arena_bytes + program->scratch_bytes;
+  size_t bytes = program->arena_bytes + (size_t)program->lanes * program->scratch_bytes;
   if (arena_take(&device->arena, &program->working, bytes, own_memory, err) < 0)
     return -1;
   program->arena = program->working.data;
@@ -402,11 +534,19 @@ static int outputs_create(struct cuda_device *device, struct cuda_program *progr
   return 0;
 }
 
-/* Regions that begin with op number `op`, or end before it, do so at the launches there are now. */
+/* Where regions are among the launches: what is at op number `op`, which comes next; what ends before it. */
 static void regions_begin(struct cuda_program *program, const struct plan *plan, int op) {
-  for (int i = 0; i < plan->region_count; i++)
+  for (int i = 0; i < plan->region_count; i++) {
+    struct plan_region *region = &program->regions[i];
+    int count = program->launches.count;
+    region->when = plan->regions[i].when;
+    if (plan->regions[i].beside == op)
+      region->beside = count;
     if (plan->regions[i].first == op)
-      program->regions[i] = (struct plan_region){.first = program->launches.count, .when = plan->regions[i].when};
+      region->first = count;
+    if (plan->regions[i].meet && plan->regions[i].meet == op)
+      region->meet = count;
+  }
 }
 
 static void regions_end(struct cuda_program *program, const struct plan *plan, int op) {
@@ -420,7 +560,7 @@ static int launches_create(struct cuda_device *device, struct cuda_program *prog
   program->tune_until = choose_tune_until(device, program);
   program->loop.iterations = plan->loop.iterations;
   if (!program->regions)
-    program->regions = malloc(((size_t)plan->region_count + 1) * sizeof *program->regions);
+    program->regions = calloc((size_t)plan->region_count + 1, sizeof *program->regions);
   if (!program->regions)
     return error_set(err, STATUS_FAILED, "out of memory");
   for (int i = 0, ops; i < plan->op_count; i += ops) {
@@ -429,6 +569,7 @@ static int launches_create(struct cuda_device *device, struct cuda_program *prog
     if (i == plan->loop.first)
       program->loop.first = program->launches.count;
     regions_begin(program, plan, i);
+    program->lane = plan_is_beside(plan, i);
     pthread_mutex_lock(&device->base.weights);
     int status = fused ? fused_prepare(device, program, i, err) : op_prepare(device, program, plan, i, err);
     pthread_mutex_unlock(&device->base.weights);
@@ -802,5 +943,6 @@ int program_poison(struct device *base, struct program *program_base, struct err
   cudaStream_t stream = device->queue.stream;
   if (cuda_check(cudaMemsetAsync(program->arena, 0xff, program->arena_bytes, stream), "poisoning", err) < 0)
     return -1;
-  return cuda_check(cudaMemsetAsync(program->scratch, 0xff, program->scratch_bytes, stream), "poisoning", err);
+  return cuda_check(cudaMemsetAsync(program->scratch, 0xff, (size_t)program->lanes * program->scratch_bytes, stream),
+                    "poisoning", err);
 }

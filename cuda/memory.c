@@ -124,6 +124,20 @@ static struct chunk *add_chunk(struct cuda_device *device, size_t bytes, const c
   return chunk;
 }
 
+int cuda_open_lane(struct cuda_device *device, struct lane *lane, cudaStream_t stream, struct error *err) {
+  static const char what[] = "workspace";
+  const size_t counters = ARRIVALS * sizeof(unsigned), norm = NORM_PARTIAL_FLOATS * sizeof(float);
+  void *workspace, *arrivals, *partial;
+  if (lane->workspace)
+    return 0;
+  if (cuda_keep(device, &workspace, WORKSPACE_BYTES, what, err) < 0 ||
+      cuda_keep(device, &partial, norm, what, err) < 0 || cuda_keep(device, &arrivals, counters, what, err) < 0 ||
+      cuda_check(cudaMemsetAsync(arrivals, 0, counters, stream), what, err) < 0)
+    return -1;
+  *lane = (struct lane){.workspace = workspace, .arrivals = arrivals, .norm_partial = partial};
+  return 0;
+}
+
 int cuda_keep(struct cuda_device *device, void **pointer, size_t bytes, const char *what, struct error *err) {
   size_t size = round_up(bytes);
   struct chunk *chunk = find_room(device, size); /* any: between a model's matrices is much room for its vectors */

@@ -80,7 +80,7 @@ static int prepare_norm(struct preparation *p) {
                                      .groups = prologue->norm == NORM_GROUP ? prologue->groups : 0,
                                      .eps = prologue->eps,
                                      .act = prologue->act,
-                                     .partial = p->device->norm_partial};
+                                     .partial = p->device->lane[p->program->lane].norm_partial};
   return append(p, &launch);
 }
 
@@ -89,18 +89,19 @@ static int rows_of(struct tensor t) {
 }
 
 /* Workspace for an attention. Programs made before keep the smaller one they were given. */
-static int reserve_attention(struct cuda_device *device, const struct attn_args *args, void **workspace,
-                             struct error *err) {
+static int reserve_attention(struct preparation *p, const struct attn_args *args, void **workspace) {
+  struct cuda_device *device = p->device;
+  struct lane *lane = &device->lane[p->program->lane];
   size_t bytes = attention_workspace(&device->attention, args, ATTN_AUTO);
-  if (bytes > device->attention_bytes) {
+  if (bytes > lane->attention_bytes) {
     void *memory;
-    if (cuda_keep(device, &memory, bytes, "attention", err) < 0 ||
-        cuda_check(cudaMemsetAsync(memory, 0, bytes, device->preparing.queue.stream), "attention", err) < 0)
+    if (cuda_keep(device, &memory, bytes, "attention", p->err) < 0 ||
+        cuda_check(cudaMemsetAsync(memory, 0, bytes, device->preparing.queue.stream), "attention", p->err) < 0)
       return -1;
-    device->attention_workspace = memory;
-    device->attention_bytes = bytes;
+    lane->attention = memory;
+    lane->attention_bytes = bytes;
   }
-  *workspace = bytes ? device->attention_workspace : NULL;
+  *workspace = bytes ? lane->attention : NULL;
   return 0;
 }
 
@@ -130,7 +131,7 @@ static int prepare_attention(struct preparation *p) {
     return -1;
   if (attention_supported(&p->device->attention, &args, ATTN_AUTO)) {
     launch.attention.args = args;
-    return reserve_attention(p->device, &args, &launch.attention.workspace, p->err) < 0 ? -1 : append(p, &launch);
+    return reserve_attention(p, &args, &launch.attention.workspace) < 0 ? -1 : append(p, &launch);
   }
   launch.kind = LAUNCH_PLAIN_ATTENTION;
   launch.plain_attention = (struct plain_attention_args){.q = args.q,
@@ -333,7 +334,7 @@ static int prepare_unet_input(struct preparation *p) {
 static int prepare_guide(struct preparation *p) {
   const struct op_guide *o = &p->op->guide;
   struct sample_args args = {.anew = operand(p, o->anew, ROLE_VECTOR),
-                             .sums = p->device->norm_partial,
+                             .sums = p->device->lane[p->program->lane].norm_partial,
                              .count = tensor_elements(o->y) / (size_t)o->y.n,
                              .n = o->y.n,
                              .rows = guidance_rows(o->first, o->rows, o->model.n),
@@ -365,7 +366,7 @@ static int prepare_map(struct preparation *p) {
   launch.map = (struct map_args){.block = p->program->block,
                                  .x = operand(p, o->x, ROLE_ANY),
                                  .y = operand(p, o->y, ROLE_ANY),
-                                 .scratch = (char *)p->program->scratch + p->program->scratch_at[SCRATCH_PROLOGUE],
+                                 .scratch = program_scratch(p->program, SCRATCH_PROLOGUE),
                                  .kind = o->kind,
                                  .control = o->control,
                                  .w = o->x.w,

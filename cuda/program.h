@@ -31,8 +31,9 @@ struct cuda_program {
   struct arena_share working; /* arena, then scratch */
   void *arena, *scratch;
   size_t arena_bytes, scratch_bytes;
-  size_t scratch_at[SCRATCH_AREAS];
-  struct run_block *block; /* what the launches read */
+  size_t scratch_at[SCRATCH_AREAS]; /* in a lane's part of it */
+  int lanes;                        /* with scratch of their own */
+  struct run_block *block;          /* what the launches read */
   struct run_ring *ring;
   struct run_buffer buffer[RUNS_IN_FLIGHT];
   size_t buffer_bytes;
@@ -48,12 +49,17 @@ struct cuda_program {
   bool doubled;
   struct launches other_launches;
   cudaGraphExec_t other_graph[PARTS_MAX];
-  int set;               /* of weights whose launches are being made */
+  int set, lane;         /* of weights and kernels whose launches are being made */
   struct choice *chosen; /* of each op, for the other set; NULL: none yet */
 };
 
 static inline struct cuda_program *cuda_program(struct program *program) {
   return (struct cuda_program *)program;
+}
+
+/* Scratch for the launches that are being made. */
+static inline void *program_scratch(const struct cuda_program *program, int area) {
+  return (char *)program->scratch + (size_t)program->lane * program->scratch_bytes + program->scratch_at[area];
 }
 
 /* Chooses the element types of all temporaries and states; those states that are owner's keep theirs. */

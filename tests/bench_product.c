@@ -220,8 +220,8 @@ static double time_way(struct bench *b, enum product_tile tile, enum product_pai
   struct product_args *product = &launch.product;
   struct launches launches = {0};
   product->gemm.splits = splits;
-  product->gemm.partial = b->device->workspace;
-  product->gemm.arrived = b->device->arrivals;
+  product->gemm.partial = b->device->lane[0].workspace;
+  product->gemm.arrived = b->device->lane[0].arrivals;
   if (!product_supported(&b->device->product, product) || product_counters(product) > ARRIVALS ||
       (splits > 1 && product_partial_bytes(product) > WORKSPACE_BYTES) || product_blocks(product) > 4200 ||
       product_blocks(product) < 32 || (splits > 1 && product_blocks(product) > 270))
@@ -266,7 +266,7 @@ static double time_blas(struct bench *b, int index) {
     }
     struct launch launch = {.kind = LAUNCH_BLAS};
     launch.blas = blas_product_create(b->device->blas, &args, raw ? NULL : b->bias16, raw ? b->raw : b->y, index,
-                                      b->device->workspace, WORKSPACE_BYTES);
+                                      b->device->lane[0].workspace, WORKSPACE_BYTES);
     if (!launch.blas) {
       launches_free(&launches);
       return INFINITY;
@@ -292,7 +292,8 @@ static double time_dnn(struct bench *b, int index) {
     struct gemm_args args = b->args;
     struct launch launch = {.kind = LAUNCH_DNN};
     args.weight = weight_copy(b, i);
-    launch.dnn = dnn_conv_create(b->device->dnn, &args, b->bias16, true, index, b->device->workspace, WORKSPACE_BYTES);
+    launch.dnn =
+        dnn_conv_create(b->device->dnn, &args, b->bias16, true, index, b->device->lane[0].workspace, WORKSPACE_BYTES);
     if (!launch.dnn) {
       launches_free(&launches);
       return INFINITY;

@@ -533,6 +533,68 @@ static void regions_that_make_no_sense_are_refused(void **state) {
   resources_free(&resources);
 }
 
+/* Ops that may run beside others share nothing with them that one of them writes. One plan a mistake; the first is
+ * none. */
+static void what_runs_beside_others_is_apart(void **state) {
+  (void)state;
+  struct resources resources = {0};
+  static const char *const words[] = {NULL,
+                                      "inner: it cannot run beside early",
+                                      "inner: it cannot run beside early",
+                                      "inner: it cannot run beside step",
+                                      "it cannot run beside these ops",
+                                      "it cannot run beside these ops",
+                                      "it cannot run beside these ops",
+                                      "it has no ops that meet",
+                                      "before it begins",
+                                      "it has no ops that meet",
+                                      "it has no ops"};
+  for (int mistake = 0; mistake < 11; mistake++) {
+    struct plan plan;
+    struct error err = {0};
+    plan_init(&plan, &resources);
+    struct tensor x = plan_input(&plan, 1, 4, 4, 8, ELEMENT_PRECISE),
+                  z = plan_input(&plan, 1, 4, 4, 8, ELEMENT_PRECISE),
+                  kept = plan_state(&plan, "kept", 1, 4, 4, 8, ELEMENT_DEVICE);
+    struct tensor before = plan_norm(&plan, "before", (struct op_norm){.x = x});
+    plan_region_begin(&plan, (struct region_when){REGION_MAP, 0});
+    plan_norm(&plan, "map", (struct op_norm){.x = x});
+    plan_region_end(&plan);
+    int beside = plan.op_count + (mistake == 4 ? -1 : mistake == 5 ? 3 : 0); /* in a region; behind the first op */
+    struct tensor early =
+        plan_norm(&plan, "early", (struct op_norm){.x = before, .y = mistake == 2 ? kept : (struct tensor){0}});
+    if (mistake == 3)
+      plan_step(&plan, "step", (struct op_step){.x = z, .model = early});
+    if (mistake == 6) {
+      plan_step(&plan, "step", (struct op_step){.x = z, .model = early});
+      plan_loop_begin(&plan, 2);
+    }
+    if (mistake == 8)
+      plan_region_meet(&plan, beside);
+    plan_region_begin(&plan, (struct region_when){REGION_CONTROL, 0});
+    if (mistake == 7)
+      plan_region_meet(&plan, beside);
+    struct tensor from[] = {before, early, kept, z, before, before, before, before, before, before, before};
+    struct tensor inner = plan_norm(&plan, "inner", (struct op_norm){.x = from[mistake]});
+    plan_region_meet(&plan, beside);
+    if (mistake == 9)
+      plan_region_meet(&plan, beside);
+    if (mistake < 10)
+      plan_inject(&plan, "inject", (struct op_inject){.x = inner, .y = early, .count = 1});
+    plan_region_end(&plan);
+    if (words[mistake]) {
+      expect_failure(&plan, words[mistake]);
+      continue;
+    }
+    if (plan_finish(&plan, &err) < 0)
+      fail_msg("%s", err.message);
+    for (int i = 0; i < plan.op_count; i++)
+      assert_int_equal(plan_is_beside(&plan, i), i == 3);
+    plan_free(&plan);
+  }
+  resources_free(&resources);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(shapes_follow_the_convolution),
@@ -548,6 +610,7 @@ int main(void) {
       cmocka_unit_test(injections_are_checked),
       cmocka_unit_test(a_region_changes_what_was_there),
       cmocka_unit_test(regions_that_make_no_sense_are_refused),
+      cmocka_unit_test(what_runs_beside_others_is_apart),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

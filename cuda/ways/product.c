@@ -93,8 +93,8 @@ static void *optional(struct cuda_device *device, const struct cuda_program *pro
   return data;
 }
 
-static void set_prologue(const struct cuda_device *device, struct product *product, const struct operands *o,
-                         bool x_f32, const float *gamma, const float *beta) {
+static void set_prologue(const struct lane *lane, struct product *product, const struct operands *o, bool x_f32,
+                         const float *gamma, const float *beta) {
   struct gemm_args *args = &product->args;
   const struct prologue *p = &o->prologue;
   int pitch = pad8(args->c + args->c2);
@@ -127,7 +127,7 @@ static void set_prologue(const struct cuda_device *device, struct product *produ
                                       .groups = p->norm == NORM_GROUP ? p->groups : 0,
                                       .eps = p->eps,
                                       .act = p->act,
-                                      .partial = device->norm_partial};
+                                      .partial = lane->norm_partial};
   product->has_prologue = true;
   args->x = product->scratch[SCRATCH_PROLOGUE];
   args->x2 = NULL;
@@ -146,10 +146,10 @@ int product_fill(struct cuda_device *device, struct cuda_program *program, const
                               .weight = o.weight.index,
                               .bias = tensor_exists(o.bias) ? o.bias.index : -1,
                               .set = program->set,
-                              .workspace = device->workspace,
-                              .arrivals = device->arrivals};
+                              .workspace = device->lane[program->lane].workspace,
+                              .arrivals = device->lane[program->lane].arrivals};
   for (int i = 0; i < SCRATCH_AREAS; i++)
-    product->scratch[i] = (char *)program->scratch + program->scratch_at[i];
+    product->scratch[i] = program_scratch(program, i);
   fill_shape(args, op, &o);
   args->gain.block = program->block;
   args->x = tensor_data_either(device, program, o.x, &type, err);
@@ -167,7 +167,7 @@ int product_fill(struct cuda_device *device, struct cuda_program *program, const
   if (!ok)
     return -1;
   if (needs_prologue(program, &o))
-    set_prologue(device, product, &o, type == DTYPE_F32, gamma, beta);
+    set_prologue(&device->lane[program->lane], product, &o, type == DTYPE_F32, gamma, beta);
   return 0;
 }
 

@@ -179,9 +179,29 @@ void plan_region_begin(struct plan *plan, struct region_when when) {
 }
 
 void plan_region_end(struct plan *plan) {
-  if (check(plan, "region", region_is_open(plan), "its end has no beginning") &&
-      check(plan, "region", plan->op_count > plan->regions[plan->region_count - 1].first, "it has no ops"))
-    plan->regions[plan->region_count - 1].end = plan->op_count;
+  if (!check(plan, "region", region_is_open(plan), "its end has no beginning"))
+    return;
+  struct plan_region *region = &plan->regions[plan->region_count - 1];
+  if (check(plan, "region", plan->op_count > region->first && plan->op_count > region->meet, "it has no ops"))
+    region->end = plan->op_count;
+}
+
+void plan_region_meet(struct plan *plan, int beside) {
+  if (!check(plan, "region", region_is_open(plan), "it meets others before it begins"))
+    return;
+  struct plan_region *region = &plan->regions[plan->region_count - 1];
+  int least = loop_is_open(plan) ? plan->loop.first : plan->loop.end;
+  if (check(plan, "region", region->meet == 0 && plan->op_count > region->first, "it has no ops that meet others") &&
+      check(plan, "region", beside >= least && beside < region->first && !plan_region_of(plan, beside),
+            "it cannot run beside these ops")) {
+    region->beside = beside;
+    region->meet = plan->op_count;
+  }
+}
+
+bool plan_is_beside(const struct plan *plan, int op) {
+  const struct plan_region *region = plan_region_of(plan, op);
+  return region && op < region->meet;
 }
 
 const struct plan_region *plan_region_of(const struct plan *plan, int op) {
@@ -222,6 +242,30 @@ static void check_reach(struct plan *plan, int index, const int *maker) {
   }
 }
 
+static bool is_one(struct tensor a, struct tensor b) {
+  return a.space == b.space && a.index == b.index;
+}
+
+/* Whether one of two ops writes what the other reads or writes. */
+static bool collide(const struct op *a, const struct op *b) {
+  struct op_operand of_a[OPERANDS_MAX], of_b[OPERANDS_MAX];
+  int count_a = op_operands(a, OPERAND_READ | OPERAND_WRITE, of_a),
+      count_b = op_operands(b, OPERAND_READ | OPERAND_WRITE, of_b);
+  for (int i = 0; i < count_a; i++)
+    for (int j = 0; j < count_b; j++)
+      if (tensor_exists(of_a[i].tensor) && is_one(of_a[i].tensor, of_b[j].tensor) &&
+          (of_a[i].roles | of_b[j].roles) & OPERAND_WRITE)
+        return true;
+  return false;
+}
+
+static void check_beside(struct plan *plan, const struct plan_region *region) {
+  for (int i = region->first; i < region->meet; i++)
+    for (int j = region->beside; j < region->first && !plan->failed; j++)
+      if (collide(&plan->ops[i], &plan->ops[j]))
+        plan_fail(plan, "%s: it cannot run beside %s", plan->ops[i].name, plan->ops[j].name);
+}
+
 static void check_regions(struct plan *plan) {
   int *maker = malloc(((size_t)plan->temporary_count + 1) * sizeof *maker);
   if (!check(plan, "region", maker != NULL, "out of memory")) {
@@ -234,6 +278,8 @@ static void check_regions(struct plan *plan) {
     if (plan->ops[i].type == OP_PIXELS_OUT && plan_region_of(plan, i))
       plan_fail(plan, "%s: each run makes its picture, and a region may be skipped", plan->ops[i].name);
   }
+  for (int i = 0; i < plan->region_count; i++)
+    check_beside(plan, &plan->regions[i]);
   free(maker);
 }
 

@@ -43,10 +43,11 @@ struct region_when {
 };
 
 /* Ops [first, end) run where `when` says so; elsewhere they are skipped, and what they would have written stays as it
- * is. */
+ * is. Those before `meet` may run beside ops [beside, first). */
 struct plan_region {
   int first, end;
   struct region_when when;
+  int beside, meet; /* meet 0: none may */
 };
 
 struct plan {
@@ -91,6 +92,12 @@ void plan_loop_end(struct plan *plan);
  * reads, unless that is a state; what it changes for others to read, they find there also where it was skipped. */
 void plan_region_begin(struct plan *plan, struct region_when when);
 void plan_region_end(struct plan *plan);
+/* The open region's ops so far take nothing from ops [beside, its first), nor the other way round: a device may run
+ * both at the same time. Its later ops come after both. Op `beside` is in no region, and in the loop where the region
+ * is. */
+void plan_region_meet(struct plan *plan, int beside);
+/* Whether an op is one of those. */
+bool plan_is_beside(const struct plan *plan, int op);
 /* The region that an op is in, or NULL. */
 const struct plan_region *plan_region_of(const struct plan *plan, int op);
 /* Whether every run of the plan runs each op once. */
