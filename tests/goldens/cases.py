@@ -54,8 +54,10 @@ CASES = {
                  *(run(f"pndm-{n}", "text", n) for n in (1, 2, 20)),
                  run("pndm-image-20", "image", 20, strength=0.5),
                  *(run(f"{sampler}-{n}", "text", n, sampler=sampler) | {"seed": seed} for sampler, seed in
-                   (("unipc", 6), ("dpm++", 7), ("dpm++-sde", 8)) for n in (2, 4, 20)),
-                 run("dpm++-1", "text", 1, sampler="dpm++"),
+                   (("unipc", 6), ("dpm++", 7), ("dpm++-sde", 8)) for n in (1, 2, 4, 20)),
+                 *(run(f"{sampler}-{n}", "text", n, sampler=sampler) | {"seed": seed} for sampler, seed in
+                   (("lms", 9), ("deis", 10)) for n in (1, 4, 20)),
+                 run("ddpm-1", "text", 1, sampler="ddpm") | {"seed": 11},
                  run("dpm++-karras-4", "text", 4, sampler="dpm++", spacing="karras"),
                  run("euler-karras-4", "text", 4, sampler="euler", spacing="karras"),
                  run("unipc-image-20", "image", 20, sampler="unipc", strength=0.5),

@@ -51,6 +51,7 @@ DRAWN_IN = [
     "diffusers.pipelines.stable_diffusion_xl.pipeline_stable_diffusion_xl_inpaint",
     "diffusers.pipelines.stable_diffusion_xl.pipeline_stable_diffusion_xl_instruct_pix2pix",
     "diffusers.schedulers.scheduling_ddim",
+    "diffusers.schedulers.scheduling_ddpm",
     "diffusers.schedulers.scheduling_dpmsolver_multistep",
     "diffusers.schedulers.scheduling_lcm",
     "diffusers.schedulers.scheduling_tcd",
@@ -411,7 +412,8 @@ def load(folder):
 
 
 SAMPLERS = {"euler": "EulerDiscrete", "ddim": "DDIM", "tcd": "TCD", "unipc": "UniPCMultistep",
-            "dpm++": "DPMSolverMultistep", "dpm++-sde": "DPMSolverMultistep"}
+            "dpm++": "DPMSolverMultistep", "dpm++-sde": "DPMSolverMultistep", "lms": "LMSDiscrete",
+            "deis": "DEISMultistep", "ddpm": "DDPM"}
 
 
 def make_scheduler(folder, run={}):
