@@ -24,12 +24,14 @@ struct rig {
   int w, h;
 };
 
-static void rig_open(struct rig *r, enum map_kind kind, int w, int h) {
+/* kept: the map goes into a state. */
+static void rig_open_kept(struct rig *r, enum map_kind kind, int w, int h, bool kept) {
   struct error err = {0};
   *r = (struct rig){.w = w, .h = h};
   plan_init(&r->plan, &r->resources);
   r->x = plan_input(&r->plan, 1, h, w, 3, ELEMENT_DEVICE);
-  r->y = map_of(&r->plan, kind, 1, r->x, 1, 0);
+  struct tensor state = plan_state(&r->plan, "map", 1, h, w, 3, ELEMENT_DEVICE);
+  r->y = map_of(&r->plan, kind, 1, r->x, 1, 0, kept ? state : (struct tensor){0});
   map_standard(kind, r->params.control[1].param);
   assert_int_equal(plan_finish(&r->plan, &err), 0);
   const struct device_options options = {.name = device_name, .threads = 2};
@@ -40,6 +42,10 @@ static void rig_open(struct rig *r, enum map_kind kind, int w, int h) {
   r->out = calloc(3 * (size_t)w * (size_t)h, sizeof *r->out);
   assert_non_null(r->in);
   assert_non_null(r->out);
+}
+
+static void rig_open(struct rig *r, enum map_kind kind, int w, int h) {
+  rig_open_kept(r, kind, w, h, false);
 }
 
 static void rig_close(struct rig *r) {
@@ -246,6 +252,25 @@ static void lines(void **state) {
   rig_close(&r);
 }
 
+/* A picture that is a map already, into a state. */
+static void as_it_comes(void **state) {
+  (void)state;
+  struct rig r;
+  for (int kept = 0; kept < 2; kept++) {
+    rig_open_kept(&r, MAP_PICTURE, 5, 3, kept);
+    rig_set(&r, 4, 2, 10, 20, 30);
+    rig_run(&r);
+    for (int c = 0; c < 3; c++)
+      assert_int_equal(rig_get(&r, 4, 2, c), 10 * (c + 1));
+    rig_close(&r);
+    rig_open_kept(&r, MAP_GRAY, 5, 3, kept);
+    rig_set(&r, 4, 2, 0, 255, 0);
+    rig_run(&r);
+    assert_grey(&r, 4, 2, 150);
+    rig_close(&r);
+  }
+}
+
 /* --- parameters --- */
 
 static void out_of_bounds(void **state) {
@@ -279,9 +304,9 @@ static void names(void **state) {
 
 int main(int argc, char **argv) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(beside_opencv), cmocka_unit_test(faint_lines), cmocka_unit_test(tones),
-      cmocka_unit_test(cells),         cmocka_unit_test(softened),    cmocka_unit_test(lines),
-      cmocka_unit_test(out_of_bounds), cmocka_unit_test(names),
+      cmocka_unit_test(beside_opencv), cmocka_unit_test(faint_lines),   cmocka_unit_test(tones),
+      cmocka_unit_test(cells),         cmocka_unit_test(softened),      cmocka_unit_test(lines),
+      cmocka_unit_test(as_it_comes),   cmocka_unit_test(out_of_bounds), cmocka_unit_test(names),
   };
   if (argc > 1)
     device_name = argv[1];

@@ -56,6 +56,8 @@ struct controls {
   float guidance_rescale; /* how far the guided prediction's spread is brought back to the unguided one's: 0 to 1 */
   float delta;            /* residual guidance: weight of what is led away from */
   float eta;              /* 0 to 1: fresh noise in each step of DDIM and TCD; below 0: as suits the sampler */
+  enum show show;         /* of a handle with controls */
+  int show_control;       /* number of the control whose map that is, from 0 */
   float mix;              /* 1: the generated picture, 0: the input picture, between: cross-fade */
   float adapter[ADAPTERS_MAX];            /* weight of each of the engine's adapters: 0 leaves the model as it is */
   struct control_style style[STYLES_MAX]; /* of the pictures that engine_set_style gave */

@@ -83,17 +83,20 @@ static double share_of(double start, double end, double from, double to) {
 void controls_fill(const struct engine *engine, const struct prepared *prepared, const struct controls *controls,
                    struct run_params *run) {
   int steps = prepared->shape.steps;
+  run->show = controls->show;
+  run->show_control = controls->show_control;
   for (int k = 0; k < CONTROLS_MAX; k++) {
     const struct control_values *v = &controls->control[k];
     struct control_params *to = &run->control[k];
-    if (!(prepared->shape.controls >> k & 1) || !isfinite(v->weight))
+    if (!(prepared->shape.controls >> k & 1))
       continue;
     to->guess = v->guess;
-    for (int i = 0; i < steps; i++) {
+    to->map = controls->show != SHOW_PICTURE && controls->show_control == k;
+    for (int i = 0; i < steps && isfinite(v->weight); i++) {
       double share = share_of((double)clamp01(v->start), (double)clamp01(v->end), place_of(run->step[i].timestep),
                               end_of(run, i, steps));
       to->gain[i] = (float)((double)v->weight * share);
-      to->map |= to->gain[i] != 0;
+      to->map |= to->gain[i] != 0 && engine->model.controls[k].network;
     }
     memcpy(to->param, v->param, sizeof to->param);
     map_clamp(engine->model.controls[k].map, to->param);

@@ -459,27 +459,40 @@ struct picture {
   float scale, bias; /* pixels * scale + bias is from 0, black, to 1 */
 };
 
-/* The control's map [1, H, W, 3], from 0 to 1. */
+/* The control's map [1, H, W, 3], from 0 to 1: a state, which what is behind its region may show. */
 static struct tensor make_map(const struct control *control, struct plan *plan, const struct picture *picture) {
-  if (control->map != MAP_PICTURE)
-    return map_of(plan, control->map, control->index, picture->pixels, picture->scale, picture->bias);
-  if (picture->scale == 1 && picture->bias == 0)
-    return picture->pixels;
-  struct op_affine op = {.x = picture->pixels, .scale = picture->scale, .bias = picture->bias};
-  return plan_affine(plan, "map", op);
+  char name[32];
+  struct tensor x = picture->pixels;
+  if (control->map == MAP_PICTURE && picture->scale == 1 && picture->bias == 0)
+    return x;
+  snprintf(name, sizeof name, "control %d map", 1 + control->index);
+  return map_of(plan, control->map, control->index, x, picture->scale, picture->bias,
+                plan_state(plan, name, 1, x.h, x.w, 3, ELEMENT_DEVICE));
 }
 
-/* What the controls' networks make of their maps. */
-static void read_maps(struct denoising *d, const struct picture *picture) {
+/* The map that belongs to the picture that a run makes. */
+static struct tensor shown_map(const struct denoising *d, int index, struct tensor map) {
+  char name[40];
+  if (!is_batched(d->shape))
+    return map;
+  snprintf(name, sizeof name, "batch/control %d maps", 1 + index);
+  return oldest(d, name, queue(d, name, map, ELEMENT_DEVICE), false);
+}
+
+/* The controls' maps, and what their networks make of them. */
+static void read_maps(struct denoising *d, const struct picture *picture, struct tensor maps[CONTROLS_MAX]) {
   for (int i = 0; i < CONTROLS_MAX; i++) {
     const struct control *control = &d->model->controls[i];
-    if (!(d->shape->controls >> i & 1) || !control->network)
+    if (!(d->shape->controls >> i & 1))
       continue;
     plan_region_begin(d->plan, (struct region_when){.kind = REGION_MAP, .index = i});
-    d->features[i] = control_read_map(control, d->plan, make_map(control, d->plan, picture));
+    struct tensor map = make_map(control, d->plan, picture);
+    if (control->network)
+      d->features[i] = control_read_map(control, d->plan, map);
     plan_region_end(d->plan);
-    if (is_batched(d->shape))
+    if (is_batched(d->shape) && control->network)
       control_queue(control, d->plan, d->shape->steps, &d->features[i]);
+    maps[i] = shown_map(d, i, map);
   }
 }
 
@@ -497,7 +510,7 @@ int plans_frame(const struct model *model, const struct frame_shape *shape, stru
     noise->kept = plan_state(plan, "kept", 1, shape->height, shape->width, 1, ELEMENT_PRECISE);
   noise->steps = noise_state(model, shape, plan, "noise/steps", shape->noise_samples);
 
-  struct tensor pixels = {0}, seen = {0}, own = {0}, z = {0};
+  struct tensor pixels = {0}, seen = {0}, own = {0}, z = {0}, maps[CONTROLS_MAX] = {0};
   if (!shape->text_to_image || shape->controls)
     seen = plan_pixels_in(
         plan, "pixels in",
@@ -521,7 +534,7 @@ int plans_frame(const struct model *model, const struct frame_shape *shape, stru
     d.reference = plan_input(plan, 1, h, w, model->unet.config->out_channels, ELEMENT_PRECISE);
   if (shape->earlier && !is_batched(shape))
     d.earlier = plan_input(plan, shape->earlier, h, w, model->unet.config->out_channels, ELEMENT_PRECISE);
-  read_maps(&d, &(struct picture){seen, scale, bias});
+  read_maps(&d, &(struct picture){seen, scale, bias}, maps);
   if (is_batched(shape)) {
     denoise_batch(&d);
     pixels = oldest(&d, "pixels", queue(&d, "batch/pixels", pixels, ELEMENT_DEVICE), false);
@@ -530,7 +543,15 @@ int plans_frame(const struct model *model, const struct frame_shape *shape, stru
   }
   struct tensor x = kind->decode(autoencoder, plan, autoencoder_unscaled(autoencoder, plan, d.x));
   plan_pixels_out(plan, "pixels out",
-                  (struct op_pixels_out){
-                      .scale = scale, .bias = bias, .x = x, .input = pixels, .input_scale = scale, .input_bias = bias});
+                  (struct op_pixels_out){.scale = scale,
+                                         .bias = bias,
+                                         .x = x,
+                                         .input = pixels,
+                                         .input_scale = scale,
+                                         .input_bias = bias,
+                                         .map0 = maps[0],
+                                         .map1 = maps[1],
+                                         .map2 = maps[2],
+                                         .map3 = maps[3]});
   return plan_finish(plan, err);
 }
