@@ -140,6 +140,24 @@ static bool controls_differ(const struct parameters *a, const struct parameters 
   return memcmp(&first, &second, sizeof first) != 0;
 }
 
+/* A number that the parameter may be and is not as it comes. */
+static double another(const struct parameter_row *row) {
+  if (row->type == TYPE_SWITCH || row->type == TYPE_CHOICE)
+    return row->standard > 0 ? 0 : 1;
+  return row->standard == row->max ? row->min : row->max;
+}
+
+/* With some map: each has parameters of its own. */
+static bool reaches_controls(const struct parameters *standard, const struct parameters *changed) {
+  bool reaches = false;
+  for (int kind = 0; kind <= MAP_KINDS; kind++) {
+    struct parameters a = *standard, b = *changed;
+    a.control[0] = b.control[0] = kind;
+    reaches = reaches || controls_differ(&a, &b);
+  }
+  return reaches;
+}
+
 /* What the next frame is to take, a frame's controls have: a parameter that values_controls leaves out has no effect.
  */
 static void each_value_of_a_frame_is_in_its_controls(void **unused) {
@@ -154,9 +172,8 @@ static void each_value_of_a_frame_is_in_its_controls(void **unused) {
     struct error err;
     if (row->need != NEED_FRAME && row->need != NEED_ROWS)
       continue;
-    double other = row->standard == row->max ? row->min : row->max;
-    assert_int_equal(parameters_set_number(&changed, id, row->first, other, &err), 0);
-    if (!controls_differ(&standard, &changed))
+    assert_int_equal(parameters_set_number(&changed, id, row->first, another(row), &err), 0);
+    if (!reaches_controls(&standard, &changed))
       fail_msg("%s does not reach the controls", row->name);
     count++;
   }
@@ -308,6 +325,79 @@ static void lora_keys(void **unused) {
   assert_true(lora_weight(&state, 1) == 1.1 && lora_weight(&state, 2) == 0.8);
   press(&state, 'l');
   assert_string_equal(state.notice, "LoRA 1, one: 1.10");
+}
+
+static double control_number(const struct live_state *state, enum parameter id, int index) {
+  return values_control_number(&state->settings.values, id, index, NULL);
+}
+
+static void press_several(struct live_state *state, int key, int times) {
+  for (int i = 0; i < times; i++)
+    press(state, key);
+}
+
+/* c chooses the control, e which of its values ( and ) change; what suits the map is where they begin. */
+static void control_keys(void **unused) {
+  (void)unused;
+  struct live_state state = fresh_state();
+  struct parameters *values = &state.settings.values;
+  struct error err;
+  press(&state, ')');
+  assert_non_null(strstr(state.notice, "there is no control"));
+  assert_int_equal(parameters_set_number(values, PARAMETER_CONTROL, 1, MAP_CANNY + 1, &err), 0);
+  assert_int_equal(parameters_set_number(values, PARAMETER_CONTROL, 2, MAP_TILE + 1, &err), 0);
+  assert_int_equal(parameters_set_text(values, PARAMETER_CONTROL_MODEL, 2, "cn", &err), 0);
+  assert_int_equal(parameters_set_number(values, PARAMETER_CONTROL, 3, MAP_GRAY + 1, &err), 0);
+  parameters_clear_marks(values);
+  press(&state, ')');
+  assert_string_equal(state.notice, "control 1, canny: low 110");
+  assert_true(parameters_marked(values, PARAMETER_CONTROL_LOW, 1));
+  press(&state, 'e');
+  assert_string_equal(state.notice, "control 1, canny: high 200");
+  press_several(&state, '(', 30);
+  assert_true(control_number(&state, PARAMETER_CONTROL_HIGH, 1) == 0);
+  press(&state, 'e');
+  assert_string_equal(state.notice, "control 1, canny: low 110");
+  press(&state, 'c');
+  assert_string_equal(state.notice, "control 2, tile: weight 1.00");
+  press(&state, '(');
+  assert_string_equal(state.notice, "control 2, tile: weight 0.95");
+  press_several(&state, 'e', 3);
+  press(&state, ')');
+  assert_true(values->control_guess[1]);
+  press(&state, '(');
+  assert_false(values->control_guess[1]);
+  press(&state, 'e');
+  assert_string_equal(state.notice, "control 2, tile: cell 1");
+  press_several(&state, ')', 100);
+  assert_true(control_number(&state, PARAMETER_CONTROL_CELL, 2) == 64);
+  press(&state, 'c');
+  assert_string_equal(state.notice, "control 3, gray");
+  press(&state, ')');
+  press(&state, 'c');
+  assert_string_equal(state.notice, "control 1, canny: low 110");
+}
+
+/* d goes from the picture to the chosen control's map, to both, and back. */
+static void show_key(void **unused) {
+  (void)unused;
+  struct live_state state = fresh_state();
+  struct parameters *values = &state.settings.values;
+  struct error err;
+  press(&state, 'd');
+  assert_int_equal(values->show, SHOW_PICTURE);
+  assert_int_equal(parameters_set_number(values, PARAMETER_CONTROL, 1, MAP_CANNY + 1, &err), 0);
+  assert_int_equal(parameters_set_number(values, PARAMETER_CONTROL, 2, MAP_GRAY + 1, &err), 0);
+  press(&state, 'd');
+  assert_int_equal(values->show, SHOW_MAP);
+  assert_int_equal(values->show_control, 1);
+  press(&state, 'c'); /* what is shown follows */
+  assert_int_equal(values->show_control, 2);
+  press(&state, 'd');
+  assert_int_equal(values->show, SHOW_BESIDE);
+  assert_int_equal(values->show_control, 2);
+  press(&state, 'd');
+  assert_int_equal(values->show, SHOW_PICTURE);
 }
 
 static const char *text_of(const struct live_state *state, enum parameter id) {
@@ -623,6 +713,8 @@ int main(void) {
       cmocka_unit_test(strength_keys),
       cmocka_unit_test(guidance_keys),
       cmocka_unit_test(lora_keys),
+      cmocka_unit_test(control_keys),
+      cmocka_unit_test(show_key),
       cmocka_unit_test(model_keys),
       cmocka_unit_test(step_keys),
       cmocka_unit_test(switches),

@@ -127,6 +127,50 @@ static void test_adapters(void **state) {
   refuse("live --lora 1 --lora 2 --lora 3 --lora 4 --lora 5 --lora 6 --lora 7 --lora 8 --lora 9", "at most 8");
 }
 
+/* The kind is before the first colon, a weight behind the last one; what is between is the model, colons too. */
+static void test_controls(void **state) {
+  (void)state;
+  struct options options =
+      accept("render a b --control canny --control-with low=50,high=80.5 --control depth:C:\\cn.safetensors "
+             "--control tile:ORG/NAME:0.8 --control-with weight=0.25,start=0.1,end=0.5,guess=1,cell=4 "
+             "--control map:https://host/cn:1.5 --show beside");
+  static const char *const models[] = {NULL, "C:\\cn.safetensors", "ORG/NAME", "https://host/cn"};
+  static const enum map_kind kinds[] = {MAP_CANNY, MAP_DEPTH, MAP_TILE, MAP_PICTURE};
+  static const double weights[] = {1, 1, 0.25, 1.5};
+  const struct parameters *values = &options.values;
+  struct controls controls;
+  assert_int_equal(options.control_count, 4);
+  for (int i = 0; i < 4; i++) {
+    const char *model = parameters_text(values, PARAMETER_CONTROL_MODEL, i + 1);
+    assert_int_equal(values->control[i], kinds[i] + 1);
+    assert_true(models[i] ? model && !strcmp(model, models[i]) : !model);
+    assert_true(parameters_number(values, PARAMETER_CONTROL_WEIGHT, i + 1) == weights[i]);
+  }
+  values_controls(values, &controls);
+  assert_true(controls.control[0].param[0] == 50 && controls.control[0].param[1] == 80.5f);
+  assert_true(controls.control[2].start == 0.1f && controls.control[2].end == 0.5f && controls.control[2].guess);
+  assert_true(controls.control[2].param[0] == 4 && controls.control[1].param[0] == 0.05f);
+  assert_true(controls.show == SHOW_BESIDE && controls.show_control == 0);
+  refuse("live --control edges", "canny|lineart|softedge|depth|color|tile|blur|gray|mask|map");
+  refuse("live --control cann:x", "there is no such map");
+  refuse("live --control :x", "there is no such map");
+  refuse("live --control canny:", "canny:MODEL:0.8");
+  refuse("live --control canny::0.5", "canny:MODEL:0.8");
+  refuse("live --control canny:0.5", "canny:MODEL:0.8");
+  refuse("live --control canny:x:11", "control[1].weight");
+  refuse("live --control canny:x:nan", "control[1].weight");
+  refuse("live --control canny@source:x", "second source");
+  refuse("live --control gray --control gray --control gray --control gray --control gray", "at most 4");
+  refuse("live --control-with low=1 --control canny", "follows the --control");
+  refuse("live --control canny --control-with low", "low, high");
+  refuse("live --control canny --control-with weight=1", "low, high");
+  refuse("live --control canny:x --control-with radius=1", "weight, start, end, guess, low, high");
+  refuse("live --control gray --control-with low=1", "nothing, without a model");
+  refuse("live --control canny --control-with low=", "a number is needed");
+  refuse("live --control canny --control-with low=9999", "from -1 to 2040");
+  refuse("live --show mop", "picture|map|beside");
+}
+
 /* The first is the one that is begun with; keys step through all. */
 static void test_several_models(void **state) {
   (void)state;
@@ -340,13 +384,15 @@ static void test_options_are_parameters(void **state) {
   for (int i = 0; i < option_count; i++) {
     const struct option *option = &option_table[i];
     bool binds = option->kind == OPTION_PARAMETER || option->kind == OPTION_SEVERAL || option->kind == OPTION_PROMPT ||
-                 option->kind == OPTION_LORA || option->kind == OPTION_BLEND || option->kind == OPTION_ON ||
-                 option->kind == OPTION_OFF;
+                 option->kind == OPTION_LORA || option->kind == OPTION_CONTROL || option->kind == OPTION_BLEND ||
+                 option->kind == OPTION_ON || option->kind == OPTION_OFF;
     assert_int_equal(binds, option->parameter != PARAMETER_NONE);
     if (!binds || option->kind == OPTION_OFF)
       continue;
     const char *name = parameter_row(option->parameter)->name;
     assert_int_equal(strncmp(name, option->name, strcspn(name, "[")), 0);
+    if (option->kind == OPTION_CONTROL) /* a choice, and more */
+      continue;
     assert_true(!option->metavar == (parameter_row(option->parameter)->type == TYPE_CHOICE ||
                                      parameter_row(option->parameter)->type == TYPE_SWITCH));
     bound++;
@@ -393,6 +439,7 @@ int main(void) {
       cmocka_unit_test(test_defaults),
       cmocka_unit_test(test_values),
       cmocka_unit_test(test_adapters),
+      cmocka_unit_test(test_controls),
       cmocka_unit_test(test_several_models),
       cmocka_unit_test(test_blends),
       cmocka_unit_test(test_refusals),

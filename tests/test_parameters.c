@@ -7,6 +7,7 @@
 
 #include "app/control/parameters.h"
 #include "app/control/settings.h"
+#include "unet/base/maps.h"
 
 static struct parameters defaults(void) {
   struct parameters values;
@@ -321,8 +322,28 @@ static void steps_stop_at_the_ends(void **state) {
   assert_int_equal(values.steps, STEPS_MAX);
 }
 
+/* Each that a map has is one of a control's, in whose range all of its own is. */
+static void test_parameters_of_maps(void **state) {
+  (void)state;
+  for (int kind = 0; kind < MAP_KINDS; kind++) {
+    const struct map_parameter *list;
+    for (int i = 0, count = map_parameters((enum map_kind)kind, &list); i < count; i++) {
+      char name[PARAMETER_NAME_MAX];
+      enum parameter id;
+      int index;
+      struct error err;
+      snprintf(name, sizeof name, "control[1].%s", list[i].name);
+      if (parameter_find(name, &id, &index, &err))
+        fail_msg("%s: %s", map_word((enum map_kind)kind), err.message);
+      const struct parameter_row *row = parameter_row(id);
+      assert_true(row->min == -1 && row->standard == -1 && row->max >= (double)list[i].most);
+    }
+  }
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
+      cmocka_unit_test(test_parameters_of_maps),
       cmocka_unit_test(rows_are_whole),
       cmocka_unit_test(printed_is_parsed),
       cmocka_unit_test(seeds_are_whole_to_the_end),

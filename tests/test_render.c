@@ -59,6 +59,39 @@ static void test_uneven_clip_with_sound(void **state) {
               "-of csv=p=0 new.mp4");
 }
 
+#define GREY(input) "ffmpeg -v error " input " -frames:v 1 -pix_fmt gray -f framemd5 - | grep -v '^#' | cut -d, -f6"
+/* Left of x the one grey, right of it the other. */
+#define HALVES(size, x, left, right)                                                                                   \
+  "-f lavfi -i nullsrc=s=" size ",format=gray,geq=lum='if(lt(X\\," x ")\\," left "\\," right ")'"
+
+static void expect_notice(const char *wanted, const char *arguments) {
+  struct outcome outcome;
+  program_run(&outcome, "%s", arguments);
+  if (outcome.status || !strstr(outcome.said, wanted))
+    fail_msg("%s\nstatus %d, wanted '%s':\n%s", arguments, outcome.status, wanted, outcome.said);
+}
+
+/* Without a network, a map is there to be shown: whole, or beside the picture, which here is the input (strength 0). */
+static void test_maps(void **state) {
+  (void)state;
+  shell(FFMPEG HALVES("64x64", "24", "40", "220") " -frames:v 1 halves.png");
+  program_expect(0, NULL, "render halves.png map.png -y --size 64x64 --control mask --show map");
+  expect_same("mask", GREY("-i map.png"), GREY(HALVES("64x64", "24", "0", "255")));
+  program_expect(0, NULL,
+                 "render halves.png map.png -y --size 64x64 --control mask --control-with low=0,high=50 "
+                 "--show map");
+  expect_same("mask of the dark", GREY("-i map.png"), GREY(HALVES("64x64", "24", "255", "0")));
+  program_expect(0, NULL, "render halves.png map.png -y --size 64x64 -s 0 --control gray --control mask --show beside");
+  expect_same("beside", GREY("-i map.png"),
+              GREY("-f lavfi -i "
+                   "nullsrc=s=64x64,format=gray,geq=lum='between(Y\\,16\\,47)*if(lt(mod(X\\,32)\\,12)\\,40\\,220)'"));
+  expect_notice("it makes the map alone", "render halves.png out.png -y --size 64x64 -s 0 --control canny");
+  program_expect(0, NULL, "render halves.png in.png -y --size 64x64 -s 0");
+  expect_same("picture", GREY("-i out.png"), GREY("-i in.png"));
+  expect_notice("--show does nothing", "render halves.png out.png -y --size 64x64 --show map");
+  program_expect(2, "there is no such map", "render halves.png out.png -y --control edges");
+}
+
 /* Seconds of a clip's frames, or of its first stream's packets of sound. Returns how many there are. */
 static int read_times(double *times, int most, const char *name, bool sound) {
   int count = 0;
@@ -579,6 +612,7 @@ static void test_sample_clip(void **state) {
 
 int main(int argc, char **argv) {
   const struct CMUnitTest tests[] = {
+      cmocka_unit_test(test_maps),
       cmocka_unit_test(test_uneven_clip_with_sound),
       cmocka_unit_test(test_exact_times),
       cmocka_unit_test(test_sound_before_the_start),

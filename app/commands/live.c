@@ -102,6 +102,9 @@ static int wish_options(struct options *wish, const struct options *options, con
   wish->values = *values;
   wish->prompt_count = count_given(values, PARAMETER_PROMPT);
   wish->lora_count = count_given(values, PARAMETER_LORA);
+  wish->control_count = 0;
+  while (wish->control_count < CONTROLS_MAX && values->control[wish->control_count])
+    wish->control_count++;
   wish->device.name = used->device_name;
   if (limit)
     wish->device.memory_limit = limit > used->device_bytes ? limit - used->device_bytes : 1;

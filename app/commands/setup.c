@@ -93,6 +93,12 @@ static int find_models(struct setup_params *params, const struct options *option
   for (int i = 0; i < options->lora_count; i++)
     if (find_named(&params->adapters[i], params->adapter[i], values, PARAMETER_LORA, i + 1, err))
       return -1;
+  for (int i = 0; i < options->control_count; i++) {
+    params->controls[i] =
+        (struct engine_control){.map = (enum map_kind)(values->control[i] - 1)};
+    if (find_named(&params->controls[i].model, params->control[i], values, PARAMETER_CONTROL_MODEL, i + 1, err))
+      return -1;
+  }
   if (engine->model) {
     const char *name = parameters_text(values, PARAMETER_MODEL, 0);
     engine->name = strcmp(name, params->model) ? name : NULL;
@@ -145,6 +151,8 @@ int setup_params(struct setup_params *params, const struct setup *setup, struct 
     return -1;
   params->engine.adapters = params->adapters;
   params->engine.adapter_count = options->lora_count;
+  params->engine.controls = params->controls;
+  params->engine.control_count = options->control_count;
   params->engine.adapters_lenient = values->lora_lenient;
   params->engine.smooth = setup->smooth;
   params->engine.device.cache_dir = paths_cache(params->cache);
@@ -158,6 +166,7 @@ int setup_params(struct setup_params *params, const struct setup *setup, struct 
       .text_to_image = values->text_to_image,
       .guidance = values_guidance(values),
       .stream_batch = values->stream_batch,
+      .controls = (1u << options->control_count) - 1,
   };
   choose_size(&params->shape, setup, setup->longest);
   return 0;
@@ -216,6 +225,17 @@ static void check_eta(const struct prepared *prepared, const struct setup *setup
     log_line(setup->log, LOG_WARNING, "--eta does nothing with the sampler %s: ddim and tcd read it", own.sampler);
 }
 
+/* A map that no network reads is there to be looked at. */
+static void check_controls(const struct setup *setup) {
+  const struct options *options = setup->options;
+  for (int i = 0; i < options->control_count; i++)
+    if (!options->values.control_model[i].given && options->values.show == SHOW_PICTURE)
+      log_line(setup->log, LOG_WARNING, "--control %s has no model: it makes the map alone, which --show map shows",
+               map_word((enum map_kind)(options->values.control[i] - 1)));
+  if (options->values.show != SHOW_PICTURE && !options->control_count)
+    log_line(setup->log, LOG_WARNING, "--show does nothing without --control");
+}
+
 static void check_stream_batch(const struct prepared *prepared, const struct setup *setup) {
   struct prepared_info own;
   prepared_get_info(prepared, &own);
@@ -266,6 +286,7 @@ int setup_engine(struct engine **engine, struct prepared **prepared, const struc
     check_guidance(*engine, setup);
     check_eta(*prepared, setup);
     check_stream_batch(*prepared, setup);
+    check_controls(setup);
     if (!weigh_adapters(*engine, &setup->options->values, err) && !set_prompts(*engine, setup->options, err))
       return 0;
   }

@@ -35,7 +35,9 @@ struct setup_params {
   struct engine_params engine; /* points at the rest */
   struct engine_shape shape;
   const char *adapters[ADAPTERS_MAX];
+  struct engine_control controls[CONTROLS_MAX];
   char model[PATHS_MAX], vae[PATHS_MAX], unet[PATHS_MAX], config[PATHS_MAX], adapter[ADAPTERS_MAX][PATHS_MAX];
+  char control[CONTROLS_MAX][PATHS_MAX];
   char vocabulary[PATHS_MAX], cache[PATHS_MAX];
 };
 

@@ -181,6 +181,75 @@ static void run_lora_weight(struct live_state *state, const struct command_call 
   tell_lora(state, index, call->now_ns);
 }
 
+/* Several controls share keys, as LoRAs do, and so do the values of one. */
+static int chosen_control(struct live_state *state, int64_t now_ns) {
+  if (state->settings.values.control[0])
+    return state->control ? state->control : 1;
+  live_notice(state, now_ns, "there is no control: --control KIND gives one");
+  return 0;
+}
+
+static void tell_control(struct live_state *state, int number, int64_t now_ns) {
+  const struct parameters *values = &state->settings.values;
+  enum parameter list[CONTROL_VALUES_MAX];
+  int count = values_of_control(values, number, list), i = count ? state->control_value % count : 0;
+  const char *word = map_word((enum map_kind)(values->control[number - 1] - 1));
+  if (count)
+    live_notice(state, now_ns, "control %d, %s: %s %.*f", number, word, strrchr(parameter_row(list[i])->name, '.') + 1,
+                parameter_row(list[i])->decimals, values_control_number(values, list[i], number, NULL));
+  else
+    live_notice(state, now_ns, "control %d, %s", number, word);
+}
+
+static void run_next_control(struct live_state *state, const struct command_call *call) {
+  int number = chosen_control(state, call->now_ns);
+  if (!number)
+    return;
+  bool last = number == CONTROLS_MAX || !state->settings.values.control[number];
+  state->control = last ? 1 : number + 1;
+  state->control_value = 0;
+  if (state->settings.values.show != SHOW_PICTURE)
+    set(state, PARAMETER_SHOW_CONTROL, state->control, call->now_ns);
+  tell_control(state, state->control, call->now_ns);
+}
+
+static void run_next_control_value(struct live_state *state, const struct command_call *call) {
+  int number = chosen_control(state, call->now_ns);
+  if (!number)
+    return;
+  state->control_value++;
+  tell_control(state, number, call->now_ns);
+}
+
+static void run_control_value(struct live_state *state, const struct command_call *call) {
+  struct parameters *values = &state->settings.values;
+  enum parameter list[CONTROL_VALUES_MAX];
+  int number = chosen_control(state, call->now_ns), count = number ? values_of_control(values, number, list) : 0;
+  double step;
+  if (!count)
+    return;
+  enum parameter id = list[state->control_value % count];
+  double now = values_control_number(values, id, number, &step);
+  if (id == PARAMETER_CONTROL_GUESS)
+    set_at(state, id, number, call->value > 0, call->now_ns);
+  else if (!set_at(state, id, number, now, call->now_ns))
+    parameters_add(values, id, number, fmax(step * call->value, -now));
+  tell_control(state, number, call->now_ns);
+}
+
+static void run_show(struct live_state *state, const struct command_call *call) {
+  int number = chosen_control(state, call->now_ns);
+  if (!number)
+    return;
+  int show = (state->settings.values.show + 1) % (SHOW_BESIDE + 1);
+  set(state, PARAMETER_SHOW, show, call->now_ns);
+  set(state, PARAMETER_SHOW_CONTROL, number, call->now_ns);
+  if (show == SHOW_PICTURE)
+    live_notice(state, call->now_ns, "the picture");
+  else
+    live_notice(state, call->now_ns, "control %d: the map%s", number, show == SHOW_BESIDE ? " beside the picture" : "");
+}
+
 /* The one behind that in use, from the first again; in use is none of them: the first. */
 static int choose_next(const struct live_state *state, enum parameter id, const struct parameter_choices *choices) {
   const char *now = parameters_text(&state->settings.values, id, 0);
@@ -307,6 +376,14 @@ static const struct command_entry table[] = {
      0.1},
     {"less-lora", ",<", KEY_NONE, NULL, "less of the LoRA", true, true, run_lora_weight, PARAMETER_LORA_WEIGHT, -0.1},
     {"next-lora", "l", KEY_NONE, "l", "choose the next LoRA", false, true, run_next_lora, PARAMETER_NONE, 0},
+    {"show", "d", KEY_NONE, "d", "show the picture, a control's map, or both", false, true, run_show, PARAMETER_SHOW,
+     0},
+    {"next-control", "c", KEY_NONE, "c", "choose the next control", false, true, run_next_control, PARAMETER_NONE, 0},
+    {"next-control-value", "e", KEY_NONE, "e", "choose which of its values", false, true, run_next_control_value,
+     PARAMETER_NONE, 0},
+    {"more-control", ")", KEY_NONE, "( )", "less, more of that value", true, true, run_control_value, PARAMETER_NONE,
+     1},
+    {"less-control", "(", KEY_NONE, NULL, "less of that value", true, true, run_control_value, PARAMETER_NONE, -1},
     {"next-model", "m", KEY_NONE, "m", "next model; the old one runs on until it is there", false, true, run_next_model,
      PARAMETER_MODEL, 0},
     {"next-vae", "v", KEY_NONE, "v", "next VAE, likewise", false, true, run_next_vae, PARAMETER_VAE, 0},

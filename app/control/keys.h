@@ -21,6 +21,8 @@ struct live_state {
   const struct parameter_choices *models, *vaes; /* that keys step through; NULL: none */
   double shape;                                  /* width over height that sizes of the picture keep to */
   int lora;                                      /* the LoRA whose weight the keys change, from 1; 0: the first */
+  int control;                                   /* the control that keys change, from 1; 0: the first */
+  int control_value;                             /* which of its values (values_of_control) */
   bool ready; /* the engine is open: until then commands that it must follow do nothing */
   bool quit;
   int snapshots_asked; /* grows by one for each */

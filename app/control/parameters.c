@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "unet/base/guidance.h"
-
+#include "unet/base/maps.h"
 #include "unet/base/samplers.h"
 
 #define FIELD(field) .offset = offsetof(struct parameters, field), .size = sizeof(((struct parameters *)0)->field)
@@ -42,6 +42,56 @@ static const struct parameter_row table[PARAMETERS] = {
                                .help = "how much of it is added; 0 leaves the model as it is"},
     [PARAMETER_LORA_LENIENT] = {"lora-lenient", TYPE_SWITCH, NEED_ENGINE, FIELD(lora_lenient), .from = "",
                                 .help = "leave out, with a warning, what of a LoRA has no place in the model"},
+    [PARAMETER_CONTROL] =
+        {"control[]", TYPE_CHOICE, NEED_ENGINE, FIELDS(control, 1, CONTROLS_MAX), .choices = MAP_WORDS, .from = "",
+         .help = "a map that is made of each frame, and a ControlNet or T2I-Adapter that reads it, "
+                 "with its weight (1): canny, lineart, softedge, depth, color, tile, blur, gray, mask, or map, "
+                 "which is the picture as it is; without MODEL there is the map alone, "
+                 "for --show; up to 4"},
+    [PARAMETER_CONTROL_MODEL] = {"control[].model", TYPE_TEXT, NEED_ENGINE, FIELDS(control_model, 1, CONTROLS_MAX),
+                                 .help = "the network that reads the map"},
+    [PARAMETER_CONTROL_SOURCE] = {"control[].source", TYPE_SWITCH, NEED_ENGINE, FIELDS(control_source, 1, CONTROLS_MAX),
+                                  .help = "the map is made of the second source"},
+    [PARAMETER_CONTROL_WEIGHT] = {"control[].weight", TYPE_REAL, NEED_FRAME, FIELDS(control_weight, 1, CONTROLS_MAX),
+                                  .max = 10, .standard = 1, .decimals = 2,
+                                  .help = "how much its network adds; 0: it does not run"},
+    [PARAMETER_CONTROL_START] = {"control[].start", TYPE_REAL, NEED_FRAME, FIELDS(control_start, 1, CONTROLS_MAX),
+                                 .max = 1, .decimals = 2,
+                                 .help = "where it begins to act, from 0, pure noise, to 1, the picture"},
+    [PARAMETER_CONTROL_END] = {"control[].end", TYPE_REAL, NEED_FRAME, FIELDS(control_end, 1, CONTROLS_MAX), .max = 1,
+                               .standard = 1, .decimals = 2, .help = "where it ends to"},
+    [PARAMETER_CONTROL_GUESS] = {"control[].guess", TYPE_SWITCH, NEED_FRAME, FIELDS(control_guess, 1, CONTROLS_MAX),
+                                 .help = "guess mode: the map leads without a prompt's help"},
+    [PARAMETER_CONTROL_LOW] = {"control[].low", TYPE_REAL, NEED_FRAME, FIELDS(map_low, 1, CONTROLS_MAX), .min = -1,
+                               .max = 2040, .standard = -1, .decimals = 0, .from = "what suits the map",
+                               .help = "canny: an edge as steep as this goes on; lineart, softedge: what is below does "
+                                       "not count; mask: the darkest white; -1: what suits the map"},
+    [PARAMETER_CONTROL_HIGH] = {"control[].high", TYPE_REAL, NEED_FRAME, FIELDS(map_high, 1, CONTROLS_MAX), .min = -1,
+                                .max = 2040, .standard = -1, .decimals = 0, .from = "what suits the map",
+                                .help = "canny: an edge as steep as this begins one; mask: the brightest white"},
+    [PARAMETER_CONTROL_RADIUS] = {"control[].radius", TYPE_REAL, NEED_FRAME, FIELDS(map_radius, 1, CONTROLS_MAX),
+                                  .min = -1, .max = 16, .standard = -1, .decimals = 0, .from = "what suits the map",
+                                  .help = "lineart, softedge, blur: how far it is softened, in pixels"},
+    [PARAMETER_CONTROL_GAIN] = {"control[].gain", TYPE_REAL, NEED_FRAME, FIELDS(map_gain, 1, CONTROLS_MAX), .min = -1,
+                                .max = 64, .standard = -1, .decimals = 1, .from = "what suits the map",
+                                .help = "lineart: how bright lines are"},
+    [PARAMETER_CONTROL_HALF] = {"control[].half", TYPE_REAL, NEED_FRAME, FIELDS(map_half, 1, CONTROLS_MAX), .min = -1,
+                                .max = 1000, .standard = -1, .decimals = 0, .from = "what suits the map",
+                                .help = "softedge: how steep an edge half as bright as can be is"},
+    [PARAMETER_CONTROL_CELL] = {"control[].cell", TYPE_REAL, NEED_FRAME, FIELDS(map_cell, 1, CONTROLS_MAX), .min = -1,
+                                .max = 256, .standard = -1, .decimals = 0, .from = "what suits the map",
+                                .help = "color, tile: pixels of a cell, each way"},
+    [PARAMETER_CONTROL_SPEED] = {"control[].speed", TYPE_REAL, NEED_FRAME, FIELDS(map_speed, 1, CONTROLS_MAX),
+                                 .min = -1, .max = 1, .standard = -1, .decimals = 2, .from = "what suits the map",
+                                 .help = "depth: how fast its range follows the scene, a frame"},
+    [PARAMETER_CONTROL_EVERY] = {"control[].every", TYPE_REAL, NEED_FRAME, FIELDS(map_every, 1, CONTROLS_MAX),
+                                 .min = -1, .max = 60, .standard = -1, .decimals = 0, .from = "what suits the map",
+                                 .help = "depth: in which of so many frames it is made anew"},
+    [PARAMETER_SHOW] = {"show", TYPE_CHOICE, NEED_FRAME, FIELD(show), .choices = "picture|map|beside",
+                        .help = "the picture, the map of a control in its place, or both side by side, each half as "
+                                "wide and high"},
+    [PARAMETER_SHOW_CONTROL] = {"show-control", TYPE_WHOLE, NEED_FRAME, FIELD(show_control), .min = 1,
+                                .max = CONTROLS_MAX, .standard = 1, .help = "the control whose map that is"},
     [PARAMETER_PROMPT] = {"prompt[]", TYPE_TEXT, NEED_ENCODING, FIELDS(prompt, 1, SLOT_PRESETS),
                           .from = PARAMETER_PROMPT_DEFAULT,
                           .help = "what to make of the picture; up to 9 of them are the presets of live's keys 1 to 9"},

@@ -32,6 +32,23 @@ enum parameter {
   PARAMETER_LORA,
   PARAMETER_LORA_WEIGHT,
   PARAMETER_LORA_LENIENT,
+  PARAMETER_CONTROL,
+  PARAMETER_CONTROL_MODEL,
+  PARAMETER_CONTROL_SOURCE,
+  PARAMETER_CONTROL_WEIGHT,
+  PARAMETER_CONTROL_START,
+  PARAMETER_CONTROL_END,
+  PARAMETER_CONTROL_GUESS,
+  PARAMETER_CONTROL_LOW, /* of maps, as all to PARAMETER_CONTROL_EVERY */
+  PARAMETER_CONTROL_HIGH,
+  PARAMETER_CONTROL_RADIUS,
+  PARAMETER_CONTROL_GAIN,
+  PARAMETER_CONTROL_HALF,
+  PARAMETER_CONTROL_CELL,
+  PARAMETER_CONTROL_SPEED,
+  PARAMETER_CONTROL_EVERY,
+  PARAMETER_SHOW,
+  PARAMETER_SHOW_CONTROL,
   PARAMETER_PROMPT,
   PARAMETER_NEGATIVE,
   PARAMETER_PROMPT_SYNTAX,
@@ -126,12 +143,19 @@ struct parameter_choices {
 /* A plain value. */
 struct parameters {
   struct parameter_text model, vae, unet, config, lora[ADAPTERS_MAX], prompt[SLOT_PRESETS], negative;
+  struct parameter_text control_model[CONTROLS_MAX];
   struct parameter_size size;
   double lora_weight[ADAPTERS_MAX], blend[SLOT_PRESETS];
   double guidance, image_guidance, eta, delta, guidance_rescale, strength, seed_position, seed_walk, mix, split_at;
-  int64_t preset, steps, seed;
-  int guidance_mode; /* enum guidance_mode */
+  double control_weight[CONTROLS_MAX], control_start[CONTROLS_MAX], control_end[CONTROLS_MAX];
+  double map_low[CONTROLS_MAX], map_high[CONTROLS_MAX], map_radius[CONTROLS_MAX], map_gain[CONTROLS_MAX];
+  double map_half[CONTROLS_MAX], map_cell[CONTROLS_MAX], map_speed[CONTROLS_MAX], map_every[CONTROLS_MAX];
+  int64_t preset, steps, seed, show_control;
+  int guidance_mode;         /* enum guidance_mode */
+  int control[CONTROLS_MAX]; /* enum map_kind and 1; 0: none */
+  int show;                  /* enum show */
   int fit, sampler, spacing, strength_grid, prediction, prompt_syntax, text_fix;
+  bool control_source[CONTROLS_MAX], control_guess[CONTROLS_MAX];
   bool lora_lenient, stream_batch, text_to_image, pause, split, fullscreen, hud, help;
   /* A bit an instance: set since the marks were last cleared. Not a value: equality does not look at it. */
   uint16_t marks[PARAMETERS];

@@ -1,6 +1,7 @@
 #include "app/control/settings.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 void settings_begin(struct settings *settings, const struct parameters *values) {
@@ -43,6 +44,57 @@ void settings_walk(struct settings *settings, int64_t now_ns) {
   settings->walked_ns = now_ns;
 }
 
+static enum parameter map_parameter_id(const char *name, int number) {
+  char whole[PARAMETER_NAME_MAX];
+  enum parameter id = PARAMETER_NONE;
+  struct error ignored;
+  int index;
+  snprintf(whole, sizeof whole, "control[%d].%s", number, name);
+  return parameter_find(whole, &id, &index, &ignored) ? PARAMETER_NONE : id;
+}
+
+static enum map_kind kind_of(const struct parameters *values, int number) {
+  int kind = values->control[number - 1];
+  return kind ? (enum map_kind)(kind - 1) : MAP_KINDS;
+}
+
+int values_of_control(const struct parameters *values, int number, enum parameter list[CONTROL_VALUES_MAX]) {
+  static const enum parameter of_network[] = {PARAMETER_CONTROL_WEIGHT, PARAMETER_CONTROL_START, PARAMETER_CONTROL_END,
+                                              PARAMETER_CONTROL_GUESS};
+  const struct map_parameter *map;
+  int count = 0, maps = map_parameters(kind_of(values, number), &map);
+  for (int i = 0; values->control_model[number - 1].given && i < 4; i++)
+    list[count++] = of_network[i];
+  for (int i = 0; i < maps; i++)
+    list[count++] = map_parameter_id(map[i].name, number);
+  return count;
+}
+
+double values_control_number(const struct parameters *values, enum parameter id, int number, double *step) {
+  const struct map_parameter *map;
+  int maps = map_parameters(kind_of(values, number), &map);
+  double value = parameters_number(values, id, number), by = id == PARAMETER_CONTROL_GUESS ? 1 : 0.05;
+  for (int i = 0; i < maps; i++)
+    if (map_parameter_id(map[i].name, number) == id) {
+      value = value < 0 ? (double)map[i].standard : fmin(fmax(value, (double)map[i].least), (double)map[i].most);
+      by = (double)map[i].step;
+    }
+  if (step)
+    *step = by;
+  return value;
+}
+
+static void fill_control(const struct parameters *values, int i, struct control_values *control) {
+  const struct map_parameter *map;
+  int maps = map_parameters(kind_of(values, i + 1), &map);
+  *control = (struct control_values){.weight = (float)values->control_weight[i],
+                                     .start = (float)values->control_start[i],
+                                     .end = (float)values->control_end[i],
+                                     .guess = values->control_guess[i]};
+  for (int j = 0; j < maps; j++)
+    control->param[j] = (float)values_control_number(values, map_parameter_id(map[j].name, i + 1), i + 1, NULL);
+}
+
 void values_controls(const struct parameters *values, struct controls *controls) {
   *controls = (struct controls){
       .prompt = (int)values->preset,
@@ -56,6 +108,10 @@ void values_controls(const struct parameters *values, struct controls *controls)
       .seed = (uint64_t)values->seed,
       .seed_position = values->seed_position,
   };
+  controls->show = (enum show)values->show;
+  controls->show_control = (int)values->show_control - 1;
+  for (int i = 0; i < CONTROLS_MAX; i++)
+    fill_control(values, i, &controls->control[i]);
   for (int i = 0; i < ADAPTERS_MAX; i++)
     controls->adapter[i] = (float)values->lora_weight[i];
   for (int i = 0; i < SLOT_PRESETS; i++)

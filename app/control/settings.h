@@ -6,6 +6,7 @@
 
 #include "app/control/fade.h"
 #include "app/control/parameters.h"
+#include "unet/base/maps.h"
 #include "unet/engine.h"
 #include "unet/base/guidance.h"
 
@@ -35,6 +36,12 @@ void settings_walk(struct settings *settings, int64_t now_ns);
 
 /* What the engine is told for a frame. */
 void settings_controls(const struct settings *settings, int64_t now_ns, struct controls *controls);
+/* Of the control of that number, from 1: how many it has of what keys may change, and which. */
+enum { CONTROL_VALUES_MAX = 4 + MAP_PARAMS };
+int values_of_control(const struct parameters *values, int number, enum parameter list[CONTROL_VALUES_MAX]);
+/* One of these as it acts: what suits the map where nobody has set it. *step: that a key changes it by; may be NULL. */
+double values_control_number(const struct parameters *values, enum parameter id, int number, double *step);
+
 /* Without a fade. */
 void values_controls(const struct parameters *values, struct controls *controls);
 

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "app/control/settings.h"
 #include "app/options/spelling.h"
 
 PRINTF_LIKE(2, 3) static int usage(struct error *err, const char *format, ...);
@@ -205,6 +206,96 @@ static int add_lora(const struct option *option, struct options *options, const 
   return set_parameter(option, options, index, length < sizeof file ? file : text, err);
 }
 
+/* The kind of map of so many characters, which may end in @source. */
+static int set_kind(struct options *options, int index, const char *text, size_t length, struct error *err) {
+  static const char source[] = "@source";
+  size_t tail = sizeof source - 1;
+  bool second = length > tail && !memcmp(text + length - tail, source, tail);
+  size_t word = second ? length - tail : length;
+  enum map_kind kind = map_find(text, word);
+  if (kind == MAP_KINDS)
+    return usage(err, "--control %.*s: there is no such map: %s", (int)(length < 40 ? length : 40), text,
+                 &MAP_WORDS[sizeof "none|" - 1]);
+  if (second)
+    return usage(err, "--control %.*s: there is no second source yet", (int)(length < 40 ? length : 40), text);
+  parameters_set_number(&options->values, PARAMETER_CONTROL_SOURCE, index, second, err);
+  return parameters_set_number(&options->values, PARAMETER_CONTROL, index, kind + 1, err);
+}
+
+static int set_control_model(struct options *options, int index, const char *text, struct error *err) {
+  double weight = 1;
+  char *end, file[PARAMETER_TEXT_MAX];
+  struct error why;
+  const char *colon = find_weight(text, &weight);
+  size_t length = colon ? (size_t)(colon - text) : strlen(text);
+  if (!length || (strtod(text, &end), end == text + strlen(text)))
+    return usage(err, "--control ...:%.40s: a weight stands behind the model, as in canny:MODEL:0.8", text);
+  snprintf(file, sizeof file, "%.*s", (int)(length < sizeof file ? length : sizeof file - 1), text);
+  if (parameters_set_text(&options->values, PARAMETER_CONTROL_MODEL, index, length < sizeof file ? file : text, &why) ||
+      (colon && parameters_set_number(&options->values, PARAMETER_CONTROL_WEIGHT, index, weight, &why)))
+    return usage(err, "--%s", why.message);
+  return 0;
+}
+
+/* Whatever follows the kind is the model's, colons too, but for a number at the end. */
+static int add_control(struct options *options, const char *text, struct error *err) {
+  size_t word = strcspn(text, ":");
+  if (options->control_count == CONTROLS_MAX)
+    return usage(err, "--control: at most %d can be given", CONTROLS_MAX);
+  if (set_kind(options, options->control_count + 1, text, word, err) ||
+      (text[word] && set_control_model(options, options->control_count + 1, text + word + 1, err)))
+    return -1;
+  options->control_count++;
+  return 0;
+}
+
+static void list_values(const struct options *options, char *words, size_t size) {
+  enum parameter list[CONTROL_VALUES_MAX];
+  int count = values_of_control(&options->values, options->control_count, list);
+  size_t used = 0;
+  snprintf(words, size, "nothing, without a model");
+  for (int i = 0; i < count && used < size; i++)
+    used += (size_t)snprintf(words + used, size - used, "%s%s", i ? ", " : "",
+                             strrchr(parameter_row(list[i])->name, '.') + 1);
+}
+
+/* One "NAME=NUMBER" of so many characters. */
+static int set_control_value(struct options *options, const char *text, size_t length, struct error *err) {
+  char part[80], words[120], *end;
+  enum parameter list[CONTROL_VALUES_MAX];
+  struct error why;
+  int index = options->control_count, count = values_of_control(&options->values, index, list);
+  snprintf(part, sizeof part, "%.*s", (int)(length < sizeof part ? length : sizeof part - 1), text);
+  char *equals = strchr(part, '=');
+  if (equals)
+    *equals++ = 0;
+  for (int i = 0; equals && i < count; i++)
+    if (!strcmp(part, strrchr(parameter_row(list[i])->name, '.') + 1)) {
+      double number = strtod(equals, &end);
+      if (end == equals || *end || isspace((unsigned char)*equals))
+        return usage(err, "--control-with %s=%s: a number is needed", part, equals);
+      return parameters_set_number(&options->values, list[i], index, number, &why)
+                 ? usage(err, "--control-with %s=%s: %s", part, equals, why.message)
+                 : 0;
+    }
+  list_values(options, words, sizeof words);
+  return usage(err, "--control-with %s: of %s there may be said: %s", part,
+               map_word((enum map_kind)(options->values.control[index - 1] - 1)), words);
+}
+
+static int parse_control_values(struct options *options, const char *text, struct error *err) {
+  const char *end;
+  if (!options->control_count)
+    return usage(err, "--control-with %.40s: it follows the --control that it is of", text);
+  do {
+    end = text + strcspn(text, ",");
+    if (set_control_value(options, text, (size_t)(end - text), err))
+      return -1;
+    text = end + 1;
+  } while (*end);
+  return 0;
+}
+
 /* One prompt of a blend, "N" or "N:WEIGHT" of so many characters. */
 static int add_share(const struct option *option, struct options *options, const char *text, size_t length,
                      struct error *err) {
@@ -267,6 +358,10 @@ static int apply(const struct option *option, struct options *options, struct op
     return add_prompt(option, options, text, err);
   case OPTION_LORA:
     return add_lora(option, options, text, err);
+  case OPTION_CONTROL:
+    return add_control(options, text, err);
+  case OPTION_CONTROL_WITH:
+    return parse_control_values(options, text, err);
   case OPTION_BLEND:
     return parse_blend(option, options, text, err);
   case OPTION_ON:

@@ -28,6 +28,13 @@ const struct option option_table[] = {
     {"lora", 0, OPTION_LORA, GROUP_PICTURE, ENGINE | INFO, "FILE[:WEIGHT]", .value = VALUE_MODEL,
      .parameter = PARAMETER_LORA},
     {"lora-lenient", 0, OPTION_ON, GROUP_PICTURE, ENGINE | INFO, .parameter = PARAMETER_LORA_LENIENT},
+    {"control", 0, OPTION_CONTROL, GROUP_PICTURE, ENGINE | INFO, "KIND[:MODEL[:X]]", .value = VALUE_MAP,
+     .parameter = PARAMETER_CONTROL},
+    {"control-with", 0, OPTION_CONTROL_WITH, GROUP_PICTURE, ENGINE | INFO, "K=X,...",
+     .help = "of the --control before it: weight; start and end of the noise it acts in, from 0, pure noise, to 1, the "
+             "picture; guess=1; and what its map has: low and high (canny, mask), low, radius and gain (lineart), low, "
+             "radius and half (softedge), radius (blur), cell (color, tile), speed and every (depth)"},
+    {"show", 0, OPTION_PARAMETER, GROUP_PICTURE, ENGINE, .parameter = PARAMETER_SHOW},
     {"prompt", 'p', OPTION_PROMPT, GROUP_PICTURE, ENGINE, "TEXT", .parameter = PARAMETER_PROMPT},
     {"blend", 0, OPTION_BLEND, GROUP_PICTURE, ENGINE, "N[:X],...", .parameter = PARAMETER_BLEND},
     {"negative", 0, OPTION_PARAMETER, GROUP_PICTURE, ENGINE, "TEXT", .parameter = PARAMETER_NEGATIVE},

@@ -5,14 +5,16 @@
 #include "app/options/options.h"
 
 enum option_kind {
-  OPTION_FLAG,      /* bool */
-  OPTION_TEXT,      /* const char * */
-  OPTION_PARAMETER, /* in options.values; the parameter's row has type, range, choices, default and help */
-  OPTION_SEVERAL,   /* likewise the first; all are a struct parameter_choices */
-  OPTION_PROMPT,    /* the next of the parameter's instances */
-  OPTION_LORA,      /* likewise, "FILE" or "FILE:WEIGHT" */
-  OPTION_BLEND,     /* some of the instances: "INDEX" or "INDEX:NUMBER", with commas between */
-  OPTION_ON,        /* a switch of options.values */
+  OPTION_FLAG,         /* bool */
+  OPTION_TEXT,         /* const char * */
+  OPTION_PARAMETER,    /* in options.values; the parameter's row has type, range, choices, default and help */
+  OPTION_SEVERAL,      /* likewise the first; all are a struct parameter_choices */
+  OPTION_PROMPT,       /* the next of the parameter's instances */
+  OPTION_LORA,         /* likewise, "FILE" or "FILE:WEIGHT" */
+  OPTION_CONTROL,      /* likewise, "KIND", "KIND:MODEL" or "KIND:MODEL:WEIGHT" */
+  OPTION_CONTROL_WITH, /* of the control given last: "NAME=NUMBER", with commas between */
+  OPTION_BLEND,        /* some of the instances: "INDEX" or "INDEX:NUMBER", with commas between */
+  OPTION_ON,           /* a switch of options.values */
   OPTION_OFF,
   OPTION_INT,
   OPTION_LONG,
@@ -39,7 +41,13 @@ enum option_group {
 };
 
 /* What a shell completes a value with. */
-enum option_value { VALUE_WORD, VALUE_FILE, VALUE_DIR, VALUE_MODEL /* a model's name, or a file */ };
+enum option_value {
+  VALUE_WORD,
+  VALUE_FILE,
+  VALUE_DIR,
+  VALUE_MODEL /* a model's name, or a file */,
+  VALUE_MAP /* a kind of map, and more */
+};
 
 struct option {
   const char *name;

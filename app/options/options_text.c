@@ -234,11 +234,16 @@ static void print_spaced(FILE *out, const char *choices) {
     fputc(*choices == '|' ? ' ' : *choices, out);
 }
 
+/* The words that an option's value is, or begins with; NULL: there are none. */
+static const char *words_of(const struct option *option) {
+  return option->value == VALUE_MAP ? &MAP_WORDS[sizeof "none|" - 1] : option_choices(option);
+}
+
 static void bash_values(FILE *out) {
   fputs("  [[ $prev == = ]] && prev=${COMP_WORDS[COMP_CWORD-2]}\n  case $prev in\n", out);
   for (int i = 0; i < option_count; i++) {
     const struct option *option = &option_table[i];
-    const char *choices = option_choices(option);
+    const char *choices = words_of(option);
     if (option_is_hidden(option) || !(option->metavar || choices))
       continue;
     fprintf(out, "  --%s", option->name);
@@ -309,8 +314,9 @@ static void zsh_text(FILE *out, const char *text) {
 
 static void zsh_option(FILE *out, const struct option *option) {
   bool repeats = option->kind == OPTION_SEVERAL || option->kind == OPTION_PROMPT || option->kind == OPTION_LORA ||
+                 option->kind == OPTION_CONTROL || option->kind == OPTION_CONTROL_WITH ||
                  option->kind == OPTION_VERBOSE;
-  const char *choices = option_choices(option);
+  const char *choices = words_of(option);
   bool valued = option->metavar || choices;
   char help[OPTION_HELP_MAX];
   for (int form = 0; form < 1 + (option->letter != 0); form++) {
@@ -381,7 +387,7 @@ static void generate_fish(FILE *out) {
   fputs("complete -c reverie -n '__fish_seen_subcommand_from info'" FISH_MODELS "\n", out);
   for (int i = 0; i < option_count; i++) {
     const struct option *option = &option_table[i];
-    const char *choices = option_choices(option);
+    const char *choices = words_of(option);
     char help[OPTION_HELP_MAX];
     if (option_is_hidden(option))
       continue;

@@ -205,7 +205,7 @@ __device__ ushort4 soft_at(const struct map_args &p, const int *weight, int reac
 __device__ __forceinline__ void put_line(const struct map_args &p, ushort4 soft, int x, int y) {
   uchar4 code = code_at(p, x, y);
   int low = 16 * parameter(p, 1), gain = rounded(16 * p.block->run.control[p.control].param[2]);
-  int darker = min(min(soft.x - 16 * code.x, soft.y - 16 * code.y), soft.z - 16 * code.z);
+  int darker = max(max(soft.x - 16 * code.x, soft.y - 16 * code.y), soft.z - 16 * code.z);
   int value = darker > low ? min(((darker - low) * gain + 128) >> 8, 255) : 0;
   put(p, x, y, value, value, value);
 }

@@ -10,9 +10,9 @@ static const struct map {
 
 static const struct map_parameter parameters[MAP_KINDS][MAP_PARAMS] = {
     [MAP_CANNY] = {{"low", 0, 2040, 100, 10}, {"high", 0, 2040, 200, 10}},
-    [MAP_LINEART] = {{"radius", 1, 16, 6, 1}, {"low", 0, 255, 3, 1}, {"gain", 0, 64, 6, 0.5f}},
+    [MAP_LINEART] = {{"radius", 1, 16, 2, 1}, {"low", 0, 255, 4, 1}, {"gain", 0, 64, 10, 0.5f}},
     [MAP_SOFTEDGE] = {{"radius", 1, 16, 2, 1}, {"low", 0, 255, 6, 1}, {"half", 1, 1000, 60, 5}},
-    [MAP_DEPTH] = {{"speed", 0, 1, 0.05f, 0.01f}},
+    [MAP_DEPTH] = {{"speed", 0, 1, 0.05f, 0.01f}, {"every", 1, 60, 1, 1}},
     [MAP_COLOR] = {{"cell", 8, 256, 64, 8}},
     [MAP_TILE] = {{"cell", 1, 64, 1, 1}},
     [MAP_BLUR] = {{"radius", 1, 16, 8, 1}},

@@ -22,9 +22,9 @@
 enum map_kind { MAP_TABLE(MAP_ID) MAP_KINDS };
 #undef MAP_ID
 
-/* "canny|lineart|...": every word, in the order of the enum. */
+/* "none|canny|...": every word, in the order of the enum. */
 #define MAP_WORD(ID, word, ...) "|" word
-#define MAP_WORDS (&(MAP_TABLE(MAP_WORD))[1])
+#define MAP_WORDS "none" MAP_TABLE(MAP_WORD)
 
 enum { MAP_PARAMS = 4 }; /* of one map, at most */
 

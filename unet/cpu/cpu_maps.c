@@ -98,10 +98,10 @@ static void blur_row(const struct mapping *m, int y) {
 static void lineart_row(const struct mapping *m, int y) {
   int low = 16 * m->parameter[1], gain = m->parameter[2];
   for (int x = 0; x < m->w; x++) {
-    int darker = 255 * 16;
+    int darker = 0;
     for (int c = 0; c < 3; c++) {
       int d = m->soft[soft_place(m, x, y, c)] - 16 * m->code[3 * pixel(m, x, y) + (size_t)c];
-      darker = d < darker ? d : darker;
+      darker = d > darker ? d : darker;
     }
     put_grey(m, x, y, darker > low ? clamp(((darker - low) * gain + 128) / 256, 0, 255) : 0);
   }

@@ -458,18 +458,19 @@ struct op_pixels_in {
  *   soft(p)  the codes in sixteenths, averaged with the weights of three boxes of n = 2 radius + 1 pixels after each
  *            other, along rows and then along columns: (16 sum + n^3 / 2) / n^3, then (sum + n^3 / 2) / n^3
  *   sobel(v) of values v, by 3x3 weights: |gx|, |gy|
- * CANNY     OpenCV's Canny of grey, with its L1 norm: EDGE_ROUNDS rounds of hysteresis stand for what it does to the
- * end. Where an edge's pixel is above `high` it is strong, above `low` weak (of the two given the smaller is low). A
- *           round: in each tile of EDGE_TILE x EDGE_TILE pixels the strong ones in it and around it, as they were
- * before the round, make weak neighbours strong, those theirs, to the end. Strong pixels are white LINEART   d = least
- * of soft - 16 code over r, g, b; white where d is 16 low and less: then (d - 16 low) * gain / 16, rounded. gain is
- * rounded to sixteenths SOFTEDGE  m = the root of the largest gx^2 + gy^2 of soft's r, g, b, by sobel; e = m - 16 low:
- *           255 e / (e + 16 half), rounded; 0 where e is not above 0
- * COLOR     the mean of its cell of cell x cell pixels, counted from the first, rounded
- * TILE      the same means, with linear interpolation between the cells' centres, rounded
- * BLUR      soft, rounded
- * GRAY      grey
- * MASK      white where low <= grey <= high
+ *   CANNY     OpenCV's Canny of grey, with its L1 norm; EDGE_ROUNDS rounds of hysteresis stand for what it does to
+ *             the end. Where an edge's pixel is above `high` it is strong, above `low` weak (low is the smaller one).
+ *             A round: in each tile of EDGE_TILE x EDGE_TILE pixels the strong ones in it and around it, as they were
+ *             before the round, make weak neighbours strong, those theirs, to the end. Strong pixels are white
+ *   LINEART   d = most of soft - 16 code over r, g, b; 0 where d is not above 16 low, else (d - 16 low) gain / 16,
+ *             rounded; gain is rounded to sixteenths
+ *   SOFTEDGE  m = the root of the largest gx^2 + gy^2 of soft's r, g, b, by sobel; e = m - 16 low; 0 where e is not
+ *             above 0, else 255 e / (e + 16 half), rounded
+ *   COLOR     the mean of its cell of cell x cell pixels, counted from the first, rounded
+ *   TILE      the same means, with linear interpolation between the cells' centres, rounded
+ *   BLUR      soft, rounded
+ *   GRAY      grey
+ *   MASK      white where low <= grey <= high
  *   x  [1, h, w, 3] */
 #define OPERANDS_MAP(T, P)                                                                                             \
   T(x, OPERAND_READ)                                                                                                   \
