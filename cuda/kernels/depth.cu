@@ -204,16 +204,17 @@ __global__ void __launch_bounds__(THREADS) range_kernel(const __grid_constant__ 
   high = -block_least(-high, shared);
   if (!__syncthreads_and(finite) || threadIdx.x)
     return;
-  float share = 1;
-  if (p.range[2] > 0) {
+  if (!(p.range[2] > 0)) {
+    p.range[0] = low;
+    p.range[1] = high;
+  } else {
     float width = fmaxf(p.range[1] - p.range[0], high - low);
     float far = fmaxf(fabsf(low - p.range[0]), fabsf(high - p.range[1]));
     float cut = width > 0 ? fminf(fmaxf(4 * far / width - 1, 0.0f), 1.0f) : 1.0f;
-    float speed = p.block->run.control[p.control].param[0];
-    share = speed + (1 - speed) * cut;
+    float speed = p.block->run.control[p.control].param[0], share = speed + (1 - speed) * cut;
+    p.range[0] += share * (low - p.range[0]);
+    p.range[1] += share * (high - p.range[1]);
   }
-  p.range[0] += share * (low - p.range[0]);
-  p.range[1] += share * (high - p.range[1]);
   p.range[2] = 1;
 }
 

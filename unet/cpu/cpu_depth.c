@@ -138,9 +138,14 @@ static void range_run(const struct cpu_run *run, const struct cpu_node *node) {
     }
   if (sum != 0)
     return;
-  double share = range[2] > 0 ? followed((double)run->params->control[op->control].param[0], range, low, high) : 1;
-  range[0] = (float)((double)range[0] + share * (low - (double)range[0]));
-  range[1] = (float)((double)range[1] + share * (high - (double)range[1]));
+  if (!(range[2] > 0)) {
+    range[0] = (float)low;
+    range[1] = (float)high;
+  } else {
+    double share = followed((double)run->params->control[op->control].param[0], range, low, high);
+    range[0] = (float)((double)range[0] + share * (low - (double)range[0]));
+    range[1] = (float)((double)range[1] + share * (high - (double)range[1]));
+  }
   range[2] = 1;
 }
 
