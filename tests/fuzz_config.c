@@ -41,6 +41,12 @@ const struct fuzz_seed fuzz_seeds[] = {
                    "\"controlnet_conditioning_channel_order\":\"rgb\",\"global_pool_conditions\":false}"),
     FUZZ_SEED("a", "{\"_class_name\":\"T2IAdapter\",\"adapter_type\":\"full_adapter_xl\",\"channels\":[8,16,16,16],"
                    "\"downscale_factor\":16,\"in_channels\":1,\"num_res_blocks\":2}"),
+    FUZZ_SEED("d", "{\"backbone_config\":{\"hidden_size\":16,\"num_attention_heads\":2,\"image_size\":[56,56],"
+                   "\"num_hidden_layers\":5,\"out_indices\":[1,2,4,5],\"model_type\":\"dinov2\",\"qkv_bias\":true},"
+                   "\"neck_hidden_sizes\":[8,16,12,20],\"reassemble_factors\":[4,2,1,0.5],\"head_in_index\":-1}"),
+    FUZZ_SEED("p",
+              "{\"size\":{\"height\":42,\"width\":42},\"image_mean\":[0.5,0.5,0.5],\"image_std\":[1,1,1],"
+              "\"ensure_multiple_of\":14,\"resample\":3,\"do_resize\":true,\"rescale_factor\":0.00392156862745098}"),
     FUZZ_SEED("y", "{\"styles\":{\"oil\":[\"oil painting\",\"a\"]},\"moods\":{\"night\":[\"at night\"]}}"),
 };
 const size_t fuzz_seed_count = sizeof fuzz_seeds / sizeof *fuzz_seeds;
@@ -103,6 +109,27 @@ static int check_t2i(const char *text, struct error *err) {
   FUZZ_CHECK(c.levels >= 1 && c.levels <= LEVELS_MAX && c.layers > 0 && c.patch > 0 && c.in_channels % 2);
   for (int i = 0; i < c.levels; i++)
     FUZZ_CHECK(c.channels[i] > 0);
+  return 0;
+}
+
+static int check_depth(const char *text, struct error *err) {
+  struct depth_config c;
+  if (depth_config_parse(&c, text, "depth", err))
+    return -1;
+  FUZZ_CHECK(c.hidden_size > 0 && c.hidden_size % c.heads == 0 && c.mlp > 0 && c.patch > 0 && c.side > 0);
+  FUZZ_CHECK(c.fusion > 1 && c.head > 0);
+  for (int i = 0; i < DEPTH_FEATURES; i++)
+    FUZZ_CHECK(c.neck[i] > 0 && c.feature[i] > (i ? c.feature[i - 1] : 0) && c.feature[i] <= c.layers);
+  return 0;
+}
+
+static int check_preprocessor(const char *text, struct error *err) {
+  struct depth_config c = {.patch = 14};
+  if (depth_preprocessor_parse(&c, text, "preprocessor", err))
+    return -1;
+  FUZZ_CHECK(c.shorter_side > 0);
+  for (int i = 0; i < 3; i++)
+    FUZZ_CHECK(c.deviation[i] > 0 && c.mean[i] - c.mean[i] == 0);
   return 0;
 }
 
@@ -177,6 +204,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
                : data[0] == 't' ? check_clip(text, &err)
                : data[0] == 'c' ? check_controlnet(text, &err)
                : data[0] == 'a' ? check_t2i(text, &err)
+               : data[0] == 'd' ? check_depth(text, &err)
+               : data[0] == 'p' ? check_preprocessor(text, &err)
                : data[0] == 's' ? check_scheduler(text, &err)
                                 : check_styles(text, &err);
   FUZZ_CHECK(!result || (err.status == STATUS_MODEL && *err.message && !strchr(err.message, '\n')));

@@ -52,6 +52,7 @@ REPOSITORIES = {
     "pipeline": pipeline, "private": pipeline, "renamed": None, "moved": moved,
     "vae": lambda: {"config.json": b"{}", "diffusion_pytorch_model.safetensors": LARGE, "taesd_decoder.safetensors": LARGE,
                     "taesd_decoder.pth": b"a pickle"},
+    "depth": lambda: read_folder("depth") | {"pytorch_model.bin": b"a pickle", "README.md": b"# about it"},
     "lora": lambda: {"pytorch_lora_weights.safetensors": LARGE, "README.md": b"a", "image one.png": b"b"},
     "several": lambda: {"one step.safetensors": LARGE, "deep/two.safetensors": LARGE, "two.ckpt": b"a pickle"},
     "pickles": lambda: {"model_index.json": b"{}", "unet/config.json": b"{}", "unet/diffusion_pytorch_model.bin": LARGE},

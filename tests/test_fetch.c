@@ -122,6 +122,10 @@ static void test_other_repositories(void **state) {
   (void)state;
   program_expect(0, "1 pickle, 1 other file of weights", "fetch acme/vae");
   shell("test \"$(ls " MODELS "vae | tr '\\n' ' ')\" = 'config.json diffusion_pytorch_model.safetensors '");
+  program_expect(0, "1 pickle, 1 that is not read", "fetch acme/depth");
+  shell("test \"$(ls " MODELS "depth | tr '\\n' ' ')\" = 'config.json model.safetensors preprocessor_config.json '");
+  program_expect(0, NULL, "info acme/depth");
+  shell("grep -q '^depth  *Depth Anything, width 16, 5 layers' out.txt");
   program_expect(0, "2 that are not read", "fetch acme/lora");
   shell("test \"$(ls " MODELS "lora)\" = pytorch_lora_weights.safetensors");
   program_expect(2, "name those that you want: deep/two.safetensors, one step.safetensors", "fetch acme/several");

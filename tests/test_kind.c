@@ -117,6 +117,8 @@ static const struct {
     {WEIGHTS_ADAPTER_LIGHT, {"adapter.body.0.out_conv.weight", "adapter.body.0.resnets.0.block1.weight"}},
     {WEIGHTS_ADAPTER_LIGHT, {"body.0.out_conv.weight", "body.0.body.0.block1.weight"}},
     {WEIGHTS_IP_ADAPTER, {"image_proj.proj.weight", "ip_adapter.1.to_k_ip.weight"}},
+    {WEIGHTS_DEPTH, {"neck.fusion_stage.layers.0.projection.weight", "backbone.embeddings.cls_token"}},
+    {WEIGHTS_DEPTH_AUTHORS, {"depth_head.scratch.layer1_rn.weight", "pretrained.cls_token"}},
     {WEIGHTS_EMBEDDING, {"emb_params"}},
     {WEIGHTS_EMBEDDING, {"clip_g", "clip_l"}},
     {WEIGHTS_MOTION, {"down_blocks.0.motion_modules.0.norm.weight"}},
@@ -166,7 +168,8 @@ static void test_unknown(void **state) {
                 {WEIGHTS_UNET, "--unet takes"},
                 {WEIGHTS_VAE, "--vae takes"},
                 {WEIGHTS_LORA, "--lora takes"},
-                {WEIGHTS_CONTROLNET, "a ControlNet or a T2I-Adapter"}};
+                {WEIGHTS_CONTROLNET, "a ControlNet or a T2I-Adapter"},
+                {WEIGHTS_DEPTH, "Depth Anything V2"}};
   for (size_t i = 0; i < sizeof places / sizeof *places; i++) {
     struct error err = {0};
     weights_kind_refuse(WEIGHTS_UNKNOWN, "file", places[i].wanted, &err);

@@ -9,6 +9,7 @@
 #include "unet/base/text.h"
 #include "unet/checkpoint/checkpoint.h"
 #include "unet/checkpoint/control_network.h"
+#include "unet/checkpoint/depth_files.h"
 #include "unet/checkpoint/kind.h"
 #include "unet/devices.h"
 
@@ -118,9 +119,20 @@ static int print_control(const char *path, struct error *err) {
   return 0;
 }
 
+static int print_depth(const char *folder, struct error *err) {
+  struct depth_files files;
+  int status = depth_files_open(&files, folder, err);
+  if (!status)
+    depth_files_print(&files, stdout);
+  depth_files_close(&files);
+  return status;
+}
+
 /* A file that is no whole model is said to be what it is. */
 static int print_model(struct setup_params *params, bool tensors, struct error *err) {
   struct safetensors *files = NULL;
+  if (depth_files_are(params->engine.model))
+    return print_depth(params->engine.model, err);
   if (platform_can_read_file(params->engine.model) && safetensors_open_file(&files, params->engine.model, err))
     return -1;
   enum weights_kind kind = files ? weights_kind(files) : WEIGHTS_MODEL;

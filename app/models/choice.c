@@ -146,12 +146,15 @@ static int choose_pipeline(struct choosing *c, struct error *err) {
   return 0;
 }
 
-/* One network with its config, as autoencoders are published. */
+/* One network with its config, as autoencoders are published (diffusers) or depth models (transformers). */
 static bool choose_network(struct choosing *c) {
   if (want_path(c, "", "adapter_config.json"))
     return want_path(c, "", "adapter_model" WEIGHTS);
-  return find(c->list, "config.json") >= 0 && want_weights(c, "", "diffusion_pytorch_model") &&
-         want_path(c, "", "config.json");
+  if (find(c->list, "config.json") < 0 ||
+      (!want_weights(c, "", "diffusion_pytorch_model") && !want_weights(c, "", "model")))
+    return false;
+  want_path(c, "", "preprocessor_config.json");
+  return want_path(c, "", "config.json");
 }
 
 /* Of weights without a config the only file. */

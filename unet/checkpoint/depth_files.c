@@ -59,14 +59,25 @@ int depth_files_open(struct depth_files *files, const char *folder, struct error
       return -1;
     enum weights_kind kind = weights_kind(file);
     safetensors_close(&file);
-    return error_set(err, STATUS_MODEL,
-                     "%s: is %s; a depth model is given as its folder in transformers' layout (such as "
-                     "depth-anything/Depth-Anything-V2-Small-hf)",
-                     folder, weights_kind_name(kind));
+    return weights_kind_refuse(kind, folder, WEIGHTS_DEPTH, err);
   }
   if (read_config(files, err) || read_preprocessor(files, err))
     return -1;
   return safetensors_open(&files->weights.files, folder, "model", err);
+}
+
+void depth_files_print(const struct depth_files *files, FILE *out) {
+  const struct depth_config *config = &files->config;
+  size_t parameters = 0;
+  for (size_t i = 0; i < safetensors_count(files->weights.files); i++) {
+    const struct safetensor *t = safetensors_at(files->weights.files, i);
+    parameters += t->usable ? t->bytes / dtype_size(t->dtype) : 0;
+  }
+  fprintf(out,
+          "depth         Depth Anything, width %d, %d layers, %d heads, patches of %dx%d, shorter side %d: %.1f M "
+          "parameters, %.1f MB\n",
+          config->hidden_size, config->layers, config->heads, config->patch, config->patch, config->shorter_side,
+          (double)parameters * 1e-6, (double)safetensors_bytes(files->weights.files) * 1e-6);
 }
 
 void depth_files_close(struct depth_files *files) {

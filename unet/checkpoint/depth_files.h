@@ -3,6 +3,8 @@
 #ifndef UNET_CHECKPOINT_DEPTH_FILES_H
 #define UNET_CHECKPOINT_DEPTH_FILES_H
 
+#include <stdio.h>
+
 #include "unet/checkpoint/parts.h"
 
 struct depth_files {
@@ -16,5 +18,7 @@ bool depth_files_are(const char *folder);
 /* Errors are STATUS_MODEL. depth_files_close must follow, also on failure. */
 int depth_files_open(struct depth_files *files, const char *folder, struct error *err);
 void depth_files_close(struct depth_files *files); /* also of zeroed ones */
+/* A line for people. */
+void depth_files_print(const struct depth_files *files, FILE *out);
 
 #endif

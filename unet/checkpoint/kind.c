@@ -30,6 +30,8 @@ static const struct rule {
     {WEIGHTS_CONTROLNET, {"control_model.", "controlnet_cond_embedding.", "input_hint_block.", "zero_convs."}},
     {WEIGHTS_ADAPTER_LIGHT, {"=adapter.body.0.out_conv.weight", "=body.0.out_conv.weight"}},
     {WEIGHTS_ADAPTER, {"adapter.body.", "=body.0.block1.weight"}},
+    {WEIGHTS_DEPTH, {"neck.fusion_stage."}},
+    {WEIGHTS_DEPTH_AUTHORS, {"depth_head.scratch."}},
     {WEIGHTS_MODEL, {"=model.diffusion_model.input_blocks.0.0.weight"}},
     {WEIGHTS_MOTION, {"*motion_modules."}},
     {WEIGHTS_UNET, {"=conv_in.weight", "=input_blocks.0.0.weight", "=unet.conv_in.weight"}},
@@ -90,6 +92,9 @@ static const struct description {
     [WEIGHTS_ADAPTER] = {"a T2I-Adapter", "T2I-Adapters are not supported"},
     [WEIGHTS_ADAPTER_LIGHT] = {"a light T2I-Adapter (light_adapter)", "full T2I-Adapters are supported"},
     [WEIGHTS_IP_ADAPTER] = {"an IP-Adapter", "IP-Adapters are not supported"},
+    [WEIGHTS_DEPTH] = {"a depth model", "give its folder with --depth-model beside --control depth"},
+    [WEIGHTS_DEPTH_AUTHORS] = {"a depth model in its authors' key layout",
+                               "take it in transformers' layout: depth-anything/Depth-Anything-V2-Small-hf"},
     [WEIGHTS_EMBEDDING] = {"an embedding (textual inversion)", "embeddings are not supported"},
     [WEIGHTS_MOTION] = {"a motion module", "video networks are not supported"},
     [WEIGHTS_TRANSFORMER] = {"a transformer network (FLUX, SD 3 and their like)",
@@ -115,6 +120,8 @@ int weights_kind_refuse(enum weights_kind kind, const char *path, enum weights_k
       [WEIGHTS_CONTROLNET] = {"a control network",
                               "what is taken is a ControlNet or a T2I-Adapter, a diffusers folder or one file"},
       [WEIGHTS_IP_ADAPTER] = {"an IP-Adapter", "--ip-adapter takes those of SD 1.5 and SDXL"},
+      [WEIGHTS_DEPTH] = {"the folder of a depth model",
+                         "what is taken is Depth Anything V2 in transformers' layout, with its config.json"},
   };
   return error_set(err, STATUS_MODEL, "%s: is %s, not %s; %s", path, descriptions[kind].name, places[wanted].name,
                    kind == WEIGHTS_UNKNOWN ? places[wanted].takes : descriptions[kind].instead);

@@ -21,6 +21,8 @@ enum weights_kind {
   WEIGHTS_ADAPTER,       /* T2I-Adapter */
   WEIGHTS_ADAPTER_LIGHT, /* of another network: light_adapter */
   WEIGHTS_IP_ADAPTER,    /* also FaceID */
+  WEIGHTS_DEPTH,         /* Depth Anything, as transformers has it */
+  WEIGHTS_DEPTH_AUTHORS, /* as its authors have it */
   WEIGHTS_EMBEDDING,     /* textual inversion */
   WEIGHTS_MOTION,        /* a motion module for video */
   WEIGHTS_TRANSFORMER    /* FLUX, SD 3 and their like: no U-Net */
@@ -30,7 +32,7 @@ const char *weights_kind_name(enum weights_kind kind); /* "a ControlNet" */
 const char *weights_kind_use(enum weights_kind kind);  /* what to do with it: "give it with --vae beside a --model" */
 
 /* Refuses a file given where another kind is wanted: "FILE: is a LoRA, not WANTED; ...", with what to do instead.
- * wanted: WEIGHTS_MODEL, UNET, VAE, LORA, CONTROLNET or IP_ADAPTER. */
+ * wanted: WEIGHTS_MODEL, UNET, VAE, LORA, CONTROLNET, IP_ADAPTER or DEPTH. */
 int weights_kind_refuse(enum weights_kind kind, const char *path, enum weights_kind wanted, struct error *err);
 
 #endif
