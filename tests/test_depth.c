@@ -10,7 +10,7 @@
 #include <string.h>
 
 #include "cmocka_all.h"
-#include "golden.h"
+#include "rig.h"
 #include "scratch.h"
 #include "unet/checkpoint/kind.h"
 #include "unet/devices.h"
@@ -29,19 +29,14 @@ struct bench {
   struct error err;
 };
 
-#define must(call) assert_ok((call), &b->err, __LINE__)
-static void assert_ok(int status, const struct error *err, int line) {
-  if (status < 0)
-    fail_msg("line %d: %s", line, err->message);
-}
-
 /* folder NULL: the golden's own. */
 static void bench_open(struct bench *b, const char *folder) {
   *b = (struct bench){0};
   if (golden_open(&b->golden, goldens, "depth") < 0)
     fail_msg("%s", b->golden.missing);
-  must(depth_open(&b->depth, folder ? folder : b->golden.folder, &b->err));
-  must(device_open(&b->device, &b->resources, &(struct device_options){.name = device_name, .threads = 2}, &b->err));
+  must(depth_open(&b->depth, folder ? folder : b->golden.folder, &b->err), &b->err);
+  must(device_open(&b->device, &b->resources, &(struct device_options){.name = device_name, .threads = 2}, &b->err),
+       &b->err);
   plan_init(&b->plan, &b->resources);
 }
 
@@ -55,9 +50,9 @@ static void bench_close(struct bench *b) {
 }
 
 static void prepare(struct bench *b) {
-  must(plan_finish(&b->plan, &b->err));
-  must(device_prepare(b->device, &b->program, &b->plan, &(struct program_options){PIXEL_RGBA}, &b->err));
-  must(device_poison(b->device, b->program, &b->err));
+  must(plan_finish(&b->plan, &b->err), &b->err);
+  must(device_prepare(b->device, &b->program, &b->plan, &(struct program_options){PIXEL_RGBA}, &b->err), &b->err);
+  must(device_poison(b->device, b->program, &b->err), &b->err);
 }
 
 /* On a GPU twice what PyTorch's FP16 is off by, which depth.py measured. */
@@ -73,7 +68,7 @@ static void compare(struct bench *b, const char *name, struct tensor t, size_t s
   struct values expected = golden_values(&b->golden, "%s", name);
   size_t count = tensor_elements(t);
   float *got = malloc(count * sizeof *got);
-  must(device_read(b->device, b->program, t, 0, got, count, &b->err));
+  must(device_read(b->device, b->program, t, 0, got, count, &b->err), &b->err);
   assert_true((expected.count - 1) * step + skip < count);
   for (size_t i = 0; i < expected.count; i++)
     got[i] = got[skip + i * step];
@@ -95,8 +90,8 @@ static struct tensor picture_input(struct bench *b, const char *name, struct val
 
 static void run_picture(struct bench *b, struct tensor x, struct values *picture) {
   struct run_params run = {0};
-  must(device_write(b->device, b->program, x, 0, picture->data, picture->count, &b->err));
-  must(device_run(b->device, b->program, &run, &b->err));
+  must(device_write(b->device, b->program, x, 0, picture->data, picture->count, &b->err), &b->err);
+  must(device_run(b->device, b->program, &run, &b->err), &b->err);
   free(picture->data);
 }
 
@@ -415,8 +410,8 @@ static void follower_open(struct follower *f, float speed) {
   f->range = plan_state(&b->plan, "range", 1, 1, 1, 3, ELEMENT_PRECISE);
   plan_range(&b->plan, "range", (struct op_range){.x = f->x, .range = f->range, .size = SQUARE, .control = 0});
   f->map = plan_spread(&b->plan, "map", (struct op_spread){.x = f->x, .range = f->range, .y = {.h = SIDE, .w = SIDE}});
-  must(plan_finish(&b->plan, &b->err));
-  must(device_prepare(b->device, &b->program, &b->plan, &(struct program_options){PIXEL_RGBA}, &b->err));
+  must(plan_finish(&b->plan, &b->err), &b->err);
+  must(device_prepare(b->device, &b->program, &b->plan, &(struct program_options){PIXEL_RGBA}, &b->err), &b->err);
 }
 
 /* Four squares of these depths; the map's values in their centres. */
@@ -425,9 +420,9 @@ static void follow(struct follower *f, const float depth[4], float shown[4]) {
   float x[SIDE * SIDE], map[SIDE * SIDE * 3];
   for (int i = 0; i < SIDE * SIDE; i++)
     x[i] = depth[i / SIDE / SQUARE * 2 + i % SIDE / SQUARE];
-  must(device_write(b->device, b->program, f->x, 0, x, SIDE * SIDE, &b->err));
-  must(device_run(b->device, b->program, &f->run, &b->err));
-  must(device_read(b->device, b->program, f->map, 0, map, SIDE * SIDE * 3, &b->err));
+  must(device_write(b->device, b->program, f->x, 0, x, SIDE * SIDE, &b->err), &b->err);
+  must(device_run(b->device, b->program, &f->run, &b->err), &b->err);
+  must(device_read(b->device, b->program, f->map, 0, map, SIDE * SIDE * 3, &b->err), &b->err);
   for (int i = 0; i < 4; i++)
     shown[i] = map[((i / 2 * SQUARE + SQUARE / 2) * SIDE + i % 2 * SQUARE + SQUARE / 2) * 3];
 }
@@ -513,7 +508,141 @@ static void test_no_numbers(void **state) {
   bench_close(&f.bench);
 }
 
-static bool has_device(void) {
+/* --- in an engine --- */
+
+enum { WIDTH = 48, HEIGHT = 64 };
+
+/* A turbo that makes pictures of text and of what a ControlNet reads of the frame. */
+static void open_engine(struct rig *rig, enum map_kind map) {
+  *rig = (struct rig){.controls = CONTROLS_DEFAULTS};
+  if (golden_open(&rig->golden, goldens, "turbo") < 0)
+    fail_msg("%s", rig->golden.missing);
+  char *network = fixture_path(goldens, "controls/first"), *depth = fixture_path(goldens, "depth");
+  struct engine_params params = default_params(&rig->golden, device_name);
+  const struct engine_control control = {.map = map, .model = network, .depth = depth};
+  params.controls = &control;
+  params.control_count = 1;
+  const struct engine_shape shape = {
+      .width = WIDTH, .height = HEIGHT, .steps = 1, .text_to_image = true, .controls = 1};
+  if (rig_engine(rig, &params, &shape) < 0 || engine_set_prompt(rig->engine, 1, "an oil painting", &rig->err) < 0)
+    fail_msg("%s", rig->err.message);
+  map_standard(map, rig->controls.control[0].param);
+  free(network);
+  free(depth);
+}
+
+/* Soft shapes, which differ with the seed. */
+static struct frame make_frame(uint8_t pixels[4 * WIDTH * HEIGHT], int seed) {
+  for (int y = 0; y < HEIGHT; y++)
+    for (int x = 0; x < WIDTH; x++)
+      for (int k = 0; k < 4; k++)
+        pixels[4 * (y * WIDTH + x) + k] =
+            (uint8_t)(127.5 + 120 * sin(0.09 * x * (1 + seed) + 0.3 * k) * cos(0.07 * y + 0.5 * seed + k));
+  return (struct frame){.format = PIXEL_RGBA,
+                        .width = WIDTH,
+                        .height = HEIGHT,
+                        .matrix = MATRIX_BT709,
+                        .range = RANGE_FULL,
+                        .plane = {pixels},
+                        .pitch = {4 * WIDTH}};
+}
+
+/* The frame's map, as a frame. */
+static struct frame map_frame(const struct frame *frame, uint8_t pixels[4 * WIDTH * HEIGHT]) {
+  struct bench bench, *b = &bench;
+  float values[3 * WIDTH * HEIGHT];
+  struct frame map = make_frame(pixels, 0);
+  bench_open(b, NULL);
+  struct tensor x = plan_input(&b->plan, 1, HEIGHT, WIDTH, 3, ELEMENT_DEVICE);
+  struct tensor y = depth_map(b->depth, &b->plan, x, 1, 0, 0, (struct tensor){0});
+  prepare(b);
+  for (int i = 0; i < 3 * WIDTH * HEIGHT; i++)
+    values[i] = (float)frame->plane[0][4 * (i / 3) + i % 3] / 255;
+  must(device_write(b->device, b->program, x, 0, values, 3 * WIDTH * HEIGHT, &b->err), &b->err);
+  must(device_run(b->device, b->program, &(struct run_params){0}, &b->err), &b->err);
+  must(device_read(b->device, b->program, y, 0, values, 3 * WIDTH * HEIGHT, &b->err), &b->err);
+  for (int i = 0; i < 3 * WIDTH * HEIGHT; i++)
+    pixels[4 * (i / 3) + i % 3] = (uint8_t)(values[i] * 255 + 0.5f);
+  bench_close(b);
+  return map;
+}
+
+static double psnr(const uint8_t *a, const uint8_t *b) {
+  double sum = 0;
+  for (int i = 0; i < 4 * WIDTH * HEIGHT; i++)
+    sum += ((double)a[i] - b[i]) * ((double)a[i] - b[i]);
+  return sum > 0 ? 10 * log10(255 * 255 * 4.0 * WIDTH * HEIGHT / sum) : 99;
+}
+
+/* A ControlNet reads the map as if it had been given it. */
+static void test_control(void **state) {
+  (void)state;
+  static uint8_t pixels[4 * WIDTH * HEIGHT], shades[4 * WIDTH * HEIGHT];
+  struct rig rig;
+  struct frame frame = make_frame(pixels, 1), map = map_frame(&frame, shades);
+  open_engine(&rig, MAP_DEPTH);
+  uint8_t *made = generate(&rig, &frame);
+  rig.controls.control[0].weight = 0;
+  uint8_t *without = generate(&rig, &frame);
+  rig_close(&rig);
+  open_engine(&rig, MAP_PICTURE);
+  uint8_t *given = generate(&rig, &map);
+  rig_close(&rig);
+  double same = psnr(made, given), other = psnr(made, without);
+  print_message("  %.1f dB from the picture of the given map, %.1f from that without a control\n", same, other);
+  assert_true(same > 40 && other < same - 6);
+  free(made);
+  free(without);
+  free(given);
+}
+
+/* A map that is made in every second run stays in the one between; where none was wanted, the next is made at once. */
+static void test_every(void **state) {
+  (void)state;
+  enum { RUNS = 7 };
+  static const int seeds[RUNS] = {1, 2, 2, 3, 3, 4, 4};
+  static const float weights[RUNS] = {1, 1, 1, 1, 1, 0, 1};
+  static uint8_t pixels[4 * WIDTH * HEIGHT];
+  uint8_t *pictures[RUNS];
+  struct rig rig;
+  open_engine(&rig, MAP_DEPTH);
+  rig.controls.control[0].param[0] = 1; /* each map in its own range */
+  for (int i = 0; i < RUNS; i++) {
+    struct frame frame = make_frame(pixels, seeds[i]);
+    rig.controls.control[0].param[1] = i < 5 ? 2 : 60;
+    rig.controls.control[0].weight = weights[i];
+    pictures[i] = generate(&rig, &frame);
+  }
+  const size_t bytes = sizeof pixels;
+  assert_memory_equal(pictures[1], pictures[0], bytes);
+  assert_memory_not_equal(pictures[2], pictures[0], bytes);
+  assert_memory_equal(pictures[3], pictures[2], bytes);
+  assert_memory_not_equal(pictures[4], pictures[2], bytes);
+  assert_memory_not_equal(pictures[6], pictures[4], bytes);
+  assert_memory_not_equal(pictures[6], pictures[5], bytes);
+  for (int i = 0; i < RUNS; i++)
+    free(pictures[i]);
+  rig_close(&rig);
+}
+
+static void test_no_network(void **state) {
+  (void)state;
+  struct golden golden;
+  struct engine *engine = NULL;
+  struct error err = {0};
+  assert_int_equal(golden_open(&golden, goldens, "turbo"), 0);
+  struct engine_params params = default_params(&golden, device_name);
+  params.controls = &(struct engine_control){.map = MAP_DEPTH};
+  params.control_count = 1;
+  assert_int_equal(engine_open(&engine, &params, &err), -1);
+  assert_error(&err, STATUS_USAGE, "control 1: ");
+  params.controls = &(struct engine_control){.map = MAP_DEPTH, .depth = golden.folder};
+  assert_int_equal(engine_open(&engine, &params, &err), -1);
+  assert_error(&err, STATUS_MODEL, "config.json");
+  golden_close(&golden);
+}
+
+static bool has_this_device(void) {
   struct resources resources = {0};
   struct device *device = NULL;
   struct error err = {0};
@@ -534,7 +663,7 @@ int main(int argc, char **argv) {
   goldens = argv[1];
   if (argc > 2)
     device_name = argv[2];
-  if (!has_device())
+  if (!has_this_device())
     return SKIPPED;
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_wide),          cmocka_unit_test(test_tall),
@@ -544,7 +673,8 @@ int main(int argc, char **argv) {
       cmocka_unit_test(test_tensors),       cmocka_unit_test(test_no_folder),
       cmocka_unit_test(test_grid),          cmocka_unit_test(test_no_flicker),
       cmocka_unit_test(test_cut),           cmocka_unit_test(test_drift),
-      cmocka_unit_test(test_no_numbers),
+      cmocka_unit_test(test_no_numbers),    cmocka_unit_test(test_control),
+      cmocka_unit_test(test_every),         cmocka_unit_test(test_no_network),
   };
   return cmocka_run_group_tests(tests, scratch_make, scratch_remove);
 }

@@ -50,6 +50,7 @@ enum engine_text_fix { ENGINE_FIX_FTFY, ENGINE_FIX_BASIC, ENGINE_FIX_FAST };
 struct engine_control {
   enum map_kind map;
   const char *model; /* folder or file of a ControlNet or T2I-Adapter; NULL: the map alone */
+  const char *depth; /* of MAP_DEPTH: folder of the network that makes it. The first one given serves all */
 };
 
 struct engine_params {

@@ -16,12 +16,22 @@ static int check_number(const struct engine *engine, int number, struct error *e
   return 0;
 }
 
+/* What a map of depth is made with. */
+static int open_depth(struct engine *engine, int number, const struct engine_control *control, struct error *err) {
+  if (control->map != MAP_DEPTH || engine->depth)
+    return 0;
+  if (!control->depth)
+    return error_set(err, STATUS_USAGE, "control %d: a network makes a map of depth, and none is given", 1 + number);
+  if (depth_open(&engine->depth, control->depth, err) < 0)
+    return -1;
+  engine->model.depth = engine->depth;
+  return 0;
+}
+
 /* With preparing held, where others could prepare. */
 static int open_one(struct engine *engine, int number, const struct engine_control *control, struct error *err) {
-  if (check_number(engine, number, err) < 0)
+  if (check_number(engine, number, err) < 0 || open_depth(engine, number, control, err) < 0)
     return -1;
-  if (control->map == MAP_DEPTH)
-    return error_set(err, STATUS_USAGE, "control %d: a depth map needs a network of its own", 1 + number);
   struct control_network **network = &engine->control_networks[number];
   int status = control->model ? control_network_open(network, control->model, names[number], err) : 0;
   if (!status && *network)
@@ -49,6 +59,7 @@ int controls_open(struct engine *engine, const struct engine_params *params, str
 void controls_close(struct engine *engine) {
   for (int i = 0; i < CONTROLS_MAX; i++)
     control_network_close(&engine->control_networks[i]);
+  depth_close(&engine->depth);
 }
 
 int controls_check(const struct engine *engine, unsigned controls, struct error *err) {
@@ -80,7 +91,15 @@ static double share_of(double start, double end, double from, double to) {
   return high > low && to > from ? (high - low) / (to - from) : 0;
 }
 
-void controls_fill(const struct engine *engine, const struct prepared *prepared, const struct controls *controls,
+/* A map of depth is made in every so many-th of the runs that read it, from the first on. */
+static bool depth_is_due(struct prepared *prepared, int k, const struct control_params *control) {
+  int *age = &prepared->map_age[k], every = (int)(control->param[1] + 0.5f);
+  bool due = control->map && (*age == 0 || *age >= every);
+  *age = !control->map ? 0 : due ? 1 % every : (*age + 1) % every;
+  return due;
+}
+
+void controls_fill(const struct engine *engine, struct prepared *prepared, const struct controls *controls,
                    struct run_params *run) {
   int steps = prepared->shape.steps;
   run->show = controls->show;
@@ -100,5 +119,7 @@ void controls_fill(const struct engine *engine, const struct prepared *prepared,
     }
     memcpy(to->param, v->param, sizeof to->param);
     map_clamp(engine->model.controls[k].map, to->param);
+    if (engine->model.controls[k].map == MAP_DEPTH)
+      to->map = depth_is_due(prepared, k, to);
   }
 }

@@ -97,6 +97,7 @@ struct prepared {
   uint64_t mask_version; /* of the mask on the device: engine.mask's; 0: all is repainted */
   struct conditioning times;
   bool times_known;
+  int map_age[CONTROLS_MAX]; /* runs until a map of depth is made again; 0: the next that reads it makes it */
   /* Version of the weights that the plan of times reads; looked up again when weights_version is behind. */
   uint64_t times_weights, weights_version;
 };
@@ -218,6 +219,7 @@ struct engine {
   struct prompt_keys keys[PROMPT_CHUNKS_MAX]; /* of as many chunks as the index and 1; under preparing until a handle
                                                  has come that needs them */
   struct control_network *control_networks[CONTROLS_MAX]; /* those that were opened; under preparing */
+  struct depth *depth; /* of all maps of depth; under preparing. NULL: there is none */
   struct control_keys control_keys[CONTROLS_MAX][PROMPT_CHUNKS_MAX];
   enum engine_prompt_syntax syntax;
   enum text_fix text_fix;
@@ -318,7 +320,7 @@ void controls_close(struct engine *engine);
 /* Refuses a handle with controls that were not opened. */
 int controls_check(const struct engine *engine, unsigned controls, struct error *err);
 /* The run's values of the handle's controls, whose steps' timesteps are there. */
-void controls_fill(const struct engine *engine, const struct prepared *prepared, const struct controls *controls,
+void controls_fill(const struct engine *engine, struct prepared *prepared, const struct controls *controls,
                    struct run_params *run);
 
 /* --- mask.c --- */

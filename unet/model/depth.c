@@ -239,7 +239,7 @@ struct tensor depth_map(const struct depth *depth, struct plan *plan, struct ten
                         int control, struct tensor y) {
   char name[32];
   struct tensor x = depth_predict(depth, plan, picture, scale, bias);
-  snprintf(name, sizeof name, "control %d range", control);
+  snprintf(name, sizeof name, "control %d range", 1 + control);
   struct tensor range = plan_state(plan, name, 1, 1, 1, 3, ELEMENT_PRECISE);
   if (plan->failed)
     return (struct tensor){0};

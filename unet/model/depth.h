@@ -32,7 +32,7 @@ struct tensor depth_predict(const struct depth *depth, struct plan *plan, struct
                             float bias);
 
 /* The map [1, H, W, 3] in 0..1 of such a picture, in y where that is given, a state. Its range follows the scene in the
- * plan's state "control NUMBER range", by map parameter 0 of that control. */
+ * plan's state "control NUMBER range", from 1, by map parameter 0 of that control. */
 struct tensor depth_map(const struct depth *depth, struct plan *plan, struct tensor picture, float scale, float bias,
                         int control, struct tensor y);
 

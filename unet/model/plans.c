@@ -460,14 +460,17 @@ struct picture {
 };
 
 /* The control's map [1, H, W, 3], from 0 to 1: a state, which what is behind its region may show. */
-static struct tensor make_map(const struct control *control, struct plan *plan, const struct picture *picture) {
+static struct tensor make_map(const struct model *model, const struct control *control, struct plan *plan,
+                              const struct picture *picture) {
   char name[32];
   struct tensor x = picture->pixels;
   if (control->map == MAP_PICTURE && picture->scale == 1 && picture->bias == 0)
     return x;
   snprintf(name, sizeof name, "control %d map", 1 + control->index);
-  return map_of(plan, control->map, control->index, x, picture->scale, picture->bias,
-                plan_state(plan, name, 1, x.h, x.w, 3, ELEMENT_DEVICE));
+  struct tensor y = plan_state(plan, name, 1, x.h, x.w, 3, ELEMENT_DEVICE);
+  if (control->map == MAP_DEPTH)
+    return depth_map(model->depth, plan, x, picture->scale, picture->bias, control->index, y);
+  return map_of(plan, control->map, control->index, x, picture->scale, picture->bias, y);
 }
 
 /* The map that belongs to the picture that a run makes. */
@@ -486,7 +489,7 @@ static void read_maps(struct denoising *d, const struct picture *picture, struct
     if (!(d->shape->controls >> i & 1))
       continue;
     plan_region_begin(d->plan, (struct region_when){.kind = REGION_MAP, .index = i});
-    struct tensor map = make_map(control, d->plan, picture);
+    struct tensor map = make_map(d->model, control, d->plan, picture);
     if (control->network)
       d->features[i] = control_read_map(control, d->plan, map);
     plan_region_end(d->plan);

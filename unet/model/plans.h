@@ -6,6 +6,7 @@
 #include "unet/base/controls.h"
 #include "unet/base/guidance.h"
 #include "unet/model/control.h"
+#include "unet/model/depth.h"
 #include "unet/model/models.h"
 #include "unet/text/prompt.h"
 
@@ -24,6 +25,7 @@ struct model {
   struct tensor texts[TEXT_ENCODERS_MAX], pooled, keys[PROMPT_CHUNKS_MAX];
   struct style style; /* of its IP-Adapter, where the caller gives it one (style_init) */
   struct control controls[CONTROLS_MAX]; /* those that were added */
+  const struct depth *depth;             /* of those whose map is depth: set before one is added */
 };
 
 /* Where a chunk of a prompt slot is in texts and pooled: a slot's first is where its number says. */

@@ -234,10 +234,11 @@ static int check_frame(const struct op *op, const struct submission *s, struct e
   return check_geometry(&s->params->geometry[source], &op->pixels_in, err);
 }
 
-static int check_parameters(enum map_kind kind, const struct control_params *control, struct error *err) {
+/* Of a map's parameters the first ones, which its op reads. */
+static int check_parameters(enum map_kind kind, int read, const struct control_params *control, struct error *err) {
   const struct map_parameter *list;
   int count = map_parameters(kind, &list);
-  for (int i = 0; i < count; i++) {
+  for (int i = 0; i < count && i < read; i++) {
     float value = control->param[i];
     if (!(value >= list[i].least && value <= list[i].most))
       return error_set(err, STATUS_FAILED, "submit: the map %s has the %s %g, outside %g to %g", map_word(kind),
@@ -257,11 +258,11 @@ static int check_shown(const struct op *op, const struct submission *s, struct e
 }
 
 static int check_map(const struct op *op, const struct submission *s, struct error *err) {
-  return check_parameters(op->map.kind, &s->params->control[op->map.control], err);
+  return check_parameters(op->map.kind, MAP_PARAMS, &s->params->control[op->map.control], err);
 }
 
 static int check_speed(const struct op *op, const struct submission *s, struct error *err) {
-  return check_parameters(MAP_DEPTH, &s->params->control[op->range.control], err);
+  return check_parameters(MAP_DEPTH, 1, &s->params->control[op->range.control], err);
 }
 
 static int check_prompts(const struct op *op, const struct submission *s, struct error *err) {
