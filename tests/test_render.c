@@ -89,6 +89,15 @@ static void test_maps(void **state) {
   program_expect(0, NULL, "render halves.png in.png -y --size 64x64 -s 0");
   expect_same("picture", GREY("-i out.png"), GREY("-i in.png"));
   expect_notice("--show does nothing", "render halves.png out.png -y --size 64x64 --show map");
+  program_expect(0, NULL,
+                 "render halves.png map.png -y --size 64x64 --control depth --depth-model \"$REVERIE_GOLDENS\"/depth "
+                 "--control-with speed=0.5,every=2 --show map");
+  shell("ffmpeg -v error -i map.png -f rawvideo -pix_fmt gray - | od -An -v -tu1 -w1 | sort -nu >shades.txt && "
+        "test $(head -n 1 shades.txt) = 0 && test $(tail -n 1 shades.txt) = 255 && test $(wc -l <shades.txt) -gt 20");
+  program_expect(4, "--control depth: nobody/has-this: no file or folder",
+                 "render halves.png out.png -y --size 64x64 --control depth --depth-model nobody/has-this");
+  program_expect(4, "config.json", "render halves.png out.png -y --size 64x64 --control depth --depth-model .");
+  expect_notice("--depth-model does nothing", "render halves.png out.png -y --size 64x64 --depth-model .");
   program_expect(2, "there is no such map", "render halves.png out.png -y --control edges");
 }
 

@@ -82,6 +82,19 @@ static int find_named(const char **found, char *path, const struct parameters *v
   return named ? names_find(path, name, err) : 0;
 }
 
+/* Of all controls whose map a network makes. */
+static int find_depth(struct setup_params *params, const struct options *options, struct error *err) {
+  const char *name = parameters_text(&options->values, PARAMETER_DEPTH_MODEL, 0);
+  for (int i = 0; i < options->control_count; i++) {
+    if (params->controls[i].map != MAP_DEPTH)
+      continue;
+    if (names_find(params->depth, name ? name : PARAMETER_DEPTH_USUAL, err))
+      return error_prefix(err, "--control depth: ");
+    params->controls[i].depth = params->depth;
+  }
+  return 0;
+}
+
 static int find_models(struct setup_params *params, const struct options *options, struct error *err) {
   const struct parameters *values = &options->values;
   struct engine_params *engine = &params->engine;
@@ -94,11 +107,12 @@ static int find_models(struct setup_params *params, const struct options *option
     if (find_named(&params->adapters[i], params->adapter[i], values, PARAMETER_LORA, i + 1, err))
       return -1;
   for (int i = 0; i < options->control_count; i++) {
-    params->controls[i] =
-        (struct engine_control){.map = (enum map_kind)(values->control[i] - 1)};
+    params->controls[i] = (struct engine_control){.map = (enum map_kind)(values->control[i] - 1)};
     if (find_named(&params->controls[i].model, params->control[i], values, PARAMETER_CONTROL_MODEL, i + 1, err))
       return -1;
   }
+  if (find_depth(params, options, err))
+    return -1;
   if (engine->model) {
     const char *name = parameters_text(values, PARAMETER_MODEL, 0);
     engine->name = strcmp(name, params->model) ? name : NULL;
@@ -228,6 +242,11 @@ static void check_eta(const struct prepared *prepared, const struct setup *setup
 /* A map that no network reads is there to be looked at. */
 static void check_controls(const struct setup *setup) {
   const struct options *options = setup->options;
+  bool depth = false;
+  for (int i = 0; i < options->control_count; i++)
+    depth |= options->values.control[i] == MAP_DEPTH + 1;
+  if (parameters_text(&options->values, PARAMETER_DEPTH_MODEL, 0) && !depth)
+    log_line(setup->log, LOG_WARNING, "--depth-model does nothing without --control depth");
   for (int i = 0; i < options->control_count; i++)
     if (!options->values.control_model[i].given && options->values.show == SHOW_PICTURE)
       log_line(setup->log, LOG_WARNING, "--control %s has no model: it makes the map alone, which --show map shows",

@@ -37,7 +37,7 @@ struct setup_params {
   const char *adapters[ADAPTERS_MAX];
   struct engine_control controls[CONTROLS_MAX];
   char model[PATHS_MAX], vae[PATHS_MAX], unet[PATHS_MAX], config[PATHS_MAX], adapter[ADAPTERS_MAX][PATHS_MAX];
-  char control[CONTROLS_MAX][PATHS_MAX];
+  char control[CONTROLS_MAX][PATHS_MAX], depth[PATHS_MAX];
   char vocabulary[PATHS_MAX], cache[PATHS_MAX];
 };
 

@@ -87,6 +87,9 @@ static const struct parameter_row table[PARAMETERS] = {
     [PARAMETER_CONTROL_EVERY] = {"control[].every", TYPE_REAL, NEED_FRAME, FIELDS(map_every, 1, CONTROLS_MAX),
                                  .min = -1, .max = 60, .standard = -1, .decimals = 0, .from = "what suits the map",
                                  .help = "depth: in which of so many frames it is made anew"},
+    [PARAMETER_DEPTH_MODEL] = {"depth-model", TYPE_TEXT, NEED_ENGINE, FIELD(depth_model), .from = PARAMETER_DEPTH_USUAL,
+                               .help = "network that makes the maps of --control depth: a folder of Depth Anything V2 "
+                                       "in the layout of transformers, or its name"},
     [PARAMETER_SHOW] = {"show", TYPE_CHOICE, NEED_FRAME, FIELD(show), .choices = "picture|map|beside",
                         .help = "the picture, the map of a control in its place, or both side by side, each half as "
                                 "wide and high"},

@@ -20,6 +20,8 @@ enum { PARAMETER_TEXT_MAX = 2048, PARAMETER_NAME_MAX = 48, PARAMETER_INSTANCES_M
  * and a model's own autoencoder. */
 #define PARAMETER_MODEL_BUILT_IN "mini"
 #define PARAMETER_VAE_OWN "own"
+/* What makes maps of depth where nobody names another network. */
+#define PARAMETER_DEPTH_USUAL "depth-anything/Depth-Anything-V2-Small-hf"
 #define PARAMETER_WHOLE_MAX 9007199254740991.0 /* 2^53 - 1 */
 
 enum parameter {
@@ -47,6 +49,7 @@ enum parameter {
   PARAMETER_CONTROL_CELL,
   PARAMETER_CONTROL_SPEED,
   PARAMETER_CONTROL_EVERY,
+  PARAMETER_DEPTH_MODEL,
   PARAMETER_SHOW,
   PARAMETER_SHOW_CONTROL,
   PARAMETER_PROMPT,
@@ -143,7 +146,7 @@ struct parameter_choices {
 /* A plain value. */
 struct parameters {
   struct parameter_text model, vae, unet, config, lora[ADAPTERS_MAX], prompt[SLOT_PRESETS], negative;
-  struct parameter_text control_model[CONTROLS_MAX];
+  struct parameter_text control_model[CONTROLS_MAX], depth_model;
   struct parameter_size size;
   double lora_weight[ADAPTERS_MAX], blend[SLOT_PRESETS];
   double guidance, image_guidance, eta, delta, guidance_rescale, strength, seed_position, seed_walk, mix, split_at;

@@ -34,6 +34,8 @@ const struct option option_table[] = {
      .help = "of the --control before it: weight; start and end of the noise it acts in, from 0, pure noise, to 1, the "
              "picture; guess=1; and what its map has: low and high (canny, mask), low, radius and gain (lineart), low, "
              "radius and half (softedge), radius (blur), cell (color, tile), speed and every (depth)"},
+    {"depth-model", 0, OPTION_PARAMETER, GROUP_PICTURE, ENGINE | INFO, "MODEL", .value = VALUE_MODEL,
+     .parameter = PARAMETER_DEPTH_MODEL},
     {"show", 0, OPTION_PARAMETER, GROUP_PICTURE, ENGINE, .parameter = PARAMETER_SHOW},
     {"prompt", 'p', OPTION_PROMPT, GROUP_PICTURE, ENGINE, "TEXT", .parameter = PARAMETER_PROMPT},
     {"blend", 0, OPTION_BLEND, GROUP_PICTURE, ENGINE, "N[:X],...", .parameter = PARAMETER_BLEND},
