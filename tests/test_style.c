@@ -44,17 +44,17 @@ static char *path_of(const char *name) {
 
 /* --- what the encoder reads --- */
 
-static size_t count_of(const struct vision_config *v) {
-  return 3 * (size_t)v->image_size * (size_t)v->image_size;
+static size_t count_of(const struct style_format *v) {
+  return 3 * (size_t)v->size * (size_t)v->size;
 }
 
 /* Value of a channel at a pixel. */
-static float patch_value(const struct vision_config *v, const float *patches, int channel, int y, int x) {
-  int k = v->patch_size, patch = y / k * (v->image_size / k) + x / k;
+static float patch_value(const struct style_format *v, const float *patches, int channel, int y, int x) {
+  int k = v->patch, patch = y / k * (v->size / k) + x / k;
   return patches[(((size_t)patch * 3 + (size_t)channel) * (size_t)k + (size_t)(y % k)) * (size_t)k + (size_t)(x % k)];
 }
 
-static double largest_difference(const struct vision_config *v, int number, const struct values *expected, int apart) {
+static double largest_difference(const struct style_format *v, int number, const struct values *expected, int apart) {
   struct frame frame = picture_frame(number);
   struct error err = {0};
   float *patches = malloc(count_of(v) * sizeof *patches);
@@ -62,8 +62,8 @@ static double largest_difference(const struct vision_config *v, int number, cons
   size_t i = 0;
   must(style_patches(v, &frame, patches, &err), &err);
   for (int c = 0; c < 3; c++)
-    for (int y = 0; y < v->image_size; y += apart)
-      for (int x = 0; x < v->image_size; x += apart)
+    for (int y = 0; y < v->size; y += apart)
+      for (int x = 0; x < v->size; x += apart)
         most = fmax(most, fabs((double)patch_value(v, patches, c, y, x) - (double)expected->data[i++]));
   assert_int_equal(i, expected->count);
   free(patches);
@@ -73,7 +73,7 @@ static double largest_difference(const struct vision_config *v, int number, cons
 
 static void pictures_are_read_as_transformers_does(void **state) {
   (void)state;
-  const struct vision_config large = {.image_size = 224, .patch_size = 14}, small = {.image_size = 16, .patch_size = 4};
+  const struct style_format large = {224, 14}, small = {16, 4};
   for (int number = 0; number < 2; number++) {
     struct values expected = golden_values(&golden, "pixels.%d", number);
     assert_true(largest_difference(&large, number, &expected, 9) < 1e-6);
@@ -87,7 +87,7 @@ static void pictures_are_read_as_transformers_does(void **state) {
 /* Grey is the same in every format. */
 static void formats_agree(void **state) {
   (void)state;
-  const struct vision_config v = {.image_size = 16, .patch_size = 4};
+  const struct style_format v = {16, 4};
   static uint8_t rgba[18 * 10 * 4], planes[3][18 * 10];
   memset(rgba, 126, sizeof rgba);
   memset(planes[0], 126, sizeof planes[0]);
@@ -123,6 +123,7 @@ static void check_encoder(const char *name, const char *adapter, bool embedding)
   struct error err = {0};
   struct run_params run = {0};
   must(ip_adapter_open(&a, path_of(adapter), path_of(name), &err), &err);
+  const struct style_format format = {a->vision.image_size, a->vision.patch_size};
   plan_init(&plan, &resources);
   int patches = vision_tokens(&a->vision) - 1;
   struct tensor in = plan_input(&plan, 1, 1, patches, 3 * a->vision.patch_size * a->vision.patch_size, ELEMENT_DEVICE);
@@ -132,8 +133,8 @@ static void check_encoder(const char *name, const char *adapter, bool embedding)
   must(device_prepare(opened, &program, &plan, &(struct program_options){0}, &err), &err);
   must(device_poison(opened, program, &err), &err);
   struct frame frame = picture_frame(0);
-  float *values = malloc(count_of(&a->vision) * sizeof *values), *got = malloc(tensor_elements(out) * sizeof *got);
-  must(style_patches(&a->vision, &frame, values, &err), &err);
+  float *values = malloc(count_of(&format) * sizeof *values), *got = malloc(tensor_elements(out) * sizeof *got);
+  must(style_patches(&format, &frame, values, &err), &err);
   must(device_write(opened, program, in, 0, values, tensor_elements(in), &err), &err);
   must(device_run(opened, program, &run, &err), &err);
   must(device_read(opened, program, out, 0, got, tensor_elements(out), &err), &err);
@@ -199,8 +200,10 @@ static void close_styled(struct styled *s) {
 static void set_style(struct styled *s, int slot, int number) {
   struct frame frame = picture_frame(number);
   struct engine_style *style;
+  struct engine_info info;
   struct error err = {0};
-  must(engine_read_style(s->engine, &frame, &style, &err), &err);
+  engine_get_info(s->engine, &info);
+  must(engine_read_style(&info.style, &frame, &style, &err), &err);
   must(engine_set_style(s->engine, slot, style, &err), &err);
   engine_free_style(&style);
   free((void *)frame.plane[0]);
@@ -410,7 +413,7 @@ static void wishes_without_an_adapter_are_refused(void **state) {
   shape.styles = true;
   assert_int_equal(engine_prepare(engine, &shape, &prepared, &err), -1);
   assert_error(&err, STATUS_USAGE, "--ip-adapter");
-  assert_int_equal(engine_read_style(engine, &of.frame, &style, &err), -1);
+  assert_int_equal(engine_read_style(&(struct style_format){0}, &of.frame, &style, &err), -1);
   assert_error(&err, STATUS_USAGE, "--ip-adapter");
   assert_int_equal(engine_set_style(engine, STYLES_MAX, NULL, &err), -1);
   assert_error(&err, STATUS_USAGE, "styles 1 to 4");

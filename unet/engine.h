@@ -103,6 +103,11 @@ struct engine_shape {
   bool own_memory; /* works in memory of its own: what a run leaves there outlasts the runs of other handles */
 };
 
+/* The picture that an image encoder reads: size x size pixels, in patches. */
+struct style_format {
+  int size, patch;
+};
+
 struct engine_info {
   char model[128]; /* name for people */
   char device[128], device_detail[256];
@@ -110,7 +115,7 @@ struct engine_info {
   int depth, longest_side; /* as device_info has them */
   int native_width, native_height, size_multiple;
   bool image_conditioned;      /* the U-Net sees the input picture itself (InstructPix2Pix, inpainting, mini) */
-  bool has_styles;             /* it has an IP-Adapter, and frames may show style pictures */
+  struct style_format style;   /* of its image encoder; 0: it has no IP-Adapter, and frames show no style pictures */
   bool inpaints;               /* it repaints what a mask marks: see engine_set_mask */
   bool large_autoencoder;      /* AutoencoderKL: a tiny one takes a tenth of its time */
   bool refuses_guidance;       /* trained without: engine_shape.guidance is an error (mini) */
@@ -198,10 +203,10 @@ enum mask_channel { MASK_WHITE, MASK_TRANSPARENT };
  * starts from it. */
 int engine_set_mask(struct engine *engine, const struct frame *mask, enum mask_channel channel, struct error *err);
 
-/* A picture that gives the style, as the image encoder reads it. Any thread may read one, which takes longer than a
- * frame where the picture is large; it suits every engine with the same encoder. Chroma is taken as it is nearest. */
+/* A picture that gives the style, as an engine's image encoder reads it (engine_info.style). Any thread may read one,
+ * which takes longer than a frame where the picture is large. Chroma is taken as it is nearest. */
 struct engine_style;
-int engine_read_style(const struct engine *engine, const struct frame *frame, struct engine_style **style,
+int engine_read_style(const struct style_format *format, const struct frame *frame, struct engine_style **style,
                       struct error *err);
 void engine_free_style(struct engine_style **style); /* stores NULL; takes NULL */
 /* Pictures 0 to STYLES_MAX - 1; NULL: none. It is copied. Frames submitted from now on show it as their controls weigh

@@ -13,6 +13,7 @@
 #include "app/source/reader.h"
 #include "app/run/loop.h"
 #include "app/run/masking.h"
+#include "app/run/styling.h"
 #include "app/run/report.h"
 #include "app/commands/setup.h"
 #include "app/window/snapshot.h"
@@ -48,6 +49,8 @@ struct live {
   struct mailbox frames, pictures;
   struct reader *reader;
   struct masking *masking;
+  struct styling styling;
+  int styles_told; /* of state.styles_asked */
   struct loop *loop;
 
   struct window *window;
@@ -105,6 +108,7 @@ static int wish_options(struct options *wish, const struct options *options, con
   wish->control_count = 0;
   while (wish->control_count < CONTROLS_MAX && values->control[wish->control_count])
     wish->control_count++;
+  wish->style_count = count_given(values, PARAMETER_STYLE);
   wish->device.name = used->device_name;
   if (limit)
     wish->device.memory_limit = limit > used->device_bytes ? limit - used->device_bytes : 1;
@@ -170,6 +174,8 @@ static int open_engine_for(void *opaque, const struct engine_info *used, struct 
 /* Frames are seen when they come: their own times say nothing where a file is shown again and again. */
 static int before(void *opaque, struct engine *engine, const struct frame *frame, struct error *err) {
   struct live *live = opaque;
+  if (styling_apply(&live->styling, engine, frame, err))
+    return -1;
   return masking_apply(live->masking, engine, frame, frame ? (double)frame->captured_ns * 1e-9 : 0, err);
 }
 
@@ -380,6 +386,8 @@ static void follow_state(struct live *live, int64_t now_ns) {
   window_set_fullscreen(live->window, values->fullscreen);
   window_show_pointer(live->window, !values->fullscreen || values->split);
   save_snapshots(live, now_ns);
+  for (; live->styles_told != live->state.styles_asked; live->styles_told++)
+    styling_ask(&live->styling);
   if (live->reader)
     reader_pause(live->reader, values->pause);
 }
@@ -570,6 +578,7 @@ int command_live(const struct options *options, struct error *err) {
   struct error ignored;
   if (stop_threads(&live, status ? &ignored : err))
     status = -1;
+  styling_finish(&live.styling);
   masking_close(&live.masking);
   mailbox_free(&live.pictures);
   mailbox_free(&live.frames);

@@ -103,6 +103,9 @@ static int find_models(struct setup_params *params, const struct options *option
       find_named(&engine->unet, params->unet, values, PARAMETER_UNET, 0, err) ||
       find_named(&engine->config, params->config, values, PARAMETER_CONFIG, 0, err))
     return -1;
+  if (find_named(&engine->ip_adapter, params->ip_adapter, values, PARAMETER_IP_ADAPTER, 0, err) ||
+      find_named(&engine->image_encoder, params->image_encoder, values, PARAMETER_IMAGE_ENCODER, 0, err))
+    return -1;
   for (int i = 0; i < options->lora_count; i++)
     if (find_named(&params->adapters[i], params->adapter[i], values, PARAMETER_LORA, i + 1, err))
       return -1;
@@ -120,6 +123,44 @@ static int find_models(struct setup_params *params, const struct options *option
   }
   engine->model = params->model;
   return paths_data(params->model, "mini/model", STATUS_MODEL, err);
+}
+
+/* The picture that a file begins with. */
+static int set_style(struct engine *engine, int index, const char *path, const struct log *log, struct error *err) {
+  const struct source_options options = {.stop = &setup_stop, .log = log};
+  struct source *source = NULL;
+  struct frame frame = {0};
+  struct engine_style *style = NULL;
+  struct engine_info info;
+  engine_get_info(engine, &info);
+  int got = source_open(&source, path, &options, err) ? -1 : source_read(source, &frame, err);
+  if (got == 0)
+    error_set(err, STATUS_INPUT, "%s: has no picture", path);
+  int status =
+      got <= 0 || engine_read_style(&info.style, &frame, &style, err) || engine_set_style(engine, index, style, err)
+          ? -1
+          : 0;
+  engine_free_style(&style);
+  frame_release(&frame);
+  source_close(&source);
+  return status ? error_prefix(err, "--style: ") : 0;
+}
+
+static int set_styles(struct engine *engine, const struct setup *setup, struct error *err) {
+  const struct parameters *values = &setup->options->values;
+  for (int i = 0; i < setup->options->style_count; i++)
+    if (set_style(engine, i, parameters_text(values, PARAMETER_STYLE, i + 1), setup->log, err))
+      return -1;
+  return 0;
+}
+
+/* What pictures give needs something that reads them. */
+static int check_styles(const struct options *options, struct error *err) {
+  if (!options->style_count || options->values.ip_adapter.given)
+    return 0;
+  return error_set(err, STATUS_USAGE,
+                   "--style: an IP-Adapter reads the style of a picture: give one with --ip-adapter, beside a model of "
+                   "SD 1.5 or SDXL");
 }
 
 static int count_chunks(const struct engine *engine, int slot, const char *text, int *most, struct error *err) {
@@ -161,7 +202,7 @@ int setup_params(struct setup_params *params, const struct setup *setup, struct 
       .output = setup->output,
       .device = options->device,
   };
-  if (find_models(params, options, err))
+  if (check_styles(options, err) || find_models(params, options, err))
     return -1;
   params->engine.adapters = params->adapters;
   params->engine.adapter_count = options->lora_count;
@@ -181,6 +222,7 @@ int setup_params(struct setup_params *params, const struct setup *setup, struct 
       .guidance = values_guidance(values),
       .stream_batch = values->stream_batch,
       .controls = (1u << options->control_count) - 1,
+      .styles = params->engine.ip_adapter != NULL,
   };
   choose_size(&params->shape, setup, setup->longest);
   return 0;
@@ -306,7 +348,8 @@ int setup_engine(struct engine **engine, struct prepared **prepared, const struc
     check_eta(*prepared, setup);
     check_stream_batch(*prepared, setup);
     check_controls(setup);
-    if (!weigh_adapters(*engine, &setup->options->values, err) && !set_prompts(*engine, setup->options, err))
+    if (!weigh_adapters(*engine, &setup->options->values, err) && !set_prompts(*engine, setup->options, err) &&
+        !set_styles(*engine, setup, err))
       return 0;
   }
   engine_close(engine);

@@ -38,6 +38,7 @@ struct setup_params {
   struct engine_control controls[CONTROLS_MAX];
   char model[PATHS_MAX], vae[PATHS_MAX], unet[PATHS_MAX], config[PATHS_MAX], adapter[ADAPTERS_MAX][PATHS_MAX];
   char control[CONTROLS_MAX][PATHS_MAX], depth[PATHS_MAX];
+  char ip_adapter[PATHS_MAX], image_encoder[PATHS_MAX];
   char vocabulary[PATHS_MAX], cache[PATHS_MAX];
 };
 

@@ -347,6 +347,16 @@ static void run_snapshot(struct live_state *state, const struct command_call *ca
   state->snapshots_asked++;
 }
 
+static void run_take_style(struct live_state *state, const struct command_call *call) {
+  if (!parameters_text(&state->settings.values, PARAMETER_IP_ADAPTER, 0)) {
+    live_notice(state, call->now_ns, "there is no IP-Adapter: --ip-adapter FILE gives one");
+    return;
+  }
+  state->styles_asked++;
+  live_notice(state, call->now_ns, "this frame is the style now: %.2f",
+              parameters_number(&state->settings.values, PARAMETER_STYLE_WEIGHT, 1));
+}
+
 static void run_quit(struct live_state *state, const struct command_call *call) {
   (void)call;
   state->quit = true;
@@ -384,6 +394,8 @@ static const struct command_entry table[] = {
     {"more-control", ")", KEY_NONE, "( )", "less, more of that value", true, true, run_control_value, PARAMETER_NONE,
      1},
     {"less-control", "(", KEY_NONE, NULL, "less of that value", true, true, run_control_value, PARAMETER_NONE, -1},
+    {"take-style", "y", KEY_NONE, "y", "take the frame as style picture", false, true, run_take_style, PARAMETER_NONE,
+     0},
     {"next-model", "m", KEY_NONE, "m", "next model; the old one runs on until it is there", false, true, run_next_model,
      PARAMETER_MODEL, 0},
     {"next-vae", "v", KEY_NONE, "v", "next VAE, likewise", false, true, run_next_vae, PARAMETER_VAE, 0},

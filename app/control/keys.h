@@ -26,6 +26,7 @@ struct live_state {
   bool ready; /* the engine is open: until then commands that it must follow do nothing */
   bool quit;
   int snapshots_asked; /* grows by one for each */
+  int styles_asked;    /* likewise: frames to be taken as style */
   char notice[200];    /* a line shown for a moment */
   int64_t notice_until_ns;
 };

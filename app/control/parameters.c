@@ -95,6 +95,22 @@ static const struct parameter_row table[PARAMETERS] = {
                                 "wide and high"},
     [PARAMETER_SHOW_CONTROL] = {"show-control", TYPE_WHOLE, NEED_FRAME, FIELD(show_control), .min = 1,
                                 .max = CONTROLS_MAX, .standard = 1, .help = "the control whose map that is"},
+    [PARAMETER_IP_ADAPTER] = {"ip-adapter", TYPE_TEXT, NEED_ENGINE, FIELD(ip_adapter),
+                              .help = "IP-Adapter file (.safetensors) that reads the style of pictures, for SD 1.5 and "
+                                      "SDXL: plain, plus or full-face"},
+    [PARAMETER_IMAGE_ENCODER] = {"image-encoder", TYPE_TEXT, NEED_ENGINE, FIELD(image_encoder),
+                                 .from = "image_encoder beside the IP-Adapter, as published",
+                                 .help = "folder of the vision network that the IP-Adapter was made for"},
+    [PARAMETER_STYLE] = {"style[]", TYPE_TEXT, NEED_START, FIELDS(style, 1, STYLES_MAX), .from = "",
+                         .help = "picture whose style is to be had, and its weight (1), with --ip-adapter; up to 4; "
+                                 "live's key y takes the frame that is shown as the first"},
+    [PARAMETER_STYLE_WEIGHT] = {"style[].weight", TYPE_REAL, NEED_FRAME, FIELDS(style_weight, 1, STYLES_MAX),
+                                .max = STYLE_WEIGHT_MAX, .standard = 1, .decimals = 2,
+                                .help = "how much the picture counts beside the prompt, 0 to 2"},
+    [PARAMETER_STYLE_LAYERS] = {"style[].layers", TYPE_CHOICE, NEED_FRAME, FIELDS(style_layers, 1, STYLES_MAX),
+                                .max = STYLE_LAYERS - 1, .choices = "all|style|composition|both",
+                                .help = "what is taken of the picture: everything, its look alone, where things are "
+                                        "alone, or these two"},
     [PARAMETER_PROMPT] = {"prompt[]", TYPE_TEXT, NEED_ENCODING, FIELDS(prompt, 1, SLOT_PRESETS),
                           .from = PARAMETER_PROMPT_DEFAULT,
                           .help = "what to make of the picture; up to 9 of them are the presets of live's keys 1 to 9"},

@@ -52,6 +52,11 @@ enum parameter {
   PARAMETER_DEPTH_MODEL,
   PARAMETER_SHOW,
   PARAMETER_SHOW_CONTROL,
+  PARAMETER_IP_ADAPTER,
+  PARAMETER_IMAGE_ENCODER,
+  PARAMETER_STYLE,
+  PARAMETER_STYLE_WEIGHT,
+  PARAMETER_STYLE_LAYERS,
   PARAMETER_PROMPT,
   PARAMETER_NEGATIVE,
   PARAMETER_PROMPT_SYNTAX,
@@ -147,8 +152,9 @@ struct parameter_choices {
 struct parameters {
   struct parameter_text model, vae, unet, config, lora[ADAPTERS_MAX], prompt[SLOT_PRESETS], negative;
   struct parameter_text control_model[CONTROLS_MAX], depth_model;
+  struct parameter_text ip_adapter, image_encoder, style[STYLES_MAX];
   struct parameter_size size;
-  double lora_weight[ADAPTERS_MAX], blend[SLOT_PRESETS];
+  double lora_weight[ADAPTERS_MAX], style_weight[STYLES_MAX], blend[SLOT_PRESETS];
   double guidance, image_guidance, eta, delta, guidance_rescale, strength, seed_position, seed_walk, mix, split_at;
   double control_weight[CONTROLS_MAX], control_start[CONTROLS_MAX], control_end[CONTROLS_MAX];
   double map_low[CONTROLS_MAX], map_high[CONTROLS_MAX], map_radius[CONTROLS_MAX], map_gain[CONTROLS_MAX];
@@ -157,6 +163,7 @@ struct parameters {
   int guidance_mode;         /* enum guidance_mode */
   int control[CONTROLS_MAX]; /* enum map_kind and 1; 0: none */
   int show;                  /* enum show */
+  int style_layers[STYLES_MAX]; /* enum style_layers */
   int fit, sampler, spacing, strength_grid, prediction, prompt_syntax, text_fix;
   bool control_source[CONTROLS_MAX], control_guess[CONTROLS_MAX];
   bool lora_lenient, stream_batch, text_to_image, pause, split, fullscreen, hud, help;

@@ -114,6 +114,9 @@ void values_controls(const struct parameters *values, struct controls *controls)
     fill_control(values, i, &controls->control[i]);
   for (int i = 0; i < ADAPTERS_MAX; i++)
     controls->adapter[i] = (float)values->lora_weight[i];
+  for (int i = 0; i < STYLES_MAX; i++)
+    controls->style[i] =
+        (struct control_style){(float)values->style_weight[i], (enum style_layers)values->style_layers[i]};
   for (int i = 0; i < SLOT_PRESETS; i++)
     controls->blend[i] = (float)values->blend[i];
 }

@@ -189,19 +189,22 @@ static const char *find_weight(const char *text, double *weight) {
   return *end ? NULL : colon;
 }
 
-static int add_lora(const struct option *option, struct options *options, const char *text, struct error *err) {
+/* One more of a parameter, "FILE" or "FILE:WEIGHT"; weight is the parameter of that. */
+static int add_weighted(const struct option *option, struct options *options, int *count, enum parameter weight_of,
+                        const char *text, struct error *err) {
   double weight = 1;
   char file[PARAMETER_TEXT_MAX];
   const char *colon = find_weight(text, &weight);
   size_t length = colon ? (size_t)(colon - text) : strlen(text);
+  int most = parameter_instances(option->parameter);
   if (!length)
-    return usage(err, "--lora %.40s: FILE or FILE:WEIGHT is needed", text);
-  if (options->lora_count == ADAPTERS_MAX)
-    return usage(err, "--lora: at most %d can be given", ADAPTERS_MAX);
+    return usage(err, "--%s %.40s: FILE or FILE:WEIGHT is needed", option->name, text);
+  if (*count == most)
+    return usage(err, "--%s: at most %d can be given", option->name, most);
   snprintf(file, sizeof file, "%.*s", (int)(length < sizeof file ? length : sizeof file - 1), text);
-  int index = ++options->lora_count;
+  int index = ++*count;
   struct error why;
-  if (colon && parameters_set_number(&options->values, PARAMETER_LORA_WEIGHT, index, weight, &why))
+  if (colon && parameters_set_number(&options->values, weight_of, index, weight, &why))
     return usage(err, "--%s", why.message);
   return set_parameter(option, options, index, length < sizeof file ? file : text, err);
 }
@@ -296,6 +299,15 @@ static int parse_control_values(struct options *options, const char *text, struc
   return 0;
 }
 
+static int set_all(const struct option *option, struct options *options, const char *text, struct error *err) {
+  for (int i = 1; i <= parameter_instances(option->parameter); i++) {
+    struct error why;
+    if (parameters_parse(&options->values, option->parameter, i, text, &why))
+      return usage(err, "--%s %.40s: one of %s is needed", option->name, text, option_choices(option));
+  }
+  return 0;
+}
+
 /* One prompt of a blend, "N" or "N:WEIGHT" of so many characters. */
 static int add_share(const struct option *option, struct options *options, const char *text, size_t length,
                      struct error *err) {
@@ -357,11 +369,15 @@ static int apply(const struct option *option, struct options *options, struct op
   case OPTION_PROMPT:
     return add_prompt(option, options, text, err);
   case OPTION_LORA:
-    return add_lora(option, options, text, err);
+    return add_weighted(option, options, &options->lora_count, PARAMETER_LORA_WEIGHT, text, err);
   case OPTION_CONTROL:
     return add_control(options, text, err);
   case OPTION_CONTROL_WITH:
     return parse_control_values(options, text, err);
+  case OPTION_STYLE:
+    return add_weighted(option, options, &options->style_count, PARAMETER_STYLE_WEIGHT, text, err);
+  case OPTION_LAYERS:
+    return set_all(option, options, text, err);
   case OPTION_BLEND:
     return parse_blend(option, options, text, err);
   case OPTION_ON:

@@ -35,7 +35,7 @@ struct options {
   struct parameters values;
   struct parameter_choices models, vaes; /* all that were given; the first are in values */
   int prompt_count;                      /* of values.prompt, given from the first on */
-  int lora_count;                        /* of values.lora */
+  int lora_count, style_count;           /* of values.lora, values.style */
   int control_count;                     /* of values.control */
 
   struct device_options device; /* log, cache_dir and stamps are not options */

@@ -37,6 +37,13 @@ const struct option option_table[] = {
     {"depth-model", 0, OPTION_PARAMETER, GROUP_PICTURE, ENGINE | INFO, "MODEL", .value = VALUE_MODEL,
      .parameter = PARAMETER_DEPTH_MODEL},
     {"show", 0, OPTION_PARAMETER, GROUP_PICTURE, ENGINE, .parameter = PARAMETER_SHOW},
+    {"ip-adapter", 0, OPTION_PARAMETER, GROUP_PICTURE, ENGINE | INFO, "FILE", .value = VALUE_MODEL,
+     .parameter = PARAMETER_IP_ADAPTER},
+    {"image-encoder", 0, OPTION_PARAMETER, GROUP_PICTURE, ENGINE | INFO, "DIR", .value = VALUE_DIR,
+     .parameter = PARAMETER_IMAGE_ENCODER},
+    {"style", 0, OPTION_STYLE, GROUP_PICTURE, ENGINE, "FILE[:WEIGHT]", .value = VALUE_FILE,
+     .parameter = PARAMETER_STYLE},
+    {"style-layers", 0, OPTION_LAYERS, GROUP_PICTURE, ENGINE, .parameter = PARAMETER_STYLE_LAYERS},
     {"prompt", 'p', OPTION_PROMPT, GROUP_PICTURE, ENGINE, "TEXT", .parameter = PARAMETER_PROMPT},
     {"blend", 0, OPTION_BLEND, GROUP_PICTURE, ENGINE, "N[:X],...", .parameter = PARAMETER_BLEND},
     {"negative", 0, OPTION_PARAMETER, GROUP_PICTURE, ENGINE, "TEXT", .parameter = PARAMETER_NEGATIVE},
@@ -198,7 +205,8 @@ const char *const option_group_titles[GROUPS] = {
 };
 
 const char *option_choices(const struct option *option) {
-  return option->kind == OPTION_PARAMETER ? parameter_row(option->parameter)->choices : option->choices;
+  bool of_parameter = option->kind == OPTION_PARAMETER || option->kind == OPTION_LAYERS;
+  return of_parameter ? parameter_row(option->parameter)->choices : option->choices;
 }
 
 bool option_is_hidden(const struct option *option) {

@@ -11,6 +11,8 @@ enum option_kind {
   OPTION_SEVERAL,      /* likewise the first; all are a struct parameter_choices */
   OPTION_PROMPT,       /* the next of the parameter's instances */
   OPTION_LORA,         /* likewise, "FILE" or "FILE:WEIGHT" */
+  OPTION_STYLE,        /* likewise */
+  OPTION_LAYERS,       /* all of the instances alike */
   OPTION_CONTROL,      /* likewise, "KIND", "KIND:MODEL" or "KIND:MODEL:WEIGHT" */
   OPTION_CONTROL_WITH, /* of the control given last: "NAME=NUMBER", with commas between */
   OPTION_BLEND,        /* some of the instances: "INDEX" or "INDEX:NUMBER", with commas between */

@@ -253,7 +253,9 @@ int ip_adapter_tokens(const struct ip_adapter *a) {
 }
 
 static const char *unet_family(const struct unet_config *unet) {
-  return unet->cross_attention_dim == 768 ? "SD 1" : unet->cross_attention_dim == 2048 ? "SDXL" : "another";
+  return unet->cross_attention_dim == 768    ? "an SD 1 model"
+         : unet->cross_attention_dim == 2048 ? "an SDXL model"
+                                             : "neither an SD 1 nor an SDXL model";
 }
 
 int ip_adapter_check(const struct ip_adapter *a, const char *model, const struct unet_config *unet, int attentions,
@@ -264,10 +266,8 @@ int ip_adapter_check(const struct ip_adapter *a, const char *model, const struct
                      "%s: is for %s, and %s is an SD 2 model (SD-Turbo is one): no IP-Adapter is published for those",
                      a->weights.folder, ip_config_family(c), model);
   if (unet->cross_attention_dim != c->text_width)
-    return error_set(err, STATUS_MODEL,
-                     "%s: is for %s, whose texts are %d wide, and %s is %s, whose are %d: they do not go together",
-                     a->weights.folder, ip_config_family(c), c->text_width, model, unet_family(unet),
-                     unet->cross_attention_dim);
+    return error_set(err, STATUS_MODEL, "%s: is for %s, whose texts are %d wide, and %s is %s: they do not go together",
+                     a->weights.folder, ip_config_family(c), c->text_width, model, unet_family(unet));
   if (attentions != c->attentions)
     return error_set(
         err, STATUS_MODEL,

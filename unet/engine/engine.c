@@ -236,7 +236,7 @@ void engine_get_info(const struct engine *engine, struct engine_info *info) {
       .longest_side = device.longest_side,
       .size_multiple = model_size_multiple(&engine->model),
       .image_conditioned = checkpoint->image_condition || checkpoint->inpainting,
-      .has_styles = engine->styles.adapter != NULL,
+      .style = style_pictures_format(engine),
       .inpaints = checkpoint->inpainting,
       .large_autoencoder = checkpoint->autoencoder.type != AUTOENCODER_TAE,
       .refuses_guidance = styles_refuses_guidance(checkpoint->styles),

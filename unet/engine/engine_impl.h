@@ -308,6 +308,8 @@ int style_pictures_open(struct engine *engine, const struct engine_params *param
 int style_pictures_begin(struct engine *engine, struct error *err);
 void style_pictures_leave(struct engine *engine);
 void style_pictures_close(struct engine *engine);
+/* Zeros where there is no adapter. */
+struct style_format style_pictures_format(const struct engine *engine);
 /* The run's styles: 1 where all that is wanted is shown, else 0. */
 int style_pictures_fill(struct engine *engine, const struct prepared *prepared, const struct controls *controls,
                         bool at_once, struct run_params *run, struct error *err);

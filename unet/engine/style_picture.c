@@ -126,10 +126,10 @@ static int resize(const uint8_t *rgb, int width, int height, int size, uint8_t *
 /* --- patches --- */
 
 /* [patch][channel][row][column] */
-static void cut(const struct vision_config *v, const uint8_t *rgb, float *patches) {
+static void cut(const struct style_format *format, const uint8_t *rgb, float *patches) {
   static const float mean[3] = {0.48145466f, 0.4578275f, 0.40821073f},
                      spread[3] = {0.26862954f, 0.26130258f, 0.27577711f};
-  int size = v->image_size, k = v->patch_size, side = size / k;
+  int size = format->size, k = format->patch, side = size / k;
   for (int patch = 0; patch < side * side; patch++)
     for (int c = 0; c < 3; c++)
       for (int y = 0; y < k; y++)
@@ -140,8 +140,8 @@ static void cut(const struct vision_config *v, const uint8_t *rgb, float *patche
         }
 }
 
-int style_patches(const struct vision_config *v, const struct frame *frame, float *patches, struct error *err) {
-  size_t pixels = (size_t)frame->width * (size_t)frame->height, size = (size_t)v->image_size;
+int style_patches(const struct style_format *format, const struct frame *frame, float *patches, struct error *err) {
+  size_t pixels = (size_t)frame->width * (size_t)frame->height, size = (size_t)format->size;
   uint8_t *rgb = malloc(3 * pixels), *small = malloc(3 * size * size);
   int status = rgb && small ? 0 : -1;
   if (status == 0 && frame_is_rgb(frame))
@@ -149,9 +149,9 @@ int style_patches(const struct vision_config *v, const struct frame *frame, floa
   else if (status == 0)
     decode_yuv(frame, rgb);
   if (status == 0)
-    status = resize(rgb, frame->width, frame->height, v->image_size, small);
+    status = resize(rgb, frame->width, frame->height, format->size, small);
   if (status == 0)
-    cut(v, small, patches);
+    cut(format, small, patches);
   free(rgb);
   free(small);
   return status < 0 ? error_set(err, STATUS_FAILED, "out of memory") : 0;

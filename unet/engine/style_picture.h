@@ -3,10 +3,10 @@
 #define UNET_ENGINE_STYLE_PICTURE_H
 
 #include "unet/base/frame.h"
-#include "unet/checkpoint/ip_adapter.h"
+#include "unet/engine.h"
 
 /* [patches][3][rows][columns], normalised: what transformers' CLIPImageProcessor makes of its pixels, to the bit before
  * they are normalised. Of YUV each pixel takes the nearest chroma. */
-int style_patches(const struct vision_config *vision, const struct frame *frame, float *patches, struct error *err);
+int style_patches(const struct style_format *format, const struct frame *frame, float *patches, struct error *err);
 
 #endif

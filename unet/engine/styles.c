@@ -7,13 +7,18 @@
 #include "unet/engine/style_picture.h"
 
 struct engine_style {
-  size_t count;
+  struct style_format format;
   float values[];
 };
 
-static size_t count_values(const struct vision_config *v) {
-  int side = v->image_size / v->patch_size;
-  return (size_t)side * (size_t)side * 3 * (size_t)v->patch_size * (size_t)v->patch_size;
+static size_t count_values(const struct style_format *format) {
+  int whole = format->size / format->patch * format->patch;
+  return 3 * (size_t)whole * (size_t)whole;
+}
+
+struct style_format style_pictures_format(const struct engine *engine) {
+  const struct ip_adapter *a = engine->styles.adapter;
+  return a ? (struct style_format){a->vision.image_size, a->vision.patch_size} : (struct style_format){0};
 }
 
 /* --- opening --- */
@@ -70,20 +75,18 @@ void style_pictures_close(struct engine *engine) {
 
 /* --- pictures --- */
 
-int engine_read_style(const struct engine *engine, const struct frame *frame, struct engine_style **out,
+int engine_read_style(const struct style_format *format, const struct frame *frame, struct engine_style **out,
                       struct error *err) {
-  const struct ip_adapter *adapter = engine->styles.adapter;
   *out = NULL;
-  if (!adapter)
+  if (!format->size)
     return error_set(err, STATUS_USAGE, "a style picture needs an IP-Adapter, given with --ip-adapter");
   if (frame->width < 1 || frame->height < 1 || !frame->plane[0])
     return error_set(err, STATUS_INPUT, "the style picture has no pixels");
-  size_t count = count_values(&adapter->vision);
-  struct engine_style *style = malloc(sizeof *style + count * sizeof *style->values);
+  struct engine_style *style = malloc(sizeof *style + count_values(format) * sizeof *style->values);
   if (!style)
     return error_set(err, STATUS_FAILED, "out of memory");
-  style->count = count;
-  if (style_patches(&adapter->vision, frame, style->values, err) < 0) {
+  style->format = *format;
+  if (style_patches(format, frame, style->values, err) < 0) {
     free(style);
     return -1;
   }
@@ -100,16 +103,18 @@ int engine_set_style(struct engine *engine, int slot, const struct engine_style 
   if (slot < 0 || slot >= STYLES_MAX)
     return error_set(err, STATUS_USAGE, "style %d: there are styles 1 to %d", slot + 1, STYLES_MAX);
   struct style_slot *s = &engine->styles.list[slot];
+  const struct style_format format = style_pictures_format(engine);
   float *patches = NULL;
-  if (style && !engine->styles.adapter)
+  if (style && !format.size)
     return error_set(err, STATUS_USAGE, "a style picture needs an IP-Adapter, given with --ip-adapter");
-  if (style && style->count != count_values(&engine->styles.adapter->vision))
+  if (style && (style->format.size != format.size || style->format.patch != format.patch))
     return error_set(err, STATUS_USAGE, "the style picture was read for another image encoder");
   if (style) {
-    patches = malloc(style->count * sizeof *patches);
+    size_t bytes = count_values(&format) * sizeof *patches;
+    patches = malloc(bytes);
     if (!patches)
       return error_set(err, STATUS_FAILED, "out of memory");
-    memcpy(patches, style->values, style->count * sizeof *patches);
+    memcpy(patches, style->values, bytes);
   }
   free(s->patches);
   s->patches = patches;
