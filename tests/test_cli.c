@@ -171,6 +171,34 @@ static void test_info_of_adapters(void **state) {
 #undef INFO
 }
 
+/* Pictures that give the style; what they need, and what they do not go with. */
+static void test_styles(void **state) {
+  (void)state;
+#define STYLED                                                                                                         \
+  "render good.mp4 hash:with.txt -y --frames 1 --size 64x48 --steps 1 --device cpu --model \"$REVERIE_GOLDENS\"/sd15 " \
+  "--ip-adapter \"$REVERIE_GOLDENS\"/styles/sd15-linear.safetensors "
+#define ENCODER "--image-encoder \"$REVERIE_GOLDENS\"/styles/encoder80 "
+  program_expect(0, NULL, STYLED ENCODER "-q");
+  shell("mv with.txt without.txt");
+  program_expect(0, NULL, STYLED ENCODER "-q --style good.mp4:0");
+  shell("cmp with.txt without.txt");
+  program_expect(0, NULL, STYLED ENCODER "-q --style good.mp4 --style good.mp4:0.5 --style-layers all");
+  shell("! cmp -s with.txt without.txt");
+  program_expect(2, "--ip-adapter", "render good.mp4 never.mp4 --style good.mp4");
+  program_expect(2, "--style[1].weight 3", "render good.mp4 never.mp4 --style good.mp4:3");
+  program_expect(2, "one of all|style", "render good.mp4 never.mp4 --style-layers colour");
+  program_expect(4, "--image-encoder", STYLED);
+  program_expect(4, "does not fit the IP-Adapter", STYLED "--image-encoder \"$REVERIE_GOLDENS\"/styles/encoder104");
+  program_expect(4, "do not go together",
+                 "render good.mp4 never.mp4 --size 64x64 --device cpu " ENCODER
+                 "--ip-adapter \"$REVERIE_GOLDENS\"/styles/sd15-linear.safetensors");
+  program_expect(3, "nowhere.png", STYLED ENCODER "--style nowhere.png");
+  program_expect(0, NULL, "info \"$REVERIE_GOLDENS\"/styles/sd15-plus.safetensors");
+  shell("grep -q '^form  *plus (resampler)' out.txt; rm with*.txt");
+#undef STYLED
+#undef ENCODER
+}
+
 /* A scheduler that is not built in is named, once; an option that does nothing, and one that cannot be, get a line. */
 static void test_scheduler_stand_in(void **state) {
   (void)state;
@@ -392,6 +420,7 @@ int main(int argc, char **argv) {
       cmocka_unit_test(test_mini),
       cmocka_unit_test(test_info_of_adapters),
       cmocka_unit_test(test_adapters),
+      cmocka_unit_test(test_styles),
       cmocka_unit_test(test_output),
       cmocka_unit_test(test_scheduler_stand_in),
       cmocka_unit_test(test_full_disk),

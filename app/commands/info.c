@@ -10,6 +10,7 @@
 #include "unet/checkpoint/checkpoint.h"
 #include "unet/checkpoint/control_network.h"
 #include "unet/checkpoint/depth_files.h"
+#include "unet/checkpoint/ip_adapter.h"
 #include "unet/checkpoint/kind.h"
 #include "unet/devices.h"
 
@@ -128,6 +129,18 @@ static int print_depth(const char *folder, struct error *err) {
   return status;
 }
 
+static int print_ip_adapter(const struct safetensors *files, struct error *err) {
+  struct ip_config c;
+  if (ip_config_read(&c, files, err))
+    return -1;
+  printf("form          %s, for %s (texts %d wide), %d attentions", ip_config_form(&c), ip_config_family(&c),
+         c.text_width, c.attentions);
+  if (c.tokens)
+    printf(", %d tokens a picture", c.tokens);
+  printf("; its image encoder gives %d\n", c.picture_width);
+  return 0;
+}
+
 /* A file that is no whole model is said to be what it is. */
 static int print_model(struct setup_params *params, bool tensors, struct error *err) {
   struct safetensors *files = NULL;
@@ -142,6 +155,8 @@ static int print_model(struct setup_params *params, bool tensors, struct error *
     weights_print(files, tensors, stdout);
   if (kind == WEIGHTS_LORA)
     status = adapter_print(files, stdout, err);
+  if (kind == WEIGHTS_IP_ADAPTER)
+    status = print_ip_adapter(files, err);
   if (kind == WEIGHTS_CONTROLNET || kind == WEIGHTS_ADAPTER)
     status = print_control(params->engine.model, err);
   safetensors_close(&files);
