@@ -82,6 +82,8 @@ int engine_read_style(const struct style_format *format, const struct frame *fra
     return error_set(err, STATUS_USAGE, "a style picture needs an IP-Adapter, given with --ip-adapter");
   if (frame->width < 1 || frame->height < 1 || !frame->plane[0])
     return error_set(err, STATUS_INPUT, "the style picture has no pixels");
+  if (frame_wait(frame, MEMORY_HOST, err) < 0)
+    return -1;
   struct engine_style *style = malloc(sizeof *style + count_values(format) * sizeof *style->values);
   if (!style)
     return error_set(err, STATUS_FAILED, "out of memory");
