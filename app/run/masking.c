@@ -1,17 +1,16 @@
 #include "app/run/masking.h"
 
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "app/source/follower.h"
+
 struct masking {
-  struct source *source; /* NULL: the frames' own alpha */
-  double time_base;      /* seconds of the source's pts */
-  double begun;          /* time of the first frame */
-  bool running, ended;
-  struct frame next; /* read ahead, for next_at seconds after the first; no size: none */
-  double next_at, first_pts;
-  uint64_t serial;             /* of the frame whose alpha was taken last */
-  struct frame last;           /* what the engine has; no size: nothing */
+  struct follower *follower; /* NULL: the frames' own alpha */
+  double begun;              /* time of the first frame */
+  bool running;
+  uint64_t serial;             /* of the frame whose mask the engine has */
   const struct engine *engine; /* the one that has it */
 };
 
@@ -19,14 +18,15 @@ static int open_file(struct masking *masking, const char *spec, const struct log
                      struct error *err) {
   const struct source_options options = {.stop = stop, .log = log};
   struct source_info info;
-  if (source_open(&masking->source, spec, &options, err))
+  struct source *source;
+  if (source_open(&source, spec, &options, err))
     return error_prefix(err, "--mask: ");
-  source_get_info(masking->source, &info);
-  masking->time_base = info.time_base_den ? (double)info.time_base_num / info.time_base_den : 0;
-  if (info.realtime)
-    return error_set(err, STATUS_USAGE, "--mask: %s is live: a mask is a picture or a video that can be waited for",
-                     spec);
-  return 0;
+  source_get_info(source, &info);
+  if (!info.realtime)
+    return follower_start(&masking->follower, &source, &(struct follower_options){.patience_ms = INT_MAX}, err);
+  source_close(&source);
+  return error_set(err, STATUS_USAGE, "--mask: %s is live: a mask is a picture or a video that can be waited for",
+                   spec);
 }
 
 int masking_open(struct masking **out, const char *spec, const struct log *log, const atomic_bool *stop,
@@ -50,9 +50,7 @@ void masking_close(struct masking **ref) {
   *ref = NULL;
   if (!masking)
     return;
-  frame_release(&masking->next);
-  frame_release(&masking->last);
-  source_close(&masking->source);
+  follower_stop(&masking->follower);
   free(masking);
 }
 
@@ -68,46 +66,14 @@ int masking_check(const struct masking *masking, const struct engine_info *info,
   return 0;
 }
 
-/* The source's next frame, if there is one. */
-static int read_ahead(struct masking *masking, struct error *err) {
-  int got = source_read(masking->source, &masking->next, err);
-  if (got < 0)
-    return error_prefix(err, "--mask: ");
-  masking->ended = got == 0;
-  if (masking->ended)
-    return 0;
-  double pts = (double)masking->next.pts * masking->time_base;
-  if (!masking->running)
-    masking->first_pts = pts;
-  masking->next_at = pts - masking->first_pts;
-  return 0;
-}
-
-/* The last of the mask's frames up to this time after the first. */
-static int follow(struct masking *masking, struct engine *engine, double now, bool again, struct error *err) {
-  while (!masking->ended) {
-    if (masking->next.width && masking->next_at > now)
-      break;
-    if (masking->next.width) {
-      frame_release(&masking->last);
-      masking->last = masking->next;
-      masking->next = (struct frame){0};
-      again = true;
-    }
-    if (read_ahead(masking, err))
-      return -1;
-    masking->running = true;
-  }
-  return again && masking->last.width ? engine_set_mask(engine, &masking->last, MASK_WHITE, err) : 0;
-}
-
-static int take_alpha(struct masking *masking, struct engine *engine, const struct frame *frame, bool again,
-                      struct error *err) {
-  if (!frame || (!again && masking->running && frame->serial == masking->serial))
+/* The engine gets a frame's mask, unless it has it. */
+static int give(struct masking *masking, struct engine *engine, const struct frame *frame, enum mask_channel channel,
+                bool again, struct error *err) {
+  if (!again && masking->running && frame->serial == masking->serial)
     return 0;
   masking->running = true;
   masking->serial = frame->serial;
-  return engine_set_mask(engine, frame, MASK_TRANSPARENT, err);
+  return engine_set_mask(engine, frame, channel, err);
 }
 
 int masking_apply(struct masking *masking, struct engine *engine, const struct frame *frame, double seconds,
@@ -117,9 +83,12 @@ int masking_apply(struct masking *masking, struct engine *engine, const struct f
   /* Another engine is there before the one in use goes: two that follow each other are never at one address. */
   bool again = masking->engine != engine;
   masking->engine = engine;
-  if (!masking->source)
-    return take_alpha(masking, engine, frame, again, err);
+  if (!masking->follower)
+    return frame ? give(masking, engine, frame, MASK_TRANSPARENT, again, err) : 0;
   if (!masking->running)
     masking->begun = seconds;
-  return follow(masking, engine, seconds - masking->begun, again, err);
+  const struct frame *mask;
+  if (follower_at(masking->follower, seconds - masking->begun, &mask, err) == FOLLOWER_FAILED)
+    return error_prefix(err, "--mask: ");
+  return mask ? give(masking, engine, mask, MASK_WHITE, again, err) : 0;
 }
