@@ -329,6 +329,24 @@ static void test_parts_and_loops(void **state) {
   source_close(&source);
 }
 
+/* A part that is shown again and again begins each time at its start, not at the key frame before it. */
+static void test_loop_of_a_part(void **state) {
+  (void)state;
+  enum { FIRST = 25, COUNT = 10 };
+  const struct source_options part = {.loop = true, .start = 1.25, .duration = 0.5};
+  shell(FFMPEG "-f lavfi -i color=black:s=32x32:r=20,format=yuv420p,geq=lum='16+4*N':cb=128:cr=128 -frames:v 40 -c:v "
+               "libx264 -qp 0 -g 20 -bf 0 grey.mp4");
+  struct source *source = open_clip(clip("grey.mp4"), &part);
+  struct frame frame = {0};
+  struct error err;
+  for (int i = 0; i < 3 * COUNT; i++) {
+    assert_int_equal(next_frame(source, &frame, &err), 1);
+    assert_int_equal((frame.plane[0][0] - 16) / 4, FIRST + i % COUNT);
+  }
+  frame_release(&frame);
+  source_close(&source);
+}
+
 /* What was read to find out about a file is shown too. */
 static void test_live_takes_all(void **state) {
   (void)state;
@@ -576,6 +594,7 @@ int main(void) {
       cmocka_unit_test(test_shape),
       cmocka_unit_test(test_picture_sequence),
       cmocka_unit_test(test_parts_and_loops),
+      cmocka_unit_test(test_loop_of_a_part),
       cmocka_unit_test(test_live_takes_all),
       cmocka_unit_test(test_streams_without_index),
       cmocka_unit_test(test_start_of_late_clip),

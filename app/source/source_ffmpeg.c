@@ -482,10 +482,19 @@ static int64_t settle_time(struct ffmpeg_source *from) {
   return frame_clock_settle(&from->clock, time, wait ? next_time(from) : FRAME_TIME_NONE);
 }
 
+/* Whether the frame lies between the key frame that a loop begins again at and the start. Its settled time cannot tell:
+ * that only rises. */
+static bool is_before_start(const struct ffmpeg_source *from) {
+  int64_t time = stamp(from, from->frame);
+  return from->loop_shift && from->options.start > 0 && time != FRAME_TIME_NONE && time < from->loop_shift;
+}
+
 /* The next frame that belongs to the part asked for: 1 with from->frame filled, 0 at the end, -1. */
 static int find_frame(struct ffmpeg_source *from, int64_t *pts, struct error *err) {
   int got;
   while ((got = next_frame(from, err)) > 0) {
+    if (is_before_start(from))
+      continue;
     *pts = settle_time(from);
     double seconds = (double)(*pts - from->loop_shift) * av_q2d(from->stream->time_base);
     if (from->options.duration > 0 && seconds >= from->options.duration) {
