@@ -51,6 +51,10 @@ static void test_sequence_over_itself(void **state) {
   }
   program_expect(0, "2 frames", "render s/f%%04d.png s/f%%05d.png --frames 2 --size 64x64");
   expect_untouched();
+  /* what is read beside the input */
+  program_expect(2, "the same file", "render s/f1001.png s/f1003.png --mask s/f1003.png -y --size 64x64");
+  program_expect(2, "the same file", "render s/f1001.png s/f%%04d.png --mask s/f%%04d.png -y --size 64x64");
+  expect_untouched();
 }
 
 /* A clip that is read by way of another name. */

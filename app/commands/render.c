@@ -133,6 +133,7 @@ static int check_output(struct render *render, struct error *err) {
       .format = options->output_format,
       .input = options->input,
       .source = &render->source_options,
+      .beside = {options->mask && strcmp(options->mask, MASKING_ALPHA) ? options->mask : NULL},
       .frames = options->frames,
       .overwrite = options->overwrite,
   };

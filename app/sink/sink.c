@@ -151,6 +151,9 @@ int sink_check(const struct sink_wish *wish, long *first, struct error *err) {
   if (impl == &sink_null)
     return 0;
   int status = files_add_input(&input, first, wish->input, wish->source, err);
+  for (size_t i = 0; i < sizeof wish->beside / sizeof *wish->beside && !status; i++)
+    status =
+        wish->beside[i] ? files_add_input(&input, &(long){0}, wish->beside[i], &(struct source_options){0}, err) : 0;
   if (!status)
     status = descriptor_of(wish->spec) >= 0 ? check_descriptor(wish->spec, impl == &sink_ffmpeg, &input, err)
                                             : check_files(wish, impl, &input, *first, err);

@@ -45,7 +45,8 @@ struct sink_wish {
   const char *spec, *format; /* as sink_open's, and sink_options' container */
   const char *input;         /* what frames are read from */
   const struct source_options *source;
-  long frames; /* that come at most; 0: no limit */
+  const char *beside[2]; /* read as well: a mask, a control source; NULL: none */
+  long frames;           /* that come at most; 0: no limit */
   bool overwrite;
 };
 
