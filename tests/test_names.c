@@ -73,6 +73,9 @@ static int make_models(void **state) {
   cache_file("stabilityai--sd-turbo", OTHER_COMMIT, "model_index.json");
   cache_file("acme--both", COMMIT, "model_index.json");
   fixture_text(scratch, CACHE "acme--both/refs/main", COMMIT);
+  cache_file("acme--both", OTHER_COMMIT, "model_index.json");
+  fixture_text(scratch, CACHE "acme--both/refs/refs/pr/1", OTHER_COMMIT);
+  fixture_text(scratch, CACHE "acme--both/refs/deep/1/2/3/4/5/6", OTHER_COMMIT);
   cache_file("by--lone-snapshot", COMMIT, "config.json");
   cache_file("by--two-snapshots", COMMIT, "config.json");
   cache_file("by--two-snapshots", OTHER_COMMIT, "config.json");
@@ -126,6 +129,11 @@ static void test_cache(void **state) {
   finds("sd_turbo", CACHE "stabilityai--sd-turbo/snapshots/" COMMIT "/sd_turbo.safetensors");
   finds("lone-snapshot", CACHE "by--lone-snapshot/snapshots/" COMMIT);
   finds("gpt2", CACHE "gpt2/snapshots/" COMMIT);
+  /* a slash in a revision, as fetch names its folder and as the hub has it */
+  finds("acme/both@refs-pr-1", CACHE "acme--both/snapshots/" OTHER_COMMIT);
+  finds("acme/both@refs/pr/1", CACHE "acme--both/snapshots/" OTHER_COMMIT);
+  refuses("acme/both@refs/pr/2", "no model of this name");
+  refuses("acme/both@deep-1-2-3-4-5-6", "no model of this name");
   refuses("two-snapshots", "no model of this name");
   refuses("by/lost", "no model of this name");
   refuses("by/gone", "no model of this name");
@@ -211,7 +219,7 @@ static void test_names_are_told(void **state) {
     assert_int_equal(names_find(path, line, &err), 0);
     assert_int_equal(access(path, R_OK), 0);
   }
-  assert_int_equal(lines, 15);
+  assert_int_equal(lines, 16);
   free(text);
 }
 

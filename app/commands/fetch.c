@@ -98,8 +98,7 @@ static int name_folder(struct fetch *f, struct error *err) {
     return error_set(err, STATUS_OUTPUT, "there is no folder for models: neither XDG_DATA_HOME nor HOME is set");
   if (strcmp(f->repository.revision, "main") != 0)
     snprintf(revision, sizeof revision, "@%s", f->repository.revision);
-  for (char *slash = revision; (slash = strchr(slash, '/'));)
-    *slash = '-';
+  catalog_name_revision(revision);
   int length = snprintf(f->folder, sizeof f->folder, "%s/%s%s", models, f->repository.name, revision);
   return length < (int)sizeof f->folder ? 0 : error_set(err, STATUS_OUTPUT, "%s: is too long a name", models);
 }

@@ -11,7 +11,7 @@
 #include "unet/checkpoint/vae_files.h"
 
 /* Links may lead in circles, and a folder of models may be named that is none. */
-enum { DEPTH_MAX = 6, FOLDERS_MAX = 20000, ENTRIES_MAX = 10000, REVISION_MAX = 256 };
+enum { DEPTH_MAX = 6, FOLDERS_MAX = 20000, ENTRIES_MAX = 10000, REVISION_MAX = 256, REVISION_PARTS = 4 };
 
 struct walk {
   struct catalog *catalog;
@@ -104,6 +104,11 @@ static void visit_folder(const struct place *at) {
 
 /* --- the cache --- */
 
+void catalog_name_revision(char *name) {
+  for (char *slash = strchr(name, '@'); slash && (slash = strchr(slash, '/'));)
+    *slash = '-';
+}
+
 /* models--ORG--NAME as ORG/NAME; false: it is something else. */
 static bool read_repository(const char *folder, char *name) {
   static const char start[] = "models--";
@@ -118,11 +123,10 @@ static bool read_repository(const char *folder, char *name) {
   return *name != 0;
 }
 
-/* The commit that a revision is. */
-static bool read_commit(const char *refs, const char *revision, char *commit) {
-  char path[PATHS_MAX], *text;
-  if (snprintf(path, sizeof path, "%s/%s", refs, revision) >= (int)sizeof path ||
-      text_read(path, REVISION_MAX - 1, &text, NULL, NULL))
+/* The commit that a revision's file has. */
+static bool read_commit(const char *path, char *commit) {
+  char *text;
+  if (text_read(path, REVISION_MAX - 1, &text, NULL, NULL))
     return false;
   snprintf(commit, REVISION_MAX, "%.*s", (int)strspn(text, "0123456789abcdef"), text);
   free(text);
@@ -133,8 +137,10 @@ struct repository {
   struct walk *walk;
   const char *name, *path;
   char refs[PATHS_MAX];
-  bool named;              /* a revision names a snapshot */
-  char only[REVISION_MAX]; /* snapshot, where there is one alone */
+  char revision[REVISION_MAX]; /* of the folder of revisions that is looked into: "refs/pr/", or "" */
+  int parts;                   /* of that */
+  bool named;                  /* a revision names a snapshot */
+  char only[REVISION_MAX];     /* snapshot, where there is one alone */
   int snapshots;
 };
 
@@ -145,16 +151,34 @@ static void visit_snapshot(const struct repository *repository, const char *name
     visit_folder(&(struct place){.walk = repository->walk, .name = name, .path = path});
 }
 
-static void visit_revision(void *opaque, const char *revision) {
-  struct repository *repository = opaque;
-  char commit[REVISION_MAX], name[PATHS_MAX];
+static void visit_named(struct repository *repository, const char *revision, const char *commit) {
+  char name[PATHS_MAX];
   bool main = !strcmp(revision, "main");
-  if (*revision == '.' || !read_commit(repository->refs, revision, commit) ||
-      snprintf(name, sizeof name, "%s%s%s", repository->name, main ? "" : "@", main ? "" : revision) >=
-          (int)sizeof name)
+  if (snprintf(name, sizeof name, "%s%s%s", repository->name, main ? "" : "@", main ? "" : revision) >=
+      (int)sizeof name)
     return;
+  catalog_name_revision(name);
   repository->named = true;
   visit_snapshot(repository, name, commit);
+}
+
+static void visit_revision(void *opaque, const char *part) {
+  struct repository *repository = opaque;
+  char path[PATHS_MAX], commit[REVISION_MAX], revision[REVISION_MAX];
+  size_t length = strlen(repository->revision);
+  if (*part == '.' || snprintf(revision, sizeof revision, "%s%s", repository->revision, part) >= REVISION_MAX - 1 ||
+      snprintf(path, sizeof path, "%s/%s", repository->refs, revision) >= (int)sizeof path)
+    return;
+  bool folder = platform_is_folder(path);
+  if (!folder && read_commit(path, commit))
+    visit_named(repository, revision, commit);
+  if (!folder || repository->parts + 1 == REVISION_PARTS)
+    return;
+  repository->parts++;
+  strcat(strcpy(repository->revision, revision), "/");
+  platform_list(path, visit_revision, repository);
+  repository->revision[length] = 0;
+  repository->parts--;
 }
 
 static void count_snapshot(void *opaque, const char *commit) {

@@ -2,8 +2,8 @@
  * Names and files alone are looked at, nothing is opened.
  *
  * A model's folder or file is called as it is in that folder, without .safetensors; in the cache ORG/NAME, and
- * ORG/NAME@REVISION for another than the main revision. Files beside a model's folders, or in a folder that is no
- * model, go on behind it: ORG/NAME/FILE. */
+ * ORG/NAME@REVISION for another than the main revision, whose slashes are dashes. Files beside a model's folders, or in
+ * a folder that is no model, go on behind it: ORG/NAME/FILE. */
 #ifndef APP_MODELS_CATALOG_H
 #define APP_MODELS_CATALOG_H
 
@@ -29,6 +29,9 @@ struct catalog {
   int count;
   char models[PATHS_MAX], cache[PATHS_MAX]; /* where was looked; "": nowhere, for the environment names no folder */
 };
+
+/* ORG/NAME@REVISION as a model is called. */
+void catalog_name_revision(char *name);
 
 /* What cannot be read is left out. catalog_free must follow, also on failure, which is that memory is short. */
 int catalog_read(struct catalog *catalog, struct error *err);

@@ -118,18 +118,31 @@ static int refuse_unknown(const struct catalog *catalog, const char *name, const
 
 /* --- finding --- */
 
+/* The entry that answers best to a query; *count: how many answer as well, each of its own name. */
+static int find_best(const struct catalog *catalog, const struct query *query, enum answer *best, int *count) {
+  int found = 0;
+  *best = ANSWER_NONE;
+  *count = 0;
+  for (int i = 0; i < catalog->count; i++) {
+    enum answer answer = answers(&catalog->entry[i], query);
+    if (answer < *best || answer == ANSWER_NONE || is_again(catalog, i))
+      continue;
+    *count = answer > *best ? 1 : *count + 1;
+    found = answer > *best ? i : found;
+    *best = answer;
+  }
+  return found;
+}
+
 static int find(char *path, const struct catalog *catalog, const char *name, struct error *err) {
-  enum answer best = ANSWER_NONE;
-  int found = 0, count = 0;
+  enum answer best;
+  int count;
   struct query query;
   read_query(&query, name);
-  for (int i = 0; i < catalog->count; i++) {
-    enum answer answer = answers(&catalog->entry[i], &query);
-    if (answer < best || answer == ANSWER_NONE || is_again(catalog, i))
-      continue;
-    count = answer > best ? 1 : count + 1;
-    found = answer > best ? i : found;
-    best = answer;
+  int found = find_best(catalog, &query, &best, &count);
+  if (!count) { /* as the hub writes a revision */
+    catalog_name_revision(query.text);
+    found = find_best(catalog, &query, &best, &count);
   }
   if (!count)
     return refuse_unknown(catalog, name, &query, err);
