@@ -385,6 +385,87 @@ static void test_files(void **state) {
   rig_close(&rig);
 }
 
+/* --- a source of the controls' own --- */
+
+static void open_turbo_apart(struct rig *rig, struct engine_shape shape) {
+  struct golden golden = open_golden("controls");
+  struct networks networks = networks_of(&golden, (const char *const[]){"first", NULL});
+  networks.list[0].source = true;
+  shape.width = golden.frame.width;
+  shape.height = golden.frame.height;
+  shape.controls = 1;
+  open_rig(rig, "turbo", &networks, &shape);
+  free_networks(&networks);
+  golden_close(&golden);
+}
+
+/* The picture of a frame beside that of its controls; the caller frees it. */
+static uint8_t *generate_pair(struct rig *rig, const struct frame *frame, const struct frame *control) {
+  struct engine_result result;
+  const struct engine_request request = {
+      .prepared = rig->prepared, .controls = &rig->controls, .frame = frame, .control_frame = control};
+  must(engine_submit(rig->engine, &request, &rig->err), &rig->err);
+  must(engine_collect(rig->engine, &result, &rig->err), &rig->err);
+  return picture_copy(&result.picture);
+}
+
+/* Decibels between two pictures; both are freed. */
+static double psnr_of(const struct rig *rig, uint8_t *a, uint8_t *b) {
+  double sum = 0;
+  for (size_t i = 0; i < picture_bytes(rig); i++)
+    sum += (a[i] - b[i]) * (a[i] - b[i]);
+  free(a);
+  free(b);
+  return sum > 0 ? 10 * log10(255.0 * 255 * (double)picture_bytes(rig) / sum) : 200;
+}
+
+/* Each pixel four times. */
+static struct frame doubled(const struct frame *frame) {
+  struct frame twice = *frame;
+  twice.width = 2 * frame->width, twice.height = 2 * frame->height, twice.pitch[0] = 4 * twice.width;
+  uint32_t *pixels = malloc((size_t)twice.pitch[0] * (size_t)twice.height);
+  assert_true(pixels && frame->format == PIXEL_RGBA);
+  for (int y = 0; y < twice.height; y++)
+    for (int x = 0; x < twice.width; x++)
+      memcpy(&pixels[y * twice.width + x], frame->plane[0] + y / 2 * frame->pitch[0] + x / 2 * 4, 4);
+  twice.plane[0] = (const uint8_t *)pixels;
+  return twice;
+}
+
+static void test_second_source(void **state) {
+  (void)state;
+  struct rig apart, together;
+  double alike = strcmp(args[2], "cuda") ? 60 : 40;
+  open_turbo_apart(&apart, (struct engine_shape){.steps = 2});
+  open_turbo(&together, both, (struct engine_shape){.steps = 2, .controls = 1});
+  const struct frame *frame = &apart.golden.frame;
+  struct frame larger = doubled(frame), black = *frame;
+  black.plane[0] = calloc(1, (size_t)frame->pitch[0] * (size_t)frame->height);
+  assert_non_null(black.plane[0]);
+  uint8_t *own = generate_default(&together);
+  assert_true(psnr_of(&apart, generate_pair(&apart, frame, frame), own) >= alike);
+  assert_true(psnr_of(&apart, generate_pair(&apart, frame, frame), generate_pair(&apart, frame, &larger)) >= alike);
+  assert_same(&apart, generate_pair(&apart, frame, &black), generate_pair(&apart, frame, NULL));
+  assert_differ(&apart, generate_pair(&apart, frame, frame), generate_pair(&apart, frame, &black));
+  apart.controls.control[0].weight = 0;
+  assert_same(&apart, generate_pair(&apart, frame, frame), generate_pair(&apart, frame, &black));
+  free((void *)(uintptr_t)black.plane[0]);
+  free((void *)(uintptr_t)larger.plane[0]);
+  rig_close(&apart);
+  rig_close(&together);
+}
+
+/* There is no frame then but the controls'. */
+static void test_text_to_image_by_a_second_source(void **state) {
+  (void)state;
+  struct rig rig;
+  open_turbo_apart(&rig, (struct engine_shape){.steps = 1, .text_to_image = true});
+  const struct frame *frame = &rig.golden.frame;
+  assert_differ(&rig, generate_pair(&rig, NULL, frame), generate_pair(&rig, NULL, NULL));
+  assert_same(&rig, generate_pair(&rig, NULL, frame), generate_pair(&rig, NULL, frame));
+  rig_close(&rig);
+}
+
 int main(int argc, char **argv) {
   args = argv;
   if (argc != 3) {
@@ -394,9 +475,16 @@ int main(int argc, char **argv) {
   if (!golden_has_device(argv[1], "turbo", argv[2]))
     return 77;
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_pictures), cmocka_unit_test(test_off),          cmocka_unit_test(test_live),
-      cmocka_unit_test(test_shares),   cmocka_unit_test(test_stream_batch), cmocka_unit_test(test_later),
-      cmocka_unit_test(test_texts),    cmocka_unit_test(test_files),
+      cmocka_unit_test(test_pictures),
+      cmocka_unit_test(test_off),
+      cmocka_unit_test(test_live),
+      cmocka_unit_test(test_shares),
+      cmocka_unit_test(test_stream_batch),
+      cmocka_unit_test(test_later),
+      cmocka_unit_test(test_texts),
+      cmocka_unit_test(test_files),
+      cmocka_unit_test(test_second_source),
+      cmocka_unit_test(test_text_to_image_by_a_second_source),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -51,6 +51,7 @@ struct engine_control {
   enum map_kind map;
   const char *model; /* folder or file of a ControlNet or T2I-Adapter; NULL: the map alone */
   const char *depth; /* of MAP_DEPTH: folder of the network that makes it. The first one given serves all */
+  bool source;       /* the map is made of the request's control_frame instead of the frame */
 };
 
 struct engine_params {
@@ -259,10 +260,11 @@ static inline struct frame_identity frame_identity(const struct frame *frame) {
 struct engine_request {
   struct prepared *prepared;
   const struct controls *controls;
-  const struct frame *frame;      /* the input; not read for text to image without controls */
-  struct frame_identity identity; /* of the frame, which the picture gets */
-  bool drain;                     /* there is no frame: those under way in a stream batch go on by one step */
-  void *opaque;                   /* the caller's own; comes back with the picture */
+  const struct frame *frame;         /* the input; not read for text to image without controls that see it */
+  const struct frame *control_frame; /* what controls see that have a source of their own; NULL: black */
+  struct frame_identity identity;    /* of the frame, which the picture gets */
+  bool drain;                        /* there is no frame: those under way in a stream batch go on by one step */
+  void *opaque;                      /* the caller's own; comes back with the picture */
 };
 
 struct engine_result {

@@ -39,6 +39,8 @@ static int open_one(struct engine *engine, int number, const struct engine_contr
   status = status ? status : model_add_control(&engine->model, number, control->map, *network, err);
   if (status)
     control_network_close(network);
+  else
+    engine->model.controls[number].source = control->source;
   return status;
 }
 

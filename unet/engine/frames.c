@@ -32,15 +32,28 @@ static const struct frame *blank(void) {
   return &frame;
 }
 
-/* Where the plan has no input, *frame becomes NULL. */
-static int choose_input(const struct prepared *prepared, bool drain, const struct frame **frame, struct error *err) {
-  if (prepared->shape.text_to_image && !prepared->shape.controls)
-    *frame = NULL;
-  else if (drain)
-    *frame = blank();
-  else if (!*frame || (*frame)->width < 1 || (*frame)->height < 1)
+/* What the run reads, by source; of zeros where it reads no input. */
+static int choose_frames(const struct engine *engine, const struct engine_request *request,
+                         struct frame frames[SOURCES_MAX], struct error *err) {
+  const struct frame *input = request->frame, *control = request->control_frame;
+  const struct frame_shape *shape = &request->prepared->shape;
+  if (request->drain)
+    input = blank();
+  if (!model_reads_input(&engine->model, shape->text_to_image, shape->controls))
+    frames[0] = (struct frame){0};
+  else if (!input || input->width < 1 || input->height < 1)
     return error_set(err, STATUS_INPUT, "there is no input picture");
+  else
+    frames[0] = *input;
+  frames[1] = control && !request->drain ? *control : *blank();
   return 0;
+}
+
+static void fill_geometry(const struct engine *engine, const struct prepared *prepared,
+                          const struct frame frames[SOURCES_MAX], struct run_params *run) {
+  for (int i = 0; i < prepared->program->sources; i++)
+    if (frames[i].width > 0)
+      run->geometry[i] = geometry_fit(engine->fit, &frames[i], prepared->shape.width, prepared->shape.height);
 }
 
 /* --- stream batch --- */
@@ -95,13 +108,12 @@ static const struct passenger *board(struct prepared *prepared, const struct pas
 
 /* The request as a run: its arguments and its input. 1: it shows all that its controls ask for; 0: not yet. */
 static int fill_run(struct engine *engine, const struct engine_request *request, struct run_params *run,
-                    struct passenger *newest, const struct frame **frame, struct error *err) {
+                    struct passenger *newest, struct frame frames[SOURCES_MAX], struct error *err) {
   struct prepared *prepared = request->prepared;
   const struct controls *controls = request->controls;
-  *frame = request->frame;
   if (!prepared_is_known(engine, prepared))
     return error_set(err, STATUS_FAILED, "no picture is prepared: engine_prepare comes before frames");
-  if (choose_input(prepared, request->drain, frame, err) < 0 || check_controls(controls, err) < 0 ||
+  if (choose_frames(engine, request, frames, err) < 0 || check_controls(controls, err) < 0 ||
       mask_write(engine, prepared, err) < 0)
     return -1;
   fill_sampling(engine, prepared, controls, run);
@@ -112,8 +124,7 @@ static int fill_run(struct engine *engine, const struct engine_request *request,
   if (is_batched(prepared))
     fill_batch(prepared, run);
   run->guidance = controls->guidance;
-  if (*frame)
-    run->geometry[0] = geometry_fit(engine->fit, *frame, prepared->shape.width, prepared->shape.height);
+  fill_geometry(engine, prepared, frames, run);
   return beside_fill(engine, prepared, controls, run, err);
 }
 
@@ -125,13 +136,13 @@ int engine_in_flight(const struct engine *engine) {
 
 int engine_submit(struct engine *engine, const struct engine_request *request, struct error *err) {
   int64_t now_ns = platform_now_ns();
-  const struct frame *frame;
+  struct frame frames[SOURCES_MAX];
   struct run_params run = {0};
   struct passenger newest;
   if (engine->in_flight == IN_FLIGHT_MAX)
     return error_set(err, STATUS_FAILED, "%d frames are in flight already", IN_FLIGHT_MAX);
-  int filled = fill_run(engine, request, &run, &newest, &frame, err);
-  if (filled < 0 || device_submit(engine->device, request->prepared->program, &run, frame, err) < 0)
+  int filled = fill_run(engine, request, &run, &newest, frames, err);
+  if (filled < 0 || device_submit(engine->device, request->prepared->program, &run, frames, err) < 0)
     return -1;
   newest.submitted_ns = now_ns;
   newest.whole = filled;
@@ -178,11 +189,11 @@ int engine_profile(struct engine *engine, const struct engine_request *request,
                    const struct profile_request *profile_request, struct profile *profile, struct error *err) {
   struct run_params run = {0};
   struct passenger newest;
-  const struct frame *frame;
+  struct frame frames[SOURCES_MAX];
   *profile = (struct profile){0};
   if (engine->in_flight)
     return error_set(err, STATUS_FAILED, "there is no profile while a frame is in flight");
-  if (fill_run(engine, request, &run, &newest, &frame, err) < 0 || slices_finish(engine, err) < 0)
+  if (fill_run(engine, request, &run, &newest, frames, err) < 0 || slices_finish(engine, err) < 0)
     return -1;
-  return device_profile(engine->device, request->prepared->program, &run, frame, profile_request, profile, err);
+  return device_profile(engine->device, request->prepared->program, &run, frames, profile_request, profile, err);
 }

@@ -15,6 +15,7 @@ struct control {
   bool there; /* it was added to the model */
   int index;  /* in the run's parameters */
   enum map_kind map;
+  bool source; /* it sees the run's second frame */
   const struct control_network *network;
   struct unet body; /* of a ControlNet */
   /* Of a ControlNet that attends to the text: as the model's. */

@@ -453,21 +453,41 @@ int plans_noise(const struct model *model, const struct frame_shape *shape, stru
   return plan_finish(plan, err);
 }
 
-/* What controls make their maps of: the frame. */
+bool model_reads_input(const struct model *model, bool text_to_image, unsigned controls) {
+  bool reads = !text_to_image;
+  for (int i = 0; i < CONTROLS_MAX; i++)
+    reads |= controls >> i & 1 && !model->controls[i].source;
+  return reads;
+}
+
+/* What controls make their maps of: the frame, or that of their own source. */
 struct picture {
   struct tensor pixels;
   float scale, bias; /* pixels * scale + bias is from 0, black, to 1 */
 };
 
+static struct tensor map_state(const struct control *control, struct plan *plan, int h, int w) {
+  char name[32];
+  snprintf(name, sizeof name, "control %d map", 1 + control->index);
+  return plan_state(plan, name, 1, h, w, 3, ELEMENT_DEVICE);
+}
+
+/* The frame of the controls' own source, read in the region of a map. What is a map already comes into its state. */
+static struct picture second_picture(const struct denoising *d, const struct control *control) {
+  int h = d->shape->height, w = d->shape->width;
+  struct op_pixels_in op = {.scale = 1, .source = 1, .y = {.h = h, .w = w}};
+  if (control->map == MAP_PICTURE)
+    op.y = map_state(control, d->plan, h, w);
+  return (struct picture){plan_pixels_in(d->plan, "control in", op), 1, 0};
+}
+
 /* The control's map [1, H, W, 3], from 0 to 1: a state, which what is behind its region may show. */
 static struct tensor make_map(const struct model *model, const struct control *control, struct plan *plan,
                               const struct picture *picture) {
-  char name[32];
   struct tensor x = picture->pixels;
   if (control->map == MAP_PICTURE && picture->scale == 1 && picture->bias == 0)
     return x;
-  snprintf(name, sizeof name, "control %d map", 1 + control->index);
-  struct tensor y = plan_state(plan, name, 1, x.h, x.w, 3, ELEMENT_DEVICE);
+  struct tensor y = map_state(control, plan, x.h, x.w);
   if (control->map == MAP_DEPTH)
     return depth_map(model->depth, plan, x, picture->scale, picture->bias, control->index, y);
   return map_of(plan, control->map, control->index, x, picture->scale, picture->bias, y);
@@ -489,7 +509,8 @@ static void read_maps(struct denoising *d, const struct picture *picture, struct
     if (!(d->shape->controls >> i & 1))
       continue;
     plan_region_begin(d->plan, (struct region_when){.kind = REGION_MAP, .index = i});
-    struct tensor map = make_map(d->model, control, d->plan, picture);
+    const struct picture seen = control->source ? second_picture(d, control) : *picture;
+    struct tensor map = make_map(d->model, control, d->plan, &seen);
     if (control->network)
       d->features[i] = control_read_map(control, d->plan, map);
     plan_region_end(d->plan);
@@ -514,7 +535,7 @@ int plans_frame(const struct model *model, const struct frame_shape *shape, stru
   noise->steps = noise_state(model, shape, plan, "noise/steps", shape->noise_samples);
 
   struct tensor pixels = {0}, seen = {0}, own = {0}, z = {0}, maps[CONTROLS_MAX] = {0};
-  if (!shape->text_to_image || shape->controls)
+  if (model_reads_input(model, shape->text_to_image, shape->controls))
     seen = plan_pixels_in(
         plan, "pixels in",
         (struct op_pixels_in){.scale = range, .bias = kind->black, .y = {.h = shape->height, .w = shape->width}});

@@ -71,6 +71,9 @@ void model_free(struct model *model); /* also of a zeroed one */
 int model_add_control(struct model *model, int index, enum map_kind map, const struct control_network *network,
                       struct error *err);
 
+/* Whether frames with these controls, bit i being number i, read the run's first frame. */
+bool model_reads_input(const struct model *model, bool text_to_image, unsigned controls);
+
 /* Guidance rows of the U-Net calls: 1 where guidance needs none and for models that have it as an embedding, else 2, or
  * 3 where the U-Net sees the input picture. Row 0 is prompt and picture; 1 of 2 is the negative prompt; 1 of 3 is the
  * negative prompt with the picture; 2 of 3 is the negative prompt without the picture. */
