@@ -400,6 +400,40 @@ static void show_key(void **unused) {
   assert_int_equal(values->show, SHOW_PICTURE);
 }
 
+/* Another file comes into the place of the LoRA chosen, the first of them again behind the last one; none is there
+ * twice, and weights stay. */
+static void lora_files(void **unused) {
+  (void)unused;
+  struct live_state state = fresh_state();
+  struct parameter_choices loras = {{"spare"}, 1};
+  struct error err;
+  const struct parameters *values = &state.settings.values;
+  press(&state, 'L');
+  assert_non_null(strstr(state.notice, "no other LoRA"));
+  state.loras = &loras;
+  press(&state, 'L');
+  assert_string_equal(parameters_text(values, PARAMETER_LORA, 1), "spare");
+  press(&state, 'L');
+  assert_non_null(strstr(state.notice, "no other LoRA"));
+  loras = (struct parameter_choices){{"a/one", "two", "spare", "ink"}, 4};
+  for (int i = 1; i <= 2; i++)
+    assert_int_equal(parameters_set_text(&state.settings.values, PARAMETER_LORA, i, loras.text[i - 1], &err), 0);
+  assert_int_equal(parameters_set_number(&state.settings.values, PARAMETER_LORA_WEIGHT, 1, 0.5, &err), 0);
+  parameters_clear_marks(&state.settings.values);
+  press(&state, 'L');
+  assert_string_equal(state.notice, "LoRA 1, spare: 0.50");
+  assert_string_equal(parameters_text(values, PARAMETER_LORA, 1), "spare");
+  assert_true(parameters_marked(values, PARAMETER_LORA, 1) && !parameters_marked(values, PARAMETER_LORA, 2));
+  press(&state, 'l');
+  press(&state, 'L');
+  assert_string_equal(parameters_text(values, PARAMETER_LORA, 2), "ink");
+  press(&state, 'L');
+  assert_string_equal(parameters_text(values, PARAMETER_LORA, 2), "a/one");
+  press(&state, 'L');
+  assert_string_equal(parameters_text(values, PARAMETER_LORA, 2), "two");
+  assert_string_equal(parameters_text(values, PARAMETER_LORA, 1), "spare");
+}
+
 static const char *text_of(const struct live_state *state, enum parameter id) {
   return parameters_text(&state->settings.values, id, 0);
 }
@@ -715,6 +749,7 @@ int main(void) {
       cmocka_unit_test(lora_keys),
       cmocka_unit_test(control_keys),
       cmocka_unit_test(show_key),
+      cmocka_unit_test(lora_files),
       cmocka_unit_test(model_keys),
       cmocka_unit_test(step_keys),
       cmocka_unit_test(switches),

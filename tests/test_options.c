@@ -171,6 +171,17 @@ static void test_controls(void **state) {
   refuse("live --show mop", "picture|map|beside");
 }
 
+static void test_spare_loras(void **state) {
+  (void)state;
+  struct options options = accept("live --lora one:0.5 --spare-lora two --spare-lora c:/three");
+  assert_int_equal(options.lora_count, 1);
+  assert_int_equal(options.spare_loras.count, 2);
+  assert_string_equal(options.spare_loras.text[0], "two");
+  assert_string_equal(options.spare_loras.text[1], "c:/three");
+  refuse("live --spare-lora=", "--spare-lora: an empty FILE");
+  refuse("render a b --spare-lora one", "--spare-lora");
+}
+
 /* The first is the one that is begun with; keys step through all. */
 static void test_several_models(void **state) {
   (void)state;
@@ -442,6 +453,7 @@ int main(void) {
       cmocka_unit_test(test_values),
       cmocka_unit_test(test_adapters),
       cmocka_unit_test(test_controls),
+      cmocka_unit_test(test_spare_loras),
       cmocka_unit_test(test_several_models),
       cmocka_unit_test(test_blends),
       cmocka_unit_test(test_refusals),

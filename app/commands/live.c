@@ -59,6 +59,7 @@ struct live {
 
   struct parameters first_values; /* the engine's first ones, prompts of all keys among them */
   struct live_state state;
+  struct parameter_choices loras; /* all files that a key puts in each other's place */
   struct loop_status engine;
   int engines_told; /* engine.engines and engine.engines_refused, as far as the user knows of them */
   long refusals_told;
@@ -204,6 +205,10 @@ static int start_threads(struct live *live, struct source **source, struct error
   settings_begin(&live->state.settings, &live->first_values);
   live->state.models = &live->options->models;
   live->state.vaes = &live->options->vaes;
+  live->loras = live->options->spare_loras;
+  for (int i = 1; i <= live->options->lora_count && live->loras.count < CHOICES_MAX; i++)
+    live->loras.text[live->loras.count++] = parameters_text(&live->options->values, PARAMETER_LORA, i);
+  live->state.loras = &live->loras;
   if (*source && reader_start(&live->reader, source, live->spec, &live->source_options, &live->frames, err))
     return -1;
   return loop_start(&live->loop, &params, live->reader ? &live->frames : NULL, &live->pictures, err);

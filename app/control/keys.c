@@ -251,8 +251,9 @@ static void run_show(struct live_state *state, const struct command_call *call) 
 }
 
 /* The one behind that in use, from the first again; in use is none of them: the first. */
-static int choose_next(const struct live_state *state, enum parameter id, const struct parameter_choices *choices) {
-  const char *now = parameters_text(&state->settings.values, id, 0);
+static int choose_next(const struct live_state *state, enum parameter id, int index,
+                       const struct parameter_choices *choices) {
+  const char *now = parameters_text(&state->settings.values, id, index);
   for (int i = 0; now && i < choices->count; i++)
     if (!strcmp(choices->text[i], now))
       return (i + 1) % choices->count;
@@ -273,7 +274,7 @@ static void run_next_model(struct live_state *state, const struct command_call *
     live_notice(state, call->now_ns, "there is no other model: several --model give some");
     return;
   }
-  int next = choose_next(state, PARAMETER_MODEL, models);
+  int next = choose_next(state, PARAMETER_MODEL, 0, models);
   if (state->vaes && state->vaes->count == models->count)
     set_choice(state, PARAMETER_VAE, state->vaes->text[next], call->now_ns);
   set_choice(state, PARAMETER_MODEL, models->text[next], call->now_ns);
@@ -288,7 +289,35 @@ static void run_next_vae(struct live_state *state, const struct command_call *ca
   if (vaes.count == 1)
     live_notice(state, call->now_ns, "there is no other VAE: --vae gives one");
   else
-    set_choice(state, PARAMETER_VAE, vaes.text[choose_next(state, PARAMETER_VAE, &vaes)], call->now_ns);
+    set_choice(state, PARAMETER_VAE, vaes.text[choose_next(state, PARAMETER_VAE, 0, &vaes)], call->now_ns);
+}
+
+static bool is_another_lora(const struct live_state *state, int index, const char *file) {
+  for (int i = 1; i <= ADAPTERS_MAX; i++) {
+    const char *other = parameters_text(&state->settings.values, PARAMETER_LORA, i);
+    if (i != index && other && !strcmp(other, file))
+      return true;
+  }
+  return false;
+}
+
+/* Another file in the place of the LoRA chosen. */
+static void run_other_lora(struct live_state *state, const struct command_call *call) {
+  struct parameters *values = &state->settings.values;
+  struct parameter_choices free = {.count = 0};
+  struct error err;
+  int index = state->lora ? state->lora : 1;
+  for (int i = 0; state->loras && i < state->loras->count; i++)
+    if (!is_another_lora(state, index, state->loras->text[i]))
+      free.text[free.count++] = state->loras->text[i];
+  const char *now = parameters_text(values, PARAMETER_LORA, index);
+  const char *next = free.count ? free.text[choose_next(state, PARAMETER_LORA, index, &free)] : now;
+  if (!next || (now && !strcmp(now, next)))
+    live_notice(state, call->now_ns, "there is no other LoRA: --spare-lora FILE gives one");
+  else if (parameters_set_text(values, PARAMETER_LORA, index, next, &err))
+    live_notice(state, call->now_ns, "%s", err.message);
+  else
+    tell_lora(state, index, call->now_ns);
 }
 
 static void run_switch(struct live_state *state, const struct command_call *call) {
@@ -399,6 +428,8 @@ static const struct command_entry table[] = {
     {"next-model", "m", KEY_NONE, "m", "next model; the old one runs on until it is there", false, true, run_next_model,
      PARAMETER_MODEL, 0},
     {"next-vae", "v", KEY_NONE, "v", "next VAE, likewise", false, true, run_next_vae, PARAMETER_VAE, 0},
+    {"other-lora", "L", KEY_NONE, "L", "another file in that LoRA's place, likewise", false, true, run_other_lora,
+     PARAMETER_LORA, 0},
     {"new-seed", "r", KEY_NONE, "r", "new seed", false, true, run_new_seed, PARAMETER_SEED, 0},
     {"seed-walk", "w", KEY_NONE, "w", "walk from seed to seed, or stand", false, true, run_seed_walk,
      PARAMETER_SEED_WALK, 0.25},

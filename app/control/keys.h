@@ -18,11 +18,11 @@ struct live_state {
   int slot_before;          /* the prompt before this one */
   int share;                /* the prompt whose weight in a blend the keys change, from 1; 0: none yet */
   double walk;              /* seeds a second of the last walk; 0: none yet */
-  const struct parameter_choices *models, *vaes; /* that keys step through; NULL: none */
-  double shape;                                  /* width over height that sizes of the picture keep to */
-  int lora;                                      /* the LoRA whose weight the keys change, from 1; 0: the first */
-  int control;                                   /* the control that keys change, from 1; 0: the first */
-  int control_value;                             /* which of its values (values_of_control) */
+  const struct parameter_choices *models, *vaes, *loras; /* that keys step through; NULL: none */
+  double shape;                                          /* width over height that sizes of the picture keep to */
+  int lora;          /* the LoRA whose weight the keys change, from 1; 0: the first */
+  int control;       /* the control that keys change, from 1; 0: the first */
+  int control_value; /* which of its values (values_of_control) */
   bool ready; /* the engine is open: until then commands that it must follow do nothing */
   bool quit;
   int snapshots_asked; /* grows by one for each */

@@ -170,7 +170,8 @@ static int add_choice(const struct option *option, struct options *options, cons
   if (choices->count == CHOICES_MAX)
     return usage(err, "--%s: at most %d can be given", option->name, CHOICES_MAX);
   choices->text[choices->count++] = text;
-  return choices->count > 1 ? 0 : set_parameter(option, options, 0, text, err);
+  bool begins = choices->count == 1 && option->parameter != PARAMETER_NONE;
+  return begins ? set_parameter(option, options, 0, text, err) : 0;
 }
 
 static int add_prompt(const struct option *option, struct options *options, const char *text, struct error *err) {
@@ -365,6 +366,7 @@ static int apply(const struct option *option, struct options *options, struct op
       return -1;
     return set_parameter(option, options, 0, text, err);
   case OPTION_SEVERAL:
+  case OPTION_TEXTS:
     return add_choice(option, options, text, err);
   case OPTION_PROMPT:
     return add_prompt(option, options, text, err);

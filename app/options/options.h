@@ -34,6 +34,7 @@ struct options {
 
   struct parameters values;
   struct parameter_choices models, vaes; /* all that were given; the first are in values */
+  struct parameter_choices spare_loras;  /* that a key puts in the place of those in values */
   int prompt_count;                      /* of values.prompt, given from the first on */
   int lora_count, style_count;           /* of values.lora, values.style */
   int control_count;                     /* of values.control */

@@ -9,6 +9,7 @@ enum option_kind {
   OPTION_TEXT,         /* const char * */
   OPTION_PARAMETER,    /* in options.values; the parameter's row has type, range, choices, default and help */
   OPTION_SEVERAL,      /* likewise the first; all are a struct parameter_choices */
+  OPTION_TEXTS,        /* all are a struct parameter_choices, and none is a parameter */
   OPTION_PROMPT,       /* the next of the parameter's instances */
   OPTION_LORA,         /* likewise, "FILE" or "FILE:WEIGHT" */
   OPTION_STYLE,        /* likewise */
