@@ -374,6 +374,7 @@ int engine_submit(struct engine *engine, const struct engine_request *request, s
   picture.serial = request->identity.serial;
   paint(shape, &picture, controls, frame);
   entry->input = frame ? frame->plane[0] : NULL;
+  entry->control = request->control_frame ? request->control_frame->plane[0] : NULL;
   entry->output = picture.plane[0];
   engine->last_done_ns = (engine->last_done_ns > now ? engine->last_done_ns : now) + script.frame_ms * INT64_C(1000000);
   pthread_mutex_lock(&lock);

@@ -30,6 +30,7 @@ struct fake_engine_script {
 struct fake_submit {
   bool has_frame;
   const uint8_t *input, *output; /* where the pixels were, and where they went */
+  const uint8_t *control;        /* where the pixels of a second source were; NULL: there was no frame */
   uint64_t serial;
   int64_t captured_ns, submitted_ns;
   struct controls controls;

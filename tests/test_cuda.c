@@ -189,6 +189,7 @@ static void test_two_sources(void **state) {
   struct plan *plan = &rig.net.plan;
   struct run_params run = params;
   struct tensor in[SOURCES_MAX];
+  struct device_counters counters[RUNS];
   plan_init(plan, &rig.net.resources);
   for (int i = 0; i < SOURCES_MAX; i++)
     in[i] = plan_pixels_in(plan, "in", (struct op_pixels_in){.scale = 1, .source = i, .y = {.h = SIDE, .w = SIDE}});
@@ -208,10 +209,15 @@ static void test_two_sources(void **state) {
       must(&rig, device_submit(rig.device, rig.program, &run, frames, &rig.err));
       if (i >= depth - 1)
         collect(&rig, pictures[depth - 1][i - depth + 1]);
+      device_get_counters(rig.device, &counters[i]);
+      if (depth == 1 && i == 1) /* it has room for a second frame as large as the first */
+        assert_int_equal(counters[0].allocations, counters[1].allocations);
     }
     if (depth == 2)
       collect(&rig, pictures[1][RUNS - 1]);
   }
+  /* the last RUNS were of sizes that had been there */
+  assert_int_equal(counters[0].allocations, counters[RUNS - 1].allocations);
   for (int i = 0; i < RUNS; i++) {
     make_frame(i);
     for (int j = 0; j < SIDE * SIDE * 4; j++) { /* BGRA in, RGBA out */

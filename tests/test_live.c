@@ -100,7 +100,7 @@ static void wait_said(const char *words) {
 /* Gives the keyboard to the window, as a window manager would. */
 static void start_window(const char *arguments) {
   shell(": >err.txt"); /* so that what the program before said is not taken for its words */
-  screen.program = program_start("live %s", arguments);
+  screen.program = program_start("@ live %s", arguments);
   wait_said("first picture");
   shell("xdotool windowfocus --sync $(xdotool search --sync --name '^reverie$')");
 }
@@ -409,6 +409,22 @@ static void test_another_model_has_the_mask(void **state) {
   quit_window();
 }
 
+/* The second source alone makes the map that is shown; when it ends, its last frame stays and one line says so. */
+static void test_control_source(void **state) {
+  (void)state;
+  shell(FFMPEG "-f lavfi -i color=0xff8000:s=64x64:r=10 -frames:v 5 -c:v ffv1 orange.mkv; " FFMPEG
+               "-i orange.mkv -frames:v 1 orange.png");
+  start_window(
+      "lavfi:testsrc2=s=64x64:r=20 --snapshot-dir shots --device cpu --size 64x64 --window 256x256 --threads 1 "
+      "--no-hud -v --show map --control map@source --control-source orange.mkv");
+  wait_said("--control-source: orange.mkv has ended: its last frame is held");
+  save();
+  double similar = similarity("shot.png", WHOLE, "orange.png", WHOLE);
+  if (similar < 0.999)
+    fail_msg("the map is %.4f alike to the second source", similar);
+  quit_window();
+}
+
 /* The window does not wait for the frame that the engine is at; what was to be saved is, and the figures are told. */
 static void test_slow_frame_does_not_hold_the_window(void **state) {
   (void)state;
@@ -583,6 +599,7 @@ int main(int argc, char **argv) {
       CASE(test_another_size),
       CASE(test_another_model_without_room),
       CASE(test_another_model_has_the_mask),
+      CASE(test_control_source),
       CASE(test_interrupt),
       CASE(test_slow_frame_does_not_hold_the_window),
       CASE(test_display_that_is_not_there),

@@ -28,6 +28,7 @@ struct rig {
   bool before;
   int befores;
   uint64_t before_serial, refused;
+  struct frame control; /* that it gives to the request */
 };
 
 static void set_prompt_text(struct loop *loop, int index, const char *text) {
@@ -84,12 +85,14 @@ static void set_model(struct loop *loop, const char *model) {
   loop_send(loop, &changes);
 }
 
-static int note_before(void *opaque, struct engine *engine, const struct frame *frame, struct error *err) {
+static int note_before(void *opaque, struct engine *engine, struct engine_request *request, struct error *err) {
   struct rig *rig = opaque;
+  const struct frame *frame = request->frame;
   assert_non_null(engine);
   assert_int_equal(engine_in_flight(engine), 0); /* frames come one by one here */
   rig->befores++;
   rig->before_serial = frame->serial;
+  request->control_frame = &rig->control;
   return rig->refused && frame->serial >= rig->refused ? error_set(err, STATUS_INPUT, "no mask") : 0;
 }
 
@@ -207,15 +210,18 @@ static void newest_frame_only(void **state) {
   rig_finish(&rig, 0);
 }
 
-/* A mask comes before its frame, and what is wrong with it ends the loop. */
+/* A mask, and what controls see, come before their frame, and what is wrong with them ends the loop. */
 static void called_before_each_frame(void **state) {
   (void)state;
   struct rig rig = {.before = true, .refused = 4};
+  static const uint8_t seen[1];
   rig_start(&rig, &(struct fake_engine_script){0}, true);
+  rig.control.plane[0] = seen;
   for (int i = 1; i < 4; i++) {
     put_frame(&rig, i);
     assert_int_equal(expect_picture(&rig)->frame.serial, i);
     assert_int_equal(rig.before_serial, i);
+    assert_ptr_equal(fake_engine_log()->submits[i - 1].control, seen);
   }
   put_frame(&rig, 4);
   const struct mail *mail;

@@ -159,7 +159,13 @@ static void test_controls(void **state) {
   refuse("live --control canny:0.5", "canny:MODEL:0.8");
   refuse("live --control canny:x:11", "control[1].weight");
   refuse("live --control canny:x:nan", "control[1].weight");
-  refuse("live --control canny@source:x", "second source");
+  options = accept("live --control-source cam --control canny@source:x --control gray");
+  assert_true(options.values.control_source[0] && !options.values.control_source[1]);
+  assert_string_equal(options.control_source, "cam");
+  accept("info model --control canny@source:x");
+  refuse("live --control canny@source:x", "--control canny@source: --control-source");
+  refuse("live --control canny@sources:x", "there is no such map");
+  refuse("live --control canny --control-source cam", "no control sees it");
   refuse("live --control gray --control gray --control gray --control gray --control gray", "at most 4");
   refuse("live --control-with low=1 --control canny", "follows the --control");
   refuse("live --control canny --control-with low", "low, high");

@@ -91,6 +91,14 @@ static int give_controls(void *opaque, double seconds, struct controls *controls
   return controls->prompt == 1 ? 0 : engine_set_prompt(to->engine, controls->prompt, "another", err);
 }
 
+/* What controls see is the frame itself. */
+static int give_itself(void *opaque, struct engine_request *request, double seconds, struct error *err) {
+  (void)opaque, (void)err;
+  assert_true(fabs(seconds - (double)request->frame->pts / 1000) < 1e-9);
+  request->control_frame = request->frame;
+  return 0;
+}
+
 static int checking_write(struct sink *sink, const struct frame *frame, struct error *err) {
   struct checking_sink *to = (struct checking_sink *)sink;
   uint8_t rgb[3];
@@ -379,6 +387,16 @@ static void test_interruption(void **state) {
   assert_false(scene.result.whole);
 }
 
+static void test_second_frame_comes_with_its_frame(void **state) {
+  (void)state;
+  struct scene scene = new_scene(20);
+  scene.pipeline.before = give_itself;
+  assert_int_equal(play(&scene), 0);
+  assert_int_equal(fake_engine_log()->submitted, 20);
+  for (int i = 0; i < 20; i++)
+    assert_ptr_equal(fake_engine_log()->submits[i].control, scene.source.given_at[i]);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_every_frame_once),
@@ -393,6 +411,7 @@ int main(void) {
       cmocka_unit_test(test_engine_fails),
       cmocka_unit_test(test_sink_fails),
       cmocka_unit_test(test_interruption),
+      cmocka_unit_test(test_second_frame_comes_with_its_frame),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -101,6 +101,76 @@ static void test_maps(void **state) {
   program_expect(2, "there is no such map", "render halves.png out.png -y --control edges");
 }
 
+/* Each frame is of the grey of its number. */
+static void make_greys(const char *name, int fps, int frames) {
+  shell(FFMPEG "-f lavfi -i color=black:s=32x32:r=%d,format=yuv420p,geq=lum='16+8*N':cb=128:cr=128 -frames:v %d "
+               "-c:v ffv1 %s",
+        fps, frames, name);
+}
+
+/* The number of frame i of `second`, as the greys of a clip's frames tell it, is second_of[i]. */
+static void expect_greys(const char *name, int frames, const int *second_of) {
+  size_t size;
+  uint8_t *luma = shell_output(&size, "ffmpeg -v error -i %s -vf extractplanes=y,crop=1:1:30:30 -f rawvideo -", name);
+  assert_int_equal(size, frames);
+  for (int i = 0; i < frames; i++)
+    if ((luma[i] - 16 + 4) / 8 != second_of[i])
+      fail_msg("%s: frame %d is of grey %d, not of frame %d", name, i, luma[i], second_of[i]);
+  free(luma);
+}
+
+/* What a control sees of a second source, frame by frame: the map that is shown is the frame itself. */
+static void test_control_source(void **state) {
+  (void)state;
+  static const int slower[] = {0, 0, 0, 1, 1, 2, 2, 2, 3, 3}, faster[] = {0, 2, 5, 7}, later[] = {1, 1, 1, 2},
+                   held[] = {0, 0, 0, 1, 1, 1, 1, 1, 1, 1};
+  make_greys("first.mkv", 30, 10);
+  make_greys("slow.mkv", 12, 4);
+  make_greys("short.mkv", 12, 2);
+  const char *map = "-y --size 64x64 -s 0 --codec ffv1 --show map --control map@source";
+  program_expect(0, NULL, "@ render first.mkv out.mkv %s --control-source slow.mkv", map);
+  expect_greys("out.mkv", 10, slower);
+  program_expect(0, NULL, "@ render slow.mkv out.mkv %s --control-source first.mkv", map);
+  expect_greys("out.mkv", 4, faster);
+  program_expect(0, NULL,
+                 "@ render first.mkv out.mkv %s --control-source slow.mkv --text-to-image --steps 1 --device cpu "
+                 "--model \"$REVERIE_GOLDENS/turbo\"",
+                 map);
+  expect_greys("out.mkv", 10, slower);
+  program_expect(0, NULL, "@ render first.mkv out.mkv %s --control-source slow.mkv --start 0.08 --duration 0.13", map);
+  expect_greys("out.mkv", 4, later);
+  struct outcome outcome;
+  program_run(&outcome, "@ render first.mkv out.mkv %s --control-source short.mkv", map);
+  assert_int_equal(outcome.status, 0);
+  static const char notice[] = "--control-source: short.mkv has ended: its last frame is held";
+  const char *told = strstr(outcome.said, notice);
+  assert_true(told && !strstr(told + sizeof notice, "held"));
+  expect_greys("out.mkv", 10, held);
+  program_expect(0, NULL, "@ bench --frames 2 --warmup 0 --size 64x64 --control map@source --control-source slow.mkv");
+}
+
+static void test_control_source_refusals(void **state) {
+  (void)state;
+  static const struct {
+    int status;
+    const char *wanted, *arguments;
+  } cases[] = {
+      {2, "--control-source says which", "--control canny@source"},
+      {2, "no control sees it", "--control canny --control-source first.mkv"},
+      {2, "no control sees it", "--control-source first.mkv"},
+      {3, "--control-source: none.mkv", "--control map@source --control-source none.mkv"},
+      {3, "--control-source: text.txt", "--control map@source --control-source text.txt"},
+      {2, "the same file", "--control map@source --control-source out.mkv"},
+      {2, "only one of them can", "--control map@source --control-source - --mask -"},
+  };
+  make_greys("first.mkv", 30, 4);
+  make_greys("out.mkv", 30, 4);
+  shell("echo nothing >text.txt");
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
+    program_expect(cases[i].status, cases[i].wanted, "@ render first.mkv out.mkv -y --size 64x64 %s",
+                   cases[i].arguments);
+}
+
 /* Seconds of a clip's frames, or of its first stream's packets of sound. Returns how many there are. */
 static int read_times(double *times, int most, const char *name, bool sound) {
   int count = 0;
@@ -622,6 +692,8 @@ static void test_sample_clip(void **state) {
 int main(int argc, char **argv) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_maps),
+      cmocka_unit_test(test_control_source),
+      cmocka_unit_test(test_control_source_refusals),
       cmocka_unit_test(test_uneven_clip_with_sound),
       cmocka_unit_test(test_exact_times),
       cmocka_unit_test(test_sound_before_the_start),

@@ -1,5 +1,5 @@
 /* A second source kept in step: which of its frames belongs to which moment, and what happens when it ends, breaks or
- * gives nothing; two clips of different rates; masks. */
+ * gives nothing; two clips of different rates; masks; what controls see. */
 #include "tests/cmocka_all.h"
 
 #include <math.h>
@@ -9,6 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "app/run/control_source.h"
 #include "app/run/masking.h"
 #include "app/source/follower.h"
 #include "unet/base/platform.h"
@@ -338,13 +339,148 @@ static void a_mask_goes_along(void **state) {
   clips_close();
 }
 
+/* --- what controls see --- */
+
+struct lines {
+  int count;
+  char last[300];
+};
+
+static void keep_line(void *opaque, enum log_level level, const char *text) {
+  struct lines *lines = opaque;
+  if (level != LOG_WARNING)
+    return;
+  lines->count++;
+  snprintf(lines->last, sizeof lines->last, "%s", text);
+}
+
+/* A rig for control sources beside a source of 25 frames a second. */
+struct pair {
+  struct lines lines;
+  struct log log;
+  struct source_options options;
+  struct source_info first;
+  struct control_source *control;
+  struct error err;
+};
+
+static int pair_open(struct pair *pair, const char *spec, const struct source_options *options, int patience_ms) {
+  *pair = (struct pair){.first = {.fps = 25, .time_base_num = 1, .time_base_den = 25}};
+  pair->log = (struct log){keep_line, &pair->lines};
+  pair->options = *options;
+  pair->options.log = &pair->log;
+  const struct control_source_params params = {spec, &pair->options, &pair->first, patience_ms};
+  return control_source_open(&pair->control, &params, &pair->err);
+}
+
+static void must_open(struct pair *pair, const char *spec, const struct source_options *options, int patience_ms) {
+  if (pair_open(pair, spec, options, patience_ms))
+    fail_msg("%s", pair->err.message);
+}
+
+static const struct frame *seen(struct pair *pair, int number) {
+  return control_source_at(pair->control, &(struct frame){.pts = number, .captured_ns = platform_now_ns()});
+}
+
+static void none_is_no_control_source(void **state) {
+  (void)state;
+  struct pair pair;
+  char line[64];
+  must_open(&pair, NULL, &(struct source_options){0}, 0);
+  assert_null(pair.control);
+  assert_null(seen(&pair, 0));
+  assert_false(control_source_state(pair.control, line, sizeof line));
+  control_source_close(&pair.control);
+}
+
+/* The last frame is held, and one line says so; the state says it for as long as it is so. */
+static void an_end_is_one_notice(void **state) {
+  (void)state;
+  if (!clips_open())
+    skip();
+  struct pair pair;
+  char line[300];
+  make_clip("short.mkv", 25, 5, "-c:v ffv1");
+  must_open(&pair, clip("short.mkv"), &(struct source_options){0}, PATIENCE_MS);
+  for (int i = 0; i < 20; i++) {
+    assert_int_equal(grey_number(seen(&pair, i)), i < 5 ? i : 4);
+    assert_int_equal(pair.lines.count, i >= 5);
+    assert_int_equal(control_source_state(pair.control, line, sizeof line), i >= 5);
+  }
+  assert_non_null(strstr(pair.lines.last, "--control-source: "));
+  assert_non_null(strstr(pair.lines.last, "short.mkv has ended: its last frame is held"));
+  assert_non_null(strstr(line, "control source: "));
+  control_source_close(&pair.control);
+  /* the same part of both */
+  must_open(&pair, clip("short.mkv"), &(struct source_options){.start = 0.08, .loop = true}, PATIENCE_MS);
+  for (int i = 0; i < 20; i++)
+    assert_int_equal(grey_number(seen(&pair, i)), 2 + i % 3);
+  assert_int_equal(pair.lines.count, 0);
+  control_source_close(&pair.control);
+  clips_close();
+}
+
+/* A clip of which the end is missing. */
+static void a_failure_is_one_notice(void **state) {
+  (void)state;
+  if (!clips_open())
+    skip();
+  struct pair pair;
+  make_clip("whole.mkv", 25, 40, "-c:v ffv1");
+  shell("head -c $(($(stat -c %%s whole.mkv) / 2)) whole.mkv >half.mkv");
+  must_open(&pair, clip("half.mkv"), &(struct source_options){0}, PATIENCE_MS);
+  int last = 0;
+  for (int i = 0; i < 60; i++) {
+    int number = grey_number(seen(&pair, i));
+    assert_in_range(number, last, i);
+    last = number;
+  }
+  assert_in_range(last, 5, 30);
+  assert_int_equal(pair.lines.count, 1);
+  assert_non_null(strstr(pair.lines.last, "half.mkv"));
+  control_source_close(&pair.control);
+  assert_int_equal(pair_open(&pair, clip("none.mkv"), &(struct source_options){0}, 0), -1);
+  assert_null(pair.control);
+  assert_non_null(strstr(pair.err.message, "--control-source: "));
+  shell("echo nothing >text.txt");
+  assert_int_equal(pair_open(&pair, clip("text.txt"), &(struct source_options){0}, 0), -1);
+  clips_close();
+}
+
+/* The newest there is, without a wait; lost and found again. A start is the file's beside it. */
+static void a_camera_gives_its_newest_frame(void **state) {
+  (void)state;
+  struct pair pair;
+  const char *spec = "lavfi:color=white:s=32x32:r=50:d=0.2,realtime";
+  uint64_t last = 0;
+  must_open(&pair, spec, &(struct source_options){.live = true, .start = 1000}, 0);
+  while (!seen(&pair, 0))
+    usleep(1000);
+  while (pair.lines.count < 2) { /* it ends and begins again */
+    const struct frame *frame = seen(&pair, 0);
+    assert_true(frame->width == 32 && (frame->serial >= last || frame->serial < 10));
+    last = frame->serial;
+    usleep(1000);
+  }
+  assert_non_null(strstr(pair.lines.last, "--control-source: "));
+  control_source_close(&pair.control);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(frames_belong_together),      cmocka_unit_test(the_end_is_told_when_its_time_is_over),
-      cmocka_unit_test(a_picture_is_for_all_times),  cmocka_unit_test(a_failure_keeps_the_last_frame),
-      cmocka_unit_test(what_does_not_come_is_held),  cmocka_unit_test(nobody_has_to_wait),
-      cmocka_unit_test(stopping_waits_for_no_frame), cmocka_unit_test(clips_are_kept_in_step),
+      cmocka_unit_test(frames_belong_together),
+      cmocka_unit_test(the_end_is_told_when_its_time_is_over),
+      cmocka_unit_test(a_picture_is_for_all_times),
+      cmocka_unit_test(a_failure_keeps_the_last_frame),
+      cmocka_unit_test(what_does_not_come_is_held),
+      cmocka_unit_test(nobody_has_to_wait),
+      cmocka_unit_test(stopping_waits_for_no_frame),
+      cmocka_unit_test(clips_are_kept_in_step),
       cmocka_unit_test(a_mask_goes_along),
+      cmocka_unit_test(none_is_no_control_source),
+      cmocka_unit_test(an_end_is_one_notice),
+      cmocka_unit_test(a_failure_is_one_notice),
+      cmocka_unit_test(a_camera_gives_its_newest_frame),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -6,6 +6,7 @@
 
 #include "app/platform/app_platform.h"
 #include "app/run/compare.h"
+#include "app/run/control_source.h"
 #include "app/run/html_report.h"
 #include "app/options/options.h"
 #include "app/run/pipeline.h"
@@ -26,45 +27,79 @@ struct bench {
   struct engine *engine;
   struct prepared *prepared;
   struct controls controls;
-  struct frame still;
+  struct frame still, control_still;
   long frames;
   struct report report;
   struct compare *compare; /* NULL: with nothing */
   char source[160];
 };
 
-static int open_pattern(struct bench *bench, struct source **source, struct error *err) {
-  return source_open(source, "pattern", &bench->source_options, err);
+/* Where frames come from, each time from the beginning. */
+struct inputs {
+  struct source *source;
+  struct source_info info;
+  struct control_source *control;
+};
+
+static void close_inputs(struct inputs *inputs) {
+  control_source_close(&inputs->control);
+  source_close(&inputs->source);
 }
 
-static struct engine_request request_of(const struct bench *bench, const struct frame *frame) {
-  return (struct engine_request){
-      .prepared = bench->prepared, .controls = &bench->controls, .frame = frame, .identity = frame_identity(frame)};
+static int open_inputs(struct bench *bench, struct inputs *inputs, struct error *err) {
+  *inputs = (struct inputs){0};
+  if (source_open(&inputs->source, "pattern", &bench->source_options, err))
+    return -1;
+  source_get_info(inputs->source, &inputs->info);
+  const struct control_source_params control = {bench->options->control_source, &bench->source_options, &inputs->info,
+                                                SETUP_PATIENCE_MS};
+  if (!control_source_open(&inputs->control, &control, err))
+    return 0;
+  close_inputs(inputs);
+  return -1;
 }
 
-static int once_with_result(struct bench *bench, const struct frame *frame, struct engine_result *result,
-                            struct error *err) {
-  const struct engine_request request = request_of(bench, frame);
+static struct engine_request request_of(const struct bench *bench, const struct frame *frame,
+                                        const struct frame *control) {
+  return (struct engine_request){.prepared = bench->prepared,
+                                 .controls = &bench->controls,
+                                 .frame = frame,
+                                 .control_frame = control,
+                                 .identity = frame_identity(frame)};
+}
+
+static const struct frame *control_still(const struct bench *bench) {
+  return bench->control_still.width ? &bench->control_still : NULL;
+}
+
+static int once_with_result(struct bench *bench, const struct frame *frame, const struct frame *control,
+                            struct engine_result *result, struct error *err) {
+  const struct engine_request request = request_of(bench, frame, control);
   if (engine_submit(bench->engine, &request, err) || engine_collect(bench->engine, result, err))
     return -1;
   frame_release(&result->picture);
   return 0;
 }
 
-static int once(struct bench *bench, const struct frame *frame, struct error *err) {
+static int once(struct bench *bench, const struct frame *frame, const struct frame *control, struct error *err) {
   struct engine_result result;
-  return once_with_result(bench, frame, &result, err);
+  return once_with_result(bench, frame, control, &result, err);
+}
+
+static int once_still(struct bench *bench, struct error *err) {
+  return once(bench, &bench->still, control_still(bench), err);
 }
 
 static int take_still(struct bench *bench, struct error *err) {
-  struct source *source;
-  struct source_info info;
-  if (open_pattern(bench, &source, err))
+  struct inputs inputs;
+  if (open_inputs(bench, &inputs, err))
     return -1;
-  source_get_info(source, &info);
-  snprintf(bench->source, sizeof bench->source, "%s", info.description);
-  int status = source_read(source, &bench->still, err) == 1 ? 0 : -1;
-  source_close(&source);
+  snprintf(bench->source, sizeof bench->source, "%s", inputs.info.description);
+  int status = source_read(inputs.source, &bench->still, err) == 1 ? 0 : -1;
+  const struct frame *control = status ? NULL : control_source_at(inputs.control, &bench->still);
+  if (control)
+    bench->control_still = frame_hold(control);
+  close_inputs(&inputs);
   return status;
 }
 
@@ -73,12 +108,12 @@ static int warm_up(struct bench *bench, struct error *err) {
   const struct options *options = bench->options;
   long warmup = options->warmup >= 0 ? options->warmup : WARMUP;
   double fastest_ms = 0;
-  if (once(bench, &bench->still, err))
+  if (once_still(bench, err))
     return -1;
   bench->report.first_frame_ms = platform_process_age_ms();
   for (long i = 0; i < warmup && !atomic_load(&setup_stop); i++) {
     int64_t begin = platform_now_ns();
-    if (once(bench, &bench->still, err))
+    if (once_still(bench, err))
       return -1;
     double ms = (double)(platform_now_ns() - begin) * 1e-6;
     if (!i || ms < fastest_ms)
@@ -122,7 +157,7 @@ static int measure_compute(struct bench *bench, struct error *err) {
   for (long i = 0; i < bench->frames && !atomic_load(&setup_stop); i++) {
     int64_t before = platform_now_ns();
     struct engine_result result;
-    if (once_with_result(bench, &bench->still, &result, err))
+    if (once_with_result(bench, &bench->still, control_still(bench), &result, err))
       return -1;
     stats_add(&stats, (double)(platform_now_ns() - before) * 1e-6);
     if (result.device_ms > 0)
@@ -145,21 +180,23 @@ static int measure_latency(struct bench *bench, struct error *err) {
   struct prepared_info prepared;
   int64_t begun[STREAM_BATCH_MAX];
   prepared_get_info(bench->prepared, &prepared);
-  struct source *source;
+  struct inputs inputs;
   struct frame frame = {0};
-  if (open_pattern(bench, &source, err))
+  if (open_inputs(bench, &inputs, err))
     return -1;
   int64_t begin = platform_now_ns();
   int status = 0;
   for (long i = 0; i < bench->frames && !status && !atomic_load(&setup_stop); i++) {
     begun[i % STREAM_BATCH_MAX] = platform_now_ns();
-    status = source_read(source, &frame, err) == 1 ? once(bench, &frame, err) : -1;
+    status = source_read(inputs.source, &frame, err) == 1
+                 ? once(bench, &frame, control_source_at(inputs.control, &frame), err)
+                 : -1;
     frame_release(&frame);
     long of = i - prepared.frames_behind;
     if (of >= 0)
       stats_add(&stats, (double)(platform_now_ns() - begun[of % STREAM_BATCH_MAX]) * 1e-6);
   }
-  source_close(&source);
+  close_inputs(&inputs);
   add_row(bench, "end to end, one by one",
           prepared.frames_behind ? "source, engine and sink in turn: the latency of a frame, which comes later by the "
                                    "steps but one"
@@ -168,35 +205,49 @@ static int measure_latency(struct bench *bench, struct error *err) {
   return status;
 }
 
+/* A run of the pipeline. */
+struct bench_run {
+  const struct bench *bench;
+  struct inputs inputs;
+};
+
 static int open_null(void *opaque, struct sink **sink, struct error *err) {
   (void)opaque;
   return sink_open(sink, "null:", &(struct sink_options){0}, err);
 }
 
 static int controls_at(void *opaque, double seconds, struct controls *controls, struct error *err) {
-  const struct bench *bench = opaque;
+  const struct bench_run *run = opaque;
   (void)seconds, (void)err;
-  *controls = bench->controls;
+  *controls = run->bench->controls;
+  return 0;
+}
+
+static int before(void *opaque, struct engine_request *request, double seconds, struct error *err) {
+  const struct bench_run *run = opaque;
+  (void)seconds, (void)err;
+  request->control_frame = control_source_at(run->inputs.control, request->frame);
   return 0;
 }
 
 static int run_pipeline(struct bench *bench, long frames, struct trace *trace, struct pipeline_result *result,
                         struct error *err) {
-  struct source *source;
-  if (open_pattern(bench, &source, err))
+  struct bench_run run = {.bench = bench};
+  if (open_inputs(bench, &run.inputs, err))
     return -1;
   const struct pipeline pipeline = {
-      .source = source,
+      .source = run.inputs.source,
       .engine = bench->engine,
       .prepared = bench->prepared,
       .frames = frames,
       .open_sink = open_null,
       .controls_at = controls_at,
-      .opaque = bench,
+      .before = before,
+      .opaque = &run,
       .trace = trace,
   };
   int status = pipeline_run(&pipeline, result, err);
-  source_close(&source);
+  close_inputs(&run.inputs);
   return status;
 }
 
@@ -229,7 +280,7 @@ static bool is_stopped(void) {
 static int measure_profile(struct bench *bench, struct error *err) {
   const struct profile_request request = {
       .repeats = (int)fmin((double)bench->options->frames, INT_MAX), .seconds = profile_seconds, .stop = is_stopped};
-  const struct engine_request frame = request_of(bench, &bench->still);
+  const struct engine_request frame = request_of(bench, &bench->still, control_still(bench));
   return engine_profile(bench->engine, &frame, &request, &bench->report.profile, err);
 }
 
@@ -238,6 +289,7 @@ static int measure_sweep(struct bench *bench, struct error *err) {
   const struct sweep_request request = {.by = options->sweep,
                                         .controls = &bench->controls,
                                         .frame = &bench->still,
+                                        .control_frame = control_still(bench),
                                         .frames = options->frames,
                                         .stop = is_stopped};
   return sweep_run(&bench->report.sweep, bench->engine, bench->prepared, &request, err);
@@ -315,6 +367,7 @@ int command_bench(const struct options *options, struct error *err) {
   int status = run(&bench, err);
   engine_close(&bench.engine);
   frame_release(&bench.still);
+  frame_release(&bench.control_still);
   profile_free(&bench.report.profile);
   compare_close(&bench.compare);
   return status;

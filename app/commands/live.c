@@ -12,6 +12,7 @@
 #include "app/window/present.h"
 #include "app/source/reader.h"
 #include "app/run/loop.h"
+#include "app/run/control_source.h"
 #include "app/run/masking.h"
 #include "app/run/styling.h"
 #include "app/run/report.h"
@@ -42,7 +43,8 @@ struct live {
   const struct options *options;
   struct log log;
 
-  const char *spec; /* of the source; NULL: text to image */
+  const char *spec;       /* of the source; NULL: text to image */
+  bool source_is_control; /* text to image has no other than that of the controls */
   char clip[PATHS_MAX];
   struct source_options source_options;
   struct source_info info;
@@ -51,6 +53,7 @@ struct live {
   struct masking *masking;
   struct styling styling;
   int styles_told; /* of state.styles_asked */
+  struct control_source *control;
   struct loop *loop;
 
   struct window *window;
@@ -77,9 +80,11 @@ struct live {
 static int open_source(struct live *live, struct source **source, struct error *err) {
   const struct options *options = live->options;
   live->spec = options->input ? options->input : "camera";
+  if (live->source_is_control)
+    live->spec = options->control_source;
   if (source_open(source, live->spec, &live->source_options, err) == 0)
     return 0;
-  if (options->input || atomic_load(&setup_stop))
+  if (options->input || live->source_is_control || atomic_load(&setup_stop))
     return -1;
   struct error why = *err;
   if (paths_data(live->clip, "sample.mp4", STATUS_INPUT, err))
@@ -173,10 +178,12 @@ static int open_engine_for(void *opaque, const struct engine_info *used, struct 
 }
 
 /* Frames are seen when they come: their own times say nothing where a file is shown again and again. */
-static int before(void *opaque, struct engine *engine, const struct frame *frame, struct error *err) {
+static int before(void *opaque, struct engine *engine, struct engine_request *request, struct error *err) {
   struct live *live = opaque;
+  const struct frame *frame = request->frame;
   if (styling_apply(&live->styling, engine, frame, err))
     return -1;
+  request->control_frame = live->source_is_control ? frame : control_source_at(live->control, frame);
   return masking_apply(live->masking, engine, frame, frame ? (double)frame->captured_ns * 1e-9 : 0, err);
 }
 
@@ -462,6 +469,9 @@ static bool update_hud(struct live *live, int64_t now_ns, int width, int height)
     snprintf(words, sizeof words, "source lost: %s", reader.reason);
     content.state = words;
     content.alert = true;
+  } else if (control_source_state(live->control, words, sizeof words)) {
+    content.state = words;
+    content.alert = true;
   } else if (!state->ready) {
     content.state = "loading the model";
   } else if (values.pause) {
@@ -546,18 +556,32 @@ static int stop_threads(struct live *live, struct error *err) {
   return reader || engine ? -1 : 0;
 }
 
+/* What goes along with the source. */
+static int open_beside(struct live *live, struct error *err) {
+  const struct options *options = live->options;
+  const struct control_source_params control = {live->source_is_control ? NULL : options->control_source,
+                                                &live->source_options, &live->info, 0};
+  if (masking_open(&live->masking, options->mask, &live->log, &setup_stop, err))
+    return -1;
+  return control_source_open(&live->control, &control, err);
+}
+
 static int open_all(struct live *live, struct error *err) {
   struct source *source = NULL;
   setup_log(&live->log, live->options);
   setup_source_options(&live->source_options, live->options, true, &live->log);
+  if (setup_check_inputs(live->options, err))
+    return -1;
   if (window_create(&live->window, live->options->display, err))
     return -1;
-  if (!live->options->values.text_to_image) {
+  bool needs_input = setup_needs_input(live->options);
+  live->source_is_control = !needs_input && live->options->control_source;
+  if (needs_input || live->source_is_control) {
     if (open_source(live, &source, err))
       return -1;
     source_get_info(source, &live->info);
   }
-  if (masking_open(&live->masking, live->options->mask, &live->log, &setup_stop, err)) {
+  if (open_beside(live, err)) {
     source_close(&source);
     return -1;
   }
@@ -585,6 +609,7 @@ int command_live(const struct options *options, struct error *err) {
     status = -1;
   styling_finish(&live.styling);
   masking_close(&live.masking);
+  control_source_close(&live.control);
   mailbox_free(&live.pictures);
   mailbox_free(&live.frames);
   if (atomic_load(&setup_stop))

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "app/options/options.h"
+#include "app/run/control_source.h"
 #include "app/run/masking.h"
 #include "app/run/pipeline.h"
 #include "app/run/progress.h"
@@ -18,6 +19,7 @@ struct render {
   struct source_options source_options;
   struct source *source;
   struct masking *masking;
+  struct control_source *control;
   struct engine *engine;
   struct prepared *prepared;
   struct controls controls;
@@ -40,9 +42,10 @@ static int controls_at(void *opaque, double seconds, struct controls *controls, 
   return 0;
 }
 
-static int before(void *opaque, const struct frame *frame, double seconds, struct error *err) {
+static int before(void *opaque, struct engine_request *request, double seconds, struct error *err) {
   struct render *render = opaque;
-  return masking_apply(render->masking, render->engine, frame, seconds, err);
+  request->control_frame = control_source_at(render->control, request->frame);
+  return masking_apply(render->masking, render->engine, request->frame, seconds, err);
 }
 
 static int open_sink(void *opaque, struct sink **sink, struct error *err) {
@@ -133,7 +136,7 @@ static int check_output(struct render *render, struct error *err) {
       .format = options->output_format,
       .input = options->input,
       .source = &render->source_options,
-      .beside = {options->mask && strcmp(options->mask, MASKING_ALPHA) ? options->mask : NULL},
+      .beside = {options->mask && strcmp(options->mask, MASKING_ALPHA) ? options->mask : NULL, options->control_source},
       .frames = options->frames,
       .overwrite = options->overwrite,
   };
@@ -154,7 +157,7 @@ int command_render(const struct options *options, struct error *err) {
   setup_log(&render.log, options);
   setup_source_options(&render.source_options, options, false, &render.log);
   render.source_options.tell_left_out = sink_has_tracks(options->output, options->output_format);
-  if (check_output(&render, err))
+  if (setup_check_inputs(options, err) || check_output(&render, err))
     return -1;
   struct options first = *options;
   if (options->prompt_count > 1 && !is_blended(&options->values)) {
@@ -167,6 +170,10 @@ int command_render(const struct options *options, struct error *err) {
       masking_open(&render.masking, options->mask, &render.log, &setup_stop, err))
     goto done;
   source_get_info(render.source, &info);
+  const struct control_source_params control = {options->control_source, &render.source_options, &info,
+                                                SETUP_PATIENCE_MS};
+  if (control_source_open(&render.control, &control, err))
+    goto done;
   render.pixels = sink_pixels(options->output, options->output_format, options->codec);
   const struct setup setup = {
       .options = &first,
@@ -182,6 +189,7 @@ int command_render(const struct options *options, struct error *err) {
 done:
   engine_close(&render.engine);
   masking_close(&render.masking);
+  control_source_close(&render.control);
   source_close(&render.source);
   if (status && atomic_load(&setup_stop) && err->status != STATUS_INTERRUPTED)
     return error_set(err, STATUS_INTERRUPTED, "interrupted");

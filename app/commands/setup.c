@@ -7,6 +7,7 @@
 #include "app/models/names.h"
 #include "app/platform/app_platform.h"
 #include "app/run/masking.h"
+#include "app/source/pipe_input.h"
 
 atomic_bool setup_stop;
 
@@ -43,6 +44,26 @@ void setup_source_options(struct source_options *source, const struct options *o
       .stop = &setup_stop,
       .log = log,
   };
+}
+
+bool setup_needs_input(const struct options *options) {
+  bool needs = !options->values.text_to_image;
+  for (int i = 0; i < options->control_count; i++)
+    needs |= !options->values.control_source[i];
+  return needs;
+}
+
+int setup_check_inputs(const struct options *options, struct error *err) {
+  const char *const inputs[] = {options->input, options->mask, options->control_source};
+  const char *const names[] = {"INPUT", "--mask", "--control-source"};
+  for (int i = 1; i < 3; i++)
+    for (int j = 0; j < i; j++) {
+      int fd = inputs[i] && inputs[j] ? pipe_input_descriptor(inputs[i]) : -1;
+      if (fd >= 0 && fd == pipe_input_descriptor(inputs[j]))
+        return error_set(err, STATUS_USAGE, "%s and %s both read %s: only one of them can", names[j], names[i],
+                         inputs[i]);
+    }
+  return 0;
 }
 
 static void choose_size(struct engine_shape *shape, const struct setup *setup, int longest) {
@@ -110,7 +131,8 @@ static int find_models(struct setup_params *params, const struct options *option
     if (find_named(&params->adapters[i], params->adapter[i], values, PARAMETER_LORA, i + 1, err))
       return -1;
   for (int i = 0; i < options->control_count; i++) {
-    params->controls[i] = (struct engine_control){.map = (enum map_kind)(values->control[i] - 1)};
+    params->controls[i] =
+        (struct engine_control){.map = (enum map_kind)(values->control[i] - 1), .source = values->control_source[i]};
     if (find_named(&params->controls[i].model, params->control[i], values, PARAMETER_CONTROL_MODEL, i + 1, err))
       return -1;
   }

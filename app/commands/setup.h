@@ -16,6 +16,13 @@ void setup_log(struct log *log, const struct options *options);
 void setup_source_options(struct source_options *source, const struct options *options, bool live,
                           const struct log *log);
 
+/* For a control source's frame that is not there yet, where no frame is to be missed. */
+enum { SETUP_PATIENCE_MS = 5000 };
+/* Whether frames or controls see the input: with text to image there may be none, or that of the controls alone. */
+bool setup_needs_input(const struct options *options);
+/* Refuses two inputs that are one pipe. */
+int setup_check_inputs(const struct options *options, struct error *err);
+
 /* What a command asks for: the options, and what it knows itself. */
 struct setup {
   const struct options *options;

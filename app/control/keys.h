@@ -23,7 +23,7 @@ struct live_state {
   int lora;          /* the LoRA whose weight the keys change, from 1; 0: the first */
   int control;       /* the control that keys change, from 1; 0: the first */
   int control_value; /* which of its values (values_of_control) */
-  bool ready; /* the engine is open: until then commands that it must follow do nothing */
+  bool ready;        /* the engine is open: until then commands that it must follow do nothing */
   bool quit;
   int snapshots_asked; /* grows by one for each */
   int styles_asked;    /* likewise: frames to be taken as style */

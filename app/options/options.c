@@ -220,9 +220,8 @@ static int set_kind(struct options *options, int index, const char *text, size_t
   if (kind == MAP_KINDS)
     return usage(err, "--control %.*s: there is no such map: %s", (int)(length < 40 ? length : 40), text,
                  &MAP_WORDS[sizeof "none|" - 1]);
-  if (second)
-    return usage(err, "--control %.*s: there is no second source yet", (int)(length < 40 ? length : 40), text);
-  parameters_set_number(&options->values, PARAMETER_CONTROL_SOURCE, index, second, err);
+  if (parameters_set_number(&options->values, PARAMETER_CONTROL_SOURCE, index, second, err))
+    return -1;
   return parameters_set_number(&options->values, PARAMETER_CONTROL, index, kind + 1, err);
 }
 
@@ -533,6 +532,19 @@ static int check_choices(const struct options *options, const struct command_tex
   return 0;
 }
 
+/* A second source and the controls that see it need each other. */
+static int check_control_source(const struct options *options, enum command command, struct error *err) {
+  int seeing = 0;
+  for (int i = 0; i < options->control_count; i++)
+    if (options->values.control_source[i] && !seeing++ && !options->control_source && command != COMMAND_INFO)
+      return usage(err, "--control %s@source: --control-source says which source that is",
+                   map_word((enum map_kind)(options->values.control[i] - 1)));
+  if (options->control_source && !seeing)
+    return usage(err, "--control-source %.200s: no control sees it; --control KIND@source does",
+                 options->control_source);
+  return 0;
+}
+
 /* In live every number has a prompt. */
 static int check_blend(const struct options *options, const struct command_text *command, struct error *err) {
   int count = options->prompt_count ? options->prompt_count : 1;
@@ -560,7 +572,7 @@ static int check_arguments(struct parser *parser, const struct command_text *com
   }
   if (command->command == COMMAND_INFO && parser->options->input && parser->options->values.model.given)
     return usage(err, "info: MODEL is given twice");
-  if (check_choices(parser->options, command, err))
+  if (check_choices(parser->options, command, err) || check_control_source(parser->options, command->command, err))
     return -1;
   return check_blend(parser->options, command, err);
 }

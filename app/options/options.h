@@ -43,6 +43,7 @@ struct options {
 
   /* Source */
   const char *input_format, *input_options;
+  const char *control_source;    /* what controls see that ask for it; NULL: none */
   const char *mask;              /* picture or video of what is to be repainted, or "alpha"; NULL: none */
   int input_width, input_height; /* asked of a camera, screen or pattern */
   double input_fps;

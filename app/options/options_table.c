@@ -90,6 +90,11 @@ const struct option option_table[] = {
     {"mask", 0, OPTION_TEXT, GROUP_INPUT, LIVE | RENDER, "FILE", .value = VALUE_FILE, AT(mask),
      .help = "what an inpainting model repaints: where a picture, or a video that runs beside the input, is white; "
              "alpha: where the input itself is transparent"},
+    {"control-source", 0, OPTION_TEXT, GROUP_INPUT, ENGINE, "INPUT", .value = VALUE_FILE, AT(control_source),
+     .help =
+         "a second source, which a --control of KIND@source sees instead of the frame: a file goes along with the "
+         "input's times, of a camera, screen or stream there is the newest frame; --start, --duration and --loop are "
+         "for both"},
     {"input-size", 0, OPTION_SIZE, GROUP_INPUT, LIVE | RENDER | BENCH, "WxH", AT(input_width), .min = 1, .max = 16384,
      .help = "size asked of a camera, screen or the test pattern"},
     {"input-fps", 0, OPTION_REAL, GROUP_INPUT, LIVE | RENDER, "X", AT(input_fps), .min = 0.01, .max = 1000,

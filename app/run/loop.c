@@ -148,7 +148,7 @@ static int submit(struct loop *loop, const struct moment *now) {
   companion->again = !loop->fresh;
   if (frame)
     request.identity = frame_identity(frame);
-  if (loop->params.before && loop->params.before(loop->params.opaque, loop->engine, frame, &loop->err))
+  if (loop->params.before && loop->params.before(loop->params.opaque, loop->engine, &request, &loop->err))
     return -1;
   if (engine_submit(loop->engine, &request, &loop->err))
     return -1;

@@ -16,8 +16,9 @@ struct loop_params {
   /* The first time it runs on the thread, and beginning->values are for it to fill; then on one of its own, beside
    * frames, with values that were wished for. Marks say what somebody has set: the rest suits the model. */
   open_engine *open;
-  /* Called before a frame is submitted, on the same thread; frame is NULL where there is no source. */
-  int (*before)(void *opaque, struct engine *engine, const struct frame *frame, struct error *err);
+  /* Called before a frame is submitted, on the same thread, to give the engine and the request what else belongs to the
+   * frame, which is NULL where there is no source. NULL: nothing does. */
+  int (*before)(void *opaque, struct engine *engine, struct engine_request *request, struct error *err);
   void *opaque;
   size_t memory_limit; /* of the device, for all engines together; 0: none */
   const struct log *log;

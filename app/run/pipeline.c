@@ -75,11 +75,11 @@ static int submit(struct run *run, const struct frame *frame, struct error *err)
   const struct pipeline *pipeline = run->pipeline;
   struct controls controls;
   double seconds = (double)frame->pts * run->time_base;
-  if (pipeline->controls_at(pipeline->opaque, seconds, &controls, err) ||
-      (pipeline->before && pipeline->before(pipeline->opaque, frame, seconds, err)))
-    return -1;
-  const struct engine_request request = {
+  struct engine_request request = {
       .prepared = pipeline->prepared, .controls = &controls, .frame = frame, .identity = frame_identity(frame)};
+  if (pipeline->controls_at(pipeline->opaque, seconds, &controls, err) ||
+      (pipeline->before && pipeline->before(pipeline->opaque, &request, seconds, err)))
+    return -1;
   int64_t begin = platform_now_ns();
   long number = run->collected + engine_in_flight(pipeline->engine);
   if (engine_submit(pipeline->engine, &request, err))

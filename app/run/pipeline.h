@@ -30,8 +30,9 @@ struct pipeline {
   /* Asked before each frame for what is to be done with it; seconds is the frame's time. On the calling thread, so that
    * it may set prompts. */
   int (*controls_at)(void *opaque, double seconds, struct controls *controls, struct error *err);
-  /* Called before each frame is submitted, on the same thread; NULL: none. */
-  int (*before)(void *opaque, const struct frame *frame, double seconds, struct error *err);
+  /* Called before each frame is submitted, on the same thread, to give the engine and the request what else belongs to
+   * the frame; NULL: nothing does. */
+  int (*before)(void *opaque, struct engine_request *request, double seconds, struct error *err);
   /* After every frame, on the calling thread; NULL: none. */
   void (*progress)(void *opaque, const struct pipeline_progress *progress);
   void *opaque;

@@ -20,7 +20,10 @@ static double once(struct engine *engine, const struct engine_request *frame, st
 
 static int measure(struct engine *engine, struct prepared *prepared, const struct sweep_request *request,
                    struct sweep_row *row, struct error *err) {
-  const struct engine_request frame = {.prepared = prepared, .controls = request->controls, .frame = request->frame};
+  const struct engine_request frame = {.prepared = prepared,
+                                       .controls = request->controls,
+                                       .frame = request->frame,
+                                       .control_frame = request->control_frame};
   struct stats stats = {0};
   struct prepared_info info;
   double first = once(engine, &frame, err), second = first < 0 ? -1 : once(engine, &frame, err);

@@ -28,7 +28,7 @@ struct sweep {
 struct sweep_request {
   enum sweep_by by;
   const struct controls *controls;
-  const struct frame *frame;
+  const struct frame *frame, *control_frame;
   long frames; /* of each row; 0: chosen */
   bool (*stop)(void);
 };

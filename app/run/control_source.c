@@ -1,0 +1,183 @@
+#include "app/run/control_source.h"
+
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "app/flow/mailbox.h"
+#include "app/source/follower.h"
+#include "app/source/reader.h"
+#include "unet/base/platform.h"
+
+/* A camera that gives nothing for so long is worth a notice. */
+static const int64_t silence_ns = 2000000000;
+
+struct control_source {
+  struct control_source_params params;
+  struct source_options options;
+  struct log log;            /* whose lines say whose they are */
+  struct follower *follower; /* of a file; NULL: there is a reader */
+  struct reader *reader;
+  struct mailbox mailbox;
+  const struct frame *newest; /* out of it; NULL: none yet */
+  int64_t heard_ns;           /* when that came */
+  int64_t begun_ns;           /* capture of the first frame of a camera that it goes along with; 0: none yet */
+  pthread_mutex_t lock;
+  char wrong[512]; /* told already; protected by lock */
+};
+
+static void pass_line(void *opaque, enum log_level level, const char *text) {
+  const struct control_source *control = opaque;
+  log_line(control->params.options->log, level, "--control-source: %s", text);
+}
+
+/* --- opening --- */
+
+/* The start of a file is the same; a camera has none. */
+static int open_source(struct control_source *control, struct source **source, struct source_info *info,
+                       struct error *err) {
+  const char *spec = control->params.spec;
+  if (source_open(source, spec, &control->options, err))
+    return -1;
+  source_get_info(*source, info);
+  if (!info->realtime || control->options.start <= 0)
+    return 0;
+  source_close(source);
+  control->options.start = 0;
+  return source_open(source, spec, &control->options, err);
+}
+
+static int start(struct control_source *control, struct error *err) {
+  struct source *source;
+  struct source_info info;
+  if (open_source(control, &source, &info, err))
+    return -1;
+  log_line(&control->log, LOG_INFO, "%s", info.description);
+  const struct follower_options options = {control->params.first, control->params.patience_ms};
+  int status = info.realtime ? reader_start(&control->reader, &source, control->params.spec, &control->options,
+                                            &control->mailbox, err)
+                             : follower_start(&control->follower, &source, &options, err);
+  source_close(&source);
+  return status;
+}
+
+int control_source_open(struct control_source **out, const struct control_source_params *params, struct error *err) {
+  *out = NULL;
+  if (!params->spec)
+    return 0;
+  struct control_source *control = calloc(1, sizeof *control);
+  if (!control)
+    return error_set(err, STATUS_FAILED, "out of memory");
+  const struct source_options *first = params->options;
+  control->params = *params;
+  control->log = (struct log){pass_line, control};
+  control->options = (struct source_options){.live = first->live,
+                                             .loop = first->loop,
+                                             .start = first->start,
+                                             .duration = first->duration,
+                                             .stop = first->stop,
+                                             .log = &control->log};
+  mailbox_init(&control->mailbox);
+  pthread_mutex_init(&control->lock, NULL);
+  control->heard_ns = platform_now_ns();
+  if (start(control, err) == 0) {
+    *out = control;
+    return 0;
+  }
+  control_source_close(&control);
+  return error_prefix(err, "--control-source: ");
+}
+
+void control_source_close(struct control_source **pointer) {
+  struct control_source *control = *pointer;
+  *pointer = NULL;
+  if (!control)
+    return;
+  follower_stop(&control->follower);
+  reader_stop(&control->reader, NULL);
+  mailbox_free(&control->mailbox);
+  pthread_mutex_destroy(&control->lock);
+  free(control);
+}
+
+/* --- notices --- */
+
+/* Once when something comes to be wrong, and once when nothing is any more. why: empty: nothing is. */
+static void tell(struct control_source *control, const char *why, const struct frame *held) {
+  const atomic_bool *stop = control->options.stop;
+  if (stop && atomic_load(stop))
+    return;
+  const char *meanwhile = held ? "its last frame is held" : "until it gives one, controls see black";
+  pthread_mutex_lock(&control->lock);
+  bool before = *control->wrong != 0;
+  snprintf(control->wrong, sizeof control->wrong, "%s", why);
+  pthread_mutex_unlock(&control->lock);
+  if (*why && !before)
+    log_line(&control->log, LOG_WARNING, "%s: %s", why, meanwhile);
+  if (!*why && before)
+    log_line(&control->log, LOG_WARNING, "%s goes on", control->params.spec);
+}
+
+/* --- frames --- */
+
+/* In seconds. A camera that was opened again begins its times anew: what counts is when it saw them. */
+static double moment_of(struct control_source *control, const struct frame *frame) {
+  const struct source_info *first = control->params.first;
+  if (!first->realtime)
+    return first->time_base_den ? (double)frame->pts * first->time_base_num / first->time_base_den : 0;
+  if (!control->begun_ns)
+    control->begun_ns = frame->captured_ns;
+  return (double)(frame->captured_ns - control->begun_ns) * 1e-9;
+}
+
+static const struct frame *follow(struct control_source *control, const struct frame *frame) {
+  const struct frame *newest;
+  struct error err;
+  char why[600] = "";
+  const char *spec = control->params.spec;
+  enum follower_state state = follower_at(control->follower, moment_of(control, frame), &newest, &err);
+  if (state == FOLLOWER_ENDED)
+    snprintf(why, sizeof why, "%s has ended", spec);
+  else if (state == FOLLOWER_FAILED)
+    snprintf(why, sizeof why, "%s", err.message);
+  else if (state == FOLLOWER_BEHIND)
+    snprintf(why, sizeof why, "%s does not keep up", spec);
+  tell(control, why, newest);
+  return newest;
+}
+
+static const struct frame *take_newest(struct control_source *control) {
+  char why[600] = "";
+  const struct mail *mail;
+  int got = mailbox_take(&control->mailbox, &mail, control->newest ? 0 : control->params.patience_ms);
+  if (got == 1) {
+    control->newest = &mail->frame;
+    control->heard_ns = platform_now_ns();
+  }
+  struct reader_status status;
+  reader_get_status(control->reader, &status);
+  if (!status.lost && platform_now_ns() - control->heard_ns > silence_ns)
+    snprintf(why, sizeof why, "%s is silent", control->params.spec);
+  tell(control, why, control->newest);
+  return control->newest;
+}
+
+const struct frame *control_source_at(struct control_source *control, const struct frame *frame) {
+  if (!control)
+    return NULL;
+  return control->reader ? take_newest(control) : follow(control, frame);
+}
+
+bool control_source_state(struct control_source *control, char *line, size_t size) {
+  struct reader_status status = {0};
+  if (!control)
+    return false;
+  if (control->reader)
+    reader_get_status(control->reader, &status);
+  pthread_mutex_lock(&control->lock);
+  bool wrong = status.lost || *control->wrong;
+  if (wrong)
+    snprintf(line, size, "control source: %s", status.lost ? status.reason : control->wrong);
+  pthread_mutex_unlock(&control->lock);
+  return wrong;
+}
