@@ -260,7 +260,8 @@ ATTENTION_WGMMA(160,
                 80, 81, 82, 83, 84, 85, ATTENTION_D8(0), ATTENTION_D8(8), ATTENTION_D4(16));
 ATTENTION_WGMMA(240,
                 ATTENTION_TEN() ", " ATTENTION_TEN(1) ", " ATTENTION_TEN(2) ", " ATTENTION_TEN(3) ", " ATTENTION_TEN(4) ", " ATTENTION_TEN(5) ", " ATTENTION_TEN(
-                    6) ", " ATTENTION_TEN(7) ", " ATTENTION_TEN(8) ", " ATTENTION_TEN(9) ", " ATTENTION_TEN(10) ", " ATTENTION_TEN(11),
+                    6) ", " ATTENTION_TEN(7) ", " ATTENTION_TEN(8) ", " ATTENTION_TEN(9) ", " ATTENTION_TEN(10) ","
+                                                                                                                " " ATTENTION_TEN(11),
                 120, 121, 122, 123, 124, 125, ATTENTION_D8(0), ATTENTION_D8(8), ATTENTION_D8(16), ATTENTION_D4(24),
                 ATTENTION_D(28), ATTENTION_D(29));
 ATTENTION_WGMMA(256,

@@ -97,15 +97,9 @@ static const struct rows_case attend_cases[] = {
 };
 
 static const struct rows_case leave_cases[] = {
-    {1, 8, 8, 192},
-    {1, 16, 16, 192, .fill = FILL_OFFSET},
-    {1, 16, 16, 128},
-    {1, 32, 32, 128},
-    {2, 16, 14, 128, .fill = FILL_OFFSET},
-    {3, 4, 4, 128, .no_biases = true},
-    {3, 4, 12, 192},
-    {1, 8, 4, 128, .read_inside = true},
-    {1, 7, 5, 192},
+    {1, 8, 8, 192},   {1, 16, 16, 192, .fill = FILL_OFFSET}, {1, 16, 16, 128},
+    {1, 32, 32, 128}, {2, 16, 14, 128, .fill = FILL_OFFSET}, {3, 4, 4, 128, .no_biases = true},
+    {3, 4, 12, 192},  {1, 8, 4, 128, .read_inside = true},   {1, 7, 5, 192},
 };
 
 /* --- an autoencoder's block --- */

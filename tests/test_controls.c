@@ -475,16 +475,11 @@ int main(int argc, char **argv) {
   if (!golden_has_device(argv[1], "turbo", argv[2]))
     return 77;
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_pictures),
-      cmocka_unit_test(test_off),
-      cmocka_unit_test(test_live),
-      cmocka_unit_test(test_shares),
-      cmocka_unit_test(test_stream_batch),
-      cmocka_unit_test(test_later),
-      cmocka_unit_test(test_texts),
-      cmocka_unit_test(test_files),
-      cmocka_unit_test(test_second_source),
-      cmocka_unit_test(test_text_to_image_by_a_second_source),
+      cmocka_unit_test(test_pictures),      cmocka_unit_test(test_off),
+      cmocka_unit_test(test_live),          cmocka_unit_test(test_shares),
+      cmocka_unit_test(test_stream_batch),  cmocka_unit_test(test_later),
+      cmocka_unit_test(test_texts),         cmocka_unit_test(test_files),
+      cmocka_unit_test(test_second_source), cmocka_unit_test(test_text_to_image_by_a_second_source),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -299,7 +299,8 @@ static uint8_t *make_picture(struct bench *b, int steps) {
   struct frame_noise noise;
   struct frame picture;
   run.prompt[0] = (struct prompt_params){{0}, {1}};
-  run.geometry[0] = (struct geometry){0, 0, (float)frame->width, (float)frame->height, 0, 0, frame->width, frame->height};
+  run.geometry[0] =
+      (struct geometry){0, 0, (float)frame->width, (float)frame->height, 0, 0, frame->width, frame->height};
   must(plans_frame(&b->model, &shape, &b->plan, &noise, &b->err));
   assert_int_equal(b->plan.loop.iterations, steps == ITERATIONS ? ITERATIONS : 0);
   must(device_prepare(b->device, &b->program, &b->plan, &(struct program_options){PIXEL_RGBA}, &b->err));

@@ -108,7 +108,8 @@ static void other_forms_follow(void **state) {
   }
   assert_ptr_equal(resource_padded(device, rig.matrix.index, 0, &rig.err), padded);
   assert_ptr_equal(resource_f16(device, rig.vector.index, 0, &rig.err), f16);
-  assert_int_equal(derived_find(&device->derived[0], rig.matrix.index, device->derived[0].list[0].form, NULL)->version, 4);
+  assert_int_equal(derived_find(&device->derived[0], rig.matrix.index, device->derived[0].list[0].form, NULL)->version,
+                   4);
   rig_close(&rig);
 }
 

@@ -160,9 +160,9 @@ struct parameters {
   double map_low[CONTROLS_MAX], map_high[CONTROLS_MAX], map_radius[CONTROLS_MAX], map_gain[CONTROLS_MAX];
   double map_half[CONTROLS_MAX], map_cell[CONTROLS_MAX], map_speed[CONTROLS_MAX], map_every[CONTROLS_MAX];
   int64_t preset, steps, seed, show_control;
-  int guidance_mode;         /* enum guidance_mode */
-  int control[CONTROLS_MAX]; /* enum map_kind and 1; 0: none */
-  int show;                  /* enum show */
+  int guidance_mode;            /* enum guidance_mode */
+  int control[CONTROLS_MAX];    /* enum map_kind and 1; 0: none */
+  int show;                     /* enum show */
   int style_layers[STYLES_MAX]; /* enum style_layers */
   int fit, sampler, spacing, strength_grid, prediction, prompt_syntax, text_fix;
   bool control_source[CONTROLS_MAX], control_guess[CONTROLS_MAX];

@@ -38,9 +38,9 @@ struct follower {
   long read;
   double first_at, last_at; /* of the frames that it has read */
   double step;              /* between the last two */
-  double begun;          /* the first moment asked for; NAN: none was yet */
-  double shift;          /* of moments to its own times */
-  double wanted;         /* asked for last, in its own times */
+  double begun;             /* the first moment asked for; NAN: none was yet */
+  double shift;             /* of moments to its own times */
+  double wanted;            /* asked for last, in its own times */
   bool stop, ended, failed;
   struct error err;
 };

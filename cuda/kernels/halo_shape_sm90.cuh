@@ -30,7 +30,7 @@ template <int CI_, int C_, int N_, int TILES_, int BLOCKS_ = 1, bool IN_PLACE_ =
 struct shape {
   static constexpr int CI = CI_, C = C_, N = N_, TILES = TILES_, BLOCKS = BLOCKS_, STRIDE = STRIDE_;
   static constexpr bool IN_PLACE = IN_PLACE_, FEW = C == 8;
-  static constexpr bool SILU = SILU_; /* at the end, in place of none or ReLU */
+  static constexpr bool SILU = SILU_;                           /* at the end, in place of none or ReLU */
   static constexpr int ROWS = FEW ? 8 : 64, STACKED = ROWS / C; /* rows of weights; as many of them for each pixel */
   static constexpr int PIXEL_BYTES = 2 * CI;
   static constexpr int TALL = N / STRIP * STACKED; /* of a tile of the output */

@@ -755,8 +755,8 @@ cudaError_t launch_row_attend(const struct launch_queue *queue, const struct row
 
 bool row_leave_supported(const struct launch_queue *queue, const struct row_leave *a) {
   const int most = a->c == 128 ? 1024 : 256; /* each cluster reads all weights, so more are faster op by op */
-  return has_rows(queue, a->c, a->rows) && a->rows <= most && aligned(a->x) && aligned(a->residual) &&
-         aligned(a->y) && aligned(a->wide.weight) && aligned(a->narrow.weight) && aligned(a->last.weight);
+  return has_rows(queue, a->c, a->rows) && a->rows <= most && aligned(a->x) && aligned(a->residual) && aligned(a->y) &&
+         aligned(a->wide.weight) && aligned(a->narrow.weight) && aligned(a->last.weight);
 }
 
 cudaError_t launch_row_leave(const struct launch_queue *queue, const struct row_leave *a) {

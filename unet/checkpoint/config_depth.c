@@ -6,10 +6,18 @@
 #include "unet/checkpoint/parts.h"
 
 /* What transformers writes into every config, and what acts in training alone. */
-static const char *const no_matter[] = {"architectures",        "chunk_size_feed_forward", "dtype",
-                                        "id2label",             "initializer_range",       "label2id",
-                                        "model_type",           "return_dict",             "torch_dtype",
-                                        "transformers_version", "output_hidden_states",    "output_attentions",
+static const char *const no_matter[] = {"architectures",
+                                        "chunk_size_feed_forward",
+                                        "dtype",
+                                        "id2label",
+                                        "initializer_range",
+                                        "label2id",
+                                        "model_type",
+                                        "return_dict",
+                                        "torch_dtype",
+                                        "transformers_version",
+                                        "output_hidden_states",
+                                        "output_attentions",
                                         NULL};
 
 static void check_type(struct config *config, const char *type, const char *class) {

@@ -23,7 +23,7 @@ struct model {
    * projection_dim] where an encoder pools it; [KEY_SLOTS * chunks, 1, positions, text_channels] at chunks - 1: keys
    * and values of the prompts in use, so many chunks of each. Devices have those alone that a plan reads. */
   struct tensor texts[TEXT_ENCODERS_MAX], pooled, keys[PROMPT_CHUNKS_MAX];
-  struct style style; /* of its IP-Adapter, where the caller gives it one (style_init) */
+  struct style style;                    /* of its IP-Adapter, where the caller gives it one (style_init) */
   struct control controls[CONTROLS_MAX]; /* those that were added */
   const struct depth *depth;             /* of those whose map is depth: set before one is added */
 };
