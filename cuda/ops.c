@@ -459,7 +459,7 @@ static int prepare_range(struct preparation *p) {
   const struct op_range *o = &p->op->range;
   struct depth_args args = depth_args(p, o->x, (struct tensor){0});
   args.range = operand(p, o->range, ROLE_VECTOR);
-  args.means = p->device->norm_partial;
+  args.means = p->device->lane[p->program->lane].norm_partial;
   args.size = o->size;
   args.rows = o->x.h / o->size;
   args.columns = o->x.w / o->size;
