@@ -199,6 +199,24 @@ static void test_styles(void **state) {
 #undef ENCODER
 }
 
+/* Control networks, as folders and as files; one that is not whole is told for what it is. */
+static void test_info_of_controls(void **state) {
+  (void)state;
+  static const struct {
+    const char *name, *says;
+  } cases[] = {{"first", "ControlNet for a family of its own, channels 8/16, transformer blocks 1/0, mid 1"},
+               {"xl/diffusion_pytorch_model.safetensors", "ControlNet for SDXL"},
+               {"xladapter", "T2I-Adapter for SDXL, channels 8/8/16/16, reads a grey map at 1/16"}};
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    program_expect(0, NULL, "info \"$REVERIE_GOLDENS\"/controls/%s", cases[i].name);
+    shell("grep -q '^control  *%s' out.txt && grep -q '^kind .*a %s' out.txt", cases[i].says,
+          i < 2 ? "ControlNet" : "T2I");
+  }
+  write_weights("part.safetensors", "zero_convs.0.0.weight", NULL);
+  program_expect(0, NULL, "info part.safetensors");
+  shell("grep -q '^control  *cannot be used: .*is no whole ControlNet' out.txt && rm part.safetensors");
+}
+
 /* A scheduler that is not built in is named, once; an option that does nothing, and one that cannot be, get a line. */
 static void test_scheduler_stand_in(void **state) {
   (void)state;
@@ -419,6 +437,7 @@ int main(int argc, char **argv) {
       cmocka_unit_test(test_cut_prompts),
       cmocka_unit_test(test_mini),
       cmocka_unit_test(test_info_of_adapters),
+      cmocka_unit_test(test_info_of_controls),
       cmocka_unit_test(test_adapters),
       cmocka_unit_test(test_styles),
       cmocka_unit_test(test_output),

@@ -111,11 +111,14 @@ static int print_checkpoint(struct setup_params *params, bool tensors, struct er
   return status;
 }
 
-static int print_control(const char *path, struct error *err) {
+/* Of a file its kind has been said. */
+static int print_control(const char *path, bool tensors, struct error *err) {
   struct control_network *network;
   if (control_network_open(&network, path, "control", err))
     return -1;
   control_network_print(network, stdout);
+  if (!platform_can_read_file(path))
+    weights_print(network->weights.files, tensors, stdout);
   control_network_close(&network);
   return 0;
 }
@@ -141,11 +144,23 @@ static int print_ip_adapter(const struct safetensors *files, struct error *err) 
   return 0;
 }
 
+/* What is not whole is told all the same for what it is. */
+static void print_control_file(const char *path) {
+  struct error err;
+  if (!print_control(path, false, &err))
+    return;
+  printf("control       cannot be used: ");
+  text_put(stdout, err.message);
+  putchar('\n');
+}
+
 /* A file that is no whole model is said to be what it is. */
 static int print_model(struct setup_params *params, bool tensors, struct error *err) {
   struct safetensors *files = NULL;
   if (depth_files_are(params->engine.model))
     return print_depth(params->engine.model, err);
+  if (control_network_is_folder(params->engine.model))
+    return print_control(params->engine.model, tensors, err);
   if (platform_can_read_file(params->engine.model) && safetensors_open_file(&files, params->engine.model, err))
     return -1;
   enum weights_kind kind = files ? weights_kind(files) : WEIGHTS_MODEL;
@@ -158,7 +173,7 @@ static int print_model(struct setup_params *params, bool tensors, struct error *
   if (kind == WEIGHTS_IP_ADAPTER)
     status = print_ip_adapter(files, err);
   if (kind == WEIGHTS_CONTROLNET || kind == WEIGHTS_ADAPTER)
-    status = print_control(params->engine.model, err);
+    print_control_file(params->engine.model);
   safetensors_close(&files);
   return model ? print_checkpoint(params, tensors, err) : status;
 }

@@ -263,6 +263,16 @@ static int open_folder(struct control_network *network, struct error *err) {
   return result ? result : safetensors_open(&network->weights.files, network->path, "diffusion_pytorch_model", err);
 }
 
+bool control_network_is_folder(const char *path) {
+  char *config = text_path(path, "config.json"), *text = NULL, class[64] = "";
+  struct error err;
+  bool read = config && platform_exists(config) && !text_read(config, CONFIG_LIMIT, &text, NULL, &err) &&
+              !read_class(class, text, config, &err);
+  free(text);
+  free(config);
+  return read && (!strcmp(class, "ControlNetModel") || !strcmp(class, "T2IAdapter"));
+}
+
 int control_network_open(struct control_network **out, const char *path, const char *name, struct error *err) {
   struct control_network *network = calloc(1, sizeof *network);
   *out = NULL;

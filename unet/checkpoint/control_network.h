@@ -26,6 +26,9 @@ struct control_network {
 int control_network_open(struct control_network **network, const char *path, const char *name, struct error *err);
 void control_network_close(struct control_network **network); /* stores NULL; takes NULL */
 
+/* Whether a folder holds one, by the class that its config.json names. */
+bool control_network_is_folder(const char *path);
+
 /* Refuses a network that was made for another family than the model's, or for other sizes. */
 int control_network_check(const struct control_network *network, const struct checkpoint *checkpoint,
                           struct error *err);
