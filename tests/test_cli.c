@@ -123,7 +123,7 @@ static void test_other_files(void **state) {
   } cases[] = {
       {"lora_unet_mid_block.lora_down.weight", "lora_unet_mid_block.lora_up.weight", "LoRA", "--lora"},
       {"encoder.conv_in.weight", NULL, "autoencoder (VAE)", "--vae"},
-      {"controlnet_cond_embedding.conv_in.weight", NULL, "ControlNet", "not supported"},
+      {"controlnet_cond_embedding.conv_in.weight", NULL, "ControlNet", "--control"},
       {"conv_in.weight", NULL, "U-Net alone", "--unet"},
       {"something", NULL, "no kind that is known", "--model"},
   };

@@ -171,6 +171,18 @@ static void test_control_source_refusals(void **state) {
                    cases[i].arguments);
 }
 
+/* A picture that comes some frames later has its own frame's map. */
+static void test_maps_of_a_stream_batch(void **state) {
+  (void)state;
+  shell(FFMPEG "-f lavfi -i testsrc2=s=64x64:r=10:d=0.6 -c:v ffv1 six.mkv");
+  for (int i = 0; i < 2; i++)
+    program_expect(0, NULL,
+                   "render six.mkv hash:maps%d.txt -q -y --size 64x64 --steps 3 %s --control canny --show map --model "
+                   "\"$REVERIE_EXPECTED\"/../data/goldens/turbo",
+                   i, i ? "--stream-batch" : "");
+  expect_same("maps", "cat maps0.txt", "cat maps1.txt");
+}
+
 /* Seconds of a clip's frames, or of its first stream's packets of sound. Returns how many there are. */
 static int read_times(double *times, int most, const char *name, bool sound) {
   int count = 0;
@@ -694,6 +706,7 @@ int main(int argc, char **argv) {
       cmocka_unit_test(test_maps),
       cmocka_unit_test(test_control_source),
       cmocka_unit_test(test_control_source_refusals),
+      cmocka_unit_test(test_maps_of_a_stream_batch),
       cmocka_unit_test(test_uneven_clip_with_sound),
       cmocka_unit_test(test_exact_times),
       cmocka_unit_test(test_sound_before_the_start),
