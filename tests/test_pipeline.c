@@ -182,8 +182,11 @@ static int play(struct scene *scene) {
   engine_close(&engine);
   for (int i = 0; i < SINK_HOLDS; i++)
     frame_release(&scene->sink.held[i]);
-  for (int i = 0; i < fake_engine_log()->submitted; i++)
-    assert_ptr_equal(fake_engine_log()->submits[i].input, scene->sink.text_to_image ? NULL : scene->source.given_at[i]);
+  for (int i = 0; i < fake_engine_log()->submitted; i++) {
+    const uint8_t *input = fake_engine_log()->submits[i].input;
+    if (input || !scene->batched) /* else the batch is drained, also of frames that an interrupt has dropped */
+      assert_ptr_equal(input, scene->sink.text_to_image ? NULL : scene->source.given_at[i]);
+  }
   assert_false(fake_engine_log()->starved);
   host_pictures_free(&scene->source.pictures);
   assert_false(fake_engine_log()->overfull);
