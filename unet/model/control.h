@@ -49,6 +49,7 @@ struct control_place {
   int latents;               /* under way, each at a step of its own from `step` on */
   struct guidance_rows rows; /* of the first latent, of each later one */
   struct tensor x;           /* what ControlNets see: [rows of all latents, h, w, c] */
+  int beside;                /* the op from which on their layers may run: the U-Net's first */
 };
 
 /* Adds what a ControlNet makes of the call to the U-Net's skips and its middle block's output. times: its table of time
