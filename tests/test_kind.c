@@ -164,12 +164,9 @@ static void test_unknown(void **state) {
   static const struct {
     enum weights_kind wanted;
     const char *says;
-  } places[] = {{WEIGHTS_MODEL, "--model takes"},
-                {WEIGHTS_UNET, "--unet takes"},
-                {WEIGHTS_VAE, "--vae takes"},
-                {WEIGHTS_LORA, "--lora takes"},
-                {WEIGHTS_CONTROLNET, "a ControlNet or a T2I-Adapter"},
-                {WEIGHTS_DEPTH, "Depth Anything V2"}};
+  } places[] = {
+      {WEIGHTS_MODEL, "--model takes"}, {WEIGHTS_UNET, "--unet takes"},          {WEIGHTS_VAE, "--vae takes"},
+      {WEIGHTS_LORA, "--lora takes"},   {WEIGHTS_CONTROLNET, "--control takes"}, {WEIGHTS_DEPTH, "Depth Anything V2"}};
   for (size_t i = 0; i < sizeof places / sizeof *places; i++) {
     struct error err = {0};
     weights_kind_refuse(WEIGHTS_UNKNOWN, "file", places[i].wanted, &err);

@@ -98,9 +98,11 @@ static int refuse_folder(const char *folder, struct error *err) {
     return error_set(err, STATUS_MODEL, "%s: is a LoRA's folder, not a model's; give it with --lora beside the --model",
                      folder);
   if (has_file(folder, "config.json"))
-    return error_set(err, STATUS_MODEL,
-                     "%s: is the folder of one part, not of a model; an autoencoder's goes with --vae beside a --model",
-                     folder);
+    return error_set(
+        err, STATUS_MODEL,
+        "%s: is the folder of one part, not of a model; an autoencoder's goes with --vae beside a --model, a "
+        "ControlNet's with --control",
+        folder);
   return error_prefix(err, "no diffusers folder: ");
 }
 

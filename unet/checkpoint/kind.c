@@ -119,7 +119,7 @@ int weights_kind_refuse(enum weights_kind kind, const char *path, enum weights_k
       [WEIGHTS_VAE] = {"an autoencoder", "--vae takes an AutoencoderKL or a tiny one, a file or a diffusers folder"},
       [WEIGHTS_LORA] = {"a LoRA", "--lora takes LoRA, LoCon, LoHa, LoKr and DoRA"},
       [WEIGHTS_CONTROLNET] = {"a control network",
-                              "what is taken is a ControlNet or a T2I-Adapter, a diffusers folder or one file"},
+                              "--control takes a ControlNet or a T2I-Adapter, a diffusers folder or one file"},
       [WEIGHTS_IP_ADAPTER] = {"an IP-Adapter", "--ip-adapter takes those of SD 1.5 and SDXL"},
       [WEIGHTS_DEPTH] = {"the folder of a depth model",
                          "what is taken is Depth Anything V2 in transformers' layout, with its config.json"},
