@@ -34,7 +34,7 @@
 
 /* Seconds that may go into timing candidates while frames run: somebody waits for another size or step count, though
  * the picture goes on. Candidates left over are timed when the shape is prepared again. */
-static const double tune_running_s = 2;
+static const double tune_running_s = 0.5;
 
 static const double origin_seconds = 0.5;
 
