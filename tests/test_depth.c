@@ -55,12 +55,13 @@ static void prepare(struct bench *b) {
   must(device_poison(b->device, b->program, &b->err), &b->err);
 }
 
-/* On a GPU twice what PyTorch's FP16 is off by, which depth.py measured. */
+/* On a GPU twice what PyTorch's FP16 is off by, which depth.py measured; of depths four times: all that a picture's are
+ * off by has one sign, so that luck decides more. At published shapes it is 0.8 times (tests/peers/depth_shapes.py). */
 static double bound_of(struct bench *b, const char *name) {
   struct device_info info;
   device_get_info(b->device, &info);
   double half = json_number(cJSON_GetObjectItemCaseSensitive(b->golden.json, "half"), name, 0);
-  return info.element == DTYPE_F32 ? 1e-5 : 2 * (half > 0 ? half : 0x1p-11);
+  return info.element == DTYPE_F32 ? 1e-5 : (strstr(name, ".depth") ? 4 : 2) * (half > 0 ? half : 0x1p-11);
 }
 
 /* t's values from `skip` on, every one of `step`. */
