@@ -1,4 +1,5 @@
 /* Another handle, another engine: prepared or opened beside the frames, then used in place of the one before. */
+#include <stdio.h>
 #include <string.h>
 
 #include "app/run/loop_impl.h"
@@ -131,6 +132,12 @@ static void refuse_engine(struct loop *loop, const struct error *err) {
   pthread_mutex_unlock(&loop->lock);
 }
 
+void follow_note_encoded(struct loop *loop, int slot, const char *text) {
+  struct parameter_text *encoded = &loop->encoded[slot];
+  encoded->given = text != NULL;
+  snprintf(encoded->words, sizeof encoded->words, "%s", text ? text : "");
+}
+
 void follow_begin(struct loop *loop, const struct opened *opened) {
   const struct loop_beginning *beginning = &opened->beginning;
   loop->engine = opened->engine;
@@ -140,7 +147,7 @@ void follow_begin(struct loop *loop, const struct opened *opened) {
   memset(loop->encoded, 0, sizeof loop->encoded);
   for (int slot = 0; slot < SLOTS; slot++)
     if (beginning->encoded[slot])
-      loop_note_encoded(loop, slot, values_slot_text(&beginning->values, slot));
+      follow_note_encoded(loop, slot, values_slot_text(&beginning->values, slot));
   loop->refused = (struct engine_shape){0};
   loop->changes++;
 }

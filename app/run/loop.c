@@ -8,6 +8,7 @@
 enum { IDLE_MS = 10 };
 /* After this long without a new frame, a changed control is shown on the old one. */
 static const int64_t quiet_ns = 100000000;
+
 enum loop_action loop_decide(const struct loop_situation *s) {
   if (s->in_flight >= s->depth)
     return LOOP_COLLECT;
@@ -38,12 +39,6 @@ static void current_moment(struct loop *loop, struct moment *now) {
   settings_controls(&now->settings, now_ns, &now->controls);
 }
 
-void loop_note_encoded(struct loop *loop, int slot, const char *text) {
-  struct parameter_text *encoded = &loop->encoded[slot];
-  encoded->given = text != NULL;
-  snprintf(encoded->words, sizeof encoded->words, "%s", text ? text : "");
-}
-
 /* A slot never set holds the empty prompt, which is what belongs into a slot without text. */
 static bool is_encoded(const struct loop *loop, const struct parameters *values, int slot) {
   const char *text = values_slot_text(values, slot);
@@ -57,7 +52,7 @@ static void need_prompt(struct loop *loop, const struct parameters *values, int 
   const char *text = values_slot_text(values, slot);
   if (is_encoded(loop, values, slot))
     return;
-  loop_note_encoded(loop, slot, text);
+  follow_note_encoded(loop, slot, text);
   if (engine_set_prompt(loop->engine, slot, text ? text : "", &err))
     log_line(loop->params.log, LOG_WARNING, "%s", err.message);
 }
@@ -102,12 +97,6 @@ static void encode_ahead(struct loop *loop, const struct parameters *values) {
 }
 
 /* --- frames --- */
-
-void loop_count_dropped(struct loop *loop, int count) {
-  pthread_mutex_lock(&loop->lock);
-  loop->status.dropped += count;
-  pthread_mutex_unlock(&loop->lock);
-}
 
 static bool is_quiet(const struct loop *loop, const struct parameters *values) {
   return values->pause || !loop->in || loop->ended || platform_now_ns() - loop->taken_ns > quiet_ns;
@@ -168,32 +157,6 @@ static int drain(struct loop *loop, const struct moment *now) {
   if (engine_submit(loop->engine, &request, &loop->err))
     return -1;
   loop->submitted++;
-  return 0;
-}
-
-int loop_collect(struct loop *loop) {
-  struct engine_result made;
-  if (engine_collect(loop->engine, &made, &loop->err))
-    return -1;
-  loop->collected++;
-  if (made.pending)
-    return 0;
-  struct companion *companion = made.opaque;
-  struct mail mail = {.frame = made.picture,
-                      .submitted_ns = made.submitted_ns,
-                      .finished_ns = made.finished_ns,
-                      .again = companion->again};
-  /* With two in flight the second waited for the first: its own time starts when that was done. */
-  int64_t began = mail.submitted_ns > loop->last_finished_ns ? mail.submitted_ns : loop->last_finished_ns;
-  mail.frame_ms = (double)(mail.finished_ns - began) / 1e6;
-  mail.input = companion->input;
-  companion->input = (struct frame){0};
-  loop->last_finished_ns = mail.finished_ns;
-  loop->pictures++;
-  pthread_mutex_lock(&loop->lock);
-  loop->status.frames = loop->pictures;
-  pthread_mutex_unlock(&loop->lock);
-  mailbox_put(loop->out, &mail);
   return 0;
 }
 

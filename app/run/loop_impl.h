@@ -1,4 +1,8 @@
-/* The loop from the inside: what loop.c, which makes frames, and follow.c, which changes handles and engines, share. */
+/* The loop from the inside: what its files share.
+ *
+ * collect.c  pictures: from the engine to whoever shows them
+ * follow.c   another handle, another engine
+ * loop.c     the thread: frames and texts to the engine */
 #ifndef APP_RUN_LOOP_IMPL_H
 #define APP_RUN_LOOP_IMPL_H
 
@@ -55,16 +59,16 @@ struct loop {
   struct loop_status status;
 };
 
-/* --- loop.c --- */
+/* --- collect.c --- */
 
 /* The picture of the oldest frame in flight. */
 int loop_collect(struct loop *loop);
 void loop_count_dropped(struct loop *loop, int count);
-/* A slot of the engine holds the text, or what could not be encoded of it; NULL: none. */
-void loop_note_encoded(struct loop *loop, int slot, const char *text);
 
 /* --- follow.c --- */
 
+/* A slot of the engine holds the text, or what could not be encoded of it; NULL: none. */
+void follow_note_encoded(struct loop *loop, int slot, const char *text);
 /* Everything that knows the engine knows this one. */
 void follow_begin(struct loop *loop, const struct opened *opened);
 /* What others know of engine and handle is as it is now. */

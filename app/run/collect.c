@@ -1,0 +1,34 @@
+/* What comes out of the engine, and what never does. */
+#include "app/run/loop_impl.h"
+
+void loop_count_dropped(struct loop *loop, int count) {
+  pthread_mutex_lock(&loop->lock);
+  loop->status.dropped += count;
+  pthread_mutex_unlock(&loop->lock);
+}
+
+int loop_collect(struct loop *loop) {
+  struct engine_result made;
+  if (engine_collect(loop->engine, &made, &loop->err))
+    return -1;
+  loop->collected++;
+  if (made.pending)
+    return 0;
+  struct companion *companion = made.opaque;
+  struct mail mail = {.frame = made.picture,
+                      .submitted_ns = made.submitted_ns,
+                      .finished_ns = made.finished_ns,
+                      .again = companion->again};
+  /* With two in flight the second waited for the first: its own time starts when that was done. */
+  int64_t began = mail.submitted_ns > loop->last_finished_ns ? mail.submitted_ns : loop->last_finished_ns;
+  mail.frame_ms = (double)(mail.finished_ns - began) / 1e6;
+  mail.input = companion->input;
+  companion->input = (struct frame){0};
+  loop->last_finished_ns = mail.finished_ns;
+  loop->pictures++;
+  pthread_mutex_lock(&loop->lock);
+  loop->status.frames = loop->pictures;
+  pthread_mutex_unlock(&loop->lock);
+  mailbox_put(loop->out, &mail);
+  return 0;
+}
