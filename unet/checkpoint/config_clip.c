@@ -4,7 +4,7 @@
 #include "unet/checkpoint/checkpoint.h"
 #include "unet/checkpoint/config.h"
 
-static enum activation read_activation(struct config *config) {
+enum activation clip_activation(struct config *config) {
   char name[32];
   config_string(config, "hidden_act", "quick_gelu", name, sizeof name);
   if (!strcmp(name, "quick_gelu"))
@@ -16,25 +16,25 @@ static enum activation read_activation(struct config *config) {
 
 /* What transformers writes into every config and what acts in training or text generation alone. Those that would
  * change the forward pass are absent from this list and so refused. */
-static const char *const text_no_matter[] = {"architectures",
-                                             "model_type",
-                                             "attention_dropout",
-                                             "dropout",
-                                             "initializer_factor",
-                                             "initializer_range",
-                                             "torch_dtype",
-                                             "dtype",
-                                             "transformers_version",
-                                             "gradient_checkpointing",
-                                             "use_cache",
-                                             "bos_token_id",
-                                             "pad_token_id",
-                                             "return_dict",
-                                             "id2label",
-                                             "label2id",
-                                             "chunk_size_feed_forward",
-                                             "tie_word_embeddings",
-                                             NULL};
+const char *const clip_no_matter[] = {"architectures",
+                                      "model_type",
+                                      "attention_dropout",
+                                      "dropout",
+                                      "initializer_factor",
+                                      "initializer_range",
+                                      "torch_dtype",
+                                      "dtype",
+                                      "transformers_version",
+                                      "gradient_checkpointing",
+                                      "use_cache",
+                                      "bos_token_id",
+                                      "pad_token_id",
+                                      "return_dict",
+                                      "id2label",
+                                      "label2id",
+                                      "chunk_size_feed_forward",
+                                      "tie_word_embeddings",
+                                      NULL};
 
 static void check_clip(struct config *config) {
   char type[64], class[64];
@@ -51,7 +51,7 @@ int clip_config_parse(struct clip_config *clip, const char *text, const char *pa
   *clip = (struct clip_config){0};
   config_start(&config, text, path);
   check_clip(&config);
-  config_ignore(&config, text_no_matter);
+  config_ignore(&config, clip_no_matter);
   clip->vocab_size = config_int(&config, "vocab_size", 49408, 1, 1 << 22);
   clip->hidden_size = config_int(&config, "hidden_size", 512, 1, 1 << 14);
   clip->intermediate_size = config_int(&config, "intermediate_size", 2048, 1, 1 << 16);
@@ -59,7 +59,7 @@ int clip_config_parse(struct clip_config *clip, const char *text, const char *pa
   clip->heads = config_int(&config, "num_attention_heads", 8, 1, 1024);
   clip->positions = config_int(&config, "max_position_embeddings", 77, 4, TOKENS_MAX);
   clip->layer_norm_eps = (float)config_number(&config, "layer_norm_eps", 1e-5, 1e-12, 1);
-  clip->hidden_act = read_activation(&config);
+  clip->hidden_act = clip_activation(&config);
   clip->projection_dim = 512;
   clip->end_token = 49407;
   if (config_has(&config, "projection_dim"))

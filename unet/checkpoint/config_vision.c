@@ -4,32 +4,6 @@
 #include "unet/checkpoint/config.h"
 #include "unet/checkpoint/ip_adapter.h"
 
-static enum activation read_activation(struct config *config) {
-  char name[32];
-  config_string(config, "hidden_act", "quick_gelu", name, sizeof name);
-  if (!strcmp(name, "quick_gelu"))
-    return ACT_QUICK_GELU;
-  if (strcmp(name, "gelu"))
-    config_refuse(config, "hidden_act", name, "quick_gelu or gelu is");
-  return ACT_GELU;
-}
-
-static const char *const no_matter[] = {"architectures",
-                                        "model_type",
-                                        "attention_dropout",
-                                        "dropout",
-                                        "initializer_factor",
-                                        "initializer_range",
-                                        "torch_dtype",
-                                        "dtype",
-                                        "transformers_version",
-                                        "return_dict",
-                                        "id2label",
-                                        "label2id",
-                                        "chunk_size_feed_forward",
-                                        "tie_word_embeddings",
-                                        NULL};
-
 static void check_class(struct config *config) {
   char type[64], class[64];
   config_string(config, "model_type", "clip_vision_model", type, sizeof type);
@@ -45,7 +19,7 @@ int vision_config_parse(struct vision_config *vision, const char *text, const ch
   *vision = (struct vision_config){0};
   config_start(&config, text, path);
   check_class(&config);
-  config_ignore(&config, no_matter);
+  config_ignore(&config, clip_no_matter);
   config_only_number(&config, "num_channels", 3);
   vision->hidden_size = config_int(&config, "hidden_size", 768, 1, 1 << 14);
   vision->intermediate_size = config_int(&config, "intermediate_size", 3072, 1, 1 << 16);
@@ -55,7 +29,7 @@ int vision_config_parse(struct vision_config *vision, const char *text, const ch
   vision->image_size = config_int(&config, "image_size", 224, 1, 1024);
   vision->patch_size = config_int(&config, "patch_size", 32, 1, 64);
   vision->layer_norm_eps = (float)config_number(&config, "layer_norm_eps", 1e-5, 1e-12, 1);
-  vision->hidden_act = read_activation(&config);
+  vision->hidden_act = clip_activation(&config);
   if (vision->hidden_size % vision->heads)
     config_refuse(&config, "num_attention_heads", "a number that does not divide hidden_size", NULL);
   if (vision->image_size % vision->patch_size)

@@ -1,6 +1,5 @@
 #include "unet/checkpoint/control_network.h"
 
-#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -11,7 +10,7 @@
 #include "unet/checkpoint/kind.h"
 #include "unet/checkpoint/original.h"
 
-enum { KEY_MAX = 256, CHANNELS_MAX = 1 << 14, HEAD = 64, SINUSOID = 256 };
+enum { CHANNELS_MAX = 1 << 14, HEAD = 64, SINUSOID = 256 };
 #define CONFIG_LIMIT ((size_t)1 << 20)
 
 /* --- configs --- */
@@ -80,22 +79,6 @@ static int read_config(struct control_network *network, const char *folder, stru
 
 /* --- what the tensors say --- */
 
-PRINTF_LIKE(2, 3)
-static const struct safetensor *find(const struct safetensors *files, const char *format, ...) {
-  char name[KEY_MAX];
-  va_list args;
-  va_start(args, format);
-  vsnprintf(name, sizeof name, format, args);
-  va_end(args);
-  return safetensors_find(files, name);
-}
-
-/* A dimension of a tensor; 0: there is no such tensor. */
-static int dimension(const struct safetensor *t, int d) {
-  bool fits = t && t->usable && d < t->rank && t->shape[d] > 0 && t->shape[d] <= CHANNELS_MAX;
-  return fits ? (int)t->shape[d] : 0;
-}
-
 static int refuse(const struct control_network *network, const char *what, struct error *err) {
   return error_set(err, STATUS_MODEL, "%s: %s; give its diffusers folder", network->path, what);
 }
@@ -103,7 +86,8 @@ static int refuse(const struct control_network *network, const char *what, struc
 /* Transformer blocks of an attention. */
 static int count_depth(const struct safetensors *files, const char *attention) {
   int depth = 0;
-  while (depth < LAYERS_MAX && find(files, "%s.transformer_blocks.%d.norm1.weight", attention, depth))
+  while (depth < LAYERS_MAX &&
+         safetensors_find_printed(files, "%s.transformer_blocks.%d.norm1.weight", attention, depth))
     depth++;
   return depth;
 }
@@ -111,9 +95,11 @@ static int count_depth(const struct safetensors *files, const char *attention) {
 static void read_level(struct unet_config *body, const struct safetensors *files, int level) {
   char name[64];
   int layers = 0;
-  for (; layers < LAYERS_MAX && find(files, "down_blocks.%d.resnets.%d.conv1.weight", level, layers); layers++) {
+  for (;
+       layers < LAYERS_MAX && safetensors_find_printed(files, "down_blocks.%d.resnets.%d.conv1.weight", level, layers);
+       layers++) {
     snprintf(name, sizeof name, "down_blocks.%d.attentions.%d", level, layers);
-    body->down_attention[level] |= find(files, "%s.norm.weight", name) != NULL;
+    body->down_attention[level] |= safetensors_find_printed(files, "%s.norm.weight", name) != NULL;
     body->down_depth[level][layers] = count_depth(files, name);
   }
   body->layers[level] = layers;
@@ -123,7 +109,7 @@ static void read_level(struct unet_config *body, const struct safetensors *files
 static int text_width(const struct safetensors *files) {
   for (size_t i = 0; i < safetensors_count(files); i++)
     if (text_ends(safetensors_at(files, i)->name, ".attn2.to_k.weight"))
-      return dimension(safetensors_at(files, i), 1);
+      return safetensor_dimension(safetensors_at(files, i), 1, CHANNELS_MAX);
   return 0;
 }
 
@@ -134,10 +120,13 @@ static void read_heads(struct unet_config *body) {
 }
 
 static void read_hint(struct controlnet_config *net, const struct safetensors *files) {
-  net->hint[0] = dimension(find(files, "controlnet_cond_embedding.conv_in.weight"), 0);
+  net->hint[0] = safetensor_dimension(safetensors_find_printed(files, "controlnet_cond_embedding.conv_in.weight"), 0,
+                                      CHANNELS_MAX);
   net->hint_levels = 1;
   for (int c; net->hint_levels < LEVELS_MAX; net->hint[net->hint_levels++] = c)
-    if (!(c = dimension(find(files, "controlnet_cond_embedding.blocks.%d.weight", 2 * net->hint_levels - 1), 0)))
+    if (!(c = safetensor_dimension(
+              safetensors_find_printed(files, "controlnet_cond_embedding.blocks.%d.weight", 2 * net->hint_levels - 1),
+              0, CHANNELS_MAX)))
       break;
 }
 
@@ -157,17 +146,19 @@ static int config_of_controlnet(struct control_network *network, struct error *e
   network->controlnet = (struct controlnet_config){.hint_levels = 0};
   *body = (struct unet_config){.norm_num_groups = 32, .norm_eps = 1e-5f, .flip_sin_to_cos = true};
   for (int c; body->levels < LEVELS_MAX; body->channels[body->levels++] = c) {
-    if (!(c = dimension(find(files, "down_blocks.%d.resnets.0.conv1.weight", body->levels), 0)))
+    if (!(c = safetensor_dimension(
+              safetensors_find_printed(files, "down_blocks.%d.resnets.0.conv1.weight", body->levels), 0, CHANNELS_MAX)))
       break;
     read_level(body, files, body->levels);
   }
-  body->in_channels = dimension(find(files, "conv_in.weight"), 1);
-  body->time_embed_dim = dimension(find(files, "time_embedding.linear_1.weight"), 0);
-  body->mid_block = find(files, "mid_block.resnets.0.conv1.weight");
-  body->mid_attention = find(files, "mid_block.attentions.0.norm.weight");
+  body->in_channels = safetensor_dimension(safetensors_find_printed(files, "conv_in.weight"), 1, CHANNELS_MAX);
+  body->time_embed_dim =
+      safetensor_dimension(safetensors_find_printed(files, "time_embedding.linear_1.weight"), 0, CHANNELS_MAX);
+  body->mid_block = safetensors_find_printed(files, "mid_block.resnets.0.conv1.weight");
+  body->mid_attention = safetensors_find_printed(files, "mid_block.attentions.0.norm.weight");
   body->mid_depth = count_depth(files, "mid_block.attentions.0");
   body->cross_attention_dim = text_width(files);
-  int added = dimension(find(files, "add_embedding.linear_1.weight"), 1);
+  int added = safetensor_dimension(safetensors_find_printed(files, "add_embedding.linear_1.weight"), 1, CHANNELS_MAX);
   if (added > SIZES * SINUSOID) {
     body->added_size_dim = SINUSOID;
     body->added_text_dim = added - SIZES * SINUSOID;
@@ -181,16 +172,19 @@ static int config_of_t2i(struct control_network *network, struct error *err) {
   static const struct { int in, channels, patch; } kinds[] = {{192, 3, 8}, {64, 1, 8}, {768, 3, 16}, {256, 1, 16}};
   const struct safetensors *files = network->weights.files;
   struct t2i_config *t2i = &network->t2i;
-  int in = dimension(find(files, "adapter.conv_in.weight"), 1);
+  int in = safetensor_dimension(safetensors_find_printed(files, "adapter.conv_in.weight"), 1, CHANNELS_MAX);
   *t2i = (struct t2i_config){0};
   for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
     if (kinds[i].in == in)
       t2i->in_channels = kinds[i].channels, t2i->patch = kinds[i].patch;
   t2i->xl = t2i->patch == 16;
   for (int c; t2i->levels < LEVELS_MAX; t2i->channels[t2i->levels++] = c)
-    if (!(c = dimension(find(files, "adapter.body.%d.resnets.0.block1.weight", t2i->levels), 0)))
+    if (!(c = safetensor_dimension(
+              safetensors_find_printed(files, "adapter.body.%d.resnets.0.block1.weight", t2i->levels), 0,
+              CHANNELS_MAX)))
       break;
-  while (t2i->layers < LAYERS_MAX && find(files, "adapter.body.0.resnets.%d.block1.weight", t2i->layers))
+  while (t2i->layers < LAYERS_MAX &&
+         safetensors_find_printed(files, "adapter.body.0.resnets.%d.block1.weight", t2i->layers))
     t2i->layers++;
   return t2i->patch && t2i->levels && t2i->layers ? 0 : refuse(network, "is no whole T2I-Adapter", err);
 }
@@ -214,10 +208,12 @@ static int view_original(struct control_network *network, add_part *add, const c
 static int view_file(struct control_network *network, struct error *err) {
   const struct safetensors *files = network->weights.files;
   if (network->type == CONTROL_T2I)
-    return find(files, "body.0.block1.weight") ? view_original(network, original_t2i, "", err) : 1;
-  if (find(files, "control_model.input_blocks.0.0.weight"))
+    return safetensors_find_printed(files, "body.0.block1.weight") ? view_original(network, original_t2i, "", err) : 1;
+  if (safetensors_find_printed(files, "control_model.input_blocks.0.0.weight"))
     return view_original(network, original_controlnet, "control_model.", err);
-  return find(files, "input_blocks.0.0.weight") ? view_original(network, original_controlnet, "", err) : 1;
+  return safetensors_find_printed(files, "input_blocks.0.0.weight")
+             ? view_original(network, original_controlnet, "", err)
+             : 1;
 }
 
 /* The folder that a file lies in, allocated. */

@@ -1,6 +1,5 @@
 #include "unet/checkpoint/ip_adapter.h"
 
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,25 +10,16 @@
 #include "unet/checkpoint/kind.h"
 #include "unet/checkpoint/view.h"
 
-enum { KEY_MAX = 512, HEAD_DIM = 64 /* of every resampler */, ATTENTIONS_MAX = 1024, TOKENS_LIMIT = 1024 };
+enum {
+  KEY_MAX = 512,
+  HEAD_DIM = 64 /* of every resampler */,
+  ATTENTIONS_MAX = 1024,
+  TOKENS_LIMIT = 1024,
+  DIMENSION_MAX = 1 << 16
+};
 #define CONFIG_LIMIT ((size_t)1 << 20)
 
 /* --- what the tensors say --- */
-
-PRINTF_LIKE(2, 3) static const struct safetensor *find(const struct safetensors *files, const char *format, ...) {
-  char name[KEY_MAX];
-  va_list args;
-  va_start(args, format);
-  vsnprintf(name, sizeof name, format, args);
-  va_end(args);
-  return safetensors_find(files, name);
-}
-
-/* A dimension of a tensor; 0: there is no such tensor. */
-static int dimension(const struct safetensor *t, int d) {
-  bool fits = t && t->usable && d < t->rank && t->shape[d] > 0 && t->shape[d] <= 1 << 16;
-  return fits ? (int)t->shape[d] : 0;
-}
 
 static int refuse(const struct safetensors *files, const char *what, struct error *err) {
   return error_set(err, STATUS_MODEL, "%s: %s", safetensors_path(files), what);
@@ -37,8 +27,9 @@ static int refuse(const struct safetensors *files, const char *what, struct erro
 
 /* FaceID's files have a projection of two layers and a norm, of faces that another network has recognised. */
 static bool is_face_id(const struct safetensors *files) {
-  bool norm = find(files, "image_proj.norm.weight"), two = find(files, "image_proj.proj.2.weight");
-  return (norm && two) || find(files, "ip_adapter.0.to_q_lora.down.weight");
+  bool norm = safetensors_find_printed(files, "image_proj.norm.weight"),
+       two = safetensors_find_printed(files, "image_proj.proj.2.weight");
+  return (norm && two) || safetensors_find_printed(files, "ip_adapter.0.to_q_lora.down.weight");
 }
 
 static bool has_perceiver(const struct safetensors *files) {
@@ -49,26 +40,31 @@ static bool has_perceiver(const struct safetensors *files) {
 }
 
 static void read_linear(struct ip_config *c, const struct safetensors *files) {
-  const struct safetensor *t = find(files, "image_proj.proj.weight");
+  const struct safetensor *t = safetensors_find_printed(files, "image_proj.proj.weight");
   c->projection = IP_LINEAR;
-  c->picture_width = dimension(t, 1);
-  c->tokens = dimension(t, 0) % c->text_width ? 0 : dimension(t, 0) / c->text_width;
+  c->picture_width = safetensor_dimension(t, 1, DIMENSION_MAX);
+  c->tokens = safetensor_dimension(t, 0, DIMENSION_MAX) % c->text_width
+                  ? 0
+                  : safetensor_dimension(t, 0, DIMENSION_MAX) / c->text_width;
 }
 
 static void read_mlp(struct ip_config *c, const struct safetensors *files) {
   c->projection = IP_MLP;
-  c->picture_width = dimension(find(files, "image_proj.proj.0.weight"), 1);
+  c->picture_width =
+      safetensor_dimension(safetensors_find_printed(files, "image_proj.proj.0.weight"), 1, DIMENSION_MAX);
 }
 
 static void read_resampler(struct ip_config *c, const struct safetensors *files) {
-  const struct safetensor *latents = find(files, "image_proj.latents"), *in = find(files, "image_proj.proj_in.weight");
+  const struct safetensor *latents = safetensors_find_printed(files, "image_proj.latents"),
+                          *in = safetensors_find_printed(files, "image_proj.proj_in.weight");
   c->projection = IP_RESAMPLER;
-  c->picture_width = dimension(in, 1);
-  c->tokens = dimension(latents, 1);
-  c->width = dimension(latents, 2);
-  c->inner = dimension(find(files, "image_proj.layers.0.0.to_q.weight"), 0);
+  c->picture_width = safetensor_dimension(in, 1, DIMENSION_MAX);
+  c->tokens = safetensor_dimension(latents, 1, DIMENSION_MAX);
+  c->width = safetensor_dimension(latents, 2, DIMENSION_MAX);
+  c->inner =
+      safetensor_dimension(safetensors_find_printed(files, "image_proj.layers.0.0.to_q.weight"), 0, DIMENSION_MAX);
   c->heads = c->inner / HEAD_DIM;
-  while (c->layers < LAYERS_MAX && find(files, "image_proj.layers.%d.0.to_q.weight", c->layers))
+  while (c->layers < LAYERS_MAX && safetensors_find_printed(files, "image_proj.layers.%d.0.to_q.weight", c->layers))
     c->layers++;
 }
 
@@ -89,12 +85,14 @@ int ip_config_read(struct ip_config *c, const struct safetensors *files, struct 
                   err);
   if (weights_kind(files) != WEIGHTS_IP_ADAPTER)
     return weights_kind_refuse(weights_kind(files), safetensors_path(files), WEIGHTS_IP_ADAPTER, err);
-  while (c->attentions < ATTENTIONS_MAX && find(files, "ip_adapter.%d.to_k_ip.weight", 2 * c->attentions + 1))
+  while (c->attentions < ATTENTIONS_MAX &&
+         safetensors_find_printed(files, "ip_adapter.%d.to_k_ip.weight", 2 * c->attentions + 1))
     c->attentions++;
-  c->text_width = dimension(find(files, "ip_adapter.1.to_k_ip.weight"), 1);
-  if (c->text_width && find(files, "image_proj.proj.weight"))
+  c->text_width =
+      safetensor_dimension(safetensors_find_printed(files, "ip_adapter.1.to_k_ip.weight"), 1, DIMENSION_MAX);
+  if (c->text_width && safetensors_find_printed(files, "image_proj.proj.weight"))
     read_linear(c, files);
-  else if (find(files, "image_proj.latents"))
+  else if (safetensors_find_printed(files, "image_proj.latents"))
     read_resampler(c, files);
   else
     read_mlp(c, files);

@@ -160,6 +160,11 @@ int unet_config_parse(struct unet_config *config, const char *text, const char *
 int controlnet_config_parse(struct controlnet_config *config, const char *text, const char *path, struct error *err);
 int t2i_config_parse(struct t2i_config *config, const char *text, const char *path, struct error *err);
 int autoencoder_config_parse(struct autoencoder *autoencoder, const char *text, const char *path, struct error *err);
+struct config;
+/* What the configs of CLIP's networks, for texts and for pictures, have in common: hidden_act, and fields without
+ * effect on the forward pass (config_ignore). */
+enum activation clip_activation(struct config *config);
+extern const char *const clip_no_matter[];
 int clip_config_parse(struct clip_config *config, const char *text, const char *path, struct error *err);
 int depth_config_parse(struct depth_config *depth, const char *text, const char *path, struct error *err);
 /* preprocessor_config.json; text NULL: there is none. */

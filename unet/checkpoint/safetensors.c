@@ -2,6 +2,7 @@
 
 #include <cjson/cJSON.h>
 #include <math.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -427,6 +428,20 @@ const struct safetensor *safetensors_at(const struct safetensors *files, size_t 
 const struct safetensor *safetensors_find(const struct safetensors *files, const char *name) {
   struct safetensor key = {.name = name};
   return files->count ? bsearch(&key, files->list, files->count, sizeof key, compare_names) : NULL;
+}
+
+const struct safetensor *safetensors_find_printed(const struct safetensors *files, const char *format, ...) {
+  char name[512];
+  va_list args;
+  va_start(args, format);
+  vsnprintf(name, sizeof name, format, args);
+  va_end(args);
+  return safetensors_find(files, name);
+}
+
+int safetensor_dimension(const struct safetensor *t, int index, int most) {
+  bool fits = t && t->usable && index < t->rank && t->shape[index] > 0 && t->shape[index] <= most;
+  return fits ? (int)t->shape[index] : 0;
 }
 
 static size_t count_equal(const char *a, const char *b) {

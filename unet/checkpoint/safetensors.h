@@ -43,6 +43,10 @@ size_t safetensors_count(const struct safetensors *files);
 const struct safetensor *safetensors_at(const struct safetensors *files, size_t index);
 /* By name; NULL if there is none. The tensor may be unusable. */
 const struct safetensor *safetensors_find(const struct safetensors *files, const char *name);
+PRINTF_LIKE(2, 3)
+const struct safetensor *safetensors_find_printed(const struct safetensors *files, const char *format, ...);
+/* A dimension of a usable tensor, where it is 1 to most; else, and of no tensor (NULL), 0. */
+int safetensor_dimension(const struct safetensor *t, int index, int most);
 /* By name; a missing or unusable tensor is an error that names the file, and NULL. */
 const struct safetensor *safetensors_get(const struct safetensors *files, const char *name, struct error *err);
 /* A field of the header's __metadata__; NULL if there is none. Of shards the first that has it, of a view its first
