@@ -50,3 +50,14 @@ char *text_path(const char *dir, const char *name) {
   char *path;
   return asprintf(&path, "%s/%s", dir, name) < 0 ? NULL : path;
 }
+
+char *text_folder(const char *path) {
+  const char *slash = strrchr(path, '/');
+  size_t length = !slash ? 0 : slash > path ? (size_t)(slash - path) : 1; /* "/" is of itself */
+  char *folder = slash ? malloc(length + 1) : strdup(".");
+  if (slash && folder) {
+    memcpy(folder, path, length);
+    folder[length] = 0;
+  }
+  return folder;
+}

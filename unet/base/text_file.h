@@ -12,5 +12,7 @@ int text_read(const char *path, size_t limit, char **text, size_t *length, struc
 
 /* dir/name, allocated; NULL when memory is short. */
 char *text_path(const char *dir, const char *name);
+/* The folder that a file lies in, "." where its path names none: allocated, or NULL when memory is short. */
+char *text_folder(const char *path);
 
 #endif

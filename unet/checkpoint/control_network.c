@@ -216,15 +216,9 @@ static int view_file(struct control_network *network, struct error *err) {
              : 1;
 }
 
-/* The folder that a file lies in, allocated. */
-static char *folder_of(const char *path) {
-  const char *slash = strrchr(path, '/');
-  return slash ? strndup(path, (size_t)(slash - path) + 1) : strdup(".");
-}
-
 static int read_config_beside(struct control_network *network, struct error *err) {
   enum control_network_type type = network->type;
-  char *folder = folder_of(network->path);
+  char *folder = text_folder(network->path);
   int result =
       folder ? read_config(network, folder, err) : error_set(err, STATUS_FAILED, "%s: out of memory", network->path);
   free(folder);

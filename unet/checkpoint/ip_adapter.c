@@ -164,8 +164,7 @@ static int width_given(const struct ip_adapter *a) {
 static char *look_beside(struct ip_adapter *a, const char *path) {
   static const char *const places[] = {"image_encoder", "../image_encoder", "../models/image_encoder",
                                        "models/image_encoder", "../sdxl_models/image_encoder"};
-  const char *slash = strrchr(path, '/');
-  char *folder = slash ? strndup(path, (size_t)(slash - path)) : strdup("."), *first = NULL;
+  char *folder = text_folder(path), *first = NULL;
   for (size_t i = 0; folder && i < sizeof places / sizeof *places; i++) {
     struct error err;
     char *place = text_path(folder, places[i]), *config = place ? text_path(place, "config.json") : NULL;
