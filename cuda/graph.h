@@ -1,4 +1,5 @@
-/* The device's functions that concern programs. program_profile is profile.c's. */
+/* The device's functions that concern programs: graph.c prepares and releases, runs.c runs; program_profile is
+ * profile.c's. */
 #ifndef CUDA_GRAPH_H
 #define CUDA_GRAPH_H
 
@@ -13,7 +14,5 @@ int program_start_part(struct device *device, struct program *program, const str
                        bool merged, struct error *err);
 int program_collect(struct device *device, struct program *program, struct error *err);
 int program_poison(struct device *device, struct program *program, struct error *err);
-/* Tells the GPU where the buffers are, and that the next turn is the next run's. */
-int program_set_turn(cudaStream_t stream, struct cuda_program *program, const char *doing, struct error *err);
 
 #endif

@@ -19,6 +19,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cuda/buffers.h"
 #include "cuda/capture.h"
 #include "cuda/check.h"
 #include "cuda/graph.h"

@@ -1,6 +1,5 @@
-/* A prepared plan: its memory, its launches, and the runs' ways in and out. ops.c fills the launches, graph.c does the
- * rest.
- */
+/* A prepared plan: its memory, its launches, and the runs' ways in and out. ops.c fills the launches,
+ * buffers.c has the memory of runs, recording.c puts launches on streams, graph.c prepares it all, runs.c runs. */
 #ifndef CUDA_PROGRAM_H
 #define CUDA_PROGRAM_H
 

@@ -1,0 +1,255 @@
+/* A loop's launches are captured once, as the body of a node that the GPU repeats: fifty iterations are prepared as
+ * fast as one, and a run stays one launch. Regions are bodies of nodes that the GPU enters or not: what decides is read
+ * on the device, too, by one small launch for all regions of a stretch. */
+#include "cuda/recording.h"
+
+#include <stdlib.h>
+
+/* Before CUDA 13 the functions that take edges' data had other names. */
+#if CUDART_VERSION < 13000
+#undef cudaStreamGetCaptureInfo
+#undef cudaStreamUpdateCaptureDependencies
+#define cudaStreamGetCaptureInfo cudaStreamGetCaptureInfo_v3
+#define cudaStreamUpdateCaptureDependencies cudaStreamUpdateCaptureDependencies_v2
+#define cudaGraphAddNode cudaGraphAddNode_v2
+#endif
+
+/* Of a node of the graph that is being captured; each run begins with the value `first`. */
+static cudaError_t make_handle(cudaStream_t stream, unsigned first, cudaGraphConditionalHandle *handle) {
+  enum cudaStreamCaptureStatus capturing;
+  cudaGraph_t graph;
+  const cudaGraphNode_t *before;
+  const cudaGraphEdgeData *edges;
+  size_t count;
+  cudaError_t status = cudaStreamGetCaptureInfo(stream, &capturing, NULL, &graph, &before, &edges, &count);
+  return status == cudaSuccess ? cudaGraphConditionalHandleCreate(handle, graph, first, cudaGraphCondAssignDefault)
+                               : status;
+}
+
+enum { AFTER_MAX = 8 };
+
+/* A node that goes by the handle, behind what is captured so far and behind `also`, unless that is NULL. */
+static cudaError_t add_node(cudaStream_t stream, enum cudaGraphConditionalNodeType type,
+                            cudaGraphConditionalHandle handle, cudaGraphNode_t also, cudaGraphNode_t *node,
+                            cudaGraph_t *body) {
+  enum cudaStreamCaptureStatus capturing;
+  cudaGraph_t graph;
+  const cudaGraphNode_t *before;
+  const cudaGraphEdgeData *edges;
+  cudaGraphNode_t after[AFTER_MAX];
+  cudaGraphEdgeData data[AFTER_MAX] = {0};
+  size_t count;
+  struct cudaGraphNodeParams params = {.type = cudaGraphNodeTypeConditional,
+                                       .conditional = {.handle = handle, .type = type, .size = 1}};
+  cudaError_t status = cudaStreamGetCaptureInfo(stream, &capturing, NULL, &graph, &before, &edges, &count);
+  if (status == cudaSuccess && count >= AFTER_MAX)
+    status = cudaErrorNotSupported;
+  for (size_t i = 0; status == cudaSuccess && i < count; i++) {
+    after[i] = before[i];
+    data[i] = edges ? edges[i] : data[i];
+  }
+  if (status == cudaSuccess && also)
+    after[count++] = also;
+  if (status == cudaSuccess)
+    status = cudaGraphAddNode(node, graph, after, data, count, &params);
+  if (status == cudaSuccess)
+    *body = params.conditional.phGraph_out[0];
+  return status;
+}
+
+/* The same, and what is captured from now on comes behind it. */
+static cudaError_t append_node(cudaStream_t stream, enum cudaGraphConditionalNodeType type,
+                               cudaGraphConditionalHandle handle, cudaGraph_t *body) {
+  cudaGraphNode_t node;
+  cudaError_t status = add_node(stream, type, handle, NULL, &node, body);
+  return status == cudaSuccess
+             ? cudaStreamUpdateCaptureDependencies(stream, &node, NULL, 1, cudaStreamSetCaptureDependencies)
+             : status;
+}
+
+static cudaError_t begin_body(cudaStream_t stream, cudaGraph_t body) {
+  return cudaStreamBeginCaptureToGraph(stream, body, NULL, NULL, 0, cudaStreamCaptureModeRelaxed);
+}
+
+static cudaError_t end_body(cudaStream_t stream, cudaError_t status) {
+  cudaGraph_t body;
+  cudaError_t ended = cudaStreamEndCapture(stream, &body);
+  return status == cudaSuccess ? ended : status;
+}
+
+struct region_nodes {
+  cudaGraphConditionalHandle handle[2]; /* of what runs beside others; of the rest */
+  cudaGraphNode_t beside;
+};
+
+/* Launches with regions among them, on their way into a graph. */
+struct stretch {
+  const struct cuda_device *device;
+  const struct launch_queue *queue;
+  const struct recording *r;
+  const struct plan_region *regions;
+  int count;
+  struct region_nodes *nodes;
+  cudaGraphNode_t last; /* of those that run beside others: they come after each other; NULL: none yet */
+};
+
+/* Has the GPU decide on all nodes. */
+static cudaError_t decide(const struct stretch *s) {
+  struct decisions decisions = {0};
+  cudaError_t status = cudaSuccess;
+  for (int i = 0; status == cudaSuccess && i < 2 * s->count; i++) {
+    const struct plan_region *region = &s->regions[i / 2];
+    cudaGraphConditionalHandle *handle = &s->nodes[i / 2].handle[i % 2];
+    if (i % 2 == 0 && !region->meet)
+      continue;
+    status = make_handle(s->queue->stream, 0, handle);
+    decisions.when[decisions.count] = region->when;
+    decisions.node[decisions.count++] = *handle;
+    if (status == cudaSuccess && (decisions.count == DECISIONS_MAX || i == 2 * s->count - 1)) {
+      status = launch_decide(s->queue, s->r->program->block, &decisions);
+      decisions.count = 0;
+    }
+  }
+  return status;
+}
+
+static cudaError_t capture_body(const struct stretch *s, cudaGraph_t body, int first, int end) {
+  struct launch_queue inside = *s->queue;
+  inside.stream = s->device->preparing.region_body;
+  cudaError_t status = begin_body(inside.stream, body);
+  return status == cudaSuccess
+             ? end_body(inside.stream, launches_enqueue(s->device, &inside, s->r->launches, first, end))
+             : status;
+}
+
+/* What a region runs beside what is captured next. */
+static cudaError_t capture_beside(struct stretch *s, int i) {
+  struct region_nodes *nodes = &s->nodes[i];
+  cudaGraph_t body;
+  cudaError_t status =
+      add_node(s->queue->stream, cudaGraphCondTypeIf, nodes->handle[0], s->last, &nodes->beside, &body);
+  s->last = nodes->beside;
+  return status == cudaSuccess ? capture_body(s, body, s->regions[i].first, s->regions[i].meet) : status;
+}
+
+/* Launches [first, end), of which none is a region's. */
+static cudaError_t capture_plain(struct stretch *s, int first, int end) {
+  cudaError_t status = cudaSuccess;
+  for (int at = first; status == cudaSuccess && at < end; at++) {
+    for (int i = 0; status == cudaSuccess && i < s->count; i++)
+      if (s->regions[i].meet && s->regions[i].beside == at)
+        status = capture_beside(s, i);
+    if (status == cudaSuccess)
+      status = launch_enqueue(s->device, s->queue, &s->r->launches->list[at]);
+  }
+  return status;
+}
+
+/* The rest of a region. */
+static cudaError_t capture_region(const struct stretch *s, int i) {
+  const struct plan_region *region = &s->regions[i];
+  struct region_nodes *nodes = &s->nodes[i];
+  int first = region->meet ? region->meet : region->first;
+  cudaGraph_t body;
+  cudaError_t status = cudaSuccess;
+  if (region->meet)
+    status = cudaStreamUpdateCaptureDependencies(s->queue->stream, &nodes->beside, NULL, 1,
+                                                 cudaStreamAddCaptureDependencies);
+  if (status == cudaSuccess)
+    status = append_node(s->queue->stream, cudaGraphCondTypeIf, nodes->handle[1], &body);
+  return status == cudaSuccess ? capture_body(s, body, first, region->end) : status;
+}
+
+static cudaError_t capture_stretch(struct stretch *s, int first, int end) {
+  s->nodes = calloc((size_t)s->count, sizeof *s->nodes);
+  cudaError_t status = s->nodes ? decide(s) : cudaErrorMemoryAllocation;
+  for (int i = 0; status == cudaSuccess && i < s->count; first = s->regions[i++].end) {
+    status = capture_plain(s, first, s->regions[i].first);
+    if (status == cudaSuccess)
+      status = capture_region(s, i);
+  }
+  if (status == cudaSuccess)
+    status = capture_plain(s, first, end);
+  free(s->nodes);
+  return status;
+}
+
+/* Without a graph: the host decides. */
+static cudaError_t enqueue_stretch(const struct stretch *s, int first, int end, int iteration) {
+  const struct recording *r = s->r;
+  cudaError_t status = cudaSuccess;
+  for (int i = 0; status == cudaSuccess && i < s->count; first = s->regions[i++].end) {
+    status = launches_enqueue(s->device, s->queue, r->launches, first, s->regions[i].first);
+    if (status == cudaSuccess && region_runs(&s->regions[i].when, r->params, iteration))
+      status = launches_enqueue(s->device, s->queue, r->launches, s->regions[i].first, s->regions[i].end);
+  }
+  return status == cudaSuccess ? launches_enqueue(s->device, s->queue, r->launches, first, end) : status;
+}
+
+/* Launches [first, end), which no region goes beyond. */
+static cudaError_t launch_stretch(const struct cuda_device *device, const struct launch_queue *queue,
+                                  const struct recording *r, int first, int end, int iteration) {
+  const struct plan_region *regions = r->program->regions;
+  int all = r->program->base.plan->region_count, i = 0, count = 0;
+  while (i < all && regions[i].first < first)
+    i++;
+  while (i + count < all && regions[i + count].first < end)
+    count++;
+  struct stretch s = {.device = device, .queue = queue, .r = r, .regions = regions + i, .count = count};
+  return device->use_graph && count ? capture_stretch(&s, first, end) : enqueue_stretch(&s, first, end, iteration);
+}
+
+static cudaError_t launch_iteration(const struct cuda_device *device, const struct launch_queue *queue,
+                                    const struct recording *r, int iteration, const cudaGraphConditionalHandle *again) {
+  const struct cuda_program *program = r->program;
+  const struct plan_loop *loop = &program->loop;
+  cudaError_t status = launch_stretch(device, queue, r, loop->first, loop->end, iteration);
+  return status == cudaSuccess ? launch_next_iteration(queue, program->block, loop->iterations, again) : status;
+}
+
+/* The body says by its handle whether to go on. */
+static cudaError_t capture_loop(const struct cuda_device *device, const struct launch_queue *queue,
+                                const struct recording *r) {
+  cudaGraphConditionalHandle again;
+  struct launch_queue inside = *queue;
+  cudaGraph_t body;
+  inside.stream = device->preparing.loop_body;
+  cudaError_t status = make_handle(queue->stream, 1, &again);
+  if (status == cudaSuccess)
+    status = append_node(queue->stream, cudaGraphCondTypeWhile, again, &body);
+  if (status == cudaSuccess)
+    status = begin_body(inside.stream, body);
+  if (status != cudaSuccess)
+    return status;
+  return end_body(inside.stream, launch_iteration(device, &inside, r, 0, &again));
+}
+
+static cudaError_t launch_loop(const struct cuda_device *device, const struct launch_queue *queue,
+                               const struct recording *r) {
+  cudaError_t status = cudaSuccess;
+  int iterations = r->program->loop.iterations;
+  if (device->use_graph && iterations)
+    return capture_loop(device, queue, r);
+  for (int i = 0; status == cudaSuccess && i < iterations; i++)
+    status = launch_iteration(device, queue, r, i, NULL);
+  return status;
+}
+
+/* Launches of a program without a loop or regions before those of a part. */
+static int part_begin(const struct recording *r, int part) {
+  return r->launches->count * part / r->program->base.parts;
+}
+
+cudaError_t record_part(struct cuda_device *device, const struct launch_queue *queue, const void *opaque) {
+  const struct recording *r = opaque;
+  const struct cuda_program *program = r->program;
+  cudaError_t status = r->part ? cudaSuccess : launch_begin(queue, program->ring, program->block);
+  if (status != cudaSuccess)
+    return status;
+  if (program->base.parts > 1)
+    return launches_enqueue(device, queue, r->launches, part_begin(r, r->part), part_begin(r, r->part + 1));
+  status = launch_stretch(device, queue, r, 0, program->loop.first, 0);
+  if (status == cudaSuccess)
+    status = launch_loop(device, queue, r);
+  return status == cudaSuccess ? launch_stretch(device, queue, r, program->loop.end, r->launches->count, 0) : status;
+}
