@@ -55,10 +55,6 @@ void source_interrupt(struct source *source) {
   atomic_store(&source->interrupted, true);
 }
 
-bool source_interrupted(const struct source *source) {
-  return atomic_load(&source->interrupted) || (source->stop && atomic_load(source->stop));
-}
-
 void source_close(struct source **source) {
   if (*source)
     (*source)->impl->close(*source);

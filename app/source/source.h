@@ -65,7 +65,9 @@ int source_read(struct source *source, struct frame *frame, struct error *err);
 void source_get_info(const struct source *source, struct source_info *info);
 void source_interrupt(struct source *source);
 /* Whether someone wants blocking calls to return; reading then gives the end. */
-bool source_interrupted(const struct source *source);
+static inline bool source_interrupted(const struct source *source) {
+  return atomic_load(&source->interrupted) || (source->stop && atomic_load(source->stop));
+}
 void source_close(struct source **source); /* stores NULL; takes NULL */
 
 #endif
