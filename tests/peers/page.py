@@ -99,7 +99,9 @@ what is right, and the tests ask diffusers in a way that it answers rightly.
 | PNDMScheduler, linspace | steps are 1000 / steps long, the timesteps lie further apart: 0.53 is left after 4 steps, 0.12 after 20 | goes to the next timestep; as diffusers with `--strength-grid diffusers` |
 | DPMSolverMultistepScheduler, `sde-dpmsolver++`, order 3 | the last term has the wrong sign of its half, so that it does not vanish with small steps | has the sign that k-diffusion's has |
 | UniPCMultistepScheduler, `bh1` with `final_sigmas_type` zero; `lower_order_final` false | infinity times nothing | ends with a step of the first order |
-| UniPCMultistepScheduler, `final_sigmas_type` sigma_min with Karras or exponential sigmas | divides nothing by nothing | refuses it |"""
+| UniPCMultistepScheduler, `final_sigmas_type` sigma_min with Karras or exponential sigmas | divides nothing by nothing | refuses it |
+| LMSDiscreteScheduler, image to image | counts the steps left out among those it can look back on: at strength 0.5 the first of 4 steps takes a third-order weight with one prediction | looks back on the steps there were |
+| DEISMultistepScheduler, one step with Karras or exponential sigmas | ends at the level where it begins, with all its noise | ends at timestep 0, as with several steps |"""
 
 
 def read(paths):
