@@ -85,6 +85,8 @@ static void test_maps(void **state) {
   expect_same("beside", GREY("-i map.png"),
               GREY("-f lavfi -i "
                    "nullsrc=s=64x64,format=gray,geq=lum='between(Y\\,16\\,47)*if(lt(mod(X\\,32)\\,12)\\,40\\,220)'"));
+  program_expect(0, NULL, "render halves.png map.png -y --size 64x64 --control map --show map");
+  expect_same("the frame as its map", GREY("-i map.png"), GREY("-i halves.png"));
   expect_notice("it makes the map alone", "render halves.png out.png -y --size 64x64 -s 0 --control canny");
   program_expect(0, NULL, "render halves.png in.png -y --size 64x64 -s 0");
   expect_same("picture", GREY("-i out.png"), GREY("-i in.png"));

@@ -482,11 +482,15 @@ static struct picture second_picture(const struct denoising *d, const struct con
   return (struct picture){plan_pixels_in(d->plan, "control in", op), 1, 0};
 }
 
+static bool is_map_already(const struct control *control, const struct picture *picture) {
+  return control->map == MAP_PICTURE && picture->scale == 1 && picture->bias == 0;
+}
+
 /* The control's map [1, H, W, 3], from 0 to 1: a state, which what is behind its region may show. */
 static struct tensor make_map(const struct model *model, const struct control *control, struct plan *plan,
                               const struct picture *picture) {
   struct tensor x = picture->pixels;
-  if (control->map == MAP_PICTURE && picture->scale == 1 && picture->bias == 0)
+  if (is_map_already(control, picture))
     return x;
   struct tensor y = map_state(control, plan, x.h, x.w);
   if (control->map == MAP_DEPTH)
@@ -503,18 +507,26 @@ static struct tensor shown_map(const struct denoising *d, int index, struct tens
   return oldest(d, name, queue(d, name, map, ELEMENT_DEVICE), false);
 }
 
-/* The controls' maps, and what their networks make of them. */
+/* The control's map, made in a region together with what its network makes of it. */
+static struct tensor read_map(struct denoising *d, const struct control *control, const struct picture *picture,
+                              struct control_features *features) {
+  if (!control->source && !control->network && is_map_already(control, picture))
+    return picture->pixels; /* nothing would be in the region */
+  plan_region_begin(d->plan, (struct region_when){.kind = REGION_MAP, .index = control->index});
+  const struct picture seen = control->source ? second_picture(d, control) : *picture;
+  struct tensor map = make_map(d->model, control, d->plan, &seen);
+  if (control->network)
+    *features = control_read_map(control, d->plan, map);
+  plan_region_end(d->plan);
+  return map;
+}
+
 static void read_maps(struct denoising *d, const struct picture *picture, struct tensor maps[CONTROLS_MAX]) {
   for (int i = 0; i < CONTROLS_MAX; i++) {
     const struct control *control = &d->model->controls[i];
     if (!(d->shape->controls >> i & 1))
       continue;
-    plan_region_begin(d->plan, (struct region_when){.kind = REGION_MAP, .index = i});
-    const struct picture seen = control->source ? second_picture(d, control) : *picture;
-    struct tensor map = make_map(d->model, control, d->plan, &seen);
-    if (control->network)
-      d->features[i] = control_read_map(control, d->plan, map);
-    plan_region_end(d->plan);
+    struct tensor map = read_map(d, control, picture, &d->features[i]);
     if (is_batched(d->shape) && control->network)
       control_queue(control, d->plan, d->shape->steps, &d->features[i]);
     maps[i] = shown_map(d, i, map);
