@@ -343,9 +343,9 @@ int control_network_check(const struct control_network *network, const struct ch
   bool fits = network->type == CONTROL_T2I ? fits_t2i(&network->t2i, checkpoint)
                                            : fits_controlnet(&network->controlnet, checkpoint);
   if (!is_of_family(network, &checkpoint->predictors[0].config))
-    return error_set(err, STATUS_MODEL, "%s: is a %s for %s, and the model %s is of %s; give one for %s", network->path,
-                     type_name(network), control_network_family(network), checkpoint->name,
-                     checkpoint_family(checkpoint), checkpoint_family(checkpoint));
+    return error_set(err, STATUS_MODEL, "%s: is a %s for %s, and the model %s is of %s; give one that was made for it",
+                     network->path, type_name(network), control_network_family(network), checkpoint->name,
+                     checkpoint_family(checkpoint));
   if (!fits)
     return error_set(err, STATUS_MODEL,
                      "%s: is a %s for a U-Net of other levels, layers or widths than that of the model %s (%s); give "

@@ -268,8 +268,7 @@ int ip_adapter_check(const struct ip_adapter *a, const char *model, const struct
   if (attentions != c->attentions)
     return error_set(
         err, STATUS_MODEL,
-        "%s: is for a U-Net with %d layers of attention to the text, and %s has %d (a smaller %s): they do "
-        "not go together",
-        a->weights.folder, c->attentions, model, attentions, unet_family(unet));
+        "%s: is for a U-Net with %d layers of attention to the text, and %s, %s, has %d: they do not go together",
+        a->weights.folder, c->attentions, model, unet_family(unet), attentions);
   return 0;
 }
