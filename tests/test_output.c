@@ -54,6 +54,7 @@ static void test_sequence_over_itself(void **state) {
   /* what is read beside the input */
   program_expect(2, "the same file", "render s/f1001.png s/f1003.png --mask s/f1003.png -y --size 64x64");
   program_expect(2, "the same file", "render s/f1001.png s/f%%04d.png --mask s/f%%04d.png -y --size 64x64");
+  program_expect(2, "the same file", "render s/f1001.png s/f1003.png --style s/f1004.png --style s/f1003.png:0.5 -y");
   expect_untouched();
 }
 

@@ -131,7 +131,7 @@ static int run(struct render *render, struct error *err) {
 
 static int check_output(struct render *render, struct error *err) {
   const struct options *options = render->options;
-  const struct sink_wish wish = {
+  struct sink_wish wish = {
       .spec = options->output,
       .format = options->output_format,
       .input = options->input,
@@ -140,6 +140,8 @@ static int check_output(struct render *render, struct error *err) {
       .frames = options->frames,
       .overwrite = options->overwrite,
   };
+  for (int i = 0; i < options->style_count; i++)
+    wish.beside[2 + i] = parameters_text(&options->values, PARAMETER_STYLE, i + 1);
   return sink_check(&wish, &render->first_number, err);
 }
 
@@ -159,6 +161,8 @@ int command_render(const struct options *options, struct error *err) {
   render.source_options.tell_left_out = sink_has_tracks(options->output, options->output_format);
   if (setup_check_inputs(options, err) || check_output(&render, err))
     return -1;
+  if (options->values.ip_adapter.given && !options->style_count)
+    log_line(&render.log, LOG_WARNING, "--ip-adapter does nothing without --style");
   struct options first = *options;
   if (options->prompt_count > 1 && !is_blended(&options->values)) {
     log_line(&render.log, LOG_WARNING,

@@ -5,6 +5,7 @@
 #define APP_SINK_SINK_H
 
 #include "app/source/source.h"
+#include "unet/base/controls.h"
 
 struct sink;
 
@@ -45,8 +46,8 @@ struct sink_wish {
   const char *spec, *format; /* as sink_open's, and sink_options' container */
   const char *input;         /* what frames are read from */
   const struct source_options *source;
-  const char *beside[2]; /* read as well: a mask, a control source; NULL: none */
-  long frames;           /* that come at most; 0: no limit */
+  const char *beside[2 + STYLES_MAX]; /* read as well: a mask, a control source, style pictures; NULL: none */
+  long frames;                        /* that come at most; 0: no limit */
   bool overwrite;
 };
 
