@@ -119,6 +119,8 @@ static const struct {
     {WEIGHTS_IP_ADAPTER, {"image_proj.proj.weight", "ip_adapter.1.to_k_ip.weight"}},
     {WEIGHTS_DEPTH, {"neck.fusion_stage.layers.0.projection.weight", "backbone.embeddings.cls_token"}},
     {WEIGHTS_DEPTH_AUTHORS, {"depth_head.scratch.layer1_rn.weight", "pretrained.cls_token"}},
+    {WEIGHTS_IMAGE_ENCODER, {"vision_model.embeddings.class_embedding", "visual_projection.weight"}},
+    {WEIGHTS_TEXT_ENCODER, {"vision_model.embeddings.class_embedding", "text_model.embeddings.position_ids"}},
     {WEIGHTS_EMBEDDING, {"emb_params"}},
     {WEIGHTS_EMBEDDING, {"clip_g", "clip_l"}},
     {WEIGHTS_MOTION, {"down_blocks.0.motion_modules.0.norm.weight"}},

@@ -101,7 +101,7 @@ static int refuse_folder(const char *folder, struct error *err) {
     return error_set(
         err, STATUS_MODEL,
         "%s: is the folder of one part, not of a model; an autoencoder's goes with --vae beside a --model, a "
-        "ControlNet's with --control",
+        "ControlNet's with --control, an image encoder's with --image-encoder",
         folder);
   return error_prefix(err, "no diffusers folder: ");
 }

@@ -52,6 +52,7 @@ static const struct rule {
     {WEIGHTS_TEXT_ENCODER,
      {"text_model.embeddings.", "embeddings.token_embedding.", "=token_embedding.weight", "cond_stage_model.",
       "conditioner.embedders."}},
+    {WEIGHTS_IMAGE_ENCODER, {"=vision_model.embeddings.class_embedding", "=embeddings.class_embedding"}},
     {WEIGHTS_EMBEDDING, {"=emb_params", "=clip_g", "=clip_l", "<"}},
 };
 
@@ -96,6 +97,7 @@ static const struct description {
                                "take it in transformers' layout: depth-anything/Depth-Anything-V2-Small-hf"},
     [WEIGHTS_IP_ADAPTER] = {"an IP-Adapter",
                             "it reads the style of pictures: give it with --ip-adapter beside the --model"},
+    [WEIGHTS_IMAGE_ENCODER] = {"an image encoder of CLIP", "give its folder with --image-encoder beside --ip-adapter"},
     [WEIGHTS_EMBEDDING] = {"an embedding (textual inversion)", "embeddings are not supported"},
     [WEIGHTS_MOTION] = {"a motion module", "video networks are not supported"},
     [WEIGHTS_TRANSFORMER] = {"a transformer network (FLUX, SD 3 and their like)",

@@ -21,6 +21,7 @@ enum weights_kind {
   WEIGHTS_ADAPTER,       /* T2I-Adapter */
   WEIGHTS_ADAPTER_LIGHT, /* of another network: light_adapter */
   WEIGHTS_IP_ADAPTER,    /* also FaceID */
+  WEIGHTS_IMAGE_ENCODER, /* CLIP's vision network, which an IP-Adapter reads pictures with */
   WEIGHTS_DEPTH,         /* Depth Anything, as transformers has it */
   WEIGHTS_DEPTH_AUTHORS, /* as its authors have it */
   WEIGHTS_EMBEDDING,     /* textual inversion */
