@@ -154,7 +154,7 @@ static void test_controls(void **state) {
   refuse("live --control edges", "canny|lineart|softedge|depth|color|tile|blur|gray|mask|map");
   refuse("live --control cann:x", "there is no such map");
   refuse("live --control :x", "there is no such map");
-  refuse("live --control canny:", "canny:MODEL:0.8");
+  refuse("live --control canny:", "a model is missing");
   refuse("live --control canny::0.5", "canny:MODEL:0.8");
   refuse("live --control canny:0.5", "canny:MODEL:0.8");
   refuse("live --control canny:x:11", "control[1].weight");

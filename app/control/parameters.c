@@ -187,7 +187,7 @@ static const struct parameter_row table[PARAMETERS] = {
     [PARAMETER_SPACING] = {"spacing", TYPE_CHOICE, NEED_PREPARATION, FIELD(spacing), .choices = SPACING_WORDS,
                            .by_model = true, .from = "auto, that of the checkpoint, or the sampler's own",
                            .help = "which timesteps are visited; karras and exponential space noise levels, for euler, "
-                                   "unipc, dpm++, lms and deis"},
+                                   "unipc, dpm++, dpm++-sde, lms and deis"},
     [PARAMETER_ETA] = {"eta", TYPE_REAL, NEED_FRAME, FIELD(eta), .max = 1, .by_model = true, .decimals = 2,
                        .from = "0.3 with tcd, 0 with ddim",
                        .help = "how much of each step is fresh noise, with ddim and tcd; Hyper-SD in one step wants 1"},

@@ -232,7 +232,11 @@ static int set_control_model(struct options *options, int index, const char *tex
   const char *colon = find_weight(text, &weight);
   size_t length = colon ? (size_t)(colon - text) : strlen(text);
   if (!length || (strtod(text, &end), end == text + strlen(text)))
-    return usage(err, "--control ...:%.40s: a weight stands behind the model, as in canny:MODEL:0.8", text);
+    return usage(
+        err,
+        "--control KIND:%.40s: a model is missing; KIND alone is the map, and a weight stands behind the model, "
+        "as in canny:MODEL:0.8",
+        text);
   snprintf(file, sizeof file, "%.*s", (int)(length < sizeof file ? length : sizeof file - 1), text);
   if (parameters_set_text(&options->values, PARAMETER_CONTROL_MODEL, index, length < sizeof file ? file : text, &why) ||
       (colon && parameters_set_number(&options->values, PARAMETER_CONTROL_WEIGHT, index, weight, &why)))
