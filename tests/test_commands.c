@@ -438,6 +438,24 @@ static const char *text_of(const struct live_state *state, enum parameter id) {
   return parameters_text(&state->settings.values, id, 0);
 }
 
+/* One that was refused, after which the one before it is in use again, is left behind by the next press. */
+static void refused_choices(void **unused) {
+  (void)unused;
+  struct live_state state = fresh_state();
+  struct parameter_choices models = {{"one", "bad", "three"}, 3};
+  state.models = &models;
+  set_text(&state, PARAMETER_MODEL, "one");
+  press(&state, 'm');
+  assert_string_equal(text_of(&state, PARAMETER_MODEL), "bad");
+  set_text(&state, PARAMETER_MODEL, "one");
+  press(&state, 'm');
+  assert_string_equal(text_of(&state, PARAMETER_MODEL), "three");
+  press(&state, 'm');
+  assert_string_equal(text_of(&state, PARAMETER_MODEL), "one");
+  press(&state, 'm');
+  assert_string_equal(text_of(&state, PARAMETER_MODEL), "bad");
+}
+
 static void model_keys(void **unused) {
   (void)unused;
   struct live_state state = fresh_state();
@@ -750,6 +768,7 @@ int main(void) {
       cmocka_unit_test(control_keys),
       cmocka_unit_test(show_key),
       cmocka_unit_test(lora_files),
+      cmocka_unit_test(refused_choices),
       cmocka_unit_test(model_keys),
       cmocka_unit_test(step_keys),
       cmocka_unit_test(switches),

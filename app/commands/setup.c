@@ -315,6 +315,10 @@ static void check_controls(const struct setup *setup) {
     if (!options->values.control_model[i].given && options->values.show == SHOW_PICTURE)
       log_line(setup->log, LOG_WARNING, "--control %s has no model: it makes the map alone, which --show map shows",
                map_word((enum map_kind)(options->values.control[i] - 1)));
+  for (int i = 0; i < options->control_count; i++)
+    if (options->values.control_model[i].given && options->values.control_start[i] >= options->values.control_end[i])
+      log_line(setup->log, LOG_WARNING, "--control %s acts in no step: its start is not below its end",
+               map_word((enum map_kind)(options->values.control[i] - 1)));
   if (options->values.show != SHOW_PICTURE && !options->control_count)
     log_line(setup->log, LOG_WARNING, "--show does nothing without --control");
 }

@@ -170,6 +170,7 @@ static void run_next_lora(struct live_state *state, const struct command_call *c
     return;
   bool last = index == ADAPTERS_MAX || !parameters_text(&state->settings.values, PARAMETER_LORA, index + 1);
   state->lora = last ? 1 : index + 1;
+  state->last_lora = (struct last_choice){0};
   tell_lora(state, state->lora, call->now_ns);
 }
 
@@ -250,14 +251,21 @@ static void run_show(struct live_state *state, const struct command_call *call) 
     live_notice(state, call->now_ns, "control %d: the map%s", number, show == SHOW_BESIDE ? " beside the picture" : "");
 }
 
-/* The one behind that in use, from the first again; in use is none of them: the first. */
+/* The one behind that in use, from the first again; in use is none of them: the first. Where the last one taken was
+ * refused, so that the one before it is in use again, it is left behind. */
 static int choose_next(const struct live_state *state, enum parameter id, int index,
-                       const struct parameter_choices *choices) {
-  const char *now = parameters_text(&state->settings.values, id, index);
-  for (int i = 0; now && i < choices->count; i++)
-    if (!strcmp(choices->text[i], now))
-      return (i + 1) % choices->count;
-  return 0;
+                       const struct parameter_choices *choices, struct last_choice *last) {
+  const char *text = parameters_text(&state->settings.values, id, index);
+  int now = 0, count = choices->count;
+  for (int i = 0; text && i < count && !now; i++)
+    if (!strcmp(choices->text[i], text))
+      now = i + 1;
+  int behind = last->to && last->from == now && last->to <= count ? last->to : now;
+  int next = behind % count + 1;
+  if (next == now)
+    next = now % count + 1;
+  *last = (struct last_choice){now, next};
+  return next - 1;
 }
 
 static void set_choice(struct live_state *state, enum parameter id, const char *text, int64_t now_ns) {
@@ -274,7 +282,7 @@ static void run_next_model(struct live_state *state, const struct command_call *
     live_notice(state, call->now_ns, "there is no other model: several --model give some");
     return;
   }
-  int next = choose_next(state, PARAMETER_MODEL, 0, models);
+  int next = choose_next(state, PARAMETER_MODEL, 0, models, &state->last_model);
   if (state->vaes && state->vaes->count == models->count)
     set_choice(state, PARAMETER_VAE, state->vaes->text[next], call->now_ns);
   set_choice(state, PARAMETER_MODEL, models->text[next], call->now_ns);
@@ -289,7 +297,8 @@ static void run_next_vae(struct live_state *state, const struct command_call *ca
   if (vaes.count == 1)
     live_notice(state, call->now_ns, "there is no other VAE: --vae gives one");
   else
-    set_choice(state, PARAMETER_VAE, vaes.text[choose_next(state, PARAMETER_VAE, 0, &vaes)], call->now_ns);
+    set_choice(state, PARAMETER_VAE, vaes.text[choose_next(state, PARAMETER_VAE, 0, &vaes, &state->last_vae)],
+               call->now_ns);
 }
 
 static bool is_another_lora(const struct live_state *state, int index, const char *file) {
@@ -311,7 +320,7 @@ static void run_other_lora(struct live_state *state, const struct command_call *
     if (!is_another_lora(state, index, state->loras->text[i]))
       free.text[free.count++] = state->loras->text[i];
   const char *now = parameters_text(values, PARAMETER_LORA, index);
-  const char *next = free.count ? free.text[choose_next(state, PARAMETER_LORA, index, &free)] : now;
+  const char *next = free.count ? free.text[choose_next(state, PARAMETER_LORA, index, &free, &state->last_lora)] : now;
   if (!next || (now && !strcmp(now, next)))
     live_notice(state, call->now_ns, "there is no other LoRA: --spare-lora FILE gives one");
   else if (parameters_set_text(values, PARAMETER_LORA, index, next, &err))

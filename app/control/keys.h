@@ -13,13 +13,19 @@ enum key { KEY_NONE = 0, KEY_ESCAPE = 256, KEY_UP, KEY_DOWN, KEY_LEFT, KEY_RIGHT
 enum { NOTICE_MS = 2500 };
 
 /* The live window's state: the main thread's alone. */
+/* What a key that steps through choices took last, and in place of which: numbers from 1; 0: none. */
+struct last_choice {
+  int from, to;
+};
+
 struct live_state {
   struct settings settings; /* what commands change is marked in its values until the engine thread has it */
   int slot_before;          /* the prompt before this one */
   int share;                /* the prompt whose weight in a blend the keys change, from 1; 0: none yet */
   double walk;              /* seeds a second of the last walk; 0: none yet */
   const struct parameter_choices *models, *vaes, *loras; /* that keys step through; NULL: none */
-  double shape;                                          /* width over height that sizes of the picture keep to */
+  struct last_choice last_model, last_vae, last_lora;
+  double shape;      /* width over height that sizes of the picture keep to */
   int lora;          /* the LoRA whose weight the keys change, from 1; 0: the first */
   int control;       /* the control that keys change, from 1; 0: the first */
   int control_value; /* which of its values (values_of_control) */
