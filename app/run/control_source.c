@@ -124,7 +124,7 @@ static void tell(struct control_source *control, const char *why, const struct f
 static double moment_of(struct control_source *control, const struct frame *frame) {
   const struct source_info *first = control->params.first;
   if (!first->realtime)
-    return first->time_base_den ? (double)frame->pts * first->time_base_num / first->time_base_den : 0;
+    return (double)frame->pts * source_tick(first);
   if (!control->begun_ns)
     control->begun_ns = frame->captured_ns;
   return (double)(frame->captured_ns - control->begun_ns) * 1e-9;

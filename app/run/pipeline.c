@@ -140,7 +140,7 @@ static int make_pictures(struct run *run, struct frame *first, struct error *err
   run->in_flight_max = info.depth < IN_FLIGHT_MAX ? info.depth : IN_FLIGHT_MAX;
   struct source_info source;
   source_get_info(run->pipeline->source, &source);
-  run->time_base = source.time_base_den ? (double)source.time_base_num / source.time_base_den : 0;
+  run->time_base = source_tick(&source);
   run->started_ns = run->last_ns = platform_now_ns();
   struct frame frame = *first;
   for (bool got = true; got; got = !state && queue_take(&run->decoded, &frame)) {

@@ -171,10 +171,6 @@ enum follower_state follower_at(struct follower *f, double seconds, const struct
 
 /* --- beginning and end --- */
 
-static double tick(const struct source_info *info) {
-  return info && info->time_base_den > 0 ? (double)info->time_base_num / info->time_base_den : 0;
-}
-
 static void follower_free(struct follower *f) {
   source_close(&f->source);
   frame_release(&f->shown.frame);
@@ -194,9 +190,10 @@ int follower_start(struct follower **out, struct source **source, const struct f
   source_get_info(*source, &info);
   f->source = *source;
   *source = NULL;
-  f->time_base = tick(&info);
+  f->time_base = source_tick(&info);
   f->fps = options->first ? fmax(options->first->fps, info.fps) : info.fps;
-  f->rounding = fmin(fmax((tick(&info) + tick(options->first)) / 2, rounding_least), rounding_most);
+  double other = options->first ? source_tick(options->first) : 0;
+  f->rounding = fmin(fmax((f->time_base + other) / 2, rounding_least), rounding_most);
   f->patience_ms = options->patience_ms;
   f->begun = NAN;
   f->wanted = -INFINITY;

@@ -41,6 +41,11 @@ struct source_info {
   long damaged;                     /* packets and frames skipped or patched up so far */
 };
 
+/* Seconds from one frame.pts to the next; 0: unknown. */
+static inline double source_tick(const struct source_info *info) {
+  return info->time_base_den > 0 ? (double)info->time_base_num / info->time_base_den : 0;
+}
+
 struct source_impl {
   const char *name; /* "ffmpeg", "pattern" */
   bool (*accepts)(const char *spec);
