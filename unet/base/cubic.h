@@ -1,5 +1,4 @@
-/* Bicubic interpolation: centres of pixels are at halves, what lies outside is as at the edge, a reduction is not
- * smoothed. */
+/* Bicubic interpolation. */
 #ifndef UNET_BASE_CUBIC_H
 #define UNET_BASE_CUBIC_H
 
@@ -13,22 +12,23 @@ struct cubic {
   double weight[CUBIC_TAPS];
 };
 
-/* Keys' kernel, 1 at 0, with a = -0.75. */
-static inline double cubic_kernel(double distance) {
-  const double a = -0.75, d = fabs(distance);
+/* Keys' kernel, 1 at 0: a is -0.75 in PyTorch and OpenCV, -0.5 in Pillow. */
+static inline double cubic_kernel(double a, double distance) {
+  const double d = fabs(distance);
   if (d <= 1)
     return ((a + 2) * d - (a + 3)) * d * d + 1;
   return d < 2 ? ((a * d - 5 * a) * d + 8 * a) * d - 4 * a : 0;
 }
 
-/* Of sample i of `to`, from a row of `from`. */
+/* Of sample i of `to`, from a row of `from`, with a = -0.75: centres of pixels are at halves, what lies outside is as
+ * at the edge, a reduction is not smoothed. */
 static inline struct cubic cubic_of(int i, int from, int to) {
   double centre = (i + 0.5) * from / to - 0.5, base = floor(centre);
   struct cubic c;
   for (int k = 0; k < CUBIC_TAPS; k++) {
     int at = (int)base + k - 1;
     c.at[k] = at < 0 ? 0 : at < from ? at : from - 1;
-    c.weight[k] = cubic_kernel(centre - (base + k - 1));
+    c.weight[k] = cubic_kernel(-0.75, centre - (base + k - 1));
   }
   return c;
 }

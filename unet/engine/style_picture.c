@@ -4,7 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "unet/cpu/cpu_pixels.h"
+#include "unet/base/channels.h"
+#include "unet/base/cubic.h"
 
 /* --- R, G, B --- */
 
@@ -48,19 +49,13 @@ struct window {
   int *weights;
 };
 
-/* Keys' cubic convolution, a = -0.5. */
-static double bicubic(double x) {
-  x = fabs(x);
-  return x < 1 ? (1.5 * x - 2.5) * x * x + 1 : x < 2 ? ((-0.5 * x + 2.5) * x - 4) * x + 2 : 0;
-}
-
 static void fill_window(struct window *w, int from, double scale, int at, double *values) {
   double filter = fmax(scale, 1), support = 2 * filter, centre = (at + 0.5) * scale, sum = 0;
   int first = (int)(centre - support + 0.5), end = (int)(centre + support + 0.5);
   w->first = first > 0 ? first : 0;
   w->count = (end < from ? end : from) - w->first;
   for (int i = 0; i < w->count; i++)
-    sum += values[i] = bicubic((i + w->first - centre + 0.5) / filter);
+    sum += values[i] = cubic_kernel(-0.5, (i + w->first - centre + 0.5) / filter);
   for (int i = 0; i < w->count; i++) {
     double weight = (sum != 0 ? values[i] / sum : values[i]) * (1 << PRECISION);
     w->weights[i] = (int)(weight < 0 ? weight - 0.5 : weight + 0.5);
