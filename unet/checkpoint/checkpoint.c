@@ -12,8 +12,6 @@
 #include "unet/base/text.h"
 #include "unet/base/text_file.h"
 
-#define CONFIG_LIMIT ((size_t)1 << 20)
-
 /* Text of a config file and its name, for messages; own: it is a family's, and there is no such file. */
 struct config_file {
   char *path, *text;

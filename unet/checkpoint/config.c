@@ -8,6 +8,7 @@
 
 #include "unet/base/json.h"
 #include "unet/base/text.h"
+#include "unet/base/text_file.h"
 
 static cJSON *find(const struct config *config, const char *key) {
   return cJSON_GetObjectItemCaseSensitive(config->root, key);
@@ -307,4 +308,20 @@ void config_only_null(struct config *config, const char *const *keys) {
 void config_ignore(struct config *config, const char *const *keys) {
   for (; *keys; keys++)
     take(config, find(config, *keys));
+}
+
+void config_peek(const char *folder, const char *key, char *value, int size) {
+  char *path = text_path(folder, "config.json"), *text = NULL;
+  struct error ignored;
+  *value = 0;
+  if (path && !text_read(path, CONFIG_LIMIT, &text, NULL, &ignored)) {
+    struct config config;
+    config_start(&config, text, path);
+    if (!config.failed)
+      config_string(&config, key, "", value, size);
+    if (config_finish_open(&config, &ignored))
+      *value = 0;
+  }
+  free(text);
+  free(path);
 }

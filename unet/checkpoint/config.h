@@ -9,6 +9,9 @@
 
 #include "unet/base/error.h"
 
+/* Bytes that such a file may have. */
+#define CONFIG_LIMIT ((size_t)1 << 20)
+
 struct cJSON;
 
 struct config {
@@ -26,6 +29,9 @@ void config_start(struct config *config, const char *text, const char *path);
 int config_finish(struct config *config, struct error *err);
 /* As config_finish, for objects that may have any other fields. */
 int config_finish_open(struct config *config, struct error *err);
+
+/* What folder/config.json says in a field that is a string, copied; "": nothing, or there is no such file. */
+void config_peek(const char *folder, const char *key, char *value, int size);
 
 /* Refuses the first field that names a part as model_index.json does, [library, class], and is not among the known
  * ones. The list ends with NULL. */

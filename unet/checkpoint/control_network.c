@@ -11,8 +11,6 @@
 #include "unet/checkpoint/original.h"
 
 enum { CHANNELS_MAX = 1 << 14, HEAD = 64, SINUSOID = 256 };
-#define CONFIG_LIMIT ((size_t)1 << 20)
-
 /* --- configs --- */
 
 int t2i_config_parse(struct t2i_config *t2i, const char *text, const char *path, struct error *err) {
@@ -254,13 +252,9 @@ static int open_folder(struct control_network *network, struct error *err) {
 }
 
 bool control_network_is_folder(const char *path) {
-  char *config = text_path(path, "config.json"), *text = NULL, class[64] = "";
-  struct error err;
-  bool read = config && platform_exists(config) && !text_read(config, CONFIG_LIMIT, &text, NULL, &err) &&
-              !read_class(class, text, config, &err);
-  free(text);
-  free(config);
-  return read && (!strcmp(class, "ControlNetModel") || !strcmp(class, "T2IAdapter"));
+  char class[64];
+  config_peek(path, "_class_name", class, sizeof class);
+  return !strcmp(class, "ControlNetModel") || !strcmp(class, "T2IAdapter");
 }
 
 int control_network_open(struct control_network **out, const char *path, const char *name, struct error *err) {

@@ -8,20 +8,9 @@
 #include "unet/checkpoint/config.h"
 #include "unet/checkpoint/kind.h"
 
-#define CONFIG_LIMIT ((size_t)1 << 20)
-
 bool depth_files_are(const char *folder) {
-  char *path = text_path(folder, "config.json"), *text = NULL, type[64] = "";
-  struct error err;
-  if (path && !text_read(path, CONFIG_LIMIT, &text, NULL, &err)) {
-    struct config config;
-    config_start(&config, text, path);
-    if (!config.failed)
-      config_string(&config, "model_type", "", type, sizeof type);
-    config_finish_open(&config, &err);
-  }
-  free(text);
-  free(path);
+  char type[64];
+  config_peek(folder, "model_type", type, sizeof type);
   return !strcmp(type, "depth_anything");
 }
 

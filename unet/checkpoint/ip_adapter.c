@@ -7,6 +7,7 @@
 #include "unet/base/platform.h"
 #include "unet/base/text_file.h"
 #include "unet/checkpoint/checkpoint.h"
+#include "unet/checkpoint/config.h"
 #include "unet/checkpoint/kind.h"
 #include "unet/checkpoint/view.h"
 
@@ -17,8 +18,6 @@ enum {
   TOKENS_LIMIT = 1024,
   DIMENSION_MAX = 1 << 16
 };
-#define CONFIG_LIMIT ((size_t)1 << 20)
-
 /* --- what the tensors say --- */
 
 static int refuse(const struct safetensors *files, const char *what, struct error *err) {

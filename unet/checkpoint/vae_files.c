@@ -7,13 +7,12 @@
 #include "unet/base/platform.h"
 #include "unet/base/text.h"
 #include "unet/base/text_file.h"
+#include "unet/checkpoint/config.h"
 #include "unet/checkpoint/kind.h"
 #include "unet/checkpoint/original.h"
 #include "unet/checkpoint/view.h"
 
 enum { KEY_MAX = 512, PATH_LENGTH_MAX = 4096, BLOCKS_MAX = 64 };
-#define CONFIG_LIMIT ((size_t)1 << 20)
-
 /* --- what the tensors say --- */
 
 static const struct safetensor *find(const struct safetensors *files, const char *format, int i, int j) {
