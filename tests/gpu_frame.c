@@ -285,8 +285,9 @@ static void run_networks(struct bench *b, const char *folder, const char *adapte
   }
   struct tensor encoded = kind->encode(autoencoder, plan, picture);
   struct tensor time = unet_times(&b->model.unet, plan, &of, (struct tensor){0});
-  struct tensor y =
-      unet_predict(&b->model.unet, plan, x, time, unet_texts(&b->model.unet, plan, hidden, hidden2), NULL);
+  struct unet_call call = unet_begin(&b->model.unet, plan, time, unet_texts(&b->model.unet, plan, hidden, hidden2));
+  struct skips skips;
+  struct tensor mid = unet_down(&call, x, (struct tensor){0}, &skips), y = unet_up(&call, mid, &skips);
   struct tensor decoded = kind->decode(autoencoder, plan, latent);
   must(b, plan_finish(plan, &b->err));
   must(b, device_prepare(b->device, &b->program, plan, &(struct program_options){PIXEL_RGBA}, &b->err));

@@ -254,7 +254,9 @@ static void unet(void **state) {
   const struct unet_moments of = {1, {1, 1}, in[3].tensor, {height, width, 0, 0, height, width}};
   struct tensor time = unet_times(&b->model.unet, plan, &of, (struct tensor){0});
   struct tensor text = unet_texts(&b->model.unet, plan, in[1].tensor, in[2].tensor);
-  struct tensor y = unet_predict(&b->model.unet, plan, in[0].tensor, time, text, NULL);
+  struct unet_call call = unet_begin(&b->model.unet, plan, time, text);
+  struct skips skips;
+  struct tensor mid = unet_down(&call, in[0].tensor, (struct tensor){0}, &skips), y = unet_up(&call, mid, &skips);
   prepare(b);
   write_given(b, in, 4);
   for (int i = 0; i < 3; i++) {

@@ -6,19 +6,6 @@ bool control_is_controlnet(const struct control *control) {
   return control->network && control->network->type == CONTROL_CONTROLNET;
 }
 
-static int add_keys(struct control *control, int slots, int positions, struct resources *resources, struct error *err) {
-  for (int chunks = 1; chunks <= PROMPT_CHUNKS_MAX; chunks++) {
-    char name[64];
-    snprintf(name, sizeof name, "prompt keys and values of control %d, %d chunks", 1 + control->index, chunks);
-    struct tensor *keys = &control->keys[chunks - 1];
-    *keys = resources_state(resources, name, slots * chunks, 1, positions, control->body.walk.text_channels,
-                            ELEMENT_DEVICE, err);
-    if (!tensor_exists(*keys))
-      return -1;
-  }
-  return 0;
-}
-
 int control_init(struct control *control, int index, enum map_kind map, const struct control_network *network,
                  int slots, int positions, struct resources *resources, struct error *err) {
   *control = (struct control){.there = true, .index = index, .map = map, .network = network};
@@ -26,7 +13,10 @@ int control_init(struct control *control, int index, enum map_kind map, const st
     return 0;
   if (unet_init_body(&control->body, &network->controlnet.body, &network->weights, err) < 0)
     return -1;
-  if (!control->body.walk.text_channels || add_keys(control, slots, positions, resources, err) == 0)
+  char whose[24];
+  snprintf(whose, sizeof whose, " of control %d", 1 + index);
+  if (!control->body.walk.text_channels ||
+      unet_add_keys(&control->body, control->keys, whose, slots, positions, resources, err) == 0)
     return 0;
   control_free(control);
   return -1;
@@ -177,13 +167,6 @@ static void inject(const struct control *control, const struct control_place *pl
   net_end(&net);
 }
 
-static struct tensor time_of(const struct control_place *place, const struct control_moment *m) {
-  if (!place->loop)
-    return tensor_rows_of(m->times, m->first, m->count);
-  struct op_time_row op = {.step = m->first / m->count, .table = m->times, .y.n = m->count};
-  return plan_time_row(place->plan, "time", op);
-}
-
 static struct tensor text_of(const struct control_place *place, const struct control_moment *m) {
   struct op_prompt op = m->prompt;
   op.slots = m->keys;
@@ -198,7 +181,8 @@ void control_inject(const struct control *control, const struct control_place *p
   struct skips own;
   begin_region(control, place);
   size_t mark = plan_enter(place->plan, "control %d", 1 + control->index);
-  struct tensor time = time_of(place, moment), hint = for_rows(place, features->list[0]), text = text_of(place, moment);
+  struct tensor time = unet_time_rows(place->plan, moment->times, moment->first, moment->count, place->loop);
+  struct tensor hint = for_rows(place, features->list[0]), text = text_of(place, moment);
   plan_leave(place->plan, mark);
   struct unet_call call = unet_begin(&control->body, place->plan, time, text);
   struct tensor own_mid = unet_down(&call, place->x, hint, &own);

@@ -6,6 +6,7 @@
 #include "unet/model/blocks.h"
 #include "unet/checkpoint/checkpoint.h"
 #include "unet/plan/plan.h"
+#include "unet/text/prompt.h"
 
 /* --- UNet2DConditionModel (unet.c) --- */
 
@@ -37,12 +38,15 @@ struct tensor unet_times(const struct unet *unet, struct plan *plan, const struc
 /* Keys and values of all attention to the text ++ text2 of [1, 1, tokens, cross_attention_dim]: [1, 1, tokens,
  * walk.text_channels]. text2 may be left out. */
 struct tensor unet_texts(const struct unet *unet, struct plan *plan, struct tensor text, struct tensor text2);
-/* One call: x [rows, h, w, in_channels], time a row of unet_times, or one for each of x, text [1 or rows, 1, tokens,
- * walk.text_channels], style NULL for no style pictures. Returns [rows, h, w, out_channels]. */
-struct tensor unet_predict(const struct unet *unet, struct plan *plan, struct tensor x, struct tensor time,
-                           struct tensor text, const struct unet_style *style);
-/* The same in parts, between which others may change what is in skips and what the way down returns. hint, where given,
- * is added to conv_in's output. */
+/* States for what unet_texts makes of so many slots' prompts: keys[chunks - 1] for prompts of so many chunks of
+ * `positions` tokens. whose: what follows their name; "": the model's own. */
+int unet_add_keys(const struct unet *unet, struct tensor keys[PROMPT_CHUNKS_MAX], const char *whose, int slots,
+                  int positions, struct resources *resources, struct error *err);
+/* Of the table of time projections `rows` rows from `first` on, those of one call; in a loop of its first iteration. */
+struct tensor unet_time_rows(struct plan *plan, struct tensor table, int first, int rows, bool loop);
+/* One call in parts, between which others may change what is in skips and what the way down returns: x [rows, h, w,
+ * in_channels], time a row of unet_times, or one for each of x, text [1 or rows, 1, tokens, walk.text_channels]. hint,
+ * where given, is added to conv_in's output. The way up returns [rows, h, w, out_channels]. */
 struct unet_call unet_begin(const struct unet *unet, struct plan *plan, struct tensor time, struct tensor text);
 struct tensor unet_down(struct unet_call *call, struct tensor x, struct tensor hint, struct skips *skips);
 struct tensor unet_up(struct unet_call *call, struct tensor x, struct skips *skips);

@@ -6,19 +6,6 @@
 
 enum { UNROLLED_MAX = 4 };
 
-static int add_keys(struct model *model, struct resources *resources, int positions, struct error *err) {
-  for (int chunks = 1; chunks <= PROMPT_CHUNKS_MAX; chunks++) {
-    char name[48] = "prompt keys and values";
-    if (chunks > 1)
-      snprintf(name, sizeof name, "prompt keys and values, %d chunks", chunks);
-    model->keys[chunks - 1] = resources_state(resources, name, KEY_SLOTS * chunks, 1, positions,
-                                              model->unet.walk.text_channels, ELEMENT_DEVICE, err);
-    if (!tensor_exists(model->keys[chunks - 1]))
-      return -1;
-  }
-  return 0;
-}
-
 /* What prompts leave on the device. */
 static int add_states(struct model *model, struct resources *resources, struct error *err) {
   const struct checkpoint *checkpoint = model->checkpoint;
@@ -33,7 +20,8 @@ static int add_states(struct model *model, struct resources *resources, struct e
     if (!tensor_exists(model->texts[i]) || (encoder->pooled && !tensor_exists(model->pooled)))
       return -1;
   }
-  return add_keys(model, resources, checkpoint->text_encoders[0].config.positions, err);
+  return unet_add_keys(&model->unet, model->keys, "", KEY_SLOTS, checkpoint->text_encoders[0].config.positions,
+                       resources, err);
 }
 
 int model_init(struct model *model, const struct checkpoint *checkpoint, struct resources *resources,
@@ -261,15 +249,9 @@ static void inject_all(const struct controlled *c, const struct call *call, cons
   }
 }
 
-static struct tensor time_of(const struct denoising *d, const struct call *call) {
-  return call->loop ? plan_time_row(d->plan, "time",
-                                    (struct op_time_row){
-                                        .step = call->first / call->count, .table = d->times, .y.n = call->count})
-                    : tensor_rows_of(d->times, call->first, call->count);
-}
-
 static struct tensor call_unet(const struct denoising *d, const struct call *call) {
-  struct tensor time = time_of(d, call), x = input_of(d, call, false);
+  struct tensor time = unet_time_rows(d->plan, d->times, call->first, call->count, call->loop);
+  struct tensor x = input_of(d, call, false);
   struct unet_call unet = unet_begin(&d->model->unet, d->plan, time, call->text);
   struct controlled c = {
       .d = d,

@@ -1,6 +1,7 @@
 #include "unet/model/models.h"
 
 #include <stdarg.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -161,7 +162,25 @@ struct tensor unet_texts(const struct unet *unet, struct plan *plan, struct tens
   return y;
 }
 
+int unet_add_keys(const struct unet *unet, struct tensor keys[PROMPT_CHUNKS_MAX], const char *whose, int slots,
+                  int positions, struct resources *resources, struct error *err) {
+  for (int chunks = 1; chunks <= PROMPT_CHUNKS_MAX; chunks++) {
+    char name[64];
+    snprintf(name, sizeof name, "prompt keys and values%s, %d chunk%s", whose, chunks, chunks == 1 ? "" : "s");
+    keys[chunks - 1] =
+        resources_state(resources, name, slots * chunks, 1, positions, unet->walk.text_channels, ELEMENT_DEVICE, err);
+    if (!tensor_exists(keys[chunks - 1]))
+      return -1;
+  }
+  return 0;
+}
+
 /* --- one call --- */
+
+struct tensor unet_time_rows(struct plan *plan, struct tensor table, int first, int rows, bool loop) {
+  return loop ? plan_time_row(plan, "time", (struct op_time_row){.step = first / rows, .table = table, .y.n = rows})
+              : tensor_rows_of(table, first, rows);
+}
 
 struct unet_call unet_begin(const struct unet *unet, struct plan *plan, struct tensor time, struct tensor text) {
   return (struct unet_call){.net = {.plan = plan, .weights = unet->weights},
@@ -197,14 +216,4 @@ struct tensor unet_up(struct unet_call *call, struct tensor x, struct skips *ski
   x = net_conv(&call->net, "conv_out", (struct op_conv){.x = x, .prologue = norm}, config->out_channels, WITH_BIAS);
   net_end(&call->net);
   return x;
-}
-
-struct tensor unet_predict(const struct unet *unet, struct plan *plan, struct tensor x, struct tensor time,
-                           struct tensor text, const struct unet_style *style) {
-  struct unet_call call = unet_begin(unet, plan, time, text);
-  if (style)
-    call.style = *style;
-  struct skips skips;
-  x = unet_down(&call, x, (struct tensor){0}, &skips);
-  return unet_up(&call, x, &skips);
 }
