@@ -132,26 +132,23 @@ def images(numbers, eta=0.0):
     return [(n, s, eta) for s in STRENGTHS for n in numbers if int(n * s)]
 
 
-def mend_third_order():
-    """The last term of the SDE's third order must vanish with h, as k-diffusion's sample_dpmpp_3m_sde has it."""
-    solver = diffusers.DPMSolverMultistepScheduler
-    source = inspect.getsource(solver.multistep_dpm_solver_third_order_update)
-    wrong = '(2.0 * h) ** 2 - 0.5'
+def mend(solver, method, wrong, right):
+    source = inspect.getsource(getattr(solver, method))
     assert source.count(wrong) == 1
     names = sys.modules[solver.__module__].__dict__
-    exec(textwrap.dedent(source).replace(wrong, wrong.replace('-', '+')), names)
-    solver.multistep_dpm_solver_third_order_update = names['multistep_dpm_solver_third_order_update']
+    exec(textwrap.dedent(source).replace(wrong, right), names)
+    setattr(solver, method, names[method])
+
+
+def mend_third_order():
+    """The last term of the SDE's third order must vanish with h, as k-diffusion's sample_dpmpp_3m_sde has it."""
+    mend(diffusers.DPMSolverMultistepScheduler, 'multistep_dpm_solver_third_order_update',
+         '(2.0 * h) ** 2 - 0.5', '(2.0 * h) ** 2 + 0.5')
 
 
 def mend_lms():
     """Image to image begins in the middle of the steps, with no earlier prediction: the order is of those there are."""
-    solver = diffusers.LMSDiscreteScheduler
-    source = inspect.getsource(solver.step)
-    wrong = 'min(self.step_index + 1, order)'
-    assert source.count(wrong) == 1
-    names = sys.modules[solver.__module__].__dict__
-    exec(textwrap.dedent(source).replace(wrong, 'min(len(self.derivatives), order)'), names)
-    solver.step = names['step']
+    mend(diffusers.LMSDiscreteScheduler, 'step', 'min(self.step_index + 1, order)', 'min(len(self.derivatives), order)')
 
 
 def make_groups():

@@ -19,6 +19,8 @@ import torch
 import torch.nn.functional as F
 from transformers import DepthAnythingConfig, DepthAnythingForDepthEstimation, Dinov2Config
 
+from clock import call_times
+
 DEVICE = "cuda" if torch.cuda.is_available() else "cpu"
 MEAN, STD = (0.485, 0.456, 0.406), (0.229, 0.224, 0.225)
 RUNS = 200
@@ -62,15 +64,7 @@ def graph_time(model, pixels):
     graph = torch.cuda.CUDAGraph()
     with torch.cuda.graph(graph):
         model(pixels)
-    times = []
-    for _ in range(RUNS):
-        start, stop = torch.cuda.Event(enable_timing=True), torch.cuda.Event(enable_timing=True)
-        start.record()
-        graph.replay()
-        stop.record()
-        stop.synchronize()
-        times.append(start.elapsed_time(stop))
-    return sorted(times)[RUNS // 2]
+    return sorted(call_times(graph.replay, RUNS))[RUNS // 2]
 
 
 def distance(a, b):

@@ -22,6 +22,7 @@ import numpy as np
 import torch
 from safetensors.torch import save_file
 
+from clock import call_times
 from rows import Rows
 
 CONFIG = {"block_out_channels": [128, 256, 512, 512], "layers_per_block": 2, "norm_num_groups": 32,
@@ -81,15 +82,7 @@ def graph_time(run, vae, x, memory_format):
     graph = torch.cuda.CUDAGraph()
     with torch.cuda.graph(graph):
         run(vae, x)
-    times = []
-    for _ in range(RUNS):
-        start, stop = torch.cuda.Event(enable_timing=True), torch.cuda.Event(enable_timing=True)
-        start.record()
-        graph.replay()
-        stop.record()
-        stop.synchronize()
-        times.append(start.elapsed_time(stop))
-    return float(np.median(times)), torch.cuda.max_memory_allocated() / 1e6
+    return float(np.median(call_times(graph.replay, RUNS))), torch.cuda.max_memory_allocated() / 1e6
 
 
 def ours(program, folder, way, x, size, shape):

@@ -37,6 +37,7 @@ import torch
 import transformers
 from safetensors.torch import load_file, save_file
 
+from clock import call_times
 from rows import Rows
 
 DEVICE = "cuda" if torch.cuda.is_available() else "cpu"
@@ -478,15 +479,7 @@ def time_frame(parts, text, compile_it, size=512):
         with torch.cuda.graph(graph):
             frame(picture)
         call = graph.replay
-    times = []
-    for _ in range(100):
-        start, stop = torch.cuda.Event(enable_timing=True), torch.cuda.Event(enable_timing=True)
-        start.record()
-        call()
-        stop.record()
-        stop.synchronize()
-        times.append(start.elapsed_time(stop))
-    return float(np.median(times))
+    return float(np.median(call_times(call, 100)))
 
 
 def reverie_time(program, model, size, environment=None):
