@@ -25,8 +25,8 @@ const struct fuzz_seed fuzz_seeds[] = {
 const size_t fuzz_seed_count = sizeof fuzz_seeds / sizeof *fuzz_seeds;
 
 /* Nothing of what is listed leads out of the folder, and what is chosen can be checked. */
-static void check_file(const struct hub_file *file, bool wanted) {
-  FUZZ_CHECK(*file->path && *file->path != '/' && *file->path != '.' && strlen(file->path) < HUB_PATH_MAX);
+static void check_file(const struct repository_file *file, bool wanted) {
+  FUZZ_CHECK(*file->path && *file->path != '/' && *file->path != '.' && strlen(file->path) < REPOSITORY_PATH_MAX);
   FUZZ_CHECK(!strstr(file->path, "/.") && !strstr(file->path, "//") && !strpbrk(file->path, "\\\n\r\x1b"));
   FUZZ_CHECK(file->size >= -1 && file->size <= (int64_t)1 << 53);
   FUZZ_CHECK(!wanted || (file->size >= 0 && strlen(file->hash) == (file->git ? 40 : 64)));
@@ -34,7 +34,7 @@ static void check_file(const struct hub_file *file, bool wanted) {
   FUZZ_CHECK(!wanted || !dot || (strcmp(dot, ".bin") && strcmp(dot, ".ckpt")));
 }
 
-static void choose(const struct hub_list *list, const char *const *names, int count) {
+static void choose(const struct repository_list *list, const char *const *names, int count) {
   struct choice choice;
   struct error err = {0};
   int failed = choice_make(&choice, list, names, count, "acme/model", &err);
@@ -49,23 +49,24 @@ static void choose(const struct hub_list *list, const char *const *names, int co
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
-  struct hub_list list;
+  struct repository_list list;
   struct error err = {0};
   char *text = malloc(size + 1);
   if (!text)
     return 0;
   memcpy(text, data, size);
   text[size] = 0;
-  if (!hub_parse(&list, text, "acme/model", &err)) {
+  if (!repository_parse(&list, text, "acme/model", &err)) {
     choose(&list, NULL, 0);
     if (list.count)
       choose(&list, (const char *const *)&list.file[list.count - 1].path, 1);
   } else {
     FUZZ_CHECK(*err.message && !strchr(err.message, '\n'));
   }
-  hub_list_free(&list);
-  struct hub_repository repository;
-  FUZZ_CHECK(hub_read_name(&repository, text, &err) || (!strstr(repository.name, "..") && *repository.name != '/'));
+  repository_list_free(&list);
+  struct repository repository;
+  FUZZ_CHECK(repository_read_name(&repository, text, &err) ||
+             (!strstr(repository.name, "..") && *repository.name != '/'));
   free(text);
   return 0;
 }

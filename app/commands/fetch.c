@@ -22,10 +22,10 @@
 enum { TOKEN_MAX = 512, ENDPOINT_MAX = 1024, BAR = 30, AMOUNT_MAX = 24 };
 
 struct fetch {
-  struct hub_repository repository;
+  struct repository repository;
   struct http_origin origin;
   char endpoint[ENDPOINT_MAX], token[TOKEN_MAX], folder[PATHS_MAX];
-  struct hub_list list;
+  struct repository_list list;
   struct choice choice;
   struct download download;
   bool *there;             /* of each file: nothing is to be done for it */
@@ -93,7 +93,7 @@ static int read_token(struct fetch *f, struct error *err) {
 
 /* ORG/NAME, and another revision than the main one beside it. */
 static int name_folder(struct fetch *f, struct error *err) {
-  char models[PATHS_MAX], revision[HUB_NAME_MAX + 1] = "";
+  char models[PATHS_MAX], revision[REPOSITORY_NAME_MAX + 1] = "";
   if (!places_models(models))
     return error_set(err, STATUS_OUTPUT, "there is no folder for models: neither XDG_DATA_HOME nor HOME is set");
   if (strcmp(f->repository.revision, "main") != 0)
@@ -206,7 +206,7 @@ static void tell_end(const struct fetch *f, const struct options *options) {
 /* Weights that were put there otherwise, and that the loader takes before those of half precision. */
 static void tell_besides(const struct fetch *f, const struct log *log) {
   for (int i = 0; i < f->list.count; i++) {
-    const struct hub_file *file = &f->list.file[i];
+    const struct repository_file *file = &f->list.file[i];
     char *path = f->choice.wanted[i] || !choice_is_weights(file->path) ? NULL : in_folder(f, file->path);
     if (path && platform_exists(path))
       log_line(log, LOG_WARNING, "%s: is there from before, and read in the place of what is fetched", path);
@@ -232,7 +232,7 @@ static int look(struct fetch *f, struct error *err) {
   if (!f->there)
     return error_set(err, STATUS_FAILED, "%s: out of memory", f->repository.name);
   for (int i = 0; i < f->list.count; i++) {
-    const struct hub_file *file = &f->list.file[i];
+    const struct repository_file *file = &f->list.file[i];
     int there = f->choice.wanted[i] ? download_is_there(&f->download, file, err) : 1;
     if (there < 0)
       return -1;
@@ -252,7 +252,7 @@ static int look(struct fetch *f, struct error *err) {
 
 static int get_files(struct fetch *f, struct error *err) {
   for (int i = 0; i < f->list.count; i++) {
-    const struct hub_file *file = &f->list.file[i];
+    const struct repository_file *file = &f->list.file[i];
     if (f->there[i])
       continue;
     int result = download_file(&f->download, file, err);
@@ -289,9 +289,9 @@ static int get_all(struct fetch *f, const struct options *options, struct error 
 }
 
 static int fetch(struct fetch *f, const struct options *options, const struct log *log, struct error *err) {
-  if (hub_read_name(&f->repository, options->input, err) || read_endpoint(f, err) || read_token(f, err) ||
+  if (repository_read_name(&f->repository, options->input, err) || read_endpoint(f, err) || read_token(f, err) ||
       name_folder(f, err) || http_open(&f->download.http, &f->origin, err) ||
-      hub_list(&f->list, f->download.http, &f->origin, &f->repository, &setup_stop, err) ||
+      repository_list(&f->list, f->download.http, &f->origin, &f->repository, &setup_stop, err) ||
       choice_make(&f->choice, &f->list, options->files, options->file_count, f->repository.name, err))
     return -1;
   f->download = (struct download){f->download.http, &f->origin,  &f->repository, f->list.commit,
@@ -315,7 +315,7 @@ int command_fetch(const struct options *options, struct error *err) {
   int result = fetch(&f, options, &log, err);
   http_close(&f.download.http);
   choice_free(&f.choice);
-  hub_list_free(&f.list);
+  repository_list_free(&f.list);
   free(f.there);
   return result;
 }

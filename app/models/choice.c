@@ -21,7 +21,7 @@ bool choice_is_weights(const char *path) {
   return text_ends(path, WEIGHTS);
 }
 
-static int find(const struct hub_list *list, const char *path) {
+static int find(const struct repository_list *list, const char *path) {
   for (int i = 0; i < list->count; i++)
     if (!strcmp(list->file[i].path, path))
       return i;
@@ -38,7 +38,7 @@ static const char *in_folder(const char *path, const char *folder) {
 
 struct choosing {
   struct choice *choice;
-  const struct hub_list *list;
+  const struct repository_list *list;
   const char *repository;
 };
 
@@ -47,7 +47,7 @@ static void want(struct choosing *c, int index) {
 }
 
 static bool want_path(struct choosing *c, const char *folder, const char *name) {
-  char path[HUB_PATH_MAX];
+  char path[REPOSITORY_PATH_MAX];
   snprintf(path, sizeof path, "%s%s", folder, name);
   int index = find(c->list, path);
   if (index >= 0)
@@ -71,7 +71,7 @@ static int want_all(struct choosing *c, const char *folder, const char *beginnin
 /* The files of a set of shards, and the index that names them. */
 static bool want_shards(struct choosing *c, const char *folder, const char *basename, const char *const *indices,
                         const char *beginning) {
-  char name[HUB_NAME_MAX];
+  char name[REPOSITORY_NAME_MAX];
   for (; *indices; indices++) {
     snprintf(name, sizeof name, "%s%s", basename, *indices);
     if (!want_path(c, folder, name))
@@ -88,7 +88,7 @@ static bool want_weights(struct choosing *c, const char *folder, const char *bas
                                                                                                         WEIGHTS
                                                                                                         ".index.json",
                                                                                                         NULL};
-  char name[HUB_NAME_MAX];
+  char name[REPOSITORY_NAME_MAX];
   snprintf(name, sizeof name, "%s.fp16" WEIGHTS, basename);
   if (want_path(c, folder, name) || want_shards(c, folder, basename, half, ".fp16-"))
     return true;
@@ -96,7 +96,7 @@ static bool want_weights(struct choosing *c, const char *folder, const char *bas
   return want_path(c, folder, name) || want_shards(c, folder, basename, plain, "-");
 }
 
-static bool has_folder(const struct hub_list *list, const char *folder) {
+static bool has_folder(const struct repository_list *list, const char *folder) {
   for (int i = 0; i < list->count; i++)
     if (begins(list->file[i].path, folder))
       return true;
@@ -214,7 +214,8 @@ static int choose(struct choosing *c, const char *const *names, int name_count, 
 /* --- what comes of it --- */
 
 /* What cannot be checked is not fetched. */
-static int count_wanted(struct choice *choice, const struct hub_file *file, const char *repository, struct error *err) {
+static int count_wanted(struct choice *choice, const struct repository_file *file, const char *repository,
+                        struct error *err) {
   if (file->size < 0 || !*file->hash)
     return error_set(err, STATUS_MODEL, "%s: the hub gives no %s for %s, so it cannot be checked", repository,
                      file->size < 0 ? "size" : "checksum", text_quote(file->path).text);
@@ -224,7 +225,7 @@ static int count_wanted(struct choice *choice, const struct hub_file *file, cons
   return 0;
 }
 
-static void count_left_out(struct choice *choice, const struct hub_file *file) {
+static void count_left_out(struct choice *choice, const struct repository_file *file) {
   if (format_is_pickle_name(file->path)) {
     choice->pickles++;
   } else if (text_ends(file->path, WEIGHTS)) {
@@ -235,7 +236,7 @@ static void count_left_out(struct choice *choice, const struct hub_file *file) {
   }
 }
 
-int choice_make(struct choice *choice, const struct hub_list *list, const char *const *names, int name_count,
+int choice_make(struct choice *choice, const struct repository_list *list, const char *const *names, int name_count,
                 const char *repository, struct error *err) {
   struct choosing choosing = {choice, list, repository};
   *choice = (struct choice){.wanted = calloc((size_t)list->count + 1, sizeof *choice->wanted)};

@@ -2,7 +2,7 @@
 #ifndef APP_MODELS_CHOICE_H
 #define APP_MODELS_CHOICE_H
 
-#include "app/models/hub.h"
+#include "app/models/repository.h"
 
 struct choice {
   bool *wanted; /* of each file of the list */
@@ -18,7 +18,7 @@ struct choice {
  * taken, else the plain one, in shards where there is no whole file. With names: those files. Errors, with one line: a
  * part that is there as a pickle alone, several files of which one has to be named, a name that is not there.
  * choice_free must follow, also on failure. */
-int choice_make(struct choice *choice, const struct hub_list *list, const char *const *names, int name_count,
+int choice_make(struct choice *choice, const struct repository_list *list, const char *const *names, int name_count,
                 const char *repository, struct error *err);
 void choice_free(struct choice *choice);
 

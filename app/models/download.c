@@ -13,7 +13,7 @@ enum { TRIES_MAX = 4, PAUSE_MS = 250, SLICE_MS = 50, MARK = 8 };
 /* A file on its way. */
 struct arrival {
   const struct download *download;
-  const struct hub_file *file;
+  const struct repository_file *file;
   char path[PATHS_MAX], part[PATHS_MAX];
   FILE *out;
   struct digest digest;
@@ -21,14 +21,14 @@ struct arrival {
   bool resumed;  /* some of them are from an earlier run */
 };
 
-static int name_file(const struct download *download, const struct hub_file *file, char path[PATHS_MAX],
+static int name_file(const struct download *download, const struct repository_file *file, char path[PATHS_MAX],
                      struct error *err) {
   if (snprintf(path, PATHS_MAX, "%s/%s", download->folder, file->path) < PATHS_MAX)
     return 0;
   return error_set(err, STATUS_OUTPUT, "%s: its name is too long here", text_quote(file->path).text);
 }
 
-static int name_part(const struct download *download, const struct hub_file *file, char part[PATHS_MAX],
+static int name_part(const struct download *download, const struct repository_file *file, char part[PATHS_MAX],
                      struct error *err) {
   if (snprintf(part, PATHS_MAX, "%s/%s.%.*s.part", download->folder, file->path, MARK, file->hash) < PATHS_MAX)
     return 0;
@@ -41,7 +41,7 @@ static int refuse_disk(const char *path, struct error *err) {
 
 /* --- what is there already --- */
 
-int download_is_there(const struct download *download, const struct hub_file *file, struct error *err) {
+int download_is_there(const struct download *download, const struct repository_file *file, struct error *err) {
   char path[PATHS_MAX], hash[DIGEST_MAX] = "";
   struct platform_entry entry;
   struct digest digest = {0};
@@ -59,7 +59,7 @@ int download_is_there(const struct download *download, const struct hub_file *fi
   return whole && !strcmp(hash, file->hash);
 }
 
-int64_t download_part_bytes(const struct download *download, const struct hub_file *file) {
+int64_t download_part_bytes(const struct download *download, const struct repository_file *file) {
   char part[PATHS_MAX];
   struct platform_entry entry;
   return name_part(download, file, part, NULL) || platform_look(&entry, part) || entry.kind != ENTRY_FILE ? 0
@@ -120,7 +120,7 @@ static int start_anew(struct arrival *arrival, struct error *err) {
 /* The hub says which bytes it is going to send, and of what. */
 static int start(void *opaque, const struct http_answer *answer, struct error *err) {
   struct arrival *arrival = opaque;
-  const struct hub_file *file = arrival->file;
+  const struct repository_file *file = arrival->file;
   if (!file->git && *answer->linked_etag && strcmp(answer->linked_etag, file->hash) != 0)
     return error_set(err, STATUS_MODEL,
                      "%s: has changed on the hub meanwhile; the same command fetches it as it is now",
@@ -151,7 +151,7 @@ static int take(void *opaque, const void *bytes, size_t size, struct error *err)
 
 static int refuse_status(const struct arrival *arrival, const struct http_answer *answer, struct error *err) {
   const struct download *download = arrival->download;
-  return hub_refuse(download->origin, download->repository, answer, arrival->file->path, err);
+  return repository_refuse(download->origin, download->repository, answer, arrival->file->path, err);
 }
 
 /* HTTP_DONE: all bytes are there. */
@@ -159,7 +159,7 @@ static enum http_result get(struct arrival *arrival, struct error *err) {
   const struct download *download = arrival->download;
   char url[HTTP_URL_MAX];
   struct http_answer answer;
-  hub_file_url(url, download->origin, download->repository, download->commit, arrival->file->path);
+  repository_file_url(url, download->origin, download->repository, download->commit, arrival->file->path);
   const struct http_request request = {
       .url = url, .from = arrival->bytes, .start = start, .take = take, .opaque = arrival, .stop = download->stop};
   enum http_result result = http_get(download->http, &request, &answer, err);
@@ -236,7 +236,7 @@ static int keep(struct arrival *arrival, struct error *err) {
   return failed || platform_replace(arrival->part, arrival->path) ? refuse_disk(arrival->path, err) : 0;
 }
 
-int download_file(const struct download *download, const struct hub_file *file, struct error *err) {
+int download_file(const struct download *download, const struct repository_file *file, struct error *err) {
   struct arrival arrival = {.download = download, .file = file};
   if (name_file(download, file, arrival.path, err) || name_part(download, file, arrival.part, err) ||
       make_folder(&arrival, err))

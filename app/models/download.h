@@ -6,13 +6,13 @@
 #ifndef APP_MODELS_DOWNLOAD_H
 #define APP_MODELS_DOWNLOAD_H
 
-#include "app/models/hub.h"
+#include "app/models/repository.h"
 #include "app/options/paths.h"
 
 struct download {
   struct http *http;
   const struct http_origin *origin;
-  const struct hub_repository *repository;
+  const struct repository *repository;
   const char *commit, *folder;
   const atomic_bool *stop;
   /* Called now and then with the bytes of the file that are there. */
@@ -21,11 +21,11 @@ struct download {
 };
 
 /* Whether the file is there, as it is to be: 1, 0, or -1 with err where stop was set. */
-int download_is_there(const struct download *download, const struct hub_file *file, struct error *err);
+int download_is_there(const struct download *download, const struct repository_file *file, struct error *err);
 /* Bytes of it that an earlier run has left. */
-int64_t download_part_bytes(const struct download *download, const struct hub_file *file);
+int64_t download_part_bytes(const struct download *download, const struct repository_file *file);
 /* Errors: STATUS_MODEL where the hub or the way to it is at fault, STATUS_OUTPUT where the disk is, and
  * STATUS_INTERRUPTED. */
-int download_file(const struct download *download, const struct hub_file *file, struct error *err);
+int download_file(const struct download *download, const struct repository_file *file, struct error *err);
 
 #endif

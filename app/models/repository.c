@@ -1,4 +1,4 @@
-#include "app/models/hub.h"
+#include "app/models/repository.h"
 
 #include <ctype.h>
 #include <math.h>
@@ -32,7 +32,7 @@ static bool are_words(const char *text, int most) {
   }
 }
 
-int hub_read_name(struct hub_repository *repository, const char *text, struct error *err) {
+int repository_read_name(struct repository *repository, const char *text, struct error *err) {
   const char *at = strchr(text, '@');
   size_t length = at ? (size_t)(at - text) : strlen(text);
   if (length < sizeof repository->name && strlen(text) - length < sizeof repository->revision) {
@@ -47,7 +47,7 @@ int hub_read_name(struct hub_repository *repository, const char *text, struct er
 
 /* Whether a file may be called so: below the folder, in view, and on every system. */
 static bool is_path(const char *path) {
-  if (strlen(path) >= HUB_PATH_MAX)
+  if (strlen(path) >= REPOSITORY_PATH_MAX)
     return false;
   for (;;) {
     size_t length = strcspn(path, "/");
@@ -84,7 +84,7 @@ static int64_t read_size(const cJSON *item) {
   return good ? (int64_t)item->valuedouble : -1;
 }
 
-static int read_file(struct hub_list *list, const cJSON *item) {
+static int read_file(struct repository_list *list, const cJSON *item) {
   const char *path = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(item, "rfilename"));
   const cJSON *lfs = cJSON_GetObjectItemCaseSensitive(item, "lfs");
   if (path && is_hidden(path))
@@ -93,8 +93,8 @@ static int read_file(struct hub_list *list, const cJSON *item) {
     list->unfit++;
     return 0;
   }
-  struct hub_file *file = &list->file[list->count];
-  *file = (struct hub_file){.git = !cJSON_IsObject(lfs)};
+  struct repository_file *file = &list->file[list->count];
+  *file = (struct repository_file){.git = !cJSON_IsObject(lfs)};
   file->size = read_size(cJSON_GetObjectItemCaseSensitive(file->git ? item : lfs, "size"));
   if (file->git)
     read_hash(file->hash, cJSON_GetObjectItemCaseSensitive(item, "blobId"), 40);
@@ -108,11 +108,11 @@ static int read_file(struct hub_list *list, const cJSON *item) {
 }
 
 static int compare_paths(const void *a, const void *b) {
-  return strcmp(((const struct hub_file *)a)->path, ((const struct hub_file *)b)->path);
+  return strcmp(((const struct repository_file *)a)->path, ((const struct repository_file *)b)->path);
 }
 
 /* A name that is there twice is no list of files. */
-static int sort(struct hub_list *list, const char *name, struct error *err) {
+static int sort(struct repository_list *list, const char *name, struct error *err) {
   if (list->count)
     qsort(list->file, (size_t)list->count, sizeof *list->file, compare_paths);
   for (int i = 1; i < list->count; i++)
@@ -121,7 +121,7 @@ static int sort(struct hub_list *list, const char *name, struct error *err) {
   return 0;
 }
 
-static int read_list(struct hub_list *list, const cJSON *answer, const char *name, struct error *err) {
+static int read_list(struct repository_list *list, const cJSON *answer, const char *name, struct error *err) {
   const cJSON *files = cJSON_GetObjectItemCaseSensitive(answer, "siblings"), *item;
   char commit[DIGEST_MAX] = "";
   read_hash(commit, cJSON_GetObjectItemCaseSensitive(answer, "sha"), 40);
@@ -137,9 +137,9 @@ static int read_list(struct hub_list *list, const cJSON *answer, const char *nam
   return failed ? error_set(err, STATUS_FAILED, "%s: out of memory", name) : sort(list, name, err);
 }
 
-int hub_parse(struct hub_list *list, const char *text, const char *name, struct error *err) {
+int repository_parse(struct repository_list *list, const char *text, const char *name, struct error *err) {
   cJSON *answer;
-  *list = (struct hub_list){0};
+  *list = (struct repository_list){0};
   if (json_parse(&answer, text, NULL, name, err))
     return -1;
   int result = read_list(list, answer, name, err);
@@ -147,11 +147,11 @@ int hub_parse(struct hub_list *list, const char *text, const char *name, struct 
   return result;
 }
 
-void hub_list_free(struct hub_list *list) {
+void repository_list_free(struct repository_list *list) {
   for (int i = 0; i < list->count; i++)
     free(list->file[i].path);
   free(list->file);
-  *list = (struct hub_list){0};
+  *list = (struct repository_list){0};
 }
 
 /* --- asking --- */
@@ -187,8 +187,8 @@ static const char *shown_host(const char *url) {
 }
 
 /* Refusals of a whole repository; others are not told apart by users. */
-int hub_refuse(const struct http_origin *origin, const struct hub_repository *repository,
-               const struct http_answer *answer, const char *what, struct error *err) {
+int repository_refuse(const struct http_origin *origin, const struct repository *repository,
+                      const struct http_answer *answer, const char *what, struct error *err) {
   const char *code = answer->error_code, *name = repository->name;
   bool token = origin->token;
   if (!strcmp(code, "GatedRepo"))
@@ -210,31 +210,31 @@ int hub_refuse(const struct http_origin *origin, const struct hub_repository *re
                    answer->status);
 }
 
-static bool is_main(const struct hub_repository *repository) {
+static bool is_main(const struct repository *repository) {
   return !strcmp(repository->revision, "main");
 }
 
-int hub_list(struct hub_list *list, struct http *http, const struct http_origin *origin,
-             const struct hub_repository *repository, const atomic_bool *stop, struct error *err) {
-  char url[HTTP_URL_MAX], revision[3 * HUB_NAME_MAX];
+int repository_list(struct repository_list *list, struct http *http, const struct http_origin *origin,
+                    const struct repository *repository, const atomic_bool *stop, struct error *err) {
+  char url[HTTP_URL_MAX], revision[3 * REPOSITORY_NAME_MAX];
   struct http_answer answer;
   struct body body = {0};
   http_escape(revision, sizeof revision, repository->revision, false);
   snprintf(url, sizeof url, "%s/api/models/%s/revision/%s?blobs=true", origin->url, repository->name, revision);
   const struct http_request request = {.url = url, .take = take, .opaque = &body, .stop = stop};
-  *list = (struct hub_list){0};
+  *list = (struct repository_list){0};
   enum http_result result = http_get(http, &request, &answer, err);
-  int failed = result != HTTP_DONE ? -1
-               : answer.status != 200
-                   ? hub_refuse(origin, repository, &answer, is_main(repository) ? "its list" : "its revision", err)
-                   : hub_parse(list, body.text ? body.text : "", repository->name, err);
+  int failed = result != HTTP_DONE    ? -1
+               : answer.status != 200 ? repository_refuse(origin, repository, &answer,
+                                                          is_main(repository) ? "its list" : "its revision", err)
+                                      : repository_parse(list, body.text ? body.text : "", repository->name, err);
   free(body.text);
   return failed;
 }
 
-void hub_file_url(char url[HTTP_URL_MAX], const struct http_origin *origin, const struct hub_repository *repository,
-                  const char *commit, const char *path) {
-  char escaped[3 * HUB_PATH_MAX];
+void repository_file_url(char url[HTTP_URL_MAX], const struct http_origin *origin, const struct repository *repository,
+                         const char *commit, const char *path) {
+  char escaped[3 * REPOSITORY_PATH_MAX];
   http_escape(escaped, sizeof escaped, path, true);
   snprintf(url, HTTP_URL_MAX, "%s/%s/resolve/%s/%s", origin->url, repository->name, commit, escaped);
 }
