@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "app/window/hud_text.h"
-#include "app/commands/live_figures.h"
+#include "app/live/figures.h"
 #include "app/run/progress.h"
 
 static const int64_t ms_ns = 1000000, start_ns = 5000 * (int64_t)1000000;

@@ -1,4 +1,4 @@
-#include "app/commands/live_figures.h"
+#include "app/live/figures.h"
 
 #include <math.h>
 

@@ -1,6 +1,6 @@
 /* What the live window measures. All stamps are of platform_now_ns. */
-#ifndef APP_COMMANDS_LIVE_FIGURES_H
-#define APP_COMMANDS_LIVE_FIGURES_H
+#ifndef APP_LIVE_FIGURES_H
+#define APP_LIVE_FIGURES_H
 
 #include <stdio.h>
 

@@ -1,0 +1,172 @@
+/* Brings reader, engine and files to what the state says, and tells what they refuse. */
+#include <stdio.h>
+#include <string.h>
+
+#include "app/live/live_impl.h"
+#include "unet/base/platform.h"
+
+/* Figures change with every frame, and nobody reads so fast. */
+static const int64_t publish_ns = 100000000;
+
+static void tell_engine(const struct live *live) {
+  log_line(&live->log, LOG_INFO, "%s -> %s, %dx%d, %d step%s, %s",
+           live->spec ? live->info.description : "text to image", live->engine.info.model,
+           live->engine.prepared.shape.width, live->engine.prepared.shape.height, live->engine.prepared.shape.steps,
+           live->engine.prepared.shape.steps == 1 ? "" : "s", live->engine.info.device);
+  if (live->engine.info.large_autoencoder)
+    log_line(&live->log, LOG_INFO, "the model's autoencoder is a large one; --vae with a tiny one makes frames faster");
+}
+
+/* The engine is open: its settings become the user's, its picture's shape the window's, which keeps its size when the
+ * picture's changes later. */
+static void adopt_engine(struct live *live) {
+  struct live_state *state = &live->state;
+  const struct parameter_size *size = &live->options->values.size;
+  state->ready = true;
+  state->shape = size->width ? (double)size->width / size->height : live->info.shape;
+  live->dropped_before = mailbox_count(&live->frames).dropped;
+  if (!live->options->window_width) {
+    int width, height;
+    live_fit_window((double)live->engine.prepared.shape.width / live->engine.prepared.shape.height, &width, &height);
+    window_resize(live->window, width, height);
+  }
+}
+
+static void tell_snapshot(struct live *live, bool wait, int64_t now_ns) {
+  const char *path;
+  struct error err;
+  int taken = snapshot_take(&live->snapshot, wait, &path, &err);
+  if (!taken)
+    return;
+  const char *word = taken > 0 ? "saved " : "", *text = taken > 0 ? path : err.message;
+  live_notice(&live->state, now_ns, "%s%s", word, text);
+  log_line(&live->log, taken > 0 ? LOG_INFO : LOG_WARNING, "%s%s", word, text);
+}
+
+/* One at a time: the next is taken when the last is written. */
+static void save_snapshots(struct live *live, int64_t now_ns) {
+  tell_snapshot(live, false, now_ns);
+  if (!live->shown || live->snapshot.running || live->snapshots == live->state.snapshots_asked)
+    return;
+  struct error err;
+  live->snapshots++;
+  if (snapshot_start(&live->snapshot, &live->shown->frame, live->options->snapshot_dir, &err))
+    log_line(&live->log, LOG_WARNING, "%s", err.message);
+}
+
+void live_finish_snapshots(struct live *live) {
+  do {
+    tell_snapshot(live, true, 0);
+    save_snapshots(live, 0);
+  } while (live->snapshot.running);
+}
+
+/* Pictures have another size than before. */
+static void tell_size(struct live *live, const struct engine_shape *before) {
+  const struct engine_shape *now = &live->engine.prepared.shape;
+  if (!before->width || (before->width == now->width && before->height == now->height))
+    return;
+  live_notice(&live->state, platform_now_ns(), "size %dx%d", now->width, now->height);
+  log_line(&live->log, LOG_INFO, "the picture is %dx%d now", now->width, now->height);
+}
+
+/* Sends what the keys changed to the engine thread, and takes over the settings that it follows now. */
+static void exchange_settings(struct live *live) {
+  struct live_state *state = &live->state;
+  const struct engine_shape before = live->engine.prepared.shape;
+  loop_send(live->loop, &state->settings.values);
+  bool ready = loop_get_settings(live->loop, &state->settings);
+  loop_get_status(live->loop, &live->engine);
+  tell_size(live, &before);
+  if (ready && !state->ready) {
+    state->slot_before = (int)state->settings.values.preset;
+    adopt_engine(live);
+  }
+  if (live->engine.engines != live->engines_told)
+    tell_engine(live);
+  live->engines_told = live->engine.engines;
+}
+
+/* What the engine refused is as it was before. */
+static void follow_refusal(struct live *live, int64_t now_ns) {
+  struct parameters *values = &live->state.settings.values;
+  const struct engine_shape *refused = &live->engine.refused, *shape = &live->engine.prepared.shape;
+  int steps = shape->steps;
+  enum guidance_mode guidance = shape->guidance;
+  struct error err;
+  if (refused->steps != values->steps || refused->guidance != values_guidance(values) ||
+      refused->stream_batch != values->stream_batch || refused->width != values->size.width ||
+      refused->height != values->size.height || (int)refused->sampler != values->sampler ||
+      (int)refused->spacing != values->spacing)
+    return;
+  if (refused->width != shape->width || refused->height != shape->height) {
+    live_notice(&live->state, now_ns, "%dx%d: refused, see the terminal", refused->width, refused->height);
+    parameters_set_size(values, PARAMETER_SIZE, 0, shape->width, shape->height, &err);
+  } else if (refused->sampler != shape->sampler || refused->spacing != shape->spacing) {
+    live_notice(&live->state, now_ns, "this sampler: refused, see the terminal");
+    parameters_set_number(values, PARAMETER_SAMPLER, 0, shape->sampler, &err);
+    parameters_set_number(values, PARAMETER_SPACING, 0, shape->spacing, &err);
+  } else if (refused->steps != steps) {
+    live_notice(&live->state, now_ns, "%d steps: refused, see the terminal", refused->steps);
+    parameters_set_number(values, PARAMETER_STEPS, 0, steps, &err);
+  } else if (refused->stream_batch != shape->stream_batch) {
+    live_notice(&live->state, now_ns, "stream batch: refused, see the terminal");
+    parameters_set_number(values, PARAMETER_STREAM_BATCH, 0, !values->stream_batch, &err);
+  } else {
+    live_notice(&live->state, now_ns, "guidance %g: refused, see the terminal", values->guidance);
+    if (guidance == GUIDANCE_NONE)
+      parameters_set_number(values, PARAMETER_GUIDANCE, 0, 1, &err);
+    parameters_set_number(values, PARAMETER_GUIDANCE_MODE, 0, guidance == GUIDANCE_NONE ? GUIDANCE_FULL : guidance,
+                          &err);
+  }
+}
+
+static void follow_engine_refusal(struct live *live, int64_t now_ns) {
+  if (live->engine.engines_refused != live->refusals_told)
+    live_notice(&live->state, now_ns, "it stays with %s, see the terminal", live->engine.info.model);
+  live->refusals_told = live->engine.engines_refused;
+}
+
+/* What those outside may know: values at once, figures now and then. */
+static void publish(struct live *live, int64_t now_ns) {
+  struct hub_figures *told = &live->figures_told;
+  if (now_ns - live->published_ns > publish_ns) {
+    const struct engine_shape *shape = &live->engine.prepared.shape;
+    memset(told, 0, sizeof *told);
+    told->ready = live->state.ready;
+    told->fps = live_figures_fps(&live->figures, now_ns);
+    told->frame_ms = live->figures.frame_ms_now;
+    told->budget_ms = live->options->budget_ms;
+    told->latency_ms = stats_quantile(&live->figures.latency, 0.5);
+    told->latency_p99_ms = stats_quantile(&live->figures.latency, 0.99);
+    told->shown = live->figures.shown;
+    told->dropped = live->figures.dropped;
+    told->width = shape->width;
+    told->height = shape->height;
+    snprintf(told->model, sizeof told->model, "%s", live->engine.info.model);
+    snprintf(told->source, sizeof told->source, "%s", live->spec ? live->info.description : "text to image");
+    live_describe_state(live, told->state, sizeof told->state);
+    if (now_ns < live->state.notice_until_ns)
+      snprintf(told->notice, sizeof told->notice, "%s", live->state.notice);
+    live->published_ns = now_ns;
+  }
+  hub_publish(live->hub, &live->state.settings.values, told);
+}
+
+void live_exchange(struct live *live, int64_t now_ns) {
+  struct live_state *state = &live->state;
+  struct parameters *values = &state->settings.values;
+  hub_take(live->hub, state, now_ns);
+  exchange_settings(live);
+  publish(live, now_ns);
+  if (state->ready)
+    follow_refusal(live, now_ns);
+  follow_engine_refusal(live, now_ns);
+  window_set_fullscreen(live->window, values->fullscreen);
+  window_show_pointer(live->window, !values->fullscreen || values->split);
+  save_snapshots(live, now_ns);
+  for (; live->styles_told != live->state.styles_asked; live->styles_told++)
+    styling_ask(&live->styling);
+  if (live->reader)
+    reader_pause(live->reader, values->pause);
+}

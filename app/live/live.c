@@ -1,0 +1,79 @@
+/* live: a camera, screen or video, restyled in a window. */
+#include "app/commands/setup.h"
+#include "app/live/live_impl.h"
+#include "unet/base/platform.h"
+
+static bool is_over(const struct live *live, int64_t now_ns) {
+  const struct options *options = live->options;
+  return live->state.quit || live->ended || atomic_load(&setup_stop) ||
+         (options->frames && live->figures.shown >= options->frames) ||
+         (options->duration > 0 && (double)(now_ns - live->started_ns) >= options->duration * 1e9);
+}
+
+/* Until it is over; -1 when the window was lost. */
+static int run(struct live *live, struct error *err) {
+  live->started_ns = platform_now_ns();
+  for (int64_t now_ns = live->started_ns; !is_over(live, now_ns); now_ns = platform_now_ns()) {
+    bool changed = live_handle_events(live, now_ns);
+    if (window_check(live->window, err))
+      return -1;
+    live_exchange(live, now_ns);
+    bool fresh = live_take_picture(live);
+    live_draw(live, fresh, changed, now_ns);
+  }
+  return 0;
+}
+
+static int open_all(struct live *live, struct error *err) {
+  struct source *source = NULL;
+  setup_log(&live->log, live->options);
+  setup_source_options(&live->source_options, live->options, true, &live->log);
+  if (setup_check_inputs(live->options, err))
+    return -1;
+  if (window_create(&live->window, live->options->display, err))
+    return -1;
+  bool needs_input = setup_needs_input(live->options);
+  live->source_is_control = !needs_input && live->options->control_source;
+  if (needs_input || live->source_is_control) {
+    if (live_open_source(live, &source, err))
+      return -1;
+    source_get_info(source, &live->info);
+  }
+  if (live_open_beside(live, err)) {
+    source_close(&source);
+    return -1;
+  }
+  /* The engine opens while the window does. */
+  if (live_start_threads(live, &source, err)) {
+    source_close(&source);
+    return -1;
+  }
+  if (hub_open(&live->hub, &live->state, err))
+    return -1;
+  return live_open_window(live, err);
+}
+
+int command_live(const struct options *options, struct error *err) {
+  struct live live = {.options = options};
+  mailbox_init(&live.frames);
+  mailbox_init(&live.pictures);
+  int status = open_all(&live, err);
+  if (!status)
+    status = run(&live, err);
+  /* A frame may take seconds: it ends behind the window, which goes at once. */
+  loop_end(live.loop);
+  live_close_window(&live);
+  live_finish_snapshots(&live);
+  struct error ignored;
+  if (live_stop_threads(&live, status ? &ignored : err))
+    status = -1;
+  hub_close(&live.hub);
+  styling_finish(&live.styling);
+  masking_close(&live.masking);
+  control_source_close(&live.control);
+  mailbox_free(&live.pictures);
+  mailbox_free(&live.frames);
+  if (atomic_load(&setup_stop))
+    return error_set(err, STATUS_INTERRUPTED, "interrupted");
+  return status;
+}

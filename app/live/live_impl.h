@@ -1,0 +1,101 @@
+/* The live window from the inside: what its files share. The main thread owns all of it but where a field says
+ * otherwise; a reader thread and an engine thread bring the pictures.
+ *
+ * open.c      source, engine and what goes along with them, as the options ask for them
+ * exchange.c  brings reader, engine and files to what the state says, and tells what they refuse
+ * view.c      window, events, overlay, drawing
+ * live.c      the turn from the first picture to the last */
+#ifndef APP_LIVE_LIVE_IMPL_H
+#define APP_LIVE_LIVE_IMPL_H
+
+#include "app/control/hub.h"
+#include "app/control/keys.h"
+#include "app/live/figures.h"
+#include "app/options/options.h"
+#include "app/run/control_source.h"
+#include "app/run/loop.h"
+#include "app/run/masking.h"
+#include "app/run/styling.h"
+#include "app/source/reader.h"
+#include "app/window/hud.h"
+#include "app/window/present.h"
+#include "app/window/snapshot.h"
+#include "app/window/window.h"
+
+/* Without --size the picture has the source's shape and this longest side, or the one the device has time for. */
+enum { LONGEST_SIDE = 320 };
+
+struct live {
+  const struct options *options;
+  struct log log;
+
+  const char *spec;       /* of the source; NULL: text to image */
+  bool source_is_control; /* text to image has no other than that of the controls */
+  char clip[PATHS_MAX];
+  struct source_options source_options;
+  struct source_info info;
+  struct mailbox frames, pictures;
+  struct reader *reader;
+  struct masking *masking;
+  struct styling styling;
+  int styles_told; /* of state.styles_asked */
+  struct control_source *control;
+  struct loop *loop;
+  struct hub *hub;
+  struct hub_figures figures_told; /* to clients of the hub */
+  int64_t published_ns;            /* when that was */
+
+  struct window *window;
+  struct present *present;
+  struct hud *hud;
+
+  struct parameters first_values; /* the engine's first ones, prompts of all keys among them */
+  struct live_state state;
+  struct parameter_choices loras; /* all files that a key puts in each other's place */
+  struct loop_status engine;
+  int engines_told; /* engine.engines and engine.engines_refused, as far as the user knows of them */
+  long refusals_told;
+  const struct mail *shown; /* valid until the next picture is taken; NULL: none yet */
+  struct snapshot snapshot; /* on its way to its file */
+  int snapshots;            /* begun so far */
+  bool ended;
+  bool overlay_changed; /* since the last drawing */
+  int64_t started_ns, drawn_ns;
+  long dropped_before; /* while the engine was being opened */
+  struct live_figures figures;
+};
+
+/* --- open.c --- */
+
+/* The source of the command line; without one the first camera, else the sample clip again and again. */
+int live_open_source(struct live *live, struct source **source, struct error *err);
+/* What goes along with the source. */
+int live_open_beside(struct live *live, struct error *err);
+/* The engine opens on its thread. Takes over *source. */
+int live_start_threads(struct live *live, struct source **source, struct error *err);
+/* Ends the threads, the one that feeds first. Returns -1 and err when one of them had failed. */
+int live_stop_threads(struct live *live, struct error *err);
+
+/* --- exchange.c --- */
+
+/* Takes what came from outside, and brings window, reader and engine thread to what the state says. */
+void live_exchange(struct live *live, int64_t now_ns);
+/* Those asked for before the window closed, too. */
+void live_finish_snapshots(struct live *live);
+
+/* --- view.c --- */
+
+int live_open_window(struct live *live, struct error *err);
+void live_close_window(struct live *live);
+/* The window's size where nobody asked for another: as large as fits for a picture of this shape, width over height. */
+void live_fit_window(double shape, int *width, int *height);
+/* Returns whether something on screen may have changed. */
+bool live_handle_events(struct live *live, int64_t now_ns);
+/* Takes the newest picture there is, or, before the first one, what the source shows. Returns whether there was one. */
+bool live_take_picture(struct live *live);
+/* Draws where there is something new to be seen. fresh: a picture was taken; changed: something else may look anew. */
+void live_draw(struct live *live, bool fresh, bool changed, int64_t now_ns);
+/* What is to be said of the source or the engine before all else; "": nothing. Returns whether it is bad news. */
+bool live_describe_state(struct live *live, char *words, size_t size);
+
+#endif

@@ -1,0 +1,173 @@
+/* Source, engine and what goes along with them, as the options ask for them. */
+#include <stdio.h>
+#include <string.h>
+
+#include "app/commands/setup.h"
+#include "app/live/live_impl.h"
+
+/* Presets for the keys that no --prompt took. */
+static const char *const default_prompts[SLOT_PRESETS] = {
+    PARAMETER_PROMPT_DEFAULT, "oil painting", "watercolor", "pencil sketch", "ink drawing", "cartoon", "mosaic",
+    "vintage film",           "pop art"};
+
+int live_open_source(struct live *live, struct source **source, struct error *err) {
+  const struct options *options = live->options;
+  live->spec = options->input ? options->input : "camera";
+  if (live->source_is_control)
+    live->spec = options->control_source;
+  if (source_open(source, live->spec, &live->source_options, err) == 0)
+    return 0;
+  if (options->input || live->source_is_control || atomic_load(&setup_stop))
+    return -1;
+  struct error why = *err;
+  if (paths_data(live->clip, "sample.mp4", STATUS_INPUT, err))
+    return -1;
+  live->spec = live->clip;
+  live->source_options.loop = true;
+  log_line(&live->log, LOG_WARNING, "%s; showing the sample clip", why.message);
+  return source_open(source, live->spec, &live->source_options, err);
+}
+
+static int count_given(const struct parameters *values, enum parameter id) {
+  int count = 0;
+  while (count < parameter_instances(id) && parameters_text(values, id, count + 1))
+    count++;
+  return count;
+}
+
+/* The options as they are with these values, for an engine that is opened beside one in use: on its device, and in
+ * the memory that it leaves. */
+static int wish_options(struct options *wish, const struct options *options, const struct parameters *values,
+                        const struct engine_info *used, struct error *err) {
+  size_t limit = options->device.memory_limit;
+  *wish = *options;
+  wish->values = *values;
+  wish->prompt_count = count_given(values, PARAMETER_PROMPT);
+  wish->lora_count = count_given(values, PARAMETER_LORA);
+  wish->control_count = 0;
+  while (wish->control_count < CONTROLS_MAX && values->control[wish->control_count])
+    wish->control_count++;
+  wish->style_count = count_given(values, PARAMETER_STYLE);
+  wish->device.name = used->device_name;
+  if (limit)
+    wish->device.memory_limit = limit > used->device_bytes ? limit - used->device_bytes : 1;
+  parameters_leave_to_model(&wish->values);
+  for (int i = wish->lora_count + 1; i <= ADAPTERS_MAX; i++)
+    if (parameters_text(values, PARAMETER_LORA, i))
+      return error_set(err, STATUS_USAGE, "lora[%d]: there is no lora[%d]", i, wish->lora_count + 1);
+  return 0;
+}
+
+/* used: as in open_engine. */
+static int open_with(struct live *live, const struct options *options, const struct engine_info *used,
+                     struct opened *opened, struct error *err) {
+  const struct setup setup = {
+      .options = options,
+      .nearest = used != NULL,
+      .info = live->spec ? &live->info : NULL,
+      .longest = LONGEST_SIDE,
+      .larger = true,
+      .smooth = true,
+      .output = PIXEL_RGBA,
+      .pictures = LOOP_HOLDS + SNAPSHOT_HOLDS + HUB_HOLDS,
+      .log = &live->log,
+  };
+  struct engine_info info;
+  struct prepared_info own;
+  if (setup_engine(&opened->engine, &opened->prepared, &setup, err))
+    return -1;
+  engine_get_info(opened->engine, &info);
+  prepared_get_info(opened->prepared, &own);
+  if (masking_check(live->masking, &info, &live->log, err)) {
+    engine_close(&opened->engine);
+    return -1;
+  }
+  setup_values(&opened->beginning.values, &info, &own);
+  /* setup_engine has encoded those of the options, or the default one. */
+  int encoded = options->prompt_count ? options->prompt_count : 1;
+  for (int i = 0; i < encoded; i++)
+    opened->beginning.encoded[SLOT_PRESET_1 + i] = true;
+  opened->beginning.encoded[SLOT_NEGATIVE] = options->values.negative.given;
+  return 0;
+}
+
+/* Runs on the engine thread, then on the opener's, and reads only what no longer changes. */
+static int open_engine_for(void *opaque, const struct engine_info *used, struct opened *opened, struct error *err) {
+  struct live *live = opaque;
+  struct options wish;
+  if (!used) {
+    opened->beginning.values = live->first_values;
+    return open_with(live, live->options, used, opened, err);
+  }
+  if (wish_options(&wish, live->options, &opened->beginning.values, used, err))
+    return -1;
+  opened->beginning.values = wish.values;
+  if (!open_with(live, &wish, used, opened, err))
+    return 0;
+  const struct error why = *err;
+  return why.status != STATUS_DEVICE ? -1
+                                     : error_set(err, why.status, "%.400s (%s runs beside it and takes %.1f MB)",
+                                                 why.message, used->model, (double)used->device_bytes * 1e-6);
+}
+
+/* Frames are seen when they come: their own times say nothing where a file is shown again and again. */
+static int before(void *opaque, struct engine *engine, struct engine_request *request, struct error *err) {
+  struct live *live = opaque;
+  const struct frame *frame = request->frame;
+  if (styling_apply(&live->styling, engine, frame, err))
+    return -1;
+  request->control_frame = live->source_is_control ? frame : control_source_at(live->control, frame);
+  return masking_apply(live->masking, engine, frame, frame ? (double)frame->captured_ns * 1e-9 : 0, err);
+}
+
+/* Which prompt lies on which key: those given, then the default ones that are not among them. */
+static int choose_prompts(const struct options *options, struct parameters *values, struct error *err) {
+  int given = options->prompt_count, count = given;
+  for (int i = 0; i < SLOT_PRESETS && count < SLOT_PRESETS; i++) {
+    bool taken = false;
+    for (int j = 1; j <= given; j++)
+      taken = taken || !strcmp(parameters_text(values, PARAMETER_PROMPT, j), default_prompts[i]);
+    if (!taken && parameters_set_text(values, PARAMETER_PROMPT, ++count, default_prompts[i], err))
+      return -1;
+  }
+  return 0;
+}
+
+int live_start_threads(struct live *live, struct source **source, struct error *err) {
+  struct loop_params params = {.open = open_engine_for,
+                               .before = before,
+                               .opaque = live,
+                               .memory_limit = live->options->device.memory_limit,
+                               .log = &live->log};
+  live->first_values = live->options->values;
+  if (choose_prompts(live->options, &live->first_values, err))
+    return -1;
+  settings_begin(&live->state.settings, &live->first_values);
+  live->state.models = &live->options->models;
+  live->state.vaes = &live->options->vaes;
+  live->loras = live->options->spare_loras;
+  for (int i = 1; i <= live->options->lora_count && live->loras.count < CHOICES_MAX; i++)
+    live->loras.text[live->loras.count++] = parameters_text(&live->options->values, PARAMETER_LORA, i);
+  live->state.loras = &live->loras;
+  if (*source && reader_start(&live->reader, source, live->spec, &live->source_options, &live->frames, err))
+    return -1;
+  return loop_start(&live->loop, &params, live->reader ? &live->frames : NULL, &live->pictures, err);
+}
+
+int live_stop_threads(struct live *live, struct error *err) {
+  struct error reader_err;
+  int reader = reader_stop(&live->reader, &reader_err);
+  int engine = loop_stop(&live->loop, err);
+  if (reader && !engine)
+    *err = reader_err;
+  return reader || engine ? -1 : 0;
+}
+
+int live_open_beside(struct live *live, struct error *err) {
+  const struct options *options = live->options;
+  const struct control_source_params control = {live->source_is_control ? NULL : options->control_source,
+                                                &live->source_options, &live->info, 0};
+  if (masking_open(&live->masking, options->mask, &live->log, &setup_stop, err))
+    return -1;
+  return control_source_open(&live->control, &control, err);
+}

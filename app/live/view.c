@@ -1,0 +1,191 @@
+/* The window: events, the overlay, drawing. */
+#include <math.h>
+#include <stdio.h>
+
+#include "app/commands/setup.h"
+#include "app/live/live_impl.h"
+#include "app/platform/app_platform.h"
+#include "unet/base/platform.h"
+#include "unet/base/text.h"
+
+enum {
+  /* Without --window the window is as large as fits in here. */
+  WINDOW_WIDTH = 960,
+  WINDOW_HEIGHT = 720,
+  /* How long to wait for a picture before looking for keys again. */
+  WAIT_MS = 8,
+  /* New figures come on screen with the next picture, unless there was none for so long. */
+  OVERLAY_NS = 200000000,
+};
+
+void live_fit_window(double shape, int *width, int *height) {
+  *width = (int)lrint(fmin(WINDOW_WIDTH, WINDOW_HEIGHT * shape));
+  *height = (int)lrint(fmin(WINDOW_HEIGHT, WINDOW_WIDTH / shape));
+}
+
+int live_open_window(struct live *live, struct error *err) {
+  const struct options *options = live->options;
+  struct window_params params = {.title = "reverie",
+                                 .width = options->window_width,
+                                 .height = options->window_height,
+                                 .display = options->display,
+                                 .fullscreen = options->values.fullscreen};
+  if (!params.width) {
+    const struct parameter_size *size = &options->values.size;
+    double shape = size->width ? (double)size->width / size->height : live->info.shape;
+    live_fit_window(shape > 0 ? shape : 1, &params.width, &params.height);
+  }
+  if (window_open(live->window, &params, err) || present_open(&live->present, err) || hud_open(&live->hud, err))
+    return -1;
+  return 0;
+}
+
+static void move_split(struct live *live, float x) {
+  struct error outside;
+  parameters_set_number(&live->state.settings.values, PARAMETER_SPLIT_AT, 0, present_locate(live->present, x),
+                        &outside);
+}
+
+bool live_handle_events(struct live *live, int64_t now_ns) {
+  bool draw = false;
+  struct window_event event;
+  struct live_state *state = &live->state;
+  while (window_poll(live->window, &event)) {
+    draw = true;
+    if (event.type == WINDOW_CLOSE)
+      state->quit = true;
+    else if (event.type == WINDOW_KEY)
+      commands_run(state, event.key, event.repeat, now_ns);
+    else if (event.type == WINDOW_POINT && state->settings.values.split)
+      move_split(live, event.x);
+  }
+  return draw;
+}
+
+bool live_take_picture(struct live *live) {
+  const struct mail *mail;
+  int got = mailbox_take(&live->pictures, &mail, WAIT_MS);
+  live->ended = got < 0;
+  if (got == 1) {
+    live->shown = mail;
+    present_picture(live->present, &mail->frame);
+    if (mail->input.plane[0])
+      present_input(live->present, &mail->input);
+    return true;
+  }
+  struct frame source;
+  if (live->shown || !mailbox_peek(&live->frames, &source))
+    return false;
+  present_input(live->present, &source);
+  frame_release(&source);
+  return true;
+}
+
+static void list_prompts(struct hud_content *content, const struct parameters *values, const struct controls *now) {
+  for (int i = 0; i < SLOT_PRESETS; i++) {
+    const char *words = values_slot_text(values, SLOT_PRESET_1 + i);
+    if (now->blend[i] > 0)
+      content->prompts[content->prompt_count++] = (struct hud_prompt){words ? words : "", now->blend[i]};
+  }
+  const char *alone = values_slot_text(values, now->prompt);
+  if (!content->prompt_count && alone)
+    content->prompts[content->prompt_count++] = (struct hud_prompt){alone, 1};
+}
+
+/* The last part of what is wished for. */
+static const char *model_words(const struct parameters *values) {
+  const char *name = parameters_text(values, PARAMETER_MODEL, 0);
+  return name ? text_last_part(name) : PARAMETER_MODEL_BUILT_IN;
+}
+
+bool live_describe_state(struct live *live, char *words, size_t size) {
+  struct reader_status reader = {0};
+  const struct live_state *state = &live->state;
+  if (live->reader)
+    reader_get_status(live->reader, &reader);
+  if (reader.lost) {
+    snprintf(words, size, "source lost: %s", reader.reason);
+    return true;
+  }
+  if (control_source_state(live->control, words, size))
+    return true;
+  snprintf(words, size, "%s", !state->ready ? "loading the model" : state->settings.values.pause ? "paused" : "");
+  return false;
+}
+
+static bool update_hud(struct live *live, int64_t now_ns, int width, int height) {
+  const struct live_state *state = &live->state;
+  struct parameters values = state->settings.values;
+  char words[600];
+  struct hud_content content = {
+      .figures = values.hud,
+      .help = values.help,
+      .running = state->ready,
+      .fps = live_figures_fps(&live->figures, now_ns),
+      .frame_ms = live->figures.frame_ms_now,
+      .budget_ms = live->options->budget_ms,
+      .dropped = live->figures.dropped,
+      .values = &values,
+      .model = live->engine.info.model,
+      .loading = live->engine.opening ? model_words(&values) : NULL,
+      .notice = now_ns < state->notice_until_ns ? state->notice : NULL,
+  };
+  struct controls now = {0};
+  values.steps = live->engine.prepared.shape.steps; /* those of the pictures, not those wished for */
+  settings_controls(&state->settings, now_ns, &now);
+  list_prompts(&content, &values, &now);
+  content.alert = live_describe_state(live, words, sizeof words);
+  content.state = *words ? words : NULL;
+  return hud_update(live->hud, &content, width, height, now_ns);
+}
+
+static void draw(struct live *live, int width, int height) {
+  const struct frame *shown = live->shown ? &live->shown->frame : NULL;
+  const struct present_view view = {
+      .width = width,
+      .height = height,
+      .shape_w = shown ? shown->width : live->engine.prepared.shape.width,
+      .shape_h = shown ? shown->height : live->engine.prepared.shape.height,
+      .fit = (enum fit)live->options->values.fit,
+      .split = live->state.settings.values.split && live->shown && live->shown->input.plane[0],
+      .split_at = (float)live->state.settings.values.split_at,
+      .bicubic = !window_is_software(live->window),
+  };
+  present_draw(live->present, &view);
+  hud_draw(live->hud, width, height);
+  window_swap(live->window);
+  live->overlay_changed = false;
+  live->drawn_ns = platform_now_ns();
+}
+
+static void count_shown(struct live *live) {
+  struct live_figures *figures = &live->figures;
+  if (!figures->shown)
+    log_line(&live->log, LOG_INFO, "first picture %.2f s after the start", platform_process_age_ms() / 1000);
+  live_figures_shown(figures, live->shown, platform_now_ns());
+  figures->dropped = mailbox_count(&live->frames).dropped - live->dropped_before + live->engine.dropped +
+                     mailbox_count(&live->pictures).dropped;
+}
+
+void live_draw(struct live *live, bool fresh, bool changed, int64_t now_ns) {
+  int width, height;
+  window_get_size(live->window, &width, &height);
+  live->overlay_changed |= update_hud(live, now_ns, width, height);
+  changed |= live->overlay_changed && now_ns - live->drawn_ns > OVERLAY_NS;
+  if (fresh || changed)
+    draw(live, width, height);
+  if (fresh && live->shown) {
+    count_shown(live);
+    hub_show(live->hub, &live->shown->frame);
+  }
+}
+
+void live_close_window(struct live *live) {
+  hud_close(&live->hud);
+  present_close(&live->present);
+  window_close(&live->window);
+  if (live->options->verbose < 0)
+    return;
+  live_figures_print(&live->figures, live->engine.info.device, stderr);
+  setup_print_behind(stderr, &live->engine.prepared, live_figures_mean_fps(&live->figures));
+}

@@ -1,0 +1,184 @@
+/* What is set from outside: checked at once, taken once a turn, seen by all. */
+#include "cmocka_all.h"
+
+#include <math.h>
+#include <pthread.h>
+#include <string.h>
+
+#include "app/control/hub.h"
+
+struct place {
+  struct live_state state;
+  struct parameter_choices models;
+  struct hub *hub;
+};
+
+static void open_place(struct place *place) {
+  struct parameters values;
+  struct error err;
+  *place = (struct place){.models = {.text = {"mini", "turbo"}, .count = 2}};
+  parameters_init(&values);
+  for (int i = 1; i <= 3; i++)
+    assert_int_equal(parameters_set_text(&values, PARAMETER_PROMPT, i, "a prompt", &err), 0);
+  settings_begin(&place->state.settings, &values);
+  place->state.ready = true;
+  place->state.models = &place->models;
+  assert_int_equal(hub_open(&place->hub, &place->state, &err), 0);
+}
+
+static double strength(const struct place *place) {
+  return place->state.settings.values.strength;
+}
+
+static void newest_value_wins_and_is_marked(void **unused) {
+  (void)unused;
+  struct place place;
+  struct error err;
+  open_place(&place);
+  assert_false(hub_take(place.hub, &place.state, 0));
+  assert_int_equal(hub_set_number(place.hub, PARAMETER_STRENGTH, 0, 0.25, &err), 0);
+  assert_int_equal(hub_parse(place.hub, PARAMETER_STRENGTH, 0, "0.75", &err), 0);
+  assert_true(hub_take(place.hub, &place.state, 0));
+  assert_float_equal(strength(&place), 0.75, 0);
+  assert_true(parameters_marked(&place.state.settings.values, PARAMETER_STRENGTH, 0));
+  assert_false(parameters_marked(&place.state.settings.values, PARAMETER_SEED, 0));
+  assert_false(hub_take(place.hub, &place.state, 0));
+  hub_close(&place.hub);
+}
+
+static void wrong_values_change_nothing(void **unused) {
+  (void)unused;
+  struct place place;
+  struct error err;
+  open_place(&place);
+  assert_int_equal(hub_set_number(place.hub, PARAMETER_STRENGTH, 0, 7, &err), -1);
+  assert_int_equal(hub_set_number(place.hub, PARAMETER_STRENGTH, 0, (double)NAN, &err), -1);
+  assert_int_equal(hub_set_number(place.hub, PARAMETER_BLEND, 99, 1, &err), -1);
+  assert_int_equal(hub_parse(place.hub, PARAMETER_SAMPLER, 0, "no such", &err), -1);
+  assert_int_equal(hub_run(place.hub, "no-such-command", 0, &err), -1);
+  assert_false(hub_take(place.hub, &place.state, 0));
+  hub_close(&place.hub);
+}
+
+static void files_are_those_of_the_command_line(void **unused) {
+  (void)unused;
+  struct place place;
+  struct error err;
+  open_place(&place);
+  assert_int_equal(hub_set_text(place.hub, PARAMETER_MODEL, 0, "/etc", &err), -1);
+  assert_non_null(strstr(err.message, "/etc"));
+  assert_int_equal(hub_set_text(place.hub, PARAMETER_CONTROL_MODEL, 1, "x", &err), -1);
+  assert_int_equal(hub_parse(place.hub, PARAMETER_STYLE, 1, "secret.png", &err), -1);
+  assert_int_equal(hub_run(place.hub, "quit", (double)NAN, &err), -1);
+  assert_false(hub_take(place.hub, &place.state, 0));
+  assert_int_equal(hub_set_text(place.hub, PARAMETER_MODEL, 0, "turbo", &err), 0);
+  assert_int_equal(hub_set_text(place.hub, PARAMETER_PROMPT, 2, "/etc", &err), 0);
+  assert_true(hub_take(place.hub, &place.state, 0));
+  assert_string_equal(parameters_text(&place.state.settings.values, PARAMETER_MODEL, 0), "turbo");
+  assert_string_equal(parameters_text(&place.state.settings.values, PARAMETER_PROMPT, 2), "/etc");
+  hub_close(&place.hub);
+}
+
+static void commands_run_as_keys_run_them(void **unused) {
+  (void)unused;
+  struct place place;
+  struct error err;
+  open_place(&place);
+  assert_int_equal(hub_run(place.hub, "prompt", (double)NAN, &err), -1); /* which one? */
+  assert_int_equal(hub_run(place.hub, "prompt", 3, &err), 0);
+  assert_int_equal(hub_run(place.hub, "snapshot", (double)NAN, &err), 0);
+  assert_true(hub_take(place.hub, &place.state, 0));
+  assert_int_equal(place.state.settings.values.preset, 3);
+  assert_int_equal(place.state.snapshots_asked, 1);
+  int accepted = 0;
+  while (accepted < 1000 && !hub_run(place.hub, "snapshot", (double)NAN, &err))
+    accepted++;
+  assert_in_range(accepted, 1, 999); /* bounded */
+  hub_close(&place.hub);
+}
+
+static void observers_hear_of_changes(void **unused) {
+  (void)unused;
+  struct place place;
+  struct parameters values;
+  struct hub_figures figures, read;
+  struct error err;
+  uint64_t seen = 0;
+  open_place(&place);
+  memset(&figures, 0, sizeof figures);
+  assert_true(hub_wait(place.hub, &seen, 0));
+  assert_false(hub_wait(place.hub, &seen, 1));
+  assert_int_equal(hub_set_number(place.hub, PARAMETER_SEED, 0, 7, &err), 0);
+  hub_get_values(place.hub, &values);
+  assert_int_equal(values.seed, 7); /* at once, for who set it */
+  hub_take(place.hub, &place.state, 0);
+  hub_publish(place.hub, &place.state.settings.values, &figures);
+  assert_true(hub_wait(place.hub, &seen, 1000));
+  hub_get_values(place.hub, &values);
+  assert_int_equal(values.seed, 7);
+  hub_publish(place.hub, &place.state.settings.values, &figures);
+  assert_false(hub_wait(place.hub, &seen, 1));
+  figures.fps = 30;
+  hub_publish(place.hub, &place.state.settings.values, &figures);
+  assert_true(hub_wait(place.hub, &seen, 1000));
+  hub_get_figures(place.hub, &read);
+  assert_float_equal(read.fps, 30, 0);
+  hub_close(&place.hub);
+}
+
+static void one_looks_at_the_picture_at_a_time(void **unused) {
+  (void)unused;
+  struct place place;
+  struct host_pictures pictures = {0};
+  struct frame frame, first, second;
+  struct error err;
+  open_place(&place);
+  assert_false(hub_get_picture(place.hub, &first));
+  assert_int_equal(host_pictures_take(&pictures, PIXEL_RGBA, 8, 8, &frame, &err), 0);
+  hub_show(place.hub, &frame);
+  assert_true(hub_get_picture(place.hub, &first));
+  assert_false(hub_get_picture(place.hub, &second));
+  hub_put_back(place.hub, &first);
+  assert_true(hub_get_picture(place.hub, &second));
+  hub_put_back(place.hub, &second);
+  frame_release(&frame);
+  hub_close(&place.hub);
+  host_pictures_free(&pictures);
+}
+
+static void *set_many(void *opaque) {
+  struct place *place = opaque;
+  struct error err;
+  for (int i = 0; i <= 1000; i++)
+    hub_set_number(place->hub, PARAMETER_SEED, 0, i, &err);
+  return NULL;
+}
+
+static void threads_may_set_at_once(void **unused) {
+  (void)unused;
+  struct place place;
+  pthread_t threads[3];
+  open_place(&place);
+  for (int i = 0; i < 3; i++)
+    assert_int_equal(pthread_create(&threads[i], NULL, set_many, &place), 0);
+  for (int i = 0; i < 100; i++)
+    hub_take(place.hub, &place.state, 0);
+  for (int i = 0; i < 3; i++)
+    pthread_join(threads[i], NULL);
+  hub_take(place.hub, &place.state, 0);
+  assert_int_equal(place.state.settings.values.seed, 1000);
+  hub_close(&place.hub);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(newest_value_wins_and_is_marked),
+      cmocka_unit_test(wrong_values_change_nothing),
+      cmocka_unit_test(files_are_those_of_the_command_line),
+      cmocka_unit_test(commands_run_as_keys_run_them),
+      cmocka_unit_test(observers_hear_of_changes),
+      cmocka_unit_test(one_looks_at_the_picture_at_a_time),
+      cmocka_unit_test(threads_may_set_at_once),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
