@@ -1,0 +1,250 @@
+#include "app/control/hub.h"
+
+#include <math.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "app/flow/wait.h"
+#include "unet/base/platform.h"
+
+enum { WAITING_CALLS_MAX = 64 };
+
+struct call {
+  const struct command_entry *entry;
+  double value;
+};
+
+struct hub {
+  const struct live_state *state; /* its choices alone are looked at, which do not change */
+  pthread_mutex_t lock;
+  pthread_cond_t changed;
+  /* Protected by lock */
+  struct parameters values, wishes; /* as they are; what is marked in wishes is still to be taken */
+  struct hub_figures figures;
+  struct call calls[WAITING_CALLS_MAX];
+  int call_count;
+  bool wished;
+  uint64_t version; /* of values and figures, from 1 */
+  struct frame picture;
+  int lookers;
+};
+
+int hub_open(struct hub **out, const struct live_state *state, struct error *err) {
+  struct hub *hub = calloc(1, sizeof *hub);
+  if (!hub)
+    return error_set(err, STATUS_FAILED, "no memory for what sets values from outside");
+  hub->state = state;
+  hub->values = state->settings.values;
+  hub->wishes = state->settings.values;
+  parameters_clear_marks(&hub->wishes);
+  hub->version = 1;
+  pthread_mutex_init(&hub->lock, NULL);
+  wait_init(&hub->changed);
+  *out = hub;
+  return 0;
+}
+
+void hub_close(struct hub **pointer) {
+  struct hub *hub = *pointer;
+  if (!hub)
+    return;
+  frame_release(&hub->picture);
+  pthread_cond_destroy(&hub->changed);
+  pthread_mutex_destroy(&hub->lock);
+  free(hub);
+  *pointer = NULL;
+}
+
+/* --- what may be set --- */
+
+static bool is_among(const struct parameter_choices *choices, const char *text) {
+  for (int i = 0; choices && i < choices->count; i++)
+    if (!strcmp(choices->text[i], text))
+      return true;
+  return false;
+}
+
+/* Those given at the start, and those that keys step through. */
+static bool was_given(const struct hub *hub, enum parameter id, const char *text) {
+  const struct live_state *state = hub->state;
+  switch (id) {
+  case PARAMETER_MODEL:
+    return is_among(state->models, text);
+  case PARAMETER_VAE:
+    return !strcmp(text, PARAMETER_VAE_OWN) || is_among(state->vaes, text);
+  case PARAMETER_LORA:
+    return is_among(state->loras, text);
+  default:
+    return false;
+  }
+}
+
+/* Prompts are words; every other text names something to be opened. */
+static bool is_free(enum parameter id) {
+  return id == PARAMETER_PROMPT || id == PARAMETER_NEGATIVE;
+}
+
+static int check(const struct hub *hub, enum parameter id, int index, const char *text, struct error *err) {
+  char name[PARAMETER_NAME_MAX];
+  const struct parameter_row *row = parameter_row(id);
+  if (row->need == NEED_START)
+    return error_set(err, STATUS_USAGE, "%s is set when the program starts", parameter_name(id, index, name));
+  if (row->type == TYPE_TEXT && !is_free(id) && text && !was_given(hub, id, text))
+    return error_set(err, STATUS_USAGE, "%s: only what the command line names can be chosen, and \"%.200s\" is not",
+                     parameter_name(id, index, name), text);
+  return 0;
+}
+
+int hub_set_number(struct hub *hub, enum parameter id, int index, double number, struct error *err) {
+  if (check(hub, id, index, NULL, err))
+    return -1;
+  pthread_mutex_lock(&hub->lock);
+  int status = parameters_set_number(&hub->wishes, id, index, number, err);
+  hub->wished |= !status;
+  pthread_mutex_unlock(&hub->lock);
+  return status;
+}
+
+int hub_set_text(struct hub *hub, enum parameter id, int index, const char *text, struct error *err) {
+  if (check(hub, id, index, text, err))
+    return -1;
+  pthread_mutex_lock(&hub->lock);
+  int status = parameters_set_text(&hub->wishes, id, index, text, err);
+  hub->wished |= !status;
+  pthread_mutex_unlock(&hub->lock);
+  return status;
+}
+
+int hub_parse(struct hub *hub, enum parameter id, int index, const char *text, struct error *err) {
+  if (check(hub, id, index, text, err))
+    return -1;
+  pthread_mutex_lock(&hub->lock);
+  int status = parameters_parse(&hub->wishes, id, index, text, err);
+  hub->wished |= !status;
+  pthread_mutex_unlock(&hub->lock);
+  return status;
+}
+
+/* --- commands --- */
+
+static const struct command_entry *find_command(const char *name) {
+  int count;
+  const struct command_entry *table = commands_table(&count);
+  for (int i = 0; i < count; i++)
+    if (!strcmp(table[i].name, name))
+      return &table[i];
+  return NULL;
+}
+
+int hub_run(struct hub *hub, const char *command, double value, struct error *err) {
+  const struct command_entry *entry = find_command(command);
+  if (!entry)
+    return error_set(err, STATUS_USAGE, "there is no command \"%.60s\"", command);
+  if (!strcmp(entry->name, "quit"))
+    return error_set(err, STATUS_USAGE, "quit: the program ends by its own keys alone");
+  if (isnan(value))
+    value = entry->value;
+  if (isnan(value))
+    return error_set(err, STATUS_USAGE, "%s: it needs a number", entry->name);
+  pthread_mutex_lock(&hub->lock);
+  bool fits = hub->call_count < WAITING_CALLS_MAX;
+  if (fits)
+    hub->calls[hub->call_count++] = (struct call){entry, value};
+  pthread_mutex_unlock(&hub->lock);
+  return fits ? 0 : error_set(err, STATUS_FAILED, "%s: too many commands at once", entry->name);
+}
+
+/* --- reading --- */
+
+void hub_get_values(struct hub *hub, struct parameters *values) {
+  pthread_mutex_lock(&hub->lock);
+  *values = hub->values;
+  parameters_apply(values, &hub->wishes);
+  pthread_mutex_unlock(&hub->lock);
+  parameters_clear_marks(values);
+}
+
+void hub_get_figures(struct hub *hub, struct hub_figures *figures) {
+  pthread_mutex_lock(&hub->lock);
+  *figures = hub->figures;
+  pthread_mutex_unlock(&hub->lock);
+}
+
+bool hub_wait(struct hub *hub, uint64_t *seen, int wait_ms) {
+  struct timespec deadline = wait_deadline(platform_now_ns() + (int64_t)wait_ms * 1000000);
+  int code = 0;
+  pthread_mutex_lock(&hub->lock);
+  while (hub->version == *seen && !code)
+    code = pthread_cond_timedwait(&hub->changed, &hub->lock, &deadline);
+  bool newer = hub->version != *seen;
+  *seen = hub->version;
+  pthread_mutex_unlock(&hub->lock);
+  return newer;
+}
+
+bool hub_get_picture(struct hub *hub, struct frame *picture) {
+  pthread_mutex_lock(&hub->lock);
+  bool may = hub->picture.plane[0] && hub->lookers < HUB_LOOKERS;
+  if (may) {
+    *picture = frame_hold(&hub->picture);
+    hub->lookers++;
+  }
+  pthread_mutex_unlock(&hub->lock);
+  return may;
+}
+
+void hub_put_back(struct hub *hub, struct frame *picture) {
+  frame_release(picture);
+  pthread_mutex_lock(&hub->lock);
+  hub->lookers--;
+  pthread_mutex_unlock(&hub->lock);
+}
+
+/* --- the window's thread --- */
+
+static void run_calls(struct live_state *state, const struct call *calls, int count, int64_t now_ns) {
+  for (int i = 0; i < count; i++)
+    commands_call(state, calls[i].entry, calls[i].value, now_ns);
+}
+
+bool hub_take(struct hub *hub, struct live_state *state, int64_t now_ns) {
+  struct call calls[WAITING_CALLS_MAX];
+  pthread_mutex_lock(&hub->lock);
+  int count = hub->call_count;
+  bool wished = hub->wished;
+  memcpy(calls, hub->calls, (size_t)count * sizeof *calls);
+  if (wished)
+    settings_apply(&state->settings, &hub->wishes, now_ns);
+  parameters_clear_marks(&hub->wishes);
+  hub->call_count = 0;
+  hub->wished = false;
+  pthread_mutex_unlock(&hub->lock);
+  run_calls(state, calls, count, now_ns);
+  return wished || count;
+}
+
+static void tell(struct hub *hub) {
+  hub->version++;
+  pthread_cond_broadcast(&hub->changed);
+}
+
+void hub_publish(struct hub *hub, const struct parameters *values, const struct hub_figures *figures) {
+  pthread_mutex_lock(&hub->lock);
+  bool differs = !parameters_equal(values, &hub->values, ~0u) || memcmp(figures, &hub->figures, sizeof *figures) != 0;
+  if (differs) {
+    hub->values = *values;
+    hub->figures = *figures;
+    tell(hub);
+  }
+  pthread_mutex_unlock(&hub->lock);
+}
+
+void hub_show(struct hub *hub, const struct frame *picture) {
+  struct frame held = frame_hold(picture);
+  pthread_mutex_lock(&hub->lock);
+  struct frame before = hub->picture;
+  hub->picture = held;
+  pthread_mutex_unlock(&hub->lock);
+  frame_release(&before);
+}

@@ -1,0 +1,59 @@
+/* Where all that sets values from outside the window's thread meets it: messages, a MIDI knob, a script. Such a client
+ * lives on a thread of its own, sets parameters and runs commands by their names, and reads what became of it. The
+ * window's thread takes what has come once a turn, so nobody waits for anybody.
+ *
+ * What comes from outside may set parameters within their ranges and no more: it never names a file. The text of a
+ * parameter that names one is taken only where it is among those that the command line gave. */
+#ifndef APP_CONTROL_HUB_H
+#define APP_CONTROL_HUB_H
+
+#include "app/control/keys.h"
+#include "unet/base/picture.h"
+
+/* Pictures that the hub, and all who look at one, hold at most: the last one, and HUB_LOOKERS on the way elsewhere. */
+enum { HUB_LOOKERS = 1, HUB_HOLDS = 1 + HUB_LOOKERS };
+
+/* What there is to be seen and not to be set. */
+struct hub_figures {
+  bool ready; /* the engine is open */
+  double fps, frame_ms, budget_ms, latency_ms, latency_p99_ms;
+  long shown, dropped, missed;
+  int width, height; /* of the picture */
+  char model[128], source[160], state[200], notice[200];
+};
+
+struct hub;
+
+/* The state outlives the hub, and its models, vaes and loras stay as they are. */
+int hub_open(struct hub **hub, const struct live_state *state, struct error *err);
+void hub_close(struct hub **hub); /* after all clients; stores NULL; takes NULL */
+
+/* --- clients, on any thread --- */
+
+/* Each checks name, index and range at once and refuses with one line; a value set twice before it is taken is the
+ * newer one. Text NULL: none. */
+int hub_set_number(struct hub *hub, enum parameter id, int index, double number, struct error *err);
+int hub_set_text(struct hub *hub, enum parameter id, int index, const char *text, struct error *err);
+int hub_parse(struct hub *hub, enum parameter id, int index, const char *text, struct error *err);
+/* A command of commands_table; value NaN: the entry's own. */
+int hub_run(struct hub *hub, const char *command, double value, struct error *err);
+
+/* What clients have set counts at once, though no picture has it yet. */
+void hub_get_values(struct hub *hub, struct parameters *values);
+void hub_get_figures(struct hub *hub, struct hub_figures *figures);
+/* Waits until values or figures are newer than *seen (0 at first), which becomes theirs. False: they are not. */
+bool hub_wait(struct hub *hub, uint64_t *seen, int wait_ms);
+/* *picture gets a hold on the one shown last, by HUB_LOOKERS at a time. False: there is none, or others look. Ends with
+ * hub_put_back. */
+bool hub_get_picture(struct hub *hub, struct frame *picture);
+void hub_put_back(struct hub *hub, struct frame *picture);
+
+/* --- the window's thread --- */
+
+/* What clients have set becomes the state's, marked, and their commands run. Returns whether anything came. */
+bool hub_take(struct hub *hub, struct live_state *state, int64_t now_ns);
+/* What clients read from now on. */
+void hub_publish(struct hub *hub, const struct parameters *values, const struct hub_figures *figures);
+void hub_show(struct hub *hub, const struct frame *picture);
+
+#endif
