@@ -56,6 +56,7 @@ static void check_field(const struct option *option, const struct options *optio
     check_number(option, (double)*(const long *)field, (double)*(const long *)unset);
     break;
   case OPTION_REAL:
+  case OPTION_SECONDS:
     check_number(option, *(const double *)field, *(const double *)unset);
     break;
   case OPTION_BYTES:

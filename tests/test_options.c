@@ -227,11 +227,84 @@ static void test_blends(void **state) {
   refuse("bench -p x -p y --blend 4", "--blend 4: there are 2 prompts");
 }
 
+/* Times as FFmpeg, mpv and people write them. */
+static void test_times(void **state) {
+  (void)state;
+  static const struct {
+    const char *text;
+    double seconds;
+  } right[] = {{"2", 2},
+               {"2.5", 2.5},
+               {".5", 0.5},
+               {"2s", 2},
+               {"1.5s", 1.5},
+               {"500ms", 0.5},
+               {"250000us", .25},
+               {"0:02", 2},
+               {"1:02:03.5", 3723.5},
+               {"90:00", 5400},
+               {"00:00:00.25", .25},
+               {"0", 0},
+               {"100:00:00", 360000}};
+  for (size_t i = 0; i < sizeof right / sizeof *right; i++) {
+    char line[80];
+    snprintf(line, sizeof line, "render a b --start %s", right[i].text);
+    double start = accept(line).start;
+    if (start < right[i].seconds - 1e-9 || start > right[i].seconds + 1e-9)
+      fail_msg("--start %s is %g s", right[i].text, start);
+  }
+  static const char *const wrong[] = {
+      "",      "x",      "2x",   "2 s",    "-1",     "-0:01", "nan",     "1:60",          "1:2:3:4",
+      ":05",   "1:",     "1::2", "1.5:00", "0:1.5s", "1:02s", "1:60:00", "inf:1",         "0:-1",
+      "0: 01", "0:1e1s", "2sec", "0x2:01", "1:0x2",  "1:inf", "1m",      "99999999999:00"};
+  for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+    struct options options;
+    struct options_request request;
+    struct error err = {0};
+    char *argv[] = {"reverie", "render", "a", "b", "--start", (char *)(uintptr_t)wrong[i]};
+    if (!options_parse(&options, &request, 6, argv, &err))
+      fail_msg("--start '%s' is taken for %g s", wrong[i], options.start);
+    assert_int_equal(err.status, STATUS_USAGE);
+    if (!strstr(err.message, "--start") || !strstr(err.message, "1:02:03.5"))
+      fail_msg("--start '%s': %s", wrong[i], err.message);
+  }
+  assert_true(accept("live --duration 0:10").duration == 10);
+  refuse("live --duration 0", "from 0.001");
+}
+
+static void test_named_sizes(void **state) {
+  (void)state;
+  struct options options = accept("live --input-size hd720 --window vga --size qvga");
+  assert_true(options.input_width == 1280 && options.input_height == 720);
+  assert_true(options.window_width == 640 && options.window_height == 480);
+  assert_true(options.values.size.width == 320 && options.values.size.height == 240);
+  refuse("live --input-size hd72", "WIDTHxHEIGHT");
+  refuse("live --input-size ntsc~", "WIDTHxHEIGHT");
+  refuse("render a b --size hd2160x", "WIDTHxHEIGHT");
+}
+
+/* A source in the place of the command. */
+static void test_forgotten_command(void **state) {
+  (void)state;
+  static const char *const sources[] = {
+      "clip.mp4", "/dev/video0", "rtsp://host/path", "x11grab::0.0", "./clip", "a.b/c", "-"};
+  for (size_t i = 0; i < sizeof sources / sizeof *sources; i++) {
+    char wanted[120];
+    snprintf(wanted, sizeof wanted, "reverie live %s", sources[i]);
+    refuse(sources[i], wanted);
+    snprintf(wanted, sizeof wanted, "reverie render %s OUT", sources[i]);
+    refuse(sources[i], wanted);
+  }
+  refuse("my~clip.mp4", "reverie live 'my clip.mp4'");
+  refuse("clip.mp4 out.mp4", "reverie render clip.mp4 OUT");
+  refuse("lives", "did you mean live?");
+  refuse("xyzzy", "unknown command 'xyzzy': the commands are");
+}
+
 static void test_refusals(void **state) {
   (void)state;
   refuse("", "command is needed");
   refuse("rendr a b", "did you mean render?");
-  refuse("clip.mp4", "unknown command 'clip.mp4'");
   refuse("render a b --stpes 4", "did you mean --steps?");
   refuse("render a b --negative-prompt x", "did you mean --negative?");
   refuse("render a b --cfg=7", "did you mean --guidance?");
@@ -461,6 +534,9 @@ int main(void) {
       cmocka_unit_test(test_spare_loras),
       cmocka_unit_test(test_several_models),
       cmocka_unit_test(test_blends),
+      cmocka_unit_test(test_times),
+      cmocka_unit_test(test_named_sizes),
+      cmocka_unit_test(test_forgotten_command),
       cmocka_unit_test(test_refusals),
       cmocka_unit_test(test_long_arguments_fit),
       cmocka_unit_test(test_requests),

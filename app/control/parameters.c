@@ -7,6 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <libavutil/parseutils.h>
+
 #include "unet/base/guidance.h"
 #include "unet/base/maps.h"
 #include "unet/base/samplers.h"
@@ -418,8 +420,21 @@ int parameters_set_size(struct parameters *values, enum parameter id, int index,
   return 0;
 }
 
+/* "vga", "hd720" and what else FFmpeg has a name for. */
+static bool read_named_size(const char *text, double min, double max, int *width, int *height) {
+  int named[2];
+  if (av_parse_video_size(&named[0], &named[1], text) < 0 || fmin(named[0], named[1]) < min ||
+      fmax(named[0], named[1]) > max)
+    return false;
+  *width = named[0];
+  *height = named[1];
+  return true;
+}
+
 bool parameters_read_size(const char *text, double min, double max, int *width, int *height) {
   long side[2];
+  if (isalpha((unsigned char)*text))
+    return read_named_size(text, min, max, width, height);
   for (int i = 0; i < 2; i++) {
     char *end = NULL;
     errno = 0;

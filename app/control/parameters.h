@@ -201,7 +201,7 @@ const char *parameters_print(const struct parameters *values, enum parameter id,
 /* As people read it: reals with their decimals. */
 const char *parameters_show(const struct parameters *values, enum parameter id, int index, char *out, size_t size);
 
-/* Reads "WIDTHxHEIGHT", each from min to max. */
+/* Reads "WIDTHxHEIGHT" or a name as in "hd720", each side from min to max. */
 bool parameters_read_size(const char *text, double min, double max, int *width, int *height);
 
 bool parameters_marked(const struct parameters *values, enum parameter id, int index);

@@ -8,7 +8,9 @@
 #include <string.h>
 
 #include "app/control/settings.h"
+#include "app/options/seconds.h"
 #include "app/options/spelling.h"
+#include "app/platform/app_platform.h"
 
 PRINTF_LIKE(2, 3) static int usage(struct error *err, const char *format, ...);
 
@@ -66,7 +68,26 @@ static const struct command_text *find_command(const char *name) {
   return NULL;
 }
 
+static bool looks_like_source(const char *name) {
+  return strpbrk(name, "./:") || !strcmp(name, "-") || platform_is_file(name);
+}
+
+/* As a shell takes it for one word; FILE where that would be long. */
+static const char *quote(const char *name, char *word, size_t size) {
+  bool plain = !name[strspn(name, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-+=./:,@%")];
+  if (strchr(name, '\'') || strlen(name) + 3 > size)
+    return "FILE";
+  snprintf(word, size, plain ? "%s" : "'%s'", name);
+  return word;
+}
+
 static int unknown_command(const char *name, struct error *err) {
+  char word[120];
+  if (looks_like_source(name)) {
+    const char *source = quote(name, word, sizeof word);
+    return usage(err, "'%.60s' is no command: reverie live %s shows it, reverie render %s OUT writes it to a file",
+                 name, source, source);
+  }
   for (int i = 0; i < command_count; i++)
     if (spelling_distance(name, command_table[i].name) <= 2)
       return usage(err, "unknown command '%.60s': did you mean %s?", name, command_table[i].name);
@@ -109,6 +130,15 @@ static int parse_real(const struct option *option, const char *text, double *val
   if (end == text || *end || isspace((unsigned char)*text) || !isfinite(*value) || *value < option->min ||
       *value > option->max)
     return usage(err, "--%s %.40s: a number from %g to %g is needed", option->name, text, option->min, option->max);
+  return 0;
+}
+
+static int parse_seconds(const struct option *option, const char *text, double *seconds, struct error *err) {
+  double read;
+  if (!seconds_read(text, &read) || read < option->min || read > option->max)
+    return usage(err, "--%s %.40s: a time from %g to %g s is needed, as in 2, 500ms, 0:02 or 1:02:03.5", option->name,
+                 text, option->min, option->max);
+  *seconds = read;
   return 0;
 }
 
@@ -400,6 +430,8 @@ static int apply(const struct option *option, struct options *options, struct op
     return 0;
   case OPTION_REAL:
     return parse_real(option, text, field, err);
+  case OPTION_SECONDS:
+    return parse_seconds(option, text, field, err);
   case OPTION_SIZE:
     return parse_size(option, text, field, err);
   case OPTION_BYTES:

@@ -21,10 +21,11 @@ enum option_kind {
   OPTION_OFF,
   OPTION_INT,
   OPTION_LONG,
-  OPTION_REAL,   /* double */
-  OPTION_SIZE,   /* two ints, "WxH" */
-  OPTION_BYTES,  /* size_t, with K, M, G */
-  OPTION_CHOICE, /* an enum whose values are 0, 1, ... in the order of choices */
+  OPTION_REAL,    /* double */
+  OPTION_SECONDS, /* double; a time as seconds.h reads it */
+  OPTION_SIZE,    /* two ints, "WxH" */
+  OPTION_BYTES,   /* size_t, with K, M, G */
+  OPTION_CHOICE,  /* an enum whose values are 0, 1, ... in the order of choices */
   OPTION_VERBOSE,
   OPTION_QUIET,
   OPTION_HELP,
