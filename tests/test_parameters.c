@@ -65,6 +65,29 @@ static void rows_are_whole(void **state) {
   }
 }
 
+/* Knobs and sliders reach a part of the range that is of use, and whole ones keep to whole numbers. */
+static void spans_are_a_useful_part_of_ranges(void **state) {
+  (void)state;
+  double low, high;
+  for (enum parameter id = PARAMETER_NONE + 1; id < PARAMETERS; id++) {
+    const struct parameter_row *row = parameter_row(id);
+    parameter_span(id, &low, &high);
+    if (row->type == TYPE_TEXT)
+      continue;
+    assert_true(low < high);
+    if (row->type == TYPE_REAL || row->type == TYPE_WHOLE)
+      assert_true(low >= row->min && high <= row->max && high - low <= 8192);
+    if (row->type == TYPE_WHOLE)
+      assert_true(low == trunc(low) && high == trunc(high));
+    if (row->type == TYPE_CHOICE)
+      assert_true(low == 0 && high == count_choices(row->choices) - 1);
+  }
+  parameter_span(PARAMETER_PAUSE, &low, &high);
+  assert_true(low == 0 && high == 1);
+  parameter_span(PARAMETER_STRENGTH, &low, &high);
+  assert_true(low == 0 && high == 1);
+}
+
 /* Both ends and something between of every number, and a text in every text: printed, it is parsed to the same. */
 static void printed_is_parsed(void **state) {
   (void)state;
@@ -345,6 +368,7 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_parameters_of_maps),
       cmocka_unit_test(rows_are_whole),
+      cmocka_unit_test(spans_are_a_useful_part_of_ranges),
       cmocka_unit_test(printed_is_parsed),
       cmocka_unit_test(seeds_are_whole_to_the_end),
       cmocka_unit_test(refusals),

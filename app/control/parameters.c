@@ -40,7 +40,7 @@ static const struct parameter_row table[PARAMETERS] = {
     [PARAMETER_LORA] = {"lora[]", TYPE_TEXT, NEED_ENGINE, FIELDS(lora, 1, ADAPTERS_MAX), .from = "",
                         .help = "LoRA, LoCon, LoHa, LoKr or DoRA file and its weight (1); up to 8 are added up"},
     [PARAMETER_LORA_WEIGHT] = {"lora[].weight", TYPE_REAL, NEED_FRAME, FIELDS(lora_weight, 1, ADAPTERS_MAX),
-                               .min = -100, .max = 100, .standard = 1, .decimals = 2,
+                               .min = -100, .max = 100, .standard = 1, .decimals = 2, .low = -1, .high = 2,
                                .help = "how much of it is added; 0 leaves the model as it is"},
     [PARAMETER_LORA_LENIENT] = {"lora-lenient", TYPE_SWITCH, NEED_ENGINE, FIELD(lora_lenient), .from = "",
                                 .help = "leave out, with a warning, what of a LoRA has no place in the model"},
@@ -55,7 +55,7 @@ static const struct parameter_row table[PARAMETERS] = {
     [PARAMETER_CONTROL_SOURCE] = {"control[].source", TYPE_SWITCH, NEED_ENGINE, FIELDS(control_source, 1, CONTROLS_MAX),
                                   .help = "the map is made of the second source"},
     [PARAMETER_CONTROL_WEIGHT] = {"control[].weight", TYPE_REAL, NEED_FRAME, FIELDS(control_weight, 1, CONTROLS_MAX),
-                                  .max = 10, .standard = 1, .decimals = 2,
+                                  .max = 10, .standard = 1, .decimals = 2, .low = 0, .high = 2,
                                   .help = "how much its network adds; 0: it does not run"},
     [PARAMETER_CONTROL_START] = {"control[].start", TYPE_REAL, NEED_FRAME, FIELDS(control_start, 1, CONTROLS_MAX),
                                  .max = 1, .decimals = 2,
@@ -65,30 +65,33 @@ static const struct parameter_row table[PARAMETERS] = {
     [PARAMETER_CONTROL_GUESS] = {"control[].guess", TYPE_SWITCH, NEED_FRAME, FIELDS(control_guess, 1, CONTROLS_MAX),
                                  .help = "guess mode: the map leads without a prompt's help"},
     [PARAMETER_CONTROL_LOW] = {"control[].low", TYPE_REAL, NEED_FRAME, FIELDS(map_low, 1, CONTROLS_MAX), .min = -1,
-                               .max = 2040, .standard = -1, .decimals = 0, .from = "what suits the map",
+                               .max = 2040, .standard = -1, .decimals = 0, .from = "what suits the map", .low = 0,
+                               .high = 255,
                                .help = "canny: an edge as steep as this goes on; lineart, softedge: what is below does "
                                        "not count; mask: the darkest white; -1: what suits the map"},
     [PARAMETER_CONTROL_HIGH] = {"control[].high", TYPE_REAL, NEED_FRAME, FIELDS(map_high, 1, CONTROLS_MAX), .min = -1,
-                                .max = 2040, .standard = -1, .decimals = 0, .from = "what suits the map",
+                                .max = 2040, .standard = -1, .decimals = 0, .from = "what suits the map", .low = 0,
+                                .high = 255,
                                 .help = "canny: an edge as steep as this begins one; mask: the brightest white"},
     [PARAMETER_CONTROL_RADIUS] = {"control[].radius", TYPE_REAL, NEED_FRAME, FIELDS(map_radius, 1, CONTROLS_MAX),
                                   .min = -1, .max = 16, .standard = -1, .decimals = 0, .from = "what suits the map",
+                                  .low = 0, .high = 16,
                                   .help = "lineart, softedge, blur: how far it is softened, in pixels"},
     [PARAMETER_CONTROL_GAIN] = {"control[].gain", TYPE_REAL, NEED_FRAME, FIELDS(map_gain, 1, CONTROLS_MAX), .min = -1,
-                                .max = 64, .standard = -1, .decimals = 1, .from = "what suits the map",
-                                .help = "lineart: how bright lines are"},
+                                .max = 64, .standard = -1, .decimals = 1, .from = "what suits the map", .low = 0,
+                                .high = 32, .help = "lineart: how bright lines are"},
     [PARAMETER_CONTROL_HALF] = {"control[].half", TYPE_REAL, NEED_FRAME, FIELDS(map_half, 1, CONTROLS_MAX), .min = -1,
-                                .max = 1000, .standard = -1, .decimals = 0, .from = "what suits the map",
-                                .help = "softedge: how steep an edge half as bright as can be is"},
+                                .max = 1000, .standard = -1, .decimals = 0, .from = "what suits the map", .low = 0,
+                                .high = 255, .help = "softedge: how steep an edge half as bright as can be is"},
     [PARAMETER_CONTROL_CELL] = {"control[].cell", TYPE_REAL, NEED_FRAME, FIELDS(map_cell, 1, CONTROLS_MAX), .min = -1,
-                                .max = 256, .standard = -1, .decimals = 0, .from = "what suits the map",
-                                .help = "color, tile: pixels of a cell, each way"},
+                                .max = 256, .standard = -1, .decimals = 0, .from = "what suits the map", .low = 1,
+                                .high = 128, .help = "color, tile: pixels of a cell, each way"},
     [PARAMETER_CONTROL_SPEED] = {"control[].speed", TYPE_REAL, NEED_FRAME, FIELDS(map_speed, 1, CONTROLS_MAX),
                                  .min = -1, .max = 1, .standard = -1, .decimals = 2, .from = "what suits the map",
-                                 .help = "depth: how fast its range follows the scene, a frame"},
+                                 .low = 0, .high = 1, .help = "depth: how fast its range follows the scene, a frame"},
     [PARAMETER_CONTROL_EVERY] = {"control[].every", TYPE_REAL, NEED_FRAME, FIELDS(map_every, 1, CONTROLS_MAX),
                                  .min = -1, .max = 60, .standard = -1, .decimals = 0, .from = "what suits the map",
-                                 .help = "depth: in which of so many frames it is made anew"},
+                                 .low = 1, .high = 30, .help = "depth: in which of so many frames it is made anew"},
     [PARAMETER_DEPTH_MODEL] = {"depth-model", TYPE_TEXT, NEED_ENGINE, FIELD(depth_model), .from = PARAMETER_DEPTH_USUAL,
                                .help = "network that makes the maps of --control depth: a folder of Depth Anything V2 "
                                        "in the layout of transformers, or its name"},
@@ -135,10 +138,11 @@ static const struct parameter_row table[PARAMETERS] = {
                              "prompts to blend, by number, and their weights (1), as in 1:0.7,3:0.3; each counts by "
                              "its share of the sum of the weights, and where all are 0, one prompt is shown"},
     [PARAMETER_GUIDANCE] =
-        {"guidance", TYPE_REAL, NEED_ROWS, FIELD(guidance), .max = 100, .standard = 1, .decimals = 2,
+        {"guidance", TYPE_REAL, NEED_ROWS, FIELD(guidance), .max = 100, .standard = 1, .decimals = 2, .low = 1,
+         .high = 10,
          .help = "classifier-free guidance scale; other than 1, the network runs on more rows; mini takes 1 alone"},
     [PARAMETER_IMAGE_GUIDANCE] = {"image-guidance", TYPE_REAL, NEED_ROWS, FIELD(image_guidance), .max = 100,
-                                  .standard = 1.5, .decimals = 2,
+                                  .standard = 1.5, .decimals = 2, .low = 1, .high = 5,
                                   .help = "how closely InstructPix2Pix models follow the input picture"},
     [PARAMETER_GUIDANCE_MODE] = {"guidance-mode", TYPE_CHOICE, NEED_PREPARATION, FIELD(guidance_mode),
                                  .choices = "none|full|self|one-time", .standard = GUIDANCE_FULL,
@@ -146,8 +150,8 @@ static const struct parameter_row table[PARAMETERS] = {
                                      "what --guidance leads away from: in each step the negative prompt, at twice the "
                                      "cost; the input itself, at none; or what the first step makes of the "
                                      "negative prompt, at the cost of one more"},
-    [PARAMETER_DELTA] = {"delta", TYPE_REAL, NEED_ROWS, FIELD(delta), .max = 10, .standard = 1, .decimals = 2,
-                         .help = "weight of what the guidance modes self and one-time lead away from"},
+    [PARAMETER_DELTA] = {"delta", TYPE_REAL, NEED_ROWS, FIELD(delta), .max = 10, .standard = 1, .decimals = 2, .low = 0,
+                         .high = 2, .help = "weight of what the guidance modes self and one-time lead away from"},
     [PARAMETER_GUIDANCE_RESCALE] = {"guidance-rescale", TYPE_REAL, NEED_ROWS, FIELD(guidance_rescale), .max = 1,
                                     .decimals = 2,
                                     .help = "how far what guidance adds in contrast is taken back, 0 to 1"},
@@ -156,20 +160,20 @@ static const struct parameter_row table[PARAMETERS] = {
          .from = "1 for models that see the input, else 0.5",
          .help = "0 keeps the input, 1 starts from noise alone; for mini the share of its picture beside the input"},
     [PARAMETER_STEPS] = {"steps", TYPE_WHOLE, NEED_PREPARATION, FIELD(steps), .min = 1, .max = STEPS_MAX, .standard = 1,
-                         .by_model = true, .unit = "steps", .from = "what suits the model",
+                         .by_model = true, .unit = "steps", .from = "what suits the model", .low = 1, .high = 8,
                          .help = "sampling steps, 1 to 50"},
     [PARAMETER_STREAM_BATCH] = {"stream-batch", TYPE_SWITCH, NEED_PREPARATION, FIELD(stream_batch), .from = "",
                                 .help = "all steps in one call of the network, each for another frame: more frames a "
                                         "second, and each comes the steps but one later"},
     [PARAMETER_SEED] = {"seed", TYPE_WHOLE, NEED_FRAME, FIELD(seed), .max = PARAMETER_WHOLE_MAX, .standard = 1,
-                        .help = "seed of the fixed noise"},
+                        .low = 0, .high = 127, .help = "seed of the fixed noise"},
     [PARAMETER_SEED_POSITION] =
         {"seed-position", TYPE_REAL, NEED_FRAME, FIELD(seed_position), .min = -1e9, .max = 1e9, .decimals = 3,
-         .unit = "seeds",
+         .unit = "seeds", .low = -10, .high = 10,
          .help = "how far the noise has walked from --seed: at 2.25 it lies a quarter of the way from that of the "
                  "second seed after it to that of the third"},
     [PARAMETER_SEED_WALK] = {"seed-walk", TYPE_REAL, NEED_NOTHING, FIELD(seed_walk), .min = -100, .max = 100,
-                             .decimals = 2, .unit = "seeds/s",
+                             .decimals = 2, .unit = "seeds/s", .low = -2, .high = 2,
                              .help = "seeds a second that --seed-position moves on by itself, for ever; in render by "
                                      "the frames' own times, so that a walk is the same every time"},
     [PARAMETER_MIX] = {"mix", TYPE_REAL, NEED_FRAME, FIELD(mix), .max = 1, .standard = 1, .decimals = 2,
@@ -217,6 +221,23 @@ const struct parameter_row *parameter_row(enum parameter id) {
 
 int parameter_instances(enum parameter id) {
   return table[id].count ? table[id].count : 1;
+}
+
+static int choice_count(const struct parameter_row *row) {
+  int count = 1;
+  for (const char *at = row->choices; *at; at++)
+    count += *at == '|';
+  return count;
+}
+
+void parameter_span(enum parameter id, double *low, double *high) {
+  const struct parameter_row *row = &table[id];
+  bool chosen = row->low < row->high;
+  *low = chosen ? row->low : row->min;
+  *high = row->type == TYPE_SWITCH   ? 1
+          : row->type == TYPE_CHOICE ? choice_count(row) - 1
+          : chosen                   ? row->high
+                                     : row->max;
 }
 
 bool parameter_matches(const char *pattern, const char *name, int *index) {
@@ -333,13 +354,6 @@ void parameters_init(struct parameters *values) {
         store_text(values, id, table[id].first + i, table[id].text);
       else
         store(values, id, table[id].first + i, table[id].standard);
-}
-
-static int choice_count(const struct parameter_row *row) {
-  int count = 1;
-  for (const char *at = row->choices; *at; at++)
-    count += *at == '|';
-  return count;
 }
 
 /* given: the value as the user wrote it. */

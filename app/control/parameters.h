@@ -120,6 +120,7 @@ struct parameter_row {
   int first, count;    /* indices first .. first + count - 1; count 0: not indexed */
   size_t offset, size; /* of the first instance in struct parameters, from one to the next */
   double min, max;     /* numbers; of a size each side */
+  double low, high;    /* what a knob or slider spans; both 0: from min to max */
   double standard;     /* the default: numbers */
   bool by_model;       /* where nobody set it, what suits the model takes the default's place */
   int decimals;        /* reals: shown and stepped through with so many */
@@ -173,6 +174,8 @@ struct parameters {
 
 const struct parameter_row *parameter_row(enum parameter id);
 int parameter_instances(enum parameter id); /* at least 1 */
+/* What a knob or slider spans: of a number the part of its range that is of use, of a switch or choice all it has. */
+void parameter_span(enum parameter id, double *low, double *high);
 
 /* From a name, as in prompt[3], to id and index (0 where there is none), and back. */
 int parameter_find(const char *name, enum parameter *id, int *index, struct error *err);
