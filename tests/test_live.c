@@ -518,6 +518,11 @@ static void test_screen_as_source(void **state) {
   char source[64];
   snprintf(source, sizeof source, "x11grab::%d.0", screen.number);
   program_expect(0, "5 frames, ", "live %s --input-size 256x256 --size 128x128 --frames 5", source);
+  /* In the spelling of ffmpeg's users, from a place on: as far as the screen goes. */
+  struct outcome outcome;
+  program_run(&outcome, "live :%d.0+1024,600 -v --size 128x128 --frames 2", screen.number);
+  if (outcome.status || !strstr(outcome.said, "rawvideo 256x200"))
+    fail_msg("status %d for a part of the screen: %s", outcome.status, outcome.said);
   /* What it shows of the screen is what is drawn there: a player's picture. */
   pid_t player = fork();
   if (!player) {

@@ -167,9 +167,10 @@ _Static_assert(sizeof option_table / sizeof *option_table <= OPTIONS_MAX, "the p
 
 const struct command_text command_table[] = {
     {COMMAND_LIVE, "live", "[SOURCE]", "show a camera, screen or video restyled in a window",
-     "SOURCE is a file or URL that FFmpeg opens, a camera (/dev/video0), a screen (x11grab::0.0), a filter graph "
-     "(lavfi:testsrc2), pattern, or - for standard input. Without it the first camera is taken, or the sample clip "
-     "where there is none. "
+     "SOURCE is a file or URL that FFmpeg opens, a camera (/dev/video0), a screen (screen, or :0.0+100,100 for what lies "
+     "right of and below that), a filter graph (lavfi:testsrc2), pattern, or - for standard input; the spellings of "
+     "ffmpeg and mpv are taken (x11grab::0.0, v4l2:/dev/video0, av://lavfi:testsrc2, tv://). Without it the first "
+     "camera is taken, or the sample clip where there is none. "
      "The newest frame is always the one shown; what comes in between is dropped and counted.",
      0, 1},
     {COMMAND_RENDER, "render", "IN OUT", "restyle a video file frame by frame into another",

@@ -9,6 +9,7 @@
 
 #include "app/platform/app_platform.h"
 #include "app/source/protocols.h"
+#include "app/source/screen.h"
 
 const char *ffmpeg_reason(int code, char *buffer) {
   if (av_strerror(code, buffer, 128) < 0)
@@ -149,6 +150,7 @@ int ffmpeg_open_input(AVFormatContext **input, const char *spec, const struct so
     format = format_by_name(url);
   if (collect_wishes(&wishes, format, options, err))
     goto done;
+  screen_wish_rest(&wishes, format, url);
   find_first_picture(&wishes, format, url);
   *input = avformat_alloc_context();
   if (!*input) {

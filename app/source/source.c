@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "app/source/source_impl.h"
+#include "app/source/spec.h"
 #include "unet/base/platform.h"
 
 /* In order of asking; ffmpeg takes whatever the others do not. */
@@ -37,9 +38,12 @@ static int open_camera(struct source **source, const struct source_options *opti
 int source_open(struct source **source, const char *spec, const struct source_options *options, struct error *err) {
   *source = NULL;
   struct error local;
+  char resolved[SPEC_MAX];
   if (!err)
     err = &local;
-  return strcmp(spec, "camera") ? open_spec(source, spec, options, err) : open_camera(source, options, err);
+  if (spec_resolve(spec, resolved, err))
+    return -1;
+  return strcmp(resolved, "camera") ? open_spec(source, resolved, options, err) : open_camera(source, options, err);
 }
 
 int source_read(struct source *source, struct frame *frame, struct error *err) {

@@ -63,8 +63,8 @@ struct source {
   atomic_bool interrupted;
 };
 
-/* spec: a file, URL, "pattern[:WxH]", a device ("/dev/video0", "x11grab::0.0", "lavfi:testsrc2=s=512x512:r=30") or, for
- * live, "camera". */
+/* spec: a file, URL, "pattern[:WxH]", a device ("/dev/video0", "x11grab::0.0", "lavfi:testsrc2=s=512x512:r=30"),
+ * "camera", or another spelling of one of these (spec.h). */
 int source_open(struct source **source, const char *spec, const struct source_options *options, struct error *err);
 int source_read(struct source *source, struct frame *frame, struct error *err);
 void source_get_info(const struct source *source, struct source_info *info);
