@@ -11,7 +11,7 @@ void follow_publish(struct loop *loop) {
   struct engine_info info;
   struct prepared_info prepared;
   engine_get_info(loop->engine, &info);
-  prepared_get_info(loop->prepared, &prepared);
+  prepared_get_info(handles_used(&loop->handles), &prepared);
   pthread_mutex_lock(&loop->lock);
   loop->status.ready = true;
   loop->status.info = info;
@@ -41,15 +41,9 @@ static struct engine_shape suitable(const struct loop *loop, const struct moment
   return shape;
 }
 
-static bool same_shape(const struct engine_shape *a, const struct engine_shape *b) {
-  return a->width == b->width && a->height == b->height && a->sampler == b->sampler && a->spacing == b->spacing &&
-         a->steps == b->steps && a->guidance == b->guidance && a->chunks == b->chunks &&
-         a->stream_batch == b->stream_batch;
-}
-
 bool follow_is_suited(const struct loop *loop, const struct moment *now) {
   const struct engine_shape wanted = suitable(loop, now);
-  return same_shape(&loop->shape, &wanted);
+  return handles_same_shape(&loop->shape, &wanted);
 }
 
 /* --- another handle --- */
@@ -63,53 +57,35 @@ static void refuse(struct loop *loop, const struct engine_shape *shape, const st
 /* What nobody has set is what suits the sampler. */
 static void follow_sampler(struct loop *loop) {
   struct prepared_info info;
-  prepared_get_info(loop->prepared, &info);
+  prepared_get_info(handles_used(&loop->handles), &info);
   pthread_mutex_lock(&loop->lock);
   if (!parameters_marked(&loop->settings.values, PARAMETER_ETA, 0))
     loop->settings.values.eta = info.eta;
   pthread_mutex_unlock(&loop->lock);
 }
 
-/* The old handle goes when its frames have come; those under way in its stream batch never do. */
-static void change_handle(struct loop *loop, struct prepared *prepared) {
-  loop_count_dropped(loop, engine_under_way(loop->prepared));
-  loop->former = loop->prepared;
-  loop->former_until = loop->submitted;
-  loop->prepared = prepared;
+/* Those under way in the old handle's stream batch never come. */
+static void change_handle(struct loop *loop, int place) {
+  loop_count_dropped(loop, engine_under_way(handles_used(&loop->handles)));
+  handles_use(&loop->handles, place, loop->submitted);
+  handles_forgive(&loop->handles);
   loop->changes++;
   loop->refused = (struct engine_shape){0};
   follow_sampler(loop);
   follow_publish(loop);
 }
 
-/* What was prepared is used, unless something else has come to be wished for meanwhile. */
-static void take_prepared(struct loop *loop, const struct engine_shape *wanted) {
-  struct error err;
-  struct prepared *prepared = NULL;
-  int got = preparer_take(&loop->preparer, &prepared, &err);
-  if (got < 0)
-    refuse(loop, &loop->preparer.shape, &err);
-  else if (got && same_shape(&loop->preparer.shape, wanted))
-    change_handle(loop, prepared);
-  else if (got) {
-    loop->former = prepared;
-    loop->former_until = 0;
-  }
-}
-
 void follow_handle(struct loop *loop, const struct moment *now) {
   struct error err;
+  struct engine_shape refused;
   const struct engine_shape wanted = suitable(loop, now);
-  take_prepared(loop, &wanted);
-  if (loop->preparer.errand.busy || loop->next.engine)
-    return;
-  if (loop->former) {
-    if (loop->collected >= loop->former_until && preparer_release(&loop->preparer, &loop->former, &err))
-      engine_release(loop->engine, &loop->former);
-  } else if (!same_shape(&loop->shape, &wanted) && !same_shape(&loop->refused, &wanted) &&
-             preparer_ask(&loop->preparer, &wanted, &err)) {
-    refuse(loop, &wanted, &err);
-  }
+  if (handles_take(&loop->handles, &refused, &err))
+    refuse(loop, &refused, &err);
+  int place = handles_find(&loop->handles, &wanted);
+  if (place >= 0 && place != loop->handles.used)
+    change_handle(loop, place);
+  if (!loop->next.engine && handles_follow(&loop->handles, &wanted, 1, loop->collected, &refused, &err))
+    refuse(loop, &refused, &err);
 }
 
 /* --- another engine --- */
@@ -141,8 +117,7 @@ void follow_note_encoded(struct loop *loop, int slot, const char *text) {
 void follow_begin(struct loop *loop, const struct opened *opened) {
   const struct loop_beginning *beginning = &opened->beginning;
   loop->engine = opened->engine;
-  loop->prepared = opened->prepared;
-  loop->preparer.engine = opened->engine;
+  handles_begin(&loop->handles, opened->engine, opened->prepared);
   loop->opened_with = beginning->values;
   memset(loop->encoded, 0, sizeof loop->encoded);
   for (int slot = 0; slot < SLOTS; slot++)
@@ -158,9 +133,8 @@ static int change_engine(struct loop *loop) {
   while (engine_in_flight(loop->engine) > 0)
     if (loop_collect(loop))
       return -1;
-  loop_count_dropped(loop, engine_under_way(loop->prepared));
+  loop_count_dropped(loop, engine_under_way(handles_used(&loop->handles)));
   loop->former_engine = loop->engine;
-  loop->former = NULL; /* a handle of that engine's */
   follow_begin(loop, &loop->next);
   loop->next.engine = NULL;
   pthread_mutex_lock(&loop->lock);
@@ -212,7 +186,7 @@ int follow_engine(struct loop *loop, const struct parameters *values) {
   if (take_opened(loop, values))
     return 1;
   if (loop->next.engine)
-    return loop->preparer.errand.busy ? 0 : change_engine(loop);
+    return loop->handles.preparer.errand.busy ? 0 : change_engine(loop);
   if (loop->opener.errand.busy)
     return 0;
   if (loop->former_engine) {

@@ -131,7 +131,7 @@ static int submit(struct loop *loop, const struct moment *now) {
   const struct frame *frame = loop->newest ? &loop->newest->frame : NULL;
   struct companion *companion = &loop->companions[loop->submitted % COMPANIONS];
   struct engine_request request = {
-      .prepared = loop->prepared, .controls = &now->controls, .frame = frame, .opaque = companion};
+      .prepared = handles_used(&loop->handles), .controls = &now->controls, .frame = frame, .opaque = companion};
   need_prompts(loop, now);
   frame_release(&companion->input); /* of a frame that another handle left under way */
   companion->again = !loop->fresh;
@@ -152,7 +152,8 @@ static int submit(struct loop *loop, const struct moment *now) {
 
 /* Takes those under way in a stream batch one step on. */
 static int drain(struct loop *loop, const struct moment *now) {
-  const struct engine_request request = {.prepared = loop->prepared, .controls = &now->controls, .drain = true};
+  const struct engine_request request = {
+      .prepared = handles_used(&loop->handles), .controls = &now->controls, .drain = true};
   need_prompts(loop, now);
   if (engine_submit(loop->engine, &request, &loop->err))
     return -1;
@@ -196,7 +197,8 @@ static int run(struct loop *loop) {
                                        .depth = loop->depth,
                                        .fresh = loop->fresh && !values->pause,
                                        .stale = is_stale(loop, &now),
-                                       .waiting = is_quiet(loop, values) && engine_under_way(loop->prepared) > 0,
+                                       .waiting =
+                                           is_quiet(loop, values) && engine_under_way(handles_used(&loop->handles)) > 0,
                                        .ended = loop->ended && !values->pause};
     switch (loop_decide(&situation)) {
     case LOOP_END:
@@ -241,7 +243,7 @@ static int open_first(struct loop *loop) {
 }
 
 static void close_all(struct loop *loop) {
-  preparer_end(&loop->preparer);
+  preparer_end(&loop->handles.preparer);
   opener_end(&loop->opener);
   engine_close(&loop->former_engine);
   engine_close(&loop->next.engine);

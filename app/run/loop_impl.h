@@ -9,7 +9,7 @@
 #include <stdatomic.h>
 
 #include "app/run/loop.h"
-#include "app/run/preparer.h"
+#include "app/run/handles.h"
 
 enum { MAX_DEPTH = 2, COMPANIONS = MAX_DEPTH + STREAM_BATCH_MAX };
 
@@ -24,7 +24,6 @@ struct loop {
   struct loop_params params;
   struct mailbox *in, *out;
   struct engine *engine;
-  struct prepared *prepared; /* the handle in use */
   bool failed;
   struct error err; /* valid after the thread's end if failed */
   atomic_bool stop;
@@ -43,9 +42,7 @@ struct loop {
   struct engine_shape shape;   /* of the handle in use */
   struct engine_shape refused; /* what was refused last */
   long changes, last_changes;  /* of the handle in use; at the last frame submitted */
-  struct preparer preparer;
-  struct prepared *former; /* goes once the frames submitted until then are collected */
-  long former_until;
+  struct handles handles;
   struct opener opener;
   struct opened next;            /* comes into use as soon as the old engine has nothing to do; no engine: none */
   struct engine *former_engine;  /* to be closed; no frame of it is in flight */
