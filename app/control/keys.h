@@ -7,8 +7,26 @@
 #include "app/control/settings.h"
 
 /* Keys are the characters they type, so that the layout of the keyboard does not matter, or one of these. KEY_CONTROL
- * is added to a digit. */
-enum key { KEY_NONE = 0, KEY_ESCAPE = 256, KEY_UP, KEY_DOWN, KEY_LEFT, KEY_RIGHT, KEY_F11, KEY_F1, KEY_CONTROL = 512 };
+ * is added to a digit or a small letter. */
+enum key {
+  KEY_NONE = 0,
+  KEY_ESCAPE = 256,
+  KEY_UP,
+  KEY_DOWN,
+  KEY_LEFT,
+  KEY_RIGHT,
+  KEY_HOME,
+  KEY_END,
+  KEY_PAGE_UP,
+  KEY_PAGE_DOWN,
+  KEY_ENTER,
+  KEY_TAB,
+  KEY_BACKSPACE,
+  KEY_DELETE,
+  KEY_F11,
+  KEY_F1,
+  KEY_CONTROL = 512
+};
 
 enum { NOTICE_MS = 2500 };
 
