@@ -363,21 +363,61 @@ static double shape_of_size(const struct live_state *state, const struct paramet
   return state->shape > 0 && fabs(log(now / state->shape)) < 0.25 ? state->shape : now;
 }
 
-/* The longest side comes to the next multiple of the command's value; the engine takes the nearest size that it has. */
+/* The engine takes the nearest size that it has. */
+static int set_longest(struct live_state *state, double longest, int64_t now_ns) {
+  double shape = shape_of_size(state, &state->settings.values.size);
+  int width = (int)lrint(longest * fmin(1, shape)), height = (int)lrint(longest / fmax(1, shape));
+  struct error err;
+  int status = parameters_set_size(&state->settings.values, PARAMETER_SIZE, 0, width, height, &err);
+  if (status)
+    live_notice(state, now_ns, "%s", err.message);
+  else
+    live_notice(state, now_ns, "size %dx%d", width, height);
+  return status;
+}
+
+/* The longest side comes to the next multiple of the command's value. */
 static void run_size(struct live_state *state, const struct command_call *call) {
   const struct parameter_size *size = &state->settings.values.size;
   const struct parameter_row *row = parameter_row(PARAMETER_SIZE);
-  struct error err;
   if (!size->width || call->value == 0)
     return;
-  double grid = fabs(call->value), shape = shape_of_size(state, size), longest = fmax(size->width, size->height) / grid;
+  double grid = fabs(call->value), longest = fmax(size->width, size->height) / grid;
   longest = grid * (call->value > 0 ? floor(longest) + 1 : ceil(longest) - 1);
-  longest = fmin(row->max, fmax(fmin(grid, row->max), longest));
-  int width = (int)lrint(longest * fmin(1, shape)), height = (int)lrint(longest / fmax(1, shape));
-  if (parameters_set_size(&state->settings.values, PARAMETER_SIZE, 0, width, height, &err))
-    live_notice(state, call->now_ns, "%s", err.message);
-  else
-    live_notice(state, call->now_ns, "size %dx%d", width, height);
+  set_longest(state, fmin(row->max, fmax(fmin(grid, row->max), longest)), call->now_ns);
+}
+
+int live_set_number(struct live_state *state, enum parameter id, int index, double number, int64_t now_ns) {
+  if (id == PARAMETER_SIZE)
+    return state->settings.values.size.width ? set_longest(state, number, now_ns) : -1;
+  if (id == PARAMETER_PRESET) {
+    choose_prompt(state, number, now_ns);
+    return get(state, id) == number ? 0 : -1;
+  }
+  int status = set_at(state, id, index, number, now_ns);
+  if (id == PARAMETER_BLEND)
+    settings_turn(&state->settings, now_ns);
+  return status;
+}
+
+/* A prompt can be empty; of a file, nothing typed is none. */
+static int parse_words(struct parameters *values, enum parameter id, int index, const char *words, struct error *err) {
+  bool none = !*words && parameter_row(id)->type == TYPE_TEXT && parameter_row(id)->need != NEED_ENCODING;
+  return none ? parameters_set_text(values, id, index, NULL, err) : parameters_parse(values, id, index, words, err);
+}
+
+int live_set_words(struct live_state *state, enum parameter id, int index, const char *words, int64_t now_ns) {
+  struct parameters values = state->settings.values;
+  struct error err;
+  if (parse_words(&values, id, index, words, &err)) {
+    live_notice(state, now_ns, "%s", err.message);
+    return -1;
+  }
+  if (parameter_row(id)->type == TYPE_TEXT || parameter_row(id)->type == TYPE_SIZE) {
+    state->settings.values = values;
+    return 0;
+  }
+  return live_set_number(state, id, index, parameters_number(&values, id, index), now_ns);
 }
 
 static void run_snapshot(struct live_state *state, const struct command_call *call) {

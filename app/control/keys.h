@@ -85,6 +85,12 @@ bool commands_run(struct live_state *state, int key, bool repeat, int64_t now_ns
 /* Runs a command with a value of the caller's, if it may run now. */
 bool commands_call(struct live_state *state, const struct command_entry *entry, double value, int64_t now_ns);
 
+/* Sets a number as a command does, and says why where it is refused: another prompt is faded to, and of a size the
+ * number is the longest side. Returns 0 or -1. */
+int live_set_number(struct live_state *state, enum parameter id, int index, double number, int64_t now_ns);
+/* Likewise, what was typed: as parameters_parse reads it. */
+int live_set_words(struct live_state *state, enum parameter id, int index, const char *words, int64_t now_ns);
+
 /* The line shown for a moment. */
 PRINTF_LIKE(3, 4) void live_notice(struct live_state *state, int64_t now_ns, const char *format, ...);
 

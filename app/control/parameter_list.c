@@ -1,0 +1,325 @@
+#include "app/control/parameter_list.h"
+
+#include <ctype.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* A size is known by its longest side. */
+enum { SIZE_LOW = 64, SIZE_HIGH = 4096, SIZE_STEP = 64 };
+enum { LOGARITHMIC_FROM = 32 };
+
+static bool is_control_value(enum parameter id) {
+  return id >= PARAMETER_CONTROL_WEIGHT && id <= PARAMETER_CONTROL_EVERY;
+}
+
+static bool control_has(const struct parameters *values, enum parameter id, int number) {
+  enum parameter list[CONTROL_VALUES_MAX];
+  int count = values_of_control(values, number, list);
+  for (int i = 0; i < count; i++)
+    if (list[i] == id)
+      return true;
+  return false;
+}
+
+/* Those given, and one more. */
+static bool is_open(const struct parameters *values, enum parameter id, int index) {
+  return index == 1 || parameters_text(values, id, index - 1) != NULL;
+}
+
+static bool is_shown(const struct parameters *values, enum parameter id, int index) {
+  switch (id) {
+  case PARAMETER_LORA:
+    return is_open(values, id, index);
+  case PARAMETER_LORA_WEIGHT:
+    return parameters_text(values, PARAMETER_LORA, index) != NULL;
+  case PARAMETER_CONTROL:
+    return index == 1 || values->control[index - 2];
+  case PARAMETER_CONTROL_MODEL:
+  case PARAMETER_CONTROL_SOURCE:
+    return values->control[index - 1];
+  case PARAMETER_STYLE_WEIGHT:
+  case PARAMETER_STYLE_LAYERS:
+    return parameters_text(values, PARAMETER_STYLE, index) != NULL;
+  case PARAMETER_BLEND:
+    return parameters_text(values, PARAMETER_PROMPT, index) != NULL;
+  default:
+    return !is_control_value(id) || control_has(values, id, index);
+  }
+}
+
+static bool is_wanted(const struct parameter_list *list, const struct parameters *values, enum parameter id,
+                      int index) {
+  char name[PARAMETER_NAME_MAX];
+  return is_shown(values, id, index) && strstr(parameter_name(id, index, name), list->filter);
+}
+
+static void add_rows(struct parameter_list *list, const struct parameters *values, enum parameter id) {
+  int first = parameter_row(id)->first;
+  for (int i = first; i < first + parameter_instances(id) && list->count < LIST_ROWS_MAX; i++)
+    if (is_wanted(list, values, id, i))
+      list->row[list->count++] = (struct list_row){id, i};
+}
+
+static int limit(int value, int least, int most) {
+  return value > most ? (most < least ? least : most) : value < least ? least : value;
+}
+
+static void show_chosen(struct parameter_list *list) {
+  list->first = limit(list->first, list->chosen - list->seen + 1, list->chosen);
+  list->first = limit(list->first, 0, list->count - list->seen);
+}
+
+/* What acts soonest comes first. */
+void parameter_list_update(struct parameter_list *list, const struct parameters *values, int seen) {
+  static const enum parameter_need order[] = {NEED_ENCODING,    NEED_FRAME,  NEED_ROWS,
+                                              NEED_PREPARATION, NEED_ENGINE, NEED_NOTHING};
+  const struct list_row *found = parameter_list_chosen(list), chosen = found ? *found : (struct list_row){0};
+  bool moved = seen != list->seen;
+  list->count = 0;
+  list->seen = seen > 0 ? seen : 1;
+  for (size_t i = 0; i < sizeof order / sizeof *order; i++)
+    for (enum parameter id = PARAMETER_NONE + 1; id < PARAMETERS; id++)
+      if (parameter_row(id)->need == order[i])
+        add_rows(list, values, id);
+  for (int i = 0; i < list->count; i++)
+    if (list->row[i].id == chosen.id && list->row[i].index == chosen.index && i != list->chosen) {
+      list->first += i - list->chosen;
+      list->chosen = i;
+    }
+  list->chosen = limit(list->chosen, 0, list->count - 1);
+  list->first = limit(list->first, 0, list->count - list->seen);
+  if (moved)
+    show_chosen(list);
+}
+
+const struct list_row *parameter_list_chosen(const struct parameter_list *list) {
+  return list->chosen < list->count ? &list->row[list->chosen] : NULL;
+}
+
+void parameter_list_choose(struct parameter_list *list, int row) {
+  list->chosen = limit(row, 0, list->count - 1);
+  list->typed[0] = 0;
+  show_chosen(list);
+}
+
+void parameter_list_scroll(struct parameter_list *list, int rows) {
+  list->first = limit(list->first + rows, 0, list->count - list->seen);
+}
+
+static void get_span(enum parameter id, double *low, double *high) {
+  if (parameter_row(id)->type == TYPE_SIZE) {
+    *low = SIZE_LOW;
+    *high = SIZE_HIGH;
+  } else {
+    parameter_span(id, low, high);
+  }
+}
+
+static double get_number(const struct parameters *values, struct list_row row) {
+  if (row.id == PARAMETER_SIZE)
+    return fmax(values->size.width, values->size.height);
+  return is_control_value(row.id) ? values_control_number(values, row.id, row.index, NULL)
+                                  : parameters_number(values, row.id, row.index);
+}
+
+static bool is_logarithmic(double low, double high) {
+  return low > 0 && high >= LOGARITHMIC_FROM * low;
+}
+
+double parameter_list_share(const struct parameters *values, struct list_row row) {
+  double low, high, number = get_number(values, row);
+  get_span(row.id, &low, &high);
+  if (isnan(number) || low >= high)
+    return -1;
+  number = fmin(high, fmax(low, number));
+  return is_logarithmic(low, high) ? log(number / low) / log(high / low) : (number - low) / (high - low);
+}
+
+static double round_to(double number, double grid) {
+  return round(number / grid) * grid;
+}
+
+double parameter_list_number(struct list_row row, double share) {
+  const struct parameter_row *of = parameter_row(row.id);
+  double low, high;
+  get_span(row.id, &low, &high);
+  share = fmin(1, fmax(0, share));
+  double number = is_logarithmic(low, high) ? low * pow(high / low, share) : low + share * (high - low);
+  if (of->type == TYPE_SIZE)
+    return round_to(number, SIZE_STEP);
+  return of->type == TYPE_REAL ? round(number * pow(10, of->decimals)) / pow(10, of->decimals) : round(number);
+}
+
+const char *parameter_list_value(const struct parameters *values, struct list_row row, char *out, size_t size) {
+  if (!is_control_value(row.id) || parameter_row(row.id)->type != TYPE_REAL)
+    return parameters_show(values, row.id, row.index, out, size);
+  snprintf(out, size, "%.*f", parameter_row(row.id)->decimals, get_number(values, row));
+  return out;
+}
+
+/* What a step to the left or right adds. */
+static double get_step(const struct parameters *values, struct list_row row) {
+  const struct parameter_row *of = parameter_row(row.id);
+  double step;
+  if (of->type == TYPE_SIZE)
+    return SIZE_STEP;
+  if (of->type != TYPE_REAL)
+    return 1;
+  if (!is_control_value(row.id))
+    return 5 * pow(10, -of->decimals);
+  values_control_number(values, row.id, row.index, &step);
+  return step;
+}
+
+static int count_choices(enum parameter id) {
+  double low, high;
+  parameter_span(id, &low, &high);
+  return (int)high + 1;
+}
+
+/* Choices and switches go round, numbers stop at their ends. */
+static void change(struct live_state *state, struct list_row row, int by, int64_t now_ns) {
+  const struct parameter_row *of = parameter_row(row.id);
+  const struct parameters *values = &state->settings.values;
+  double number = get_number(values, row), next = number + by * get_step(values, row);
+  if (isnan(number))
+    return;
+  if (of->type == TYPE_CHOICE || of->type == TYPE_SWITCH)
+    next = fmod(next + count_choices(row.id), count_choices(row.id));
+  else if (of->type == TYPE_SIZE)
+    next = fmin(of->max, fmax(SIZE_STEP, round_to(next, SIZE_STEP)));
+  else
+    next = fmin(of->max, fmax(of->min, next));
+  if (of->type == TYPE_REAL)
+    next = round(next * pow(10, of->decimals)) / pow(10, of->decimals);
+  live_set_number(state, row.id, row.index, next, now_ns);
+}
+
+static bool is_numeric(enum parameter id) {
+  return parameter_row(id)->type == TYPE_REAL || parameter_row(id)->type == TYPE_WHOLE;
+}
+
+static enum list_wish type(struct parameter_list *list, enum parameter id, int key) {
+  size_t length = strlen(list->typed);
+  if (!is_numeric(id) || length + 1 >= sizeof list->typed)
+    return LIST_DONE;
+  list->typed[length] = (char)key;
+  list->typed[length + 1] = 0;
+  return LIST_DONE;
+}
+
+static enum list_wish enter(struct parameter_list *list, struct live_state *state, struct list_row row,
+                            int64_t now_ns) {
+  enum parameter_type type = parameter_row(row.id)->type;
+  if (*list->typed)
+    live_set_words(state, row.id, row.index, list->typed, now_ns);
+  else if (type == TYPE_CHOICE || type == TYPE_SWITCH)
+    change(state, row, 1, now_ns);
+  else
+    return LIST_EDIT;
+  list->typed[0] = 0;
+  return LIST_DONE;
+}
+
+static enum list_wish escape(struct parameter_list *list) {
+  bool typing = *list->typed;
+  list->typed[0] = 0;
+  return typing ? LIST_DONE : LIST_LEAVE;
+}
+
+/* Whether it was a key that moves through the rows. */
+static bool move(struct parameter_list *list, int key) {
+  int to = list->chosen;
+  switch (key) {
+  case KEY_UP:
+    to--;
+    break;
+  case KEY_DOWN:
+    to++;
+    break;
+  case KEY_PAGE_UP:
+    to -= list->seen;
+    break;
+  case KEY_PAGE_DOWN:
+    to += list->seen;
+    break;
+  case KEY_HOME:
+    to = 0;
+    break;
+  case KEY_END:
+    to = list->count - 1;
+    break;
+  default:
+    return false;
+  }
+  parameter_list_choose(list, to);
+  return true;
+}
+
+enum list_wish parameter_list_key(struct parameter_list *list, struct live_state *state, int key, int64_t now_ns) {
+  const struct list_row *row = parameter_list_chosen(list);
+  if (key == KEY_TAB)
+    return LIST_LEAVE;
+  if (key == KEY_ESCAPE)
+    return escape(list);
+  if (move(list, key))
+    return LIST_DONE;
+  if (!row)
+    return LIST_NOT_MINE;
+  if (key == KEY_LEFT || key == KEY_RIGHT)
+    change(state, *row, key == KEY_RIGHT ? 1 : -1, now_ns);
+  else if (key == KEY_ENTER)
+    return enter(list, state, *row, now_ns);
+  else if (key < 128 && (isdigit(key) || key == '.' || key == '-'))
+    return type(list, row->id, key);
+  else if (key == KEY_BACKSPACE && *list->typed)
+    list->typed[strlen(list->typed) - 1] = 0;
+  else
+    return LIST_NOT_MINE;
+  return LIST_DONE;
+}
+
+static void set_by_bar(struct live_state *state, struct list_row row, const struct list_box *box, float x,
+                       int64_t now_ns) {
+  const struct parameters *values = &state->settings.values;
+  double number = parameter_list_number(row, (double)((x - box->bar_left) / (box->bar_right - box->bar_left)));
+  if (number != get_number(values, row))
+    live_set_number(state, row.id, row.index, number, now_ns);
+}
+
+static bool has_bar(const struct parameters *values, struct list_row row) {
+  return parameter_list_share(values, row) >= 0;
+}
+
+enum list_wish parameter_list_press(struct parameter_list *list, struct live_state *state, const struct list_box *box,
+                                    float x, float y, int64_t now_ns) {
+  int at = (int)floorf((y - box->top) / box->line);
+  if (x < box->left || x >= box->right || at < 0 || at >= list->seen || list->first + at >= list->count)
+    return LIST_NOT_MINE;
+  struct list_row row = list->row[list->first + at];
+  parameter_list_choose(list, list->first + at);
+  if (x < box->bar_left)
+    return LIST_DONE;
+  if (!has_bar(&state->settings.values, row))
+    return LIST_EDIT;
+  if (parameter_row(row.id)->type == TYPE_SWITCH) {
+    change(state, row, 1, now_ns);
+    return LIST_DONE;
+  }
+  list->grabbed = x <= box->bar_right;
+  parameter_list_drag(list, state, box, x, now_ns);
+  return LIST_DONE;
+}
+
+void parameter_list_drag(struct parameter_list *list, struct live_state *state, const struct list_box *box, float x,
+                         int64_t now_ns) {
+  const struct list_row *row = parameter_list_chosen(list);
+  if (row && list->grabbed)
+    set_by_bar(state, *row, box, x, now_ns);
+}
+
+void parameter_list_release(struct parameter_list *list) {
+  list->grabbed = false;
+}
