@@ -11,6 +11,7 @@ enum { WIDTH = 32, HEIGHT = 16 };
 struct fake {
   struct source source;
   long read;
+  int first; /* what the first picture's bytes are */
   struct host_pictures pictures;
 };
 
@@ -39,12 +40,19 @@ int fake_source_open_now(void) {
 int source_open(struct source **source, const char *spec, const struct source_options *options, struct error *err) {
   (void)options;
   int attempt = attempts++;
+  if (!strncmp(spec, "missing", 7))
+    return error_set(err, STATUS_INPUT, "%s: is nowhere", spec);
+  if (attempt < script.late) {
+    error_set(err, STATUS_INPUT, "%s: not there yet", spec);
+    return SOURCE_NOT_YET;
+  }
   if (attempt > 0 && attempt <= script.refusals)
     return error_set(err, STATUS_INPUT, "%s: not there", spec);
   struct fake *fake = calloc(1, sizeof *fake);
   if (!fake)
     return error_set(err, STATUS_FAILED, "no memory");
   fake->source.impl = &fake_impl;
+  fake->first = strncmp(spec, "other", 5) ? 0 : 100;
   openings++;
   open_now++;
   *source = &fake->source;
@@ -61,7 +69,7 @@ int source_read(struct source *source, struct frame *frame, struct error *err) {
     return script.ends_in_error ? error_set(err, STATUS_INPUT, "the fake source breaks as told") : 0;
   if (host_pictures_take(&fake->pictures, PIXEL_RGBA, WIDTH, HEIGHT, frame, err))
     return -1;
-  memset(frame_plane(frame, 0), (int)fake->read, (size_t)frame->pitch[0] * HEIGHT);
+  memset(frame_plane(frame, 0), fake->first + (int)fake->read, (size_t)frame->pitch[0] * HEIGHT);
   frame->pts = (script.jump_at ? fake->read % script.jump_at : fake->read) * script.frame_ms;
   frame->captured_ns = platform_now_ns();
   frame->serial = (uint64_t)fake->read++;
@@ -77,7 +85,8 @@ void source_get_info(const struct source *source, struct source_info *info) {
                                .fps = 1000.0 / script.frame_ms,
                                .time_base_num = 1,
                                .time_base_den = 1000,
-                               .realtime = script.realtime};
+                               .realtime = script.realtime,
+                               .returns = script.realtime};
 }
 
 void source_interrupt(struct source *source) {

@@ -10,9 +10,11 @@ struct fake_source_script {
   long frames;        /* of each opening; then the end */
   bool ends_in_error; /* or this */
   int refusals;       /* openings after the first that fail */
+  int late;           /* openings that fail before the first that works, and would not later */
   long jump_at;       /* file: timestamps start again at this frame; 0: never */
 };
 
+/* A source whose spec begins with "other" has pictures of 100 on, one of "missing" can never be opened. */
 void fake_source_begin(const struct fake_source_script *script);
 int fake_source_openings(void); /* that worked */
 int fake_source_attempts(void);

@@ -1259,6 +1259,193 @@ static void paused_camera_runs_on(void **state) {
   reading_finish(&reading, 0, NULL);
 }
 
+static void wait_for_status(const struct reading *reading, struct reader_status *status,
+                            bool (*wanted)(const struct reader_status *)) {
+  for (int i = 0; i < PATIENCE_MS; i++) {
+    reader_get_status(reading->reader, status);
+    if (wanted(status))
+      return;
+    usleep(1000);
+  }
+  fail_msg("it did not come to that: %ld frames, %s", status->frames, status->reason);
+}
+
+static bool is_opened(const struct reader_status *status) {
+  return status->opened;
+}
+
+static bool is_lost(const struct reader_status *status) {
+  return status->lost;
+}
+
+static bool stands(const struct reader_status *status) {
+  return status->stands;
+}
+
+static bool has_second(const struct reader_status *status) {
+  return status->sources == 2;
+}
+
+static void reading_start_late(struct reading *reading, const char *spec, const struct fake_source_script *script) {
+  struct source *none = NULL;
+  memset(reading, 0, sizeof *reading);
+  fake_source_begin(script);
+  mailbox_init(&reading->mailbox);
+  assert_int_equal(reader_start(&reading->reader, &none, spec, &reading->options, &reading->mailbox, NULL), 0);
+}
+
+/* What sends nothing yet is tried until it does, says so meanwhile, and can be left. */
+static void sender_comes_late(void **state) {
+  (void)state;
+  struct reading reading;
+  struct reader_status status;
+  struct source_info info;
+  reading_start_late(&reading, "fake", &(struct fake_source_script){.frame_ms = 1, .frames = 3, .late = 1});
+  wait_for_status(&reading, &status, is_lost);
+  assert_false(status.opened);
+  assert_non_null(strstr(status.reason, "not there yet"));
+  assert_false(reader_get_info(reading.reader, &info));
+  wait_for_status(&reading, &status, is_opened);
+  assert_true(reader_get_info(reading.reader, &info));
+  assert_string_equal(info.description, "fake");
+  const struct mail *mail = NULL;
+  while (mailbox_take(&reading.mailbox, &mail, PATIENCE_MS) == 1)
+    ;
+  reader_get_status(reading.reader, &status);
+  assert_int_equal(status.frames, 3);
+  assert_false(status.lost);
+  reading_finish(&reading, 0, NULL);
+
+  reading_start_late(&reading, "fake", &(struct fake_source_script){.late = 1000});
+  wait_for_status(&reading, &status, is_lost);
+  reading_finish(&reading, 0, NULL);
+}
+
+static void mistaken_name_ends_it(void **state) {
+  (void)state;
+  struct reading reading;
+  struct error err = {0};
+  const struct mail *mail;
+  reading_start_late(&reading, "missing", &(struct fake_source_script){0});
+  assert_int_equal(mailbox_take(&reading.mailbox, &mail, PATIENCE_MS), -1);
+  assert_int_equal(fake_source_attempts(), 1);
+  reading_finish(&reading, -1, &err);
+  assert_non_null(strstr(err.message, "nowhere"));
+}
+
+static void switch_to_other(struct reading *reading, enum reader_when when) {
+  struct source *other = NULL;
+  assert_int_equal(source_open(&other, "other", &reading->options, NULL), 0);
+  assert_int_equal(reader_switch(reading->reader, &other, "other", &reading->options, when, NULL), 0);
+  assert_null(other);
+}
+
+/* Serials go on rising. */
+static int first_byte_of_next(struct reading *reading, int64_t *serial) {
+  const struct mail *mail;
+  int got = mailbox_take(&reading->mailbox, &mail, PATIENCE_MS);
+  if (got != 1)
+    return -1;
+  assert_true((int64_t)mail->frame.serial > *serial);
+  *serial = (int64_t)mail->frame.serial;
+  return mail->frame.plane[0][0];
+}
+
+static void switched_at_once(void **state) {
+  (void)state;
+  struct reading reading;
+  struct reader_status status;
+  int64_t serial = -1;
+  int byte, frames = 0;
+  /* A camera, a file between two frames that lie far apart, and one that is paused. */
+  for (int kind = 0; kind < 3; kind++) {
+    reading_start(&reading,
+                  &(struct fake_source_script){.realtime = kind == 0, .frame_ms = kind == 1 ? 5000 : 10, .frames = 90});
+    wait_for_frames(&reading, 1);
+    reader_pause(reading.reader, kind == 2);
+    switch_to_other(&reading, READER_NOW);
+    wait_for_status(&reading, &status, has_second);
+    reader_pause(reading.reader, false);
+    serial = -1;
+    while ((byte = first_byte_of_next(&reading, &serial)) < 100)
+      frames++;
+    assert_in_range(byte, 100, 190);
+    assert_int_equal(fake_source_open_now(), 1);
+    reading_finish(&reading, 0, NULL);
+  }
+  assert_in_range(frames, 0, 3 * 90);
+}
+
+static void switched_at_the_end(void **state) {
+  (void)state;
+  struct reading reading;
+  struct reader_status status;
+  int64_t serial = -1;
+  int byte, last = -1;
+  reading_start(&reading, &(struct fake_source_script){.frame_ms = 5, .frames = 8});
+  switch_to_other(&reading, READER_AT_END);
+  reader_get_status(reading.reader, &status);
+  assert_true(status.next || status.sources == 2);
+  while ((byte = first_byte_of_next(&reading, &serial)) >= 0)
+    last = byte;
+  assert_int_equal(last, 107);
+  reader_get_status(reading.reader, &status);
+  assert_true(status.frames == 16 && status.sources == 2 && !status.next);
+  reading_finish(&reading, 0, NULL);
+}
+
+/* A list that goes on keeps the last picture of a file that ends, or breaks, until the next one comes. */
+static void end_waits_for_the_next(void **state) {
+  (void)state;
+  struct reading reading;
+  struct reader_status status;
+  for (int in_error = 0; in_error < 2; in_error++) {
+    reading_start(&reading, &(struct fake_source_script){.frame_ms = 1, .frames = 8, .ends_in_error = in_error});
+    reader_go_on(reading.reader, true);
+    wait_for_status(&reading, &status, stands);
+    assert_int_equal(status.frames, 8);
+    switch_to_other(&reading, READER_AT_END);
+    wait_for_status(&reading, &status, has_second);
+    wait_for_status(&reading, &status, stands);
+    assert_int_equal(status.frames, 16);
+    reading_finish(&reading, 0, NULL);
+  }
+}
+
+/* The next one cannot be opened: what there is goes on. */
+static void switched_to_a_missing_one(void **state) {
+  (void)state;
+  struct reading reading;
+  struct reader_status status;
+  struct source *none = NULL;
+  reading_start(&reading, &(struct fake_source_script){.frame_ms = 1, .frames = 8});
+  reader_go_on(reading.reader, true);
+  assert_int_equal(reader_switch(reading.reader, &none, "missing", &reading.options, READER_AT_END, NULL), 0);
+  wait_for_status(&reading, &status, has_second);
+  wait_for_status(&reading, &status, stands);
+  assert_int_equal(status.frames, 8);
+  switch_to_other(&reading, READER_NOW);
+  for (int i = 0; i < PATIENCE_MS && status.frames < 16; i++) {
+    reader_get_status(reading.reader, &status);
+    usleep(1000);
+  }
+  assert_int_equal(status.sources, 3);
+  reading_finish(&reading, 0, NULL);
+}
+
+/* One picture stays: it is no end. */
+static void still_picture_stays(void **state) {
+  (void)state;
+  struct reading reading;
+  struct reader_status status;
+  const struct mail *mail;
+  reading_start(&reading, &(struct fake_source_script){.frame_ms = 1, .frames = 1});
+  wait_for_status(&reading, &status, stands);
+  assert_int_equal(mailbox_take(&reading.mailbox, &mail, PATIENCE_MS), 1);
+  assert_int_equal(mailbox_take(&reading.mailbox, &mail, 20), 0);
+  reading_finish(&reading, 0, NULL);
+}
+
 /* From source to pictures: the end of the file ends everything, and every frame is a picture or counted. */
 static void whole_way(void **state) {
   (void)state;
@@ -1335,6 +1522,13 @@ int main(void) {
       cmocka_unit_test(stop_while_lost),
       cmocka_unit_test(paused_file_waits),
       cmocka_unit_test(paused_camera_runs_on),
+      cmocka_unit_test(sender_comes_late),
+      cmocka_unit_test(mistaken_name_ends_it),
+      cmocka_unit_test(switched_at_once),
+      cmocka_unit_test(switched_at_the_end),
+      cmocka_unit_test(end_waits_for_the_next),
+      cmocka_unit_test(switched_to_a_missing_one),
+      cmocka_unit_test(still_picture_stays),
       cmocka_unit_test(whole_way),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

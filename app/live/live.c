@@ -3,9 +3,17 @@
 #include "app/live/live_impl.h"
 #include "unet/base/platform.h"
 
+/* A single picture stays, so that no more of them can be counted. */
+static bool has_shown_all(const struct live *live) {
+  struct reader_status reader = {0};
+  if (live->reader)
+    reader_get_status(live->reader, &reader);
+  return live->options->frames && live->figures.shown && reader.stands;
+}
+
 static bool is_over(const struct live *live, int64_t now_ns) {
   const struct options *options = live->options;
-  return live->state.quit || live->ended || atomic_load(&setup_stop) ||
+  return live->state.quit || live->ended || atomic_load(&setup_stop) || has_shown_all(live) ||
          (options->frames && live->figures.shown >= options->frames) ||
          (options->duration > 0 && (double)(now_ns - live->started_ns) >= options->duration * 1e9);
 }

@@ -25,44 +25,70 @@ struct pace {
   int64_t last_due_ns, last_media_ns; /* of the frame before */
 };
 
+/* What is read, and how to open it again. */
+struct origin {
+  struct source *source; /* NULL: to be opened */
+  char *spec;
+  struct source_options options;
+  const atomic_bool *stop; /* the program's; that of options is the reader's */
+};
+
 struct reader {
   pthread_t thread;
-  struct source *source;
+  struct origin now;
   struct source_info info;
-  const char *spec;
-  struct source_options options; /* its stop is the one below */
   struct mailbox *mailbox;
   struct pace pace;
-  int retry_ms; /* the next pause before a lost camera is opened again; grows until a frame comes */
+  int retry_ms;    /* the pause before a lost source is opened again; grows until a frame comes */
+  long from_here;  /* frames that this source gave */
+  uint64_t serial; /* of the next frame, of whichever source */
   bool failed;
   struct error err; /* valid after the thread's end if failed */
 
-  atomic_bool stop; /* set under the lock */
+  atomic_bool stop, away; /* set under the lock; away: the thread is to leave this source, to stop or for another */
   pthread_mutex_t lock;
   pthread_cond_t changed;
-  /* Protected by lock, and so is the pointer source, which the thread alone changes */
-  bool paused;
+  /* Protected by lock, and so are the pointer now.source and info, which the thread alone changes */
+  struct origin next;
+  bool has_next, goes_on, paused, knows, ended;
   struct reader_status status;
 };
 
-/* Waits until the clock says until_ns. False: the reader is to stop. */
+static void origin_free(struct origin *origin) {
+  source_close(&origin->source);
+  free(origin->spec);
+}
+
+/* Takes over *source. */
+static int origin_set(struct reader *reader, struct origin *origin, struct source **source, const char *spec,
+                      const struct source_options *options, struct error *err) {
+  *origin = (struct origin){.spec = strdup(spec), .options = *options, .stop = options->stop};
+  if (!origin->spec)
+    return error_set(err, STATUS_FAILED, "no memory to read %s", spec);
+  origin->options.stop = &reader->away;
+  origin->source = *source;
+  *source = NULL;
+  return 0;
+}
+
+/* Waits until the clock says until_ns. False: the source is to be left. */
 static bool wait_until(struct reader *reader, int64_t until_ns) {
   struct timespec deadline = wait_deadline(until_ns);
   pthread_mutex_lock(&reader->lock);
-  while (!reader->stop && platform_now_ns() < until_ns)
+  while (!reader->away && platform_now_ns() < until_ns)
     pthread_cond_timedwait(&reader->changed, &reader->lock, &deadline);
-  bool go_on = !reader->stop;
+  bool go_on = !reader->away;
   pthread_mutex_unlock(&reader->lock);
   return go_on;
 }
 
-/* Returns false when the reader is to stop. *waited: it stood still. */
+/* Returns false when the source is to be left. *waited: it stood still. */
 static bool wait_while_paused(struct reader *reader, bool *waited) {
   pthread_mutex_lock(&reader->lock);
   *waited = reader->paused;
-  while (!reader->stop && reader->paused && !reader->info.realtime)
+  while (!reader->away && reader->paused && !reader->info.realtime)
     pthread_cond_wait(&reader->changed, &reader->lock);
-  bool go_on = !reader->stop;
+  bool go_on = !reader->away;
   pthread_mutex_unlock(&reader->lock);
   return go_on;
 }
@@ -95,38 +121,72 @@ static int64_t pace_due(struct pace *pace, int64_t media_ns, int64_t now_ns, dou
   return due;
 }
 
+/* Under the lock: what others may know of the source. That of a stream is only known by its first frame. */
+static void learn(struct reader *reader, const struct source_info *info) {
+  reader->info = *info;
+  reader->knows = info->shape > 0;
+  pthread_cond_broadcast(&reader->changed);
+}
+
 /* Replaces the source. The old one may be NULL. Under the lock, because reader_stop interrupts whatever is there. */
 static void swap_source(struct reader *reader, struct source *source) {
+  struct source_info info;
+  if (source)
+    source_get_info(source, &info);
   pthread_mutex_lock(&reader->lock);
-  struct source *old = reader->source;
-  reader->source = source;
-  if (source && reader->stop)
+  struct source *old = reader->now.source;
+  reader->now.source = source;
+  if (source && reader->away)
     source_interrupt(source);
+  if (source) {
+    reader->status.opened = true;
+    learn(reader, &info);
+  }
   pthread_mutex_unlock(&reader->lock);
   source_close(&old);
 }
 
-/* Opens the lost camera again, for as long as it takes. False: the reader is to stop. */
-static bool recover(struct reader *reader, const char *reason) {
-  log_line(reader->options.log, LOG_WARNING, "%s; trying to open it again", reason);
-  set_lost(reader, true, reason);
-  swap_source(reader, NULL);
-  for (;;) {
-    if (!wait_until(reader, platform_now_ns() + (int64_t)reader->retry_ms * 1000000))
-      return false;
-    reader->retry_ms = reader->retry_ms * 2 < RETRY_MOST_MS ? reader->retry_ms * 2 : RETRY_MOST_MS;
+static bool is_told_to_stop(const struct reader *reader) {
+  return reader->away || (reader->now.stop && atomic_load(reader->now.stop));
+}
+
+/* Until the next try, counted from the begin of the one before. */
+static bool wait_to_retry(struct reader *reader, int64_t begun_ns) {
+  int64_t until_ns = begun_ns + (int64_t)reader->retry_ms * 1000000;
+  reader->retry_ms = reader->retry_ms * 2 < RETRY_MOST_MS ? reader->retry_ms * 2 : RETRY_MOST_MS;
+  return wait_until(reader, until_ns);
+}
+
+/* Opens the source, for as long as it takes where it may be there later: one that was there before. 0: it is open, or
+ * is to be left; -1. */
+static int open_source(struct reader *reader, bool was_there, struct error *err) {
+  for (bool told = was_there;; told = true) {
     struct source *source = NULL;
-    struct error err = {0};
-    if (source_open(&source, reader->spec, &reader->options, &err) == 0) {
+    int64_t begun_ns = platform_now_ns();
+    int code = source_open(&source, reader->now.spec, &reader->now.options, err);
+    if (!code)
       swap_source(reader, source);
-      source_get_info(source, &reader->info);
-      return !reader->stop;
-    }
-    set_lost(reader, true, err.message);
+    if (!code || is_told_to_stop(reader))
+      return 0;
+    if (!was_there && code != SOURCE_NOT_YET)
+      return -1;
+    if (!told)
+      log_line(reader->now.options.log, LOG_WARNING, "%s; waiting for it", err->message);
+    set_lost(reader, true, err->message);
+    if (!wait_to_retry(reader, begun_ns))
+      return 0;
   }
 }
 
-/* Waits until the frame's time has come. 1: it has; 0: the frame is not wanted; -1: the reader is to stop. */
+/* Opens a lost camera or stream again. */
+static int recover(struct reader *reader, struct error *err) {
+  log_line(reader->now.options.log, LOG_WARNING, "%s; trying to open it again", err->message);
+  set_lost(reader, true, err->message);
+  swap_source(reader, NULL);
+  return wait_to_retry(reader, platform_now_ns()) ? open_source(reader, true, err) : 0;
+}
+
+/* Waits until the frame's time has come. 1: it has; 0: the frame is not wanted; -1: the source is to be left. */
 static int await_time(struct reader *reader, struct frame *frame) {
   int64_t media_ns = media_time(reader, frame->pts);
   bool paused;
@@ -143,60 +203,124 @@ static int await_time(struct reader *reader, struct frame *frame) {
   return 1;
 }
 
-/* Hands one frame on when its time has come. False: the reader is to stop. */
-static bool deliver(struct reader *reader, struct frame *frame) {
-  int wanted = await_time(reader, frame);
-  if (wanted == 1) {
-    mailbox_put(reader->mailbox, &(struct mail){.frame = *frame});
-    pthread_mutex_lock(&reader->lock);
-    reader->status.frames++;
-    pthread_mutex_unlock(&reader->lock);
-  } else {
-    frame_release(frame);
-  }
-  return wanted >= 0;
+/* Under the lock. A stream may change its size at any frame. */
+static void follow_size(struct reader *reader, const struct frame *frame) {
+  struct source_info info = reader->info;
+  if (info.width == frame->width && info.height == frame->height && reader->knows)
+    return;
+  if (reader->from_here > 1)
+    log_line(reader->now.options.log, LOG_INFO, "%s is %dx%d now", reader->now.spec, frame->width, frame->height);
+  info.width = frame->width;
+  info.height = frame->height;
+  info.shape = frame_aspect(frame);
+  learn(reader, &info);
 }
 
-/* Reads and delivers frames until the end, which is stored as a failure where it is one. */
-static void read_frames(struct reader *reader) {
-  for (;;) {
+/* Hands one frame on when its time has come. */
+static void deliver(struct reader *reader, struct frame *frame) {
+  int wanted = await_time(reader, frame);
+  reader->from_here++;
+  if (wanted != 1) {
+    frame_release(frame);
+    return;
+  }
+  frame->serial = reader->serial++;
+  pthread_mutex_lock(&reader->lock);
+  follow_size(reader, frame);
+  reader->status.frames++;
+  pthread_mutex_unlock(&reader->lock);
+  mailbox_put(reader->mailbox, &(struct mail){.frame = *frame});
+}
+
+static void found_again(struct reader *reader) {
+  reader->retry_ms = RETRY_FIRST_MS;
+  if (!reader->status.lost)
+    return;
+  log_line(reader->now.options.log, LOG_WARNING, "%s is %s", reader->now.spec, reader->from_here ? "back" : "there");
+  set_lost(reader, false, "");
+}
+
+/* Reads and delivers frames of one source. 0: it has ended, or is to be left; -1. */
+static int read_source(struct reader *reader, struct error *err) {
+  if (!reader->now.source && open_source(reader, false, err))
+    return -1;
+  while (!is_told_to_stop(reader)) {
     struct frame frame = {0};
-    struct error err = {0};
-    int got = source_read(reader->source, &frame, &err);
-    if (reader->stop) {
+    int got = source_read(reader->now.source, &frame, err);
+    if (is_told_to_stop(reader)) {
       frame_release(&frame);
-      return;
-    }
-    if (got == 1) {
-      reader->retry_ms = RETRY_FIRST_MS;
-      if (reader->status.lost) {
-        log_line(reader->options.log, LOG_WARNING, "%s is back", reader->spec);
-        set_lost(reader, false, "");
-      }
-      if (!deliver(reader, &frame))
-        return;
-    } else if (reader->info.realtime) {
-      if (got == 0)
-        error_set(&err, STATUS_INPUT, "%s: the stream ended", reader->spec);
-      if (!recover(reader, err.message))
-        return;
+    } else if (got == 1) {
+      found_again(reader);
+      deliver(reader, &frame);
+    } else if (!reader->info.returns) {
+      return got;
     } else {
-      reader->failed = got < 0;
-      reader->err = err;
-      return;
+      if (got == 0)
+        error_set(err, STATUS_INPUT, "%s: the stream ended", reader->now.spec);
+      if (recover(reader, err))
+        return -1;
     }
   }
+  return 0;
+}
+
+/* Under the lock: the source that waits is the one that is read. Returns the former one. */
+static struct origin begin_next(struct reader *reader) {
+  struct origin former = reader->now;
+  struct source_info info;
+  reader->now = reader->next;
+  reader->next = (struct origin){0};
+  reader->has_next = false;
+  atomic_store(&reader->away, atomic_load(&reader->stop));
+  reader->status.sources++;
+  reader->status.stands = reader->status.lost = false;
+  reader->knows = false;
+  reader->pace.started = false;
+  reader->retry_ms = RETRY_FIRST_MS;
+  reader->from_here = 0;
+  if (reader->now.source) {
+    source_get_info(reader->now.source, &info);
+    learn(reader, &info);
+  }
+  return former;
+}
+
+/* After a source has ended or failed: whether there is another one. Waits for it where the last picture stays. */
+static bool go_on_with_next(struct reader *reader, int got, const struct error *err) {
+  struct origin former = {0};
+  pthread_mutex_lock(&reader->lock);
+  bool is_picture = got == 0 && reader->from_here == 1;
+  if (got < 0 && (reader->goes_on || reader->has_next))
+    log_line(reader->now.options.log, LOG_WARNING, "%s", err->message);
+  reader->status.stands = !reader->has_next;
+  while (!reader->stop && !reader->has_next && (reader->goes_on || is_picture))
+    pthread_cond_wait(&reader->changed, &reader->lock);
+  bool more = !reader->stop && reader->has_next;
+  if (more)
+    former = begin_next(reader);
+  pthread_mutex_unlock(&reader->lock);
+  origin_free(&former);
+  return more;
 }
 
 static void *reader_main(void *opaque) {
   struct reader *reader = opaque;
-  read_frames(reader);
+  int got;
+  do
+    got = read_source(reader, &reader->err);
+  while (go_on_with_next(reader, got, &reader->err));
+  reader->failed = got < 0 && !reader->stop;
+  pthread_mutex_lock(&reader->lock);
+  reader->ended = true;
+  pthread_cond_broadcast(&reader->changed);
+  pthread_mutex_unlock(&reader->lock);
   mailbox_close(reader->mailbox);
   return NULL;
 }
 
 static void reader_free(struct reader *reader) {
-  source_close(&reader->source);
+  origin_free(&reader->now);
+  origin_free(&reader->next);
   pthread_cond_destroy(&reader->changed);
   pthread_mutex_destroy(&reader->lock);
   free(reader);
@@ -207,36 +331,93 @@ int reader_start(struct reader **out, struct source **source, const char *spec, 
   struct reader *reader = calloc(1, sizeof *reader);
   if (!reader)
     return error_set(err, STATUS_FAILED, "no memory for the reader");
-  reader->source = *source;
-  reader->spec = spec;
-  reader->options = *options;
-  reader->options.stop = &reader->stop;
-  reader->mailbox = mailbox;
-  reader->retry_ms = RETRY_FIRST_MS;
-  *source = NULL;
-  source_get_info(reader->source, &reader->info);
   pthread_mutex_init(&reader->lock, NULL);
   wait_init(&reader->changed);
+  reader->mailbox = mailbox;
+  reader->retry_ms = RETRY_FIRST_MS;
+  reader->status.sources = 1;
+  struct source *given = *source;
+  if (origin_set(reader, &reader->now, source, spec, options, err))
+    goto fail;
+  if (given) {
+    source_get_info(given, &reader->info);
+    reader->knows = reader->info.shape > 0;
+    reader->status.opened = true;
+  }
   int code = pthread_create(&reader->thread, NULL, reader_main, reader);
   if (code) {
-    reader_free(reader);
-    return error_set(err, STATUS_FAILED, "cannot start the reader thread: %s", strerror(code));
+    error_set(err, STATUS_FAILED, "cannot start the reader thread: %s", strerror(code));
+    goto fail;
   }
   *out = reader;
   return 0;
+fail:
+  reader_free(reader);
+  return -1;
+}
+
+/* Under the lock: the thread leaves the source. */
+static void call_away(struct reader *reader) {
+  reader->away = true;
+  if (reader->now.source)
+    source_interrupt(reader->now.source);
+}
+
+int reader_switch(struct reader *reader, struct source **source, const char *spec, const struct source_options *options,
+                  enum reader_when when, struct error *err) {
+  struct origin next;
+  if (origin_set(reader, &next, source, spec, options, err))
+    return -1;
+  pthread_mutex_lock(&reader->lock);
+  struct origin replaced = reader->next;
+  reader->next = next;
+  reader->has_next = true;
+  if (when == READER_NOW)
+    call_away(reader);
+  pthread_cond_broadcast(&reader->changed);
+  pthread_mutex_unlock(&reader->lock);
+  origin_free(&replaced);
+  return 0;
+}
+
+void reader_go_on(struct reader *reader, bool go_on) {
+  pthread_mutex_lock(&reader->lock);
+  reader->goes_on = go_on;
+  pthread_cond_broadcast(&reader->changed);
+  pthread_mutex_unlock(&reader->lock);
 }
 
 void reader_pause(struct reader *reader, bool paused) {
   pthread_mutex_lock(&reader->lock);
   reader->paused = paused;
-  pthread_cond_signal(&reader->changed);
+  pthread_cond_broadcast(&reader->changed);
   pthread_mutex_unlock(&reader->lock);
 }
 
 void reader_get_status(struct reader *reader, struct reader_status *status) {
   pthread_mutex_lock(&reader->lock);
   *status = reader->status;
+  status->next = reader->has_next;
   pthread_mutex_unlock(&reader->lock);
+}
+
+static bool get_info(struct reader *reader, struct source_info *info, bool wait) {
+  pthread_mutex_lock(&reader->lock);
+  while (wait && !reader->knows && !reader->ended)
+    pthread_cond_wait(&reader->changed, &reader->lock);
+  bool known = reader->knows;
+  if (known)
+    *info = reader->info;
+  pthread_mutex_unlock(&reader->lock);
+  return known;
+}
+
+bool reader_get_info(struct reader *reader, struct source_info *info) {
+  return get_info(reader, info, false);
+}
+
+bool reader_wait_info(struct reader *reader, struct source_info *info) {
+  return get_info(reader, info, true);
 }
 
 int reader_stop(struct reader **pointer, struct error *err) {
@@ -245,9 +426,8 @@ int reader_stop(struct reader **pointer, struct error *err) {
     return 0;
   pthread_mutex_lock(&reader->lock);
   reader->stop = true;
-  if (reader->source)
-    source_interrupt(reader->source);
-  pthread_cond_signal(&reader->changed);
+  call_away(reader);
+  pthread_cond_broadcast(&reader->changed);
   pthread_mutex_unlock(&reader->lock);
   pthread_join(reader->thread, NULL);
   int result = reader->failed ? -1 : 0;

@@ -29,6 +29,9 @@ struct source_options {
   const struct log *log;
 };
 
+/* What opening a source gives where it failed and may work later: a sender that does not send yet. */
+enum { SOURCE_NOT_YET = -2 };
+
 struct source_info {
   char description[160];            /* "clip.mp4: h264 1280x720, 25 fps" */
   int width, height;                /* as stored, in pixels; 0 unknown */
@@ -38,6 +41,7 @@ struct source_info {
   double duration;                  /* seconds; 0 unknown or endless */
   long frames;                      /* expected; 0 unknown */
   bool realtime;                    /* a camera, screen or realtime stream: paces itself, cannot be waited for */
+  bool returns;                     /* when it ends or fails, it may be there again later */
   long damaged;                     /* packets and frames skipped or patched up so far */
 };
 
@@ -63,8 +67,8 @@ struct source {
   atomic_bool interrupted;
 };
 
-/* spec: a file, URL, "pattern[:WxH]", a device ("/dev/video0", "x11grab::0.0", "lavfi:testsrc2=s=512x512:r=30"),
- * "camera", or another spelling of one of these (spec.h). */
+/* 0, SOURCE_NOT_YET or -1, both with err. spec: a file, URL, "pattern[:WxH]", a device ("/dev/video0", "x11grab::0.0",
+ * "lavfi:testsrc2=s=512x512:r=30"), "camera", or another spelling of one of these (spec.h). */
 int source_open(struct source **source, const char *spec, const struct source_options *options, struct error *err);
 int source_read(struct source *source, struct frame *frame, struct error *err);
 void source_get_info(const struct source *source, struct source_info *info);

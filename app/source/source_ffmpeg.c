@@ -207,7 +207,7 @@ static void settle_info(struct ffmpeg_source *from) {
   info->fps = frame_rate(from);
   info->time_base_num = from->stream->time_base.num;
   info->time_base_den = from->stream->time_base.den;
-  info->realtime = from->realtime;
+  info->realtime = info->returns = from->realtime;
   info->duration = from->realtime || from->options.loop ? 0 : length_in_seconds(from);
   bool whole = from->options.start <= 0 && from->options.duration <= 0;
   info->frames = from->options.loop                     ? 0

@@ -198,7 +198,7 @@ static void pattern_info(const struct source *source, struct source_info *info) 
   info->time_base_den = (int)lrint(pattern->fps * 1000);
   info->duration = pattern->options.duration;
   info->frames = (long)ceil(pattern->options.duration * pattern->fps);
-  info->realtime = pattern->options.live;
+  info->realtime = info->returns = pattern->options.live;
 }
 
 const struct source_impl source_pattern = {"pattern", accepts, pattern_open, pattern_read, pattern_info, pattern_close};
