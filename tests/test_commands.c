@@ -374,6 +374,12 @@ static void control_keys(void **unused) {
   press(&state, 'c');
   assert_string_equal(state.notice, "control 3, gray");
   press(&state, ')');
+  press(&state, 'C');
+  assert_string_equal(state.notice, "control 3, gray: out");
+  assert_true(!values->control_on[2] && parameters_marked(values, PARAMETER_CONTROL_ON, 3));
+  press(&state, 'C');
+  assert_string_equal(state.notice, "control 3, gray: in");
+  assert_true(values->control_on[2]);
   press(&state, 'c');
   assert_string_equal(state.notice, "control 1, canny: low 110");
 }

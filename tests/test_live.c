@@ -409,7 +409,20 @@ static void test_another_model_has_the_mask(void **state) {
   quit_window();
 }
 
-/* The second source alone makes the map that is shown; when it ends, its last frame stays and one line says so. */
+/* Pictures are saved until one is as much like this as it should be. */
+static void save_until(const char *path, bool alike) {
+  double similar = 0;
+  for (int i = 0; i < 100; i++) {
+    save();
+    similar = similarity("shot.png", WHOLE, path, WHOLE);
+    if ((similar > 0.999) == alike)
+      return;
+  }
+  fail_msg("the picture is %.4f alike to %s", similar, path);
+}
+
+/* The second source alone makes the map that is shown; when it ends, its last frame stays and one line says so. A
+ * control that is taken out makes no map, so that the picture is shown; put in again it does. */
 static void test_control_source(void **state) {
   (void)state;
   shell(FFMPEG "-f lavfi -i color=0xff8000:s=64x64:r=10 -frames:v 5 -c:v ffv1 orange.mkv; " FFMPEG
@@ -418,10 +431,11 @@ static void test_control_source(void **state) {
       "lavfi:testsrc2=s=64x64:r=20 --snapshot-dir shots --device cpu --size 64x64 --window 256x256 --threads 1 "
       "--no-hud -v --show map --control map@source --control-source orange.mkv");
   wait_said("--control-source: orange.mkv has ended: its last frame is held");
-  save();
-  double similar = similarity("shot.png", WHOLE, "orange.png", WHOLE);
-  if (similar < 0.999)
-    fail_msg("the map is %.4f alike to the second source", similar);
+  save_until("orange.png", true);
+  press("C");
+  save_until("orange.png", false);
+  press("C");
+  save_until("orange.png", true);
   quit_window();
 }
 

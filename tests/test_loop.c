@@ -25,7 +25,7 @@ struct rig {
   char warned[200]; /* last */
   /* What loop_params.before was called with, if it is to be: how often, the last frame's serial, and from which on it
    * fails. */
-  bool before;
+  bool before, controlled; /* controlled: the engine has two controls, of which the second is switched off */
   int befores;
   uint64_t before_serial, refused;
   struct frame control; /* that it gives to the request */
@@ -45,10 +45,14 @@ static void set_number(struct loop *loop, enum parameter id, double number) {
 
 /* A model's name is what it is known by, and how many steps suit it: "steps 3". */
 static int open_fake(void *opaque, const struct engine_info *used, struct opened *opened, struct error *err) {
-  (void)opaque;
+  const struct rig *rig = opaque;
   struct engine_params params = ENGINE_PARAMS_DEFAULTS;
   struct parameters *values = &opened->beginning.values;
-  struct engine_shape shape = {.steps = 1, .guidance = values_guidance(values)};
+  if (rig->controlled && !used) {
+    values->control[0] = values->control[1] = MAP_CANNY + 1;
+    values->control_on[1] = false;
+  }
+  struct engine_shape shape = {.steps = 1, .guidance = values_guidance(values), .controls = values_controls_on(values)};
   params.device.pictures = LOOP_HOLDS + OTHERS_HOLD;
   params.model = parameters_text(values, PARAMETER_MODEL, 0);
   if (params.model)
@@ -97,7 +101,8 @@ static int note_before(void *opaque, struct engine *engine, struct engine_reques
 }
 
 static void rig_start(struct rig *rig, const struct fake_engine_script *script, bool has_frames) {
-  *rig = (struct rig){.early = rig->early, .before = rig->before, .refused = rig->refused};
+  *rig =
+      (struct rig){.early = rig->early, .before = rig->before, .refused = rig->refused, .controlled = rig->controlled};
   fake_engine_begin(script);
   mailbox_init(&rig->in);
   mailbox_init(&rig->out);
@@ -418,6 +423,49 @@ static int feed_frames(struct rig *rig, int serial, int count) {
     expect_picture(rig);
   }
   return serial;
+}
+
+static void switch_control(struct loop *loop, int number, bool on) {
+  struct parameters changes = {0};
+  assert_int_equal(parameters_set_number(&changes, PARAMETER_CONTROL_ON, number, on, NULL), 0);
+  loop_send(loop, &changes);
+}
+
+/* Frames come until the handle in use has these controls. */
+static int feed_until_controls(struct rig *rig, int serial, unsigned controls) {
+  struct loop_status status = {.prepared.shape.controls = ~controls};
+  const struct mail *mail;
+  for (int i = 0; i < PATIENCE_MS && status.prepared.shape.controls != controls; i++) {
+    put_frame(rig, serial++);
+    assert_int_equal(mailbox_take(&rig->out, &mail, PATIENCE_MS), 1);
+    loop_get_status(rig->loop, &status);
+  }
+  assert_int_equal(status.prepared.shape.controls, controls);
+  return serial;
+}
+
+/* A control comes and goes with another handle, beside frames; until then it adds nothing. One that the engine has not
+ * is none. */
+static void controls_come_and_go(void **state) {
+  (void)state;
+  struct rig rig = {.controlled = true};
+  rig_start(&rig, &(struct fake_engine_script){.frame_ms = 1, .depth = 2, .slow_to_prepare = true}, true);
+  const struct fake_engine_log *log = fake_engine_log();
+  int serial = feed_until_controls(&rig, 1, 1);
+  assert_true(log->submits[0].controls.control[0].weight == 1 && log->submits[0].controls.control[1].weight == 0);
+  switch_control(rig.loop, 2, true);
+  serial = feed_frames(&rig, serial, 3);
+  fake_engine_let_prepare(1);
+  serial = feed_until_controls(&rig, serial, 3);
+  switch_control(rig.loop, 1, false);
+  serial = feed_frames(&rig, serial, 3);
+  assert_true(log->submits[log->submitted - 1].controls.control[0].weight == 0);
+  fake_engine_let_prepare(1);
+  serial = feed_until_controls(&rig, serial, 2);
+  switch_control(rig.loop, 4, false);
+  feed_frames(&rig, serial, 5);
+  rig_finish(&rig, 0);
+  assert_int_equal(log->handles_made, 3);
 }
 
 static void set_size(struct loop *loop, int width, int height) {
@@ -1488,6 +1536,7 @@ int main(void) {
       cmocka_unit_test(slow_window_starves_nobody),
       cmocka_unit_test(pause_and_try_controls),
       cmocka_unit_test(steps_change_beside_frames),
+      cmocka_unit_test(controls_come_and_go),
       cmocka_unit_test(samplers_change_beside_frames),
       cmocka_unit_test(long_prompts_are_prepared_for),
       cmocka_unit_test(size_changes_beside_frames),

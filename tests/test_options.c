@@ -167,6 +167,16 @@ static void test_controls(void **state) {
   refuse("live --control canny@sources:x", "there is no such map");
   refuse("live --control canny --control-source cam", "no control sees it");
   refuse("live --control gray --control gray --control gray --control gray --control gray", "at most 4");
+  options = accept("live --control canny:x --spare-control gray:y:0.5 --control-with end=0.5 --control blur");
+  assert_int_equal(options.control_count, 3);
+  assert_int_equal(values_controls_there(&options.values), 7);
+  assert_int_equal(values_controls_on(&options.values), 5);
+  values_controls(&options.values, &controls);
+  assert_true(controls.control[0].weight == 1 && controls.control[1].weight == 0 && controls.control[1].end == 0.5f);
+  assert_true(options.values.control_weight[1] == 0.5);
+  refuse("live --spare-control canny:0.5", "--spare-control KIND:0.5: a model is missing");
+  refuse("live --spare-control cann", "--spare-control cann: there is no such map");
+  refuse("render a b --spare-control gray", "--spare-control");
   refuse("live --control-with low=1 --control canny", "follows the --control");
   refuse("live --control canny --control-with low", "low, high");
   refuse("live --control canny --control-with weight=1", "low, high");

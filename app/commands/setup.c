@@ -243,7 +243,7 @@ int setup_params(struct setup_params *params, const struct setup *setup, struct 
       .text_to_image = values->text_to_image,
       .guidance = values_guidance(values),
       .stream_batch = values->stream_batch,
-      .controls = (1u << options->control_count) - 1,
+      .controls = values_controls_on(values),
       .styles = params->engine.ip_adapter != NULL,
   };
   choose_size(&params->shape, setup, setup->longest);

@@ -214,6 +214,16 @@ static void run_next_control(struct live_state *state, const struct command_call
   tell_control(state, state->control, call->now_ns);
 }
 
+static void run_switch_control(struct live_state *state, const struct command_call *call) {
+  int number = chosen_control(state, call->now_ns);
+  if (!number)
+    return;
+  bool on = !state->settings.values.control_on[number - 1];
+  set_at(state, PARAMETER_CONTROL_ON, number, on, call->now_ns);
+  live_notice(state, call->now_ns, "control %d, %s: %s", number,
+              map_word((enum map_kind)(state->settings.values.control[number - 1] - 1)), on ? "in" : "out");
+}
+
 static void run_next_control_value(struct live_state *state, const struct command_call *call) {
   int number = chosen_control(state, call->now_ns);
   if (!number)
@@ -467,6 +477,8 @@ static const struct command_entry table[] = {
     {"show", "d", KEY_NONE, "d", "show the picture, a control's map, or both", false, true, run_show, PARAMETER_SHOW,
      0},
     {"next-control", "c", KEY_NONE, "c", "choose the next control", false, true, run_next_control, PARAMETER_NONE, 0},
+    {"switch-control", "C", KEY_NONE, "C", "take that control out of the picture, put it in", false, true,
+     run_switch_control, PARAMETER_CONTROL_ON, 0},
     {"next-control-value", "e", KEY_NONE, "e", "choose which of its values", false, true, run_next_control_value,
      PARAMETER_NONE, 0},
     {"more-control", ")", KEY_NONE, "( )", "less, more of that value", true, true, run_control_value, PARAMETER_NONE,

@@ -54,6 +54,10 @@ static const struct parameter_row table[PARAMETERS] = {
                                  .help = "the network that reads the map"},
     [PARAMETER_CONTROL_SOURCE] = {"control[].source", TYPE_SWITCH, NEED_ENGINE, FIELDS(control_source, 1, CONTROLS_MAX),
                                   .help = "the map is made of the second source"},
+    [PARAMETER_CONTROL_ON] = {"control[].on", TYPE_SWITCH, NEED_PREPARATION, FIELDS(control_on, 1, CONTROLS_MAX),
+                              .standard = 1,
+                              .help = "it is part of the picture; taken out, it needs no time, and once it is back in "
+                                      "another handle is prepared beside the frames"},
     [PARAMETER_CONTROL_WEIGHT] = {"control[].weight", TYPE_REAL, NEED_FRAME, FIELDS(control_weight, 1, CONTROLS_MAX),
                                   .max = 10, .standard = 1, .decimals = 2, .low = 0, .high = 2,
                                   .help = "how much its network adds; 0: it does not run"},

@@ -37,6 +37,7 @@ enum parameter {
   PARAMETER_CONTROL,
   PARAMETER_CONTROL_MODEL,
   PARAMETER_CONTROL_SOURCE,
+  PARAMETER_CONTROL_ON,
   PARAMETER_CONTROL_WEIGHT,
   PARAMETER_CONTROL_START,
   PARAMETER_CONTROL_END,
@@ -166,7 +167,7 @@ struct parameters {
   int show;                     /* enum show */
   int style_layers[STYLES_MAX]; /* enum style_layers */
   int fit, sampler, spacing, strength_grid, prediction, prompt_syntax, text_fix;
-  bool control_source[CONTROLS_MAX], control_guess[CONTROLS_MAX];
+  bool control_source[CONTROLS_MAX], control_on[CONTROLS_MAX], control_guess[CONTROLS_MAX];
   bool lora_lenient, stream_batch, text_to_image, pause, split, fullscreen, hud, help;
   /* A bit an instance: set since the marks were last cleared. Not a value: equality does not look at it. */
   uint16_t marks[PARAMETERS];

@@ -84,10 +84,25 @@ double values_control_number(const struct parameters *values, enum parameter id,
   return value;
 }
 
+unsigned values_controls_there(const struct parameters *values) {
+  unsigned there = 0;
+  for (int i = 0; i < CONTROLS_MAX; i++)
+    there |= (unsigned)(values->control[i] != 0) << i;
+  return there;
+}
+
+unsigned values_controls_on(const struct parameters *values) {
+  unsigned on = 0;
+  for (int i = 0; i < CONTROLS_MAX; i++)
+    on |= (unsigned)values->control_on[i] << i;
+  return on & values_controls_there(values);
+}
+
+/* What is switched off adds nothing while a handle still has it. */
 static void fill_control(const struct parameters *values, int i, struct control_values *control) {
   const struct map_parameter *map;
   int maps = map_parameters(kind_of(values, i + 1), &map);
-  *control = (struct control_values){.weight = (float)values->control_weight[i],
+  *control = (struct control_values){.weight = values->control_on[i] ? (float)values->control_weight[i] : 0,
                                      .start = (float)values->control_start[i],
                                      .end = (float)values->control_end[i],
                                      .guess = values->control_guess[i]};

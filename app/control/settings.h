@@ -36,6 +36,9 @@ void settings_walk(struct settings *settings, int64_t now_ns);
 
 /* What the engine is told for a frame. */
 void settings_controls(const struct settings *settings, int64_t now_ns, struct controls *controls);
+/* A bit for each control that there is; for each of these that is switched on. */
+unsigned values_controls_there(const struct parameters *values);
+unsigned values_controls_on(const struct parameters *values);
 /* Of the control of that number, from 1: how many it has of what keys may change, and which. */
 enum { CONTROL_VALUES_MAX = 4 + MAP_PARAMS };
 int values_of_control(const struct parameters *values, int number, enum parameter list[CONTROL_VALUES_MAX]);

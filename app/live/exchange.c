@@ -87,6 +87,13 @@ static void exchange_settings(struct live *live) {
   live->engines_told = live->engine.engines;
 }
 
+static void put_back_controls(struct parameters *values, unsigned controls) {
+  struct error err;
+  for (int i = 0; i < CONTROLS_MAX; i++)
+    if (values->control[i] && values->control_on[i] != (controls >> i & 1))
+      parameters_set_number(values, PARAMETER_CONTROL_ON, i + 1, controls >> i & 1, &err);
+}
+
 /* What the engine refused is as it was before. */
 static void follow_refusal(struct live *live, int64_t now_ns) {
   struct parameters *values = &live->state.settings.values;
@@ -97,7 +104,7 @@ static void follow_refusal(struct live *live, int64_t now_ns) {
   if (refused->steps != values->steps || refused->guidance != values_guidance(values) ||
       refused->stream_batch != values->stream_batch || refused->width != values->size.width ||
       refused->height != values->size.height || (int)refused->sampler != values->sampler ||
-      (int)refused->spacing != values->spacing)
+      (int)refused->spacing != values->spacing || refused->controls != values_controls_on(values))
     return;
   if (refused->width != shape->width || refused->height != shape->height) {
     live_notice(&live->state, now_ns, "%dx%d: refused, see the terminal", refused->width, refused->height);
@@ -106,6 +113,9 @@ static void follow_refusal(struct live *live, int64_t now_ns) {
     live_notice(&live->state, now_ns, "this sampler: refused, see the terminal");
     parameters_set_number(values, PARAMETER_SAMPLER, 0, shape->sampler, &err);
     parameters_set_number(values, PARAMETER_SPACING, 0, shape->spacing, &err);
+  } else if (refused->controls != shape->controls) {
+    live_notice(&live->state, now_ns, "this control: refused, see the terminal");
+    put_back_controls(values, shape->controls);
   } else if (refused->steps != steps) {
     live_notice(&live->state, now_ns, "%d steps: refused, see the terminal", refused->steps);
     parameters_set_number(values, PARAMETER_STEPS, 0, steps, &err);

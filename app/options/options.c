@@ -241,32 +241,33 @@ static int add_weighted(const struct option *option, struct options *options, in
 }
 
 /* The kind of map of so many characters, which may end in @source. */
-static int set_kind(struct options *options, int index, const char *text, size_t length, struct error *err) {
+static int set_kind(const struct option *option, struct options *options, int index, const char *text, size_t length,
+                    struct error *err) {
   static const char source[] = "@source";
   size_t tail = sizeof source - 1;
   bool second = length > tail && !memcmp(text + length - tail, source, tail);
   size_t word = second ? length - tail : length;
   enum map_kind kind = map_find(text, word);
   if (kind == MAP_KINDS)
-    return usage(err, "--control %.*s: there is no such map: %s", (int)(length < 40 ? length : 40), text,
+    return usage(err, "--%s %.*s: there is no such map: %s", option->name, (int)(length < 40 ? length : 40), text,
                  &MAP_WORDS[sizeof "none|" - 1]);
   if (parameters_set_number(&options->values, PARAMETER_CONTROL_SOURCE, index, second, err))
     return -1;
   return parameters_set_number(&options->values, PARAMETER_CONTROL, index, kind + 1, err);
 }
 
-static int set_control_model(struct options *options, int index, const char *text, struct error *err) {
+static int set_control_model(const struct option *option, struct options *options, int index, const char *text,
+                             struct error *err) {
   double weight = 1;
   char *end, file[PARAMETER_TEXT_MAX];
   struct error why;
   const char *colon = find_weight(text, &weight);
   size_t length = colon ? (size_t)(colon - text) : strlen(text);
   if (!length || (strtod(text, &end), end == text + strlen(text)))
-    return usage(
-        err,
-        "--control KIND:%.40s: a model is missing; KIND alone is the map, and a weight stands behind the model, "
-        "as in canny:MODEL:0.8",
-        text);
+    return usage(err,
+                 "--%s KIND:%.40s: a model is missing; KIND alone is the map, and a weight stands behind the model, "
+                 "as in canny:MODEL:0.8",
+                 option->name, text);
   snprintf(file, sizeof file, "%.*s", (int)(length < sizeof file ? length : sizeof file - 1), text);
   if (parameters_set_text(&options->values, PARAMETER_CONTROL_MODEL, index, length < sizeof file ? file : text, &why) ||
       (colon && parameters_set_number(&options->values, PARAMETER_CONTROL_WEIGHT, index, weight, &why)))
@@ -275,15 +276,18 @@ static int set_control_model(struct options *options, int index, const char *tex
 }
 
 /* Whatever follows the kind is the model's, colons too, but for a number at the end. */
-static int add_control(struct options *options, const char *text, struct error *err) {
+static int add_control(const struct option *option, struct options *options, const char *text, struct error *err) {
   size_t word = strcspn(text, ":");
-  if (options->control_count == CONTROLS_MAX)
-    return usage(err, "--control: at most %d can be given", CONTROLS_MAX);
-  if (set_kind(options, options->control_count + 1, text, word, err) ||
-      (text[word] && set_control_model(options, options->control_count + 1, text + word + 1, err)))
+  int number = options->control_count + 1;
+  if (number > CONTROLS_MAX)
+    return usage(err, "--%s: at most %d controls can be given", option->name, CONTROLS_MAX);
+  if (set_kind(option, options, number, text, word, err) ||
+      (text[word] && set_control_model(option, options, number, text + word + 1, err)))
     return -1;
-  options->control_count++;
-  return 0;
+  options->control_count = number;
+  return option->kind == OPTION_CONTROL_OFF
+             ? parameters_set_number(&options->values, PARAMETER_CONTROL_ON, number, 0, err)
+             : 0;
 }
 
 static void list_values(const struct options *options, char *words, size_t size) {
@@ -406,7 +410,8 @@ static int apply(const struct option *option, struct options *options, struct op
   case OPTION_LORA:
     return add_weighted(option, options, &options->lora_count, PARAMETER_LORA_WEIGHT, text, err);
   case OPTION_CONTROL:
-    return add_control(options, text, err);
+  case OPTION_CONTROL_OFF:
+    return add_control(option, options, text, err);
   case OPTION_CONTROL_WITH:
     return parse_control_values(options, text, err);
   case OPTION_STYLE:

@@ -15,6 +15,7 @@ enum option_kind {
   OPTION_STYLE,        /* likewise */
   OPTION_LAYERS,       /* all of the instances alike */
   OPTION_CONTROL,      /* likewise, "KIND", "KIND:MODEL" or "KIND:MODEL:WEIGHT" */
+  OPTION_CONTROL_OFF,  /* likewise, switched off */
   OPTION_CONTROL_WITH, /* of the control given last: "NAME=NUMBER", with commas between */
   OPTION_BLEND,        /* some of the instances: "INDEX" or "INDEX:NUMBER", with commas between */
   OPTION_ON,           /* a switch of options.values */

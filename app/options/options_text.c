@@ -314,8 +314,8 @@ static void zsh_text(FILE *out, const char *text) {
 
 static void zsh_option(FILE *out, const struct option *option) {
   bool repeats = option->kind == OPTION_SEVERAL || option->kind == OPTION_TEXTS || option->kind == OPTION_PROMPT ||
-                 option->kind == OPTION_LORA || option->kind == OPTION_CONTROL || option->kind == OPTION_CONTROL_WITH ||
-                 option->kind == OPTION_STYLE || option->kind == OPTION_VERBOSE;
+                 option->kind == OPTION_LORA || option->kind == OPTION_CONTROL || option->kind == OPTION_CONTROL_OFF ||
+                 option->kind == OPTION_CONTROL_WITH || option->kind == OPTION_STYLE || option->kind == OPTION_VERBOSE;
   const char *choices = words_of(option);
   bool valued = option->metavar || choices;
   char help[OPTION_HELP_MAX];

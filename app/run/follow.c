@@ -34,6 +34,7 @@ static struct engine_shape suitable(const struct loop *loop, const struct moment
   if (!loop->guidance_embedded || values_guidance(values) > GUIDANCE_FULL)
     shape.guidance = values_guidance(values);
   shape.stream_batch = values->stream_batch;
+  shape.controls = values_controls_on(values) & values_controls_there(&loop->opened_with);
   if (values->size.width > 0) {
     shape.width = values->size.width;
     shape.height = values->size.height;
