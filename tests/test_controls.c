@@ -196,6 +196,17 @@ static void test_live(void **state) {
   rig_close(&rig);
 }
 
+/* Guess mode is of ControlNets, as diffusers has it. */
+static void test_adapters_do_not_guess(void **state) {
+  (void)state;
+  struct rig rig;
+  open_turbo(&rig, (const char *const[]){"adapter", NULL}, (struct engine_shape){.steps = 1, .controls = 1});
+  uint8_t *plain = generate_default(&rig);
+  rig.controls.control[0] = (struct control_values){.weight = 1, .end = 1, .guess = true};
+  assert_same(&rig, generate_default(&rig), plain);
+  rig_close(&rig);
+}
+
 /* With one step a part of the noise is a part of the weight, and a weight of no number is none. */
 static void test_shares(void **state) {
   (void)state;
@@ -475,11 +486,17 @@ int main(int argc, char **argv) {
   if (!golden_has_device(argv[1], "turbo", argv[2]))
     return 77;
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_pictures),      cmocka_unit_test(test_off),
-      cmocka_unit_test(test_live),          cmocka_unit_test(test_shares),
-      cmocka_unit_test(test_stream_batch),  cmocka_unit_test(test_later),
-      cmocka_unit_test(test_texts),         cmocka_unit_test(test_files),
-      cmocka_unit_test(test_second_source), cmocka_unit_test(test_text_to_image_by_a_second_source),
+      cmocka_unit_test(test_pictures),
+      cmocka_unit_test(test_off),
+      cmocka_unit_test(test_live),
+      cmocka_unit_test(test_shares),
+      cmocka_unit_test(test_adapters_do_not_guess),
+      cmocka_unit_test(test_stream_batch),
+      cmocka_unit_test(test_later),
+      cmocka_unit_test(test_texts),
+      cmocka_unit_test(test_files),
+      cmocka_unit_test(test_second_source),
+      cmocka_unit_test(test_text_to_image_by_a_second_source),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

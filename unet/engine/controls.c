@@ -111,7 +111,7 @@ void controls_fill(const struct engine *engine, struct prepared *prepared, const
     struct control_params *to = &run->control[k];
     if (!(prepared->shape.controls >> k & 1))
       continue;
-    to->guess = v->guess;
+    to->guess = v->guess && control_is_controlnet(&engine->model.controls[k]);
     to->map = controls->show != SHOW_PICTURE && controls->show_control == k;
     for (int i = 0; i < steps && isfinite(v->weight); i++) {
       double share = share_of((double)clamp01(v->start), (double)clamp01(v->end), place_of(run->step[i].timestep),
