@@ -736,7 +736,7 @@ static void figures_text(void **unused) {
   content.figures = false;
   hud_figures_text(text, &content);
   assert_string_equal(text, "");
-  content.state = "source lost: gone";
+  content = (struct hud_content){.figures = true, .state = "source lost: gone"};
   hud_figures_text(text, &content);
   assert_non_null(strstr(text, "source lost: gone"));
 }

@@ -20,13 +20,13 @@ static int64_t show(struct live_figures *figures, int count, int64_t every_ms) {
 /* Of whatever pace there is, and just before the next picture as well as just after the last. */
 static void fps_at_any_pace(void **state) {
   (void)state;
-  static const int every_ms[] = {2, 40, 300, 700, 999, 1000, 1001, 2100, 9000, 29000};
+  static const int every_ms[] = {2, 40, 300, 700, 999, 1000, 1001, 2100, 9000, 29000, 150000};
   for (size_t i = 0; i < sizeof every_ms / sizeof *every_ms; i++) {
     struct live_figures figures = {0};
     int64_t last_ns = show(&figures, 300, every_ms[i]);
     double wanted = 1000.0 / every_ms[i];
-    assert_float_equal(live_figures_fps(&figures, last_ns), wanted, wanted * 0.001);
-    assert_float_equal(live_figures_fps(&figures, last_ns + (every_ms[i] - 1) * ms_ns), wanted, wanted * 0.001);
+    assert_float_equal(pace_rate(&figures.pace, last_ns), wanted, wanted * 0.001);
+    assert_float_equal(pace_rate(&figures.pace, last_ns + (every_ms[i] - 1) * ms_ns), wanted, wanted * 0.001);
   }
 }
 
@@ -35,16 +35,17 @@ static void fps_follows(void **state) {
   (void)state;
   const struct mail mail = {.frame_ms = 1};
   struct live_figures figures = {0};
-  assert_true(live_figures_fps(&figures, start_ns) == 0);
+  assert_true(pace_rate(&figures.pace, start_ns) == 0);
   int64_t last_ns = show(&figures, 1, 40);
-  assert_true(live_figures_fps(&figures, last_ns) == 0);
+  assert_true(pace_rate(&figures.pace, last_ns) == 0);
   last_ns = show(&figures, 100, 40);
-  assert_float_equal(live_figures_fps(&figures, last_ns + 500 * ms_ns), 25, 0.1);
-  assert_float_equal(live_figures_fps(&figures, last_ns + 4000 * ms_ns), 0.25, 0.01);
-  assert_true(live_figures_fps(&figures, last_ns + 100000 * ms_ns) == 0);
+  assert_float_equal(pace_rate(&figures.pace, last_ns + 500 * ms_ns), 25, 0.1);
+  assert_float_equal(pace_rate(&figures.pace, last_ns + 4000 * ms_ns), 0.25, 0.01);
+  assert_float_equal(pace_rate(&figures.pace, last_ns + 100000 * ms_ns), 0.01, 0.001);
+  assert_true(pace_rate(&figures.pace, last_ns + 700000 * ms_ns) == 0);
   for (int i = 0; i < 3; i++)
     live_figures_shown(&figures, &mail, last_ns += 2000 * ms_ns);
-  assert_float_equal(live_figures_fps(&figures, last_ns), 0.5, 0.001);
+  assert_float_equal(pace_rate(&figures.pace, last_ns), 0.5, 0.001);
 }
 
 static void fps_text(void **state) {
@@ -52,7 +53,8 @@ static void fps_text(void **state) {
   static const struct {
     double fps;
     const char *wanted;
-  } cases[] = {{144.26, "144.3"}, {24.83, "24.8"}, {1, " 1.0"}, {0.476, "0.48"}, {0.11, "0.11"}, {0, "   -"}};
+  } cases[] = {{144.26, "144.3"}, {24.83, "24.8"},  {1, " 1.0"},       {0.476, "0.48"}, {0.11, "0.11"},
+               {0.997, " 1.0"},   {0.0996, "0.10"}, {0.0072, "0.007"}, {0, "   -"}};
   for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
     char text[HUD_TEXT_MAX];
     const struct hud_content content = {.figures = true, .running = true, .fps = cases[i].fps};
@@ -61,6 +63,91 @@ static void fps_text(void **state) {
     assert_non_null(at);
     assert_memory_equal(at + 5, cases[i].wanted, strlen(cases[i].wanted)); /* behind a mark */
   }
+}
+
+/* Of a source whose frames come several between two looks. */
+static void pace_of_many(void **state) {
+  (void)state;
+  struct pace pace = {0};
+  for (int i = 0; i <= 100; i++)
+    pace_count(&pace, 1 + i / 2 * 3, start_ns + i * 20 * ms_ns);
+  assert_float_equal(pace_rate(&pace, start_ns + 2000 * ms_ns), 75, 0.01);
+}
+
+/* A slow engine's time is the last frame's, a quick one's is smooth. */
+static void frame_time_of_slow_engines(void **state) {
+  (void)state;
+  struct live_figures figures = {.budget_ms = 30};
+  show(&figures, 20, 40);
+  live_figures_shown(&figures, &(struct mail){.frame_ms = 21}, figures.last_ns + 40 * ms_ns);
+  assert_float_equal(figures.frame_ms_now, 3, 1e-9);
+  assert_int_equal(figures.missed, 0);
+  live_figures_shown(&figures, &(struct mail){.frame_ms = 9000}, figures.last_ns + 9000 * ms_ns);
+  assert_float_equal(figures.frame_ms_now, 9000, 1e-9);
+  assert_int_equal(figures.missed, 1);
+}
+
+static void latency_of_late(void **state) {
+  (void)state;
+  static struct recent_times recent;
+  struct recent_summary summary;
+  struct recent_column column[10];
+  recent_times_summarise(&recent, start_ns, &summary);
+  assert_true(summary.median_ms == 0 && summary.p99_ms == 0);
+  for (int i = 0; i < 3000; i++) /* 30 seconds: first 500 ms, then 1 to 100 */
+    recent_times_add(
+        &recent, &(struct recent_time){start_ns + i * 10 * ms_ns, 7, i < 1000 ? 500 : (float)(i % 100 + 1), i == 2995});
+  int64_t now_ns = start_ns + 2999 * 10 * ms_ns;
+  recent_times_summarise(&recent, now_ns, &summary);
+  assert_float_equal(summary.median_ms, 50, 1);
+  assert_float_equal(summary.p99_ms, 99, 1);
+  recent_times_summarise(&recent, now_ns + 60000 * ms_ns, &summary); /* the last three: 98, 99, 100 */
+  assert_float_equal(summary.median_ms, 99, 1e-3);
+  recent_times_draw(&recent, now_ns, 1000 * ms_ns, column, 10);
+  assert_true(column[9].missed && !column[8].missed);
+  assert_float_equal(column[9].latency_ms, 100, 1e-3);
+  assert_float_equal(column[0].latency_ms, 10, 1e-3);
+  assert_float_equal(column[0].engine_ms, 7, 1e-3);
+  recent_times_draw(&recent, now_ns + 500 * ms_ns, 1000 * ms_ns, column, 10);
+  assert_true(column[9].engine_ms < 0 && column[4].engine_ms > 0);
+}
+
+static void way_text(void **state) {
+  (void)state;
+  char text[HUD_TEXT_MAX];
+  struct hud_content content = {.figures = true,
+                                .running = true,
+                                .fps = 0.5,
+                                .source_fps = 30,
+                                .latency_ms = 31.24,
+                                .latency_p99_ms = 45,
+                                .budget_ms = 40,
+                                .missed = 2};
+  hud_figures_text(text, &content);
+  assert_non_null(strstr(text, "30.0"));
+  assert_non_null(strstr(text, "31.2"));
+  assert_non_null(strstr(text, "45.0"));
+  assert_non_null(strstr(text, "missed "));
+  content = (struct hud_content){.figures = true, .running = true, .fps = 0.5};
+  hud_figures_text(text, &content);
+  assert_null(strstr(text, "capture to screen"));
+  assert_null(strstr(text, "missed"));
+}
+
+/* What the audience must not read. */
+static void nothing_without_figures(void **state) {
+  (void)state;
+  char text[HUD_TEXT_MAX];
+  struct hud_content content = {.running = true, .state = "source lost: unplugged", .alert = true, .notice = "seed 7"};
+  hud_figures_text(text, &content);
+  assert_string_equal(text, "");
+  hud_notice_text(text, &content);
+  assert_string_equal(text, "");
+  content.figures = true;
+  hud_notice_text(text, &content);
+  assert_non_null(strstr(text, "seed 7"));
+  hud_figures_text(text, &content);
+  assert_non_null(strstr(text, "unplugged"));
 }
 
 static void expect_progress(long total, long frames, double seconds, const char *wanted) {
@@ -101,8 +188,16 @@ static void progress_now_and_then(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(fps_at_any_pace),   cmocka_unit_test(fps_follows),           cmocka_unit_test(fps_text),
-      cmocka_unit_test(progress_in_words), cmocka_unit_test(progress_now_and_then),
+      cmocka_unit_test(fps_at_any_pace),
+      cmocka_unit_test(fps_follows),
+      cmocka_unit_test(fps_text),
+      cmocka_unit_test(pace_of_many),
+      cmocka_unit_test(frame_time_of_slow_engines),
+      cmocka_unit_test(latency_of_late),
+      cmocka_unit_test(way_text),
+      cmocka_unit_test(nothing_without_figures),
+      cmocka_unit_test(progress_in_words),
+      cmocka_unit_test(progress_now_and_then),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -32,6 +32,13 @@ static void adopt_engine(struct live *live) {
   }
 }
 
+/* The notice is said on the terminal as well. */
+static void tell(struct live *live, enum log_level level) {
+  log_line(&live->log, level, "%s", live->state.notice);
+  if (level == LOG_WARNING || live->options->verbose > 0)
+    live->notice_told_ns = live->state.notice_until_ns;
+}
+
 static void tell_snapshot(struct live *live, bool wait, int64_t now_ns) {
   const char *path;
   struct error err;
@@ -40,7 +47,7 @@ static void tell_snapshot(struct live *live, bool wait, int64_t now_ns) {
     return;
   const char *word = taken > 0 ? "saved " : "", *text = taken > 0 ? path : err.message;
   live_notice(&live->state, now_ns, "%s%s", word, text);
-  log_line(&live->log, taken > 0 ? LOG_INFO : LOG_WARNING, "%s%s", word, text);
+  tell(live, taken > 0 ? LOG_INFO : LOG_WARNING);
 }
 
 /* One at a time: the next is taken when the last is written. */
@@ -66,8 +73,8 @@ static void tell_size(struct live *live, const struct engine_shape *before) {
   const struct engine_shape *now = &live->engine.prepared.shape;
   if (!before->width || (before->width == now->width && before->height == now->height))
     return;
-  live_notice(&live->state, platform_now_ns(), "size %dx%d", now->width, now->height);
-  log_line(&live->log, LOG_INFO, "the picture is %dx%d now", now->width, now->height);
+  live_notice(&live->state, platform_now_ns(), "the picture is %dx%d now", now->width, now->height);
+  tell(live, LOG_INFO);
 }
 
 /* Sends what the keys changed to the engine thread, and takes over the settings that it follows now. */
@@ -142,13 +149,16 @@ static void publish(struct live *live, int64_t now_ns) {
   struct hub_figures *told = &live->figures_told;
   if (now_ns - live->published_ns > publish_ns) {
     const struct engine_shape *shape = &live->engine.prepared.shape;
+    struct recent_summary late;
     memset(told, 0, sizeof *told);
     told->ready = live->state.ready;
-    told->fps = live_figures_fps(&live->figures, now_ns);
+    told->fps = pace_rate(&live->figures.pace, now_ns);
     told->frame_ms = live->figures.frame_ms_now;
-    told->budget_ms = live->options->budget_ms;
-    told->latency_ms = stats_quantile(&live->figures.latency, 0.5);
-    told->latency_p99_ms = stats_quantile(&live->figures.latency, 0.99);
+    told->budget_ms = live->figures.budget_ms;
+    recent_times_summarise(&live->figures.recent, now_ns, &late);
+    told->latency_ms = late.median_ms;
+    told->latency_p99_ms = late.p99_ms;
+    told->missed = live->figures.missed;
     told->shown = live->figures.shown;
     told->dropped = live->figures.dropped;
     told->width = shape->width;

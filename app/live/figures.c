@@ -2,40 +2,25 @@
 
 #include <math.h>
 
-/* Where a second has fewer pictures than these, as many are looked back for, but no further than a minute. */
-enum { FEW = 3 };
-static const int64_t second_ns = 1000000000, longest_ns = 60 * (int64_t)1000000000;
-
 void live_figures_shown(struct live_figures *figures, const struct mail *mail, int64_t now_ns) {
-  figures->stamps[figures->shown % FIGURES_STAMPS] = now_ns;
+  struct recent_time time = {now_ns, (float)mail->frame_ms, -1,
+                             figures->budget_ms > 0 && mail->frame_ms > figures->budget_ms};
+  double seconds = (double)(now_ns - figures->last_ns) * 1e-9;
   if (!figures->shown) {
     figures->first_ns = now_ns;
     figures->frame_ms_now = mail->frame_ms;
   }
   figures->shown++;
+  figures->missed += time.missed;
   figures->last_ns = now_ns;
-  figures->frame_ms_now += (mail->frame_ms - figures->frame_ms_now) * 0.1;
+  pace_count(&figures->pace, figures->shown, now_ns);
+  figures->frame_ms_now += (mail->frame_ms - figures->frame_ms_now) * fmin(1, fmax(0.1, seconds));
   stats_add(&figures->frame, mail->frame_ms);
-  if (!mail->again && mail->frame.captured_ns > 0)
+  if (!mail->again && mail->frame.captured_ns > 0) {
+    time.latency_ms = (float)(now_ns - mail->frame.captured_ns) * 1e-6f;
     stats_add(&figures->latency, (double)(now_ns - mail->frame.captured_ns) / 1e6);
-}
-
-double live_figures_fps(const struct live_figures *figures, int64_t now_ns) {
-  int64_t oldest = 0, newest = 0;
-  int count = 0;
-  for (long i = figures->shown - 1; i >= 0 && count < FIGURES_STAMPS; i--) {
-    int64_t stamp = figures->stamps[i % FIGURES_STAMPS];
-    if (now_ns - stamp > (count < FEW ? longest_ns : second_ns))
-      break;
-    newest = count ? newest : stamp;
-    oldest = stamp;
-    count++;
   }
-  if (count < 2)
-    return 0;
-  double fps = (count - 1) * 1e9 / (double)(newest - oldest);
-  int64_t since = now_ns - newest;
-  return since > second_ns ? fmin(fps, 1e9 / (double)since) : fps;
+  recent_times_add(&figures->recent, &time);
 }
 
 double live_figures_mean_fps(const struct live_figures *figures) {

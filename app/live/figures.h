@@ -5,25 +5,24 @@
 #include <stdio.h>
 
 #include "app/flow/mailbox.h"
+#include "app/flow/pace.h"
+#include "app/flow/recent_times.h"
 #include "app/flow/stats.h"
-
-enum { FIGURES_STAMPS = 128 };
 
 /* Zero-initialise to start. */
 struct live_figures {
+  double budget_ms; /* a frame should take no longer; 0: none */
   long shown, dropped;
-  double frame_ms_now;  /* smoothed over about ten frames */
+  long missed;          /* took longer than the budget */
+  double frame_ms_now;  /* smoothed over about ten frames, and no more than a second */
   struct stats frame;   /* the engine's time a frame */
   struct stats latency; /* from capture to the screen; only of frames shown for the first time */
   int64_t first_ns, last_ns;
-  int64_t stamps[FIGURES_STAMPS]; /* when the last pictures were shown */
+  struct pace pace, source; /* of pictures shown, of frames read */
+  struct recent_times recent;
 };
 
 void live_figures_shown(struct live_figures *figures, const struct mail *mail, int64_t now_ns);
-
-/* Pictures a second: over the last second, or over the last few pictures where they come more slowly; less when the
- * next one is overdue. 0: not known, because there was no second picture in the last minute. */
-double live_figures_fps(const struct live_figures *figures, int64_t now_ns);
 
 /* From the first picture to the last; 0: there was no second one. */
 double live_figures_mean_fps(const struct live_figures *figures);

@@ -62,7 +62,7 @@ static int open_all(struct live *live, struct error *err) {
 }
 
 int command_live(const struct options *options, struct error *err) {
-  struct live live = {.options = options};
+  struct live live = {.options = options, .figures.budget_ms = options->budget_ms};
   mailbox_init(&live.frames);
   mailbox_init(&live.pictures);
   int status = open_all(&live, err);

@@ -61,6 +61,8 @@ struct live {
   bool ended;
   bool overlay_changed; /* since the last drawing */
   int64_t started_ns, drawn_ns;
+  int64_t notice_told_ns; /* state.notice_until_ns of what was said on the terminal, as there is no screen for it */
+  bool loss_told;         /* likewise, that the source is lost */
   long dropped_before; /* while the engine was being opened */
   struct live_figures figures;
 };

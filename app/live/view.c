@@ -64,6 +64,7 @@ bool live_handle_events(struct live *live, int64_t now_ns) {
 
 bool live_take_picture(struct live *live) {
   const struct mail *mail;
+  pace_count(&live->figures.source, mailbox_count(&live->frames).put, platform_now_ns());
   int got = mailbox_take(&live->pictures, &mail, WAIT_MS);
   live->ended = got < 0;
   if (got == 1) {
@@ -113,18 +114,39 @@ bool live_describe_state(struct live *live, char *words, size_t size) {
   return false;
 }
 
+/* What no screen shows is said on the terminal, unless it was. */
+static void tell_terminal(struct live *live) {
+  const struct live_state *state = &live->state;
+  struct reader_status reader = {0};
+  bool seen = state->settings.values.hud;
+  if (live->reader)
+    reader_get_status(live->reader, &reader);
+  if (!seen && state->notice_until_ns != live->notice_told_ns && !text_ends(state->notice, ", see the terminal"))
+    log_line(&live->log, LOG_WARNING, "%s", state->notice);
+  if (!seen && reader.lost && !live->loss_told)
+    log_line(&live->log, LOG_WARNING, "source lost: %s", reader.reason);
+  live->notice_told_ns = state->notice_until_ns;
+  live->loss_told = reader.lost;
+}
+
 static bool update_hud(struct live *live, int64_t now_ns, int width, int height) {
   const struct live_state *state = &live->state;
   struct parameters values = state->settings.values;
   char words[600];
+  struct recent_summary late;
+  recent_times_summarise(&live->figures.recent, now_ns, &late);
   struct hud_content content = {
       .figures = values.hud,
       .help = values.help,
       .running = state->ready,
-      .fps = live_figures_fps(&live->figures, now_ns),
+      .fps = pace_rate(&live->figures.pace, now_ns),
       .frame_ms = live->figures.frame_ms_now,
-      .budget_ms = live->options->budget_ms,
+      .budget_ms = live->figures.budget_ms,
+      .source_fps = pace_rate(&live->figures.source, now_ns),
+      .latency_ms = late.median_ms,
+      .latency_p99_ms = late.p99_ms,
       .dropped = live->figures.dropped,
+      .missed = live->figures.missed,
       .values = &values,
       .model = live->engine.info.model,
       .loading = live->engine.opening ? model_words(&values) : NULL,
@@ -170,6 +192,7 @@ static void count_shown(struct live *live) {
 void live_draw(struct live *live, bool fresh, bool changed, int64_t now_ns) {
   int width, height;
   window_get_size(live->window, &width, &height);
+  tell_terminal(live);
   live->overlay_changed |= update_hud(live, now_ns, width, height);
   changed |= live->overlay_changed && now_ns - live->drawn_ns > OVERLAY_NS;
   if (fresh || changed)

@@ -13,12 +13,13 @@ struct hud;
 
 /* What the overlay says. Strings are read during hud_update only. */
 struct hud_content {
-  bool figures, help;   /* shown or not */
-  bool running;         /* the engine is open; else only state is shown */
-  double fps, frame_ms; /* of late */
-  double budget_ms;     /* 0: none */
-  double source_fps;    /* 0: unknown */
-  long dropped;         /* so far */
+  bool figures, help;                /* shown or not; without figures, no state and no notice either */
+  bool running;                      /* the engine is open; else only state is shown */
+  double fps, frame_ms;              /* of late */
+  double budget_ms;                  /* 0: none */
+  double source_fps;                 /* 0: unknown */
+  double latency_ms, latency_p99_ms; /* from capture to the screen, of late; 0: unknown */
+  long dropped, missed;              /* so far */
   struct hud_prompt {
     const char *words;
     float share;           /* of the picture */
@@ -26,9 +27,9 @@ struct hud_content {
   int prompt_count;
   const char *model, *loading;     /* in use; to come, or NULL */
   const struct parameters *values; /* of which some are shown; NULL: none */
-  const char *state;  /* "paused", "camera lost: ..."; shown even without the figures. NULL: nothing to say */
-  bool alert;         /* state is bad news */
-  const char *notice; /* NULL: none */
+  const char *state;               /* "paused", "camera lost: ..."; NULL: nothing to say */
+  bool alert;                      /* state is bad news */
+  const char *notice;              /* NULL: none */
 };
 
 /* Needs a current OpenGL context, as hud_update, hud_draw and hud_close do. */

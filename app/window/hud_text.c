@@ -40,10 +40,10 @@ static void put_foreign(struct writer *writer, enum tone tone, const char *words
   put(writer, tone, "%s", text_clean(clean));
 }
 
-/* Of a slow network the second digit counts. */
+/* Of a slow network the second digit counts, and of a very slow one the third. */
 static void put_fps(struct writer *writer, double fps) {
   if (fps > 0)
-    put(writer, TONE_PLAIN, fps < 1 ? "%4.2f" : "%4.1f", fps);
+    put(writer, TONE_PLAIN, fps < 0.0995 ? "%5.3f" : fps < 0.995 ? "%4.2f" : "%4.1f", fps);
   else
     put(writer, TONE_PLAIN, "   -");
 }
@@ -71,6 +71,26 @@ static void put_model(struct writer *writer, const struct hud_content *content) 
   end_line(writer);
 }
 
+/* From the source to the screen. */
+static void put_way(struct writer *writer, const struct hud_content *content) {
+  if (content->source_fps > 0) {
+    put(writer, TONE_DIM, "source ");
+    put_fps(writer, content->source_fps);
+  }
+  if (content->latency_ms > 0) {
+    put(writer, TONE_DIM, "%scapture to screen ", content->source_fps > 0 ? "  " : "");
+    put(writer, TONE_PLAIN, "%.1f", content->latency_ms);
+    put(writer, TONE_DIM, " ms  p99 ");
+    put(writer, TONE_PLAIN, "%.1f", content->latency_p99_ms);
+  }
+  if (content->budget_ms > 0) {
+    put(writer, TONE_DIM, "  missed ");
+    put(writer, content->missed ? TONE_ALERT : TONE_PLAIN, "%ld", content->missed);
+  }
+  if (content->source_fps > 0 || content->latency_ms > 0 || content->budget_ms > 0)
+    end_line(writer);
+}
+
 static void put_figures(struct writer *writer, const struct hud_content *content) {
   bool late = content->budget_ms > 0 && content->frame_ms > content->budget_ms;
   put(writer, TONE_DIM, "fps ");
@@ -83,6 +103,7 @@ static void put_figures(struct writer *writer, const struct hud_content *content
   put(writer, TONE_DIM, "  dropped ");
   put(writer, TONE_PLAIN, "%-5ld", content->dropped);
   end_line(writer);
+  put_way(writer, content);
   for (int i = 0; i < content->prompt_count; i++) {
     if (content->prompt_count > 1)
       put(writer, TONE_PLAIN, "%3.0f%% ", 100 * (double)content->prompts[i].share);
@@ -102,7 +123,7 @@ void hud_figures_text(char *text, const struct hud_content *content) {
   text[0] = 0;
   if (content->figures && content->running)
     put_figures(&writer, content);
-  if (content->state) {
+  if (content->figures && content->state) {
     put_foreign(&writer, content->alert ? TONE_ALERT : TONE_TITLE, content->state);
     end_line(&writer);
   }
@@ -111,7 +132,7 @@ void hud_figures_text(char *text, const struct hud_content *content) {
 void hud_notice_text(char *text, const struct hud_content *content) {
   struct writer writer = {text, 0};
   text[0] = 0;
-  if (content->notice) {
+  if (content->figures && content->notice) {
     put_foreign(&writer, TONE_PLAIN, content->notice);
     end_line(&writer);
   }
