@@ -1,0 +1,279 @@
+/* What clients of the IPC socket and the web page say and are answered. */
+#include "tests/cmocka_all.h"
+
+#include <cjson/cJSON.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "app/control/messages.h"
+
+static struct live_state state;
+static struct hub *hub;
+static struct messages *client;
+static struct message_lines lines;
+
+static int open_client(void **unused) {
+  (void)unused;
+  struct parameters values;
+  struct error err;
+  parameters_init(&values);
+  state = (struct live_state){.ready = true, .slot_before = 1};
+  settings_begin(&state.settings, &values);
+  assert_int_equal(hub_open(&hub, &state, &err), 0);
+  return messages_open(&client, hub, &err);
+}
+
+static int close_client(void **unused) {
+  (void)unused;
+  messages_close(&client);
+  message_lines_free(&lines);
+  hub_close(&hub);
+  return 0;
+}
+
+/* What the window's thread does in a turn. */
+static void turn(const struct hub_figures *figures) {
+  hub_take(hub, &state, 0);
+  hub_publish(hub, &state.settings.values, figures);
+}
+
+/* The only answer, parsed; the caller deletes it. */
+static cJSON *ask(const char *line) {
+  lines.used = 0;
+  messages_answer(client, line, strlen(line), &lines);
+  assert_true(lines.used > 0 && !lines.lost);
+  char *end = memchr(lines.text, '\n', lines.used);
+  assert_ptr_equal(end, lines.text + lines.used - 1);
+  *end = 0;
+  cJSON *answer = cJSON_Parse(lines.text);
+  assert_non_null(answer);
+  return answer;
+}
+
+static void expect(const char *line, const char *wanted) {
+  cJSON *answer = ask(line), *want = cJSON_Parse(wanted);
+  assert_non_null(want);
+  if (!cJSON_Compare(answer, want, true))
+    fail_msg("%s -> %s, not %s", line, lines.text, wanted);
+  cJSON_Delete(answer);
+  cJSON_Delete(want);
+}
+
+static void expect_refused(const char *line, const char *words) {
+  cJSON *answer = ask(line);
+  const char *error = cJSON_GetStringValue(cJSON_GetObjectItem(answer, "error"));
+  if (!error || !strstr(error, words) || strchr(error, '\n'))
+    fail_msg("%s -> %s, not '%s'", line, lines.text, words);
+  cJSON_Delete(answer);
+}
+
+/* Of what is observed. */
+static void expect_events(const char *wanted) {
+  struct message_view *view = calloc(1, sizeof *view);
+  assert_non_null(view);
+  hub_get_values(hub, &view->values);
+  hub_get_figures(hub, &view->figures);
+  lines.used = 0;
+  messages_tell(client, view, &lines);
+  free(view);
+  assert_int_equal(lines.used, strlen(wanted));
+  if (*wanted && memcmp(lines.text, wanted, lines.used))
+    fail_msg("%.*s, not %s", (int)lines.used, lines.text, wanted);
+}
+
+static void values_of_every_type(void **unused) {
+  (void)unused;
+  expect("{\"command\":[\"get_property\",\"strength\"],\"request_id\":3}",
+         "{\"request_id\":3,\"error\":\"success\",\"data\":0.5}");
+  expect("{\"command\":[\"set_property\",\"strength\",0.7]}", "{\"request_id\":0,\"error\":\"success\"}");
+  expect("{\"command\":[\"get_property\",\"strength\"]}", "{\"request_id\":0,\"error\":\"success\",\"data\":0.7}");
+  expect("{\"command\":[\"set_property\",\"strength\",\"0.25\"]}", "{\"request_id\":0,\"error\":\"success\"}");
+  expect("{\"command\":[\"set_property\",\"pause\",true]}", "{\"request_id\":0,\"error\":\"success\"}");
+  expect("{\"command\":[\"set_property\",\"hud\",\"off\"]}", "{\"request_id\":0,\"error\":\"success\"}");
+  expect("{\"command\":[\"set_property\",\"guidance-mode\",\"self\"]}", "{\"request_id\":0,\"error\":\"success\"}");
+  expect("{\"command\":[\"set_property\",\"size\",\"512x288\"]}", "{\"request_id\":0,\"error\":\"success\"}");
+  expect("{\"command\":[\"set_property\",\"prompt[2]\",\"a \\\"fox\\\", in snow \\u00e9\"]}",
+         "{\"request_id\":0,\"error\":\"success\"}");
+  expect("{\"command\":[\"set_property\",\"seed\",9007199254740991]}", "{\"request_id\":0,\"error\":\"success\"}");
+  turn(&(struct hub_figures){0});
+  assert_true(state.settings.values.strength == 0.25);
+  assert_true(state.settings.values.pause && !state.settings.values.hud);
+  assert_int_equal(state.settings.values.guidance_mode, 2);
+  assert_int_equal(state.settings.values.size.width, 512);
+  assert_string_equal(state.settings.values.prompt[1].words, "a \"fox\", in snow é");
+  expect("{\"command\":[\"get_property\",\"pause\"]}", "{\"request_id\":0,\"error\":\"success\",\"data\":true}");
+  expect("{\"command\":[\"get_property\",\"guidance-mode\"]}",
+         "{\"request_id\":0,\"error\":\"success\",\"data\":\"self\"}");
+  expect("{\"command\":[\"get_property\",\"size\"]}", "{\"request_id\":0,\"error\":\"success\",\"data\":\"512x288\"}");
+  expect("{\"command\":[\"get_property\",\"seed\"]}",
+         "{\"request_id\":0,\"error\":\"success\",\"data\":9007199254740991}");
+  expect("{\"command\":[\"get_property\",\"prompt[2]\"]}",
+         "{\"request_id\":0,\"error\":\"success\",\"data\":\"a \\\"fox\\\", in snow é\"}");
+  expect("{\"command\":[\"set_property\",\"prompt[2]\",null]}", "{\"request_id\":0,\"error\":\"success\"}");
+  expect("{\"command\":[\"get_property\",\"prompt[2]\"]}", "{\"request_id\":0,\"error\":\"success\",\"data\":null}");
+}
+
+static void steps_and_commands(void **unused) {
+  (void)unused;
+  expect("{\"command\":[\"add\",\"strength\",0.2]}", "{\"request_id\":0,\"error\":\"success\"}");
+  expect("{\"command\":[\"add\",\"strength\",0.2]}", "{\"request_id\":0,\"error\":\"success\"}");
+  expect("{\"command\":[\"get_property\",\"strength\"]}", "{\"request_id\":0,\"error\":\"success\",\"data\":0.9}");
+  expect("{\"command\":[\"add\",\"strength\",1e300]}", "{\"request_id\":0,\"error\":\"success\"}");
+  expect("{\"command\":[\"cycle\",\"pause\"]}", "{\"request_id\":0,\"error\":\"success\"}");
+  expect("{\"command\":[\"cycle\",\"show\"]}", "{\"request_id\":0,\"error\":\"success\"}");
+  expect("{\"command\":[\"new-seed\"]}", "{\"request_id\":0,\"error\":\"success\"}");
+  expect("{\"command\":[\"prompt\",1],\"async\":true}", "{\"request_id\":0,\"error\":\"success\"}");
+  turn(&(struct hub_figures){0});
+  assert_true(state.settings.values.strength == 1 && state.settings.values.pause);
+  assert_int_equal(state.settings.values.show, 1);
+  assert_true(state.settings.values.seed != 1);
+  expect("{\"command\":[\"cycle\",\"show\"]}", "{\"request_id\":0,\"error\":\"success\"}");
+  expect("{\"command\":[\"cycle\",\"show\"]}", "{\"request_id\":0,\"error\":\"success\"}");
+  expect("{\"command\":[\"get_property\",\"show\"]}", "{\"request_id\":0,\"error\":\"success\",\"data\":\"picture\"}");
+}
+
+static void what_is_refused(void **unused) {
+  (void)unused;
+  expect_refused("{\"command\":[\"set_property\",\"strength\",2],\"request_id\":9}", "from 0 to 1");
+  expect_refused("{\"command\":[\"set_property\",\"strength\",1e999]}", "from 0 to 1");
+  expect_refused("{\"command\":[\"set_property\",\"strength\",true]}", "from 0 to 1");
+  expect_refused("{\"command\":[\"set_property\",\"strength\",null]}", "from 0 to 1");
+  expect_refused("{\"command\":[\"set_property\",\"strength\",[0.5]]}", "from 0 to 1");
+  expect_refused("{\"command\":[\"set_property\",\"steps\",1.5]}", "whole number");
+  expect_refused("{\"command\":[\"set_property\",\"show\",1]}", "picture|map|beside");
+  expect_refused("{\"command\":[\"set_property\",\"pause\",1]}", "on or off");
+  expect_refused("{\"command\":[\"set_property\",\"prompt[1]\",5]}", "a text");
+  expect_refused("{\"command\":[\"set_property\",\"prompt[1]\",\"a\\nb\"]}", "one line");
+  expect_refused("{\"command\":[\"set_property\",\"prompt[1]\",\"a\\u0000b\"]}", "u0000");
+  expect_refused("{\"command\":[\"set_property\",\"prompt[10]\",\"a\"]}", "there are 1 to 9");
+  expect_refused("{\"command\":[\"set_property\",\"prompt\",\"a\"]}", "prompt");
+  expect_refused("{\"command\":[\"set_property\",\"model\",\"/etc/passwd\"]}", "command line");
+  expect_refused("{\"command\":[\"set_property\",\"fit\",\"crop\"]}", "start");
+  expect_refused("{\"command\":[\"set_property\",\"figures/fps\",1]}", "not set");
+  expect_refused("{\"command\":[\"set_property\",\"strength\"]}", "2 arguments");
+  expect_refused("{\"command\":[\"get_property\",\"strenght\"]}", "no parameter of that name");
+  expect_refused("{\"command\":[\"get_property\",\"figures/\"]}", "no such figure");
+  expect_refused("{\"command\":[\"get_property\",7]}", "name of a property");
+  expect_refused("{\"command\":[\"add\",\"show\",1]}", "add:");
+  expect_refused("{\"command\":[\"cycle\",\"strength\"]}", "neither");
+  expect_refused("{\"command\":[\"observe_property\",\"strength\"]}", "2 arguments");
+  expect_refused("{\"command\":[\"observe_property\",1.5,\"strength\"]}", "whole number");
+  expect_refused("{\"command\":[\"observe_property\",1,\"parameter-list\"]}", "does not change");
+  expect_refused("{\"command\":[\"quit\"]}", "quit");
+  expect_refused("{\"command\":[\"rm\",\"-rf\"]}", "rm");
+  expect_refused("{\"command\":[\"new-seed\",1,2]}", "at most one number");
+  expect_refused("{\"command\":\"new-seed\"}", "a list");
+  expect_refused("{\"command\":[]}", "a list");
+  expect_refused("{\"request_id\":\"x\",\"command\":[\"new-seed\"]}", "request_id");
+  expect_refused("{\"request-id\":1,\"command\":[\"new-seed\"]}", "request-id");
+  expect_refused("[1]", "a JSON object");
+  expect_refused("set strength 0.7", "a JSON object");
+  expect_refused("{\"command\":[\"new-seed\"]} {}", "a JSON object");
+  expect_refused("{\"command\":[\"new-seed\"]", "a JSON object");
+  expect_refused("", "a JSON object");
+  expect_refused("{\"command\":[\"new-seed\xff\"]}", "UTF-8");
+  expect_refused("[[[[[[[[[[[[[[[[[[[[", "deep");
+  turn(&(struct hub_figures){0});
+  assert_true(state.settings.values.strength == 0.5 && state.settings.values.seed == 1 && !state.quit);
+}
+
+static void lines_too_long(void **unused) {
+  (void)unused;
+  char *line = malloc(MESSAGE_LINE_MAX + 2);
+  assert_non_null(line);
+  memset(line, ' ', MESSAGE_LINE_MAX + 1);
+  memcpy(line, "{\"command\":[\"new-seed\"]}", 24);
+  line[MESSAGE_LINE_MAX] = 0;
+  expect(line, "{\"request_id\":0,\"error\":\"success\"}");
+  line[MESSAGE_LINE_MAX] = ' ';
+  line[MESSAGE_LINE_MAX + 1] = 0;
+  expect_refused(line, "at most 16384 bytes");
+  lines.used = 0;
+  messages_answer(client, "{}\0", 3, &lines);
+  assert_non_null(memmem(lines.text, lines.used, "UTF-8", 5));
+  free(line);
+}
+
+static void changes_are_told(void **unused) {
+  (void)unused;
+  struct hub_figures figures = {.fps = 12.5, .source = "a\xff.mp4"};
+  turn(&figures);
+  assert_false(messages_observes(client));
+  expect("{\"command\":[\"observe_property\",1,\"strength\"]}", "{\"request_id\":0,\"error\":\"success\"}");
+  expect("{\"command\":[\"observe_property\",2,\"figures/fps\"]}", "{\"request_id\":0,\"error\":\"success\"}");
+  expect("{\"command\":[\"observe_property\",2,\"figures/source\"]}", "{\"request_id\":0,\"error\":\"success\"}");
+  assert_true(messages_observes(client));
+  expect_events("{\"event\":\"property-change\",\"id\":1,\"name\":\"strength\",\"data\":0.5}\n"
+                "{\"event\":\"property-change\",\"id\":2,\"name\":\"figures/fps\",\"data\":12.5}\n"
+                "{\"event\":\"property-change\",\"id\":2,\"name\":\"figures/source\",\"data\":\"a?.mp4\"}\n");
+  expect_events("");
+  commands_run(&state, '+', false, 0); /* by a key */
+  turn(&figures);
+  expect_events("{\"event\":\"property-change\",\"id\":1,\"name\":\"strength\",\"data\":0.55}\n");
+  expect("{\"command\":[\"unobserve_property\",2]}", "{\"request_id\":0,\"error\":\"success\"}");
+  figures.fps = 30;
+  turn(&figures);
+  expect_events("");
+  expect("{\"command\":[\"get_property\",\"figures/fps\"]}", "{\"request_id\":0,\"error\":\"success\",\"data\":30}");
+}
+
+static void observing_is_bounded(void **unused) {
+  (void)unused;
+  for (int i = 0; i < MESSAGE_WATCHES_MAX; i++)
+    expect("{\"command\":[\"observe_property\",1,\"strength\"]}", "{\"request_id\":0,\"error\":\"success\"}");
+  expect_refused("{\"command\":[\"observe_property\",1,\"strength\"]}", "at most 512");
+}
+
+static void answers_are_bounded(void **unused) {
+  (void)unused;
+  static const char line[] = "{\"command\":[\"get_property\",\"parameter-list\"]}";
+  lines.used = 0;
+  for (int i = 0; i < 200; i++)
+    messages_answer(client, line, sizeof line - 1, &lines);
+  assert_true(lines.lost && lines.used <= MESSAGE_BACKLOG_MAX && lines.text[lines.used - 1] == '\n');
+  lines.lost = false;
+  message_lines_sent(&lines, lines.used);
+}
+
+static const cJSON *find(const cJSON *list, const char *name) {
+  const cJSON *item;
+  cJSON_ArrayForEach(item, list) {
+    if (!strcmp(cJSON_GetStringValue(cJSON_GetObjectItem(item, "name")), name))
+      return item;
+  }
+  fail_msg("%s is not listed", name);
+  return NULL;
+}
+
+/* Whoever reads it needs no table of their own. */
+static void what_there_is(void **unused) {
+  (void)unused;
+  cJSON *answer = ask("{\"command\":[\"get_property\",\"parameter-list\"]}"),
+        *list = cJSON_GetObjectItem(answer, "data");
+  assert_int_equal(cJSON_GetArraySize(list), PARAMETERS - 1);
+  const cJSON *strength = find(list, "strength"), *prompt = find(list, "prompt[]"), *show = find(list, "show");
+  assert_string_equal(cJSON_GetObjectItem(strength, "type")->valuestring, "real");
+  assert_true(cJSON_GetObjectItem(strength, "max")->valuedouble == 1);
+  assert_true(cJSON_GetObjectItem(strength, "default")->valuedouble == 0.5);
+  assert_true(cJSON_GetObjectItem(prompt, "first")->valuedouble == 1);
+  assert_true(cJSON_GetObjectItem(prompt, "count")->valuedouble == 9);
+  assert_int_equal(cJSON_GetArraySize(cJSON_GetObjectItem(show, "choices")), 3);
+  for (enum parameter id = PARAMETER_NONE + 1; id < PARAMETERS; id++)
+    assert_non_null(cJSON_GetObjectItem(find(list, parameter_row(id)->name), "help"));
+  cJSON_Delete(answer);
+  answer = ask("{\"command\":[\"get_property\",\"command-list\"]}");
+  assert_non_null(cJSON_GetObjectItem(find(cJSON_GetObjectItem(answer, "data"), "new-seed"), "help"));
+  cJSON_Delete(answer);
+  answer = ask("{\"command\":[\"get_property\",\"figures\"]}");
+  assert_true(cJSON_IsNumber(cJSON_GetObjectItem(cJSON_GetObjectItem(answer, "data"), "latency-ms")));
+  cJSON_Delete(answer);
+}
+
+int main(void) {
+#define CASE(function) cmocka_unit_test_setup_teardown(function, open_client, close_client)
+  const struct CMUnitTest tests[] = {
+      CASE(values_of_every_type), CASE(steps_and_commands),   CASE(what_is_refused),     CASE(lines_too_long),
+      CASE(changes_are_told),     CASE(observing_is_bounded), CASE(answers_are_bounded), CASE(what_there_is),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
