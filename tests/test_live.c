@@ -287,9 +287,20 @@ static void test_render_gives_the_same(void **state) {
     fail_msg("live and render: %.4f alike", similar);
 }
 
+static void expect_ipc(const char *command, const char *words) {
+  char *answer = (char *)shell_output(NULL,
+                                      "python3 -c 'import socket, sys; s = socket.socket(socket.AF_UNIX); "
+                                      "s.connect(\"ipc.sock\"); s.sendall(sys.argv[1].encode() + b\"\\n\"); "
+                                      "print(s.makefile().readline())' '{\"command\":%s}'",
+                                      command);
+  if (!strstr(answer, words))
+    fail_msg("%s: %s, not '%s'", command, answer, words);
+  free(answer);
+}
+
 static void test_keys(void **state) {
   (void)state;
-  start_window("still.mkv --loop --snapshot-dir shots" PICTURE);
+  start_window("still.mkv --loop --snapshot-dir shots --ipc ipc.sock" PICTURE);
   freeze();
   expect_window(BELOW_WORDS, true, 0.98, "shot.png", BELOW_WORDS);
   press("2");
@@ -302,7 +313,13 @@ static void test_keys(void **state) {
   expect_window("crop=124:192:132:64", true, 0.98, "shot.png", "crop=124:192:132:64");
   press("b");
   expect_window(BELOW_WORDS, true, 0.98, "shot.png", BELOW_WORDS);
+  /* What another program sets is seen as what a key does. */
+  expect_ipc("[\"get_property\",\"pause\"]", "\"data\":true");
+  expect_ipc("[\"set_property\",\"mix\",0]", "success");
+  expect_window(BELOW_WORDS, true, 0.9, "still.mkv", BELOW_WORDS);
+  expect_ipc("[\"get_property\",\"figures/width\"]", "\"data\":256");
   quit_window();
+  shell("test ! -e ipc.sock");
 }
 
 static void test_interrupt(void **state) {

@@ -185,10 +185,17 @@ static void add_text(cJSON *object, const char *name, const char *text) {
     cJSON_AddStringToObject(object, name, text);
 }
 
-static void describe_range(cJSON *object, const struct parameter_row *row) {
+static void describe_range(cJSON *object, enum parameter id) {
+  const struct parameter_row *row = parameter_row(id);
+  double low, high;
+  parameter_span(id, &low, &high);
   if (row->type == TYPE_REAL || row->type == TYPE_WHOLE || row->type == TYPE_SIZE) {
     cJSON_AddNumberToObject(object, "min", row->min);
     cJSON_AddNumberToObject(object, "max", row->max);
+  }
+  if (row->type == TYPE_REAL || row->type == TYPE_WHOLE) {
+    cJSON_AddNumberToObject(object, "low", low);
+    cJSON_AddNumberToObject(object, "high", high);
   }
   if (row->type == TYPE_REAL)
     cJSON_AddNumberToObject(object, "decimals", row->decimals);
@@ -209,7 +216,7 @@ static cJSON *describe_parameter(const struct parameters *defaults, enum paramet
   add_text(object, "name", row->name);
   add_text(object, "type", types[row->type]);
   add_text(object, "need", needs[row->need]);
-  describe_range(object, row);
+  describe_range(object, id);
   cJSON_AddItemToObject(object, "default", parameter_value(defaults, id, row->first));
   add_text(object, "default_text", row->from);
   add_text(object, "unit", row->unit);

@@ -56,7 +56,7 @@ static int open_all(struct live *live, struct error *err) {
     source_close(&source);
     return -1;
   }
-  if (hub_open(&live->hub, &live->state, err))
+  if (hub_open(&live->hub, &live->state, err) || live_open_clients(live, err))
     return -1;
   return live_open_window(live, err);
 }
@@ -75,6 +75,7 @@ int command_live(const struct options *options, struct error *err) {
   struct error ignored;
   if (live_stop_threads(&live, status ? &ignored : err))
     status = -1;
+  live_close_clients(&live);
   hub_close(&live.hub);
   styling_finish(&live.styling);
   masking_close(&live.masking);

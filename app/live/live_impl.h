@@ -4,11 +4,13 @@
  * open.c      source, engine and what goes along with them, as the options ask for them
  * exchange.c  brings reader, engine and files to what the state says, and tells what they refuse
  * view.c      window, events, overlay, drawing
+ * clients.c   those who set values from outside
  * live.c      the turn from the first picture to the last */
 #ifndef APP_LIVE_LIVE_IMPL_H
 #define APP_LIVE_LIVE_IMPL_H
 
 #include "app/control/hub.h"
+#include "app/control/ipc.h"
 #include "app/control/keys.h"
 #include "app/live/figures.h"
 #include "app/options/options.h"
@@ -42,6 +44,7 @@ struct live {
   struct control_source *control;
   struct loop *loop;
   struct hub *hub;
+  struct ipc *ipc;
   struct hub_figures figures_told; /* to clients of the hub */
   int64_t published_ns;            /* when that was */
 
@@ -77,6 +80,12 @@ int live_open_beside(struct live *live, struct error *err);
 int live_start_threads(struct live *live, struct source **source, struct error *err);
 /* Ends the threads, the one that feeds first. Returns -1 and err when one of them had failed. */
 int live_stop_threads(struct live *live, struct error *err);
+
+/* --- clients.c --- */
+
+/* Each has a thread of its own, which meets this one at the hub alone. */
+int live_open_clients(struct live *live, struct error *err);
+void live_close_clients(struct live *live);
 
 /* --- exchange.c --- */
 

@@ -72,6 +72,7 @@ struct options {
   int window_width, window_height; /* 0: chosen */
   int display;                     /* screen number, from 0 */
   const char *snapshot_dir;        /* NULL: the working directory */
+  const char *ipc;                 /* socket; NULL: none */
 
   int verbose; /* -1 quiet, 0, 1 informative, 2 debugging */
 };

@@ -158,6 +158,10 @@ const struct option option_table[] = {
     {"snapshot-dir", 0, OPTION_TEXT, GROUP_WINDOW, LIVE, "DIR", .value = VALUE_DIR, AT(snapshot_dir),
      .help = "where snapshots go (default: the working directory)"},
 
+    {"ipc", 0, OPTION_TEXT, GROUP_REMOTE, LIVE, "SOCKET", .value = VALUE_FILE, AT(ipc),
+     .help = "a Unix socket, for this user alone, at which other programs read, set and observe every parameter by "
+             "lines of JSON in mpv's form"},
+
     {"verbose", 'v', OPTION_VERBOSE, GROUP_GENERAL, ALL, .help = "say more; twice: much more"},
     {"quiet", 'q', OPTION_QUIET, GROUP_GENERAL, ALL, .help = "say nothing but errors"},
     {"help", 'h', OPTION_HELP, GROUP_GENERAL, ALL, .help = "show help, also of one command"},
@@ -210,8 +214,9 @@ const struct command_text command_table[] = {
 const int command_count = sizeof command_table / sizeof *command_table;
 
 const char *const option_group_titles[GROUPS] = {
-    [GROUP_PICTURE] = "Picture", [GROUP_DEVICE] = "Device", [GROUP_INPUT] = "Input",     [GROUP_OUTPUT] = "Output",
-    [GROUP_BENCH] = "Figures",   [GROUP_WINDOW] = "Window", [GROUP_GENERAL] = "General",
+    [GROUP_PICTURE] = "Picture",       [GROUP_DEVICE] = "Device",   [GROUP_INPUT] = "Input",
+    [GROUP_OUTPUT] = "Output",         [GROUP_BENCH] = "Figures",   [GROUP_WINDOW] = "Window",
+    [GROUP_REMOTE] = "Remote control", [GROUP_GENERAL] = "General",
 };
 
 const char *option_choices(const struct option *option) {

@@ -41,6 +41,7 @@ enum option_group {
   GROUP_OUTPUT,
   GROUP_BENCH,
   GROUP_WINDOW,
+  GROUP_REMOTE,
   GROUP_GENERAL,
   GROUPS
 };

@@ -1,0 +1,19 @@
+/* The IPC socket: programs of this user read and set parameters by lines of JSON (messages.h), as with
+ * `echo '{"command": ["set_property", "strength", 0.7]}' | socat - SOCKET`. One thread of its own serves all clients.
+ *
+ * A client that asks and does not read is not read from either; one that takes nothing for IPC_PATIENCE_MS while lines
+ * wait for it is cut off. */
+#ifndef APP_CONTROL_IPC_H
+#define APP_CONTROL_IPC_H
+
+#include "app/control/hub.h"
+
+enum { IPC_CLIENTS_MAX = 16, IPC_PATIENCE_MS = 10000 };
+
+struct ipc;
+
+/* Path and hub outlive it. */
+int ipc_open(struct ipc **ipc, const char *path, struct hub *hub, int patience_ms, struct error *err);
+void ipc_close(struct ipc **ipc); /* removes the socket; stores NULL; takes NULL */
+
+#endif

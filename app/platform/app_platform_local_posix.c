@@ -1,0 +1,135 @@
+#include "app/platform/app_platform_local.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+enum { WAITING_MAX = 8, WISHES_MAX = 64 };
+
+static bool set_address(struct sockaddr_un *address, const char *path) {
+  *address = (struct sockaddr_un){.sun_family = AF_UNIX};
+  size_t length = strlen(path);
+  if (length < sizeof address->sun_path)
+    memcpy(address->sun_path, path, length);
+  else
+    errno = ENAMETOOLONG;
+  return length < sizeof address->sun_path;
+}
+
+static int make_socket(void) {
+  return socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+}
+
+/* Removes a socket that nobody listens at. Returns 0 where nothing is there then. */
+static int remove_stale(const char *path, const struct sockaddr_un *address) {
+  struct stat file;
+  if (lstat(path, &file))
+    return errno == ENOENT ? 0 : -1;
+  if (!S_ISSOCK(file.st_mode)) {
+    errno = EEXIST;
+    return -1;
+  }
+  int probe = make_socket();
+  if (probe < 0)
+    return -1;
+  /* EAGAIN: somebody listens, and has too many waiting to connect. */
+  bool stale = connect(probe, (const struct sockaddr *)address, sizeof *address) && errno == ECONNREFUSED;
+  close(probe);
+  if (!stale)
+    errno = EADDRINUSE;
+  return stale ? unlink(path) : -1;
+}
+
+/* Nobody can connect before it listens, and then its mode is set. */
+static int bind_at(int descriptor, const char *path, const struct sockaddr_un *address, struct platform_entry *made) {
+  if (bind(descriptor, (const struct sockaddr *)address, sizeof *address))
+    return -1;
+  if (!chmod(path, 0600) && !platform_look(made, path) && !listen(descriptor, WAITING_MAX))
+    return 0;
+  int code = errno;
+  unlink(path);
+  errno = code;
+  return -1;
+}
+
+/* Two programs that start at once do not remove each other's. */
+static int listen_alone(int descriptor, const char *path, const struct sockaddr_un *address,
+                        struct platform_entry *made) {
+  char folder[sizeof address->sun_path + 1] = ".";
+  const char *slash = strrchr(path, '/');
+  if (slash)
+    memcpy(folder, path, (size_t)(slash - path) + 1);
+  intptr_t lock = platform_lock(folder);
+  int status = remove_stale(path, address) || bind_at(descriptor, path, address, made) ? -1 : 0, code = errno;
+  platform_unlock(lock);
+  errno = code;
+  return status;
+}
+
+int platform_listen(const char *path, struct platform_entry *made) {
+  struct sockaddr_un address;
+  if (!set_address(&address, path))
+    return -1;
+  int descriptor = make_socket();
+  if (descriptor < 0 || !listen_alone(descriptor, path, &address, made))
+    return descriptor;
+  int code = errno;
+  close(descriptor);
+  errno = code;
+  return -1;
+}
+
+void platform_stop_listening(int descriptor, const char *path, const struct platform_entry *made) {
+  struct platform_entry there;
+  close(descriptor);
+  if (!platform_look(&there, path) && there.volume == made->volume && there.number == made->number)
+    unlink(path);
+}
+
+int platform_accept(int listener) {
+  return accept4(listener, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
+}
+
+int64_t platform_receive(int descriptor, void *out, size_t size) {
+  return read(descriptor, out, size);
+}
+
+int64_t platform_send(int descriptor, const void *data, size_t size) {
+  return send(descriptor, data, size, MSG_NOSIGNAL);
+}
+
+int platform_make_alarm(int ends[2]) {
+  return pipe2(ends, O_CLOEXEC | O_NONBLOCK);
+}
+
+void platform_ring(int end) {
+  (void)!write(end, "", 1);
+}
+
+void platform_end_alarm(int ends[2]) {
+  close(ends[0]);
+  close(ends[1]);
+}
+
+int platform_wait_for(struct platform_wish *wishes, int count, int wait_ms) {
+  struct pollfd polls[WISHES_MAX];
+  if (count > WISHES_MAX) {
+    errno = EINVAL;
+    return -1;
+  }
+  for (int i = 0; i < count; i++)
+    polls[i] = (struct pollfd){.fd = wishes[i].descriptor,
+                               .events = (short)((wishes[i].read ? POLLIN : 0) | (wishes[i].write ? POLLOUT : 0))};
+  int ready = poll(polls, (nfds_t)count, wait_ms);
+  for (int i = 0; i < count; i++) {
+    bool gone = ready > 0 && polls[i].revents & (POLLHUP | POLLERR | POLLNVAL);
+    wishes[i].read = ready > 0 && (polls[i].revents & POLLIN || gone);
+    wishes[i].write = ready > 0 && (polls[i].revents & POLLOUT || gone);
+  }
+  return ready;
+}
