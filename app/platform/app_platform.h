@@ -63,6 +63,8 @@ bool platform_remove_abandoned(const char *folder, const char *name);
 
 /* Opens a named pipe for reading, and does not wait for a writer. Returns a descriptor or -1. */
 int platform_open_pipe(const char *path);
+/* Likewise for writing; without a reader it fails with ENXIO. A full pipe fails with EAGAIN. */
+int platform_open_pipe_to_write(const char *path);
 /* Waits so long for something to read. Returns the number of bytes, 0 at the end, -1 (EAGAIN: there was nothing). */
 int64_t platform_read_pipe(int descriptor, void *out, size_t size, int wait_ms);
 /* Keeps a pipe's end from blocking its writer. Returns whether that is to be undone with platform_block_again. */

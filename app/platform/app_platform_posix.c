@@ -174,6 +174,10 @@ int platform_open_pipe(const char *path) {
   return open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
 }
 
+int platform_open_pipe_to_write(const char *path) {
+  return open(path, O_WRONLY | O_NONBLOCK | O_CLOEXEC);
+}
+
 int64_t platform_read_pipe(int descriptor, void *out, size_t size, int wait_ms) {
   struct pollfd readable = {.fd = descriptor, .events = POLLIN};
   int ready = poll(&readable, 1, wait_ms);

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <libavdevice/avdevice.h>
 #include <libavutil/avstring.h>
 
 #include "app/platform/app_platform.h"
@@ -20,6 +21,9 @@ static const struct scheme {
     {"unix", "mpegts", false},
 };
 enum { SCHEMES = sizeof schemes / sizeof *schemes };
+
+/* Video4Linux's devices: a loopback one is a camera to other programs. They take raw pictures, one after the other. */
+static const char camera_device[] = "/dev/video", camera_container[] = "video4linux2";
 
 /* FFmpeg's protocols that write to a file behind the name: it would be overwritten without a question. */
 static const char wrappers[] = "crypto,md5,tee";
@@ -65,20 +69,39 @@ static int check_video(const struct target *target, bool sound_file, struct erro
   return 0;
 }
 
+static bool is_camera(const char *spec) {
+  size_t length = sizeof camera_device - 1;
+  return !strncmp(spec, camera_device, length) && strspn(spec + length, "0123456789") == strlen(spec + length);
+}
+
+static const AVOutputFormat *find_camera(void) {
+  const AVOutputFormat *container = NULL;
+  avdevice_register_all();
+  while ((container = av_output_video_device_next(container)))
+    if (av_match_name(camera_container, container->name))
+      break;
+  return container;
+}
+
 int target_choose(struct target *target, const char *spec, const char *format, struct error *err) {
   bool standard_output = target_is_standard_output(spec);
   *target = (struct target){.url = standard_output ? "pipe:1" : spec, .name = target_name(spec)};
   const struct scheme *scheme = find_scheme(target->url);
-  target->stream = scheme != NULL;
-  target->live = scheme && scheme->live;
+  bool camera = is_camera(spec);
+  target->stream = scheme || camera;
+  target->live = camera || (scheme && scheme->live);
   if (av_match_name(avio_find_protocol_name(target->url), wrappers))
     return error_set(err, STATUS_USAGE, "%s: a file behind another name; name the file itself", target->name);
   if (format)
     target->container = find_container(format);
+  else if (camera)
+    target->container = find_camera();
   else if (scheme)
     target->container = av_guess_format(scheme->container, NULL, NULL);
   else
     target->container = av_guess_format(NULL, spec, NULL);
+  if (!target->container && camera)
+    return error_set(err, STATUS_OUTPUT, "%s: FFmpeg here writes to no video devices", spec);
   if (!target->container && format)
     return error_set(err, STATUS_USAGE, "--output-format %s: FFmpeg here writes no such container", format);
   if (!target->container)

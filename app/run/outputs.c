@@ -1,0 +1,500 @@
+#include "app/run/outputs.h"
+
+#include <errno.h>
+#include <math.h>
+#include <pthread.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "app/flow/wait.h"
+#include "app/options/paths.h"
+#include "app/platform/app_platform.h"
+#include "app/sink/target.h"
+#include "unet/base/platform.h"
+#include "unet/base/text.h"
+
+enum { SECOND = 1000000000, USUAL_FPS = 30, RETRY_FIRST_MS = 250, RETRY_MOST = 32, LINE_BYTES = 640 };
+
+/* Of recordings: fine enough for any clock, and a time scale that MP4 can hold. */
+static const int microseconds = 1000000;
+/* A picture that stood so long at the end of a recording is written again there, so that its time is kept. */
+static const int64_t stood_ns = SECOND;
+
+struct shown_picture {
+  struct frame frame;
+  int64_t shown_ns;
+};
+
+struct output {
+  pthread_t thread;
+  char spec[PATHS_MAX];
+  enum output_kind kind;
+  bool once;         /* what ended is not to be tried again */
+  int fps, retry_ms; /* of a stream; the first pause before it is tried again */
+  const struct log *log;
+  int number;
+  /* The thread's alone */
+  struct sink *sink;
+  int descriptor; /* of a named pipe; -1: none */
+  struct shown_picture last;
+  int64_t first_ns, last_pts;
+  atomic_bool stop; /* ends waiting for a network */
+
+  pthread_mutex_t lock;
+  pthread_cond_t changed;
+  /* Protected by lock */
+  struct shown_picture queue[OUTPUT_QUEUE]; /* of a stream the first alone */
+  int first, count;
+  double interval_ns; /* from one picture shown to the next, smoothed; 0: not known */
+  int64_t begun_ns, shown_ns, ended_ns;
+  bool ending;  /* no more is taken in */
+  bool through; /* the thread is at its end */
+  bool failing;
+  char line[LINE_BYTES]; /* to be told; "" nothing */
+  long written, dropped;
+};
+
+struct outputs {
+  struct outputs_params params;
+  struct output *output[OUTPUTS_MAX];
+  int numbers;
+  long dropped; /* by those that have ended */
+};
+
+enum output_kind output_kind_of(const char *spec, const char *format) {
+  struct target target;
+  struct platform_entry entry;
+  if (!platform_look(&entry, spec) && entry.kind == ENTRY_PIPE)
+    return OUTPUT_STREAM;
+  return !target_choose(&target, spec, format, NULL) && target.stream ? OUTPUT_STREAM : OUTPUT_RECORDING;
+}
+
+/* --- what the threads do --- */
+
+PRINTF_LIKE(3, 4) static void tell(struct output *output, enum log_level level, const char *format, ...);
+
+static void tell(struct output *output, enum log_level level, const char *format, ...) {
+  char line[LINE_BYTES];
+  va_list args;
+  va_start(args, format);
+  vsnprintf(line, sizeof line, format, args);
+  va_end(args);
+  log_line(output->log, level, "%s", line);
+  pthread_mutex_lock(&output->lock);
+  memcpy(output->line, line, sizeof line);
+  pthread_mutex_unlock(&output->lock);
+}
+
+static bool is_ending(struct output *output) {
+  pthread_mutex_lock(&output->lock);
+  bool ending = output->ending;
+  pthread_mutex_unlock(&output->lock);
+  return ending;
+}
+
+/* Waits for the next picture and takes it over as the last. false: there is none, and no more will come. */
+static bool take_next(struct output *output) {
+  pthread_mutex_lock(&output->lock);
+  while (!output->count && !output->ending)
+    pthread_cond_wait(&output->changed, &output->lock);
+  bool got = output->count;
+  if (got) {
+    frame_release(&output->last.frame);
+    output->last = output->queue[output->first];
+    output->first = (output->first + 1) % OUTPUT_QUEUE;
+    output->count--;
+  }
+  pthread_mutex_unlock(&output->lock);
+  return got;
+}
+
+/* Waits until then. false: the output is to end. */
+static bool wait_until(struct output *output, int64_t until_ns) {
+  struct timespec deadline = wait_deadline(until_ns);
+  pthread_mutex_lock(&output->lock);
+  while (!output->ending && platform_now_ns() < until_ns)
+    pthread_cond_timedwait(&output->changed, &output->lock, &deadline);
+  bool go_on = !output->ending;
+  pthread_mutex_unlock(&output->lock);
+  return go_on;
+}
+
+static double rate_shown(struct output *output) {
+  pthread_mutex_lock(&output->lock);
+  double interval_ns = output->interval_ns;
+  pthread_mutex_unlock(&output->lock);
+  return interval_ns > 0 ? fmin(SECOND / interval_ns, 1000) : USUAL_FPS;
+}
+
+/* Without waiting for whoever is to read it. *options and name (of size bytes) are made to write into it. */
+static int open_pipe(struct output *output, struct sink_options *options, char *name, size_t size, struct error *err) {
+  struct target target;
+  if (target_choose(&target, output->spec, options->container, err))
+    return -1;
+  output->descriptor = platform_open_pipe_to_write(output->spec);
+  if (output->descriptor < 0)
+    return error_set(err, STATUS_OUTPUT, "%s: cannot be written: %s", output->spec,
+                     errno == ENXIO ? "nobody reads it" : strerror(errno));
+  options->container = target.container->name;
+  snprintf(name, size, "pipe:%d", output->descriptor);
+  return 0;
+}
+
+static int open_sink(struct output *output, struct error *err) {
+  const struct frame *frame = &output->last.frame;
+  bool recording = output->kind == OUTPUT_RECORDING;
+  struct source_options no_source = {0};
+  struct platform_entry entry;
+  char pipe[32];
+  struct sink_options options = {
+      .format = frame->format,
+      .width = frame->width,
+      .height = frame->height,
+      .time_base_num = 1,
+      .time_base_den = recording ? microseconds : output->fps,
+      .fps = recording ? rate_shown(output) : output->fps,
+      .quality = -1,
+      .first_number = -1,
+      .realtime = true,
+      .sound_options = &no_source,
+      .stop = recording ? NULL : &output->stop, /* what goes into a file is completed */
+      .log = output->log,
+  };
+  bool named_pipe = !platform_look(&entry, output->spec) && entry.kind == ENTRY_PIPE;
+  output->last_pts = -1;
+  if (named_pipe && open_pipe(output, &options, pipe, sizeof pipe, err))
+    return -1;
+  return sink_open(&output->sink, named_pipe ? pipe : output->spec, &options, err);
+}
+
+static int write_at(struct output *output, int64_t pts, struct error *err) {
+  struct frame frame = output->last.frame;
+  frame.pts = pts > output->last_pts ? pts : output->last_pts + 1;
+  output->last_pts = frame.pts;
+  if (sink_write(output->sink, &frame, err))
+    return -1;
+  pthread_mutex_lock(&output->lock);
+  output->written++;
+  pthread_mutex_unlock(&output->lock);
+  return 0;
+}
+
+static int64_t since_first(const struct output *output, int64_t at_ns) {
+  return (at_ns - output->first_ns) / (SECOND / microseconds);
+}
+
+static int close_sink(struct output *output, struct error *err) {
+  int status = output->sink ? sink_finish(output->sink, true, err) : 0;
+  sink_close(&output->sink);
+  if (output->descriptor >= 0)
+    platform_close_descriptor(output->descriptor);
+  output->descriptor = -1;
+  return status;
+}
+
+static int keep_standing_time(struct output *output, struct error *err) {
+  pthread_mutex_lock(&output->lock);
+  int64_t ended_ns = output->ended_ns;
+  pthread_mutex_unlock(&output->lock);
+  if (!output->sink || ended_ns - output->last.shown_ns < stood_ns)
+    return 0;
+  return write_at(output, since_first(output, ended_ns), err);
+}
+
+static void record(struct output *output) {
+  struct error err, later;
+  int status = 0;
+  while (!status && take_next(output)) {
+    if (!output->sink) {
+      output->first_ns = output->last.shown_ns;
+      status = open_sink(output, &err);
+    }
+    if (!status)
+      status = write_at(output, since_first(output, output->last.shown_ns), &err);
+  }
+  if (!status)
+    status = keep_standing_time(output, &err);
+  if (close_sink(output, &later) && !status) {
+    err = later;
+    status = -1;
+  }
+  pthread_mutex_lock(&output->lock);
+  output->ending = true;
+  long written = output->written, dropped = output->dropped;
+  pthread_mutex_unlock(&output->lock);
+  if (status)
+    tell(output, LOG_WARNING, "%s; the recording ends after %ld pictures", err.message, written);
+  else
+    tell(output, LOG_INFO, "%s: %ld picture%s, %ld dropped", output->spec, written, written == 1 ? "" : "s", dropped);
+}
+
+/* After a failure it is back once it has lasted as long as the first pause. */
+static void tell_when_back(struct output *output, int64_t lasted_ns) {
+  if (lasted_ns < (int64_t)output->retry_ms * 1000000)
+    return;
+  pthread_mutex_lock(&output->lock);
+  bool failing = output->failing;
+  output->failing = false;
+  pthread_mutex_unlock(&output->lock);
+  if (failing)
+    tell(output, LOG_WARNING, "%s: is sent to again", target_name(output->spec));
+}
+
+/* At its rate, until it ends (0) or fails (-1). */
+static int send_pictures(struct output *output, struct error *err) {
+  int64_t begun_ns = platform_now_ns(), tick = 0;
+  do {
+    pthread_mutex_lock(&output->lock);
+    bool fresh = output->count;
+    pthread_mutex_unlock(&output->lock);
+    if (fresh)
+      take_next(output);
+    if (write_at(output, tick, err))
+      return -1;
+    int64_t lasted_ns = platform_now_ns() - begun_ns, passed = lasted_ns * output->fps / SECOND;
+    tell_when_back(output, lasted_ns);
+    tick = passed > tick ? passed : tick + 1;
+  } while (wait_until(output, begun_ns + tick * SECOND / output->fps));
+  return 0;
+}
+
+/* Opened and sent to, until it ends (0) or fails (-1). */
+static int try_stream(struct output *output, struct error *err) {
+  struct error ignored;
+  int status = open_sink(output, err);
+  if (!status)
+    status = send_pictures(output, err);
+  int closed = close_sink(output, status ? &ignored : err);
+  return status ? status : closed;
+}
+
+/* Told once, until it is back. Returns whether it had been. */
+static bool note_failure(struct output *output, const struct error *err) {
+  pthread_mutex_lock(&output->lock);
+  bool known = output->failing;
+  output->failing = true;
+  pthread_mutex_unlock(&output->lock);
+  if (!known)
+    tell(output, LOG_WARNING, "%s; %s", err->message, output->once ? "nothing more is sent" : "trying again");
+  return known;
+}
+
+static void stream(struct output *output) {
+  int64_t pauses = 1;
+  struct error err;
+  if (!take_next(output))
+    return;
+  while (try_stream(output, &err) && !is_ending(output)) {
+    bool known = note_failure(output, &err);
+    pauses = !known ? 1 : pauses * 2 < RETRY_MOST ? pauses * 2 : RETRY_MOST;
+    if (output->once || !wait_until(output, platform_now_ns() + pauses * output->retry_ms * 1000000))
+      break;
+  }
+}
+
+static void *output_main(void *opaque) {
+  struct output *output = opaque;
+  if (output->kind == OUTPUT_RECORDING)
+    record(output);
+  else
+    stream(output);
+  frame_release(&output->last.frame);
+  pthread_mutex_lock(&output->lock);
+  output->ending = true;
+  output->through = true;
+  pthread_mutex_unlock(&output->lock);
+  return NULL;
+}
+
+/* --- the window's thread --- */
+
+int outputs_open(struct outputs **result, const struct outputs_params *params, struct error *err) {
+  struct outputs *outputs = *result = calloc(1, sizeof *outputs);
+  if (!outputs)
+    return error_set(err, STATUS_FAILED, "no memory for outputs");
+  outputs->params = *params;
+  return 0;
+}
+
+static void drop_oldest(struct output *output) {
+  frame_release(&output->queue[output->first].frame);
+  output->first = (output->first + 1) % OUTPUT_QUEUE;
+  output->count--;
+}
+
+static void output_free(struct output *output) {
+  while (output->count)
+    drop_oldest(output);
+  pthread_cond_destroy(&output->changed);
+  pthread_mutex_destroy(&output->lock);
+  free(output);
+}
+
+static int start(struct output **result, const char *spec, const struct outputs_params *params, struct error *err) {
+  struct output *output = calloc(1, sizeof *output);
+  if (!output)
+    return error_set(err, STATUS_FAILED, "%s: no memory for this output", spec);
+  snprintf(output->spec, sizeof output->spec, "%s", spec);
+  output->kind = output_kind_of(spec, NULL);
+  output->once = target_is_standard_output(spec);
+  output->fps = (int)lrint(fmin(fmax(params->fps > 0 ? params->fps : USUAL_FPS, 1), 240));
+  output->retry_ms = params->retry_ms > 0 ? params->retry_ms : RETRY_FIRST_MS;
+  output->descriptor = -1;
+  output->log = params->log;
+  pthread_mutex_init(&output->lock, NULL);
+  wait_init(&output->changed);
+  int code = pthread_create(&output->thread, NULL, output_main, output);
+  if (code) {
+    output_free(output);
+    return error_set(err, STATUS_FAILED, "%s: no thread can be started: %s", spec, strerror(code));
+  }
+  *result = output;
+  return 0;
+}
+
+int outputs_add(struct outputs *outputs, const char *spec, int *number, struct error *err) {
+  int slot = 0;
+  while (slot < OUTPUTS_MAX && outputs->output[slot])
+    slot++;
+  if (slot == OUTPUTS_MAX)
+    return error_set(err, STATUS_USAGE, "%s: there are %d outputs already", spec, OUTPUTS_MAX);
+  if (strlen(spec) >= PATHS_MAX)
+    return error_set(err, STATUS_USAGE, "%.40s...: the name is too long", spec);
+  if (start(&outputs->output[slot], spec, &outputs->params, err))
+    return -1;
+  outputs->output[slot]->number = ++outputs->numbers;
+  if (number)
+    *number = outputs->numbers;
+  return 0;
+}
+
+/* Of a stream the newest counts; a recording keeps what it has. */
+static void put(struct output *output, const struct frame *picture, int64_t shown_ns) {
+  int most = output->kind == OUTPUT_STREAM ? 1 : OUTPUT_QUEUE;
+  double interval_ns = (double)(shown_ns - output->shown_ns);
+  if (output->shown_ns)
+    output->interval_ns += (interval_ns - output->interval_ns) * (output->interval_ns > 0 ? 0.1 : 1);
+  output->shown_ns = shown_ns;
+  if (!output->begun_ns)
+    output->begun_ns = shown_ns;
+  if (output->count == most && output->kind == OUTPUT_RECORDING) {
+    output->dropped++;
+    return;
+  }
+  if (output->count == most)
+    drop_oldest(output);
+  output->queue[(output->first + output->count++) % OUTPUT_QUEUE] =
+      (struct shown_picture){frame_hold(picture), shown_ns};
+}
+
+void outputs_show(struct outputs *outputs, const struct frame *picture, int64_t shown_ns) {
+  for (int i = 0; i < OUTPUTS_MAX; i++) {
+    struct output *output = outputs->output[i];
+    if (!output)
+      continue;
+    pthread_mutex_lock(&output->lock);
+    if (!output->ending)
+      put(output, picture, shown_ns);
+    pthread_cond_signal(&output->changed);
+    pthread_mutex_unlock(&output->lock);
+  }
+}
+
+static void ask_to_end(struct output *output) {
+  pthread_mutex_lock(&output->lock);
+  if (!output->ending)
+    output->ended_ns = platform_now_ns();
+  output->ending = true;
+  atomic_store(&output->stop, true);
+  pthread_cond_signal(&output->changed);
+  pthread_mutex_unlock(&output->lock);
+}
+
+static struct output *find(const struct outputs *outputs, int number) {
+  for (int i = 0; i < OUTPUTS_MAX; i++)
+    if (outputs->output[i] && outputs->output[i]->number == number)
+      return outputs->output[i];
+  return NULL;
+}
+
+void outputs_end(struct outputs *outputs, int number) {
+  struct output *output = find(outputs, number);
+  if (output)
+    ask_to_end(output);
+}
+
+bool outputs_has(const struct outputs *outputs, int number) {
+  return find(outputs, number) != NULL;
+}
+
+/* Also where it has just ended: its last line is told first, then it goes. */
+static bool follow_one(struct outputs *outputs, struct output **slot, char *line, size_t size) {
+  struct output *output = *slot;
+  pthread_mutex_lock(&output->lock);
+  bool told = output->line[0], through = output->through;
+  if (told)
+    snprintf(line, size, "%s", output->line);
+  output->line[0] = 0;
+  pthread_mutex_unlock(&output->lock);
+  if (through) {
+    pthread_join(output->thread, NULL);
+    outputs->dropped += output->dropped;
+    output_free(output);
+    *slot = NULL;
+  }
+  return told;
+}
+
+bool outputs_follow(struct outputs *outputs, char *line, size_t size) {
+  for (int i = 0; i < OUTPUTS_MAX; i++)
+    if (outputs->output[i] && follow_one(outputs, &outputs->output[i], line, size))
+      return true;
+  return false;
+}
+
+void outputs_get_figures(struct outputs *outputs, struct outputs_figures *figures) {
+  int newest = 0;
+  *figures = (struct outputs_figures){.dropped = outputs->dropped};
+  for (int i = 0; i < OUTPUTS_MAX; i++) {
+    struct output *output = outputs->output[i];
+    if (!output)
+      continue;
+    pthread_mutex_lock(&output->lock);
+    figures->dropped += output->dropped;
+    figures->failing += output->failing;
+    figures->streams += output->kind == OUTPUT_STREAM;
+    figures->recordings += output->kind == OUTPUT_RECORDING;
+    if (output->kind == OUTPUT_RECORDING && output->number > newest) {
+      newest = output->number;
+      figures->seconds = output->begun_ns ? (double)(platform_now_ns() - output->begun_ns) / SECOND : 0;
+    }
+    pthread_mutex_unlock(&output->lock);
+  }
+}
+
+static void print_line(const struct output *output, FILE *out) {
+  text_put(out, target_name(output->spec));
+  fprintf(out, ": %ld picture%s", output->written, output->written == 1 ? "" : "s");
+  if (output->kind == OUTPUT_RECORDING)
+    fprintf(out, ", %ld dropped", output->dropped);
+  fputc('\n', out);
+}
+
+void outputs_close(struct outputs **pointer, FILE *out) {
+  struct outputs *outputs = *pointer;
+  if (!outputs)
+    return;
+  for (int i = 0; i < OUTPUTS_MAX; i++)
+    if (outputs->output[i])
+      ask_to_end(outputs->output[i]);
+  for (int i = 0; i < OUTPUTS_MAX; i++)
+    if (outputs->output[i]) {
+      pthread_join(outputs->output[i]->thread, NULL);
+      if (out)
+        print_line(outputs->output[i], out);
+      output_free(outputs->output[i]);
+    }
+  free(outputs);
+  *pointer = NULL;
+}

@@ -1,0 +1,402 @@
+/* Recordings and streams beside the window, with a fake sink in place of files and networks. */
+#include "tests/cmocka_all.h"
+
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "app/run/outputs.h"
+#include "unet/base/platform.h"
+
+enum { WRITES_MAX = 4000, MANY = 100, PATIENCE_MS = 20000 };
+
+struct written {
+  uint64_t serial;
+  int64_t pts;
+  int width;
+};
+
+/* What sinks of one name are to do, and what was done. */
+struct fake {
+  pthread_mutex_t lock;
+  pthread_cond_t changed;
+  bool shut;     /* writes wait */
+  int refusals;  /* openings that fail first */
+  long fails_at; /* the write of that number fails; -1: none does */
+  int openings, attempts, finished, closed;
+  bool whole;
+  struct sink_options options;
+  long count;
+  struct written written[WRITES_MAX];
+};
+
+static struct fake fakes[2];
+static struct host_pictures pictures;
+
+struct fake_sink {
+  struct sink sink;
+  struct fake *fake;
+  long here;
+};
+
+int sink_open(struct sink **sink, const char *spec, const struct sink_options *options, struct error *err) {
+  struct fake *fake = &fakes[strstr(spec, "second") != NULL];
+  int status = 0;
+  pthread_mutex_lock(&fake->lock);
+  fake->options = *options;
+  if (fake->attempts++ < fake->refusals)
+    status = error_set(err, STATUS_OUTPUT, "%s: nobody there", spec);
+  else
+    fake->openings++;
+  pthread_cond_broadcast(&fake->changed);
+  pthread_mutex_unlock(&fake->lock);
+  if (status)
+    return -1;
+  struct fake_sink *to = calloc(1, sizeof *to);
+  to->fake = fake;
+  *sink = &to->sink;
+  return 0;
+}
+
+int sink_write(struct sink *sink, const struct frame *frame, struct error *err) {
+  struct fake_sink *to = (struct fake_sink *)sink;
+  struct fake *fake = to->fake;
+  int status = 0;
+  pthread_mutex_lock(&fake->lock);
+  while (fake->shut && !(fake->options.stop && atomic_load(fake->options.stop)))
+    pthread_cond_wait(&fake->changed, &fake->lock);
+  if (to->here++ == fake->fails_at)
+    status = error_set(err, STATUS_OUTPUT, "fake: no space left");
+  else if (fake->count < WRITES_MAX)
+    fake->written[fake->count++] = (struct written){frame->serial, frame->pts, frame->width};
+  pthread_cond_broadcast(&fake->changed);
+  pthread_mutex_unlock(&fake->lock);
+  return status;
+}
+
+int sink_finish(struct sink *sink, bool whole, struct error *err) {
+  struct fake *fake = ((struct fake_sink *)sink)->fake;
+  (void)err;
+  fake->whole = whole;
+  fake->finished++;
+  return 0;
+}
+
+void sink_close(struct sink **sink) {
+  if (*sink)
+    ((struct fake_sink *)*sink)->fake->closed++;
+  free(*sink);
+  *sink = NULL;
+}
+
+static int begin(void **state) {
+  (void)state;
+  for (int i = 0; i < 2; i++) {
+    memset(&fakes[i], 0, sizeof fakes[i]);
+    pthread_mutex_init(&fakes[i].lock, NULL);
+    pthread_cond_init(&fakes[i].changed, NULL);
+    fakes[i].fails_at = -1;
+  }
+  return 0;
+}
+
+static int end(void **state) {
+  (void)state;
+  host_pictures_free(&pictures);
+  return 0;
+}
+
+static void set_shut(struct fake *fake, bool shut) {
+  pthread_mutex_lock(&fake->lock);
+  fake->shut = shut;
+  pthread_cond_broadcast(&fake->changed);
+  pthread_mutex_unlock(&fake->lock);
+}
+
+static void await_writes(struct fake *fake, long count) {
+  int64_t until = platform_now_ns() + (int64_t)PATIENCE_MS * 1000000;
+  pthread_mutex_lock(&fake->lock);
+  while (fake->count < count && platform_now_ns() < until) {
+    pthread_mutex_unlock(&fake->lock);
+    platform_sleep_ns(1000000);
+    pthread_mutex_lock(&fake->lock);
+  }
+  pthread_mutex_unlock(&fake->lock);
+  assert_true(fake->count >= count);
+}
+
+static struct outputs *opened(double fps) {
+  struct outputs *outputs;
+  assert_int_equal(outputs_open(&outputs, &(struct outputs_params){.fps = fps, .retry_ms = 20}, NULL), 0);
+  return outputs;
+}
+
+static void show_sized(struct outputs *outputs, uint64_t serial, int64_t shown_ns, int width) {
+  struct frame frame;
+  assert_int_equal(host_pictures_take(&pictures, PIXEL_RGBA, width, 8, &frame, NULL), 0);
+  frame.serial = serial;
+  outputs_show(outputs, &frame, shown_ns);
+  frame_release(&frame);
+}
+
+static void show(struct outputs *outputs, uint64_t serial, int64_t shown_ns) {
+  show_sized(outputs, serial, shown_ns, 16);
+}
+
+static void await_news(struct outputs *outputs, const char *words, char line[200]) {
+  for (int waited = 0; waited < PATIENCE_MS; waited++) {
+    if (outputs_follow(outputs, line, 200) && strstr(line, words))
+      return;
+    platform_sleep_ns(1000000);
+  }
+  fail_msg("never said: %s", words);
+}
+
+static void test_kinds(void **state) {
+  (void)state;
+  assert_int_equal(output_kind_of("show.mp4", NULL), OUTPUT_RECORDING);
+  assert_int_equal(output_kind_of("f%04d.png", NULL), OUTPUT_RECORDING);
+  assert_int_equal(output_kind_of("srt://host:9000", NULL), OUTPUT_STREAM);
+  assert_int_equal(output_kind_of("rtmp://host/live", NULL), OUTPUT_STREAM);
+  assert_int_equal(output_kind_of("udp://host:9000", NULL), OUTPUT_STREAM);
+  assert_int_equal(output_kind_of("-", NULL), OUTPUT_STREAM);
+  assert_int_equal(output_kind_of("/dev/video9", NULL), OUTPUT_STREAM);
+}
+
+/* Those shown, each at the time it was shown, however irregular that is. */
+static void test_records_what_is_shown(void **state) {
+  (void)state;
+  static const int64_t times_ms[] = {5000, 5040, 5050, 5900, 9000};
+  char line[200];
+  int number;
+  struct outputs *outputs = opened(0);
+  int64_t begun_ns = platform_now_ns() - (times_ms[4] - times_ms[0]) * 1000000;
+  assert_int_equal(outputs_add(outputs, "first.mp4", &number, NULL), 0);
+  for (int i = 0; i < 5; i++) {
+    show(outputs, 40 + (uint64_t)i, begun_ns + (times_ms[i] - times_ms[0]) * 1000000);
+    await_writes(&fakes[0], i + 1);
+  }
+  outputs_end(outputs, number);
+  await_news(outputs, "first.mp4: 5 pictures", line);
+  assert_false(outputs_has(outputs, number));
+  assert_int_equal(fakes[0].count, 5);
+  for (int i = 0; i < 5; i++) {
+    assert_int_equal(fakes[0].written[i].serial, 40 + i);
+    double seconds = (double)fakes[0].written[i].pts * fakes[0].options.time_base_num / fakes[0].options.time_base_den;
+    assert_true(seconds > (double)(times_ms[i] - 5000) / 1000 - 1e-5);
+    assert_true(seconds < (double)(times_ms[i] - 5000) / 1000 + 1e-5);
+  }
+  assert_int_equal(fakes[0].finished, 1);
+  assert_int_equal(fakes[0].closed, 1);
+  outputs_close(&outputs, NULL);
+}
+
+/* A picture that stood for a while when the recording ended was there until then. */
+static void test_keeps_the_time_a_picture_stood(void **state) {
+  (void)state;
+  struct outputs *outputs = opened(0);
+  assert_int_equal(outputs_add(outputs, "first.mp4", NULL, NULL), 0);
+  show(outputs, 1, platform_now_ns() - (int64_t)5000000000);
+  outputs_close(&outputs, NULL);
+  assert_int_equal(fakes[0].count, 2);
+  assert_int_equal(fakes[0].written[1].serial, 1);
+  assert_true(fakes[0].written[1].pts >= 5 * (int64_t)fakes[0].options.time_base_den);
+}
+
+/* A disk that stands still: the window goes on, what does not fit is counted, and no more is held than was said. */
+static void test_slow_recording_drops_and_counts(void **state) {
+  (void)state;
+  struct outputs *outputs = opened(0);
+  struct outputs_figures figures;
+  int64_t begun_ns = platform_now_ns();
+  set_shut(&fakes[0], true);
+  assert_int_equal(outputs_add(outputs, "first.mp4", NULL, NULL), 0);
+  assert_int_equal(outputs_add(outputs, "second.mkv", NULL, NULL), 0);
+  for (int i = 0; i < MANY; i++) {
+    show(outputs, (uint64_t)i, begun_ns + (int64_t)i * 20000000);
+    await_writes(&fakes[1], i + 1); /* the other one has all of them */
+  }
+  outputs_get_figures(outputs, &figures);
+  assert_int_equal(figures.recordings, 2);
+  assert_true(figures.dropped >= MANY - OUTPUT_HOLDS);
+  assert_true(figures.dropped < MANY);
+  set_shut(&fakes[0], false);
+  outputs_close(&outputs, NULL);
+  assert_int_equal(fakes[0].count + figures.dropped, MANY);
+  assert_int_equal(fakes[1].count, MANY);
+}
+
+static int make_picture(void *opaque, struct picture *picture, struct error *err) {
+  static const uint8_t row[16 * 4];
+  (void)opaque;
+  (void)err;
+  picture->memory = MEMORY_HOST;
+  picture->template = (struct frame){.format = PIXEL_RGBA, .width = 16, .height = 1, .plane = {row}, .pitch = {64}};
+  return 0;
+}
+
+static void keep(struct picture *picture) {
+  (void)picture;
+}
+
+/* However slow they are, a pool of the pictures that they may hold, and one that is shown, never runs out. */
+static void test_holds_are_bounded(void **state) {
+  (void)state;
+  static const struct picture_owner owner = {.bytes = sizeof(struct picture), .make = make_picture, .destroy = keep};
+  struct picture_pool *pool;
+  struct outputs *outputs = opened(100);
+  assert_int_equal(picture_pool_open(&pool, &owner, NULL, 0, 2 * OUTPUT_HOLDS + 1, NULL), 0);
+  set_shut(&fakes[0], true);
+  assert_int_equal(outputs_add(outputs, "first.mp4", NULL, NULL), 0);
+  assert_int_equal(outputs_add(outputs, "udp://second", NULL, NULL), 0);
+  for (int i = 0; i < MANY; i++) {
+    struct frame frame;
+    assert_int_equal(picture_pool_take(pool, &frame, NULL), 1);
+    frame.serial = (uint64_t)i;
+    outputs_show(outputs, &frame, (int64_t)i * 20000000);
+    frame_release(&frame);
+    await_writes(&fakes[1], i / 10); /* and while it is sent */
+  }
+  set_shut(&fakes[0], false);
+  outputs_close(&outputs, NULL);
+  picture_pool_close(&pool);
+}
+
+static void test_full_disk_ends_the_recording(void **state) {
+  (void)state;
+  char line[200];
+  int number;
+  struct outputs *outputs = opened(0);
+  fakes[0].fails_at = 3;
+  assert_int_equal(outputs_add(outputs, "first.mp4", &number, NULL), 0);
+  for (int i = 0; i < 3; i++) {
+    show(outputs, (uint64_t)i, (int64_t)i * 20000000);
+    await_writes(&fakes[0], i + 1);
+  }
+  show(outputs, 3, 3 * 20000000);
+  await_news(outputs, "no space left", line);
+  assert_non_null(strstr(line, "recording ends"));
+  show(outputs, 4, 4 * 20000000);
+  assert_false(outputs_has(outputs, number));
+  assert_int_equal(fakes[0].attempts, 1); /* opened again it would be empty */
+  assert_int_equal(fakes[0].finished, 1);
+  outputs_close(&outputs, NULL);
+}
+
+static void test_stream_has_a_constant_rate(void **state) {
+  (void)state;
+  struct outputs *outputs = opened(100);
+  assert_int_equal(outputs_add(outputs, "udp://first", NULL, NULL), 0);
+  show(outputs, 7, platform_now_ns());
+  await_writes(&fakes[0], 5); /* of one picture */
+  show(outputs, 8, platform_now_ns());
+  for (long seen = 5; fakes[0].written[seen - 1].serial != 8; seen++)
+    await_writes(&fakes[0], seen + 1);
+  outputs_close(&outputs, NULL);
+  assert_true(fakes[0].options.realtime);
+  assert_int_equal(fakes[0].options.time_base_num, 1);
+  assert_int_equal(fakes[0].options.time_base_den, 100);
+  for (long i = 1; i < fakes[0].count; i++) {
+    assert_true(fakes[0].written[i].pts > fakes[0].written[i - 1].pts);
+    assert_true(fakes[0].written[i].serial >= fakes[0].written[i - 1].serial);
+  }
+}
+
+static void test_stream_is_tried_again(void **state) {
+  (void)state;
+  char line[200];
+  struct outputs *outputs = opened(100);
+  struct outputs_figures figures;
+  fakes[0].refusals = 2;
+  fakes[0].fails_at = 12;
+  assert_int_equal(outputs_add(outputs, "udp://first", NULL, NULL), 0);
+  show(outputs, 1, platform_now_ns());
+  await_news(outputs, "nobody there", line);
+  outputs_get_figures(outputs, &figures);
+  assert_int_equal(figures.streams, 1);
+  await_news(outputs, "is sent to again", line);
+  await_news(outputs, "no space left; trying again", line);
+  fakes[0].fails_at = -1;
+  await_news(outputs, "is sent to again", line);
+  assert_true(fakes[0].openings >= 2);
+  assert_true(fakes[0].finished >= 1);
+  outputs_close(&outputs, NULL);
+  assert_int_equal(fakes[0].closed, fakes[0].openings);
+}
+
+/* What is not there when the show ends keeps nobody waiting. */
+static void test_close_while_nobody_is_there(void **state) {
+  (void)state;
+  char line[200];
+  struct outputs *outputs = opened(100);
+  fakes[0].refusals = 1000000;
+  assert_int_equal(outputs_add(outputs, "udp://first", NULL, NULL), 0);
+  assert_int_equal(outputs_add(outputs, "udp://second", NULL, NULL), 0);
+  set_shut(&fakes[1], true);
+  show(outputs, 1, platform_now_ns());
+  await_news(outputs, "nobody there", line);
+  int said = 0;
+  while (fakes[0].attempts < 2)
+    said += outputs_follow(outputs, line, sizeof line) && strstr(line, "nobody");
+  assert_int_equal(said, 0); /* once, not each time */
+  struct outputs_figures figures;
+  outputs_get_figures(outputs, &figures);
+  assert_int_equal(figures.failing, 1);
+  pthread_cond_broadcast(&fakes[1].changed);
+  set_shut(&fakes[1], false);
+  outputs_close(&outputs, NULL);
+}
+
+static void test_ends_without_a_picture(void **state) {
+  (void)state;
+  struct outputs *outputs = opened(0);
+  assert_int_equal(outputs_add(outputs, "first.mp4", NULL, NULL), 0);
+  assert_int_equal(outputs_add(outputs, "udp://second", NULL, NULL), 0);
+  outputs_close(&outputs, NULL);
+  assert_null(outputs);
+  assert_int_equal(fakes[0].attempts + fakes[1].attempts, 0);
+}
+
+static void test_there_is_a_most(void **state) {
+  (void)state;
+  struct error err;
+  struct outputs *outputs = opened(0);
+  for (int i = 0; i < OUTPUTS_MAX; i++)
+    assert_int_equal(outputs_add(outputs, "first.mp4", NULL, &err), 0);
+  assert_int_equal(outputs_add(outputs, "first.mp4", NULL, &err), -1);
+  assert_non_null(strstr(err.message, "8"));
+  outputs_close(&outputs, NULL);
+}
+
+/* The first picture says the sink's size; the sink fits later ones in. */
+static void test_size_is_that_of_the_first(void **state) {
+  (void)state;
+  struct outputs *outputs = opened(0);
+  assert_int_equal(outputs_add(outputs, "first.mp4", NULL, NULL), 0);
+  show_sized(outputs, 0, 0, 16);
+  await_writes(&fakes[0], 1);
+  show_sized(outputs, 1, 20000000, 32);
+  await_writes(&fakes[0], 2);
+  outputs_close(&outputs, NULL);
+  assert_int_equal(fakes[0].options.width, 16);
+  assert_int_equal(fakes[0].written[1].width, 32);
+  assert_int_equal(fakes[0].openings, 1);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test_setup_teardown(test_kinds, begin, end),
+      cmocka_unit_test_setup_teardown(test_records_what_is_shown, begin, end),
+      cmocka_unit_test_setup_teardown(test_keeps_the_time_a_picture_stood, begin, end),
+      cmocka_unit_test_setup_teardown(test_slow_recording_drops_and_counts, begin, end),
+      cmocka_unit_test_setup_teardown(test_holds_are_bounded, begin, end),
+      cmocka_unit_test_setup_teardown(test_full_disk_ends_the_recording, begin, end),
+      cmocka_unit_test_setup_teardown(test_stream_has_a_constant_rate, begin, end),
+      cmocka_unit_test_setup_teardown(test_stream_is_tried_again, begin, end),
+      cmocka_unit_test_setup_teardown(test_close_while_nobody_is_there, begin, end),
+      cmocka_unit_test_setup_teardown(test_ends_without_a_picture, begin, end),
+      cmocka_unit_test_setup_teardown(test_there_is_a_most, begin, end),
+      cmocka_unit_test_setup_teardown(test_size_is_that_of_the_first, begin, end),
+  };
+  return cmocka_run_group_tests_name("outputs", tests, NULL, NULL);
+}
