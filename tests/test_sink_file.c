@@ -301,6 +301,64 @@ static void test_pictures_are_let_go(void **state) {
   }
 }
 
+static int write_white(struct sink *sink, enum pixel_format format, int number, int width, int height) {
+  static uint8_t white[4 * SIDE * SIDE * 4], gray[SIDE * SIDE];
+  memset(white, format == PIXEL_RGBA ? 255 : 235, sizeof white);
+  memset(gray, 128, sizeof gray);
+  struct frame frame = {.format = format,
+                        .width = width,
+                        .height = height,
+                        .plane = {white},
+                        .pitch = {format == PIXEL_RGBA ? width * 4 : width, width / 2, width / 2},
+                        .pts = number * 1000 / FPS};
+  if (format == PIXEL_YUV420P)
+    frame.plane[1] = frame.plane[2] = gray;
+  return sink_write(sink, &frame, NULL);
+}
+
+/* Pictures whose size changes: all are as large as the first, in their own shape, with black where that leaves room. */
+static void test_other_sizes_are_fitted(void **state) {
+  (void)state;
+  static const struct {
+    int width, height, left, top;
+  } cases[] = {{SIDE, SIDE, 0, 0},
+               {2 * SIDE, 2 * SIDE, 0, 0},
+               {2 * SIDE, SIDE, 0, SIDE / 4},
+               {SIDE / 2, SIDE, SIDE / 4, 0},
+               {SIDE, SIDE, 0, 0}};
+  enum { CASES = sizeof cases / sizeof *cases };
+  static const enum pixel_format formats[] = {PIXEL_RGBA, PIXEL_YUV420P};
+  for (int f = 0; f < 2; f++) {
+    struct sink *sink = NULL;
+    const struct sink_options options = {.format = formats[f],
+                                         .width = SIDE,
+                                         .height = SIDE,
+                                         .time_base_num = 1,
+                                         .time_base_den = 1000,
+                                         .fps = FPS,
+                                         .codec = "ffv1",
+                                         .quality = -1,
+                                         .sound_options = &plainly,
+                                         .log = &quiet};
+    shell("rm -f sizes.mkv");
+    assert_int_equal(sink_open(&sink, clip("sizes.mkv"), &options, NULL), 0);
+    for (int i = 0; i < CASES; i++)
+      assert_int_equal(write_white(sink, formats[f], i, cases[i].width, cases[i].height), 0);
+    assert_int_equal(sink_finish(sink, true, NULL), 0);
+    sink_close(&sink);
+    size_t size;
+    uint8_t *pixels = shell_output(&size, "ffmpeg -nostdin -v error -i sizes.mkv -f rawvideo -pix_fmt gray -");
+    assert_int_equal(size, CASES * SIDE * SIDE);
+    for (int i = 0; i < CASES; i++)
+      for (int y = 0; y < SIDE; y++)
+        for (int x = 0; x < SIDE; x++) {
+          bool bar = y < cases[i].top || y >= SIDE - cases[i].top || x < cases[i].left || x >= SIDE - cases[i].left;
+          assert_in_range(pixels[(i * SIDE + y) * SIDE + x], bar ? 0 : 250, bar ? 3 : 255);
+        }
+    free(pixels);
+  }
+}
+
 static int forget(void **state) {
   (void)state;
   *said = 0;
@@ -316,6 +374,7 @@ int main(void) {
       cmocka_unit_test_setup(test_lost_frames, forget),
       cmocka_unit_test_setup(test_failing_memory, forget),
       cmocka_unit_test_setup(test_pictures_are_let_go, forget),
+      cmocka_unit_test_setup(test_other_sizes_are_fitted, forget),
   };
   if (!clips_open())
     return 77;

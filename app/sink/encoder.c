@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include <libavutil/avstring.h>
+#include <libavutil/imgutils.h>
 #include <libavutil/opt.h>
 #include <libavutil/pixdesc.h>
 #include <libswscale/swscale.h>
@@ -228,6 +229,66 @@ static enum AVPixelFormat ffmpeg_pixels(enum pixel_format format) {
   return format == PIXEL_RGBA ? AV_PIX_FMT_RGBA : AV_PIX_FMT_YUV420P;
 }
 
+/* Even, as chroma is, but where nothing is left over. */
+static int side_of_box(double side, int most) {
+  int even = 2 * (int)lrint(side / 2);
+  return side > most - 1 ? most : even < 2 ? 2 : even;
+}
+
+/* So much of the encoder's picture a picture of this size takes up, in its own shape. */
+static void box_of(const AVCodecContext *to, int width, int height, int *box_width, int *box_height) {
+  double scale = fmin((double)to->width / width, (double)to->height / height);
+  *box_width = side_of_box(width * scale, to->width);
+  *box_height = side_of_box(height * scale, to->height);
+}
+
+static AVFrame *make_frame(enum AVPixelFormat format, int width, int height) {
+  AVFrame *frame = av_frame_alloc();
+  if (!frame)
+    return NULL;
+  frame->format = format;
+  frame->width = width;
+  frame->height = height;
+  if (av_frame_get_buffer(frame, 0) < 0)
+    av_frame_free(&frame);
+  return frame;
+}
+
+static int make_scaled(struct encoder *encoder, bool bars) {
+  const AVCodecContext *to = encoder->context;
+  ptrdiff_t pitch[4];
+  av_frame_free(&encoder->scaled);
+  encoder->scaled = make_frame(encoder->format, to->width, to->height);
+  if (!encoder->scaled)
+    return AVERROR(ENOMEM);
+  for (int i = 0; i < 4; i++)
+    pitch[i] = encoder->scaled->linesize[i];
+  return bars ? av_image_fill_black(encoder->scaled->data, pitch, encoder->format, to->color_range, to->width,
+                                    to->height)
+              : 0;
+}
+
+/* For pictures of this size from now on. */
+static int set_scaler(struct encoder *encoder, enum AVPixelFormat from, int width, int height) {
+  const AVCodecContext *to = encoder->context;
+  int box_width, box_height;
+  box_of(to, width, height, &box_width, &box_height);
+  bool bars = box_width != to->width || box_height != to->height;
+  sws_freeContext(encoder->scaler);
+  av_frame_free(&encoder->fitted);
+  encoder->scaler = sws_getContext(width, height, from, box_width, box_height, encoder->format,
+                                   SWS_BICUBIC | SWS_ACCURATE_RND | SWS_FULL_CHR_H_INT, NULL, NULL, NULL);
+  if (!encoder->scaler || (bars && !(encoder->fitted = make_frame(encoder->format, box_width, box_height))))
+    return AVERROR(ENOMEM);
+  bool bt709 = is_rgb(encoder->format) || to->colorspace == AVCOL_SPC_BT709;
+  sws_setColorspaceDetails(encoder->scaler, sws_getCoefficients(SWS_CS_ITU709), 0,
+                           sws_getCoefficients(bt709 ? SWS_CS_ITU709 : SWS_CS_ITU601),
+                           to->color_range == AVCOL_RANGE_JPEG, 0, 1 << 16, 1 << 16);
+  encoder->from_width = width;
+  encoder->from_height = height;
+  return make_scaled(encoder, bars);
+}
+
 static int open_scaler(struct encoder *encoder, enum pixel_format from) {
   const AVCodecContext *to = encoder->context;
   bool palette = to->pix_fmt == AV_PIX_FMT_PAL8;
@@ -235,22 +296,10 @@ static int open_scaler(struct encoder *encoder, enum pixel_format from) {
   encoder->indexed = av_frame_alloc();
   if (!encoder->borrowed || !encoder->indexed)
     return AVERROR(ENOMEM);
+  encoder->format = palette ? AV_PIX_FMT_RGB32 : to->pix_fmt;
   if (takes_engine_pixels(to, from))
     return 0;
-  enum AVPixelFormat format = palette ? AV_PIX_FMT_RGB32 : to->pix_fmt;
-  encoder->scaler = sws_getContext(to->width, to->height, ffmpeg_pixels(from), to->width, to->height, format,
-                                   SWS_BICUBIC | SWS_ACCURATE_RND | SWS_FULL_CHR_H_INT, NULL, NULL, NULL);
-  encoder->scaled = av_frame_alloc();
-  if (!encoder->scaler || !encoder->scaled)
-    return AVERROR(ENOMEM);
-  bool bt709 = is_rgb(format) || to->colorspace == AVCOL_SPC_BT709;
-  sws_setColorspaceDetails(encoder->scaler, sws_getCoefficients(SWS_CS_ITU709), 0,
-                           sws_getCoefficients(bt709 ? SWS_CS_ITU709 : SWS_CS_ITU601),
-                           to->color_range == AVCOL_RANGE_JPEG, 0, 1 << 16, 1 << 16);
-  encoder->scaled->format = format;
-  encoder->scaled->width = to->width;
-  encoder->scaled->height = to->height;
-  int code = av_frame_get_buffer(encoder->scaled, 0);
+  int code = set_scaler(encoder, ffmpeg_pixels(from), to->width, to->height);
   return code < 0 || !palette ? code : palette_open(&encoder->palette, to->width, to->height, to->time_base);
 }
 
@@ -380,12 +429,36 @@ static void borrow(AVFrame *to, const struct frame *frame) {
   to->height = frame->height;
 }
 
+/* Into the middle of the scaled picture, on whole pixels of chroma. */
+static void lay_between_bars(struct encoder *encoder) {
+  const AVFrame *fitted = encoder->fitted, *to = encoder->scaled;
+  const AVPixFmtDescriptor *format = av_pix_fmt_desc_get(encoder->format);
+  int x = (to->width - fitted->width) / 2 & ~1, y = (to->height - fitted->height) / 2 & ~1;
+  uint8_t *data[4] = {0};
+  for (int i = 0; i < format->nb_components; i++) {
+    const AVComponentDescriptor *part = &format->comp[i];
+    bool chroma = i == 1 || i == 2;
+    data[part->plane] = to->data[part->plane] +
+                        (ptrdiff_t)(y >> (chroma ? format->log2_chroma_h : 0)) * to->linesize[part->plane] +
+                        (ptrdiff_t)(x >> (chroma ? format->log2_chroma_w : 0)) * part->step;
+  }
+  av_image_copy(data, (int *)(uintptr_t)to->linesize, (const uint8_t **)(uintptr_t)fitted->data, fitted->linesize,
+                encoder->format, fitted->width, fitted->height);
+}
+
 static int convert(struct encoder *encoder, const AVFrame *from) {
-  int code = av_frame_make_writable(encoder->scaled);
+  int code = 0;
+  if (!encoder->scaler || encoder->from_width != from->width || encoder->from_height != from->height)
+    code = set_scaler(encoder, from->format, from->width, from->height);
+  if (code >= 0)
+    code = av_frame_make_writable(encoder->scaled);
   if (code < 0)
     return code;
-  sws_scale(encoder->scaler, (const uint8_t *const *)from->data, from->linesize, 0, from->height, encoder->scaled->data,
-            encoder->scaled->linesize);
+  const AVFrame *to = encoder->fitted ? encoder->fitted : encoder->scaled;
+  sws_scale(encoder->scaler, (const uint8_t *const *)from->data, from->linesize, 0, from->height, to->data,
+            to->linesize);
+  if (encoder->fitted)
+    lay_between_bars(encoder);
   return 0;
 }
 
@@ -422,7 +495,8 @@ int encoder_send(struct encoder *encoder, const struct frame *frame, int64_t pts
     return encoder->palette ? send_with_palette(encoder, NULL) : avcodec_send_frame(encoder->context, NULL);
   AVFrame *sent = encoder->borrowed;
   borrow(sent, frame);
-  if (encoder->scaler) {
+  bool lent = !encoder->scaler && frame->width == encoder->context->width && frame->height == encoder->context->height;
+  if (!lent) {
     int code = convert(encoder, sent);
     if (code < 0)
       return code;
@@ -432,7 +506,7 @@ int encoder_send(struct encoder *encoder, const struct frame *frame, int64_t pts
   describe(sent, encoder->context);
   if (encoder->palette)
     return send_with_palette(encoder, sent);
-  if (!encoder->scaler)
+  if (lent)
     lend(encoder, sent, frame);
   int code = avcodec_send_frame(encoder->context, sent);
   av_buffer_unref(&encoder->borrowed->buf[0]);
@@ -444,6 +518,7 @@ void encoder_free(struct encoder *encoder) {
   sws_freeContext(encoder->scaler);
   palette_close(&encoder->palette);
   av_frame_free(&encoder->scaled);
+  av_frame_free(&encoder->fitted);
   av_frame_free(&encoder->borrowed);
   av_frame_free(&encoder->indexed);
   *encoder = (struct encoder){0};

@@ -20,9 +20,12 @@ struct lent_frame {
 struct encoder {
   AVCodecContext *context;
   struct lent_frame lent[SINK_HOLDS]; /* to encoders that only read, and have no need for memory of FFmpeg's */
-  struct SwsContext *scaler;          /* where the encoder does not take the engine's pixels */
+  struct SwsContext *scaler;          /* where the encoder does not take the frames' pixels, or their size */
+  enum AVPixelFormat format;          /* that the scaler makes */
+  int from_width, from_height;        /* that it is for */
   struct palette *palette;            /* where the encoder takes 256 colours */
   AVFrame *scaled, *borrowed, *indexed;
+  AVFrame *fitted; /* a picture of another shape, before it lies between bars; else NULL */
   bool low_delay;
 };
 
@@ -35,7 +38,8 @@ enum pixel_format encoder_pixels(const AVOutputFormat *container, const char *pa
  * frames, which costs some size. */
 int encoder_open(struct encoder *encoder, const AVOutputFormat *container, const char *path, bool low_delay,
                  const struct sink_options *options, struct error *err);
-/* frame NULL: no more come. Returns 0 or an FFmpeg error code; the frame's picture may be held on. */
+/* frame NULL: no more come. One of another size than options said is scaled to that, between black bars where its shape
+ * is another, too. Returns 0 or an FFmpeg error code; the frame's picture may be held on. */
 int encoder_send(struct encoder *encoder, const struct frame *frame, int64_t pts);
 void encoder_free(struct encoder *encoder);
 
