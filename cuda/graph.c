@@ -210,16 +210,36 @@ static int other_create(struct cuda_device *device, struct cuda_program *program
   return status;
 }
 
-static int graphs_create(struct cuda_device *device, struct cuda_program *program, const struct launches *launches,
-                         cudaGraphExec_t graph[PARTS_MAX], struct error *err) {
+static int graphs_create_without(struct cuda_device *device, const struct cuda_program *program,
+                                 const struct launches *launches, unsigned idle, struct graphs *graphs,
+                                 struct error *err) {
   const struct launch_queue *queue = &device->preparing.queue;
-  for (int part = 0; device->use_graph && part < program->base.parts; part++) {
-    const struct recording recording = {program, launches, part, NULL};
+  cudaGraphExec_t *graph = graphs->of[idle];
+  for (int part = 0; part < program->base.parts; part++) {
+    const struct recording recording = {program, launches, part, idle, NULL};
     graph[part] = graph_capture(device, queue, record_part, &recording, err);
     if (!graph[part] || cuda_check(cudaGraphUpload(graph[part], queue->stream), "the graph", err) < 0)
       return -1;
   }
   return 0;
+}
+
+/* A node that is not entered takes about 10 us, an op that does nothing 1.5: runs that need none of them have a graph
+ * without. */
+static int graphs_create(struct cuda_device *device, const struct cuda_program *program,
+                         const struct launches *launches, struct graphs *graphs, struct error *err) {
+  unsigned may = plan_may_idle(program->base.plan);
+  for (unsigned idle = 0; device->use_graph && idle <= IDLE_ALL; idle++)
+    if (!(idle & ~may) && graphs_create_without(device, program, launches, idle, graphs, err) < 0)
+      return -1;
+  return 0;
+}
+
+static void graphs_destroy(const struct graphs *graphs) {
+  for (int idle = 0; idle <= IDLE_ALL; idle++)
+    for (int part = 0; part < PARTS_MAX; part++)
+      if (graphs->of[idle][part])
+        cudaGraphExecDestroy(graphs->of[idle][part]);
 }
 
 /* Waits for what the preparation has started: its program can run, or be freed, as its trials' memory is. */
@@ -246,20 +266,16 @@ static int create(struct cuda_device *device, struct cuda_program *program, cons
   program->base.parts = !plan_is_straight(plan) || options->parts < 1 ? 1
                         : options->parts < PARTS_MAX                  ? options->parts
                                                                       : PARTS_MAX;
-  if (graphs_create(device, program, &program->launches, program->graph, err) < 0 ||
-      (program->doubled && graphs_create(device, program, &program->other_launches, program->other_graph, err) < 0))
+  if (graphs_create(device, program, &program->launches, &program->graphs, err) < 0 ||
+      (program->doubled && graphs_create(device, program, &program->other_launches, &program->other_graphs, err) < 0))
     return -1;
   return preparing_settle(device, err);
 }
 
 /* Nothing is at work on it. */
 static void program_free(struct cuda_device *device, struct cuda_program *program) {
-  for (int i = 0; i < PARTS_MAX; i++) {
-    if (program->graph[i])
-      cudaGraphExecDestroy(program->graph[i]);
-    if (program->other_graph[i])
-      cudaGraphExecDestroy(program->other_graph[i]);
-  }
+  graphs_destroy(&program->graphs);
+  graphs_destroy(&program->other_graphs);
   launches_free(&program->launches);
   launches_free(&program->other_launches);
   free(program->chosen);

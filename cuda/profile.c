@@ -170,7 +170,8 @@ static int profiler_open(struct profiler *p, const struct run_params *params, st
   for (int i = 1; i < p->places; i++)
     p->skipped[i] = run_op_runs(p->plan, op_of(p, i), params) == 0;
   count_bytes(p);
-  if (add_sample(p, p->program->graph[0], p->program->graph[0], err) < 0)
+  cudaGraphExec_t whole = program_graph(p->program, 0, false);
+  if (add_sample(p, whole, whole, err) < 0)
     return -1;
   for (int first = 1, end; first < p->places; first = end) {
     end = block_end(p, first);
@@ -402,7 +403,7 @@ int program_profile(struct device *base, struct program *program_base, const str
                     struct profile *profile, struct error *err) {
   struct profiler p = {.device = cuda_enter(base), .program = cuda_program(program_base), .plan = program_base->plan};
   (void)picture; /* the runs take their own */
-  if (!p.program->graph[0])
+  if (!p.program->graphs.of[0][0])
     return error_set(err, STATUS_USAGE, "--profile measures graphs: leave out --graph off");
   if (run_twice(base, program_base, params, frames, err) < 0)
     return -1;

@@ -7,6 +7,12 @@
 
 enum { SCRATCH_AREAS = 3, PARTS_MAX = 16 }; /* ways/way.h says what for */
 
+/* A program's launches as graphs: by what of them a run does without (enum idle), of each part. NULL: one launch after
+ * the other. */
+struct graphs {
+  cudaGraphExec_t of[IDLE_ALL + 1][PARTS_MAX];
+};
+
 /* A run's way to the device: parameters and planes in one copy. */
 struct run_buffer {
   struct run_block *host; /* pinned; planes follow at PLANES_OFFSET */
@@ -41,13 +47,13 @@ struct cuda_program {
   struct planes output[RUNS_IN_FLIGHT]; /* device memory; sizes and planes */
   size_t output_bytes;
   struct launches launches;
-  struct plan_loop loop;            /* the plan's, as launches */
-  struct plan_region *regions;      /* likewise; as many as the plan has */
-  cudaGraphExec_t graph[PARTS_MAX]; /* of each part. NULL: one launch after the other */
+  struct plan_loop loop;       /* the plan's, as launches */
+  struct plan_region *regions; /* likewise; as many as the plan has */
+  struct graphs graphs;
   /* The same for the other set of weights; none where the plan reads no weight that is in two. */
   bool doubled;
   struct launches other_launches;
-  cudaGraphExec_t other_graph[PARTS_MAX];
+  struct graphs other_graphs;
   int set, lane;         /* of weights and kernels whose launches are being made */
   struct choice *chosen; /* of each op, for the other set; NULL: none yet */
 };
@@ -55,6 +61,9 @@ struct cuda_program {
 static inline struct cuda_program *cuda_program(struct program *program) {
   return (struct cuda_program *)program;
 }
+
+/* Of the run that comes next. */
+cudaGraphExec_t program_graph(const struct cuda_program *program, int part, bool other);
 
 /* Scratch for the launches that are being made. */
 static inline void *program_scratch(const struct cuda_program *program, int area) {

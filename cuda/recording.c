@@ -113,13 +113,21 @@ static cudaError_t decide(const struct stretch *s) {
   return status;
 }
 
+/* Launches [first, end) but for those that are left out. */
+static cudaError_t enqueue(const struct cuda_device *device, const struct launch_queue *queue,
+                           const struct recording *r, int first, int end) {
+  cudaError_t status = cudaSuccess;
+  for (int i = first; status == cudaSuccess && i < end; i++)
+    if (!(r->idle & IDLE_STYLES) || r->launches->list[i].kind != LAUNCH_STYLE)
+      status = launch_enqueue(device, queue, &r->launches->list[i]);
+  return status;
+}
+
 static cudaError_t capture_body(const struct stretch *s, cudaGraph_t body, int first, int end) {
   struct launch_queue inside = *s->queue;
   inside.stream = s->device->preparing.region_body;
   cudaError_t status = begin_body(inside.stream, body);
-  return status == cudaSuccess
-             ? end_body(inside.stream, launches_enqueue(s->device, &inside, s->r->launches, first, end))
-             : status;
+  return status == cudaSuccess ? end_body(inside.stream, enqueue(s->device, &inside, s->r, first, end)) : status;
 }
 
 /* What a region runs beside what is captured next. */
@@ -140,7 +148,7 @@ static cudaError_t capture_plain(struct stretch *s, int first, int end) {
       if (s->regions[i].meet && s->regions[i].beside == at)
         status = capture_beside(s, i);
     if (status == cudaSuccess)
-      status = launch_enqueue(s->device, s->queue, &s->r->launches->list[at]);
+      status = enqueue(s->device, s->queue, s->r, at, at + 1);
   }
   return status;
 }
@@ -174,16 +182,16 @@ static cudaError_t capture_stretch(struct stretch *s, int first, int end) {
   return status;
 }
 
-/* Without a graph: the host decides. */
+/* Without nodes that decide: the host does, or regions are left out. */
 static cudaError_t enqueue_stretch(const struct stretch *s, int first, int end, int iteration) {
   const struct recording *r = s->r;
   cudaError_t status = cudaSuccess;
   for (int i = 0; status == cudaSuccess && i < s->count; first = s->regions[i++].end) {
-    status = launches_enqueue(s->device, s->queue, r->launches, first, s->regions[i].first);
-    if (status == cudaSuccess && region_runs(&s->regions[i].when, r->params, iteration))
-      status = launches_enqueue(s->device, s->queue, r->launches, s->regions[i].first, s->regions[i].end);
+    status = enqueue(s->device, s->queue, r, first, s->regions[i].first);
+    if (status == cudaSuccess && !(r->idle & IDLE_REGIONS) && region_runs(&s->regions[i].when, r->params, iteration))
+      status = enqueue(s->device, s->queue, r, s->regions[i].first, s->regions[i].end);
   }
-  return status == cudaSuccess ? launches_enqueue(s->device, s->queue, r->launches, first, end) : status;
+  return status == cudaSuccess ? enqueue(s->device, s->queue, r, first, end) : status;
 }
 
 /* Launches [first, end), which no region goes beyond. */
@@ -196,7 +204,8 @@ static cudaError_t launch_stretch(const struct cuda_device *device, const struct
   while (i + count < all && regions[i + count].first < end)
     count++;
   struct stretch s = {.device = device, .queue = queue, .r = r, .regions = regions + i, .count = count};
-  return device->use_graph && count ? capture_stretch(&s, first, end) : enqueue_stretch(&s, first, end, iteration);
+  return device->use_graph && count && !(r->idle & IDLE_REGIONS) ? capture_stretch(&s, first, end)
+                                                                 : enqueue_stretch(&s, first, end, iteration);
 }
 
 static cudaError_t launch_iteration(const struct cuda_device *device, const struct launch_queue *queue,
@@ -247,7 +256,7 @@ cudaError_t record_part(struct cuda_device *device, const struct launch_queue *q
   if (status != cudaSuccess)
     return status;
   if (program->base.parts > 1)
-    return launches_enqueue(device, queue, r->launches, part_begin(r, r->part), part_begin(r, r->part + 1));
+    return enqueue(device, queue, r, part_begin(r, r->part), part_begin(r, r->part + 1));
   status = launch_stretch(device, queue, r, 0, program->loop.first, 0);
   if (status == cudaSuccess)
     status = launch_loop(device, queue, r);

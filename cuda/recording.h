@@ -9,6 +9,7 @@ struct recording {
   const struct cuda_program *program;
   const struct launches *launches;
   int part;
+  unsigned idle;                   /* enum idle: what is left out of a graph */
   const struct run_params *params; /* what regions go by without a graph */
 };
 

@@ -91,11 +91,20 @@ static int count_launches(const struct cuda_program *program, const struct run_p
   return count;
 }
 
+static const struct run_params *next_params(const struct cuda_program *program) {
+  return &program->buffer[program->base.submitted % RUNS_IN_FLIGHT].host->run;
+}
+
+cudaGraphExec_t program_graph(const struct cuda_program *program, int part, bool other) {
+  unsigned idle = run_idles(program->base.plan, next_params(program));
+  return (other ? &program->other_graphs : &program->graphs)->of[idle][part];
+}
+
 static cudaError_t run(struct cuda_device *device, struct cuda_program *program, int part, int set) {
   bool other = set && program->doubled;
-  cudaGraphExec_t graph = other ? program->other_graph[part] : program->graph[part];
-  const struct run_params *params = &program->buffer[program->base.submitted % RUNS_IN_FLIGHT].host->run;
-  const struct recording recording = {program, other ? &program->other_launches : &program->launches, part, params};
+  cudaGraphExec_t graph = program_graph(program, part, other);
+  const struct run_params *params = next_params(program);
+  const struct recording recording = {program, other ? &program->other_launches : &program->launches, part, 0, params};
   if (graph) {
     device->counters.launches++;
     return cudaGraphLaunch(graph, device->queue.stream);

@@ -22,7 +22,8 @@
  *
  * With APART in the environment no launch does several ops. DEVICE names another device for networks and picture. A
  * model with guidance as an embedding gets GUIDANCE. CONTROLS, folders with commas between, are control networks of
- * pictures and frames, whose map is of the kind MAP, or the picture as it is, and whose weight is WEIGHT, or 1. */
+ * pictures and frames, whose map is of the kind MAP, or the picture as it is, and whose weights are WEIGHT, with commas
+ * between, the last for all behind it, or 1. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -101,8 +102,13 @@ static unsigned control_mask(const struct bench *b) {
 }
 
 static void set_controls(const struct bench *b, struct run_params *run) {
-  float weight = getenv("WEIGHT") ? strtof(getenv("WEIGHT"), NULL) : 1;
+  char *rest = getenv("WEIGHT");
+  float weight = 1;
   for (int i = 0; i < b->network_count; i++) {
+    if (rest && *rest) {
+      weight = strtof(rest, &rest);
+      rest += *rest == ',';
+    }
     for (int step = 0; step < CALLS_MAX; step++)
       run->control[i].gain[step] = weight;
     run->control[i].map = weight != 0;
@@ -464,7 +470,7 @@ static void time_device(struct bench *b, double *times, int count) {
   cudaEventCreate(&stop);
   for (int i = 0; i < count; i++) {
     cudaEventRecord(start, device->queue.stream);
-    cudaGraphLaunch(program->graph[0], device->queue.stream);
+    cudaGraphLaunch(program_graph(program, 0, false), device->queue.stream);
     cudaEventRecord(stop, device->queue.stream);
     if (cudaEventSynchronize(stop) != cudaSuccess || cudaEventElapsedTime(&milliseconds, start, stop) != cudaSuccess)
       exit(1);

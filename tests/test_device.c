@@ -304,9 +304,30 @@ static void a_region_runs_where_its_value_is_not_0(void **state) {
       expect_all(r, x, 3 + 2 * (float)cases[i].added);
       expect_all(r, z, 4 + (float)cases[i].more);
       assert_int_equal(after.launches - before.launches, 4 + 2 * cases[i].added + cases[i].more);
+      assert_int_equal(run_idles(&r->plan, &params), cases[i].added || cases[i].more ? 0 : IDLE_REGIONS);
     }
     rig_close(r);
   }
+}
+
+/* A style that has a weight adds nothing where none of the plan's layers takes its part. */
+static void a_run_does_without_styles_that_add_nothing(void **state) {
+  (void)state;
+  struct rig *r = rig_begin();
+  struct tensor q = plan_input(&r->plan, 1, 1, 2, 2, ELEMENT_DEVICE),
+                y = plan_input(&r->plan, 1, 1, 2, 2, ELEMENT_DEVICE);
+  struct tensor kv = plan_state(&r->plan, "kv", 2, 1, 1, 4, ELEMENT_DEVICE);
+  struct op_style op = {.q = q, .k = tensor_channels(kv, 0, 2), .v = tensor_channels(kv, 2, 2), .y = y};
+  op.heads = 1, op.scale = 1, op.part = STYLE_LOOK;
+  plan_style(&r->plan, "style", op);
+  assert_int_equal(plan_may_idle(&r->plan), IDLE_STYLES);
+  assert_int_equal(run_idles(&r->plan, &r->params), IDLE_STYLES);
+  r->params.style[3].weight = -1;
+  r->params.style[3].part[STYLE_COMPOSITION] = 1;
+  assert_int_equal(run_idles(&r->plan, &r->params), IDLE_STYLES);
+  r->params.style[3].part[STYLE_LOOK] = 0.5f;
+  assert_int_equal(run_idles(&r->plan, &r->params), 0);
+  rig_close(r);
 }
 
 /* Of a picture in and out, and a region between that adds to it: its ops count where they run. */
@@ -671,6 +692,7 @@ int main(void) {
       cmocka_unit_test(tokens_slots_and_timesteps_are_checked),
       cmocka_unit_test(iterations_are_checked),
       cmocka_unit_test(a_region_runs_where_its_value_is_not_0),
+      cmocka_unit_test(a_run_does_without_styles_that_add_nothing),
       cmocka_unit_test(a_profile_counts_what_runs),
       cmocka_unit_test(values_of_regions_are_checked),
       cmocka_unit_test(two_runs_are_in_flight),

@@ -374,6 +374,31 @@ bool region_runs(const struct region_when *when, const struct run_params *params
   return false;
 }
 
+unsigned plan_may_idle(const struct plan *plan) {
+  unsigned idle = plan->region_count ? IDLE_REGIONS : 0;
+  for (int i = 0; i < plan->op_count; i++)
+    idle |= plan->ops[i].type == OP_STYLE ? IDLE_STYLES : 0;
+  return idle;
+}
+
+static bool style_adds(const struct op *op, const struct run_params *params) {
+  bool adds = false;
+  for (int i = 0; op->type == OP_STYLE && i < STYLES_MAX; i++)
+    adds |= style_gain(&params->style[i], op->style.part) != 0;
+  return adds;
+}
+
+unsigned run_idles(const struct plan *plan, const struct run_params *params) {
+  unsigned idle = plan_may_idle(plan);
+  for (int i = 0; i < plan->region_count; i++)
+    if (run_op_runs(plan, plan->regions[i].first, params))
+      idle &= ~(unsigned)IDLE_REGIONS;
+  for (int i = 0; i < plan->op_count; i++)
+    if (style_adds(&plan->ops[i], params))
+      idle &= ~(unsigned)IDLE_STYLES;
+  return idle;
+}
+
 int run_op_runs(const struct plan *plan, int op, const struct run_params *params) {
   const struct plan_region *region = plan_region_of(plan, op);
   int runs = 0;
