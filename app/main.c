@@ -80,6 +80,9 @@ static int act(const struct options *options, const struct options_request *requ
     if (names_print(stdout, err))
       return -1;
     break;
+  case ACTION_DEVICES:
+    command_devices(options);
+    break;
   default:
     if (options->command != COMMAND_FETCH)
       calm_openmp(argv);

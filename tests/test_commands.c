@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "app/control/keys.h"
+#include "app/source/mirror.h"
 #include "app/window/hud_text.h"
 
 static const int64_t second_ns = 1000000000;
@@ -66,6 +67,24 @@ static void help_names_every_key(void **unused) {
   for (int i = 0; i < count; i++)
     if (entries[i].label)
       assert_non_null(strstr(text, entries[i].help));
+}
+
+static void mirror_turns(void **unused) {
+  (void)unused;
+  struct live_state state = fresh_state();
+  const int *mirror = &state.settings.values.mirror;
+  press(&state, 'M');
+  assert_int_equal(*mirror, MIRROR_ON);
+  assert_string_equal(state.notice, "mirrored");
+  press(&state, 'M');
+  assert_int_equal(*mirror, MIRROR_OFF);
+  assert_string_equal(state.notice, "not mirrored");
+  /* A camera is already, by itself. */
+  assert_int_equal(parameters_set_number(&state.settings.values, PARAMETER_MIRROR, 0, MIRROR_AUTO, NULL), 0);
+  state.mirrored = true;
+  press(&state, 'M');
+  assert_int_equal(*mirror, MIRROR_OFF);
+  assert_false(commands_run(&state, 'M', true, 0));
 }
 
 /* What is shown at that time, in hundredths. */
@@ -761,6 +780,7 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(no_key_twice),
       cmocka_unit_test(help_names_every_key),
+      cmocka_unit_test(mirror_turns),
       cmocka_unit_test(sizes_keep_the_shape),
       cmocka_unit_test(prompts_fade),
       cmocka_unit_test(each_value_of_a_frame_is_in_its_controls),

@@ -554,6 +554,8 @@ static void test_screen_as_source(void **state) {
   program_run(&outcome, "live :%d.0+1024,600 -v --size 128x128 --frames 2", screen.number);
   if (outcome.status || !strstr(outcome.said, "rawvideo 256x200"))
     fail_msg("status %d for a part of the screen: %s", outcome.status, outcome.said);
+  program_expect(0, NULL, "--list-devices");
+  shell("grep -q '^cameras' out.txt && grep -q ':%d+0,0 --input-size 1280x800' out.txt", screen.number);
   /* What it shows of the screen is what is drawn there: a player's picture. */
   pid_t player = fork();
   if (!player) {
@@ -570,6 +572,21 @@ static void test_screen_as_source(void **state) {
   quit_window();
   kill(player, SIGTERM);
   waitpid(player, NULL, 0);
+}
+
+/* The half of the window that shows the source, as the engine sees it, too. */
+static void test_mirror(void **state) {
+  (void)state;
+  program_expect(0, NULL, "render still.mkv plain.mkv -y -c ffv1 --size 256x256 --seed 7 --frames 1");
+  shell("ffmpeg -nostdin -v error -y -i still.mkv -vf hflip -c:v ffv1 turned.mkv");
+  program_expect(0, NULL, "render turned.mkv mirrored.mkv -y -c ffv1 --size 256x256 --seed 7 --frames 1");
+  start_window("still.mkv --loop --mirror on --split" PICTURE);
+  expect_window("crop=124:192:0:64", true, 0.9, "still.mkv", "hflip,crop=124:192:0:64");
+  expect_window("crop=124:192:132:64", true, 0.9, "mirrored.mkv", "crop=124:192:132:64");
+  press("M");
+  expect_window("crop=124:192:0:64", true, 0.9, "still.mkv", "crop=124:192:0:64");
+  expect_window("crop=124:192:132:64", true, 0.9, "plain.mkv", "crop=124:192:132:64");
+  quit_window();
 }
 
 static void test_no_source(void **state) {
@@ -643,6 +660,7 @@ int main(int argc, char **argv) {
       CASE(test_run_without_a_window),
       CASE(test_run_interrupted),
       CASE(test_screen_as_source),
+      CASE(test_mirror),
       CASE(test_no_source),
       CASE(test_no_display),
       CASE(test_server_gone),

@@ -391,6 +391,10 @@ static void test_requests(void **state) {
   assert_true(request.action == ACTION_HELP && options.command == COMMAND_BENCH);
   assert_int_equal(parse("--version", &options, &request, &err), 0);
   assert_int_equal(request.action, ACTION_VERSION);
+  assert_int_equal(parse("--list-devices", &options, &request, &err), 0);
+  assert_int_equal(request.action, ACTION_DEVICES);
+  assert_int_equal(parse("live --list-devices --input-size vga", &options, &request, &err), 0);
+  assert_true(request.action == ACTION_DEVICES && options.input_width == 640);
   assert_int_equal(parse("--generate zsh", &options, &request, &err), 0);
   assert_true(request.action == ACTION_GENERATE && !strcmp(request.generate, "zsh"));
 }

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "app/source/mirror.h"
 #include "unet/base/text.h"
 
 void live_notice(struct live_state *state, int64_t now_ns, const char *format, ...) {
@@ -343,6 +344,14 @@ static void run_switch(struct live_state *state, const struct command_call *call
   set(state, call->entry->parameter, !get(state, call->entry->parameter), call->now_ns);
 }
 
+/* The other way than it is now. */
+static void run_mirror(struct live_state *state, const struct command_call *call) {
+  int wish = state->settings.values.mirror;
+  bool mirrored = wish == MIRROR_ON || (wish == MIRROR_AUTO && state->mirrored);
+  set(state, PARAMETER_MIRROR, mirrored ? MIRROR_OFF : MIRROR_ON, call->now_ns);
+  live_notice(state, call->now_ns, mirrored ? "not mirrored" : "mirrored");
+}
+
 /* Small numbers, so that a seed can be read off the window and given to --seed; the mixing makes neighbours unlike. */
 static void run_new_seed(struct live_state *state, const struct command_call *call) {
   uint64_t before = (uint64_t)state->settings.values.seed;
@@ -499,6 +508,7 @@ static const struct command_entry table[] = {
     {"seed-back", "z", KEY_NONE, NULL, "back towards the seed before", true, true, run_seed_position,
      PARAMETER_SEED_POSITION, -0.05},
     {"pause", " ", KEY_NONE, "space", "pause", false, true, run_switch, PARAMETER_PAUSE, 0},
+    {"mirror", "M", KEY_NONE, "M", "mirror the source, or not", false, false, run_mirror, PARAMETER_MIRROR, 0},
     {"split", "b", KEY_NONE, "b", "before and after; drag the line", false, true, run_switch, PARAMETER_SPLIT, 0},
     {"snapshot", "s", KEY_NONE, "s", "save the picture", false, true, run_snapshot, PARAMETER_NONE, 0},
     {"fullscreen", "f", KEY_F11, "f F11", "full screen", false, false, run_switch, PARAMETER_FULLSCREEN, 0},

@@ -207,6 +207,9 @@ static const struct parameter_row table[PARAMETERS] = {
                                          "model's trained points"},
     [PARAMETER_TEXT_TO_IMAGE] = {"text-to-image", TYPE_SWITCH, NEED_START, FIELD(text_to_image), .from = "",
                                  .help = "ignore the input picture; its timing is kept"},
+    [PARAMETER_MIRROR] = {"mirror", TYPE_CHOICE, NEED_NOTHING, FIELD(mirror), .choices = "auto|on|off",
+                          .help = "the source as a mirror shows it, from its next frame on; auto: cameras are, capture "
+                                  "cards, screens and files are not"},
     [PARAMETER_PAUSE] = {"pause", TYPE_SWITCH, NEED_NOTHING, FIELD(pause), .help = "no new frames are taken"},
     [PARAMETER_SPLIT] = {"split", TYPE_SWITCH, NEED_NOTHING, FIELD(split), .from = "",
                          .help = "before and after side by side"},

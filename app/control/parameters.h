@@ -83,6 +83,7 @@ enum parameter {
   PARAMETER_ETA,
   PARAMETER_STRENGTH_GRID,
   PARAMETER_TEXT_TO_IMAGE,
+  PARAMETER_MIRROR,
   PARAMETER_PAUSE,
   PARAMETER_SPLIT,
   PARAMETER_SPLIT_AT,
@@ -166,6 +167,7 @@ struct parameters {
   int control[CONTROLS_MAX];    /* enum map_kind and 1; 0: none */
   int show;                     /* enum show */
   int style_layers[STYLES_MAX]; /* enum style_layers */
+  int mirror;                   /* enum mirror_wish */
   int fit, sampler, spacing, strength_grid, prediction, prompt_syntax, text_fix;
   bool control_source[CONTROLS_MAX], control_on[CONTROLS_MAX], control_guess[CONTROLS_MAX];
   bool lora_lenient, stream_batch, text_to_image, pause, split, fullscreen, hud, help;

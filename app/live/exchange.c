@@ -184,6 +184,8 @@ void live_exchange(struct live *live, int64_t now_ns) {
   follow_engine_refusal(live, now_ns);
   window_set_fullscreen(live->window, values->fullscreen);
   window_show_pointer(live->window, !values->fullscreen || values->split);
+  atomic_store(&live->mirror.wish, values->mirror);
+  state->mirrored = atomic_load(&live->mirror.now);
   save_snapshots(live, now_ns);
   for (; live->styles_told != live->state.styles_asked; live->styles_told++)
     styling_ask(&live->styling);

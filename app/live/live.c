@@ -36,6 +36,8 @@ static int open_all(struct live *live, struct error *err) {
   struct source *source = NULL;
   setup_log(&live->log, live->options);
   setup_source_options(&live->source_options, live->options, true, &live->log);
+  live->source_options.mirror = &live->mirror;
+  atomic_store(&live->mirror.wish, live->options->values.mirror);
   if (setup_check_inputs(live->options, err))
     return -1;
   if (window_create(&live->window, live->options->display, err))

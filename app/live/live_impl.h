@@ -35,6 +35,7 @@ struct live {
   bool source_is_control; /* text to image has no other than that of the controls */
   char clip[PATHS_MAX];
   struct source_options source_options;
+  struct mirror mirror; /* that sources of source_options look at, on their threads */
   struct source_info info;
   struct mailbox frames, pictures;
   struct reader *reader;

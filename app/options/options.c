@@ -455,6 +455,9 @@ static int apply(const struct option *option, struct options *options, struct op
   case OPTION_VERSION:
     request->action = ACTION_VERSION;
     return 0;
+  case OPTION_LIST_DEVICES:
+    request->action = ACTION_DEVICES;
+    return 0;
   case OPTION_GENERATE:
     return request_generate(option, request, text, err);
   }

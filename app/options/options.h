@@ -78,7 +78,7 @@ struct options {
 };
 
 /* What the command line asked for besides running a command. */
-enum options_action { ACTION_RUN, ACTION_HELP, ACTION_VERSION, ACTION_GENERATE, ACTION_NAMES };
+enum options_action { ACTION_RUN, ACTION_HELP, ACTION_VERSION, ACTION_GENERATE, ACTION_NAMES, ACTION_DEVICES };
 
 struct options_request {
   enum options_action action;
@@ -101,5 +101,7 @@ int command_render(const struct options *options, struct error *err);
 int command_bench(const struct options *options, struct error *err);
 int command_info(const struct options *options, struct error *err);
 int command_fetch(const struct options *options, struct error *err);
+/* What there is to be given as SOURCE, on standard output. */
+void command_devices(const struct options *options);
 
 #endif

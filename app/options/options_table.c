@@ -97,10 +97,14 @@ const struct option option_table[] = {
          "a second source, which a --control of KIND@source sees instead of the frame: a file goes along with the "
          "input's times, of a camera, screen or stream there is the newest frame; --start, --duration and --loop are "
          "for both"},
+    {"list-devices", 0, OPTION_LIST_DEVICES, GROUP_INPUT, 1u << COMMAND_NONE | LIVE,
+     .help = "list cameras with their formats, sizes and rates, which of them --input-size and --input-fps would take, "
+             "and screens"},
     {"input-size", 0, OPTION_SIZE, GROUP_INPUT, LIVE | RENDER | BENCH, "WxH", AT(input_width), .min = 1, .max = 16384,
      .help = "size asked of a camera, screen or the test pattern; sizes may have names, too, as in hd720"},
     {"input-fps", 0, OPTION_REAL, GROUP_INPUT, LIVE | RENDER, "X", AT(input_fps), .min = 0.01, .max = 1000,
      .help = "frame rate asked of a camera, screen or the test pattern; of a picture sequence (default: 25)"},
+    {"mirror", 0, OPTION_PARAMETER, GROUP_INPUT, LIVE, .parameter = PARAMETER_MIRROR},
     {"loop", 0, OPTION_FLAG, GROUP_INPUT, LIVE, AT(loop),
      .help = "start again at the end of a file; a still picture stays on"},
     {"start", 0, OPTION_SECONDS, GROUP_INPUT, LIVE | RENDER, "TIME", AT(start), .min = 0, .max = COUNT_MAX,
@@ -173,7 +177,8 @@ _Static_assert(sizeof option_table / sizeof *option_table <= OPTIONS_MAX, "the p
 
 const struct command_text command_table[] = {
     {COMMAND_LIVE, "live", "[SOURCE]", "show a camera, screen or video restyled in a window",
-     "SOURCE is a file or URL that FFmpeg opens, a camera (/dev/video0), a screen (screen, or :0.0+100,100 for what lies "
+     "SOURCE is a file or URL that FFmpeg opens, a camera (/dev/video0), a screen (screen, or :0.0+100,100 for what "
+     "lies "
      "right of and below that), a filter graph (lavfi:testsrc2), pattern, or - for standard input; the spellings of "
      "ffmpeg and mpv are taken (x11grab::0.0, v4l2:/dev/video0, av://lavfi:testsrc2, tv://). Without it the first "
      "camera is taken, or the sample clip where there is none. "

@@ -8,8 +8,8 @@
 #include <libavutil/opt.h>
 
 #include "app/platform/app_platform.h"
+#include "app/source/device_wishes.h"
 #include "app/source/protocols.h"
-#include "app/source/screen.h"
 
 const char *ffmpeg_reason(int code, char *buffer) {
   if (av_strerror(code, buffer, 128) < 0)
@@ -124,6 +124,8 @@ static int guard(AVFormatContext *input, AVDictionary **wishes, const AVInputFor
 
 static int refuse(const char *spec, const char *url, const AVInputFormat *format, int code, struct error *err) {
   char reason[128];
+  if (device_is_camera(format) && camera_refuse(url, AVUNERROR(code), err))
+    return -1;
   const char *hint = protocols_hint(format ? format : find_format(url));
   bool unknown = !*hint && (code == AVERROR_EOF || code == AVERROR_INVALIDDATA);
   return error_set(err, code == AVERROR(ENOMEM) ? STATUS_FAILED : STATUS_INPUT, "%s: cannot be opened: %s%s", spec,
@@ -150,7 +152,7 @@ int ffmpeg_open_input(AVFormatContext **input, const char *spec, const struct so
     format = format_by_name(url);
   if (collect_wishes(&wishes, format, options, err))
     goto done;
-  screen_wish_rest(&wishes, format, url);
+  device_wishes(&wishes, format, url, options);
   find_first_picture(&wishes, format, url);
   *input = avformat_alloc_context();
   if (!*input) {

@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "app/platform/platform_camera.h"
 #include "app/source/source_impl.h"
 #include "app/source/spec.h"
 #include "unet/base/platform.h"
@@ -32,6 +33,8 @@ static int open_camera(struct source **source, const struct source_options *opti
       return 0;
     log_line(options->log, LOG_INFO, "%s", err->message);
   }
+  if (!platform_has_cameras())
+    return error_set(err, STATUS_INPUT, "no camera: they are known through Video4Linux, which this system has not");
   return any ? -1 : error_set(err, STATUS_INPUT, "no camera: there is no /dev/video* here");
 }
 
@@ -41,13 +44,25 @@ int source_open(struct source **source, const char *spec, const struct source_op
   char resolved[SPEC_MAX];
   if (!err)
     err = &local;
-  if (spec_resolve(spec, resolved, err))
+  if (spec_resolve(spec, resolved, err) ||
+      (strcmp(resolved, "camera") ? open_spec(source, resolved, options, err) : open_camera(source, options, err)))
     return -1;
-  return strcmp(resolved, "camera") ? open_spec(source, resolved, options, err) : open_camera(source, options, err);
+  (*source)->mirror = options->mirror;
+  return 0;
+}
+
+static bool is_mirrored(const struct source *source) {
+  if (!source->mirror)
+    return false;
+  int wish = atomic_load(&source->mirror->wish);
+  bool now = wish == MIRROR_ON || (wish == MIRROR_AUTO && source->is_mirror);
+  atomic_store(&source->mirror->now, now);
+  return now;
 }
 
 int source_read(struct source *source, struct frame *frame, struct error *err) {
-  return source->impl->read(source, frame, err);
+  int got = source->impl->read(source, frame, err);
+  return got == 1 && is_mirrored(source) && mirror_frame(&source->mirrored, frame, err) ? -1 : got;
 }
 
 void source_get_info(const struct source *source, struct source_info *info) {
@@ -60,7 +75,9 @@ void source_interrupt(struct source *source) {
 }
 
 void source_close(struct source **source) {
-  if (*source)
+  if (*source) {
+    host_pictures_free(&(*source)->mirrored);
     (*source)->impl->close(*source);
+  }
   *source = NULL;
 }

@@ -7,6 +7,7 @@
 
 #include <stdatomic.h>
 
+#include "app/source/mirror.h"
 #include "unet/base/error.h"
 #include "unet/base/frame.h"
 #include "unet/base/log.h"
@@ -25,6 +26,7 @@ struct source_options {
   double start;              /* seconds into the input of the first frame given out */
   double duration;           /* seconds of input; 0: all */
   const atomic_bool *stop;   /* set from anywhere, it interrupts opening and reading alike; NULL: none */
+  struct mirror *mirror;     /* whether frames come mirrored, from the next on; NULL: never */
   bool tell_left_out;        /* one line names what of the input the output will lack */
   const struct log *log;
 };
@@ -65,6 +67,9 @@ struct source {
   const struct source_impl *impl;
   const atomic_bool *stop; /* options.stop */
   atomic_bool interrupted;
+  bool is_mirror; /* people stand before it, and expect one */
+  struct mirror *mirror;
+  struct host_pictures mirrored;
 };
 
 /* 0, SOURCE_NOT_YET or -1, both with err. spec: a file, URL, "pattern[:WxH]", a device ("/dev/video0", "x11grab::0.0",

@@ -7,6 +7,7 @@
 
 #include "app/source/convert.h"
 #include "app/source/coverage.h"
+#include "app/source/device_wishes.h"
 #include "app/source/ffmpeg_util.h"
 #include "app/source/frame_clock.h"
 #include "app/source/left_out.h"
@@ -259,6 +260,7 @@ static int prepare(struct ffmpeg_source *from, struct error *err) {
   if (open_input(from, err) || find_stream(from, &codec, err) || open_decoder(from, codec, err))
     return -1;
   from->realtime = paces_itself(from);
+  from->source.is_mirror = device_is_mirror(from->input);
   from->convert.copies = lends_few(from);
   from->convert.alpha = from->options.alpha;
   read_orientation(from);

@@ -63,6 +63,30 @@ static int start_video(struct error *err) {
   return fail(err, "display");
 }
 
+int window_list_displays(void (*take)(void *opaque, const struct window_display *display), void *opaque,
+                         struct error *err) {
+  if (start_video(err))
+    return -1;
+  bool on_x11 = !strcmp(SDL_GetCurrentVideoDriver(), "x11");
+  for (int i = 0; i < SDL_GetNumVideoDisplays(); i++) {
+    struct window_display display = {.number = i, .on_x11 = on_x11};
+    SDL_Rect bounds = {0};
+    SDL_DisplayMode mode = {0};
+    const char *name = SDL_GetDisplayName(i);
+    SDL_GetDisplayBounds(i, &bounds);
+    SDL_GetCurrentDisplayMode(i, &mode);
+    snprintf(display.name, sizeof display.name, "%s", name ? name : "unnamed");
+    display.x = bounds.x;
+    display.y = bounds.y;
+    display.width = bounds.w;
+    display.height = bounds.h;
+    display.refresh = mode.refresh_rate;
+    take(opaque, &display);
+  }
+  SDL_QuitSubSystem(SDL_INIT_VIDEO);
+  return 0;
+}
+
 static int check_display(int display, struct error *err) {
   int count = SDL_GetNumVideoDisplays();
   if (display == 0 || display < count)

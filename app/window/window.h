@@ -16,6 +16,15 @@ struct window_params {
   bool fullscreen;
 };
 
+/* One display of the system's. */
+struct window_display {
+  int number; /* as in window_params */
+  char name[96];
+  int x, y, width, height; /* of all displays together */
+  int refresh;             /* a second; 0: unknown */
+  bool on_x11;
+};
+
 enum window_event_type {
   WINDOW_KEY,   /* key, repeat */
   WINDOW_POINT, /* x: the left button is held down here */
@@ -34,6 +43,10 @@ struct window_event {
  * failure, here and in window_open, the status is STATUS_OUTPUT, and the line says what works without a display; a
  * number that no display has is STATUS_USAGE. */
 int window_create(struct window **window, int display, struct error *err);
+
+/* Calls take for every display, in order, with no window needed. */
+int window_list_displays(void (*take)(void *opaque, const struct window_display *display), void *opaque,
+                         struct error *err);
 
 /* Opens the window and makes its context current, with vertical synchronisation where it can be had. Once. */
 int window_open(struct window *window, const struct window_params *params, struct error *err);

@@ -1,0 +1,32 @@
+/* --list-devices: what live can take its pictures from. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "app/options/options.h"
+#include "app/source/camera_text.h"
+#include "app/window/window.h"
+
+/* A display as a source: x11grab's way to say which part of the X screen it is. */
+static void print_display(void *opaque, const struct window_display *display) {
+  const char *x_display = getenv("DISPLAY");
+  (void)opaque;
+  if (display->on_x11 && x_display)
+    printf("  %s+%d,%d --input-size %dx%d  ", x_display, display->x, display->y, display->width, display->height);
+  else
+    printf("  cannot be a source, for it is not X's: ");
+  printf("display %d, %s, %dx%d", display->number, display->name, display->width, display->height);
+  if (display->refresh)
+    printf(", %d Hz", display->refresh);
+  putchar('\n');
+}
+
+void command_devices(const struct options *options) {
+  const struct camera_wish wish = {options->input_width, options->input_height, options->input_fps};
+  struct error err;
+  printf("cameras (--input-size and --input-fps choose):\n");
+  camera_print_all(stdout, platform_look_at_camera, &wish);
+  printf("screens (all of it: screen):\n");
+  if (window_list_displays(print_display, NULL, &err))
+    printf("  none: no display can be reached\n");
+}
