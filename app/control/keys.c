@@ -454,6 +454,10 @@ static void run_take_style(struct live_state *state, const struct command_call *
               parameters_number(&state->settings.values, PARAMETER_STYLE_WEIGHT, 1));
 }
 
+static void run_panel(struct live_state *state, const struct command_call *call) {
+  state->panel_asked = (enum panel_wish)call->value;
+}
+
 static void run_quit(struct live_state *state, const struct command_call *call) {
   (void)call;
   state->quit = true;
@@ -507,6 +511,12 @@ static const struct command_entry table[] = {
      PARAMETER_SEED_POSITION, 0.05},
     {"seed-back", "z", KEY_NONE, NULL, "back towards the seed before", true, true, run_seed_position,
      PARAMETER_SEED_POSITION, -0.05},
+    {"edit-prompt", "/", KEY_ENTER, "Enter /", "type the prompt; Enter sets it, Esc leaves it", false, true, run_panel,
+     PARAMETER_NONE, PANEL_PROMPT},
+    {"edit-negative", "n", KEY_NONE, "n", "type the negative prompt", false, true, run_panel, PARAMETER_NONE,
+     PANEL_NEGATIVE},
+    {"parameters", "", KEY_TAB, "Tab", "list of all parameters, for arrows, numbers and the mouse", false, true,
+     run_panel, PARAMETER_NONE, PANEL_LIST},
     {"pause", " ", KEY_NONE, "space", "pause", false, true, run_switch, PARAMETER_PAUSE, 0},
     {"mirror", "M", KEY_NONE, "M", "mirror the source, or not", false, false, run_mirror, PARAMETER_MIRROR, 0},
     {"split", "b", KEY_NONE, "b", "before and after; drag the line", false, true, run_switch, PARAMETER_SPLIT, 0},

@@ -36,6 +36,9 @@ struct last_choice {
   int from, to;
 };
 
+/* What a command asks the panel (control/panel.h) to open. */
+enum panel_wish { PANEL_NOTHING, PANEL_PROMPT, PANEL_NEGATIVE, PANEL_LIST };
+
 struct live_state {
   struct settings settings; /* what commands change is marked in its values until the engine thread has it */
   int slot_before;          /* the prompt before this one */
@@ -50,6 +53,7 @@ struct live_state {
   bool ready;        /* the engine is open: until then commands that it must follow do nothing */
   bool quit;
   bool mirrored;       /* the source is, where the parameter leaves it to that */
+  enum panel_wish panel_asked;
   int snapshots_asked; /* grows by one for each */
   int styles_asked;    /* likewise: frames to be taken as style */
   char notice[200];    /* a line shown for a moment */

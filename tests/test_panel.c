@@ -1,0 +1,203 @@
+/* Where keys go: to commands, to the list, into a line. */
+#include "tests/cmocka_all.h"
+
+#include <string.h>
+
+#include "app/control/panel.h"
+
+static struct live_state state;
+static struct panel panel;
+
+static int begin(void **unused) {
+  (void)unused;
+  struct parameters values;
+  struct error err;
+  parameters_init(&values);
+  parameters_set_text(&values, PARAMETER_PROMPT, 1, "neon", &err);
+  parameters_set_text(&values, PARAMETER_PROMPT, 2, "oil painting", &err);
+  state = (struct live_state){.ready = true, .slot_before = 1};
+  settings_begin(&state.settings, &values);
+  history_close(&panel.history);
+  panel = (struct panel){.lists = false};
+  parameter_list_update(&panel.list, &state.settings.values, 10);
+  return 0;
+}
+
+static int end(void **unused) {
+  (void)unused;
+  history_close(&panel.history);
+  return 0;
+}
+
+/* As the window does. */
+static void press(int key) {
+  const char text[] = {(char)key, 0};
+  if (key < 128 && panel_text(&panel, text))
+    return;
+  if (!panel_key(&panel, &state, key, 0))
+    commands_run(&state, key, false, 0);
+  panel_follow(&panel, &state);
+  parameter_list_update(&panel.list, &state.settings.values, 10);
+}
+
+static void type(const char *text) {
+  for (; *text; text++)
+    press(*text);
+}
+
+static const char *prompt(int index) {
+  return parameters_text(&state.settings.values, PARAMETER_PROMPT, index);
+}
+
+static void a_prompt_is_typed(void **unused) {
+  (void)unused;
+  char name[PARAMETER_NAME_MAX];
+  press(KEY_ENTER);
+  assert_string_equal(panel_label(&panel, name), "prompt[1]");
+  assert_string_equal(panel.line.text, "neon");
+  press(KEY_CONTROL + 'u');
+  type("sqf 2/h");
+  press(KEY_TAB);
+  press(KEY_F11);
+  press(KEY_CONTROL + '2');
+  assert_false(state.quit || state.settings.values.fullscreen || state.snapshots_asked || panel.lists);
+  assert_int_equal(state.settings.values.preset, 1);
+  assert_string_equal(prompt(1), "neon");
+  press(KEY_ENTER);
+  assert_string_equal(prompt(1), "sqf 2/h");
+  assert_true(parameters_marked(&state.settings.values, PARAMETER_PROMPT, 1));
+  assert_false(panel.types);
+  press('s');
+  assert_int_equal(state.snapshots_asked, 1);
+}
+
+static void escape_leaves_it(void **unused) {
+  (void)unused;
+  press('2');
+  press('/');
+  assert_string_equal(panel.line.text, "oil painting");
+  type(" at night");
+  press(KEY_ESCAPE);
+  assert_string_equal(prompt(2), "oil painting");
+  assert_false(panel.types || state.quit || parameters_marked(&state.settings.values, PARAMETER_PROMPT, 2));
+}
+
+static void negative_and_history(void **unused) {
+  (void)unused;
+  char name[PARAMETER_NAME_MAX];
+  press('n');
+  assert_string_equal(panel_label(&panel, name), "negative");
+  type("blurry");
+  press(KEY_ENTER);
+  assert_string_equal(parameters_text(&state.settings.values, PARAMETER_NEGATIVE, 0), "blurry");
+  press(KEY_ENTER);
+  type("!");
+  press(KEY_UP);
+  assert_string_equal(panel.line.text, "blurry");
+  press(KEY_DOWN);
+  assert_string_equal(panel.line.text, "neon!");
+  press(KEY_ENTER);
+  assert_string_equal(prompt(1), "neon!");
+  assert_int_equal(panel.history.count, 2);
+}
+
+static void of_a_blend_the_last_one(void **unused) {
+  (void)unused;
+  press(KEY_CONTROL + '2');
+  press(KEY_ENTER);
+  assert_string_equal(panel.line.text, "oil painting");
+}
+
+/* What an input method has on its way is not text yet. */
+static void composed(void **unused) {
+  (void)unused;
+  assert_false(panel_compose(&panel, "x"));
+  assert_false(panel_text(&panel, "x"));
+  press(KEY_ENTER);
+  press(KEY_CONTROL + 'u');
+  assert_true(panel_compose(&panel, "abura"));
+  assert_string_equal(panel.line.text, "");
+  assert_true(panel_text(&panel, "\u6cb9"));
+  assert_string_equal(panel.line.composed, "");
+  press(KEY_ENTER);
+  assert_string_equal(prompt(1), "\u6cb9");
+}
+
+static void the_list(void **unused) {
+  (void)unused;
+  press(KEY_TAB);
+  assert_true(panel.lists);
+  press('/');
+  type("streng");
+  assert_string_equal(panel.list.filter, "streng");
+  press(KEY_ENTER);
+  parameter_list_update(&panel.list, &state.settings.values, 10);
+  assert_int_equal(parameter_list_chosen(&panel.list)->id, PARAMETER_STRENGTH);
+  press('.');
+  press('8');
+  press(KEY_ENTER);
+  assert_float_equal(state.settings.values.strength, 0.8, 1e-9);
+  press('b'); /* letters are commands still */
+  assert_true(state.settings.values.split);
+  press('/');
+  press(KEY_ESCAPE);
+  assert_string_equal(panel.list.filter, "");
+  press(KEY_TAB);
+  assert_false(panel.lists);
+}
+
+/* A text of the list is typed as a prompt is; nothing is nothing. */
+static void a_text_of_the_list(void **unused) {
+  (void)unused;
+  press(KEY_TAB);
+  press(KEY_HOME);
+  press(KEY_DOWN);
+  press(KEY_DOWN);
+  press(KEY_ENTER);
+  type("mosaic");
+  press(KEY_ENTER);
+  assert_string_equal(prompt(3), "mosaic");
+  press(KEY_DOWN);
+  press(KEY_ENTER);
+  press(KEY_ENTER);
+  assert_string_equal(prompt(4), "");
+  struct error err;
+  int at = 0;
+  while (panel.list.row[at].id != PARAMETER_LORA)
+    at++;
+  parameters_set_text(&state.settings.values, PARAMETER_LORA, 1, "a", &err);
+  parameter_list_choose(&panel.list, at);
+  press(KEY_ENTER);
+  press(KEY_BACKSPACE);
+  press(KEY_ENTER);
+  assert_null(parameters_text(&state.settings.values, PARAMETER_LORA, 1));
+}
+
+/* What is refused stays to be mended. */
+static void refused(void **unused) {
+  (void)unused;
+  press(KEY_TAB);
+  int at = 0;
+  while (panel.list.row[at].id != PARAMETER_SIZE)
+    at++;
+  parameter_list_choose(&panel.list, at);
+  press(KEY_ENTER);
+  type("wide");
+  press(KEY_ENTER);
+  assert_true(panel.types);
+  assert_non_null(strstr(state.notice, "WIDTHxHEIGHT is needed"));
+  press(KEY_CONTROL + 'u');
+  type("512x288");
+  press(KEY_ENTER);
+  assert_false(panel.types);
+  assert_int_equal(state.settings.values.size.width, 512);
+}
+
+int main(void) {
+#define CASE(function) cmocka_unit_test_setup_teardown(function, begin, end)
+  const struct CMUnitTest tests[] = {
+      CASE(a_prompt_is_typed), CASE(escape_leaves_it), CASE(negative_and_history), CASE(of_a_blend_the_last_one),
+      CASE(composed),          CASE(the_list),         CASE(a_text_of_the_list),   CASE(refused),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
