@@ -322,6 +322,27 @@ static void test_keys(void **state) {
   shell("test ! -e ipc.sock");
 }
 
+/* Into a line keys go as text alone; the list takes names and numbers. Nothing of either stays on screen, and nothing
+ * is said there: the seed is said on the terminal. */
+static void test_typing(void **state) {
+  (void)state;
+  program_expect(0, NULL,
+                 "render still.mkv typed.mkv -y -c ffv1 --size 256x256 --seed 7 --frames 1 --prompt watercolor");
+  start_window("still.mkv --loop --snapshot-dir shots" PICTURE);
+  press("Return ctrl+u");
+  shell("xdotool type --delay 20 waterQq");
+  press("Left Delete BackSpace End");
+  shell("xdotool type --delay 20 color");
+  press("Return");
+  expect_window(WHOLE, true, 0.97, "typed.mkv", WHOLE);
+  press("slash q Escape Tab slash");
+  shell("xdotool type --delay 20 streng");
+  press("Return 0 Return Tab r");
+  wait_said("reverie: seed ");
+  expect_window(WHOLE, true, 0.97, "still.mkv", WHOLE);
+  quit_window();
+}
+
 static void test_interrupt(void **state) {
   (void)state;
   struct outcome outcome;
@@ -653,6 +674,7 @@ int main(int argc, char **argv) {
       CASE(test_another_model_without_room),
       CASE(test_another_model_has_the_mask),
       CASE(test_control_source),
+      CASE(test_typing),
       CASE(test_interrupt),
       CASE(test_slow_frame_does_not_hold_the_window),
       CASE(test_display_that_is_not_there),

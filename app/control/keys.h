@@ -52,7 +52,7 @@ struct live_state {
   int control_value; /* which of its values (values_of_control) */
   bool ready;        /* the engine is open: until then commands that it must follow do nothing */
   bool quit;
-  bool mirrored;       /* the source is, where the parameter leaves it to that */
+  bool mirrored; /* the source is, where the parameter leaves it to that */
   enum panel_wish panel_asked;
   int snapshots_asked; /* grows by one for each */
   int styles_asked;    /* likewise: frames to be taken as style */

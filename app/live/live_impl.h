@@ -12,6 +12,7 @@
 #include "app/control/hub.h"
 #include "app/control/ipc.h"
 #include "app/control/keys.h"
+#include "app/control/panel.h"
 #include "app/live/figures.h"
 #include "app/options/options.h"
 #include "app/run/control_source.h"
@@ -55,6 +56,7 @@ struct live {
 
   struct parameters first_values; /* the engine's first ones, prompts of all keys among them */
   struct live_state state;
+  struct panel panel;
   struct parameter_choices loras; /* all files that a key puts in each other's place */
   struct loop_status engine;
   int engines_told; /* engine.engines and engine.engines_refused, as far as the user knows of them */
@@ -67,7 +69,7 @@ struct live {
   int64_t started_ns, drawn_ns;
   int64_t notice_told_ns; /* state.notice_until_ns of what was said on the terminal, as there is no screen for it */
   bool loss_told;         /* likewise, that the source is lost */
-  long dropped_before; /* while the engine was being opened */
+  long dropped_before;    /* while the engine was being opened */
   struct live_figures figures;
 };
 

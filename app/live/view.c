@@ -1,6 +1,7 @@
 /* The window: events, the overlay, drawing. */
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 
 #include "app/commands/setup.h"
 #include "app/live/live_impl.h"
@@ -35,6 +36,9 @@ int live_open_window(struct live *live, struct error *err) {
     double shape = size->width ? (double)size->width / size->height : live->info.shape;
     live_fit_window(shape > 0 ? shape : 1, &params.width, &params.height);
   }
+  char cache[PATHS_MAX], history[HISTORY_PATH_MAX];
+  bool kept = paths_cache(cache) && snprintf(history, sizeof history, "%s/prompts", cache) < (int)sizeof history;
+  history_open(&live->panel.history, kept ? history : NULL);
   if (window_open(live->window, &params, err) || present_open(&live->present, err) || hud_open(&live->hud, err))
     return -1;
   return 0;
@@ -46,18 +50,77 @@ static void move_split(struct live *live, float x) {
                         &outside);
 }
 
+static void get_list_box(struct live *live, struct list_box *box) {
+  int width, height;
+  window_get_size(live->window, &width, &height);
+  hud_get_list_box(live->hud, HUD_OVERLAY, width, height, box);
+}
+
+static bool lists(const struct live *live) {
+  return live->panel.lists || (live->panel.types && live->panel.filters);
+}
+
+static void handle_point(struct live *live, const struct window_event *event, int64_t now_ns) {
+  struct panel *panel = &live->panel;
+  struct list_box box;
+  get_list_box(live, &box);
+  if (event->pressed && lists(live) && panel_press(panel, &live->state, &box, event->x, event->y, now_ns))
+    return;
+  if (panel->list.grabbed)
+    parameter_list_drag(&panel->list, &live->state, &box, event->x, now_ns);
+  else if (live->state.settings.values.split)
+    move_split(live, event->x);
+}
+
+static void paste(struct live *live) {
+  char *text = window_paste(live->window);
+  if (text)
+    panel_text(&live->panel, text);
+  free(text);
+}
+
+static void handle_key(struct live *live, const struct window_event *event, int64_t now_ns) {
+  struct panel *panel = &live->panel;
+  if (*event->text && panel_text(panel, event->text))
+    return;
+  if (panel->types && event->key == KEY_CONTROL + 'v')
+    paste(live);
+  else if (!panel_key(panel, &live->state, event->key, now_ns))
+    commands_run(&live->state, event->key, event->repeat, now_ns);
+}
+
+static void handle_event(struct live *live, const struct window_event *event, int64_t now_ns) {
+  switch (event->type) {
+  case WINDOW_CLOSE:
+    live->state.quit = true;
+    break;
+  case WINDOW_KEY:
+    handle_key(live, event, now_ns);
+    break;
+  case WINDOW_COMPOSE:
+    panel_compose(&live->panel, event->text);
+    break;
+  case WINDOW_POINT:
+    handle_point(live, event, now_ns);
+    break;
+  case WINDOW_RELEASE:
+    parameter_list_release(&live->panel.list);
+    break;
+  case WINDOW_WHEEL:
+    parameter_list_scroll(&live->panel.list, (int)lrintf(-3 * event->turns));
+    break;
+  case WINDOW_DRAW:
+    break;
+  }
+}
+
 bool live_handle_events(struct live *live, int64_t now_ns) {
   bool draw = false;
   struct window_event event;
-  struct live_state *state = &live->state;
   while (window_poll(live->window, &event)) {
     draw = true;
-    if (event.type == WINDOW_CLOSE)
-      state->quit = true;
-    else if (event.type == WINDOW_KEY)
-      commands_run(state, event.key, event.repeat, now_ns);
-    else if (event.type == WINDOW_POINT && state->settings.values.split)
-      move_split(live, event.x);
+    handle_event(live, &event, now_ns);
+    panel_follow(&live->panel, &live->state);
   }
   return draw;
 }
@@ -129,6 +192,15 @@ static void tell_terminal(struct live *live) {
   live->loss_told = reader.lost;
 }
 
+/* As many rows as there is room for, and where an input method shows what it has. */
+static void update_panel(struct live *live, int width, int height) {
+  struct hud_places places;
+  hud_get_places(live->hud, HUD_OVERLAY, width, height, &places);
+  parameter_list_update(&live->panel.list, &live->state.settings.values, places.list_rows);
+  if (live->panel.types)
+    window_set_text_place(live->window, places.line.left, places.line.top, places.line.width, places.line.height);
+}
+
 static bool update_hud(struct live *live, int64_t now_ns, int width, int height) {
   const struct live_state *state = &live->state;
   struct parameters values = state->settings.values;
@@ -151,6 +223,7 @@ static bool update_hud(struct live *live, int64_t now_ns, int width, int height)
       .model = live->engine.info.model,
       .loading = live->engine.opening ? model_words(&values) : NULL,
       .notice = now_ns < state->notice_until_ns ? state->notice : NULL,
+      .panel = &live->panel,
   };
   struct controls now = {0};
   values.steps = live->engine.prepared.shape.steps; /* those of the pictures, not those wished for */
@@ -174,7 +247,7 @@ static void draw(struct live *live, int width, int height) {
       .bicubic = !window_is_software(live->window),
   };
   present_draw(live->present, &view);
-  hud_draw(live->hud, width, height);
+  hud_draw(live->hud, HUD_OVERLAY, width, height);
   window_swap(live->window);
   live->overlay_changed = false;
   live->drawn_ns = platform_now_ns();
@@ -193,6 +266,7 @@ void live_draw(struct live *live, bool fresh, bool changed, int64_t now_ns) {
   int width, height;
   window_get_size(live->window, &width, &height);
   tell_terminal(live);
+  update_panel(live, width, height);
   live->overlay_changed |= update_hud(live, now_ns, width, height);
   changed |= live->overlay_changed && now_ns - live->drawn_ns > OVERLAY_NS;
   if (fresh || changed)
@@ -204,6 +278,7 @@ void live_draw(struct live *live, bool fresh, bool changed, int64_t now_ns) {
 }
 
 void live_close_window(struct live *live) {
+  history_close(&live->panel.history);
   hud_close(&live->hud);
   present_close(&live->present);
   window_close(&live->window);

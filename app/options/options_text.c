@@ -25,7 +25,7 @@ static const struct {
 } environment_table[] = {
     {"REVERIE_DATA_DIR", "folder that holds mini/model and sample.mp4; looked in before all others"},
     {"XDG_DATA_HOME", "models are looked for by name in reverie/models below it (default: ~/.local/share)"},
-    {"XDG_CACHE_HOME", "tuning results are kept in reverie/ below it (default: ~/.cache)"},
+    {"XDG_CACHE_HOME", "tuning results and the prompts typed are kept in reverie/ below it (default: ~/.cache)"},
     {"HF_HUB_CACHE",
      "models are looked for there next, as Hugging Face's programs keep them (default: hub/ in HF_HOME)"},
     {"HF_HOME", "Hugging Face's folder (default: huggingface/ in XDG_CACHE_HOME)"},

@@ -1,73 +1,42 @@
 #include "app/window/hud.h"
 
-#include <SDL_ttf.h>
+#include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "app/window/embed.h"
-#include "app/window/gl_util.h"
 #include "app/window/hud_text.h"
+#include "app/window/sheet.h"
 
-enum { PANEL_FIGURES, PANEL_NOTICE, PANEL_HELP, PANELS };
+enum panel_kind { PANEL_FIGURES, PANEL_NOTICE, PANEL_HELP, PANEL_ROWS, PANEL_LINE, PANEL_GRAPH, PANELS };
 
-/* Lengths in pixels of the drawable follow from the size of the type. */
-enum { TYPE_MIN = 13, TYPE_MAX = 40, LINES_OF_TYPE = 44 };
-static const int64_t refresh_ns = 100000000;
+static const int64_t refresh_ns = 100000000, graph_ns = 50000000;
+/* What the graph is long. */
+static const int64_t graph_length_ns = 10000000000;
 
-static const SDL_Color tones[TONES] = {
-    [TONE_PLAIN] = {240, 240, 240, 255},
-    [TONE_DIM] = {165, 170, 178, 255},
-    [TONE_ALERT] = {255, 176, 84, 255},
-    [TONE_TITLE] = {140, 205, 255, 255},
-};
+static const struct color ground = {24, 27, 33, 255}, over_picture = {16, 18, 22, 205},
+                          chosen_ground = {52, 62, 78, 255}, groove = {48, 52, 60, 255}, filling = {70, 120, 165, 255},
+                          bright = {240, 240, 240, 255}, engine_color = {86, 128, 104, 255},
+                          way_color = {140, 205, 255, 255}, alert_color = {255, 176, 84, 255};
 
-struct panel {
+struct words {
   char text[HUD_TEXT_MAX];
-  GLuint texture;
-  int width, height; /* 0: nothing to show */
+  struct sheet sheet;
 };
 
 struct hud {
-  TTF_Font *font;
-  int type, advance, line; /* pixels: of the type, of a character, of a line */
-  GLuint program, vertices;
-  struct {
-    GLint rect, window, size, radius, shade;
-  } at; /* uniforms of text.vert and text.frag */
-  struct panel panels[PANELS];
-  int window_width; /* that the panels were cut for */
-  int64_t updated_ns;
+  struct typeface *face;
+  struct words panels[PANELS];
+  int width, height; /* that the panels were cut for */
+  int64_t updated_ns, graphed_ns;
 };
-
-static int open_font(struct hud *hud, struct error *err) {
-  if (TTF_Init())
-    return error_set(err, STATUS_OUTPUT, "text: %s", TTF_GetError());
-  SDL_RWops *file = SDL_RWFromConstMem(embed_font, (int)(embed_font_end - embed_font));
-  hud->font = TTF_OpenFontRW(file, 1, TYPE_MIN);
-  return hud->font ? 0 : error_set(err, STATUS_OUTPUT, "text: %s", TTF_GetError());
-}
-
-static int open_program(struct hud *hud, struct error *err) {
-  hud->program = gl_program("text", embed_text_vert, embed_text_frag, err);
-  if (!hud->program)
-    return -1;
-  hud->at.rect = glGetUniformLocation(hud->program, "rect");
-  hud->at.window = glGetUniformLocation(hud->program, "window");
-  hud->at.size = glGetUniformLocation(hud->program, "size");
-  hud->at.radius = glGetUniformLocation(hud->program, "radius");
-  hud->at.shade = glGetUniformLocation(hud->program, "shade");
-  glGenVertexArrays(1, &hud->vertices);
-  for (int i = 0; i < PANELS; i++)
-    hud->panels[i].texture = gl_texture(GL_NEAREST);
-  return 0;
-}
 
 int hud_open(struct hud **out, struct error *err) {
   *out = NULL;
   struct hud *hud = calloc(1, sizeof *hud);
   if (!hud)
     return error_set(err, STATUS_FAILED, "no memory for the overlay");
-  if (open_font(hud, err) || open_program(hud, err)) {
+  if (typeface_open(&hud->face, err)) {
     hud_close(&hud);
     return -1;
   }
@@ -80,161 +49,323 @@ void hud_close(struct hud **pointer) {
   if (!hud)
     return;
   for (int i = 0; i < PANELS; i++)
-    glDeleteTextures(1, &hud->panels[i].texture);
-  if (hud->program) {
-    glDeleteVertexArrays(1, &hud->vertices);
-    glDeleteProgram(hud->program);
-  }
-  if (hud->font)
-    TTF_CloseFont(hud->font);
-  if (TTF_WasInit())
-    TTF_Quit();
+    sheet_close(&hud->panels[i].sheet);
+  typeface_close(&hud->face);
   free(hud);
   *pointer = NULL;
 }
 
-/* The size of type that suits the drawable. Returns whether it changed. */
-static bool fit_type(struct hud *hud, int height) {
-  int type = height / LINES_OF_TYPE;
-  type = type < TYPE_MIN ? TYPE_MIN : type > TYPE_MAX ? TYPE_MAX : type;
-  if (type == hud->type)
-    return false;
-  hud->type = type;
-  TTF_SetFontSize(hud->font, type);
-  TTF_SizeUTF8(hud->font, "0", &hud->advance, NULL);
-  hud->line = type * 3 / 2;
-  return true;
+static struct hud_type get_type(const struct hud *hud) {
+  return (struct hud_type){typeface_size(hud->face), typeface_advance(hud->face), typeface_line(hud->face)};
 }
 
-/* Bytes of UTF-8 that make up at most count characters. */
-static size_t utf8_prefix(const char *text, size_t length, int count) {
-  size_t at = 0;
-  while (at < length && count-- > 0)
-    for (at++; at < length && ((unsigned char)text[at] & 0xc0) == 0x80;)
-      at++;
-  return at;
+void hud_get_places(struct hud *hud, enum hud_layout layout, int width, int height, struct hud_places *places) {
+  typeface_fit(hud->face, height);
+  const struct hud_type type = get_type(hud);
+  hud_place(places, layout, width, height, &type);
 }
 
-static int utf8_count(const char *text, size_t length) {
-  int count = 0;
-  for (size_t i = 0; i < length; i++)
-    count += ((unsigned char)text[i] & 0xc0) != 0x80;
-  return count;
+void hud_get_list_box(struct hud *hud, enum hud_layout layout, int width, int height, struct list_box *box) {
+  struct hud_places places;
+  hud_get_places(hud, layout, width, height, &places);
+  const struct hud_type type = get_type(hud);
+  float left = (float)(places.list.left + type.size), advance = (float)type.advance;
+  *box = (struct list_box){.left = left,
+                           .right = (float)(places.list.left + places.list.width),
+                           .top = (float)(places.list.top + type.size / 2 + type.line),
+                           .line = (float)type.line,
+                           .bar_left = left + HUD_NAME_COLUMNS * advance,
+                           .bar_right = left + (HUD_NAME_COLUMNS + HUD_BAR_COLUMNS - 1) * advance};
 }
 
-/* One run of characters of one colour, from column on; past the last column it ends in an ellipsis. Returns the column
- * after it. The type is monospaced: columns are all the layout there is. */
-static int draw_run(const struct hud *hud, SDL_Surface *surface, int column, int columns, int y, enum tone tone,
-                    const char *text, size_t length) {
-  char run[HUD_TEXT_MAX];
-  int count = utf8_count(text, length), room = columns - column;
-  bool cut = count > room;
-  if (room <= 0 || count == 0)
-    return column;
-  size_t bytes = cut ? utf8_prefix(text, length, room - 1) : length;
-  snprintf(run, sizeof run, "%.*s%s", (int)bytes, text, cut ? "\u2026" : "");
-  SDL_Surface *glyphs = TTF_RenderUTF8_Blended(hud->font, run, tones[tone]);
-  if (glyphs) {
-    SDL_Rect to = {hud->type + column * hud->advance, y, 0, 0};
-    SDL_SetSurfaceBlendMode(glyphs, SDL_BLENDMODE_NONE);
-    SDL_BlitSurface(glyphs, NULL, surface, &to);
-    SDL_FreeSurface(glyphs);
-  }
-  return column + (cut ? room : count);
-}
+/* --- marked text --- */
 
-/* Goes through the marked text and draws it; surface NULL: only measures. Returns the widest line in characters. */
-static int walk_text(const struct hud *hud, const char *text, SDL_Surface *surface, int columns, int *lines) {
-  int column = 0, widest = 0, y = hud->type * 2 / 3;
+/* Draws a line of marked text; sheet NULL: only measures. Returns how many columns it has. */
+static int draw_line(const struct hud *hud, struct sheet *sheet, int x, int y, int columns, const char *text) {
+  int column = 0;
   enum tone tone = TONE_PLAIN;
-  *lines = 0;
-  while (*text) {
-    if (*text == '\n') {
-      (*lines)++;
-      column = 0;
-      y += hud->line;
-      text++;
-      continue;
-    }
+  while (*text && *text != '\n') {
     if ((unsigned char)*text < TONES)
       tone = (enum tone) * text++;
     size_t length = 0;
     while (text[length] && text[length] != '\n' && (unsigned char)text[length] >= TONES)
       length++;
-    if (surface)
-      column = draw_run(hud, surface, column, columns, y, tone, text, length);
-    else
-      column += utf8_count(text, length);
-    widest = column > widest ? column : widest;
+    column +=
+        sheet_text(sheet, hud->face, x + column * typeface_advance(hud->face), y, columns - column, tone, text, length);
     text += length;
   }
-  return widest;
+  return column;
 }
 
-static void draw_panel(struct hud *hud, struct panel *panel, int drawable_width) {
-  panel->width = panel->height = 0;
-  int lines, room = drawable_width / hud->advance - 4;
-  int columns = walk_text(hud, panel->text, NULL, 0, &lines);
-  columns = columns < room ? columns : room;
-  if (columns <= 0)
+static int count_columns(const char *text) {
+  int columns = 0;
+  for (; *text && *text != '\n'; text++)
+    columns += (unsigned char)*text >= TONES && ((unsigned char)*text & 0xc0) != 0x80;
+  return columns;
+}
+
+static const char *next_line(const char *text) {
+  text += strcspn(text, "\n");
+  return *text ? text + 1 : text;
+}
+
+static void measure(const char *text, int *lines, int *columns) {
+  *lines = *columns = 0;
+  for (; *text; text = next_line(text), ++*lines) {
+    int own = count_columns(text);
+    *columns = own > *columns ? own : *columns;
+  }
+}
+
+/* As large as its words need, in as many columns of lines as its height wants. */
+static void draw_words(struct hud *hud, struct words *words, int width, int height) {
+  const struct hud_type type = get_type(hud);
+  int lines, columns, room = width / type.advance - 4, most = (height - 4 * type.size) / type.line;
+  measure(words->text, &lines, &columns);
+  int beside = most > 0 ? (lines + most - 1) / most : 1, high = beside > 1 ? (lines + beside - 1) / beside : lines;
+  beside = beside > 1 ? beside : 1;
+  columns = columns * beside + 2 * (beside - 1) < room ? columns : (room - 2 * (beside - 1)) / beside;
+  int across = beside * columns + 2 * (beside - 1);
+  if (columns <= 0 || !sheet_begin(&words->sheet, 2 * type.size + across * type.advance,
+                                   high * type.line + type.size * 5 / 6, (struct color){0})) {
+    words->sheet.width = 0;
     return;
-  int width = 2 * hud->type + columns * hud->advance, height = lines * hud->line + hud->type * 5 / 6;
-  SDL_Surface *surface = SDL_CreateRGBSurfaceWithFormat(0, width, height, 32, SDL_PIXELFORMAT_RGBA32);
-  if (!surface)
+  }
+  const char *text = words->text;
+  for (int i = 0; i < lines; i++, text = next_line(text))
+    draw_line(hud, &words->sheet, type.size + i / high * (columns + 2) * type.advance,
+              type.size * 2 / 3 + i % high * type.line, columns, text);
+  sheet_end(&words->sheet);
+}
+
+/* --- the panels that have a place --- */
+
+static void draw_figures(struct hud *hud, struct words *words, const struct hud_area *area) {
+  const struct hud_type type = get_type(hud);
+  if (!sheet_begin(&words->sheet, area->width, area->height, ground))
     return;
-  walk_text(hud, panel->text, surface, columns, &lines);
-  glBindTexture(GL_TEXTURE_2D, panel->texture);
-  glPixelStorei(GL_UNPACK_ALIGNMENT, 1);
-  glPixelStorei(GL_UNPACK_ROW_LENGTH, surface->pitch / 4);
-  glTexImage2D(GL_TEXTURE_2D, 0, GL_RGBA8, width, height, 0, GL_RGBA, GL_UNSIGNED_BYTE, surface->pixels);
-  glPixelStorei(GL_UNPACK_ROW_LENGTH, 0);
-  SDL_FreeSurface(surface);
-  panel->width = width;
-  panel->height = height;
+  const char *text = words->text;
+  for (int y = type.size / 2; *text && y + type.line <= area->height; y += type.line, text = next_line(text))
+    draw_line(hud, &words->sheet, type.size, y, (area->width - 2 * type.size) / type.advance, text);
+  sheet_end(&words->sheet);
+}
+
+static void draw_row(struct hud *hud, struct sheet *sheet, const char *text, int y) {
+  const struct hud_type type = get_type(hud);
+  int x = type.size, bar = x + HUD_NAME_COLUMNS * type.advance, bar_width = (HUD_BAR_COLUMNS - 1) * type.advance;
+  int columns = (sheet->width - 2 * type.size) / type.advance, share = atoi(text + 2);
+  if (text[1] == '>')
+    sheet_fill(sheet, type.size / 2, y - type.size / 6, sheet->width - type.size, type.line, chosen_ground);
+  sheet_text(sheet, hud->face, x, y, HUD_NAME_COLUMNS - 1, TONE_DIM, text + 6, HUD_NAME_COLUMNS - 1);
+  int from = share < 0 ? HUD_NAME_COLUMNS : HUD_NAME_COLUMNS + HUD_BAR_COLUMNS;
+  if (share >= 0) {
+    sheet_fill(sheet, bar, y + type.size / 6, bar_width, type.size, groove);
+    sheet_fill(sheet, bar, y + type.size / 6, bar_width * share / 1000, type.size, filling);
+  }
+  draw_line(hud, sheet, x + from * type.advance, y, columns - from, text + 6 + HUD_NAME_COLUMNS);
+}
+
+/* text[0] of a row is the mark of its tone. */
+static void draw_list(struct hud *hud, struct words *words, const struct hud_area *area, struct color below) {
+  const struct hud_type type = get_type(hud);
+  if (!*words->text || !sheet_begin(&words->sheet, area->width, area->height, below)) {
+    words->sheet.width = 0;
+    return;
+  }
+  int y = type.size / 2;
+  draw_line(hud, &words->sheet, type.size, y, (area->width - 2 * type.size) / type.advance, words->text);
+  for (const char *text = next_line(words->text); *text; text = next_line(text))
+    draw_row(hud, &words->sheet, text, y += type.line);
+  sheet_end(&words->sheet);
+}
+
+static void draw_typed(struct hud *hud, struct sheet *sheet, const struct panel *panel) {
+  const struct hud_type type = get_type(hud);
+  const struct line_edit *line = &panel->line;
+  char name[PARAMETER_NAME_MAX];
+  int y = type.size / 2, x = type.size, end = sheet->width - type.size;
+  panel_label(panel, name);
+  x += (1 + sheet_text(sheet, hud->face, x, y, 100, TONE_TITLE, name, strlen(name))) * type.advance;
+  size_t from = line_edit_scroll(line, (end - x) / type.advance);
+  int before = typeface_width(hud->face, line->text + from, line->cursor - from);
+  sheet_text(sheet, hud->face, x, y, (end - x) / type.advance, TONE_PLAIN, line->text + from, line->cursor - from);
+  x += before;
+  if (*line->composed) {
+    int width = typeface_width(hud->face, line->composed, strlen(line->composed));
+    sheet_text(sheet, hud->face, x, y, (end - x) / type.advance, TONE_TITLE, line->composed, strlen(line->composed));
+    sheet_fill(sheet, x, y + type.size * 5 / 4, width, 2, way_color);
+    x += width;
+  }
+  sheet_fill(sheet, x, y, 2, type.size * 5 / 4, bright);
+  sheet_text(sheet, hud->face, x + 2, y, (end - x) / type.advance, TONE_PLAIN, line->text + line->cursor,
+             line->length - line->cursor);
+}
+
+static void draw_input(struct hud *hud, struct words *words, const struct hud_area *area, const struct panel *panel,
+                       struct color below) {
+  const struct hud_type type = get_type(hud);
+  if (!*words->text || !sheet_begin(&words->sheet, area->width, area->height, below)) {
+    words->sheet.width = 0;
+    return;
+  }
+  if (panel->types)
+    draw_typed(hud, &words->sheet, panel);
+  else
+    draw_line(hud, &words->sheet, type.size, type.size / 2, (area->width - 2 * type.size) / type.advance, words->text);
+  sheet_end(&words->sheet);
+}
+
+/* --- the graph --- */
+
+/* 1, 2 or 5 times a power of ten, and no less. */
+static double round_up(double ms) {
+  double power = pow(10, floor(log10(fmax(ms, 0.1)))), times = ms / power;
+  return power * (times <= 1 ? 1 : times <= 2 ? 2 : times <= 5 ? 5 : 10);
+}
+
+static double highest(const struct recent_column *column, int columns, double budget_ms) {
+  double most = 1.1 * budget_ms;
+  for (int i = 0; i < columns; i++)
+    most = fmax(most, fmax((double)column[i].engine_ms, (double)column[i].latency_ms));
+  return round_up(most);
+}
+
+static int height_of(double ms, double top_ms, int height) {
+  return ms > 0 ? (int)lrint(ms / top_ms * height) : 0;
+}
+
+static void draw_columns(struct sheet *sheet, const struct recent_column *column, int columns, int wide, int left,
+                         int base, int height, double top_ms) {
+  for (int i = 0; i < columns; i++) {
+    int engine = height_of((double)column[i].engine_ms, top_ms, height),
+        way = height_of((double)column[i].latency_ms, top_ms, height);
+    sheet_fill(sheet, left + i * wide, base - engine, wide, engine, column[i].missed ? alert_color : engine_color);
+    if (column[i].latency_ms >= 0)
+      sheet_fill(sheet, left + i * wide, base - way - 1, wide, 2, way_color);
+  }
+}
+
+static void draw_graph(struct hud *hud, struct sheet *sheet, const struct hud_content *content,
+                       const struct hud_area *area, int64_t now_ns) {
+  enum { COLUMNS_MAX = 400, COLUMN_WIDTH = 3 };
+  const struct hud_type type = get_type(hud);
+  struct recent_column column[COLUMNS_MAX];
+  char words[80];
+  if (!sheet_begin(sheet, area->width, area->height, ground))
+    return;
+  int left = type.size, base = area->height - type.size / 2, height = base - type.line - type.size / 2;
+  int columns = (area->width - 2 * left) / COLUMN_WIDTH;
+  columns = columns < COLUMNS_MAX ? columns : COLUMNS_MAX;
+  recent_times_draw(content->recent, now_ns, graph_length_ns, column, columns);
+  double top_ms = highest(column, columns, content->budget_ms);
+  draw_columns(sheet, column, columns, COLUMN_WIDTH, left, base, height, top_ms);
+  sheet_fill(sheet, left, base - height, columns * COLUMN_WIDTH, 1, groove);
+  if (content->budget_ms > 0)
+    sheet_fill(sheet, left, base - height_of(content->budget_ms, top_ms, height), columns * COLUMN_WIDTH, 1,
+               alert_color);
+  int length = snprintf(words, sizeof words, "%g ms, %d s: capture to screen, engine, misses", top_ms,
+                        (int)(graph_length_ns / 1000000000));
+  sheet_text(sheet, hud->face, left, type.size / 3, (area->width - 2 * left) / type.advance, TONE_DIM, words,
+             (size_t)length);
+  sheet_end(sheet);
+}
+
+/* --- all of it --- */
+
+static void write_panel(enum panel_kind kind, char *text, const struct hud_content *content) {
+  static void (*const writers[PANELS])(char *, const struct hud_content *) = {[PANEL_FIGURES] = hud_figures_text,
+                                                                              [PANEL_NOTICE] = hud_notice_text,
+                                                                              [PANEL_HELP] = hud_help_text,
+                                                                              [PANEL_ROWS] = hud_list_text,
+                                                                              [PANEL_LINE] = hud_line_text};
+  writers[kind](text, content);
+}
+
+static void draw_panel(struct hud *hud, enum panel_kind kind, const struct hud_content *content, int width,
+                       int height) {
+  struct words *words = &hud->panels[kind];
+  struct hud_places places;
+  bool own_window = content->layout == HUD_OPERATOR;
+  hud_get_places(hud, content->layout, width, height, &places);
+  if (kind == PANEL_ROWS)
+    draw_list(hud, words, &places.list, own_window ? ground : over_picture);
+  else if (kind == PANEL_LINE)
+    draw_input(hud, words, &places.line, content->panel, own_window ? ground : over_picture);
+  else if (kind == PANEL_FIGURES && own_window)
+    draw_figures(hud, words, &places.figures);
+  else
+    draw_words(hud, words, width, height);
+}
+
+static bool update_panel(struct hud *hud, enum panel_kind kind, const struct hud_content *content, int width,
+                         int height, bool anyway) {
+  char text[HUD_TEXT_MAX];
+  write_panel(kind, text, content);
+  if (!anyway && !strcmp(text, hud->panels[kind].text))
+    return false;
+  memcpy(hud->panels[kind].text, text, strlen(text) + 1);
+  draw_panel(hud, kind, content, width, height);
+  return true;
+}
+
+static bool update_graph(struct hud *hud, const struct hud_content *content, int width, int height, int64_t now_ns,
+                         bool anyway) {
+  struct hud_places places;
+  struct sheet *sheet = &hud->panels[PANEL_GRAPH].sheet;
+  if (content->layout != HUD_OPERATOR || !content->recent) {
+    sheet->width = 0;
+    return false;
+  }
+  if (!anyway && now_ns - hud->graphed_ns < graph_ns)
+    return false;
+  hud->graphed_ns = now_ns;
+  hud_get_places(hud, content->layout, width, height, &places);
+  draw_graph(hud, sheet, content, &places.graph, now_ns);
+  return true;
 }
 
 bool hud_update(struct hud *hud, const struct hud_content *content, int width, int height, int64_t now_ns) {
-  static void (*const writers[PANELS])(char *, const struct hud_content *) = {
-      [PANEL_FIGURES] = hud_figures_text, [PANEL_NOTICE] = hud_notice_text, [PANEL_HELP] = hud_help_text};
-  if (hud->type && now_ns - hud->updated_ns < refresh_ns)
-    return false;
-  hud->updated_ns = now_ns;
-  bool all = fit_type(hud, height) || width != hud->window_width, changed = false;
-  hud->window_width = width;
-  for (int i = 0; i < PANELS; i++) {
-    struct panel *panel = &hud->panels[i];
-    char text[HUD_TEXT_MAX];
-    writers[i](text, content);
-    if (!all && !strcmp(text, panel->text))
-      continue;
-    memcpy(panel->text, text, strlen(text) + 1);
-    draw_panel(hud, panel, width);
-    changed = true;
-  }
-  return changed;
+  bool all = typeface_fit(hud->face, height) || width != hud->width || height != hud->height, changed = false;
+  bool words_due = all || now_ns - hud->updated_ns >= refresh_ns;
+  hud->width = width;
+  hud->height = height;
+  if (words_due)
+    hud->updated_ns = now_ns;
+  for (enum panel_kind kind = 0; kind < PANEL_GRAPH; kind++)
+    if (words_due || kind == PANEL_ROWS || kind == PANEL_LINE) /* what follows the hand does not wait */
+      changed |= update_panel(hud, kind, content, width, height, all);
+  return update_graph(hud, content, width, height, now_ns, all) || changed;
 }
 
-void hud_draw(struct hud *hud, int width, int height) {
-  int margin = hud->type;
-  glUseProgram(hud->program);
-  glBindVertexArray(hud->vertices);
-  glEnable(GL_BLEND);
-  glBlendFunc(GL_ONE, GL_ONE_MINUS_SRC_ALPHA);
-  glUniform2f(hud->at.window, (float)width, (float)height);
-  glUniform1f(hud->at.radius, (float)hud->type / 2);
-  for (int i = 0; i < PANELS; i++) {
-    const struct panel *panel = &hud->panels[i];
-    if (!panel->width)
-      continue;
-    int left = i == PANEL_FIGURES ? margin : (width - panel->width) / 2;
-    int top = i == PANEL_FIGURES  ? margin
-              : i == PANEL_NOTICE ? height - margin - panel->height
-                                  : (height - panel->height) / 2;
-    glUniform4f(hud->at.rect, (float)left, (float)top, (float)(left + panel->width), (float)(top + panel->height));
-    glUniform2f(hud->at.size, (float)panel->width, (float)panel->height);
-    glUniform1f(hud->at.shade, i == PANEL_HELP ? 0.72f : 0.55f);
-    glBindTexture(GL_TEXTURE_2D, panel->texture);
-    glDrawArrays(GL_TRIANGLE_STRIP, 0, 4);
+static struct sheet_place get_place(struct hud *hud, enum panel_kind kind, enum hud_layout layout, int width,
+                                    int height) {
+  const struct sheet *sheet = &hud->panels[kind].sheet;
+  const struct hud_type type = get_type(hud);
+  struct hud_places places;
+  hud_get_places(hud, layout, width, height, &places);
+  int room = layout == HUD_OPERATOR ? places.list.left : width, line = *hud->panels[PANEL_LINE].text != 0;
+  struct sheet_place place = {type.size, type.size, 0.55f, (float)type.size / 2};
+  if (kind == PANEL_NOTICE) {
+    place.left = (room - sheet->width) / 2;
+    place.top = (line ? places.line.top : height) - type.size - sheet->height;
+    if (layout == HUD_OPERATOR)
+      place.top = places.picture.top + places.picture.height - sheet->height;
+  } else if (kind == PANEL_HELP) {
+    place = (struct sheet_place){(width - sheet->width) / 2, (height - sheet->height) / 2, 0.8f, place.radius};
+  } else if (kind != PANEL_FIGURES || layout == HUD_OPERATOR) {
+    const struct hud_area *area = kind == PANEL_ROWS    ? &places.list
+                                  : kind == PANEL_LINE  ? &places.line
+                                  : kind == PANEL_GRAPH ? &places.graph
+                                                        : &places.figures;
+    place = (struct sheet_place){area->left, area->top, 0, place.radius};
   }
-  glDisable(GL_BLEND);
+  return place;
+}
+
+void hud_draw(struct hud *hud, enum hud_layout layout, int width, int height) {
+  static const enum panel_kind order[] = {PANEL_FIGURES, PANEL_GRAPH, PANEL_ROWS, PANEL_LINE, PANEL_NOTICE, PANEL_HELP};
+  for (size_t i = 0; i < sizeof order / sizeof *order; i++) {
+    const struct sheet_place place = get_place(hud, order[i], layout, width, height);
+    sheet_show(&hud->panels[order[i]].sheet, hud->face, &place, width, height);
+  }
 }

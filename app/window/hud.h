@@ -1,18 +1,23 @@
-/* The overlay: figures in the top left corner, a passing notice below, the help in the middle. Text is drawn by SDL_ttf
- * into one texture a panel, anew only when it changed and at most ten times a second. */
+/* The overlay: figures in the top left corner, a passing notice below, the help in the middle, the list of parameters
+ * to the right, the line that is typed at the bottom; in the operator's window they lie around the picture, with a
+ * graph. Each is a sheet, drawn anew only when it changed: words at most ten times a second, what follows the hand at
+ * once. */
 #ifndef APP_WINDOW_HUD_H
 #define APP_WINDOW_HUD_H
 
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "app/control/parameters.h"
+#include "app/control/panel.h"
+#include "app/flow/recent_times.h"
+#include "app/window/hud_place.h"
 #include "unet/base/error.h"
 
 struct hud;
 
 /* What the overlay says. Strings are read during hud_update only. */
 struct hud_content {
+  enum hud_layout layout;
   bool figures, help;                /* shown or not; without figures, no state and no notice either */
   bool running;                      /* the engine is open; else only state is shown */
   double fps, frame_ms;              /* of late */
@@ -25,19 +30,28 @@ struct hud_content {
     float share;           /* of the picture */
   } prompts[SLOT_PRESETS]; /* in use */
   int prompt_count;
-  const char *model, *loading;     /* in use; to come, or NULL */
-  const struct parameters *values; /* of which some are shown; NULL: none */
-  const char *state;               /* "paused", "camera lost: ..."; NULL: nothing to say */
-  bool alert;                      /* state is bad news */
-  const char *notice;              /* NULL: none */
+  const char *model, *loading;       /* in use; to come, or NULL */
+  const struct parameters *values;   /* of which some are shown; NULL: none */
+  const char *state;                 /* "paused", "camera lost: ..."; NULL: nothing to say */
+  bool alert;                        /* state is bad news */
+  const char *notice;                /* NULL: none */
+  const struct panel *panel;         /* the list and the line; NULL: none */
+  const struct recent_times *recent; /* the operator's graph; NULL: none */
 };
+
+bool hud_shows_list(const struct hud_content *content);
 
 /* Needs a current OpenGL context, as hud_update, hud_draw and hud_close do. */
 int hud_open(struct hud **hud, struct error *err);
 void hud_close(struct hud **hud); /* stores NULL; takes NULL */
 
+/* Where things are in a drawable of this size. */
+void hud_get_places(struct hud *hud, enum hud_layout layout, int width, int height, struct hud_places *places);
+/* Where the list's rows are. */
+void hud_get_list_box(struct hud *hud, enum hud_layout layout, int width, int height, struct list_box *box);
+
 /* Takes over new content for a drawable of this size. Returns whether the overlay looks different now. */
 bool hud_update(struct hud *hud, const struct hud_content *content, int width, int height, int64_t now_ns);
-void hud_draw(struct hud *hud, int width, int height);
+void hud_draw(struct hud *hud, enum hud_layout layout, int width, int height);
 
 #endif

@@ -118,12 +118,17 @@ static void put_figures(struct writer *writer, const struct hud_content *content
   end_line(writer);
 }
 
+/* The operator's window has them always. */
+static bool shows_words(const struct hud_content *content) {
+  return content->figures || content->layout == HUD_OPERATOR;
+}
+
 void hud_figures_text(char *text, const struct hud_content *content) {
   struct writer writer = {text, 0};
   text[0] = 0;
-  if (content->figures && content->running)
+  if (shows_words(content) && content->running)
     put_figures(&writer, content);
-  if (content->figures && content->state) {
+  if (shows_words(content) && content->state) {
     put_foreign(&writer, content->alert ? TONE_ALERT : TONE_TITLE, content->state);
     end_line(&writer);
   }
@@ -132,7 +137,7 @@ void hud_figures_text(char *text, const struct hud_content *content) {
 void hud_notice_text(char *text, const struct hud_content *content) {
   struct writer writer = {text, 0};
   text[0] = 0;
-  if (content->figures && content->notice) {
+  if (shows_words(content) && content->notice) {
     put_foreign(&writer, TONE_PLAIN, content->notice);
     end_line(&writer);
   }
@@ -152,4 +157,50 @@ void hud_help_text(char *text, const struct hud_content *content) {
     put(&writer, TONE_PLAIN, "%s", entries[i].help);
     end_line(&writer);
   }
+}
+
+bool hud_shows_list(const struct hud_content *content) {
+  const struct panel *panel = content->panel;
+  return panel && (content->layout == HUD_OPERATOR || panel->lists || (panel->types && panel->filters));
+}
+
+static void put_row(struct writer *writer, const struct hud_content *content, int i) {
+  const struct parameter_list *list = &content->panel->list;
+  const struct list_row row = list->row[i];
+  char name[PARAMETER_NAME_MAX], value[PARAMETER_TEXT_MAX];
+  double share = parameter_list_share(content->values, row);
+  bool chosen = i == list->chosen && (content->panel->lists || list->grabbed);
+  put(writer, TONE_PLAIN, "%c%4d%-*.*s", chosen ? '>' : ' ', share < 0 ? -1 : (int)(1000 * share + 0.5),
+      HUD_NAME_COLUMNS, HUD_NAME_COLUMNS, parameter_name(row.id, row.index, name));
+  if (chosen && *list->typed)
+    put(writer, TONE_TITLE, "%s_", list->typed);
+  else
+    put_foreign(writer, TONE_PLAIN, parameter_list_value(content->values, row, value, sizeof value));
+  end_line(writer);
+}
+
+void hud_list_text(char *text, const struct hud_content *content) {
+  struct writer writer = {text, 0};
+  text[0] = 0;
+  if (!hud_shows_list(content))
+    return;
+  const struct parameter_list *list = &content->panel->list;
+  put(&writer, content->panel->lists ? TONE_TITLE : TONE_DIM,
+      content->panel->lists ? "arrows, a number, Enter; / filters, Tab leaves"
+                            : "Tab: keys here; drag bars, click texts");
+  end_line(&writer);
+  for (int i = list->first; i < list->first + list->seen && i < list->count; i++)
+    put_row(&writer, content, i);
+}
+
+void hud_line_text(char *text, const struct hud_content *content) {
+  struct writer writer = {text, 0};
+  const struct panel *panel = content->panel;
+  char name[PARAMETER_NAME_MAX];
+  text[0] = 0;
+  if (panel && panel->types)
+    put(&writer, TONE_TITLE, "%s %zu %s %s", panel_label(panel, name), panel->line.cursor, panel->line.composed,
+        panel->line.text);
+  else if (panel && content->layout == HUD_OPERATOR)
+    put(&writer, TONE_DIM, "Enter types the prompt, n the negative one");
 }

@@ -193,6 +193,23 @@ static int special_key(SDL_Keycode code) {
     return KEY_LEFT;
   case SDLK_RIGHT:
     return KEY_RIGHT;
+  case SDLK_HOME:
+    return KEY_HOME;
+  case SDLK_END:
+    return KEY_END;
+  case SDLK_PAGEUP:
+    return KEY_PAGE_UP;
+  case SDLK_PAGEDOWN:
+    return KEY_PAGE_DOWN;
+  case SDLK_RETURN:
+  case SDLK_KP_ENTER:
+    return KEY_ENTER;
+  case SDLK_TAB:
+    return KEY_TAB;
+  case SDLK_BACKSPACE:
+    return KEY_BACKSPACE;
+  case SDLK_DELETE:
+    return KEY_DELETE;
   case SDLK_F1:
     return KEY_F1;
   case SDLK_F11:
@@ -207,11 +224,11 @@ static bool holds_control(const SDL_Keysym *key) {
   return (key->mod & KMOD_CTRL) && !(key->mod & (KMOD_ALT | KMOD_MODE));
 }
 
-/* The digits' places, whatever the layout types there. */
+/* Of digits the places count, whatever the layout types there; of letters what they type. */
 static int control_key(const SDL_Keysym *key) {
-  return key->scancode >= SDL_SCANCODE_1 && key->scancode <= SDL_SCANCODE_9
-             ? KEY_CONTROL + '1' + (int)key->scancode - SDL_SCANCODE_1
-             : KEY_NONE;
+  if (key->scancode >= SDL_SCANCODE_1 && key->scancode <= SDL_SCANCODE_9)
+    return KEY_CONTROL + '1' + (int)key->scancode - SDL_SCANCODE_1;
+  return key->sym >= SDLK_a && key->sym <= SDLK_z ? KEY_CONTROL + (int)key->sym : KEY_NONE;
 }
 
 /* From window coordinates to pixels, which differ on dense screens. */
@@ -222,6 +239,42 @@ static float to_pixels(const struct window *window, int x) {
   return width > 0 ? (float)x * (float)pixels / (float)width : 0;
 }
 
+static bool translate_key(struct window *window, const SDL_KeyboardEvent *sdl, struct window_event *event) {
+  window->key_repeats = sdl->repeat;
+  window->key_controls = holds_control(&sdl->keysym);
+  *event = (struct window_event){.type = WINDOW_KEY, .key = special_key(sdl->keysym.sym), .repeat = sdl->repeat != 0};
+  if (window->key_controls && event->key == KEY_NONE)
+    event->key = control_key(&sdl->keysym);
+  return event->key != KEY_NONE;
+}
+
+static bool translate_text(const struct window *window, const char *text, struct window_event *event) {
+  if (window->key_controls) /* some systems have Ctrl and a digit type the digit */
+    return false;
+  *event = (struct window_event){.type = WINDOW_KEY, .repeat = window->key_repeats};
+  SDL_utf8strlcpy(event->text, text, sizeof event->text);
+  if ((unsigned char)text[0] < 128 && !text[1])
+    event->key = text[0];
+  return true;
+}
+
+static struct window_event point(const struct window *window, enum window_event_type type, int x, int y) {
+  return (struct window_event){.type = type, .x = to_pixels(window, x), .y = to_pixels(window, y)};
+}
+
+static bool translate_wheel(const struct window *window, const SDL_MouseWheelEvent *sdl, struct window_event *event) {
+  int x, y;
+  SDL_GetMouseState(&x, &y);
+  *event = point(window, WINDOW_WHEEL, x, y);
+  event->turns = sdl->preciseY;
+  return event->turns != 0;
+}
+
+static bool translate_window(const SDL_WindowEvent *sdl, struct window_event *event) {
+  *event = (struct window_event){.type = WINDOW_DRAW};
+  return sdl->event == SDL_WINDOWEVENT_EXPOSED || sdl->event == SDL_WINDOWEVENT_SIZE_CHANGED;
+}
+
 /* False: the event means nothing here. */
 static bool translate(struct window *window, const SDL_Event *sdl, struct window_event *event) {
   switch (sdl->type) {
@@ -229,28 +282,27 @@ static bool translate(struct window *window, const SDL_Event *sdl, struct window
     *event = (struct window_event){.type = WINDOW_CLOSE};
     return true;
   case SDL_KEYDOWN:
-    window->key_repeats = sdl->key.repeat;
-    window->key_controls = holds_control(&sdl->key.keysym);
-    *event = (struct window_event){
-        .type = WINDOW_KEY, .key = special_key(sdl->key.keysym.sym), .repeat = sdl->key.repeat != 0};
-    if (window->key_controls && event->key == KEY_NONE)
-      event->key = control_key(&sdl->key.keysym);
-    return event->key != KEY_NONE;
+    return translate_key(window, &sdl->key, event);
   case SDL_TEXTINPUT:
-    if (window->key_controls) /* some systems have Ctrl and a digit type the digit */
-      return false;
-    *event = (struct window_event){
-        .type = WINDOW_KEY, .key = (unsigned char)sdl->text.text[0], .repeat = window->key_repeats};
-    return event->key < 128;
+    return translate_text(window, sdl->text.text, event);
+  case SDL_TEXTEDITING:
+    *event = (struct window_event){.type = WINDOW_COMPOSE};
+    SDL_utf8strlcpy(event->text, sdl->edit.text, sizeof event->text);
+    return true;
   case SDL_MOUSEBUTTONDOWN:
-    *event = (struct window_event){.type = WINDOW_POINT, .x = to_pixels(window, sdl->button.x)};
+    *event = point(window, WINDOW_POINT, sdl->button.x, sdl->button.y);
+    event->pressed = true;
+    return sdl->button.button == SDL_BUTTON_LEFT;
+  case SDL_MOUSEBUTTONUP:
+    *event = point(window, WINDOW_RELEASE, sdl->button.x, sdl->button.y);
     return sdl->button.button == SDL_BUTTON_LEFT;
   case SDL_MOUSEMOTION:
-    *event = (struct window_event){.type = WINDOW_POINT, .x = to_pixels(window, sdl->motion.x)};
+    *event = point(window, WINDOW_POINT, sdl->motion.x, sdl->motion.y);
     return (sdl->motion.state & SDL_BUTTON_LMASK) != 0;
+  case SDL_MOUSEWHEEL:
+    return translate_wheel(window, &sdl->wheel, event);
   case SDL_WINDOWEVENT:
-    *event = (struct window_event){.type = WINDOW_DRAW};
-    return sdl->window.event == SDL_WINDOWEVENT_EXPOSED || sdl->window.event == SDL_WINDOWEVENT_SIZE_CHANGED;
+    return translate_window(&sdl->window, event);
   default:
     return false;
   }
@@ -286,6 +338,25 @@ void window_set_fullscreen(struct window *window, bool fullscreen) {
   window->fullscreen = fullscreen;
   if (!fullscreen && window->width)
     window_resize(window, window->width, window->height);
+}
+
+static int from_pixels(const struct window *window, int x) {
+  int width, pixels;
+  SDL_GetWindowSize(window->sdl, &width, NULL);
+  SDL_GL_GetDrawableSize(window->sdl, &pixels, NULL);
+  return pixels > 0 ? (int)((long)x * width / pixels) : x;
+}
+
+void window_set_text_place(struct window *window, int left, int top, int width, int height) {
+  const SDL_Rect rect = {from_pixels(window, left), from_pixels(window, top), from_pixels(window, width),
+                         from_pixels(window, height)};
+  SDL_SetTextInputRect(&rect);
+}
+
+char *window_paste(struct window *window) {
+  char *text = window->lost ? NULL : SDL_GetClipboardText(), *copy = text && *text ? strdup(text) : NULL;
+  SDL_free(text);
+  return copy;
 }
 
 void window_show_pointer(struct window *window, bool shown) {

@@ -26,17 +26,24 @@ struct window_display {
 };
 
 enum window_event_type {
-  WINDOW_KEY,   /* key, repeat */
-  WINDOW_POINT, /* x: the left button is held down here */
-  WINDOW_DRAW,  /* uncovered or resized: draw again */
+  WINDOW_KEY,     /* key, repeat, text */
+  WINDOW_COMPOSE, /* text: an input method has it on its way; "": no more */
+  WINDOW_POINT,   /* x, y: the left button is held down here; pressed: from now on */
+  WINDOW_RELEASE, /* no longer */
+  WINDOW_WHEEL,   /* turns, x, y */
+  WINDOW_DRAW,    /* uncovered or resized: draw again */
   WINDOW_CLOSE,
 };
 
+enum { WINDOW_TEXT_MAX = 64 };
+
 struct window_event {
   enum window_event_type type;
-  int key; /* the character typed, or enum key (control/keys.h) */
-  bool repeat;
-  float x; /* in pixels of the drawable */
+  int key;                    /* the character typed, or enum key (control/keys.h); KEY_NONE: text alone */
+  char text[WINDOW_TEXT_MAX]; /* what was typed, in UTF-8; "": a key that types nothing */
+  bool repeat, pressed;
+  float x, y;  /* in pixels of the drawable */
+  float turns; /* of the wheel, away from the user */
 };
 
 /* Connects to the display, with no window on it yet: quick, and where there is none it is known before all else. On
@@ -60,6 +67,10 @@ bool window_poll(struct window *window, struct window_event *event);
 void window_get_size(const struct window *window, int *width, int *height); /* drawable, in pixels */
 void window_resize(struct window *window, int width, int height);           /* in full screen: after it */
 void window_set_fullscreen(struct window *window, bool fullscreen);
+/* Where what is typed is to be seen, for what an input method shows beside it: pixels of the drawable. */
+void window_set_text_place(struct window *window, int left, int top, int width, int height);
+/* What was copied elsewhere, allocated; NULL: no text. */
+char *window_paste(struct window *window);
 void window_show_pointer(struct window *window, bool shown);
 void window_swap(struct window *window);
 /* Whether the CPU draws: then costly shading is left out. */
