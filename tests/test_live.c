@@ -633,6 +633,40 @@ static void test_no_display(void **state) {
                  "@ live still.mkv --loop --frames 3 --size 128x128");
 }
 
+/* What is shown goes into a file, by --record and by the key, and into a pipe, while an address where nobody is keeps
+ * nothing waiting. */
+static void test_records_and_sends(void **state) {
+  (void)state;
+  shell("rm -rf out && mkdir out && mkfifo out/pipe.mkv && (timeout 60 cat out/pipe.mkv >out/piped.mkv &)");
+  start_window("still.mkv --loop --record out/first.mkv --to out/pipe.mkv --to tcp://127.0.0.1:1 "
+               "--snapshot-dir out" PICTURE);
+  wait_said("127.0.0.1:1: cannot be written");
+  press("R");
+  wait_said("out/first.mkv: ");
+  press("R s");
+  wait_said("saved ");
+  press("R");
+  wait_said(".mp4: ");
+  struct outcome outcome;
+  press("q");
+  finish(&outcome);
+  assert_int_equal(outcome.status, 0);
+  assert_non_null(strstr(outcome.said, "out/pipe.mkv: "));
+  shell("test $(ls out/reverie-*.mp4 | wc -l) = 1 && mv out/reverie-*.mp4 out/second.mp4 && mv out/*.png out/shot.png");
+  shell("for name in first.mkv second.mp4; do grep -q \"\\(out/$name\\|reverie-.*mp4\\): $(ffprobe -v error "
+        "-count_packets "
+        "-show_entries stream=nb_read_packets -of csv=p=0 out/$name) pictures*, 0 dropped\" err.txt || exit 1; done");
+  static const char *const names[] = {"out/first.mkv", "out/second.mp4", "out/piped.mkv"};
+  for (int i = 0; i < 3; i++)
+    if (similarity("out/shot.png", WHOLE, names[i], WHOLE) < 0.9)
+      fail_msg("%s looks otherwise", names[i]);
+  program_expect(6, "exists already", "live still.mkv --record out/first.mkv");
+  program_expect(2, "cannot be the same", "live still.mkv -y --record out/first.mkv --to out/first.mkv");
+  program_expect(2, "only a file", "live still.mkv --record udp://127.0.0.1:1");
+  program_expect(6, "no such camera", "live still.mkv --to /dev/video4242");
+  program_expect(2, "same file", "live still.mkv -y --to still.mkv");
+}
+
 /* Xlib would end the program itself. The last test on this screen, or any. */
 static void test_server_gone(void **state) {
   (void)state;
@@ -684,6 +718,7 @@ int main(int argc, char **argv) {
       CASE(test_screen_as_source),
       CASE(test_mirror),
       CASE(test_no_source),
+      CASE(test_records_and_sends),
       CASE(test_no_display),
       CASE(test_server_gone),
   };

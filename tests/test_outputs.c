@@ -218,7 +218,7 @@ static void test_slow_recording_drops_and_counts(void **state) {
   }
   outputs_get_figures(outputs, &figures);
   assert_int_equal(figures.recordings, 2);
-  assert_true(figures.dropped >= MANY - OUTPUT_HOLDS);
+  assert_true(figures.dropped >= MANY - OUTPUT_RECORDING_HOLDS);
   assert_true(figures.dropped < MANY);
   set_shut(&fakes[0], false);
   outputs_close(&outputs, NULL);
@@ -245,7 +245,8 @@ static void test_holds_are_bounded(void **state) {
   static const struct picture_owner owner = {.bytes = sizeof(struct picture), .make = make_picture, .destroy = keep};
   struct picture_pool *pool;
   struct outputs *outputs = opened(100);
-  assert_int_equal(picture_pool_open(&pool, &owner, NULL, 0, 2 * OUTPUT_HOLDS + 1, NULL), 0);
+  assert_int_equal(picture_pool_open(&pool, &owner, NULL, 0, OUTPUT_RECORDING_HOLDS + OUTPUT_STREAM_HOLDS + 1, NULL),
+                   0);
   set_shut(&fakes[0], true);
   assert_int_equal(outputs_add(outputs, "first.mp4", NULL, NULL), 0);
   assert_int_equal(outputs_add(outputs, "udp://second", NULL, NULL), 0);

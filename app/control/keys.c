@@ -521,6 +521,8 @@ static const struct command_entry table[] = {
     {"mirror", "M", KEY_NONE, "M", "mirror the source, or not", false, false, run_mirror, PARAMETER_MIRROR, 0},
     {"split", "b", KEY_NONE, "b", "before and after; drag the line", false, true, run_switch, PARAMETER_SPLIT, 0},
     {"snapshot", "s", KEY_NONE, "s", "save the picture", false, true, run_snapshot, PARAMETER_NONE, 0},
+    {"record", "R", KEY_NONE, "R", "record what is shown, or end that", false, true, run_switch, PARAMETER_RECORDING,
+     0},
     {"fullscreen", "f", KEY_F11, "f F11", "full screen", false, false, run_switch, PARAMETER_FULLSCREEN, 0},
     {"hud", "h", KEY_NONE, "h", "show or hide the figures", false, false, run_switch, PARAMETER_HUD, 0},
     {"help", "?", KEY_F1, "? F1", "this help", false, false, run_switch, PARAMETER_HELP, 0},

@@ -211,6 +211,8 @@ static const struct parameter_row table[PARAMETERS] = {
                           .help = "the source as a mirror shows it, from its next frame on; auto: cameras are, capture "
                                   "cards, screens and files are not"},
     [PARAMETER_PAUSE] = {"pause", TYPE_SWITCH, NEED_NOTHING, FIELD(pause), .help = "no new frames are taken"},
+    [PARAMETER_RECORDING] = {"recording", TYPE_SWITCH, NEED_NOTHING, FIELD(recording),
+                             .help = "what is shown is recorded, each picture at its time"},
     [PARAMETER_SPLIT] = {"split", TYPE_SWITCH, NEED_NOTHING, FIELD(split), .from = "",
                          .help = "before and after side by side"},
     [PARAMETER_SPLIT_AT] = {"split-at", TYPE_REAL, NEED_NOTHING, FIELD(split_at), .max = 1, .standard = 0.5,

@@ -187,6 +187,7 @@ void live_exchange(struct live *live, int64_t now_ns) {
   atomic_store(&live->mirror.wish, values->mirror);
   state->mirrored = atomic_load(&live->mirror.now);
   save_snapshots(live, now_ns);
+  live_follow_outputs(live, now_ns);
   for (; live->styles_told != live->state.styles_asked; live->styles_told++)
     styling_ask(&live->styling);
   if (live->reader)

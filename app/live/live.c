@@ -53,6 +53,10 @@ static int open_all(struct live *live, struct error *err) {
     source_close(&source);
     return -1;
   }
+  if (live_open_outputs(live, err)) {
+    source_close(&source);
+    return -1;
+  }
   /* The engine opens while the window does. */
   if (live_start_threads(live, &source, err)) {
     source_close(&source);
@@ -74,6 +78,7 @@ int command_live(const struct options *options, struct error *err) {
   loop_end(live.loop);
   live_close_window(&live);
   live_finish_snapshots(&live);
+  live_close_outputs(&live);
   struct error ignored;
   if (live_stop_threads(&live, status ? &ignored : err))
     status = -1;

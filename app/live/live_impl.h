@@ -3,6 +3,7 @@
  *
  * open.c      source, engine and what goes along with them, as the options ask for them
  * exchange.c  brings reader, engine and files to what the state says, and tells what they refuse
+ * sending.c   recordings and other outputs beside the window
  * view.c      window, events, overlay, drawing
  * clients.c   those who set values from outside
  * live.c      the turn from the first picture to the last */
@@ -18,6 +19,7 @@
 #include "app/run/control_source.h"
 #include "app/run/loop.h"
 #include "app/run/masking.h"
+#include "app/run/outputs.h"
 #include "app/run/styling.h"
 #include "app/source/reader.h"
 #include "app/window/hud.h"
@@ -64,6 +66,11 @@ struct live {
   const struct mail *shown; /* valid until the next picture is taken; NULL: none yet */
   struct snapshot snapshot; /* on its way to its file */
   int snapshots;            /* begun so far */
+  struct outputs *outputs;
+  struct outputs_figures output_figures; /* as of this turn */
+  int recording;                         /* the output that keys begin and end; 0: none */
+  bool record_ending;                    /* it was asked to */
+  const char *record_next;               /* file of the next one; NULL: named after the time */
   bool ended;
   bool overlay_changed; /* since the last drawing */
   int64_t started_ns, drawn_ns;
@@ -96,6 +103,18 @@ void live_close_clients(struct live *live);
 void live_exchange(struct live *live, int64_t now_ns);
 /* Those asked for before the window closed, too. */
 void live_finish_snapshots(struct live *live);
+
+/* --- sending.c --- */
+
+/* Those of the command line, which are checked first. After the source was opened. */
+int live_open_outputs(struct live *live, struct error *err);
+/* Begins and ends recordings as the state says, and tells what became of outputs. */
+void live_follow_outputs(struct live *live, int64_t now_ns);
+/* For the overlay; NULL: nothing is recorded or sent. */
+const char *live_describe_outputs(const struct live *live, char *words, size_t size);
+/* Pictures at most, with a recording that is begun later. */
+int live_outputs_hold(const struct live *live);
+void live_close_outputs(struct live *live);
 
 /* --- view.c --- */
 

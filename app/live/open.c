@@ -69,7 +69,7 @@ static int open_with(struct live *live, const struct options *options, const str
       .larger = true,
       .smooth = true,
       .output = PIXEL_RGBA,
-      .pictures = LOOP_HOLDS + SNAPSHOT_HOLDS + HUB_HOLDS,
+      .pictures = LOOP_HOLDS + SNAPSHOT_HOLDS + HUB_HOLDS + live_outputs_hold(live),
       .log = &live->log,
   };
   struct engine_info info;
@@ -142,6 +142,7 @@ int live_start_threads(struct live *live, struct source **source, struct error *
   live->first_values = live->options->values;
   if (choose_prompts(live->options, &live->first_values, err))
     return -1;
+  live->first_values.recording = live->options->record != NULL;
   settings_begin(&live->state.settings, &live->first_values);
   live->state.models = &live->options->models;
   live->state.vaes = &live->options->vaes;

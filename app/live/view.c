@@ -204,7 +204,7 @@ static void update_panel(struct live *live, int width, int height) {
 static bool update_hud(struct live *live, int64_t now_ns, int width, int height) {
   const struct live_state *state = &live->state;
   struct parameters values = state->settings.values;
-  char words[600];
+  char words[600], outputs[120];
   struct recent_summary late;
   recent_times_summarise(&live->figures.recent, now_ns, &late);
   struct hud_content content = {
@@ -231,6 +231,7 @@ static bool update_hud(struct live *live, int64_t now_ns, int width, int height)
   list_prompts(&content, &values, &now);
   content.alert = live_describe_state(live, words, sizeof words);
   content.state = *words ? words : NULL;
+  content.outputs = live_describe_outputs(live, outputs, sizeof outputs);
   return hud_update(live->hud, &content, width, height, now_ns);
 }
 
@@ -274,6 +275,7 @@ void live_draw(struct live *live, bool fresh, bool changed, int64_t now_ns) {
   if (fresh && live->shown) {
     count_shown(live);
     hub_show(live->hub, &live->shown->frame);
+    outputs_show(live->outputs, &live->shown->frame, live->drawn_ns);
   }
 }
 

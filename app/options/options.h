@@ -72,6 +72,8 @@ struct options {
   int window_width, window_height; /* 0: chosen */
   int display;                     /* screen number, from 0 */
   const char *snapshot_dir;        /* NULL: the working directory */
+  const char *record;              /* file; NULL: none from the start on */
+  struct parameter_choices to;     /* where pictures go as well */
   const char *ipc;                 /* socket; NULL: none */
 
   int verbose; /* -1 quiet, 0, 1 informative, 2 debugging */

@@ -124,8 +124,15 @@ const struct option option_table[] = {
              "Theora from 0, the best, to 63"},
     {"crf", 0, OPTION_REAL, GROUP_OUTPUT, RENDER, "X", AT(quality), .min = 0, .max = 63,
      .help = "the same as --quality"},
-    {"yes", 'y', OPTION_FLAG, GROUP_OUTPUT, RENDER | BENCH, AT(overwrite),
-     .help = "overwrite OUT, or bench's --json FILE, without asking"},
+    {"yes", 'y', OPTION_FLAG, GROUP_OUTPUT, LIVE | RENDER | BENCH, AT(overwrite),
+     .help = "overwrite OUT, a FILE of live's --record and --to, or of bench's --json, without asking"},
+    {"record", 0, OPTION_TEXT, GROUP_OUTPUT, LIVE, "FILE", .value = VALUE_FILE, AT(record),
+     .help = "record what is shown from the first picture on, each picture at the time it was shown; the key R ends "
+             "that, and begins a recording that is named after the time, in the folder of snapshots"},
+    {"to", 0, OPTION_TEXTS, GROUP_OUTPUT, LIVE, "URL", AT(to), .value = VALUE_FILE,
+     .help = "send what is shown there, too: udp://, srt://, rtmp://, tcp://, a pipe, - for standard output, all at a "
+             "constant rate and tried again while nobody is there; /dev/videoN, a loopback camera; or a file, which "
+             "is recorded to; several times"},
 
     {"warmup", 0, OPTION_LONG, GROUP_BENCH, BENCH, "N", AT(warmup), .min = 0, .max = COUNT_MAX,
      .help = "frames before measuring begins (default: 5)"},

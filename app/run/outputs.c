@@ -36,9 +36,11 @@ struct output {
   int number;
   /* The thread's alone */
   struct sink *sink;
-  int descriptor; /* of a named pipe; -1: none */
+  int descriptor;     /* of a named pipe; -1: none */
+  char pipe_name[32]; /* likewise, as FFmpeg knows it */
   struct shown_picture last;
   int64_t first_ns, last_pts;
+  long tries;       /* to open it */
   atomic_bool stop; /* ends waiting for a network */
 
   pthread_mutex_t lock;
@@ -52,6 +54,7 @@ struct output {
   bool through; /* the thread is at its end */
   bool failing;
   char line[LINE_BYTES]; /* to be told; "" nothing */
+  enum log_level level;  /* of it */
   long written, dropped;
 };
 
@@ -74,16 +77,15 @@ enum output_kind output_kind_of(const char *spec, const char *format) {
 
 PRINTF_LIKE(3, 4) static void tell(struct output *output, enum log_level level, const char *format, ...);
 
+/* For the window's thread to pass on; what it has not looked at yet gives way. */
 static void tell(struct output *output, enum log_level level, const char *format, ...) {
-  char line[LINE_BYTES];
   va_list args;
   va_start(args, format);
-  vsnprintf(line, sizeof line, format, args);
-  va_end(args);
-  log_line(output->log, level, "%s", line);
   pthread_mutex_lock(&output->lock);
-  memcpy(output->line, line, sizeof line);
+  output->level = level;
+  vsnprintf(output->line, sizeof output->line, format, args);
   pthread_mutex_unlock(&output->lock);
+  va_end(args);
 }
 
 static bool is_ending(struct output *output) {
@@ -127,8 +129,8 @@ static double rate_shown(struct output *output) {
   return interval_ns > 0 ? fmin(SECOND / interval_ns, 1000) : USUAL_FPS;
 }
 
-/* Without waiting for whoever is to read it. *options and name (of size bytes) are made to write into it. */
-static int open_pipe(struct output *output, struct sink_options *options, char *name, size_t size, struct error *err) {
+/* Without waiting for whoever is to read it. */
+static int open_pipe(struct output *output, struct sink_options *options, struct error *err) {
   struct target target;
   if (target_choose(&target, output->spec, options->container, err))
     return -1;
@@ -137,7 +139,8 @@ static int open_pipe(struct output *output, struct sink_options *options, char *
     return error_set(err, STATUS_OUTPUT, "%s: cannot be written: %s", output->spec,
                      errno == ENXIO ? "nobody reads it" : strerror(errno));
   options->container = target.container->name;
-  snprintf(name, size, "pipe:%d", output->descriptor);
+  options->name = output->spec;
+  snprintf(output->pipe_name, sizeof output->pipe_name, "pipe:%d", output->descriptor);
   return 0;
 }
 
@@ -146,7 +149,6 @@ static int open_sink(struct output *output, struct error *err) {
   bool recording = output->kind == OUTPUT_RECORDING;
   struct source_options no_source = {0};
   struct platform_entry entry;
-  char pipe[32];
   struct sink_options options = {
       .format = frame->format,
       .width = frame->width,
@@ -159,13 +161,13 @@ static int open_sink(struct output *output, struct error *err) {
       .realtime = true,
       .sound_options = &no_source,
       .stop = recording ? NULL : &output->stop, /* what goes into a file is completed */
-      .log = output->log,
+      .log = output->tries++ ? NULL : output->log,
   };
   bool named_pipe = !platform_look(&entry, output->spec) && entry.kind == ENTRY_PIPE;
   output->last_pts = -1;
-  if (named_pipe && open_pipe(output, &options, pipe, sizeof pipe, err))
+  if (named_pipe && open_pipe(output, &options, err))
     return -1;
-  return sink_open(&output->sink, named_pipe ? pipe : output->spec, &options, err);
+  return sink_open(&output->sink, named_pipe ? output->pipe_name : output->spec, &options, err);
 }
 
 static int write_at(struct output *output, int64_t pts, struct error *err) {
@@ -309,6 +311,10 @@ static void *output_main(void *opaque) {
 
 /* --- the window's thread --- */
 
+int outputs_holds(const char *spec) {
+  return output_kind_of(spec, NULL) == OUTPUT_RECORDING ? OUTPUT_RECORDING_HOLDS : OUTPUT_STREAM_HOLDS;
+}
+
 int outputs_open(struct outputs **result, const struct outputs_params *params, struct error *err) {
   struct outputs *outputs = *result = calloc(1, sizeof *outputs);
   if (!outputs)
@@ -433,8 +439,10 @@ static bool follow_one(struct outputs *outputs, struct output **slot, char *line
   struct output *output = *slot;
   pthread_mutex_lock(&output->lock);
   bool told = output->line[0], through = output->through;
-  if (told)
+  if (told) {
+    log_line(output->log, output->level, "%s", output->line);
     snprintf(line, size, "%s", output->line);
+  }
   output->line[0] = 0;
   pthread_mutex_unlock(&output->lock);
   if (through) {
@@ -491,6 +499,8 @@ void outputs_close(struct outputs **pointer, FILE *out) {
   for (int i = 0; i < OUTPUTS_MAX; i++)
     if (outputs->output[i]) {
       pthread_join(outputs->output[i]->thread, NULL);
+      if (outputs->output[i]->line[0] && outputs->output[i]->level == LOG_WARNING)
+        log_line(outputs->output[i]->log, LOG_WARNING, "%s", outputs->output[i]->line);
       if (out)
         print_line(outputs->output[i], out);
       output_free(outputs->output[i]);

@@ -18,8 +18,9 @@
 enum {
   OUTPUTS_MAX = 8,
   OUTPUT_QUEUE = 6,
-  /* Pictures that one output holds at most: in the queue, on their way, last written, and in the sink. */
-  OUTPUT_HOLDS = OUTPUT_QUEUE + 2 + SINK_HOLDS,
+  /* RGBA pictures that an output holds at most, which its sink copies: those in the queue, and the one written last. */
+  OUTPUT_RECORDING_HOLDS = OUTPUT_QUEUE + 1,
+  OUTPUT_STREAM_HOLDS = 2,
 };
 
 enum output_kind { OUTPUT_RECORDING, OUTPUT_STREAM };
@@ -27,7 +28,7 @@ enum output_kind { OUTPUT_RECORDING, OUTPUT_STREAM };
 struct outputs_params {
   double fps;            /* of streams; 0: 30 */
   int retry_ms;          /* the first pause before a stream is tried again, which doubles 32-fold; 0: 250 */
-  const struct log *log; /* called by all threads; NULL: none */
+  const struct log *log; /* called by all threads, and lasts; NULL: none */
 };
 
 struct outputs_figures {
@@ -41,6 +42,8 @@ struct outputs;
 
 /* A recording for a file, a stream for what is read while it is written. format: as sink_options' container. */
 enum output_kind output_kind_of(const char *spec, const char *format);
+/* OUTPUT_RECORDING_HOLDS or OUTPUT_STREAM_HOLDS. */
+int outputs_holds(const char *spec);
 
 int outputs_open(struct outputs **outputs, const struct outputs_params *params, struct error *err);
 /* Begins another one with the next picture. spec is copied. Whether it may be written to was asked before

@@ -142,10 +142,19 @@ static int check_files(const struct sink_wish *wish, const struct sink_impl *imp
   return status;
 }
 
+static int check_camera(const char *spec, struct error *err) {
+  struct platform_entry entry;
+  if (!target_is_camera(spec) || !platform_look(&entry, spec))
+    return 0;
+  return error_set(err, STATUS_OUTPUT, "%s: there is no such camera; `sudo modprobe v4l2loopback` makes one", spec);
+}
+
 int sink_check(const struct sink_wish *wish, long *first, struct error *err) {
   const struct sink_impl *impl = find(wish->spec);
   struct files input = {0};
   *first = -1;
+  if (check_camera(wish->spec, err))
+    return -1;
   if (check_container(impl, wish, err))
     return -1;
   if (impl == &sink_null)

@@ -18,6 +18,7 @@ struct sink_options {
   double fps;                                 /* average, for rate control and the last frame's duration; 0 unknown */
   const char *codec;                          /* FFmpeg encoder; NULL: chosen for the container */
   double quality;                             /* negative: the encoder's usual one */
+  const char *name;                           /* of the output in messages; NULL: spec */
   const char *container;                      /* FFmpeg muxer or extension; NULL: what suits spec (target_choose) */
   long first_number;                          /* of the input's pictures, which the output's follow; -1: from 1 on */
   bool realtime;                              /* the frames come at their own pace */

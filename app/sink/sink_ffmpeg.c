@@ -189,7 +189,10 @@ static int ffmpeg_open(struct sink **sink, const char *spec, const struct sink_o
   to->log = options->log;
   to->stop = options->stop;
   to->realtime = options->realtime;
-  if (target_choose(&to->target, spec, options->container, err) || prepare(to, options, err)) {
+  int status = target_choose(&to->target, spec, options->container, err);
+  if (options->name)
+    to->target.name = options->name;
+  if (status || prepare(to, options, err)) {
     ffmpeg_close(&to->sink);
     return -1;
   }

@@ -69,7 +69,7 @@ static int check_video(const struct target *target, bool sound_file, struct erro
   return 0;
 }
 
-static bool is_camera(const char *spec) {
+bool target_is_camera(const char *spec) {
   size_t length = sizeof camera_device - 1;
   return !strncmp(spec, camera_device, length) && strspn(spec + length, "0123456789") == strlen(spec + length);
 }
@@ -87,7 +87,7 @@ int target_choose(struct target *target, const char *spec, const char *format, s
   bool standard_output = target_is_standard_output(spec);
   *target = (struct target){.url = standard_output ? "pipe:1" : spec, .name = target_name(spec)};
   const struct scheme *scheme = find_scheme(target->url);
-  bool camera = is_camera(spec);
+  bool camera = target_is_camera(spec);
   target->stream = scheme || camera;
   target->live = camera || (scheme && scheme->live);
   if (av_match_name(avio_find_protocol_name(target->url), wrappers))

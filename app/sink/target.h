@@ -18,6 +18,8 @@ struct target {
 
 /* Whether spec is "-", or one of FFmpeg's names for the same. */
 bool target_is_standard_output(const char *spec);
+/* Whether spec is a device of Video4Linux. */
+bool target_is_camera(const char *spec);
 /* spec, or what to call standard output. */
 const char *target_name(const char *spec);
 

@@ -4,41 +4,12 @@
 #include <png.h>
 #include <stdio.h>
 #include <string.h>
-#include <time.h>
 
+#include "app/options/stamped.h"
 #include "app/platform/app_platform.h"
 
-enum { NAMES_MAX = 1000 };
-
-/* A new file; its name is put into path. */
-static FILE *create(const char *dir, char *path, struct error *err) {
-  char stamp[32];
-  struct tm local;
-  platform_local_time(&local);
-  strftime(stamp, sizeof stamp, "%Y%m%d-%H%M%S", &local);
-  for (int i = 1; i < NAMES_MAX; i++) {
-    char name[PATHS_MAX], suffix[16] = "";
-    if (i > 1)
-      snprintf(suffix, sizeof suffix, "-%d", i);
-    int length = snprintf(name, sizeof name, "%s%sreverie-%s%s.png", dir ? dir : "", dir ? "/" : "", stamp, suffix);
-    if (length >= PATHS_MAX) {
-      error_set(err, STATUS_OUTPUT, "snapshot: the folder's name is too long");
-      return NULL;
-    }
-    memcpy(path, name, (size_t)length + 1);
-    FILE *file = platform_stream(path, "wbx");
-    if (!file && errno == EEXIST)
-      continue;
-    if (!file)
-      error_set(err, STATUS_OUTPUT, "snapshot: %.300s: %s", path, strerror(errno));
-    return file;
-  }
-  error_set(err, STATUS_OUTPUT, "snapshot: %.300s and %d more exist already", path, NAMES_MAX);
-  return NULL;
-}
-
 static int write_png(const struct frame *picture, const char *dir, char *path, struct error *err) {
-  FILE *file = create(dir, path, err);
+  FILE *file = stamped_create(path, dir, "png", "snapshot", err);
   if (!file)
     return -1;
   png_image image = {.version = PNG_IMAGE_VERSION,

@@ -1,0 +1,130 @@
+/* What is shown goes into files, to networks and cameras as well. */
+#include <stdio.h>
+#include <string.h>
+
+#include "app/commands/setup.h"
+#include "app/live/live_impl.h"
+#include "app/options/stamped.h"
+
+static int check_output(const struct live *live, const char *spec, struct error *err) {
+  const struct options *options = live->options;
+  long first;
+  struct sink_wish wish = {
+      .spec = spec,
+      .input = live->spec ? live->spec : "pattern",
+      .source = &live->source_options,
+      .beside = {options->mask && strcmp(options->mask, MASKING_ALPHA) ? options->mask : NULL, options->control_source},
+      .overwrite = options->overwrite,
+  };
+  for (int i = 0; i < options->style_count; i++)
+    wish.beside[2 + i] = parameters_text(&options->values, PARAMETER_STYLE, i + 1);
+  return sink_check(&wish, &first, err);
+}
+
+static int check_outputs(const struct live *live, struct error *err) {
+  const struct parameter_choices *to = &live->options->to;
+  const char *record = live->options->record;
+  if (record && output_kind_of(record, NULL) != OUTPUT_RECORDING)
+    return error_set(err, STATUS_USAGE, "--record %s: only a file is recorded to; --to sends it elsewhere", record);
+  if (record && check_output(live, record, err))
+    return -1;
+  for (int i = 0; i < to->count; i++) {
+    for (int j = -1; j < i; j++) {
+      const char *other = j < 0 ? record : to->text[j];
+      if (other && !strcmp(other, to->text[i]))
+        return error_set(err, STATUS_USAGE, "%s: two outputs cannot be the same", other);
+    }
+    if (check_output(live, to->text[i], err))
+      return -1;
+  }
+  return 0;
+}
+
+int live_open_outputs(struct live *live, struct error *err) {
+  const struct outputs_params params = {.fps = live->info.fps, .log = &live->log};
+  const struct parameter_choices *to = &live->options->to;
+  if (to->count >= OUTPUTS_MAX)
+    return error_set(err, STATUS_USAGE, "--to: at most %d can be given", OUTPUTS_MAX - 1);
+  if (check_outputs(live, err) || outputs_open(&live->outputs, &params, err))
+    return -1;
+  for (int i = 0; i < to->count; i++)
+    if (outputs_add(live->outputs, to->text[i], NULL, err))
+      return -1;
+  live->record_next = live->options->record;
+  return 0;
+}
+
+int live_outputs_hold(const struct live *live) {
+  const struct parameter_choices *to = &live->options->to;
+  int holds = OUTPUT_RECORDING_HOLDS;
+  for (int i = 0; i < to->count; i++)
+    holds += outputs_holds(to->text[i]);
+  return holds;
+}
+
+/* The one that was asked for, or a new one named after the time. */
+static int begin_recording(struct live *live, struct error *err) {
+  char path[PATHS_MAX];
+  const char *name = live->record_next;
+  live->record_next = NULL;
+  if (!name) {
+    FILE *file = stamped_create(path, live->options->snapshot_dir, "mp4", "recording", err);
+    if (!file)
+      return -1;
+    fclose(file);
+    name = path;
+  }
+  return outputs_add(live->outputs, name, &live->recording, err);
+}
+
+static void refuse_recording(struct live *live) {
+  struct error ignored;
+  parameters_set_number(&live->state.settings.values, PARAMETER_RECORDING, 0, false, &ignored);
+}
+
+/* One at a time: the next begins when the last is complete. */
+static void follow_recording(struct live *live, int64_t now_ns) {
+  bool wanted = live->state.settings.values.recording;
+  struct error err;
+  if (live->recording && !outputs_has(live->outputs, live->recording)) {
+    live->recording = 0;
+    if (!live->record_ending)
+      refuse_recording(live);
+    live->record_ending = false;
+  } else if (wanted && !live->recording && begin_recording(live, &err)) {
+    live_notice(&live->state, now_ns, "%s", err.message);
+    log_line(&live->log, LOG_WARNING, "%s", err.message);
+    refuse_recording(live);
+  } else if (!wanted && live->recording && !live->record_ending) {
+    outputs_end(live->outputs, live->recording);
+    live->record_ending = true;
+  }
+}
+
+void live_follow_outputs(struct live *live, int64_t now_ns) {
+  char line[sizeof live->state.notice];
+  if (outputs_follow(live->outputs, line, sizeof line))
+    live_notice(&live->state, now_ns, "%s", line);
+  follow_recording(live, now_ns);
+  outputs_get_figures(live->outputs, &live->output_figures);
+}
+
+const char *live_describe_outputs(const struct live *live, char *words, size_t size) {
+  const struct outputs_figures *figures = &live->output_figures;
+  size_t used = 0;
+  *words = 0;
+  if (live->recording && figures->recordings)
+    used += (size_t)snprintf(words, size, "recording %ld:%02ld  ", (long)figures->seconds / 60,
+                             (long)figures->seconds % 60);
+  if (figures->dropped && used < size)
+    used += (size_t)snprintf(words + used, size - used, "%ld not recorded  ", figures->dropped);
+  if (figures->streams && used < size)
+    used += (size_t)snprintf(words + used, size - used, "sending to %d", figures->streams - figures->failing);
+  if (figures->failing && used < size)
+    snprintf(words + used, size - used, " of %d", figures->streams);
+  return *words ? words : NULL;
+}
+
+void live_close_outputs(struct live *live) {
+  outputs_close(&live->outputs, live->options->verbose < 0 ? NULL : stderr);
+}
