@@ -613,7 +613,7 @@ void parameters_leave_to_model(struct parameters *values) {
   parameters_follow_model(values, &standard);
 }
 
-static bool instance_equal(const struct parameters *a, const struct parameters *b, enum parameter id, int index) {
+bool parameters_same(const struct parameters *a, const struct parameters *b, enum parameter id, int index) {
   if (table[id].type == TYPE_SIZE)
     return !memcmp(const_field(a, id, index), const_field(b, id, index), table[id].size);
   if (table[id].type != TYPE_TEXT)
@@ -625,7 +625,7 @@ static bool instance_equal(const struct parameters *a, const struct parameters *
 bool parameters_equal(const struct parameters *a, const struct parameters *b, unsigned needs) {
   for (enum parameter id = PARAMETER_NONE + 1; id < PARAMETERS; id++)
     for (int i = 0; needs >> table[id].need & 1 && i < parameter_instances(id); i++)
-      if (!instance_equal(a, b, id, table[id].first + i))
+      if (!parameters_same(a, b, id, table[id].first + i))
         return false;
   return true;
 }

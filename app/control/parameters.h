@@ -222,6 +222,8 @@ void parameters_copy(struct parameters *to, const struct parameters *from, unsig
 void parameters_leave_to_model(struct parameters *values);
 /* Copies what is by_model and has no mark in to. */
 void parameters_follow_model(struct parameters *to, const struct parameters *from);
+/* Whether both have the same value there. */
+bool parameters_same(const struct parameters *a, const struct parameters *b, enum parameter id, int index);
 /* Compares the values of those parameters that have one of these needs. */
 bool parameters_equal(const struct parameters *a, const struct parameters *b, unsigned needs);
 

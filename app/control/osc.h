@@ -1,0 +1,22 @@
+/* OSC (Open Sound Control) over UDP: parameters set and commands run by messages, and how things are sent to those who
+ * asked for it. A thread of its own; it meets the window's thread in the hub alone. */
+#ifndef APP_CONTROL_OSC_H
+#define APP_CONTROL_OSC_H
+
+#include "app/control/hub.h"
+#include "unet/base/log.h"
+
+struct osc;
+
+struct osc_params {
+  const char *listen;                 /* "PORT", of this machine alone, or "HOST:PORT"; NULL: nobody is listened to */
+  const struct parameter_choices *to; /* who is sent to from the beginning; NULL: nobody */
+  struct hub *hub;                    /* outlives it, as does the log */
+  const struct log *log;
+};
+
+/* Does nothing where neither is given. */
+int osc_start(struct osc **osc, const struct osc_params *params, struct error *err);
+void osc_stop(struct osc **osc); /* stores NULL; takes NULL */
+
+#endif

@@ -1,0 +1,14 @@
+#include "app/control/osc.h"
+
+int osc_start(struct osc **osc, const struct osc_params *params, struct error *err) {
+  *osc = NULL;
+  if (!params->listen && (!params->to || !params->to->count))
+    return 0;
+  return error_set(err, STATUS_USAGE,
+                   "--osc: this reverie was built without liblo; install its development files (liblo-dev) and build "
+                   "it again");
+}
+
+void osc_stop(struct osc **osc) {
+  *osc = NULL;
+}

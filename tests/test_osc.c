@@ -1,0 +1,613 @@
+/* OSC: what messages do to the hub, what is answered, who is told of changes; over the network, too, with liblo as the
+ * other side. */
+#include "tests/cmocka_all.h"
+
+#include <lo/lo.h>
+#include <math.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "app/control/osc.h"
+#include "app/control/osc_talk.h"
+#include "app/platform/datagram.h"
+#include "unet/base/platform.h"
+
+enum { TEXT_MAX = 400, HEARD_MAX = 1000, WAIT_MS = 5000, QUIET_MS = 60 };
+
+/* Messages as text: "/reverie/strength f:0.5". */
+struct heard {
+  char text[HEARD_MAX][TEXT_MAX];
+  int count;
+};
+
+static void write_down(void *opaque, const struct osc_message *message) {
+  struct heard *heard = opaque;
+  char *text = heard->text[heard->count];
+  size_t used = (size_t)snprintf(text, TEXT_MAX, "%s", message->address);
+  assert_true(heard->count < HEARD_MAX - 1);
+  for (int i = 0; i < message->count && used < TEXT_MAX; i++) {
+    const struct osc_argument *argument = &message->argument[i];
+    if (argument->text)
+      used += (size_t)snprintf(text + used, TEXT_MAX - used, " %c:%s", argument->type, argument->text);
+    else
+      used += (size_t)snprintf(text + used, TEXT_MAX - used, " %c:%.10g", argument->type, argument->number);
+  }
+  heard->count++;
+}
+
+static const char *find_heard(const struct heard *heard, const char *begin) {
+  for (int i = 0; i < heard->count; i++)
+    if (!strncmp(heard->text[i], begin, strlen(begin)))
+      return heard->text[i];
+  return NULL;
+}
+
+struct rig {
+  struct live_state state;
+  struct parameter_choices models;
+  struct hub *hub;
+  struct heard heard;
+  struct log log;
+  char logged[4][512];
+  int log_count;
+  struct osc *osc;
+  int port;
+};
+
+static void take_line(void *opaque, enum log_level level, const char *text) {
+  struct rig *rig = opaque;
+  if (level == LOG_WARNING && rig->log_count < 4)
+    snprintf(rig->logged[rig->log_count++], sizeof rig->logged[0], "%s", text);
+}
+
+static int open_rig(void **state) {
+  struct rig *rig = calloc(1, sizeof *rig);
+  struct parameters values;
+  struct error err;
+  assert_non_null(rig);
+  parameters_init(&values);
+  parameters_set_text(&values, PARAMETER_PROMPT, 1, "neon", &err);
+  rig->models = (struct parameter_choices){.text = {"mini", "turbo"}, .count = 2};
+  rig->state = (struct live_state){.ready = true, .slot_before = 1, .models = &rig->models};
+  rig->log = (struct log){take_line, rig};
+  settings_begin(&rig->state.settings, &values);
+  *state = rig;
+  return hub_open(&rig->hub, &rig->state, &err);
+}
+
+static int close_rig(void **state) {
+  struct rig *rig = *state;
+  osc_stop(&rig->osc);
+  hub_close(&rig->hub);
+  free(rig);
+  return 0;
+}
+
+/* What the window's thread does in a turn. */
+static const struct parameters *turn(struct rig *rig) {
+  struct hub_figures figures = {.fps = 30, .model = "mini"};
+  hub_take(rig->hub, &rig->state, 0);
+  hub_publish(rig->hub, &rig->state.settings.values, &figures);
+  return &rig->state.settings.values;
+}
+
+/* --- one message --- */
+
+static struct osc_argument argument_of(const char *word) {
+  struct osc_argument argument = {.type = *word, .number = (double)NAN};
+  if (*word == 's' || *word == 'S')
+    argument.text = word + 2;
+  else if (*word == 'T' || *word == 'F')
+    argument.number = *word == 'T';
+  else if (*word != 'b')
+    argument.number = strtod(word + 2, NULL);
+  return argument;
+}
+
+/* Arguments as "f:0.5"; NULL: none. */
+static enum osc_result say(struct rig *rig, const char *address, const char *first, const char *second) {
+  struct osc_message message = {.address = address};
+  const struct osc_sink sink = {write_down, &rig->heard};
+  struct osc_name name;
+  struct error err;
+  if (first)
+    message.argument[message.count++] = argument_of(first);
+  if (second)
+    message.argument[message.count++] = argument_of(second);
+  rig->heard.count = 0;
+  return osc_take(rig->hub, &message, &sink, &name, &err);
+}
+
+static void numbers_of_all_types_are_taken(void **state) {
+  struct rig *rig = *state;
+  static const struct {
+    const char *address, *value;
+    enum parameter id;
+    int index;
+    double set;
+  } cases[] = {
+      {"/reverie/strength", "f:0.25", PARAMETER_STRENGTH, 0, 0.25},
+      {"/reverie/strength", "i:1", PARAMETER_STRENGTH, 0, 1},
+      {"/reverie/strength", "d:0.75", PARAMETER_STRENGTH, 0, 0.75},
+      {"/reverie/strength", "s:0.5", PARAMETER_STRENGTH, 0, 0.5},
+      {"/reverie/strength", "f:7", PARAMETER_STRENGTH, 0, 1}, /* a knob that goes beyond */
+      {"/reverie/strength", "f:-1", PARAMETER_STRENGTH, 0, 0},
+      {"/reverie/lora/2/weight", "f:-0.5", PARAMETER_LORA_WEIGHT, 2, -0.5},
+      {"/reverie/blend/9", "f:0.5", PARAMETER_BLEND, 9, 0.5},
+      {"/reverie/steps", "f:3.6", PARAMETER_STEPS, 0, 4},
+      {"/reverie/steps", "i:1000", PARAMETER_STEPS, 0, 50},
+      {"/reverie/seed", "h:9007199254740991", PARAMETER_SEED, 0, 9007199254740991.0},
+      {"/reverie/seed-walk", "f:2", PARAMETER_SEED_WALK, 0, 2},
+      {"/reverie/seed_walk", "f:3", PARAMETER_SEED_WALK, 0, 3}, /* for programs that cannot write - */
+      {"/reverie/pause", "T", PARAMETER_PAUSE, 0, 1},
+      {"/reverie/pause", "F", PARAMETER_PAUSE, 0, 0},
+      {"/reverie/pause", "f:0.5", PARAMETER_PAUSE, 0, 1},
+      {"/reverie/pause", "f:0.49", PARAMETER_PAUSE, 0, 0},
+      {"/reverie/pause", "i:5", PARAMETER_PAUSE, 0, 1},
+      {"/reverie/pause", "s:off", PARAMETER_PAUSE, 0, 0},
+      {"/reverie/show", "s:beside", PARAMETER_SHOW, 0, SHOW_BESIDE},
+      {"/reverie/show", "f:1.2", PARAMETER_SHOW, 0, SHOW_MAP},
+      {"/reverie/show", "f:99", PARAMETER_SHOW, 0, SHOW_BESIDE},
+      {"/reverie/show", "i:-3", PARAMETER_SHOW, 0, SHOW_PICTURE},
+      {"/reverie/show", "S:map", PARAMETER_SHOW, 0, SHOW_MAP},
+  };
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    assert_int_equal(say(rig, cases[i].address, cases[i].value, NULL), OSC_SET);
+    assert_int_equal(rig->heard.count, 0);
+    assert_float_equal(parameters_number(turn(rig), cases[i].id, cases[i].index), cases[i].set, 0);
+  }
+}
+
+static void texts_and_sizes_are_taken(void **state) {
+  struct rig *rig = *state;
+  assert_int_equal(say(rig, "/reverie/prompt/2", "s:oil, at night", NULL), OSC_SET);
+  assert_string_equal(parameters_text(turn(rig), PARAMETER_PROMPT, 2), "oil, at night");
+  assert_int_equal(say(rig, "/reverie/size", "i:512", "i:288"), OSC_SET);
+  assert_int_equal(turn(rig)->size.width, 512);
+  assert_int_equal(turn(rig)->size.height, 288);
+  assert_int_equal(say(rig, "/reverie/size", "s:256x128", NULL), OSC_SET);
+  assert_int_equal(turn(rig)->size.width, 256);
+  assert_int_equal(say(rig, "/reverie/model", "s:turbo", NULL), OSC_SET);
+  assert_string_equal(parameters_text(turn(rig), PARAMETER_MODEL, 0), "turbo");
+}
+
+static void what_is_wrong_is_refused(void **state) {
+  struct rig *rig = *state;
+  char *longer = malloc(PARAMETER_TEXT_MAX + 3);
+  assert_non_null(longer);
+  memset(longer, 'a', PARAMETER_TEXT_MAX + 2);
+  longer[0] = 's';
+  longer[1] = ':';
+  longer[PARAMETER_TEXT_MAX + 2] = 0;
+  const struct {
+    const char *address, *value, *why;
+  } cases[] = {
+      {"/reverie/strenght", "f:1", "there is no parameter"},
+      {"/reverie/", "f:1", "there is no parameter"},
+      {"/reverie/prompt", "s:x", "it has a number, as in /reverie/prompt/1"},
+      {"/reverie/weight", "f:1", "there is no parameter"},
+      {"/reverie/prompt/10", "s:x", "there are 1 to 9"},
+      {"/reverie/prompt/1/get/", "s:x", "there is no parameter"},
+      {"/reverie/strength", "s:strong", "a number from 0 to 1 is needed"},
+      {"/reverie/strength", "s:2", "a number from 0 to 1 is needed"},
+      {"/reverie/strength", "f:nan", "a number is needed"},
+      {"/reverie/strength", "d:inf", "a number is needed"},
+      {"/reverie/strength", "b", "a number is needed"},
+      {"/reverie/prompt/1", "f:1", "a text is needed"},
+      {"/reverie/prompt/1", longer, "at most 2047 bytes"},
+      {"/reverie/show", "s:nothing", "one of picture|map|beside"},
+      {"/reverie/size", "i:512", "width and height"},
+      {"/reverie/model", "s:/etc/passwd", "only what the command line names"},
+      {"/reverie/lora/1", "s:x.safetensors", "only what the command line names"},
+      {"/reverie/fit", "s:crop", "when the program starts"},
+      {"/reverie/command/quit", NULL, "by its own keys alone"},
+      {"/reverie/command/no-such", NULL, "no command"},
+      {"/reverie/command/new-seed", "s:x", "a number is needed"},
+      {"/reverie/command/prompt", NULL, "it needs a number"},
+  };
+  const struct parameters before = *turn(rig);
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    assert_int_equal(say(rig, cases[i].address, cases[i].value, NULL), OSC_REFUSED);
+    assert_int_equal(rig->heard.count, 1);
+    char begin[120];
+    snprintf(begin, sizeof begin, "/reverie/error s:%s s:", cases[i].address);
+    if (strncmp(rig->heard.text[0], begin, strlen(begin)) != 0 || !strstr(rig->heard.text[0], cases[i].why))
+      fail_msg("%s, not %s", rig->heard.text[0], cases[i].why);
+    assert_true(parameters_equal(turn(rig), &before, ~0u));
+  }
+  free(longer);
+}
+
+static void others_messages_are_nobodys(void **state) {
+  struct rig *rig = *state;
+  static const char *const addresses[] = {"/ping", "/accxyz", "/reveries/strength", "/reverie/error",
+                                          "/reverie/figures/fps"};
+  for (size_t i = 0; i < sizeof addresses / sizeof *addresses; i++) {
+    assert_int_equal(say(rig, addresses[i], "s:x", NULL), OSC_DONE);
+    assert_int_equal(rig->heard.count, 0);
+  }
+  /* Answers that come back are answered by nothing. */
+  say(rig, "/reverie/strength/range", "f:0", "f:1");
+  assert_int_equal(rig->heard.count, 0);
+  say(rig, "/reverie/list", "s:/reverie/strength", "s:real");
+  assert_int_equal(rig->heard.count, 0);
+}
+
+static void assert_answer(struct rig *rig, const char *address, const char *answer) {
+  assert_int_equal(say(rig, address, NULL, NULL), OSC_DONE);
+  assert_int_equal(rig->heard.count, 1);
+  assert_string_equal(rig->heard.text[0], answer);
+}
+
+static void values_and_ranges_are_answered(void **state) {
+  struct rig *rig = *state;
+  assert_answer(rig, "/reverie/strength/get", "/reverie/strength f:0.5");
+  assert_answer(rig, "/reverie/strength", "/reverie/strength f:0.5");
+  assert_answer(rig, "/reverie/lora/8/weight/get", "/reverie/lora/8/weight f:1");
+  assert_answer(rig, "/reverie/show/get", "/reverie/show i:0 s:picture");
+  assert_answer(rig, "/reverie/hud/get", "/reverie/hud i:1");
+  assert_answer(rig, "/reverie/prompt/1/get", "/reverie/prompt/1 s:neon");
+  assert_answer(rig, "/reverie/prompt/3/get", "/reverie/prompt/3 s:");
+  assert_answer(rig, "/reverie/size/get", "/reverie/size i:0 i:0");
+  say(rig, "/reverie/seed", "h:5000000000", NULL);
+  assert_answer(rig, "/reverie/seed/get", "/reverie/seed h:5000000000");
+  assert_answer(rig, "/reverie/strength/range", "/reverie/strength/range f:0 f:1 f:0.5 s: s:real");
+  assert_answer(rig, "/reverie/steps/range", "/reverie/steps/range i:1 i:50 i:1 s:steps s:whole");
+  assert_answer(rig, "/reverie/pause/range", "/reverie/pause/range i:0 i:1 i:0 s: s:switch");
+  assert_answer(rig, "/reverie/show/range", "/reverie/show/range i:0 i:2 i:0 s: s:choice s:picture|map|beside");
+  assert_answer(rig, "/reverie/prompt/1/range", "/reverie/prompt/1/range i:0 i:2047 s: s: s:text");
+  assert_answer(rig, "/reverie/size/range", "/reverie/size/range i:1 i:8192 s: s:pixels s:size");
+}
+
+/* Every address of the list is answered, and no two are alike. */
+static void the_list_is_whole(void **state) {
+  struct rig *rig = *state;
+  assert_int_equal(say(rig, "/reverie/list", NULL, NULL), OSC_DONE);
+  int count, parameters = 0;
+  commands_table(&count);
+  for (enum parameter id = PARAMETER_NONE + 1; id < PARAMETERS; id++)
+    parameters += parameter_instances(id);
+  struct heard *list = malloc(sizeof *list);
+  assert_non_null(list);
+  *list = rig->heard;
+  assert_int_equal(list->count, count + parameters);
+  for (int i = 0; i < parameters; i++) {
+    char address[OSC_ADDRESS_MAX + 8], answer[OSC_ADDRESS_MAX + 16];
+    assert_int_equal(sscanf(list->text[i], "/reverie/list s:%80s ", address), 1);
+    for (int j = 0; j < i; j++)
+      assert_true(strncmp(list->text[i], list->text[j], strlen("/reverie/list s:") + strlen(address) + 1) != 0);
+    snprintf(answer, sizeof answer, "%s ", address);
+    assert_int_equal(say(rig, address, NULL, NULL), OSC_DONE);
+    assert_int_equal(rig->heard.count, 1);
+    assert_memory_equal(rig->heard.text[0], answer, strlen(answer));
+  }
+  free(list);
+}
+
+static void commands_run_and_buttons_are_let_go(void **state) {
+  struct rig *rig = *state;
+  assert_int_equal(say(rig, "/reverie/command/pause", "f:1", NULL), OSC_DONE);
+  assert_true(turn(rig)->pause);
+  say(rig, "/reverie/command/pause", "f:0", NULL);
+  assert_true(turn(rig)->pause);
+  say(rig, "/reverie/command/pause", "T", NULL);
+  assert_false(turn(rig)->pause);
+  say(rig, "/reverie/command/pause", "F", NULL);
+  assert_false(turn(rig)->pause);
+  say(rig, "/reverie/command/stronger", NULL, NULL);
+  assert_float_equal(turn(rig)->strength, 0.55, 1e-9);
+  say(rig, "/reverie/command/stronger", "f:0.2", NULL);
+  assert_float_equal(turn(rig)->strength, 0.75, 1e-9);
+  say(rig, "/reverie/command/stronger", "T", NULL);
+  assert_float_equal(turn(rig)->strength, 0.8, 1e-9);
+  say(rig, "/reverie/prompt/3", "s:x", NULL);
+  turn(rig);
+  say(rig, "/reverie/command/prompt", "i:3", NULL);
+  assert_int_equal(turn(rig)->preset, 3);
+}
+
+/* --- packets --- */
+
+/* As liblo writes it. */
+static size_t pack(lo_message message, const char *address, uint8_t *bytes, size_t size) {
+  size_t length = size;
+  assert_non_null(lo_message_serialise(message, address, bytes, &length));
+  lo_message_free(message);
+  return length;
+}
+
+static void bundles_are_read(void **state) {
+  struct rig *rig = *state;
+  lo_bundle inner = lo_bundle_new(LO_TT_IMMEDIATE), outer = lo_bundle_new((lo_timetag){0xffffffff, 0});
+  lo_message first = lo_message_new(), second = lo_message_new();
+  uint8_t bytes[512];
+  size_t size = sizeof bytes;
+  lo_message_add_float(first, 0.25f);
+  lo_message_add_string(second, "oil");
+  lo_bundle_add_message(inner, "/b", second);
+  lo_bundle_add_message(outer, "/a", first);
+  lo_bundle_add_bundle(outer, inner);
+  assert_non_null(lo_bundle_serialise(outer, bytes, &size));
+  assert_int_equal(osc_read(bytes, size, write_down, &rig->heard), 2);
+  assert_string_equal(rig->heard.text[0], "/a f:0.25");
+  assert_string_equal(rig->heard.text[1], "/b s:oil");
+  lo_bundle_free_recursive(outer);
+}
+
+static void every_type_is_read(void **state) {
+  struct rig *rig = *state;
+  uint8_t bytes[512];
+  lo_message message = lo_message_new();
+  lo_message_add(message, "ifhdsTFI", 7, (double)0.5, (int64_t)1 << 40, 0.125, "x");
+  size_t size = pack(message, "/all", bytes, sizeof bytes);
+  assert_int_equal(osc_read(bytes, size, write_down, &rig->heard), 1);
+  assert_string_equal(rig->heard.text[0], "/all i:7 f:0.5 h:1.099511628e+12 d:0.125 s:x T:1 F:0 I:1");
+}
+
+/* Cut anywhere, or with any byte changed, it is read or left alone; what is cut has nothing in it. */
+static void damaged_packets_do_nothing(void **state) {
+  struct rig *rig = *state;
+  uint8_t bytes[512], other[512];
+  lo_message message = lo_message_new();
+  lo_message_add(message, "fs", 0.5, "words");
+  size_t size = pack(message, "/reverie/strength", bytes, sizeof bytes);
+  for (size_t cut = 0; cut < size; cut++)
+    assert_int_equal(osc_read(bytes, cut, write_down, &rig->heard), 0);
+  for (size_t at = 0; at < size; at++)
+    for (int bit = 0; bit < 8; bit++) {
+      memcpy(other, bytes, size);
+      other[at] ^= (uint8_t)(1 << bit);
+      rig->heard.count = 0;
+      osc_read(other, size, write_down, &rig->heard);
+    }
+  static const uint8_t deep[] = "#bundle\0\0\0\0\0\0\0\0\1\0\0\xff\xff/a\0\0,\0\0\0";
+  assert_int_equal(osc_read(deep, sizeof deep - 1, write_down, &rig->heard), 0);
+}
+
+static void packets_hold_what_fits(void **state) {
+  struct rig *rig = *state;
+  struct osc_packet packet = {.size = 0};
+  struct osc_message message = {.address = "/reverie/strength", .argument = {{'f', 0.5, NULL}}, .count = 1};
+  size_t size;
+  osc_bytes(&packet, &size);
+  assert_int_equal(size, 0);
+  assert_true(osc_add(&packet, &message));
+  const uint8_t *bytes = osc_bytes(&packet, &size);
+  assert_int_equal(*bytes, '/'); /* one alone is no bundle */
+  assert_int_equal(osc_read(bytes, size, write_down, &rig->heard), 1);
+  int count = 1;
+  while (osc_add(&packet, &message))
+    count++;
+  bytes = osc_bytes(&packet, &size);
+  assert_in_range(size, OSC_PACKET_MAX - 40, OSC_PACKET_MAX);
+  rig->heard.count = 0;
+  assert_int_equal(osc_read(bytes, size, write_down, &rig->heard), count);
+}
+
+/* --- over the network --- */
+
+struct peer {
+  struct datagram_address address, program;
+  int socket;
+};
+
+static int open_peer(struct peer *peer, const struct rig *rig) {
+  char text[16];
+  struct error err;
+  assert_int_equal(datagram_find(&peer->address, "1", "test", &err), 0);
+  peer->address = datagram_with_port(&peer->address, 0);
+  peer->socket = datagram_open(&peer->address, true);
+  assert_true(peer->socket >= 0);
+  if (rig) {
+    snprintf(text, sizeof text, "%d", rig->port);
+    assert_int_equal(datagram_find(&peer->program, text, "test", &err), 0);
+  }
+  return datagram_port(&peer->address);
+}
+
+/* A port that nobody has at the moment. */
+static int free_port(void) {
+  struct peer peer;
+  int port = open_peer(&peer, NULL);
+  datagram_close(peer.socket);
+  return port;
+}
+
+static void start(struct rig *rig, const struct parameter_choices *to) {
+  char text[16];
+  struct error err;
+  rig->port = free_port();
+  snprintf(text, sizeof text, "%d", rig->port);
+  const struct osc_params params = {text, to, rig->hub, &rig->log};
+  if (osc_start(&rig->osc, &params, &err))
+    fail_msg("%s", err.message);
+}
+
+static void peer_says(const struct peer *peer, const char *address, const char *value) {
+  struct osc_packet packet = {.size = 0};
+  struct osc_message message = {.address = address, .count = value != NULL};
+  size_t size;
+  if (value)
+    message.argument[0] = argument_of(value);
+  assert_true(osc_add(&packet, &message));
+  const uint8_t *bytes = osc_bytes(&packet, &size);
+  datagram_send(peer->socket, &peer->program, bytes, size);
+}
+
+/* Waits for a message that begins so; NULL: none came. What came until then is in rig->heard. */
+static const char *peer_hears(struct rig *rig, const struct peer *peer, const char *begin, int wait_ms) {
+  static uint8_t bytes[DATAGRAM_MAX];
+  struct datagram_address from;
+  int64_t end_ns = platform_now_ns() + (int64_t)wait_ms * 1000000;
+  rig->heard.count = 0;
+  for (;;) {
+    const char *found = find_heard(&rig->heard, begin);
+    int64_t left_ns = end_ns - platform_now_ns();
+    if (found || left_ns <= 0)
+      return found;
+    if (rig->heard.count > HEARD_MAX / 2)
+      rig->heard.count = 0;
+    int64_t size = datagram_receive(peer->socket, bytes, sizeof bytes, &from, (int)(left_ns / 1000000) + 1);
+    if (size > 0)
+      osc_read(bytes, (size_t)size, write_down, &rig->heard);
+  }
+}
+
+/* Until the window's thread sees it. */
+static void await_strength(struct rig *rig, double strength) {
+  for (int i = 0; i < WAIT_MS && fabs(turn(rig)->strength - strength) > 1e-6; i++)
+    platform_sleep_ns(1000000);
+  assert_float_equal(turn(rig)->strength, strength, 1e-6);
+}
+
+static void liblo_sets_values(void **state) {
+  struct rig *rig = *state;
+  char port[16];
+  start(rig, NULL);
+  snprintf(port, sizeof port, "%d", rig->port);
+  lo_address address = lo_address_new("127.0.0.1", port);
+  assert_true(lo_send(address, "/reverie/strength", "f", 0.125) > 0);
+  await_strength(rig, 0.125);
+  lo_bundle bundle = lo_bundle_new(LO_TT_IMMEDIATE);
+  lo_message prompt = lo_message_new(), strength = lo_message_new();
+  lo_message_add_string(prompt, "marble");
+  lo_message_add_int32(strength, 1);
+  lo_bundle_add_message(bundle, "/reverie/prompt/2", prompt);
+  lo_bundle_add_message(bundle, "/reverie/strength", strength);
+  assert_true(lo_send_bundle(address, bundle) > 0);
+  await_strength(rig, 1);
+  assert_string_equal(parameters_text(turn(rig), PARAMETER_PROMPT, 2), "marble");
+  lo_bundle_free_recursive(bundle);
+  lo_address_free(address);
+}
+
+static void subscribers_hear_of_changes(void **state) {
+  struct rig *rig = *state;
+  struct peer mixer, watcher;
+  start(rig, NULL);
+  open_peer(&mixer, rig);
+  open_peer(&watcher, rig);
+  turn(rig);
+  peer_says(&mixer, "/reverie/subscribe", NULL);
+  assert_non_null(peer_hears(rig, &mixer, "/reverie/figures/notice", WAIT_MS));
+  char number[8];
+  snprintf(number, sizeof number, "i:%d", datagram_port(&watcher.address));
+  peer_says(&mixer, "/reverie/subscribe", number); /* for another port of the same machine */
+  assert_non_null(peer_hears(rig, &watcher, "/reverie/strength f:0.5", WAIT_MS));
+  assert_non_null(peer_hears(rig, &watcher, "/reverie/figures/notice", WAIT_MS));
+
+  rig->state.settings.values.mix = 0.25; /* by a key */
+  turn(rig);
+  assert_non_null(peer_hears(rig, &mixer, "/reverie/mix f:0.25", WAIT_MS));
+  assert_non_null(peer_hears(rig, &watcher, "/reverie/mix f:0.25", WAIT_MS));
+
+  /* The one who moves the fader is not told so; the other is, once it rests. */
+  peer_says(&mixer, "/reverie/strength", "f:0.75");
+  await_strength(rig, 0.75);
+  assert_non_null(peer_hears(rig, &watcher, "/reverie/strength f:0.75", WAIT_MS));
+  assert_null(peer_hears(rig, &mixer, "/reverie/strength", QUIET_MS));
+  peer_says(&mixer, "/reverie/strength", "f:9"); /* but of what became of it otherwise */
+  await_strength(rig, 1);
+  assert_non_null(peer_hears(rig, &mixer, "/reverie/strength f:1", WAIT_MS));
+
+  peer_says(&mixer, "/reverie/unsubscribe", NULL);
+  peer_says(&mixer, "/reverie/steps/get", NULL);
+  assert_non_null(peer_hears(rig, &mixer, "/reverie/steps i:1", WAIT_MS));
+  rig->state.settings.values.mix = 0.5;
+  turn(rig);
+  assert_non_null(peer_hears(rig, &watcher, "/reverie/mix f:0.5", WAIT_MS));
+  assert_null(peer_hears(rig, &mixer, "/reverie/mix", 0));
+  datagram_close(mixer.socket);
+  datagram_close(watcher.socket);
+}
+
+static void those_of_the_command_line_hear(void **state) {
+  struct rig *rig = *state;
+  struct peer peer;
+  char text[32];
+  snprintf(text, sizeof text, "localhost:%d", open_peer(&peer, NULL));
+  const struct parameter_choices to = {.text = {text}, .count = 1};
+  const struct osc_params params = {NULL, &to, rig->hub, &rig->log};
+  struct error err;
+  turn(rig);
+  assert_int_equal(osc_start(&rig->osc, &params, &err), 0);
+  assert_non_null(peer_hears(rig, &peer, "/reverie/figures/notice", WAIT_MS));
+  assert_non_null(find_heard(&rig->heard, "/reverie/strength f:0.5"));
+  assert_non_null(find_heard(&rig->heard, "/reverie/figures/fps f:30"));
+  rig->state.settings.values.strength = 0.25;
+  turn(rig);
+  assert_non_null(peer_hears(rig, &peer, "/reverie/strength f:0.25", WAIT_MS));
+  datagram_close(peer.socket);
+}
+
+static void nonsense_is_answered_and_logged_once(void **state) {
+  struct rig *rig = *state;
+  struct peer peer;
+  start(rig, NULL);
+  open_peer(&peer, rig);
+  for (int i = 0; i < 50; i++)
+    peer_says(&peer, "/reverie/strenght", "f:1");
+  datagram_send(peer.socket, &peer.program, "\xff\xff\xff", 3);
+  datagram_send(peer.socket, &peer.program, "", 0);
+  peer_says(&peer, "/reverie/steps/get", NULL);
+  assert_non_null(peer_hears(rig, &peer, "/reverie/steps i:1", WAIT_MS));
+  assert_non_null(find_heard(&rig->heard, "/reverie/error s:/reverie/strenght s:strenght: there is no parameter"));
+  osc_stop(&rig->osc);
+  assert_in_range(rig->log_count, 1, 2); /* two where the machine took more than a second */
+  assert_non_null(strstr(rig->logged[0], "strenght: there is no parameter"));
+  datagram_close(peer.socket);
+}
+
+static void assert_not_started(struct rig *rig, const char *listen, const char *to, const char *why,
+                               enum status status) {
+  struct error err = {0};
+  const struct parameter_choices list = {.text = {to}, .count = to != NULL};
+  const struct osc_params params = {listen, &list, rig->hub, &rig->log};
+  assert_int_equal(osc_start(&rig->osc, &params, &err), -1);
+  assert_int_equal(err.status, status);
+  if (!strstr(err.message, why))
+    fail_msg("%s, not %s", err.message, why);
+  assert_null(rig->osc);
+}
+
+static void places_that_are_none_are_refused(void **state) {
+  struct rig *rig = *state;
+  struct peer peer;
+  char text[32];
+  snprintf(text, sizeof text, "%d", open_peer(&peer, NULL));
+  assert_not_started(rig, text, NULL, "another program listens there", STATUS_FAILED);
+  datagram_close(peer.socket);
+  static const char *const wrong[] = {
+      "", "0", "65536", "x", "1x", ":9000", "localhost:", "localhost", "::1:9000", "[::1]9000", "9000:", "-1", " 9000"};
+  for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+    assert_not_started(rig, wrong[i], NULL, "PORT, HOST:PORT", STATUS_USAGE);
+    assert_not_started(rig, NULL, wrong[i], "PORT, HOST:PORT", STATUS_USAGE);
+  }
+  assert_not_started(rig, "127.0.0.1:9", "9", "that is where --osc listens", STATUS_USAGE);
+}
+
+#define WITH_RIG(test) cmocka_unit_test_setup_teardown(test, open_rig, close_rig)
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      WITH_RIG(numbers_of_all_types_are_taken),
+      WITH_RIG(texts_and_sizes_are_taken),
+      WITH_RIG(what_is_wrong_is_refused),
+      WITH_RIG(others_messages_are_nobodys),
+      WITH_RIG(values_and_ranges_are_answered),
+      WITH_RIG(the_list_is_whole),
+      WITH_RIG(commands_run_and_buttons_are_let_go),
+      WITH_RIG(bundles_are_read),
+      WITH_RIG(every_type_is_read),
+      WITH_RIG(damaged_packets_do_nothing),
+      WITH_RIG(packets_hold_what_fits),
+      WITH_RIG(liblo_sets_values),
+      WITH_RIG(subscribers_hear_of_changes),
+      WITH_RIG(those_of_the_command_line_hear),
+      WITH_RIG(nonsense_is_answered_and_logged_once),
+      WITH_RIG(places_that_are_none_are_refused),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
