@@ -2,6 +2,7 @@
  * that screen and comparing what is there (FFmpeg's ssim: 1 is equal) with what should be. */
 #include "tests/cmocka_all.h"
 
+#include <arpa/inet.h>
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
@@ -9,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
+#include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -351,6 +353,38 @@ static void test_interrupt(void **state) {
   finish(&outcome);
   if (outcome.status != 130 || !strstr(outcome.said, " dropped, ") || !strstr(outcome.said, "reverie: interrupted\n"))
     fail_msg("status %d after SIGINT: %s", outcome.status, outcome.said);
+}
+
+/* A port of this machine that others are kept from until the socket is closed. */
+static int take_port(int *handle) {
+  struct sockaddr_in address = {.sin_family = AF_INET, .sin_addr = {htonl(INADDR_LOOPBACK)}};
+  socklen_t size = sizeof address;
+  *handle = socket(AF_INET, SOCK_DGRAM, 0);
+  assert_int_equal(bind(*handle, (struct sockaddr *)&address, sizeof address), 0);
+  assert_int_equal(getsockname(*handle, (struct sockaddr *)&address, &size), 0);
+  return ntohs(address.sin_port);
+}
+
+/* Messages as any program sends them. */
+static void test_osc(void **state) {
+  (void)state;
+  char arguments[256], first[64];
+  if (!HAVE_OSC)
+    skip();
+  int handle, port = take_port(&handle);
+  shell("rm -rf shots && mkdir shots");
+  program_expect(1, "another program listens there", "live still.mkv --osc %d", port);
+  close(handle);
+  snprintf(first, sizeof first, "exec 3>/dev/udp/127.0.0.1/%d", port);
+  snprintf(arguments, sizeof arguments, "still.mkv --loop --snapshot-dir shots --osc %d" PICTURE, port);
+  start_window(arguments);
+  shell("bash -c '%s; printf \"/reverie/nothing\\0\\0\\0\\0,\\0\\0\\0\" >&3; printf nonsense >&3; "
+        "printf \"/reverie/command/snapshot\\0\\0\\0,\\0\\0\\0\" >&3'",
+        first);
+  wait_said("saved ");
+  wait_said("nothing: there is no parameter of that name");
+  quit_window();
+  shell("rm -rf shots");
 }
 
 static bool program_runs(void) {
@@ -709,6 +743,7 @@ int main(int argc, char **argv) {
       CASE(test_another_model_has_the_mask),
       CASE(test_control_source),
       CASE(test_typing),
+      CASE(test_osc),
       CASE(test_interrupt),
       CASE(test_slow_frame_does_not_hold_the_window),
       CASE(test_display_that_is_not_there),

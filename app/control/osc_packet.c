@@ -9,20 +9,31 @@
 enum { BUNDLE_HEAD = 16, DEPTH_MAX = 4 };
 static const char bundle_word[8] = "#bundle";
 
-static struct osc_argument read_argument(char type, const lo_arg *arg) {
+/* at: four bytes are all that it is aligned to. */
+static struct osc_argument read_argument(char type, const void *at) {
   struct osc_argument argument = {.type = type, .number = (double)NAN};
+  union {
+    int32_t i;
+    int64_t h;
+    float f;
+    double d;
+  } value;
   switch (type) {
   case LO_INT32:
-    argument.number = arg->i;
+    memcpy(&value.i, at, sizeof value.i);
+    argument.number = value.i;
     break;
   case LO_INT64:
-    argument.number = (double)arg->h;
+    memcpy(&value.h, at, sizeof value.h);
+    argument.number = (double)value.h;
     break;
   case LO_FLOAT:
-    argument.number = (double)arg->f;
+    memcpy(&value.f, at, sizeof value.f);
+    argument.number = (double)value.f;
     break;
   case LO_DOUBLE:
-    argument.number = arg->d;
+    memcpy(&value.d, at, sizeof value.d);
+    argument.number = value.d;
     break;
   case LO_TRUE:
   case LO_INFINITUM:
@@ -33,7 +44,7 @@ static struct osc_argument read_argument(char type, const lo_arg *arg) {
     break;
   case LO_STRING:
   case LO_SYMBOL:
-    argument.text = &arg->s;
+    argument.text = at;
     break;
   default:
     break;

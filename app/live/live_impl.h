@@ -14,6 +14,7 @@
 #include "app/control/ipc.h"
 #include "app/control/keys.h"
 #include "app/control/panel.h"
+#include "app/control/osc.h"
 #include "app/live/figures.h"
 #include "app/options/options.h"
 #include "app/run/control_source.h"
@@ -49,6 +50,7 @@ struct live {
   struct loop *loop;
   struct hub *hub;
   struct ipc *ipc;
+  struct osc *osc;
   struct hub_figures figures_told; /* to clients of the hub */
   int64_t published_ns;            /* when that was */
 

@@ -75,6 +75,8 @@ struct options {
   const char *record;              /* file; NULL: none from the start on */
   struct parameter_choices to;     /* where pictures go as well */
   const char *ipc;                 /* socket; NULL: none */
+  const char *osc;                 /* PORT or HOST:PORT; NULL: nobody is listened to */
+  struct parameter_choices osc_to; /* likewise: who is sent to */
 
   int verbose; /* -1 quiet, 0, 1 informative, 2 debugging */
 };

@@ -172,6 +172,11 @@ const struct option option_table[] = {
     {"ipc", 0, OPTION_TEXT, GROUP_REMOTE, LIVE, "SOCKET", .value = VALUE_FILE, AT(ipc),
      .help = "a Unix socket, for this user alone, at which other programs read, set and observe every parameter by "
              "lines of JSON in mpv's form"},
+    {"osc", 0, OPTION_TEXT, GROUP_REMOTE, LIVE, "[HOST:]PORT", AT(osc),
+     .help = "listen to OSC messages: /reverie/strength 0.5, /reverie/prompt/2 TEXT, /reverie/command/new-seed; "
+             "without HOST only those of this machine (0.0.0.0: of all that reach it)"},
+    {"osc-to", 0, OPTION_TEXTS, GROUP_REMOTE, LIVE, "[HOST:]PORT", AT(osc_to),
+     .help = "send OSC messages of all values, of each that changes, and of the figures; several times"},
 
     {"verbose", 'v', OPTION_VERBOSE, GROUP_GENERAL, ALL, .help = "say more; twice: much more"},
     {"quiet", 'q', OPTION_QUIET, GROUP_GENERAL, ALL, .help = "say nothing but errors"},
