@@ -1,0 +1,225 @@
+#include "app/run/governor.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+  WARM_UP = 2,     /* frames */
+  ENOUGH = 8,      /* frames */
+  LATE_IN_ALL = 6, /* of the last GOVERNOR_WINDOW frames, or the last few one after the other: that is no spike */
+  LATE_IN_A_ROW = 4,
+  COARSE_GRID = 64 /* pixels: sizes that kernels like, and people */
+};
+
+static const double headroom = 0.85, fitting = 0.9; /* of the budget: for a way up, for a way down */
+static const double pause_least_s = 2, pause_most_s = 120;
+static const double lasting_s = 60; /* a way up that lasts so long was right */
+static const double believed_s = 60;
+static const double second_ns = 1e9;
+
+/* --- the ladder --- */
+
+static double work_of(const struct governor_rung *rung) {
+  return (double)rung->width * rung->height * rung->steps;
+}
+
+static int grid_of(const struct governor_wish *wish, int longest) {
+  int multiple = wish->multiple > 0 ? wish->multiple : 1;
+  return longest >= 4 * COARSE_GRID && COARSE_GRID % multiple == 0 ? COARSE_GRID : multiple;
+}
+
+static int round_side(double side, int grid) {
+  int rounded = (int)lrint(side / grid) * grid;
+  return rounded > grid ? rounded : grid;
+}
+
+/* The longest side comes to the grid, the other one to what keeps the shape best. */
+static void scale(const struct governor_wish *wish, double by, int floor_pixels, struct governor_rung *rung) {
+  int longest = wish->width > wish->height ? wish->width : wish->height, grid = grid_of(wish, longest);
+  int fine = wish->multiple > 0 ? wish->multiple : 1;
+  for (int side = round_side(longest * by, grid); side < longest; side += grid) {
+    double ratio = (double)side / longest;
+    rung->width = wish->width == longest ? side : round_side(wish->width * ratio, fine);
+    rung->height = wish->height == longest ? side : round_side(wish->height * ratio, fine);
+    if ((double)rung->width * rung->height >= floor_pixels)
+      return;
+  }
+  rung->width = wish->width;
+  rung->height = wish->height;
+}
+
+int governor_ladder(const struct governor_wish *wish, struct governor_rung rungs[GOVERNOR_RUNGS]) {
+  static const double shares[] = {0.75, 0.5, 0.25}; /* of the wish's work */
+  const double distinct = 0.93;
+  int count = 1, floor_pixels = wish->floor_pixels ? wish->floor_pixels : wish->width * wish->height / 4;
+  rungs[0] = (struct governor_rung){wish->width, wish->height, wish->steps};
+  for (int i = 0; i < GOVERNOR_RUNGS - 1; i++) {
+    struct governor_rung rung = {.steps = wish->steps};
+    scale(wish, sqrt(shares[i]), floor_pixels, &rung);
+    double of_pixels = work_of(&rung) / work_of(&rungs[0]);
+    if (of_pixels > shares[i] * 1.2)
+      rung.steps = (int)fmax(1, lrint(wish->steps * shares[i] / of_pixels));
+    if (work_of(&rung) < distinct * work_of(&rungs[count - 1]))
+      rungs[count++] = rung;
+  }
+  return count;
+}
+
+/* --- the model --- */
+
+static int by_value(const void *a, const void *b) {
+  double first = *(const double *)a, second = *(const double *)b;
+  return (first > second) - (first < second);
+}
+
+/* Of the last frames of this rung, at most so many. */
+static double quantile(const struct governor *g, int most, double q) {
+  double sorted[GOVERNOR_WINDOW];
+  int count = (int)(g->measured < most ? g->measured : most);
+  for (int i = 0; i < count; i++)
+    sorted[i] = g->recent[(g->measured - 1 - i) % GOVERNOR_WINDOW];
+  qsort(sorted, (size_t)count, sizeof *sorted, by_value);
+  return count ? sorted[(int)lrint(q * (count - 1))] : 0;
+}
+
+/* What was seen on two rungs says how they compare, as far as the load did not change meanwhile: it moves the ratio
+ * half way, and not beyond what the work makes likely. */
+static void learn(struct governor *g) {
+  double likely = g->work[g->rung] / g->work[g->left], seen = quantile(g, ENOUGH, 0.5) / g->left_ms;
+  double least = likely < 1 ? likely * 0.6 : 1, most = likely < 1 ? 1 : likely / 0.6;
+  double ratio = (g->relative[g->rung] / g->relative[g->left] + fmin(most, fmax(least, seen))) / 2;
+  if (g->rung > g->left)
+    g->relative[g->rung] = g->relative[g->left] * ratio;
+  else
+    g->relative[g->left] = g->relative[g->rung] / ratio;
+  g->left_ms = 0;
+}
+
+void governor_measure(struct governor *g, int rung, double frame_ms) {
+  if (rung != g->rung || g->skipped++ < WARM_UP)
+    return;
+  g->recent[g->measured++ % GOVERNOR_WINDOW] = frame_ms;
+  if (g->measured < ENOUGH)
+    return;
+  g->ms_by_work = quantile(g, ENOUGH, 0.5) / g->work[g->rung];
+  if (g->left_ms > 0)
+    learn(g);
+}
+
+bool governor_is_settled(const struct governor *g) {
+  return g->measured >= ENOUGH;
+}
+
+/* --- the choice --- */
+
+static void settle_on(struct governor *g, int rung, int64_t now_ns) {
+  g->left = g->rung;
+  g->left_ms = g->measured >= ENOUGH ? quantile(g, ENOUGH, 0.5) : 0;
+  g->rung = rung;
+  g->measured = g->skipped = 0;
+  g->since_ns = now_ns;
+}
+
+/* The best rung from that one on that has room; else the cheapest. */
+static int find_room(const struct governor *g, int from, double ms_of_first) {
+  int last = g->rung;
+  for (int i = from; i < g->count; i++) {
+    if (g->absent[i])
+      continue;
+    last = i;
+    if (ms_of_first * g->relative[i] <= fitting * g->budget_ms)
+      break;
+  }
+  return last;
+}
+
+void governor_begin(struct governor *g, double budget_ms, const struct governor_rung *rungs, int count,
+                    int64_t now_ns) {
+  double before = g->ms_by_work;
+  *g = (struct governor){
+      .budget_ms = budget_ms, .count = count, .ms_by_work = before, .since_ns = now_ns, .pause_s = pause_least_s};
+  for (int i = 0; i < count; i++) {
+    g->work[i] = work_of(&rungs[i]);
+    g->relative[i] = g->work[i] / g->work[0];
+  }
+  g->rung = before > 0 ? find_room(g, 0, before * g->work[0]) : 0;
+}
+
+void governor_refuse(struct governor *g, int rung) {
+  g->absent[rung] = true;
+}
+
+static double seconds_since(int64_t then_ns, int64_t now_ns) {
+  return (double)(now_ns - then_ns) / second_ns;
+}
+
+static bool is_late(const struct governor *g) {
+  int late = 0;
+  for (int i = 0; i < GOVERNOR_WINDOW && i < g->measured; i++) {
+    late += g->recent[(g->measured - 1 - i) % GOVERNOR_WINDOW] > g->budget_ms;
+    if (late == LATE_IN_ALL || (late == LATE_IN_A_ROW && i == LATE_IN_A_ROW - 1))
+      return true;
+  }
+  return false;
+}
+
+/* The rung that a way down leads to; the one in use: there is no need. */
+static int look_down(const struct governor *g) {
+  return is_late(g) ? find_room(g, g->rung + 1, quantile(g, ENOUGH, 0.75) / g->relative[g->rung]) : g->rung;
+}
+
+/* What was learned while the load changed may be wrong: a ratio worse than the work's is believed ever less. */
+static double foretold(const struct governor *g, int up, double frame_ms, double waited_s) {
+  double likely = g->work[up] / g->work[g->rung], learned = g->relative[up] / g->relative[g->rung];
+  return frame_ms * (learned <= likely ? learned : likely + (learned - likely) * exp(-waited_s / believed_s));
+}
+
+static int look_up(const struct governor *g, int64_t now_ns) {
+  int up = g->rung - 1;
+  while (up >= 0 && g->absent[up])
+    up--;
+  double waited_s = seconds_since(g->since_ns, now_ns);
+  if (up < 0 || g->measured < ENOUGH || waited_s <= g->pause_s)
+    return g->rung;
+  return foretold(g, up, quantile(g, GOVERNOR_WINDOW, 0.9), waited_s) <= headroom * g->budget_ms ? up : g->rung;
+}
+
+/* A way up that has lasted makes the next pause shorter; one that has not makes it longer. */
+static void judge_climb(struct governor *g, bool failed, int64_t now_ns) {
+  if (!g->climbed_ns)
+    return;
+  if (failed)
+    g->pause_s = fmin(pause_most_s, 2 * g->pause_s);
+  else if (seconds_since(g->climbed_ns, now_ns) > lasting_s)
+    g->pause_s = fmax(pause_least_s, g->pause_s / 2);
+  else
+    return;
+  g->climbed_ns = 0;
+}
+
+/* Towards it, as far as handles are ready. */
+static int nearest_ready(const struct governor *g, int wanted, unsigned ready) {
+  while (wanted > g->rung && !(ready >> wanted & 1))
+    wanted--;
+  return wanted;
+}
+
+int governor_choose(struct governor *g, unsigned ready, int64_t now_ns) {
+  judge_climb(g, false, now_ns);
+  int wanted = look_down(g);
+  if (wanted > g->rung) {
+    int next = nearest_ready(g, wanted, ready);
+    if (next > g->rung) {
+      judge_climb(g, true, now_ns);
+      settle_on(g, next, now_ns);
+    }
+    return wanted;
+  }
+  wanted = look_up(g, now_ns);
+  if (wanted < g->rung && ready >> wanted & 1) {
+    settle_on(g, wanted, now_ns);
+    g->climbed_ns = now_ns;
+  }
+  return wanted;
+}

@@ -1,0 +1,299 @@
+/* The governor against simulated machines: it keeps the budget, comes back up, and does not swing. */
+#include "cmocka_all.h"
+
+#include <math.h>
+#include <stdio.h>
+
+#include "app/run/governor.h"
+
+/* --- the ladder --- */
+
+static void expect_ladder(const struct governor_wish *wish, const char *expected) {
+  struct governor_rung rungs[GOVERNOR_RUNGS];
+  char said[200] = "";
+  int used = 0, count = governor_ladder(wish, rungs);
+  for (int i = 0; i < count; i++)
+    used += snprintf(said + used, sizeof said - (size_t)used, "%s%dx%d/%d", i ? " " : "", rungs[i].width,
+                     rungs[i].height, rungs[i].steps);
+  assert_string_equal(said, expected);
+}
+
+static void ladders(void **state) {
+  (void)state;
+  expect_ladder(&(struct governor_wish){512, 512, 1, 8, 0}, "512x512/1 448x448/1 384x384/1 256x256/1");
+  expect_ladder(&(struct governor_wish){512, 288, 4, 8, 0}, "512x288/4 448x256/4 384x216/4 256x144/4");
+  expect_ladder(&(struct governor_wish){288, 512, 4, 8, 0}, "288x512/4 256x448/4 216x384/4 144x256/4");
+  /* At the floor there are fewer steps. */
+  expect_ladder(&(struct governor_wish){512, 512, 4, 8, 448 * 448}, "512x512/4 448x448/4 448x448/3 448x448/1");
+  expect_ladder(&(struct governor_wish){512, 512, 4, 8, 512 * 512}, "512x512/4 512x512/3 512x512/2 512x512/1");
+  /* Nothing is left to do without. */
+  expect_ladder(&(struct governor_wish){512, 512, 1, 8, 512 * 512}, "512x512/1");
+  expect_ladder(&(struct governor_wish){256, 256, 1, 8, 512 * 512}, "256x256/1");
+  /* An engine with few sizes, and small pictures. */
+  expect_ladder(&(struct governor_wish){64, 64, 1, 16, 0}, "64x64/1 48x48/1 32x32/1");
+  expect_ladder(&(struct governor_wish){8, 8, 1, 8, 0}, "8x8/1");
+}
+
+/* --- simulated machines --- */
+
+/* A frame of the whole wish takes ms; a part of that does not shrink with the picture. */
+struct machine {
+  double ms, fixed_ms;
+  double noise;                                                /* +- so much of it */
+  double (*load)(struct machine *machine, double s, int rung); /* NULL: 1 */
+  double heat;
+  unsigned random;
+};
+
+struct report {
+  int moves, ups, lowest;
+  long frames, late;
+  double late_share;         /* in the last half */
+  double at[GOVERNOR_RUNGS]; /* seconds */
+  int last;
+};
+
+static double draw(struct machine *machine) {
+  machine->random = machine->random * 1664525u + 1013904223u;
+  return (double)(machine->random >> 8) / (1 << 24);
+}
+
+static const struct governor_wish usual = {512, 512, 1, 8, 0};
+
+static double frame_time(struct machine *machine, double s, const struct governor_rung *rung, int number) {
+  double share = (double)rung->width * rung->height / (512.0 * 512);
+  double ms = machine->fixed_ms + (machine->ms - machine->fixed_ms) * share;
+  double noise = 1 + machine->noise * (2 * draw(machine) - 1);
+  return ms * noise * (machine->load ? machine->load(machine, s, number) : 1);
+}
+
+/* Frames come one after the other for so many seconds. All handles are ready but those that are absent (bits). */
+static void simulate(struct machine *machine, double budget_ms, double seconds, unsigned absent,
+                     struct report *report) {
+  struct governor_rung rungs[GOVERNOR_RUNGS];
+  struct governor governor = {0};
+  int count = governor_ladder(&usual, rungs);
+  long late_half = 0, frames_half = 0;
+  *report = (struct report){0};
+  governor_begin(&governor, budget_ms, rungs, count, 0);
+  for (int i = 0; i < count; i++)
+    if (absent >> i & 1)
+      governor_refuse(&governor, i);
+  for (double s = 0; s < seconds;) {
+    int rung = governor.rung;
+    double ms = frame_time(machine, s, &rungs[rung], rung);
+    s += fmax(ms, 1000.0 / 60) / 1000;
+    report->at[rung] += ms / 1000;
+    report->frames++;
+    report->late += ms > budget_ms;
+    frames_half += s > seconds / 2;
+    late_half += s > seconds / 2 && ms > budget_ms;
+    governor_measure(&governor, rung, ms);
+    governor_choose(&governor, ((1u << count) - 1) & ~absent, (int64_t)(s * 1e9));
+    report->moves += governor.rung != rung;
+    report->ups += governor.rung < rung;
+    report->lowest = governor.rung > report->lowest ? governor.rung : report->lowest;
+  }
+  report->last = governor.rung;
+  report->late_share = frames_half ? (double)late_half / (double)frames_half : 0;
+  print_message("  %d moves, %d up, lowest %d, last %d, %ld of %ld late, %.1f %% in the last half\n", report->moves,
+                report->ups, report->lowest, report->last, report->late, report->frames, 100 * report->late_share);
+}
+
+static void stays_where_there_is_room(void **state) {
+  (void)state;
+  struct report report;
+  simulate(&(struct machine){.ms = 28, .noise = 0.1}, 33, 600, 0, &report);
+  assert_int_equal(report.moves, 0);
+  assert_int_equal(report.late, 0);
+}
+
+/* Straight to the rung that fits, which the costs foretell, and it stays there. */
+static void finds_the_rung_that_fits(void **state) {
+  (void)state;
+  struct report report;
+  simulate(&(struct machine){.ms = 50, .noise = 0.05}, 33, 600, 0, &report);
+  assert_in_range(report.moves, 1, 2);
+  assert_int_equal(report.last, 2); /* 28 ms; the one above would take 38 */
+  assert_true(report.late < 20);
+  /* Where much of a frame does not shrink with it, it goes further. */
+  simulate(&(struct machine){.ms = 50, .fixed_ms = 20, .noise = 0.05}, 33, 600, 0, &report);
+  assert_int_equal(report.last, 3);
+  assert_in_range(report.moves, 1, 3);
+  assert_true(report.late_share < 0.001);
+}
+
+static void a_budget_that_cannot_be_kept(void **state) {
+  (void)state;
+  struct report report;
+  simulate(&(struct machine){.ms = 500, .noise = 0.05}, 33, 300, 0, &report);
+  assert_int_equal(report.last, 3);
+  assert_in_range(report.moves, 1, 3);
+}
+
+static double spikes(struct machine *machine, double s, int rung) {
+  (void)s, (void)rung;
+  return draw(machine) < 0.04 ? 5 : 1;
+}
+
+static void spikes_move_nothing(void **state) {
+  (void)state;
+  struct report report;
+  simulate(&(struct machine){.ms = 24, .noise = 0.1, .load = spikes}, 33, 600, 0, &report);
+  assert_true(report.late > 100);
+  assert_true(report.moves <= 4); /* several at once may look like a load */
+  assert_int_equal(report.last, 0);
+}
+
+static double drift(struct machine *machine, double s, int rung) {
+  (void)machine, (void)rung;
+  return s < 600 ? 1 + s / 600 : 2 - (s - 600) / 600;
+}
+
+/* Slowly twice as slow, and slowly back: down and up again step by step. */
+static void drift_is_followed(void **state) {
+  (void)state;
+  struct report report;
+  simulate(&(struct machine){.ms = 25, .noise = 0.08, .load = drift}, 33, 1200, 0, &report);
+  assert_in_range(report.lowest, 2, 3);
+  assert_true(report.moves <= 12);
+  assert_int_equal(report.last, 0);
+  assert_true((double)report.late / (double)report.frames < 0.02);
+}
+
+static double other_program(struct machine *machine, double s, int rung) {
+  (void)machine, (void)rung;
+  return s > 100 && s < 300 ? 1.9 : 1;
+}
+
+/* Another program takes half the GPU for a while. */
+static void a_shared_gpu(void **state) {
+  (void)state;
+  struct report report;
+  simulate(&(struct machine){.ms = 24, .noise = 0.1, .load = other_program}, 33, 600, 0, &report);
+  assert_in_range(report.moves, 2, 6);
+  assert_int_equal(report.last, 0);
+  assert_true(report.late < 40);
+}
+
+static double burst_s;
+
+static double burst(struct machine *machine, double s, int rung) {
+  (void)machine, (void)rung;
+  return s > 10 && s < 10 + burst_s ? 1.9 : 1;
+}
+
+/* However short it is, and whatever was measured when it went, the wish comes back. */
+static void a_short_load_leaves_nothing(void **state) {
+  (void)state;
+  struct report report;
+  for (burst_s = 0.1; burst_s < 1; burst_s += 0.1) {
+    simulate(&(struct machine){.ms = 24, .noise = 0.1, .load = burst}, 33, 200, 0, &report);
+    assert_int_equal(report.last, 0);
+  }
+}
+
+static double in_turns(struct machine *machine, double s, int rung) {
+  (void)machine, (void)rung;
+  return fmod(s, 6) < 3 ? 1.9 : 1;
+}
+
+/* It comes and goes every few seconds: the pauses grow until it hardly follows. */
+static void a_gpu_shared_in_turns(void **state) {
+  (void)state;
+  struct report report;
+  simulate(&(struct machine){.ms = 24, .noise = 0.1, .load = in_turns}, 33, 1200, 0, &report);
+  assert_true(report.moves <= 40); /* the load changes 400 times */
+  assert_true(report.late_share < 0.03);
+}
+
+/* What the whole wish takes makes it too warm, anything less lets it cool. */
+static double throttle(struct machine *machine, double s, int rung) {
+  static const double warms[GOVERNOR_RUNGS] = {1, 0.7, 0.5, 0.3};
+  (void)s;
+  machine->heat += (warms[rung] - machine->heat) * 0.0008;
+  return machine->heat > 0.85 ? 1.5 : 1;
+}
+
+static void a_gpu_that_throttles(void **state) {
+  (void)state;
+  struct report report;
+  simulate(&(struct machine){.ms = 25, .noise = 0.05, .load = throttle}, 33, 1800, 0, &report);
+  assert_true(report.moves <= 60);
+  assert_true(report.late_share < 0.02);
+}
+
+/* A handle that found no memory is passed by. */
+static void absent_rungs_are_passed(void **state) {
+  (void)state;
+  struct report report;
+  simulate(&(struct machine){.ms = 50, .noise = 0.05}, 33, 60, 1u << 2, &report);
+  assert_int_equal(report.last, 3);
+  assert_int_equal((int)report.at[2], 0);
+  simulate(&(struct machine){.ms = 50, .noise = 0.05}, 33, 60, 0xe, &report);
+  assert_int_equal(report.last, 0);
+}
+
+/* --- handles that are not ready --- */
+
+static void feed(struct governor *governor, double ms, int frames, int64_t *now_ns) {
+  for (int i = 0; i < frames; i++)
+    governor_measure(governor, governor->rung, ms);
+  *now_ns += (int64_t)(ms * 1e6) * frames;
+}
+
+static void waits_for_handles(void **state) {
+  (void)state;
+  struct governor_rung rungs[GOVERNOR_RUNGS];
+  struct governor governor = {0};
+  int64_t now_ns = 0;
+  int count = governor_ladder(&usual, rungs);
+  governor_begin(&governor, 33, rungs, count, 0);
+  assert_false(governor_is_settled(&governor));
+  feed(&governor, 50, 12, &now_ns);
+  assert_true(governor_is_settled(&governor));
+  assert_int_equal(governor_choose(&governor, 1, now_ns), 2);
+  assert_int_equal(governor.rung, 0);
+  assert_int_equal(governor_choose(&governor, 1 | 1u << 1, now_ns), 2); /* on the way there */
+  assert_int_equal(governor.rung, 1);
+  feed(&governor, 40, 12, &now_ns);
+  assert_int_equal(governor_choose(&governor, 0x7, now_ns), 2);
+  assert_int_equal(governor.rung, 2);
+  feed(&governor, 10, 400, &now_ns);
+  assert_int_equal(governor_choose(&governor, 0x5, now_ns), 1);
+  assert_int_equal(governor.rung, 2);
+}
+
+/* Another wish begins where it has room, from what is known of the machine. */
+static void another_wish_begins_right(void **state) {
+  (void)state;
+  struct governor_rung rungs[GOVERNOR_RUNGS];
+  struct governor governor = {0};
+  int64_t now_ns = 0;
+  governor_begin(&governor, 33, rungs, governor_ladder(&usual, rungs), 0);
+  assert_int_equal(governor.rung, 0);
+  feed(&governor, 25, 20, &now_ns);
+  const struct governor_wish larger = {768, 768, 1, 8, 0};
+  int count = governor_ladder(&larger, rungs);
+  governor_begin(&governor, 33, rungs, count, now_ns);
+  assert_int_equal(rungs[governor.rung].width, 512);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(ladders),
+      cmocka_unit_test(stays_where_there_is_room),
+      cmocka_unit_test(finds_the_rung_that_fits),
+      cmocka_unit_test(a_budget_that_cannot_be_kept),
+      cmocka_unit_test(spikes_move_nothing),
+      cmocka_unit_test(drift_is_followed),
+      cmocka_unit_test(a_shared_gpu),
+      cmocka_unit_test(a_short_load_leaves_nothing),
+      cmocka_unit_test(a_gpu_shared_in_turns),
+      cmocka_unit_test(a_gpu_that_throttles),
+      cmocka_unit_test(absent_rungs_are_passed),
+      cmocka_unit_test(waits_for_handles),
+      cmocka_unit_test(another_wish_begins_right),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
