@@ -564,12 +564,45 @@ static void switches(void **unused) {
   press(&state, 's');
   press(&state, 's');
   assert_int_equal(state.snapshots_asked, 2);
+}
+
+static void press_at(struct live_state *state, int key, int ms) {
+  commands_run(state, key, false, (int64_t)ms * 1000000);
+}
+
+/* q twice within a second, or Ctrl-Q; a key that is held is one. */
+static void quitting_is_meant(void **unused) {
+  (void)unused;
+  struct live_state state = fresh_state();
+  press_at(&state, 'q', 5000);
   assert_false(state.quit);
-  press(&state, 'q');
+  assert_string_equal(state.notice, "press q again to quit");
+  assert_int_equal(state.notice_until_ns, INT64_C(6000000000));
+  assert_false(commands_run(&state, 'q', true, INT64_C(5500000000)));
+  press_at(&state, 'q', 6000);
+  assert_false(state.quit);
+  press_at(&state, 'q', 6999);
   assert_true(state.quit);
   state.quit = false;
-  press(&state, KEY_ESCAPE);
+  state.quit_until_ns = 0;
+  press_at(&state, KEY_CONTROL + 'q', 9000);
   assert_true(state.quit);
+}
+
+/* Esc leaves what lies over the picture, then full screen, and never ends. */
+static void escape_leaves_full_screen(void **unused) {
+  (void)unused;
+  struct live_state state = fresh_state();
+  press(&state, 'f');
+  press(&state, '?');
+  press(&state, KEY_ESCAPE);
+  assert_false(state.settings.values.help);
+  assert_true(state.settings.values.fullscreen);
+  press(&state, KEY_ESCAPE);
+  assert_false(state.settings.values.fullscreen);
+  press(&state, KEY_ESCAPE);
+  press(&state, KEY_ESCAPE);
+  assert_false(state.settings.values.fullscreen || state.quit);
 }
 
 static void seeds_differ(void **unused) {
@@ -708,7 +741,7 @@ static void before_the_engine_is_open(void **unused) {
   assert_false(commands_run(&state, '+', false, 0));
   assert_true((float)state.settings.values.strength == 0.5f);
   press(&state, '?');
-  press(&state, 'q');
+  press(&state, KEY_CONTROL + 'q');
   assert_true(state.settings.values.help && state.quit);
 }
 
@@ -798,6 +831,8 @@ int main(void) {
       cmocka_unit_test(model_keys),
       cmocka_unit_test(step_keys),
       cmocka_unit_test(switches),
+      cmocka_unit_test(quitting_is_meant),
+      cmocka_unit_test(escape_leaves_full_screen),
       cmocka_unit_test(seeds_differ),
       cmocka_unit_test(seed_walk_keys),
       cmocka_unit_test(walks_follow_their_speed),

@@ -69,6 +69,7 @@ static void files_are_those_of_the_command_line(void **unused) {
   assert_non_null(strstr(err.message, "/etc"));
   assert_int_equal(hub_set_text(place.hub, PARAMETER_CONTROL_MODEL, 1, "x", &err), -1);
   assert_int_equal(hub_parse(place.hub, PARAMETER_STYLE, 1, "secret.png", &err), -1);
+  assert_int_equal(hub_run(place.hub, "quit-at-once", (double)NAN, &err), -1);
   assert_int_equal(hub_run(place.hub, "quit", (double)NAN, &err), -1);
   assert_false(hub_take(place.hub, &place.state, 0));
   assert_int_equal(hub_set_text(place.hub, PARAMETER_MODEL, 0, "turbo", &err), 0);

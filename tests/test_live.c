@@ -117,13 +117,13 @@ static void finish(struct outcome *outcome) {
   program_wait(outcome, pid);
 }
 
-/* Quits with q, which is to end it well. */
+/* Quits with Ctrl-Q, which is to end it well. */
 static void quit_window(void) {
   struct outcome outcome;
-  press("q");
+  press("ctrl+q");
   finish(&outcome);
   if (outcome.status || !strstr(outcome.said, " dropped, "))
-    fail_msg("status %d after q: %s", outcome.status, outcome.said);
+    fail_msg("status %d after Ctrl-Q: %s", outcome.status, outcome.said);
 }
 
 /* The window's pixels. */
@@ -564,7 +564,7 @@ static void test_run_shows_then_renders(void **state) {
   pause_ms(2000); /* four times the clip */
   wait_for(FIND_WINDOW);
   shell("test ! -e reverie-demo.mp4 && xdotool windowfocus --sync $(" FIND_WINDOW ")");
-  press("q");
+  press("ctrl+q");
   finish(&outcome);
   if (outcome.status || strncmp(outcome.said, "The sample clip, live", 21) || !strstr(outcome.said, "\n5 frames, "))
     fail_msg("status %d: %s", outcome.status, outcome.said);

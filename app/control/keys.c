@@ -8,6 +8,9 @@
 #include "app/source/mirror.h"
 #include "unet/base/text.h"
 
+/* How long after the first time the second one counts. */
+static const int64_t quit_ns = 1000000000;
+
 void live_notice(struct live_state *state, int64_t now_ns, const char *format, ...) {
   va_list args;
   va_start(args, format);
@@ -458,9 +461,24 @@ static void run_panel(struct live_state *state, const struct command_call *call)
   state->panel_asked = (enum panel_wish)call->value;
 }
 
+/* A slip of the finger ends no show. */
 static void run_quit(struct live_state *state, const struct command_call *call) {
+  if (call->now_ns < state->quit_until_ns) {
+    state->quit = true;
+    return;
+  }
+  live_notice(state, call->now_ns, "press q again to quit");
+  state->quit_until_ns = state->notice_until_ns = call->now_ns + quit_ns;
+}
+
+static void run_quit_at_once(struct live_state *state, const struct command_call *call) {
   (void)call;
   state->quit = true;
+}
+
+/* What lies over the picture first, then the whole screen. */
+static void run_leave(struct live_state *state, const struct command_call *call) {
+  set(state, get(state, PARAMETER_HELP) > 0 ? PARAMETER_HELP : PARAMETER_FULLSCREEN, 0, call->now_ns);
 }
 
 static const struct command_entry table[] = {
@@ -526,7 +544,10 @@ static const struct command_entry table[] = {
     {"fullscreen", "f", KEY_F11, "f F11", "full screen", false, false, run_switch, PARAMETER_FULLSCREEN, 0},
     {"hud", "h", KEY_NONE, "h", "show or hide the figures", false, false, run_switch, PARAMETER_HUD, 0},
     {"help", "?", KEY_F1, "? F1", "this help", false, false, run_switch, PARAMETER_HELP, 0},
-    {"quit", "q", KEY_ESCAPE, "q Esc", "quit", false, false, run_quit, PARAMETER_NONE, 0},
+    {"leave", "", KEY_ESCAPE, "Esc", "leave this help, then full screen", false, false, run_leave, PARAMETER_NONE, 0},
+    {"quit", "q", KEY_NONE, "q q", "quit, when pressed twice within a second", false, false, run_quit, PARAMETER_NONE,
+     0},
+    {"quit-at-once", "q", KEY_CONTROL, "Ctrl q", "quit at once", false, false, run_quit_at_once, PARAMETER_NONE, 0},
 };
 
 const struct command_entry *commands_table(int *count) {

@@ -54,6 +54,7 @@ struct live_state {
   bool quit;
   bool mirrored; /* the source is, where the parameter leaves it to that */
   enum panel_wish panel_asked;
+  int64_t quit_until_ns; /* asked for once, the second time counts until then */
   int snapshots_asked; /* grows by one for each */
   int styles_asked;    /* likewise: frames to be taken as style */
   char notice[200];    /* a line shown for a moment */
@@ -72,7 +73,7 @@ struct command_call {
 struct command_entry {
   const char *name;
   const char *keys;  /* characters, each of which runs it; "" none */
-  int special;       /* enum key: another key, or KEY_CONTROL: its characters are digits and Ctrl is held */
+  int special;       /* enum key: another key, or KEY_CONTROL: Ctrl is held with its characters */
   const char *label; /* the keys as the help overlay shows them; NULL: shown with the entry before */
   const char *help;
   bool repeats;      /* runs again while the key is held */
