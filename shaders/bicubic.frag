@@ -5,6 +5,7 @@ in vec2 uv;
 out vec4 color;
 
 uniform sampler2D picture;
+uniform float opacity, light; // over what is there; 0: black
 
 void main() {
   vec2 size = vec2(textureSize(picture, 0));
@@ -22,5 +23,5 @@ void main() {
   for (int j = 0; j < 3; j++)
     for (int i = 0; i < 3; i++)
       sum += texture(picture, vec2(x[i].x, x[j].y)).rgb * (w[i].x * w[j].y);
-  color = vec4(clamp(sum, 0.0, 1.0), 1.0);
+  color = vec4(clamp(sum, 0.0, 1.0) * light, opacity);
 }

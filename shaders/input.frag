@@ -8,7 +8,8 @@ uniform int layout_kind;   // enum plane_layout of present.c
 uniform float sample_scale;
 uniform mat3 yuv_to_rgb;
 uniform vec3 yuv_zero;
-uniform vec2 scale;        // part of the frame that the picture shows, about the centre
+uniform float opacity, light; // over what is there; 0: black
+uniform vec2 scale;           // part of the frame that the picture shows, about the centre
 
 void main() {
   vec2 at = (uv - 0.5) * scale + 0.5;
@@ -25,5 +26,5 @@ void main() {
       yuv.yz = texture(plane1, at).ga;
     rgb = clamp(yuv_to_rgb * (yuv * sample_scale - yuv_zero), 0.0, 1.0);
   }
-  color = vec4(outside ? vec3(0.0) : rgb, 1.0);
+  color = vec4(outside ? vec3(0.0) : rgb * light, opacity);
 }

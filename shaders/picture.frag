@@ -5,7 +5,8 @@ in vec2 uv;
 out vec4 color;
 
 uniform sampler2D picture;
+uniform float opacity, light; // over what is there; 0: black
 
 void main() {
-  color = texture(picture, uv);
+  color = vec4(texture(picture, uv).rgb * light, opacity);
 }

@@ -5,6 +5,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "app/control/cover.h"
 #include "app/control/keys.h"
 #include "app/source/mirror.h"
 #include "app/window/hud_text.h"
@@ -589,6 +590,65 @@ static void quitting_is_meant(void **unused) {
   assert_true(state.quit);
 }
 
+/* Stage keys act before the engine is open, too. */
+static void stage_keys(void **unused) {
+  (void)unused;
+  struct live_state state = fresh_state();
+  state.ready = false;
+  press(&state, 'F');
+  press(&state, 'U');
+  press(&state, 'B');
+  assert_true(state.settings.values.freeze && state.settings.values.bypass && state.settings.values.blackout);
+  press(&state, 'B');
+  assert_false(state.settings.values.blackout);
+}
+
+static void expect_levels(const struct cover *cover, int ms, bool moving, double held, double bypass, double blackout) {
+  struct cover_levels levels;
+  assert_int_equal(cover_levels(cover, (int64_t)ms * 1000000, &levels), moving);
+  if (fabs((double)levels.held - held) + fabs((double)levels.bypass - bypass) +
+          fabs((double)levels.blackout - blackout) >
+      1e-6)
+    fail_msg("%d ms: %g %g %g, not %g %g %g", ms, (double)levels.held, (double)levels.bypass, (double)levels.blackout,
+             held, bypass, blackout);
+}
+
+static void follow(struct cover *cover, const struct parameters *values, bool instead, int ms) {
+  cover_follow(cover, values, instead, (int64_t)ms * 1000000);
+}
+
+/* Fades take their time from wherever they are; what is frozen stands at once. */
+static void covers_fade(void **unused) {
+  (void)unused;
+  struct cover cover = {0};
+  struct parameters values;
+  parameters_init(&values);
+  values.fade = 2;
+  follow(&cover, &values, false, 500);
+  expect_levels(&cover, 1000, false, 0, 0, 0);
+  values.blackout = true;
+  follow(&cover, &values, false, 1000);
+  expect_levels(&cover, 1000, true, 0, 0, 0);
+  expect_levels(&cover, 2000, true, 0, 0, 0.5);
+  follow(&cover, &values, false, 2000);
+  expect_levels(&cover, 2500, true, 0, 0, 0.75);
+  values.blackout = false;
+  follow(&cover, &values, false, 2500);
+  expect_levels(&cover, 3000, true, 0, 0, 0.5); /* as fast as it came */
+  expect_levels(&cover, 4000, false, 0, 0, 0);
+  values.freeze = true;
+  follow(&cover, &values, true, 5000);
+  expect_levels(&cover, 5000, true, 1, 0, 0);
+  expect_levels(&cover, 7000, false, 1, 1, 0);
+  values.freeze = false;
+  follow(&cover, &values, true, 8000);
+  expect_levels(&cover, 9000, true, 0.5, 1, 0);
+  values.fade = 0;
+  values.bypass = true;
+  follow(&cover, &values, false, 9000);
+  expect_levels(&cover, 9000, false, 0, 1, 0);
+}
+
 /* Esc leaves what lies over the picture, then full screen, and never ends. */
 static void escape_leaves_full_screen(void **unused) {
   (void)unused;
@@ -833,6 +893,8 @@ int main(void) {
       cmocka_unit_test(switches),
       cmocka_unit_test(quitting_is_meant),
       cmocka_unit_test(escape_leaves_full_screen),
+      cmocka_unit_test(stage_keys),
+      cmocka_unit_test(covers_fade),
       cmocka_unit_test(seeds_differ),
       cmocka_unit_test(seed_walk_keys),
       cmocka_unit_test(walks_follow_their_speed),

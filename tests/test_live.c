@@ -230,12 +230,45 @@ static void test_window_shows_the_snapshot(void **state) {
 }
 
 /* As many as were asked for, also when the window closes before they are written. */
+/* Waits until the window shows such a picture. */
+static void wait_shown(const char *picture, double alike) {
+  double seen = 0;
+  for (int waited = 0; waited < PATIENCE_MS; waited += LOOK_AGAIN_MS) {
+    grab("seen.png");
+    seen = similarity("seen.png", WHOLE, picture, WHOLE);
+    if (seen > alike)
+      return;
+    pause_ms(LOOK_AGAIN_MS);
+  }
+  fail_msg("the window never showed %s, but what is %.3f like it", picture, seen);
+}
+
+/* Black, the source as it is, and the picture again. Esc ends nothing. */
+static void test_stage_keys(void **state) {
+  (void)state;
+  shell(FFMPEG "-f lavfi -i color=black:s=256x256 -frames:v 1 black.png");
+  start_window("still.mkv --loop" PICTURE);
+  press("B");
+  wait_shown("black.png", 0.99);
+  press("B Escape U");
+  wait_shown("still.png", 0.9);
+  press("U");
+  grab("seen.png");
+  for (int waited = 0; similarity("seen.png", WHOLE, "still.png", WHOLE) > 0.9 && waited < PATIENCE_MS;) {
+    pause_ms(LOOK_AGAIN_MS);
+    waited += LOOK_AGAIN_MS;
+    grab("seen.png");
+  }
+  assert_true(similarity("seen.png", WHOLE, "still.png", WHOLE) < 0.9);
+  quit_window();
+}
+
 static void test_snapshots_in_a_hurry(void **state) {
   (void)state;
   struct outcome outcome;
   shell("rm -rf shots && mkdir shots");
   start_window("still.mkv --loop --snapshot-dir shots" PICTURE);
-  shell("xdotool key s s s q");
+  shell("xdotool key s s s ctrl+q");
   finish(&outcome);
   assert_int_equal(outcome.status, 0);
   shell("test $(ls shots/reverie-*.png | wc -l) = 3 && for file in shots/*.png; do ffprobe -v error $file; done");
@@ -526,7 +559,7 @@ static void test_slow_frame_does_not_hold_the_window(void **state) {
     if (by_signal)
       kill(screen.program, SIGINT);
     else
-      shell("xdotool key s s q");
+      shell("xdotool key s s ctrl+q");
     wait_for("! " FIND_WINDOW);
     wait_said(" dropped, ");
     wait_for(by_signal ? "test $(ls shots | wc -l) = 1" : "test $(ls shots | wc -l) = 3");
@@ -732,6 +765,7 @@ int main(int argc, char **argv) {
 #define CASE(function) cmocka_unit_test_teardown(function, end_program)
   const struct CMUnitTest tests[] = {
       CASE(test_window_shows_the_snapshot),
+      CASE(test_stage_keys),
       CASE(test_snapshots_in_a_hurry),
       CASE(test_window_of_another_shape),
       CASE(test_out_of_fullscreen),

@@ -351,10 +351,52 @@ static void changing_inputs(void **state) {
   frame_release(&picture);
 }
 
+static void plain_picture(struct frame *picture, int grey) {
+  take_picture(picture, PIXEL_RGBA, WIDTH, HEIGHT);
+  memset(frame_plane(picture, 0), grey, (size_t)picture->pitch[0] * HEIGHT);
+}
+
+static void expect_grey(const struct cover_levels *cover, double grey) {
+  struct present_view view = plain_view();
+  view.cover = *cover;
+  draw(&view);
+  expect_near(3, 3, (double[]){grey, grey, grey}, 1);
+  expect_near(WIDTH - 3, HEIGHT - 3, (double[]){grey, grey, grey}, 1);
+}
+
+/* The newest picture, the one held, the source and black, mixed one over the other. */
+static void what_lies_over_the_picture(void **state) {
+  (void)state;
+  struct frame picture = {0}, source = {0};
+  plain_picture(&picture, 40);
+  plain_picture(&source, 200);
+  expect_grey(&(struct cover_levels){.held = 1, .bypass = 1}, 0); /* nothing is there yet */
+  present_source(present, &source);
+  expect_grey(&(struct cover_levels){.bypass = 1}, 200);
+  present_picture(present, &picture);
+  expect_grey(&(struct cover_levels){0}, 40);
+  expect_grey(&(struct cover_levels){.bypass = 0.5f}, 120);
+  expect_grey(&(struct cover_levels){.blackout = 0.5f}, 20);
+  expect_grey(&(struct cover_levels){.bypass = 1, .blackout = 0.75f}, 50);
+  expect_grey(&(struct cover_levels){.bypass = 0.5f, .blackout = 1}, 0);
+  present_hold(present);
+  expect_grey(&(struct cover_levels){.held = 1}, 40);
+  expect_grey(&(struct cover_levels){.held = 0.5f}, 40); /* no other has come */
+  plain_picture(&picture, 100);
+  present_picture(present, &picture);
+  expect_grey(&(struct cover_levels){.held = 1}, 40);
+  expect_grey(&(struct cover_levels){.held = 0.5f}, 70);
+  expect_grey(&(struct cover_levels){.held = 0.5f, .bypass = 0.5f}, 135);
+  expect_grey(&(struct cover_levels){0}, 100);
+  frame_release(&picture);
+  frame_release(&source);
+}
+
 int main(void) {
 #define CASE(function) cmocka_unit_test_setup_teardown(function, open_present, close_present)
   const struct CMUnitTest tests[] = {
       CASE(exact_in_its_own_size),
+      CASE(what_lies_over_the_picture),
       CASE(bars_beside_another_shape),
       CASE(enlarged),
       CASE(yuv_formats),

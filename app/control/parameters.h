@@ -86,6 +86,10 @@ enum parameter {
   PARAMETER_MIRROR,
   PARAMETER_PAUSE,
   PARAMETER_RECORDING,
+  PARAMETER_FREEZE,
+  PARAMETER_BYPASS,
+  PARAMETER_BLACKOUT,
+  PARAMETER_FADE,
   PARAMETER_SPLIT,
   PARAMETER_SPLIT_AT,
   PARAMETER_FULLSCREEN,
@@ -159,7 +163,8 @@ struct parameters {
   struct parameter_text ip_adapter, image_encoder, style[STYLES_MAX];
   struct parameter_size size;
   double lora_weight[ADAPTERS_MAX], style_weight[STYLES_MAX], blend[SLOT_PRESETS];
-  double guidance, image_guidance, eta, delta, guidance_rescale, strength, seed_position, seed_walk, mix, split_at;
+  double guidance, image_guidance, eta, delta, guidance_rescale, strength, seed_position, seed_walk, mix, fade,
+      split_at;
   double control_weight[CONTROLS_MAX], control_start[CONTROLS_MAX], control_end[CONTROLS_MAX];
   double map_low[CONTROLS_MAX], map_high[CONTROLS_MAX], map_radius[CONTROLS_MAX], map_gain[CONTROLS_MAX];
   double map_half[CONTROLS_MAX], map_cell[CONTROLS_MAX], map_speed[CONTROLS_MAX], map_every[CONTROLS_MAX];
@@ -171,7 +176,8 @@ struct parameters {
   int mirror;                   /* enum mirror_wish */
   int fit, sampler, spacing, strength_grid, prediction, prompt_syntax, text_fix;
   bool control_source[CONTROLS_MAX], control_on[CONTROLS_MAX], control_guess[CONTROLS_MAX];
-  bool lora_lenient, stream_batch, text_to_image, pause, recording, split, fullscreen, hud, help;
+  bool lora_lenient, stream_batch, text_to_image, pause, recording, freeze, bypass, blackout, split, fullscreen, hud,
+      help;
   /* A bit an instance: set since the marks were last cleared. Not a value: equality does not look at it. */
   uint16_t marks[PARAMETERS];
 };

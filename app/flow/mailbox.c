@@ -24,9 +24,11 @@ void mailbox_free(struct mailbox *mailbox) {
 }
 
 void mailbox_put(struct mailbox *mailbox, const struct mail *mail) {
+  int64_t now_ns = platform_now_ns();
   pthread_mutex_lock(&mailbox->lock);
   struct mail replaced = mailbox->newest;
   mailbox->newest = *mail;
+  mailbox->newest.put_ns = now_ns;
   mailbox->put++;
   mailbox->dropped += mailbox->full;
   mailbox->full = true;
@@ -68,6 +70,16 @@ bool mailbox_peek(struct mailbox *mailbox, struct frame *frame) {
   bool got = mailbox->full;
   if (got)
     *frame = frame_hold(&mailbox->newest.frame);
+  pthread_mutex_unlock(&mailbox->lock);
+  return got;
+}
+
+bool mailbox_look(struct mailbox *mailbox, struct frame *frame) {
+  pthread_mutex_lock(&mailbox->lock);
+  const struct frame *newest = mailbox->full ? &mailbox->newest.frame : &mailbox->taken.frame;
+  bool got = newest->plane[0];
+  if (got)
+    *frame = frame_hold(newest);
   pthread_mutex_unlock(&mailbox->lock);
   return got;
 }

@@ -15,13 +15,14 @@ struct mail {
   struct frame frame;
   struct frame input;   /* what frame was made from, for the before/after view; without planes: not asked for */
   int64_t submitted_ns; /* when the engine got the input; 0 on the way there */
+  int64_t put_ns;       /* when it came into the mailbox */
   int64_t finished_ns;  /* when the picture was done */
   double frame_ms;      /* the engine's own time for it */
   bool again;           /* its input was shown before; only the controls differ */
 };
 
 struct mailbox {
-  struct mail taken; /* the reader's alone */
+  struct mail taken; /* the reader's, who changes it under the lock */
   pthread_mutex_t lock;
   pthread_cond_t changed;
   /* Protected by lock */
@@ -50,6 +51,8 @@ int mailbox_take(struct mailbox *mailbox, const struct mail **mail, int wait_ms)
 
 /* Any thread: *frame gets a hold on the newest picture, which can still be taken. false: there is none. */
 bool mailbox_peek(struct mailbox *mailbox, struct frame *frame);
+/* Likewise the newest of all, taken or not. Any thread. */
+bool mailbox_look(struct mailbox *mailbox, struct frame *frame);
 struct mailbox_counts mailbox_count(struct mailbox *mailbox);
 
 #endif

@@ -27,6 +27,7 @@ static int run(struct live *live, struct error *err) {
       return -1;
     live_exchange(live, now_ns);
     bool fresh = live_take_picture(live);
+    changed |= live_cover(live, platform_now_ns());
     live_draw(live, fresh, changed, now_ns);
   }
   return 0;

@@ -10,6 +10,7 @@
 #ifndef APP_LIVE_LIVE_IMPL_H
 #define APP_LIVE_LIVE_IMPL_H
 
+#include "app/control/cover.h"
 #include "app/control/hub.h"
 #include "app/control/ipc.h"
 #include "app/control/keys.h"
@@ -80,6 +81,10 @@ struct live {
   bool loss_told;         /* likewise, that the source is lost */
   long dropped_before;    /* while the engine was being opened */
   struct live_figures figures;
+  struct cover cover;
+  struct cover_levels cover_levels; /* in this turn */
+  bool frozen;                      /* what is held was shown last when that began */
+  uint64_t source_serial;           /* of the frame that would be seen past the engine; 0: none yet */
 };
 
 /* --- open.c --- */
@@ -128,6 +133,8 @@ void live_fit_window(double shape, int *width, int *height);
 bool live_handle_events(struct live *live, int64_t now_ns);
 /* Takes the newest picture there is, or, before the first one, what the source shows. Returns whether there was one. */
 bool live_take_picture(struct live *live);
+/* What lies over the picture comes and goes. Returns whether it looks different now. */
+bool live_cover(struct live *live, int64_t now_ns);
 /* Draws where there is something new to be seen. fresh: a picture was taken; changed: something else may look anew. */
 void live_draw(struct live *live, bool fresh, bool changed, int64_t now_ns);
 /* What is to be said of the source or the engine before all else; "": nothing. Returns whether it is bad news. */

@@ -2,6 +2,7 @@
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "app/commands/setup.h"
 #include "app/live/live_impl.h"
@@ -133,7 +134,7 @@ bool live_take_picture(struct live *live) {
   if (got == 1) {
     live->shown = mail;
     present_picture(live->present, &mail->frame);
-    if (mail->input.plane[0])
+    if (mail->input.plane[0] && !live->frozen)
       present_input(live->present, &mail->input);
     return true;
   }
@@ -143,6 +144,31 @@ bool live_take_picture(struct live *live) {
   present_input(live->present, &source);
   frame_release(&source);
   return true;
+}
+
+/* The newest frame of the source, for as long as anything of it is seen. */
+static bool take_source(struct live *live) {
+  struct frame source;
+  if (live->frozen || live->cover_levels.bypass <= 0 || !mailbox_look(&live->frames, &source))
+    return false;
+  bool fresh = source.serial != live->source_serial;
+  if (fresh)
+    present_source(live->present, &source);
+  live->source_serial = source.serial;
+  frame_release(&source);
+  return fresh;
+}
+
+bool live_cover(struct live *live, int64_t now_ns) {
+  const struct parameters *values = &live->state.settings.values;
+  const struct cover_levels before = live->cover_levels;
+  cover_follow(&live->cover, values, false, now_ns);
+  cover_levels(&live->cover, now_ns, &live->cover_levels);
+  if (values->freeze && !live->frozen)
+    present_hold(live->present);
+  live->frozen = values->freeze;
+  bool fresh = take_source(live);
+  return fresh || memcmp(&before, &live->cover_levels, sizeof before) != 0;
 }
 
 static void list_prompts(struct hud_content *content, const struct parameters *values, const struct controls *now) {
@@ -173,7 +199,20 @@ bool live_describe_state(struct live *live, char *words, size_t size) {
   }
   if (control_source_state(live->control, words, size))
     return true;
-  snprintf(words, size, "%s", !state->ready ? "loading the model" : state->settings.values.pause ? "paused" : "");
+  const struct parameters *values = &state->settings.values;
+  const struct {
+    bool holds;
+    const char *word;
+  } states[] = {{!state->ready, "loading the model"},
+                {state->ready && values->pause, "paused"},
+                {values->freeze, "frozen"},
+                {values->bypass, "bypass"},
+                {values->blackout, "blackout"}};
+  size_t used = 0;
+  *words = 0;
+  for (size_t i = 0; i < sizeof states / sizeof *states && used < size; i++)
+    if (states[i].holds)
+      used += (size_t)snprintf(words + used, size - used, "%s%s", used ? ", " : "", states[i].word);
   return false;
 }
 
@@ -246,6 +285,7 @@ static void draw(struct live *live, int width, int height) {
       .split = live->state.settings.values.split && live->shown && live->shown->input.plane[0],
       .split_at = (float)live->state.settings.values.split_at,
       .bicubic = !window_is_software(live->window),
+      .cover = live->cover_levels,
   };
   present_draw(live->present, &view);
   hud_draw(live->hud, HUD_OVERLAY, width, height);

@@ -157,6 +157,7 @@ const struct option option_table[] = {
 
     {"budget", 'b', OPTION_REAL, GROUP_WINDOW, LIVE, "MS", AT(budget_ms), .min = 0.1, .max = 60000,
      .help = "time a frame should take at most; the figures on the picture tell when it takes longer"},
+    {"fade", 0, OPTION_PARAMETER, GROUP_WINDOW, LIVE, "SECONDS", .parameter = PARAMETER_FADE},
     {"fullscreen", 'f', OPTION_ON, GROUP_WINDOW, LIVE, .parameter = PARAMETER_FULLSCREEN},
     {"window", 0, OPTION_SIZE, GROUP_WINDOW, LIVE, "WxH", AT(window_width), .min = 16, .max = 16384,
      .help = "size of the window"},

@@ -55,7 +55,7 @@ struct image {
 /* One way to fill the picture's rectangle. */
 struct painter {
   GLuint program;
-  GLint rect;
+  GLint rect, opacity, light;
 };
 
 struct present {
@@ -64,7 +64,7 @@ struct present {
   struct {
     GLint layout, sample_scale, matrix, zero, scale;
   } at; /* uniforms of input.frag */
-  struct image picture, input;
+  struct image picture, held, input, source;
   float left, right; /* of the picture last drawn, in pixels */
 };
 
@@ -73,6 +73,8 @@ static int open_painter(struct painter *painter, const char *name, const char *f
   if (!painter->program)
     return -1;
   painter->rect = glGetUniformLocation(painter->program, "rect");
+  painter->opacity = glGetUniformLocation(painter->program, "opacity");
+  painter->light = glGetUniformLocation(painter->program, "light");
   return 0;
 }
 
@@ -102,8 +104,11 @@ int present_open(struct present **out, struct error *err) {
   }
   glGenVertexArrays(1, &present->vertices);
   present->picture.texture[0] = gl_texture(GL_LINEAR);
-  for (int i = 0; i < 3; i++)
+  present->held.texture[0] = gl_texture(GL_LINEAR);
+  for (int i = 0; i < 3; i++) {
     present->input.texture[i] = gl_texture(GL_LINEAR);
+    present->source.texture[i] = gl_texture(GL_LINEAR);
+  }
   find_uniforms(present);
   *out = present;
   return 0;
@@ -114,7 +119,9 @@ void present_close(struct present **pointer) {
   if (!present)
     return;
   glDeleteTextures(1, present->picture.texture);
+  glDeleteTextures(1, present->held.texture);
   glDeleteTextures(3, present->input.texture);
+  glDeleteTextures(3, present->source.texture);
   glDeleteVertexArrays(1, &present->vertices);
   glDeleteProgram(present->plain.program);
   glDeleteProgram(present->bicubic.program);
@@ -153,6 +160,19 @@ void present_picture(struct present *present, const struct frame *picture) {
 
 void present_input(struct present *present, const struct frame *input) {
   upload(&present->input, input);
+}
+
+void present_source(struct present *present, const struct frame *source) {
+  upload(&present->source, source);
+}
+
+void present_hold(struct present *present) {
+  struct image held = present->picture;
+  if (!held.filled)
+    return;
+  present->picture = present->held;
+  present->picture.filled = false;
+  present->held = held;
 }
 
 /* Y'CbCr to R'G'B' from the matrix' two luma weights (BT.601, BT.709, BT.2020), for samples of 0..1. */
@@ -203,27 +223,38 @@ static struct box letterbox(int width, int height, float shape) {
 
 /* Fills the box with a painter, between two columns only. */
 static void paint(const struct present *present, const struct painter *painter, const struct present_view *view,
-                  struct box box, int from, int to) {
+                  struct box box, int from, int to, float opacity) {
   float x = 2.0f / (float)view->width, y = 2.0f / (float)view->height;
   glUseProgram(painter->program);
   glUniform4f(painter->rect, (float)box.left * x - 1, 1 - (float)(box.top + box.height) * y,
               (float)(box.left + box.width) * x - 1, 1 - (float)box.top * y);
+  glUniform1f(painter->opacity, opacity);
+  glUniform1f(painter->light, 1 - view->cover.blackout);
   glScissor(from, 0, to - from, view->height);
   glBindVertexArray(present->vertices);
   glDrawArrays(GL_TRIANGLE_STRIP, 0, 4);
 }
 
-static void paint_input(const struct present *present, const struct present_view *view, struct box box, int to) {
-  const struct frame *frame = &present->input.frame;
+static void paint_frame(const struct present *present, const struct image *image, const struct present_view *view,
+                        struct box box, int to, float opacity) {
+  const struct frame *frame = &image->frame;
   for (int i = 2; i >= 0; i--) {
     glActiveTexture(GL_TEXTURE0 + (GLenum)i);
-    glBindTexture(GL_TEXTURE_2D, present->input.texture[i]);
+    glBindTexture(GL_TEXTURE_2D, image->texture[i]);
   }
   glUseProgram(present->frame.program);
   glUniform1i(present->at.layout, (GLint)layouts[frame->format].layout);
   set_colors(present, frame);
   set_fit(present, frame, (float)box.width / (float)box.height, view->fit);
-  paint(present, &present->frame, view, box, box.left, to);
+  paint(present, &present->frame, view, box, box.left, to, opacity);
+}
+
+/* At its own size or smaller the plain read is exact or no worse. */
+static void paint_picture(const struct present *present, const struct image *image, const struct present_view *view,
+                          struct box box, int from, float opacity) {
+  bool bicubic = view->bicubic && box.width > image->frame.width;
+  glBindTexture(GL_TEXTURE_2D, image->texture[0]);
+  paint(present, bicubic ? &present->bicubic : &present->plain, view, box, from, box.left + box.width, opacity);
 }
 
 /* A bright line with dark edges, seen on any picture. */
@@ -237,13 +268,25 @@ static void paint_line(const struct present_view *view, struct box box, int x) {
   glClear(GL_COLOR_BUFFER_BIT);
 }
 
-static struct box picture_box(const struct present *present, const struct present_view *view) {
-  bool filled = present->picture.filled;
-  int width = filled ? present->picture.frame.width : view->shape_w;
-  int height = filled ? present->picture.frame.height : view->shape_h;
+static struct box picture_box(const struct image *image, const struct present_view *view) {
+  int width = image->filled ? image->frame.width : view->shape_w;
+  int height = image->filled ? image->frame.height : view->shape_h;
   bool known = width > 0 && height > 0;
   return letterbox(view->width, view->height,
                    known ? (float)width / (float)height : (float)view->width / (float)view->height);
+}
+
+/* What is held lies over the picture, the source over both. */
+static void paint_cover(const struct present *present, const struct present_view *view, struct box box, int split) {
+  bool holds = view->cover.held > 0 && present->held.filled,
+       bypasses = view->cover.bypass > 0 && present->source.filled;
+  glEnable(GL_BLEND);
+  glBlendFunc(GL_SRC_ALPHA, GL_ONE_MINUS_SRC_ALPHA);
+  if (holds)
+    paint_picture(present, &present->held, view, box, split, present->picture.filled ? view->cover.held : 1);
+  if (bypasses)
+    paint_frame(present, &present->source, view, box, box.left + box.width, view->cover.bypass);
+  glDisable(GL_BLEND);
 }
 
 void present_draw(struct present *present, const struct present_view *view) {
@@ -252,8 +295,9 @@ void present_draw(struct present *present, const struct present_view *view) {
   glViewport(0, 0, view->width, view->height);
   glClearColor(0, 0, 0, 1);
   glClear(GL_COLOR_BUFFER_BIT);
-  bool has_picture = present->picture.filled, has_input = present->input.filled;
-  struct box box = picture_box(present, view);
+  bool holds = view->cover.held > 0 && present->held.filled;
+  bool has_picture = present->picture.filled || holds, has_input = present->input.filled;
+  struct box box = picture_box(holds ? &present->held : &present->picture, view);
   int right = box.left + box.width;
   int split = !has_picture  ? right
               : view->split ? box.left + (int)lroundf((float)box.width * view->split_at)
@@ -261,16 +305,14 @@ void present_draw(struct present *present, const struct present_view *view) {
   present->left = (float)box.left;
   present->right = (float)right;
   glEnable(GL_SCISSOR_TEST);
-  if (has_picture) {
-    /* At its own size or smaller the plain read is exact or no worse. */
-    bool bicubic = view->bicubic && box.width > present->picture.frame.width;
-    glBindTexture(GL_TEXTURE_2D, present->picture.texture[0]);
-    paint(present, bicubic ? &present->bicubic : &present->plain, view, box, split, right);
-  }
+  if (present->picture.filled)
+    paint_picture(present, &present->picture, view, box, split, 1);
   if (has_input && split > box.left)
-    paint_input(present, view, box, split);
-  if (has_picture && has_input && view->split)
+    paint_frame(present, &present->input, view, box, split, 1);
+  if (has_picture && has_input && view->split && view->cover.blackout <= 0)
     paint_line(view, box, split);
+  if (view->cover.held > 0 || view->cover.bypass > 0)
+    paint_cover(present, view, box, split);
   glDisable(GL_SCISSOR_TEST);
 }
 

@@ -3,6 +3,7 @@
 #ifndef APP_WINDOW_PRESENT_H
 #define APP_WINDOW_PRESENT_H
 
+#include "app/control/cover.h"
 #include "unet/base/picture.h"
 #include "unet/engine.h"
 
@@ -15,6 +16,7 @@ struct present_view {
   bool split;           /* show the input on the left; false: none came with the picture */
   float split_at;       /* 0..1 of the picture's width */
   bool bicubic;
+  struct cover_levels cover;
 };
 
 /* Needs a current context, as all functions here. */
@@ -25,8 +27,13 @@ void present_close(struct present **present); /* stores NULL; takes NULL */
  * size changes. Pixels that cannot be read leave what is there. */
 void present_picture(struct present *present, const struct frame *picture);
 void present_input(struct present *present, const struct frame *input);
+/* Likewise the frame that bypasses the engine. */
+void present_source(struct present *present, const struct frame *source);
+/* The picture uploaded last is what a cover holds from now on. */
+void present_hold(struct present *present);
 
-/* Clears the drawable and draws. Before the first picture the input is shown alone; without either it stays black. */
+/* Clears the drawable and draws, with what the view's cover says over it. Before the first picture the input is shown
+ * alone; without either it stays black. */
 void present_draw(struct present *present, const struct present_view *view);
 
 /* Where x, in pixels of the drawable, lies on the picture last drawn: 0..1, clamped. */
