@@ -323,7 +323,7 @@ static void test_refusals(void **state) {
   refuse("render a b --lo x", "unknown option --lo (see"); /* half of --loop is not enough */
   refuse("render a b -Z", "unknown option -Z");
   refuse("render a b --budget 3", "it belongs to live");
-  refuse("info --yes", "it belongs to render");
+  refuse("info --yes", "it belongs to live");
   refuse("render a", "needs IN OUT");
   refuse("render a b c", "too many arguments");
   refuse("bench x", "too many arguments");
