@@ -476,6 +476,11 @@ struct parser {
 
 static int parse_value(struct parser *parser, const struct option *option, const char *attached, struct error *err) {
   const char *text = attached;
+  if (option->optional && !text) {
+    *(const char **)((char *)parser->options + option->offset) = "";
+    parser->seen[option - option_table] = true;
+    return 0;
+  }
   if (takes_value(option) && !text) {
     if (parser->next == parser->argc)
       return usage(err, "--%s needs a value: %s", option->name,

@@ -69,6 +69,7 @@ struct option {
   double min, max;     /* numbers */
   enum option_value value;
   enum parameter parameter;
+  bool optional; /* the value may be left out, and is "" then; a given one stands behind = */
 };
 
 /* NULL: the option takes no choice. */

@@ -46,7 +46,10 @@ static void describe_syntax(const struct option *option, char *text, size_t size
     snprintf(letter, sizeof letter, "-%c, ", option->letter);
   const char *choices = option_choices(option);
   const char *value = choices ? choices : option->metavar ? option->metavar : "";
-  snprintf(text, size, "%s--%s%s%s", letter, option->name, *value ? " " : "", value);
+  if (option->optional)
+    snprintf(text, size, "%s--%s[=%s]", letter, option->name, value);
+  else
+    snprintf(text, size, "%s--%s%s%s", letter, option->name, *value ? " " : "", value);
 }
 
 /* Prints text in lines of at most width columns, the first starting at column `column`, the others at `indent`. */
@@ -244,7 +247,7 @@ static void bash_values(FILE *out) {
   for (int i = 0; i < option_count; i++) {
     const struct option *option = &option_table[i];
     const char *choices = words_of(option);
-    if (option_is_hidden(option) || !(option->metavar || choices))
+    if (option_is_hidden(option) || option->optional || !(option->metavar || choices))
       continue;
     fprintf(out, "  --%s", option->name);
     if (option->letter)
@@ -324,7 +327,7 @@ static void zsh_option(FILE *out, const struct option *option) {
     if (form)
       fprintf(out, "-%c%s[", option->letter, valued ? "+" : "");
     else
-      fprintf(out, "--%s%s[", option->name, valued ? "=" : "");
+      fprintf(out, "--%s%s[", option->name, option->optional ? "=-" : valued ? "=" : "");
     zsh_text(out, option_help(option, help));
     fputc(']', out);
     if (choices) {
@@ -333,7 +336,7 @@ static void zsh_option(FILE *out, const struct option *option) {
       fputc(')', out);
     } else if (valued) {
       static const char *const actions[] = {" ", "_files", "_files -/", "_reverie_models"};
-      fprintf(out, ":%s:%s", option->name, actions[option->value]);
+      fprintf(out, "%s:%s:%s", option->optional ? ":" : "", option->name, actions[option->value]);
     }
     fputs("' \\\n", out);
   }
@@ -406,7 +409,7 @@ static void generate_fish(FILE *out) {
       fputs(" -x -a '", out);
       print_spaced(out, choices);
       fputc('\'', out);
-    } else if (option->metavar) {
+    } else if (option->metavar && !option->optional) {
       static const char *const modes[] = {" -x", " -r -F", " -x -a '(__fish_complete_directories)'",
                                           " -r -F" FISH_MODELS};
       fputs(modes[option->value], out);
