@@ -335,7 +335,7 @@ static void expect_ipc(const char *command, const char *words) {
 
 static void test_keys(void **state) {
   (void)state;
-  start_window("still.mkv --loop --snapshot-dir shots --ipc ipc.sock" PICTURE);
+  start_window("still.mkv --loop --snapshot-dir shots --ipc ipc.sock" WEB PICTURE);
   freeze();
   expect_window(BELOW_WORDS, true, 0.98, "shot.png", BELOW_WORDS);
   press("2");
@@ -353,6 +353,11 @@ static void test_keys(void **state) {
   expect_ipc("[\"set_property\",\"mix\",0]", "success");
   expect_window(BELOW_WORDS, true, 0.9, "still.mkv", BELOW_WORDS);
   expect_ipc("[\"get_property\",\"figures/width\"]", "\"data\":256");
+  if (*WEB)
+    shell("python3 -c 'import sys, urllib.request; at = sys.argv[1]; page = urllib.request.urlopen(at).read(); "
+          "picture = urllib.request.urlopen(at + \"picture.jpg\").read(); "
+          "sys.exit(b\"reverie\" not in page or picture[:2] != bytes([255, 216]))' "
+          "\"$(sed -n 's/.*the page is at //p' err.txt)\"");
   quit_window();
   shell("test ! -e ipc.sock");
 }

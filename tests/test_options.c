@@ -294,6 +294,18 @@ static void test_named_sizes(void **state) {
 }
 
 /* A source in the place of the command. */
+/* --web, or --web=PLACE: what stands behind a space is another argument. */
+static void test_left_out_value(void **state) {
+  (void)state;
+  assert_null(accept("live clip.mp4").web);
+  assert_string_equal(accept("live --web").web, "");
+  assert_string_equal(accept("live --web=0.0.0.0:81 clip.mp4").web, "0.0.0.0:81");
+  struct options options = accept("live --web clip.mp4");
+  assert_string_equal(options.web, "");
+  assert_string_equal(options.input, "clip.mp4");
+  refuse("render a b --web", "belongs to live");
+}
+
 static void test_forgotten_command(void **state) {
   (void)state;
   static const char *const sources[] = {
@@ -428,7 +440,8 @@ static void test_texts_are_complete(void **state) {
     for (int i = 0; i < option_count; i++) {
       const struct option *option = &option_table[i];
       char syntax[64];
-      snprintf(syntax, sizeof syntax, " --%s%c", option->name, option->metavar || option_choices(option) ? ' ' : '\0');
+      char behind = option->optional ? '[' : option->metavar || option_choices(option) ? ' ' : '\0';
+      snprintf(syntax, sizeof syntax, " --%s%c", option->name, behind);
       bool wanted = !option_is_hidden(option) && option->commands & 1u << command_table[c].command;
       char line[80];
       snprintf(line, sizeof line, "\n      --%s", option->name);
@@ -550,6 +563,7 @@ int main(void) {
       cmocka_unit_test(test_blends),
       cmocka_unit_test(test_times),
       cmocka_unit_test(test_named_sizes),
+      cmocka_unit_test(test_left_out_value),
       cmocka_unit_test(test_forgotten_command),
       cmocka_unit_test(test_refusals),
       cmocka_unit_test(test_long_arguments_fit),

@@ -244,6 +244,9 @@ static cJSON *list_commands(void) {
     add_text(object, "name", table[i].name);
     add_text(object, "keys", table[i].label);
     add_text(object, "help", table[i].help);
+    if (table[i].parameter != PARAMETER_NONE)
+      add_text(object, "parameter", parameter_row(table[i].parameter)->name);
+    cJSON_AddBoolToObject(object, "repeats", table[i].repeats);
     if (!isnan(table[i].value))
       cJSON_AddNumberToObject(object, "value", table[i].value);
     cJSON_AddItemToArray(list, object);

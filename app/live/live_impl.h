@@ -16,6 +16,7 @@
 #include "app/control/keys.h"
 #include "app/control/panel.h"
 #include "app/control/osc.h"
+#include "app/control/web.h"
 #include "app/live/figures.h"
 #include "app/options/options.h"
 #include "app/run/control_source.h"
@@ -52,6 +53,7 @@ struct live {
   struct hub *hub;
   struct ipc *ipc;
   struct osc *osc;
+  struct web *web;
   struct hub_figures figures_told; /* to clients of the hub */
   int64_t published_ns;            /* when that was */
 

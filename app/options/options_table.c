@@ -178,6 +178,9 @@ const struct option option_table[] = {
              "without HOST only those of this machine (0.0.0.0: of all that reach it)"},
     {"osc-to", 0, OPTION_TEXTS, GROUP_REMOTE, LIVE, "[HOST:]PORT", AT(osc_to),
      .help = "send OSC messages of all values, of each that changes, and of the figures; several times"},
+    {"web", 0, OPTION_TEXT, GROUP_REMOTE, LIVE, "[HOST:]PORT", AT(web), .optional = true,
+     .help = "a page with the same controls and the picture, for a browser on this machine (port 8080), or with "
+             "--web=0.0.0.0:8080 for others on its network, who need the token in the address that is printed"},
 
     {"verbose", 'v', OPTION_VERBOSE, GROUP_GENERAL, ALL, .help = "say more; twice: much more"},
     {"quiet", 'q', OPTION_QUIET, GROUP_GENERAL, ALL, .help = "say nothing but errors"},

@@ -1,5 +1,5 @@
-/* Sockets that have a name in the file system, and waiting for several of them at once. One file a system:
- * app_platform_local_posix.c. What fails leaves errno. */
+/* Sockets that have a name in the file system, waiting for several of them at once, and what this machine is called.
+ * One file a system: app_platform_local_posix.c. What fails leaves errno. */
 #ifndef APP_PLATFORM_APP_PLATFORM_LOCAL_H
 #define APP_PLATFORM_APP_PLATFORM_LOCAL_H
 
@@ -29,5 +29,10 @@ struct platform_wish {
 };
 /* Waits until one of them is possible, at most wait_ms; negative: for ever. Returns how many are, or -1. */
 int platform_wait_for(struct platform_wish *wishes, int count, int wait_ms);
+
+/* This machine's name, "" where it has none. */
+void platform_machine_name(char *name, size_t size);
+/* The address at which others on its network reach it. Returns whether it has one. */
+bool platform_own_address(char *address, size_t size);
 
 #endif

@@ -1,5 +1,6 @@
 #include "app/platform/app_platform_local.h"
 
+#include <arpa/inet.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
@@ -132,4 +133,24 @@ int platform_wait_for(struct platform_wish *wishes, int count, int wait_ms) {
     wishes[i].write = ready > 0 && (polls[i].revents & POLLOUT || gone);
   }
   return ready;
+}
+
+void platform_machine_name(char *name, size_t size) {
+  if (gethostname(name, size))
+    *name = 0;
+  name[size - 1] = 0;
+}
+
+/* The one it would send from: connecting a datagram socket sends nothing. The address is one kept for examples. */
+bool platform_own_address(char *address, size_t size) {
+  struct sockaddr_in other = {.sin_family = AF_INET, .sin_port = htons(9)}, own = {0};
+  socklen_t length = sizeof own;
+  int probe = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+  inet_pton(AF_INET, "192.0.2.1", &other.sin_addr);
+  bool known = probe >= 0 && !connect(probe, (const struct sockaddr *)&other, sizeof other) &&
+               !getsockname(probe, (struct sockaddr *)&own, &length) &&
+               inet_ntop(AF_INET, &own.sin_addr, address, (socklen_t)size);
+  if (probe >= 0)
+    close(probe);
+  return known;
 }

@@ -1,0 +1,19 @@
+/* The web page: the live window's parameters, commands, figures and picture in a browser, over the messages of
+ * messages.h on a web socket. One thread of its own serves everybody, and meets the window at the hub alone. */
+#ifndef APP_CONTROL_WEB_H
+#define APP_CONTROL_WEB_H
+
+#include "app/control/hub.h"
+
+enum { WEB_CLIENTS_MAX = 16, WEB_URL_MAX = 256 };
+
+struct web;
+
+/* where: as web_read_address takes it. The hub outlives it. */
+int web_open(struct web **web, const char *where, struct hub *hub, struct error *err);
+void web_close(struct web **web); /* stores NULL; takes NULL */
+
+/* What a browser is given, the token included. */
+const char *web_url(const struct web *web);
+
+#endif

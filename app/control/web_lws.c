@@ -1,0 +1,460 @@
+#include "app/control/web.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <libwebsockets.h>
+
+#include "app/control/messages.h"
+#include "app/control/preview.h"
+#include "app/control/web_gate.h"
+#include "app/platform/app_platform_local.h"
+
+/* The page's files, embedded (embed.sh). */
+extern const char embed_web_index[], embed_web_index_end[], embed_web_style[], embed_web_style_end[];
+extern const char embed_web_script[], embed_web_script_end[], embed_web_icon[], embed_web_icon_end[];
+
+enum {
+  LOOK_US = 20000, /* how often what is observed is looked at */
+  /* A client with so much to read yet is not told of changes, and not asked for more. */
+  BACKLOG_ENOUGH = 65536,
+  FRESH_NS = 100000000, /* pictures are encoded no more often */
+  HEAD_MAX = 2048,
+  CONNECTIONS_MAX = 64,
+  PING_S = 10,
+  HANG_UP_S = 20,
+};
+
+static const struct file {
+  const char *path, *type, *begin, *end;
+} files[] = {
+    {"/", "text/html; charset=utf-8", embed_web_index, embed_web_index_end},
+    {"/page.css", "text/css; charset=utf-8", embed_web_style, embed_web_style_end},
+    {"/page.js", "text/javascript; charset=utf-8", embed_web_script, embed_web_script_end},
+    {"/icon.svg", "image/svg+xml", embed_web_icon, embed_web_icon_end},
+};
+
+/* What libwebsockets keeps for each connection. */
+struct session {
+  /* HTTP: what is still to be sent; owned, with room for its own use before it. */
+  unsigned char *body;
+  size_t body_size;
+  /* A web socket; NULL: it is none. Owned, and in web->clients. */
+  struct client *client;
+};
+
+struct client {
+  struct lws *wsi;
+  struct messages *messages;
+  struct message_lines lines; /* to be sent */
+  char line[MESSAGE_LINE_MAX + 1];
+  size_t used;    /* of line */
+  bool held_back; /* nothing is read from it */
+};
+
+/* The thread's alone but for stop. */
+struct web {
+  struct hub *hub;
+  struct web_address address;
+  char machine[64], token[WEB_TOKEN_LENGTH + 1], cookie[32], url[WEB_URL_MAX];
+  struct lws_context *context;
+  lws_sorted_usec_list_t look;
+  struct client *clients[WEB_CLIENTS_MAX];
+  struct message_view view;
+  struct preview *preview;
+  const uint8_t *jpeg; /* the preview's last; NULL: none */
+  size_t jpeg_size;
+  int64_t jpeg_ns;
+  pthread_t thread;
+  atomic_bool stop;
+};
+
+/* --- who may come in --- */
+
+/* NULL: it was not sent, or is too long. */
+static const char *header(struct lws *wsi, enum lws_token_indexes token, char *text, int size) {
+  return lws_hdr_copy(wsi, text, size, token) > 0 ? text : NULL;
+}
+
+static bool comes_from_here(const struct web *web, struct lws *wsi) {
+  char host[256], origin[300];
+  bool foreign = lws_hdr_total_length(wsi, WSI_TOKEN_ORIGIN) >= (int)sizeof origin;
+  const char *name = header(wsi, WSI_TOKEN_HOST, host, sizeof host);
+  return !foreign && web_host_is_ours(&web->address, name, web->machine) &&
+         web_origin_is_ours(header(wsi, WSI_TOKEN_ORIGIN, origin, sizeof origin), name);
+}
+
+static bool has_token(const struct web *web, struct lws *wsi, bool *in_address) {
+  char argument[128], cookie[WEB_TOKEN_LENGTH + 1];
+  size_t size = sizeof cookie;
+  const char *given = lws_get_urlarg_by_name(wsi, "token=", argument, sizeof argument);
+  *in_address = given && web_token_is(web->token, given);
+  return web->address.loopback || *in_address ||
+         (!lws_http_cookie_get(wsi, web->cookie, cookie, &size) && web_token_is(web->token, cookie));
+}
+
+/* --- HTTP --- */
+
+struct head {
+  unsigned char bytes[LWS_PRE + HEAD_MAX], *at;
+  bool overflowed;
+};
+
+static void add(struct lws *wsi, struct head *head, const char *name, const char *value) {
+  head->overflowed |= lws_add_http_header_by_name(wsi, (const unsigned char *)name, (const unsigned char *)value,
+                                                  (int)strlen(value), &head->at, head->bytes + sizeof head->bytes);
+}
+
+/* Scripts and connections are this page's own; no other page can show it, or read from it. */
+static void begin_head(struct lws *wsi, struct head *head, int status, const char *type, size_t size) {
+  head->at = head->bytes + LWS_PRE;
+  head->overflowed =
+      lws_add_http_common_headers(wsi, (unsigned)status, type, size, &head->at, head->bytes + sizeof head->bytes);
+  add(wsi, head, "content-security-policy:",
+      "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; base-uri 'none'; "
+      "form-action 'none'; frame-ancestors 'none'");
+  add(wsi, head, "x-content-type-options:", "nosniff");
+  add(wsi, head, "referrer-policy:", "no-referrer");
+  add(wsi, head, "cross-origin-resource-policy:", "same-origin");
+  add(wsi, head, "cache-control:", "no-store");
+}
+
+static int end_head(struct lws *wsi, struct head *head) {
+  return head->overflowed ||
+                 lws_finalize_write_http_header(wsi, head->bytes + LWS_PRE, &head->at, head->bytes + sizeof head->bytes)
+             ? -1
+             : 0;
+}
+
+/* Non-zero ends the connection. */
+static int send_body(struct lws *wsi, struct session *session, const char *type, const void *body, size_t size) {
+  struct head head;
+  free(session->body);
+  session->body_size = size;
+  session->body = malloc(LWS_PRE + size);
+  if (!session->body)
+    return -1;
+  memcpy(session->body + LWS_PRE, body, size);
+  begin_head(wsi, &head, HTTP_STATUS_OK, type, size);
+  if (end_head(wsi, &head))
+    return -1;
+  lws_callback_on_writable(wsi);
+  return 0;
+}
+
+static int write_body(struct lws *wsi, struct session *session) {
+  if (!session->body)
+    return 0;
+  int sent = lws_write(wsi, session->body + LWS_PRE, session->body_size, LWS_WRITE_HTTP_FINAL);
+  free(session->body);
+  session->body = NULL;
+  return sent < 0 || lws_http_transaction_completed(wsi) ? -1 : 0;
+}
+
+static int refuse(struct lws *wsi, unsigned status, const char *words) {
+  return lws_return_http_status(wsi, status, words) || lws_http_transaction_completed(wsi) ? -1 : 0;
+}
+
+/* From then on the browser has the token, and the address shows it no more. */
+static int leave_cookie(struct web *web, struct lws *wsi) {
+  struct head head;
+  char cookie[160];
+  snprintf(cookie, sizeof cookie, "%s=%s; Path=/; HttpOnly; SameSite=Strict", web->cookie, web->token);
+  begin_head(wsi, &head, HTTP_STATUS_SEE_OTHER, "text/plain", 0);
+  add(wsi, &head, "location:", "/");
+  add(wsi, &head, "set-cookie:", cookie);
+  return end_head(wsi, &head) || lws_http_transaction_completed(wsi) ? -1 : 0;
+}
+
+static void encode(struct web *web) {
+  struct frame picture;
+  struct error err;
+  if (!hub_get_picture(web->hub, &picture))
+    return;
+  web->jpeg = NULL;
+  if (frame_wait(&picture, MEMORY_HOST, &err) < 0 ||
+      preview_encode(web->preview, &picture, &web->jpeg, &web->jpeg_size, &err))
+    web->jpeg = NULL;
+  hub_put_back(web->hub, &picture);
+}
+
+static int send_picture(struct web *web, struct lws *wsi, struct session *session) {
+  int64_t now_ns = platform_now_ns();
+  if (!web->jpeg || now_ns - web->jpeg_ns > FRESH_NS) {
+    encode(web);
+    web->jpeg_ns = now_ns;
+  }
+  if (!web->jpeg)
+    return refuse(wsi, HTTP_STATUS_NOT_FOUND, "There is no picture yet.");
+  return send_body(wsi, session, "image/jpeg", web->jpeg, web->jpeg_size);
+}
+
+static int answer(struct web *web, struct lws *wsi, struct session *session, const char *path) {
+  bool in_address;
+  if (!comes_from_here(web, wsi))
+    return refuse(wsi, HTTP_STATUS_FORBIDDEN, "This address is not the page's own.");
+  if (!has_token(web, wsi, &in_address))
+    return refuse(wsi, HTTP_STATUS_FORBIDDEN, "The address that the program printed has a token in it.");
+  if (!lws_hdr_total_length(wsi, WSI_TOKEN_GET_URI))
+    return refuse(wsi, HTTP_STATUS_METHOD_NOT_ALLOWED, "GET is understood.");
+  if (in_address && !web->address.loopback)
+    return leave_cookie(web, wsi);
+  if (!strcmp(path, "/picture.jpg"))
+    return send_picture(web, wsi, session);
+  for (size_t i = 0; i < sizeof files / sizeof *files; i++)
+    if (!strcmp(files[i].path, path))
+      return send_body(wsi, session, files[i].type, files[i].begin, (size_t)(files[i].end - files[i].begin));
+  return refuse(wsi, HTTP_STATUS_NOT_FOUND, "There is no such file.");
+}
+
+/* --- web sockets --- */
+
+/* Non-zero refuses. */
+static int admit(struct web *web, struct lws *wsi) {
+  bool in_address;
+  char path[32];
+  const char *given = header(wsi, WSI_TOKEN_GET_URI, path, sizeof path);
+  return !given || strcmp(given, "/socket") || !comes_from_here(web, wsi) || !has_token(web, wsi, &in_address);
+}
+
+static struct client **find_place(struct web *web, const struct client *client) {
+  for (int i = 0; i < WEB_CLIENTS_MAX; i++)
+    if (web->clients[i] == client)
+      return &web->clients[i];
+  return NULL;
+}
+
+static int enter(struct web *web, struct lws *wsi, struct session *session) {
+  struct error err;
+  struct client **place = find_place(web, NULL), *client = place ? calloc(1, sizeof *client) : NULL;
+  if (!client || messages_open(&client->messages, web->hub, &err)) {
+    free(client);
+    return -1;
+  }
+  client->wsi = wsi;
+  session->client = *place = client;
+  return 0;
+}
+
+static void leave(struct web *web, struct session *session) {
+  struct client *client = session->client;
+  if (!client)
+    return;
+  *find_place(web, client) = NULL;
+  messages_close(&client->messages);
+  message_lines_free(&client->lines);
+  free(client);
+  session->client = NULL;
+}
+
+static void look(lws_sorted_usec_list_t *timer);
+
+/* Time passes only while somebody observes. */
+static void look_again(struct web *web) {
+  for (int i = 0; i < WEB_CLIENTS_MAX; i++)
+    if (web->clients[i] && messages_observes(web->clients[i]->messages)) {
+      lws_sul_schedule(web->context, 0, &web->look, look, LOOK_US);
+      return;
+    }
+}
+
+static void look(lws_sorted_usec_list_t *timer) {
+  struct web *web = lws_container_of(timer, struct web, look);
+  hub_get_values(web->hub, &web->view.values);
+  hub_get_figures(web->hub, &web->view.figures);
+  for (int i = 0; i < WEB_CLIENTS_MAX; i++) {
+    struct client *client = web->clients[i];
+    if (!client || client->lines.used >= BACKLOG_ENOUGH)
+      continue;
+    messages_tell(client->messages, &web->view, &client->lines);
+    if (client->lines.used)
+      lws_callback_on_writable(client->wsi);
+  }
+  look_again(web);
+}
+
+static void hold_back(struct client *client, bool held_back) {
+  if (client->held_back != held_back)
+    lws_rx_flow_control(client->wsi, !held_back);
+  client->held_back = held_back;
+}
+
+/* One message is one line. Non-zero ends the connection. */
+static int receive(struct web *web, struct client *client, const void *bytes, size_t size) {
+  if (lws_frame_is_binary(client->wsi) || client->used + size > sizeof client->line) {
+    lws_close_reason(client->wsi, LWS_CLOSE_STATUS_MESSAGE_TOO_LARGE, NULL, 0);
+    return -1;
+  }
+  memcpy(client->line + client->used, bytes, size);
+  client->used += size;
+  if (lws_remaining_packet_payload(client->wsi) || !lws_is_final_fragment(client->wsi))
+    return 0;
+  bool observed = messages_observes(client->messages);
+  messages_answer(client->messages, client->line, client->used, &client->lines);
+  client->used = 0;
+  if (!observed)
+    look_again(web);
+  hold_back(client, client->lines.used >= BACKLOG_ENOUGH);
+  lws_callback_on_writable(client->wsi);
+  return client->lines.lost ? -1 : 0;
+}
+
+/* A line at a time. Non-zero ends the connection. */
+static int send_line(struct client *client) {
+  const char *end = client->lines.used ? memchr(client->lines.text, '\n', client->lines.used) : NULL;
+  if (!end)
+    return 0;
+  size_t size = (size_t)(end - client->lines.text);
+  unsigned char *copy = malloc(LWS_PRE + size);
+  if (!copy)
+    return -1;
+  memcpy(copy + LWS_PRE, client->lines.text, size);
+  int sent = lws_write(client->wsi, copy + LWS_PRE, size, LWS_WRITE_TEXT);
+  free(copy);
+  message_lines_sent(&client->lines, size + 1);
+  hold_back(client, client->lines.used >= BACKLOG_ENOUGH);
+  if (client->lines.used)
+    lws_callback_on_writable(client->wsi);
+  return sent < 0 ? -1 : 0;
+}
+
+/* --- the server --- */
+
+static int on_event(struct lws *wsi, enum lws_callback_reasons reason, void *user, void *in, size_t size) {
+  struct session *session = user;
+  struct lws_context *context = lws_get_context(wsi);
+  struct web *web = context ? lws_context_user(context) : NULL;
+  switch (reason) {
+  case LWS_CALLBACK_HTTP:
+    return answer(web, wsi, session, in);
+  case LWS_CALLBACK_HTTP_WRITEABLE:
+    return write_body(wsi, session);
+  case LWS_CALLBACK_CLOSED_HTTP:
+    if (session) {
+      free(session->body);
+      session->body = NULL;
+    }
+    return 0;
+  case LWS_CALLBACK_FILTER_PROTOCOL_CONNECTION:
+    return admit(web, wsi);
+  case LWS_CALLBACK_ESTABLISHED:
+    return enter(web, wsi, session);
+  case LWS_CALLBACK_RECEIVE:
+    return session->client ? receive(web, session->client, in, size) : -1;
+  case LWS_CALLBACK_SERVER_WRITEABLE:
+    return session->client ? send_line(session->client) : -1;
+  case LWS_CALLBACK_CLOSED:
+    leave(web, session);
+    return 0;
+  default:
+    return 0;
+  }
+}
+
+static void *web_main(void *opaque) {
+  struct web *web = opaque;
+  while (!atomic_load(&web->stop) && lws_service(web->context, 0) >= 0)
+    ;
+  return NULL;
+}
+
+static int make_token(struct web *web, struct error *err) {
+  unsigned char bytes[WEB_TOKEN_LENGTH / 2];
+  if (lws_get_random(web->context, bytes, sizeof bytes) != sizeof bytes)
+    return error_set(err, STATUS_FAILED, "--web: no random token can be made");
+  for (size_t i = 0; i < sizeof bytes; i++)
+    snprintf(web->token + 2 * i, 3, "%02x", bytes[i]);
+  return 0;
+}
+
+/* As others reach it. */
+static void make_url(struct web *web) {
+  char host[64] = "";
+  snprintf(host, sizeof host, "%s", web->address.host);
+  if (!*host && !platform_own_address(host, sizeof host))
+    snprintf(host, sizeof host, "%s", web->machine);
+  bool v6 = strchr(host, ':');
+  snprintf(web->url, sizeof web->url, "http://%s%s%s:%d/%s%s", v6 ? "[" : "", host, v6 ? "]" : "", web->address.port,
+           web->address.loopback ? "" : "?token=", web->address.loopback ? "" : web->token);
+  snprintf(web->cookie, sizeof web->cookie, "reverie_%d", web->address.port);
+}
+
+static int listen_at(struct web *web, const char *where, struct error *err) {
+  static const struct lws_protocols protocols[] = {{.name = "reverie",
+                                                    .callback = on_event,
+                                                    .per_session_data_size = sizeof(struct session),
+                                                    .rx_buffer_size = 4096},
+                                                   {0}};
+  static const lws_retry_bo_t patience = {.secs_since_valid_ping = PING_S, .secs_since_valid_hangup = HANG_UP_S};
+  const struct lws_context_creation_info info = {
+      .port = web->address.port,
+      .iface = *web->address.host ? web->address.host : NULL,
+      .protocols = protocols,
+      .user = web,
+      .gid = (gid_t)-1,
+      .uid = (uid_t)-1,
+      .options = LWS_SERVER_OPTION_EXPLICIT_VHOSTS | LWS_SERVER_OPTION_FAIL_UPON_UNABLE_TO_BIND,
+      .server_string = "reverie",
+      .fd_limit_per_thread = CONNECTIONS_MAX,
+      .timeout_secs = PING_S,
+      .retry_and_idle_policy = &patience,
+  };
+  errno = 0;
+  web->context = lws_create_context(&info);
+  struct lws_vhost *vhost = web->context ? lws_create_vhost(web->context, &info) : NULL;
+  if (!vhost || lws_get_vhost_listen_port(vhost) <= 0)
+    return error_set(err, STATUS_USAGE, "--web=%.60s: %s:%d cannot be listened at: %s", where,
+                     *web->address.host ? web->address.host : "*", web->address.port,
+                     errno ? strerror(errno) : "there is no such interface, or another program listens there");
+  web->address.port = lws_get_vhost_listen_port(vhost);
+  return 0;
+}
+
+static void end(struct web **pointer) {
+  if ((*pointer)->context)
+    lws_context_destroy((*pointer)->context);
+  preview_close(&(*pointer)->preview);
+  free(*pointer);
+  *pointer = NULL;
+}
+
+int web_open(struct web **out, const char *where, struct hub *hub, struct error *err) {
+  struct web *web = calloc(1, sizeof *web);
+  int code;
+  if (!web)
+    return error_set(err, STATUS_FAILED, "--web: no memory");
+  web->hub = hub;
+  lws_set_log_level(0, NULL);
+  platform_machine_name(web->machine, sizeof web->machine);
+  if (web_read_address(&web->address, where, err) || preview_open(&web->preview, err) || listen_at(web, where, err) ||
+      make_token(web, err))
+    goto fail;
+  make_url(web);
+  code = pthread_create(&web->thread, NULL, web_main, web);
+  if (code) {
+    error_set(err, STATUS_FAILED, "--web: no thread can be started: %s", strerror(code));
+    goto fail;
+  }
+  *out = web;
+  return 0;
+fail:
+  end(&web);
+  return -1;
+}
+
+void web_close(struct web **pointer) {
+  struct web *web = *pointer;
+  if (!web)
+    return;
+  atomic_store(&web->stop, true);
+  lws_cancel_service(web->context);
+  pthread_join(web->thread, NULL);
+  end(pointer);
+}
+
+const char *web_url(const struct web *web) {
+  return web->url;
+}

@@ -1,0 +1,150 @@
+"""A browser without a window, driven over the pipes of Chromium's DevTools protocol: browser.py COMMAND... where the
+commands are those of main below. Exits with 77 where there is no Chromium."""
+import base64
+import json
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+
+PATIENCE_S = 60
+
+
+class Browser:
+    def __init__(self, program, folder):
+        to_it, ours_out = os.pipe()
+        ours_in, from_it = os.pipe()
+
+        def place():  # it reads from 3 and writes to 4
+            a, b = os.dup(to_it), os.dup(from_it)
+            os.dup2(a, 3)
+            os.dup2(b, 4)
+
+        self.process = subprocess.Popen(
+            [program, "--headless", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--no-first-run",
+             "--disable-extensions", "--disable-background-networking", "--remote-debugging-pipe",
+             "--user-data-dir=" + folder, "about:blank"],
+            preexec_fn=place, close_fds=False, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        os.close(to_it)
+        os.close(from_it)
+        self.out, self.incoming = os.fdopen(ours_out, "wb", 0), os.fdopen(ours_in, "rb", 0)
+        self.rest, self.number, self.session = b"", 0, None
+        target = self.ask("Target.createTarget", url="about:blank")["targetId"]
+        self.session = self.ask("Target.attachToTarget", targetId=target, flatten=True)["sessionId"]
+        self.ask("Page.enable")
+        self.ask("Runtime.enable")
+
+    def receive(self):
+        while b"\0" not in self.rest:
+            more = os.read(self.incoming.fileno(), 65536)
+            if not more:
+                raise SystemExit("the browser is gone")
+            self.rest += more
+        message, self.rest = self.rest.split(b"\0", 1)
+        return json.loads(message)
+
+    def ask(self, method, **params):
+        self.number += 1
+        message = {"id": self.number, "method": method, "params": params}
+        if self.session:
+            message["sessionId"] = self.session
+        self.out.write(json.dumps(message).encode() + b"\0")
+        while True:
+            answer = self.receive()
+            if answer.get("id") == self.number:
+                if "error" in answer:
+                    raise SystemExit(f"{method}: {answer['error']}")
+                return answer["result"]
+            self.note(answer)
+
+    def note(self, event):
+        """What goes wrong in the page is an error here."""
+        if event.get("method") == "Runtime.exceptionThrown":
+            raise SystemExit(f"in the page: {event['params']['exceptionDetails']}")
+        if event.get("method") == "Log.entryAdded" and event["params"]["entry"]["level"] == "error":
+            raise SystemExit(f"in the page: {event['params']['entry']}")
+
+    def evaluate(self, script):
+        result = self.ask("Runtime.evaluate", expression=script, returnByValue=True, awaitPromise=True)
+        if "exceptionDetails" in result:
+            raise SystemExit(f"{script}: {result['exceptionDetails']}")
+        return result["result"].get("value")
+
+    def wait(self, script):
+        for _ in range(PATIENCE_S * 20):
+            if self.evaluate(script):
+                return
+            time.sleep(0.05)
+        raise SystemExit("never came true: " + script)
+
+    def drag(self, name, share):
+        """A finger or mouse on a bar, from where its knob is to a share of its length."""
+        box = self.evaluate(f"""(() => {{ const bar = document.querySelector('input[data-name="{name}"]');
+            bar.scrollIntoView({{block: 'center'}}); const box = bar.getBoundingClientRect();
+            return [box.left, box.top + box.height / 2, box.width,
+                    (bar.value - bar.min) / (bar.max - bar.min)]; }})()""")
+        at = lambda part: box[0] + 8 + (box[2] - 16) * part
+        self.mouse("mousePressed", at(box[3]), box[1])
+        for step in range(1, 6):
+            self.mouse("mouseMoved", at(box[3] + (share - box[3]) * step / 5), box[1])
+        self.mouse("mouseReleased", at(share), box[1])
+
+    def mouse(self, kind, x, y):
+        self.ask("Input.dispatchMouseEvent", type=kind, x=x, y=y, button="left",
+                 buttons=0 if kind == "mouseReleased" else 1, clickCount=1)
+
+    def resize(self, width, height, phone):
+        self.ask("Emulation.setDeviceMetricsOverride", width=width, height=height, deviceScaleFactor=1, mobile=phone)
+
+    def shoot(self, path):
+        picture = self.ask("Page.captureScreenshot", format="png")["data"]
+        with open(path, "wb") as file:
+            file.write(base64.b64decode(picture))
+
+    def close(self):
+        self.process.kill()
+        self.process.wait()
+
+
+def act(browser, command, arguments):
+    if command == "open":
+        browser.ask("Log.enable")
+        browser.ask("Page.navigate", url=arguments[0])
+        browser.wait("document.querySelectorAll('input[type=range]').length > 5")
+    elif command == "size":
+        browser.resize(int(arguments[0]), int(arguments[1]), arguments[2] == "phone")
+    elif command == "drag":
+        browser.drag(arguments[0], float(arguments[1]))
+    elif command == "wait":
+        browser.wait(arguments[0])
+    elif command == "do":
+        browser.evaluate(arguments[0])
+    elif command == "shoot":
+        browser.shoot(arguments[0])
+    elif command == "pause":
+        time.sleep(float(arguments[0]))
+
+
+def main():
+    program = os.environ.get("REVERIE_BROWSER") or shutil.which("chromium") or shutil.which("chromium-browser") \
+        or shutil.which("google-chrome")
+    if not program:
+        print("no chromium here")
+        sys.exit(77)
+    counts = {"open": 1, "size": 3, "drag": 2, "wait": 1, "do": 1, "shoot": 1, "pause": 1}
+    words = sys.argv[1:]
+    with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder:
+        browser = Browser(program, folder)
+        try:
+            while words:
+                command, words = words[0], words[1:]
+                act(browser, command, words[:counts[command]])
+                words = words[counts[command]:]
+        finally:
+            browser.close()
+
+
+if __name__ == "__main__":
+    main()
