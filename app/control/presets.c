@@ -1,0 +1,246 @@
+#include "app/control/presets.h"
+
+#include <ctype.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "unet/base/json.h"
+
+enum { NAME_MAX_BYTES = 80, VALUE_BYTES = 64 };
+
+struct presets {
+  cJSON *root; /* as read: what this program does not know of it stays */
+  cJSON *list; /* in root */
+};
+
+/* Live ones that pictures depend on, now or later. */
+static bool is_kept(enum parameter id) {
+  const struct parameter_row *row = parameter_row(id);
+  return id == PARAMETER_SEED_WALK || (row->need != NEED_START && row->need != NEED_NOTHING);
+}
+
+/* --- from JSON --- */
+
+static int refuse(enum parameter id, int index, const char *needed, struct error *err) {
+  char name[PARAMETER_NAME_MAX];
+  return error_set(err, STATUS_USAGE, "%s: %s is needed", parameter_name(id, index, name), needed);
+}
+
+static int set_value(struct parameters *values, enum parameter id, int index, const cJSON *value, struct error *err) {
+  enum parameter_type type = parameter_row(id)->type;
+  if (cJSON_IsString(value))
+    return parameters_parse(values, id, index, value->valuestring, err);
+  if (type == TYPE_TEXT)
+    return cJSON_IsNull(value) ? parameters_set_text(values, id, index, NULL, err)
+                               : refuse(id, index, "a text or null", err);
+  if (type == TYPE_SWITCH && cJSON_IsBool(value))
+    return parameters_set_number(values, id, index, cJSON_IsTrue(value), err);
+  if ((type == TYPE_REAL || type == TYPE_WHOLE) && cJSON_IsNumber(value))
+    return parameters_set_number(values, id, index, value->valuedouble, err);
+  return refuse(id, index,
+                type == TYPE_SWITCH                       ? "true or false"
+                : type == TYPE_REAL || type == TYPE_WHOLE ? "a number"
+                                                          : "a word in quotes",
+                err);
+}
+
+static int set_standard(struct parameters *values, enum parameter id, int index, struct error *err) {
+  const struct parameter_row *row = parameter_row(id);
+  return row->type == TYPE_TEXT ? parameters_set_text(values, id, index, row->text, err)
+                                : parameters_set_number(values, id, index, row->standard, err);
+}
+
+static int set_all(struct parameters *values, enum parameter id, const cJSON *list, struct error *err) {
+  const struct parameter_row *row = parameter_row(id);
+  const cJSON *value = list->child;
+  for (int i = row->first; i < row->first + row->count; i++) {
+    if (value ? set_value(values, id, i, value, err) : set_standard(values, id, i, err))
+      return -1;
+    value = value ? value->next : NULL;
+  }
+  return value ? error_set(err, STATUS_USAGE, "%s: there are at most %d", row->name, row->count) : 0;
+}
+
+/* "prompt[]" */
+static enum parameter find_list(const char *name) {
+  for (enum parameter id = PARAMETER_NONE + 1; id < PARAMETERS; id++)
+    if (parameter_row(id)->count && !strcmp(parameter_row(id)->name, name))
+      return id;
+  return PARAMETER_NONE;
+}
+
+static int set_named(struct parameters *values, const cJSON *value, struct error *err) {
+  enum parameter id = find_list(value->string);
+  int index;
+  if (id != PARAMETER_NONE)
+    return cJSON_IsArray(value) ? set_all(values, id, value, err)
+                                : error_set(err, STATUS_USAGE, "%.40s: a list is needed", value->string);
+  return parameter_find(value->string, &id, &index, err) ? -1 : set_value(values, id, index, value, err);
+}
+
+static int read_values(struct parameters *values, const cJSON *preset, struct error *err) {
+  const cJSON *object = cJSON_GetObjectItemCaseSensitive(preset, "values"), *value;
+  parameters_init(values);
+  if (!cJSON_IsObject(object))
+    return error_set(err, STATUS_USAGE, "\"values\": an object is needed");
+  cJSON_ArrayForEach(value, object) if (set_named(values, value, err)) return -1;
+  return 0;
+}
+
+/* Values are large: checked on the heap. */
+static int check_presets(const cJSON *list, struct error *err) {
+  struct parameters *values = malloc(sizeof *values);
+  const cJSON *preset;
+  int number = 0, status = 0;
+  if (!values)
+    return error_set(err, STATUS_FAILED, "no memory for presets");
+  cJSON_ArrayForEach(preset, list) {
+    const char *name = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(preset, "name"));
+    number++;
+    if (!name || !*name || strlen(name) > NAME_MAX_BYTES)
+      status = error_set(err, STATUS_USAGE, "preset %d: \"name\": a text of 1 to %d bytes is needed", number,
+                         NAME_MAX_BYTES);
+    else if (read_values(values, preset, err))
+      status = error_prefix(err, "preset %d (%.40s): ", number, name);
+    if (status)
+      break;
+  }
+  free(values);
+  return status;
+}
+
+static int count_lines(const char *text, const char *end) {
+  int lines = 1;
+  for (; text < end; text++)
+    lines += *text == '\n';
+  return lines;
+}
+
+/* Nothing but the one value. */
+static int parse(struct presets *presets, const char *text, struct error *err) {
+  const char *end = NULL;
+  if (json_parse(&presets->root, text, &end, "presets", err))
+    return -1;
+  while (presets->root && isspace((unsigned char)*end))
+    end++;
+  if (!presets->root || *end)
+    return error_set(err, STATUS_USAGE, "line %d: this is no JSON", end ? count_lines(text, end) : 1);
+  presets->list = cJSON_GetObjectItemCaseSensitive(presets->root, "presets");
+  if (!cJSON_IsArray(presets->list))
+    return error_set(err, STATUS_USAGE, "\"presets\": a list is needed");
+  return check_presets(presets->list, err);
+}
+
+int presets_read(struct presets **result, const char *text, struct error *err) {
+  struct presets *presets = *result = calloc(1, sizeof *presets);
+  if (!presets)
+    return error_set(err, STATUS_FAILED, "no memory for presets");
+  int status = parse(presets, text ? text : "{\"presets\": []}", err);
+  if (status)
+    presets_free(result);
+  return status;
+}
+
+void presets_free(struct presets **presets) {
+  if (*presets)
+    cJSON_Delete((*presets)->root);
+  free(*presets);
+  *presets = NULL;
+}
+
+int presets_count(const struct presets *presets) {
+  return cJSON_GetArraySize(presets->list);
+}
+
+const char *presets_name(const struct presets *presets, int number) {
+  return cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(cJSON_GetArrayItem(presets->list, number - 1), "name"));
+}
+
+int presets_values(const struct presets *presets, int number, struct parameters *changes, struct error *err) {
+  if (number < 1 || number > presets_count(presets))
+    return error_set(err, STATUS_USAGE, "preset %d: there are %d", number, presets_count(presets));
+  return read_values(changes, cJSON_GetArrayItem(presets->list, number - 1), err);
+}
+
+/* --- to JSON --- */
+
+static cJSON *value_json(const struct parameters *values, enum parameter id, int index) {
+  char text[VALUE_BYTES];
+  switch (parameter_row(id)->type) {
+  case TYPE_REAL:
+  case TYPE_WHOLE: /* cJSON's own digits do not come back to the last bit */
+    return cJSON_CreateRaw(parameters_print(values, id, index, text, sizeof text));
+  case TYPE_SWITCH:
+    return cJSON_CreateBool(parameters_number(values, id, index) > 0);
+  case TYPE_TEXT:
+    return parameters_text(values, id, index) ? cJSON_CreateString(parameters_text(values, id, index))
+                                              : cJSON_CreateNull();
+  case TYPE_CHOICE:
+  case TYPE_SIZE:
+    break;
+  }
+  return cJSON_CreateString(parameters_print(values, id, index, text, sizeof text));
+}
+
+static bool is_standard(const struct parameters *values, const struct parameters *standard, enum parameter id,
+                        int index) {
+  const char *text = parameters_text(values, id, index), *usual = parameters_text(standard, id, index);
+  if (parameter_row(id)->type == TYPE_TEXT)
+    return text && usual ? !strcmp(text, usual) : text == usual;
+  return parameters_number(values, id, index) == parameters_number(standard, id, index);
+}
+
+/* Up to the last that is not as the table has it. */
+static cJSON *list_json(const struct parameters *values, const struct parameters *standard, enum parameter id) {
+  const struct parameter_row *row = parameter_row(id);
+  cJSON *list = cJSON_CreateArray();
+  int end = row->first + row->count;
+  while (end > row->first && is_standard(values, standard, id, end - 1))
+    end--;
+  for (int i = row->first; i < end; i++)
+    cJSON_AddItemToArray(list, value_json(values, id, i));
+  return list;
+}
+
+static cJSON *preset_json(const char *name, const struct parameters *values) {
+  struct parameters *standard = malloc(sizeof *standard);
+  cJSON *preset = standard ? cJSON_CreateObject() : NULL, *object = cJSON_CreateObject();
+  if (preset) {
+    parameters_init(standard);
+    cJSON_AddStringToObject(preset, "name", name);
+    for (enum parameter id = PARAMETER_NONE + 1; id < PARAMETERS; id++) {
+      const struct parameter_row *row = parameter_row(id);
+      bool unset = row->type == TYPE_SIZE && !values->size.width;
+      if (is_kept(id) && !unset)
+        cJSON_AddItemToObject(object, row->name,
+                              row->count ? list_json(values, standard, id) : value_json(values, id, 0));
+    }
+    cJSON_AddItemToObject(preset, "values", object);
+  } else {
+    cJSON_Delete(object);
+  }
+  free(standard);
+  return preset;
+}
+
+int presets_add(struct presets *presets, const char *name, const struct parameters *values, struct error *err) {
+  cJSON *preset = preset_json(name, values);
+  if (!preset || !cJSON_AddItemToArray(presets->list, preset))
+    return error_set(err, STATUS_FAILED, "no memory for one more preset");
+  return 0;
+}
+
+char *presets_print(const struct presets *presets) {
+  return cJSON_Print(presets->root);
+}
+
+char *presets_print_one(const char *name, const struct parameters *values) {
+  struct error err;
+  struct presets *presets = NULL;
+  char *text = NULL;
+  if (!presets_read(&presets, NULL, &err) && !presets_add(presets, name, values, &err))
+    text = cJSON_PrintUnformatted(presets->root);
+  presets_free(&presets);
+  return text;
+}

@@ -1,0 +1,198 @@
+/* Presets as JSON: what they set and refuse, and that a frame is the same to the bit before it is saved and after it is
+ * loaded. args: the folder of goldens, the device. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "app/control/presets.h"
+#include "app/control/settings.h"
+#include "rig.h"
+
+static char **arguments;
+
+static struct parameters values, other, changes; /* too large for stacks */
+
+static void set_text(struct parameters *to, enum parameter id, int index, const char *text) {
+  assert_int_equal(parameters_set_text(to, id, index, text, NULL), 0);
+}
+
+static void set_number(struct parameters *to, enum parameter id, int index, double number) {
+  assert_int_equal(parameters_set_number(to, id, index, number, NULL), 0);
+}
+
+/* Numbers without a short decimal form, texts that JSON must escape, gaps in lists. */
+static void fill(struct parameters *to) {
+  parameters_init(to);
+  set_text(to, PARAMETER_PROMPT, 1, "a \"quoted\" cat\n\\ \xc3\xa9");
+  set_text(to, PARAMETER_PROMPT, 3, "");
+  set_text(to, PARAMETER_NEGATIVE, 0, "blurry");
+  set_number(to, PARAMETER_STRENGTH, 0, 0.1 + 0.2);
+  set_number(to, PARAMETER_SEED, 0, PARAMETER_WHOLE_MAX);
+  set_number(to, PARAMETER_SEED_POSITION, 0, 1.0 / 3);
+  set_number(to, PARAMETER_BLEND, 1, 0.7);
+  set_number(to, PARAMETER_BLEND, 3, 1e-7);
+  set_number(to, PARAMETER_SAMPLER, 0, 2);
+  set_number(to, PARAMETER_STEPS, 0, 4);
+  set_number(to, PARAMETER_STREAM_BATCH, 0, 1);
+  set_number(to, PARAMETER_LORA_WEIGHT, 2, -0.35);
+  assert_int_equal(parameters_set_size(to, PARAMETER_SIZE, 0, 320, 192, NULL), 0);
+}
+
+static struct presets *read_presets(const char *text) {
+  struct presets *presets;
+  struct error err = {0};
+  if (presets_read(&presets, text, &err))
+    fail_msg("%s", err.message);
+  return presets;
+}
+
+static char *saved(const struct parameters *from) {
+  struct presets *presets = read_presets(NULL);
+  assert_int_equal(presets_add(presets, "now", from, NULL), 0);
+  char *text = presets_print(presets);
+  assert_non_null(text);
+  presets_free(&presets);
+  return text;
+}
+
+static void load(struct parameters *into, const char *text, int number) {
+  struct presets *presets = read_presets(text);
+  assert_int_equal(presets_values(presets, number, &changes, NULL), 0);
+  parameters_apply(into, &changes);
+  presets_free(&presets);
+}
+
+/* All that a picture depends on, over values of any other kind. */
+static void test_everything_comes_back(void **state) {
+  (void)state;
+  fill(&values);
+  char *text = saved(&values);
+  parameters_init(&other);
+  for (int i = 1; i <= SLOT_PRESETS; i++) {
+    set_text(&other, PARAMETER_PROMPT, i, "something else");
+    set_number(&other, PARAMETER_BLEND, i, 0.9);
+  }
+  set_text(&other, PARAMETER_LORA, 1, "loras/one.safetensors");
+  set_number(&other, PARAMETER_MIX, 0, 0.5);
+  set_number(&other, PARAMETER_GUIDANCE, 0, 7.5);
+  load(&other, text, 1);
+  unsigned all = ~(1u << NEED_START | 1u << NEED_NOTHING);
+  assert_true(parameters_equal(&values, &other, all));
+  free(text);
+}
+
+static void test_partial(void **state) {
+  (void)state;
+  static const char text[] = "{\"presets\": [{\"name\": \"a\", \"values\": {}},"
+                             " {\"name\": \"b\", \"values\": {\"prompt[2]\": \"ink\", \"strength\": 0.25,"
+                             " \"blend[]\": [0, 1], \"size\": \"64x32\", \"stream-batch\": true, \"seed\": \"12\"}}]}";
+  struct presets *presets = read_presets(text);
+  assert_int_equal(presets_count(presets), 2);
+  assert_string_equal(presets_name(presets, 2), "b");
+  assert_null(presets_name(presets, 3));
+  assert_int_equal(presets_values(presets, 3, &changes, NULL), -1);
+  presets_free(&presets);
+  fill(&values);
+  load(&values, text, 1);
+  assert_true(values.strength == 0.1 + 0.2);
+  load(&values, text, 2);
+  assert_true(values.strength == 0.25 && values.blend[0] == 0 && values.blend[1] == 1 && values.blend[2] == 0);
+  assert_string_equal(values.prompt[1].words, "ink");
+  assert_string_equal(values.negative.words, "blurry");
+  assert_int_equal(values.size.width, 64);
+  assert_int_equal(values.seed, 12);
+}
+
+static void refused(const char *text, const char *why) {
+  struct presets *presets;
+  struct error err = {0};
+  assert_int_equal(presets_read(&presets, text, &err), -1);
+  assert_null(presets);
+  if (!strstr(err.message, why))
+    fail_msg("'%s' is not in '%s'", why, err.message);
+}
+
+#define PRESET(values) "{\"presets\": [{\"name\": \"x\", \"values\": {" values "}}]}"
+
+static void test_refusals(void **state) {
+  (void)state;
+  refused("", "no JSON");
+  refused("{\n\n  \"presets\": [}", "line 3");
+  refused("{\"presets\": []} more", "no JSON");
+  refused("[]", "\"presets\"");
+  refused("{\"presets\": [{}]}", "\"name\"");
+  refused("{\"presets\": [{\"name\": \"x\"}]}", "preset 1 (x): \"values\"");
+  refused(PRESET("\"strenght\": 1"), "strenght: there is no parameter");
+  refused(PRESET("\"strength\": 2"), "preset 1 (x): strength 2: a number from 0 to 1");
+  refused(PRESET("\"strength\": []"), "a number");
+  refused(PRESET("\"steps\": 2.5"), "a whole number");
+  refused(PRESET("\"prompt\": \"a\""), "no parameter");
+  refused(PRESET("\"prompt[]\": \"a\""), "a list");
+  refused(PRESET("\"prompt[12]\": \"a\""), "there are 1 to 9");
+  refused(PRESET("\"prompt[]\": [1]"), "prompt[1]: a text or null");
+  refused(PRESET("\"prompt[]\": [\"1\",\"2\",\"3\",\"4\",\"5\",\"6\",\"7\",\"8\",\"9\",\"10\"]"), "at most 9");
+  refused(PRESET("\"sampler\": \"magic\""), "one of");
+  refused(PRESET("\"size\": 512"), "a word in quotes");
+}
+
+/* What somebody else has written into the file stays there. */
+static void test_keeps_what_it_does_not_know(void **state) {
+  (void)state;
+  struct presets *presets = read_presets("{\"author\": \"me\", \"presets\": [{\"name\": \"a\", \"color\": 3, "
+                                         "\"values\": {\"strength\": 0.5}}]}");
+  fill(&values);
+  assert_int_equal(presets_add(presets, "b", &values, NULL), 0);
+  char *text = presets_print(presets);
+  presets_free(&presets);
+  assert_non_null(strstr(text, "\"author\""));
+  assert_non_null(strstr(text, "\"color\""));
+  presets = read_presets(text);
+  assert_int_equal(presets_count(presets), 2);
+  assert_string_equal(presets_name(presets, 2), "b");
+  presets_free(&presets);
+  free(text);
+}
+
+static uint8_t *picture_of(struct rig *rig, const struct parameters *of) {
+  values_controls(of, &rig->controls);
+  must(engine_set_prompt(rig->engine, 1, parameters_text(of, PARAMETER_PROMPT, 1), &rig->err), &rig->err);
+  return generate_default(rig);
+}
+
+static void test_a_frame_comes_back(void **state) {
+  (void)state;
+  struct rig rig;
+  rig_open(&rig, arguments, "sd15", false);
+  parameters_init(&values);
+  set_text(&values, PARAMETER_PROMPT, 1, "a cat");
+  set_number(&values, PARAMETER_STRENGTH, 0, 2.0 / 3);
+  set_number(&values, PARAMETER_SEED, 0, 12345678901);
+  set_number(&values, PARAMETER_SEED_POSITION, 0, 0.1 + 0.2);
+  set_number(&values, PARAMETER_MIX, 0, 0.9);
+  uint8_t *before = picture_of(&rig, &values);
+  char *text = saved(&values);
+  parameters_init(&other);
+  set_text(&other, PARAMETER_PROMPT, 1, "a dog");
+  uint8_t *between = picture_of(&rig, &other);
+  load(&other, text, 1);
+  uint8_t *after = picture_of(&rig, &other);
+  assert_memory_not_equal(before, between, picture_bytes(&rig));
+  free(between);
+  assert_same(&rig, before, after);
+  free(text);
+  rig_close(&rig);
+}
+
+int main(int argc, char **argv) {
+  if (argc < 3)
+    return 2;
+  arguments = argv;
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(test_everything_comes_back),
+      cmocka_unit_test(test_partial),
+      cmocka_unit_test(test_refusals),
+      cmocka_unit_test(test_keeps_what_it_does_not_know),
+      cmocka_unit_test(test_a_frame_comes_back),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
