@@ -739,6 +739,52 @@ static void test_records_and_sends(void **state) {
   program_expect(2, "same file", "live still.mkv -y --to still.mkv");
 }
 
+static void take_snapshot(const char *name) {
+  press("s");
+  for (int waited = 0; waited < PATIENCE_MS; waited += LOOK_AGAIN_MS) {
+    char *found = (char *)shell_output(NULL, "ls out/reverie-*.png 2>/dev/null && grep -c saved.out err.txt || true");
+    bool there = *found && strstr(found, ".png\n");
+    free(found);
+    if (there)
+      break;
+    pause_ms(LOOK_AGAIN_MS);
+  }
+  pause_ms(LOOK_AGAIN_MS);
+  shell("mv out/reverie-*.png out/%s.png && ffmpeg -nostdin -v error -y -i out/%s.png -f md5 out/%s.md5", name, name,
+        name);
+}
+
+/* What is saved comes back to the bit: from the file, and from the picture itself; what it may not choose is refused.
+ */
+static void test_presets(void **state) {
+  (void)state;
+  shell("rm -rf out && mkdir out && "
+        "echo '{\"presets\": [{\"name\": \"x\", \"values\": {\"model\": \"/etc/passwd\"}}]}' >out/set.json");
+  start_window("still.mkv --loop --presets out/set.json --snapshot-dir out" PICTURE);
+  press("a");
+  wait_said("preset 1 (x): model: only what the command line names can be chosen");
+  press("minus r S");
+  wait_said("saved preset 2");
+  pause_ms(1000); /* pictures that were under way come out */
+  take_snapshot("first");
+  press("2 plus r");
+  pause_ms(1000); /* one prompt fades into the other */
+  take_snapshot("other");
+  shell("! cmp -s out/first.md5 out/other.md5");
+  press("A");
+  pause_ms(1000);
+  take_snapshot("again");
+  shell("cmp out/first.md5 out/again.md5");
+  quit_window();
+  start_window("still.mkv --loop --presets out/first.png --saved-preset 1 --snapshot-dir out" PICTURE);
+  pause_ms(1000);
+  take_snapshot("picture");
+  shell("cmp out/first.md5 out/picture.md5");
+  quit_window();
+  program_expect(2, "without a preset", "live still.mkv --presets still.png");
+  program_expect(2, "names the file", "live still.mkv --saved-preset 1");
+}
+
 /* Xlib would end the program itself. The last test on this screen, or any. */
 static void test_server_gone(void **state) {
   (void)state;
@@ -793,6 +839,7 @@ int main(int argc, char **argv) {
       CASE(test_mirror),
       CASE(test_no_source),
       CASE(test_records_and_sends),
+      CASE(test_presets),
       CASE(test_no_display),
       CASE(test_server_gone),
   };

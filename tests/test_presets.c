@@ -4,11 +4,19 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "app/control/presets.h"
+#include <unistd.h>
+
+#include "app/control/picture_words.h"
+#include "app/control/png_text.h"
+#include "app/control/presets_file.h"
 #include "app/control/settings.h"
 #include "rig.h"
+#include "unet/base/platform.h"
+
+enum { PATIENCE_MS = 20000 };
 
 static char **arguments;
+static char folder[] = "/tmp/reverie-presets-XXXXXX";
 
 static struct parameters values, other, changes; /* too large for stacks */
 
@@ -153,6 +161,105 @@ static void test_keeps_what_it_does_not_know(void **state) {
   free(text);
 }
 
+static void write_file(const char *path, const char *text) {
+  FILE *file = fopen(path, "w");
+  assert_non_null(file);
+  fputs(text, file);
+  assert_int_equal(fclose(file), 0);
+}
+
+static void await_line(struct presets_file *file, const char *words) {
+  char line[200] = "";
+  for (int waited = 0; waited < PATIENCE_MS; waited++) {
+    if (presets_file_follow(file, line, sizeof line) && strstr(line, words))
+      return;
+    platform_sleep_ns(1000000);
+  }
+  fail_msg("never said '%s', but '%s'", words, line);
+}
+
+/* Made by the first preset that is saved, read again when somebody else changes it; one that is damaged changes
+ * nothing, and is not written over. */
+static void test_file(void **state) {
+  (void)state;
+  struct presets_file *file;
+  struct error err;
+  char path[sizeof folder + 16], name[81];
+  snprintf(path, sizeof path, "%s/set.json", folder);
+  assert_int_equal(presets_file_open(&file, path, NULL, &err), 0);
+  assert_int_equal(presets_file_count(file), 0);
+  assert_int_equal(presets_file_values(file, 1, &changes, name, &err), -1);
+  fill(&values);
+  presets_file_save(file, &values);
+  await_line(file, "saved preset 1");
+  write_file(path, PRESET("\"strength\": 0.125"));
+  await_line(file, "1 presets, read again");
+  assert_int_equal(presets_file_values(file, 1, &changes, name, &err), 0);
+  assert_string_equal(name, "x");
+  assert_true(changes.strength == 0.125);
+  write_file(path, PRESET("\"strength\": 3"));
+  await_line(file, "the presets stay as they were");
+  assert_int_equal(presets_file_values(file, 1, &changes, name, &err), 0);
+  presets_file_save(file, &values);
+  await_line(file, "not saved");
+  presets_file_close(&file);
+  assert_int_equal(presets_file_open(&file, path, NULL, &err), -1);
+  assert_non_null(strstr(err.message, "strength 3"));
+  write_file(path, PRESET("\"strength\": 0.5"));
+  assert_int_equal(presets_file_open(&file, path, NULL, &err), 0);
+  presets_file_save(file, &values);
+  presets_file_close(&file); /* waits for it */
+  assert_int_equal(presets_file_open(&file, path, NULL, &err), 0);
+  assert_int_equal(presets_file_count(file), 2);
+  presets_file_close(&file);
+  remove(path);
+}
+
+/* A picture as live saves it. */
+static void test_picture(void **state) {
+  (void)state;
+  static const uint8_t pixels[2 * 8] = {1, 2, 3, 255, 4, 5, 6, 255, 7, 8, 9, 255};
+  const struct frame picture = {.format = PIXEL_RGBA, .width = 2, .height = 2, .plane = {pixels}, .pitch = {8}};
+  struct presets_file *file;
+  struct error err;
+  char path[sizeof folder + 16], name[81], *words, *text;
+  snprintf(path, sizeof path, "%s/shot.png", folder);
+  fill(&values);
+  set_text(&values, PARAMETER_LORA, 1, "loras/ink.safetensors");
+  const struct png_words texts[] = {{WORDS_PNG_KEY, words = picture_words(&values, "sd-turbo", 320, 192)},
+                                    {PRESETS_PNG_KEY, text = presets_print_one("snapshot", &values)}};
+  FILE *out = fopen(path, "wb");
+  assert_int_equal(png_text_write(out, &picture, texts, 2, &err), 0);
+  fclose(out);
+  assert_string_equal(words,
+                      "a \"quoted\" cat\n\\ \xc3\xa9 <lora:ink:1>\nNegative prompt: blurry\nSteps: 4, Sampler: DDIM, "
+                      "CFG scale: 1, Seed: 9007199254740991, Size: 320x192, Model: sd-turbo, Denoising strength: "
+                      "0.3, stream-batch: on, seed-position: 0.3333333333333333, Version: reverie " REVERIE_VERSION);
+  free(words);
+  free(text);
+  assert_int_equal(png_text_read(path, WORDS_PNG_KEY, &words, &err), 0);
+  assert_int_equal(strncmp(words, "a \"quoted\" cat", 14), 0);
+  free(words);
+  assert_int_equal(presets_file_open(&file, path, NULL, &err), 0);
+  assert_int_equal(presets_file_values(file, 1, &changes, name, &err), 0);
+  parameters_init(&other);
+  parameters_apply(&other, &changes);
+  assert_true(parameters_equal(&values, &other, ~(1u << NEED_START | 1u << NEED_NOTHING)));
+  presets_file_save(file, &values);
+  await_line(file, "no preset is saved in a picture");
+  presets_file_close(&file);
+  out = fopen(path, "wb");
+  assert_int_equal(png_text_write(out, &picture, texts, 0, &err), 0);
+  fclose(out);
+  assert_int_equal(presets_file_open(&file, path, NULL, &err), -1);
+  assert_non_null(strstr(err.message, "without a preset"));
+  out = fopen(path, "r+b"); /* cut short */
+  assert_int_equal(ftruncate(fileno(out), 20), 0);
+  fclose(out);
+  assert_int_equal(presets_file_open(&file, path, NULL, &err), -1);
+  remove(path);
+}
+
 static uint8_t *picture_of(struct rig *rig, const struct parameters *of) {
   values_controls(of, &rig->controls);
   must(engine_set_prompt(rig->engine, 1, parameters_text(of, PARAMETER_PROMPT, 1), &rig->err), &rig->err);
@@ -192,7 +299,13 @@ int main(int argc, char **argv) {
       cmocka_unit_test(test_partial),
       cmocka_unit_test(test_refusals),
       cmocka_unit_test(test_keeps_what_it_does_not_know),
+      cmocka_unit_test(test_file),
+      cmocka_unit_test(test_picture),
       cmocka_unit_test(test_a_frame_comes_back),
   };
-  return cmocka_run_group_tests(tests, NULL, NULL);
+  if (!mkdtemp(folder))
+    return 1;
+  int failed = cmocka_run_group_tests(tests, NULL, NULL);
+  rmdir(folder);
+  return failed;
 }

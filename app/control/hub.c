@@ -85,7 +85,7 @@ static bool is_free(enum parameter id) {
   return id == PARAMETER_PROMPT || id == PARAMETER_NEGATIVE;
 }
 
-static int check(const struct hub *hub, enum parameter id, int index, const char *text, struct error *err) {
+int hub_check(const struct hub *hub, enum parameter id, int index, const char *text, struct error *err) {
   char name[PARAMETER_NAME_MAX];
   const struct parameter_row *row = parameter_row(id);
   if (row->need == NEED_START)
@@ -97,7 +97,7 @@ static int check(const struct hub *hub, enum parameter id, int index, const char
 }
 
 int hub_set_number(struct hub *hub, enum parameter id, int index, double number, struct error *err) {
-  if (check(hub, id, index, NULL, err))
+  if (hub_check(hub, id, index, NULL, err))
     return -1;
   pthread_mutex_lock(&hub->lock);
   int status = parameters_set_number(&hub->wishes, id, index, number, err);
@@ -107,7 +107,7 @@ int hub_set_number(struct hub *hub, enum parameter id, int index, double number,
 }
 
 int hub_set_text(struct hub *hub, enum parameter id, int index, const char *text, struct error *err) {
-  if (check(hub, id, index, text, err))
+  if (hub_check(hub, id, index, text, err))
     return -1;
   pthread_mutex_lock(&hub->lock);
   int status = parameters_set_text(&hub->wishes, id, index, text, err);
@@ -117,7 +117,7 @@ int hub_set_text(struct hub *hub, enum parameter id, int index, const char *text
 }
 
 int hub_parse(struct hub *hub, enum parameter id, int index, const char *text, struct error *err) {
-  if (check(hub, id, index, text, err))
+  if (hub_check(hub, id, index, text, err))
     return -1;
   pthread_mutex_lock(&hub->lock);
   int status = parameters_parse(&hub->wishes, id, index, text, err);

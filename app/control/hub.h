@@ -35,6 +35,8 @@ void hub_close(struct hub **hub); /* after all clients; stores NULL; takes NULL 
 int hub_set_number(struct hub *hub, enum parameter id, int index, double number, struct error *err);
 int hub_set_text(struct hub *hub, enum parameter id, int index, const char *text, struct error *err);
 int hub_parse(struct hub *hub, enum parameter id, int index, const char *text, struct error *err);
+/* Whether it may be set from outside at all, to this text where it is one. */
+int hub_check(const struct hub *hub, enum parameter id, int index, const char *text, struct error *err);
 /* A command of commands_table; value NaN: the entry's own. */
 int hub_run(struct hub *hub, const char *command, double value, struct error *err);
 

@@ -442,6 +442,30 @@ int live_set_words(struct live_state *state, enum parameter id, int index, const
   return live_set_number(state, id, index, parameters_number(&values, id, index), now_ns);
 }
 
+static bool has_presets(struct live_state *state, int64_t now_ns) {
+  if (state->presets < 0)
+    live_notice(state, now_ns, "there is no file of presets: --presets FILE gives one");
+  return state->presets >= 0;
+}
+
+/* So many on, round and round. */
+static void run_saved_preset(struct live_state *state, const struct command_call *call) {
+  if (!has_presets(state, call->now_ns))
+    return;
+  if (!state->presets) {
+    live_notice(state, call->now_ns, "there is no saved preset: S saves one");
+    return;
+  }
+  int before = (int)get(state, PARAMETER_SAVED_PRESET), by = (int)call->value, count = state->presets;
+  int at = before ? before - 1 + by : by > 0 ? by - 1 : by;
+  set(state, PARAMETER_SAVED_PRESET, (at % count + count) % count + 1, call->now_ns);
+}
+
+static void run_save_preset(struct live_state *state, const struct command_call *call) {
+  if (has_presets(state, call->now_ns))
+    state->presets_asked++;
+}
+
 static void run_snapshot(struct live_state *state, const struct command_call *call) {
   (void)call;
   state->snapshots_asked++;
@@ -543,6 +567,12 @@ static const struct command_entry table[] = {
     {"blackout", "B", KEY_NONE, "B", "fade to black, or back", false, false, run_switch, PARAMETER_BLACKOUT, 0},
     {"split", "b", KEY_NONE, "b", "before and after; drag the line", false, true, run_switch, PARAMETER_SPLIT, 0},
     {"snapshot", "s", KEY_NONE, "s", "save the picture", false, true, run_snapshot, PARAMETER_NONE, 0},
+    {"next-preset", "a", KEY_NONE, "a A", "next saved preset, the one before", false, true, run_saved_preset,
+     PARAMETER_SAVED_PRESET, 1},
+    {"preset-before", "A", KEY_NONE, NULL, "the saved preset before", false, true, run_saved_preset,
+     PARAMETER_SAVED_PRESET, -1},
+    {"save-preset", "S", KEY_NONE, "S", "save all that is set as a preset", false, true, run_save_preset,
+     PARAMETER_NONE, 0},
     {"record", "R", KEY_NONE, "R", "record what is shown, or end that", false, true, run_switch, PARAMETER_RECORDING,
      0},
     {"fullscreen", "f", KEY_F11, "f F11", "full screen", false, false, run_switch, PARAMETER_FULLSCREEN, 0},

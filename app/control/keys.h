@@ -55,9 +55,11 @@ struct live_state {
   bool mirrored; /* the source is, where the parameter leaves it to that */
   enum panel_wish panel_asked;
   int64_t quit_until_ns; /* asked for once, the second time counts until then */
-  int snapshots_asked; /* grows by one for each */
-  int styles_asked;    /* likewise: frames to be taken as style */
-  char notice[200];    /* a line shown for a moment */
+  int presets;           /* in the file of --presets; -1: there is no such file */
+  int presets_asked;     /* to be saved; grows by one for each */
+  int snapshots_asked;   /* grows by one for each */
+  int styles_asked;      /* likewise: frames to be taken as style */
+  char notice[200];      /* a line shown for a moment */
   int64_t notice_until_ns;
 };
 

@@ -221,6 +221,10 @@ static const struct parameter_row table[PARAMETERS] = {
     [PARAMETER_FADE] = {"fade", TYPE_REAL, NEED_NOTHING, FIELD(fade), .max = 60, .standard = 0.3, .decimals = 1,
                         .unit = "seconds", .low = 0, .high = 5,
                         .help = "how long blackout and bypass take to come and go, and a freeze to go"},
+    [PARAMETER_SAVED_PRESET] = {"saved-preset", TYPE_WHOLE, NEED_NOTHING, FIELD(saved_preset), .max = 9999, .high = 64,
+                                .from = "0",
+                                .help = "which preset of the file of --presets was taken last; another number takes "
+                                        "that one"},
     [PARAMETER_SPLIT] = {"split", TYPE_SWITCH, NEED_NOTHING, FIELD(split), .from = "",
                          .help = "before and after side by side"},
     [PARAMETER_SPLIT_AT] = {"split-at", TYPE_REAL, NEED_NOTHING, FIELD(split_at), .max = 1, .standard = 0.5,

@@ -183,20 +183,12 @@ static cJSON *value_json(const struct parameters *values, enum parameter id, int
   return cJSON_CreateString(parameters_print(values, id, index, text, sizeof text));
 }
 
-static bool is_standard(const struct parameters *values, const struct parameters *standard, enum parameter id,
-                        int index) {
-  const char *text = parameters_text(values, id, index), *usual = parameters_text(standard, id, index);
-  if (parameter_row(id)->type == TYPE_TEXT)
-    return text && usual ? !strcmp(text, usual) : text == usual;
-  return parameters_number(values, id, index) == parameters_number(standard, id, index);
-}
-
 /* Up to the last that is not as the table has it. */
 static cJSON *list_json(const struct parameters *values, const struct parameters *standard, enum parameter id) {
   const struct parameter_row *row = parameter_row(id);
   cJSON *list = cJSON_CreateArray();
   int end = row->first + row->count;
-  while (end > row->first && is_standard(values, standard, id, end - 1))
+  while (end > row->first && parameters_same(values, standard, id, end - 1))
     end--;
   for (int i = row->first; i < end; i++)
     cJSON_AddItemToArray(list, value_json(values, id, i));

@@ -2,8 +2,11 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "app/control/picture_words.h"
+#include "app/control/presets.h"
 #include "app/live/live_impl.h"
 #include "unet/base/platform.h"
+#include "unet/base/text.h"
 
 /* Figures change with every frame, and nobody reads so fast. */
 static const int64_t publish_ns = 100000000;
@@ -57,7 +60,11 @@ static void save_snapshots(struct live *live, int64_t now_ns) {
     return;
   struct error err;
   live->snapshots++;
-  if (snapshot_start(&live->snapshot, &live->shown->frame, live->options->snapshot_dir, &err))
+  const struct frame *picture = &live->shown->frame;
+  const struct parameters *values = &live->state.settings.values;
+  if (snapshot_start(&live->snapshot, picture, live->options->snapshot_dir,
+                     picture_words(values, text_last_part(live->engine.info.model), picture->width, picture->height),
+                     presets_print_one("snapshot", values), &err))
     log_line(&live->log, LOG_WARNING, "%s", err.message);
 }
 
@@ -188,6 +195,7 @@ void live_exchange(struct live *live, int64_t now_ns) {
   state->mirrored = atomic_load(&live->mirror.now);
   save_snapshots(live, now_ns);
   live_follow_outputs(live, now_ns);
+  live_follow_presets(live, now_ns);
   for (; live->styles_told != live->state.styles_asked; live->styles_told++)
     styling_ask(&live->styling);
   if (live->reader)

@@ -3,6 +3,7 @@
  *
  * open.c      source, engine and what goes along with them, as the options ask for them
  * exchange.c  brings reader, engine and files to what the state says, and tells what they refuse
+ * presets.c   the file of presets
  * sending.c   recordings and other outputs beside the window
  * view.c      window, events, overlay, drawing
  * clients.c   those who set values from outside
@@ -68,9 +69,12 @@ struct live {
   struct loop_status engine;
   int engines_told; /* engine.engines and engine.engines_refused, as far as the user knows of them */
   long refusals_told;
-  const struct mail *shown; /* valid until the next picture is taken; NULL: none yet */
-  struct snapshot snapshot; /* on its way to its file */
-  int snapshots;            /* begun so far */
+  const struct mail *shown;     /* valid until the next picture is taken; NULL: none yet */
+  struct snapshot snapshot;     /* on its way to its file */
+  int snapshots;                /* begun so far */
+  struct presets_file *presets; /* NULL: none */
+  int presets_told;             /* of state.presets_asked */
+  int preset_taken;             /* last; 0: none */
   struct outputs *outputs;
   struct outputs_figures output_figures; /* as of this turn */
   int recording;                         /* the output that keys begin and end; 0: none */
@@ -112,6 +116,13 @@ void live_close_clients(struct live *live);
 void live_exchange(struct live *live, int64_t now_ns);
 /* Those asked for before the window closed, too. */
 void live_finish_snapshots(struct live *live);
+
+/* --- presets.c --- */
+
+int live_open_presets(struct live *live, struct error *err);
+/* Takes and saves what the state asks for, and tells what became of it. */
+void live_follow_presets(struct live *live, int64_t now_ns);
+void live_close_presets(struct live *live);
 
 /* --- sending.c --- */
 

@@ -72,6 +72,7 @@ struct options {
   int window_width, window_height; /* 0: chosen */
   int display;                     /* screen number, from 0 */
   const char *snapshot_dir;        /* NULL: the working directory */
+  const char *presets;             /* file; NULL: none */
   const char *record;              /* file; NULL: none from the start on */
   struct parameter_choices to;     /* where pictures go as well */
   const char *ipc;                 /* socket; NULL: none */

@@ -158,6 +158,11 @@ const struct option option_table[] = {
     {"budget", 'b', OPTION_REAL, GROUP_WINDOW, LIVE, "MS", AT(budget_ms), .min = 0.1, .max = 60000,
      .help = "time a frame should take at most; the figures on the picture tell when it takes longer"},
     {"fade", 0, OPTION_PARAMETER, GROUP_WINDOW, LIVE, "SECONDS", .parameter = PARAMETER_FADE},
+    {"presets", 0, OPTION_TEXT, GROUP_WINDOW, LIVE, "FILE", .value = VALUE_FILE, AT(presets),
+     .help = "JSON file of named sets of values, or a picture that s has saved, which holds one: a and A step through "
+             "them, S adds what is set now; read again when it changes, and made by S where it is not there"},
+    {"saved-preset", 0, OPTION_PARAMETER, GROUP_WINDOW, LIVE, "N", .parameter = PARAMETER_SAVED_PRESET,
+     .help = "begin with that preset of the file"},
     {"fullscreen", 'f', OPTION_ON, GROUP_WINDOW, LIVE, .parameter = PARAMETER_FULLSCREEN},
     {"window", 0, OPTION_SIZE, GROUP_WINDOW, LIVE, "WxH", AT(window_width), .min = 16, .max = 16384,
      .help = "size of the window"},

@@ -1,5 +1,5 @@
 /* Pictures as PNG files named after the time, written by a thread of their own: compressing one takes longer than
- * showing it. */
+ * showing it. What they were made with stands in their text (png_text.h). */
 #ifndef APP_WINDOW_SNAPSHOT_H
 #define APP_WINDOW_SNAPSHOT_H
 
@@ -18,6 +18,7 @@ struct snapshot {
   bool running;
   struct frame picture;
   const char *dir;
+  char *words, *preset; /* owned */
   char path[PATHS_MAX];
   struct error err;
   int status;
@@ -26,8 +27,9 @@ struct snapshot {
 
 /* Holds a PIXEL_RGBA frame until it is written, and begins to write it to reverie-YYYYMMDD-HHMMSS.png in dir (NULL: the
  * working directory; borrowed until the picture is written), with -2, -3... where that exists: nothing is ever
- * overwritten. Not while one is under way. */
-int snapshot_start(struct snapshot *snapshot, const struct frame *frame, const char *dir, struct error *err);
+ * overwritten. words and preset are allocated texts, which it takes over; NULL: none. Not while one is under way. */
+int snapshot_start(struct snapshot *snapshot, const struct frame *frame, const char *dir, char *words, char *preset,
+                   struct error *err);
 
 /* 1: the picture is in the file that *path names (valid until the next start); 0: nothing is under way, or not yet done
  * and `wait` is false; -1: it failed, and no file is left. */

@@ -1,0 +1,265 @@
+#include "app/control/presets_file.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "app/control/png_text.h"
+#include "app/flow/wait.h"
+#include "app/platform/app_platform.h"
+
+enum { BYTES_MAX = 16 << 20, LOOK_AGAIN_MS = 1000, LINE_BYTES = 640 };
+
+struct presets_file {
+  const char *path;
+  const struct log *log;
+  pthread_t thread;
+  char *text; /* as read last; the thread's alone; NULL: there was no file */
+  pthread_mutex_t lock;
+  pthread_cond_t changed;
+  /* Protected by lock */
+  struct presets *presets;
+  struct parameters *wish; /* to be saved; NULL: nothing */
+  bool ending;
+  char line[LINE_BYTES]; /* to be told; "" nothing */
+  enum log_level level;
+};
+
+PRINTF_LIKE(3, 4) static void tell(struct presets_file *file, enum log_level level, const char *format, ...);
+
+static void tell(struct presets_file *file, enum log_level level, const char *format, ...) {
+  va_list args;
+  va_start(args, format);
+  pthread_mutex_lock(&file->lock);
+  file->level = level;
+  vsnprintf(file->line, sizeof file->line, format, args);
+  pthread_mutex_unlock(&file->lock);
+  va_end(args);
+}
+
+/* --- reading --- */
+
+static int read_whole(const char *path, char **text, struct error *err) {
+  struct platform_file from;
+  *text = NULL;
+  if (platform_open(&from, path))
+    return errno == ENOENT ? 0 : error_set(err, STATUS_USAGE, "%s: cannot be read: %s", path, strerror(errno));
+  int status = 0;
+  size_t size = (size_t)from.size;
+  if (!from.regular || from.size > BYTES_MAX)
+    status = error_set(err, STATUS_USAGE, "%s: this is no file of presets", path);
+  else if (!(*text = calloc(1, size + 1)))
+    status = error_set(err, STATUS_FAILED, "%s: no memory to read it", path);
+  else if (platform_read(&from, 0, *text, size) < 0)
+    status = error_set(err, STATUS_USAGE, "%s: cannot be read: %s", path, strerror(errno));
+  platform_close(&from);
+  return status;
+}
+
+/* The file's text, or of a picture the text in it; NULL: there is no file. */
+static int read_text(const char *path, char **text, struct error *err) {
+  if (png_text_is(path))
+    return png_text_read(path, PRESETS_PNG_KEY, text, err);
+  return read_whole(path, text, err);
+}
+
+/* Where the file is other than it was. 1: it is, and there are new presets. */
+static int look(struct presets_file *file, struct error *err) {
+  char *text;
+  struct presets *fresh = NULL;
+  if (read_text(file->path, &text, err))
+    return -1;
+  bool same = file->presets && (text && file->text ? !strcmp(text, file->text) : text == file->text);
+  if (same) {
+    free(text);
+    return 0;
+  }
+  free(file->text);
+  file->text = text;
+  if (presets_read(&fresh, text, err))
+    return error_prefix(err, "%s: ", file->path);
+  pthread_mutex_lock(&file->lock);
+  struct presets *before = file->presets;
+  file->presets = fresh;
+  pthread_mutex_unlock(&file->lock);
+  presets_free(&before);
+  return 1;
+}
+
+static void look_again(struct presets_file *file) {
+  struct error err;
+  int found = look(file, &err);
+  if (found < 0)
+    tell(file, LOG_WARNING, "%s; the presets stay as they were", err.message);
+  else if (found)
+    tell(file, LOG_INFO, "%s: %d presets, read again", file->path, presets_file_count(file));
+}
+
+/* --- saving --- */
+
+/* Beside it, and then in its place. */
+static int write_whole(const char *path, const char *text, struct error *err) {
+  char *real = platform_real_path(path), *temporary = platform_temporary_name(real ? real : path);
+  FILE *out = temporary ? platform_create(temporary) : NULL;
+  bool good = out && fputs(text, out) >= 0 && fputc('\n', out) != EOF && !platform_save(out);
+  if (out && fclose(out))
+    good = false;
+  if (good && platform_replace(temporary, real ? real : path))
+    good = false;
+  int reason = errno;
+  if (out && !good)
+    platform_remove(temporary);
+  free(temporary);
+  free(real);
+  return good ? 0 : error_set(err, STATUS_OUTPUT, "%s: cannot be written: %s", path, strerror(reason));
+}
+
+static int add_preset(struct presets_file *file, const char *name, const struct parameters *values, struct error *err) {
+  struct presets *more = NULL;
+  if (png_text_is(file->path))
+    return error_set(err, STATUS_OUTPUT, "%s: no preset is saved in a picture; --presets FILE.json takes them",
+                     file->path);
+  if (look(file, err) < 0 || presets_read(&more, file->text, err))
+    return -1;
+  int status = presets_add(more, name, values, err);
+  char *text = status ? NULL : presets_print(more);
+  if (!status && !text)
+    status = error_set(err, STATUS_FAILED, "no memory for one more preset");
+  if (!status)
+    status = write_whole(file->path, text, err);
+  free(text);
+  presets_free(&more);
+  return status;
+}
+
+static void save(struct presets_file *file, const struct parameters *values) {
+  char name[32];
+  struct tm local;
+  struct error err;
+  platform_local_time(&local);
+  strftime(name, sizeof name, "%Y-%m-%d %H:%M:%S", &local);
+  if (add_preset(file, name, values, &err) || look(file, &err) < 0)
+    tell(file, LOG_WARNING, "not saved: %s", err.message);
+  else
+    tell(file, LOG_INFO, "saved preset %d: %s", presets_file_count(file), name);
+}
+
+/* --- the thread --- */
+
+/* Waits until there is something to be done. false: the end. *wish is the caller's. */
+static bool wait_for_work(struct presets_file *file, struct parameters **wish) {
+  struct timespec deadline = wait_deadline(platform_now_ns() + (int64_t)LOOK_AGAIN_MS * 1000000);
+  int code = 0;
+  pthread_mutex_lock(&file->lock);
+  while (!file->wish && !file->ending && !code)
+    code = pthread_cond_timedwait(&file->changed, &file->lock, &deadline);
+  *wish = file->wish;
+  file->wish = NULL;
+  bool more = *wish || !file->ending;
+  pthread_mutex_unlock(&file->lock);
+  return more;
+}
+
+static void *file_main(void *opaque) {
+  struct presets_file *file = opaque;
+  struct parameters *wish;
+  while (wait_for_work(file, &wish)) {
+    if (wish)
+      save(file, wish);
+    else
+      look_again(file);
+    free(wish);
+  }
+  return NULL;
+}
+
+static void file_free(struct presets_file *file) {
+  presets_free(&file->presets);
+  pthread_cond_destroy(&file->changed);
+  pthread_mutex_destroy(&file->lock);
+  free(file->wish);
+  free(file->text);
+  free(file);
+}
+
+int presets_file_open(struct presets_file **result, const char *path, const struct log *log, struct error *err) {
+  struct presets_file *file = calloc(1, sizeof *file);
+  if (!file)
+    return error_set(err, STATUS_FAILED, "no memory for presets");
+  file->path = path;
+  file->log = log;
+  pthread_mutex_init(&file->lock, NULL);
+  wait_init(&file->changed);
+  int status = look(file, err) < 0 ? -1 : 0;
+  int code = status ? 0 : pthread_create(&file->thread, NULL, file_main, file);
+  if (code)
+    status = error_set(err, STATUS_FAILED, "%s: no thread can be started: %s", path, strerror(code));
+  if (status)
+    file_free(file);
+  else
+    *result = file;
+  return status;
+}
+
+void presets_file_close(struct presets_file **pointer) {
+  struct presets_file *file = *pointer;
+  if (!file)
+    return;
+  pthread_mutex_lock(&file->lock);
+  file->ending = true;
+  pthread_cond_signal(&file->changed);
+  pthread_mutex_unlock(&file->lock);
+  pthread_join(file->thread, NULL);
+  if (*file->line)
+    log_line(file->log, file->level, "%s", file->line);
+  file_free(file);
+  *pointer = NULL;
+}
+
+int presets_file_count(struct presets_file *file) {
+  pthread_mutex_lock(&file->lock);
+  int count = presets_count(file->presets);
+  pthread_mutex_unlock(&file->lock);
+  return count;
+}
+
+int presets_file_values(struct presets_file *file, int number, struct parameters *changes, char name[81],
+                        struct error *err) {
+  pthread_mutex_lock(&file->lock);
+  int status = presets_values(file->presets, number, changes, err);
+  if (!status)
+    snprintf(name, 81, "%s", presets_name(file->presets, number));
+  pthread_mutex_unlock(&file->lock);
+  return status;
+}
+
+void presets_file_save(struct presets_file *file, const struct parameters *values) {
+  struct parameters *wish = malloc(sizeof *wish);
+  if (!wish) {
+    tell(file, LOG_WARNING, "not saved: no memory for one more preset");
+    return;
+  }
+  *wish = *values;
+  pthread_mutex_lock(&file->lock);
+  struct parameters *before = file->wish;
+  file->wish = wish;
+  pthread_cond_signal(&file->changed);
+  pthread_mutex_unlock(&file->lock);
+  free(before);
+}
+
+bool presets_file_follow(struct presets_file *file, char *line, size_t size) {
+  pthread_mutex_lock(&file->lock);
+  bool told = *file->line;
+  if (told) {
+    log_line(file->log, file->level, "%s", file->line);
+    snprintf(line, size, "%s", file->line);
+  }
+  *file->line = 0;
+  pthread_mutex_unlock(&file->lock);
+  return told;
+}
