@@ -22,10 +22,13 @@ const waiting = new Map(); /* by request_id: what takes the answer */
 const values = new Map();  /* of properties, by name */
 const followers = new Map(); /* by name: functions that take a value */
 
-function request(command, answered) {
-  if (!socket || socket.readyState !== WebSocket.OPEN) return;
+function request(command, answered = () => {}) {
+  if (!socket || socket.readyState !== WebSocket.OPEN) {
+    answered({ error: "not connected" });
+    return;
+  }
   const id = nextId++;
-  waiting.set(id, answered || (() => {}));
+  waiting.set(id, answered);
   socket.send(JSON.stringify({ command, request_id: id }));
 }
 
@@ -57,13 +60,17 @@ function connect() {
     retryMs = 500;
     document.body.classList.remove("lost");
     request(["get_property", "parameter-list"], (parameters) =>
-      request(["get_property", "command-list"], (commands) => build(parameters.data || [], commands.data || [])));
+      request(["get_property", "command-list"], (commands) => {
+        if (commands.data) build(parameters.data, commands.data);
+      }));
   };
   socket.onclose = () => {
     document.body.classList.add("lost");
     byId("figures").textContent = "not connected";
     byId("state").textContent = "";
+    const unanswered = [...waiting.values()];
     waiting.clear();
+    for (const answered of unanswered) answered({ error: "not connected" });
     setTimeout(connect, retryMs);
     retryMs = Math.min(5000, retryMs * 2);
   };
@@ -264,9 +271,9 @@ function buildCommands(list, byName) {
 
 function showFigures(figures) {
   const rate = figures.fps > 0 && figures.fps < 10 ? figures.fps.toFixed(2) : figures.fps.toFixed(1);
-  byId("figures").textContent = figures.ready
-    ? `${rate}\u00a0frames/s \u00b7 ${figures["latency-ms"].toFixed(0)}\u00a0ms \u00b7 ${figures.dropped}\u00a0dropped`
-    : "loading the model";
+  const counts = [`${rate}\u00a0frames/s`, `${figures["latency-ms"].toFixed(0)}\u00a0ms`, `${figures.dropped}\u00a0dropped`];
+  if (figures["budget-ms"] > 0) counts.push(`${figures.missed}\u00a0missed`);
+  byId("figures").textContent = figures.ready ? counts.join(" \u00b7 ") : "loading the model";
   const words = [figures.state, figures.notice, `${figures.model} ${figures.width}x${figures.height}`];
   byId("state").textContent = words.filter((text, i) => text && !(i === 0 && text === "loading the model")).join(" \u00b7 ");
 }
