@@ -61,6 +61,8 @@ bool platform_remove_abandoned(const char *folder, const char *name);
 
 /* --- pipes and terminals --- */
 
+/* Whether a computer may be called so: false where its name is known to be nobody's. */
+bool platform_may_be_host(const char *name);
 /* Opens a named pipe for reading, and does not wait for a writer. Returns a descriptor or -1. */
 int platform_open_pipe(const char *path);
 /* Likewise for writing; without a reader it fails with ENXIO. A full pipe fails with EAGAIN. */

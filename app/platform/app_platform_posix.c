@@ -2,6 +2,7 @@
 
 #include <dirent.h>
 #include <errno.h>
+#include <netdb.h>
 #include <fcntl.h>
 #include <glob.h>
 #include <limits.h>
@@ -169,6 +170,14 @@ bool platform_remove_abandoned(const char *folder, const char *name) {
 }
 
 /* --- pipes and terminals --- */
+
+bool platform_may_be_host(const char *name) {
+  struct addrinfo *found = NULL;
+  int code = getaddrinfo(name, NULL, NULL, &found);
+  if (!code)
+    freeaddrinfo(found);
+  return code != EAI_NONAME;
+}
 
 int platform_open_pipe(const char *path) {
   return open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);

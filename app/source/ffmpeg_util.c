@@ -30,6 +30,15 @@ bool ffmpeg_is_device(const AVInputFormat *format) {
   return format->priv_class && AV_IS_INPUT_DEVICE(format->priv_class->category) && strcmp(format->name, "lavfi");
 }
 
+bool ffmpeg_is_stream(const AVFormatContext *input, const char *spec) {
+  const char *name = input->iformat->name;
+  if (!strcmp(name, "mpjpeg"))
+    return true;
+  if (!strcmp(name, "hls") || !strcmp(name, "dash") || !protocols_is_network(spec))
+    return false;
+  return !input->pb || avio_size(input->pb) <= 0;
+}
+
 /* "x11grab::0.0" and "lavfi:testsrc2" begin with the name of an input device; *rest is what follows. */
 static const AVInputFormat *device_of(const char *spec, const char **rest) {
   if (!strncmp(spec, "/dev/video", 10)) {
@@ -89,6 +98,15 @@ static int collect_wishes(AVDictionary **wishes, const AVInputFormat *format, co
   return 0;
 }
 
+/* A file on a server is read on where it was when the line fails. */
+static void keep_reading(AVDictionary **wishes, const struct source_options *options, const char *url) {
+  if (!options->live || strncmp(url, "http", 4))
+    return;
+  av_dict_set(wishes, "reconnect", "1", AV_DICT_DONT_OVERWRITE);
+  if (options->read_timeout > 0)
+    av_dict_set_int(wishes, "rw_timeout", (int64_t)(options->read_timeout * 1e6), AV_DICT_DONT_OVERWRITE);
+}
+
 /* What is in a file; NULL: unknown, or no file that can be read again. */
 static const AVInputFormat *find_format(const char *url) {
   const AVInputFormat *format = NULL;
@@ -122,14 +140,43 @@ static int guard(AVFormatContext *input, AVDictionary **wishes, const AVInputFor
   return guard_list(wishes, format, url);
 }
 
-static int refuse(const char *spec, const char *url, const AVInputFormat *format, int code, struct error *err) {
+static bool is_unknown_host(const char *url) {
+  char host[256] = "";
+  av_url_split(NULL, 0, NULL, 0, host, sizeof host, NULL, NULL, 0, url);
+  return *host && !platform_may_be_host(host);
+}
+
+/* Whether what could not be opened will not be there later either. */
+static bool is_mistake(const char *url, int code) {
+  switch (code) {
+  case AVERROR_PROTOCOL_NOT_FOUND:
+  case AVERROR_DEMUXER_NOT_FOUND:
+  case AVERROR_OPTION_NOT_FOUND:
+  case AVERROR_HTTP_BAD_REQUEST:
+  case AVERROR_HTTP_UNAUTHORIZED:
+  case AVERROR_HTTP_FORBIDDEN:
+  case AVERROR_HTTP_NOT_FOUND:
+  case AVERROR_HTTP_OTHER_4XX:
+  case AVERROR(EINVAL):
+  case AVERROR(ENOMEM):
+  case AVERROR(ENOSYS):
+    return true;
+  case AVERROR_INVALIDDATA:
+    return !strncmp(url, "http", 4);
+  case AVERROR(EIO):
+    return is_unknown_host(url);
+  }
+  return false;
+}
+
+static void say_refused(const char *spec, const char *url, const AVInputFormat *format, int code, struct error *err) {
   char reason[128];
   if (device_is_camera(format) && camera_refuse(url, AVUNERROR(code), err))
     return -1;
   const char *hint = protocols_hint(format ? format : find_format(url));
   bool unknown = !*hint && (code == AVERROR_EOF || code == AVERROR_INVALIDDATA);
-  return error_set(err, code == AVERROR(ENOMEM) ? STATUS_FAILED : STATUS_INPUT, "%s: cannot be opened: %s%s", spec,
-                   unknown ? "this is no video FFmpeg knows, or it is damaged" : ffmpeg_reason(code, reason), hint);
+  error_set(err, code == AVERROR(ENOMEM) ? STATUS_FAILED : STATUS_INPUT, "%s: cannot be opened: %s%s", spec,
+            unknown ? "this is no video FFmpeg knows, or it is damaged" : ffmpeg_reason(code, reason), hint);
 }
 
 /* FFmpeg draws any file whose name ends with .txt on a terminal's screen. */
@@ -154,6 +201,7 @@ int ffmpeg_open_input(AVFormatContext **input, const char *spec, const struct so
     goto done;
   device_wishes(&wishes, format, url, options);
   find_first_picture(&wishes, format, url);
+  keep_reading(&wishes, options, url);
   *input = avformat_alloc_context();
   if (!*input) {
     error_set(err, STATUS_FAILED, "no memory to open %s", spec);
@@ -172,7 +220,8 @@ int ffmpeg_open_input(AVFormatContext **input, const char *spec, const struct so
     av_probe_input_buffer2(io, &format, "", NULL, 0, 0);
   code = avformat_open_input(input, url, format, &wishes);
   if (code < 0) {
-    refuse(spec, url, format, code, err);
+    say_refused(spec, url, format, code, err);
+    result = options->live && protocols_is_network(url) && !is_mistake(url, code) ? SOURCE_NOT_YET : -1;
     goto done;
   }
   if (!format && is_text(*input)) {

@@ -12,7 +12,12 @@ const char *ffmpeg_reason(int code, char *buffer);
 /* Whether there is a second way in: captured and piped input cannot be read twice. */
 bool ffmpeg_can_reopen(const char *spec, const struct source_options *options);
 
-/* Opens spec's demuxer: devices as "NAME:REST" or /dev/video*, else a file or URL. size, rate, format and
+/* Whether the input is a stream: it has no length and cannot be sought, so that its newest picture is the one to be
+ * shown. What is cut into files that come whole (HLS, DASH) is none. */
+bool ffmpeg_is_stream(const AVFormatContext *input, const char *spec);
+
+/* 0, SOURCE_NOT_YET (live, over a network) or -1. Opens spec's demuxer: devices as "NAME:REST" or /dev/video*, else a
+ * file or URL. size, rate, format and
  * --input-options as in options. interrupt may be NULL. io: where the bytes come from, instead of what spec names;
  * stays the caller's; NULL: spec. */
 int ffmpeg_open_input(AVFormatContext **input, const char *spec, const struct source_options *options,

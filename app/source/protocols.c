@@ -114,6 +114,19 @@ bool protocols_is_file(const char *url) {
   return path_of(url) != NULL;
 }
 
+bool protocols_is_network(const char *url) {
+  static const char *const alone[] = {"tcp", "udp", "udplite", "srt", "sctp", "unix", "rist", "zmq"};
+  char scheme[32];
+  const char *rest = split(url, scheme);
+  while (is_wrapper(scheme))
+    rest = split(rest, scheme);
+  for (size_t i = 0; i < sizeof alone / sizeof *alone; i++)
+    if (!strcmp(scheme, alone[i]))
+      return true;
+  const char *needed = needs_of(scheme);
+  return strstr(needed, "tcp") || strstr(needed, "udp");
+}
+
 static bool lies_beside(const char *path, const char *playlist) {
   char named[PATH_MAX];
   const char *slash = strrchr(playlist, '/');

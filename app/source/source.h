@@ -25,6 +25,7 @@ struct source_options {
   double fps;                /* likewise */
   double start;              /* seconds into the input of the first frame given out */
   double duration;           /* seconds of input; 0: all */
+  double read_timeout;       /* live: seconds of silence after which a stream or camera is lost; 0: none */
   const atomic_bool *stop;   /* set from anywhere, it interrupts opening and reading alike; NULL: none */
   struct mirror *mirror;     /* whether frames come mirrored, from the next on; NULL: never */
   bool tell_left_out;        /* one line names what of the input the output will lack */

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "app/source/arrivals.h"
 #include "app/source/convert.h"
 #include "app/source/coverage.h"
 #include "app/source/device_wishes.h"
@@ -17,7 +18,16 @@
 #include "unet/base/platform.h"
 #include "unet/base/text.h"
 
-enum { DAMAGE_IN_A_ROW_MAX = 1000, DECODER_THREADS_MAX = 4 };
+enum { DAMAGE_IN_A_ROW_MAX = 1000, DECODER_THREADS_MAX = 4, STAMPS = 64, LOOK_UP_MS = 100 };
+
+/* Of a stream so much is looked at before its pictures are decoded, unless --input-options say another amount. */
+enum { STREAM_PROBE_BYTES = 1 << 17, STREAM_PROBE_US = 200000, PROBE_BYTES_DEFAULT = 5000000 };
+
+/* To connect may take so many times the silence that is allowed later. */
+static const double patience_to_connect = 5;
+
+/* Where the decoder never catches up with a stream, a picture is given out after so long all the same. */
+static const int64_t starved_ns = 100000000;
 
 /* MPEG's transport and program streams have no index: a search by time finds some packet and not a key frame. So much
  * earlier there is one, most likely. */
@@ -39,6 +49,16 @@ struct ffmpeg_source {
   struct convert convert;
   struct source_info info; /* as it was at opening */
   struct coverage coverage;
+  struct arrivals *arrivals; /* of a stream; NULL: packets are read where they are decoded */
+  bool watched, opened;      /* silence ends it; input belongs to the thread of arrivals where there is one */
+  atomic_bool silent;        /* for too long */
+  _Atomic int64_t heard_ns;  /* when something came last */
+  int64_t heard_bytes;       /* until then, while it is opened */
+  struct {
+    int64_t pts, at_ns;
+  } stamps[STAMPS]; /* when the packets of these times came; the newest is stamped - 1 modulo STAMPS */
+  unsigned stamped;
+  int64_t given_ns; /* when a frame was given out last */
   bool realtime, draining;
   bool gave_up;     /* too much damage in a row */
   bool ended_early; /* at the end of the part asked for */
@@ -64,13 +84,40 @@ static bool accepts(const char *spec) {
   return true;
 }
 
+static double silence_allowed(const struct ffmpeg_source *from) {
+  double limit = from->options.read_timeout;
+  if (!from->opened && !(from->input && from->input->pb))
+    limit *= patience_to_connect;
+  return from->info.fps > 0 ? fmax(limit, 3 / from->info.fps) : limit;
+}
+
+/* While it is opened every byte counts, then every packet of the video. */
+static bool is_silent(struct ffmpeg_source *from) {
+  int64_t now_ns = platform_now_ns();
+  if (!from->watched)
+    return false;
+  if (!from->opened && from->input && from->input->pb && from->input->pb->bytes_read != from->heard_bytes) {
+    from->heard_bytes = from->input->pb->bytes_read;
+    from->heard_ns = now_ns;
+  }
+  if ((double)(now_ns - from->heard_ns) > silence_allowed(from) * 1e9)
+    from->silent = true;
+  return from->silent;
+}
+
+static int say_silent(const struct ffmpeg_source *from, struct error *err) {
+  return error_set(err, STATUS_INPUT, "%s: nothing came for %g s", from->spec, silence_allowed(from));
+}
+
 static int is_interrupted(void *opaque) {
-  const struct ffmpeg_source *from = opaque;
-  return source_interrupted(&from->source);
+  struct ffmpeg_source *from = opaque;
+  return source_interrupted(&from->source) || is_silent(from);
 }
 
 static void ffmpeg_close(struct source *source) {
   struct ffmpeg_source *from = (struct ffmpeg_source *)source;
+  source_interrupt(source); /* what the thread waits for */
+  arrivals_stop(&from->arrivals);
   convert_free(&from->convert);
   av_frame_free(&from->frame);
   av_frame_free(&from->ahead);
@@ -90,11 +137,16 @@ static bool is_live_url(const char *url) {
   return false;
 }
 
+/* Whether its packets are taken in as they come. Rendered, every one of them counts. */
+static bool is_stream(const struct ffmpeg_source *from) {
+  return from->options.live && (from->pipe || ffmpeg_is_stream(from->input, from->spec));
+}
+
 static bool paces_itself(const struct ffmpeg_source *from) {
   const AVInputFormat *format = from->input->iformat;
   if (!strcmp(format->name, "lavfi"))
     return strstr(from->spec, "realtime") != NULL;
-  return ffmpeg_is_device(format) || is_live_url(from->spec);
+  return ffmpeg_is_device(format) || is_live_url(from->spec) || is_stream(from);
 }
 
 /* Undecoded pictures of a device are memory of its driver: there is little of it, and it is gone when the device is
@@ -105,10 +157,21 @@ static bool lends_few(const struct ffmpeg_source *from) {
          from->decoder->codec_id == AV_CODEC_ID_RAWVIDEO;
 }
 
+/* What is looked at before is late already. */
+static void probe_little(struct ffmpeg_source *from) {
+  from->input->fps_probe_size = 0;
+  if (!is_stream(from))
+    return;
+  if (from->input->probesize == PROBE_BYTES_DEFAULT)
+    from->input->probesize = STREAM_PROBE_BYTES;
+  if (!from->input->max_analyze_duration)
+    from->input->max_analyze_duration = STREAM_PROBE_US;
+}
+
 static int find_stream(struct ffmpeg_source *from, const AVCodec **codec, struct error *err) {
   char reason[128];
-  if (from->options.live && ffmpeg_is_device(from->input->iformat))
-    from->input->fps_probe_size = 0;
+  if (from->options.live && (ffmpeg_is_device(from->input->iformat) || is_stream(from)))
+    probe_little(from);
   int code = avformat_find_stream_info(from->input, NULL);
   if (code < 0)
     return error_set(err, STATUS_INPUT, "%s: %s", from->spec, ffmpeg_reason(code, reason));
@@ -208,7 +271,8 @@ static void settle_info(struct ffmpeg_source *from) {
   info->fps = frame_rate(from);
   info->time_base_num = from->stream->time_base.num;
   info->time_base_den = from->stream->time_base.den;
-  info->realtime = info->returns = from->realtime;
+  info->realtime = from->realtime;
+  info->returns = from->realtime && !from->pipe;
   info->duration = from->realtime || from->options.loop ? 0 : length_in_seconds(from);
   bool whole = from->options.start <= 0 && from->options.duration <= 0;
   info->frames = from->options.loop                     ? 0
@@ -248,17 +312,40 @@ static int seek(struct ffmpeg_source *from) {
 
 static int open_input(struct ffmpeg_source *from, struct error *err) {
   const AVIOInterruptCB interrupt = {is_interrupted, from};
-  if (!pipe_input_is(from->spec))
+  if (!pipe_input_is(from->spec)) {
+    from->watched = from->options.live && from->options.read_timeout > 0 && protocols_is_network(from->spec);
     return ffmpeg_open_input(&from->input, from->spec, &from->options, &interrupt, NULL, err);
+  }
   if (pipe_input_open(&from->pipe, from->spec, &interrupt, err))
     return -1;
   return ffmpeg_open_input(&from->input, from->spec, &from->options, &interrupt, pipe_input_io(from->pipe), err);
 }
 
-static int prepare(struct ffmpeg_source *from, struct error *err) {
+/* A stream's first packets may not be those that tell what is in it. */
+static int find_decoder(struct ffmpeg_source *from, struct error *err) {
   const AVCodec *codec = NULL;
-  if (open_input(from, err) || find_stream(from, &codec, err) || open_decoder(from, codec, err))
-    return -1;
+  from->heard_ns = platform_now_ns();
+  if (find_stream(from, &codec, err) == 0 && open_decoder(from, codec, err) == 0)
+    return 0;
+  return is_stream(from) && !from->pipe ? SOURCE_NOT_YET : -1;
+}
+
+/* From now on the input is another thread's, where it is a stream. */
+static int begin_reading(struct ffmpeg_source *from, struct error *err) {
+  bool stream = is_stream(from), may_return = from->info.returns && from->options.live;
+  from->watched = may_return && from->options.read_timeout > 0 && strcmp(from->input->iformat->name, "lavfi") != 0;
+  from->heard_ns = platform_now_ns();
+  from->opened = true;
+  return stream ? arrivals_start(&from->arrivals, from->input, from->stream->index, &from->heard_ns, err) : 0;
+}
+
+static int prepare(struct ffmpeg_source *from, struct error *err) {
+  from->heard_ns = platform_now_ns();
+  int code = open_input(from, err);
+  if (!code)
+    code = find_decoder(from, err);
+  if (code)
+    return from->silent ? (say_silent(from, err), SOURCE_NOT_YET) : code;
   from->realtime = paces_itself(from);
   from->source.is_mirror = device_is_mirror(from->input);
   from->convert.copies = lends_few(from);
@@ -269,9 +356,9 @@ static int prepare(struct ffmpeg_source *from, struct error *err) {
   coverage_begin(&from->coverage, from->input, from->stream);
   left_out_tell_video(from->stream, from->spec, from->options.log);
   left_out_tell(from->input, from->stream, from->spec, &from->options);
-  if (from->options.start > 0 && seek(from) < 0)
+  if (from->options.start > 0 && (is_stream(from) || seek(from) < 0))
     log_line(from->options.log, LOG_INFO, "%s: no seeking in this input; it is read up to the start", from->spec);
-  return 0;
+  return begin_reading(from, err);
 }
 
 static int ffmpeg_open(struct source **source, const char *spec, const struct source_options *options,
@@ -284,17 +371,24 @@ static int ffmpeg_open(struct source **source, const char *spec, const struct so
   from->source.impl = &source_ffmpeg;
   from->source.stop = options->stop;
   from->options = *options;
-  if (prepare(from, err)) {
+  int code = prepare(from, err);
+  if (code) {
     ffmpeg_close(&from->source);
-    return -1;
+    return code;
   }
   *source = &from->source;
   return 0;
 }
 
+static bool is_intra_only(const struct ffmpeg_source *from) {
+  const AVCodecDescriptor *about = avcodec_descriptor_get(from->decoder->codec_id);
+  return about && about->props & AV_CODEC_PROP_INTRA_ONLY;
+}
+
 static void count_damage(struct ffmpeg_source *from) {
   atomic_fetch_add(&from->damaged, 1);
-  if (++from->damage_in_a_row >= DAMAGE_IN_A_ROW_MAX)
+  bool may_wait = from->arrivals && !from->serial; /* for a stream's first key frame */
+  if (++from->damage_in_a_row >= DAMAGE_IN_A_ROW_MAX && !may_wait)
     from->gave_up = true;
 }
 
@@ -329,19 +423,55 @@ static int feed_nothing(struct ffmpeg_source *from, int code, bool failed, struc
   return 1;
 }
 
+static void stamp_arrival(struct ffmpeg_source *from, int64_t at_ns) {
+  unsigned i = from->stamped++ % STAMPS;
+  from->stamps[i].pts = from->packet->pts;
+  from->stamps[i].at_ns = at_ns;
+  from->heard_ns = at_ns;
+}
+
+/* When the packet came that became this frame. */
+static int64_t arrival_of(const struct ffmpeg_source *from, const AVFrame *frame) {
+  unsigned newest = (from->stamped - 1) % STAMPS;
+  for (unsigned i = 0; i < STAMPS && i < from->stamped; i++)
+    if (from->stamps[i].pts == frame->pts && frame->pts != AV_NOPTS_VALUE)
+      return from->stamps[i].at_ns;
+  return from->stamps[newest].at_ns;
+}
+
+/* The next packet of whichever stream: 0; else FFmpeg's code. */
+static int take_packet(struct ffmpeg_source *from, int *failure) {
+  bool leapt = false;
+  int64_t at_ns;
+  int code;
+  if (from->arrivals) {
+    code = arrivals_take(from->arrivals, from->packet, &at_ns, &leapt, LOOK_UP_MS);
+  } else {
+    code = av_read_frame(from->input, from->packet);
+    at_ns = platform_now_ns();
+    *failure = ffmpeg_read_failure(from->input, code);
+  }
+  if (leapt && !is_intra_only(from))
+    avcodec_flush_buffers(from->decoder);
+  if (code >= 0 && from->packet->stream_index == from->stream->index)
+    stamp_arrival(from, at_ns);
+  return code;
+}
+
 /* Hands the decoder one packet, or the end. 1: done, or nothing came yet; 0: interrupted; -1. */
 static int feed(struct ffmpeg_source *from, struct error *err) {
-  int code = av_read_frame(from->input, from->packet);
+  int failure = 0, code = take_packet(from, &failure);
   if (source_interrupted(&from->source)) {
     av_packet_unref(from->packet);
     return 0;
   }
-  int failure = ffmpeg_read_failure(from->input, code);
   if (failure)
     from->read_error = failure;
   if (code < 0)
-    return feed_nothing(from, code, failure, err);
-  coverage_add(&from->coverage, from->packet);
+    return from->silent || (code == AVERROR(EAGAIN) && is_silent(from)) ? say_silent(from, err)
+                                                                        : feed_nothing(from, code, failure, err);
+  if (!from->arrivals)
+    coverage_add(&from->coverage, from->packet);
   if (from->packet->stream_index == from->stream->index) {
     if (from->packet->flags & AV_PKT_FLAG_CORRUPT)
       atomic_fetch_add(&from->damaged, 1);
@@ -366,7 +496,7 @@ static int64_t stamp(const struct ffmpeg_source *from, const AVFrame *frame) {
 
 /* At the end of a looping input: back to its start. */
 static bool rewind_input(struct ffmpeg_source *from) {
-  if (!from->options.loop || from->serial == from->rewound_at || source_interrupted(&from->source))
+  if (!from->options.loop || from->arrivals || from->serial == from->rewound_at || source_interrupted(&from->source))
     return false;
   if (from->gave_up || from->read_error)
     return false;
@@ -491,6 +621,12 @@ static bool is_before_start(const struct ffmpeg_source *from) {
   return from->loop_shift && from->options.start > 0 && time != FRAME_TIME_NONE && time < from->loop_shift;
 }
 
+/* A frame is not shown where a newer one can be: its packet is there already. */
+static bool is_outdated(const struct ffmpeg_source *from) {
+  return from->arrivals && from->given_ns && platform_now_ns() - from->given_ns < starved_ns &&
+         arrivals_has_more(from->arrivals);
+}
+
 /* The next frame that belongs to the part asked for: 1 with from->frame filled, 0 at the end, -1. */
 static int find_frame(struct ffmpeg_source *from, int64_t *pts, struct error *err) {
   int got;
@@ -505,7 +641,7 @@ static int find_frame(struct ffmpeg_source *from, int64_t *pts, struct error *er
       from->ended_early = true;
       return 0;
     }
-    if (from->options.start <= 0 || seconds >= 0)
+    if ((from->options.start <= 0 || seconds >= 0) && !is_outdated(from))
       break;
   }
   return got;
@@ -531,10 +667,11 @@ static int ffmpeg_read(struct source *source, struct frame *frame, struct error 
     return -1;
   if (!got)
     return finish(from, err);
-  int64_t captured_ns = platform_now_ns();
+  int64_t captured_ns = arrival_of(from, from->frame);
   double aspect = sample_aspect(from, from->frame);
   if (convert_frame(&from->convert, from->frame, frame, err))
     return error_prefix(err, "%s: ", from->spec);
+  from->given_ns = platform_now_ns();
   frame->captured_ns = captured_ns;
   frame->sample_aspect = (float)aspect;
   from->clock.last = pts;

@@ -31,7 +31,7 @@ struct frame {
   int pitch[3];            /* bytes from one row to the next, of each plane */
   float sample_aspect;     /* width of a pixel over its height, as the frame is to be seen; 0: square */
   int64_t pts;             /* in the source's time base, passed through untouched */
-  int64_t captured_ns;     /* platform_now_ns when the frame was captured or decoded */
+  int64_t captured_ns;     /* platform_now_ns when the frame was captured, or its packet came */
   uint64_t serial;         /* number of the frame in its source, from 0 */
   struct picture *picture; /* owns the planes' memory (picture.h); NULL: the memory outlives the frame by itself */
 };

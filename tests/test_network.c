@@ -1,0 +1,403 @@
+/* Streams from servers that send too much, fall silent, go away, come back, and change what they send: the newest frame
+ * at once, and no end. */
+#include "tests/cmocka_all.h"
+
+#include <arpa/inet.h>
+#include <errno.h>
+#include <poll.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <libavutil/log.h>
+
+#include "app/source/reader.h"
+#include "tests/clips.h"
+#include "unet/base/platform.h"
+
+#define FFMPEG "ffmpeg -nostdin -v error -y "
+
+enum { PATIENCE_MS = 60000, FRAMES = 50, LATE = FRAMES - 5 };
+
+/* --- a server of one client at a time --- */
+
+struct reply {
+  const char *head, *file; /* NULL: nothing is sent */
+  bool stays;              /* silent, with the line open, when all is sent */
+  bool has_parts;          /* sends what part of the file is asked for */
+};
+
+struct server {
+  pthread_t thread;
+  int port, socket;
+  bool speaks_http; /* the client begins */
+  const struct reply *replies;
+  int count; /* the last one is for all further clients */
+  atomic_int served;
+  atomic_bool stop;
+};
+
+#define TS_HEAD "HTTP/1.1 200 OK\r\nContent-Type: video/mp2t\r\nConnection: close\r\n\r\n"
+
+/* Whether the line says something, or is closed, before the server stops. */
+static bool await(struct server *server, int line) {
+  struct pollfd ready = {.fd = line, .events = POLLIN};
+  while (!server->stop)
+    if (poll(&ready, 1, 20) == 1)
+      return true;
+  return false;
+}
+
+static bool put(struct server *server, int line, const char *bytes, size_t size) {
+  while (size) {
+    ssize_t sent = send(line, bytes, size, MSG_NOSIGNAL | MSG_DONTWAIT);
+    if (sent < 0 && errno != EAGAIN)
+      return false;
+    if (sent < 0) {
+      if (server->stop)
+        return false;
+      usleep(1000);
+      continue;
+    }
+    bytes += sent;
+    size -= (size_t)sent;
+  }
+  return true;
+}
+
+/* Where the request wants the file to begin. */
+static bool take_request(struct server *server, int line, size_t *from) {
+  char request[4096] = "";
+  for (size_t size = 0; !strstr(request, "\r\n\r\n"); request[size] = 0) {
+    if (!await(server, line))
+      return false;
+    ssize_t got = recv(line, request + size, sizeof request - 1 - size, 0);
+    if (got <= 0)
+      return false;
+    size += (size_t)got;
+  }
+  const char *range = strstr(request, "Range: bytes=");
+  *from = range ? strtoul(range + 13, NULL, 10) : 0;
+  return true;
+}
+
+static void answer(struct server *server, const struct reply *reply, int line) {
+  size_t size = 0, from = 0;
+  char head[256] = "";
+  if (server->speaks_http && !take_request(server, line, &from))
+    return;
+  char *bytes = reply->file ? (char *)shell_output(&size, "cat %s", reply->file) : NULL;
+  if (reply->has_parts)
+    snprintf(head, sizeof head,
+             "HTTP/1.1 206 Partial Content\r\nContent-Range: bytes %zu-%zu/%zu\r\nContent-Length: %zu\r\n"
+             "Accept-Ranges: bytes\r\n\r\n",
+             from, size - 1, size, size - from);
+  else if (reply->head)
+    snprintf(head, sizeof head, "%s", reply->head);
+  if (put(server, line, head, strlen(head)) && bytes)
+    put(server, line, bytes + from, size - from);
+  free(bytes);
+  char rest[512];
+  while (reply->stays && await(server, line))
+    if (recv(line, rest, sizeof rest, 0) <= 0)
+      break;
+}
+
+static void *serve(void *opaque) {
+  struct server *server = opaque;
+  while (await(server, server->socket)) {
+    int line = accept(server->socket, NULL, NULL), number = server->served;
+    answer(server, &server->replies[number < server->count ? number : server->count - 1], line);
+    server->served++;
+    close(line);
+  }
+  return NULL;
+}
+
+static int open_port(int kind, int *port) {
+  struct sockaddr_in address = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+  socklen_t size = sizeof address;
+  int opened = socket(AF_INET, kind | SOCK_CLOEXEC, 0);
+  if (opened < 0 || bind(opened, (struct sockaddr *)&address, sizeof address) ||
+      getsockname(opened, (struct sockaddr *)&address, &size) || (kind == SOCK_STREAM && listen(opened, 8))) {
+    print_message("no local network here\n");
+    skip();
+  }
+  *port = ntohs(address.sin_port);
+  return opened;
+}
+
+static void server_start(struct server *server, bool speaks_http, const struct reply *replies, int count) {
+  *server = (struct server){.speaks_http = speaks_http, .replies = replies, .count = count};
+  server->socket = open_port(SOCK_STREAM, &server->port);
+  assert_int_equal(pthread_create(&server->thread, NULL, serve, server), 0);
+}
+
+static void server_end(struct server *server) {
+  server->stop = true;
+  pthread_join(server->thread, NULL);
+  close(server->socket);
+}
+
+/* --- a reader of it --- */
+
+struct reading {
+  char spec[128];
+  struct source_options options;
+  struct mailbox mailbox;
+  struct reader *reader;
+};
+
+static void reading_start(struct reading *reading, const char *scheme, int port, double timeout) {
+  struct source *none = NULL;
+  *reading = (struct reading){.options = {.live = true, .read_timeout = timeout}};
+  snprintf(reading->spec, sizeof reading->spec, "%s://127.0.0.1:%d", scheme, port);
+  mailbox_init(&reading->mailbox);
+  assert_int_equal(reader_start(&reading->reader, &none, reading->spec, &reading->options, &reading->mailbox, NULL), 0);
+}
+
+static int reading_end(struct reading *reading, struct error *err) {
+  int status = reader_stop(&reading->reader, err);
+  mailbox_free(&reading->mailbox);
+  return status;
+}
+
+/* Which one it is, by its grey, when it is seen. */
+static int number_of(const struct frame *frame) {
+  return (frame->plane[0][frame->pitch[0] * (frame->height / 2) + frame->width / 2] - 16 + 2) / 4;
+}
+
+/* Takes frames until this one or a later one has come. Demuxer and decoder may hold the last ones back. */
+static struct frame wait_for_number(struct reading *reading, int number) {
+  const struct mail *mail = NULL;
+  int last = -1;
+  for (int64_t until = platform_now_ns() + (int64_t)PATIENCE_MS * 1000000; platform_now_ns() < until;)
+    if (mailbox_take(&reading->mailbox, &mail, 100) == 1 && (last = number_of(&mail->frame)) >= number)
+      return mail->frame;
+  fail_msg("%s: frame %d did not come; the last one was %d", reading->spec, number, last);
+  return (struct frame){0};
+}
+
+static void wait_for_loss(struct reading *reading, struct reader_status *status) {
+  for (int i = 0; i < PATIENCE_MS; i++) {
+    reader_get_status(reading->reader, status);
+    if (status->lost)
+      return;
+    usleep(1000);
+  }
+  fail_msg("%s: it is not lost", reading->spec);
+}
+
+/* Half a minute of video, sent at once: the last frame is there at once, with the time when it came. */
+static void newest_frame_at_once(void **state) {
+  (void)state;
+  static const struct {
+    const char *scheme;
+    struct reply reply;
+  } cases[] = {
+      {"http", {TS_HEAD, "slow.ts", true, false}},
+      {"tcp", {NULL, "slow.ts", true, false}},
+      {"http",
+       {"HTTP/1.0 200 OK\r\nContent-Type: multipart/x-mixed-replace; boundary=ffmpeg\r\n\r\n", "slow.mjpeg", true,
+        false}},
+  };
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    struct server server;
+    struct reading reading;
+    struct source_info info;
+    server_start(&server, !strcmp(cases[i].scheme, "http"), &cases[i].reply, 1);
+    int64_t begun_ns = platform_now_ns();
+    reading_start(&reading, cases[i].scheme, server.port, 0);
+    struct frame last = wait_for_number(&reading, LATE);
+    double took = (double)(platform_now_ns() - begun_ns) * 1e-9;
+    assert_true(last.captured_ns >= begun_ns && last.captured_ns <= platform_now_ns());
+    assert_true(reader_get_info(reading.reader, &info));
+    assert_true(info.realtime && info.returns && info.width == 64 && info.height == 48);
+    if (took > 15)
+      fail_msg("%s: the last frame came after %.1f s", reading.spec, took);
+    assert_int_equal(reading_end(&reading, NULL), 0);
+    server_end(&server);
+  }
+}
+
+/* What can be sought is a file wherever it lies, and so is what has a length. */
+static void file_over_http_is_paced(void **state) {
+  (void)state;
+  static const struct reply replies[] = {{NULL, "slow.ts", false, true}};
+  struct server server;
+  struct source *source;
+  struct source_info info;
+  struct error err;
+  char spec[64];
+  server_start(&server, true, replies, 1);
+  snprintf(spec, sizeof spec, "http://127.0.0.1:%d/clip.ts", server.port);
+  if (source_open(&source, spec, &(struct source_options){.live = true, .read_timeout = 2}, &err))
+    fail_msg("%s", err.message);
+  source_get_info(source, &info);
+  assert_true(!info.realtime && !info.returns && info.duration > 20);
+  source_close(&source);
+  server_end(&server);
+}
+
+/* Rendered, every frame of a pipe counts; live, the newest one does. */
+static void pipe_is_a_stream_when_live(void **state) {
+  (void)state;
+  shell("mkfifo pipe");
+  for (int live = 0; live < 2; live++) {
+    struct source *source;
+    struct source_info info;
+    struct error err;
+    shell("cat slow.ts >pipe &");
+    if (source_open(&source, clip("pipe"), &(struct source_options){.live = live}, &err))
+      fail_msg("%s", err.message);
+    source_get_info(source, &info);
+    assert_true(info.realtime == live && !info.returns);
+    source_close(&source);
+  }
+}
+
+/* Silence, an end, and another size and format in the same line or the next: it goes on. */
+static void stream_goes_on(void **state) {
+  (void)state;
+  static const struct reply replies[] = {{TS_HEAD, "quick.ts", true, false},
+                                         {NULL, NULL, false, false},
+                                         {TS_HEAD, "changed.ts", false, false},
+                                         {TS_HEAD, "slow.ts", true, false}};
+  struct server server;
+  struct reading reading;
+  struct reader_status status;
+  struct source_info info;
+  server_start(&server, true, replies, 4);
+  reading_start(&reading, "http", server.port, 0.3);
+  wait_for_number(&reading, LATE);
+  wait_for_loss(&reading, &status);
+  assert_true(status.opened);
+  assert_non_null(strstr(status.reason, "nothing came for 0.3 s"));
+  struct frame large = wait_for_number(&reading, LATE);
+  while (large.width != 96)
+    large = wait_for_number(&reading, LATE);
+  assert_int_equal(large.height, 80);
+  assert_true(reader_get_info(reading.reader, &info));
+  assert_true(info.width == 96 && info.height == 80);
+  while (large.width != 64)
+    large = wait_for_number(&reading, LATE);
+  assert_int_equal(reading_end(&reading, NULL), 0);
+  server_end(&server);
+}
+
+/* A sender that is not there yet is waited for. */
+static void sender_comes_late(void **state) {
+  (void)state;
+  int port, other;
+  struct reading reading;
+  struct reader_status status;
+  size_t size;
+  close(open_port(SOCK_DGRAM, &port)); /* one that is free */
+  reading_start(&reading, "udp", port, 0.3);
+  wait_for_loss(&reading, &status);
+  assert_false(status.opened);
+  assert_non_null(strstr(status.reason, "nothing came"));
+  int sender = open_port(SOCK_DGRAM, &other);
+  struct sockaddr_in to = {
+      .sin_family = AF_INET, .sin_port = htons((uint16_t)port), .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+  char *bytes = (char *)shell_output(&size, "cat slow.ts");
+  for (int i = 0; i < 400 && !status.opened; i++) {
+    for (size_t at = 0; at + 1316 <= size; at += 1316) {
+      sendto(sender, bytes + at, 1316, 0, (struct sockaddr *)&to, sizeof to);
+      usleep(200);
+    }
+    reader_get_status(reading.reader, &status);
+  }
+  assert_true(status.opened);
+  const struct mail *mail;
+  assert_int_equal(mailbox_take(&reading.mailbox, &mail, PATIENCE_MS), 1);
+  free(bytes);
+  close(sender);
+  assert_int_equal(reading_end(&reading, NULL), 0);
+}
+
+/* A server that refuses may be started yet; one that nobody knows, a page that is not there and no video are mistakes.
+ */
+static void mistakes_are_told_from_absence(void **state) {
+  (void)state;
+  static const struct reply not_found = {"HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\n\r\n", NULL, false, false},
+                            busy = {"HTTP/1.1 503 Service Unavailable\r\nContent-Length: 0\r\n\r\n", NULL, false,
+                                    false},
+                            page = {"HTTP/1.1 200 OK\r\nContent-Type: text/html\r\nContent-Length: 35\r\n\r\n",
+                                    "page.html", false, false};
+  struct source_options live = {.live = true, .read_timeout = 2};
+  struct source *source;
+  struct error err;
+  int port;
+  char spec[64];
+  close(open_port(SOCK_STREAM, &port));
+  snprintf(spec, sizeof spec, "tcp://127.0.0.1:%d", port);
+  assert_int_equal(source_open(&source, spec, &live, &err), SOURCE_NOT_YET);
+  assert_non_null(strstr(err.message, "refused"));
+  assert_int_equal(source_open(&source, "http://no such host/a.ts", &live, &err), -1);
+  assert_int_equal(source_open(&source, "nonsense://127.0.0.1/a.ts", &live, &err), -1);
+  const struct {
+    const struct reply *reply;
+    int code;
+  } cases[] = {{&not_found, -1}, {&busy, SOURCE_NOT_YET}, {&page, -1}};
+  for (int i = 0; i < 3; i++) {
+    struct server server;
+    server_start(&server, true, cases[i].reply, 1);
+    snprintf(spec, sizeof spec, "http://127.0.0.1:%d/", server.port);
+    int code = source_open(&source, spec, &live, &err);
+    if (code != cases[i].code)
+      fail_msg("%d: %s", code, err.message);
+    assert_int_equal(err.status, STATUS_INPUT);
+    server_end(&server);
+  }
+}
+
+/* Whatever the reader waits for, it can be left. */
+static void can_always_be_left(void **state) {
+  (void)state;
+  static const struct reply silent = {NULL, NULL, true, false}, half = {TS_HEAD, "slow.ts", true, false};
+  const struct reply *replies[] = {&silent, &half};
+  for (int i = 0; i < 2; i++) {
+    struct server server;
+    struct reading reading;
+    server_start(&server, true, replies[i], 1);
+    reading_start(&reading, "http", server.port, 0);
+    if (i == 1)
+      wait_for_number(&reading, LATE);
+    else
+      usleep(100000);
+    int64_t begun_ns = platform_now_ns();
+    assert_int_equal(reading_end(&reading, NULL), 0);
+    assert_true(platform_now_ns() - begun_ns < (int64_t)10 * 1000000000);
+    server_end(&server);
+  }
+}
+
+/* Each frame has a grey of its own. */
+static void make_clip(const char *picture, const char *output) {
+  shell(FFMPEG "-f lavfi -i color=black:s=%s,geq=lum='16+4*N':cb=128:cr=128 -frames:v %d %s", picture, FRAMES, output);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(newest_frame_at_once),       cmocka_unit_test(file_over_http_is_paced),
+      cmocka_unit_test(pipe_is_a_stream_when_live), cmocka_unit_test(stream_goes_on),
+      cmocka_unit_test(sender_comes_late),          cmocka_unit_test(mistakes_are_told_from_absence),
+      cmocka_unit_test(can_always_be_left),
+  };
+  av_log_set_level(AV_LOG_QUIET);
+  if (!clips_open())
+    return 77;
+  make_clip("64x48:r=2,format=yuv420p", "-c:v mpeg2video -qscale 1 -g 5 slow.ts");
+  make_clip("64x48:r=25,format=yuv420p", "-c:v mpeg2video -qscale 1 -g 5 quick.ts");
+  make_clip("64x48:r=2,format=yuvj420p", "-c:v mjpeg -qscale 1 -f mpjpeg slow.mjpeg");
+  make_clip("96x80:r=25,format=yuv420p", "-c:v libx264 -qp 0 -g 5 -bf 0 changed.ts");
+  shell("echo '<html><body>no video</body></html>' >page.html");
+  int failed = cmocka_run_group_tests(tests, NULL, NULL);
+  clips_close();
+  return failed;
+}
