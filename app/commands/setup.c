@@ -41,6 +41,7 @@ void setup_source_options(struct source_options *source, const struct options *o
       .fps = options->input_fps,
       .start = options->start,
       .duration = live ? 0 : options->duration,
+      .read_timeout = options->read_timeout,
       .stop = &setup_stop,
       .log = log,
   };

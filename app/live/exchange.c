@@ -11,9 +11,14 @@
 /* Figures change with every frame, and nobody reads so fast. */
 static const int64_t publish_ns = 100000000;
 
+/* What it is, or what it is waited for by. */
+static const char *source_words(const struct live *live) {
+  const char *known = *live->info.description ? live->info.description : live->spec;
+  return live->spec ? known : "text to image";
+}
+
 static void tell_engine(const struct live *live) {
-  log_line(&live->log, LOG_INFO, "%s -> %s, %dx%d, %d step%s, %s",
-           live->spec ? live->info.description : "text to image", live->engine.info.model,
+  log_line(&live->log, LOG_INFO, "%s -> %s, %dx%d, %d step%s, %s", source_words(live), live->engine.info.model,
            live->engine.prepared.shape.width, live->engine.prepared.shape.height, live->engine.prepared.shape.steps,
            live->engine.prepared.shape.steps == 1 ? "" : "s", live->engine.info.device);
   if (live->engine.info.large_autoencoder)
@@ -171,7 +176,7 @@ static void publish(struct live *live, int64_t now_ns) {
     told->width = shape->width;
     told->height = shape->height;
     snprintf(told->model, sizeof told->model, "%s", live->engine.info.model);
-    snprintf(told->source, sizeof told->source, "%s", live->spec ? live->info.description : "text to image");
+    snprintf(told->source, sizeof told->source, "%s", source_words(live));
     live_describe_state(live, told->state, sizeof told->state);
     if (now_ns < live->state.notice_until_ns)
       snprintf(told->notice, sizeof told->notice, "%s", live->state.notice);
@@ -184,6 +189,8 @@ void live_exchange(struct live *live, int64_t now_ns) {
   struct live_state *state = &live->state;
   struct parameters *values = &state->settings.values;
   hub_take(live->hub, state, now_ns);
+  if (live->reader)
+    reader_get_info(live->reader, &live->info);
   exchange_settings(live);
   publish(live, now_ns);
   if (state->ready)

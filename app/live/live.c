@@ -48,7 +48,9 @@ static int open_all(struct live *live, struct error *err) {
   if (needs_input || live->source_is_control) {
     if (live_open_source(live, &source, err))
       return -1;
-    source_get_info(source, &live->info);
+    if (source)
+      source_get_info(source, &live->info);
+    live->first_source = live->info;
   }
   if (live_open_beside(live, err)) {
     source_close(&source);

@@ -42,8 +42,9 @@ struct live {
   bool source_is_control; /* text to image has no other than that of the controls */
   char clip[PATHS_MAX];
   struct source_options source_options;
-  struct mirror mirror; /* that sources of source_options look at, on their threads */
-  struct source_info info;
+  struct mirror mirror;            /* that sources of source_options look at, on their threads */
+  struct source_info info;         /* of the source; zeros until it is known */
+  struct source_info first_source; /* the same, for the engine's threads */
   struct mailbox frames, pictures;
   struct reader *reader;
   struct masking *masking;

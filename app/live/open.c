@@ -15,6 +15,8 @@ int live_open_source(struct live *live, struct source **source, struct error *er
   live->spec = options->input ? options->input : "camera";
   if (live->source_is_control)
     live->spec = options->control_source;
+  if ((options->input || live->source_is_control) && source_opens_late(live->spec))
+    return 0;
   if (source_open(source, live->spec, &live->source_options, err) == 0)
     return 0;
   if (options->input || live->source_is_control || atomic_load(&setup_stop))
@@ -64,7 +66,7 @@ static int open_with(struct live *live, const struct options *options, const str
   const struct setup setup = {
       .options = options,
       .nearest = used != NULL,
-      .info = live->spec ? &live->info : NULL,
+      .info = live->spec ? &live->first_source : NULL,
       .longest = LONGEST_SIDE,
       .larger = true,
       .smooth = true,
@@ -91,12 +93,22 @@ static int open_with(struct live *live, const struct options *options, const str
   return 0;
 }
 
+/* Without --size the picture has the source's shape: that of one that is not there yet is waited for. */
+static int await_source(struct live *live, struct error *err) {
+  if (!live->reader || live->options->values.size.width || live->first_source.shape > 0 ||
+      reader_wait_info(live->reader, &live->first_source))
+    return 0;
+  return error_set(err, STATUS_INPUT, "%s: it has not come", live->spec);
+}
+
 /* Runs on the engine thread, then on the opener's, and reads only what no longer changes. */
 static int open_engine_for(void *opaque, const struct engine_info *used, struct opened *opened, struct error *err) {
   struct live *live = opaque;
   struct options wish;
   if (!used) {
     opened->beginning.values = live->first_values;
+    if (await_source(live, err))
+      return -1;
     return open_with(live, live->options, used, opened, err);
   }
   if (wish_options(&wish, live->options, &opened->beginning.values, used, err))
@@ -114,6 +126,8 @@ static int open_engine_for(void *opaque, const struct engine_info *used, struct 
 static int before(void *opaque, struct engine *engine, struct engine_request *request, struct error *err) {
   struct live *live = opaque;
   const struct frame *frame = request->frame;
+  if (live->reader && live->first_source.shape <= 0)
+    reader_get_info(live->reader, &live->first_source);
   if (styling_apply(&live->styling, engine, frame, err))
     return -1;
   request->control_frame = live->source_is_control ? frame : control_source_at(live->control, frame);
@@ -150,7 +164,7 @@ int live_start_threads(struct live *live, struct source **source, struct error *
   for (int i = 1; i <= live->options->lora_count && live->loras.count < CHOICES_MAX; i++)
     live->loras.text[live->loras.count++] = parameters_text(&live->options->values, PARAMETER_LORA, i);
   live->state.loras = &live->loras;
-  if (*source && reader_start(&live->reader, source, live->spec, &live->source_options, &live->frames, err))
+  if (live->spec && reader_start(&live->reader, source, live->spec, &live->source_options, &live->frames, err))
     return -1;
   return loop_start(&live->loop, &params, live->reader ? &live->frames : NULL, &live->pictures, err);
 }
@@ -159,7 +173,7 @@ int live_stop_threads(struct live *live, struct error *err) {
   struct error reader_err;
   int reader = reader_stop(&live->reader, &reader_err);
   int engine = loop_stop(&live->loop, err);
-  if (reader && !engine)
+  if (reader) /* the engine waited for it in vain */
     *err = reader_err;
   return reader || engine ? -1 : 0;
 }
@@ -167,7 +181,7 @@ int live_stop_threads(struct live *live, struct error *err) {
 int live_open_beside(struct live *live, struct error *err) {
   const struct options *options = live->options;
   const struct control_source_params control = {live->source_is_control ? NULL : options->control_source,
-                                                &live->source_options, &live->info, 0};
+                                                &live->source_options, &live->first_source, 0};
   if (masking_open(&live->masking, options->mask, &live->log, &setup_stop, err))
     return -1;
   return control_source_open(&live->control, &control, err);

@@ -194,8 +194,12 @@ bool live_describe_state(struct live *live, char *words, size_t size) {
   if (live->reader)
     reader_get_status(live->reader, &reader);
   if (reader.lost) {
-    snprintf(words, size, "source lost: %s", reader.reason);
+    snprintf(words, size, "%s: %s", reader.opened ? "source lost" : "waiting for the source", reader.reason);
     return true;
+  }
+  if (live->reader && !reader.opened) {
+    snprintf(words, size, "opening %s", live->spec);
+    return false;
   }
   if (control_source_state(live->control, words, size))
     return true;

@@ -627,7 +627,8 @@ static int check_arguments(struct parser *parser, const struct command_text *com
 }
 
 int options_parse(struct options *options, struct options_request *request, int argc, char **argv, struct error *err) {
-  *options = (struct options){.quality = -1, .warmup = -1, .device = {.name = "auto", .precision = PRECISION_AUTO}};
+  *options = (struct options){
+      .quality = -1, .warmup = -1, .read_timeout = 2, .device = {.name = "auto", .precision = PRECISION_AUTO}};
   parameters_init(&options->values);
   *request = (struct options_request){ACTION_RUN, NULL};
   struct parser parser = {.options = options, .request = request, .argc = argc, .next = 1, .argv = argv};

@@ -48,9 +48,10 @@ struct options {
   int input_width, input_height; /* asked of a camera, screen or pattern */
   double input_fps;
   bool loop;
-  double start;    /* seconds into the input */
-  double duration; /* seconds of input (render) or of running (live); 0: all */
-  long frames;     /* stop after so many frames shown, written or measured; 0: no limit */
+  double start;        /* seconds into the input */
+  double read_timeout; /* seconds */
+  double duration;     /* seconds of input (render) or of running (live); 0: all */
+  long frames;         /* stop after so many frames shown, written or measured; 0: no limit */
 
   /* render */
   const char *output_format; /* FFmpeg muxer or extension; NULL: what suits OUT */

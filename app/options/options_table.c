@@ -106,11 +106,14 @@ const struct option option_table[] = {
      .help = "frame rate asked of a camera, screen or the test pattern; of a picture sequence (default: 25)"},
     {"mirror", 0, OPTION_PARAMETER, GROUP_INPUT, LIVE, .parameter = PARAMETER_MIRROR},
     {"loop", 0, OPTION_FLAG, GROUP_INPUT, LIVE, AT(loop),
-     .help = "start again at the end of a file; a still picture stays on"},
+     .help = "start again at the end of a file; a still picture stays anyway"},
     {"start", 0, OPTION_SECONDS, GROUP_INPUT, LIVE | RENDER, "TIME", AT(start), .min = 0, .max = COUNT_MAX,
      .help = "begin so far into the input: seconds, or as in 500ms, 0:02, 1:02:03.5"},
     {"duration", 0, OPTION_SECONDS, GROUP_INPUT, LIVE | RENDER, "TIME", AT(duration), .min = 0.001, .max = COUNT_MAX,
      .help = "render so much of the input; live: quit after so long"},
+    {"read-timeout", 0, OPTION_SECONDS, GROUP_INPUT, LIVE, "TIME", AT(read_timeout), .min = 0.05, .max = COUNT_MAX,
+     .help = "a stream or camera that gives nothing for so long is lost, and opened again until it is back (default: "
+             "2)"},
     {"frames", 0, OPTION_LONG, GROUP_INPUT, ENGINE, "N", AT(frames), .min = 1, .max = COUNT_MAX,
      .help = "stop after so many frames"},
 

@@ -3,6 +3,7 @@
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "app/flow/mailbox.h"
 #include "app/source/follower.h"
@@ -33,12 +34,13 @@ static void pass_line(void *opaque, enum log_level level, const char *text) {
 
 /* --- opening --- */
 
-/* The start of a file is the same; a camera has none. */
+/* The start of a file is the same; a camera has none. As source_open. */
 static int open_source(struct control_source *control, struct source **source, struct source_info *info,
                        struct error *err) {
   const char *spec = control->params.spec;
-  if (source_open(source, spec, &control->options, err))
-    return -1;
+  int code = source_open(source, spec, &control->options, err);
+  if (code)
+    return code;
   source_get_info(*source, info);
   if (!info->realtime || control->options.start <= 0)
     return 0;
@@ -48,9 +50,14 @@ static int open_source(struct control_source *control, struct source **source, s
 }
 
 static int start(struct control_source *control, struct error *err) {
-  struct source *source;
+  const char *spec = control->params.spec;
+  struct source *source = NULL;
   struct source_info info;
-  if (open_source(control, &source, &info, err))
+  bool late = control->options.live && source_opens_late(spec) && strncmp(spec, "http", 4) != 0;
+  int opened = late ? SOURCE_NOT_YET : open_source(control, &source, &info, err);
+  if (opened == SOURCE_NOT_YET)
+    return reader_start(&control->reader, &source, spec, &control->options, &control->mailbox, err);
+  if (opened)
     return -1;
   log_line(&control->log, LOG_INFO, "%s", info.description);
   const struct follower_options options = {control->params.first, control->params.patience_ms};
@@ -75,6 +82,7 @@ int control_source_open(struct control_source **out, const struct control_source
                                              .loop = first->loop,
                                              .start = first->start,
                                              .duration = first->duration,
+                                             .read_timeout = first->read_timeout,
                                              .stop = first->stop,
                                              .log = &control->log};
   mailbox_init(&control->mailbox);

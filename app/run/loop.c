@@ -252,7 +252,8 @@ static void close_all(struct loop *loop) {
 
 static void *loop_main(void *opaque) {
   struct loop *loop = opaque;
-  loop->failed = open_first(loop) || run(loop);
+  /* Whoever ends it while it opens has no use for the reason. */
+  loop->failed = open_first(loop) ? !loop->stop : run(loop) != 0;
   close_all(loop);
   mailbox_close(loop->out);
   return NULL;

@@ -17,13 +17,17 @@ const char *ffmpeg_reason(int code, char *buffer) {
   return buffer;
 }
 
+static bool is_web(const char *url) {
+  return !strncmp(url, "http://", 7) || !strncmp(url, "https://", 8);
+}
+
 bool ffmpeg_can_reopen(const char *spec, const struct source_options *options) {
   struct platform_entry file;
   if (!platform_look(&file, file_path(spec)))
     return file.kind == ENTRY_FILE;
   if (errno != ENOENT && errno != ENOTDIR && errno != ENAMETOOLONG)
     return true; /* a file: opening it says what is wrong */
-  return !options->input_format && (!strncmp(spec, "http://", 7) || !strncmp(spec, "https://", 8));
+  return !options->input_format && is_web(spec);
 }
 
 bool ffmpeg_is_device(const AVInputFormat *format) {
@@ -100,7 +104,7 @@ static int collect_wishes(AVDictionary **wishes, const AVInputFormat *format, co
 
 /* A file on a server is read on where it was when the line fails. */
 static void keep_reading(AVDictionary **wishes, const struct source_options *options, const char *url) {
-  if (!options->live || strncmp(url, "http", 4))
+  if (!options->live || !is_web(url))
     return;
   av_dict_set(wishes, "reconnect", "1", AV_DICT_DONT_OVERWRITE);
   if (options->read_timeout > 0)
@@ -162,7 +166,7 @@ static bool is_mistake(const char *url, int code) {
   case AVERROR(ENOSYS):
     return true;
   case AVERROR_INVALIDDATA:
-    return !strncmp(url, "http", 4);
+    return is_web(url);
   case AVERROR(EIO):
     return is_unknown_host(url);
   }
@@ -172,7 +176,7 @@ static bool is_mistake(const char *url, int code) {
 static void say_refused(const char *spec, const char *url, const AVInputFormat *format, int code, struct error *err) {
   char reason[128];
   if (device_is_camera(format) && camera_refuse(url, AVUNERROR(code), err))
-    return -1;
+    return;
   const char *hint = protocols_hint(format ? format : find_format(url));
   bool unknown = !*hint && (code == AVERROR_EOF || code == AVERROR_INVALIDDATA);
   error_set(err, code == AVERROR(ENOMEM) ? STATUS_FAILED : STATUS_INPUT, "%s: cannot be opened: %s%s", spec,

@@ -4,6 +4,8 @@
 #include <string.h>
 
 #include "app/platform/platform_camera.h"
+#include "app/source/pipe_input.h"
+#include "app/source/protocols.h"
 #include "app/source/source_impl.h"
 #include "app/source/spec.h"
 #include "unet/base/platform.h"
@@ -44,11 +46,12 @@ int source_open(struct source **source, const char *spec, const struct source_op
   char resolved[SPEC_MAX];
   if (!err)
     err = &local;
-  if (spec_resolve(spec, resolved, err) ||
-      (strcmp(resolved, "camera") ? open_spec(source, resolved, options, err) : open_camera(source, options, err)))
+  if (spec_resolve(spec, resolved, err))
     return -1;
-  (*source)->mirror = options->mirror;
-  return 0;
+  int code = strcmp(resolved, "camera") ? open_spec(source, resolved, options, err) : open_camera(source, options, err);
+  if (!code)
+    (*source)->mirror = options->mirror;
+  return code;
 }
 
 static bool is_mirrored(const struct source *source) {
@@ -58,6 +61,11 @@ static bool is_mirrored(const struct source *source) {
   bool now = wish == MIRROR_ON || (wish == MIRROR_AUTO && source->is_mirror);
   atomic_store(&source->mirror->now, now);
   return now;
+}
+
+bool source_opens_late(const char *spec) {
+  char resolved[SPEC_MAX];
+  return spec_resolve(spec, resolved, NULL) == 0 && (protocols_is_network(resolved) || pipe_input_is(resolved));
 }
 
 int source_read(struct source *source, struct frame *frame, struct error *err) {

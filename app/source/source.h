@@ -76,6 +76,8 @@ struct source {
 /* 0, SOURCE_NOT_YET or -1, both with err. spec: a file, URL, "pattern[:WxH]", a device ("/dev/video0", "x11grab::0.0",
  * "lavfi:testsrc2=s=512x512:r=30"), "camera", or another spelling of one of these (spec.h). */
 int source_open(struct source **source, const char *spec, const struct source_options *options, struct error *err);
+/* Whether opening it may take as long as somebody else likes: another computer, the writer of a pipe. */
+bool source_opens_late(const char *spec);
 int source_read(struct source *source, struct frame *frame, struct error *err);
 void source_get_info(const struct source *source, struct source_info *info);
 void source_interrupt(struct source *source);

@@ -51,7 +51,7 @@ struct ffmpeg_source {
   struct coverage coverage;
   struct arrivals *arrivals; /* of a stream; NULL: packets are read where they are decoded */
   bool watched, opened;      /* silence ends it; input belongs to the thread of arrivals where there is one */
-  atomic_bool silent;        /* for too long */
+  atomic_int silent_ms;      /* for so long, which is too long; 0: it is not */
   _Atomic int64_t heard_ns;  /* when something came last */
   int64_t heard_bytes;       /* until then, while it is opened */
   struct {
@@ -100,13 +100,14 @@ static bool is_silent(struct ffmpeg_source *from) {
     from->heard_bytes = from->input->pb->bytes_read;
     from->heard_ns = now_ns;
   }
-  if ((double)(now_ns - from->heard_ns) > silence_allowed(from) * 1e9)
-    from->silent = true;
-  return from->silent;
+  double allowed = silence_allowed(from);
+  if ((double)(now_ns - from->heard_ns) > allowed * 1e9)
+    from->silent_ms = (int)lrint(allowed * 1000);
+  return from->silent_ms;
 }
 
 static int say_silent(const struct ffmpeg_source *from, struct error *err) {
-  return error_set(err, STATUS_INPUT, "%s: nothing came for %g s", from->spec, silence_allowed(from));
+  return error_set(err, STATUS_INPUT, "%s: nothing came for %g s", from->spec, from->silent_ms * 1e-3);
 }
 
 static int is_interrupted(void *opaque) {
@@ -345,7 +346,7 @@ static int prepare(struct ffmpeg_source *from, struct error *err) {
   if (!code)
     code = find_decoder(from, err);
   if (code)
-    return from->silent ? (say_silent(from, err), SOURCE_NOT_YET) : code;
+    return from->silent_ms ? (say_silent(from, err), SOURCE_NOT_YET) : code;
   from->realtime = paces_itself(from);
   from->source.is_mirror = device_is_mirror(from->input);
   from->convert.copies = lends_few(from);
@@ -468,8 +469,8 @@ static int feed(struct ffmpeg_source *from, struct error *err) {
   if (failure)
     from->read_error = failure;
   if (code < 0)
-    return from->silent || (code == AVERROR(EAGAIN) && is_silent(from)) ? say_silent(from, err)
-                                                                        : feed_nothing(from, code, failure, err);
+    return from->silent_ms || (code == AVERROR(EAGAIN) && is_silent(from)) ? say_silent(from, err)
+                                                                           : feed_nothing(from, code, failure, err);
   if (!from->arrivals)
     coverage_add(&from->coverage, from->packet);
   if (from->packet->stream_index == from->stream->index) {
