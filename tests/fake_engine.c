@@ -376,7 +376,8 @@ int engine_submit(struct engine *engine, const struct engine_request *request, s
   entry->input = frame ? frame->plane[0] : NULL;
   entry->control = request->control_frame ? request->control_frame->plane[0] : NULL;
   entry->output = picture.plane[0];
-  engine->last_done_ns = (engine->last_done_ns > now ? engine->last_done_ns : now) + script.frame_ms * INT64_C(1000000);
+  int64_t began = engine->last_done_ns > now ? engine->last_done_ns : now;
+  engine->last_done_ns = began + (script.frame_ms + script.step_ms * shape->steps) * INT64_C(1000000);
   pthread_mutex_lock(&lock);
   const struct fake_flight newest = {.frame = picture,
                                      .prepared = request->prepared,

@@ -11,6 +11,7 @@ enum { FAKE_LOG = 512 };
 
 struct fake_engine_script {
   int open_ms, frame_ms;
+  int step_ms;          /* each step of a frame takes longer by so much */
   bool gated;           /* no picture is done before fake_engine_release lets it be */
   int depth;            /* frames worth having in flight; 0: one */
   long fail_at_submit;  /* from 1: this submit fails; 0: none */

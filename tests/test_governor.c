@@ -78,7 +78,7 @@ static void simulate(struct machine *machine, double budget_ms, double seconds, 
   governor_begin(&governor, budget_ms, rungs, count, 0);
   for (int i = 0; i < count; i++)
     if (absent >> i & 1)
-      governor_refuse(&governor, i);
+      governor_refuse(&governor, i, 0);
   for (double s = 0; s < seconds;) {
     int rung = governor.rung;
     double ms = frame_time(machine, s, &rungs[rung], rung);

@@ -29,6 +29,7 @@ struct rig {
   int befores;
   uint64_t before_serial, refused;
   struct frame control; /* that it gives to the request */
+  double budget_ms;
 };
 
 static void set_prompt_text(struct loop *loop, int index, const char *text) {
@@ -101,8 +102,11 @@ static int note_before(void *opaque, struct engine *engine, struct engine_reques
 }
 
 static void rig_start(struct rig *rig, const struct fake_engine_script *script, bool has_frames) {
-  *rig =
-      (struct rig){.early = rig->early, .before = rig->before, .refused = rig->refused, .controlled = rig->controlled};
+  *rig = (struct rig){.early = rig->early,
+                      .before = rig->before,
+                      .refused = rig->refused,
+                      .controlled = rig->controlled,
+                      .budget_ms = rig->budget_ms};
   fake_engine_begin(script);
   mailbox_init(&rig->in);
   mailbox_init(&rig->out);
@@ -110,6 +114,8 @@ static void rig_start(struct rig *rig, const struct fake_engine_script *script, 
   const struct loop_params params = {.open = open_fake,
                                      .before = rig->before ? note_before : NULL,
                                      .opaque = rig,
+                                     .budget_ms = rig->budget_ms,
+                                     .floor_pixels = 8192 * 8192, /* so that only steps are left to do without */
                                      .memory_limit = LIMIT,
                                      .log = &rig->log};
   assert_int_equal(loop_start(&rig->loop, &params, has_frames ? &rig->in : NULL, &rig->out, NULL), 0);
@@ -191,12 +197,33 @@ static void policy(void **state) {
       {{.depth = 1, .ended = true, .stale = true}, LOOP_END},
       {{.depth = 2, .in_flight = 1, .ended = true}, LOOP_COLLECT},
       {{.depth = 1}, LOOP_WAIT},
+      {{.depth = 1, .fresh = true, .late = true}, LOOP_PASS},
+      {{.depth = 2, .in_flight = 1, .fresh = true, .late = true}, LOOP_COLLECT}, /* it may be in time after that */
   };
   for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
     assert_int_equal(loop_decide(&cases[i].in), cases[i].action);
 }
 
 /* Frames that arrive while the engine works: only the last of them is ever submitted. */
+/* What cannot be done in time is left out, where what comes after it can. */
+static void lateness(void **state) {
+  (void)state;
+  static const struct {
+    struct loop_timing timing;
+    bool late;
+  } cases[] = {
+      {{.budget_ms = 33, .frame_ms = 20, .waited_ms = 5}, false},
+      {{.budget_ms = 33, .frame_ms = 20, .waited_ms = 14}, true},
+      {{.budget_ms = 33, .frame_ms = 40, .waited_ms = 1}, false},  /* no frame can be in time */
+      {{.budget_ms = 33, .frame_ms = 0, .waited_ms = 100}, false}, /* not known yet */
+      {{.budget_ms = 33, .frame_ms = 20, .waited_ms = 1, .in_flight = 1, .busy_ms = 1}, true},
+      {{.budget_ms = 33, .frame_ms = 20, .waited_ms = 1, .in_flight = 1, .busy_ms = 15}, false},
+      {{.budget_ms = 33, .frame_ms = 20, .waited_ms = 1, .in_flight = 1, .busy_ms = 500}, false},
+  };
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
+    assert_int_equal(loop_is_late(&cases[i].timing), cases[i].late);
+}
+
 static void newest_frame_only(void **state) {
   (void)state;
   struct rig rig = {0};
@@ -752,6 +779,53 @@ static struct loop_status status_of(struct rig *rig) {
 static const char *model_of(struct rig *rig, struct settings *settings) {
   assert_true(loop_get_settings(rig->loop, settings));
   return parameters_text(&settings->values, PARAMETER_MODEL, 0);
+}
+
+/* Feeds frames until the handle is another one for the budget's sake, or no longer, with so many steps or fewer. */
+static struct loop_status feed_until_governed(struct rig *rig, int *serial, bool governed, int steps) {
+  struct loop_status status = {0};
+  for (int i = 0; i < PATIENCE_MS; i++) {
+    const struct mail *mail;
+    loop_get_status(rig->loop, &status);
+    if (status.governed == governed && status.prepared.shape.steps <= steps)
+      return status;
+    put_frame(rig, (*serial)++);
+    mailbox_take(&rig->out, &mail, 10);
+  }
+  fail_msg("never %s", governed ? "governed" : "as wished for");
+  return status;
+}
+
+/* Fewer steps than wished for keep the budget; the wish stays, is shown beside it, and comes back with the room. */
+static void budget_is_kept(void **state) {
+  (void)state;
+  struct rig rig = {.budget_ms = 50};
+  struct settings settings;
+  int serial = 1;
+  rig_start(&rig, &(struct fake_engine_script){.step_ms = 10}, true);
+  set_number(rig.loop, PARAMETER_STEPS, 8);
+  struct loop_status status = feed_until_governed(&rig, &serial, true, 7);
+  assert_int_equal(status.wish.steps, 8);
+  assert_true(loop_get_settings(rig.loop, &settings));
+  assert_int_equal(settings.values.steps, 8);
+  set_number(rig.loop, PARAMETER_STEPS, 1);
+  status = feed_until_governed(&rig, &serial, false, 1);
+  assert_int_equal(status.wish.steps, 1);
+  rig_finish(&rig, 0);
+}
+
+/* A spare handle that finds no room is done without, and no wish of the user's is taken back for it. */
+static void budget_without_room(void **state) {
+  (void)state;
+  struct rig rig = {.budget_ms = 50};
+  int serial = 1;
+  rig_start(&rig, &(struct fake_engine_script){.step_ms = 10, .refuse_steps = 4}, true);
+  set_number(rig.loop, PARAMETER_STEPS, 8);
+  struct loop_status status = feed_until_governed(&rig, &serial, true, 3);
+  assert_int_equal(status.refused.steps, 0);
+  assert_int_equal(status.wish.steps, 8);
+  assert_string_equal(rig.warned, "for the budget: 4 steps do not fit");
+  rig_finish(&rig, 0);
 }
 
 static void wait_for_count(const atomic_int *count, int wanted) {
@@ -1528,6 +1602,7 @@ static void whole_way(void **state) {
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(policy),
+      cmocka_unit_test(lateness),
       cmocka_unit_test(newest_frame_only),
       cmocka_unit_test(called_before_each_frame),
       cmocka_unit_test(stamps_rise),
@@ -1547,6 +1622,8 @@ int main(void) {
       cmocka_unit_test(another_handle_shows_while_paused),
       cmocka_unit_test(text_comes_to_a_picture_that_stands),
       cmocka_unit_test(texts_do_not_pile_up),
+      cmocka_unit_test(budget_is_kept),
+      cmocka_unit_test(budget_without_room),
       cmocka_unit_test(another_engine_comes_beside_frames),
       cmocka_unit_test(pictures_keep_their_order),
       cmocka_unit_test(refused_engine_leaves_the_old),

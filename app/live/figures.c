@@ -4,7 +4,7 @@
 
 void live_figures_shown(struct live_figures *figures, const struct mail *mail, int64_t now_ns) {
   struct recent_time time = {now_ns, (float)mail->frame_ms, -1,
-                             figures->budget_ms > 0 && mail->frame_ms > figures->budget_ms};
+                             mail->missed || (figures->budget_ms > 0 && mail->frame_ms > figures->budget_ms)};
   double seconds = (double)(now_ns - figures->last_ns) * 1e-9;
   if (!figures->shown) {
     figures->first_ns = now_ns;

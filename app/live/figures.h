@@ -13,7 +13,7 @@
 struct live_figures {
   double budget_ms; /* a frame should take no longer; 0: none */
   long shown, dropped;
-  long missed;          /* took longer than the budget */
+  long missed;          /* were not there within the budget */
   double frame_ms_now;  /* smoothed over about ten frames, and no more than a second */
   struct stats frame;   /* the engine's time a frame */
   struct stats latency; /* from capture to the screen; only of frames shown for the first time */

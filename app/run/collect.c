@@ -7,6 +7,17 @@ void loop_count_dropped(struct loop *loop, int count) {
   pthread_mutex_unlock(&loop->lock);
 }
 
+/* While something else is being prepared or opened, times say little. */
+static void measure(struct loop *loop, const struct companion *companion, struct mail *mail) {
+  double budget_ms = loop->params.budget_ms, since_ms = (double)(mail->finished_ns - companion->put_ns) * 1e-6;
+  bool disturbed = loop->handles.preparer.errand.busy || loop->opener.errand.busy;
+  if (budget_ms <= 0)
+    return;
+  if (!disturbed && companion->rung >= 0 && companion->ladder == loop->ladders)
+    governor_measure(&loop->governor, companion->rung, mail->frame_ms);
+  mail->missed = (mail->again || !companion->put_ns ? mail->frame_ms : since_ms) > budget_ms;
+}
+
 int loop_collect(struct loop *loop) {
   struct engine_result made;
   if (engine_collect(loop->engine, &made, &loop->err))
@@ -22,6 +33,7 @@ int loop_collect(struct loop *loop) {
   /* With two in flight the second waited for the first: its own time starts when that was done. */
   int64_t began = mail.submitted_ns > loop->last_finished_ns ? mail.submitted_ns : loop->last_finished_ns;
   mail.frame_ms = (double)(mail.finished_ns - began) / 1e6;
+  measure(loop, companion, &mail);
   mail.input = companion->input;
   companion->input = (struct frame){0};
   loop->last_finished_ns = mail.finished_ns;

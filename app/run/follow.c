@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "app/run/loop_impl.h"
+#include "unet/base/platform.h"
 
 /* What another engine is opened for. */
 static const unsigned engine_needs = 1u << NEED_ENGINE;
@@ -12,21 +13,25 @@ void follow_publish(struct loop *loop) {
   struct prepared_info prepared;
   engine_get_info(loop->engine, &info);
   prepared_get_info(handles_used(&loop->handles), &prepared);
+  loop->depth = info.depth < MAX_DEPTH ? info.depth : MAX_DEPTH;
+  loop->shape = prepared.shape;
+  loop->guidance_embedded = info.has_guidance_embedding;
   pthread_mutex_lock(&loop->lock);
   loop->status.ready = true;
   loop->status.info = info;
   loop->status.prepared = prepared;
   loop->status.refused = loop->refused;
+  loop->status.governed = follow_rung(loop) > 0;
+  loop->status.wish = loop->rungs ? loop->ladder[0] : prepared.shape;
   pthread_mutex_unlock(&loop->lock);
-  loop->depth = info.depth < MAX_DEPTH ? info.depth : MAX_DEPTH;
-  loop->shape = prepared.shape;
-  loop->guidance_embedded = info.has_guidance_embedding;
 }
 
 /* The handle that suits this moment. */
 static struct engine_shape suitable(const struct loop *loop, const struct moment *now) {
   const struct parameters *values = &now->settings.values;
   struct engine_shape shape = loop->shape;
+  shape.width = loop->first.width;
+  shape.height = loop->first.height;
   shape.chunks = engine_chunks(loop->engine, &now->controls);
   shape.sampler = (enum sampler)values->sampler;
   shape.spacing = (enum spacing)values->spacing;
@@ -43,7 +48,9 @@ static struct engine_shape suitable(const struct loop *loop, const struct moment
 }
 
 bool follow_is_suited(const struct loop *loop, const struct moment *now) {
-  const struct engine_shape wanted = suitable(loop, now);
+  struct engine_shape wanted = suitable(loop, now);
+  if (loop->rungs && follow_rung(loop) > 0)
+    wanted = loop->ladder[follow_rung(loop)];
   return handles_same_shape(&loop->shape, &wanted);
 }
 
@@ -69,24 +76,89 @@ static void follow_sampler(struct loop *loop) {
 static void change_handle(struct loop *loop, int place) {
   loop_count_dropped(loop, engine_under_way(handles_used(&loop->handles)));
   handles_use(&loop->handles, place, loop->submitted);
-  handles_forgive(&loop->handles);
+  if (loop->ladder_used != loop->ladders) /* what was wished for is there, so something may have made room */
+    handles_forgive(&loop->handles);
+  loop->ladder_used = loop->ladders;
   loop->changes++;
   loop->refused = (struct engine_shape){0};
   follow_sampler(loop);
   follow_publish(loop);
 }
 
+/* From what is wished for down to what the budget may need. */
+static void make_ladder(struct loop *loop, const struct engine_shape *wish) {
+  struct engine_info info;
+  struct governor_rung rungs[GOVERNOR_RUNGS];
+  engine_get_info(loop->engine, &info);
+  const struct governor_wish wished = {wish->width, wish->height, wish->steps, info.size_multiple,
+                                       loop->params.floor_pixels};
+  loop->rungs = loop->params.budget_ms > 0 ? governor_ladder(&wished, rungs) : 1;
+  loop->ladders++;
+  loop->ladder[0] = *wish;
+  for (int i = 1; i < loop->rungs; i++) {
+    loop->ladder[i] = *wish;
+    loop->ladder[i].width = rungs[i].width;
+    loop->ladder[i].height = rungs[i].height;
+    loop->ladder[i].steps = rungs[i].steps;
+    engine_nearest_size(loop->engine, &loop->ladder[i].width, &loop->ladder[i].height);
+  }
+  if (loop->params.budget_ms > 0)
+    governor_begin(&loop->governor, loop->params.budget_ms, rungs, loop->rungs, platform_now_ns());
+  follow_publish(loop);
+}
+
+int follow_rung(const struct loop *loop) {
+  int rung = loop->governor.rung;
+  return loop->rungs && handles_same_shape(&loop->shape, &loop->ladder[rung]) ? rung : -1;
+}
+
+/* The one to be used, the one that the governor waits for, and, when there is time, the others. */
+static int list_wanted(struct loop *loop, struct engine_shape wanted[GOVERNOR_RUNGS]) {
+  unsigned ready = 0, listed;
+  int waits_for = 0, count = 0;
+  for (int i = 0; i < loop->rungs; i++)
+    ready |= (unsigned)(handles_find(&loop->handles, &loop->ladder[i]) >= 0) << i;
+  if (loop->params.budget_ms > 0 && follow_rung(loop) >= 0)
+    waits_for = governor_choose(&loop->governor, ready, platform_now_ns());
+  else
+    waits_for = loop->governor.rung;
+  bool settled = governor_is_settled(&loop->governor);
+  wanted[count++] = loop->ladder[loop->governor.rung];
+  listed = 1u << loop->governor.rung;
+  for (int i = -1; i < loop->rungs; i++) {
+    int rung = i < 0 ? waits_for : i;
+    if (!(listed >> rung & 1) && (settled || i < 0 || ready >> rung & 1))
+      wanted[count++] = loop->ladder[rung];
+    listed |= 1u << rung;
+  }
+  return count;
+}
+
+/* What was wished for goes back to its wisher; what was not is done without. */
+static void refuse_rung(struct loop *loop, const struct engine_shape *shape, const struct error *err) {
+  if (handles_same_shape(shape, &loop->ladder[0])) {
+    refuse(loop, shape, err);
+    return;
+  }
+  log_line(loop->params.log, LOG_WARNING, "for the budget: %s", err->message);
+  for (int i = 1; i < loop->rungs; i++)
+    if (handles_same_shape(shape, &loop->ladder[i]))
+      governor_refuse(&loop->governor, i, platform_now_ns());
+}
+
 void follow_handle(struct loop *loop, const struct moment *now) {
   struct error err;
-  struct engine_shape refused;
-  const struct engine_shape wanted = suitable(loop, now);
+  struct engine_shape refused, wanted[GOVERNOR_RUNGS];
+  const struct engine_shape wish = suitable(loop, now);
   if (handles_take(&loop->handles, &refused, &err))
-    refuse(loop, &refused, &err);
-  int place = handles_find(&loop->handles, &wanted);
+    refuse_rung(loop, &refused, &err);
+  if (!loop->rungs || !handles_same_shape(&loop->ladder[0], &wish))
+    make_ladder(loop, &wish);
+  int count = list_wanted(loop, wanted), place = handles_find(&loop->handles, &wanted[0]);
   if (place >= 0 && place != loop->handles.used)
     change_handle(loop, place);
-  if (!loop->next.engine && handles_follow(&loop->handles, &wanted, 1, loop->collected, &refused, &err))
-    refuse(loop, &refused, &err);
+  if (!loop->next.engine && handles_follow(&loop->handles, wanted, count, loop->collected, &refused, &err))
+    refuse_rung(loop, &refused, &err);
 }
 
 /* --- another engine --- */
@@ -118,7 +190,11 @@ void follow_note_encoded(struct loop *loop, int slot, const char *text) {
 void follow_begin(struct loop *loop, const struct opened *opened) {
   const struct loop_beginning *beginning = &opened->beginning;
   loop->engine = opened->engine;
+  struct prepared_info info;
+  prepared_get_info(opened->prepared, &info);
   handles_begin(&loop->handles, opened->engine, opened->prepared);
+  loop->first = info.shape;
+  loop->rungs = 0;
   loop->opened_with = beginning->values;
   memset(loop->encoded, 0, sizeof loop->encoded);
   for (int slot = 0; slot < SLOTS; slot++)

@@ -146,8 +146,22 @@ void governor_begin(struct governor *g, double budget_ms, const struct governor_
   g->rung = before > 0 ? find_room(g, 0, before * g->work[0]) : 0;
 }
 
-void governor_refuse(struct governor *g, int rung) {
+void governor_refuse(struct governor *g, int rung, int64_t now_ns) {
   g->absent[rung] = true;
+  if (rung != g->rung)
+    return;
+  int next = rung + 1;
+  while (next < g->count && g->absent[next])
+    next++;
+  for (int i = rung; next == g->count && i-- > 0;)
+    if (!g->absent[i])
+      next = i;
+  if (next < g->count)
+    settle_on(g, next, now_ns);
+}
+
+double governor_frame_ms(const struct governor *g) {
+  return governor_is_settled(g) ? quantile(g, ENOUGH, 0.5) : 0;
 }
 
 static double seconds_since(int64_t then_ns, int64_t now_ns) {

@@ -52,8 +52,10 @@ void governor_measure(struct governor *governor, int rung, double frame_ms);
  * in use, or the one that it waits for. */
 int governor_choose(struct governor *governor, unsigned ready, int64_t now_ns);
 
-/* There can be no such handle. */
-void governor_refuse(struct governor *governor, int rung);
+/* There can be no such handle. In the place of the one in use comes a cheaper one, or else a better one. */
+void governor_refuse(struct governor *governor, int rung, int64_t now_ns);
+/* A frame of the rung in use, in ms; 0: not known yet. */
+double governor_frame_ms(const struct governor *governor);
 /* Enough is measured for other rungs to be prepared meanwhile, which disturbs. */
 bool governor_is_settled(const struct governor *governor);
 

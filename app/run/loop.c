@@ -12,6 +12,8 @@ static const int64_t quiet_ns = 100000000;
 enum loop_action loop_decide(const struct loop_situation *s) {
   if (s->in_flight >= s->depth)
     return LOOP_COLLECT;
+  if (s->fresh && s->late)
+    return s->in_flight > 0 ? LOOP_COLLECT : LOOP_PASS;
   if (s->fresh)
     return LOOP_SUBMIT_FRESH;
   if (s->waiting && (s->ended || !s->stale))
@@ -21,6 +23,12 @@ enum loop_action loop_decide(const struct loop_situation *s) {
   if (s->ended)
     return LOOP_END;
   return s->stale ? LOOP_SUBMIT_AGAIN : LOOP_WAIT;
+}
+
+bool loop_is_late(const struct loop_timing *t) {
+  double queue_ms = t->in_flight * t->frame_ms - t->busy_ms;
+  bool possible = t->frame_ms > 0 && t->frame_ms <= t->budget_ms;
+  return possible && t->waited_ms + (queue_ms > 0 ? queue_ms : 0) + t->frame_ms > t->budget_ms;
 }
 
 /* A size that was wished for is one that the engine has, for whoever looks at the settings as well. */
@@ -107,8 +115,8 @@ static bool is_stale(const struct loop *loop, const struct moment *now) {
   bool quiet = is_quiet(loop, values);
   if (!quiet || (loop->in && !loop->newest))
     return false;
-  return !loop->submitted || !moment_equal(now, &loop->last) || (values->split && !loop->last.settings.values.split) ||
-         loop->changes != loop->last_changes ||
+  return !loop->submitted || loop->passed || !moment_equal(now, &loop->last) ||
+         (values->split && !loop->last.settings.values.split) || loop->changes != loop->last_changes ||
          (!engine_is_busy(loop->engine) && (engine_is_behind(loop->engine) || !has_texts(loop, now)));
 }
 
@@ -134,7 +142,10 @@ static int submit(struct loop *loop, const struct moment *now) {
       .prepared = handles_used(&loop->handles), .controls = &now->controls, .frame = frame, .opaque = companion};
   need_prompts(loop, now);
   frame_release(&companion->input); /* of a frame that another handle left under way */
-  companion->again = !loop->fresh;
+  companion->again = !loop->fresh && !loop->passed;
+  companion->put_ns = loop->newest ? loop->newest->put_ns : 0;
+  companion->rung = follow_rung(loop);
+  companion->ladder = loop->ladders;
   if (frame)
     request.identity = frame_identity(frame);
   if (loop->params.before && loop->params.before(loop->params.opaque, loop->engine, &request, &loop->err))
@@ -144,10 +155,31 @@ static int submit(struct loop *loop, const struct moment *now) {
   if (now->settings.values.split && frame)
     companion->input = frame_hold(frame);
   loop->submitted++;
-  loop->fresh = false;
+  loop->fresh = loop->passed = false;
   loop->last = *now;
   loop->last_changes = loop->changes;
   return 0;
+}
+
+/* It is dropped before the engine sees it; the next one is not. */
+static void pass(struct loop *loop) {
+  loop->fresh = false;
+  loop->passed = true;
+  loop_count_dropped(loop, 1);
+}
+
+static bool newest_is_late(const struct loop *loop) {
+  int64_t now_ns = platform_now_ns();
+  if (loop->params.budget_ms <= 0 || !loop->fresh || loop->ended || loop->passed || follow_rung(loop) < 0)
+    return false;
+  const struct loop_timing timing = {
+      .budget_ms = loop->params.budget_ms,
+      .frame_ms = governor_frame_ms(&loop->governor),
+      .waited_ms = (double)(now_ns - loop->newest->put_ns) * 1e-6,
+      .busy_ms = (double)(now_ns - loop->last_finished_ns) * 1e-6,
+      .in_flight = engine_in_flight(loop->engine),
+  };
+  return loop_is_late(&timing);
 }
 
 /* Takes those under way in a stream batch one step on. */
@@ -196,6 +228,7 @@ static int run(struct loop *loop) {
     struct loop_situation situation = {.in_flight = engine_in_flight(loop->engine),
                                        .depth = loop->depth,
                                        .fresh = loop->fresh && !values->pause,
+                                       .late = newest_is_late(loop),
                                        .stale = is_stale(loop, &now),
                                        .waiting =
                                            is_quiet(loop, values) && engine_under_way(handles_used(&loop->handles)) > 0,
@@ -206,6 +239,9 @@ static int run(struct loop *loop) {
     case LOOP_WAIT:
       if (wait_for_frame(loop, values))
         return -1;
+      break;
+    case LOOP_PASS:
+      pass(loop);
       break;
     case LOOP_DRAIN:
       if (drain(loop, &now))

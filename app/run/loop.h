@@ -20,6 +20,8 @@ struct loop_params {
    * frame, which is NULL where there is no source. NULL: nothing does. */
   int (*before)(void *opaque, struct engine *engine, struct engine_request *request, struct error *err);
   void *opaque;
+  double budget_ms;    /* of a frame; handles are changed so that it is kept. 0: none */
+  int floor_pixels;    /* of pictures, below which that never goes; 0: a quarter of those wished for */
   size_t memory_limit; /* of the device, for all engines together; 0: none */
   const struct log *log;
 };
@@ -28,6 +30,8 @@ struct loop_status {
   bool ready;              /* the engine is open; the fields below are filled */
   struct engine_info info; /* as of the last change of handle or engine */
   struct prepared_info prepared;
+  struct engine_shape wish;    /* what prepared would be without a budget */
+  bool governed;               /* prepared is another one for the budget's sake */
   struct engine_shape refused; /* the handle that was refused last; steps 0: none */
   int engines;                 /* used so far: another number is another engine */
   bool opening;                /* another engine, beside this one */
@@ -40,16 +44,27 @@ struct loop_status {
 struct loop_situation {
   int in_flight, depth; /* frames in the engine; how many are worth having there */
   bool fresh;           /* a frame that the engine has not seen */
+  bool late;            /* it cannot be done within the budget any more, and a newer one can */
   bool stale;           /* nothing new comes, and the last picture was made with other controls */
   bool waiting;         /* nothing new comes, and frames are under way in a stream batch */
   bool ended;           /* no more frames will come */
 };
 
-enum loop_action { LOOP_SUBMIT_FRESH, LOOP_SUBMIT_AGAIN, LOOP_DRAIN, LOOP_COLLECT, LOOP_WAIT, LOOP_END };
+enum loop_action { LOOP_SUBMIT_FRESH, LOOP_PASS, LOOP_SUBMIT_AGAIN, LOOP_DRAIN, LOOP_COLLECT, LOOP_WAIT, LOOP_END };
 
 /* The drop policy, in one place: a frame is taken from the mailbox only at the moment the engine has room for it, so
  * that it is the newest there is; all others were dropped there. */
 enum loop_action loop_decide(const struct loop_situation *situation);
+
+/* Of a frame that waits for the engine. */
+struct loop_timing {
+  double budget_ms, frame_ms; /* frame_ms: of the handle in use, 0: not known */
+  double waited_ms;           /* since the frame was there */
+  double busy_ms;             /* that the engine has been at the oldest frame in flight */
+  int in_flight;
+};
+/* Whether that frame is late (struct loop_situation). */
+bool loop_is_late(const struct loop_timing *timing);
 
 struct loop;
 

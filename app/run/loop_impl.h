@@ -8,6 +8,7 @@
 
 #include <stdatomic.h>
 
+#include "app/run/governor.h"
 #include "app/run/loop.h"
 #include "app/run/handles.h"
 
@@ -17,6 +18,9 @@ enum { MAX_DEPTH = 2, COMPANIONS = MAX_DEPTH + STREAM_BATCH_MAX };
 struct companion {
   struct frame input; /* held where the window wants it beside the result */
   bool again;
+  int64_t put_ns; /* when the frame was there */
+  int rung;       /* of the governor's; -1: none of them */
+  long ladder;
 };
 
 struct loop {
@@ -31,6 +35,7 @@ struct loop {
   /* The thread's alone */
   const struct mail *newest; /* the last frame taken; NULL: none yet */
   bool fresh;                /* the engine has not seen it */
+  bool passed;               /* nor will it, for there was no time */
   int64_t taken_ns;
   bool ended;
   struct moment last;                      /* of the last frame submitted */
@@ -43,6 +48,11 @@ struct loop {
   struct engine_shape refused; /* what was refused last */
   long changes, last_changes;  /* of the handle in use; at the last frame submitted */
   struct handles handles;
+  struct engine_shape first; /* of the engine in use */
+  struct governor governor;
+  struct engine_shape ladder[GOVERNOR_RUNGS]; /* from what is wished for down */
+  int rungs;
+  long ladders, ladder_used; /* so far; when a handle was changed last */
   struct opener opener;
   struct opened next;            /* comes into use as soon as the old engine has nothing to do; no engine: none */
   struct engine *former_engine;  /* to be closed; no frame of it is in flight */
@@ -72,6 +82,8 @@ void follow_begin(struct loop *loop, const struct opened *opened);
 void follow_publish(struct loop *loop);
 /* Frames go on with the handle in use while another is prepared, or a former one released. */
 void follow_handle(struct loop *loop, const struct moment *now);
+/* Which of the ladder is in use; -1: another one, until it is ready. */
+int follow_rung(const struct loop *loop);
 /* Whether the handle in use is the one that suits this moment. */
 bool follow_is_suited(const struct loop *loop, const struct moment *now);
 /* Frames go on with the engine in use while another is opened, or a former one closed. Returns 1 where values have
