@@ -18,7 +18,8 @@
 const struct fuzz_seed fuzz_seeds[] = {
     SEED("render|in.mp4|out.mkv|--prompt|oil painting at night|--strength=0.5|--seed|18446744073709551615|-y"),
     SEED("render|-|-|--output-format|matroska|--size|512x288|--memory-limit|1.5G|--threads|2|--crf|18|-vvq"),
-    SEED("live|--prompt=neon|-p|caf\xC3\xA9 \xF0\x9F\x8E\xA8|--window|640x360|--display|1|--budget|33.3|--loop"),
+    SEED("live|--prompt=neon|-p|caf\xC3\xA9 "
+         "\xF0\x9F\x8E\xA8|--window|640x360|--display|1|--budget|33.3|--budget-floor|256x256|--budget|display|--loop"),
     SEED("bench|--frames|10|--warmup|0|--json|-|--steps|50|--guidance|7.5|--negative|\xC2\x9B"
          "31m blur\x1B[2J"),
     SEED("info|--model|m|--vae|v|--device|cpu:plain|--precision|bf16"),
@@ -58,6 +59,10 @@ static void check_field(const struct option *option, const struct options *optio
   case OPTION_REAL:
   case OPTION_SECONDS:
     check_number(option, *(const double *)field, *(const double *)unset);
+    break;
+  case OPTION_BUDGET:
+    if (*(const double *)field != BUDGET_DISPLAY)
+      check_number(option, *(const double *)field, *(const double *)unset);
     break;
   case OPTION_BYTES:
     check_number(option, (double)*(const size_t *)field, (double)*(const size_t *)unset);

@@ -817,6 +817,7 @@ static void figures_text(void **unused) {
                                 .fps = 24.83,
                                 .frame_ms = 41.2,
                                 .budget_ms = 40,
+                                .governed = "512x512, governed to 448x448",
                                 .dropped = 12,
                                 .prompts = {{"oil\npainting\x02\xc2\x9b\xe2\x80\xae", 0.625f}, {"neon", 0.375f}},
                                 .prompt_count = 2,
@@ -826,6 +827,7 @@ static void figures_text(void **unused) {
   assert_non_null(strstr(text, "24.8"));
   assert_non_null(strstr(text, "41.2"));
   assert_non_null(strstr(text, "of 40"));
+  assert_non_null(strstr(text, "512x512, governed to 448x448"));
   assert_non_null(strstr(text, late));
   assert_non_null(strstr(text, "oil?painting???")); /* no line break and no mark comes in from outside */
   assert_non_null(strstr(text, "neon"));

@@ -334,6 +334,9 @@ static void test_refusals(void **state) {
   refuse("render a b --xyzzy", "unknown option --xyzzy (see");
   refuse("render a b --lo x", "unknown option --lo (see"); /* half of --loop is not enough */
   refuse("render a b -Z", "unknown option -Z");
+  refuse("live --budget 0", "a number from 0.1");
+  refuse("live --budget displays", "a number from 0.1");
+  refuse("live --budget-floor 256", "WIDTHxHEIGHT");
   refuse("render a b --budget 3", "it belongs to live");
   refuse("info --yes", "it belongs to live");
   refuse("render a", "needs IN OUT");

@@ -83,9 +83,15 @@ void live_finish_snapshots(struct live *live) {
 /* Pictures have another size than before. */
 static void tell_size(struct live *live, const struct engine_shape *before) {
   const struct engine_shape *now = &live->engine.prepared.shape;
-  if (!before->width || (before->width == now->width && before->height == now->height))
+  if (!before->width || (before->width == now->width && before->height == now->height && before->steps == now->steps))
     return;
-  live_notice(&live->state, platform_now_ns(), "the picture is %dx%d now", now->width, now->height);
+  if (live->engine.governed)
+    live_notice(&live->state, platform_now_ns(), "%dx%d, %d step%s now, for the budget", now->width, now->height,
+                now->steps, now->steps == 1 ? "" : "s");
+  else if (before->width != now->width || before->height != now->height)
+    live_notice(&live->state, platform_now_ns(), "the picture is %dx%d now", now->width, now->height);
+  else
+    return;
   tell(live, LOG_INFO);
 }
 

@@ -1,4 +1,6 @@
 /* live: a camera, screen or video, restyled in a window. */
+#include <math.h>
+
 #include "app/commands/setup.h"
 #include "app/live/live_impl.h"
 #include "unet/base/platform.h"
@@ -33,6 +35,18 @@ static int run(struct live *live, struct error *err) {
   return 0;
 }
 
+/* One picture of the display, where it is to give the budget. */
+static void follow_display(struct live *live) {
+  const double usual_ms = 1000.0 / 60;
+  if (live->options->budget_ms != BUDGET_DISPLAY)
+    return;
+  double ms = window_refresh_ms(live->options->display);
+  if (ms <= 0)
+    log_line(&live->log, LOG_WARNING, "the display does not say how often it shows a picture; the budget is %.1f ms",
+             usual_ms);
+  live->figures.budget_ms = ms > 0 ? ms : usual_ms;
+}
+
 static int open_all(struct live *live, struct error *err) {
   struct source *source = NULL;
   setup_log(&live->log, live->options);
@@ -43,6 +57,7 @@ static int open_all(struct live *live, struct error *err) {
     return -1;
   if (window_create(&live->window, live->options->display, err))
     return -1;
+  follow_display(live);
   bool needs_input = setup_needs_input(live->options);
   live->source_is_control = !needs_input && live->options->control_source;
   if (needs_input || live->source_is_control) {
@@ -71,7 +86,7 @@ static int open_all(struct live *live, struct error *err) {
 }
 
 int command_live(const struct options *options, struct error *err) {
-  struct live live = {.options = options, .figures.budget_ms = options->budget_ms};
+  struct live live = {.options = options, .figures.budget_ms = fmax(0, options->budget_ms)};
   mailbox_init(&live.frames);
   mailbox_init(&live.pictures);
   int status = open_all(&live, err);

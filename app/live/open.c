@@ -151,6 +151,8 @@ int live_start_threads(struct live *live, struct source **source, struct error *
   struct loop_params params = {.open = open_engine_for,
                                .before = before,
                                .opaque = live,
+                               .budget_ms = live->figures.budget_ms,
+                               .floor_pixels = live->options->budget_floor_width * live->options->budget_floor_height,
                                .memory_limit = live->options->device.memory_limit,
                                .log = &live->log};
   live->first_values = live->options->values;

@@ -244,10 +244,21 @@ static void update_panel(struct live *live, int width, int height) {
     window_set_text_place(live->window, places.line.left, places.line.top, places.line.width, places.line.height);
 }
 
+/* What is wished for, and what the budget leaves of it; NULL: all. */
+static const char *describe_budget(const struct live *live, char *words, size_t size) {
+  const struct engine_shape *wish = &live->engine.wish, *now = &live->engine.prepared.shape;
+  if (!live->engine.governed)
+    return NULL;
+  int used = snprintf(words, size, "%dx%d, governed to %dx%d", wish->width, wish->height, now->width, now->height);
+  if (wish->steps != now->steps && used > 0 && (size_t)used < size)
+    snprintf(words + used, size - (size_t)used, ", %d of %d steps", now->steps, wish->steps);
+  return words;
+}
+
 static bool update_hud(struct live *live, int64_t now_ns, int width, int height) {
   const struct live_state *state = &live->state;
   struct parameters values = state->settings.values;
-  char words[600], outputs[120];
+  char words[600], outputs[120], governed[100];
   struct recent_summary late;
   recent_times_summarise(&live->figures.recent, now_ns, &late);
   struct hud_content content = {
@@ -267,6 +278,7 @@ static bool update_hud(struct live *live, int64_t now_ns, int width, int height)
       .loading = live->engine.opening ? model_words(&values) : NULL,
       .notice = now_ns < state->notice_until_ns ? state->notice : NULL,
       .panel = &live->panel,
+      .governed = describe_budget(live, governed, sizeof governed),
   };
   struct controls now = {0};
   values.steps = live->engine.prepared.shape.steps; /* those of the pictures, not those wished for */

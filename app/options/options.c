@@ -133,6 +133,13 @@ static int parse_real(const struct option *option, const char *text, double *val
   return 0;
 }
 
+static int parse_budget(const struct option *option, const char *text, double *value, struct error *err) {
+  if (strcmp(text, "display"))
+    return parse_real(option, text, value, err);
+  *value = BUDGET_DISPLAY;
+  return 0;
+}
+
 static int parse_seconds(const struct option *option, const char *text, double *seconds, struct error *err) {
   double read;
   if (!seconds_read(text, &read) || read < option->min || read > option->max)
@@ -435,6 +442,8 @@ static int apply(const struct option *option, struct options *options, struct op
     return 0;
   case OPTION_REAL:
     return parse_real(option, text, field, err);
+  case OPTION_BUDGET:
+    return parse_budget(option, text, field, err);
   case OPTION_SECONDS:
     return parse_seconds(option, text, field, err);
   case OPTION_SIZE:

@@ -25,6 +25,9 @@ enum strength_grid {
   STRENGTH_TRAINED,    /* snapped to the points an adversarially distilled model was trained at */
 };
 
+/* In place of a budget in ms: as long as the display shows a picture. */
+#define BUDGET_DISPLAY (-1.0)
+
 struct options {
   enum command command;
   const char *input;                  /* live: SOURCE, render: IN, info: MODEL, fetch: REPO */
@@ -69,7 +72,9 @@ struct options {
   bool profile;      /* where a frame's time goes, in place of frame rates */
 
   /* live */
-  double budget_ms;                /* a frame should take no longer, and the overlay tells; 0: none */
+  double budget_ms; /* a frame is to take no longer; 0: none */
+  /* pixels that the budget leaves the picture; 0: chosen */
+  int budget_floor_width, budget_floor_height;
   int window_width, window_height; /* 0: chosen */
   int display;                     /* screen number, from 0 */
   const char *snapshot_dir;        /* NULL: the working directory */

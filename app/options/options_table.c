@@ -158,8 +158,12 @@ const struct option option_table[] = {
      .help = "say what has changed since a report that --save or --json wrote, row by row, and what chance alone "
              "changes"},
 
-    {"budget", 'b', OPTION_REAL, GROUP_WINDOW, LIVE, "MS", AT(budget_ms), .min = 0.1, .max = 60000,
-     .help = "time a frame should take at most; the figures on the picture tell when it takes longer"},
+    {"budget", 'b', OPTION_BUDGET, GROUP_WINDOW, LIVE, "MS|display", AT(budget_ms), .min = 0.1, .max = 60000,
+     .help = "time a frame may take, or as long as the display shows one: where frames are late the picture becomes "
+             "smaller, then of fewer steps, and comes back when there is room; frames that would be late are left out, "
+             "and the figures count pictures that were (default: none)"},
+    {"budget-floor", 0, OPTION_SIZE, GROUP_WINDOW, LIVE, "WxH", AT(budget_floor_width), .min = 16, .max = 8192,
+     .help = "the budget leaves the picture as many pixels as this has (default: a quarter of those asked for)"},
     {"fade", 0, OPTION_PARAMETER, GROUP_WINDOW, LIVE, "SECONDS", .parameter = PARAMETER_FADE},
     {"presets", 0, OPTION_TEXT, GROUP_WINDOW, LIVE, "FILE", .value = VALUE_FILE, AT(presets),
      .help = "JSON file of named sets of values, or a picture that s has saved, which holds one: a and A step through "

@@ -24,6 +24,7 @@ enum option_kind {
   OPTION_LONG,
   OPTION_REAL,    /* double */
   OPTION_SECONDS, /* double; a time as seconds.h reads it */
+  OPTION_BUDGET,  /* double; or the word display, which is BUDGET_DISPLAY */
   OPTION_SIZE,    /* two ints, "WxH" */
   OPTION_BYTES,   /* size_t, with K, M, G */
   OPTION_CHOICE,  /* an enum whose values are 0, 1, ... in the order of choices */

@@ -32,6 +32,7 @@ struct hud_content {
   int prompt_count;
   const char *model, *loading;       /* in use; to come, or NULL */
   const struct parameters *values;   /* of which some are shown; NULL: none */
+  const char *governed;              /* "512x512, governed to 448x448"; NULL: the budget asks for nothing */
   const char *outputs;               /* "recording 0:12"; NULL: there are none */
   const char *state;                 /* "paused", "camera lost: ..."; NULL: nothing to say */
   bool alert;                        /* state is bad news */

@@ -112,6 +112,10 @@ static void put_figures(struct writer *writer, const struct hud_content *content
   }
   if (content->model)
     put_model(writer, content);
+  if (content->governed) {
+    put(writer, TONE_TITLE, "%s", content->governed);
+    end_line(writer);
+  }
   if (content->outputs) {
     put_foreign(writer, TONE_ALERT, content->outputs);
     end_line(writer);

@@ -366,6 +366,11 @@ void window_show_pointer(struct window *window, bool shown) {
   window->pointer_hidden = !shown;
 }
 
+double window_refresh_ms(int display) {
+  SDL_DisplayMode mode;
+  return !SDL_GetDesktopDisplayMode(display, &mode) && mode.refresh_rate > 0 ? 1000.0 / mode.refresh_rate : 0;
+}
+
 void window_swap(struct window *window) {
   SDL_GL_SwapWindow(window->sdl);
 }

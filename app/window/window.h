@@ -72,6 +72,8 @@ void window_set_text_place(struct window *window, int left, int top, int width, 
 /* What was copied elsewhere, allocated; NULL: no text. */
 char *window_paste(struct window *window);
 void window_show_pointer(struct window *window, bool shown);
+/* How long a screen shows one picture, in ms; 0: it does not say. */
+double window_refresh_ms(int display);
 void window_swap(struct window *window);
 /* Whether the CPU draws: then costly shading is left out. */
 bool window_is_software(const struct window *window);
