@@ -74,6 +74,12 @@ int sink_write(struct sink *sink, const struct frame *frame, struct error *err) 
   return status;
 }
 
+void sink_place_sound(struct sink *sink, int64_t source_pts, double seconds) {
+  (void)sink;
+  (void)source_pts;
+  (void)seconds;
+}
+
 int sink_finish(struct sink *sink, bool whole, struct error *err) {
   struct fake *fake = ((struct fake_sink *)sink)->fake;
   (void)err;

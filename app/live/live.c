@@ -61,6 +61,9 @@ static int open_all(struct live *live, struct error *err) {
   bool needs_input = setup_needs_input(live->options);
   live->source_is_control = !needs_input && live->options->control_source;
   if (needs_input || live->source_is_control) {
+    if (sound_tap_open(&live->tap, err))
+      return -1;
+    live->source_options.tap = live->tap;
     if (live_open_source(live, &source, err))
       return -1;
     if (source)
@@ -106,6 +109,7 @@ int command_live(const struct options *options, struct error *err) {
   styling_finish(&live.styling);
   masking_close(&live.masking);
   control_source_close(&live.control);
+  sound_tap_close(&live.tap);
   mailbox_free(&live.pictures);
   mailbox_free(&live.frames);
   if (atomic_load(&setup_stop))

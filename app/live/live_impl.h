@@ -26,6 +26,7 @@
 #include "app/run/outputs.h"
 #include "app/run/styling.h"
 #include "app/source/reader.h"
+#include "app/source/sound_tap.h"
 #include "app/window/hud.h"
 #include "app/window/present.h"
 #include "app/window/snapshot.h"
@@ -76,6 +77,7 @@ struct live {
   struct presets_file *presets; /* NULL: none */
   int presets_told;             /* of state.presets_asked */
   int preset_taken;             /* last; 0: none */
+  struct sound_tap *tap;        /* the sound of the source that is shown; NULL: it has none to be recorded */
   struct outputs *outputs;
   struct outputs_figures output_figures; /* as of this turn */
   int recording;                         /* the output that keys begin and end; 0: none */

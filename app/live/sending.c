@@ -41,7 +41,7 @@ static int check_outputs(const struct live *live, struct error *err) {
 }
 
 int live_open_outputs(struct live *live, struct error *err) {
-  const struct outputs_params params = {.fps = live->info.fps, .log = &live->log};
+  const struct outputs_params params = {.fps = live->info.fps, .tap = live->tap, .log = &live->log};
   const struct parameter_choices *to = &live->options->to;
   if (to->count >= OUTPUTS_MAX)
     return error_set(err, STATUS_USAGE, "--to: at most %d can be given", OUTPUTS_MAX - 1);
@@ -74,6 +74,8 @@ static int begin_recording(struct live *live, struct error *err) {
     fclose(file);
     name = path;
   }
+  if (!live->tap || !sound_tap_has_sound(live->tap))
+    log_line(&live->log, LOG_INFO, "%s: recorded without sound: the source has none", name);
   return outputs_add(live->outputs, name, &live->recording, err);
 }
 

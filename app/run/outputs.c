@@ -33,6 +33,7 @@ struct output {
   bool once;         /* what ended is not to be tried again */
   int fps, retry_ms; /* of a stream; the first pause before it is tried again */
   const struct log *log;
+  struct sound_tap *tap;
   int number;
   /* The thread's alone */
   struct sink *sink;
@@ -160,6 +161,7 @@ static int open_sink(struct output *output, struct error *err) {
       .first_number = -1,
       .realtime = true,
       .sound_options = &no_source,
+      .tap = recording ? output->tap : NULL,
       .stop = recording ? NULL : &output->stop, /* what goes into a file is completed */
       .log = output->tries++ ? NULL : output->log,
   };
@@ -212,8 +214,11 @@ static void record(struct output *output) {
       output->first_ns = output->last.shown_ns;
       status = open_sink(output, &err);
     }
-    if (!status)
-      status = write_at(output, since_first(output, output->last.shown_ns), &err);
+    if (status)
+      break;
+    int64_t shown = since_first(output, output->last.shown_ns);
+    sink_place_sound(output->sink, output->last.frame.pts, (double)shown / microseconds);
+    status = write_at(output, shown, &err);
   }
   if (!status)
     status = keep_standing_time(output, &err);
@@ -348,6 +353,7 @@ static int start(struct output **result, const char *spec, const struct outputs_
   output->retry_ms = params->retry_ms > 0 ? params->retry_ms : RETRY_FIRST_MS;
   output->descriptor = -1;
   output->log = params->log;
+  output->tap = params->tap;
   pthread_mutex_init(&output->lock, NULL);
   wait_init(&output->changed);
   int code = pthread_create(&output->thread, NULL, output_main, output);

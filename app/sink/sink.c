@@ -201,6 +201,11 @@ int sink_write(struct sink *sink, const struct frame *frame, struct error *err) 
   return frame_wait(frame, MEMORY_HOST, err) < 0 ? -1 : sink->impl->write(sink, frame, err);
 }
 
+void sink_place_sound(struct sink *sink, int64_t source_pts, double seconds) {
+  if (sink->impl->place_sound)
+    sink->impl->place_sound(sink, source_pts, seconds);
+}
+
 int sink_finish(struct sink *sink, bool whole, struct error *err) {
   return sink->impl->finish(sink, whole, err);
 }

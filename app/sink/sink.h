@@ -8,6 +8,7 @@
 #include "unet/base/controls.h"
 
 struct sink;
+struct sound_tap;
 
 enum { SINK_HOLDS = 2 };
 
@@ -24,6 +25,7 @@ struct sink_options {
   bool realtime;                              /* the frames come at their own pace */
   const char *sound;                          /* input whose sound and metadata are copied; NULL: none */
   const struct source_options *sound_options; /* how it was opened */
+  struct sound_tap *tap;                      /* sound that goes along with live pictures; NULL: none */
   const atomic_bool *stop;                    /* set from anywhere, it ends waiting for a network; NULL: none */
   const struct log *log;
 };
@@ -37,6 +39,7 @@ struct sink_impl {
    * end, so that what is left of its sound belongs into the output. */
   int (*finish)(struct sink *sink, bool whole, struct error *err);
   void (*close)(struct sink *sink);
+  void (*place_sound)(struct sink *sink, int64_t source_pts, double seconds); /* NULL: there is no sound */
 };
 
 struct sink {
@@ -71,6 +74,8 @@ int sink_check_file(const char *path, bool overwrite, struct error *err);
 int sink_open(struct sink **sink, const char *spec, const struct sink_options *options, struct error *err);
 /* The sink may go on holding the picture, of SINK_HOLDS frames at most. */
 int sink_write(struct sink *sink, const struct frame *frame, struct error *err);
+/* Before a picture is written: its time in its source, and when that is in the output, for the sound of options.tap. */
+void sink_place_sound(struct sink *sink, int64_t source_pts, double seconds);
 int sink_finish(struct sink *sink, bool whole, struct error *err);
 void sink_close(struct sink **sink); /* stores NULL; takes NULL */
 

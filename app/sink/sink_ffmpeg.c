@@ -12,6 +12,7 @@
 #include "app/platform/app_platform.h"
 #include "app/sink/encoder.h"
 #include "app/source/ffmpeg_util.h"
+#include "app/sink/live_sound.h"
 #include "app/sink/mp4.h"
 #include "app/sink/muxer.h"
 #include "app/sink/neighbour.h"
@@ -34,6 +35,7 @@ struct ffmpeg_sink {
   struct encoder encoder;
   struct muxer muxer;
   struct sound *sound;
+  struct live_sound *live_sound;
   int64_t last_pts, step; /* in the encoder's time base; step: nominal time of a frame */
   long written;
   bool one_picture; /* an image file whose name has no place for a number */
@@ -73,6 +75,7 @@ static int output_failed(struct ffmpeg_sink *to, int code, struct error *err) {
 static void ffmpeg_close(struct sink *sink) {
   struct ffmpeg_sink *to = (struct ffmpeg_sink *)sink;
   sound_close(&to->sound);
+  live_sound_close(&to->live_sound);
   muxer_close(&to->muxer);
   encoder_free(&to->encoder);
   av_packet_free(&to->packet);
@@ -174,7 +177,8 @@ static int prepare(struct ffmpeg_sink *to, const struct sink_options *options, s
     av_opt_set_int(to->output->priv_data, "start_number", options->first_number + pictures_skipped(options), 0);
   if (add_video(to, options, err))
     return -1;
-  if (sound_open(&to->sound, to->output, options, err))
+  if (sound_open(&to->sound, to->output, options, err) ||
+      live_sound_open(&to->live_sound, to->output, options->tap, options->log, err))
     return -1;
   if (muxer_open(&to->muxer, to->output) < 0)
     return error_set(err, STATUS_FAILED, "no memory to write %s", to->target.name);
@@ -205,7 +209,7 @@ static int flush_when_due(struct ffmpeg_sink *to, const AVPacket *packet) {
   if (!muxer_is_due(&to->muxer, packet))
     return 0;
   int code = sound_send_ahead(to->sound, &to->muxer);
-  return code < 0 ? code : muxer_flush(&to->muxer, packet, sound_has_more(to->sound));
+  return code < 0 ? code : muxer_flush(&to->muxer, packet, to->live_sound || sound_has_more(to->sound));
 }
 
 /* Writes a packet of video, and the sound before it. */
@@ -259,7 +263,9 @@ static int ffmpeg_write(struct sink *sink, const struct frame *frame, struct err
   int64_t pts = av_rescale_q(frame->pts, to->time_base, to->encoder.context->time_base);
   if (to->last_pts != AV_NOPTS_VALUE && pts <= to->last_pts)
     pts = to->last_pts + 1;
-  int code = encoder_send(&to->encoder, frame, pts);
+  int code = live_sound_write(to->live_sound, &to->muxer);
+  if (code >= 0)
+    code = encoder_send(&to->encoder, frame, pts);
   to->last_pts = pts;
   if (code >= 0)
     code = drain(to);
@@ -273,6 +279,8 @@ static int complete(struct ffmpeg_sink *to, bool whole) {
     code = drain(to);
   if (code >= 0 && to->last_pts != AV_NOPTS_VALUE)
     code = sound_write_until(to->sound, &to->muxer, whole ? INFINITY : end);
+  if (code >= 0)
+    code = live_sound_finish(to->live_sound, &to->muxer);
   if (code >= 0)
     code = muxer_complete(&to->muxer);
   return code;
@@ -305,4 +313,9 @@ static int ffmpeg_finish(struct sink *sink, bool whole, struct error *err) {
   return sound_check(to->sound, err);
 }
 
-const struct sink_impl sink_ffmpeg = {"file", accepts, ffmpeg_open, ffmpeg_write, ffmpeg_finish, ffmpeg_close};
+static void ffmpeg_place_sound(struct sink *sink, int64_t source_pts, double seconds) {
+  live_sound_at(((struct ffmpeg_sink *)sink)->live_sound, source_pts, seconds);
+}
+
+const struct sink_impl sink_ffmpeg = {"file",        accepts,      ffmpeg_open,       ffmpeg_write,
+                                      ffmpeg_finish, ffmpeg_close, ffmpeg_place_sound};

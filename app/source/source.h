@@ -14,6 +14,7 @@
 #include "unet/base/picture.h"
 
 struct source;
+struct sound_tap;
 
 struct source_options {
   bool live;  /* newest frame matters, not every frame: slice threads only, small buffers, no read-ahead */
@@ -28,6 +29,7 @@ struct source_options {
   double read_timeout;       /* live: seconds of silence after which a stream or camera is lost; 0: none */
   const atomic_bool *stop;   /* set from anywhere, it interrupts opening and reading alike; NULL: none */
   struct mirror *mirror;     /* whether frames come mirrored, from the next on; NULL: never */
+  struct sound_tap *tap;     /* gets the sound beside the frames; NULL: nobody wants it */
   bool tell_left_out;        /* one line names what of the input the output will lack */
   const struct log *log;
 };

@@ -14,6 +14,7 @@
 #include "app/source/left_out.h"
 #include "app/source/pipe_input.h"
 #include "app/source/protocols.h"
+#include "app/source/sound_tap.h"
 #include "app/source/source_impl.h"
 #include "unet/base/platform.h"
 #include "unet/base/text.h"
@@ -46,6 +47,7 @@ struct ffmpeg_source {
   AVPacket *packet;
   AVFrame *frame;
   AVStream *stream; /* belongs to input */
+  AVStream *sound;  /* likewise; NULL: there is none, or nobody wants it */
   struct convert convert;
   struct source_info info; /* as it was at opening */
   struct coverage coverage;
@@ -119,6 +121,8 @@ static void ffmpeg_close(struct source *source) {
   struct ffmpeg_source *from = (struct ffmpeg_source *)source;
   source_interrupt(source); /* what the thread waits for */
   arrivals_stop(&from->arrivals);
+  if (from->options.tap)
+    sound_tap_leave(from->options.tap, from);
   convert_free(&from->convert);
   av_frame_free(&from->frame);
   av_frame_free(&from->ahead);
@@ -169,6 +173,20 @@ static void probe_little(struct ffmpeg_source *from) {
     from->input->max_analyze_duration = STREAM_PROBE_US;
 }
 
+/* takes_over: the tap may have another source's sound, of which the frames are no longer wanted. */
+static void begin_sound(struct ffmpeg_source *from, bool takes_over) {
+  if (from->options.tap)
+    sound_tap_begin(from->options.tap, from, takes_over, from->sound ? from->sound->codecpar : NULL,
+                    from->sound ? from->sound->time_base : from->stream->time_base, av_q2d(from->stream->time_base));
+}
+
+/* Sound has positions as its frames have. */
+static void put_sound(struct ffmpeg_source *from) {
+  if (from->sound && from->packet->stream_index == from->sound->index && (from->has_origin || !from->realtime))
+    sound_tap_put(from->options.tap, from, from->packet,
+                  (double)(from->loop_shift - from->origin) * av_q2d(from->stream->time_base));
+}
+
 static int find_stream(struct ffmpeg_source *from, const AVCodec **codec, struct error *err) {
   char reason[128];
   if (from->options.live && (ffmpeg_is_device(from->input->iformat) || is_stream(from)))
@@ -185,8 +203,10 @@ static int find_stream(struct ffmpeg_source *from, const AVCodec **codec, struct
   from->stream = from->input->streams[index];
   if (from->stream->disposition & AV_DISPOSITION_ATTACHED_PIC)
     return error_set(err, STATUS_INPUT, "%s: there is no video in it, only a cover picture", from->spec);
+  int sound = from->options.tap ? av_find_best_stream(from->input, AVMEDIA_TYPE_AUDIO, -1, index, NULL, 0) : -1;
+  from->sound = sound >= 0 ? from->input->streams[sound] : NULL;
   for (unsigned i = 0; i < from->input->nb_streams; i++)
-    if ((int)i != index)
+    if ((int)i != index && (int)i != sound)
       from->input->streams[i]->discard = AVDISCARD_ALL;
   return 0;
 }
@@ -377,6 +397,7 @@ static int ffmpeg_open(struct source **source, const char *spec, const struct so
     ffmpeg_close(&from->source);
     return code;
   }
+  begin_sound(from, false);
   *source = &from->source;
   return 0;
 }
@@ -484,6 +505,7 @@ static int feed(struct ffmpeg_source *from, struct error *err) {
     if (from->gave_up)
       drain(from);
   }
+  put_sound(from);
   av_packet_unref(from->packet);
   return 1;
 }
@@ -680,6 +702,8 @@ static int ffmpeg_read(struct source *source, struct frame *frame, struct error 
   frame->serial = from->serial++;
   if (frame->serial == 0)
     read_all_streams(from);
+  if (frame->serial == 1)
+    begin_sound(from, true);
   return 1;
 }
 

@@ -1,0 +1,324 @@
+#include "app/sink/live_sound.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <libavutil/audio_fifo.h>
+#include <libavutil/avstring.h>
+#include <libavutil/opt.h>
+#include <libswresample/swresample.h>
+
+enum { RATE = 48000, CHANNELS = 2, BITS_A_SECOND = 160000, FRAME_USUAL = 1024, MOMENTS = 64 };
+
+/* Sound may be so far from its picture before it is put right, which is heard. */
+static const double tolerance = 0.08;
+/* How fast the jitter of pictures is smoothed away. */
+static const double smoothing = 0.1;
+
+/* From this position on, a position is shown so much later. */
+struct moment {
+  double position, delay;
+};
+
+struct live_sound {
+  struct sound_tap *tap;
+  struct sound_cursor cursor;
+  const struct log *log;
+  unsigned of; /* which sound the decoder is for */
+  AVCodecContext *decoder, *encoder;
+  AVRational time_base; /* of packets */
+  struct SwrContext *resampler;
+  AVAudioFifo *samples;
+  const AVFormatContext *output;
+  AVStream *stream;
+  AVPacket *packet;
+  AVFrame *decoded, *sent;
+  struct moment moment[MOMENTS]; /* the last ones, rising */
+  int moments;
+  double shown;    /* position told last */
+  int64_t written; /* samples given to the encoder, or waiting for it */
+};
+
+/* --- opening --- */
+
+/* AAC where the container takes it, else its own. */
+static const AVCodec *choose_encoder(const AVOutputFormat *container) {
+  bool takes_aac = avformat_query_codec(container, AV_CODEC_ID_AAC, FF_COMPLIANCE_NORMAL) == 1;
+  return avcodec_find_encoder(takes_aac ? AV_CODEC_ID_AAC : container->audio_codec);
+}
+
+static int open_encoder(struct live_sound *sound, const AVCodec *codec, const AVOutputFormat *container) {
+  AVCodecContext *encoder = sound->encoder = avcodec_alloc_context3(codec);
+  if (!encoder)
+    return AVERROR(ENOMEM);
+  encoder->sample_rate = RATE;
+  encoder->sample_fmt = codec->sample_fmts ? codec->sample_fmts[0] : AV_SAMPLE_FMT_FLTP;
+  encoder->time_base = (AVRational){1, RATE};
+  encoder->bit_rate = BITS_A_SECOND;
+  av_channel_layout_default(&encoder->ch_layout, CHANNELS);
+  if (container->flags & AVFMT_GLOBALHEADER)
+    encoder->flags |= AV_CODEC_FLAG_GLOBAL_HEADER;
+  return avcodec_open2(encoder, codec, NULL);
+}
+
+static int open_stream(struct live_sound *sound, AVFormatContext *output, const AVCodec *codec) {
+  int code = open_encoder(sound, codec, output->oformat);
+  if (code < 0)
+    return code;
+  sound->packet = av_packet_alloc();
+  sound->decoded = av_frame_alloc();
+  sound->sent = av_frame_alloc();
+  sound->samples = av_audio_fifo_alloc(sound->encoder->sample_fmt, CHANNELS, RATE);
+  if (!sound->packet || !sound->decoded || !sound->sent || !sound->samples)
+    return AVERROR(ENOMEM);
+  sound->stream = avformat_new_stream(output, NULL);
+  if (!sound->stream)
+    return AVERROR(ENOMEM);
+  sound->stream->time_base = sound->encoder->time_base;
+  return avcodec_parameters_from_context(sound->stream->codecpar, sound->encoder);
+}
+
+int live_sound_open(struct live_sound **result, AVFormatContext *output, struct sound_tap *tap, const struct log *log,
+                    struct error *err) {
+  const AVCodec *codec = choose_encoder(output->oformat);
+  AVCodecParameters *of = avcodec_parameters_alloc();
+  bool present = tap && of && codec && sound_tap_describe(tap, of, &(AVRational){0, 1});
+  avcodec_parameters_free(&of);
+  *result = NULL;
+  if (!present)
+    return 0;
+  struct live_sound *sound = calloc(1, sizeof *sound);
+  if (!sound)
+    return error_set(err, STATUS_FAILED, "no memory for sound");
+  sound->tap = tap;
+  sound->log = log;
+  sound->output = output;
+  int code = open_stream(sound, output, codec);
+  if (code < 0) {
+    bool added = sound->stream != NULL;
+    live_sound_close(&sound);
+    if (added)
+      return error_set(err, STATUS_FAILED, "no memory for sound");
+    log_line(log, LOG_WARNING, "sound: %s cannot be opened; it is left out", codec->name);
+    return 0;
+  }
+  *result = sound;
+  return 0;
+}
+
+void live_sound_close(struct live_sound **pointer) {
+  struct live_sound *sound = *pointer;
+  if (!sound)
+    return;
+  avcodec_free_context(&sound->decoder);
+  avcodec_free_context(&sound->encoder);
+  swr_free(&sound->resampler);
+  if (sound->samples)
+    av_audio_fifo_free(sound->samples);
+  av_packet_free(&sound->packet);
+  av_frame_free(&sound->decoded);
+  av_frame_free(&sound->sent);
+  free(sound);
+  *pointer = NULL;
+}
+
+/* --- when --- */
+
+void live_sound_at(struct live_sound *sound, int64_t pts, double time) {
+  if (!sound)
+    return;
+  double position = sound_tap_position(sound->tap, pts), delay = time - position;
+  struct moment *last = sound->moments ? &sound->moment[sound->moments - 1] : NULL;
+  if (position < sound->shown) { /* another source */
+    sound->moments = 0;
+    last = NULL;
+  }
+  sound->shown = position;
+  if (last && fabs(delay - last->delay) < tolerance) {
+    last->delay += (delay - last->delay) * smoothing;
+    return;
+  }
+  if (sound->moments == MOMENTS)
+    memmove(sound->moment, sound->moment + 1, --sound->moments * sizeof *sound->moment);
+  sound->moment[sound->moments++] = (struct moment){position, delay};
+}
+
+/* The moment that began last before this position. */
+static double delay_at(const struct live_sound *sound, double position) {
+  int i = sound->moments - 1;
+  while (i > 0 && sound->moment[i].position > position)
+    i--;
+  return sound->moment[i].delay;
+}
+
+/* --- decoding --- */
+
+/* For the sound that there is now. false: there is none that can be decoded. */
+static bool follow_source(struct live_sound *sound) {
+  AVCodecParameters *codec = avcodec_parameters_alloc();
+  unsigned of = codec ? sound_tap_describe(sound->tap, codec, &sound->time_base) : 0;
+  if (of && of != sound->of) {
+    const AVCodec *found = avcodec_find_decoder(codec->codec_id);
+    avcodec_free_context(&sound->decoder);
+    swr_free(&sound->resampler);
+    sound->decoder = found ? avcodec_alloc_context3(found) : NULL;
+    if (sound->decoder &&
+        (avcodec_parameters_to_context(sound->decoder, codec) < 0 || avcodec_open2(sound->decoder, found, NULL) < 0))
+      avcodec_free_context(&sound->decoder);
+    if (!sound->decoder)
+      log_line(sound->log, LOG_WARNING, "sound: FFmpeg here does not decode %s; it is left out",
+               avcodec_get_name(codec->codec_id));
+  }
+  sound->of = of;
+  avcodec_parameters_free(&codec);
+  return of && sound->decoder;
+}
+
+static int add_samples(struct live_sound *sound, uint8_t **data, int count) {
+  int got = av_audio_fifo_write(sound->samples, (void **)data, count);
+  if (got > 0)
+    sound->written += got;
+  return got < 0 ? got : 0;
+}
+
+static int add_silence(struct live_sound *sound, int64_t count) {
+  uint8_t *data[CHANNELS] = {0};
+  int code = av_samples_alloc(data, NULL, CHANNELS, FRAME_USUAL, sound->encoder->sample_fmt, 0);
+  if (code >= 0)
+    code = av_samples_set_silence(data, 0, FRAME_USUAL, CHANNELS, sound->encoder->sample_fmt);
+  for (; code >= 0 && count > 0; count -= FRAME_USUAL)
+    code = add_samples(sound, data, count < FRAME_USUAL ? (int)count : FRAME_USUAL);
+  av_freep(&data[0]);
+  return code;
+}
+
+/* Converted samples that are to be heard at this time. */
+static int place(struct live_sound *sound, uint8_t **data, int count, double time) {
+  int64_t gap = llrint(time * RATE) - sound->written;
+  int sample = av_get_bytes_per_sample(sound->encoder->sample_fmt);
+  bool planar = av_sample_fmt_is_planar(sound->encoder->sample_fmt);
+  if (fabs((double)gap) < tolerance * RATE)
+    gap = 0;
+  if (gap > 0) {
+    int code = add_silence(sound, gap);
+    if (code < 0)
+      return code;
+  }
+  int late = gap < 0 ? (int)fmin((double)-gap, count) : 0;
+  uint8_t *rest[CHANNELS] = {0};
+  for (int i = 0; i < (planar ? CHANNELS : 1); i++)
+    rest[i] = data[i] + (ptrdiff_t)late * sample * (planar ? 1 : CHANNELS);
+  return late < count ? add_samples(sound, rest, count - late) : 0;
+}
+
+static int open_resampler(struct live_sound *sound, AVFrame *from) {
+  AVCodecContext *to = sound->encoder;
+  int code = swr_alloc_set_opts2(&sound->resampler, &to->ch_layout, to->sample_fmt, RATE, &from->ch_layout,
+                                 from->format, from->sample_rate, 0, NULL);
+  return code < 0 ? code : swr_init(sound->resampler);
+}
+
+static int convert(struct live_sound *sound, AVFrame *from, double time) {
+  uint8_t *data[CHANNELS] = {0};
+  int code = sound->resampler ? 0 : open_resampler(sound, from);
+  if (code < 0)
+    return code;
+  int most = swr_get_out_samples(sound->resampler, from->nb_samples);
+  code = av_samples_alloc(data, NULL, CHANNELS, most > 0 ? most : 1, sound->encoder->sample_fmt, 0);
+  if (code >= 0)
+    code =
+        swr_convert(sound->resampler, data, most, (const uint8_t **)(uintptr_t)from->extended_data, from->nb_samples);
+  if (code > 0)
+    code = place(sound, data, code, time);
+  av_freep(&data[0]);
+  return code;
+}
+
+/* Damage is skipped: the place is silent. */
+static int decode(struct live_sound *sound, double position) {
+  double shift = position - (double)sound->packet->pts * av_q2d(sound->time_base);
+  int code = avcodec_send_packet(sound->decoder, sound->packet);
+  while (code >= 0 && avcodec_receive_frame(sound->decoder, sound->decoded) >= 0) {
+    int64_t pts = sound->decoded->best_effort_timestamp;
+    double at = pts != AV_NOPTS_VALUE ? (double)pts * av_q2d(sound->time_base) + shift : position;
+    code = convert(sound, sound->decoded, at + delay_at(sound, at));
+    av_frame_unref(sound->decoded);
+  }
+  return code == AVERROR_INVALIDDATA || code == AVERROR(EAGAIN) ? 0 : code;
+}
+
+/* --- encoding --- */
+
+/* What an encoder begins with before the first sample would move the pictures where there is no time below 0. */
+static int write_packets(struct live_sound *sound, struct muxer *muxer) {
+  bool from_zero = sound->output->avoid_negative_ts > AVFMT_AVOID_NEG_TS_DISABLED;
+  int code;
+  while ((code = avcodec_receive_packet(sound->encoder, sound->packet)) >= 0) {
+    if (from_zero && sound->packet->pts < 0) {
+      av_packet_unref(sound->packet);
+      continue;
+    }
+    sound->packet->stream_index = sound->stream->index;
+    av_packet_rescale_ts(sound->packet, sound->encoder->time_base, sound->stream->time_base);
+    code = muxer_write(muxer, sound->packet);
+    av_packet_unref(sound->packet);
+    if (code < 0)
+      return code;
+  }
+  return code == AVERROR(EAGAIN) || code == AVERROR_EOF ? 0 : code;
+}
+
+static int send_frame(struct live_sound *sound, int count) {
+  AVFrame *frame = sound->sent;
+  frame->nb_samples = count;
+  frame->format = sound->encoder->sample_fmt;
+  frame->sample_rate = RATE;
+  frame->pts = sound->written - av_audio_fifo_size(sound->samples);
+  int code = av_channel_layout_copy(&frame->ch_layout, &sound->encoder->ch_layout);
+  if (code >= 0)
+    code = av_frame_get_buffer(frame, 0);
+  if (code >= 0)
+    code = av_audio_fifo_read(sound->samples, (void **)frame->data, count);
+  if (code >= 0)
+    code = avcodec_send_frame(sound->encoder, frame);
+  av_frame_unref(frame);
+  return code;
+}
+
+static int encode(struct live_sound *sound, struct muxer *muxer, bool all) {
+  int size = sound->encoder->frame_size > 0 ? sound->encoder->frame_size : FRAME_USUAL, code = 0;
+  int least = all ? 1 : size;
+  while (code >= 0 && av_audio_fifo_size(sound->samples) >= least) {
+    int there = av_audio_fifo_size(sound->samples);
+    code = send_frame(sound, there < size ? there : size);
+    if (code >= 0)
+      code = write_packets(sound, muxer);
+  }
+  return code;
+}
+
+int live_sound_write(struct live_sound *sound, struct muxer *muxer) {
+  double position;
+  int code = 0;
+  if (!sound || !sound->moments || !follow_source(sound))
+    return 0;
+  while (code >= 0 && sound_tap_take(sound->tap, &sound->cursor, sound->shown, sound->packet, &position)) {
+    if (sound->packet->pts == AV_NOPTS_VALUE)
+      sound->packet->pts = sound->packet->dts;
+    code = decode(sound, position);
+    av_packet_unref(sound->packet);
+  }
+  return code < 0 ? code : encode(sound, muxer, false);
+}
+
+int live_sound_finish(struct live_sound *sound, struct muxer *muxer) {
+  if (!sound)
+    return 0;
+  int code = live_sound_write(sound, muxer);
+  if (code >= 0)
+    code = encode(sound, muxer, true);
+  if (code >= 0)
+    code = avcodec_send_frame(sound->encoder, NULL);
+  return code < 0 ? code : write_packets(sound, muxer);
+}

@@ -1,0 +1,126 @@
+#include "app/source/sound_tap.h"
+
+#include <pthread.h>
+#include <stdlib.h>
+
+/* More than what lies between a picture and its sound in any file: some 20 s of AAC. */
+enum { PACKETS = 1024 };
+
+struct entry {
+  AVPacket *packet;
+  double position;
+};
+
+struct sound_tap {
+  pthread_mutex_t lock;
+  /* Protected by lock */
+  struct entry entry[PACKETS]; /* of number n: n modulo PACKETS */
+  unsigned long put;           /* so far */
+  unsigned long begun;         /* put when this sound began */
+  const void *owner;
+  AVCodecParameters *codec;
+  AVRational time_base;
+  double tick;
+  unsigned sounds;
+  bool present;
+};
+
+int sound_tap_open(struct sound_tap **result, struct error *err) {
+  struct sound_tap *tap = *result = calloc(1, sizeof *tap);
+  if (!tap)
+    return error_set(err, STATUS_FAILED, "no memory for sound");
+  pthread_mutex_init(&tap->lock, NULL);
+  tap->codec = avcodec_parameters_alloc();
+  for (int i = 0; i < PACKETS; i++)
+    tap->entry[i].packet = av_packet_alloc();
+  if (tap->codec && tap->entry[PACKETS - 1].packet)
+    return 0;
+  sound_tap_close(result);
+  return error_set(err, STATUS_FAILED, "no memory for sound");
+}
+
+void sound_tap_close(struct sound_tap **pointer) {
+  struct sound_tap *tap = *pointer;
+  if (!tap)
+    return;
+  for (int i = 0; i < PACKETS; i++)
+    av_packet_free(&tap->entry[i].packet);
+  avcodec_parameters_free(&tap->codec);
+  pthread_mutex_destroy(&tap->lock);
+  free(tap);
+  *pointer = NULL;
+}
+
+void sound_tap_begin(struct sound_tap *tap, const void *owner, bool takes_over, const AVCodecParameters *codec,
+                     AVRational time_base, double tick) {
+  pthread_mutex_lock(&tap->lock);
+  if (tap->owner != owner && (takes_over || !tap->owner)) {
+    tap->owner = owner;
+    tap->present = codec && avcodec_parameters_copy(tap->codec, codec) >= 0;
+    tap->sounds++;
+    tap->begun = tap->put;
+    tap->time_base = time_base;
+    tap->tick = tick;
+  }
+  pthread_mutex_unlock(&tap->lock);
+}
+
+void sound_tap_put(struct sound_tap *tap, const void *owner, const AVPacket *packet, double shift) {
+  int64_t time = packet->pts != AV_NOPTS_VALUE ? packet->pts : packet->dts;
+  pthread_mutex_lock(&tap->lock);
+  if (tap->owner == owner && tap->present && time != AV_NOPTS_VALUE) {
+    struct entry *entry = &tap->entry[tap->put % PACKETS];
+    av_packet_unref(entry->packet);
+    entry->position = (double)time * av_q2d(tap->time_base) + shift;
+    tap->put += av_packet_ref(entry->packet, packet) >= 0;
+  }
+  pthread_mutex_unlock(&tap->lock);
+}
+
+void sound_tap_leave(struct sound_tap *tap, const void *owner) {
+  pthread_mutex_lock(&tap->lock);
+  if (tap->owner == owner)
+    tap->owner = NULL;
+  pthread_mutex_unlock(&tap->lock);
+}
+
+int sound_tap_take(struct sound_tap *tap, struct sound_cursor *cursor, double until, AVPacket *packet,
+                   double *position) {
+  int got = 0;
+  pthread_mutex_lock(&tap->lock);
+  unsigned long oldest = tap->put > PACKETS ? tap->put - PACKETS : 0;
+  oldest = oldest > tap->begun ? oldest : tap->begun;
+  if (!cursor->begun || cursor->next < oldest)
+    cursor->next = oldest;
+  cursor->begun = true;
+  const struct entry *entry = &tap->entry[cursor->next % PACKETS];
+  if (cursor->next < tap->put && entry->position <= until && av_packet_ref(packet, entry->packet) >= 0) {
+    *position = entry->position;
+    cursor->next++;
+    got = 1;
+  }
+  pthread_mutex_unlock(&tap->lock);
+  return got;
+}
+
+unsigned sound_tap_describe(struct sound_tap *tap, AVCodecParameters *codec, AVRational *time_base) {
+  pthread_mutex_lock(&tap->lock);
+  unsigned sound = tap->present && avcodec_parameters_copy(codec, tap->codec) >= 0 ? tap->sounds : 0;
+  *time_base = tap->time_base;
+  pthread_mutex_unlock(&tap->lock);
+  return sound;
+}
+
+bool sound_tap_has_sound(struct sound_tap *tap) {
+  pthread_mutex_lock(&tap->lock);
+  bool present = tap->present;
+  pthread_mutex_unlock(&tap->lock);
+  return present;
+}
+
+double sound_tap_position(struct sound_tap *tap, int64_t pts) {
+  pthread_mutex_lock(&tap->lock);
+  double position = (double)pts * tap->tick;
+  pthread_mutex_unlock(&tap->lock);
+  return position;
+}

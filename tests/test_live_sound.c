@@ -1,0 +1,157 @@
+/* The sound of a recording: that of the pictures' positions at the times at which they were shown, through pauses and
+ * where the source begins again. The source's sound is a click at the middle of each second. */
+#include "tests/cmocka_all.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <libavutil/log.h>
+
+#include "app/sink/sink.h"
+#include "app/source/sound_tap.h"
+#include "app/source/source.h"
+#include "tests/clips.h"
+
+enum { SIDE = 16, FPS = 25, RATE = 8000, CLICKS_MAX = 32 };
+
+static const double close_enough = 0.09; /* what is tolerated, and the length of a frame */
+
+static void write_until(struct source *source, struct sink *sink, struct frame *frame, double *clock, double position) {
+  static uint8_t black[SIDE * SIDE * 4];
+  while ((double)frame->pts / 1000 < position - 1e-6) {
+    assert_int_equal(source_read(source, frame, NULL), 1);
+    struct frame shown = {.format = PIXEL_RGBA,
+                          .width = SIDE,
+                          .height = SIDE,
+                          .plane = {black},
+                          .pitch = {SIDE * 4},
+                          .pts = llrint(*clock * 1e6)};
+    sink_place_sound(sink, frame->pts, *clock);
+    assert_int_equal(sink_write(sink, &shown, NULL), 0);
+    *clock += 1.0 / FPS;
+    frame_release(frame);
+  }
+}
+
+static int find_clicks(const char *name, double at[CLICKS_MAX]) {
+  size_t size;
+  int16_t *samples = (int16_t *)(void *)shell_output(
+      &size, "ffmpeg -nostdin -v error -i %s -f s16le -ac 1 -ar %d -af aresample=async=1:first_pts=0 -", name, RATE);
+  int clicks = 0;
+  double last = -1;
+  for (size_t i = 0; i < size / 2; i++)
+    if (abs(samples[i]) > 4000) {
+      double time = (double)i / RATE;
+      if (time - last > 0.3 && clicks < CLICKS_MAX)
+        at[clicks++] = time;
+      last = time;
+    }
+  free(samples);
+  return clicks;
+}
+
+/* A source of 3 s again and again: 2 s are shown, then it stands for 1.5 s, then 3 s more. */
+static void record(const char *name) {
+  struct sound_tap *tap;
+  struct source *source;
+  struct sink *sink;
+  struct error err = {0};
+  struct frame frame = {.pts = -1};
+  double clock = 0;
+  assert_int_equal(sound_tap_open(&tap, &err), 0);
+  const struct source_options source_options = {.live = true, .loop = true, .tap = tap};
+  if (source_open(&source, clip("clicks.mkv"), &source_options, &err))
+    fail_msg("%s", err.message);
+  assert_true(sound_tap_has_sound(tap));
+  const struct sink_options options = {.format = PIXEL_RGBA,
+                                       .width = SIDE,
+                                       .height = SIDE,
+                                       .time_base_num = 1,
+                                       .time_base_den = 1000000,
+                                       .fps = FPS,
+                                       .quality = -1,
+                                       .realtime = true,
+                                       .sound_options = &source_options,
+                                       .tap = tap};
+  if (sink_open(&sink, clip(name), &options, &err))
+    fail_msg("%s", err.message);
+  write_until(source, sink, &frame, &clock, 1.96);
+  clock += 1.5;
+  write_until(source, sink, &frame, &clock, 4.96);
+  assert_int_equal(sink_finish(sink, true, &err), 0);
+  sink_close(&sink);
+  source_close(&source);
+  sound_tap_close(&tap);
+}
+
+static void test_sound_is_in_step(void **state) {
+  (void)state;
+  static const char *const names[] = {"step.mp4", "step.mkv"};
+  static const double wanted[] = {0.5, 1.5, 4, 5, 6}; /* 2.5, 3.5 and 4.5 of the source came 1.5 s later */
+  for (int f = 0; f < 2; f++) {
+    double at[CLICKS_MAX];
+    record(names[f]);
+    int clicks = find_clicks(names[f], at);
+    if (clicks != 5)
+      fail_msg("%s: %d clicks, the first at %g %g %g %g", names[f], clicks, at[0], at[1], at[2], at[3]);
+    for (int i = 0; i < 5; i++)
+      if (fabs(at[i] - wanted[i]) > close_enough)
+        fail_msg("%s: click %d is at %g s, not at %g", names[f], i + 1, at[i], wanted[i]);
+    assert_in_range(clip_count_frames(names[f]), 123, 125);
+  }
+}
+
+/* Containers that take no sound, and sources that have none, are recorded without it. */
+static void test_without_sound(void **state) {
+  (void)state;
+  struct sound_tap *tap;
+  struct source *source;
+  assert_int_equal(sound_tap_open(&tap, NULL), 0);
+  const struct source_options silent = {.live = true, .tap = tap};
+  assert_int_equal(source_open(&source, clip("silent.mkv"), &silent, NULL), 0);
+  assert_false(sound_tap_has_sound(tap));
+  source_close(&source);
+  sound_tap_close(&tap);
+  record("step.y4m");
+  assert_true(clip_count_frames("step.y4m") > 0);
+}
+
+/* What waits for its turn does not take the sound away from what is shown; it has it from its second frame on. */
+static void test_the_sound_of_what_is_shown(void **state) {
+  (void)state;
+  struct sound_tap *tap;
+  struct source *shown, *next;
+  struct frame frame;
+  assert_int_equal(sound_tap_open(&tap, NULL), 0);
+  const struct source_options options = {.live = true, .tap = tap};
+  assert_int_equal(source_open(&shown, clip("clicks.mkv"), &options, NULL), 0);
+  assert_int_equal(source_open(&next, clip("silent.mkv"), &options, NULL), 0);
+  assert_int_equal(source_read(next, &frame, NULL), 1);
+  frame_release(&frame);
+  assert_true(sound_tap_has_sound(tap));
+  assert_int_equal(source_read(next, &frame, NULL), 1);
+  frame_release(&frame);
+  assert_false(sound_tap_has_sound(tap));
+  source_close(&shown);
+  source_close(&next);
+  sound_tap_close(&tap);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(test_sound_is_in_step),
+      cmocka_unit_test(test_without_sound),
+      cmocka_unit_test(test_the_sound_of_what_is_shown),
+  };
+  if (!clips_open())
+    return 77;
+  av_log_set_level(AV_LOG_QUIET);
+  shell("ffmpeg -nostdin -v error -y -f lavfi -i testsrc2=s=64x64:r=25:d=3 -f lavfi -i "
+        "\"aevalsrc='if(lt(abs(mod(t,1)-0.5),0.01),sin(6283*t),0)':d=3:s=44100\" -c:v mpeg4 -c:a aac clicks.mkv");
+  shell("ffmpeg -nostdin -v error -y -i clicks.mkv -c copy -an silent.mkv");
+  int failed = cmocka_run_group_tests_name("live sound", tests, NULL, NULL);
+  clips_close();
+  return failed;
+}
