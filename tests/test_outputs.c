@@ -141,7 +141,7 @@ static void show_sized(struct outputs *outputs, uint64_t serial, int64_t shown_n
   struct frame frame;
   assert_int_equal(host_pictures_take(&pictures, PIXEL_RGBA, width, 8, &frame, NULL), 0);
   frame.serial = serial;
-  outputs_show(outputs, &frame, shown_ns);
+  outputs_show(outputs, &(struct covered){.picture = frame}, shown_ns);
   frame_release(&frame);
 }
 
@@ -260,7 +260,7 @@ static void test_holds_are_bounded(void **state) {
     struct frame frame;
     assert_int_equal(picture_pool_take(pool, &frame, NULL), 1);
     frame.serial = (uint64_t)i;
-    outputs_show(outputs, &frame, (int64_t)i * 20000000);
+    outputs_show(outputs, &(struct covered){.picture = frame}, (int64_t)i * 20000000);
     frame_release(&frame);
     await_writes(&fakes[1], i / 10); /* and while it is sent */
   }
@@ -364,6 +364,54 @@ static void test_ends_without_a_picture(void **state) {
   assert_int_equal(fakes[0].attempts + fakes[1].attempts, 0);
 }
 
+static struct frame plain(enum pixel_format format, int width, int height, const uint8_t color[4]) {
+  struct frame frame;
+  assert_int_equal(host_pictures_take(&pictures, format, width, height, &frame, NULL), 0);
+  for (int y = 0; y < height; y++)
+    for (int x = 0; x < 4 * width; x++)
+      frame_plane(&frame, 0)[y * frame.pitch[0] + x] = color[x % 4];
+  return frame;
+}
+
+static void expect_pixel(const struct frame *frame, int x, int y, int red, int green, int blue) {
+  const uint8_t *pixel = frame->plane[0] + (ptrdiff_t)y * frame->pitch[0] + 4 * x;
+  assert_in_range(pixel[0] + 2, red, red + 4);
+  assert_in_range(pixel[1] + 2, green, green + 4);
+  assert_in_range(pixel[2] + 2, blue, blue + 4);
+}
+
+/* What lies over the picture in the window lies over it here: held, then the source, then black. */
+static void test_covers(void **state) {
+  (void)state;
+  struct covering covering = {{0}};
+  struct frame out, red = plain(PIXEL_RGBA, 16, 8, (const uint8_t[]){200, 0, 0, 255});
+  struct frame green = plain(PIXEL_RGBA, 16, 8, (const uint8_t[]){0, 200, 0, 255});
+  struct frame blue = plain(PIXEL_BGRA, 64, 64, (const uint8_t[]){200, 0, 0, 255});
+  struct covered shown = {.picture = red, .held = green, .source = blue};
+  assert_int_equal(covering_apply(&covering, &shown, &out, NULL), 0);
+  assert_ptr_equal(out.picture, red.picture); /* not copied */
+  frame_release(&out);
+  shown.cover = (struct cover_levels){.held = 0.25f};
+  assert_int_equal(covering_apply(&covering, &shown, &out, NULL), 0);
+  expect_pixel(&out, 3, 3, 150, 50, 0);
+  frame_release(&out);
+  shown.cover = (struct cover_levels){.held = 1, .bypass = 0.5f, .blackout = 0.5f};
+  assert_int_equal(covering_apply(&covering, &shown, &out, NULL), 0);
+  expect_pixel(&out, 15, 7, 0, 50, 50);
+  frame_release(&out);
+  shown.cover = (struct cover_levels){.bypass = 1};
+  shown.fit = FIT_AS_LETTERBOX;
+  assert_int_equal(covering_apply(&covering, &shown, &out, NULL), 0);
+  expect_pixel(&out, 8, 4, 0, 0, 200);
+  expect_pixel(&out, 2, 4, 0, 0, 0);
+  frame_release(&out);
+  expect_pixel(&red, 0, 0, 200, 0, 0); /* pictures are only read */
+  covering_free(&covering);
+  frame_release(&red);
+  frame_release(&green);
+  frame_release(&blue);
+}
+
 static void test_there_is_a_most(void **state) {
   (void)state;
   struct error err;
@@ -402,6 +450,7 @@ int main(void) {
       cmocka_unit_test_setup_teardown(test_stream_is_tried_again, begin, end),
       cmocka_unit_test_setup_teardown(test_close_while_nobody_is_there, begin, end),
       cmocka_unit_test_setup_teardown(test_ends_without_a_picture, begin, end),
+      cmocka_unit_test_setup_teardown(test_covers, begin, end),
       cmocka_unit_test_setup_teardown(test_there_is_a_most, begin, end),
       cmocka_unit_test_setup_teardown(test_size_is_that_of_the_first, begin, end),
   };

@@ -78,6 +78,8 @@ struct live {
   int presets_told;             /* of state.presets_asked */
   int preset_taken;             /* last; 0: none */
   struct sound_tap *tap;        /* the sound of the source that is shown; NULL: it has none to be recorded */
+  struct frame held;            /* what a cover holds, for outputs */
+  bool covered_anew;            /* in this turn something else lies over the picture */
   struct outputs *outputs;
   struct outputs_figures output_figures; /* as of this turn */
   int recording;                         /* the output that keys begin and end; 0: none */
@@ -131,6 +133,10 @@ void live_close_presets(struct live *live);
 
 /* Those of the command line, which are checked first. After the source was opened. */
 int live_open_outputs(struct live *live, struct error *err);
+/* The picture shown is what a cover holds from now on. */
+void live_hold_for_outputs(struct live *live);
+/* After drawing. fresh: a picture was taken. */
+void live_show_to_outputs(struct live *live, bool fresh);
 /* Begins and ends recordings as the state says, and tells what became of outputs. */
 void live_follow_outputs(struct live *live, int64_t now_ns);
 /* For the overlay; NULL: nothing is recorded or sent. */

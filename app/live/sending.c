@@ -59,7 +59,30 @@ int live_outputs_hold(const struct live *live) {
   int holds = OUTPUT_RECORDING_HOLDS;
   for (int i = 0; i < to->count; i++)
     holds += outputs_holds(to->text[i]);
-  return holds;
+  return holds + 1; /* live->held */
+}
+
+void live_hold_for_outputs(struct live *live) {
+  frame_release(&live->held);
+  if (live->shown)
+    live->held = frame_hold(&live->shown->frame);
+}
+
+/* What cannot be seen is not sent: a new picture under one that is held. */
+void live_show_to_outputs(struct live *live, bool fresh) {
+  const struct cover_levels *cover = &live->cover_levels;
+  if (!live->shown || !(live->covered_anew || (fresh && cover->held < 1)))
+    return;
+  struct covered shown = {
+      .picture = live->shown->frame, .cover = *cover, .fit = (enum fit_kind)live->options->values.fit};
+  if (cover->held > 0)
+    shown.held = live->held;
+  if (cover->bypass > 0)
+    mailbox_look(&live->frames, &shown.source);
+  outputs_show(live->outputs, &shown, live->drawn_ns);
+  frame_release(&shown.source);
+  if (cover->held <= 0 && !live->frozen)
+    frame_release(&live->held);
 }
 
 /* The one that was asked for, or a new one named after the time. */
@@ -129,4 +152,5 @@ const char *live_describe_outputs(const struct live *live, char *words, size_t s
 
 void live_close_outputs(struct live *live) {
   outputs_close(&live->outputs, live->options->verbose < 0 ? NULL : stderr);
+  frame_release(&live->held);
 }

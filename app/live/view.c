@@ -164,11 +164,14 @@ bool live_cover(struct live *live, int64_t now_ns) {
   const struct cover_levels before = live->cover_levels;
   cover_follow(&live->cover, values, false, now_ns);
   cover_levels(&live->cover, now_ns, &live->cover_levels);
-  if (values->freeze && !live->frozen)
+  if (values->freeze && !live->frozen) {
     present_hold(live->present);
+    live_hold_for_outputs(live);
+  }
   live->frozen = values->freeze;
   bool fresh = take_source(live);
-  return fresh || memcmp(&before, &live->cover_levels, sizeof before) != 0;
+  live->covered_anew = fresh || memcmp(&before, &live->cover_levels, sizeof before) != 0;
+  return live->covered_anew;
 }
 
 static void list_prompts(struct hud_content *content, const struct parameters *values, const struct controls *now) {
@@ -331,8 +334,8 @@ void live_draw(struct live *live, bool fresh, bool changed, int64_t now_ns) {
   if (fresh && live->shown) {
     count_shown(live);
     hub_show(live->hub, &live->shown->frame);
-    outputs_show(live->outputs, &live->shown->frame, live->drawn_ns);
   }
+  live_show_to_outputs(live, fresh);
 }
 
 void live_close_window(struct live *live) {

@@ -22,7 +22,7 @@ static const int microseconds = 1000000;
 static const int64_t stood_ns = SECOND;
 
 struct shown_picture {
-  struct frame frame;
+  struct covered covered;
   int64_t shown_ns;
 };
 
@@ -37,6 +37,7 @@ struct output {
   int number;
   /* The thread's alone */
   struct sink *sink;
+  struct covering covering;
   int descriptor;     /* of a named pipe; -1: none */
   char pipe_name[32]; /* likewise, as FFmpeg knows it */
   struct shown_picture last;
@@ -103,7 +104,7 @@ static bool take_next(struct output *output) {
     pthread_cond_wait(&output->changed, &output->lock);
   bool got = output->count;
   if (got) {
-    frame_release(&output->last.frame);
+    covered_release(&output->last.covered);
     output->last = output->queue[output->first];
     output->first = (output->first + 1) % OUTPUT_QUEUE;
     output->count--;
@@ -146,7 +147,7 @@ static int open_pipe(struct output *output, struct sink_options *options, struct
 }
 
 static int open_sink(struct output *output, struct error *err) {
-  const struct frame *frame = &output->last.frame;
+  const struct frame *frame = &output->last.covered.picture;
   bool recording = output->kind == OUTPUT_RECORDING;
   struct source_options no_source = {0};
   struct platform_entry entry;
@@ -173,10 +174,14 @@ static int open_sink(struct output *output, struct error *err) {
 }
 
 static int write_at(struct output *output, int64_t pts, struct error *err) {
-  struct frame frame = output->last.frame;
+  struct frame frame;
+  if (covering_apply(&output->covering, &output->last.covered, &frame, err))
+    return -1;
   frame.pts = pts > output->last_pts ? pts : output->last_pts + 1;
   output->last_pts = frame.pts;
-  if (sink_write(output->sink, &frame, err))
+  int status = sink_write(output->sink, &frame, err);
+  frame_release(&frame);
+  if (status)
     return -1;
   pthread_mutex_lock(&output->lock);
   output->written++;
@@ -217,7 +222,7 @@ static void record(struct output *output) {
     if (status)
       break;
     int64_t shown = since_first(output, output->last.shown_ns);
-    sink_place_sound(output->sink, output->last.frame.pts, (double)shown / microseconds);
+    sink_place_sound(output->sink, output->last.covered.picture.pts, (double)shown / microseconds);
     status = write_at(output, shown, &err);
   }
   if (!status)
@@ -306,7 +311,8 @@ static void *output_main(void *opaque) {
     record(output);
   else
     stream(output);
-  frame_release(&output->last.frame);
+  covered_release(&output->last.covered);
+  covering_free(&output->covering);
   pthread_mutex_lock(&output->lock);
   output->ending = true;
   output->through = true;
@@ -329,7 +335,7 @@ int outputs_open(struct outputs **result, const struct outputs_params *params, s
 }
 
 static void drop_oldest(struct output *output) {
-  frame_release(&output->queue[output->first].frame);
+  covered_release(&output->queue[output->first].covered);
   output->first = (output->first + 1) % OUTPUT_QUEUE;
   output->count--;
 }
@@ -382,7 +388,7 @@ int outputs_add(struct outputs *outputs, const char *spec, int *number, struct e
 }
 
 /* Of a stream the newest counts; a recording keeps what it has. */
-static void put(struct output *output, const struct frame *picture, int64_t shown_ns) {
+static void put(struct output *output, const struct covered *shown, int64_t shown_ns) {
   int most = output->kind == OUTPUT_STREAM ? 1 : OUTPUT_QUEUE;
   double interval_ns = (double)(shown_ns - output->shown_ns);
   if (output->shown_ns)
@@ -397,17 +403,17 @@ static void put(struct output *output, const struct frame *picture, int64_t show
   if (output->count == most)
     drop_oldest(output);
   output->queue[(output->first + output->count++) % OUTPUT_QUEUE] =
-      (struct shown_picture){frame_hold(picture), shown_ns};
+      (struct shown_picture){covered_hold(shown), shown_ns};
 }
 
-void outputs_show(struct outputs *outputs, const struct frame *picture, int64_t shown_ns) {
+void outputs_show(struct outputs *outputs, const struct covered *shown, int64_t shown_ns) {
   for (int i = 0; i < OUTPUTS_MAX; i++) {
     struct output *output = outputs->output[i];
     if (!output)
       continue;
     pthread_mutex_lock(&output->lock);
     if (!output->ending)
-      put(output, picture, shown_ns);
+      put(output, shown, shown_ns);
     pthread_cond_signal(&output->changed);
     pthread_mutex_unlock(&output->lock);
   }

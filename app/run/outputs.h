@@ -13,6 +13,7 @@
 
 #include <stdio.h>
 
+#include "app/run/covering.h"
 #include "app/sink/sink.h"
 
 enum {
@@ -51,8 +52,8 @@ int outputs_open(struct outputs **outputs, const struct outputs_params *params, 
  * (sink_check). -1: there are OUTPUTS_MAX already, or there can be no thread. *number (may be NULL): for outputs_end.
  */
 int outputs_add(struct outputs *outputs, const char *spec, int *number, struct error *err);
-/* A picture that is shown at that moment; never waits. */
-void outputs_show(struct outputs *outputs, const struct frame *picture, int64_t shown_ns);
+/* What is shown at that moment; never waits. A picture that is held is counted once for all outputs. */
+void outputs_show(struct outputs *outputs, const struct covered *shown, int64_t shown_ns);
 /* Lets one end, and does not wait for it. */
 void outputs_end(struct outputs *outputs, int number);
 /* Whether it is still under way. */

@@ -1,0 +1,126 @@
+#include "app/run/covering.h"
+
+#include <math.h>
+#include <string.h>
+
+#include <libswscale/swscale.h>
+
+struct covered covered_hold(const struct covered *covered) {
+  struct covered own = *covered;
+  own.picture = frame_hold(&covered->picture);
+  own.held = frame_hold(&covered->held);
+  own.source = frame_hold(&covered->source);
+  return own;
+}
+
+void covered_release(struct covered *covered) {
+  frame_release(&covered->picture);
+  frame_release(&covered->held);
+  frame_release(&covered->source);
+}
+
+void covering_free(struct covering *covering) {
+  host_pictures_free(&covering->mixed);
+  host_pictures_free(&covering->scaled);
+  sws_freeContext(covering->scaler);
+  covering->scaler = NULL;
+}
+
+static enum AVPixelFormat ffmpeg_format(enum pixel_format format) {
+  static const enum AVPixelFormat formats[PIXEL_FORMATS] = {
+      [PIXEL_NV12] = AV_PIX_FMT_NV12,    [PIXEL_P010] = AV_PIX_FMT_P010LE, [PIXEL_YUV420P] = AV_PIX_FMT_YUV420P,
+      [PIXEL_YUYV] = AV_PIX_FMT_YUYV422, [PIXEL_BGRA] = AV_PIX_FMT_BGR0,   [PIXEL_RGBA] = AV_PIX_FMT_RGB0};
+  return formats[format];
+}
+
+/* FFmpeg mixes in YUV: both ways by the same matrix, or RGB would not come back. */
+static int matrix_of(const struct frame *frame) {
+  if (frame->format == PIXEL_BGRA || frame->format == PIXEL_RGBA)
+    return SWS_CS_ITU709;
+  return frame->matrix == MATRIX_BT601 ? SWS_CS_ITU601 : frame->matrix == MATRIX_BT2020 ? SWS_CS_BT2020 : SWS_CS_ITU709;
+}
+
+/* So large that it fills the picture, lies in it, or is it. */
+static void scaled_size(const struct frame *source, const struct frame *picture, enum fit_kind fit, int *width,
+                        int *height) {
+  double shape = frame_aspect(source), wide = picture->height * shape, high = picture->width / shape;
+  bool by_width = fit == FIT_AS_CROP ? high >= picture->height : high <= picture->height;
+  *width = fit == FIT_AS_STRETCH || by_width ? picture->width : (int)lrint(fmax(wide, 1));
+  *height = fit == FIT_AS_STRETCH || !by_width ? picture->height : (int)lrint(fmax(high, 1));
+  if (fit == FIT_AS_STRETCH)
+    *width = picture->width;
+}
+
+static int scale(struct covering *covering, const struct covered *covered, struct frame *out, struct error *err) {
+  const struct frame *from = &covered->source;
+  int width, height;
+  scaled_size(from, &covered->picture, covered->fit, &width, &height);
+  covering->scaler =
+      sws_getCachedContext(covering->scaler, from->width, from->height, ffmpeg_format(from->format), width, height,
+                           AV_PIX_FMT_RGBA, SWS_BILINEAR | SWS_FULL_CHR_H_INT, NULL, NULL, NULL);
+  if (!covering->scaler)
+    return error_set(err, STATUS_FAILED, "no memory to show the source");
+  sws_setColorspaceDetails(covering->scaler, sws_getCoefficients(matrix_of(from)), from->range == RANGE_FULL,
+                           sws_getCoefficients(SWS_CS_ITU709), 1, 0, 1 << 16, 1 << 16);
+  if (frame_wait(from, MEMORY_HOST, err) < 0 ||
+      host_pictures_take(&covering->scaled, PIXEL_RGBA, width, height, out, err))
+    return -1;
+  uint8_t *to[4] = {frame_plane(out, 0)};
+  sws_scale(covering->scaler, from->plane, from->pitch, 0, from->height, to, out->pitch);
+  return 0;
+}
+
+/* One row of over, which lies in the middle, takes its share of a row of the picture; NULL: black. */
+static void mix_row(uint8_t *row, int width, const uint8_t *over, int over_width, float share) {
+  int begin = (width - over_width) / 2;
+  for (int x = 0; x < width; x++) {
+    int at = x - begin;
+    bool inside = over && at >= 0 && at < over_width;
+    for (int i = 0; i < 3; i++) {
+      float other = inside ? over[4 * at + i] : 0;
+      row[4 * x + i] = (uint8_t)lrintf((float)row[4 * x + i] * (1 - share) + other * share);
+    }
+  }
+}
+
+static void mix(struct frame *out, const struct frame *over, float share) {
+  int begin = over ? (out->height - over->height) / 2 : 0;
+  for (int y = 0; share > 0 && y < out->height; y++) {
+    int at = y - begin;
+    const uint8_t *row = over && at >= 0 && at < over->height ? over->plane[0] + (ptrdiff_t)at * over->pitch[0] : NULL;
+    mix_row(frame_plane(out, 0) + (ptrdiff_t)y * out->pitch[0], out->width, row, over ? over->width : 0, share);
+  }
+}
+
+static int cover(struct covering *covering, const struct covered *covered, struct frame *out, struct error *err) {
+  const struct cover_levels *levels = &covered->cover;
+  if (levels->held > 0 && covered->held.plane[0]) {
+    if (frame_wait(&covered->held, MEMORY_HOST, err) < 0)
+      return -1;
+    mix(out, &covered->held, levels->held);
+  }
+  if (levels->bypass > 0 && covered->source.plane[0]) {
+    struct frame scaled;
+    if (scale(covering, covered, &scaled, err))
+      return -1;
+    mix(out, &scaled, levels->bypass);
+    frame_release(&scaled);
+  }
+  mix(out, NULL, levels->blackout);
+  return 0;
+}
+
+int covering_apply(struct covering *covering, const struct covered *covered, struct frame *out, struct error *err) {
+  const struct cover_levels *levels = &covered->cover;
+  const struct frame *picture = &covered->picture;
+  if (levels->held <= 0 && levels->bypass <= 0 && levels->blackout <= 0) {
+    *out = frame_hold(picture);
+    return 0;
+  }
+  if (frame_wait(picture, MEMORY_HOST, err) < 0 || host_pictures_copy(&covering->mixed, picture, out, err))
+    return -1;
+  if (!cover(covering, covered, out, err))
+    return 0;
+  frame_release(out);
+  return -1;
+}

@@ -1,0 +1,35 @@
+/* What lies over a picture (control/cover.h), in pixels: for outputs that are no window. One thread uses it. */
+#ifndef APP_RUN_COVERING_H
+#define APP_RUN_COVERING_H
+
+#include "app/control/cover.h"
+#include "unet/base/picture.h"
+
+enum fit_kind { FIT_AS_CROP, FIT_AS_LETTERBOX, FIT_AS_STRETCH }; /* as the choices of the parameter fit */
+
+/* What is shown at a moment. held and source hold nothing where their levels are 0. */
+struct covered {
+  struct frame picture; /* RGBA */
+  struct frame held;    /* RGBA, by cover.held */
+  struct frame source;  /* any format, by cover.bypass */
+  enum fit_kind fit;    /* of the source */
+  struct cover_levels cover;
+};
+
+/* Copies with holds of their own, and ends them. */
+struct covered covered_hold(const struct covered *covered);
+void covered_release(struct covered *covered);
+
+struct SwsContext;
+
+/* Zero-initialise to start. */
+struct covering {
+  struct host_pictures mixed, scaled;
+  struct SwsContext *scaler;
+};
+
+/* *out is the picture as it is to be seen, with a hold; the picture itself where nothing lies over it. */
+int covering_apply(struct covering *covering, const struct covered *covered, struct frame *out, struct error *err);
+void covering_free(struct covering *covering);
+
+#endif
