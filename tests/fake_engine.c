@@ -333,7 +333,8 @@ int engine_submit(struct engine *engine, const struct engine_request *request, s
   const struct engine_shape *shape = &request->prepared->info.shape;
   const struct controls *controls = request->controls;
   const struct frame *frame = shape->text_to_image || request->drain ? NULL : request->frame;
-  if (record.submitted + 1 == script.fail_at_submit)
+  if (record.submitted + 1 == script.fail_at_submit &&
+      (!script.failing_engines || engine->number <= script.failing_engines))
     return error_set(err, STATUS_DEVICE, "the fake device fails as told");
   int64_t now = platform_now_ns();
   struct fake_flight *flight = &engine->flights[record.submitted % MAX_IN_FLIGHT];

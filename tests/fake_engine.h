@@ -15,6 +15,7 @@ struct fake_engine_script {
   bool gated;           /* no picture is done before fake_engine_release lets it be */
   int depth;            /* frames worth having in flight; 0: one */
   long fail_at_submit;  /* from 1: this submit fails; 0: none */
+  int failing_engines;  /* only the first ones do; 0: all */
   int refuse_steps;     /* engine_prepare fails for it; 0: for none */
   int refuse_width;     /* likewise */
   int slices;           /* that a text takes beside frames, once there was one; 0: it is there at once */

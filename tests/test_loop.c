@@ -30,6 +30,7 @@ struct rig {
   uint64_t before_serial, refused;
   struct frame control; /* that it gives to the request */
   double budget_ms;
+  bool recovers;
 };
 
 static void set_prompt_text(struct loop *loop, int index, const char *text) {
@@ -106,7 +107,8 @@ static void rig_start(struct rig *rig, const struct fake_engine_script *script, 
                       .before = rig->before,
                       .refused = rig->refused,
                       .controlled = rig->controlled,
-                      .budget_ms = rig->budget_ms};
+                      .budget_ms = rig->budget_ms,
+                      .recovers = rig->recovers};
   fake_engine_begin(script);
   mailbox_init(&rig->in);
   mailbox_init(&rig->out);
@@ -114,6 +116,7 @@ static void rig_start(struct rig *rig, const struct fake_engine_script *script, 
   const struct loop_params params = {.open = open_fake,
                                      .before = rig->before ? note_before : NULL,
                                      .opaque = rig,
+                                     .recovers = rig->recovers,
                                      .budget_ms = rig->budget_ms,
                                      .floor_pixels = 8192 * 8192, /* so that only steps are left to do without */
                                      .memory_limit = LIMIT,
@@ -1207,6 +1210,55 @@ static void engine_failure_ends_it(void **state) {
   rig_finish(&rig, -1);
 }
 
+static void wait_for_away(struct loop *loop, bool away) {
+  struct loop_status status = {.away = !away};
+  for (int i = 0; i < PATIENCE_MS && status.away != away; i++) {
+    loop_get_status(loop, &status);
+    usleep(1000);
+  }
+  assert_int_equal(status.away, away);
+}
+
+/* Two engines fail at a frame; the third shows it, with what was set before, and what was set while there was none. */
+static void failed_engine_comes_again(void **state) {
+  (void)state;
+  struct rig rig = {.recovers = true};
+  rig_start(
+      &rig,
+      &(struct fake_engine_script){.frame_ms = 1, .fail_at_submit = 2, .failing_engines = 2, .slow_to_open = true},
+      true);
+  set_number(rig.loop, PARAMETER_STRENGTH, 0.25);
+  put_frame(&rig, 1);
+  expect_picture(&rig);
+  put_frame(&rig, 2);
+  wait_for_away(rig.loop, true);
+  set_prompt_text(rig.loop, 1, "while it was away");
+  fake_engine_let_open(2);
+  wait_for_away(rig.loop, false);
+  const struct mail *mail = expect_picture(&rig);
+  assert_int_equal(mail->frame.serial, 2);
+  struct loop_status status;
+  struct settings settings;
+  loop_get_status(rig.loop, &status);
+  assert_int_equal(status.engines, 3);
+  assert_true(loop_get_settings(rig.loop, &settings));
+  assert_true(settings.values.strength == 0.25);
+  assert_string_equal(fake_engine_text(SLOT_PRESET_1), "while it was away");
+  rig_finish(&rig, 0);
+  const struct fake_submit *last = &fake_engine_log()->submits[fake_engine_log()->submitted - 1];
+  assert_true(last->controls.strength == 0.25f);
+}
+
+/* Ending while it is away says what failed. */
+static void stop_while_the_engine_is_away(void **state) {
+  (void)state;
+  struct rig rig = {.recovers = true};
+  rig_start(&rig, &(struct fake_engine_script){.frame_ms = 1, .fail_at_submit = 1}, true);
+  put_frame(&rig, 1);
+  wait_for_away(rig.loop, true);
+  rig_finish(&rig, -1);
+}
+
 static void text_to_image(void **state) {
   (void)state;
   struct rig rig = {0};
@@ -1639,6 +1691,8 @@ int main(void) {
       cmocka_unit_test(refused_prompt_is_tried_once),
       cmocka_unit_test(changes_wait_for_the_engine),
       cmocka_unit_test(engine_failure_ends_it),
+      cmocka_unit_test(failed_engine_comes_again),
+      cmocka_unit_test(stop_while_the_engine_is_away),
       cmocka_unit_test(text_to_image),
       cmocka_unit_test(file_is_paced),
       cmocka_unit_test(looped_file_keeps_its_pace),

@@ -117,9 +117,10 @@ static int open_engine_for(void *opaque, const struct engine_info *used, struct 
   if (!open_with(live, &wish, used, opened, err))
     return 0;
   const struct error why = *err;
-  return why.status != STATUS_DEVICE ? -1
-                                     : error_set(err, why.status, "%.400s (%s runs beside it and takes %.1f MB)",
-                                                 why.message, used->model, (double)used->device_bytes * 1e-6);
+  return why.status != STATUS_DEVICE || !used->device_bytes
+             ? -1
+             : error_set(err, why.status, "%.400s (%s runs beside it and takes %.1f MB)", why.message, used->model,
+                         (double)used->device_bytes * 1e-6);
 }
 
 /* Frames are seen when they come: their own times say nothing where a file is shown again and again. */
@@ -151,6 +152,7 @@ int live_start_threads(struct live *live, struct source **source, struct error *
   struct loop_params params = {.open = open_engine_for,
                                .before = before,
                                .opaque = live,
+                               .recovers = true,
                                .budget_ms = live->figures.budget_ms,
                                .floor_pixels = live->options->budget_floor_width * live->options->budget_floor_height,
                                .memory_limit = live->options->device.memory_limit,

@@ -278,7 +278,7 @@ static int open_first(struct loop *loop) {
   return 0;
 }
 
-static void close_all(struct loop *loop) {
+void loop_close_engines(struct loop *loop) {
   preparer_end(&loop->handles.preparer);
   opener_end(&loop->opener);
   engine_close(&loop->former_engine);
@@ -286,11 +286,19 @@ static void close_all(struct loop *loop) {
   engine_close(&loop->engine);
 }
 
+/* Only what the device did is mended by another engine. */
+static int run_on(struct loop *loop) {
+  while (run(loop))
+    if (!loop->params.recovers || loop->err.status != STATUS_DEVICE || loop_recover(loop))
+      return -1;
+  return 0;
+}
+
 static void *loop_main(void *opaque) {
   struct loop *loop = opaque;
   /* Whoever ends it while it opens has no use for the reason. */
-  loop->failed = open_first(loop) ? !loop->stop : run(loop) != 0;
-  close_all(loop);
+  loop->failed = open_first(loop) ? !loop->stop : run_on(loop) != 0;
+  loop_close_engines(loop);
   mailbox_close(loop->out);
   return NULL;
 }

@@ -14,12 +14,14 @@ enum { LOOP_HOLDS = MAILBOX_HOLDS + 1 };
 
 struct loop_params {
   /* The first time it runs on the thread, and beginning->values are for it to fill; then on one of its own, beside
-   * frames, with values that were wished for. Marks say what somebody has set: the rest suits the model. */
+   * frames, with values that were wished for; or on the thread again, after a failure. Marks say what somebody has set:
+   * the rest suits the model. */
   open_engine *open;
   /* Called before a frame is submitted, on the same thread, to give the engine and the request what else belongs to the
    * frame, which is NULL where there is no source. NULL: nothing does. */
   int (*before)(void *opaque, struct engine *engine, struct engine_request *request, struct error *err);
   void *opaque;
+  bool recovers;       /* an engine that failed is opened again, with the settings as they are, as often as it takes */
   double budget_ms;    /* of a frame; handles are changed so that it is kept. 0: none */
   int floor_pixels;    /* of pictures, below which that never goes; 0: a quarter of those wished for */
   size_t memory_limit; /* of the device, for all engines together; 0: none */
@@ -34,6 +36,8 @@ struct loop_status {
   bool governed;               /* prepared is another one for the budget's sake */
   struct engine_shape refused; /* the handle that was refused last; steps 0: none */
   int engines;                 /* used so far: another number is another engine */
+  bool away;                   /* the engine failed and is being opened again */
+  char why_away[200];          /* what failed last */
   bool opening;                /* another engine, beside this one */
   long engines_refused;        /* so far; what they were wished for with has become what it was before */
   long frames;                 /* pictures made */

@@ -2,6 +2,7 @@
  *
  * collect.c  pictures: from the engine to whoever shows them
  * follow.c   another handle, another engine
+ * recover.c  an engine that failed is opened again
  * loop.c     the thread: frames and texts to the engine */
 #ifndef APP_RUN_LOOP_IMPL_H
 #define APP_RUN_LOOP_IMPL_H
@@ -58,6 +59,7 @@ struct loop {
   struct engine *former_engine;  /* to be closed; no frame of it is in flight */
   struct parameters opened_with; /* what the engine in use was opened with */
   bool guidance_embedded;
+  int64_t recovered_ns, pause_ns;       /* when an engine that had failed was there again; before the next attempt */
   struct parameter_text encoded[SLOTS]; /* what each slot holds, or what could not be encoded */
 
   pthread_mutex_t lock;
@@ -65,6 +67,17 @@ struct loop {
   struct settings settings; /* marked: what somebody has set; before the engine is open, the changes so far */
   struct loop_status status;
 };
+
+/* --- loop.c --- */
+
+/* With all that is prepared or opened beside them. */
+void loop_close_engines(struct loop *loop);
+
+/* --- recover.c --- */
+
+/* After a failure of the engine: waits until there is another one. -1: the loop is to end first, and err says what
+ * failed. */
+int loop_recover(struct loop *loop);
 
 /* --- collect.c --- */
 

@@ -1,0 +1,83 @@
+/* An engine that failed is opened again, with everything as it was. */
+#include <stdio.h>
+#include <string.h>
+
+#include "app/run/loop_impl.h"
+#include "unet/base/platform.h"
+
+enum { STEP_MS = 20 };
+/* An engine that fails again so soon is opened again after a pause that doubles. */
+static const int64_t lasting_ns = 30 * INT64_C(1000000000), pause_least_ns = 500000000,
+                     pause_most_ns = 30 * INT64_C(1000000000);
+
+static void publish_away(struct loop *loop, bool away) {
+  pthread_mutex_lock(&loop->lock);
+  loop->status.away = away;
+  snprintf(loop->status.why_away, sizeof loop->status.why_away, "%.199s", away ? loop->err.message : "");
+  pthread_mutex_unlock(&loop->lock);
+}
+
+/* Everything of the engine's goes; what was in flight never comes. */
+static void leave_engine(struct loop *loop) {
+  loop_close_engines(loop);
+  for (int i = 0; i < COMPANIONS; i++)
+    frame_release(&loop->companions[i].input);
+  loop->handles = (struct handles){0};
+  loop->opener = (struct opener){.open = loop->params.open, .opaque = loop->params.opaque};
+  loop->submitted = loop->collected = 0;
+  loop->fresh = loop->newest != NULL;
+}
+
+static void wait_while(const struct loop *loop, int64_t ns) {
+  for (int64_t until = platform_now_ns() + ns; !loop->stop && platform_now_ns() < until;)
+    platform_sleep_ns(STEP_MS * INT64_C(1000000));
+}
+
+static int64_t next_pause(int64_t pause_ns) {
+  return pause_ns < pause_least_ns ? pause_least_ns : pause_ns * 2 < pause_most_ns ? pause_ns * 2 : pause_most_ns;
+}
+
+/* What the engine was opened with, and what has been set since that needs no other engine. */
+static int open_once(struct loop *loop, struct error *err) {
+  struct opened opened = {0};
+  struct engine_info used;
+  pthread_mutex_lock(&loop->lock);
+  opened.beginning.values = loop->settings.values;
+  used = loop->status.info;
+  pthread_mutex_unlock(&loop->lock);
+  parameters_copy(&opened.beginning.values, &loop->opened_with, 1u << NEED_ENGINE);
+  used.device_bytes = 0; /* it runs beside none */
+  if (loop->params.open(loop->params.opaque, &used, &opened, err))
+    return -1;
+  follow_begin(loop, &opened);
+  pthread_mutex_lock(&loop->lock);
+  parameters_follow_model(&loop->settings.values, &loop->opened_with);
+  loop->status.engines++;
+  loop->status.opening = false;
+  pthread_mutex_unlock(&loop->lock);
+  follow_publish(loop);
+  return 0;
+}
+
+int loop_recover(struct loop *loop) {
+  struct error err;
+  bool lasted = platform_now_ns() - loop->recovered_ns > lasting_ns;
+  log_line(loop->params.log, LOG_WARNING, "%s; the engine is opened again", loop->err.message);
+  publish_away(loop, true);
+  leave_engine(loop);
+  loop->pause_ns = lasted ? 0 : next_pause(loop->pause_ns);
+  for (wait_while(loop, loop->pause_ns); !loop->stop; wait_while(loop, loop->pause_ns)) {
+    if (!open_once(loop, &err)) {
+      loop->recovered_ns = platform_now_ns();
+      publish_away(loop, false);
+      log_line(loop->params.log, LOG_WARNING, "the engine is there again");
+      return 0;
+    }
+    if (strcmp(err.message, loop->err.message))
+      log_line(loop->params.log, LOG_WARNING, "%s; it is tried again", err.message);
+    loop->err = err;
+    publish_away(loop, true);
+    loop->pause_ns = next_pause(loop->pause_ns);
+  }
+  return -1;
+}
