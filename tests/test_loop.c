@@ -31,6 +31,7 @@ struct rig {
   struct frame control; /* that it gives to the request */
   double budget_ms;
   bool recovers;
+  int lefts; /* calls of loop_params.left */
 };
 
 static void set_prompt_text(struct loop *loop, int index, const char *text) {
@@ -102,6 +103,10 @@ static int note_before(void *opaque, struct engine *engine, struct engine_reques
   return rig->refused && frame->serial >= rig->refused ? error_set(err, STATUS_INPUT, "no mask") : 0;
 }
 
+static void note_left(void *opaque) {
+  ((struct rig *)opaque)->lefts++;
+}
+
 static void rig_start(struct rig *rig, const struct fake_engine_script *script, bool has_frames) {
   *rig = (struct rig){.early = rig->early,
                       .before = rig->before,
@@ -116,6 +121,7 @@ static void rig_start(struct rig *rig, const struct fake_engine_script *script, 
   const struct loop_params params = {.open = open_fake,
                                      .before = rig->before ? note_before : NULL,
                                      .opaque = rig,
+                                     .left = note_left,
                                      .recovers = rig->recovers,
                                      .budget_ms = rig->budget_ms,
                                      .floor_pixels = 8192 * 8192, /* so that only steps are left to do without */
@@ -827,6 +833,11 @@ static void budget_without_room(void **state) {
   struct loop_status status = feed_until_governed(&rig, &serial, true, 3);
   assert_int_equal(status.refused.steps, 0);
   assert_int_equal(status.wish.steps, 8);
+  for (int i = 0; i < PATIENCE_MS && !rig.warnings; i++) {
+    const struct mail *mail;
+    put_frame(&rig, serial++);
+    mailbox_take(&rig.out, &mail, 10);
+  }
   assert_string_equal(rig.warned, "for the budget: 4 steps do not fit");
   rig_finish(&rig, 0);
 }
@@ -1245,6 +1256,7 @@ static void failed_engine_comes_again(void **state) {
   assert_true(settings.values.strength == 0.25);
   assert_string_equal(fake_engine_text(SLOT_PRESET_1), "while it was away");
   rig_finish(&rig, 0);
+  assert_int_equal(rig.lefts, 2);
   const struct fake_submit *last = &fake_engine_log()->submits[fake_engine_log()->submitted - 1];
   assert_true(last->controls.strength == 0.25f);
 }

@@ -135,6 +135,12 @@ static int before(void *opaque, struct engine *engine, struct engine_request *re
   return masking_apply(live->masking, engine, frame, frame ? (double)frame->captured_ns * 1e-9 : 0, err);
 }
 
+static void left(void *opaque) {
+  struct live *live = opaque;
+  styling_leave(&live->styling);
+  masking_leave(live->masking);
+}
+
 /* Which prompt lies on which key: those given, then the default ones that are not among them. */
 static int choose_prompts(const struct options *options, struct parameters *values, struct error *err) {
   int given = options->prompt_count, count = given;
@@ -151,6 +157,7 @@ static int choose_prompts(const struct options *options, struct parameters *valu
 int live_start_threads(struct live *live, struct source **source, struct error *err) {
   struct loop_params params = {.open = open_engine_for,
                                .before = before,
+                               .left = left,
                                .opaque = live,
                                .recovers = true,
                                .budget_ms = live->figures.budget_ms,

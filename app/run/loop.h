@@ -20,6 +20,9 @@ struct loop_params {
   /* Called before a frame is submitted, on the same thread, to give the engine and the request what else belongs to the
    * frame, which is NULL where there is no source. NULL: nothing does. */
   int (*before)(void *opaque, struct engine *engine, struct engine_request *request, struct error *err);
+  /* Called on the same thread when an engine that failed was closed: the next one may lie where it lay. NULL: nobody
+   * is told. */
+  void (*left)(void *opaque);
   void *opaque;
   bool recovers;       /* an engine that failed is opened again, with the settings as they are, as often as it takes */
   double budget_ms;    /* of a frame; handles are changed so that it is kept. 0: none */

@@ -76,11 +76,17 @@ static int give(struct masking *masking, struct engine *engine, const struct fra
   return engine_set_mask(engine, frame, channel, err);
 }
 
+void masking_leave(struct masking *masking) {
+  if (masking)
+    masking->engine = NULL;
+}
+
 int masking_apply(struct masking *masking, struct engine *engine, const struct frame *frame, double seconds,
                   struct error *err) {
   if (!masking)
     return 0;
-  /* Another engine is there before the one in use goes: two that follow each other are never at one address. */
+  /* Where nobody has left the engine, another one was there before it went: two that follow each other are never at
+   * one address. */
   bool again = masking->engine != engine;
   masking->engine = engine;
   if (!masking->follower)

@@ -55,6 +55,10 @@ int styling_apply(struct styling *s, struct engine *engine, const struct frame *
   return wanted && frame && !s->errand.busy ? begin(s, engine, frame, err) : 0;
 }
 
+void styling_leave(struct styling *s) {
+  s->engine = NULL;
+}
+
 void styling_finish(struct styling *s) {
   if (s->errand.busy) {
     errand_join(&s->errand);

@@ -22,6 +22,8 @@ void styling_ask(struct styling *styling);
 /* For each frame before it is submitted; frame may be NULL. A style that was taken goes on to other engines whose image
  * encoder reads pictures alike. */
 int styling_apply(struct styling *styling, struct engine *engine, const struct frame *frame, struct error *err);
+/* The engine was closed before there was another one. */
+void styling_leave(struct styling *styling);
 void styling_finish(struct styling *styling);
 
 #endif
