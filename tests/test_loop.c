@@ -1271,6 +1271,32 @@ static void stop_while_the_engine_is_away(void **state) {
   rig_finish(&rig, -1);
 }
 
+/* A slow engine is not a dead one. */
+static void stalls(void **state) {
+  (void)state;
+  assert_false(loop_is_stalled(900, 10));
+  assert_true(loop_is_stalled(1100, 10));
+  assert_false(loop_is_stalled(3900, 1000));
+  assert_true(loop_is_stalled(4100, 1000));
+  struct rig rig = {0};
+  struct loop_status status = {0};
+  rig_start(&rig, &(struct fake_engine_script){.gated = true}, true);
+  put_frame(&rig, 1);
+  for (int i = 0; i < PATIENCE_MS && status.busy_ms < 20; i++) {
+    loop_get_status(rig.loop, &status);
+    usleep(1000);
+  }
+  assert_true(status.busy_ms >= 20);
+  fake_engine_release(1);
+  expect_picture(&rig);
+  for (int i = 0; i < PATIENCE_MS && status.busy_ms > 0; i++) {
+    loop_get_status(rig.loop, &status);
+    usleep(1000);
+  }
+  assert_true(status.busy_ms <= 0);
+  rig_finish(&rig, 0);
+}
+
 static void text_to_image(void **state) {
   (void)state;
   struct rig rig = {0};
@@ -1705,6 +1731,7 @@ int main(void) {
       cmocka_unit_test(engine_failure_ends_it),
       cmocka_unit_test(failed_engine_comes_again),
       cmocka_unit_test(stop_while_the_engine_is_away),
+      cmocka_unit_test(stalls),
       cmocka_unit_test(text_to_image),
       cmocka_unit_test(file_is_paced),
       cmocka_unit_test(looped_file_keeps_its_pace),

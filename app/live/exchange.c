@@ -102,6 +102,7 @@ static void exchange_settings(struct live *live) {
   loop_send(live->loop, &state->settings.values);
   bool ready = loop_get_settings(live->loop, &state->settings);
   loop_get_status(live->loop, &live->engine);
+  live->stalled = live->shown && loop_is_stalled(live->engine.busy_ms, live->figures.frame_ms_now);
   tell_size(live, &before);
   if (ready && !state->ready) {
     state->slot_before = (int)state->settings.values.preset;

@@ -94,6 +94,7 @@ struct live {
   struct live_figures figures;
   struct cover cover;
   struct cover_levels cover_levels; /* in this turn */
+  bool stalled;                     /* the engine, which has made pictures before */
   bool frozen;                      /* what is held was shown last when that began */
   uint64_t source_serial;           /* of the frame that would be seen past the engine; 0: none yet */
 };

@@ -162,7 +162,7 @@ static bool take_source(struct live *live) {
 bool live_cover(struct live *live, int64_t now_ns) {
   const struct parameters *values = &live->state.settings.values;
   const struct cover_levels before = live->cover_levels;
-  cover_follow(&live->cover, values, live->engine.away, now_ns);
+  cover_follow(&live->cover, values, live->engine.away || live->stalled, now_ns);
   cover_levels(&live->cover, now_ns, &live->cover_levels);
   if (values->freeze && !live->frozen) {
     present_hold(live->present);
@@ -203,6 +203,10 @@ bool live_describe_state(struct live *live, char *words, size_t size) {
   if (live->reader && !reader.opened) {
     snprintf(words, size, "opening %s", live->spec);
     return false;
+  }
+  if (live->stalled) {
+    snprintf(words, size, "the engine has not answered for %.0f s", live->engine.busy_ms / 1000);
+    return true;
   }
   if (live->engine.away) {
     snprintf(words, size, "the engine failed and is opened again: %s", live->engine.why_away);

@@ -1,5 +1,6 @@
 /* What comes out of the engine, and what never does. */
 #include "app/run/loop_impl.h"
+#include "unet/base/platform.h"
 
 void loop_count_dropped(struct loop *loop, int count) {
   pthread_mutex_lock(&loop->lock);
@@ -20,7 +21,10 @@ static void measure(struct loop *loop, const struct companion *companion, struct
 
 int loop_collect(struct loop *loop) {
   struct engine_result made;
-  if (engine_collect(loop->engine, &made, &loop->err))
+  loop->busy_ns = platform_now_ns();
+  int status = engine_collect(loop->engine, &made, &loop->err);
+  loop->busy_ns = 0;
+  if (status)
     return -1;
   loop->collected++;
   if (made.pending)

@@ -25,6 +25,11 @@ enum loop_action loop_decide(const struct loop_situation *s) {
   return s->stale ? LOOP_SUBMIT_AGAIN : LOOP_WAIT;
 }
 
+bool loop_is_stalled(double busy_ms, double frame_ms) {
+  const double least_ms = 1000, frames = 4; /* a slow engine is not a dead one */
+  return busy_ms > least_ms && busy_ms > frames * frame_ms;
+}
+
 bool loop_is_late(const struct loop_timing *t) {
   double queue_ms = t->in_flight * t->frame_ms - t->busy_ms;
   bool possible = t->frame_ms > 0 && t->frame_ms <= t->budget_ms;
@@ -150,7 +155,10 @@ static int submit(struct loop *loop, const struct moment *now) {
     request.identity = frame_identity(frame);
   if (loop->params.before && loop->params.before(loop->params.opaque, loop->engine, &request, &loop->err))
     return -1;
-  if (engine_submit(loop->engine, &request, &loop->err))
+  loop->busy_ns = platform_now_ns();
+  int status = engine_submit(loop->engine, &request, &loop->err);
+  loop->busy_ns = 0;
+  if (status)
     return -1;
   if (now->settings.values.split && frame)
     companion->input = frame_hold(frame);
@@ -351,6 +359,8 @@ void loop_get_status(struct loop *loop, struct loop_status *status) {
   pthread_mutex_lock(&loop->lock);
   *status = loop->status;
   pthread_mutex_unlock(&loop->lock);
+  long long busy_ns = loop->busy_ns;
+  status->busy_ms = busy_ns ? (double)(platform_now_ns() - busy_ns) * 1e-6 : 0;
 }
 
 void loop_end(struct loop *loop) {

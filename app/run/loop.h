@@ -41,6 +41,7 @@ struct loop_status {
   int engines;                 /* used so far: another number is another engine */
   bool away;                   /* the engine failed and is being opened again */
   char why_away[200];          /* what failed last */
+  double busy_ms;              /* that the engine has been at what it does at this moment; 0: nothing */
   bool opening;                /* another engine, beside this one */
   long engines_refused;        /* so far; what they were wished for with has become what it was before */
   long frames;                 /* pictures made */
@@ -62,6 +63,9 @@ enum loop_action { LOOP_SUBMIT_FRESH, LOOP_PASS, LOOP_SUBMIT_AGAIN, LOOP_DRAIN, 
 /* The drop policy, in one place: a frame is taken from the mailbox only at the moment the engine has room for it, so
  * that it is the newest there is; all others were dropped there. */
 enum loop_action loop_decide(const struct loop_situation *situation);
+
+/* Whether an engine whose frames take frame_ms has been at one for so long that it may never come back. */
+bool loop_is_stalled(double busy_ms, double frame_ms);
 
 /* Of a frame that waits for the engine. */
 struct loop_timing {
