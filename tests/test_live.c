@@ -35,6 +35,7 @@ struct screen {
 
 static struct screen screen;
 static const char *program, *faulty; /* faulty: with faulty_device.c in it */
+static const char *two_displays;     /* the shim; NULL: none */
 
 /* Starts Xvfb on a free display. It ends with this process, however that ends. */
 static bool screen_open(void) {
@@ -50,7 +51,7 @@ static bool screen_open(void) {
     int nowhere = open("/dev/null", O_RDWR);
     dup2(nowhere, STDOUT_FILENO);
     dup2(nowhere, STDERR_FILENO);
-    execlp("Xvfb", "Xvfb", "-displayfd", "3", "-screen", "0", "1280x800x24", "+extension", "GLX", "-noreset",
+    execlp("Xvfb", "Xvfb", "-displayfd", "3", "-screen", "0", "1920x800x24", "+extension", "GLX", "-noreset",
            (char *)NULL);
     _exit(127);
   }
@@ -173,6 +174,19 @@ static void expect_standstill(void) {
   }
   if (similar < 0.9999)
     fail_msg("the window does not stand still");
+}
+
+/* Waits until a command, which is tried again and again, finds what it looks for. */
+static void wait_for(const char *command) {
+  for (int waited = 0; waited < PATIENCE_MS; waited += LOOK_AGAIN_MS) {
+    char *found = (char *)shell_output(NULL, "{ %s; } >found.txt 2>&1 && echo yes || true", command);
+    bool yes = *found;
+    free(found);
+    if (yes)
+      return;
+    pause_ms(LOOK_AGAIN_MS);
+  }
+  fail_msg("never came true: %s", command);
 }
 
 static int count_saved(void) {
@@ -383,6 +397,55 @@ static void test_typing(void **state) {
   quit_window();
 }
 
+#define FIND_OPERATOR "xdotool search --name '^reverie operator$'"
+/* Above and below a square picture on the second display. */
+#define OVER_PICTURE "crop=640:80:0:0"
+#define UNDER_PICTURE "crop=640:80:0:720"
+#define PICTURE_THERE "crop=640:640:0:80,scale=128:128:flags=area"
+
+static void expect_clean(const char *picture) {
+  expect_window(PICTURE_THERE, true, 0.9, picture, "scale=128:128:flags=area");
+  expect_window(OVER_PICTURE, true, 0.9999, "black.png", WHOLE);
+  expect_window(UNDER_PICTURE, true, 0.9999, "black.png", WHOLE);
+}
+
+/* The audience's display has the picture and nothing else, whatever is said, asked, typed and dragged in the other one;
+ * that one comes and goes. */
+static void test_operator(void **state) {
+  (void)state;
+  if (!two_displays)
+    skip();
+  setenv("LD_PRELOAD", two_displays, 1);
+  program_expect(2, "--display TV: none has this name; the displays here are 0 \"Laptop\", 1 \"Beamer 2\"",
+                 "live still.mkv --display TV --frames 1");
+  shell(": >err.txt");
+  screen.program = program_start("@ live still.mkv --loop --operator --display beam --size 128x128 --threads 1 -v");
+  unsetenv("LD_PRELOAD");
+  wait_said("first picture");
+  shell(FFMPEG "-f lavfi -i color=black:s=640x80 -frames:v 1 black.png");
+  shell("xdotool windowmove --sync $(" FIND_OPERATOR ") 0 0 windowfocus --sync $(" FIND_OPERATOR ")");
+  shell("eval $(xdotool getwindowgeometry --shell $(" FIND_WINDOW ")) && test $X,$Y,$WIDTH,$HEIGHT = 1280,0,640,800");
+  press("r question Tab slash");
+  shell("xdotool type --delay 20 streng");
+  press("Return Tab");
+  /* The one row that is left, by its bar: first up, then all the way down. */
+  shell("xdotool mousemove --window $(" FIND_OPERATOR ") 1050 57 mousedown 1 mousemove --window $(" FIND_OPERATOR
+        ") 1090 57 mousemove --window $(" FIND_OPERATOR ") 900 90 mouseup 1");
+  press("b");
+  expect_clean("still.mkv");
+  press("O");
+  wait_for("! " FIND_OPERATOR);
+  shell("xdotool windowfocus --sync $(" FIND_WINDOW ")");
+  press("r");
+  wait_said("reverie: seed ");
+  press("b");
+  expect_clean("still.mkv");
+  press("O");
+  wait_for(FIND_OPERATOR);
+  shell("xdotool windowfocus --sync $(" FIND_OPERATOR ")");
+  quit_window();
+}
+
 static void test_interrupt(void **state) {
   (void)state;
   struct outcome outcome;
@@ -429,19 +492,6 @@ static bool program_runs(void) {
   siginfo_t ended = {0};
   assert_int_equal(waitid(P_PID, (id_t)screen.program, &ended, WEXITED | WNOHANG | WNOWAIT), 0);
   return ended.si_pid == 0;
-}
-
-/* Waits until a command, which is tried again and again, finds what it looks for. */
-static void wait_for(const char *command) {
-  for (int waited = 0; waited < PATIENCE_MS; waited += LOOK_AGAIN_MS) {
-    char *found = (char *)shell_output(NULL, "{ %s; } >found.txt 2>&1 && echo yes || true", command);
-    bool yes = *found;
-    free(found);
-    if (yes)
-      return;
-    pause_ms(LOOK_AGAIN_MS);
-  }
-  fail_msg("never came true: %s", command);
 }
 
 #define GOLDEN "\"$REVERIE_GOLDENS\"/"
@@ -644,11 +694,11 @@ static void test_screen_as_source(void **state) {
   program_expect(0, "5 frames, ", "live %s --input-size 256x256 --size 128x128 --frames 5", source);
   /* In the spelling of ffmpeg's users, from a place on: as far as the screen goes. */
   struct outcome outcome;
-  program_run(&outcome, "live :%d.0+1024,600 -v --size 128x128 --frames 2", screen.number);
+  program_run(&outcome, "live :%d.0+1664,600 -v --size 128x128 --frames 2", screen.number);
   if (outcome.status || !strstr(outcome.said, "rawvideo 256x200"))
     fail_msg("status %d for a part of the screen: %s", outcome.status, outcome.said);
   program_expect(0, NULL, "--list-devices");
-  shell("grep -q '^cameras' out.txt && grep -q ':%d+0,0 --input-size 1280x800' out.txt", screen.number);
+  shell("grep -q '^cameras' out.txt && grep -q ':%d+0,0 --input-size 1920x800' out.txt", screen.number);
   /* What it shows of the screen is what is drawn there: a player's picture. */
   pid_t player = fork();
   if (!player) {
@@ -829,6 +879,7 @@ int main(int argc, char **argv) {
       CASE(test_control_source),
       CASE(test_typing),
       CASE(test_osc),
+      CASE(test_operator),
       CASE(test_interrupt),
       CASE(test_slow_frame_does_not_hold_the_window),
       CASE(test_display_that_is_not_there),
@@ -845,10 +896,11 @@ int main(int argc, char **argv) {
   };
   unsetenv("WAYLAND_DISPLAY");
   unsetenv("SDL_VIDEODRIVER");
-  if (argc != 3 || system("command -v Xvfb xdotool ffplay >/dev/null") || !clips_open())
+  if (argc < 3 || system("command -v Xvfb xdotool ffplay >/dev/null") || !clips_open())
     return 77;
   program = realpath(argv[1], NULL);
   faulty = realpath(argv[2], NULL);
+  two_displays = argc > 3 ? realpath(argv[3], NULL) : NULL;
   program_set(program);
   int failed = 1;
   if (screen_open()) {

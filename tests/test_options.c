@@ -101,7 +101,7 @@ static void test_values(void **state) {
   options = accept("live /dev/video0 --budget 33.3 -f --window 800x600 --display 1 --no-hud --split --loop "
                    "--snapshot-dir shots --input-size 640x480 --input-fps 29.97");
   assert_true(options.budget_ms == 33.3 && options.values.fullscreen && options.window_width == 800 &&
-              options.display == 1);
+              !strcmp(options.display, "1"));
   assert_true(!options.values.hud && options.values.split && options.loop && options.input_height == 480);
   options = accept("bench --json - --warmup 0 --size 8x8192");
   assert_string_equal(options.json, "-");

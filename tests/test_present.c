@@ -104,9 +104,9 @@ static void bars_beside_another_shape(void **state) {
       bool inside = x >= left && x < left + HEIGHT;
       assert_memory_equal(shown[y][x], inside ? pixel_of(&picture, x - left, y) : black, 3);
     }
-  assert_true(present_locate(present, 0) == 0);
-  assert_true(present_locate(present, WIDTH) == 1);
-  assert_true(fabsf(present_locate(present, WIDTH / 2.0f) - 0.5f) < 1e-6f);
+  assert_true(present_locate(present, &view, 0) == 0);
+  assert_true(present_locate(present, &view, WIDTH) == 1);
+  assert_true(fabsf(present_locate(present, &view, WIDTH / 2.0f) - 0.5f) < 1e-6f);
   frame_release(&picture);
 }
 
@@ -409,7 +409,7 @@ int main(void) {
   struct error err = {0};
   const struct window_params params = {.title = "test", .width = WIDTH, .height = HEIGHT};
   setenv("SDL_VIDEODRIVER", "offscreen", 1);
-  if (window_create(&window, 0, &err) || window_open(window, &params, &err)) {
+  if (window_create(&window, NULL, false, &err) || window_open(window, &params, &err)) {
     fprintf(stderr, "skipped: %s\n", err.message);
     window_close(&window);
     return 77;

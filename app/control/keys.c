@@ -576,6 +576,7 @@ static const struct command_entry table[] = {
     {"record", "R", KEY_NONE, "R", "record what is shown, or end that", false, true, run_switch, PARAMETER_RECORDING,
      0},
     {"fullscreen", "f", KEY_F11, "f F11", "full screen", false, false, run_switch, PARAMETER_FULLSCREEN, 0},
+    {"operator", "O", KEY_NONE, "O", "the operator's window", false, false, run_switch, PARAMETER_OPERATOR, 0},
     {"hud", "h", KEY_NONE, "h", "show or hide the figures", false, false, run_switch, PARAMETER_HUD, 0},
     {"help", "?", KEY_F1, "? F1", "this help", false, false, run_switch, PARAMETER_HELP, 0},
     {"leave", "", KEY_ESCAPE, "Esc", "leave this help, then full screen", false, false, run_leave, PARAMETER_NONE, 0},

@@ -231,6 +231,11 @@ static const struct parameter_row table[PARAMETERS] = {
                             .decimals = 2, .unit = "picture widths", .help = "left of it is the input"},
     [PARAMETER_FULLSCREEN] = {"fullscreen", TYPE_SWITCH, NEED_NOTHING, FIELD(fullscreen), .from = "",
                               .help = "fill the screen"},
+    [PARAMETER_OPERATOR] = {"operator", TYPE_SWITCH, NEED_NOTHING, FIELD(with_operator), .from = "",
+                            .help =
+                                "a second window for the operator, with the picture, figures, the prompt line and all "
+                                "parameters; the other one then has the picture and nothing else, and fills its "
+                                "display where there are two"},
     [PARAMETER_HUD] = {"hud", TYPE_SWITCH, NEED_NOTHING, FIELD(hud), .standard = 1,
                        .help = "the figures on the picture"},
     [PARAMETER_HELP] = {"help", TYPE_SWITCH, NEED_NOTHING, FIELD(help), .help = "what the keys do, on the picture"},

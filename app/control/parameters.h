@@ -94,6 +94,7 @@ enum parameter {
   PARAMETER_SPLIT,
   PARAMETER_SPLIT_AT,
   PARAMETER_FULLSCREEN,
+  PARAMETER_OPERATOR,
   PARAMETER_HUD,
   PARAMETER_HELP,
   PARAMETERS
@@ -177,8 +178,8 @@ struct parameters {
   int mirror;                   /* enum mirror_wish */
   int fit, sampler, spacing, strength_grid, prediction, prompt_syntax, text_fix;
   bool control_source[CONTROLS_MAX], control_on[CONTROLS_MAX], control_guess[CONTROLS_MAX];
-  bool lora_lenient, stream_batch, text_to_image, pause, recording, freeze, bypass, blackout, split, fullscreen, hud,
-      help;
+  bool lora_lenient, stream_batch, text_to_image, pause, recording, freeze, bypass, blackout, split, fullscreen,
+      with_operator, hud, help;
   /* A bit an instance: set since the marks were last cleared. Not a value: equality does not look at it. */
   uint16_t marks[PARAMETERS];
 };

@@ -33,7 +33,7 @@ static void adopt_engine(struct live *live) {
   state->ready = true;
   state->shape = size->width ? (double)size->width / size->height : live->info.shape;
   live->dropped_before = mailbox_count(&live->frames).dropped;
-  if (!live->options->window_width) {
+  if (!live->options->window_width && !live_fills_display(live)) {
     int width, height;
     live_fit_window((double)live->engine.prepared.shape.width / live->engine.prepared.shape.height, &width, &height);
     window_resize(live->window, width, height);
@@ -204,7 +204,7 @@ void live_exchange(struct live *live, int64_t now_ns) {
     follow_refusal(live, now_ns);
   follow_engine_refusal(live, now_ns);
   window_set_fullscreen(live->window, values->fullscreen);
-  window_show_pointer(live->window, !values->fullscreen || values->split);
+  window_show_pointer(live->window, !values->with_operator && (!values->fullscreen || values->split));
   atomic_store(&live->mirror.wish, values->mirror);
   state->mirrored = atomic_load(&live->mirror.now);
   save_snapshots(live, now_ns);

@@ -55,7 +55,7 @@ static int open_all(struct live *live, struct error *err) {
   atomic_store(&live->mirror.wish, live->options->values.mirror);
   if (setup_check_inputs(live->options, err))
     return -1;
-  if (window_create(&live->window, live->options->display, err))
+  if (window_create(&live->window, live->options->display, live->options->values.with_operator, err))
     return -1;
   follow_display(live);
   bool needs_input = setup_needs_input(live->options);

@@ -88,6 +88,7 @@ struct live {
   bool ended;
   bool overlay_changed; /* since the last drawing */
   int64_t started_ns, drawn_ns;
+  int64_t operator_drawn_ns;
   int64_t notice_told_ns; /* state.notice_until_ns of what was said on the terminal, as there is no screen for it */
   bool loss_told;         /* likewise, that the source is lost */
   long dropped_before;    /* while the engine was being opened */
@@ -149,6 +150,8 @@ void live_close_outputs(struct live *live);
 /* --- view.c --- */
 
 int live_open_window(struct live *live, struct error *err);
+/* Whether the output begins with all of its display. */
+bool live_fills_display(const struct live *live);
 void live_close_window(struct live *live);
 /* The window's size where nobody asked for another: as large as fits for a picture of this shape, width over height. */
 void live_fit_window(double shape, int *width, int *height);

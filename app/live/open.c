@@ -165,6 +165,7 @@ int live_start_threads(struct live *live, struct source **source, struct error *
                                .memory_limit = live->options->device.memory_limit,
                                .log = &live->log};
   live->first_values = live->options->values;
+  live->first_values.fullscreen |= live_fills_display(live);
   if (choose_prompts(live->options, &live->first_values, err))
     return -1;
   live->first_values.recording = live->options->record != NULL;

@@ -18,6 +18,10 @@ enum {
   WAIT_MS = 8,
   /* New figures come on screen with the next picture, unless there was none for so long. */
   OVERLAY_NS = 200000000,
+  /* The operator's window, and how often it is drawn. */
+  OPERATOR_WIDTH = 1280,
+  OPERATOR_HEIGHT = 720,
+  OPERATOR_NS = 50000000,
 };
 
 void live_fit_window(double shape, int *width, int *height) {
@@ -25,45 +29,126 @@ void live_fit_window(double shape, int *width, int *height) {
   *height = (int)lrint(fmin(WINDOW_HEIGHT, WINDOW_WIDTH / shape));
 }
 
-int live_open_window(struct live *live, struct error *err) {
+bool live_fills_display(const struct live *live) {
   const struct options *options = live->options;
-  struct window_params params = {.title = "reverie",
-                                 .width = options->window_width,
-                                 .height = options->window_height,
-                                 .display = options->display,
-                                 .fullscreen = options->values.fullscreen};
-  if (!params.width) {
-    const struct parameter_size *size = &options->values.size;
-    double shape = size->width ? (double)size->width / size->height : live->info.shape;
-    live_fit_window(shape > 0 ? shape : 1, &params.width, &params.height);
-  }
+  return options->values.with_operator && !options->window_width && window_count_displays(live->window) > 1;
+}
+
+/* As large as what is asked for, or fits; 0 by 0: all of the display. */
+static void choose_size(const struct live *live, struct window_params *params) {
+  const struct options *options = live->options;
+  const struct parameter_size *size = &options->values.size;
+  double shape = size->width ? (double)size->width / size->height : live->info.shape;
+  params->width = options->window_width;
+  params->height = options->window_height;
+  if (!params->width && !live_fills_display(live))
+    live_fit_window(shape > 0 ? shape : 1, &params->width, &params->height);
+}
+
+static int open_operator(struct live *live, struct error *err) {
+  static const struct window_params params = {
+      .title = "reverie operator", .width = OPERATOR_WIDTH, .height = OPERATOR_HEIGHT};
+  return window_open_operator(live->window, &params, err);
+}
+
+static void open_history(struct live *live) {
   char cache[PATHS_MAX], history[HISTORY_PATH_MAX];
   bool kept = paths_cache(cache) && snprintf(history, sizeof history, "%s/prompts", cache) < (int)sizeof history;
   history_open(&live->panel.history, kept ? history : NULL);
+}
+
+int live_open_window(struct live *live, struct error *err) {
+  const struct options *options = live->options;
+  struct window_params params = {.title = "reverie",
+                                 .borderless = options->values.with_operator && window_count_displays(live->window) > 1,
+                                 .fullscreen = options->values.fullscreen || live_fills_display(live)};
+  choose_size(live, &params);
+  open_history(live);
   if (window_open(live->window, &params, err) || present_open(&live->present, err) || hud_open(&live->hud, err))
     return -1;
-  return 0;
+  return options->values.with_operator ? open_operator(live, err) : 0;
+}
+
+static void set_switch(struct live *live, enum parameter id, bool on) {
+  struct error ignored;
+  parameters_set_number(&live->state.settings.values, id, 0, on, &ignored);
+}
+
+/* Opens and closes it as the state says. The screen that it leaves stays clean. */
+static void follow_operator(struct live *live, int64_t now_ns) {
+  bool wanted = live->state.settings.values.with_operator, there = window_has_operator(live->window);
+  struct error err;
+  if (there && !wanted) {
+    window_close_operator(live->window);
+    set_switch(live, PARAMETER_HUD, false);
+    set_switch(live, PARAMETER_HELP, false);
+    live->panel.lists = false;
+  } else if (wanted && !there && open_operator(live, &err)) {
+    live_notice(&live->state, now_ns, "%s", err.message);
+    set_switch(live, PARAMETER_OPERATOR, false);
+  }
+}
+
+static enum hud_layout layout_of(const struct live *live) {
+  return window_has_operator(live->window) ? HUD_OPERATOR : HUD_OVERLAY;
+}
+
+/* The source is seen beside the picture where the overlay is. */
+static struct present_view make_view(const struct live *live, enum window_which which, int width, int height) {
+  const struct frame *shown = live->shown ? &live->shown->frame : NULL;
+  bool with_overlay = which == (layout_of(live) == HUD_OPERATOR ? WINDOW_OPERATOR : WINDOW_OUTPUT);
+  return (struct present_view){
+      .width = width,
+      .height = height,
+      .shape_w = shown ? shown->width : live->engine.prepared.shape.width,
+      .shape_h = shown ? shown->height : live->engine.prepared.shape.height,
+      .fit = (enum fit)live->options->values.fit,
+      .split = with_overlay && live->state.settings.values.split && live->shown && live->shown->input.plane[0],
+      .split_at = (float)live->state.settings.values.split_at,
+      .bicubic = which == WINDOW_OUTPUT && !window_is_software(live->window),
+      .cover = live->cover_levels,
+  };
+}
+
+/* The picture among what the operator sees. */
+static struct present_view make_operator_view(struct live *live, int width, int height) {
+  struct hud_places places;
+  hud_get_places(live->hud, HUD_OPERATOR, width, height, &places);
+  struct present_view view = make_view(live, WINDOW_OPERATOR, places.picture.width, places.picture.height);
+  view.left = places.picture.left;
+  view.bottom = height - places.picture.top - places.picture.height;
+  return view;
 }
 
 static void move_split(struct live *live, float x) {
+  int width, height;
   struct error outside;
-  parameters_set_number(&live->state.settings.values, PARAMETER_SPLIT_AT, 0, present_locate(live->present, x),
-                        &outside);
+  bool alone = layout_of(live) == HUD_OVERLAY;
+  window_use(live->window, alone ? WINDOW_OUTPUT : WINDOW_OPERATOR);
+  window_get_size(live->window, &width, &height);
+  const struct present_view view =
+      alone ? make_view(live, WINDOW_OUTPUT, width, height) : make_operator_view(live, width, height);
+  parameters_set_number(&live->state.settings.values, PARAMETER_SPLIT_AT, 0,
+                        (double)present_locate(live->present, &view, x), &outside);
 }
 
 static void get_list_box(struct live *live, struct list_box *box) {
   int width, height;
+  enum hud_layout layout = layout_of(live);
+  window_use(live->window, layout == HUD_OPERATOR ? WINDOW_OPERATOR : WINDOW_OUTPUT);
   window_get_size(live->window, &width, &height);
-  hud_get_list_box(live->hud, HUD_OVERLAY, width, height, box);
+  hud_get_list_box(live->hud, layout, width, height, box);
 }
 
 static bool lists(const struct live *live) {
-  return live->panel.lists || (live->panel.types && live->panel.filters);
+  return layout_of(live) == HUD_OPERATOR || live->panel.lists || (live->panel.types && live->panel.filters);
 }
 
 static void handle_point(struct live *live, const struct window_event *event, int64_t now_ns) {
   struct panel *panel = &live->panel;
   struct list_box box;
+  if (event->which == WINDOW_OUTPUT && layout_of(live) == HUD_OPERATOR)
+    return;
   get_list_box(live, &box);
   if (event->pressed && lists(live) && panel_press(panel, &live->state, &box, event->x, event->y, now_ns))
     return;
@@ -93,7 +178,10 @@ static void handle_key(struct live *live, const struct window_event *event, int6
 static void handle_event(struct live *live, const struct window_event *event, int64_t now_ns) {
   switch (event->type) {
   case WINDOW_CLOSE:
-    live->state.quit = true;
+    if (event->which == WINDOW_OPERATOR)
+      set_switch(live, PARAMETER_OPERATOR, false);
+    else
+      live->state.quit = true;
     break;
   case WINDOW_KEY:
     handle_key(live, event, now_ns);
@@ -119,7 +207,7 @@ bool live_handle_events(struct live *live, int64_t now_ns) {
   bool draw = false;
   struct window_event event;
   while (window_poll(live->window, &event)) {
-    draw = true;
+    draw |= event.type == WINDOW_DRAW || layout_of(live) == HUD_OVERLAY; /* the operator's is drawn anew anyway */
     handle_event(live, &event, now_ns);
     panel_follow(&live->panel, &live->state);
   }
@@ -235,7 +323,7 @@ bool live_describe_state(struct live *live, char *words, size_t size) {
 static void tell_terminal(struct live *live) {
   const struct live_state *state = &live->state;
   struct reader_status reader = {0};
-  bool seen = state->settings.values.hud;
+  bool seen = state->settings.values.hud || window_has_operator(live->window);
   if (live->reader)
     reader_get_status(live->reader, &reader);
   if (!seen && state->notice_until_ns != live->notice_told_ns && !text_ends(state->notice, ", see the terminal"))
@@ -249,7 +337,7 @@ static void tell_terminal(struct live *live) {
 /* As many rows as there is room for, and where an input method shows what it has. */
 static void update_panel(struct live *live, int width, int height) {
   struct hud_places places;
-  hud_get_places(live->hud, HUD_OVERLAY, width, height, &places);
+  hud_get_places(live->hud, layout_of(live), width, height, &places);
   parameter_list_update(&live->panel.list, &live->state.settings.values, places.list_rows);
   if (live->panel.types)
     window_set_text_place(live->window, places.line.left, places.line.top, places.line.width, places.line.height);
@@ -273,6 +361,8 @@ static bool update_hud(struct live *live, int64_t now_ns, int width, int height)
   struct recent_summary late;
   recent_times_summarise(&live->figures.recent, now_ns, &late);
   struct hud_content content = {
+      .layout = layout_of(live),
+      .recent = &live->figures.recent,
       .figures = values.hud,
       .help = values.help,
       .running = state->ready,
@@ -301,24 +391,33 @@ static bool update_hud(struct live *live, int64_t now_ns, int width, int height)
   return hud_update(live->hud, &content, width, height, now_ns);
 }
 
-static void draw(struct live *live, int width, int height) {
-  const struct frame *shown = live->shown ? &live->shown->frame : NULL;
-  const struct present_view view = {
-      .width = width,
-      .height = height,
-      .shape_w = shown ? shown->width : live->engine.prepared.shape.width,
-      .shape_h = shown ? shown->height : live->engine.prepared.shape.height,
-      .fit = (enum fit)live->options->values.fit,
-      .split = live->state.settings.values.split && live->shown && live->shown->input.plane[0],
-      .split_at = (float)live->state.settings.values.split_at,
-      .bicubic = !window_is_software(live->window),
-      .cover = live->cover_levels,
-  };
+static void draw_output(struct live *live) {
+  int width, height;
+  window_use(live->window, WINDOW_OUTPUT);
+  window_get_size(live->window, &width, &height);
+  const struct present_view view = make_view(live, WINDOW_OUTPUT, width, height);
   present_draw(live->present, &view);
-  hud_draw(live->hud, HUD_OVERLAY, width, height);
+  if (layout_of(live) == HUD_OVERLAY)
+    hud_draw(live->hud, HUD_OVERLAY, width, height);
   window_swap(live->window);
   live->overlay_changed = false;
   live->drawn_ns = platform_now_ns();
+}
+
+/* After the output, never before it, and not with every picture. */
+static void draw_operator(struct live *live, int64_t now_ns) {
+  int width, height;
+  if (now_ns - live->operator_drawn_ns < OPERATOR_NS)
+    return;
+  live->operator_drawn_ns = now_ns;
+  window_use(live->window, WINDOW_OPERATOR);
+  window_get_size(live->window, &width, &height);
+  update_panel(live, width, height);
+  update_hud(live, now_ns, width, height);
+  const struct present_view view = make_operator_view(live, width, height);
+  present_draw(live->present, &view);
+  hud_draw(live->hud, HUD_OPERATOR, width, height);
+  window_swap(live->window);
 }
 
 static void count_shown(struct live *live) {
@@ -330,20 +429,31 @@ static void count_shown(struct live *live) {
                      mailbox_count(&live->pictures).dropped;
 }
 
-void live_draw(struct live *live, bool fresh, bool changed, int64_t now_ns) {
+/* Of a window alone: returns whether its overlay wants to be drawn. */
+static bool update_overlay(struct live *live, int64_t now_ns) {
   int width, height;
+  window_use(live->window, WINDOW_OUTPUT);
   window_get_size(live->window, &width, &height);
-  tell_terminal(live);
   update_panel(live, width, height);
   live->overlay_changed |= update_hud(live, now_ns, width, height);
-  changed |= live->overlay_changed && now_ns - live->drawn_ns > OVERLAY_NS;
+  return live->overlay_changed && now_ns - live->drawn_ns > OVERLAY_NS;
+}
+
+void live_draw(struct live *live, bool fresh, bool changed, int64_t now_ns) {
+  follow_operator(live, now_ns);
+  tell_terminal(live);
+  bool alone = layout_of(live) == HUD_OVERLAY;
+  if (alone)
+    changed |= update_overlay(live, now_ns);
   if (fresh || changed)
-    draw(live, width, height);
+    draw_output(live);
   if (fresh && live->shown) {
     count_shown(live);
     hub_show(live->hub, &live->shown->frame);
   }
   live_show_to_outputs(live, fresh);
+  if (!alone)
+    draw_operator(live, platform_now_ns());
 }
 
 void live_close_window(struct live *live) {

@@ -76,7 +76,7 @@ struct options {
   /* pixels that the budget leaves the picture; 0: chosen */
   int budget_floor_width, budget_floor_height;
   int window_width, window_height; /* 0: chosen */
-  int display;                     /* screen number, from 0 */
+  const char *display;             /* of the output: its number or name; NULL: chosen */
   const char *snapshot_dir;        /* NULL: the working directory */
   const char *presets;             /* file; NULL: none */
   const char *record;              /* file; NULL: none from the start on */

@@ -173,8 +173,11 @@ const struct option option_table[] = {
     {"fullscreen", 'f', OPTION_ON, GROUP_WINDOW, LIVE, .parameter = PARAMETER_FULLSCREEN},
     {"window", 0, OPTION_SIZE, GROUP_WINDOW, LIVE, "WxH", AT(window_width), .min = 16, .max = 16384,
      .help = "size of the window"},
-    {"display", 0, OPTION_INT, GROUP_WINDOW, LIVE, "N", AT(display), .min = 0, .max = 63,
-     .help = "screen the window opens on, from 0"},
+    {"display", 0, OPTION_TEXT, GROUP_WINDOW, LIVE, "N|NAME", AT(display),
+     .help =
+         "display the picture is shown on: its number, from 0, or its name or part of it (default: 0, with --operator "
+         "1)"},
+    {"operator", 0, OPTION_ON, GROUP_WINDOW, LIVE, .parameter = PARAMETER_OPERATOR},
     {"no-hud", 0, OPTION_OFF, GROUP_WINDOW, LIVE, .parameter = PARAMETER_HUD,
      .help = "start without the figures on the picture"},
     {"split", 0, OPTION_ON, GROUP_WINDOW, LIVE, .parameter = PARAMETER_SPLIT,

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "app/window/gl_util.h"
 #include "app/window/hud_text.h"
 #include "app/window/sheet.h"
 
@@ -27,6 +28,7 @@ struct words {
 struct hud {
   struct typeface *face;
   struct words panels[PANELS];
+  enum hud_layout layout;
   int width, height; /* that the panels were cut for */
   int64_t updated_ns, graphed_ns;
 };
@@ -325,7 +327,9 @@ static bool update_graph(struct hud *hud, const struct hud_content *content, int
 }
 
 bool hud_update(struct hud *hud, const struct hud_content *content, int width, int height, int64_t now_ns) {
-  bool all = typeface_fit(hud->face, height) || width != hud->width || height != hud->height, changed = false;
+  bool all = typeface_fit(hud->face, height), changed = false;
+  all = all || width != hud->width || height != hud->height || content->layout != hud->layout;
+  hud->layout = content->layout;
   bool words_due = all || now_ns - hud->updated_ns >= refresh_ns;
   hud->width = width;
   hud->height = height;
@@ -363,6 +367,7 @@ static struct sheet_place get_place(struct hud *hud, enum panel_kind kind, enum 
 }
 
 void hud_draw(struct hud *hud, enum hud_layout layout, int width, int height) {
+  glViewport(0, 0, width, height);
   static const enum panel_kind order[] = {PANEL_FIGURES, PANEL_GRAPH, PANEL_ROWS, PANEL_LINE, PANEL_NOTICE, PANEL_HELP};
   for (size_t i = 0; i < sizeof order / sizeof *order; i++) {
     const struct sheet_place place = get_place(hud, order[i], layout, width, height);

@@ -24,7 +24,7 @@ void hud_place(struct hud_places *places, enum hud_layout layout, int width, int
     place_list(places, width, line_top, width - 2 * margin, type);
     return;
   }
-  place_list(places, width, line_top + margin, width / 2, type);
+  place_list(places, width, line_top + margin / 2, width / 2, type);
   int left_width = places->list.left - 2 * margin, figures = FIGURES_LINES * type->line,
       graph = GRAPH_LINES * type->line;
   int picture = line_top - figures - graph - 3 * margin;

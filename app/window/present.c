@@ -65,7 +65,6 @@ struct present {
     GLint layout, sample_scale, matrix, zero, scale;
   } at; /* uniforms of input.frag */
   struct image picture, held, input, source;
-  float left, right; /* of the picture last drawn, in pixels */
 };
 
 static int open_painter(struct painter *painter, const char *name, const char *fragment, struct error *err) {
@@ -230,7 +229,7 @@ static void paint(const struct present *present, const struct painter *painter, 
               (float)(box.left + box.width) * x - 1, 1 - (float)box.top * y);
   glUniform1f(painter->opacity, opacity);
   glUniform1f(painter->light, 1 - view->cover.blackout);
-  glScissor(from, 0, to - from, view->height);
+  glScissor(view->left + from, view->bottom, to - from, view->height);
   glBindVertexArray(present->vertices);
   glDrawArrays(GL_TRIANGLE_STRIP, 0, 4);
 }
@@ -259,7 +258,8 @@ static void paint_picture(const struct present *present, const struct image *ima
 
 /* A bright line with dark edges, seen on any picture. */
 static void paint_line(const struct present_view *view, struct box box, int x) {
-  int bottom = view->height - box.top - box.height;
+  int bottom = view->bottom + view->height - box.top - box.height;
+  x += view->left;
   glScissor(x - 2, bottom, 4, box.height);
   glClearColor(0, 0, 0, 1);
   glClear(GL_COLOR_BUFFER_BIT);
@@ -292,7 +292,7 @@ static void paint_cover(const struct present *present, const struct present_view
 void present_draw(struct present *present, const struct present_view *view) {
   if (view->width <= 0 || view->height <= 0)
     return;
-  glViewport(0, 0, view->width, view->height);
+  glViewport(view->left, view->bottom, view->width, view->height);
   glClearColor(0, 0, 0, 1);
   glClear(GL_COLOR_BUFFER_BIT);
   bool holds = view->cover.held > 0 && present->held.filled;
@@ -302,8 +302,6 @@ void present_draw(struct present *present, const struct present_view *view) {
   int split = !has_picture  ? right
               : view->split ? box.left + (int)lroundf((float)box.width * view->split_at)
                             : box.left;
-  present->left = (float)box.left;
-  present->right = (float)right;
   glEnable(GL_SCISSOR_TEST);
   if (present->picture.filled)
     paint_picture(present, &present->picture, view, box, split, 1);
@@ -316,7 +314,8 @@ void present_draw(struct present *present, const struct present_view *view) {
   glDisable(GL_SCISSOR_TEST);
 }
 
-float present_locate(const struct present *present, float x) {
-  float width = present->right - present->left;
-  return width > 0 ? fminf(1, fmaxf(0, (x - present->left) / width)) : 0;
+float present_locate(const struct present *present, const struct present_view *view, float x) {
+  struct box box = picture_box(&present->picture, view);
+  float at = (x - (float)(view->left + box.left)) / (float)(box.width > 0 ? box.width : 1);
+  return fminf(1, fmaxf(0, at));
 }

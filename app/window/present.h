@@ -10,7 +10,8 @@
 struct present;
 
 struct present_view {
-  int width, height;    /* of the drawable */
+  int left, bottom;     /* of what is drawn in, in the drawable */
+  int width, height;    /* of what is drawn in */
   int shape_w, shape_h; /* of the picture; read while there is none yet. 0: as the drawable */
   enum fit fit;         /* how the engine fits frames into pictures */
   bool split;           /* show the input on the left; false: none came with the picture */
@@ -36,7 +37,7 @@ void present_hold(struct present *present);
  * alone; without either it stays black. */
 void present_draw(struct present *present, const struct present_view *view);
 
-/* Where x, in pixels of the drawable, lies on the picture last drawn: 0..1, clamped. */
-float present_locate(const struct present *present, float x);
+/* Where x, in pixels of the drawable, lies on the picture as this view has it: 0..1, clamped. */
+float present_locate(const struct present *present, const struct present_view *view, float x);
 
 #endif

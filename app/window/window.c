@@ -10,8 +10,11 @@
 #include "app/control/keys.h"
 
 struct window {
-  SDL_Window *sdl;
+  SDL_Window *sdl[WINDOWS];
+  int display[WINDOWS]; /* numbers */
+  enum window_which used;
   SDL_GLContext context;
+  int interval; /* of the output's swaps */
   bool software;
   bool key_repeats, key_controls; /* of the key whose text comes next: it is held; Ctrl is held, too */
   bool fullscreen, pointer_hidden;
@@ -25,12 +28,12 @@ static int fail(struct error *err, const char *what) {
 }
 
 static int open_context(struct window *window, struct error *err) {
-  window->context = SDL_GL_CreateContext(window->sdl);
+  window->context = SDL_GL_CreateContext(window->sdl[WINDOW_OUTPUT]);
   if (!window->context)
     return fail(err, "OpenGL 3.3");
   /* Late frames are rather torn than shown a whole screen refresh later. */
-  if (SDL_GL_SetSwapInterval(-1))
-    SDL_GL_SetSwapInterval(1);
+  window->interval = SDL_GL_SetSwapInterval(-1) ? 1 : -1;
+  SDL_GL_SetSwapInterval(window->interval);
   if (epoxy_gl_version() < 33)
     return error_set(err, STATUS_OUTPUT, "no window: it needs OpenGL 3.3, and here is %s",
                      (const char *)glGetString(GL_VERSION));
@@ -42,6 +45,7 @@ static int open_context(struct window *window, struct error *err) {
 static int start_video(struct error *err) {
   SDL_SetHint(SDL_HINT_NO_SIGNAL_HANDLERS, "1");
   SDL_SetHint(SDL_HINT_APP_NAME, "reverie");
+  SDL_SetHint(SDL_HINT_VIDEO_MINIMIZE_ON_FOCUS_LOSS, "0"); /* the audience goes on watching */
   bool chosen = SDL_GetHint(SDL_HINT_VIDEODRIVER) != NULL; /* by the user, who knows what SDL's words mean */
   /* Wayland's library complains on standard error where it cannot work. */
   if (!getenv("XDG_RUNTIME_DIR") && !chosen)
@@ -87,16 +91,70 @@ int window_list_displays(void (*take)(void *opaque, const struct window_display 
   return 0;
 }
 
-static int check_display(int display, struct error *err) {
-  int count = SDL_GetNumVideoDisplays();
-  if (display == 0 || display < count)
-    return 0;
-  if (count == 1)
-    return error_set(err, STATUS_USAGE, "--display %d: there is one display here, number 0", display);
-  return error_set(err, STATUS_USAGE, "--display %d: there are %d displays here, 0 to %d", display, count, count - 1);
+/* "0 \"HDMI-1\", 1 \"DP-2\"" */
+static void list_displays(char *list, size_t size) {
+  size_t used = 0;
+  *list = 0;
+  for (int i = 0; i < SDL_GetNumVideoDisplays() && used < size; i++)
+    used += (size_t)snprintf(list + used, size - used, "%s%d \"%s\"", i ? ", " : "", i, SDL_GetDisplayName(i));
 }
 
-int window_create(struct window **out, int display, struct error *err) {
+static int refuse_number(int display, struct error *err) {
+  char list[300];
+  if (SDL_GetNumVideoDisplays() == 1)
+    return error_set(err, STATUS_USAGE, "--display %d: there is one display here, number 0", display);
+  list_displays(list, sizeof list);
+  return error_set(err, STATUS_USAGE, "--display %d: the displays here are %s", display, list);
+}
+
+static bool has_words(const char *name, const char *words) {
+  for (; *name; name++)
+    if (!SDL_strncasecmp(name, words, strlen(words)))
+      return true;
+  return false;
+}
+
+/* By its whole name, or by a part that no other has. */
+static int find_name(const char *words, int *display, struct error *err) {
+  char list[300];
+  int found = 0;
+  for (int i = 0; i < SDL_GetNumVideoDisplays(); i++) {
+    const char *name = SDL_GetDisplayName(i);
+    *display = name && has_words(name, words) ? i : *display;
+    found += name && has_words(name, words);
+    if (name && !SDL_strcasecmp(name, words)) {
+      *display = i;
+      return 0;
+    }
+  }
+  if (found == 1)
+    return 0;
+  list_displays(list, sizeof list);
+  return error_set(err, STATUS_USAGE, "--display %.60s: %s has this name; the displays here are %s", words,
+                   found ? "more than one" : "none", list);
+}
+
+static int find_display(const char *words, int *display, struct error *err) {
+  char *end;
+  long number = strtol(words, &end, 10);
+  if (end == words || *end)
+    return find_name(words, display, err);
+  if (number < 0 || number >= SDL_GetNumVideoDisplays())
+    return refuse_number(number < 0 || number > 999 ? 999 : (int)number, err);
+  *display = (int)number;
+  return 0;
+}
+
+static int choose_displays(struct window *window, const char *output, bool has_operator, struct error *err) {
+  int count = SDL_GetNumVideoDisplays(), *display = window->display;
+  display[WINDOW_OUTPUT] = has_operator && count > 1;
+  if (output && find_display(output, &display[WINDOW_OUTPUT], err))
+    return -1;
+  display[WINDOW_OPERATOR] = display[WINDOW_OUTPUT] == 0 && count > 1;
+  return 0;
+}
+
+int window_create(struct window **out, const char *output, bool has_operator, struct error *err) {
   *out = NULL;
   struct window *window = calloc(1, sizeof *window);
   if (!window)
@@ -106,7 +164,11 @@ int window_create(struct window **out, int display, struct error *err) {
     return -1;
   }
   *out = window;
-  return check_display(display, err);
+  return choose_displays(window, output, has_operator, err);
+}
+
+int window_count_displays(const struct window *window) {
+  return window->lost ? 0 : SDL_GetNumVideoDisplays();
 }
 
 #ifdef SDL_VIDEO_DRIVER_X11
@@ -128,7 +190,7 @@ static void outlive_server(struct window *window) {
 #ifdef SDL_VIDEO_DRIVER_X11
   SDL_SysWMinfo info;
   SDL_VERSION(&info.version);
-  if (!SDL_GetWindowWMInfo(window->sdl, &info) || info.subsystem != SDL_SYSWM_X11)
+  if (!SDL_GetWindowWMInfo(window->sdl[WINDOW_OUTPUT], &info) || info.subsystem != SDL_SYSWM_X11)
     return;
   void *xlib = dlopen("libX11.so.6", RTLD_LAZY | RTLD_NOLOAD);
   if (!xlib)
@@ -147,15 +209,26 @@ static void outlive_server(struct window *window) {
 #endif
 }
 
+static SDL_Window *make(const struct window *window, enum window_which which, const struct window_params *params) {
+  int display = window->display[which], left = (int)SDL_WINDOWPOS_CENTERED_DISPLAY(display), top = left;
+  SDL_Rect bounds = {0, 0, params->width, params->height};
+  Uint32 flags = SDL_WINDOW_OPENGL | SDL_WINDOW_RESIZABLE | SDL_WINDOW_ALLOW_HIGHDPI;
+  if (params->borderless && !SDL_GetDisplayBounds(display, &bounds)) {
+    left = bounds.x;
+    top = bounds.y;
+    flags |= SDL_WINDOW_BORDERLESS;
+  }
+  return SDL_CreateWindow(params->title, left, top, params->width ? params->width : bounds.w,
+                          params->height ? params->height : bounds.h, flags);
+}
+
 int window_open(struct window *window, const struct window_params *params, struct error *err) {
   SDL_GL_SetAttribute(SDL_GL_CONTEXT_MAJOR_VERSION, 3);
   SDL_GL_SetAttribute(SDL_GL_CONTEXT_MINOR_VERSION, 3);
   SDL_GL_SetAttribute(SDL_GL_CONTEXT_PROFILE_MASK, SDL_GL_CONTEXT_PROFILE_CORE);
   SDL_GL_SetAttribute(SDL_GL_DOUBLEBUFFER, 1);
-  int position = (int)SDL_WINDOWPOS_CENTERED_DISPLAY(params->display);
-  window->sdl = SDL_CreateWindow(params->title, position, position, params->width, params->height,
-                                 SDL_WINDOW_OPENGL | SDL_WINDOW_RESIZABLE | SDL_WINDOW_ALLOW_HIGHDPI);
-  if (!window->sdl)
+  window->sdl[WINDOW_OUTPUT] = make(window, WINDOW_OUTPUT, params);
+  if (!window->sdl[WINDOW_OUTPUT])
     return fail(err, "display");
   outlive_server(window);
   if (open_context(window, err))
@@ -165,16 +238,59 @@ int window_open(struct window *window, const struct window_params *params, struc
   return 0;
 }
 
+/* Screens of an X server that are no parts of one share no context. */
+static bool try_operator(struct window *window, const struct window_params *params) {
+  SDL_Window *sdl = window->lost ? NULL : make(window, WINDOW_OPERATOR, params);
+  window->sdl[WINDOW_OPERATOR] = sdl;
+  bool drawable = sdl && !SDL_GL_MakeCurrent(sdl, window->context);
+  window->used = drawable ? WINDOW_OPERATOR : window->used;
+  if (!drawable)
+    window_close_operator(window);
+  return drawable;
+}
+
+int window_open_operator(struct window *window, const struct window_params *params, struct error *err) {
+  bool opened = try_operator(window, params);
+  if (!opened) {
+    window->display[WINDOW_OPERATOR] = window->display[WINDOW_OUTPUT];
+    opened = try_operator(window, params);
+  }
+  return opened ? 0 : error_set(err, STATUS_OUTPUT, "no operator's window: %s", SDL_GetError());
+}
+
+void window_close_operator(struct window *window) {
+  window->used = WINDOW_OPERATOR;
+  window_use(window, WINDOW_OUTPUT);
+  if (window->sdl[WINDOW_OPERATOR] && !window->lost)
+    SDL_DestroyWindow(window->sdl[WINDOW_OPERATOR]);
+  window->sdl[WINDOW_OPERATOR] = NULL;
+}
+
+bool window_has_operator(const struct window *window) {
+  return window->sdl[WINDOW_OPERATOR] != NULL;
+}
+
+/* Some systems have one interval for all windows: it is said each time. */
+void window_use(struct window *window, enum window_which which) {
+  if (which == window->used || !window->sdl[which] || window->lost)
+    return;
+  window->used = which;
+  SDL_GL_MakeCurrent(window->sdl[which], window->context);
+  SDL_GL_SetSwapInterval(which == WINDOW_OUTPUT ? window->interval : 0);
+}
+
 void window_close(struct window **pointer) {
   struct window *window = *pointer;
   if (!window)
     return;
   /* What is left of a lost connection would only end the program after all. */
   if (!window->lost) {
+    if (window->sdl[WINDOW_OPERATOR])
+      SDL_DestroyWindow(window->sdl[WINDOW_OPERATOR]);
     if (window->context)
       SDL_GL_DeleteContext(window->context);
-    if (window->sdl)
-      SDL_DestroyWindow(window->sdl);
+    if (window->sdl[WINDOW_OUTPUT])
+      SDL_DestroyWindow(window->sdl[WINDOW_OUTPUT]);
     SDL_QuitSubSystem(SDL_INIT_VIDEO);
   }
   free(window);
@@ -232,10 +348,10 @@ static int control_key(const SDL_Keysym *key) {
 }
 
 /* From window coordinates to pixels, which differ on dense screens. */
-static float to_pixels(const struct window *window, int x) {
+static float to_pixels(SDL_Window *sdl, int x) {
   int width, pixels;
-  SDL_GetWindowSize(window->sdl, &width, NULL);
-  SDL_GL_GetDrawableSize(window->sdl, &pixels, NULL);
+  SDL_GetWindowSize(sdl, &width, NULL);
+  SDL_GL_GetDrawableSize(sdl, &pixels, NULL);
   return width > 0 ? (float)x * (float)pixels / (float)width : 0;
 }
 
@@ -258,21 +374,37 @@ static bool translate_text(const struct window *window, const char *text, struct
   return true;
 }
 
-static struct window_event point(const struct window *window, enum window_event_type type, int x, int y) {
-  return (struct window_event){.type = type, .x = to_pixels(window, x), .y = to_pixels(window, y)};
+static enum window_which which_of(const struct window *window, Uint32 id) {
+  return window->sdl[WINDOW_OPERATOR] && SDL_GetWindowID(window->sdl[WINDOW_OPERATOR]) == id ? WINDOW_OPERATOR
+                                                                                             : WINDOW_OUTPUT;
+}
+
+static struct window_event point(const struct window *window, enum window_event_type type, Uint32 id, int x, int y) {
+  enum window_which which = which_of(window, id);
+  SDL_Window *sdl = window->sdl[which];
+  return (struct window_event){.type = type, .which = which, .x = to_pixels(sdl, x), .y = to_pixels(sdl, y)};
 }
 
 static bool translate_wheel(const struct window *window, const SDL_MouseWheelEvent *sdl, struct window_event *event) {
   int x, y;
   SDL_GetMouseState(&x, &y);
-  *event = point(window, WINDOW_WHEEL, x, y);
+  *event = point(window, WINDOW_WHEEL, sdl->windowID, x, y);
   event->turns = sdl->preciseY;
   return event->turns != 0;
 }
 
-static bool translate_window(const SDL_WindowEvent *sdl, struct window_event *event) {
-  *event = (struct window_event){.type = WINDOW_DRAW};
-  return sdl->event == SDL_WINDOWEVENT_EXPOSED || sdl->event == SDL_WINDOWEVENT_SIZE_CHANGED;
+/* Over the output the pointer may be hidden, and there is but one. */
+static void follow_pointer(const struct window *window) {
+  bool elsewhere = window->sdl[WINDOW_OPERATOR] && SDL_GetMouseFocus() == window->sdl[WINDOW_OPERATOR];
+  SDL_ShowCursor(window->pointer_hidden && !elsewhere ? SDL_DISABLE : SDL_ENABLE);
+}
+
+static bool translate_window(const struct window *window, const SDL_WindowEvent *sdl, struct window_event *event) {
+  bool closes = sdl->event == SDL_WINDOWEVENT_CLOSE;
+  *event = (struct window_event){.type = closes ? WINDOW_CLOSE : WINDOW_DRAW, .which = which_of(window, sdl->windowID)};
+  if (sdl->event == SDL_WINDOWEVENT_ENTER || sdl->event == SDL_WINDOWEVENT_LEAVE)
+    follow_pointer(window);
+  return closes || sdl->event == SDL_WINDOWEVENT_EXPOSED || sdl->event == SDL_WINDOWEVENT_SIZE_CHANGED;
 }
 
 /* False: the event means nothing here. */
@@ -290,19 +422,19 @@ static bool translate(struct window *window, const SDL_Event *sdl, struct window
     SDL_utf8strlcpy(event->text, sdl->edit.text, sizeof event->text);
     return true;
   case SDL_MOUSEBUTTONDOWN:
-    *event = point(window, WINDOW_POINT, sdl->button.x, sdl->button.y);
+    *event = point(window, WINDOW_POINT, sdl->button.windowID, sdl->button.x, sdl->button.y);
     event->pressed = true;
     return sdl->button.button == SDL_BUTTON_LEFT;
   case SDL_MOUSEBUTTONUP:
-    *event = point(window, WINDOW_RELEASE, sdl->button.x, sdl->button.y);
+    *event = point(window, WINDOW_RELEASE, sdl->button.windowID, sdl->button.x, sdl->button.y);
     return sdl->button.button == SDL_BUTTON_LEFT;
   case SDL_MOUSEMOTION:
-    *event = point(window, WINDOW_POINT, sdl->motion.x, sdl->motion.y);
+    *event = point(window, WINDOW_POINT, sdl->motion.windowID, sdl->motion.x, sdl->motion.y);
     return (sdl->motion.state & SDL_BUTTON_LMASK) != 0;
   case SDL_MOUSEWHEEL:
     return translate_wheel(window, &sdl->wheel, event);
   case SDL_WINDOWEVENT:
-    return translate_window(&sdl->window, event);
+    return translate_window(window, &sdl->window, event);
   default:
     return false;
   }
@@ -321,35 +453,36 @@ bool window_poll(struct window *window, struct window_event *event) {
 }
 
 void window_get_size(const struct window *window, int *width, int *height) {
-  SDL_GL_GetDrawableSize(window->sdl, width, height);
+  SDL_GL_GetDrawableSize(window->sdl[window->used], width, height);
 }
 
 void window_resize(struct window *window, int width, int height) {
   window->width = window->fullscreen ? width : 0;
   window->height = height;
   if (!window->fullscreen)
-    SDL_SetWindowSize(window->sdl, width, height);
+    SDL_SetWindowSize(window->sdl[WINDOW_OUTPUT], width, height);
 }
 
 void window_set_fullscreen(struct window *window, bool fullscreen) {
   if (fullscreen == window->fullscreen)
     return;
-  SDL_SetWindowFullscreen(window->sdl, fullscreen ? SDL_WINDOW_FULLSCREEN_DESKTOP : 0);
+  SDL_SetWindowFullscreen(window->sdl[WINDOW_OUTPUT], fullscreen ? SDL_WINDOW_FULLSCREEN_DESKTOP : 0);
   window->fullscreen = fullscreen;
   if (!fullscreen && window->width)
     window_resize(window, window->width, window->height);
 }
 
-static int from_pixels(const struct window *window, int x) {
+static int from_pixels(SDL_Window *sdl, int x) {
   int width, pixels;
-  SDL_GetWindowSize(window->sdl, &width, NULL);
-  SDL_GL_GetDrawableSize(window->sdl, &pixels, NULL);
+  SDL_GetWindowSize(sdl, &width, NULL);
+  SDL_GL_GetDrawableSize(sdl, &pixels, NULL);
   return pixels > 0 ? (int)((long)x * width / pixels) : x;
 }
 
 void window_set_text_place(struct window *window, int left, int top, int width, int height) {
-  const SDL_Rect rect = {from_pixels(window, left), from_pixels(window, top), from_pixels(window, width),
-                         from_pixels(window, height)};
+  SDL_Window *sdl = window->sdl[window->used];
+  const SDL_Rect rect = {from_pixels(sdl, left), from_pixels(sdl, top), from_pixels(sdl, width),
+                         from_pixels(sdl, height)};
   SDL_SetTextInputRect(&rect);
 }
 
@@ -362,8 +495,8 @@ char *window_paste(struct window *window) {
 void window_show_pointer(struct window *window, bool shown) {
   if (shown != window->pointer_hidden)
     return;
-  SDL_ShowCursor(shown ? SDL_ENABLE : SDL_DISABLE);
   window->pointer_hidden = !shown;
+  follow_pointer(window);
 }
 
 double window_refresh_ms(int display) {
@@ -372,7 +505,7 @@ double window_refresh_ms(int display) {
 }
 
 void window_swap(struct window *window) {
-  SDL_GL_SwapWindow(window->sdl);
+  SDL_GL_SwapWindow(window->sdl[window->used]);
 }
 
 bool window_is_software(const struct window *window) {

@@ -9,10 +9,13 @@
 
 struct window;
 
+/* OUTPUT shows the picture, and is there always; OPERATOR is a second one. */
+enum window_which { WINDOW_OUTPUT, WINDOW_OPERATOR, WINDOWS };
+
 struct window_params {
   const char *title;
-  int width, height; /* of the contents */
-  int display;       /* screen number, from 0 */
+  int width, height; /* of the contents; 0: all of its display */
+  bool borderless;   /* and in the display's corner */
   bool fullscreen;
 };
 
@@ -39,6 +42,7 @@ enum { WINDOW_TEXT_MAX = 64 };
 
 struct window_event {
   enum window_event_type type;
+  enum window_which which;
   int key;                    /* the character typed, or enum key (control/keys.h); KEY_NONE: text alone */
   char text[WINDOW_TEXT_MAX]; /* what was typed, in UTF-8; "": a key that types nothing */
   bool repeat, pressed;
@@ -46,10 +50,12 @@ struct window_event {
   float turns; /* of the wheel, away from the user */
 };
 
-/* Connects to the display, with no window on it yet: quick, and where there is none it is known before all else. On
- * failure, here and in window_open, the status is STATUS_OUTPUT, and the line says what works without a display; a
- * number that no display has is STATUS_USAGE. */
-int window_create(struct window **window, int display, struct error *err);
+/* Connects to the system's display, with no window on it yet: quick, and where there is none it is known before all
+ * else. output: the display of that number, from 0, or name, or part of a name; NULL: the first, or where there is to
+ * be an operator's window the second. On failure, here and in window_open, the status is STATUS_OUTPUT, and the line
+ * says what works without a display; a number or name that no display has is STATUS_USAGE. */
+int window_create(struct window **window, const char *output, bool has_operator, struct error *err);
+int window_count_displays(const struct window *window);
 
 /* Calls take for every display, in order, with no window needed. */
 int window_list_displays(void (*take)(void *opaque, const struct window_display *display), void *opaque,
@@ -59,18 +65,28 @@ int window_list_displays(void (*take)(void *opaque, const struct window_display 
 int window_open(struct window *window, const struct window_params *params, struct error *err);
 void window_close(struct window **window); /* stores NULL; takes NULL */
 
+/* The operator's window, on another display than the output where there is one. It shares the context, and is never
+ * waited for. */
+int window_open_operator(struct window *window, const struct window_params *params, struct error *err);
+void window_close_operator(struct window *window);
+bool window_has_operator(const struct window *window);
+/* What is drawn goes there; what follows is about that one, unless it says otherwise. The output at first. */
+void window_use(struct window *window, enum window_which which);
+
 /* -1: the display went away while the window was open. All else here can still be called, and does nothing. */
 int window_check(const struct window *window, struct error *err);
 
 /* The next event that waits; false: none does. */
 bool window_poll(struct window *window, struct window_event *event);
 void window_get_size(const struct window *window, int *width, int *height); /* drawable, in pixels */
-void window_resize(struct window *window, int width, int height);           /* in full screen: after it */
+/* The output's, in full screen: after it. */
+void window_resize(struct window *window, int width, int height);
 void window_set_fullscreen(struct window *window, bool fullscreen);
 /* Where what is typed is to be seen, for what an input method shows beside it: pixels of the drawable. */
 void window_set_text_place(struct window *window, int left, int top, int width, int height);
 /* What was copied elsewhere, allocated; NULL: no text. */
 char *window_paste(struct window *window);
+/* Over the output; elsewhere it is always there. */
 void window_show_pointer(struct window *window, bool shown);
 /* How long a screen shows one picture, in ms; 0: it does not say. */
 double window_refresh_ms(int display);
