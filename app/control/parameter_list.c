@@ -71,17 +71,22 @@ static void show_chosen(struct parameter_list *list) {
   list->first = limit(list->first, 0, list->count - list->seen);
 }
 
-/* What acts soonest comes first. */
+/* What acts soonest comes first; of that, what there is one of. */
+static const struct {
+  enum parameter_need need;
+  bool several;
+} order[] = {{NEED_ENCODING, true}, {NEED_ENCODING, false},    {NEED_FRAME, false},  {NEED_ROWS, false},
+             {NEED_FRAME, true},    {NEED_PREPARATION, false}, {NEED_ENGINE, false}, {NEED_ENGINE, true},
+             {NEED_NOTHING, false}, {NEED_NOTHING, true},      {NEED_ROWS, true},    {NEED_PREPARATION, true}};
+
 void parameter_list_update(struct parameter_list *list, const struct parameters *values, int seen) {
-  static const enum parameter_need order[] = {NEED_ENCODING,    NEED_FRAME,  NEED_ROWS,
-                                              NEED_PREPARATION, NEED_ENGINE, NEED_NOTHING};
   const struct list_row *found = parameter_list_chosen(list), chosen = found ? *found : (struct list_row){0};
   bool moved = seen != list->seen;
   list->count = 0;
   list->seen = seen > 0 ? seen : 1;
   for (size_t i = 0; i < sizeof order / sizeof *order; i++)
     for (enum parameter id = PARAMETER_NONE + 1; id < PARAMETERS; id++)
-      if (parameter_row(id)->need == order[i])
+      if (parameter_row(id)->need == order[i].need && (parameter_row(id)->count > 0) == order[i].several)
         add_rows(list, values, id);
   for (int i = 0; i < list->count; i++)
     if (list->row[i].id == chosen.id && list->row[i].index == chosen.index && i != list->chosen) {
