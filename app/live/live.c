@@ -40,7 +40,7 @@ static void follow_display(struct live *live) {
   const double usual_ms = 1000.0 / 60;
   if (live->options->budget_ms != BUDGET_DISPLAY)
     return;
-  double ms = window_refresh_ms(live->options->display);
+  double ms = window_refresh_ms(live->window);
   if (ms <= 0)
     log_line(&live->log, LOG_WARNING, "the display does not say how often it shows a picture; the budget is %.1f ms",
              usual_ms);

@@ -88,8 +88,8 @@ void window_set_text_place(struct window *window, int left, int top, int width, 
 char *window_paste(struct window *window);
 /* Over the output; elsewhere it is always there. */
 void window_show_pointer(struct window *window, bool shown);
-/* How long a screen shows one picture, in ms; 0: it does not say. */
-double window_refresh_ms(int display);
+/* How long the output's screen shows one picture, in ms; 0: it does not say. */
+double window_refresh_ms(const struct window *window);
 void window_swap(struct window *window);
 /* Whether the CPU draws: then costly shading is left out. */
 bool window_is_software(const struct window *window);
