@@ -192,7 +192,7 @@ static void files(void **unused) {
   expect("frame-ancestors 'none'", "GET /page.js HTTP/1.1\r\nHost: localhost\r\n" END);
   expect("text/css", "GET /page.css HTTP/1.1\r\nHost: localhost\r\n" END);
   expect(" 404", "GET /etc/passwd HTTP/1.1\r\nHost: localhost\r\n" END);
-  expect(" 404", "GET /picture.jpg HTTP/1.1\r\nHost: localhost\r\n" END);
+  expect(" 204", "GET /picture.jpg HTTP/1.1\r\nHost: localhost\r\n" END);
   expect(" 403", "GET / HTTP/1.1\r\nHost: evil.example\r\n" END);
   expect(" 403", "GET / HTTP/1.1\r\nHost: localhost\r\nOrigin: http://evil.example\r\n" END);
   expect(" 405", "POST / HTTP/1.1\r\nHost: localhost\r\nContent-Length: 0\r\n" END);

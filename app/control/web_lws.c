@@ -24,8 +24,9 @@ enum {
   FRESH_NS = 100000000, /* pictures are encoded no more often */
   HEAD_MAX = 2048,
   CONNECTIONS_MAX = 64,
+  PATIENCE_S = 20, /* for the rest of a request, and the next one */
   PING_S = 10,
-  HANG_UP_S = 20,
+  HANG_UP_S = 30,
 };
 
 static const struct file {
@@ -39,11 +40,7 @@ static const struct file {
 
 /* What libwebsockets keeps for each connection. */
 struct session {
-  /* HTTP: what is still to be sent; owned, with room for its own use before it. */
-  unsigned char *body;
-  size_t body_size;
-  /* A web socket; NULL: it is none. Owned, and in web->clients. */
-  struct client *client;
+  struct client *client; /* of a web socket; owned, and in web->clients; NULL: it is none */
 };
 
 struct client {
@@ -129,28 +126,19 @@ static int end_head(struct lws *wsi, struct head *head) {
              : 0;
 }
 
-/* Non-zero ends the connection. */
-static int send_body(struct lws *wsi, struct session *session, const char *type, const void *body, size_t size) {
+/* What the network does not take at once libwebsockets keeps. Non-zero ends the connection. */
+static int send_body(struct lws *wsi, int status, const char *type, const void *body, size_t size) {
   struct head head;
-  free(session->body);
-  session->body_size = size;
-  session->body = malloc(LWS_PRE + size);
-  if (!session->body)
-    return -1;
-  memcpy(session->body + LWS_PRE, body, size);
-  begin_head(wsi, &head, HTTP_STATUS_OK, type, size);
+  begin_head(wsi, &head, status, type, size);
   if (end_head(wsi, &head))
     return -1;
-  lws_callback_on_writable(wsi);
-  return 0;
-}
-
-static int write_body(struct lws *wsi, struct session *session) {
-  if (!session->body)
-    return 0;
-  int sent = lws_write(wsi, session->body + LWS_PRE, session->body_size, LWS_WRITE_HTTP_FINAL);
-  free(session->body);
-  session->body = NULL;
+  unsigned char *copy = size ? malloc(LWS_PRE + size) : NULL;
+  if (size && !copy)
+    return -1;
+  if (copy)
+    memcpy(copy + LWS_PRE, body, size);
+  int sent = copy ? lws_write(wsi, copy + LWS_PRE, size, LWS_WRITE_HTTP_FINAL) : 0;
+  free(copy);
   return sent < 0 || lws_http_transaction_completed(wsi) ? -1 : 0;
 }
 
@@ -181,18 +169,18 @@ static void encode(struct web *web) {
   hub_put_back(web->hub, &picture);
 }
 
-static int send_picture(struct web *web, struct lws *wsi, struct session *session) {
+static int send_picture(struct web *web, struct lws *wsi) {
   int64_t now_ns = platform_now_ns();
   if (!web->jpeg || now_ns - web->jpeg_ns > FRESH_NS) {
     encode(web);
     web->jpeg_ns = now_ns;
   }
   if (!web->jpeg)
-    return refuse(wsi, HTTP_STATUS_NOT_FOUND, "There is no picture yet.");
-  return send_body(wsi, session, "image/jpeg", web->jpeg, web->jpeg_size);
+    return send_body(wsi, HTTP_STATUS_NO_CONTENT, "image/jpeg", "", 0);
+  return send_body(wsi, HTTP_STATUS_OK, "image/jpeg", web->jpeg, web->jpeg_size);
 }
 
-static int answer(struct web *web, struct lws *wsi, struct session *session, const char *path) {
+static int answer(struct web *web, struct lws *wsi, const char *path) {
   bool in_address;
   if (!comes_from_here(web, wsi))
     return refuse(wsi, HTTP_STATUS_FORBIDDEN, "This address is not the page's own.");
@@ -203,10 +191,10 @@ static int answer(struct web *web, struct lws *wsi, struct session *session, con
   if (in_address && !web->address.loopback)
     return leave_cookie(web, wsi);
   if (!strcmp(path, "/picture.jpg"))
-    return send_picture(web, wsi, session);
+    return send_picture(web, wsi);
   for (size_t i = 0; i < sizeof files / sizeof *files; i++)
     if (!strcmp(files[i].path, path))
-      return send_body(wsi, session, files[i].type, files[i].begin, (size_t)(files[i].end - files[i].begin));
+      return send_body(wsi, HTTP_STATUS_OK, files[i].type, files[i].begin, (size_t)(files[i].end - files[i].begin));
   return refuse(wsi, HTTP_STATUS_NOT_FOUND, "There is no such file.");
 }
 
@@ -329,15 +317,7 @@ static int on_event(struct lws *wsi, enum lws_callback_reasons reason, void *use
   struct web *web = context ? lws_context_user(context) : NULL;
   switch (reason) {
   case LWS_CALLBACK_HTTP:
-    return answer(web, wsi, session, in);
-  case LWS_CALLBACK_HTTP_WRITEABLE:
-    return write_body(wsi, session);
-  case LWS_CALLBACK_CLOSED_HTTP:
-    if (session) {
-      free(session->body);
-      session->body = NULL;
-    }
-    return 0;
+    return answer(web, wsi, in);
   case LWS_CALLBACK_FILTER_PROTOCOL_CONNECTION:
     return admit(web, wsi);
   case LWS_CALLBACK_ESTABLISHED:
@@ -399,7 +379,8 @@ static int listen_at(struct web *web, const char *where, struct error *err) {
       .options = LWS_SERVER_OPTION_EXPLICIT_VHOSTS | LWS_SERVER_OPTION_FAIL_UPON_UNABLE_TO_BIND,
       .server_string = "reverie",
       .fd_limit_per_thread = CONNECTIONS_MAX,
-      .timeout_secs = PING_S,
+      .timeout_secs = PATIENCE_S,
+      .keepalive_timeout = PATIENCE_S,
       .retry_and_idle_policy = &patience,
   };
   errno = 0;

@@ -4,7 +4,7 @@
 const SLOW = ["preparation", "engine"];
 const FIRST = ["strength", "mix", "guidance", "image-guidance", "seed", "seed-position", "seed-walk", "show"];
 const FOR_KEYS = [ /* they choose what other keys act on, or want the keyboard */
-  "next-lora", "next-control", "next-control-value", "switch-control", "edit-prompt", "edit-negative"];
+  "next-lora", "next-control", "next-control-value", "switch-control", "edit-prompt", "edit-negative", "parameters", "leave"];
 const PICTURE_MS = 200; /* between two pictures */
 const HELD_MS = 400;    /* a control just used is not moved by what comes */
 
@@ -257,7 +257,7 @@ function buildParameters(list) {
 function isButton(command, byName) {
   const parameter = byName.get(command.parameter);
   const controlled = parameter && ["switch", "choice"].includes(parameter.type);
-  return command.value !== undefined && command.name !== "quit" && !command.repeats && !controlled &&
+  return command.value !== undefined && !command.name.startsWith("quit") && !command.repeats && !controlled &&
     !FOR_KEYS.includes(command.name);
 }
 
