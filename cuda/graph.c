@@ -211,12 +211,12 @@ static int other_create(struct cuda_device *device, struct cuda_program *program
 }
 
 static int graphs_create_without(struct cuda_device *device, const struct cuda_program *program,
-                                 const struct launches *launches, unsigned idle, struct graphs *graphs,
+                                 const struct launches *launches, unsigned without, struct graphs *graphs,
                                  struct error *err) {
   const struct launch_queue *queue = &device->preparing.queue;
-  cudaGraphExec_t *graph = graphs->of[idle];
+  cudaGraphExec_t *graph = graphs->without[without];
   for (int part = 0; part < program->base.parts; part++) {
-    const struct recording recording = {program, launches, part, idle, NULL};
+    const struct recording recording = {program, launches, part, without, NULL};
     graph[part] = graph_capture(device, queue, record_part, &recording, err);
     if (!graph[part] || cuda_check(cudaGraphUpload(graph[part], queue->stream), "the graph", err) < 0)
       return -1;
@@ -224,22 +224,27 @@ static int graphs_create_without(struct cuda_device *device, const struct cuda_p
   return 0;
 }
 
-/* A node that is not entered takes about 10 us, an op that does nothing 1.5: runs that need none of them have a graph
- * without. */
+/* A node that is not entered takes about 10 us, an op that adds nothing 1.5: runs that can do without have graphs
+ * without. Of more than eight sets of what may be left out, those that leave one thing, or nothing. */
+static bool deserves_graph(unsigned without, unsigned may) {
+  int left = __builtin_popcount(may & ~without);
+  return !(without & ~may) && (!without || left <= 1 || __builtin_popcount(may) <= 3);
+}
+
 static int graphs_create(struct cuda_device *device, const struct cuda_program *program,
                          const struct launches *launches, struct graphs *graphs, struct error *err) {
   unsigned may = plan_may_idle(program->base.plan);
-  for (unsigned idle = 0; device->use_graph && idle <= IDLE_ALL; idle++)
-    if (!(idle & ~may) && graphs_create_without(device, program, launches, idle, graphs, err) < 0)
+  for (unsigned without = 0; device->use_graph && without < IDLE_SETS; without++)
+    if (deserves_graph(without, may) && graphs_create_without(device, program, launches, without, graphs, err) < 0)
       return -1;
   return 0;
 }
 
 static void graphs_destroy(const struct graphs *graphs) {
-  for (int idle = 0; idle <= IDLE_ALL; idle++)
+  for (int without = 0; without < IDLE_SETS; without++)
     for (int part = 0; part < PARTS_MAX; part++)
-      if (graphs->of[idle][part])
-        cudaGraphExecDestroy(graphs->of[idle][part]);
+      if (graphs->without[without][part])
+        cudaGraphExecDestroy(graphs->without[without][part]);
 }
 
 /* Waits for what the preparation has started: its program can run, or be freed, as its trials' memory is. */

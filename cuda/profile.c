@@ -403,7 +403,7 @@ int program_profile(struct device *base, struct program *program_base, const str
                     struct profile *profile, struct error *err) {
   struct profiler p = {.device = cuda_enter(base), .program = cuda_program(program_base), .plan = program_base->plan};
   (void)picture; /* the runs take their own */
-  if (!p.program->graphs.of[0][0])
+  if (!p.program->graphs.without[0][0])
     return error_set(err, STATUS_USAGE, "--profile measures graphs: leave out --graph off");
   if (run_twice(base, program_base, params, frames, err) < 0)
     return -1;

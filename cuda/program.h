@@ -7,10 +7,10 @@
 
 enum { SCRATCH_AREAS = 3, PARTS_MAX = 16 }; /* ways/way.h says what for */
 
-/* A program's launches as graphs: by what of them a run does without (enum idle), of each part. NULL: one launch after
- * the other. */
+/* A program's launches as graphs, of each part: by what of them is left out, a set of idle bits (device.h). NULL: there
+ * is none without all that; without nothing: one launch after the other. */
 struct graphs {
-  cudaGraphExec_t of[IDLE_ALL + 1][PARTS_MAX];
+  cudaGraphExec_t without[IDLE_SETS][PARTS_MAX];
 };
 
 /* A run's way to the device: parameters and planes in one copy. */

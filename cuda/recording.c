@@ -77,6 +77,30 @@ static cudaError_t end_body(cudaStream_t stream, cudaError_t status) {
   return status == cudaSuccess ? ended : status;
 }
 
+/* --- what is left out --- */
+
+static bool is_left_out(const struct recording *r, int launch) {
+  const struct plan_region *regions = r->program->regions;
+  if (r->without & IDLE_STYLES && r->launches->list[launch].kind == LAUNCH_STYLE)
+    return true;
+  for (int i = 0; r->without && i < r->program->base.plan->region_count; i++)
+    if (launch >= regions[i].first && launch < regions[i].end && r->without & region_idle(&regions[i].when))
+      return true;
+  return false;
+}
+
+/* Launches [first, end) but for those. */
+static cudaError_t enqueue(const struct cuda_device *device, const struct launch_queue *queue,
+                           const struct recording *r, int first, int end) {
+  cudaError_t status = cudaSuccess;
+  for (int i = first; status == cudaSuccess && i < end; i++)
+    if (!is_left_out(r, i))
+      status = launch_enqueue(device, queue, &r->launches->list[i]);
+  return status;
+}
+
+/* --- regions --- */
+
 struct region_nodes {
   cudaGraphConditionalHandle handle[2]; /* of what runs beside others; of the rest */
   cudaGraphNode_t beside;
@@ -110,16 +134,6 @@ static cudaError_t decide(const struct stretch *s) {
       decisions.count = 0;
     }
   }
-  return status;
-}
-
-/* Launches [first, end) but for those that are left out. */
-static cudaError_t enqueue(const struct cuda_device *device, const struct launch_queue *queue,
-                           const struct recording *r, int first, int end) {
-  cudaError_t status = cudaSuccess;
-  for (int i = first; status == cudaSuccess && i < end; i++)
-    if (!(r->idle & IDLE_STYLES) || r->launches->list[i].kind != LAUNCH_STYLE)
-      status = launch_enqueue(device, queue, &r->launches->list[i]);
   return status;
 }
 
@@ -182,13 +196,13 @@ static cudaError_t capture_stretch(struct stretch *s, int first, int end) {
   return status;
 }
 
-/* Without nodes that decide: the host does, or regions are left out. */
+/* Without nodes that decide: the host does. */
 static cudaError_t enqueue_stretch(const struct stretch *s, int first, int end, int iteration) {
   const struct recording *r = s->r;
   cudaError_t status = cudaSuccess;
   for (int i = 0; status == cudaSuccess && i < s->count; first = s->regions[i++].end) {
     status = enqueue(s->device, s->queue, r, first, s->regions[i].first);
-    if (status == cudaSuccess && !(r->idle & IDLE_REGIONS) && region_runs(&s->regions[i].when, r->params, iteration))
+    if (status == cudaSuccess && region_runs(&s->regions[i].when, r->params, iteration))
       status = enqueue(s->device, s->queue, r, s->regions[i].first, s->regions[i].end);
   }
   return status == cudaSuccess ? enqueue(s->device, s->queue, r, first, end) : status;
@@ -197,15 +211,18 @@ static cudaError_t enqueue_stretch(const struct stretch *s, int first, int end, 
 /* Launches [first, end), which no region goes beyond. */
 static cudaError_t launch_stretch(const struct cuda_device *device, const struct launch_queue *queue,
                                   const struct recording *r, int first, int end, int iteration) {
-  const struct plan_region *regions = r->program->regions;
-  int all = r->program->base.plan->region_count, i = 0, count = 0;
-  while (i < all && regions[i].first < first)
-    i++;
-  while (i + count < all && regions[i + count].first < end)
-    count++;
-  struct stretch s = {.device = device, .queue = queue, .r = r, .regions = regions + i, .count = count};
-  return device->use_graph && count && !(r->idle & IDLE_REGIONS) ? capture_stretch(&s, first, end)
-                                                                 : enqueue_stretch(&s, first, end, iteration);
+  const struct plan_region *all = r->program->regions;
+  int total = r->program->base.plan->region_count;
+  struct plan_region *regions = malloc((size_t)(total + 1) * sizeof *regions);
+  struct stretch s = {.device = device, .queue = queue, .r = r, .regions = regions};
+  for (int i = 0; regions && i < total; i++)
+    if (all[i].first >= first && all[i].first < end && !(r->without & region_idle(&all[i].when)))
+      regions[s.count++] = all[i];
+  cudaError_t status = !regions                       ? cudaErrorMemoryAllocation
+                       : device->use_graph && s.count ? capture_stretch(&s, first, end)
+                                                      : enqueue_stretch(&s, first, end, iteration);
+  free(regions);
+  return status;
 }
 
 static cudaError_t launch_iteration(const struct cuda_device *device, const struct launch_queue *queue,

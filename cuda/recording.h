@@ -9,7 +9,7 @@ struct recording {
   const struct cuda_program *program;
   const struct launches *launches;
   int part;
-  unsigned idle;                   /* enum idle: what is left out of a graph */
+  unsigned without;                /* idle bits (device.h): what is left out */
   const struct run_params *params; /* what regions go by without a graph */
 };
 

@@ -95,9 +95,14 @@ static const struct run_params *next_params(const struct cuda_program *program) 
   return &program->buffer[program->base.submitted % RUNS_IN_FLIGHT].host->run;
 }
 
+/* The one that leaves out most of what the run can do without. */
 cudaGraphExec_t program_graph(const struct cuda_program *program, int part, bool other) {
-  unsigned idle = run_idles(program->base.plan, next_params(program));
-  return (other ? &program->other_graphs : &program->graphs)->of[idle][part];
+  const struct graphs *graphs = other ? &program->other_graphs : &program->graphs;
+  unsigned idle = run_idles(program->base.plan, next_params(program)), best = 0;
+  for (unsigned without = 1; without <= idle; without++)
+    if (!(without & ~idle) && graphs->without[without][part] && __builtin_popcount(without) > __builtin_popcount(best))
+      best = without;
+  return graphs->without[best][part];
 }
 
 static cudaError_t run(struct cuda_device *device, struct cuda_program *program, int part, int set) {

@@ -304,7 +304,8 @@ static void a_region_runs_where_its_value_is_not_0(void **state) {
       expect_all(r, x, 3 + 2 * (float)cases[i].added);
       expect_all(r, z, 4 + (float)cases[i].more);
       assert_int_equal(after.launches - before.launches, 4 + 2 * cases[i].added + cases[i].more);
-      assert_int_equal(run_idles(&r->plan, &params), cases[i].added || cases[i].more ? 0 : IDLE_REGIONS);
+      unsigned idle = (cases[i].added ? 0 : IDLE_CONTROL << 2) | (cases[i].map ? 0 : IDLE_CONTROL << 3);
+      assert_int_equal(run_idles(&r->plan, &params), idle | (cases[i].style != 0 ? 0 : IDLE_STYLES));
     }
     rig_close(r);
   }

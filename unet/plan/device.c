@@ -374,8 +374,14 @@ bool region_runs(const struct region_when *when, const struct run_params *params
   return false;
 }
 
+unsigned region_idle(const struct region_when *when) {
+  return when->kind == REGION_STYLE ? IDLE_STYLES : (unsigned)IDLE_CONTROL << when->index;
+}
+
 unsigned plan_may_idle(const struct plan *plan) {
-  unsigned idle = plan->region_count ? IDLE_REGIONS : 0;
+  unsigned idle = 0;
+  for (int i = 0; i < plan->region_count; i++)
+    idle |= region_idle(&plan->regions[i].when);
   for (int i = 0; i < plan->op_count; i++)
     idle |= plan->ops[i].type == OP_STYLE ? IDLE_STYLES : 0;
   return idle;
@@ -392,7 +398,7 @@ unsigned run_idles(const struct plan *plan, const struct run_params *params) {
   unsigned idle = plan_may_idle(plan);
   for (int i = 0; i < plan->region_count; i++)
     if (run_op_runs(plan, plan->regions[i].first, params))
-      idle &= ~(unsigned)IDLE_REGIONS;
+      idle &= ~region_idle(&plan->regions[i].when);
   for (int i = 0; i < plan->op_count; i++)
     if (style_adds(&plan->ops[i], params))
       idle &= ~(unsigned)IDLE_STYLES;

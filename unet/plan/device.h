@@ -87,11 +87,12 @@ struct run_params {
 /* Whether a region runs in an iteration of the plan's loop; 0 outside it. */
 bool region_runs(const struct region_when *when, const struct run_params *params, int iteration);
 
-/* What a plan has that a run may do without. */
-enum idle { IDLE_REGIONS = 1, IDLE_STYLES = 2, IDLE_ALL = 3 };
-unsigned plan_may_idle(const struct plan *plan);
-/* Of that what a run does without from its beginning to its end: it enters no region; no OP_STYLE adds anything. */
-unsigned run_idles(const struct plan *plan, const struct run_params *params);
+/* What of a plan a run may do without: a bit for each control, whose regions are not entered then, and one for styles,
+ * where no OP_STYLE adds anything either. */
+enum { IDLE_CONTROL = 1 /* << its index */, IDLE_STYLES = 1 << CONTROLS_MAX, IDLE_SETS = 2 << CONTROLS_MAX };
+unsigned region_idle(const struct region_when *when);                         /* the bit that a region belongs to */
+unsigned plan_may_idle(const struct plan *plan);                              /* those that the plan has */
+unsigned run_idles(const struct plan *plan, const struct run_params *params); /* of these, from beginning to end */
 
 /* How much a style counts in a part, and the slot that a picture of OP_STYLE's y sees of a style. */
 static inline float style_gain(const struct style_params *style, enum style_part part) {
