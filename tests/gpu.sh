@@ -137,6 +137,16 @@ if wanted fidelity && python3 -c 'import torch, diffusers, transformers' 2>/dev/
       --json "$measured/$model.json"
     rm -rf "${shapes:?}"/*
   done
+  for controls in "turbo 2" "sdxl 1"; do
+    read -r model count <<<"$controls"
+    step "fidelity-controls-$model" python3 tests/peers/sd_shapes.py "$programs/tests/gpu_frame" "$shapes" "$model" \
+      --controlnet "$count" --json "$measured/$model-controls.json"
+    rm -rf "${shapes:?}"/*
+  done
+  for style in "" --plus "--encoder bigg"; do
+    step "fidelity-style${style// /}" python3 tests/peers/style_shapes.py "$programs/tests/gpu_frame" \
+      "$programs/tests/gpu_style" "$shapes" $style --json "$measured/style${style// /}.json"
+  done
   step fidelity-kl python3 tests/peers/kl_shapes.py "$programs/tests/gpu_frame" "$shapes" --json "$measured/kl.json"
   step fidelity-range python3 tests/peers/half_range.py "$programs/tests/gpu_frame" "$shapes" \
     --json "$measured/range.json"

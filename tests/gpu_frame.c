@@ -16,6 +16,9 @@
  *   gpu_frame VAE encode|decode FOLDER W H RUNS
  *       an autoencoder's folder alone: reads FOLDER/encode.in.f32 or decode.in.f32, writes .out.f32 and the time of
  * each launch, largest first, and prints the times of so many runs
+ *   gpu_frame IP_ADAPTER vision FOLDER IMAGE_ENCODER
+ *       an IP-Adapter's image encoder alone: reads FOLDER/vision.in.f32, a picture's patches, and writes
+ *       embedding.out.f32 and tokens.out.f32, what the linear adapter and the others read of it
  *   gpu_frame DEPTH depth FOLDER W H RUNS
  *       a depth model's folder alone: reads FOLDER/depth.in.f32, a picture in 0..1, writes depth.out.f32 and
  *       depth.launches.txt, and prints the times of so many runs, then those of the whole map
@@ -23,7 +26,8 @@
  * With APART in the environment no launch does several ops. DEVICE names another device for networks and picture. A
  * model with guidance as an embedding gets GUIDANCE. CONTROLS, folders with commas between, are control networks of
  * pictures and frames, whose map is of the kind MAP, or the picture as it is, and whose weights are WEIGHT, with commas
- * between, the last for all behind it, or 1. */
+ * between, the last for all behind it, or 1. STYLE, an IP-Adapter and its image encoder with a comma between, has
+ * pictures follow the patches in FOLDER/vision.in.f32. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -37,6 +41,7 @@
 #include "unet/engine/adapters.h"
 #include "unet/model/depth.h"
 #include "unet/model/plans.h"
+#include "unet/model/vision.h"
 #include "unet/devices.h"
 
 enum { SKIPPED = 77, MERGED_APART = 8 };
@@ -53,6 +58,7 @@ struct bench {
   struct adapters adapters;
   struct control_network *networks[CONTROLS_MAX];
   int network_count;
+  struct ip_adapter *ip_adapter; /* NULL: none */
   bool on_cuda;
   struct error err;
 };
@@ -116,6 +122,18 @@ static void set_controls(const struct bench *b, struct run_params *run) {
   }
 }
 
+/* --- style pictures --- */
+
+static void open_style(struct bench *b, const char *model) {
+  const char *both = getenv("STYLE"), *comma = both ? strchr(both, ',') : NULL;
+  char path[512];
+  if (!comma)
+    return;
+  snprintf(path, sizeof path, "%.*s", (int)(comma - both), both);
+  must(b, ip_adapter_open(&b->ip_adapter, path, comma + 1, &b->err));
+  must(b, style_init(&b->model.style, b->ip_adapter, model, &b->model.unet, &b->resources, &b->err));
+}
+
 static void open_device(struct bench *b) {
   const char *name = getenv("DEVICE");
   struct device_options options = {.name = name ? name : "cuda", .cache_dir = getenv("TUNING_DIR"), .log = &lines_log};
@@ -135,6 +153,7 @@ static void close_model(struct bench *b) {
   resources_free(&b->resources);
   for (int i = 0; i < CONTROLS_MAX; i++)
     control_network_close(&b->networks[i]);
+  ip_adapter_close(&b->ip_adapter);
   checkpoint_close(&b->checkpoint);
 }
 
@@ -162,6 +181,23 @@ static void run_prompt(struct bench *b, struct run_params *run) {
     must(b, plans_control_keys(&b->model, i, 1, &plan, &b->err));
     run_plan(b, &plan, run);
   }
+}
+
+static void write_input(struct bench *b, const char *folder, const char *name, struct tensor t);
+
+/* The picture as the first style. */
+static void run_style(struct bench *b, const char *folder, struct run_params *run) {
+  struct plan plan;
+  struct program *frame = b->program;
+  struct tensor input;
+  must(b, plans_style(&b->model, false, &plan, &input, &b->err));
+  must(b, device_prepare(b->device, &b->program, &plan, &(struct program_options){PIXEL_RGBA}, &b->err));
+  write_input(b, folder, "vision.in.f32", input);
+  must(b, device_run(b->device, b->program, &(struct run_params){.slot = 0}, &b->err));
+  device_release(b->device, &b->program);
+  plan_free(&plan);
+  b->program = frame;
+  run->style[0] = (struct style_params){.weight = 1, .part = {1, 1, 1}};
 }
 
 /* The time projections of the run's steps, for the frame program. */
@@ -395,9 +431,12 @@ static void run_picture(struct bench *b, const char *folder, int steps, const ch
   free(tokens);
   make_steps(b, folder, &sampling, &run);
   set_controls(b, &run);
+  shape.styles = b->ip_adapter != NULL;
   must(b, plans_frame(&b->model, &shape, &b->plan, &noise, &b->err));
   must(b, device_prepare(b->device, &b->program, &b->plan, &(struct program_options){PIXEL_RGBA}, &b->err));
   run_prompt(b, &run);
+  if (b->ip_adapter)
+    run_style(b, folder, &run);
   run_times(b, &shape, &run);
   write_input(b, folder, "noise.f32", noise.start);
   if (shape.noise_samples)
@@ -700,6 +739,26 @@ static void run_depth(struct bench *b, const struct depth *depth, char **argv) {
   free(times);
 }
 
+/* --- an image encoder alone --- */
+
+static void run_vision(struct bench *b, char **argv) {
+  const struct vision_config *vision = &b->ip_adapter->vision;
+  struct tensor x = plan_input(&b->plan, 1, 1, vision_tokens(vision) - 1, 3 * vision->patch_size * vision->patch_size,
+                               ELEMENT_DEVICE);
+  struct tensor y[2];
+  for (int embedding = 0; embedding < 2; embedding++)
+    y[embedding] = vision_encode(&b->ip_adapter->encoder, vision, &b->plan, x, embedding);
+  must(b, plan_finish(&b->plan, &b->err));
+  must(b, device_prepare(b->device, &b->program, &b->plan, &(struct program_options){PIXEL_RGBA}, &b->err));
+  must(b, device_poison(b->device, b->program, &b->err));
+  write_input(b, argv[3], "vision.in.f32", x);
+  must(b, device_run(b->device, b->program, &(struct run_params){0}, &b->err));
+  write_output(b, argv[3], "tokens.out.f32", y[0]);
+  write_output(b, argv[3], "embedding.out.f32", y[1]);
+  device_release(b->device, &b->program);
+  plan_free(&b->plan);
+}
+
 int main(int argc, char **argv) {
   struct bench b = {0};
   struct depth *depth = NULL;
@@ -709,21 +768,28 @@ int main(int argc, char **argv) {
                     "[W H [STEPS]] | "
                     "launches FILE [W H [STEPS]]\n"
                     "       gpu_frame VAE encode|decode FOLDER W H RUNS\n"
+                    "       gpu_frame IP_ADAPTER vision FOLDER IMAGE_ENCODER\n"
                     "       gpu_frame DEPTH depth FOLDER W H RUNS\n");
     return 2;
   }
   bool encodes = !strcmp(argv[2], "encode"), alone = encodes || !strcmp(argv[2], "decode");
-  bool is_depth = !strcmp(argv[2], "depth") && argc > 6;
+  bool is_depth = !strcmp(argv[2], "depth") && argc > 6, is_vision = !strcmp(argv[2], "vision") && argc > 4;
   if (is_depth)
     must(&b, depth_open(&depth, argv[1], &b.err));
+  else if (is_vision)
+    must(&b, ip_adapter_open(&b.ip_adapter, argv[1], argv[4], &b.err));
   else
     (alone ? open_autoencoder : open_model)(&b, argv[1]);
-  if (!alone && !is_depth)
+  if (!alone && !is_depth && !is_vision) {
     open_controls(&b);
+    open_style(&b, argv[1]);
+  }
   open_device(&b);
   plan_init(&b.plan, &b.resources);
   if (is_depth)
     run_depth(&b, depth, argv);
+  else if (is_vision)
+    run_vision(&b, argv);
   else if (alone && argc > 6)
     run_autoencoder(&b, encodes, argv);
   else if (!strcmp(argv[2], "networks"))

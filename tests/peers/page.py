@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""FIDELITY.md of what sd_shapes.py, kl_shapes.py and half_range.py have measured.
+"""FIDELITY.md of what sd_shapes.py, style_shapes.py, kl_shapes.py and half_range.py have measured.
 
     page.py FILE.json... > FIDELITY.md
 
@@ -11,6 +11,9 @@ import sys
 NETWORKS, STEPS = ["text", "encode", "unet", "decode"], ["1", "2", "4", "20"]
 MODELS = {"SD-Turbo": NETWORKS, "Stable Diffusion 1.5": NETWORKS, "Stable Diffusion 2.1 (v)": NETWORKS,
           "LCM (guidance embedded)": NETWORKS, "SDXL-Turbo": ["text", "text2", "pooled", "encode", "unet", "decode"]}
+CONTROLLED = {"SD-Turbo": ["1 ControlNet", "2 ControlNets"], "SDXL-Turbo": ["1 ControlNet"]}
+STYLED = {"Stable Diffusion 1.5": ["a style picture", "a style picture (plus)"]}
+ENCODERS = ["ViT-H of IP-Adapter", "ViT-bigG of IP-Adapter"]
 VAES = ["AutoencoderKL of SD, 512x512", "AutoencoderKL of SDXL, 1024x1024"]
 NATIVE = {"Stable Diffusion 2.1 (v)": ["768x768"], "SDXL-Turbo": ["512x512", "1024x1024"]}
 
@@ -50,16 +53,21 @@ TABLES = {
     "networks": {
         "title": "Networks", "figure": scientific, "last": "ratio", "holds": within_twice,
         "text": "Relative error against FP32 of what each network puts out. Bound: twice that of diffusers in FP16. `text2` "
-                "and\n`pooled` are SDXL's second text encoder; `encode` and `decode` are a tiny autoencoder's.",
-        "rows": [(m, n) for m, names in MODELS.items() for n in names]},
+                "and\n`pooled` are SDXL's second text encoder; `encode` and `decode` are a tiny autoencoder's; `embedding` and "
+                "`tokens` are\nwhat IP-Adapters read of an image encoder, beside transformers.",
+        "rows": [(m, n) for m, names in MODELS.items() for n in names] +
+                [(m, n) for m in ENCODERS for n in ("embedding", "tokens")]},
     "pictures": {
         "title": "Pictures", "figure": lambda v: f"{v:.1f} dB", "last": "difference",
         "holds": within_picture,
         "text": "PSNR against FP32 of the picture after so many steps at strength 0.5, with the tiny autoencoder. The steps' "
                 "timesteps\nand factors are reverie's own in all columns, as `tests/test_sampler.c` holds them against "
-                "diffusers' schedulers.\nBound: 40 dB, or that of diffusers in FP16 less 1 dB.",
+                "diffusers' schedulers.\nControlNets read the input picture; a style picture goes through IP-Adapter and ViT-H."
+                "\nBound: 40 dB, or that of diffusers in FP16 less 1 dB.",
         "rows": [(m, n) for m in MODELS for n in STEPS] +
-                [("Stable Diffusion 1.5", f"{n} {s}") for s in ("tcd", "pndm", "unipc", "dpm++", "dpm++-sde") for n in STEPS]},
+                [("Stable Diffusion 1.5", f"{n} {s}") for s in ("tcd", "pndm", "unipc", "dpm++", "dpm++-sde") for n in STEPS] +
+                [(m, f"{n}, {names[-1]}") for m, names in CONTROLLED.items() for n in ("1", "4")] +
+                [(m, f"{n}, {name}") for m, names in STYLED.items() for name in names for n in ("1", "4")]},
     "merges": {
         "title": "LoRA", "figure": scientific, "last": "ratio", "holds": within_merge,
         "text": "A LoRA of random factors for every linear layer and convolution of U-Net and text encoder, merged at weight "
@@ -80,8 +88,10 @@ TABLES = {
     "times": {
         "title": "Times", "figure": lambda v: f"{v:.2f} ms", "last": "ratio", "holds": None,
         "text": "Median of one frame, picture to picture on the GPU; of an autoencoder, of that half alone. Beside it PyTorch "
-                "in FP16 as\none CUDA graph, on the same machine.",
+                "in FP16 as\none CUDA graph, on the same machine. ControlNets read a canny map that reverie makes in that time; "
+                "diffusers has it\nalready.",
         "rows": [(m, f"{s}, 1 step") for m in MODELS for s in NATIVE.get(m, ["512x512"])] +
+                [(m, f"512x512, 1 step, {n}") for m, names in (CONTROLLED | STYLED).items() for n in names] +
                 [(m, n) for m in VAES for n in ("encode", "decode")]},
 }
 

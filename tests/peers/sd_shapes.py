@@ -355,11 +355,16 @@ def added_by(nets, hint, x, t, text):
     return {} if mid is None else {"down_block_additional_residuals": down, "mid_block_additional_residual": mid}
 
 
+def count_of(nets):
+    return f"{nets} ControlNet{'s' if nets > 1 else ''}"
+
+
 def compare_controlnets(parts, inputs, program, model, options, title, rows, name, shapes):
     nets, folders = make_controlnets(options.work, name, shapes, options.controlnet)
     environment = os.environ | {"CONTROLS": ",".join(map(str, folders))}
+    of = f", {count_of(len(nets))}"
     failed = compare_pictures(parts | {"controls": nets}, inputs, program, model, options.work, title, rows, [], (1, 4),
-                              environment)
+                              environment, of)
     if options.tiny:
         return failed
     parts, nets = {k: m.half() for k, m in parts.items()}, [net.half() for net in nets]
@@ -368,8 +373,11 @@ def compare_controlnets(parts, inputs, program, model, options, title, rows, nam
     for count in range(len(nets) + 1):
         use = lambda **more: os.environ | {"CONTROLS": ",".join(map(str, folders[:count]))} | more
         theirs = time_frame(parts | {"controls": nets[:count]}, text, False, size)
-        mine = [reverie_time(program, model, size, use(**more)) for more in ({}, {"MAP": "canny"}, {"WEIGHT": "0"})]
-        rows.add("times", title, f"{count} ControlNets, {size}x{size}, 1 step", theirs, mine[0])
+        ways = ({}, {"MAP": "canny"}, {"WEIGHT": "0"}) if count else ({},)
+        mine = [reverie_time(program, model, size, use(**more)) for more in ways]
+        mine += mine[:1] * (3 - len(mine))
+        if count:
+            rows.add("times", title, f"{size}x{size}, 1 step, {count_of(count)}", theirs, mine[1])
         print(f"{count:<12} {theirs:10.3f} {mine[0]:10.3f} {mine[1]:10.3f} {mine[2]:10.3f}", flush=True)
     return failed
 
@@ -377,12 +385,28 @@ def compare_controlnets(parts, inputs, program, model, options, title, rows, nam
 # ---------------------------------------------------------------- pictures
 
 
+def see(encoder, pixels):
+    """What IP-Adapters read of an image encoder: the picture's embedding, or its tokens as they come to the last layer."""
+    said = encoder(pixels.to(encoder.dtype), output_hidden_states=True)
+    return {"embedding": said.image_embeds, "tokens": said.hidden_states[-2]}
+
+
+def style_of(parts, inputs):
+    """The U-Net's argument that is a style picture's; none without an image encoder."""
+    if "encoder" not in parts:
+        return {}
+    layer = parts["unet"].encoder_hid_proj.image_projection_layers[0]
+    linear = isinstance(layer, diffusers.models.embeddings.ImageProjection)
+    said = see(parts["encoder"], inputs["vision"])["embedding" if linear else "tokens"]
+    return {"added_cond_kwargs": {"image_embeds": [said[:, None]]}}
+
+
 @torch.no_grad()
 def picture(parts, inputs, steps):
     """The whole way by the coefficients that reverie's sampler wrote down; uint8, height x width x 3."""
     dtype = parts["unet"].dtype
     start, *rest = [[float(v) for v in line.split()] for line in steps.splitlines()]
-    text = conditions(parts["unet"], encode_text(parts, inputs["tokens"]))
+    text = conditions(parts["unet"], encode_text(parts, inputs["tokens"])) | style_of(parts, inputs)
     z = parts["vae"].encode(inputs["picture"].to(dtype) * 2 - 1).latents
     x = start[0] * z.float() + start[1] * inputs["noise"]
     earlier = []
@@ -403,7 +427,8 @@ def psnr(a, b):
     return 10 * np.log10(255**2 / max(np.mean((a.astype(float) - b.astype(float)) ** 2), 1e-9))
 
 
-def compare_pictures(parts, inputs, program, model, work, title, rows, samplers, counts=STEPS, environment=None):
+def compare_pictures(parts, inputs, program, model, work, title, rows, samplers, counts=STEPS, environment=None, what=""):
+    """what: of the pictures, behind the number of steps."""
     failed = False
     print(f"{'steps':10} {'diffusers FP16':>15} {'reverie':>10}   dB against FP32")
     halves = halved(parts)
@@ -417,8 +442,7 @@ def compare_pictures(parts, inputs, program, model, work, title, rows, samplers,
         good = mine >= min(40, theirs - 1)
         failed |= not good
         name = f"{count} {sampler}" if sampler else count
-        rows.add("pictures", title, f"{name}, {len(parts['controls'])} ControlNets" if "controls" in parts else name, theirs,
-                 mine)
+        rows.add("pictures", title, f"{name}{what}", theirs, mine)
         print(f"{name:<12} {theirs:15.1f} {mine:10.1f}   {'' if good else 'FAIL'}")
     return failed
 
