@@ -187,6 +187,12 @@ static void test_styles(void **state) {
   shell("cmp with.txt without.txt");
   program_expect(0, NULL, STYLED ENCODER "-q --style good.mp4 --style good.mp4:0.5 --style-layers all");
   shell("! cmp -s with.txt without.txt");
+  program_run(&outcome, STYLED ENCODER "--style good.mp4 --style-layers composition");
+  assert_non_null(strstr(outcome.said, "--style-layers composition leaves nothing of the picture"));
+  shell("cmp with.txt without.txt");
+  program_expect(4, ": is a folder: give one of its files",
+                 "render good.mp4 hash:never.txt --device cpu --style good.mp4 --ip-adapter "
+                 "\"$REVERIE_GOLDENS\"/styles --model \"$REVERIE_GOLDENS\"/sd15");
   program_expect(2, "--ip-adapter", "render good.mp4 never.mp4 --style good.mp4");
   program_expect(2, "--style[1].weight 3", "render good.mp4 never.mp4 --style good.mp4:3");
   program_expect(2, "one of all|style", "render good.mp4 never.mp4 --style-layers colour");
@@ -281,6 +287,18 @@ static void test_stream_batch(void **state) {
   assert_non_null(strstr(outcome.said, "5 frames"));
   assert_non_null(strstr(outcome.said, "stream batch: a picture comes 2 frames after its own, "));
   shell("cmp alone.txt batch.txt");
+  static const char *const ends[][2] = {{"end=0.4", "no noise that the strength covers"},
+                                        {"start=0.7,end=0.6", "its start is not below its end"},
+                                        {"end=0.6", NULL}};
+  for (int i = 0; i < 3; i++) {
+    program_run(&outcome,
+                "render good.mp4 null: --frames 1 --strength 0.5 --control "
+                "canny:\"$REVERIE_GOLDENS\"/controls/first --control-with %s" TURBO,
+                ends[i][0]);
+    assert_int_equal(outcome.status, 0);
+    const char *said = strstr(outcome.said, "acts in no step: ");
+    assert_true(ends[i][1] ? said && strstr(said, ends[i][1]) : !said);
+  }
   program_run(&outcome, "render good.mp4 null: --frames 1 --stream-batch" TURBO);
   assert_non_null(strstr(outcome.said, "--stream-batch does nothing in one step"));
   program_expect(2, "a stream batch of 9 steps: with the sampler Euler at most 8",

@@ -115,12 +115,13 @@ struct engine_info {
   char device_name[16];    /* as device_options.name has it, which opens the same one */
   int depth, longest_side; /* as device_info has them */
   int native_width, native_height, size_multiple;
-  bool image_conditioned;      /* the U-Net sees the input picture itself (InstructPix2Pix, inpainting, mini) */
-  struct style_format style;   /* of its image encoder; 0: it has no IP-Adapter, and frames show no style pictures */
-  bool inpaints;               /* it repaints what a mask marks: see engine_set_mask */
-  bool large_autoencoder;      /* AutoencoderKL: a tiny one takes a tenth of its time */
-  bool refuses_guidance;       /* trained without: engine_shape.guidance is an error (mini) */
-  bool has_guidance_embedding; /* full LCM: guidance acts with no second row */
+  bool image_conditioned;        /* the U-Net sees the input picture itself (InstructPix2Pix, inpainting, mini) */
+  struct style_format style;     /* of its image encoder; 0: it has no IP-Adapter, and frames show no style pictures */
+  bool style_parts[STYLE_PARTS]; /* those that some layer of its U-Net is */
+  bool inpaints;                 /* it repaints what a mask marks: see engine_set_mask */
+  bool large_autoencoder;        /* AutoencoderKL: a tiny one takes a tenth of its time */
+  bool refuses_guidance;         /* trained without: engine_shape.guidance is an error (mini) */
+  bool has_guidance_embedding;   /* full LCM: guidance acts with no second row */
   const char *prediction;
   size_t weight_bytes; /* in the checkpoint */
   size_t device_bytes, device_peak_bytes;
@@ -203,6 +204,11 @@ enum mask_channel { MASK_WHITE, MASK_TRANSPARENT };
  * the first mask, and with NULL, all is repainted, and the network sees nothing of the frame but where strength below 1
  * starts from it. */
 int engine_set_mask(struct engine *engine, const struct frame *mask, enum mask_channel channel, struct error *err);
+
+/* Whether a control of weight 1 adds to any step of a frame: where it starts and ends may leave out all of the noise
+ * that the strength covers. number: from 0. On the thread that submits. */
+bool engine_control_acts(const struct engine *engine, struct prepared *prepared, const struct controls *controls,
+                         int number);
 
 /* A picture that gives the style, as an engine's image encoder reads it (engine_info.style). Any thread may read one,
  * which takes longer than a frame where the picture is large. Chroma is taken as it is nearest. */

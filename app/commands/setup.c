@@ -128,6 +128,9 @@ static int find_models(struct setup_params *params, const struct options *option
   if (find_named(&engine->ip_adapter, params->ip_adapter, values, PARAMETER_IP_ADAPTER, 0, err) ||
       find_named(&engine->image_encoder, params->image_encoder, values, PARAMETER_IMAGE_ENCODER, 0, err))
     return -1;
+  if (engine->ip_adapter && platform_is_folder(engine->ip_adapter))
+    return error_set(err, STATUS_MODEL, "--ip-adapter %s: is a folder: give one of its files, ip-adapter_*.safetensors",
+                     engine->ip_adapter);
   for (int i = 0; i < options->lora_count; i++)
     if (find_named(&params->adapters[i], params->adapter[i], values, PARAMETER_LORA, i + 1, err))
       return -1;
@@ -316,12 +319,40 @@ static void check_controls(const struct setup *setup) {
     if (!options->values.control_model[i].given && options->values.show == SHOW_PICTURE)
       log_line(setup->log, LOG_WARNING, "--control %s has no model: it makes the map alone, which --show map shows",
                map_word((enum map_kind)(options->values.control[i] - 1)));
-  for (int i = 0; i < options->control_count; i++)
-    if (options->values.control_model[i].given && options->values.control_start[i] >= options->values.control_end[i])
-      log_line(setup->log, LOG_WARNING, "--control %s acts in no step: its start is not below its end",
-               map_word((enum map_kind)(options->values.control[i] - 1)));
   if (options->values.show != SHOW_PICTURE && !options->control_count)
     log_line(setup->log, LOG_WARNING, "--show does nothing without --control");
+}
+
+/* Where its start and end leave out all noise. */
+static void check_control_ends(struct engine *engine, struct prepared *prepared, const struct setup *setup) {
+  const struct parameters *values = &setup->options->values;
+  struct engine_info info;
+  struct prepared_info own;
+  struct controls controls;
+  engine_get_info(engine, &info);
+  prepared_get_info(prepared, &own);
+  setup_controls(&controls, setup->options, &info, &own);
+  for (int i = 0; i < setup->options->control_count; i++)
+    if (values->control_model[i].given && !engine_control_acts(engine, prepared, &controls, i))
+      log_line(setup->log, LOG_WARNING, "--control %s acts in no step: %s",
+               map_word((enum map_kind)(values->control[i] - 1)),
+               values->control_start[i] < values->control_end[i]
+                   ? "no noise that the strength covers lies between its start and end"
+                   : "its start is not below its end");
+}
+
+/* Only some layers of some models are known by what they say of a picture. */
+static void check_style_layers(const struct engine *engine, const struct setup *setup) {
+  static const char *const words[] = {"all", "style", "composition", "both"};
+  int layers = setup->options->values.style_layers[0];
+  struct engine_info info;
+  engine_get_info(engine, &info);
+  bool look = info.style_parts[STYLE_LOOK] && (layers == STYLE_LAYERS_LOOK || layers == STYLE_LAYERS_BOTH);
+  bool composition =
+      info.style_parts[STYLE_COMPOSITION] && (layers == STYLE_LAYERS_COMPOSITION || layers == STYLE_LAYERS_BOTH);
+  if (setup->options->style_count && layers != STYLE_LAYERS_ALL && !look && !composition)
+    log_line(setup->log, LOG_WARNING, "--style-layers %s leaves nothing of the picture: this model has no such layers",
+             words[layers]);
 }
 
 static void check_stream_batch(const struct prepared *prepared, const struct setup *setup) {
@@ -375,6 +406,8 @@ int setup_engine(struct engine **engine, struct prepared **prepared, const struc
     check_eta(*prepared, setup);
     check_stream_batch(*prepared, setup);
     check_controls(setup);
+    check_control_ends(*engine, *prepared, setup);
+    check_style_layers(*engine, setup);
     if (!weigh_adapters(*engine, &setup->options->values, err) && !set_prompts(*engine, setup->options, err) &&
         !set_styles(*engine, setup, err))
       return 0;

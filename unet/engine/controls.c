@@ -101,6 +101,20 @@ static bool depth_is_due(struct prepared *prepared, int k, const struct control_
   return due;
 }
 
+static float gain_of(const struct prepared *prepared, const struct control_values *v, const struct run_params *run,
+                     int i) {
+  double share = share_of((double)clamp01(v->start), (double)clamp01(v->end), place_of(run->step[i].timestep),
+                          end_of(run, i, prepared->shape.steps));
+  return isfinite(v->weight) ? (float)((double)v->weight * share) : 0;
+}
+
+bool controls_acts(const struct prepared *prepared, const struct control_values *values, const struct run_params *run) {
+  bool acts = false;
+  for (int i = 0; i < prepared->shape.steps; i++)
+    acts |= gain_of(prepared, values, run, i) != 0;
+  return acts;
+}
+
 void controls_fill(const struct engine *engine, struct prepared *prepared, const struct controls *controls,
                    struct run_params *run) {
   int steps = prepared->shape.steps;
@@ -113,10 +127,8 @@ void controls_fill(const struct engine *engine, struct prepared *prepared, const
       continue;
     to->guess = v->guess && control_is_controlnet(&engine->model.controls[k]);
     to->map = controls->show != SHOW_PICTURE && controls->show_control == k;
-    for (int i = 0; i < steps && isfinite(v->weight); i++) {
-      double share = share_of((double)clamp01(v->start), (double)clamp01(v->end), place_of(run->step[i].timestep),
-                              end_of(run, i, steps));
-      to->gain[i] = (float)((double)v->weight * share);
+    for (int i = 0; i < steps; i++) {
+      to->gain[i] = gain_of(prepared, v, run, i);
       to->map |= to->gain[i] != 0 && engine->model.controls[k].network;
     }
     memcpy(to->param, v->param, sizeof to->param);

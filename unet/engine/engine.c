@@ -225,6 +225,13 @@ static size_t prompt_bytes(const struct engine *engine, enum dtype element) {
   return elements * dtype_size(element == DTYPE_F16 ? DTYPE_F16 : DTYPE_F32);
 }
 
+static void list_style_parts(const struct model *model, bool parts[STYLE_PARTS]) {
+  const struct walk *walk = &model->unet.walk;
+  for (int i = 0; i < walk->count; i++)
+    if (walk->layers[i].depth)
+      parts[style_part(model->unet.config, &walk->layers[i])] = true;
+}
+
 void engine_get_info(const struct engine *engine, struct engine_info *info) {
   const struct checkpoint *checkpoint = engine->checkpoint;
   struct device_info device;
@@ -252,6 +259,7 @@ void engine_get_info(const struct engine *engine, struct engine_info *info) {
       .device_waits = counters.waits,
       .device_captures = counters.captures,
   };
+  list_style_parts(&engine->model, info->style_parts);
   model_native_size(&engine->model, &info->native_width, &info->native_height);
   snprintf(info->model, sizeof info->model, "%s", checkpoint->name);
   snprintf(info->device, sizeof info->device, "%s", device.name);

@@ -56,6 +56,15 @@ static void fill_geometry(const struct engine *engine, const struct prepared *pr
       run->geometry[i] = geometry_fit(engine->fit, &frames[i], prepared->shape.width, prepared->shape.height);
 }
 
+bool engine_control_acts(const struct engine *engine, struct prepared *prepared, const struct controls *controls,
+                         int number) {
+  struct control_values values = controls->control[number];
+  struct run_params run = {0};
+  values.weight = 1;
+  fill_sampling(engine, prepared, controls, &run);
+  return controls_acts(prepared, &values, &run);
+}
+
 /* --- stream batch --- */
 
 static bool is_batched(const struct prepared *prepared) {
