@@ -1,5 +1,5 @@
 """A browser without a window, driven over the pipes of Chromium's DevTools protocol: browser.py COMMAND... where the
-commands are those of main below. Exits with 77 where there is no Chromium."""
+commands are those of act below. Exits with 77 where there is no Chromium that starts."""
 import base64
 import json
 import os
@@ -39,6 +39,9 @@ class Browser:
     def receive(self):
         while b"\0" not in self.rest:
             more = os.read(self.incoming.fileno(), 65536)
+            if not more and not self.session:
+                print("Chromium does not start here")
+                sys.exit(77)
             if not more:
                 raise SystemExit("the browser is gone")
             self.rest += more
@@ -137,7 +140,11 @@ def main():
     counts = {"open": 1, "size": 3, "drag": 2, "wait": 1, "do": 1, "shoot": 1, "pause": 1}
     words = sys.argv[1:]
     with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder:
-        browser = Browser(program, folder)
+        try:
+            browser = Browser(program, folder)
+        except OSError as error:
+            print("Chromium does not start here:", error)
+            sys.exit(77)
         try:
             while words:
                 command, words = words[0], words[1:]
