@@ -387,13 +387,6 @@ static int add(struct messages *messages, const struct request *request, cJSON *
                         parameters_number(values, property.id, property.index), err);
 }
 
-static int count_choices(const struct parameter_row *row) {
-  int count = 1;
-  for (const char *at = row->choices; at && *at; at++)
-    count += *at == '|';
-  return row->type == TYPE_SWITCH ? 2 : count;
-}
-
 static int cycle(struct messages *messages, const struct request *request, cJSON **data, struct error *err) {
   struct property property;
   (void)data;
@@ -403,8 +396,9 @@ static int cycle(struct messages *messages, const struct request *request, cJSON
   if (row->type != TYPE_SWITCH && row->type != TYPE_CHOICE)
     return error_set(err, STATUS_USAGE, "cycle: %s is neither a switch nor a choice", row->name);
   hub_get_values(messages->hub, &messages->view.values);
-  int now = (int)parameters_number(&messages->view.values, property.id, property.index);
-  return hub_set_number(messages->hub, property.id, property.index, (now + 1) % count_choices(row), err);
+  double low, high, now = parameters_number(&messages->view.values, property.id, property.index);
+  parameter_span(property.id, &low, &high);
+  return hub_set_number(messages->hub, property.id, property.index, now < high ? now + 1 : low, err);
 }
 
 static bool is_id(const cJSON *number) {
