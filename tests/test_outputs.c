@@ -133,7 +133,8 @@ static void await_writes(struct fake *fake, long count) {
 
 static struct outputs *opened(double fps) {
   struct outputs *outputs;
-  assert_int_equal(outputs_open(&outputs, &(struct outputs_params){.fps = fps, .retry_ms = 20}, NULL), 0);
+  assert_int_equal(outputs_open(&outputs, &(struct outputs_params){.fps = fps, .quality = -1, .retry_ms = 20}, NULL),
+                   0);
   return outputs;
 }
 

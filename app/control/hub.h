@@ -19,6 +19,9 @@ struct hub_figures {
   double fps, frame_ms, budget_ms, latency_ms, latency_p99_ms;
   long shown, dropped, missed;
   int width, height; /* of the picture */
+  double recorded_s; /* of the recording under way; 0: there is none */
+  long not_recorded; /* pictures that recordings had no time for */
+  int sending, lost; /* streams, and those of them whose receiver is gone */
   char model[128], source[160], state[200], notice[200];
 };
 

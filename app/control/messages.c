@@ -20,14 +20,25 @@ static const struct figure {
   enum figure_type type;
   size_t offset;
 } figures_table[] = {
-    {"ready", FIGURE_SWITCH, FIGURE(ready)},         {"fps", FIGURE_REAL, FIGURE(fps)},
-    {"frame-ms", FIGURE_REAL, FIGURE(frame_ms)},     {"budget-ms", FIGURE_REAL, FIGURE(budget_ms)},
-    {"latency-ms", FIGURE_REAL, FIGURE(latency_ms)}, {"latency-p99-ms", FIGURE_REAL, FIGURE(latency_p99_ms)},
-    {"shown", FIGURE_WHOLE, FIGURE(shown)},          {"dropped", FIGURE_WHOLE, FIGURE(dropped)},
-    {"missed", FIGURE_WHOLE, FIGURE(missed)},        {"width", FIGURE_INT, FIGURE(width)},
-    {"height", FIGURE_INT, FIGURE(height)},          {"model", FIGURE_TEXT, FIGURE(model)},
-    {"source", FIGURE_TEXT, FIGURE(source)},         {"state", FIGURE_TEXT, FIGURE(state)},
+    {"ready", FIGURE_SWITCH, FIGURE(ready)},
+    {"fps", FIGURE_REAL, FIGURE(fps)},
+    {"frame-ms", FIGURE_REAL, FIGURE(frame_ms)},
+    {"budget-ms", FIGURE_REAL, FIGURE(budget_ms)},
+    {"latency-ms", FIGURE_REAL, FIGURE(latency_ms)},
+    {"latency-p99-ms", FIGURE_REAL, FIGURE(latency_p99_ms)},
+    {"shown", FIGURE_WHOLE, FIGURE(shown)},
+    {"dropped", FIGURE_WHOLE, FIGURE(dropped)},
+    {"missed", FIGURE_WHOLE, FIGURE(missed)},
+    {"width", FIGURE_INT, FIGURE(width)},
+    {"height", FIGURE_INT, FIGURE(height)},
+    {"model", FIGURE_TEXT, FIGURE(model)},
+    {"source", FIGURE_TEXT, FIGURE(source)},
+    {"state", FIGURE_TEXT, FIGURE(state)},
     {"notice", FIGURE_TEXT, FIGURE(notice)},
+    {"recorded-s", FIGURE_REAL, FIGURE(recorded_s)},
+    {"not-recorded", FIGURE_WHOLE, FIGURE(not_recorded)},
+    {"sending", FIGURE_INT, FIGURE(sending)},
+    {"lost", FIGURE_INT, FIGURE(lost)},
 };
 enum { FIGURES = sizeof figures_table / sizeof *figures_table };
 static const char figures_prefix[] = "figures/";

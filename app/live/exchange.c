@@ -182,6 +182,10 @@ static void publish(struct live *live, int64_t now_ns) {
     told->dropped = live->figures.dropped;
     told->width = shape->width;
     told->height = shape->height;
+    told->recorded_s = live->output_figures.seconds;
+    told->not_recorded = live->output_figures.dropped;
+    told->sending = live->output_figures.streams;
+    told->lost = live->output_figures.failing;
     snprintf(told->model, sizeof told->model, "%s", live->engine.info.model);
     snprintf(told->source, sizeof told->source, "%s", source_words(live));
     live_describe_state(live, told->state, sizeof told->state);

@@ -5,6 +5,7 @@
 #include "app/commands/setup.h"
 #include "app/live/live_impl.h"
 #include "app/options/stamped.h"
+#include "app/sink/encoder.h"
 
 static int check_output(const struct live *live, const char *spec, struct error *err) {
   const struct options *options = live->options;
@@ -24,6 +25,8 @@ static int check_output(const struct live *live, const char *spec, struct error 
 static int check_outputs(const struct live *live, struct error *err) {
   const struct parameter_choices *to = &live->options->to;
   const char *record = live->options->record;
+  if (live->options->codec && encoder_check(live->options->codec, err))
+    return -1;
   if (record && output_kind_of(record, NULL) != OUTPUT_RECORDING)
     return error_set(err, STATUS_USAGE, "--record %s: only a file is recorded to; --to sends it elsewhere", record);
   if (record && check_output(live, record, err))
@@ -41,7 +44,11 @@ static int check_outputs(const struct live *live, struct error *err) {
 }
 
 int live_open_outputs(struct live *live, struct error *err) {
-  const struct outputs_params params = {.fps = live->info.fps, .tap = live->tap, .log = &live->log};
+  const struct outputs_params params = {.fps = live->info.fps,
+                                        .tap = live->tap,
+                                        .codec = live->options->codec,
+                                        .quality = live->options->quality,
+                                        .log = &live->log};
   const struct parameter_choices *to = &live->options->to;
   if (to->count >= OUTPUTS_MAX)
     return error_set(err, STATUS_USAGE, "--to: at most %d can be given", OUTPUTS_MAX - 1);

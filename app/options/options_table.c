@@ -120,12 +120,12 @@ const struct option option_table[] = {
     {"output-format", 0, OPTION_TEXT, GROUP_OUTPUT, RENDER, "NAME", AT(output_format),
      .help = "FFmpeg muxer or file extension, such as mkv, nut, mpegts or yuv4mpegpipe (default: by OUT's extension; "
              "matroska for -, flv for rtmp://, mpegts for other streams)"},
-    {"codec", 'c', OPTION_TEXT, GROUP_OUTPUT, RENDER, "NAME", AT(codec),
+    {"codec", 'c', OPTION_TEXT, GROUP_OUTPUT, LIVE | RENDER, "NAME", AT(codec),
      .help = "FFmpeg encoder or codec, such as libx264, hevc, ffv1 (default: H.264 where the container takes it)"},
-    {"quality", 0, OPTION_REAL, GROUP_OUTPUT, RENDER, "X", AT(quality), .min = 0, .max = 63,
+    {"quality", 0, OPTION_REAL, GROUP_OUTPUT, LIVE | RENDER, "X", AT(quality), .min = 0, .max = 63,
      .help = "the encoder's quality scale, lower is better; for H.264 the CRF (default: 18), for WebP, JPEG XL and "
              "Theora from 0, the best, to 63"},
-    {"crf", 0, OPTION_REAL, GROUP_OUTPUT, RENDER, "X", AT(quality), .min = 0, .max = 63,
+    {"crf", 0, OPTION_REAL, GROUP_OUTPUT, LIVE | RENDER, "X", AT(quality), .min = 0, .max = 63,
      .help = "the same as --quality"},
     {"yes", 'y', OPTION_FLAG, GROUP_OUTPUT, LIVE | RENDER | BENCH, AT(overwrite),
      .help = "overwrite OUT, a FILE of live's --record and --to, or of bench's --json, without asking"},

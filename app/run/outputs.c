@@ -32,6 +32,8 @@ struct output {
   enum output_kind kind;
   bool once;         /* what ended is not to be tried again */
   int fps, retry_ms; /* of a stream; the first pause before it is tried again */
+  const char *codec;
+  double quality;
   const struct log *log;
   struct sound_tap *tap;
   int number;
@@ -158,7 +160,8 @@ static int open_sink(struct output *output, struct error *err) {
       .time_base_num = 1,
       .time_base_den = recording ? microseconds : output->fps,
       .fps = recording ? rate_shown(output) : output->fps,
-      .quality = -1,
+      .codec = output->codec,
+      .quality = output->quality,
       .first_number = -1,
       .realtime = true,
       .sound_options = &no_source,
@@ -360,6 +363,8 @@ static int start(struct output **result, const char *spec, const struct outputs_
   output->descriptor = -1;
   output->log = params->log;
   output->tap = params->tap;
+  output->codec = target_is_camera(spec) ? NULL : params->codec;
+  output->quality = params->quality;
   pthread_mutex_init(&output->lock, NULL);
   wait_init(&output->changed);
   int code = pthread_create(&output->thread, NULL, output_main, output);

@@ -314,12 +314,19 @@ static const AVCodec *find_named(const char *name) {
   return codec || !kind ? codec : avcodec_find_encoder(kind->id);
 }
 
+int encoder_check(const char *name, struct error *err) {
+  const AVCodec *codec = find_named(name);
+  if (codec && codec->type == AVMEDIA_TYPE_VIDEO)
+    return 0;
+  return error_set(err, STATUS_USAGE, "--codec %s: FFmpeg here has no such video encoder", name);
+}
+
 static int open_named(struct encoder *encoder, const AVOutputFormat *container, const char *path,
                       const struct sink_options *options, struct error *err) {
   char reason[128];
   const AVCodec *codec = find_named(options->codec);
-  if (!codec || codec->type != AVMEDIA_TYPE_VIDEO)
-    return error_set(err, STATUS_USAGE, "--codec %s: FFmpeg here has no such video encoder", options->codec);
+  if (encoder_check(options->codec, err))
+    return -1;
   if (avformat_query_codec(container, codec->id, FF_COMPLIANCE_EXPERIMENTAL) == 0)
     return error_set(err, STATUS_OUTPUT, "%s: %s does not take %s", path, container->name, codec->name);
   if (!known_rate(codec, container, options).num)

@@ -33,6 +33,9 @@ struct encoder {
  * whole, else YUV420P. codec: as options', may be NULL. */
 enum pixel_format encoder_pixels(const AVOutputFormat *container, const char *path, const char *codec);
 
+/* Whether there is such a video encoder. */
+int encoder_check(const char *codec, struct error *err);
+
 /* Opens options->codec, or the first encoder that works of: H.264, the container's own, MPEG-4, FFV1. The time base is
  * options' own where container and codec can keep it, else 1/fps. low_delay: packets come out without waiting for later
  * frames, which costs some size. */
