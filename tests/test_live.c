@@ -770,7 +770,7 @@ static void test_records_and_sends(void **state) {
   press("R");
   wait_said(".mp4: ");
   struct outcome outcome;
-  press("q");
+  press("ctrl+q");
   finish(&outcome);
   assert_int_equal(outcome.status, 0);
   assert_non_null(strstr(outcome.said, "out/pipe.mkv: "));
