@@ -46,6 +46,23 @@ static void newest_value_wins_and_is_marked(void **unused) {
   hub_close(&place.hub);
 }
 
+/* Between taking and publishing, too: a value that went back for a moment would be told to all who observe. */
+static void what_was_set_never_goes_back(void **unused) {
+  (void)unused;
+  struct place place;
+  struct parameters values;
+  struct error err;
+  uint64_t seen = 0;
+  open_place(&place);
+  assert_true(hub_wait(place.hub, &seen, 0));
+  assert_int_equal(hub_set_number(place.hub, PARAMETER_STRENGTH, 0, 0.25, &err), 0);
+  assert_true(hub_take(place.hub, &place.state, 0));
+  hub_get_values(place.hub, &values);
+  assert_float_equal(values.strength, 0.25, 0);
+  assert_true(hub_wait(place.hub, &seen, 0));
+  hub_close(&place.hub);
+}
+
 static void wrong_values_change_nothing(void **unused) {
   (void)unused;
   struct place place;
@@ -173,13 +190,10 @@ static void threads_may_set_at_once(void **unused) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(newest_value_wins_and_is_marked),
-      cmocka_unit_test(wrong_values_change_nothing),
-      cmocka_unit_test(files_are_those_of_the_command_line),
-      cmocka_unit_test(commands_run_as_keys_run_them),
-      cmocka_unit_test(observers_hear_of_changes),
-      cmocka_unit_test(one_looks_at_the_picture_at_a_time),
-      cmocka_unit_test(threads_may_set_at_once),
+      cmocka_unit_test(newest_value_wins_and_is_marked),    cmocka_unit_test(what_was_set_never_goes_back),
+      cmocka_unit_test(wrong_values_change_nothing),        cmocka_unit_test(files_are_those_of_the_command_line),
+      cmocka_unit_test(commands_run_as_keys_run_them),      cmocka_unit_test(observers_hear_of_changes),
+      cmocka_unit_test(one_looks_at_the_picture_at_a_time), cmocka_unit_test(threads_may_set_at_once),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

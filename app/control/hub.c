@@ -203,6 +203,11 @@ void hub_put_back(struct hub *hub, struct frame *picture) {
 
 /* --- the window's thread --- */
 
+static void tell(struct hub *hub) {
+  hub->version++;
+  pthread_cond_broadcast(&hub->changed);
+}
+
 static void run_calls(struct live_state *state, const struct call *calls, int count, int64_t now_ns) {
   for (int i = 0; i < count; i++)
     commands_call(state, calls[i].entry, calls[i].value, now_ns);
@@ -214,19 +219,17 @@ bool hub_take(struct hub *hub, struct live_state *state, int64_t now_ns) {
   int count = hub->call_count;
   bool wished = hub->wished;
   memcpy(calls, hub->calls, (size_t)count * sizeof *calls);
-  if (wished)
+  if (wished) {
     settings_apply(&state->settings, &hub->wishes, now_ns);
+    parameters_apply(&hub->values, &hub->wishes);
+    tell(hub);
+  }
   parameters_clear_marks(&hub->wishes);
   hub->call_count = 0;
   hub->wished = false;
   pthread_mutex_unlock(&hub->lock);
   run_calls(state, calls, count, now_ns);
   return wished || count;
-}
-
-static void tell(struct hub *hub) {
-  hub->version++;
-  pthread_cond_broadcast(&hub->changed);
 }
 
 void hub_publish(struct hub *hub, const struct parameters *values, const struct hub_figures *figures) {
