@@ -17,12 +17,12 @@ struct fake {
 
 /* The tests' switches and findings. */
 static struct fake_source_script script;
-static atomic_int openings, attempts, open_now;
+static atomic_int openings, attempts, open_now, aheads;
 static const struct source_impl fake_impl = {.name = "fake"};
 
 void fake_source_begin(const struct fake_source_script *new_script) {
   script = *new_script;
-  openings = attempts = open_now = 0;
+  openings = attempts = open_now = aheads = 0;
 }
 
 int fake_source_openings(void) {
@@ -35,6 +35,10 @@ int fake_source_attempts(void) {
 
 int fake_source_open_now(void) {
   return open_now;
+}
+
+int fake_source_aheads(void) {
+  return aheads;
 }
 
 int source_open(struct source **source, const char *spec, const struct source_options *options, struct error *err) {
@@ -57,6 +61,12 @@ int source_open(struct source **source, const char *spec, const struct source_op
   open_now++;
   *source = &fake->source;
   return 0;
+}
+
+int source_read_ahead(struct source *source, struct error *err) {
+  (void)source;
+  aheads++;
+  return script.frames ? 0 : error_set(err, STATUS_INPUT, "the fake source is empty");
 }
 
 int source_read(struct source *source, struct frame *frame, struct error *err) {

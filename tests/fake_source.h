@@ -19,5 +19,6 @@ void fake_source_begin(const struct fake_source_script *script);
 int fake_source_openings(void); /* that worked */
 int fake_source_attempts(void);
 int fake_source_open_now(void);
+int fake_source_aheads(void); /* whose first frame was read ahead */
 
 #endif

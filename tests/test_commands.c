@@ -70,6 +70,22 @@ static void help_names_every_key(void **unused) {
       assert_non_null(strstr(text, entries[i].help));
 }
 
+static void sources_go_round(void **unused) {
+  (void)unused;
+  struct live_state state = fresh_state();
+  const int64_t *source = &state.settings.values.source;
+  press(&state, 'g');
+  assert_int_equal(*source, 1);
+  assert_non_null(strstr(state.notice, "no other source"));
+  state.sources = 3;
+  static const struct { int key, source; } way[] = {{'g', 2}, {'g', 3}, {'g', 1}, {'G', 3}, {'G', 2}, {'G', 1}};
+  for (size_t i = 0; i < sizeof way / sizeof *way; i++) {
+    press(&state, way[i].key);
+    assert_int_equal(*source, way[i].source);
+    assert_true(parameters_marked(&state.settings.values, PARAMETER_SOURCE, 0));
+  }
+}
+
 static void mirror_turns(void **unused) {
   (void)unused;
   struct live_state state = fresh_state();
@@ -875,6 +891,7 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(no_key_twice),
       cmocka_unit_test(help_names_every_key),
+      cmocka_unit_test(sources_go_round),
       cmocka_unit_test(mirror_turns),
       cmocka_unit_test(sizes_keep_the_shape),
       cmocka_unit_test(prompts_fade),

@@ -282,6 +282,19 @@ static void test_times(void **state) {
   refuse("live --duration 0", "from 0.001");
 }
 
+static void test_several_sources(void **state) {
+  (void)state;
+  struct options options = accept("live a.mp4 b.mp4 /dev/video0 --playlist show.m3u --still 0:05");
+  assert_string_equal(options.input, "a.mp4");
+  assert_true(options.file_count == 2 && options.still == 5);
+  assert_string_equal(options.files[1], "/dev/video0");
+  assert_string_equal(options.playlist, "show.m3u");
+  options = accept("live");
+  assert_true(!options.input && !options.file_count && !options.playlist && options.still == 0);
+  refuse("render a b --playlist c", "belongs to live");
+  refuse("live a --still 0", "from 0.01");
+}
+
 static void test_named_sizes(void **state) {
   (void)state;
   struct options options = accept("live --input-size hd720 --window vga --size qvga");
@@ -573,6 +586,7 @@ int main(void) {
       cmocka_unit_test(test_several_models),
       cmocka_unit_test(test_blends),
       cmocka_unit_test(test_times),
+      cmocka_unit_test(test_several_sources),
       cmocka_unit_test(test_named_sizes),
       cmocka_unit_test(test_left_out_value),
       cmocka_unit_test(test_forgotten_command),

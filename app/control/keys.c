@@ -347,6 +347,16 @@ static void run_switch(struct live_state *state, const struct command_call *call
   set(state, call->entry->parameter, !get(state, call->entry->parameter), call->now_ns);
 }
 
+/* From the last to the first, and back. */
+static void run_source(struct live_state *state, const struct command_call *call) {
+  int count = state->sources;
+  if (count < 2)
+    live_notice(state, call->now_ns, "there is no other source: name several, or drop a file here");
+  else
+    set(state, PARAMETER_SOURCE,
+        ((int)get(state, PARAMETER_SOURCE) - 1 + count + (call->value < 0 ? -1 : 1)) % count + 1, call->now_ns);
+}
+
 /* The other way than it is now. */
 static void run_mirror(struct live_state *state, const struct command_call *call) {
   int wish = state->settings.values.mirror;
@@ -560,6 +570,8 @@ static const struct command_entry table[] = {
     {"parameters", "", KEY_TAB, "Tab", "list of all parameters, for arrows, numbers and the mouse", false, true,
      run_panel, PARAMETER_NONE, PANEL_LIST},
     {"pause", " ", KEY_NONE, "space", "pause", false, true, run_switch, PARAMETER_PAUSE, 0},
+    {"next-source", "g", KEY_NONE, "g G", "next source, the one before", false, false, run_source, PARAMETER_SOURCE, 1},
+    {"source-before", "G", KEY_NONE, NULL, "the source before", false, false, run_source, PARAMETER_SOURCE, -1},
     {"mirror", "M", KEY_NONE, "M", "mirror the source, or not", false, false, run_mirror, PARAMETER_MIRROR, 0},
     {"freeze", "F", KEY_NONE, "F", "hold the picture shown, or go on", false, false, run_switch, PARAMETER_FREEZE, 0},
     {"bypass", "U", KEY_NONE, "U", "fade to the unprocessed source, or back", false, false, run_switch,

@@ -9,6 +9,7 @@
 
 #include <libavutil/parseutils.h>
 
+#include "app/source/playlist.h"
 #include "unet/base/guidance.h"
 #include "unet/base/maps.h"
 #include "unet/base/samplers.h"
@@ -207,6 +208,8 @@ static const struct parameter_row table[PARAMETERS] = {
                                          "model's trained points"},
     [PARAMETER_TEXT_TO_IMAGE] = {"text-to-image", TYPE_SWITCH, NEED_START, FIELD(text_to_image), .from = "",
                                  .help = "ignore the input picture; its timing is kept"},
+    [PARAMETER_SOURCE] = {"source", TYPE_WHOLE, NEED_NOTHING, FIELD(source), .min = 1, .max = PLAYLIST_MAX, .low = 1,
+                          .high = 9, .standard = 1, .help = "which source of several is shown"},
     [PARAMETER_MIRROR] = {"mirror", TYPE_CHOICE, NEED_NOTHING, FIELD(mirror), .choices = "auto|on|off",
                           .help = "the source as a mirror shows it, from its next frame on; auto: cameras are, capture "
                                   "cards, screens and files are not"},

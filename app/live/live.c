@@ -10,7 +10,7 @@ static bool has_shown_all(const struct live *live) {
   struct reader_status reader = {0};
   if (live->reader)
     reader_get_status(live->reader, &reader);
-  return live->options->frames && live->figures.shown && reader.stands;
+  return live->options->frames && live->figures.shown && reader.stands && !live_sources_go_on(live);
 }
 
 static bool is_over(const struct live *live, int64_t now_ns) {
@@ -58,6 +58,8 @@ static int open_all(struct live *live, struct error *err) {
   if (window_create(&live->window, live->options->display, live->options->values.with_operator, err))
     return -1;
   follow_display(live);
+  if (live_list_sources(live, err))
+    return -1;
   bool needs_input = setup_needs_input(live->options);
   live->source_is_control = !needs_input && live->options->control_source;
   if (needs_input || live->source_is_control) {

@@ -6,6 +6,7 @@
  * presets.c   the file of presets
  * sending.c   recordings and other outputs beside the window
  * view.c      window, events, overlay, drawing
+ * sources.c   which source of several is shown
  * clients.c   those who set values from outside
  * live.c      the turn from the first picture to the last */
 #ifndef APP_LIVE_LIVE_IMPL_H
@@ -25,6 +26,7 @@
 #include "app/run/masking.h"
 #include "app/run/outputs.h"
 #include "app/run/styling.h"
+#include "app/source/changer.h"
 #include "app/source/reader.h"
 #include "app/source/sound_tap.h"
 #include "app/window/hud.h"
@@ -43,6 +45,10 @@ struct live {
   bool source_is_control; /* text to image has no other than that of the controls */
   char clip[PATHS_MAX];
   struct source_options source_options;
+  struct playlist list; /* of sources, until the changer has it */
+  struct changer *changer;
+  atomic_bool sources_stop;        /* told to those that the changer opens */
+  int source_told;                 /* the number that the state had last */
   struct mirror mirror;            /* that sources of source_options look at, on their threads */
   struct source_info info;         /* of the source; zeros until it is known */
   struct source_info first_source; /* the same, for the engine's threads */
@@ -116,6 +122,19 @@ int live_stop_threads(struct live *live, struct error *err);
 /* Each has a thread of its own, which meets this one at the hub alone. */
 int live_open_clients(struct live *live, struct error *err);
 void live_close_clients(struct live *live);
+
+/* --- sources.c --- */
+
+/* Those of the command line; none: an empty list. */
+int live_list_sources(struct live *live, struct error *err);
+/* After the reader has begun with the first of them. */
+int live_open_changer(struct live *live, struct error *err);
+void live_close_changer(struct live *live); /* before the reader ends */
+/* Goes to the source that the state says, and says in the state which it is. */
+void live_follow_sources(struct live *live, int64_t now_ns);
+bool live_sources_go_on(const struct live *live);
+/* A file dropped on the window. */
+void live_drop(struct live *live, const char *file, int64_t now_ns);
 
 /* --- exchange.c --- */
 

@@ -12,14 +12,14 @@ static const char *const default_prompts[SLOT_PRESETS] = {
 
 int live_open_source(struct live *live, struct source **source, struct error *err) {
   const struct options *options = live->options;
-  live->spec = options->input ? options->input : "camera";
+  live->spec = live->list.count ? live->list.entries[0].name : "camera";
   if (live->source_is_control)
     live->spec = options->control_source;
-  if ((options->input || live->source_is_control) && source_opens_late(live->spec))
+  if ((live->list.count || live->source_is_control) && source_opens_late(live->spec))
     return 0;
   if (source_open(source, live->spec, &live->source_options, err) == 0)
     return 0;
-  if (options->input || live->source_is_control || atomic_load(&setup_stop))
+  if (live->list.count || live->source_is_control || atomic_load(&setup_stop))
     return -1;
   struct error why = *err;
   if (paths_data(live->clip, "sample.mp4", STATUS_INPUT, err))
@@ -178,11 +178,14 @@ int live_start_threads(struct live *live, struct source **source, struct error *
   live->state.loras = &live->loras;
   if (live->spec && reader_start(&live->reader, source, live->spec, &live->source_options, &live->frames, err))
     return -1;
+  if (live->reader && live_open_changer(live, err))
+    return -1;
   return loop_start(&live->loop, &params, live->reader ? &live->frames : NULL, &live->pictures, err);
 }
 
 int live_stop_threads(struct live *live, struct error *err) {
   struct error reader_err;
+  live_close_changer(live);
   int reader = reader_stop(&live->reader, &reader_err);
   int engine = loop_stop(&live->loop, err);
   if (reader) /* the engine waited for it in vain */

@@ -198,6 +198,9 @@ static void handle_event(struct live *live, const struct window_event *event, in
   case WINDOW_WHEEL:
     parameter_list_scroll(&live->panel.list, (int)lrintf(-3 * event->turns));
     break;
+  case WINDOW_DROP:
+    live_drop(live, event->file, now_ns);
+    break;
   case WINDOW_DRAW:
     break;
   }

@@ -479,7 +479,7 @@ struct parser {
   int argc, next;
   char **argv;
   bool seen[OPTIONS_MAX]; /* each row of the table */
-  const char *positional[1 + FETCH_FILES_MAX];
+  const char *positional[1 + FILES_MAX];
   int positionals;
 };
 
@@ -542,7 +542,7 @@ static int parse_positional(struct parser *parser, const char *text, struct erro
     parser->options->command = command->command;
     return 0;
   }
-  if (parser->positionals == 1 + FETCH_FILES_MAX)
+  if (parser->positionals == 1 + FILES_MAX)
     return usage(err, "'%.60s': too many arguments", text);
   parser->positional[parser->positionals++] = text;
   return 0;
@@ -624,7 +624,7 @@ static int check_arguments(struct parser *parser, const struct command_text *com
       return usage(err, "%s: an empty argument names nothing", command->name);
   parser->options->input = parser->positional[0];
   parser->options->output = parser->positional[1];
-  if (command->command == COMMAND_FETCH) {
+  if ((command->command == COMMAND_FETCH || command->command == COMMAND_LIVE) && parser->positionals) {
     parser->options->file_count = parser->positionals - 1;
     memcpy(parser->options->files, parser->positional + 1, sizeof parser->options->files);
   }

@@ -15,7 +15,7 @@
 
 enum command { COMMAND_NONE, COMMAND_LIVE, COMMAND_RENDER, COMMAND_BENCH, COMMAND_INFO, COMMAND_FETCH };
 
-enum { FETCH_FILES_MAX = 32 };
+enum { FETCH_FILES_MAX = 32, FILES_MAX = 1000 };
 
 enum sweep_by { SWEEP_NONE, SWEEP_SIZE, SWEEP_STEPS, SWEEP_BATCH };
 
@@ -30,9 +30,9 @@ enum strength_grid {
 
 struct options {
   enum command command;
-  const char *input;                  /* live: SOURCE, render: IN, info: MODEL, fetch: REPO */
-  const char *output;                 /* render: OUT */
-  const char *files[FETCH_FILES_MAX]; /* fetch: FILE... */
+  const char *input;            /* live: SOURCE, render: IN, info: MODEL, fetch: REPO */
+  const char *output;           /* render: OUT */
+  const char *files[FILES_MAX]; /* fetch: FILE..., live: the other SOURCE... */
   int file_count;
 
   struct parameters values;
@@ -50,6 +50,8 @@ struct options {
   const char *mask;              /* picture or video of what is to be repainted, or "alpha"; NULL: none */
   int input_width, input_height; /* asked of a camera, screen or pattern */
   double input_fps;
+  const char *playlist; /* file that names sources; NULL: none */
+  double still;         /* seconds that a picture among sources stays; 0: until another is asked for */
   bool loop;
   double start;        /* seconds into the input */
   double read_timeout; /* seconds */

@@ -105,8 +105,12 @@ const struct option option_table[] = {
     {"input-fps", 0, OPTION_REAL, GROUP_INPUT, LIVE | RENDER, "X", AT(input_fps), .min = 0.01, .max = 1000,
      .help = "frame rate asked of a camera, screen or the test pattern; of a picture sequence (default: 25)"},
     {"mirror", 0, OPTION_PARAMETER, GROUP_INPUT, LIVE, .parameter = PARAMETER_MIRROR},
+    {"playlist", 0, OPTION_TEXT, GROUP_INPUT, LIVE, "FILE", .value = VALUE_FILE, AT(playlist),
+     .help = "file that names sources, one a line, as M3U does; they follow those of the command line"},
+    {"still", 0, OPTION_SECONDS, GROUP_INPUT, LIVE, "TIME", AT(still), .min = 0.01, .max = COUNT_MAX,
+     .help = "how long a still picture among several sources stays (default: until the next is asked for)"},
     {"loop", 0, OPTION_FLAG, GROUP_INPUT, LIVE, AT(loop),
-     .help = "start again at the end of a file; a still picture stays anyway"},
+     .help = "start again at the end of a file, or of a list of sources; a still picture stays anyway"},
     {"start", 0, OPTION_SECONDS, GROUP_INPUT, LIVE | RENDER, "TIME", AT(start), .min = 0, .max = COUNT_MAX,
      .help = "begin so far into the input: seconds, or as in 500ms, 0:02, 1:02:03.5"},
     {"duration", 0, OPTION_SECONDS, GROUP_INPUT, LIVE | RENDER, "TIME", AT(duration), .min = 0.001, .max = COUNT_MAX,
@@ -207,14 +211,16 @@ const int option_count = sizeof option_table / sizeof *option_table;
 _Static_assert(sizeof option_table / sizeof *option_table <= OPTIONS_MAX, "the parser keeps a bool a row");
 
 const struct command_text command_table[] = {
-    {COMMAND_LIVE, "live", "[SOURCE]", "show a camera, screen or video restyled in a window",
+    {COMMAND_LIVE, "live", "[SOURCE...]", "show a camera, screen or video restyled in a window",
      "SOURCE is a file or URL that FFmpeg opens, a camera (/dev/video0), a screen (screen, or :0.0+100,100 for what "
      "lies "
      "right of and below that), a filter graph (lavfi:testsrc2), pattern, or - for standard input; the spellings of "
      "ffmpeg and mpv are taken (x11grab::0.0, v4l2:/dev/video0, av://lavfi:testsrc2, tv://). Without it the first "
-     "camera is taken, or the sample clip where there is none. "
+     "camera is taken, or the sample clip where there is none. Of several the first is shown; at a file's end, and "
+     "with "
+     "the key g, the next one is, which is open by then. A file dropped on the window is the next source at once. "
      "The newest frame is always the one shown; what comes in between is dropped and counted.",
-     0, 1},
+     0, FILES_MAX},
     {COMMAND_RENDER, "render", "IN OUT", "restyle a video file frame by frame into another",
      "Every frame of IN (a video, a picture sequence such as f%04d.png, - for standard input) is rendered and keeps "
      "its timestamp; sound is copied. The pixels of OUT are square; where those of IN are not, its shape is the one it "

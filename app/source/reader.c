@@ -273,7 +273,7 @@ static struct origin begin_next(struct reader *reader) {
   reader->has_next = false;
   atomic_store(&reader->away, atomic_load(&reader->stop));
   reader->status.sources++;
-  reader->status.stands = reader->status.lost = false;
+  reader->status.stands = reader->status.picture = reader->status.lost = false;
   reader->knows = false;
   reader->pace.started = false;
   reader->retry_ms = RETRY_FIRST_MS;
@@ -293,6 +293,7 @@ static bool go_on_with_next(struct reader *reader, int got, const struct error *
   if (got < 0 && (reader->goes_on || reader->has_next))
     log_line(reader->now.options.log, LOG_WARNING, "%s", err->message);
   reader->status.stands = !reader->has_next;
+  reader->status.picture = is_picture;
   while (!reader->stop && !reader->has_next && (reader->goes_on || is_picture))
     pthread_cond_wait(&reader->changed, &reader->lock);
   bool more = !reader->stop && reader->has_next;

@@ -17,6 +17,7 @@ struct reader_status {
   bool lost;        /* it is gone, or not there yet; it is being opened again */
   char reason[512]; /* why, while lost */
   bool stands;      /* at the end of a file: the last picture stays */
+  bool picture;     /* likewise, and it was a single one */
   bool next;        /* a source waits for the end of this one */
   int sources;      /* begun so far, the first among them */
   long frames;      /* read so far */

@@ -68,8 +68,22 @@ bool source_opens_late(const char *spec) {
   return spec_resolve(spec, resolved, NULL) == 0 && (protocols_is_network(resolved) || pipe_input_is(resolved));
 }
 
+int source_read_ahead(struct source *source, struct error *err) {
+  int got = source->impl->read(source, &source->ahead, err);
+  source->has_ahead = got == 1;
+  return got ? got == 1 ? 0 : -1 : error_set(err, STATUS_INPUT, "there is not one picture in it");
+}
+
+static int read_one(struct source *source, struct frame *frame, struct error *err) {
+  if (!source->has_ahead)
+    return source->impl->read(source, frame, err);
+  *frame = source->ahead;
+  source->has_ahead = false;
+  return 1;
+}
+
 int source_read(struct source *source, struct frame *frame, struct error *err) {
-  int got = source->impl->read(source, frame, err);
+  int got = read_one(source, frame, err);
   return got == 1 && is_mirrored(source) && mirror_frame(&source->mirrored, frame, err) ? -1 : got;
 }
 
@@ -84,6 +98,8 @@ void source_interrupt(struct source *source) {
 
 void source_close(struct source **source) {
   if (*source) {
+    if ((*source)->has_ahead)
+      frame_release(&(*source)->ahead);
     host_pictures_free(&(*source)->mirrored);
     (*source)->impl->close(*source);
   }

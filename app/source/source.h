@@ -73,6 +73,8 @@ struct source {
   bool is_mirror; /* people stand before it, and expect one */
   struct mirror *mirror;
   struct host_pictures mirrored;
+  struct frame ahead; /* read before its turn */
+  bool has_ahead;
 };
 
 /* 0, SOURCE_NOT_YET or -1, both with err. spec: a file, URL, "pattern[:WxH]", a device ("/dev/video0", "x11grab::0.0",
@@ -80,6 +82,8 @@ struct source {
 int source_open(struct source **source, const char *spec, const struct source_options *options, struct error *err);
 /* Whether opening it may take as long as somebody else likes: another computer, the writer of a pipe. */
 bool source_opens_late(const char *spec);
+/* Reads the first frame, which source_read then has at once. */
+int source_read_ahead(struct source *source, struct error *err);
 int source_read(struct source *source, struct frame *frame, struct error *err);
 void source_get_info(const struct source *source, struct source_info *info);
 void source_interrupt(struct source *source);

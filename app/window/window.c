@@ -19,6 +19,7 @@ struct window {
   bool key_repeats, key_controls; /* of the key whose text comes next: it is held; Ctrl is held, too */
   bool fullscreen, pointer_hidden;
   int width, height; /* asked for in full screen, for the time after it; 0: nothing was */
+  char *dropped;     /* SDL's name of the file dropped last; NULL: none */
   bool lost;         /* the X server is gone */
 };
 
@@ -293,6 +294,7 @@ void window_close(struct window **pointer) {
       SDL_DestroyWindow(window->sdl[WINDOW_OUTPUT]);
     SDL_QuitSubSystem(SDL_INIT_VIDEO);
   }
+  SDL_free(window->dropped);
   free(window);
   *pointer = NULL;
 }
@@ -433,6 +435,10 @@ static bool translate(struct window *window, const SDL_Event *sdl, struct window
     return (sdl->motion.state & SDL_BUTTON_LMASK) != 0;
   case SDL_MOUSEWHEEL:
     return translate_wheel(window, &sdl->wheel, event);
+  case SDL_DROPFILE:
+    window->dropped = sdl->drop.file;
+    *event = (struct window_event){.type = WINDOW_DROP, .file = window->dropped};
+    return window->dropped != NULL;
   case SDL_WINDOWEVENT:
     return translate_window(window, &sdl->window, event);
   default:
@@ -446,6 +452,8 @@ int window_check(const struct window *window, struct error *err) {
 
 bool window_poll(struct window *window, struct window_event *event) {
   SDL_Event sdl;
+  SDL_free(window->dropped);
+  window->dropped = NULL;
   while (SDL_PollEvent(&sdl))
     if (translate(window, &sdl, event))
       return true;

@@ -34,6 +34,7 @@ enum window_event_type {
   WINDOW_POINT,   /* x, y: the left button is held down here; pressed: from now on */
   WINDOW_RELEASE, /* no longer */
   WINDOW_WHEEL,   /* turns, x, y */
+  WINDOW_DROP,    /* file */
   WINDOW_DRAW,    /* uncovered or resized: draw again */
   WINDOW_CLOSE,
 };
@@ -45,6 +46,7 @@ struct window_event {
   enum window_which which;
   int key;                    /* the character typed, or enum key (control/keys.h); KEY_NONE: text alone */
   char text[WINDOW_TEXT_MAX]; /* what was typed, in UTF-8; "": a key that types nothing */
+  const char *file;           /* that was dropped on the window, until the next event is asked for */
   bool repeat, pressed;
   float x, y;  /* in pixels of the drawable */
   float turns; /* of the wheel, away from the user */

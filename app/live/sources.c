@@ -1,0 +1,78 @@
+/* The list of sources: which of them is shown, by its number. */
+#include <stdio.h>
+
+#include "app/live/live_impl.h"
+#include "unet/base/text.h"
+
+int live_list_sources(struct live *live, struct error *err) {
+  const struct options *options = live->options;
+  struct playlist *list = &live->list;
+  if (options->input && playlist_insert(list, list->count, options->input, false, err))
+    return -1;
+  for (int i = 0; i < options->file_count; i++)
+    if (playlist_insert(list, list->count, options->files[i], false, err))
+      return -1;
+  if (options->playlist && playlist_read(list, options->playlist, err))
+    return -1;
+  /* A list starts again as a whole. */
+  live->source_options.loop = options->loop && list->count < 2;
+  return 0;
+}
+
+int live_open_changer(struct live *live, struct error *err) {
+  const struct changer_params params = {.reader = live->reader,
+                                        .options = &live->source_options,
+                                        .loop = live->options->loop || live->source_options.loop,
+                                        .still_s = live->options->still,
+                                        .stop = &live->sources_stop};
+  if (!live->list.count && playlist_insert(&live->list, 0, live->spec, false, err))
+    return -1;
+  live->source_told = 1;
+  return changer_open(&live->changer, &live->list, &params, err);
+}
+
+void live_close_changer(struct live *live) {
+  changer_close(&live->changer);
+  playlist_free(&live->list);
+}
+
+bool live_sources_go_on(const struct live *live) {
+  return live->changer && changer_goes_on(live->changer);
+}
+
+void live_drop(struct live *live, const char *file, int64_t now_ns) {
+  struct error err;
+  if (!live->changer)
+    live_notice(&live->state, now_ns, "text to image has no source that could be another");
+  else if (changer_drop(live->changer, file, &err))
+    live_notice(&live->state, now_ns, "%s", err.message);
+}
+
+/* Somebody has set the number. */
+static void ask(struct live *live, int number, int64_t now_ns) {
+  int count = changer_count(live->changer);
+  if (number <= count)
+    changer_ask(live->changer, number - 1);
+  else
+    live_notice(&live->state, now_ns, "there is no source %d: there %s %d", number, count == 1 ? "is" : "are", count);
+}
+
+void live_follow_sources(struct live *live, int64_t now_ns) {
+  struct live_state *state = &live->state;
+  struct changer_news news;
+  struct error ignored;
+  if (!live->changer)
+    return;
+  if (state->settings.values.source != live->source_told)
+    ask(live, (int)state->settings.values.source, now_ns);
+  changer_turn(live->changer, now_ns, &news);
+  int now = changer_now(live->changer), count = changer_count(live->changer);
+  if (news.changed)
+    live_notice(state, now_ns, "source %d of %d: %s", now + 1, count, text_last_part(changer_name(live->changer, now)));
+  if (*news.refused)
+    live_notice(state, now_ns, "%s", news.refused);
+  live->source_told = changer_wanted(live->changer) + 1;
+  if (state->settings.values.source != live->source_told)
+    parameters_set_number(&state->settings.values, PARAMETER_SOURCE, 0, live->source_told, &ignored);
+  state->sources = count;
+}

@@ -1,0 +1,93 @@
+#include "app/source/playlist.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "app/source/protocols.h"
+#include "app/source/spec.h"
+#include "unet/base/platform.h"
+#include "unet/base/text.h"
+
+int playlist_insert(struct playlist *list, int index, const char *name, bool plain, struct error *err) {
+  if (list->count == PLAYLIST_MAX)
+    return error_set(err, STATUS_USAGE, "%.200s: there are %d sources already, the most there can be", name,
+                     PLAYLIST_MAX);
+  struct playlist_entry *entries = realloc(list->entries, (size_t)(list->count + 1) * sizeof *entries);
+  char *copy = strdup(name);
+  if (entries)
+    list->entries = entries;
+  if (!entries || !copy) {
+    free(copy);
+    return error_set(err, STATUS_FAILED, "no memory for a list of sources");
+  }
+  memmove(entries + index + 1, entries + index, (size_t)(list->count - index) * sizeof *entries);
+  entries[index] = (struct playlist_entry){copy, plain};
+  list->count++;
+  return 0;
+}
+
+/* Whether a name of a file counts from the folder of the list: it is no device's, and nothing that is known by a word.
+ */
+static bool is_relative(const char *name, struct error *err) {
+  char resolved[SPEC_MAX];
+  static const char *const words[] = {"camera", "pattern", "-"};
+  if (spec_resolve(name, resolved, err) || strcmp(resolved, name) || name[0] == '/' || strchr(name, ':'))
+    return false;
+  for (size_t i = 0; i < sizeof words / sizeof *words; i++)
+    if (!strcmp(name, words[i]))
+      return false;
+  return true;
+}
+
+/* A line without what is around its name; NULL: there is none. */
+static char *trim(char *line) {
+  size_t length = strlen(line);
+  while (length && isspace((unsigned char)line[length - 1]))
+    line[--length] = 0;
+  if (!strncmp(line, "\xEF\xBB\xBF", 3))
+    line += 3;
+  while (isspace((unsigned char)*line))
+    line++;
+  return *line && *line != '#' ? line : NULL;
+}
+
+static int add_line(struct playlist *list, const char *path, const char *name, struct error *err) {
+  char beside[SPEC_MAX];
+  struct error ignored;
+  int folder = (int)(text_last_part(path) - path);
+  if (strlen(name) + (size_t)folder >= sizeof beside)
+    return error_set(err, STATUS_INPUT, "--playlist %.200s: a name in it is too long", path);
+  snprintf(beside, sizeof beside, "%.*s%s", is_relative(name, &ignored) ? folder : 0, path, name);
+  return playlist_insert(list, list->count, beside, false, err);
+}
+
+int playlist_read(struct playlist *list, const char *path, struct error *err) {
+  int before = list->count, failed = 0;
+  char line[SPEC_MAX];
+  FILE *file = fopen(path, "r");
+  if (!file)
+    return error_set(err, STATUS_INPUT, "--playlist %.200s: cannot be read: %s", path, strerror(errno));
+  while (!failed && fgets(line, sizeof line, file)) {
+    bool whole = strchr(line, '\n') || feof(file);
+    char *name = trim(line);
+    failed = !whole ? error_set(err, STATUS_INPUT, "--playlist %.200s: a line in it is too long", path)
+             : name ? add_line(list, path, name, err)
+                    : 0;
+  }
+  if (!failed && ferror(file))
+    failed = error_set(err, STATUS_INPUT, "--playlist %.200s: cannot be read: %s", path, strerror(errno));
+  if (!failed && list->count == before)
+    failed = error_set(err, STATUS_INPUT, "--playlist %.200s: names no source; one a line is needed", path);
+  fclose(file);
+  return failed;
+}
+
+void playlist_free(struct playlist *list) {
+  for (int i = 0; i < list->count; i++)
+    free(list->entries[i].name);
+  free(list->entries);
+  *list = (struct playlist){0};
+}

@@ -1,0 +1,29 @@
+/* A list of sources by name. */
+#ifndef APP_SOURCE_PLAYLIST_H
+#define APP_SOURCE_PLAYLIST_H
+
+#include <stdbool.h>
+
+#include "unet/base/error.h"
+
+enum { PLAYLIST_MAX = 1000 };
+
+struct playlist_entry {
+  char *name;
+  bool plain; /* dropped on the window: what the command line says of inputs is not about it */
+};
+
+/* Zero-initialise to start. */
+struct playlist {
+  struct playlist_entry *entries;
+  int count;
+};
+
+/* name is copied, and comes to lie at this index. */
+int playlist_insert(struct playlist *list, int index, const char *name, bool plain, struct error *err);
+/* Adds the sources that a file names, one a line; an M3U file is one. Lines that are empty or begin with # say nothing;
+ * names of files count from the folder of that file. */
+int playlist_read(struct playlist *list, const char *path, struct error *err);
+void playlist_free(struct playlist *list);
+
+#endif

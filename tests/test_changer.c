@@ -1,0 +1,305 @@
+/* A list of sources: what follows what, what is opened ahead, and what becomes of those that cannot be opened; with a
+ * fake source in place of the real ones. Sources called "other..." have pictures of 100 on, "missing..." are nowhere.
+ */
+#include "cmocka_all.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "app/source/changer.h"
+#include "fake_source.h"
+#include "scratch.h"
+#include "unet/base/platform.h"
+
+enum { PATIENCE_MS = 20000 };
+
+static struct {
+  struct mailbox frames;
+  struct reader *reader;
+  struct changer *changer;
+  struct source_options options;
+  atomic_bool stop;
+  bool ended, other; /* the last picture was an other's */
+  long pictures;
+  int changes, refusals;
+  char refused[512];
+} rig;
+
+/* names: with commas between. */
+static void begin(const char *names, bool loop, double still_s, const struct fake_source_script *script) {
+  char buffer[200];
+  struct playlist list = {0};
+  struct source *source;
+  struct error err;
+  memset(&rig, 0, sizeof rig);
+  fake_source_begin(script);
+  mailbox_init(&rig.frames);
+  snprintf(buffer, sizeof buffer, "%s", names);
+  for (char *name = strtok(buffer, ","); name; name = strtok(NULL, ","))
+    assert_int_equal(playlist_insert(&list, list.count, name, false, &err), 0);
+  assert_int_equal(source_open(&source, list.entries[0].name, &rig.options, &err), 0);
+  assert_int_equal(reader_start(&rig.reader, &source, list.entries[0].name, &rig.options, &rig.frames, &err), 0);
+  const struct changer_params params = {rig.reader, &rig.options, loop, still_s, &rig.stop};
+  assert_int_equal(changer_open(&rig.changer, &list, &params, &err), 0);
+}
+
+static void end(void) {
+  changer_close(&rig.changer);
+  reader_stop(&rig.reader, NULL);
+  mailbox_free(&rig.frames);
+  assert_int_equal(fake_source_open_now(), 0);
+}
+
+static void turn(void) {
+  const struct mail *mail;
+  struct changer_news news;
+  changer_turn(rig.changer, platform_now_ns(), &news);
+  rig.changes += news.changed;
+  if (*news.refused) {
+    rig.refusals++;
+    snprintf(rig.refused, sizeof rig.refused, "%s", news.refused);
+  }
+  int got = mailbox_take(&rig.frames, &mail, 1);
+  rig.ended |= got < 0;
+  if (got == 1) {
+    rig.pictures++;
+    rig.other = mail->frame.plane[0][0] >= 100;
+  }
+}
+
+#define UNTIL(condition)                                                                                               \
+  do {                                                                                                                 \
+    int64_t until_ns = platform_now_ns() + PATIENCE_MS * INT64_C(1000000);                                             \
+    while (!(condition)) {                                                                                             \
+      turn();                                                                                                          \
+      if (platform_now_ns() > until_ns)                                                                                \
+        fail_msg("never came: %s", #condition);                                                                        \
+    }                                                                                                                  \
+  } while (0)
+
+static void turns(int count) {
+  for (int i = 0; i < count; i++)
+    turn();
+}
+
+static const struct fake_source_script short_clip = {.frame_ms = 2, .frames = 5},
+                                       endless = {.frame_ms = 2, .frames = -1}, picture = {.frame_ms = 40, .frames = 1};
+
+static void test_ends_follow(void **state) {
+  (void)state;
+  begin("a,other b,c", false, 0, &short_clip);
+  UNTIL(rig.other && changer_now(rig.changer) == 1);
+  UNTIL(rig.ended);
+  assert_int_equal(changer_now(rig.changer), 2);
+  assert_true(rig.changes == 2 && !rig.refusals && !rig.other);
+  assert_int_equal(fake_source_openings(), 3);
+  end();
+}
+
+static void test_loop(void **state) {
+  (void)state;
+  begin("a,other b", true, 0, &short_clip);
+  UNTIL(rig.changes == 5);
+  assert_false(rig.ended);
+  assert_int_equal(changer_now(rig.changer), 1);
+  end();
+}
+
+/* While a file runs, the next one is open, and its first frame decoded. */
+static void test_ready_before_it_is_needed(void **state) {
+  (void)state;
+  begin("a,other b,c", false, 0, &endless);
+  UNTIL(fake_source_aheads() == 1);
+  turns(20);
+  assert_int_equal(fake_source_openings(), 2);
+  assert_true(changer_now(rig.changer) == 0 && !rig.changes);
+  changer_ask(rig.changer, 1);
+  UNTIL(rig.other);
+  UNTIL(fake_source_aheads() == 2);
+  end();
+}
+
+/* A camera that is opened cannot be used by others, and its pictures grow old. */
+static void test_devices_wait(void **state) {
+  (void)state;
+  static const char *const names[] = {"a,/dev/video9", "a,camera", "a,rtsp://other/", "a,tv://", "a,:9.0"};
+  for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+    begin(names[i], false, 0, &endless);
+    UNTIL(rig.pictures > 5);
+    assert_int_equal(fake_source_openings(), 1);
+    changer_ask(rig.changer, 1);
+    UNTIL(changer_now(rig.changer) == 1);
+    end();
+  }
+}
+
+static void test_asked_for(void **state) {
+  (void)state;
+  begin("a,other b,c,other d", false, 0, &endless);
+  static const int way[] = {3, 0, 1, 2, 3, 1};
+  for (size_t i = 0; i < sizeof way / sizeof *way; i++) {
+    changer_ask(rig.changer, way[i]);
+    assert_int_equal(changer_wanted(rig.changer), way[i]);
+    UNTIL(changer_now(rig.changer) == way[i] && rig.other == way[i] % 2);
+  }
+  /* Asked for in a hurry: the last one counts. */
+  changer_ask(rig.changer, 0);
+  turn();
+  changer_ask(rig.changer, 2);
+  turn();
+  changer_ask(rig.changer, 3);
+  UNTIL(changer_now(rig.changer) == 3 && rig.other);
+  turns(20);
+  assert_int_equal(changer_now(rig.changer), 3);
+  changer_ask(rig.changer, 0);
+  changer_ask(rig.changer, 3);
+  turns(20);
+  assert_int_equal(changer_now(rig.changer), 3);
+  end();
+}
+
+static void test_missing_ones_are_passed_over(void **state) {
+  (void)state;
+  begin("a,missing 1,missing 2,other b", false, 0, &short_clip);
+  UNTIL(rig.other && changer_now(rig.changer) == 3);
+  assert_int_equal(rig.refusals, 2);
+  assert_non_null(strstr(rig.refused, "missing 2"));
+  UNTIL(rig.ended);
+  end();
+  begin("a,missing,other b", false, 0, &endless);
+  changer_ask(rig.changer, 2);
+  UNTIL(changer_now(rig.changer) == 2);
+  changer_ask(rig.changer, 1); /* backwards */
+  UNTIL(changer_now(rig.changer) == 0);
+  assert_int_equal(rig.refusals, 1);
+  end();
+}
+
+static void test_nothing_follows(void **state) {
+  (void)state;
+  begin("a,missing", false, 0, &short_clip);
+  UNTIL(rig.ended);
+  assert_true(rig.refusals == 1 && changer_now(rig.changer) == 0);
+  end();
+  begin("a,missing 1,missing 2", true, 0, &endless);
+  UNTIL(rig.pictures > 2);
+  changer_ask(rig.changer, 1);
+  UNTIL(rig.refusals == 2);
+  turns(20);
+  assert_true(rig.refusals == 2 && changer_wanted(rig.changer) == 0 && !rig.ended);
+  end();
+}
+
+static void test_pictures_stay(void **state) {
+  (void)state;
+  begin("a,other b", true, 0, &picture);
+  UNTIL(rig.pictures == 1);
+  turns(60);
+  assert_true(!rig.changes && !rig.ended);
+  changer_ask(rig.changer, 1);
+  UNTIL(rig.other);
+  turns(60);
+  assert_int_equal(rig.changes, 1);
+  end();
+  begin("a,other b", true, 0.01, &picture);
+  UNTIL(rig.changes == 3);
+  end();
+}
+
+static void test_dropped(void **state) {
+  (void)state;
+  struct error err;
+  begin("a,c", false, 0, &endless);
+  UNTIL(rig.pictures > 2);
+  assert_int_equal(changer_drop(rig.changer, "other clip", &err), 0);
+  UNTIL(rig.other && changer_now(rig.changer) == 1);
+  assert_int_equal(changer_count(rig.changer), 3);
+  assert_string_equal(changer_name(rig.changer, 2), "c");
+  assert_int_equal(changer_drop(rig.changer, "missing clip", &err), 0);
+  UNTIL(changer_now(rig.changer) == 3);
+  assert_int_equal(rig.refusals, 1);
+  end();
+  /* After it there is the last picture. */
+  begin("a", false, 0, &short_clip);
+  assert_int_equal(changer_drop(rig.changer, "other clip", &err), 0);
+  UNTIL(rig.other && changer_now(rig.changer) == 1);
+  turns(60);
+  assert_false(rig.ended);
+  end();
+}
+
+/* --- the list --- */
+
+static void test_list_of_a_file(void **state) {
+  (void)state;
+  char path[512], wanted[600];
+  struct playlist list = {0};
+  struct error err;
+  snprintf(path, sizeof path, "%s/show.m3u", scratch);
+  FILE *file = fopen(path, "w");
+  assert_non_null(file);
+  fputs(
+      "\xEF\xBB\xBF#EXTM3U\n#EXTINF:12,A clip\r\nclip one.mp4\r\n\n  /abs/still.png  \nrtsp://host/path\n/dev/video0\n"
+      "camera\nsub/clip.mkv\nav://lavfi:testsrc2\n:91.0\npattern:64x64",
+      file);
+  fclose(file);
+  assert_int_equal(playlist_insert(&list, 0, "first", false, &err), 0);
+  if (playlist_read(&list, path, &err))
+    fail_msg("%s", err.message);
+  static const char *const names[] = {"first",       "@clip one.mp4", "/abs/still.png", "rtsp://host/path",
+                                      "/dev/video0", "camera",        "@sub/clip.mkv",  "av://lavfi:testsrc2",
+                                      ":91.0",       "pattern:64x64"};
+  assert_int_equal(list.count, sizeof names / sizeof *names);
+  for (int i = 0; i < list.count; i++) {
+    bool beside = names[i][0] == '@';
+    snprintf(wanted, sizeof wanted, "%s%s%s", beside ? scratch : "", beside ? "/" : "", names[i] + beside);
+    assert_string_equal(list.entries[i].name, wanted);
+  }
+  playlist_free(&list);
+}
+
+static void test_bad_lists(void **state) {
+  (void)state;
+  char path[512];
+  struct playlist list = {0};
+  struct error err;
+  snprintf(path, sizeof path, "%s/bad.m3u", scratch);
+  assert_int_equal(playlist_read(&list, path, &err), -1);
+  assert_true(err.status == STATUS_INPUT && strstr(err.message, "cannot be read"));
+  FILE *file = fopen(path, "w");
+  fputs("# nothing\n\n", file);
+  fclose(file);
+  assert_int_equal(playlist_read(&list, path, &err), -1);
+  assert_non_null(strstr(err.message, "names no source"));
+  file = fopen(path, "w");
+  fprintf(file, "%5000d", 7);
+  fclose(file);
+  assert_int_equal(playlist_read(&list, path, &err), -1);
+  assert_non_null(strstr(err.message, "too long"));
+  file = fopen(path, "w");
+  for (int i = 0; i <= PLAYLIST_MAX; i++)
+    fputs("a\n", file);
+  fclose(file);
+  assert_int_equal(playlist_read(&list, path, &err), -1);
+  assert_non_null(strstr(err.message, "1000 sources already"));
+  assert_int_equal(playlist_read(&list, scratch, &err), -1);
+  playlist_free(&list);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(test_ends_follow),
+      cmocka_unit_test(test_loop),
+      cmocka_unit_test(test_ready_before_it_is_needed),
+      cmocka_unit_test(test_devices_wait),
+      cmocka_unit_test(test_asked_for),
+      cmocka_unit_test(test_missing_ones_are_passed_over),
+      cmocka_unit_test(test_nothing_follows),
+      cmocka_unit_test(test_pictures_stay),
+      cmocka_unit_test(test_dropped),
+      cmocka_unit_test(test_list_of_a_file),
+      cmocka_unit_test(test_bad_lists),
+  };
+  return cmocka_run_group_tests(tests, scratch_make, scratch_remove);
+}
