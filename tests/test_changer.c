@@ -198,9 +198,12 @@ static void test_pictures_stay(void **state) {
   turns(60);
   assert_true(!rig.changes && !rig.ended);
   changer_ask(rig.changer, 1);
-  UNTIL(rig.other);
+  UNTIL(rig.other && rig.changes == 1);
   turns(60);
   assert_int_equal(rig.changes, 1);
+  changer_again(rig.changer);
+  UNTIL(rig.changes == 2);
+  assert_true(changer_now(rig.changer) == 1 && rig.other);
   end();
   begin("a,other b", true, 0.01, &picture);
   UNTIL(rig.changes == 3);

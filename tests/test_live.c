@@ -718,7 +718,7 @@ static void test_screen_as_source(void **state) {
 }
 
 /* Sources of other sizes and pixel formats one after the other, in the window's one size. At strength 0 the picture is
- * the frame, as the engine has read and fitted it. */
+ * the frame, as the engine has read and fitted it; left of the line is the frame itself. Both are mirrored. */
 static void test_several_sources(void **state) {
   (void)state;
   shell("ffmpeg -nostdin -v error -y -i still.png -vf 'crop=200:120:0:0,negate,format=rgb24' -frames:v 1 wide.png");
@@ -726,7 +726,7 @@ static void test_several_sources(void **state) {
         "tall.mkv");
   shell("printf '#EXTM3U\nmissing.mp4\n%%s/tall.mkv\n' \"$PWD\" >list.m3u");
   static const char wide[] = "crop=120:120,scale=256:256," BELOW_WORDS;
-  start_window("still.mkv wide.png --playlist list.m3u --loop --strength 0" PICTURE);
+  start_window("still.mkv wide.png --playlist list.m3u --loop --split --strength 0" PICTURE);
   expect_window(BELOW_WORDS, true, 0.9, "wide.png", wide); /* by itself, after still.mkv's end */
   press("g");
   expect_window(BELOW_WORDS, true, 0.9, "tall.mkv", "crop=96:96,scale=256:256," BELOW_WORDS);
@@ -734,21 +734,11 @@ static void test_several_sources(void **state) {
   press("G");
   press("G");
   expect_window(BELOW_WORDS, true, 0.9, "wide.png", wide);
-  press("G");
-  expect_window(BELOW_WORDS, true, 0.9, "still.mkv", BELOW_WORDS);
+  press("M");
+  expect_window(BELOW_WORDS, true, 0.9, "wide.png", "crop=120:120,hflip,scale=256:256," BELOW_WORDS);
   quit_window();
   /* To the end of the list, and no further. */
   program_expect(0, NULL, "live wide.png still.mkv --still 0.1 --size 64x64 -q");
-}
-
-/* Left the source and right the picture, which at strength 0 is what the engine has read: both are mirrored. */
-static void test_mirror(void **state) {
-  (void)state;
-  start_window("still.mkv --loop --mirror on --split --strength 0" PICTURE);
-  expect_window(BELOW_WORDS, true, 0.9, "still.mkv", "hflip," BELOW_WORDS);
-  press("M");
-  expect_window(BELOW_WORDS, true, 0.9, "still.mkv", BELOW_WORDS);
-  quit_window();
 }
 
 static void test_no_source(void **state) {
@@ -908,7 +898,6 @@ int main(int argc, char **argv) {
       CASE(test_run_interrupted),
       CASE(test_screen_as_source),
       CASE(test_several_sources),
-      CASE(test_mirror),
       CASE(test_no_source),
       CASE(test_records_and_sends),
       CASE(test_presets),

@@ -49,6 +49,7 @@ struct live {
   struct changer *changer;
   atomic_bool sources_stop;        /* told to those that the changer opens */
   int source_told;                 /* the number that the state had last */
+  int mirror_told;                 /* likewise its mirror */
   struct mirror mirror;            /* that sources of source_options look at, on their threads */
   struct source_info info;         /* of the source; zeros until it is known */
   struct source_info first_source; /* the same, for the engine's threads */

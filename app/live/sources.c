@@ -28,6 +28,7 @@ int live_open_changer(struct live *live, struct error *err) {
   if (!live->list.count && playlist_insert(&live->list, 0, live->spec, false, err))
     return -1;
   live->source_told = 1;
+  live->mirror_told = live->options->values.mirror;
   return changer_open(&live->changer, &live->list, &params, err);
 }
 
@@ -57,6 +58,19 @@ static void ask(struct live *live, int number, int64_t now_ns) {
     live_notice(&live->state, now_ns, "there is no source %d: there %s %d", number, count == 1 ? "is" : "are", count);
 }
 
+/* A single picture has no next frame that would come mirrored. */
+static void follow_mirror(struct live *live) {
+  struct reader_status status;
+  int mirror = live->state.settings.values.mirror;
+  if (mirror == live->mirror_told)
+    return;
+  live->mirror_told = mirror;
+  atomic_store(&live->mirror.wish, mirror);
+  reader_get_status(live->reader, &status);
+  if (status.picture)
+    changer_again(live->changer);
+}
+
 void live_follow_sources(struct live *live, int64_t now_ns) {
   struct live_state *state = &live->state;
   struct changer_news news;
@@ -65,6 +79,7 @@ void live_follow_sources(struct live *live, int64_t now_ns) {
     return;
   if (state->settings.values.source != live->source_told)
     ask(live, (int)state->settings.values.source, now_ns);
+  follow_mirror(live);
   changer_turn(live->changer, now_ns, &news);
   int now = changer_now(live->changer), count = changer_count(live->changer);
   if (news.changed)

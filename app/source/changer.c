@@ -247,6 +247,11 @@ void changer_ask(struct changer *changer, int index) {
   want(changer, index == changer->handed[0] ? -1 : index, step);
 }
 
+void changer_again(struct changer *changer) {
+  if (changer->wanted < 0)
+    want(changer, changer->handed[0], 1);
+}
+
 int changer_drop(struct changer *changer, const char *path, struct error *err) {
   int index = changer->now + 1;
   int *const moved[] = {&changer->handed[0], &changer->handed[1], &changer->opening.index, &changer->unready};

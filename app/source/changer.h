@@ -27,12 +27,14 @@ void changer_close(struct changer **changer);
 
 /* Goes to that source of the list, from 0, as soon as it is open. */
 void changer_ask(struct changer *changer, int index);
+/* Reads the source anew. */
+void changer_again(struct changer *changer);
 /* Puts a file behind the source that is read, and goes there. The list then no longer ends: at its end the last picture
  * stays. */
 int changer_drop(struct changer *changer, const char *path, struct error *err);
 
 struct changer_news {
-  bool changed;      /* another source is read */
+  bool changed;      /* another source is read, or the same one anew */
   char refused[512]; /* why one could not be opened; "": none */
 };
 
