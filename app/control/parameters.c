@@ -602,7 +602,7 @@ void parameters_clear_marks(struct parameters *values) {
   memset(values->marks, 0, sizeof values->marks);
 }
 
-static void copy_value(struct parameters *to, const struct parameters *from, enum parameter id, int index) {
+void parameters_take(struct parameters *to, const struct parameters *from, enum parameter id, int index) {
   memcpy(field(to, id, index), const_field(from, id, index), table[id].size);
 }
 
@@ -610,7 +610,7 @@ void parameters_apply(struct parameters *to, const struct parameters *from) {
   for (enum parameter id = PARAMETER_NONE + 1; id < PARAMETERS; id++)
     for (int i = table[id].first; from->marks[id] && i < table[id].first + parameter_instances(id); i++)
       if (parameters_marked(from, id, i)) {
-        copy_value(to, from, id, i);
+        parameters_take(to, from, id, i);
         mark(to, id, i);
       }
 }
@@ -618,13 +618,13 @@ void parameters_apply(struct parameters *to, const struct parameters *from) {
 void parameters_copy(struct parameters *to, const struct parameters *from, unsigned needs) {
   for (enum parameter id = PARAMETER_NONE + 1; id < PARAMETERS; id++)
     for (int i = 0; needs >> table[id].need & 1 && i < parameter_instances(id); i++)
-      copy_value(to, from, id, table[id].first + i);
+      parameters_take(to, from, id, table[id].first + i);
 }
 
 void parameters_follow_model(struct parameters *to, const struct parameters *from) {
   for (enum parameter id = PARAMETER_NONE + 1; id < PARAMETERS; id++)
     if (table[id].by_model && !parameters_marked(to, id, table[id].first))
-      copy_value(to, from, id, table[id].first);
+      parameters_take(to, from, id, table[id].first);
 }
 
 void parameters_leave_to_model(struct parameters *values) {

@@ -225,6 +225,8 @@ void parameters_clear_marks(struct parameters *values);
 
 /* Copies what is marked in from; it is then marked in to as well. */
 void parameters_apply(struct parameters *to, const struct parameters *from);
+/* Copies one value, without a mark. */
+void parameters_take(struct parameters *to, const struct parameters *from, enum parameter id, int index);
 /* Copies the values of those parameters that have one of these needs (bits 1 << enum parameter_need), without marks. */
 void parameters_copy(struct parameters *to, const struct parameters *from, unsigned needs);
 /* What is by_model and has no mark is as the table has it: for a model that has not said yet what suits it. */

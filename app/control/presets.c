@@ -5,9 +5,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "app/control/value_json.h"
 #include "unet/base/json.h"
 
-enum { NAME_MAX_BYTES = 80, VALUE_BYTES = 64 };
+enum { NAME_MAX_BYTES = 80 };
 
 struct presets {
   cJSON *root; /* as read: what this program does not know of it stays */
@@ -22,29 +23,6 @@ static bool is_kept(enum parameter id) {
 
 /* --- from JSON --- */
 
-static int refuse(enum parameter id, int index, const char *needed, struct error *err) {
-  char name[PARAMETER_NAME_MAX];
-  return error_set(err, STATUS_USAGE, "%s: %s is needed", parameter_name(id, index, name), needed);
-}
-
-static int set_value(struct parameters *values, enum parameter id, int index, const cJSON *value, struct error *err) {
-  enum parameter_type type = parameter_row(id)->type;
-  if (cJSON_IsString(value))
-    return parameters_parse(values, id, index, value->valuestring, err);
-  if (type == TYPE_TEXT)
-    return cJSON_IsNull(value) ? parameters_set_text(values, id, index, NULL, err)
-                               : refuse(id, index, "a text or null", err);
-  if (type == TYPE_SWITCH && cJSON_IsBool(value))
-    return parameters_set_number(values, id, index, cJSON_IsTrue(value), err);
-  if ((type == TYPE_REAL || type == TYPE_WHOLE) && cJSON_IsNumber(value))
-    return parameters_set_number(values, id, index, value->valuedouble, err);
-  return refuse(id, index,
-                type == TYPE_SWITCH                       ? "true or false"
-                : type == TYPE_REAL || type == TYPE_WHOLE ? "a number"
-                                                          : "a word in quotes",
-                err);
-}
-
 static int set_standard(struct parameters *values, enum parameter id, int index, struct error *err) {
   const struct parameter_row *row = parameter_row(id);
   return row->type == TYPE_TEXT ? parameters_set_text(values, id, index, row->text, err)
@@ -55,7 +33,7 @@ static int set_all(struct parameters *values, enum parameter id, const cJSON *li
   const struct parameter_row *row = parameter_row(id);
   const cJSON *value = list->child;
   for (int i = row->first; i < row->first + row->count; i++) {
-    if (value ? set_value(values, id, i, value, err) : set_standard(values, id, i, err))
+    if (value ? value_from_json(values, id, i, value, err) : set_standard(values, id, i, err))
       return -1;
     value = value ? value->next : NULL;
   }
@@ -76,7 +54,7 @@ static int set_named(struct parameters *values, const cJSON *value, struct error
   if (id != PARAMETER_NONE)
     return cJSON_IsArray(value) ? set_all(values, id, value, err)
                                 : error_set(err, STATUS_USAGE, "%.40s: a list is needed", value->string);
-  return parameter_find(value->string, &id, &index, err) ? -1 : set_value(values, id, index, value, err);
+  return parameter_find(value->string, &id, &index, err) ? -1 : value_from_json(values, id, index, value, err);
 }
 
 static int read_values(struct parameters *values, const cJSON *preset, struct error *err) {
@@ -165,25 +143,6 @@ int presets_values(const struct presets *presets, int number, struct parameters 
 
 /* --- to JSON --- */
 
-static cJSON *value_json(const struct parameters *values, enum parameter id, int index) {
-  char text[VALUE_BYTES];
-  switch (parameter_row(id)->type) {
-  case TYPE_REAL:
-  case TYPE_WHOLE: /* cJSON's own digits do not come back to the last bit */
-    return cJSON_CreateRaw(parameters_print(values, id, index, text, sizeof text));
-  case TYPE_SWITCH:
-    return cJSON_CreateBool(parameters_number(values, id, index) > 0);
-  case TYPE_TEXT:
-    return parameters_text(values, id, index) ? cJSON_CreateString(parameters_text(values, id, index))
-                                              : cJSON_CreateNull();
-  case TYPE_CHOICE:
-  case TYPE_SIZE:
-    break;
-  }
-  return cJSON_CreateString(parameters_print(values, id, index, text, sizeof text));
-}
-
-/* Up to the last that is not as the table has it. */
 static cJSON *list_json(const struct parameters *values, const struct parameters *standard, enum parameter id) {
   const struct parameter_row *row = parameter_row(id);
   cJSON *list = cJSON_CreateArray();
@@ -191,7 +150,7 @@ static cJSON *list_json(const struct parameters *values, const struct parameters
   while (end > row->first && parameters_same(values, standard, id, end - 1))
     end--;
   for (int i = row->first; i < end; i++)
-    cJSON_AddItemToArray(list, value_json(values, id, i));
+    cJSON_AddItemToArray(list, value_to_json(values, id, i));
   return list;
 }
 
@@ -206,7 +165,7 @@ static cJSON *preset_json(const char *name, const struct parameters *values) {
       bool unset = row->type == TYPE_SIZE && !values->size.width;
       if (is_kept(id) && !unset)
         cJSON_AddItemToObject(object, row->name,
-                              row->count ? list_json(values, standard, id) : value_json(values, id, 0));
+                              row->count ? list_json(values, standard, id) : value_to_json(values, id, 0));
     }
     cJSON_AddItemToObject(preset, "values", object);
   } else {
