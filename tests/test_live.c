@@ -243,7 +243,6 @@ static void test_window_shows_the_snapshot(void **state) {
   quit_window();
 }
 
-/* As many as were asked for, also when the window closes before they are written. */
 /* Waits until the window shows such a picture. */
 static void wait_shown(const char *picture, double alike) {
   double seen = 0;
@@ -277,6 +276,25 @@ static void test_stage_keys(void **state) {
   quit_window();
 }
 
+/* What a script sets is recorded as it comes; one with a mistake opens no window. */
+static void test_script(void **state) {
+  (void)state;
+  struct outcome outcome;
+  shell("printf '%%s\\n' '{\"time\": 0, \"parameter\": \"seed\", \"value\": 41}' "
+        "'{\"time\": 0.2, \"parameter\": \"blackout\", \"value\": true}' >show.jsonl");
+  start_window("still.mkv --loop --script show.jsonl --record-script taken.jsonl" PICTURE);
+  wait_for("grep -q '\"parameter\":\"blackout\",\"value\":true' taken.jsonl");
+  quit_window();
+  shell("grep -q '\"parameter\":\"seed\",\"value\":41' taken.jsonl");
+  program_run(&outcome, "@ live still.mkv --script taken.jsonl --record-script taken.jsonl");
+  assert_int_equal(outcome.status, 2);
+  shell("grep -q blackout taken.jsonl && echo '{}' >>show.jsonl");
+  program_run(&outcome, "@ live still.mkv --script show.jsonl");
+  if (outcome.status != 2 || !strstr(outcome.said, "show.jsonl: line 3: "))
+    fail_msg("status %d: %s", outcome.status, outcome.said);
+}
+
+/* As many as were asked for, also when the window closes before they are written. */
 static void test_snapshots_in_a_hurry(void **state) {
   (void)state;
   struct outcome outcome;
@@ -877,6 +895,7 @@ int main(int argc, char **argv) {
   const struct CMUnitTest tests[] = {
       CASE(test_window_shows_the_snapshot),
       CASE(test_stage_keys),
+      CASE(test_script),
       CASE(test_snapshots_in_a_hurry),
       CASE(test_window_of_another_shape),
       CASE(test_out_of_fullscreen),

@@ -76,7 +76,7 @@ static int open_all(struct live *live, struct error *err) {
     source_close(&source);
     return -1;
   }
-  if (live_open_presets(live, err) || live_open_outputs(live, err)) {
+  if (live_open_presets(live, err) || live_open_scripts(live, err) || live_open_outputs(live, err)) {
     source_close(&source);
     return -1;
   }
@@ -103,6 +103,7 @@ int command_live(const struct options *options, struct error *err) {
   live_finish_snapshots(&live);
   live_close_outputs(&live);
   live_close_presets(&live);
+  live_close_scripts(&live);
   struct error ignored;
   if (live_stop_threads(&live, status ? &ignored : err))
     status = -1;

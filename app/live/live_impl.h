@@ -5,6 +5,7 @@
  * exchange.c  brings reader, engine and files to what the state says, and tells what they refuse
  * presets.c   the file of presets
  * sending.c   recordings and other outputs beside the window
+ * script.c    values by time, played and recorded
  * view.c      window, events, overlay, drawing
  * sources.c   which source of several is shown
  * clients.c   those who set values from outside
@@ -17,6 +18,7 @@
 #include "app/control/ipc.h"
 #include "app/control/keys.h"
 #include "app/control/panel.h"
+#include "app/control/script.h"
 #include "app/control/osc.h"
 #include "app/control/web.h"
 #include "app/live/figures.h"
@@ -102,6 +104,11 @@ struct live {
   struct live_figures figures;
   struct cover cover;
   struct cover_levels cover_levels; /* in this turn */
+  struct script *script;            /* that is played; NULL: none */
+  struct script_recorder *recorder; /* NULL: none, or not yet */
+  FILE *script_file;                /* for it */
+  int64_t begun_ns, script_ns;      /* the recording; the script, this time round */
+  double script_s;                  /* as far as it has been played; < 0: not at all */
   bool stalled;                     /* the engine, which has made pictures before */
   bool frozen;                      /* what is held was shown last when that began */
   uint64_t source_serial;           /* of the frame that would be seen past the engine; 0: none yet */
@@ -136,6 +143,13 @@ void live_follow_sources(struct live *live, int64_t now_ns);
 bool live_sources_go_on(const struct live *live);
 /* A file dropped on the window. */
 void live_drop(struct live *live, const char *file, int64_t now_ns);
+
+/* --- script.c --- */
+
+int live_open_scripts(struct live *live, struct error *err);
+/* What the script says for this moment is set, and what has been set is written down. */
+void live_follow_scripts(struct live *live, int64_t now_ns);
+void live_close_scripts(struct live *live);
 
 /* --- exchange.c --- */
 

@@ -77,6 +77,8 @@ struct options {
   double budget_ms; /* a frame is to take no longer; 0: none */
   /* pixels that the budget leaves the picture; 0: chosen */
   int budget_floor_width, budget_floor_height;
+  const char *script, *record_script; /* files; NULL: none */
+  bool script_loop;
   int window_width, window_height; /* 0: chosen */
   const char *display;             /* of the output: its number or name; NULL: chosen */
   const char *snapshot_dir;        /* NULL: the working directory */

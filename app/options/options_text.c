@@ -214,6 +214,15 @@ static void generate_man(FILE *out) {
   fputs(".SH OPTIONS\n", out);
   man_options(out);
   man_keys(out);
+  fputs(".SH SCRIPTS\nA script is a file of lines of JSON, one for each value:\n.PP\n.nf\n"
+        "{\"time\": 0, \"parameter\": \"strength\", \"value\": 0.3}\n"
+        "{\"time\": 12.5, \"parameter\": \"strength\", \"value\": 0.8, \"ease\": \"linear\"}\n"
+        "{\"time\": 12.5, \"parameter\": \"prompt[1]\", \"value\": \"ink drawing\"}\n.fi\n.PP\n"
+        "time is in seconds, parameter the name of one that can change while the program runs, value a number, true or "
+        "false, or in quotes a choice, a size or a text; null is no text. ease says how a number comes there from the "
+        "entry before of the same parameter: step (at once, the default), linear or smooth. Lines may stand in any "
+        "order; of two for one moment the later one counts.\n",
+        out);
   fputs(".SH EXIT STATUS\n", out);
   for (int i = 0; i < EXITS; i++) {
     fprintf(out, ".TP\n.B %d\n", exit_table[i].status);

@@ -1,0 +1,92 @@
+/* Scripts: one that is played, one that is recorded. Both begin when the engine is open. */
+#include <errno.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "app/control/script.h"
+#include "app/live/live_impl.h"
+
+static bool same_file(const char *a, const char *b) {
+  struct stat first, second;
+  return a && b && !stat(a, &first) && !stat(b, &second) && first.st_dev == second.st_dev &&
+         first.st_ino == second.st_ino;
+}
+
+int live_open_scripts(struct live *live, struct error *err) {
+  const struct options *options = live->options;
+  if (options->script_loop && !options->script)
+    return error_set(err, STATUS_USAGE, "--script-loop: --script FILE names what is played");
+  if (options->script) {
+    FILE *file = fopen(options->script, "re");
+    int status = file ? script_read(&live->script, file, options->script, err)
+                      : error_set(err, STATUS_USAGE, "--script %.200s: %s", options->script, strerror(errno));
+    if (file)
+      fclose(file);
+    if (status)
+      return -1;
+  }
+  if (same_file(options->script, options->record_script))
+    return error_set(err, STATUS_USAGE, "--record-script %.200s: that is the script that is played",
+                     options->record_script);
+  live->script_file = options->record_script ? fopen(options->record_script, "we") : NULL;
+  if (options->record_script && !live->script_file)
+    return error_set(err, STATUS_OUTPUT, "--record-script %.200s: %s", options->record_script, strerror(errno));
+  return 0;
+}
+
+static void tell(struct live *live, const struct error *why, int64_t now_ns) {
+  live_notice(&live->state, now_ns, "%s", why->message);
+  log_line(&live->log, LOG_WARNING, "--record-script: %s", why->message);
+}
+
+static void play(struct live *live, int64_t now_ns) {
+  struct parameters *values = &live->state.settings.values;
+  double seconds = (double)(now_ns - live->script_ns) * 1e-9;
+  if (live->options->script_loop && seconds > script_length(live->script)) {
+    live->script_ns = now_ns;
+    live->script_s = -1;
+    seconds = 0;
+  }
+  script_apply(live->script, live->script_s, seconds, values);
+  live->script_s = seconds;
+}
+
+/* The first failure ends it; the show goes on. */
+static void record(struct live *live, int64_t now_ns) {
+  struct error err, ignored;
+  const struct parameters *values = &live->state.settings.values;
+  int status = 0;
+  if (live->script_file)
+    status = script_record(&live->recorder, live->script_file, values, &err);
+  else if (live->recorder)
+    status = script_note(live->recorder, values, (double)(now_ns - live->begun_ns) * 1e-9, &err);
+  live->script_file = NULL;
+  if (!status)
+    return;
+  tell(live, &err, now_ns);
+  script_close(&live->recorder, &ignored);
+}
+
+void live_follow_scripts(struct live *live, int64_t now_ns) {
+  if (!live->state.ready)
+    return;
+  if (!live->begun_ns) {
+    live->begun_ns = live->script_ns = now_ns;
+    live->script_s = -1;
+    if (live->script)
+      script_begin(live->script, &live->state.settings.values);
+  }
+  record(live, now_ns);
+  if (live->script)
+    play(live, now_ns);
+}
+
+void live_close_scripts(struct live *live) {
+  struct error err;
+  if (live->script_file)
+    fclose(live->script_file);
+  live->script_file = NULL;
+  if (script_close(&live->recorder, &err))
+    log_line(&live->log, LOG_WARNING, "--record-script: %s", err.message);
+  script_free(&live->script);
+}
