@@ -509,7 +509,9 @@ void window_show_pointer(struct window *window, bool shown) {
 
 double window_refresh_ms(const struct window *window) {
   SDL_DisplayMode mode;
-  return !SDL_GetDesktopDisplayMode(window->display[WINDOW_OUTPUT], &mode) && mode.refresh_rate > 0 ? 1000.0 / mode.refresh_rate : 0;
+  return !SDL_GetDesktopDisplayMode(window->display[WINDOW_OUTPUT], &mode) && mode.refresh_rate > 0
+             ? 1000.0 / mode.refresh_rate
+             : 0;
 }
 
 void window_swap(struct window *window) {
