@@ -3,7 +3,8 @@
 # What the program is built from, and what only the tests use.
 build_packages=(gcc libc6-dev meson ninja-build pkg-config libsdl2-dev libsdl2-ttf-dev libavcodec-dev libavformat-dev
   libavdevice-dev libavfilter-dev libswresample-dev libswscale-dev libavutil-dev libcjson-dev libpcre2-dev libutf8proc-dev zlib1g-dev
-  libepoxy-dev libdnnl-dev libpng-dev libcurl4-openssl-dev liblo-dev libwebsockets-dev)
+  libepoxy-dev libdnnl-dev libpng-dev libcurl4-openssl-dev liblo-dev libwebsockets-dev
+  libasound2-dev)
 test_packages=(libcmocka-dev ffmpeg xvfb xdotool libgl1-mesa-dri libegl1 python3 openssl gcc-mingw-w64-x86-64-posix)
 
 # Installs those of the named packages that are missing. Where that cannot be done it prints the one command that would,

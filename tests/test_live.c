@@ -484,6 +484,29 @@ static int take_port(int *handle) {
   return ntohs(address.sin_port);
 }
 
+/* A pad that is bound already, and a knob that is learnt; what raw devices and pipes bring. */
+static void test_midi(void **state) {
+  (void)state;
+  char *folder = (char *)shell_output(NULL, "printf %%s \"$PWD\"/config");
+  shell("rm -rf config shots && mkdir -p config/reverie shots && mkfifo pipe && echo "
+        "'{\"bindings\": [{\"knob\": \"note 36\", \"channel\": 10, \"sets\": \"command/snapshot\"}]}' "
+        ">config/reverie/midi.json");
+  setenv("XDG_CONFIG_HOME", folder, 1);
+  start_window("still.mkv --loop --snapshot-dir shots --midi=./pipe" PICTURE);
+  shell("printf '\\231\\044\\100\\044\\000' >pipe");
+  wait_said("saved ");
+  press("minus u");
+  wait_said("move what is to set strength");
+  shell("printf '\\260\\025\\100' >pipe");
+  wait_said("cc 21 of channel 1 sets strength");
+  quit_window();
+  shell("grep -q 'cc 21' config/reverie/midi.json && grep -q 'note 36' config/reverie/midi.json");
+  program_expect(1, "No such file", "live still.mkv --midi=/no/such/device");
+  unsetenv("XDG_CONFIG_HOME");
+  shell("rm -rf config shots pipe");
+  free(folder);
+}
+
 /* Messages as any program sends them. */
 static void test_osc(void **state) {
   (void)state;
@@ -909,6 +932,7 @@ int main(int argc, char **argv) {
       CASE(test_typing),
       CASE(test_osc),
       CASE(test_operator),
+      CASE(test_midi),
       CASE(test_interrupt),
       CASE(test_slow_frame_does_not_hold_the_window),
       CASE(test_display_that_is_not_there),

@@ -2,6 +2,7 @@
 
 #include <math.h>
 #include <pthread.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -24,6 +25,7 @@ struct hub {
   struct hub_figures figures;
   struct call calls[WAITING_CALLS_MAX];
   int call_count;
+  char notice[200]; /* to be shown; "": none */
   bool wished;
   uint64_t version; /* of values and figures, from 1 */
   struct frame picture;
@@ -80,9 +82,9 @@ static bool was_given(const struct hub *hub, enum parameter id, const char *text
   }
 }
 
-/* Prompts are words; every other text names something to be opened. */
+/* Prompts and what MIDI learns are words; every other text names something to be opened. */
 static bool is_free(enum parameter id) {
-  return id == PARAMETER_PROMPT || id == PARAMETER_NEGATIVE;
+  return id == PARAMETER_PROMPT || id == PARAMETER_NEGATIVE || id == PARAMETER_MIDI_LEARN;
 }
 
 int hub_check(const struct hub *hub, enum parameter id, int index, const char *text, struct error *err) {
@@ -155,6 +157,12 @@ int hub_run(struct hub *hub, const char *command, double value, struct error *er
   return fits ? 0 : error_set(err, STATUS_FAILED, "%s: too many commands at once", entry->name);
 }
 
+void hub_tell(struct hub *hub, const char *notice) {
+  pthread_mutex_lock(&hub->lock);
+  snprintf(hub->notice, sizeof hub->notice, "%s", notice);
+  pthread_mutex_unlock(&hub->lock);
+}
+
 /* --- reading --- */
 
 void hub_get_values(struct hub *hub, struct parameters *values) {
@@ -225,11 +233,15 @@ bool hub_take(struct hub *hub, struct live_state *state, int64_t now_ns) {
     tell(hub);
   }
   parameters_clear_marks(&hub->wishes);
+  bool told = *hub->notice;
+  if (told)
+    live_notice(state, now_ns, "%s", hub->notice);
+  *hub->notice = 0;
   hub->call_count = 0;
   hub->wished = false;
   pthread_mutex_unlock(&hub->lock);
   run_calls(state, calls, count, now_ns);
-  return wished || count;
+  return wished || count || told;
 }
 
 void hub_publish(struct hub *hub, const struct parameters *values, const struct hub_figures *figures) {

@@ -42,6 +42,8 @@ int hub_parse(struct hub *hub, enum parameter id, int index, const char *text, s
 int hub_check(const struct hub *hub, enum parameter id, int index, const char *text, struct error *err);
 /* A command of commands_table; value NaN: the entry's own. */
 int hub_run(struct hub *hub, const char *command, double value, struct error *err);
+/* A line shown for a moment. */
+void hub_tell(struct hub *hub, const char *notice);
 
 /* What clients have set counts at once, though no picture has it yet. */
 void hub_get_values(struct hub *hub, struct parameters *values);

@@ -476,6 +476,17 @@ static void run_save_preset(struct live_state *state, const struct command_call 
     state->presets_asked++;
 }
 
+/* The next knob is bound to what was changed last; once more: to nothing. */
+static void run_midi_learn(struct live_state *state, const struct command_call *call) {
+  struct parameters *values = &state->settings.values;
+  struct error err;
+  bool learning = parameters_text(values, PARAMETER_MIDI_LEARN, 0);
+  if (!state->midi)
+    live_notice(state, call->now_ns, "there is no MIDI: --midi listens to it");
+  else if (!parameters_set_text(values, PARAMETER_MIDI_LEARN, 0, learning ? NULL : "last", &err) && learning)
+    live_notice(state, call->now_ns, "MIDI: nothing is learnt");
+}
+
 static void run_snapshot(struct live_state *state, const struct command_call *call) {
   (void)call;
   state->snapshots_asked++;
@@ -587,6 +598,8 @@ static const struct command_entry table[] = {
      PARAMETER_NONE, 0},
     {"record", "R", KEY_NONE, "R", "record what is shown, or end that", false, true, run_switch, PARAMETER_RECORDING,
      0},
+    {"midi-learn", "u", KEY_NONE, "u", "bind a MIDI knob to what was changed last", false, false, run_midi_learn,
+     PARAMETER_MIDI_LEARN, 0},
     {"fullscreen", "f", KEY_F11, "f F11", "full screen", false, false, run_switch, PARAMETER_FULLSCREEN, 0},
     {"operator", "O", KEY_NONE, "O", "the operator's window", false, false, run_switch, PARAMETER_OPERATOR, 0},
     {"hud", "h", KEY_NONE, "h", "show or hide the figures", false, false, run_switch, PARAMETER_HUD, 0},

@@ -53,6 +53,7 @@ struct live_state {
   bool ready;        /* the engine is open: until then commands that it must follow do nothing */
   bool quit;
   int sources;   /* how many there are; 0: none */
+  bool midi;     /* there is MIDI, so that knobs may be learnt */
   bool mirrored; /* the source is, where the parameter leaves it to that */
   enum panel_wish panel_asked;
   int64_t quit_until_ns; /* asked for once, the second time counts until then */

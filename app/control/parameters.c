@@ -242,6 +242,9 @@ static const struct parameter_row table[PARAMETERS] = {
     [PARAMETER_HUD] = {"hud", TYPE_SWITCH, NEED_NOTHING, FIELD(hud), .standard = 1,
                        .help = "the figures on the picture"},
     [PARAMETER_HELP] = {"help", TYPE_SWITCH, NEED_NOTHING, FIELD(help), .help = "what the keys do, on the picture"},
+    [PARAMETER_MIDI_LEARN] = {"midi-learn", TYPE_TEXT, NEED_NOTHING, FIELD(midi_learn),
+                              .help = "what the next knob of MIDI that is moved sets: a parameter, a command as in "
+                                      "new-seed or prompt=3, or last, the parameter changed last"},
 };
 
 const struct parameter_row *parameter_row(enum parameter id) {

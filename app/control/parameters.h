@@ -98,6 +98,7 @@ enum parameter {
   PARAMETER_OPERATOR,
   PARAMETER_HUD,
   PARAMETER_HELP,
+  PARAMETER_MIDI_LEARN,
   PARAMETERS
 };
 
@@ -163,7 +164,7 @@ struct parameter_choices {
 struct parameters {
   struct parameter_text model, vae, unet, config, lora[ADAPTERS_MAX], prompt[SLOT_PRESETS], negative;
   struct parameter_text control_model[CONTROLS_MAX], depth_model;
-  struct parameter_text ip_adapter, image_encoder, style[STYLES_MAX];
+  struct parameter_text ip_adapter, image_encoder, style[STYLES_MAX], midi_learn;
   struct parameter_size size;
   double lora_weight[ADAPTERS_MAX], style_weight[STYLES_MAX], blend[SLOT_PRESETS];
   double guidance, image_guidance, eta, delta, guidance_rescale, strength, seed_position, seed_walk, mix, fade,

@@ -17,9 +17,10 @@
 #include "app/control/hub.h"
 #include "app/control/ipc.h"
 #include "app/control/keys.h"
+#include "app/control/midi.h"
+#include "app/control/osc.h"
 #include "app/control/panel.h"
 #include "app/control/script.h"
-#include "app/control/osc.h"
 #include "app/control/web.h"
 #include "app/live/figures.h"
 #include "app/options/options.h"
@@ -65,6 +66,7 @@ struct live {
   struct hub *hub;
   struct ipc *ipc;
   struct osc *osc;
+  struct midi *midi;
   struct web *web;
   struct hub_figures figures_told; /* to clients of the hub */
   int64_t published_ns;            /* when that was */

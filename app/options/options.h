@@ -88,6 +88,7 @@ struct options {
   const char *ipc;                 /* socket; NULL: none */
   const char *osc;                 /* PORT or HOST:PORT; NULL: nobody is listened to */
   struct parameter_choices osc_to; /* likewise: who is sent to */
+  const char *midi;                /* device, file, pipe or port of the sequencer, "": its own; NULL: no MIDI */
   const char *web;                 /* where the page is served, "": the usual place; NULL: it is not */
 
   int verbose; /* -1 quiet, 0, 1 informative, 2 debugging */

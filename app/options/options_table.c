@@ -202,6 +202,10 @@ const struct option option_table[] = {
              "without HOST only those of this machine (0.0.0.0: of all that reach it)"},
     {"osc-to", 0, OPTION_TEXTS, GROUP_REMOTE, LIVE, "[HOST:]PORT", AT(osc_to),
      .help = "send OSC messages of all values, of each that changes, and of the figures; several times"},
+    {"midi", 0, OPTION_TEXT, GROUP_REMOTE, LIVE, "SOURCE", .value = VALUE_FILE, AT(midi), .optional = true,
+     .help = "MIDI knobs and pads set what they have learnt to (key u, then move one): from a port of ALSA's sequencer "
+             "that others connect to, from one of its ports by name or number, or from a raw device, file or named "
+             "pipe, as in --midi=/dev/snd/midiC1D0"},
     {"web", 0, OPTION_TEXT, GROUP_REMOTE, LIVE, "[HOST:]PORT", AT(web), .optional = true,
      .help = "a page with the same controls and the picture, for a browser on this machine (port 8080), or with "
              "--web=0.0.0.0:8080 for others on its network, who need the token in the address that is printed"},

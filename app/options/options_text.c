@@ -25,6 +25,7 @@ static const struct {
 } environment_table[] = {
     {"REVERIE_DATA_DIR", "folder that holds mini/model and sample.mp4; looked in before all others"},
     {"XDG_DATA_HOME", "models are looked for by name in reverie/models below it (default: ~/.local/share)"},
+    {"XDG_CONFIG_HOME", "what MIDI knobs are bound to is kept in reverie/midi.json below it (default: ~/.config)"},
     {"XDG_CACHE_HOME", "tuning results and the prompts typed are kept in reverie/ below it (default: ~/.cache)"},
     {"HF_HUB_CACHE",
      "models are looked for there next, as Hugging Face's programs keep them (default: hub/ in HF_HOME)"},

@@ -60,9 +60,18 @@ bool paths_make(char *path) {
   return !platform_make_folder(path) && platform_can_write(path);
 }
 
-const char *paths_cache(char *path) {
-  const char *cache = getenv("XDG_CACHE_HOME"), *home = getenv("HOME");
-  bool named = cache && *cache == '/' ? join(path, cache, "reverie")
-                                      : home && *home == '/' && join(path, home, ".cache/reverie");
+/* reverie in the folder that the variable names, else in the usual one of the user's. */
+static const char *own_folder(char *path, const char *variable, const char *usual) {
+  const char *chosen = getenv(variable), *home = getenv("HOME");
+  bool named =
+      chosen && *chosen == '/' ? join(path, chosen, "reverie") : home && *home == '/' && join(path, home, usual);
   return named && paths_make(path) ? path : NULL;
+}
+
+const char *paths_cache(char *path) {
+  return own_folder(path, "XDG_CACHE_HOME", ".cache/reverie");
+}
+
+const char *paths_config(char *path) {
+  return own_folder(path, "XDG_CONFIG_HOME", ".config/reverie");
 }

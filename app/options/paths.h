@@ -18,6 +18,9 @@ int paths_data(char *path, const char *name, enum status status, struct error *e
  * path, or NULL where there is none to be had: nothing is cached then. path holds PATHS_MAX characters. */
 const char *paths_cache(char *path);
 
+/* Likewise for what the user has chosen: reverie in $XDG_CONFIG_HOME, else in ~/.config. */
+const char *paths_config(char *path);
+
 /* Makes the folder and those above it that are missing, for the user alone. Returns whether it is there and can be
  * written to, else with errno. */
 bool paths_make(char *path);
