@@ -88,6 +88,8 @@ static void files_are_those_of_the_command_line(void **unused) {
   assert_int_equal(hub_parse(place.hub, PARAMETER_STYLE, 1, "secret.png", &err), -1);
   assert_int_equal(hub_run(place.hub, "quit-at-once", (double)NAN, &err), -1);
   assert_int_equal(hub_run(place.hub, "quit", (double)NAN, &err), -1);
+  assert_int_equal(hub_run(place.hub, "edit-prompt", (double)NAN, &err), -1);
+  assert_int_equal(hub_run(place.hub, "parameters", 7, &err), -1);
   assert_false(hub_take(place.hub, &place.state, 0));
   assert_int_equal(hub_set_text(place.hub, PARAMETER_MODEL, 0, "turbo", &err), 0);
   assert_int_equal(hub_set_text(place.hub, PARAMETER_PROMPT, 2, "/etc", &err), 0);

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "app/control/panel.h"
+#include "app/window/hud_text.h"
 
 static struct live_state state;
 static struct panel panel;
@@ -193,11 +194,72 @@ static void refused(void **unused) {
   assert_int_equal(state.settings.values.size.width, 512);
 }
 
+/* What is shown of the list and the line: in the operator's window always, over the picture when they are in use. */
+static void shown_as_text(void **unused) {
+  (void)unused;
+  char text[HUD_TEXT_MAX];
+  struct hud_content content = {.panel = &panel, .values = &state.settings.values};
+  hud_list_text(text, &content);
+  assert_string_equal(text, "");
+  hud_line_text(text, &content);
+  assert_string_equal(text, "");
+  content.layout = HUD_OPERATOR;
+  hud_line_text(text, &content);
+  assert_non_null(strstr(text, "Enter types the prompt"));
+  hud_list_text(text, &content);
+  assert_non_null(strstr(text, "   -1prompt[2]")); /* no bar */
+  assert_non_null(strstr(text, "oil painting"));
+  assert_null(strchr(text, '>'));
+  press(KEY_TAB);
+  content.layout = HUD_OVERLAY;
+  press('/');
+  type("strength");
+  press(KEY_ENTER);
+  hud_list_text(text, &content);
+  assert_non_null(strstr(text, "> 500strength"));
+  press('.');
+  press('2');
+  hud_list_text(text, &content);
+  assert_non_null(strstr(text, ".2_"));
+  press(KEY_ESCAPE);
+  press(KEY_TAB);
+  press(KEY_ENTER);
+  hud_line_text(text, &content);
+  assert_non_null(strstr(text, "prompt[1]"));
+}
+
+static bool apart(const struct hud_area *a, const struct hud_area *b) {
+  return !a->width || !b->width || a->left + a->width <= b->left || b->left + b->width <= a->left ||
+         a->top + a->height <= b->top || b->top + b->height <= a->top;
+}
+
+/* In a window of any size everything lies in it, and nothing on another. */
+static void places(void **unused) {
+  (void)unused;
+  for (int height = 60; height < 2200; height += 171)
+    for (int width = 80; width < 3900; width += 231) {
+      int size = height / 44 < 13 ? 13 : height / 44 > 40 ? 40 : height / 44;
+      const struct hud_type type = {size, size * 3 / 5, size * 3 / 2};
+      struct hud_places at;
+      hud_place(&at, HUD_OPERATOR, width, height, &type);
+      const struct hud_area *all[] = {&at.picture, &at.graph, &at.figures, &at.list, &at.line};
+      for (int i = 0; i < 5; i++) {
+        assert_true(!all[i]->width || (all[i]->left >= 0 && all[i]->left + all[i]->width <= width));
+        assert_true(!all[i]->width || (all[i]->top >= 0 && all[i]->top + all[i]->height <= height));
+        for (int j = 0; j < i; j++)
+          assert_true(apart(all[i], all[j]));
+      }
+      assert_true(at.list_rows >= 1 &&
+                  (!at.list.width || at.list_rows < 2 || (at.list_rows + 1) * type.line <= at.list.height));
+    }
+}
+
 int main(void) {
 #define CASE(function) cmocka_unit_test_setup_teardown(function, begin, end)
   const struct CMUnitTest tests[] = {
       CASE(a_prompt_is_typed), CASE(escape_leaves_it), CASE(negative_and_history), CASE(of_a_blend_the_last_one),
       CASE(composed),          CASE(the_list),         CASE(a_text_of_the_list),   CASE(refused),
+      CASE(shown_as_text),     CASE(places),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -143,8 +143,8 @@ int hub_run(struct hub *hub, const char *command, double value, struct error *er
   const struct command_entry *entry = find_command(command);
   if (!entry)
     return error_set(err, STATUS_USAGE, "there is no command \"%.60s\"", command);
-  if (!strncmp(entry->name, "quit", 4))
-    return error_set(err, STATUS_USAGE, "%s: the program ends by its own keys alone", entry->name);
+  if (entry->here)
+    return error_set(err, STATUS_USAGE, "%s: the window's own keys alone do that", entry->name);
   if (isnan(value))
     value = entry->value;
   if (isnan(value))

@@ -575,11 +575,11 @@ static const struct command_entry table[] = {
     {"seed-back", "z", KEY_NONE, NULL, "back towards the seed before", true, true, run_seed_position,
      PARAMETER_SEED_POSITION, -0.05},
     {"edit-prompt", "/", KEY_ENTER, "Enter /", "type the prompt; Enter sets it, Esc leaves it", false, true, run_panel,
-     PARAMETER_NONE, PANEL_PROMPT},
+     PARAMETER_NONE, PANEL_PROMPT, true},
     {"edit-negative", "n", KEY_NONE, "n", "type the negative prompt", false, true, run_panel, PARAMETER_NONE,
-     PANEL_NEGATIVE},
+     PANEL_NEGATIVE, true},
     {"parameters", "", KEY_TAB, "Tab", "list of all parameters, for arrows, numbers and the mouse", false, true,
-     run_panel, PARAMETER_NONE, PANEL_LIST},
+     run_panel, PARAMETER_NONE, PANEL_LIST, true},
     {"pause", " ", KEY_NONE, "space", "pause", false, true, run_switch, PARAMETER_PAUSE, 0},
     {"next-source", "g", KEY_NONE, "g G", "next source, the one before", false, false, run_source, PARAMETER_SOURCE, 1},
     {"source-before", "G", KEY_NONE, NULL, "the source before", false, false, run_source, PARAMETER_SOURCE, -1},
@@ -606,8 +606,9 @@ static const struct command_entry table[] = {
     {"help", "?", KEY_F1, "? F1", "this help", false, false, run_switch, PARAMETER_HELP, 0},
     {"leave", "", KEY_ESCAPE, "Esc", "leave this help, then full screen", false, false, run_leave, PARAMETER_NONE, 0},
     {"quit", "q", KEY_NONE, "q q", "quit, when pressed twice within a second", false, false, run_quit, PARAMETER_NONE,
-     0},
-    {"quit-at-once", "q", KEY_CONTROL, "Ctrl q", "quit at once", false, false, run_quit_at_once, PARAMETER_NONE, 0},
+     0, true},
+    {"quit-at-once", "q", KEY_CONTROL, "Ctrl q", "quit at once", false, false, run_quit_at_once, PARAMETER_NONE, 0,
+     true},
 };
 
 const struct command_entry *commands_table(int *count) {

@@ -85,6 +85,7 @@ struct command_entry {
   void (*run)(struct live_state *state, const struct command_call *call);
   enum parameter parameter; /* that it changes; PARAMETER_NONE: none */
   double value;             /* that its keys give it; NaN: their digit */
+  bool here;                /* a hand at the window alone runs it, nothing from outside */
 };
 
 const struct command_entry *commands_table(int *count);

@@ -7,7 +7,8 @@ static int least(int a, int b) {
 }
 
 static struct hud_area area(int left, int top, int width, int height) {
-  return width > 0 && height > 0 ? (struct hud_area){left, top, width, height} : (struct hud_area){left, top, 0, 0};
+  return left >= 0 && top >= 0 && width > 0 && height > 0 ? (struct hud_area){left, top, width, height}
+                                                          : (struct hud_area){left, top, 0, 0};
 }
 
 static void place_list(struct hud_places *places, int width, int bottom, int most, const struct hud_type *type) {
