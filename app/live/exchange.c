@@ -40,11 +40,15 @@ static void adopt_engine(struct live *live) {
   }
 }
 
+void live_was_told(struct live *live, enum log_level level) {
+  if (level == LOG_WARNING || live->options->verbose > 0)
+    live->notice_told_ns = live->state.notice_until_ns;
+}
+
 /* The notice is said on the terminal as well. */
 static void tell(struct live *live, enum log_level level) {
   log_line(&live->log, level, "%s", live->state.notice);
-  if (level == LOG_WARNING || live->options->verbose > 0)
-    live->notice_told_ns = live->state.notice_until_ns;
+  live_was_told(live, level);
 }
 
 static void tell_snapshot(struct live *live, bool wait, int64_t now_ns) {

@@ -157,6 +157,8 @@ void live_close_scripts(struct live *live);
 
 /* Takes what came from outside, and brings window, reader and engine thread to what the state says. */
 void live_exchange(struct live *live, int64_t now_ns);
+/* What the notice says was logged at this level: where nobody sees notices it need not be said again. */
+void live_was_told(struct live *live, enum log_level level);
 /* Those asked for before the window closed, too. */
 void live_finish_snapshots(struct live *live);
 

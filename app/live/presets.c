@@ -53,6 +53,7 @@ static void take_wanted(struct live *live, int64_t now_ns) {
   if (wanted && take(live, wanted, now_ns, &err)) {
     live_notice(&live->state, now_ns, "%s", err.message);
     log_line(&live->log, LOG_WARNING, "%s", err.message);
+    live_was_told(live, LOG_WARNING);
     parameters_set_number(&live->state.settings.values, PARAMETER_SAVED_PRESET, 0, live->preset_taken, &ignored);
   } else {
     live->preset_taken = wanted;
@@ -64,8 +65,10 @@ void live_follow_presets(struct live *live, int64_t now_ns) {
   char line[sizeof state->notice];
   if (!live->presets)
     return;
-  if (presets_file_follow(live->presets, line, sizeof line))
+  if (presets_file_follow(live->presets, line, sizeof line)) {
     live_notice(state, now_ns, "%s", line);
+    live_was_told(live, LOG_INFO);
+  }
   state->presets = presets_file_count(live->presets);
   for (; live->presets_told != state->presets_asked; live->presets_told++)
     presets_file_save(live->presets, &state->settings.values);

@@ -126,6 +126,7 @@ static void follow_recording(struct live *live, int64_t now_ns) {
   } else if (wanted && !live->recording && begin_recording(live, &err)) {
     live_notice(&live->state, now_ns, "%s", err.message);
     log_line(&live->log, LOG_WARNING, "%s", err.message);
+    live_was_told(live, LOG_WARNING);
     refuse_recording(live);
   } else if (!wanted && live->recording && !live->record_ending) {
     outputs_end(live->outputs, live->recording);
@@ -135,8 +136,10 @@ static void follow_recording(struct live *live, int64_t now_ns) {
 
 void live_follow_outputs(struct live *live, int64_t now_ns) {
   char line[sizeof live->state.notice];
-  if (outputs_follow(live->outputs, line, sizeof line))
+  if (outputs_follow(live->outputs, line, sizeof line)) {
     live_notice(&live->state, now_ns, "%s", line);
+    live_was_told(live, LOG_INFO);
+  }
   follow_recording(live, now_ns);
   outputs_get_figures(live->outputs, &live->output_figures);
 }
