@@ -182,6 +182,14 @@ static struct frame wait_for_number(struct reading *reading, int number) {
   return (struct frame){0};
 }
 
+static struct frame wait_for_width(struct reading *reading, int width) {
+  struct frame frame;
+  do
+    frame = wait_for_number(reading, LATE);
+  while (frame.width != width);
+  return frame;
+}
+
 static void wait_for_loss(struct reading *reading, struct reader_status *status) {
   for (int i = 0; i < PATIENCE_MS; i++) {
     reader_get_status(reading->reader, status);
@@ -277,16 +285,34 @@ static void stream_goes_on(void **state) {
   wait_for_loss(&reading, &status);
   assert_true(status.opened);
   assert_non_null(strstr(status.reason, "nothing came for 0.3 s"));
-  struct frame large = wait_for_number(&reading, LATE);
-  while (large.width != 96)
-    large = wait_for_number(&reading, LATE);
-  assert_int_equal(large.height, 80);
+  assert_int_equal(wait_for_width(&reading, 96).height, 80);
   assert_true(reader_get_info(reading.reader, &info));
   assert_true(info.width == 96 && info.height == 80);
-  while (large.width != 64)
-    large = wait_for_number(&reading, LATE);
+  wait_for_width(&reading, 64);
   assert_int_equal(reading_end(&reading, NULL), 0);
   server_end(&server);
+}
+
+/* Another size in the midst of a line that stays; another codec is nothing that came, and found when it is opened
+ * again.
+ */
+static void change_in_mid_stream(void **state) {
+  (void)state;
+  static const struct reply replies[][2] = {
+      {{TS_HEAD, "sizes.ts", true, false}, {NULL, NULL, true, false}},
+      {{TS_HEAD, "codecs.ts", true, false}, {TS_HEAD, "changed.ts", true, false}}};
+  for (int i = 0; i < 2; i++) {
+    struct server server;
+    struct reading reading;
+    struct source_info info;
+    server_start(&server, true, replies[i], 2);
+    reading_start(&reading, "http", server.port, i ? 0.3 : 600);
+    assert_int_equal(wait_for_width(&reading, 96).height, 80);
+    assert_true(reader_get_info(reading.reader, &info));
+    assert_true(info.width == 96 && info.height == 80);
+    assert_int_equal(reading_end(&reading, NULL), 0);
+    server_end(&server);
+  }
 }
 
 /* A sender that is not there yet is waited for. */
@@ -384,10 +410,10 @@ static void make_clip(const char *picture, const char *output) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(newest_frame_at_once),       cmocka_unit_test(file_over_http_is_paced),
-      cmocka_unit_test(pipe_is_a_stream_when_live), cmocka_unit_test(stream_goes_on),
-      cmocka_unit_test(sender_comes_late),          cmocka_unit_test(mistakes_are_told_from_absence),
-      cmocka_unit_test(can_always_be_left),
+      cmocka_unit_test(newest_frame_at_once),           cmocka_unit_test(file_over_http_is_paced),
+      cmocka_unit_test(pipe_is_a_stream_when_live),     cmocka_unit_test(stream_goes_on),
+      cmocka_unit_test(change_in_mid_stream),           cmocka_unit_test(sender_comes_late),
+      cmocka_unit_test(mistakes_are_told_from_absence), cmocka_unit_test(can_always_be_left),
   };
   av_log_set_level(AV_LOG_QUIET);
   if (!clips_open())
@@ -396,6 +422,8 @@ int main(void) {
   make_clip("64x48:r=25,format=yuv420p", "-c:v mpeg2video -qscale 1 -g 5 quick.ts");
   make_clip("64x48:r=2,format=yuvj420p", "-c:v mjpeg -qscale 1 -f mpjpeg slow.mjpeg");
   make_clip("96x80:r=25,format=yuv420p", "-c:v libx264 -qp 0 -g 5 -bf 0 changed.ts");
+  make_clip("64x48:r=25,format=yuv420p", "-c:v libx264 -qp 0 -g 5 -bf 0 small.ts");
+  shell("cat small.ts changed.ts >sizes.ts; cat quick.ts changed.ts >codecs.ts");
   shell("echo '<html><body>no video</body></html>' >page.html");
   int failed = cmocka_run_group_tests(tests, NULL, NULL);
   clips_close();
