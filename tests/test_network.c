@@ -365,6 +365,7 @@ static void mistakes_are_told_from_absence(void **state) {
   assert_int_equal(source_open(&source, spec, &live, &err), SOURCE_NOT_YET);
   assert_non_null(strstr(err.message, "refused"));
   assert_int_equal(source_open(&source, "http://no such host/a.ts", &live, &err), -1);
+  assert_non_null(strstr(err.message, "no computer"));
   assert_int_equal(source_open(&source, "nonsense://127.0.0.1/a.ts", &live, &err), -1);
   const struct {
     const struct reply *reply;

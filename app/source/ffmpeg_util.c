@@ -180,7 +180,10 @@ static void say_refused(const char *spec, const char *url, const AVInputFormat *
   const char *hint = protocols_hint(format ? format : find_format(url));
   bool unknown = !*hint && (code == AVERROR_EOF || code == AVERROR_INVALIDDATA);
   error_set(err, code == AVERROR(ENOMEM) ? STATUS_FAILED : STATUS_INPUT, "%s: cannot be opened: %s%s", spec,
-            unknown ? "this is no video FFmpeg knows, or it is damaged" : ffmpeg_reason(code, reason), hint);
+            unknown                                        ? "this is no video FFmpeg knows, or it is damaged"
+            : code == AVERROR(EIO) && is_unknown_host(url) ? "no computer is known by this name"
+                                                           : ffmpeg_reason(code, reason),
+            hint);
 }
 
 /* FFmpeg draws any file whose name ends with .txt on a terminal's screen. */
