@@ -4,6 +4,7 @@
 
 #include <arpa/inet.h>
 #include <fcntl.h>
+#include <math.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
@@ -13,6 +14,8 @@
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
+
+#include <cjson/cJSON.h>
 
 #include "tests/clips.h"
 #include "tests/program.h"
@@ -887,6 +890,54 @@ static void test_presets(void **state) {
   program_expect(2, "names the file", "live still.mkv --saved-preset 1");
 }
 
+static double figure(const cJSON *object, const char *name) {
+  const cJSON *item = cJSON_GetObjectItem(object, name);
+  if (!cJSON_IsNumber(item))
+    fail_msg("%s is missing", name);
+  return item->valuedouble;
+}
+
+static const cJSON *row_of(const cJSON *json, const char *name) {
+  const cJSON *row;
+  cJSON_ArrayForEach(row, cJSON_GetObjectItem(json, "rows")) {
+    if (!strcmp(cJSON_GetStringValue(cJSON_GetObjectItem(row, "name")), name))
+      return row;
+  }
+  fail_msg("there is no row %s", name);
+  return NULL;
+}
+
+/* Whatever the times are: each picture has its frame's number, stages add up to the whole, and all are counted. */
+static void test_bench(void **state) {
+  (void)state;
+  enum { FRAMES = 15 };
+  program_expect(0, NULL,
+                 "bench --live --size 64x96 --frames %d --warmup 2 --threads 1 --window 200x300 -y --json l.json",
+                 FRAMES);
+  char *text = (char *)shell_output(NULL, "cat l.json");
+  cJSON *json = cJSON_Parse(text);
+  free(text);
+  const cJSON *live = cJSON_GetObjectItem(json, "live"), *all = row_of(json, "capture to presented"), *change;
+  double presented = figure(live, "presented"), repeated = figure(live, "repeated"), sum = 0;
+  static const char *const stages[] = {"capture to engine", "engine to picture", "picture to presented"};
+  for (int i = 0; i < 3; i++)
+    sum += figure(row_of(json, stages[i]), "mean_ms");
+  assert_true(presented >= FRAMES && figure(live, "unread") == 0);
+  assert_true(figure(all, "frames") == presented - repeated && figure(live, "missed") <= presented);
+  assert_true(figure(all, "min_ms") > 0 && fabs(sum - figure(all, "mean_ms")) < 1e-3);
+  assert_true(figure(row_of(json, "engine, in the window"), "frames") == presented);
+  assert_true(figure(row_of(json, "compute only"), "frames") == FRAMES);
+  assert_true(figure(live, "engine_cpu_us") > 0 && figure(live, "window_cpu_us") > 0);
+  cJSON_ArrayForEach(change, cJSON_GetObjectItem(live, "changes")) {
+    assert_true(figure(change, "count") == 4 && figure(change, "median_frames") >= 1);
+    assert_true(figure(change, "most_frames") >= figure(change, "median_frames"));
+  }
+  cJSON_Delete(json);
+  program_expect(2, "bench --live", "bench --input-fps 30");
+  program_expect(2, "go without it", "bench --live --sweep size");
+  program_expect(6, "no window", "unset DISPLAY; @ bench --live --size 64x64 --frames 1 --warmup 0 --threads 1");
+}
+
 /* Xlib would end the program itself. The last test on this screen, or any. */
 static void test_server_gone(void **state) {
   (void)state;
@@ -945,6 +996,7 @@ int main(int argc, char **argv) {
       CASE(test_no_source),
       CASE(test_records_and_sends),
       CASE(test_presets),
+      CASE(test_bench),
       CASE(test_no_display),
       CASE(test_server_gone),
   };

@@ -12,12 +12,16 @@
 #include "app/run/pipeline.h"
 #include "app/run/report.h"
 #include "app/commands/setup.h"
+#include "app/live/probe.h"
 #include "app/run/trace_json.h"
 #include "unet/base/platform.h"
 
 /* Without --frames a row runs for about so long, within these bounds. */
 static const double row_seconds = 5;
 static const double profile_seconds = 15;
+/* --live, without --frames and --duration; without --warmup; without --input-fps. */
+static const double live_seconds = 10;
+enum { LIVE_WARMUP = 30, LIVE_FPS = 60 };
 enum { FRAMES_MIN = 50, FRAMES_MAX = 2000, WARMUP = 5, TRACED_MAX = 200, SPANS_A_FRAME = 8 };
 
 struct bench {
@@ -295,9 +299,108 @@ static int measure_sweep(struct bench *bench, struct error *err) {
   return sweep_run(&bench->report.sweep, bench->engine, bench->prepared, &request, err);
 }
 
+/* --- live --- */
+
+/* The window that shows a source with a marker, in the picture's size, so that both stand in it pixel by pixel. */
+static int show_options(const struct bench *bench, char *source, size_t size, struct options *show, struct error *err) {
+  const struct options *options = bench->options;
+  const struct engine_shape *shape = &bench->report.prepared.shape;
+  int width = options->input_width ? options->input_width : shape->width;
+  int height = options->input_height ? options->input_height : shape->height;
+  snprintf(source, size, "pattern-marked:%dx%d", width, height);
+  *show = *options;
+  show->command = COMMAND_LIVE;
+  show->input = source;
+  show->frames = 0;
+  show->duration = 0;
+  show->input_width = show->input_height = 0;
+  show->input_fps = options->input_fps > 0 ? options->input_fps : LIVE_FPS;
+  struct parameters *values = &show->values;
+  return parameters_set_size(values, PARAMETER_SIZE, 0, shape->width, shape->height, err) ||
+                 parameters_set_number(values, PARAMETER_HUD, 0, false, err) ||
+                 parameters_set_number(values, PARAMETER_FIT, 0, FIT_STRETCH, err) ||
+                 parameters_set_number(values, PARAMETER_SPLIT, 0, true, err) ||
+                 parameters_set_number(values, PARAMETER_SPLIT_AT, 0,
+                                       fmin(1, marker_width((double)shape->width / shape->height)), err)
+             ? -1
+             : 0;
+}
+
+static void add_probed(struct bench *bench, const struct live_probe *probe) {
+  const struct sightings *seen = &probe->seen;
+  double rate = sightings_rate(seen), seconds = rate > 0 ? (double)seen->presented / rate : 0;
+  add_row(bench, "engine, in the window", "its own time for a frame while the window shows it", &seen->frame, seconds);
+  add_row(bench, "capture to engine", "from the frame's capture until the engine takes it", &seen->taken, seconds);
+  add_row(bench, "engine to picture", "from then until the picture is there", &seen->finished, seconds);
+  add_row(bench, "picture to presented", "from then until it was read back from the window", &seen->shown, seconds);
+  add_row(bench, "capture to presented", "all of that: the latency as a user sees it", &seen->latency, seconds);
+  add_row(bench, "prompt to visible", "from a new prompt until a picture that shows it is presented",
+          &probe->change[CHANGE_PROMPT].ms, 0);
+  add_row(bench, "strength to visible", "likewise, of another strength", &probe->change[CHANGE_STRENGTH].ms, 0);
+}
+
+static void report_live(struct bench *bench, const struct live_probe *probe, double source_fps) {
+  static const char *const names[PROBE_CHANGES] = {"prompt", "strength"};
+  const struct sightings *seen = &probe->seen;
+  struct report_live *live = &bench->report.live;
+  *live = (struct report_live){.measured = true,
+                               .source_fps = source_fps,
+                               .shown_fps = sightings_rate(seen),
+                               .deadline_ms = seen->deadline_ms,
+                               .presented = seen->presented,
+                               .missed = seen->missed,
+                               .dropped = seen->dropped,
+                               .repeated = seen->repeated,
+                               .unread = seen->unread,
+                               .is_front = !probe->reads_back,
+                               .engine_cpu_us = probe->engine_cpu_us,
+                               .window_cpu_us = probe->window_cpu_us,
+                               .engine_ms = stats_quantile(&seen->frame, 0.5),
+                               .compute_ms = bench->report.rows[bench->report.row_count - 1].times.median_ms};
+  for (int i = 0; i < PROBE_CHANGES; i++) {
+    const struct stats *frames = &probe->change[i].frames;
+    live->change[i] =
+        (struct report_change){names[i], frames->count, round(stats_quantile(frames, 0.5)), frames->max_ms};
+  }
+}
+
+/* After the engine alone, which makes room for the window's. */
+static int measure_live(struct bench *bench, struct error *err) {
+  const struct options *options = bench->options;
+  struct options show;
+  char source[64];
+  if (measure_compute(bench, err))
+    return -1;
+  double compute_ms = bench->report.rows[bench->report.row_count - 1].times.median_ms;
+  engine_get_info(bench->engine, &bench->report.engine);
+  prepared_get_info(bench->prepared, &bench->report.prepared);
+  if (show_options(bench, source, sizeof source, &show, err))
+    return -1;
+  engine_close(&bench->engine);
+  struct live_probe probe = {.warmup = options->warmup >= 0 ? options->warmup : LIVE_WARMUP,
+                             .frames = options->frames,
+                             .seconds = options->duration > 0 ? options->duration
+                                        : options->frames     ? 0
+                                                              : live_seconds,
+                             .seen.deadline_ms = 1e3 / show.input_fps + compute_ms + 1};
+  if (live_perform(&show, &probe, err))
+    return -1;
+  if (!probe.ended)
+    return error_set(err, STATUS_FAILED, "--live: the window was closed before all was measured");
+  if (!probe.seen.latency.count)
+    return error_set(err, STATUS_OUTPUT, "--live: the window shows no frame's number (the marker is not to be read)");
+  report_live(bench, &probe, show.input_fps);
+  add_probed(bench, &probe);
+  snprintf(bench->source, sizeof bench->source, "test pattern with a marker, %s, %g fps", strchr(source, ':') + 1,
+           show.input_fps);
+  return 0;
+}
+
 /* What was asked for: a profile, a sweep, or frame rates where it was neither. */
 static int measure(struct bench *bench, struct error *err) {
   const struct options *options = bench->options;
+  if (options->live)
+    return measure_live(bench, err);
   if ((options->profile && measure_profile(bench, err)) || (options->sweep && measure_sweep(bench, err)))
     return -1;
   if (options->profile || options->sweep)
@@ -307,8 +410,10 @@ static int measure(struct bench *bench, struct error *err) {
 
 static int write_report(struct bench *bench, struct error *err) {
   struct report *report = &bench->report;
-  engine_get_info(bench->engine, &report->engine);
-  prepared_get_info(bench->prepared, &report->prepared);
+  if (bench->engine) {
+    engine_get_info(bench->engine, &report->engine);
+    prepared_get_info(bench->prepared, &report->prepared);
+  }
   report->peak_bytes = platform_peak_memory();
   report->source = bench->source;
   bool json_alone = bench->options->json && !strcmp(bench->options->json, "-");
@@ -349,6 +454,24 @@ static int run(struct bench *bench, struct error *err) {
   return failed ? -1 : write_report(bench, err);
 }
 
+static int check_live(const struct options *options, struct error *err) {
+  const struct {
+    bool given;
+    const char *name;
+  } alone[] = {{options->input_fps > 0, "input-fps"},
+               {options->duration > 0, "duration"},
+               {options->window_width > 0, "window"}};
+  for (size_t i = 0; !options->live && i < sizeof alone / sizeof *alone; i++)
+    if (alone[i].given)
+      return error_set(err, STATUS_USAGE, "--%s is for bench --live, which shows the pattern in a window",
+                       alone[i].name);
+  if (options->live && (options->profile || options->sweep || options->trace))
+    return error_set(err, STATUS_USAGE, "--live measures the window: --profile, --sweep and --trace go without it");
+  if (options->live && !setup_needs_input(options))
+    return error_set(err, STATUS_USAGE, "--live follows frames through the window: --text-to-image has none");
+  return 0;
+}
+
 /* Before anything is measured: whether what it is to be written to may be written. */
 static int check_files(const struct options *options, struct error *err) {
   const char *const files[] = {options->json, options->save, options->trace, options->report};
@@ -362,7 +485,7 @@ int command_bench(const struct options *options, struct error *err) {
   struct bench bench = {.options = options};
   setup_log(&bench.log, options);
   setup_source_options(&bench.source_options, options, false, &bench.log);
-  if (check_files(options, err))
+  if (check_live(options, err) || check_files(options, err))
     return -1;
   int status = run(&bench, err);
   engine_close(&bench.engine);

@@ -20,6 +20,8 @@ struct mail {
   double frame_ms;      /* the engine's own time for it */
   bool missed;          /* it was not there within the budget, from when its input was */
   bool again;           /* its input was shown before; only the controls differ */
+  long heeded;          /* changes that reached the engine before it, as loop_send counts them */
+  bool whole;           /* it shows all of them */
 };
 
 struct mailbox {

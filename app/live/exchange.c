@@ -103,7 +103,7 @@ static void tell_size(struct live *live, const struct engine_shape *before) {
 static void exchange_settings(struct live *live) {
   struct live_state *state = &live->state;
   const struct engine_shape before = live->engine.prepared.shape;
-  loop_send(live->loop, &state->settings.values);
+  live->sent = loop_send(live->loop, &state->settings.values);
   bool ready = loop_get_settings(live->loop, &state->settings);
   loop_get_status(live->loop, &live->engine);
   live->stalled = live->shown && loop_is_stalled(live->engine.busy_ms, live->figures.frame_ms_now);

@@ -27,6 +27,8 @@ static int run(struct live *live, struct error *err) {
     bool changed = live_handle_events(live, now_ns);
     if (window_check(live->window, err))
       return -1;
+    if (live->probe)
+      live_probe_turn(live, now_ns);
     live_exchange(live, now_ns);
     bool fresh = live_take_picture(live);
     changed |= live_cover(live, platform_now_ns());
@@ -91,7 +93,11 @@ static int open_all(struct live *live, struct error *err) {
 }
 
 int command_live(const struct options *options, struct error *err) {
-  struct live live = {.options = options, .figures.budget_ms = fmax(0, options->budget_ms)};
+  return live_perform(options, NULL, err);
+}
+
+int live_perform(const struct options *options, struct live_probe *probe, struct error *err) {
+  struct live live = {.options = options, .probe = probe, .figures.budget_ms = fmax(0, options->budget_ms)};
   mailbox_init(&live.frames);
   mailbox_init(&live.pictures);
   int status = open_all(&live, err);

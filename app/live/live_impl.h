@@ -9,6 +9,7 @@
  * view.c      window, events, overlay, drawing
  * sources.c   which source of several is shown
  * clients.c   those who set values from outside
+ * probe.c     what bench measures of all that
  * live.c      the turn from the first picture to the last */
 #ifndef APP_LIVE_LIVE_IMPL_H
 #define APP_LIVE_LIVE_IMPL_H
@@ -23,6 +24,7 @@
 #include "app/control/script.h"
 #include "app/control/web.h"
 #include "app/live/figures.h"
+#include "app/live/probe.h"
 #include "app/options/options.h"
 #include "app/run/control_source.h"
 #include "app/run/loop.h"
@@ -114,6 +116,8 @@ struct live {
   bool stalled;                     /* the engine, which has made pictures before */
   bool frozen;                      /* what is held was shown last when that began */
   uint64_t source_serial;           /* of the frame that would be seen past the engine; 0: none yet */
+  long sent;                        /* changes, to the loop */
+  struct live_probe *probe;         /* NULL: nobody measures */
 };
 
 /* --- open.c --- */
@@ -185,6 +189,13 @@ const char *live_describe_outputs(const struct live *live, char *words, size_t s
 int live_outputs_hold(const struct live *live);
 void live_close_outputs(struct live *live);
 
+/* --- probe.c --- */
+
+/* Before an exchange: changes what is due to change. Ends the program when enough was seen. */
+void live_probe_turn(struct live *live, int64_t now_ns);
+/* Right after a picture was presented. */
+void live_probe_look(struct live *live);
+
 /* --- view.c --- */
 
 int live_open_window(struct live *live, struct error *err);
@@ -201,6 +212,8 @@ bool live_take_picture(struct live *live);
 bool live_cover(struct live *live, int64_t now_ns);
 /* Draws where there is something new to be seen. fresh: a picture was taken; changed: something else may look anew. */
 void live_draw(struct live *live, bool fresh, bool changed, int64_t now_ns);
+/* A column of the picture as the output shows it: as present_read_column. */
+int live_read_column(struct live *live, bool front, float x, uint8_t *rgba, int most);
 /* What is to be said of the source or the engine before all else; "": nothing. Returns whether it is bad news. */
 bool live_describe_state(struct live *live, char *words, size_t size);
 

@@ -407,6 +407,14 @@ static void draw_output(struct live *live) {
   live->drawn_ns = platform_now_ns();
 }
 
+int live_read_column(struct live *live, bool front, float x, uint8_t *rgba, int most) {
+  int width, height;
+  window_use(live->window, WINDOW_OUTPUT);
+  window_get_size(live->window, &width, &height);
+  const struct present_view view = make_view(live, WINDOW_OUTPUT, width, height);
+  return present_read_column(live->present, &view, front, x, rgba, most);
+}
+
 /* After the output, never before it, and not with every picture. */
 static void draw_operator(struct live *live, int64_t now_ns) {
   int width, height;
@@ -450,6 +458,8 @@ void live_draw(struct live *live, bool fresh, bool changed, int64_t now_ns) {
     changed |= update_overlay(live, now_ns);
   if (fresh || changed)
     draw_output(live);
+  if (fresh && live->shown && live->probe)
+    live_probe_look(live);
   if (fresh && live->shown) {
     count_shown(live);
     hub_show(live->hub, &live->shown->frame);
@@ -464,7 +474,7 @@ void live_close_window(struct live *live) {
   hud_close(&live->hud);
   present_close(&live->present);
   window_close(&live->window);
-  if (live->options->verbose < 0)
+  if (live->options->verbose < 0 || live->probe)
     return;
   live_figures_print(&live->figures, live->engine.info.device, stderr);
   setup_print_behind(stderr, &live->engine.prepared, live_figures_mean_fps(&live->figures));

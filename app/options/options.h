@@ -65,6 +65,7 @@ struct options {
   bool overwrite;
 
   /* bench */
+  bool live;                  /* the window */
   long warmup;                /* frames before measuring; -1: chosen */
   const char *json;           /* file, or "-" for standard output */
   const char *save, *compare; /* files of reports; NULL: none */

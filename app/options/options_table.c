@@ -102,8 +102,9 @@ const struct option option_table[] = {
              "and screens"},
     {"input-size", 0, OPTION_SIZE, GROUP_INPUT, LIVE | RENDER | BENCH, "WxH", AT(input_width), .min = 1, .max = 16384,
      .help = "size asked of a camera, screen or the test pattern; sizes may have names, too, as in hd720"},
-    {"input-fps", 0, OPTION_REAL, GROUP_INPUT, LIVE | RENDER, "X", AT(input_fps), .min = 0.01, .max = 1000,
-     .help = "frame rate asked of a camera, screen or the test pattern; of a picture sequence (default: 25)"},
+    {"input-fps", 0, OPTION_REAL, GROUP_INPUT, ENGINE, "X", AT(input_fps), .min = 0.01, .max = 1000,
+     .help = "frame rate asked of a camera, screen or the test pattern; of a picture sequence (default: 25); of "
+             "bench --live (default: 60)"},
     {"mirror", 0, OPTION_PARAMETER, GROUP_INPUT, LIVE, .parameter = PARAMETER_MIRROR},
     {"playlist", 0, OPTION_TEXT, GROUP_INPUT, LIVE, "FILE", .value = VALUE_FILE, AT(playlist),
      .help = "file that names sources, one a line, as M3U does; they follow those of the command line"},
@@ -113,8 +114,8 @@ const struct option option_table[] = {
      .help = "start again at the end of a file, or of a list of sources; a still picture stays anyway"},
     {"start", 0, OPTION_SECONDS, GROUP_INPUT, LIVE | RENDER, "TIME", AT(start), .min = 0, .max = COUNT_MAX,
      .help = "begin so far into the input: seconds, or as in 500ms, 0:02, 1:02:03.5"},
-    {"duration", 0, OPTION_SECONDS, GROUP_INPUT, LIVE | RENDER, "TIME", AT(duration), .min = 0.001, .max = COUNT_MAX,
-     .help = "render so much of the input; live: quit after so long"},
+    {"duration", 0, OPTION_SECONDS, GROUP_INPUT, ENGINE, "TIME", AT(duration), .min = 0.001, .max = COUNT_MAX,
+     .help = "render so much of the input; live: quit after so long; bench --live: measure for so long (default: 10)"},
     {"read-timeout", 0, OPTION_SECONDS, GROUP_INPUT, LIVE, "TIME", AT(read_timeout), .min = 0.05, .max = COUNT_MAX,
      .help = "a stream or camera that gives nothing for so long is lost, and opened again until it is back (default: "
              "2)"},
@@ -142,9 +143,13 @@ const struct option option_table[] = {
              "is recorded to; several times"},
 
     {"warmup", 0, OPTION_LONG, GROUP_BENCH, BENCH, "N", AT(warmup), .min = 0, .max = COUNT_MAX,
-     .help = "frames before measuring begins (default: 5)"},
+     .help = "frames before measuring begins (default: 5; with --live 30)"},
     {"json", 0, OPTION_TEXT, GROUP_BENCH, BENCH, "FILE", .value = VALUE_FILE, AT(json),
      .help = "write the figures as JSON, to standard output for -"},
+    {"live", 0, OPTION_FLAG, GROUP_BENCH, BENCH, AT(live),
+     .help = "measure the window: frames that carry their number and capture time are read back from it, so that what "
+             "is counted is what a user sees, from capture to engine, picture and screen, with misses, drops, and the "
+             "pictures until a new prompt is visible"},
     {"profile", 0, OPTION_FLAG, GROUP_BENCH, BENCH, AT(profile),
      .help = "say where the time of a frame goes, op by op, in place of frame rates; --frames sets how often each is "
              "measured"},
@@ -180,7 +185,7 @@ const struct option option_table[] = {
     {"record-script", 0, OPTION_TEXT, GROUP_WINDOW, LIVE, "FILE", .value = VALUE_FILE, AT(record_script),
      .help = "writes all that is set while the window runs, so that --script plays it again"},
     {"fullscreen", 'f', OPTION_ON, GROUP_WINDOW, LIVE, .parameter = PARAMETER_FULLSCREEN},
-    {"window", 0, OPTION_SIZE, GROUP_WINDOW, LIVE, "WxH", AT(window_width), .min = 16, .max = 16384,
+    {"window", 0, OPTION_SIZE, GROUP_WINDOW, LIVE | BENCH, "WxH", AT(window_width), .min = 16, .max = 16384,
      .help = "size of the window"},
     {"display", 0, OPTION_TEXT, GROUP_WINDOW, LIVE, "N|NAME", AT(display),
      .help =
@@ -241,7 +246,7 @@ const struct command_text command_table[] = {
      2, 2},
     {COMMAND_BENCH, "bench", "", "measure frame rate and latency",
      "Renders a built-in moving pattern and prints how long frames take: the engine alone, and the whole way from "
-     "source to sink.",
+     "source to sink; with --live, from capture to what the window presents.",
      0, 0},
     {COMMAND_INFO, "info", "[MODEL]", "say what a checkpoint contains, and which models and devices there are",
      "MODEL is a checkpoint: a name, a folder or one file; of another file it says what that is. Without MODEL it says "

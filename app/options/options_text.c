@@ -238,7 +238,8 @@ static void generate_man(FILE *out) {
         "reverie render clip.mp4 \\- | mpv \\-\n"
         "reverie fetch stabilityai/sd\\-turbo && reverie live \\-\\-model sd\\-turbo\n"
         "reverie live /dev/video0 \\-\\-prompt \"pencil sketch\"\n"
-        "reverie bench \\-\\-size 512x512 \\-\\-json \\-\n.fi\n.SH SEE ALSO\n.BR ffmpeg (1)\n",
+        "reverie bench \\-\\-size 512x512 \\-\\-json \\-\n"
+        "reverie bench \\-\\-live \\-\\-input\\-fps 60\n.fi\n.SH SEE ALSO\n.BR ffmpeg (1)\n",
         out);
 }
 

@@ -91,6 +91,8 @@ void platform_become(const char *path, char **argv);
 double platform_process_age_ms(void);
 /* The most memory that it has had; 0: not known. */
 size_t platform_peak_memory(void);
+/* Time that the calling thread has had of a processor. */
+int64_t platform_thread_cpu_ns(void);
 void platform_local_time(struct tm *local);
 
 #endif

@@ -295,6 +295,12 @@ size_t platform_peak_memory(void) {
   return getrusage(RUSAGE_SELF, &usage) ? 0 : (size_t)usage.ru_maxrss * 1024;
 }
 
+int64_t platform_thread_cpu_ns(void) {
+  struct timespec used;
+  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &used);
+  return (int64_t)used.tv_sec * 1000000000 + used.tv_nsec;
+}
+
 void platform_local_time(struct tm *local) {
   time_t now = time(NULL);
   localtime_r(&now, local);

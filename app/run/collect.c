@@ -1,4 +1,5 @@
 /* What comes out of the engine, and what never does. */
+#include "app/platform/app_platform.h"
 #include "app/run/loop_impl.h"
 #include "unet/base/platform.h"
 
@@ -33,7 +34,9 @@ int loop_collect(struct loop *loop) {
   struct mail mail = {.frame = made.picture,
                       .submitted_ns = made.submitted_ns,
                       .finished_ns = made.finished_ns,
-                      .again = companion->again};
+                      .again = companion->again,
+                      .heeded = companion->heeded,
+                      .whole = made.whole && companion->has_texts};
   /* With two in flight the second waited for the first: its own time starts when that was done. */
   int64_t began = mail.submitted_ns > loop->last_finished_ns ? mail.submitted_ns : loop->last_finished_ns;
   mail.frame_ms = (double)(mail.finished_ns - began) / 1e6;
@@ -44,6 +47,7 @@ int loop_collect(struct loop *loop) {
   loop->pictures++;
   pthread_mutex_lock(&loop->lock);
   loop->status.frames = loop->pictures;
+  loop->status.cpu_ms = (double)platform_thread_cpu_ns() * 1e-6;
   pthread_mutex_unlock(&loop->lock);
   mailbox_put(loop->out, &mail);
   return 0;

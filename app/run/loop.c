@@ -48,6 +48,7 @@ static void current_moment(struct loop *loop, struct moment *now) {
   round_size(loop, &loop->settings.values.size);
   settings_walk(&loop->settings, now_ns);
   now->settings = loop->settings;
+  loop->heeded = loop->sent;
   pthread_mutex_unlock(&loop->lock);
   settings_controls(&now->settings, now_ns, &now->controls);
 }
@@ -151,6 +152,8 @@ static int submit(struct loop *loop, const struct moment *now) {
   companion->put_ns = loop->newest ? loop->newest->put_ns : 0;
   companion->rung = follow_rung(loop);
   companion->ladder = loop->ladders;
+  companion->heeded = loop->heeded;
+  companion->has_texts = has_texts(loop, now);
   if (frame)
     request.identity = frame_identity(frame);
   if (loop->params.before && loop->params.before(loop->params.opaque, loop->engine, &request, &loop->err))
@@ -338,10 +341,12 @@ int loop_start(struct loop **out, const struct loop_params *params, struct mailb
   return 0;
 }
 
-void loop_send(struct loop *loop, const struct parameters *changes) {
+long loop_send(struct loop *loop, const struct parameters *changes) {
   pthread_mutex_lock(&loop->lock);
   settings_apply(&loop->settings, changes, platform_now_ns());
+  long sent = ++loop->sent;
   pthread_mutex_unlock(&loop->lock);
+  return sent;
 }
 
 bool loop_get_settings(struct loop *loop, struct settings *settings) {

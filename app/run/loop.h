@@ -45,6 +45,7 @@ struct loop_status {
   bool opening;                /* another engine, beside this one */
   long engines_refused;        /* so far; what they were wished for with has become what it was before */
   long frames;                 /* pictures made */
+  double cpu_ms;               /* that the thread has had of a processor until then */
   long dropped;                /* frames taken and replaced by newer ones before the engine got them */
 };
 
@@ -84,8 +85,8 @@ struct loop;
 int loop_start(struct loop **loop, const struct loop_params *params, struct mailbox *in, struct mailbox *out,
                struct error *err);
 /* The marked changes apply from the next frame on. Any thread may call this at any time; changes sent before the engine
- * is open wait for it. */
-void loop_send(struct loop *loop, const struct parameters *changes);
+ * is open wait for it. Returns how many were sent so far, this one among them: see mail.heeded. */
+long loop_send(struct loop *loop, const struct parameters *changes);
 /* What the engine follows now, without marks. False, and settings as they were, until it is open. */
 bool loop_get_settings(struct loop *loop, struct settings *settings);
 void loop_get_status(struct loop *loop, struct loop_status *status);

@@ -20,6 +20,8 @@ struct companion {
   struct frame input; /* held where the window wants it beside the result */
   bool again;
   int64_t put_ns; /* when the frame was there */
+  long heeded;    /* changes sent before it */
+  bool has_texts; /* the engine was given all that it asks for */
   int rung;       /* of the governor's; -1: none of them */
   long ladder;
 };
@@ -43,6 +45,7 @@ struct loop {
   struct moment last;                      /* of the last frame submitted */
   struct companion companions[COMPANIONS]; /* that of submit number n is at n modulo COMPANIONS */
   int depth;
+  long heeded;               /* changes that the moment has */
   long submitted, collected; /* runs */
   long pictures;             /* that came of them */
   int64_t last_finished_ns;
@@ -67,6 +70,7 @@ struct loop {
   /* Protected by lock */
   struct settings settings; /* marked: what somebody has set; before the engine is open, the changes so far */
   struct loop_status status;
+  long sent; /* changes */
 };
 
 /* --- loop.c --- */

@@ -13,6 +13,11 @@ static double megabytes(size_t bytes) {
   return (double)bytes * 1e-6;
 }
 
+/* Percent. */
+static double slower_by(const struct report_live *live) {
+  return live->compute_ms > 0 ? (live->engine_ms / live->compute_ms - 1) * 100 : 0;
+}
+
 static void print_rows(const struct report *report, FILE *out) {
   const struct engine_info *engine = &report->engine;
   fprintf(out, "%-26s %7s %8s %8s %8s %8s %8s %8s  (ms a frame)\n", "", "frames", "fps", "median", "p95", "p99", "max",
@@ -35,6 +40,21 @@ static void print_rows(const struct report *report, FILE *out) {
     fprintf(out, "energy: %.3f J a frame of the whole GPU, in \"compute only\"\n", report->joules);
 }
 
+static void print_live(const struct report_live *live, FILE *out) {
+  fprintf(out,
+          "\n%ld pictures presented, %.2f a second of a source's %g: %ld missed (later than %.2f ms: a frame of the "
+          "source, compute only, 1 ms), %ld dropped, %ld repeated, %ld not read (%s)\n",
+          live->presented, live->shown_fps, live->source_fps, live->missed, live->deadline_ms, live->dropped,
+          live->repeated, live->unread, live->is_front ? "from what was presented" : "from what was drawn");
+  for (int i = 0; i < REPORT_CHANGES_MAX; i++)
+    fprintf(out, "a change of %s is visible in picture %g (median; at most %g), of %ld changes\n", live->change[i].name,
+            live->change[i].median_frames, live->change[i].most_frames, live->change[i].count);
+  fprintf(out, "processor time a picture: engine's thread %.0f us, window's thread %.0f us\n", live->engine_cpu_us,
+          live->window_cpu_us);
+  fprintf(out, "the engine's frame in the window: %.2f ms, %+.1f %% beside compute only\n", live->engine_ms,
+          slower_by(live));
+}
+
 void report_table(const struct report *report, FILE *out) {
   const struct engine_info *engine = &report->engine;
   const struct engine_shape *shape = &report->prepared.shape;
@@ -49,6 +69,8 @@ void report_table(const struct report *report, FILE *out) {
     sweep_table(&report->sweep, out);
   if (report->row_count)
     print_rows(report, out);
+  if (report->live.measured)
+    print_live(&report->live, out);
 }
 
 static void add_row(cJSON *rows, const struct report_row *row) {
@@ -66,6 +88,32 @@ static void add_row(cJSON *rows, const struct report_row *row) {
   cJSON_AddNumberToObject(to, "jitter_ms", row->times.jitter_ms);
   cJSON_AddNumberToObject(to, "spread_ms", row->times.spread_ms);
   cJSON_AddItemToArray(rows, to);
+}
+
+static void add_live(cJSON *to, const struct report_live *live) {
+  cJSON_AddNumberToObject(to, "source_fps", live->source_fps);
+  cJSON_AddNumberToObject(to, "shown_fps", live->shown_fps);
+  cJSON_AddNumberToObject(to, "presented", (double)live->presented);
+  cJSON_AddNumberToObject(to, "deadline_ms", live->deadline_ms);
+  cJSON_AddNumberToObject(to, "missed", (double)live->missed);
+  cJSON_AddNumberToObject(to, "dropped", (double)live->dropped);
+  cJSON_AddNumberToObject(to, "repeated", (double)live->repeated);
+  cJSON_AddNumberToObject(to, "unread", (double)live->unread);
+  cJSON_AddStringToObject(to, "read_from", live->is_front ? "presented" : "drawn");
+  cJSON_AddNumberToObject(to, "engine_cpu_us", live->engine_cpu_us);
+  cJSON_AddNumberToObject(to, "window_cpu_us", live->window_cpu_us);
+  cJSON_AddNumberToObject(to, "engine_ms", live->engine_ms);
+  cJSON_AddNumberToObject(to, "compute_ms", live->compute_ms);
+  cJSON_AddNumberToObject(to, "engine_slower_percent", slower_by(live));
+  cJSON *changes = cJSON_AddArrayToObject(to, "changes");
+  for (int i = 0; i < REPORT_CHANGES_MAX; i++) {
+    cJSON *change = cJSON_CreateObject();
+    cJSON_AddStringToObject(change, "name", live->change[i].name);
+    cJSON_AddNumberToObject(change, "count", (double)live->change[i].count);
+    cJSON_AddNumberToObject(change, "median_frames", live->change[i].median_frames);
+    cJSON_AddNumberToObject(change, "most_frames", live->change[i].most_frames);
+    cJSON_AddItemToArray(changes, change);
+  }
 }
 
 static char *make_json(const struct report *report) {
@@ -96,6 +144,8 @@ static char *make_json(const struct report *report) {
   cJSON *rows = cJSON_AddArrayToObject(root, "rows");
   for (int i = 0; i < report->row_count; i++)
     add_row(rows, &report->rows[i]);
+  if (report->live.measured)
+    add_live(cJSON_AddObjectToObject(root, "live"), &report->live);
   if (report->sweep.count)
     sweep_json(&report->sweep, cJSON_AddArrayToObject(root, "sweep"));
   if (report->profile.count)

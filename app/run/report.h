@@ -16,7 +16,26 @@ struct report_row {
   struct stats_summary times;
 };
 
-enum { REPORT_ROWS_MAX = 8 };
+enum { REPORT_ROWS_MAX = 12, REPORT_CHANGES_MAX = 2 };
+
+/* A control that was changed, and the pictures presented until one showed it, that one among them. */
+struct report_change {
+  const char *name;
+  long count; /* changes */
+  double median_frames, most_frames;
+};
+
+/* What bench --live has beside its rows. */
+struct report_live {
+  bool measured;
+  double source_fps, shown_fps;
+  double deadline_ms; /* from capture to presented: a frame of the source, compute only, and a millisecond */
+  long presented, missed, dropped, repeated, unread;
+  bool is_front;                       /* what was presented was read, not what was drawn to be presented */
+  double engine_cpu_us, window_cpu_us; /* of their threads, a picture */
+  double engine_ms, compute_ms;        /* medians of a frame: in the window, and alone */
+  struct report_change change[REPORT_CHANGES_MAX];
+};
 
 struct report {
   struct engine_info engine;
@@ -28,6 +47,7 @@ struct report {
   const char *source;                  /* what was rendered */
   struct report_row rows[REPORT_ROWS_MAX];
   int row_count;
+  struct report_live live;
   struct sweep sweep;     /* no rows: not measured */
   struct profile profile; /* no rows: not measured; the report's user frees it */
 };

@@ -5,10 +5,12 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "app/source/marker.h"
 #include "app/source/source_impl.h"
 #include "unet/base/platform.h"
 
 enum { DEFAULT_WIDTH = 640, DEFAULT_HEIGHT = 360, DEFAULT_FPS = 30, SIDE_MIN = 16, SIDE_MAX = 16384 };
+#define MARKED "pattern-marked:"
 enum { STEP_X = 4, STEP_Y = 2 }; /* pixels a frame moves; even, so that chroma moves along */
 
 struct pattern_source {
@@ -16,6 +18,7 @@ struct pattern_source {
   struct source_options options;
   int width, height;
   double fps;
+  bool marked; /* with a strip that stays readable (marker.h) in place of the number */
   uint64_t serial;
   int64_t started_ns;
   struct host_pictures tiles, pictures;
@@ -23,7 +26,7 @@ struct pattern_source {
 };
 
 static bool accepts(const char *spec) {
-  return !strcmp(spec, "pattern") || !strncmp(spec, "pattern:", 8);
+  return !strcmp(spec, "pattern") || !strncmp(spec, "pattern:", 8) || !strncmp(spec, MARKED, strlen(MARKED));
 }
 
 static uint8_t to_byte(double value, int low, int high) {
@@ -77,7 +80,9 @@ static int parse_size(struct pattern_source *pattern, const char *spec, struct e
   pattern->width = pattern->options.width ? pattern->options.width : DEFAULT_WIDTH;
   pattern->height = pattern->options.height ? pattern->options.height : DEFAULT_HEIGHT;
   char rest;
-  if (spec[7] == ':' && sscanf(spec + 8, "%5dx%5d%c", &pattern->width, &pattern->height, &rest) != 2)
+  const char *size = strchr(spec, ':');
+  pattern->marked = !strncmp(spec, MARKED, strlen(MARKED));
+  if (size && sscanf(size + 1, "%5dx%5d%c", &pattern->width, &pattern->height, &rest) != 2)
     return error_set(err, STATUS_INPUT, "%s: pattern:WIDTHxHEIGHT is needed, as in pattern:640x360", spec);
   if (pattern->width < SIDE_MIN || pattern->width > SIDE_MAX || pattern->height < SIDE_MIN ||
       pattern->height > SIDE_MAX)
@@ -180,8 +185,11 @@ static int pattern_read(struct source *source, struct frame *frame, struct error
   window.serial = serial;
   if (host_pictures_copy(&pattern->pictures, &window, frame, err))
     return -1;
-  draw_number(frame, (uint32_t)serial);
   frame->captured_ns = platform_now_ns();
+  if (pattern->marked)
+    marker_draw(frame, &(struct marker){(uint32_t)serial, frame->captured_ns / 1000});
+  else
+    draw_number(frame, (uint32_t)serial);
   pattern->serial++;
   return 1;
 }

@@ -1,4 +1,5 @@
-/* The built-in moving pattern: the same pixels on every machine and in every run, with the frame's number in it. */
+/* The built-in moving pattern: the same pixels on every machine and in every run, with the frame's number in it.
+ * "pattern-marked:WIDTHxHEIGHT" has a marker (marker.h) in its place. */
 #ifndef APP_SOURCE_SOURCE_PATTERN_H
 #define APP_SOURCE_SOURCE_PATTERN_H
 

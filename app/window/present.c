@@ -319,3 +319,20 @@ float present_locate(const struct present *present, const struct present_view *v
   float at = (x - (float)(view->left + box.left)) / (float)(box.width > 0 ? box.width : 1);
   return fminf(1, fmaxf(0, at));
 }
+
+int present_read_column(const struct present *present, const struct present_view *view, bool front, float x,
+                        uint8_t *rgba, int most) {
+  struct box box = picture_box(&present->picture, view);
+  int bottom = view->bottom + view->height - box.top - box.height;
+  if (box.height > most)
+    return 0;
+  while (glGetError() != GL_NO_ERROR)
+    ;
+  glReadBuffer(front ? GL_FRONT : GL_BACK);
+  glPixelStorei(GL_PACK_ALIGNMENT, 1);
+  glReadPixels(view->left + box.left + (int)(x * (float)box.width), bottom, 1, box.height, GL_RGBA, GL_UNSIGNED_BYTE,
+               rgba);
+  bool read = glGetError() == GL_NO_ERROR;
+  glReadBuffer(GL_BACK);
+  return read ? box.height : 0;
+}

@@ -37,6 +37,12 @@ void present_hold(struct present *present);
  * alone; without either it stays black. */
 void present_draw(struct present *present, const struct present_view *view);
 
+/* What a column of the picture, x from 0 to 1, looks like in the window: RGBA, from the lowest pixel up, of what was
+ * presented last (front; not all systems let it be read) or what was drawn last. Waits until it is drawn. Returns how
+ * many pixels, at most so many; 0: it cannot be read. */
+int present_read_column(const struct present *present, const struct present_view *view, bool front, float x,
+                        uint8_t *rgba, int most);
+
 /* Where x, in pixels of the drawable, lies on the picture as this view has it: 0..1, clamped. */
 float present_locate(const struct present *present, const struct present_view *view, float x);
 

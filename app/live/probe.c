@@ -1,0 +1,162 @@
+#include <stdio.h>
+
+#include "app/live/live_impl.h"
+#include "app/platform/app_platform.h"
+
+enum {
+  CHANGES = 8,
+  CHANGE_EVERY = 5, /* pictures, at the least */
+  GIVE_UP = 100,    /* pictures without a change that was asked for */
+  COLUMN_MAX = 16384,
+};
+
+/* --- changes --- */
+
+/* A text that the engine has not seen before, near the one in use. */
+static void change_prompt(struct live *live, long number) {
+  struct parameters *values = &live->state.settings.values;
+  int slot = (int)values->preset;
+  char text[PARAMETER_TEXT_MAX];
+  struct error err;
+  const char *now = parameters_text(&live->first_values, PARAMETER_PROMPT, slot);
+  snprintf(text, sizeof text, "%.1900s, take %ld", now ? now : PARAMETER_PROMPT_DEFAULT, number);
+  parameters_set_text(values, PARAMETER_PROMPT, slot, text, &err);
+}
+
+static void change_strength(struct live *live) {
+  struct parameters *values = &live->state.settings.values;
+  struct live_probe *probe = live->probe;
+  struct error err;
+  if (probe->strength <= 0)
+    probe->strength = values->strength > 0 ? values->strength : 1;
+  double other = 0.9 * probe->strength;
+  parameters_set_number(values, PARAMETER_STRENGTH, 0, values->strength < probe->strength ? probe->strength : other,
+                        &err);
+}
+
+static void change(struct live *live, int64_t now_ns) {
+  struct live_probe *probe = live->probe;
+  probe->changing = (enum probe_change)(probe->changes++ % PROBE_CHANGES);
+  if (probe->changing == CHANGE_PROMPT)
+    change_prompt(live, probe->changes);
+  else
+    change_strength(live);
+  probe->awaits = true;
+  probe->awaited = live->sent + 1;
+  probe->changed_ns = now_ns;
+  probe->changed_at = probe->shown;
+}
+
+static void see_change(struct live *live, int64_t presented_ns) {
+  struct live_probe *probe = live->probe;
+  if (!probe->awaits || live->shown->heeded < probe->awaited || !live->shown->whole)
+    return;
+  probe->awaits = false;
+  stats_add(&probe->change[probe->changing].ms, (double)(presented_ns - probe->changed_ns) * 1e-6);
+  stats_add(&probe->change[probe->changing].frames, (double)(probe->shown - probe->changed_at));
+}
+
+/* --- looking --- */
+
+static bool read_marker(struct live *live, bool front, struct marker *marker) {
+  static const int rgba = 4;
+  uint8_t column[COLUMN_MAX * 4], level[MARKER_BLOCKS];
+  double shape = (double)live->shown->frame.width / live->shown->frame.height;
+  for (int x = 0; x < MARKER_COLUMNS; x++) {
+    int height = live_read_column(live, front, (float)marker_x(x, shape), column, COLUMN_MAX);
+    if (!height)
+      return false;
+    for (int y = 0; y < MARKER_ROWS; y++)
+      level[y * MARKER_COLUMNS + x] = column[(height - 1 - (int)(marker_y(y) * height)) * rgba + 1];
+  }
+  return marker_read(level, marker);
+}
+
+/* The marker of the picture shown last: of what was presented where the system lets that be read, else of what was
+ * drawn to be presented. */
+static bool read_window(struct live *live, struct marker *marker) {
+  struct live_probe *probe = live->probe;
+  int64_t captured_us = live->shown->frame.captured_ns / 1000;
+  if (probe->knows_side)
+    return read_marker(live, !probe->reads_back, marker) && marker->captured_us == captured_us;
+  for (int back = 0; back < 2 && !probe->knows_side; back++) {
+    probe->knows_side = read_marker(live, !back, marker) && marker->captured_us == captured_us;
+    probe->reads_back = back;
+  }
+  return probe->knows_side;
+}
+
+static void use_now(const struct live *live, struct probe_use *use) {
+  *use = (struct probe_use){live->engine.cpu_ms, (double)platform_thread_cpu_ns() * 1e-6, live->engine.frames};
+}
+
+static void measure_use(struct live *live) {
+  struct live_probe *probe = live->probe;
+  struct probe_use now;
+  use_now(live, &now);
+  double frames = (double)(now.frames - probe->before.frames);
+  if (frames > 0)
+    probe->engine_cpu_us = (now.engine_cpu_ms - probe->before.engine_cpu_ms) * 1e3 / frames;
+  if (probe->seen.presented)
+    probe->window_cpu_us =
+        (now.window_cpu_ms - probe->before.window_cpu_ms - probe->looking_ms) * 1e3 / (double)probe->seen.presented;
+}
+
+void live_probe_look(struct live *live) {
+  struct live_probe *probe = live->probe;
+  const struct mail *mail = live->shown;
+  struct marker marker = {0};
+  int64_t began_ns = platform_thread_cpu_ns();
+  bool read = read_window(live, &marker);
+  const struct sighting sighting = {
+      .read = read,
+      .marker = marker,
+      .submitted_ns = mail->submitted_ns,
+      .finished_ns = mail->finished_ns,
+      .presented_ns = platform_now_ns(),
+      .frame_ms = mail->frame_ms,
+  };
+  probe->shown++;
+  if (!probe->begun_ns)
+    return;
+  if (!probe->measured)
+    sightings_add(&probe->seen, &sighting);
+  see_change(live, sighting.presented_ns);
+  probe->looking_ms += (double)(platform_thread_cpu_ns() - began_ns) * 1e-6;
+}
+
+/* --- the turn --- */
+
+static bool has_measured(const struct live_probe *probe, int64_t now_ns) {
+  return probe->measured || (probe->frames && probe->seen.presented >= probe->frames) ||
+         (probe->seconds > 0 && (double)(now_ns - probe->begun_ns) >= probe->seconds * 1e9);
+}
+
+static void begin(struct live *live, int64_t now_ns) {
+  live->probe->begun_ns = now_ns;
+  use_now(live, &live->probe->before);
+}
+
+static void end_measuring(struct live *live) {
+  if (!live->probe->measured)
+    measure_use(live);
+  live->probe->measured = true;
+}
+
+/* Steady first, then with changes, each when the one before is visible. */
+void live_probe_turn(struct live *live, int64_t now_ns) {
+  struct live_probe *probe = live->probe;
+  if (!live->state.ready)
+    return;
+  if (!probe->begun_ns && probe->shown >= probe->warmup)
+    begin(live, now_ns);
+  if (!probe->begun_ns || !has_measured(probe, now_ns))
+    return;
+  end_measuring(live);
+  if (probe->shown - probe->changed_at < (probe->awaits ? GIVE_UP : CHANGE_EVERY))
+    return;
+  if (probe->changes < CHANGES)
+    change(live, now_ns);
+  else
+    probe->ended = live->state.quit = true;
+}

@@ -1,0 +1,51 @@
+/* The live window as bench runs it: a source with a marker in each frame (marker.h), which is read from the window when
+ * the picture made from it was presented, and after that prompt and strength that change. The marker stands in the
+ * part of the window where --split shows the frame itself: the loop keeps it with the frame that the engine has, so it
+ * comes out exactly when, and only when, its picture does, and nothing of the network touches it. */
+#ifndef APP_LIVE_PROBE_H
+#define APP_LIVE_PROBE_H
+
+#include "app/live/sightings.h"
+#include "app/options/options.h"
+
+enum probe_change { CHANGE_PROMPT, CHANGE_STRENGTH, PROBE_CHANGES };
+
+struct probe_change_times {
+  struct stats ms;     /* until the first picture that shows it was presented */
+  struct stats frames; /* presented until then, that one among them */
+};
+
+/* At a moment. */
+struct probe_use {
+  double engine_cpu_ms, window_cpu_ms; /* that their threads have had of a processor */
+  long frames;                         /* made */
+};
+
+struct live_probe {
+  /* Asked for; all else begins with zeros */
+  long warmup, frames; /* pictures before, and while measuring; frames 0: no limit */
+  double seconds;      /* of measuring; 0: no limit */
+
+  struct sightings seen;
+  struct probe_change_times change[PROBE_CHANGES];
+  double engine_cpu_us, window_cpu_us; /* a picture, of their threads; without the looking */
+
+  bool measured; /* all but the changes */
+  bool ended;    /* all that was asked for is there */
+  long shown;
+  bool knows_side, reads_back; /* of the window: see present_read_column */
+  int64_t begun_ns;            /* when measuring began */
+  struct probe_use before;
+  double looking_ms; /* of this thread's processor time, since then */
+  enum probe_change changing;
+  bool awaits; /* a change, that was sent under this number */
+  long changes, awaited;
+  int64_t changed_ns;
+  long changed_at; /* pictures shown then */
+  double strength; /* as it was at first */
+};
+
+/* The live window, from opening it to closing it. probe NULL: a user has it. */
+int live_perform(const struct options *options, struct live_probe *probe, struct error *err);
+
+#endif

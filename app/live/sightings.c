@@ -1,0 +1,40 @@
+#include "app/live/sightings.h"
+
+static double ms_between(int64_t from_ns, int64_t to_ns) {
+  return (double)(to_ns - from_ns) * 1e-6;
+}
+
+static void add_times(struct sightings *s, const struct sighting *sighting) {
+  int64_t captured_ns = sighting->marker.captured_us * 1000;
+  double latency_ms = ms_between(captured_ns, sighting->presented_ns);
+  stats_add(&s->taken, ms_between(captured_ns, sighting->submitted_ns));
+  stats_add(&s->finished, ms_between(sighting->submitted_ns, sighting->finished_ns));
+  stats_add(&s->shown, ms_between(sighting->finished_ns, sighting->presented_ns));
+  stats_add(&s->latency, latency_ms);
+  s->missed += s->deadline_ms > 0 && latency_ms > s->deadline_ms;
+}
+
+void sightings_add(struct sightings *s, const struct sighting *sighting) {
+  bool first = s->latency.count == 0;
+  if (!s->presented++)
+    s->first_ns = sighting->presented_ns;
+  s->last_ns = sighting->presented_ns;
+  stats_add(&s->frame, sighting->frame_ms);
+  if (!sighting->read) {
+    s->unread++;
+    return;
+  }
+  if (!first && sighting->marker.number <= s->newest) {
+    s->repeated++;
+    return;
+  }
+  if (!first)
+    s->dropped += (long)(sighting->marker.number - s->newest - 1);
+  s->newest = sighting->marker.number;
+  add_times(s, sighting);
+}
+
+double sightings_rate(const struct sightings *s) {
+  double seconds = (double)(s->last_ns - s->first_ns) * 1e-9;
+  return seconds > 0 ? (double)(s->presented - 1) / seconds : 0;
+}

@@ -1,0 +1,37 @@
+/* What was seen of a source's frames in the window, and when: counts and times. */
+#ifndef APP_LIVE_SIGHTINGS_H
+#define APP_LIVE_SIGHTINGS_H
+
+#include "app/flow/stats.h"
+#include "app/source/marker.h"
+
+/* One picture presented. Stamps are of platform_now_ns. */
+struct sighting {
+  bool read;            /* there was a number to be read, and it was that of the picture's frame */
+  struct marker marker; /* as it was read */
+  int64_t submitted_ns, finished_ns, presented_ns;
+  double frame_ms; /* the engine's own time for it */
+};
+
+/* Zero-initialise but for deadline_ms to start. */
+struct sightings {
+  double deadline_ms; /* from capture to presented; 0: none */
+  long presented;
+  long unread;
+  long repeated; /* the number was there before */
+  long dropped;  /* numbers that never came, from the first one seen to the last */
+  long missed;   /* came after the deadline */
+  uint32_t newest;
+  int64_t first_ns, last_ns;
+  struct stats taken;    /* from capture until the engine took it, */
+  struct stats finished; /* from then until the picture was done, */
+  struct stats shown;    /* from then until it was presented */
+  struct stats latency;  /* all of these */
+  struct stats frame;    /* the engine's own time */
+};
+
+void sightings_add(struct sightings *sightings, const struct sighting *sighting);
+/* Pictures a second from the first to the last; 0: there was no second one. */
+double sightings_rate(const struct sightings *sightings);
+
+#endif
