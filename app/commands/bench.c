@@ -14,6 +14,7 @@
 #include "app/commands/setup.h"
 #include "app/live/probe.h"
 #include "app/run/trace_json.h"
+#include "app/window/window.h"
 #include "unet/base/platform.h"
 
 /* Without --frames a row runs for about so long, within these bounds. */
@@ -454,6 +455,14 @@ static int run(struct bench *bench, struct error *err) {
   return failed ? -1 : write_report(bench, err);
 }
 
+/* Whether there can be one is known before anything is measured. */
+static int try_window(struct error *err) {
+  struct window *window;
+  int status = window_create(&window, NULL, false, err);
+  window_close(&window);
+  return status;
+}
+
 static int check_live(const struct options *options, struct error *err) {
   const struct {
     bool given;
@@ -469,7 +478,7 @@ static int check_live(const struct options *options, struct error *err) {
     return error_set(err, STATUS_USAGE, "--live measures the window: --profile, --sweep and --trace go without it");
   if (options->live && !setup_needs_input(options))
     return error_set(err, STATUS_USAGE, "--live follows frames through the window: --text-to-image has none");
-  return 0;
+  return options->live ? try_window(err) : 0;
 }
 
 /* Before anything is measured: whether what it is to be written to may be written. */
