@@ -1,15 +1,15 @@
 /* Scripts: one that is played, one that is recorded. Both begin when the engine is open. */
 #include <errno.h>
 #include <string.h>
-#include <sys/stat.h>
 
 #include "app/control/script.h"
 #include "app/live/live_impl.h"
+#include "app/platform/app_platform.h"
 
 static bool same_file(const char *a, const char *b) {
-  struct stat first, second;
-  return a && b && !stat(a, &first) && !stat(b, &second) && first.st_dev == second.st_dev &&
-         first.st_ino == second.st_ino;
+  struct platform_entry first, second;
+  return a && b && !platform_look(&first, a) && !platform_look(&second, b) && first.volume == second.volume &&
+         first.number == second.number;
 }
 
 int live_open_scripts(struct live *live, struct error *err) {

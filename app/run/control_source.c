@@ -1,10 +1,11 @@
 #include "app/run/control_source.h"
 
+#include "app/platform/app_platform.h"
+
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 
 #include "app/flow/mailbox.h"
 #include "app/source/follower.h"
@@ -54,8 +55,8 @@ static int start(struct control_source *control, struct error *err) {
   const char *spec = control->params.spec;
   struct source *source = NULL;
   struct source_info info;
-  struct stat about;
-  if (stat(spec, &about) == 0 && S_ISFIFO(about.st_mode))
+  struct platform_entry entry;
+  if (platform_look(&entry, spec) == 0 && entry.kind == ENTRY_PIPE)
     log_line(&control->log, LOG_WARNING, "%s is a pipe: waits until something writes to it", spec);
   bool late = control->options.live && source_opens_late(spec) && strncmp(spec, "http", 4) != 0;
   int opened = late ? SOURCE_NOT_YET : open_source(control, &source, &info, err);
