@@ -202,7 +202,7 @@ static void what_is_wrong_is_refused(void **state) {
       {"/reverie/model", "s:/etc/passwd", "only what the command line names"},
       {"/reverie/lora/1", "s:x.safetensors", "only what the command line names"},
       {"/reverie/fit", "s:crop", "when the program starts"},
-      {"/reverie/command/quit", NULL, "by its own keys alone"},
+      {"/reverie/command/quit", NULL, "own keys alone"},
       {"/reverie/command/no-such", NULL, "no command"},
       {"/reverie/command/new-seed", "s:x", "a number is needed"},
       {"/reverie/command/prompt", NULL, "it needs a number"},
