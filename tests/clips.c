@@ -21,8 +21,8 @@ void clips_close(void) {
 }
 
 const char *clip(const char *name) {
-  static char paths[8][512];
-  static int next;
+  static _Thread_local char paths[8][512]; /* servers of tests have threads of their own */
+  static _Thread_local int next;
   char *path = paths[next++ % 8];
   snprintf(path, sizeof *paths, "%s/%s", folder, name);
   return path;

@@ -70,7 +70,11 @@ void fake_engine_release(int pictures) {
 }
 
 const char *fake_engine_text(int slot) {
-  return texts[slot];
+  static _Thread_local char text[sizeof texts[0]];
+  pthread_mutex_lock(&lock);
+  memcpy(text, texts[slot], sizeof text);
+  pthread_mutex_unlock(&lock);
+  return text;
 }
 
 const struct fake_engine_log *fake_engine_log(void) {

@@ -64,7 +64,7 @@ struct fake_engine_log {
 
 void fake_engine_begin(const struct fake_engine_script *script);
 const struct fake_engine_log *fake_engine_log(void);
-/* What a slot was set to last; after a look at prompts[slot], which grows later. */
+/* What a slot was set to last; after a look at prompts[slot], which grows later. Valid until the thread asks again. */
 const char *fake_engine_text(int slot);
 
 /* Lets so many more engines be open. */

@@ -4,6 +4,7 @@
 
 #include <math.h>
 #include <semaphore.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -342,7 +343,7 @@ static void a_mask_goes_along(void **state) {
 /* --- what controls see --- */
 
 struct lines {
-  int count;
+  atomic_int count; /* grows when the last one is there */
   char last[300];
 };
 
@@ -350,8 +351,8 @@ static void keep_line(void *opaque, enum log_level level, const char *text) {
   struct lines *lines = opaque;
   if (level != LOG_WARNING)
     return;
-  lines->count++;
   snprintf(lines->last, sizeof lines->last, "%s", text);
+  lines->count++;
 }
 
 /* A rig for control sources beside a source of 25 frames a second. */
@@ -462,8 +463,8 @@ static void a_camera_gives_its_newest_frame(void **state) {
     last = frame->serial;
     usleep(1000);
   }
+  control_source_close(&pair.control); /* whose thread speaks until then */
   assert_non_null(strstr(pair.lines.last, "--control-source: "));
-  control_source_close(&pair.control);
 }
 
 int main(void) {
