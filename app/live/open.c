@@ -186,8 +186,9 @@ int live_start_threads(struct live *live, struct source **source, struct error *
 int live_stop_threads(struct live *live, struct error *err) {
   struct error reader_err;
   live_close_changer(live);
-  int reader = reader_stop(&live->reader, &reader_err);
+  reader_end(live->reader); /* the engine may wait for it, and looks at it until it ends itself */
   int engine = loop_stop(&live->loop, err);
+  int reader = reader_stop(&live->reader, &reader_err);
   if (reader) /* the engine waited for it in vain */
     *err = reader_err;
   return reader || engine ? -1 : 0;

@@ -421,15 +421,21 @@ bool reader_wait_info(struct reader *reader, struct source_info *info) {
   return get_info(reader, info, true);
 }
 
-int reader_stop(struct reader **pointer, struct error *err) {
-  struct reader *reader = *pointer;
+void reader_end(struct reader *reader) {
   if (!reader)
-    return 0;
+    return;
   pthread_mutex_lock(&reader->lock);
   reader->stop = true;
   call_away(reader);
   pthread_cond_broadcast(&reader->changed);
   pthread_mutex_unlock(&reader->lock);
+}
+
+int reader_stop(struct reader **pointer, struct error *err) {
+  struct reader *reader = *pointer;
+  if (!reader)
+    return 0;
+  reader_end(reader);
   pthread_join(reader->thread, NULL);
   int result = reader->failed ? -1 : 0;
   if (reader->failed && err)

@@ -47,6 +47,9 @@ bool reader_get_info(struct reader *reader, struct source_info *info);
 /* The same, and waits for it. false: the reader has ended before. */
 bool reader_wait_info(struct reader *reader, struct source_info *info);
 
+/* The thread is to end, and whoever waits for it is let go; takes NULL. */
+void reader_end(struct reader *reader);
+
 /* Ends the thread and closes the source. Returns -1 and err when reading had failed. Stores NULL; takes NULL. */
 int reader_stop(struct reader **reader, struct error *err);
 
