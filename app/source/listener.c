@@ -1,0 +1,304 @@
+#include "app/source/listener.h"
+
+#include <math.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <libavcodec/avcodec.h>
+#include <libswresample/swresample.h>
+
+#include "app/source/ffmpeg_util.h"
+#include "unet/base/platform.h"
+
+enum { CHUNK_HZ = 100, NAP_NS = 5000000, PROBE_US = 500000 };
+static const int64_t again_least_ns = 250000000, again_most_ns = 5000000000;
+/* For so long what was heard last counts. */
+static const int64_t heard_ns = 300000000;
+/* To open may take so many times the silence that is allowed later. */
+static const double patience_to_open = 5;
+/* A file that is so far behind goes on from there. */
+static const int64_t behind_ns = 500000000;
+
+struct listener {
+  struct listener_params params;
+  pthread_t thread;
+  atomic_bool stop;
+
+  /* The thread's alone */
+  AVFormatContext *input;
+  AVCodecContext *decoder;
+  struct SwrContext *mixer;
+  AVFrame *frame, *mixed;
+  AVPacket *packet;
+  int stream;
+  bool device, paced;
+  int64_t until_ns; /* when a blocked call is given up; 0: never */
+  int64_t due_ns;   /* when the next sample is to be heard; 0: now */
+  bool heard;       /* since the input was opened */
+  bool told;        /* that it is away */
+  bool told_end;
+  int64_t again_ns;
+  struct sound_levels levels;
+
+  pthread_mutex_t lock;
+  /* Protected by lock */
+  double values[SOUND_VALUES];
+  int64_t at_ns;
+};
+
+static int is_interrupted(void *opaque) {
+  const struct listener *listener = opaque;
+  return atomic_load(&listener->stop) || (listener->until_ns && platform_now_ns() > listener->until_ns);
+}
+
+static void be_patient(struct listener *listener, double factor) {
+  double seconds = listener->params.read_timeout * factor;
+  listener->until_ns = seconds > 0 ? platform_now_ns() + (int64_t)(seconds * 1e9) : 0;
+}
+
+static int refuse(const struct listener *listener, int code, struct error *err) {
+  char reason[128];
+  if (listener->until_ns && platform_now_ns() > listener->until_ns)
+    return error_set(err, STATUS_INPUT, "%s: nothing came in time", listener->params.input);
+  return error_set(err, STATUS_INPUT, "%s: %s", listener->params.input, ffmpeg_reason(code, reason));
+}
+
+/* --- opening --- */
+
+static void close_input(struct listener *listener) {
+  swr_free(&listener->mixer);
+  avcodec_free_context(&listener->decoder);
+  avformat_close_input(&listener->input);
+}
+
+static int open_decoder(struct listener *listener, const AVCodec *codec, struct error *err) {
+  const AVCodecParameters *sound = listener->input->streams[listener->stream]->codecpar;
+  listener->decoder = codec ? avcodec_alloc_context3(codec) : NULL;
+  if (!codec)
+    return error_set(err, STATUS_INPUT, "%s: FFmpeg here does not decode %s", listener->params.input,
+                     avcodec_get_name(sound->codec_id));
+  if (!listener->decoder)
+    return error_set(err, STATUS_FAILED, "no memory for sound");
+  int code = avcodec_parameters_to_context(listener->decoder, sound);
+  if (code >= 0)
+    code = avcodec_open2(listener->decoder, codec, NULL);
+  return code < 0 ? refuse(listener, code, err) : 0;
+}
+
+static int find_sound(struct listener *listener, struct error *err) {
+  AVFormatContext *input = listener->input;
+  const AVCodec *codec = NULL;
+  input->max_analyze_duration = PROBE_US;
+  int code = listener->device ? 0 : avformat_find_stream_info(input, NULL);
+  if (code < 0)
+    return refuse(listener, code, err);
+  listener->stream = av_find_best_stream(input, AVMEDIA_TYPE_AUDIO, -1, -1, &codec, 0);
+  if (listener->stream == AVERROR_STREAM_NOT_FOUND)
+    return error_set(err, STATUS_INPUT, "%s: there is no sound in it", listener->params.input);
+  if (listener->stream < 0)
+    return refuse(listener, listener->stream, err);
+  for (unsigned i = 0; i < input->nb_streams; i++)
+    input->streams[i]->discard = (int)i == listener->stream ? AVDISCARD_DEFAULT : AVDISCARD_ALL;
+  return open_decoder(listener, codec, err);
+}
+
+static int open_input(struct listener *listener, struct error *err) {
+  const struct listener_params *params = &listener->params;
+  const struct source_options options = {.live = true, .read_timeout = params->read_timeout, .log = params->log};
+  const AVIOInterruptCB interrupt = {is_interrupted, listener};
+  be_patient(listener, patience_to_open);
+  if (ffmpeg_open_input(&listener->input, params->input, &options, &interrupt, NULL, err))
+    return -1;
+  listener->device = ffmpeg_is_device(listener->input->iformat);
+  listener->paced = !listener->device && !ffmpeg_is_stream(listener->input, params->input);
+  listener->heard = false;
+  return find_sound(listener, err);
+}
+
+/* --- hearing --- */
+
+static void publish(struct listener *listener) {
+  double values[SOUND_VALUES];
+  sound_levels_get(&listener->levels, values);
+  pthread_mutex_lock(&listener->lock);
+  memcpy(listener->values, values, sizeof values);
+  listener->at_ns = platform_now_ns();
+  pthread_mutex_unlock(&listener->lock);
+}
+
+static void nap(const struct listener *listener, int64_t ns) {
+  for (; ns > 0 && !atomic_load(&listener->stop); ns -= NAP_NS)
+    platform_sleep_ns(ns < NAP_NS ? ns : NAP_NS);
+}
+
+static void keep_pace(struct listener *listener, double seconds) {
+  int64_t now_ns = platform_now_ns();
+  if (!listener->paced)
+    return;
+  if (now_ns - listener->due_ns > behind_ns)
+    listener->due_ns = now_ns;
+  nap(listener, listener->due_ns - now_ns);
+  listener->due_ns += (int64_t)(seconds * 1e9);
+}
+
+static void say_back(struct listener *listener) {
+  if (listener->heard)
+    return;
+  if (listener->told)
+    log_line(listener->params.log, LOG_WARNING, "--sound: %s is heard again", listener->params.input);
+  listener->heard = true;
+  listener->told = false;
+  listener->again_ns = 0;
+}
+
+/* In pieces, so that a file's sound does not come in steps. */
+static void hear(struct listener *listener, const float *samples, int count, int rate) {
+  if (listener->levels.rate != rate)
+    sound_levels_begin(&listener->levels, rate);
+  int most = rate / CHUNK_HZ > 0 ? rate / CHUNK_HZ : 1;
+  say_back(listener);
+  while (count > 0 && !atomic_load(&listener->stop)) {
+    int part = count < most ? count : most;
+    keep_pace(listener, (double)part / rate);
+    sound_levels_take(&listener->levels, samples, part);
+    publish(listener);
+    samples += part;
+    count -= part;
+  }
+}
+
+/* All channels as one. What changes in midstream needs another mixer. */
+static int mix(struct listener *listener) {
+  AVFrame *frame = listener->frame, *mixed = listener->mixed;
+  mixed->format = AV_SAMPLE_FMT_FLT;
+  mixed->sample_rate = frame->sample_rate;
+  mixed->ch_layout = (AVChannelLayout)AV_CHANNEL_LAYOUT_MONO;
+  int code = swr_convert_frame(listener->mixer, mixed, frame);
+  if (code == AVERROR_INPUT_CHANGED || code == AVERROR_OUTPUT_CHANGED) {
+    swr_close(listener->mixer);
+    code = swr_convert_frame(listener->mixer, mixed, frame);
+  }
+  if (code >= 0)
+    hear(listener, (const float *)(const void *)mixed->data[0], mixed->nb_samples, mixed->sample_rate);
+  av_frame_unref(mixed);
+  return code;
+}
+
+/* Damage is skipped. */
+static int decode(struct listener *listener, const AVPacket *packet) {
+  if (!listener->mixer)
+    listener->mixer = swr_alloc();
+  if (!listener->mixer)
+    return AVERROR(ENOMEM);
+  int code = avcodec_send_packet(listener->decoder, packet);
+  while (code >= 0 && avcodec_receive_frame(listener->decoder, listener->frame) >= 0) {
+    code = mix(listener);
+    av_frame_unref(listener->frame);
+  }
+  return code == AVERROR_INVALIDDATA || code == AVERROR(EAGAIN) ? 0 : code;
+}
+
+/* Until it ends (0), fails or is to stop. */
+static int listen(struct listener *listener, struct error *err) {
+  int code = 0;
+  while (code >= 0 && !atomic_load(&listener->stop)) {
+    be_patient(listener, 1);
+    code = av_read_frame(listener->input, listener->packet);
+    if (code == AVERROR(EAGAIN)) {
+      nap(listener, NAP_NS);
+      code = 0;
+      continue;
+    }
+    if (code >= 0 && listener->packet->stream_index == listener->stream)
+      code = decode(listener, listener->packet);
+    av_packet_unref(listener->packet);
+  }
+  if (code == AVERROR_EOF)
+    decode(listener, NULL);
+  return code < 0 && code != AVERROR_EOF ? refuse(listener, code, err) : 0;
+}
+
+/* --- the thread --- */
+
+/* A file that ends begins again as usual; all else is away. */
+static void tell(struct listener *listener, const struct error *why) {
+  bool *told = why ? &listener->told : &listener->told_end;
+  if (*told || atomic_load(&listener->stop))
+    return;
+  *told = true;
+  if (why)
+    log_line(listener->params.log, LOG_WARNING, "--sound: %s; it is tried again", why->message);
+  else
+    log_line(listener->params.log, listener->paced ? LOG_INFO : LOG_WARNING,
+             "--sound: %s has ended; it is opened again", listener->params.input);
+}
+
+/* Pauses double while nothing is heard. */
+static void wait_a_while(struct listener *listener) {
+  int64_t twice = 2 * listener->again_ns;
+  bool at_once = listener->heard && listener->paced;
+  listener->again_ns = twice < again_least_ns ? again_least_ns : twice > again_most_ns ? again_most_ns : twice;
+  if (!at_once)
+    nap(listener, listener->again_ns);
+}
+
+static void *listener_main(void *opaque) {
+  struct listener *listener = opaque;
+  while (!atomic_load(&listener->stop)) {
+    struct error err;
+    listener->heard = false;
+    bool failed = open_input(listener, &err) || listen(listener, &err);
+    close_input(listener);
+    tell(listener, failed ? &err : NULL);
+    wait_a_while(listener);
+  }
+  return NULL;
+}
+
+static void listener_free(struct listener *listener) {
+  av_frame_free(&listener->frame);
+  av_frame_free(&listener->mixed);
+  av_packet_free(&listener->packet);
+  pthread_mutex_destroy(&listener->lock);
+  free(listener);
+}
+
+int listener_start(struct listener **out, const struct listener_params *params, struct error *err) {
+  struct listener *listener = calloc(1, sizeof *listener);
+  *out = NULL;
+  if (!listener)
+    return error_set(err, STATUS_FAILED, "no memory for sound");
+  listener->params = *params;
+  pthread_mutex_init(&listener->lock, NULL);
+  listener->frame = av_frame_alloc();
+  listener->mixed = av_frame_alloc();
+  listener->packet = av_packet_alloc();
+  bool there = listener->frame && listener->mixed && listener->packet;
+  int code = there ? pthread_create(&listener->thread, NULL, listener_main, listener) : ENOMEM;
+  if (code) {
+    listener_free(listener);
+    return error_set(err, STATUS_FAILED, "cannot start the thread that listens: %s", strerror(code));
+  }
+  *out = listener;
+  return 0;
+}
+
+void listener_get(struct listener *listener, double values[SOUND_VALUES]) {
+  pthread_mutex_lock(&listener->lock);
+  bool there = listener->at_ns && platform_now_ns() - listener->at_ns < heard_ns;
+  for (int i = 0; i < SOUND_VALUES; i++)
+    values[i] = there ? listener->values[i] : 0;
+  pthread_mutex_unlock(&listener->lock);
+}
+
+void listener_stop(struct listener **pointer) {
+  struct listener *listener = *pointer;
+  if (!listener)
+    return;
+  atomic_store(&listener->stop, true);
+  pthread_join(listener->thread, NULL);
+  listener_free(listener);
+  *pointer = NULL;
+}

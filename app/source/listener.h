@@ -1,0 +1,25 @@
+/* Listens to an input with sound, on a thread of its own: what the sound does at this moment. A file is heard at its
+ * own pace and again at its end; of a device or stream the newest samples count. What fails is opened again, as often
+ * as it takes, and one line says so. */
+#ifndef APP_SOURCE_LISTENER_H
+#define APP_SOURCE_LISTENER_H
+
+#include "app/control/sound_levels.h"
+#include "unet/base/error.h"
+#include "unet/base/log.h"
+
+struct listener;
+
+struct listener_params {
+  const char *input;   /* a file, URL or device of FFmpeg's; outlives the listener */
+  double read_timeout; /* seconds without sound after which a stream is opened again; 0: none */
+  const struct log *log;
+};
+
+/* The input opens on the thread. */
+int listener_start(struct listener **listener, const struct listener_params *params, struct error *err);
+/* Any thread, at any time; zeros while there is no sound. */
+void listener_get(struct listener *listener, double values[SOUND_VALUES]);
+void listener_stop(struct listener **listener); /* stores NULL; takes NULL */
+
+#endif

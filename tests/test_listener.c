@@ -1,0 +1,185 @@
+/* The thread that listens: files, devices and what is not there. */
+#include "cmocka_all.h"
+
+#include <math.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "app/source/listener.h"
+#include "tests/fixture.h"
+#include "unet/base/platform.h"
+
+enum { PATIENCE_MS = 60000, LINES = 16 };
+
+/* What was said, by the listener's thread. */
+struct said {
+  pthread_mutex_t lock;
+  char line[LINES][300];
+  int count;
+};
+
+static void note_line(void *opaque, enum log_level level, const char *text) {
+  struct said *said = opaque;
+  (void)level;
+  pthread_mutex_lock(&said->lock);
+  if (said->count < LINES)
+    snprintf(said->line[said->count++], sizeof said->line[0], "%s", text);
+  pthread_mutex_unlock(&said->lock);
+}
+
+static int count_said(struct said *said, const char *words) {
+  int count = 0;
+  pthread_mutex_lock(&said->lock);
+  for (int i = 0; i < said->count; i++)
+    count += strstr(said->line[i], words) != NULL;
+  pthread_mutex_unlock(&said->lock);
+  return count;
+}
+
+static void expect_said(struct said *said, const char *words) {
+  for (int i = 0; i < PATIENCE_MS && !count_said(said, words); i++)
+    usleep(1000);
+  if (!count_said(said, words))
+    fail_msg("'%s' was not said, but '%s'", words, said->line[0]);
+}
+
+static struct listener *start(const char *input, struct log *log) {
+  struct listener *listener;
+  const struct listener_params params = {input, 2, log};
+  assert_int_equal(listener_start(&listener, &params, NULL), 0);
+  return listener;
+}
+
+static bool is_in(const double values[SOUND_VALUES], enum sound_value band) {
+  bool found = values[SOUND_LEVEL] > 0.5 && values[band] > 0.7;
+  for (enum sound_value other = SOUND_BASS; other <= SOUND_TREBLE; other++)
+    found = found && (other == band || values[other] < 0.5);
+  return found;
+}
+
+/* How a tone sets in is heard in every band. */
+static void expect_loud(struct listener *listener, enum sound_value band) {
+  double values[SOUND_VALUES] = {0};
+  for (int i = 0; i < PATIENCE_MS && !is_in(values, band); i++) {
+    usleep(1000);
+    listener_get(listener, values);
+  }
+  assert_true(is_in(values, band));
+}
+
+static void expect_silent(struct listener *listener) {
+  double values[SOUND_VALUES] = {1};
+  for (int i = 0; i < PATIENCE_MS && values[SOUND_LEVEL] > 0; i++) {
+    usleep(1000);
+    listener_get(listener, values);
+  }
+  for (int i = 0; i < SOUND_VALUES; i++)
+    assert_true(values[i] == 0);
+}
+
+static void put16(uint8_t *at, unsigned value) {
+  at[0] = (uint8_t)value;
+  at[1] = (uint8_t)(value >> 8);
+}
+
+static void put32(uint8_t *at, unsigned value) {
+  put16(at, value & 0xffff);
+  put16(at + 2, value >> 16);
+}
+
+/* A tone in 16 bits for all channels. */
+static void write_wav(const char *path, int rate, int channels, double frequency, double seconds) {
+  unsigned count = (unsigned)(rate * seconds), bytes = count * (unsigned)channels * 2;
+  uint8_t head[44] = "RIFF....WAVEfmt ....", sample[2];
+  put32(head + 4, 36 + bytes);
+  put32(head + 16, 16);
+  put16(head + 20, 1);
+  put16(head + 22, (unsigned)channels);
+  put32(head + 24, (unsigned)rate);
+  put32(head + 28, (unsigned)(rate * channels * 2));
+  put16(head + 32, (unsigned)channels * 2);
+  put16(head + 34, 16);
+  memcpy(head + 36, "data", 4);
+  put32(head + 40, bytes);
+  FILE *file = fopen(path, "we");
+  assert_non_null(file);
+  fwrite(head, 1, sizeof head, file);
+  for (unsigned i = 0; i < count * (unsigned)channels; i++) {
+    int value = (int)lrint(10000 * sin(2 * M_PI * frequency * (i / (unsigned)channels) / rate));
+    put16(sample, (unsigned)value & 0xffff);
+    fwrite(sample, 1, 2, file);
+  }
+  assert_int_equal(fclose(file), 0);
+}
+
+static void filter_graph(void **state) {
+  (void)state;
+  struct said said = {.lock = PTHREAD_MUTEX_INITIALIZER};
+  struct log log = {note_line, &said};
+  struct listener *listener = start("lavfi:sine=frequency=80:sample_rate=22050", &log);
+  expect_loud(listener, SOUND_BASS);
+  listener_stop(&listener);
+  assert_null(listener);
+  assert_int_equal(said.count, 0);
+}
+
+/* At its own pace: a file of half a second cannot have ended twice within that. */
+static void files_begin_again(void **state) {
+  (void)state;
+  struct said said = {.lock = PTHREAD_MUTEX_INITIALIZER};
+  struct log log = {note_line, &said};
+  char *folder = fixture_make(), *path = fixture_path(folder, "tone.wav");
+  write_wav(path, 8000, 2, 1000, 0.5);
+  int64_t begun_ns = platform_now_ns();
+  struct listener *listener = start(path, &log);
+  expect_loud(listener, SOUND_MID);
+  expect_said(&said, "has ended; it is opened again");
+  assert_true(platform_now_ns() - begun_ns > 400000000);
+  write_wav(path, 96000, 1, 9000, 0.5); /* the same file, other sound, heard from the next time on */
+  expect_loud(listener, SOUND_TREBLE);
+  assert_int_equal(count_said(&said, "has ended"), 1);
+  assert_int_equal(unlink(path), 0);
+  expect_said(&said, "No such file");
+  expect_silent(listener);
+  write_wav(path, 44100, 6, 60, 0.5);
+  expect_said(&said, "is heard again");
+  expect_loud(listener, SOUND_BASS);
+  listener_stop(&listener);
+  assert_int_equal(count_said(&said, "No such file"), 1);
+  free(path);
+  fixture_remove(folder);
+}
+
+static void without_sound(void **state) {
+  (void)state;
+  struct said said = {.lock = PTHREAD_MUTEX_INITIALIZER};
+  struct log log = {note_line, &said};
+  struct listener *listener = start("lavfi:testsrc2=s=64x64", &log);
+  expect_said(&said, "there is no sound in it; it is tried again");
+  usleep(600000); /* two more attempts say nothing */
+  listener_stop(&listener);
+  assert_int_equal(said.count, 1);
+}
+
+/* Nobody sends: stopping does not wait for it. */
+static void listener_stops_at_once(void **state) {
+  (void)state;
+  struct log log = {0};
+  struct listener *listener = start("udp://127.0.0.1:49517", &log);
+  usleep(50000);
+  listener_stop(&listener);
+  listener_stop(&listener);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(filter_graph),
+      cmocka_unit_test(files_begin_again),
+      cmocka_unit_test(without_sound),
+      cmocka_unit_test(listener_stops_at_once),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}

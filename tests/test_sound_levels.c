@@ -1,0 +1,193 @@
+/* Level, bands and beat, of sound whose content is known, at every usual rate. */
+#include "cmocka_all.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+#include "app/control/sound_levels.h"
+
+static const int rates[] = {8000, 11025, 48000, 96000};
+enum { RATES = sizeof rates / sizeof *rates, PART = 441 };
+
+/* A sample at this time in seconds. */
+typedef double sound_at(double seconds, void *opaque);
+
+static double sine(double seconds, void *opaque) {
+  return 0.3 * sin(2 * M_PI * *(double *)opaque * seconds);
+}
+
+static double silence(double seconds, void *opaque) {
+  (void)seconds, (void)opaque;
+  return 0;
+}
+
+/* 5 ms each half second. */
+static double clicks(double seconds, void *opaque) {
+  (void)opaque;
+  return fmod(seconds, 0.5) < 0.005 ? 0.8 : 0;
+}
+
+/* Falling thumps each half second, a bass and a high tone that stay. */
+static double music(double seconds, void *opaque) {
+  (void)opaque;
+  double at = fmod(seconds, 0.5);
+  return 0.5 * exp(-at / 0.05) * sin(2 * M_PI * 60 * at) + 0.1 * sin(2 * M_PI * 110 * seconds) +
+         0.1 * sin(2 * M_PI * 1000 * seconds);
+}
+
+static double noise(double seconds, void *opaque) {
+  unsigned *state = opaque;
+  (void)seconds;
+  *state = *state * 1664525u + 1013904223u;
+  return 0.4 * ((*state >> 8) / (double)(1 << 23) - 1);
+}
+
+/* Returns how often it heard a beat meanwhile. */
+static long hear(struct sound_levels *levels, sound_at *at, void *opaque, double from, double seconds) {
+  long before = levels->beats, count = lrint(seconds * levels->rate), done = 0;
+  float part[PART];
+  while (done < count) {
+    int size = count - done < PART ? (int)(count - done) : PART;
+    for (int i = 0; i < size; i++)
+      part[i] = (float)at(from + (double)(done + i) / levels->rate, opaque);
+    sound_levels_take(levels, part, size);
+    done += size;
+  }
+  return levels->beats - before;
+}
+
+static void sines_lie_in_their_bands(void **state) {
+  static const struct {
+    double frequency;
+    enum sound_value band;
+  } tones[] = {{40, SOUND_BASS}, {80, SOUND_BASS}, {500, SOUND_MID}, {900, SOUND_MID}, {7000, SOUND_TREBLE}};
+  (void)state;
+  for (int r = 0; r < RATES; r++)
+    for (int i = 0; i < 5; i++) {
+      struct sound_levels levels;
+      double values[SOUND_VALUES], frequency = fmin(tones[i].frequency, 0.47 * rates[r]);
+      sound_levels_begin(&levels, rates[r]);
+      hear(&levels, sine, &frequency, 0, 3);
+      sound_levels_get(&levels, values);
+      assert_in_range(lrint(100 * values[SOUND_LEVEL]), 85, 100);
+      for (enum sound_value band = SOUND_BASS; band <= SOUND_TREBLE; band++)
+        if (band == tones[i].band ? values[band] < 0.85 : values[band] > 0.4)
+          fail_msg("%g Hz at %d: band %d is %g", frequency, rates[r], (int)band, values[band]);
+    }
+}
+
+static void silence_is_zero(void **state) {
+  (void)state;
+  for (int r = 0; r < RATES; r++) {
+    struct sound_levels levels;
+    double values[SOUND_VALUES], frequency = 100;
+    sound_levels_begin(&levels, rates[r]);
+    for (int round = 0; round < 2; round++) { /* at the start, and after sound */
+      assert_int_equal(hear(&levels, silence, NULL, 0, 1.5), 0);
+      sound_levels_get(&levels, values);
+      for (int i = 0; i < SOUND_VALUES; i++)
+        assert_true(values[i] == 0);
+      hear(&levels, sine, &frequency, 0, 1);
+    }
+  }
+}
+
+static void beats_are_found(void **state) {
+  (void)state;
+  for (int r = 0; r < RATES; r++) {
+    struct sound_levels levels;
+    double values[SOUND_VALUES];
+    sound_levels_begin(&levels, rates[r]);
+    assert_int_equal(hear(&levels, clicks, NULL, 0, 10), 20); /* 120 a minute */
+    hear(&levels, clicks, NULL, 0, 0.03);
+    sound_levels_get(&levels, values);
+    assert_true(values[SOUND_BEAT] > 0.7);
+    hear(&levels, clicks, NULL, 0.03, 0.4);
+    sound_levels_get(&levels, values);
+    assert_true(values[SOUND_BEAT] < 0.1);
+    sound_levels_begin(&levels, rates[r]);
+    hear(&levels, music, NULL, 0, 2);
+    assert_int_equal(hear(&levels, music, NULL, 2, 8), 16);
+  }
+}
+
+static void noise_is_steady(void **state) {
+  (void)state;
+  for (int r = 0; r < RATES; r++) {
+    struct sound_levels levels;
+    unsigned seed = 1;
+    double values[SOUND_VALUES], least = 1, most = 0;
+    sound_levels_begin(&levels, rates[r]);
+    hear(&levels, noise, &seed, 0, 3);
+    long beats = levels.beats;
+    for (int i = 0; i < 200; i++) {
+      hear(&levels, noise, &seed, 0, 0.025);
+      sound_levels_get(&levels, values);
+      least = fmin(least, values[SOUND_LEVEL]);
+      most = fmax(most, values[SOUND_LEVEL]);
+    }
+    assert_true(least > 0.75 && most - least < 0.25);
+    assert_in_range(levels.beats - beats, 0, 1);
+  }
+}
+
+/* The same music at any loudness, but for what is next to silence; louder at once, quieter in time. */
+static void gain_follows(void **state) {
+  (void)state;
+  struct sound_levels levels;
+  float loud[PART], quiet[PART];
+  double values[SOUND_VALUES];
+  for (int i = 0; i < PART; i++) {
+    loud[i] = (float)(0.8 * sin(2 * M_PI * i * 10 / PART));
+    quiet[i] = loud[i] / 10;
+  }
+  sound_levels_begin(&levels, 44100);
+  for (int i = 0; i < 300; i++)
+    sound_levels_take(&levels, quiet, PART);
+  sound_levels_get(&levels, values);
+  assert_true(values[SOUND_LEVEL] > 0.9);
+  for (int i = 0; i < 300; i++)
+    sound_levels_take(&levels, loud, PART);
+  for (int i = 0; i < 100; i++)
+    sound_levels_take(&levels, quiet, PART);
+  sound_levels_get(&levels, values);
+  assert_true(values[SOUND_LEVEL] < 0.2);
+  for (int i = 0; i < 10000; i++)
+    sound_levels_take(&levels, quiet, PART);
+  sound_levels_get(&levels, values);
+  assert_true(values[SOUND_LEVEL] > 0.8);
+  for (int i = 0; i < PART; i++)
+    quiet[i] = loud[i] / 8000;
+  for (int i = 0; i < 15000; i++)
+    sound_levels_take(&levels, quiet, PART);
+  sound_levels_get(&levels, values);
+  assert_true(values[SOUND_LEVEL] < 0.05);
+}
+
+static void damage_does_no_harm(void **state) {
+  (void)state;
+  static const float bad[] = {NAN, INFINITY, -INFINITY, 1e30f, -1e30f};
+  struct sound_levels levels;
+  double values[SOUND_VALUES], frequency = 80;
+  sound_levels_begin(&levels, 8000);
+  for (int i = 0; i < 1000; i++)
+    sound_levels_take(&levels, bad, 5);
+  hear(&levels, silence, NULL, 0, 2);
+  hear(&levels, sine, &frequency, 0, 1);
+  sound_levels_get(&levels, values);
+  for (int i = 0; i < SOUND_VALUES; i++)
+    assert_true(values[i] >= 0 && values[i] <= 1);
+  assert_true(values[SOUND_BASS] > 0.1);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(sines_lie_in_their_bands),
+      cmocka_unit_test(silence_is_zero),
+      cmocka_unit_test(beats_are_found),
+      cmocka_unit_test(noise_is_steady),
+      cmocka_unit_test(gain_follows),
+      cmocka_unit_test(damage_does_no_harm),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
