@@ -297,6 +297,23 @@ static void test_script(void **state) {
     fail_msg("status %d: %s", outcome.status, outcome.said);
 }
 
+/* A tone takes the picture back to the source, and what is set stays as it was. What is wrong is said
+ * before there is a window. */
+static void test_sound(void **state) {
+  (void)state;
+  shell("rm -rf out && mkdir out");
+  start_window("still.mkv --loop --presets out/set.json --sound lavfi:sine=frequency=80 "
+               "--modulate 'mix=bass*-1~0.1'" PICTURE);
+  expect_window(BELOW_WORDS, true, 0.98, "still.mkv", BELOW_WORDS);
+  press("S");
+  wait_said("saved preset 1");
+  shell("tr -d ' \t\n' <out/set.json | grep -q '\"mix\":1[,}]'");
+  quit_window();
+  program_expect(2, "--modulate says what it moves", "live still.mkv --sound x.wav");
+  program_expect(2, "--sound INPUT names", "live still.mkv --modulate mix=bass*1");
+  program_expect(2, "behind = one of level|bass", "live still.mkv --sound x.wav --modulate mix=drum*1");
+}
+
 /* As many as were asked for, also when the window closes before they are written. */
 static void test_snapshots_in_a_hurry(void **state) {
   (void)state;
@@ -971,6 +988,7 @@ int main(int argc, char **argv) {
       CASE(test_window_shows_the_snapshot),
       CASE(test_stage_keys),
       CASE(test_script),
+      CASE(test_sound),
       CASE(test_snapshots_in_a_hurry),
       CASE(test_window_of_another_shape),
       CASE(test_out_of_fullscreen),

@@ -32,6 +32,8 @@ struct rig {
   double budget_ms;
   bool recovers;
   int lefts; /* calls of loop_params.left */
+  bool modulated;
+  _Atomic double offset; /* that is added to the strength, if it is */
 };
 
 static void set_prompt_text(struct loop *loop, int index, const char *text) {
@@ -103,6 +105,12 @@ static int note_before(void *opaque, struct engine *engine, struct engine_reques
   return rig->refused && frame->serial >= rig->refused ? error_set(err, STATUS_INPUT, "no mask") : 0;
 }
 
+static void move_strength(void *opaque, struct settings *settings, int64_t now_ns) {
+  const struct rig *rig = opaque;
+  assert_true(now_ns > 0);
+  settings->values.strength += rig->offset;
+}
+
 static void note_left(void *opaque) {
   ((struct rig *)opaque)->lefts++;
 }
@@ -112,6 +120,7 @@ static void rig_start(struct rig *rig, const struct fake_engine_script *script, 
                       .before = rig->before,
                       .refused = rig->refused,
                       .controlled = rig->controlled,
+                      .modulated = rig->modulated,
                       .budget_ms = rig->budget_ms,
                       .recovers = rig->recovers};
   fake_engine_begin(script);
@@ -119,6 +128,7 @@ static void rig_start(struct rig *rig, const struct fake_engine_script *script, 
   mailbox_init(&rig->out);
   rig->log = (struct log){note_line, rig};
   const struct loop_params params = {.open = open_fake,
+                                     .modulate = rig->modulated ? move_strength : NULL,
                                      .before = rig->before ? note_before : NULL,
                                      .opaque = rig,
                                      .left = note_left,
@@ -1138,6 +1148,32 @@ static void a_walk_goes_on_by_itself(void **state) {
     assert_true(log->submits[i].controls.seed_position > log->submits[i - 1].controls.seed_position);
 }
 
+/* What is moved for the frames is not what is set: the value stays, and comes back. A picture that stands follows. */
+static void moved_values_stay_as_set(void **state) {
+  (void)state;
+  struct rig rig = {.modulated = true};
+  struct settings settings;
+  rig_start(&rig, &(struct fake_engine_script){.frame_ms = 1}, true);
+  put_frame(&rig, 1);
+  expect_picture(&rig);
+  rig.offset = 0.25;
+  expect_again(&rig, 1);
+  assert_true(loop_get_settings(rig.loop, &settings));
+  assert_true(settings.values.strength == 0.5);
+  set_number(rig.loop, PARAMETER_STRENGTH, 0.625);
+  expect_again(&rig, 1);
+  expect_nothing(&rig, 200);
+  rig.offset = 0;
+  expect_again(&rig, 1);
+  assert_true(loop_get_settings(rig.loop, &settings));
+  assert_true(settings.values.strength == 0.625);
+  rig_finish(&rig, 0);
+  const float wanted[] = {0.5f, 0.75f, 0.875f, 0.625f};
+  assert_int_equal(fake_engine_log()->submitted, 4);
+  for (int i = 0; i < 4; i++)
+    assert_true(fake_engine_log()->submits[i].controls.strength == wanted[i]);
+}
+
 /* Texts that change while frames are made: encoded anew before the next frame that uses them, with nothing prepared
  * anew; a text in use shows on the last frame though nothing new comes. */
 static void prompts_change_while_running(void **state) {
@@ -1726,6 +1762,7 @@ int main(void) {
       cmocka_unit_test(prompts_change_while_running),
       cmocka_unit_test(negative_changes_while_running),
       cmocka_unit_test(a_walk_goes_on_by_itself),
+      cmocka_unit_test(moved_values_stay_as_set),
       cmocka_unit_test(refused_prompt_is_tried_once),
       cmocka_unit_test(changes_wait_for_the_engine),
       cmocka_unit_test(engine_failure_ends_it),

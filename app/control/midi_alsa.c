@@ -33,10 +33,13 @@ static int connect_source(struct midi_alsa *alsa, int port, const char *source, 
   return code < 0 ? error_set(err, STATUS_FAILED, "--midi %.100s: %s", source, snd_strerror(code)) : 0;
 }
 
-static int open_port(struct midi_alsa *alsa, const char *source, const struct log *log, struct error *err) {
+void midi_alsa_hush(void) {
   snd_lib_error_set_handler(be_quiet);
+}
+
+static int open_port(struct midi_alsa *alsa, const char *source, const struct log *log, struct error *err) {
+  midi_alsa_hush();
   int code = snd_seq_open(&alsa->sequencer, "default", SND_SEQ_OPEN_INPUT, SND_SEQ_NONBLOCK);
-  snd_lib_error_set_handler(NULL);
   if (code < 0)
     return error_set(err, STATUS_FAILED,
                      "--midi: there is no ALSA sequencer here (%s); a raw device, file or named pipe can be given, as "

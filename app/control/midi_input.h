@@ -24,6 +24,8 @@ size_t midi_input_read(struct midi_input *input, uint8_t *bytes, size_t size, in
 
 struct midi_alsa;
 int midi_alsa_open(struct midi_alsa **alsa, const char *source, const struct log *log, struct error *err);
+/* From now on libasound says nothing of itself on the terminal, whoever uses it. */
+void midi_alsa_hush(void);
 void midi_alsa_close(struct midi_alsa *alsa);
 size_t midi_alsa_read(struct midi_alsa *alsa, uint8_t *bytes, size_t size, int wait_ms);
 

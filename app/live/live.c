@@ -55,7 +55,7 @@ static int open_all(struct live *live, struct error *err) {
   setup_source_options(&live->source_options, live->options, true, &live->log);
   live->source_options.mirror = &live->mirror;
   atomic_store(&live->mirror.wish, live->options->values.mirror);
-  if (setup_check_inputs(live->options, err))
+  if (setup_check_inputs(live->options, err) || live_open_sound(live, err))
     return -1;
   if (window_create(&live->window, live->options->display, live->options->values.with_operator, err))
     return -1;
@@ -113,6 +113,7 @@ int live_perform(const struct options *options, struct live_probe *probe, struct
   struct error ignored;
   if (live_stop_threads(&live, status ? &ignored : err))
     status = -1;
+  listener_stop(&live.listener);
   live_close_clients(&live);
   hub_close(&live.hub);
   styling_finish(&live.styling);

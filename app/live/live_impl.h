@@ -7,6 +7,7 @@
  * sending.c   recordings and other outputs beside the window
  * script.c    values by time, played and recorded
  * view.c      window, events, overlay, drawing
+ * sound.c     sound that is listened to
  * sources.c   which source of several is shown
  * clients.c   those who set values from outside
  * probe.c     what bench measures of all that
@@ -19,6 +20,7 @@
 #include "app/control/ipc.h"
 #include "app/control/keys.h"
 #include "app/control/midi.h"
+#include "app/control/modulation.h"
 #include "app/control/osc.h"
 #include "app/control/panel.h"
 #include "app/control/script.h"
@@ -32,6 +34,7 @@
 #include "app/run/outputs.h"
 #include "app/run/styling.h"
 #include "app/source/changer.h"
+#include "app/source/listener.h"
 #include "app/source/reader.h"
 #include "app/source/sound_tap.h"
 #include "app/window/hud.h"
@@ -64,6 +67,8 @@ struct live {
   struct styling styling;
   int styles_told; /* of state.styles_asked */
   struct control_source *control;
+  struct listener *listener;      /* NULL: none */
+  struct modulations modulations; /* after the start the engine thread's alone */
   struct loop *loop;
   struct hub *hub;
   struct ipc *ipc;
@@ -130,6 +135,13 @@ int live_open_beside(struct live *live, struct error *err);
 int live_start_threads(struct live *live, struct source **source, struct error *err);
 /* Ends the threads, the one that feeds first. Returns -1 and err when one of them had failed. */
 int live_stop_threads(struct live *live, struct error *err);
+
+/* --- sound.c --- */
+
+/* Before the engine's thread, which must have ended when the listener stops. */
+int live_open_sound(struct live *live, struct error *err);
+/* The settings of a frame as the sound moves them; the engine's thread. */
+void live_modulate(struct live *live, struct settings *settings, int64_t now_ns);
 
 /* --- clients.c --- */
 

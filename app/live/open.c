@@ -123,6 +123,10 @@ static int open_engine_for(void *opaque, const struct engine_info *used, struct 
                          (double)used->device_bytes * 1e-6);
 }
 
+static void modulate(void *opaque, struct settings *settings, int64_t now_ns) {
+  live_modulate(opaque, settings, now_ns);
+}
+
 /* Frames are seen when they come: their own times say nothing where a file is shown again and again. */
 static int before(void *opaque, struct engine *engine, struct engine_request *request, struct error *err) {
   struct live *live = opaque;
@@ -156,6 +160,7 @@ static int choose_prompts(const struct options *options, struct parameters *valu
 
 int live_start_threads(struct live *live, struct source **source, struct error *err) {
   struct loop_params params = {.open = open_engine_for,
+                               .modulate = modulate,
                                .before = before,
                                .left = left,
                                .opaque = live,

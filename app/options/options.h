@@ -80,17 +80,19 @@ struct options {
   int budget_floor_width, budget_floor_height;
   const char *script, *record_script; /* files; NULL: none */
   bool script_loop;
-  int window_width, window_height; /* 0: chosen */
-  const char *display;             /* of the output: its number or name; NULL: chosen */
-  const char *snapshot_dir;        /* NULL: the working directory */
-  const char *presets;             /* file; NULL: none */
-  const char *record;              /* file; NULL: none from the start on */
-  struct parameter_choices to;     /* where pictures go as well */
-  const char *ipc;                 /* socket; NULL: none */
-  const char *osc;                 /* PORT or HOST:PORT; NULL: nobody is listened to */
-  struct parameter_choices osc_to; /* likewise: who is sent to */
-  const char *midi;                /* device, file, pipe or port of the sequencer, "": its own; NULL: no MIDI */
-  const char *web;                 /* where the page is served, "": the usual place; NULL: it is not */
+  int window_width, window_height;   /* 0: chosen */
+  const char *display;               /* of the output: its number or name; NULL: chosen */
+  const char *snapshot_dir;          /* NULL: the working directory */
+  const char *presets;               /* file; NULL: none */
+  const char *record;                /* file; NULL: none from the start on */
+  struct parameter_choices to;       /* where pictures go as well */
+  const char *ipc;                   /* socket; NULL: none */
+  const char *osc;                   /* PORT or HOST:PORT; NULL: nobody is listened to */
+  struct parameter_choices osc_to;   /* likewise: who is sent to */
+  const char *midi;                  /* device, file, pipe or port of the sequencer, "": its own; NULL: no MIDI */
+  const char *web;                   /* where the page is served, "": the usual place; NULL: it is not */
+  const char *sound;                 /* what is listened to; NULL: nothing */
+  struct parameter_choices modulate; /* what it moves, as text */
 
   int verbose; /* -1 quiet, 0, 1 informative, 2 debugging */
 };

@@ -211,6 +211,13 @@ const struct option option_table[] = {
      .help = "MIDI knobs and pads set what they have learnt to (key u, then move one): from a port of ALSA's sequencer "
              "that others connect to, from one of its ports by name or number, or from a raw device, file or named "
              "pipe, as in --midi=/dev/snd/midiC1D0"},
+    {"sound", 0, OPTION_TEXT, GROUP_REMOTE, LIVE, "INPUT", .value = VALUE_FILE, AT(sound),
+     .help = "listen to an input of FFmpeg's for --modulate: pulse:default, alsa:hw:0, a URL, or a file, which is "
+             "heard at its own pace, again and again; nobody else hears it"},
+    {"modulate", 0, OPTION_TEXTS, GROUP_REMOTE, LIVE, "P=V*X[~S]", AT(modulate),
+     .help = "what the sound of --sound moves: adds up to X to the parameter P, within its range, as V says: level, "
+             "bass, mid or treble, against the loudest of late, or beat, which falls from 1 after each; smoothed over "
+             "S seconds; as in strength=bass*0.3~0.2; the value that is set stays as it is; several times"},
     {"web", 0, OPTION_TEXT, GROUP_REMOTE, LIVE, "[HOST:]PORT", AT(web), .optional = true,
      .help = "a page with the same controls and the picture, for a browser on this machine (port 8080), or with "
              "--web=0.0.0.0:8080 for others on its network, who need the token in the address that is printed"},

@@ -50,6 +50,8 @@ static void current_moment(struct loop *loop, struct moment *now) {
   now->settings = loop->settings;
   loop->heeded = loop->sent;
   pthread_mutex_unlock(&loop->lock);
+  if (loop->params.modulate)
+    loop->params.modulate(loop->params.opaque, &now->settings, now_ns);
   settings_controls(&now->settings, now_ns, &now->controls);
 }
 

@@ -1,0 +1,101 @@
+#include "app/control/modulation.h"
+
+#include <ctype.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const double smoothing_most = 60, amount_most = 1e9;
+/* What has come so near is there: frames need not be made anew for less. */
+static const double near_enough = 1e-4;
+
+static int refuse(const char *text, struct error *err) {
+  return error_set(err, STATUS_USAGE,
+                   "--modulate %.80s: PARAMETER=VALUE*AMOUNT or PARAMETER=VALUE*AMOUNT~SECONDS is needed, as in "
+                   "strength=bass*0.3~0.2",
+                   text);
+}
+
+/* Up to most either way. Returns what follows the number; NULL: there is none. */
+static const char *read_number(const char *text, double most, double *number) {
+  char *end;
+  if (isspace((unsigned char)*text))
+    return NULL;
+  *number = strtod(text, &end);
+  return end == text || !(fabs(*number) <= most) ? NULL : end;
+}
+
+static int read_word(const char *text, size_t length) {
+  const char *word = SOUND_WORDS;
+  for (int i = 0; i < SOUND_VALUES; i++) {
+    size_t size = strcspn(word, "|");
+    if (size == length && !strncmp(word, text, length))
+      return i;
+    word += size + 1;
+  }
+  return -1;
+}
+
+static int read_parameter(struct modulation *modulation, const char *text, size_t length, struct error *err) {
+  char name[PARAMETER_NAME_MAX] = "";
+  struct error why;
+  if (length >= sizeof name)
+    return refuse(text, err);
+  memcpy(name, text, length);
+  if (parameter_find(name, &modulation->id, &modulation->index, &why))
+    return error_set(err, STATUS_USAGE, "--modulate %.80s: %s", text, why.message);
+  const struct parameter_row *row = parameter_row(modulation->id);
+  if (row->type != TYPE_REAL && row->type != TYPE_WHOLE)
+    return error_set(err, STATUS_USAGE, "--modulate %.80s: %s is no number", text, name);
+  if (row->need != NEED_FRAME)
+    return error_set(err, STATUS_USAGE, "--modulate %.80s: %s cannot change from frame to frame", text, name);
+  return 0;
+}
+
+int modulation_read(struct modulation *modulation, const char *text, struct error *err) {
+  const char *sign = strchr(text, '='), *star = sign ? strchr(sign, '*') : NULL;
+  *modulation = (struct modulation){0};
+  if (!star)
+    return refuse(text, err);
+  if (read_parameter(modulation, text, (size_t)(sign - text), err))
+    return -1;
+  int by = read_word(sign + 1, (size_t)(star - sign - 1));
+  if (by < 0)
+    return error_set(err, STATUS_USAGE, "--modulate %.80s: behind = one of %s is needed", text, SOUND_WORDS);
+  modulation->by = (enum sound_value)by;
+  const char *rest = read_number(star + 1, amount_most, &modulation->amount);
+  if (rest && *rest == '~')
+    rest = read_number(rest + 1, smoothing_most, &modulation->smoothing);
+  return rest && !*rest && modulation->smoothing >= 0 ? 0 : refuse(text, err);
+}
+
+void modulations_follow(struct modulations *modulations, const double values[SOUND_VALUES], int64_t now_ns) {
+  double step_s = modulations->at_ns ? (double)(now_ns - modulations->at_ns) * 1e-9 : 0;
+  modulations->at_ns = now_ns;
+  for (int i = 0; i < modulations->count; i++) {
+    struct modulation *moved = &modulations->entry[i];
+    double more = values[moved->by] - moved->smooth;
+    bool there = moved->smoothing <= 0 || fabs(more) < near_enough;
+    moved->smooth += there ? more : more * (1 - exp(-step_s / moved->smoothing));
+  }
+}
+
+static void add(struct parameters *values, const struct modulation *moved) {
+  const struct parameter_row *row = parameter_row(moved->id);
+  double sum = values_control_number(values, moved->id, moved->index, NULL) + moved->amount * moved->smooth;
+  uint16_t marks = values->marks[moved->id];
+  sum = fmin(row->max, fmax(row->min, sum));
+  parameters_set_number(values, moved->id, moved->index, row->type == TYPE_WHOLE ? round(sum) : sum, NULL);
+  values->marks[moved->id] = marks;
+}
+
+void modulations_apply(const struct modulations *modulations, struct settings *settings) {
+  float before[SLOT_PRESETS], after[SLOT_PRESETS];
+  values_shares(&settings->values, before);
+  for (int i = 0; i < modulations->count; i++)
+    if (modulations->entry[i].smooth > 0)
+      add(&settings->values, &modulations->entry[i]);
+  values_shares(&settings->values, after);
+  if (memcmp(before, after, sizeof after) != 0)
+    fade_begin(&settings->fade, after);
+}
