@@ -1,13 +1,12 @@
 #include "app/run/control_source.h"
 
-#include "app/platform/app_platform.h"
-
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "app/flow/mailbox.h"
+#include "app/platform/app_platform.h"
 #include "app/source/follower.h"
 #include "app/source/reader.h"
 #include "unet/base/platform.h"
