@@ -476,6 +476,34 @@ static void lora_files(void **unused) {
   assert_string_equal(parameters_text(values, PARAMETER_LORA, 1), "spare");
 }
 
+/* Another file becomes the first style; what another place has is left out. */
+static void style_files(void **unused) {
+  (void)unused;
+  struct live_state state = fresh_state();
+  struct parameter_choices styles = {{"a/one.png", "two.png", "three.png"}, 3};
+  struct error err;
+  const struct parameters *values = &state.settings.values;
+  state.styles = &styles;
+  press(&state, 'Y');
+  assert_non_null(strstr(state.notice, "no IP-Adapter"));
+  assert_null(parameters_text(values, PARAMETER_STYLE, 1));
+  set_text(&state, PARAMETER_IP_ADAPTER, "adapter");
+  assert_int_equal(parameters_set_text(&state.settings.values, PARAMETER_STYLE, 2, "two.png", &err), 0);
+  assert_int_equal(parameters_set_number(&state.settings.values, PARAMETER_STYLE_WEIGHT, 1, 0.5, &err), 0);
+  parameters_clear_marks(&state.settings.values);
+  press(&state, 'Y');
+  assert_string_equal(state.notice, "style 1, one.png: 0.50");
+  assert_true(parameters_marked(values, PARAMETER_STYLE, 1) && !parameters_marked(values, PARAMETER_STYLE, 2));
+  press(&state, 'Y');
+  assert_string_equal(parameters_text(values, PARAMETER_STYLE, 1), "three.png");
+  press(&state, 'Y');
+  assert_string_equal(parameters_text(values, PARAMETER_STYLE, 1), "a/one.png");
+  assert_string_equal(parameters_text(values, PARAMETER_STYLE, 2), "two.png");
+  styles.count = 2;
+  press(&state, 'Y');
+  assert_non_null(strstr(state.notice, "no other style picture"));
+}
+
 static const char *text_of(const struct live_state *state, enum parameter id) {
   return parameters_text(&state->settings.values, id, 0);
 }
@@ -906,6 +934,7 @@ int main(void) {
       cmocka_unit_test(control_keys),
       cmocka_unit_test(show_key),
       cmocka_unit_test(lora_files),
+      cmocka_unit_test(style_files),
       cmocka_unit_test(refused_choices),
       cmocka_unit_test(model_keys),
       cmocka_unit_test(step_keys),

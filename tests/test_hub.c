@@ -9,20 +9,22 @@
 
 struct place {
   struct live_state state;
-  struct parameter_choices models;
+  struct parameter_choices models, styles;
   struct hub *hub;
 };
 
 static void open_place(struct place *place) {
   struct parameters values;
   struct error err;
-  *place = (struct place){.models = {.text = {"mini", "turbo"}, .count = 2}};
+  *place =
+      (struct place){.models = {.text = {"mini", "turbo"}, .count = 2}, .styles = {.text = {"sea.png"}, .count = 1}};
   parameters_init(&values);
   for (int i = 1; i <= 3; i++)
     assert_int_equal(parameters_set_text(&values, PARAMETER_PROMPT, i, "a prompt", &err), 0);
   settings_begin(&place->state.settings, &values);
   place->state.ready = true;
   place->state.models = &place->models;
+  place->state.styles = &place->styles;
   assert_int_equal(hub_open(&place->hub, &place->state, &err), 0);
 }
 
@@ -96,6 +98,10 @@ static void files_are_those_of_the_command_line(void **unused) {
   assert_true(hub_take(place.hub, &place.state, 0));
   assert_string_equal(parameters_text(&place.state.settings.values, PARAMETER_MODEL, 0), "turbo");
   assert_string_equal(parameters_text(&place.state.settings.values, PARAMETER_PROMPT, 2), "/etc");
+  assert_int_equal(hub_parse(place.hub, PARAMETER_STYLE, 2, "sea.png", &err), 0);
+  assert_int_equal(hub_set_text(place.hub, PARAMETER_STYLE, 1, NULL, &err), 0);
+  assert_true(hub_take(place.hub, &place.state, 0));
+  assert_string_equal(parameters_text(&place.state.settings.values, PARAMETER_STYLE, 2), "sea.png");
   hub_close(&place.hub);
 }
 

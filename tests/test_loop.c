@@ -34,6 +34,8 @@ struct rig {
   int lefts; /* calls of loop_params.left */
   bool modulated;
   _Atomic double offset; /* that is added to the strength, if it is */
+  bool files;            /* style pictures are followed: any but "none" can be read */
+  bool refuses_file;
 };
 
 static void set_prompt_text(struct loop *loop, int index, const char *text) {
@@ -111,6 +113,26 @@ static void move_strength(void *opaque, struct settings *settings, int64_t now_n
   settings->values.strength += rig->offset;
 }
 
+static int follow_file(void *opaque, struct engine *engine, struct parameters *has, const struct parameters *wish,
+                       const struct frame *frame, struct error *err) {
+  struct rig *rig = opaque;
+  (void)frame;
+  (void)err;
+  assert_non_null(engine);
+  bool same = parameters_same(has, wish, PARAMETER_STYLE, 1);
+  rig->refuses_file = !same && !strcmp(parameters_text(wish, PARAMETER_STYLE, 1), "none");
+  if (same || rig->refuses_file)
+    return 0;
+  parameters_take(has, wish, PARAMETER_STYLE, 1);
+  return 1;
+}
+
+static void put_back_file(void *opaque, const struct parameters *has, struct parameters *values) {
+  struct rig *rig = opaque;
+  if (rig->refuses_file)
+    parameters_take(values, has, PARAMETER_STYLE, 1);
+}
+
 static void note_left(void *opaque) {
   ((struct rig *)opaque)->lefts++;
 }
@@ -119,6 +141,7 @@ static void rig_start(struct rig *rig, const struct fake_engine_script *script, 
   *rig = (struct rig){.early = rig->early,
                       .before = rig->before,
                       .refused = rig->refused,
+                      .files = rig->files,
                       .controlled = rig->controlled,
                       .modulated = rig->modulated,
                       .budget_ms = rig->budget_ms,
@@ -131,6 +154,8 @@ static void rig_start(struct rig *rig, const struct fake_engine_script *script, 
                                      .modulate = rig->modulated ? move_strength : NULL,
                                      .before = rig->before ? note_before : NULL,
                                      .opaque = rig,
+                                     .follow = rig->files ? follow_file : NULL,
+                                     .put_back = put_back_file,
                                      .left = note_left,
                                      .recovers = rig->recovers,
                                      .budget_ms = rig->budget_ms,
@@ -764,6 +789,40 @@ static void text_comes_to_a_picture_that_stands(void **state) {
   rig_finish(&rig, 0);
   assert_string_equal(fake_engine_text(1), "another");
   assert_true(fake_engine_log()->slices >= 4);
+}
+
+static void set_file(struct loop *loop, const char *file) {
+  struct parameters changes = {0};
+  assert_int_equal(parameters_set_text(&changes, PARAMETER_STYLE, 1, file, NULL), 0);
+  loop_send(loop, &changes);
+}
+
+static void wait_for_file(struct loop *loop, const char *file) {
+  struct settings settings;
+  for (int i = 0; i < PATIENCE_MS; i++) {
+    assert_true(loop_get_settings(loop, &settings));
+    if (!strcmp(parameters_text(&settings.values, PARAMETER_STYLE, 1), file))
+      return;
+    platform_sleep_ns(1000000);
+  }
+  fail_msg("style[1] is not %s", file);
+}
+
+/* A picture that stands is made again with what was read from a file; where that cannot be read the value goes back. */
+static void files_come_to_a_picture_that_stands(void **state) {
+  (void)state;
+  struct rig rig = {.files = true};
+  rig_start(&rig, &(struct fake_engine_script){.frame_ms = 1}, true);
+  put_frame(&rig, 1);
+  expect_picture(&rig);
+  set_number(rig.loop, PARAMETER_PAUSE, 1);
+  set_file(rig.loop, "one");
+  expect_again(&rig, 1);
+  expect_nothing(&rig, 100);
+  set_file(rig.loop, "none");
+  wait_for_file(rig.loop, "one");
+  expect_nothing(&rig, 100);
+  rig_finish(&rig, 0);
 }
 
 /* A text that changes with every frame has its turn when the one before is there: those between are left out, the last
@@ -1747,6 +1806,7 @@ int main(void) {
       cmocka_unit_test(wishes_overtake_a_preparation),
       cmocka_unit_test(another_handle_shows_while_paused),
       cmocka_unit_test(text_comes_to_a_picture_that_stands),
+      cmocka_unit_test(files_come_to_a_picture_that_stands),
       cmocka_unit_test(texts_do_not_pile_up),
       cmocka_unit_test(budget_is_kept),
       cmocka_unit_test(budget_without_room),

@@ -198,6 +198,17 @@ static void test_spare_loras(void **state) {
   refuse("render a b --spare-lora one", "--spare-lora");
 }
 
+static void test_spare_styles(void **state) {
+  (void)state;
+  struct options options =
+      accept("live --ip-adapter x --style one.png:0.5 --spare-style two.png --spare-style c:/3.png");
+  assert_int_equal(options.style_count, 1);
+  assert_int_equal(options.spare_styles.count, 2);
+  assert_string_equal(options.spare_styles.text[1], "c:/3.png");
+  refuse("live --spare-style=", "--spare-style: an empty PICTURE");
+  refuse("render a b --spare-style one", "--spare-style");
+}
+
 /* The first is the one that is begun with; keys step through all. */
 static void test_several_models(void **state) {
   (void)state;
@@ -583,6 +594,7 @@ int main(void) {
       cmocka_unit_test(test_adapters),
       cmocka_unit_test(test_controls),
       cmocka_unit_test(test_spare_loras),
+      cmocka_unit_test(test_spare_styles),
       cmocka_unit_test(test_several_models),
       cmocka_unit_test(test_blends),
       cmocka_unit_test(test_times),

@@ -1,8 +1,11 @@
-/* A frame that runs as style picture: it is read on a thread of its own, and goes on to another engine. args: the
+/* Style pictures that change while frames run: they are read on a thread of their own. args: the
  * folder of goldens, the device. */
 #include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 
 #include "app/run/styling.h"
+#include "fixture.h"
 #include "rig.h"
 #include "unet/base/platform.h"
 
@@ -21,51 +24,203 @@ static struct engine *open_engine(const struct golden *golden, bool adapter) {
   return engine;
 }
 
-/* Until the errand is done, which takes a moment. */
-static void apply_until_style(struct styling *styling, struct engine *engine, const struct frame *frame) {
+/* What the engine has, and what is wished for. */
+struct scene {
+  struct golden golden;
+  struct engine *engine;
+  struct styling styling;
+  struct parameters has, wish;
+  struct warnings warnings;
+  struct log log;
+  char *folder;
+};
+
+static void begin(struct scene *scene) {
+  *scene = (struct scene){.folder = fixture_make()};
+  scene->log = (struct log){remember_warning, &scene->warnings};
+  scene->styling.log = &scene->log;
+  parameters_init(&scene->has);
+  parameters_init(&scene->wish);
+  assert_int_equal(golden_open(&scene->golden, arguments[1], "sd15"), 0);
+  scene->engine = open_engine(&scene->golden, true);
+}
+
+static void finish(struct scene *scene) {
+  styling_finish(&scene->styling);
+  engine_close(&scene->engine);
+  golden_close(&scene->golden);
+  fixture_remove(scene->folder);
+}
+
+static int follow(struct scene *scene, struct engine *engine, const struct frame *frame) {
   struct error err = {0};
-  for (int i = 0; i < 10000 && !engine_has_style(engine, 0); i++) {
-    must(styling_apply(styling, engine, frame, &err), &err);
+  int came = styling_follow(&scene->styling, engine, &scene->has, &scene->wish, frame, &err);
+  must(came, &err);
+  styling_put_back(&scene->styling, &scene->has, &scene->wish);
+  return came;
+}
+
+/* Until what was wished for is there or refused, which takes a moment. How often the engine got a style. */
+static int settle(struct scene *scene, const struct frame *frame) {
+  int given = follow(scene, scene->engine, frame);
+  for (int i = 0; i < 10000 && scene->styling.errand.busy; i++) {
     platform_sleep_ns(1000000);
+    given += follow(scene, scene->engine, frame);
   }
-  assert_true(engine_has_style(engine, 0));
+  assert_false(scene->styling.errand.busy);
+  return given;
+}
+
+static void set_file(struct scene *scene, int slot, const char *file) {
+  struct error err;
+  must(parameters_set_text(&scene->wish, PARAMETER_STYLE, slot, file, &err), &err);
+}
+
+static void expect_file(const struct scene *scene, int slot, const char *file) {
+  const char *has = parameters_text(&scene->has, PARAMETER_STYLE, slot);
+  const char *wish = parameters_text(&scene->wish, PARAMETER_STYLE, slot);
+  assert_true(!file == !has && !file == !wish);
+  if (file) {
+    assert_string_equal(has, file);
+    assert_string_equal(wish, file);
+  }
+}
+
+static char *make_picture(const struct scene *scene, const char *name) {
+  fixture_text(scene->folder, name, "P6 4 4 255\n0123456789abcdef0123456789abcdef0123456789abcdef");
+  return fixture_path(scene->folder, name);
 }
 
 static void a_frame_becomes_the_style(void **state) {
   (void)state;
-  struct golden golden;
-  struct styling styling = {0};
-  struct error err = {0};
-  assert_int_equal(golden_open(&golden, arguments[1], "sd15"), 0);
-  struct engine *first = open_engine(&golden, true), *second = open_engine(&golden, true),
-                *third = open_engine(&golden, false);
-  must(styling_apply(&styling, first, &golden.frame, &err), &err);
-  assert_false(engine_has_style(first, 0));
-  styling_ask(&styling);
-  must(styling_apply(&styling, first, NULL, &err), &err); /* there is no frame yet */
-  assert_false(styling.errand.busy);
-  apply_until_style(&styling, first, &golden.frame);
-  assert_false(engine_has_style(first, 1));
-  must(styling_apply(&styling, second, &golden.frame, &err), &err);
+  struct scene scene;
+  begin(&scene);
+  struct styling *styling = &scene.styling;
+  const struct frame *frame = &scene.golden.frame;
+  struct engine *second = open_engine(&scene.golden, true), *third = open_engine(&scene.golden, false);
+  assert_int_equal(follow(&scene, scene.engine, frame), 0);
+  assert_false(engine_has_style(scene.engine, 0));
+  styling_ask(styling);
+  assert_int_equal(follow(&scene, scene.engine, NULL), 0); /* there is no frame yet */
+  assert_false(styling->errand.busy);
+  assert_int_equal(settle(&scene, frame), 1);
+  assert_true(engine_has_style(scene.engine, 0));
+  assert_false(engine_has_style(scene.engine, 1));
+  assert_int_equal(follow(&scene, second, frame), 1);
   assert_true(engine_has_style(second, 0));
-  must(styling_apply(&styling, third, &golden.frame, &err), &err); /* it has no adapter */
+  assert_int_equal(follow(&scene, third, frame), 0); /* it has no adapter */
   assert_false(engine_has_style(third, 0));
-  styling_ask(&styling);
-  must(styling_apply(&styling, third, &golden.frame, &err), &err);
-  assert_false(styling.errand.busy);
-  styling_ask(&styling); /* and what is under way at the end is waited for */
-  must(styling_apply(&styling, first, &golden.frame, &err), &err);
-  styling_finish(&styling);
-  engine_close(&first);
+  styling_ask(styling);
+  follow(&scene, third, frame);
+  assert_false(styling->errand.busy);
+  styling_ask(styling); /* and what is under way at the end is waited for */
+  follow(&scene, scene.engine, frame);
+  assert_true(styling->errand.busy);
+  finish(&scene);
   engine_close(&second);
   engine_close(&third);
-  golden_close(&golden);
+}
+
+/* Each slot takes the file that its value names, and what cannot be read leaves it as it was. */
+static void files_become_styles(void **state) {
+  (void)state;
+  struct scene scene;
+  begin(&scene);
+  char *one = make_picture(&scene, "one.ppm"), *two = make_picture(&scene, "two.ppm");
+  set_file(&scene, STYLES_MAX, one);
+  assert_int_equal(settle(&scene, NULL), 1);
+  assert_true(engine_has_style(scene.engine, STYLES_MAX - 1));
+  assert_false(engine_has_style(scene.engine, 0));
+  set_file(&scene, 1, one);
+  settle(&scene, NULL);
+  set_file(&scene, 1, two);
+  assert_int_equal(settle(&scene, NULL), 1);
+  expect_file(&scene, 1, two);
+  assert_int_equal(settle(&scene, NULL), 0);
+  for (int i = 1; i <= 2; i++) { /* it is tried as often as it is asked for */
+    set_file(&scene, 1, "nowhere.png");
+    assert_int_equal(settle(&scene, NULL), 0);
+    expect_file(&scene, 1, two);
+    assert_int_equal(scene.styling.refused, i);
+    assert_int_equal(scene.warnings.count, i);
+  }
+  assert_non_null(strstr(scene.warnings.last, "style[1]: nowhere.png"));
+  assert_true(engine_has_style(scene.engine, 0));
+  set_file(&scene, 1, NULL);
+  assert_int_equal(settle(&scene, NULL), 1);
+  assert_false(engine_has_style(scene.engine, 0));
+  expect_file(&scene, 1, NULL);
+  expect_file(&scene, STYLES_MAX, one);
+  free(one);
+  free(two);
+  finish(&scene);
+}
+
+/* Something else has come to be wished for while a file was read that is none. */
+static void a_later_wish_stays(void **state) {
+  (void)state;
+  struct scene scene;
+  begin(&scene);
+  char *one = make_picture(&scene, "one.ppm");
+  set_file(&scene, 1, "nowhere.png");
+  follow(&scene, scene.engine, NULL);
+  set_file(&scene, 1, one);
+  settle(&scene, NULL);
+  settle(&scene, NULL);
+  expect_file(&scene, 1, one);
+  free(one);
+  finish(&scene);
+}
+
+/* A file in the place of a frame that was taken: the frame goes on to no other engine. */
+static void a_file_follows_a_frame(void **state) {
+  (void)state;
+  struct scene scene;
+  begin(&scene);
+  char *one = make_picture(&scene, "one.ppm");
+  struct engine *second = open_engine(&scene.golden, true);
+  styling_ask(&scene.styling);
+  assert_int_equal(settle(&scene, &scene.golden.frame), 1);
+  set_file(&scene, 1, one);
+  assert_int_equal(settle(&scene, &scene.golden.frame), 1);
+  assert_int_equal(follow(&scene, second, NULL), 0);
+  assert_false(engine_has_style(second, 0));
+  free(one);
+  finish(&scene);
+  engine_close(&second);
+}
+
+/* Without an adapter a file is refused, unless another engine is on its way that is to have one. */
+static void without_an_adapter(void **state) {
+  (void)state;
+  struct scene scene;
+  struct error err;
+  begin(&scene);
+  struct engine *plain = open_engine(&scene.golden, false);
+  set_file(&scene, 2, "one.ppm");
+  assert_int_equal(follow(&scene, plain, NULL), 0);
+  expect_file(&scene, 2, NULL);
+  assert_non_null(strstr(scene.warnings.last, "style[2]: one.ppm: an IP-Adapter reads"));
+  char *one = make_picture(&scene, "one.ppm");
+  set_file(&scene, 2, one);
+  must(parameters_set_text(&scene.wish, PARAMETER_IP_ADAPTER, 0, "adapter", &err), &err);
+  assert_int_equal(follow(&scene, plain, NULL), 0);
+  assert_int_equal(scene.warnings.count, 1);
+  assert_int_equal(settle(&scene, NULL), 1);
+  expect_file(&scene, 2, one);
+  free(one);
+  finish(&scene);
+  engine_close(&plain);
 }
 
 int main(int argc, char **argv) {
   if (argc < 3)
     return 2;
   arguments = argv;
-  const struct CMUnitTest tests[] = {cmocka_unit_test(a_frame_becomes_the_style)};
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(a_frame_becomes_the_style), cmocka_unit_test(files_become_styles),
+      cmocka_unit_test(a_later_wish_stays),        cmocka_unit_test(a_file_follows_a_frame),
+      cmocka_unit_test(without_an_adapter),
+  };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -7,6 +7,7 @@
 #include "app/models/names.h"
 #include "app/platform/app_platform.h"
 #include "app/run/masking.h"
+#include "app/run/styling.h"
 #include "app/source/pipe_input.h"
 
 atomic_bool setup_stop;
@@ -151,32 +152,22 @@ static int find_models(struct setup_params *params, const struct options *option
   return paths_data(params->model, "mini/model", STATUS_MODEL, err);
 }
 
-/* The picture that a file begins with. */
-static int set_style(struct engine *engine, int index, const char *path, const struct log *log, struct error *err) {
-  const struct source_options options = {.stop = &setup_stop, .log = log};
-  struct source *source = NULL;
-  struct frame frame = {0};
+static int set_style(struct engine *engine, int slot, const char *file, const struct log *log, struct error *err) {
   struct engine_style *style = NULL;
   struct engine_info info;
   engine_get_info(engine, &info);
-  int got = source_open(&source, path, &options, err) ? -1 : source_read(source, &frame, err);
-  if (got == 0)
-    error_set(err, STATUS_INPUT, "%s: has no picture", path);
   int status =
-      got <= 0 || engine_read_style(&info.style, &frame, &style, err) || engine_set_style(engine, index, style, err)
-          ? -1
-          : 0;
+      styling_read_file(&style, &info.style, file, &setup_stop, log, err) || engine_set_style(engine, slot, style, err);
   engine_free_style(&style);
-  frame_release(&frame);
-  source_close(&source);
   return status ? error_prefix(err, "--style: ") : 0;
 }
 
 static int set_styles(struct engine *engine, const struct setup *setup, struct error *err) {
-  const struct parameters *values = &setup->options->values;
-  for (int i = 0; i < setup->options->style_count; i++)
-    if (set_style(engine, i, parameters_text(values, PARAMETER_STYLE, i + 1), setup->log, err))
+  for (int i = 0; i < STYLES_MAX; i++) {
+    const char *file = parameters_text(&setup->options->values, PARAMETER_STYLE, i + 1);
+    if (file && set_style(engine, i, file, setup->log, err))
       return -1;
+  }
   return 0;
 }
 

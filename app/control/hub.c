@@ -77,6 +77,8 @@ static bool was_given(const struct hub *hub, enum parameter id, const char *text
     return !strcmp(text, PARAMETER_VAE_OWN) || is_among(state->vaes, text);
   case PARAMETER_LORA:
     return is_among(state->loras, text);
+  case PARAMETER_STYLE:
+    return is_among(state->styles, text);
   default:
     return false;
   }

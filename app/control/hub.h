@@ -27,7 +27,7 @@ struct hub_figures {
 
 struct hub;
 
-/* The state outlives the hub, and its models, vaes and loras stay as they are. */
+/* The state outlives the hub, and its models, vaes, loras and styles stay as they are. */
 int hub_open(struct hub **hub, const struct live_state *state, struct error *err);
 void hub_close(struct hub **hub); /* after all clients; stores NULL; takes NULL */
 

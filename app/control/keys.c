@@ -315,29 +315,36 @@ static void run_next_vae(struct live_state *state, const struct command_call *ca
                call->now_ns);
 }
 
-static bool is_another_lora(const struct live_state *state, int index, const char *file) {
-  for (int i = 1; i <= ADAPTERS_MAX; i++) {
-    const char *other = parameters_text(&state->settings.values, PARAMETER_LORA, i);
+static bool is_elsewhere(const struct parameters *values, enum parameter id, int index, const char *file) {
+  for (int i = 1; i <= parameter_instances(id); i++) {
+    const char *other = parameters_text(values, id, i);
     if (i != index && other && !strcmp(other, file))
       return true;
   }
   return false;
 }
 
+/* Of those that are in no other place the next; NULL: there is no other. */
+static const char *next_file(const struct live_state *state, enum parameter id, int index,
+                             const struct parameter_choices *files, struct last_choice *last) {
+  const struct parameters *values = &state->settings.values;
+  struct parameter_choices free = {.count = 0};
+  for (int i = 0; files && i < files->count; i++)
+    if (!is_elsewhere(values, id, index, files->text[i]))
+      free.text[free.count++] = files->text[i];
+  const char *now = parameters_text(values, id, index);
+  const char *next = free.count ? free.text[choose_next(state, id, index, &free, last)] : now;
+  return next && now && !strcmp(now, next) ? NULL : next;
+}
+
 /* Another file in the place of the LoRA chosen. */
 static void run_other_lora(struct live_state *state, const struct command_call *call) {
-  struct parameters *values = &state->settings.values;
-  struct parameter_choices free = {.count = 0};
   struct error err;
   int index = state->lora ? state->lora : 1;
-  for (int i = 0; state->loras && i < state->loras->count; i++)
-    if (!is_another_lora(state, index, state->loras->text[i]))
-      free.text[free.count++] = state->loras->text[i];
-  const char *now = parameters_text(values, PARAMETER_LORA, index);
-  const char *next = free.count ? free.text[choose_next(state, PARAMETER_LORA, index, &free, &state->last_lora)] : now;
-  if (!next || (now && !strcmp(now, next)))
+  const char *next = next_file(state, PARAMETER_LORA, index, state->loras, &state->last_lora);
+  if (!next)
     live_notice(state, call->now_ns, "there is no other LoRA: --spare-lora FILE gives one");
-  else if (parameters_set_text(values, PARAMETER_LORA, index, next, &err))
+  else if (parameters_set_text(&state->settings.values, PARAMETER_LORA, index, next, &err))
     live_notice(state, call->now_ns, "%s", err.message);
   else
     tell_lora(state, index, call->now_ns);
@@ -492,14 +499,35 @@ static void run_snapshot(struct live_state *state, const struct command_call *ca
   state->snapshots_asked++;
 }
 
+static bool has_ip_adapter(struct live_state *state, int64_t now_ns) {
+  bool has = parameters_text(&state->settings.values, PARAMETER_IP_ADAPTER, 0);
+  if (!has)
+    live_notice(state, now_ns, "there is no IP-Adapter: --ip-adapter FILE gives one");
+  return has;
+}
+
 static void run_take_style(struct live_state *state, const struct command_call *call) {
-  if (!parameters_text(&state->settings.values, PARAMETER_IP_ADAPTER, 0)) {
-    live_notice(state, call->now_ns, "there is no IP-Adapter: --ip-adapter FILE gives one");
+  if (!has_ip_adapter(state, call->now_ns))
     return;
-  }
   state->styles_asked++;
   live_notice(state, call->now_ns, "this frame is the style now: %.2f",
               parameters_number(&state->settings.values, PARAMETER_STYLE_WEIGHT, 1));
+}
+
+/* Another file in the place of the first style. */
+static void run_other_style(struct live_state *state, const struct command_call *call) {
+  struct parameters *values = &state->settings.values;
+  struct error err;
+  if (!has_ip_adapter(state, call->now_ns))
+    return;
+  const char *next = next_file(state, PARAMETER_STYLE, 1, state->styles, &state->last_style);
+  if (!next)
+    live_notice(state, call->now_ns, "there is no other style picture: --spare-style PICTURE gives one");
+  else if (parameters_set_text(values, PARAMETER_STYLE, 1, next, &err))
+    live_notice(state, call->now_ns, "%s", err.message);
+  else
+    live_notice(state, call->now_ns, "style 1, %s: %.2f", text_last_part(next),
+                parameters_number(values, PARAMETER_STYLE_WEIGHT, 1));
 }
 
 static void run_panel(struct live_state *state, const struct command_call *call) {
@@ -562,6 +590,8 @@ static const struct command_entry table[] = {
     {"less-control", "(", KEY_NONE, NULL, "less of that value", true, true, run_control_value, PARAMETER_NONE, -1},
     {"take-style", "y", KEY_NONE, "y", "take the frame as style picture", false, true, run_take_style, PARAMETER_NONE,
      0},
+    {"other-style", "Y", KEY_NONE, "Y", "another file as the first style picture", false, true, run_other_style,
+     PARAMETER_STYLE, 0},
     {"next-model", "m", KEY_NONE, "m", "next model; the old one runs on until it is there", false, true, run_next_model,
      PARAMETER_MODEL, 0},
     {"next-vae", "v", KEY_NONE, "v", "next VAE, likewise", false, true, run_next_vae, PARAMETER_VAE, 0},

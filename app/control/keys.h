@@ -44,8 +44,8 @@ struct live_state {
   int slot_before;          /* the prompt before this one */
   int share;                /* the prompt whose weight in a blend the keys change, from 1; 0: none yet */
   double walk;              /* seeds a second of the last walk; 0: none yet */
-  const struct parameter_choices *models, *vaes, *loras; /* that keys step through; NULL: none */
-  struct last_choice last_model, last_vae, last_lora;
+  const struct parameter_choices *models, *vaes, *loras, *styles; /* that keys step through; NULL: none */
+  struct last_choice last_model, last_vae, last_lora, last_style;
   double shape;      /* width over height that sizes of the picture keep to */
   int lora;          /* the LoRA whose weight the keys change, from 1; 0: the first */
   int control;       /* the control that keys change, from 1; 0: the first */

@@ -221,7 +221,8 @@ static void describe_range(cJSON *object, enum parameter id) {
 /* defaults: values as the table has them. */
 static cJSON *describe_parameter(const struct parameters *defaults, enum parameter id) {
   static const char *const types[] = {"real", "whole", "switch", "choice", "size", "text"};
-  static const char *const needs[NEEDS] = {"start", "engine", "preparation", "encoding", "frame", "frame", "nothing"};
+  static const char *const needs[NEEDS] = {"start",   "engine", "preparation", "encoding",
+                                           "reading", "frame",  "frame",       "nothing"};
   const struct parameter_row *row = parameter_row(id);
   cJSON *object = cJSON_CreateObject();
   add_text(object, "name", row->name);

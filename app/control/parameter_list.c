@@ -39,6 +39,8 @@ static bool is_shown(const struct parameters *values, enum parameter id, int ind
   case PARAMETER_CONTROL_MODEL:
   case PARAMETER_CONTROL_SOURCE:
     return values->control[index - 1];
+  case PARAMETER_STYLE:
+    return values->ip_adapter.given && is_open(values, id, index);
   case PARAMETER_STYLE_WEIGHT:
   case PARAMETER_STYLE_LAYERS:
     return parameters_text(values, PARAMETER_STYLE, index) != NULL;
@@ -75,9 +77,10 @@ static void show_chosen(struct parameter_list *list) {
 static const struct {
   enum parameter_need need;
   bool several;
-} order[] = {{NEED_ENCODING, true}, {NEED_ENCODING, false},    {NEED_FRAME, false},  {NEED_ROWS, false},
-             {NEED_FRAME, true},    {NEED_PREPARATION, false}, {NEED_ENGINE, false}, {NEED_ENGINE, true},
-             {NEED_NOTHING, false}, {NEED_NOTHING, true},      {NEED_ROWS, true},    {NEED_PREPARATION, true}};
+} order[] = {{NEED_ENCODING, true},   {NEED_ENCODING, false},    {NEED_FRAME, false},  {NEED_ROWS, false},
+             {NEED_FRAME, true},      {NEED_PREPARATION, false}, {NEED_READING, true}, {NEED_ENGINE, false},
+             {NEED_ENGINE, true},     {NEED_NOTHING, false},     {NEED_NOTHING, true}, {NEED_ROWS, true},
+             {NEED_PREPARATION, true}};
 
 void parameter_list_update(struct parameter_list *list, const struct parameters *values, int seen) {
   const struct list_row *found = parameter_list_chosen(list), chosen = found ? *found : (struct list_row){0};

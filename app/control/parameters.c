@@ -111,9 +111,9 @@ static const struct parameter_row table[PARAMETERS] = {
     [PARAMETER_IMAGE_ENCODER] = {"image-encoder", TYPE_TEXT, NEED_ENGINE, FIELD(image_encoder),
                                  .from = "image_encoder beside the IP-Adapter, as published",
                                  .help = "folder of the vision network that the IP-Adapter was made for"},
-    [PARAMETER_STYLE] = {"style[]", TYPE_TEXT, NEED_START, FIELDS(style, 1, STYLES_MAX), .from = "",
+    [PARAMETER_STYLE] = {"style[]", TYPE_TEXT, NEED_READING, FIELDS(style, 1, STYLES_MAX), .from = "",
                          .help = "picture whose style is to be had, and its weight (1), with --ip-adapter; up to 4; "
-                                 "live's key y takes the frame that is shown as the first"},
+                                 "live's key y takes the frame that is shown as the first, Y another file"},
     [PARAMETER_STYLE_WEIGHT] = {"style[].weight", TYPE_REAL, NEED_FRAME, FIELDS(style_weight, 1, STYLES_MAX),
                                 .max = STYLE_WEIGHT_MAX, .standard = 1, .decimals = 2,
                                 .help = "how much the picture counts beside the prompt, 0 to 2"},

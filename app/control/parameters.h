@@ -117,6 +117,7 @@ enum parameter_need {
   NEED_ENGINE,      /* another engine is opened with it, beside the frames of the one in use */
   NEED_PREPARATION, /* the engine prepares anew, beside the frames */
   NEED_ENCODING,    /* the engine encodes the text before the next frame that uses it */
+  NEED_READING,     /* a file is read beside the frames, and the next frame takes it */
   NEED_FRAME,       /* the next frame takes it */
   NEED_ROWS,    /* likewise, with guidance rows: where guidance comes to be other than 1, or to be 1 again, the engine
                    prepares anew, unless it embeds guidance */

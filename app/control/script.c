@@ -335,7 +335,7 @@ static int write_values(struct script_recorder *recorder, const struct parameter
 }
 
 int script_record(struct script_recorder **out, FILE *file, const struct parameters *values, struct error *err) {
-  const unsigned needs = ~(1u << NEED_ENGINE);
+  const unsigned needs = ~(1u << NEED_ENGINE | 1u << NEED_READING);
   struct script_recorder *recorder = calloc(1, sizeof *recorder);
   *out = recorder;
   if (!recorder) {

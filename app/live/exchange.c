@@ -167,6 +167,13 @@ static void follow_engine_refusal(struct live *live, int64_t now_ns) {
   live->refusals_told = live->engine.engines_refused;
 }
 
+static void follow_style_refusal(struct live *live, int64_t now_ns) {
+  int refused = atomic_load(&live->styling.refused);
+  if (refused != live->styles_refused_told)
+    live_notice(&live->state, now_ns, "it stays with the style picture before, see the terminal");
+  live->styles_refused_told = refused;
+}
+
 /* What those outside may know: values at once, figures now and then. */
 static void publish(struct live *live, int64_t now_ns) {
   struct hub_figures *told = &live->figures_told;
@@ -211,6 +218,7 @@ void live_exchange(struct live *live, int64_t now_ns) {
   if (state->ready)
     follow_refusal(live, now_ns);
   follow_engine_refusal(live, now_ns);
+  follow_style_refusal(live, now_ns);
   window_set_fullscreen(live->window, values->fullscreen);
   window_show_pointer(live->window, !values->with_operator && (!values->fullscreen || values->split));
   live_follow_sources(live, now_ns);

@@ -65,7 +65,7 @@ struct live {
   struct reader *reader;
   struct masking *masking;
   struct styling styling;
-  int styles_told; /* of state.styles_asked */
+  int styles_told, styles_refused_told; /* of state.styles_asked, styling.refused */
   struct control_source *control;
   struct listener *listener;      /* NULL: none */
   struct modulations modulations; /* after the start the engine thread's alone */
@@ -85,7 +85,7 @@ struct live {
   struct parameters first_values; /* the engine's first ones, prompts of all keys among them */
   struct live_state state;
   struct panel panel;
-  struct parameter_choices loras; /* all files that a key puts in each other's place */
+  struct parameter_choices loras, styles; /* all files that a key puts in each other's place */
   struct loop_status engine;
   int engines_told; /* engine.engines and engine.engines_refused, as far as the user knows of them */
   long refusals_told;

@@ -49,7 +49,9 @@ static int wish_options(struct options *wish, const struct options *options, con
   wish->control_count = 0;
   while (wish->control_count < CONTROLS_MAX && values->control[wish->control_count])
     wish->control_count++;
-  wish->style_count = count_given(values, PARAMETER_STYLE);
+  wish->style_count = 0;
+  for (int i = 1; i <= STYLES_MAX; i++)
+    wish->style_count += parameters_text(values, PARAMETER_STYLE, i) != NULL;
   wish->device.name = used->device_name;
   if (limit)
     wish->device.memory_limit = limit > used->device_bytes ? limit - used->device_bytes : 1;
@@ -133,10 +135,19 @@ static int before(void *opaque, struct engine *engine, struct engine_request *re
   const struct frame *frame = request->frame;
   if (live->reader && live->first_source.shape <= 0)
     reader_get_info(live->reader, &live->first_source);
-  if (styling_apply(&live->styling, engine, frame, err))
-    return -1;
   request->control_frame = live->source_is_control ? frame : control_source_at(live->control, frame);
   return masking_apply(live->masking, engine, frame, frame ? (double)frame->captured_ns * 1e-9 : 0, err);
+}
+
+static int follow_styles(void *opaque, struct engine *engine, struct parameters *has, const struct parameters *wish,
+                         const struct frame *frame, struct error *err) {
+  struct live *live = opaque;
+  return styling_follow(&live->styling, engine, has, wish, frame, err);
+}
+
+static void put_back_styles(void *opaque, const struct parameters *has, struct parameters *values) {
+  struct live *live = opaque;
+  styling_put_back(&live->styling, has, values);
 }
 
 static void left(void *opaque) {
@@ -158,10 +169,18 @@ static int choose_prompts(const struct options *options, struct parameters *valu
   return 0;
 }
 
+static void add_given(struct parameter_choices *files, const struct options *options, enum parameter id) {
+  int given = count_given(&options->values, id);
+  for (int i = 1; i <= given && files->count < CHOICES_MAX; i++)
+    files->text[files->count++] = parameters_text(&options->values, id, i);
+}
+
 int live_start_threads(struct live *live, struct source **source, struct error *err) {
   struct loop_params params = {.open = open_engine_for,
                                .modulate = modulate,
                                .before = before,
+                               .follow = follow_styles,
+                               .put_back = put_back_styles,
                                .left = left,
                                .opaque = live,
                                .recovers = true,
@@ -178,9 +197,12 @@ int live_start_threads(struct live *live, struct source **source, struct error *
   live->state.models = &live->options->models;
   live->state.vaes = &live->options->vaes;
   live->loras = live->options->spare_loras;
-  for (int i = 1; i <= live->options->lora_count && live->loras.count < CHOICES_MAX; i++)
-    live->loras.text[live->loras.count++] = parameters_text(&live->options->values, PARAMETER_LORA, i);
+  add_given(&live->loras, live->options, PARAMETER_LORA);
   live->state.loras = &live->loras;
+  live->styles = live->options->spare_styles;
+  add_given(&live->styles, live->options, PARAMETER_STYLE);
+  live->state.styles = &live->styles;
+  live->styling.log = &live->log;
   if (live->spec && reader_start(&live->reader, source, live->spec, &live->source_options, &live->frames, err))
     return -1;
   if (live->reader && live_open_changer(live, err))

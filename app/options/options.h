@@ -36,11 +36,11 @@ struct options {
   int file_count;
 
   struct parameters values;
-  struct parameter_choices models, vaes; /* all that were given; the first are in values */
-  struct parameter_choices spare_loras;  /* that a key puts in the place of those in values */
-  int prompt_count;                      /* of values.prompt, given from the first on */
-  int lora_count, style_count;           /* of values.lora, values.style */
-  int control_count;                     /* of values.control */
+  struct parameter_choices models, vaes;              /* all that were given; the first are in values */
+  struct parameter_choices spare_loras, spare_styles; /* that keys put in the place of those in values */
+  int prompt_count;                                   /* of values.prompt, given from the first on */
+  int lora_count, style_count;                        /* of values.lora, values.style */
+  int control_count;                                  /* of values.control */
 
   struct device_options device; /* log, cache_dir and stamps are not options */
 

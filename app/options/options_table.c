@@ -47,6 +47,9 @@ const struct option option_table[] = {
      .parameter = PARAMETER_IMAGE_ENCODER},
     {"style", 0, OPTION_STYLE, GROUP_PICTURE, ENGINE, "FILE[:WEIGHT]", .value = VALUE_FILE,
      .parameter = PARAMETER_STYLE},
+    {"spare-style", 0, OPTION_TEXTS, GROUP_PICTURE, LIVE, "PICTURE", AT(spare_styles), .value = VALUE_FILE,
+     .help = "a style picture that the key Y puts in the first one's place, in turn with those of --style; several "
+             "times"},
     {"style-layers", 0, OPTION_LAYERS, GROUP_PICTURE, ENGINE, .parameter = PARAMETER_STYLE_LAYERS},
     {"prompt", 'p', OPTION_PROMPT, GROUP_PICTURE, ENGINE, "TEXT", .parameter = PARAMETER_PROMPT},
     {"blend", 0, OPTION_BLEND, GROUP_PICTURE, ENGINE, "N[:X],...", .parameter = PARAMETER_BLEND},

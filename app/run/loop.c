@@ -224,6 +224,22 @@ static int wait_for_frame(struct loop *loop, const struct parameters *values) {
   return 0;
 }
 
+/* What files give comes between two frames. */
+static int follow_files(struct loop *loop, const struct parameters *values) {
+  const struct loop_params *params = &loop->params;
+  if (!params->follow)
+    return 0;
+  const struct frame *newest = loop->newest ? &loop->newest->frame : NULL;
+  int came = params->follow(params->opaque, loop->engine, &loop->opened_with, values, newest, &loop->err);
+  if (came < 0)
+    return -1;
+  loop->changes += came;
+  pthread_mutex_lock(&loop->lock);
+  params->put_back(params->opaque, &loop->opened_with, &loop->settings.values);
+  pthread_mutex_unlock(&loop->lock);
+  return 0;
+}
+
 /* The frame loop. Returns -1 when the engine failed. */
 static int run(struct loop *loop) {
   while (!loop->stop) {
@@ -236,6 +252,8 @@ static int run(struct loop *loop) {
       return -1;
     if (changed)
       continue;
+    if (follow_files(loop, values))
+      return -1;
     if (engine_in_flight(loop->engine) < loop->depth && !values->pause)
       take_newest(loop, 0);
     struct loop_situation situation = {.in_flight = engine_in_flight(loop->engine),

@@ -23,6 +23,13 @@ struct loop_params {
   /* Called before a frame is submitted, on the same thread, to give the engine and the request what else belongs to the
    * frame, which is NULL where there is no source. NULL: nothing does. */
   int (*before)(void *opaque, struct engine *engine, struct engine_request *request, struct error *err);
+  /* Called in each turn, on the same thread: brings the engine from what it has been given of NEED_READING to what is
+   * wished for, beside frames, and notes in has what came of it. frame: the newest, or NULL. Returns 1 where the engine
+   * has got something new. NULL: nothing is read. */
+  int (*follow)(void *opaque, struct engine *engine, struct parameters *has, const struct parameters *wish,
+                const struct frame *frame, struct error *err);
+  /* Called after it, with the loop's values locked: what was refused is as it was before. */
+  void (*put_back)(void *opaque, const struct parameters *has, struct parameters *values);
   /* Called on the same thread when an engine that failed was closed: the next one may lie where it lay. NULL: nobody
    * is told. */
   void (*left)(void *opaque);

@@ -51,7 +51,7 @@ struct loop {
   int64_t last_finished_ns;
   struct engine_shape shape;   /* of the handle in use */
   struct engine_shape refused; /* what was refused last */
-  long changes, last_changes;  /* of the handle in use; at the last frame submitted */
+  long changes, last_changes;  /* of handle, engine or files in use; at the last frame submitted */
   struct handles handles;
   struct engine_shape first; /* of the engine in use */
   struct governor governor;
@@ -61,7 +61,7 @@ struct loop {
   struct opener opener;
   struct opened next;            /* comes into use as soon as the old engine has nothing to do; no engine: none */
   struct engine *former_engine;  /* to be closed; no frame of it is in flight */
-  struct parameters opened_with; /* what the engine in use was opened with */
+  struct parameters opened_with; /* what the engine in use was opened with, and has read since */
   bool guidance_embedded;
   int64_t recovered_ns, pause_ns;       /* when an engine that had failed was there again; before the next attempt */
   struct parameter_text encoded[SLOTS]; /* what each slot holds, or what could not be encoded */

@@ -47,7 +47,7 @@ static int open_once(struct loop *loop, struct error *err) {
   opened.beginning.values = loop->settings.values;
   used = loop->status.info;
   pthread_mutex_unlock(&loop->lock);
-  parameters_copy(&opened.beginning.values, &loop->opened_with, 1u << NEED_ENGINE);
+  parameters_copy(&opened.beginning.values, &loop->opened_with, 1u << NEED_ENGINE | 1u << NEED_READING);
   used.device_bytes = 0; /* it runs beside none */
   if (loop->params.open(loop->params.opaque, &used, &opened, err))
     return -1;

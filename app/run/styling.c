@@ -1,58 +1,165 @@
 #include "app/run/styling.h"
 
+#include <string.h>
+
+#include "app/source/source.h"
+
 void styling_ask(struct styling *styling) {
   atomic_fetch_add(&styling->asked, 1);
 }
 
-static void read_frame(void *opaque) {
-  struct styling *s = opaque;
-  engine_read_style(&s->format, &s->frame, &s->next, &s->err);
+int styling_read_file(struct engine_style **style, const struct style_format *format, const char *file,
+                      const atomic_bool *stop, const struct log *log, struct error *err) {
+  const struct source_options options = {.stop = stop, .log = log};
+  struct source *source = NULL;
+  struct frame frame = {0};
+  int got = source_open(&source, file, &options, err) ? -1 : source_read(source, &frame, err);
+  if (got == 0)
+    error_set(err, STATUS_INPUT, "%s: has no picture", file);
+  int status = got <= 0 ? -1 : engine_read_style(format, &frame, style, err);
+  frame_release(&frame);
+  source_close(&source);
+  return status;
 }
 
-static int begin(struct styling *s, const struct engine *engine, const struct frame *frame, struct error *err) {
+static void read_picture(void *opaque) {
+  struct styling *s = opaque;
+  if (s->slot)
+    styling_read_file(&s->next, &s->format, s->file.words, &s->stop, s->log, &s->err);
+  else
+    engine_read_style(&s->format, &s->frame, &s->next, &s->err);
+}
+
+static struct style_format format_of(const struct engine *engine) {
   struct engine_info info;
   engine_get_info(engine, &info);
+  return info.style;
+}
+
+static bool is_read_by(const struct style_format *format, const struct engine *engine) {
+  const struct style_format own = format_of(engine);
+  return own.size == format->size && own.patch == format->patch;
+}
+
+static int begin_frame(struct styling *s, const struct engine *engine, const struct frame *frame, struct error *err) {
   s->begun = atomic_load(&s->asked);
-  if (!info.style.size)
+  s->format = format_of(engine);
+  if (!s->format.size)
     return 0;
-  s->format = info.style;
+  s->slot = 0;
   s->frame = frame_hold(frame);
-  if (errand_start(&s->errand, read_frame, s, "reads style pictures", err) == 0)
+  if (errand_start(&s->errand, read_picture, s, "reads style pictures", err) == 0)
     return 0;
   frame_release(&s->frame);
   return -1;
 }
 
-/* Joins the errand. 1: a style has come. */
-static int end(struct styling *s, struct error *err) {
+static void refuse(struct styling *s, const struct error *err) {
+  if (s->log)
+    log_line(s->log, LOG_WARNING, "style[%d]: %s", s->slot, err->message);
+  s->back = s->slot;
+  atomic_fetch_add(&s->refused, 1);
+}
+
+/* 1: the slot has become empty. */
+static int empty(struct styling *s, struct engine *engine, struct parameters *has, int slot, struct error *err) {
+  if (slot == 1)
+    engine_free_style(&s->style);
+  parameters_set_text(has, PARAMETER_STYLE, slot, NULL, err);
+  return engine_set_style(engine, slot - 1, NULL, err) ? -1 : 1;
+}
+
+/* An engine that has no IP-Adapter waits for one that is to have it. */
+static int begin_file(struct styling *s, struct engine *engine, struct parameters *has, const struct parameters *wish,
+                      int slot, struct error *err) {
+  if (!parameters_text(wish, PARAMETER_STYLE, slot))
+    return empty(s, engine, has, slot, err);
+  struct error why;
+  s->format = format_of(engine);
+  s->slot = slot;
+  s->file = wish->style[slot - 1];
+  if (s->format.size) {
+    if (errand_start(&s->errand, read_picture, s, "reads style pictures", &why))
+      refuse(s, &why);
+  } else if (parameters_same(has, wish, PARAMETER_IP_ADAPTER, 0)) {
+    error_set(&why, STATUS_USAGE, "%.200s: an IP-Adapter reads the style of a picture: --ip-adapter FILE gives one",
+              s->file.words);
+    refuse(s, &why);
+  }
+  return 0;
+}
+
+/* 1: the engine has what was read. */
+static int give(struct styling *s, struct engine *engine, struct parameters *has, struct error *err) {
+  if (!is_read_by(&s->format, engine))
+    return 0;
+  if (engine_set_style(engine, s->slot ? s->slot - 1 : 0, s->next, err))
+    return -1;
+  if (s->slot)
+    has->style[s->slot - 1] = s->file;
+  return 1;
+}
+
+/* What was read for another engine goes, and is read again; a frame that was stays for those that can read it. */
+static int end(struct styling *s, struct engine *engine, struct parameters *has, struct error *err) {
   errand_join(&s->errand);
   frame_release(&s->frame);
+  if (!s->next && s->slot) {
+    refuse(s, &s->err);
+    return 0;
+  }
   if (!s->next) {
     *err = s->err;
     return -1;
   }
-  engine_free_style(&s->style);
-  s->style = s->next;
+  int came = give(s, engine, has, err);
+  if (!s->slot || (s->slot == 1 && came > 0)) {
+    engine_free_style(&s->style);
+    s->style = s->slot ? NULL : s->next;
+    s->style_format = s->format;
+  }
+  if (s->slot)
+    engine_free_style(&s->next);
   s->next = NULL;
-  return 1;
+  return came;
 }
 
-/* Gives the engine what was taken, where it reads such pictures. */
-static int give(const struct styling *s, struct engine *engine, struct error *err) {
-  struct engine_info info;
-  engine_get_info(engine, &info);
-  bool reads = info.style.size == s->format.size && info.style.patch == s->format.patch;
-  return s->style && reads ? engine_set_style(engine, 0, s->style, err) : 0;
-}
-
-int styling_apply(struct styling *s, struct engine *engine, const struct frame *frame, struct error *err) {
-  bool another = s->engine != engine;
-  int came = errand_is_done(&s->errand) ? end(s, err) : 0;
-  s->engine = engine;
-  if (came < 0 || ((another || came) && give(s, engine, err) < 0))
-    return -1;
+static int begin(struct styling *s, struct engine *engine, struct parameters *has, const struct parameters *wish,
+                 const struct frame *frame, struct error *err) {
+  for (int slot = 1; slot <= STYLES_MAX; slot++)
+    if (!parameters_same(has, wish, PARAMETER_STYLE, slot))
+      return begin_file(s, engine, has, wish, slot, err);
   bool wanted = atomic_load(&s->asked) != s->begun;
-  return wanted && frame && !s->errand.busy ? begin(s, engine, frame, err) : 0;
+  return wanted && frame ? begin_frame(s, engine, frame, err) : 0;
+}
+
+int styling_follow(struct styling *s, struct engine *engine, struct parameters *has, const struct parameters *wish,
+                   const struct frame *frame, struct error *err) {
+  int came = 0;
+  if (s->engine != engine && s->style && is_read_by(&s->style_format, engine)) {
+    if (engine_set_style(engine, 0, s->style, err))
+      return -1;
+    came = 1;
+  }
+  s->engine = engine;
+  if (errand_is_done(&s->errand)) {
+    int given = end(s, engine, has, err);
+    return given < 0 ? -1 : came || given;
+  }
+  if (s->errand.busy || s->back)
+    return came;
+  int emptied = begin(s, engine, has, wish, frame, err);
+  return emptied < 0 ? -1 : came || emptied;
+}
+
+void styling_put_back(struct styling *s, const struct parameters *has, struct parameters *values) {
+  int slot = s->back;
+  s->back = 0;
+  if (!slot)
+    return;
+  const char *now = parameters_text(values, PARAMETER_STYLE, slot);
+  if (now && !strcmp(now, s->file.words))
+    parameters_take(values, has, PARAMETER_STYLE, slot);
 }
 
 void styling_leave(struct styling *s) {
@@ -60,6 +167,7 @@ void styling_leave(struct styling *s) {
 }
 
 void styling_finish(struct styling *s) {
+  atomic_store(&s->stop, true);
   if (s->errand.busy) {
     errand_join(&s->errand);
     frame_release(&s->frame);

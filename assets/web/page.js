@@ -2,6 +2,7 @@
 /* The page is made from what the server lists: parameters, commands, figures. Messages are those of the IPC socket. */
 
 const SLOW = ["preparation", "engine"];
+const FILES = ["engine", "reading"]; /* what a text of such a need names */
 const FIRST = ["strength", "mix", "guidance", "image-guidance", "seed", "seed-position", "seed-walk", "show"];
 const FOR_KEYS = [ /* they choose what other keys act on, or want the keyboard */
   "next-lora", "next-control", "next-control-value", "switch-control", "edit-prompt", "edit-negative", "parameters", "leave"];
@@ -230,7 +231,7 @@ function isToggle(parameter) {
 }
 
 function isShown(parameter) {
-  const file = parameter.type === "text" && parameter.need === "engine";
+  const file = parameter.type === "text" && FILES.includes(parameter.need);
   return parameter.need !== "start" && !file && !["prompt[]", "blend[]", "preset"].includes(parameter.name);
 }
 
