@@ -858,6 +858,9 @@ static void test_records_and_sends(void **state) {
   program_expect(2, "only a file", "live still.mkv --record udp://127.0.0.1:1");
   program_expect(2, "no such video encoder", "live still.mkv --codec magic");
   program_expect(6, "no such camera", "live still.mkv --to /dev/video4242");
+  program_expect(6, "there is no folder nowhere/", "live still.mkv --record nowhere/show.mp4");
+  program_expect(6, "this is a folder", "live still.mkv --to /tmp");
+  program_expect(2, "has 0", "live still.mkv --presets none.json --saved-preset 9");
   program_expect(2, "same file", "live still.mkv -y --to still.mkv");
 }
 

@@ -12,6 +12,9 @@ int live_open_presets(struct live *live, struct error *err) {
   if (presets_file_open(&live->presets, path, &live->log, err))
     return -1;
   live->state.presets = presets_file_count(live->presets);
+  if (live->options->values.saved_preset > live->state.presets)
+    return error_set(err, STATUS_USAGE, "--saved-preset %d: %s has %d", (int)live->options->values.saved_preset, path,
+                     live->state.presets);
   return 0;
 }
 

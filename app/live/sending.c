@@ -5,7 +5,9 @@
 #include "app/commands/setup.h"
 #include "app/live/live_impl.h"
 #include "app/options/stamped.h"
+#include "app/platform/app_platform.h"
 #include "app/sink/encoder.h"
+#include "unet/base/text.h"
 
 static int check_output(const struct live *live, const char *spec, struct error *err) {
   const struct options *options = live->options;
@@ -19,7 +21,22 @@ static int check_output(const struct live *live, const char *spec, struct error 
   };
   for (int i = 0; i < options->style_count; i++)
     wish.beside[2 + i] = parameters_text(&options->values, PARAMETER_STYLE, i + 1);
+  if (platform_is_folder(spec))
+    return error_set(err, STATUS_OUTPUT, "%s: this is a folder; name a file in it", spec);
   return sink_check(&wish, &first, err);
+}
+
+/* Found before the show begins, and not when the first picture is to be written. */
+static int check_place(const char *spec, struct error *err) {
+  char folder[PATHS_MAX];
+  struct platform_entry entry;
+  const char *path = !strncmp(spec, "file:", 5) ? spec + 5 : spec, *name = text_last_part(path);
+  snprintf(folder, sizeof folder, "%.*s", name > path ? (int)(name - path) : 1, name > path ? path : ".");
+  if (!platform_look(&entry, path))
+    return 0;
+  if (!platform_is_folder(folder))
+    return error_set(err, STATUS_OUTPUT, "%s: there is no folder %s", path, folder);
+  return platform_can_write(folder) ? 0 : error_set(err, STATUS_OUTPUT, "%s: %s cannot be written to", path, folder);
 }
 
 static int check_outputs(const struct live *live, struct error *err) {
@@ -29,7 +46,7 @@ static int check_outputs(const struct live *live, struct error *err) {
     return -1;
   if (record && output_kind_of(record, NULL) != OUTPUT_RECORDING)
     return error_set(err, STATUS_USAGE, "--record %s: only a file is recorded to; --to sends it elsewhere", record);
-  if (record && check_output(live, record, err))
+  if (record && (check_output(live, record, err) || check_place(record, err)))
     return -1;
   for (int i = 0; i < to->count; i++) {
     for (int j = -1; j < i; j++) {
@@ -38,6 +55,8 @@ static int check_outputs(const struct live *live, struct error *err) {
         return error_set(err, STATUS_USAGE, "%s: two outputs cannot be the same", other);
     }
     if (check_output(live, to->text[i], err))
+      return -1;
+    if (output_kind_of(to->text[i], NULL) == OUTPUT_RECORDING && check_place(to->text[i], err))
       return -1;
   }
   return 0;

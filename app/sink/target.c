@@ -106,7 +106,7 @@ int target_choose(struct target *target, const char *spec, const char *format, s
     return error_set(err, STATUS_USAGE, "--output-format %s: FFmpeg here writes no such container", format);
   if (!target->container)
     return error_set(err, STATUS_OUTPUT,
-                     "%s: no container is known by this extension; try .mp4 or .mkv, or name one with --output-format",
+                     "%s: no container is known by this extension; try .mp4 or .mkv; render takes --output-format, too",
                      target->name);
   if (standard_output && target->container->flags & AVFMT_NOFILE)
     return error_set(err, STATUS_OUTPUT, "%s: %s opens files of its own; try --output-format matroska", target->name,
