@@ -31,9 +31,10 @@ int sound_tap_open(struct sound_tap **result, struct error *err) {
     return error_set(err, STATUS_FAILED, "no memory for sound");
   pthread_mutex_init(&tap->lock, NULL);
   tap->codec = avcodec_parameters_alloc();
-  for (int i = 0; i < PACKETS; i++)
-    tap->entry[i].packet = av_packet_alloc();
-  if (tap->codec && tap->entry[PACKETS - 1].packet)
+  bool whole = tap->codec != NULL;
+  for (int i = 0; i < PACKETS && whole; i++)
+    whole = (tap->entry[i].packet = av_packet_alloc()) != NULL;
+  if (whole)
     return 0;
   sound_tap_close(result);
   return error_set(err, STATUS_FAILED, "no memory for sound");
