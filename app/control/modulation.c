@@ -82,7 +82,7 @@ void modulations_follow(struct modulations *modulations, const double values[SOU
 
 static void add(struct parameters *values, const struct modulation *moved) {
   const struct parameter_row *row = parameter_row(moved->id);
-  double sum = values_control_number(values, moved->id, moved->index, NULL) + moved->amount * moved->smooth;
+  double sum = values_number(values, moved->id, moved->index) + moved->amount * moved->smooth;
   uint16_t marks = values->marks[moved->id];
   sum = fmin(row->max, fmax(row->min, sum));
   parameters_set_number(values, moved->id, moved->index, row->type == TYPE_WHOLE ? round(sum) : sum, NULL);

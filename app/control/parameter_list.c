@@ -10,10 +10,6 @@
 enum { SIZE_LOW = 64, SIZE_HIGH = 4096, SIZE_STEP = 64 };
 enum { LOGARITHMIC_FROM = 32 };
 
-static bool is_control_value(enum parameter id) {
-  return id >= PARAMETER_CONTROL_WEIGHT && id <= PARAMETER_CONTROL_EVERY;
-}
-
 static bool control_has(const struct parameters *values, enum parameter id, int number) {
   enum parameter list[CONTROL_VALUES_MAX];
   int count = values_of_control(values, number, list);
@@ -47,7 +43,7 @@ static bool is_shown(const struct parameters *values, enum parameter id, int ind
   case PARAMETER_BLEND:
     return parameters_text(values, PARAMETER_PROMPT, index) != NULL;
   default:
-    return !is_control_value(id) || control_has(values, id, index);
+    return !values_is_control(id) || control_has(values, id, index);
   }
 }
 
@@ -128,8 +124,7 @@ static void get_span(enum parameter id, double *low, double *high) {
 static double get_number(const struct parameters *values, struct list_row row) {
   if (row.id == PARAMETER_SIZE)
     return fmax(values->size.width, values->size.height);
-  return is_control_value(row.id) ? values_control_number(values, row.id, row.index, NULL)
-                                  : parameters_number(values, row.id, row.index);
+  return values_number(values, row.id, row.index);
 }
 
 static bool is_logarithmic(double low, double high) {
@@ -161,7 +156,7 @@ double parameter_list_number(struct list_row row, double share) {
 }
 
 const char *parameter_list_value(const struct parameters *values, struct list_row row, char *out, size_t size) {
-  if (!is_control_value(row.id) || parameter_row(row.id)->type != TYPE_REAL)
+  if (!values_is_control(row.id) || parameter_row(row.id)->type != TYPE_REAL)
     return parameters_show(values, row.id, row.index, out, size);
   snprintf(out, size, "%.*f", parameter_row(row.id)->decimals, get_number(values, row));
   return out;
@@ -175,7 +170,7 @@ static double get_step(const struct parameters *values, struct list_row row) {
     return SIZE_STEP;
   if (of->type != TYPE_REAL)
     return 1;
-  if (!is_control_value(row.id))
+  if (!values_is_control(row.id))
     return 5 * pow(10, -of->decimals);
   values_control_number(values, row.id, row.index, &step);
   return step;

@@ -70,6 +70,10 @@ int values_of_control(const struct parameters *values, int number, enum paramete
   return count;
 }
 
+bool values_is_control(enum parameter id) {
+  return id >= PARAMETER_CONTROL_WEIGHT && id <= PARAMETER_CONTROL_EVERY;
+}
+
 double values_control_number(const struct parameters *values, enum parameter id, int number, double *step) {
   const struct map_parameter *map;
   int maps = map_parameters(kind_of(values, number), &map);
@@ -82,6 +86,10 @@ double values_control_number(const struct parameters *values, enum parameter id,
   if (step)
     *step = by;
   return value;
+}
+
+double values_number(const struct parameters *values, enum parameter id, int index) {
+  return values_is_control(id) ? values_control_number(values, id, index, NULL) : parameters_number(values, id, index);
 }
 
 unsigned values_controls_there(const struct parameters *values) {

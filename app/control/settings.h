@@ -44,6 +44,9 @@ enum { CONTROL_VALUES_MAX = 4 + MAP_PARAMS };
 int values_of_control(const struct parameters *values, int number, enum parameter list[CONTROL_VALUES_MAX]);
 /* One of these as it acts: what suits the map where nobody has set it. *step: that a key changes it by; may be NULL. */
 double values_control_number(const struct parameters *values, enum parameter id, int number, double *step);
+bool values_is_control(enum parameter id);
+/* A number of any parameter as it acts. */
+double values_number(const struct parameters *values, enum parameter id, int index);
 
 /* Without a fade. */
 void values_controls(const struct parameters *values, struct controls *controls);
