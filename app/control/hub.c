@@ -132,17 +132,8 @@ int hub_parse(struct hub *hub, enum parameter id, int index, const char *text, s
 
 /* --- commands --- */
 
-static const struct command_entry *find_command(const char *name) {
-  int count;
-  const struct command_entry *table = commands_table(&count);
-  for (int i = 0; i < count; i++)
-    if (!strcmp(table[i].name, name))
-      return &table[i];
-  return NULL;
-}
-
 int hub_run(struct hub *hub, const char *command, double value, struct error *err) {
-  const struct command_entry *entry = find_command(command);
+  const struct command_entry *entry = commands_find(command, strlen(command));
   if (!entry)
     return error_set(err, STATUS_USAGE, "there is no command \"%.60s\"", command);
   if (entry->here)

@@ -646,6 +646,13 @@ const struct command_entry *commands_table(int *count) {
   return table;
 }
 
+const struct command_entry *commands_find(const char *name, size_t length) {
+  for (size_t i = 0; i < sizeof table / sizeof *table; i++)
+    if (strlen(table[i].name) == length && !memcmp(table[i].name, name, length))
+      return &table[i];
+  return NULL;
+}
+
 static const struct command_entry *find(int key) {
   if (key == KEY_NONE)
     return NULL;

@@ -89,6 +89,8 @@ struct command_entry {
 };
 
 const struct command_entry *commands_table(int *count);
+/* NULL: there is none of that name, which need not end with a NUL. */
+const struct command_entry *commands_find(const char *name, size_t length);
 
 /* Runs the command of a key, if there is one that may run now. repeat: the key is being held. */
 bool commands_run(struct live_state *state, int key, bool repeat, int64_t now_ns);

@@ -30,15 +30,6 @@ static const char *const kind_words[] = {"", "cc", "cc14", "nrpn", "note", "prog
 static const int number_max[] = {0, 119, 31, FINE_MAX, 127, 127, 0, 0};
 enum { KNOB_KINDS = sizeof kind_words / sizeof *kind_words };
 
-static const struct command_entry *find_command(const char *name, size_t length) {
-  int count;
-  const struct command_entry *entries = commands_table(&count);
-  for (int i = 0; i < count; i++)
-    if (strlen(entries[i].name) == length && !memcmp(entries[i].name, name, length))
-      return &entries[i];
-  return NULL;
-}
-
 static int find_parameter(struct knob_target *target, const char *text, struct error *err) {
   if (parameter_find(text, &target->id, &target->index, err))
     return -1;
@@ -55,7 +46,7 @@ int knob_target_find(struct knob_target *target, const char *text, struct error 
   size_t length = equals ? (size_t)(equals - name) : strlen(name);
   char *end = NULL;
   *target = (struct knob_target){.value = (double)NAN};
-  const struct command_entry *command = find_command(name, length);
+  const struct command_entry *command = commands_find(name, length);
   if (!named && (!command || !find_parameter(target, text, err)))
     return command ? 0 : find_parameter(target, text, err);
   if (!command)
@@ -308,7 +299,7 @@ static struct knob_action act_unbound(const struct use *use) {
   if (use->knob.kind != KNOB_PROGRAM || use->knob.number >= SLOT_PRESETS)
     return action;
   action.kind = KNOB_RUNS;
-  action.target = (struct knob_target){.command = find_command("prompt", strlen("prompt")), .value = action.number};
+  action.target = (struct knob_target){.command = commands_find("prompt", strlen("prompt")), .value = action.number};
   return action;
 }
 

@@ -208,19 +208,10 @@ static int set_value(struct hub *hub, const struct osc_message *message, const s
   return hub_set_number(hub, name->id, name->index, fit(name->id, value->number), err);
 }
 
-static const struct command_entry *find_command(const char *name) {
-  int count;
-  const struct command_entry *entries = commands_table(&count);
-  for (int i = 0; i < count; i++)
-    if (!strcmp(entries[i].name, name))
-      return &entries[i];
-  return NULL;
-}
-
 /* Buttons send 1 when they are pressed and 0 when they are let go, which is no second time; where a number says how
  * much, or which one, it does. */
 static int run(struct hub *hub, const struct osc_message *message, const char *command, struct error *err) {
-  const struct command_entry *entry = find_command(command);
+  const struct command_entry *entry = commands_find(command, strlen(command));
   const struct osc_argument *value = message->argument;
   if (!entry || !message->count)
     return hub_run(hub, command, (double)NAN, err);

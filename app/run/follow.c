@@ -204,6 +204,16 @@ void follow_begin(struct loop *loop, const struct opened *opened) {
   loop->changes++;
 }
 
+void follow_take_over(struct loop *loop, const struct opened *opened) {
+  follow_begin(loop, opened);
+  pthread_mutex_lock(&loop->lock);
+  parameters_follow_model(&loop->settings.values, &loop->opened_with);
+  loop->status.engines++;
+  loop->status.opening = false;
+  pthread_mutex_unlock(&loop->lock);
+  follow_publish(loop);
+}
+
 /* The old engine gives out its last pictures before the new one makes its first; those under way in its stream batch
  * never come. */
 static int change_engine(struct loop *loop) {
@@ -212,14 +222,8 @@ static int change_engine(struct loop *loop) {
       return -1;
   loop_count_dropped(loop, engine_under_way(handles_used(&loop->handles)));
   loop->former_engine = loop->engine;
-  follow_begin(loop, &loop->next);
+  follow_take_over(loop, &loop->next);
   loop->next.engine = NULL;
-  pthread_mutex_lock(&loop->lock);
-  parameters_follow_model(&loop->settings.values, &loop->opened_with);
-  loop->status.engines++;
-  loop->status.opening = false;
-  pthread_mutex_unlock(&loop->lock);
-  follow_publish(loop);
   return 1;
 }
 

@@ -96,6 +96,8 @@ void loop_count_dropped(struct loop *loop, int count);
 void follow_note_encoded(struct loop *loop, int slot, const char *text);
 /* Everything that knows the engine knows this one. */
 void follow_begin(struct loop *loop, const struct opened *opened);
+/* Likewise, of an engine in the place of another. */
+void follow_take_over(struct loop *loop, const struct opened *opened);
 /* What others know of engine and handle is as it is now. */
 void follow_publish(struct loop *loop);
 /* Frames go on with the handle in use while another is prepared, or a former one released. */

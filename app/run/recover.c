@@ -51,13 +51,7 @@ static int open_once(struct loop *loop, struct error *err) {
   used.device_bytes = 0; /* it runs beside none */
   if (loop->params.open(loop->params.opaque, &used, &opened, err))
     return -1;
-  follow_begin(loop, &opened);
-  pthread_mutex_lock(&loop->lock);
-  parameters_follow_model(&loop->settings.values, &loop->opened_with);
-  loop->status.engines++;
-  loop->status.opening = false;
-  pthread_mutex_unlock(&loop->lock);
-  follow_publish(loop);
+  follow_take_over(loop, &opened);
   return 0;
 }
 
