@@ -1,0 +1,81 @@
+#include "app/source/ffmpeg_source.h"
+
+#include <libavutil/display.h>
+#include <math.h>
+
+#include "unet/base/text.h"
+
+/* Pixels said to be so many times as wide as high, or as high as wide, are a mistake of the file. */
+static const double sample_aspect_most = 16;
+
+static double frame_rate(const struct ffmpeg_source *from) {
+  AVRational rate = av_guess_frame_rate(from->input, from->stream, NULL);
+  double fps = rate.num > 0 && rate.den > 0 ? av_q2d(rate) : 0;
+  if (fps <= 0 && from->stream->time_base.num > 0)
+    fps = 1 / av_q2d(from->stream->time_base);
+  return fps <= 1000 ? fps : 0;
+}
+
+static void read_orientation(struct ffmpeg_source *from) {
+  const uint8_t *matrix = av_stream_get_side_data(from->stream, AV_PKT_DATA_DISPLAYMATRIX, NULL);
+  if (matrix && !convert_orient(&from->convert, (const int32_t *)matrix))
+    log_line(from->options.log, LOG_WARNING,
+             "%s: it asks to be shown turned by %.0f degrees; only quarter turns are done, so it stays as stored",
+             from->spec, -av_display_rotation_get((const int32_t *)matrix));
+}
+
+static void settle_clock(struct ffmpeg_source *from) {
+  AVRational base = from->stream->time_base;
+  double fps = frame_rate(from);
+  int64_t step = fps > 0 ? llrint(1 / (fps * av_q2d(base))) : 1;
+  from->clock = (struct frame_clock){
+      .last = FRAME_TIME_NONE, .step = step < 1 ? 1 : step, .second = av_rescale_q(1, (AVRational){1, 1}, base)};
+  from->origin = av_rescale_q(ffmpeg_origin(from->input, from->options.start), AV_TIME_BASE_Q, base);
+}
+
+double about_aspect(const struct ffmpeg_source *from, AVFrame *frame) {
+  AVRational stored = av_guess_sample_aspect_ratio(from->input, from->stream, frame);
+  double aspect = stored.den > 0 ? av_q2d(stored) : 0;
+  if (aspect < 1 / sample_aspect_most || aspect > sample_aspect_most)
+    return 1;
+  return convert_swaps_sides(&from->convert) ? 1 / aspect : aspect;
+}
+
+static double length_in_seconds(const struct ffmpeg_source *from) {
+  double length = 0;
+  if (from->stream->duration > 0)
+    length = (double)from->stream->duration * av_q2d(from->stream->time_base);
+  else if (from->input->duration > 0)
+    length = (double)from->input->duration / AV_TIME_BASE;
+  length = fmax(length - from->options.start, 0);
+  if (from->options.duration > 0 && (length <= 0 || length > from->options.duration))
+    length = from->options.duration;
+  return length;
+}
+
+static void settle_info(struct ffmpeg_source *from) {
+  struct source_info *info = &from->info;
+  bool swap = convert_swaps_sides(&from->convert);
+  const char *name = text_last_part(from->spec);
+  info->width = swap ? from->decoder->height : from->decoder->width;
+  info->height = swap ? from->decoder->width : from->decoder->height;
+  info->shape = info->height > 0 ? info->width * about_aspect(from, NULL) / info->height : 0;
+  info->fps = frame_rate(from);
+  info->time_base_num = from->stream->time_base.num;
+  info->time_base_den = from->stream->time_base.den;
+  info->realtime = from->realtime;
+  info->returns = from->realtime && !from->pipe;
+  info->duration = from->realtime || from->options.loop ? 0 : length_in_seconds(from);
+  bool whole = from->options.start <= 0 && from->options.duration <= 0;
+  info->frames = from->options.loop                     ? 0
+                 : whole && from->stream->nb_frames > 0 ? (long)from->stream->nb_frames
+                                                        : lrint(info->duration * info->fps);
+  snprintf(info->description, sizeof info->description, "%.90s: %s %dx%d, %.4g fps", name, from->decoder->codec->name,
+           info->width, info->height, info->fps);
+}
+
+void about_settle(struct ffmpeg_source *from) {
+  read_orientation(from);
+  settle_clock(from);
+  settle_info(from);
+}

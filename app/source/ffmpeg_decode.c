@@ -1,0 +1,182 @@
+#include "app/source/ffmpeg_source.h"
+
+#include "unet/base/platform.h"
+
+enum { DAMAGE_IN_A_ROW_MAX = 1000, DECODER_THREADS_MAX = 4, LOOK_UP_MS = 100 };
+
+/* Frame threads decode faster and hold back as many frames as there are threads: right for files, wrong for live. */
+int decode_open(struct ffmpeg_source *from, const AVCodec *codec, struct error *err) {
+  char reason[128];
+  from->decoder = avcodec_alloc_context3(codec);
+  from->packet = av_packet_alloc();
+  from->frame = av_frame_alloc();
+  from->ahead = av_frame_alloc();
+  if (!from->decoder || !from->packet || !from->frame || !from->ahead)
+    return error_set(err, STATUS_FAILED, "no memory to decode %s", from->spec);
+  int code = avcodec_parameters_to_context(from->decoder, from->stream->codecpar);
+  if (code >= 0) {
+    int cores = platform_processors();
+    from->decoder->thread_count = cores < DECODER_THREADS_MAX ? cores : DECODER_THREADS_MAX;
+    from->decoder->thread_type = from->options.live ? FF_THREAD_SLICE : FF_THREAD_FRAME | FF_THREAD_SLICE;
+    if (from->options.live)
+      from->decoder->flags |= AV_CODEC_FLAG_LOW_DELAY;
+    from->decoder->pkt_timebase = from->stream->time_base;
+    code = avcodec_open2(from->decoder, codec, NULL);
+  }
+  if (code < 0)
+    return error_set(err, STATUS_INPUT, "%s: its %s video cannot be decoded: %s", from->spec, codec->name,
+                     ffmpeg_reason(code, reason));
+  return 0;
+}
+
+/* Sound has positions as its frames have. */
+static void put_sound(struct ffmpeg_source *from) {
+  if (from->sound && from->packet->stream_index == from->sound->index && (from->has_origin || !from->realtime))
+    sound_tap_put(from->options.tap, from, from->packet,
+                  (double)(from->loop_shift - from->origin) * av_q2d(from->stream->time_base));
+}
+
+static bool is_intra_only(const struct ffmpeg_source *from) {
+  const AVCodecDescriptor *about = avcodec_descriptor_get(from->decoder->codec_id);
+  return about && about->props & AV_CODEC_PROP_INTRA_ONLY;
+}
+
+static void count_damage(struct ffmpeg_source *from) {
+  atomic_fetch_add(&from->damaged, 1);
+  bool may_wait = from->arrivals && !from->serial; /* for a stream's first key frame */
+  if (++from->damage_in_a_row >= DAMAGE_IN_A_ROW_MAX && !may_wait)
+    from->gave_up = true;
+}
+
+/* What the decoder failed with. 0: go on; -1. Live, newer frames matter more than this one. */
+static int decoder_failed(struct ffmpeg_source *from, int code, struct error *err) {
+  if (code == AVERROR(ENOMEM) && !from->options.live)
+    return error_set(err, STATUS_FAILED, "%s: no memory to decode it after %llu frames", from->spec,
+                     (unsigned long long)from->serial);
+  count_damage(from);
+  return 0;
+}
+
+/* The decoder gives out what it holds, and then the end. */
+static void drain(struct ffmpeg_source *from) {
+  avcodec_send_packet(from->decoder, NULL);
+  from->draining = true;
+}
+
+/* What av_read_frame gave instead of a packet. 1: go on; -1. */
+static int feed_nothing(struct ffmpeg_source *from, int code, bool failed, struct error *err) {
+  char reason[128];
+  if (code == AVERROR(EAGAIN)) {
+    platform_sleep_ns(1000000);
+    return 1;
+  }
+  if (code != AVERROR_EOF && code != AVERROR_INVALIDDATA && from->realtime)
+    return error_set(err, STATUS_INPUT, "%s: %s", from->spec, ffmpeg_reason(code, reason));
+  if (code != AVERROR_EOF && !failed)
+    count_damage(from);
+  if (code != AVERROR_INVALIDDATA || failed || from->gave_up)
+    drain(from);
+  return 1;
+}
+
+static void stamp_arrival(struct ffmpeg_source *from, int64_t at_ns) {
+  unsigned i = from->stamped++ % STAMPS;
+  from->stamps[i].pts = from->packet->pts;
+  from->stamps[i].at_ns = at_ns;
+  from->heard_ns = at_ns;
+}
+
+int64_t decode_arrival(const struct ffmpeg_source *from, const AVFrame *frame) {
+  unsigned newest = (from->stamped - 1) % STAMPS;
+  for (unsigned i = 0; i < STAMPS && i < from->stamped; i++)
+    if (from->stamps[i].pts == frame->pts && frame->pts != AV_NOPTS_VALUE)
+      return from->stamps[i].at_ns;
+  return from->stamps[newest].at_ns;
+}
+
+/* The next packet of whichever stream: 0; else FFmpeg's code. */
+static int take_packet(struct ffmpeg_source *from, int *failure) {
+  bool leapt = false;
+  int64_t at_ns;
+  int code;
+  if (from->arrivals) {
+    code = arrivals_take(from->arrivals, from->packet, &at_ns, &leapt, LOOK_UP_MS);
+  } else {
+    code = av_read_frame(from->input, from->packet);
+    at_ns = platform_now_ns();
+    *failure = ffmpeg_read_failure(from->input, code);
+  }
+  if (leapt && !is_intra_only(from))
+    avcodec_flush_buffers(from->decoder);
+  if (code >= 0 && from->packet->stream_index == from->stream->index)
+    stamp_arrival(from, at_ns);
+  return code;
+}
+
+/* Hands the decoder one packet, or the end. 1: done, or nothing came yet; 0: interrupted; -1. */
+static int feed(struct ffmpeg_source *from, struct error *err) {
+  int failure = 0, code = take_packet(from, &failure);
+  if (source_interrupted(&from->source)) {
+    av_packet_unref(from->packet);
+    return 0;
+  }
+  if (failure)
+    from->read_error = failure;
+  if (code < 0)
+    return from->silent_ms || (code == AVERROR(EAGAIN) && input_is_silent(from))
+               ? input_say_silent(from, err)
+               : feed_nothing(from, code, failure, err);
+  if (!from->arrivals)
+    coverage_add(&from->coverage, from->packet);
+  if (from->packet->stream_index == from->stream->index) {
+    if (from->packet->flags & AV_PKT_FLAG_CORRUPT)
+      atomic_fetch_add(&from->damaged, 1);
+    code = avcodec_send_packet(from->decoder, from->packet);
+    if (code < 0 && code != AVERROR(EAGAIN) && decoder_failed(from, code, err)) {
+      av_packet_unref(from->packet);
+      return -1;
+    }
+    if (from->gave_up)
+      drain(from);
+  }
+  put_sound(from);
+  av_packet_unref(from->packet);
+  return 1;
+}
+
+/* The frame's own time. Where it has one, FFmpeg's best guess is no better, and one wild stamp makes it distrust all
+ * that follow. */
+int64_t decode_time(const struct ffmpeg_source *from, const AVFrame *frame) {
+  int64_t pts = frame->pts == AV_NOPTS_VALUE || from->options.live ? frame->best_effort_timestamp : frame->pts;
+  return pts == AV_NOPTS_VALUE ? FRAME_TIME_NONE : pts + from->loop_shift - from->origin;
+}
+
+int decode_next(struct ffmpeg_source *from, AVFrame *frame, struct error *err) {
+  for (;;) {
+    int code = avcodec_receive_frame(from->decoder, frame);
+    if (code == AVERROR(EAGAIN)) {
+      int fed = feed(from, err);
+      if (fed <= 0)
+        return fed;
+    } else if (code == AVERROR_EOF) {
+      if ((!from->unsure || seek_beginning(from) < 0) && !seek_again(from))
+        return 0;
+    } else if (code < 0) {
+      if (decoder_failed(from, code, err))
+        return -1;
+      if (from->gave_up)
+        return 0;
+    } else {
+      from->damage_in_a_row = 0;
+      if (frame->decode_error_flags || frame->flags & AV_FRAME_FLAG_CORRUPT)
+        atomic_fetch_add(&from->damaged, 1);
+      /* Cameras and screens stamp their frames with the time of day, or since the machine was started. */
+      if (from->realtime && !from->has_origin && frame->best_effort_timestamp != AV_NOPTS_VALUE)
+        from->origin = frame->best_effort_timestamp;
+      from->has_origin = true;
+      coverage_give(&from->coverage, frame);
+      if (!seek_landed_late(from, frame))
+        return 1;
+    }
+  }
+}

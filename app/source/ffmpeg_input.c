@@ -1,0 +1,121 @@
+#include "app/source/ffmpeg_source.h"
+
+#include <libavutil/avstring.h>
+#include <math.h>
+#include <string.h>
+
+#include "app/source/protocols.h"
+#include "unet/base/platform.h"
+
+/* Of a stream so much is looked at before its pictures are decoded, unless --input-options say another amount. */
+enum { STREAM_PROBE_BYTES = 1 << 17, STREAM_PROBE_US = 200000, PROBE_BYTES_DEFAULT = 5000000 };
+
+/* To connect may take so many times the silence that is allowed later. */
+static const double patience_to_connect = 5;
+
+static double silence_allowed(const struct ffmpeg_source *from) {
+  double limit = from->options.read_timeout;
+  if (!from->opened && !(from->input && from->input->pb))
+    limit *= patience_to_connect;
+  return from->info.fps > 0 ? fmax(limit, 3 / from->info.fps) : limit;
+}
+
+/* While it is opened every byte counts, then every packet of the video. */
+bool input_is_silent(struct ffmpeg_source *from) {
+  int64_t now_ns = platform_now_ns();
+  if (!from->watched)
+    return false;
+  if (!from->opened && from->input && from->input->pb && from->input->pb->bytes_read != from->heard_bytes) {
+    from->heard_bytes = from->input->pb->bytes_read;
+    from->heard_ns = now_ns;
+  }
+  double allowed = silence_allowed(from);
+  if ((double)(now_ns - from->heard_ns) > allowed * 1e9)
+    from->silent_ms = (int)lrint(allowed * 1000);
+  return from->silent_ms;
+}
+
+int input_say_silent(const struct ffmpeg_source *from, struct error *err) {
+  return error_set(err, STATUS_INPUT, "%s: nothing came for %g s", from->spec, from->silent_ms * 1e-3);
+}
+
+static int is_interrupted(void *opaque) {
+  struct ffmpeg_source *from = opaque;
+  return source_interrupted(&from->source) || input_is_silent(from);
+}
+
+static bool is_live_url(const char *url) {
+  static const char *const schemes[] = {"rtsp:", "rtp:", "udp:", "srt:", "rtmp:", "tcp:", "sdp:"};
+  for (size_t i = 0; i < sizeof schemes / sizeof *schemes; i++)
+    if (!strncmp(url, schemes[i], strlen(schemes[i])))
+      return true;
+  return false;
+}
+
+/* Whether its packets are taken in as they come. Rendered, every one of them counts. */
+bool input_is_stream(const struct ffmpeg_source *from) {
+  return from->options.live && (from->pipe || ffmpeg_is_stream(from->input, from->spec));
+}
+
+bool input_paces_itself(const struct ffmpeg_source *from) {
+  const AVInputFormat *format = from->input->iformat;
+  if (!strcmp(format->name, "lavfi"))
+    return strstr(from->spec, "realtime") != NULL;
+  return ffmpeg_is_device(format) || is_live_url(from->spec) || input_is_stream(from);
+}
+
+/* Undecoded pictures of a device are memory of its driver: there is little of it, and it is gone when the device is
+ * closed. Screens are grabbed into memory that lasts. */
+bool input_lends_few(const struct ffmpeg_source *from) {
+  const AVInputFormat *format = from->input->iformat;
+  return ffmpeg_is_device(format) && !av_match_name("x11grab", format->name) &&
+         from->decoder->codec_id == AV_CODEC_ID_RAWVIDEO;
+}
+
+/* What is looked at before is late already. */
+static void probe_little(struct ffmpeg_source *from) {
+  from->input->fps_probe_size = 0;
+  if (!input_is_stream(from))
+    return;
+  if (from->input->probesize == PROBE_BYTES_DEFAULT)
+    from->input->probesize = STREAM_PROBE_BYTES;
+  if (!from->input->max_analyze_duration)
+    from->input->max_analyze_duration = STREAM_PROBE_US;
+}
+
+int input_find_stream(struct ffmpeg_source *from, const AVCodec **codec, struct error *err) {
+  char reason[128];
+  if (from->options.live && (ffmpeg_is_device(from->input->iformat) || input_is_stream(from)))
+    probe_little(from);
+  int code = avformat_find_stream_info(from->input, NULL);
+  if (code < 0)
+    return error_set(err, STATUS_INPUT, "%s: %s", from->spec, ffmpeg_reason(code, reason));
+  int index = av_find_best_stream(from->input, AVMEDIA_TYPE_VIDEO, -1, -1, codec, 0);
+  if (index == AVERROR_DECODER_NOT_FOUND)
+    return error_set(err, STATUS_INPUT, "%s: FFmpeg here has no decoder for its video", from->spec);
+  if (index < 0)
+    return error_set(err, STATUS_INPUT, "%s: there is no video in it%s", from->spec,
+                     protocols_hint(from->input->iformat));
+  from->stream = from->input->streams[index];
+  if (from->stream->disposition & AV_DISPOSITION_ATTACHED_PIC)
+    return error_set(err, STATUS_INPUT, "%s: there is no video in it, only a cover picture", from->spec);
+  bool wanted =
+      from->options.tap && !input_is_stream(from); /* of a stream, packets of the pictures alone are taken in */
+  int sound = wanted ? av_find_best_stream(from->input, AVMEDIA_TYPE_AUDIO, -1, index, NULL, 0) : -1;
+  from->sound = sound >= 0 ? from->input->streams[sound] : NULL;
+  for (unsigned i = 0; i < from->input->nb_streams; i++)
+    if ((int)i != index && (int)i != sound)
+      from->input->streams[i]->discard = AVDISCARD_ALL;
+  return 0;
+}
+
+int input_open(struct ffmpeg_source *from, struct error *err) {
+  const AVIOInterruptCB interrupt = {is_interrupted, from};
+  if (!pipe_input_is(from->spec)) {
+    from->watched = from->options.live && from->options.read_timeout > 0 && protocols_is_network(from->spec);
+    return ffmpeg_open_input(&from->input, from->spec, &from->options, &interrupt, NULL, err);
+  }
+  if (pipe_input_open(&from->pipe, from->spec, &interrupt, err))
+    return -1;
+  return ffmpeg_open_input(&from->input, from->spec, &from->options, &interrupt, pipe_input_io(from->pipe), err);
+}

@@ -1,0 +1,55 @@
+#include "app/source/ffmpeg_source.h"
+
+#include <math.h>
+
+/* MPEG's transport and program streams have no index: a search by time finds some packet and not a key frame. So much
+ * earlier there is one, most likely. */
+static const double key_frame_search_seconds = 12;
+
+/* After going elsewhere in the input, with this outcome. */
+static int land(struct ffmpeg_source *from, int code, bool unsure) {
+  if (code >= 0) {
+    avcodec_flush_buffers(from->decoder);
+    coverage_restart(&from->coverage);
+    from->draining = false;
+    from->unsure = unsure;
+  }
+  return code;
+}
+
+int seek_beginning(struct ffmpeg_source *from) {
+  return land(from, av_seek_frame(from->input, -1, 0, AVSEEK_FLAG_BYTE), false);
+}
+
+int seek_start(struct ffmpeg_source *from) {
+  int flags = from->input->iformat->flags;
+  bool blind = flags & AVFMT_TS_DISCONT && !(flags & AVFMT_GENERIC_INDEX), whole = from->options.start <= 0;
+  if (from->pipe) /* FFmpeg would seek in what it happens to have in its buffer */
+    return AVERROR(ESPIPE);
+  if (blind && from->options.start < key_frame_search_seconds && seek_beginning(from) >= 0)
+    return 0;
+  int64_t early = blind && !whole ? llrint(key_frame_search_seconds / av_q2d(from->stream->time_base)) : 0;
+  int code = av_seek_frame(from->input, from->stream->index, from->origin - early, AVSEEK_FLAG_BACKWARD);
+  return code < 0 && whole ? seek_beginning(from) : land(from, code, blind && !whole);
+}
+
+bool seek_again(struct ffmpeg_source *from) {
+  if (!from->options.loop || from->arrivals || from->serial == from->rewound_at || source_interrupted(&from->source))
+    return false;
+  if (from->gave_up || from->read_error)
+    return false;
+  if (seek_start(from) < 0) {
+    log_line(from->options.log, LOG_WARNING, "%s: this input cannot be started again, so it ends here", from->spec);
+    return false;
+  }
+  from->rewound_at = from->serial;
+  from->loop_shift = from->clock.last + from->clock.step;
+  return true;
+}
+
+bool seek_landed_late(struct ffmpeg_source *from, const AVFrame *frame) {
+  int64_t time = decode_time(from, frame);
+  bool late = from->unsure && time != FRAME_TIME_NONE && time - from->loop_shift > from->clock.step;
+  from->unsure = false;
+  return late && seek_beginning(from) >= 0;
+}
