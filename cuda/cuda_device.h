@@ -1,6 +1,7 @@
 /* The CUDA device from the inside: what the files of cuda/ share, each standing above those it uses.
  *
- * device.c            the GPU: choice, opening, information
+ * device.c            the GPU: opening, information
+ * gpus.[ch]           the GPUs that there are; fences, downloads and page-locked memory without an engine
  * profile.[ch]        times of a program's launches, in their place and alone
  * graph.[ch]          programs: capture, submit, collect
  * fuse.[ch]           several ops that are one launch

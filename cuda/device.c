@@ -4,6 +4,7 @@
 
 #include "cuda/arena.h"
 #include "cuda/check.h"
+#include "cuda/gpus.h"
 #include "cuda/graph.h"
 #include "cuda/libraries/libraries.h"
 #include "cuda/libraries/nvml.h"
@@ -16,49 +17,13 @@ enum { LIVE_LONGEST = 512 };
 
 /* --- opening --- */
 
-/* "cuda" is GPU 0, "cuda:N" GPU N. */
-static int parse_ordinal(const char *name, int count, int *ordinal, struct error *err) {
-  char *end;
-  *ordinal = 0;
-  if (strncmp(name, "cuda:", 5))
-    return 0;
-  long number = strtol(name + 5, &end, 10);
-  if (end == name + 5 || *end || number < 0 || number >= count)
-    return error_set(err, STATUS_DEVICE, "cuda: there is no GPU '%s': this machine has %d, cuda:0 being the first",
-                     name + 5, count);
-  *ordinal = (int)number;
-  return 0;
-}
-
-/* Any failure of cudaGetDeviceCount means that there is no usable GPU; its output is then not set. */
-static int count_gpus(int *count, struct error *err) {
-  cudaError_t status = cudaGetDeviceCount(count);
-  int driver = 0, runtime = 0;
-  if (status == cudaSuccess && *count > 0)
-    return 0;
-  cudaGetLastError();
-  cudaDriverGetVersion(&driver);
-  cudaRuntimeGetVersion(&runtime);
-  if (status == cudaErrorStubLibrary)
-    return error_set(
-        err, STATUS_DEVICE,
-        "cuda: the libcuda.so.1 found first is a stub for building: take its folder out of LD_LIBRARY_PATH");
-  if (driver == 0)
-    return error_set(err, STATUS_DEVICE, "cuda: there is no NVIDIA driver: install one, or use --device cpu");
-  if (driver / 1000 < runtime / 1000)
-    return error_set(err, STATUS_DEVICE,
-                     "cuda: the driver serves CUDA %d.%d, this program needs %d.0: update the driver", driver / 1000,
-                     driver % 1000 / 10, runtime / 1000);
-  return error_set(err, STATUS_DEVICE, "cuda: no usable GPU: %s", cudaGetErrorString(status));
-}
-
 /* Whether this build has code for the GPU, and whether that code can overlap launches and run in clusters: PTX of an
  * older target, compiled by the driver, lacks what that needs. */
 static int check_code(struct cuda_device *device, struct error *err) {
-  struct cudaDeviceProp *p = &device->properties;
+  const struct cudaDeviceProp *p = &device->properties;
   int version = 0;
   cudaError_t status = kernels_version(&version);
-  if (status == cudaErrorNoKernelImageForDevice || status == cudaErrorInvalidDeviceFunction || p->major < 8) {
+  if (status == cudaErrorNoKernelImageForDevice || status == cudaErrorInvalidDeviceFunction || !gpus_serves(p)) {
     cudaGetLastError();
     return error_set(err, STATUS_DEVICE,
                      "cuda: this program has no code for %s (compute capability %d.%d): GPUs of 8.0 and up, built with "
@@ -102,12 +67,12 @@ static int open_workspaces(struct cuda_device *device, struct error *err) {
 }
 
 static int open_gpu(struct cuda_device *device, const char *name, struct error *err) {
-  int count = 0;
   char bus[32] = "";
-  if (count_gpus(&count, err) < 0 || parse_ordinal(name, count, &device->ordinal, err) < 0 ||
+  if (gpus_choose(name, &device->ordinal, err) < 0 ||
       cuda_check(cudaSetDevice(device->ordinal), "opening the GPU", err) < 0 ||
       cuda_check(cudaGetDeviceProperties(&device->properties, device->ordinal), "opening the GPU", err) < 0)
     return -1;
+  device->base.gpu = gpus_id(&device->properties, device->ordinal);
   device->queue.sms = device->properties.multiProcessorCount;
   cudaDeviceGetPCIBusId(bus, sizeof bus, device->ordinal);
   device->nvml = nvml_open(bus);

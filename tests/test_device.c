@@ -96,6 +96,19 @@ static void a_device_is_chosen_by_name(void **state) {
   }
 }
 
+/* Who asks for another device, or for a GPU that is not there, gets none. */
+static void only_cuda_names_a_gpu(void **state) {
+  (void)state;
+  static const char *const names[] = {"cpu", "cpu:plain", "toaster", "", "cudas", "cuda:99"};
+  static const struct gpu none;
+  for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
+    struct gpu gpu;
+    memset(&gpu, 1, sizeof gpu);
+    assert_false(devices_find_gpu(names[i], &gpu));
+    assert_true(!gpu.impl && !memcmp(gpu.id.uuid, none.id.uuid, sizeof gpu.id.uuid));
+  }
+}
+
 struct lines {
   int count;
   char last[256];
@@ -133,6 +146,7 @@ static void a_device_describes_itself(void **state) {
   struct device_info info;
   device_get_info(r->device, &info);
   assert_true(info.depth == 1 && !info.longest_side && !info.replaceable && info.element == DTYPE_F32);
+  assert_false(gpu_same(&info.gpu, &info.gpu));
   assert_non_null(strstr(info.name, "thread"));
   assert_true(info.memory_total > info.memory_free && info.memory_free > 0);
   rig_close(r);
@@ -687,6 +701,7 @@ static void a_changed_weight_takes_effect(void **state) {
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(a_device_is_chosen_by_name),
+      cmocka_unit_test(only_cuda_names_a_gpu),
       cmocka_unit_test(bfloat16_falls_back),
       cmocka_unit_test(a_device_describes_itself),
       cmocka_unit_test(wrong_arguments_are_refused),

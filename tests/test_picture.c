@@ -2,6 +2,7 @@
 #include "tests/cmocka_all.h"
 
 #include <pthread.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -84,6 +85,48 @@ static void test_frames_share_a_picture(void **state) {
   frame_release(&same);
   frame_release(&same);
   host_pictures_free(&pictures);
+}
+
+/* --- a GPU --- */
+
+static struct {
+  int allocated, freed;
+  bool full;
+} pinning;
+
+static void *alloc_pinned(const struct gpu *gpu, size_t bytes) {
+  assert_int_equal(gpu->id.ordinal, 3);
+  pinning.allocated += !pinning.full;
+  return pinning.full ? NULL : malloc(bytes);
+}
+
+static void free_pinned(const struct gpu *gpu, void *memory) {
+  assert_int_equal(gpu->id.ordinal, 3);
+  pinning.freed++;
+  free(memory);
+}
+
+/* Page-locked memory goes back to who gave it, also beyond the pictures' pool; without any left there is the usual. */
+static void test_pinned_memory(void **state) {
+  (void)state;
+  static const struct gpu_impl impl = {.alloc_host = alloc_pinned, .free_host = free_pinned};
+  struct host_pictures pictures = {.gpu = {.impl = &impl, .id = {.ordinal = 3}}}, plain = {.width = 0};
+  struct frame one, two, three;
+  assert_int_equal(host_pictures_take(&pictures, PIXEL_NV12, 33, 5, &one, NULL), 0);
+  pinning.full = true;
+  assert_int_equal(host_pictures_take(&pictures, PIXEL_NV12, 33, 5, &two, NULL), 0);
+  assert_int_equal(host_pictures_take(&plain, PIXEL_NV12, 33, 5, &three, NULL), 0);
+  assert_true(frame_pinned(&one) && !frame_pinned(&two) && !frame_pinned(&three));
+  assert_int_equal(frame_wait(&one, MEMORY_HOST, NULL), 0);
+  memset(frame_plane(&one, 0), 1, (size_t)one.pitch[0] * 5);
+  memset(frame_plane(&two, 0), 1, (size_t)two.pitch[0] * 5);
+  host_pictures_free(&pictures);
+  host_pictures_free(&plain);
+  assert_true(pinning.allocated == 1 && pinning.freed == 0);
+  frame_release(&one);
+  frame_release(&two);
+  frame_release(&three);
+  assert_int_equal(pinning.freed, 1);
 }
 
 /* --- an owner --- */
@@ -223,6 +266,30 @@ static void test_fence(void **state) {
   picture_pool_close(&pool);
 }
 
+/* A GPU reads what lies in its own memory alone; no two pictures have one number. */
+static void test_device_pictures(void **state) {
+  (void)state;
+  const struct gpu_id none = {.ordinal = 0}, first = {.uuid = {1, 2}}, second = {.uuid = {1, 3}};
+  const struct frame nobodys = {.width = 1};
+  struct picture_pool *pool;
+  struct frame frame, other;
+  unsigned memory = MEMORY_HOST | MEMORY_DEVICE;
+  assert_int_equal(picture_pool_open(&pool, &owner, &memory, 2, 2, NULL), 0);
+  assert_int_equal(picture_pool_take(pool, &frame, NULL), 1);
+  assert_int_equal(picture_pool_take(pool, &other, NULL), 1);
+  assert_true(frame.picture->number && other.picture->number && frame.picture->number != other.picture->number);
+  assert_true(frame.picture->share == -1 && !frame.picture->fence);
+  assert_false(frame_on_gpu(&frame, &none));
+  frame.picture->gpu = first;
+  assert_true(frame_on_gpu(&frame, &first) && !frame_pinned(&frame));
+  assert_false(frame_on_gpu(&frame, &second) || frame_on_gpu(&frame, &none) || frame_on_gpu(&nobodys, &first));
+  frame.picture->memory = MEMORY_HOST;
+  assert_false(frame_on_gpu(&frame, &first));
+  frame_release(&frame);
+  frame_release(&other);
+  picture_pool_close(&pool);
+}
+
 static void *let_go(void *opaque) {
   frame_release(opaque);
   return NULL;
@@ -287,9 +354,11 @@ int main(void) {
       cmocka_unit_test(test_copies),
       cmocka_unit_test(test_memory_circles),
       cmocka_unit_test(test_frames_share_a_picture),
+      cmocka_unit_test(test_pinned_memory),
       cmocka_unit_test_setup(test_bounded_pool, forget),
       cmocka_unit_test_setup(test_memory_that_is_not_there, forget),
       cmocka_unit_test_setup(test_fence, forget),
+      cmocka_unit_test_setup(test_device_pictures, forget),
       cmocka_unit_test_setup(test_release_on_another_thread, forget),
       cmocka_unit_test(test_many_threads),
   };

@@ -3,9 +3,11 @@
 #include <string.h>
 
 #include "unet/cpu/cpu.h"
+#include "unet/gpu.h"
 
 #if HAVE_CUDA
 extern const struct device_impl cuda_device_impl;
+bool cuda_find_gpu(const char *device_name, struct gpu *gpu); /* of names that are not "cuda": the first */
 #endif
 
 /* In the order "auto" tries them. */
@@ -21,6 +23,17 @@ enum { IMPLS = sizeof impls / sizeof impls[0] };
 static bool names_device(const char *wanted, const char *name) {
   size_t length = strlen(name);
   return !strncmp(wanted, name, length) && (wanted[length] == 0 || wanted[length] == ':');
+}
+
+bool devices_find_gpu(const char *device_name, struct gpu *gpu) {
+  const char *name = device_name ? device_name : "auto";
+  *gpu = (struct gpu){.impl = NULL};
+#if HAVE_CUDA
+  return (!strcmp(name, "auto") || names_device(name, "cuda")) && cuda_find_gpu(name, gpu);
+#else
+  (void)name;
+  return false;
+#endif
 }
 
 static int open_named(struct device **device, const struct device_impl *impl, const char *name,

@@ -114,6 +114,7 @@ struct engine_info {
   char device[128], device_detail[256];
   char device_name[16];    /* as device_options.name has it, which opens the same one */
   int depth, longest_side; /* as device_info has them */
+  struct gpu_id gpu;       /* likewise */
   int native_width, native_height, size_multiple;
   bool image_conditioned;        /* the U-Net sees the input picture itself (InstructPix2Pix, inpainting, mini) */
   struct style_format style;     /* of its image encoder; 0: it has no IP-Adapter, and frames show no style pictures */
@@ -128,6 +129,7 @@ struct engine_info {
   size_t prompt_bytes;    /* of these, what prompts take: texts, and keys and values of those in use */
   double device_energy_j; /* energy used since a fixed moment; 0: unknown */
   long device_allocations, device_launches, device_waits, device_captures; /* counted since start */
+  size_t copied_up, copied_down, staged;                                   /* bytes, as device_counters has them */
 };
 
 /* Frames that a stream batch works on at a time. */
@@ -269,8 +271,9 @@ struct engine_request {
   const struct frame *frame;         /* the input; not read for text to image without controls that see it */
   const struct frame *control_frame; /* what controls see that have a source of their own; NULL: black */
   struct frame_identity identity;    /* of the frame, which the picture gets */
-  bool drain;                        /* there is no frame: those under way in a stream batch go on by one step */
-  void *opaque;                      /* the caller's own; comes back with the picture */
+  bool on_device; /* the picture stays in the device's memory until somebody waits for it in the host's (frame_wait) */
+  bool drain;     /* there is no frame: those under way in a stream batch go on by one step */
+  void *opaque;   /* the caller's own; comes back with the picture */
 };
 
 struct engine_result {

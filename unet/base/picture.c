@@ -32,6 +32,15 @@ int frame_wait(const struct frame *frame, enum memory kind, struct error *err) {
   return picture && picture->owner->wait ? picture->owner->wait(picture, kind, err) : 0;
 }
 
+bool frame_on_gpu(const struct frame *frame, const struct gpu_id *gpu) {
+  const struct picture *picture = frame->picture;
+  return picture && picture->memory & MEMORY_DEVICE && gpu_same(&picture->gpu, gpu);
+}
+
+bool frame_pinned(const struct frame *frame) {
+  return frame->picture && frame->picture->memory & MEMORY_PINNED;
+}
+
 bool frame_ready(const struct frame *frame, enum memory kind) {
   struct picture *picture = frame->picture;
   return !picture || !picture->owner->ready || picture->owner->ready(picture, kind);
@@ -55,6 +64,7 @@ struct picture_pool {
 };
 
 static struct picture *make(struct picture_pool *pool, struct error *err) {
+  static atomic_uint_fast64_t last_number;
   struct picture *picture = calloc(1, pool->owner->bytes);
   if (!picture) {
     error_set(err, STATUS_FAILED, "no memory for a picture");
@@ -62,6 +72,8 @@ static struct picture *make(struct picture_pool *pool, struct error *err) {
   }
   picture->owner = pool->owner;
   picture->pool = pool;
+  picture->share = -1;
+  picture->number = atomic_fetch_add_explicit(&last_number, 1, memory_order_relaxed) + 1;
   if (pool->owner->make(pool->opaque, picture, err) < 0) {
     free(picture);
     return NULL;
@@ -163,6 +175,21 @@ void picture_pool_close(struct picture_pool **out) {
 
 /* --- in host memory --- */
 
+struct host_picture {
+  struct picture base;
+  struct gpu gpu; /* that has locked its pages; zeroed: none has */
+};
+
+static uint8_t *host_alloc(struct host_picture *picture, const struct gpu *gpu, size_t bytes) {
+  uint8_t *pinned = gpu->impl ? gpu->impl->alloc_host(gpu, bytes) : NULL;
+  picture->base.memory = MEMORY_HOST;
+  if (!pinned)
+    return platform_alloc(FRAME_ALIGN, bytes);
+  picture->base.memory |= MEMORY_PINNED;
+  picture->gpu = *gpu;
+  return pinned;
+}
+
 static int host_make(void *opaque, struct picture *picture, struct error *err) {
   const struct host_pictures *shape = opaque;
   struct frame *frame = &picture->template;
@@ -170,21 +197,25 @@ static int host_make(void *opaque, struct picture *picture, struct error *err) {
   frame->width = shape->width;
   frame->height = shape->height;
   size_t bytes = frame_lay_out(frame, NULL);
-  uint8_t *memory = platform_alloc(FRAME_ALIGN, bytes);
+  uint8_t *memory = host_alloc((struct host_picture *)picture, &shape->gpu, bytes);
   if (!memory)
     return error_set(err, STATUS_FAILED, "no memory for a %dx%d picture (%zu bytes)", frame->width, frame->height,
                      bytes);
   frame_lay_out(frame, memory);
-  picture->memory = MEMORY_HOST;
   return 0;
 }
 
 static void host_destroy(struct picture *picture) {
-  platform_free(frame_plane(&picture->template, 0));
+  const struct gpu *gpu = &((const struct host_picture *)picture)->gpu;
+  uint8_t *memory = frame_plane(&picture->template, 0);
+  if (gpu->impl)
+    gpu->impl->free_host(gpu, memory);
+  else
+    platform_free(memory);
 }
 
 static const struct picture_owner host_owner = {
-    .bytes = sizeof(struct picture), .make = host_make, .destroy = host_destroy};
+    .bytes = sizeof(struct host_picture), .make = host_make, .destroy = host_destroy};
 
 int host_pictures_take(struct host_pictures *pictures, enum pixel_format format, int width, int height,
                        struct frame *frame, struct error *err) {

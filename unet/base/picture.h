@@ -19,13 +19,15 @@
 
 #include "unet/base/error.h"
 #include "unet/base/frame.h"
+#include "unet/gpu.h"
 
-/* Kinds of memory that a picture has its pixels in; one may have several. Memory that a device shares with a library
- * that draws (a texture or buffer of OpenGL) is to be one more kind, with its names beside device_plane: the owner
- * makes such pictures, and its wait puts writing and reading in order. */
+/* Kinds of memory that a picture has its pixels in; one may have several. Of a picture that has both, the host's part
+ * is there from the start and is filled by the owner's wait(MEMORY_HOST) when somebody asks first: once, on the asker's
+ * thread. */
 enum memory {
   MEMORY_HOST = 1,   /* frame.plane */
   MEMORY_DEVICE = 2, /* device_plane */
+  MEMORY_PINNED = 4, /* of MEMORY_HOST: page-locked, so that GPUs copy from it and to it by themselves */
 };
 
 /* What the owner of pictures does for them. */
@@ -47,9 +49,14 @@ struct picture {
   const struct picture_owner *owner;
   struct frame template; /* what a frame of this picture begins as */
   unsigned memory;       /* kinds, or-ed */
-  void *device_plane[3]; /* with pitches as in the template */
-  const void *device;    /* whose memory that is */
+  void *device_plane[3]; /* with the frame's pitches */
+  struct gpu_id gpu;     /* whose memory that is */
+  void *fence;           /* of that GPU (gpu.h): passes when device_plane is written. NULL: it is */
+  /* Memory of device_plane that OpenGL may import: a file descriptor, -1: none */
+  int share;
+  size_t share_bytes;
   /* picture.c's */
+  uint64_t number; /* that no other picture of this process has had */
   atomic_int holds;
   struct picture_pool *pool;
   struct picture *next;
@@ -63,6 +70,9 @@ void frame_release(struct frame *frame);
  * kind of memory. */
 int frame_wait(const struct frame *frame, enum memory kind, struct error *err);
 bool frame_ready(const struct frame *frame, enum memory kind);
+/* Whether this GPU has the pixels in its own memory; whether any can copy them from the host's by itself. */
+bool frame_on_gpu(const struct frame *frame, const struct gpu_id *gpu);
+bool frame_pinned(const struct frame *frame);
 /* A plane, to be written by the code that took the picture out of its pool. */
 uint8_t *frame_plane(const struct frame *frame, int plane);
 
@@ -87,6 +97,7 @@ struct host_pictures {
   enum pixel_format format;
   int width, height;
   struct picture_pool *pool;
+  struct gpu gpu; /* that is to copy from them: page-locked where there is room for that; zeroed: none */
 };
 
 /* A picture of this shape, its pixels undefined. Another shape than before is another pool. */

@@ -241,6 +241,7 @@ void engine_get_info(const struct engine *engine, struct engine_info *info) {
   *info = (struct engine_info){
       .depth = device.depth,
       .longest_side = device.longest_side,
+      .gpu = device.gpu,
       .size_multiple = model_size_multiple(&engine->model),
       .image_conditioned = checkpoint->image_condition || checkpoint->inpainting,
       .style = style_pictures_format(engine),
@@ -258,6 +259,9 @@ void engine_get_info(const struct engine *engine, struct engine_info *info) {
       .device_launches = counters.launches,
       .device_waits = counters.waits,
       .device_captures = counters.captures,
+      .copied_up = counters.copied_up,
+      .copied_down = counters.copied_down,
+      .staged = counters.staged,
   };
   list_style_parts(&engine->model, info->style_parts);
   model_native_size(&engine->model, &info->native_width, &info->native_height);

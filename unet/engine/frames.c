@@ -133,6 +133,7 @@ static int fill_run(struct engine *engine, const struct engine_request *request,
   if (is_batched(prepared))
     fill_batch(prepared, run);
   run->guidance = controls->guidance;
+  run->on_device = request->on_device;
   fill_geometry(engine, prepared, frames, run);
   return beside_fill(engine, prepared, controls, run, err);
 }

@@ -58,6 +58,7 @@ void device_close(struct device **device) {
 
 void device_get_info(struct device *device, struct device_info *info) {
   *info = (struct device_info){0};
+  info->gpu = device->gpu;
   device->impl->info(device, info);
 }
 

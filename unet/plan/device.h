@@ -12,6 +12,7 @@
 #include "unet/base/device_options.h"
 #include "unet/base/frame.h"
 #include "unet/base/log.h"
+#include "unet/gpu.h"
 #include "unet/plan/blend.h"
 #include "unet/plan/plan.h"
 #include "unet/plan/profile.h"
@@ -82,6 +83,7 @@ struct run_params {
   float emphasis[TOKENS_MAX]; /* OP_EMPHASIS: what each token's weight exceeds 1 by */
   struct control_params control[CONTROLS_MAX];
   struct style_params style[STYLES_MAX];
+  bool on_device; /* the picture is to stay in the device's memory until somebody waits for it in the host's */
 };
 
 /* Whether a region runs in an iteration of the plan's loop; 0 outside it. */
@@ -117,12 +119,13 @@ struct weight_change {
 };
 
 struct device_info {
-  char name[128];   /* "NVIDIA H200", "AMD EPYC, 2 threads" */
-  char detail[256]; /* driver, library versions, element type */
-  int depth;        /* runs worth having in flight: 2 where it works by itself while the next is handed over, else 1 */
-  int longest_side; /* of the largest live picture it has time for; 0: the same as on any device */
-  bool two_sets;    /* weights that adapters add to: see device_merge_begin */
-  bool replaceable; /* another device may take over where this one has no room and the user named none */
+  char name[128];    /* "NVIDIA H200", "AMD EPYC, 2 threads" */
+  char detail[256];  /* driver, library versions, element type */
+  int depth;         /* runs worth having in flight: 2 where it works by itself while the next is handed over, else 1 */
+  int longest_side;  /* of the largest live picture it has time for; 0: the same as on any device */
+  bool two_sets;     /* weights that adapters add to: see device_merge_begin */
+  struct gpu_id gpu; /* zeroed: none */
+  bool replaceable;  /* another device may take over where this one has no room and the user named none */
   enum dtype element;               /* of what passes between layers */
   size_t memory_total, memory_free; /* bytes; 0 unknown */
   double energy_j;                  /* energy used since a fixed moment; 0 unknown */
@@ -143,6 +146,9 @@ struct device_counters {
   double run_ms; /* of the run collected last, by the device's own clock: from input planes in its memory to the picture
                   * in its memory; 0: it has no clock of its own */
   struct run_stamps stamps; /* of the same run */
+  /* Bytes of pixels: between host and device, and by the host's processor on their way there. What a run reads in
+   * memory of its own device is none. */
+  size_t copied_up, copied_down, staged;
 };
 
 enum { RUNS_IN_FLIGHT = 2 };
@@ -216,6 +222,7 @@ struct device_impl {
 struct device {
   const struct device_impl *impl;
   struct resources *resources;
+  struct gpu_id gpu; /* the implementation's; zeroed: none */
   struct device_pictures pictures;
   /* Weights as the device has them, their versions, and their copies in other forms: held while one is loaded, made or
    * changed. It is taken before memory. */

@@ -1,0 +1,184 @@
+#include "cuda/gpus.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cuda/check.h"
+#include "unet/base/picture.h"
+
+/* --- choice --- */
+
+/* "cuda" is GPU 0, "cuda:N" GPU N. */
+static int parse_ordinal(const char *name, int count, int *ordinal, struct error *err) {
+  char *end;
+  *ordinal = 0;
+  if (strncmp(name, "cuda:", 5))
+    return 0;
+  long number = strtol(name + 5, &end, 10);
+  if (end == name + 5 || *end || number < 0 || number >= count)
+    return error_set(err, STATUS_DEVICE, "cuda: there is no GPU '%s': this machine has %d, cuda:0 being the first",
+                     name + 5, count);
+  *ordinal = (int)number;
+  return 0;
+}
+
+/* Any failure of cudaGetDeviceCount means that there is no usable GPU; its output is then not set. */
+static int count_gpus(int *count, struct error *err) {
+  cudaError_t status = cudaGetDeviceCount(count);
+  int driver = 0, runtime = 0;
+  if (status == cudaSuccess && *count > 0)
+    return 0;
+  cudaGetLastError();
+  cudaDriverGetVersion(&driver);
+  cudaRuntimeGetVersion(&runtime);
+  if (status == cudaErrorStubLibrary)
+    return error_set(
+        err, STATUS_DEVICE,
+        "cuda: the libcuda.so.1 found first is a stub for building: take its folder out of LD_LIBRARY_PATH");
+  if (driver == 0)
+    return error_set(err, STATUS_DEVICE, "cuda: there is no NVIDIA driver: install one, or use --device cpu");
+  if (driver / 1000 < runtime / 1000)
+    return error_set(err, STATUS_DEVICE,
+                     "cuda: the driver serves CUDA %d.%d, this program needs %d.0: update the driver", driver / 1000,
+                     driver % 1000 / 10, runtime / 1000);
+  return error_set(err, STATUS_DEVICE, "cuda: no usable GPU: %s", cudaGetErrorString(status));
+}
+
+int gpus_choose(const char *name, int *ordinal, struct error *err) {
+  int count = 0;
+  return count_gpus(&count, err) < 0 ? -1 : parse_ordinal(name, count, ordinal, err);
+}
+
+struct gpu_id gpus_id(const struct cudaDeviceProp *properties, int ordinal) {
+  struct gpu_id id = {.ordinal = ordinal};
+  memcpy(id.uuid, properties->uuid.bytes, sizeof id.uuid);
+  return id;
+}
+
+bool gpus_serves(const struct cudaDeviceProp *properties) {
+  return properties->major >= 8;
+}
+
+/* --- memory --- */
+
+/* CUDA keeps the current GPU of each thread. */
+static cudaError_t enter(const struct gpu *gpu) {
+  return cudaSetDevice(gpu->id.ordinal);
+}
+
+/* No error of these calls is left for somebody else to find. */
+static bool succeeded(cudaError_t status) {
+  return cuda_check(status, "", NULL) == 0;
+}
+
+static void *alloc_host(const struct gpu *gpu, size_t bytes) {
+  void *memory = NULL;
+  return succeeded(enter(gpu)) && succeeded(cudaHostAlloc(&memory, bytes, cudaHostAllocPortable)) ? memory : NULL;
+}
+
+static void free_host(const struct gpu *gpu, void *memory) {
+  if (succeeded(enter(gpu)))
+    succeeded(cudaFreeHost(memory));
+}
+
+static bool lock_host(const struct gpu *gpu, void *memory, size_t bytes) {
+  return succeeded(enter(gpu)) && succeeded(cudaHostRegister(memory, bytes, cudaHostRegisterPortable));
+}
+
+static void unlock_host(const struct gpu *gpu, void *memory) {
+  if (succeeded(enter(gpu)))
+    succeeded(cudaHostUnregister(memory));
+}
+
+static bool is_locked(const void *memory) {
+  struct cudaPointerAttributes attributes;
+  return succeeded(cudaPointerGetAttributes(&attributes, memory)) && attributes.type == cudaMemoryTypeHost;
+}
+
+/* --- fences --- */
+
+static void *make_fence(const struct gpu *gpu, struct error *err) {
+  cudaEvent_t event = NULL;
+  if (cuda_check(enter(gpu), "a fence", err) < 0 ||
+      cuda_check(cudaEventCreateWithFlags(&event, cudaEventDisableTiming), "a fence", err) < 0)
+    return NULL;
+  return event;
+}
+
+static int record_fence(const struct gpu *gpu, void *fence, struct error *err) {
+  return cuda_check(enter(gpu), "a fence", err) < 0
+             ? -1
+             : cuda_check(cudaEventRecord(fence, cudaStreamLegacy), "a fence", err);
+}
+
+static void free_fence(const struct gpu *gpu, void *fence) {
+  if (succeeded(enter(gpu)))
+    succeeded(cudaEventDestroy(fence));
+}
+
+/* --- download --- */
+
+static const char downloading[] = "bringing a picture to the host";
+
+/* target: a frame of the same format and size, in memory that is locked. */
+static int copy_planes(cudaStream_t stream, const struct frame *frame, const struct frame *target, struct error *err) {
+  const struct picture *picture = frame->picture;
+  if (picture->fence && cuda_check(cudaStreamWaitEvent(stream, picture->fence, 0), downloading, err) < 0)
+    return -1;
+  for (int i = 0; i < frame_planes(frame->format); i++)
+    if (cuda_check(cudaMemcpy2DAsync(frame_plane(target, i), (size_t)target->pitch[i], picture->device_plane[i],
+                                     (size_t)frame->pitch[i], (size_t)frame_row_bytes(frame->format, i, frame->width),
+                                     (size_t)frame_rows(frame->format, i, frame->height), cudaMemcpyDeviceToHost,
+                                     stream),
+                   downloading, err) < 0)
+      return -1;
+  return cuda_check(cudaStreamSynchronize(stream), downloading, err);
+}
+
+/* By way of memory that is locked for the moment. */
+static int download_through(const struct gpu *gpu, cudaStream_t stream, const struct frame *frame, struct error *err) {
+  struct frame between = *frame;
+  size_t bytes = frame_lay_out(&between, NULL);
+  void *memory = alloc_host(gpu, bytes);
+  if (!memory)
+    return error_set(err, STATUS_DEVICE, "cuda: %s: no page-locked memory for %zu bytes", downloading, bytes);
+  frame_lay_out(&between, memory);
+  int status = copy_planes(stream, frame, &between, err);
+  uint8_t *const planes[3] = {frame_plane(frame, 0), frame_plane(frame, 1), frame_plane(frame, 2)};
+  if (status == 0)
+    frame_copy_pixels(planes, frame->pitch, &between);
+  free_host(gpu, memory);
+  return status;
+}
+
+static int download(const struct gpu *gpu, const struct frame *frame, struct error *err) {
+  cudaStream_t stream;
+  if (cuda_check(enter(gpu), downloading, err) < 0 ||
+      cuda_check(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking), downloading, err) < 0)
+    return -1;
+  int status =
+      is_locked(frame->plane[0]) ? copy_planes(stream, frame, frame, err) : download_through(gpu, stream, frame, err);
+  cudaStreamDestroy(stream);
+  return status;
+}
+
+static const struct gpu_impl impl = {.alloc_host = alloc_host,
+                                     .free_host = free_host,
+                                     .lock_host = lock_host,
+                                     .unlock_host = unlock_host,
+                                     .make_fence = make_fence,
+                                     .record_fence = record_fence,
+                                     .free_fence = free_fence,
+                                     .download = download};
+
+bool cuda_find_gpu(const char *device_name, struct gpu *gpu);
+bool cuda_find_gpu(const char *device_name, struct gpu *gpu) {
+  struct cudaDeviceProp properties;
+  int ordinal;
+  if (gpus_choose(device_name, &ordinal, NULL) < 0 || !succeeded(cudaGetDeviceProperties(&properties, ordinal)) ||
+      !gpus_serves(&properties))
+    return false;
+  *gpu = (struct gpu){.impl = &impl, .id = gpus_id(&properties, ordinal)};
+  return true;
+}
