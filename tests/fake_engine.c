@@ -81,6 +81,10 @@ const struct fake_engine_log *fake_engine_log(void) {
   return &record;
 }
 
+const struct fake_submit *fake_engine_submit(int number) {
+  return &record.submits[number % FAKE_LOG];
+}
+
 static void sleep_until(int64_t ns) {
   struct timespec at = {ns / 1000000000, ns % 1000000000};
   while (clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &at, NULL))

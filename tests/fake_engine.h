@@ -7,7 +7,8 @@
 
 #include "unet/engine.h"
 
-enum { FAKE_LOG = 512 };
+/* So many submits are remembered, the last ones. */
+enum { FAKE_LOG = 4096 };
 
 struct fake_engine_script {
   int open_ms, frame_ms;
@@ -64,6 +65,8 @@ struct fake_engine_log {
 
 void fake_engine_begin(const struct fake_engine_script *script);
 const struct fake_engine_log *fake_engine_log(void);
+/* From 0. */
+const struct fake_submit *fake_engine_submit(int number);
 /* What a slot was set to last; after a look at prompts[slot], which grows later. Valid until the thread asks again. */
 const char *fake_engine_text(int slot);
 

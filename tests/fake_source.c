@@ -18,11 +18,23 @@ struct fake {
 /* The tests' switches and findings. */
 static struct fake_source_script script;
 static atomic_int openings, attempts, open_now, aheads;
+static atomic_bool late;
+static atomic_long readable;
 static const struct source_impl fake_impl = {.name = "fake"};
 
 void fake_source_begin(const struct fake_source_script *new_script) {
   script = *new_script;
   openings = attempts = open_now = aheads = 0;
+  late = script.late;
+  readable = 0;
+}
+
+void fake_source_come(void) {
+  late = false;
+}
+
+void fake_source_let_read(long frames) {
+  readable += frames;
 }
 
 int fake_source_openings(void) {
@@ -46,7 +58,7 @@ int source_open(struct source **source, const char *spec, const struct source_op
   int attempt = attempts++;
   if (!strncmp(spec, "missing", 7))
     return error_set(err, STATUS_INPUT, "%s: is nowhere", spec);
-  if (attempt < script.late) {
+  if (late) {
     error_set(err, STATUS_INPUT, "%s: not there yet", spec);
     return SOURCE_NOT_YET;
   }
@@ -73,6 +85,8 @@ int source_read(struct source *source, struct frame *frame, struct error *err) {
   struct fake *fake = (struct fake *)source;
   if (script.realtime)
     usleep((useconds_t)script.frame_ms * 1000);
+  while (script.gated && fake->read >= readable && fake->read < script.frames && !source->interrupted)
+    usleep(1000);
   if (source->interrupted)
     return 0;
   if (fake->read == script.frames)

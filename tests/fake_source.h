@@ -10,12 +10,16 @@ struct fake_source_script {
   long frames;        /* of each opening; then the end */
   bool ends_in_error; /* or this */
   int refusals;       /* openings after the first that fail */
-  int late;           /* openings that fail before the first that works, and would not later */
+  bool late;          /* openings fail, and would not later, until fake_source_come */
+  bool gated;         /* no frame is there before fake_source_let_read lets it be */
   long jump_at;       /* file: timestamps start again at this frame; 0: never */
 };
 
 /* A source whose spec begins with "other" has pictures of 100 on, one of "missing" can never be opened. */
 void fake_source_begin(const struct fake_source_script *script);
+void fake_source_come(void);
+/* Lets so many more frames of each gated source be there. */
+void fake_source_let_read(long frames);
 int fake_source_openings(void); /* that worked */
 int fake_source_attempts(void);
 int fake_source_open_now(void);

@@ -31,7 +31,7 @@ struct rig {
   struct frame control; /* that it gives to the request */
   double budget_ms;
   bool recovers;
-  int lefts; /* calls of loop_params.left */
+  atomic_int lefts; /* calls of loop_params.left */
   bool modulated;
   _Atomic double offset; /* that is added to the strength, if it is */
   bool files;            /* style pictures are followed: any but "none" can be read */
@@ -222,6 +222,11 @@ static void wait_for_submits(int count) {
   assert_true(fake_engine_log()->submitted >= count);
 }
 
+/* Once there was one. */
+static const struct fake_submit *last_submit(void) {
+  return fake_engine_submit(fake_engine_log()->submitted - 1);
+}
+
 static void policy(void **state) {
   (void)state;
   const struct {
@@ -297,7 +302,7 @@ static void called_before_each_frame(void **state) {
     put_frame(&rig, i);
     assert_int_equal(expect_picture(&rig)->frame.serial, i);
     assert_int_equal(rig.before_serial, i);
-    assert_ptr_equal(fake_engine_log()->submits[i - 1].control, seen);
+    assert_ptr_equal(fake_engine_submit(i - 1)->control, seen);
   }
   put_frame(&rig, 4);
   const struct mail *mail;
@@ -363,7 +368,7 @@ static void input_goes_with_its_picture(void **state) {
     assert_int_equal(mail->input.plane[0][0], mail->frame.serial);
     bool shared = false; /* these are the pixels that the engine read */
     for (int j = 0; j < fake_engine_log()->submitted; j++)
-      shared = shared || fake_engine_log()->submits[j].input == mail->input.plane[0];
+      shared = shared || fake_engine_submit(j)->input == mail->input.plane[0];
     assert_true(shared);
   }
   rig_finish(&rig, 0);
@@ -391,15 +396,15 @@ static void slow_window_starves_nobody(void **state) {
   }
   const uint8_t *shown_at = mail->frame.plane[0];
   for (int i = 0; i < OTHERS_HOLD; i++) {
-    assert_ptr_equal(held[i].plane[0], fake_engine_log()->submits[i].output);
+    assert_ptr_equal(held[i].plane[0], fake_engine_submit(i)->output);
     assert_ptr_not_equal(held[i].plane[0], shown_at);
     assert_int_equal(held[i].serial, i + 1);
   }
-  assert_ptr_equal(shown_at, fake_engine_log()->submits[OTHERS_HOLD].output);
+  assert_ptr_equal(shown_at, fake_engine_submit(OTHERS_HOLD)->output);
   rig_finish(&rig, 0);
   uint8_t rgb[3];
   for (int i = 0; i < OTHERS_HOLD; i++) { /* longer than engine, loop and mailbox */
-    fake_engine_color(&fake_engine_log()->submits[i].controls, i + 1, rgb);
+    fake_engine_color(&fake_engine_submit(i)->controls, i + 1, rgb);
     assert_memory_equal(held[i].plane[0], rgb, 3);
     frame_release(&held[i]);
   }
@@ -475,11 +480,11 @@ static void steps_change_beside_frames(void **state) {
   assert_int_equal(log->handles_made, 4);
   bool two = false;
   for (int i = 0; i < log->submitted; i++) {
-    two = two || log->submits[i].steps == 2;
-    assert_int_not_equal(log->submits[i].steps, 5);
+    two = two || fake_engine_submit(i)->steps == 2;
+    assert_int_not_equal(fake_engine_submit(i)->steps, 5);
   }
   assert_true(two);
-  assert_int_equal(log->submits[log->submitted - 1].steps, 3);
+  assert_int_equal(last_submit()->steps, 3);
 }
 
 static void wait_for_handles(int count) {
@@ -523,14 +528,15 @@ static void controls_come_and_go(void **state) {
   rig_start(&rig, &(struct fake_engine_script){.frame_ms = 1, .depth = 2, .slow_to_prepare = true}, true);
   const struct fake_engine_log *log = fake_engine_log();
   int serial = feed_until_controls(&rig, 1, 1);
-  assert_true(log->submits[0].controls.control[0].weight == 1 && log->submits[0].controls.control[1].weight == 0);
+  assert_true(fake_engine_submit(0)->controls.control[0].weight == 1 &&
+              fake_engine_submit(0)->controls.control[1].weight == 0);
   switch_control(rig.loop, 2, true);
   serial = feed_frames(&rig, serial, 3);
   fake_engine_let_prepare(1);
   serial = feed_until_controls(&rig, serial, 3);
   switch_control(rig.loop, 1, false);
   serial = feed_frames(&rig, serial, 3);
-  assert_true(log->submits[log->submitted - 1].controls.control[0].weight == 0);
+  assert_true(last_submit()->controls.control[0].weight == 0);
   fake_engine_let_prepare(1);
   serial = feed_until_controls(&rig, serial, 2);
   switch_control(rig.loop, 4, false);
@@ -576,7 +582,7 @@ static void size_changes_beside_frames(void **state) {
   wait_for_handles(2);
   serial = feed_frames(&rig, serial, 10);
   for (int i = 0; i < log->submitted; i++)
-    assert_true(log->submits[i].width == 64 && log->submits[i].height == 64);
+    assert_true(fake_engine_submit(i)->width == 64 && fake_engine_submit(i)->height == 64);
   fake_engine_let_prepare(1);
   serial = feed_until_size(&rig, serial, 96, 40);
   assert_true(loop_get_settings(rig.loop, &settings));
@@ -591,7 +597,7 @@ static void size_changes_beside_frames(void **state) {
   set_size(rig.loop, 82, 64);
   serial = feed_until_size(&rig, serial, 80, 64);
   assert_int_equal(rig.warnings, 1);
-  assert_true(log->submits[log->submitted - 1].width == 96);
+  assert_true(last_submit()->width == 96);
   fake_engine_let_prepare(1);
   set_size(rig.loop, 32, 32);
   feed_until_size(&rig, serial, 32, 32);
@@ -617,10 +623,10 @@ static void picture_goes_on_while_preparing(void **state) {
     int until = log->submitted; /* some of the pictures that were taken may be of frames before */
     assert_true(until - before >= MEANWHILE / 2);
     for (int i = before; i < until; i++)
-      assert_true(log->submits[i].guidance == (turn == 1));
+      assert_true(fake_engine_submit(i)->guidance == (turn == 1));
     fake_engine_let_prepare(1);
     serial = feed_until_followed(&rig, serial, turn ? &without : &with, false);
-    assert_true(log->submits[log->submitted - 1].guidance == (turn == 0));
+    assert_true(last_submit()->guidance == (turn == 0));
   }
   set_number(rig.loop, PARAMETER_GUIDANCE, 1);
   feed_frames(&rig, serial, MEANWHILE);
@@ -657,7 +663,7 @@ static void guidance_modes_change_beside_frames(void **state) {
     const struct engine_shape wish = {.steps = 1, .guidance = changes[i].handle};
     serial = feed_until_followed(&rig, serial, &wish, false);
     assert_int_equal(log->handles_made, changes[i].made);
-    assert_true(log->submits[log->submitted - 1].guidance == changes[i].handle);
+    assert_true(last_submit()->guidance == changes[i].handle);
   }
   rig_finish(&rig, 0);
 }
@@ -666,7 +672,6 @@ static void guidance_modes_change_beside_frames(void **state) {
 static void samplers_change_beside_frames(void **state) {
   (void)state;
   struct rig rig = {0};
-  const struct fake_engine_log *log = fake_engine_log();
   rig_start(&rig, &(struct fake_engine_script){.frame_ms = 1, .depth = 2}, true);
   int serial = feed_frames(&rig, 1, 3);
   static const enum sampler samplers[] = {SAMPLER_DDIM, SAMPLER_TCD, SAMPLER_AUTO};
@@ -674,11 +679,11 @@ static void samplers_change_beside_frames(void **state) {
     if (i == 2)
       set_number(rig.loop, PARAMETER_ETA, 0.5);
     set_number(rig.loop, PARAMETER_SAMPLER, samplers[i]);
-    for (int wait = 0; wait < PATIENCE_MS && log->submits[log->submitted - 1].sampler != samplers[i]; wait++)
+    for (int wait = 0; wait < PATIENCE_MS && last_submit()->sampler != samplers[i]; wait++)
       serial = feed_frames(&rig, serial, 1);
     serial = feed_frames(&rig, serial, 3);
     double eta = i == 2 ? 0.5 : FAKE_ETA * samplers[i];
-    assert_float_equal(log->submits[log->submitted - 1].controls.eta, eta, 1e-6);
+    assert_float_equal(last_submit()->controls.eta, eta, 1e-6);
   }
   set_number(rig.loop, PARAMETER_SPACING, SPACING_LINSPACE);
   wait_for_handles(5);
@@ -699,10 +704,10 @@ static void long_prompts_are_prepared_for(void **state) {
   wait_for_handles(2);
   int before = log->submitted;
   serial = feed_frames(&rig, serial, 5);
-  assert_true(log->submitted > before && log->submits[log->submitted - 1].chunks == 1);
+  assert_true(log->submitted > before && last_submit()->chunks == 1);
   fake_engine_let_prepare(1);
   serial = feed_until_followed(&rig, serial, &two, false);
-  assert_int_equal(log->submits[log->submitted - 1].chunks, 2);
+  assert_int_equal(last_submit()->chunks, 2);
   set_prompt_text(rig.loop, 1, "short");
   fake_engine_let_prepare(1);
   feed_until_followed(&rig, serial, &one, false);
@@ -755,8 +760,8 @@ static void wishes_overtake_a_preparation(void **state) {
   rig_finish(&rig, 0);
   assert_int_equal(log->handles_made, 3);
   for (int i = 0; i < log->submitted; i++)
-    assert_int_not_equal(log->submits[i].steps, 2);
-  assert_int_equal(log->submits[log->submitted - 1].steps, 4);
+    assert_int_not_equal(fake_engine_submit(i)->steps, 2);
+  assert_int_equal(last_submit()->steps, 4);
 }
 
 /* Also where nothing new comes: the last frame is done again with the new handle. */
@@ -771,7 +776,7 @@ static void another_handle_shows_while_paused(void **state) {
   expect_again(&rig, 1);
   expect_nothing(&rig, 100);
   rig_finish(&rig, 0);
-  assert_int_equal(fake_engine_log()->submits[1].steps, 2);
+  assert_int_equal(fake_engine_submit(1)->steps, 2);
 }
 
 /* A text that the engine makes beside frames: while the picture stands, the loop lets it be made, and then shows it. */
@@ -783,10 +788,13 @@ static void text_comes_to_a_picture_that_stands(void **state) {
   expect_picture(&rig);
   set_number(rig.loop, PARAMETER_PAUSE, 1);
   set_prompt_text(rig.loop, 1, "another");
-  expect_again(&rig, 1); /* as it was */
-  expect_again(&rig, 1); /* with the text */
+  const struct mail *mail = expect_picture(&rig);
+  while (!mail->whole) /* as it was, before it comes with the text */
+    mail = expect_picture(&rig);
+  assert_true(mail->again && mail->frame.serial == 1);
   expect_nothing(&rig, 100);
   rig_finish(&rig, 0);
+  assert_int_equal(fake_engine_log()->submitted, 3);
   assert_string_equal(fake_engine_text(1), "another");
   assert_true(fake_engine_log()->slices >= 4);
 }
@@ -919,8 +927,7 @@ static void wait_for_count(const atomic_int *count, int wanted) {
 
 /* Frames until a picture of that engine's is submitted, and some more. */
 static int feed_until_engine(struct rig *rig, int serial, int engine) {
-  const struct fake_engine_log *log = fake_engine_log();
-  for (int i = 0; i < PATIENCE_MS && log->submits[log->submitted - 1].engine != engine; i++) {
+  for (int i = 0; i < PATIENCE_MS && last_submit()->engine != engine; i++) {
     usleep(1000);
     put_frame(rig, serial++);
     expect_picture(rig);
@@ -934,10 +941,10 @@ static void expect_engines(const int *engines, int count) {
   int at = 0;
   assert_true(log->submitted <= FAKE_LOG);
   for (int i = 0; i < log->submitted; i++) {
-    if (log->submits[i].engine != engines[at])
+    if (fake_engine_submit(i)->engine != engines[at])
       at++;
     assert_true(at < count);
-    assert_int_equal(log->submits[i].engine, engines[at]);
+    assert_int_equal(fake_engine_submit(i)->engine, engines[at]);
   }
   assert_int_equal(at, count - 1);
 }
@@ -957,7 +964,7 @@ static void another_engine_comes_beside_frames(void **state) {
   wait_for_count(&log->engines_tried, 2);
   serial = feed_frames(&rig, serial, 10);
   assert_true(status_of(&rig).opening);
-  assert_int_equal(log->submits[log->submitted - 1].engine, 1);
+  assert_int_equal(last_submit()->engine, 1);
   set_number(rig.loop, PARAMETER_SEED, 5);
   fake_engine_let_open(1);
   feed_until_engine(&rig, serial, 2);
@@ -970,8 +977,8 @@ static void another_engine_comes_beside_frames(void **state) {
   rig_finish(&rig, 0);
   expect_engines((const int[]){1, 2}, 2);
   assert_int_equal(log->most_engines, 2);
-  assert_int_equal(log->submits[log->submitted - 1].controls.prompt, 2);
-  assert_int_equal(log->submits[log->submitted - 1].controls.seed, 5);
+  assert_int_equal(last_submit()->controls.prompt, 2);
+  assert_int_equal(last_submit()->controls.seed, 5);
   assert_string_equal(fake_engine_text(2), "the other");
 }
 
@@ -992,7 +999,7 @@ static void pictures_keep_their_order(void **state) {
       assert_true(mail->frame.serial > last);
       last = mail->frame.serial;
     }
-    if (!first && log->submitted && log->submits[log->submitted - 1].engine == 2)
+    if (!first && log->submitted && last_submit()->engine == 2)
       first = serial;
   }
   assert_true(first);
@@ -1069,7 +1076,7 @@ static void set_values_outlast_an_engine(void **state) {
   model_of(&rig, &settings);
   assert_int_equal(settings.values.steps, 2);
   rig_finish(&rig, 0);
-  assert_int_equal(log->submits[log->submitted - 1].steps, 2);
+  assert_int_equal(last_submit()->steps, 2);
 }
 
 /* A handle that is being prepared is waited for, and the limit of memory is the new engine's when the old is closed. */
@@ -1084,7 +1091,7 @@ static void preparing_holds_an_engine_up(void **state) {
   set_model(rig.loop, "other");
   wait_for_count(&log->engines_open, 2);
   serial = feed_frames(&rig, serial, 5);
-  assert_int_equal(log->submits[log->submitted - 1].engine, 1);
+  assert_int_equal(last_submit()->engine, 1);
   assert_int_equal(log->memory_limit, 0);
   fake_engine_let_prepare(5);
   feed_until_engine(&rig, serial, 2);
@@ -1147,7 +1154,7 @@ static void prompts_are_there_when_needed(void **state) {
   assert_int_equal(log->prompts[1], 1);
   assert_int_equal(log->prompts[2], 1);
   assert_int_equal(log->prompts[3], 1);
-  const struct controls *last = &log->submits[log->submitted - 1].controls;
+  const struct controls *last = &last_submit()->controls;
   assert_true(last->blend[2] > 0 || last->prompt == 3);
 }
 
@@ -1170,7 +1177,7 @@ static void negative_changes_while_running(void **state) {
   expect_picture(&rig);
   assert_string_equal(fake_engine_text(SLOT_NEGATIVE), "fog");
   set_number(rig.loop, PARAMETER_GUIDANCE, 3);
-  for (int i = 0; i < PATIENCE_MS && !fake_engine_log()->submits[fake_engine_log()->submitted - 1].guidance; i++) {
+  for (int i = 0; i < PATIENCE_MS && !last_submit()->guidance; i++) {
     put_frame(&rig, 3 + i);
     expect_picture(&rig);
   }
@@ -1204,7 +1211,7 @@ static void a_walk_goes_on_by_itself(void **state) {
   rig_finish(&rig, 0);
   const struct fake_engine_log *log = fake_engine_log();
   for (int i = 2; i < log->submitted && log->submitted <= FAKE_LOG; i++)
-    assert_true(log->submits[i].controls.seed_position > log->submits[i - 1].controls.seed_position);
+    assert_true(fake_engine_submit(i)->controls.seed_position > fake_engine_submit(i - 1)->controls.seed_position);
 }
 
 /* What is moved for the frames is not what is set: the value stays, and comes back. A picture that stands follows. */
@@ -1230,7 +1237,7 @@ static void moved_values_stay_as_set(void **state) {
   const float wanted[] = {0.5f, 0.75f, 0.875f, 0.625f};
   assert_int_equal(fake_engine_log()->submitted, 4);
   for (int i = 0; i < 4; i++)
-    assert_true(fake_engine_log()->submits[i].controls.strength == wanted[i]);
+    assert_true(fake_engine_submit(i)->controls.strength == wanted[i]);
 }
 
 /* Texts that change while frames are made: encoded anew before the next frame that uses them, with nothing prepared
@@ -1251,8 +1258,7 @@ static void prompts_change_while_running(void **state) {
     assert_int_equal(fake_engine_log()->prompts[1], change + 2);
     assert_string_equal(fake_engine_text(1), text);
   }
-  const struct mail *mail = NULL;
-  while (mailbox_take(&rig.out, &mail, 300) == 1) /* until all that came before is shown */
+  while ((int)expect_picture(&rig)->frame.serial < serial - 1) /* until all that came before is shown */
     ;
   int submitted = fake_engine_log()->submitted;
   set_prompt_text(rig.loop, 1, "text 3"); /* as it is */
@@ -1301,7 +1307,7 @@ static void changes_wait_for_the_engine(void **state) {
   expect_picture(&rig);
   assert_string_equal(fake_engine_text(1), "early");
   rig_finish(&rig, 0);
-  assert_int_equal(fake_engine_log()->submits[0].controls.seed, 77);
+  assert_int_equal(fake_engine_submit(0)->controls.seed, 77);
 }
 
 static void engine_failure_ends_it(void **state) {
@@ -1352,18 +1358,23 @@ static void failed_engine_comes_again(void **state) {
   assert_string_equal(fake_engine_text(SLOT_PRESET_1), "while it was away");
   rig_finish(&rig, 0);
   assert_int_equal(rig.lefts, 2);
-  const struct fake_submit *last = &fake_engine_log()->submits[fake_engine_log()->submitted - 1];
+  const struct fake_submit *last = last_submit();
   assert_true(last->controls.strength == 0.25f);
 }
 
-/* Ending while it is away says what failed. */
+/* Ending while it is away says what failed: where it is being opened again, and before the next attempt. */
 static void stop_while_the_engine_is_away(void **state) {
   (void)state;
-  struct rig rig = {.recovers = true};
-  rig_start(&rig, &(struct fake_engine_script){.frame_ms = 1, .fail_at_submit = 1}, true);
-  put_frame(&rig, 1);
-  wait_for_away(rig.loop, true);
-  rig_finish(&rig, -1);
+  for (int failures = 1; failures <= 2; failures++) {
+    struct rig rig = {.recovers = true};
+    rig_start(&rig, &(struct fake_engine_script){.frame_ms = 1, .fail_at_submit = 1, .slow_to_open = true}, true);
+    put_frame(&rig, 1);
+    fake_engine_let_open(failures - 1);
+    wait_for_count(&rig.lefts, failures);
+    loop_end(rig.loop);
+    fake_engine_let_open(1);
+    rig_finish(&rig, -1);
+  }
 }
 
 /* A slow engine is not a dead one. */
@@ -1402,8 +1413,8 @@ static void text_to_image(void **state) {
   expect_picture(&rig);
   expect_nothing(&rig, 100);
   rig_finish(&rig, 0);
-  assert_false(fake_engine_log()->submits[0].has_frame);
-  assert_true(fake_engine_log()->submits[1].controls.seed == UINT64_C(9007199254740991));
+  assert_false(fake_engine_submit(0)->has_frame);
+  assert_true(fake_engine_submit(1)->controls.seed == UINT64_C(9007199254740991));
 }
 
 /* A reader and its mailbox. */
@@ -1607,11 +1618,12 @@ static void sender_comes_late(void **state) {
   struct reading reading;
   struct reader_status status;
   struct source_info info;
-  reading_start_late(&reading, "fake", &(struct fake_source_script){.frame_ms = 1, .frames = 3, .late = 1});
+  reading_start_late(&reading, "fake", &(struct fake_source_script){.frame_ms = 1, .frames = 3, .late = true});
   wait_for_status(&reading, &status, is_lost);
   assert_false(status.opened);
   assert_non_null(strstr(status.reason, "not there yet"));
   assert_false(reader_get_info(reading.reader, &info));
+  fake_source_come();
   wait_for_status(&reading, &status, is_opened);
   assert_true(reader_get_info(reading.reader, &info));
   assert_string_equal(info.description, "fake");
@@ -1623,7 +1635,7 @@ static void sender_comes_late(void **state) {
   assert_false(status.lost);
   reading_finish(&reading, 0, NULL);
 
-  reading_start_late(&reading, "fake", &(struct fake_source_script){.late = 1000});
+  reading_start_late(&reading, "fake", &(struct fake_source_script){.late = true});
   wait_for_status(&reading, &status, is_lost);
   reading_finish(&reading, 0, NULL);
 }
@@ -1667,9 +1679,12 @@ static void switched_at_once(void **state) {
   /* A camera, a file between two frames that lie far apart, and one that is paused. */
   for (int kind = 0; kind < 3; kind++) {
     reading_start(&reading,
-                  &(struct fake_source_script){.realtime = kind == 0, .frame_ms = kind == 1 ? 5000 : 10, .frames = 90});
+                  &(struct fake_source_script){
+                      .realtime = kind == 0, .frame_ms = kind == 1 ? 5000 : 10, .frames = 90, .gated = kind == 2});
+    fake_source_let_read(1);
     wait_for_frames(&reading, 1);
     reader_pause(reading.reader, kind == 2);
+    fake_source_let_read(90);
     switch_to_other(&reading, READER_NOW);
     wait_for_status(&reading, &status, has_second);
     reader_pause(reading.reader, false);
@@ -1689,10 +1704,11 @@ static void switched_at_the_end(void **state) {
   struct reader_status status;
   int64_t serial = -1;
   int byte, last = -1;
-  reading_start(&reading, &(struct fake_source_script){.frame_ms = 5, .frames = 8});
+  reading_start(&reading, &(struct fake_source_script){.frame_ms = 5, .frames = 8, .gated = true});
   switch_to_other(&reading, READER_AT_END);
   reader_get_status(reading.reader, &status);
-  assert_true(status.next || status.sources == 2);
+  assert_true(status.next);
+  fake_source_let_read(8);
   while ((byte = first_byte_of_next(&reading, &serial)) >= 0)
     last = byte;
   assert_int_equal(last, 107);
@@ -1707,8 +1723,10 @@ static void end_waits_for_the_next(void **state) {
   struct reading reading;
   struct reader_status status;
   for (int in_error = 0; in_error < 2; in_error++) {
-    reading_start(&reading, &(struct fake_source_script){.frame_ms = 1, .frames = 8, .ends_in_error = in_error});
+    reading_start(&reading,
+                  &(struct fake_source_script){.frame_ms = 1, .frames = 8, .ends_in_error = in_error, .gated = true});
     reader_go_on(reading.reader, true);
+    fake_source_let_read(8);
     wait_for_status(&reading, &status, stands);
     assert_int_equal(status.frames, 8);
     switch_to_other(&reading, READER_AT_END);
@@ -1725,8 +1743,9 @@ static void switched_to_a_missing_one(void **state) {
   struct reading reading;
   struct reader_status status;
   struct source *none = NULL;
-  reading_start(&reading, &(struct fake_source_script){.frame_ms = 1, .frames = 8});
+  reading_start(&reading, &(struct fake_source_script){.frame_ms = 1, .frames = 8, .gated = true});
   reader_go_on(reading.reader, true);
+  fake_source_let_read(8);
   assert_int_equal(reader_switch(reading.reader, &none, "missing", &reading.options, READER_AT_END, NULL), 0);
   wait_for_status(&reading, &status, has_second);
   wait_for_status(&reading, &status, stands);

@@ -240,11 +240,15 @@ static int follow_files(struct loop *loop, const struct parameters *values) {
   return 0;
 }
 
-/* The frame loop. Returns -1 when the engine failed. */
+/* The frame loop. Returns -1 when the engine failed. A frame is taken before the moment, so that what was sent before it
+ * came holds for it. */
 static int run(struct loop *loop) {
+  struct moment now;
+  const struct parameters *values = &now.settings.values;
+  current_moment(loop, &now);
   while (!loop->stop) {
-    struct moment now;
-    const struct parameters *values = &now.settings.values;
+    if (engine_in_flight(loop->engine) < loop->depth && !values->pause)
+      take_newest(loop, 0);
     current_moment(loop, &now);
     follow_handle(loop, &now);
     int changed = follow_engine(loop, values);
@@ -254,8 +258,6 @@ static int run(struct loop *loop) {
       continue;
     if (follow_files(loop, values))
       return -1;
-    if (engine_in_flight(loop->engine) < loop->depth && !values->pause)
-      take_newest(loop, 0);
     struct loop_situation situation = {.in_flight = engine_in_flight(loop->engine),
                                        .depth = loop->depth,
                                        .fresh = loop->fresh && !values->pause,

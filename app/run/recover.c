@@ -63,7 +63,10 @@ int loop_recover(struct loop *loop) {
   leave_engine(loop);
   loop->pause_ns = lasted ? 0 : next_pause(loop->pause_ns);
   for (wait_while(loop, loop->pause_ns); !loop->stop; wait_while(loop, loop->pause_ns)) {
-    if (!open_once(loop, &err)) {
+    bool failed = open_once(loop, &err);
+    if (loop->stop) /* whoever ends it meanwhile learns what failed */
+      return -1;
+    if (!failed) {
       loop->recovered_ns = platform_now_ns();
       publish_away(loop, false);
       log_line(loop->params.log, LOG_WARNING, "the engine is there again");
