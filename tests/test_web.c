@@ -84,12 +84,21 @@ static void show_picture(void) {
   hub_show(hub, &picture);
 }
 
-static int enter(void) {
+/* -1: nobody listens there. */
+static int knock(const char *address) {
   struct sockaddr_in at = {.sin_family = AF_INET, .sin_port = htons((uint16_t)port)};
-  struct timeval patience = {.tv_sec = PATIENCE_S};
-  inet_pton(AF_INET, "127.0.0.1", &at.sin_addr);
+  inet_pton(AF_INET, address, &at.sin_addr);
   int client = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-  assert_int_equal(connect(client, (const struct sockaddr *)&at, sizeof at), 0);
+  if (!connect(client, (const struct sockaddr *)&at, sizeof at))
+    return client;
+  close(client);
+  return -1;
+}
+
+static int enter(void) {
+  struct timeval patience = {.tv_sec = PATIENCE_S};
+  int client = knock("127.0.0.1");
+  assert_true(client >= 0);
   setsockopt(client, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience);
   return client;
 }
@@ -352,6 +361,20 @@ static void a_port_in_use(void **unused) {
   assert_int_equal(web_open(&second, where, hub, &err), -1);
   assert_non_null(strstr(err.message, "--web="));
   assert_int_equal(web_open(&second, "nosuchinterface:0", hub, &err), -1);
+  assert_int_equal(web_open(&second, "198.51.100.213:0", hub, &err), -1); /* nobody has that */
+}
+
+/* An address is listened at by itself: what reaches the machine at another one is no connection. */
+static void one_address_alone(void **unused) {
+  (void)unused;
+  assert_int_equal(knock("127.0.0.2"), -1);
+}
+
+static void everywhere_is_every_address(void **unused) {
+  (void)unused;
+  int client = knock("127.0.0.2");
+  assert_true(client >= 0);
+  close(client);
 }
 
 /* --- a browser --- */
@@ -400,6 +423,8 @@ int main(int argc, char **argv) {
       EVERYWHERE(sockets_need_the_token),
       HERE(clients_are_counted),
       HERE(a_port_in_use),
+      HERE(one_address_alone),
+      EVERYWHERE(everywhere_is_every_address),
       EVERYWHERE(in_a_browser),
   };
   if (argc != 2)

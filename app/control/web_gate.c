@@ -56,7 +56,7 @@ static bool is_place(const char *host) {
 
 int web_read_address(struct web_address *address, const char *text, struct error *err) {
   const char *port;
-  *address = (struct web_address){.host = "127.0.0.1", .port = WEB_PORT, .loopback = true};
+  *address = (struct web_address){.host = "127.0.0.1", .port = WEB_PORT, .loopback = true, .ipv4 = true};
   if (!*text || read_port(text, &address->port))
     return 0;
   address->port = WEB_PORT;
@@ -69,6 +69,7 @@ int web_read_address(struct web_address *address, const char *text, struct error
     *address->host = 0;
   else if (!is_place(address->host))
     return refuse(text, err);
+  address->ipv4 = is_ipv4(address->host);
   return 0;
 }
 

@@ -16,6 +16,7 @@ enum { WEB_PORT = 8080, WEB_TOKEN_LENGTH = 32 };
 struct web_address {
   char host[64]; /* an address or an interface's name; "": everywhere */
   int port;      /* 0: any that is free */
+  bool ipv4;     /* host is an address of that kind */
   bool loopback; /* nobody else reaches it */
 };
 

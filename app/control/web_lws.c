@@ -376,7 +376,9 @@ static int listen_at(struct web *web, const char *where, struct error *err) {
       .user = web,
       .gid = (gid_t)-1,
       .uid = (uid_t)-1,
-      .options = LWS_SERVER_OPTION_EXPLICIT_VHOSTS | LWS_SERVER_OPTION_FAIL_UPON_UNABLE_TO_BIND,
+      /* With IPv6, libwebsockets takes an IPv4 address for all addresses. */
+      .options = LWS_SERVER_OPTION_EXPLICIT_VHOSTS | LWS_SERVER_OPTION_FAIL_UPON_UNABLE_TO_BIND |
+                 (web->address.ipv4 ? LWS_SERVER_OPTION_DISABLE_IPV6 : 0),
       .server_string = "reverie",
       .fd_limit_per_thread = CONNECTIONS_MAX,
       .timeout_secs = PATIENCE_S,
