@@ -70,6 +70,14 @@ void frame_copy_pixels(uint8_t *const plane[3], const int pitch[3], const struct
                (size_t)frame_row_bytes(from->format, i, from->width), frame_rows(from->format, i, from->height));
 }
 
+size_t frame_bytes(const struct frame *frame) {
+  size_t bytes = 0;
+  for (int i = 0; i < frame_planes(frame->format); i++)
+    bytes +=
+        (size_t)frame_row_bytes(frame->format, i, frame->width) * (size_t)frame_rows(frame->format, i, frame->height);
+  return bytes;
+}
+
 const char *frame_format_name(enum pixel_format format) {
   static const char *const names[PIXEL_FORMATS] = {"nv12", "p010", "yuv420p", "yuyv", "bgra", "rgba"};
   return format < PIXEL_FORMATS ? names[format] : "unknown";

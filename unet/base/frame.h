@@ -41,6 +41,8 @@ int frame_planes(enum pixel_format format);
 /* Bytes of one row of a plane, without padding, and rows of a plane. */
 int frame_row_bytes(enum pixel_format format, int plane, int width);
 int frame_rows(enum pixel_format format, int plane, int height);
+/* Of all planes, without padding. */
+size_t frame_bytes(const struct frame *frame);
 const char *frame_format_name(enum pixel_format format);
 /* The shape a frame is to be seen in: width over height, in square pixels. In double, so that a picture of the same
  * size has the same shape to the last bit of a float. */

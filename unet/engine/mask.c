@@ -59,6 +59,8 @@ int engine_set_mask(struct engine *engine, const struct frame *frame, enum mask_
     return error_set(err, STATUS_INPUT, "the mask has no pixels");
   if (frame && channel == MASK_TRANSPARENT && !has_alpha(frame))
     return error_set(err, STATUS_INPUT, "the mask has no alpha: its pixels are %s", frame_format_name(frame->format));
+  if (frame && frame_wait(frame, MEMORY_HOST, err) < 0)
+    return -1;
   if (frame && copy_mask(&engine->mask, frame, channel, err) < 0)
     return -1;
   if (!frame) {

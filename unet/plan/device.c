@@ -65,6 +65,9 @@ void device_get_info(struct device *device, struct device_info *info) {
 void device_get_counters(struct device *device, struct device_counters *counters) {
   *counters = (struct device_counters){0};
   device->impl->counters(device, counters);
+  pthread_mutex_lock(&device->memory);
+  counters->copied_down += device->brought_down;
+  pthread_mutex_unlock(&device->memory);
 }
 
 /* --- pictures --- */
@@ -129,6 +132,49 @@ static int take_picture(struct device_pictures *pictures, const struct frame *ou
   return 0;
 }
 
+/* --- frames --- */
+
+/* 16-bit samples lie on even addresses. */
+static bool is_aligned(const struct frame *frame) {
+  uintptr_t any = 0;
+  for (int i = 0; i < frame_planes(frame->format); i++)
+    any |= (uintptr_t)frame->picture->device_plane[i] | (uintptr_t)frame->pitch[i];
+  return frame->format != PIXEL_P010 || any % 2 == 0;
+}
+
+bool device_reads_in_place(const struct device *device, const struct frame *frame) {
+  return frame_on_gpu(frame, &device->gpu) && is_aligned(frame);
+}
+
+bool device_reads_later(const struct device *device, const struct frame *frame) {
+  return device_reads_in_place(device, frame) || (gpu_same(&device->gpu, &device->gpu) && frame_pinned(frame));
+}
+
+static void hold_frames(const struct device *device, const struct program *program, const struct frame *frames,
+                        struct frame held[SOURCES_MAX]) {
+  for (int i = 0; i < SOURCES_MAX; i++)
+    held[i] = frames && i < program->sources && device_reads_later(device, &frames[i]) ? frame_hold(&frames[i])
+                                                                                       : (struct frame){0};
+}
+
+static void release_frames(struct frame held[SOURCES_MAX]) {
+  for (int i = 0; i < SOURCES_MAX; i++)
+    frame_release(&held[i]);
+}
+
+/* To the host's memory. */
+static int bring_down(struct device *device, const struct frame *frame, struct error *err) {
+  bool there = frame_ready(frame, MEMORY_HOST);
+  if (frame_wait(frame, MEMORY_HOST, err) < 0)
+    return -1;
+  if (!there && frame->picture->memory & MEMORY_DEVICE) {
+    pthread_mutex_lock(&device->memory);
+    device->brought_down += frame_bytes(frame);
+    pthread_mutex_unlock(&device->memory);
+  }
+  return 0;
+}
+
 /* --- programs --- */
 
 /* States of one name are of one kind. */
@@ -147,11 +193,14 @@ static int check_owner(const struct plan *plan, const struct program *owner, str
 
 void device_release(struct device *device, struct program **program) {
   if (*program) {
-    struct frame made[RUNS_IN_FLIGHT];
+    struct frame made[RUNS_IN_FLIGHT], read[RUNS_IN_FLIGHT][SOURCES_MAX];
     memcpy(made, (*program)->made, sizeof made);
-    device->impl->release(device, *program); /* waits for the runs that write them */
-    for (int i = 0; i < RUNS_IN_FLIGHT; i++)
+    memcpy(read, (*program)->read, sizeof read);
+    device->impl->release(device, *program); /* waits for the runs that write and read them */
+    for (int i = 0; i < RUNS_IN_FLIGHT; i++) {
       frame_release(&made[i]);
+      release_frames(read[i]);
+    }
   }
   *program = NULL;
 }
@@ -184,16 +233,18 @@ int device_prepare(struct device *device, struct program **program, const struct
 
 /* --- arguments of a run --- */
 
-static int check_planes(const struct frame *frame, struct error *err) {
+static int check_planes(struct device *device, const struct frame *frame, struct error *err) {
   if (!frame)
     return error_set(err, STATUS_FAILED, "submit: this plan needs a frame");
   if (frame->format >= PIXEL_FORMATS || frame->width < 1 || frame->height < 1)
     return error_set(err, STATUS_INPUT, "a frame of format %d and size %dx%d", (int)frame->format, frame->width,
                      frame->height);
-  if (frame_wait(frame, MEMORY_HOST, err) < 0)
+  bool in_place = device_reads_in_place(device, frame);
+  if (!in_place && bring_down(device, frame, err) < 0)
     return -1;
   for (int i = 0; i < frame_planes(frame->format); i++)
-    if (!frame->plane[i] || frame->pitch[i] < frame_row_bytes(frame->format, i, frame->width))
+    if (!(in_place ? frame->picture->device_plane[i] : frame->plane[i]) ||
+        frame->pitch[i] < frame_row_bytes(frame->format, i, frame->width))
       return error_set(err, STATUS_INPUT, "a %s frame whose plane %d is missing or has rows of %d bytes",
                        frame_format_name(frame->format), i, frame->pitch[i]);
   return 0;
@@ -218,6 +269,7 @@ static bool valid_slot(int slot, struct tensor slots) {
 
 /* What an op is checked against. */
 struct submission {
+  struct device *device;
   const struct run_params *params;
   const struct frame *frames;
   int runs; /* how often the op runs */
@@ -230,7 +282,7 @@ static int check_nothing(const struct op *op, const struct submission *s, struct
 
 static int check_frame(const struct op *op, const struct submission *s, struct error *err) {
   int source = op->pixels_in.source;
-  if (check_planes(s->frames ? &s->frames[source] : NULL, err) < 0)
+  if (check_planes(s->device, s->frames ? &s->frames[source] : NULL, err) < 0)
     return source ? error_prefix(err, "the control source: ") : -1;
   return check_geometry(&s->params->geometry[source], &op->pixels_in, err);
 }
@@ -434,10 +486,10 @@ float inject_gain(const struct op_inject *op, const struct run_params *params, i
   return guidance_row(rows, picture) ? 0 : gain * inject_guess(op);
 }
 
-static int check_run(const struct program *program, const struct run_params *params, const struct frame *frames,
-                     struct error *err) {
+static int check_run(struct device *device, const struct program *program, const struct run_params *params,
+                     const struct frame *frames, struct error *err) {
   for (int i = 0; i < program->plan->op_count; i++) {
-    const struct submission submission = {params, frames, plan_op_runs(program->plan, i)};
+    const struct submission submission = {device, params, frames, plan_op_runs(program->plan, i)};
     if (check_op(&program->plan->ops[i], &submission, err) < 0)
       return -1;
   }
@@ -452,13 +504,14 @@ int device_submit(struct device *device, struct program *program, const struct r
   struct frame picture;
   if (program_in_flight(program) >= RUNS_IN_FLIGHT)
     return error_set(err, STATUS_FAILED, "submit: two runs are in flight already");
-  if (check_run(program, params, frames, err) < 0 ||
+  if (check_run(device, program, params, frames, err) < 0 ||
       take_picture(&device->pictures, &program->output, &picture, err) < 0)
     return -1;
   if (device->impl->submit(device, program, params, frames, &picture, err) < 0) {
     frame_release(&picture);
     return -1;
   }
+  hold_frames(device, program, frames, program->read[program->submitted % RUNS_IN_FLIGHT]);
   program->made[program->submitted++ % RUNS_IN_FLIGHT] = picture;
   return 0;
 }
@@ -469,7 +522,7 @@ int device_collect(struct device *device, struct program *program, struct frame 
   struct frame made = program->made[program->collected % RUNS_IN_FLIGHT];
   program->made[program->collected % RUNS_IN_FLIGHT] = (struct frame){0};
   int status = device->impl->collect(device, program, err);
-  program->collected++;
+  release_frames(program->read[program->collected++ % RUNS_IN_FLIGHT]);
   if (status == 0 && picture)
     *picture = made;
   else
@@ -493,7 +546,7 @@ int device_start_part(struct device *device, struct program *program, const stru
                       struct error *err) {
   if (program->started == 0 && program_in_flight(program) && device_collect(device, program, NULL, err) < 0)
     return -1;
-  if (program->started == 0 && check_run(program, params, NULL, err) < 0)
+  if (program->started == 0 && check_run(device, program, params, NULL, err) < 0)
     return -1;
   if (device->impl->start_part(device, program, params, program->started, merged, err) < 0)
     return -1;
@@ -512,7 +565,7 @@ int device_profile(struct device *device, struct program *program, const struct 
   *profile = (struct profile){0};
   if (program_in_flight(program))
     return error_set(err, STATUS_FAILED, "profile: a run is in flight");
-  if (check_run(program, params, frames, err) < 0)
+  if (check_run(device, program, params, frames, err) < 0)
     return -1;
   struct frame picture;
   if (take_picture(&device->pictures, &program->output, &picture, err) < 0)

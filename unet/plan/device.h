@@ -181,8 +181,10 @@ struct device_impl {
   int (*prepare)(struct device *device, struct program **program, const struct plan *plan,
                  const struct program_options *options, struct error *err);
   void (*release)(struct device *device, struct program *program);
-  /* Starts one run. frames, program->sources of them, may be reused by the caller as soon as this returns. picture
-   * (NULL where it has no OP_PIXELS_OUT) is one of the device's and is written until the run is collected. At most
+  /* Starts one run. frames, program->sources of them, may be reused by the caller as soon as this returns, but for
+   * those that device_reads_later says: these stay as they are until the run is collected, or released, or this has
+   * failed. Of a frame that device_reads_in_place says, the planes in the host's memory are not filled. picture (NULL
+   * where it has no OP_PIXELS_OUT) is one of the device's and is written until the run is collected. At most
    * RUNS_IN_FLIGHT are in flight. */
   int (*submit)(struct device *device, struct program *program, const struct run_params *params,
                 const struct frame *frames, const struct frame *picture, struct error *err);
@@ -229,7 +231,13 @@ struct device {
   pthread_mutex_t weights;
   pthread_mutex_t memory; /* what is allocated: counters, limit */
   size_t memory_limit;    /* 0: none */
+  size_t brought_down;    /* bytes of frames that came from another device's memory; under memory, too */
 };
+
+/* Whether runs read a frame's planes where they lie in the device's own memory; and whether they do so, or copy them
+ * from the host's, when submit has returned. */
+bool device_reads_in_place(const struct device *device, const struct frame *frame);
+bool device_reads_later(const struct device *device, const struct frame *frame);
 
 /* What an implementation's create and destroy do with the part that is device.c's. */
 void device_begin(struct device *device);
@@ -247,10 +255,11 @@ struct program {
   int sources;                       /* frames that a run reads: OP_PIXELS_IN's */
   struct frame output;               /* what OP_PIXELS_OUT writes, without planes; no size: there is none */
   struct frame made[RUNS_IN_FLIGHT]; /* of run number i the one at i modulo RUNS_IN_FLIGHT, until it is collected */
-  unsigned submitted, collected;     /* runs */
-  int parts;                         /* in which a run may be started; the device's */
-  int started;                       /* of the run that is being started */
-  const struct element *element;     /* of each temporary and state (plan_place); the device's */
+  struct frame read[RUNS_IN_FLIGHT][SOURCES_MAX]; /* likewise, held: those that are read later */
+  unsigned submitted, collected;                  /* runs */
+  int parts;                                      /* in which a run may be started; the device's */
+  int started;                                    /* of the run that is being started */
+  const struct element *element;                  /* of each temporary and state (plan_place); the device's */
 };
 
 static inline int program_in_flight(const struct program *program) {
