@@ -67,10 +67,10 @@ void buffers_free(struct cuda_device *device, struct cuda_program *program) {
     struct run_buffer *buffer = &program->buffer[i];
     if (buffer->host)
       cudaFreeHost(buffer->host);
-    cuda_free(device, buffer->device, program->buffer_bytes);
+    cuda_free(device, buffer->device, program->room.device);
     buffer->host = buffer->device = NULL;
   }
-  program->buffer_bytes = 0;
+  program->room = (struct buffer_room){0};
 }
 
 int program_set_turn(cudaStream_t stream, struct cuda_program *program, const char *doing, struct error *err) {
@@ -80,18 +80,21 @@ int program_set_turn(cudaStream_t stream, struct cuda_program *program, const ch
   return memory_copy(stream, program->ring, &ring, sizeof ring, doing, err);
 }
 
-int buffers_grow(struct cuda_device *device, cudaStream_t stream, struct cuda_program *program, size_t bytes,
-                 struct error *err) {
-  if (bytes <= program->buffer_bytes)
+int buffers_grow(struct cuda_device *device, cudaStream_t stream, struct cuda_program *program,
+                 const struct buffer_room *room, struct error *err) {
+  const struct buffer_room before = program->room;
+  if (room->host <= before.host && room->device <= before.device)
     return 0;
   if (cuda_check(cudaStreamSynchronize(stream), "making room for larger frames", err) < 0)
     return -1;
   buffers_free(device, program);
-  program->buffer_bytes = bytes;
+  program->room.host = room->host > before.host ? room->host : before.host;
+  program->room.device = room->device > before.device ? room->device : before.device;
   for (int i = 0; i < RUNS_IN_FLIGHT; i++) {
     struct run_buffer *buffer = &program->buffer[i];
-    if (cuda_alloc(device, (void **)&buffer->device, bytes, "input frames", err) < 0 ||
-        cuda_check(cudaHostAlloc((void **)&buffer->host, bytes, cudaHostAllocDefault), "pinned memory", err) < 0)
+    if (cuda_alloc(device, (void **)&buffer->device, program->room.device, "input frames", err) < 0 ||
+        cuda_check(cudaHostAlloc((void **)&buffer->host, program->room.host, cudaHostAllocDefault), "pinned memory",
+                   err) < 0)
       goto fail;
   }
   if (program_set_turn(stream, program, "input frames", err) == 0)
@@ -119,5 +122,6 @@ int buffers_create(struct cuda_device *device, struct cuda_program *program, str
         cuda_check(cudaEventCreateWithFlags(&buffer->downloaded, flags), "event", err) < 0)
       return -1;
   }
-  return buffers_grow(device, device->preparing.queue.stream, program, PLANES_OFFSET, err);
+  const struct buffer_room parameters = {PLANES_OFFSET, PLANES_OFFSET};
+  return buffers_grow(device, device->preparing.queue.stream, program, &parameters, err);
 }

@@ -16,11 +16,11 @@ size_t planes_layout(struct planes *picture, enum pixel_format format, int width
 int output_create(struct cuda_device *device, struct cuda_program *program, enum pixel_format format, int width,
                   int height, struct error *err);
 int buffers_create(struct cuda_device *device, struct cuda_program *program, struct error *err);
-/* Makes the buffers hold `bytes`, which only a larger frame than ever before needs, and tells the device where they
+/* Makes the buffers hold as much, which only a larger frame than ever before needs, and tells the device where they
  * are. The stream is the one that the program is on: the preparation's, then that of runs. After a failure there are no
  * buffers, and the next frame tries again. */
-int buffers_grow(struct cuda_device *device, cudaStream_t stream, struct cuda_program *program, size_t bytes,
-                 struct error *err);
+int buffers_grow(struct cuda_device *device, cudaStream_t stream, struct cuda_program *program,
+                 const struct buffer_room *room, struct error *err);
 void buffers_free(struct cuda_device *device, struct cuda_program *program);
 /* Tells the GPU where the buffers are, and that the next turn is the next run's. */
 int program_set_turn(cudaStream_t stream, struct cuda_program *program, const char *doing, struct error *err);

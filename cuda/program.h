@@ -13,11 +13,17 @@ struct graphs {
   cudaGraphExec_t without[IDLE_SETS][PARTS_MAX];
 };
 
-/* A run's way to the device: parameters and planes in one copy. */
+/* A run's way to the device: parameters and planes that are staged, in one copy; in the device's part other planes
+ * follow. */
 struct run_buffer {
   struct run_block *host; /* pinned; planes follow at PLANES_OFFSET */
   struct run_block *device;
   cudaEvent_t uploading, uploaded, begun, computed, downloaded;
+  bool pixels; /* came to the device for the run that has it */
+};
+
+struct buffer_room {
+  size_t host, device; /* bytes */
 };
 
 /* Ops that one launch does (fuse.h). */
@@ -41,7 +47,7 @@ struct cuda_program {
   struct run_block *block;          /* what the launches read */
   struct run_ring *ring;
   struct run_buffer buffer[RUNS_IN_FLIGHT];
-  size_t buffer_bytes;
+  struct buffer_room room; /* each of them */
   bool has_output;
   double tune_until;                    /* seconds of CLOCK_MONOTONIC until which candidates are timed; 0: none are */
   struct planes output[RUNS_IN_FLIGHT]; /* device memory; sizes and planes */

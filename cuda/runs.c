@@ -1,9 +1,10 @@
 /* Runs: the frames' way in and out.
  *
- *   upload stream    copy parameters + planes -> buffer i % 2
- *   compute stream           begin (buffer -> block), launches ..., pixels out -> output i % 2
- *   download stream                                                  output i % 2 -> the run's picture
+ *   upload stream    copy parameters + planes -> buffer i % 2; planes in page-locked memory go there from where they
+ * are compute stream           begin (buffer -> block), launches ..., pixels out -> output i % 2 download stream output
+ * i % 2 -> the run's picture
  *
+ * Planes that lie in the GPU's memory stay there: the compute stream waits for their fence, and no other stream does.
  * Two runs are in flight at most, so a buffer and an output are free again when their turn comes. */
 #include <string.h>
 
@@ -25,44 +26,102 @@ static void copy_plane(uint8_t *to, int to_pitch, const uint8_t *from, int from_
     memcpy(to + (size_t)y * (size_t)to_pitch, from + (size_t)y * (size_t)from_pitch, (size_t)bytes);
 }
 
-/* Room for a run's frames. A later one may be small now and large as the others in the next run. */
-static int grow_for(struct cuda_device *device, struct cuda_program *program, const struct frame *frames,
-                    struct error *err) {
+/* Where a run finds a frame's planes. */
+enum way {
+  WAY_NONE,     /* there is no frame */
+  WAY_IN_PLACE, /* where they are */
+  WAY_PINNED,   /* in the run's buffer, copied from where they are */
+  WAY_STAGED,   /* likewise, by way of the pinned buffer */
+};
+
+static enum way way_of(const struct cuda_device *device, const struct frame *frame) {
+  if (frame->width < 1)
+    return WAY_NONE;
+  if (device_reads_in_place(&device->base, frame))
+    return WAY_IN_PLACE;
+  return frame_pinned(frame) ? WAY_PINNED : WAY_STAGED;
+}
+
+/* Bytes of a run's buffers beside its parameters. A later frame may be small now and large as the others in the next
+ * run. */
+static size_t room_for(const struct cuda_device *device, int sources, const struct frame *frames, enum way least) {
   size_t sum = 0, most = 0;
-  for (int i = 0; i < program->base.sources; i++) {
+  for (int i = 0; i < sources; i++) {
     struct planes planes;
     size_t bytes = planes_layout(&planes, frames[i].format, frames[i].width, frames[i].height, NULL);
+    if (way_of(device, &frames[i]) < least)
+      continue;
     sum += bytes;
     most = bytes > most ? bytes : most;
   }
-  most *= (size_t)program->base.sources;
-  return buffers_grow(device, device->queue.stream, program, PLANES_OFFSET + (most > sum ? most : sum), err);
+  most *= (size_t)sources;
+  return most > sum ? most : sum;
 }
 
-/* Copies a frame's planes into the pinned buffer, `at` bytes from its beginning, and describes them as they will be on
- * the device. Returns where they end. */
-static size_t fill_planes(const struct run_buffer *buffer, size_t at, const struct frame *frame, struct planes *input) {
-  uint8_t *host = (uint8_t *)buffer->host, *to = (uint8_t *)buffer->device;
-  size_t bytes = planes_layout(input, frame->format, frame->width, frame->height, to + at);
-  input->matrix = frame->matrix;
-  input->range = frame->range;
-  input->coding = planes_coding(frame->format, frame->matrix, frame->range);
+/* Describes a frame whose planes will be in a run's buffer, `at` bytes from its beginning. Returns where they end. */
+static size_t place_planes(const struct run_buffer *buffer, size_t at, const struct frame *frame,
+                           struct planes *input) {
+  return at + planes_layout(input, frame->format, frame->width, frame->height, (uint8_t *)buffer->device + at);
+}
+
+static void copy_to_buffer(const struct run_buffer *buffer, const struct frame *frame, const struct planes *input) {
   for (int i = 0; i < frame_planes(frame->format); i++)
-    copy_plane(host + (input->plane[i] - to), input->pitch[i], frame->plane[i], frame->pitch[i],
-               frame_row_bytes(frame->format, i, frame->width), frame_rows(frame->format, i, frame->height));
-  return at + bytes;
+    copy_plane((uint8_t *)buffer->host + (input->plane[i] - (uint8_t *)buffer->device), input->pitch[i],
+               frame->plane[i], frame->pitch[i], frame_row_bytes(frame->format, i, frame->width),
+               frame_rows(frame->format, i, frame->height));
 }
 
-/* Fills the pinned buffer: parameters, then the frames' planes. Returns the bytes to upload, 0 with err set on failure.
- */
+static void point_to_planes(const struct frame *frame, struct planes *input) {
+  input->format = frame->format;
+  input->width = frame->width;
+  input->height = frame->height;
+  for (int i = 0; i < 3; i++) {
+    input->plane[i] = frame->picture->device_plane[i];
+    input->pitch[i] = frame->pitch[i];
+  }
+}
+
+/* Tells the run where its frames' planes are, and copies those that are staged behind the parameters. Returns the bytes
+ * of both. */
+static size_t fill_inputs(struct cuda_device *device, const struct cuda_program *program,
+                          const struct run_buffer *buffer, const struct frame *frames) {
+  size_t staged = PLANES_OFFSET, end;
+  for (int i = 0; i < program->base.sources; i++) {
+    struct planes *input = &buffer->host->input[i];
+    input->matrix = frames[i].matrix;
+    input->range = frames[i].range;
+    input->coding = planes_coding(frames[i].format, frames[i].matrix, frames[i].range);
+    if (way_of(device, &frames[i]) == WAY_IN_PLACE)
+      point_to_planes(&frames[i], input);
+    if (way_of(device, &frames[i]) != WAY_STAGED)
+      continue;
+    staged = place_planes(buffer, staged, &frames[i], input);
+    copy_to_buffer(buffer, &frames[i], input);
+    device->counters.staged += frame_bytes(&frames[i]);
+    device->counters.copied_up += frame_bytes(&frames[i]);
+  }
+  end = staged;
+  for (int i = 0; i < program->base.sources; i++)
+    if (way_of(device, &frames[i]) == WAY_PINNED) {
+      end = place_planes(buffer, end, &frames[i], &buffer->host->input[i]);
+      device->counters.copied_up += frame_bytes(&frames[i]);
+    }
+  return staged;
+}
+
+/* Fills the pinned buffer: parameters, then the frames' planes. Returns the bytes to upload from it, 0 with err set on
+ * failure. */
 static size_t fill_buffer(struct cuda_device *device, struct cuda_program *program, struct run_buffer *buffer,
                           const struct run_params *params, const struct frame *frames, struct error *err) {
   size_t bytes = PLANES_OFFSET;
-  if (program->base.sources && grow_for(device, program, frames, err) < 0)
-    return 0;
-  for (int i = 0; i < program->base.sources; i++)
-    if (frames[i].width > 0)
-      bytes = fill_planes(buffer, bytes, &frames[i], &buffer->host->input[i]);
+  int sources = program->base.sources;
+  if (sources) {
+    const struct buffer_room room = {.host = PLANES_OFFSET + room_for(device, sources, frames, WAY_STAGED),
+                                     .device = PLANES_OFFSET + room_for(device, sources, frames, WAY_PINNED)};
+    if (buffers_grow(device, device->queue.stream, program, &room, err) < 0)
+      return 0;
+    bytes = fill_inputs(device, program, buffer, frames);
+  }
   buffer->host->iteration = 0;
   buffer->host->run = *params;
   buffer->host->output = program->output[program->base.submitted % RUNS_IN_FLIGHT];
@@ -148,22 +207,59 @@ static int64_t stamp(const struct cuda_device *device, cudaEvent_t event) {
 
 static struct run_stamps take_stamps(const struct cuda_device *device, const struct cuda_program *program,
                                      const struct run_buffer *buffer) {
-  return (struct run_stamps){.upload_ns = stamp(device, buffer->uploading),
-                             .uploaded_ns = stamp(device, buffer->uploaded),
+  return (struct run_stamps){.upload_ns = buffer->pixels ? stamp(device, buffer->uploading) : 0,
+                             .uploaded_ns = buffer->pixels ? stamp(device, buffer->uploaded) : 0,
                              .begun_ns = stamp(device, buffer->begun),
                              .computed_ns = stamp(device, buffer->computed),
                              .downloaded_ns = program->has_output ? stamp(device, buffer->downloaded) : 0};
 }
 
-/* Parameters and frame on their way up. */
-static int start_upload(struct cuda_device *device, struct cuda_program *program, const struct run_buffer *buffer,
-                        size_t bytes, struct error *err) {
+/* Planes in page-locked memory on their way into the buffer, straight from there. */
+static int upload_pinned(const struct cuda_device *device, const struct frame *frame, const struct planes *input,
+                         struct error *err) {
+  for (int i = 0; i < frame_planes(frame->format); i++)
+    if (cuda_check(cudaMemcpy2DAsync(input->plane[i], (size_t)input->pitch[i], frame->plane[i], (size_t)frame->pitch[i],
+                                     (size_t)frame_row_bytes(frame->format, i, frame->width),
+                                     (size_t)frame_rows(frame->format, i, frame->height), cudaMemcpyHostToDevice,
+                                     device->upload),
+                   "upload", err) < 0)
+      return -1;
+  return 0;
+}
+
+/* What reads the frames comes behind their fences. */
+static int bring_frames(const struct cuda_device *device, const struct cuda_program *program,
+                        const struct run_buffer *buffer, const struct frame *frames, struct error *err) {
+  for (int i = 0; frames && i < program->base.sources; i++) {
+    enum way way = way_of(device, &frames[i]);
+    if (way == WAY_PINNED && upload_pinned(device, &frames[i], &buffer->host->input[i], err) < 0)
+      return -1;
+    if (way == WAY_IN_PLACE && frames[i].picture->fence &&
+        cuda_check(cudaStreamWaitEvent(device->queue.stream, frames[i].picture->fence, 0), "a frame's fence", err) < 0)
+      return -1;
+  }
+  return 0;
+}
+
+static bool brings_pixels(const struct cuda_device *device, const struct cuda_program *program,
+                          const struct frame *frames) {
+  bool any = false;
+  for (int i = 0; frames && i < program->base.sources; i++)
+    any |= way_of(device, &frames[i]) > WAY_IN_PLACE;
+  return any;
+}
+
+/* Parameters and frames on their way up. */
+static int start_upload(struct cuda_device *device, struct cuda_program *program, struct run_buffer *buffer,
+                        const struct frame *frames, size_t bytes, struct error *err) {
   cudaStream_t compute = device->queue.stream;
+  buffer->pixels = brings_pixels(device, program, frames);
   if (device->stamps && (set_origin(device, program, err) < 0 ||
                          cuda_check(cudaEventRecord(buffer->uploading, device->upload), "upload", err) < 0))
     return -1;
   if (cuda_check(cudaMemcpyAsync(buffer->device, buffer->host, bytes, cudaMemcpyHostToDevice, device->upload), "upload",
                  err) < 0 ||
+      bring_frames(device, program, buffer, frames, err) < 0 ||
       cuda_check(cudaEventRecord(buffer->uploaded, device->upload), "upload", err) < 0 ||
       cuda_check(cudaStreamWaitEvent(compute, buffer->uploaded, 0), "upload", err) < 0)
     return -1;
@@ -171,9 +267,9 @@ static int start_upload(struct cuda_device *device, struct cuda_program *program
 }
 
 /* That, and the launches behind it. */
-static int start_launches(struct cuda_device *device, struct cuda_program *program, const struct run_buffer *buffer,
-                          size_t bytes, struct error *err) {
-  if (start_upload(device, program, buffer, bytes, err) < 0)
+static int start_launches(struct cuda_device *device, struct cuda_program *program, struct run_buffer *buffer,
+                          const struct frame *frames, size_t bytes, struct error *err) {
+  if (start_upload(device, program, buffer, frames, bytes, err) < 0)
     return -1;
   for (int part = 0; part < program->base.parts; part++)
     if (cuda_check(run(device, program, part, device->set), "starting a frame", err) < 0)
@@ -206,12 +302,16 @@ int program_submit(struct device *base, struct program *program_base, const stru
   size_t bytes = fill_buffer(device, program, buffer, params, frames, err);
   if (!bytes)
     return -1;
-  if (start_launches(device, program, buffer, bytes, err) == 0 &&
+  if (start_launches(device, program, buffer, frames, bytes, err) == 0 &&
       start_download(device, program, buffer, picture, err) == 0) {
     device->pictures_in_flight += program->has_output;
+    if (program->has_output)
+      device->counters.copied_down += frame_bytes(picture);
     return 0;
   }
-  /* If the launches were started, they have passed the turn on. It becomes this run's again. */
+  /* Frames are read no more from here on. If the launches were started, they have passed the turn on. It becomes this
+   * run's again. */
+  cudaStreamSynchronize(device->upload);
   program_set_turn(device->queue.stream, program, "after a failure", NULL);
   return -1;
 }
@@ -224,7 +324,7 @@ int program_start_part(struct device *base, struct program *program_base, const 
   struct run_buffer *buffer = &program->buffer[program_base->submitted % RUNS_IN_FLIGHT];
   int set = merged ? !device->set : device->set;
   size_t bytes = part ? 0 : fill_buffer(device, program, buffer, params, NULL, err);
-  if ((part == 0 && (!bytes || start_upload(device, program, buffer, bytes, err) < 0)) ||
+  if ((part == 0 && (!bytes || start_upload(device, program, buffer, NULL, bytes, err) < 0)) ||
       cuda_check(run(device, program, part, set), "starting a part", err) < 0)
     return -1;
   if (part < program_base->parts - 1)
