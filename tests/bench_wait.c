@@ -1,0 +1,360 @@
+/* How a thread best waits for a run on the GPU: what each way costs it, and how late it goes on. Not a test by itself.
+ *
+ *   bench_wait MODEL [WAYS [FRAMES]]     WAYS: their letters; all without. FRAMES: long ones alone, one after the other
+ *
+ * A watcher on another core sees the picture's end in pinned memory; "late" is how long after that the thread goes on.
+ * "off" is how long after the expected moment the end came. */
+#include <pthread.h>
+#include <semaphore.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <time.h>
+
+#include "cuda/program.h"
+#include "unet/base/picture.h"
+#include "unet/base/platform.h"
+#include "unet/devices.h"
+#include "unet/model/plans.h"
+
+enum { SKIPPED = 77, MOST = 4096, RECENT = 8, SHAPES = 3 };
+
+struct shape {
+  int width, height, steps;
+  struct plan plan;
+  struct program *program;
+  struct frame frame;
+  struct run_params run;
+  int64_t recent[RECENT]; /* device times */
+  int runs;
+};
+
+struct bench {
+  struct checkpoint *checkpoint;
+  struct resources resources;
+  struct model model;
+  struct device *device;
+  struct shape shape[SHAPES];
+  unsigned *numbers;       /* device */
+  volatile unsigned *flag; /* pinned */
+  atomic_uint seen;
+  atomic_bool end;
+  int64_t ended_ns[MOST];
+  sem_t sem;
+  struct error err;
+};
+
+static void must(const struct bench *b, int status) {
+  if (status == 0)
+    return;
+  fprintf(stderr, "%s\n", b->err.message);
+  exit(1);
+}
+
+static void check(cudaError_t status) {
+  if (status == cudaSuccess)
+    return;
+  fprintf(stderr, "%s\n", cudaGetErrorString(status));
+  exit(1);
+}
+
+static void *watch(void *opaque) {
+  struct bench *b = opaque;
+  unsigned last = 0;
+  while (!b->end) {
+    unsigned now = *b->flag;
+    if (now == last)
+      continue;
+    int64_t ns = platform_now_ns();
+    for (unsigned i = now > last ? last + 1 : now; i <= now; i++)
+      b->ended_ns[i % MOST] = ns;
+    last = now;
+    b->seen = now;
+  }
+  return NULL;
+}
+
+/* --- ways --- */
+
+enum how { SYNCHRONIZE, QUERY, MEMORY, NAP, HOST, GROW };
+struct way {
+  char letter;
+  const char *name;
+  enum how how;
+  bool blocking, expects;
+  int margin_us, nap_us;
+};
+static const struct way ways[] = {
+    {'a', "synchronize", SYNCHRONIZE, false, false, 0, 0},
+    {'b', "blocking event", SYNCHRONIZE, true, false, 0, 0},
+    {'c', "sleep - 20, query", QUERY, false, true, 20, 0},
+    {'d', "sleep - 50, query", QUERY, false, true, 50, 0},
+    {'e', "sleep - 100, query", QUERY, false, true, 100, 0},
+    {'f', "sleep - 50, blocking event", SYNCHRONIZE, true, true, 50, 0},
+    {'g', "sleep - 50, memory", MEMORY, false, true, 50, 0},
+    {'h', "sleep - 50, naps of 5", NAP, false, true, 50, 5},
+    {'i', "sleep - 100, naps of 20", NAP, false, true, 100, 20},
+    {'j', "naps of 20", NAP, false, false, 0, 20},
+    {'k', "host function, semaphore", HOST, false, false, 0, 0},
+    {'l', "sleep - 50, spin 60, naps grow", GROW, false, true, 50, 60},
+};
+enum { WAYS = sizeof ways / sizeof ways[0] };
+
+static void sleep_until(int64_t ns) {
+  struct timespec t = {ns / 1000000000, ns % 1000000000};
+  clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &t, NULL);
+}
+
+static bool done(cudaEvent_t event) {
+  cudaError_t status = cudaEventQuery(event);
+  if (status != cudaErrorNotReady)
+    check(status);
+  return status == cudaSuccess;
+}
+
+static void CUDART_CB post(void *opaque) {
+  sem_post(opaque);
+}
+
+/* Naps an eighth as long as it has been waiting. */
+static void grow(cudaEvent_t event, int64_t spin_ns) {
+  int64_t begun = platform_now_ns();
+  while (!done(event)) {
+    int64_t now = platform_now_ns(), over = now - begun;
+    if (over > spin_ns)
+      sleep_until(now + (over / 8 < 100000 ? over / 8 : 100000));
+  }
+}
+
+static void wait_for(struct bench *b, const struct way *way, cudaEvent_t event, unsigned number, int64_t expected) {
+  if (way->expects)
+    sleep_until(expected - 1000 * way->margin_us);
+  switch (way->how) {
+  case SYNCHRONIZE:
+    check(cudaEventSynchronize(event));
+    break;
+  case QUERY:
+    while (!done(event))
+      ;
+    break;
+  case MEMORY:
+    while (*b->flag - number > MOST)
+      __builtin_ia32_pause();
+    break;
+  case NAP:
+    while (!done(event))
+      sleep_until(platform_now_ns() + 1000 * way->nap_us);
+    break;
+  case HOST:
+    sem_wait(&b->sem);
+    break;
+  case GROW:
+    grow(event, 1000 * way->nap_us);
+    break;
+  }
+}
+
+/* --- frames --- */
+
+struct figures {
+  double cpu[MOST], wait[MOST], late[MOST], off[MOST], slept[MOST];
+  int count;
+};
+
+struct flight {
+  struct shape *shape;
+  cudaEvent_t event, begun;
+  unsigned number;
+  int64_t submitted;
+};
+
+static int64_t cpu_ns(void) {
+  struct timespec t;
+  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
+  return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
+}
+
+static unsigned next_number = 1;
+
+static struct flight start(struct bench *b, const struct way *way, struct shape *s) {
+  struct cuda_device *device = cuda_device(b->device);
+  struct run_buffer *buffer = &cuda_program(s->program)->buffer[s->program->submitted % RUNS_IN_FLIGHT];
+  struct flight flight = {.shape = s, .number = next_number++};
+  cudaEventDestroy(buffer->downloaded);
+  check(cudaEventCreateWithFlags(&buffer->downloaded, way->blocking ? cudaEventBlockingSync : cudaEventDefault));
+  must(b, device_submit(b->device, s->program, &s->run, &s->frame, &b->err));
+  check(cudaMemcpyAsync((void *)b->flag, b->numbers + flight.number, sizeof *b->numbers, cudaMemcpyDeviceToHost,
+                        device->download));
+  check(cudaEventRecord(buffer->downloaded, device->download));
+  if (way->how == HOST)
+    check(cudaLaunchHostFunc(device->download, post, &b->sem));
+  flight.event = buffer->downloaded;
+  flight.begun = buffer->begun;
+  flight.submitted = platform_now_ns();
+  return flight;
+}
+
+static int64_t shortest(const struct shape *s) {
+  int64_t least = s->runs ? INT64_MAX : 0;
+  for (int i = 0; i < s->runs && i < RECENT; i++)
+    least = s->recent[i] < least ? s->recent[i] : least;
+  return least;
+}
+
+static void finish(struct bench *b, const struct way *way, const struct flight *flight, int64_t *previous,
+                   struct figures *f, int64_t *cpu_begun) {
+  struct shape *s = flight->shape;
+  float ms = 0;
+  int64_t begin = flight->submitted > *previous ? flight->submitted : *previous;
+  int64_t expected = begin + shortest(s);
+  int64_t cpu = cpu_ns(), entered = platform_now_ns();
+  wait_for(b, way, flight->event, flight->number, expected);
+  int64_t now = platform_now_ns(), waited = cpu_ns() - cpu;
+  *previous = now;
+  must(b, device_collect(b->device, s->program, NULL, &b->err));
+  check(cudaEventElapsedTime(&ms, flight->begun, flight->event));
+  s->recent[s->runs++ % RECENT] = (int64_t)(1e6 * (double)ms);
+  int i = f->count < MOST ? f->count++ : MOST - 1;
+  f->cpu[i] = 1e-3 * (double)(cpu_ns() - *cpu_begun);
+  while (b->seen < flight->number)
+    ;
+  int64_t ended = b->ended_ns[flight->number % MOST];
+  f->wait[i] = 1e-3 * (double)waited;
+  f->late[i] = 1e-3 * (double)(now - (ended > entered ? ended : entered));
+  f->off[i] = 1e-3 * (double)(ended - expected);
+  *cpu_begun = cpu_ns();
+}
+
+static int by_value(const void *a, const void *b) {
+  double x = *(const double *)a, y = *(const double *)b;
+  return x < y ? -1 : x > y;
+}
+
+static void print(const char *what, const struct way *way, struct figures *f) {
+  double sum = 0, waits = 0;
+  int n = f->count;
+  for (int i = 0; i < n; i++) {
+    sum += f->cpu[i];
+    waits += f->wait[i];
+  }
+  qsort(f->late, (size_t)n, sizeof *f->late, by_value);
+  qsort(f->off, (size_t)n, sizeof *f->off, by_value);
+  printf("%-16s %c %-30s cpu %7.1f (wait %7.1f)  late %6.1f p90 %6.1f p99 %6.1f max %7.1f  off p1 %7.1f %6.1f p99 "
+         "%7.1f us\n",
+         what, way->letter, way->name, sum / n, waits / n, f->late[n / 2], f->late[n * 90 / 100], f->late[n * 99 / 100],
+         f->late[n - 1], f->off[n / 100], f->off[n / 2], f->off[n * 99 / 100]);
+  fflush(stdout);
+}
+
+/* pick: which shape frame number i has. */
+static void paced(struct bench *b, const struct way *way, const char *what, struct shape *(*pick)(struct bench *, int),
+                  int count, int64_t period) {
+  static struct figures f;
+  int64_t previous = 0, next = platform_now_ns(), cpu;
+  f.count = 0;
+  for (int i = 0; i < count; i++) {
+    sleep_until(next += period);
+    cpu = cpu_ns();
+    struct flight flight = start(b, way, pick(b, i));
+    finish(b, way, &flight, &previous, &f, &cpu);
+  }
+  print(what, way, &f);
+}
+
+static void full(struct bench *b, const struct way *way, const char *what, struct shape *(*pick)(struct bench *, int),
+                 int count) {
+  static struct figures f;
+  int64_t previous = 0, begun = platform_now_ns(), cpu = cpu_ns();
+  f.count = 0;
+  struct flight flight[2] = {start(b, way, pick(b, 0))};
+  for (int i = 1; i <= count; i++) {
+    if (i < count)
+      flight[i % 2] = start(b, way, pick(b, i));
+    finish(b, way, &flight[(i - 1) % 2], &previous, &f, &cpu);
+  }
+  double rate = 1e9 * count / (double)(platform_now_ns() - begun);
+  char text[64];
+  snprintf(text, sizeof text, "%s %.0f/s", what, rate);
+  print(text, way, &f);
+}
+
+static struct shape *first(struct bench *b, int i) {
+  (void)i;
+  return &b->shape[0];
+}
+static struct shape *longer(struct bench *b, int i) {
+  (void)i;
+  return &b->shape[1];
+}
+static struct shape *mixed(struct bench *b, int i) {
+  return &b->shape[(i * 7 + i / 5) % SHAPES];
+}
+
+static void prepare(struct bench *b, struct shape *s, int w, int h, int steps) {
+  struct frame_noise noise;
+  struct frame_shape shape = {.width = w, .height = h, .steps = steps, .rows = {1, 1}};
+  *s = (struct shape){.width = w, .height = h, .steps = steps};
+  plan_init(&s->plan, &b->resources);
+  must(b, plans_frame(&b->model, &shape, &s->plan, &noise, &b->err));
+  must(b, device_prepare(b->device, &s->program, &s->plan, &(struct program_options){PIXEL_RGBA}, &b->err));
+  s->run = (struct run_params){.start_latent = 0.5f,
+                               .start_noise = 0.8f,
+                               .mix = 1,
+                               .prompt = {{{SLOT_PRESET_1}, {1}}},
+                               .geometry = {{0, 0, (float)w, (float)h, 0, 0, w, h}}};
+  for (int i = 0; i < steps; i++)
+    s->run.step[i] = (struct step_params){.timestep = 499.0f / (float)(i + 1), .x = 1.9f, .model = -1.6f};
+  uint8_t *planes = calloc((size_t)w * (size_t)h, 2);
+  s->frame =
+      (struct frame){.format = PIXEL_NV12, .width = w, .height = h, .plane = {planes, planes + w * h}, .pitch = {w, w}};
+  for (int i = 0; i < 30; i++) {
+    must(b, device_submit(b->device, s->program, &s->run, &s->frame, &b->err));
+    must(b, device_collect(b->device, s->program, NULL, &b->err));
+  }
+}
+
+int main(int argc, char **argv) {
+  static struct bench b;
+  if (argc < 2)
+    return 2;
+  prctl(PR_SET_TIMERSLACK, 1, 0, 0, 0);
+  sem_init(&b.sem, 0, 0);
+  must(&b, checkpoint_open(&b.checkpoint, &(struct checkpoint_sources){.model = argv[1]}, NULL, &b.err));
+  must(&b, model_init(&b.model, b.checkpoint, &b.resources, &b.err));
+  struct device_options options = {.name = "cuda", .cache_dir = getenv("TUNING_DIR")};
+  if (device_open(&b.device, &b.resources, &options, &b.err) < 0) {
+    printf("skipped: %s\n", b.err.message);
+    return SKIPPED;
+  }
+  prepare(&b, &b.shape[0], 512, 512, 1);
+  prepare(&b, &b.shape[1], 512, 512, 8);
+  prepare(&b, &b.shape[2], 256, 256, 1);
+  enum { NUMBERS = 1 << 20 };
+  unsigned *numbers = malloc(NUMBERS * sizeof *numbers);
+  for (unsigned i = 0; i < NUMBERS; i++)
+    numbers[i] = i;
+  check(cudaMalloc((void **)&b.numbers, NUMBERS * sizeof *numbers));
+  check(cudaMemcpy(b.numbers, numbers, NUMBERS * sizeof *numbers, cudaMemcpyHostToDevice));
+  check(cudaHostAlloc((void **)&b.flag, 64, cudaHostAllocPortable));
+  *b.flag = 0;
+  pthread_t watcher;
+  pthread_create(&watcher, NULL, watch, &b);
+  for (int i = 0; i < WAYS; i++) {
+    const struct way *way = &ways[i];
+    if (argc > 2 && !strchr(argv[2], way->letter))
+      continue;
+    if (argc > 3) {
+      full(&b, way, "load", longer, atoi(argv[3]));
+      continue;
+    }
+    paced(&b, way, "60/s, 8 steps", longer, 70, 16666667);
+    paced(&b, way, "200/s, 1 step", first, 160, 5000000);
+    full(&b, way, "full", longer, 250);
+    full(&b, way, "full, mixed", mixed, 600);
+  }
+  b.end = true;
+  pthread_join(watcher, NULL);
+  return 0;
+}
