@@ -1,9 +1,9 @@
 #include "cuda/arena.h"
 
-#include <cuda.h>
 #include <stdlib.h>
 
 #include "cuda/check.h"
+#include "cuda/driver_memory.h"
 
 enum { PIECE_BYTES = 32 << 20 }; /* at most: what is given back is whole pieces */
 
@@ -20,43 +20,8 @@ struct cuda_arena {
   size_t granularity;
   struct piece *pieces; /* after each other */
   int count, capacity;
-  __typeof__(&cuMemGetAllocationGranularity) get_granularity;
-  __typeof__(&cuMemAddressReserve) reserve;
-  __typeof__(&cuMemAddressFree) free;
-  __typeof__(&cuMemCreate) create;
-  __typeof__(&cuMemRelease) release;
-  __typeof__(&cuMemMap) map;
-  __typeof__(&cuMemUnmap) unmap;
-  __typeof__(&cuMemSetAccess) set_access;
+  struct driver_memory driver;
 };
-
-/* --- the driver's functions, which a machine without a driver lacks --- */
-
-static bool find_functions(struct cuda_arena *a) {
-  const struct {
-    void *pointer;
-    const char *name;
-  } symbols[] = {
-      {&a->get_granularity, "cuMemGetAllocationGranularity"},
-      {&a->reserve, "cuMemAddressReserve"},
-      {&a->free, "cuMemAddressFree"},
-      {&a->create, "cuMemCreate"},
-      {&a->release, "cuMemRelease"},
-      {&a->map, "cuMemMap"},
-      {&a->unmap, "cuMemUnmap"},
-      {&a->set_access, "cuMemSetAccess"},
-  };
-  for (size_t i = 0; i < sizeof symbols / sizeof symbols[0]; i++) {
-    enum cudaDriverEntryPointQueryResult found;
-    cudaError_t status = cudaGetDriverEntryPointByVersion(symbols[i].name, (void **)symbols[i].pointer, 12000,
-                                                          cudaEnableDefault, &found);
-    if (status != cudaSuccess || found != cudaDriverEntryPointSuccess) {
-      cudaGetLastError();
-      return false;
-    }
-  }
-  return true;
-}
 
 static size_t round_up(size_t bytes, size_t unit) {
   return (bytes + unit - 1) / unit * unit;
@@ -71,14 +36,14 @@ static CUdeviceptr address(const struct arena *arena, size_t at) {
 static int map_piece(const struct arena *arena, struct piece *piece) {
   const struct cuda_arena *a = arena->opaque;
   const CUmemAccessDesc access = {.location = a->kind.location, .flags = CU_MEM_ACCESS_FLAGS_PROT_READWRITE};
-  if (a->create(&piece->memory, piece->bytes, &a->kind, 0))
+  if (a->driver.create(&piece->memory, piece->bytes, &a->kind, 0))
     return -1;
-  if (a->map(address(arena, piece->at), piece->bytes, 0, piece->memory, 0) == CUDA_SUCCESS) {
-    if (a->set_access(address(arena, piece->at), piece->bytes, &access, 1) == CUDA_SUCCESS)
+  if (a->driver.map(address(arena, piece->at), piece->bytes, 0, piece->memory, 0) == CUDA_SUCCESS) {
+    if (a->driver.set_access(address(arena, piece->at), piece->bytes, &access, 1) == CUDA_SUCCESS)
       return 0;
-    a->unmap(address(arena, piece->at), piece->bytes);
+    a->driver.unmap(address(arena, piece->at), piece->bytes);
   }
-  a->release(piece->memory);
+  a->driver.release(piece->memory);
   return -1;
 }
 
@@ -115,8 +80,8 @@ static void drop_pieces(struct arena *arena, size_t bytes) {
   struct cuda_arena *a = arena->opaque;
   while (a->count > 0 && a->pieces[a->count - 1].at >= bytes) {
     const struct piece *piece = &a->pieces[--a->count];
-    a->unmap(address(arena, piece->at), piece->bytes);
-    a->release(piece->memory);
+    a->driver.unmap(address(arena, piece->at), piece->bytes);
+    a->driver.release(piece->memory);
     arena->mapped = piece->at;
     cuda_uncount(a->device, piece->bytes);
   }
@@ -169,17 +134,17 @@ static void reserve(struct arena *arena) {
   CUdeviceptr base = 0;
   a->kind = (CUmemAllocationProp){.type = CU_MEM_ALLOCATION_TYPE_PINNED,
                                   .location = {.type = CU_MEM_LOCATION_TYPE_DEVICE, .id = a->device->ordinal}};
-  if (!find_functions(a) ||
-      a->get_granularity(&a->granularity, &a->kind, CU_MEM_ALLOC_GRANULARITY_RECOMMENDED) != CUDA_SUCCESS ||
+  if (!driver_memory_find(&a->driver) ||
+      a->driver.get_granularity(&a->granularity, &a->kind, CU_MEM_ALLOC_GRANULARITY_RECOMMENDED) != CUDA_SUCCESS ||
       !a->granularity || PIECE_BYTES % a->granularity)
     return;
   arena->reserved = round_up(a->device->properties.totalGlobalMem, a->granularity);
-  if (a->reserve(&base, arena->reserved, 0, 0, 0) != CUDA_SUCCESS)
+  if (a->driver.reserve(&base, arena->reserved, 0, 0, 0) != CUDA_SUCCESS)
     return;
   arena->base = (void *)(uintptr_t)base;
   if (try_out(arena))
     return;
-  a->free(base, arena->reserved);
+  a->driver.free(base, arena->reserved);
   arena->base = NULL;
 }
 
@@ -201,7 +166,7 @@ void cuda_arena_close(struct cuda_device *device) {
   if (!a)
     return;
   if (device->arena.base)
-    a->free((CUdeviceptr)(uintptr_t)device->arena.base, device->arena.reserved);
+    a->driver.free((CUdeviceptr)(uintptr_t)device->arena.base, device->arena.reserved);
   free(a->pieces);
   free(a);
 }
