@@ -42,24 +42,12 @@ size_t planes_layout(struct planes *picture, enum pixel_format format, int width
   return used;
 }
 
-int output_create(struct cuda_device *device, struct cuda_program *program, enum pixel_format format, int width,
-                  int height, struct error *err) {
-  program->output_bytes = planes_layout(&program->output[0], format, width, height, NULL);
-  for (int i = 0; i < RUNS_IN_FLIGHT; i++) {
-    struct planes *picture = &program->output[i];
-    void *memory;
-    if (cuda_alloc(device, &memory, program->output_bytes, "the output pictures", err) < 0)
-      return -1;
-    picture->plane[0] = memory; /* from here on program_release frees it */
-    if (cuda_check(cudaMemsetAsync(memory, 0, program->output_bytes, device->preparing.queue.stream),
-                   "the output pictures", err) < 0) /* rows' padding */
-      return -1;
-    planes_layout(picture, format, width, height, memory);
-    picture->matrix = MATRIX_BT709;
-    picture->range = RANGE_LIMITED;
-    picture->coding = planes_coding(format, MATRIX_BT709, RANGE_LIMITED);
-  }
-  return 0;
+void output_describe(struct cuda_program *program, enum pixel_format format, int width, int height) {
+  struct planes *output = &program->output;
+  program->output_bytes = planes_layout(output, format, width, height, NULL);
+  output->matrix = MATRIX_BT709;
+  output->range = RANGE_LIMITED;
+  output->coding = planes_coding(format, MATRIX_BT709, RANGE_LIMITED);
 }
 
 void buffers_free(struct cuda_device *device, struct cuda_program *program) {
@@ -119,7 +107,7 @@ int buffers_create(struct cuda_device *device, struct cuda_program *program, str
         cuda_check(cudaEventCreateWithFlags(&buffer->uploaded, flags), "event", err) < 0 ||
         cuda_check(cudaEventCreate(&buffer->begun), "event", err) < 0 ||
         cuda_check(cudaEventCreate(&buffer->computed), "event", err) < 0 ||
-        cuda_check(cudaEventCreateWithFlags(&buffer->downloaded, flags), "event", err) < 0)
+        cuda_check(cudaEventCreate(&buffer->downloaded), "event", err) < 0)
       return -1;
   }
   const struct buffer_room parameters = {PLANES_OFFSET, PLANES_OFFSET};

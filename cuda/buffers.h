@@ -12,9 +12,9 @@ struct coding planes_coding(enum pixel_format format, enum color_matrix matrix, 
 /* Sizes and pitches of a picture whose planes follow each other from memory on; returns the bytes in all. */
 size_t planes_layout(struct planes *picture, enum pixel_format format, int width, int height, uint8_t *memory);
 
-/* What they have made before they fail, program_release frees. */
-int output_create(struct cuda_device *device, struct cuda_program *program, enum pixel_format format, int width,
-                  int height, struct error *err);
+/* What the program's runs write. */
+void output_describe(struct cuda_program *program, enum pixel_format format, int width, int height);
+/* What it has made before it fails, program_release frees. */
 int buffers_create(struct cuda_device *device, struct cuda_program *program, struct error *err);
 /* Makes the buffers hold as much, which only a larger frame than ever before needs, and tells the device where they
  * are. The stream is the one that the program is on: the preparation's, then that of runs. After a failure there are no

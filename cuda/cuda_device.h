@@ -4,6 +4,7 @@
  * gpus.[ch]           the GPUs that there are; fences, downloads and page-locked memory without an engine
  * profile.[ch]        times of a program's launches, in their place and alone
  * graph.[ch]          programs: capture, submit, collect
+ * wait.[ch]           how a thread waits for a run
  * fuse.[ch]           several ops that are one launch
  * ops.[ch]            a plan's ops -> the launches of a program
  * ways/               convolutions and linear layers: which way can do one, which is fastest
@@ -11,7 +12,9 @@
  * capture.[ch]        launches -> a graph
  * program.[ch]        what a program is made of, and where its tensors are
  * launches.[ch]       what a launch is
+ * pictures.[ch]       what runs leave behind: device memory that can be exported, and the host's beside it
  * arena.[ch]          working memory, shared by all programs
+ * driver_memory.[ch]  the driver's functions for both
  * memory.c            device and pinned memory, counted and limited; resources: weights and state
  * weights.c           weights in other forms, weights that change
  * merges.[ch]         weights that adapters add to, in two sets
@@ -48,6 +51,7 @@
 #include "cuda/kernels/norm_conv.h"
 #include "cuda/kernels/product_sm90.h"
 #include "cuda/kernels/rows.h"
+#include "cuda/wait.h"
 #include "unet/plan/arena.h"
 #include "unet/plan/derived.h"
 #include "unet/plan/device.h"
@@ -57,6 +61,7 @@ struct choice;
 struct dnn;
 struct merge;
 struct nvml;
+struct picture_home;
 struct tuner;
 
 /* --- memory --- */
@@ -128,6 +133,9 @@ struct cuda_device {
   struct nvml *nvml;         /* NULL: not there */
   struct launch_queue queue; /* compute */
   cudaStream_t upload, download;
+  struct waiter waiter;
+  pthread_t waits; /* whose timers are exact */
+  bool waited;
   bool use_graph;
   bool stamps;
   cudaEvent_t origin; /* stamps: an event that was at origin_ns of CLOCK_MONOTONIC; NULL: none yet */
@@ -140,6 +148,7 @@ struct cuda_device {
   cudaMemPool_t pool;  /* NULL: there are none on this system */
   cudaStream_t memory; /* orders what the pool gives; nothing else is on it */
   struct device_counters counters;
+  struct picture_home *picture_home;
   struct staging writes; /* of tensors, in order with runs */
 
   /* Under base.weights */

@@ -9,9 +9,9 @@
 #include "cuda/libraries/libraries.h"
 #include "cuda/libraries/nvml.h"
 #include "cuda/merges.h"
+#include "cuda/pictures.h"
 #include "cuda/profile.h"
 #include "cuda/ways/tuner.h"
-#include "unet/base/picture.h"
 
 enum { LIVE_LONGEST = 512 };
 
@@ -100,6 +100,7 @@ static void destroy(struct device *base) {
   dnn_close(device->dnn);
   tuner_close(device->tuner);
   merge_close(device);
+  pictures_close(device);
   cuda_memory_free(device);
   cuda_arena_close(device);
   if (device->memory)
@@ -126,7 +127,7 @@ static int create(struct device **out, const struct device_options *options, str
     goto fail;
   }
   if (open_gpu(device, options->name, err) < 0 || open_streams(device, err) < 0 || cuda_pool_open(device, err) < 0 ||
-      open_workspaces(device, err) < 0 || cuda_arena_open(device, err) < 0 ||
+      pictures_open(device, err) < 0 || open_workspaces(device, err) < 0 || cuda_arena_open(device, err) < 0 ||
       (options->two_sets && merge_open(device, err) < 0) ||
       cuda_check(attention_open(&device->attention), "attention", err) < 0)
     goto fail;
@@ -215,29 +216,10 @@ static int settle(struct device *base, struct error *err) {
   return cuda_check(cudaStreamSynchronize(cuda_enter(base)->queue.stream), "waiting", err);
 }
 
-static int picture_make(void *opaque, struct picture *picture, struct error *err) {
-  const struct device_pictures *pictures = opaque;
-  void *memory = NULL;
-  cuda_enter(pictures->device);
-  if (cuda_check(cudaHostAlloc(&memory, pictures->bytes, cudaHostAllocPortable), "pinned memory", err) < 0)
-    return -1;
-  memset(memory, 0, pictures->bytes);
-  picture->memory = MEMORY_HOST;
-  picture->template.plane[0] = memory;
-  return 0;
-}
-
-static void picture_destroy(struct picture *picture) {
-  cudaFreeHost(frame_plane(&picture->template, 0));
-}
-
-static const struct picture_owner picture_owner = {
-    .bytes = sizeof(struct picture), .make = picture_make, .destroy = picture_destroy};
-
 extern const struct device_impl cuda_device_impl;
 const struct device_impl cuda_device_impl = {
     .name = "cuda",
-    .pictures = &picture_owner,
+    .pictures = &cuda_picture_owner,
     .create = create,
     .destroy = destroy,
     .info = info,

@@ -120,17 +120,14 @@ static double choose_tune_until(const struct cuda_device *device, const struct c
   return device->running ? clock_seconds() + tune_running_s : INFINITY;
 }
 
-static int outputs_create(struct cuda_device *device, struct cuda_program *program, const struct plan *plan,
-                          enum pixel_format output, struct error *err) {
+static void output_find(struct cuda_program *program, const struct plan *plan, enum pixel_format format) {
   for (int i = 0; i < plan->op_count; i++) {
     const struct op *op = &plan->ops[i];
-    if (op->type == OP_PIXELS_OUT) {
-      program->has_output = true;
-      if (output_create(device, program, output, op->pixels_out.x.w, op->pixels_out.x.h, err) < 0)
-        return -1;
-    }
+    if (op->type != OP_PIXELS_OUT)
+      continue;
+    program->has_output = true;
+    output_describe(program, format, op->pixels_out.x.w, op->pixels_out.x.h);
   }
-  return 0;
 }
 
 /* Where regions are among the launches: what is at op number `op`, which comes next; what ends before it. */
@@ -262,10 +259,10 @@ static int create(struct cuda_device *device, struct cuda_program *program, cons
                   struct error *err) {
   const struct plan *plan = program->base.plan;
   const struct cuda_program *owner = options->owner ? cuda_program(options->owner) : NULL;
+  output_find(program, plan, options->output);
   if (elements_choose(program, owner, err) < 0 || fusions_find(device, program, err) < 0 ||
       states_create(device, program, owner, err) < 0 ||
       memory_create(device, program, plan, options->own_memory, err) < 0 || buffers_create(device, program, err) < 0 ||
-      outputs_create(device, program, plan, options->output, err) < 0 ||
       launches_create(device, program, plan, err) < 0 || other_create(device, program, plan, err) < 0)
     return -1;
   program->base.parts = !plan_is_straight(plan) || options->parts < 1 ? 1
@@ -293,8 +290,6 @@ static void program_free(struct cuda_device *device, struct cuda_program *progra
       if (events[j])
         cudaEventDestroy(events[j]);
   }
-  for (int i = 0; i < RUNS_IN_FLIGHT; i++)
-    cuda_free(device, program->output[i].plane[0], program->output_bytes);
   cuda_free(device, program->block, PLANES_OFFSET + sizeof(struct run_ring));
   arena_give(&device->arena, &program->working);
   states_free(device, program);

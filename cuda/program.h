@@ -20,6 +20,9 @@ struct run_buffer {
   struct run_block *device;
   cudaEvent_t uploading, uploaded, begun, computed, downloaded;
   bool pixels; /* came to the device for the run that has it */
+  int64_t submitted_ns;
+  struct picture *picture; /* what the run writes; NULL: none */
+  bool on_device;          /* it stays there */
 };
 
 struct buffer_room {
@@ -49,9 +52,10 @@ struct cuda_program {
   struct run_buffer buffer[RUNS_IN_FLIGHT];
   struct buffer_room room; /* each of them */
   bool has_output;
-  double tune_until;                    /* seconds of CLOCK_MONOTONIC until which candidates are timed; 0: none are */
-  struct planes output[RUNS_IN_FLIGHT]; /* device memory; sizes and planes */
+  double tune_until;    /* seconds of CLOCK_MONOTONIC until which candidates are timed; 0: none are */
+  struct planes output; /* as runs write it, each into its own picture */
   size_t output_bytes;
+  struct durations durations; /* of its runs until what collect waits for */
   struct launches launches;
   struct plan_loop loop;       /* the plan's, as launches */
   struct plan_region *regions; /* likewise; as many as the plan has */

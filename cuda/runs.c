@@ -1,19 +1,25 @@
 /* Runs: the frames' way in and out.
  *
- *   upload stream    copy parameters + planes -> buffer i % 2; planes in page-locked memory go there from where they
- * are compute stream           begin (buffer -> block), launches ..., pixels out -> output i % 2 download stream output
- * i % 2 -> the run's picture
+ *
+ *   upload stream    copy parameters + staged planes -> buffer i % 2; page-locked planes from where they are
+ *   compute stream           begin (buffer -> block), launches ..., pixels out -> the run's picture
+ *   download stream                                                  the picture's host part
  *
  * Planes that lie in the GPU's memory stay there: the compute stream waits for their fence, and no other stream does.
- * Two runs are in flight at most, so a buffer and an output are free again when their turn comes. */
+ * Two runs are in flight at most, so a buffer is free again when its turn comes. What stays on the device is not
+ * downloaded. */
 #include <string.h>
+#include <sys/prctl.h>
+#include <time.h>
 
 #include "cuda/buffers.h"
 #include "cuda/check.h"
 #include "cuda/graph.h"
+#include "cuda/pictures.h"
 #include "cuda/recording.h"
 #include "cuda/timing.h"
 #include "unet/base/picture.h"
+#include "unet/base/platform.h"
 
 static const double origin_seconds = 0.5;
 
@@ -124,7 +130,6 @@ static size_t fill_buffer(struct cuda_device *device, struct cuda_program *progr
   }
   buffer->host->iteration = 0;
   buffer->host->run = *params;
-  buffer->host->output = program->output[program->base.submitted % RUNS_IN_FLIGHT];
   return bytes;
 }
 
@@ -211,7 +216,8 @@ static struct run_stamps take_stamps(const struct cuda_device *device, const str
                              .uploaded_ns = buffer->pixels ? stamp(device, buffer->uploaded) : 0,
                              .begun_ns = stamp(device, buffer->begun),
                              .computed_ns = stamp(device, buffer->computed),
-                             .downloaded_ns = program->has_output ? stamp(device, buffer->downloaded) : 0};
+                             .downloaded_ns =
+                                 program->has_output && !buffer->on_device ? stamp(device, buffer->downloaded) : 0};
 }
 
 /* Planes in page-locked memory on their way into the buffer, straight from there. */
@@ -277,14 +283,25 @@ static int start_launches(struct cuda_device *device, struct cuda_program *progr
   return cuda_check(cudaEventRecord(buffer->computed, device->queue.stream), "starting a frame", err);
 }
 
-/* The picture has the output's layout: one copy does it. */
-static int start_download(const struct cuda_device *device, struct cuda_program *program,
+/* Where the run writes. */
+static void point_at(const struct cuda_program *program, struct run_buffer *buffer, const struct frame *picture,
+                     bool on_device) {
+  struct planes *output = &buffer->host->output;
+  *output = program->output;
+  picture_begin(picture, program->output_bytes);
+  for (int i = 0; i < frame_planes(output->format); i++)
+    output->plane[i] = picture->picture->device_plane[i];
+  buffer->picture = picture->picture;
+  buffer->on_device = on_device;
+}
+
+/* The host's part has the same layout: one copy does it. */
+static int start_download(const struct cuda_device *device, const struct cuda_program *program,
                           const struct run_buffer *buffer, const struct frame *picture, struct error *err) {
-  const struct planes *output = &program->output[program->base.submitted % RUNS_IN_FLIGHT];
-  if (!program->has_output)
+  if (!program->has_output || buffer->on_device)
     return 0;
   if (cuda_check(cudaStreamWaitEvent(device->download, buffer->computed, 0), "download", err) < 0 ||
-      cuda_check(cudaMemcpyAsync(frame_plane(picture, 0), output->plane[0], program->output_bytes,
+      cuda_check(cudaMemcpyAsync(frame_plane(picture, 0), buffer->host->output.plane[0], program->output_bytes,
                                  cudaMemcpyDeviceToHost, device->download),
                  "download", err) < 0)
     return -1;
@@ -302,11 +319,12 @@ int program_submit(struct device *base, struct program *program_base, const stru
   size_t bytes = fill_buffer(device, program, buffer, params, frames, err);
   if (!bytes)
     return -1;
+  if (program->has_output)
+    point_at(program, buffer, picture, params->on_device);
   if (start_launches(device, program, buffer, frames, bytes, err) == 0 &&
       start_download(device, program, buffer, picture, err) == 0) {
+    buffer->submitted_ns = platform_now_ns();
     device->pictures_in_flight += program->has_output;
-    if (program->has_output)
-      device->counters.copied_down += frame_bytes(picture);
     return 0;
   }
   /* Frames are read no more from here on. If the launches were started, they have passed the turn on. It becomes this
@@ -332,18 +350,67 @@ int program_start_part(struct device *base, struct program *program_base, const 
   return cuda_check(cudaEventRecord(buffer->computed, device->queue.stream), "starting a part", err);
 }
 
-int program_collect(struct device *base, struct program *program_base, struct error *err) {
+/* --- waiting --- */
+
+static int64_t now_ns(void *opaque) {
+  (void)opaque;
+  return platform_now_ns();
+}
+
+static void sleep_until(void *opaque, int64_t ns) {
+  const struct timespec moment = {ns / 1000000000, ns % 1000000000};
+  (void)opaque;
+  clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &moment, NULL);
+}
+
+static int has_ended(void *opaque) {
+  cudaError_t status = cudaEventQuery(opaque);
+  return status == cudaErrorNotReady ? 0 : status == cudaSuccess ? 1 : -1;
+}
+
+/* The system may put timers of a thread off by 50 us, unless it says otherwise. */
+static void make_timers_exact(struct cuda_device *device) {
+  if (device->waited && pthread_equal(device->waits, pthread_self()))
+    return;
+  prctl(PR_SET_TIMERSLACK, 1UL, 0UL, 0UL, 0UL);
+  device->waits = pthread_self();
+  device->waited = true;
+}
+
+static int wait_for_event(struct cuda_device *device, struct cuda_program *program, const struct run_buffer *buffer,
+                          cudaEvent_t event, struct error *err) {
   static const char stopped[] = "the GPU stopped in the middle of a frame";
-  struct cuda_device *device = cuda_enter(base);
-  struct cuda_program *program = cuda_program(program_base);
-  const struct run_buffer *buffer = &program->buffer[program_base->collected % RUNS_IN_FLIGHT];
+  const struct wait_world world = {now_ns, sleep_until, has_ended, event};
+  struct waiter other = {0}; /* runs without pictures may come between parts of each other */
+  struct waiter *waiter = program->has_output ? &device->waiter : &other;
   float milliseconds;
-  device->counters.waits++;
-  device->pictures_in_flight -= program->has_output;
-  if (cuda_check(cudaEventSynchronize(program->has_output ? buffer->downloaded : buffer->computed), stopped, err) < 0 ||
+  make_timers_exact(device);
+  if (wait_for_run(waiter, &program->durations, buffer->submitted_ns, &world) < 0) {
+    cuda_check(cudaEventSynchronize(event), stopped, err);
+    return -1;
+  }
+  if (cuda_check(cudaEventElapsedTime(&milliseconds, buffer->begun, event), stopped, err) < 0)
+    return -1;
+  if (program->has_output)
+    wait_learn(waiter, &program->durations, (int64_t)((double)milliseconds * 1e6));
+  if (event != buffer->computed &&
       cuda_check(cudaEventElapsedTime(&milliseconds, buffer->begun, buffer->computed), stopped, err) < 0)
     return -1;
   device->counters.run_ms = (double)milliseconds;
+  return 0;
+}
+
+int program_collect(struct device *base, struct program *program_base, struct error *err) {
+  struct cuda_device *device = cuda_enter(base);
+  struct cuda_program *program = cuda_program(program_base);
+  const struct run_buffer *buffer = &program->buffer[program_base->collected % RUNS_IN_FLIGHT];
+  bool downloads = program->has_output && !buffer->on_device;
+  device->counters.waits++;
+  device->pictures_in_flight -= program->has_output;
+  if (wait_for_event(device, program, buffer, downloads ? buffer->downloaded : buffer->computed, err) < 0)
+    return -1;
+  if (downloads)
+    picture_copied(buffer->picture);
   if (device->stamps)
     device->counters.stamps = take_stamps(device, program, buffer);
   return 0;

@@ -1,0 +1,44 @@
+/* How a thread waits for the end of a run: it sleeps until shortly before the moment at which that is to be expected,
+ * then asks again and again. Waking takes a thread long (50 us on a virtual machine with an H200, 150 to 700 where the
+ * driver wakes it), and asking all the time takes a processor.
+ *
+ * Runs of other lengths than before, first ones, and those that another program on the GPU holds up are asked for ever
+ * more rarely, so that they cost little as well. */
+#ifndef CUDA_WAIT_H
+#define CUDA_WAIT_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+enum { DURATIONS = 8 };
+
+/* Of one program's runs. */
+struct durations {
+  int64_t recent_ns[DURATIONS];
+  unsigned count;
+};
+
+/* Of runs that end one after the other. Zero-initialise to start. */
+struct waiter {
+  int64_t ended_ns;  /* about when the last one ended */
+  int64_t margin_ns; /* it is woken so much before the expected moment */
+  int64_t begun_ns;  /* of the run that was waited for, about */
+  int64_t seen_ns;   /* when the thread saw that it had ended */
+  bool at_once;      /* that was right after it ended */
+};
+
+/* What a wait needs of the world. */
+struct wait_world {
+  int64_t (*now_ns)(void *opaque);
+  void (*sleep_until)(void *opaque, int64_t ns);
+  int (*ended)(void *opaque); /* 1: it has; 0: not yet; -1: it never will */
+  void *opaque;
+};
+
+/* Returns 1, or -1 where that is what the world says. */
+int wait_for_run(struct waiter *waiter, const struct durations *durations, int64_t submitted_ns,
+                 const struct wait_world *world);
+/* How long that run took, by the device's clock. */
+void wait_learn(struct waiter *waiter, struct durations *durations, int64_t took_ns);
+
+#endif

@@ -1,0 +1,150 @@
+/* How a thread waits for runs of a device: simulated, with a clock of its own. */
+#include "tests/cmocka_all.h"
+
+#include <stdbool.h>
+
+#include "cuda/wait.h"
+
+enum { RUNS = 400 };
+
+/* A thread that is woken late, and a device that runs one thing after the other. */
+struct world {
+  int64_t now, ends;       /* ns */
+  int64_t processor, late; /* of the wait that is under way; all of them are summed */
+  int asks;
+  unsigned random;
+  bool fails;
+};
+
+static int64_t between(struct world *world, int64_t least, int64_t most) {
+  world->random = world->random * 1664525u + 1013904223u;
+  return least + (int64_t)(world->random >> 8) % (most - least + 1);
+}
+
+static int64_t world_now(void *opaque) {
+  return ((struct world *)opaque)->now;
+}
+
+static void world_sleep(void *opaque, int64_t ns) {
+  struct world *world = opaque;
+  world->processor += 8000;
+  if (ns > world->now)
+    world->now = ns;
+  world->now += between(world, 35000, 75000);
+}
+
+static int world_ended(void *opaque) {
+  struct world *world = opaque;
+  world->now += 1000;
+  world->processor += 1000;
+  world->asks++;
+  return world->now >= world->ends ? world->fails ? -1 : 1 : 0;
+}
+
+static const struct wait_world ways = {world_now, world_sleep, world_ended, NULL};
+
+struct figures {
+  double processor_us, late_us, latest_us; /* means, and the largest */
+};
+
+/* Runs begin every `period`, or one behind the other with two in flight; lengths come by turns. */
+static struct figures simulate(const int64_t *lengths, int count, int64_t period, int skip) {
+  struct world world = {.random = 1, .now = 1000000};
+  struct wait_world with = ways;
+  struct waiter waiter = {0};
+  struct durations durations = {0};
+  struct figures sum = {0};
+  int64_t device = 0, submitted = world.now;
+  with.opaque = &world;
+  for (int i = 0; i < RUNS; i++) {
+    int64_t length = lengths[i % count] + between(&world, -4000, 4000);
+    if (period && world.now < (i + 1) * period)
+      world.now = (i + 1) * period;
+    if (period)
+      submitted = world.now;
+    int64_t begins = submitted > device ? submitted : device;
+    device = world.ends = begins + length;
+    int64_t next = world.now; /* with two in flight the next one is there before this one is waited for */
+    world.processor = 0;
+    assert_int_equal(wait_for_run(&waiter, &durations, submitted, &with), 1);
+    assert_true(world.now >= world.ends);
+    wait_learn(&waiter, &durations, length);
+    submitted = next;
+    if (i < skip)
+      continue;
+    double late = 1e-3 * (double)(world.now - world.ends);
+    sum.processor_us += 1e-3 * (double)world.processor / (RUNS - skip);
+    sum.late_us += late / (RUNS - skip);
+    sum.latest_us = late > sum.latest_us ? late : sum.latest_us;
+  }
+  return sum;
+}
+
+static void test_runs_of_one_length(void **state) {
+  (void)state;
+  static const int64_t periods[] = {16666667, 4166667, 0}, lengths[] = {3100000, 700000};
+  for (int i = 0; i < 3; i++)
+    for (int j = 0; j < 2; j++) {
+      struct figures f = simulate(&lengths[j], 1, periods[i], 50);
+      assert_true(f.processor_us < 50 && f.late_us < 8 && f.latest_us < 60);
+    }
+}
+
+/* Also the first ones, of which nothing is known. */
+static void test_runs_of_other_lengths(void **state) {
+  (void)state;
+  static const int64_t turns[] = {3100000, 3100000, 4300000}, more[] = {700000, 700000, 700000, 15000000};
+  for (int64_t period = 0; period <= 16666667; period += 16666667) {
+    struct figures f = simulate(turns, 3, period, 0);
+    assert_true(f.processor_us < 150 && f.late_us < 70 && f.latest_us < 500);
+    f = simulate(more, 4, period, 0);
+    assert_true(f.processor_us < 250 && f.late_us < 70 && f.latest_us < 500);
+  }
+}
+
+/* Thread that came late once because runs became shorter is in time for the next. */
+static void test_runs_that_become_shorter(void **state) {
+  (void)state;
+  struct world world = {.random = 1, .now = 1000000};
+  struct wait_world with = ways;
+  struct waiter waiter = {0};
+  struct durations durations = {0};
+  int64_t lates[3] = {0}, device = 0, submitted = world.now;
+  with.opaque = &world;
+  for (int i = 0; i < 30; i++) {
+    int64_t length = i < 27 ? 4000000 : 1000000, next = world.now;
+    device = world.ends = (submitted > device ? submitted : device) + length;
+    assert_int_equal(wait_for_run(&waiter, &durations, submitted, &with), 1);
+    wait_learn(&waiter, &durations, length);
+    submitted = next;
+    if (i >= 27)
+      lates[i - 27] = world.now - world.ends;
+  }
+  assert_true(lates[0] > 2000000 && lates[0] < 3100000);
+  assert_true(lates[1] <= lates[0] && lates[2] < 100000);
+}
+
+/* What has ended is not slept for, and what never ends is said. */
+static void test_ends(void **state) {
+  (void)state;
+  struct world world = {.random = 1, .now = 5000000, .ends = 4000000};
+  struct wait_world with = ways;
+  struct waiter waiter = {0};
+  struct durations durations = {{3000000}, 1};
+  with.opaque = &world;
+  assert_int_equal(wait_for_run(&waiter, &durations, 4900000, &with), 1);
+  assert_true(world.asks == 1 && world.now < 5010000);
+  world.fails = true;
+  world.ends = world.now + 500000;
+  assert_int_equal(wait_for_run(&waiter, &durations, world.now, &with), -1);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(test_runs_of_one_length),
+      cmocka_unit_test(test_runs_of_other_lengths),
+      cmocka_unit_test(test_runs_that_become_shorter),
+      cmocka_unit_test(test_ends),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
