@@ -19,7 +19,7 @@
 #include "unet/devices.h"
 #include "unet/model/plans.h"
 
-enum { SKIPPED = 77, MOST = 4096, RECENT = 8, SHAPES = 3 };
+enum { PARAMETERS = 8192, SKIPPED = 77, MOST = 4096, RECENT = 8, SHAPES = 3 };
 
 struct shape {
   int width, height, steps;
@@ -43,6 +43,7 @@ struct bench {
   atomic_bool end;
   int64_t ended_ns[MOST];
   sem_t sem;
+  bool blocking[SHAPES];
   struct error err;
 };
 
@@ -78,27 +79,25 @@ static void *watch(void *opaque) {
 
 /* --- ways --- */
 
-enum how { SYNCHRONIZE, QUERY, MEMORY, NAP, HOST, GROW };
+enum how { SYNCHRONIZE, QUERY, MEMORY, NAP, HOST, COLLECT };
 struct way {
   char letter;
   const char *name;
   enum how how;
   bool blocking, expects;
   int margin_us, nap_us;
+  bool alone, on_device; /* no watcher; the picture stays there */
 };
 static const struct way ways[] = {
     {'a', "synchronize", SYNCHRONIZE, false, false, 0, 0},
     {'b', "blocking event", SYNCHRONIZE, true, false, 0, 0},
-    {'c', "sleep - 20, query", QUERY, false, true, 20, 0},
     {'d', "sleep - 50, query", QUERY, false, true, 50, 0},
-    {'e', "sleep - 100, query", QUERY, false, true, 100, 0},
-    {'f', "sleep - 50, blocking event", SYNCHRONIZE, true, true, 50, 0},
-    {'g', "sleep - 50, memory", MEMORY, false, true, 50, 0},
     {'h', "sleep - 50, naps of 5", NAP, false, true, 50, 5},
-    {'i', "sleep - 100, naps of 20", NAP, false, true, 100, 20},
     {'j', "naps of 20", NAP, false, false, 0, 20},
     {'k', "host function, semaphore", HOST, false, false, 0, 0},
-    {'l', "sleep - 50, spin 60, naps grow", GROW, false, true, 50, 60},
+    {'p', "collect", COLLECT, false, false, 0, 0},
+    {'q', "collect, no watcher", COLLECT, false, false, 0, 0, .alone = true},
+    {'r', "collect, no watcher, on device", COLLECT, false, false, 0, 0, .alone = true, .on_device = true},
 };
 enum { WAYS = sizeof ways / sizeof ways[0] };
 
@@ -118,17 +117,8 @@ static void CUDART_CB post(void *opaque) {
   sem_post(opaque);
 }
 
-/* Naps an eighth as long as it has been waiting. */
-static void grow(cudaEvent_t event, int64_t spin_ns) {
-  int64_t begun = platform_now_ns();
-  while (!done(event)) {
-    int64_t now = platform_now_ns(), over = now - begun;
-    if (over > spin_ns)
-      sleep_until(now + (over / 8 < 100000 ? over / 8 : 100000));
-  }
-}
-
-static void wait_for(struct bench *b, const struct way *way, cudaEvent_t event, unsigned number, int64_t expected) {
+static void wait_for(struct bench *b, const struct way *way, struct program *program, cudaEvent_t event,
+                     unsigned number, int64_t expected) {
   if (way->expects)
     sleep_until(expected - 1000 * way->margin_us);
   switch (way->how) {
@@ -150,8 +140,8 @@ static void wait_for(struct bench *b, const struct way *way, cudaEvent_t event, 
   case HOST:
     sem_wait(&b->sem);
     break;
-  case GROW:
-    grow(event, 1000 * way->nap_us);
+  case COLLECT:
+    must(b, device_collect(b->device, program, NULL, &b->err));
     break;
   }
 }
@@ -182,17 +172,27 @@ static struct flight start(struct bench *b, const struct way *way, struct shape 
   struct cuda_device *device = cuda_device(b->device);
   struct run_buffer *buffer = &cuda_program(s->program)->buffer[s->program->submitted % RUNS_IN_FLIGHT];
   struct flight flight = {.shape = s, .number = next_number++};
-  cudaEventDestroy(buffer->downloaded);
-  check(cudaEventCreateWithFlags(&buffer->downloaded, way->blocking ? cudaEventBlockingSync : cudaEventDefault));
+  if (way->blocking != b->blocking[s - b->shape]) {
+    b->blocking[s - b->shape] = way->blocking;
+    for (int i = 0; i < RUNS_IN_FLIGHT; i++) {
+      cudaEvent_t *event = &cuda_program(s->program)->buffer[i].downloaded;
+      cudaEventDestroy(*event);
+      check(cudaEventCreateWithFlags(event, way->blocking ? cudaEventBlockingSync : cudaEventDefault));
+    }
+  }
+  s->run.on_device = way->on_device;
   must(b, device_submit(b->device, s->program, &s->run, &s->frame, &b->err));
-  check(cudaMemcpyAsync((void *)b->flag, b->numbers + flight.number, sizeof *b->numbers, cudaMemcpyDeviceToHost,
-                        device->download));
-  check(cudaEventRecord(buffer->downloaded, device->download));
-  if (way->how == HOST)
-    check(cudaLaunchHostFunc(device->download, post, &b->sem));
   flight.event = buffer->downloaded;
   flight.begun = buffer->begun;
   flight.submitted = platform_now_ns();
+  if (way->alone)
+    return flight;
+  check(cudaMemcpyAsync((void *)b->flag, b->numbers + flight.number, sizeof *b->numbers, cudaMemcpyDeviceToHost,
+                        device->download));
+  if (way->how != COLLECT)
+    check(cudaEventRecord(buffer->downloaded, device->download));
+  if (way->how == HOST)
+    check(cudaLaunchHostFunc(device->download, post, &b->sem));
   return flight;
 }
 
@@ -210,17 +210,19 @@ static void finish(struct bench *b, const struct way *way, const struct flight *
   int64_t begin = flight->submitted > *previous ? flight->submitted : *previous;
   int64_t expected = begin + shortest(s);
   int64_t cpu = cpu_ns(), entered = platform_now_ns();
-  wait_for(b, way, flight->event, flight->number, expected);
+  wait_for(b, way, s->program, flight->event, flight->number, expected);
   int64_t now = platform_now_ns(), waited = cpu_ns() - cpu;
   *previous = now;
-  must(b, device_collect(b->device, s->program, NULL, &b->err));
-  check(cudaEventElapsedTime(&ms, flight->begun, flight->event));
+  if (way->how != COLLECT) {
+    must(b, device_collect(b->device, s->program, NULL, &b->err));
+    check(cudaEventElapsedTime(&ms, flight->begun, flight->event));
+  }
   s->recent[s->runs++ % RECENT] = (int64_t)(1e6 * (double)ms);
   int i = f->count < MOST ? f->count++ : MOST - 1;
   f->cpu[i] = 1e-3 * (double)(cpu_ns() - *cpu_begun);
-  while (b->seen < flight->number)
+  while (!way->alone && b->seen < flight->number)
     ;
-  int64_t ended = b->ended_ns[flight->number % MOST];
+  int64_t ended = way->alone ? now : b->ended_ns[flight->number % MOST];
   f->wait[i] = 1e-3 * (double)waited;
   f->late[i] = 1e-3 * (double)(now - (ended > entered ? ended : entered));
   f->off[i] = 1e-3 * (double)(ended - expected);
@@ -315,6 +317,45 @@ static void prepare(struct bench *b, struct shape *s, int w, int h, int steps) {
   }
 }
 
+/* What the calls take of which a run consists. */
+static void calls(struct bench *b, int64_t period) {
+  enum { COPY, RECORD, STREAM_WAIT, TIMED, LAUNCH, ENTER, ASK, CALLS, TIMES = 60 };
+  static const char *const names[CALLS] = {"copy", "record", "wait", "timed", "launch", "enter", "query"};
+  static double times[CALLS][TIMES];
+  struct cuda_device *device = cuda_device(b->device);
+  struct cuda_program *program = cuda_program(b->shape[0].program);
+  const struct run_buffer *buffer = &program->buffer[0];
+  int64_t next = platform_now_ns(), at[CALLS + 1];
+  for (int i = 0; i < TIMES; i++) {
+    sleep_until(next += period);
+    at[COPY] = platform_now_ns();
+    check(cudaMemcpyAsync(buffer->device, buffer->host, PARAMETERS, cudaMemcpyHostToDevice, device->upload));
+    at[RECORD] = platform_now_ns();
+    check(cudaEventRecord(buffer->uploaded, device->upload));
+    at[STREAM_WAIT] = platform_now_ns();
+    check(cudaStreamWaitEvent(device->queue.stream, buffer->uploaded, 0));
+    at[TIMED] = platform_now_ns();
+    check(cudaEventRecord(buffer->begun, device->queue.stream));
+    at[LAUNCH] = platform_now_ns();
+    check(cudaGraphLaunch(program_graph(program, 0, false), device->queue.stream));
+    at[ENTER] = platform_now_ns();
+    check(cudaSetDevice(device->ordinal));
+    at[ASK] = platform_now_ns();
+    cudaEventQuery(buffer->begun);
+    at[CALLS] = platform_now_ns();
+    for (int j = 0; j < CALLS; j++)
+      times[j][i] = 1e-3 * (double)(at[j + 1] - at[j]);
+    check(cudaEventRecord(buffer->computed, device->queue.stream));
+    check(cudaStreamSynchronize(device->queue.stream));
+  }
+  printf("calls every %.1f ms, us:", 1e-6 * (double)period);
+  for (int j = 0; j < CALLS; j++) {
+    qsort(times[j], TIMES, sizeof *times[j], by_value);
+    printf("  %s %.1f (p90 %.1f)", names[j], times[j][TIMES / 2], times[j][TIMES * 9 / 10]);
+  }
+  printf("\n");
+}
+
 int main(int argc, char **argv) {
   static struct bench b;
   if (argc < 2)
@@ -354,6 +395,8 @@ int main(int argc, char **argv) {
     full(&b, way, "full", longer, 250);
     full(&b, way, "full, mixed", mixed, 600);
   }
+  calls(&b, 16666667);
+  calls(&b, 1000000);
   b.end = true;
   pthread_join(watcher, NULL);
   return 0;
