@@ -1,5 +1,7 @@
 /* The CUDA device as a whole: captured graphs, frames in flight, memory, tuning results, faults. Without a GPU: that
- * the device says so in one line and "auto" goes on with the CPU; then skipped. */
+ * the device says so in one line and "auto" goes on with the CPU; then skipped.
+ *
+ *   test_cuda [PATTERN]      the tests of such names alone */
 #include <math.h>
 #include <pthread.h>
 #include <stdatomic.h>
@@ -870,7 +872,7 @@ static int check_without_gpu(const struct error *refusal) {
   return info.depth > 1 ? 1 : SKIPPED;
 }
 
-int main(void) {
+int main(int argc, char **argv) {
   struct resources resources = {0};
   struct device *device;
   struct error err = {0};
@@ -899,5 +901,7 @@ int main(void) {
       cmocka_unit_test(test_no_such_gpu),
       cmocka_unit_test(test_launch_error),
   };
+  if (argc > 1)
+    cmocka_set_test_filter(argv[1]);
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
