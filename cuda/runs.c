@@ -1,6 +1,5 @@
 /* Runs: the frames' way in and out.
  *
- *
  *   upload stream    copy parameters + staged planes -> buffer i % 2; page-locked planes from where they are
  *   compute stream           begin (buffer -> block), launches ..., pixels out -> the run's picture
  *   download stream                                                  the picture's host part
