@@ -126,10 +126,30 @@ static int make_trial(struct cuda_device *device, const struct cuda_program *pro
   return cudaMemsetAsync(operands, 0x3c, bytes, p->queue.stream) == cudaSuccess ? 0 : -1;
 }
 
-/* A tiny kernel ahead of each candidate. In a frame most products stand between small kernels of our own. Timed behind
- * itself, a kernel that needs much shared memory could not begin early, and a library's would have one gap instead of
- * two. */
+/* The product's norm in place, where its channels are all that a row has. */
+static bool norm_as_spacer(const struct product *product, struct launch *launch) {
+  const struct gemm_args *a = &product->args;
+  *launch = product->prologue;
+  struct norm_args *norm = &launch->norm;
+  if (!product->has_prologue || launch->kind != LAUNCH_NORM || norm->c + norm->c2 != norm->pitch)
+    return false;
+  norm->x = a->x;
+  norm->y = (half_t *)(uintptr_t)a->x;
+  norm->x2 = NULL;
+  norm->x_f32 = false;
+  norm->c = norm->pitch;
+  norm->c2 = 0;
+  norm->partial = product->workspace;
+  return true;
+}
+
+/* A kernel ahead of each candidate: the norm that precedes it in the frame, too, else a tiny one. In a frame most
+ * products stand between small kernels of our own. Timed behind itself, a kernel that needs much shared memory could
+ * not begin early, and a library's would have one gap instead of two. */
 static int append_spacer(const struct product *product, struct launches *launches, struct error *err) {
+  struct launch norm;
+  if (norm_as_spacer(product, &norm))
+    return launches_append(launches, &norm, err);
   struct launch launch = {.kind = LAUNCH_GATHER};
   launch.gather =
       (struct gather_args){.x = product->arrivals, .y = product->workspace, .n = 1, .h = 1, .w = 1, .c = 8, .pitch = 8};
