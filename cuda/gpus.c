@@ -163,6 +163,20 @@ static int download(const struct gpu *gpu, const struct frame *frame, struct err
   return status;
 }
 
+/* --- for other libraries --- */
+
+static void *context(const struct gpu *gpu) {
+  int (*get_current)(void **) = NULL;
+  enum cudaDriverEntryPointQueryResult found;
+  void *now = NULL;
+  if (!succeeded(enter(gpu)) || !succeeded(cudaFree(NULL)) /* makes it */ ||
+      !succeeded(cudaGetDriverEntryPointByVersion("cuCtxGetCurrent", (void **)&get_current, 12000, cudaEnableDefault,
+                                                  &found)) ||
+      found != cudaDriverEntryPointSuccess || get_current(&now))
+    return NULL;
+  return now;
+}
+
 static const struct gpu_impl impl = {.alloc_host = alloc_host,
                                      .free_host = free_host,
                                      .lock_host = lock_host,
@@ -170,7 +184,8 @@ static const struct gpu_impl impl = {.alloc_host = alloc_host,
                                      .make_fence = make_fence,
                                      .record_fence = record_fence,
                                      .free_fence = free_fence,
-                                     .download = download};
+                                     .download = download,
+                                     .context = context};
 
 bool cuda_find_gpu(const char *device_name, struct gpu *gpu);
 bool cuda_find_gpu(const char *device_name, struct gpu *gpu) {

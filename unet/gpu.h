@@ -45,6 +45,9 @@ struct gpu_impl {
   /* Copies the pixels of the frame's picture from device_plane to the frame's planes, when its fence has passed, and
    * waits for that. No other thread's work waits. */
   int (*download)(const struct gpu *gpu, const struct frame *frame, struct error *err);
+  /* CUDA's handle (CUcontext) of what engines compute in, for libraries that are to work there, too. It lasts as long
+   * as the program. NULL: there is none. */
+  void *(*context)(const struct gpu *gpu);
 };
 
 struct gpu {

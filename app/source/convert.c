@@ -5,6 +5,8 @@
 #include <libavutil/pixdesc.h>
 #include <libswscale/swscale.h>
 
+#include "app/source/frame_memory.h"
+
 static bool find_direct(enum AVPixelFormat from, enum pixel_format *to) {
   static const struct {
     enum AVPixelFormat from;
@@ -131,7 +133,7 @@ bool convert_swaps_sides(const struct convert *convert) {
   return convert->xy != 0;
 }
 
-static bool turns(const struct convert *convert) {
+bool convert_turns(const struct convert *convert) {
   return convert->xy || convert->xx < 0 || convert->yy < 0;
 }
 
@@ -178,7 +180,6 @@ struct decoded_picture {
 static int decoded_make(void *opaque, struct picture *picture, struct error *err) {
   AVFrame *frame = ((struct decoded_picture *)picture)->frame = av_frame_alloc();
   (void)opaque;
-  picture->memory = MEMORY_HOST;
   return frame ? 0 : error_set(err, STATUS_FAILED, "no memory for a decoded frame");
 }
 
@@ -201,6 +202,7 @@ static int keep(struct convert *convert, AVFrame *in, struct frame *frame, struc
   if ((!convert->decoded && picture_pool_open(&convert->decoded, &decoded_owner, NULL, 0, 0, err)) ||
       picture_pool_take(convert->decoded, &kept, err) != 1)
     return -1;
+  kept.picture->memory = MEMORY_HOST | (frame_memory_holds(in) ? MEMORY_PINNED : 0);
   av_frame_move_ref(((struct decoded_picture *)kept.picture)->frame, in);
   frame->picture = kept.picture;
   return 0;
@@ -212,7 +214,8 @@ static int keep(struct convert *convert, AVFrame *in, struct frame *frame, struc
 static int check_alpha(const struct convert *convert, const AVPixFmtDescriptor *format, struct error *err) {
   if (!(format->flags & AV_PIX_FMT_FLAG_ALPHA))
     return error_set(err, STATUS_INPUT, "--mask alpha: the input's pixels, %s, have no alpha", format->name);
-  return turns(convert) ? error_set(err, STATUS_INPUT, "--mask alpha: the alpha of turned video cannot be read") : 0;
+  return convert_turns(convert) ? error_set(err, STATUS_INPUT, "--mask alpha: the alpha of turned video cannot be read")
+                                : 0;
 }
 
 /* The frame as it is stored, its planes borrowed. */
@@ -226,7 +229,23 @@ static void borrow(struct frame *frame, const AVFrame *in, enum pixel_format for
   }
 }
 
-int convert_frame(struct convert *convert, AVFrame *in, struct frame *frame, struct error *err) {
+/* 1: frame has the surface's picture; 0: `in` is a frame of the host's now; -1. */
+static int take_surface(struct convert *convert, AVFrame *in, struct frame *frame, struct error *err) {
+  enum pixel_format format;
+  if (surfaces_readable(in, &format) && convert->gpu.impl && !convert->alpha && !convert_turns(convert)) {
+    *frame = (struct frame){.format = format,
+                            .width = in->width,
+                            .height = in->height,
+                            .matrix = find_matrix(in),
+                            .range = in->color_range == AVCOL_RANGE_JPEG ? RANGE_FULL : RANGE_LIMITED};
+    int kept = surfaces_keep(&convert->surfaces, &convert->gpu, in, frame, err);
+    if (kept)
+      return kept;
+  }
+  return surfaces_bring_down(&convert->gpu, in, err);
+}
+
+static int convert_host(struct convert *convert, AVFrame *in, struct frame *frame, struct error *err) {
   const AVPixFmtDescriptor *description = av_pix_fmt_desc_get(in->format);
   if (!description || description->flags & AV_PIX_FMT_FLAG_HWACCEL)
     return error_set(err, STATUS_INPUT, "frames come in a pixel format that cannot be read here");
@@ -234,7 +253,7 @@ int convert_frame(struct convert *convert, AVFrame *in, struct frame *frame, str
     return -1;
   *frame = (struct frame){.matrix = find_matrix(in), .range = find_range(in, description)};
   /* Turning is written for one layout; turned video is rare enough for the detour. */
-  bool turned = turns(convert);
+  bool turned = convert_turns(convert);
   enum AVPixelFormat to = AV_PIX_FMT_YUV420P;
   enum pixel_format format = PIXEL_YUV420P;
   bool direct = find_direct(in->format, &format) && (!turned || format == PIXEL_YUV420P) && planes_usable(in, format);
@@ -257,7 +276,14 @@ int convert_frame(struct convert *convert, AVFrame *in, struct frame *frame, str
   return failed;
 }
 
+int convert_frame(struct convert *convert, AVFrame *in, struct frame *frame, struct error *err) {
+  convert->scaled.gpu = convert->turned.gpu = convert->gpu;
+  int taken = surfaces_is_one(in) ? take_surface(convert, in, frame, err) : 0;
+  return taken ? taken == 1 ? 0 : -1 : convert_host(convert, in, frame, err);
+}
+
 void convert_free(struct convert *convert) {
+  surfaces_free(&convert->surfaces);
   sws_freeContext(convert->scaler);
   picture_pool_close(&convert->decoded);
   host_pictures_free(&convert->scaled);

@@ -5,24 +5,29 @@
 
 #include <libavutil/frame.h>
 
+#include "app/source/surfaces.h"
 #include "unet/base/picture.h"
 
 struct SwsContext;
 
 /* Zero-initialise to start: nothing is turned then. It must stay where it is. */
 struct convert {
-  bool copies; /* planes as they are belong to a driver that has few of them: they are not kept */
-  bool alpha;  /* as in struct source_options */
+  bool copies;    /* planes as they are belong to a driver that has few of them: they are not kept */
+  struct gpu gpu; /* as in struct source_options */
+  bool alpha;     /* as in struct source_options */
   /* Display pixel (x, y) = (xx x + xy y, yx x + yy y) of the stored one, each 0 or +-1; all 0: as stored. */
   int xx, xy, yx, yy;
   struct SwsContext *scaler;
   int scaler_key[5];            /* what the scaler was made for: width, height, format, matrix, range */
   struct picture_pool *decoded; /* pictures that are AVFrames */
   struct host_pictures scaled, turned;
+  struct surfaces surfaces;
 };
 
 /* Takes over an FFmpeg display matrix. false: it is not a turn by quarters or a mirror, and is ignored. */
 bool convert_orient(struct convert *convert, const int32_t matrix[9]);
+/* Whether it is given out otherwise than as it is stored. */
+bool convert_turns(const struct convert *convert);
 /* Whether width and height change places. */
 bool convert_swaps_sides(const struct convert *convert);
 

@@ -16,7 +16,7 @@ static double frame_rate(const struct ffmpeg_source *from) {
   return fps <= 1000 ? fps : 0;
 }
 
-static void read_orientation(struct ffmpeg_source *from) {
+void about_orientation(struct ffmpeg_source *from) {
   const uint8_t *matrix = av_stream_get_side_data(from->stream, AV_PKT_DATA_DISPLAYMATRIX, NULL);
   if (matrix && !convert_orient(&from->convert, (const int32_t *)matrix))
     log_line(from->options.log, LOG_WARNING,
@@ -57,8 +57,8 @@ static void settle_info(struct ffmpeg_source *from) {
   struct source_info *info = &from->info;
   bool swap = convert_swaps_sides(&from->convert);
   const char *name = text_last_part(from->spec);
-  info->width = swap ? from->decoder->height : from->decoder->width;
-  info->height = swap ? from->decoder->width : from->decoder->height;
+  info->width = swap ? decoder_context(from->decoder)->height : decoder_context(from->decoder)->width;
+  info->height = swap ? decoder_context(from->decoder)->width : decoder_context(from->decoder)->height;
   info->shape = info->height > 0 ? info->width * about_aspect(from, NULL) / info->height : 0;
   info->fps = frame_rate(from);
   info->time_base_num = from->stream->time_base.num;
@@ -70,12 +70,11 @@ static void settle_info(struct ffmpeg_source *from) {
   info->frames = from->options.loop                     ? 0
                  : whole && from->stream->nb_frames > 0 ? (long)from->stream->nb_frames
                                                         : lrint(info->duration * info->fps);
-  snprintf(info->description, sizeof info->description, "%.90s: %s %dx%d, %.4g fps", name, from->decoder->codec->name,
-           info->width, info->height, info->fps);
+  snprintf(info->description, sizeof info->description, "%.90s: %s %dx%d, %.4g fps", name,
+           decoder_context(from->decoder)->codec->name, info->width, info->height, info->fps);
 }
 
 void about_settle(struct ffmpeg_source *from) {
-  read_orientation(from);
   settle_clock(from);
   settle_info(from);
 }

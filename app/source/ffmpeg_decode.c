@@ -2,31 +2,26 @@
 
 #include "unet/base/platform.h"
 
-enum { DAMAGE_IN_A_ROW_MAX = 1000, DECODER_THREADS_MAX = 4, LOOK_UP_MS = 100 };
+enum { DAMAGE_IN_A_ROW_MAX = 1000, LOOK_UP_MS = 100 };
 
-/* Frame threads decode faster and hold back as many frames as there are threads: right for files, wrong for live. */
 int decode_open(struct ffmpeg_source *from, const AVCodec *codec, struct error *err) {
-  char reason[128];
-  from->decoder = avcodec_alloc_context3(codec);
+  const struct source_options *options = &from->options;
+  const bool read_here = options->alpha || convert_turns(&from->convert);
   from->packet = av_packet_alloc();
   from->frame = av_frame_alloc();
   from->ahead = av_frame_alloc();
-  if (!from->decoder || !from->packet || !from->frame || !from->ahead)
+  if (!from->packet || !from->frame || !from->ahead)
     return error_set(err, STATUS_FAILED, "no memory to decode %s", from->spec);
-  int code = avcodec_parameters_to_context(from->decoder, from->stream->codecpar);
-  if (code >= 0) {
-    int cores = platform_processors();
-    from->decoder->thread_count = cores < DECODER_THREADS_MAX ? cores : DECODER_THREADS_MAX;
-    from->decoder->thread_type = from->options.live ? FF_THREAD_SLICE : FF_THREAD_FRAME | FF_THREAD_SLICE;
-    if (from->options.live)
-      from->decoder->flags |= AV_CODEC_FLAG_LOW_DELAY;
-    from->decoder->pkt_timebase = from->stream->time_base;
-    code = avcodec_open2(from->decoder, codec, NULL);
-  }
-  if (code < 0)
-    return error_set(err, STATUS_INPUT, "%s: its %s video cannot be decoded: %s", from->spec, codec->name,
-                     ffmpeg_reason(code, reason));
-  return 0;
+  const struct decoder_params params = {.spec = from->spec,
+                                        .codec = codec,
+                                        .video = from->stream->codecpar,
+                                        .time_base = from->stream->time_base,
+                                        .live = options->live,
+                                        .hardware = read_here && !options->hardware_must ? NULL : options->hardware,
+                                        .must = options->hardware_must,
+                                        .gpu = options->gpu,
+                                        .log = options->log};
+  return decoder_open(&from->decoder, &params, err);
 }
 
 /* Sound has positions as its frames have. */
@@ -37,7 +32,7 @@ static void put_sound(struct ffmpeg_source *from) {
 }
 
 static bool is_intra_only(const struct ffmpeg_source *from) {
-  const AVCodecDescriptor *about = avcodec_descriptor_get(from->decoder->codec_id);
+  const AVCodecDescriptor *about = avcodec_descriptor_get(decoder_context(from->decoder)->codec_id);
   return about && about->props & AV_CODEC_PROP_INTRA_ONLY;
 }
 
@@ -50,6 +45,8 @@ static void count_damage(struct ffmpeg_source *from) {
 
 /* What the decoder failed with. 0: go on; -1. Live, newer frames matter more than this one. */
 static int decoder_failed(struct ffmpeg_source *from, int code, struct error *err) {
+  if (decoder_refused(from->decoder, err))
+    return -1;
   if (code == AVERROR(ENOMEM) && !from->options.live)
     return error_set(err, STATUS_FAILED, "%s: no memory to decode it after %llu frames", from->spec,
                      (unsigned long long)from->serial);
@@ -59,7 +56,7 @@ static int decoder_failed(struct ffmpeg_source *from, int code, struct error *er
 
 /* The decoder gives out what it holds, and then the end. */
 static void drain(struct ffmpeg_source *from) {
-  avcodec_send_packet(from->decoder, NULL);
+  decoder_send(from->decoder, NULL);
   from->draining = true;
 }
 
@@ -107,7 +104,7 @@ static int take_packet(struct ffmpeg_source *from, int *failure) {
     *failure = ffmpeg_read_failure(from->input, code);
   }
   if (leapt && !is_intra_only(from))
-    avcodec_flush_buffers(from->decoder);
+    decoder_flush(from->decoder);
   if (code >= 0 && from->packet->stream_index == from->stream->index)
     stamp_arrival(from, at_ns);
   return code;
@@ -131,7 +128,7 @@ static int feed(struct ffmpeg_source *from, struct error *err) {
   if (from->packet->stream_index == from->stream->index) {
     if (from->packet->flags & AV_PKT_FLAG_CORRUPT)
       atomic_fetch_add(&from->damaged, 1);
-    code = avcodec_send_packet(from->decoder, from->packet);
+    code = decoder_send(from->decoder, from->packet);
     if (code < 0 && code != AVERROR(EAGAIN) && decoder_failed(from, code, err)) {
       av_packet_unref(from->packet);
       return -1;
@@ -153,7 +150,7 @@ int64_t decode_time(const struct ffmpeg_source *from, const AVFrame *frame) {
 
 int decode_next(struct ffmpeg_source *from, AVFrame *frame, struct error *err) {
   for (;;) {
-    int code = avcodec_receive_frame(from->decoder, frame);
+    int code = decoder_receive(from->decoder, frame);
     if (code == AVERROR(EAGAIN)) {
       int fed = feed(from, err);
       if (fed <= 0)

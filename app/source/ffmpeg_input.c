@@ -69,7 +69,7 @@ bool input_paces_itself(const struct ffmpeg_source *from) {
 bool input_lends_few(const struct ffmpeg_source *from) {
   const AVInputFormat *format = from->input->iformat;
   return ffmpeg_is_device(format) && !av_match_name("x11grab", format->name) &&
-         from->decoder->codec_id == AV_CODEC_ID_RAWVIDEO;
+         decoder_context(from->decoder)->codec_id == AV_CODEC_ID_RAWVIDEO;
 }
 
 /* What is looked at before is late already. */

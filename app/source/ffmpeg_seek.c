@@ -9,7 +9,7 @@ static const double key_frame_search_seconds = 12;
 /* After going elsewhere in the input, with this outcome. */
 static int land(struct ffmpeg_source *from, int code, bool unsure) {
   if (code >= 0) {
-    avcodec_flush_buffers(from->decoder);
+    decoder_flush(from->decoder);
     coverage_restart(&from->coverage);
     from->draining = false;
     from->unsure = unsure;

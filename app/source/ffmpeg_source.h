@@ -9,6 +9,7 @@
 #include "app/source/arrivals.h"
 #include "app/source/convert.h"
 #include "app/source/coverage.h"
+#include "app/source/decoder.h"
 #include "app/source/ffmpeg_util.h"
 #include "app/source/frame_clock.h"
 #include "app/source/pipe_input.h"
@@ -23,7 +24,7 @@ struct ffmpeg_source {
   char *spec;
   AVFormatContext *input;
   struct pipe_input *pipe; /* that input reads from; NULL: none */
-  AVCodecContext *decoder;
+  struct decoder *decoder;
   AVPacket *packet;
   AVFrame *frame;
   AVStream *stream; /* belongs to input */
@@ -74,7 +75,9 @@ int input_say_silent(const struct ffmpeg_source *from, struct error *err);
 
 /* --- ffmpeg_about.c --- */
 
-/* Fills what is known before the first frame: how it is turned, the clock, info. */
+/* How the file wants to be turned, for convert. */
+void about_orientation(struct ffmpeg_source *from);
+/* Fills what else is known before the first frame: the clock, info. */
 void about_settle(struct ffmpeg_source *from);
 /* Width over height of a pixel as it is given out; frame NULL: as far as known before the first. */
 double about_aspect(const struct ffmpeg_source *from, AVFrame *frame);

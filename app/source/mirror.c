@@ -35,7 +35,8 @@ static void turn_row(enum pixel_format format, int plane, const uint8_t *from, u
 
 int mirror_frame(struct host_pictures *pictures, struct frame *frame, struct error *err) {
   struct frame turned, from = *frame;
-  if (host_pictures_take(pictures, from.format, from.width, from.height, &turned, err)) {
+  if (frame_wait(frame, MEMORY_HOST, err) ||
+      host_pictures_take(pictures, from.format, from.width, from.height, &turned, err)) {
     frame_release(frame);
     return -1;
   }

@@ -203,9 +203,12 @@ static int await_time(struct reader *reader, struct frame *frame) {
   return 1;
 }
 
-/* Under the lock. A stream may change its size at any frame. */
-static void follow_size(struct reader *reader, const struct frame *frame) {
-  struct source_info info = reader->info;
+/* Under the lock. A stream may change its size at any frame, and hardware may leave the rest to software. */
+static void follow_frame(struct reader *reader, const struct frame *frame) {
+  struct source_info info;
+  source_get_info(reader->now.source, &info);
+  reader->info.hardware = info.hardware;
+  info = reader->info;
   if (info.width == frame->width && info.height == frame->height && reader->knows)
     return;
   if (reader->from_here > 1)
@@ -226,7 +229,7 @@ static void deliver(struct reader *reader, struct frame *frame) {
   }
   frame->serial = reader->serial++;
   pthread_mutex_lock(&reader->lock);
-  follow_size(reader, frame);
+  follow_frame(reader, frame);
   reader->status.frames++;
   pthread_mutex_unlock(&reader->lock);
   mailbox_put(reader->mailbox, &(struct mail){.frame = *frame});

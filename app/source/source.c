@@ -49,8 +49,10 @@ int source_open(struct source **source, const char *spec, const struct source_op
   if (spec_resolve(spec, resolved, err))
     return -1;
   int code = strcmp(resolved, "camera") ? open_spec(source, resolved, options, err) : open_camera(source, options, err);
-  if (!code)
+  if (!code) {
     (*source)->mirror = options->mirror;
+    (*source)->mirrored.gpu = options->gpu;
+  }
   return code;
 }
 

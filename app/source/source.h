@@ -13,6 +13,7 @@
 #include "unet/base/log.h"
 #include "unet/base/picture.h"
 
+struct hardware;
 struct source;
 struct sound_tap;
 
@@ -30,7 +31,10 @@ struct source_options {
   const atomic_bool *stop;   /* set from anywhere, it interrupts opening and reading alike; NULL: none */
   struct mirror *mirror;     /* whether frames come mirrored, from the next on; NULL: never */
   struct sound_tap *tap;     /* gets the sound beside the frames; NULL: nobody wants it */
-  bool tell_left_out;        /* one line names what of the input the output will lack */
+  struct gpu gpu;            /* that reads the frames; without impl: none does */
+  const struct hardware *hardware; /* decodes what it can on that GPU; NULL: software does */
+  bool hardware_must;              /* what it cannot decode is an error */
+  bool tell_left_out;              /* one line names what of the input the output will lack */
   const struct log *log;
 };
 
@@ -47,6 +51,7 @@ struct source_info {
   long frames;                      /* expected; 0 unknown */
   bool realtime;                    /* a camera, screen or realtime stream: paces itself, cannot be waited for */
   bool returns;                     /* when it ends or fails, it may be there again later */
+  const char *hardware;             /* decodes it, by its name; NULL: software does */
   long damaged;                     /* packets and frames skipped or patched up so far */
 };
 

@@ -25,7 +25,7 @@ static void ffmpeg_close(struct source *source) {
   av_frame_free(&from->frame);
   av_frame_free(&from->ahead);
   av_packet_free(&from->packet);
-  avcodec_free_context(&from->decoder);
+  decoder_close(&from->decoder);
   avformat_close_input(&from->input);
   pipe_input_close(&from->pipe);
   free(from->spec);
@@ -43,8 +43,11 @@ static void begin_sound(struct ffmpeg_source *from, bool takes_over) {
 static int find_decoder(struct ffmpeg_source *from, struct error *err) {
   const AVCodec *codec = NULL;
   from->heard_ns = platform_now_ns();
-  if (input_find_stream(from, &codec, err) == 0 && decode_open(from, codec, err) == 0)
-    return 0;
+  if (input_find_stream(from, &codec, err) == 0) {
+    about_orientation(from);
+    if (decode_open(from, codec, err) == 0)
+      return 0;
+  }
   return input_is_stream(from) && !from->pipe ? SOURCE_NOT_YET : -1;
 }
 
@@ -68,6 +71,7 @@ static int prepare(struct ffmpeg_source *from, struct error *err) {
   from->source.is_mirror = device_is_mirror(from->input);
   from->convert.copies = input_lends_few(from);
   from->convert.alpha = from->options.alpha;
+  from->convert.gpu = from->options.gpu;
   about_settle(from);
   coverage_begin(&from->coverage, from->input, from->stream);
   left_out_tell_video(from->stream, from->spec, from->options.log);
@@ -236,6 +240,7 @@ static int ffmpeg_read(struct source *source, struct frame *frame, struct error 
 static void ffmpeg_info(const struct source *source, struct source_info *info) {
   const struct ffmpeg_source *from = (const struct ffmpeg_source *)source;
   *info = from->info;
+  info->hardware = decoder_hardware(from->decoder);
   info->damaged = atomic_load(&from->damaged);
 }
 

@@ -1,0 +1,44 @@
+/* A decoder of one video: FFmpeg's in software, or hardware for as long as it does its work. What hardware does not
+ * take at all software decodes from the first packet on; where it fails later, software goes on at the next key frame,
+ * or, where every picture counts, at the last one, whose pictures are not given out twice. */
+#ifndef APP_SOURCE_DECODER_H
+#define APP_SOURCE_DECODER_H
+
+#include <libavcodec/avcodec.h>
+
+#include "unet/base/log.h"
+#include "unet/gpu.h"
+
+struct decoder;
+struct hardware;
+
+/* All of it outlives the decoder. */
+struct decoder_params {
+  const char *spec;                /* for messages */
+  const AVCodec *codec;            /* in software */
+  const AVCodecParameters *video;  /* what is known of it */
+  AVRational time_base;            /* of its packets */
+  bool live;                       /* the newest picture matters, not every one */
+  const struct hardware *hardware; /* NULL: software alone */
+  bool must;                       /* hardware that does not take it is an error */
+  struct gpu gpu;                  /* that pictures are for; without impl: none */
+  const struct log *log;
+};
+
+int decoder_open(struct decoder **decoder, const struct decoder_params *params, struct error *err);
+void decoder_close(struct decoder **decoder); /* stores NULL; takes NULL */
+
+/* As avcodec_send_packet, avcodec_receive_frame and avcodec_flush_buffers. A picture of hardware has AV_PIX_FMT_CUDA.
+ */
+int decoder_send(struct decoder *decoder, const AVPacket *packet);
+int decoder_receive(struct decoder *decoder, AVFrame *frame);
+void decoder_flush(struct decoder *decoder);
+/* Whether hardware that must decode it has failed: err says so. */
+bool decoder_refused(const struct decoder *decoder, struct error *err);
+
+/* What decodes now, as --hwdec names it; NULL: software. Any thread. */
+const char *decoder_hardware(const struct decoder *decoder);
+/* The codec's name and id, and the size where it is known, are those of FFmpeg's context. */
+const AVCodecContext *decoder_context(const struct decoder *decoder);
+
+#endif

@@ -1,0 +1,205 @@
+#include "app/source/surfaces.h"
+
+#include <pthread.h>
+
+#include <libavutil/hwcontext.h>
+
+#include "app/source/hardware.h"
+#include "unet/base/platform.h"
+
+enum { PAGE = 4096 };
+
+struct surface {
+  struct picture base;
+  struct gpu gpu;
+  AVFrame *frame;
+  pthread_mutex_t lock;
+  /* Protected by lock, but for the thread that takes the picture out of its pool */
+  uint8_t *host; /* whole pages, nothing behind them before somebody asks */
+  size_t host_bytes;
+  bool locked; /* in memory, for the GPU to copy to */
+  bool filled; /* with what the surface holds */
+};
+
+static int surface_make(void *opaque, struct picture *picture, struct error *err) {
+  struct surface *surface = (struct surface *)picture;
+  surface->gpu = ((const struct surfaces *)opaque)->gpu;
+  picture->memory = MEMORY_HOST | MEMORY_DEVICE;
+  picture->gpu = surface->gpu.id;
+  picture->fence = surface->gpu.impl->make_fence(&surface->gpu, err);
+  if (!picture->fence)
+    return -1;
+  if (!(surface->frame = av_frame_alloc())) {
+    surface->gpu.impl->free_fence(&surface->gpu, picture->fence);
+    return error_set(err, STATUS_FAILED, "no memory for a decoded frame");
+  }
+  pthread_mutex_init(&surface->lock, NULL);
+  return 0;
+}
+
+static void free_host(struct surface *surface) {
+  if (surface->locked)
+    surface->gpu.impl->unlock_host(&surface->gpu, surface->host);
+  platform_free(surface->host);
+  surface->host = NULL;
+  surface->locked = false;
+}
+
+static void surface_recycle(struct picture *picture) {
+  av_frame_unref(((struct surface *)picture)->frame);
+}
+
+static void surface_destroy(struct picture *picture) {
+  struct surface *surface = (struct surface *)picture;
+  free_host(surface);
+  av_frame_free(&surface->frame);
+  surface->gpu.impl->free_fence(&surface->gpu, picture->fence);
+  pthread_mutex_destroy(&surface->lock);
+}
+
+static int fill(struct surface *surface, struct error *err) {
+  const struct gpu *gpu = &surface->gpu;
+  if (!surface->locked)
+    surface->locked = gpu->impl->lock_host(gpu, surface->host, surface->host_bytes);
+  return gpu->impl->download(gpu, &surface->base.template, err);
+}
+
+static int surface_wait(struct picture *picture, enum memory kind, struct error *err) {
+  struct surface *surface = (struct surface *)picture;
+  if (kind != MEMORY_HOST)
+    return 0;
+  pthread_mutex_lock(&surface->lock);
+  int status = surface->filled ? 0 : fill(surface, err);
+  surface->filled = status == 0;
+  pthread_mutex_unlock(&surface->lock);
+  return status;
+}
+
+static bool surface_ready(struct picture *picture, enum memory kind) {
+  struct surface *surface = (struct surface *)picture;
+  pthread_mutex_lock(&surface->lock);
+  bool ready = kind != MEMORY_HOST || surface->filled;
+  pthread_mutex_unlock(&surface->lock);
+  return ready;
+}
+
+static const struct picture_owner surface_owner = {.bytes = sizeof(struct surface),
+                                                   .make = surface_make,
+                                                   .recycle = surface_recycle,
+                                                   .destroy = surface_destroy,
+                                                   .wait = surface_wait,
+                                                   .ready = surface_ready};
+
+bool surfaces_is_one(const AVFrame *in) {
+  return in->format == AV_PIX_FMT_CUDA && in->hw_frames_ctx;
+}
+
+bool surfaces_readable(const AVFrame *in, enum pixel_format *format) {
+  enum AVPixelFormat pixels = ((const AVHWFramesContext *)in->hw_frames_ctx->data)->sw_format;
+  *format = pixels == AV_PIX_FMT_P010LE ? PIXEL_P010 : PIXEL_NV12;
+  return (pixels == AV_PIX_FMT_NV12 || pixels == AV_PIX_FMT_P010LE) && !in->crop_left && !in->crop_top;
+}
+
+/* Pages for the planes, in the order and with the pitches of the surface. */
+static int lay_out(struct surface *surface, struct frame *frame, struct error *err) {
+  size_t bytes = 0, begin[3] = {0};
+  for (int i = 0; i < frame_planes(frame->format); i++) {
+    begin[i] = bytes;
+    bytes += (size_t)frame->pitch[i] * (size_t)frame_rows(frame->format, i, frame->height);
+    bytes = (bytes + FRAME_ALIGN - 1) / FRAME_ALIGN * FRAME_ALIGN;
+  }
+  bytes = (bytes + PAGE - 1) / PAGE * PAGE;
+  if (surface->host_bytes != bytes)
+    free_host(surface);
+  if (!surface->host)
+    surface->host = platform_alloc(PAGE, bytes);
+  surface->host_bytes = surface->host ? bytes : 0;
+  if (!surface->host)
+    return error_set(err, STATUS_FAILED, "no memory for a %dx%d picture (%zu bytes)", frame->width, frame->height,
+                     bytes);
+  for (int i = 0; i < frame_planes(frame->format); i++)
+    frame->plane[i] = surface->host + begin[i];
+  return 0;
+}
+
+/* The surface of `in` becomes the picture's. */
+static int set_up(struct surface *surface, AVFrame *in, struct frame *frame, struct error *err) {
+  struct picture *picture = &surface->base;
+  frame->picture = picture;
+  for (int i = 0; i < frame_planes(frame->format); i++) {
+    frame->pitch[i] = in->linesize[i];
+    picture->device_plane[i] = in->data[i];
+  }
+  if (lay_out(surface, frame, err) || surface->gpu.impl->record_fence(&surface->gpu, picture->fence, err))
+    return -1;
+  surface->filled = false;
+  picture->template = *frame;
+  av_frame_move_ref(surface->frame, in);
+  return 0;
+}
+
+int surfaces_keep(struct surfaces *surfaces, const struct gpu *gpu, AVFrame *in, struct frame *frame,
+                  struct error *err) {
+  struct frame taken;
+  surfaces->gpu = *gpu;
+  if (!surfaces->pool && picture_pool_open(&surfaces->pool, &surface_owner, surfaces, 0, HARDWARE_HOLDS, err))
+    return -1;
+  int got = picture_pool_take(surfaces->pool, &taken, err);
+  if (got != 1)
+    return got;
+  if (set_up((struct surface *)taken.picture, in, frame, err) == 0)
+    return 1;
+  frame_release(&taken);
+  frame->picture = NULL;
+  return -1;
+}
+
+/* Memory of the host's for what the surface holds, with the same pitches. */
+static AVFrame *make_copy(const AVFrame *in) {
+  AVFrame *copy = av_frame_alloc();
+  if (!copy)
+    return NULL;
+  copy->format = ((const AVHWFramesContext *)in->hw_frames_ctx->data)->sw_format;
+  copy->width = in->width;
+  copy->height = in->height;
+  for (int i = 0; i < 3; i++)
+    copy->linesize[i] = in->linesize[i];
+  if (av_frame_get_buffer(copy, 0) < 0 || av_frame_copy_props(copy, in) < 0)
+    av_frame_free(&copy);
+  return copy;
+}
+
+static int download(const struct gpu *gpu, const AVFrame *in, const AVFrame *copy, struct error *err) {
+  struct picture picture = {.fence = gpu->impl->make_fence(gpu, err)};
+  struct frame frame = {.width = in->width, .height = in->height, .picture = &picture};
+  if (!picture.fence)
+    return -1;
+  surfaces_readable(in, &frame.format);
+  for (int i = 0; i < frame_planes(frame.format); i++) {
+    picture.device_plane[i] = in->data[i];
+    frame.plane[i] = copy->data[i];
+    frame.pitch[i] = copy->linesize[i];
+  }
+  int status = gpu->impl->record_fence(gpu, picture.fence, err);
+  if (status == 0)
+    status = gpu->impl->download(gpu, &frame, err);
+  gpu->impl->free_fence(gpu, picture.fence);
+  return status;
+}
+
+int surfaces_bring_down(const struct gpu *gpu, AVFrame *in, struct error *err) {
+  AVFrame *copy = make_copy(in);
+  int status = copy ? download(gpu, in, copy, err) : error_set(err, STATUS_FAILED, "no memory for a decoded frame");
+  if (status == 0 && av_frame_apply_cropping(copy, 0) < 0)
+    status = error_set(err, STATUS_INPUT, "a decoded frame is cut to nothing");
+  if (status == 0) {
+    av_frame_unref(in);
+    av_frame_move_ref(in, copy);
+  }
+  av_frame_free(&copy);
+  return status;
+}
+
+void surfaces_free(struct surfaces *surfaces) {
+  picture_pool_close(&surfaces->pool);
+}

@@ -1,0 +1,668 @@
+/* Decoders: pictures of hardware and of software in page-locked memory are those of plain software to the bit. The
+ * hardware and the GPU are fakes: surfaces lie in memory of the host's that nobody but the fake GPU may read. */
+#include "tests/cmocka_all.h"
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <libavutil/hwcontext.h>
+#include <libavutil/log.h>
+
+#include "app/source/hardware.h"
+#include "app/source/source.h"
+#include "tests/clips.h"
+#include "tests/next_frame.h"
+
+#define FFMPEG "ffmpeg -nostdin -v error -y "
+
+/* --- a GPU --- */
+
+static struct {
+  atomic_int memory, fences, locked, surfaces; /* that exist */
+  atomic_int allocated, downloads;             /* so far */
+  bool full;                                   /* no page-locked memory is left */
+} gpu_state;
+
+static void *fake_alloc(const struct gpu *gpu, size_t bytes) {
+  (void)gpu;
+  size_t whole = (bytes + 4095) / 4096 * 4096;
+  void *memory = gpu_state.full ? NULL : aligned_alloc(4096, whole);
+  if (!memory)
+    return NULL;
+  memset(memory, 0xa5, whole);
+  gpu_state.memory++;
+  gpu_state.allocated++;
+  return memory;
+}
+
+static void fake_free(const struct gpu *gpu, void *memory) {
+  (void)gpu;
+  gpu_state.memory--;
+  free(memory);
+}
+
+static bool fake_lock(const struct gpu *gpu, void *memory, size_t bytes) {
+  (void)gpu;
+  assert_int_equal((uintptr_t)memory % 4096 + bytes % 4096, 0);
+  gpu_state.locked++;
+  return true;
+}
+
+static void fake_unlock(const struct gpu *gpu, void *memory) {
+  (void)gpu;
+  (void)memory;
+  gpu_state.locked--;
+}
+
+static void *fake_fence(const struct gpu *gpu, struct error *err) {
+  (void)gpu;
+  (void)err;
+  gpu_state.fences++;
+  return calloc(1, 1);
+}
+
+static int fake_record(const struct gpu *gpu, void *fence, struct error *err) {
+  (void)gpu;
+  (void)err;
+  *(char *)fence = 1;
+  return 0;
+}
+
+static void fake_free_fence(const struct gpu *gpu, void *fence) {
+  (void)gpu;
+  gpu_state.fences--;
+  free(fence);
+}
+
+static int fake_download(const struct gpu *gpu, const struct frame *frame, struct error *err) {
+  struct frame there = *frame;
+  (void)gpu;
+  (void)err;
+  assert_int_equal(*(char *)frame->picture->fence, 1);
+  uint8_t *const planes[3] = {frame_plane(frame, 0), frame_plane(frame, 1), frame_plane(frame, 2)};
+  for (int i = 0; i < 3; i++)
+    there.plane[i] = frame->picture->device_plane[i];
+  frame_copy_pixels(planes, frame->pitch, &there);
+  gpu_state.downloads++;
+  return 0;
+}
+
+static const struct gpu_impl fake_impl = {fake_alloc,  fake_free,       fake_lock,     fake_unlock, fake_fence,
+                                          fake_record, fake_free_fence, fake_download, NULL};
+static const struct gpu fake_gpu = {.impl = &fake_impl, .id = {.uuid = {1}}};
+
+/* --- hardware --- */
+
+static struct {
+  bool absent;      /* it cannot be opened */
+  int refuses_from; /* packets until it does not take what comes; 0: it takes all */
+  int fails_from;   /* packets until nothing works; 0: it goes on */
+  int sent, opened;
+  AVBufferRef *frames[2]; /* contexts of 8 and 10 bits */
+} hardware_state;
+
+static const AVCodec *fake_find(const AVCodecParameters *video) {
+  bool readable = video->format == AV_PIX_FMT_YUV420P || video->format == AV_PIX_FMT_YUV420P10LE;
+  return readable ? avcodec_find_decoder(video->codec_id) : NULL;
+}
+
+static int fake_prepare(AVCodecContext *context, const struct gpu *gpu) {
+  (void)context;
+  assert_ptr_equal(gpu->impl, &fake_impl);
+  hardware_state.opened++;
+  hardware_state.sent = 0;
+  return hardware_state.absent ? AVERROR(ENODEV) : 0;
+}
+
+static int fake_send(AVCodecContext *context, const AVPacket *packet) {
+  hardware_state.sent++;
+  if (hardware_state.fails_from && hardware_state.sent >= hardware_state.fails_from)
+    return AVERROR_EXTERNAL;
+  if (hardware_state.refuses_from && hardware_state.sent >= hardware_state.refuses_from) {
+    ((struct decoding *)context->opaque)->refused = true;
+    return AVERROR_INVALIDDATA;
+  }
+  return avcodec_send_packet(context, packet);
+}
+
+static void surface_freed(void *opaque, uint8_t *data) {
+  (void)opaque;
+  gpu_state.surfaces--;
+  free(data);
+}
+
+/* Samples of 8 bits, or of 10 that are moved to the top. */
+static void put_sample(uint8_t *to, const uint8_t *from, int x, int to_x, bool deep) {
+  if (deep)
+    ((uint16_t *)to)[to_x] = (uint16_t)(((const uint16_t *)from)[x] << 6);
+  else
+    to[to_x] = from[x];
+}
+
+/* The software's picture becomes a surface. */
+static void make_surface(AVFrame *frame) {
+  bool deep = frame->format == AV_PIX_FMT_YUV420P10LE;
+  AVFrame *surface = av_frame_alloc();
+  int width = (frame->width + 1) / 2, height = (frame->height + 1) / 2, pitch = (frame->width + 600) / 512 * 1024;
+  size_t luma = (size_t)pitch * (size_t)frame->height, bytes = luma + (size_t)pitch * (size_t)height;
+  uint8_t *data = calloc(1, bytes);
+  av_frame_copy_props(surface, frame);
+  surface->buf[0] = av_buffer_create(data, bytes, surface_freed, NULL, 0);
+  gpu_state.surfaces++;
+  for (int y = 0; y < frame->height; y++)
+    for (int x = 0; x < frame->width; x++)
+      put_sample(data + (size_t)y * (size_t)pitch, frame->data[0] + (ptrdiff_t)y * frame->linesize[0], x, x, deep);
+  for (int y = 0; y < 2 * height; y++)
+    for (int x = 0; x < width; x++)
+      put_sample(data + luma + (size_t)(y / 2) * (size_t)pitch,
+                 frame->data[1 + y % 2] + (ptrdiff_t)(y / 2) * frame->linesize[1 + y % 2], x, 2 * x + y % 2, deep);
+  surface->format = AV_PIX_FMT_CUDA;
+  surface->width = frame->width;
+  surface->height = frame->height;
+  surface->data[0] = data;
+  surface->data[1] = data + luma;
+  surface->linesize[0] = surface->linesize[1] = pitch;
+  surface->hw_frames_ctx = av_buffer_ref(hardware_state.frames[deep]);
+  av_frame_unref(frame);
+  av_frame_move_ref(frame, surface);
+  av_frame_free(&surface);
+}
+
+static int fake_receive(AVCodecContext *context, AVFrame *frame) {
+  int code = avcodec_receive_frame(context, frame);
+  if (code >= 0)
+    make_surface(frame);
+  return code;
+}
+
+static const struct hardware fake_hardware = {"fake", "a fake", fake_find, fake_prepare, fake_send, fake_receive};
+
+/* --- lines --- */
+
+static struct {
+  int warnings;
+  char debug[512], warning[512];
+} lines;
+
+static void note_line(void *opaque, enum log_level level, const char *text) {
+  (void)opaque;
+  lines.warnings += level == LOG_WARNING;
+  if (level == LOG_WARNING)
+    snprintf(lines.warning, sizeof lines.warning, "%s", text);
+  if (level == LOG_DEBUG)
+    snprintf(lines.debug, sizeof lines.debug, "%s", text);
+}
+
+static const struct log log_here = {note_line, NULL};
+
+static struct source_options with_gpu(void) {
+  return (struct source_options){.gpu = fake_gpu, .log = &log_here};
+}
+
+static struct source_options with_hardware(void) {
+  return (struct source_options){.gpu = fake_gpu, .hardware = &fake_hardware, .log = &log_here};
+}
+
+/* --- what a source gives --- */
+
+enum { PICTURES_MOST = 200 };
+
+struct given {
+  int count;
+  struct picture_given {
+    uint64_t hash;
+    int64_t pts;
+    int width, height;
+    bool device, pinned;
+  } pictures[PICTURES_MOST];
+  const char *hardware;
+};
+
+static uint64_t add(uint64_t hash, unsigned value) {
+  return (hash ^ value) * 0x100000001b3;
+}
+
+/* Of its samples, in whichever order of planes. */
+static uint64_t hash_frame(const struct frame *frame) {
+  uint64_t hash = 0xcbf29ce484222325;
+  bool packed = frame->format == PIXEL_NV12 || frame->format == PIXEL_P010;
+  int planes = frame_planes(frame->format), bytes = frame->format == PIXEL_P010 ? 2 : 1;
+  for (int i = 0; i < (packed ? 3 : planes); i++) {
+    int plane = packed && i == 2 ? 1 : i, step = packed && i ? 2 * bytes : bytes;
+    int first = packed && i == 2 ? bytes : 0;
+    for (int y = 0; y < frame_rows(frame->format, plane, frame->height); y++) {
+      const uint8_t *row = frame->plane[plane] + (ptrdiff_t)y * frame->pitch[plane];
+      for (int x = first; x < frame_row_bytes(frame->format, plane, frame->width); x += step)
+        hash = add(hash, bytes == 2 ? *(const uint16_t *)(row + x) : row[x]);
+    }
+  }
+  return hash;
+}
+
+static void note_picture(struct given *given, const struct frame *frame) {
+  struct error err;
+  assert_true(given->count < PICTURES_MOST);
+  unsigned memory = frame->picture->memory;
+  if (frame_wait(frame, MEMORY_HOST, &err))
+    fail_msg("%s", err.message);
+  given->pictures[given->count++] = (struct picture_given){
+      hash_frame(frame), frame->pts, frame->width, frame->height, memory & MEMORY_DEVICE, memory & MEMORY_PINNED};
+}
+
+/* At most so many pictures; 0: all. */
+static void read_clip(const char *name, const struct source_options *options, int most, struct given *given) {
+  struct source *source;
+  struct source_info info;
+  struct frame frame = {0};
+  struct error err = {0};
+  int got = 1;
+  *given = (struct given){0};
+  memset(&lines, 0, sizeof lines);
+  if (source_open(&source, clip(name), options, &err))
+    fail_msg("%s: %s", name, err.message);
+  while ((!most || given->count < most) && (got = next_frame(source, &frame, &err)) > 0)
+    note_picture(given, &frame);
+  if (got < 0)
+    fail_msg("%s: %s", name, err.message);
+  source_get_info(source, &info);
+  given->hardware = info.hardware;
+  frame_release(&frame);
+  source_close(&source);
+}
+
+static void assert_all_freed(void) {
+  assert_int_equal(gpu_state.memory, 0);
+  assert_int_equal(gpu_state.fences, 0);
+  assert_int_equal(gpu_state.locked, 0);
+  assert_int_equal(gpu_state.surfaces, 0);
+}
+
+static void assert_same(const struct given *a, const struct given *b) {
+  assert_int_equal(a->count, b->count);
+  for (int i = 0; i < a->count; i++)
+    if (a->pictures[i].hash != b->pictures[i].hash || a->pictures[i].pts != b->pictures[i].pts)
+      fail_msg("picture %d differs", i);
+  assert_true(a->count > 0);
+}
+
+static struct given plain, given;
+
+static const struct source_options in_software;
+
+/* --- tests --- */
+
+static const struct {
+  const char *name, *make;
+  bool chooses; /* its decoder lets others choose the memory */
+} clips[] = {
+    {"h264.mp4", "-f lavfi -i testsrc2=s=176x144:r=25:d=2 -c:v libx264 -preset veryfast -bf 3 -g 12 -sc_threshold 0",
+     true},
+    {"deep.mkv",
+     "-f lavfi -i testsrc2=s=176x144:r=25:d=1 -pix_fmt yuv420p10le -c:v libx265 -x265-params "
+     "log-level=none:keyint=10:pools=1",
+     true},
+    {"odd.mkv", "-f lavfi -i testsrc2=s=175x99:r=25:d=0.4 -pix_fmt yuv420p -c:v ffv1", true},
+    {"mpeg4.avi", "-f lavfi -i testsrc2=s=162x122:r=25:d=1 -c:v mpeg4 -bf 2", true},
+    {"grey.mkv", "-f lavfi -i testsrc2=s=99x33:r=25:d=0.4 -pix_fmt gray -c:v ffv1", true},
+    {"mjpeg.avi", "-f lavfi -i testsrc2=s=161x91:r=25:d=0.4 -pix_fmt yuvj422p -c:v mjpeg", true},
+    {"vp8.webm", "-f lavfi -i testsrc2=s=160x90:r=25:d=0.4 -c:v libvpx -cpu-used 8 -deadline realtime", true},
+    {"palette.gif", "-f lavfi -i testsrc2=s=100x60:r=10:d=0.5", false},
+    {"raw.nut", "-f lavfi -i testsrc2=s=64x64:r=10:d=0.5 -pix_fmt yuv420p -c:v rawvideo", false},
+};
+
+enum { CLIPS = sizeof clips / sizeof *clips };
+
+static void reset(void) {
+  gpu_state.allocated = gpu_state.downloads = 0;
+  gpu_state.full = false;
+  hardware_state.absent = false;
+  hardware_state.refuses_from = hardware_state.fails_from = hardware_state.opened = 0;
+}
+
+/* Software writes into page-locked memory, and what it writes is the same. */
+static void test_locked_memory(void **state) {
+  (void)state;
+  for (int i = 0; i < 2 * CLIPS; i++) {
+    const char *name = clips[i / 2].name;
+    struct source_options options = with_gpu(), without = {.live = i % 2};
+    reset();
+    options.live = i % 2;
+    read_clip(name, &without, 0, &plain);
+    assert_false(plain.pictures[0].pinned);
+    read_clip(name, &options, 0, &given);
+    assert_same(&plain, &given);
+    if (clips[i / 2].chooses && !(given.pictures[0].pinned && given.pictures[given.count - 1].pinned))
+      fail_msg("%s: not in page-locked memory", name);
+    if (gpu_state.allocated > 40)
+      fail_msg("%s: %d allocations are not those of a pool", name, gpu_state.allocated);
+    assert_all_freed();
+  }
+}
+
+static void test_no_locked_memory(void **state) {
+  (void)state;
+  struct source_options options = with_gpu();
+  reset();
+  gpu_state.full = true;
+  for (int i = 0; i < CLIPS; i++) {
+    read_clip(clips[i].name, &in_software, 0, &plain);
+    read_clip(clips[i].name, &options, 0, &given);
+    assert_same(&plain, &given);
+    assert_false(given.pictures[0].pinned);
+  }
+  assert_int_equal(gpu_state.allocated, 0);
+}
+
+static void test_surfaces(void **state) {
+  (void)state;
+  const struct source_options options = with_hardware();
+  for (int i = 0; i < 2; i++) {
+    reset();
+    read_clip(clips[i].name, &in_software, 0, &plain);
+    read_clip(clips[i].name, &options, 0, &given);
+    assert_same(&plain, &given);
+    assert_string_equal(given.hardware, "fake");
+    for (int k = 0; k < given.count; k++)
+      assert_true(given.pictures[k].device && !given.pictures[k].pinned);
+    assert_int_equal(gpu_state.downloads, given.count);
+    assert_all_freed();
+  }
+}
+
+static struct source *open_h264(void) {
+  const struct source_options options = with_hardware();
+  struct source *source;
+  struct error err;
+  reset();
+  if (source_open(&source, clip("h264.mp4"), &options, &err))
+    fail_msg("%s", err.message);
+  return source;
+}
+
+/* Nothing is copied that nobody asks for, and pictures outlive their source. */
+static void test_not_asked_for(void **state) {
+  (void)state;
+  struct source *source = open_h264();
+  struct frame frame;
+  struct error err;
+  for (int i = 0; i < 20; i++) {
+    assert_int_equal(source_read(source, &frame, &err), 1);
+    assert_true(frame_on_gpu(&frame, &fake_gpu.id));
+    assert_non_null(frame.plane[1]);
+    frame_release(&frame);
+  }
+  assert_int_equal(source_read(source, &frame, &err), 1);
+  source_close(&source);
+  assert_int_equal(gpu_state.surfaces, 1);
+  assert_int_equal(gpu_state.downloads, 0);
+  assert_int_equal(frame_wait(&frame, MEMORY_HOST, &err), 0);
+  frame_release(&frame);
+  assert_int_equal(gpu_state.downloads, 1);
+  assert_all_freed();
+}
+
+/* Surfaces that a decoder needs are not held: further pictures are copies. */
+static void test_held(void **state) {
+  (void)state;
+  struct frame frames[HARDWARE_HOLDS + 3];
+  struct source *source = open_h264();
+  struct error err;
+  read_clip("h264.mp4", &in_software, HARDWARE_HOLDS + 3, &plain);
+  for (int i = 0; i < HARDWARE_HOLDS + 3; i++) {
+    assert_int_equal(source_read(source, &frames[i], &err), 1);
+    assert_int_equal(frame_on_gpu(&frames[i], &fake_gpu.id), i < HARDWARE_HOLDS);
+  }
+  assert_int_equal(gpu_state.surfaces, HARDWARE_HOLDS);
+  for (int i = 0; i < HARDWARE_HOLDS + 3; i++) {
+    assert_int_equal(frame_wait(&frames[i], MEMORY_HOST, &err), 0);
+    assert_true(hash_frame(&frames[i]) == plain.pictures[i].hash);
+    frame_release(&frames[i]);
+  }
+  source_close(&source);
+  assert_all_freed();
+}
+
+static void *ask(void *opaque) {
+  struct error err;
+  return (void *)(intptr_t)frame_wait(opaque, MEMORY_HOST, &err);
+}
+
+static void test_asked_by_two(void **state) {
+  (void)state;
+  struct source *source = open_h264();
+  struct frame frame;
+  struct error err;
+  read_clip("h264.mp4", &in_software, 8, &plain);
+  for (int i = 0; i < 8; i++) {
+    pthread_t threads[2];
+    void *failed;
+    assert_int_equal(source_read(source, &frame, &err), 1);
+    for (int k = 0; k < 2; k++)
+      assert_int_equal(pthread_create(&threads[k], NULL, ask, &frame), 0);
+    for (int k = 0; k < 2; k++) {
+      pthread_join(threads[k], &failed);
+      assert_null(failed);
+    }
+    assert_int_equal(gpu_state.downloads, i + 1);
+    assert_true(hash_frame(&frame) == plain.pictures[i].hash);
+    frame_release(&frame);
+  }
+  source_close(&source);
+  assert_all_freed();
+}
+
+/* What hardware does not take from the beginning, software decodes from the first picture on, without a word. */
+static void test_not_taken(void **state) {
+  (void)state;
+  const struct source_options options = with_hardware();
+  read_clip("h264.mp4", &in_software, 0, &plain);
+  for (int way = 0; way < 5; way++) {
+    reset();
+    hardware_state.absent = way == 0;
+    hardware_state.fails_from = way == 1 ? 1 : way == 2 ? 3 : 0;
+    hardware_state.refuses_from = way == 3 ? 1 : way == 4 ? 2 : 0;
+    read_clip("h264.mp4", &options, 0, &given);
+    assert_same(&plain, &given);
+    assert_int_equal(lines.warnings, 0);
+    assert_non_null(strstr(lines.debug, "software"));
+    assert_null(given.hardware);
+    assert_true(given.pictures[0].pinned);
+    assert_all_freed();
+  }
+  reset();
+  read_clip("odd.mkv", &in_software, 0, &plain);
+  read_clip("odd.mkv", &options, 0, &given);
+  assert_same(&plain, &given);
+}
+
+static void refuse(const char *name, const struct source_options *options, const char *wanted) {
+  struct source *source;
+  struct frame frame;
+  struct error err = {0};
+  int status = source_open(&source, clip(name), options, &err);
+  if (!status)
+    status = source_read(source, &frame, &err);
+  source_close(&source);
+  assert_int_equal(status, -1);
+  if (!strstr(err.message, wanted) || !strstr(err.message, "--hwdec auto") || !strstr(err.message, name))
+    fail_msg("'%s' is not in '%s'", wanted, err.message);
+}
+
+static void test_must(void **state) {
+  (void)state;
+  struct source_options options = with_hardware();
+  options.hardware_must = true;
+  reset();
+  refuse("grey.mkv", &options, "a fake does not decode its ffv1 video");
+  hardware_state.absent = true;
+  refuse("h264.mp4", &options, "a fake does not decode its h264 video: ");
+  hardware_state.absent = false;
+  hardware_state.refuses_from = 1;
+  refuse("h264.mp4", &options, "a fake does not decode its h264 video");
+  assert_all_freed();
+}
+
+/* Hardware that stops working wherever: every picture comes, and comes once, and one line says what happened. */
+static void test_fails_later(void **state) {
+  (void)state;
+  struct source_options options = with_hardware();
+  read_clip("h264.mp4", &in_software, 0, &plain);
+  for (int from = 6; from < 54; from += 3) {
+    reset();
+    hardware_state.fails_from = from;
+    read_clip("h264.mp4", &options, 0, &given);
+    assert_same(&plain, &given);
+    assert_int_equal(lines.warnings, from <= 51);
+    if (from <= 51 && !strstr(lines.warning, "any more"))
+      fail_msg("%s", lines.warning);
+    assert_true(given.pictures[0].device && (from > 51 || !given.pictures[given.count - 1].device));
+    assert_int_equal(hardware_state.opened, 1);
+    assert_all_freed();
+  }
+}
+
+/* Live nothing is decoded twice: software goes on at the next key frame. */
+static void test_fails_live(void **state) {
+  (void)state;
+  struct source_options options = with_hardware(), live = {.live = true};
+  options.live = true;
+  read_clip("h264.mp4", &live, 0, &plain);
+  for (int from = 14; from <= 38; from += 12) {
+    int next = (from + 11) / 12 * 12, at = 0; /* the key frame */
+    reset();
+    hardware_state.fails_from = from;
+    read_clip("h264.mp4", &options, 0, &given);
+    assert_int_equal(lines.warnings, 1);
+    assert_non_null(strstr(lines.warning, "from the next key frame on"));
+    assert_true(given.count >= plain.count - 16 && given.count < plain.count);
+    for (int i = 0; i < given.count; i++, at++) {
+      while (at < plain.count && plain.pictures[at].pts != given.pictures[i].pts)
+        at++;
+      assert_true(at < plain.count && given.pictures[i].hash == plain.pictures[at].hash);
+      assert_int_equal(given.pictures[i].device, at < next);
+    }
+    assert_all_freed();
+  }
+}
+
+/* The file starts again, with --start in it, while hardware works, or stops doing so in the second round. */
+static void test_loops(void **state) {
+  (void)state;
+  struct source_options options = with_hardware(), software = {.loop = true};
+  options.loop = true;
+  for (int way = 0; way < 4; way++) {
+    options.start = software.start = way % 2 ? 0.7 : 0;
+    reset();
+    hardware_state.fails_from = way >= 2 ? 70 : 0;
+    read_clip("h264.mp4", &software, 120, &plain);
+    read_clip("h264.mp4", &options, 120, &given);
+    assert_same(&plain, &given);
+    assert_int_equal(lines.warnings, way >= 2);
+    assert_all_freed();
+  }
+}
+
+/* Another size in mid-stream, which hardware takes or not. */
+static void test_sizes(void **state) {
+  (void)state;
+  struct source_options options = with_hardware();
+  read_clip("sizes.ts", &in_software, 0, &plain);
+  assert_int_not_equal(plain.pictures[0].width, plain.pictures[plain.count - 1].width);
+  for (int way = 0; way < 3; way++) {
+    reset();
+    hardware_state.refuses_from = way == 1 ? 16 : 0;
+    options.hardware = way == 2 ? NULL : &fake_hardware;
+    read_clip("sizes.ts", &options, 0, &given);
+    assert_same(&plain, &given);
+    assert_int_equal(given.pictures[given.count - 1].width, plain.pictures[plain.count - 1].width);
+    assert_all_freed();
+  }
+}
+
+/* What the processor changes in pictures it has from the host's memory. */
+static void test_changed(void **state) {
+  (void)state;
+  struct mirror mirror = {.wish = MIRROR_ON};
+  struct source_options options = with_hardware(), software = {.mirror = &mirror};
+  options.mirror = &mirror;
+  reset();
+  read_clip("h264.mp4", &software, 0, &plain);
+  read_clip("h264.mp4", &options, 0, &given);
+  assert_same(&plain, &given);
+  assert_true(given.pictures[0].pinned && !given.pictures[0].device);
+  assert_all_freed();
+  options.mirror = software.mirror = NULL;
+  read_clip("turned.mp4", &software, 0, &plain);
+  read_clip("turned.mp4", &options, 0, &given);
+  assert_same(&plain, &given);
+  assert_true(given.pictures[0].width < given.pictures[0].height && given.pictures[0].pinned);
+  assert_int_equal(hardware_state.opened, 1); /* of the clip before */
+  assert_all_freed();
+}
+
+/* Damage is what it was: the same pictures, and no doubt about the hardware. */
+static void test_damage(void **state) {
+  (void)state;
+  struct source_options options = with_hardware();
+  reset();
+  read_clip("damaged.mkv", &in_software, 0, &plain);
+  read_clip("damaged.mkv", &options, 0, &given);
+  assert_int_equal(plain.count, given.count);
+  assert_string_equal(given.hardware, "fake");
+  assert_all_freed();
+}
+
+static void make_clips(void) {
+  for (int i = 0; i < CLIPS; i++)
+    shell(FFMPEG "%s %s", clips[i].make, clips[i].name);
+  shell(FFMPEG "-f lavfi -i testsrc2=s=128x96:r=25:d=0.6 -c:v libx264 -bf 2 one.ts");
+  shell(FFMPEG "-f lavfi -i testsrc2=s=96x160:r=25:d=0.6 -output_ts_offset 0.6 -c:v libx264 -bf 2 two.ts");
+  shell("cat one.ts two.ts > sizes.ts");
+  shell(FFMPEG "-i h264.mp4 -c copy -metadata:s:v:0 rotate=90 turned.mp4");
+  shell(FFMPEG "-i h264.mp4 -c copy -bsf:v noise=200 damaged.mkv");
+}
+
+static void make_hardware(void) {
+  AVBufferRef *device = av_hwdevice_ctx_alloc(AV_HWDEVICE_TYPE_CUDA);
+  for (int i = 0; device && i < 2; i++) {
+    hardware_state.frames[i] = av_hwframe_ctx_alloc(device);
+    AVHWFramesContext *frames = (AVHWFramesContext *)hardware_state.frames[i]->data;
+    frames->format = AV_PIX_FMT_CUDA;
+    frames->sw_format = i ? AV_PIX_FMT_P010LE : AV_PIX_FMT_NV12;
+  }
+  av_buffer_unref(&device);
+}
+
+static int open_all(void **state) {
+  (void)state;
+  make_clips();
+  make_hardware();
+  return hardware_state.frames[1] ? 0 : -1;
+}
+
+static int close_all(void **state) {
+  (void)state;
+  for (int i = 0; i < 2; i++)
+    av_buffer_unref(&hardware_state.frames[i]);
+  clips_close();
+  return 0;
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(test_locked_memory), cmocka_unit_test(test_no_locked_memory),
+      cmocka_unit_test(test_surfaces),      cmocka_unit_test(test_not_asked_for),
+      cmocka_unit_test(test_held),          cmocka_unit_test(test_asked_by_two),
+      cmocka_unit_test(test_not_taken),     cmocka_unit_test(test_must),
+      cmocka_unit_test(test_fails_later),   cmocka_unit_test(test_fails_live),
+      cmocka_unit_test(test_loops),         cmocka_unit_test(test_sizes),
+      cmocka_unit_test(test_changed),       cmocka_unit_test(test_damage),
+  };
+  av_log_set_level(AV_LOG_QUIET);
+  if (!clips_open())
+    return 77;
+  return cmocka_run_group_tests(tests, open_all, close_all);
+}
