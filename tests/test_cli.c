@@ -65,6 +65,8 @@ static void test_device(void **state) {
   program_run(&outcome, "render good.mp4 never.mp4 --size 64x64 --device cuda:77");
   assert_int_equal(outcome.status, 5);
   assert_in_range(outcome.lines, 1, 3);
+  program_expect(5, "--hwdec auto", "render good.mp4 never.mp4 --size 64x64 --device cpu --hwdec nvdec");
+  program_expect(5, "--hwdec auto", "live good.mp4 --device cpu --hwdec cuda");
   shell("test ! -e never.mp4");
 }
 

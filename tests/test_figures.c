@@ -119,12 +119,14 @@ static void way_text(void **state) {
                                 .running = true,
                                 .fps = 0.5,
                                 .source_fps = 30,
+                                .hardware = "nvdec",
                                 .latency_ms = 31.24,
                                 .latency_p99_ms = 45,
                                 .budget_ms = 40,
                                 .missed = 2};
   hud_figures_text(text, &content);
   assert_non_null(strstr(text, "30.0"));
+  assert_non_null(strstr(text, " nvdec"));
   assert_non_null(strstr(text, "31.2"));
   assert_non_null(strstr(text, "45.0"));
   assert_non_null(strstr(text, "missed "));
@@ -132,6 +134,7 @@ static void way_text(void **state) {
   hud_figures_text(text, &content);
   assert_null(strstr(text, "capture to screen"));
   assert_null(strstr(text, "missed"));
+  assert_null(strstr(text, "nvdec"));
 }
 
 /* What the audience must not read. */

@@ -493,7 +493,8 @@ static int check_files(const struct options *options, struct error *err) {
 int command_bench(const struct options *options, struct error *err) {
   struct bench bench = {.options = options};
   setup_log(&bench.log, options);
-  setup_source_options(&bench.source_options, options, false, &bench.log);
+  if (setup_source_options(&bench.source_options, options, false, &bench.log, err))
+    return -1;
   if (check_live(options, err) || check_files(options, err))
     return -1;
   int status = run(&bench, err);

@@ -157,7 +157,8 @@ int command_render(const struct options *options, struct error *err) {
   struct source_info info;
   int status = -1;
   setup_log(&render.log, options);
-  setup_source_options(&render.source_options, options, false, &render.log);
+  if (setup_source_options(&render.source_options, options, false, &render.log, err))
+    return -1;
   render.source_options.tell_left_out = sink_has_tracks(options->output, options->output_format);
   if (setup_check_inputs(options, err) || check_output(&render, err))
     return -1;

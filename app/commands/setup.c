@@ -8,7 +8,9 @@
 #include "app/platform/app_platform.h"
 #include "app/run/masking.h"
 #include "app/run/styling.h"
+#include "app/source/hardware.h"
 #include "app/source/pipe_input.h"
+#include "unet/gpu.h"
 
 atomic_bool setup_stop;
 
@@ -29,8 +31,20 @@ void setup_log(struct log *log, const struct options *options) {
   log->opaque = (void *)(uintptr_t)options;
 }
 
-void setup_source_options(struct source_options *source, const struct options *options, bool live,
-                          const struct log *log) {
+/* The GPU that reads the frames, and whether it decodes them, too. */
+static int choose_hardware(struct source_options *source, const struct options *options, struct error *err) {
+  bool must = options->hwdec == HWDEC_NVDEC || options->hwdec == HWDEC_CUDA;
+  bool found = devices_find_gpu(options->device.name, &source->gpu);
+  source->hardware = found && options->hwdec != HWDEC_NO ? &hardware_nvdec : NULL;
+  source->hardware_must = must;
+  return found || !must ? 0
+                        : error_set(err, STATUS_DEVICE,
+                                    "--hwdec nvdec: the pictures are not computed on an NVIDIA GPU here, which would "
+                                    "decode the input: --hwdec auto leaves it to software");
+}
+
+int setup_source_options(struct source_options *source, const struct options *options, bool live, const struct log *log,
+                         struct error *err) {
   *source = (struct source_options){
       .live = live,
       .loop = options->loop,
@@ -46,6 +60,7 @@ void setup_source_options(struct source_options *source, const struct options *o
       .stop = &setup_stop,
       .log = log,
   };
+  return choose_hardware(source, options, err);
 }
 
 bool setup_needs_input(const struct options *options) {

@@ -13,8 +13,8 @@
 void setup_log(struct log *log, const struct options *options);
 
 /* What the command line says of a source. live as in struct source_options. */
-void setup_source_options(struct source_options *source, const struct options *options, bool live,
-                          const struct log *log);
+int setup_source_options(struct source_options *source, const struct options *options, bool live, const struct log *log,
+                         struct error *err);
 
 /* For a control source's frame that is not there yet, where no frame is to be missed. */
 enum { SETUP_PATIENCE_MS = 5000 };

@@ -52,7 +52,8 @@ static void follow_display(struct live *live) {
 static int open_all(struct live *live, struct error *err) {
   struct source *source = NULL;
   setup_log(&live->log, live->options);
-  setup_source_options(&live->source_options, live->options, true, &live->log);
+  if (setup_source_options(&live->source_options, live->options, true, &live->log, err))
+    return -1;
   live->source_options.mirror = &live->mirror;
   atomic_store(&live->mirror.wish, live->options->values.mirror);
   if (setup_check_inputs(live->options, err) || live_open_sound(live, err))

@@ -373,6 +373,7 @@ static bool update_hud(struct live *live, int64_t now_ns, int width, int height)
       .frame_ms = live->figures.frame_ms_now,
       .budget_ms = live->figures.budget_ms,
       .source_fps = pace_rate(&live->figures.source, now_ns),
+      .hardware = live->info.hardware,
       .latency_ms = late.median_ms,
       .latency_p99_ms = late.p99_ms,
       .dropped = live->figures.dropped,

@@ -17,6 +17,9 @@ enum command { COMMAND_NONE, COMMAND_LIVE, COMMAND_RENDER, COMMAND_BENCH, COMMAN
 
 enum { FETCH_FILES_MAX = 32, FILES_MAX = 1000 };
 
+/* What decodes; the last two are other words for the first and the third. */
+enum hwdec { HWDEC_AUTO, HWDEC_NO, HWDEC_NVDEC, HWDEC_YES, HWDEC_CUDA };
+
 enum sweep_by { SWEEP_NONE, SWEEP_SIZE, SWEEP_STEPS, SWEEP_BATCH };
 
 enum strength_grid {
@@ -46,6 +49,7 @@ struct options {
 
   /* Source */
   const char *input_format, *input_options;
+  enum hwdec hwdec;
   const char *control_source;    /* what controls see that ask for it; NULL: none */
   const char *mask;              /* picture or video of what is to be repainted, or "alpha"; NULL: none */
   int input_width, input_height; /* asked of a camera, screen or pattern */

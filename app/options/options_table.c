@@ -92,6 +92,11 @@ const struct option option_table[] = {
      .help = "options for it, such as rtsp_transport=tcp, or protocol_whitelist=file,http,https,tls,tcp for a playlist "
              "in a "
              "file that names servers; otherwise it may only name files beside it, and one from a pipe nothing"},
+    {"hwdec", 0, OPTION_CHOICE, GROUP_INPUT, LIVE | RENDER, NULL, "auto|no|nvdec|yes|cuda", AT(hwdec),
+     .help =
+         "what decodes the input: auto (also: yes) takes the GPU's decoder where pictures are computed on an NVIDIA "
+         "GPU that decodes the codec, and software elsewhere; with nvdec (also: cuda) it is an error if the GPU "
+         "cannot (default: auto)"},
     {"mask", 0, OPTION_TEXT, GROUP_INPUT, LIVE | RENDER, "FILE", .value = VALUE_FILE, AT(mask),
      .help = "what an inpainting model repaints: where a picture, or a video that runs beside the input, is white; "
              "alpha: where the input itself is transparent"},

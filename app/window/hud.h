@@ -23,6 +23,7 @@ struct hud_content {
   double fps, frame_ms;              /* of late */
   double budget_ms;                  /* 0: none */
   double source_fps;                 /* 0: unknown */
+  const char *hardware;              /* that decodes it; NULL: software */
   double latency_ms, latency_p99_ms; /* from capture to the screen, of late; 0: unknown */
   long dropped, missed;              /* so far */
   struct hud_prompt {

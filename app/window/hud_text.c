@@ -76,6 +76,8 @@ static void put_way(struct writer *writer, const struct hud_content *content) {
   if (content->source_fps > 0) {
     put(writer, TONE_DIM, "source ");
     put_fps(writer, content->source_fps);
+    if (content->hardware)
+      put(writer, TONE_DIM, " %s", content->hardware);
   }
   if (content->latency_ms > 0) {
     put(writer, TONE_DIM, "%scapture to screen ", content->source_fps > 0 ? "  " : "");
