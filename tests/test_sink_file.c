@@ -15,6 +15,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <libavcodec/avcodec.h>
 #include <libavutil/log.h>
 
 #include "app/sink/sink.h"
@@ -359,6 +360,33 @@ static void test_other_sizes_are_fitted(void **state) {
   }
 }
 
+/* What is missing is named, and what to do without it. */
+static void test_hardware_that_is_not_there(void **state) {
+  (void)state;
+  static const char *const codecs[] = {"h264_nvenc", "h264_vaapi", "h264_v4l2m2m"};
+  for (int i = 0; i < 3; i++) {
+    struct sink *sink = NULL;
+    struct error err = {0};
+    const struct sink_options options = {.format = PIXEL_YUV420P,
+                                         .width = SIDE,
+                                         .height = SIDE,
+                                         .time_base_num = 1,
+                                         .time_base_den = 1000,
+                                         .fps = FPS,
+                                         .codec = codecs[i],
+                                         .quality = -1,
+                                         .sound_options = &plainly,
+                                         .log = &quiet};
+    if (avcodec_find_encoder_by_name(codecs[i]) && sink_open(&sink, clip("hardware.mkv"), &options, &err)) {
+      assert_int_equal(err.status, STATUS_OUTPUT);
+      assert_non_null(strstr(err.message, codecs[i]));
+      assert_non_null(strstr(err.message, "there is no such hardware here"));
+      assert_non_null(strstr(err.message, "--codec h264 "));
+    }
+    sink_close(&sink);
+  }
+}
+
 static int forget(void **state) {
   (void)state;
   *said = 0;
@@ -375,6 +403,7 @@ int main(void) {
       cmocka_unit_test_setup(test_failing_memory, forget),
       cmocka_unit_test_setup(test_pictures_are_let_go, forget),
       cmocka_unit_test_setup(test_other_sizes_are_fitted, forget),
+      cmocka_unit_test_setup(test_hardware_that_is_not_there, forget),
   };
   if (!clips_open())
     return 77;

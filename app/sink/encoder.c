@@ -321,9 +321,20 @@ int encoder_check(const char *name, struct error *err) {
   return error_set(err, STATUS_USAGE, "--codec %s: FFmpeg here has no such video encoder", name);
 }
 
+/* FFmpeg's reasons say little of hardware. */
+static int say_closed(const AVCodec *codec, const char *path, int code, struct error *err) {
+  char reason[128];
+  if (codec->capabilities & AV_CODEC_CAP_HARDWARE)
+    return error_set(err, STATUS_OUTPUT,
+                     "%s: encoder %s cannot be opened: there is no such hardware here, or no driver that gives it to "
+                     "programs; --codec %s is for any that works",
+                     path, codec->name, avcodec_get_name(codec->id));
+  return error_set(err, STATUS_OUTPUT, "%s: encoder %s cannot be opened: %s", path, codec->name,
+                   ffmpeg_reason(code, reason));
+}
+
 static int open_named(struct encoder *encoder, const AVOutputFormat *container, const char *path,
                       const struct sink_options *options, struct error *err) {
-  char reason[128];
   const AVCodec *codec = find_named(options->codec);
   if (encoder_check(options->codec, err))
     return -1;
@@ -332,10 +343,7 @@ static int open_named(struct encoder *encoder, const AVOutputFormat *container, 
   if (!known_rate(codec, container, options).num)
     return rate_unknown(path, codec, options, err);
   int code = try_codec(encoder, codec, container, options);
-  if (code < 0)
-    return error_set(err, STATUS_OUTPUT, "%s: encoder %s cannot be opened: %s", path, codec->name,
-                     ffmpeg_reason(code, reason));
-  return 0;
+  return code < 0 ? say_closed(codec, path, code, err) : 0;
 }
 
 /* MPEG-1 knows eight frame rates; MPEG-2, for the same players, almost any. */
