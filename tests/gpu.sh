@@ -67,6 +67,9 @@ if wanted sanitizer && command -v compute-sanitizer >/dev/null; then
   done
   step sanitizer-attention-synccheck compute-sanitizer --tool synccheck --error-exitcode 9 "$programs/tests/test_attention" \
     "" quick
+  # Steps come one after the other, and nothing else may be on the GPU meanwhile: cuda/MEASURED.md, "Under the sanitizer".
+  step sanitizer-controls-memcheck compute-sanitizer --tool memcheck --error-exitcode 9 "$programs/tests/test_controls" \
+    tests/data/goldens cuda
   for variant in long "halves 64" split few short; do # the others, and more channels of halves, take minutes
     read -r shape dim <<<"$variant"
     step "sanitizer-attention-racecheck-$shape" compute-sanitizer --tool racecheck --error-exitcode 9 \
@@ -82,6 +85,7 @@ if wanted models; then
   step guidance "$programs/tests/test_guidance" tests/data/goldens cuda
   step stream-batch "$programs/tests/test_stream_batch" tests/data/goldens cuda
   step prompts "$programs/tests/test_prompts" tests/data/goldens cuda
+  step controls "$programs/tests/test_controls" tests/data/goldens cuda
   step beside "$programs/tests/test_beside" tests/data/goldens cuda
   step models "$programs/tests/test_models" tests/data/goldens cuda
   step models-mini "$programs/tests/test_models" tests/data/goldens "$mini" cuda
