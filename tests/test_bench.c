@@ -67,19 +67,24 @@ static void check_totals(const cJSON *profile) {
 
 static void test_profile(void **state) {
   (void)state;
-  program_expect(0, NULL, "bench --profile --size 64x64 --steps 6 --frames 3 --device %s --json profile.json --save a",
-                 device);
+  program_expect(
+      0, NULL,
+      "bench --profile --size 64x64 --steps 6 --frames 3 --input-size 320x180 --input-pixels p010 --device %s "
+      "--json profile.json --save a",
+      device);
   cJSON *json = read_json("profile.json"), *profile = cJSON_GetObjectItem(json, "profile");
   const cJSON *rows = cJSON_GetObjectItem(profile, "rows"), *row;
   double flops = 0, us = 0;
-  bool looped = false;
+  bool looped = false, converted = false;
   cJSON_ArrayForEach(row, rows) {
     assert_true(*string(row, "way") && *string(row, "kind") && *string(row, "shape"));
     looped |= number(row, "runs") == 6 && !strcmp(string(row, "name"), "unet.conv_in");
+    converted |= !strcmp(string(row, "shape"), "320x180 p010 to 64x64") && number(row, "us") > 0;
     flops += number(row, "flops") * number(row, "runs");
     us += number(row, "us") * number(row, "runs");
   }
-  assert_true(looped);
+  assert_true(looped && converted);
+  assert_true(number(json, "copied_up_bytes_per_frame") == 0 && number(json, "staged_bytes_per_frame") == 0);
   assert_true(cJSON_GetArraySize(rows) > 100);
   assert_true(fabs(flops - number(json, "flops")) <= 1e-9 * flops);
   assert_true(us > 0 && fabs(us - number(profile, "sum_us")) <= 1e-9 * us);

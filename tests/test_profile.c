@@ -153,6 +153,20 @@ static void the_cpu_measures_each_op(void **state) {
   assert_int_equal(device_profile(rig.device, rig.program, &rig.params, &rig.frame, &request, &profile, &rig.err), 0);
   check_measured(&rig, &profile, 4);
   assert_string_equal(profile.rows[0].way, "plain");
+  assert_string_equal(find(&profile, "in")->shape, "24x16 rgba to 24x16");
+  profile_free(&profile);
+  /* A larger frame in another format, of which the middle third is read. */
+  static uint8_t samples[6 * W * H];
+  rig.frame = (struct frame){.format = PIXEL_P010,
+                             .width = 2 * W,
+                             .height = H,
+                             .plane = {samples, samples + 4 * W * H},
+                             .pitch = {4 * W, 4 * W}};
+  struct geometry *g = &rig.params.geometry[0];
+  g->source_x = g->source_w = 2 * W / 3;
+  assert_int_equal(device_profile(rig.device, rig.program, &rig.params, &rig.frame, &request, &profile, &rig.err), 0);
+  assert_string_equal(find(&profile, "in")->shape, "48x16 p010 to 24x16");
+  assert_true(near(find(&profile, "in")->activation_bytes, 6.0 * W * H / 3 + 4.0 * 3 * W * H));
   profile_free(&profile);
   rig_close(&rig);
 }

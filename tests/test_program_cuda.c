@@ -112,6 +112,7 @@ static void test_bench(void **state) {
   print_file("table.txt");
   program_expect(0, NULL, "bench --size 256x256 --frames 20 --device cuda --json - >bench.json");
   assert_true(field("launches_per_frame") == 1 && field("waits_per_frame") == 1 && field("allocations_per_frame") == 0);
+  assert_true(field("copied_up_bytes_per_frame") == 640 * 360 * 3 / 2 && field("copied_down_bytes_per_frame") > 0);
   assert_true(field("device_peak_bytes") > 5e7 && field("device_captures") > 3);
 }
 

@@ -559,6 +559,35 @@ static void test_pattern(void **state) {
   }
 }
 
+/* The same samples in every format, also of odd sizes; ten bits have theirs on top. */
+static void test_pattern_pixels(void **state) {
+  (void)state;
+  static const enum pixel_format formats[] = {PIXEL_NV12, PIXEL_P010};
+  for (int i = 0; i < 2; i++) {
+    struct source_options options = {.pixels = i ? PATTERN_P010 : PATTERN_NV12};
+    struct source *planar = open_clip("pattern:33x97", NULL), *paired = open_clip("pattern:33x97", &options);
+    struct frame a = {0}, b = {0};
+    struct error err;
+    for (int j = 0; j < 2; j++)
+      assert_true(next_frame(planar, &a, &err) == 1 && next_frame(paired, &b, &err) == 1);
+    assert_true(b.format == formats[i] && b.width == 33 && b.height == 97 && b.pts == 1 && b.captured_ns > 0);
+    int size = i ? 2 : 1;
+    for (int y = 0; y < 97; y++)
+      for (int x = 0; x < 33; x++) {
+        const uint8_t *luma = b.plane[0] + y * b.pitch[0] + x * size,
+                      *chroma = b.plane[1] + y / 2 * b.pitch[1] + x / 2 * 2 * size;
+        assert_int_equal(luma[size - 1], a.plane[0][y * a.pitch[0] + x]);
+        assert_int_equal(chroma[size - 1], a.plane[1][y / 2 * a.pitch[1] + x / 2]);
+        assert_int_equal(chroma[2 * size - 1], a.plane[2][y / 2 * a.pitch[2] + x / 2]);
+        assert_true(!i || (luma[0] == 0 && chroma[0] == 0 && chroma[2] == 0));
+      }
+    frame_release(&a);
+    frame_release(&b);
+    source_close(&planar);
+    source_close(&paired);
+  }
+}
+
 /* A picture without the blocks, or with one of them wrong, has no number. */
 static void test_pattern_number_is_checked(void **state) {
   (void)state;
@@ -604,6 +633,7 @@ int main(void) {
       cmocka_unit_test(test_lavfi),
       cmocka_unit_test(test_interrupt),
       cmocka_unit_test(test_pattern),
+      cmocka_unit_test(test_pattern_pixels),
       cmocka_unit_test(test_pattern_number_is_checked),
   };
   av_log_set_level(AV_LOG_QUIET);

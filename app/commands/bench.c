@@ -149,6 +149,9 @@ static void count_calls(struct bench *bench, const struct engine_info *before, l
     return;
   bench->report.launches = (double)(after.device_launches - before->device_launches) / (double)frames;
   bench->report.waits = (double)(after.device_waits - before->device_waits) / (double)frames;
+  bench->report.up = (double)(after.copied_up - before->copied_up) / (double)frames;
+  bench->report.down = (double)(after.copied_down - before->copied_down) / (double)frames;
+  bench->report.staged = (double)(after.staged - before->staged) / (double)frames;
   if (after.device_energy_j > before->device_energy_j && before->device_energy_j > 0)
     bench->report.joules = (after.device_energy_j - before->device_energy_j) / (double)frames;
   bench->report.allocations = (double)(after.device_allocations - before->device_allocations) / (double)frames;

@@ -53,6 +53,7 @@ int setup_source_options(struct source_options *source, const struct options *op
       .input_options = options->input_options,
       .width = options->input_width,
       .height = options->input_height,
+      .pixels = options->input_pixels,
       .fps = options->input_fps,
       .start = options->start,
       .duration = live ? 0 : options->duration,

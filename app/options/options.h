@@ -11,6 +11,7 @@
 #include <stdio.h>
 
 #include "app/control/parameters.h"
+#include "app/source/source.h"
 #include "unet/engine.h"
 
 enum command { COMMAND_NONE, COMMAND_LIVE, COMMAND_RENDER, COMMAND_BENCH, COMMAND_INFO, COMMAND_FETCH };
@@ -50,9 +51,10 @@ struct options {
   /* Source */
   const char *input_format, *input_options;
   enum hwdec hwdec;
-  const char *control_source;    /* what controls see that ask for it; NULL: none */
-  const char *mask;              /* picture or video of what is to be repainted, or "alpha"; NULL: none */
-  int input_width, input_height; /* asked of a camera, screen or pattern */
+  const char *control_source;       /* what controls see that ask for it; NULL: none */
+  const char *mask;                 /* picture or video of what is to be repainted, or "alpha"; NULL: none */
+  int input_width, input_height;    /* asked of a camera, screen or pattern */
+  enum pattern_pixels input_pixels; /* of bench's pattern */
   double input_fps;
   const char *playlist; /* file that names sources; NULL: none */
   double still;         /* seconds that a picture among sources stays; 0: until another is asked for */

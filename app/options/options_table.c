@@ -110,6 +110,9 @@ const struct option option_table[] = {
              "and screens"},
     {"input-size", 0, OPTION_SIZE, GROUP_INPUT, LIVE | RENDER | BENCH, "WxH", AT(input_width), .min = 1, .max = 16384,
      .help = "size asked of a camera, screen or the test pattern; sizes may have names, too, as in hd720"},
+    {"input-pixels", 0, OPTION_CHOICE, GROUP_INPUT, BENCH, NULL, "yuv420p|nv12|p010", AT(input_pixels),
+     .help = "pixel format of the test pattern: software decoders give yuv420p, those in hardware nv12, and p010 of "
+             "ten bits (default: yuv420p)"},
     {"input-fps", 0, OPTION_REAL, GROUP_INPUT, ENGINE, "X", AT(input_fps), .min = 0.01, .max = 1000,
      .help = "frame rate asked of a camera, screen or the test pattern; of a picture sequence (default: 25); of "
              "bench --live (default: 60)"},

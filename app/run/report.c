@@ -36,6 +36,9 @@ static void print_rows(const struct report *report, FILE *out) {
   if (engine->depth > 1) /* what the host does for a device that works by itself */
     fprintf(out, "a frame: %.2f launches, %.2f waits, %.2f allocations\n", report->launches, report->waits,
             report->allocations);
+  if (engine->depth > 1)
+    fprintf(out, "copied a frame: %.0f bytes of pixels up, %.0f down, %.0f by the processor\n", report->up,
+            report->down, report->staged);
   if (report->joules > 0)
     fprintf(out, "energy: %.3f J a frame of the whole GPU, in \"compute only\"\n", report->joules);
 }
@@ -140,6 +143,9 @@ static char *make_json(const struct report *report) {
   cJSON_AddNumberToObject(root, "launches_per_frame", report->launches);
   cJSON_AddNumberToObject(root, "waits_per_frame", report->waits);
   cJSON_AddNumberToObject(root, "allocations_per_frame", report->allocations);
+  cJSON_AddNumberToObject(root, "copied_up_bytes_per_frame", report->up);
+  cJSON_AddNumberToObject(root, "copied_down_bytes_per_frame", report->down);
+  cJSON_AddNumberToObject(root, "staged_bytes_per_frame", report->staged);
   cJSON_AddNumberToObject(root, "joules_per_frame", report->joules);
   cJSON *rows = cJSON_AddArrayToObject(root, "rows");
   for (int i = 0; i < report->row_count; i++)

@@ -42,6 +42,7 @@ struct report {
   struct prepared_info prepared;
   double first_frame_ms;               /* from the start of the process to the first picture */
   double launches, waits, allocations; /* of the device, a frame */
+  double up, down, staged;             /* bytes of pixels that were copied, a frame: see device_counters */
   double joules;                       /* that the device takes for a frame; 0: unknown */
   size_t peak_bytes;                   /* of the process */
   const char *source;                  /* what was rendered */

@@ -17,21 +17,25 @@ struct hardware;
 struct source;
 struct sound_tap;
 
+/* Software decoders give the first, those in hardware the second, and the third with ten bits. */
+enum pattern_pixels { PATTERN_YUV420P, PATTERN_NV12, PATTERN_P010 };
+
 struct source_options {
   bool live;  /* newest frame matters, not every frame: slice threads only, small buffers, no read-ahead */
   bool loop;  /* start again at the end */
   bool alpha; /* frames come with theirs, in RGBA or BGRA; those that have none are an error */
-  const char *input_format;  /* FFmpeg demuxer or device ("v4l2", "x11grab", "lavfi"); NULL: found from the name */
-  const char *input_options; /* "key=value:key=value" for it; NULL: none */
-  int width, height;         /* wanted of a camera, screen or pattern; 0: its own choice */
-  double fps;                /* likewise */
-  double start;              /* seconds into the input of the first frame given out */
-  double duration;           /* seconds of input; 0: all */
-  double read_timeout;       /* live: seconds of silence after which a stream or camera is lost; 0: none */
-  const atomic_bool *stop;   /* set from anywhere, it interrupts opening and reading alike; NULL: none */
-  struct mirror *mirror;     /* whether frames come mirrored, from the next on; NULL: never */
-  struct sound_tap *tap;     /* gets the sound beside the frames; NULL: nobody wants it */
-  struct gpu gpu;            /* that reads the frames; without impl: none does */
+  const char *input_format;   /* FFmpeg demuxer or device ("v4l2", "x11grab", "lavfi"); NULL: found from the name */
+  const char *input_options;  /* "key=value:key=value" for it; NULL: none */
+  int width, height;          /* wanted of a camera, screen or pattern; 0: its own choice */
+  enum pattern_pixels pixels; /* of the pattern */
+  double fps;                 /* wanted likewise */
+  double start;               /* seconds into the input of the first frame given out */
+  double duration;            /* seconds of input; 0: all */
+  double read_timeout;        /* live: seconds of silence after which a stream or camera is lost; 0: none */
+  const atomic_bool *stop;    /* set from anywhere, it interrupts opening and reading alike; NULL: none */
+  struct mirror *mirror;      /* whether frames come mirrored, from the next on; NULL: never */
+  struct sound_tap *tap;      /* gets the sound beside the frames; NULL: nobody wants it */
+  struct gpu gpu;             /* that reads the frames; without impl: none does */
   const struct hardware *hardware; /* decodes what it can on that GPU; NULL: software does */
   bool hardware_must;              /* what it cannot decode is an error */
   bool tell_left_out;              /* one line names what of the input the output will lack */

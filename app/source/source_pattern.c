@@ -21,7 +21,7 @@ struct pattern_source {
   bool marked; /* with a strip that stays readable (marker.h) in place of the number */
   uint64_t serial;
   int64_t started_ns;
-  struct host_pictures tiles, pictures;
+  struct host_pictures tiles, pictures, others;
   struct frame tile; /* the pattern twice each way, so that any shift of it is one rectangle */
 };
 
@@ -95,6 +95,7 @@ static void pattern_close(struct source *source) {
   frame_release(&pattern->tile);
   host_pictures_free(&pattern->tiles);
   host_pictures_free(&pattern->pictures);
+  host_pictures_free(&pattern->others);
   free(pattern);
 }
 
@@ -159,6 +160,38 @@ static bool wait_until(struct pattern_source *pattern, int64_t due_ns) {
   }
 }
 
+static void put_sample(uint8_t *row, int x, uint8_t value, bool ten_bits) {
+  row[ten_bits ? 2 * x + 1 : x] = value;
+  if (ten_bits)
+    row[2 * x] = 0;
+}
+
+/* Chroma in pairs, and with ten bits all samples on top of 16. */
+static int pair_chroma(struct pattern_source *pattern, struct frame *frame, struct error *err) {
+  struct frame from = *frame;
+  bool ten_bits = pattern->options.pixels == PATTERN_P010;
+  enum pixel_format format = ten_bits ? PIXEL_P010 : PIXEL_NV12;
+  if (host_pictures_take(&pattern->others, format, from.width, from.height, frame, err))
+    return -1;
+  for (int plane = 0; plane < 3; plane++)
+    for (int y = 0; y < frame_rows(PIXEL_YUV420P, plane, from.height); y++) {
+      const uint8_t *samples = from.plane[plane] + (ptrdiff_t)y * from.pitch[plane];
+      uint8_t *row = frame_plane(frame, plane ? 1 : 0) + (ptrdiff_t)y * frame->pitch[plane ? 1 : 0];
+      for (int x = 0; x < frame_row_bytes(PIXEL_YUV420P, plane, from.width); x++)
+        put_sample(row, plane ? 2 * x + plane - 1 : x, samples[x], ten_bits);
+    }
+  struct frame planes = *frame;
+  *frame = from;
+  frame->format = format;
+  frame->picture = planes.picture;
+  for (int i = 0; i < 3; i++) {
+    frame->plane[i] = planes.plane[i];
+    frame->pitch[i] = planes.pitch[i];
+  }
+  frame_release(&from);
+  return 0;
+}
+
 static int pattern_read(struct source *source, struct frame *frame, struct error *err) {
   struct pattern_source *pattern = (struct pattern_source *)source;
   uint64_t serial = pattern->serial;
@@ -191,13 +224,14 @@ static int pattern_read(struct source *source, struct frame *frame, struct error
   else
     draw_number(frame, (uint32_t)serial);
   pattern->serial++;
-  return 1;
+  return pattern->options.pixels == PATTERN_YUV420P || !pair_chroma(pattern, frame, err) ? 1 : -1;
 }
 
 static void pattern_info(const struct source *source, struct source_info *info) {
   const struct pattern_source *pattern = (const struct pattern_source *)source;
-  snprintf(info->description, sizeof info->description, "test pattern %dx%d, %g fps", pattern->width, pattern->height,
-           pattern->fps);
+  static const char *const pixels[] = {[PATTERN_YUV420P] = "", [PATTERN_NV12] = " nv12", [PATTERN_P010] = " p010"};
+  snprintf(info->description, sizeof info->description, "test pattern %dx%d%s, %g fps", pattern->width, pattern->height,
+           pixels[pattern->options.pixels], pattern->fps);
   info->width = pattern->width;
   info->height = pattern->height;
   info->shape = (double)pattern->width / pattern->height;

@@ -559,6 +559,19 @@ int device_settle(struct device *device, struct error *err) {
   return device->impl->settle(device, err);
 }
 
+static void describe_sources(struct profile *profile, const struct plan *plan, const struct run_params *params,
+                             const struct frame *frames) {
+  for (int i = 0; i < plan->op_count; i++) {
+    int source = plan->ops[i].type == OP_PIXELS_IN ? plan->ops[i].pixels_in.source : -1;
+    if (source < 0)
+      continue;
+    const struct frame *frame = &frames[source];
+    const struct geometry *g = &params->geometry[source];
+    double part = (double)g->source_w * (double)g->source_h / ((double)frame->width * frame->height);
+    profile_describe_source(profile, plan, i, frame, part);
+  }
+}
+
 int device_profile(struct device *device, struct program *program, const struct run_params *params,
                    const struct frame *frames, const struct profile_request *request, struct profile *profile,
                    struct error *err) {
@@ -574,8 +587,10 @@ int device_profile(struct device *device, struct program *program, const struct 
                    ? error_set(err, STATUS_FAILED, "profile: out of memory")
                    : device->impl->profile(device, program, params, frames, &picture, request, profile, err);
   frame_release(&picture);
-  if (status == 0)
+  if (status == 0) {
     profile_describe(profile, program->plan, program->element);
+    describe_sources(profile, program->plan, params, frames);
+  }
   for (int i = 0; status == 0 && program->plan->region_count && i < profile->count; i++)
     profile->rows[i].runs = run_op_runs(program->plan, i, params);
   if (status < 0)

@@ -5,7 +5,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "unet/base/frame.h"
 #include "unet/plan/plan.h"
+
+static const double rgba_bytes = 4; /* of a pixel */
 
 int profile_init(struct profile *profile, int count) {
   *profile = (struct profile){.rows = calloc((size_t)count + 1, sizeof *profile->rows), .count = count};
@@ -54,10 +57,10 @@ void profile_bytes(const struct plan *plan, const struct element *elements, int 
     double size = resource ? element : (double)element_size(elements[plan_place(plan, writes[i])]);
     *activations += elements_written(op, writes[i]) * size;
   }
-  if (op->type == OP_PIXELS_IN) /* a frame's bytes depend on its format: as RGBA */
-    *activations += 4.0 * (double)tensor_rows(op->pixels_in.y);
+  if (op->type == OP_PIXELS_IN) /* where no frame is known */
+    *activations += rgba_bytes * (double)tensor_rows(op->pixels_in.y);
   if (op->type == OP_PIXELS_OUT)
-    *activations += 4.0 * (double)tensor_rows(op->pixels_out.x);
+    *activations += rgba_bytes * (double)tensor_rows(op->pixels_out.x);
 }
 
 /* --- words --- */
@@ -116,6 +119,11 @@ static double at_rate(double amount, double rate) {
   return rate > 0 ? amount / rate * 1e6 : 0;
 }
 
+static double floor_of(const struct profile_row *row, const struct profile_roof *roof) {
+  return fmax(at_rate(row->flops, roof->flops),
+              fmax(at_rate(row->weight_bytes, roof->memory), at_rate(row->activation_bytes, roof->cache)));
+}
+
 void profile_describe(struct profile *profile, const struct plan *plan, const struct element *elements) {
   const struct profile_roof *roof = &profile->roof;
   for (int i = 0; i < profile->count; i++) {
@@ -131,9 +139,18 @@ void profile_describe(struct profile *profile, const struct plan *plan, const st
     row->runs = plan_op_runs(plan, i);
     row->flops = op_flops(op);
     profile_bytes(plan, elements, i, roof->element, &row->weight_bytes, &row->activation_bytes);
-    row->floor_us = fmax(at_rate(row->flops, roof->flops),
-                         fmax(at_rate(row->weight_bytes, roof->memory), at_rate(row->activation_bytes, roof->cache)));
+    row->floor_us = floor_of(row, roof);
   }
+}
+
+void profile_describe_source(struct profile *profile, const struct plan *plan, int op, const struct frame *frame,
+                             double part) {
+  struct profile_row *row = &profile->rows[op];
+  struct tensor y = plan->ops[op].pixels_in.y;
+  snprintf(row->shape, sizeof row->shape, "%dx%d %s to %dx%d", frame->width, frame->height,
+           frame_format_name(frame->format), y.w, y.h);
+  row->activation_bytes += part * (double)frame_bytes(frame) - rgba_bytes * (double)tensor_rows(y);
+  row->floor_us = floor_of(row, &profile->roof);
 }
 
 /* --- estimates --- */

@@ -7,6 +7,7 @@
 #include <stdint.h>
 
 struct element;
+struct frame;
 struct plan;
 
 enum { PROFILE_LAUNCHES_MAX = 8 };
@@ -76,6 +77,9 @@ void profile_bytes(const struct plan *plan, const struct element *elements, int 
 /* Fills what follows from the plan and the elements of its temporaries and states (plan_place). Sizes of weights and
  * floors are the roof's. */
 void profile_describe(struct profile *profile, const struct plan *plan, const struct element *elements);
+/* Of an OP_PIXELS_IN, which takes a part of a frame, what follows from that. */
+void profile_describe_source(struct profile *profile, const struct plan *plan, int op, const struct frame *frame,
+                             double part);
 
 /* The mean of the middle half of the values, which are sorted; *spread (may be NULL) gets its standard error: the
  * width of that half by the root of the count, 1.08 times it where values scatter normally. */
