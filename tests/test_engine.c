@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "fixture.h"
+#include "hidden_picture.h"
 #include "rig.h"
 #include "unet/engine/engine_impl.h"
 #include "unet/model/plans.h"
@@ -744,8 +745,9 @@ static uint8_t *masked(struct rig *rig, enum pixel_format format, enum mask_chan
   uint8_t pixels[4 * MASK_WIDTH * MASK_HEIGHT];
   struct frame mask = {.format = format};
   fill_mask(&mask, pixels);
-  must(engine_set_mask(rig->engine, &mask, channel, &rig->err), &rig->err);
-  memset(pixels, 128, sizeof pixels); /* it was copied */
+  struct frame hidden = hidden_copy(&mask);
+  must(engine_set_mask(rig->engine, &hidden, channel, &rig->err), &rig->err);
+  frame_release(&hidden); /* it was copied */
   return generate_default(rig);
 }
 

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "app/run/outputs.h"
+#include "tests/hidden_picture.h"
 #include "unet/base/platform.h"
 
 enum { WRITES_MAX = 4000, MANY = 100, PATIENCE_MS = 20000 };
@@ -400,6 +401,9 @@ static void test_covers(void **state) {
   struct frame out, red = plain(PIXEL_RGBA, 16, 8, (const uint8_t[]){200, 0, 0, 255});
   struct frame green = plain(PIXEL_RGBA, 16, 8, (const uint8_t[]){0, 200, 0, 255});
   struct frame blue = plain(PIXEL_BGRA, 64, 64, (const uint8_t[]){200, 0, 0, 255});
+  hidden_replace(&red);
+  hidden_replace(&green);
+  hidden_replace(&blue);
   struct covered shown = {.picture = red, .held = green, .source = blue};
   assert_int_equal(covering_apply(&covering, &shown, &out, NULL), 0);
   assert_ptr_equal(out.picture, red.picture); /* not copied */

@@ -12,6 +12,7 @@
 #include "app/window/present.h"
 #include "app/window/window.h"
 #include "tests/fixture.h"
+#include "tests/hidden_picture.h"
 
 enum { WIDTH = 96, HEIGHT = 64 };
 
@@ -77,7 +78,9 @@ static void exact_in_its_own_size(void **state) {
   (void)state;
   struct frame picture = {0};
   fill_random(&picture, PIXEL_RGBA, WIDTH, HEIGHT);
+  hidden_replace(&picture);
   present_picture(present, &picture);
+  frame_wait(&picture, MEMORY_HOST, NULL);
   for (int bicubic = 0; bicubic < 2; bicubic++) {
     struct present_view view = plain_view();
     view.bicubic = bicubic;

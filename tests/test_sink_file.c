@@ -20,6 +20,7 @@
 
 #include "app/sink/sink.h"
 #include "tests/clips.h"
+#include "tests/hidden_picture.h"
 
 #define FFMPEG "ffmpeg -nostdin -v error -y "
 
@@ -255,6 +256,7 @@ static int write_held(struct sink *sink, struct host_pictures *pictures, struct 
       for (int y = 0; y < frame_rows(frame->format, plane, SIDE); y++)
         memset(frame_plane(frame, plane) + y * frame->pitch[plane], plane ? 128 + i : 16 + (y + i) % 200,
                (size_t)frame_row_bytes(frame->format, plane, SIDE));
+    hidden_replace(frame);
     frame->pts = i * 1000 / FPS;
     assert_int_equal(sink_write(sink, frame, NULL), 0);
     int held = 0;
@@ -285,6 +287,7 @@ static void test_pictures_are_let_go(void **state) {
     assert_int_equal(open_file(&sink, other, NULL, NULL), 0);
     for (int j = 0; j < FRAMES; j++) {
       struct frame copied = frames[j];
+      frame_wait(&copied, MEMORY_HOST, NULL);
       copied.picture = NULL;
       assert_int_equal(sink_write(sink, &copied, NULL), 0);
     }

@@ -2,6 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "unet/base/picture.h"
 #include "unet/engine/engine_impl.h"
 
 /* Brightness of a pixel, 0 to 1; a little outside for YUV of limited range. */
