@@ -95,19 +95,66 @@ static int rounded(int wish) {
   return wish > 0 ? (wish + MULTIPLE / 2) / MULTIPLE * MULTIPLE : NATIVE;
 }
 
+struct fake_picture {
+  struct picture base;
+  uint8_t *there; /* what the host's part will be when somebody waits for it; NULL: it is */
+  size_t bytes;
+  pthread_mutex_t lock;
+};
+
 static int make_picture(void *opaque, struct picture *picture, struct error *err) {
   const struct engine *engine = opaque;
   picture->memory = MEMORY_HOST;
+  struct fake_picture *fake = (struct fake_picture *)picture;
+  fake->bytes = engine->bytes;
+  pthread_mutex_init(&fake->lock, NULL);
   picture->template.plane[0] = calloc(1, engine->bytes);
   return picture->template.plane[0] ? 0 : error_set(err, STATUS_FAILED, "no memory");
 }
 
+/* As a device that keeps the picture. */
+static void hide_picture(struct picture *picture) {
+  enum { POISON = 0xa5 };
+  struct fake_picture *fake = (struct fake_picture *)picture;
+  uint8_t *host = frame_plane(&picture->template, 0);
+  fake->there = malloc(fake->bytes);
+  if (!fake->there)
+    return;
+  memcpy(fake->there, host, fake->bytes);
+  memset(host, POISON, fake->bytes);
+}
+
+static void show_picture(struct picture *picture, bool copies) {
+  struct fake_picture *fake = (struct fake_picture *)picture;
+  pthread_mutex_lock(&fake->lock);
+  if (fake->there && copies)
+    memcpy(frame_plane(&picture->template, 0), fake->there, fake->bytes);
+  free(fake->there);
+  fake->there = NULL;
+  pthread_mutex_unlock(&fake->lock);
+}
+
+static int wait_for_picture(struct picture *picture, enum memory kind, struct error *err) {
+  (void)err;
+  if (kind == MEMORY_HOST)
+    show_picture(picture, true);
+  return 0;
+}
+
+static void recycle_picture(struct picture *picture) {
+  show_picture(picture, false);
+}
+
 static void free_picture(struct picture *picture) {
+  pthread_mutex_destroy(&((struct fake_picture *)picture)->lock);
   free(frame_plane(&picture->template, 0));
 }
 
-static const struct picture_owner owner = {
-    .bytes = sizeof(struct picture), .make = make_picture, .destroy = free_picture};
+static const struct picture_owner owner = {.bytes = sizeof(struct fake_picture),
+                                           .make = make_picture,
+                                           .recycle = recycle_picture,
+                                           .destroy = free_picture,
+                                           .wait = wait_for_picture};
 
 /* As many as are in flight, and as the caller said, with room for the largest handle's. */
 static int make_pictures(struct engine *engine, const struct engine_shape *shape, struct error *err) {
@@ -341,6 +388,8 @@ int engine_submit(struct engine *engine, const struct engine_request *request, s
   const struct engine_shape *shape = &request->prepared->info.shape;
   const struct controls *controls = request->controls;
   const struct frame *frame = shape->text_to_image || request->drain ? NULL : request->frame;
+  if (frame && frame_wait(frame, MEMORY_HOST, err) < 0)
+    return -1;
   if (record.submitted + 1 == script.fail_at_submit &&
       (!script.failing_engines || engine->number <= script.failing_engines))
     return error_set(err, STATUS_DEVICE, "the fake device fails as told");
@@ -366,7 +415,8 @@ int engine_submit(struct engine *engine, const struct engine_request *request, s
                                 .sampler = shape->sampler,
                                 .steps = shape->steps,
                                 .chunks = shape->chunks,
-                                .guidance = shape->guidance};
+                                .guidance = shape->guidance,
+                                .on_device = request->on_device};
   record.unset_prompt_used |= !engine->prompts[controls->prompt];
   for (int i = 0; i < SLOT_PRESETS; i++)
     record.unset_prompt_used |= controls->blend[i] > 0 && !engine->prompts[SLOT_PRESET_1 + i];
@@ -382,6 +432,8 @@ int engine_submit(struct engine *engine, const struct engine_request *request, s
   picture.captured_ns = request->identity.captured_ns;
   picture.serial = request->identity.serial;
   paint(shape, &picture, controls, frame);
+  if (request->on_device)
+    hide_picture(picture.picture);
   entry->input = frame ? frame->plane[0] : NULL;
   entry->control = request->control_frame ? request->control_frame->plane[0] : NULL;
   entry->output = picture.plane[0];

@@ -41,6 +41,7 @@ struct fake_submit {
   enum sampler sampler;
   int steps, chunks;           /* the handle's; prompts that begin with "long" have two chunks */
   enum guidance_mode guidance; /* the handle is for it */
+  bool on_device;              /* the picture's pixels are poison until they are waited for */
   int engine;                  /* which one it was, from 1, in the order of opening */
 };
 
