@@ -12,7 +12,7 @@
 #include "tests/clips.h"
 #include "tests/program.h"
 
-enum { NO_WINDOW = 6, DEVICE_FAILED = 5, SKIPPED = 77, FRAMES = 40 };
+enum { NO_WINDOW = 6, DEVICE_FAILED = 5, INPUT_FAILED = 3, SKIPPED = 77, FRAMES = 40 };
 
 #define SAMPLE "\"${REVERIE_DATA_DIR:-$REVERIE_ASSETS}/sample.mp4\""
 
@@ -57,6 +57,20 @@ static void test_same_bits(void **state) {
     program_expect(0, "40 frames", "render " SAMPLE " hash:%d.txt --frames %d --device cuda %s", i, FRAMES, ways[i]);
   shell("cmp 0.txt 1.txt && cmp 0.txt 2.txt && test $(grep '^[0-9]' 0.txt | cut -d' ' -f3 | sort -u | wc -l) = %d",
         FRAMES);
+}
+
+/* Whoever decodes. */
+static void test_same_bits_decoded_there(void **state) {
+  (void)state;
+  struct outcome outcome;
+  program_run(&outcome, "render " SAMPLE " hash:nvdec.txt --frames %d --device cuda --hwdec nvdec", FRAMES);
+  if (outcome.status == INPUT_FAILED) {
+    print_message("  skipped: %s", outcome.said);
+    skip();
+  }
+  assert_int_equal(outcome.status, 0);
+  program_expect(0, "40 frames", "render " SAMPLE " hash:no.txt --frames %d --device cuda --hwdec no", FRAMES);
+  shell("cmp nvdec.txt no.txt");
 }
 
 static void test_whole_clip(void **state) {
@@ -134,6 +148,7 @@ int main(int argc, char **argv) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_like_the_cpu),
       cmocka_unit_test(test_same_bits),
+      cmocka_unit_test(test_same_bits_decoded_there),
       cmocka_unit_test(test_whole_clip),
       cmocka_unit_test(test_bench),
       cmocka_unit_test(test_window_without_a_screen),

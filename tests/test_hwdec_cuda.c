@@ -1,0 +1,240 @@
+/* NVDEC against software: the same pictures to the bit, in mid-stream, after seeking and across loops.
+ *
+ *   test_hwdec_cuda [FOLDER [time]]      FOLDER has the clips already; skipped where there is no NVDEC
+ *
+ * With time: what a picture costs, for people. */
+#include "tests/cmocka_all.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include <libavutil/log.h>
+
+#include "app/source/hardware.h"
+#include "app/source/source.h"
+#include "tests/clips.h"
+#include "tests/next_frame.h"
+#include "unet/devices.h"
+
+#define FFMPEG "ffmpeg -nostdin -v error -y "
+
+enum { SKIPPED = 77, PICTURES_MOST = 120, WARM = 30, TIMED = 300 };
+
+static const char *folder; /* of clips that are there; NULL: they are made */
+static struct gpu gpu;
+
+static void print_line(void *opaque, enum log_level level, const char *text) {
+  (void)opaque;
+  if (level <= LOG_DEBUG)
+    fprintf(stderr, "# %s\n", text);
+}
+
+static const struct log lines = {.line = print_line};
+
+static const char *path_of(const char *name) {
+  static char path[1024];
+  if (!folder)
+    return clip(name);
+  snprintf(path, sizeof path, "%s/%s", folder, name);
+  return path;
+}
+
+static struct source *open_clip(const char *name, const struct source_options *options) {
+  struct source *source;
+  struct error err;
+  if (source_open(&source, path_of(name), options, &err))
+    fail_msg("%s", err.message);
+  return source;
+}
+
+static uint64_t add(uint64_t hash, unsigned value) {
+  return (hash ^ value) * 0x100000001b3;
+}
+
+/* Of its samples, in whichever order of planes. */
+static uint64_t hash_frame(const struct frame *frame) {
+  uint64_t hash = 0xcbf29ce484222325;
+  bool packed = frame->format == PIXEL_NV12 || frame->format == PIXEL_P010;
+  int bytes = frame->format == PIXEL_P010 ? 2 : 1;
+  for (int i = 0; i < 3; i++) {
+    int plane = packed && i == 2 ? 1 : i, step = packed && i ? 2 * bytes : bytes, first = packed && i == 2 ? bytes : 0;
+    for (int y = 0; y < frame_rows(frame->format, plane, frame->height); y++) {
+      const uint8_t *row = frame->plane[plane] + (ptrdiff_t)y * frame->pitch[plane];
+      for (int x = first; x < frame_row_bytes(frame->format, plane, frame->width); x += step)
+        hash = add(hash, bytes == 2 ? *(const uint16_t *)(row + x) : row[x]);
+    }
+  }
+  return hash;
+}
+
+struct given {
+  int count;
+  uint64_t hash[PICTURES_MOST];
+  int64_t pts[PICTURES_MOST];
+};
+
+static void read_clip(const char *name, const struct source_options *options, struct given *given) {
+  struct source *source = open_clip(name, options);
+  struct source_info info;
+  struct frame frame = {0};
+  struct error err;
+  int got = 1;
+  given->count = 0;
+  while (given->count < PICTURES_MOST && (got = next_frame(source, &frame, &err)) > 0) {
+    assert_int_equal(frame_on_gpu(&frame, &gpu.id), options->hardware != NULL);
+    assert_int_equal(frame_pinned(&frame), !options->hardware);
+    if (frame_wait(&frame, MEMORY_HOST, &err))
+      fail_msg("%s", err.message);
+    given->hash[given->count] = hash_frame(&frame);
+    given->pts[given->count++] = frame.pts;
+  }
+  if (got < 0)
+    fail_msg("%s", err.message);
+  source_get_info(source, &info);
+  if (options->hardware)
+    assert_string_equal(info.hardware, "nvdec");
+  frame_release(&frame);
+  source_close(&source);
+}
+
+/* Of the clip's first pictures, with what options say beside. */
+static void compare(const char *name, struct source_options options) {
+  static struct given software, hardware;
+  options.gpu = gpu;
+  options.log = &lines;
+  read_clip(name, &options, &software);
+  options.hardware = &hardware_nvdec;
+  options.hardware_must = true;
+  read_clip(name, &options, &hardware);
+  assert_true(software.count > 10);
+  assert_int_equal(software.count, hardware.count);
+  for (int i = 0; i < software.count; i++)
+    if (software.hash[i] != hardware.hash[i] || software.pts[i] != hardware.pts[i])
+      fail_msg("%s: picture %d is another", name, i);
+}
+
+static void test_same_pictures(void **state) {
+  (void)state;
+  compare("eight.mp4", (struct source_options){0});
+  compare("ten.mkv", (struct source_options){0});
+  compare("eight.mp4", (struct source_options){.live = true});
+}
+
+static void test_same_elsewhere(void **state) {
+  (void)state;
+  compare("eight.mp4", (struct source_options){.start = 0.5});
+  compare("eight.mp4", (struct source_options){.loop = true});
+  compare("ten.mkv", (struct source_options){.loop = true, .start = 0.3});
+}
+
+/* Pictures that are held keep what is in them while decoding goes on. */
+static void test_held(void **state) {
+  (void)state;
+  const struct source_options options = {.gpu = gpu, .hardware = &hardware_nvdec, .hardware_must = true, .log = &lines};
+  static struct given software;
+  struct frame frames[HARDWARE_HOLDS + 6];
+  struct error err;
+  read_clip("eight.mp4", &(struct source_options){.gpu = gpu, .log = &lines}, &software);
+  struct source *source = open_clip("eight.mp4", &options);
+  for (int i = 0; i < HARDWARE_HOLDS + 6; i++) {
+    assert_int_equal(source_read(source, &frames[i], &err), 1);
+    assert_int_equal(frame_on_gpu(&frames[i], &gpu.id), i < HARDWARE_HOLDS);
+  }
+  source_close(&source);
+  for (int i = 0; i < HARDWARE_HOLDS + 6; i++) {
+    if (frame_wait(&frames[i], MEMORY_HOST, &err))
+      fail_msg("%s", err.message);
+    assert_true(hash_frame(&frames[i]) == software.hash[i]);
+    frame_release(&frames[i]);
+  }
+}
+
+/* --- times --- */
+
+static double seconds_of(clockid_t clock) {
+  struct timespec now;
+  clock_gettime(clock, &now);
+  return (double)now.tv_sec + (double)now.tv_nsec * 1e-9;
+}
+
+static void time_clip(const char *name, const char *what, bool live, const struct hardware *hardware, bool pinned) {
+  struct source_options options = {.live = live, .loop = true, .hardware = hardware, .log = &lines};
+  struct frame frame = {0};
+  struct error err;
+  static const clockid_t clocks[] = {CLOCK_MONOTONIC, CLOCK_THREAD_CPUTIME_ID, CLOCK_PROCESS_CPUTIME_ID};
+  double from[3] = {0};
+  if (hardware || pinned)
+    options.gpu = gpu;
+  struct source *source = open_clip(name, &options);
+  for (int i = 0; i < WARM + TIMED; i++) {
+    for (int k = 0; k < 3 && i == WARM; k++)
+      from[k] = seconds_of(clocks[k]);
+    if (next_frame(source, &frame, &err) != 1)
+      fail_msg("%s", err.message);
+  }
+  double each = 1e6 / TIMED;
+  printf("%-10s %-22s %8.0f us a frame, reading thread %7.0f us of CPU, process %7.0f\n", name, what,
+         (seconds_of(clocks[0]) - from[0]) * each, (seconds_of(clocks[1]) - from[1]) * each,
+         (seconds_of(clocks[2]) - from[2]) * each);
+  frame_release(&frame);
+  source_close(&source);
+}
+
+static int time_all(void) {
+  static const char *const names[] = {"hd.mp4", "uhd.mkv"};
+  for (int i = 0; i < 2; i++) {
+    time_clip(names[i], "software, live", true, NULL, false);
+    time_clip(names[i], "software pinned, live", true, NULL, true);
+    time_clip(names[i], "software, render", false, NULL, false);
+    time_clip(names[i], "software pinned, render", false, NULL, true);
+    time_clip(names[i], "nvdec, live", true, &hardware_nvdec, true);
+    time_clip(names[i], "nvdec, render", false, &hardware_nvdec, true);
+  }
+  return 0;
+}
+
+/* --- */
+
+static bool decodes(void) {
+  const struct source_options options = {.gpu = gpu, .hardware = &hardware_nvdec, .hardware_must = true};
+  struct source *source;
+  struct frame frame = {0};
+  struct error err;
+  int got = source_open(&source, path_of("eight.mp4"), &options, &err) ? -1 : source_read(source, &frame, &err);
+  frame_release(&frame);
+  source_close(&source);
+  if (got != 1)
+    printf("skipped: %s\n", err.message);
+  return got == 1;
+}
+
+static void make_clips(void) {
+  shell(FFMPEG "-f lavfi -i testsrc2=s=352x290:r=25:d=2 -c:v libx264 -preset veryfast -bf 3 -g 15 eight.mp4");
+  shell(FFMPEG "-f lavfi -i testsrc2=s=352x288:r=25:d=1 -pix_fmt yuv420p10le -c:v libx265 -x265-params "
+               "log-level=none:keyint=10 ten.mkv");
+}
+
+int main(int count, char **args) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(test_same_pictures),
+      cmocka_unit_test(test_same_elsewhere),
+      cmocka_unit_test(test_held),
+  };
+  av_log_set_level(AV_LOG_ERROR);
+  folder = count > 1 ? args[1] : NULL;
+  if (!devices_find_gpu("cuda", &gpu)) {
+    printf("skipped: there is no GPU\n");
+    return SKIPPED;
+  }
+  if (!folder && !clips_open())
+    return SKIPPED;
+  if (!folder)
+    make_clips();
+  bool here = decodes();
+  int status = !here ? SKIPPED : count > 2 ? time_all() : cmocka_run_group_tests(tests, NULL, NULL);
+  if (!folder)
+    clips_close();
+  return status;
+}
