@@ -105,6 +105,22 @@ static void files_are_those_of_the_command_line(void **unused) {
   hub_close(&place.hub);
 }
 
+static void words_are_a_line_of_utf8(void **unused) {
+  (void)unused;
+  static const char *const refused[] = {"two\nlines", "\x1b[31m", "a\x7f", "a\xff\xfe", "a\xed\xa0\x80", "\xc2\x85"};
+  struct place place;
+  struct error err;
+  open_place(&place);
+  for (size_t i = 0; i < sizeof refused / sizeof *refused; i++) {
+    assert_int_equal(hub_set_text(place.hub, PARAMETER_PROMPT, 1, refused[i], &err), -1);
+    assert_int_equal(hub_parse(place.hub, PARAMETER_NEGATIVE, 0, refused[i], &err), -1);
+    assert_non_null(strstr(err.message, "one line"));
+  }
+  assert_false(hub_take(place.hub, &place.state, 0));
+  assert_int_equal(hub_set_text(place.hub, PARAMETER_PROMPT, 1, "un caf\xc3\xa9, \xe6\xb0\xb4\xe5\xbd\xa9", &err), 0);
+  hub_close(&place.hub);
+}
+
 static void commands_run_as_keys_run_them(void **unused) {
   (void)unused;
   struct place place;
@@ -198,10 +214,11 @@ static void threads_may_set_at_once(void **unused) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(newest_value_wins_and_is_marked),    cmocka_unit_test(what_was_set_never_goes_back),
-      cmocka_unit_test(wrong_values_change_nothing),        cmocka_unit_test(files_are_those_of_the_command_line),
-      cmocka_unit_test(commands_run_as_keys_run_them),      cmocka_unit_test(observers_hear_of_changes),
-      cmocka_unit_test(one_looks_at_the_picture_at_a_time), cmocka_unit_test(threads_may_set_at_once),
+      cmocka_unit_test(newest_value_wins_and_is_marked), cmocka_unit_test(what_was_set_never_goes_back),
+      cmocka_unit_test(wrong_values_change_nothing),     cmocka_unit_test(files_are_those_of_the_command_line),
+      cmocka_unit_test(words_are_a_line_of_utf8),        cmocka_unit_test(commands_run_as_keys_run_them),
+      cmocka_unit_test(observers_hear_of_changes),       cmocka_unit_test(one_looks_at_the_picture_at_a_time),
+      cmocka_unit_test(threads_may_set_at_once),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

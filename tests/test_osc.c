@@ -197,6 +197,8 @@ static void what_is_wrong_is_refused(void **state) {
       {"/reverie/strength", "b", "a number is needed"},
       {"/reverie/prompt/1", "f:1", "a text is needed"},
       {"/reverie/prompt/1", longer, "at most 2047 bytes"},
+      {"/reverie/prompt/1", "s:two\nlines", "one line"},
+      {"/reverie/prompt/1", "s:\xff\xfe", "UTF-8"},
       {"/reverie/show", "s:nothing", "one of picture|map|beside"},
       {"/reverie/size", "i:512", "width and height"},
       {"/reverie/model", "s:/etc/passwd", "only what the command line names"},

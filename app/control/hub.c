@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <utf8proc.h>
+
 #include "app/flow/wait.h"
 #include "unet/base/platform.h"
 
@@ -100,6 +102,29 @@ int hub_check(const struct hub *hub, enum parameter id, int index, const char *t
   return 0;
 }
 
+/* UTF-8 without control characters, which files of presets and other programs can have. */
+static bool is_line(const char *text) {
+  utf8proc_int32_t character;
+  utf8proc_ssize_t bytes;
+  for (; *text; text += bytes) {
+    bytes = utf8proc_iterate((const utf8proc_uint8_t *)text, -1, &character);
+    if (bytes <= 0 || utf8proc_category(character) == UTF8PROC_CATEGORY_CC)
+      return false;
+  }
+  return true;
+}
+
+/* Presets may have what was typed on the command line; clients write lines. */
+static int check_text(const struct hub *hub, enum parameter id, int index, const char *text, struct error *err) {
+  char name[PARAMETER_NAME_MAX];
+  if (hub_check(hub, id, index, text, err))
+    return -1;
+  if (parameter_row(id)->type == TYPE_TEXT && is_free(id) && text && !is_line(text))
+    return error_set(err, STATUS_USAGE, "%s: a text is one line of UTF-8, without control characters",
+                     parameter_name(id, index, name));
+  return 0;
+}
+
 int hub_set_number(struct hub *hub, enum parameter id, int index, double number, struct error *err) {
   if (hub_check(hub, id, index, NULL, err))
     return -1;
@@ -111,7 +136,7 @@ int hub_set_number(struct hub *hub, enum parameter id, int index, double number,
 }
 
 int hub_set_text(struct hub *hub, enum parameter id, int index, const char *text, struct error *err) {
-  if (hub_check(hub, id, index, text, err))
+  if (check_text(hub, id, index, text, err))
     return -1;
   pthread_mutex_lock(&hub->lock);
   int status = parameters_set_text(&hub->wishes, id, index, text, err);
@@ -121,7 +146,7 @@ int hub_set_text(struct hub *hub, enum parameter id, int index, const char *text
 }
 
 int hub_parse(struct hub *hub, enum parameter id, int index, const char *text, struct error *err) {
-  if (hub_check(hub, id, index, text, err))
+  if (check_text(hub, id, index, text, err))
     return -1;
   pthread_mutex_lock(&hub->lock);
   int status = parameters_parse(&hub->wishes, id, index, text, err);

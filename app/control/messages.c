@@ -352,15 +352,6 @@ static int set_other(struct hub *hub, const struct property *property, const cJS
   return status;
 }
 
-static int set_string(struct hub *hub, const struct property *property, const char *text, struct error *err) {
-  char name[PARAMETER_NAME_MAX];
-  for (const char *at = text; *at; at++)
-    if ((unsigned char)*at < ' ' || *at == 0x7f)
-      return error_set(err, STATUS_USAGE, "%s: a text is one line, without control characters",
-                       parameter_name(property->id, property->index, name));
-  return hub_parse(hub, property->id, property->index, text, err);
-}
-
 static int set_property(struct messages *messages, const struct request *request, cJSON **data, struct error *err) {
   struct property property;
   const cJSON *value = request->argument[1];
@@ -375,7 +366,7 @@ static int set_property(struct messages *messages, const struct request *request
   if (type == TYPE_TEXT && cJSON_IsNull(value))
     return hub_set_text(messages->hub, property.id, property.index, NULL, err);
   if (cJSON_IsString(value))
-    return set_string(messages->hub, &property, value->valuestring, err);
+    return hub_parse(messages->hub, property.id, property.index, value->valuestring, err);
   if (cJSON_IsNumber(value) && (type == TYPE_REAL || type == TYPE_WHOLE))
     return hub_set_number(messages->hub, property.id, property.index, value->valuedouble, err);
   if (cJSON_IsBool(value) && type == TYPE_SWITCH)
