@@ -588,6 +588,32 @@ static void test_pattern_pixels(void **state) {
   }
 }
 
+static void *alloc_pinned(const struct gpu *gpu, size_t bytes) {
+  (void)gpu;
+  return malloc(bytes);
+}
+
+static void free_pinned(const struct gpu *gpu, void *memory) {
+  (void)gpu;
+  free(memory);
+}
+
+/* A GPU that is to read the pattern copies it by itself, whatever its format. */
+static void test_pattern_for_a_gpu(void **state) {
+  (void)state;
+  static const struct gpu_impl impl = {.alloc_host = alloc_pinned, .free_host = free_pinned};
+  for (int pixels = PATTERN_YUV420P; pixels <= PATTERN_P010; pixels++) {
+    struct source_options options = {.pixels = (enum pattern_pixels)pixels, .gpu = {.impl = &impl}};
+    struct source *source = open_clip("pattern:64x64", &options);
+    struct frame frame = {0};
+    struct error err;
+    assert_int_equal(next_frame(source, &frame, &err), 1);
+    assert_true(frame_pinned(&frame));
+    frame_release(&frame);
+    source_close(&source);
+  }
+}
+
 /* A picture without the blocks, or with one of them wrong, has no number. */
 static void test_pattern_number_is_checked(void **state) {
   (void)state;
@@ -634,6 +660,7 @@ int main(void) {
       cmocka_unit_test(test_interrupt),
       cmocka_unit_test(test_pattern),
       cmocka_unit_test(test_pattern_pixels),
+      cmocka_unit_test(test_pattern_for_a_gpu),
       cmocka_unit_test(test_pattern_number_is_checked),
   };
   av_log_set_level(AV_LOG_QUIET);

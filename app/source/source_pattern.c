@@ -107,6 +107,7 @@ static int pattern_open(struct source **source, const char *spec, const struct s
   pattern->source.impl = &source_pattern;
   pattern->source.stop = options->stop;
   pattern->options = *options;
+  pattern->pictures.gpu = pattern->others.gpu = options->gpu;
   pattern->fps = options->fps > 0 ? options->fps : DEFAULT_FPS;
   if (parse_size(pattern, spec, err) || draw_tile(pattern, err)) {
     pattern_close(&pattern->source);
