@@ -98,6 +98,7 @@ static const struct gpu fake_gpu = {.impl = &fake_impl, .id = {.uuid = {1}}};
 
 static struct {
   bool absent;      /* it cannot be opened */
+  bool cuts;        /* its pictures are to be cut on the left */
   int refuses_from; /* packets until it does not take what comes; 0: it takes all */
   int fails_from;   /* packets until nothing works; 0: it goes on */
   int sent, opened;
@@ -165,6 +166,7 @@ static void make_surface(AVFrame *frame) {
   surface->data[0] = data;
   surface->data[1] = data + luma;
   surface->linesize[0] = surface->linesize[1] = pitch;
+  surface->crop_left = hardware_state.cuts ? 8 : 0;
   surface->hw_frames_ctx = av_buffer_ref(hardware_state.frames[deep]);
   av_frame_unref(frame);
   av_frame_move_ref(frame, surface);
@@ -318,7 +320,7 @@ enum { CLIPS = sizeof clips / sizeof *clips };
 static void reset(void) {
   gpu_state.allocated = gpu_state.downloads = 0;
   gpu_state.full = false;
-  hardware_state.absent = false;
+  hardware_state.absent = hardware_state.cuts = false;
   hardware_state.refuses_from = hardware_state.fails_from = hardware_state.opened = 0;
 }
 
@@ -459,9 +461,10 @@ static void test_not_taken(void **state) {
   (void)state;
   const struct source_options options = with_hardware();
   read_clip("h264.mp4", &in_software, 0, &plain);
-  for (int way = 0; way < 5; way++) {
+  for (int way = 0; way < 6; way++) {
     reset();
     hardware_state.absent = way == 0;
+    hardware_state.cuts = way == 5;
     hardware_state.fails_from = way == 1 ? 1 : way == 2 ? 3 : 0;
     hardware_state.refuses_from = way == 3 ? 1 : way == 4 ? 2 : 0;
     read_clip("h264.mp4", &options, 0, &given);
@@ -600,6 +603,11 @@ static void test_changed(void **state) {
   assert_same(&plain, &given);
   assert_true(given.pictures[0].width < given.pictures[0].height && given.pictures[0].pinned);
   assert_int_equal(hardware_state.opened, 1); /* of the clip before */
+  assert_all_freed();
+  options.hardware_must = true;
+  read_clip("turned.mp4", &options, 0, &given);
+  assert_same(&plain, &given);
+  assert_int_equal(hardware_state.opened, 2);
   assert_all_freed();
 }
 

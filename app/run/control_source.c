@@ -88,6 +88,7 @@ int control_source_open(struct control_source **out, const struct control_source
                                              .duration = first->duration,
                                              .read_timeout = first->read_timeout,
                                              .stop = first->stop,
+                                             .gpu = first->gpu,
                                              .log = &control->log};
   mailbox_init(&control->mailbox);
   pthread_mutex_init(&control->lock, NULL);

@@ -292,8 +292,12 @@ int decoder_receive(struct decoder *decoder, AVFrame *frame) {
   if (!hardware)
     return receive_software(decoder, frame);
   int code = hardware->receive(decoder->context, frame);
-  if (code >= 0)
+  if (code >= 0 && (frame->crop_left || frame->crop_top)) { /* FFmpeg cuts no surface there */
+    av_frame_unref(frame);
+    decoder->decoding.refused = true;
+  } else if (code >= 0) {
     note_given(decoder, frame);
+  }
   if (!has_failed(decoder, code))
     return code;
   code = fall_back(decoder, code);

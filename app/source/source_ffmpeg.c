@@ -47,6 +47,8 @@ static int find_decoder(struct ffmpeg_source *from, struct error *err) {
     about_orientation(from);
     if (decode_open(from, codec, err) == 0)
       return 0;
+    if (from->options.hardware_must) /* which stays as it is */
+      return -1;
   }
   return input_is_stream(from) && !from->pipe ? SOURCE_NOT_YET : -1;
 }

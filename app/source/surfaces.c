@@ -97,7 +97,7 @@ bool surfaces_is_one(const AVFrame *in) {
 bool surfaces_readable(const AVFrame *in, enum pixel_format *format) {
   enum AVPixelFormat pixels = ((const AVHWFramesContext *)in->hw_frames_ctx->data)->sw_format;
   *format = pixels == AV_PIX_FMT_P010LE ? PIXEL_P010 : PIXEL_NV12;
-  return (pixels == AV_PIX_FMT_NV12 || pixels == AV_PIX_FMT_P010LE) && !in->crop_left && !in->crop_top;
+  return pixels == AV_PIX_FMT_NV12 || pixels == AV_PIX_FMT_P010LE;
 }
 
 /* Pages for the planes, in the order and with the pitches of the surface. */
@@ -190,8 +190,6 @@ static int download(const struct gpu *gpu, const AVFrame *in, const AVFrame *cop
 int surfaces_bring_down(const struct gpu *gpu, AVFrame *in, struct error *err) {
   AVFrame *copy = make_copy(in);
   int status = copy ? download(gpu, in, copy, err) : error_set(err, STATUS_FAILED, "no memory for a decoded frame");
-  if (status == 0 && av_frame_apply_cropping(copy, 0) < 0)
-    status = error_set(err, STATUS_INPUT, "a decoded frame is cut to nothing");
   if (status == 0) {
     av_frame_unref(in);
     av_frame_move_ref(in, copy);

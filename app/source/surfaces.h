@@ -21,7 +21,7 @@ bool surfaces_readable(const AVFrame *in, enum pixel_format *format);
  * many are held that the decoder needs this one back; -1. */
 int surfaces_keep(struct surfaces *surfaces, const struct gpu *gpu, AVFrame *in, struct frame *frame,
                   struct error *err);
-/* Puts a copy in memory of the host's in the place of the surface, cut as the video says. */
+/* Puts a copy in memory of the host's in the place of the surface. */
 int surfaces_bring_down(const struct gpu *gpu, AVFrame *in, struct error *err);
 /* What is held lasts until it is released. */
 void surfaces_free(struct surfaces *surfaces);
