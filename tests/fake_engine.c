@@ -289,6 +289,11 @@ void engine_get_info(const struct engine *engine, struct engine_info *info) {
   *info = engine->info;
 }
 
+size_t engine_copied(const struct engine *engine) {
+  (void)engine;
+  return 100 * (size_t)record.collected;
+}
+
 int engine_in_flight(const struct engine *engine) {
   (void)engine;
   return record.submitted - record.collected;

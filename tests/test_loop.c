@@ -27,6 +27,7 @@ struct rig {
    * fails. */
   bool before, controlled; /* controlled: the engine has two controls, of which the second is switched off */
   int befores;
+  bool before_on_device;
   uint64_t before_serial, refused;
   struct frame control; /* that it gives to the request */
   double budget_ms;
@@ -103,6 +104,7 @@ static int note_before(void *opaque, struct engine *engine, struct engine_reques
   assert_int_equal(engine_in_flight(engine), 0); /* frames come one by one here */
   rig->befores++;
   rig->before_serial = frame->serial;
+  rig->before_on_device = request->on_device;
   request->control_frame = &rig->control;
   return rig->refused && frame->serial >= rig->refused ? error_set(err, STATUS_INPUT, "no mask") : 0;
 }
@@ -299,9 +301,11 @@ static void called_before_each_frame(void **state) {
   rig_start(&rig, &(struct fake_engine_script){0}, true);
   rig.control.plane[0] = seen;
   for (int i = 1; i < 4; i++) {
+    loop_set_on_device(rig.loop, i == 2);
     put_frame(&rig, i);
     assert_int_equal(expect_picture(&rig)->frame.serial, i);
     assert_int_equal(rig.before_serial, i);
+    assert_int_equal(rig.before_on_device, i == 2);
     assert_ptr_equal(fake_engine_submit(i - 1)->control, seen);
   }
   put_frame(&rig, 4);
@@ -309,6 +313,9 @@ static void called_before_each_frame(void **state) {
   assert_int_equal(mailbox_take(&rig.out, &mail, PATIENCE_MS), -1);
   assert_int_equal(fake_engine_log()->submitted, 3);
   assert_int_equal(rig.befores, 4);
+  struct loop_status status;
+  loop_get_status(rig.loop, &status);
+  assert_int_equal(status.copied, 3 * 100);
   rig_finish(&rig, -1);
 }
 

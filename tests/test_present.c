@@ -7,6 +7,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
 
 #include "unet/base/picture.h"
 #include "app/window/present.h"
@@ -26,7 +28,7 @@ static struct host_pictures pictures;
 
 static int open_present(void **state) {
   (void)state;
-  return present_open(&present, NULL);
+  return present_open(&present, NULL, NULL, NULL, NULL);
 }
 
 static int close_present(void **state) {
@@ -220,7 +222,7 @@ static void yuv_formats(void **state) {
         fill_yuv(&picture, formats[f], 90, 170);
         picture.matrix = (enum color_matrix)matrix;
         picture.range = (enum color_range)range;
-        present_input(present, &picture);
+        present_input(present, &picture, 1);
         draw(&view);
         for (int y = 0; y < HEIGHT; y++)
           for (int x = 0; x < WIDTH; x++) {
@@ -253,7 +255,7 @@ static void known_colors(void **state) {
     for (int p = 0; p < 3; p++)
       memset(frame_plane(&picture, p), known[i].yuv[p],
              (size_t)(picture.pitch[p] * frame_rows(PIXEL_YUV420P, p, HEIGHT)));
-    present_input(present, &picture);
+    present_input(present, &picture, 1);
     draw(&view);
     expect_near(7, 7, known[i].rgb, 3);
   }
@@ -266,7 +268,7 @@ static void rgb_formats(void **state) {
   const struct present_view view = plain_view();
   for (int bgra = 0; bgra < 2; bgra++) {
     fill_random(&picture, bgra ? PIXEL_BGRA : PIXEL_RGBA, WIDTH, HEIGHT);
-    present_input(present, &picture);
+    present_input(present, &picture, 1);
     draw(&view);
     for (int y = 0; y < HEIGHT; y++)
       for (int x = 0; x < WIDTH; x++) {
@@ -289,7 +291,7 @@ static void expect_fits(int pixel_width) {
     for (int x = 0; x < input.width; x++)
       memset(frame_plane(&input, 0) + y * input.pitch[0] + 4 * x, 60 + x * pixel_width, 4);
   input.sample_aspect = (float)pixel_width;
-  present_input(present, &input);
+  present_input(present, &input, 1);
   view.shape_w = view.shape_h = side;
   for (int i = 0; i < 3; i++) {
     view.fit = ways[i];
@@ -319,7 +321,7 @@ static void split(void **state) {
   fill_random(&picture, PIXEL_RGBA, WIDTH, HEIGHT);
   fill_random(&input, PIXEL_BGRA, WIDTH, HEIGHT);
   present_picture(present, &picture);
-  present_input(present, &input);
+  present_input(present, &input, 1);
   for (int at = 12; at < WIDTH; at += 30) {
     view.split = true;
     view.split_at = (float)at / WIDTH;
@@ -348,7 +350,7 @@ static void changing_inputs(void **state) {
   for (int i = 0; i < 20; i++) {
     enum pixel_format format = (enum pixel_format)(i % PIXEL_FORMATS);
     fill_random(&picture, format, 31 + i * 7, 17 + i * 5);
-    present_input(present, &picture);
+    present_input(present, &picture, 1);
     draw(&view);
   }
   frame_release(&picture);
@@ -395,6 +397,152 @@ static void what_lies_over_the_picture(void **state) {
   frame_release(&source);
 }
 
+static uint64_t show_input(const struct frame *input, float part) {
+  uint64_t before = present_count(present).bytes;
+  present_input(present, input, part);
+  return present_count(present).bytes - before;
+}
+
+/* What is right of the split need not come. */
+static void only_what_is_seen(void **state) {
+  (void)state;
+  static canvas whole;
+  struct frame picture = {0}, input = {0};
+  struct present_view view = plain_view();
+  view.fit = FIT_STRETCH;
+  view.split = true;
+  view.split_at = 0.25f;
+  fill_random(&picture, PIXEL_RGBA, WIDTH, HEIGHT);
+  present_picture(present, &picture);
+  for (int format = 0; format < PIXEL_FORMATS; format++) {
+    fill_random(&input, (enum pixel_format)format, 160, HEIGHT);
+    uint64_t all = show_input(&input, 1);
+    draw(&view);
+    memcpy(whole, shown, sizeof whole);
+    for (int fresh = 0; fresh < 2; fresh++) {
+      struct frame dark = {0};
+      take_picture(&dark, (enum pixel_format)format, 160 - 2 * fresh, HEIGHT);
+      for (int plane = 0; plane < frame_planes(dark.format); plane++)
+        memset(frame_plane(&dark, plane), 0,
+               (size_t)dark.pitch[plane] * (size_t)frame_rows(dark.format, plane, HEIGHT));
+      show_input(&dark, 1);
+      frame_release(&dark);
+      assert_true(show_input(&input, view.split_at) * 2 < all);
+      draw(&view);
+      assert_memory_equal(whole, shown, sizeof whole);
+    }
+  }
+  frame_release(&picture);
+  frame_release(&input);
+}
+
+/* --- pictures that are read where they lie --- */
+
+static int pictures_opened, fences_made;
+static bool passes;
+
+static bool suits(void *opaque, const struct gpu_id *gpu) {
+  (void)opaque;
+  return gpu->uuid[0] == 7;
+}
+
+/* The memory's own pixels, as those of an import would be. */
+static int open_memory(void *opaque, int share, size_t bytes, struct imported *imported, struct error *err) {
+  (void)opaque;
+  (void)err;
+  void *memory = mmap(NULL, bytes, PROT_READ, MAP_SHARED, share, 0);
+  assert_true(memory != MAP_FAILED);
+  glGenBuffers(1, &imported->buffer);
+  glBindBuffer(GL_PIXEL_UNPACK_BUFFER, imported->buffer);
+  glBufferData(GL_PIXEL_UNPACK_BUFFER, (GLsizeiptr)bytes, memory, GL_STREAM_DRAW);
+  glBindBuffer(GL_PIXEL_UNPACK_BUFFER, 0);
+  munmap(memory, bytes);
+  pictures_opened++;
+  return 0;
+}
+
+static void close_memory(void *opaque, const struct imported *imported) {
+  (void)opaque;
+  glDeleteBuffers(1, &imported->buffer);
+  pictures_opened--;
+}
+
+static void renew(void *opaque) {
+  (void)opaque;
+}
+
+static void *make_fence(void *opaque) {
+  fences_made++;
+  return opaque;
+}
+
+static bool has_passed(void *opaque, void *fence) {
+  (void)opaque;
+  (void)fence;
+  return passes;
+}
+
+static void free_fence(void *opaque, void *fence) {
+  (void)opaque;
+  (void)fence;
+  fences_made--;
+}
+
+static const struct import_impl memory_impl = {suits,      open_memory, close_memory, renew,
+                                               make_fence, has_passed,  free_fence};
+
+/* The picture in memory of another kind, and black in the host's. */
+static void move_away(struct frame *picture) {
+  size_t bytes = (size_t)picture->pitch[0] * (size_t)picture->height;
+  uint8_t *pixels = frame_plane(picture, 0);
+  picture->picture->share = memfd_create("picture", 0);
+  assert_int_equal(write(picture->picture->share, pixels, bytes), bytes);
+  picture->picture->share_bytes = bytes;
+  picture->picture->device_plane[0] = pixels;
+  picture->picture->memory |= MEMORY_DEVICE;
+  picture->picture->gpu.uuid[0] = 7;
+  memset(pixels, 0, bytes);
+}
+
+static void come_back(struct frame *picture) {
+  close(picture->picture->share);
+  picture->picture->share = -1;
+  picture->picture->memory = MEMORY_HOST;
+  frame_release(picture);
+}
+
+static void reads_pictures_where_they_lie(void **state) {
+  (void)state;
+  struct frame moved = {0}, same = {0};
+  struct gpu_id gpu = {.uuid = {7}}, other = {.uuid = {8}};
+  struct present_view view = plain_view();
+  present_close(&present);
+  assert_int_equal(present_open(&present, &memory_impl, &fences_made, NULL, NULL), 0);
+  fill_random(&moved, PIXEL_RGBA, WIDTH, HEIGHT);
+  fill_random(&same, PIXEL_RGBA, WIDTH, HEIGHT);
+  move_away(&moved);
+  passes = false;
+  present_picture(present, &moved);
+  draw(&view);
+  for (int y = 0; y < HEIGHT; y++)
+    for (int x = 0; x < WIDTH; x++)
+      assert_memory_equal(shown[y][x], pixel_of(&same, x, y), 3);
+  struct present_counts counts = present_count(present);
+  assert_true(counts.shared == 1 && counts.uploaded == 0 && counts.bytes == 0);
+  assert_true(present_shares(present, &gpu) && !present_shares(present, &other));
+  assert_true(pictures_opened == 1 && fences_made == 1);
+  passes = true;
+  present_picture(present, &same);
+  counts = present_count(present);
+  assert_true(counts.uploaded == 1 && counts.bytes == 4 * WIDTH * HEIGHT && fences_made == 0);
+  present_close(&present);
+  assert_int_equal(pictures_opened, 0);
+  assert_int_equal(present_open(&present, NULL, NULL, NULL, NULL), 0);
+  assert_false(present_shares(present, &gpu));
+  come_back(&moved);
+  frame_release(&same);
+}
+
 int main(void) {
 #define CASE(function) cmocka_unit_test_setup_teardown(function, open_present, close_present)
   const struct CMUnitTest tests[] = {
@@ -408,6 +556,8 @@ int main(void) {
       CASE(fits),
       CASE(split),
       CASE(changing_inputs),
+      CASE(only_what_is_seen),
+      CASE(reads_pictures_where_they_lie),
   };
   struct error err = {0};
   const struct window_params params = {.title = "test", .width = WIDTH, .height = HEIGHT};

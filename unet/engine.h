@@ -132,6 +132,9 @@ struct engine_info {
   size_t copied_up, copied_down, staged;                                   /* bytes, as device_counters has them */
 };
 
+/* Bytes of pixels that all its frames had copied so far: engine_info.copied_up, copied_down and staged together. */
+size_t engine_copied(const struct engine *engine);
+
 /* Frames that a stream batch works on at a time. */
 enum { STREAM_BATCH_MAX = 8 };
 

@@ -359,6 +359,10 @@ static void report_live(struct bench *bench, const struct live_probe *probe, dou
                                .is_front = !probe->reads_back,
                                .engine_cpu_us = probe->engine_cpu_us,
                                .window_cpu_us = probe->window_cpu_us,
+                               .engine_bytes = probe->engine_bytes,
+                               .window_bytes = probe->window_bytes,
+                               .shared = probe->shared,
+                               .uploaded = probe->uploaded,
                                .engine_ms = stats_quantile(&seen->frame, 0.5),
                                .compute_ms = bench->report.rows[bench->report.row_count - 1].times.median_ms};
   for (int i = 0; i < PROBE_CHANGES; i++) {

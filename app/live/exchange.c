@@ -179,15 +179,14 @@ static void publish(struct live *live, int64_t now_ns) {
   struct hub_figures *told = &live->figures_told;
   if (now_ns - live->published_ns > publish_ns) {
     const struct engine_shape *shape = &live->engine.prepared.shape;
-    struct recent_summary late;
     memset(told, 0, sizeof *told);
     told->ready = live->state.ready;
     told->fps = pace_rate(&live->figures.pace, now_ns);
     told->frame_ms = live->figures.frame_ms_now;
     told->budget_ms = live->figures.budget_ms;
-    recent_times_summarise(&live->figures.recent, now_ns, &late);
-    told->latency_ms = late.median_ms;
-    told->latency_p99_ms = late.p99_ms;
+    recent_times_summarise(&live->figures.recent, now_ns, &live->late);
+    told->latency_ms = live->late.median_ms;
+    told->latency_p99_ms = live->late.p99_ms;
     told->missed = live->figures.missed;
     told->shown = live->figures.shown;
     told->dropped = live->figures.dropped;
@@ -205,6 +204,13 @@ static void publish(struct live *live, int64_t now_ns) {
     live->published_ns = now_ns;
   }
   hub_publish(live->hub, &live->state.settings.values, told);
+}
+
+/* Pictures stay on the GPU where the window reads them there and no output needs each of them in the host's memory. */
+static void follow_ways(struct live *live) {
+  const struct outputs_figures *outputs = &live->output_figures;
+  loop_set_on_device(live->loop, !outputs->recordings && !outputs->streams &&
+                                     present_shares(live->present, &live->engine.info.gpu));
 }
 
 void live_exchange(struct live *live, int64_t now_ns) {
@@ -225,6 +231,7 @@ void live_exchange(struct live *live, int64_t now_ns) {
   state->mirrored = atomic_load(&live->mirror.now);
   save_snapshots(live, now_ns);
   live_follow_outputs(live, now_ns);
+  follow_ways(live);
   live_follow_presets(live, now_ns);
   live_follow_scripts(live, now_ns);
   for (; live->styles_told != live->state.styles_asked; live->styles_told++)

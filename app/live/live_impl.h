@@ -90,6 +90,9 @@ struct live {
   int engines_told; /* engine.engines and engine.engines_refused, as far as the user knows of them */
   long refusals_told;
   const struct mail *shown;     /* valid until the next picture is taken; NULL: none yet */
+  int64_t overlay_ns;           /* when it was looked after */
+  struct recent_summary late;   /* of the pictures of late, as of published_ns */
+  float input_part;             /* of shown's input, that the window has: from the left */
   struct snapshot snapshot;     /* on its way to its file */
   int snapshots;                /* begun so far */
   struct presets_file *presets; /* NULL: none */
@@ -224,8 +227,8 @@ bool live_take_picture(struct live *live);
 bool live_cover(struct live *live, int64_t now_ns);
 /* Draws where there is something new to be seen. fresh: a picture was taken; changed: something else may look anew. */
 void live_draw(struct live *live, bool fresh, bool changed, int64_t now_ns);
-/* A column of the picture as the output shows it: as present_read_column. */
-int live_read_column(struct live *live, bool front, float x, uint8_t *rgba, int most);
+/* Columns of the picture as the output shows it: as present_read_columns. */
+int live_read_columns(struct live *live, bool front, const float *x, int count, uint8_t *rgba, int most);
 /* What is to be said of the source or the engine before all else; "": nothing. Returns whether it is bad news. */
 bool live_describe_state(struct live *live, char *words, size_t size);
 

@@ -73,7 +73,7 @@ static int open_with(struct live *live, const struct options *options, const str
       .larger = true,
       .smooth = true,
       .output = PIXEL_RGBA,
-      .pictures = LOOP_HOLDS + SNAPSHOT_HOLDS + HUB_HOLDS + live_outputs_hold(live),
+      .pictures = LOOP_HOLDS + IMPORT_HOLDS + SNAPSHOT_HOLDS + HUB_HOLDS + live_outputs_hold(live),
       .log = &live->log,
   };
   struct engine_info info;

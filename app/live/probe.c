@@ -60,16 +60,16 @@ static void see_change(struct live *live, int64_t presented_ns) {
 
 static bool read_marker(struct live *live, bool front, struct marker *marker) {
   static const int rgba = 4;
-  uint8_t column[COLUMN_MAX * 4], level[MARKER_BLOCKS];
+  uint8_t pixels[MARKER_COLUMNS * COLUMN_MAX * 4], level[MARKER_BLOCKS];
+  float at[MARKER_COLUMNS];
   double shape = (double)live->shown->frame.width / live->shown->frame.height;
-  for (int x = 0; x < MARKER_COLUMNS; x++) {
-    int height = live_read_column(live, front, (float)marker_x(x, shape), column, COLUMN_MAX);
-    if (!height)
-      return false;
-    for (int y = 0; y < MARKER_ROWS; y++)
-      level[y * MARKER_COLUMNS + x] = column[(height - 1 - (int)(marker_y(y) * height)) * rgba + 1];
-  }
-  return marker_read(level, marker);
+  for (int x = 0; x < MARKER_COLUMNS; x++)
+    at[x] = (float)marker_x(x, shape);
+  int height = live_read_columns(live, front, at, MARKER_COLUMNS, pixels, COLUMN_MAX);
+  for (int x = 0; x < MARKER_COLUMNS; x++)
+    for (int y = 0; y < MARKER_ROWS && height; y++)
+      level[y * MARKER_COLUMNS + x] = pixels[((x + 1) * height - 1 - (int)(marker_y(y) * height)) * rgba + 1];
+  return height && marker_read(level, marker);
 }
 
 /* The marker of the picture shown last: of what was presented where the system lets that be read, else of what was
@@ -87,7 +87,8 @@ static bool read_window(struct live *live, struct marker *marker) {
 }
 
 static void use_now(const struct live *live, struct probe_use *use) {
-  *use = (struct probe_use){live->engine.cpu_ms, (double)platform_thread_cpu_ns() * 1e-6, live->engine.frames};
+  *use = (struct probe_use){live->engine.cpu_ms, (double)platform_thread_cpu_ns() * 1e-6, live->engine.frames,
+                            live->engine.copied, present_count(live->present)};
 }
 
 static void measure_use(struct live *live) {
@@ -95,11 +96,17 @@ static void measure_use(struct live *live) {
   struct probe_use now;
   use_now(live, &now);
   double frames = (double)(now.frames - probe->before.frames);
-  if (frames > 0)
+  if (frames > 0) {
     probe->engine_cpu_us = (now.engine_cpu_ms - probe->before.engine_cpu_ms) * 1e3 / frames;
-  if (probe->seen.presented)
-    probe->window_cpu_us =
-        (now.window_cpu_ms - probe->before.window_cpu_ms - probe->looking_ms) * 1e3 / (double)probe->seen.presented;
+    probe->engine_bytes = (double)(now.engine_copied - probe->before.engine_copied) / frames;
+  }
+  probe->shared = now.window.shared - probe->before.window.shared;
+  probe->uploaded = now.window.uploaded - probe->before.window.uploaded;
+  if (!probe->seen.presented)
+    return;
+  probe->window_bytes = (double)(now.window.bytes - probe->before.window.bytes) / (double)probe->seen.presented;
+  probe->window_cpu_us =
+      (now.window_cpu_ms - probe->before.window_cpu_ms - probe->looking_ms) * 1e3 / (double)probe->seen.presented;
 }
 
 void live_probe_look(struct live *live) {

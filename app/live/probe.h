@@ -7,6 +7,7 @@
 
 #include "app/live/sightings.h"
 #include "app/options/options.h"
+#include "app/window/present.h"
 
 enum probe_change { CHANGE_PROMPT, CHANGE_STRENGTH, PROBE_CHANGES };
 
@@ -19,6 +20,8 @@ struct probe_change_times {
 struct probe_use {
   double engine_cpu_ms, window_cpu_ms; /* that their threads have had of a processor */
   long frames;                         /* made */
+  size_t engine_copied;                /* bytes of pixels */
+  struct present_counts window;
 };
 
 struct live_probe {
@@ -29,6 +32,8 @@ struct live_probe {
   struct sightings seen;
   struct probe_change_times change[PROBE_CHANGES];
   double engine_cpu_us, window_cpu_us; /* a picture, of their threads; without the looking */
+  double engine_bytes, window_bytes;   /* of pixels that they had copied, a picture */
+  long shared, uploaded;               /* pictures, as present_counts has them */
 
   bool measured; /* all but the changes */
   bool ended;    /* all that was asked for is there */

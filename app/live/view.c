@@ -7,6 +7,7 @@
 #include "app/commands/setup.h"
 #include "app/live/live_impl.h"
 #include "app/platform/app_platform.h"
+#include "app/window/import_gl.h"
 #include "unet/base/platform.h"
 #include "unet/base/text.h"
 
@@ -18,6 +19,8 @@ enum {
   WAIT_MS = 8,
   /* New figures come on screen with the next picture, unless there was none for so long. */
   OVERLAY_NS = 200000000,
+  /* How often the overlay is looked after while nobody uses the list or the line. */
+  OVERLAY_LOOK_NS = 50000000,
   /* The operator's window, and how often it is drawn. */
   OPERATOR_WIDTH = 1280,
   OPERATOR_HEIGHT = 720,
@@ -64,7 +67,8 @@ int live_open_window(struct live *live, struct error *err) {
                                  .fullscreen = options->values.fullscreen || live_fills_display(live)};
   choose_size(live, &params);
   open_history(live);
-  if (window_open(live->window, &params, err) || present_open(&live->present, err) || hud_open(&live->hud, err))
+  if (window_open(live->window, &params, err) || present_open(&live->present, &import_gl, NULL, &live->log, err) ||
+      hud_open(&live->hud, err))
     return -1;
   return options->values.with_operator ? open_operator(live, err) : 0;
 }
@@ -217,6 +221,24 @@ bool live_handle_events(struct live *live, int64_t now_ns) {
   return draw;
 }
 
+/* The part of the input that is seen, from the left. */
+static float input_part(const struct live *live) {
+  const struct parameters *values = &live->state.settings.values;
+  return live->options->values.fit == FIT_STRETCH ? (float)values->split_at : 1;
+}
+
+static void take_input(struct live *live, float part) {
+  present_input(live->present, &live->shown->input, part);
+  live->input_part = part;
+}
+
+/* When more of it is to be seen than before. */
+static void follow_split(struct live *live) {
+  float part = input_part(live);
+  if (live->shown && live->shown->input.plane[0] && !live->frozen && part > live->input_part)
+    take_input(live, part);
+}
+
 bool live_take_picture(struct live *live) {
   const struct mail *mail;
   pace_count(&live->figures.source, mailbox_count(&live->frames).put, platform_now_ns());
@@ -226,13 +248,13 @@ bool live_take_picture(struct live *live) {
     live->shown = mail;
     present_picture(live->present, &mail->frame);
     if (mail->input.plane[0] && !live->frozen)
-      present_input(live->present, &mail->input);
+      take_input(live, input_part(live));
     return true;
   }
   struct frame source;
   if (live->shown || !mailbox_peek(&live->frames, &source))
     return false;
-  present_input(live->present, &source);
+  present_input(live->present, &source, 1);
   frame_release(&source);
   return true;
 }
@@ -256,6 +278,8 @@ bool live_cover(struct live *live, int64_t now_ns) {
   cover_follow(&live->cover, values, live->engine.away || live->stalled, now_ns);
   cover_levels(&live->cover, now_ns, &live->cover_levels);
   if (values->freeze && !live->frozen) {
+    if (live->shown && live->shown->input.plane[0])
+      take_input(live, 1); /* the split may be moved later */
     present_hold(live->present);
     live_hold_for_outputs(live);
   }
@@ -361,8 +385,6 @@ static bool update_hud(struct live *live, int64_t now_ns, int width, int height)
   const struct live_state *state = &live->state;
   struct parameters values = state->settings.values;
   char words[600], outputs[120], governed[100];
-  struct recent_summary late;
-  recent_times_summarise(&live->figures.recent, now_ns, &late);
   struct hud_content content = {
       .layout = layout_of(live),
       .recent = &live->figures.recent,
@@ -374,8 +396,8 @@ static bool update_hud(struct live *live, int64_t now_ns, int width, int height)
       .budget_ms = live->figures.budget_ms,
       .source_fps = pace_rate(&live->figures.source, now_ns),
       .hardware = live->info.hardware,
-      .latency_ms = late.median_ms,
-      .latency_p99_ms = late.p99_ms,
+      .latency_ms = live->late.median_ms,
+      .latency_p99_ms = live->late.p99_ms,
       .dropped = live->figures.dropped,
       .missed = live->figures.missed,
       .values = &values,
@@ -408,12 +430,12 @@ static void draw_output(struct live *live) {
   live->drawn_ns = platform_now_ns();
 }
 
-int live_read_column(struct live *live, bool front, float x, uint8_t *rgba, int most) {
+int live_read_columns(struct live *live, bool front, const float *x, int count, uint8_t *rgba, int most) {
   int width, height;
   window_use(live->window, WINDOW_OUTPUT);
   window_get_size(live->window, &width, &height);
   const struct present_view view = make_view(live, WINDOW_OUTPUT, width, height);
-  return present_read_column(live->present, &view, front, x, rgba, most);
+  return present_read_columns(live->present, &view, front, x, count, rgba, most);
 }
 
 /* After the output, never before it, and not with every picture. */
@@ -441,13 +463,20 @@ static void count_shown(struct live *live) {
                      mailbox_count(&live->pictures).dropped;
 }
 
-/* Of a window alone: returns whether its overlay wants to be drawn. */
-static bool update_overlay(struct live *live, int64_t now_ns) {
+static void update_overlay(struct live *live, int64_t now_ns) {
   int width, height;
+  live->overlay_ns = now_ns;
   window_use(live->window, WINDOW_OUTPUT);
   window_get_size(live->window, &width, &height);
   update_panel(live, width, height);
   live->overlay_changed |= update_hud(live, now_ns, width, height);
+}
+
+/* Of a window alone: returns whether its overlay wants to be drawn. at_once: something was done to it. */
+static bool follow_overlay(struct live *live, bool at_once, int64_t now_ns) {
+  at_once |= lists(live) || live->panel.types;
+  if (at_once || now_ns - live->overlay_ns >= OVERLAY_LOOK_NS)
+    update_overlay(live, now_ns);
   return live->overlay_changed && now_ns - live->drawn_ns > OVERLAY_NS;
 }
 
@@ -455,8 +484,9 @@ void live_draw(struct live *live, bool fresh, bool changed, int64_t now_ns) {
   follow_operator(live, now_ns);
   tell_terminal(live);
   bool alone = layout_of(live) == HUD_OVERLAY;
+  follow_split(live);
   if (alone)
-    changed |= update_overlay(live, now_ns);
+    changed |= follow_overlay(live, changed, now_ns);
   if (fresh || changed)
     draw_output(live);
   if (fresh && live->shown && live->probe)

@@ -45,8 +45,10 @@ int loop_collect(struct loop *loop) {
   companion->input = (struct frame){0};
   loop->last_finished_ns = mail.finished_ns;
   loop->pictures++;
+  size_t copied = engine_copied(loop->engine);
   pthread_mutex_lock(&loop->lock);
   loop->status.frames = loop->pictures;
+  loop->status.copied = copied;
   loop->status.cpu_ms = (double)platform_thread_cpu_ns() * 1e-6;
   pthread_mutex_unlock(&loop->lock);
   mailbox_put(loop->out, &mail);

@@ -146,8 +146,11 @@ static void take_newest(struct loop *loop, int wait_ms) {
 static int submit(struct loop *loop, const struct moment *now) {
   const struct frame *frame = loop->newest ? &loop->newest->frame : NULL;
   struct companion *companion = &loop->companions[loop->submitted % COMPANIONS];
-  struct engine_request request = {
-      .prepared = handles_used(&loop->handles), .controls = &now->controls, .frame = frame, .opaque = companion};
+  struct engine_request request = {.prepared = handles_used(&loop->handles),
+                                   .controls = &now->controls,
+                                   .frame = frame,
+                                   .on_device = loop->on_device,
+                                   .opaque = companion};
   need_prompts(loop, now);
   frame_release(&companion->input); /* of a frame that another handle left under way */
   companion->again = !loop->fresh && !loop->passed;
@@ -197,8 +200,10 @@ static bool newest_is_late(const struct loop *loop) {
 
 /* Takes those under way in a stream batch one step on. */
 static int drain(struct loop *loop, const struct moment *now) {
-  const struct engine_request request = {
-      .prepared = handles_used(&loop->handles), .controls = &now->controls, .drain = true};
+  const struct engine_request request = {.prepared = handles_used(&loop->handles),
+                                         .controls = &now->controls,
+                                         .drain = true,
+                                         .on_device = loop->on_device};
   need_prompts(loop, now);
   if (engine_submit(loop->engine, &request, &loop->err))
     return -1;
@@ -240,8 +245,8 @@ static int follow_files(struct loop *loop, const struct parameters *values) {
   return 0;
 }
 
-/* The frame loop. Returns -1 when the engine failed. A frame is taken before the moment, so that what was sent before it
- * came holds for it. */
+/* The frame loop. Returns -1 when the engine failed. A frame is taken before the moment, so that what was sent before
+ * it came holds for it. */
 static int run(struct loop *loop) {
   struct moment now;
   const struct parameters *values = &now.settings.values;
@@ -388,6 +393,10 @@ void loop_get_status(struct loop *loop, struct loop_status *status) {
   pthread_mutex_unlock(&loop->lock);
   long long busy_ns = loop->busy_ns;
   status->busy_ms = busy_ns ? (double)(platform_now_ns() - busy_ns) * 1e-6 : 0;
+}
+
+void loop_set_on_device(struct loop *loop, bool on_device) {
+  loop->on_device = on_device;
 }
 
 void loop_end(struct loop *loop) {

@@ -55,6 +55,7 @@ struct loop_status {
   bool opening;                /* another engine, beside this one */
   long engines_refused;        /* so far; what they were wished for with has become what it was before */
   long frames;                 /* pictures made */
+  size_t copied;               /* bytes of pixels that the engine had copied for them (engine_copied) */
   double cpu_ms;               /* that the thread has had of a processor until then */
   long dropped;                /* frames taken and replaced by newer ones before the engine got them */
 };
@@ -100,6 +101,9 @@ long loop_send(struct loop *loop, const struct parameters *changes);
 /* What the engine follows now, without marks. False, and settings as they were, until it is open. */
 bool loop_get_settings(struct loop *loop, struct settings *settings);
 void loop_get_status(struct loop *loop, struct loop_status *status);
+/* Whether pictures stay in the device's memory until somebody waits for them in the host's; at first they do not. Any
+ * thread. */
+void loop_set_on_device(struct loop *loop, bool on_device);
 
 /* Lets the thread end after the frame it is at, and does not wait for it. Takes NULL. */
 void loop_end(struct loop *loop);

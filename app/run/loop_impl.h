@@ -34,6 +34,7 @@ struct loop {
   bool failed;
   struct error err; /* valid after the thread's end if failed */
   atomic_bool stop;
+  atomic_bool on_device;
   atomic_llong busy_ns; /* since then the thread waits for the engine; 0: it does not */
 
   /* The thread's alone */

@@ -54,6 +54,8 @@ static void print_live(const struct report_live *live, FILE *out) {
             live->change[i].median_frames, live->change[i].most_frames, live->change[i].count);
   fprintf(out, "processor time a picture: engine's thread %.0f us, window's thread %.0f us\n", live->engine_cpu_us,
           live->window_cpu_us);
+  fprintf(out, "bytes of pixels copied a picture: engine %.0f, window %.0f; %ld pictures shared, %ld uploaded\n",
+          live->engine_bytes, live->window_bytes, live->shared, live->uploaded);
   fprintf(out, "the engine's frame in the window: %.2f ms, %+.1f %% beside compute only\n", live->engine_ms,
           slower_by(live));
 }
@@ -105,6 +107,10 @@ static void add_live(cJSON *to, const struct report_live *live) {
   cJSON_AddStringToObject(to, "read_from", live->is_front ? "presented" : "drawn");
   cJSON_AddNumberToObject(to, "engine_cpu_us", live->engine_cpu_us);
   cJSON_AddNumberToObject(to, "window_cpu_us", live->window_cpu_us);
+  cJSON_AddNumberToObject(to, "engine_copied_bytes", live->engine_bytes);
+  cJSON_AddNumberToObject(to, "window_copied_bytes", live->window_bytes);
+  cJSON_AddNumberToObject(to, "shared", (double)live->shared);
+  cJSON_AddNumberToObject(to, "uploaded", (double)live->uploaded);
   cJSON_AddNumberToObject(to, "engine_ms", live->engine_ms);
   cJSON_AddNumberToObject(to, "compute_ms", live->compute_ms);
   cJSON_AddNumberToObject(to, "engine_slower_percent", slower_by(live));

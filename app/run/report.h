@@ -33,6 +33,8 @@ struct report_live {
   long presented, missed, dropped, repeated, unread;
   bool is_front;                       /* what was presented was read, not what was drawn to be presented */
   double engine_cpu_us, window_cpu_us; /* of their threads, a picture */
+  double engine_bytes, window_bytes;   /* of pixels, copied by the host or between it and a device, a picture */
+  long shared, uploaded;               /* pictures that the window read on the GPU; that were uploaded to it */
   double engine_ms, compute_ms;        /* medians of a frame: in the window, and alone */
   struct report_change change[REPORT_CHANGES_MAX];
 };

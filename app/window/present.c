@@ -59,12 +59,14 @@ struct painter {
 };
 
 struct present {
-  GLuint vertices;
+  GLuint vertices, columns; /* columns: what is read of the window */
   struct painter plain, bicubic, frame;
   struct {
     GLint layout, sample_scale, matrix, zero, scale;
   } at; /* uniforms of input.frag */
   struct image picture, held, input, source;
+  struct import *import; /* NULL: none */
+  struct present_counts counts;
 };
 
 static int open_painter(struct painter *painter, const char *name, const char *fragment, struct error *err) {
@@ -90,18 +92,21 @@ static void find_uniforms(struct present *present) {
   glUniform1i(glGetUniformLocation(program, "plane2"), 2);
 }
 
-int present_open(struct present **out, struct error *err) {
+int present_open(struct present **out, const struct import_impl *impl, void *opaque, const struct log *log,
+                 struct error *err) {
   *out = NULL;
   struct present *present = calloc(1, sizeof *present);
   if (!present)
     return error_set(err, STATUS_FAILED, "no memory for the window");
   if (open_painter(&present->plain, "picture", embed_picture_frag, err) ||
       open_painter(&present->bicubic, "bicubic", embed_bicubic_frag, err) ||
-      open_painter(&present->frame, "input", embed_input_frag, err)) {
+      open_painter(&present->frame, "input", embed_input_frag, err) ||
+      (impl && import_open(&present->import, impl, opaque, log, err))) {
     present_close(&present);
     return -1;
   }
   glGenVertexArrays(1, &present->vertices);
+  glGenBuffers(1, &present->columns);
   present->picture.texture[0] = gl_texture(GL_LINEAR);
   present->held.texture[0] = gl_texture(GL_LINEAR);
   for (int i = 0; i < 3; i++) {
@@ -117,11 +122,13 @@ void present_close(struct present **pointer) {
   struct present *present = *pointer;
   if (!present)
     return;
+  import_close(&present->import);
   glDeleteTextures(1, present->picture.texture);
   glDeleteTextures(1, present->held.texture);
   glDeleteTextures(3, present->input.texture);
   glDeleteTextures(3, present->source.texture);
   glDeleteVertexArrays(1, &present->vertices);
+  glDeleteBuffers(1, &present->columns);
   glDeleteProgram(present->plain.program);
   glDeleteProgram(present->bicubic.program);
   glDeleteProgram(present->frame.program);
@@ -129,40 +136,82 @@ void present_close(struct present **pointer) {
   *pointer = NULL;
 }
 
-static void upload(struct image *image, const struct frame *frame) {
+/* From addresses, or from places in the buffer that is bound; as many columns from the left. */
+static void fill(struct image *image, const struct frame *frame, int columns, const uint8_t *const from[]) {
   const struct pixel_layout *layout = &layouts[frame->format];
-  if (frame_wait(frame, MEMORY_HOST, NULL) < 0)
-    return;
   bool same = image->filled && image->frame.format == frame->format && image->frame.width == frame->width &&
               image->frame.height == frame->height;
   glPixelStorei(GL_UNPACK_ALIGNMENT, 1);
   for (int i = 0; i < layout->textures; i++) {
     const struct texture_format *t = &layout->texture[i];
-    int width = (frame->width + t->divide_x - 1) / t->divide_x;
+    int width = (frame->width + t->divide_x - 1) / t->divide_x, some = (columns + t->divide_x - 1) / t->divide_x;
     int height = (frame->height + t->divide_y - 1) / t->divide_y;
-    const uint8_t *pixels = frame->plane[t->plane];
+    const uint8_t *pixels = from[t->plane];
     glBindTexture(GL_TEXTURE_2D, image->texture[i]);
     glPixelStorei(GL_UNPACK_ROW_LENGTH, frame->pitch[t->plane] / t->texel_bytes);
-    if (same)
-      glTexSubImage2D(GL_TEXTURE_2D, 0, 0, 0, width, height, t->format, t->type, pixels);
-    else
-      glTexImage2D(GL_TEXTURE_2D, 0, t->internal, width, height, 0, t->format, t->type, pixels);
+    if (!same)
+      glTexImage2D(GL_TEXTURE_2D, 0, t->internal, width, height, 0, t->format, t->type, some == width ? pixels : NULL);
+    if (same || some < width)
+      glTexSubImage2D(GL_TEXTURE_2D, 0, 0, 0, some, height, t->format, t->type, pixels);
   }
   glPixelStorei(GL_UNPACK_ROW_LENGTH, 0);
   image->frame = *frame;
   image->filled = true;
 }
 
-void present_picture(struct present *present, const struct frame *picture) {
-  upload(&present->picture, picture);
+static bool upload(struct present *present, struct image *image, const struct frame *frame, int columns) {
+  if (frame_wait(frame, MEMORY_HOST, NULL) < 0)
+    return false;
+  const uint8_t *const from[3] = {frame->plane[0], frame->plane[1], frame->plane[2]};
+  fill(image, frame, columns, from);
+  for (int plane = 0; plane < frame_planes(frame->format); plane++)
+    present->counts.bytes += (uint64_t)frame_row_bytes(frame->format, plane, columns) *
+                             (uint64_t)frame_rows(frame->format, plane, frame->height);
+  return true;
 }
 
-void present_input(struct present *present, const struct frame *input) {
-  upload(&present->input, input);
+/* The texture is filled by the GPU, from where the picture lies in its memory. */
+static bool share(struct present *present, struct image *image, const struct frame *frame) {
+  unsigned buffer = present->import ? import_take(present->import, frame) : 0;
+  if (!buffer)
+    return false;
+  uint8_t *const *planes = (uint8_t *const *)frame->picture->device_plane;
+  const uint8_t *from[3] = {0};
+  for (int plane = 1; plane < frame_planes(frame->format); plane++)
+    from[plane] = (const uint8_t *)(uintptr_t)(planes[plane] - planes[0]);
+  glBindBuffer(GL_PIXEL_UNPACK_BUFFER, buffer);
+  fill(image, frame, frame->width, from);
+  glBindBuffer(GL_PIXEL_UNPACK_BUFFER, 0);
+  import_told(present->import, frame);
+  return true;
+}
+
+bool present_shares(struct present *present, const struct gpu_id *gpu) {
+  return present->import && import_suits(present->import, gpu);
+}
+
+struct present_counts present_count(const struct present *present) {
+  return present->counts;
+}
+
+void present_picture(struct present *present, const struct frame *picture) {
+  if (present->import)
+    import_follow(present->import);
+  if (share(present, &present->picture, picture))
+    present->counts.shared++;
+  else if (upload(present, &present->picture, picture, picture->width))
+    present->counts.uploaded++;
+}
+
+/* A few more than asked for, which are read where samples are interpolated. */
+void present_input(struct present *present, const struct frame *input, float part) {
+  const int more = 8;
+  int columns = (int)ceilf(part * (float)input->width) + more + input->width / 32;
+  upload(present, &present->input, input, columns < input->width ? columns & ~1 : input->width);
 }
 
 void present_source(struct present *present, const struct frame *source) {
-  upload(&present->source, source);
+  upload(present, &present->source, source, source->width);
 }
 
 void present_hold(struct present *present) {
@@ -320,18 +369,25 @@ float present_locate(const struct present *present, const struct present_view *v
   return fminf(1, fmaxf(0, at));
 }
 
-int present_read_column(const struct present *present, const struct present_view *view, bool front, float x,
-                        uint8_t *rgba, int most) {
+/* OpenGL waits for other programs of the GPU each time that its work is waited for, so all comes at once. */
+int present_read_columns(const struct present *present, const struct present_view *view, bool front, const float *x,
+                         int count, uint8_t *rgba, int most) {
   struct box box = picture_box(&present->picture, view);
   int bottom = view->bottom + view->height - box.top - box.height;
+  size_t bytes = (size_t)box.height * 4;
   if (box.height > most)
     return 0;
   while (glGetError() != GL_NO_ERROR)
     ;
   glReadBuffer(front ? GL_FRONT : GL_BACK);
   glPixelStorei(GL_PACK_ALIGNMENT, 1);
-  glReadPixels(view->left + box.left + (int)(x * (float)box.width), bottom, 1, box.height, GL_RGBA, GL_UNSIGNED_BYTE,
-               rgba);
+  glBindBuffer(GL_PIXEL_PACK_BUFFER, present->columns);
+  glBufferData(GL_PIXEL_PACK_BUFFER, (GLsizeiptr)bytes * count, NULL, GL_STREAM_READ);
+  for (int i = 0; i < count; i++)
+    glReadPixels(view->left + box.left + (int)(x[i] * (float)box.width), bottom, 1, box.height, GL_RGBA,
+                 GL_UNSIGNED_BYTE, (void *)(i * bytes));
+  glGetBufferSubData(GL_PIXEL_PACK_BUFFER, 0, (GLsizeiptr)bytes * count, rgba);
+  glBindBuffer(GL_PIXEL_PACK_BUFFER, 0);
   bool read = glGetError() == GL_NO_ERROR;
   glReadBuffer(GL_BACK);
   return read ? box.height : 0;

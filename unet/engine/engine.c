@@ -232,6 +232,12 @@ static void list_style_parts(const struct model *model, bool parts[STYLE_PARTS])
       parts[style_part(model->unet.config, &walk->layers[i])] = true;
 }
 
+size_t engine_copied(const struct engine *engine) {
+  struct device_counters counters;
+  device_get_counters(engine->device, &counters);
+  return counters.copied_up + counters.copied_down + counters.staged;
+}
+
 void engine_get_info(const struct engine *engine, struct engine_info *info) {
   const struct checkpoint *checkpoint = engine->checkpoint;
   struct device_info device;

@@ -1,0 +1,137 @@
+#include "app/window/import.h"
+
+#include <stdlib.h>
+
+struct import_entry {
+  uint64_t number; /* 0: none */
+  struct imported imported;
+  long used; /* when, in takes */
+};
+
+struct import_hold {
+  struct frame frame;
+  void *fence;
+};
+
+struct import {
+  const struct import_impl *impl;
+  void *opaque;
+  const struct log *log;
+  struct gpu_id asked; /* the GPU that was asked for last */
+  bool suited;         /* what was said of it */
+  bool refused;
+  const struct picture_pool *pool; /* of all entries */
+  struct import_entry entries[IMPORT_CACHE];
+  long takes;
+  struct import_hold held[IMPORT_HOLDS]; /* that of number n is at n modulo IMPORT_HOLDS */
+  long told, released;
+};
+
+int import_open(struct import **out, const struct import_impl *impl, void *opaque, const struct log *log,
+                struct error *err) {
+  struct import *import = calloc(1, sizeof *import);
+  *out = import;
+  if (!import)
+    return error_set(err, STATUS_FAILED, "no memory for the window");
+  import->impl = impl;
+  import->opaque = opaque;
+  import->log = log;
+  return 0;
+}
+
+static void drop(struct import *import, struct import_entry *entry) {
+  if (entry->number)
+    import->impl->close(import->opaque, &entry->imported);
+  *entry = (struct import_entry){0};
+}
+
+static void drop_all(struct import *import) {
+  for (int i = 0; i < IMPORT_CACHE; i++)
+    drop(import, &import->entries[i]);
+}
+
+static void release_oldest(struct import *import) {
+  struct import_hold *oldest = &import->held[import->released++ % IMPORT_HOLDS];
+  import->impl->free_fence(import->opaque, oldest->fence);
+  frame_release(&oldest->frame);
+}
+
+void import_close(struct import **pointer) {
+  struct import *import = *pointer;
+  if (!import)
+    return;
+  while (import->released < import->told)
+    release_oldest(import);
+  drop_all(import);
+  free(import);
+  *pointer = NULL;
+}
+
+bool import_suits(struct import *import, const struct gpu_id *gpu) {
+  if (!gpu_same(gpu, &import->asked)) {
+    import->asked = *gpu;
+    import->suited = import->impl->suits(import->opaque, gpu);
+  }
+  return import->suited && !import->refused;
+}
+
+void import_follow(struct import *import) {
+  while (import->released < import->told &&
+         import->impl->has_passed(import->opaque, import->held[import->released % IMPORT_HOLDS].fence))
+    release_oldest(import);
+}
+
+/* The picture's, or else the one to be used for it: the one that was not for longest. */
+static struct import_entry *find(struct import *import, uint64_t number) {
+  struct import_entry *oldest = &import->entries[0];
+  for (int i = 0; i < IMPORT_CACHE; i++) {
+    struct import_entry *entry = &import->entries[i];
+    if (entry->number == number)
+      return entry;
+    if (entry->used < oldest->used)
+      oldest = entry;
+  }
+  return oldest;
+}
+
+static void refuse(struct import *import, const struct error *err) {
+  log_line(import->log, LOG_DEBUG, "pictures are uploaded to the window: %s", err->message);
+  import->refused = true;
+  drop_all(import);
+}
+
+static unsigned look_up(struct import *import, const struct picture *picture) {
+  struct import_entry *entry = find(import, picture->number);
+  if (entry->number != picture->number) {
+    struct error err;
+    drop(import, entry);
+    if (import->impl->open(import->opaque, picture->share, picture->share_bytes, &entry->imported, &err)) {
+      refuse(import, &err);
+      return 0;
+    }
+    entry->number = picture->number;
+  }
+  entry->used = ++import->takes;
+  return entry->imported.buffer;
+}
+
+unsigned import_take(struct import *import, const struct frame *frame) {
+  const struct picture *picture = frame->picture;
+  bool shared = picture && (picture->memory & MEMORY_DEVICE) && picture->share >= 0;
+  if (!shared || !import_suits(import, &picture->gpu) || frame_wait(frame, MEMORY_DEVICE, NULL) < 0)
+    return 0;
+  if (picture->pool != import->pool)
+    drop_all(import);
+  import->pool = picture->pool;
+  unsigned buffer = import->told - import->released < IMPORT_HOLDS ? look_up(import, picture) : 0;
+  if (buffer)
+    import->impl->renew(import->opaque);
+  return buffer;
+}
+
+void import_told(struct import *import, const struct frame *frame) {
+  void *fence = import->impl->make_fence(import->opaque);
+  if (!fence)
+    return;
+  import->held[import->told++ % IMPORT_HOLDS] = (struct import_hold){frame_hold(frame), fence};
+}

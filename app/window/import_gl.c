@@ -1,0 +1,75 @@
+#include "app/window/import_gl.h"
+
+#include <epoxy/gl.h>
+#include <unistd.h>
+
+static bool suits(void *opaque, const struct gpu_id *gpu) {
+  struct gpu_id own = {0};
+  (void)opaque;
+  if (!epoxy_has_gl_extension("GL_EXT_memory_object_fd"))
+    return false;
+  glGetUnsignedBytei_vEXT(GL_DEVICE_UUID_EXT, 0, own.uuid);
+  return gpu_same(&own, gpu);
+}
+
+static void close_import(void *opaque, const struct imported *imported) {
+  (void)opaque;
+  glDeleteBuffers(1, &imported->buffer);
+  glDeleteMemoryObjectsEXT(1, &imported->memory);
+}
+
+/* What an import takes over is the descriptor, once it has succeeded. */
+static int open_import(void *opaque, int share, size_t bytes, struct imported *imported, struct error *err) {
+  int taken = dup(share);
+  if (taken < 0)
+    return error_set(err, STATUS_OUTPUT, "no file descriptor for the memory of a picture");
+  while (glGetError() != GL_NO_ERROR)
+    ;
+  glCreateMemoryObjectsEXT(1, &imported->memory);
+  glImportMemoryFdEXT(imported->memory, bytes, GL_HANDLE_TYPE_OPAQUE_FD_EXT, taken);
+  GLenum code = glGetError();
+  if (code)
+    close(taken);
+  glGenBuffers(1, &imported->buffer);
+  glBindBuffer(GL_PIXEL_UNPACK_BUFFER, imported->buffer);
+  if (!code)
+    glBufferStorageMemEXT(GL_PIXEL_UNPACK_BUFFER, (GLsizeiptr)bytes, imported->memory, 0);
+  glBindBuffer(GL_PIXEL_UNPACK_BUFFER, 0);
+  code = code ? code : glGetError();
+  if (!code)
+    return 0;
+  close_import(opaque, imported);
+  return error_set(err, STATUS_OUTPUT, "OpenGL refuses the memory of a picture (error 0x%x)", code);
+}
+
+/* There is no other word for it without a semaphore, which CUDA has none of for OpenGL. */
+static void renew(void *opaque) {
+  (void)opaque;
+  if (epoxy_gl_version() >= 42 || epoxy_has_gl_extension("GL_ARB_shader_image_load_store"))
+    glMemoryBarrier(GL_PIXEL_BUFFER_BARRIER_BIT);
+}
+
+static void *make_fence(void *opaque) {
+  (void)opaque;
+  return glFenceSync(GL_SYNC_GPU_COMMANDS_COMPLETE, 0);
+}
+
+/* What was told must be on its way, or the fence would never pass. After the loss of a context there is nothing to wait
+ * for. */
+static bool has_passed(void *opaque, void *fence) {
+  (void)opaque;
+  return glClientWaitSync(fence, GL_SYNC_FLUSH_COMMANDS_BIT, 0) != GL_TIMEOUT_EXPIRED;
+}
+
+static void free_fence(void *opaque, void *fence) {
+  (void)opaque;
+  glDeleteSync(fence);
+}
+
+const struct import_impl import_gl = {.suits = suits,
+                                      .open = open_import,
+                                      .close = close_import,
+                                      .renew = renew,
+                                      .make_fence = make_fence,
+                                      .has_passed = has_passed,
+                                      .free_fence = free_fence};
