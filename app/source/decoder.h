@@ -38,7 +38,7 @@ bool decoder_refused(const struct decoder *decoder, struct error *err);
 
 /* What decodes now, as --hwdec names it; NULL: software. Any thread. */
 const char *decoder_hardware(const struct decoder *decoder);
-/* The codec's name and id, and the size where it is known, are those of FFmpeg's context. */
+/* Right after opening, for what FFmpeg knows then. */
 const AVCodecContext *decoder_context(const struct decoder *decoder);
 
 #endif

@@ -32,7 +32,7 @@ static void put_sound(struct ffmpeg_source *from) {
 }
 
 static bool is_intra_only(const struct ffmpeg_source *from) {
-  const AVCodecDescriptor *about = avcodec_descriptor_get(decoder_context(from->decoder)->codec_id);
+  const AVCodecDescriptor *about = avcodec_descriptor_get(from->stream->codecpar->codec_id);
   return about && about->props & AV_CODEC_PROP_INTRA_ONLY;
 }
 
