@@ -9,7 +9,7 @@ int program_prepare(struct device *device, struct program **program, const struc
                     const struct program_options *options, struct error *err);
 void program_release(struct device *device, struct program *program);
 int program_submit(struct device *device, struct program *program, const struct run_params *params,
-                   const struct frame *frames, const struct frame *picture, struct error *err);
+                   const struct frame *frames, const struct frame *pictures, struct error *err);
 int program_start_part(struct device *device, struct program *program, const struct run_params *params, int part,
                        bool merged, struct error *err);
 int program_collect(struct device *device, struct program *program, struct error *err);

@@ -290,9 +290,16 @@ static int prepare_blocks(struct preparation *p) {
   return append_sample(p, launch_blocks, &args);
 }
 
+static int at_least_one(int count) {
+  return count ? count : 1;
+}
+
 static int prepare_between(struct preparation *p) {
   const struct op_between *o = &p->op->between;
-  struct sample_args args = {.noise = operand(p, o->ends, ROLE_VECTOR), .count = tensor_elements(o->noise)};
+  struct sample_args args = {.noise = operand(p, o->ends, ROLE_VECTOR),
+                             .count = tensor_elements(o->noise),
+                             .n = o->noise.n,
+                             .together = at_least_one(o->pictures)};
   args.y = operand_either(p, o->noise, &args.y_type);
   return append_sample(p, launch_between, &args);
 }
@@ -307,8 +314,11 @@ static int prepare_start(struct preparation *p) {
 
 static int prepare_mask(struct preparation *p) {
   const struct op_mask *o = &p->op->mask;
-  struct sample_args args = {
-      .kept_pixels = operand(p, o->kept, ROLE_VECTOR), .count = tensor_elements(o->y), .c = o->x.c, .shift = o->value};
+  struct sample_args args = {.kept_pixels = operand(p, o->kept, ROLE_VECTOR),
+                             .count = tensor_elements(o->y),
+                             .size = (int)tensor_elements(o->kept),
+                             .c = o->x.c,
+                             .shift = o->value};
   args.x = operand_either(p, o->x, &args.x_type);
   args.y = operand_either(p, o->y, &args.y_type);
   return append_sample(p, launch_mask, &args);
@@ -321,6 +331,7 @@ static int prepare_unet_input(struct preparation *p) {
                              .n = o->y.n,
                              .rows = guidance_rows(o->first, o->rows, o->y.n),
                              .kept_pixels = operand(p, o->kept, ROLE_VECTOR),
+                             .kept_n = o->kept.n,
                              .w = o->x.w,
                              .size = o->kept.w / o->x.w,
                              .c = o->x.c,
@@ -338,7 +349,8 @@ static int prepare_guide(struct preparation *p) {
                              .count = tensor_elements(o->y) / (size_t)o->y.n,
                              .n = o->y.n,
                              .rows = guidance_rows(o->first, o->rows, o->model.n),
-                             .step = o->step};
+                             .step = o->step,
+                             .together = at_least_one(o->together)};
   args.model = operand_either(p, o->model, &args.model_type);
   args.x = operand_either(p, o->x, &args.x_type);
   args.reference = operand_either(p, o->reference, &args.reference_type);
@@ -351,7 +363,8 @@ static int prepare_step(struct preparation *p) {
   struct sample_args args = {.noise = operand(p, o->noise, ROLE_VECTOR),
                              .count = tensor_elements(o->x) / (size_t)o->x.n,
                              .n = o->x.n,
-                             .step = o->step};
+                             .step = o->step,
+                             .together = at_least_one(o->together)};
   args.model = operand_either(p, o->model, &args.model_type);
   args.x = args.y = operand_either(p, o->x, &args.x_type);
   args.y_type = args.x_type;
@@ -381,9 +394,10 @@ static int prepare_pixels_in(struct preparation *p) {
   struct launch launch = {.kind = LAUNCH_PIXELS_IN};
   launch.pixels = (struct pixels_args){.block = p->program->block,
                                        .y = operand(p, o->y, ROLE_ANY),
+                                       .n = o->y.n,
                                        .h = o->y.h,
                                        .w = o->y.w,
-                                       .source = o->source,
+                                       .first = o->source * o->y.n,
                                        .scale = o->scale,
                                        .bias = o->bias};
   return append(p, &launch);
@@ -395,6 +409,7 @@ static int prepare_pixels_out(struct preparation *p) {
   launch.pixels = (struct pixels_args){.block = p->program->block,
                                        .x = operand(p, o->x, ROLE_ANY),
                                        .input = operand(p, o->input, ROLE_ANY),
+                                       .n = o->x.n,
                                        .h = o->x.h,
                                        .w = o->x.w,
                                        .scale = o->scale,

@@ -399,10 +399,10 @@ static int measure(struct profiler *p, const struct run_params *params, const st
 }
 
 int program_profile(struct device *base, struct program *program_base, const struct run_params *params,
-                    const struct frame *frames, const struct frame *picture, const struct profile_request *request,
+                    const struct frame *frames, const struct frame *pictures, const struct profile_request *request,
                     struct profile *profile, struct error *err) {
   struct profiler p = {.device = cuda_enter(base), .program = cuda_program(program_base), .plan = program_base->plan};
-  (void)picture; /* the runs take their own */
+  (void)pictures; /* the runs take their own */
   if (!p.program->graphs.without[0][0])
     return error_set(err, STATUS_USAGE, "--profile measures graphs: leave out --graph off");
   if (run_twice(base, program_base, params, frames, err) < 0)

@@ -21,8 +21,8 @@ struct run_buffer {
   cudaEvent_t uploading, uploaded, begun, computed, downloaded;
   bool pixels; /* came to the device for the run that has it */
   int64_t submitted_ns;
-  struct picture *picture; /* what the run writes; NULL: none */
-  bool on_device;          /* it stays there */
+  struct picture *pictures[BATCH_MAX]; /* what the run writes */
+  bool on_device;                      /* they stay there */
 };
 
 struct buffer_room {

@@ -49,9 +49,9 @@ static enum way way_of(const struct cuda_device *device, const struct frame *fra
 
 /* Bytes of a run's buffers beside its parameters. A later frame may be small now and large as the others in the next
  * run. */
-static size_t room_for(const struct cuda_device *device, int sources, const struct frame *frames, enum way least) {
+static size_t room_for(const struct cuda_device *device, int count, const struct frame *frames, enum way least) {
   size_t sum = 0, most = 0;
-  for (int i = 0; i < sources; i++) {
+  for (int i = 0; i < count; i++) {
     struct planes planes;
     size_t bytes = planes_layout(&planes, frames[i].format, frames[i].width, frames[i].height, NULL);
     if (way_of(device, &frames[i]) < least)
@@ -59,7 +59,7 @@ static size_t room_for(const struct cuda_device *device, int sources, const stru
     sum += bytes;
     most = bytes > most ? bytes : most;
   }
-  most *= (size_t)sources;
+  most *= (size_t)count;
   return most > sum ? most : sum;
 }
 
@@ -91,7 +91,7 @@ static void point_to_planes(const struct frame *frame, struct planes *input) {
 static size_t fill_inputs(struct cuda_device *device, const struct cuda_program *program,
                           const struct run_buffer *buffer, const struct frame *frames) {
   size_t staged = PLANES_OFFSET, end;
-  for (int i = 0; i < program->base.sources; i++) {
+  for (int i = 0; i < program->base.frames; i++) {
     struct planes *input = &buffer->host->input[i];
     input->matrix = frames[i].matrix;
     input->range = frames[i].range;
@@ -106,7 +106,7 @@ static size_t fill_inputs(struct cuda_device *device, const struct cuda_program 
     device->counters.copied_up += frame_bytes(&frames[i]);
   }
   end = staged;
-  for (int i = 0; i < program->base.sources; i++)
+  for (int i = 0; i < program->base.frames; i++)
     if (way_of(device, &frames[i]) == WAY_PINNED) {
       end = place_planes(buffer, end, &frames[i], &buffer->host->input[i]);
       device->counters.copied_up += frame_bytes(&frames[i]);
@@ -119,10 +119,10 @@ static size_t fill_inputs(struct cuda_device *device, const struct cuda_program 
 static size_t fill_buffer(struct cuda_device *device, struct cuda_program *program, struct run_buffer *buffer,
                           const struct run_params *params, const struct frame *frames, struct error *err) {
   size_t bytes = PLANES_OFFSET;
-  int sources = program->base.sources;
-  if (sources) {
-    const struct buffer_room room = {.host = PLANES_OFFSET + room_for(device, sources, frames, WAY_STAGED),
-                                     .device = PLANES_OFFSET + room_for(device, sources, frames, WAY_PINNED)};
+  int count = program->base.frames;
+  if (count) {
+    const struct buffer_room room = {.host = PLANES_OFFSET + room_for(device, count, frames, WAY_STAGED),
+                                     .device = PLANES_OFFSET + room_for(device, count, frames, WAY_PINNED)};
     if (buffers_grow(device, device->queue.stream, program, &room, err) < 0)
       return 0;
     bytes = fill_inputs(device, program, buffer, frames);
@@ -235,7 +235,7 @@ static int upload_pinned(const struct cuda_device *device, const struct frame *f
 /* What reads the frames comes behind their fences. */
 static int bring_frames(const struct cuda_device *device, const struct cuda_program *program,
                         const struct run_buffer *buffer, const struct frame *frames, struct error *err) {
-  for (int i = 0; frames && i < program->base.sources; i++) {
+  for (int i = 0; frames && i < program->base.frames; i++) {
     enum way way = way_of(device, &frames[i]);
     if (way == WAY_PINNED && upload_pinned(device, &frames[i], &buffer->host->input[i], err) < 0)
       return -1;
@@ -249,7 +249,7 @@ static int bring_frames(const struct cuda_device *device, const struct cuda_prog
 static bool brings_pixels(const struct cuda_device *device, const struct cuda_program *program,
                           const struct frame *frames) {
   bool any = false;
-  for (int i = 0; frames && i < program->base.sources; i++)
+  for (int i = 0; frames && i < program->base.frames; i++)
     any |= way_of(device, &frames[i]) > WAY_IN_PLACE;
   return any;
 }
@@ -283,32 +283,37 @@ static int start_launches(struct cuda_device *device, struct cuda_program *progr
 }
 
 /* Where the run writes. */
-static void point_at(const struct cuda_program *program, struct run_buffer *buffer, const struct frame *picture,
+static void point_at(const struct cuda_program *program, struct run_buffer *buffer, const struct frame *pictures,
                      bool on_device) {
-  struct planes *output = &buffer->host->output;
-  *output = program->output;
-  picture_begin(picture, program->output_bytes);
-  for (int i = 0; i < frame_planes(output->format); i++)
-    output->plane[i] = picture->picture->device_plane[i];
-  buffer->picture = picture->picture;
+  for (int i = 0; i < program->base.pictures; i++) {
+    struct planes *output = &buffer->host->output[i];
+    struct picture *picture = pictures[i].picture;
+    *output = program->output;
+    picture_begin(&pictures[i], program->output_bytes);
+    for (int j = 0; j < frame_planes(output->format); j++)
+      output->plane[j] = picture->device_plane[j];
+    buffer->pictures[i] = picture;
+  }
   buffer->on_device = on_device;
 }
 
-/* The host's part has the same layout: one copy does it. */
+/* The host's part has the same layout: one copy each does it. */
 static int start_download(const struct cuda_device *device, const struct cuda_program *program,
-                          const struct run_buffer *buffer, const struct frame *picture, struct error *err) {
+                          const struct run_buffer *buffer, const struct frame *pictures, struct error *err) {
   if (!program->has_output || buffer->on_device)
     return 0;
-  if (cuda_check(cudaStreamWaitEvent(device->download, buffer->computed, 0), "download", err) < 0 ||
-      cuda_check(cudaMemcpyAsync(frame_plane(picture, 0), buffer->host->output.plane[0], program->output_bytes,
-                                 cudaMemcpyDeviceToHost, device->download),
-                 "download", err) < 0)
+  if (cuda_check(cudaStreamWaitEvent(device->download, buffer->computed, 0), "download", err) < 0)
     return -1;
+  for (int i = 0; i < program->base.pictures; i++)
+    if (cuda_check(cudaMemcpyAsync(frame_plane(&pictures[i], 0), buffer->host->output[i].plane[0],
+                                   program->output_bytes, cudaMemcpyDeviceToHost, device->download),
+                   "download", err) < 0)
+      return -1;
   return cuda_check(cudaEventRecord(buffer->downloaded, device->download), "download", err);
 }
 
 int program_submit(struct device *base, struct program *program_base, const struct run_params *params,
-                   const struct frame *frames, const struct frame *picture, struct error *err) {
+                   const struct frame *frames, const struct frame *pictures, struct error *err) {
   struct cuda_device *device = cuda_enter(base);
   struct cuda_program *program = cuda_program(program_base);
   struct run_buffer *buffer = &program->buffer[program->base.submitted % RUNS_IN_FLIGHT];
@@ -319,9 +324,9 @@ int program_submit(struct device *base, struct program *program_base, const stru
   if (!bytes)
     return -1;
   if (program->has_output)
-    point_at(program, buffer, picture, params->on_device);
+    point_at(program, buffer, pictures, params->on_device);
   if (start_launches(device, program, buffer, frames, bytes, err) == 0 &&
-      start_download(device, program, buffer, picture, err) == 0) {
+      start_download(device, program, buffer, pictures, err) == 0) {
     buffer->submitted_ns = platform_now_ns();
     device->pictures_in_flight += program->has_output;
     return 0;
@@ -408,8 +413,8 @@ int program_collect(struct device *base, struct program *program_base, struct er
   device->pictures_in_flight -= program->has_output;
   if (wait_for_event(device, program, buffer, downloads ? buffer->downloaded : buffer->computed, err) < 0)
     return -1;
-  if (downloads)
-    picture_copied(buffer->picture);
+  for (int i = 0; downloads && i < program->base.pictures; i++)
+    picture_copied(buffer->pictures[i]);
   if (device->stamps)
     device->counters.stamps = take_stamps(device, program, buffer);
   return 0;

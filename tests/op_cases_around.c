@@ -191,38 +191,57 @@ static const struct emphasis_case emphasis_cases[] = {
     {ELEMENT_PRECISE, {0, 0}},
 };
 
+struct between_case {
+  int samples, pictures;
+};
+
 static void build_between(struct op_test *t, const void *argument) {
-  const int *samples = argument;
-  struct op_between op = {.ends = test_state(t, 2 * *samples, 5, 7, 4, ELEMENT_PRECISE),
-                          .noise = test_state(t, *samples, 5, 7, 4, ELEMENT_PRECISE)};
-  t->params.between[0] = 0.6f;
-  t->params.between[1] = -0.8f;
+  const struct between_case *c = argument;
+  struct op_between op = {.ends = test_state(t, 2 * c->samples, 5, 7, 4, ELEMENT_PRECISE),
+                          .noise = test_state(t, c->samples, 5, 7, 4, ELEMENT_PRECISE),
+                          .pictures = c->pictures};
+  for (int i = 0; i < BATCH_MAX; i++) {
+    t->params.between[i][0] = 0.6f - (float)i;
+    t->params.between[i][1] = -0.8f + 0.25f * (float)i;
+  }
   plan_between(&t->plan, "between", op);
   test_output(t, op.noise);
 }
 
-static const int between_cases[] = {1, 3};
+static const struct between_case between_cases[] = {{1}, {3}, {3, 3}, {8, 4}};
+
+struct start_case {
+  bool image;
+  int n;
+};
 
 static void build_start(struct op_test *t, const void *argument) {
-  const bool *image = argument;
-  struct op_start op = {.noise = test_state(t, 4, 5, 7, 16, ELEMENT_PRECISE)};
-  if (*image)
-    op.z = test_input(t, 1, 5, 7, 16, ELEMENT_DEVICE, FILL_NORMAL);
+  const struct start_case *c = argument;
+  struct op_start op = {.noise = test_state(t, c->n, 5, 7, 16, ELEMENT_PRECISE)};
+  if (c->image)
+    op.z = test_input(t, c->n, 5, 7, 16, ELEMENT_DEVICE, FILL_NORMAL);
   t->params.start_latent = 0.4f;
   t->params.start_noise = 0.9f;
   test_output(t, plan_start(&t->plan, "start", op));
 }
 
-static const bool start_cases[] = {true, false};
+static const struct start_case start_cases[] = {{true, 1}, {false, 1}, {true, 3}, {false, 4}};
 
 static struct tensor test_kept(struct op_test *t, int h, int w) {
   return test_state(t, 1, h, w, 1, ELEMENT_PRECISE);
 }
 
+struct mask_case {
+  enum demand demand;
+  int n;
+};
+
+static const struct mask_case mask_cases[] = {{ELEMENT_DEVICE, 1}, {ELEMENT_PRECISE, 1}, {ELEMENT_DEVICE, 3}};
+
 static void build_mask(struct op_test *t, const void *argument) {
-  const enum demand *demand = argument;
+  const struct mask_case *c = argument;
   struct op_mask op = {
-      .x = test_input(t, 1, 10, 14, 3, *demand, FILL_NORMAL), .kept = test_kept(t, 10, 14), .value = 0.375f};
+      .x = test_input(t, c->n, 10, 14, 3, c->demand, FILL_NORMAL), .kept = test_kept(t, 10, 14), .value = 0.375f};
   test_output(t, plan_mask(&t->plan, "mask", op));
 }
 
@@ -231,6 +250,7 @@ struct unet_input_case {
   unsigned image_rows;
   int size; /* of the mask for each pixel; 0: there is none */
   int latents, first;
+  bool one_mask;
 };
 
 static void build_unet_input(struct op_test *t, const void *argument) {
@@ -244,7 +264,7 @@ static void build_unet_input(struct op_test *t, const void *argument) {
   if (c->c_image)
     op.image = test_input(t, n, 5, 7, c->c_image, ELEMENT_DEVICE, FILL_NORMAL);
   if (c->size)
-    op.kept = test_state(t, n, 5 * c->size, 7 * c->size, 1, ELEMENT_PRECISE);
+    op.kept = test_state(t, c->one_mask ? 1 : n, 5 * c->size, 7 * c->size, 1, ELEMENT_PRECISE);
   test_output(t, plan_unet_input(&t->plan, "input", op));
 }
 
@@ -257,18 +277,20 @@ static const struct unet_input_case unet_input_cases[] = {{1, 0, 0},
                                                           {2, 4, 3, 4},
                                                           {3, 4, 1, 1},
                                                           {2, 4, 1, 2, .latents = 3},
-                                                          {1, 4, 3, 4, .latents = 4, .first = 2}};
+                                                          {1, 4, 3, 4, .latents = 4, .first = 2},
+                                                          {2, 4, 3, 4, .latents = 3, .one_mask = true}};
 
 struct guide_case {
   int latents, rows, first;
   bool x, reference, anew, device;
   float rescale;
+  int together;
 };
 
 static void build_guide(struct op_test *t, const void *argument) {
   const struct guide_case *c = argument;
   int first = c->first ? c->first : c->rows, n = c->latents;
-  struct op_guide op = {.step = 2, .rows = c->rows, .first = c->first};
+  struct op_guide op = {.step = 2, .together = c->together, .rows = c->rows, .first = c->first};
   op.model = test_input(t, first + (n - 1) * c->rows, 9, 7, 16, ELEMENT_DEVICE, FILL_NORMAL);
   if (c->x)
     op.x = test_input(t, n, 9, 7, 16, ELEMENT_PRECISE, FILL_NORMAL);
@@ -296,13 +318,16 @@ static const struct guide_case guide_cases[] = {
     {4, 2, .x = true, .rescale = 0.7f},
     {3, 1, .x = true, .reference = true, .rescale = 0.7f},
     {3, 1, .first = 2, .x = true, .reference = true, .anew = true, .rescale = 0.25f},
+    {4, 2, .x = true, .rescale = 0.7f, .together = 4},
+    {3, 2, .x = true, .anew = true, .rescale = 0.25f, .together = 3},
+    {4, 1, .x = true, .reference = true, .together = 2},
 };
 
 struct step_case {
   bool noise;
   int kept; /* earlier predictions: none, or of four steps that look back on them */
   bool state, loop, precise;
-  int latents;
+  int latents, together;
 };
 
 static float factor(struct op_test *t, float most) {
@@ -395,18 +420,18 @@ static void build_loop(struct op_test *t, const void *argument) {
   t->params.step[3] = (struct step_params){1, 0.5f, 0.5f, 0};
 }
 
-/* Several latents, each at a step of its own. */
+/* Several latents, each at a step of its own, or so many of them at each. */
 static void build_steps(struct op_test *t, const void *argument) {
   const struct step_case *c = argument;
-  int n = c->latents;
-  struct op_step op = {.step = 1, .x = test_state(t, n, 5, 7, 16, ELEMENT_PRECISE)};
+  int n = c->latents, together = c->together ? c->together : 1, steps = n / together;
+  struct op_step op = {.step = 1, .together = c->together, .x = test_state(t, n, 5, 7, 16, ELEMENT_PRECISE)};
   op.model = test_input(t, n, 5, 7, 16, ELEMENT_DEVICE, FILL_NORMAL);
   if (c->noise)
     op.noise = test_state(t, n, 5, 7, 16, ELEMENT_PRECISE); /* one less than steps: the last has none */
   if (c->kept)
     op.earlier = test_state(t, n * c->kept, 5, 7, 16, ELEMENT_PRECISE);
-  look_back(t, 1, n, c->kept);
-  for (int i = 1; c->noise && i < n; i++)
+  look_back(t, 1, steps, c->kept);
+  for (int i = 1; c->noise && i < steps; i++)
     t->params.step[i].noise = 0.25f * (float)i;
   plan_step(&t->plan, "step", op);
   test_output(t, op.x);
@@ -415,7 +440,11 @@ static void build_steps(struct op_test *t, const void *argument) {
 }
 
 static const struct step_case steps_cases[] = {
-    {.latents = 4, .noise = true}, {.latents = 3, .kept = 2}, {.latents = 8, .noise = true, .kept = 1}};
+    {.latents = 4, .noise = true},
+    {.latents = 3, .kept = 2},
+    {.latents = 8, .noise = true, .kept = 1},
+    {.latents = 6, .noise = true, .kept = 2, .together = 3},
+};
 
 static const struct step_case step_cases[] = {{.noise = true}, {.noise = false}, {.noise = true, .precise = true}};
 
@@ -437,7 +466,7 @@ const struct op_cases op_cases_around[] = {
     OP_CASES("emphasis", build_emphasis, emphasis_cases),
     OP_CASES_EXACT("between", build_between, between_cases),
     OP_CASES_EXACT("start", build_start, start_cases),
-    OP_CASES_EXACT("mask", build_mask, affine_cases),
+    OP_CASES_EXACT("mask", build_mask, mask_cases),
     OP_CASES_EXACT("unet input", build_unet_input, unet_input_cases),
     OP_CASES("guide", build_guide, guide_cases),
     OP_CASES_EXACT("step", build_step, step_cases),

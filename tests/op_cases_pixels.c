@@ -114,16 +114,18 @@ struct show_case {
   enum show show;
   int control; /* maps are there of 1 and 3 */
   float mix;   /* 1: no input */
+  int n;       /* pictures; 0: 1 */
 };
 
 static void build_show(struct op_test *t, const void *argument) {
   const struct show_case *c = argument;
   struct op_pixels_out op = {.scale = 0.25f, .bias = 0.5f, .input_scale = 0.5f, .input_bias = 0.5f};
-  op.x = test_input(t, 1, c->h, c->w, 3, ELEMENT_DEVICE, FILL_NORMAL);
-  op.map1 = test_input(t, 1, c->h, c->w, 3, ELEMENT_DEVICE, FILL_NORMAL);
-  op.map3 = test_state(t, 1, c->h, c->w, 3, ELEMENT_DEVICE);
+  int n = c->n ? c->n : 1;
+  op.x = test_input(t, n, c->h, c->w, 3, ELEMENT_DEVICE, FILL_NORMAL);
+  op.map1 = test_input(t, n, c->h, c->w, 3, ELEMENT_DEVICE, FILL_NORMAL);
+  op.map3 = test_state(t, n, c->h, c->w, 3, ELEMENT_DEVICE);
   if (c->mix < 1)
-    op.input = test_input(t, 1, c->h, c->w, 3, ELEMENT_DEVICE, FILL_NORMAL);
+    op.input = test_input(t, n, c->h, c->w, 3, ELEMENT_DEVICE, FILL_NORMAL);
   t->params.mix = c->mix;
   t->params.show = c->show;
   t->params.show_control = c->control;
@@ -133,38 +135,64 @@ static void build_show(struct op_test *t, const void *argument) {
 }
 
 static const struct show_case show_cases[] = {
-    {PIXEL_RGBA, 32, 24, SHOW_MAP, 1, 1},       {PIXEL_YUV420P, 32, 24, SHOW_MAP, 3, 0.3f},
-    {PIXEL_RGBA, 32, 24, SHOW_PICTURE, 1, 1},   {PIXEL_BGRA, 32, 24, SHOW_BESIDE, 1, 0.3f},
-    {PIXEL_NV12, 33, 25, SHOW_BESIDE, 3, 1},    {PIXEL_YUYV, 7, 5, SHOW_BESIDE, 1, 0.5f},
-    {PIXEL_RGBA, 32, 24, SHOW_BESIDE, 0, 0.3f}, {PIXEL_P010, 7, 6, SHOW_MAP, 2, 1},
-    {PIXEL_RGBA, 1, 1, SHOW_BESIDE, 1, 1},      {PIXEL_YUV420P, 64, 38, SHOW_BESIDE, 3, 0.3f},
+    {PIXEL_RGBA, 32, 24, SHOW_MAP, 1, 1},
+    {PIXEL_YUV420P, 32, 24, SHOW_MAP, 3, 0.3f},
+    {PIXEL_RGBA, 32, 24, SHOW_PICTURE, 1, 1},
+    {PIXEL_BGRA, 32, 24, SHOW_BESIDE, 1, 0.3f},
+    {PIXEL_NV12, 33, 25, SHOW_BESIDE, 3, 1},
+    {PIXEL_YUYV, 7, 5, SHOW_BESIDE, 1, 0.5f},
+    {PIXEL_RGBA, 32, 24, SHOW_BESIDE, 0, 0.3f},
+    {PIXEL_P010, 7, 6, SHOW_MAP, 2, 1},
+    {PIXEL_RGBA, 1, 1, SHOW_BESIDE, 1, 1},
+    {PIXEL_YUV420P, 64, 38, SHOW_BESIDE, 3, 0.3f},
+    {PIXEL_NV12, 33, 25, SHOW_PICTURE, 0, 0.3f, 3},
+    {PIXEL_RGBA, 32, 24, SHOW_PICTURE, 0, 1, 4},
+    {PIXEL_YUV420P, 64, 38, SHOW_BESIDE, 3, 0.3f, 2},
+    {PIXEL_BGRA, 7, 5, SHOW_MAP, 1, 1, 2},
 };
 
-/* A frame through both ops, with the input mixed in. */
+/* Frames that have nothing in common. */
+static void give_frames(struct op_test *t, int count) {
+  static const struct {
+    enum pixel_format format;
+    int width, height;
+    struct geometry geometry;
+  } list[BATCH_MAX] = {{PIXEL_NV12, 75, 41, {0, 0, 75, 41, 0, 0, 75, 41}},
+                       {PIXEL_RGBA, 20, 12, {3, 2, 14, 9, 5, 4, 60, 33}},
+                       {PIXEL_P010, 161, 91, {0, 0, 161, 91, 0, 7, 75, 20}},
+                       {PIXEL_YUYV, 75, 41, {-3, -2, 60, 33, 0, 0, 75, 41}}};
+  for (int i = 0; i < count; i++) {
+    test_frame(t, list[i].format, list[i].width, list[i].height, true);
+    t->params.geometry[i] = list[i].geometry;
+  }
+}
+
+static const int through_counts[] = {1, 3, BATCH_MAX};
+
+/* Frames through both ops, with the input mixed in. */
 static void build_through(struct op_test *t, const void *argument) {
-  (void)argument;
-  test_frame(t, PIXEL_NV12, 75, 41, true);
-  t->params.geometry[0] = (struct geometry){0, 0, 75, 41, 0, 0, 75, 41};
+  const int *count = argument;
+  give_frames(t, *count);
   t->params.mix = 0.25f;
   t->output = PIXEL_YUV420P;
   t->has_picture = true;
-  struct tensor in =
-      plan_pixels_in(&t->plan, "in", (struct op_pixels_in){.scale = 2, .bias = -1, .y = {.h = 41, .w = 75}});
+  struct tensor in = plan_pixels_in(
+      &t->plan, "in", (struct op_pixels_in){.scale = 2, .bias = -1, .y = {.n = *count, .h = 41, .w = 75}});
   struct tensor x = plan_norm(&t->plan, "x", (struct op_norm){.x = in, .prologue = {.act = ACT_TANH3}});
   plan_pixels_out(&t->plan, "out",
                   (struct op_pixels_out){
                       .scale = 0.5f, .bias = 0.5f, .x = x, .input = in, .input_scale = 0.5f, .input_bias = 0.5f});
 }
 
-/* A frame into a convolution, and mixed with what comes of it. */
+/* Frames into a convolution, and mixed with what comes of it. */
 static void build_convolved(struct op_test *t, const void *argument) {
-  (void)argument;
-  test_frame(t, PIXEL_RGBA, 75, 41, true);
-  t->params.geometry[0] = (struct geometry){3, 2, 60, 33, 5, 4, 60, 33};
+  const int *count = argument;
+  give_frames(t, *count);
   t->params.mix = 0.25f;
   t->output = PIXEL_RGBA;
   t->has_picture = true;
-  struct tensor in = plan_pixels_in(&t->plan, "in", (struct op_pixels_in){.scale = 1, .y = {.h = 41, .w = 75}});
+  struct tensor in =
+      plan_pixels_in(&t->plan, "in", (struct op_pixels_in){.scale = 1, .y = {.n = *count, .h = 41, .w = 75}});
   struct op_conv first = {.x = in, .weight = test_weight(t, 64, 3, 3), .stride = 1, .pad = 1, .act = ACT_RELU};
   struct op_conv last = {.weight = test_weight(t, 3, 3, 64), .bias = test_vector(t, 3, 0), .stride = 1, .pad = 1};
   last.x = plan_conv(&t->plan, "first", first);
@@ -179,7 +207,7 @@ const struct op_cases op_cases_pixels[] = {
     OP_CASES_EXACT("pixels in, two sources", build_in_twice, in_pairs),
     OP_CASES("pixels out", build_out, out_cases),
     OP_CASES("pixels shown", build_show, show_cases),
-    OP_CASE("pixels through", build_through),
-    OP_CASE("pixels convolved", build_convolved),
+    OP_CASES("pixels through", build_through, through_counts),
+    OP_CASES("pixels convolved", build_convolved, through_counts),
     {NULL},
 };

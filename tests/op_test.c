@@ -146,7 +146,7 @@ void test_output(struct op_test *t, struct tensor y) {
 }
 
 struct frame *test_frame(struct op_test *t, enum pixel_format format, int width, int height, bool smooth) {
-  if (t->frame_count == SOURCES_MAX)
+  if (t->frame_count == FRAMES_MAX)
     die("too many frames");
   struct frame *f = &t->frames[t->frame_count];
   *f = (struct frame){.format = format, .width = width, .height = height};
@@ -185,14 +185,15 @@ static void result_free(struct result *r) {
   *r = (struct result){0};
 }
 
+/* Behind those that are kept already. */
 static void keep_picture(struct result *r, const struct frame *picture) {
-  size_t size = 0;
+  size_t size = r->picture_bytes;
   for (int i = 0; i < frame_planes(picture->format); i++)
     size += (size_t)frame_row_bytes(picture->format, i, picture->width) *
             (size_t)frame_rows(picture->format, i, picture->height);
-  r->picture = need(malloc(size));
+  r->picture = need(realloc(r->picture, size));
+  uint8_t *to = r->picture + r->picture_bytes;
   r->picture_bytes = size;
-  uint8_t *to = r->picture;
   for (int i = 0; i < frame_planes(picture->format); i++) {
     size_t row = (size_t)frame_row_bytes(picture->format, i, picture->width);
     for (int y = 0; y < frame_rows(picture->format, i, picture->height); y++, to += row)
@@ -213,14 +214,15 @@ static int write_operands(const struct op_test *t, struct device *device, struct
 
 static int run_once(const struct op_test *t, struct device *device, struct program *program, struct result *r,
                     struct error *err) {
-  struct frame picture = {0};
+  struct frame pictures[BATCH_MAX] = {0};
   if (write_operands(t, device, program, TENSOR_STATE, err) < 0 ||
       device_submit(device, program, &t->params, t->frames, err) < 0 ||
-      device_collect(device, program, t->has_picture ? &picture : NULL, err) < 0)
+      device_collect(device, program, pictures, err) < 0)
     return -1;
-  if (t->has_picture)
-    keep_picture(r, &picture);
-  frame_release(&picture);
+  for (int i = 0; i < program->pictures; i++) {
+    keep_picture(r, &pictures[i]);
+    frame_release(&pictures[i]);
+  }
   for (int i = 0; i < t->output_count; i++) {
     size_t count = tensor_elements(t->outputs[i]);
     r->values[i] = need(malloc(count * sizeof(float)));
@@ -346,7 +348,7 @@ static int compare_pictures(const struct op_test *t, const struct name *c, const
 void op_test_free(struct op_test *t) {
   for (int i = 0; i < t->operand_count; i++)
     free(t->operands[i].data);
-  for (int i = 0; i < SOURCES_MAX; i++)
+  for (int i = 0; i < FRAMES_MAX; i++)
     free(t->pixels[i]);
   plan_free(&t->plan);
   resources_free(&t->resources);

@@ -30,8 +30,8 @@ struct op_test {
   struct tensor outputs[TEST_OUTPUTS];
   int output_count;
   struct run_params params;
-  struct frame frames[SOURCES_MAX];
-  uint8_t *pixels[SOURCES_MAX];
+  struct frame frames[FRAMES_MAX];
+  uint8_t *pixels[FRAMES_MAX];
   int frame_count;
   bool has_picture; /* the plan ends in OP_PIXELS_OUT */
   enum pixel_format output;
@@ -67,7 +67,7 @@ struct tensor test_table(struct op_test *t, int rows, int c); /* an embedding: [
 struct tensor test_state(struct op_test *t, int n, int h, int w, int c, enum demand demand);
 struct tensor test_slots(struct op_test *t, int n, int h, int w, int c);
 void test_output(struct op_test *t, struct tensor y);
-/* The frame of the next source, of random pixels, to be changed at will; smooth: a gradient with a little noise, as
+/* The frame of the next number, of random pixels, to be changed at will; smooth: a gradient with a little noise, as
  * pictures are. */
 struct frame *test_frame(struct op_test *t, enum pixel_format format, int width, int height, bool smooth);
 

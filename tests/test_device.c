@@ -538,7 +538,7 @@ static void a_run_reads_two_sources(void **state) {
   struct rig *r = rig_open_two(name);
   struct error err = {0};
   const int widths[] = {1, 300, 2, 77};
-  assert_int_equal(r->program->sources, 2);
+  assert_int_equal(r->program->frames, 2);
   memset(r->pixels, 100, sizeof r->pixels);
   for (int i = 0; i < 4; i++) {
     int w = widths[i], level = 40 + 50 * i;
@@ -680,7 +680,7 @@ static struct {
 static int fake_submit(struct device *device, struct program *program, const struct run_params *params,
                        const struct frame *frames, const struct frame *picture, struct error *err) {
   struct frame seen[SOURCES_MAX];
-  for (int i = 0; i < program->sources; i++) {
+  for (int i = 0; i < program->frames; i++) {
     seen[i] = frames[i];
     fake.later += device_reads_later(device, &frames[i]);
     if (!device_reads_in_place(device, &frames[i]))

@@ -75,7 +75,7 @@ int device_open(struct device **device, struct resources *resources, const struc
   if (status == 0) {
     (*device)->resources = resources;
     (*device)->pictures = (struct device_pictures){
-        .device = *device, .count = RUNS_IN_FLIGHT + (options->pictures > 1 ? options->pictures : 1)};
+        .device = *device, .batch = 1, .count = RUNS_IN_FLIGHT + (options->pictures > 1 ? options->pictures : 1)};
     pthread_mutex_init(&(*device)->pictures.lock, NULL);
     return 0;
   }

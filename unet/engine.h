@@ -98,7 +98,8 @@ struct engine_shape {
   unsigned controls;           /* of the engine's, those that frames may use: bit i is number i */
   enum guidance_mode guidance; /* see there; where the model embeds guidance, full is that, and residual is refused */
   bool stream_batch;           /* all steps in one U-Net call, each for another frame: see engine_submit */
-  int batch;                   /* pictures of one run: 1, or 0, which is 1 */
+  int batch;                   /* pictures of one run, 1 to BATCH_MAX, each of a frame of its own; 0: 1. More than one
+                                  excludes a stream batch, controls, and guidance with a negative prompt on SDXL */
   int chunks;                  /* of prompts that are attended to, 1 to 4; 0: 1. See engine_chunks */
   bool styles;                 /* frames show style pictures: see engine_set_style */
   bool own_memory; /* works in memory of its own: what a run leaves there outlasts the runs of other handles */
@@ -145,7 +146,7 @@ struct prepared_info {
   double eta;        /* that suits it */
   int frames_behind; /* a picture comes so many frames after its own: of a stream batch the steps but one */
   int rows;          /* guidance rows of the first U-Net call */
-  double flops;      /* of one frame's matrix products */
+  double flops;      /* of one frame's matrix products; of several in a run its share */
 };
 
 /* Opens the checkpoint that engine_open would, to be lent to engines by params->checkpoint. */
@@ -277,17 +278,20 @@ struct engine_request {
   bool on_device; /* the picture stays in the device's memory until somebody waits for it in the host's (frame_wait) */
   bool drain;     /* there is no frame: those under way in a stream batch go on by one step */
   void *opaque;   /* the caller's own; comes back with the picture */
+  const struct engine_request *next; /* another frame of the same run, where shape.batch has room for it: has a frame,
+                                        identity and opaque of its own, and of its controls seed and seed_position */
 };
 
 struct engine_result {
   struct frame picture; /* held (picture.h), also beyond its handle and the engine */
   bool pending;         /* there is no picture: a stream batch has not come so far. opaque is NULL then */
+  int left;             /* pictures of the same run that come next, without waiting */
   void *opaque;
   bool whole;                        /* it shows all that its controls ask for */
   int64_t submitted_ns, finished_ns; /* of platform_now_ns: when engine_submit was called, when the picture was there */
-  double device_ms; /* the frame's time by the device's own clock, from planes in its memory to the picture in its
-                       memory; 0: the device has no clock of its own (CPU) */
-  struct run_stamps stamps; /* of engines opened with stamps */
+  double device_ms; /* the frame's share of the time of its run by the device's own clock, from planes in its memory to
+                       the picture in its memory; 0: the device has no clock of its own (CPU) */
+  struct run_stamps stamps; /* of the run, of engines opened with stamps */
 };
 
 /* Of a handle with a stream batch each frame is one step further with every frame that follows: the result of a submit
@@ -298,12 +302,16 @@ int engine_under_way(const struct prepared *prepared);
 
 /* Starts one frame: controls and frame are copied or consumed before this returns. The frame shows all of what its
  * controls say, and of the texts and the mask that were set before, as if they had never been different; frames
- * submitted before show nothing of it, but for those under way in a stream batch. At most two frames are in flight, of
- * whichever handles. STATUS_HELD, with nothing started, where more pictures than device_options.pictures are held. */
+ * submitted before show nothing of it, but for those under way in a stream batch. A run of several frames, request and
+ * those that are next, makes a picture of each, as if they had been submitted one by one, but for rounding; one of
+ * fewer frames than the handle's batch takes as long as a whole one. At most two runs are in flight, of whichever
+ * handles, each until its last picture is collected. STATUS_HELD, with nothing started, where more pictures than
+ * device_options.pictures are held. */
 int engine_submit(struct engine *engine, const struct engine_request *request, struct error *err);
-/* Waits for the oldest frame in flight. After a failure *result has opaque and submitted_ns, and the frame is gone. */
+/* Waits for the oldest run in flight and takes its next picture, in the order of the requests. After a failure *result
+ * has opaque and submitted_ns, and the run is gone. */
 int engine_collect(struct engine *engine, struct engine_result *result, struct error *err);
-int engine_in_flight(const struct engine *engine);
+int engine_in_flight(const struct engine *engine); /* runs */
 
 /* Measures where the time of such a frame goes. No frame may be in flight. The caller frees *profile, which is empty
  * after a failure. */

@@ -203,7 +203,7 @@ struct planes {
 /* What one run reads: arrives in one copy with the frame's planes. */
 struct run_block {
   struct run_params run;
-  struct planes input[SOURCES_MAX], output;
+  struct planes input[FRAMES_MAX], output[BATCH_MAX];
   int iteration; /* of the plan's loop; 0 outside it */
 };
 
@@ -235,13 +235,13 @@ cudaError_t launch_decide(const struct launch_queue *queue, const struct run_blo
 
 struct pixels_args {
   const struct run_block *block;
-  const half_t *x;                 /* pixels_out: [h, w, 3] */
-  const half_t *input;             /* pixels_out: [h, w, 3] or NULL */
+  const half_t *x;                 /* pixels_out: [n, h, w, 3] */
+  const half_t *input;             /* pixels_out: [n, h, w, 3] or NULL */
   const half_t *map[CONTROLS_MAX]; /* pixels_out: likewise */
-  half_t *y;                       /* pixels_in: [h, w, 3] */
-  half_t *padded; /* pixels_in: [h, w, 8] or NULL: the same with channels of zeros, as a convolution reads it */
-  int h, w;
-  int source; /* pixels_in */
+  half_t *y;                       /* pixels_in: [n, h, w, 3] */
+  half_t *padded; /* pixels_in: [n, h, w, 8] or NULL: the same with channels of zeros, as a convolution reads it */
+  int n, h, w;
+  int first; /* pixels_in: number of the first frame */
   float scale, bias, input_scale, input_bias;
 };
 cudaError_t launch_pixels_in(const struct launch_queue *queue, const struct pixels_args *args);
@@ -290,7 +290,8 @@ struct sample_args {
   struct guidance_rows rows; /* of a step or a latent */
   int values;                /* embedded beside each other in place of the steps' timesteps; 0: none */
   float value[SIZES];
-  int step;
+  int step, together; /* latents at each step, at least 1; of noise the pictures */
+  int kept_n;         /* of kept_pixels: 1 or as many as latents */
   unsigned image_rows;
   bool cos_first, mean;
   float scale, shift;

@@ -1,5 +1,5 @@
 /* Pixels of the source's format to the network's input and back: the device's side of OP_PIXELS_IN and OP_PIXELS_OUT,
- * whose definition is unet/cpu/cpu_pixels.c. */
+ * whose definition is unet/cpu/cpu_pixels.c. The grid's z is the picture. */
 #include "cuda/kernels/common.cuh"
 
 namespace {
@@ -114,8 +114,8 @@ __global__ void pixels_in_kernel(const __grid_constant__ struct pixels_args p) {
   wait_for_previous();
   if (x >= p.w || y >= p.h)
     return;
-  const struct geometry &g = p.block->run.geometry[p.source];
-  const struct planes &input = p.block->input[p.source];
+  const struct geometry &g = p.block->run.geometry[p.first + blockIdx.z];
+  const struct planes &input = p.block->input[p.first + blockIdx.z];
   float v[3], rgb[3] = {0.0f, 0.0f, 0.0f};
   if (x >= g.dest_x && x < g.dest_x + g.dest_w && y >= g.dest_y && y < g.dest_y + g.dest_h) {
     const struct coding &k = input.coding;
@@ -129,7 +129,7 @@ __global__ void pixels_in_kernel(const __grid_constant__ struct pixels_args p) {
     rgb[1] = plain ? v[1] : v[0] + k.g_cb * v[1] + k.g_cr * v[2];
     rgb[2] = plain ? v[2] : v[0] + k.b_cb * v[1];
   }
-  size_t pixel = (size_t)y * p.w + x;
+  size_t pixel = ((size_t)blockIdx.z * p.h + y) * p.w + x;
   float eight[8] = {};
   for (int i = 0; i < 3; i++) {
     eight[i] = __saturatef(rgb[i]) * p.scale + p.bias;
@@ -154,7 +154,7 @@ __device__ __forceinline__ view get_view(const struct pixels_args &p) {
 }
 
 __device__ __forceinline__ void picture_rgb(const struct pixels_args &p, float mix, int x, int y, float rgb[3]) {
-  size_t at = ((size_t)y * p.w + x) * 3;
+  size_t at = (((size_t)blockIdx.z * p.h + y) * p.w + x) * 3;
   for (int i = 0; i < 3; i++) {
     float v = __half2float(p.x[at + i]) * p.scale + p.bias;
     if (p.input)
@@ -165,7 +165,7 @@ __device__ __forceinline__ void picture_rgb(const struct pixels_args &p, float m
 
 __device__ __forceinline__ void map_rgb(const struct pixels_args &p, const half_t *map, int x, int y, float rgb[3]) {
   for (int i = 0; i < 3; i++)
-    rgb[i] = __saturatef(__half2float(map[((size_t)y * p.w + x) * 3 + i]));
+    rgb[i] = __saturatef(__half2float(map[(((size_t)blockIdx.z * p.h + y) * p.w + x) * 3 + i]));
 }
 
 __device__ __noinline__ void beside_rgb(const struct pixels_args &p, const view &v, int x, int y, float rgb[3]) {
@@ -245,7 +245,7 @@ __global__ void pixels_out_kernel(const __grid_constant__ struct pixels_args p) 
   wait_for_previous();
   if (x0 >= p.w || y0 >= p.h)
     return;
-  const struct planes &out = p.block->output;
+  const struct planes &out = p.block->output[blockIdx.z];
   const view v = get_view(p);
   if (!is_rgb(out.format)) {
     store_yuv(p, out, v, x0, y0);
@@ -262,11 +262,11 @@ __global__ void pixels_out_kernel(const __grid_constant__ struct pixels_args p) 
 } // namespace
 
 cudaError_t launch_pixels_in(const struct launch_queue *queue, const struct pixels_args *args) {
-  dim3 grid(blocks_for((size_t)args->w, THREADS_X), blocks_for((size_t)args->h, THREADS_Y));
+  dim3 grid(blocks_for((size_t)args->w, THREADS_X), blocks_for((size_t)args->h, THREADS_Y), args->n);
   return launch(queue, pixels_in_kernel, grid, dim3(THREADS_X, THREADS_Y), 0, *args);
 }
 
 cudaError_t launch_pixels_out(const struct launch_queue *queue, const struct pixels_args *args) {
-  dim3 grid(blocks_for((size_t)args->w, 2 * THREADS_X), blocks_for((size_t)args->h, 2 * THREADS_Y));
+  dim3 grid(blocks_for((size_t)args->w, 2 * THREADS_X), blocks_for((size_t)args->h, 2 * THREADS_Y), args->n);
   return launch(queue, pixels_out_kernel, grid, dim3(THREADS_X, THREADS_Y), 0, *args);
 }

@@ -270,7 +270,7 @@ __global__ void __launch_bounds__(THREADS) between_kernel(const __grid_constant_
   wait_for_previous();
   if (i >= p.count)
     return;
-  const float *part = p.block->run.between;
+  const float *part = p.block->run.between[i / (p.count / p.n) % p.together];
   element_write(p.y, p.y_type, i, part[0] * p.noise[i] + part[1] * p.noise[p.count + i]);
 }
 
@@ -290,7 +290,8 @@ __global__ void __launch_bounds__(THREADS) mask_kernel(const __grid_constant__ s
   size_t i = thread_index();
   wait_for_previous();
   if (i < p.count)
-    element_write(p.y, p.y_type, i, p.kept_pixels[i / p.c] >= 0.5f ? element_read(p.x, p.x_type, i) : p.shift);
+    element_write(p.y, p.y_type, i,
+                  p.kept_pixels[i / p.c % p.size] >= 0.5f ? element_read(p.x, p.x_type, i) : p.shift);
 }
 
 /* Whether the picture behind a pixel of a latent is to be made anew. */
@@ -312,7 +313,7 @@ __global__ void __launch_bounds__(THREADS) unet_input_kernel(const __grid_consta
   if (channel < p.c)
     v = element_read(p.x, p.x_type, pixel * p.c + channel);
   else if (image < 0)
-    v = repainted(p, pixel);
+    v = repainted(p, p.kept_n == 1 ? i % p.count / channels : pixel);
   else if (p.image_rows >> row & 1)
     v = __half2float(p.image[pixel * p.c_image + image]);
   element_write(p.y, p.y_type, i, v);
@@ -326,9 +327,9 @@ __device__ __forceinline__ float guided(const struct sample_args &p, int latent,
   float m = 0.0f;
   for (int r = 0; r < rows; r++)
     m += run.row_weight[r] * element_read(p.model, p.model_type, (row + r) * p.count + i);
-  if (!p.x || (p.anew && latent == 0))
+  if (!p.x || (p.anew && latent < p.together))
     return m;
-  const struct residual_params &residual = run.residual[p.step + p.block->iteration + latent];
+  const struct residual_params &residual = run.residual[p.step + p.block->iteration + latent / p.together];
   float towards = residual.x * element_read(p.x, p.x_type, at);
   if (p.reference)
     towards += residual.reference * element_read(p.reference, p.reference_type, at);
@@ -394,10 +395,11 @@ __global__ void __launch_bounds__(THREADS) guide_kernel(const __grid_constant__ 
   if (i >= p.count)
     return;
   float m = guided(p, latent, i);
-  if (p.anew && latent == 0) {
+  if (p.anew && latent < p.together) {
     const struct residual_params &residual = p.block->run.residual[p.step + p.block->iteration];
-    p.anew[i] = residual.clean_x * element_read(p.x, p.x_type, i) +
-                residual.clean_model * element_read(p.model, p.model_type, p.count + i);
+    size_t at = latent * p.count + i, row = total_of(p.rows, latent) + 1;
+    p.anew[at] = residual.clean_x * element_read(p.x, p.x_type, at) +
+                 residual.clean_model * element_read(p.model, p.model_type, row * p.count + i);
   }
   element_write(p.y, p.y_type, latent * p.count + i, factor * m);
 }
@@ -424,13 +426,13 @@ __global__ void __launch_bounds__(THREADS) step_kernel(const __grid_constant__ s
   if (i >= p.count)
     return;
   const struct run_params &run = p.block->run;
-  int step = p.step + p.block->iteration + blockIdx.y;
+  int step = p.step + p.block->iteration + blockIdx.y / p.together;
   const struct step_params &s = run.step[step];
   size_t at = blockIdx.y * p.count + i;
   float model = element_read(p.model, p.model_type, at);
   float x = element_read(p.x, p.x_type, at), v = s.x * x + s.model * model;
   if (p.noise && s.noise != 0.0f)
-    v += s.noise * p.noise[step * p.count + i];
+    v += s.noise * p.noise[((size_t)step * p.together + blockIdx.y % p.together) * p.count + i];
   if (p.kept)
     v += look_back(p, s, i, s.keep_x * x + s.keep_model * model);
   element_write(p.y, p.y_type, at, v);

@@ -12,6 +12,7 @@
 enum { SLOT_SCRATCH = 0, SLOT_PRESET_1 = 1, SLOT_PRESETS = 9, SLOT_NEGATIVE = 10, SLOT_EMPTY = 11, SLOTS = 12 };
 
 enum { STEPS_MAX = 50 };            /* of the sampler */
+enum { BATCH_MAX = 4 };             /* pictures of one run */
 enum { CALLS_MAX = STEPS_MAX + 1 }; /* of the network in one run: PNDM asks once more than it has steps */
 enum { ADAPTERS_MAX = 8 };
 enum { CONTROLS_MAX = 4 }; /* maps, and the networks that read them */

@@ -227,10 +227,10 @@ static void run_ops(const struct cpu_run *run, int first, int end) {
 
 /* seconds as cpu_run's. */
 static int run_program(struct cpu_device *device, struct cpu_program *program, const struct run_params *params,
-                       const struct frame *frames, const struct frame *picture, double *seconds, struct error *err) {
+                       const struct frame *frames, const struct frame *pictures, double *seconds, struct error *err) {
   const struct plan_loop *loop = &program->plan->loop;
-  struct cpu_run run = {program, params, frames, picture, 0, seconds};
-  for (int i = 0; device->kernels && i < program->base.sources; i++)
+  struct cpu_run run = {program, params, frames, pictures, 0, seconds};
+  for (int i = 0; device->kernels && i < program->base.frames; i++)
     if (grow_rows(program, &frames[i], err) < 0)
       return -1;
   threads_set(device->threads);
@@ -248,10 +248,10 @@ static int run_program(struct cpu_device *device, struct cpu_program *program, c
 }
 
 static int submit(struct device *base, struct program *program, const struct run_params *params,
-                  const struct frame *frames, const struct frame *picture, struct error *err) {
+                  const struct frame *frames, const struct frame *pictures, struct error *err) {
   struct run_stamps *stamps = &cpu_device(base)->counters.stamps;
   int64_t begin = (int64_t)(clock_seconds() * 1e9);
-  int status = run_program(cpu_device(base), cpu_program(program), params, frames, picture, NULL, err);
+  int status = run_program(cpu_device(base), cpu_program(program), params, frames, pictures, NULL, err);
   *stamps = (struct run_stamps){.begun_ns = begin, .computed_ns = (int64_t)(clock_seconds() * 1e9)};
   return status;
 }
@@ -297,14 +297,14 @@ static const char *way_of(const struct cpu_device *device, const struct cpu_node
 
 /* seconds: a frame's ops in a row, then its sum, for each repeat. */
 static int measure(struct cpu_device *device, struct cpu_program *program, const struct run_params *params,
-                   const struct frame *frames, const struct frame *picture, const struct profile_request *request,
+                   const struct frame *frames, const struct frame *pictures, const struct profile_request *request,
                    int repeats, double *seconds, struct error *err) {
   int ops = program->plan->op_count;
   for (int r = 0; r < repeats; r++) {
     double *row = seconds + (size_t)r * (size_t)(ops + 1);
     if (request->stop && request->stop())
       return error_set(err, STATUS_INTERRUPTED, "interrupted: no profile");
-    if (run_program(device, program, params, frames, picture, row, err) < 0)
+    if (run_program(device, program, params, frames, pictures, row, err) < 0)
       return -1;
     for (int i = 0; i < ops; i++)
       row[ops] += row[i];
@@ -321,7 +321,7 @@ static double middle_us(const double *seconds, int columns, int i, int repeats, 
 }
 
 static int profile(struct device *base, struct program *base_program, const struct run_params *params,
-                   const struct frame *frames, const struct frame *picture, const struct profile_request *request,
+                   const struct frame *frames, const struct frame *pictures, const struct profile_request *request,
                    struct profile *profile, struct error *err) {
   struct cpu_device *device = cpu_device(base);
   struct cpu_program *program = cpu_program(base_program);
@@ -329,13 +329,13 @@ static int profile(struct device *base, struct program *base_program, const stru
   double *seconds = calloc((size_t)(ops + 1) * REPEATS_MAX, sizeof *seconds);
   if (!seconds)
     return error_set(err, STATUS_FAILED, "profile: out of memory");
-  int status = measure(device, program, params, frames, picture, request, 1, seconds, err);
+  int status = measure(device, program, params, frames, pictures, request, 1, seconds, err);
   double fitting = status == 0 ? request->seconds / seconds[ops] : 0;
   int wanted = request->repeats ? request->repeats : fitting < REPEATS_MAX ? (int)fitting : REPEATS_MAX;
   profile->repeats = wanted < REPEATS_MIN ? REPEATS_MIN : wanted > REPEATS_MAX ? REPEATS_MAX : wanted;
   memset(seconds, 0, (size_t)(ops + 1) * sizeof *seconds);
   if (status == 0)
-    status = measure(device, program, params, frames, picture, request, profile->repeats, seconds, err);
+    status = measure(device, program, params, frames, pictures, request, profile->repeats, seconds, err);
   for (int i = 0; status == 0 && i < ops; i++) {
     struct profile_row *row = &profile->rows[i];
     int runs = run_op_runs(program->plan, i, params);

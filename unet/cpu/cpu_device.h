@@ -78,10 +78,10 @@ struct cpu_program {
 struct cpu_run {
   struct cpu_program *program;
   const struct run_params *params;
-  const struct frame *frames;  /* of OP_PIXELS_IN, by source */
-  const struct frame *picture; /* OP_PIXELS_OUT writes its planes */
-  int iteration;               /* of the plan's loop; 0 outside it */
-  double *seconds;             /* each op's, added to what is there; NULL: not asked for */
+  const struct frame *frames;   /* of OP_PIXELS_IN, by source */
+  const struct frame *pictures; /* OP_PIXELS_OUT writes their planes */
+  int iteration;                /* of the plan's loop; 0 outside it */
+  double *seconds;              /* each op's, added to what is there; NULL: not asked for */
 };
 
 /* How one kind of op is run. */

@@ -189,23 +189,29 @@ static int pixels_in_prepare(struct cpu_program *program, struct cpu_node *node,
   return 0;
 }
 
-static void pixels_in_run(const struct cpu_run *run, const struct cpu_node *node) {
+/* Picture number i of y. */
+static void read_frame(const struct cpu_run *run, const struct op_pixels_in *op, int i) {
   const struct cpu_program *p = run->program;
-  const struct op_pixels_in *op = &node->op->pixels_in;
+  const struct frame *frame = &run->frames[op->source * op->y.n + i];
   struct tap *taps = p->scratch;
   p->device->kernels->resize(&(struct resize){
-      .frame = &run->frames[op->source],
-      .geometry = run->params->geometry[op->source],
+      .frame = frame,
+      .geometry = run->params->geometry[op->source * op->y.n + i],
       .scale = op->scale,
       .bias = op->bias,
       .w = op->y.w,
       .h = op->y.h,
-      .out = cpu_f32(p, op->y),
+      .out = cpu_f32(p, op->y) + (size_t)i * tensor_elements(op->y) / (size_t)op->y.n,
       .taps = {taps, taps + op->y.w},
       .values = (float *)(taps + 2 * op->y.w),
       .rows = p->rows,
-      .row = cpu_pixels_row(&run->frames[op->source]),
+      .row = cpu_pixels_row(frame),
   });
+}
+
+static void pixels_in_run(const struct cpu_run *run, const struct cpu_node *node) {
+  for (int i = 0; i < node->op->pixels_in.y.n; i++)
+    read_frame(run, &node->op->pixels_in, i);
 }
 
 /* Floats: rows for each thread, then a picture with a map beside it. */
@@ -219,7 +225,7 @@ static int pixels_out_prepare(struct cpu_program *program, struct cpu_node *node
   (void)err;
   for (int i = 0; i < CONTROLS_MAX; i++)
     if (tensor_exists(pixels_out_map(op, i)))
-      floats = rows_floats(program, op) + tensor_elements(op->x);
+      floats = rows_floats(program, op) + tensor_elements(op->x) / (size_t)op->x.n;
   cpu_reserve(program, floats * sizeof(float));
   return 0;
 }
@@ -256,34 +262,43 @@ static void put_beside(const struct compose *map, const struct compose *picture,
   }
 }
 
-static struct compose compose_map(const struct cpu_run *run, const float *map) {
-  return (struct compose){.picture = run->picture, .x = map, .x_scale = 1, .values = run->program->scratch};
+static struct compose compose_map(const struct cpu_run *run, int i, const float *map) {
+  return (struct compose){.picture = &run->pictures[i], .x = map, .x_scale = 1, .values = run->program->scratch};
 }
 
-static void pixels_out_run(const struct cpu_run *run, const struct cpu_node *node) {
+/* Picture number i of a tensor; NULL: it is not there. */
+static const float *picture_of(const struct cpu_program *p, struct tensor t, int i) {
+  return tensor_exists(t) ? cpu_f32(p, t) + (size_t)i * tensor_elements(t) / (size_t)t.n : NULL;
+}
+
+static void write_picture(const struct cpu_run *run, const struct op_pixels_out *op, int i) {
   const struct cpu_program *p = run->program;
-  const struct op_pixels_out *op = &node->op->pixels_out;
   const struct run_params *params = run->params;
   bool mixed = tensor_exists(op->input);
   float mix = mixed ? params->mix : 1;
   struct compose picture = {
-      .picture = run->picture,
-      .x = cpu_f32(p, op->x),
-      .input = mix != 1 ? cpu_f32(p, op->input) : NULL,
+      .picture = &run->pictures[i],
+      .x = picture_of(p, op->x, i),
+      .input = mix != 1 ? picture_of(p, op->input, i) : NULL,
       .x_scale = mix * op->scale,
       .input_scale = (1 - mix) * op->input_scale,
       .bias = mix * op->bias + (1 - mix) * op->input_bias,
       .values = p->scratch,
   };
-  struct compose map = compose_map(run, cpu_f32(p, pixels_out_map(op, params->show_control)));
+  struct compose map = compose_map(run, i, picture_of(p, pixels_out_map(op, params->show_control), i));
   float *both = (float *)p->scratch + rows_floats(p, op);
   if (map.x && params->show == SHOW_MAP)
     picture = map;
   else if (map.x && params->show == SHOW_BESIDE) {
     put_beside(&map, &picture, op->x.w, op->x.h, both);
-    picture = compose_map(run, both);
+    picture = compose_map(run, i, both);
   }
   p->device->kernels->compose(&picture);
+}
+
+static void pixels_out_run(const struct cpu_run *run, const struct cpu_node *node) {
+  for (int i = 0; i < node->op->pixels_out.x.n; i++)
+    write_picture(run, &node->op->pixels_out, i);
 }
 
 /* --- maps --- */

@@ -161,11 +161,13 @@ static void blocks_run(const struct cpu_run *run, const struct cpu_node *node) {
 
 static void between_run(const struct cpu_run *run, const struct cpu_node *node) {
   const struct op_between *op = &node->op->between;
-  const float *ends = cpu_f32(run->program, op->ends), *part = run->params->between;
+  const float *ends = cpu_f32(run->program, op->ends);
   float *noise = cpu_f32(run->program, op->noise);
-  size_t count = tensor_elements(op->noise);
-  for (size_t i = 0; i < count; i++)
+  size_t count = tensor_elements(op->noise), sample = count / (size_t)op->noise.n;
+  for (size_t i = 0; i < count; i++) {
+    const float *part = run->params->between[i / sample % (size_t)(op->pictures ? op->pictures : 1)];
     noise[i] = part[0] * ends[i] + part[1] * ends[count + i];
+  }
 }
 
 static void start_run(const struct cpu_run *run, const struct cpu_node *node) {
@@ -181,9 +183,9 @@ static void mask_run(const struct cpu_run *run, const struct cpu_node *node) {
   const struct op_mask *op = &node->op->mask;
   const float *x = cpu_f32(run->program, op->x), *kept = cpu_f32(run->program, op->kept);
   float *y = cpu_f32(run->program, op->y);
-  size_t count = tensor_elements(op->y);
+  size_t count = tensor_elements(op->y), pixels = tensor_elements(op->kept);
   for (size_t i = 0; i < count; i++)
-    y[i] = kept[i / (size_t)op->x.c] >= 0.5f ? x[i] : op->value;
+    y[i] = kept[i / (size_t)op->x.c % pixels] >= 0.5f ? x[i] : op->value;
 }
 
 /* Whether the picture behind a pixel of the latent is to be made anew. */
@@ -202,7 +204,7 @@ static void unet_input_run(const struct cpu_run *run, const struct cpu_node *nod
   for (int r = 0; r < op->y.n; r++) {
     size_t latent = (size_t)guidance_index(rows, r);
     const float *x = xs + latent * pixels * (size_t)op->x.c, *image = images + latent * pixels * (size_t)op->image.c,
-                *kept = masks ? masks + latent * (size_t)op->kept.h * (size_t)op->kept.w : NULL;
+                *kept = masks ? masks + latent % (size_t)op->kept.n * (size_t)op->kept.h * (size_t)op->kept.w : NULL;
     bool sees = op->image_rows >> guidance_row(rows, r) & 1;
     for (size_t i = 0; i < pixels; i++) {
       for (int c = 0; c < op->x.c; c++)
@@ -275,14 +277,15 @@ static void guide_run(const struct cpu_run *run, const struct cpu_node *node) {
   size_t count = tensor_elements(op->y) / (size_t)op->y.n;
   for (int i = 0; i < op->y.n; i++) {
     size_t at = (size_t)i * count;
+    int behind = steps_behind(i, op->together);
     struct guided g = {.model = model,
                        .x = x ? x + at : NULL,
                        .reference = reference ? reference + at : NULL,
                        .y = y + at,
-                       .anew = i == 0 ? anew : NULL,
+                       .anew = anew && behind == 0 ? anew + at : NULL,
                        .rows = i == 0 ? rows.first : rows.each,
                        .count = count};
-    guide_latent(run->params, &run->params->residual[op->step + run->iteration + i], &g);
+    guide_latent(run->params, &run->params->residual[op->step + run->iteration + behind], &g);
     model += (size_t)g.rows * count;
   }
 }
@@ -320,9 +323,10 @@ static void step_run(const struct cpu_run *run, const struct cpu_node *node) {
                       .kept = (size_t)(op->earlier.n / op->x.n),
                       .count = count};
   const float *noise = cpu_f32(run->program, op->noise);
+  int each = op->together ? op->together : 1;
   for (int i = 0; i < op->x.n; i++) {
-    int step = op->step + run->iteration + i;
-    l.noise = noise && step < op->noise.n ? noise + (size_t)step * count : NULL;
+    int step = op->step + run->iteration + steps_behind(i, op->together), sample = step * each + i % each;
+    l.noise = noise && sample < op->noise.n ? noise + (size_t)sample * count : NULL;
     step_latent(&run->params->step[step], &l);
     l.x += count;
     l.model += count;

@@ -67,20 +67,28 @@ static void frame_pixel(const struct frame *frame, const struct geometry *g, int
   decode(&coding, frame_is_rgb(frame), value, rgb);
 }
 
-static void pixels_in_run(const struct cpu_run *run, const struct cpu_node *node) {
-  const struct op_pixels_in *op = &node->op->pixels_in;
-  const struct geometry *g = &run->params->geometry[op->source];
-  float *out = cpu_f32(run->program, op->y);
+/* One frame of the run's. */
+static void read_frame(const struct op_pixels_in *op, const struct frame *frame, const struct geometry *g, float *out) {
 #pragma omp parallel for
   for (int y = 0; y < op->y.h; y++)
     for (int x = 0; x < op->y.w; x++) {
       double rgb[3] = {0};
       if (x >= g->dest_x && x < g->dest_x + g->dest_w && y >= g->dest_y && y < g->dest_y + g->dest_h)
-        frame_pixel(&run->frames[op->source], g, x, y, rgb);
+        frame_pixel(frame, g, x, y, rgb);
       for (int c = 0; c < 3; c++)
         out[((size_t)y * (size_t)op->y.w + (size_t)x) * 3 + (size_t)c] =
             (float)(rgb[c] * (double)op->scale + (double)op->bias);
     }
+}
+
+static void pixels_in_run(const struct cpu_run *run, const struct cpu_node *node) {
+  const struct op_pixels_in *op = &node->op->pixels_in;
+  size_t count = tensor_elements(op->y) / (size_t)op->y.n;
+  for (int i = 0; i < op->y.n; i++) {
+    int frame = op->source * op->y.n + i;
+    read_frame(op, &run->frames[frame], &run->params->geometry[frame],
+               cpu_f32(run->program, op->y) + (size_t)i * count);
+  }
 }
 
 /* --- out --- */
@@ -169,9 +177,18 @@ static void fill_unused(const struct frame *out) {
   }
 }
 
+static void write_picture(const struct output *p, const struct frame *out) {
+  for (int i = 0; i < 3; i++) {
+    struct channel c = frame_channel(out, i);
+#pragma omp parallel for
+    for (int y = 0; y < c.height; y++)
+      write_row(p, out, i, y);
+  }
+  fill_unused(out);
+}
+
 static void pixels_out_run(const struct cpu_run *run, const struct cpu_node *node) {
   const struct op_pixels_out *op = &node->op->pixels_out;
-  const struct frame *out = run->picture;
   const struct run_params *params = run->params;
   struct output p = {.op = op,
                      .x = cpu_f32(run->program, op->x),
@@ -180,13 +197,13 @@ static void pixels_out_run(const struct cpu_run *run, const struct cpu_node *nod
                      .beside = params->show == SHOW_BESIDE};
   if (params->show != SHOW_PICTURE)
     p.map = cpu_f32(run->program, pixels_out_map(op, params->show_control));
-  for (int i = 0; i < 3; i++) {
-    struct channel c = frame_channel(out, i);
-#pragma omp parallel for
-    for (int y = 0; y < c.height; y++)
-      write_row(&p, out, i, y);
+  size_t count = tensor_elements(op->x) / (size_t)op->x.n;
+  for (int i = 0; i < op->x.n; i++) {
+    write_picture(&p, &run->pictures[i]);
+    p.x += count;
+    p.input += p.input ? count : 0;
+    p.map += p.map ? count : 0;
   }
-  fill_unused(out);
 }
 
 const struct cpu_impl cpu_define_pixels_in = {.run = pixels_in_run};

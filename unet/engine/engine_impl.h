@@ -73,6 +73,15 @@ struct passenger {
   float gain[CONTROLS_MAX][CALLS_MAX]; /* of its controls at its steps */
 };
 
+/* The noise of one picture of a run. */
+struct picture_noise {
+  struct held_noise whole;  /* the frame plan's, where it is a seed's */
+  struct held_noise end[2]; /* of ends */
+  struct noise_place place; /* of the last frame */
+  bool between;             /* the frame plan's noise is of that place between two seeds, so many samples of it */
+  int samples;
+};
+
 /* A frame plan ready to run, and what it samples. */
 struct prepared {
   struct prepared *next; /* of the engine's */
@@ -87,14 +96,12 @@ struct prepared {
   struct sampling sampling;
   struct sampler_table table; /* of sampling: made anew when strength or eta changes */
   bool table_known;
-  struct held_noise whole;  /* the frame plan's noise, where it is a seed's */
-  struct held_noise end[2]; /* of ends */
+  int flights; /* in flight */
+  struct picture_noise noises[BATCH_MAX];
   struct noise_place place; /* of the last frame */
   double step;              /* to there from that of the frame before, in seeds */
-  bool place_known;         /* the frame plan's noise is of that place between two seeds, so many samples of it */
-  int place_samples;
-  float *kept;           /* the mask on its way to the device; NULL: the plan has none */
-  uint64_t mask_version; /* of the mask on the device: engine.mask's; 0: all is repainted */
+  float *kept;              /* the mask on its way to the device; NULL: the plan has none */
+  uint64_t mask_version;    /* of the mask on the device: engine.mask's; 0: all is repainted */
   struct conditioning times;
   bool times_known;
   int map_age[CONTROLS_MAX]; /* runs until a map of depth is made again; 0: the next that reads it makes it */
@@ -102,14 +109,22 @@ struct prepared {
   uint64_t times_weights, weights_version;
 };
 
-/* A frame in flight. */
+/* A run in flight. */
 struct flight {
   struct prepared *prepared;
-  bool pending; /* its run makes no picture that anyone waits for */
-  struct frame_identity identity;
-  void *opaque;
+  bool pending;     /* it makes no picture that anyone waits for */
+  int count, given; /* pictures that are waited for; those that were collected */
+  struct {
+    struct frame_identity identity;
+    void *opaque;
+  } of[BATCH_MAX];
   int64_t submitted_ns;
   bool whole;
+  /* From when the first one is collected on */
+  struct frame pictures[BATCH_MAX];
+  int64_t finished_ns;
+  double device_ms;
+  struct run_stamps stamps;
 };
 
 /* What a prompt slot on the device was encoded from. */
@@ -245,6 +260,11 @@ bool prepared_is_known(struct engine *engine, const struct prepared *prepared);
 /* Releases every handle, when the engine is closed. */
 void prepared_release_all(struct engine *engine);
 
+/* --- frames.c --- */
+
+/* Of a run that is not collected to the end: the pictures that are left. */
+void flight_release(struct flight *flight);
+
 /* --- prompts.c --- */
 
 /* Encodes the texts of the run's prompt slots, of so many guidance rows, again where a weight has changed. */
@@ -354,8 +374,9 @@ int sampling_times_before(struct engine *engine, struct prepared *prepared, cons
 
 /* --- noise.c --- */
 
-/* Brings the noise that controls ask for to the device, as far as the handle's table adds it. */
-int noise_bring(struct engine *engine, struct prepared *prepared, const struct controls *controls, struct error *err);
+/* Brings the noise that the controls of a run's frames ask for to the device, as far as the handle's table adds it. */
+int noise_bring(struct engine *engine, struct prepared *prepared, const struct controls *const *controls, int count,
+                struct error *err);
 /* A slice of the noise of the seed that a walk comes to next, behind a frame. */
 void noise_make_ahead(struct prepared *prepared);
 

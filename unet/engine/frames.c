@@ -32,26 +32,55 @@ static const struct frame *blank(void) {
   return &frame;
 }
 
-/* What the run reads, by source; of zeros where it reads no input. */
-static int choose_frames(const struct engine *engine, const struct engine_request *request,
-                         struct frame frames[SOURCES_MAX], struct error *err) {
+/* Frames of one run. */
+struct batch {
+  const struct engine_request *request[BATCH_MAX];
+  const struct controls *controls[BATCH_MAX];
+  int count;
+};
+
+static int gather(const struct engine_request *request, struct batch *batch, struct error *err) {
+  int room = request->prepared->shape.batch;
+  *batch = (struct batch){.count = 0};
+  for (; request && batch->count < room; request = request->next) {
+    batch->request[batch->count] = request;
+    batch->controls[batch->count++] = request->controls;
+  }
+  if (request)
+    return error_set(err, STATUS_FAILED, "more frames than the %d that a run of this handle takes", room);
+  return 0;
+}
+
+/* What picture number i of the run is made of; zeros where it reads no input. */
+static int choose_frame(const struct engine *engine, const struct engine_request *request, int i,
+                        struct frame frames[FRAMES_MAX], struct error *err) {
   const struct frame *input = request->frame, *control = request->control_frame;
   const struct frame_shape *shape = &request->prepared->shape;
   if (request->drain)
     input = blank();
   if (!model_reads_input(&engine->model, shape->text_to_image, shape->controls))
-    frames[0] = (struct frame){0};
+    frames[i] = (struct frame){0};
   else if (!input || input->width < 1 || input->height < 1)
     return error_set(err, STATUS_INPUT, "there is no input picture");
   else
-    frames[0] = *input;
-  frames[1] = control && !request->drain ? *control : *blank();
+    frames[i] = *input;
+  frames[shape->batch + i] = control && !request->drain ? *control : *blank();
+  return 0;
+}
+
+/* The pictures for which there is no frame are made, too, and thrown away. */
+static int choose_frames(const struct engine *engine, const struct batch *batch, struct frame frames[FRAMES_MAX],
+                         struct error *err) {
+  struct engine_request none = {.prepared = batch->request[0]->prepared, .drain = true};
+  for (int i = 0; i < none.prepared->shape.batch; i++)
+    if (choose_frame(engine, i < batch->count ? batch->request[i] : &none, i, frames, err) < 0)
+      return -1;
   return 0;
 }
 
 static void fill_geometry(const struct engine *engine, const struct prepared *prepared,
-                          const struct frame frames[SOURCES_MAX], struct run_params *run) {
-  for (int i = 0; i < prepared->program->sources; i++)
+                          const struct frame frames[FRAMES_MAX], struct run_params *run) {
+  for (int i = 0; i < prepared->program->frames; i++)
     if (frames[i].width > 0)
       run->geometry[i] = geometry_fit(engine->fit, &frames[i], prepared->shape.width, prepared->shape.height);
 }
@@ -117,17 +146,17 @@ static const struct passenger *board(struct prepared *prepared, const struct pas
 
 /* The request as a run: its arguments and its input. 1: it shows all that its controls ask for; 0: not yet. */
 static int fill_run(struct engine *engine, const struct engine_request *request, struct run_params *run,
-                    struct passenger *newest, struct frame frames[SOURCES_MAX], struct error *err) {
+                    struct passenger *newest, struct batch *batch, struct frame frames[FRAMES_MAX], struct error *err) {
   struct prepared *prepared = request->prepared;
   const struct controls *controls = request->controls;
   if (!prepared_is_known(engine, prepared))
     return error_set(err, STATUS_FAILED, "no picture is prepared: engine_prepare comes before frames");
-  if (choose_frames(engine, request, frames, err) < 0 || check_controls(controls, err) < 0 ||
-      mask_write(engine, prepared, err) < 0)
+  if (gather(request, batch, err) < 0 || choose_frames(engine, batch, frames, err) < 0 ||
+      check_controls(controls, err) < 0 || mask_write(engine, prepared, err) < 0)
     return -1;
   fill_sampling(engine, prepared, controls, run);
   controls_fill(engine, prepared, controls, run);
-  if (noise_bring(engine, prepared, controls, err) < 0)
+  if (noise_bring(engine, prepared, batch->controls, batch->count, err) < 0)
     return -1;
   *newest = passenger_of(request, run);
   if (is_batched(prepared))
@@ -144,66 +173,107 @@ int engine_in_flight(const struct engine *engine) {
   return engine->in_flight;
 }
 
+/* The run that a request has begun: in a stream batch its picture is that of another frame. */
+static struct flight take_off(const struct batch *batch, const struct passenger *leaves, bool filled) {
+  struct flight flight = {.prepared = batch->request[0]->prepared,
+                          .pending = !leaves->there,
+                          .count = batch->count,
+                          .submitted_ns = leaves->submitted_ns,
+                          .whole = leaves->whole && filled};
+  for (int i = 1; i < batch->count; i++) {
+    flight.of[i].identity = batch->request[i]->identity;
+    flight.of[i].opaque = batch->request[i]->opaque;
+  }
+  flight.of[0].identity = leaves->identity;
+  flight.of[0].opaque = leaves->there ? leaves->opaque : NULL;
+  return flight;
+}
+
 int engine_submit(struct engine *engine, const struct engine_request *request, struct error *err) {
   int64_t now_ns = platform_now_ns();
-  struct frame frames[SOURCES_MAX];
+  struct frame frames[FRAMES_MAX];
   struct run_params run = {0};
   struct passenger newest;
+  struct batch batch;
   if (engine->in_flight == IN_FLIGHT_MAX)
     return error_set(err, STATUS_FAILED, "%d frames are in flight already", IN_FLIGHT_MAX);
-  int filled = fill_run(engine, request, &run, &newest, frames, err);
+  int filled = fill_run(engine, request, &run, &newest, &batch, frames, err);
   if (filled < 0 || device_submit(engine->device, request->prepared->program, &run, frames, err) < 0)
     return -1;
   newest.submitted_ns = now_ns;
   newest.whole = filled;
-  const struct passenger *leaves = board(request->prepared, &newest);
-  engine->flights[engine->in_flight++] = (struct flight){.prepared = request->prepared,
-                                                         .pending = !leaves->there,
-                                                         .identity = leaves->identity,
-                                                         .opaque = leaves->there ? leaves->opaque : NULL,
-                                                         .submitted_ns = leaves->submitted_ns,
-                                                         .whole = leaves->whole && filled};
+  engine->flights[engine->in_flight++] = take_off(&batch, board(request->prepared, &newest), filled);
+  request->prepared->flights++;
   engine->beside.behind = !filled;
   slices_after_frame(engine);
   noise_make_ahead(request->prepared);
   return 0;
 }
 
+void flight_release(struct flight *flight) {
+  for (int i = 0; i < BATCH_MAX; i++)
+    frame_release(&flight->pictures[i]);
+}
+
+static void land(struct engine *engine) {
+  engine->flights[0].prepared->flights--;
+  flight_release(&engine->flights[0]);
+  engine->flights[0] = engine->flights[1];
+  engine->in_flight--;
+}
+
+/* Waits for a run, whose pictures are there then: those that belong to a frame. */
+static int await(struct engine *engine, struct flight *flight, struct error *err) {
+  struct device_counters counters;
+  if (device_collect(engine->device, flight->prepared->program, flight->pictures, err) < 0)
+    return -1;
+  flight->finished_ns = platform_now_ns();
+  for (int i = flight->pending ? 0 : flight->count; i < BATCH_MAX; i++)
+    frame_release(&flight->pictures[i]);
+  device_get_counters(engine->device, &counters);
+  flight->device_ms = counters.run_ms / flight->count;
+  flight->stamps = counters.stamps;
+  return 0;
+}
+
 int engine_collect(struct engine *engine, struct engine_result *result, struct error *err) {
+  struct flight *flight = &engine->flights[0];
   *result = (struct engine_result){0};
   if (!engine->in_flight)
     return error_set(err, STATUS_FAILED, "no frame is in flight");
-  const struct flight flight = engine->flights[0];
-  engine->flights[0] = engine->flights[1];
-  engine->in_flight--;
-  result->opaque = flight.opaque;
-  result->submitted_ns = flight.submitted_ns;
-  result->whole = flight.whole;
-  result->pending = flight.pending;
-  if (device_collect(engine->device, flight.prepared->program, &result->picture, err) < 0)
-    return -1;
-  if (flight.pending)
-    frame_release(&result->picture);
-  result->finished_ns = platform_now_ns();
-  result->picture.pts = flight.identity.pts;
-  result->picture.captured_ns = flight.identity.captured_ns;
-  result->picture.serial = flight.identity.serial;
-  struct device_counters counters;
-  device_get_counters(engine->device, &counters);
-  result->device_ms = counters.run_ms;
-  result->stamps = counters.stamps;
-  return 0;
+  int i = flight->given;
+  result->opaque = flight->of[i].opaque;
+  result->submitted_ns = flight->submitted_ns;
+  result->whole = flight->whole;
+  result->pending = flight->pending;
+  int status = i ? 0 : await(engine, flight, err);
+  if (status == 0) {
+    result->finished_ns = flight->finished_ns;
+    result->device_ms = flight->device_ms;
+    result->stamps = flight->stamps;
+    result->picture = flight->pictures[i];
+    result->picture.pts = flight->of[i].identity.pts;
+    result->picture.captured_ns = flight->of[i].identity.captured_ns;
+    result->picture.serial = flight->of[i].identity.serial;
+    result->left = flight->count - 1 - i;
+    flight->pictures[i] = (struct frame){0};
+    flight->given++;
+  }
+  if (result->left == 0)
+    land(engine);
+  return status;
 }
 
 int engine_profile(struct engine *engine, const struct engine_request *request,
                    const struct profile_request *profile_request, struct profile *profile, struct error *err) {
   struct run_params run = {0};
   struct passenger newest;
-  struct frame frames[SOURCES_MAX];
+  struct batch batch;
+  struct frame frames[FRAMES_MAX];
   *profile = (struct profile){0};
   if (engine->in_flight)
     return error_set(err, STATUS_FAILED, "there is no profile while a frame is in flight");
-  if (fill_run(engine, request, &run, &newest, frames, err) < 0 || slices_finish(engine, err) < 0)
+  if (fill_run(engine, request, &run, &newest, &batch, frames, err) < 0 || slices_finish(engine, err) < 0)
     return -1;
   return device_profile(engine->device, request->prepared->program, &run, frames, profile_request, profile, err);
 }

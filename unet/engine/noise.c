@@ -7,8 +7,12 @@
 /* Made behind a frame: 0.16 ms of one core. */
 enum { AHEAD_ELEMENTS = 1 << 13 };
 
+static int batch_of(const struct prepared *prepared) {
+  return prepared->noise.start.n;
+}
+
 static size_t sample_elements(const struct prepared *prepared) {
-  return tensor_elements(prepared->noise.start);
+  return tensor_elements(prepared->noise.start) / (size_t)batch_of(prepared);
 }
 
 /* So many elements of a seed's samples, from the first one's on. */
@@ -34,20 +38,22 @@ static int write_noise_sample(struct engine *engine, struct prepared *prepared, 
   return device_write(engine->device, program, to, index * count, values, count, err);
 }
 
-/* A seed's noise into the states of one of the handle's programs, behind so many of that size. That of the steps is
- * written when a table first adds it. */
+/* A seed's noise into the states of one of the handle's programs, that of picture number `picture` there, of an end's
+ * behind those of the end before. That of the steps is written when a table first adds it. */
 static int write_noise(struct engine *engine, struct prepared *prepared, struct program *program,
-                       struct held_noise *held, uint64_t seed, int behind, struct error *err) {
+                       struct held_noise *held, uint64_t seed, int end, int picture, struct error *err) {
   bool at_end = program == prepared->noise_program;
   struct tensor start = at_end ? prepared->ends.start : prepared->noise.start,
                 steps = at_end ? prepared->ends.steps : prepared->noise.steps;
+  int batch = batch_of(prepared);
   if (held->seed != seed)
     *held = (struct held_noise){.seed = seed};
-  if (!held->start && write_noise_sample(engine, prepared, program, seed, 0, start, (size_t)behind, err) < 0)
+  if (!held->start &&
+      write_noise_sample(engine, prepared, program, seed, 0, start, (size_t)(end * batch + picture), err) < 0)
     return -1;
   held->start = true;
   for (; held->samples < sampler_table_noise(&prepared->table); held->samples++) {
-    size_t index = (size_t)(behind * prepared->shape.noise_samples + held->samples);
+    size_t index = (size_t)((end * prepared->shape.noise_samples + held->samples) * batch + picture);
     if (write_noise_sample(engine, prepared, program, seed, 1 + (size_t)held->samples, steps, index, err) < 0)
       return -1;
   }
@@ -60,30 +66,68 @@ static bool holds(const struct prepared *prepared, const struct held_noise *held
 
 /* Even seeds are at one end and odd ones at the other: on the way from one seed to the next both stay, and then one
  * does. */
-static int write_end(struct engine *engine, struct prepared *prepared, uint64_t seed, struct error *err) {
+static int write_end(struct engine *engine, struct prepared *prepared, int picture, uint64_t seed, struct error *err) {
   int end = (int)(seed % 2);
-  return write_noise(engine, prepared, prepared->noise_program, &prepared->end[end], seed, end, err);
+  return write_noise(engine, prepared, prepared->noise_program, &prepared->noises[picture].end[end], seed, end, picture,
+                     err);
+}
+
+/* Where each picture's noise of a run is. */
+struct noise_places {
+  struct noise_place of[BATCH_MAX];
+  int count;
+};
+
+static bool is_at(const struct picture_noise *noise, const struct noise_place *place, int samples) {
+  return noise->between && noise->place.seed == place->seed && noise->place.part == place->part &&
+         noise->samples >= samples;
+}
+
+static int write_ends(struct engine *engine, struct prepared *prepared, int picture, const struct noise_place *place,
+                      struct error *err) {
+  if (write_end(engine, prepared, picture, place->seed, err) < 0)
+    return -1;
+  return place->part > 0 ? write_end(engine, prepared, picture, place->seed + 1, err) : 0;
 }
 
 /* Two independent standard normals, times cosine and sine of one angle, add up to a standard normal. As for time
  * projections, nothing waits. */
-static int write_between(struct engine *engine, struct prepared *prepared, const struct noise_place *place,
+static int write_between(struct engine *engine, struct prepared *prepared, const struct noise_places *places,
                          struct error *err) {
   static const double quarter_turn = 1.57079632679489661923;
   struct run_params run = {0};
-  int samples = sampler_table_noise(&prepared->table);
-  if (prepared->place_known && prepared->place.seed == place->seed && prepared->place.part == place->part &&
-      prepared->place_samples >= samples)
+  int samples = sampler_table_noise(&prepared->table), there = 0;
+  for (int i = 0; i < places->count; i++)
+    there += is_at(&prepared->noises[i], &places->of[i], samples);
+  if (there == places->count)
     return 0;
-  prepared->place_known = false;
-  run.between[place->seed % 2] = (float)cos(place->part * quarter_turn);
-  run.between[(place->seed + 1) % 2] = (float)sin(place->part * quarter_turn);
-  if (write_end(engine, prepared, place->seed, err) < 0 ||
-      (place->part > 0 && write_end(engine, prepared, place->seed + 1, err) < 0) ||
-      device_start(engine->device, prepared->noise_program, &run, err) < 0)
+  for (int i = 0; i < BATCH_MAX; i++)
+    prepared->noises[i].between = false;
+  for (int i = 0; i < places->count; i++) {
+    const struct noise_place *place = &places->of[i];
+    run.between[i][place->seed % 2] = (float)cos(place->part * quarter_turn);
+    run.between[i][(place->seed + 1) % 2] = (float)sin(place->part * quarter_turn);
+    if (write_ends(engine, prepared, i, place, err) < 0)
+      return -1;
+  }
+  if (device_start(engine->device, prepared->noise_program, &run, err) < 0)
     return -1;
-  prepared->place_samples = samples;
-  prepared->place_known = true;
+  for (int i = 0; i < places->count; i++) {
+    prepared->noises[i].place = places->of[i];
+    prepared->noises[i].samples = samples;
+    prepared->noises[i].between = true;
+  }
+  return 0;
+}
+
+static int write_whole(struct engine *engine, struct prepared *prepared, const struct noise_places *places,
+                       struct error *err) {
+  for (int i = 0; i < places->count; i++) {
+    struct picture_noise *noise = &prepared->noises[i];
+    noise->between = false;
+    if (write_noise(engine, prepared, prepared->program, &noise->whole, places->of[i].seed, 0, i, err) < 0)
+      return -1;
+  }
   return 0;
 }
 
@@ -99,20 +143,32 @@ static double distance(const struct noise_place *from, const struct noise_place 
   return (double)(int64_t)(to->seed - from->seed) + to->part - from->part;
 }
 
-int noise_bring(struct engine *engine, struct prepared *prepared, const struct controls *controls, struct error *err) {
-  const struct noise_place place = find_place(controls);
-  bool at_end =
-      !holds(prepared, &prepared->whole, place.seed) && holds(prepared, &prepared->end[place.seed % 2], place.seed);
+/* Whether a picture's noise lies between two seeds, or is that of one that is at an end already. */
+static bool goes_by_ends(const struct prepared *prepared, int picture, const struct noise_place *place) {
+  const struct picture_noise *noise = &prepared->noises[picture];
+  return place->part > 0 ||
+         (!holds(prepared, &noise->whole, place->seed) && holds(prepared, &noise->end[place->seed % 2], place->seed));
+}
+
+int noise_bring(struct engine *engine, struct prepared *prepared, const struct controls *const *controls, int count,
+                struct error *err) {
+  struct noise_places places = {.count = count};
+  bool by_ends = false;
   int status;
-  if (place.part > 0 || at_end) {
-    prepared->whole = (struct held_noise){0};
-    status = write_between(engine, prepared, &place, err);
-  } else {
-    prepared->place_known = false;
-    status = write_noise(engine, prepared, prepared->program, &prepared->whole, place.seed, 0, err);
+  for (int i = 0; i < count; i++) {
+    places.of[i] = find_place(controls[i]);
+    by_ends |= goes_by_ends(prepared, i, &places.of[i]);
   }
-  prepared->step = distance(&prepared->place, &place);
-  prepared->place = place;
+  if (by_ends) { /* all of a run's, as one program writes them */
+    for (int i = 0; i < BATCH_MAX; i++)
+      prepared->noises[i].whole = (struct held_noise){0};
+    status = write_between(engine, prepared, &places, err);
+  } else {
+    status = write_whole(engine, prepared, &places, err);
+  }
+  const struct noise_place *last = &places.of[count - 1];
+  prepared->step = distance(count > 1 ? &places.of[count - 2] : &prepared->place, last);
+  prepared->place = *last;
   return status;
 }
 

@@ -52,6 +52,23 @@ static void warn_of_steps(const struct engine *engine, const struct frame_shape 
              engine->model_path);
 }
 
+/* Frames of a run share all that is not in their requests. */
+static int check_batch(const struct engine *engine, const struct engine_shape *wish, struct error *err) {
+  if (wish->batch < 0 || wish->batch > BATCH_MAX)
+    return error_set(err, STATUS_USAGE, "a batch of %d: 1 to %d pictures a run are supported", wish->batch, BATCH_MAX);
+  if (wish->batch < 2)
+    return 0;
+  if (wish->stream_batch)
+    return error_set(err, STATUS_USAGE, "a batch of %d: a stream batch takes one frame a run", wish->batch);
+  if (wish->controls)
+    return error_set(err, STATUS_USAGE, "a batch of %d: with controls one picture a run is supported", wish->batch);
+  if (tensor_exists(engine->model.pooled) && model_rows(&engine->model, wish->guidance).first > 1)
+    return error_set(err, STATUS_USAGE,
+                     "a batch of %d: with SDXL and guidance by a negative prompt one picture a run is supported",
+                     wish->batch);
+  return 0;
+}
+
 /* Refuses what the checkpoint was not trained for and what the engine cannot do. */
 static int check_wish(const struct engine *engine, const struct engine_shape *wish, struct error *err) {
   const struct checkpoint *checkpoint = engine->checkpoint;
@@ -70,8 +87,8 @@ static int check_wish(const struct engine *engine, const struct engine_shape *wi
     return error_set(err, STATUS_USAGE, "style pictures need an IP-Adapter, given with --ip-adapter");
   if (wish->chunks < 0 || wish->chunks > PROMPT_CHUNKS_MAX)
     return error_set(err, STATUS_USAGE, "prompts of %d chunks: 1 to %d are supported", wish->chunks, PROMPT_CHUNKS_MAX);
-  if (wish->batch < 0 || wish->batch > 1)
-    return error_set(err, STATUS_USAGE, "a batch of %d: one picture a run is supported", wish->batch);
+  if (check_batch(engine, wish, err) < 0)
+    return -1;
   return controls_check(engine, wish->controls, err);
 }
 
@@ -92,6 +109,7 @@ static int choose_shape(const struct engine *engine, const struct engine_shape *
       .text_to_image = wish->text_to_image,
       .styles = wish->styles,
       .stream_batch = wish->stream_batch,
+      .batch = wish->batch ? wish->batch : 1,
       .controls = wish->controls,
   };
   if (wish->nearest_size)
@@ -139,8 +157,8 @@ static int make(struct engine *engine, const struct engine_shape *wish, struct p
     return -1;
   adapters_mark(&engine->adapters, &engine->resources);
   prepared->passengers = calloc((size_t)prepared->shape.steps, sizeof *prepared->passengers);
-  prepared->made.values = malloc((1 + (size_t)prepared->shape.noise_samples) * tensor_elements(prepared->noise.start) *
-                                 sizeof *prepared->made.values);
+  prepared->made.values = malloc((1 + (size_t)prepared->shape.noise_samples) * tensor_elements(prepared->noise.start) /
+                                 (size_t)prepared->noise.start.n * sizeof *prepared->made.values);
   if (tensor_exists(prepared->noise.kept))
     prepared->kept = malloc(tensor_elements(prepared->noise.kept) * sizeof *prepared->kept);
   if (!prepared->passengers || !prepared->made.values || !prepared->kept != !tensor_exists(prepared->noise.kept))
@@ -180,6 +198,8 @@ static void drop_flights(struct engine *engine, const struct prepared *prepared)
   for (int i = 0; i < engine->in_flight; i++)
     if (engine->flights[i].prepared != prepared)
       engine->flights[left++] = engine->flights[i];
+    else
+      flight_release(&engine->flights[i]);
   engine->in_flight = left;
 }
 
@@ -201,7 +221,7 @@ static void release(struct engine *engine, struct prepared *prepared) {
   pthread_mutex_lock(&engine->listing);
   *link = prepared->next;
   pthread_mutex_unlock(&engine->listing);
-  if (program_in_flight(prepared->program)) /* then this is the thread that submits */
+  if (prepared->flights) /* then this is the thread that submits */
     drop_flights(engine, prepared);
   destroy(engine, prepared);
 }
@@ -236,7 +256,7 @@ void prepared_get_info(const struct prepared *prepared, struct prepared_info *in
   info->shape.nearest_size = false;
   info->shape.steps = sampling->steps;
   info->shape.chunks = shape->chunks;
-  info->shape.batch = 1;
+  info->shape.batch = shape->batch;
   for (int i = 0; i < plan->op_count; i++)
-    info->flops += op_flops(&plan->ops[i]) * plan_op_runs(plan, i);
+    info->flops += op_flops(&plan->ops[i]) * plan_op_runs(plan, i) / shape->batch;
 }

@@ -73,6 +73,11 @@ struct guidance_rows model_rows(const struct model *model, enum guidance_mode gu
   return rows;
 }
 
+static int batch_of(const struct frame_shape *shape) {
+  return shape->batch > 1 ? shape->batch : 1;
+}
+
+/* Whether it is a stream batch. */
 static bool is_batched(const struct frame_shape *shape) {
   return shape->stream_batch && shape->steps > 1;
 }
@@ -222,6 +227,8 @@ static struct tensor input_of(const struct denoising *d, const struct call *call
   }
   if (is_batched(d->shape))
     input.rows = d->shape->rows.each, input.first = d->shape->rows.first;
+  else
+    input.rows = call->rows / batch_of(d->shape);
   return plan_unet_input(d->plan, latent_alone ? "latent" : "input", input);
 }
 
@@ -270,8 +277,8 @@ static struct tensor call_unet(const struct denoising *d, const struct call *cal
   }
   if (d->shape->styles)
     unet.style.slots = d->model->style.slots;
-  if (is_batched(d->shape))
-    unet.style.rows = d->shape->rows;
+  int each = call->rows / batch_of(d->shape);
+  unet.style.rows = is_batched(d->shape) ? d->shape->rows : (struct guidance_rows){each, each};
   struct skips skips;
   struct tensor mid = unet_down(&unet, x, (struct tensor){0}, &skips);
   inject_all(&c, call, &skips, mid);
@@ -284,8 +291,10 @@ static struct tensor guide(const struct denoising *d, struct tensor prediction, 
   struct op_guide op = {.step = step, .model = prediction};
   if (is_batched(d->shape))
     op.rows = d->shape->rows.each, op.first = d->shape->rows.first;
+  else
+    op.rows = prediction.n / d->x.n, op.together = d->x.n;
   bool residual = mode == GUIDANCE_SELF || mode == GUIDANCE_ONE_TIME;
-  if (residual || is_batched(d->shape))
+  if (residual || d->x.n > 1)
     op.x = d->x;
   if (residual && (mode == GUIDANCE_SELF || step || is_batched(d->shape)))
     op.reference = d->reference;
@@ -297,7 +306,7 @@ static struct tensor guide(const struct denoising *d, struct tensor prediction, 
 /* A step with its call of the U-Net; in a loop, its first iteration's. */
 static void append_step(const struct denoising *d, int step, struct tensor text, bool loop) {
   const struct guidance_rows each = time_rows(d->model, d->shape);
-  int rows = step ? d->shape->rows.each : d->shape->rows.first;
+  int rows = batch_of(d->shape) * (step ? d->shape->rows.each : d->shape->rows.first);
   const struct call call = {.step = step,
                             .loop = loop,
                             .rows = rows,
@@ -306,14 +315,16 @@ static void append_step(const struct denoising *d, int step, struct tensor text,
                             .prompt = {.y.n = rows},
                             .text = text};
   struct tensor y = guide(d, call_unet(d, &call), step);
-  struct op_step op = {.step = step, .x = d->x, .model = y, .earlier = d->earlier};
+  struct op_step op = {.step = step, .together = d->x.n, .x = d->x, .model = y, .earlier = d->earlier};
   if (step < d->shape->noise_samples)
     op.noise = d->noise->steps;
   plan_step(d->plan, "step", op);
 }
 
+/* One text is for all pictures of a run; of more each has its own. */
 static struct tensor texts_of(const struct denoising *d, int rows) {
-  const struct op_prompt op = {.slots = prompt_keys(d->model->keys, d->shape), .y.n = rows};
+  int all = rows == 1 ? 1 : batch_of(d->shape) * rows;
+  const struct op_prompt op = {.slots = prompt_keys(d->model->keys, d->shape), .y.n = all, .rows = rows};
   return plan_prompt(d->plan, "prompt", op);
 }
 
@@ -413,12 +424,12 @@ static struct tensor image_condition(const struct checkpoint *checkpoint, struct
              : plan_affine(plan, "image latent", (struct op_affine){.x = own, .scale = checkpoint->image_scale});
 }
 
-/* State of n samples of noise. */
+/* State of n samples of noise, for each picture of a run. */
 static struct tensor noise_state(const struct model *model, const struct frame_shape *shape, struct plan *plan,
                                  const char *name, int n) {
   int scale = model->checkpoint->autoencoder.scale;
-  return n ? plan_state(plan, name, n, shape->height / scale, shape->width / scale, model->unet.config->out_channels,
-                        ELEMENT_PRECISE)
+  return n ? plan_state(plan, name, n * batch_of(shape), shape->height / scale, shape->width / scale,
+                        model->unet.config->out_channels, ELEMENT_PRECISE)
            : (struct tensor){0};
 }
 
@@ -427,12 +438,13 @@ int plans_noise(const struct model *model, const struct frame_shape *shape, stru
   plan_init(plan, model->resources);
   ends->start = noise_state(model, shape, plan, "ends/start", 2);
   ends->steps = noise_state(model, shape, plan, "ends/steps", 2 * shape->noise_samples);
-  plan_between(plan, "start between",
-               (struct op_between){ends->start, noise_state(model, shape, plan, "noise/start", 1)});
+  plan_between(
+      plan, "start between",
+      (struct op_between){ends->start, noise_state(model, shape, plan, "noise/start", 1), .pictures = batch_of(shape)});
   if (shape->noise_samples)
-    plan_between(
-        plan, "steps between",
-        (struct op_between){ends->steps, noise_state(model, shape, plan, "noise/steps", shape->noise_samples)});
+    plan_between(plan, "steps between",
+                 (struct op_between){ends->steps, noise_state(model, shape, plan, "noise/steps", shape->noise_samples),
+                                     .pictures = batch_of(shape)});
   return plan_finish(plan, err);
 }
 
@@ -531,9 +543,10 @@ int plans_frame(const struct model *model, const struct frame_shape *shape, stru
 
   struct tensor pixels = {0}, seen = {0}, own = {0}, z = {0}, maps[CONTROLS_MAX] = {0};
   if (model_reads_input(model, shape->text_to_image, shape->controls))
-    seen = plan_pixels_in(
-        plan, "pixels in",
-        (struct op_pixels_in){.scale = range, .bias = kind->black, .y = {.h = shape->height, .w = shape->width}});
+    seen = plan_pixels_in(plan, "pixels in",
+                          (struct op_pixels_in){.scale = range,
+                                                .bias = kind->black,
+                                                .y = {.n = batch_of(shape), .h = shape->height, .w = shape->width}});
   if (!shape->text_to_image) {
     pixels = seen;
     own = kind->encode(autoencoder, plan, pixels);
@@ -550,9 +563,10 @@ int plans_frame(const struct model *model, const struct frame_shape *shape, stru
                         .reference = z,
                         .times = times_state(model, shape, plan)};
   if (shape->guidance == GUIDANCE_ONE_TIME && !is_batched(shape))
-    d.reference = plan_input(plan, 1, h, w, model->unet.config->out_channels, ELEMENT_PRECISE);
+    d.reference = plan_input(plan, batch_of(shape), h, w, model->unet.config->out_channels, ELEMENT_PRECISE);
   if (shape->earlier && !is_batched(shape))
-    d.earlier = plan_input(plan, shape->earlier, h, w, model->unet.config->out_channels, ELEMENT_PRECISE);
+    d.earlier =
+        plan_input(plan, batch_of(shape) * shape->earlier, h, w, model->unet.config->out_channels, ELEMENT_PRECISE);
   read_maps(&d, &(struct picture){seen, scale, bias}, maps);
   if (is_batched(shape)) {
     denoise_batch(&d);

@@ -44,21 +44,23 @@ struct frame_shape {
   struct guidance_rows rows; /* of the first step, of each later one: see model_rows */
   int chunks;                /* of prompts that the network attends to; 0: 1 */
   bool stream_batch;         /* see plans_frame */
+  int batch;                 /* pictures of one run, of a frame each; 0: 1. More than one excludes a stream batch of
+                                several steps, controls, and guidance rows where the network reads pooled texts */
   bool styles;               /* the U-Net attends to style pictures, too */
   bool text_to_image;
   unsigned controls; /* of the model's: bit i is that of controls[i] */
 };
 
-/* What a frame plan reads beside the frame, as state that the caller fills: noise, a latent [h, w, c] for each sample,
+/* What a frame plan reads beside the frames, as state that the caller fills: noise, a latent [h, w, c] for each sample,
  * and a mask. */
 struct frame_noise {
-  struct tensor start; /* [1, h, w, c]: OP_START's */
-  struct tensor steps; /* [samples, h, w, c]: OP_STEP's, one a step; none where shape.noise_samples is 0 */
+  struct tensor start; /* [batch, h, w, c]: OP_START's */
+  struct tensor steps; /* [samples * batch, h, w, c]: OP_STEP's, one a step; none where shape.noise_samples is 0 */
   struct tensor
-      kept; /* [1, height, width, 1], of inpainting models: 1 where the picture stays, 0 where it is made anew */
+      kept; /* [1, height, width, 1], of inpainting models: 1 where pictures stay, 0 where they are made anew */
 };
 
-/* Two of what struct frame_noise has, one after the other: [2, h, w, c] and [2 samples, h, w, c]. */
+/* Two of what struct frame_noise has, one after the other: [2 * batch, h, w, c] and [2 * samples * batch, h, w, c]. */
 struct noise_ends {
   struct tensor start, steps;
 };

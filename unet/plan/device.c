@@ -84,22 +84,34 @@ static struct frame describe_output(const struct plan *plan, enum pixel_format f
   return output;
 }
 
-static int count_sources(const struct plan *plan) {
+static int count_frames(const struct plan *plan) {
   int count = 0;
-  for (int i = 0; i < plan->op_count; i++)
-    if (plan->ops[i].type == OP_PIXELS_IN && plan->ops[i].pixels_in.source >= count)
-      count = plan->ops[i].pixels_in.source + 1;
+  for (int i = 0; i < plan->op_count; i++) {
+    const struct op_pixels_in *op = &plan->ops[i].pixels_in;
+    int end = plan->ops[i].type == OP_PIXELS_IN ? (op->source + 1) * op->y.n : 0;
+    count = end > count ? end : count;
+  }
   return count;
 }
 
-/* Makes the device's pictures large enough. On failure they are as they were. */
-static int make_room(struct device_pictures *pictures, const struct frame *output, struct error *err) {
+static int count_pictures(const struct plan *plan) {
+  int count = 0;
+  for (int i = 0; i < plan->op_count; i++)
+    count = plan->ops[i].type == OP_PIXELS_OUT ? plan->ops[i].pixels_out.x.n : count;
+  return count;
+}
+
+/* Makes the device's pictures large enough, and enough of them. On failure they are as they were. */
+static int make_room(struct device_pictures *pictures, const struct frame *output, int batch, struct error *err) {
   struct frame frame = *output;
   struct device_pictures larger = *pictures;
-  larger.bytes = frame_lay_out(&frame, NULL);
+  size_t bytes = frame_lay_out(&frame, NULL);
   larger.pool = NULL;
-  if (!output->width || (pictures->pool && larger.bytes <= pictures->bytes))
+  if (!batch || (pictures->pool && bytes <= pictures->bytes && batch <= pictures->batch))
     return 0;
+  larger.bytes = bytes > pictures->bytes ? bytes : pictures->bytes;
+  larger.batch = batch > pictures->batch ? batch : pictures->batch;
+  larger.count += RUNS_IN_FLIGHT * (larger.batch - pictures->batch);
   /* All are made now, so that `larger` is needed no longer than this. */
   if (picture_pool_open(&larger.pool, pictures->device->impl->pictures, &larger, larger.count, larger.count, err) < 0)
     return -1;
@@ -107,18 +119,17 @@ static int make_room(struct device_pictures *pictures, const struct frame *outpu
   struct picture_pool *before = pictures->pool;
   pictures->pool = larger.pool;
   pictures->bytes = larger.bytes;
+  pictures->count = larger.count;
+  pictures->batch = larger.batch;
   pthread_mutex_unlock(&pictures->lock);
   picture_pool_close(&before);
   return 0;
 }
 
-/* A picture laid out as the program's output; none where that has no size. */
+/* A picture laid out as the program's output. */
 static int take_picture(struct device_pictures *pictures, const struct frame *output, struct frame *picture,
                         struct error *err) {
   struct frame taken;
-  *picture = (struct frame){0};
-  if (!output->width)
-    return 0;
   pthread_mutex_lock(&pictures->lock);
   int got = picture_pool_take(pictures->pool, &taken, err);
   pthread_mutex_unlock(&pictures->lock);
@@ -129,6 +140,23 @@ static int take_picture(struct device_pictures *pictures, const struct frame *ou
   *picture = *output;
   picture->picture = taken.picture;
   frame_lay_out(picture, taken.plane[0]);
+  return 0;
+}
+
+static void release_pictures(struct frame pictures[BATCH_MAX]) {
+  for (int i = 0; i < BATCH_MAX; i++)
+    frame_release(&pictures[i]);
+}
+
+/* Those of a run. On failure there are none. */
+static int take_pictures(struct device_pictures *from, const struct program *program, struct frame pictures[BATCH_MAX],
+                         struct error *err) {
+  memset(pictures, 0, BATCH_MAX * sizeof *pictures);
+  for (int i = 0; i < program->pictures; i++)
+    if (take_picture(from, &program->output, &pictures[i], err) < 0) {
+      release_pictures(pictures);
+      return -1;
+    }
   return 0;
 }
 
@@ -151,14 +179,14 @@ bool device_reads_later(const struct device *device, const struct frame *frame) 
 }
 
 static void hold_frames(const struct device *device, const struct program *program, const struct frame *frames,
-                        struct frame held[SOURCES_MAX]) {
-  for (int i = 0; i < SOURCES_MAX; i++)
-    held[i] = frames && i < program->sources && device_reads_later(device, &frames[i]) ? frame_hold(&frames[i])
-                                                                                       : (struct frame){0};
+                        struct frame held[FRAMES_MAX]) {
+  for (int i = 0; i < FRAMES_MAX; i++)
+    held[i] = frames && i < program->frames && device_reads_later(device, &frames[i]) ? frame_hold(&frames[i])
+                                                                                      : (struct frame){0};
 }
 
-static void release_frames(struct frame held[SOURCES_MAX]) {
-  for (int i = 0; i < SOURCES_MAX; i++)
+static void release_frames(struct frame held[FRAMES_MAX]) {
+  for (int i = 0; i < FRAMES_MAX; i++)
     frame_release(&held[i]);
 }
 
@@ -193,12 +221,12 @@ static int check_owner(const struct plan *plan, const struct program *owner, str
 
 void device_release(struct device *device, struct program **program) {
   if (*program) {
-    struct frame made[RUNS_IN_FLIGHT], read[RUNS_IN_FLIGHT][SOURCES_MAX];
+    struct frame made[RUNS_IN_FLIGHT][BATCH_MAX], read[RUNS_IN_FLIGHT][FRAMES_MAX];
     memcpy(made, (*program)->made, sizeof made);
     memcpy(read, (*program)->read, sizeof read);
     device->impl->release(device, *program); /* waits for the runs that write and read them */
     for (int i = 0; i < RUNS_IN_FLIGHT; i++) {
-      frame_release(&made[i]);
+      release_pictures(made[i]);
       release_frames(read[i]);
     }
   }
@@ -220,12 +248,13 @@ int device_prepare(struct device *device, struct program **program, const struct
   if (check_owner(plan, options->owner, err) < 0 || device->impl->prepare(device, program, plan, &wanted, err) < 0)
     return -1;
   (*program)->plan = plan;
-  (*program)->sources = count_sources(plan);
+  (*program)->frames = count_frames(plan);
+  (*program)->pictures = count_pictures(plan);
   (*program)->output = described;
   (*program)->submitted = (*program)->collected = 0;
   (*program)->started = 0;
   /* Last, because pictures that have grown stay so: a program that has no room leaves them as they were. */
-  if (make_room(&device->pictures, &described, err) == 0)
+  if (make_room(&device->pictures, &described, (*program)->pictures, err) == 0)
     return 0;
   device_release(device, program);
   return -1;
@@ -281,10 +310,14 @@ static int check_nothing(const struct op *op, const struct submission *s, struct
 }
 
 static int check_frame(const struct op *op, const struct submission *s, struct error *err) {
-  int source = op->pixels_in.source;
-  if (check_planes(s->device, s->frames ? &s->frames[source] : NULL, err) < 0)
-    return source ? error_prefix(err, "the control source: ") : -1;
-  return check_geometry(&s->params->geometry[source], &op->pixels_in, err);
+  int source = op->pixels_in.source, count = op->pixels_in.y.n;
+  for (int i = source * count; i < (source + 1) * count; i++) {
+    if (check_planes(s->device, s->frames ? &s->frames[i] : NULL, err) < 0)
+      return source ? error_prefix(err, "the control source: ") : -1;
+    if (check_geometry(&s->params->geometry[i], &op->pixels_in, err) < 0)
+      return -1;
+  }
+  return 0;
 }
 
 /* Of a map's parameters the first ones, which its op reads. */
@@ -383,10 +416,11 @@ static int check_timesteps(const struct op *op, const struct submission *s, stru
 
 static int check_coefficients(const struct op *op, const struct submission *s, struct error *err) {
   const struct op_step *o = &op->step;
-  int end = o->step + s->runs + o->x.n - 1, kept = o->earlier.n / o->x.n;
-  for (int i = o->noise.n; tensor_exists(o->noise) && i < end; i++)
+  int each = o->together ? o->together : 1, samples = o->noise.n / each;
+  int end = o->step + s->runs + o->x.n / each - 1, kept = o->earlier.n / o->x.n;
+  for (int i = samples; tensor_exists(o->noise) && i < end; i++)
     if (s->params->step[i].noise != 0)
-      return error_set(err, STATUS_FAILED, "submit: step %d adds noise and there are %d noise samples", i, o->noise.n);
+      return error_set(err, STATUS_FAILED, "submit: step %d adds noise and there are %d noise samples", i, samples);
   for (int i = o->step; i < end; i++)
     for (int j = kept; j < EARLIER_MAX; j++)
       if (s->params->step[i].earlier[j] != 0)
@@ -501,32 +535,31 @@ static int check_run(struct device *device, const struct program *program, const
 
 int device_submit(struct device *device, struct program *program, const struct run_params *params,
                   const struct frame *frames, struct error *err) {
-  struct frame picture;
+  struct frame *pictures = program->made[program->submitted % RUNS_IN_FLIGHT];
   if (program_in_flight(program) >= RUNS_IN_FLIGHT)
     return error_set(err, STATUS_FAILED, "submit: two runs are in flight already");
   if (check_run(device, program, params, frames, err) < 0 ||
-      take_picture(&device->pictures, &program->output, &picture, err) < 0)
+      take_pictures(&device->pictures, program, pictures, err) < 0)
     return -1;
-  if (device->impl->submit(device, program, params, frames, &picture, err) < 0) {
-    frame_release(&picture);
+  if (device->impl->submit(device, program, params, frames, pictures, err) < 0) {
+    release_pictures(pictures);
     return -1;
   }
-  hold_frames(device, program, frames, program->read[program->submitted % RUNS_IN_FLIGHT]);
-  program->made[program->submitted++ % RUNS_IN_FLIGHT] = picture;
+  hold_frames(device, program, frames, program->read[program->submitted++ % RUNS_IN_FLIGHT]);
   return 0;
 }
 
-int device_collect(struct device *device, struct program *program, struct frame *picture, struct error *err) {
+int device_collect(struct device *device, struct program *program, struct frame *pictures, struct error *err) {
   if (!program_in_flight(program))
     return error_set(err, STATUS_FAILED, "collect: no run is in flight");
-  struct frame made = program->made[program->collected % RUNS_IN_FLIGHT];
-  program->made[program->collected % RUNS_IN_FLIGHT] = (struct frame){0};
+  struct frame *made = program->made[program->collected % RUNS_IN_FLIGHT];
   int status = device->impl->collect(device, program, err);
   release_frames(program->read[program->collected++ % RUNS_IN_FLIGHT]);
-  if (status == 0 && picture)
-    *picture = made;
-  else
-    frame_release(&made);
+  for (int i = 0; status == 0 && pictures && i < program->pictures; i++) {
+    pictures[i] = made[i];
+    made[i] = (struct frame){0};
+  }
+  release_pictures(made);
   return status;
 }
 
@@ -580,13 +613,13 @@ int device_profile(struct device *device, struct program *program, const struct 
     return error_set(err, STATUS_FAILED, "profile: a run is in flight");
   if (check_run(device, program, params, frames, err) < 0)
     return -1;
-  struct frame picture;
-  if (take_picture(&device->pictures, &program->output, &picture, err) < 0)
+  struct frame pictures[BATCH_MAX];
+  if (take_pictures(&device->pictures, program, pictures, err) < 0)
     return -1;
   int status = profile_init(profile, program->plan->op_count) < 0
                    ? error_set(err, STATUS_FAILED, "profile: out of memory")
-                   : device->impl->profile(device, program, params, frames, &picture, request, profile, err);
-  frame_release(&picture);
+                   : device->impl->profile(device, program, params, frames, pictures, request, profile, err);
+  release_pictures(pictures);
   if (status == 0) {
     profile_describe(profile, program->plan, program->element);
     describe_sources(profile, program->plan, params, frames);

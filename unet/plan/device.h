@@ -63,9 +63,9 @@ struct style_params {
 
 /* Everything a run reads that is not a tensor: copied at submit, so the caller may change its copy at once. */
 struct run_params {
-  struct geometry geometry[SOURCES_MAX];
+  struct geometry geometry[FRAMES_MAX];
   struct step_params step[CALLS_MAX];
-  float between[2];                    /* OP_BETWEEN */
+  float between[BATCH_MAX][2];         /* OP_BETWEEN */
   float start_latent, start_noise;     /* OP_START */
   float row_weight[GUIDANCE_ROWS_MAX]; /* OP_GUIDE, to guidance_rescale */
   float virtual_weight;
@@ -157,8 +157,8 @@ enum { RUNS_IN_FLIGHT = 2 };
  * with room for the largest. */
 struct device_pictures {
   struct device *device;
-  size_t bytes; /* of one picture */
-  int count;
+  size_t bytes;         /* of one picture */
+  int count, batch;     /* of them; the most that a run makes */
   pthread_mutex_t lock; /* programs may be prepared beside runs */
   struct picture_pool *pool;
 };
@@ -181,13 +181,13 @@ struct device_impl {
   int (*prepare)(struct device *device, struct program **program, const struct plan *plan,
                  const struct program_options *options, struct error *err);
   void (*release)(struct device *device, struct program *program);
-  /* Starts one run. frames, program->sources of them, may be reused by the caller as soon as this returns, but for
+  /* Starts one run. frames, program->frames of them, may be reused by the caller as soon as this returns, but for
    * those that device_reads_later says: these stay as they are until the run is collected, or released, or this has
-   * failed. Of a frame that device_reads_in_place says, the planes in the host's memory are not filled. picture (NULL
-   * where it has no OP_PIXELS_OUT) is one of the device's and is written until the run is collected. At most
+   * failed. Of a frame that device_reads_in_place says, the planes in the host's memory are not filled. pictures,
+   * program->pictures of them, are the device's and are written until the run is collected. At most
    * RUNS_IN_FLIGHT are in flight. */
   int (*submit)(struct device *device, struct program *program, const struct run_params *params,
-                const struct frame *frames, const struct frame *picture, struct error *err);
+                const struct frame *frames, const struct frame *pictures, struct error *err);
   /* Starts one part of a run without pixels, as submit the first time. merged: with the weights of the set that runs do
    * not read. */
   int (*start_part)(struct device *device, struct program *program, const struct run_params *params, int part,
@@ -214,7 +214,7 @@ struct device_impl {
   /* Measures each op of a plan that makes pictures, in its place in a run with these arguments: fills what is measured
    * in profile's rows, which are there and zeroed, and its roof. No run is in flight. */
   int (*profile)(struct device *device, struct program *program, const struct run_params *params,
-                 const struct frame *frames, const struct frame *picture, const struct profile_request *request,
+                 const struct frame *frames, const struct frame *pictures, const struct profile_request *request,
                  struct profile *profile, struct error *err);
   /* Fills the program's arena with quiet NaNs: tests then see what was never written. */
   int (*poison)(struct device *device, struct program *program, struct error *err);
@@ -252,14 +252,16 @@ void device_uncount_bytes(struct device *device, struct device_counters *counter
 /* Every program begins with this; device.c fills it after prepare and keeps it. */
 struct program {
   const struct plan *plan;
-  int sources;                       /* frames that a run reads: OP_PIXELS_IN's */
-  struct frame output;               /* what OP_PIXELS_OUT writes, without planes; no size: there is none */
-  struct frame made[RUNS_IN_FLIGHT]; /* of run number i the one at i modulo RUNS_IN_FLIGHT, until it is collected */
-  struct frame read[RUNS_IN_FLIGHT][SOURCES_MAX]; /* likewise, held: those that are read later */
-  unsigned submitted, collected;                  /* runs */
-  int parts;                                      /* in which a run may be started; the device's */
-  int started;                                    /* of the run that is being started */
-  const struct element *element;                  /* of each temporary and state (plan_place); the device's */
+  int frames;                                    /* that a run reads: OP_PIXELS_IN's */
+  struct frame output;                           /* what OP_PIXELS_OUT writes, without planes; no size: there is none */
+  int pictures;                                  /* that a run makes */
+  struct frame made[RUNS_IN_FLIGHT][BATCH_MAX];  /* of run number i those at i modulo RUNS_IN_FLIGHT, until it is
+                                                    collected */
+  struct frame read[RUNS_IN_FLIGHT][FRAMES_MAX]; /* likewise, held: those that are read later */
+  unsigned submitted, collected;                 /* runs */
+  int parts;                                     /* in which a run may be started; the device's */
+  int started;                                   /* of the run that is being started */
+  const struct element *element;                 /* of each temporary and state (plan_place); the device's */
 };
 
 static inline int program_in_flight(const struct program *program) {
@@ -275,14 +277,13 @@ void device_limit_memory(struct device *device, size_t bytes);
 int device_prepare(struct device *device, struct program **program, const struct plan *plan,
                    const struct program_options *options, struct error *err);
 void device_release(struct device *device, struct program **program); /* stores NULL; takes NULL */
-/* Starts a run. frames: program->sources of them, by their number as sources, of zeros where no op reads them; NULL
- * where there are none. The picture comes
- * from the device's pool. Where the caller holds more pictures than device_options.pictures, nothing is started and the
- * status is STATUS_HELD. */
+/* Starts a run. frames: program->frames of them, by the numbers that OP_PIXELS_IN gives them, of zeros where no op
+ * reads them; NULL where there are none. The pictures come from the device's pool. Where the caller holds more pictures
+ * than device_options.pictures, nothing is started and the status is STATUS_HELD. */
 int device_submit(struct device *device, struct program *program, const struct run_params *params,
                   const struct frame *frames, struct error *err);
-/* *picture (may be NULL) holds what the run made. */
-int device_collect(struct device *device, struct program *program, struct frame *picture, struct error *err);
+/* pictures (may be NULL), program->pictures of them, hold what the run made. */
+int device_collect(struct device *device, struct program *program, struct frame *pictures, struct error *err);
 /* submit and collect in one, for plans without pixels. */
 int device_run(struct device *device, struct program *program, const struct run_params *params, struct error *err);
 /* Starts a run without waiting for it. Waits for the run that the last call started, and fails where that failed. In

@@ -188,6 +188,12 @@ static bool has_steps(int step, int runs) {
   return step >= 0 && step < CALLS_MAX && step + runs <= CALLS_MAX;
 }
 
+/* Of so many latents; 0: they are not all together. */
+static int count_steps(int latents, int together) {
+  int each = together ? together : 1;
+  return each > 0 && latents % each == 0 ? latents / each : 0;
+}
+
 static bool is_same(struct tensor a, struct tensor b) {
   return tensor_exists(a) && a.space == b.space && a.index == b.index;
 }
@@ -344,7 +350,10 @@ static bool fits_noise(struct tensor x, struct tensor noise) {
 
 static const char *check_between(const struct op *op, int runs, struct op_result *y) {
   struct tensor ends = op->between.ends, noise = op->between.noise;
+  int pictures = op->between.pictures ? op->between.pictures : 1;
   (void)runs, (void)y;
+  if (pictures < 1 || pictures > BATCH_MAX || noise.n % pictures)
+    return "the samples are not of so many pictures";
   bool fits = ends.n == 2 * noise.n && ends.h == noise.h && ends.w == noise.w && ends.c == noise.c;
   return fits ? NULL : "the ends are not two of the noise's shape";
 }
@@ -352,22 +361,24 @@ static const char *check_between(const struct op *op, int runs, struct op_result
 static const char *check_start(const struct op *op, int runs, struct op_result *y) {
   const struct op_start *o = &op->start;
   (void)runs;
-  *y = (struct op_result){.n = 1, .h = o->noise.h, .w = o->noise.w, .c = o->noise.c, .demand = ELEMENT_PRECISE};
-  return fits_noise(o->z, o->noise) ? NULL : "the noise's shape is not the latent's";
+  *y = shape_of(o->noise);
+  y->demand = ELEMENT_PRECISE;
+  return fits_latents(o->z, o->noise) ? NULL : "the noise's shape is not the latent's";
 }
 
 static const char *check_mask(const struct op *op, int runs, struct op_result *y) {
   const struct op_mask *o = &op->mask;
   (void)runs;
   *y = shape_of(o->x);
-  bool fits = has_size(o->kept, o->x) && o->x.n == 1 && o->kept.c == 1;
+  bool fits = o->kept.h == o->x.h && o->kept.w == o->x.w && o->kept.n == 1 && o->kept.c == 1;
   return fits ? NULL : "the mask's size differs from the picture's";
 }
 
-/* Whether there is a mask value or k x k of them for each pixel. */
+/* Whether there is a mask value or k x k of them for each pixel, of all pictures or of each. */
 static bool fits_mask(struct tensor kept, struct tensor x) {
   int k = kept.h / x.h;
-  return !tensor_exists(kept) || (k > 0 && kept.n == x.n && kept.h == k * x.h && kept.w == k * x.w && kept.c == 1);
+  return !tensor_exists(kept) ||
+         (k > 0 && (kept.n == 1 || kept.n == x.n) && kept.h == k * x.h && kept.w == k * x.w && kept.c == 1);
 }
 
 static const char *check_unet_input(const struct op *op, int runs, struct op_result *y) {
@@ -387,18 +398,18 @@ static const char *check_unet_input(const struct op *op, int runs, struct op_res
 static const char *check_guide(const struct op *op, int runs, struct op_result *y) {
   const struct op_guide *o = &op->guide;
   const struct guidance_rows rows = guidance_rows(o->first, o->rows, o->model.n);
-  int latents = tensor_exists(o->x) ? o->x.n : 1;
+  int latents = tensor_exists(o->x) ? o->x.n : 1, steps = count_steps(latents, o->together);
   struct tensor one = o->model;
   one.n = latents;
   *y = shape_of(one);
   y->demand = ELEMENT_PRECISE;
-  if (!has_steps(o->step, runs + latents - 1))
+  if (!steps || !has_steps(o->step, runs + steps - 1))
     return "no such step";
   if (!has_rows(rows, o->model.n) || guidance_total(rows, latents) != o->model.n)
     return "the guidance rows are not all there";
   if (!fits_latents(o->x, one) || !fits_latents(o->reference, one) || !fits_latents(o->anew, one))
     return "x, reference or anew do not have the prediction's shape";
-  if (tensor_exists(o->anew) && (rows.first != 2 || !tensor_exists(o->x)))
+  if (tensor_exists(o->anew) && (rows.first != 2 || (o->together > 1 && rows.each != 2) || !tensor_exists(o->x)))
     return "there is nothing to make the reference anew from";
   return !tensor_exists(o->reference) || tensor_exists(o->x) ? NULL : "a reference without an x";
 }
@@ -406,8 +417,10 @@ static const char *check_guide(const struct op *op, int runs, struct op_result *
 static const char *check_step(const struct op *op, int runs, struct op_result *y) {
   const struct op_step *o = &op->step;
   struct tensor m = o->model;
+  int steps = count_steps(o->x.n, o->together);
   (void)y;
-  if (!has_steps(o->step, runs + o->x.n - 1) || (tensor_exists(o->noise) && o->step >= o->noise.n))
+  if (!steps || !has_steps(o->step, runs + steps - 1) ||
+      (tensor_exists(o->noise) && o->step >= o->noise.n / (o->x.n / steps)))
     return "no such step";
   if (!fits_noise(o->x, o->noise))
     return "the noise's shape is not the latent's";
@@ -419,8 +432,11 @@ static const char *check_step(const struct op *op, int runs, struct op_result *y
 }
 
 static const char *check_pixels_in(const struct op *op, int runs, struct op_result *y) {
+  struct tensor given = op->pixels_in.y;
   (void)runs;
-  *y = (struct op_result){.n = 1, .h = op->pixels_in.y.h, .w = op->pixels_in.y.w, .c = 3};
+  *y = (struct op_result){.n = given.n ? given.n : 1, .h = given.h, .w = given.w, .c = 3};
+  if (y->n < 1 || y->n > BATCH_MAX)
+    return "no such number of pictures";
   return op->pixels_in.source >= 0 && op->pixels_in.source < SOURCES_MAX ? NULL : "there is no such source";
 }
 
@@ -438,8 +454,8 @@ static const char *check_map(const struct op *op, int runs, struct op_result *y)
 static const char *check_pixels_out(const struct op *op, int runs, struct op_result *y) {
   const struct op_pixels_out *o = &op->pixels_out;
   (void)runs, (void)y;
-  if (o->x.n != 1 || o->x.c != 3)
-    return "the picture does not have three channels";
+  if (o->x.n > BATCH_MAX || o->x.c != 3)
+    return "the pictures are too many or do not have three channels";
   for (int i = 0; i < CONTROLS_MAX; i++)
     if (!fits_latents(pixels_out_map(o, i), o->x))
       return "a map's size differs from the picture's";

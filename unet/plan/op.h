@@ -80,6 +80,10 @@ static inline int guidance_row(struct guidance_rows rows, int row) {
 static inline int guidance_total(struct guidance_rows rows, int count) {
   return count ? rows.first + (count - 1) * rows.each : 0;
 }
+/* How many steps behind the first one of several latents is, where so many in a row are at the same one; 0: 1. */
+static inline int steps_behind(int latent, int together) {
+  return latent / (together ? together : 1);
+}
 /* From an op's fields, where 0 stands for something. */
 static inline struct guidance_rows guidance_rows(int first, int each, int standard) {
   each = each ? each : standard;
@@ -338,7 +342,8 @@ struct op_emphasis {
   OPERANDS(EMPHASIS)
 };
 
-/* noise = run.between[0] * a + run.between[1] * b, where ends is a and then b.
+/* noise = run.between[i][0] * a + run.between[i][1] * b, where ends is a and then b, and i a sample's number modulo
+ * pictures.
  *   ends   precise [2 samples, h, w, c]
  *   noise  precise [samples, h, w, c] */
 #define OPERANDS_BETWEEN(T, P)                                                                                         \
@@ -346,11 +351,12 @@ struct op_emphasis {
   T(noise, OPERAND_WRITE | OPERAND_STATE)
 struct op_between {
   OPERANDS(BETWEEN)
+  int pictures; /* 0: 1 */
 };
 
-/* y = run.start_latent * z + run.start_noise * noise[0]: what the sampler starts from.
- *   z      [1, h, w, c]: without it, text to image
- *   noise  precise [steps, h, w, c]
+/* y = run.start_latent * z + run.start_noise * noise: what the sampler starts from.
+ *   z      [n, h, w, c]: without it, text to image
+ *   noise  precise [n, h, w, c]
  *   y      precise */
 #define OPERANDS_START(T, P)                                                                                           \
   T(z, OPERAND_READ | OPERAND_OPTIONAL)                                                                                \
@@ -361,8 +367,8 @@ struct op_start {
 };
 
 /* y = x where kept is at least 0.5, else value: what an inpainting network sees of the picture.
- *   x     [1, H, W, c]
- *   kept  precise [1, H, W, 1] */
+ *   x     [n, H, W, c]
+ *   kept  precise [1, H, W, 1]: of all pictures */
 #define OPERANDS_MASK(T, P)                                                                                            \
   T(x, OPERAND_READ)                                                                                                   \
   T(kept, OPERAND_READ | OPERAND_STATE)                                                                                \
@@ -374,7 +380,8 @@ struct op_mask {
 
 /* y = of each latent so many copies of [x | mask | image], the U-Net's input; where bit r of image_rows is clear, the
  * image part of its copy r is zero. mask is one channel, there with kept: 0 where kept is at least 0.5 in the first of
- * a pixel's k x k values, else 1. x      precise [n, h, w, c] kept   precise [n, k h, k w, 1] image  [n, h, w, c_image]
+ * a pixel's k x k values, else 1. x      precise [n, h, w, c] kept   precise [1 or n, k h, k w, 1] image  [n, h, w,
+ * c_image]
  *   y      [copies of all, h, w, c + 1 + c_image]; their number is given as y.n */
 #define OPERANDS_UNET_INPUT(T, P)                                                                                      \
   T(x, OPERAND_READ)                                                                                                   \
@@ -387,20 +394,21 @@ struct op_unet_input {
   int rows, first; /* copies of each latent, of the first one; 0: y.n, and as many as of each */
 };
 
-/* What guidance makes of a U-Net's predictions, for each latent i of x, with rows model[first row of i + r]:
+/* What guidance makes of a U-Net's predictions, for each latent i of x, which is at s = step + steps_behind(i,
+ * together), with rows model[first row of i + r]:
  *   m = sum over r of run.row_weight[r] * model[r]
  * and, where the op has an x that it compares with reference and no anew of its own for the latent,
- *   m += run.virtual_weight * (p.x * x + p.reference * reference), p = run.residual[step + i]
+ *   m += run.virtual_weight * (p.x * x + p.reference * reference), p = run.residual[s]
  * which is the prediction that would lead from x to the reference (zeros where there is none): Kodaira et al.,
  * StreamDiffusion, 2023. Then y = m * (1 - f + f * std(model[0]) / std(m)), f = run.guidance_rescale, std over all of a
  * latent: Lin et al., Common Diffusion Noise Schedules and Sample Steps are Flawed, 2023.
- * anew: of the first latent, which has two rows, it becomes p.clean_x * x + p.clean_model * model[1]: the picture that
- * the negative prompt alone would lead to.
+ * anew: of the latents at the first step, which have two rows, it becomes p.clean_x * x + p.clean_model * model[1]: the
+ * picture that the negative prompt alone would lead to.
  *   model      [rows, h, w, c]
  *   x          precise [n, h, w, c]; without it there is one latent
  *   reference  [n, h, w, c]
  *   y          precise [n, h, w, c]
- *   anew       precise [n, h, w, c], of which the first is written; may be reference */
+ *   anew       precise [n, h, w, c], of which that of these is written; may be reference */
 #define OPERANDS_GUIDE(T, P)                                                                                           \
   T(model, OPERAND_READ)                                                                                               \
   T(x, OPERAND_READ | OPERAND_OPTIONAL)                                                                                \
@@ -409,7 +417,7 @@ struct op_unet_input {
   T(anew, OPERAND_WRITE | OPERAND_OPTIONAL)
 struct op_guide {
   OPERANDS(GUIDE)
-  int step;
+  int step, together;
   int rows, first; /* of each latent, of the first one; 0: all there are, as many as of each */
 };
 
@@ -419,7 +427,8 @@ struct op_guide {
  * it is. Every few-step sampler on epsilon- or v-prediction is of this form, and so are multistep ones (DPM-Solver++,
  * PNDM, UniPC): unet/sample/ makes the coefficients in double. In place: x and earlier are what one iteration hands on.
  * What has the coefficient 0 is not read: before the first step, earlier may hold anything. Of several latents latent i
- * is at step + i, with an earlier and a noise of its own.
+ * is at step + steps_behind(i, together), with an earlier and a noise of its own: samples are those of a step after
+ * those of the step before, as many as are together.
  *   x      precise [n, h, w, c]
  *   model  [n, h, w, c]
  *   earlier  precise [n times 1..EARLIER_MAX, h, w, c], a temporary or a state: coefficients behind them must be 0
@@ -433,15 +442,16 @@ struct op_guide {
 struct op_step {
   OPERANDS(STEP)
   int step; /* as OP_TIME_ROW's */
+  int together;
 };
 
-/* y = a frame of the run's, cropped, resized to y's size, as R, G, B in y = value * scale + bias with value in 0..1.
- * Geometry: run.geometry[source]. Each output pixel is the mean of the source over its footprint, in samples of the
- * plane, centred at its mapped centre and at least one sample wide each way (so an enlargement is linear
- * interpolation); edges are clamped at the plane's, not the rectangle's; chroma is centre-sited (also YUYV's). Planes
- * are resized first, then turned to R, G, B, which are clamped to 0..1. Outside the destination rectangle: black (value
- * 0). y  [1, H, W, 3]; its h and w are given */
-enum { SOURCES_MAX = 2 };
+/* y = frames of the run's, cropped, resized to y's size, as R, G, B in y = value * scale + bias with value in 0..1.
+ * Picture i is of the frame number source * n + i, by run.geometry of this number. Each output pixel is the mean of the
+ * source over its footprint, in samples of the plane, centred at its mapped centre and at least one sample wide each
+ * way (so an enlargement is linear interpolation); edges are clamped at the plane's, not the rectangle's; chroma is
+ * centre-sited (also YUYV's). Planes are resized first, then turned to R, G, B, which are clamped to 0..1. Outside the
+ * destination rectangle: black (value 0). y  [n, H, W, 3]; its n (0: 1), h and w are given */
+enum { SOURCES_MAX = 2, FRAMES_MAX = SOURCES_MAX * BATCH_MAX };
 #define OPERANDS_PIXELS_IN(T, P) T(y, OPERAND_WRITE)
 struct op_pixels_in {
   OPERANDS(PIXELS_IN)
@@ -482,13 +492,13 @@ struct op_map {
   float scale, bias;
 };
 
-/* The run's output picture = clamp(mix * (x * scale + bias) + (1 - mix) * input, 0, 1), in the format of
+/* The run's output pictures = clamp(mix * (x * scale + bias) + (1 - mix) * input, 0, 1), in the format of
  * program_options.output. YUV formats are written limited range, BT.709; a chroma sample is the mean of its pixels.
  * 8-bit values round to nearest.
  * With run.show SHOW_MAP it is map number run.show_control instead. With SHOW_BESIDE it has the map at the left and
  * what it would have been at the right, each whole and half as wide and high (W / 2 by H / 2, a pixel the mean of
  * four), the rows above and below them black: (H - H / 2) / 2 above. Where there is no such map it is the picture
- * whatever is asked for. x      [1, H, W, 3] input  from OP_PIXELS_IN map0.. [1, H, W, 3], 0..1: of each control */
+ * whatever is asked for. x      [n, H, W, 3] input  from OP_PIXELS_IN map0.. [n, H, W, 3], 0..1: of each control */
 #define OPERANDS_PIXELS_OUT(T, P)                                                                                      \
   T(x, OPERAND_READ)                                                                                                   \
   T(input, OPERAND_READ | OPERAND_OPTIONAL)                                                                            \
