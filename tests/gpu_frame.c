@@ -23,11 +23,11 @@
  *       a depth model's folder alone: reads FOLDER/depth.in.f32, a picture in 0..1, writes depth.out.f32 and
  *       depth.launches.txt, and prints the times of so many runs, then those of the whole map
  *
- * With APART in the environment no launch does several ops. DEVICE names another device for networks and picture. A
- * model with guidance as an embedding gets GUIDANCE. CONTROLS, folders with commas between, are control networks of
- * pictures and frames, whose map is of the kind MAP, or the picture as it is, and whose weights are WEIGHT, with commas
- * between, the last for all behind it, or 1. STYLE, an IP-Adapter and its image encoder with a comma between, has
- * pictures follow the patches in FOLDER/vision.in.f32. */
+ * With APART in the environment no launch does several ops. Runs that are timed make BATCH pictures each, or 1. DEVICE
+ * names another device for networks and picture. A model with guidance as an embedding gets GUIDANCE. CONTROLS, folders
+ * with commas between, are control networks of pictures and frames, whose map is of the kind MAP, or the picture as it
+ * is, and whose weights are WEIGHT, with commas between, the last for all behind it, or 1. STYLE, an IP-Adapter and its
+ * image encoder with a comma between, has pictures follow the patches in FOLDER/vision.in.f32. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -463,6 +463,7 @@ static void prepare_frame(struct bench *b, struct frame_shape *shape, int argc, 
                                 .height = argc > 5 ? atoi(argv[5]) : height,
                                 .steps = argc > 6 ? atoi(argv[6]) : 1,
                                 .rows = {1, 1},
+                                .batch = getenv("BATCH") ? atoi(getenv("BATCH")) : 1,
                                 .controls = control_mask(b)};
   must(b, plans_frame(&b->model, shape, &b->plan, &noise, &b->err));
   must(b, device_prepare(b->device, &b->program, &b->plan, &(struct program_options){PIXEL_RGBA}, &b->err));
@@ -477,11 +478,10 @@ static void prepare_frame(struct bench *b, struct frame_shape *shape, int argc, 
 
 static struct run_params frame_params(const struct bench *b, const struct frame_shape *shape) {
   struct run_params run = {
-      .start_latent = 0.526944f,
-      .start_noise = 0.8499f,
-      .mix = 1,
-      .prompt = {{{SLOT_PRESET_1}, {1}}},
-      .geometry = {{0, 0, (float)shape->width, (float)shape->height, 0, 0, shape->width, shape->height}}};
+      .start_latent = 0.526944f, .start_noise = 0.8499f, .mix = 1, .prompt = {{{SLOT_PRESET_1}, {1}}}};
+  for (int i = 0; i < shape->batch; i++)
+    run.geometry[i] =
+        (struct geometry){0, 0, (float)shape->width, (float)shape->height, 0, 0, shape->width, shape->height};
   for (int i = 0; i < shape->steps; i++)
     run.step[i] = (struct step_params){.timestep = 499.0f / (float)(i + 1), .x = 1.89774f, .model = -1.61289f};
   set_controls(b, &run);
@@ -519,17 +519,18 @@ static void time_device(struct bench *b, double *times, int count) {
   cudaEventDestroy(stop);
 }
 
-/* A frame of noise; the caller frees plane[0]. */
-static struct frame make_frame(const struct frame_shape *shape) {
+/* Frames of noise for a run, all the same; the caller frees the first one's plane[0]. */
+static void make_frames(const struct frame_shape *shape, struct frame frames[BATCH_MAX]) {
   size_t bytes = (size_t)shape->width * (size_t)shape->height;
   uint8_t *planes = malloc(bytes * 3 / 2);
   for (size_t i = 0; i < bytes * 3 / 2; i++)
     planes[i] = (uint8_t)(i * 2654435761u >> 24);
-  return (struct frame){.format = PIXEL_NV12,
-                        .width = shape->width,
-                        .height = shape->height,
-                        .plane = {planes, planes + bytes},
-                        .pitch = {shape->width, shape->width}};
+  for (int i = 0; i < BATCH_MAX; i++)
+    frames[i] = (struct frame){.format = PIXEL_NV12,
+                               .width = shape->width,
+                               .height = shape->height,
+                               .plane = {planes, planes + bytes},
+                               .pitch = {shape->width, shape->width}};
 }
 
 static void time_frames(struct bench *b, int argc, char **argv, double started) {
@@ -538,10 +539,11 @@ static void time_frames(struct bench *b, int argc, char **argv, double started) 
   struct frame_shape shape;
   prepare_frame(b, &shape, argc, argv);
   struct run_params run = frame_params(b, &shape);
-  struct frame frame = make_frame(&shape);
+  struct frame input[BATCH_MAX];
+  make_frames(&shape, input);
   struct device_counters before, after;
   for (int i = 0; i < 20; i++) {
-    must(b, device_submit(b->device, b->program, &run, &frame, &b->err));
+    must(b, device_submit(b->device, b->program, &run, input, &b->err));
     must(b, device_collect(b->device, b->program, NULL, &b->err));
     if (i == 0)
       printf("start to first frame: %.2f s\n", clock_seconds() - started);
@@ -549,33 +551,34 @@ static void time_frames(struct bench *b, int argc, char **argv, double started) 
   device_get_counters(b->device, &before);
   for (int i = 0; i < frames; i++) {
     double start = clock_seconds();
-    must(b, device_submit(b->device, b->program, &run, &frame, &b->err));
+    must(b, device_submit(b->device, b->program, &run, input, &b->err));
     must(b, device_collect(b->device, b->program, NULL, &b->err));
     times[i] = clock_seconds() - start;
   }
   device_get_counters(b->device, &after);
   struct device_info info;
   device_get_info(b->device, &info);
-  printf("%s: %s\n%dx%d, %d steps\n", info.name, info.detail, shape.width, shape.height, shape.steps);
+  printf("%s: %s\n%dx%d, %d steps, %d pictures a run\n", info.name, info.detail, shape.width, shape.height, shape.steps,
+         shape.batch);
   print_times("host planes to host picture, one at a time", times, frames);
-  printf("a frame: %.2f launches, %.2f waits, %.2f allocations; %.1f MB at most, %d kernels and library calls\n",
+  printf("a run: %.2f launches, %.2f waits, %.2f allocations; %.1f MB at most, %d kernels and library calls\n",
          (double)(after.launches - before.launches) / frames, (double)(after.waits - before.waits) / frames,
          (double)(after.allocations - before.allocations) / frames, (double)after.peak_bytes / 1e6,
          cuda_program(b->program)->launches.count + 1);
   double start = clock_seconds();
-  must(b, device_submit(b->device, b->program, &run, &frame, &b->err));
+  must(b, device_submit(b->device, b->program, &run, input, &b->err));
   for (int i = 1; i < frames; i++) {
-    must(b, device_submit(b->device, b->program, &run, &frame, &b->err));
+    must(b, device_submit(b->device, b->program, &run, input, &b->err));
     must(b, device_collect(b->device, b->program, NULL, &b->err));
   }
   must(b, device_collect(b->device, b->program, NULL, &b->err));
-  printf("two in flight: %.1f frames a second\n", frames / (clock_seconds() - start));
+  printf("two in flight: %.1f pictures a second\n", frames * shape.batch / (clock_seconds() - start));
   time_device(b, times, frames);
   print_times("device planes to device picture", times, frames);
   device_release(b->device, &b->program);
   plan_free(&b->plan);
   free(times);
-  free((void *)frame.plane[0]);
+  free((void *)input[0].plane[0]);
 }
 
 /* --- single launches --- */
@@ -643,13 +646,14 @@ static void time_launches(struct bench *b, int argc, char **argv) {
   struct frame_shape shape;
   prepare_frame(b, &shape, argc, argv);
   struct run_params run = frame_params(b, &shape);
-  struct frame frame = make_frame(&shape);
-  must(b, device_submit(b->device, b->program, &run, &frame, &b->err)); /* the launches then find a run's parameters */
+  struct frame input[BATCH_MAX];
+  make_frames(&shape, input);
+  must(b, device_submit(b->device, b->program, &run, input, &b->err)); /* the launches then find a run's parameters */
   must(b, device_collect(b->device, b->program, NULL, &b->err));
   write_launches(b, argv[3]);
   device_release(b->device, &b->program);
   plan_free(&b->plan);
-  free((void *)frame.plane[0]);
+  free((void *)input[0].plane[0]);
 }
 
 /* --- an autoencoder alone --- */
