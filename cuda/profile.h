@@ -5,7 +5,7 @@
 #include "unet/plan/device.h"
 
 int program_profile(struct device *device, struct program *program, const struct run_params *params,
-                    const struct frame *frames, const struct frame *picture, const struct profile_request *request,
+                    const struct frame *frames, const struct frame *pictures, const struct profile_request *request,
                     struct profile *profile, struct error *err);
 
 #endif

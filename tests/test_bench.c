@@ -13,6 +13,7 @@
 
 #include "tests/clips.h"
 #include "tests/program.h"
+#include "unet/base/controls.h"
 
 static const char *device = "cpu";
 
@@ -193,7 +194,6 @@ static void test_report(void **state) {
 
 static void test_sweep(void **state) {
   (void)state;
-  program_expect(2, "--sweep batch", "bench --sweep batch");
   program_expect(0, NULL, "bench --sweep steps --size 64x64 --frames 1 --device %s --json sweep.json", device);
   cJSON *json = read_json("sweep.json");
   const cJSON *rows = cJSON_GetObjectItem(json, "sweep"), *row;
@@ -212,10 +212,34 @@ static void test_sweep(void **state) {
   cJSON_Delete(json);
 }
 
+/* A frame's arithmetic is the same in each batch. */
+static void test_sweep_batch(void **state) {
+  (void)state;
+  program_expect(0, NULL,
+                 "bench --sweep batch --size 64x64 --frames 1 --device %s --json batch.json --report batch.html",
+                 device);
+  cJSON *json = read_json("batch.json");
+  const cJSON *rows = cJSON_GetObjectItem(json, "sweep"), *row;
+  int count = 0;
+  cJSON_ArrayForEach(row, rows) {
+    assert_true(number(row, "batch") == ++count);
+    assert_float_equal(number(row, "flops"), number(json, "flops"), 1);
+    assert_true(number(row, "median_ms") > 0 && number(row, "line_ms") <= number(row, "median_ms") * 1.0001);
+  }
+  assert_int_equal(count, BATCH_MAX);
+  assert_true(number(json, "batch") == 1);
+  cJSON_Delete(json);
+  char *page = read_text("batch.html");
+  assert_non_null(strstr(page, "4 a run, "));
+  assert_null(strstr(page, "nan"));
+  free(page);
+}
+
 int main(int argc, char **argv) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_profile), cmocka_unit_test(test_compare), cmocka_unit_test(test_trace),
       cmocka_unit_test(test_sweep),   cmocka_unit_test(test_report),
+      cmocka_unit_test(test_sweep_batch),
   };
   if (argc < 2 || !clips_open())
     return 77;

@@ -314,6 +314,34 @@ static void test_stream_batch(void **state) {
 #undef TURBO
 }
 
+/* Several frames a run are the frames of runs of their own, the last of which has fewer, also while the seed walks. */
+static void test_batch(void **state) {
+  (void)state;
+#define TURBO " --size 64x64 --model \"$REVERIE_EXPECTED\"/../data/goldens/turbo --device cpu:plain"
+#define INPAINT " --size 64x64 --model \"$REVERIE_EXPECTED\"/../data/goldens/inpaint --device cpu:plain --steps 1"
+  struct outcome outcome;
+  program_expect(0, "5 frames", "render good.mp4 hash:one.txt --frames 5 --seed-walk 9 --batch 1" TURBO);
+  program_expect(0, "5 frames", "render good.mp4 hash:two.txt --frames 5 --seed-walk 9 --batch 2" TURBO);
+  program_expect(0, "5 frames", "render good.mp4 hash:four.txt --frames 5 --seed-walk 9 --batch 4" TURBO);
+  shell("cmp one.txt two.txt && cmp one.txt four.txt && test $(sort -u one.txt | wc -l) -ge 5");
+  program_run(&outcome, "render good.mp4 null: -v --frames 1 --batch 3" TURBO);
+  assert_int_equal(outcome.status, 0);
+  assert_non_null(strstr(outcome.said, "3 frames a run"));
+  program_run(&outcome, "render good.mp4 null: -v --frames 1" TURBO);
+  assert_non_null(strstr(outcome.said, "1 frame a run")); /* more are not faster on this device */
+  program_expect(2, "from 1 to 4", "render good.mp4 null: --batch 5" TURBO);
+  program_expect(2, "a stream batch takes one frame a run",
+                 "render good.mp4 null: --batch 2 --stream-batch --steps 2" TURBO);
+  program_expect(2, "with controls one picture a run", "render good.mp4 null: --batch 2 --control canny" TURBO);
+  program_expect(2, "--batch 2: a run has one mask", "render good.mp4 null: --batch 2 --mask good.mp4" INPAINT);
+  program_expect(2, "live has no option --batch", "live good.mp4 --batch 2");
+  program_expect(2, "--live shows each frame as it comes", "bench --live --batch 2" TURBO);
+  program_expect(0, NULL, "bench --batch 3 --frames 4 --warmup 0" TURBO " >bench.txt");
+  shell("grep -q '3 frames in one run' bench.txt && grep -q 'compute only  *6 ' bench.txt");
+#undef TURBO
+#undef INPAINT
+}
+
 /* What shapes guidance says so where there is none to shape. */
 static void test_idle_guidance(void **state) {
   (void)state;
@@ -456,6 +484,7 @@ int main(int argc, char **argv) {
       cmocka_unit_test(test_negative_without_guidance),
       cmocka_unit_test(test_guidance_modes),
       cmocka_unit_test(test_stream_batch),
+      cmocka_unit_test(test_batch),
       cmocka_unit_test(test_idle_guidance),
       cmocka_unit_test(test_cut_prompts),
       cmocka_unit_test(test_mini),

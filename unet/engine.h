@@ -113,9 +113,9 @@ struct style_format {
 struct engine_info {
   char model[128]; /* name for people */
   char device[128], device_detail[256];
-  char device_name[16];    /* as device_options.name has it, which opens the same one */
-  int depth, longest_side; /* as device_info has them */
-  struct gpu_id gpu;       /* likewise */
+  char device_name[16];           /* as device_options.name has it, which opens the same one */
+  int depth, longest_side, batch; /* as device_info has them */
+  struct gpu_id gpu;              /* likewise */
   int native_width, native_height, size_multiple;
   bool image_conditioned;        /* the U-Net sees the input picture itself (InstructPix2Pix, inpainting, mini) */
   struct style_format style;     /* of its image encoder; 0: it has no IP-Adapter, and frames show no style pictures */

@@ -34,6 +34,7 @@ struct bench {
   struct controls controls;
   struct frame still, control_still;
   long frames;
+  int batch; /* frames of a run */
   struct report report;
   struct compare *compare; /* NULL: with nothing */
   char source[160];
@@ -64,13 +65,16 @@ static int open_inputs(struct bench *bench, struct inputs *inputs, struct error 
   return -1;
 }
 
-static struct engine_request request_of(const struct bench *bench, const struct frame *frame,
-                                        const struct frame *control) {
-  return (struct engine_request){.prepared = bench->prepared,
-                                 .controls = &bench->controls,
-                                 .frame = frame,
-                                 .control_frame = control,
-                                 .identity = frame_identity(frame)};
+/* A run of this frame, as often as a run has frames. */
+static void fill_requests(const struct bench *bench, const struct frame *frame, const struct frame *control,
+                          struct engine_request requests[BATCH_MAX]) {
+  for (int i = 0; i < bench->batch; i++)
+    requests[i] = (struct engine_request){.prepared = bench->prepared,
+                                          .controls = &bench->controls,
+                                          .frame = frame,
+                                          .control_frame = control,
+                                          .identity = frame_identity(frame),
+                                          .next = i + 1 < bench->batch ? &requests[i + 1] : NULL};
 }
 
 static const struct frame *control_still(const struct bench *bench) {
@@ -79,10 +83,15 @@ static const struct frame *control_still(const struct bench *bench) {
 
 static int once_with_result(struct bench *bench, const struct frame *frame, const struct frame *control,
                             struct engine_result *result, struct error *err) {
-  const struct engine_request request = request_of(bench, frame, control);
-  if (engine_submit(bench->engine, &request, err) || engine_collect(bench->engine, result, err))
+  struct engine_request requests[BATCH_MAX];
+  fill_requests(bench, frame, control, requests);
+  if (engine_submit(bench->engine, requests, err))
     return -1;
-  frame_release(&result->picture);
+  for (result->left = 1; result->left;) {
+    if (engine_collect(bench->engine, result, err))
+      return -1;
+    frame_release(&result->picture);
+  }
   return 0;
 }
 
@@ -120,7 +129,7 @@ static int warm_up(struct bench *bench, struct error *err) {
     int64_t begin = platform_now_ns();
     if (once_still(bench, err))
       return -1;
-    double ms = (double)(platform_now_ns() - begin) * 1e-6;
+    double ms = (double)(platform_now_ns() - begin) * 1e-6 / bench->batch;
     if (!i || ms < fastest_ms)
       fastest_ms = ms;
   }
@@ -162,22 +171,25 @@ static int measure_compute(struct bench *bench, struct error *err) {
   struct engine_info info;
   engine_get_info(bench->engine, &info);
   int64_t begin = platform_now_ns();
-  for (long i = 0; i < bench->frames && !atomic_load(&setup_stop); i++) {
+  while (stats.count < bench->frames && !atomic_load(&setup_stop)) {
     int64_t before = platform_now_ns();
     struct engine_result result;
     if (once_with_result(bench, &bench->still, control_still(bench), &result, err))
       return -1;
-    stats_add(&stats, (double)(platform_now_ns() - before) * 1e-6);
-    if (result.device_ms > 0)
-      stats_add(&device, result.device_ms);
+    double ms = (double)(platform_now_ns() - before) * 1e-6 / bench->batch;
+    for (int i = 0; i < bench->batch; i++) {
+      stats_add(&stats, ms);
+      if (result.device_ms > 0)
+        stats_add(&device, result.device_ms);
+    }
   }
   double seconds = (double)(platform_now_ns() - begin) * 1e-9;
   count_calls(bench, &info, stats.count);
   if (device.count)
     add_row(bench, "on the device", "from planes to picture in the device's own memory, by its clock", &device,
             device.sum_ms * 1e-3);
-  add_row(bench, "compute only", "the engine on one still picture in memory, one at a time; a GPU's copies included",
-          &stats, seconds);
+  add_row(bench, "compute only",
+          "the engine on one still picture in memory, one run at a time; a GPU's copies included", &stats, seconds);
   return 0;
 }
 
@@ -288,8 +300,9 @@ static bool is_stopped(void) {
 static int measure_profile(struct bench *bench, struct error *err) {
   const struct profile_request request = {
       .repeats = (int)fmin((double)bench->options->frames, INT_MAX), .seconds = profile_seconds, .stop = is_stopped};
-  const struct engine_request frame = request_of(bench, &bench->still, control_still(bench));
-  return engine_profile(bench->engine, &frame, &request, &bench->report.profile, err);
+  struct engine_request requests[BATCH_MAX];
+  fill_requests(bench, &bench->still, control_still(bench), requests);
+  return engine_profile(bench->engine, requests, &request, &bench->report.profile, err);
 }
 
 static int measure_sweep(struct bench *bench, struct error *err) {
@@ -413,7 +426,12 @@ static int measure(struct bench *bench, struct error *err) {
     return -1;
   if (options->profile || options->sweep)
     return 0;
-  return measure_compute(bench, err) || measure_latency(bench, err) || measure_pipeline(bench, err) ? -1 : 0;
+  if (measure_compute(bench, err))
+    return -1;
+  /* Frames that go by fours come one by one to nobody. */
+  if (bench->batch == 1 && measure_latency(bench, err))
+    return -1;
+  return measure_pipeline(bench, err);
 }
 
 static int write_report(struct bench *bench, struct error *err) {
@@ -446,13 +464,12 @@ static int run(struct bench *bench, struct error *err) {
       .options = bench->options, .output = PIXEL_RGBA, .pictures = PIPELINE_HOLDS, .log = &bench->log};
   struct engine_info info;
   struct prepared_info prepared;
-  if (bench->options->sweep == SWEEP_BATCH)
-    return error_set(err, STATUS_USAGE, "--sweep batch: the engine makes one picture a run; there are size and steps");
   if ((bench->options->compare && compare_open(&bench->compare, bench->options->compare, err)) ||
       setup_engine(&bench->engine, &bench->prepared, &setup, err))
     return -1;
   engine_get_info(bench->engine, &info);
   prepared_get_info(bench->prepared, &prepared);
+  bench->batch = prepared.shape.batch;
   setup_controls(&bench->controls, bench->options, &info, &prepared);
   bool failed = take_still(bench, err) || warm_up(bench, err) || measure(bench, err) ||
                 (bench->options->trace && write_trace(bench, err));
@@ -483,6 +500,8 @@ static int check_live(const struct options *options, struct error *err) {
                        alone[i].name);
   if (options->live && (options->profile || options->sweep || options->trace))
     return error_set(err, STATUS_USAGE, "--live measures the window: --profile, --sweep and --trace go without it");
+  if (options->live && options->batch > 1)
+    return error_set(err, STATUS_USAGE, "--live shows each frame as it comes: --batch goes without it");
   if (options->live && !setup_needs_input(options))
     return error_set(err, STATUS_USAGE, "--live follows frames through the window: --text-to-image has none");
   return options->live ? try_window(err) : 0;

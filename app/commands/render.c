@@ -99,8 +99,9 @@ static int run(struct render *render, struct error *err) {
   engine_get_info(render->engine, &engine);
   prepared_get_info(render->prepared, &prepared);
   source_get_info(render->source, &source);
-  log_line(&render->log, LOG_INFO, "%s -> %dx%d, %d step%s, %s", source.description, prepared.shape.width,
-           prepared.shape.height, prepared.shape.steps, prepared.shape.steps == 1 ? "" : "s", engine.device);
+  log_line(&render->log, LOG_INFO, "%s -> %dx%d, %d step%s, %d frame%s a run, %s", source.description,
+           prepared.shape.width, prepared.shape.height, prepared.shape.steps, prepared.shape.steps == 1 ? "" : "s",
+           prepared.shape.batch, prepared.shape.batch == 1 ? "" : "s", engine.device);
   const struct pipeline pipeline = {
       .source = render->source,
       .engine = render->engine,
@@ -152,6 +153,23 @@ static bool is_blended(const struct parameters *values) {
   return blended;
 }
 
+/* Frames of a run: each waits for the others, so a source that paces itself has none to wait for, and neither has the
+ * end of a short one. A run has one mask. */
+static int most_frames(const struct render *render, const struct source_info *info) {
+  const struct options *options = render->options;
+  long frames = options->frames && (!info->frames || options->frames < info->frames) ? options->frames : info->frames;
+  if (info->realtime || options->values.stream_batch || !masking_is_still(render->masking))
+    return 1;
+  return frames && frames < BATCH_MAX ? (int)frames : BATCH_MAX;
+}
+
+static int check_batch(const struct render *render, struct error *err) {
+  if (render->options->batch > 1 && !masking_is_still(render->masking))
+    return error_set(err, STATUS_USAGE, "--batch %d: a run has one mask: --mask has to be a still picture",
+                     render->options->batch);
+  return 0;
+}
+
 int command_render(const struct options *options, struct error *err) {
   struct render render = {.options = options};
   struct source_info info;
@@ -175,6 +193,8 @@ int command_render(const struct options *options, struct error *err) {
       masking_open(&render.masking, options->mask, &render.log, &setup_stop, err))
     goto done;
   source_get_info(render.source, &info);
+  if (check_batch(&render, err))
+    goto done;
   const struct control_source_params control = {options->control_source, &render.source_options, &info,
                                                 SETUP_PATIENCE_MS};
   if (control_source_open(&render.control, &control, err))
@@ -186,6 +206,7 @@ int command_render(const struct options *options, struct error *err) {
       .longest = LONGEST_SIDE,
       .output = render.pixels,
       .pictures = PIPELINE_HOLDS,
+      .batch = most_frames(&render, &info),
       .log = &render.log,
   };
   if (setup_engine(&render.engine, &render.prepared, &setup, err))

@@ -254,6 +254,7 @@ int setup_params(struct setup_params *params, const struct setup *setup, struct 
       .text_to_image = values->text_to_image,
       .guidance = values_guidance(values),
       .stream_batch = values->stream_batch,
+      .batch = options->batch,
       .controls = values_controls_on(values),
       .styles = params->engine.ip_adapter != NULL,
   };
@@ -400,6 +401,25 @@ static bool prepare_larger(struct engine *engine, const struct setup *setup, con
   return false;
 }
 
+/* As many frames a run as are faster on the device, as what was asked for allows, and as there is room for. False: one.
+ */
+static bool prepare_batch(struct engine *engine, const struct setup *setup, const struct engine_shape *shape,
+                          struct prepared **prepared) {
+  struct engine_info device;
+  struct engine_shape several = *shape;
+  struct error err;
+  engine_get_info(engine, &device);
+  if (setup->options->batch)
+    return false;
+  several.batch = setup->batch < device.batch ? setup->batch : device.batch;
+  for (; several.batch > 1; several.batch /= 2) {
+    if (!engine_prepare(engine, &several, prepared, &err))
+      return true;
+    log_line(setup->log, LOG_INFO, "not %d frames a run: %s", several.batch, err.message);
+  }
+  return false;
+}
+
 int setup_engine(struct engine **engine, struct prepared **prepared, const struct setup *setup, struct error *err) {
   struct setup_params params;
   *engine = NULL;
@@ -407,6 +427,7 @@ int setup_engine(struct engine **engine, struct prepared **prepared, const struc
     return -1;
   if (!choose_chunks(*engine, setup->options, &params.shape.chunks, err) &&
       (prepare_larger(*engine, setup, &params.shape, prepared) ||
+       prepare_batch(*engine, setup, &params.shape, prepared) ||
        !setup_prepare(*engine, &params.shape, prepared, err))) {
     check_negative(*engine, *prepared, setup);
     check_guidance(*engine, setup);

@@ -34,6 +34,7 @@ struct setup {
   bool smooth;  /* as in struct engine_params */
   enum pixel_format output;
   int pictures; /* as in struct device_options */
+  int batch;    /* at most so many frames a run, where --batch says nothing; 0: 1 */
   const struct log *log;
 };
 

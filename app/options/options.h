@@ -46,6 +46,8 @@ struct options {
   int lora_count, style_count;                        /* of values.lora, values.style */
   int control_count;                                  /* of values.control */
 
+  int batch; /* frames of a run; 0: chosen */
+
   struct device_options device; /* log, cache_dir and stamps are not options */
 
   /* Source */

@@ -64,6 +64,10 @@ const struct option option_table[] = {
     {"strength", 's', OPTION_PARAMETER, GROUP_PICTURE, ENGINE, "X", .parameter = PARAMETER_STRENGTH},
     {"steps", 'n', OPTION_PARAMETER, GROUP_PICTURE, ENGINE | INFO, "N", .parameter = PARAMETER_STEPS},
     {"stream-batch", 0, OPTION_ON, GROUP_PICTURE, ENGINE | INFO, .parameter = PARAMETER_STREAM_BATCH},
+    {"batch", 0, OPTION_INT, GROUP_PICTURE, RENDER | BENCH, "N", AT(batch), .min = 1, .max = BATCH_MAX,
+     .help = "frames that go through the networks together, 1 to 4: more are faster on a GPU, and take more memory; "
+             "excludes --stream-batch and --control (default: in render as many as are faster on the device and find "
+             "room there, in bench 1)"},
     {"seed", 0, OPTION_PARAMETER, GROUP_PICTURE, ENGINE, "N", .parameter = PARAMETER_SEED},
     {"seed-position", 0, OPTION_PARAMETER, GROUP_PICTURE, ENGINE, "X", .parameter = PARAMETER_SEED_POSITION},
     {"seed-walk", 0, OPTION_PARAMETER, GROUP_PICTURE, LIVE | RENDER, "X", .parameter = PARAMETER_SEED_WALK},
@@ -165,8 +169,9 @@ const struct option option_table[] = {
      .help = "say where the time of a frame goes, op by op, in place of frame rates; --frames sets how often each is "
              "measured"},
     {"sweep", 0, OPTION_CHOICE, GROUP_BENCH, BENCH, NULL, "none|size|steps|batch", AT(sweep),
-     .help = "the time of a frame over its size or steps in place of frame rates, beside what its arithmetic alone "
-             "would take; batch is refused until the engine has batches"},
+     .help =
+         "the time of a frame over its size, its steps or the frames of a run in place of frame rates, beside what its "
+         "arithmetic alone would take"},
     {"trace", 0, OPTION_TEXT, GROUP_BENCH, BENCH, "FILE", .value = VALUE_FILE, AT(trace),
      .help = "write what capture, upload, graph and output did when, frame by frame, for chrome://tracing or "
              "ui.perfetto.dev"},

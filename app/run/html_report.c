@@ -151,8 +151,11 @@ static void write_profile(const struct profile *profile, FILE *out) {
 
 /* --- sweep --- */
 
+/* A frame's arithmetic is the same in every batch. */
 static double along_x(const struct sweep *sweep, int i) {
-  return MARGIN + (WIDTH - 2.0 * MARGIN) * sweep->rows[i].flops / sweep->rows[sweep->count - 1].flops;
+  const struct sweep_row *row = &sweep->rows[i], *last = &sweep->rows[sweep->count - 1];
+  double share = sweep->by == SWEEP_BATCH ? (double)row->batch / last->batch : row->flops / last->flops;
+  return MARGIN + (WIDTH - 2.0 * MARGIN) * share;
 }
 
 static void write_curve(const struct sweep *sweep, bool line, double scale, FILE *out) {
@@ -169,9 +172,9 @@ static void write_sweep(const struct sweep *sweep, FILE *out) {
     most = fmax(most, sweep->rows[i].times.median_ms);
   double scale = (PLOT - MARGIN) / most, base = PLOT - MARGIN / 2.0;
   fprintf(out,
-          "<h2>The time of a frame over its arithmetic</h2>\n<p>Blue: measured. Green: the arithmetic alone at "
+          "<h2>The time of a frame over %s</h2>\n<p>Blue: measured. Green: the arithmetic alone at "
           "%.2f TFLOP/s, the best rate of these rows.</p>\n<svg viewBox=\"0 0 %d %d\" width=\"%d\">\n",
-          sweep->rate * 1e-12, WIDTH, PLOT, WIDTH);
+          sweep->by == SWEEP_BATCH ? "the frames of a run" : "its arithmetic", sweep->rate * 1e-12, WIDTH, PLOT, WIDTH);
   fprintf(out, "<line class=\"axis\" x1=\"%d\" y1=\"%.0f\" x2=\"%d\" y2=\"%.0f\"/>\n", MARGIN, base, WIDTH - MARGIN,
           base);
   write_curve(sweep, true, scale, out);
@@ -185,12 +188,17 @@ static void write_sweep(const struct sweep *sweep, FILE *out) {
             row->width, row->height, row->steps, row->times.median_ms, row->line_ms, x, y, x - 6, y - 6);
     if (sweep->by == SWEEP_STEPS)
       fprintf(out, "%d steps, ", row->steps);
+    else if (sweep->by == SWEEP_BATCH)
+      fprintf(out, "%d a run, ", row->batch);
     else
       fprintf(out, "%dx%d, ", row->width, row->height);
     fprintf(out, "%.2f ms</text></g>\n", row->times.median_ms);
   }
-  fprintf(out, "<text x=\"%d\" y=\"%d\">0</text><text x=\"%d\" y=\"%d\" text-anchor=\"end\">%.0f GFLOP</text></svg>\n",
-          MARGIN, PLOT - 8, WIDTH - MARGIN, PLOT - 8, sweep->rows[sweep->count - 1].flops * 1e-9);
+  const struct sweep_row *last = &sweep->rows[sweep->count - 1];
+  bool batch = sweep->by == SWEEP_BATCH;
+  fprintf(out, "<text x=\"%d\" y=\"%d\">0</text><text x=\"%d\" y=\"%d\" text-anchor=\"end\">%.0f %s</text></svg>\n",
+          MARGIN, PLOT - 8, WIDTH - MARGIN, PLOT - 8, batch ? last->batch : last->flops * 1e-9,
+          batch ? "frames a run" : "GFLOP");
 }
 
 int html_report(const struct report *report, const char *path, struct error *err) {

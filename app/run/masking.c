@@ -8,6 +8,7 @@
 
 struct masking {
   struct follower *follower; /* NULL: the frames' own alpha */
+  bool still;                /* one mask for all frames */
   double begun;              /* time of the first frame */
   bool running;
   uint64_t serial;             /* of the frame whose mask the engine has */
@@ -22,6 +23,7 @@ static int open_file(struct masking *masking, const char *spec, const struct log
   if (source_open(&source, spec, &options, err))
     return error_prefix(err, "--mask: ");
   source_get_info(source, &info);
+  masking->still = info.frames == 1;
   if (!info.realtime)
     return follower_start(&masking->follower, &source, &(struct follower_options){.patience_ms = INT_MAX}, err);
   source_close(&source);
@@ -74,6 +76,10 @@ static int give(struct masking *masking, struct engine *engine, const struct fra
   masking->running = true;
   masking->serial = frame->serial;
   return engine_set_mask(engine, frame, channel, err);
+}
+
+bool masking_is_still(const struct masking *masking) {
+  return !masking || masking->still;
 }
 
 void masking_leave(struct masking *masking) {

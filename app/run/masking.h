@@ -23,6 +23,8 @@ int masking_check(const struct masking *masking, const struct engine_info *info,
  * seconds: the frame's time. frame may be NULL. */
 int masking_apply(struct masking *masking, struct engine *engine, const struct frame *frame, double seconds,
                   struct error *err);
+/* Whether all frames have one mask, or none. */
+bool masking_is_still(const struct masking *masking);
 /* The engine was closed before there was another one. Takes NULL. */
 void masking_leave(struct masking *masking);
 

@@ -21,7 +21,8 @@ struct run {
   /* The engine's side */
   int in_flight_max;
   struct controls last; /* of the last frame */
-  long collected;
+  int batch;            /* frames of a run */
+  long submitted, collected;
   int64_t started_ns, last_ns;
   double time_base; /* seconds of a pts */
 };
@@ -71,21 +72,33 @@ static int start(pthread_t *thread, bool *running, void *(*function)(void *), st
   return 0;
 }
 
-static int submit(struct run *run, const struct frame *frame, struct error *err) {
+/* What the engine is to make of a frame. */
+static int ask(const struct run *run, const struct frame *frame, struct controls *controls,
+               struct engine_request *request, struct error *err) {
   const struct pipeline *pipeline = run->pipeline;
-  struct controls controls;
   double seconds = (double)frame->pts * run->time_base;
-  struct engine_request request = {
-      .prepared = pipeline->prepared, .controls = &controls, .frame = frame, .identity = frame_identity(frame)};
-  if (pipeline->controls_at(pipeline->opaque, seconds, &controls, err) ||
-      (pipeline->before && pipeline->before(pipeline->opaque, &request, seconds, err)))
+  *request = (struct engine_request){
+      .prepared = pipeline->prepared, .controls = controls, .frame = frame, .identity = frame_identity(frame)};
+  if (pipeline->controls_at(pipeline->opaque, seconds, controls, err))
     return -1;
+  return pipeline->before ? pipeline->before(pipeline->opaque, request, seconds, err) : 0;
+}
+
+/* So many frames in one run. */
+static int submit(struct run *run, const struct frame *frames, int count, struct error *err) {
+  struct controls controls[BATCH_MAX];
+  struct engine_request requests[BATCH_MAX];
+  for (int i = 0; i < count; i++) {
+    if (ask(run, &frames[i], &controls[i], &requests[i], err))
+      return -1;
+    requests[i].next = i + 1 < count ? &requests[i + 1] : NULL;
+  }
   int64_t begin = platform_now_ns();
-  long number = run->collected + engine_in_flight(pipeline->engine);
-  if (engine_submit(pipeline->engine, &request, err))
+  if (engine_submit(run->pipeline->engine, &requests[0], err))
     return -1;
-  run->last = controls;
-  trace_add(pipeline->trace, TRACK_ENGINE, "submit", number, begin, platform_now_ns());
+  run->last = controls[count - 1];
+  trace_add(run->pipeline->trace, TRACK_ENGINE, "submit", run->submitted, begin, platform_now_ns());
+  run->submitted += count;
   return 0;
 }
 
@@ -96,15 +109,20 @@ static int drain(struct run *run, struct error *err) {
   return engine_submit(pipeline->engine, &request, err);
 }
 
-static void account(struct run *run, const struct engine_result *made) {
+/* A picture's share of the engine's time for its run. */
+static double share_ms(const struct run *run, const struct engine_result *first) {
+  int64_t begin = run->last_ns > first->submitted_ns ? run->last_ns : first->submitted_ns;
+  return (double)(first->finished_ns - begin) * 1e-6 / (first->left + 1);
+}
+
+static void account(struct run *run, const struct engine_result *made, double ms) {
   struct pipeline_result *result = run->result;
-  int64_t now = made->finished_ns, begin = run->last_ns > made->submitted_ns ? run->last_ns : made->submitted_ns;
-  stats_add(&result->frame_ms, (double)(now - begin) * 1e-6);
+  stats_add(&result->frame_ms, ms);
   if (!run->collected)
-    result->first_frame_ms = (double)(now - run->started_ns) * 1e-6;
-  run->last_ns = now;
+    result->first_frame_ms = (double)(made->finished_ns - run->started_ns) * 1e-6;
+  run->last_ns = made->finished_ns;
   run->collected++;
-  const struct pipeline_progress progress = {run->collected, (double)(now - run->started_ns) * 1e-9};
+  const struct pipeline_progress progress = {run->collected, (double)(made->finished_ns - run->started_ns) * 1e-9};
   if (run->pipeline->progress)
     run->pipeline->progress(run->pipeline->opaque, &progress);
 }
@@ -119,40 +137,67 @@ static void trace_collect(const struct run *run, int64_t begin_ns, const struct 
     trace_add(trace, TRACK_DOWNLOAD, "download", run->collected, stamps->computed_ns, stamps->downloaded_ns);
 }
 
-/* Takes the oldest picture out of the engine and passes it on. 1: the writer has given up. */
+/* Takes the pictures of the oldest run out of the engine and passes them on. 1: the writer has given up. */
 static int collect(struct run *run, struct error *err) {
-  struct engine_result made;
-  int64_t begin = platform_now_ns();
-  if (engine_collect(run->pipeline->engine, &made, err))
-    return -1;
-  if (made.pending)
-    return 0;
-  trace_collect(run, begin, &made);
-  account(run, &made);
-  return queue_put(&run->made, &made.picture) ? 0 : 1;
+  struct engine_result made = {.left = 1};
+  double ms = -1;
+  while (made.left) {
+    int64_t begin = platform_now_ns();
+    if (engine_collect(run->pipeline->engine, &made, err))
+      return -1;
+    if (made.pending)
+      return 0;
+    if (ms < 0) {
+      ms = share_ms(run, &made);
+      trace_collect(run, begin, &made);
+    }
+    account(run, &made, ms);
+    if (!queue_put(&run->made, &made.picture))
+      return 1;
+  }
+  return 0;
+}
+
+/* The frames of the next run, of which there may be the first; fewer where there are no more. */
+static int take_frames(struct run *run, struct frame frames[BATCH_MAX], int count) {
+  while (count < run->batch && queue_take(&run->decoded, &frames[count]))
+    count++;
+  return count;
+}
+
+static void begin(struct run *run) {
+  struct engine_info info;
+  struct prepared_info prepared;
+  struct source_info source;
+  engine_get_info(run->pipeline->engine, &info);
+  prepared_get_info(run->pipeline->prepared, &prepared);
+  source_get_info(run->pipeline->source, &source);
+  run->in_flight_max = info.depth < IN_FLIGHT_MAX ? info.depth : IN_FLIGHT_MAX;
+  run->batch = prepared.shape.batch > 1 ? prepared.shape.batch : 1;
+  run->time_base = source_tick(&source);
+  run->started_ns = run->last_ns = platform_now_ns();
+}
+
+static int collect_if_full(struct run *run, struct error *err) {
+  return engine_in_flight(run->pipeline->engine) == run->in_flight_max ? collect(run, err) : 0;
 }
 
 /* The engine's loop, on the calling thread. Returns 0, also when the writer has given up, or -1. */
 static int make_pictures(struct run *run, struct frame *first, struct error *err) {
+  struct frame frames[BATCH_MAX] = {*first};
   int state = 0;
-  struct engine_info info;
-  engine_get_info(run->pipeline->engine, &info);
-  run->in_flight_max = info.depth < IN_FLIGHT_MAX ? info.depth : IN_FLIGHT_MAX;
-  struct source_info source;
-  source_get_info(run->pipeline->source, &source);
-  run->time_base = source_tick(&source);
-  run->started_ns = run->last_ns = platform_now_ns();
-  struct frame frame = *first;
-  for (bool got = true; got; got = !state && queue_take(&run->decoded, &frame)) {
-    state = submit(run, &frame, err);
-    frame_release(&frame);
-    if (!state && engine_in_flight(run->pipeline->engine) == run->in_flight_max)
-      state = collect(run, err);
+  begin(run);
+  for (int count = take_frames(run, frames, 1); count; count = state ? 0 : take_frames(run, frames, 0)) {
+    state = submit(run, frames, count, err);
+    for (int i = 0; i < count; i++)
+      frame_release(&frames[i]);
+    if (!state)
+      state = collect_if_full(run, err);
   }
   while (!state && engine_under_way(run->pipeline->prepared)) {
     state = drain(run, err);
-    if (!state && engine_in_flight(run->pipeline->engine) == run->in_flight_max)
-      state = collect(run, err);
+    if (!state)
+      state = collect_if_full(run, err);
   }
   while (engine_in_flight(run->pipeline->engine) && !state)
     state = collect(run, err);

@@ -31,7 +31,7 @@ struct pipeline {
    * it may set prompts. */
   int (*controls_at)(void *opaque, double seconds, struct controls *controls, struct error *err);
   /* Called before each frame is submitted, on the same thread, to give the engine and the request what else belongs to
-   * the frame; NULL: nothing does. */
+   * the frame; NULL: nothing does. Where a run has several frames, both are asked for all of them first. */
   int (*before)(void *opaque, struct engine_request *request, double seconds, struct error *err);
   /* After every frame, on the calling thread; NULL: none. */
   void (*progress)(void *opaque, const struct pipeline_progress *progress);

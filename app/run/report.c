@@ -67,6 +67,8 @@ void report_table(const struct report *report, FILE *out) {
           shape->height, shape->steps, shape->steps == 1 ? "" : "s", report->prepared.sampler, report->prepared.spacing,
           report->prepared.flops * 1e-9);
   fprintf(out, "%s%s%s\n", engine->device, *engine->device_detail ? ", " : "", engine->device_detail);
+  if (shape->batch > 1)
+    fprintf(out, "%d frames in one run: times are those of a frame\n", shape->batch);
   fprintf(out, "input: %s\n\n", report->source);
   if (report->profile.count)
     profile_table(&report->profile, out);
@@ -136,6 +138,7 @@ static char *make_json(const struct report *report) {
   cJSON_AddNumberToObject(root, "width", report->prepared.shape.width);
   cJSON_AddNumberToObject(root, "height", report->prepared.shape.height);
   cJSON_AddNumberToObject(root, "steps", report->prepared.shape.steps);
+  cJSON_AddNumberToObject(root, "batch", report->prepared.shape.batch);
   cJSON_AddStringToObject(root, "sampler", report->prepared.sampler);
   cJSON_AddStringToObject(root, "spacing", report->prepared.spacing);
   cJSON_AddNumberToObject(root, "flops", report->prepared.flops);

@@ -1,4 +1,5 @@
-/* The time of a frame over its size or number of steps, beside what its arithmetic alone would take. */
+/* The time of a frame over its size, its number of steps or the frames of a run, beside what its arithmetic alone would
+ * take. */
 #ifndef APP_RUN_SWEEP_H
 #define APP_RUN_SWEEP_H
 
@@ -13,7 +14,7 @@
 enum { SWEEP_MAX = 8 };
 
 struct sweep_row {
-  int width, height, steps;
+  int width, height, steps, batch;
   double flops, line_ms; /* at the sweep's rate */
   struct stats_summary times;
 };
@@ -33,7 +34,7 @@ struct sweep_request {
   bool (*stop)(void);
 };
 
-/* Each row is a handle of its own, like prepared but for the size or the steps, and released after it. */
+/* Each row is a handle of its own, like prepared but for the size, the steps or the batch, and released after it. */
 int sweep_run(struct sweep *sweep, struct engine *engine, const struct prepared *prepared,
               const struct sweep_request *request, struct error *err);
 

@@ -94,7 +94,7 @@ static void info(struct device *base, struct device_info *info) {
   platform_cpu_name(name, sizeof name);
   snprintf(info->name, sizeof info->name, "%s, %d thread%s", name, device->threads, device->threads == 1 ? "" : "s");
   snprintf(info->detail, sizeof info->detail, "%s, %s", device->detail, device->bf16 ? "bfloat16" : "FP32");
-  info->depth = 1;
+  info->depth = info->batch = 1;
   info->element = device->bf16 ? DTYPE_BF16 : DTYPE_F32;
   platform_memory(&info->memory_total, &info->memory_free);
 }

@@ -247,6 +247,7 @@ void engine_get_info(const struct engine *engine, struct engine_info *info) {
   *info = (struct engine_info){
       .depth = device.depth,
       .longest_side = device.longest_side,
+      .batch = device.batch,
       .gpu = device.gpu,
       .size_multiple = model_size_multiple(&engine->model),
       .image_conditioned = checkpoint->image_condition || checkpoint->inpainting,

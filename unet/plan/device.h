@@ -123,6 +123,7 @@ struct device_info {
   char detail[256];  /* driver, library versions, element type */
   int depth;         /* runs worth having in flight: 2 where it works by itself while the next is handed over, else 1 */
   int longest_side;  /* of the largest live picture it has time for; 0: the same as on any device */
+  int batch;         /* pictures of one run that are faster than as many runs, 1 to BATCH_MAX */
   bool two_sets;     /* weights that adapters add to: see device_merge_begin */
   struct gpu_id gpu; /* zeroed: none */
   bool replaceable;  /* another device may take over where this one has no room and the user named none */
