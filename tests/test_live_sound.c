@@ -118,6 +118,49 @@ static void test_without_sound(void **state) {
   assert_true(clip_count_frames("step.y4m") > 0);
 }
 
+/* How many packets there are, and where the last one lies. */
+static int take_sound(struct sound_tap *tap, double *last) {
+  struct sound_cursor cursor = {0};
+  AVPacket *packet = av_packet_alloc();
+  int count = 0;
+  assert_non_null(packet);
+  for (double position; sound_tap_take(tap, &cursor, 1e9, packet, &position); count++) {
+    av_packet_unref(packet);
+    *last = position;
+  }
+  av_packet_free(&packet);
+  return count;
+}
+
+/* A stream has sound at the positions of its pictures, whatever its clock says. */
+static void test_sound_of_a_stream(void **state) {
+  (void)state;
+  struct sound_tap *tap;
+  struct source *source;
+  struct source_info info;
+  struct frame frame;
+  struct error err;
+  double sound = -1, pictures = -1;
+  shell("ffmpeg -nostdin -v error -y -i clicks.mkv -c:v mpeg4 -c:a copy -output_ts_offset 1000 late.ts");
+  shell("mkfifo pipe");
+  shell("cat late.ts >pipe &");
+  assert_int_equal(sound_tap_open(&tap, NULL), 0);
+  const struct source_options options = {.live = true, .tap = tap};
+  if (source_open(&source, clip("pipe"), &options, &err))
+    fail_msg("%s", err.message);
+  assert_true(sound_tap_has_sound(tap));
+  source_get_info(source, &info);
+  while (source_read(source, &frame, NULL) == 1) {
+    pictures = (double)frame.pts * source_tick(&info);
+    frame_release(&frame);
+  }
+  assert_in_range(take_sound(tap, &sound), 100, 132); /* of 130 of AAC in three seconds */
+  if (fabs(sound - pictures) > 0.1)
+    fail_msg("pictures end at %g s, the sound at %g s", pictures, sound);
+  source_close(&source);
+  sound_tap_close(&tap);
+}
+
 /* What waits for its turn does not take the sound away from what is shown; it has it from its second frame on. */
 static void test_the_sound_of_what_is_shown(void **state) {
   (void)state;
@@ -143,6 +186,7 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_sound_is_in_step),
       cmocka_unit_test(test_without_sound),
+      cmocka_unit_test(test_sound_of_a_stream),
       cmocka_unit_test(test_the_sound_of_what_is_shown),
   };
   if (!clips_open())

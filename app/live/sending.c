@@ -124,7 +124,7 @@ static int begin_recording(struct live *live, struct error *err) {
     name = path;
   }
   if (!live->tap || !sound_tap_has_sound(live->tap))
-    log_line(&live->log, LOG_INFO, "%s: recorded without sound: there is none, or the source is no file", name);
+    log_line(&live->log, LOG_INFO, "%s: recorded without sound: the source has none", name);
   return outputs_add(live->outputs, name, &live->recording, err);
 }
 

@@ -9,8 +9,10 @@
 #include "app/source/ffmpeg_util.h"
 #include "unet/base/platform.h"
 
-/* A decoder that is so far behind has to leap to a key frame that is still to come. */
-enum { PACKETS_MAX = 512 };
+/* A decoder that is so far behind has to leap to a key frame that is still to come. Of sound, 256 packets are 5 s of
+ * AAC.
+ */
+enum { PACKETS_MAX = 512, SOUNDS_MAX = 256 };
 
 struct arrival {
   AVPacket *packet;
@@ -20,7 +22,7 @@ struct arrival {
 struct arrivals {
   pthread_t thread;
   AVFormatContext *input;
-  int stream;
+  int stream, sound;
   _Atomic int64_t *heard_ns;
   atomic_bool stop;
 
@@ -29,6 +31,8 @@ struct arrivals {
   /* Protected by lock */
   struct arrival waiting[PACKETS_MAX];
   int count;
+  AVPacket *sounds[SOUNDS_MAX];
+  int sound_count;
   bool leapt;     /* packets before the first one that waits were thrown away */
   bool needs_key; /* all that waited was thrown away */
   int ended;      /* what reading ended with; 0: it goes on */
@@ -58,6 +62,17 @@ static void add(struct arrivals *a, AVPacket *packet, int64_t at_ns) {
   pthread_mutex_unlock(&a->lock);
 }
 
+/* Takes over packet. */
+static void add_sound(struct arrivals *a, AVPacket *packet) {
+  pthread_mutex_lock(&a->lock);
+  if (a->sound_count == SOUNDS_MAX) {
+    av_packet_free(&a->sounds[0]);
+    memmove(a->sounds, a->sounds + 1, (size_t)--a->sound_count * sizeof *a->sounds);
+  }
+  a->sounds[a->sound_count++] = packet;
+  pthread_mutex_unlock(&a->lock);
+}
+
 /* What reading gives instead of a packet: 0 where it goes on. */
 static int outcome_of(struct arrivals *a, int code) {
   int failure = ffmpeg_read_failure(a->input, code);
@@ -80,6 +95,8 @@ static void *take_in(void *opaque) {
       int64_t now_ns = platform_now_ns();
       atomic_store(a->heard_ns, now_ns);
       add(a, packet, now_ns);
+    } else if (code >= 0 && packet->stream_index == a->sound) {
+      add_sound(a, packet);
     } else {
       av_packet_free(&packet);
     }
@@ -93,13 +110,14 @@ static void *take_in(void *opaque) {
   return NULL;
 }
 
-int arrivals_start(struct arrivals **out, AVFormatContext *input, int stream, _Atomic int64_t *heard_ns,
+int arrivals_start(struct arrivals **out, AVFormatContext *input, int stream, int sound, _Atomic int64_t *heard_ns,
                    struct error *err) {
   struct arrivals *a = calloc(1, sizeof *a);
   if (!a)
     return error_set(err, STATUS_FAILED, "no memory for a stream");
   a->input = input;
   a->stream = stream;
+  a->sound = sound;
   a->heard_ns = heard_ns;
   pthread_mutex_init(&a->lock, NULL);
   wait_init(&a->changed);
@@ -133,6 +151,18 @@ int arrivals_take(struct arrivals *a, AVPacket *packet, int64_t *arrived_ns, boo
   return code;
 }
 
+bool arrivals_take_sound(struct arrivals *a, AVPacket *packet) {
+  pthread_mutex_lock(&a->lock);
+  bool got = a->sound_count > 0;
+  if (got) {
+    av_packet_move_ref(packet, a->sounds[0]);
+    av_packet_free(&a->sounds[0]);
+    memmove(a->sounds, a->sounds + 1, (size_t)--a->sound_count * sizeof *a->sounds);
+  }
+  pthread_mutex_unlock(&a->lock);
+  return got;
+}
+
 bool arrivals_has_more(struct arrivals *a) {
   pthread_mutex_lock(&a->lock);
   bool more = a->count > 0;
@@ -148,6 +178,8 @@ void arrivals_stop(struct arrivals **pointer) {
   a->stop = true;
   pthread_join(a->thread, NULL);
   throw_all_away(a);
+  while (a->sound_count)
+    av_packet_free(&a->sounds[--a->sound_count]);
   pthread_cond_destroy(&a->changed);
   pthread_mutex_destroy(&a->lock);
   free(a);

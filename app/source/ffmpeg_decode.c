@@ -25,10 +25,22 @@ int decode_open(struct ffmpeg_source *from, const AVCodec *codec, struct error *
 }
 
 /* Sound has positions as its frames have. */
-static void put_sound(struct ffmpeg_source *from) {
-  if (from->sound && from->packet->stream_index == from->sound->index && (from->has_origin || !from->realtime))
-    sound_tap_put(from->options.tap, from, from->packet,
+static void put_sound(struct ffmpeg_source *from, const AVPacket *packet) {
+  if (from->sound && packet->stream_index == from->sound->index && (from->has_origin || !from->realtime))
+    sound_tap_put(from->options.tap, from, packet,
                   (double)(from->loop_shift - from->origin) * av_q2d(from->stream->time_base));
+}
+
+/* That of a stream waits until a frame has told where positions begin. */
+static void put_arrived_sound(struct ffmpeg_source *from) {
+  if (!from->arrivals || !from->has_origin || !from->sound)
+    return;
+  AVPacket *packet = av_packet_alloc();
+  while (packet && arrivals_take_sound(from->arrivals, packet)) {
+    put_sound(from, packet);
+    av_packet_unref(packet);
+  }
+  av_packet_free(&packet);
 }
 
 static bool is_intra_only(const struct ffmpeg_source *from) {
@@ -136,7 +148,7 @@ static int feed(struct ffmpeg_source *from, struct error *err) {
     if (from->gave_up)
       drain(from);
   }
-  put_sound(from);
+  put_sound(from, from->packet);
   av_packet_unref(from->packet);
   return 1;
 }
@@ -150,6 +162,7 @@ int64_t decode_time(const struct ffmpeg_source *from, const AVFrame *frame) {
 
 int decode_next(struct ffmpeg_source *from, AVFrame *frame, struct error *err) {
   for (;;) {
+    put_arrived_sound(from);
     int code = decoder_receive(from->decoder, frame);
     if (code == AVERROR(EAGAIN)) {
       int fed = feed(from, err);

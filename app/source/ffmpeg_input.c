@@ -99,9 +99,7 @@ int input_find_stream(struct ffmpeg_source *from, const AVCodec **codec, struct 
   from->stream = from->input->streams[index];
   if (from->stream->disposition & AV_DISPOSITION_ATTACHED_PIC)
     return error_set(err, STATUS_INPUT, "%s: there is no video in it, only a cover picture", from->spec);
-  bool wanted =
-      from->options.tap && !input_is_stream(from); /* of a stream, packets of the pictures alone are taken in */
-  int sound = wanted ? av_find_best_stream(from->input, AVMEDIA_TYPE_AUDIO, -1, index, NULL, 0) : -1;
+  int sound = from->options.tap ? av_find_best_stream(from->input, AVMEDIA_TYPE_AUDIO, -1, index, NULL, 0) : -1;
   from->sound = sound >= 0 ? from->input->streams[sound] : NULL;
   for (unsigned i = 0; i < from->input->nb_streams; i++)
     if ((int)i != index && (int)i != sound)

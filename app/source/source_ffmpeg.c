@@ -59,7 +59,8 @@ static int begin_reading(struct ffmpeg_source *from, struct error *err) {
   from->watched = may_return && from->options.read_timeout > 0 && strcmp(from->input->iformat->name, "lavfi") != 0;
   from->heard_ns = platform_now_ns();
   from->opened = true;
-  return stream ? arrivals_start(&from->arrivals, from->input, from->stream->index, &from->heard_ns, err) : 0;
+  int sound = from->sound ? from->sound->index : -1;
+  return stream ? arrivals_start(&from->arrivals, from->input, from->stream->index, sound, &from->heard_ns, err) : 0;
 }
 
 static int prepare(struct ffmpeg_source *from, struct error *err) {
