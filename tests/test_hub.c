@@ -188,6 +188,53 @@ static void one_looks_at_the_picture_at_a_time(void **unused) {
   host_pictures_free(&pictures);
 }
 
+/* Numbers of what there is no such number of are refused at once. */
+static void counted_things(void **unused) {
+  (void)unused;
+  struct place place;
+  struct error err;
+  open_place(&place);
+  place.state.sources = 2;
+  place.state.presets = -1;
+  hub_take(place.hub, &place.state, 0);
+  assert_int_equal(hub_set_number(place.hub, PARAMETER_SOURCE, 0, 99, &err), -1);
+  assert_string_equal(err.message, "source: there is no number 99, but 2");
+  assert_int_equal(hub_parse(place.hub, PARAMETER_SOURCE, 0, "3", &err), -1);
+  assert_int_equal(hub_parse(place.hub, PARAMETER_SOURCE, 0, "2", &err), 0);
+  assert_int_equal(hub_set_number(place.hub, PARAMETER_SAVED_PRESET, 0, 1, &err), -1);
+  assert_string_equal(err.message, "saved-preset: there is no file of --presets");
+  place.state.presets = 1;
+  hub_take(place.hub, &place.state, 0);
+  assert_int_equal(hub_set_number(place.hub, PARAMETER_SAVED_PRESET, 0, 1, &err), 0);
+  assert_int_equal(hub_set_number(place.hub, PARAMETER_SAVED_PRESET, 0, 0, &err), 0);
+  assert_int_equal(hub_run(place.hub, "prompt", 99, &err), -1);
+  assert_int_equal(hub_run(place.hub, "blend", 1.5, &err), -1);
+  assert_string_equal(err.message, "blend: there are prompts 1 to 9");
+  hub_close(&place.hub);
+}
+
+/* What lies between the fields of figures is no change. */
+static void padding_is_no_figure(void **unused) {
+  (void)unused;
+  struct place place;
+  struct hub_figures *figures = test_malloc(sizeof *figures);
+  uint64_t seen = 0;
+  open_place(&place);
+  for (int turn = 0; turn < 2; turn++) {
+    memset(figures, turn ? 0xff : 0, sizeof *figures);
+    *figures->model = *figures->source = *figures->state = *figures->notice = 0;
+    figures->ready = true;
+    figures->fps = figures->frame_ms = figures->budget_ms = figures->latency_ms = figures->latency_p99_ms = 1;
+    figures->shown = figures->dropped = figures->missed = figures->width = figures->height = 1;
+    figures->recorded_s = 1;
+    figures->not_recorded = figures->sending = figures->lost = 1;
+    hub_publish(place.hub, &place.state.settings.values, figures);
+    assert_true(hub_wait(place.hub, &seen, 0) == !turn);
+  }
+  test_free(figures);
+  hub_close(&place.hub);
+}
+
 static void *set_many(void *opaque) {
   struct place *place = opaque;
   struct error err;
@@ -214,11 +261,17 @@ static void threads_may_set_at_once(void **unused) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(newest_value_wins_and_is_marked), cmocka_unit_test(what_was_set_never_goes_back),
-      cmocka_unit_test(wrong_values_change_nothing),     cmocka_unit_test(files_are_those_of_the_command_line),
-      cmocka_unit_test(words_are_a_line_of_utf8),        cmocka_unit_test(commands_run_as_keys_run_them),
-      cmocka_unit_test(observers_hear_of_changes),       cmocka_unit_test(one_looks_at_the_picture_at_a_time),
+      cmocka_unit_test(newest_value_wins_and_is_marked),
+      cmocka_unit_test(what_was_set_never_goes_back),
+      cmocka_unit_test(wrong_values_change_nothing),
+      cmocka_unit_test(files_are_those_of_the_command_line),
+      cmocka_unit_test(words_are_a_line_of_utf8),
+      cmocka_unit_test(commands_run_as_keys_run_them),
+      cmocka_unit_test(observers_hear_of_changes),
+      cmocka_unit_test(one_looks_at_the_picture_at_a_time),
       cmocka_unit_test(threads_may_set_at_once),
+      cmocka_unit_test(counted_things),
+      cmocka_unit_test(padding_is_no_figure),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

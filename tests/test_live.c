@@ -310,6 +310,7 @@ static void test_sound(void **state) {
   shell("tr -d ' \t\n' <out/set.json | grep -q '\"mix\":1[,}]'");
   quit_window();
   program_expect(2, "--modulate says what it moves", "live still.mkv --sound x.wav");
+  program_expect(3, "--sound nosuch.wav: No such file", "live still.mkv --sound nosuch.wav --modulate mix=bass*1");
   program_expect(2, "--sound INPUT names", "live still.mkv --modulate mix=bass*1");
   program_expect(2, "behind = one of level|bass", "live still.mkv --sound x.wav --modulate mix=drum*1");
 }
@@ -521,7 +522,7 @@ static void test_midi(void **state) {
   wait_said("cc 21 of channel 1 sets strength");
   quit_window();
   shell("grep -q 'cc 21' config/reverie/midi.json && grep -q 'note 36' config/reverie/midi.json");
-  program_expect(1, "No such file", "live still.mkv --midi=/no/such/device");
+  program_expect(2, "No such file", "live still.mkv --midi=/no/such/device");
   unsetenv("XDG_CONFIG_HOME");
   shell("rm -rf config shots pipe");
   free(folder);
@@ -535,7 +536,7 @@ static void test_osc(void **state) {
     skip();
   int handle, port = take_port(&handle);
   shell("rm -rf shots && mkdir shots");
-  program_expect(1, "another program listens there", "live still.mkv --osc %d", port);
+  program_expect(2, "another program listens there", "live still.mkv --osc %d", port);
   close(handle);
   snprintf(first, sizeof first, "exec 3>/dev/udp/127.0.0.1/%d", port);
   snprintf(arguments, sizeof arguments, "still.mkv --loop --snapshot-dir shots --osc %d" PICTURE, port);
@@ -854,6 +855,9 @@ static void test_records_and_sends(void **state) {
     if (similarity("out/shot.png", WHOLE, names[i], WHOLE) < 0.9)
       fail_msg("%s looks otherwise", names[i]);
   program_expect(6, "exists already", "live still.mkv --record out/first.mkv");
+  program_expect(6, "there is no such folder", "live still.mkv --snapshot-dir nowhere");
+  program_expect(6, "there is no folder nowhere/", "live still.mkv --presets nowhere/show.json");
+  program_expect(2, "an address of this machine is needed", "live still.mkv --web=1234:5");
   program_expect(2, "cannot be the same", "live still.mkv -y --record out/first.mkv --to out/first.mkv");
   program_expect(2, "only a file", "live still.mkv --record udp://127.0.0.1:1");
   program_expect(2, "no such video encoder", "live still.mkv --codec magic");

@@ -103,6 +103,8 @@ static void test_values(void **state) {
   assert_true(options.budget_ms == 33.3 && options.values.fullscreen && options.window_width == 800 &&
               !strcmp(options.display, "1"));
   assert_true(!options.values.hud && options.values.split && options.loop && options.input_height == 480);
+  options = accept("live --budget display --budget-floor 256x256");
+  assert_true(options.budget_floor_width == 256);
   options = accept("bench --json - --warmup 0 --size 8x8192");
   assert_string_equal(options.json, "-");
   assert_true(options.warmup == 0 && options.values.size.width == 8 && options.values.size.height == 8192);
@@ -151,6 +153,7 @@ static void test_controls(void **state) {
   assert_true(controls.control[2].start == 0.1f && controls.control[2].end == 0.5f && controls.control[2].guess);
   assert_true(controls.control[2].param[0] == 4 && controls.control[1].param[0] == 0.05f);
   assert_true(controls.show == SHOW_BESIDE && controls.show_control == 0);
+  refuse("live --budget-floor 64x64", "there is no --budget");
   refuse("live --control edges", "canny|lineart|softedge|depth|color|tile|blur|gray|mask|map");
   refuse("live --control cann:x", "there is no such map");
   refuse("live --control :x", "there is no such map");

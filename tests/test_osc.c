@@ -579,7 +579,7 @@ static void places_that_are_none_are_refused(void **state) {
   struct peer peer;
   char text[32];
   snprintf(text, sizeof text, "%d", open_peer(&peer, NULL));
-  assert_not_started(rig, text, NULL, "another program listens there", STATUS_FAILED);
+  assert_not_started(rig, text, NULL, "another program listens there", STATUS_USAGE);
   datagram_close(peer.socket);
   static const char *const wrong[] = {
       "", "0", "65536", "x", "1x", ":9000", "localhost:", "localhost", "::1:9000", "[::1]9000", "9000:", "-1", " 9000"};

@@ -165,8 +165,9 @@ static void show(struct outputs *outputs, uint64_t serial, int64_t shown_ns) {
 }
 
 static void await_news(struct outputs *outputs, const char *words, char line[200]) {
+  enum log_level level;
   for (int waited = 0; waited < PATIENCE_MS; waited++) {
-    if (outputs_follow(outputs, line, 200) && strstr(line, words))
+    if (outputs_follow(outputs, line, 200, &level) && strstr(line, words))
       return;
     platform_sleep_ns(1000000);
   }
@@ -349,6 +350,7 @@ static void test_stream_is_tried_again(void **state) {
 static void test_close_while_nobody_is_there(void **state) {
   (void)state;
   char line[200];
+  enum log_level level;
   struct outputs *outputs = opened(100);
   fakes[0].refusals = 1000000;
   assert_int_equal(outputs_add(outputs, "udp://first", NULL, NULL), 0);
@@ -358,7 +360,7 @@ static void test_close_while_nobody_is_there(void **state) {
   await_news(outputs, "nobody there", line);
   int said = 0;
   while (fakes[0].attempts < 2)
-    said += outputs_follow(outputs, line, sizeof line) && strstr(line, "nobody");
+    said += outputs_follow(outputs, line, sizeof line, &level) && strstr(line, "nobody");
   assert_int_equal(said, 0); /* once, not each time */
   struct outputs_figures figures;
   outputs_get_figures(outputs, &figures);

@@ -56,8 +56,7 @@ static void a_prompt_is_typed(void **unused) {
   press(KEY_ENTER);
   assert_string_equal(panel_label(&panel, name), "prompt[1]");
   assert_string_equal(panel.line.text, "neon");
-  press(KEY_CONTROL + 'u');
-  type("sqf 2/h");
+  type("sqf 2/h"); /* in the place of what was there */
   press(KEY_TAB);
   press(KEY_F11);
   press(KEY_CONTROL + '2');
@@ -70,6 +69,25 @@ static void a_prompt_is_typed(void **unused) {
   assert_false(panel.types);
   press('s');
   assert_int_equal(state.snapshots_asked, 1);
+}
+
+/* Text that is there is selected until a key says otherwise. */
+static void keys_keep_the_text(void **unused) {
+  (void)unused;
+  press(KEY_ENTER);
+  press(KEY_LEFT);
+  type("x");
+  assert_string_equal(panel.line.text, "neoxn");
+  press(KEY_ESCAPE);
+  press(KEY_ENTER);
+  press(KEY_END);
+  type("!");
+  assert_string_equal(panel.line.text, "neon!");
+  press(KEY_ESCAPE);
+  press(KEY_ENTER);
+  press(KEY_BACKSPACE);
+  assert_string_equal(panel.line.text, "");
+  press(KEY_ESCAPE);
 }
 
 static void escape_leaves_it(void **unused) {
@@ -92,6 +110,7 @@ static void negative_and_history(void **unused) {
   press(KEY_ENTER);
   assert_string_equal(parameters_text(&state.settings.values, PARAMETER_NEGATIVE, 0), "blurry");
   press(KEY_ENTER);
+  press(KEY_END);
   type("!");
   press(KEY_UP);
   assert_string_equal(panel.line.text, "blurry");
@@ -257,9 +276,17 @@ static void places(void **unused) {
 int main(void) {
 #define CASE(function) cmocka_unit_test_setup_teardown(function, begin, end)
   const struct CMUnitTest tests[] = {
-      CASE(a_prompt_is_typed), CASE(escape_leaves_it), CASE(negative_and_history), CASE(of_a_blend_the_last_one),
-      CASE(composed),          CASE(the_list),         CASE(a_text_of_the_list),   CASE(refused),
-      CASE(shown_as_text),     CASE(places),
+      CASE(a_prompt_is_typed),
+      CASE(keys_keep_the_text),
+      CASE(escape_leaves_it),
+      CASE(negative_and_history),
+      CASE(of_a_blend_the_last_one),
+      CASE(composed),
+      CASE(the_list),
+      CASE(a_text_of_the_list),
+      CASE(refused),
+      CASE(shown_as_text),
+      CASE(places),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -170,9 +170,13 @@ static void write_file(const char *path, const char *text) {
 
 static void await_line(struct presets_file *file, const char *words) {
   char line[200] = "";
+  enum log_level level = LOG_DEBUG;
   for (int waited = 0; waited < PATIENCE_MS; waited++) {
-    if (presets_file_follow(file, line, sizeof line) && strstr(line, words))
+    if (presets_file_follow(file, line, sizeof line, &level) && strstr(line, words)) {
+      bool bad = strstr(line, "not saved") || strstr(line, "stay as they were");
+      assert_int_equal(level, bad ? LOG_WARNING : LOG_INFO);
       return;
+    }
     platform_sleep_ns(1000000);
   }
   fail_msg("never said '%s', but '%s'", words, line);

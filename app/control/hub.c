@@ -19,7 +19,7 @@ struct call {
 };
 
 struct hub {
-  const struct live_state *state; /* its choices alone are looked at, which do not change */
+  const struct live_state *state; /* its choices alone are looked at by clients, which do not change */
   pthread_mutex_t lock;
   pthread_cond_t changed;
   /* Protected by lock */
@@ -29,7 +29,8 @@ struct hub {
   int call_count;
   char notice[200]; /* to be shown; "": none */
   bool wished;
-  uint64_t version; /* of values and figures, from 1 */
+  int sources, presets; /* that there are, as of the last turn */
+  uint64_t version;     /* of values and figures, from 1 */
   struct frame picture;
   int lookers;
 };
@@ -42,6 +43,8 @@ int hub_open(struct hub **out, const struct live_state *state, struct error *err
   hub->values = state->settings.values;
   hub->wishes = state->settings.values;
   parameters_clear_marks(&hub->wishes);
+  hub->sources = state->sources;
+  hub->presets = state->presets;
   hub->version = 1;
   pthread_mutex_init(&hub->lock, NULL);
   wait_init(&hub->changed);
@@ -125,11 +128,23 @@ static int check_text(const struct hub *hub, enum parameter id, int index, const
   return 0;
 }
 
+/* Under the lock: of what there are so many as there happen to be. */
+static int check_count(const struct hub *hub, enum parameter id, double number, struct error *err) {
+  int count = id == PARAMETER_SOURCE ? hub->sources : hub->presets;
+  const char *name = parameter_row(id)->name;
+  if ((id != PARAMETER_SOURCE && id != PARAMETER_SAVED_PRESET) || number <= count || number < 1)
+    return 0;
+  if (count < 0)
+    return error_set(err, STATUS_USAGE, "%s: there is no file of --presets", name);
+  return error_set(err, STATUS_USAGE, "%s: there is no number %g, but %d", name, number, count);
+}
+
 int hub_set_number(struct hub *hub, enum parameter id, int index, double number, struct error *err) {
   if (hub_check(hub, id, index, NULL, err))
     return -1;
   pthread_mutex_lock(&hub->lock);
-  int status = parameters_set_number(&hub->wishes, id, index, number, err);
+  int status =
+      check_count(hub, id, number, err) || parameters_set_number(&hub->wishes, id, index, number, err) ? -1 : 0;
   hub->wished |= !status;
   pthread_mutex_unlock(&hub->lock);
   return status;
@@ -146,8 +161,13 @@ int hub_set_text(struct hub *hub, enum parameter id, int index, const char *text
 }
 
 int hub_parse(struct hub *hub, enum parameter id, int index, const char *text, struct error *err) {
+  struct parameters parsed = {0};
   if (check_text(hub, id, index, text, err))
     return -1;
+  if (id == PARAMETER_SOURCE || id == PARAMETER_SAVED_PRESET)
+    return parameters_parse(&parsed, id, index, text, err)
+               ? -1
+               : hub_set_number(hub, id, index, parameters_number(&parsed, id, index), err);
   pthread_mutex_lock(&hub->lock);
   int status = parameters_parse(&hub->wishes, id, index, text, err);
   hub->wished |= !status;
@@ -167,6 +187,8 @@ int hub_run(struct hub *hub, const char *command, double value, struct error *er
     value = entry->value;
   if (isnan(value))
     return error_set(err, STATUS_USAGE, "%s: it needs a number", entry->name);
+  if (isnan(entry->value) && !(value >= 1 && value <= SLOT_PRESETS && value == trunc(value)))
+    return error_set(err, STATUS_USAGE, "%s: there are prompts 1 to %d", entry->name, SLOT_PRESETS);
   pthread_mutex_lock(&hub->lock);
   bool fits = hub->call_count < WAITING_CALLS_MAX;
   if (fits)
@@ -257,14 +279,26 @@ bool hub_take(struct hub *hub, struct live_state *state, int64_t now_ns) {
   *hub->notice = 0;
   hub->call_count = 0;
   hub->wished = false;
+  hub->sources = state->sources;
+  hub->presets = state->presets;
   pthread_mutex_unlock(&hub->lock);
   run_calls(state, calls, count, now_ns);
   return wished || count || told;
 }
 
+/* Field by field: between them lies what no one has set. */
+static bool same_figures(const struct hub_figures *a, const struct hub_figures *b) {
+  return a->ready == b->ready && a->fps == b->fps && a->frame_ms == b->frame_ms && a->budget_ms == b->budget_ms &&
+         a->latency_ms == b->latency_ms && a->latency_p99_ms == b->latency_p99_ms && a->shown == b->shown &&
+         a->dropped == b->dropped && a->missed == b->missed && a->width == b->width && a->height == b->height &&
+         a->recorded_s == b->recorded_s && a->not_recorded == b->not_recorded && a->sending == b->sending &&
+         a->lost == b->lost && !strcmp(a->model, b->model) && !strcmp(a->source, b->source) &&
+         !strcmp(a->state, b->state) && !strcmp(a->notice, b->notice);
+}
+
 void hub_publish(struct hub *hub, const struct parameters *values, const struct hub_figures *figures) {
   pthread_mutex_lock(&hub->lock);
-  bool differs = !parameters_equal(values, &hub->values, ~0u) || memcmp(figures, &hub->figures, sizeof *figures) != 0;
+  bool differs = !parameters_equal(values, &hub->values, ~0u) || !same_figures(figures, &hub->figures);
   if (differs) {
     hub->values = *values;
     hub->figures = *figures;

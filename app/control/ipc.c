@@ -226,7 +226,7 @@ static int refuse_path(const char *path, struct error *err) {
   case ENAMETOOLONG:
     return error_set(err, STATUS_USAGE, "--ipc %.300s: a socket's name is at most 107 bytes long", path);
   default:
-    return error_set(err, STATUS_OUTPUT, "--ipc %.300s: %s", path, strerror(errno));
+    return error_set(err, STATUS_USAGE, "--ipc %.300s: %s", path, strerror(errno));
   }
 }
 

@@ -77,7 +77,19 @@ static size_t character_bytes(const char *text) {
   return bytes ? bytes : 1;
 }
 
+void line_edit_select(struct line_edit *edit) {
+  edit->selected = edit->length > 0;
+}
+
+static void remove_selected(struct line_edit *edit) {
+  if (edit->selected)
+    remove_between(edit, 0, edit->length);
+  edit->selected = false;
+}
+
 bool line_edit_insert(struct line_edit *edit, const char *text) {
+  if (*text)
+    remove_selected(edit);
   for (; *text; text += character_bytes(text)) {
     char clean[4];
     size_t bytes = clean_character(text, clean);
@@ -105,6 +117,11 @@ void line_edit_compose(struct line_edit *edit, const char *text) {
 }
 
 bool line_edit_key(struct line_edit *edit, int key) {
+  if (edit->selected && (key == KEY_BACKSPACE || key == KEY_DELETE)) {
+    remove_selected(edit);
+    return true;
+  }
+  edit->selected = false;
   switch (key) {
   case KEY_LEFT:
     edit->cursor = step_left(edit);

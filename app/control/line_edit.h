@@ -11,11 +11,14 @@ enum { LINE_EDIT_MAX = 2048, LINE_COMPOSED_MAX = 256 };
 struct line_edit {
   char text[LINE_EDIT_MAX];
   size_t length, cursor;
+  bool selected;                    /* all of it: what is inserted takes its place */
   char composed[LINE_COMPOSED_MAX]; /* by an input method, at the cursor; not yet part of the text */
 };
 
 /* Of what is no UTF-8 nothing is taken; line ends and other control characters become spaces. */
 void line_edit_begin(struct line_edit *edit, const char *text); /* the cursor is behind it */
+/* All of the text, until a key is pressed. */
+void line_edit_select(struct line_edit *edit);
 /* At the cursor, as many whole characters as fit. Returns whether all did. */
 bool line_edit_insert(struct line_edit *edit, const char *text);
 void line_edit_compose(struct line_edit *edit, const char *text); /* "": it is over */

@@ -27,10 +27,10 @@ static int connect_source(struct midi_alsa *alsa, int port, const char *source, 
     return 0;
   int code = snd_seq_parse_address(alsa->sequencer, &address, source);
   if (code < 0)
-    return error_set(err, STATUS_FAILED, "--midi %.100s: the sequencer has no such port; `aconnect -i` lists them",
+    return error_set(err, STATUS_USAGE, "--midi %.100s: the sequencer has no such port; `aconnect -i` lists them",
                      source);
   code = snd_seq_connect_from(alsa->sequencer, port, address.client, address.port);
-  return code < 0 ? error_set(err, STATUS_FAILED, "--midi %.100s: %s", source, snd_strerror(code)) : 0;
+  return code < 0 ? error_set(err, STATUS_USAGE, "--midi %.100s: %s", source, snd_strerror(code)) : 0;
 }
 
 void midi_alsa_hush(void) {
@@ -41,7 +41,7 @@ static int open_port(struct midi_alsa *alsa, const char *source, const struct lo
   midi_alsa_hush();
   int code = snd_seq_open(&alsa->sequencer, "default", SND_SEQ_OPEN_INPUT, SND_SEQ_NONBLOCK);
   if (code < 0)
-    return error_set(err, STATUS_FAILED,
+    return error_set(err, STATUS_USAGE,
                      "--midi: there is no ALSA sequencer here (%s); a raw device, file or named pipe can be given, as "
                      "in --midi=/dev/snd/midiC1D0",
                      snd_strerror(code));
@@ -50,7 +50,7 @@ static int open_port(struct midi_alsa *alsa, const char *source, const struct lo
       snd_seq_create_simple_port(alsa->sequencer, "control", SND_SEQ_PORT_CAP_WRITE | SND_SEQ_PORT_CAP_SUBS_WRITE,
                                  SND_SEQ_PORT_TYPE_MIDI_GENERIC | SND_SEQ_PORT_TYPE_APPLICATION);
   if (port < 0 || snd_midi_event_new(EVENT_BYTES_MAX, &alsa->decoder) < 0)
-    return error_set(err, STATUS_FAILED, "--midi: no port of ALSA's sequencer can be made");
+    return error_set(err, STATUS_USAGE, "--midi: no port of ALSA's sequencer can be made");
   snd_midi_event_no_status(alsa->decoder, 1);
   log_line(log, LOG_INFO, "MIDI: listening at ALSA's port %d:%d (reverie)", snd_seq_client_id(alsa->sequencer), port);
   return connect_source(alsa, port, source, err);

@@ -26,12 +26,12 @@ static int open_file(struct midi_input *input, const char *path, struct error *e
   if (!input->path)
     return error_set(err, STATUS_FAILED, "no memory for MIDI");
   if (platform_look(&entry, path))
-    return error_set(err, STATUS_FAILED, "--midi %.200s: %s", path, strerror(errno));
+    return error_set(err, STATUS_USAGE, "--midi %.200s: %s", path, strerror(errno));
   if (entry.kind == ENTRY_FOLDER)
-    return error_set(err, STATUS_FAILED, "--midi %.200s: it is a folder", path);
+    return error_set(err, STATUS_USAGE, "--midi %.200s: it is a folder", path);
   input->descriptor = platform_open_pipe(path);
   if (input->descriptor < 0)
-    return error_set(err, STATUS_FAILED, "--midi %.200s: %s", path, strerror(errno));
+    return error_set(err, STATUS_USAGE, "--midi %.200s: %s", path, strerror(errno));
   return 0;
 }
 

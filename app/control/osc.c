@@ -314,7 +314,7 @@ static int open_own(struct osc *osc, const char *text, struct error *err) {
     return -1;
   osc->socket = datagram_open(&osc->own, true);
   if (osc->socket < 0)
-    return error_set(err, STATUS_FAILED, "--osc %.100s: %s", text,
+    return error_set(err, STATUS_USAGE, "--osc %.100s: %s", text,
                      errno == EADDRINUSE ? "another program listens there; choose another port" : strerror(errno));
   log_line(osc->log, LOG_INFO, "OSC: listening at %s", datagram_name(&osc->own, name));
   return 0;
@@ -332,7 +332,8 @@ static int add_fixed(struct osc *osc, const char *text, struct error *err) {
   if (handle >= 0 && !add_listener(osc, &address, handle, true))
     return 0;
   datagram_close(handle);
-  return error_set(err, STATUS_FAILED, "--osc-to %.100s: %s", text, handle < 0 ? strerror(errno) : "no memory");
+  return handle < 0 ? error_set(err, STATUS_USAGE, "--osc-to %.100s: %s", text, strerror(errno))
+                    : error_set(err, STATUS_FAILED, "--osc-to: no memory");
 }
 
 static void free_all(struct osc *osc) {

@@ -18,6 +18,7 @@ static void edit_value(struct panel *panel, const struct live_state *state, stru
   panel->filters = false;
   panel->value = value;
   open_line(panel, parameters_print(&state->settings.values, value.id, value.index, words, sizeof words));
+  line_edit_select(&panel->line);
 }
 
 static void edit_filter(struct panel *panel) {
@@ -67,6 +68,8 @@ static void leave(struct panel *panel) {
 }
 
 static void type_key(struct panel *panel, struct live_state *state, int key, int64_t now_ns) {
+  if (key == KEY_UP || key == KEY_DOWN)
+    panel->line.selected = false;
   if (key == KEY_ENTER)
     enter(panel, state, now_ns);
   else if (key == KEY_ESCAPE)

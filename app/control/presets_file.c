@@ -252,12 +252,13 @@ void presets_file_save(struct presets_file *file, const struct parameters *value
   free(before);
 }
 
-bool presets_file_follow(struct presets_file *file, char *line, size_t size) {
+bool presets_file_follow(struct presets_file *file, char *line, size_t size, enum log_level *level) {
   pthread_mutex_lock(&file->lock);
   bool told = *file->line;
   if (told) {
     log_line(file->log, file->level, "%s", file->line);
     snprintf(line, size, "%s", file->line);
+    *level = file->level;
   }
   *file->line = 0;
   pthread_mutex_unlock(&file->lock);

@@ -68,7 +68,8 @@ int web_read_address(struct web_address *address, const char *text, struct error
   if (!strcmp(address->host, "0.0.0.0") || !strcmp(address->host, "::") || !strcmp(address->host, "*"))
     *address->host = 0;
   else if (!is_place(address->host))
-    return refuse(text, err);
+    return error_set(err, STATUS_USAGE,
+                     "--web=%.60s: an address of this machine is needed, as in 127.0.0.1, or 0.0.0.0 for all", text);
   address->ipv4 = is_ipv4(address->host);
   return 0;
 }

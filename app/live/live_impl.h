@@ -192,6 +192,8 @@ void live_close_presets(struct live *live);
 
 /* Those of the command line, which are checked first. After the source was opened. */
 int live_open_outputs(struct live *live, struct error *err);
+/* Whether a file may be made there, before the show begins. */
+int live_check_place(const char *spec, struct error *err);
 /* The picture shown is what a cover holds from now on. */
 void live_hold_for_outputs(struct live *live);
 /* After drawing. fresh: a picture was taken. */

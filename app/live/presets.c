@@ -9,6 +9,8 @@ int live_open_presets(struct live *live, struct error *err) {
     return live->options->values.saved_preset
                ? error_set(err, STATUS_USAGE, "--saved-preset: --presets FILE names the file it is in")
                : 0;
+  if (live_check_place(path, err))
+    return error_prefix(err, "--presets ");
   if (presets_file_open(&live->presets, path, &live->log, err))
     return -1;
   live->state.presets = presets_file_count(live->presets);
@@ -68,9 +70,10 @@ void live_follow_presets(struct live *live, int64_t now_ns) {
   char line[sizeof state->notice];
   if (!live->presets)
     return;
-  if (presets_file_follow(live->presets, line, sizeof line)) {
+  enum log_level level;
+  if (presets_file_follow(live->presets, line, sizeof line, &level)) {
     live_notice(state, now_ns, "%s", line);
-    live_was_told(live, LOG_INFO);
+    live_was_told(live, level);
   }
   state->presets = presets_file_count(live->presets);
   for (; live->presets_told != state->presets_asked; live->presets_told++)

@@ -37,6 +37,7 @@ int live_open_scripts(struct live *live, struct error *err) {
 static void tell(struct live *live, const struct error *why, int64_t now_ns) {
   live_notice(&live->state, now_ns, "%s", why->message);
   log_line(&live->log, LOG_WARNING, "--record-script: %s", why->message);
+  live_was_told(live, LOG_WARNING);
 }
 
 static void play(struct live *live, int64_t now_ns) {

@@ -7,6 +7,7 @@
 #include "app/options/stamped.h"
 #include "app/platform/app_platform.h"
 #include "app/sink/encoder.h"
+#include "app/source/protocols.h"
 #include "unet/base/text.h"
 
 static int check_output(const struct live *live, const char *spec, struct error *err) {
@@ -27,12 +28,12 @@ static int check_output(const struct live *live, const char *spec, struct error 
 }
 
 /* Found before the show begins, and not when the first picture is to be written. */
-static int check_place(const char *spec, struct error *err) {
+int live_check_place(const char *spec, struct error *err) {
   char folder[PATHS_MAX];
   struct platform_entry entry;
   const char *path = !strncmp(spec, "file:", 5) ? spec + 5 : spec, *name = text_last_part(path);
   snprintf(folder, sizeof folder, "%.*s", name > path ? (int)(name - path) : 1, name > path ? path : ".");
-  if (!platform_look(&entry, path))
+  if (!protocols_is_file(spec) || !platform_look(&entry, path))
     return 0;
   if (!platform_is_folder(folder))
     return error_set(err, STATUS_OUTPUT, "%s: there is no folder %s", path, folder);
@@ -46,7 +47,7 @@ static int check_outputs(const struct live *live, struct error *err) {
     return -1;
   if (record && output_kind_of(record, NULL) != OUTPUT_RECORDING)
     return error_set(err, STATUS_USAGE, "--record %s: only a file is recorded to; --to sends it elsewhere", record);
-  if (record && (check_output(live, record, err) || check_place(record, err)))
+  if (record && (check_output(live, record, err) || live_check_place(record, err)))
     return -1;
   for (int i = 0; i < to->count; i++) {
     for (int j = -1; j < i; j++) {
@@ -56,7 +57,7 @@ static int check_outputs(const struct live *live, struct error *err) {
     }
     if (check_output(live, to->text[i], err))
       return -1;
-    if (output_kind_of(to->text[i], NULL) == OUTPUT_RECORDING && check_place(to->text[i], err))
+    if (output_kind_of(to->text[i], NULL) == OUTPUT_RECORDING && live_check_place(to->text[i], err))
       return -1;
   }
   return 0;
@@ -71,6 +72,11 @@ int live_open_outputs(struct live *live, struct error *err) {
   const struct parameter_choices *to = &live->options->to;
   if (to->count >= OUTPUTS_MAX)
     return error_set(err, STATUS_USAGE, "--to: at most %d can be given", OUTPUTS_MAX - 1);
+  const char *shots = live->options->snapshot_dir;
+  if (shots && !platform_is_folder(shots))
+    return error_set(err, STATUS_OUTPUT, "--snapshot-dir %.300s: there is no such folder", shots);
+  if (shots && !platform_can_write(shots))
+    return error_set(err, STATUS_OUTPUT, "--snapshot-dir %.300s: it cannot be written to", shots);
   if (check_outputs(live, err) || outputs_open(&live->outputs, &params, err))
     return -1;
   for (int i = 0; i < to->count; i++)
@@ -155,9 +161,10 @@ static void follow_recording(struct live *live, int64_t now_ns) {
 
 void live_follow_outputs(struct live *live, int64_t now_ns) {
   char line[sizeof live->state.notice];
-  if (outputs_follow(live->outputs, line, sizeof line)) {
+  enum log_level level;
+  if (outputs_follow(live->outputs, line, sizeof line, &level)) {
     live_notice(&live->state, now_ns, "%s", line);
-    live_was_told(live, LOG_INFO);
+    live_was_told(live, level);
   }
   follow_recording(live, now_ns);
   outputs_get_figures(live->outputs, &live->output_figures);

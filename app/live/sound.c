@@ -1,6 +1,11 @@
 /* Sound that is listened to, and what it moves. */
+#include <errno.h>
+#include <string.h>
+
 #include "app/control/midi_input.h"
 #include "app/live/live_impl.h"
+#include "app/platform/app_platform.h"
+#include "app/source/protocols.h"
 
 int live_open_sound(struct live *live, struct error *err) {
   const struct options *options = live->options;
@@ -15,6 +20,9 @@ int live_open_sound(struct live *live, struct error *err) {
     return error_set(err, STATUS_USAGE, "--sound: --modulate says what it moves, as in strength=bass*0.3");
   if (!options->sound)
     return 0;
+  struct platform_entry entry;
+  if (protocols_is_file(options->sound) && platform_look(&entry, options->sound))
+    return error_set(err, STATUS_INPUT, "--sound %.300s: %s", options->sound, strerror(errno));
   midi_alsa_hush(); /* FFmpeg may use it */
   return listener_start(&live->listener, &params, err);
 }

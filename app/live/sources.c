@@ -84,8 +84,10 @@ void live_follow_sources(struct live *live, int64_t now_ns) {
   int now = changer_now(live->changer), count = changer_count(live->changer);
   if (news.changed)
     live_notice(state, now_ns, "source %d of %d: %s", now + 1, count, text_last_part(changer_name(live->changer, now)));
-  if (*news.refused)
+  if (*news.refused) {
     live_notice(state, now_ns, "%s", news.refused);
+    live_was_told(live, LOG_WARNING);
+  }
   live->source_told = changer_wanted(live->changer) + 1;
   if (state->settings.values.source != live->source_told)
     parameters_set_number(&state->settings.values, PARAMETER_SOURCE, 0, live->source_told, &ignored);

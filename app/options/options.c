@@ -630,6 +630,8 @@ static int check_arguments(struct parser *parser, const struct command_text *com
   }
   if (command->command == COMMAND_INFO && parser->options->input && parser->options->values.model.given)
     return usage(err, "info: MODEL is given twice");
+  if (parser->options->budget_floor_width && parser->options->budget_ms == 0)
+    return usage(err, "--budget-floor: there is no --budget that could make the picture smaller");
   if (check_choices(parser->options, command, err) || check_control_source(parser->options, command->command, err))
     return -1;
   return check_blend(parser->options, command, err);

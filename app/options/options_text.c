@@ -10,7 +10,7 @@ static const struct {
 } exit_table[] = {
     {STATUS_OK, "done"},
     {STATUS_FAILED, "failed for a reason without a number of its own"},
-    {STATUS_USAGE, "the command line"},
+    {STATUS_USAGE, "the command line, with what it names for remote control: sockets, ports, MIDI devices"},
     {STATUS_INPUT, "the video, camera or screen that frames come from; render has completed what could be read of it"},
     {STATUS_MODEL, "the checkpoint; fetch: the hub or the way to it, or bytes that came damaged"},
     {STATUS_DEVICE, "the CPU or GPU that runs the network, or its memory"},

@@ -452,13 +452,14 @@ bool outputs_has(const struct outputs *outputs, int number) {
 }
 
 /* Also where it has just ended: its last line is told first, then it goes. */
-static bool follow_one(struct outputs *outputs, struct output **slot, char *line, size_t size) {
+static bool follow_one(struct outputs *outputs, struct output **slot, char *line, size_t size, enum log_level *level) {
   struct output *output = *slot;
   pthread_mutex_lock(&output->lock);
   bool told = output->line[0], through = output->through;
   if (told) {
     log_line(output->log, output->level, "%s", output->line);
     snprintf(line, size, "%s", output->line);
+    *level = output->level;
   }
   output->line[0] = 0;
   pthread_mutex_unlock(&output->lock);
@@ -471,9 +472,9 @@ static bool follow_one(struct outputs *outputs, struct output **slot, char *line
   return told;
 }
 
-bool outputs_follow(struct outputs *outputs, char *line, size_t size) {
+bool outputs_follow(struct outputs *outputs, char *line, size_t size, enum log_level *level) {
   for (int i = 0; i < OUTPUTS_MAX; i++)
-    if (outputs->output[i] && follow_one(outputs, &outputs->output[i], line, size))
+    if (outputs->output[i] && follow_one(outputs, &outputs->output[i], line, size, level))
       return true;
   return false;
 }

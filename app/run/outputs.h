@@ -61,8 +61,8 @@ void outputs_end(struct outputs *outputs, int number);
 /* Whether it is still under way. */
 bool outputs_has(const struct outputs *outputs, int number);
 /* Ends what has failed or is through, to be called now and then. true: line says what became of one, or that a
- * receiver is gone or back; the log has it, too. */
-bool outputs_follow(struct outputs *outputs, char *line, size_t size);
+ * receiver is gone or back; the log has it, too, at this level. */
+bool outputs_follow(struct outputs *outputs, char *line, size_t size, enum log_level *level);
 void outputs_get_figures(struct outputs *outputs, struct outputs_figures *figures);
 /* Ends all and waits until they are complete; a line each goes to `out` (NULL: none). Stores NULL; takes NULL. */
 void outputs_close(struct outputs **outputs, FILE *out);

@@ -190,6 +190,8 @@ static void draw_typed(struct hud *hud, struct sheet *sheet, const struct panel 
   x += (1 + sheet_text(sheet, hud->face, x, y, 100, TONE_TITLE, name, strlen(name))) * type.advance;
   size_t from = line_edit_scroll(line, (end - x) / type.advance);
   int before = typeface_width(hud->face, line->text + from, line->cursor - from);
+  if (line->selected)
+    sheet_fill(sheet, x, y, before, type.size * 5 / 4, way_color);
   sheet_text(sheet, hud->face, x, y, (end - x) / type.advance, TONE_PLAIN, line->text + from, line->cursor - from);
   x += before;
   if (*line->composed) {

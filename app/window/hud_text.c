@@ -209,8 +209,8 @@ void hud_line_text(char *text, const struct hud_content *content) {
   char name[PARAMETER_NAME_MAX];
   text[0] = 0;
   if (panel && panel->types)
-    put(&writer, TONE_TITLE, "%s %zu %s %s", panel_label(panel, name), panel->line.cursor, panel->line.composed,
-        panel->line.text);
+    put(&writer, TONE_TITLE, "%s %zu %d %s %s", panel_label(panel, name), panel->line.cursor, panel->line.selected,
+        panel->line.composed, panel->line.text);
   else if (panel && content->layout == HUD_OPERATOR)
     put(&writer, TONE_DIM, "Enter types the prompt, n the negative one");
 }
