@@ -1,6 +1,7 @@
 /* The IPC socket as other programs meet it, hostile ones among them. */
 #include "tests/cmocka_all.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
@@ -205,6 +206,45 @@ static void asks_and_does_not_read(void **unused) {
   still_serves();
 }
 
+/* How often the threads but this one and the window's have gone to sleep. */
+static long count_naps(void) {
+  char line[256], name[64];
+  long naps = 0, all = 0;
+  DIR *threads = opendir("/proc/self/task");
+  assert_non_null(threads);
+  for (struct dirent *entry; (entry = readdir(threads));) {
+    snprintf(name, sizeof name, "/proc/self/task/%.20s/status", entry->d_name);
+    FILE *file = atoi(entry->d_name) > getpid() ? fopen(name, "r") : NULL;
+    while (file && fgets(line, sizeof line, file))
+      if (sscanf(line, "voluntary_ctxt_switches: %ld", &naps) == 1)
+        all += naps;
+    if (file)
+      fclose(file);
+  }
+  closedir(threads);
+  return all;
+}
+
+/* Where nothing changes, nothing is looked at again and again; what changes is told as before. */
+static void observes_without_polls(void **unused) {
+  (void)unused;
+  int client = enter();
+  say(client, OBSERVE);
+  expect_line(client, "success");
+  expect_line(client, "property-change");
+  atomic_store(&window_stop, true); /* it sleeps all the time */
+  pthread_join(window, NULL);
+  long before = count_naps();
+  usleep(SHORT_MS * 1000);
+  assert_in_range(count_naps() - before, 0, 5);
+  atomic_store(&window_stop, false);
+  assert_int_equal(pthread_create(&window, NULL, window_main, NULL), 0);
+  say(client, "{\"command\":[\"set_property\",\"strength\",0.25]}\n");
+  expect_line(client, "success");
+  expect_line(client, "0.25");
+  close(client);
+}
+
 /* One that observes and does not read, while another changes what it observes. */
 static void observes_and_does_not_read(void **unused) {
   (void)unused;
@@ -311,9 +351,16 @@ static void leaves_what_is_not_its_own(void **unused) {
 int main(void) {
 #define CASE(function) cmocka_unit_test_setup_teardown(function, open_ipc, close_ipc)
   const struct CMUnitTest tests[] = {
-      CASE(one_sets_another_sees),  CASE(ends_when_it_has_answered),  CASE(hostile_lines),
-      CASE(asks_and_does_not_read), CASE(observes_and_does_not_read), CASE(too_many_clients),
-      CASE(window_goes_on),         CASE(what_lies_at_its_name),      CASE(leaves_what_is_not_its_own),
+      CASE(one_sets_another_sees),
+      CASE(ends_when_it_has_answered),
+      CASE(hostile_lines),
+      CASE(asks_and_does_not_read),
+      CASE(observes_and_does_not_read),
+      CASE(observes_without_polls),
+      CASE(too_many_clients),
+      CASE(window_goes_on),
+      CASE(what_lies_at_its_name),
+      CASE(leaves_what_is_not_its_own),
   };
   signal(SIGPIPE, SIG_IGN);
   return cmocka_run_group_tests(tests, NULL, NULL);

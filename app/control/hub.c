@@ -31,6 +31,7 @@ struct hub {
   bool wished;
   int sources, presets; /* that there are, as of the last turn */
   uint64_t version;     /* of values and figures, from 1 */
+  struct hub_watch *watches;
   struct frame picture;
   int lookers;
 };
@@ -231,6 +232,23 @@ bool hub_wait(struct hub *hub, uint64_t *seen, int wait_ms) {
   return newer;
 }
 
+void hub_watch(struct hub *hub, struct hub_watch *watch) {
+  pthread_mutex_lock(&hub->lock);
+  watch->next = hub->watches;
+  hub->watches = watch;
+  pthread_mutex_unlock(&hub->lock);
+}
+
+void hub_unwatch(struct hub *hub, struct hub_watch *watch) {
+  pthread_mutex_lock(&hub->lock);
+  struct hub_watch **link = &hub->watches;
+  while (*link && *link != watch)
+    link = &(*link)->next;
+  if (*link)
+    *link = watch->next;
+  pthread_mutex_unlock(&hub->lock);
+}
+
 bool hub_get_picture(struct hub *hub, struct frame *picture) {
   pthread_mutex_lock(&hub->lock);
   bool may = hub->picture.plane[0] && hub->lookers < HUB_LOOKERS;
@@ -254,6 +272,8 @@ void hub_put_back(struct hub *hub, struct frame *picture) {
 static void tell(struct hub *hub) {
   hub->version++;
   pthread_cond_broadcast(&hub->changed);
+  for (const struct hub_watch *watch = hub->watches; watch; watch = watch->next)
+    watch->wake(watch->opaque);
 }
 
 static void run_calls(struct live_state *state, const struct call *calls, int count, int64_t now_ns) {

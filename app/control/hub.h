@@ -50,6 +50,15 @@ void hub_get_values(struct hub *hub, struct parameters *values);
 void hub_get_figures(struct hub *hub, struct hub_figures *figures);
 /* Waits until values or figures are newer than *seen (0 at first), which becomes theirs. False: they are not. */
 bool hub_wait(struct hub *hub, uint64_t *seen, int wait_ms);
+/* Whose wake is called, on whichever thread, each time that values or figures have become others: it returns at once
+ * and calls nothing of the hub's. From hub_watch to hub_unwatch the hub's. */
+struct hub_watch {
+  void (*wake)(void *opaque);
+  void *opaque;
+  struct hub_watch *next;
+};
+void hub_watch(struct hub *hub, struct hub_watch *watch);
+void hub_unwatch(struct hub *hub, struct hub_watch *watch); /* takes one that does not watch */
 /* *picture gets a hold on the one shown last, by HUB_LOOKERS at a time. False: there is none, or others look. Ends with
  * hub_put_back. */
 bool hub_get_picture(struct hub *hub, struct frame *picture);

@@ -10,8 +10,6 @@
 #include "app/platform/app_platform_local.h"
 
 enum {
-  /* How often what is observed is looked at. */
-  LOOK_MS = 20,
   /* A client with so much to read yet is not asked for more, nor told of changes. */
   BACKLOG_ENOUGH = 65536,
   PAUSE_NS = 10000000,
@@ -31,7 +29,9 @@ struct ipc {
   const char *path;
   struct hub *hub;
   int64_t patience_ns;
-  int listener, alarm[2];
+  int listener, alarm[2]; /* rung where it is to stop, and where what is observed may be another */
+  struct hub_watch watch;
+  atomic_bool observed, rung;
   struct platform_entry made;
   pthread_t thread;
   atomic_bool stop;
@@ -159,10 +159,16 @@ static int time_left_ms(const struct ipc *ipc) {
       return 0;
     waiting |= client && client->lines.used > 0;
   }
-  return anyone_observes(ipc) ? LOOK_MS : waiting ? (int)(ipc->patience_ns / 2000000) : -1;
+  return waiting ? (int)(ipc->patience_ns / 2000000) : -1;
 }
 
 enum { WISH_ALARM, WISH_LISTENER, WISH_CLIENTS, WISHES = WISH_CLIENTS + IPC_CLIENTS_MAX };
+
+static void wake(void *opaque) {
+  struct ipc *ipc = opaque;
+  if (atomic_load(&ipc->observed) && !atomic_exchange(&ipc->rung, true))
+    platform_ring(ipc->alarm[1]);
+}
 
 static void wait_for(struct ipc *ipc, struct platform_wish wishes[WISHES]) {
   wishes[WISH_ALARM] = (struct platform_wish){.descriptor = ipc->alarm[0], .read = true};
@@ -174,6 +180,10 @@ static void wait_for(struct ipc *ipc, struct platform_wish wishes[WISHES]) {
                : (struct platform_wish){.descriptor = -1};
   }
   platform_wait_for(wishes, WISHES, time_left_ms(ipc));
+  if (!wishes[WISH_ALARM].read)
+    return;
+  platform_hush(ipc->alarm[0]);
+  atomic_store(&ipc->rung, false);
 }
 
 static void tell_changes(struct ipc *ipc) {
@@ -204,13 +214,14 @@ static void *ipc_main(void *opaque) {
   struct platform_wish wishes[WISHES];
   while (!atomic_load(&ipc->stop)) {
     wait_for(ipc, wishes);
-    if (anyone_observes(ipc))
-      tell_changes(ipc);
     for (int i = 0; i < IPC_CLIENTS_MAX; i++)
       if (ipc->clients[i])
         serve(ipc, i, wishes[WISH_CLIENTS + i].read);
     if (wishes[WISH_LISTENER].read)
       admit(ipc);
+    atomic_store(&ipc->observed, anyone_observes(ipc));
+    if (atomic_load(&ipc->observed))
+      tell_changes(ipc);
   }
   return NULL;
 }
@@ -246,6 +257,8 @@ int ipc_open(struct ipc **out, const char *path, struct hub *hub, int patience_m
     refuse_path(path, err);
     goto fail_alarm;
   }
+  ipc->watch = (struct hub_watch){.wake = wake, .opaque = ipc};
+  hub_watch(hub, &ipc->watch);
   int code = pthread_create(&ipc->thread, NULL, ipc_main, ipc);
   if (code) {
     error_set(err, STATUS_FAILED, "--ipc: no thread can be started: %s", strerror(code));
@@ -254,6 +267,7 @@ int ipc_open(struct ipc **out, const char *path, struct hub *hub, int patience_m
   *out = ipc;
   return 0;
 fail_listener:
+  hub_unwatch(hub, &ipc->watch);
   platform_stop_listening(ipc->listener, path, &ipc->made);
 fail_alarm:
   platform_end_alarm(ipc->alarm);
@@ -266,6 +280,7 @@ void ipc_close(struct ipc **pointer) {
   struct ipc *ipc = *pointer;
   if (!ipc)
     return;
+  hub_unwatch(ipc->hub, &ipc->watch);
   atomic_store(&ipc->stop, true);
   platform_ring(ipc->alarm[1]);
   pthread_join(ipc->thread, NULL);

@@ -7,15 +7,14 @@
 #include <string.h>
 
 #include "app/control/osc_talk.h"
+#include "app/platform/app_platform_local.h"
 #include "app/platform/datagram.h"
 #include "unet/base/platform.h"
 
 enum {
   LISTENERS_MAX = 32, /* more of them: the one that subscribed first goes */
-  /* Changes are told within this time, and without anybody to tell them to, the end is seen within that. */
-  TICK_MS = 20,
-  IDLE_MS = 100,
-  BURST_MAX = 256, /* packets before changes are looked for */
+  TICK_MS = 20,       /* while somebody moves a fader, what the others do is looked at so often */
+  BURST_MAX = 256,    /* packets before changes are looked for */
   /* Who moves a fader is not told where it is until it rests. */
   MOVING_NS = 300000000,
   FIGURES_NS = 200000000,
@@ -57,6 +56,10 @@ struct osc {
   uint64_t seen;
   int64_t figures_ns, complained_ns;
   int complaints; /* not logged */
+  int alarm[2];   /* rung where it is to stop, and where something is to be told */
+  struct hub_watch watch;
+  atomic_bool listened, rung;
+  bool figures_owed;
   atomic_bool stop;
   pthread_t thread;
   uint8_t bytes[DATAGRAM_MAX];
@@ -211,11 +214,11 @@ static void take(void *opaque, const struct osc_message *message) {
   }
 }
 
-static void receive(struct osc *osc, int wait_ms) {
+static void receive(struct osc *osc) {
   struct listener answers = {.socket = osc->socket};
   struct received received = {osc, &answers};
   for (int i = 0; i < BURST_MAX; i++) {
-    int64_t size = datagram_receive(osc->socket, osc->bytes, sizeof osc->bytes, &answers.address, i ? 0 : wait_ms);
+    int64_t size = datagram_receive(osc->socket, osc->bytes, sizeof osc->bytes, &answers.address, 0);
     if (size < 0)
       return;
     if (datagram_equal(&answers.address, &osc->own)) /* what it sent to itself would go round for ever */
@@ -241,32 +244,39 @@ static bool knows(const struct osc *osc, const struct listener *listener, const 
          parameters_number(&osc->values, instance->id, instance->index) == origin->number;
 }
 
-static void tell_listener(struct osc *osc, struct listener *listener, int number, bool changed, int64_t now_ns) {
+/* Whether something is still to be told. */
+static bool tell_listener(struct osc *osc, struct listener *listener, int number, bool changed, int64_t now_ns) {
   const struct instance *instance = &osc->instances[number];
   const struct osc_sink sink = sink_of(listener);
   bool *owed = &listener->owed[number];
   *owed |= changed;
   if (!*owed || moves(listener, instance, now_ns))
-    return;
+    return *owed;
   *owed = false;
   if (!knows(osc, listener, instance))
     osc_tell_value(&osc->values, instance->id, instance->index, &sink);
+  return false;
 }
 
-static void tell_changes(struct osc *osc, int64_t now_ns) {
+/* Returns for how long nothing need be told that is known of; negative: for ever. */
+static int tell_changes(struct osc *osc, int64_t now_ns) {
   const struct hub_figures before = osc->figures;
-  bool figures = now_ns - osc->figures_ns >= FIGURES_NS;
-  if (hub_wait(osc->hub, &osc->seen, 0))
+  bool owed = false;
+  if (hub_wait(osc->hub, &osc->seen, 0)) {
     hub_get_values(osc->hub, &osc->values);
+    osc->figures_owed = true;
+  }
+  bool figures = osc->figures_owed && now_ns - osc->figures_ns >= FIGURES_NS;
   if (figures) {
     hub_get_figures(osc->hub, &osc->figures);
     osc->figures_ns = now_ns;
+    osc->figures_owed = false;
   }
   for (int i = 0; i < osc->instance_count; i++) {
     const struct instance *instance = &osc->instances[i];
     bool changed = !parameters_same(&osc->values, &osc->told, instance->id, instance->index);
     for (int j = 0; j < osc->listener_count; j++)
-      tell_listener(osc, &osc->listeners[j], i, changed, now_ns);
+      owed |= tell_listener(osc, &osc->listeners[j], i, changed, now_ns);
   }
   osc->told = osc->values;
   for (int j = 0; j < osc->listener_count; j++) {
@@ -275,6 +285,27 @@ static void tell_changes(struct osc *osc, int64_t now_ns) {
       osc_tell_figures(&osc->figures, &before, &sink);
     flush(&osc->listeners[j]);
   }
+  if (owed)
+    return TICK_MS;
+  return osc->figures_owed ? (int)((FIGURES_NS - (now_ns - osc->figures_ns)) / 1000000) + 1 : -1;
+}
+
+/* --- the thread --- */
+
+static void wake(void *opaque) {
+  struct osc *osc = opaque;
+  if (atomic_load(&osc->listened) && !atomic_exchange(&osc->rung, true))
+    platform_ring(osc->alarm[1]);
+}
+
+static void wait_for(struct osc *osc, int wait_ms) {
+  struct platform_wish wishes[] = {{.descriptor = osc->alarm[0], .read = true},
+                                   {.descriptor = osc->socket, .read = true}};
+  platform_wait_for(wishes, 2, wait_ms);
+  if (!wishes[0].read)
+    return;
+  platform_hush(osc->alarm[0]);
+  atomic_store(&osc->rung, false);
 }
 
 static void *work(void *opaque) {
@@ -282,13 +313,10 @@ static void *work(void *opaque) {
   for (int i = 0; i < osc->listener_count; i++)
     tell_all(osc, &osc->listeners[i]);
   while (!atomic_load(&osc->stop)) {
-    int wait_ms = osc->listener_count ? TICK_MS : IDLE_MS;
     if (osc->socket >= 0)
-      receive(osc, wait_ms);
-    else
-      platform_sleep_ns((int64_t)wait_ms * 1000000);
-    if (osc->listener_count)
-      tell_changes(osc, platform_now_ns());
+      receive(osc);
+    atomic_store(&osc->listened, osc->listener_count > 0);
+    wait_for(osc, osc->listener_count ? tell_changes(osc, platform_now_ns()) : -1);
   }
   return NULL;
 }
@@ -337,6 +365,8 @@ static int add_fixed(struct osc *osc, const char *text, struct error *err) {
 }
 
 static void free_all(struct osc *osc) {
+  hub_unwatch(osc->hub, &osc->watch);
+  platform_end_alarm(osc->alarm);
   for (int i = 0; i < osc->listener_count; i++) {
     if (osc->listeners[i].fixed)
       datagram_close(osc->listeners[i].socket);
@@ -354,6 +384,8 @@ static int open_all(struct osc *osc, const struct osc_params *params, struct err
     if (add_fixed(osc, params->to->text[i], err))
       return -1;
   read_hub(osc);
+  osc->watch = (struct hub_watch){.wake = wake, .opaque = osc};
+  hub_watch(osc->hub, &osc->watch);
   if (pthread_create(&osc->thread, NULL, work, osc))
     return error_set(err, STATUS_FAILED, "no thread for OSC");
   return 0;
@@ -369,6 +401,10 @@ int osc_start(struct osc **out, const struct osc_params *params, struct error *e
   osc->hub = params->hub;
   osc->log = params->log;
   osc->socket = -1;
+  if (platform_make_alarm(osc->alarm)) {
+    free(osc);
+    return error_set(err, STATUS_FAILED, "OSC: %s", strerror(errno));
+  }
   if (open_all(osc, params, err)) {
     free_all(osc);
     return -1;
@@ -382,6 +418,7 @@ void osc_stop(struct osc **pointer) {
   if (!osc)
     return;
   atomic_store(&osc->stop, true);
+  platform_ring(osc->alarm[1]);
   pthread_join(osc->thread, NULL);
   free_all(osc);
   *pointer = NULL;

@@ -18,7 +18,6 @@ extern const char embed_web_index[], embed_web_index_end[], embed_web_style[], e
 extern const char embed_web_script[], embed_web_script_end[], embed_web_icon[], embed_web_icon_end[];
 
 enum {
-  LOOK_US = 20000, /* how often what is observed is looked at */
   /* A client with so much to read yet is not told of changes, and not asked for more. */
   BACKLOG_ENOUGH = 65536,
   FRESH_NS = 100000000, /* pictures are encoded no more often */
@@ -50,23 +49,24 @@ struct client {
   char line[MESSAGE_LINE_MAX + 1];
   size_t used;    /* of line */
   bool held_back; /* nothing is read from it */
+  bool behind;    /* it has not been told of all changes */
 };
 
-/* The thread's alone but for stop. */
+/* The thread's alone but for stop, observed and rung. */
 struct web {
   struct hub *hub;
   struct web_address address;
   char machine[64], token[WEB_TOKEN_LENGTH + 1], cookie[32], url[WEB_URL_MAX];
   struct lws_context *context;
-  lws_sorted_usec_list_t look;
   struct client *clients[WEB_CLIENTS_MAX];
   struct message_view view;
   struct preview *preview;
   const uint8_t *jpeg; /* the preview's last; NULL: none */
   size_t jpeg_size;
   int64_t jpeg_ns;
+  struct hub_watch watch;
   pthread_t thread;
-  atomic_bool stop;
+  atomic_bool stop, observed, rung;
 };
 
 /* --- who may come in --- */
@@ -238,30 +238,37 @@ static void leave(struct web *web, struct session *session) {
   session->client = NULL;
 }
 
-static void look(lws_sorted_usec_list_t *timer);
-
-/* Time passes only while somebody observes. */
-static void look_again(struct web *web) {
+static bool anyone_observes(const struct web *web) {
   for (int i = 0; i < WEB_CLIENTS_MAX; i++)
-    if (web->clients[i] && messages_observes(web->clients[i]->messages)) {
-      lws_sul_schedule(web->context, 0, &web->look, look, LOOK_US);
-      return;
-    }
+    if (web->clients[i] && messages_observes(web->clients[i]->messages))
+      return true;
+  return false;
 }
 
-static void look(lws_sorted_usec_list_t *timer) {
-  struct web *web = lws_container_of(timer, struct web, look);
+static void wake(void *opaque) {
+  struct web *web = opaque;
+  if (atomic_load(&web->observed) && !atomic_exchange(&web->rung, true))
+    lws_cancel_service(web->context);
+}
+
+/* Tells what has changed. */
+static void look(struct web *web) {
+  atomic_store(&web->rung, false);
+  atomic_store(&web->observed, anyone_observes(web));
+  if (!atomic_load(&web->observed))
+    return;
   hub_get_values(web->hub, &web->view.values);
   hub_get_figures(web->hub, &web->view.figures);
   for (int i = 0; i < WEB_CLIENTS_MAX; i++) {
     struct client *client = web->clients[i];
-    if (!client || client->lines.used >= BACKLOG_ENOUGH)
+    if (client)
+      client->behind = client->lines.used >= BACKLOG_ENOUGH;
+    if (!client || client->behind)
       continue;
     messages_tell(client->messages, &web->view, &client->lines);
     if (client->lines.used)
       lws_callback_on_writable(client->wsi);
   }
-  look_again(web);
 }
 
 static void hold_back(struct client *client, bool held_back) {
@@ -280,18 +287,16 @@ static int receive(struct web *web, struct client *client, const void *bytes, si
   client->used += size;
   if (lws_remaining_packet_payload(client->wsi) || !lws_is_final_fragment(client->wsi))
     return 0;
-  bool observed = messages_observes(client->messages);
   messages_answer(client->messages, client->line, client->used, &client->lines);
   client->used = 0;
-  if (!observed)
-    look_again(web);
+  look(web);
   hold_back(client, client->lines.used >= BACKLOG_ENOUGH);
   lws_callback_on_writable(client->wsi);
   return client->lines.lost ? -1 : 0;
 }
 
 /* A line at a time. Non-zero ends the connection. */
-static int send_line(struct client *client) {
+static int send_line(struct web *web, struct client *client) {
   const char *end = client->lines.used ? memchr(client->lines.text, '\n', client->lines.used) : NULL;
   if (!end)
     return 0;
@@ -304,6 +309,8 @@ static int send_line(struct client *client) {
   free(copy);
   message_lines_sent(&client->lines, size + 1);
   hold_back(client, client->lines.used >= BACKLOG_ENOUGH);
+  if (client->behind && !client->held_back)
+    look(web);
   if (client->lines.used)
     lws_callback_on_writable(client->wsi);
   return sent < 0 ? -1 : 0;
@@ -325,7 +332,11 @@ static int on_event(struct lws *wsi, enum lws_callback_reasons reason, void *use
   case LWS_CALLBACK_RECEIVE:
     return session->client ? receive(web, session->client, in, size) : -1;
   case LWS_CALLBACK_SERVER_WRITEABLE:
-    return session->client ? send_line(session->client) : -1;
+    return session->client ? send_line(web, session->client) : -1;
+  case LWS_CALLBACK_EVENT_WAIT_CANCELLED:
+    if (web)
+      look(web);
+    return 0;
   case LWS_CALLBACK_CLOSED:
     leave(web, session);
     return 0;
@@ -397,6 +408,7 @@ static int listen_at(struct web *web, const char *where, struct error *err) {
 }
 
 static void end(struct web **pointer) {
+  hub_unwatch((*pointer)->hub, &(*pointer)->watch);
   if ((*pointer)->context)
     lws_context_destroy((*pointer)->context);
   preview_close(&(*pointer)->preview);
@@ -416,6 +428,8 @@ int web_open(struct web **out, const char *where, struct hub *hub, struct error 
       make_token(web, err))
     goto fail;
   make_url(web);
+  web->watch = (struct hub_watch){.wake = wake, .opaque = web};
+  hub_watch(hub, &web->watch);
   code = pthread_create(&web->thread, NULL, web_main, web);
   if (code) {
     error_set(err, STATUS_FAILED, "--web: no thread can be started: %s", strerror(code));

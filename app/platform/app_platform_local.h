@@ -21,6 +21,8 @@ int64_t platform_send(int descriptor, const void *data, size_t size);
 /* Two ends: what one thread writes to the second wakes another that waits for the first. Returns 0 or -1. */
 int platform_make_alarm(int ends[2]);
 void platform_ring(int end);
+/* Takes what was written so far. */
+void platform_hush(int end);
 void platform_end_alarm(int ends[2]);
 
 struct platform_wish {
