@@ -105,6 +105,7 @@ static void wait_said(const char *words) {
 
 /* Gives the keyboard to the window, as a window manager would. */
 static void start_window(const char *arguments) {
+  shell("mkdir -p shots");
   shell(": >err.txt"); /* so that what the program before said is not taken for its words */
   screen.program = program_start("@ live %s", arguments);
   wait_said("first picture");
