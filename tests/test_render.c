@@ -479,6 +479,31 @@ static void test_seed_walk(void **state) {
         "seed6.sums)");
 }
 
+/* A script goes by the frames' times: what it begins with is as if it had been an option, and each frame is that of an
+ * unchanging film with its values. What needs another size or step count is left out by name. */
+static void test_script(void **state) {
+  (void)state;
+  static const char input[] =
+      "render lavfi:color=c=red:s=96x64:r=10 hash:%s.txt -y --frames 8 --seed 5 --size 64x64 --prompt oil %s";
+  shell("printf '%%s\\n' '{\"time\":0,\"parameter\":\"strength\",\"value\":1}' "
+        "'{\"time\":0.2,\"parameter\":\"strength\",\"value\":0.25}' "
+        "'{\"time\":0.4,\"parameter\":\"strength\",\"value\":0.75,\"ease\":\"linear\"}' "
+        "'{\"time\":0.6,\"parameter\":\"prompt[1]\",\"value\":\"neon\"}' "
+        "'{\"time\":0.3,\"parameter\":\"steps\",\"value\":2}' >show.jsonl");
+  program_expect(0, "leaves them out: steps", input, "show", "--script show.jsonl");
+  program_expect(0, "8 frames", input, "all", "--strength 1");
+  program_expect(0, "8 frames", input, "quarter", "--strength 0.25");
+  program_expect(0, "8 frames", input, "half", "--strength 0.5");
+  program_expect(0, "8 frames", input, "most", "--strength 0.75");
+  program_expect(
+      0, "8 frames",
+      "render lavfi:color=c=red:s=96x64:r=10 hash:neon.txt -y --frames 8 --seed 5 --size 64x64 --prompt neon "
+      "--strength 0.75");
+  shell("for f in show all quarter half most neon; do grep '^[0-9]' $f.txt | cut -d' ' -f3 > $f.sums; done; "
+        "for f in all all quarter half most most neon neon; do head -1 $f.sums; done | cmp - show.sums");
+  program_expect(2, "nosuch.jsonl: No such file", input, "none", "--script nosuch.jsonl");
+}
+
 /* A blend of one prompt is that prompt; one of two is neither. */
 static void test_blends(void **state) {
   (void)state;
@@ -720,6 +745,7 @@ int main(int argc, char **argv) {
       cmocka_unit_test(test_odd_containers),
       cmocka_unit_test(test_rates_of_codecs),
       cmocka_unit_test(test_same_bits),
+      cmocka_unit_test(test_script),
       cmocka_unit_test(test_blends),
       cmocka_unit_test(test_seed_walk),
       cmocka_unit_test(test_interrupted),

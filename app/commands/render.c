@@ -5,6 +5,7 @@
 #include "app/options/options.h"
 #include "app/run/control_source.h"
 #include "app/run/masking.h"
+#include "app/run/playing.h"
 #include "app/run/pipeline.h"
 #include "app/run/progress.h"
 #include "app/commands/setup.h"
@@ -19,6 +20,7 @@ struct render {
   struct source_options source_options;
   struct source *source;
   struct masking *masking;
+  struct playing *playing; /* the script; NULL: none */
   struct control_source *control;
   struct engine *engine;
   struct prepared *prepared;
@@ -33,10 +35,11 @@ static void show_progress(void *opaque, const struct pipeline_progress *at) {
   progress_update(&render->progress, at->frames, at->seconds);
 }
 
-/* The same for every frame, but for a walk from seed to seed. */
+/* Without a script the same for every frame, but for a walk from seed to seed. */
 static int controls_at(void *opaque, double seconds, struct controls *controls, struct error *err) {
   const struct render *render = opaque;
-  (void)err;
+  if (render->playing)
+    return playing_controls(render->playing, render->engine, seconds, controls, err);
   *controls = render->controls;
   controls->seed_position = values_seed_position(&render->options->values, seconds);
   return 0;
@@ -116,6 +119,11 @@ static int run(struct render *render, struct error *err) {
   if (masking_check(render->masking, &engine, &render->log, err))
     return -1;
   setup_controls(&render->controls, options, &engine, &prepared);
+  if (render->playing) {
+    struct parameters values = options->values;
+    setup_values(&values, &engine, &prepared);
+    playing_start(render->playing, &values, &prepared, &render->log);
+  }
   long total = options->frames && (!source.frames || options->frames < source.frames) ? options->frames : source.frames;
   progress_init(&render->progress, total, options->verbose < 0);
   int status = pipeline_run(&pipeline, &result, err);
@@ -154,19 +162,36 @@ static bool is_blended(const struct parameters *values) {
 }
 
 /* Frames of a run: each waits for the others, so a source that paces itself has none to wait for, and neither has the
- * end of a short one. A run has one mask. */
+ * end of a short one. A run has one mask, and values of one
+ * moment. */
 static int most_frames(const struct render *render, const struct source_info *info) {
   const struct options *options = render->options;
   long frames = options->frames && (!info->frames || options->frames < info->frames) ? options->frames : info->frames;
-  if (info->realtime || options->values.stream_batch || !masking_is_still(render->masking))
+  if (info->realtime || options->values.stream_batch || options->script || !masking_is_still(render->masking))
     return 1;
   return frames && frames < BATCH_MAX ? (int)frames : BATCH_MAX;
 }
 
 static int check_batch(const struct render *render, struct error *err) {
+  if (render->options->batch > 1 && render->options->script)
+    return error_set(err, STATUS_USAGE, "--batch %d: a run has values of one moment, and those of --script change",
+                     render->options->batch);
   if (render->options->batch > 1 && !masking_is_still(render->masking))
     return error_set(err, STATUS_USAGE, "--batch %d: a run has one mask: --mask has to be a still picture",
                      render->options->batch);
+  return 0;
+}
+
+/* What the script begins with counts as if it had been an option. */
+static int open_script(struct render *render, struct options *options, struct error *err) {
+  if (!options->script)
+    return 0;
+  if (playing_open(&render->playing, options->script, err))
+    return -1;
+  playing_begin(render->playing, &options->values);
+  while (options->prompt_count < SLOT_PRESETS &&
+         parameters_text(&options->values, PARAMETER_PROMPT, options->prompt_count + 1))
+    options->prompt_count++;
   return 0;
 }
 
@@ -183,7 +208,10 @@ int command_render(const struct options *options, struct error *err) {
   if (options->values.ip_adapter.given && !options->style_count)
     log_line(&render.log, LOG_WARNING, "--ip-adapter does nothing without --style");
   struct options first = *options;
-  if (options->prompt_count > 1 && !is_blended(&options->values)) {
+  render.options = &first;
+  if (open_script(&render, &first, err))
+    return -1;
+  if (!options->script && options->prompt_count > 1 && !is_blended(&options->values)) {
     log_line(&render.log, LOG_WARNING,
              "render uses the first --prompt alone; more of them are for --blend and live's "
              "keys");
@@ -213,6 +241,7 @@ int command_render(const struct options *options, struct error *err) {
     goto done;
   status = run(&render, err);
 done:
+  playing_close(&render.playing);
   engine_close(&render.engine);
   masking_close(&render.masking);
   control_source_close(&render.control);

@@ -203,6 +203,17 @@ void script_free(struct script **pointer) {
   *pointer = NULL;
 }
 
+bool script_track(const struct script *script, int number, enum parameter *id, int *index, double *last) {
+  if (number >= script->track_count)
+    return false;
+  const struct track *track = &script->tracks[number];
+  const struct entry *entry = &script->entries[track->first + track->count - 1];
+  *id = entry->id;
+  *index = entry->index;
+  *last = entry->time;
+  return true;
+}
+
 double script_length(const struct script *script) {
   double last = 0;
   for (int i = 0; i < script->count; i++)

@@ -19,7 +19,9 @@ struct script;
 
 /* Names, types and ranges are checked; what is wrong is said with its line. name: of the file, for messages. */
 int script_read(struct script **script, FILE *file, const char *name, struct error *err);
-void script_free(struct script **script);          /* stores NULL; takes NULL */
+void script_free(struct script **script); /* stores NULL; takes NULL */
+/* What entries there are for, by number from 0, with the time of the last of them. False: there are no more. */
+bool script_track(const struct script *script, int number, enum parameter *id, int *index, double *last);
 double script_length(const struct script *script); /* time of the last entry */
 
 /* The values that the first entries are eased from. */

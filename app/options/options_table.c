@@ -195,8 +195,10 @@ const struct option option_table[] = {
              "them, S adds what is set now; read again when it changes, and made by S where it is not there"},
     {"saved-preset", 0, OPTION_PARAMETER, GROUP_WINDOW, LIVE, "N", .parameter = PARAMETER_SAVED_PRESET,
      .help = "begin with that preset of the file"},
-    {"script", 0, OPTION_TEXT, GROUP_WINDOW, LIVE, "FILE", .value = VALUE_FILE, AT(script),
-     .help = "plays values by time, as lines of JSON: see SCRIPTS; the time is that since the engine was open"},
+    {"script", 0, OPTION_TEXT, GROUP_PICTURE, LIVE | RENDER, "FILE", .value = VALUE_FILE, AT(script),
+     .help =
+         "plays values by time, as lines of JSON: see SCRIPTS. In live the time is that since the engine was open, in "
+         "render that of the frame in OUT, and what needs another size, step count or file stays as it begins"},
     {"script-loop", 0, OPTION_FLAG, GROUP_WINDOW, LIVE, AT(script_loop), .help = "plays the script again at its end"},
     {"record-script", 0, OPTION_TEXT, GROUP_WINDOW, LIVE, "FILE", .value = VALUE_FILE, AT(record_script),
      .help = "writes all that is set while the window runs, so that --script plays it again"},

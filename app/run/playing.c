@@ -1,0 +1,132 @@
+#include "app/run/playing.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "app/control/script.h"
+#include "app/control/settings.h"
+#include "app/platform/app_platform.h"
+
+struct playing {
+  struct script *script;
+  char *file;
+  struct settings settings;
+  bool guided;   /* the handle in use has guidance */
+  double played; /* the time of the last frame */
+  struct parameter_text encoded[SLOTS];
+  bool is_encoded[SLOTS];
+};
+
+int playing_open(struct playing **out, const char *file, struct error *err) {
+  struct playing *playing = *out = calloc(1, sizeof *playing);
+  if (!playing || !(playing->file = strdup(file))) {
+    playing_close(out);
+    return error_set(err, STATUS_FAILED, "no memory for the script");
+  }
+  playing->played = -1;
+  FILE *in = platform_stream(file, "rb");
+  int status = in ? script_read(&playing->script, in, file, err)
+                  : error_set(err, STATUS_USAGE, "--script %.200s: %s", file, strerror(errno));
+  if (in)
+    fclose(in);
+  if (status)
+    playing_close(out);
+  return status;
+}
+
+void playing_close(struct playing **pointer) {
+  struct playing *playing = *pointer;
+  if (!playing)
+    return;
+  script_free(&playing->script);
+  free(playing->file);
+  free(playing);
+  *pointer = NULL;
+}
+
+/* Whether it can be another from one frame to the next. */
+static bool changes(const struct playing *playing, enum parameter id) {
+  enum parameter_need need = parameter_row(id)->need;
+  return need == NEED_FRAME || need == NEED_ENCODING || (need == NEED_ROWS && playing->guided);
+}
+
+static bool begins(enum parameter id) {
+  enum parameter_need need = parameter_row(id)->need;
+  return need == NEED_FRAME || need == NEED_ENCODING || need == NEED_ROWS || need == NEED_PREPARATION;
+}
+
+/* Of what the script has set, that alone which may be set here stays marked. */
+static void leave(const struct playing *playing, struct parameters *wished, bool beginning) {
+  for (enum parameter id = PARAMETER_NONE + 1; id < PARAMETERS; id++)
+    if (beginning ? !begins(id) : !changes(playing, id))
+      wished->marks[id] = 0;
+}
+
+void playing_begin(const struct playing *playing, struct parameters *values) {
+  struct parameters wished = *values;
+  parameters_clear_marks(&wished);
+  script_begin(playing->script, values);
+  script_apply(playing->script, -1, 0, &wished);
+  leave(playing, &wished, true);
+  parameters_apply(values, &wished);
+}
+
+/* What stands at the beginning alone is there, or no picture depends on it. */
+static void tell_left_out(const struct playing *playing, const struct log *log) {
+  char names[300] = "", name[PARAMETER_NAME_MAX];
+  size_t used = 0;
+  enum parameter id;
+  int index;
+  double last;
+  for (int i = 0; script_track(playing->script, i, &id, &index, &last); i++) {
+    enum parameter_need need = parameter_row(id)->need;
+    bool missing = !changes(playing, id) && (last > 0 || need == NEED_ENGINE || need == NEED_READING);
+    if (missing && used < sizeof names)
+      used += (size_t)snprintf(names + used, sizeof names - used, "%s%s", used ? ", " : "",
+                               parameter_name(id, index, name));
+  }
+  if (used)
+    log_line(log, LOG_WARNING, "%s: render cannot change these from frame to frame, and leaves them out: %s",
+             playing->file, names);
+}
+
+void playing_start(struct playing *playing, const struct parameters *values, const struct prepared_info *prepared,
+                   const struct log *log) {
+  playing->guided = prepared->shape.guidance != GUIDANCE_NONE;
+  settings_begin(&playing->settings, values);
+  tell_left_out(playing, log);
+}
+
+static int encode(struct playing *playing, struct engine *engine, int slot, struct error *err) {
+  const char *given = values_slot_text(&playing->settings.values, slot), *text = given ? given : "";
+  struct parameter_text *encoded = &playing->encoded[slot];
+  if (playing->is_encoded[slot] ? !strcmp(encoded->words, text) : slot == SLOT_NEGATIVE && !given)
+    return 0;
+  snprintf(encoded->words, sizeof encoded->words, "%s", text);
+  playing->is_encoded[slot] = true;
+  return engine_set_prompt(engine, slot, text, err);
+}
+
+static int encode_all(struct playing *playing, struct engine *engine, const struct controls *controls,
+                      struct error *err) {
+  for (int i = 0; i < SLOT_PRESETS; i++)
+    if (controls->blend[i] > 0 && encode(playing, engine, SLOT_PRESET_1 + i, err))
+      return -1;
+  return encode(playing, engine, controls->prompt, err) || encode(playing, engine, SLOT_NEGATIVE, err) ? -1 : 0;
+}
+
+int playing_controls(struct playing *playing, struct engine *engine, double seconds, struct controls *controls,
+                     struct error *err) {
+  const int64_t now_ns = 1 + (int64_t)(seconds * 1e9);
+  struct parameters wished = playing->settings.values;
+  parameters_clear_marks(&wished);
+  script_apply(playing->script, playing->played, seconds, &wished);
+  leave(playing, &wished, false);
+  settings_apply(&playing->settings, &wished, now_ns);
+  settings_walk(&playing->settings, now_ns);
+  playing->played = seconds;
+  settings_controls(&playing->settings, now_ns, controls);
+  return encode_all(playing, engine, controls, err);
+}
