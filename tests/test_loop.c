@@ -1400,6 +1400,7 @@ static void stalls(void **state) {
     usleep(1000);
   }
   assert_true(status.busy_ms >= 20);
+  assert_false(loop_wait_end(rig.loop, 30));
   fake_engine_release(1);
   expect_picture(&rig);
   for (int i = 0; i < PATIENCE_MS && status.busy_ms > 0; i++) {
@@ -1407,6 +1408,9 @@ static void stalls(void **state) {
     usleep(1000);
   }
   assert_true(status.busy_ms <= 0);
+  loop_end(rig.loop);
+  assert_true(loop_wait_end(rig.loop, PATIENCE_MS));
+  assert_true(loop_wait_end(NULL, 0));
   rig_finish(&rig, 0);
 }
 

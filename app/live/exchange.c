@@ -99,6 +99,20 @@ static void tell_size(struct live *live, const struct engine_shape *before) {
   tell(live, LOG_INFO);
 }
 
+/* An engine that may never answer: only a new start of the program helps, which the user has to decide. */
+static void tell_stuck(struct live *live) {
+  const double long_ms = 10000;
+  bool stuck = live->stalled && live->engine.busy_ms > long_ms;
+  if (stuck && !live->stuck_told) {
+    live_notice(&live->state, platform_now_ns(), "the engine has not answered for 10 s: Ctrl-Q, and start again");
+    log_line(&live->log, LOG_WARNING,
+             "the engine has not answered for 10 s, and cannot be ended from here: the show goes on without it; Ctrl-Q "
+             "ends the program, which can then be started again");
+    live_was_told(live, LOG_WARNING);
+  }
+  live->stuck_told = stuck;
+}
+
 /* Sends what the keys changed to the engine thread, and takes over the settings that it follows now. */
 static void exchange_settings(struct live *live) {
   struct live_state *state = &live->state;
@@ -107,6 +121,7 @@ static void exchange_settings(struct live *live) {
   bool ready = loop_get_settings(live->loop, &state->settings);
   loop_get_status(live->loop, &live->engine);
   live->stalled = live->shown && loop_is_stalled(live->engine.busy_ms, live->figures.frame_ms_now);
+  tell_stuck(live);
   tell_size(live, &before);
   if (ready && !state->ready) {
     state->slot_before = (int)state->settings.values.preset;

@@ -1,9 +1,13 @@
 /* live: a camera, screen or video, restyled in a window. */
 #include <math.h>
+#include <stdlib.h>
 
 #include "app/commands/setup.h"
 #include "app/live/live_impl.h"
 #include "unet/base/platform.h"
+
+/* So long the program waits at its end for an engine that does not answer. */
+enum { STUCK_MS = 10000 };
 
 /* A single picture stays, so that no more of them can be counted. */
 static bool has_shown_all(const struct live *live) {
@@ -93,6 +97,21 @@ static int open_all(struct live *live, struct error *err) {
   return live_open_window(live, err);
 }
 
+/* A thread that never comes back cannot be ended. All that was written is complete by now, so that the program ends
+ * without it. */
+static void leave_stuck_engine(struct live *live) {
+  struct loop_status engine;
+  if (!live->shown || loop_wait_end(live->loop, STUCK_MS))
+    return;
+  loop_get_status(live->loop, &engine);
+  if (!loop_is_stalled(engine.busy_ms, live->figures.frame_ms_now))
+    return;
+  live_close_clients(live);
+  log_line(&live->log, LOG_WARNING, "the engine has not answered for %.0f s; the program ends without it",
+           engine.busy_ms / 1000);
+  _Exit(STATUS_DEVICE);
+}
+
 int command_live(const struct options *options, struct error *err) {
   return live_perform(options, NULL, err);
 }
@@ -111,6 +130,7 @@ int live_perform(const struct options *options, struct live_probe *probe, struct
   live_close_outputs(&live);
   live_close_presets(&live);
   live_close_scripts(&live);
+  leave_stuck_engine(&live);
   struct error ignored;
   if (live_stop_threads(&live, status ? &ignored : err))
     status = -1;

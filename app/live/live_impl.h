@@ -122,6 +122,7 @@ struct live {
   int64_t begun_ns, script_ns;      /* the recording; the script, this time round */
   double script_s;                  /* as far as it has been played; < 0: not at all */
   bool stalled;                     /* the engine, which has made pictures before */
+  bool stuck_told;                  /* likewise, for so long that it may never answer; the user knows */
   bool frozen;                      /* what is held was shown last when that began */
   uint64_t source_serial;           /* of the frame that would be seen past the engine; 0: none yet */
   long sent;                        /* changes, to the loop */

@@ -338,6 +338,7 @@ static void *loop_main(void *opaque) {
   loop->failed = open_first(loop) ? !loop->stop : run_on(loop) != 0;
   loop_close_engines(loop);
   mailbox_close(loop->out);
+  loop->through = true;
   return NULL;
 }
 
@@ -402,6 +403,15 @@ void loop_set_on_device(struct loop *loop, bool on_device) {
 void loop_end(struct loop *loop) {
   if (loop)
     loop->stop = true;
+}
+
+bool loop_wait_end(const struct loop *loop, int wait_ms) {
+  for (int64_t until = platform_now_ns() + wait_ms * INT64_C(1000000); loop && !loop->through;) {
+    if (platform_now_ns() > until)
+      return false;
+    platform_sleep_ns(IDLE_MS * INT64_C(1000000));
+  }
+  return true;
 }
 
 int loop_stop(struct loop **pointer, struct error *err) {

@@ -108,6 +108,9 @@ void loop_set_on_device(struct loop *loop, bool on_device);
 /* Lets the thread end after the frame it is at, and does not wait for it. Takes NULL. */
 void loop_end(struct loop *loop);
 
+/* After loop_end: waits until the thread has ended. False: it has not in that time. Takes NULL. */
+bool loop_wait_end(const struct loop *loop, int wait_ms);
+
 /* Ends the thread and closes the engine; waits for one that is being opened. Returns -1 and err when the engine had
  * failed. Stores NULL; takes NULL. */
 int loop_stop(struct loop **loop, struct error *err);

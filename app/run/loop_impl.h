@@ -32,8 +32,8 @@ struct loop {
   struct mailbox *in, *out;
   struct engine *engine;
   bool failed;
-  struct error err; /* valid after the thread's end if failed */
-  atomic_bool stop;
+  struct error err;          /* valid after the thread's end if failed */
+  atomic_bool stop, through; /* through: the thread has ended */
   atomic_bool on_device;
   atomic_llong busy_ns; /* since then the thread waits for the engine; 0: it does not */
 
