@@ -148,13 +148,15 @@ static bool open_cuda(void) {
   return true;
 }
 
-static void write_picture(uint32_t *to, uint32_t seed) {
+static bool write_picture(uint32_t *to, uint32_t seed) {
   uint64_t address = (uint64_t)to;
   uint32_t count = PIXELS;
   void *arguments[] = {&address, &count, &seed};
-  cudaLaunchKernel((const void *)kernel_fill, (dim3){PIXELS / 256, 1, 1}, (dim3){256, 1, 1}, arguments, 0, stream);
-  cudaEventRecord(written, stream);
-  cudaEventSynchronize(written);
+  return cuda_ok(cudaLaunchKernel((const void *)kernel_fill, (dim3){PIXELS / 256, 1, 1}, (dim3){256, 1, 1}, arguments,
+                                  0, stream),
+                 "writing a picture") &&
+         cuda_ok(cudaEventRecord(written, stream), "writing a picture") &&
+         cuda_ok(cudaEventSynchronize(written), "writing a picture");
 }
 
 /* --- the load: frames of CUDA on a thread of its own --- */
@@ -258,8 +260,8 @@ static GLuint make_framebuffer(void) {
 static GLuint framebuffers[2];
 
 static void use_context(int i) {
-  if (context_now != i && contexts[i])
-    eglMakeCurrent(display, surface, surface, contexts[i]);
+  if (context_now != i && contexts[i] && !eglMakeCurrent(display, surface, surface, contexts[i]))
+    printf("context %d cannot be current: EGL error 0x%x\n", i, eglGetError());
   context_now = i;
   glBindVertexArray(arrays[i]);
   framebuffer = framebuffers[i];
@@ -814,11 +816,11 @@ static void time_way(const struct way *way, enum load load) {
   int rounds = load == LOAD_FULL ? ROUNDS / 2 : ROUNDS;
   for (int i = 0; i < rounds + WARM && good; i++) {
     uint32_t seed = (uint32_t)i * 7919u;
-    write_picture(to, seed);
+    good = write_picture(to, seed);
     if (way->hand == hand_pinned || way->hand == hand_memory)
       cudaMemcpy(pinned, to, BYTES, cudaMemcpyDeviceToHost);
     double began = wall_us(), cpu_began = cpu_us();
-    good = way->hand();
+    good = good && way->hand();
     draw(way->swap);
     GLsync fence = glFenceSync(GL_SYNC_GPU_COMMANDS_COMPLETE, 0);
     if (way->swap)
