@@ -1,0 +1,101 @@
+/* Pictures of an engine in a window on SDL's offscreen driver: what OpenGL draws of them is what they are, to the bit,
+ * whether it reads them in the GPU's memory or they come through the host's.
+ *
+ *   test_shared GOLDENS DEVICE       skipped where there is no such device, or no OpenGL */
+#include <epoxy/gl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "rig.h"
+
+#include "app/window/import_gl.h"
+#include "app/window/present.h"
+#include "app/window/window.h"
+
+enum { SKIPPED = 77, WIDTH = 256, HEIGHT = 256, PICTURES = 100 };
+
+static char **args; /* the program's */
+
+/* Another picture each time. It may stay on the device. */
+static struct frame make_picture(struct rig *rig, int i) {
+  struct engine_result made;
+  rig->controls.seed = (uint64_t)i;
+  struct engine_request request = {.prepared = rig->prepared,
+                                   .controls = &rig->controls,
+                                   .frame = &rig->golden.frame,
+                                   .identity = frame_identity(&rig->golden.frame),
+                                   .on_device = true};
+  must(engine_submit(rig->engine, &request, &rig->err), &rig->err);
+  must(engine_collect(rig->engine, &made, &rig->err), &rig->err);
+  return made.picture;
+}
+
+static bool is_drawn(struct present *present, const struct frame *picture) {
+  static uint8_t drawn[HEIGHT * WIDTH * 4];
+  struct present_view view = {.width = picture->width, .height = picture->height};
+  size_t row = 4 * (size_t)picture->width;
+  bool same = true;
+  present_draw(present, &view);
+  glPixelStorei(GL_PACK_ALIGNMENT, 1);
+  glReadPixels(0, 0, picture->width, picture->height, GL_RGBA, GL_UNSIGNED_BYTE, drawn);
+  must(frame_wait(picture, MEMORY_HOST, NULL), NULL);
+  for (int y = 0; y < picture->height; y++)
+    same = same && !memcmp(drawn + (size_t)(picture->height - 1 - y) * row,
+                           picture->plane[0] + (size_t)y * (size_t)picture->pitch[0], row);
+  return same;
+}
+
+/* Of an engine, and of the one after it, whose pictures lie elsewhere. */
+static void test_drawn_to_the_bit(void **state) {
+  struct present *present = *state;
+  for (int engine = 0; engine < 2; engine++) {
+    struct rig rig;
+    struct engine_info info;
+    rig_open(&rig, args, "turbo", false);
+    engine_get_info(rig.engine, &info);
+    bool shares = present_shares(present, &info.gpu);
+    struct present_counts before = present_count(present);
+    assert_true(rig.golden.frame.width <= WIDTH && rig.golden.frame.height <= HEIGHT);
+    for (int i = 0; i < PICTURES; i++) {
+      struct frame picture = make_picture(&rig, i);
+      present_picture(present, &picture);
+      if (!is_drawn(present, &picture))
+        fail_msg("picture %d is not what is drawn (%s)", i, shares ? "shared" : "uploaded");
+      frame_release(&picture);
+    }
+    struct present_counts after = present_count(present);
+    fprintf(stderr, "%s: pictures are %s\n", info.device, shares ? "shared" : "uploaded");
+    assert_int_equal(after.shared - before.shared, shares ? PICTURES : 0);
+    assert_int_equal(after.uploaded - before.uploaded, shares ? 0 : PICTURES);
+    rig_close(&rig);
+  }
+}
+
+static int open_window(struct window **window, struct present **present) {
+  struct error err = {0};
+  const struct window_params params = {.title = "test", .width = WIDTH, .height = HEIGHT};
+  setenv("SDL_VIDEODRIVER", "offscreen", 1);
+  if (window_create(window, NULL, false, &err) || window_open(*window, &params, &err) ||
+      present_open(present, &import_gl, NULL, NULL, &err)) {
+    fprintf(stderr, "skipped: %s\n", err.message);
+    return -1;
+  }
+  return 0;
+}
+
+int main(int argc, char **argv) {
+  struct window *window = NULL;
+  struct present *present = NULL;
+  if (argc != 3)
+    return 2;
+  args = argv;
+  int failed = SKIPPED;
+  if (golden_has_device(argv[1], "turbo", argv[2]) && !open_window(&window, &present)) {
+    const struct CMUnitTest tests[] = {cmocka_unit_test_prestate(test_drawn_to_the_bit, present)};
+    failed = cmocka_run_group_tests(tests, NULL, NULL);
+  }
+  present_close(&present);
+  window_close(&window);
+  return failed;
+}
