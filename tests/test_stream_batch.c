@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "rig.h"
+#include "unet/engine/engine_impl.h"
 
 enum { FRAMES = 7 };
 
@@ -200,6 +201,51 @@ static void steady_batches_capture_nothing(void **state) {
   rig_close(&rig);
 }
 
+static void *alloc_pinned(const struct gpu *gpu, size_t bytes) {
+  (void)gpu;
+  return malloc(bytes);
+}
+
+static void free_pinned(const struct gpu *gpu, void *memory) {
+  (void)gpu;
+  free(memory);
+}
+
+/* A frame that the device reads later goes back when its own run is collected, steps before its picture comes, and when
+ * the handle is released with runs in flight. The CPU plays such a device. */
+static void frames_go_back_with_their_runs(void **state) {
+  (void)state;
+  static const struct gpu_impl impl = {.alloc_host = alloc_pinned, .free_host = free_pinned};
+  const struct batch_case c = {"turbo", GUIDANCE_NONE, 3, false};
+  struct rig rig;
+  struct host_pictures pictures = {.pool = NULL};
+  struct frame frame;
+  rig_open(&rig, args, c.model, false);
+  if (!devices_find_gpu(args[2], &pictures.gpu)) {
+    pictures.gpu.impl = &impl;
+    rig.engine->device->gpu.uuid[0] = 1;
+  }
+  prepare(&rig, &c, true);
+  must(host_pictures_copy(&pictures, &rig.golden.frame, &frame, &rig.err), &rig.err);
+  const struct engine_request request = {.prepared = rig.prepared, .controls = &rig.controls, .frame = &frame};
+  struct engine_result made;
+  must(engine_submit(rig.engine, &request, &rig.err), &rig.err);
+  must(engine_submit(rig.engine, &request, &rig.err), &rig.err);
+  for (int left = 1; left >= 0; left--) {
+    assert_int_equal(frame.picture->holds, 2 + left);
+    must(engine_collect(rig.engine, &made, &rig.err), &rig.err);
+    assert_true(made.pending);
+  }
+  assert_int_equal(frame.picture->holds, 1);
+  must(engine_submit(rig.engine, &request, &rig.err), &rig.err);
+  assert_int_equal(frame.picture->holds, 2);
+  engine_release(rig.engine, &rig.prepared);
+  assert_int_equal(frame.picture->holds, 1);
+  frame_release(&frame);
+  host_pictures_free(&pictures);
+  rig_close(&rig);
+}
+
 static void too_many_steps_are_refused(void **state) {
   (void)state;
   struct rig rig;
@@ -221,8 +267,8 @@ int main(int argc, char **argv) {
   args = argv;
   if (!golden_has_device(args[1], "turbo", args[2]))
     return 77;
-  const struct CMUnitTest tests[] = {cmocka_unit_test(pictures_are_those_of_frames_alone),
-                                     cmocka_unit_test(steady_batches_capture_nothing),
-                                     cmocka_unit_test(too_many_steps_are_refused)};
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(pictures_are_those_of_frames_alone), cmocka_unit_test(steady_batches_capture_nothing),
+      cmocka_unit_test(frames_go_back_with_their_runs), cmocka_unit_test(too_many_steps_are_refused)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
