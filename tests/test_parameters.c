@@ -207,6 +207,18 @@ static void names_with_an_index(void **state) {
 }
 
 /* Each parameter by itself makes two sets of values different, to those who ask for its need and to no others. */
+/* A copy has it, and has it no more after a copy of values without. */
+static void assert_copied(const struct parameters *with, const struct parameters *without, enum parameter id,
+                          int index) {
+  struct settings from = {.values = *with, .walked_ns = 5}, to = {.values = *without};
+  settings_copy(&to, &from);
+  assert_true(parameters_equal(&to.values, with, ~0u) && parameters_marked(&to.values, id, index));
+  assert_true(to.walked_ns == 5);
+  from = (struct settings){.values = *without};
+  settings_copy(&to, &from);
+  assert_true(parameters_equal(&to.values, without, ~0u) && !to.walked_ns);
+}
+
 static void equality_sees_every_parameter(void **state) {
   (void)state;
   for (enum parameter id = PARAMETER_NONE + 1; id < PARAMETERS; id++) {
@@ -225,6 +237,7 @@ static void equality_sees_every_parameter(void **state) {
     assert_false(parameters_equal(&a, &b, ~0u));
     assert_false(parameters_equal(&a, &b, 1u << row->need));
     assert_true(parameters_equal(&a, &b, ~(1u << row->need)));
+    assert_copied(&b, &a, id, index);
     parameters_apply(&a, &b); /* only what is marked */
     assert_true(parameters_equal(&a, &b, ~0u));
     assert_true(parameters_marked(&a, id, index));

@@ -163,6 +163,7 @@ struct parameter_choices {
 
 /* A plain value. */
 struct parameters {
+  /* Texts alone; settings_copy goes by that. */
   struct parameter_text model, vae, unet, config, lora[ADAPTERS_MAX], prompt[SLOT_PRESETS], negative;
   struct parameter_text control_model[CONTROLS_MAX], depth_model;
   struct parameter_text ip_adapter, image_encoder, style[STYLES_MAX], midi_learn;

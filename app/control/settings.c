@@ -1,8 +1,28 @@
 #include "app/control/settings.h"
 
+#include <assert.h>
 #include <math.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <string.h>
+
+static_assert(offsetof(struct parameters, size) % sizeof(struct parameter_text) < _Alignof(struct parameter_size),
+              "texts alone come first");
+
+static void copy_texts(struct parameters *to, const struct parameters *from) {
+  enum { TEXTS = offsetof(struct parameters, size) / sizeof(struct parameter_text) };
+  struct parameter_text *texts = (struct parameter_text *)to;
+  const struct parameter_text *others = (const struct parameter_text *)from;
+  for (int i = 0; i < TEXTS; i++)
+    if (texts[i].given != others[i].given || strcmp(texts[i].words, others[i].words))
+      texts[i] = others[i];
+}
+
+void settings_copy(struct settings *to, const struct settings *from) {
+  const size_t texts = offsetof(struct settings, values) + offsetof(struct parameters, size);
+  copy_texts(&to->values, &from->values);
+  memcpy((char *)to + texts, (const char *)from + texts, sizeof *to - texts);
+}
 
 void settings_begin(struct settings *settings, const struct parameters *values) {
   float shares[SLOT_PRESETS];
@@ -193,6 +213,11 @@ static bool text_equal(const struct moment *a, const struct moment *b, int slot)
   const char *first = values_slot_text(&a->settings.values, slot),
              *second = values_slot_text(&b->settings.values, slot);
   return first && second ? !strcmp(first, second) : first == second;
+}
+
+void moment_copy(struct moment *to, const struct moment *from) {
+  settings_copy(&to->settings, &from->settings);
+  to->controls = from->controls;
 }
 
 bool moment_equal(const struct moment *a, const struct moment *b) {

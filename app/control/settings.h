@@ -17,6 +17,8 @@ struct settings {
   int64_t walked_ns; /* when values.seed_position was up to date; 0: never yet */
 };
 
+/* To has a value, if only zeros. Texts that are the same are left, for they are most of the bytes. */
+void settings_copy(struct settings *to, const struct settings *from);
 /* From these values, without marks and with no fade on its way. */
 void settings_begin(struct settings *settings, const struct parameters *values);
 
@@ -61,6 +63,7 @@ struct moment {
   struct settings settings;
   struct controls controls;
 };
+void moment_copy(struct moment *to, const struct moment *from); /* as settings_copy */
 bool moment_equal(const struct moment *a, const struct moment *b);
 
 /* Why a negative prompt that is given does nothing with such a handle; NULL: it acts, or there is none. */

@@ -47,7 +47,7 @@ static void current_moment(struct loop *loop, struct moment *now) {
   pthread_mutex_lock(&loop->lock);
   round_size(loop, &loop->settings.values.size);
   settings_walk(&loop->settings, now_ns);
-  now->settings = loop->settings;
+  settings_copy(&now->settings, &loop->settings);
   loop->heeded = loop->sent;
   pthread_mutex_unlock(&loop->lock);
   if (loop->params.modulate)
@@ -172,7 +172,7 @@ static int submit(struct loop *loop, const struct moment *now) {
     companion->input = frame_hold(frame);
   loop->submitted++;
   loop->fresh = loop->passed = false;
-  loop->last = *now;
+  moment_copy(&loop->last, now);
   loop->last_changes = loop->changes;
   return 0;
 }
@@ -248,7 +248,7 @@ static int follow_files(struct loop *loop, const struct parameters *values) {
 /* The frame loop. Returns -1 when the engine failed. A frame is taken before the moment, so that what was sent before
  * it came holds for it. */
 static int run(struct loop *loop) {
-  struct moment now;
+  struct moment now = {0};
   const struct parameters *values = &now.settings.values;
   current_moment(loop, &now);
   while (!loop->stop) {
