@@ -50,12 +50,10 @@ int wait_for_run(struct waiter *waiter, const struct durations *durations, int64
     waiter->margin_ns = margin_first;
   waiter->begun_ns = larger(submitted_ns, waiter->ended_ns);
   int64_t wake_ns = waiter->begun_ns + expected_duration(durations) - waiter->margin_ns;
-  int ended = world->ended(world->opaque);
-  bool sleeps = !ended && wake_ns - world->now_ns(world->opaque) > sleep_least;
+  bool sleeps = wake_ns - world->now_ns(world->opaque) > sleep_least;
   if (sleeps)
     world->sleep_until(world->opaque, wake_ns);
-  if (!ended)
-    ended = ask(world, &asked_ns);
+  int ended = ask(world, &asked_ns);
   waiter->at_once = asked_ns >= 0 && asked_ns <= asking_most;
   waiter->seen_ns = world->now_ns(world->opaque);
   if (sleeps)

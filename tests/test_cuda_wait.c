@@ -124,7 +124,7 @@ static void test_runs_that_become_shorter(void **state) {
   assert_true(lates[1] <= lates[0] && lates[2] < 100000);
 }
 
-/* What has ended is not slept for, and what never ends is said. */
+/* What is to have ended is not slept for, and what never ends is said. */
 static void test_ends(void **state) {
   (void)state;
   struct world world = {.random = 1, .now = 5000000, .ends = 4000000};
@@ -132,7 +132,7 @@ static void test_ends(void **state) {
   struct waiter waiter = {0};
   struct durations durations = {{3000000}, 1};
   with.opaque = &world;
-  assert_int_equal(wait_for_run(&waiter, &durations, 4900000, &with), 1);
+  assert_int_equal(wait_for_run(&waiter, &durations, 1900000, &with), 1);
   assert_true(world.asks == 1 && world.now < 5010000);
   world.fails = true;
   world.ends = world.now + 500000;
