@@ -15,7 +15,7 @@ struct picture_home {
   cudaStream_t stream; /* for what pictures do themselves */
   struct driver_memory driver;
   CUmemAllocationProp kind;
-  size_t granularity; /* of memory that can be exported; 0: there is none */
+  size_t granularity; /* of the driver's memory; 0: there is none */
   pthread_mutex_t lock;
   /* Protected by lock */
   struct cuda_device *device; /* NULL: closed */
@@ -50,16 +50,18 @@ static void home_leave(struct picture_home *home) {
   free(home);
 }
 
-static void find_exportable(struct picture_home *home) {
+/* Compute Sanitizer's initcheck lets no kernel write to memory that is exported. */
+static void find_memory(struct picture_home *home, bool shared) {
   home->kind = (CUmemAllocationProp){.type = CU_MEM_ALLOCATION_TYPE_PINNED,
-                                     .requestedHandleTypes = CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR,
+                                     .requestedHandleTypes =
+                                         shared ? CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR : CU_MEM_HANDLE_TYPE_NONE,
                                      .location = {.type = CU_MEM_LOCATION_TYPE_DEVICE, .id = home->ordinal}};
   if (!driver_memory_find(&home->driver) ||
       home->driver.get_granularity(&home->granularity, &home->kind, CU_MEM_ALLOC_GRANULARITY_MINIMUM))
     home->granularity = 0;
 }
 
-int pictures_open(struct cuda_device *device, struct error *err) {
+int pictures_open(struct cuda_device *device, bool shared, struct error *err) {
   struct picture_home *home = calloc(1, sizeof *home);
   if (!home)
     return error_set(err, STATUS_FAILED, "out of memory");
@@ -69,7 +71,7 @@ int pictures_open(struct cuda_device *device, struct error *err) {
     return -1;
   }
   pthread_mutex_init(&home->lock, NULL);
-  find_exportable(home);
+  find_memory(home, shared);
   device->picture_home = home;
   return 0;
 }
@@ -115,27 +117,24 @@ static bool map(const struct picture_home *home, CUmemGenericAllocationHandle me
   return false;
 }
 
-/* false: this system exports no memory, or has none left. */
-static bool make_exported(struct cuda_picture *picture, size_t bytes) {
+/* false: this system has no such memory, or none left. */
+static bool make_mapped(struct cuda_picture *picture, size_t bytes) {
   const struct picture_home *home = picture->home;
   CUmemGenericAllocationHandle memory;
   CUdeviceptr at = 0;
   int descriptor = -1;
   if (!home->granularity || home->driver.create(&memory, bytes, &home->kind, 0))
     return false;
-  bool made = home->driver.export(&descriptor, memory, home->kind.requestedHandleTypes, 0) == CUDA_SUCCESS;
-  if (made && !map(home, memory, bytes, &at)) {
-    close(descriptor);
-    made = false;
+  picture->mapped = map(home, memory, bytes, &at);
+  if (picture->mapped && home->kind.requestedHandleTypes &&
+      home->driver.export(&descriptor, memory, home->kind.requestedHandleTypes, 0) == CUDA_SUCCESS) {
+    picture->base.share = descriptor;
+    picture->base.share_bytes = bytes;
   }
   home->driver.release(memory);
-  if (!made)
-    return false;
-  picture->memory = (void *)(uintptr_t)at;
-  picture->mapped = true;
-  picture->base.share = descriptor;
-  picture->base.share_bytes = bytes;
-  return true;
+  if (picture->mapped)
+    picture->memory = (void *)(uintptr_t)at;
+  return picture->mapped;
 }
 
 static int make_memory(struct cuda_device *device, struct cuda_picture *picture, size_t wanted, struct error *err) {
@@ -143,7 +142,7 @@ static int make_memory(struct cuda_device *device, struct cuda_picture *picture,
   if (cuda_count(device, bytes, pictures, err) < 0)
     return -1;
   picture->bytes = bytes;
-  if (make_exported(picture, bytes))
+  if (make_mapped(picture, bytes))
     return 0;
   cudaError_t status = cudaMalloc(&picture->memory, bytes);
   if (status != cudaErrorMemoryAllocation)
@@ -158,7 +157,8 @@ static void free_memory(struct cuda_picture *picture) {
   if (picture->mapped) {
     driver->unmap(at, picture->bytes);
     driver->free(at, picture->bytes);
-    close(picture->base.share);
+    if (picture->base.share >= 0)
+      close(picture->base.share);
   } else {
     cudaFree(picture->memory);
   }

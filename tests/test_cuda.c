@@ -427,8 +427,13 @@ static void test_a_picture_is_shared(void **state) {
   void *mapped;
   struct rig rig;
   rig_open(&rig, &(struct device_options){.name = "cuda"});
-  one_frame(&rig, 4, expected);
   struct frame picture = stay(&rig, 4);
+  assert_int_equal(picture.picture->share, -1);
+  frame_release(&picture);
+  rig_close(&rig);
+  rig_open(&rig, &(struct device_options){.name = "cuda", .shares_pictures = true});
+  one_frame(&rig, 4, expected);
+  picture = stay(&rig, 4);
   const struct picture *shared = picture.picture;
   if (shared->share >= 0) {
     assert_true(shared->share_bytes >= (size_t)picture.pitch[0] * SIDE);

@@ -246,6 +246,7 @@ int setup_params(struct setup_params *params, const struct setup *setup, struct 
   params->engine.device.cache_dir = paths_cache(params->cache);
   params->engine.device.stamps = options->trace != NULL;
   params->engine.device.pictures = setup->pictures;
+  params->engine.device.shares_pictures = setup->shared;
   params->engine.device.log = setup->log;
   params->shape = (struct engine_shape){
       .sampler = (enum sampler)values->sampler,

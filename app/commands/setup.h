@@ -35,6 +35,7 @@ struct setup {
   enum pixel_format output;
   int pictures; /* as in struct device_options */
   int batch;    /* at most so many frames a run, where --batch says nothing; 0: 1 */
+  bool shared;  /* a window may read them where they are */
   const struct log *log;
 };
 

@@ -73,6 +73,7 @@ static int open_with(struct live *live, const struct options *options, const str
       .larger = true,
       .smooth = true,
       .output = PIXEL_RGBA,
+      .shared = true,
       .pictures = LOOP_HOLDS + IMPORT_HOLDS + SNAPSHOT_HOLDS + HUB_HOLDS + live_outputs_hold(live),
       .log = &live->log,
   };

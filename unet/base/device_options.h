@@ -25,6 +25,7 @@ struct device_options {
   const char *cache_dir;    /* for tuning results; NULL: none kept */
   enum graph_use graph;     /* CUDA: off launches the ops one by one instead of one captured graph (for comparison) */
   int pictures;             /* the most that the caller holds at a time, collected and not yet released; 0: 1 */
+  bool shares_pictures;     /* their memory can be imported by other libraries: struct picture's share */
   bool two_sets;            /* weights that adapters add to are there twice, so that they change beside runs: see
                                device_merge. Where the device can (CUDA) */
   bool stamps;              /* take stamps of each run (device_counters, engine_result) */
