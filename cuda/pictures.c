@@ -2,10 +2,10 @@
 
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "cuda/check.h"
 #include "cuda/driver_memory.h"
+#include "unet/base/platform.h"
 
 static const char pictures[] = "the pictures", copying[] = "bringing a picture to the host";
 
@@ -158,7 +158,7 @@ static void free_memory(struct cuda_picture *picture) {
     driver->unmap(at, picture->bytes);
     driver->free(at, picture->bytes);
     if (picture->base.share >= 0)
-      close(picture->base.share);
+      platform_close_descriptor(picture->base.share);
   } else {
     cudaFree(picture->memory);
   }

@@ -8,8 +8,6 @@
  * Two runs are in flight at most, so a buffer is free again when its turn comes. What stays on the device is not
  * downloaded. */
 #include <string.h>
-#include <sys/prctl.h>
-#include <time.h>
 
 #include "cuda/buffers.h"
 #include "cuda/check.h"
@@ -362,9 +360,8 @@ static int64_t now_ns(void *opaque) {
 }
 
 static void sleep_until(void *opaque, int64_t ns) {
-  const struct timespec moment = {ns / 1000000000, ns % 1000000000};
   (void)opaque;
-  clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &moment, NULL);
+  platform_sleep_until_ns(ns);
 }
 
 static int has_ended(void *opaque) {
@@ -372,11 +369,10 @@ static int has_ended(void *opaque) {
   return status == cudaErrorNotReady ? 0 : status == cudaSuccess ? 1 : -1;
 }
 
-/* The system may put timers of a thread off by 50 us, unless it says otherwise. */
 static void make_timers_exact(struct cuda_device *device) {
   if (device->waited && pthread_equal(device->waits, pthread_self()))
     return;
-  prctl(PR_SET_TIMERSLACK, 1UL, 0UL, 0UL, 0UL);
+  platform_sleep_exactly();
   device->waits = pthread_self();
   device->waited = true;
 }

@@ -51,7 +51,6 @@ int platform_cut(const char *path, int64_t size);
 int platform_make_locked(char *path);
 /* Likewise, of a file that may be there already. Returns -1 with EWOULDBLOCK where another process has it open so. */
 int platform_open_locked(const char *path);
-void platform_close_descriptor(int descriptor);
 /* Gives the file path's owner, as far as that is allowed, and path's mode. Returns 0 or -1. */
 int platform_make_like(int descriptor, const char *path);
 /* A name for the open file itself, whatever becomes of path, which is its own now. */

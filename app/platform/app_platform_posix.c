@@ -137,10 +137,6 @@ int platform_open_locked(const char *path) {
   }
 }
 
-void platform_close_descriptor(int descriptor) {
-  close(descriptor);
-}
-
 int platform_make_like(int descriptor, const char *path) {
   struct stat like;
   if (stat(path, &like))

@@ -1,7 +1,8 @@
 #include "app/window/import_gl.h"
 
 #include <epoxy/gl.h>
-#include <unistd.h>
+
+#include "unet/base/platform.h"
 
 static bool suits(void *opaque, const struct gpu_id *gpu) {
   struct gpu_id own = {0};
@@ -20,7 +21,7 @@ static void close_import(void *opaque, const struct imported *imported) {
 
 /* What an import takes over is the descriptor, once it has succeeded. */
 static int open_import(void *opaque, int share, size_t bytes, struct imported *imported, struct error *err) {
-  int taken = dup(share);
+  int taken = platform_copy_descriptor(share);
   if (taken < 0)
     return error_set(err, STATUS_OUTPUT, "no file descriptor for the memory of a picture");
   while (glGetError() != GL_NO_ERROR)
@@ -29,7 +30,7 @@ static int open_import(void *opaque, int share, size_t bytes, struct imported *i
   glImportMemoryFdEXT(imported->memory, bytes, GL_HANDLE_TYPE_OPAQUE_FD_EXT, taken);
   GLenum code = glGetError();
   if (code)
-    close(taken);
+    platform_close_descriptor(taken);
   glGenBuffers(1, &imported->buffer);
   glBindBuffer(GL_PIXEL_UNPACK_BUFFER, imported->buffer);
   if (!code)

@@ -72,11 +72,19 @@ int platform_commit(void *reserved, size_t size);
 void platform_uncommit(void *reserved, size_t size, size_t committed);
 void platform_release(void *reserved, size_t most); /* takes NULL */
 
+/* --- descriptors, of files and of memory --- */
+
+int platform_copy_descriptor(int descriptor); /* another one for the same; -1: failed */
+void platform_close_descriptor(int descriptor);
+
 /* --- clock and machine --- */
 
 /* Nanoseconds since some moment before the program began. */
 int64_t platform_now_ns(void);
 void platform_sleep_ns(int64_t ns);
+void platform_sleep_until_ns(int64_t ns); /* of platform_now_ns */
+/* The calling thread's sleeps end when they are due: the system may else put them off for some tens of us. */
+void platform_sleep_exactly(void);
 
 /* "AMD EPYC"; "CPU" where it is not known. */
 void platform_cpu_name(char *name, size_t size);

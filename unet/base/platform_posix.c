@@ -9,6 +9,9 @@
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
+#ifdef __linux__
+#include <sys/prctl.h>
+#endif
 
 enum { LARGE_PAGE = 2 << 20, SECOND = 1000000000, LOCK_TRIES = 200, LOCK_PAUSE_NS = 5000000 };
 
@@ -173,6 +176,29 @@ int64_t platform_now_ns(void) {
 void platform_sleep_ns(int64_t ns) {
   if (ns > 0)
     nanosleep(&(struct timespec){.tv_sec = ns / SECOND, .tv_nsec = ns % SECOND}, NULL);
+}
+
+void platform_sleep_until_ns(int64_t ns) {
+#ifdef __linux__
+  clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &(struct timespec){.tv_sec = ns / SECOND, .tv_nsec = ns % SECOND},
+                  NULL);
+#else
+  platform_sleep_ns(ns - platform_now_ns());
+#endif
+}
+
+void platform_sleep_exactly(void) {
+#ifdef __linux__
+  prctl(PR_SET_TIMERSLACK, 1UL, 0UL, 0UL, 0UL);
+#endif
+}
+
+int platform_copy_descriptor(int descriptor) {
+  return dup(descriptor);
+}
+
+void platform_close_descriptor(int descriptor) {
+  close(descriptor);
 }
 
 void platform_cpu_name(char *name, size_t size) {

@@ -272,6 +272,21 @@ void platform_sleep_ns(int64_t ns) {
     Sleep((DWORD)((ns + MILLISECOND - 1) / MILLISECOND));
 }
 
+void platform_sleep_until_ns(int64_t ns) {
+  platform_sleep_ns(ns - platform_now_ns());
+}
+
+/* The system counts in milliseconds. */
+void platform_sleep_exactly(void) {}
+
+int platform_copy_descriptor(int descriptor) {
+  return _dup(descriptor);
+}
+
+void platform_close_descriptor(int descriptor) {
+  _close(descriptor);
+}
+
 void platform_cpu_name(char *name, size_t size) {
   char text[96] = "";
   DWORD bytes = sizeof text;
