@@ -595,11 +595,11 @@ int device_settle(struct device *device, struct error *err) {
 static void describe_sources(struct profile *profile, const struct plan *plan, const struct run_params *params,
                              const struct frame *frames) {
   for (int i = 0; i < plan->op_count; i++) {
-    int source = plan->ops[i].type == OP_PIXELS_IN ? plan->ops[i].pixels_in.source : -1;
-    if (source < 0)
+    const struct op_pixels_in *op = &plan->ops[i].pixels_in;
+    if (plan->ops[i].type != OP_PIXELS_IN)
       continue;
-    const struct frame *frame = &frames[source];
-    const struct geometry *g = &params->geometry[source];
+    const struct frame *frame = &frames[op->source * op->y.n]; /* of those of a run the first one */
+    const struct geometry *g = &params->geometry[op->source * op->y.n];
     double part = (double)g->source_w * (double)g->source_h / ((double)frame->width * frame->height);
     profile_describe_source(profile, plan, i, frame, part);
   }

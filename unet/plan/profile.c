@@ -149,7 +149,7 @@ void profile_describe_source(struct profile *profile, const struct plan *plan, i
   struct tensor y = plan->ops[op].pixels_in.y;
   snprintf(row->shape, sizeof row->shape, "%dx%d %s to %dx%d", frame->width, frame->height,
            frame_format_name(frame->format), y.w, y.h);
-  row->activation_bytes += part * (double)frame_bytes(frame) - rgba_bytes * (double)tensor_rows(y);
+  row->activation_bytes += y.n * part * (double)frame_bytes(frame) - rgba_bytes * (double)tensor_rows(y);
   row->floor_us = floor_of(row, &profile->roof);
 }
 
