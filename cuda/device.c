@@ -161,7 +161,7 @@ static void info(struct device *base, struct device_info *info) {
            runtime / 1000, runtime % 1000 / 10, dnn / 10000, dnn / 100 % 100, dnn % 100, blas / 10000, blas / 100 % 100,
            blas % 100, device->use_graph ? "" : ", no graph", state[0] ? ", " : "", state);
   info->depth = 2;
-  info->batch = 1;
+  info->batch = BATCH_MAX;
   info->longest_side = LIVE_LONGEST;
   info->replaceable = true;
   info->two_sets = device->merge != NULL;

@@ -361,9 +361,9 @@ static const char *check_between(const struct op *op, int runs, struct op_result
 static const char *check_start(const struct op *op, int runs, struct op_result *y) {
   const struct op_start *o = &op->start;
   (void)runs;
-  *y = shape_of(o->noise);
+  *y = shape_of(tensor_exists(o->z) ? o->z : o->noise);
   y->demand = ELEMENT_PRECISE;
-  return fits_latents(o->z, o->noise) ? NULL : "the noise's shape is not the latent's";
+  return fits_noise(o->z, o->noise) && o->noise.n >= y->n ? NULL : "the noise's shape is not the latent's";
 }
 
 static const char *check_mask(const struct op *op, int runs, struct op_result *y) {

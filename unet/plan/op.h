@@ -356,7 +356,7 @@ struct op_between {
 
 /* y = run.start_latent * z + run.start_noise * noise: what the sampler starts from.
  *   z      [n, h, w, c]: without it, text to image
- *   noise  precise [n, h, w, c]
+ *   noise  precise [n, h, w, c]; with z those behind the first n are not read
  *   y      precise */
 #define OPERANDS_START(T, P)                                                                                           \
   T(z, OPERAND_READ | OPERAND_OPTIONAL)                                                                                \
