@@ -15,8 +15,9 @@ struct decoding {
 };
 
 /* Pictures that may be held at a time while decoding goes on: by source and reader (2), the mailbox to the engine (2),
- * its loop (the last one and two in flight), the mailbox to the window (2) and the window (1). */
-enum { HARDWARE_HOLDS = 10 };
+ * its loop (the last one and two in flight), the mailbox to the window (2) and the window (1); in render by source and
+ * reader (2), the queue to the engine (4) and two runs of four. Of more, copies are made. */
+enum { HARDWARE_HOLDS = 14 };
 
 struct hardware {
   const char *name; /* as --hwdec has it */
