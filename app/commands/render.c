@@ -162,8 +162,8 @@ static bool is_blended(const struct parameters *values) {
 }
 
 /* Frames of a run: each waits for the others, so a source that paces itself has none to wait for, and neither has the
- * end of a short one. A run has one mask, and values of one
- * moment. */
+ * end of a short one. A run has one mask, and values
+ * of one moment. */
 static int most_frames(const struct render *render, const struct source_info *info) {
   const struct options *options = render->options;
   long frames = options->frames && (!info->frames || options->frames < info->frames) ? options->frames : info->frames;
