@@ -260,12 +260,14 @@ static void wait_shown(const char *picture, double alike) {
   fail_msg("the window never showed %s, but what is %.3f like it", picture, seen);
 }
 
-/* Black, the source as it is, and the picture again. Esc ends nothing. */
+/* The source as it is, black, the source, and the picture again. Esc ends nothing. */
 static void test_stage_keys(void **state) {
   (void)state;
   shell(FFMPEG "-f lavfi -i color=black:s=256x256 -frames:v 1 black.png");
   start_window("still.mkv --loop" PICTURE);
-  press("B");
+  press("F U"); /* the source is seen past a picture that is held, too */
+  wait_shown("still.png", 0.9);
+  press("F U B");
   wait_shown("black.png", 0.99);
   press("B Escape U");
   wait_shown("still.png", 0.9);
@@ -290,6 +292,7 @@ static void test_script(void **state) {
   wait_for("grep -q '\"parameter\":\"blackout\",\"value\":true' taken.jsonl");
   quit_window();
   shell("grep -q '\"parameter\":\"seed\",\"value\":41' taken.jsonl");
+  program_expect(6, "exists already", "live still.mkv --record-script taken.jsonl");
   program_run(&outcome, "@ live still.mkv --script taken.jsonl --record-script taken.jsonl");
   assert_int_equal(outcome.status, 2);
   shell("grep -q blackout taken.jsonl && echo '{}' >>show.jsonl");
@@ -903,7 +906,7 @@ static void test_presets(void **state) {
   (void)state;
   shell("rm -rf out && mkdir out && "
         "echo '{\"presets\": [{\"name\": \"x\", \"values\": {\"model\": \"/etc/passwd\"}}]}' >out/set.json");
-  start_window("still.mkv --loop --presets out/set.json --snapshot-dir out" PICTURE);
+  start_window("still.mkv --loop --presets out/set.json --snapshot-dir out --ipc ipc.sock" PICTURE);
   press("a");
   wait_said("preset 1 (x): model: only what the command line names can be chosen");
   press("minus r S");
@@ -914,6 +917,11 @@ static void test_presets(void **state) {
   take_until("other", false);
   press("A");
   take_until("again", true);
+  press("2 plus r");
+  take_until("changed", false);
+  expect_ipc("[\"set_property\",\"saved-preset\",2]", "success"); /* as it is, which says that it is to be so */
+  take_until("back", true);
+  expect_ipc("[\"set_property\",\"saved-preset\",99]", "there is no number 99, but 2");
   quit_window();
   start_window("still.mkv --loop --presets out/first.png --saved-preset 1 --snapshot-dir out" PICTURE);
   take_until("picture", true);

@@ -281,7 +281,7 @@ bool parameter_matches(const char *pattern, const char *name, int *index) {
     return false;
   char *end;
   long number = strtol(name + head + 1, &end, 10);
-  *index = number < 1000 ? (int)number : -1;
+  *index = number < 1000 ? (int)number : 1000;
   return !strcmp(end, pattern + head + 1);
 }
 

@@ -234,6 +234,9 @@ void live_exchange(struct live *live, int64_t now_ns) {
   hub_take(live->hub, state, now_ns);
   if (live->reader)
     reader_get_info(live->reader, &live->info);
+  /* A preset that is set again is taken again, though the number is what it was. */
+  live->preset_set |= parameters_marked(values, PARAMETER_SAVED_PRESET, 0) && !live->preset_put_back;
+  live->preset_put_back = false;
   exchange_settings(live);
   publish(live, now_ns);
   if (state->ready)

@@ -89,18 +89,19 @@ struct live {
   struct loop_status engine;
   int engines_told; /* engine.engines and engine.engines_refused, as far as the user knows of them */
   long refusals_told;
-  const struct mail *shown;     /* valid until the next picture is taken; NULL: none yet */
-  int64_t overlay_ns;           /* when it was looked after */
-  struct recent_summary late;   /* of the pictures of late, as of published_ns */
-  float input_part;             /* of shown's input, that the window has: from the left */
-  struct snapshot snapshot;     /* on its way to its file */
-  int snapshots;                /* begun so far */
-  struct presets_file *presets; /* NULL: none */
-  int presets_told;             /* of state.presets_asked */
-  int preset_taken;             /* last; 0: none */
-  struct sound_tap *tap;        /* the sound of the source that is shown; NULL: it has none to be recorded */
-  struct frame held;            /* what a cover holds, for outputs */
-  bool covered_anew;            /* in this turn something else lies over the picture */
+  const struct mail *shown;         /* valid until the next picture is taken; NULL: none yet */
+  int64_t overlay_ns;               /* when it was looked after */
+  struct recent_summary late;       /* of the pictures of late, as of published_ns */
+  float input_part;                 /* of shown's input, that the window has: from the left */
+  struct snapshot snapshot;         /* on its way to its file */
+  int snapshots;                    /* begun so far */
+  struct presets_file *presets;     /* NULL: none */
+  int presets_told;                 /* of state.presets_asked */
+  int preset_taken;                 /* last; 0: none */
+  bool preset_set, preset_put_back; /* somebody has set the number; it was put back, which is no wish */
+  struct sound_tap *tap;            /* the sound of the source that is shown; NULL: it has none to be recorded */
+  struct frame held;                /* what a cover holds, for outputs */
+  bool covered_anew;                /* in this turn something else lies over the picture */
   struct outputs *outputs;
   struct outputs_figures output_figures; /* as of this turn */
   int recording;                         /* the output that keys begin and end; 0: none */

@@ -53,13 +53,15 @@ static int take(struct live *live, int number, int64_t now_ns, struct error *err
 static void take_wanted(struct live *live, int64_t now_ns) {
   int wanted = (int)live->state.settings.values.saved_preset;
   struct error err, ignored;
-  if (!live->state.ready || wanted == live->preset_taken)
+  if (!live->state.ready || (wanted == live->preset_taken && !live->preset_set))
     return;
+  live->preset_set = false;
   if (wanted && take(live, wanted, now_ns, &err)) {
     live_notice(&live->state, now_ns, "%s", err.message);
     log_line(&live->log, LOG_WARNING, "%s", err.message);
     live_was_told(live, LOG_WARNING);
     parameters_set_number(&live->state.settings.values, PARAMETER_SAVED_PRESET, 0, live->preset_taken, &ignored);
+    live->preset_put_back = true;
   } else {
     live->preset_taken = wanted;
   }

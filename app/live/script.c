@@ -5,6 +5,7 @@
 #include "app/control/script.h"
 #include "app/live/live_impl.h"
 #include "app/platform/app_platform.h"
+#include "app/sink/sink.h"
 
 static bool same_file(const char *a, const char *b) {
   struct platform_entry first, second;
@@ -28,6 +29,8 @@ int live_open_scripts(struct live *live, struct error *err) {
   if (same_file(options->script, options->record_script))
     return error_set(err, STATUS_USAGE, "--record-script %.200s: that is the script that is played",
                      options->record_script);
+  if (options->record_script && sink_check_file(options->record_script, options->overwrite, err))
+    return error_prefix(err, "--record-script ");
   live->script_file = options->record_script ? fopen(options->record_script, "we") : NULL;
   if (options->record_script && !live->script_file)
     return error_set(err, STATUS_OUTPUT, "--record-script %.200s: %s", options->record_script, strerror(errno));

@@ -262,7 +262,7 @@ bool live_take_picture(struct live *live) {
 /* The newest frame of the source, for as long as anything of it is seen. */
 static bool take_source(struct live *live) {
   struct frame source;
-  if (live->frozen || live->cover_levels.bypass <= 0 || !mailbox_look(&live->frames, &source))
+  if (live->cover_levels.bypass <= 0 || !mailbox_look(&live->frames, &source))
     return false;
   bool fresh = source.serial != live->source_serial;
   if (fresh)
