@@ -69,6 +69,12 @@ static int check_video(const struct target *target, bool sound_file, struct erro
   return 0;
 }
 
+/* What goes through one with a name that tells no container is what goes through standard output. */
+static bool is_named_pipe(const char *spec) {
+  struct platform_entry entry;
+  return !platform_look(&entry, spec) && entry.kind == ENTRY_PIPE;
+}
+
 bool target_is_camera(const char *spec) {
   size_t length = sizeof camera_device - 1;
   return !strncmp(spec, camera_device, length) && strspn(spec + length, "0123456789") == strlen(spec + length);
@@ -100,6 +106,8 @@ int target_choose(struct target *target, const char *spec, const char *format, s
     target->container = av_guess_format(scheme->container, NULL, NULL);
   else
     target->container = av_guess_format(NULL, spec, NULL);
+  if (!target->container && !format && is_named_pipe(spec))
+    target->container = av_guess_format("matroska", NULL, NULL);
   if (!target->container && camera)
     return error_set(err, STATUS_OUTPUT, "%s: FFmpeg here writes to no video devices", spec);
   if (!target->container && format)
