@@ -23,7 +23,7 @@
 #include "unet/engine.h"
 
 enum { SKIPPED = 77, CHANGES = 200, FULL_CHANGES = 50, APART_MAX = 60, WARM = 20, WORST = 3 };
-enum { FRAMES_MAX = FULL_CHANGES * APART_MAX + WARM, VALUES_MAX = WARM + CHANGES };
+enum { TAKES_MAX = FULL_CHANGES * APART_MAX + WARM, VALUES_MAX = WARM + CHANGES };
 static const double period = 1.0 / 60, spare_ms = 0.3, another_handle_s = 1;
 static const double walk_step = 0.07; /* seeds a frame */
 
@@ -183,7 +183,7 @@ struct seen {
 
 /* What was seen of one way to run. */
 struct outcome {
-  struct seen seen[FRAMES_MAX];
+  struct seen seen[TAKES_MAX];
   double submits;                                    /* the longest submission */
   int frames, changes, missed, wrong, done, longest; /* frames until a change is whole, at most */
   int over;                                          /* frames that lost more than they may */

@@ -580,7 +580,7 @@ static int feed_until_size(struct rig *rig, int serial, int width, int height) {
 static void size_changes_beside_frames(void **state) {
   (void)state;
   struct rig rig = {0};
-  struct settings settings;
+  struct settings settings = {0};
   const struct fake_engine_log *log = fake_engine_log();
   rig_start(&rig, &(struct fake_engine_script){.frame_ms = 1, .depth = 2, .slow_to_prepare = true, .refuse_width = 80},
             true);
@@ -813,7 +813,7 @@ static void set_file(struct loop *loop, const char *file) {
 }
 
 static void wait_for_file(struct loop *loop, const char *file) {
-  struct settings settings;
+  struct settings settings = {0};
   for (int i = 0; i < PATIENCE_MS; i++) {
     assert_true(loop_get_settings(loop, &settings));
     if (!strcmp(parameters_text(&settings.values, PARAMETER_STYLE, 1), file))
@@ -893,7 +893,7 @@ static struct loop_status feed_until_governed(struct rig *rig, int *serial, bool
 static void budget_is_kept(void **state) {
   (void)state;
   struct rig rig = {.budget_ms = 50};
-  struct settings settings;
+  struct settings settings = {0};
   int serial = 1;
   rig_start(&rig, &(struct fake_engine_script){.step_ms = 10}, true);
   set_number(rig.loop, PARAMETER_STEPS, 8);
@@ -961,7 +961,7 @@ static void expect_engines(const int *engines, int count) {
 static void another_engine_comes_beside_frames(void **state) {
   (void)state;
   struct rig rig = {0};
-  struct settings settings;
+  struct settings settings = {0};
   const struct fake_engine_log *log = fake_engine_log();
   rig_start(&rig, &(struct fake_engine_script){.frame_ms = 1, .depth = 2, .slow_to_open = true}, true);
   int serial = feed_frames(&rig, 1, 3);
@@ -1018,7 +1018,7 @@ static void pictures_keep_their_order(void **state) {
 static void refused_engine_leaves_the_old(void **state) {
   (void)state;
   struct rig rig = {0};
-  struct settings settings;
+  struct settings settings = {0};
   const struct fake_engine_log *log = fake_engine_log();
   rig_start(&rig, &(struct fake_engine_script){.frame_ms = 1}, true);
   int serial = feed_frames(&rig, 1, 3);
@@ -1070,7 +1070,7 @@ static void wishes_overtake_an_engine(void **state) {
 static void set_values_outlast_an_engine(void **state) {
   (void)state;
   struct rig rig = {0};
-  struct settings settings;
+  struct settings settings = {0};
   const struct fake_engine_log *log = fake_engine_log();
   rig_start(&rig, &(struct fake_engine_script){.frame_ms = 1, .slow_to_open = true}, true);
   int serial = feed_frames(&rig, 1, 3);
@@ -1225,7 +1225,7 @@ static void a_walk_goes_on_by_itself(void **state) {
 static void moved_values_stay_as_set(void **state) {
   (void)state;
   struct rig rig = {.modulated = true};
-  struct settings settings;
+  struct settings settings = {0};
   rig_start(&rig, &(struct fake_engine_script){.frame_ms = 1}, true);
   put_frame(&rig, 1);
   expect_picture(&rig);
@@ -1357,7 +1357,7 @@ static void failed_engine_comes_again(void **state) {
   const struct mail *mail = expect_picture(&rig);
   assert_int_equal(mail->frame.serial, 2);
   struct loop_status status;
-  struct settings settings;
+  struct settings settings = {0};
   loop_get_status(rig.loop, &status);
   assert_int_equal(status.engines, 3);
   assert_true(loop_get_settings(rig.loop, &settings));

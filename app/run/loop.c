@@ -381,7 +381,7 @@ bool loop_get_settings(struct loop *loop, struct settings *settings) {
   pthread_mutex_lock(&loop->lock);
   bool ready = loop->status.ready;
   if (ready)
-    *settings = loop->settings;
+    settings_copy(settings, &loop->settings);
   pthread_mutex_unlock(&loop->lock);
   if (ready)
     parameters_clear_marks(&settings->values);

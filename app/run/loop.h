@@ -98,7 +98,8 @@ int loop_start(struct loop **loop, const struct loop_params *params, struct mail
 /* The marked changes apply from the next frame on. Any thread may call this at any time; changes sent before the engine
  * is open wait for it. Returns how many were sent so far, this one among them: see mail.heeded. */
 long loop_send(struct loop *loop, const struct parameters *changes);
-/* What the engine follows now, without marks. False, and settings as they were, until it is open. */
+/* What the engine follows now, without marks, into settings that have a value, if only zeros. False, and settings as
+ * they were, until it is open. */
 bool loop_get_settings(struct loop *loop, struct settings *settings);
 void loop_get_status(struct loop *loop, struct loop_status *status);
 /* Whether pictures stay in the device's memory until somebody waits for them in the host's; at first they do not. Any

@@ -4,10 +4,15 @@
 
 #include "unet/base/platform.h"
 
+/* Looking extensions up takes longer than drawing: renew, which runs for each picture, relies on this. */
+static bool has_barrier(void) {
+  return epoxy_gl_version() >= 42 || epoxy_has_gl_extension("GL_ARB_shader_image_load_store");
+}
+
 static bool suits(void *opaque, const struct gpu_id *gpu) {
   struct gpu_id own = {0};
   (void)opaque;
-  if (!epoxy_has_gl_extension("GL_EXT_memory_object_fd"))
+  if (!epoxy_has_gl_extension("GL_EXT_memory_object_fd") || !has_barrier())
     return false;
   glGetUnsignedBytei_vEXT(GL_DEVICE_UUID_EXT, 0, own.uuid);
   return gpu_same(&own, gpu);
@@ -46,8 +51,7 @@ static int open_import(void *opaque, int share, size_t bytes, struct imported *i
 /* There is no other word for it without a semaphore, which CUDA has none of for OpenGL. */
 static void renew(void *opaque) {
   (void)opaque;
-  if (epoxy_gl_version() >= 42 || epoxy_has_gl_extension("GL_ARB_shader_image_load_store"))
-    glMemoryBarrier(GL_PIXEL_BUFFER_BARRIER_BIT);
+  glMemoryBarrier(GL_PIXEL_BUFFER_BARRIER_BIT);
 }
 
 static void *make_fence(void *opaque) {
