@@ -82,8 +82,8 @@ static void test_refused_shapes(void **state) {
   shape.steps = 51;
   prepare_fails(rig.engine, &shape, "51");
   shape = good;
-  shape.batch = 2;
-  prepare_fails(rig.engine, &shape, "batch of 2");
+  shape.batch = BATCH_MAX + 1;
+  prepare_fails(rig.engine, &shape, "batch of 5");
   rig_close(&rig);
 }
 
