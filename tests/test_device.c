@@ -13,6 +13,8 @@
 #include "unet/base/picture.h"
 #include "unet/devices.h"
 
+#include "played_gpu.h"
+
 enum { W = 24, H = 16, HELD = 3 };
 
 /* A plan and what runs it. */
@@ -821,21 +823,10 @@ static void frames_are_held_until_they_are_read(void **state) {
   rig_close(r);
 }
 
-static void *alloc_pinned(const struct gpu *gpu, size_t bytes) {
-  (void)gpu;
-  return malloc(bytes);
-}
-
-static void free_pinned(const struct gpu *gpu, void *memory) {
-  (void)gpu;
-  free(memory);
-}
-
 /* What a GPU copies by itself is held as well; the CPU has read it when submit returns. */
 static void pinned_frames_are_held_for_a_gpu(void **state) {
   (void)state;
-  static const struct gpu_impl impl = {.alloc_host = alloc_pinned, .free_host = free_pinned};
-  struct host_pictures pictures = {.gpu = {.impl = &impl}};
+  struct host_pictures pictures = {.gpu = {.impl = &played_gpu}};
   struct error err = {0};
   struct frame frame;
   assert_int_equal(host_pictures_take(&pictures, PIXEL_RGBA, W, H, &frame, &err), 0);

@@ -16,6 +16,8 @@
 #include "app/flow/stats.h"
 #include "tests/clips.h"
 #include "tests/next_frame.h"
+#include "tests/played_gpu.h"
+
 
 #define FFMPEG "ffmpeg -nostdin -v error -y "
 
@@ -588,22 +590,11 @@ static void test_pattern_pixels(void **state) {
   }
 }
 
-static void *alloc_pinned(const struct gpu *gpu, size_t bytes) {
-  (void)gpu;
-  return malloc(bytes);
-}
-
-static void free_pinned(const struct gpu *gpu, void *memory) {
-  (void)gpu;
-  free(memory);
-}
-
 /* A GPU that is to read the pattern copies it by itself, whatever its format. */
 static void test_pattern_for_a_gpu(void **state) {
   (void)state;
-  static const struct gpu_impl impl = {.alloc_host = alloc_pinned, .free_host = free_pinned};
   for (int pixels = PATTERN_YUV420P; pixels <= PATTERN_P010; pixels++) {
-    struct source_options options = {.pixels = (enum pattern_pixels)pixels, .gpu = {.impl = &impl}};
+    struct source_options options = {.pixels = (enum pattern_pixels)pixels, .gpu = {.impl = &played_gpu}};
     struct source *source = open_clip("pattern:64x64", &options);
     struct frame frame = {0};
     struct error err;

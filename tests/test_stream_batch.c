@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "played_gpu.h"
 #include "rig.h"
 #include "unet/engine/engine_impl.h"
 
@@ -201,28 +202,17 @@ static void steady_batches_capture_nothing(void **state) {
   rig_close(&rig);
 }
 
-static void *alloc_pinned(const struct gpu *gpu, size_t bytes) {
-  (void)gpu;
-  return malloc(bytes);
-}
-
-static void free_pinned(const struct gpu *gpu, void *memory) {
-  (void)gpu;
-  free(memory);
-}
-
 /* A frame that the device reads later goes back when its own run is collected, steps before its picture comes, and when
  * the handle is released with runs in flight. The CPU plays such a device. */
 static void frames_go_back_with_their_runs(void **state) {
   (void)state;
-  static const struct gpu_impl impl = {.alloc_host = alloc_pinned, .free_host = free_pinned};
   const struct batch_case c = {"turbo", GUIDANCE_NONE, 3, false};
   struct rig rig;
   struct host_pictures pictures = {.pool = NULL};
   struct frame frame;
   rig_open(&rig, args, c.model, false);
   if (!devices_find_gpu(args[2], &pictures.gpu)) {
-    pictures.gpu.impl = &impl;
+    pictures.gpu.impl = &played_gpu;
     rig.engine->device->gpu.uuid[0] = 1;
   }
   prepare(&rig, &c, true);
