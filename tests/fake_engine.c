@@ -286,6 +286,7 @@ void engine_limit_memory(struct engine *engine, size_t bytes) {
 }
 
 void engine_get_info(const struct engine *engine, struct engine_info *info) {
+  sleep_until(platform_now_ns() + script.info_ms * INT64_C(1000000));
   *info = engine->info;
 }
 

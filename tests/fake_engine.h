@@ -12,6 +12,7 @@ enum { FAKE_LOG = 4096 };
 
 struct fake_engine_script {
   int open_ms, frame_ms;
+  int info_ms;          /* until it has said what it is */
   int step_ms;          /* each step of a frame takes longer by so much */
   bool gated;           /* no picture is done before fake_engine_release lets it be */
   int depth;            /* frames worth having in flight; 0: one */

@@ -76,7 +76,8 @@ static void test_live(void **state) {
     expect(&outcome, 0, 3, reason());
     assert_non_null(strstr(outcome.said, "the engine is there again"));
   }
-  assert_non_null(strstr(outcome.said, "60 frames, "));
+  if (!strstr(outcome.said, "60 frames, "))
+    fail_msg("%s", outcome.said);
   print_message("  %s", outcome.said);
 }
 

@@ -172,6 +172,7 @@ static void rig_start(struct rig *rig, const struct fake_engine_script *script, 
   }
   for (int i = 0; i < PATIENCE_MS && !status.ready; i++) {
     loop_get_status(rig->loop, &status);
+    assert_int_equal(status.engines > 0, status.ready);
     usleep(1000);
   }
   assert_true(status.ready);
@@ -317,6 +318,14 @@ static void called_before_each_frame(void **state) {
   loop_get_status(rig.loop, &status);
   assert_int_equal(status.copied, 3 * 100);
   rig_finish(&rig, -1);
+}
+
+/* Which rig_start looks at. */
+static void engines_are_counted_with_what_they_are(void **state) {
+  (void)state;
+  struct rig rig = {0};
+  rig_start(&rig, &(struct fake_engine_script){.info_ms = 20}, true);
+  rig_finish(&rig, 0);
 }
 
 static void stamps_rise(void **state) {
@@ -1820,6 +1829,7 @@ int main(void) {
       cmocka_unit_test(lateness),
       cmocka_unit_test(newest_frame_only),
       cmocka_unit_test(called_before_each_frame),
+      cmocka_unit_test(engines_are_counted_with_what_they_are),
       cmocka_unit_test(stamps_rise),
       cmocka_unit_test(two_in_flight_for_a_gpu),
       cmocka_unit_test(input_goes_with_its_picture),

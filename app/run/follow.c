@@ -18,6 +18,7 @@ void follow_publish(struct loop *loop) {
   loop->guidance_embedded = info.has_guidance_embedding;
   pthread_mutex_lock(&loop->lock);
   loop->status.ready = true;
+  loop->status.engines = loop->engines;
   loop->status.info = info;
   loop->status.prepared = prepared;
   loop->status.refused = loop->refused;
@@ -206,9 +207,9 @@ void follow_begin(struct loop *loop, const struct opened *opened) {
 
 void follow_take_over(struct loop *loop, const struct opened *opened) {
   follow_begin(loop, opened);
+  loop->engines++;
   pthread_mutex_lock(&loop->lock);
   parameters_follow_model(&loop->settings.values, &loop->opened_with);
-  loop->status.engines++;
   loop->status.opening = false;
   pthread_mutex_unlock(&loop->lock);
   follow_publish(loop);

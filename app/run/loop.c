@@ -310,8 +310,8 @@ static int open_first(struct loop *loop) {
   pthread_mutex_lock(&loop->lock);
   settings_apply(&settings, &loop->settings.values, platform_now_ns());
   loop->settings = settings;
-  loop->status.engines = 1;
   pthread_mutex_unlock(&loop->lock);
+  loop->engines = 1;
   follow_publish(loop);
   return 0;
 }

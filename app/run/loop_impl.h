@@ -52,6 +52,7 @@ struct loop {
   int64_t last_finished_ns;
   struct engine_shape shape;   /* of the handle in use */
   struct engine_shape refused; /* what was refused last */
+  int engines;                 /* used so far */
   long changes, last_changes;  /* of handle, engine or files in use; at the last frame submitted */
   struct handles handles;
   struct engine_shape first; /* of the engine in use */
