@@ -279,3 +279,11 @@ int follow_engine(struct loop *loop, const struct parameters *values) {
   }
   return 0;
 }
+
+void follow_close(struct loop *loop) {
+  preparer_end(&loop->handles.preparer);
+  opener_end(&loop->opener);
+  engine_close(&loop->former_engine);
+  engine_close(&loop->next.engine);
+  engine_close(&loop->engine);
+}

@@ -316,14 +316,6 @@ static int open_first(struct loop *loop) {
   return 0;
 }
 
-void loop_close_engines(struct loop *loop) {
-  preparer_end(&loop->handles.preparer);
-  opener_end(&loop->opener);
-  engine_close(&loop->former_engine);
-  engine_close(&loop->next.engine);
-  engine_close(&loop->engine);
-}
-
 /* Only what the device did is mended by another engine. */
 static int run_on(struct loop *loop) {
   while (run(loop))
@@ -336,7 +328,7 @@ static void *loop_main(void *opaque) {
   struct loop *loop = opaque;
   /* Whoever ends it while it opens has no use for the reason. */
   loop->failed = open_first(loop) ? !loop->stop : run_on(loop) != 0;
-  loop_close_engines(loop);
+  follow_close(loop);
   mailbox_close(loop->out);
   loop->through = true;
   return NULL;

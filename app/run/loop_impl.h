@@ -75,11 +75,6 @@ struct loop {
   long sent; /* changes */
 };
 
-/* --- loop.c --- */
-
-/* With all that is prepared or opened beside them. */
-void loop_close_engines(struct loop *loop);
-
 /* --- recover.c --- */
 
 /* After a failure of the engine: waits until there is another one. -1: the loop is to end first, and err says what
@@ -111,5 +106,7 @@ bool follow_is_suited(const struct loop *loop, const struct moment *now);
 /* Frames go on with the engine in use while another is opened, or a former one closed. Returns 1 where values have
  * changed by that. */
 int follow_engine(struct loop *loop, const struct parameters *values);
+/* Closes all engines, with what is prepared or opened beside them. */
+void follow_close(struct loop *loop);
 
 #endif

@@ -19,7 +19,7 @@ static void publish_away(struct loop *loop, bool away) {
 
 /* Everything of the engine's goes; what was in flight never comes. */
 static void leave_engine(struct loop *loop) {
-  loop_close_engines(loop);
+  follow_close(loop);
   if (loop->params.left)
     loop->params.left(loop->params.opaque);
   for (int i = 0; i < COMPANIONS; i++)

@@ -78,3 +78,10 @@ void about_settle(struct ffmpeg_source *from) {
   settle_clock(from);
   settle_info(from);
 }
+
+/* The frame's own time. Where it has one, FFmpeg's best guess is no better, and one wild stamp makes it distrust all
+ * that follow. */
+int64_t about_time(const struct ffmpeg_source *from, const AVFrame *frame) {
+  int64_t pts = frame->pts == AV_NOPTS_VALUE || from->options.live ? frame->best_effort_timestamp : frame->pts;
+  return pts == AV_NOPTS_VALUE ? FRAME_TIME_NONE : pts + from->loop_shift - from->origin;
+}

@@ -153,13 +153,6 @@ static int feed(struct ffmpeg_source *from, struct error *err) {
   return 1;
 }
 
-/* The frame's own time. Where it has one, FFmpeg's best guess is no better, and one wild stamp makes it distrust all
- * that follow. */
-int64_t decode_time(const struct ffmpeg_source *from, const AVFrame *frame) {
-  int64_t pts = frame->pts == AV_NOPTS_VALUE || from->options.live ? frame->best_effort_timestamp : frame->pts;
-  return pts == AV_NOPTS_VALUE ? FRAME_TIME_NONE : pts + from->loop_shift - from->origin;
-}
-
 int decode_next(struct ffmpeg_source *from, AVFrame *frame, struct error *err) {
   for (;;) {
     put_arrived_sound(from);

@@ -48,7 +48,7 @@ bool seek_again(struct ffmpeg_source *from) {
 }
 
 bool seek_landed_late(struct ffmpeg_source *from, const AVFrame *frame) {
-  int64_t time = decode_time(from, frame);
+  int64_t time = about_time(from, frame);
   bool late = from->unsure && time != FRAME_TIME_NONE && time - from->loop_shift > from->clock.step;
   from->unsure = false;
   return late && seek_beginning(from) >= 0;

@@ -81,14 +81,14 @@ void about_orientation(struct ffmpeg_source *from);
 void about_settle(struct ffmpeg_source *from);
 /* Width over height of a pixel as it is given out; frame NULL: as far as known before the first. */
 double about_aspect(const struct ffmpeg_source *from, AVFrame *frame);
+/* The frame's own time in the stream's time base; FRAME_TIME_NONE: it has none. */
+int64_t about_time(const struct ffmpeg_source *from, const AVFrame *frame);
 
 /* --- ffmpeg_decode.c --- */
 
 int decode_open(struct ffmpeg_source *from, const AVCodec *codec, struct error *err);
 /* What the decoder gives out next: 1 with frame filled, 0 at the end, -1. */
 int decode_next(struct ffmpeg_source *from, AVFrame *frame, struct error *err);
-/* The frame's own time in the stream's time base; FRAME_TIME_NONE: it has none. */
-int64_t decode_time(const struct ffmpeg_source *from, const AVFrame *frame);
 /* When the packet came that became this frame. */
 int64_t decode_arrival(const struct ffmpeg_source *from, const AVFrame *frame);
 

@@ -159,12 +159,12 @@ static int64_t next_time(struct ffmpeg_source *from) {
     from->ahead_got = decode_next(from, from->ahead, &from->ahead_err);
     from->looked_ahead = true;
   }
-  return from->ahead_got > 0 ? decode_time(from, from->ahead) : FRAME_TIME_NONE;
+  return from->ahead_got > 0 ? about_time(from, from->ahead) : FRAME_TIME_NONE;
 }
 
 /* A time for the frame that is greater than the last one's, in the stream's time base. */
 static int64_t settle_time(struct ffmpeg_source *from) {
-  int64_t time = decode_time(from, from->frame);
+  int64_t time = about_time(from, from->frame);
   bool wait = !from->options.live && !from->options.loop && frame_clock_doubts(&from->clock, time);
   return frame_clock_settle(&from->clock, time, wait ? next_time(from) : FRAME_TIME_NONE);
 }
@@ -172,7 +172,7 @@ static int64_t settle_time(struct ffmpeg_source *from) {
 /* Whether the frame lies between the key frame that a loop begins again at and the start. Its settled time cannot tell:
  * that only rises. */
 static bool is_before_start(const struct ffmpeg_source *from) {
-  int64_t time = decode_time(from, from->frame);
+  int64_t time = about_time(from, from->frame);
   return from->loop_shift && from->options.start > 0 && time != FRAME_TIME_NONE && time < from->loop_shift;
 }
 

@@ -1,9 +1,28 @@
-/* What a run is told, checked once for all devices, and what follows from it: which regions run, and how often. */
+/* What a run is told, checked once for all devices, and what follows from it: where its frames are read, which regions
+ * run, and how often. */
 #include "unet/plan/check_run.h"
 
 #include <math.h>
 
 #include "unet/base/picture.h"
+
+/* --- frames --- */
+
+/* 16-bit samples lie on even addresses. */
+static bool is_aligned(const struct frame *frame) {
+  uintptr_t any = 0;
+  for (int i = 0; i < frame_planes(frame->format); i++)
+    any |= (uintptr_t)frame->picture->device_plane[i] | (uintptr_t)frame->pitch[i];
+  return frame->format != PIXEL_P010 || any % 2 == 0;
+}
+
+bool device_reads_in_place(const struct device *device, const struct frame *frame) {
+  return frame_on_gpu(frame, &device->gpu) && is_aligned(frame);
+}
+
+bool device_reads_later(const struct device *device, const struct frame *frame) {
+  return device_reads_in_place(device, frame) || (gpu_same(&device->gpu, &device->gpu) && frame_pinned(frame));
+}
 
 /* To the host's memory. */
 static int bring_down(struct device *device, const struct frame *frame, struct error *err) {
@@ -17,6 +36,9 @@ static int bring_down(struct device *device, const struct frame *frame, struct e
   }
   return 0;
 }
+
+/* --- arguments --- */
+
 static int check_planes(struct device *device, const struct frame *frame, struct error *err) {
   if (!frame)
     return error_set(err, STATUS_FAILED, "submit: this plan needs a frame");

@@ -162,22 +162,6 @@ static int take_pictures(struct device_pictures *from, const struct program *pro
 
 /* --- frames --- */
 
-/* 16-bit samples lie on even addresses. */
-static bool is_aligned(const struct frame *frame) {
-  uintptr_t any = 0;
-  for (int i = 0; i < frame_planes(frame->format); i++)
-    any |= (uintptr_t)frame->picture->device_plane[i] | (uintptr_t)frame->pitch[i];
-  return frame->format != PIXEL_P010 || any % 2 == 0;
-}
-
-bool device_reads_in_place(const struct device *device, const struct frame *frame) {
-  return frame_on_gpu(frame, &device->gpu) && is_aligned(frame);
-}
-
-bool device_reads_later(const struct device *device, const struct frame *frame) {
-  return device_reads_in_place(device, frame) || (gpu_same(&device->gpu, &device->gpu) && frame_pinned(frame));
-}
-
 static void hold_frames(const struct device *device, const struct program *program, const struct frame *frames,
                         struct frame held[FRAMES_MAX]) {
   for (int i = 0; i < FRAMES_MAX; i++)
